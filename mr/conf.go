@@ -1,0 +1,65 @@
+package mr
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Conf is a job's configuration, as -D key=value gives it. Getters return the default where the key is missing, and an error
+// that names the key where its value cannot be read.
+type Conf map[string]string
+
+func get[T any](c Conf, key string, def T, parse func(string) (T, error), want string) (T, error) {
+	s, ok := c[key]
+	if !ok {
+		return def, nil
+	}
+	v, err := parse(s)
+	if err != nil {
+		return def, fmt.Errorf("configuration %s=%q: want %s", key, s, want)
+	}
+	return v, nil
+}
+
+// String is the value of key.
+func (c Conf) String(key, def string) string {
+	if s, ok := c[key]; ok {
+		return s
+	}
+	return def
+}
+
+// Int is the value of key as a decimal integer from least to most, both included.
+func (c Conf) Int(key string, def, least, most int64) (int64, error) {
+	parse := func(s string) (int64, error) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err == nil && (n < least || n > most) {
+			err = strconv.ErrRange
+		}
+		return n, err
+	}
+	return get(c, key, def, parse, fmt.Sprintf("a whole number from %d to %d", least, most))
+}
+
+// Float is the value of key as a decimal number; not a number and infinities are refused.
+func (c Conf) Float(key string, def float64) (float64, error) {
+	parse := func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(s, 64)
+		if err == nil && x-x != 0 {
+			err = strconv.ErrRange
+		}
+		return x, err
+	}
+	return get(c, key, def, parse, "a finite number, such as 0.5")
+}
+
+// Bool is the value of key: true or false.
+func (c Conf) Bool(key string, def bool) (bool, error) {
+	return get(c, key, def, strconv.ParseBool, "true or false")
+}
+
+// Duration is the value of key in Go's notation.
+func (c Conf) Duration(key string, def time.Duration) (time.Duration, error) {
+	return get(c, key, def, time.ParseDuration, "a duration, such as 90s or 5m")
+}

@@ -1,0 +1,22 @@
+package mr
+
+// Words finds words in text from at on: runs of bytes other than blank, TAB, LF, VT, FF and CR. It fills spans, and gives how many it
+// found and where to go on; it stops at the end of text or when spans are full.
+func Words(spans []Span, text []byte, at int) (n, next int) {
+	for at < len(text) && n < len(spans) {
+		for at < len(text) && isBlank(text[at]) {
+			at++
+		}
+		start := at
+		for at < len(text) && !isBlank(text[at]) {
+			at++
+		}
+		if at > start {
+			spans[n] = Span{uint32(start), uint32(at)}
+			n++
+		}
+	}
+	return n, at
+}
+
+func isBlank(c byte) bool { return c == ' ' || c-'\t' < 5 }

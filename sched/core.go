@@ -1,0 +1,646 @@
+package sched
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Config is what a core is made from.
+type Config struct {
+	Policy     Policy
+	Estimator  Estimator // nil: what the specs say (Prior)
+	Recorder   Recorder  // nil: none
+	Queues     []*QueueSpec
+	Can        Powers
+	Heartbeats bool // nodes may be launched on only in a Step in which they report
+	Limit      int  // launches a Step, so that live engines stay responsive; zero: no limit
+	// Forget is for tests: asked at each Sync of an Index whether that is to be built anew, which may change no decision.
+	Forget func() bool
+}
+
+// Hadoop's defaults for keeping a job away from nodes on which its tasks fail: mapreduce.job.maxtaskfailures.per.tracker, and
+// the part of the nodes that a job may at most avoid (yarn.app.mapreduce.am.job.node-blacklisting.ignore-threshold-node-percent).
+const (
+	failuresToAvoidNode = 3
+	mostNodesAvoided    = 0.33
+)
+
+// A Core holds the state of a cluster and its jobs, and decides. It is not safe for concurrent use: one goroutine owns it.
+type Core struct {
+	View
+
+	policy    Policy
+	estimator Estimator
+	recorder  Recorder
+	config    Config
+
+	jobs     jobTable
+	stages   stageTable
+	attempts attemptTable
+	shapes   shapes
+	queues   queueTable
+	log      changeLog
+	plan     Plan
+
+	kinds []ResourceKind // of which nodes have had any
+	stepState
+}
+
+// stepState is what lasts for one Step.
+type stepState struct {
+	steps     uint64
+	given     []Event // in order; then the derived ones
+	derived   []Event
+	doomed    []*Attempt // to be killed if they are still there when all events are applied
+	opened    []*Node    // by reports, until the Step is over
+	launched  int
+	exhausted bool // launched has reached the limit
+}
+
+// New returns a core without nodes and jobs.
+func New(config Config) *Core {
+	c := &Core{policy: config.Policy, estimator: config.Estimator, recorder: config.Recorder, config: config}
+	c.View.core, c.Can = c, config.Can
+	c.shapes = shapes{core: c, byAmt: map[Resources]ShapeID{}}
+	c.shapes.intern(Resources{})
+	c.jobs = jobTable{first: -1, last: -1, byID: map[JobID]*Job{}}
+	c.plan.View = &c.View
+	c.queues.init(c, config.Queues)
+	return c
+}
+
+// Step applies what happened at now, which is not before the last Step, asks the policy once, and returns what to do. A second Step at
+// the same instant is legal. Events may be given in any order; both slices are lent until the next call.
+//
+// Stale facts (the end of an attempt that is gone already) are ignored, as live engines send them. Step panics
+// where an engine breaks its contract: time that goes back, a node or a job under a wrong ID, a spec that is not valid.
+func (c *Core) Step(now Time, events []Event) []Action {
+	if now < c.Now {
+		panic(fmt.Sprintf("sched: step at %v after %v", now, c.Now))
+	}
+	c.begin(now)
+	c.given = append(c.given[:0], events...)
+	if len(c.given) > 1 {
+		slices.SortStableFunc(c.given, compareEvents)
+	}
+	for i := range c.given {
+		c.apply(&c.given[i])
+	}
+	c.given = append(c.given, c.derived...)
+	c.Events = c.given
+	for _, a := range c.doomed {
+		if a.State != gone && a.State != Leaving {
+			c.plan.evict(a, 0)
+		}
+	}
+	if c.policy != nil {
+		c.policy.Decide(&c.plan)
+	}
+	c.finish()
+	if c.recorder != nil {
+		c.recorder.Record(now, c.Events, c.plan.actions)
+	}
+	return c.plan.actions
+}
+
+// compareEvents is the one order of the events of an instant.
+func compareEvents(a, b Event) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Node, b.Node))
+}
+
+// begin forgets what ended in the last Step.
+func (c *Core) begin(now Time) {
+	c.Now = now
+	c.steps++
+	c.attempts.recycle()
+	c.recycleJobs()
+	c.log.trim(len(c.stages.rows))
+	c.Offers = c.Offers[:0]
+	c.derived, c.doomed, c.opened = c.derived[:0], c.doomed[:0], c.opened[:0]
+	c.launched, c.exhausted = 0, false
+	c.plan.begin()
+}
+
+// finish closes what was open for this Step only, and settles when to be woken.
+func (c *Core) finish() {
+	for _, n := range c.opened {
+		n.Open = false
+		c.shapes.note(n)
+	}
+	c.plan.settleWake()
+}
+
+func (c *Core) derive(e Event) {
+	e.Derived = true
+	c.derived = append(c.derived, e)
+}
+
+func (c *Core) apply(e *Event) {
+	switch e.Kind {
+	case AttemptDone:
+		if a := c.Attempt(e.Attempt); a != nil && a.State != gone {
+			k, _ := e.Body.(*Counters)
+			c.attemptDone(a, e.Outcome, k)
+		}
+	case JobSubmitted:
+		c.submit(e.Job, e.Body.(*JobSpec))
+	case NodeJoined:
+		c.nodeJoined(e.Node, e.Body.(*NodeSpec))
+	case NodeReported:
+		spec, _ := e.Body.(*NodeSpec)
+		c.nodeReported(c.Node(e.Node), spec)
+	case NodeLost:
+		c.nodeLost(c.Node(e.Node))
+	case AttemptSuspended:
+		if a := c.Attempt(e.Attempt); a != nil && a.State == Suspending {
+			c.suspended(a)
+		}
+	case AttemptResized:
+		if a := c.Attempt(e.Attempt); a != nil && a.State == Running && a.wants != a.Holds {
+			c.rebook(a, a.wants)
+		}
+	case AttemptProgress:
+		if a := c.Attempt(e.Attempt); a != nil && a.State != gone {
+			a.Progress, a.Phase = e.Progress, e.Phase
+		}
+	case TaskUndone:
+		u := e.Body.(*Undone)
+		if st := c.Stage(StageID{e.Job, u.Stage}); st != nil {
+			c.undo(st, u.Tasks)
+		}
+	case JobEnded:
+		if j := c.Job(e.Job); j != nil && !j.Ended {
+			c.endJob(j)
+		}
+	case AsksChanged:
+		if j := c.Job(e.Job); j != nil && !j.Ended {
+			c.asksChanged(j, e.Body.(*Asks))
+		}
+	}
+}
+
+// Nodes.
+
+func (c *Core) nodeJoined(id NodeID, spec *NodeSpec) {
+	switch {
+	case id == 0 || int(id) > len(c.Nodes)+1:
+		panic(fmt.Sprintf("sched: node %d joins as number %d", id, len(c.Nodes)+1))
+	case int(id) == len(c.Nodes)+1:
+		c.Nodes = append(c.Nodes, &Node{ID: id, Lost: true})
+		c.shapes.grow(id)
+	}
+	n := c.Node(id)
+	if !n.Lost {
+		panic(fmt.Sprintf("sched: node %d joins, and is there already", id))
+	}
+	n.Name, n.Rack, n.Class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(spec.Class), false, !c.config.Heartbeats
+	c.Classes[n.Class-1].Nodes++
+	c.resize(n, spec.Capacity)
+	c.offer(n)
+}
+
+func (c *Core) classNamed(name string) ClassID {
+	for _, k := range c.Classes {
+		if k.Name == name {
+			return k.ID
+		}
+	}
+	id := ClassID(len(c.Classes) + 1)
+	c.Classes = append(c.Classes, &Class{ID: id, Name: name})
+	return id
+}
+
+// resize sets the capacity of a node.
+func (c *Core) resize(n *Node, capacity Resources) {
+	d := capacity.Sub(n.Capacity)
+	n.Capacity = capacity
+	class := c.Classes[n.Class-1]
+	class.Capacity = class.Capacity.Add(d)
+	c.Capacity = c.Capacity.Add(d)
+	for k, a := range capacity {
+		if kind := ResourceKind(k); a > 0 && !slices.Contains(c.kinds, kind) {
+			c.kinds = append(c.kinds, kind)
+		}
+	}
+	c.queues.setLimits()
+	c.shapes.note(n)
+}
+
+func (c *Core) nodeReported(n *Node, spec *NodeSpec) {
+	if n.Lost {
+		return
+	}
+	if spec != nil && spec.Capacity != n.Capacity {
+		c.resize(n, spec.Capacity)
+	}
+	if c.config.Heartbeats && !n.Open {
+		n.Open = true
+		c.opened = append(c.opened, n)
+		c.shapes.note(n)
+	}
+	c.offer(n)
+}
+
+func (c *Core) nodeLost(n *Node) {
+	if n.Lost {
+		return
+	}
+	n.Lost, n.Open = true, false
+	c.unreserve(n)
+	for a := n.head; a != nil; a = n.head {
+		c.derive(Event{Kind: AttemptDone, Outcome: Lost, Attempt: a.ID, Node: n.ID, Job: a.Stage.ID.Job})
+		c.attemptDone(a, Lost, nil)
+	}
+	c.resize(n, Resources{})
+	c.Classes[n.Class-1].Nodes--
+	lost := n.outputs.list
+	n.outputs = outputs{}
+	slices.SortFunc(lost, func(a, b output) int {
+		return cmp.Or(cmp.Compare(a.id.number(), b.id.number()), cmp.Compare(a.task, b.task))
+	})
+	for len(lost) > 0 {
+		o := lost[0]
+		u := &Undone{Stage: o.id.Index}
+		for ; len(lost) > 0 && lost[0].id == o.id; lost = lost[1:] {
+			if lost[0].needed(n.ID) && o.stage.isNeeded() {
+				u.Tasks = append(u.Tasks, lost[0].task)
+			}
+		}
+		if u.Tasks = slices.Compact(u.Tasks); len(u.Tasks) > 0 {
+			c.derive(Event{Kind: TaskUndone, Job: o.id.Job, Node: n.ID, Body: u})
+			c.undo(o.stage, u.Tasks)
+		}
+	}
+}
+
+// offer says that the room of n is news.
+func (c *Core) offer(n *Node) {
+	if n.offered != c.steps {
+		n.offered = c.steps
+		c.Offers = append(c.Offers, n.ID)
+	}
+}
+
+// Attempts.
+
+// start makes an attempt of a task of st and books its room; pending is how many waiting tasks that takes off.
+func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
+	a := c.attempts.get()
+	a.Stage, a.Node, a.Start, a.Progress, a.Holds, a.wants = st, n.ID, c.Now, -1, holds, holds
+	if a.older = st.head; a.older != nil {
+		a.older.younger = a
+	}
+	if a.nodeOlder = n.head; a.nodeOlder != nil {
+		a.nodeOlder.nodeYounger = a
+	}
+	st.head, n.head = a, a
+	st.Running++
+	st.Pending -= pending
+	st.waiting -= pending
+	st.Job.Running++
+	st.Job.attempts++
+	c.book(st, n, booking{c.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
+	c.touch(st)
+	c.launched++
+	c.exhausted = c.config.Limit > 0 && c.launched >= c.config.Limit
+	return a
+}
+
+// away is what a adds to Count.Away.
+func (a *Attempt) away() int32 {
+	if a.Holds != a.Stage.Shape && !a.parked {
+		return 1
+	}
+	return 0
+}
+
+// attemptDone takes an attempt off its node and draws the consequences for its task.
+func (c *Core) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
+	st, n := a.Stage, c.Node(a.Node)
+	c.unlink(a, st, n)
+	if a.moot || st.Job.Ended {
+		return
+	}
+	alone := c.leaveTwins(a)
+	switch {
+	case outcome == OK:
+		for b := a.twin; b != nil && !b.moot; {
+			b.moot = true
+			c.doomed = append(c.doomed, b)
+			b, b.twin = b.twin, nil
+		}
+		if c.estimator != nil {
+			c.estimator.Observe(a, c.Now, counted)
+		}
+		c.taskDone(st, a)
+	case outcome == Failed && c.failed(st, a, n):
+		c.derive(Event{Kind: JobEnded, Outcome: Failed, Job: st.ID.Job})
+		c.endJob(st.Job)
+	case alone && st.Spec.MaxAttempts > 0 && outcome != Released:
+		st.tasks.again = append(st.tasks.again, a.Task)
+		c.pend(st, 1)
+	}
+}
+
+// unlink takes a off its stage's and its node's lists and frees its room.
+func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
+	if a.older != nil {
+		a.older.younger = a.younger
+	}
+	if a.younger != nil {
+		a.younger.older = a.older
+	} else {
+		st.head = a.older
+	}
+	if a.nodeOlder != nil {
+		a.nodeOlder.nodeYounger = a.nodeYounger
+	}
+	if a.nodeYounger != nil {
+		a.nodeYounger.nodeOlder = a.nodeOlder
+	} else {
+		n.head = a.nodeOlder
+	}
+	c.stay(a)
+	b := booking{shape: c.shapes.list[a.Holds], sign: -1}
+	if a.parked {
+		st.Suspended--
+		c.demand(st, c.missing(a), -1)
+	} else {
+		st.Running--
+		st.Job.Running--
+		b.count = Count{Running: -1, Away: -a.away()}
+	}
+	c.book(st, n, b)
+	a.State = gone
+	c.attempts.ended = append(c.attempts.ended, a.slot)
+	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {
+		c.jobs.ended = append(c.jobs.ended, st.Job)
+	}
+	c.offer(n)
+	c.touch(st)
+}
+
+// leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether there was none.
+func (c *Core) leaveTwins(a *Attempt) (alone bool) {
+	if a.twin == nil {
+		return true
+	}
+	last := a.twin
+	for last.twin != a {
+		last = last.twin
+	}
+	if last == a.twin {
+		last.twin = nil
+	} else {
+		last.twin = a.twin
+	}
+	return false
+}
+
+// failed counts a failure and reports whether it is one too many for the job.
+func (c *Core) failed(st *Stage, a *Attempt, n *Node) bool {
+	if st.Spec.MaxAttempts == 0 {
+		return false
+	}
+	j := st.Job
+	if j.failures == nil {
+		j.failures = map[NodeID]int32{}
+	}
+	j.failures[n.ID]++
+	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= mostNodesAvoided*float64(len(c.Nodes)) {
+		if j.banned == nil {
+			j.banned = map[NodeID]bool{}
+		}
+		j.banned[n.ID] = true
+	}
+	if st.tasks.failures == nil {
+		st.tasks.failures = map[int32]int32{}
+	}
+	st.tasks.failures[a.Task]++
+	return st.tasks.failures[a.Task] >= st.Spec.MaxAttempts
+}
+
+func (c *Core) taskDone(st *Stage, a *Attempt) {
+	st.Done++
+	if st.tasks.ran != nil {
+		st.tasks.ran[a.Task-1] = a.Node
+		n := c.Node(a.Node)
+		n.outputs.add(n.ID, st, a.Task)
+	}
+	if len(st.Job.Stages) > 1 {
+		c.ready(st.Job)
+	}
+	if st.Done == st.Total {
+		if st.Job.open--; st.Job.open == 0 {
+			c.derive(Event{Kind: JobEnded, Outcome: OK, Job: st.ID.Job})
+			c.endJob(st.Job)
+		}
+	}
+}
+
+// undo makes finished tasks whose output was lost wait again.
+func (c *Core) undo(st *Stage, tasks []int32) {
+	if !st.alive || st.tasks.ran == nil {
+		return
+	}
+	n := int32(0)
+	for _, task := range tasks {
+		if task < 1 || task > st.Total || st.tasks.ran[task-1] == 0 {
+			continue
+		}
+		st.tasks.ran[task-1] = 0
+		st.tasks.again = append(st.tasks.again, task)
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	if st.Done == st.Total {
+		st.Job.open++
+	}
+	st.Done -= n
+	c.pend(st, n)
+	c.ready(st.Job)
+}
+
+// isNeeded reports whether a stage that is not complete reads what st made.
+func (st *Stage) isNeeded() bool {
+	for _, o := range st.Job.Stages {
+		for _, d := range o.Spec.After {
+			if d.Stage == st.ID.Index && o.Done < o.Total {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leave says that a was asked to give back an amount.
+func (c *Core) leave(a *Attempt, to AttemptState, amount Resources) {
+	c.stay(a)
+	a.State, a.leaves = to, c.shapes.intern(amount)
+	c.leaving(a, 1)
+}
+
+// stay takes back what leave said.
+func (c *Core) stay(a *Attempt) {
+	if a.leaves != 0 {
+		c.leaving(a, -1)
+		a.leaves = 0
+	}
+}
+
+func (c *Core) leaving(a *Attempt, sign int64) {
+	s, n := c.shapes.list[a.leaves], c.Node(a.Node)
+	for _, k := range s.kinds {
+		n.Leaving[k] += s.amount[k] * sign
+	}
+	a.Stage.Leaving += int32(sign)
+	for q := c.Queues[a.Stage.Job.Queue]; ; q = c.Queues[q.Parent] {
+		for _, k := range s.kinds {
+			q.Leaving[k] += s.amount[k] * sign
+		}
+		if q.ID == 0 {
+			return
+		}
+	}
+}
+
+// suspended has a hold its memory only.
+func (c *Core) suspended(a *Attempt) {
+	c.stay(a)
+	st := a.Stage
+	st.Running--
+	st.Suspended++
+	st.Job.Running--
+	c.climb(st, booking{count: Count{Running: -1, Away: -a.away()}})
+	var keeps Resources
+	keeps[Memory] = c.Amount(a.Holds)[Memory]
+	a.State, a.parked, a.wants = Suspended, true, a.Holds
+	c.rebook(a, c.shapes.intern(keeps))
+	c.demand(st, c.missing(a), 1)
+}
+
+// missing is what a suspended attempt lacks to go on.
+func (c *Core) missing(a *Attempt) *shape {
+	return c.shapes.list[c.shapes.intern(c.Amount(a.wants).Sub(c.Amount(a.Holds)))]
+}
+
+// rebook has a hold another shape.
+func (c *Core) rebook(a *Attempt, to ShapeID) {
+	n, was := c.Node(a.Node), a.away()
+	c.book(a.Stage, n, booking{shape: c.shapes.list[a.Holds], sign: -1})
+	a.Holds = to
+	c.book(a.Stage, n, booking{shape: c.shapes.list[to], sign: 1, count: Count{Away: a.away() - was}})
+	c.offer(n)
+	c.touch(a.Stage)
+}
+
+// Sums.
+
+// A booking is a change of what a stage holds and of what it waits for.
+type booking struct {
+	shape *shape // taken or given back; nil: nothing is
+	sign  int64  // 1: taken, -1: given back
+	count Count
+}
+
+// book applies b at a node, for a job and up the queues.
+func (c *Core) book(st *Stage, n *Node, b booking) {
+	j, class := st.Job, c.Classes[n.Class-1]
+	if c.Now != j.since {
+		c.accrue(&j.served, &j.Used, c.Now-j.since)
+		j.since = c.Now
+	}
+	for _, k := range b.shape.kinds {
+		d := b.shape.amount[k] * b.sign
+		n.Used[k] += d
+		class.Used[k] += d
+		j.Used[k] += d
+	}
+	c.climb(st, b)
+	c.shapes.note(n)
+}
+
+// climb applies b to the queues from the stage's up to the root.
+func (c *Core) climb(st *Stage, b booking) {
+	own := c.shapes.list[st.Shape]
+	for q := c.Queues[st.Job.Queue]; ; q = c.Queues[q.Parent] {
+		if c.Now != q.since {
+			c.accrue(&q.served, &q.Used, c.Now-q.since)
+			q.since = c.Now
+		}
+		if b.shape != nil {
+			for _, k := range b.shape.kinds {
+				d := b.shape.amount[k] * b.sign
+				q.Used[k] += d
+				q.Demand[k] += d
+			}
+		}
+		if b.count.Pending != 0 {
+			for _, k := range own.kinds {
+				q.Demand[k] += own.amount[k] * int64(b.count.Pending)
+			}
+		}
+		n := &q.Count[st.Kind]
+		n.Pending += b.count.Pending
+		n.Running += b.count.Running
+		n.Away += b.count.Away
+		if q.ID == 0 {
+			return
+		}
+	}
+}
+
+// demand adds (sign 1) what a suspended attempt lacks to the demand of its queues, or takes it off (-1).
+func (c *Core) demand(st *Stage, s *shape, sign int64) {
+	for q := c.Queues[st.Job.Queue]; ; q = c.Queues[q.Parent] {
+		for _, k := range s.kinds {
+			q.Demand[k] += s.amount[k] * sign
+		}
+		if q.ID == 0 {
+			return
+		}
+	}
+}
+
+// accrue adds what was used for a time to served.
+func (c *Core) accrue(served *Work, used *Resources, held Time) {
+	seconds := float64(held) * 1e-9
+	for _, k := range c.kinds {
+		served[k] += float64(used[k]) * seconds
+	}
+}
+
+// pend changes by d how many tasks of st wait for a node, and, where the stage may start, for nothing else.
+func (c *Core) pend(st *Stage, d int32) {
+	st.waiting += d
+	if st.ready && d != 0 {
+		st.Pending += d
+		c.climb(st, booking{count: Count{Pending: d}})
+	}
+	c.touch(st)
+}
+
+// ready opens the stages of j that may start now, and closes those that may not any more because what they need was lost.
+func (c *Core) ready(j *Job) {
+	for _, st := range j.Stages {
+		ok := true
+		for _, d := range st.Spec.After {
+			before := j.Stages[d.Stage]
+			ok = ok && d.met(before.Done, before.Total)
+		}
+		if ok == st.ready {
+			continue
+		}
+		d := st.waiting
+		if !ok {
+			d = -d
+		}
+		st.ready = ok
+		st.Pending += d
+		c.climb(st, booking{count: Count{Pending: d}})
+		c.touch(st)
+	}
+}

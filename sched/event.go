@@ -1,0 +1,91 @@
+package sched
+
+// An EventKind says what happened. Events of one instant are applied in the order of their kinds.
+type EventKind uint8
+
+// The kinds of events. Each comment says which fields of Event it uses.
+const (
+	NodeJoined       EventKind = iota // Node, Body *NodeSpec; a lost node that returns keeps its ID
+	NodeReported                      // Node; Body *NodeSpec where capacity changed, else nil
+	NodeLost                          // Node
+	AttemptDone                       // Attempt, Outcome; Body *Counters or nil
+	AttemptSuspended                  // Attempt: what Suspend asked for has happened
+	AttemptResized                    // Attempt: what a Resize to less asked for has happened
+	AttemptProgress                   // Attempt, Progress, Phase
+	TaskUndone                        // Job, Body *Undone
+	ResizeAsked                       // Attempt, Body *Resources: the application wants another amount
+	JobEnded                          // Job, Outcome: the application is through, or the user killed it
+	AsksChanged                       // Job, Body *Asks
+	JobSubmitted                      // Job: larger than any before; Body *JobSpec
+	Tick                              // nothing but time
+	numEventKinds
+)
+
+var eventNames = [numEventKinds]string{"node-joined", "node-reported", "node-lost", "attempt-done", "attempt-suspended", "attempt-resized",
+	"attempt-progress", "task-undone", "resize-asked", "job-ended", "asks-changed", "job-submitted", "tick"}
+
+func (k EventKind) String() string { return eventNames[k] }
+
+// An Outcome says how an attempt or a job ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OK       Outcome = iota
+	Failed           // counts towards MaxAttempts
+	Killed           // asked for; does not count
+	Lost             // went with its node; does not count
+	Released         // given back unused by the application; not observed by estimators
+)
+
+func (o Outcome) String() string { return [...]string{"ok", "failed", "killed", "lost", "released"}[o] }
+
+// An Event is something that happened. It is a small value; Body is nil in the kinds that are many.
+type Event struct {
+	Kind     EventKind
+	Outcome  Outcome
+	Phase    Phase
+	Derived  bool // added by the core, because it follows from others
+	Node     NodeID
+	Job      JobID
+	Progress float32 // in [0, 1]
+	Attempt  AttemptID
+	Body     any
+}
+
+// An ActionKind says what to do.
+type ActionKind uint8
+
+// The kinds of actions. Each comment says which fields of Action it uses.
+const (
+	Launch  ActionKind = iota // Stage, Task (zero: the engine's choice), Node, Shape, Attempt
+	Kill                      // Attempt, Node, Stage; At: how long to warn first
+	Suspend                   // Attempt, Node, Stage
+	Resume                    // Attempt, Node, Stage
+	Resize                    // Attempt, Node, Stage, Shape
+	Reserve                   // Stage (zero: nobody any more), Node
+	Probe                     // Stage.Job: run a sample of that job
+	Wake                      // At: call Step then, with or without events; zero: not needed any more
+	numActionKinds
+)
+
+var actionNames = [numActionKinds]string{"launch", "kill", "suspend", "resume", "resize", "reserve", "probe", "wake"}
+
+func (k ActionKind) String() string { return actionNames[k] }
+
+// An Action is something to do.
+type Action struct {
+	Kind    ActionKind
+	Node    NodeID
+	Task    int32
+	Shape   ShapeID
+	Stage   StageID
+	Attempt AttemptID
+	At      Time
+}
+
+// A Refusal is an action that a policy asked for and the core did not take, because it was invalid: not because of room.
+type Refusal struct {
+	Action Action
+	Reason string
+}

@@ -1,0 +1,401 @@
+package sched
+
+import "iter"
+
+// A Key orders stages: smaller Class first, then smaller Value, then smaller Then, then by submission.
+type Key struct {
+	Class int32
+	Value float64
+	Then  int64
+}
+
+// An Index keeps stages in order. It follows the core's log of changes by itself and pays O(log n) for a stage that
+// changed, so any number of them can live in any policy, wrapped or not; one that fell behind, or was just restored, builds itself
+// anew. It is a cache: dropping it changes no decision, provided that Key is a function of what it may read.
+//
+// Key, Group and Every are set once, before the first Sync. All methods but Sync need a Sync in the same Step.
+type Index struct {
+	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, what the policy remembers of
+	// both (Touch says that this changed), and at; nothing else.
+	Key func(v *View, st *Stage, at Time) (Key, bool)
+	// Group sorts the stages into orders of their own, by a small number. It may read what never changes. Nil: one order.
+	Group func(*Stage) int
+	// Every is for keys that age: at its multiples all are computed anew, for the same at. Zero: keys do not age, and at is 0.
+	Every Time
+
+	view    *View
+	at      Time
+	seen    int64 // in the log
+	changes int64
+	heaps   []stageHeap
+	which   map[heapID]int32
+	byGroup map[int32][]int32
+	where   []place // by stage slot
+	aside   []int32 // slots
+}
+
+// A place is where a stage is in an Index.
+type place struct {
+	heap  int32 // index of heaps + 1; 0: nowhere
+	pos   int32
+	aside bool // skipped until the next Sync
+}
+
+// Stages share a heap when they find room under the same conditions, so that a look at the first one is enough.
+type heapID struct {
+	group int32
+	shape ShapeID
+	cap   QueueID
+	keeps bool // nodes are reserved for them: each stage must be looked at
+}
+
+type stageHeap struct {
+	id      heapID
+	entries []entry // 4-ary heap
+}
+
+type entry struct {
+	value float64
+	then  int64
+	id    int64 // order of submission
+	class int32
+	slot  int32
+}
+
+func (e *entry) before(o *entry) bool {
+	switch {
+	case e.class != o.class:
+		return e.class < o.class
+	case e.value != o.value:
+		return e.value < o.value
+	case e.then != o.then:
+		return e.then < o.then
+	}
+	return e.id < o.id
+}
+
+// Sync brings the index up to date and takes back what Skip did.
+func (x *Index) Sync(p *Plan) {
+	c := p.core
+	at := Time(0)
+	if x.Every > 0 {
+		at = p.Now / x.Every * x.Every
+	}
+	if x.view != p.View || x.at != at || x.seen < c.log.base || c.config.Forget != nil && c.config.Forget() {
+		x.view, x.at = p.View, at
+		x.rebuild()
+		return
+	}
+	for _, slot := range x.aside {
+		x.where[slot].aside = false
+		x.update(c.stages.rows[slot])
+	}
+	x.aside = x.aside[:0]
+	x.follow()
+}
+
+// At returns the instant that keys are computed for now; zero where they do not age.
+func (x *Index) At() Time { return x.at }
+
+func (x *Index) rebuild() {
+	c := x.view.core
+	for i := range x.heaps {
+		x.heaps[i].entries = x.heaps[i].entries[:0]
+	}
+	if n := len(c.stages.rows); len(x.where) < n {
+		x.where = make([]place, n)
+	}
+	clear(x.where)
+	x.aside = x.aside[:0]
+	for _, st := range c.stages.rows {
+		x.update(st)
+	}
+	x.seen = c.log.end()
+}
+
+func (x *Index) follow() {
+	c := x.view.core
+	end := c.log.end()
+	if x.seen == end {
+		return
+	}
+	if n := len(c.stages.rows); len(x.where) < n {
+		x.where = append(x.where, make([]place, n-len(x.where))...)
+	}
+	for _, slot := range c.log.slots[x.seen-c.log.base:] {
+		x.update(c.stages.rows[slot])
+	}
+	x.seen = end
+}
+
+func (x *Index) update(st *Stage) {
+	w := &x.where[st.slot]
+	if w.aside {
+		return
+	}
+	var key Key
+	ok := false
+	if st.alive {
+		key, ok = x.Key(x.view, st, x.at)
+	}
+	if !ok {
+		if w.heap != 0 {
+			x.remove(w)
+		}
+		return
+	}
+	e := entry{key.Value, key.Then, st.ID.number(), key.Class, st.slot}
+	id := x.heapIDOf(st)
+	if w.heap != 0 {
+		h := &x.heaps[w.heap-1]
+		if h.id == id {
+			switch old := &h.entries[w.pos]; {
+			case e == *old:
+			case e.before(old):
+				x.up(w.heap, w.pos, e)
+			default:
+				x.down(w.heap, w.pos, e)
+			}
+			return
+		}
+		x.remove(w)
+	}
+	i := x.heapOf(id)
+	h := &x.heaps[i-1]
+	h.entries = append(h.entries, e)
+	x.up(i, int32(len(h.entries)-1), e)
+}
+
+func (x *Index) heapIDOf(st *Stage) heapID {
+	id := heapID{shape: st.Shape, cap: x.view.Queues[st.Job.Queue].cap, keeps: len(st.reserved) > 0}
+	if x.Group != nil {
+		id.group = int32(x.Group(st))
+	}
+	return id
+}
+
+func (x *Index) heapOf(id heapID) int32 {
+	if i, ok := x.which[id]; ok {
+		return i
+	}
+	if x.which == nil {
+		x.which, x.byGroup = map[heapID]int32{}, map[int32][]int32{}
+	}
+	x.heaps = append(x.heaps, stageHeap{id: id})
+	i := int32(len(x.heaps))
+	x.which[id] = i
+	x.byGroup[id.group] = append(x.byGroup[id.group], i)
+	return i
+}
+
+func (x *Index) remove(w *place) {
+	x.changes++
+	i, pos := w.heap, w.pos
+	h := &x.heaps[i-1]
+	w.heap = 0
+	n := int32(len(h.entries) - 1)
+	e := h.entries[n]
+	h.entries = h.entries[:n]
+	if pos == n {
+		return
+	}
+	if e.before(&h.entries[pos]) {
+		x.up(i, pos, e)
+	} else {
+		x.down(i, pos, e)
+	}
+}
+
+func (x *Index) up(heap, pos int32, e entry) {
+	x.changes++
+	a := x.heaps[heap-1].entries
+	for pos > 0 {
+		above := (pos - 1) >> 2
+		if !e.before(&a[above]) {
+			break
+		}
+		a[pos] = a[above]
+		x.put(heap, pos, a[pos].slot)
+		pos = above
+	}
+	a[pos] = e
+	x.put(heap, pos, e.slot)
+}
+
+func (x *Index) down(heap, pos int32, e entry) {
+	x.changes++
+	a := x.heaps[heap-1].entries
+	n := int32(len(a))
+	for {
+		first := pos*4 + 1
+		if first >= n {
+			break
+		}
+		least := first
+		for i := first + 1; i < min(first+4, n); i++ {
+			if a[i].before(&a[least]) {
+				least = i
+			}
+		}
+		if !a[least].before(&e) {
+			break
+		}
+		a[pos] = a[least]
+		x.put(heap, pos, a[pos].slot)
+		pos = least
+	}
+	a[pos] = e
+	x.put(heap, pos, e.slot)
+}
+
+func (x *Index) put(heap, pos, slot int32) {
+	w := &x.where[slot]
+	w.heap, w.pos = heap, pos
+}
+
+// First returns the first stage of all that has room on some node, as far as nodes go; nil: none. A stage may still be kept off those nodes by
+// blacklists or constraints: then launching fails, and Skip goes on to the next. It costs the number of groups × shapes in use.
+func (x *Index) First() *Stage {
+	x.follow()
+	var best *entry
+	for i := range x.heaps {
+		best = x.better(best, &x.heaps[i], 0)
+	}
+	return x.stage(best)
+}
+
+// FirstOf is First within a group, for tasks that hold shape (zero: their stage's own). It costs the number of shapes.
+func (x *Index) FirstOf(group int, shape ShapeID) *Stage {
+	x.follow()
+	var best *entry
+	for _, i := range x.byGroup[int32(group)] {
+		best = x.better(best, &x.heaps[i-1], shape)
+	}
+	return x.stage(best)
+}
+
+// better returns the first entry of h that has room, if that is before best, else best.
+func (x *Index) better(best *entry, h *stageHeap, shape ShapeID) *entry {
+	if len(h.entries) == 0 || best != nil && !h.id.keeps && !h.entries[0].before(best) {
+		return best
+	}
+	if shape == 0 {
+		shape = h.id.shape
+	}
+	c := x.view.core
+	if h.id.keeps {
+		for i := range h.entries {
+			if e := &h.entries[i]; (best == nil || e.before(best)) && c.FirstAs(c.stages.rows[e.slot], shape) != nil {
+				best = e
+			}
+		}
+		return best
+	}
+	s := c.shapes.list[shape]
+	c.shapes.activate(s)
+	if c.exhausted || !s.fits.any() || !c.underMax(h.id.cap, s) {
+		return best
+	}
+	return &h.entries[0]
+}
+
+func (x *Index) stage(e *entry) *Stage {
+	if e == nil {
+		return nil
+	}
+	return x.view.core.stages.rows[e.slot]
+}
+
+// Head returns the first stage of a group, room or not; nil: none.
+func (x *Index) Head(group int) *Stage {
+	x.follow()
+	var best *entry
+	for _, i := range x.byGroup[int32(group)] {
+		if h := &x.heaps[i-1]; len(h.entries) > 0 && (best == nil || h.entries[0].before(best)) {
+			best = &h.entries[0]
+		}
+	}
+	return x.stage(best)
+}
+
+// All yields the stages of a group in order, room or not, as they are when it begins; the first k cost O(k log k). The loop may use
+// the plan, but not this index.
+func (x *Index) All(group int) iter.Seq[*Stage] {
+	return func(yield func(*Stage) bool) {
+		x.follow()
+		var next []place // a binary heap of entries whose parents were yielded
+		before := func(a, b place) bool {
+			return x.heaps[a.heap-1].entries[a.pos].before(&x.heaps[b.heap-1].entries[b.pos])
+		}
+		push := func(w place) {
+			next = append(next, w)
+			for i := len(next) - 1; i > 0 && before(next[i], next[(i-1)/2]); i = (i - 1) / 2 {
+				next[i], next[(i-1)/2] = next[(i-1)/2], next[i]
+			}
+		}
+		for _, i := range x.byGroup[int32(group)] {
+			if len(x.heaps[i-1].entries) > 0 {
+				push(place{heap: i})
+			}
+		}
+		changes := x.changes
+		for len(next) > 0 {
+			w := next[0]
+			last := len(next) - 1
+			next[0] = next[last]
+			next = next[:last]
+			for i := 0; ; {
+				least := i
+				for k := 2*i + 1; k <= 2*i+2 && k < last; k++ {
+					if before(next[k], next[least]) {
+						least = k
+					}
+				}
+				if least == i {
+					break
+				}
+				next[i], next[least] = next[least], next[i]
+				i = least
+			}
+			h := &x.heaps[w.heap-1]
+			for k := w.pos*4 + 1; k <= w.pos*4+4 && int(k) < len(h.entries); k++ {
+				push(place{heap: w.heap, pos: k})
+			}
+			if !yield(x.stage(&h.entries[w.pos])) {
+				return
+			}
+			if x.changes != changes {
+				panic("sched: an index was used while All walks it")
+			}
+		}
+	}
+}
+
+// Skip sets a stage aside until the next Sync.
+func (x *Index) Skip(st *Stage) {
+	w := &x.where[st.slot]
+	if w.heap != 0 {
+		x.remove(w)
+	}
+	if !w.aside {
+		w.aside = true
+		x.aside = append(x.aside, st.slot)
+	}
+}
+
+// Len returns how many stages a group has.
+func (x *Index) Len(group int) (n int) {
+	x.follow()
+	for _, i := range x.byGroup[int32(group)] {
+		n += len(x.heaps[i-1].entries)
+	}
+	return n
+}
+
+// Position returns the key of a stage, and whether it has a place. It serves to explain an order, not to decide.
+func (x *Index) Position(st *Stage) (Key, bool) {
+	if !st.alive {
+		return Key{}, false
+	}
+	return x.Key(x.view, st, x.at)
+}

@@ -1,0 +1,24 @@
+package sched
+
+// A changeLog lists the slots of stages in the order in which they changed, so that an index can pay for what changed since it
+// last looked. It keeps about as much as building an index anew would cost.
+type changeLog struct {
+	slots []int32
+	base  int64 // entries dropped so far
+}
+
+const leastLog = 1024
+
+func (l *changeLog) trim(stages int) {
+	keep := max(leastLog, 2*stages)
+	if len(l.slots) > 2*keep {
+		cut := len(l.slots) - keep
+		l.base += int64(cut)
+		l.slots = l.slots[:copy(l.slots, l.slots[cut:])]
+	}
+}
+
+func (l *changeLog) end() int64 { return l.base + int64(len(l.slots)) }
+
+// touch has every index order st anew.
+func (c *Core) touch(st *Stage) { c.log.slots = append(c.log.slots, st.slot) }

@@ -1,0 +1,77 @@
+package sched
+
+import "math/bits"
+
+// A nodeSet is a set of node IDs in three levels of words: a member after a given one is found in a few steps for up to
+// 262,144 nodes, and in one more step for each 262,144 beyond.
+type nodeSet struct{ leaf, mid, top []uint64 }
+
+func (s *nodeSet) grow(n NodeID) {
+	for len(s.leaf) <= int(n>>6) {
+		s.leaf = append(s.leaf, 0)
+	}
+	for len(s.mid)*64 < len(s.leaf) {
+		s.mid = append(s.mid, 0)
+	}
+	for len(s.top)*64 < len(s.mid) {
+		s.top = append(s.top, 0)
+	}
+}
+
+func (s *nodeSet) has(n NodeID) bool { return s.leaf[n>>6]>>(n&63)&1 != 0 }
+
+func (s *nodeSet) put(n NodeID) {
+	s.leaf[n>>6] |= 1 << (n & 63)
+	s.mid[n>>12] |= 1 << (n >> 6 & 63)
+	s.top[n>>18] |= 1 << (n >> 12 & 63)
+}
+
+func (s *nodeSet) drop(n NodeID) {
+	if s.leaf[n>>6] &^= 1 << (n & 63); s.leaf[n>>6] != 0 {
+		return
+	}
+	if s.mid[n>>12] &^= 1 << (n >> 6 & 63); s.mid[n>>12] == 0 {
+		s.top[n>>18] &^= 1 << (n >> 12 & 63)
+	}
+}
+
+func (s *nodeSet) any() bool {
+	for _, w := range s.top {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// after returns the first member greater than n; 0: none.
+func (s *nodeSet) after(n NodeID) NodeID {
+	i := int(n) + 1
+	if i>>6 < len(s.leaf) {
+		if w := s.leaf[i>>6] >> (i & 63); w != 0 {
+			return NodeID(i + bits.TrailingZeros64(w))
+		}
+	}
+	i = i>>6 + 1 // of a leaf word
+	if i>>6 < len(s.mid) {
+		if w := s.mid[i>>6] >> (i & 63); w != 0 {
+			return s.firstIn(i + bits.TrailingZeros64(w))
+		}
+	}
+	i = i>>6 + 1 // of a mid word
+	for t := i >> 6; t < len(s.top); t++ {
+		w := s.top[t]
+		if t == i>>6 {
+			w = w >> (i & 63) << (i & 63)
+		}
+		if w != 0 {
+			m := t<<6 + bits.TrailingZeros64(w)
+			return s.firstIn(m<<6 + bits.TrailingZeros64(s.mid[m]))
+		}
+	}
+	return 0
+}
+
+func (s *nodeSet) firstIn(leaf int) NodeID {
+	return NodeID(leaf<<6 + bits.TrailingZeros64(s.leaf[leaf]))
+}

@@ -1,0 +1,184 @@
+package sched
+
+import (
+	"strings"
+)
+
+// DefaultQueue is the queue of jobs that name none.
+const DefaultQueue = "default"
+
+// noUser names the user of jobs that name none.
+const noUser = "-"
+
+// queueTable finds queues by path and users by queue.
+type queueTable struct {
+	core   *Core
+	byPath map[string]QueueID
+	users  map[userOf]QueueID
+	spare  map[QueueID][]QueueID // rows of users that have gone, by parent
+}
+
+type userOf struct {
+	queue QueueID
+	user  string
+}
+
+func (t *queueTable) init(c *Core, specs []*QueueSpec) {
+	*t = queueTable{core: c, byPath: map[string]QueueID{}, users: map[userOf]QueueID{}, spare: map[QueueID][]QueueID{}}
+	t.add(&QueueSpec{Name: "root"}, 0)
+	t.addAll(specs, 0, "")
+}
+
+// addAll adds the queues of one level before those below them.
+func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
+	ids := make([]QueueID, len(specs))
+	for i, s := range specs {
+		ids[i] = t.add(s, parent)
+		t.byPath[path+s.Name] = ids[i]
+	}
+	for i, s := range specs {
+		t.addAll(s.Queues, ids[i], path+s.Name+".")
+	}
+}
+
+func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
+	c := t.core
+	q := &Queue{ID: QueueID(len(c.Queues)), Parent: parent, Spec: spec, since: c.Now}
+	c.Queues = append(c.Queues, q)
+	if q.ID != 0 {
+		p := c.Queues[parent]
+		p.Children = append(p.Children, q.ID)
+	}
+	t.limit(q)
+	return q.ID
+}
+
+// setLimits computes the shares of all queues for the capacity there is.
+func (t *queueTable) setLimits() {
+	for _, q := range t.core.Queues {
+		t.limit(q)
+	}
+}
+
+func (t *queueTable) limit(q *Queue) {
+	if q.ID == 0 {
+		q.Min, q.Max = t.core.Capacity, Resources{}
+		for k := range q.Max {
+			q.Max[k] = Unlimited
+		}
+		return
+	}
+	p := t.core.Queues[q.Parent]
+	q.cap = p.cap
+	for k := range q.Max {
+		q.Min[k], q.Max[k] = q.Spec.Min.of(k, p.Min[k], 0), Unlimited
+		above := p.Max[k]
+		if above == Unlimited {
+			above = t.core.Capacity[k]
+		}
+		if m := q.Spec.Max.of(k, above, Unlimited); m != Unlimited {
+			q.Max[k], q.cap = m, q.ID
+		}
+	}
+}
+
+// of returns the share in amounts; none where it says nothing of kind k.
+func (s Share) of(k int, whole, none int64) int64 {
+	switch {
+	case s.Amount[k] > 0:
+		return s.Amount[k]
+	case s.Part > 0:
+		return int64(s.Part * float64(whole))
+	}
+	return none
+}
+
+// leafOf returns the queue of a job's user, made where need be: a queue that nobody configured gets weight 1 below the root,
+// as Hadoop's Fair Scheduler has it.
+func (t *queueTable) leafOf(spec *JobSpec) QueueID {
+	path := strings.TrimPrefix(spec.Queue, "root.")
+	if path == "" {
+		path = DefaultQueue
+	}
+	id, ok := t.byPath[path]
+	if !ok {
+		parent, above := QueueID(0), ""
+		for name := range strings.SplitSeq(path, ".") {
+			above += name
+			if id, ok = t.byPath[above]; !ok {
+				id = t.add(&QueueSpec{Name: name}, parent)
+				t.byPath[above] = id
+			}
+			parent = id
+			above += "."
+		}
+	}
+	user := spec.User
+	if user == "" {
+		user = noUser
+	}
+	key := userOf{id, user}
+	leaf, ok := t.users[key]
+	if !ok {
+		leaf = t.addUser(id, user)
+		t.users[key] = leaf
+	}
+	return leaf
+}
+
+func (t *queueTable) addUser(parent QueueID, user string) QueueID {
+	c := t.core
+	spare := t.spare[parent]
+	if len(spare) == 0 {
+		id := t.add(&QueueSpec{Name: user}, parent)
+		c.Queues[id].User = true
+		return id
+	}
+	id := spare[len(spare)-1]
+	t.spare[parent] = spare[:len(spare)-1]
+	q := c.Queues[id]
+	*q = Queue{ID: id, Parent: parent, User: true, Spec: &QueueSpec{Name: user}, since: c.Now, uses: q.uses + 1}
+	c.Queues[parent].Children = append(c.Queues[parent].Children, id)
+	t.limit(q)
+	return id
+}
+
+// left takes a user's queue out of the tree when nothing is in it any more.
+func (t *queueTable) left(q *Queue) {
+	if !q.User || q.Jobs > 0 || q.Running() > 0 || q.Used != (Resources{}) {
+		return
+	}
+	delete(t.users, userOf{q.Parent, q.Spec.Name})
+	t.spare[q.Parent] = append(t.spare[q.Parent], q.ID)
+	siblings := &t.core.Queues[q.Parent].Children
+	for i, id := range *siblings {
+		if id == q.ID {
+			*siblings = append((*siblings)[:i], (*siblings)[i+1:]...)
+			return
+		}
+	}
+}
+
+// QueueNamed returns the configured queue with a dotted path below the root, and whether there is one.
+func (v *View) QueueNamed(path string) (*Queue, bool) {
+	id, ok := v.core.queues.byPath[strings.TrimPrefix(path, "root.")]
+	if !ok {
+		return nil, false
+	}
+	return v.Queues[id], true
+}
+
+// Path returns the dotted path of a queue below the root, without users.
+func (v *View) Path(q *Queue) string {
+	if q.User {
+		q = v.Queues[q.Parent]
+	}
+	if q.ID == 0 {
+		return q.Spec.Name
+	}
+	path := q.Spec.Name
+	for q = v.Queues[q.Parent]; q.ID != 0; q = v.Queues[q.Parent] {
+		path = q.Spec.Name + "." + path
+	}
+	return path
+}

@@ -1,0 +1,168 @@
+package sched
+
+// A Node is a machine of the cluster.
+type Node struct {
+	ID       NodeID
+	Class    ClassID
+	Rack     RackID
+	Open     bool    // may be launched on in this Step: always, or under heartbeats only when it has just reported
+	Lost     bool    // gone, perhaps to return under the same ID
+	Reserved StageID // the only stage that may launch here; zero: any
+	Name     string
+	Capacity Resources
+	Used     Resources // may exceed Capacity, after it shrank
+	Leaving  Resources // of Used, what a Kill or a Suspend has asked for
+
+	offered uint64   // the Step in which it was last put into Offers
+	head    *Attempt // attempts that run or are suspended here, youngest first
+	outputs outputs  // finished tasks whose output is here and may still be needed
+}
+
+// Free returns what is not used; a component is negative where capacity shrank below use.
+func (n *Node) Free() Resources { return n.Capacity.Sub(n.Used) }
+
+// A Class is a set of nodes that are alike.
+type Class struct {
+	ID             ClassID
+	Name           string
+	Nodes          int
+	Capacity, Used Resources
+}
+
+// A Count is of tasks of one kind of stage in a queue.
+type Count struct {
+	Pending, Running int32
+	Away             int32 // of Running: holding another shape than their stage's own
+}
+
+// A Queue is a named share of the cluster; a user of a queue is a queue below it, and jobs are in such leaves only.
+type Queue struct {
+	ID, Parent QueueID // the root, 0, is its own parent
+	User       bool    // made for a user's first job, gone with the last
+	Children   []QueueID
+	Jobs       int32     // unfinished, of all below
+	Used       Resources // of all below, as the next two
+	Leaving    Resources
+	Demand     Resources // Used + pending × per-task
+	Count      [NumKinds]Count
+	Min, Max   Resources // of Spec, in amounts for the capacity there is; Max is Unlimited where nothing is said
+	Spec       *QueueSpec
+
+	served Work // up to since
+	since  Time
+	cap    QueueID // the nearest of itself and those above with a maximum; 0: none
+	uses   int64   // how many users had this row before
+}
+
+// Weight returns the queue's weight among its siblings.
+func (q *Queue) Weight() float64 { return weightOr1(q.Spec.Weight) }
+
+// Pending returns how many tasks of all kinds wait in the queue.
+func (q *Queue) Pending() (n int32) {
+	for _, c := range q.Count {
+		n += c.Pending
+	}
+	return n
+}
+
+// Running returns how many attempts of all kinds run in the queue.
+func (q *Queue) Running() (n int32) {
+	for _, c := range q.Count {
+		n += c.Running
+	}
+	return n
+}
+
+// A Job is one that has been submitted and is not finished.
+type Job struct {
+	ID        JobID
+	Queue     QueueID
+	Weight    float64
+	Submitted Time
+	Running   int32 // attempts
+	Ended     bool  // finished, failed or killed; what still runs of it is leaving
+	Used      Resources
+	Stages    []*Stage // grows while a YARN application finds new things to ask for
+	Spec      *JobSpec
+
+	slot       int32
+	next, prev int32 // slots of the neighbours in order of submission; -1: none
+	open       int32 // stages that are not complete
+	attempts   int32 // running or suspended
+	served     Work  // up to since
+	since      Time
+	failures   map[NodeID]int32 // failed attempts by node
+	banned     map[NodeID]bool
+}
+
+// A Stage is tasks of one job that do the same to different data.
+type Stage struct {
+	ID                                StageID
+	Kind                              StageKind
+	Shape                             ShapeID
+	Total                             int32 // tasks; -1 where the engine cannot know
+	Pending                           int32 // tasks that may start now
+	Running, Suspended, Done, Leaving int32 // attempts; Leaving: of Running, those asked to end or to suspend
+	Job                               *Job
+	Spec                              *StageSpec
+
+	slot     int32
+	waiting  int32 // tasks that neither run nor are done; Pending while the stage is ready, which it is when its dependencies hold
+	ready    bool
+	alive    bool     // its job has not ended
+	head     *Attempt // youngest first
+	reserved []NodeID // nodes kept for it
+	only     []NodeID // the only nodes to use, sorted; nil: all
+	tasks    taskSet
+}
+
+// AttemptState says what an attempt is doing.
+type AttemptState uint8
+
+// The states of an attempt.
+const (
+	Running    AttemptState = iota
+	Suspending              // asked to suspend; still runs
+	Suspended               // holds only its memory
+	Leaving                 // asked to end; still runs
+	gone                    // ended; readable until the next Step
+)
+
+// An Attempt is one execution of a task on a node.
+type Attempt struct {
+	ID       AttemptID
+	Stage    *Stage
+	Start    Time
+	Node     NodeID
+	Task     int32   // from 1; zero where the engine chooses
+	Progress float32 // in [0, 1]; -1 where the engine has not said
+	Phase    Phase
+	State    AttemptState
+	Holds    ShapeID
+
+	slot                   int32
+	older, younger         *Attempt // of the same stage
+	nodeOlder, nodeYounger *Attempt // on the same node
+	twin                   *Attempt // ring of the attempts of the same task; nil: alone
+	wants                  ShapeID  // what it holds once resized, or resumed
+	leaves                 ShapeID  // what it was asked to give back; zero: nothing
+	parked                 bool     // suspended: holds its memory only
+	moot                   bool     // its task is done without it, or its job has ended
+}
+
+func weightOr1(w float64) float64 {
+	if w == 0 {
+		return 1
+	}
+	return w
+}
+
+// A row is what a Per can hold something for.
+type row interface{ row() (slot int32, id int64) }
+
+func (j *Job) row() (int32, int64)   { return j.slot, int64(j.ID) }
+func (s *Stage) row() (int32, int64) { return s.slot, s.ID.number() }
+func (q *Queue) row() (int32, int64) { return int32(q.ID), q.uses<<32 | int64(q.ID) }
+
+// number packs a StageID into an integer in order of submission.
+func (id StageID) number() int64 { return int64(id.Job)<<16 | int64(id.Index) }

@@ -1,0 +1,183 @@
+package sched
+
+// keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one of them.
+const keepIdle = 32
+
+// A shape is one of the few distinct vectors that tasks ask for, with the open nodes that have room for it.
+type shape struct {
+	amount Resources
+	kinds  []ResourceKind // of which amount has any
+	users  int32          // live stages with it
+	active bool           // fits is kept up to date
+	fits   nodeSet
+}
+
+// shapes interns vectors, and keeps for each one in use the set of nodes with room for it.
+type shapes struct {
+	core   *Core
+	list   []*shape // by ShapeID; list[0] is the empty vector
+	byAmt  map[Resources]ShapeID
+	active []*shape
+}
+
+func (t *shapes) intern(r Resources) ShapeID {
+	if id, ok := t.byAmt[r]; ok {
+		return id
+	}
+	s := &shape{amount: r}
+	for k, a := range r {
+		if a != 0 {
+			s.kinds = append(s.kinds, ResourceKind(k))
+		}
+	}
+	id := ShapeID(len(t.list))
+	t.list = append(t.list, s)
+	t.byAmt[r] = id
+	return id
+}
+
+// use says that a stage with the shape has come (+1) or gone (-1).
+func (t *shapes) use(id ShapeID, d int32) {
+	s := t.list[id]
+	s.users += d
+	if d > 0 {
+		t.activate(s)
+		return
+	}
+	if len(t.active) <= keepIdle || s.users > 0 {
+		return
+	}
+	idle := 0
+	for _, o := range t.active {
+		if o.users == 0 {
+			idle++
+		}
+	}
+	if idle <= keepIdle {
+		return
+	}
+	kept := t.active[:0]
+	for _, o := range t.active {
+		if o.active = o.users > 0; o.active {
+			kept = append(kept, o)
+		}
+	}
+	t.active = kept
+}
+
+// activate brings the set of nodes for s up to date and keeps it so. It costs O(nodes), once.
+func (t *shapes) activate(s *shape) {
+	if s.active {
+		return
+	}
+	s.active = true
+	t.active = append(t.active, s)
+	for _, n := range t.core.Nodes {
+		s.fits.grow(n.ID)
+		s.set(n, n.takes(s))
+	}
+}
+
+// set brings the set of one shape up to date for one node.
+func (s *shape) set(n *Node, fits bool) {
+	if fits == s.fits.has(n.ID) {
+		return
+	}
+	if fits {
+		s.fits.put(n.ID)
+	} else {
+		s.fits.drop(n.ID)
+	}
+}
+
+// takes reports whether a task holding s may be launched on n by any stage.
+func (n *Node) takes(s *shape) bool {
+	return n.Open && n.Reserved == (StageID{}) && n.hasRoom(s)
+}
+
+func (n *Node) hasRoom(s *shape) bool {
+	for _, k := range s.kinds {
+		if n.Used[k]+s.amount[k] > n.Capacity[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// note keeps the sets of nodes up to date after n changed. It costs O(shapes in use).
+func (t *shapes) note(n *Node) {
+	for _, s := range t.active {
+		s.set(n, n.takes(s))
+	}
+}
+
+// grow makes room for a node.
+func (t *shapes) grow(n NodeID) {
+	for _, s := range t.active {
+		s.fits.grow(n)
+	}
+}
+
+// nextFit returns the first node after one on which st may launch a task that holds a shape now. The nodes reserved for st come
+// in their place in the order.
+func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
+	c := v.core
+	s := c.shapes.list[id]
+	if c.exhausted || !c.underMax(v.Queues[st.Job.Queue].cap, s) {
+		return nil
+	}
+	c.shapes.activate(s)
+	var own *Node // the first reserved one
+	for _, r := range st.reserved {
+		if n := v.Node(r); r > after && n.Open && n.hasRoom(s) && (own == nil || r < own.ID) && c.allows(st, n, class) {
+			own = n
+		}
+	}
+	for i := s.fits.after(after); i != 0; i = s.fits.after(i) {
+		if own != nil && own.ID < i {
+			return own
+		}
+		if n := v.Node(i); c.allows(st, n, class) {
+			return n
+		}
+	}
+	return own
+}
+
+// allows reports whether constraints of the stage and of its job let it use n, room and reservations apart.
+func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
+	if class != 0 && n.Class != class || st.only != nil && !contains(st.only, n.ID) {
+		return false
+	}
+	return st.Job.banned == nil || !st.Job.banned[n.ID]
+}
+
+// underMax reports whether the queues from cap up have room for one more task with s under their maxima.
+func (c *Core) underMax(cap QueueID, s *shape) bool {
+	for cap != 0 {
+		q := c.Queues[cap]
+		for _, k := range s.kinds {
+			if q.Used[k]+s.amount[k] > q.Max[k] {
+				return false
+			}
+		}
+		if q.ID == q.Parent {
+			break
+		}
+		cap = c.Queues[q.Parent].cap
+	}
+	return true
+}
+
+// contains reports whether sorted has n.
+func contains(sorted []NodeID, n NodeID) bool {
+	lo, hi := 0, len(sorted)
+	for lo < hi {
+		if m := (lo + hi) / 2; sorted[m] < n {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo < len(sorted) && sorted[lo] == n
+}

@@ -1,0 +1,131 @@
+package sched
+
+// A JobSpec is what a user says of a job. It never changes once submitted.
+type JobSpec struct {
+	Name, User, Queue string  // Queue: dotted path below the root; "" is "default"
+	Type              string  // as history keys have it: "MAPREDUCE", "SPARK", ...
+	Weight            float64 // share among the jobs of its queue; zero means 1
+	Priority          int32   // larger is more urgent (fifo, capacity)
+	Submit            Time
+	Deadline          Time // after Submit; zero: none
+	Goal              *Goal
+	Profile           *Profile
+	Stages            []StageSpec
+	Probes            JobID // this job is a sample of that one; zero: it is not a sample
+	Payload           any   // the engine's own: true task times, or a program and its input. Policies may not look at it
+}
+
+// A Goal is what a job's owner optimises when jobs differ in that (FLEX 2): a metric, its weight, and, for a
+// metric of steps, the cost of finishing after each instant.
+type Goal struct {
+	Metric string // "response", "stretch", "tardiness", "late", "steps", ...
+	Weight float64
+	Steps  []CostStep
+}
+
+// A CostStep is the cost of a job that is not finished at an instant after its submission.
+type CostStep struct {
+	After Time
+	Cost  float64
+}
+
+// A Profile is what a task of each phase uses, and the node classes whose hardware its code can use.
+type Profile struct {
+	Phases       [NumPhases]Resources
+	Accelerators []ClassID
+}
+
+// DefaultMaxAttempts is Hadoop's mapreduce.map.maxattempts and mapreduce.reduce.maxattempts.
+const DefaultMaxAttempts = 4
+
+// A StageSpec describes tasks of one job that do the same to different data.
+type StageSpec struct {
+	Kind        StageKind
+	PerTask     Resources
+	Tasks       int32 // -1 where the engine cannot know (yarn): what is wanted comes as AsksChanged, the end as JobEnded
+	After       []Dep // all must hold before a task may start
+	MaxAttempts int32 // failures of one task that fail the job; zero: failed tasks are not the core's to start again
+	Gang        int32 // tasks that are of use only together; zero or one: each alone
+	InputBytes  int64
+	Prior       Time     // what the user or the past says a task takes; zero: nothing
+	Places      []NodeID // nodes with the input of task t: Places[(t-1)·Copies : t·Copies]; zero entries name none
+	Copies      int32
+}
+
+// A Dep says which part of an earlier stage must be done: 1 is a barrier, less is slow start.
+type Dep struct {
+	Stage int32
+	Part  float64 // in [0, 1]
+}
+
+// met reports whether done of total tasks satisfy d, with the rounding of Hadoop's slow start (ceil of the product).
+func (d Dep) met(done, total int32) bool { return float64(done) >= d.Part*float64(total) }
+
+// A NodeSpec describes a machine.
+type NodeSpec struct {
+	Name     string
+	Class    string // name of its class; nodes with equal names are alike
+	Rack     RackID
+	Capacity Resources
+}
+
+// A QueueSpec describes a named share of the cluster and those below it.
+type QueueSpec struct {
+	Name     string
+	Weight   float64 // among siblings; zero means 1
+	Min, Max Share
+	Policy   string // of the jobs in it, for policies that let queues differ: "", "fifo", "fair", "drf"
+	Queues   []*QueueSpec
+}
+
+// A Share is an entitlement: amounts, or a part of the parent's. The zero Share says nothing.
+type Share struct {
+	Amount Resources // kinds with zero are not spoken of
+	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not spoken of
+}
+
+// Asks are what a YARN application wants now of one kind of container: absolute, not a difference.
+type Asks struct {
+	Stage   int32      // index of the stage; one more than the last makes a new one
+	Spec    *StageSpec // of a new stage, nil else
+	Pending int32
+	Only    []NodeID // the only nodes to use, sorted; nil: all
+	Banned  []NodeID // nodes not to use for the whole job, sorted
+}
+
+// Undone names finished tasks of a stage whose output was lost.
+type Undone struct {
+	Stage int32
+	Tasks []int32
+}
+
+// Counters are what an engine counted of an attempt that succeeded.
+type Counters struct {
+	InputBytes, OutputBytes     int64
+	InputRecords, OutputRecords int64
+	Phases                      [NumPhases]Time // time spent in each
+}
+
+// A Policy decides what to do: once in a Step. A wrapper asks its inner policy exactly once a Step.
+type Policy interface{ Decide(*Plan) }
+
+// An Estimator predicts task times and sizes. A core has one, and tells it of an attempt before the policy is asked.
+type Estimator interface {
+	// Observe learns from an attempt that succeeded at ended; c is nil where the engine counts nothing.
+	Observe(a *Attempt, ended Time, c *Counters)
+	// Estimate returns the time of one task of st on a class of nodes (zero: any).
+	Estimate(st *Stage, class ClassID) Estimate
+	// Size returns the whole job's size, done parts included, and whether it is known.
+	Size(j *Job) (Work, bool)
+}
+
+// An Estimate is of the time of one task.
+type Estimate struct {
+	Mean, StdDev Time
+	Samples      int // zero: Mean is a prior, or nothing at all
+}
+
+// A Recorder keeps what went into a Step and what came out. The slices are lent; events with Derived set follow from the others.
+type Recorder interface {
+	Record(now Time, events []Event, actions []Action)
+}

@@ -1,0 +1,298 @@
+package sched
+
+import "fmt"
+
+// jobTable holds the unfinished jobs in order of submission, in slots that are used again.
+type jobTable struct {
+	rows        []*Job
+	free        []int32
+	first, last int32 // slots; -1: none
+	byID        map[JobID]*Job
+	newest      JobID
+	live        int
+	ended       []*Job // to be forgotten in the next Step, once nothing of them runs
+}
+
+func (t *jobTable) get() *Job {
+	if k := len(t.free); k > 0 {
+		j := t.rows[t.free[k-1]]
+		t.free = t.free[:k-1]
+		*j = Job{slot: j.slot, Stages: j.Stages[:0]}
+		return j
+	}
+	j := &Job{slot: int32(len(t.rows))}
+	t.rows = append(t.rows, j)
+	return j
+}
+
+func (t *jobTable) link(j *Job) {
+	j.next, j.prev = -1, t.last
+	if t.last >= 0 {
+		t.rows[t.last].next = j.slot
+	} else {
+		t.first = j.slot
+	}
+	t.last = j.slot
+	t.byID[j.ID] = j
+	t.live++
+}
+
+func (t *jobTable) unlink(j *Job) {
+	if j.prev >= 0 {
+		t.rows[j.prev].next = j.next
+	} else {
+		t.first = j.next
+	}
+	if j.next >= 0 {
+		t.rows[j.next].prev = j.prev
+	} else {
+		t.last = j.prev
+	}
+	t.live--
+}
+
+// stageTable holds the stages of unfinished jobs in slots that are used again.
+type stageTable struct {
+	rows []*Stage
+	free []int32
+}
+
+func (t *stageTable) get() *Stage {
+	if k := len(t.free); k > 0 {
+		st := t.rows[t.free[k-1]]
+		t.free = t.free[:k-1]
+		*st = Stage{slot: st.slot, reserved: st.reserved[:0], tasks: taskSet{again: st.tasks.again[:0]}}
+		return st
+	}
+	st := &Stage{slot: int32(len(t.rows))}
+	t.rows = append(t.rows, st)
+	return st
+}
+
+// attemptTable holds attempts at fixed addresses, in slots that are used again.
+type attemptTable struct {
+	chunks [][]Attempt
+	n      int32
+	free   []int32
+	ended  []int32 // slots that are readable until the next Step
+	serial uint64
+}
+
+const (
+	slotBits  = 24 // of an AttemptID: at most 16.7 million attempts at once
+	chunkBits = 10
+)
+
+func (t *attemptTable) at(slot int32) *Attempt {
+	return &t.chunks[slot>>chunkBits][slot&(1<<chunkBits-1)]
+}
+
+func (t *attemptTable) get() *Attempt {
+	var slot int32
+	if k := len(t.free); k > 0 {
+		slot = t.free[k-1]
+		t.free = t.free[:k-1]
+	} else {
+		if int(t.n)>>chunkBits == len(t.chunks) {
+			t.chunks = append(t.chunks, make([]Attempt, 1<<chunkBits))
+		}
+		slot = t.n
+		t.n++
+	}
+	t.serial++
+	a := t.at(slot)
+	*a = Attempt{ID: AttemptID(t.serial<<slotBits | uint64(slot)), slot: slot}
+	return a
+}
+
+func (t *attemptTable) find(id AttemptID) *Attempt {
+	slot := int32(id & (1<<slotBits - 1))
+	if slot >= t.n {
+		return nil
+	}
+	if a := t.at(slot); a.ID == id {
+		return a
+	}
+	return nil
+}
+
+func (t *attemptTable) recycle() {
+	for _, slot := range t.ended {
+		t.at(slot).ID = 0
+	}
+	t.free = append(t.free, t.ended...)
+	t.ended = t.ended[:0]
+}
+
+// Serial returns the ordinal of an attempt's launch in its run, from 1.
+func (id AttemptID) Serial() uint64 { return uint64(id) >> slotBits }
+
+// submit makes the rows of a job.
+func (c *Core) submit(id JobID, spec *JobSpec) {
+	if id <= c.jobs.newest {
+		panic(fmt.Sprintf("sched: job %d is submitted after job %d", id, c.jobs.newest))
+	}
+	if err := spec.Validate(); err != nil {
+		panic(fmt.Sprintf("sched: submit job %d: %v", id, err))
+	}
+	c.jobs.newest = id
+	j := c.jobs.get()
+	j.ID, j.Spec, j.Weight, j.Submitted, j.since = id, spec, weightOr1(spec.Weight), c.Now, c.Now
+	j.Queue = c.queues.leafOf(spec)
+	c.jobs.link(j)
+	c.countJob(j, 1)
+	for i := range spec.Stages {
+		c.addStage(j, &spec.Stages[i])
+	}
+	for _, st := range j.Stages {
+		for _, d := range st.Spec.After {
+			if b := j.Stages[d.Stage]; b.tasks.ran == nil && b.Total > 0 {
+				b.tasks.ran = make([]NodeID, b.Total)
+			}
+		}
+	}
+	c.ready(j)
+	if j.open == 0 {
+		c.derive(Event{Kind: JobEnded, Outcome: OK, Job: id})
+		c.endJob(j)
+	}
+}
+
+func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
+	st := c.stages.get()
+	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.shapes.intern(spec.PerTask)
+	st.Total, st.Job, st.Spec, st.alive = spec.Tasks, j, spec, true
+	st.waiting = max(0, spec.Tasks)
+	c.shapes.use(st.Shape, 1)
+	j.Stages = append(j.Stages, st)
+	if spec.Tasks != 0 {
+		j.open++
+	}
+	return st
+}
+
+// asksChanged makes the tasks that wait for a stage of a YARN application what the application says.
+func (c *Core) asksChanged(j *Job, asks *Asks) {
+	var st *Stage
+	switch {
+	case int(asks.Stage) == len(j.Stages):
+		st = c.addStage(j, asks.Spec)
+		c.ready(j)
+	case int(asks.Stage) > len(j.Stages):
+		panic(fmt.Sprintf("sched: asks of stage %d of job %d, which has %d", asks.Stage, j.ID, len(j.Stages)))
+	default:
+		st = j.Stages[asks.Stage]
+	}
+	if asks.Spec != nil && asks.Spec != st.Spec {
+		c.pend(st, -st.waiting)
+		c.shapes.use(st.Shape, -1)
+		st.Spec, st.Shape = asks.Spec, c.shapes.intern(asks.Spec.PerTask)
+		c.shapes.use(st.Shape, 1)
+	}
+	st.only = asks.Only
+	j.banned = nil
+	for _, n := range asks.Banned {
+		if j.banned == nil {
+			j.banned = make(map[NodeID]bool, len(asks.Banned))
+		}
+		j.banned[n] = true
+	}
+	c.pend(st, asks.Pending-st.waiting)
+}
+
+// endJob takes a job out of the orders and has what still runs of it killed.
+func (c *Core) endJob(j *Job) {
+	j.Ended = true
+	for _, st := range j.Stages {
+		c.pend(st, -st.waiting)
+		st.alive = false
+		for len(st.reserved) > 0 {
+			c.unreserve(c.Node(st.reserved[0]))
+		}
+		for a := st.head; a != nil; a = a.older {
+			if !a.moot {
+				a.moot = true
+				c.doomed = append(c.doomed, a)
+			}
+		}
+		c.shapes.use(st.Shape, -1)
+		c.touch(st)
+	}
+	c.jobs.unlink(j)
+	c.countJob(j, -1)
+	c.jobs.ended = append(c.jobs.ended, j)
+}
+
+func (c *Core) countJob(j *Job, d int32) {
+	for q := c.Queues[j.Queue]; ; q = c.Queues[q.Parent] {
+		q.Jobs += d
+		if q.ID == 0 {
+			return
+		}
+	}
+}
+
+// recycleJobs forgets the jobs that ended before this Step and of which nothing runs any more.
+func (c *Core) recycleJobs() {
+	for _, j := range c.jobs.ended {
+		delete(c.jobs.byID, j.ID)
+		if j.ID == 0 || j.attempts > 0 {
+			continue
+		}
+		for _, st := range j.Stages {
+			c.stages.free = append(c.stages.free, st.slot)
+		}
+		c.jobs.free = append(c.jobs.free, j.slot)
+		c.queues.left(c.Queues[j.Queue])
+		j.ID = 0
+	}
+	c.jobs.ended = c.jobs.ended[:0]
+}
+
+// Validate reports what is wrong with a spec: the field, and what it should be.
+func (s *JobSpec) Validate() error {
+	if s.Weight < 0 || s.Weight != s.Weight {
+		return fmt.Errorf("weight %v: must be positive", s.Weight)
+	}
+	if s.Submit < 0 {
+		return fmt.Errorf("submit %v: must not be negative", s.Submit)
+	}
+	if len(s.Stages) == 0 || len(s.Stages) > 1<<16-1 {
+		return fmt.Errorf("stages: %d, must be 1 to 65535", len(s.Stages))
+	}
+	for i := range s.Stages {
+		if err := s.Stages[i].validate(int32(i)); err != nil {
+			return fmt.Errorf("stage %d (%v): %w", i, s.Stages[i].Kind, err)
+		}
+	}
+	return nil
+}
+
+func (s *StageSpec) validate(index int32) error {
+	some := false
+	for k, a := range s.PerTask {
+		if a < 0 {
+			return fmt.Errorf("%v per task: %d, must not be negative", ResourceKind(k), a)
+		}
+		some = some || a > 0
+	}
+	switch {
+	case !some:
+		return fmt.Errorf("a task asks for no resources")
+	case s.Tasks < -1:
+		return fmt.Errorf("tasks: %d, must not be negative", s.Tasks)
+	case s.MaxAttempts < 0:
+		return fmt.Errorf("max attempts: %d, must not be negative", s.MaxAttempts)
+	case s.Copies < 0 || s.Tasks > 0 && len(s.Places) != int(s.Copies)*int(s.Tasks):
+		return fmt.Errorf("places: %d, must be copies (%d) × tasks (%d)", len(s.Places), s.Copies, s.Tasks)
+	}
+	for _, d := range s.After {
+		if d.Stage < 0 || d.Stage >= index {
+			return fmt.Errorf("starts after stage %d: must be an earlier one", d.Stage)
+		}
+		if !(d.Part >= 0 && d.Part <= 1) {
+			return fmt.Errorf("starts after a part of %v: must be from 0 to 1", d.Part)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package sched
+
+import "time"
+
+// Time is an instant, in nanoseconds since the run began, or the length of an interval.
+type Time = time.Duration
+
+// IDs count from 1; zero means none, or any, or, for a queue, the root.
+type (
+	JobID     int32 // chosen by the engine, in order of submission
+	NodeID    int32 // dense: the k-th node to join is k
+	RackID    int32
+	ClassID   int32
+	QueueID   int32
+	ShapeID   int32  // an interned vector of Resources
+	AttemptID uint64 // serial<<24 | slot: unique in a run, in order of launch, found without a map
+)
+
+// A StageID names a stage: its job and its place in JobSpec.Stages, from 0. The zero StageID names none.
+type StageID struct {
+	Job   JobID
+	Index int32
+}
+
+// A ResourceKind is an index into Resources and Work.
+type ResourceKind uint8
+
+// The kinds of resources. Amounts are whole numbers in the unit named here.
+const (
+	Memory       ResourceKind = iota // MiB
+	VCores                           // cores
+	MapSlots                         // slots
+	ReduceSlots                      // slots
+	Accelerators                     // devices
+	SlotWeight                       // budget of weighted slots, in ppm of a slot (DynamicMR 2.1)
+	DiskIO                           // ppm of a node's disk bandwidth (RAS)
+	NetworkIO                        // ppm of a node's network bandwidth (RAS)
+	NumResources = 8
+)
+
+var resourceNames = [NumResources]string{"memory", "vcores", "map-slots", "reduce-slots", "accelerators", "slot-weight", "disk-io", "network-io"}
+
+// String returns the name that files and the command line use.
+func (k ResourceKind) String() string { return resourceNames[k] }
+
+// ResourceNamed returns the kind with a name, and whether there is one.
+func ResourceNamed(name string) (ResourceKind, bool) {
+	for k, n := range resourceNames {
+		if n == name {
+			return ResourceKind(k), true
+		}
+	}
+	return 0, false
+}
+
+// Unlimited is the amount in Queue.Max of a kind without a maximum. It is far from overflowing when added to.
+const Unlimited = int64(1) << 60
+
+// Resources is a vector of amounts, one for each kind.
+type Resources [NumResources]int64
+
+// Add returns r + o.
+func (r Resources) Add(o Resources) Resources {
+	for k := range r {
+		r[k] += o[k]
+	}
+	return r
+}
+
+// Sub returns r − o; components may be negative.
+func (r Resources) Sub(o Resources) Resources {
+	for k := range r {
+		r[k] -= o[k]
+	}
+	return r
+}
+
+// Times returns n·r.
+func (r Resources) Times(n int64) Resources {
+	for k := range r {
+		r[k] *= n
+	}
+	return r
+}
+
+// FitsIn reports whether r is at most room in every kind of which r has any.
+func (r Resources) FitsIn(room Resources) bool {
+	for k, a := range r {
+		if a > 0 && a > room[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// DominantShare returns the largest of r ÷ capacity over the kinds that capacity has any of: in [0, 1] while r fits
+// (Ghodsi et al., Dominant Resource Fairness, NSDI 2011). Map and reduce slots are one resource for it.
+func (r Resources) DominantShare(capacity Resources) float64 {
+	share := 0.0
+	for k := range r {
+		if kind := ResourceKind(k); kind == MapSlots || kind == ReduceSlots {
+			continue
+		}
+		if capacity[k] > 0 {
+			share = max(share, float64(r[k])/float64(capacity[k]))
+		}
+	}
+	if slots := capacity[MapSlots] + capacity[ReduceSlots]; slots > 0 {
+		share = max(share, float64(r[MapSlots]+r[ReduceSlots])/float64(slots))
+	}
+	return share
+}
+
+// Work is service or size: resource-seconds of each kind.
+type Work [NumResources]float64
+
+// Add adds amount, held for a time, to w.
+func (w *Work) Add(amount Resources, held Time) {
+	s := held.Seconds()
+	for k, a := range amount {
+		if a != 0 {
+			w[k] += float64(a) * s
+		}
+	}
+}
+
+// Seconds returns w as seconds of the whole cluster: the largest of w ÷ capacity over the kinds of resources, map and
+// reduce slots counting as one. It is what orders by size compare.
+func (w Work) Seconds(capacity Resources) float64 {
+	s := 0.0
+	for k := range w {
+		if kind := ResourceKind(k); kind == MapSlots || kind == ReduceSlots {
+			continue
+		}
+		if capacity[k] > 0 {
+			s = max(s, w[k]/float64(capacity[k]))
+		}
+	}
+	if slots := capacity[MapSlots] + capacity[ReduceSlots]; slots > 0 {
+		s = max(s, (w[MapSlots]+w[ReduceSlots])/float64(slots))
+	}
+	return s
+}
+
+// A StageKind says what the tasks of a stage are.
+type StageKind uint8
+
+// The kinds of stages.
+const (
+	Map StageKind = iota
+	Reduce
+	Master // a YARN ApplicationMaster, a Spark driver
+	Other
+	NumKinds = 4
+)
+
+func (k StageKind) String() string { return [NumKinds]string{"map", "reduce", "master", "other"}[k] }
+
+// A Phase is a part inside a task.
+type Phase uint8
+
+// The phases of a task, in the order in which a task goes through those that it has.
+const (
+	NoPhase Phase = iota
+	PhaseRead
+	PhaseMap
+	PhaseSort
+	PhaseSpill
+	PhaseShuffle
+	PhaseMerge
+	PhaseReduce
+	PhaseWrite
+	NumPhases
+)
+
+func (p Phase) String() string {
+	return [NumPhases]string{"", "read", "map", "sort", "spill", "shuffle", "merge", "reduce", "write"}[p]
+}
+
+// Locality says how near its input a task runs.
+type Locality uint8
+
+// Nearest first.
+const (
+	NodeLocal Locality = iota
+	RackLocal
+	OffSwitch
+)
+
+func (l Locality) String() string { return [...]string{"node-local", "rack-local", "off-switch"}[l] }
+
+// Powers are what an engine can do beyond launching: a policy looks before it asks, and verbs without power return false.
+type Powers uint8
+
+// The powers.
+const (
+	CanKill Powers = 1 << iota
+	CanSuspend
+	CanResize
+	CanNameTasks // the engine runs the task that it is told to: needed to speculate
+	CanProbe
+)

@@ -1,0 +1,199 @@
+package sched
+
+import "iter"
+
+// A View is the cluster as a policy may read it. Everything in it is lent for one call and must not be written to.
+type View struct {
+	Now      Time
+	Can      Powers
+	Capacity Resources // of all nodes
+	Nodes    []*Node   // Nodes[id-1]
+	Classes  []*Class  // Classes[id-1]
+	Queues   []*Queue  // Queues[id]; parents before children; nil where a user's queue has gone
+	Events   []Event   // what happened at this instant, each seen in exactly one Step
+	Offers   []NodeID  // nodes whose room is news
+
+	core *Core
+}
+
+// Node returns the node with an ID, which must exist.
+func (v *View) Node(id NodeID) *Node { return v.Nodes[id-1] }
+
+// Queue returns the queue with an ID, which must exist.
+func (v *View) Queue(id QueueID) *Queue { return v.Queues[id] }
+
+// Jobs yields the unfinished jobs in order of submission. It is for what happens once a job or once an epoch: it costs O(jobs).
+func (v *View) Jobs() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		t := &v.core.jobs
+		for s := t.first; s >= 0; {
+			j := t.rows[s]
+			s = j.next
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// JobsFrom yields the unfinished jobs with an ID of at least id, in order of submission. It costs what it yields.
+func (v *View) JobsFrom(id JobID) iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		t := &v.core.jobs
+		s := t.last
+		if s < 0 || t.rows[s].ID < id {
+			return
+		}
+		for p := t.rows[s].prev; p >= 0 && t.rows[p].ID >= id; p = t.rows[p].prev {
+			s = p
+		}
+		for s >= 0 {
+			j := t.rows[s]
+			s = j.next
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// Job returns the job with an ID; nil when it ended before this Step, or never was.
+func (v *View) Job(id JobID) *Job { return v.core.jobs.byID[id] }
+
+// Idle reports whether no job is unfinished.
+func (v *View) Idle() bool { return v.core.jobs.live == 0 }
+
+// LiveJobs returns how many jobs are unfinished.
+func (v *View) LiveJobs() int { return v.core.jobs.live }
+
+// Stage returns the stage with an ID; nil when its job ended before this Step, or never was.
+func (v *View) Stage(id StageID) *Stage {
+	if j := v.Job(id.Job); j != nil && int(id.Index) < len(j.Stages) {
+		return j.Stages[id.Index]
+	}
+	return nil
+}
+
+// Attempt returns the attempt with an ID, until the end of the Step in which it ends; nil after that.
+func (v *View) Attempt(id AttemptID) *Attempt { return v.core.attempts.find(id) }
+
+// Attempts yields the attempts of a stage that run or are suspended, youngest first. The one yielded may be acted on.
+func (v *View) Attempts(st *Stage) iter.Seq[*Attempt] {
+	return func(yield func(*Attempt) bool) {
+		for a := st.head; a != nil; {
+			b := a
+			a = a.older
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// AttemptsOn yields the attempts on a node that run or are suspended, youngest first. The one yielded may be acted on.
+func (v *View) AttemptsOn(n *Node) iter.Seq[*Attempt] {
+	return func(yield func(*Attempt) bool) {
+		for a := n.head; a != nil; {
+			b := a
+			a = a.nodeOlder
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// Twins returns how many attempts of a's task run, a included.
+func (v *View) Twins(a *Attempt) int {
+	n := 1
+	for b := a.twin; b != nil && b != a; b = b.twin {
+		n++
+	}
+	return n
+}
+
+// Amount returns the resources of a shape.
+func (v *View) Amount(s ShapeID) Resources { return v.core.shapes.list[s].amount }
+
+// Shape returns the ID of a vector, a new one where need be.
+func (v *View) Shape(r Resources) ShapeID { return v.core.shapes.intern(r) }
+
+// Estimate predicts the time of one task of st on a class of nodes (zero: any).
+func (v *View) Estimate(st *Stage, class ClassID) Estimate {
+	if v.core.estimator == nil {
+		return Estimate{Mean: st.Spec.Prior}
+	}
+	return v.core.estimator.Estimate(st, class)
+}
+
+// Size returns the size of a job as far as the estimator knows it, and whether it does.
+func (v *View) Size(j *Job) (Work, bool) {
+	if v.core.estimator == nil {
+		return v.priorSize(j)
+	}
+	return v.core.estimator.Size(j)
+}
+
+func (v *View) priorSize(j *Job) (w Work, known bool) {
+	known = true
+	for _, st := range j.Stages {
+		known = known && st.Total >= 0 && st.Spec.Prior > 0
+		w.Add(st.Spec.PerTask.Times(int64(max(0, st.Total))), st.Spec.Prior)
+	}
+	return w, known
+}
+
+// Service returns the resource-seconds that a job has received up to at, which is not before Now.
+func (v *View) Service(j *Job, at Time) Work {
+	w := j.served
+	w.Add(j.Used, at-j.since)
+	return w
+}
+
+// QueueService returns the resource-seconds that all jobs of a queue have received up to at, which is not before Now.
+func (v *View) QueueService(q *Queue, at Time) Work {
+	w := q.served
+	w.Add(q.Used, at-q.since)
+	return w
+}
+
+// Headroom returns what a job could still get now: the room of the cluster under the maxima of its queues.
+func (v *View) Headroom(j *Job) Resources {
+	room := v.Capacity.Sub(v.Queues[0].Used)
+	for q := v.Queues[j.Queue]; ; q = v.Queues[q.Parent] {
+		for k := range room {
+			room[k] = max(0, min(room[k], q.Max[k]-q.Used[k]))
+		}
+		if q.ID == 0 {
+			return room
+		}
+	}
+}
+
+// Fits yields the nodes of a class (zero: of any) on which a task of st may be launched now, in order of ID. Blacklists, constraints,
+// reservations, queue maxima and closed nodes are taken care of; nodes without room are not even passed.
+func (v *View) Fits(st *Stage, class ClassID) iter.Seq[*Node] { return v.FitsAs(st, class, st.Shape) }
+
+// FitsAs is Fits for a task that holds another shape than its stage's own.
+func (v *View) FitsAs(st *Stage, class ClassID, shape ShapeID) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for n := v.nextFit(st, shape, class, 0); n != nil; n = v.nextFit(st, shape, class, n.ID) {
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// First returns the first node that Fits would yield for any class; nil: none.
+func (v *View) First(st *Stage) *Node { return v.nextFit(st, st.Shape, 0, 0) }
+
+// FirstAs is First for a task that holds another shape than its stage's own.
+func (v *View) FirstAs(st *Stage, shape ShapeID) *Node { return v.nextFit(st, shape, 0, 0) }
+
+// Level returns how near its input the nearest pending task of st would be on n. A stage without places is local everywhere.
+func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.core, st, n) }
+
+// FirstAt returns the first node that Fits would yield on which Level is at most l; nil: none. It costs the places of the stage's
+// pending tasks, or the nodes with room, whichever are fewer.
+func (v *View) FirstAt(st *Stage, l Locality) *Node { return st.tasks.firstAt(v.core, st, l) }

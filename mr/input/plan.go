@@ -1,0 +1,147 @@
+package input
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Range is a part of a file: the records that begin in it, by the rule of the format. Where the file is Whole it is all of
+// the file, and Lo and Hi count its bytes as they are stored.
+type Range struct {
+	File   *File
+	Lo, Hi int64 // bytes from the file's beginning; Hi is not part of it
+}
+
+// Split is the input of one map task: one or more ranges, read one after the other.
+type Split struct {
+	Ranges []Range
+	c      Config
+}
+
+// Bytes is the size of the split as stored, which is what a Reader's Bytes comes to; pipes count nothing.
+func (s Split) Bytes() int64 {
+	var n int64
+	for _, r := range s.Ranges {
+		n += r.Hi - r.Lo
+	}
+	return n
+}
+
+// String names the split as Hadoop does, "path:from+length", and how many ranges follow the first.
+func (s Split) String() string {
+	if len(s.Ranges) == 0 {
+		return "nothing"
+	}
+	r := s.Ranges[0]
+	name := fmt.Sprintf("%s:%d+%d", r.File.Path, r.Lo, r.Hi-r.Lo)
+	if more := len(s.Ranges) - 1; more > 0 {
+		name += fmt.Sprintf(" and %d more", more)
+	}
+	return name
+}
+
+const (
+	defaultMin = 1 << 20
+	defaultMax = 128 << 20
+	// Splits for each core: with eight, a core that finishes last does so at most an eighth of the stage late, and
+	// starting a task is still nothing beside reading its split.
+	splitsPerCore = 8
+	// What opening one more file costs, in bytes that could have been read instead: some 10 µs at 3 GB/s. Thousands of
+	// tiny files are spread over the splits by it.
+	openCost = 32 << 10
+	// How much work a compressed byte is beside a plain one: text shrinks about four times.
+	expansion = 4
+)
+
+// Plan cuts files into splits, in the order of the files, so that the output of a job without reduces keeps the order of
+// its input. The size of a split is total ÷ (8 × cores), at least c.MinSplit, at most c.MaxSplit. A file larger than that
+// is cut into equal parts, at multiples of the record length where there is one; smaller files are put together, as
+// Hadoop's CombineFileInputFormat does. The notes are sentences for the user about files that could not be cut.
+func Plan(files []File, c Config) (splits []Split, notes []string) {
+	size := splitSize(files, c)
+	var group []Range
+	var weight int64
+	flush := func() {
+		if len(group) > 0 {
+			splits = append(splits, Split{group, c})
+			group, weight = nil, 0
+		}
+	}
+	for i := range files {
+		f := &files[i]
+		if w := f.weight(); f.Whole() || w <= size+openCost {
+			if weight+w > size+openCost {
+				flush()
+			}
+			group = append(group, Range{f, 0, f.Size})
+			weight += w
+			continue
+		}
+		flush()
+		parts := (f.Size + size - 1) / size
+		part := (f.Size + parts - 1) / parts
+		if n := int64(c.RecordLength); n > 0 {
+			part = (part + n - 1) / n * n
+		}
+		for lo := int64(0); lo < f.Size; lo += part {
+			splits = append(splits, Split{[]Range{{f, lo, min(lo+part, f.Size)}}, c})
+		}
+	}
+	flush()
+	return splits, notesOn(files, size)
+}
+
+func splitSize(files []File, c Config) int64 {
+	var total int64
+	for i := range files {
+		total += files[i].weight()
+	}
+	low, high := c.MinSplit, c.MaxSplit
+	if low == 0 {
+		low = defaultMin
+	}
+	if high == 0 {
+		high = defaultMax
+	}
+	return max(1, min(total/int64(splitsPerCore*max(1, c.Cores)), high), low)
+}
+
+// weight is the work that reading the file is, in plain bytes.
+func (f *File) weight() int64 {
+	if f.Codec != Plain {
+		return f.Size*expansion + openCost
+	}
+	return f.Size + openCost
+}
+
+// notesOn says once for each codec, and for pipes, which files had to stay whole although they are larger than a split.
+func notesOn(files []File, size int64) (notes []string) {
+	for _, kind := range []File{{Codec: Gzip}, {Codec: Zstd}, {Codec: Bzip2}, {Pipe: true}} {
+		var first string
+		count := 0
+		for i := range files {
+			f := &files[i]
+			if f.Codec != kind.Codec || f.Pipe != kind.Pipe || !f.Pipe && f.weight() <= size+openCost {
+				continue
+			}
+			if count++; count == 1 {
+				first = f.Path
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		var b strings.Builder
+		b.WriteString(first)
+		if count > 1 {
+			fmt.Fprintf(&b, " and %d more", count-1)
+		}
+		if kind.Pipe {
+			b.WriteString(": a pipe is read by one task, which cannot be tried again")
+		} else {
+			fmt.Fprintf(&b, ": %s files cannot be split, so each is read by one task", kind.Codec)
+		}
+		notes = append(notes, b.String())
+	}
+	return notes
+}

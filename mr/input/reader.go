@@ -1,0 +1,374 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime/debug"
+)
+
+// Reader reads the records of a split. It belongs to one goroutine. A Reader may be opened again for another split, and
+// keeps its buffers and decoders: a worker needs one.
+type Reader struct {
+	split  Split
+	next   int      // of split.Ranges, the one to open when the current one ends
+	file   *os.File // of the current range; nil: none is open
+	source source
+	block  []byte // what of the source's last block has not been handed out
+	last   bool   // no block follows
+	skip   bool   // the record that the range begins in belongs to the range before
+	pos    int64  // where in the (decompressed) file block begins
+	lo, hi int64  // of the range, in the (decompressed) file
+	at     int64  // where the batch that is lent begins
+	before int64  // stored bytes of the ranges already read
+	clean  []byte // a batch with "\r\n" and '\r' made '\n'
+	buffer []byte
+	mapped mapped
+	sizes  sizes
+	decoders
+}
+
+// Open begins to read a split, forgetting the one before. Nothing is opened yet, so nothing can fail.
+func (r *Reader) Open(s Split) {
+	r.Close()
+	r.split, r.next, r.before = s, 0, 0
+	if r.sizes == (sizes{}) {
+		r.sizes = tuned
+	}
+}
+
+// Close gives back the file and the mapping; a batch that was lent is gone. Closing twice, or before Open, is fine.
+func (r *Reader) Close() {
+	if r.file != nil {
+		r.source.free()
+		// The file was only read: nothing can be lost by a failed close.
+		_ = r.file.Close()
+		r.file, r.source, r.block = nil, nil, nil
+	}
+}
+
+// File is the file that the last batch came from, or the one being opened when Next failed. Nil before the first call.
+func (r *Reader) File() *File {
+	if r.next == 0 {
+		return nil
+	}
+	return r.split.Ranges[r.next-1].File
+}
+
+// Offset is where the last batch begins in its file, in bytes of what the file holds when decompressed.
+func (r *Reader) Offset() int64 { return r.at }
+
+// Bytes is how much of the split has been read, in bytes as stored: a Split's Bytes at the end (more by the end of
+// a last line that crosses the split's end).
+func (r *Reader) Bytes() int64 {
+	switch {
+	case r.file == nil:
+		return r.before
+	case r.File().Whole():
+		return r.before + r.count.n
+	}
+	return r.before + r.pos - r.lo
+}
+
+// Next lends the next batch: one or more whole records of one file, until the next call or Close. Each line ends in '\n',
+// the only '\n' in it, and no '\r' is left unless Config.OnlyLF. After the last batch the error is io.EOF. Other errors
+// name file and offset; ErrChanged and ErrCorrupt tell what trying again cannot cure. After an error the Reader
+// can only be opened anew or closed.
+func (r *Reader) Next() (batch []byte, err error) {
+	err = r.Guard(func() error {
+		for batch == nil {
+			if r.file == nil {
+				if r.next == len(r.split.Ranges) {
+					return io.EOF
+				}
+				if err := r.open(); err != nil {
+					return r.failed(err)
+				}
+			}
+			var err error
+			if r.split.c.RecordLength > 0 {
+				batch, err = r.records()
+			} else {
+				batch, err = r.lines()
+			}
+			if err == io.EOF {
+				err = r.finish()
+			}
+			if err != nil {
+				return r.failed(err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		batch = nil
+	}
+	return batch, err
+}
+
+// Guard runs fn, which reads batches, so that a file which shrinks under its mapping ends fn with an error naming the
+// file instead of ending the process by a signal. Map tasks run in it; other panics pass through.
+func (r *Reader) Guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			fault, ok := v.(interface{ Addr() uintptr })
+			if !ok || r.file == nil || !r.mapped.contains(fault.Addr()) {
+				panic(v)
+			}
+			err = r.failed(fmt.Errorf("%w, or its disk cannot be read", ErrChanged))
+		}
+	}()
+	return fn()
+}
+
+func (r *Reader) failed(err error) error {
+	f := r.File()
+	return fmt.Errorf("input %s at byte %d: %w", f.Path, r.pos, err)
+}
+
+// open opens the next range.
+func (r *Reader) open() error {
+	g := r.split.Ranges[r.next]
+	r.next++
+	if max(len(r.buffer), cap(r.clean)) > 8*r.sizes.buffer {
+		r.buffer, r.clean = nil, nil // they grew for one record; the next files need not carry that
+	}
+	r.block, r.last, r.count.n = nil, false, 0
+	r.pos, r.lo, r.hi, r.skip = g.Lo, g.Lo, g.Hi, g.Lo > 0
+	file, err := os.Open(g.File.Path)
+	if err != nil {
+		return err
+	}
+	r.file = file
+	if err := r.unchanged(); err != nil {
+		r.source = &r.mapped
+		return err
+	}
+	switch {
+	case g.File.Whole():
+		r.hi = math.MaxInt64
+		from, err := r.decoders.open(file, g.File)
+		r.source = &buffered{r: from, buf: &r.buffer, size: r.sizes.buffer}
+		return err
+	case g.Hi-g.Lo >= r.sizes.mapFrom:
+		r.mapped = mapped{f: file, size: g.File.Size, window: r.sizes.window, next: g.Lo}
+		r.source = &r.mapped
+	default:
+		r.source = &buffered{r: io.NewSectionReader(file, g.Lo, math.MaxInt64-g.Lo), buf: &r.buffer, size: r.sizes.buffer}
+	}
+	return nil
+}
+
+// finish ends a range: what was read counts only if the file is still the same.
+func (r *Reader) finish() error {
+	if err := r.unchanged(); err != nil {
+		return err
+	}
+	bytes := r.Bytes()
+	r.Close()
+	r.before = bytes
+	return nil
+}
+
+// unchanged compares the open file with the one found when the job began.
+func (r *Reader) unchanged() error {
+	f := r.File()
+	if f.Pipe {
+		return nil
+	}
+	info, err := r.file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case info.Size() != f.Size:
+		return fmt.Errorf("%w: it had %d bytes, now %d", ErrChanged, f.Size, info.Size())
+	case info.ModTime().UnixNano() != f.Modified:
+		return fmt.Errorf("%w: it was written to", ErrChanged)
+	}
+	return nil
+}
+
+// maxRecord bounds a record, so that places in a batch fit 32 bits.
+const maxRecord = 2<<30 - 1
+
+// more makes the block begin at the same place and reach further. Nothing but the last keep bytes of it is kept.
+func (r *Reader) more(keep int) error {
+	if keep > maxRecord {
+		return fmt.Errorf("%w: a record of more than %d bytes", ErrCorrupt, maxRecord)
+	}
+	if !r.File().Whole() {
+		if err := r.unchanged(); err != nil {
+			return err
+		}
+	}
+	r.pos += int64(len(r.block) - keep)
+	var err error
+	r.block, r.last, err = r.source.block(keep)
+	return err
+}
+
+// lines cuts a batch of lines. A line belongs to the range in which the byte before it lies, and the first line of a
+// file to the first range: a range that does not begin the file skips to after the first line end at or after Lo, and
+// reads on to after the first line end at or after Hi. This is Hadoop's rule, and makes ranges a partition of the lines.
+func (r *Reader) lines() ([]byte, error) {
+	for {
+		if len(r.block) == 0 && !r.last {
+			if err := r.more(0); err != nil {
+				return nil, err
+			}
+			if r.pos == 0 && bytes.HasPrefix(r.block, byteOrderMark) {
+				r.take(len(byteOrderMark))
+				r.hi = max(r.hi, r.pos) // the first line is the first range's, even one that ends within the mark
+			}
+		}
+		if len(r.block) == 0 || r.pos > r.hi {
+			return nil, io.EOF
+		}
+		keep := len(r.block)
+		if r.skip {
+			if n := r.lineEnd(r.block, 0); n > 0 {
+				r.take(n)
+				r.skip = false
+				continue
+			}
+			if r.last || r.pos+int64(len(r.block)) > r.hi {
+				return nil, io.EOF // the line that the range begins in does not end in it
+			}
+			keep = 1 // it may be a '\r'
+		} else if n := r.cut(); n > 0 {
+			return r.lend(n), nil
+		} else if r.last {
+			batch := append(r.block, '\n') // there is room for it
+			r.at = r.pos
+			r.take(len(r.block))
+			return batch, nil
+		}
+		if err := r.more(keep); err != nil {
+			return nil, err
+		}
+	}
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// cut returns how many bytes of the block are the next batch of whole lines; zero if the block has to reach further, or
+// ends in a line without end.
+func (r *Reader) cut() int {
+	b := r.block
+	want := min(len(b), r.sizes.batch)
+	if past := r.hi - r.pos; past < int64(want) {
+		if n := r.lineEnd(b, int(past)); n > 0 {
+			return n
+		}
+		want = int(past) // lines that end before hi
+	}
+	if n := bytes.LastIndexByte(b[:want], '\n') + 1; n > 0 {
+		return n
+	}
+	if n := bytes.LastIndexByte(b[:want], '\r') + 1; n > 0 && n < len(b) && b[n] != '\n' && !r.split.c.OnlyLF {
+		return n
+	}
+	return r.lineEnd(b, 0)
+}
+
+// lineEnd is the index after the first line end at or after from; zero where there is none, or where a '\r' ends the
+// block and it cannot be known whether a '\n' follows.
+func (r *Reader) lineEnd(b []byte, from int) int {
+	end := bytes.IndexByte(b[from:], '\n')
+	line := b[from:]
+	if end >= 0 {
+		line = line[:end]
+	}
+	if !r.split.c.OnlyLF {
+		if i := bytes.IndexByte(line, '\r'); i >= 0 {
+			switch i += from + 1; {
+			case i < len(b) && b[i] == '\n':
+				return i + 1
+			case i < len(b) || r.last:
+				return i
+			}
+			return 0
+		}
+	}
+	if end < 0 {
+		return 0
+	}
+	return from + end + 1
+}
+
+func (r *Reader) take(n int) {
+	r.block = r.block[n:]
+	r.pos += int64(n)
+}
+
+// lend hands out the first n bytes of the block, as lines that end in '\n'.
+func (r *Reader) lend(n int) []byte {
+	batch := r.block[:n:n]
+	r.at = r.pos
+	r.take(n)
+	if r.split.c.OnlyLF || bytes.IndexByte(batch, '\r') < 0 {
+		return batch
+	}
+	r.clean = appendClean(r.clean[:0], batch)
+	return r.clean
+}
+
+// appendClean appends lines with "\r\n" and '\r' replaced by '\n'.
+func appendClean(to, lines []byte) []byte {
+	for {
+		i := bytes.IndexByte(lines, '\r')
+		if i < 0 {
+			return append(to, lines...)
+		}
+		to = append(append(to, lines[:i]...), '\n')
+		if lines = lines[i+1:]; len(lines) > 0 && lines[0] == '\n' {
+			lines = lines[1:]
+		}
+	}
+}
+
+// records cuts a batch of records of fixed length: those that begin in the range.
+func (r *Reader) records() ([]byte, error) {
+	length := r.split.c.RecordLength
+	if r.skip {
+		r.skip = false
+		n := int64(length)
+		whole := (r.lo + n - 1) / n * n
+		for r.pos < whole {
+			if len(r.block) == 0 {
+				if r.last {
+					return nil, io.EOF
+				}
+				if err := r.more(0); err != nil {
+					return nil, err
+				}
+			}
+			r.take(int(min(whole-r.pos, int64(len(r.block)))))
+		}
+	}
+	for {
+		if r.pos >= r.hi || r.last && len(r.block) == 0 {
+			return nil, io.EOF
+		}
+		if len(r.block) >= length {
+			n := min(len(r.block), max(length, r.sizes.batch))
+			if left := r.hi - r.pos; left < int64(n) {
+				n = int(left) + length - 1 // the record that begins before hi to its end
+			}
+			n = min(n, len(r.block)) / length * length
+			r.at = r.pos
+			batch := r.block[:n:n]
+			r.take(n)
+			return batch, nil
+		}
+		if r.last {
+			return nil, fmt.Errorf("%w: the last record has %d of %d bytes", ErrCorrupt, len(r.block), length)
+		}
+		if err := r.more(len(r.block)); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,31 @@
+# Few verbs; `make` alone explains them.
+
+BIN := bin/sojourn
+GO  := go
+
+.PHONY: help build run test lint bench fuzz clean
+.DEFAULT_GOAL := help
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/sojourn
+	$(GO) build -o $(BIN) ./cmd/sojourn
+
+run: build ## run a mix of real MapReduce jobs under three policies and compare them (two minutes at most)
+	./examples/mix/run.sh $(BIN)
+
+test: ## vet, lint and test everything (minutes)
+	$(GO) test -timeout 9m ./...
+
+lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
+	$(GO) test -count=1 -run 'TestTidy' .
+
+bench: build ## the figures of docs/performance.md, beside peers where they are installed (10 minutes)
+	./bench/run.sh $(BIN)
+
+fuzz: ## a minute of fuzzing for each parser of foreign bytes
+	./bench/fuzz.sh
+
+clean: ## remove what was built and made here
+	rm -rf bin out

@@ -1,0 +1,133 @@
+package sched
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// chaos is a policy that does whatever the core lets it, at random, and then fills what room is left in order.
+type chaos struct {
+	r    *rand.Rand
+	fill inOrder
+}
+
+func (c *chaos) Decide(p *Plan) {
+	for j := range p.Jobs() {
+		for _, st := range j.Stages {
+			for a := range p.Attempts(st) {
+				n := p.Nodes[c.r.IntN(len(p.Nodes))]
+				switch c.r.IntN(40) {
+				case 0:
+					p.Kill(a, 0)
+				case 1:
+					p.Suspend(a)
+				case 2, 3, 4:
+					if a.State == Suspended {
+						p.Resume(a)
+					}
+				case 5:
+					if !a.moot && a.State == Running && !n.Lost {
+						p.Speculate(a, n)
+					}
+				case 6:
+					if a.State == Running && a.wants == a.Holds {
+						p.Resize(a, p.Shape(Resources{Memory: int64(1 + c.r.IntN(3)), VCores: 1}))
+					}
+				case 7:
+					if st.Pending > 0 && !n.Lost && n.Reserved == (StageID{}) {
+						p.Reserve(st, n)
+					}
+				case 8:
+					p.Reserve(nil, n)
+				}
+			}
+			if st.Pending > 0 && c.r.IntN(8) == 0 {
+				n := p.Nodes[c.r.IntN(len(p.Nodes))]
+				if !n.Lost {
+					p.LaunchAs(st, n, As{Shape: p.Shape(Resources{Memory: 2})})
+				}
+			}
+		}
+	}
+	c.fill.Decide(p)
+	p.Wake(p.Now + sec)
+}
+
+// Whatever happens, the sums are those of the attempts there are (checkSums after every Step), nothing invalid was applied, and every job ends.
+func TestSumsHoldUnderChaos(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		policy := &chaos{r: rand.New(rand.NewPCG(seed, 8))}
+		g := newRig(t, Config{
+			Policy: policy, Can: CanKill | CanSuspend | CanResize | CanNameTasks, Limit: int(seed % 5),
+			Queues: []*QueueSpec{{Name: "a", Max: Share{Amount: Resources{Memory: 9}}}, {Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.6}}}}},
+		})
+		nodes := 2 + r.IntN(5)
+		for range nodes {
+			g.node(Resources{Memory: int64(4 + r.IntN(4)), VCores: 4})
+		}
+		jobs := 12
+		for i := range jobs {
+			j := mapReduce(Time(3*i)*sec, int32(1+r.IntN(8)), Time(1+r.IntN(9))*sec, int32(r.IntN(4)), Time(1+r.IntN(20))*sec)
+			j.Queue, j.User = [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)], [...]string{"", "ana", "bo"}[r.IntN(3)]
+			for k := range j.Stages {
+				j.Stages[k].PerTask = Resources{Memory: int64(1 + r.IntN(3)), VCores: 1}
+				if k > 0 {
+					j.Stages[k].After[0].Part = [...]float64{0, 0.3, 1}[r.IntN(3)]
+				}
+				if st := &j.Stages[k]; r.IntN(2) == 0 {
+					st.Copies = 2
+					for range 2 * st.Tasks {
+						st.Places = append(st.Places, NodeID(r.IntN(nodes+1)))
+					}
+				}
+			}
+			g.submit(JobID(i+1), j)
+		}
+		for i := range 6 {
+			n := NodeID(1 + r.IntN(nodes))
+			at := Time(1+i*20+r.IntN(9)) * sec
+			spec := &NodeSpec{Name: "n", Class: "c", Capacity: Resources{Memory: int64(4 + r.IntN(4)), VCores: 4}}
+			g.at(at, Event{Kind: NodeLost, Node: n})
+			g.at(at+5*sec, Event{Kind: NodeJoined, Node: n, Body: spec})
+			g.at(at+7*sec, Event{Kind: NodeReported, Node: n, Body: &NodeSpec{Class: "c", Capacity: Resources{Memory: 5, VCores: 3}}})
+		}
+		steps := 0
+		for g.wakeOrStep(r) {
+			if steps++; steps > 20000 {
+				t.Fatalf("seed %d: the run does not end; %d jobs left", seed, g.core.LiveJobs())
+			}
+		}
+		if len(g.ended) != jobs {
+			t.Errorf("seed %d: %d of %d jobs ended", seed, len(g.ended), jobs)
+		}
+		if used := g.core.Queues[0].Used; used != (Resources{}) || g.core.Queues[0].Pending() != 0 {
+			t.Errorf("seed %d: %v in use after the last job", seed, used)
+		}
+	}
+}
+
+// wakeOrStep is step, with attempts failing and resizes confirmed at random, and a wake when nothing else is due.
+func (g *rig) wakeOrStep(r *rand.Rand) bool {
+	for i := range g.due {
+		if e := &g.due[i].ev; e.Kind == AttemptDone && e.Outcome == OK && r.IntN(50) == 0 {
+			e.Outcome = Failed
+		}
+	}
+	for _, n := range g.core.Nodes {
+		for a := range g.core.AttemptsOn(n) {
+			if a.State == Running && a.wants != a.Holds {
+				g.at(g.core.Now, Event{Kind: AttemptResized, Attempt: a.ID})
+			}
+		}
+	}
+	if len(g.due) == 0 && !g.core.Idle() {
+		g.at(g.core.Now+sec, Event{Kind: Tick})
+		for _, n := range g.core.Nodes { // what was suspended and resumed has lost its end: say it again
+			for a := range g.core.AttemptsOn(n) {
+				g.at(g.core.Now+sec, Event{Kind: AttemptDone, Attempt: a.ID})
+			}
+		}
+	}
+	return g.step()
+}

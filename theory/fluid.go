@@ -46,14 +46,19 @@ func Disciplines() []Discipline { return []Discipline{FIFO, PS, LAS, SRPT, SPT, 
 // server is one discipline at work. Jobs are known to it by seq, their place in order of arrival.
 type server interface {
 	add(seq int32, j FluidJob)
-	// step serves from now until a job finishes, the rule itself changes what it does, or until comes; it returns that
-	// instant and the finished job, -1 for none. An idle server returns until.
+	// step serves from now to its next event, if that comes no later than until: a job finishes, or (nobody) the rule
+	// changes what it does. Otherwise it serves to until and returns it with quiet.
 	step(now, until float64) (t float64, finished int32)
 }
 
+const (
+	nobody int32 = -1
+	quiet  int32 = -2
+)
+
 // Fluid serves the jobs on one divisible server of rate 1 and returns the instant at which each is done, in the order of
 // jobs. It goes from event to event in float64 without time steps, O(log n) an event; jobs of the same arrival keep
-// their order, and a tie between jobs goes to the earlier one. A job of size zero is done as soon as it is first in line:
+// their order, a tie between jobs goes to the earlier one, and what ends at an instant ends before anyone arrives at it. A job of size zero is done as soon as it is first in line:
 // at once under every discipline but FIFO while no estimate is wrong.
 //
 // The error names the first job, counted from zero, whose fields are out of range, or the unknown discipline.
@@ -90,8 +95,7 @@ func Fluid(d Discipline, jobs []FluidJob) ([]float64, error) {
 		now = jobs[order[0]].Arrival
 	}
 	serve := func(until float64) {
-		for now < until && left > 0 {
-			var finished int32
+		for finished := nobody; finished != quiet && left > 0; {
 			if now, finished = s.step(now, until); finished >= 0 {
 				done[order[finished]] = now
 				left--
@@ -129,6 +133,10 @@ func (j FluidJob) check() error {
 	return nil
 }
 
+// due reports whether t comes no later than until. Shares of a third do not add up in float64: instants closer than
+// rounding can have brought them are the same, lest a job that ends as another arrives be served after it.
+func due(t, until float64) bool { return t <= until+1e-13*math.Abs(until) }
+
 func newServer(d Discipline, n int) (server, error) {
 	switch d {
 	case FIFO:
@@ -162,10 +170,11 @@ type line interface {
 // stepLine is server.step where one line has the whole server.
 func stepLine(l line, now, until float64) (float64, int32) {
 	t := now + l.left()
-	if t > until || math.IsInf(t, 1) {
+	if math.IsInf(t, 1) || !due(t, until) {
 		l.serve(until - now)
-		return until, -1
+		return until, quiet
 	}
+	t = min(t, until)
 	l.serve(t - now)
 	return t, l.finish()
 }

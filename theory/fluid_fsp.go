@@ -9,6 +9,9 @@ type fairSojourn struct {
 }
 
 func (s *fairSojourn) add(seq int32, j FluidJob) {
+	if len(s.real.queue) == 0 { // while a late job waits, new tags must lie above its own
+		s.virtual.startAnew()
+	}
 	s.real.add(entry{s.virtual.add(seq, j.Estimate, 1), seq}, j.Size)
 }
 
@@ -21,8 +24,9 @@ func (s *fairSojourn) step(now, until float64) (float64, int32) {
 		return t, s.real.finish()
 	case virtualEvent:
 		s.virtual.finish()
+		return t, nobody
 	}
-	return t, -1
+	return t, quiet
 }
 
 // practical serves PSBS: FSP by weight, but jobs that are late share the server among themselves.
@@ -33,6 +37,7 @@ type practical struct {
 }
 
 func (s *practical) add(seq int32, j FluidJob) {
+	s.virtual.startAnew()
 	s.real.add(entry{s.virtual.add(seq, j.Estimate, j.Weight), seq}, j.Size)
 }
 
@@ -52,10 +57,12 @@ func (s *practical) step(now, until float64) (float64, int32) {
 		seq := s.virtual.finish()
 		if len(s.real.queue) > 0 && s.real.queue[0].seq == seq {
 			s.real.finish()
+			s.late.startAnew()
 			s.late.add(seq, max(0, s.real.remaining[seq]), s.virtual.weights[seq])
 		}
+		return t, nobody
 	}
-	return t, -1
+	return t, quiet
 }
 
 type fluidEvent uint8
@@ -69,11 +76,11 @@ const (
 // earliest chooses the next event after now; a job that is done at the instant at which it would be late is not late.
 func earliest(now, until, left, virtualLeft float64) (float64, fluidEvent) {
 	t, event := until, noEvent
-	if v := now + virtualLeft; v <= t {
-		t, event = v, virtualEvent
+	if v := now + virtualLeft; due(v, t) {
+		t, event = min(v, t), virtualEvent
 	}
-	if r := now + left; r <= t {
-		t, event = r, realEvent
+	if r := now + left; due(r, t) {
+		t, event = min(r, t), realEvent
 	}
 	return t, event
 }

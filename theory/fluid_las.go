@@ -40,7 +40,7 @@ func (s *attained) add(seq int32, j FluidJob) {
 func (s *attained) step(now, until float64) (float64, int32) {
 	top := len(s.groups) - 1
 	if top < 0 {
-		return until, -1
+		return until, quiet
 	}
 	g := &s.groups[top]
 	goal, finishes := s.sizes[g.root], true
@@ -48,16 +48,17 @@ func (s *attained) step(now, until float64) (float64, int32) {
 		goal, finishes = s.groups[top-1].service, false
 	}
 	t := now + max(0, (goal-g.service)*float64(g.count))
-	if t > until {
+	if !due(t, until) {
 		g.service += (until - now) / float64(g.count)
-		return until, -1
+		return until, quiet
 	}
+	t = min(t, until)
 	if !finishes {
 		below := &s.groups[top-1]
 		below.root = s.merge(below.root, g.root)
 		below.count += g.count
 		s.groups = s.groups[:top]
-		return t, -1
+		return t, nobody
 	}
 	done := g.root
 	g.service = goal

@@ -14,11 +14,15 @@ type shared struct {
 
 func newShared(n int) shared { return shared{weights: make([]float64, n)} }
 
+// startAnew puts an empty line back to level zero, which forgets what rounding the last busy period has left.
+func (s *shared) startAnew() {
+	if len(s.queue) == 0 {
+		s.level, s.weight = 0, 0
+	}
+}
+
 // add lets a job in and returns its tag, the level at which it finishes.
 func (s *shared) add(seq int32, size, weight float64) float64 {
-	if len(s.queue) == 0 {
-		s.level, s.weight = 0, 0 // a new busy period: rounding of the last one is forgotten
-	}
 	tag := s.level + size/weight
 	s.weights[seq] = weight
 	s.weight += weight
@@ -49,7 +53,10 @@ func (s *shared) finish() int32 {
 // sharedServer serves PS.
 type sharedServer struct{ line shared }
 
-func (s *sharedServer) add(seq int32, j FluidJob) { s.line.add(seq, j.Size, j.Weight) }
+func (s *sharedServer) add(seq int32, j FluidJob) {
+	s.line.startAnew()
+	s.line.add(seq, j.Size, j.Weight)
+}
 
 func (s *sharedServer) step(now, until float64) (float64, int32) {
 	return stepLine(&s.line, now, until)

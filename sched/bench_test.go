@@ -1,0 +1,149 @@
+package sched
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A dueAttempt ends at an instant.
+type dueAttempt struct {
+	at Time
+	id AttemptID
+}
+
+// attemptHeap is a 4-ary heap: the engine of these benchmarks, as small as one can be.
+type attemptHeap []dueAttempt
+
+func (h *attemptHeap) push(e dueAttempt) {
+	*h = append(*h, e)
+	a := *h
+	i := len(a) - 1
+	for ; i > 0 && e.at < a[(i-1)>>2].at; i = (i - 1) >> 2 {
+		a[i] = a[(i-1)>>2]
+	}
+	a[i] = e
+}
+
+func (h *attemptHeap) pop() dueAttempt {
+	a := *h
+	top, e := a[0], a[len(a)-1]
+	a = a[:len(a)-1]
+	*h = a
+	if len(a) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		least := 4*i + 1
+		if least >= len(a) {
+			break
+		}
+		for k := least + 1; k < min(4*i+5, len(a)); k++ {
+			if a[k].at < a[least].at {
+				least = k
+			}
+		}
+		if e.at <= a[least].at {
+			break
+		}
+		a[i] = a[least]
+		i = least
+	}
+	a[i] = e
+	return top
+}
+
+// durations are 65,536 lognormal task times of mean 25 s, drawn once.
+func durations() []Time {
+	r := rand.New(rand.NewPCG(1, 2))
+	d := make([]Time, 1<<16)
+	for i := range d {
+		d[i] = Time(25e9 * math.Exp(r.NormFloat64()*0.5-0.125))
+	}
+	return d
+}
+
+// A load keeps a fixed number of jobs unfinished: when one ends, another comes.
+type load struct {
+	core  *Core
+	heap  attemptHeap
+	times []Time
+	draw  uint32
+	next  JobID
+	spec  []StageSpec
+	evs   []Event
+}
+
+func newLoad(nodes, jobs int, policy Policy, estimator Estimator) *load {
+	l := &load{core: New(Config{Policy: policy, Estimator: estimator}), times: durations(),
+		spec: []StageSpec{{Kind: Map, PerTask: slots(1, 0), Tasks: 300, Prior: 25 * sec, MaxAttempts: DefaultMaxAttempts}}}
+	for i := range nodes {
+		l.evs = append(l.evs, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Capacity: slots(5, 0)}})
+	}
+	l.do(l.core.Step(0, l.evs))
+	for range jobs {
+		l.evs = l.evs[:0]
+		l.submit()
+		l.do(l.core.Step(l.core.Now, l.evs))
+	}
+	return l
+}
+
+func (l *load) submit() {
+	l.next++
+	l.evs = append(l.evs, Event{Kind: JobSubmitted, Job: l.next, Body: &JobSpec{Stages: l.spec}})
+}
+
+func (l *load) do(acts []Action) {
+	for i := range acts {
+		if acts[i].Kind == Launch {
+			l.draw++
+			l.heap.push(dueAttempt{l.core.Now + l.times[l.draw*2654435761>>16], acts[i].Attempt})
+		}
+	}
+}
+
+// step runs one completion, and has a job submitted for one that ends.
+func (l *load) step() {
+	e := l.heap.pop()
+	l.evs = append(l.evs[:0], Event{Kind: AttemptDone, Attempt: e.id})
+	l.do(l.core.Step(e.at, l.evs))
+	if n := len(l.core.Events); l.core.Events[n-1].Kind == JobEnded {
+		l.evs = l.evs[:0]
+		l.submit()
+		l.do(l.core.Step(e.at, l.evs))
+	}
+}
+
+// BenchmarkStep is the cost of a completion and the launch that follows, with as many jobs unfinished as there are nodes.
+func BenchmarkStep(b *testing.B) {
+	for _, n := range []int{600, 1000, 10000, 100000} {
+		b.Run(fmt.Sprint("inorder/nodes=", n), func(b *testing.B) {
+			l := newLoad(n, n, &inOrder{}, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				l.step()
+			}
+		})
+	}
+}
+
+// BenchmarkBareLoop is the same without a core: what the heap and the random draw cost.
+func BenchmarkBareLoop(b *testing.B) {
+	for _, n := range []int{600, 1000, 10000, 100000} {
+		b.Run(fmt.Sprint("nodes=", n), func(b *testing.B) {
+			l := load{times: durations()}
+			var h attemptHeap
+			for i := range 5 * n {
+				h.push(dueAttempt{l.times[i&65535], AttemptID(i)})
+			}
+			for b.Loop() {
+				e := h.pop()
+				l.draw++
+				h.push(dueAttempt{e.at + l.times[l.draw*2654435761>>16], e.id})
+			}
+		})
+	}
+}

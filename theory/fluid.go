@@ -57,9 +57,9 @@ const (
 )
 
 // Fluid serves the jobs on one divisible server of rate 1 and returns the instant at which each is done, in the order of
-// jobs. It goes from event to event in float64 without time steps, O(log n) an event; jobs of the same arrival keep
-// their order, a tie between jobs goes to the earlier one, and what ends at an instant ends before anyone arrives at it. A job of size zero is done as soon as it is first in line:
-// at once under every discipline but FIFO while no estimate is wrong.
+// jobs. It goes from event to event in float64 without time steps, O(log n) an event. Jobs of the same arrival keep their
+// order, a tie between jobs goes to the earlier one, and what ends at an instant ends before anyone arrives at it. A job
+// of size zero is done as soon as it is first in line: at once under every discipline but FIFO, unless a late job goes first.
 //
 // The error names the first job, counted from zero, whose fields are out of range, or the unknown discipline.
 func Fluid(d Discipline, jobs []FluidJob) ([]float64, error) {

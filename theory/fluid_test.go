@@ -63,6 +63,7 @@ func TestFluidByHand(t *testing.T) {
 		{"half each", PS, known([2]float64{0, 10}, [2]float64{5, 10}), []float64{15, 20}},
 		// Weights 3:1: A at ¾ is done at 8, when B has had 2 of its 6; B alone to 12.
 		{"by weight", PS, []FluidJob{{0, 6, 6, 3}, {0, 6, 6, 1}}, []float64{8, 12}},
+		{"no weight is weight 1", PS, []FluidJob{{0, 6, 6, 3}, {0, 6, 6, 0}}, []float64{8, 12}},
 		// The long job has had 20 at 20; the new one is served alone until it is done.
 		{"newcomer first", LAS, known([2]float64{0, 100}, [2]float64{20, 10}), []float64{110, 30}},
 		// A has had 4 at 4; B alone to 8, where it has caught up; both at ½ until B's other 2 are done at 12; A's 4 to 16.
@@ -123,6 +124,29 @@ func TestFluidLateJobs(t *testing.T) {
 		{"las ignores estimates", LAS, []FluidJob{{0, 10, 1, 1}, {4, 6, 99, 1}}, []float64{16, 12}},
 	} {
 		t.Run(c.name, func(t *testing.T) { nearAll(t, "done", finish(t, c.d, c.jobs), c.want, exact) })
+	}
+}
+
+// A leftist heap of n has a right spine of at most log2(n+1), whatever the order of insertion: that bounds the cost of an
+// event, and the depth of recursion, under LAS.
+func TestAttainedMergesInLogarithmicTime(t *testing.T) {
+	const n = 1023
+	for name, size := range map[string]func(int) float64{
+		"rising":  func(i int) float64 { return float64(i) },
+		"falling": func(i int) float64 { return float64(-i) },
+		"mixed":   func(i int) float64 { return float64(i * 7919 % n) },
+	} {
+		s := newAttained(n)
+		for i := range n {
+			s.add(int32(i), FluidJob{Size: size(i)})
+		}
+		spine := 0
+		for i := s.groups[0].root; i >= 0; i = s.heap[i].right {
+			spine++
+		}
+		if spine > 10 {
+			t.Errorf("%s sizes: right spine of %d, want at most 10", name, spine)
+		}
 	}
 }
 

@@ -28,8 +28,8 @@ const gain = 1e-9
 func better(a, b float64) bool { return a < b-gain*b }
 
 // Exhaustive runs every order of the simulator's jobs and returns the best, of equal ones the first in lexicographic order of
-// job index: the ordering engine SIM of MROrder, which uses it for up to 7 jobs. It costs n! runs; without jobs the order
-// is empty.
+// job index: the ordering engine SIM of MROrder, which uses it for up to 7 jobs. It costs n! runs, so ten jobs are
+// many; without jobs the order is empty.
 func (s *SlotSim) Exhaustive(goal Goal) ([]int, Result) {
 	order := indices(len(s.jobs))
 	best, bestResult := slices.Clone(order), s.Run(order)

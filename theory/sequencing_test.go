@@ -236,6 +236,12 @@ func Test45TotalOfJohnson(t *testing.T) {
 	}
 }
 
+// Sizes 1, 2, 4 have the mean 2: the second is small, as T ≤ mean, whichever way exp and log round. Were it large, it would
+// come last, for it maps longer than it reduces.
+func TestSplitJohnsonAtTheMean(t *testing.T) {
+	sameOrder(t, "split", SplitJohnson([]Flow{{Map: 0.5, Reduce: 0.5}, {Map: 1.5, Reduce: 0.5}, {Map: 1, Reduce: 3}}), 0, 1, 2)
+}
+
 func Test46Stability(t *testing.T) {
 	jobs := []SlotJob{{10, 1, 9, 10}, {8, 1, 11, 15}}
 	for _, c := range []struct {
@@ -277,6 +283,11 @@ func TestDynamicMR42ClosedForm(t *testing.T) {
 
 func TestAloneBound(t *testing.T) {
 	// 10 maps on 4 slots are 3 waves of 5 s = 15 s; the one reduce of 40 s outlasts its wave of mean 8 s.
+	for _, c := range [][3]int{{0, 4, 0}, {1, 4, 1}, {4, 4, 1}, {5, 4, 2}, {8, 4, 2}} {
+		if got := Waves(c[0], c[1]); got != c[2] {
+			t.Errorf("%d tasks on %d slots: %d waves, want %d", c[0], c[1], got, c[2])
+		}
+	}
 	near(t, "bound", AloneBound(StageTimes{10, 4, 5, 9}, StageTimes{1, 4, 8, 40}, StageTimes{0, 4, 8, 40}), 55, 0)
 }
 
@@ -479,18 +490,26 @@ func TestSearchOverOrders(t *testing.T) {
 	})
 }
 
-// From the rule for the total, a bounded search on the nine Purdue jobs must find something better, and it is not to lose
-// what Johnson's rule gives for the makespan.
+// On the nine Purdue jobs all 362,880 orders have been run: the least total is 4598, where the rule gives 4780 and Johnson's
+// reverse 8454; the least makespan is 1086, where Johnson's rule gives 1090.
 func TestImproveFindsBetter(t *testing.T) {
 	s := NewSlotSim(batch42, slots42)
-	flows := Flows(batch42, slots42)
-	_, r := s.Improve(ShortestFirst(flows), LocalSearch{LeastTotal, 500, 1})
-	if r.Total >= 4780 { // what the rule gives, Test42Table
-		t.Errorf("total %v after 500 steps, want below 4780", r.Total)
+	johnson := Johnson(Flows(batch42, slots42))
+	found := 0
+	for seed := range uint64(5) {
+		_, r := s.Improve(Reversed(johnson), LocalSearch{LeastTotal, 300, seed})
+		if r.Total < 4598 || r.Total > 1.02*4598 {
+			t.Errorf("seed %d: total %v from the worst start, want within 2 %% of the best 4598", seed, r.Total)
+		}
+		if r.Total == 4598 {
+			found++
+		}
 	}
-	_, r = s.Improve(Johnson(flows), LocalSearch{LeastMakespan, 500, 1})
-	if r.Makespan > 1090 {
-		t.Errorf("makespan %v, Johnson's is 1090", r.Makespan)
+	if found == 0 {
+		t.Error("no seed found the best order")
+	}
+	if _, r := s.Improve(johnson, LocalSearch{LeastMakespan, 300, 1}); r.Makespan < 1086 || r.Makespan > 1090 {
+		t.Errorf("makespan %v, want between the best 1086 and Johnson's 1090", r.Makespan)
 	}
 }
 

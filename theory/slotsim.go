@@ -99,7 +99,7 @@ func (s *stageSim) run(in stageInput, tasks func(job int) (count int, time float
 		// On to the next instant at which something can start.
 		switch {
 		case len(s.ready) == 0:
-			now = max(now, eligible[s.coming[next]])
+			now = eligible[s.coming[next]] // later than now, or it would be ready
 		case free == 0:
 			now = s.busy[0].until
 		}

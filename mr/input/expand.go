@@ -195,6 +195,9 @@ func (f *finder) glob(dir string, parts []string) error {
 	}
 	deeper := len(rest) > 0
 	entries, err := os.ReadDir(filepath.Join(dir, "."))
+	if errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

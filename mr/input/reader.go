@@ -199,7 +199,7 @@ func (r *Reader) more(keep int) error {
 	if keep > maxRecord {
 		return fmt.Errorf("%w: a record of more than %d bytes", ErrCorrupt, maxRecord)
 	}
-	if !r.File().Whole() {
+	if r.source == &r.mapped { // what lies behind the end of a file cannot be touched
 		if err := r.unchanged(); err != nil {
 			return err
 		}

@@ -1,0 +1,198 @@
+package input
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tree makes files (a name that ends in / is a directory, "a -> b" a link) below a new directory and goes there.
+func tree(t *testing.T, names ...string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for _, name := range names {
+		name, to, link := strings.Cut(name, " -> ")
+		if err := os.MkdirAll(filepath.Dir(name+"x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		switch {
+		case link:
+			err = os.Symlink(to, name)
+		case !strings.HasSuffix(name, "/"):
+			err = os.WriteFile(name, []byte(name), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func paths(files []File) []string {
+	p := make([]string, len(files))
+	for i, f := range files {
+		p[i] = f.Path
+	}
+	return p
+}
+
+func TestExpand(t *testing.T) {
+	tree(t, "a.txt", "b.txt", "c.log.gz", "_SUCCESS", ".hidden", "empty/",
+		"d/x.txt", "d/y.go", "d/e/z.txt", "d/e/_part/q.txt", "d/.git/r.txt",
+		"odd[1].txt", "odd{2}", "odd1.txt", "l/link.txt -> ../a.txt", "l/dir -> ../d/e")
+	for _, test := range []struct {
+		patterns string
+		flat     bool
+		want     string
+	}{
+		{"a.txt", false, "a.txt"},
+		{"./a.txt", false, "./a.txt"},
+		{"d", false, "d/e/z.txt d/x.txt d/y.go"},
+		{"d/", true, "d/x.txt d/y.go"},
+		{"empty", false, ""},
+		{"?.txt", false, "a.txt b.txt"},
+		{"*.txt", false, "a.txt b.txt odd1.txt odd[1].txt"},
+		{"[a-b].txt", false, "a.txt b.txt"},
+		{"[^a].txt", false, "b.txt"},
+		{"[!a].txt", false, "b.txt"},
+		{"{b,a}.txt", false, "a.txt b.txt"},
+		{"{a,a,c.log}.{txt,gz}", false, "a.txt c.log.gz"},
+		{"{d/x,{a,{b}}}.txt", false, "a.txt b.txt d/x.txt"},
+		{"d/*", true, "d/e/z.txt d/x.txt d/y.go"}, // a directory that a glob matches stands for its files
+		{"d/*/z.txt", false, "d/e/z.txt"},
+		{"**/*.txt", false, "a.txt b.txt d/e/z.txt d/x.txt l/link.txt odd1.txt odd[1].txt"},
+		{"d/**", false, "d/e/z.txt d/x.txt d/y.go"},
+		{"d/**", true, "d/e/z.txt d/x.txt d/y.go"},
+		{"d/**/z.txt", false, "d/e/z.txt"},
+		{"odd[1].txt", false, "odd[1].txt"}, // what exists is taken literally
+		{`odd\[1\].txt`, false, "odd[1].txt"},
+		{`odd\{2\}`, false, "odd{2}"},
+		{"_SUCCESS", false, "_SUCCESS"}, // named outright
+		{"_*", false, "_SUCCESS"},
+		{"l", false, "l/dir/z.txt l/link.txt"},
+		{"b.txt a.txt b.txt", false, "b.txt a.txt b.txt"}, // in the user's order, and as often as he said
+	} {
+		files, err := Expand(strings.Fields(test.patterns), Config{Flat: test.flat})
+		if got := strings.Join(paths(files), " "); err != nil || got != test.want {
+			t.Errorf("Expand(%s) flat=%v = %s, %v; want %s", test.patterns, test.flat, got, err, test.want)
+		}
+	}
+	files, err := Expand([]string{"c.log.gz"}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat("c.log.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The content is the name: 8 bytes.
+	if want := (File{Path: "c.log.gz", Size: 8, Modified: info.ModTime().UnixNano(), Codec: Gzip}); files[0] != want {
+		t.Errorf("%+v, want %+v", files[0], want)
+	}
+}
+
+func TestExpandErrors(t *testing.T) {
+	tree(t, "a.txt", "d/dangling -> nowhere", "loop/up -> ../loop", "secret")
+	if err := os.Chmod("secret", 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ pattern, want string }{
+		{"", "input: empty path"},
+		{"nothing.txt", "input nothing.txt: does not exist"},
+		{"*.csv", `input "*.csv": no file matches`},
+		{"x/*.csv", `input "x/*.csv": no file matches`},
+		{"a.txt/*", `input "a.txt/*": no file matches`},
+		{"{a,b.txt", `input {a,b.txt: "{a,b.txt" has a { without its }`},
+		{"[a.txt", `input [a.txt: "[a.txt": syntax error in pattern`},
+		{"d", "input d/dangling: does not exist"},
+		{"loop", "input loop/up: a link back to a directory above it"},
+	} {
+		files, err := Expand([]string{test.pattern}, Config{})
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("Expand(%q) = %v, %v; want error %s", test.pattern, paths(files), err, test.want)
+		}
+	}
+	if _, err := Expand([]string{"nothing.txt"}, Config{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v is not fs.ErrNotExist", err)
+	}
+	if unix.Access("secret", unix.R_OK) == nil {
+		t.Skip("this user may read every file")
+	}
+	if _, err := Expand([]string{"secret"}, Config{}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%v is not fs.ErrPermission", err)
+	}
+}
+
+func TestConfigure(t *testing.T) {
+	c, err := Configure(map[string]string{
+		"mapreduce.job.inputformat.class":                     "org.apache.hadoop.mapreduce.lib.input.FixedLengthInputFormat",
+		"fixedlengthinputformat.record.length":                "100",
+		"mapreduce.input.fileinputformat.split.minsize":       "3m",
+		"mapred.max.split.size":                               "67108864",
+		"mapreduce.input.fileinputformat.input.dir.recursive": "false",
+		"textinputformat.record.delimiter":                    "\n",
+		"mapreduce.job.reduces":                               "no affair of input",
+	})
+	if want := (Config{RecordLength: 100, MinSplit: 3 << 20, MaxSplit: 64 << 20, Flat: true, OnlyLF: true}); err != nil || c != want {
+		t.Errorf("%+v, %v; want %+v", c, err, want)
+	}
+	// Hadoop's default where the option is missing would be flat; ours is deep.
+	if c, err := Configure(nil); err != nil || c != (Config{}) {
+		t.Errorf("no options: %+v, %v; want the zero Config", c, err)
+	}
+	for name, value := range map[string]string{
+		"mapreduce.job.inputformat.class":                              "SequenceFileInputFormat",
+		"mapred.input.format.class":                                    "FixedLengthInputFormat", // and no length
+		"fixedlengthinputformat.record.length":                         "0",
+		"mapreduce.input.fileinputformat.split.maxsize":                "12x",
+		"mapred.min.split.size":                                        "99999999999g",
+		"mapreduce.input.fileinputformat.input.dir.recursive":          "perhaps",
+		"textinputformat.record.delimiter":                             ";",
+		"mapreduce.input.keyvaluelinerecordreader.key.value.separator": ",",
+	} {
+		if _, err := Configure(map[string]string{name: value}); err == nil {
+			t.Errorf("%s=%s was accepted", name, value)
+		}
+	}
+}
+
+// What tree and the rest of the tests rely on: a file's time of change is kept to the nanosecond from Expand to Open.
+func TestSubSecondChangeIsSeen(t *testing.T) {
+	f := write(t, "f", []byte("x\n"))
+	if err := os.Chtimes(f.Path, time.Time{}, time.Unix(0, f.Modified+1)); err != nil {
+		t.Fatal(err)
+	}
+	if g := find(t, f.Path); g.Modified == f.Modified {
+		t.Skip("the file system does not keep nanoseconds")
+	}
+	var r Reader
+	if _, err := readAll(&r, Config{}, whole(&f, Config{})); !errors.Is(err, ErrChanged) {
+		t.Errorf("%v; want ErrChanged", err)
+	}
+}
+
+func FuzzExpand(f *testing.F) {
+	dir := f.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {
+		f.Fatal(err)
+	}
+	for _, p := range []string{"*", "{a,b}", "[a-", "**", `\`, "{{a},{", "a/../a", "[{]a"} {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		if strings.Contains(pattern, "..") || strings.Count(pattern, "{") > 4 {
+			return // out of the directory; more alternatives than a fuzzer should wait for
+		}
+		files, err := Expand([]string{dir + "/" + pattern}, Config{})
+		if err == nil && slices.ContainsFunc(files, func(f File) bool { return filepath.Clean(f.Path) != filepath.Join(dir, "a") }) {
+			t.Errorf("pattern %q found %v", pattern, paths(files))
+		}
+	})
+}

@@ -30,9 +30,10 @@ var arrows = map[string][]string{
 	"workload":  {"sched"},
 	"sim":       {"sched", "workload"}, // jobs come with their truth, which is workload's
 	"mr":        {"sched"},             // an engine: no policy, no record, no other engine
+	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
 	"reproduce": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr"},
-	"cli":       {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "web", "reproduce"},
+	"cli":       {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
 	"cmd":       {"cli"},
 	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr"},
 }

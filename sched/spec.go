@@ -12,6 +12,7 @@ type JobSpec struct {
 	Profile           *Profile
 	Stages            []StageSpec
 	Probes            JobID // this job is a sample of that one; zero: it is not a sample
+	Open              bool  // stages may yet be added (AsksChanged): the job is over when the engine says so (JobEnded)
 	Payload           any   // the engine's own: true task times, or a program and its input. Policies may not look at it
 }
 
@@ -84,7 +85,8 @@ type Share struct {
 	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not spoken of
 }
 
-// Asks are what a YARN application wants now of one kind of container: absolute, not a difference.
+// Asks are what a YARN application wants now of one kind of container: absolute, not a difference. A new stage with a known number of
+// tasks has all of them pending.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, nil else

@@ -141,15 +141,11 @@ func (c *Core) submit(id JobID, spec *JobSpec) {
 	j.Queue = c.queues.leafOf(spec)
 	c.jobs.link(j)
 	c.countJob(j, 1)
+	if spec.Open {
+		j.open++
+	}
 	for i := range spec.Stages {
 		c.addStage(j, &spec.Stages[i])
-	}
-	for _, st := range j.Stages {
-		for _, d := range st.Spec.After {
-			if b := j.Stages[d.Stage]; b.tasks.ran == nil && b.Total > 0 {
-				b.tasks.ran = make([]NodeID, b.Total)
-			}
-		}
 	}
 	c.ready(j)
 	if j.open == 0 {
@@ -168,10 +164,15 @@ func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
 	if spec.Tasks != 0 {
 		j.open++
 	}
+	for _, d := range spec.After {
+		if b := j.Stages[d.Stage]; b.tasks.ran == nil && b.Total > 0 {
+			b.tasks.ran = make([]NodeID, b.Total)
+		}
+	}
 	return st
 }
 
-// asksChanged makes the tasks that wait for a stage of a YARN application what the application says.
+// asksChanged adds a stage, or makes the tasks that wait for one of a YARN application what the application says.
 func (c *Core) asksChanged(j *Job, asks *Asks) {
 	var st *Stage
 	switch {

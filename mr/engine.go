@@ -1,0 +1,508 @@
+package mr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Work is what a job does, as the engine sees it: the engine knows when and where, the work knows what.
+type Work interface {
+	// Stages returns the stages that come next: the first ones when the job arrives, and more whenever all so far are done. None means that the
+	// job is over and its output in place. It may take its time: the engine goes on meanwhile.
+	Stages(ctx context.Context) ([]sched.StageSpec, error)
+	// Run runs an attempt to its end, on a goroutine of its own. ErrCommitted says that another attempt of the task was faster.
+	Run(l *Launch) error
+	// Close is called once, when nothing of the job runs any more. Unless the job went well, it removes what was not committed.
+	Close(ok bool) error
+}
+
+// A Launch is an attempt that the engine starts.
+type Launch struct {
+	Stage   int // index of all the stages that the job was given
+	Task    int // in the stage, from 0
+	Attempt *Attempt
+
+	id     sched.AttemptID
+	job    *jobLife
+	cancel context.CancelCauseFunc
+	signs  int64     // of Attempt, when last looked at
+	alive  time.Time // when signs last changed
+	hung   bool
+}
+
+// A Submission is a job and when it arrives.
+type Submission struct {
+	Spec *sched.JobSpec // Submit is the arrival; Stages are made by Work; Open if Work has stages after its first
+	Work Work
+}
+
+// A Result is how a job ended.
+type Result struct {
+	Job     sched.JobID
+	Outcome sched.Outcome
+	Err     error // why it failed
+}
+
+// Config is what an engine is made from.
+type Config struct {
+	Core  sched.Config
+	Nodes []sched.NodeSpec
+	Chaos Chaos
+	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is 10 minutes.
+	Timeout time.Duration
+	// Report is how often the core is told of progress; zero: never.
+	Report time.Duration
+	// Watch is called after every step, on the engine's goroutine; nil: never. It may read the core and must not keep it waiting.
+	Watch func(*sched.Core)
+	// Settle is for tests under a fake clock: it returns when everything that happens at this instant has happened.
+	Settle func()
+}
+
+// Powers are what this engine can do beyond launching.
+const Powers = sched.CanKill | sched.CanSuspend | sched.CanNameTasks
+
+// ErrHung is why an attempt ended that showed no sign of life.
+var ErrHung = errors.New("no sign of life within the time limit")
+
+// A permanentError is one that another attempt would meet again.
+type permanentError struct{ error }
+
+func (p permanentError) Unwrap() error { return p.error }
+
+// Permanent marks an error that another attempt would meet again: it fails the job at once.
+func Permanent(err error) error { return permanentError{err} }
+
+// How often attempts are looked after, and how long one may take to end when asked, before it is given up.
+const (
+	lookAfter = time.Second
+	patience  = 10 * time.Second
+)
+
+// An engine runs jobs on the nodes of one process. One goroutine owns it; attempts and what takes time run on others and send mail.
+type engine struct {
+	config   Config
+	core     *sched.Core
+	start    time.Time
+	mail     mailbox
+	arriving []Submission // in order of arrival
+	arrived  int          // of them, so far
+	planning int          // arrived, and not yet told to the core
+	planned  []plannedJob // to be told now
+	jobs     map[sched.JobID]*jobLife
+	attempts map[sched.AttemptID]*Launch
+	newest   sched.JobID
+	wake     sched.Time
+	looked   time.Time
+	reported time.Time
+	events   []sched.Event
+	closing  int
+	results  []Result
+}
+
+// Serve runs the jobs to their end and returns how each ended, in order of submission to the core. The error is that of ctx, which ends all attempts.
+func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
+	config.Core.Can = Powers
+	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
+		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}, arriving: slices.Clone(jobs)}
+	slices.SortStableFunc(e.arriving, func(a, b Submission) int { return cmp.Compare(a.Spec.Submit, b.Spec.Submit) })
+	for i := range config.Nodes {
+		e.events = append(e.events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]})
+	}
+	e.step(ctx, 0)
+	for e.busy() && ctx.Err() == nil {
+		e.wait(ctx)
+		e.turn(ctx)
+	}
+	if ctx.Err() != nil {
+		e.stop()
+		return e.results, context.Cause(ctx)
+	}
+	slices.SortFunc(e.results, func(a, b Result) int { return cmp.Compare(a.Job, b.Job) })
+	return e.results, nil
+}
+
+func (e *engine) busy() bool {
+	return len(e.arriving) > 0 || e.planning > 0 || len(e.jobs) > 0 || e.closing > 0
+}
+
+func (e *engine) now() sched.Time { return time.Since(e.start) }
+
+// turn tells the core everything that has happened, and does what it says.
+func (e *engine) turn(ctx context.Context) {
+	if e.config.Settle != nil {
+		e.config.Settle()
+	}
+	now := e.now()
+	e.arrive(ctx, now)
+	if e.config.Settle != nil {
+		e.config.Settle()
+	}
+	for _, m := range e.mail.take() {
+		m(e, ctx)
+	}
+	e.submit()
+	e.lookAfter(now)
+	e.step(ctx, now)
+}
+
+// step asks the core, until what it asks for has no consequence at the same instant any more.
+func (e *engine) step(ctx context.Context, now sched.Time) {
+	for {
+		events := e.events
+		e.events = nil
+		for _, a := range e.core.Step(now, events) {
+			e.do(ctx, a)
+		}
+		for i := range e.core.Events {
+			if v := &e.core.Events[i]; v.Kind == sched.JobEnded {
+				e.jobEnded(v)
+			}
+		}
+		if e.config.Watch != nil {
+			e.config.Watch(e.core)
+		}
+		if len(e.events) == 0 {
+			return
+		}
+	}
+}
+
+func (e *engine) do(ctx context.Context, a sched.Action) {
+	switch a.Kind {
+	case sched.Launch:
+		e.launch(ctx, a)
+	case sched.Kill:
+		if l := e.attempts[a.Attempt]; l != nil {
+			if a.At > 0 {
+				time.AfterFunc(a.At, func() { l.cancel(errKilled) })
+			} else {
+				l.cancel(errKilled)
+			}
+		}
+	case sched.Suspend:
+		if l := e.attempts[a.Attempt]; l != nil {
+			l.Attempt.Suspend()
+			e.events = append(e.events, sched.Event{Kind: sched.AttemptSuspended, Attempt: a.Attempt})
+		}
+	case sched.Resume:
+		if l := e.attempts[a.Attempt]; l != nil {
+			l.alive = time.Now()
+			l.Attempt.Resume()
+		}
+	case sched.Wake:
+		e.wake = a.At
+	}
+}
+
+var errKilled = errors.New("killed")
+
+func (e *engine) launch(ctx context.Context, a sched.Action) {
+	j := e.jobs[a.Stage.Job]
+	actx, cancel := context.WithCancelCause(ctx)
+	stage, task := int(a.Stage.Index), int(a.Task)-1
+	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(),
+		Attempt: NewAttempt(actx, task, j.number(stage, task))}
+	e.attempts[a.Attempt] = l
+	j.running++
+	fate := e.config.Chaos.fate(a)
+	go func() {
+		if fate.what == loseAttempt {
+			defer time.AfterFunc(fate.after, func() { cancel(errChaos) }).Stop()
+		}
+		err := j.work.Run(l)
+		if err != nil {
+			if cause := context.Cause(actx); cause != nil {
+				err = cause
+			}
+		}
+		cancel(nil)
+		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
+		if loser, ok := j.work.(outputLoser); ok && fate.what == loseOutput && err == nil {
+			loser.LoseOutput(stage, task)
+		}
+	}()
+}
+
+// outputLoser is work whose map outputs chaos can take away.
+type outputLoser interface{ LoseOutput(stage, task int) }
+
+// attemptEnded makes an event of the end of an attempt, or holds it back while the end of its job is being prepared.
+func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
+	if e.attempts[l.id] == nil {
+		return // given up before
+	}
+	delete(e.attempts, l.id)
+	j := l.job
+	j.running--
+	done := sched.Event{Kind: sched.AttemptDone, Attempt: l.id}
+	lost := new(LostOutput)
+	switch {
+	case err == nil:
+		done.Body = l.Attempt.counters()
+		if j.taskDone(l) && !j.ended {
+			e.ask(ctx, j)
+			if !j.sub.Spec.Open {
+				j.held = append(j.held, done)
+				return
+			}
+		}
+	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted):
+		done.Outcome = sched.Killed
+	case errors.As(err, &lost):
+		done.Outcome = sched.Lost
+		if stage, ok := j.undo(l.Stage, lost.Map); ok {
+			e.events = append(e.events, sched.Event{Kind: sched.TaskUndone, Job: j.id, Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}}})
+		}
+	case errors.Is(err, errChaos):
+		done.Outcome = sched.Lost
+	default:
+		done.Outcome = sched.Failed
+		j.err = err
+		if errors.As(err, new(permanentError)) && !j.ended {
+			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
+		}
+	}
+	e.events = append(e.events, done)
+	e.closeIfOver(j)
+}
+
+// ask has the work of a job say what comes next, on a goroutine of its own.
+func (e *engine) ask(ctx context.Context, j *jobLife) {
+	go func() {
+		stages, err := j.work.Stages(ctx)
+		e.mail.send(func(e *engine, _ context.Context) { e.answered(j, stages, err) })
+	}()
+}
+
+// answered goes on with a job whose stages so far are all done.
+func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
+	e.events = append(e.events, j.held...)
+	j.held = nil
+	if j.ended {
+		return
+	}
+	switch {
+	case err != nil:
+		j.err = err
+		for i := range e.events { // the attempt did not bring the job to its end
+			if v := &e.events[i]; v.Kind == sched.AttemptDone && v.Outcome == sched.OK && e.core.Attempt(v.Attempt) != nil && e.core.Attempt(v.Attempt).Stage.ID.Job == j.id {
+				v.Outcome, v.Body = sched.Killed, nil
+			}
+		}
+		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
+	case len(stages) == 0:
+		if j.sub.Spec.Open {
+			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Job: j.id})
+		}
+	default:
+		for i := range stages {
+			at := int32(len(j.stages))
+			j.addStage(stages[i].Tasks)
+			e.events = append(e.events, sched.Event{Kind: sched.AsksChanged, Job: j.id, Body: &sched.Asks{Stage: at, Spec: &stages[i], Pending: stages[i].Tasks}})
+		}
+	}
+}
+
+// arrive has the jobs that are due planned.
+func (e *engine) arrive(ctx context.Context, now sched.Time) {
+	for len(e.arriving) > 0 && e.arriving[0].Spec.Submit <= now {
+		p := plannedJob{order: e.arrived, sub: e.arriving[0]}
+		e.arriving = e.arriving[1:]
+		e.arrived++
+		e.planning++
+		go func() {
+			p.stages, p.err = p.sub.Work.Stages(ctx)
+			e.mail.send(func(e *engine, _ context.Context) { e.planned = append(e.planned, p) })
+		}()
+	}
+}
+
+// A plannedJob has arrived and knows its first stages.
+type plannedJob struct {
+	order  int // of arrival
+	sub    Submission
+	stages []sched.StageSpec
+	err    error
+}
+
+// submit submits to the core the jobs that have been planned, in order of arrival.
+func (e *engine) submit() {
+	slices.SortFunc(e.planned, func(a, b plannedJob) int { return cmp.Compare(a.order, b.order) })
+	for _, p := range e.planned {
+		e.submitJob(p)
+	}
+	e.planned = e.planned[:0]
+}
+
+func (e *engine) submitJob(p plannedJob) {
+	e.planning--
+	e.newest++
+	j := &jobLife{id: e.newest, sub: p.sub, work: p.sub.Work, err: p.err}
+	if p.err != nil { // the core never hears of it
+		e.results = append(e.results, Result{j.id, sched.Failed, p.err})
+		e.close(j, false)
+		return
+	}
+	spec := *p.sub.Spec
+	stages := p.stages
+	spec.Stages = stages
+	for i := range stages {
+		j.addStage(stages[i].Tasks)
+	}
+	e.jobs[j.id] = j
+	e.events = append(e.events, sched.Event{Kind: sched.JobSubmitted, Job: j.id, Body: &spec})
+}
+
+func (e *engine) jobEnded(v *sched.Event) {
+	j := e.jobs[v.Job]
+	j.ended, j.outcome = true, v.Outcome
+	e.closeIfOver(j)
+}
+
+// closeIfOver closes a job that has ended once nothing of it runs.
+func (e *engine) closeIfOver(j *jobLife) {
+	if !j.ended || j.running > 0 || e.jobs[j.id] == nil {
+		return
+	}
+	delete(e.jobs, j.id)
+	e.results = append(e.results, Result{j.id, j.outcome, j.err})
+	if j.outcome == sched.OK {
+		e.results[len(e.results)-1].Err = nil
+	}
+	e.close(j, j.outcome == sched.OK)
+}
+
+func (e *engine) close(j *jobLife, ok bool) {
+	e.closing++
+	at := len(e.results) - 1
+	go func() {
+		err := j.work.Close(ok)
+		e.mail.send(func(e *engine, _ context.Context) {
+			e.closing--
+			if r := &e.results[at]; err != nil && r.Err == nil {
+				r.Outcome, r.Err = sched.Failed, err
+			}
+		})
+	}()
+}
+
+// lookAfter ends attempts that hang, and tells the core of progress.
+func (e *engine) lookAfter(now sched.Time) {
+	t := e.start.Add(now)
+	if e.config.Report > 0 && t.Sub(e.reported) >= e.config.Report {
+		e.reported = t
+		for id, l := range e.attempts {
+			e.events = append(e.events, sched.Event{Kind: sched.AttemptProgress, Attempt: id, Progress: l.Attempt.Progress()})
+		}
+	}
+	if e.config.Timeout == 0 || t.Sub(e.looked) < lookAfter {
+		return
+	}
+	e.looked = t
+	for _, l := range e.attempts {
+		signs := l.Attempt.Signs()
+		switch {
+		case signs != l.signs || l.Attempt.held.Load():
+			l.signs, l.alive = signs, t
+		case l.hung && t.Sub(l.alive) > e.config.Timeout+patience:
+			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung, e.config.Timeout)
+			e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
+		case !l.hung && t.Sub(l.alive) > e.config.Timeout:
+			l.hung = true
+			l.cancel(fmt.Errorf("task %d: %w of %v", l.Task, ErrHung, e.config.Timeout))
+		}
+	}
+}
+
+// wait returns when something has happened or is due.
+func (e *engine) wait(ctx context.Context) {
+	due := sched.Time(-1)
+	earlier := func(at sched.Time) {
+		if due < 0 || at < due {
+			due = at
+		}
+	}
+	if len(e.arriving) > 0 {
+		earlier(e.arriving[0].Spec.Submit)
+	}
+	if e.wake > 0 {
+		earlier(e.wake)
+	}
+	if len(e.attempts) > 0 {
+		if e.config.Timeout > 0 {
+			earlier(e.looked.Sub(e.start) + lookAfter)
+		}
+		if e.config.Report > 0 {
+			earlier(e.reported.Sub(e.start) + e.config.Report)
+		}
+	}
+	var timer <-chan time.Time
+	if due >= 0 {
+		t := time.NewTimer(max(0, due-e.now()))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-e.mail.ready:
+	case <-timer:
+	case <-ctx.Done():
+	}
+	if e.wake > 0 && e.now() >= e.wake {
+		e.wake = 0
+	}
+}
+
+// stop ends everything: what does not end within patience is left behind.
+func (e *engine) stop() {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for len(e.attempts) > 0 || e.planning > 0 {
+		select {
+		case <-e.mail.ready:
+		case <-deadline.C:
+			e.closeAll()
+			return
+		}
+		for _, m := range e.mail.take() {
+			m(e, context.Background())
+		}
+	}
+	e.closeAll()
+}
+
+// closeAll closes the jobs that are left, and waits for that.
+func (e *engine) closeAll() {
+	for id, j := range e.jobs {
+		delete(e.jobs, id)
+		e.results = append(e.results, Result{j.id, sched.Killed, nil})
+		e.close(j, false)
+	}
+	for e.closing > 0 {
+		<-e.mail.ready
+		for _, m := range e.mail.take() {
+			m(e, context.Background())
+		}
+	}
+}
+
+// counters are an attempt's counts as estimators and records have them.
+func (a *Attempt) counters() *sched.Counters {
+	r := a.Report()
+	c := &sched.Counters{InputRecords: r.Counters.Of[MapInputRecords] + r.Counters.Of[ReduceInputRecords],
+		OutputRecords: r.Counters.Of[MapOutputRecords] + r.Counters.Of[ReduceOutputRecords],
+		InputBytes:    r.Counters.Of[BytesRead] + r.Counters.Of[ReduceShuffleBytes],
+		OutputBytes:   r.Counters.Of[MapOutputBytes] + r.Counters.Of[BytesWritten]}
+	for p := range NumPhases {
+		c.Phases[schedPhase[p]] = r.Phases[p]
+	}
+	return c
+}
+
+var schedPhase = [NumPhases]sched.Phase{Read: sched.PhaseRead, Map: sched.PhaseMap, Sort: sched.PhaseSort, Spill: sched.PhaseSpill,
+	Shuffle: sched.PhaseShuffle, Merge: sched.PhaseMerge, Reduce: sched.PhaseReduce, Write: sched.PhaseWrite}

@@ -1,0 +1,288 @@
+package mr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Task's resources, and what a job's attempts share with those of others.
+type Site struct {
+	Memory *Memory
+	Map    sched.Resources // of one map task
+	Reduce sched.Resources // of one reduce task
+	Cores  int             // splits are cut so that as many workers are busy
+}
+
+// Order is a job that a user wants run: what, on which files, to which directory.
+type Order struct {
+	Job       *Job
+	Input     []string // files, directories, globs; Job.Input, where given, comes first
+	Output    string   // a directory that must not exist, unless Overwrite
+	Reduces   int      // parts of the output, where the job leaves it open; zero: one
+	Overwrite bool
+	Notes     func(sentence string) // told what the user may want to know, such as input that cannot be split; nil: nobody
+}
+
+// Jobs at work on files: what the engine runs.
+type jobWork struct {
+	order Order
+	site  Site
+	files *Workspace
+
+	mu       sync.Mutex // guards what follows: attempts of all stages use it
+	rounds   []*round
+	first    []int // index of each round's first stage
+	counters Counters
+}
+
+// A round is a map stage, and a reduce stage where the job has one.
+type round struct {
+	run    *Run
+	splits []input.Split
+	maps   []*MapOutput // by task; nil: not there (yet)
+}
+
+// Open claims the output directory of an order and returns the work to do. Close, which the engine calls, gives it back.
+func Open(order Order, site Site) (Work, error) {
+	if order.Job == nil {
+		return nil, errors.New("no job")
+	}
+	files, err := OpenWorkspace(order.Output, order.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	return &jobWork{order: order, site: site, files: files}, nil
+}
+
+// CountersOf returns the counts of all tasks of work that was opened here, so far.
+func CountersOf(w Work) Counters {
+	j := w.(*jobWork)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var c Counters
+	c.Add(&j.counters)
+	return c
+}
+
+// Stages plans the first round, or ends the last one and plans the next.
+func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
+	if len(w.rounds) == 0 {
+		return w.plan(ctx, w.order.Job, w.order.Input)
+	}
+	r := w.rounds[len(w.rounds)-1]
+	r.release()
+	next, err := w.next(r)
+	if err != nil {
+		return nil, err
+	}
+	if next == nil {
+		return nil, r.run.CommitJob()
+	}
+	return w.plan(ctx, next, w.order.Input)
+}
+
+// next is the job's next round; nil: it has no more.
+func (w *jobWork) next(r *round) (*Job, error) {
+	if r.run.Job.Next == nil {
+		return nil, nil
+	}
+	parts, err := r.run.Outputs()
+	if err != nil {
+		return nil, err
+	}
+	counters := CountersOf(w)
+	next, err := r.run.Job.Next(&Round{Index: r.run.Round, Parts: parts, Counters: &counters})
+	if err != nil {
+		return nil, fmt.Errorf("job %s, after round %d: %w", r.run.Job.Name, r.run.Round, err)
+	}
+	return next, nil
+}
+
+func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.StageSpec, error) {
+	config, err := input.Configure(job.Conf)
+	if err != nil {
+		return nil, err
+	}
+	config.RecordLength, config.Cores = job.Record, w.site.Cores
+	if len(job.Input) > 0 {
+		paths = job.Input
+	}
+	files, err := input.Expand(paths, config)
+	if err != nil {
+		return nil, err
+	}
+	splits, notes := input.Plan(files, config)
+	if w.order.Notes != nil {
+		for _, n := range notes {
+			w.order.Notes(n)
+		}
+	}
+	parts := max(1, w.order.Reduces)
+	switch {
+	case job.Reduces == MapOnly:
+		parts = max(1, len(splits))
+	case job.Reduces > 0:
+		parts = job.Reduces
+	}
+	run, err := NewRun(job, parts, w.site.Memory, w.files)
+	if err != nil {
+		return nil, err
+	}
+	run.Round = len(w.rounds)
+	if err := run.Cut(ctx, splits); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := 0
+	if n := len(w.rounds); n > 0 {
+		at = w.first[n-1] + w.rounds[n-1].stages()
+	}
+	r := &round{run: run, splits: splits, maps: make([]*MapOutput, len(splits))}
+	w.rounds = append(w.rounds, r)
+	w.first = append(w.first, at)
+	return w.specs(r, at), nil
+}
+
+// stages is how many stages the round has.
+func (r *round) stages() int {
+	if r.run.Job.Reduces == MapOnly {
+		return 1
+	}
+	return 2
+}
+
+// specs describes the stages of a round to the core. Reduces wait for all maps: within one process there is nothing to fetch before.
+func (w *jobWork) specs(r *round, at int) []sched.StageSpec {
+	bytes := int64(0)
+	for _, s := range r.splits {
+		bytes += s.Bytes()
+	}
+	maps := sched.StageSpec{Kind: sched.Map, PerTask: w.site.Map, Tasks: int32(len(r.splits)), MaxAttempts: sched.DefaultMaxAttempts, InputBytes: bytes}
+	if at > 0 {
+		maps.After = []sched.Dep{{Stage: int32(at - 1), Part: 1}}
+	}
+	if r.stages() == 1 {
+		return []sched.StageSpec{maps}
+	}
+	return []sched.StageSpec{maps, {Kind: sched.Reduce, PerTask: w.site.Reduce, Tasks: int32(r.run.Parts), MaxAttempts: sched.DefaultMaxAttempts,
+		After: []sched.Dep{{Stage: int32(at), Part: 1}}}}
+}
+
+// roundOf finds the round that a stage belongs to, and whether it is its map stage.
+func (w *jobWork) roundOf(stage int) (r *round, isMap bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, ok := slices.BinarySearch(w.first, stage)
+	if !ok {
+		i--
+	}
+	return w.rounds[i], ok
+}
+
+// Run runs a map or a reduce attempt.
+func (w *jobWork) Run(l *Launch) error {
+	r, isMap := w.roundOf(l.Stage)
+	var err error
+	if isMap {
+		err = w.runMap(r, l)
+	} else {
+		err = w.runReduce(r, l)
+	}
+	if err != nil {
+		if errors.Is(err, input.ErrChanged) || errors.Is(err, input.ErrCorrupt) {
+			err = Permanent(err)
+		}
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counters.Add(&l.Attempt.Report().Counters)
+	return nil
+}
+
+func (w *jobWork) runMap(r *round, l *Launch) error {
+	out, err := r.run.Map(l.Attempt, r.splits[l.Task])
+	switch {
+	case err != nil:
+		return err
+	case r.stages() == 1:
+		return r.run.CommitTask(l.Attempt)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.maps[l.Task] != nil {
+		out.Release()
+		return ErrCommitted
+	}
+	r.maps[l.Task] = out
+	return nil
+}
+
+func (w *jobWork) runReduce(r *round, l *Launch) error {
+	w.mu.Lock()
+	maps := slices.Clone(r.maps)
+	w.mu.Unlock()
+	if i := slices.Index(maps, nil); i >= 0 {
+		return &LostOutput{Map: i, Err: errors.New("not there any more")}
+	}
+	err := r.run.Reduce(l.Attempt, maps)
+	lost := new(LostOutput)
+	if errors.As(err, &lost) {
+		w.lose(r, lost.Map, maps[lost.Map])
+	}
+	if err != nil {
+		return err
+	}
+	return r.run.CommitTask(l.Attempt)
+}
+
+// lose forgets a map output, unless another has taken its place already.
+func (w *jobWork) lose(r *round, task int, out *MapOutput) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if out != nil && r.maps[task] == out {
+		out.Release()
+		r.maps[task] = nil
+	}
+}
+
+// LoseOutput takes the output of a finished map away, for the chaos option: the reduces find out.
+func (w *jobWork) LoseOutput(stage, task int) {
+	r, isMap := w.roundOf(stage)
+	if !isMap || r.stages() == 1 {
+		return
+	}
+	w.mu.Lock()
+	out := r.maps[task]
+	w.mu.Unlock()
+	if out != nil {
+		out.Release()
+	}
+}
+
+// release gives up the outputs of all maps.
+func (r *round) release() {
+	for i, m := range r.maps {
+		if m != nil {
+			m.Release()
+			r.maps[i] = nil
+		}
+	}
+}
+
+// Close removes all temporary files.
+func (w *jobWork) Close(bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.rounds {
+		r.release()
+	}
+	return w.files.Close()
+}

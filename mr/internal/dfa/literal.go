@@ -258,10 +258,10 @@ func (n *needle) index(text []byte) int {
 		a, b := text[n.i:n.i+ends], text[n.j:n.j+ends]
 		for ; at+32 <= len(a) && at+32 <= len(b); at += 32 {
 			p, q := a[at:at+32:at+32], b[at:at+32:at+32]
-			z0 := binary.LittleEndian.Uint64(p) ^ n.first | binary.LittleEndian.Uint64(q) ^ n.last
-			z1 := binary.LittleEndian.Uint64(p[8:]) ^ n.first | binary.LittleEndian.Uint64(q[8:]) ^ n.last
-			z2 := binary.LittleEndian.Uint64(p[16:]) ^ n.first | binary.LittleEndian.Uint64(q[16:]) ^ n.last
-			z3 := binary.LittleEndian.Uint64(p[24:]) ^ n.first | binary.LittleEndian.Uint64(q[24:]) ^ n.last
+			z0 := (binary.LittleEndian.Uint64(p) ^ n.first) | (binary.LittleEndian.Uint64(q) ^ n.last)
+			z1 := (binary.LittleEndian.Uint64(p[8:]) ^ n.first) | (binary.LittleEndian.Uint64(q[8:]) ^ n.last)
+			z2 := (binary.LittleEndian.Uint64(p[16:]) ^ n.first) | (binary.LittleEndian.Uint64(q[16:]) ^ n.last)
+			z3 := (binary.LittleEndian.Uint64(p[24:]) ^ n.first) | (binary.LittleEndian.Uint64(q[24:]) ^ n.last)
 			if ((z0-lows)&^z0|(z1-lows)&^z1|(z2-lows)&^z2|(z3-lows)&^z3)&highs == 0 {
 				continue
 			}

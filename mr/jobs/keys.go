@@ -1,0 +1,100 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"path/filepath"
+
+	"github.com/sojourn-sched/sojourn/mr"
+)
+
+// fieldEnd ends a field within a key. It sorts before everything that a field may go on with: a zero byte of the field itself
+// is written as 00 FF. So keys compare as their fields do, shorter fields first.
+var fieldEnd = []byte{0, 0}
+
+// appendField appends a field of any bytes, and its end.
+func appendField(key, field []byte) []byte {
+	for {
+		i := bytes.IndexByte(field, 0)
+		if i < 0 {
+			return append(append(key, field...), fieldEnd...)
+		}
+		key = append(append(key, field[:i]...), 0, 0xFF)
+		field = field[i+1:]
+	}
+}
+
+// cutField returns a key's first field as it stands there, with its end, and what follows.
+func cutField(key []byte) (field, rest []byte) {
+	end := bytes.Index(key, fieldEnd) + len(fieldEnd)
+	return key[:end], key[end:]
+}
+
+// appendPlain appends what appendField was given.
+func appendPlain(b, field []byte) []byte {
+	field = field[:len(field)-len(fieldEnd)]
+	for {
+		i := bytes.IndexByte(field, 0)
+		if i < 0 {
+			return append(b, field...)
+		}
+		b = append(append(b, field[:i]...), 0)
+		field = field[i+2:]
+	}
+}
+
+// sameField reports whether two keys have the same first field.
+func sameField(a, b []byte) bool {
+	field, _ := cutField(a)
+	return bytes.HasPrefix(b, field)
+}
+
+// fieldPart is the part of a key by its first field.
+func fieldPart(key []byte, parts int) int {
+	field, _ := cutField(key)
+	return partOf(field, parts)
+}
+
+// partOf spreads texts evenly over parts.
+func partOf(s []byte, parts int) int {
+	const odd = 0x9E3779B97F4A7C15 // 2^64 ÷ golden ratio: its multiples are far apart
+	h := uint64(len(s))
+	for ; len(s) >= 8; s = s[8:] {
+		h = (h ^ binary.LittleEndian.Uint64(s)) * odd
+		h ^= h >> 32
+	}
+	for _, c := range s {
+		h = (h ^ uint64(c)) * odd
+		h ^= h >> 32
+	}
+	part, _ := bits.Mul64(h*odd, uint64(parts))
+	return int(part)
+}
+
+// document is the name that a file's words are counted under.
+func document(path string) []byte { return []byte(filepath.Base(path)) }
+
+// pending collects keys that are put together, for EmitEach.
+type pending struct {
+	text  []byte
+	spans []mr.Span
+	start int // of the key that is being put together
+}
+
+// fullPending is how many bytes are handed over at a time: they are read again at once, so they should still be in the cache.
+const fullPending = 16 << 10
+
+// end ends the key that was appended to text, and hands over what there is if it is much.
+func (p *pending) end(out *mr.Emitter, value []byte) {
+	p.spans = append(p.spans, mr.Span{Start: uint32(p.start), End: uint32(len(p.text))})
+	p.start = len(p.text)
+	if p.start >= fullPending {
+		p.flush(out, value)
+	}
+}
+
+func (p *pending) flush(out *mr.Emitter, value []byte) {
+	out.EmitEach(p.text, p.spans, value)
+	p.text, p.spans, p.start = p.text[:0], p.spans[:0], 0
+}

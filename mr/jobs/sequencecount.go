@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"bytes"
+
+	"github.com/sojourn-sched/sojourn/mr"
+)
+
+// SequenceCount counts three words in a row by document: docs/spec/jobs.md, 2.5.
+func SequenceCount(conf mr.Conf) (*mr.Job, error) {
+	return &mr.Job{Name: "sequence-count", Conf: conf, Fold: mr.Sum(1), Map: countSequences}, nil
+}
+
+func countSequences(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+	spans := make([]mr.Span, wordBatch)
+	var keys pending
+	for in.Next() {
+		suffix := append([]byte{'|'}, document(in.Path())...)
+		text := in.Data()
+		var first, second mr.Span // the two words before, empty where the line has none
+		for at := 0; at < len(text); {
+			n, next := words(spans, text, at)
+			for _, third := range spans[:n] {
+				if bytes.IndexByte(text[second.End:third.Start], '\n') >= 0 {
+					first, second = mr.Span{}, mr.Span{}
+				}
+				if first.End > first.Start {
+					b := append(append(keys.text, text[first.Start:first.End]...), '|')
+					b = append(append(b, text[second.Start:second.End]...), '|')
+					keys.text = append(append(b, text[third.Start:third.End]...), suffix...)
+					keys.end(out, mr.One)
+				}
+				first, second = second, third
+			}
+			at = next
+		}
+	}
+	keys.flush(out, mr.One)
+	return nil
+}

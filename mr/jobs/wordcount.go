@@ -1,0 +1,21 @@
+package jobs
+
+import "github.com/sojourn-sched/sojourn/mr"
+
+// WordCount counts words: docs/spec/jobs.md, 2.1.
+func WordCount(conf mr.Conf) (*mr.Job, error) {
+	return &mr.Job{Name: "wordcount", Conf: conf, Fold: mr.Sum(1), Map: countWords}, nil
+}
+
+func countWords(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+	spans := make([]mr.Span, wordBatch)
+	for in.Next() {
+		text := in.Data()
+		for at := 0; at < len(text); {
+			n, next := words(spans, text, at)
+			out.EmitEach(text, spans[:n], mr.One)
+			at = next
+		}
+	}
+	return nil
+}

@@ -200,7 +200,10 @@ func (e *engine) do(ctx context.Context, a sched.Action) {
 	}
 }
 
-var errKilled = errors.New("killed")
+var (
+	errKilled = errors.New("killed")
+	errNotYet = errors.New("its input is being made again")
+)
 
 func (e *engine) launch(ctx context.Context, a sched.Action) {
 	j := e.jobs[a.Stage.Job]
@@ -259,7 +262,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		if stage, ok := j.undo(l.Stage, lost.Map); ok {
 			e.events = append(e.events, sched.Event{Kind: sched.TaskUndone, Job: j.id, Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}}})
 		}
-	case errors.Is(err, errChaos):
+	case errors.Is(err, errChaos), errors.Is(err, errNotYet):
 		done.Outcome = sched.Lost
 	default:
 		done.Outcome = sched.Failed

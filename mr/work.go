@@ -229,13 +229,13 @@ func (w *jobWork) runReduce(r *round, l *Launch) error {
 	w.mu.Lock()
 	maps := slices.Clone(r.maps)
 	w.mu.Unlock()
-	if i := slices.Index(maps, nil); i >= 0 {
-		return &LostOutput{Map: i, Err: errors.New("not there any more")}
+	if slices.Contains(maps, nil) {
+		return errNotYet // another reduce has found it lost, and it is about to run again
 	}
 	err := r.run.Reduce(l.Attempt, maps)
 	lost := new(LostOutput)
-	if errors.As(err, &lost) {
-		w.lose(r, lost.Map, maps[lost.Map])
+	if errors.As(err, &lost) && !w.lose(r, lost.Map, maps[lost.Map]) {
+		return errNotYet // it has run again already
 	}
 	if err != nil {
 		return err
@@ -243,14 +243,16 @@ func (w *jobWork) runReduce(r *round, l *Launch) error {
 	return r.run.CommitTask(l.Attempt)
 }
 
-// lose forgets a map output, unless another has taken its place already.
-func (w *jobWork) lose(r *round, task int, out *MapOutput) {
+// lose forgets a map output, and reports whether it was there: another reduce may have lost it before.
+func (w *jobWork) lose(r *round, task int, out *MapOutput) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if out != nil && r.maps[task] == out {
-		out.Release()
-		r.maps[task] = nil
+	if r.maps[task] != out {
+		return false
 	}
+	out.Release()
+	r.maps[task] = nil
+	return true
 }
 
 // LoseOutput takes the output of a finished map away, for the chaos option: the reduces find out.

@@ -1,0 +1,296 @@
+package mr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// inOrder is the least policy there is: stages by submission, first node with room.
+type inOrder struct{ index sched.Index }
+
+func (f *inOrder) Decide(p *sched.Plan) {
+	if f.index.Key == nil {
+		f.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+			return sched.Key{}, st.Pending > 0
+		}
+	}
+	f.index.Sync(p)
+	for st := f.index.First(); st != nil; st = f.index.First() {
+		if n := p.First(st); n == nil || !p.Launch(st, n) {
+			f.index.Skip(st)
+		}
+	}
+}
+
+// sleeper is work whose attempts only take time.
+type sleeper struct {
+	stages []sched.StageSpec
+	asked  int
+	run    func(l *Launch) error // instead of sleeping the stage's Prior; nil: sleep
+	closed atomic.Int32
+}
+
+func (s *sleeper) Stages(context.Context) ([]sched.StageSpec, error) {
+	if s.asked++; s.asked > 1 {
+		return nil, nil
+	}
+	return s.stages, nil
+}
+
+func (s *sleeper) Run(l *Launch) error {
+	if s.run != nil {
+		return s.run(l)
+	}
+	select {
+	case <-time.After(s.stages[l.Stage].Prior):
+		return nil
+	case <-l.Attempt.ctx.Done():
+		return l.Attempt.ctx.Err()
+	}
+}
+
+func (s *sleeper) Close(bool) error { s.closed.Add(1); return nil }
+
+func mapReduce(maps int32, mapTime time.Duration, reduces int32, reduceTime time.Duration) []sched.StageSpec {
+	return []sched.StageSpec{
+		{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: maps, Prior: mapTime, MaxAttempts: 4},
+		{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: reduces, Prior: reduceTime, MaxAttempts: 4, After: []sched.Dep{{Stage: 0, Part: 1}}},
+	}
+}
+
+// endings records when jobs end.
+type endings map[sched.JobID]sched.Time
+
+func (e endings) Record(now sched.Time, events []sched.Event, _ []sched.Action) {
+	for _, v := range events {
+		if v.Kind == sched.JobEnded {
+			e[v.Job] = now
+		}
+	}
+}
+
+// mrorder 4.1 on this engine, its tasks asleep under a fake clock: J1..J4 end at 16, 8, 26, 44 under FIFO, to the nanosecond.
+func TestServeMROrder41(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := endings{}
+		var jobs []Submission
+		for i, j := range [][4]int{{10, 4, 2, 8}, {4, 2, 4, 2}, {2, 6, 4, 10}, {24, 6, 6, 8}} {
+			jobs = append(jobs, Submission{Spec: &sched.JobSpec{Name: fmt.Sprint("J", i+1)},
+				Work: &sleeper{stages: mapReduce(int32(j[0]), time.Duration(j[1])*time.Second, int32(j[2]), time.Duration(j[3])*time.Second)}})
+		}
+		nodes := slices.Repeat([]sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}, 4)
+		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}, Recorder: ended}, Nodes: nodes, Settle: synctest.Wait}, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []time.Duration{16, 8, 26, 44} {
+			if got := ended[sched.JobID(i+1)]; got != want*time.Second || results[i].Outcome != sched.OK {
+				t.Errorf("job %d ends %v at %v, want ok at %ds", i+1, results[i].Outcome, got, want)
+			}
+			if n := jobs[i].Work.(*sleeper).closed.Load(); n != 1 {
+				t.Errorf("job %d was closed %d times", i+1, n)
+			}
+		}
+	})
+}
+
+func serveOne(t *testing.T, w *sleeper, timeout time.Duration) Result {
+	t.Helper()
+	nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
+	results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes, Settle: synctest.Wait, Timeout: timeout},
+		[]Submission{{Spec: &sched.JobSpec{Name: "job"}, Work: w}})
+	if err != nil || len(results) != 1 {
+		t.Fatalf("results %v, error %v", results, err)
+	}
+	if w.closed.Load() != 1 {
+		t.Errorf("closed %d times", w.closed.Load())
+	}
+	return results[0]
+}
+
+// A task that fails three times and then succeeds does not fail its job; one that fails four times does, with the last error.
+func TestServeRetries(t *testing.T) {
+	for failures, want := range map[int]sched.Outcome{3: sched.OK, 4: sched.Failed} {
+		synctest.Test(t, func(t *testing.T) {
+			starts := 0
+			w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+			w.run = func(l *Launch) error {
+				if l.Stage == 0 {
+					if starts++; l.Attempt.Number != starts-1 {
+						t.Errorf("start %d has number %d", starts, l.Attempt.Number)
+					}
+					if starts <= failures {
+						return fmt.Errorf("failure %d", starts)
+					}
+				}
+				return nil
+			}
+			r := serveOne(t, w, 0)
+			if r.Outcome != want || (want == sched.Failed) != (r.Err != nil && strings.Contains(r.Err.Error(), "failure 4")) {
+				t.Errorf("after %d failures: %v, %v", failures, r.Outcome, r.Err)
+			}
+		})
+	}
+}
+
+func TestServePermanentErrorIsNotRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := 0
+		w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+		w.run = func(*Launch) error { starts++; return Permanent(errors.New("the file has changed")) }
+		if r := serveOne(t, w, 0); r.Outcome != sched.Failed || starts != 1 || !strings.Contains(r.Err.Error(), "has changed") {
+			t.Errorf("%d attempts, %v, %v", starts, r.Outcome, r.Err)
+		}
+	})
+}
+
+// A map whose output a reduce finds lost runs again, and the reduce after it.
+func TestServeLostOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log []string
+		w := &sleeper{stages: mapReduce(2, time.Second, 1, time.Second)}
+		w.run = func(l *Launch) error {
+			time.Sleep(time.Second)
+			log = append(log, fmt.Sprint(l.Stage, l.Task, l.Attempt.Number))
+			if l.Stage == 1 && l.Attempt.Number == 0 {
+				return fmt.Errorf("reduce: %w", &LostOutput{Map: 1})
+			}
+			return nil
+		}
+		r := serveOne(t, w, 0)
+		slices.Sort(log[:2]) // two maps at the same instant
+		if want := "[0 0 0 0 1 0 1 0 0 0 1 1 1 0 1]"; r.Outcome != sched.OK || fmt.Sprint(log) != want {
+			t.Errorf("%v: %v, want %s", r, log, want)
+		}
+	})
+}
+
+// An attempt without a sign of life for 30 s is ended and tried again, four times in all; one that does not even end is given up 10 s later.
+func TestServeHang(t *testing.T) {
+	for _, obeys := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			w := &sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1]}
+			w.run = func(l *Launch) error {
+				if obeys {
+					<-l.Attempt.ctx.Done()
+					return l.Attempt.ctx.Err()
+				}
+				<-release
+				return nil
+			}
+			start := time.Now()
+			r := serveOne(t, w, 30*time.Second)
+			took := time.Since(start)
+			least, most := 4*30*time.Second, 4*33*time.Second
+			if !obeys {
+				least, most = 4*40*time.Second, 4*44*time.Second
+			}
+			if r.Outcome != sched.Failed || !errors.Is(r.Err, ErrHung) || took < least || took > most {
+				t.Errorf("obeys=%v: %v after %v, %v", obeys, r.Outcome, took, r.Err)
+			}
+			close(release)
+		})
+	}
+}
+
+// Ctrl-C ends everything: attempts, work, and Serve.
+func TestServeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		w := &sleeper{stages: mapReduce(8, time.Minute, 1, time.Second)}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
+		results, err := Serve(ctx, Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}, {Spec: &sched.JobSpec{Submit: time.Hour}, Work: &sleeper{}}})
+		if !errors.Is(err, context.DeadlineExceeded) || len(results) != 1 || results[0].Outcome != sched.Killed || w.closed.Load() != 1 {
+			t.Errorf("results %v, error %v, closed %d times", results, err, w.closed.Load())
+		}
+	})
+}
+
+// site is a place for small jobs.
+func site(t *testing.T, slots int) Site {
+	t.Helper()
+	memory, err := newMemory(64<<20, 2*slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if n := memory.InUse(); n != 0 {
+			t.Errorf("%d bytes are in use at the end", n)
+		}
+		memory.Close()
+	})
+	return Site{Memory: memory, Map: sched.Resources{sched.VCores: 1}, Reduce: sched.Resources{sched.VCores: 1}, Cores: slots}
+}
+
+// Real jobs on real files, with attempts and outputs lost at random: the output is that of a run without.
+func TestServeChaos(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := range 200000 {
+		fmt.Fprintf(&text, "w%d w%d\n", i%1000, i%77)
+	}
+	in := filepath.Join(dir, "in.txt")
+	if err := os.WriteFile(in, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var want string
+	for _, rate := range []float64{0, 0.2, 0.5} {
+		out := filepath.Join(dir, fmt.Sprint("out", rate))
+		s := site(t, 2)
+		job := &Job{Name: "count", Fold: Sum(1), Conf: Conf{"mapreduce.input.fileinputformat.split.maxsize": "65536", "mapreduce.input.fileinputformat.split.minsize": "1"},
+			Map: func(_ *Task, in *Batches, out *Emitter) error {
+				var words [256]Span
+				for in.Next() {
+					text := in.Data()
+					for at := 0; at < len(text); {
+						n, next := Words(words[:], text, at)
+						out.EmitEach(text, words[:n], One)
+						at = next
+					}
+				}
+				return nil
+			}}
+		w, err := Open(Order{Job: job, Input: []string{in}, Output: out, Reduces: 3}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
+			Chaos: Chaos{Rate: rate, Seed: 7}}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || results[0].Outcome != sched.OK {
+			t.Fatalf("rate %v: %v, %v", rate, results, err)
+		}
+		var got strings.Builder
+		for i := range 3 {
+			b, err := os.ReadFile(filepath.Join(out, fmt.Sprintf("part-r-%05d", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Write(b)
+		}
+		if rate == 0 {
+			want = got.String()
+			if lines := strings.Count(want, "\n"); lines != 1000 {
+				t.Fatalf("%d distinct words, want 1000", lines)
+			}
+		} else if got.String() != want {
+			t.Errorf("rate %v: another output", rate)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+			t.Errorf("rate %v: left behind: %v", rate, left)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type Submission struct {
 
 // A Result is how a job ended.
 type Result struct {
+	Index   int // among the submissions
 	Job     sched.JobID
 	Outcome sched.Outcome
 	Err     error // why it failed
@@ -90,8 +91,7 @@ type engine struct {
 	core     *sched.Core
 	start    time.Time
 	mail     mailbox
-	arriving []Submission // in order of arrival
-	arrived  int          // of them, so far
+	arriving []arrival    // in order
 	planning int          // arrived, and not yet told to the core
 	planned  []plannedJob // to be told now
 	jobs     map[sched.JobID]*jobLife
@@ -105,12 +105,15 @@ type engine struct {
 	results  []Result
 }
 
-// Serve runs the jobs to their end and returns how each ended, in order of submission to the core. The error is that of ctx, which ends all attempts.
+// Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that of ctx, which ends all attempts.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
 	config.Core.Can = Powers
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
-		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}, arriving: slices.Clone(jobs)}
-	slices.SortStableFunc(e.arriving, func(a, b Submission) int { return cmp.Compare(a.Spec.Submit, b.Spec.Submit) })
+		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}}
+	for i, sub := range jobs {
+		e.arriving = append(e.arriving, arrival{i, sub})
+	}
+	slices.SortStableFunc(e.arriving, func(a, b arrival) int { return cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit) })
 	for i := range config.Nodes {
 		e.events = append(e.events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]})
 	}
@@ -123,7 +126,7 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 		e.stop()
 		return e.results, context.Cause(ctx)
 	}
-	slices.SortFunc(e.results, func(a, b Result) int { return cmp.Compare(a.Job, b.Job) })
+	slices.SortFunc(e.results, func(a, b Result) int { return cmp.Compare(a.Index, b.Index) })
 	return e.results, nil
 }
 
@@ -314,10 +317,9 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 
 // arrive has the jobs that are due planned.
 func (e *engine) arrive(ctx context.Context, now sched.Time) {
-	for len(e.arriving) > 0 && e.arriving[0].Spec.Submit <= now {
-		p := plannedJob{order: e.arrived, sub: e.arriving[0]}
+	for len(e.arriving) > 0 && e.arriving[0].sub.Spec.Submit <= now {
+		p := plannedJob{arrival: e.arriving[0]}
 		e.arriving = e.arriving[1:]
-		e.arrived++
 		e.planning++
 		go func() {
 			p.stages, p.err = p.sub.Work.Stages(ctx)
@@ -326,17 +328,24 @@ func (e *engine) arrive(ctx context.Context, now sched.Time) {
 	}
 }
 
+// An arrival is a submission and its index among them.
+type arrival struct {
+	index int
+	sub   Submission
+}
+
 // A plannedJob has arrived and knows its first stages.
 type plannedJob struct {
-	order  int // of arrival
-	sub    Submission
+	arrival
 	stages []sched.StageSpec
 	err    error
 }
 
 // submit submits to the core the jobs that have been planned, in order of arrival.
 func (e *engine) submit() {
-	slices.SortFunc(e.planned, func(a, b plannedJob) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(e.planned, func(a, b plannedJob) int {
+		return cmp.Or(cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit), cmp.Compare(a.index, b.index))
+	})
 	for _, p := range e.planned {
 		e.submitJob(p)
 	}
@@ -346,9 +355,9 @@ func (e *engine) submit() {
 func (e *engine) submitJob(p plannedJob) {
 	e.planning--
 	e.newest++
-	j := &jobLife{id: e.newest, sub: p.sub, work: p.sub.Work, err: p.err}
+	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, err: p.err}
 	if p.err != nil { // the core never hears of it
-		e.results = append(e.results, Result{j.id, sched.Failed, p.err})
+		e.results = append(e.results, Result{j.index, j.id, sched.Failed, p.err})
 		e.close(j, false)
 		return
 	}
@@ -374,7 +383,7 @@ func (e *engine) closeIfOver(j *jobLife) {
 		return
 	}
 	delete(e.jobs, j.id)
-	e.results = append(e.results, Result{j.id, j.outcome, j.err})
+	e.results = append(e.results, Result{j.index, j.id, j.outcome, j.err})
 	if j.outcome == sched.OK {
 		e.results[len(e.results)-1].Err = nil
 	}
@@ -432,7 +441,7 @@ func (e *engine) wait(ctx context.Context) {
 		}
 	}
 	if len(e.arriving) > 0 {
-		earlier(e.arriving[0].Spec.Submit)
+		earlier(e.arriving[0].sub.Spec.Submit)
 	}
 	if e.wake > 0 {
 		earlier(e.wake)
@@ -483,7 +492,7 @@ func (e *engine) stop() {
 func (e *engine) closeAll() {
 	for id, j := range e.jobs {
 		delete(e.jobs, id)
-		e.results = append(e.results, Result{j.id, sched.Killed, nil})
+		e.results = append(e.results, Result{j.index, j.id, sched.Killed, nil})
 		e.close(j, false)
 	}
 	for e.closing > 0 {

@@ -10,6 +10,7 @@ import (
 // A jobLife is what the engine keeps of a job from its submission until it is closed.
 type jobLife struct {
 	id      sched.JobID
+	index   int // among the submissions
 	sub     Submission
 	work    Work
 	running int // attempts

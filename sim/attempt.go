@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// An attempt is what the simulator knows of an attempt.
+type attempt struct {
+	id      sched.AttemptID // zero: the row is free
+	core    *sched.Attempt
+	job     *job
+	due     sched.Time // the end, while it computes; else how long it has yet to compute
+	whole   sched.Time // how long it computes in all, if it does not fail
+	beyond  sched.Time // what it would have yet to compute where it fails
+	item    int32      // its end in the queue
+	fetch   int32      // what it fetches, in network.fetches; zero: nothing, or nothing any more
+	state   state
+	outcome sched.Outcome // that it comes to, unless it is killed
+}
+
+type state uint8
+
+const (
+	computing state = iota
+	fetching        // bytes flow
+	waiting         // for outputs of maps
+	frozen          // suspended, computing or not
+	over            // ended; the core is told with the next heartbeat
+)
+
+// A job is what the simulator knows of a job.
+type job struct {
+	id     sched.JobID
+	truth  *workload.Truth
+	chance workload.Chance
+	probe  bool
+	again  map[taskID]int32 // attempts of a task that ended without success
+	supply
+}
+
+type taskID struct{ stage, task int32 }
+
+// What a draw is for. Draws for different purposes do not depend on each other.
+const (
+	forTaskTime = iota + 1
+	forStraggler
+	forFailure
+	forPlace
+	forSlowNode
+	forLoss
+	forProbe
+)
+
+const slotMask = 1<<24 - 1 // of an AttemptID
+
+// admit makes the row of a job. A job's chance comes from its place in the source, which no policy changes; a probe's from the job it is
+// of.
+func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
+	e.total.Jobs++
+	e.total.MostJobs = max(e.total.MostJobs, e.core.LiveJobs())
+	j := &job{id: id, truth: spec.Payload.(*workload.Truth)}
+	if j.probe = spec.Probes != 0; j.probe {
+		j.chance = e.chance.With(forProbe).With(uint64(spec.Probes))
+	} else {
+		e.feed.admitted++
+		j.chance = e.chance.With(uint64(e.feed.admitted))
+	}
+	*e.jobs.Of(e.core.Job(id)) = j
+}
+
+// find returns the row of an attempt; nil: the core has been told of its end.
+func (e *engine) find(id sched.AttemptID) *attempt {
+	if slot := int(id & slotMask); slot < len(e.rows) && e.rows[slot].id == id {
+		return &e.rows[slot]
+	}
+	return nil
+}
+
+// launch starts an attempt.
+func (e *engine) launch(a *sched.Attempt) {
+	slot := int(a.ID & slotMask)
+	if slot >= len(e.rows) {
+		grown := make([]attempt, max(slot+1, 2*len(e.rows)))
+		copy(grown, e.rows)
+		e.rows = grown
+	}
+	j := *e.jobs.Of(a.Stage.Job)
+	t := j.truth.Task(a.Stage.ID.Index, a.Task)
+	r := &e.rows[slot]
+	*r = attempt{id: a.ID, core: a, job: j, whole: e.time(j, a, &t)}
+	r.due = r.whole
+	e.alive++
+	e.total.Launches++
+	if e.config.Costs.Faults.Attempts > 0 {
+		e.maybeFail(r)
+	}
+	if len(a.Stage.Spec.After) > 0 && (e.net.on && t.Shuffle > 0 || e.outputs(a.Stage) < 1) {
+		e.startFetch(r, &t)
+		return
+	}
+	e.compute(r)
+}
+
+// time returns how long an attempt computes, a shuffle that is simulated apart.
+func (e *engine) time(j *job, a *sched.Attempt, t *workload.Task) sched.Time {
+	c := &e.config.Costs
+	f := 1 / e.nodes[a.Node-1].speed
+	if c.Chance.Sigma > 0 {
+		f *= j.draw(a, forTaskTime).Factor(c.Chance.Sigma)
+	}
+	if c.Chance.Stragglers > 0 && e.drawAgain(j, a, forStraggler).Uniform() < c.Chance.Stragglers {
+		f *= max(1, c.Chance.Slowdown)
+	}
+	d := t.Compute
+	if f != 1 {
+		d = sched.Time(min(math.Round(float64(d)*f), workload.MaxTime))
+	}
+	if !e.net.on {
+		d += t.Fetch
+	}
+	if t.Input > 0 && a.Stage.Spec.Copies > 0 {
+		d += e.config.Costs.Reading.penalty(t.Input, e.level(a))
+	}
+	return d
+}
+
+// draw is the chance of a task.
+func (j *job) draw(a *sched.Attempt, purpose uint64) workload.Chance {
+	return j.chance.With(purpose).With(uint64(a.Stage.ID.Index)).With(uint64(a.Task))
+}
+
+// drawAgain is the chance of an attempt: of the k-th of its task.
+func (e *engine) drawAgain(j *job, a *sched.Attempt, purpose uint64) workload.Chance {
+	k := int(j.again[taskID{a.Stage.ID.Index, a.Task}]) + e.core.Twins(a)
+	return j.draw(a, purpose).With(uint64(k))
+}
+
+// maybeFail decides whether an attempt fails, and after which part of its time.
+func (e *engine) maybeFail(r *attempt) {
+	c := e.drawAgain(r.job, r.core, forFailure)
+	if c.Uniform() < e.config.Costs.Faults.Attempts {
+		r.outcome = sched.Failed
+		r.due = sched.Time(float64(r.whole) * c.With(1).Uniform())
+		r.beyond = r.whole - r.due
+	}
+}
+
+// compute has an attempt go on for the time that it has left.
+func (e *engine) compute(r *attempt) {
+	r.state = computing
+	r.due += e.now
+	r.item = e.queue.push(r.due, endOf|uint64(r.id))
+	e.pending++
+}
+
+// halt stops an attempt where it is.
+func (e *engine) halt(r *attempt) {
+	switch r.state {
+	case computing:
+		e.queue.drop(r.item)
+		e.pending--
+		r.due -= e.now
+	case fetching:
+		e.net.leave(e, r.fetch)
+	}
+	if r.state != over {
+		r.state = frozen
+	}
+}
+
+// end says that an attempt has come to its end.
+func (e *engine) end(r *attempt) {
+	r.state = over
+	if len(r.job.fetches) > 0 {
+		e.note(r.job)
+	}
+	ev := sched.Event{Kind: sched.AttemptDone, Outcome: r.outcome, Attempt: r.id}
+	if r.job.probe {
+		if k := e.counted(r); k != nil {
+			ev.Body = k
+		}
+	}
+	e.tell(r, ev)
+	if !e.beats.reports {
+		e.forget(r)
+	}
+}
+
+// forget frees the row of an attempt of whose end the core is told.
+func (e *engine) forget(r *attempt) {
+	if r.outcome != sched.OK && (e.config.Costs.Faults.Attempts > 0 || e.config.Costs.Chance.Stragglers > 0) {
+		if r.job.again == nil {
+			r.job.again = map[taskID]int32{}
+		}
+		r.job.again[taskID{r.core.Stage.ID.Index, r.core.Task}]++
+	}
+	if r.fetch != 0 {
+		e.endFetch(r)
+	}
+	r.id = 0
+	e.alive--
+}
+
+// kill ends an attempt after a warning.
+func (e *engine) kill(id sched.AttemptID, grace sched.Time) {
+	r := e.find(id)
+	switch {
+	case r == nil || r.state == over:
+	case grace > 0:
+		e.queue.push(e.now+grace, graceOf|uint64(id))
+		e.pending++
+	default:
+		e.halt(r)
+		r.outcome = sched.Killed
+		e.end(r)
+	}
+}
+
+// suspend freezes an attempt.
+func (e *engine) suspend(id sched.AttemptID) {
+	r := e.find(id)
+	if r == nil || r.state == over {
+		return
+	}
+	e.halt(r)
+	e.tell(r, sched.Event{Kind: sched.AttemptSuspended, Attempt: id})
+}
+
+// resume has a suspended attempt go on.
+func (e *engine) resume(id sched.AttemptID) {
+	r := e.find(id)
+	switch {
+	case r == nil || r.state != frozen:
+	case r.fetch != 0:
+		e.fetchMore(r)
+	default:
+		e.compute(r)
+	}
+}
+
+// tell has the core learn something of an attempt: now, or with the next heartbeat of its node.
+func (e *engine) tell(r *attempt, ev sched.Event) {
+	if e.beats.reports {
+		n := &e.nodes[r.core.Node-1]
+		n.news = append(n.news, ev)
+		return
+	}
+	e.evs = append(e.evs, ev)
+}

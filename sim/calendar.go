@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A calendar is a queue of what is due at instants: a ring of buckets of equal width for what is near (Brown, Calendar Queues, CACM 1988), a
+// heap for what is far, and a heap for the bucket that is open. Push and pop cost O(1) while a bucket holds about
+// one instant, any number of items due at one instant included; they cost O(log n) where widths do not suit the times, until the next
+// look at the widths, which comes after as many pops as there are items.
+type calendar struct {
+	items []item // items[0] is not used
+	free  int32
+	live  int // items that are due
+	dead  int // items that were dropped and are still somewhere
+
+	ring   []int32 // first item of each bucket; 0: none
+	words  []uint64
+	inRing int
+	shift  uint  // a bucket is 1<<shift ns wide
+	day    int64 // number of the open bucket
+	today  dueHeap
+	far    dueHeap
+
+	last     sched.Time // instant that next returned last
+	instants int        // distinct ones since the last look at the widths
+	pops     int
+	looked   sched.Time // instant of that look
+}
+
+type item struct {
+	at   sched.Time
+	what uint64 // never zero while it is due
+	next int32  // in its bucket, or in the list of free items
+}
+
+const (
+	leastRing = 1 << 8
+	mostRing  = 1 << 22
+	// perItem is how many buckets the ring has for each item: items are pushed on average as many instants ahead as there are items, so
+	// this many times that is rarely exceeded.
+	perItem   = 4
+	leastLook = 1 << 10
+)
+
+func newCalendar() *calendar {
+	return &calendar{items: make([]item, 1), ring: make([]int32, leastRing), words: make([]uint64, leastRing/64), shift: 30}
+}
+
+// push adds what, which is not zero, at an instant not before the last one returned by next. The handle is good for drop until
+// the item is popped.
+func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
+	i := c.free
+	if i == 0 {
+		i = int32(len(c.items))
+		c.items = append(c.items, item{})
+	} else {
+		c.free = c.items[i].next
+	}
+	c.items[i] = item{at: at, what: what}
+	c.live++
+	c.place(i)
+	if c.live > 4*perItem*len(c.ring) && len(c.ring) < mostRing {
+		c.rebuild(c.shift)
+	}
+	return i
+}
+
+// place puts an item where its day says.
+func (c *calendar) place(i int32) {
+	at := c.items[i].at
+	switch d := int64(at) >> c.shift; {
+	case d <= c.day:
+		c.today.push(due{at, i})
+	case d-c.day < int64(len(c.ring)):
+		b := d & int64(len(c.ring)-1)
+		c.items[i].next = c.ring[b]
+		c.ring[b] = i
+		c.words[b>>6] |= 1 << (b & 63)
+		c.inRing++
+	default:
+		c.far.push(due{at, i})
+	}
+}
+
+// drop takes an item out that is due.
+func (c *calendar) drop(handle int32) {
+	c.items[handle].what = 0
+	c.live--
+	if c.dead++; c.dead > c.live+leastLook {
+		c.rebuild(c.shift)
+	}
+}
+
+// next returns the earliest instant at which something is due, and whether there is one.
+func (c *calendar) next() (sched.Time, bool) {
+	for {
+		for len(c.today) > 0 {
+			top := c.today[0]
+			if c.items[top.item].what != 0 {
+				if top.at != c.last {
+					c.last = top.at
+					c.instants++
+					c.look()
+				}
+				return top.at, true
+			}
+			c.today.pop()
+			c.dead--
+			c.release(top.item)
+		}
+		if !c.open() {
+			return 0, false
+		}
+	}
+}
+
+// pop removes and returns an item that is due at an instant that next returned; false: none is left.
+func (c *calendar) pop(at sched.Time) (what uint64, ok bool) {
+	for len(c.today) > 0 && c.today[0].at == at {
+		i := c.today[0].item
+		c.today.pop()
+		what = c.items[i].what
+		c.release(i)
+		if what != 0 {
+			c.live--
+			c.pops++
+			return what, true
+		}
+		c.dead--
+	}
+	return 0, false
+}
+
+func (c *calendar) release(i int32) {
+	c.items[i].what = 0
+	c.items[i].next = c.free
+	c.free = i
+}
+
+// open makes the next day that has something today, and reports whether there is one.
+func (c *calendar) open() bool {
+	if c.inRing == 0 && len(c.far) == 0 {
+		return false
+	}
+	mask := int64(len(c.ring) - 1)
+	if c.inRing > 0 {
+		c.day += c.ahead()
+	}
+	if len(c.far) > 0 {
+		if d := int64(c.far[0].at) >> c.shift; c.inRing == 0 || d < c.day {
+			c.day = d
+		}
+		for len(c.far) > 0 && int64(c.far[0].at)>>c.shift == c.day {
+			c.today.push(c.far[0])
+			c.far.pop()
+		}
+	}
+	b := c.day & mask
+	if i := c.ring[b]; i != 0 && int64(c.items[i].at)>>c.shift == c.day {
+		c.ring[b] = 0
+		c.words[b>>6] &^= 1 << (b & 63)
+		for i != 0 {
+			c.today.push(due{c.items[i].at, i})
+			i = c.items[i].next
+			c.inRing--
+		}
+	}
+	return true
+}
+
+// ahead returns how many days after today the first is that the ring has something for. There must be one.
+func (c *calendar) ahead() int64 {
+	mask := int64(len(c.ring) - 1)
+	b := (c.day + 1) & mask
+	w := c.words[b>>6] >> (b & 63) << (b & 63)
+	for k := b >> 6; ; w = c.words[k] {
+		if w != 0 {
+			found := k<<6 + int64(bits.TrailingZeros64(w))
+			return (found-c.day-1)&mask + 1
+		}
+		k = (k + 1) & (mask >> 6)
+	}
+}
+
+// look checks, now and then, whether the widths suit the times.
+func (c *calendar) look() {
+	if c.pops < leastLook || c.pops < c.live {
+		return
+	}
+	gap := (c.last - c.looked) / sched.Time(c.instants)
+	c.pops, c.instants, c.looked = 0, 0, c.last
+	shift := uint(bits.Len64(uint64(gap)))
+	size := c.size()
+	if shift+1 < c.shift || shift > c.shift+1 || size > 2*len(c.ring) || 4*size < len(c.ring) {
+		c.rebuild(shift)
+	}
+}
+
+// size returns how many buckets suit the number of items.
+func (c *calendar) size() int {
+	return min(max(1<<bits.Len(uint(perItem*c.live)), leastRing), mostRing)
+}
+
+// rebuild gives the calendar buckets of another width, and as many as suit what is due.
+func (c *calendar) rebuild(shift uint) {
+	was := c.ring
+	keep := make([]int32, 0, c.live)
+	gather := func(i int32) {
+		if c.items[i].what != 0 {
+			keep = append(keep, i)
+		} else {
+			c.release(i)
+		}
+	}
+	for _, d := range c.today {
+		gather(d.item)
+	}
+	for _, d := range c.far {
+		gather(d.item)
+	}
+	for _, i := range was {
+		for i != 0 {
+			next := c.items[i].next
+			gather(i)
+			i = next
+		}
+	}
+	size := c.size()
+	if size != len(was) {
+		c.ring, c.words = make([]int32, size), make([]uint64, size/64)
+	} else {
+		clear(c.ring)
+		clear(c.words)
+	}
+	c.today, c.far, c.inRing, c.dead = c.today[:0], c.far[:0], 0, 0
+	c.shift, c.day = shift, int64(c.last)>>shift
+	for _, i := range keep {
+		c.place(i)
+	}
+}
+
+// A due is an item of a calendar and its instant.
+type due struct {
+	at   sched.Time
+	item int32
+}
+
+// A dueHeap is a 4-ary heap by instant. Items of equal instants pass each other at no cost.
+type dueHeap []due
+
+func (h *dueHeap) push(d due) {
+	*h = append(*h, d)
+	a := *h
+	i := len(a) - 1
+	for ; i > 0 && d.at < a[(i-1)>>2].at; i = (i - 1) >> 2 {
+		a[i] = a[(i-1)>>2]
+	}
+	a[i] = d
+}
+
+func (h *dueHeap) pop() {
+	a := *h
+	n := len(a) - 1
+	d := a[n]
+	*h = a[:n]
+	if n == 0 {
+		return
+	}
+	a = a[:n]
+	i := 0
+	for {
+		least := 4*i + 1
+		if least >= n {
+			break
+		}
+		for k := least + 1; k < min(4*i+5, n); k++ {
+			if a[k].at < a[least].at {
+				least = k
+			}
+		}
+		if d.at <= a[least].at {
+			break
+		}
+		a[i] = a[least]
+		i = least
+	}
+	a[i] = d
+}

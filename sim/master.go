@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A hunger is since when no map of a job runs although some wait, while its reduces wait for their output.
+type hunger struct {
+	on    bool // a look is in the queue
+	since sched.Time
+}
+
+// starving returns the stage of a job of which nothing runs although some of it waits, and which reduces that run wait for; nil: none.
+func (e *engine) starving(j *job) *sched.Stage {
+	row := e.core.Job(j.id)
+	if row == nil || row.Ended || len(j.fetches) == 0 {
+		return nil
+	}
+	for _, st := range row.Stages {
+		if st.Pending == 0 || st.Running > 0 {
+			continue
+		}
+		for _, id := range j.fetches {
+			r := e.find(e.net.fetches[id].id)
+			for _, d := range r.core.Stage.Spec.After {
+				if d.Stage == st.ID.Index {
+					return st
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// watch has the master of a job look in a while, where maps starve.
+func (e *engine) watch(j *job) {
+	if every := e.config.Costs.Master.Every; every > 0 && !j.hungry.on && e.starving(j) != nil {
+		j.hungry = hunger{true, e.now}
+		e.queue.push(e.now+every, masterOf|uint64(j.id))
+	}
+}
+
+// masterLooks ends reduces of a job if its maps still starve: as many as make room for the maps that wait, but no more than the
+// part of what the job can get that the master may free at once, and at least enough for one map; the least advanced first, the youngest of equals.
+func (e *engine) masterLooks(id sched.JobID) {
+	row := e.core.Job(id)
+	if row == nil {
+		return
+	}
+	j := *e.jobs.Of(row)
+	st := e.starving(j)
+	if st == nil {
+		j.hungry.on = false
+		return
+	}
+	c := &e.config.Costs.Master
+	e.queue.push(e.now+c.Every, masterOf|uint64(id))
+	headroom := e.core.Headroom(row)
+	if st.Spec.PerTask.FitsIn(headroom) && (c.Patience == 0 || e.now-j.hungry.since < c.Patience) {
+		return
+	}
+	type victim struct {
+		r    *attempt
+		part float32
+	}
+	var victims []victim
+	for _, f := range j.fetches {
+		if r := e.find(e.net.fetches[f].id); r.state == fetching || r.state == waiting {
+			_, part := e.progress(r)
+			victims = append(victims, victim{r, part})
+		}
+	}
+	if len(victims) == 0 {
+		return
+	}
+	slices.SortFunc(victims, func(a, b victim) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(b.r.id, a.r.id)) })
+	each := e.core.Amount(victims[0].r.core.Holds)
+	one := times(st.Spec.PerTask, each)
+	all := times(st.Spec.PerTask.Times(int64(st.Pending)), each)
+	limit := times(headroom.Add(row.Used), each)
+	most := min(max(one, int64(float64(limit)*c.Part)), all, int64(len(victims)))
+	for _, v := range victims[:most] {
+		e.halt(v.r)
+		v.r.outcome = sched.Killed
+		e.end(v.r)
+	}
+}
+
+// times returns how many of each make up what is wanted, as far as each has of it.
+func times(wanted, each sched.Resources) (n int64) {
+	for k, a := range each {
+		if a > 0 {
+			n = max(n, (wanted[k]+a-1)/a)
+		}
+	}
+	return n
+}

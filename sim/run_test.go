@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// mrorder41 is the batch of mrorder 4.1: maps × seconds, reduces × seconds, on 8 map and 4 reduce slots.
+var mrorder41 = [4]mr{
+	{maps: 10, mapTime: 4 * sec, reduces: 2, redTime: 8 * sec, part: 1},
+	{maps: 4, mapTime: 2 * sec, reduces: 4, redTime: 2 * sec, part: 1},
+	{maps: 2, mapTime: 6 * sec, reduces: 4, redTime: 10 * sec, part: 1},
+	{maps: 24, mapTime: 6 * sec, reduces: 6, redTime: 8 * sec, part: 1},
+}
+
+// All 24 orders: the makespan and the sum of the completion times in seconds, as mrorder 4.1 lists them.
+func TestMROrder41AllOrders(t *testing.T) {
+	for line := range strings.SplitSeq(`1234 44/94 · 1243 52/118 · 1324 44/94 · 1342 44/114 · 1423 52/136 · 1432 52/136 ·
+		2134 44/90 · 2143 52/114 · 2314 44/88 · 2341 40/100 · 2413 46/122 · 2431 46/132 · 3124 42/102 · 3142 42/120 · 3214 44/88 ·
+		3241 40/100 · 3412 42/138 · 3421 40/118 · 4123 46/150 · 4132 46/158 · 4213 48/150 · 4231 48/156 · 4312 46/168 · 4321 48/166`, "·") {
+		order, want, _ := strings.Cut(strings.TrimSpace(line), " ")
+		var jobs []*sched.JobSpec
+		for _, d := range order {
+			jobs = append(jobs, mrorder41[d-'1'].job())
+		}
+		l, r := simulate(t, Config{Cluster: slotCluster(4, 1, slots(2, 1)), Jobs: source(jobs...)})
+		sum := sched.Time(0)
+		for _, at := range l.ended {
+			sum += at
+		}
+		if got := itoa(int(r.End/sec)) + "/" + itoa(int(sum/sec)); got != want {
+			t.Errorf("order %s: makespan/sum %s, want %s", order, got, want)
+		}
+	}
+}
+
+// A day of Facebook's: 24,442 jobs. The first 50 jobs of another trace stand in for tests of the ends.
+func TestSWIM(t *testing.T) {
+	const path = "../../shared/traces/swim-FB-2009_samples_24_times_1hr_0_first50jobs.tsv"
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("the trace is not here: ", path)
+	}
+	c, err := workload.ParseCluster("nodes=600,map-slots=5,reduce-slots=2,racks=15")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := workload.Open(path, c.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, r := simulate(t, Config{Cluster: c, Jobs: f.Jobs})
+	if len(l.ended) != 50 || r.Jobs != 50 || r.Failed != 0 {
+		t.Errorf("%d jobs ended of %d, %d failed; want 50 of 50", len(l.ended), r.Jobs, r.Failed)
+	}
+}
+
+// What nothing will bring on is an error that says what and why, not an endless run.
+func TestStuck(t *testing.T) {
+	tooBig := mr{maps: 1, mapTime: sec, mapEach: slots(3, 0)}.job()
+	starved := mr{maps: 2, mapTime: sec}.job()
+	lazy := policyFunc(func(p *sched.Plan) { p.Wake(p.Now + sec) })
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   string
+	}{
+		{"no node holds it", Config{Jobs: source(tooBig), Core: sched.Config{Policy: &inOrder{}}}, "map-slots 3, more than any node has (map-slots 2, reduce-slots 1)"},
+		{"no policy", Config{Jobs: source(starved)}, "2 tasks wait, node 1 has room, and the policy starts none"},
+		{"a policy that wakes for ever", Config{Jobs: source(starved), Core: sched.Config{Policy: lazy}}, "the policy starts none"},
+		{"under heartbeats", Config{Jobs: source(starved), Costs: Costs{Reporting: Reporting{Heartbeat: sec}}}, "2 tasks wait"},
+		{"with nodes that come and go", Config{Jobs: source(starved), Costs: Costs{Faults: Faults{MTBF: 60 * sec, MTTR: sec}}}, "2 tasks wait"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.config.Cluster = slotCluster(2, 1, slots(2, 1))
+			_, err := Run(context.Background(), c.config)
+			if !errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "job 1 (j)") {
+				t.Errorf("got %v, want ErrStuck with job 1 (j) and %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// ErrStuck is returned when jobs are left and nothing will bring any of them on. The message names them, and why.
+var ErrStuck = errors.New("jobs are left, and nothing will bring them on")
+
+// An idleness is since when nothing has been launched, ended or submitted.
+type idleness struct {
+	since sched.Time
+	steps int64
+}
+
+// Nodes may go on reporting, and policies waking, while no job gets on. A run is stuck when nothing runs, no job is to come, and this has gone
+// on for so many steps, or for so long that all nodes have reported twice and more.
+const (
+	patienceSteps = 1_000_000
+	patience      = 24 * time.Hour
+)
+
+func (x *idleness) note(now sched.Time, moved bool) {
+	if moved {
+		x.since, x.steps = now, 0
+		return
+	}
+	x.steps++
+}
+
+func (x *idleness) tooLong(e *engine, at sched.Time) bool {
+	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
+		return false
+	}
+	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes)+1000) && at-x.since > patience
+}
+
+// stuck says which jobs are left and why.
+func (e *engine) stuck() error {
+	const most = 5
+	var lines []string
+	for j := range e.core.Jobs() {
+		if len(lines) == most {
+			lines = append(lines, fmt.Sprintf("and %d more", e.core.LiveJobs()-most))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("job %d (%s): %s", j.ID, j.Spec.Name, e.why(j)))
+	}
+	if len(lines) == 0 {
+		lines = append(lines, fmt.Sprintf("no job, but %d attempts that were asked to end", e.alive))
+	}
+	return fmt.Errorf("%w: %s", ErrStuck, strings.Join(lines, "; "))
+}
+
+// why says what a job waits for.
+func (e *engine) why(j *sched.Job) string {
+	for _, st := range j.Stages {
+		who := fmt.Sprintf("stage %d (%v)", st.ID.Index, st.Kind)
+		switch {
+		case st.Suspended > 0:
+			return fmt.Sprintf("%s: %d attempts are suspended, and the policy resumes none", who, st.Suspended)
+		case st.Pending > 0 && !e.everFits(st):
+			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask), amounts(e.largest()))
+		case st.Pending > 0 && e.core.First(st) != nil:
+			return fmt.Sprintf("%s: %d tasks wait, node %d has room, and the policy starts none", who, st.Pending, e.core.First(st).ID)
+		case st.Pending > 0 && j.Running > 0:
+			return fmt.Sprintf("%s: %d tasks wait for room, while %d attempts of the job itself hold room and wait for them", who, st.Pending, j.Running)
+		case st.Pending > 0:
+			return fmt.Sprintf("%s: %d tasks wait, and no node that is there, open to it and within its queue's maximum has room", who, st.Pending)
+		case st.Running > 0:
+			return fmt.Sprintf("%s: %d attempts run and wait for what other stages make", who, st.Running)
+		}
+	}
+	return "waits for nothing that could be named"
+}
+
+func (e *engine) everFits(st *sched.Stage) bool {
+	for i := range e.nodes {
+		if st.Spec.PerTask.FitsIn(e.nodes[i].spec.Capacity) {
+			return true
+		}
+	}
+	return false
+}
+
+// largest returns the most of each kind that any node has.
+func (e *engine) largest() (r sched.Resources) {
+	for i := range e.nodes {
+		for k, a := range e.nodes[i].spec.Capacity {
+			r[k] = max(r[k], a)
+		}
+	}
+	return r
+}
+
+// amounts writes the kinds of which r has any.
+func amounts(r sched.Resources) string {
+	var parts []string
+	for k, a := range r {
+		if a > 0 {
+			parts = append(parts, fmt.Sprintf("%v %d", sched.ResourceKind(k), a))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

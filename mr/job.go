@@ -1,5 +1,7 @@
 package mr
 
+import "github.com/sojourn-sched/sojourn/mr/input"
+
 // A Job is what the engine computes: functions over bytes, and what may be assumed of them. The zero value of each field is
 // the common case. A Job is read by many attempts at once and is not written to after it was handed to the engine.
 type Job struct {
@@ -85,24 +87,18 @@ func Sum(n int) *Fold { return &Fold{Width: 8 * n} }
 func Distinct() *Fold { return &Fold{} }
 
 // A Span is a piece of a text: text[Start:End], Start at most End.
-type Span struct{ Start, End uint32 }
+type Span = struct{ Start, End uint32 }
 
 // Task tells a function which attempt it runs in.
 type Task struct {
 	Job     *Job
-	Stage   Stage // map or reduce; of a combiner that of the attempt it runs in
-	Index   int   // of the task in its stage, from 0
-	Attempt int   // of the task, from 0
-	Parts   int   // parts of the job's output
-	Split   Split // what a map task reads; zero in reduces
+	Stage   Stage       // map or reduce; of a combiner that of the attempt it runs in
+	Index   int         // of the task in its stage, from 0
+	Attempt int         // of the task, from 0
+	Parts   int         // parts of the job's output
+	Split   input.Split // what a map task reads; zero in reduces
 
-	attempt *attempt
-}
-
-// Split is a piece of an input file, as far as a map function may care.
-type Split struct {
-	Path           string
-	Offset, Length int64 // bytes of the file; Length -1: to its end
+	attempt *Attempt
 }
 
 // Stage is map or reduce.

@@ -2,14 +2,153 @@ package mr
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
 
-type attempt struct {
-	ctx    context.Context
-	mu     sync.Mutex
+// Phase is a part inside a task.
+type Phase uint8
+
+const (
+	Read Phase = iota
+	Map
+	Sort
+	Spill
+	Shuffle
+	Merge
+	Reduce
+	Write
+	NumPhases // how many there are
+)
+
+func (p Phase) String() string {
+	return [NumPhases]string{"read", "map", "sort", "spill", "shuffle", "merge", "reduce", "write"}[p]
+}
+
+// Attempt is one execution of a task, as who started it sees it: to suspend, resume and watch. Its methods may be called from
+// any goroutine. It is used once.
+type Attempt struct {
+	Task   int // from 0
+	Number int // of the attempt at the task, from 0
+
+	ctx     context.Context
+	account *mem.Account
+	held    atomic.Bool
+	signs   atomic.Int64
+	share   atomic.Int64 // progress in ppm
+
+	mu     sync.Mutex    // guards what follows
+	gate   chan struct{} // closed by Resume
 	counts Counters
 	status string
+
+	since  time.Time // only the attempt's own goroutine
+	phase  Phase
+	phases [NumPhases]time.Duration
+}
+
+// NewAttempt prepares an attempt that ends with an error soon after ctx does.
+func NewAttempt(ctx context.Context, task, number int) *Attempt {
+	return &Attempt{ctx: ctx, Task: task, Number: number}
+}
+
+// Suspend stops the attempt at its next batch; it keeps its memory.
+func (a *Attempt) Suspend() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.held.Swap(true) {
+		a.gate = make(chan struct{})
+	}
+}
+
+// Resume lets a suspended attempt go on.
+func (a *Attempt) Resume() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held.Swap(false) {
+		close(a.gate)
+	}
+}
+
+// Progress is the share of the work that is done, 0 to 1.
+func (a *Attempt) Progress() float32 { return float32(a.share.Load()) / 1e6 }
+
+// Signs counts signs of life: an attempt that has shown none for long hangs.
+func (a *Attempt) Signs() int64 { return a.signs.Load() }
+
+// Status is what the job last said that the attempt is doing; empty at first.
+func (a *Attempt) Status() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.status
+}
+
+// Report is what an attempt leaves behind besides its output.
+type Report struct {
+	Counters Counters
+	Phases   [NumPhases]time.Duration // suspended time included, where it fell
+}
+
+// Report is what the attempt has done, once it has ended.
+func (a *Attempt) Report() *Report {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &Report{Counters: a.counts, Phases: a.phases}
+}
+
+// pass waits while the attempt is suspended, and gives the error it is to end with.
+func (a *Attempt) pass() error {
+	a.signs.Add(1)
+	if a.held.Load() {
+		a.mu.Lock()
+		gate := a.gate
+		a.mu.Unlock()
+		select {
+		case <-gate:
+		case <-a.ctx.Done():
+		}
+	}
+	return a.ctx.Err()
+}
+
+// enter begins a phase and gives the one it interrupts.
+func (a *Attempt) enter(p Phase) (before Phase) {
+	now := time.Now()
+	before = a.phase
+	if !a.since.IsZero() {
+		a.phases[before] += now.Sub(a.since)
+	}
+	a.phase, a.since = p, now
+	return before
+}
+
+func (a *Attempt) count(c Counter, n int64) { a.counts.Of[c] += n }
+
+// PanicError is a panic of a job's function.
+type PanicError struct {
+	Value any
+	Stack string // its end: the innermost calls
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+
+// stackTail is how much of a panic's stack is worth showing, in bytes.
+const stackTail = 2 << 10
+
+// guarded calls f and makes an error of its panic.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			stack := debug.Stack()
+			err = &PanicError{Value: v, Stack: string(stack[:min(len(stack), stackTail)])}
+		}
+	}()
+	return f()
 }
 
 // Context ends when the attempt is to end: for functions that wait for something else than their input, such as a child.
@@ -17,6 +156,7 @@ func (t *Task) Context() context.Context { return t.attempt.ctx }
 
 // Count adds n to a count of the job's own. It takes a lock: count in a local variable what happens for every record.
 func (t *Task) Count(group, name string, n int64) {
+	t.attempt.signs.Add(1)
 	t.attempt.mu.Lock()
 	defer t.attempt.mu.Unlock()
 	t.attempt.counts.addUser(UserCounter{group, name}, n)
@@ -24,6 +164,7 @@ func (t *Task) Count(group, name string, n int64) {
 
 // Status says in a few words what the attempt is doing, for whoever looks; it also counts as a sign of life.
 func (t *Task) Status(s string) {
+	t.attempt.signs.Add(1)
 	t.attempt.mu.Lock()
 	defer t.attempt.mu.Unlock()
 	t.attempt.status = s

@@ -1,0 +1,43 @@
+package mem
+
+const maxChunks = 1 << 16 // of an arena, so that a reference takes 48 bits
+
+// Arena keeps byte strings side by side in chunks of an account.
+type Arena struct {
+	Account *Account
+	chunks  [][]byte // the last is being filled; a string longer than a chunk has one of its own
+	tail    int      // bytes used in the last
+}
+
+// Make gives n bytes to write to, and where they are; nil where the account has no room, or there are 65,536 chunks.
+func (a *Arena) Make(n int) (ref uint64, b []byte) {
+	if len(a.chunks) == 0 || n > cap(a.chunks[len(a.chunks)-1])-a.tail {
+		if len(a.chunks) == maxChunks {
+			return 0, nil
+		}
+		c := a.Account.Alloc(max(n, 1))
+		if c == nil {
+			return 0, nil
+		}
+		a.chunks, a.tail = append(a.chunks, c), 0
+	}
+	last := len(a.chunks) - 1
+	b = a.chunks[last][a.tail : a.tail+n]
+	ref = uint64(last)<<32 | uint64(a.tail)
+	a.tail += n
+	return ref, b
+}
+
+// Get is the n bytes that Make gave.
+func (a *Arena) Get(ref uint64, n int) []byte {
+	at := int(uint32(ref))
+	return a.chunks[ref>>32][at : at+n]
+}
+
+// Reset forgets all strings and gives their chunks back.
+func (a *Arena) Reset() {
+	for _, c := range a.chunks {
+		a.Account.Free(c)
+	}
+	a.chunks, a.tail = a.chunks[:0], 0
+}

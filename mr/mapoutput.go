@@ -1,0 +1,76 @@
+package mr
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/sojourn-sched/sojourn/mr/internal/mem"
+)
+
+// MapOutput is what a map attempt hands to the reduces: pairs by part, in memory or in the attempt's file. It belongs to whoever
+// ran the map, who calls Release when no reduce wants it any more.
+type MapOutput struct {
+	Task, Attempt int
+
+	account *mem.Account
+	chunks  [][]byte
+	path    string // of the file; empty: none
+	parts   [][]segment
+	bytes   int64
+
+	mu   sync.Mutex
+	refs int   // the owner, and reduces that read
+	lost error // why nobody can read it any more
+}
+
+// ErrReleased: the output of a map was given up before a reduce read it.
+var ErrReleased = errors.New("map output was given up")
+
+// Bytes is how many bytes it has, in memory and in its file.
+func (m *MapOutput) Bytes() int64 { return m.bytes }
+
+// Release gives it up. Reduces that read it already go on; others get LostOutput. More calls do nothing.
+func (m *MapOutput) Release() {
+	m.mu.Lock()
+	first := m.lost == nil
+	m.lost = ErrReleased
+	m.mu.Unlock()
+	if first {
+		m.drop()
+	}
+}
+
+// take makes it stay for one reduce.
+func (m *MapOutput) take() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lost != nil {
+		return m.lostBy(m.lost)
+	}
+	m.refs++
+	return nil
+}
+
+// drop undoes a take.
+func (m *MapOutput) drop() {
+	m.mu.Lock()
+	m.refs--
+	last := m.refs == 0
+	m.mu.Unlock()
+	if !last {
+		return
+	}
+	for _, b := range m.chunks {
+		m.account.Free(b)
+	}
+	m.chunks, m.parts = nil, nil
+	if m.path != "" {
+		// What cannot be removed now goes with the workspace.
+		_ = os.Remove(m.path)
+	}
+}
+
+func (m *MapOutput) lostBy(err error) error {
+	return &LostOutput{Map: m.Task, Attempt: m.Attempt, Err: err}
+}

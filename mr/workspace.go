@@ -1,0 +1,238 @@
+package mr
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Workspace is where a job's attempts write until the job is done, and what makes its output appear at once. It is the directory
+// .NAME._temporary beside the output directory NAME, on the same file system, locked while its owner lives. The kernel
+// drops the lock of a process that was killed, so the next run on the same output finds the leftovers and removes them.
+//
+// As with Hadoop's FileOutputCommitter attempts write apart, one of a task's attempts commits by rename, and the job's commit puts the
+// parts in place, _SUCCESS among them. Unlike there it does so by one rename of the whole directory: there is never half an output.
+type Workspace struct {
+	output    string
+	dir       string
+	lock      *os.File
+	overwrite bool
+
+	mu        sync.Mutex
+	committed map[string]bool // final paths of parts
+}
+
+const (
+	successFile = "_SUCCESS"
+	lockFile    = "lock"
+)
+
+var (
+	// ErrOutputExists: the output directory is there, and was not to be replaced.
+	ErrOutputExists = errors.New("output directory exists")
+	// ErrOutputBusy: another run is writing to the same output.
+	ErrOutputBusy = errors.New("another run is writing to this output")
+	// ErrCommitted: another attempt has committed the task.
+	ErrCommitted = errors.New("another attempt has committed this task")
+)
+
+// OpenWorkspace claims an output directory. It must not exist, unless it is to be replaced: then it stays as it is until Commit.
+func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
+	output, err := filepath.Abs(output)
+	if err != nil {
+		return nil, fmt.Errorf("output %s: %w", output, err)
+	}
+	name := filepath.Base(output)
+	w := &Workspace{
+		output: output, dir: filepath.Join(filepath.Dir(output), "."+name+"._temporary"),
+		overwrite: overwrite, committed: map[string]bool{},
+	}
+	if err := w.mayWrite(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(w.dir, 0o777); err != nil {
+		return nil, fmt.Errorf("output %s: %w", output, err)
+	}
+	if err := w.claim(); err != nil {
+		return nil, fmt.Errorf("output %s: %w", output, err)
+	}
+	// Somebody may have finished between the first look and the lock.
+	if err := errors.Join(w.mayWrite(), w.sweep()); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *Workspace) mayWrite() error {
+	info, err := os.Lstat(w.output)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("output %s: %w", w.output, err)
+	case !w.overwrite:
+		return fmt.Errorf("output %s: %w; choose another, remove it, or ask to overwrite it", w.output, ErrOutputExists)
+	case !info.IsDir():
+		return fmt.Errorf("output %s: is not a directory, and only a directory can be overwritten", w.output)
+	}
+	return nil
+}
+
+// claim takes the lock. The file may be removed by its last owner between opening and locking: then there is another.
+func (w *Workspace) claim() error {
+	path := filepath.Join(w.dir, lockFile)
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(w.dir, 0o777); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			f.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				return ErrOutputBusy
+			}
+			return fmt.Errorf("lock %s: %w", path, err)
+		}
+		held, err1 := f.Stat()
+		there, err2 := os.Stat(path)
+		if err1 == nil && err2 == nil && os.SameFile(held, there) {
+			w.lock = f
+			return nil
+		}
+		f.Close()
+	}
+}
+
+// sweep removes what a run that was killed has left.
+func (w *Workspace) sweep() error {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == lockFile {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(w.dir, e.Name())); err != nil {
+			return fmt.Errorf("remove leftovers: %w", err)
+		}
+	}
+	return nil
+}
+
+// Dir is the directory of temporary files; it is gone after Close.
+func (w *Workspace) Dir() string { return w.dir }
+
+// parts is where the committed parts of a round lie.
+func (w *Workspace) parts(round int) string {
+	return filepath.Join(w.dir, fmt.Sprintf("round-%d", round))
+}
+
+// CommitTask makes the part that an attempt wrote that of its task. ErrCommitted: another attempt's is, and this one's is removed.
+func (r *Run) CommitTask(a *Attempt) error {
+	stage, letter := ReduceStage, "r"
+	if r.Job.Reduces == MapOnly {
+		stage, letter = MapStage, "m"
+	}
+	from := r.scratch("part", stage, a)
+	dir := r.Files.parts(r.Round)
+	to := filepath.Join(dir, fmt.Sprintf("part-%s-%05d", letter, a.Task))
+	r.Files.mu.Lock()
+	defer r.Files.mu.Unlock()
+	if r.Files.committed[to] {
+		return errors.Join(ErrCommitted, os.Remove(from))
+	}
+	err := os.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o777); err == nil {
+			err = os.Rename(from, to)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("commit task: %w", err)
+	}
+	r.Files.committed[to] = true
+	return nil
+}
+
+// DropTask removes the part of an attempt that ended well but is not to be committed.
+func (r *Run) DropTask(a *Attempt) error {
+	stage := ReduceStage
+	if r.Job.Reduces == MapOnly {
+		stage = MapStage
+	}
+	return os.Remove(r.scratch("part", stage, a))
+}
+
+// Outputs are the committed parts, in order.
+func (r *Run) Outputs() ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(globQuote(r.Files.parts(r.Round)), "part-*"))
+	return paths, err // sorted: numbers have five digits
+}
+
+// globQuote makes a path stand for itself in a pattern.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// DropOutputs removes the parts of a round that another has read.
+func (r *Run) DropOutputs() error { return os.RemoveAll(r.Files.parts(r.Round)) }
+
+// CommitJob makes the parts of the run's round the output of the job, with _SUCCESS.
+func (r *Run) CommitJob() error {
+	w := r.Files
+	dir := w.parts(r.Round)
+	err := os.MkdirAll(dir, 0o777) // no task, no part: an empty output
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, successFile), nil, 0o666)
+	}
+	if err == nil {
+		err = w.publish(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("commit output %s: %w", w.output, err)
+	}
+	return nil
+}
+
+// publish puts a directory in the place of the output, at once.
+func (w *Workspace) publish(dir string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, w.output, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		// A file system that cannot promise it: rename replaces nothing but an empty directory.
+		err = os.Rename(dir, w.output)
+	}
+	if !errors.Is(err, fs.ErrExist) && !errors.Is(err, unix.ENOTEMPTY) {
+		return err
+	}
+	if !w.overwrite {
+		return ErrOutputExists
+	}
+	// What is replaced goes where Close, or the next run, removes it.
+	if err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, w.output, unix.RENAME_EXCHANGE); err == nil {
+		return nil
+	}
+	old := filepath.Join(w.dir, "replaced")
+	if err := os.Rename(w.output, old); err != nil {
+		return err
+	}
+	return os.Rename(dir, w.output)
+}
+
+// Close removes all temporary files, those of a job that was not committed too. No attempt may be running.
+func (w *Workspace) Close() error {
+	// The lock goes last, and while it is held.
+	err := errors.Join(w.sweep(), os.RemoveAll(w.dir))
+	return errors.Join(err, w.lock.Close())
+}

@@ -2,13 +2,35 @@ package jobs
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// SequenceCount counts three words in a row by document: docs/spec/jobs.md, 2.5.
+// SequenceCount counts three words in a row by document: docs/spec/jobs.md, 2.5. Most sequences come once, so they are sorted
+// rather than folded; where they recur, combining keeps spills small.
 func SequenceCount(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "sequence-count", Conf: conf, Fold: mr.Sum(1), Map: countSequences}, nil
+	return &mr.Job{Name: "sequence-count", Conf: conf, Map: countSequences, Combine: addUp(false), Reduce: addUp(true)}, nil
+}
+
+// addUp adds counts, and writes them in decimal if these are the last.
+func addUp(last bool) mr.Func[*mr.Groups] {
+	return func(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
+		var b []byte
+		for in.Next() {
+			n := int64(0)
+			for in.NextValue() {
+				n += mr.Int64(in.Value(), 0)
+			}
+			if last {
+				b = strconv.AppendInt(b[:0], n, 10)
+			} else {
+				b = mr.AppendSum(b[:0], n)
+			}
+			out.Emit(in.Key(), b)
+		}
+		return nil
+	}
 }
 
 func countSequences(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {

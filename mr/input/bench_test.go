@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,11 +13,11 @@ import (
 
 // text is n bytes or a few more of lines of 3 to 20 words, some 80 bytes each, ended by end.
 func text(n int, end string) []byte {
-	chance := rand.New(rand.NewSource(1))
+	chance := rand.New(rand.NewPCG(1, 1))
 	var b bytes.Buffer
 	for b.Len() < n {
-		for range 3 + chance.Intn(18) {
-			b.WriteString(strings.Repeat(string(rune('a'+chance.Intn(26))), 1+chance.Intn(8)))
+		for range 3 + chance.IntN(18) {
+			b.WriteString(strings.Repeat(string(rune('a'+chance.IntN(26))), 1+chance.IntN(8)))
 			b.WriteByte(' ')
 		}
 		b.WriteString(end)

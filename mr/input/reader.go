@@ -312,12 +312,12 @@ func (r *Reader) lend(n int) []byte {
 	if r.split.c.OnlyLF || bytes.IndexByte(batch, '\r') < 0 {
 		return batch
 	}
-	r.clean = appendClean(r.clean[:0], batch)
+	r.clean = AppendClean(r.clean[:0], batch)
 	return r.clean
 }
 
-// appendClean appends lines with "\r\n" and '\r' replaced by '\n'.
-func appendClean(to, lines []byte) []byte {
+// AppendClean appends lines with "\r\n" and a lone '\r' replaced by '\n'; lines must not begin or end between the two.
+func AppendClean(to, lines []byte) []byte {
 	for {
 		i := bytes.IndexByte(lines, '\r')
 		if i < 0 {

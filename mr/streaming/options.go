@@ -1,0 +1,175 @@
+package streaming
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
+)
+
+// options are what a streaming job's configuration says, under Hadoop's names (the names of Hadoop 1 in brackets):
+//
+//	mapreduce.job.name [mapred.job.name], mapreduce.job.id
+//	mapreduce.job.reduces [mapred.reduce.tasks]       0: no shuffle and no reduce
+//	mapreduce.job.inputformat.class [mapred.input.format.class]
+//	    KeyValueTextInputFormat: a mapper's lines have a TAB each, at the end where there was none
+//	    CombineTextInputFormat:  one mapper reads all files of its split, and is told of the first
+//	stream.map.output.field.separator                 TAB; ends a field of what mapper and combiner write
+//	stream.num.map.output.key.fields                  1; the key is so many fields
+//	stream.reduce.input.field.separator               TAB; between key and value in what the reducer reads
+//	stream.reduce.output.field.separator, stream.num.reduce.output.key.fields
+//	stream.non.zero.exit.is.failure                   true
+//	stream.addenvironment                             A=b C=d; added to the environment
+//	mapreduce.task.timeout [mapred.task.timeout]      600000; milliseconds, 0: no limit
+type options struct {
+	conf              mr.Conf
+	name, id          string
+	mapOut, reduceOut fields
+	reduceIn          []byte // between key and value
+	reduces           int64
+	keyed             bool // a mapper's lines have a TAB each
+	combined          bool // one mapper for all files of a split
+	anyExit           bool
+	timeout           time.Duration
+	extra             []string // name=value
+}
+
+// refused are options that would change results and are not followed, with the values that ask for nothing special.
+var refused = []struct {
+	name     string
+	harmless []string // ends of values
+}{
+	{"mapreduce.job.partitioner.class", []string{"HashPartitioner"}},
+	{"mapred.partitioner.class", []string{"HashPartitioner"}},
+	{"mapreduce.job.output.key.comparator.class", []string{"Text$Comparator"}},
+	{"mapred.output.key.comparator.class", []string{"Text$Comparator"}},
+	{"mapreduce.job.outputformat.class", []string{"TextOutputFormat"}},
+	{"mapred.output.format.class", []string{"TextOutputFormat"}},
+	{"mapreduce.output.textoutputformat.separator", []string{"\t"}},
+	{"stream.map.input", []string{"text"}},
+	{"stream.map.output", []string{"text"}},
+	{"stream.reduce.input", []string{"text"}},
+	{"stream.reduce.output", []string{"text"}},
+	{"stream.stderr.reporter.prefix", []string{"reporter:"}},
+}
+
+func readOptions(conf mr.Conf) (*options, error) {
+	o := &options{conf: conf}
+	var errs []error
+	for _, r := range refused {
+		if v, ok := conf[r.name]; ok && !slices.ContainsFunc(r.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {
+			errs = append(errs, fmt.Errorf("configuration %s=%q is not supported; leave it out, or %s", r.name, v, r.harmless[0]))
+		}
+	}
+	text := func(def string, names ...string) string {
+		for _, name := range names {
+			if v, ok := conf[name]; ok {
+				return v
+			}
+		}
+		return def
+	}
+	number := func(def, least int64, names ...string) int64 {
+		for _, name := range names {
+			if _, ok := conf[name]; ok {
+				n, err := conf.Int(name, def, least, 1<<40)
+				errs = append(errs, err)
+				return n
+			}
+		}
+		return def
+	}
+	separator := func(name string) []byte {
+		v := text("\t", name)
+		if v == `\t` {
+			v = "\t"
+		}
+		if v == "" || strings.Contains(v, "\n") {
+			errs = append(errs, fmt.Errorf("configuration %s=%q: want at least one byte, and no line feed", name, v))
+		}
+		return []byte(v)
+	}
+	o.name = text("streaming", "mapreduce.job.name", "mapred.job.name")
+	o.id = strings.TrimPrefix(text("job_local_0001", "mapreduce.job.id"), "job_")
+	o.mapOut = fields{separator("stream.map.output.field.separator"), int(number(1, 1, "stream.num.map.output.key.fields"))}
+	o.reduceOut = fields{separator("stream.reduce.output.field.separator"), int(number(1, 1, "stream.num.reduce.output.key.fields"))}
+	o.reduceIn = separator("stream.reduce.input.field.separator")
+	o.reduces = number(-1, 0, "mapreduce.job.reduces", "mapred.reduce.tasks")
+	format := text("", "mapreduce.job.inputformat.class", "mapred.input.format.class")
+	switch format = format[strings.LastIndexByte(format, '.')+1:]; format {
+	case "", "TextInputFormat":
+	case "KeyValueTextInputFormat":
+		o.keyed = true
+	case "CombineTextInputFormat":
+		o.combined = true
+	default:
+		errs = append(errs, fmt.Errorf("configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or CombineTextInputFormat", format))
+	}
+	failure, err := conf.Bool("stream.non.zero.exit.is.failure", true)
+	o.anyExit = !failure
+	o.timeout = time.Duration(number(600_000, 0, "mapreduce.task.timeout", "mapred.task.timeout")) * time.Millisecond
+	for _, pair := range strings.Fields(conf["stream.addenvironment"]) {
+		if strings.IndexByte(pair, '=') < 1 {
+			errs = append(errs, fmt.Errorf("configuration stream.addenvironment: %q: want name=value", pair))
+		}
+		o.extra = append(o.extra, pair)
+	}
+	return o, errors.Join(append(errs, err)...)
+}
+
+// environment is what an attempt's program finds in its environment besides the engine's own: the configuration, with every byte of
+// a name that is neither letter nor digit made '_', and what Hadoop tells of the attempt, under its new and old names.
+func (o *options) environment(t *mr.Task, file *input.Range) []string {
+	env := make([]string, 0, len(o.conf)+len(o.extra)+24)
+	for name, value := range o.conf {
+		if !strings.Contains(value, "\x00") {
+			env = append(env, variable(name)+"="+value)
+		}
+	}
+	slices.Sort(env) // a map has no order, and of names that become one the last counts
+	add := func(value string, names ...string) {
+		for _, name := range names {
+			env = append(env, name+"="+value)
+		}
+	}
+	kind, parts := "m", t.Parts
+	if t.Stage == mr.ReduceStage {
+		kind = "r"
+	}
+	if t.Job.Reduces == mr.MapOnly {
+		parts = 0
+	}
+	task := fmt.Sprintf("%s_%s_%06d", o.id, kind, t.Index)
+	add("job_"+o.id, "mapreduce_job_id", "mapred_job_id")
+	add(o.name, "mapreduce_job_name", "mapred_job_name")
+	add("task_"+task, "mapreduce_task_id", "mapred_tip_id")
+	add(fmt.Sprintf("attempt_%s_%d", task, t.Attempt), "mapreduce_task_attempt_id", "mapred_task_id")
+	add(strconv.Itoa(t.Index), "mapreduce_task_partition", "mapred_task_partition")
+	add(strconv.FormatBool(t.Stage == mr.MapStage), "mapreduce_task_ismap", "mapred_task_is_map")
+	add(strconv.Itoa(parts), "mapreduce_job_reduces", "mapred_reduce_tasks")
+	if file != nil {
+		path, err := filepath.Abs(file.File.Path)
+		if err != nil { // the working directory is gone
+			path = file.File.Path
+		}
+		add(path, "mapreduce_map_input_file", "map_input_file")
+		add(strconv.FormatInt(file.Lo, 10), "mapreduce_map_input_start", "map_input_start")
+		add(strconv.FormatInt(file.Hi-file.Lo, 10), "mapreduce_map_input_length", "map_input_length")
+	}
+	return append(env, o.extra...)
+}
+
+func variable(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			return c
+		}
+		return '_'
+	}, name)
+}

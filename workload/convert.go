@@ -62,6 +62,9 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// mapReduce is the JobSpec.Type of jobs whose tasks are maps and reduces.
+const mapReduce = "MAPREDUCE"
+
 // plainJob is a job of a map and perhaps a reduce stage, and everything that hangs on it, in one allocation.
 type plainJob struct {
 	spec   sched.JobSpec
@@ -78,18 +81,22 @@ func (o *Options) join(spec sched.JobSpec, ordinal int64, maps, reduces StageTru
 	if reduces.Tasks > 0 {
 		n = 2
 	}
+	if j.spec.Type == "" {
+		j.spec.Type = mapReduce
+	}
+	first := sched.Map
+	if j.spec.Type != mapReduce {
+		first = sched.Other
+	}
 	for i := range n {
 		t := &j.truths[i]
-		j.stages[i] = sched.StageSpec{Kind: sched.Map, PerTask: o.MapTask, Tasks: t.Tasks, MaxAttempts: sched.DefaultMaxAttempts, InputBytes: t.Input}
+		j.stages[i] = sched.StageSpec{Kind: first, PerTask: o.MapTask, Tasks: t.Tasks, MaxAttempts: sched.DefaultMaxAttempts, InputBytes: t.Input}
 	}
 	if n == 2 {
 		r := &j.stages[1]
 		r.Kind, r.PerTask, r.After, r.InputBytes = sched.Reduce, o.ReduceTask, j.after[:], reduces.Shuffle
 	}
 	j.truth = Truth{Seed: uint64(NewChance(o.Seed).With(uint64(ordinal))), Stages: j.truths[:n]}
-	if j.spec.Type == "" {
-		j.spec.Type = "MAPREDUCE"
-	}
 	j.spec.Stages, j.spec.Payload = j.stages[:n], &j.truth
 	return &j.spec
 }
@@ -127,11 +134,27 @@ func (o *Options) fromBytes(spec sched.JobSpec, ordinal int64, b traffic) (*sche
 		reduces = StageTruth{Tasks: int32(r), Base: o.Startup, Rate: o.ReduceRate, Shuffle: b.shuffle, Output: b.output}
 	}
 	for _, s := range [...]*StageTruth{&maps, &reduces} {
-		if s.Tasks > 0 && float64(s.Base)+float64((s.Input+s.Shuffle)/int64(s.Tasks)+1)/s.Rate*1e9 > MaxTime {
-			return nil, fmt.Errorf("a task of %d bytes at %g bytes/s takes more than ten years", (s.Input+s.Shuffle)/int64(s.Tasks), s.Rate)
+		if err := s.check(); err != nil {
+			return nil, err
 		}
 	}
 	return o.join(spec, ordinal, maps, reduces), nil
+}
+
+// check reports a stage whose tasks take longer than MaxTime, chance apart.
+func (s *StageTruth) check() error {
+	if s.Tasks == 0 || s.Rate == 0 {
+		return nil
+	}
+	most := s.Block
+	if most == 0 {
+		most = ceilDiv(s.Input, int64(s.Tasks))
+	}
+	most += ceilDiv(s.Shuffle, int64(s.Tasks))
+	if float64(s.Base)+float64(most)/s.Rate*1e9 > MaxTime {
+		return fmt.Errorf("a task of %d bytes at %g bytes/s takes more than ten years", most, s.Rate)
+	}
+	return nil
 }
 
 func ceilDiv(a, b int64) int64 {

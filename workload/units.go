@@ -116,3 +116,24 @@ func parseAmount(k sched.ResourceKind, text string) (int64, error) {
 	}
 	return n, nil
 }
+
+// sigmaMax bounds the spread of task times: at 5 the largest of a million tasks is some ten thousand times the mean.
+const sigmaMax = 5
+
+// parseSigma reads the sigma of a lognormal distribution.
+func parseSigma(text string) (float64, error) {
+	x, err := parseNumber(text)
+	if err != nil || x < 0 || x > sigmaMax {
+		return 0, fmt.Errorf("%q must be a number from 0 to %d", text, sigmaMax)
+	}
+	return x, nil
+}
+
+// parseBytesASecond reads a rate that need not be whole: 50e6, 50MB, 50MB/s.
+func parseBytesASecond(text string) (float64, error) {
+	if x, err := parseNumber(text); err == nil && x > 0 {
+		return x, nil
+	}
+	n, err := ParseRate(text)
+	return float64(n), err
+}

@@ -10,7 +10,7 @@ import (
 type Config struct {
 	Policy     Policy
 	Estimator  Estimator // nil: what the specs say (Prior)
-	Recorder   Recorder  // nil: none
+	Recorder   Recorder  // nil: none. One with a method Attach(*View) is shown the view before the first Step
 	Queues     []*QueueSpec
 	Can        Powers
 	Heartbeats bool // nodes may be launched on only in a Step in which they report
@@ -67,6 +67,9 @@ func New(config Config) *Core {
 	c.jobs = jobTable{first: -1, last: -1, byID: map[JobID]*Job{}}
 	c.plan.View = &c.View
 	c.queues.init(c, config.Queues)
+	if f, ok := config.Recorder.(interface{ Attach(*View) }); ok {
+		f.Attach(&c.View)
+	}
 	return c
 }
 

@@ -1,0 +1,293 @@
+// Package proto reads and writes protocol buffer messages by hand: fields in, fields out, in the order and with the bytes that the caller
+// chooses. Hadoop's tokens are signed over encoded messages, and its peers read meaning into which default values are present, so that exact
+// bytes matter here more than generated types would help.
+package proto
+
+import (
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A Message writes itself to the end of a buffer.
+type Message interface{ Append(b []byte) []byte }
+
+// A Decoder fills itself from an encoded message. The bytes are lent: what is kept of them must be copied.
+type Decoder interface{ Decode(b []byte) error }
+
+// A Reader goes over the fields of an encoded message. The zero Reader is at the end of an empty message.
+type Reader struct {
+	rest  []byte
+	num   protowire.Number
+	typ   protowire.Type
+	value uint64 // of a varint or a fixed field
+	bytes []byte // of a length-delimited field, aliasing the message
+	raw   []byte // the whole field with its tag, aliasing the message
+	err   error
+}
+
+// Read returns a Reader before the first field of b.
+func Read(b []byte) Reader { return Reader{rest: b} }
+
+// Next goes to the next field, and reports whether there is one that can be read.
+func (r *Reader) Next() bool {
+	if r.err != nil || len(r.rest) == 0 {
+		return false
+	}
+	b := r.rest
+	tag, n := protowire.ConsumeVarint(b)
+	if n < 0 {
+		return r.fail(protowire.ParseError(n))
+	}
+	num, typ := protowire.DecodeTag(tag)
+	if num < protowire.MinValidNumber {
+		return r.fail(fmt.Errorf("field number %d is not valid", num))
+	}
+	m := 0
+	switch r.num, r.typ = num, typ; typ {
+	case protowire.VarintType:
+		r.value, m = protowire.ConsumeVarint(b[n:])
+	case protowire.BytesType:
+		r.bytes, m = protowire.ConsumeBytes(b[n:])
+	case protowire.Fixed32Type:
+		var v uint32
+		v, m = protowire.ConsumeFixed32(b[n:])
+		r.value = uint64(v)
+	case protowire.Fixed64Type:
+		r.value, m = protowire.ConsumeFixed64(b[n:])
+	default:
+		m = protowire.ConsumeFieldValue(num, typ, b[n:]) // groups: nothing of Hadoop's has them
+	}
+	if m < 0 {
+		return r.fail(fmt.Errorf("field %d: %w", num, protowire.ParseError(m)))
+	}
+	r.raw, r.rest = b[:n+m], b[n+m:]
+	return true
+}
+
+func (r *Reader) fail(err error) bool {
+	if r.err == nil {
+		r.err = err
+	}
+	return false
+}
+
+func (r *Reader) is(t protowire.Type) bool {
+	return r.typ == t || r.fail(fmt.Errorf("field %d: wire type %d, must be %d", r.num, r.typ, t))
+}
+
+// Num returns the number of the field.
+func (r *Reader) Num() int32 { return int32(r.num) }
+
+// Raw returns the field as it came, tag included. It aliases the message.
+func (r *Reader) Raw() []byte { return r.raw }
+
+// Err returns what was wrong with the message, up to where Next stopped.
+func (r *Reader) Err() error { return r.err }
+
+// Uint64 returns the value of a varint field.
+func (r *Reader) Uint64() uint64 {
+	if !r.is(protowire.VarintType) {
+		return 0
+	}
+	return r.value
+}
+
+// Int64 returns the value of an int64 field.
+func (r *Reader) Int64() int64 { return int64(r.Uint64()) }
+
+// Int32 returns the value of an int32 or enum field; as every protobuf reader does, it drops the upper half of what is longer.
+func (r *Reader) Int32() int32 { return int32(r.Uint64()) }
+
+// Sint32 returns the value of a zigzag field.
+func (r *Reader) Sint32() int32 { return int32(protowire.DecodeZigZag(r.Uint64() & math.MaxUint32)) }
+
+// Bool returns the value of a bool field.
+func (r *Reader) Bool() bool { return r.Uint64() != 0 }
+
+// Float returns the value of a float field.
+func (r *Reader) Float() float32 {
+	if !r.is(protowire.Fixed32Type) {
+		return 0
+	}
+	return math.Float32frombits(uint32(r.value))
+}
+
+// Lent returns the contents of a length-delimited field. They alias the message.
+func (r *Reader) Lent() []byte {
+	if !r.is(protowire.BytesType) {
+		return nil
+	}
+	return r.bytes
+}
+
+// Bytes returns a copy of the contents of a length-delimited field; not nil, even where they are empty.
+func (r *Reader) Bytes() []byte { return append([]byte{}, r.Lent()...) }
+
+// String returns the contents of a string field.
+func (r *Reader) String() string { return string(r.Lent()) }
+
+// Message decodes the nested message that the field holds.
+func (r *Reader) Message(m Decoder) {
+	if r.is(protowire.BytesType) {
+		if err := m.Decode(r.bytes); err != nil {
+			r.fail(fmt.Errorf("field %d: %w", r.num, err))
+		}
+	}
+}
+
+// Ints appends the values of a repeated int32 or enum field to list, packed or not.
+func (r *Reader) Ints(list []int32) []int32 {
+	if r.typ == protowire.VarintType {
+		return append(list, r.Int32())
+	}
+	for b := r.Lent(); len(b) > 0; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			r.fail(fmt.Errorf("field %d: %w", r.num, protowire.ParseError(n)))
+			break
+		}
+		list, b = append(list, int32(v)), b[n:]
+	}
+	return list
+}
+
+// mostElements bounds repeated fields: an empty element takes two bytes on the wire and a hundred times that in memory.
+const mostElements = 1 << 18
+
+// Many decodes one element of a repeated message field and appends it to list.
+func Many[T any, P interface {
+	*T
+	Decoder
+}](r *Reader, list []T) []T {
+	if len(list) == mostElements {
+		r.fail(fmt.Errorf("field %d: more than %d elements", r.num, mostElements))
+		return list
+	}
+	var zero T
+	list = append(list, zero)
+	r.Message(P(&list[len(list)-1]))
+	return list
+}
+
+// One decodes an optional nested message; as protobuf has it, a second one is merged into the first.
+func One[T any, P interface {
+	*T
+	Decoder
+}](r *Reader, m *T) *T {
+	if m == nil {
+		m = new(T)
+	}
+	r.Message(P(m))
+	return m
+}
+
+// Each appends every element of list as one element of a repeated message field.
+func Each[T any, P interface {
+	*T
+	Message
+}](b []byte, num int32, list []T) []byte {
+	for i := range list {
+		b = AppendMessage(b, num, P(&list[i]))
+	}
+	return b
+}
+
+func tag(b []byte, num int32, typ protowire.Type) []byte {
+	return protowire.AppendTag(b, protowire.Number(num), typ)
+}
+
+// AppendUint64 appends a varint field.
+func AppendUint64(b []byte, num int32, v uint64) []byte {
+	return protowire.AppendVarint(tag(b, num, protowire.VarintType), v)
+}
+
+// AppendInt64 appends an int64 field: negative values take ten bytes.
+func AppendInt64(b []byte, num int32, v int64) []byte { return AppendUint64(b, num, uint64(v)) }
+
+// AppendInt32 appends an int32 or enum field: negative values take ten bytes.
+func AppendInt32(b []byte, num int32, v int32) []byte { return AppendUint64(b, num, uint64(int64(v))) }
+
+// AppendSint32 appends a zigzag field.
+func AppendSint32(b []byte, num int32, v int32) []byte {
+	return AppendUint64(b, num, protowire.EncodeZigZag(int64(v)))
+}
+
+// AppendBool appends a bool field.
+func AppendBool(b []byte, num int32, v bool) []byte {
+	return AppendUint64(b, num, protowire.EncodeBool(v))
+}
+
+// AppendFloat appends a float field.
+func AppendFloat(b []byte, num int32, v float32) []byte {
+	return protowire.AppendFixed32(tag(b, num, protowire.Fixed32Type), math.Float32bits(v))
+}
+
+// AppendString appends a string field.
+func AppendString(b []byte, num int32, s string) []byte {
+	return protowire.AppendString(tag(b, num, protowire.BytesType), s)
+}
+
+// AppendBytes appends a bytes field.
+func AppendBytes(b []byte, num int32, s []byte) []byte {
+	return protowire.AppendBytes(tag(b, num, protowire.BytesType), s)
+}
+
+// AppendMessage appends a field that holds a nested message.
+func AppendMessage(b []byte, num int32, m Message) []byte {
+	return AppendDelimited(tag(b, num, protowire.BytesType), m)
+}
+
+// AppendDelimited appends a message after its length.
+func AppendDelimited(b []byte, m Message) []byte {
+	at := len(b)
+	b = m.Append(append(b, 0)) // most are shorter than 128 bytes: one byte for the length, more are made room for
+	n := uint64(len(b) - at - 1)
+	if more := protowire.SizeVarint(n) - 1; more > 0 {
+		b = append(b, make([]byte, more)...)
+		copy(b[at+1+more:], b[at+1:])
+	}
+	protowire.AppendVarint(b[:at], n)
+	return b
+}
+
+// Delimited splits a message that stands after its length from what follows it. Both parts alias b.
+func Delimited(b []byte) (message, rest []byte, err error) {
+	m, n := protowire.ConsumeBytes(b)
+	if n < 0 {
+		return nil, nil, protowire.ParseError(n)
+	}
+	return m, b[n:], nil
+}
+
+// Raw is an encoded message, or a run of encoded fields, that is written as it stands.
+type Raw []byte
+
+// Append appends the bytes.
+func (m Raw) Append(b []byte) []byte { return append(b, m...) }
+
+// Decode keeps a copy of the bytes.
+func (m *Raw) Decode(b []byte) error {
+	*m = append((*m)[:0:0], b...)
+	return nil
+}
+
+// AppendStrings appends a repeated string field.
+func AppendStrings(b []byte, num int32, list []string) []byte {
+	for _, s := range list {
+		b = AppendString(b, num, s)
+	}
+	return b
+}
+
+// AppendInts appends a repeated int32 or enum field, unpacked as proto2 has it.
+func AppendInts(b []byte, num int32, list []int32) []byte {
+	for _, v := range list {
+		b = AppendInt32(b, num, v)
+	}
+	return b
+}
+
+// Present returns a pointer to v: of optional fields, nil means that the field is absent.
+func Present[T any](v T) *T { return &v }

@@ -27,7 +27,7 @@ type Reader struct {
 	buffer []byte
 	mapped mapped
 	sizes  sizes
-	decoders
+	codecs decoders
 }
 
 // Open begins to read a split, forgetting the one before. Nothing is opened yet, so nothing can fail.
@@ -67,7 +67,7 @@ func (r *Reader) Bytes() int64 {
 	case r.file == nil:
 		return r.before
 	case r.File().Whole():
-		return r.before + r.count.n
+		return r.before + r.codecs.count.n
 	}
 	return r.before + r.pos - r.lo
 }
@@ -136,7 +136,7 @@ func (r *Reader) open() error {
 	if max(len(r.buffer), cap(r.clean)) > 8*r.sizes.buffer {
 		r.buffer, r.clean = nil, nil // they grew for one record; the next files need not carry that
 	}
-	r.block, r.last, r.count.n = nil, false, 0
+	r.block, r.last, r.codecs.count.n = nil, false, 0
 	r.pos, r.lo, r.hi, r.skip = g.Lo, g.Lo, g.Hi, g.Lo > 0
 	file, err := os.Open(g.File.Path)
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *Reader) open() error {
 	switch {
 	case g.File.Whole():
 		r.hi = math.MaxInt64
-		from, err := r.decoders.open(file, g.File)
+		from, err := r.codecs.open(file, g.File)
 		r.source = &buffered{r: from, buf: &r.buffer, size: r.sizes.buffer}
 		return err
 	case g.Hi-g.Lo >= r.sizes.mapFrom:

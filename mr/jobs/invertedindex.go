@@ -24,7 +24,7 @@ func pairWords(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 		suffix := append([]byte{'\t'}, document(in.Path())...)
 		text := in.Data()
 		for at := 0; at < len(text); {
-			n, next := words(spans, text, at)
+			n, next := mr.Words(spans, text, at)
 			for _, w := range spans[:n] {
 				keys.text = append(append(keys.text, text[w.Start:w.End]...), suffix...)
 				keys.end(out, nil)

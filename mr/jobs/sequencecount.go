@@ -41,7 +41,7 @@ func countSequences(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 		text := in.Data()
 		var first, second mr.Span // the two words before, empty where the line has none
 		for at := 0; at < len(text); {
-			n, next := words(spans, text, at)
+			n, next := mr.Words(spans, text, at)
 			for _, third := range spans[:n] {
 				if bytes.IndexByte(text[second.End:third.Start], '\n') >= 0 {
 					first, second = mr.Span{}, mr.Span{}

@@ -28,7 +28,7 @@ func countTerms(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 		prefix := appendField(nil, document(in.Path()))
 		text := in.Data()
 		for at := 0; at < len(text); {
-			n, next := words(spans, text, at)
+			n, next := mr.Words(spans, text, at)
 			for _, w := range spans[:n] {
 				keys.text = append(append(keys.text, prefix...), text[w.Start:w.End]...)
 				keys.end(out, mr.One)

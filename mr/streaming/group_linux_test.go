@@ -14,7 +14,7 @@ import (
 func TestProgramsDieWithTheEngine(t *testing.T) {
 	const asEngine = "STREAMING_TEST_AS_ENGINE"
 	if os.Getenv(asEngine) != "" {
-		p, err := Start(t.Context(), Command{Args: sh("sleep 1000"), Reporter: &reports{}, Output: func([]byte) error { return nil }})
+		p, err := Start(t.Context(), Command{Args: sh("exec sleep 1000"), Reporter: &reports{}, Output: func([]byte) error { return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

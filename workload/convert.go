@@ -107,15 +107,14 @@ type traffic struct{ input, shuffle, output int64 }
 // fromBytes makes a job of its bytes: ceil(input ÷ Block) maps, at least one; ceil(shuffle ÷ ReduceBytes) reduces where
 // there is a shuffle, at most MaxReduces. A task's time is Startup + its bytes ÷ rate. The ordinal is the job's in its trace, from 1.
 func (o *Options) fromBytes(spec sched.JobSpec, ordinal int64, b traffic) (*sched.JobSpec, error) {
-	var err error
-	for _, f := range [...]struct {
-		name  string
-		bytes *int64
-	}{{"input", &b.input}, {"shuffle", &b.shuffle}, {"output", &b.output}} {
-		if *f.bytes, err = o.scaleBytes(*f.bytes); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+	scaled := [...]int64{b.input, b.shuffle, b.output}
+	for i, n := range scaled {
+		var err error
+		if scaled[i], err = o.scaleBytes(n); err != nil {
+			return nil, fmt.Errorf("%s: %w", [...]string{"input", "shuffle", "output"}[i], err)
 		}
 	}
+	b = traffic{scaled[0], scaled[1], scaled[2]}
 	n := max(1, ceilDiv(b.input, o.Block))
 	if n > MaxTasks {
 		return nil, fmt.Errorf("input: %d bytes make %d maps, must be at most %d", b.input, n, MaxTasks)

@@ -81,21 +81,27 @@ func Read(name string, r io.Reader, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Path: name}
-	var jobs func(emit) error
-	if f.Format, err = in.sniff(); err != nil {
+	format, err := in.sniff()
+	if err != nil {
 		in.close()
 		return nil, err
 	}
-	switch f.Format {
+	return in.file(format, &o)
+}
+
+// file returns what a text holds that has a format.
+func (in *input) file(format Format, o *Options) (f *File, err error) {
+	f = &File{Path: in.name, Format: format}
+	var jobs func(emit) error
+	switch format {
 	case SWIM:
-		jobs = func(e emit) error { return readSWIM(in, &o, e) }
+		jobs = func(e emit) error { return readSWIM(in, o, e) }
 	case Rumen:
-		jobs = func(e emit) error { return readRumen(in, &o, e) }
+		jobs = func(e emit) error { return readRumen(in, o, e) }
 	case SLS:
-		jobs = func(e emit) error { return readSLS(in, &o, e) }
+		jobs = func(e emit) error { return readSLS(in, o, e) }
 	case YAML:
-		y := newYAMLJobs(in, &o)
+		y := newYAMLJobs(in, o)
 		if f.Queues, err = y.head(); err != nil {
 			in.close()
 			return nil, err
@@ -105,12 +111,12 @@ func Read(name string, r io.Reader, o Options) (*File, error) {
 	passed := false
 	f.Jobs = func(yield func(*sched.JobSpec, error) bool) {
 		if passed {
-			yield(nil, fmt.Errorf("%s: can be read only once", name))
+			yield(nil, fmt.Errorf("%s: can be read only once", in.name))
 			return
 		}
 		passed = true
 		defer in.close()
-		inOrder(name, jobs)(yield)
+		inOrder(in.name, jobs)(yield)
 	}
 	if f.Format == Rumen {
 		f.Jobs = fromZero(f.Jobs)

@@ -1,0 +1,28 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+var fifoCard = Card{
+	Title:  "the most urgent job first, the oldest among equals",
+	Source: "Hadoop 1.x, JobQueueTaskScheduler",
+	Spec:   "docs/spec/policies.md#fifo",
+	Params: placing(),
+	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)"},
+	Claims: []Claim{WorkConserving, NonPreemptive, InOrder, TimeInvariant},
+}
+
+// fifo serves jobs by priority, then in order of submission.
+type fifo struct{ order }
+
+func newFIFO(a Args) sched.Policy {
+	f := &fifo{newOrder(a)}
+	f.index.Key = urgency
+	return f
+}
+
+func urgency(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+	return sched.Key{Value: -float64(st.Job.Spec.Priority)}, st.Pending > 0
+}
+
+// Decide starts tasks where there is room.
+func (f *fifo) Decide(p *sched.Plan) { f.fill(p) }

@@ -1,0 +1,253 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Registry holds policies by the name that the command line uses.
+type Registry map[string]Entry
+
+// Parse makes the policy of All that spec names; see Registry.Parse.
+func Parse(spec string) (sched.Policy, Card, error) { return All.Parse(spec) }
+
+// ParseList returns the specs in flags, each checked against All; see Registry.ParseList.
+func ParseList(flags []string) ([]string, error) { return All.ParseList(flags) }
+
+// Names returns the names of all policies, sorted.
+func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
+
+// Parse makes the policy that spec names:
+//
+//	spec = name [ "{" spec "}" ] [ ":" key "=" value { "," key "=" value } ]
+//
+// The card returned is that of the outermost policy, with what all of them together need of the engine. An error says
+// what is wrong with spec and what would be right.
+func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
+	p, err := split(spec)
+	if err != nil {
+		return nil, Card{}, fmt.Errorf("policy %q: %w", spec, err)
+	}
+	e, ok := r[p.name]
+	if !ok {
+		return nil, Card{}, r.unknown(p.name)
+	}
+	card := e.Card
+	args := Args{values: map[string]value{}}
+	switch {
+	case p.wraps && !card.Wraps:
+		return nil, Card{}, fmt.Errorf("policy %s takes no inner policy in braces", p.name)
+	case card.Wraps && !p.wraps:
+		return nil, Card{}, fmt.Errorf("policy %s goes around another one: write %s{fifo}", p.name, p.name)
+	case p.wraps:
+		inner, innerCard, err := r.Parse(p.inner)
+		if err != nil {
+			return nil, Card{}, fmt.Errorf("inside %s: %w", p.name, err)
+		}
+		args.Inner = inner
+		card.Needs |= innerCard.Needs
+	}
+	if err := args.fill(p, &card); err != nil {
+		return nil, Card{}, fmt.Errorf("policy %s: %w", p.name, err)
+	}
+	return e.New(args), card, nil
+}
+
+// ParseList returns the specs in flags, each checked. A flag may list several, separated by commas, where none of them has
+// parameters or an inner policy.
+func (r Registry) ParseList(flags []string) ([]string, error) {
+	var specs []string
+	for _, f := range flags {
+		if strings.ContainsAny(f, ":{") {
+			specs = append(specs, strings.TrimSpace(f))
+			continue
+		}
+		for s := range strings.SplitSeq(f, ",") {
+			specs = append(specs, strings.TrimSpace(s))
+		}
+	}
+	for _, s := range specs {
+		if _, _, err := r.Parse(s); err != nil {
+			if strings.Contains(s, ",") {
+				return nil, fmt.Errorf("%w (policies with parameters are not listed with commas: give the flag once for each)", err)
+			}
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// parts are the pieces of a spec.
+type parts struct {
+	name   string
+	inner  string
+	wraps  bool
+	params []string // key=value
+}
+
+// split takes a spec apart, without knowing any policy.
+func split(spec string) (parts, error) {
+	spec = strings.TrimSpace(spec)
+	end := strings.IndexAny(spec, "{:")
+	if end < 0 {
+		end = len(spec)
+	}
+	p := parts{name: strings.TrimSpace(spec[:end])}
+	rest := spec[end:]
+	if strings.HasPrefix(rest, "{") {
+		depth := 0
+		at := strings.IndexFunc(rest, func(c rune) bool {
+			switch c {
+			case '{':
+				depth++
+			case '}':
+				depth--
+			}
+			return depth == 0
+		})
+		if at < 0 {
+			return parts{}, fmt.Errorf("a brace { is not closed")
+		}
+		p.inner, p.wraps, rest = rest[1:at], true, strings.TrimSpace(rest[at+1:])
+	}
+	switch {
+	case p.name == "":
+		return parts{}, fmt.Errorf("no name: write name, name:key=value or name{inner}")
+	case strings.HasPrefix(rest, ":"):
+		p.params = strings.Split(rest[1:], ",")
+	case rest != "":
+		return parts{}, fmt.Errorf("%q after the closing brace: only :key=value may follow", rest)
+	}
+	return p, nil
+}
+
+// fill sets the values of all parameters on the card, and adds to the card what the chosen ones need.
+func (a *Args) fill(p parts, card *Card) error {
+	for _, given := range p.params {
+		key, text, ok := strings.Cut(strings.TrimSpace(given), "=")
+		if !ok {
+			return fmt.Errorf("%q: a parameter is written key=value", given)
+		}
+		i := slices.IndexFunc(card.Params, func(q Param) bool { return q.Name == key })
+		if i < 0 {
+			return unknownParam(key, card.Params)
+		}
+		if _, twice := a.values[key]; twice {
+			return fmt.Errorf("%s is given twice", key)
+		}
+		if err := a.set(card, i, text); err != nil {
+			return err
+		}
+	}
+	for i, q := range card.Params {
+		if _, given := a.values[q.Name]; given {
+			continue
+		}
+		if err := a.set(card, i, q.Default); err != nil {
+			panic(fmt.Sprintf("policy: a default on the card of %s is wrong: %v", p.name, err))
+		}
+	}
+	return nil
+}
+
+// set reads the value of the i-th parameter of card.
+func (a *Args) set(card *Card, i int, text string) error {
+	q := card.Params[i]
+	v := value{text: text}
+	ok := false
+	switch q.Kind {
+	case Duration:
+		d, err := time.ParseDuration(text)
+		v.time, v.number, ok = d, d.Seconds(), err == nil
+	case Number:
+		f, err := strconv.ParseFloat(text, 64)
+		v.number, ok = f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	case Integer:
+		n, err := strconv.ParseInt(text, 10, 32)
+		v.number, ok = float64(n), err == nil
+	case Choice:
+		for _, o := range q.Choices {
+			if o.Name == text {
+				ok = true
+				card.Needs |= o.Needs
+			}
+		}
+	}
+	if q.Kind != Choice {
+		ok = ok && v.number >= q.Min && (q.Max == 0 || v.number <= q.Max)
+	}
+	if !ok {
+		return fmt.Errorf("%s=%s: must be %s (default %s)", q.Name, text, q.wanted(), q.Default)
+	}
+	a.values[q.Name] = v
+	return nil
+}
+
+// wanted says what a value of q looks like.
+func (p Param) wanted() string {
+	switch p.Kind {
+	case Duration:
+		return "a time like 90s, " + p.Range()
+	case Number:
+		return "a number, " + p.Range()
+	case Integer:
+		return "a whole number, " + p.Range()
+	}
+	return "one of " + p.Range()
+}
+
+func unknownParam(key string, params []Param) error {
+	if len(params) == 0 {
+		return fmt.Errorf("there is no parameter %q; it takes none", key)
+	}
+	names := make([]string, len(params))
+	for i, q := range params {
+		names[i] = q.Name
+	}
+	return fmt.Errorf("there is no parameter %q; it takes %s%s", key, strings.Join(names, ", "), meant(key, names))
+}
+
+func (r Registry) unknown(name string) error {
+	return fmt.Errorf("there is no policy %q; there are %s%s", name, strings.Join(r.Names(), ", "), meant(name, r.Names()))
+}
+
+// meant suggests the one of names that is nearest to word, if one is near.
+func meant(word string, names []string) string {
+	best, least := "", len(word)/2+1
+	for _, n := range names {
+		if d := distance(word, n); d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+// distance is how many letters must be put in, taken out or changed to make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,103 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// placing are the parameters of every policy that places tasks itself.
+func placing(own ...Param) []Param {
+	return append(own,
+		Param{Name: "delay", Kind: Duration, Default: "0s", Meaning: "how long a stage waits for a node with its input before it takes one in the same rack"},
+		Param{Name: "rack-delay", Kind: Duration, Default: "0s", Meaning: "how long it then waits for such a rack before it takes any node"},
+		Param{Name: "locality", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}}, Meaning: "whether nodes near the input are preferred"},
+	)
+}
+
+// A placer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010, algorithm 3).
+// Waiting is measured in time, not in opportunities, so being asked often changes nothing; without a delay the
+// nearest node with room is taken at once.
+type placer struct {
+	Waits sched.Per[wait] // by stage
+
+	delay, rackDelay sched.Time
+	blind            bool
+}
+
+// A wait is what a stage has passed over for the sake of locality.
+type wait struct {
+	Waiting bool
+	Since   sched.Time     // of a stage that waits: when it first passed over a node
+	Level   sched.Locality // at which it last started a task
+}
+
+func newPlacer(a Args) placer {
+	return placer{delay: a.Time("delay"), rackDelay: a.Time("rack-delay"), blind: a.Choice("locality") == "off"}
+}
+
+// place starts one task of st, and reports whether it did.
+func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
+	switch {
+	case st.Spec.Copies == 0 || w.blind:
+		n := p.First(st)
+		return n != nil && p.Launch(st, n)
+	case w.delay == 0 && w.rackDelay == 0:
+		return w.nearest(p, st, sched.OffSwitch)
+	}
+	m := w.Waits.Of(st)
+	if w.nearest(p, st, w.allowed(p, m)) {
+		return true
+	}
+	if p.First(st) == nil {
+		return false // it did not pass over anything
+	}
+	if !m.Waiting {
+		m.Waiting, m.Since = true, p.Now
+	}
+	rack, off := w.turns(m)
+	if p.Now < rack {
+		p.Wake(rack)
+	}
+	p.Wake(off)
+	return false
+}
+
+// allowed is how far from its input a task may start now.
+func (w *placer) allowed(p *sched.Plan, m *wait) sched.Locality {
+	now := *m
+	if !now.Waiting {
+		now.Since = p.Now
+	}
+	switch rack, off := w.turns(&now); {
+	case p.Now >= off:
+		return sched.OffSwitch
+	case p.Now >= rack:
+		return sched.RackLocal
+	}
+	return sched.NodeLocal
+}
+
+// turns returns from when on a stage takes a node in the rack of its input, and from when on any.
+func (w *placer) turns(m *wait) (rack, off sched.Time) {
+	switch m.Level {
+	case sched.NodeLocal:
+		return m.Since + w.delay, m.Since + w.delay + w.rackDelay
+	case sched.RackLocal:
+		return m.Since, m.Since + w.rackDelay
+	}
+	return m.Since, m.Since
+}
+
+// nearest starts a task of st as near its input as there is room, but not farther than l.
+func (w *placer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality) bool {
+	for at := sched.NodeLocal; at <= l; at++ {
+		if n := p.FirstAt(st, at); n != nil {
+			at = p.Level(st, n)
+			if !p.Launch(st, n) {
+				return false
+			}
+			if w.delay != 0 || w.rackDelay != 0 {
+				*w.Waits.Of(st) = wait{Level: at}
+			}
+			return true
+		}
+	}
+	return false
+}

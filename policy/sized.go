@@ -1,0 +1,123 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// sizing are the parameters of every policy that goes by sizes.
+func sizing(own ...Param) []Param {
+	return append(own, Param{Name: "sample", Kind: Integer, Default: "5", Min: 1,
+		Meaning: "how many tasks of a stage of unknown size run before all others, so that it becomes known"})
+}
+
+// sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage arrives and
+// each time the number of its finished tasks has doubled, so that learning costs O(log n) questions for n tasks.
+//
+// A stage of which nobody knows anything is sampled: a few of its tasks go before everything else, the rest after it (HFSP 3.2.1
+// trains with 5 tasks).
+type sizes struct {
+	Units sched.Per[unit] // by stage
+
+	sample int32
+}
+
+// A unit is the size of one task of a stage.
+type unit struct {
+	Seconds float64 // of the whole cluster
+	Asked   int32   // finished tasks when the estimator was asked last
+	Known   bool
+}
+
+// The classes of an order by size, in that order.
+const (
+	sampled  = iota // few tasks of each stage of unknown size
+	overdue         // for policies that treat jobs specially that should have ended
+	ranked          // by size
+	unranked        // the other tasks of stages of unknown size
+)
+
+func newSizes(a Args) sizes { return sizes{sample: int32(a.Int("sample"))} }
+
+// learn brings sizes up to date with what happened at this instant.
+func (s *sizes) learn(p *sched.Plan) {
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			a := p.Attempt(e.Attempt)
+			if a == nil {
+				continue
+			}
+			if u := s.Units.Of(a.Stage); a.Stage.Done > 0 && a.Stage.Done >= 2*u.Asked {
+				s.ask(p, a.Stage)
+			}
+			touchSiblings(p, a.Stage)
+		case sched.TaskUndone:
+			if j := p.Job(e.Job); j != nil {
+				p.TouchJob(j)
+			}
+		case sched.JobSubmitted, sched.AsksChanged:
+			if j := p.Job(e.Job); j != nil {
+				for _, st := range j.Stages {
+					if u := s.Units.Of(st); !u.Known {
+						s.ask(p, st)
+					}
+				}
+			}
+		}
+	}
+}
+
+// ask asks the estimator for the time of a task of st.
+func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
+	e := p.Estimate(st, 0)
+	var w sched.Work
+	w.Add(st.Spec.PerTask, e.Mean)
+	u := unit{w.Seconds(p.Capacity), st.Done, (e.Mean > 0 || e.Samples > 0) && p.Capacity != (sched.Resources{})}
+	if was := s.Units.Of(st); u != *was {
+		*was = u
+		p.TouchJob(st.Job)
+	}
+}
+
+// remaining returns the seconds of the whole cluster that the unfinished tasks of a job take.
+func (s *sizes) remaining(j *sched.Job) (left float64) {
+	for _, st := range j.Stages {
+		left += float64(unfinished(st)) * s.Units.Of(st).Seconds
+	}
+	return left
+}
+
+// size returns the seconds of the whole cluster that all tasks of a job take.
+func (s *sizes) size(j *sched.Job) (all float64) {
+	for _, st := range j.Stages {
+		all += float64(unfinished(st)+st.Done) * s.Units.Of(st).Seconds
+	}
+	return all
+}
+
+// unfinished returns how many tasks of st are not done: of those known so far, where an application keeps asking.
+func unfinished(st *sched.Stage) int32 {
+	if st.Total < 0 {
+		return st.Pending + st.Running + st.Suspended
+	}
+	return st.Total - st.Done
+}
+
+// unknown returns the class of a stage of which no task time is known, and whether it is one.
+func (s *sizes) unknown(st *sched.Stage) (class int32, is bool) {
+	switch u := s.Units.Of(st); {
+	case u.Known:
+		return 0, false
+	case st.Running+st.Suspended < s.sample && begun(st):
+		return sampled, true
+	}
+	return unranked, true
+}
+
+// begun reports whether a sample of st would tell anything yet: not while it waits for what earlier stages still have to make.
+func begun(st *sched.Stage) bool {
+	for _, d := range st.Spec.After {
+		if before := st.Job.Stages[d.Stage]; before.Done < before.Total {
+			return false
+		}
+	}
+	return true
+}

@@ -122,6 +122,11 @@ func (m *memory) beginStep(now sched.Time) {
 	}
 }
 
+func (m *memory) knows(id sched.ShapeID) bool {
+	_, ok := m.shapes[id]
+	return ok
+}
+
 // isRunning reports whether an attempt is one that the memory knows to run.
 func (m *memory) isRunning(id sched.AttemptID) bool {
 	slot := slotOf(id)

@@ -51,7 +51,7 @@ func Replay(r *Reader, make Deciders) (*Replayed, error) {
 		done.Steps++
 		done.Events += int64(len(step.Events))
 		done.Actions += int64(len(actions))
-		if done.Differs = difference(step, actions); done.Differs != nil {
+		if done.Differs = p.difference(step, actions); done.Differs != nil {
 			break
 		}
 	}
@@ -86,42 +86,19 @@ func (p *replayer) step(s *Step) (actions []sched.Action, err error) {
 }
 
 // difference returns where actions differ from those of a Step; nil: nowhere.
-func difference(s *Step, actions []sched.Action) *Difference {
+func (p *replayer) difference(s *Step, actions []sched.Action) *Difference {
 	for i := range max(len(s.Actions), len(actions)) {
 		if i < len(s.Actions) && i < len(actions) && s.Actions[i] == actions[i] {
 			continue
 		}
 		d := &Difference{Step: s.Number, Entry: s.Entry + int64(len(s.Events)+i), At: s.Now}
 		if i < len(s.Actions) {
-			d.A = describe(&s.Actions[i])
+			d.A = describeAction(&p.core.View, s, &s.Actions[i])
 		}
 		if i < len(actions) {
-			d.B = describe(&actions[i])
+			d.B = describeAction(&p.core.View, s, &actions[i])
 		}
 		return d
 	}
 	return nil
-}
-
-// describe says in words what an action asks for.
-func describe(a *sched.Action) string {
-	switch a.Kind {
-	case sched.Launch:
-		return fmt.Sprintf("launch job %d stage %d task %d on node %d as shape %d, attempt %d", a.Stage.Job, a.Stage.Index, a.Task, a.Node, a.Shape, a.Attempt.Serial())
-	case sched.Kill, sched.Suspend, sched.Resume:
-		return fmt.Sprintf("%v attempt %d of job %d stage %d on node %d", a.Kind, a.Attempt.Serial(), a.Stage.Job, a.Stage.Index, a.Node)
-	case sched.Resize:
-		return fmt.Sprintf("resize attempt %d of job %d stage %d on node %d to shape %d", a.Attempt.Serial(), a.Stage.Job, a.Stage.Index, a.Node, a.Shape)
-	case sched.Reserve:
-		if a.Stage == (sched.StageID{}) {
-			return fmt.Sprintf("free node %d for all", a.Node)
-		}
-		return fmt.Sprintf("reserve node %d for job %d stage %d", a.Node, a.Stage.Job, a.Stage.Index)
-	case sched.Probe:
-		return fmt.Sprintf("probe job %d", a.Stage.Job)
-	}
-	if a.At == 0 {
-		return "wake no more"
-	}
-	return fmt.Sprintf("wake at %v", a.At)
 }

@@ -266,7 +266,7 @@ func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
 	}
 	last := sched.Time(3*jobs+1) * sec // an application that says by and by what it wants, and then that it is through
 	g.submit(jobs+1, &sched.JobSpec{Name: "app", Submit: last, Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: sched.Resources{sched.Memory: 1}, Tasks: -1, Prior: 300 * sec}}})
-	g.at(last, sched.Event{Kind: sched.AsksChanged, Job: jobs + 1, Body: &sched.Asks{Pending: 1}})
+	g.at(last+sec, sched.Event{Kind: sched.AsksChanged, Job: jobs + 1, Body: &sched.Asks{Pending: 1}})
 	g.at(last+2*sec, sched.Event{Kind: sched.AsksChanged, Job: jobs + 1, Body: &sched.Asks{Stage: 1, Pending: 4, Banned: []sched.NodeID{1},
 		Spec: &sched.StageSpec{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: -1, Prior: 5 * sec}}})
 	g.at(last+60*sec, sched.Event{Kind: sched.JobEnded, Job: jobs + 1})

@@ -122,8 +122,10 @@ func (t *Tally) submit(now sched.Time, spec *sched.JobSpec) {
 func (t *Tally) launch(a *sched.Action) {
 	at := t.view.Attempt(a.Attempt)
 	st := at.Stage
-	if l := t.launches.Of(st.Job); !l.known {
-		*l = firstLaunch{t.view.Now, true}
+	if st.Done == 0 { // else there were launches before
+		if l := t.launches.Of(st.Job); !l.known {
+			*l = firstLaunch{t.view.Now, true}
+		}
 	}
 	if st.Spec.Copies > 0 {
 		t.locality[locality(t.view, at)]++

@@ -277,7 +277,7 @@ func TestReplayFindsTheDifference(t *testing.T) {
 	}
 	// The first Step has 4 nodes and 4 jobs; its first action is entry 9: job 1 was launched, job 4 would be.
 	d := done.Differs
-	if d == nil || d.Step != 1 || d.Entry != 9 || d.At != 0 || !strings.HasPrefix(d.A, "launch job 1 ") || !strings.HasPrefix(d.B, "launch job 4 ") {
+	if d == nil || d.Step != 1 || d.Entry != 9 || d.At != 0 || !strings.HasPrefix(d.A, "action launch job=1 ") || !strings.HasPrefix(d.B, "action launch job=4 ") {
 		t.Errorf("differs: %v", d)
 	}
 }

@@ -40,9 +40,10 @@ type Writer struct {
 	memory  *memory // its tags and b are the block in the making
 	view    *sched.View
 	span    sched.Time
-	began   sched.Time // first Step of the block
-	steps   int        // in the block
-	plain   []byte     // the last block, before compression and after
+	began   sched.Time    // first Step of the block
+	steps   int           // in the block
+	shaped  sched.ShapeID // asked about last
+	plain   []byte        // the last block, before compression and after
 	frame   []byte
 	err     error
 	written int64
@@ -139,7 +140,10 @@ func (w *Writer) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 
 // shape says what a shape stands for, once.
 func (w *Writer) shape(id sched.ShapeID) {
-	if _, ok := w.memory.shapes[id]; !ok {
+	if id == w.shaped {
+		return
+	}
+	if w.shaped = id; !w.memory.knows(id) {
 		w.memory.writeShape(id, w.view.Amount(id))
 	}
 }

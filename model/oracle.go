@@ -1,0 +1,92 @@
+package model
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A JobTruth is what really happens in a job, known only where somebody has looked ahead: in a simulation.
+type JobTruth interface {
+	// Times returns the mean and the longest time of a task of a stage, on a node of speed 1.
+	Times(stage int32) (mean, longest sched.Time)
+	// Size returns the resource-seconds of all its tasks.
+	Size(*sched.JobSpec) sched.Work
+}
+
+// A Truth finds the truth of a job; false: nobody knows it.
+type Truth func(*sched.JobSpec) (JobTruth, bool)
+
+// Oracle estimates without error, because it has looked. Jobs that it cannot look into have their specs' priors.
+type Oracle struct {
+	Truth Truth `json:"-"`
+}
+
+// Observe learns nothing: all is known.
+func (*Oracle) Observe(*sched.Attempt, sched.Time, *sched.Counters) {}
+
+// Estimate returns the mean time of the stage's tasks on a node of speed 1.
+func (o *Oracle) Estimate(st *sched.Stage, _ sched.ClassID) sched.Estimate {
+	if t, ok := o.Truth(st.Job.Spec); ok {
+		mean, _ := t.Times(st.ID.Index)
+		return sched.Estimate{Mean: mean, Samples: 1}
+	}
+	return sched.Estimate{Mean: st.Spec.Prior}
+}
+
+// Size returns the job's true size.
+func (o *Oracle) Size(j *sched.Job) (sched.Work, bool) {
+	if t, ok := o.Truth(j.Spec); ok {
+		return t.Size(j.Spec), true
+	}
+	return sizeOf(o, j)
+}
+
+// Noisy is an oracle with an error that is the same for all tasks of a job: estimate = truth × exp(Sigma·N), N standard normal, drawn from
+// (Seed, job). It is the error law of the studies of size-based scheduling (Dell'Amico et al., IEEE ToC 2016, 6.2).
+type Noisy struct {
+	Truth Truth   `json:"-"`
+	Sigma float64 // from 0, which is no error
+	Seed  uint64
+}
+
+// Observe learns nothing.
+func (*Noisy) Observe(*sched.Attempt, sched.Time, *sched.Counters) {}
+
+// Estimate returns the mean time of the stage's tasks, with the job's error.
+func (n *Noisy) Estimate(st *sched.Stage, c sched.ClassID) sched.Estimate {
+	e := (&Oracle{n.Truth}).Estimate(st, c)
+	e.Mean = sched.Time(math.Round(min(float64(e.Mean)*n.factor(st.ID.Job), math.MaxInt64/4)))
+	return e
+}
+
+// Size returns the job's size, with the job's error.
+func (n *Noisy) Size(j *sched.Job) (sched.Work, bool) {
+	w, known := (&Oracle{n.Truth}).Size(j)
+	f := n.factor(j.ID)
+	for k := range w {
+		w[k] *= f
+	}
+	return w, known
+}
+
+// factor is exp(Sigma·N) for a job, N by Box and Muller's transform of two hashes.
+func (n *Noisy) factor(job sched.JobID) float64 {
+	if n.Sigma == 0 {
+		return 1
+	}
+	h := mix(n.Seed ^ mix(uint64(job)))
+	u, v := uniform(h), uniform(mix(h))
+	return math.Exp(n.Sigma * math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v))
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// uniform makes a number in (0, 1) of a hash.
+func uniform(h uint64) float64 { return (float64(h>>11) + 0.5) / (1 << 53) }

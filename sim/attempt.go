@@ -174,9 +174,6 @@ func (e *engine) halt(r *attempt) {
 // end says that an attempt has come to its end.
 func (e *engine) end(r *attempt) {
 	r.state = over
-	if len(r.job.fetches) > 0 {
-		e.note(r.job)
-	}
 	ev := sched.Event{Kind: sched.AttemptDone, Outcome: r.outcome, Attempt: r.id}
 	if r.job.probe {
 		if k := e.counted(r); k != nil {
@@ -199,6 +196,9 @@ func (e *engine) forget(r *attempt) {
 	}
 	if r.fetch != 0 {
 		e.endFetch(r)
+	}
+	if len(r.job.fetches) > 0 {
+		e.note(r.job)
 	}
 	r.id = 0
 	e.alive--

@@ -17,7 +17,9 @@ type inOrder struct{ index sched.Index }
 
 func (f *inOrder) Decide(p *sched.Plan) {
 	if f.index.Key == nil {
-		f.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return sched.Key{}, st.Pending > 0 }
+		f.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+			return sched.Key{}, st.Pending > 0
+		}
 	}
 	f.index.Sync(p)
 	for st := f.index.First(); st != nil; st = f.index.First() {

@@ -99,10 +99,9 @@ func (e *engine) run(ctx context.Context) error {
 		if e.gather() {
 			e.step()
 		}
-		for _, j := range e.changed {
-			e.outputsChanged(j)
+		if len(e.evs) == 0 { // else the core learns first
+			e.lookAtChanged()
 		}
-		e.changed = e.changed[:0]
 		e.net.settle(e)
 		if most := e.config.MostEvents; most > 0 && e.total.Events >= most {
 			return fmt.Errorf("%w: %d", ErrLimit, most)
@@ -114,6 +113,14 @@ func (e *engine) run(ctx context.Context) error {
 			e.report()
 		}
 	}
+}
+
+// lookAtChanged has reduces go on that wait for what this instant has brought.
+func (e *engine) lookAtChanged() {
+	for i := 0; i < len(e.changed); i++ { // a look may ask for another
+		e.outputsChanged(e.changed[i])
+	}
+	e.changed = e.changed[:0]
 }
 
 func (e *engine) report() {

@@ -1,0 +1,209 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// day is the path of the trace whose map tasks the project's figures of speed are of: a day of Facebook's in 2010, 24,442 jobs.
+const day = "../../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv"
+
+// dayOf returns the day as jobs for a cluster, kept in memory so that reading is not measured. With sigma, task times are lognormal.
+func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*sched.JobSpec, int64) {
+	b.Helper()
+	if _, err := os.Stat(day); err != nil {
+		b.Skip("the trace is not here: ", day)
+	}
+	c, err := workload.ParseCluster(cluster)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, err := workload.Open(day, c.Options())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var jobs []*sched.JobSpec
+	tasks := int64(0)
+	for j, err := range f.Jobs {
+		if err != nil {
+			b.Fatal(err)
+		}
+		truth := j.Payload.(*workload.Truth)
+		for i := range j.Stages {
+			truth.Stages[i].Sigma = sigma
+			mean, _ := (&workload.Truth{Stages: []workload.StageTruth{{Tasks: 1, Base: truth.Stages[i].Base, Rate: truth.Stages[i].Rate, Input: truth.Stages[i].Input / int64(j.Stages[i].Tasks)}}}).Times(0)
+			j.Stages[i].Prior = mean
+			tasks += int64(j.Stages[i].Tasks)
+		}
+		jobs = append(jobs, j)
+	}
+	return c, jobs, tasks
+}
+
+// BenchmarkDay is the maps of the day on 600 nodes with 5 slots: first a loop that does nothing else than it must, then policies on
+// the core, as parts of the loop's speed, by CPU time. Times are as the trace has them (tasks of one wave end together), and lognormal.
+func BenchmarkDay(b *testing.B) {
+	for _, sigma := range []float64{0, 0.5} {
+		c, jobs, tasks := dayOf(b, "nodes=600,map-slots=5", sigma)
+		events := tasks + int64(len(jobs))
+		bare := 0.0
+		b.Run(fmt.Sprintf("sigma=%g/bare", sigma), func(b *testing.B) {
+			from := cpu()
+			for b.Loop() {
+				if n := bareLoop(jobs, 3000, sigma); n != events {
+					b.Fatalf("%d events, want %d", n, events)
+				}
+			}
+			bare = float64(events) * float64(b.N) / (cpu() - from)
+			b.ReportMetric(bare/1e6, "Mev/s")
+		})
+		for _, p := range []string{"fifo", "srpt", "fair"} {
+			b.Run(fmt.Sprintf("sigma=%g/%s", sigma, p), func(b *testing.B) {
+				runDay(b, Config{Cluster: c, Jobs: source(jobs...)}, p, bare)
+			})
+		}
+	}
+}
+
+// cpu returns the seconds that this process has computed: unlike those on the wall, they say something on a machine that is shared.
+func cpu() float64 {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return float64(r.Utime.Nano()) / 1e9
+}
+
+// runDay runs a configuration under a policy and reports its speed.
+func runDay(b *testing.B, c Config, name string, bare float64) {
+	var events int64
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	from := cpu()
+	for b.Loop() {
+		p, _, err := policy.All.Parse(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Core.Policy = p
+		r, err := Run(context.Background(), c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		events += r.Events
+	}
+	rate := float64(events) / (cpu() - from)
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(rate/1e6, "Mev/s")
+	b.ReportMetric(1e9/rate, "ns/ev")
+	if bare > 0 {
+		b.ReportMetric(rate/bare, "of-bare")
+	}
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(events), "allocs/ev")
+	b.ReportMetric(float64(after.Sys)/(1<<20), "MB")
+}
+
+// bareLoop runs the maps of jobs in order of submission on so many slots: a heap of the tasks that run, and counters for each job. It
+// returns the number of arrivals and completions.
+func bareLoop(jobs []*sched.JobSpec, slots int, sigma float64) (events int64) {
+	type work struct {
+		waiting, left int32
+		each, last    sched.Time
+	}
+	type ending struct {
+		at  sched.Time
+		job int32
+	}
+	// chance is 65,536 lognormal factors of mean 1.
+	chance := make([]float64, 1<<16)
+	for i := range chance {
+		chance[i] = workload.NewChance(1).With(uint64(i)).Factor(sigma)
+	}
+	list := make([]work, len(jobs))
+	for i, j := range jobs {
+		t := j.Payload.(*workload.Truth).Stages[0]
+		t.Sigma = 0
+		truth := workload.Truth{Stages: []workload.StageTruth{t}}
+		list[i] = work{t.Tasks, t.Tasks, truth.Task(0, 1).Compute, truth.Task(0, t.Tasks).Compute}
+	}
+	heap := make([]ending, 0, slots)
+	push := func(e ending) {
+		heap = append(heap, e)
+		i := len(heap) - 1
+		for ; i > 0 && e.at < heap[(i-1)>>2].at; i = (i - 1) >> 2 {
+			heap[i] = heap[(i-1)>>2]
+		}
+		heap[i] = e
+	}
+	pop := func() ending {
+		top := heap[0]
+		n := len(heap) - 1
+		e := heap[n]
+		heap = heap[:n]
+		if n == 0 {
+			return top
+		}
+		i := 0
+		for {
+			least := 4*i + 1
+			if least >= n {
+				break
+			}
+			for k := least + 1; k < min(4*i+5, n); k++ {
+				if heap[k].at < heap[least].at {
+					least = k
+				}
+			}
+			if e.at <= heap[least].at {
+				break
+			}
+			heap[i] = heap[least]
+			i = least
+		}
+		heap[i] = e
+		return top
+	}
+	arrived, first, free := 0, 0, slots // first: the first job with tasks that wait
+	draw := uint32(0)
+	for arrived < len(list) || len(heap) > 0 {
+		now := never
+		if len(heap) > 0 {
+			now = heap[0].at
+		}
+		if arrived < len(list) && jobs[arrived].Submit < now {
+			now = jobs[arrived].Submit
+			arrived++
+		} else {
+			e := pop()
+			list[e.job].left--
+			free++
+		}
+		events++
+		for free > 0 && first < arrived {
+			w := &list[first]
+			d := w.each
+			if w.waiting--; w.waiting == 0 {
+				d = w.last
+			}
+			if sigma > 0 {
+				draw++
+				d = sched.Time(float64(d) * chance[draw*2654435761>>16])
+			}
+			push(ending{now + d, int32(first)})
+			free--
+			if w.waiting == 0 {
+				first++
+			}
+		}
+	}
+	return events
+}

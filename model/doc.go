@@ -2,7 +2,7 @@
 // it has learned is in exported fields and goes through JSON, so that it is saved with the policy's memory.
 //
 //	Oracle    the truth, where an engine has it
-//	Noisy     any other estimator's sizes, off by a random factor for each job
+//	Noisy     the truth, off by a random factor for each job
 //	Mean      the running mean of a stage's own finished tasks
 //	History   the last tasks of the same stage of jobs with the same user and name
 //

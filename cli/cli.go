@@ -1,0 +1,151 @@
+// Package cli is the command line: one verb a file. It wires packages together, holds flags and prints; it decides nothing.
+//
+// A program of your own with a job or a policy of yours in it is three lines, as cmd/sojourn is:
+//
+//	func main() {
+//		cli.Main(cli.With(cli.Job{Name: "mine", Entry: myJob}, cli.Policy{Name: "mine", Entry: myPolicy}))
+//	}
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses, as the command line promises them.
+const (
+	statusOK          = 0
+	statusFailed      = 1 // the work failed: a job did, or results differ
+	statusUsage       = 2 // wrong usage, configuration or input
+	statusInterrupted = 130
+)
+
+// Main runs the program's command line and exits.
+func Main(options ...Option) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the program at once
+	}()
+	os.Exit(Run(ctx, Streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:], options...))
+}
+
+// Streams are what a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs one command and returns its exit status. Results go to Out, everything else to Err.
+func Run(ctx context.Context, streams Streams, args []string, options ...Option) int {
+	a := &app{Streams: streams, jobs: builtInJobs(), policies: builtInPolicies()}
+	for _, o := range options {
+		o(a)
+	}
+	root := a.root()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return statusOK
+	}
+	status := statusOf(ctx, err)
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON && !a.printed {
+		_ = json.NewEncoder(a.Out).Encode(map[string]string{"error": err.Error()})
+	}
+	fmt.Fprintf(a.Err, "sojourn: %v\n", err)
+	if status == statusUsage && errors.As(err, new(usageError)) {
+		fmt.Fprintf(a.Err, "Try '%s --help'.\n", cmd.CommandPath())
+	}
+	return status
+}
+
+// app is one command's surroundings.
+type app struct {
+	Streams
+	jobs     jobEntries
+	policies policyEntries
+	printed  bool // a JSON document is on Out already
+}
+
+// A failure is an error of the work, not of what was asked: exit status 1.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// A usageError is an error in the words of a command: the reader is pointed to --help.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func failuref(format string, args ...any) error { return failure{fmt.Errorf(format, args...)} }
+
+func statusOf(ctx context.Context, err error) int {
+	switch {
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case errors.As(err, new(failure)):
+		return statusFailed
+	}
+	return statusUsage
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "sojourn",
+		Short:         "Schedule MapReduce-style batch work: simulate it, run it here, run it on a cluster",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q%s", args[0], suggestion(cmd, args[0]))
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(a.runCommand(), a.simCommand(), a.fluidCommand(), a.workloadCommand(), a.recordCommand(),
+		a.policiesCommand(), a.jobsCommand(), a.generateCommand(), a.versionCommand())
+	return root
+}
+
+func suggestion(cmd *cobra.Command, word string) string {
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return fmt.Sprintf(": did you mean %q?", near[0])
+	}
+	return ""
+}
+
+// parent is a command that only has others below it.
+func parent(use, short string, children ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("unknown command %q%s", args[0], suggestion(cmd, args[0]))
+		}
+		return cmd.Help()
+	}}
+	c.AddCommand(children...)
+	return c
+}
+
+// printJSON writes the one JSON document of a command.
+func (a *app) printJSON(v any) error {
+	a.printed = true
+	enc := json.NewEncoder(a.Out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

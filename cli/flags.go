@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// output are the flags that say how results are shown.
+type output struct {
+	json     bool
+	progress string
+	quiet    bool
+	verbose  bool
+}
+
+func (o *output) register(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&o.json, "json", false, "one JSON document on standard output")
+	f.StringVar(&o.progress, "progress", "auto", "a progress bar on standard error: auto (on a terminal), always, never")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "results and errors only")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "structured logs on standard error")
+}
+
+func (o *output) check() error {
+	switch o.progress {
+	case "auto", "always", "never":
+		return nil
+	}
+	return usagef("--progress %q: must be auto, always or never", o.progress)
+}
+
+// bar reports whether to draw progress on w.
+func (o *output) bar(w io.Writer) bool {
+	if o.quiet || o.progress == "never" {
+		return false
+	}
+	f, ok := w.(*os.File)
+	return o.progress == "always" || ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (o *output) logger(w io.Writer) *slog.Logger {
+	level := slog.LevelWarn
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	if o.quiet {
+		level = slog.LevelError
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+var powerWords = []struct {
+	power sched.Powers
+	word  string
+}{
+	{sched.CanKill, "kill"}, {sched.CanSuspend, "suspend"}, {sched.CanResize, "resize"}, {sched.CanNameTasks, "name tasks"}, {sched.CanProbe, "probe"},
+}
+
+func powerNames(p sched.Powers) (names []string) {
+	for _, w := range powerWords {
+		if p&w.power != 0 {
+			names = append(names, w.word)
+		}
+	}
+	return names
+}
+
+// checkPowers refuses a policy that an engine cannot serve, in one sentence.
+func checkPowers(spec string, needs, has sched.Powers, engine string) error {
+	if lacks := powerNames(needs &^ has); len(lacks) > 0 {
+		return fmt.Errorf("policy %s needs an engine that can %s, which %s cannot", spec, strings.Join(lacks, " and "), engine)
+	}
+	return nil
+}
+
+// named puts a policy's name into a file name that has {policy} in it.
+func named(path, policy string) string { return strings.ReplaceAll(path, "{policy}", fileName(policy)) }
+
+// fileName makes a policy's spec a part of a file name.
+func fileName(spec string) string {
+	return strings.NewReplacer("{", "-", "}", "", ":", "-", ",", "-", "=", "", "/", "-", " ", "").Replace(spec)
+}
+
+// checkNamed refuses one file name for several policies.
+func checkNamed(flag, path string, policies []string) error {
+	if path != "" && len(policies) > 1 && !strings.Contains(path, "{policy}") {
+		return usagef("--%s %s: with several policies the name must contain {policy}", flag, path)
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// fluidFlags say which jobs, under what, on one divisible server.
+type fluidFlags struct {
+	output
+	policies []string
+	source   sourceFlags
+	load     float64
+	ratio    float64
+	sigma    float64
+	seed     uint64
+	seeds    int
+	plot     string
+	perJob   string
+}
+
+func (a *app) fluidCommand() *cobra.Command {
+	var f fluidFlags
+	c := &cobra.Command{
+		Use:   "fluid --trace FILE --policy fifo,ps,...",
+		Short: "Run the jobs on one divisible server: the theory's yardstick",
+		Long: `Run the jobs of a trace on one server that any number of jobs may share in any proportion: no tasks, no waves, no
+network. What a policy can gain on a cluster, it gains here first. Exact event by event.
+
+A job's size is map input + (disk-network ratio + 1) × shuffle + output bytes; sizes are scaled so that all of them together are
+load × the last submission time.`,
+		Example: "  sojourn fluid --trace jobs.tsv --load 0.9 --policy fifo,ps,las,srpt,fsp,psbs,spt",
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.fluid(&f) },
+	}
+	f.output.register(c)
+	f.source.register(c)
+	fl := c.Flags()
+	fl.StringArrayVar(&f.policies, "policy", []string{"fifo,ps,las,srpt,fsp,psbs,spt"}, "disciplines to compare, a comma list or several flags: "+strings.Join(disciplineNames(), ", "))
+	fl.Float64Var(&f.load, "load", 0.9, "share of the time until the last submission for which the server is busy; above 0")
+	fl.Float64Var(&f.ratio, "disk-network-ratio", 4, "speed of the cluster's disks over its network's: how much a shuffled byte weighs; 0 or more")
+	fl.Float64Var(&f.sigma, "sigma", 0, "error of size estimates: estimate = size × exp(sigma × N); 0 or more")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
+	fl.IntVar(&f.seeds, "seeds", 1, "repeat with so many seeds, from --seed on, and show the median and the worst of the means; 1 to 10000")
+	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
+	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
+	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(disciplineNames()))
+	return c
+}
+
+func disciplineNames() (names []string) {
+	for _, d := range theory.Disciplines() {
+		names = append(names, string(d))
+	}
+	return names
+}
+
+// fluidResult is one discipline's row.
+type fluidResult struct {
+	Policy   string    `json:"policy"`
+	Jobs     int       `json:"jobs"`
+	Makespan float64   `json:"makespan_s"`
+	Sojourn  quantiles `json:"sojourn_s"`
+	Slowdown quantiles `json:"slowdown"`
+	// With several seeds: the median and the largest of the mean sojourn times.
+	Seeds  int     `json:"seeds,omitempty"`
+	Median float64 `json:"mean_sojourn_median_s,omitempty"`
+	Worst  float64 `json:"mean_sojourn_worst_s,omitempty"`
+
+	sojourns []float64
+}
+
+type quantiles struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	P99  float64 `json:"p99"`
+	Max  float64 `json:"max"`
+}
+
+func quantilesOf(values []float64) (q quantiles) {
+	if len(values) == 0 {
+		return q
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return quantiles{sum / float64(len(values)), theory.Percentile(sorted, 50), theory.Percentile(sorted, 95), theory.Percentile(sorted, 99), sorted[len(sorted)-1]}
+}
+
+func (a *app) fluid(f *fluidFlags) error {
+	disciplines, err := f.check()
+	if err != nil {
+		return err
+	}
+	jobs, names, err := f.jobs()
+	if err != nil {
+		return err
+	}
+	var results []fluidResult
+	for _, d := range disciplines {
+		r, err := f.run(d, jobs)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+		if f.perJob != "" {
+			if err := writeFluidJobs(named(f.perJob, string(d)), names, jobs, &r); err != nil {
+				return err
+			}
+		}
+	}
+	if f.plot != "" {
+		curves := make([]record.Curve, len(results))
+		for i, r := range results {
+			curves[i].Name = r.Policy
+			for _, s := range r.sojourns {
+				curves[i].Sojourns = append(curves[i].Sojourns, sched.Time(s*1e9))
+			}
+		}
+		if err := plot(f.plot, curves); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return a.printJSON(struct {
+			Seed    uint64        `json:"seed"`
+			Trace   string        `json:"trace"`
+			Load    float64       `json:"load"`
+			Ratio   float64       `json:"disk_network_ratio"`
+			Sigma   float64       `json:"sigma"`
+			Version string        `json:"version"`
+			Results []fluidResult `json:"results"`
+		}{f.seed, f.source.trace, f.load, f.ratio, f.sigma, version(), results})
+	}
+	a.printFluid(f, results)
+	return nil
+}
+
+func (f *fluidFlags) check() ([]theory.Discipline, error) {
+	if err := f.output.check(); err != nil {
+		return nil, err
+	}
+	var list []theory.Discipline
+	for _, flag := range f.policies {
+		for name := range strings.SplitSeq(flag, ",") {
+			d := theory.Discipline(strings.TrimSpace(name))
+			if !slices.Contains(theory.Disciplines(), d) {
+				return nil, usagef("--policy %q: must be of %s", name, strings.Join(disciplineNames(), ", "))
+			}
+			if !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+		}
+	}
+	switch {
+	case !(f.load > 0) || math.IsInf(f.load, 0):
+		return nil, usagef("--load %v: must be above 0", f.load)
+	case !(f.ratio >= 0) || math.IsInf(f.ratio, 0):
+		return nil, usagef("--disk-network-ratio %v: must be 0 or more", f.ratio)
+	case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
+		return nil, usagef("--sigma %v: must be 0 or more", f.sigma)
+	case f.seeds < 1 || f.seeds > 10000:
+		return nil, usagef("--seeds %d: must be 1 to 10000", f.seeds)
+	}
+	names := make([]string, len(list))
+	for i, d := range list {
+		names[i] = string(d)
+	}
+	return list, checkNamed("per-job", f.perJob, names)
+}
+
+// jobs reads the trace and scales its sizes to the load.
+func (f *fluidFlags) jobs() (jobs []theory.FluidJob, names []string, err error) {
+	source, _, err := f.source.open(workload.Defaults())
+	if err != nil {
+		return nil, nil, err
+	}
+	var sizes []float64
+	for spec, err := range source {
+		if err != nil {
+			return nil, nil, err
+		}
+		truth, ok := spec.Payload.(*workload.Truth)
+		if !ok {
+			return nil, nil, fmt.Errorf("%s: job %s says what to run, not how much: a divisible server cannot run it", f.source.trace, spec.Name)
+		}
+		input, shuffle, written := truth.Bytes()
+		size := theory.DataSize(float64(input), float64(shuffle), float64(written), f.ratio)
+		if input+shuffle+written == 0 && !f.source.bytes() { // a format that knows times and not bytes
+			size = 0
+			for k, w := range truth.Size(spec) {
+				if spec.Stages[0].PerTask[k] > 0 || len(spec.Stages) > 1 && spec.Stages[1].PerTask[k] > 0 {
+					size += w
+				}
+			}
+		}
+		sizes = append(sizes, size)
+		jobs = append(jobs, theory.FluidJob{Arrival: spec.Submit.Seconds()})
+		names = append(names, spec.Name)
+	}
+	if len(jobs) == 0 {
+		return nil, nil, fmt.Errorf("%s: no jobs", f.source.trace)
+	}
+	if _, err := theory.ScaleToLoad(sizes, f.load, jobs[len(jobs)-1].Arrival); err != nil {
+		return nil, nil, fmt.Errorf("%s: scale to --load: %w", f.source.trace, err)
+	}
+	for i := range jobs {
+		jobs[i].Size = sizes[i]
+	}
+	return jobs, names, nil
+}
+
+// run serves the jobs under one discipline, once for each seed.
+func (f *fluidFlags) run(d theory.Discipline, jobs []theory.FluidJob) (fluidResult, error) {
+	var means []float64
+	r := fluidResult{Policy: string(d), Jobs: len(jobs)}
+	for i := range f.seeds {
+		seed := workload.NewChance(f.seed + uint64(i))
+		for k := range jobs {
+			jobs[k].Estimate = jobs[k].Size
+			if f.sigma > 0 {
+				jobs[k].Estimate *= math.Exp(f.sigma * seed.With(uint64(k)+1).Normal())
+			}
+		}
+		done, err := theory.Fluid(d, jobs)
+		if err != nil {
+			return r, err
+		}
+		sojourns := make([]float64, len(jobs))
+		var slowdowns []float64
+		for k, j := range jobs {
+			sojourns[k] = done[k] - j.Arrival
+			if j.Size > 0 {
+				slowdowns = append(slowdowns, sojourns[k]/j.Size)
+			}
+		}
+		q := quantilesOf(sojourns)
+		means = append(means, q.Mean)
+		if i == 0 {
+			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(done)-jobs[0].Arrival, q, quantilesOf(slowdowns), sojourns
+		}
+	}
+	if f.seeds > 1 {
+		slices.Sort(means)
+		r.Seeds, r.Median, r.Worst = f.seeds, theory.Percentile(means, 50), means[len(means)-1]
+	}
+	return r, nil
+}
+
+func (a *app) printFluid(f *fluidFlags, results []fluidResult) {
+	fmt.Fprintf(a.Out, "%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n", f.source.trace, results[0].Jobs, f.load, f.ratio, f.sigma, f.seed)
+	columns := []column[fluidResult]{
+		{"MEAN SOJOURN", func(r fluidResult) float64 { return r.Sojourn.Mean }},
+		{"P50", func(r fluidResult) float64 { return r.Sojourn.P50 }},
+		{"P95", func(r fluidResult) float64 { return r.Sojourn.P95 }},
+		{"P99", func(r fluidResult) float64 { return r.Sojourn.P99 }},
+		{"MAX", func(r fluidResult) float64 { return r.Sojourn.Max }},
+		{"MEAN SLOWDOWN", func(r fluidResult) float64 { return r.Slowdown.Mean }},
+	}
+	if f.seeds > 1 {
+		columns = append(columns, column[fluidResult]{fmt.Sprintf("MEDIAN OF %d", f.seeds), func(r fluidResult) float64 { return r.Median }},
+			column[fluidResult]{"WORST", func(r fluidResult) float64 { return r.Worst }})
+	}
+	compare(a.Out, results, func(r fluidResult) string { return r.Policy }, columns)
+}
+
+// writeFluidJobs writes what became of each job, with the columns that sim has.
+func writeFluidJobs(path string, names []string, jobs []theory.FluidJob, r *fluidResult) error {
+	write, closeAll, err := jobRows(path)
+	if err != nil {
+		return err
+	}
+	for i, j := range jobs {
+		at := func(s float64) sched.Time { return sched.Time(s * 1e9) }
+		row := record.JobRow{Policy: r.Policy, ID: sched.JobID(i + 1), Name: names[i], Submit: at(j.Arrival), FirstLaunch: -1, Finish: at(j.Arrival + r.sojourns[i]), Size: j.Size}
+		if j.Size > 0 {
+			row.Slowdown = r.sojourns[i] / j.Size
+		}
+		write(&row)
+	}
+	return closeAll()
+}

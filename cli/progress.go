@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A bar shows how far long work is, on standard error; the zero bar shows nothing.
+type bar struct {
+	writer  progress.Writer
+	tracker *progress.Tracker
+}
+
+func newBar(o *output, w io.Writer, what string, total int64) *bar {
+	if !o.bar(w) {
+		return &bar{}
+	}
+	b := &bar{writer: newProgress(w), tracker: &progress.Tracker{Message: what, Total: total}}
+	b.writer.AppendTracker(b.tracker)
+	go b.writer.Render()
+	return b
+}
+
+func newProgress(w io.Writer) progress.Writer {
+	p := progress.NewWriter()
+	p.SetOutputWriter(w)
+	p.SetAutoStop(false)
+	p.SetUpdateFrequency(200 * time.Millisecond)
+	p.SetMessageLength(48)
+	p.Style().Visibility.ETA = true
+	p.Style().Visibility.Speed = true
+	p.Style().Visibility.Value = true
+	return p
+}
+
+func (b *bar) set(n int64, message string) {
+	if b.writer == nil {
+		return
+	}
+	b.tracker.SetValue(n)
+	b.tracker.UpdateMessage(message)
+}
+
+func (b *bar) stop() {
+	if b.writer == nil {
+		return
+	}
+	b.tracker.MarkAsDone()
+	stopProgress(b.writer)
+}
+
+// stopProgress ends drawing and waits until the last state is on the screen.
+func stopProgress(p progress.Writer) {
+	p.Stop()
+	for p.IsRenderInProgress() {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// jobBars show a bar a job that runs, while jobs are few enough for a screen, and nothing where none is wanted.
+type jobBars struct {
+	writer progress.Writer
+	policy string
+	bars   map[sched.JobID]*progress.Tracker
+	drawn  time.Time
+}
+
+const mostBars = 20
+
+func newJobBars(o *output, w io.Writer, policy string) *jobBars {
+	if !o.bar(w) {
+		return &jobBars{}
+	}
+	b := &jobBars{writer: newProgress(w), policy: policy, bars: map[sched.JobID]*progress.Tracker{}}
+	go b.writer.Render()
+	return b
+}
+
+// watch looks at the core now and then.
+func (b *jobBars) watch(c *sched.Core) {
+	if b.writer == nil {
+		return
+	}
+	for _, e := range c.Events {
+		if e.Kind == sched.JobEnded && b.bars[e.Job] != nil {
+			b.bars[e.Job].MarkAsDone()
+			delete(b.bars, e.Job)
+		}
+	}
+	if time.Since(b.drawn) < 100*time.Millisecond {
+		return
+	}
+	b.drawn = time.Now()
+	for j := range c.Jobs() {
+		total, done := int64(0), int64(0)
+		for _, st := range j.Stages {
+			total += int64(max(0, st.Total))
+			done += int64(st.Done)
+		}
+		t := b.bars[j.ID]
+		if t == nil {
+			if len(b.bars) >= mostBars {
+				break
+			}
+			t = &progress.Tracker{Message: fmt.Sprintf("%s: %s", b.policy, j.Spec.Name), Total: max(1, total)}
+			b.bars[j.ID] = t
+			b.writer.AppendTracker(t)
+		}
+		t.UpdateTotal(max(1, total))
+		t.SetValue(done)
+	}
+}
+
+func (b *jobBars) stop() {
+	if b.writer != nil {
+		stopProgress(b.writer)
+	}
+}

@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+func (a *app) recordCommand() *cobra.Command {
+	return parent("record", "Read what a run left behind: summary, events, export, replay, diff, explain",
+		a.recordSummary(), a.recordEvents(), a.recordExport(), a.recordReplay(), a.recordDiff(), a.recordExplain())
+}
+
+// withRecord opens the record that a command is about. One that was cut off is read as far as it goes, and that is said.
+func (a *app) withRecord(args []string, use func(*record.Reader) error) error {
+	r, err := record.Open(args[0], truthPayload)
+	if err != nil {
+		return err
+	}
+	return a.mend(errors.Join(use(r), r.Close()))
+}
+
+// mend makes a remark of a record that ends early.
+func (a *app) mend(err error) error {
+	if errors.Is(err, record.ErrCut) {
+		fmt.Fprintf(a.Err, "sojourn: %v; what is shown is what is whole\n", err)
+		return nil
+	}
+	return err
+}
+
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s takes %s, got %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+func (a *app) recordSummary() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{Use: "summary RECORD", Short: "Print the figures of a recorded run", Args: exactly(1, "one record"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withRecord(args, func(r *record.Reader) error {
+				res, err := record.Summarize(r, record.TallyOptions{})
+				if err != nil && !errors.Is(err, record.ErrCut) {
+					return err
+				}
+				if asJSON {
+					return errors.Join(err, a.printJSON(res))
+				}
+				h := r.Header
+				fmt.Fprintf(a.Out, "%s: engine %s, policy %s, workload %s, seed %d\n%d jobs, %d tasks, %d events\n\n", args[0], h.Engine, h.Policy, h.Trace, h.Seed, res.Jobs, res.Tasks, res.Events)
+				compareResults(a.Out, []record.Result{res})
+				if len(res.Utilization) > 0 {
+					fmt.Fprint(a.Out, "  utilisation:")
+					for _, k := range sortedKeys(res.Utilization) {
+						fmt.Fprintf(a.Out, " %s %.1f %%", k, 100*res.Utilization[k])
+					}
+					fmt.Fprintln(a.Out)
+				}
+				return err
+			})
+		}}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
+	return c
+}
+
+func (a *app) recordEvents() *cobra.Command {
+	var o record.EventOptions
+	var job, node int32
+	c := &cobra.Command{Use: "events RECORD", Short: "Print what happened and what was decided, a line each", Args: exactly(1, "one record"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Job, o.Node = sched.JobID(job), sched.NodeID(node)
+			return a.withRecord(args, func(r *record.Reader) error { return record.Events(a.Out, r, o) })
+		}}
+	f := c.Flags()
+	f.Int32Var(&job, "job", 0, "only of this job")
+	f.Int32Var(&node, "node", 0, "only on this node")
+	f.StringSliceVar(&o.Kinds, "kind", nil, "only of these kinds, such as launch,attempt-done")
+	f.DurationVar(&o.From, "from", 0, "only from this instant on")
+	f.DurationVar(&o.Until, "until", 0, "only until this instant; 0: to the end")
+	f.BoolVar(&o.JSON, "json", false, "a JSON object a line")
+	_ = c.RegisterFlagCompletionFunc("kind", fixedCompletion(record.Kinds()))
+	return c
+}
+
+func (a *app) recordExport() *cobra.Command {
+	var format string
+	c := &cobra.Command{Use: "export RECORD", Short: "Write the attempts of a run as CSV, JSON, or a Chrome trace that opens in Perfetto", Args: exactly(1, "one record"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !slices.Contains(record.Formats, format) {
+				return usagef("--format %q: must be one of %q", format, record.Formats)
+			}
+			return a.withRecord(args, func(r *record.Reader) error { return record.Export(a.Out, r, format) })
+		}}
+	c.Flags().StringVar(&format, "format", "csv", "csv, json, chrome")
+	_ = c.RegisterFlagCompletionFunc("format", fixedCompletion(record.Formats))
+	return c
+}
+
+// deciders makes the policy and the estimator of a record's header anew.
+func (a *app) deciders(h *record.Header) (sched.Policy, sched.Estimator, error) {
+	f := policyFlags{estimator: h.Estimator}
+	truth := simTruth
+	if h.Estimator == "history" {
+		f.estimator = "mean" // the file may have changed since; what was learned is in the header
+	}
+	core, _, err := f.core(a.policies, h.Policy, &truth)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.Estimator == "history" {
+		core.Estimator, err = historyOf(h.Learned)
+	}
+	return core.Policy, core.Estimator, err
+}
+
+func (a *app) recordReplay() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{Use: "replay RECORD", Short: "Decide again from the recorded events, and compare with what was decided then", Args: exactly(1, "one record"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withRecord(args, func(r *record.Reader) error {
+				done, err := record.Replay(r, a.deciders)
+				if err != nil && !errors.Is(err, record.ErrCut) {
+					return err
+				}
+				if asJSON {
+					err = errors.Join(err, a.printJSON(done))
+				} else if done.Differs == nil {
+					fmt.Fprintf(a.Out, "%s: %d steps, %d events, %d actions: all decided as recorded\n", args[0], done.Steps, done.Events, done.Actions)
+				}
+				if done.Differs != nil {
+					return failuref("%s: decided otherwise than recorded: %v", args[0], done.Differs)
+				}
+				return err
+			})
+		}}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
+	return c
+}
+
+func (a *app) recordDiff() *cobra.Command {
+	var most int
+	var asJSON bool
+	c := &cobra.Command{Use: "diff RECORD RECORD", Short: "Compare two runs: where they part, and each job's sojourn times", Args: exactly(2, "two records"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withRecord(args[:1], func(x *record.Reader) error {
+				return a.withRecord(args[1:], func(y *record.Reader) error {
+					d, err := record.Diff(x, y)
+					if err != nil && !errors.Is(err, record.ErrCut) {
+						return err
+					}
+					if asJSON {
+						return errors.Join(err, a.printJSON(d))
+					}
+					a.printDiff(args, d, most)
+					return err
+				})
+			})
+		}}
+	c.Flags().IntVar(&most, "jobs", 20, "show so many of the jobs that differ most; 0: all")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
+	return c
+}
+
+func (a *app) printDiff(names []string, d *record.Compared, most int) {
+	for _, h := range d.Headers {
+		fmt.Fprintln(a.Out, h)
+	}
+	if d.Parts == nil {
+		fmt.Fprintln(a.Out, "the runs are alike")
+		return
+	}
+	fmt.Fprintf(a.Out, "the runs part at %v\n\n", d.Parts)
+	jobs := slices.Clone(d.Jobs)
+	gap := func(j record.JobDifference) sched.Time { return max(j.A-j.B, j.B-j.A) }
+	slices.SortStableFunc(jobs, func(x, y record.JobDifference) int { return cmp.Compare(gap(y), gap(x)) })
+	if most > 0 && len(jobs) > most {
+		jobs = jobs[:most]
+	}
+	t := newTable("JOB", "NAME", names[0], names[1], "CHANGE")
+	text := func(s sched.Time) string {
+		if s < 0 {
+			return "unfinished"
+		}
+		return seconds(s)
+	}
+	for _, j := range jobs {
+		t.row(strconv.Itoa(int(j.ID)), j.Name, text(j.A), text(j.B), change(j.B.Seconds(), j.A.Seconds()))
+	}
+	t.print(a.Out)
+	fmt.Fprintf(a.Out, "\n  sojourn times in seconds; %d of %d jobs, those that differ most\n", len(jobs), len(d.Jobs))
+}
+
+func (a *app) recordExplain() *cobra.Command {
+	var at string
+	var asJSON bool
+	c := &cobra.Command{Use: "explain RECORD JOB --at T", Short: "Say why a job did not run, or did, at an instant",
+		Example: "  sojourn record explain run.rec 17 --at 5m", Args: exactly(2, "a record and the ID of a job"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[1], 10, 32)
+			if err != nil || id < 1 {
+				return usagef("job %q: must be the number of a job, from 1: 'sojourn record events %s --kind job-submitted' lists them", args[1], args[0])
+			}
+			t, err := workload.ParseTime(at)
+			if err != nil {
+				return usageError{fmt.Errorf("--at: %w", err)}
+			}
+			return a.withRecord(args[:1], func(r *record.Reader) error {
+				x, err := record.Explain(r, record.Question{Job: sched.JobID(id), At: t}, a.deciders)
+				if err != nil && !errors.Is(err, record.ErrCut) {
+					return err
+				}
+				if asJSON {
+					return errors.Join(err, a.printJSON(x))
+				}
+				a.printExplanation(x)
+				return err
+			})
+		}}
+	c.Flags().StringVar(&at, "at", "0s", "the instant, since the run began")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
+	return c
+}
+
+// pastJobs makes a workload of a record: its arrivals and task times, not its decisions.
+func pastJobs(path string, c *workload.Cluster) (workload.Source, error) {
+	r, err := record.Open(path, truthPayload)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	return func(yield func(*sched.JobSpec, error) bool) {
+		r, err := record.Open(path, truthPayload)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.Close()
+		for past, err := range record.PastJobs(r, nil) {
+			if errors.Is(err, record.ErrCut) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(specOfPast(past, c), nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// specOfPast makes of a past job one to simulate on c: with its task times, and with slots or containers as c has them.
+func specOfPast(p *record.PastJob, c *workload.Cluster) *sched.JobSpec {
+	spec := *p.Spec
+	spec.Stages = slices.Clone(spec.Stages)
+	o, room := c.Options(), c.Capacity()
+	truth := &workload.Truth{}
+	for i := range spec.Stages {
+		st := &spec.Stages[i]
+		list := make([]workload.Task, len(p.Times[i]))
+		for k, t := range p.Times[i] {
+			list[k].Compute = t
+		}
+		truth.Stages = append(truth.Stages, workload.StageTruth{Tasks: int32(len(list)), List: list})
+		st.Tasks, st.Copies, st.Places = int32(len(list)), 0, nil
+		if !st.PerTask.FitsIn(room) {
+			st.PerTask = o.MapTask
+			if st.Kind == sched.Reduce {
+				st.PerTask = o.ReduceTask
+			}
+		}
+	}
+	spec.Payload, spec.Open = truth, false
+	return &spec
+}
+
+// printExplanation says in words why a job was where it was.
+func (a *app) printExplanation(x *record.Explanation) {
+	name := fmt.Sprintf("job %d", x.Job)
+	if x.Name != "" {
+		name += " (" + x.Name + ")"
+	}
+	at := sched.Time(x.At * 1e9)
+	switch {
+	case x.State == "ended":
+		fmt.Fprintf(a.Out, "%s had ended at %v, before %v\n", name, sched.Time(x.Ended*1e9), at)
+	case len(x.Stages) == 0:
+		fmt.Fprintf(a.Out, "%s at %v: %s\n", name, at, x.State)
+	default:
+		fmt.Fprintf(a.Out, "%s at %v, submitted at %v:\n", name, at, sched.Time(x.Submitted*1e9))
+	}
+	for _, st := range x.Stages {
+		fmt.Fprintf(a.Out, "  %s (stage %d): %d wait, %d run, %d are done\n    %s", st.Kind, st.Stage, st.Waiting, st.Running, st.Done, st.Reason)
+		if st.Detail != "" {
+			fmt.Fprintf(a.Out, ": %s", st.Detail)
+		}
+		fmt.Fprintln(a.Out)
+		for _, b := range st.Before {
+			fmt.Fprintf(a.Out, "    before it: job %d %s, stage %d, key %v\n", b.Stage.Job, b.Name, b.Stage.Index, b.Key)
+		}
+		for _, h := range st.Holders {
+			fmt.Fprintf(a.Out, "    has room: job %d %s, with %d attempts\n", h.Job, h.Name, h.Attempts)
+		}
+	}
+	if x.Note != "" {
+		fmt.Fprintln(a.Out, x.Note)
+	}
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// compareResults prints the figures that operators ask for first; --json has them all.
+func compareResults(w io.Writer, results []record.Result) {
+	of := func(d *record.Distribution, f func(*record.Distribution) float64) float64 {
+		if d == nil {
+			return math.NaN()
+		}
+		return f(d)
+	}
+	mean := func(d *record.Distribution) float64 { return d.Mean }
+	columns := []column[record.Result]{
+		{"MEAN SOJOURN", func(r record.Result) float64 { return of(r.Sojourn, mean) }},
+		{"P50", func(r record.Result) float64 {
+			return of(r.Sojourn, func(d *record.Distribution) float64 { return d.P50 })
+		}},
+		{"P95", func(r record.Result) float64 {
+			return of(r.Sojourn, func(d *record.Distribution) float64 { return d.P95 })
+		}},
+		{"MAX", func(r record.Result) float64 {
+			return of(r.Sojourn, func(d *record.Distribution) float64 { return d.Max })
+		}},
+		{"MEAN WAIT", func(r record.Result) float64 { return of(r.Wait, mean) }},
+		{"SLOWDOWN", func(r record.Result) float64 { return of(r.Slowdown, mean) }},
+		{"MAKESPAN", func(r record.Result) float64 { return r.Makespan }},
+		{"LOST", func(r record.Result) float64 { return r.Lost }},
+	}
+	if results[0].Deadlines != nil {
+		columns = append(columns, column[record.Result]{"MISSED", func(r record.Result) float64 {
+			if r.Deadlines == nil {
+				return math.NaN()
+			}
+			return float64(r.Deadlines.Missed)
+		}})
+	}
+	compare(w, results, func(r record.Result) string { return r.Policy }, columns)
+	fmt.Fprintln(w, "  times in seconds; LOST: attempt-seconds of work that was thrown away")
+	for _, r := range results {
+		if r.Failed+r.Killed+r.Unfinished > 0 {
+			fmt.Fprintf(w, "  %s: %d jobs failed, %d were killed, %d did not finish\n", r.Policy, r.Failed, r.Killed, r.Unfinished)
+		}
+	}
+	for _, r := range results {
+		if r.Wall > 0 && r.EventRate > 0 {
+			fmt.Fprintf(w, "  %s: %d events in %.2f s, %.2f million a second\n", r.Policy, r.Events, r.Wall, r.EventRate/1e6)
+		}
+	}
+}
+
+// printRuns prints what each policy did to each job.
+func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string) {
+	if m.single && len(runs) == 1 {
+		a.printSingle(m, runs[0])
+		return
+	}
+	var results []record.Result
+	header := []string{"JOB", "SUBMITTED"}
+	for _, r := range runs {
+		results = append(results, r.result())
+		header = append(header, r.place.policy)
+		if len(header) > 3 {
+			header = append(header, "CHANGE")
+		}
+	}
+	fmt.Fprintf(a.Out, "%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n", m.name, len(m.jobs))
+	t := newTable(header...)
+	for i, j := range m.jobs {
+		cells := []string{j.spec.Name, seconds(j.spec.Submit)}
+		for k, r := range runs {
+			cell := "failed"
+			if r.row(i) != nil && r.row(i).Outcome == sched.OK {
+				cell = seconds(r.row(i).Sojourn())
+			}
+			cells = append(cells, cell)
+			if k > 0 {
+				cells = append(cells, change(r.sojourn(i), runs[0].sojourn(i)))
+			}
+		}
+		t.row(cells...)
+	}
+	t.print(a.Out)
+	fmt.Fprintln(a.Out)
+	compareResults(a.Out, results)
+	if len(runs) > 1 && len(differ) == 0 {
+		fmt.Fprintf(a.Out, "  outputs are equal byte for byte under all %d policies\n", len(runs))
+	}
+}
+
+// printSingle prints what one job did, as hadoop does.
+func (a *app) printSingle(m *mix, r *policyRun) {
+	row := r.row(0)
+	if row == nil || row.Outcome != sched.OK {
+		return
+	}
+	c := &r.counters[0]
+	s := row.Sojourn().Seconds()
+	fmt.Fprintf(a.Out, "%s: done in %s s", m.name, seconds(row.Sojourn()))
+	if read := c.Of[mr.BytesRead]; read > 0 && s > 0 {
+		fmt.Fprintf(a.Out, ", %.0f MB/s of input", float64(read)/1e6/s)
+	}
+	fmt.Fprintf(a.Out, "; output in %s\n\n", r.place.output(m.jobs[0].program.Output))
+	t := newTable("COUNTER", "VALUE")
+	for name, n := range countersOf(c) {
+		t.row(name, strconv.FormatInt(n, 10))
+	}
+	t.print(a.Out)
+}
+
+// countersOf yields the counters that are not zero, Hadoop's first, then the job's own by name.
+func countersOf(c *mr.Counters) func(yield func(string, int64) bool) {
+	return func(yield func(string, int64) bool) {
+		for i, n := range c.Of {
+			if n != 0 && !yield(mr.Counter(i).String(), n) {
+				return
+			}
+		}
+		own := map[string]int64{}
+		for k, n := range c.User {
+			own[k.Group+": "+k.Name] = n
+		}
+		for _, name := range sortedKeys(own) {
+			if !yield(name, own[name]) {
+				return
+			}
+		}
+	}
+}
+
+// runJSON is the document of run: that of sim, and what each job did.
+type runJSON struct {
+	Seed    uint64            `json:"seed"`
+	Trace   string            `json:"trace"`
+	Cluster *workload.Cluster `json:"cluster"`
+	Version string            `json:"version"`
+	Differ  []string          `json:"outputs_differ,omitempty"`
+	Results []runResultJSON   `json:"results"`
+}
+
+type runResultJSON struct {
+	record.Result
+	BytesPerSecond   float64      `json:"bytes_per_s"`
+	RecordsPerSecond float64      `json:"records_per_s"`
+	PerJob           []runJobJSON `json:"per_job"`
+}
+
+type runJobJSON struct {
+	Name             string           `json:"name"`
+	Outcome          string           `json:"outcome"`
+	Error            string           `json:"error,omitempty"`
+	Output           string           `json:"output"`
+	Submit           float64          `json:"submit_s"`
+	Sojourn          float64          `json:"sojourn_s"`
+	BytesPerSecond   float64          `json:"bytes_per_s"`
+	RecordsPerSecond float64          `json:"records_per_s"`
+	Counters         map[string]int64 `json:"counters"`
+}
+
+func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []string) error {
+	doc := runJSON{Seed: f.seed, Trace: m.name, Cluster: m.cluster, Version: version(), Differ: differ}
+	for _, r := range runs {
+		res := runResultJSON{Result: r.result()}
+		var all mr.Counters
+		for i, j := range m.jobs {
+			c := &r.counters[i]
+			all.Add(c)
+			job := runJobJSON{Name: j.spec.Name, Outcome: "killed", Output: r.place.output(j.program.Output), Submit: j.spec.Submit.Seconds(), Counters: map[string]int64{}}
+			for name, n := range countersOf(c) {
+				job.Counters[name] = n
+			}
+			if i < len(r.results) {
+				job.Outcome = r.results[i].Outcome.String()
+				if err := r.results[i].Err; err != nil {
+					job.Error = err.Error()
+				}
+			}
+			if s := r.sojourn(i); s > 0 {
+				job.Sojourn, job.BytesPerSecond, job.RecordsPerSecond = s, float64(c.Of[mr.BytesRead])/s, float64(c.Of[mr.MapInputRecords])/s
+			}
+			res.PerJob = append(res.PerJob, job)
+		}
+		if s := r.wall.Seconds(); s > 0 {
+			res.BytesPerSecond, res.RecordsPerSecond = float64(all.Of[mr.BytesRead])/s, float64(all.Of[mr.MapInputRecords])/s
+		}
+		doc.Results = append(doc.Results, res)
+	}
+	return a.printJSON(doc)
+}
+
+func (r *policyRun) result() record.Result {
+	res := r.tally.Result()
+	res.Wall = r.wall.Seconds()
+	return res
+}
+
+// row returns what became of the i-th job of the mix; nil if it never ran.
+func (r *policyRun) row(i int) *record.JobRow {
+	if i >= len(r.results) {
+		return nil
+	}
+	for k := range r.rows {
+		if r.rows[k].ID == r.results[i].Job {
+			return &r.rows[k]
+		}
+	}
+	return nil
+}
+
+// sojourn returns the i-th job's sojourn time in seconds; NaN if it has none.
+func (r *policyRun) sojourn(i int) float64 {
+	if row := r.row(i); row != nil && row.Outcome == sched.OK {
+		return row.Sojourn().Seconds()
+	}
+	return math.NaN()
+}
+
+func seconds(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 2, 64) }
+
+// plot draws the distribution functions of sojourn times.
+func plot(path string, curves []record.Curve) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(record.PlotSojourns(f, curves), f.Close()); err != nil {
+		return failure{errors.Join(fmt.Errorf("draw %s: %w", path, err), os.Remove(path))}
+	}
+	return nil
+}
+
+// plotRuns draws the sojourn times of all runs.
+func plotRuns(path string, runs []*policyRun) error {
+	var curves []record.Curve
+	for _, r := range runs {
+		c := record.Curve{Name: r.place.policy}
+		for i := range r.rows {
+			if r.rows[i].Outcome == sched.OK {
+				c.Sojourns = append(c.Sojourns, r.rows[i].Sojourn())
+			}
+		}
+		curves = append(curves, c)
+	}
+	return plot(path, curves)
+}

@@ -1,0 +1,503 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/streaming"
+	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// runFlags say what to run on this machine, and under which policies.
+type runFlags struct {
+	output
+	policies  policyFlags
+	program   workload.Program
+	conf      []string
+	cluster   string
+	memory    string
+	chaos     string
+	timeout   time.Duration
+	overwrite bool
+	seed      uint64
+	record    string
+	perJob    string
+	plot      string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := runFlags{program: workload.Program{Reduces: -1}}
+	c := &cobra.Command{
+		Use:   "run [JOB | WORKLOAD.yaml]",
+		Short: "Run MapReduce jobs on this machine, one or a whole workload, under a policy",
+		Long: `Run a built-in job, programs of yours in any language by Hadoop Streaming's contract, or a workload of several jobs
+that arrive over time, under one policy or several to compare them. Nothing appears in an output directory until its job has succeeded.`,
+		Example: `  sojourn run wordcount --input books/ --output counts
+  sojourn run --mapper ./m.py --reducer ./r.py --input 'logs/*.gz' --output out --reduces 4
+  sojourn run mix.yaml --policy fifo --policy fair --policy hfsp`,
+		Args: atMostOne, ValidArgsFunction: fileOr(sortedKeys(a.jobs)),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), &f, args) },
+	}
+	f.output.register(c)
+	f.policies.register(c, "mean")
+	fl := c.Flags()
+	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read; several by repeating the flag")
+	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist")
+	fl.StringVar(&f.program.Mapper, "mapper", "", "program that reads lines and writes key TAB value lines")
+	fl.StringVar(&f.program.Reducer, "reducer", "", "program that reads those lines in order of keys; NONE: no reduce")
+	fl.StringVar(&f.program.Combiner, "combiner", "", "program to run on parts of the mapper's output first")
+	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; default: as many as cores")
+	fl.StringArrayVarP(&f.conf, "define", "D", nil, "KEY=VALUE of a job's configuration; several by repeating the flag")
+	fl.StringVar(&f.cluster, "cluster", "", "nodes to account on, such as nodes=2,map-slots=2,reduce-slots=1, or a YAML file; default: one node, as many vcores as cores")
+	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
+	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
+	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so long; 0: never")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "replace output directories that exist, once the new output is complete")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
+	fl.StringVar(&f.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
+	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
+	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
+	return c
+}
+
+func fileOr(words []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// A mixJob is one job of a run, before it is opened for a policy.
+type mixJob struct {
+	spec    *sched.JobSpec
+	program workload.Program
+}
+
+// A mix is all jobs of a run, and where they run.
+type mix struct {
+	name    string
+	single  bool // one job from the command line
+	jobs    []mixJob
+	cluster *workload.Cluster
+	memory  int64
+	chaos   mr.Chaos
+}
+
+func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
+	m, err := a.mix(f, args)
+	if err != nil {
+		return err
+	}
+	policies, err := f.policies.parse(a.policies, mr.Powers, "run")
+	if err != nil {
+		return err
+	}
+	for flag, path := range map[string]string{"record": f.record, "per-job": f.perJob} {
+		if err := checkNamed(flag, path, policies); err != nil {
+			return err
+		}
+	}
+	if err := f.checkOutputs(m, policies); err != nil {
+		return err
+	}
+	var runs []*policyRun
+	for _, p := range policies {
+		r, err := a.runUnder(ctx, f, m, policyPlace{p, len(policies) > 1})
+		if r != nil {
+			runs = append(runs, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	differ, err := compareOutputs(m, runs)
+	if err != nil {
+		return err
+	}
+	if f.plot != "" {
+		if err := plotRuns(f.plot, runs); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		err = a.printRunJSON(f, m, runs, differ)
+	} else {
+		a.printRuns(f, m, runs, differ)
+	}
+	if err != nil {
+		return err
+	}
+	return failuresOf(runs, differ)
+}
+
+// A policyPlace is a policy and whether its outputs have a directory of their own.
+type policyPlace struct {
+	policy string
+	apart  bool
+}
+
+// output returns where a job writes under a policy.
+func (p policyPlace) output(dir string) string {
+	if p.apart {
+		return filepath.Join(dir, fileName(p.policy))
+	}
+	return dir
+}
+
+// mix reads what is to be run.
+func (a *app) mix(f *runFlags, args []string) (*mix, error) {
+	if err := f.output.check(); err != nil {
+		return nil, err
+	}
+	m := &mix{}
+	var err error
+	if f.program.Conf, err = parseConf(f.conf); err != nil {
+		return nil, err
+	}
+	if err := a.place(f, m); err != nil {
+		return nil, err
+	}
+	streams := f.program.Mapper != "" || f.program.Reducer != "" || f.program.Combiner != ""
+	switch {
+	case len(args) == 0 && !streams:
+		return nil, usagef("run what? the name of a job ('sojourn jobs' lists them), a workload file, or --mapper and --reducer")
+	case len(args) == 1 && streams:
+		return nil, usagef("%q and --mapper, --reducer or --combiner: give one or the other", args[0])
+	case len(args) == 1:
+		if _, ok := a.jobs[args[0]]; !ok {
+			if _, err := os.Stat(args[0]); err != nil {
+				_, unknown := a.jobNamed(args[0])
+				return nil, fmt.Errorf("%w; and no file of that name is there", unknown)
+			}
+			return m, a.readMix(f, m, args[0])
+		}
+		f.program.Job = args[0]
+	}
+	if len(f.program.Input) == 0 {
+		return nil, usagef("--input is needed: which files?")
+	}
+	if f.program.Output == "" {
+		return nil, usagef("--output is needed: a directory that does not exist yet")
+	}
+	m.single, m.name = true, f.program.Job
+	if m.name == "" {
+		m.name = strings.TrimSpace(filepath.Base(f.program.Mapper) + " " + filepath.Base(f.program.Reducer))
+	}
+	m.jobs = []mixJob{{&sched.JobSpec{Name: m.name}, f.program}}
+	return m, nil
+}
+
+// readMix reads a workload file.
+func (a *app) readMix(f *runFlags, m *mix, path string) error {
+	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 {
+		return usagef("--input, --output and -D are for a single job: the workload file says them for each")
+	}
+	file, err := workload.Open(path, workload.Defaults())
+	if err != nil {
+		return err
+	}
+	m.name = path
+	for spec, err := range file.Jobs {
+		if err != nil {
+			return err
+		}
+		program, ok := spec.Payload.(*workload.Program)
+		if !ok {
+			return fmt.Errorf("%s: job %q says how long it takes and not what to run: 'sojourn sim --trace %s' simulates it", path, spec.Name, path)
+		}
+		m.jobs = append(m.jobs, mixJob{spec, *program})
+	}
+	if len(m.jobs) == 0 {
+		return fmt.Errorf("%s: no jobs", path)
+	}
+	if len(m.cluster.Queues) == 0 {
+		m.cluster.Queues = file.Queues
+	} else if len(file.Queues) > 0 {
+		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", path)
+	}
+	return nil
+}
+
+// place reads what the jobs run on.
+func (a *app) place(f *runFlags, m *mix) (err error) {
+	if m.memory, err = memoryFlag(f.memory); err != nil {
+		return err
+	}
+	if m.chaos, err = chaosFlag(f.chaos, f.seed); err != nil {
+		return err
+	}
+	if f.timeout < 0 {
+		return usagef("--timeout %v: must not be negative", f.timeout)
+	}
+	if f.cluster != "" {
+		m.cluster, err = openCluster(f.cluster)
+		if err != nil {
+			return err
+		}
+		if c := m.cluster.Capacity(); c[sched.VCores] > int64(runtime.NumCPU()) {
+			fmt.Fprintf(a.Err, "sojourn: the cluster has %d vcores and this machine %d cores: tasks will take turns\n", c[sched.VCores], runtime.NumCPU())
+		}
+		return nil
+	}
+	var r sched.Resources
+	r[sched.VCores], r[sched.Memory] = int64(runtime.GOMAXPROCS(0)), m.memory>>20
+	m.cluster = &workload.Cluster{Classes: []workload.Class{{Name: "local", Count: 1, Racks: 1, Speed: 1, Resources: r}}}
+	return nil
+}
+
+func memoryFlag(text string) (int64, error) {
+	if text == "" {
+		total, err := machineMemory()
+		if err != nil {
+			return 0, fmt.Errorf("find out how much memory there is: %w; say --memory", err)
+		}
+		return total / 4, nil
+	}
+	n, err := workload.ParseSize(text)
+	if err != nil {
+		return 0, usageError{fmt.Errorf("--memory: %w", err)}
+	}
+	return n, nil
+}
+
+func chaosFlag(text string, seed uint64) (mr.Chaos, error) {
+	c := mr.Chaos{Seed: seed}
+	if text == "" {
+		return c, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		var err error
+		switch key {
+		case "rate":
+			if c.Rate, err = strconv.ParseFloat(value, 64); err != nil || !(c.Rate >= 0 && c.Rate < 1) {
+				return c, usagef("--chaos rate=%s: must be from 0 to below 1", value)
+			}
+		case "seed":
+			if c.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
+				return c, usagef("--chaos seed=%s: must be a whole number, 0 or more", value)
+			}
+		default:
+			return c, usagef("--chaos %q: must be rate=0.01,seed=7", text)
+		}
+	}
+	return c, nil
+}
+
+func parseConf(pairs []string) (map[string]string, error) {
+	conf := map[string]string{}
+	for _, p := range pairs {
+		key, value, ok := strings.Cut(p, "=")
+		if !ok || key == "" {
+			return nil, usagef("-D %q: must be KEY=VALUE", p)
+		}
+		conf[key] = value
+	}
+	return conf, nil
+}
+
+// checkOutputs refuses outputs that exist or that two jobs share, before any work is done.
+func (f *runFlags) checkOutputs(m *mix, policies []string) error {
+	seen := map[string]string{}
+	for _, j := range m.jobs {
+		if j.program.Output == "" {
+			return fmt.Errorf("%s: job %q has no output", m.name, j.spec.Name)
+		}
+		for _, p := range policies {
+			dir, err := filepath.Abs(policyPlace{p, len(policies) > 1}.output(j.program.Output))
+			if err != nil {
+				return err
+			}
+			if other, twice := seen[dir]; twice {
+				return fmt.Errorf("jobs %q and %q both write to %s", other, j.spec.Name, dir)
+			}
+			seen[dir] = j.spec.Name
+			if _, err := os.Lstat(dir); err == nil && !f.overwrite {
+				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", dir)
+			}
+		}
+	}
+	return nil
+}
+
+// build makes the job of a program.
+func (a *app) build(p workload.Program) (*mr.Job, error) {
+	conf := mr.Conf(maps.Clone(p.Conf))
+	if conf == nil {
+		conf = mr.Conf{}
+	}
+	if p.Job == "" {
+		return streaming.Job(streaming.Programs{Mapper: p.Mapper, Combiner: p.Combiner, Reducer: p.Reducer}, conf)
+	}
+	e, err := a.jobNamed(p.Job)
+	if err != nil {
+		return nil, err
+	}
+	return e.New(conf)
+}
+
+// A policyRun is what one policy made of the mix.
+type policyRun struct {
+	place    policyPlace
+	tally    *record.Tally
+	rows     []record.JobRow
+	results  []mr.Result
+	counters []mr.Counters // by job of the mix
+	wall     time.Duration
+}
+
+// runUnder runs the mix under one policy. Every output is claimed before any work is done.
+func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPlace) (run *policyRun, err error) {
+	slots := taskSlots(m.cluster)
+	memory, err := mr.NewMemory(m.memory, 2*slots) // as many again may be suspended
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--memory: %w", err)}
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	site := siteOf(m, memory, slots)
+	var jobs []mr.Submission
+	defer func() {
+		if run == nil { // nothing was handed to the engine
+			for _, s := range jobs {
+				err = errors.Join(err, s.Work.Close(false))
+			}
+		}
+	}()
+	for _, j := range m.jobs {
+		job, err := a.build(j.program)
+		if err != nil {
+			return nil, fmt.Errorf("job %q: %w", j.spec.Name, err)
+		}
+		reduces := slots
+		if j.program.Reduces > 0 {
+			reduces = int(j.program.Reduces)
+		}
+		if j.program.Reduces == 0 {
+			job.Reduces, job.Combine = mr.MapOnly, nil
+		}
+		w, err := mr.Open(mr.Order{Job: job, Input: j.program.Input, Output: place.output(j.program.Output), Reduces: reduces, Overwrite: f.overwrite,
+			Notes: func(s string) {
+				if !f.quiet {
+					fmt.Fprintf(a.Err, "sojourn: job %s: %s\n", j.spec.Name, s)
+				}
+			}}, site)
+		if err != nil {
+			return nil, fmt.Errorf("job %q: %w", j.spec.Name, err)
+		}
+		spec := *j.spec
+		spec.Open = job.Next != nil
+		jobs = append(jobs, mr.Submission{Spec: &spec, Work: w})
+	}
+	core, learned, err := f.policies.core(a.policies, place.policy, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, learned.close()) }()
+	core.Queues = m.cluster.Queues
+	core.Can = mr.Powers
+
+	run = &policyRun{place: place}
+	rows, closeRows, err := jobRows(named(f.perJob, place.policy))
+	if err != nil {
+		return run, err
+	}
+	defer func() { err = errors.Join(err, closeRows()) }()
+	run.tally = record.NewTally(record.TallyOptions{Policy: place.policy, Row: func(r *record.JobRow) {
+		run.rows = append(run.rows, *r)
+		rows(r)
+	}})
+	out := &recording{seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: f.policies.estimator, cluster: m.cluster}
+	if err := out.open(named(f.record, place.policy), &core, run.tally); err != nil {
+		return nil, err
+	}
+	bars := newJobBars(&f.output, a.Err, place.policy)
+	config := mr.Config{Core: core, Nodes: nodesOf(m.cluster), Chaos: m.chaos, Timeout: f.timeout, Report: time.Second,
+		Watch: bars.watch}
+	start := time.Now()
+	run.results, err = mr.Serve(ctx, config, jobs)
+	run.wall = time.Since(start)
+	bars.stop()
+	for _, s := range jobs {
+		run.counters = append(run.counters, mr.CountersOf(s.Work))
+	}
+	return run, errors.Join(err, out.close())
+}
+
+func nodesOf(c *workload.Cluster) (nodes []sched.NodeSpec) {
+	for n := range c.Nodes() {
+		nodes = append(nodes, *n)
+	}
+	return nodes
+}
+
+// taskSlots is how many tasks run at once.
+func taskSlots(c *workload.Cluster) int {
+	r := c.Capacity()
+	if slots := r[sched.MapSlots] + r[sched.ReduceSlots]; slots > 0 {
+		return int(slots)
+	}
+	return int(max(1, r[sched.VCores]))
+}
+
+// siteOf says what tasks hold: a slot where the cluster has slots, else a core and its part of the memory.
+func siteOf(m *mix, memory *mr.Memory, slots int) mr.Site {
+	s := mr.Site{Memory: memory, Cores: min(slots, runtime.GOMAXPROCS(0))}
+	if r := m.cluster.Capacity(); r[sched.MapSlots] > 0 {
+		s.Map[sched.MapSlots], s.Reduce[sched.ReduceSlots] = 1, 1
+		return s
+	}
+	s.Map[sched.VCores] = 1
+	if mib := m.cluster.Capacity()[sched.Memory]; mib > 0 {
+		s.Map[sched.Memory] = max(1, mib/int64(2*slots))
+	}
+	s.Reduce = s.Map
+	return s
+}
+
+// compareOutputs returns the jobs whose output differs between policies.
+func compareOutputs(m *mix, runs []*policyRun) (differ []string, err error) {
+	for i, j := range m.jobs {
+		for _, r := range runs[1:] {
+			if len(r.results) <= i || r.results[i].Outcome != sched.OK || runs[0].results[i].Outcome != sched.OK {
+				continue
+			}
+			same, err := sameFiles(runs[0].place.output(j.program.Output), r.place.output(j.program.Output))
+			if err != nil {
+				return nil, err
+			}
+			if !same && !slices.Contains(differ, j.spec.Name) {
+				differ = append(differ, j.spec.Name)
+			}
+		}
+	}
+	return differ, nil
+}
+
+// failuresOf makes an error of failed jobs and of outputs that differ.
+func failuresOf(runs []*policyRun, differ []string) error {
+	var errs []error
+	for _, r := range runs {
+		for _, res := range r.results {
+			if res.Err != nil {
+				errs = append(errs, failuref("under %s, job %d failed: %v", r.place.policy, res.Job, res.Err))
+			}
+		}
+	}
+	if len(differ) > 0 {
+		errs = append(errs, failuref("the output of %s differs between policies", strings.Join(differ, ", ")))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,357 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// simFlags say what to simulate, on which cluster, at which costs.
+type simFlags struct {
+	output
+	policies   policyFlags
+	source     sourceFlags
+	costs      costFlags
+	fromRecord string
+	cluster    string
+	seed       uint64
+	record     string
+	perJob     string
+	plot       string
+	most       int64
+}
+
+func (a *app) simCommand() *cobra.Command {
+	var f simFlags
+	c := &cobra.Command{
+		Use:   "sim --trace FILE --cluster nodes=20,map-slots=3,reduce-slots=1",
+		Short: "Simulate a workload under one policy, or compare several, on a described cluster",
+		Long: `Simulate the jobs of a trace, task by task, on a described cluster. Every policy is given the same jobs, and the same luck
+from the same seed.`,
+		Example: `  sojourn sim --trace jobs.tsv --cluster nodes=600,map-slots=3,reduce-slots=2 --policy fifo,fair,srpt,hfsp
+  sojourn sim --trace history.json.gz --cluster cluster.yaml --policy capacity --record run.rec
+  sojourn sim --from-record yesterday.rec --policy fifo --policy fair:delay=5s`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.sim(cmd.Context(), &f) },
+	}
+	f.output.register(c)
+	f.policies.register(c, "oracle")
+	f.source.register(c)
+	f.costs.register(c)
+	fl := c.Flags()
+	fl.StringVar(&f.fromRecord, "from-record", "", "take arrivals and task times, not decisions, from this record instead of a trace")
+	fl.StringVar(&f.cluster, "cluster", "nodes=20,map-slots=3,reduce-slots=1,racks=2", "the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
+	fl.StringVar(&f.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
+	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
+	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
+	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events; 0: no limit")
+	return c
+}
+
+// costFlags are what happens to tasks besides their true times.
+type costFlags struct {
+	preset     string
+	costs      sim.Costs
+	options    workload.Options
+	shuffle    bool
+	replicas   int32
+	mapTask    string
+	reduceTask string
+	block      string
+	perReduce  string
+}
+
+func (f *costFlags) register(c *cobra.Command) {
+	d, o := sim.Defaults(), workload.Defaults()
+	fl := c.Flags()
+	fl.StringVar(&f.preset, "costs", "hadoop", "hadoop: input has places, reduces fetch over the network; none: tasks take their true times and nothing else")
+	fl.Float64Var(&f.costs.Chance.Sigma, "sigma", d.Chance.Sigma, "spread of task times: lognormal with mean 1; 0 to 10")
+	fl.Float64Var(&f.costs.Chance.Stragglers, "stragglers", 0, "probability that an attempt is a straggler; 0 to 1")
+	fl.Float64Var(&f.costs.Chance.SlowNodes, "slow-nodes", 0, "part of the nodes on which every attempt is a straggler; 0 to 1")
+	fl.Float64Var(&f.costs.Chance.Slowdown, "slowdown", d.Chance.Slowdown, "what a straggler's time is multiplied by; 1 or more")
+	fl.Float64Var(&f.costs.Faults.Attempts, "failures", 0, "probability that an attempt fails; 0 to 1")
+	fl.DurationVar(&f.costs.Faults.MTBF, "mtbf", 0, "mean time that a node stays; 0: for ever")
+	fl.DurationVar(&f.costs.Faults.MTTR, "mttr", d.Faults.MTTR, "mean time that a lost node is away")
+	fl.DurationVar(&f.costs.Reporting.Heartbeat, "heartbeat", 0, "nodes report, and can be launched on, at this interval; 0: at once and always")
+	fl.DurationVar(&f.costs.Reporting.Progress, "progress-reports", 0, "running attempts report progress at this interval; 0: never, but 1s for late{...}")
+	fl.Int32Var(&f.replicas, "replicas", d.Reading.Copies, "copies of each block of input, placed as HDFS does; 0: all input is local everywhere")
+	fl.BoolVar(&f.shuffle, "shuffle", true, "reduces fetch over the cluster's network, which they share")
+	fl.Float64Var(&f.costs.Shuffle.Interference, "interference", d.Shuffle.Interference, "part of a node's bandwidth that each fetching reduce beyond the first takes from all; 0 to 10")
+	fl.Float64Var(&f.options.SlowStart, "slow-start", workload.HadoopSlowStart, "part of a job's maps that is done before its reduces start; 0 to 1")
+	fl.StringVar(&f.block, "block", "128MiB", "bytes of input a map, of traces that give bytes")
+	fl.StringVar(&f.perReduce, "bytes-per-reduce", "1GiB", "bytes of shuffle a reduce, of traces that give bytes")
+	fl.DurationVar(&f.options.Startup, "startup", o.Startup, "time that each task takes to start, of traces that give bytes")
+	fl.Float64Var(&f.options.MapRate, "map-rate", o.MapRate, "bytes a second of a map, of traces that give bytes")
+	fl.Float64Var(&f.options.ReduceRate, "reduce-rate", o.ReduceRate, "bytes a second of a reduce, of traces that give bytes")
+}
+
+// read returns the costs, and how a trace's jobs become tasks on a cluster.
+func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.Options, error) {
+	costs, o := sim.Defaults(), c.Options()
+	costs.Chance, costs.Faults, costs.Reporting = f.costs.Chance, f.costs.Faults, f.costs.Reporting
+	costs.Shuffle.Interference, costs.Shuffle.On, costs.Reading.Copies = f.costs.Shuffle.Interference, f.shuffle, f.replicas
+	o.Startup, o.MapRate, o.ReduceRate, o.SlowStart, o.Seed = f.options.Startup, f.options.MapRate, f.options.ReduceRate, f.options.SlowStart, seed
+	var err error
+	if o.Block, err = workload.ParseSize(f.block); err != nil {
+		return costs, o, usageError{fmt.Errorf("--block: %w", err)}
+	}
+	if o.ReduceBytes, err = workload.ParseSize(f.perReduce); err != nil {
+		return costs, o, usageError{fmt.Errorf("--bytes-per-reduce: %w", err)}
+	}
+	switch f.preset {
+	case "hadoop":
+	case "none":
+		costs.Reading, costs.Shuffle, o.SlowStart, o.Nodes = sim.Reading{}, sim.Shuffle{}, 1, 0
+	default:
+		return costs, o, usagef("--costs %q: must be hadoop or none", f.preset)
+	}
+	if !costs.Shuffle.On {
+		o.SlowStart = 1
+	}
+	if err := costs.Validate(); err != nil {
+		return costs, o, usageError{err}
+	}
+	if err := o.Validate(); err != nil {
+		return costs, o, usageError{err}
+	}
+	return costs, o, nil
+}
+
+// A simRun is what one policy made of the workload.
+type simRun struct {
+	result   record.Result
+	sojourns []sched.Time
+}
+
+func (a *app) sim(ctx context.Context, f *simFlags) error {
+	if err := f.output.check(); err != nil {
+		return err
+	}
+	policies, err := f.policies.parse(a.policies, sim.Powers, "sim")
+	if err != nil {
+		return err
+	}
+	for flag, path := range map[string]string{"record": f.record, "per-job": f.perJob} {
+		if err := checkNamed(flag, path, policies); err != nil {
+			return err
+		}
+	}
+	cluster, err := openCluster(f.cluster)
+	if err != nil {
+		return err
+	}
+	costs, options, err := f.costs.read(cluster, f.seed)
+	if err != nil {
+		return err
+	}
+	jobs, name, err := a.simJobs(f, cluster, options)
+	if err != nil {
+		return err
+	}
+	var runs []simRun
+	for _, p := range policies {
+		config := sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}
+		r, err := a.simUnder(ctx, f, p, config, name)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	if f.plot != "" {
+		var curves []record.Curve
+		for _, r := range runs {
+			curves = append(curves, record.Curve{Name: r.result.Policy, Sojourns: r.sojourns})
+		}
+		if err := plot(f.plot, curves); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs)})
+	}
+	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs, runs[0].result.Tasks, cluster.Count(), f.seed)
+	compareResults(a.Out, resultsOf(runs))
+	return nil
+}
+
+// resultJSON is the document of sim and run.
+type resultJSON struct {
+	Seed    uint64            `json:"seed"`
+	Trace   string            `json:"trace"`
+	Cluster *workload.Cluster `json:"cluster"`
+	Version string            `json:"version"`
+	Results []record.Result   `json:"results"`
+}
+
+func resultsOf(runs []simRun) (results []record.Result) {
+	for _, r := range runs {
+		results = append(results, r.result)
+	}
+	return results
+}
+
+// simJobs opens the jobs to simulate, from a trace or from a record.
+func (a *app) simJobs(f *simFlags, c *workload.Cluster, o workload.Options) (workload.Source, string, error) {
+	if f.fromRecord != "" {
+		if f.source.trace != "" {
+			return nil, "", usagef("--trace and --from-record: give one or the other")
+		}
+		jobs, err := pastJobs(f.fromRecord, c)
+		return jobs, f.fromRecord, err
+	}
+	jobs, file, err := f.source.open(o)
+	if err != nil {
+		return nil, "", err
+	}
+	if c.Queues == nil {
+		c.Queues = file.Queues
+	} else if file.Queues != nil && !f.quiet {
+		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", f.source.trace)
+	}
+	return jobs, f.source.trace, nil
+}
+
+// simUnder simulates the jobs under one policy.
+func (a *app) simUnder(ctx context.Context, f *simFlags, spec string, config sim.Config, name string) (r simRun, err error) {
+	truth := simTruth
+	core, learned, err := f.policies.core(a.policies, spec, &truth)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, learned.close()) }()
+	core.Queues = config.Cluster.Queues
+	if needsProgress(spec) && config.Costs.Reporting.Progress == 0 {
+		config.Costs.Reporting.Progress = time.Second
+	}
+
+	alone, capacity := sim.Alone(config.Cluster), config.Cluster.Capacity()
+	rows, closeRows, err := jobRows(named(f.perJob, spec))
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, closeRows()) }()
+	tally := record.NewTally(record.TallyOptions{Policy: spec,
+		Truth: func(j *sched.Job) (float64, sched.Time) {
+			return j.Spec.Payload.(*workload.Truth).Size(j.Spec).Seconds(capacity), alone(j.Spec)
+		},
+		Row: func(row *record.JobRow) {
+			if f.plot != "" && row.Outcome == sched.OK {
+				r.sojourns = append(r.sojourns, row.Sojourn())
+			}
+			rows(row)
+		}})
+	core.Can, core.Heartbeats = sim.Powers, config.Costs.Reporting.Heartbeat > 0
+	out := &recording{engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: name, cluster: config.Cluster}
+	if err := out.open(named(f.record, spec), &core, tally); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	bar := newBar(&f.output, a.Err, "simulate "+spec, 0)
+	config.Core = core
+	config.Progress = func(s sim.Status) {
+		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, s.Jobs, s.Now.Round(time.Second)))
+	}
+	start := time.Now()
+	done, err := sim.Run(ctx, config)
+	bar.stop()
+	if err != nil {
+		return r, fmt.Errorf("policy %s: %w", spec, err)
+	}
+	r.result = tally.Result()
+	r.result.Wall = time.Since(start).Seconds()
+	r.result.EventRate = float64(done.Events) / r.result.Wall
+	if done.Refused > 0 {
+		return r, failuref("policy %s asked for %d actions that are invalid: a defect of the policy", spec, done.Refused)
+	}
+	return r, nil
+}
+
+// simTruth tells the oracle what really happens in a simulated job.
+var simTruth model.Truth = func(j *sched.JobSpec) (model.JobTruth, bool) {
+	t, ok := j.Payload.(*workload.Truth)
+	return t, ok
+}
+
+// jobRows returns where to write what became of each job; nowhere without a path.
+func jobRows(path string) (write func(*record.JobRow), closeAll func() error, err error) {
+	if path == "" {
+		return func(*record.JobRow) {}, func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	csv := record.NewJobsCSV(f)
+	return csv.Write, func() error {
+		if err := errors.Join(csv.Close(), f.Close()); err != nil {
+			return failure{fmt.Errorf("write %s: %w", path, err)}
+		}
+		return nil
+	}, nil
+}
+
+// A recording leaves a record of a run, where one is wanted.
+type recording struct {
+	engine, policy, estimator, trace string
+	seed                             uint64
+	cluster                          *workload.Cluster
+	writer                           *record.Writer
+}
+
+// open makes the record's file, and has core tell the writer and the tally.
+func (r *recording) open(path string, core *sched.Config, tally *record.Tally) error {
+	if path == "" {
+		core.Recorder = tally
+		return nil
+	}
+	cluster, err := json.Marshal(r.cluster)
+	if err != nil {
+		return err
+	}
+	h := record.Header{Engine: r.engine, Seed: r.seed, Policy: r.policy, Estimator: r.estimator, Trace: r.trace, Cluster: cluster, Core: record.CoreConfigOf(*core)}
+	if core.Estimator != nil {
+		if h.Learned, err = json.Marshal(core.Estimator); err != nil {
+			return err
+		}
+	}
+	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload}); err != nil {
+		return err
+	}
+	core.Recorder = record.Tee{tally, r.writer}
+	return nil
+}
+
+func (r *recording) close() error {
+	if r.writer == nil {
+		return nil
+	}
+	if err := r.writer.Close(); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// truthPayload keeps in a record what really happened in the jobs, so that a replay can ask the same oracle.
+var truthPayload = record.Payload{
+	Name: "truth",
+	Append: func(b []byte, payload any) ([]byte, error) {
+		text, err := json.Marshal(payload)
+		return append(b, text...), err
+	},
+	Parse: func(b []byte) (any, error) {
+		t := &workload.Truth{}
+		return t, json.Unmarshal(b, t)
+	},
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+func (a *app) workloadCommand() *cobra.Command {
+	return parent("workload", "Look at, convert and make workloads", a.workloadShow(), a.workloadConvert(), a.workloadGenerate())
+}
+
+func (a *app) workloadShow() *cobra.Command {
+	var s sourceFlags
+	var asJSON bool
+	c := &cobra.Command{Use: "show FILE", Short: "Say what a workload holds: jobs, tasks, bytes, sizes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := traceArgument(cmd, &s, args); err != nil {
+				return err
+			}
+			jobs, file, err := s.open(workload.Defaults())
+			if err != nil {
+				return err
+			}
+			sum, err := workload.Summarize(jobs)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(struct {
+					Trace  string          `json:"trace"`
+					Format workload.Format `json:"format"`
+					workload.Summary
+				}{s.trace, file.Format, sum})
+			}
+			a.printSummary(s.trace, file.Format, sum)
+			return nil
+		}}
+	s.registerPart(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
+	return c
+}
+
+// traceArgument takes the one file that a command is about.
+func traceArgument(cmd *cobra.Command, s *sourceFlags, args []string) error {
+	if len(args) != 1 {
+		return usagef("%s takes one workload file, got %d", cmd.CommandPath(), len(args))
+	}
+	s.trace = args[0]
+	return nil
+}
+
+func (a *app) printSummary(trace string, format workload.Format, sum workload.Summary) {
+	fmt.Fprintf(a.Out, "%s (%s): %d jobs, submitted from %v to %v\n", trace, format, sum.Jobs, sum.First, sum.Last)
+	if sum.Programs > 0 {
+		fmt.Fprintf(a.Out, "%d of them run programs: 'sojourn run %s'\n", sum.Programs, trace)
+	}
+	if sum.Programs == sum.Jobs {
+		return
+	}
+	fmt.Fprintf(a.Out, "%d maps, %d reduces; %s read, %s shuffled, %s written\n\n", sum.Maps, sum.Reduces, bytesText(sum.Input), bytesText(sum.Shuffle), bytesText(sum.Output))
+	t := newTable("OF A JOB", "MEAN", "P50", "P90", "P99", "MAX")
+	plain := func(v float64) string { return figure(v) }
+	size := func(v float64) string { return bytesText(int64(v)) }
+	for _, r := range []struct {
+		name string
+		p    workload.Percentiles
+		text func(float64) string
+	}{{"tasks", sum.Tasks, plain}, {"input", sum.Bytes, size}, {"work, s", sum.Work, plain}} {
+		t.row(r.name, r.text(r.p.Mean), r.text(r.p.P50), r.text(r.p.P90), r.text(r.p.P99), r.text(r.p.Max))
+	}
+	t.print(a.Out)
+}
+
+// bytesText prints a number of bytes in the unit that suits it.
+func bytesText(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range []string{"kB", "MB", "GB", "TB", "PB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64) + " " + unit
+}
+
+func (a *app) workloadConvert() *cobra.Command {
+	var s sourceFlags
+	var to, output, cluster string
+	c := &cobra.Command{Use: "convert FILE --to FORMAT", Short: "Write a workload in another format: swim, sls or yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := traceArgument(cmd, &s, args); err != nil {
+				return err
+			}
+			o := workload.Defaults()
+			if cluster != "" {
+				c, err := openCluster(cluster)
+				if err != nil {
+					return err
+				}
+				o = c.Options()
+			}
+			jobs, _, err := s.open(o)
+			if err != nil {
+				return err
+			}
+			return a.writeWorkload(output, workload.Format(to), jobs)
+		}}
+	s.registerPart(c)
+	f := c.Flags()
+	f.StringVar(&to, "to", "yaml", "format to write: swim, sls, yaml")
+	f.StringVar(&output, "output", workload.StandardInput, "file to write, which must not exist; - is standard output")
+	f.StringVar(&cluster, "cluster", "", "cluster that decides how bytes become tasks; default: slots without number")
+	return c
+}
+
+func (a *app) writeWorkload(path string, f workload.Format, jobs workload.Source) error {
+	if path == workload.StandardInput {
+		_, err := workload.Write(a.Out, f, jobs)
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = workload.Write(io.Writer(file), f, jobs)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
+	}
+	return nil
+}
+
+func (a *app) workloadGenerate() *cobra.Command {
+	var g generatorFlags
+	c := &cobra.Command{Use: "generate", Short: "Make a workload: arrivals and sizes by chance, or the Facebook mix",
+		Example: "  sojourn workload generate --jobs 1000 --gap 10s --input pareto:min=1MB,max=1TB,alpha=0.6 --output jobs.tsv\n" +
+			"  sojourn workload generate --mix facebook --jobs 100 --gap 5s --format yaml",
+		Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.generateWorkload(&g) }}
+	f := c.Flags()
+	f.Int64Var(&g.jobs, "jobs", 100, "number of jobs; 1 or more")
+	f.StringVar(&g.mix, "mix", "", "facebook: task counts by the table of Facebook's cluster in October 2009 (MROrder 5.1)")
+	f.DurationVar(&g.arrivals.Gap, "gap", 0, "mean time between jobs; 0: all at once")
+	f.Float64Var(&g.arrivals.Burst, "burst", g.arrivals.Burst, "how much denser jobs come in bursts; 1 or less: no bursts")
+	f.DurationVar(&g.arrivals.On, "burst-length", 0, "mean length of a burst; 0: ten gaps")
+	f.StringVar(&g.input, "input", "pareto:min=1MB,max=1TB,alpha=0.6", "bytes that a job reads: a size, or a distribution: lognormal:median=1GB,sigma=2, pareto:min=1MB,max=1TB,alpha=1, exponential:mean=1GB, zipf, uniform")
+	f.StringVar(&g.shuffle, "shuffle", "0.3", "bytes shuffled ÷ bytes read: a number or a distribution")
+	f.StringVar(&g.written, "written", "0.1", "bytes written ÷ bytes read: a number or a distribution")
+	f.IntVar(&g.users, "users", 0, "number of users, equally likely; 0: none are named")
+	f.StringVar(&g.queues, "queues", "", "comma list of queues, equally likely")
+	f.Float64Var(&g.load, "load", 0, "choose the gap so that the work that arrives is this part of what --cluster can do; 0: --gap says")
+	f.StringVar(&g.cluster, "cluster", "", "the cluster that --load is of")
+	f.Uint64Var(&g.seed, "seed", 1, "seed of all chance")
+	f.StringVar(&g.format, "format", "", "format to write: swim, sls, yaml; default: by the end of --output's name, else swim")
+	f.StringVar(&g.output, "output", workload.StandardInput, "file to write, which must not exist; - is standard output")
+	return c
+}
+
+type generatorFlags struct {
+	jobs                    int64
+	mix                     string
+	arrivals                workload.Arrivals
+	input, shuffle, written string
+	users                   int
+	queues                  string
+	load                    float64
+	cluster                 string
+	seed                    uint64
+	format, output          string
+}
+
+func (a *app) generateWorkload(g *generatorFlags) error {
+	o := workload.Defaults()
+	var cluster *workload.Cluster
+	if g.cluster != "" {
+		var err error
+		if cluster, err = openCluster(g.cluster); err != nil {
+			return err
+		}
+		o = cluster.Options()
+	}
+	o.Seed = g.seed
+	if g.jobs < 1 {
+		return usagef("--jobs %d: must be 1 or more", g.jobs)
+	}
+	format := workload.Format(g.format)
+	if format == "" {
+		format = workload.SWIM
+		for _, f := range []workload.Format{workload.YAML, workload.SLS} {
+			if strings.HasSuffix(g.output, "."+string(f)) {
+				format = f
+			}
+		}
+	}
+	if err := g.arrivals.Validate(); err != nil {
+		return usageError{err}
+	}
+	switch g.mix {
+	case "facebook":
+		if g.format == "" {
+			format = workload.YAML // it has task times, which SWIM cannot hold
+		}
+		return a.writeWorkload(g.output, format, workload.FacebookMix(g.jobs, g.arrivals, o))
+	case "":
+	default:
+		return usagef("--mix %q: must be facebook", g.mix)
+	}
+	gen, err := g.generator()
+	if err != nil {
+		return err
+	}
+	if g.load != 0 {
+		if cluster == nil {
+			return usagef("--load needs --cluster: the load of what?")
+		}
+		if gen, err = gen.ForLoad(g.load, cluster, o); err != nil {
+			return usageError{err}
+		}
+	}
+	return a.writeWorkload(g.output, format, gen.Source(o))
+}
+
+func (g *generatorFlags) generator() (workload.Generator, error) {
+	gen := workload.Generator{Jobs: g.jobs, Arrivals: g.arrivals, Users: g.users}
+	if g.queues != "" {
+		gen.Queues = strings.Split(g.queues, ",")
+	}
+	for _, d := range []struct {
+		flag, text string
+		to         *workload.Distribution
+	}{{"input", g.input, &gen.Input}, {"shuffle", g.shuffle, &gen.Shuffle}, {"written", g.written, &gen.Output}} {
+		v, err := workload.ParseDistribution(d.text)
+		if err != nil {
+			return gen, usageError{fmt.Errorf("--%s: %w", d.flag, err)}
+		}
+		*d.to = v
+	}
+	if err := gen.Validate(); err != nil {
+		return gen, usageError{err}
+	}
+	return gen, nil
+}

@@ -200,23 +200,32 @@ func (in *input) sniff() (Format, error) {
 	if bytes.IndexByte(start, 0) >= 0 || !validPrefix(start) {
 		return "", in.at(1, 0, "is not text; it should hold a workload: SWIM, Rumen, SLS or YAML, as it is or packed by gzip or zstd")
 	}
-	if text[0] == '{' || text[0] == '[' {
-		switch {
-		case bytes.Contains(text, []byte(`"job.tasks"`)) || bytes.Contains(text, []byte(`"am.type"`)) || bytes.Contains(text, []byte(`"job.start.ms"`)) || bytes.Contains(text, []byte(`"num.nodes"`)):
-			return SLS, nil
-		case bytes.Contains(text, []byte(`"jobID"`)) || bytes.Contains(text, []byte(`"mapTasks"`)) || bytes.Contains(text, []byte(`"submitTime"`)):
-			return Rumen, nil
-		}
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	for len(first) > 0 && first[0] == '#' {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+		text = bytes.TrimLeft(text, " \t\r\n")
+		first, _, _ = bytes.Cut(text, []byte("\n"))
 	}
-	for line := range bytes.Lines(start) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			if bytes.IndexByte(line, '\t') > 0 && line[0] != '{' && line[0] != '[' {
-				return SWIM, nil
-			}
-			break
-		}
+	braced := len(first) > 0 && (first[0] == '{' || first[0] == '[')
+	switch has := func(key string) bool { return bytes.Contains(text, []byte(key)) }; {
+	case isSWIM(first) || !braced && bytes.IndexByte(first, '\t') > 0:
+		return SWIM, nil
+	case braced && (has(`"job.tasks"`) || has(`"am.type"`) || has(`"job.start.ms"`) || has(`"num.nodes"`)):
+		return SLS, nil
+	case braced && (has(`"jobID"`) || has(`"mapTasks"`) || has(`"submitTime"`)):
+		return Rumen, nil
 	}
 	return YAML, nil
+}
+
+// isSWIM reports whether a line is one of SWIM's, whatever its first field: JSON and YAML have no number behind a tab.
+func isSWIM(line []byte) bool {
+	fields := bytes.SplitN(line, []byte("\t"), swimColumns)
+	if len(fields) < swimColumns {
+		return false
+	}
+	_, err := swimSeconds(fields[swimSubmit])
+	return err == nil
 }
 
 // validPrefix reports whether text is UTF-8, apart from a last rune that the end may have cut.

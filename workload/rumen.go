@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -169,8 +170,12 @@ func (s *rumenStage) add(task *rumenTask, o *Options) error {
 	if o.Nodes > 0 {
 		var at []sched.NodeID
 		for _, l := range task.PreferredLocations {
-			if n := len(l.Layers); n > 0 && len(at) < copiesMax {
-				at = append(at, o.nodeOf(l.Layers[n-1]))
+			n := len(l.Layers)
+			if n == 0 || len(at) == copiesMax {
+				continue
+			}
+			if node := o.nodeOf(l.Layers[n-1]); !slices.Contains(at, node) { // two hosts may have been laid onto one node
+				at = append(at, node)
 			}
 		}
 		s.places = append(s.places, at)

@@ -169,3 +169,11 @@ func TestFB2010(t *testing.T) {
 		}
 	}
 }
+
+func TestSWIMNameLikeJSON(t *testing.T) {
+	for _, name := range []string{"[", `{"jobID": 1`, "jobs:", "- a"} {
+		if jobs := mustRead(t, name+"\t1\t1\t10\t0\t0\n", Defaults()); jobs[0].Name != name {
+			t.Errorf("job %q is called %q", name, jobs[0].Name)
+		}
+	}
+}

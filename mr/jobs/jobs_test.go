@@ -87,13 +87,14 @@ var cases = []struct {
 }{
 	{"wordcount", nil, refWordCount},
 	{"sort", nil, refSort},
-	{"grep", mr.Conf{"pattern": `\S+$`}, refGrep(`\S+$`, 0)},
+	{"grep", mr.Conf{"pattern": `\S+ \S+`}, refGrep(`\S+ \S+`, 0)},
 	{"grep", mr.Conf{"pattern": `the`}, refGrep(`the`, 0)},
 	{"grep", mr.Conf{"pattern": `a|x|,b`}, refGrep(`a|x|,b`, 0)},
 	{"grep", mr.Conf{"pattern": `[a-z]*ing?\b`}, refGrep(`[a-z]*ing?\b`, 0)},
 	{"grep", mr.Conf{"pattern": `^\w+ (\w+)`, "group": "1"}, refGrep(`^\w+ (\w+)`, 1)},
 	{"grep", mr.Conf{"pattern": `(?i)[^\w\s]+|t{1,3}`}, refGrep(`(?i)[^\w\s]+|t{1,3}`, 0)},
 	{"grep", mr.Conf{"pattern": "a\nb"}, refGrep("a\nb", 0)},
+	{"grep", mr.Conf{"pattern": `\S+$`}, refGrep(`\S+$`, 0)},
 	{"inverted-index", nil, refInvertedIndex},
 	{"sequence-count", nil, refSequenceCount},
 	{"ranked-inverted-index", nil, refRankedInvertedIndex},
@@ -384,4 +385,30 @@ func TestConfigurationErrors(t *testing.T) {
 			t.Errorf("%s with %v: error %v, want one that names %s", c.job, c.conf, err, c.want)
 		}
 	}
+}
+
+func FuzzMovie(f *testing.F) {
+	for line := range strings.Lines(corpora()["malformed ratings"]["bad"]) {
+		f.Add([]byte(strings.TrimSuffix(line, "\n")))
+	}
+	f.Add([]byte("18446744073709551615:4294967295_1,0_5"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var m movie
+		ok := m.parse(line)
+		want, wanted := parseRefMovie(string(line))
+		if ok != wanted {
+			t.Fatalf("%q: accepted %v, want %v", line, ok, wanted)
+		}
+		if !ok {
+			return
+		}
+		if m.id != want.id || len(m.users) != len(want.users) {
+			t.Fatalf("%q: movie %d with %d ratings, want %d with %d", line, m.id, len(m.users), want.id, len(want.users))
+		}
+		for i := range m.users {
+			if uint64(m.users[i]) != want.users[i] || int64(m.stars[i]) != want.stars[i] {
+				t.Fatalf("%q: rating %d is %d_%d, want %d_%d", line, i, m.users[i], m.stars[i], want.users[i], want.stars[i])
+			}
+		}
+	})
 }

@@ -37,6 +37,7 @@ func Compile(expr string) (*Regexp, error) {
 type program struct {
 	*syntax.Prog
 	anchors bool        // has ^, $, \A or \z: the beginning of a line differs from its middle
+	fixed   bool        // every match begins where the line begins
 	words   bool        // has \b or \B: word characters differ from others
 	classes int         // of characters; the class after the last stands for the end of the line
 	ascii   [128]uint16 // class of each ASCII character
@@ -55,6 +56,7 @@ func newProgram(re *syntax.Regexp) (*program, error) {
 		return nil, fmt.Errorf("compile regular expression: %w", err)
 	}
 	p := &program{Prog: compiled, starts: []rune{0, utf8.RuneSelf}}
+	p.fixed = compiled.StartCond()&(syntax.EmptyBeginText|syntax.EmptyBeginLine) != 0
 	readers := 0
 	for i := range p.Inst {
 		in := &p.Inst[i]

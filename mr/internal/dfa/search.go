@@ -179,7 +179,7 @@ func (a *automaton) step(from int32, class uint16) int32 {
 		a.clear()
 		from = -1
 	}
-	t := a.number(a.next, a.context(class), st.seeking && !(matched && a.leftmost)) * int32(a.stride)
+	t := a.number(a.next, a.context(class), st.seeking && !matched && !a.fixed) * int32(a.stride)
 	if matched {
 		t |= matchMark
 	}

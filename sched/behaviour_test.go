@@ -673,3 +673,19 @@ func TestOpenJob(t *testing.T) {
 		t.Error("the job goes on")
 	}
 }
+
+// Resources are written by name, and read back; an unknown name is an error.
+func TestResourcesJSON(t *testing.T) {
+	r := Resources{Memory: 6026, VCores: 2, NetworkIO: 7}
+	text, err := json.Marshal(r)
+	if want := `{"memory":6026,"vcores":2,"network-io":7}`; err != nil || string(text) != want {
+		t.Fatalf("%s, %v; want %s", text, err, want)
+	}
+	var back Resources
+	if err := json.Unmarshal(text, &back); err != nil || back != r {
+		t.Errorf("read back %v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`{"disks":1}`), &back); err == nil {
+		t.Error("an unknown resource is no error")
+	}
+}

@@ -20,7 +20,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Defaults()
-	day := Generator{Jobs: 300, Arrivals: Arrivals{Burst: 3, On: 10 * time.Minute}, Input: Lognormal{Median: 1 << 30, Sigma: 2}, Shuffle: Uniform{0, 0.8}, Output: Exponential{0.2}}
+	day := Generator{Jobs: 300, Arrivals: Arrivals{Burst: 3, On: time.Minute}, Input: Lognormal{Median: 1 << 30, Sigma: 2}, Shuffle: Uniform{0, 0.8}, Output: Exponential{0.2}}
 	day, err = day.ForLoad(0.7, c, c.Options())
 	if err != nil {
 		t.Fatal(err)

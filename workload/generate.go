@@ -68,6 +68,9 @@ func (a Arrivals) clock(seed uint64) *clock {
 		c.on = 10 * float64(a.Gap)
 	}
 	c.onLeft = c.on * c.chance.With(drawOn).With(0).Exponential()
+	if first := c.chance.With(drawOff).With(0); c.Burst > 1 && first.With(0).Uniform() > 1/c.Burst { // as an outsider finds it: perhaps off
+		c.now = c.on * (c.Burst - 1) * first.Exponential()
+	}
 	return c
 }
 

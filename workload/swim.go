@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -82,8 +83,11 @@ func swimJob(in *input, o *Options, ordinal int64, line swimLine) (*sched.JobSpe
 		var err error
 		switch c {
 		case swimName:
-			if spec.Name = string(field); spec.Name == "" {
+			switch spec.Name = string(field); {
+			case spec.Name == "":
 				err = errors.New("must not be empty")
+			case !utf8.Valid(field):
+				err = errors.New("must be UTF-8")
 			}
 		case swimSubmit:
 			spec.Submit, err = swimSeconds(field)

@@ -117,7 +117,9 @@ func TestSWIMForms(t *testing.T) {
 
 func TestSWIMErrors(t *testing.T) {
 	const good = "a\t1\t1\t10\t0\t0\n"
+	late := strings.Repeat(good, lineMax/len(good)+1) // beyond what tells the format
 	for text, want := range map[string]string{
+		late + "b\xff\t1\t1\t1\t0\t0\n": fmt.Sprintf("trace:%d:1: job: must be UTF-8", lineMax/len(good)+2),
 		"":                              "trace: is empty; it should hold a workload",
 		"# nothing\n\t\n":               "trace",
 		good + "b\t2\t1\t10\t0\n":       "trace:2:11: has 5 fields, must have 6, separated by tabs: job, submit, gap",

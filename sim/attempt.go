@@ -88,7 +88,7 @@ func (e *engine) launch(a *sched.Attempt) {
 		e.rows = grown
 	}
 	j := *e.jobs.Of(a.Stage.Job)
-	t := j.truth.Task(a.Stage.ID.Index, a.Task)
+	t := j.task(a)
 	r := &e.rows[slot]
 	*r = attempt{id: a.ID, core: a, job: j, whole: e.time(j, a, &t)}
 	r.due = r.whole
@@ -104,10 +104,18 @@ func (e *engine) launch(a *sched.Attempt) {
 	e.compute(r)
 }
 
+// task is what really happens in the task of an attempt, as far as it will be asked for.
+func (j *job) task(a *sched.Attempt) workload.Task {
+	if a.Stage.Spec.Copies == 0 && len(a.Stage.Spec.After) == 0 {
+		return workload.Task{Compute: j.truth.Time(a.Stage.ID.Index, a.Task)}
+	}
+	return j.truth.Task(a.Stage.ID.Index, a.Task)
+}
+
 // time returns how long an attempt computes, a shuffle that is simulated apart.
 func (e *engine) time(j *job, a *sched.Attempt, t *workload.Task) sched.Time {
 	c := &e.config.Costs
-	f := 1 / e.nodes[a.Node-1].speed
+	f := e.nodes[a.Node-1].slow
 	if c.Chance.Sigma > 0 {
 		f *= j.draw(a, forTaskTime).Factor(c.Chance.Sigma)
 	}

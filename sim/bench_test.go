@@ -3,12 +3,14 @@ package sim
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/workload"
 )
@@ -80,6 +82,25 @@ func cpu() float64 {
 		return 0
 	}
 	return float64(r.Utime.Nano()) / 1e9
+}
+
+// BenchmarkEverything is the whole day, reduces included, on nodes that report every 3 s, with blocks placed and read over the network, a shuffle,
+// stragglers, failures, lost nodes, and a record written.
+func BenchmarkEverything(b *testing.B) {
+	costs := Defaults()
+	costs.Chance = Variation{Sigma: 0.3, Stragglers: 0.02, SlowNodes: 0.02, Slowdown: 3}
+	costs.Faults = Faults{Attempts: 0.005, MTBF: 100 * 3600 * sec, MTTR: 600 * sec}
+	costs.Reporting.Heartbeat = 3 * sec
+	c, jobs, _ := dayOf(b, "nodes=600,map-slots=5,reduce-slots=2,racks=15", 0)
+	for _, p := range []string{"fifo", "srpt", "fair"} {
+		b.Run(p, func(b *testing.B) {
+			w, err := record.NewWriter(io.Discard, record.Header{}, record.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			runDay(b, Config{Cluster: c, Jobs: source(jobs...), Costs: costs, Core: sched.Config{Recorder: w}}, p, 0)
+		})
+	}
 }
 
 // runDay runs a configuration under a policy and reports its speed.

@@ -12,7 +12,7 @@ import (
 // A node is what the simulator knows of a machine.
 type node struct {
 	spec  *sched.NodeSpec
-	speed float64 // of its class; less on a slow node
+	slow  float64 // what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
 	lost  bool
 	gone  sched.Time    // instant of its last loss
 	count uint64        // losses by chance so far
@@ -24,9 +24,9 @@ func (e *engine) addNodes() {
 	c := &e.config.Costs
 	for spec, class := range e.config.Cluster.Nodes() {
 		id := sched.NodeID(len(e.nodes) + 1)
-		n := node{spec: spec, speed: class.Speed}
+		n := node{spec: spec, slow: 1 / class.Speed}
 		if c.Chance.SlowNodes > 0 && e.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.Chance.SlowNodes {
-			n.speed /= max(1, c.Chance.Slowdown)
+			n.slow *= max(1, c.Chance.Slowdown)
 		}
 		e.nodes = append(e.nodes, n)
 		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: spec})

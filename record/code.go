@@ -125,7 +125,7 @@ func (c *coder) string(p *string) {
 	*p = string(c.take(n))
 }
 
-// present codes whether there is a value.
+// present codes whether there is a value, or any other truth.
 func (c *coder) present(v bool) bool {
 	b := byte(0)
 	if v {
@@ -255,6 +255,7 @@ func (c *coder) jobSpec(s *sched.JobSpec) {
 	pointer(c, &s.Profile, c.profile)
 	list(c, &s.Stages, c.stageSpec)
 	number(c, &s.Probes)
+	s.Open = c.present(s.Open)
 	c.opaque(&s.Payload)
 }
 
@@ -275,7 +276,9 @@ func (c *coder) profile(p *sched.Profile) {
 }
 
 func (c *coder) stageSpec(s *sched.StageSpec) {
-	number(c, &s.Kind)
+	if number(c, &s.Kind); s.Kind >= sched.NumKinds {
+		c.fail(fmt.Errorf("there is no kind of stage %d", s.Kind))
+	}
 	c.resources(&s.PerTask)
 	number(c, &s.Tasks)
 	list(c, &s.After, func(d *sched.Dep) {

@@ -89,7 +89,7 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 			return nil, err
 		}
 	}
-	for s, err := range x.known.steps() {
+	for s, err := range r.Steps() {
 		if errors.Is(err, ErrCut) {
 			x.e.Note = err.Error()
 			break
@@ -128,8 +128,11 @@ type explainer struct {
 	e      *Explanation
 }
 
-// follow takes in a Step that the first core is through with.
+// follow takes in a Step.
 func (x *explainer) follow(s *Step) error {
+	if err := x.known.apply(s); err != nil {
+		return err
+	}
 	x.heard.follow(s)
 	if x.policy != nil {
 		actions, err := x.policy.step(s)

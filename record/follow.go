@@ -2,14 +2,14 @@ package record
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A Follower watches a core: it is shown the view before the first Step, and told of every Step. Right after a Step the rows of
+// A Follower watches a core as its Config.Recorder: it is shown the view before the first Step, and told of every Step. Right after a Step the rows of
 // what ended in it are still there to be read.
 type Follower interface {
 	Attach(*sched.View)
 	sched.Recorder
 }
 
-// A Tee is several followers as one.
+// A Tee is several followers as one: a Writer and a Tally, say.
 type Tee []Follower
 
 // Attach shows all of them the view.

@@ -159,7 +159,7 @@ func (p *past) yield(yield func(*PastJob, error) bool, all bool) bool {
 // finish fills in what is not known.
 func (j *pastJob) finish() *PastJob {
 	spec := *j.spec
-	spec.Submit, spec.Payload, spec.Stages = j.at, nil, make([]sched.StageSpec, len(j.stages))
+	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
 	out := &PastJob{ID: j.id, Spec: &spec}
 	for i := range j.stages {
 		st := &j.stages[i]

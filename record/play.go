@@ -44,7 +44,6 @@ func play(r *Reader, to ...Follower) *player {
 	p := &player{}
 	all := sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 	p.replayer = replayer{reader: r, core: sched.New(sched.Config{Policy: p, Can: all, Queues: r.Header.Core.Queues, Recorder: Tee(to)})}
-	Tee(to).Attach(&p.core.View)
 	return p
 }
 
@@ -53,11 +52,7 @@ func (p *player) steps() iter.Seq2[*Step, error] {
 	return func(yield func(*Step, error) bool) {
 		for s, err := range p.reader.Steps() {
 			if err == nil {
-				p.now = s
-				_, err = p.step(s)
-			}
-			if err == nil {
-				err = p.lost
+				err = p.apply(s)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -68,6 +63,15 @@ func (p *player) steps() iter.Seq2[*Step, error] {
 			}
 		}
 	}
+}
+
+// apply has the core live through a Step.
+func (p *player) apply(s *Step) error {
+	p.now = s
+	if _, err := p.step(s); err != nil {
+		return err
+	}
+	return p.lost
 }
 
 // Decide implements sched.Policy: it does what the record says.

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -46,8 +47,10 @@ func PlotSojourns(out io.Writer, curves []Curve) error {
 	p.X.Label.Text, p.Y.Label.Text = "sojourn time (s)", "part of the jobs"
 	p.Y.Min, p.Y.Max = 0, 1
 	p.Add(plotter.NewGrid())
-	p.Legend.Top, p.Legend.Left = false, false
-	p.Legend.Padding = vg.Points(2)
+	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = vg.Points(2), vg.Points(-10), vg.Points(10)
+	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
 	floor := sched.Time(0)
 	if least > 0 && float64(most) >= wideRange*float64(least) {
 		floor = least
@@ -74,7 +77,8 @@ func PlotSojourns(out io.Writer, curves []Curve) error {
 	if _, err := svg.WriteTo(&b); err != nil {
 		return fmt.Errorf("draw sojourn times: %w", err)
 	}
-	if _, err := out.Write(b.Bytes()); err != nil {
+	fonts := []byte("font-family:Liberation Sans")
+	if _, err := out.Write(bytes.ReplaceAll(b.Bytes(), fonts, append(fonts, ",Arial,Helvetica,sans-serif"...))); err != nil {
 		return fmt.Errorf("write plot: %w", err)
 	}
 	return nil

@@ -88,9 +88,7 @@ func newRig(config sched.Config, to ...Follower) *rig {
 		config.Policy = &inOrder{}
 	}
 	config.Recorder = Tee(to)
-	r := &rig{core: sched.New(config)}
-	Tee(to).Attach(&r.core.View)
-	return r
+	return &rig{core: sched.New(config)}
 }
 
 func (r *rig) at(t sched.Time, e sched.Event) {

@@ -60,7 +60,7 @@ type usage struct {
 	atEnd    [2]sched.Work
 }
 
-// NewTally returns a tally; Attach shows it the core.
+// NewTally returns a tally, to be the Recorder of a core or in a Tee with others.
 func NewTally(o TallyOptions) *Tally {
 	return &Tally{options: o, result: Result{Policy: o.Policy}, attempts: attemptTally{second: map[sched.AttemptID]struct{}{}, pauses: pauses{}}}
 }

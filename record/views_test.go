@@ -373,6 +373,9 @@ func TestPlotSojourns(t *testing.T) {
 			t.Errorf("%q is not in the picture", want)
 		}
 	}
+	if !strings.Contains(out.String(), "Liberation Sans,Arial") {
+		t.Error("no font that others than its maker have")
+	}
 	if strings.Contains(text, "nothing|") {
 		t.Error("a curve without jobs is in the legend")
 	}

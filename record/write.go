@@ -30,7 +30,7 @@ type Options struct {
 	Span      sched.Time // of a block, at most: what a crash may lose. Zero: a second; negative: blocks end when they are full
 }
 
-// A Writer writes a record as the run goes. It is a sched.Recorder; Attach tells it of the core. An error is kept, ends the writing, and is what
+// A Writer writes a record as the run goes: it is a Follower. An error is kept, ends the writing, and is what
 // Err and Close return.
 type Writer struct {
 	out     io.Writer
@@ -94,7 +94,7 @@ func newWriter(out io.Writer, name string, h Header, o Options) (*Writer, error)
 	return w, w.err
 }
 
-// Attach tells the writer of the core that it records, before the first Step.
+// Attach implements Follower.
 func (w *Writer) Attach(v *sched.View) { w.view = v }
 
 // Record writes one Step. The events that the core derived are left out.

@@ -2,13 +2,14 @@ package sim
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A calendar is a queue of what is due at instants: a ring of buckets of equal width for what is near (Brown, Calendar Queues, CACM 1988), a
-// heap for what is far, and a heap for the bucket that is open. Push and pop cost O(1) while a bucket holds about
-// one instant, any number of items due at one instant included; they cost O(log n) where widths do not suit the times, until the next
+// heap for what is far, and a heap for the bucket that is open. Push and take cost O(1) for each item while a bucket holds about
+// one instant, any number of items due at one instant included, but for putting these into order; they cost O(log n) where widths do not suit the times, until the next
 // look at the widths, which comes after as many pops as there are items.
 type calendar struct {
 	items []item // items[0] is not used
@@ -50,7 +51,7 @@ func newCalendar() *calendar {
 }
 
 // push adds what, which is not zero, at an instant not before the last one returned by next. The handle is good for drop until
-// the item is popped.
+// the item is taken.
 func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
 	i := c.free
 	if i == 0 {
@@ -117,21 +118,25 @@ func (c *calendar) next() (sched.Time, bool) {
 	}
 }
 
-// pop removes and returns an item that is due at an instant that next returned; false: none is left.
-func (c *calendar) pop(at sched.Time) (what uint64, ok bool) {
+// take removes what is due at an instant that next returned and appends it to list, in ascending order.
+func (c *calendar) take(at sched.Time, list []uint64) []uint64 {
+	n := len(list)
 	for len(c.today) > 0 && c.today[0].at == at {
 		i := c.today[0].item
 		c.today.pop()
-		what = c.items[i].what
-		c.release(i)
-		if what != 0 {
-			c.live--
-			c.pops++
-			return what, true
+		if what := c.items[i].what; what != 0 {
+			list = append(list, what)
+		} else {
+			c.dead--
 		}
-		c.dead--
+		c.release(i)
 	}
-	return 0, false
+	c.live -= len(list) - n
+	c.pops += len(list) - n
+	if len(list) > n+1 {
+		slices.Sort(list[n:])
+	}
+	return list
 }
 
 func (c *calendar) release(i int32) {

@@ -30,7 +30,8 @@ type engine struct {
 	now     sched.Time
 	chance  workload.Chance
 	queue   *calendar
-	pending int // items in queue that bring some job on, or let one go on that waits
+	due     []uint64 // scratch: what was taken from it
+	pending int      // items in queue that bring some job on, or let one go on that waits
 
 	rows    []attempt // by slot of AttemptID
 	alive   int       // attempts of which the core has not been told the end
@@ -159,7 +160,8 @@ func (e *engine) next() (sched.Time, error) {
 // gather puts together what happens now, and reports whether the core is to be asked.
 func (e *engine) gather() bool {
 	for at, ok := e.queue.next(); ok && at <= e.now; at, ok = e.queue.next() {
-		for what, due := e.queue.pop(at); due; what, due = e.queue.pop(at) {
+		e.due = e.queue.take(at, e.due[:0])
+		for _, what := range e.due {
 			e.happen(what)
 		}
 	}

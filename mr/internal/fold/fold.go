@@ -1,5 +1,5 @@
 // Package fold is the hash table that folds the values of equal keys into one: linear probing over slots of half a cache line, which
-// hold keys up to 16 bytes themselves. Work is done for many keys at a time, first the arithmetic and a touch of each slot, then
+// hold keys up to 16 bytes themselves. Work is done for many keys at a time, first the arithmetic, then a request for each slot, then
 // the probing, so that the misses of different keys overlap.
 package fold
 
@@ -15,11 +15,13 @@ import (
 )
 
 const (
-	batch    = 256 // keys whose misses overlap
+	batch    = 128 // keys whose misses overlap
 	inline   = 16  // bytes of a key that fit its slot
 	lenBits  = 16
 	lenMask  = 1<<lenBits - 1
 	minSlots = 1 << 10
+
+	slotShift = 5 // a slot has 1<<slotShift bytes
 )
 
 // slot holds one key. tag is its length + 1, at most lenMask, and above that where the key lies in the arena, if it is longer than
@@ -126,7 +128,6 @@ func (t *Table) AddEach(text []byte, keys []Span, value []byte) (done int) {
 		if !t.room(len(some)) {
 			return done
 		}
-		touch := uint64(0)
 		for i, k := range some {
 			p := &t.todo[i]
 			n := k.End - k.Start
@@ -139,9 +140,8 @@ func (t *Table) AddEach(text []byte, keys []Span, value []byte) (done int) {
 			}
 			p.n = n
 			p.at = uint32(pair.Mix(p.a, p.b, int(n)) >> t.shift)
-			touch |= t.slots[p.at].tag
 		}
-		t.sink(touch)
+		prefetch(&t.slots[0], &t.todo[0], len(some))
 		if t.single() {
 			delta := int64(binary.LittleEndian.Uint64(value))
 			for i := range some {
@@ -178,7 +178,6 @@ func (t *Table) AddPairs(pairs []byte) (next int) {
 			return next
 		}
 		at := next
-		touch := uint64(0)
 		for ; n < batch && at < len(pairs); n++ {
 			k, v, p := pair.Head(pairs, at)
 			if p < 0 {
@@ -189,10 +188,9 @@ func (t *Table) AddPairs(pairs []byte) (next int) {
 			w.a, w.b = pair.Words(pairs[p : p+k])
 			w.n = uint32(k)
 			w.at = uint32(pair.Mix(w.a, w.b, k) >> t.shift)
-			touch |= t.slots[w.at].tag
 			at = p + k + v
 		}
-		t.sink(touch)
+		prefetch(&t.slots[0], &t.todo[0], n)
 		for i := range n {
 			w := &t.todo[i]
 			p := key[i] + int(w.n)
@@ -220,13 +218,6 @@ func (t *Table) Add(key, value []byte) bool {
 // room makes sure that n more keys find a slot, at most half of all being taken.
 func (t *Table) room(n int) bool {
 	return 2*(t.keys+n) <= len(t.slots) || t.Reserve(t.keys+n)
-}
-
-// sink keeps the compiler from dropping loads whose only use is that the cache has them afterwards.
-func (t *Table) sink(touch uint64) {
-	if touch == ^uint64(0) {
-		t.todo[0].n = 0 // never: no tag has all bits set
-	}
 }
 
 func (t *Table) add(p *probe, key, value []byte) bool {

@@ -1,0 +1,20 @@
+#include "go_asm.h"
+#include "textflag.h"
+
+// func prefetch(slots *slot, todo *probe, n int)
+TEXT ·prefetch(SB), NOSPLIT, $0-24
+	MOVD slots+0(FP), R0
+	MOVD todo+8(FP), R1
+	MOVD n+16(FP), R2
+	CBZ  R2, done
+
+next:
+	MOVWU probe_at(R1), R3
+	ADD   R3<<const_slotShift, R0, R4
+	PRFM  (R4), PLDL1KEEP
+	ADD   $probe__size, R1
+	SUB   $1, R2
+	CBNZ  R2, next
+
+done:
+	RET

@@ -1,0 +1,63 @@
+package order
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn/mr/internal/pair"
+)
+
+func entriesOf(keys []string) []Entry {
+	es := make([]Entry, len(keys))
+	for i, k := range keys {
+		es[i] = Entry{pair.Prefix([]byte(k)), uint64(i)}
+	}
+	return es
+}
+
+// TestSort gives the order of a stable sort, whatever keys share, and leaves the prefixes as they were.
+func TestSort(t *testing.T) {
+	key := rapid.OneOf(
+		rapid.StringMatching(`[ab\x00]{0,9}`),
+		rapid.Map(rapid.StringMatching(`[ab]{0,3}`), func(s string) string { return strings.Repeat("same ", 8) + s }),
+		rapid.String(),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.SliceOfN(key, 0, 40).Draw(t, "keys")
+		for range rapid.IntRange(0, 5).Draw(t, "doubled") { // enough to be scattered, with many equals
+			keys = append(keys, keys...)
+		}
+		find := func(ref uint64) []byte { return []byte(keys[ref]) }
+		got, want := entriesOf(keys), entriesOf(keys)
+		slices.SortStableFunc(want, func(x, y Entry) int { return strings.Compare(keys[x.Ref], keys[y.Ref]) })
+		Sort(got, make([]Entry, len(got)), find)
+		if !slices.Equal(got, want) {
+			t.Fatalf("order differs")
+		}
+		got = entriesOf(keys)
+		SortFunc(got, find, bytes.Compare)
+		if !slices.Equal(got, want) {
+			t.Fatalf("order by function differs")
+		}
+	})
+}
+
+func BenchmarkSort(b *testing.B) {
+	const n = 1 << 20
+	r := rand.New(rand.NewPCG(1, 2))
+	from := make([]Entry, n)
+	for i := range from {
+		from[i] = Entry{r.Uint64()&^0xff | 8, uint64(i)}
+	}
+	a, tmp := make([]Entry, n), make([]Entry, n)
+	b.SetBytes(n)
+	for b.Loop() {
+		copy(a, from)
+		Sort(a, tmp, func(uint64) []byte { return make([]byte, 8, 16) })
+	}
+}

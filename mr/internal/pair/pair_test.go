@@ -1,0 +1,57 @@
+package pair
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var someKey = rapid.OneOf(rapid.StringMatching(`[a\x00\xff]{0,10}`), rapid.StringMatching(`[ab]{14,18}`), rapid.StringN(0, 300, -1))
+
+// TestNumbers: prefixes are in the order of their keys, and tell all where they say so; hashes do not depend on where a key lies.
+func TestNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := someKey.Draw(t, "x"), someKey.Draw(t, "y")
+		order, prefixes := strings.Compare(x, y), cmp.Compare(Prefix([]byte(x)), Prefix([]byte(y)))
+		if prefixes != 0 && prefixes != order || prefixes == 0 && Whole(Prefix([]byte(x))) && x != y {
+			t.Fatalf("prefixes %x and %x", Prefix([]byte(x)), Prefix([]byte(y)))
+		}
+		tight, roomy := bytes.Clone([]byte(x)), append([]byte(x), "what lies behind it ..."...)[:len(x)]
+		tight = tight[:len(tight):len(tight)]
+		if Prefix(tight) != Prefix(roomy) || Hash(tight) != Hash(roomy) {
+			t.Fatal("numbers depend on what lies behind a key")
+		}
+		if parts := rapid.IntRange(1, 1000).Draw(t, "parts"); Part(Hash(tight), parts) >= parts {
+			t.Fatal("part out of range")
+		}
+	})
+}
+
+// TestParse reads back what Append wrote, and nothing from a part of it.
+func TestParse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k, v := someKey.Draw(t, "key"), someKey.Draw(t, "value")
+		b := Append([]byte("xyz"), []byte(k), []byte(v))
+		key, value, next := Parse(b, 3)
+		if string(key) != k || string(value) != v || next != len(b) {
+			t.Fatalf("%q, %q, next %d of %d", key, value, next, len(b))
+		}
+		cut := rapid.IntRange(3, len(b)-1).Draw(t, "cut")
+		if _, _, next := Parse(b[:cut], 3); next >= 0 {
+			t.Fatalf("a pair in %d of %d bytes", cut, len(b))
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte{1, 1, 'k', 'v'}, 0)
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x80, 1}, 0)
+	f.Fuzz(func(t *testing.T, b []byte, at int) {
+		if key, value, next := Parse(b, at); next > len(b) || next >= 0 && len(key)+len(value) > next-at {
+			t.Errorf("%q, %q, next %d of %d", key, value, next, len(b))
+		}
+	})
+}

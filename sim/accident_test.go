@@ -149,7 +149,7 @@ func TestMaster(t *testing.T) {
 			inner.Decide(p)
 		})
 	}
-	l, _ := simulate(t, Config{Cluster: cluster, Jobs: source(job()), Core: sched.Config{Policy: mapsAfterKill()}, Costs: Costs{Master: DefaultMaster}})
+	l, _ := simulate(t, Config{Cluster: cluster, Jobs: source(job()), Core: sched.Config{Policy: mapsAfterKill()}, Costs: Costs{Master: Defaults().Master}})
 	wantTimes(t, "killed", l.ends(sched.Killed), 11*sec)
 	// The third map runs 11–21 s; the reduce that stayed and the one that starts again at 21 s compute until 25 s.
 	wantEnds(t, l, 0, 25*sec)

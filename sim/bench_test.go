@@ -103,6 +103,53 @@ func BenchmarkEverything(b *testing.B) {
 	}
 }
 
+// BenchmarkDecision is an event and what follows from it, in steady state, with as many jobs unfinished as there are nodes (of 5 slots): jobs of 300
+// tasks of 25 s come as fast as they go.
+func BenchmarkDecision(b *testing.B) {
+	for _, name := range []string{"fifo", "srpt", "fair"} {
+		for _, n := range []int32{1000, 10000, 100000} {
+			b.Run(fmt.Sprintf("%s/nodes=%d", name, n), func(b *testing.B) {
+				p, _, err := policy.All.Parse(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				jobs := func(yield func(*sched.JobSpec, error) bool) {
+					for i := int64(0); ; i++ {
+						j := mr{submit: max(0, sched.Time(i-int64(n))*1500*sec/sched.Time(n)), maps: 300, mapTime: 25 * sec}.job()
+						j.Payload.(*workload.Truth).Seed, j.Payload.(*workload.Truth).Stages[0].Sigma = uint64(i), 0.5
+						j.Stages[0].Prior = 25 * sec
+						if !yield(j, nil) {
+							return
+						}
+					}
+				}
+				e, err := newEngine(&Config{Cluster: slotCluster(n, 1, slots(5, 0)), Jobs: jobs, Core: sched.Config{Policy: p}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer e.feed.stop()
+				step := func() {
+					at, err := e.next()
+					if err != nil {
+						b.Fatal(err)
+					}
+					e.instant(at)
+				}
+				for e.now < 100*sec { // the first wave, which begins at once, is over
+					step()
+				}
+				runtime.GC()
+				events, from := e.total.Events, cpu()
+				for b.Loop() {
+					step()
+				}
+				b.ReportMetric((cpu()-from)*1e9/float64(e.total.Events-events), "ns/ev")
+				b.ReportMetric(float64(e.core.LiveJobs()), "jobs")
+			})
+		}
+	}
+}
+
 // runDay runs a configuration under a policy and reports its speed.
 func runDay(b *testing.B, c Config, name string, bare float64) {
 	var events int64

@@ -58,7 +58,7 @@ type Faults struct {
 	MTTR     sched.Time // mean time, exponential, that a lost node is away
 }
 
-// Shuffle is how reduces fetch the output of maps. See shuffle.go for the model.
+// Shuffle is how reduces fetch the output of maps. docs/spec/simulator.md states the model.
 type Shuffle struct {
 	On bool // bytes go over the cluster's Network; else a reduce's measured Fetch time passes, or none
 	// Batch is the part of its input that a reduce which has fetched all there is waits for before it fetches again; in (0, 1].
@@ -82,10 +82,9 @@ type Master struct {
 	Patience sched.Time // after which it ends reduces although room seems to be there; zero: never
 }
 
-// Probing is what a sample of a job costs (FSPY 2.3).
+// Probing is what a sample of a job costs besides its share of the job's own times (FSPY 2.3).
 type Probing struct {
-	Splits int32      // from at most so many splits is the sample taken
-	Base   sched.Time // of a probe's map and of its reduce, each
+	Base sched.Time // time to start the probe's map, and to start its reduce
 }
 
 // Defaults returns costs as a cluster of Hadoop has them, without accidents: no stragglers, no failures, no lost nodes.
@@ -93,19 +92,12 @@ func Defaults() Costs {
 	return Costs{
 		Chance:  Variation{Slowdown: 3},
 		Reading: Reading{Copies: 3, Rates: [3]float64{50e6, 50e6 / 1.5, 50e6 / 3}},
-		Shuffle: Shuffle{On: true, Batch: 0.05},
 		Faults:  Faults{MTTR: 10 * time.Minute},
-		Master:  DefaultMaster,
-		Probing: DefaultProbing,
+		Shuffle: Shuffle{On: true, Batch: 0.05},
+		Master:  Master{Every: time.Second, Part: 0.5, Patience: 300 * time.Second},
+		Probing: Probing{Base: time.Second},
 	}
 }
-
-// DefaultMaster is Hadoop's: yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, yarn.app.mapreduce.am.job.reduce.preemption.limit,
-// mapreduce.job.reducer.unconditional-preempt.delay.sec.
-var DefaultMaster = Master{Every: time.Second, Part: 0.5, Patience: 300 * time.Second}
-
-// DefaultProbing is FSPY's bound on splits and the start-up time of tasks that workload.Defaults has.
-var DefaultProbing = Probing{Splits: 10, Base: time.Second}
 
 // An Incident is a node that is lost or returns at an instant.
 type Incident struct {

@@ -131,7 +131,7 @@ func TestProbe(t *testing.T) {
 	var counted []*sched.Counters
 	policy := at(map[sched.Time]func(*sched.Plan){0: func(p *sched.Plan) { p.Probe(p.Job(1)) }})
 	l, r := simulate(t, Config{Cluster: slotCluster(1, 1, slots(5, 2)), Jobs: source(mr{maps: 4, mapTime: 10 * sec, reduces: 2, redTime: 6 * sec, part: 1, input: 400, shuffle: 800}.job()),
-		Costs: Costs{Probing: Probing{Splits: 10, Base: sec}, Reading: Reading{Rates: [3]float64{100, 100, 50}}}, Core: sched.Config{Policy: policy}})
+		Costs: Costs{Probing: Probing{Base: sec}, Reading: Reading{Rates: [3]float64{100, 100, 50}}}, Core: sched.Config{Policy: policy}})
 	wantEnds(t, l, 0, 16*sec, (1+10+2)*sec+(1+3)*sec)
 	if r.Jobs != 2 {
 		t.Errorf("%d jobs, want the job and its probe", r.Jobs)
@@ -261,7 +261,7 @@ func everything(seed uint64) Config {
 		Faults:    Faults{Attempts: 0.02, MTBF: 600 * sec, MTTR: 30 * sec},
 		Shuffle:   Shuffle{On: true, Batch: 0.05, Interference: 0.1},
 		Reporting: Reporting{Heartbeat: sec, Progress: sec},
-		Master:    DefaultMaster,
+		Master:    Defaults().Master,
 	}}
 }
 

@@ -39,8 +39,7 @@ func sampleOf(spec *sched.JobSpec, t *workload.Truth) sample {
 	return s
 }
 
-// probe submits a sample of a job as a job of its own: one map that reads the sample over the network, from up to Probing.Splits splits, and maps it;
-// then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in turn.
+// probe submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it; then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in turn.
 func (e *engine) probe(of *sched.Job) {
 	truth := (*e.jobs.Of(of)).truth
 	s := sampleOf(of.Spec, truth)

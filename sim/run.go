@@ -96,14 +96,7 @@ func (e *engine) run(ctx context.Context) error {
 		if until := e.config.Until; until > 0 && at > until || at == never {
 			return nil
 		}
-		e.now = at
-		if e.gather() {
-			e.step()
-		}
-		if len(e.evs) == 0 { // else the core learns first
-			e.lookAtChanged()
-		}
-		e.net.settle(e)
+		e.instant(at)
 		if most := e.config.MostEvents; most > 0 && e.total.Events >= most {
 			return fmt.Errorf("%w: %d", ErrLimit, most)
 		}
@@ -114,6 +107,18 @@ func (e *engine) run(ctx context.Context) error {
 			e.report()
 		}
 	}
+}
+
+// instant does what is to be done at an instant; there may be more at the same one.
+func (e *engine) instant(at sched.Time) {
+	e.now = at
+	if e.gather() {
+		e.step()
+	}
+	if len(e.evs) == 0 { // else the core learns first
+		e.lookAtChanged()
+	}
+	e.net.settle(e)
 }
 
 // lookAtChanged has reduces go on that wait for what this instant has brought.

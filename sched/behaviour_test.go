@@ -21,6 +21,14 @@ func find(t *testing.T, c *Core, st *Stage, task int32) *Attempt {
 	return nil
 }
 
+// youngest returns the attempt of a stage that was launched last.
+func youngest(c *Core, st *Stage) *Attempt {
+	for a := range c.Attempts(st) {
+		return a
+	}
+	return nil
+}
+
 // The first attempt of task 1 would take 100 s. A second one, started at 10 s on a node where it ends at 20 s, wins; the core kills the first.
 func TestSpeculationKillsTheLoser(t *testing.T) {
 	var first, second AttemptID
@@ -447,7 +455,7 @@ func TestTaskNearestItsData(t *testing.T) {
 				t.Errorf("%d: level on node %d is %v, want %v", i, want.node, l, want.level)
 			}
 			p.Launch(st, n)
-			if got := st.head.Task; got != want.task {
+			if got := youngest(c, st).Task; got != want.task {
 				t.Errorf("%d: task %d starts on node %d, want %d", i, got, want.node, want.task)
 			}
 		}
@@ -462,8 +470,8 @@ func TestTaskNearestItsData(t *testing.T) {
 			t.Errorf("level of the failed task on node 1: %v, want rack-local", l)
 		}
 		p.Launch(st, p.Node(1))
-		if st.head.Task != 3 {
-			t.Errorf("task %d starts, want the failed 3", st.head.Task)
+		if youngest(c, st).Task != 3 {
+			t.Errorf("task %d starts, want the failed 3", youngest(c, st).Task)
 		}
 	})
 	c.Step(sec, []Event{{Kind: AttemptDone, Outcome: Failed, Attempt: failed.ID}})
@@ -486,7 +494,7 @@ func TestRefusals(t *testing.T) {
 		}
 		p.Launch(maps, n)
 		p.Launch(maps, n) // nothing is pending
-		a := maps.head
+		a := youngest(c, maps)
 		p.Kill(a, 0)
 		p.Kill(a, 0)
 	})

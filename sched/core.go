@@ -83,15 +83,22 @@ func (c *Core) Step(now Time, events []Event) []Action {
 		panic(fmt.Sprintf("sched: step at %v after %v", now, c.Now))
 	}
 	c.begin(now)
-	c.given = append(c.given[:0], events...)
-	if len(c.given) > 1 {
-		slices.SortStableFunc(c.given, compareEvents)
+	if len(events) > 1 {
+		c.given = append(c.given[:0], events...)
+		events = c.given
+		slices.SortStableFunc(events, compareEvents)
 	}
-	for i := range c.given {
-		c.apply(&c.given[i])
+	for i := range events {
+		c.apply(&events[i])
 	}
-	c.given = append(c.given, c.derived...)
-	c.Events = c.given
+	if len(c.derived) > 0 {
+		if len(events) == 1 {
+			c.given = append(c.given[:0], events...)
+		}
+		c.given = append(c.given[:max(0, len(events))], c.derived...)
+		events = c.given
+	}
+	c.Events = events
 	for _, a := range c.doomed {
 		if a.State != gone && a.State != Leaving {
 			c.plan.evict(a, 0)
@@ -251,7 +258,8 @@ func (c *Core) nodeLost(n *Node) {
 	}
 	n.Lost, n.Open = true, false
 	c.unreserve(n)
-	for a := n.head; a != nil; a = n.head {
+	for len(n.slots) > 0 {
+		a := c.attempts.at(n.slots[len(n.slots)-1])
 		c.derive(Event{Kind: AttemptDone, Outcome: Lost, Attempt: a.ID, Node: n.ID, Job: a.Stage.ID.Job})
 		c.attemptDone(a, Lost, nil)
 	}
@@ -290,14 +298,11 @@ func (c *Core) offer(n *Node) {
 // start makes an attempt of a task of st and books its room; pending is how many waiting tasks that takes off.
 func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
 	a := c.attempts.get()
-	a.Stage, a.Node, a.Start, a.Progress, a.Holds, a.wants = st, n.ID, c.Now, -1, holds, holds
-	if a.older = st.head; a.older != nil {
-		a.older.younger = a
-	}
-	if a.nodeOlder = n.head; a.nodeOlder != nil {
-		a.nodeOlder.nodeYounger = a
-	}
-	st.head, n.head = a, a
+	a.Stage, a.Node, a.Start, a.Task, a.Progress, a.Phase, a.State = st, n.ID, c.Now, 0, -1, NoPhase, Running
+	a.Holds, a.wants, a.leaves, a.parked, a.moot = holds, holds, 0, false, false
+	a.twin = nil
+	st.attempts.add(a)
+	n.slots = append(n.slots, a.ID.slot())
 	st.Running++
 	st.Pending -= pending
 	st.waiting -= pending
@@ -348,22 +353,9 @@ func (c *Core) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 
 // unlink takes a off its stage's and its node's lists and frees its room.
 func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
-	if a.older != nil {
-		a.older.younger = a.younger
-	}
-	if a.younger != nil {
-		a.younger.older = a.older
-	} else {
-		st.head = a.older
-	}
-	if a.nodeOlder != nil {
-		a.nodeOlder.nodeYounger = a.nodeYounger
-	}
-	if a.nodeYounger != nil {
-		a.nodeYounger.nodeOlder = a.nodeOlder
-	} else {
-		n.head = a.nodeOlder
-	}
+	st.attempts.remove(a, &c.attempts)
+	i := slices.Index(n.slots, a.ID.slot())
+	n.slots = append(n.slots[:i], n.slots[i+1:]...)
 	c.stay(a)
 	b := booking{shape: c.shapes.list[a.Holds], sign: -1}
 	if a.parked {
@@ -376,7 +368,7 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	}
 	c.book(st, n, b)
 	a.State = gone
-	c.attempts.ended = append(c.attempts.ended, a.slot)
+	c.attempts.ended = append(c.attempts.ended, a.ID.slot())
 	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {
 		c.jobs.ended = append(c.jobs.ended, st.Job)
 	}
@@ -557,10 +549,10 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 		j.since = c.Now
 	}
 	for _, k := range b.shape.kinds {
-		d := b.shape.amount[k] * b.sign
-		n.Used[k] += d
-		class.Used[k] += d
-		j.Used[k] += d
+		d := b.shape.amount[k%NumResources] * b.sign
+		n.Used[k%NumResources] += d
+		class.Used[k%NumResources] += d
+		j.Used[k%NumResources] += d
 	}
 	c.climb(st, b)
 	c.shapes.note(n)
@@ -568,31 +560,38 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 
 // climb applies b to the queues from the stage's up to the root.
 func (c *Core) climb(st *Stage, b booking) {
-	own := c.shapes.list[st.Shape]
-	for q := c.Queues[st.Job.Queue]; ; q = c.Queues[q.Parent] {
+	var taken []ResourceKind
+	if b.shape != nil {
+		taken = b.shape.kinds
+	}
+	var own *shape
+	if b.count.Pending != 0 {
+		own = c.shapes.list[st.Shape]
+	}
+	for id := st.Job.Queue; ; {
+		q := c.Queues[id]
 		if c.Now != q.since {
 			c.accrue(&q.served, &q.Used, c.Now-q.since)
 			q.since = c.Now
 		}
-		if b.shape != nil {
-			for _, k := range b.shape.kinds {
-				d := b.shape.amount[k] * b.sign
-				q.Used[k] += d
-				q.Demand[k] += d
-			}
+		for _, k := range taken {
+			d := b.shape.amount[k%NumResources] * b.sign
+			q.Used[k%NumResources] += d
+			q.Demand[k%NumResources] += d
 		}
-		if b.count.Pending != 0 {
+		if own != nil {
 			for _, k := range own.kinds {
-				q.Demand[k] += own.amount[k] * int64(b.count.Pending)
+				q.Demand[k%NumResources] += own.amount[k%NumResources] * int64(b.count.Pending)
 			}
 		}
-		n := &q.Count[st.Kind]
+		n := &q.Count[st.Kind%NumKinds]
 		n.Pending += b.count.Pending
 		n.Running += b.count.Running
 		n.Away += b.count.Away
-		if q.ID == 0 {
+		if id == 0 {
 			return
 		}
+		id = q.Parent
 	}
 }
 
@@ -612,7 +611,7 @@ func (c *Core) demand(st *Stage, s *shape, sign int64) {
 func (c *Core) accrue(served *Work, used *Resources, held Time) {
 	seconds := float64(held) * 1e-9
 	for _, k := range c.kinds {
-		served[k] += float64(used[k]) * seconds
+		served[k%NumResources] += float64(used[k%NumResources]) * seconds
 	}
 }
 

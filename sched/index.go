@@ -111,6 +111,7 @@ func (x *Index) rebuild() {
 		x.update(st)
 	}
 	x.seen = c.log.end()
+	c.log.read = x.seen
 }
 
 func (x *Index) follow() {
@@ -125,7 +126,7 @@ func (x *Index) follow() {
 	for _, slot := range c.log.slots[x.seen-c.log.base:] {
 		x.update(c.stages.rows[slot])
 	}
-	x.seen = end
+	x.seen, c.log.read = end, end
 }
 
 func (x *Index) update(st *Stage) {
@@ -167,7 +168,7 @@ func (x *Index) update(st *Stage) {
 }
 
 func (x *Index) heapIDOf(st *Stage) heapID {
-	id := heapID{shape: st.Shape, cap: x.view.Queues[st.Job.Queue].cap, keeps: len(st.reserved) > 0}
+	id := heapID{shape: st.Shape, cap: st.cap, keeps: len(st.reserved) > 0}
 	if x.Group != nil {
 		id.group = int32(x.Group(st))
 	}

@@ -5,6 +5,7 @@ package sched
 type changeLog struct {
 	slots []int32
 	base  int64 // entries dropped so far
+	read  int64 // the furthest that an index has read
 }
 
 const leastLog = 1024
@@ -21,4 +22,10 @@ func (l *changeLog) trim(stages int) {
 func (l *changeLog) end() int64 { return l.base + int64(len(l.slots)) }
 
 // touch has every index order st anew.
-func (c *Core) touch(st *Stage) { c.log.slots = append(c.log.slots, st.slot) }
+func (c *Core) touch(st *Stage) {
+	l := &c.log
+	if n := len(l.slots); n > 0 && l.slots[n-1] == st.slot && l.read < l.base+int64(n) {
+		return // said, and nobody has heard it yet
+	}
+	l.slots = append(l.slots, st.slot)
+}

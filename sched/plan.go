@@ -116,7 +116,7 @@ func (c *Core) fitsOn(st *Stage, id ShapeID, n *Node) bool {
 	if c.exhausted || !n.Open || n.Reserved != (StageID{}) && n.Reserved != st.ID || !n.hasRoom(s) {
 		return false
 	}
-	return c.allows(st, n, 0) && c.underMax(c.Queues[st.Job.Queue].cap, s)
+	return c.allows(st, n, 0) && c.underMax(st.cap, s)
 }
 
 func (p *Plan) act(k ActionKind, a *Attempt) Action {
@@ -170,7 +170,7 @@ func (p *Plan) Resume(a *Attempt) bool {
 	}
 	c, st, n := p.core, a.Stage, p.Node(a.Node)
 	lacks := c.missing(a)
-	if n.Lost || !n.hasRoom(lacks) || n.Reserved != (StageID{}) && n.Reserved != st.ID || !c.underMax(c.Queues[st.Job.Queue].cap, lacks) {
+	if n.Lost || !n.hasRoom(lacks) || n.Reserved != (StageID{}) && n.Reserved != st.ID || !c.underMax(st.cap, lacks) {
 		return false
 	}
 	c.demand(st, lacks, -1)

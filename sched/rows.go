@@ -13,9 +13,9 @@ type Node struct {
 	Used     Resources // may exceed Capacity, after it shrank
 	Leaving  Resources // of Used, what a Kill or a Suspend has asked for
 
-	offered uint64   // the Step in which it was last put into Offers
-	head    *Attempt // attempts that run or are suspended here, youngest first
-	outputs outputs  // finished tasks whose output is here and may still be needed
+	offered uint64  // the Step in which it was last put into Offers
+	slots   []int32 // of the attempts that run or are suspended here, in order of launch
+	outputs outputs // finished tasks whose output is here and may still be needed
 }
 
 // Free returns what is not used; a component is negative where capacity shrank below use.
@@ -107,10 +107,11 @@ type Stage struct {
 	Spec                              *StageSpec
 
 	slot     int32
-	waiting  int32 // tasks that neither run nor are done; Pending while the stage is ready, which it is when its dependencies hold
+	cap      QueueID // of its job's queue: the nearest with a maximum
+	waiting  int32   // tasks that neither run nor are done; Pending while the stage is ready, which it is when its dependencies hold
 	ready    bool
-	alive    bool     // its job has not ended
-	head     *Attempt // youngest first
+	alive    bool // its job has not ended
+	attempts attemptList
 	reserved []NodeID // nodes kept for it
 	only     []NodeID // the only nodes to use, sorted; nil: all
 	tasks    taskSet
@@ -136,18 +137,23 @@ type Attempt struct {
 	Node     NodeID
 	Task     int32   // from 1; zero where the engine chooses
 	Progress float32 // in [0, 1]; -1 where the engine has not said
+	Holds    ShapeID
 	Phase    Phase
 	State    AttemptState
-	Holds    ShapeID
 
-	slot                   int32
-	older, younger         *Attempt // of the same stage
-	nodeOlder, nodeYounger *Attempt // on the same node
-	twin                   *Attempt // ring of the attempts of the same task; nil: alone
-	wants                  ShapeID  // what it holds once resized, or resumed
-	leaves                 ShapeID  // what it was asked to give back; zero: nothing
-	parked                 bool     // suspended: holds its memory only
-	moot                   bool     // its task is done without it, or its job has ended
+	parked bool     // suspended: holds its memory only
+	moot   bool     // its task is done without it, or its job has ended
+	place  int32    // in its stage's list
+	wants  ShapeID  // what it holds once resized, or resumed
+	leaves ShapeID  // what it was asked to give back; zero: nothing
+	twin   *Attempt // ring of the attempts of the same task; nil: alone
+}
+
+// An attemptList is the slots of a stage's attempts in order of launch, with gaps where one has ended, so that taking one out
+// touches no other.
+type attemptList struct {
+	slots []int32 // -1: a gap
+	gaps  int
 }
 
 func weightOr1(w float64) float64 {

@@ -123,7 +123,7 @@ func (t *shapes) grow(n NodeID) {
 func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
 	c := v.core
 	s := c.shapes.list[id]
-	if c.exhausted || !c.underMax(v.Queues[st.Job.Queue].cap, s) {
+	if c.exhausted || !c.underMax(st.cap, s) {
 		return nil
 	}
 	c.shapes.activate(s)

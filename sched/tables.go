@@ -61,7 +61,7 @@ func (t *stageTable) get() *Stage {
 	if k := len(t.free); k > 0 {
 		st := t.rows[t.free[k-1]]
 		t.free = t.free[:k-1]
-		*st = Stage{slot: st.slot, reserved: st.reserved[:0], tasks: taskSet{again: st.tasks.again[:0]}}
+		*st = Stage{slot: st.slot, reserved: st.reserved[:0], attempts: attemptList{slots: st.attempts.slots[:0]}, tasks: taskSet{again: st.tasks.again[:0]}}
 		return st
 	}
 	st := &Stage{slot: int32(len(t.rows))}
@@ -87,6 +87,7 @@ func (t *attemptTable) at(slot int32) *Attempt {
 	return &t.chunks[slot>>chunkBits][slot&(1<<chunkBits-1)]
 }
 
+// get returns a slot; whoever asks sets all fields but the ID.
 func (t *attemptTable) get() *Attempt {
 	var slot int32
 	if k := len(t.free); k > 0 {
@@ -101,12 +102,12 @@ func (t *attemptTable) get() *Attempt {
 	}
 	t.serial++
 	a := t.at(slot)
-	*a = Attempt{ID: AttemptID(t.serial<<slotBits | uint64(slot)), slot: slot}
+	a.ID = AttemptID(t.serial<<slotBits | uint64(slot))
 	return a
 }
 
 func (t *attemptTable) find(id AttemptID) *Attempt {
-	slot := int32(id & (1<<slotBits - 1))
+	slot := id.slot()
 	if slot >= t.n {
 		return nil
 	}
@@ -114,6 +115,33 @@ func (t *attemptTable) find(id AttemptID) *Attempt {
 		return a
 	}
 	return nil
+}
+
+func (id AttemptID) slot() int32 { return int32(id & (1<<slotBits - 1)) }
+
+// add puts an attempt at the end of the list.
+func (l *attemptList) add(a *Attempt) {
+	a.place = int32(len(l.slots))
+	l.slots = append(l.slots, a.ID.slot())
+}
+
+// leastGaps is how many gaps a list may have before it is looked at whether to close them.
+const leastGaps = 32
+
+// remove takes an attempt out. Gaps are closed when they are most of the list.
+func (l *attemptList) remove(a *Attempt, t *attemptTable) {
+	l.slots[a.place] = -1
+	if l.gaps++; l.gaps < leastGaps || 2*l.gaps < len(l.slots) {
+		return
+	}
+	kept := l.slots[:0]
+	for _, slot := range l.slots {
+		if slot >= 0 {
+			t.at(slot).place = int32(len(kept))
+			kept = append(kept, slot)
+		}
+	}
+	l.slots, l.gaps = kept, 0
 }
 
 func (t *attemptTable) recycle() {
@@ -158,7 +186,7 @@ func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
 	st := c.stages.get()
 	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.shapes.intern(spec.PerTask)
 	st.Total, st.Job, st.Spec, st.alive = spec.Tasks, j, spec, true
-	st.waiting = max(0, spec.Tasks)
+	st.waiting, st.cap = max(0, spec.Tasks), c.Queues[j.Queue].cap
 	c.shapes.use(st.Shape, 1)
 	j.Stages = append(j.Stages, st)
 	if spec.Tasks != 0 {
@@ -210,7 +238,7 @@ func (c *Core) endJob(j *Job) {
 		for len(st.reserved) > 0 {
 			c.unreserve(c.Node(st.reserved[0]))
 		}
-		for a := st.head; a != nil; a = a.older {
+		for a := range c.Attempts(st) {
 			if !a.moot {
 				a.moot = true
 				c.doomed = append(c.doomed, a)

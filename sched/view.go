@@ -80,10 +80,9 @@ func (v *View) Attempt(id AttemptID) *Attempt { return v.core.attempts.find(id) 
 // Attempts yields the attempts of a stage that run or are suspended, youngest first. The one yielded may be acted on.
 func (v *View) Attempts(st *Stage) iter.Seq[*Attempt] {
 	return func(yield func(*Attempt) bool) {
-		for a := st.head; a != nil; {
-			b := a
-			a = a.older
-			if !yield(b) {
+		slots := st.attempts.slots
+		for i := len(slots) - 1; i >= 0; i-- {
+			if slots[i] >= 0 && !yield(v.core.attempts.at(slots[i])) {
 				return
 			}
 		}
@@ -93,10 +92,9 @@ func (v *View) Attempts(st *Stage) iter.Seq[*Attempt] {
 // AttemptsOn yields the attempts on a node that run or are suspended, youngest first. The one yielded may be acted on.
 func (v *View) AttemptsOn(n *Node) iter.Seq[*Attempt] {
 	return func(yield func(*Attempt) bool) {
-		for a := n.head; a != nil; {
-			b := a
-			a = a.nodeOlder
-			if !yield(b) {
+		slots := n.slots
+		for i := len(slots) - 1; i >= 0; i-- {
+			if !yield(v.core.attempts.at(slots[i])) {
 				return
 			}
 		}

@@ -73,8 +73,8 @@ func change(v, base float64) string {
 		return ""
 	case v == base:
 		return "-"
-	case v > 0 && base/v >= 2:
-		return fmt.Sprintf("-%.0f %% (÷%.1f)", 100*(1-v/base), base/v)
+	case v > 0 && base/v >= 10:
+		return fmt.Sprintf("÷%.1f", base/v)
 	}
 	return fmt.Sprintf("%+.0f %%", 100*(v/base-1))
 }

@@ -162,8 +162,7 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	}
 	var runs []simRun
 	for _, p := range policies {
-		config := sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}
-		r, err := a.simUnder(ctx, f, p, config, name)
+		r, err := a.simUnder(ctx, f, simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}})
 		if err != nil {
 			return err
 		}
@@ -223,9 +222,15 @@ func (a *app) simJobs(f *simFlags, c *workload.Cluster, o workload.Options) (wor
 	return jobs, f.source.trace, nil
 }
 
+// A simTask is a simulation under one policy.
+type simTask struct {
+	policy, workload string
+	config           sim.Config
+}
+
 // simUnder simulates the jobs under one policy.
-func (a *app) simUnder(ctx context.Context, f *simFlags, spec string, config sim.Config, name string) (r simRun, err error) {
-	truth := simTruth
+func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, err error) {
+	spec, config, truth := t.policy, &t.config, simTruth
 	core, learned, err := f.policies.core(a.policies, spec, &truth)
 	if err != nil {
 		return r, err
@@ -253,7 +258,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, spec string, config sim
 			rows(row)
 		}})
 	core.Can, core.Heartbeats = sim.Powers, config.Costs.Reporting.Heartbeat > 0
-	out := &recording{engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: name, cluster: config.Cluster}
+	out := &recording{engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: t.workload, cluster: config.Cluster}
 	if err := out.open(named(f.record, spec), &core, tally); err != nil {
 		return r, err
 	}
@@ -264,7 +269,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, spec string, config sim
 		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, s.Jobs, s.Now.Round(time.Second)))
 	}
 	start := time.Now()
-	done, err := sim.Run(ctx, config)
+	done, err := sim.Run(ctx, *config)
 	bar.stop()
 	if err != nil {
 		return r, fmt.Errorf("policy %s: %w", spec, err)

@@ -52,7 +52,7 @@ func (s *sourceFlags) open(o workload.Options) (workload.Source, *workload.File,
 		return nil, nil, usagef("--jobs %d: must be 0 or more", s.most)
 	}
 	o.SizeScale = s.sizeScale
-	file, err := workload.Open(s.trace, o)
+	file, err := openWorkload(s.trace, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,3 +94,20 @@ func (s *sourceFlags) span() (from, until sched.Time, err error) {
 
 // bytes reports whether the opened format gives jobs by their bytes.
 func (s *sourceFlags) bytes() bool { return s.format == workload.SWIM }
+
+// openWorkload opens a workload. Standard input has one pass, and several policies need several: its jobs are kept.
+func openWorkload(path string, o workload.Options) (*workload.File, error) {
+	file, err := workload.Open(path, o)
+	if err != nil || path != workload.StandardInput {
+		return file, err
+	}
+	var jobs []*sched.JobSpec
+	for spec, err := range file.Jobs {
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, spec)
+	}
+	file.Jobs = workload.Of(jobs...)
+	return file, nil
+}

@@ -15,24 +15,24 @@ const MaxNodes = 1 << 20
 
 // A Cluster is what jobs run on.
 type Cluster struct {
-	Classes []Class
-	Network Network
-	Queues  []*sched.QueueSpec // below the root; nil: the workload's own, or none
+	Classes []Class            `json:"classes"`
+	Network Network            `json:"network"`
+	Queues  []*sched.QueueSpec `json:"queues,omitempty"` // below the root; nil: the workload's own, or none
 }
 
 // A Class is a number of nodes alike.
 type Class struct {
-	Name      string
-	Count     int32   // nodes, 1 to MaxNodes in all classes together
-	Racks     int32   // over which they are spread evenly, 1 to Count: racks 1 to Racks, which classes share
-	Speed     float64 // task times are divided by it; positive, 1 is the speed that a trace's times mean
-	Resources sched.Resources
+	Name      string          `json:"name"`
+	Count     int32           `json:"count"` // nodes, 1 to MaxNodes in all classes together
+	Racks     int32           `json:"racks"` // over which they are spread evenly, 1 to Count: racks 1 to Racks, which classes share
+	Speed     float64         `json:"speed"` // task times are divided by it; positive, 1 is the speed that a trace's times mean
+	Resources sched.Resources `json:"resources"`
 }
 
 // A Network says how fast bytes go, in bytes a second.
 type Network struct {
-	Node int64 // into or out of one node; default 1 Gbit/s
-	Rack int64 // into or out of one rack; default 10 Gbit/s
+	Node int64 `json:"node"` // into or out of one node; default 1 Gbit/s
+	Rack int64 `json:"rack"` // into or out of one rack; default 10 Gbit/s
 }
 
 // defaultNetwork is one gigabit Ethernet port a node and one of ten gigabits a rack.

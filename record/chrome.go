@@ -20,6 +20,10 @@ type chrome struct {
 	some  bool
 	lanes []lanes // by node
 	open  map[sched.AttemptID]slice
+	b     []byte // the object in the making
+
+	last     sched.JobID
+	lastName []byte
 }
 
 // lanes are the slots of a node: used by bit, and how many have been named.
@@ -78,29 +82,46 @@ func (c *chrome) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 	}
 }
 
-// event begins an object; the caller goes on with a field or the end.
+// event begins an object; the caller goes on with fields and end.
 func (c *chrome) event(phase string, process, thread int) {
+	c.b = c.b[:0]
 	if c.some {
-		c.out.WriteByte(',')
+		c.b = append(c.b, ',')
 	}
 	c.some = true
-	c.out.WriteString("\n{\"ph\":\"")
-	c.out.WriteString(phase)
-	c.out.WriteString(`","pid":`)
-	c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), int64(process), 10))
-	c.out.WriteString(`,"tid":`)
-	c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), int64(thread), 10))
+	c.text("\n{\"ph\":\"", phase, `"`)
+	c.number("pid", int64(process))
+	c.number("tid", int64(thread))
 }
 
+func (c *chrome) end(brackets string) {
+	c.text(brackets)
+	c.out.Write(c.b)
+}
+
+func (c *chrome) text(parts ...string) {
+	for _, p := range parts {
+		c.b = append(c.b, p...)
+	}
+}
+
+func (c *chrome) number(field string, v int64) {
+	c.text(`,"`, field, `":`)
+	c.b = strconv.AppendInt(c.b, v, 10)
+}
+
+// micros writes a time in microseconds, to the nanosecond.
 func (c *chrome) micros(field string, t sched.Time) {
-	c.out.WriteString(`,"` + field + `":`)
-	b := strconv.AppendInt(c.out.AvailableBuffer(), int64(t/1000), 10)
-	c.out.Write(append(b, fmt.Sprintf(".%03d", t%1000)...))
+	c.number(field, int64(t/1000))
+	ns := t % 1000
+	c.b = append(c.b, '.', byte('0'+ns/100), byte('0'+ns/10%10), byte('0'+ns%10))
 }
 
 func (c *chrome) name(what string, process, thread int, name string) {
 	c.event("M", process, thread)
-	fmt.Fprintf(c.out, `,"name":"%s_name","args":{"name":%s}}`, what, appendJSON(nil, name))
+	c.text(`,"name":"`, what, `_name","args":{"name":`)
+	c.b = appendJSON(c.b, name)
+	c.end("}}")
 }
 
 // job begins ("b") or ends ("e") a job.
@@ -111,8 +132,22 @@ func (c *chrome) job(phase string, id sched.JobID) {
 	}
 	c.event(phase, jobsProcess, 0)
 	c.micros("ts", c.view.Now)
-	fmt.Fprintf(c.out, `,"cat":"job","id":%d,"name":%s,"args":{"job":%d,"queue":%s,"user":%s}}`, id, appendJSON(nil, nameOf(j)), id,
-		appendJSON(nil, c.view.Path(c.view.Queue(j.Queue))), appendJSON(nil, j.Spec.User))
+	c.number("id", int64(id))
+	c.text(`,"cat":"job"`)
+	c.named(j)
+	c.text(`,"args":{"queue":`)
+	c.b = appendJSON(c.b, c.view.Path(c.view.Queue(j.Queue)))
+	c.text(`,"user":`)
+	c.b = appendJSON(c.b, j.Spec.User)
+	c.end("}}")
+}
+
+// named gives an object its job's name. The last one is kept, because a job's attempts often end one after the other.
+func (c *chrome) named(j *sched.Job) {
+	if c.last != j.ID {
+		c.last, c.lastName = j.ID, appendJSON(append(c.lastName[:0], `,"name":`...), nameOf(j))
+	}
+	c.b = append(c.b, c.lastName...)
 }
 
 // nameOf is a job's name; without one, its ID.
@@ -161,12 +196,17 @@ func (c *chrome) close(a *sched.Attempt, outcome string) {
 	c.event("X", int(a.Node)+1, s.lane+1)
 	c.micros("ts", s.since)
 	c.micros("dur", c.view.Now-s.since)
-	fmt.Fprintf(c.out, `,"cat":"%s","name":%s,"args":{"job":%d,"stage":%d,"kind":"%s","task":%d,"attempt":%d,"outcome":"%s"`, st.Kind,
-		appendJSON(nil, nameOf(st.Job)), st.ID.Job, st.ID.Index, st.Kind, a.Task, a.ID.Serial(), outcome)
+	c.text(`,"cat":"`, st.Kind.String(), `"`)
+	c.named(st.Job)
+	c.text(`,"args":{"outcome":"`, outcome, `"`)
+	c.number("job", int64(st.ID.Job))
+	c.number("stage", int64(st.ID.Index))
+	c.number("task", int64(a.Task))
+	c.number("attempt", int64(a.ID.Serial()))
 	if st.Spec.Copies > 0 {
-		fmt.Fprintf(c.out, `,"locality":"%s"`, locality(c.view, a))
+		c.text(`,"locality":"`, locality(c.view, a).String(), `"`)
 	}
-	c.out.WriteString("}}")
+	c.end("}}")
 }
 
 func (c *chrome) finish() {

@@ -11,16 +11,18 @@ import (
 
 // A Compared is two runs side by side.
 type Compared struct {
-	Headers []string    // what differs in how the runs were made, a line each
-	Parts   *Difference // where the runs part: the first event or action that differs, apart from wakes and ticks; nil: nowhere. Numbers are those of A
-	Jobs    []JobDifference
+	Headers []string `json:"headers"` // what differs in how the runs were made, a line each
+	// Parts is where the runs part: the first event or action that differs, apart from wakes and ticks; nil: nowhere. Numbers are those of A.
+	Parts *Difference     `json:"parts,omitempty"`
+	Jobs  []JobDifference `json:"jobs"`
 }
 
 // A JobDifference is one job in two runs, of which at least one finished it.
 type JobDifference struct {
-	ID   sched.JobID
-	Name string
-	A, B sched.Time // sojourn times; -1: the job did not end in that run
+	ID   sched.JobID `json:"id"`
+	Name string      `json:"name"`
+	A    sched.Time  `json:"a_ns"` // sojourn time in one run; -1: the job did not end in it
+	B    sched.Time  `json:"b_ns"` // and in the other
 }
 
 // Diff compares two runs: where they part, and what became of each job. An ErrCut comes with what is whole.

@@ -89,6 +89,9 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 			return nil, err
 		}
 	}
+	if ranker, _ := x.ranker(); ranker == nil && make != nil {
+		x.e.Note = fmt.Sprintf("policy %s cannot tell its order", r.Header.Policy)
+	}
 	for s, err := range r.Steps() {
 		if errors.Is(err, ErrCut) {
 			x.e.Note = err.Error()

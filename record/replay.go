@@ -11,15 +11,19 @@ type Deciders func(*Header) (sched.Policy, sched.Estimator, error)
 
 // A Replayed says what a replay found.
 type Replayed struct {
-	Steps, Events, Actions int64       // replayed
-	Differs                *Difference // the first one; nil: all was decided as recorded
+	Steps   int64       `json:"steps"` // replayed, as the next two
+	Events  int64       `json:"events"`
+	Actions int64       `json:"actions"`
+	Differs *Difference `json:"differs,omitempty"` // the first one; nil: all was decided as recorded
 }
 
 // A Difference is where two runs part.
 type Difference struct {
-	Step, Entry int64 // numbers in the record, from 1
-	At          sched.Time
-	A, B        string // what one has there and the other, "" where one has nothing there
+	Step  int64      `json:"step"`  // its number in the record, from 1
+	Entry int64      `json:"entry"` // likewise
+	At    sched.Time `json:"at_ns"`
+	A     string     `json:"a"` // what one has there, "": nothing
+	B     string     `json:"b"` // and the other
 }
 
 func (d *Difference) String() string {

@@ -20,9 +20,12 @@ type collector struct {
 	table   *fold.Table // nil: logs
 	logs    []pairLog
 	chunks  [][]byte // that the logs are in
-	file    *run.Writer
-	path    string
-	spills  [][]segment // by part
+	spare   []byte   // what is left of the last
+	// mostPiece, in bytes: where there are so many parts that a chunk for each would fill memory, pieces stay smaller.
+	mostPiece int
+	file      *run.Writer
+	path      string
+	spills    [][]segment // by part
 }
 
 // pairLog is the pairs of one part, in pieces of whole pairs.
@@ -55,6 +58,7 @@ func newCollector(r *Run, t *Task, account *mem.Account) *collector {
 		c.table.Reserve(int(r.hint.Load()))
 	}
 	c.logs = make([]pairLog, r.Parts)
+	c.mostPiece = int(min(mem.Chunk, account.Limit()/int64(4*r.Parts)))
 	return c
 }
 
@@ -112,17 +116,25 @@ func (c *collector) room(l *pairLog, need int) bool {
 	if need <= cap(l.open)-len(l.open) {
 		return true
 	}
-	b := c.account.Alloc(need)
-	if b == nil {
-		return false
+	if need > len(c.spare) {
+		b := c.account.Alloc(need)
+		if b == nil {
+			return false
+		}
+		c.chunks, c.spare = append(c.chunks, b), b
 	}
-	c.chunks = append(c.chunks, b)
 	if len(l.open) > 0 {
 		l.pieces = append(l.pieces, piece{l.open, l.opened})
 	}
-	l.open, l.opened = b[:0], 0
+	// Pieces grow with their logs: many parts with little in each share chunks.
+	n := max(need, min(max(leastPiece, 2*cap(l.open)), c.mostPiece))
+	n = min(n, len(c.spare))
+	l.open, l.opened, c.spare = c.spare[:0:n], 0, c.spare[n:]
 	return true
 }
+
+// leastPiece is the size of a log's first piece, in bytes.
+const leastPiece = 1 << 10
 
 func (c *collector) addEach(text []byte, keys []Span, value []byte) error {
 	if c.table == nil || len(value) != c.run.Job.Fold.Width {
@@ -190,7 +202,7 @@ func (c *collector) dropLogs() {
 	for _, b := range c.chunks {
 		c.account.Free(b)
 	}
-	c.chunks = c.chunks[:0]
+	c.chunks, c.spare = c.chunks[:0], nil
 	clear(c.logs)
 }
 
@@ -284,7 +296,6 @@ func (c *collector) finish() (*MapOutput, error) {
 	if err := c.rest(); err != nil {
 		return nil, err
 	}
-	c.pack()
 	if !c.account.Move(c.chunks, c.run.Memory.results) {
 		if err := c.spill(); err != nil {
 			return nil, err
@@ -355,7 +366,7 @@ var errFull = errors.New("memory of the attempt is full")
 func (c *collector) combineInMemory() error {
 	a := c.task.attempt
 	old, chunks := c.logs, c.chunks
-	c.logs, c.chunks = make([]pairLog, len(old)), nil
+	c.logs, c.chunks, c.spare = make([]pairLog, len(old)), nil, nil
 	for p := range old {
 		if old[p].pairs == 0 {
 			continue
@@ -383,47 +394,6 @@ func (c *collector) combineInMemory() error {
 		c.account.Free(b)
 	}
 	return nil
-}
-
-// pack copies the logs side by side where they leave more than half of their chunks empty: many parts with little in each.
-func (c *collector) pack() {
-	filled, held := 0, 0
-	for _, b := range c.chunks {
-		held += cap(b)
-	}
-	for p := range c.logs {
-		for _, b := range c.logs[p].all() {
-			filled += len(b.data)
-		}
-	}
-	if 2*filled > held || len(c.chunks) == 1 {
-		return
-	}
-	var chunks [][]byte
-	var open []byte
-	logs := make([]pairLog, len(c.logs))
-	for p := range c.logs {
-		logs[p].pairs = c.logs[p].pairs
-		for _, b := range c.logs[p].all() {
-			if len(b.data) > cap(open)-len(open) {
-				if open = c.account.Alloc(len(b.data)); open == nil {
-					for _, b := range chunks {
-						c.account.Free(b)
-					}
-					return
-				}
-				chunks = append(chunks, open)
-				open = open[:0]
-			}
-			at := len(open)
-			open = append(open, b.data...)
-			logs[p].pieces = append(logs[p].pieces, piece{open[at:len(open):len(open)], b.pairs})
-		}
-	}
-	for _, b := range c.chunks {
-		c.account.Free(b)
-	}
-	c.logs, c.chunks = logs, chunks
 }
 
 // discard drops everything: the attempt has failed.

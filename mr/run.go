@@ -11,7 +11,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/internal/fold"
-	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
@@ -242,6 +241,7 @@ type reduceInput struct {
 	pairs    int64
 	table    *fold.Table
 	indexes  []*index
+	readers  []*run.Reader
 	files    int      // runs of its own written so far
 	paths    []string // of them
 }
@@ -275,6 +275,9 @@ func (in *reduceInput) close() {
 	}
 	for _, ix := range in.indexes {
 		ix.free()
+	}
+	for _, r := range in.readers {
+		r.Close()
 	}
 	for _, m := range in.maps {
 		m.drop()
@@ -342,7 +345,9 @@ func (in *reduceInput) foldAll() (full bool, err error) {
 func (in *reduceInput) foldRun(s *reduceSegment) (full bool, err error) {
 	a := in.task.attempt
 	defer a.enter(a.enter(Shuffle))
-	for r := run.NewReader(s.path, s.file); ; {
+	r := run.NewReader(s.path, s.file, a.account)
+	defer r.Close()
+	for {
 		err := r.Block()
 		if err == io.EOF {
 			a.count(FileBytesRead, s.file.Length)
@@ -360,8 +365,9 @@ func (in *reduceInput) foldRun(s *reduceSegment) (full bool, err error) {
 	}
 }
 
-// fanIn is how many runs are merged at a time: readers of so many take 24 MiB, and each still reads long stretches.
-const fanIn = 96
+// maxFanIn is how many runs are merged at a time where memory has room for their readers. More would save no pass over the data before
+// there are thousands.
+const maxFanIn = 128
 
 // sorted gives all pairs in order: what is in memory sorted now, what is in files merged.
 func (in *reduceInput) sorted() (source, error) {
@@ -372,13 +378,13 @@ func (in *reduceInput) sorted() (source, error) {
 			inMemory += s.pairs
 		}
 	}
-	fits := 2*entryBytes*inMemory+int64(len(in.segments)+2)*mem.Chunk < a.account.Left()
+	fits := 2*entryBytes*inMemory+int64(len(in.segments)+2)*run.ReaderBytes < a.account.Left()
 	var sources []source
 	for i := 0; i < len(in.segments); i++ {
 		s := &in.segments[i]
 		if s.pieces == nil {
 			a.count(FileBytesRead, s.file.Length)
-			sources = append(sources, &fromRun{run.NewReader(s.path, s.file), in.run.ordering(), s.of})
+			sources = append(sources, in.read(s.path, s.file, s.of))
 			continue
 		}
 		pieces := s.pieces[:len(s.pieces):len(s.pieces)]
@@ -395,9 +401,10 @@ func (in *reduceInput) sorted() (source, error) {
 		return sources[0], nil
 	}
 	a.enter(Merge)
+	fanIn := int(min(max(a.account.Left()/run.ReaderBytes, 2), maxFanIn))
 	for len(sources) > fanIn {
 		var err error
-		if sources, err = in.mergeSome(sources); err != nil {
+		if sources, err = in.mergeSome(sources, fanIn); err != nil {
 			return nil, err
 		}
 	}
@@ -426,7 +433,7 @@ func (in *reduceInput) sort(pieces []piece, fits bool) (sources []source, err er
 }
 
 // mergeSome merges neighbours until fanIn sources are left, or once all round. Only neighbours: equal keys keep their order.
-func (in *reduceInput) mergeSome(sources []source) ([]source, error) {
+func (in *reduceInput) mergeSome(sources []source, fanIn int) ([]source, error) {
 	var merged []source
 	for excess := len(sources) - fanIn; len(sources) > 0; {
 		n := min(fanIn, excess+1, len(sources))
@@ -470,7 +477,14 @@ func (in *reduceInput) write(from source) (source, error) {
 	a.count(SpilledRecords, s.Pairs)
 	a.count(FileBytesWritten, s.Length)
 	a.count(FileBytesRead, s.Length)
-	return &fromRun{run.NewReader(path, s), in.run.ordering(), nil}, nil
+	return in.read(path, s, nil), nil
+}
+
+// read gives the pairs of a segment in a file; of is whose it is, nil: the reduce's own.
+func (in *reduceInput) read(path string, s run.Segment, of *MapOutput) source {
+	r := run.NewReader(path, s, in.task.attempt.account)
+	in.readers = append(in.readers, r)
+	return &fromRun{r, in.run.ordering(), of}
 }
 
 func drain(a *Attempt, from source, w *run.Writer) error {

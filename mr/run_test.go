@@ -30,6 +30,8 @@ func text(seed uint64, words int) string {
 			fmt.Fprintf(&b, "a-long-common-beginning-%d", n)
 		case 1:
 			fmt.Fprintf(&b, "%d", r.IntN(words))
+		case 2, 3, 4:
+			fmt.Fprintf(&b, "rare-and-too-long-for-a-slot-%d", r.IntN(words))
 		default:
 			b.WriteString(strings.Repeat("w", n%9) + strconv.Itoa(n))
 		}
@@ -76,7 +78,7 @@ const smallest = 2 * 2 * 6 * mem.Chunk
 // TestWordCount holds every way that pairs can take against a Go map: hash table, sort, sort with a combiner; in memory and
 // through files; one and many parts; outputs lost.
 func TestWordCount(t *testing.T) {
-	in := text(1, 60_000)
+	in := text(1, 120_000)
 	want := countedWords(in)
 	path := write(t, t.TempDir(), "in.txt", in)
 	jobs := map[string]*Job{
@@ -91,7 +93,7 @@ func TestWordCount(t *testing.T) {
 				for _, lose := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s/%d MiB/%d/%v", name, memory>>20, reduces, lose), func(t *testing.T) {
 						out := filepath.Join(t.TempDir(), "out")
-						l := local{workers: 2, reduces: reduces, memory: memory, split: 64 << 10, output: out}
+						l := local{workers: 2, reduces: reduces, memory: memory, split: 256 << 10, output: out}
 						if lose {
 							l.lose = func(i int) bool { return i%2 == 1 }
 						}
@@ -193,7 +195,7 @@ func TestSort(t *testing.T) {
 		if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := local{workers: 2, reduces: 1, memory: rapid.SampledFrom([]int64{4 * smallest, 64 << 20}).Draw(t, "memory"), split: 64 << 10, output: out}
+		l := local{workers: 2, reduces: 1, memory: rapid.SampledFrom([]int64{4 * smallest, 64 << 20}).Draw(t, "memory"), split: 256 << 10, output: out}
 		if j.TotalOrder {
 			l.reduces = rapid.IntRange(1, 9).Draw(t, "reduces")
 		}

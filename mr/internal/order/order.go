@@ -13,8 +13,9 @@ import (
 type Entry struct{ Prefix, Ref uint64 }
 
 const (
-	small   = 24 // entries that insertion sorts faster than scattering does
-	maxBits = 11 // of one scatter: 2,048 targets, whose open cache lines fit the second-level cache
+	small    = 24 // entries that insertion sorts faster than scattering does
+	fewBits  = 6
+	manyBits = 11 // of one scatter: 2,048 targets, whose open cache lines fit the second-level cache
 )
 
 // Sort sorts a, whose Refs ascend, by key in the order of bytes; tmp is as long as a; key finds a key by Ref.
@@ -29,8 +30,14 @@ type sorter struct{ key func(uint64) []byte }
 
 // sort sorts a by Prefix, which is that of the keys from depth on, then by what follows, then by Ref.
 func (s *sorter) sort(a, tmp []Entry, depth int) {
-	if len(a) <= small {
+	switch {
+	case len(a) <= small:
 		insert(a)
+		s.ties(a, tmp, depth)
+		return
+	case len(a) >= 1<<32:
+		// Counts are 32 bits for the cache's sake; 64 GiB of entries are sorted otherwise.
+		slices.SortFunc(a, compare)
 		s.ties(a, tmp, depth)
 		return
 	}
@@ -42,33 +49,44 @@ func (s *sorter) sort(a, tmp []Entry, depth int) {
 		s.deeper(a, tmp, depth)
 		return
 	}
-	digits := min(bits.Len(uint(len(a)))-3, maxBits)
+	digits := bits.Len(uint(len(a))) - 3
 	top := bits.Len64(low ^ high)
-	shift := max(top-digits, 0)
-	base := low >> shift
-	buckets := int(high>>shift-base) + 1
-	var ends [1<<maxBits + 1]uint32
-	if len(a) >= 1<<32 {
-		// Counts are 32 bits for the cache's sake; 64 GiB of entries are sorted otherwise.
-		slices.SortFunc(a, compare)
-		s.ties(a, tmp, depth)
-		return
+	// The array is cleared each time, so few entries get a short one.
+	if digits <= fewBits {
+		var count [1 << fewBits]uint32
+		shift := max(top-digits, 0)
+		s.scatter(a, tmp, count[:high>>shift-low>>shift+1], digit{low >> shift, uint(shift)}, depth)
+	} else {
+		var count [1 << manyBits]uint32
+		shift := max(top-min(digits, manyBits), 0)
+		s.scatter(a, tmp, count[:high>>shift-low>>shift+1], digit{low >> shift, uint(shift)}, depth)
 	}
-	count := ends[:buckets+1]
+}
+
+// digit is the part of a prefix that an entry is scattered by: prefix >> shift - base.
+type digit struct {
+	base  uint64
+	shift uint
+}
+
+// scatter puts entries in the order of their digits, of which there are len(count), and sorts those that share one.
+func (s *sorter) scatter(a, tmp []Entry, count []uint32, d digit, depth int) {
 	for i := range a {
-		count[a[i].Prefix>>shift-base+1]++
+		count[a[i].Prefix>>(d.shift&63)-d.base]++
 	}
-	for i := 1; i < len(count); i++ {
-		count[i] += count[i-1]
+	at := uint32(0)
+	for i, n := range count {
+		count[i] = at
+		at += n
 	}
 	for i := range a {
-		b := a[i].Prefix>>shift - base
-		tmp[count[b]] = a[i]
-		count[b]++
+		c := &count[a[i].Prefix>>(d.shift&63)-d.base]
+		tmp[*c] = a[i]
+		*c++
 	}
 	copy(a, tmp)
 	from := uint32(0)
-	for _, to := range count[:buckets] {
+	for _, to := range count {
 		if to-from > 1 {
 			s.sort(a[from:to], tmp[from:to], depth)
 		}

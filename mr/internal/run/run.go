@@ -17,14 +17,17 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
+	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
 )
 
 const (
 	headBytes = 12
 	// BlockBytes is how many bytes of pairs a block holds; more if a single pair needs it.
-	BlockBytes = 128 << 10
-	maxBlock   = 1<<32 - 1
+	BlockBytes = mem.Chunk
+	// ReaderBytes is what a reader takes of its account; more if a single pair needs it.
+	ReaderBytes = 2 * mem.Chunk
+	maxBlock    = 1<<32 - 1
 )
 
 // ErrCorrupt: a run does not hold what was written to it.
@@ -85,7 +88,7 @@ func (w *Writer) flush() {
 	block := w.packed[:headBytes+len(body)]
 	binary.LittleEndian.PutUint32(block, uint32(len(w.raw)))
 	binary.LittleEndian.PutUint32(block[4:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(block[8:], checksum(block))
+	binary.LittleEndian.PutUint32(block[8:], checksum(block, body))
 	_, w.failed = w.file.Write(block)
 	w.at += int64(len(block))
 	w.seg.Bytes += int64(len(w.raw))
@@ -95,8 +98,8 @@ func (w *Writer) flush() {
 	}
 }
 
-func checksum(block []byte) uint32 {
-	return crc32.Update(crc32.Checksum(block[:8], castagnoli), castagnoli, block[headBytes:])
+func checksum(head, body []byte) uint32 {
+	return crc32.Update(crc32.Checksum(head[:8], castagnoli), castagnoli, body)
 }
 
 // End ends the open segment and opens the next.
@@ -113,20 +116,54 @@ func (w *Writer) Close() error { return w.file.Close() }
 
 // Reader reads a segment. It opens the file for each block anew, so that any number of segments costs no open files.
 type Reader struct {
-	path   string
-	seg    Segment
-	at     int64 // in the file
-	pairs  int64 // read so far
-	block  []byte
-	pos    int // in block
-	raw    []byte
-	packed []byte
-	Key    []byte // lent until Next
-	Value  []byte // lent until Next
+	path    string
+	seg     Segment
+	account *mem.Account
+	at      int64 // in the file
+	pairs   int64 // read so far
+	block   []byte
+	pos     int // in block
+	raw     buffer
+	packed  buffer
+	Key     []byte // lent until Next
+	Value   []byte // lent until Next
 }
 
-// NewReader reads a segment of the file at path.
-func NewReader(path string, s Segment) *Reader { return &Reader{path: path, seg: s, at: s.Offset} }
+// NewReader reads a segment of the file at path, with buffers of an account, or of Go's heap where that is used up.
+func NewReader(path string, s Segment, account *mem.Account) *Reader {
+	return &Reader{path: path, seg: s, account: account, at: s.Offset}
+}
+
+// Close gives the buffers back; what was lent is gone. Closing twice is fine, and the end of the segment closes too.
+func (r *Reader) Close() {
+	r.raw.free(r.account)
+	r.packed.free(r.account)
+	r.block, r.pos = nil, 0
+}
+
+type buffer struct {
+	bytes []byte
+	heap  bool
+}
+
+// size gives n bytes, not what they held before.
+func (b *buffer) size(n int, account *mem.Account) []byte {
+	if n > cap(b.bytes) {
+		b.free(account)
+		b.bytes = account.Alloc(n)
+		if b.heap = b.bytes == nil; b.heap {
+			b.bytes = make([]byte, n)
+		}
+	}
+	return b.bytes[:n]
+}
+
+func (b *buffer) free(account *mem.Account) {
+	if !b.heap {
+		account.Free(b.bytes)
+	}
+	b.bytes = nil
+}
 
 // Next moves to the next pair. At the end it gives io.EOF; ErrCorrupt, wrapped, where the file is not what was written.
 func (r *Reader) Next() error {
@@ -180,6 +217,7 @@ func (r *Reader) fill() error {
 		if r.pairs != r.seg.Pairs {
 			return r.corrupt(fmt.Sprintf("%d pairs, want %d", r.pairs, r.seg.Pairs))
 		}
+		r.Close()
 		return io.EOF
 	}
 	f, err := os.Open(r.path)
@@ -196,35 +234,26 @@ func (r *Reader) fill() error {
 	}
 	rawLen := int(binary.LittleEndian.Uint32(head[:]))
 	bodyLen := int(binary.LittleEndian.Uint32(head[4:]))
-	if int64(bodyLen) > left-headBytes || bodyLen > rawLen {
-		return r.corrupt("length beyond the segment")
+	if int64(bodyLen) > left-headBytes || bodyLen > rawLen || bodyLen == 0 {
+		return r.corrupt("length of a block")
 	}
-	if cap(r.packed) < headBytes+bodyLen {
-		r.packed = make([]byte, headBytes+max(bodyLen, BlockBytes/2))
-	}
-	block := r.packed[:headBytes+bodyLen]
-	copy(block, head[:])
-	if err := r.readAt(f, block[headBytes:], r.at+headBytes); err != nil {
+	body := r.packed.size(bodyLen, r.account)
+	if err := r.readAt(f, body, r.at+headBytes); err != nil {
 		return err
 	}
-	if checksum(block) != binary.LittleEndian.Uint32(head[8:]) {
+	if checksum(head[:], body) != binary.LittleEndian.Uint32(head[8:]) {
 		return r.corrupt("checksum")
 	}
-	if cap(r.raw) < rawLen {
-		if n, err := s2.DecodedLen(block[headBytes:]); bodyLen < rawLen && (err != nil || n != rawLen) {
+	r.block = body
+	if bodyLen < rawLen {
+		if n, err := s2.DecodedLen(body); err != nil || n != rawLen {
 			return r.corrupt("length of the pairs")
 		}
-		r.raw = make([]byte, max(rawLen, BlockBytes))
+		if r.block, err = s2.Decode(r.raw.size(rawLen, r.account), body); err != nil {
+			return r.corrupt("compressed pairs")
+		}
 	}
-	if bodyLen == rawLen {
-		r.block = append(r.raw[:0], block[headBytes:]...)
-	} else if r.block, err = s2.Decode(r.raw[:cap(r.raw)], block[headBytes:]); err != nil || len(r.block) != rawLen {
-		return r.corrupt("compressed pairs")
-	}
-	if rawLen == 0 {
-		return r.corrupt("empty block")
-	}
-	r.at += int64(len(block))
+	r.at += headBytes + int64(bodyLen)
 	r.pos = 0
 	return nil
 }

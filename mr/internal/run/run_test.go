@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
 
 type kv struct{ k, v string }
@@ -36,7 +38,18 @@ func writeRun(t interface{ Fatal(...any) }, path string, segments [][]kv) []Segm
 }
 
 func readRun(path string, s Segment) (pairs []kv, err error) {
-	r := NewReader(path, s)
+	pool, err := mem.New(4 * mem.Chunk)
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	account := pool.Account(4 * mem.Chunk)
+	r := NewReader(path, s, account)
+	defer func() {
+		if r.Close(); account.Used() != 0 {
+			panic("a closed reader has memory")
+		}
+	}()
 	for {
 		if err := r.Next(); err == io.EOF {
 			return pairs, nil

@@ -2,7 +2,16 @@ package policy
 
 // All holds the policies of this package.
 var All = Registry{
-	"fair": {fairCard, newFair},
-	"fifo": {fifoCard, newFIFO},
-	"srpt": {srptCard, newSRPT},
+	"capacity": {capacityCard, newCapacity},
+	"drf":      {drfCard, newDRF},
+	"fair":     {fairCard, newFair},
+	"fifo":     {fifoCard, newFIFO},
+	"fsp":      {fspCard, newFSP},
+	"hfsp":     {hfspCard, newHFSP},
+	"las":      {lasCard, newLAS},
+	"late":     {lateCard, newLate},
+	"probe":    {probeCard, newProbe},
+	"psbs":     {psbsCard, newPSBS},
+	"spt":      {sptCard, newSPT},
+	"srpt":     {srptCard, newSRPT},
 }

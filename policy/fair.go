@@ -1,6 +1,9 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
 
 var fairCard = Card{
 	Title:  "equal shares for queues and for the jobs in them, by weight, minimum shares first",
@@ -8,44 +11,72 @@ var fairCard = Card{
 	Spec:   "docs/spec/policies.md#fair",
 	Params: placing(
 		Param{Name: "users", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}}, Meaning: "whether the users of a queue share it equally, or only its jobs"},
+		taking(optOff, optKill),
+		Param{Name: "min-timeout", Kind: Duration, Default: "300s", Meaning: "how long a queue has less than its minimum share before others' tasks are killed for it"},
+		Param{Name: "fair-timeout", Kind: Duration, Default: "600s", Meaning: "how long a queue has less than a part of its fair share before others' tasks are killed for it"},
+		Param{Name: "threshold", Kind: Number, Default: "0.5", Max: 1, Meaning: "that part"},
+		Param{Name: "check", Kind: Duration, Default: "500ms", Min: 0.001, Meaning: "how often queues are looked at for that"},
 	),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)"},
+	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", "the capacity that shares are of", "by queue: since when it has less than its shares (with preempt)"},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
 // fair serves queues below their minimum share first, then the queue, and in it the job, that has least for its weight.
-type fair struct{ tree }
+type fair struct {
+	tree
+	reclaimer
+	BelowMin, BelowFair [sched.NumResources]sched.Per[since] // by queue
+
+	kills            bool
+	minTime, outTime sched.Time
+	threshold        float64
+}
+
+// A since says from when on something has been so, if it is.
+type since struct {
+	Is bool
+	At sched.Time
+}
+
+// lasted reports whether something that is so now has been so for a time.
+func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
+	if !is {
+		*s = since{}
+		return false
+	}
+	if !s.Is {
+		*s = since{true, now}
+	}
+	return now-s.At >= long
+}
 
 func newFair(a Args) sched.Policy {
-	f := &fair{newTree(a)}
+	f := &fair{kills: a.Choice("preempt") == "kill", minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
+	f.check = a.Time("check")
 	f.users = a.Choice("users") == "on"
-	f.rank = fairRank
-	f.begin(f.key)
+	f.turn = f.entitled
+	f.tree.init(a, f.within)
+	f.reclaimer.init(&f.tree)
 	return f
 }
 
-// key orders the jobs of a queue by the queue's own policy.
-func (f *fair) key(v *sched.View, st *sched.Stage, at sched.Time) (sched.Key, bool) {
+// within orders the jobs of a queue by the queue's own policy.
+func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j := st.Job
-	switch f.policyOf(v, j) {
+	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
 	case "fifo":
-		return urgency(v, st, at)
+		return urgency(v, st, more)
 	case "drf":
-		return sched.Key{Value: j.Used.DominantShare(v.Capacity) / j.Weight}, st.Pending > 0
+		return sched.Key{Value: j.Used.DominantShare(f.Total) / j.Weight}
 	}
-	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}, st.Pending > 0
+	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
-// policyOf returns the policy of the configured queue that a job is in.
-func (f *fair) policyOf(v *sched.View, j *sched.Job) string {
-	return v.Queues[v.Queues[j.Queue].Parent].Spec.Policy
-}
-
-// fairRank is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have; the others
+// entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have; the others
 // by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
-func fairRank(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) sched.Key {
-	if p.Queues[q.Parent].Spec.Policy == "drf" {
-		return dominantRank(p, q)
+func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
+	if f.view.Queues[q.Parent].Spec.Policy == "drf" {
+		return f.dominant(q)
 	}
 	used, least := q.Used[k], min(q.Min[k], q.Demand[k])
 	if used < least {
@@ -54,17 +85,50 @@ func fairRank(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) sched.Key {
 	return sched.Key{Value: float64(used) / q.Weight()}
 }
 
-// dominantRank is the comparison of DominantResourceFairnessPolicy.
-func dominantRank(p *sched.Plan, q *sched.Queue) sched.Key {
-	used, least := q.Used.DominantShare(p.Capacity), q.Min.DominantShare(p.Capacity)
+// dominant is the comparison of DominantResourceFairnessPolicy.
+func (t *tree) dominant(q *sched.Queue) sched.Key {
+	used, least := q.Used.DominantShare(t.Total), q.Min.DominantShare(t.Total)
 	if used < least {
 		return sched.Key{Class: -1, Value: used / least}
 	}
 	return sched.Key{Value: used / q.Weight()}
 }
 
-// Decide starts tasks where there is room.
+// Decide starts tasks where there is room, and kills some for queues that have had too little for too long.
 func (f *fair) Decide(p *sched.Plan) {
-	touchEnded(p)
 	f.fill(p)
+	if !f.kills || !f.due(p, f.check) {
+		return
+	}
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if f.has(k) {
+			f.take(p, k, f.starved(p, k), 1)
+		}
+	}
+}
+
+// starved returns how much of kind k is lacking to queues that have had less than their minimum share, or than a part of their fair
+// share, for too long.
+func (f *fair) starved(p *sched.Plan, k sched.ResourceKind) (need float64) {
+	f.divide(p, k, func(q *sched.Queue) theory.Claim {
+		demand := float64(min(q.Demand[k], q.Max[k]))
+		return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
+	})
+	coming := 0.0
+	for _, q := range p.Queues {
+		if q == nil || !f.isLeaf(p, q) {
+			continue
+		}
+		coming += float64(q.Leaving[k])
+		used, least := float64(q.Used[k]), min(float64(q.Min[k]), float64(q.Demand[k]))
+		lack := 0.0
+		if f.BelowMin[k].Of(q).lasted(p.Now, used < least, f.minTime) {
+			lack = least - used
+		}
+		if f.BelowFair[k].Of(q).lasted(p.Now, used < f.threshold*f.share[q.ID], f.outTime) {
+			lack = max(lack, f.share[q.ID]-used)
+		}
+		need += lack
+	}
+	return need - coming
 }

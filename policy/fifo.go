@@ -15,13 +15,13 @@ var fifoCard = Card{
 type fifo struct{ order }
 
 func newFIFO(a Args) sched.Policy {
-	f := &fifo{newOrder(a)}
-	f.index.Key = urgency
+	f := &fifo{}
+	f.init(a, urgency)
 	return f
 }
 
-func urgency(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-	return sched.Key{Value: -float64(st.Job.Spec.Priority)}, st.Pending > 0
+func urgency(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
+	return sched.Key{Value: -float64(st.Job.Spec.Priority)}
 }
 
 // Decide starts tasks where there is room.

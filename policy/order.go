@@ -2,18 +2,64 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// An order serves stages by their keys, each where its placer says.
+// An order serves stages by rank, each where its placer says, and may take back from the last what the first lacks.
 type order struct {
 	placer
+	taker
 	index sched.Index
-	whole bool // keys read what other stages of the job do
+	whole bool // ranks read what other stages of the job do
 }
 
-func newOrder(a Args) order { return order{placer: newPlacer(a)} }
+// A ranking is a stage's place in an order. more is how many attempts beyond those that run are counted as its own: one or more when
+// it is about whether to start the next, zero when it is about whether to take one back.
+type ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
 
-// fill starts tasks in order until nothing that waits has room.
+// newOrder returns an order by rank. The policy must not be copied after that.
+func (o *order) init(a Args, rank ranking) {
+	o.placer = newPlacer(a)
+	o.taker.rank = rank
+	o.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Pending == 0 {
+			return sched.Key{}, false
+		}
+		return rank(v, st, 1), true
+	}
+}
+
+// initTaking has the order take back in a mode.
+func (o *order) initTaking(mode mode) {
+	if o.mode = mode; mode == keep {
+		return
+	}
+	o.whole = true
+	o.index.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
+	o.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Pending == 0 {
+			return sched.Key{}, false
+		}
+		return o.rank(v, st, 1+*o.Claimed.Of(st)), true
+	}
+	o.initVictims()
+}
+
+// fill starts tasks in order until nothing that waits has room, and then takes back for the first what the last hold.
 func (o *order) fill(p *sched.Plan) {
-	o.index.Sync(p)
+	if o.mode == keep {
+		o.index.Sync(p)
+		o.startAll(p)
+		return
+	}
+	o.settle(p)
+	for again := true; again; again = o.settle(p) || o.release(p) {
+		o.index.Sync(p)
+		o.resume(p, &o.index)
+		o.startAll(p)
+		o.resume(p, &o.index)
+	}
+	o.take(p, &o.index)
+}
+
+func (o *order) startAll(p *sched.Plan) {
 	for st := o.index.First(); st != nil; st = o.index.First() {
 		if !o.start(p, st) {
 			o.index.Skip(st)
@@ -32,6 +78,16 @@ func (o *order) start(p *sched.Plan, st *sched.Stage) bool {
 	return true
 }
 
+// kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
+func kindOf(st *sched.Stage) sched.ResourceKind {
+	for k, a := range st.Spec.PerTask {
+		if a > 0 {
+			return sched.ResourceKind(k)
+		}
+	}
+	panic("policy: a task that asks for nothing")
+}
+
 // touchSiblings has all stages of a job ordered anew after something of one of them changed, which the core says of that one only.
 func touchSiblings(p *sched.Plan, st *sched.Stage) {
 	if len(st.Job.Stages) > 1 {
@@ -42,10 +98,30 @@ func touchSiblings(p *sched.Plan, st *sched.Stage) {
 // touchEnded is touchSiblings for the attempts that ended at this instant.
 func touchEnded(p *sched.Plan) {
 	for i := range p.Events {
-		if e := &p.Events[i]; e.Kind == sched.AttemptDone {
+		if e := &p.Events[i]; e.Kind == sched.AttemptDone || e.Kind == sched.AttemptSuspended {
 			if a := p.Attempt(e.Attempt); a != nil {
 				touchSiblings(p, a.Stage)
 			}
 		}
 	}
+}
+
+// A ticker divides time into equal parts for what is done once in a while.
+type ticker struct {
+	Next sched.Time // the next multiple; zero: there is nothing to be done while no job is there
+}
+
+// due reports whether a multiple of every has come, and asks to be woken for the next one. The first one of a busy period is the
+// one after its beginning, so that it does not matter whether anybody asked in the quiet before.
+func (t *ticker) due(p *sched.Plan, every sched.Time) bool {
+	if p.Idle() {
+		t.Next = 0
+		return false
+	}
+	due := t.Next != 0 && p.Now >= t.Next
+	if t.Next <= p.Now {
+		t.Next = (p.Now/every + 1) * every
+	}
+	p.Wake(t.Next)
+	return due
 }

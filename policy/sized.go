@@ -8,6 +8,13 @@ func sizing(own ...Param) []Param {
 		Meaning: "how many tasks of a stage of unknown size run before all others, so that it becomes known"})
 }
 
+// sizedMemory is what every policy that goes by sizes remembers.
+var sizedMemory = []string{
+	"by stage: the size of a task, as the estimator last said",
+	"by stage: since when it waits for a node near its input (with a delay)",
+	"what leaves for whom (with preempt)",
+}
+
 // sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage arrives and
 // each time the number of its finished tasks has doubled, so that learning costs O(log n) questions for n tasks.
 //
@@ -17,12 +24,14 @@ type sizes struct {
 	Units sched.Per[unit] // by stage
 
 	sample int32
+	news   []*sched.Job // whose sizes changed at this instant
 }
 
 // A unit is the size of one task of a stage.
 type unit struct {
-	Seconds float64 // of the whole cluster
-	Asked   int32   // finished tasks when the estimator was asked last
+	Seconds float64    // of the whole cluster
+	Time    sched.Time // of the task
+	Asked   int32      // finished tasks when the estimator was asked last
 	Known   bool
 }
 
@@ -38,6 +47,7 @@ func newSizes(a Args) sizes { return sizes{sample: int32(a.Int("sample"))} }
 
 // learn brings sizes up to date with what happened at this instant.
 func (s *sizes) learn(p *sched.Plan) {
+	s.news = s.news[:0]
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone:
@@ -49,6 +59,10 @@ func (s *sizes) learn(p *sched.Plan) {
 				s.ask(p, a.Stage)
 			}
 			touchSiblings(p, a.Stage)
+		case sched.AttemptSuspended:
+			if a := p.Attempt(e.Attempt); a != nil {
+				touchSiblings(p, a.Stage)
+			}
 		case sched.TaskUndone:
 			if j := p.Job(e.Job); j != nil {
 				p.TouchJob(j)
@@ -70,11 +84,13 @@ func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
 	e := p.Estimate(st, 0)
 	var w sched.Work
 	w.Add(st.Spec.PerTask, e.Mean)
-	u := unit{w.Seconds(p.Capacity), st.Done, (e.Mean > 0 || e.Samples > 0) && p.Capacity != (sched.Resources{})}
-	if was := s.Units.Of(st); u != *was {
-		*was = u
+	u := unit{w.Seconds(p.Capacity), e.Mean, st.Done, (e.Mean > 0 || e.Samples > 0) && p.Capacity != (sched.Resources{})}
+	was := s.Units.Of(st)
+	if u.Seconds != was.Seconds || u.Known != was.Known {
+		s.news = append(s.news, st.Job)
 		p.TouchJob(st.Job)
 	}
+	*was = u
 }
 
 // remaining returns the seconds of the whole cluster that the unfinished tasks of a job take.
@@ -101,12 +117,12 @@ func unfinished(st *sched.Stage) int32 {
 	return st.Total - st.Done
 }
 
-// unknown returns the class of a stage of which no task time is known, and whether it is one.
-func (s *sizes) unknown(st *sched.Stage) (class int32, is bool) {
+// unknown returns the class of a stage of which no task time is known, and whether it is one; more is as for a ranking.
+func (s *sizes) unknown(st *sched.Stage, more int32) (class int32, is bool) {
 	switch u := s.Units.Of(st); {
 	case u.Known:
 		return 0, false
-	case st.Running+st.Suspended < s.sample && begun(st):
+	case st.Running+st.Suspended+more <= s.sample && begun(st):
 		return sampled, true
 	}
 	return unranked, true

@@ -6,8 +6,8 @@ var srptCard = Card{
 	Title:  "the job with the least work left first",
 	Source: "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, Operations Research 16(3), 1968",
 	Spec:   "docs/spec/policies.md#srpt",
-	Params: sizing(placing()...),
-	Memory: []string{"by stage: the size of a task, as the estimator last said", "by stage: since when it waits for a node near its input (with a delay)"},
+	Params: sizing(placing(taking(optOff, optSuspend, optKill))...),
+	Memory: sizedMemory,
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
@@ -18,20 +18,18 @@ type srpt struct {
 }
 
 func newSRPT(a Args) sched.Policy {
-	s := &srpt{newOrder(a), newSizes(a)}
+	s := &srpt{sizes: newSizes(a)}
+	s.init(a, s.remain)
 	s.whole = true
-	s.index.Key = s.key
+	s.initTaking(modeOf(a.Choice("preempt")))
 	return s
 }
 
-func (s *srpt) key(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-	if st.Pending == 0 {
-		return sched.Key{}, false
+func (s *srpt) remain(_ *sched.View, st *sched.Stage, more int32) sched.Key {
+	if class, is := s.unknown(st, more); is {
+		return sched.Key{Class: class}
 	}
-	if class, is := s.unknown(st); is {
-		return sched.Key{Class: class}, true
-	}
-	return sched.Key{Class: ranked, Value: s.remaining(st.Job)}, true
+	return sched.Key{Class: ranked, Value: s.remaining(st.Job)}
 }
 
 // Decide starts tasks where there is room.

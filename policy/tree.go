@@ -10,8 +10,11 @@ import "github.com/sojourn-sched/sojourn/sched"
 // A decision costs the children of the queues on the way down: linear in siblings, whatever the number of jobs.
 type tree struct {
 	order
-	rank  func(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) sched.Key // of a child among its siblings
-	users bool                                                                // each user of a queue is a child of it; else they are not told apart
+	Total sched.Resources // capacity for which dominant shares are computed
+
+	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key                              // a child's place among its siblings
+	leaf  func(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
+	users bool                                                                              // each user of a queue is a child of it; else they are not told apart
 
 	view  *sched.View
 	kinds uint32   // of which some stage has asked for, by bit
@@ -19,23 +22,11 @@ type tree struct {
 	pass  uint64
 }
 
-func newTree(a Args) tree { return tree{order: newOrder(a)} }
-
-// begin sets up the index, whose Key the policy gives.
-func (t *tree) begin(key func(*sched.View, *sched.Stage, sched.Time) (sched.Key, bool)) {
+// init sets up the index; rank orders the jobs of a leaf.
+func (t *tree) init(a Args, rank ranking) {
+	t.order.init(a, rank)
 	t.whole = true
-	t.index.Key = key
 	t.index.Group = t.group
-}
-
-// kindOf returns the kind of resource in which st competes: the first that a task has any of.
-func kindOf(st *sched.Stage) sched.ResourceKind {
-	for k, a := range st.Spec.PerTask {
-		if a > 0 {
-			return sched.ResourceKind(k)
-		}
-	}
-	panic("policy: a task that asks for nothing")
 }
 
 func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.NumResources + int(k) }
@@ -49,19 +40,29 @@ func (t *tree) group(st *sched.Stage) int {
 	return groupOf(q, k)
 }
 
+// has reports whether some stage has asked for kind k.
+func (t *tree) has(k sched.ResourceKind) bool { return t.kinds>>k&1 != 0 }
+
 // fill starts tasks until nothing that waits has room.
 func (t *tree) fill(p *sched.Plan) {
 	t.view = p.View
+	touchEnded(p)
+	if t.Total != p.Capacity {
+		t.Total = p.Capacity
+		for j := range p.Jobs() {
+			p.TouchJob(j)
+		}
+	}
 	t.index.Sync(p)
 	for len(t.full) < len(p.Queues) {
 		t.full = append(t.full, 0)
 	}
 	for k := range sched.ResourceKind(sched.NumResources) {
-		if t.kinds>>k&1 == 0 {
+		if !t.has(k) {
 			continue
 		}
 		t.pass++
-		for st := t.first(p, p.Queues[0], k); st != nil; st = t.first(p, p.Queues[0], k) {
+		for st := t.descend(p, p.Queues[0], k, true); st != nil; st = t.descend(p, p.Queues[0], k, true) {
 			if !t.start(p, st) {
 				t.index.Skip(st)
 			}
@@ -69,31 +70,47 @@ func (t *tree) fill(p *sched.Plan) {
 	}
 }
 
-// first returns the stage below q whose turn it is among those with room; nil: none. A child is looked into only if its turn would come
-// before that of the best one so far.
-func (t *tree) first(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) (first *sched.Stage) {
+// descend returns the stage below q whose turn it is, among those with room or among all; nil: none. A child is looked into only if
+// its turn would come before that of the best one so far.
+func (t *tree) descend(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) (first *sched.Stage) {
 	if q.ID != 0 {
-		if st := t.index.FirstOf(groupOf(q.ID, k), 0); st != nil {
+		if st := t.own(p, q, k, room); st != nil {
 			return st
 		}
 	}
 	var least sched.Key
 	for _, id := range q.Children {
 		c := p.Queues[id]
-		if t.full[id] == t.pass || c.Demand[k] <= c.Used[k] || c.User && !t.users {
+		if room && t.full[id] == t.pass || c.Demand[k] <= c.Used[k] || c.User && (!t.users || t.leaf != nil) {
 			continue
 		}
-		key := t.rank(p, c, k)
+		key := t.turn(c, k)
 		if first != nil && !before(key, least) {
 			continue
 		}
-		if st := t.first(p, c, k); st != nil {
+		if st := t.descend(p, c, k, room); st != nil {
 			first, least = st, key
-		} else {
+		} else if room {
 			t.full[id] = t.pass
 		}
 	}
 	return first
+}
+
+// own returns the first stage among a queue's own jobs.
+func (t *tree) own(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage {
+	if t.leaf != nil {
+		return t.leaf(p, q, k, room)
+	}
+	return t.at(groupOf(q.ID, k), room)
+}
+
+// at returns the first stage of a group, among those with room or among all; nil: none.
+func (t *tree) at(group int, room bool) *sched.Stage {
+	if room {
+		return t.index.FirstOf(group, 0)
+	}
+	return t.index.Head(group)
 }
 
 // before reports whether a comes before b; of equals, the one that was there first stays first.

@@ -96,6 +96,7 @@ type try struct {
 	start   sched.Time // of what it does since it last went on
 	total   sched.Time
 	parked  bool
+	over    bool // it has been said how it ended
 }
 
 // Run runs a setup under a policy to its end. An error says what kept it from ending.
@@ -236,7 +237,7 @@ func (e *engine) happen(now sched.Time, d due) {
 		}
 	case sched.AttemptDone:
 		switch {
-		case t == nil:
+		case t == nil || t.over:
 			return
 		case d.check:
 			if t.ends != 0 || t.parked || !e.starves(t) {
@@ -247,7 +248,7 @@ func (e *engine) happen(now sched.Time, d due) {
 			return
 		}
 		ev.Job = t.attempt.Stage.ID.Job
-		t.ends = 0
+		t.ends, t.over = 0, true
 	case sched.AttemptProgress:
 		if t == nil || t.ends == 0 {
 			return

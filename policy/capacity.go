@@ -1,0 +1,261 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+var capacityCard = Card{
+	Title:  "guaranteed parts of the cluster for queues, lent while unused, jobs in order of submission, limits for users",
+	Source: "Hadoop's Capacity Scheduler: LeafQueue, UsersManager, ProportionalCapacityPreemptionPolicy",
+	Spec:   "docs/spec/policies.md#capacity",
+	Params: placing(
+		Param{Name: "user-min", Kind: Number, Default: "1", Min: 0.01, Max: 1, Meaning: "part of a queue below which a user is not held while others of the queue want more (minimum-user-limit-percent)"},
+		Param{Name: "user-factor", Kind: Number, Default: "1", Min: 0.01, Meaning: "how many times the queue's guarantee one user may have (user-limit-factor)"},
+		taking(optOff, optKill),
+		Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001, Meaning: "how often it is looked for queues below their guarantee (monitoring_interval)"},
+		Param{Name: "grace", Kind: Duration, Default: "15s", Meaning: "how long a task is warned before it is killed (max_wait_before_kill)"},
+		Param{Name: "round", Kind: Number, Default: "0.1", Min: 0.001, Max: 1, Meaning: "part of the cluster taken back at most in one look (total_preemption_per_round)"},
+		Param{Name: "slack", Kind: Number, Default: "0.1", Max: 1, Meaning: "part of its share by which a queue may exceed it before anything is taken (max_ignored_over_capacity)"},
+	),
+	Memory: []string{"nodes kept for big tasks", "by stage: since when it waits for a node near its input (with a delay)"},
+	Claims: []Claim{NonPreemptive, TimeInvariant},
+}
+
+// capacity serves the queue that uses the least part of its guarantee, and in it the most urgent, then the oldest job of a user who is
+// under his limit. A stage that was passed over for want of a node with enough room, while smaller tasks started, keeps a node.
+type capacity struct {
+	tree
+	reclaimer
+	Kept []bar // nodes kept for stages
+
+	guarantee []sched.Resources // by queue; of the capacity there is
+	total     sched.Resources   // for which guarantee was computed
+	userMin   float64
+	factor    float64
+	kills     bool
+	round     float64
+	slack     float64
+}
+
+func newCapacity(a Args) sched.Policy {
+	c := &capacity{userMin: a.Number("user-min"), factor: a.Number("user-factor"), kills: a.Choice("preempt") == "kill", round: a.Number("round"), slack: a.Number("slack")}
+	c.check, c.grace = a.Time("check"), a.Time("grace")
+	c.users = true
+	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.part(q, k)} }
+	c.leaf = c.underLimit
+	c.tree.init(a, c.within)
+	c.reclaimer.init(&c.tree)
+	return c
+}
+
+// within orders the jobs of a queue: by priority and age, or by what they have for their weight where the queue says "fair".
+func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
+	if v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy == "fair" {
+		return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
+	}
+	return urgency(v, st, more)
+}
+
+// part is what a queue uses of its guarantee.
+func (c *capacity) part(q *sched.Queue, k sched.ResourceKind) float64 {
+	if g := c.guarantee[q.ID][k]; g > 0 {
+		return float64(q.Used[k]) / float64(g)
+	}
+	return math.MaxFloat64
+}
+
+// guarantees computes what each queue is guaranteed: what its spec says; where it says nothing, a part by weight of what the
+// siblings that say something leave.
+func (c *capacity) guarantees(p *sched.Plan) {
+	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) {
+		return
+	}
+	c.total = p.Capacity
+	c.guarantee = append(c.guarantee[:0], make([]sched.Resources, len(p.Queues))...)
+	c.guarantee[0] = p.Capacity
+	for _, q := range p.Queues {
+		if q == nil || q.User {
+			continue
+		}
+		for k := range q.Used {
+			c.guaranteeBelow(p, q, k)
+		}
+	}
+}
+
+func (c *capacity) guaranteeBelow(p *sched.Plan, q *sched.Queue, k int) {
+	rest, weights := c.guarantee[q.ID][k], 0.0
+	says := func(o *sched.Queue) (int64, bool) {
+		switch m := o.Spec.Min; {
+		case m.Amount[k] > 0:
+			return m.Amount[k], true
+		case m.Part > 0:
+			return int64(m.Part * float64(c.guarantee[q.ID][k])), true
+		}
+		return 0, false
+	}
+	for _, id := range q.Children {
+		if o := p.Queues[id]; !o.User {
+			if g, ok := says(o); ok {
+				c.guarantee[id][k] = g
+				rest -= g
+			} else {
+				weights += o.Weight()
+			}
+		}
+	}
+	for _, id := range q.Children {
+		if o := p.Queues[id]; !o.User {
+			if _, ok := says(o); !ok {
+				c.guarantee[id][k] = int64(float64(max(0, rest)) * o.Weight() / weights)
+			}
+		}
+	}
+}
+
+// underLimit returns the first stage in a queue among those of users under their limits; room says whether it must have room.
+//
+// A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by the users who want
+// more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has nothing may always start.
+func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) (first *sched.Stage) {
+	active := 0
+	for _, id := range q.Children {
+		if u := p.Queues[id]; u.User && u.Demand[k] > u.Used[k] {
+			active++
+		}
+	}
+	var least sched.Key
+	for _, id := range q.Children {
+		u := p.Queues[id]
+		if !u.User || u.Demand[k] <= u.Used[k] {
+			continue
+		}
+		st := c.at(groupOf(id, k), room)
+		if st == nil || u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, active) {
+			continue
+		}
+		key := c.rank(p.View, st, 1)
+		if first == nil || before(key, least) || !before(least, key) && earlier(st, first) {
+			first, least = st, key
+		}
+	}
+	return first
+}
+
+func earlier(a, b *sched.Stage) bool {
+	return a.ID.Job < b.ID.Job || a.ID.Job == b.ID.Job && a.ID.Index < b.ID.Index
+}
+
+// limit is how much of what st competes for its user may have.
+func (c *capacity) limit(q *sched.Queue, st *sched.Stage, active int) float64 {
+	k := kindOf(st)
+	g := float64(c.guarantee[q.ID][k])
+	current := g
+	if q.Used[k] >= c.guarantee[q.ID][k] {
+		current = float64(q.Used[k] + st.Spec.PerTask[k])
+	}
+	return min(max(current/float64(active), current*c.userMin), g*c.factor)
+}
+
+// Decide starts tasks where there is room, keeps nodes for big ones, and takes back what is lent and wanted again.
+func (c *capacity) Decide(p *sched.Plan) {
+	c.guarantees(p)
+	c.settleKept(p)
+	chosen := len(p.Actions())
+	for again := true; again; again = c.settleKept(p) {
+		c.fill(p)
+	}
+	c.keepForBig(p, p.Actions()[chosen:])
+	if !c.kills || !c.due(p, c.check) {
+		return
+	}
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if c.has(k) {
+			c.take(p, k, min(c.lacking(p, k), c.round*float64(p.Capacity[k])), 1+c.slack)
+		}
+	}
+}
+
+// lacking returns how much of kind k queues want that they would have if what is lent were given back, and is not leaving yet.
+func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
+	c.divide(p, k, func(q *sched.Queue) theory.Claim {
+		return theory.Claim{Weight: float64(c.guarantee[q.ID][k]), Max: float64(min(q.Demand[k], q.Max[k]))}
+	})
+	for _, q := range p.Queues {
+		if q != nil && c.isLeaf(p, q) {
+			need += max(0, c.share[q.ID]-float64(q.Used[k])) - float64(q.Leaving[k])
+		}
+	}
+	return need - float64(p.Capacity[k]-p.Queues[0].Used[k])
+}
+
+// settleKept drops what is kept for stages that need it no more, and reports whether a node got free.
+func (c *capacity) settleKept(p *sched.Plan) (freed bool) {
+	kept := c.Kept[:0]
+	for _, b := range c.Kept {
+		n, st := p.Node(b.Node), p.Stage(b.Stage)
+		switch {
+		case n.Reserved != b.Stage:
+			freed = true // the stage has what it waited for, and the rest of the node is for all
+		case st == nil || st.Pending == 0 || n.Open && st.Spec.PerTask.FitsIn(n.Free()) && p.First(st) == nil:
+			p.Reserve(nil, n) // nothing waits any more, or it avoids this node
+			freed = true
+		default:
+			kept = append(kept, b)
+		}
+	}
+	c.Kept = kept
+	return freed
+}
+
+// keepForBig keeps a node for the stage whose turn it is if a smaller task was started instead because no node had room for one of its own.
+func (c *capacity) keepForBig(p *sched.Plan, started []sched.Action) {
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if !c.has(k) || len(started) == 0 {
+			continue
+		}
+		st := c.descend(p, p.Queues[0], k, false)
+		if st == nil || !overtaken(p, st, started) || c.keeps(st) || p.First(st) != nil {
+			continue
+		}
+		if n := emptiest(p, st, k); n != nil && p.Reserve(st, n) {
+			c.Kept = append(c.Kept, bar{st.ID, n.ID})
+		}
+	}
+}
+
+func (c *capacity) keeps(st *sched.Stage) bool {
+	for _, b := range c.Kept {
+		if b.Stage == st.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// overtaken reports whether a task was started that competes with those of st and needs less than one.
+func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
+	for _, a := range started {
+		if r := p.Amount(a.Shape); a.Kind == sched.Launch && r[kindOf(st)] > 0 && !st.Spec.PerTask.FitsIn(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// emptiest returns the node that could hold a task of st and has most room, counting what is leaving; nil: none.
+func emptiest(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) (best *sched.Node) {
+	most := int64(-1)
+	for _, n := range p.Nodes {
+		if n.Lost || n.Reserved != (sched.StageID{}) || !st.Spec.PerTask.FitsIn(n.Capacity) {
+			continue
+		}
+		if room := n.Capacity[k] - n.Used[k] + n.Leaving[k]; room > most {
+			best, most = n, room
+		}
+	}
+	return best
+}

@@ -1,0 +1,32 @@
+package policy_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/policy/policytest"
+)
+
+var seeds = flag.Int("seeds", 40, "random clusters and loads that each policy must get through")
+
+// Every registered policy conforms, and so does it with the parameters that make it do more.
+func TestConform(t *testing.T) {
+	specs := []string{
+		"fifo:delay=3s,rack-delay=2s", "fifo:locality=off",
+		"srpt:preempt=suspend,delay=2s", "srpt:preempt=kill", "spt:preempt=suspend", "las:preempt=suspend,quantum=5s",
+		"fsp:preempt=suspend", "psbs:preempt=suspend", "psbs:preempt=kill,sample=2", "hfsp:preempt=kill", "hfsp:preempt=wait",
+		"fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "fair:users=on,delay=4s",
+		"capacity:preempt=kill,round=1,slack=0,user-min=0.5,user-factor=3", "capacity:preempt=kill,grace=2s,round=0.5",
+		"drf:delay=3s", "late{fair:delay=1s}:min-run=10s,cap=0.5", "late{hfsp}:min-run=5s", "probe{srpt}",
+	}
+	for _, name := range policy.All.Names() {
+		if policy.All[name].Card.Wraps {
+			name += "{fifo}"
+		}
+		specs = append(specs, name)
+	}
+	for _, spec := range specs {
+		t.Run(spec, func(t *testing.T) { policytest.Conform(t, policy.All, spec, *seeds) })
+	}
+}

@@ -1,0 +1,44 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+var lasCard = Card{
+	Title:  "the job that has received least first; no sizes needed",
+	Source: "Nuyens and Wierman, The Foreground-Background Queue: A Survey, Performance Evaluation 65, 2008",
+	Spec:   "docs/spec/policies.md#las",
+	Params: placing(
+		taking(optOff, optSuspend),
+		Param{Name: "quantum", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "how often it is looked up what jobs have received"},
+	),
+	Memory: []string{"by job: what it had received at the last multiple of the quantum", "by stage: since when it waits for a node near its input (with a delay)", "what leaves for whom (with preempt)"},
+	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
+}
+
+// las serves the job that has received the least service, in seconds of the whole cluster.
+type las struct {
+	order
+	ticker
+	Served sched.Per[float64] // by job
+
+	quantum sched.Time
+}
+
+func newLAS(a Args) sched.Policy {
+	l := &las{quantum: a.Time("quantum")}
+	l.init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key { return sched.Key{Value: *l.Served.Of(st.Job)} })
+	l.initTaking(modeOf(a.Choice("preempt")))
+	return l
+}
+
+// Decide starts tasks where there is room.
+func (l *las) Decide(p *sched.Plan) {
+	if l.due(p, l.quantum) {
+		for j := range p.Jobs() {
+			if s, served := p.Service(j, p.Now), l.Served.Of(j); s.Seconds(p.Capacity) != *served {
+				*served = s.Seconds(p.Capacity)
+				p.TouchJob(j)
+			}
+		}
+	}
+	l.fill(p)
+}

@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var lateCard = Card{
+	Title:  "second attempts for tasks that will end last, on nodes that are not slow, around any policy",
+	Source: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments (LATE), OSDI 2008, 4.1; times as in Hadoop's speculator",
+	Spec:   "docs/spec/policies.md#late",
+	Needs:  sched.CanNameTasks,
+	Wraps:  true,
+	Params: []Param{
+		{Name: "cap", Kind: Number, Default: "0.1", Max: 1, Meaning: "second attempts at once, as part of the cluster's slots; one is always allowed (SpeculativeCap)"},
+		{Name: "slow-node", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of the nodes, by progress made on them, that get no second attempts (SlowNodeThreshold)"},
+		{Name: "slow-task", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of a stage's tasks, by rate of progress, that may get one (SlowTaskThreshold)"},
+		{Name: "min-run", Kind: Duration, Default: "60s", Meaning: "how long a task must have run"},
+		{Name: "check", Kind: Duration, Default: "1s", Min: 0.001, Meaning: "how often it is looked for such tasks"},
+	},
+	Memory: []string{"second attempts that run", "by node: how many tasks were finished there"},
+	Claims: []Claim{TimeInvariant},
+}
+
+// late lets another policy have its turn, and then uses room that is left for second attempts of the tasks that are estimated to end last.
+//
+// A task's rate is its progress over the time it has run. Where an engine reports no progress, a task is taken to go at the mean rate of
+// the finished ones of its stage, until it has run longer than they: then it is taken to be half done.
+type late struct {
+	ticker
+	Inner  sched.Policy
+	Second []sched.AttemptID
+	Done   []float64 // by NodeID-1
+
+	cap, slowNode, slowTask float64
+	minRun, check           sched.Time
+	index                   sched.Index // stages of which everything has been started
+	slow                    []candidate
+	rates                   []float64
+	scores                  []float64
+	sorted                  []float64
+}
+
+// A candidate is an attempt that may get a second one.
+type candidate struct {
+	attempt *sched.Attempt
+	left    float64 // seconds
+}
+
+func newLate(a Args) sched.Policy {
+	l := &late{Inner: a.Inner, cap: a.Number("cap"), slowNode: a.Number("slow-node"), slowTask: a.Number("slow-task"), minRun: a.Time("min-run"), check: a.Time("check")}
+	l.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return sched.Key{}, st.Pending == 0 && st.Running > 0 && st.Kind != sched.Master
+	}
+	return l
+}
+
+// Decide has the inner policy decide, and starts second attempts.
+func (l *late) Decide(p *sched.Plan) {
+	l.count(p)
+	l.Inner.Decide(p)
+	if l.due(p, l.check) {
+		l.speculate(p)
+	}
+}
+
+// count counts the tasks finished on each node.
+func (l *late) count(p *sched.Plan) {
+	for len(l.Done) < len(p.Nodes) {
+		l.Done = append(l.Done, 0)
+	}
+	for i := range p.Events {
+		if e := &p.Events[i]; e.Kind == sched.AttemptDone && e.Outcome == sched.OK {
+			if a := p.Attempt(e.Attempt); a != nil {
+				l.Done[a.Node-1]++
+			}
+		}
+	}
+}
+
+func (l *late) speculate(p *sched.Plan) {
+	l.Second = slices.DeleteFunc(l.Second, func(id sched.AttemptID) bool { return p.Attempt(id) == nil })
+	most := max(1, int(l.cap*float64(slots(p))))
+	if len(l.Second) >= most {
+		return
+	}
+	l.slow = l.slow[:0]
+	l.index.Sync(p)
+	for st := l.index.First(); st != nil; st = l.index.First() {
+		l.look(p, st)
+		l.index.Skip(st)
+	}
+	if len(l.slow) == 0 {
+		return
+	}
+	slices.SortFunc(l.slow, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.left, a.left), cmp.Compare(a.attempt.ID, b.attempt.ID))
+	})
+	threshold := l.scoreNodes(p)
+	for _, c := range l.slow {
+		if len(l.Second) >= most {
+			return
+		}
+		for n := range p.Fits(c.attempt.Stage, 0) {
+			if n.ID == c.attempt.Node || l.scores[n.ID-1] < threshold {
+				continue
+			}
+			if p.Speculate(c.attempt, n) {
+				acts := p.Actions()
+				l.Second = append(l.Second, acts[len(acts)-1].Attempt)
+				touchSiblings(p, c.attempt.Stage)
+			}
+			break
+		}
+	}
+}
+
+// slots is how many tasks the cluster runs at once: its slots, or what runs now where tasks are of all sizes.
+func slots(p *sched.Plan) int64 {
+	if n := p.Capacity[sched.MapSlots] + p.Capacity[sched.ReduceSlots]; n > 0 {
+		return n
+	}
+	return int64(p.Queues[0].Running())
+}
+
+// look adds the slow tasks of a stage to the candidates.
+func (l *late) look(p *sched.Plan, st *sched.Stage) {
+	e := p.Estimate(st, 0)
+	l.rates = l.rates[:0]
+	for a := range p.Attempts(st) {
+		if rate, _, ok := pace(p, a, e); ok {
+			l.rates = append(l.rates, rate)
+		}
+	}
+	slices.Sort(l.rates)
+	threshold := percentile(l.rates, l.slowTask)
+	if mean := e.Mean.Seconds(); mean > 0 { // finished tasks count as well: they went at the mean rate
+		threshold = percentileWith(l.rates, 1/mean, int(st.Done), l.slowTask)
+	}
+	for a := range p.Attempts(st) {
+		if a.State != sched.Running || p.Now-a.Start < l.minRun || p.Twins(a) > 1 {
+			continue
+		}
+		if rate, left, ok := pace(p, a, e); ok && rate < threshold {
+			l.slow = append(l.slow, candidate{a, left})
+		}
+	}
+}
+
+// pace returns the rate of an attempt's progress in tasks a second, how many seconds are left of it at that rate, and whether anything is
+// known of it.
+func pace(p *sched.Plan, a *sched.Attempt, e sched.Estimate) (rate, left float64, ok bool) {
+	ran := (p.Now - a.Start).Seconds()
+	mean := e.Mean.Seconds()
+	switch {
+	case ran <= 0:
+		return 0, 0, false
+	case a.Progress >= 0:
+		rate = float64(a.Progress) / ran
+		return rate, float64(1-a.Progress) / max(rate, 1e-9), true
+	case mean <= 0:
+		return 0, 0, false
+	case ran <= mean:
+		return 1 / mean, mean - ran, true
+	}
+	return 0.5 / ran, ran, true
+}
+
+// scoreNodes sums up the progress made on each node, and returns the threshold below which a node is slow.
+func (l *late) scoreNodes(p *sched.Plan) float64 {
+	l.scores = append(l.scores[:0], l.Done...)
+	for _, n := range p.Nodes {
+		for a := range p.AttemptsOn(n) {
+			l.scores[n.ID-1] += float64(max(0, a.Progress))
+		}
+	}
+	l.sorted = append(l.sorted[:0], l.scores...)
+	slices.Sort(l.sorted)
+	return percentile(l.sorted, l.slowNode)
+}
+
+// percentile returns the value of sorted at rank part × (n − 1), rounded down; zero: there is none.
+func percentile(sorted []float64, part float64) float64 { return percentileWith(sorted, 0, 0, part) }
+
+// percentileWith is percentile of sorted and of times equal values x besides.
+func percentileWith(sorted []float64, x float64, times int, part float64) float64 {
+	n := len(sorted) + times
+	if n == 0 {
+		return 0
+	}
+	rank := int(part * float64(n-1))
+	below, _ := slices.BinarySearch(sorted, x)
+	switch {
+	case times == 0 || rank < below:
+		return sorted[rank]
+	case rank < below+times:
+		return x
+	}
+	return sorted[rank-times]
+}

@@ -1,0 +1,261 @@
+package policytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Conform runs the policy that spec names under seeds of random load and trouble (RandomSetup) and requires of each run:
+//
+//   - it ends, every job of it, and no action is refused as invalid;
+//   - the view is not written to: a second core that is given the same events and asked for the same actions is equal, row by row;
+//   - again, with jobs and users renamed: the same actions at the same instants;
+//   - disturbed: memory sent through JSON into a new policy, index caches dropped, events of an instant shuffled, all at random; the same
+//     actions at the same instants;
+//   - with all times doubled, and the policy's own times as well: the same actions at doubled instants (where sizes are not learned: means
+//     are rounded);
+//   - what the card claims, where no parameter is given that could void it.
+//
+// On failure it says the seed, and which disturbance by itself makes the difference.
+func Conform(t *testing.T, r policy.Registry, spec string, seeds int) {
+	t.Helper()
+	_, card, err := r.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := conformance{registry: r, spec: spec, card: card}
+	if !strings.ContainsAny(spec, ":") {
+		c.claims = card.Claims
+	} else if slices.Contains(card.Claims, policy.TimeInvariant) {
+		c.claims = []policy.Claim{policy.TimeInvariant}
+	}
+	for seed := range uint64(seeds) {
+		if err := c.run(seed); err != nil {
+			t.Fatalf("%s, seed %d: %v", spec, seed, err)
+		}
+	}
+}
+
+type conformance struct {
+	registry policy.Registry
+	spec     string
+	card     policy.Card
+	claims   []policy.Claim
+}
+
+// fresh makes the policy; doubled: with all its times doubled.
+func (c *conformance) fresh(doubled bool) sched.Policy {
+	spec := c.spec
+	if doubled {
+		spec = doubledSpec(c.registry, spec)
+	}
+	p, _, err := c.registry.Parse(spec)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func (c *conformance) run(seed uint64) error {
+	setup := RandomSetup(seed, 1)
+	setup.Can |= c.card.Needs
+	base, err := c.observed(setup)
+	if err != nil {
+		return err
+	}
+	renamed := RandomSetup(seed, 1)
+	renamed.Can |= c.card.Needs
+	for _, j := range renamed.Jobs {
+		j.Name, j.User = "other-"+j.Name, "u"+j.User
+	}
+	again, err := Run(renamed, c.fresh(false))
+	if err != nil {
+		return fmt.Errorf("renamed: %w", err)
+	}
+	if d := differ(base.Log, again.Log, 1); d != "" && setup.Estimator == nil {
+		return fmt.Errorf("a second run, with jobs renamed, differs: %s", d)
+	}
+	if err := c.disturbed(setup, seed, base); err != nil {
+		return err
+	}
+	twice := RandomSetup(seed, 2)
+	twice.Can |= c.card.Needs
+	double, err := Run(twice, c.fresh(true))
+	if err != nil {
+		return fmt.Errorf("doubled: %w", err)
+	}
+	if d := differ(base.Log, double.Log, 2); d != "" && setup.Estimator == nil {
+		return fmt.Errorf("with all times doubled: %s", d)
+	}
+	return nil
+}
+
+// observed runs a setup undisturbed and watches it.
+func (c *conformance) observed(s Setup) (Result, error) {
+	w := &watch{inner: c.fresh(false), claims: c.claims, failed: map[failure]int{}}
+	m := newMirror(s)
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	res, err := run(s, w, knobs{after: func(e *engine) {
+		note(w.err)
+		note(m.follow(e, w.chosen))
+	}})
+	switch {
+	case err != nil:
+		return res, err
+	case first != nil:
+		return res, first
+	case res.Core.Refused() > 0:
+		return res, fmt.Errorf("%d actions were refused", res.Core.Refused())
+	case len(res.Ends) < len(s.Jobs):
+		return res, fmt.Errorf("%d of %d jobs ended", len(res.Ends), len(s.Jobs))
+	}
+	return res, nil
+}
+
+// disturbed runs a setup with everything at once that may not matter, and if it does, with one thing after the other.
+func (c *conformance) disturbed(s Setup, seed uint64, base Result) error {
+	names := []string{"memory through JSON", "caches dropped", "events shuffled", "asked at odd instants"}
+	with := func(which ...int) string {
+		t := &twin{conformance: c, current: c.fresh(false)}
+		var k knobs
+		for _, i := range which {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			switch i {
+			case 0:
+				t.r = r
+				k.swap = func(e sched.Estimator) { t.note(throughJSON(e, e)) }
+			case 1:
+				k.forget = r
+			case 2:
+				k.shuffle = r
+			case 3:
+				if slices.Contains(c.claims, policy.TimeInvariant) {
+					k.extra = r
+				}
+			}
+		}
+		res, err := run(s, t, k)
+		switch {
+		case err != nil:
+			return err.Error()
+		case t.err != nil:
+			return t.err.Error()
+		}
+		return differ(base.Log, res.Log, 1)
+	}
+	all := with(0, 1, 2, 3)
+	if all == "" {
+		return nil
+	}
+	for i, name := range names {
+		if one := with(i); one != "" {
+			return fmt.Errorf("%s: %s", name, one)
+		}
+	}
+	return fmt.Errorf("%s, all together: %s", strings.Join(names, ", "), all)
+}
+
+// differ says where a log differs from the one expected, whose times are to be multiplied; "": nowhere. Instants that a policy computes are
+// rounded to a nanosecond, which doubling shows: a microsecond is not a difference.
+func differ(want, got []Entry, times sched.Time) string {
+	for i := range max(len(want), len(got)) {
+		if i >= len(want) || i >= len(got) {
+			return fmt.Sprintf("%d actions instead of %d", len(got), len(want))
+		}
+		w, g := want[i], got[i]
+		w.At *= times
+		if w.Kind == sched.Kill {
+			w.Action.At *= times
+		}
+		off := max(w.At-g.At, g.At-w.At)
+		if w.At = g.At; w != g || off > time.Microsecond {
+			return fmt.Sprintf("action %d is %v %+v instead of %v %+v", i+1, got[i].At, got[i].Action, want[i].At*times, want[i].Action)
+		}
+	}
+	return ""
+}
+
+// doubledSpec returns spec with every parameter that is a time doubled.
+func doubledSpec(r policy.Registry, spec string) string {
+	head, given, _ := strings.Cut(spec, ":")
+	if i := strings.LastIndex(spec, "}"); i >= 0 {
+		head, given, _ = strings.Cut(spec[i+1:], ":")
+		name, inner, _ := strings.Cut(spec[:i], "{")
+		head = name + "{" + doubledSpec(r, inner) + "}" + head
+	}
+	name, _, _ := strings.Cut(head, "{")
+	values := map[string]string{}
+	for pair := range strings.SplitSeq(given, ",") {
+		if k, v, ok := strings.Cut(pair, "="); ok {
+			values[k] = v
+		}
+	}
+	var pairs []string
+	for _, p := range r[name].Card.Params {
+		text, ok := values[p.Name]
+		if !ok {
+			text = p.Default
+		}
+		if p.Kind == policy.Duration {
+			d, err := time.ParseDuration(text)
+			if err != nil {
+				panic(err)
+			}
+			text = (2 * d).String()
+		}
+		pairs = append(pairs, p.Name+"="+text)
+	}
+	if len(pairs) == 0 {
+		return head
+	}
+	return head + ":" + strings.Join(pairs, ",")
+}
+
+// throughJSON writes from as JSON and reads that into to.
+func throughJSON(from, to any) error {
+	b, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("write memory: %w", err)
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("read memory: %w", err)
+	}
+	return nil
+}
+
+// A twin now and then replaces a policy by a new one that has its memory.
+type twin struct {
+	*conformance
+	current sched.Policy
+	r       *rand.Rand // nil: never
+	err     error
+}
+
+func (t *twin) note(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// Decide has the current policy decide.
+func (t *twin) Decide(p *sched.Plan) {
+	if t.r != nil && t.r.IntN(3) == 0 {
+		next := t.fresh(false)
+		t.note(throughJSON(t.current, next))
+		t.current = next
+	}
+	t.current.Decide(p)
+}

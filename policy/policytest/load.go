@@ -1,0 +1,143 @@
+package policytest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// RandomSetup makes a small cluster with a few jobs and some trouble from a seed: slots or containers, racks and classes, a queue
+// tree with shares and maxima, several users, barriers and slow start, inputs with places, attempts that fail, nodes that are lost
+// and return, heartbeats, slow suspension. Times are multiples of 100 ms times scale, so that instants often coincide.
+func RandomSetup(seed uint64, scale sched.Time) Setup {
+	r := rand.New(rand.NewPCG(seed, 0x5eed))
+	unit := 100 * time.Millisecond * scale
+	s := Setup{Can: allPowers, Patience: 1200 * unit}
+	containers := r.IntN(2) == 0
+	nodes := 2 + r.IntN(5)
+	for i := range nodes {
+		n := sched.NodeSpec{Name: fmt.Sprint("n", i+1), Class: [...]string{"new", "old"}[r.IntN(2)], Rack: sched.RackID(1 + r.IntN(2))}
+		if containers {
+			n.Capacity = sched.Resources{sched.Memory: 4096 + 1024*r.Int64N(5), sched.VCores: 4 + r.Int64N(3)}
+		} else {
+			n.Capacity = sched.Resources{sched.MapSlots: 1 + r.Int64N(3), sched.ReduceSlots: 1 + r.Int64N(2)}
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	s.Queues = randomQueues(r, containers)
+	for i := range 4 + r.IntN(9) {
+		s.Jobs = append(s.Jobs, randomJob(r, i, nodes, containers, unit))
+	}
+	for range r.IntN(4) {
+		lost := sched.NodeID(1 + r.IntN(nodes))
+		at := sched.Time(r.IntN(600)) * unit
+		if !s.lostAt(lost, at, unit) {
+			s.Trouble = append(s.Trouble, Trouble{At: at, Node: lost}, Trouble{At: at + 100*unit, Node: lost, Back: true})
+		}
+	}
+	if r.IntN(4) == 0 {
+		s.Heartbeat = 30 * unit
+	}
+	if r.IntN(3) == 0 {
+		s.Progress = 25 * unit
+	}
+	if r.IntN(4) == 0 {
+		s.Lag = 5 * unit
+	}
+	if r.IntN(5) == 0 {
+		s.Can &^= sched.CanSuspend
+	}
+	switch r.IntN(3) {
+	case 0:
+		s.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Mean{} }
+	case 1:
+		s.Estimator = func(func() *sched.Core) sched.Estimator { return &model.History{} }
+	}
+	s.Take = func(x Try) (sched.Time, sched.Outcome) { return randomTake(seed, x, unit) }
+	return s
+}
+
+// lostAt reports whether a node is lost around an instant.
+func (s *Setup) lostAt(n sched.NodeID, at, unit sched.Time) bool {
+	for _, t := range s.Trouble {
+		if t.Node == n && t.At-200*unit < at && at < t.At+200*unit {
+			return true
+		}
+	}
+	return false
+}
+
+func randomQueues(r *rand.Rand, containers bool) []*sched.QueueSpec {
+	if r.IntN(3) == 0 {
+		return nil
+	}
+	one := func(name string) *sched.QueueSpec {
+		q := &sched.QueueSpec{Name: name, Policy: [...]string{"", "fifo", "fair", "drf"}[r.IntN(4)]}
+		if r.IntN(2) == 0 {
+			q.Weight = float64(1 + r.IntN(3))
+		}
+		if r.IntN(3) == 0 {
+			q.Min.Part = float64(1+r.IntN(4)) / 10
+		}
+		if r.IntN(4) == 0 && containers { // slots are so few that a maximum might be none at all
+			q.Max.Part = float64(6+r.IntN(4)) / 10
+		}
+		return q
+	}
+	a, b := one("a"), one("b")
+	b.Queues = []*sched.QueueSpec{one("x"), one("y")}
+	return []*sched.QueueSpec{a, b}
+}
+
+func randomJob(r *rand.Rand, i, nodes int, containers bool, unit sched.Time) *sched.JobSpec {
+	j := &sched.JobSpec{
+		Name: fmt.Sprint("job-", i%4), User: [...]string{"", "ana", "bo"}[r.IntN(3)], Queue: [...]string{"", "a", "b.x", "b.y"}[r.IntN(4)],
+		Priority: int32(r.IntN(3)), Weight: float64(r.IntN(3)), Submit: sched.Time(10*r.IntN(40)) * unit,
+	}
+	stage := func(kind sched.StageKind, tasks int) sched.StageSpec {
+		st := sched.StageSpec{Kind: kind, Tasks: int32(tasks), MaxAttempts: 12, Prior: sched.Time(10*(1+r.IntN(20))) * unit}
+		switch {
+		case containers:
+			st.PerTask = sched.Resources{sched.Memory: 512 * (1 + r.Int64N(4)), sched.VCores: 1 + r.Int64N(2)}
+		case kind == sched.Reduce:
+			st.PerTask = sched.Resources{sched.ReduceSlots: 1}
+		default:
+			st.PerTask = sched.Resources{sched.MapSlots: 1}
+		}
+		return st
+	}
+	m := stage(sched.Map, 1+r.IntN(12))
+	if r.IntN(2) == 0 {
+		m.Copies = 2
+		for range 2 * m.Tasks {
+			m.Places = append(m.Places, sched.NodeID(r.IntN(nodes+1)))
+		}
+	}
+	j.Stages = append(j.Stages, m)
+	if r.IntN(2) == 0 {
+		st := stage(sched.Reduce, 1+r.IntN(5))
+		st.After = []sched.Dep{{Stage: 0, Part: [...]float64{0.05, 0.5, 1}[r.IntN(3)]}}
+		j.Stages = append(j.Stages, st)
+	}
+	return j
+}
+
+// randomTake draws the time of an attempt from what it is: equal decisions give equal times.
+func randomTake(seed uint64, x Try, unit sched.Time) (sched.Time, sched.Outcome) {
+	r := rand.New(rand.NewPCG(seed^uint64(x.Stage)<<40^uint64(x.Task)<<20^uint64(x.Nth), uint64(x.Job.Submit/unit)))
+	d := x.Job.Stages[x.Stage].Prior * sched.Time(5+r.IntN(15)) / 10
+	if r.IntN(12) == 0 {
+		d *= 5
+	}
+	if x.Node.Name == "n1" {
+		d *= 2
+	}
+	outcome := sched.OK
+	if r.IntN(20) == 0 && x.Nth < 6 {
+		outcome = sched.Failed
+	}
+	return max(unit, d/unit*unit), outcome
+}

@@ -1,0 +1,106 @@
+package policytest
+
+import (
+	"fmt"
+	"hash/maphash"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A mirror is a second core that gets the same events and is asked for the same actions. If a policy only reads the view, the two are
+// equal after every Step.
+type mirror struct {
+	core    *sched.Core
+	replay  *replay
+	actions int
+}
+
+func newMirror(s Setup) *mirror {
+	m := &mirror{replay: &replay{}}
+	config := sched.Config{Policy: m.replay, Queues: s.Queues, Can: s.Can, Heartbeats: s.Heartbeat > 0}
+	m.core = sched.New(config)
+	return m
+}
+
+// follow repeats the last Step of an engine and compares.
+func (m *mirror) follow(e *engine, chosen []sched.Action) error {
+	m.replay.actions = chosen
+	m.replay.err = nil
+	m.core.Step(e.core.Now, e.events)
+	if m.replay.err != nil {
+		return fmt.Errorf("at %v: %w", e.core.Now, m.replay.err)
+	}
+	if digest(&e.core.View) != digest(&m.core.View) {
+		return fmt.Errorf("at %v: the view was written to: a core with the same events and actions is not equal", e.core.Now)
+	}
+	return nil
+}
+
+// A replay asks for given actions.
+type replay struct {
+	actions []sched.Action
+	err     error
+}
+
+// Decide asks for them.
+func (r *replay) Decide(p *sched.Plan) {
+	for _, a := range r.actions {
+		if r.err == nil && !r.do(p, a) {
+			r.err = fmt.Errorf("%v %+v cannot be repeated", a.Kind, a)
+		}
+	}
+}
+
+func (r *replay) do(p *sched.Plan, a sched.Action) bool {
+	attempt, st := p.Attempt(a.Attempt), p.Stage(a.Stage)
+	switch a.Kind {
+	case sched.Launch:
+		for o := range p.Attempts(st) {
+			if a.Task != 0 && o.Task == a.Task {
+				return p.Speculate(o, p.Node(a.Node))
+			}
+		}
+		return p.LaunchAs(st, p.Node(a.Node), sched.As{Task: a.Task, Shape: a.Shape})
+	case sched.Kill:
+		return p.Kill(attempt, a.At)
+	case sched.Suspend:
+		return p.Suspend(attempt)
+	case sched.Resume:
+		return p.Resume(attempt)
+	case sched.Resize:
+		return p.Resize(attempt, a.Shape)
+	case sched.Reserve:
+		return p.Reserve(st, p.Node(a.Node))
+	case sched.Probe:
+		return p.Probe(p.Job(a.Stage.Job))
+	}
+	return true
+}
+
+var digestSeed = maphash.MakeSeed()
+
+// digest hashes every exported field of the rows of a view.
+func digest(v *sched.View) uint64 {
+	var h maphash.Hash
+	h.SetSeed(digestSeed)
+	add := func(x any) { maphash.WriteComparable(&h, x) }
+	for _, n := range v.Nodes {
+		add([...]any{n.ID, n.Class, n.Rack, n.Open, n.Lost, n.Reserved, n.Capacity, n.Used, n.Leaving})
+		for a := range v.AttemptsOn(n) {
+			add([...]any{a.ID, a.Stage.ID, a.Start, a.Node, a.Task, a.Progress, a.Phase, a.State, v.Amount(a.Holds)})
+		}
+	}
+	for _, c := range v.Classes {
+		add(*c)
+	}
+	for _, q := range v.Queues {
+		add([...]any{q.ID, q.Parent, q.User, len(q.Children), q.Jobs, q.Used, q.Leaving, q.Demand, q.Count, q.Min, q.Max})
+	}
+	for j := range v.Jobs() {
+		add([...]any{j.ID, j.Queue, j.Weight, j.Submitted, j.Running, j.Ended, j.Used, len(j.Stages)})
+		for _, st := range j.Stages {
+			add([...]any{st.ID, st.Kind, v.Amount(st.Shape), st.Total, st.Pending, st.Running, st.Suspended, st.Done, st.Leaving})
+		}
+	}
+	return h.Sum64()
+}

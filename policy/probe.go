@@ -1,0 +1,29 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+var probeCard = Card{
+	Title:  "has each job that comes sampled by a small job, for an estimator that learns sizes from such samples",
+	Source: "the probing of FSPY, for any policy that goes by sizes",
+	Spec:   "docs/spec/policies.md#probe",
+	Needs:  sched.CanProbe,
+	Wraps:  true,
+	Claims: []Claim{TimeInvariant},
+}
+
+// probe asks for a sample of each job at its arrival, and leaves the rest to another policy.
+type probe struct{ Inner sched.Policy }
+
+func newProbe(a Args) sched.Policy { return &probe{a.Inner} }
+
+// Decide asks for samples.
+func (w *probe) Decide(p *sched.Plan) {
+	for i := range p.Events {
+		if e := &p.Events[i]; e.Kind == sched.JobSubmitted {
+			if j := p.Job(e.Job); j.Spec.Probes == 0 && !j.Ended {
+				p.Probe(j)
+			}
+		}
+	}
+	w.Inner.Decide(p)
+}

@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// A reclaimer kills tasks of queues that hold more than their shares for queues that hold less: of the queue farthest above its share, in
+// it the last job in order, of that the youngest task, and none that would bring its queue below its share. Queues are the
+// configured ones without queues below them; their users are not told apart.
+type reclaimer struct {
+	ticker
+
+	tree    *tree
+	check   sched.Time
+	grace   sched.Time
+	victims sched.Index // the last first, in one group for each queue and kind of resource
+	share   []float64   // by queue, of the kind looked at
+	claims  []theory.Claim
+}
+
+func (r *reclaimer) init(t *tree) {
+	r.tree = t
+	r.victims.Group = func(st *sched.Stage) int { return groupOf(t.view.Queues[st.Job.Queue].Parent, kindOf(st)) }
+	r.victims.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master {
+			return sched.Key{}, false
+		}
+		k := t.rank(v, st, -st.Leaving)
+		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
+	}
+}
+
+// divide computes what each queue would have of kind k if room could be moved at will: weighted max-min from the root down.
+func (r *reclaimer) divide(p *sched.Plan, k sched.ResourceKind, claim func(*sched.Queue) theory.Claim) {
+	r.share = append(r.share[:0], make([]float64, len(p.Queues))...)
+	r.share[0] = float64(p.Capacity[k])
+	r.below(p, p.Queues[0], claim)
+}
+
+func (r *reclaimer) below(p *sched.Plan, q *sched.Queue, claim func(*sched.Queue) theory.Claim) {
+	r.claims = r.claims[:0]
+	for _, id := range q.Children {
+		if c := p.Queues[id]; !c.User {
+			r.claims = append(r.claims, claim(c))
+		}
+	}
+	if len(r.claims) == 0 {
+		return
+	}
+	shares := theory.MaxMin(r.share[q.ID], r.claims)
+	i := 0
+	for _, id := range q.Children {
+		if c := p.Queues[id]; !c.User {
+			r.share[id] = shares[i]
+			i++
+		}
+	}
+	for _, id := range q.Children {
+		if c := p.Queues[id]; !c.User {
+			r.below(p, c, claim)
+		}
+	}
+}
+
+// isLeaf reports whether jobs, and no other configured queues, are in q.
+func (r *reclaimer) isLeaf(p *sched.Plan, q *sched.Queue) bool {
+	if q.ID == 0 || q.User {
+		return false
+	}
+	for _, id := range q.Children {
+		if !p.Queues[id].User {
+			return false
+		}
+	}
+	return true
+}
+
+// staying is how much of kind k a queue holds and has not been asked to give back.
+func staying(q *sched.Queue, k sched.ResourceKind) float64 { return float64(q.Used[k] - q.Leaving[k]) }
+
+// take kills tasks until need of kind k is free or leaving, or nobody has too much; a queue may keep slack times its share.
+func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float64) {
+	r.victims.Sync(p)
+	for need > 0 {
+		q := r.most(p, k, slack)
+		if q == nil {
+			return
+		}
+		st := r.victims.Head(groupOf(q.ID, k))
+		if a := youngest(p, st); a == nil || staying(q, k)-float64(p.Amount(a.Holds)[k]) < r.share[q.ID] || !p.Kill(a, r.grace) {
+			r.victims.Skip(st)
+		} else {
+			need -= float64(p.Amount(a.Holds)[k])
+			touchSiblings(p, st)
+		}
+	}
+}
+
+// most returns the queue that is farthest above its share among those of which something may be taken; nil: none.
+func (r *reclaimer) most(p *sched.Plan, k sched.ResourceKind, slack float64) (most *sched.Queue) {
+	excess := 0.0
+	for _, q := range p.Queues {
+		if q == nil || !r.isLeaf(p, q) || staying(q, k) <= r.share[q.ID]*slack {
+			continue
+		}
+		if e := staying(q, k) - r.share[q.ID]; e > excess && r.victims.Head(groupOf(q.ID, k)) != nil {
+			most, excess = q, e
+		}
+	}
+	return most
+}
+
+// youngest returns the attempt of st that started last among those not leaving; nil: none.
+func youngest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
+	for a := range p.Attempts(st) {
+		if a.State == sched.Running {
+			return a
+		}
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A mode says how an order takes back what less urgent jobs hold.
+type mode uint8
+
+const (
+	keep    mode = iota // not at all
+	suspend             // the attempt keeps its memory and goes on later, on the same node
+	kill                // its work is lost
+)
+
+// taking are the modes of a parameter preempt; the first is the default.
+func taking(first Option, others ...Option) Param {
+	return Param{Name: "preempt", Kind: Choice, Default: first.Name, Choices: append([]Option{first}, others...),
+		Meaning: "how the tasks of jobs that are less urgent make room for the others"}
+}
+
+var (
+	optOff     = Option{Name: "off"}
+	optAuto    = Option{Name: "auto"}
+	optWait    = Option{Name: "wait"}
+	optSuspend = Option{Name: "suspend", Needs: sched.CanSuspend}
+	optKill    = Option{Name: "kill", Needs: sched.CanKill}
+)
+
+// modeOf returns the mode that a choice names; auto suspends, which an engine that cannot suspend takes for waiting.
+func modeOf(choice string) mode {
+	switch choice {
+	case "suspend", "auto":
+		return suspend
+	case "kill":
+		return kill
+	}
+	return keep
+}
+
+// A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has suspended
+// attempts go on when their turn has come.
+type taker struct {
+	Claims  []claim          // what is leaving for whom
+	Claimed sched.Per[int32] // by stage: how many of Claims are for it
+	Barred  []bar            // claims that came to nothing
+
+	mode    mode
+	rank    ranking
+	victims sched.Index // the last first, in one group for each kind of resource
+	parked  []*sched.Attempt
+}
+
+// A claim is an attempt that leaves a node for the sake of a stage.
+type claim struct {
+	Stage   sched.StageID
+	Node    sched.NodeID
+	Attempt sched.AttemptID
+}
+
+// A bar is a node that a stage did not use although it was kept for it: it avoids it, or waits for one near its input.
+type bar struct {
+	Stage sched.StageID
+	Node  sched.NodeID
+}
+
+// mostTries bounds how many attempts of a stage are looked at for one that would make room.
+const mostTries = 32
+
+func (t *taker) initVictims() {
+	t.victims.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
+	t.victims.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master {
+			return sched.Key{}, false
+		}
+		k := t.rank(v, st, -st.Leaving)
+		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
+	}
+}
+
+// settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free by that.
+func (t *taker) settle(p *sched.Plan) (freed bool) {
+	t.Claims = slices.DeleteFunc(t.Claims, func(c claim) bool {
+		st := p.Stage(c.Stage)
+		switch {
+		case st == nil || st.Pending == 0:
+			freed = unreserve(p, c) || freed
+		case leaving(p, c) || p.Node(c.Node).Reserved == c.Stage:
+			return false
+		default:
+			freed = true // the stage has used it, and the rest of the node is for all
+		}
+		t.drop(p, c)
+		return true
+	})
+	t.Barred = slices.DeleteFunc(t.Barred, func(b bar) bool { return p.Job(b.Stage.Job) == nil })
+	return freed
+}
+
+// leaving reports whether the attempt of a claim still holds what it is to give back.
+func leaving(p *sched.Plan, c claim) bool {
+	a := p.Attempt(c.Attempt)
+	return a != nil && (a.State == sched.Suspending || a.State == sched.Leaving)
+}
+
+// drop counts a claim off.
+func (t *taker) drop(p *sched.Plan, c claim) {
+	if st := p.Stage(c.Stage); st != nil {
+		*t.Claimed.Of(st) -= 1
+		p.Touch(st)
+	}
+}
+
+// unreserve frees the node of a claim, and reports whether it was kept for it.
+func unreserve(p *sched.Plan, c claim) bool {
+	n := p.Node(c.Node)
+	return n.Reserved == c.Stage && p.Reserve(nil, n)
+}
+
+// release frees the nodes on which everything has left that was to leave, and which the stage does not use although it may, and
+// reports whether there were any. The stage will not ask for them again.
+func (t *taker) release(p *sched.Plan) (freed bool) {
+	for i := 0; i < len(t.Claims); {
+		c := t.Claims[i]
+		if !p.Node(c.Node).Open || slices.ContainsFunc(t.Claims, func(o claim) bool { return o.Node == c.Node && leaving(p, o) }) {
+			i++
+			continue
+		}
+		t.Claims = slices.Delete(t.Claims, i, i+1)
+		freed = unreserve(p, c) || freed
+		t.Barred = append(t.Barred, bar{c.Stage, c.Node})
+		t.drop(p, c)
+	}
+	return freed
+}
+
+// resume has suspended attempts go on where room is news, the first in order first, but not before stages that are more urgent and
+// have room somewhere.
+func (t *taker) resume(p *sched.Plan, index *sched.Index) {
+	for i := 0; i < len(p.Offers); i++ {
+		for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
+			st := index.FirstOf(int(kindOf(a.Stage)), 0)
+			if (st == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1))) && p.Resume(a) {
+				touchSiblings(p, a.Stage)
+			}
+		}
+	}
+}
+
+// parkedOn returns the suspended attempts on n, those first in order first, of equals the oldest.
+func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
+	t.parked = t.parked[:0]
+	for a := range p.AttemptsOn(n) {
+		if a.State == sched.Suspended {
+			t.parked = append(t.parked, a)
+		}
+	}
+	slices.SortFunc(t.parked, func(a, b *sched.Attempt) int {
+		switch ka, kb := t.rank(p.View, a.Stage, 1), t.rank(p.View, b.Stage, 1); {
+		case before(ka, kb):
+			return -1
+		case before(kb, ka):
+			return 1
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	return t.parked
+}
+
+// take has attempts of the last in order leave for the first ones that have no room.
+func (t *taker) take(p *sched.Plan, index *sched.Index) {
+	if t.mode == suspend && p.Can&sched.CanSuspend == 0 || t.mode == kill && p.Can&sched.CanKill == 0 {
+		return
+	}
+	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
+	for n := -1; n < len(t.Claims); {
+		n = len(t.Claims)
+		index.Sync(p)
+		t.victims.Sync(p)
+		for k := range sched.NumResources {
+			for t.takeOne(p, index, k) {
+			}
+		}
+	}
+}
+
+// takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there is no more to do.
+func (t *taker) takeOne(p *sched.Plan, index *sched.Index, kind int) bool {
+	st, last := index.Head(kind), t.victims.Head(kind)
+	if st == nil || last == nil {
+		return false
+	}
+	claimed := *t.Claimed.Of(st)
+	if claimed >= st.Pending || p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
+		index.Skip(st)
+		return true
+	}
+	if st.Job == last.Job || !before(t.rank(p.View, st, 1+claimed), t.rank(p.View, last, -last.Leaving)) {
+		return false
+	}
+	a := t.victim(p, st, last)
+	if a == nil || !t.leave(p, a) {
+		t.victims.Skip(last)
+		return true
+	}
+	p.Reserve(st, p.Node(a.Node))
+	t.Claims = append(t.Claims, claim{st.ID, a.Node, a.ID})
+	*t.Claimed.Of(st) = claimed + 1
+	p.Touch(st)
+	touchSiblings(p, last)
+	return true
+}
+
+func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {
+	if t.mode == kill {
+		return p.Kill(a, 0)
+	}
+	return p.Suspend(a)
+}
+
+// victim returns the youngest attempt of a stage whose leaving would make room for a task of st; nil: none.
+func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
+	tries := 0
+	for a := range p.Attempts(of) {
+		if tries++; tries > mostTries {
+			break
+		}
+		if a.State == sched.Running && t.makesRoom(p, st, a) {
+			return a
+		}
+	}
+	return nil
+}
+
+// makesRoom reports whether a task of st fits on a's node once a has left, beside those for which others leave.
+func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt) bool {
+	n := p.Node(a.Node)
+	if n.Reserved != (sched.StageID{}) && n.Reserved != st.ID || slices.Contains(t.Barred, bar{st.ID, n.ID}) {
+		return false
+	}
+	freed := p.Amount(a.Holds)
+	if t.mode == suspend {
+		freed[sched.Memory] = 0
+	}
+	tasks := int64(1)
+	for _, c := range t.Claims {
+		if c.Node == n.ID {
+			tasks++
+		}
+	}
+	return st.Spec.PerTask.Times(tasks).FitsIn(n.Free().Add(n.Leaving).Add(freed))
+}

@@ -123,6 +123,7 @@ func (a *app) root() *cobra.Command {
 }
 
 func suggestion(cmd *cobra.Command, word string) string {
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		return fmt.Sprintf(": did you mean %q?", near[0])
 	}

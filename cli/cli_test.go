@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/jobs"
+)
+
+// sojourn runs a command and returns its exit status and what it wrote.
+func sojourn(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	return with(t, "", nil, args...)
+}
+
+func with(t *testing.T, in string, options []Option, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	status = Run(t.Context(), Streams{strings.NewReader(in), &o, &e}, args, options...)
+	return status, o.String(), e.String()
+}
+
+// must runs a command that is to succeed, with nothing on standard error.
+func must(t *testing.T, args ...string) string {
+	t.Helper()
+	status, out, errs := sojourn(t, args...)
+	if status != statusOK {
+		t.Fatalf("sojourn %s: exit status %d\n%s%s", strings.Join(args, " "), status, out, errs)
+	}
+	return out
+}
+
+const traces = "../../shared/traces/swim-FB-"
+
+// The mean sojourn times of the FSP authors' own simulator, to the digit that they print (docs/spec).
+func TestFluidFacebook(t *testing.T) {
+	for year, want := range map[string][]string{
+		"2009": {"11135.5", "75.2", "49.1", "32.5", "32.8", "32.8", "34.5"},
+		"2010": {"1933.9", "27.7", "17.4", "9.8", "10.4", "10.4", "10.4"},
+	} {
+		path := traces + year + "_samples_24_times_1hr_0.tsv"
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("the trace is not here: ", path)
+		}
+		out := must(t, "fluid", "--trace", path, "--load", "0.9", "--disk-network-ratio", "4", "--policy", "fifo,ps,las,srpt,fsp,psbs,spt", "--json")
+		var doc struct {
+			Results []struct {
+				Policy  string
+				Sojourn struct{ Mean float64 } `json:"sojourn_s"`
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range doc.Results {
+			if got := fmt.Sprintf("%.1f", r.Sojourn.Mean); got != want[i] {
+				t.Errorf("%s, %s: %s, want %s", year, r.Policy, got, want[i])
+			}
+		}
+	}
+}
+
+// writeFile makes a file for a test.
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A hundred jobs by a Poisson process, heavy-tailed.
+func generated(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "jobs.tsv")
+	must(t, "workload", "generate", "--jobs", "100", "--gap", "20s", "--input", "pareto:min=100MB,max=200GB,alpha=0.8", "--output", path)
+	return path
+}
+
+const smallCluster = "nodes=10,map-slots=3,reduce-slots=1,racks=2"
+
+// Two runs leave equal records, all policies' replays decide alike, and the summary is what the run printed.
+func TestSimRecordReplay(t *testing.T) {
+	trace, dir := generated(t), t.TempDir()
+	for _, policy := range []string{"fifo", "fair", "srpt"} {
+		var docs []string
+		for _, n := range []string{"a", "b"} {
+			rec := filepath.Join(dir, policy+n+".rec")
+			docs = append(docs, must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", policy, "--sigma", "0.5", "--stragglers", "0.05",
+				"--failures", "0.01", "--mtbf", "5h", "--mttr", "5m", "--heartbeat", "1s", "--record", rec, "--json"))
+		}
+		a, errA := os.ReadFile(filepath.Join(dir, policy+"a.rec"))
+		b, errB := os.ReadFile(filepath.Join(dir, policy+"b.rec"))
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: two runs left different records (%v, %v)", policy, errA, errB)
+		}
+		if out := must(t, "record", "replay", filepath.Join(dir, policy+"a.rec")); !strings.Contains(out, "all decided as recorded") {
+			t.Errorf("%s: %s", policy, out)
+		}
+		mean := func(doc string, many bool) float64 {
+			type result struct {
+				Jobs    int
+				Sojourn struct{ Mean float64 } `json:"sojourn_s"`
+			}
+			var one result
+			var all struct{ Results []result }
+			var err error
+			if many {
+				err = json.Unmarshal([]byte(doc), &all)
+				one = all.Results[0]
+			} else {
+				err = json.Unmarshal([]byte(doc), &one)
+			}
+			if err != nil || one.Jobs != 100 {
+				t.Fatalf("%s: %d jobs, %v", policy, one.Jobs, err)
+			}
+			return one.Sojourn.Mean
+		}
+		if ran, read := mean(docs[0], true), mean(must(t, "record", "summary", "--json", filepath.Join(dir, policy+"a.rec")), false); ran != read || !(ran > 0) {
+			t.Errorf("%s: mean sojourn %v in the run, %v in its record", policy, ran, read)
+		}
+	}
+	if out := must(t, "record", "diff", filepath.Join(dir, "fifoa.rec"), filepath.Join(dir, "srpta.rec")); !strings.Contains(out, "the runs part at") {
+		t.Errorf("fifo and srpt are told to be alike: %s", out)
+	}
+	if out := must(t, "record", "explain", filepath.Join(dir, "fifoa.rec"), "50", "--at", "20m"); !strings.Contains(out, "job 50") {
+		t.Errorf("explain: %s", out)
+	}
+	out := must(t, "record", "export", "--format", "chrome", filepath.Join(dir, "fifoa.rec"))
+	if !json.Valid([]byte(out)) || !strings.Contains(out, "traceEvents") {
+		t.Error("the Chrome trace is not valid JSON")
+	}
+}
+
+// A simulation of a record under the policy that made it, without chance, gives the record's sojourn times.
+func TestSimFromRecord(t *testing.T) {
+	trace := generated(t)
+	rec := filepath.Join(t.TempDir(), "run.rec")
+	args := []string{"--cluster", smallCluster, "--policy", "fair", "--costs", "none", "--json"}
+	a := must(t, append([]string{"sim", "--trace", trace, "--record", rec}, args...)...)
+	b := must(t, append([]string{"sim", "--from-record", rec}, args...)...)
+	var x, y struct {
+		Results []struct {
+			Sojourn struct{ Mean, Max float64 } `json:"sojourn_s"`
+		}
+	}
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || math.Abs(x.Results[0].Sojourn.Mean-y.Results[0].Sojourn.Mean) > 1e-6 {
+		t.Errorf("mean sojourn %v, from the record %v", x, y)
+	}
+}
+
+// Wrong use is exit status 2 with a sentence; --json is a JSON document even then.
+func TestErrors(t *testing.T) {
+	empty := writeFile(t, "empty.tsv", "")
+	bad := writeFile(t, "bad.tsv", "job1\t0\t0\t10\t0\t0\njob2\tx\t0\t10\t0\t0\n")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"simm"}, `unknown command "simm": did you mean "sim"?`},
+		{[]string{"sim"}, "--trace FILE is needed"},
+		{[]string{"sim", "--bogus"}, "unknown flag"},
+		{[]string{"sim", "--trace", "no-such-file"}, "no-such-file"},
+		{[]string{"sim", "--trace", bad, "--cluster", smallCluster}, "bad.tsv:2"},
+		{[]string{"sim", "--trace", empty, "--cluster", smallCluster}, "empty.tsv"},
+		{[]string{"sim", "--trace", bad, "--cluster", "nodes=0,map-slots=1"}, "nodes"},
+		{[]string{"sim", "--trace", bad, "--policy", "fifoo"}, "fifoo"},
+		{[]string{"sim", "--trace", bad, "--policy", "fair:delay=-5s"}, "delay"},
+		{[]string{"sim", "--trace", bad, "--policy", "fifo,fair", "--record", "x.rec"}, "{policy}"},
+		{[]string{"sim", "--trace", bad, "--estimator", "wrong"}, "estimator"},
+		{[]string{"fluid", "--trace", bad, "--load", "0"}, "--load"},
+		{[]string{"fluid", "--trace", bad, "--load", "NaN"}, "--load"},
+		{[]string{"run"}, "run what?"},
+		{[]string{"run", "wordcount", "--output", "x"}, "--input is needed"},
+		{[]string{"run", "wordcount", "--input", bad}, "--output is needed"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--memory", "1kB"}, "memory"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--estimator", "oracle"}, "nobody knows"},
+		{[]string{"run", "wordcount", "--mapper", "cat", "--input", bad, "--output", "x"}, "one or the other"},
+		{[]string{"record", "summary", bad}, "bad.tsv"},
+		{[]string{"record", "explain", bad, "none"}, "must be the number of a job"},
+		{[]string{"workload", "show", bad}, "bad.tsv:2"},
+		{[]string{"policies", "bogus"}, "bogus"},
+		{[]string{"generate", "bogus", "--output", "x"}, "bogus"},
+	} {
+		status, out, errs := sojourn(t, c.args...)
+		if status != statusUsage || !strings.Contains(errs, c.says) || out != "" {
+			t.Errorf("sojourn %s: exit status %d, want 2; standard error %q, want %q in it; standard output %q", strings.Join(c.args, " "), status, errs, c.says, out)
+		}
+		if c.args[0] == "sim" || c.args[0] == "fluid" || c.args[0] == "run" {
+			_, out, _ = sojourn(t, append(c.args, "--json")...)
+			var doc struct{ Error string }
+			if !strings.Contains(strings.Join(c.args, " "), "bogus") && (json.Unmarshal([]byte(out), &doc) != nil || doc.Error == "") {
+				t.Errorf("sojourn %s --json: %q is no JSON document with the error", strings.Join(c.args, " "), out)
+			}
+		}
+	}
+}
+
+// A job, a program, a mix under two policies: outputs are right, equal, and complete.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	in := writeFile(t, "in.txt", strings.Repeat("b a\nc a\n", 1000))
+	out := filepath.Join(dir, "counts")
+	if text := must(t, "run", "wordcount", "--input", in, "--output", out, "--reduces", "1"); !strings.Contains(text, "REDUCE_OUTPUT_RECORDS") {
+		t.Errorf("no counters: %s", text)
+	}
+	want := "a\t2000\nb\t1000\nc\t1000\n"
+	if got, err := os.ReadFile(filepath.Join(out, "part-r-00000")); err != nil || string(got) != want {
+		t.Errorf("counts %q, %v; want %q", got, err, want)
+	}
+	if status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", out); status != statusUsage || !strings.Contains(errs, "--overwrite") {
+		t.Errorf("an output that exists: exit status %d, %s", status, errs)
+	}
+	must(t, "run", "wordcount", "--input", in, "--output", out, "--overwrite", "--chaos", "rate=0.3,seed=7")
+
+	mix := writeFile(t, "mix.yaml", fmt.Sprintf(`
+queues: [{name: etl, weight: 2}]
+jobs:
+  - {name: words, job: wordcount, input: [%[1]s], output: %[2]s/words, submit: 0s, user: ana, queue: etl, deadline: 60s}
+  - {name: prog, mapper: "sed s/a/x/", reducer: "uniq -c", input: [%[1]s], output: %[2]s/prog, submit: 10ms, reduces: 2}
+`, in, dir))
+	doc := must(t, "run", mix, "--policy", "fifo,fair", "--json", "--record", filepath.Join(dir, "{policy}.rec"))
+	var r struct {
+		Results []struct {
+			Policy string
+			PerJob []struct {
+				Name, Outcome, Output string
+				Sojourn               float64 `json:"sojourn_s"`
+			} `json:"per_job"`
+			Deadlines struct{ Met, Missed int }
+		}
+	}
+	if err := json.Unmarshal([]byte(doc), &r); err != nil || len(r.Results) != 2 || len(r.Results[1].PerJob) != 2 {
+		t.Fatalf("%v: %s", err, doc)
+	}
+	for _, res := range r.Results {
+		if res.Deadlines.Met != 1 {
+			t.Errorf("%s: deadlines %v", res.Policy, res.Deadlines)
+		}
+		for _, j := range res.PerJob {
+			if j.Outcome != "ok" || !(j.Sojourn > 0) || j.Output != filepath.Join(dir, j.Name, res.Policy) {
+				t.Errorf("%s: %+v", res.Policy, j)
+			}
+			if _, err := os.Stat(filepath.Join(j.Output, "_SUCCESS")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	must(t, "sim", "--from-record", filepath.Join(dir, "fair.rec"), "--policy", "fifo", "--cluster", "nodes=1,vcores=2,memory=4GiB")
+}
+
+// A program that fails is exit status 1, with its name, task, attempt, and the end of its standard error; nothing is left.
+func TestRunFailure(t *testing.T) {
+	dir := t.TempDir()
+	in := writeFile(t, "in.txt", "a\n")
+	status, _, errs := sojourn(t, "run", "--mapper", `sh -c "echo it hurts >&2; exit 3"`, "--reducer", "cat", "--input", in, "--output", filepath.Join(dir, "out"))
+	for _, part := range []string{"map task 0", "attempt 3", "it hurts"} {
+		if status != statusFailed || !strings.Contains(errs, part) {
+			t.Errorf("exit status %d, want 1; standard error lacks %q: %s", status, part, errs)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A program of one's own with a job of one's own.
+func TestWith(t *testing.T) {
+	mine := Job{"mine", jobs.Entry{About: "counts lines", Input: "text", New: func(conf mr.Conf) (*mr.Job, error) { return jobs.WordCount(conf) }}}
+	in, out := writeFile(t, "in.txt", "x\n"), filepath.Join(t.TempDir(), "out")
+	if status, _, errs := with(t, "", []Option{With(mine)}, "run", "mine", "--input", in, "--output", out); status != statusOK {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a job whose name is taken does not panic")
+		}
+	}()
+	with(t, "", []Option{With(Job{Name: "wordcount"})}, "jobs")
+}
+
+// Every verb explains itself, and lists agree with their JSON.
+func TestHelp(t *testing.T) {
+	for _, verb := range []string{"", "run", "sim", "fluid", "workload", "workload show", "workload convert", "workload generate", "record", "record summary",
+		"record events", "record export", "record replay", "record diff", "record explain", "policies", "jobs", "generate", "version", "completion"} {
+		if out := must(t, append(strings.Fields(verb), "--help")...); !strings.Contains(out, "Usage:") {
+			t.Errorf("sojourn %s --help: %q", verb, out)
+		}
+	}
+	for _, list := range []string{"policies", "jobs"} {
+		var doc []struct{ Name string }
+		if err := json.Unmarshal([]byte(must(t, list, "--json")), &doc); err != nil || len(doc) < 3 {
+			t.Fatalf("%s: %v, %d entries", list, err, len(doc))
+		}
+		text := must(t, list)
+		for _, e := range doc {
+			if !strings.Contains(text, e.Name) {
+				t.Errorf("%s: %s is missing in the table", list, e.Name)
+			}
+			must(t, list, e.Name)
+		}
+	}
+}

@@ -97,9 +97,11 @@ func (e *engine) launch(a *sched.Attempt) {
 	if e.config.Costs.Faults.Attempts > 0 {
 		e.maybeFail(r)
 	}
-	if len(a.Stage.Spec.After) > 0 && (e.net.on && t.Shuffle > 0 || e.outputs(a.Stage) < 1) {
-		e.startFetch(r, &t)
-		return
+	if len(a.Stage.Spec.After) > 0 {
+		if done, total := outputs(a.Stage); done < total || e.net.on && t.Shuffle > 0 {
+			e.net.start(r, &t)
+			return
+		}
 	}
 	e.compute(r)
 }
@@ -115,7 +117,7 @@ func (j *job) task(a *sched.Attempt) workload.Task {
 // time returns how long an attempt computes, a shuffle that is simulated apart.
 func (e *engine) time(j *job, a *sched.Attempt, t *workload.Task) sched.Time {
 	c := &e.config.Costs
-	f := e.nodes[a.Node-1].slow
+	f := e.nodes.list[a.Node-1].slow
 	if c.Chance.Sigma > 0 {
 		f *= j.draw(a, forTaskTime).Factor(c.Chance.Sigma)
 	}
@@ -130,7 +132,7 @@ func (e *engine) time(j *job, a *sched.Attempt, t *workload.Task) sched.Time {
 		d += t.Fetch
 	}
 	if t.Input > 0 && a.Stage.Spec.Copies > 0 {
-		d += e.config.Costs.Reading.penalty(t.Input, e.level(a))
+		d += e.config.Costs.Reading.penalty(t.Input, e.feed.layout.level(a))
 	}
 	return d
 }
@@ -172,7 +174,7 @@ func (e *engine) halt(r *attempt) {
 		e.pending--
 		r.due -= e.now
 	case fetching:
-		e.net.leave(e, r.fetch)
+		e.net.leave(r.fetch)
 	}
 	if r.state != over {
 		r.state = frozen
@@ -203,10 +205,10 @@ func (e *engine) forget(r *attempt) {
 		r.job.again[taskID{r.core.Stage.ID.Index, r.core.Task}]++
 	}
 	if r.fetch != 0 {
-		e.endFetch(r)
+		e.net.drop(r)
 	}
 	if len(r.job.fetches) > 0 {
-		e.note(r.job)
+		e.net.note(r.job)
 	}
 	r.id = 0
 	e.alive--
@@ -243,7 +245,7 @@ func (e *engine) resume(id sched.AttemptID) {
 	switch {
 	case r == nil || r.state != frozen:
 	case r.fetch != 0:
-		e.fetchMore(r)
+		e.net.more(r)
 	default:
 		e.compute(r)
 	}
@@ -252,7 +254,7 @@ func (e *engine) resume(id sched.AttemptID) {
 // tell has the core learn something of an attempt: now, or with the next heartbeat of its node.
 func (e *engine) tell(r *attempt, ev sched.Event) {
 	if e.beats.reports {
-		n := &e.nodes[r.core.Node-1]
+		n := &e.nodes.list[r.core.Node-1]
 		n.news = append(n.news, ev)
 		return
 	}

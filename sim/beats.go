@@ -15,7 +15,7 @@ type beats struct {
 
 func (b *beats) init(e *engine) {
 	r := &e.config.Costs.Reporting
-	*b = beats{every: r.Heartbeat, n: int64(len(e.nodes)), asleep: true, reports: r.Heartbeat > 0, tells: r.Progress > 0}
+	*b = beats{every: r.Heartbeat, n: int64(len(e.nodes.list)), asleep: true, reports: r.Heartbeat > 0, tells: r.Progress > 0}
 	if b.every == 0 {
 		b.every = r.Progress
 	}
@@ -42,7 +42,7 @@ func (b *beats) next(e *engine) sched.Time {
 		}
 	}
 	for range b.n {
-		if !e.nodes[b.s%b.n].lost {
+		if !e.nodes.list[b.s%b.n].lost {
 			return b.at(b.s)
 		}
 		b.s++
@@ -58,7 +58,7 @@ func (b *beats) gather(e *engine) {
 	for b.next(e) == e.now {
 		id := sched.NodeID(b.s%b.n + 1)
 		b.s++
-		n := &e.nodes[id-1]
+		n := &e.nodes.list[id-1]
 		if b.tells {
 			for a := range e.core.AttemptsOn(e.core.Node(id)) {
 				if r := e.find(a.ID); r != nil && r.state != over {
@@ -97,7 +97,7 @@ func (e *engine) progress(r *attempt) (sched.Phase, float32) {
 	case len(spec.After) == 0:
 		return sched.PhaseMap, float32(part)
 	case r.fetch != 0:
-		return sched.PhaseShuffle, float32(e.net.part(e, r) / 3)
+		return sched.PhaseShuffle, float32(e.net.part(r) / 3)
 	}
 	return sched.PhaseReduce, float32((1 + 2*part) / 3)
 }

@@ -162,7 +162,7 @@ func TestPlacement(t *testing.T) {
 	if spec.Copies != 3 || len(spec.Places) != 90000 {
 		t.Fatalf("%d copies, %d places", spec.Copies, len(spec.Places))
 	}
-	rack := func(n sched.NodeID) sched.RackID { return e.nodes[n-1].spec.Rack }
+	rack := func(n sched.NodeID) sched.RackID { return e.nodes.list[n-1].spec.Rack }
 	count := [3]map[sched.NodeID]int{{}, {}, {}}
 	for i := 0; i < len(spec.Places); i += 3 {
 		a, b, c := spec.Places[i], spec.Places[i+1], spec.Places[i+2]

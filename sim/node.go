@@ -19,81 +19,88 @@ type node struct {
 	news  []sched.Event // what the core learns with the next heartbeat
 }
 
-// addNodes has all nodes join, and draws when the first of them are lost.
-func (e *engine) addNodes() {
+// machines are all nodes: they join, are lost and return.
+type machines struct {
+	e    *engine
+	list []node // by NodeID-1
+}
+
+// join has all nodes join, and draws when the first of them are lost.
+func (m *machines) join(e *engine) {
+	m.e = e
 	c := &e.config.Costs
 	for spec, class := range e.config.Cluster.Nodes() {
-		id := sched.NodeID(len(e.nodes) + 1)
+		id := sched.NodeID(len(m.list) + 1)
 		n := node{spec: spec, slow: 1 / class.Speed}
 		if c.Chance.SlowNodes > 0 && e.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.Chance.SlowNodes {
 			n.slow *= max(1, c.Chance.Slowdown)
 		}
-		e.nodes = append(e.nodes, n)
+		m.list = append(m.list, n)
 		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: spec})
-		e.planLoss(id)
+		m.planLoss(id)
 	}
 }
 
 // after draws a time with a mean, at least 1 ns.
-func (e *engine) after(id sched.NodeID, mean sched.Time) sched.Time {
-	n := &e.nodes[id-1]
+func (m *machines) after(id sched.NodeID, mean sched.Time) sched.Time {
+	n := &m.list[id-1]
 	n.count++
-	d := e.chance.With(forLoss).With(uint64(id)).With(n.count).Exponential() * float64(mean)
+	d := m.e.chance.With(forLoss).With(uint64(id)).With(n.count).Exponential() * float64(mean)
 	return sched.Time(min(max(d, 1), workload.MaxTime))
 }
 
-func (e *engine) planLoss(id sched.NodeID) {
-	if mean := e.config.Costs.Faults.MTBF; mean > 0 {
-		e.queue.push(e.now+e.after(id, mean), lossOf|uint64(id))
+func (m *machines) planLoss(id sched.NodeID) {
+	if mean := m.e.config.Costs.Faults.MTBF; mean > 0 {
+		m.e.queue.push(m.e.now+m.after(id, mean), lossOf|uint64(id))
 	}
 }
 
 // lossDue has a node be lost by chance.
-func (e *engine) lossDue(id sched.NodeID) {
-	e.lose(id)
-	e.queue.push(e.now+e.after(id, e.config.Costs.Faults.MTTR), returnOf|uint64(id))
+func (m *machines) lossDue(id sched.NodeID) {
+	m.lose(id)
+	m.e.queue.push(m.e.now+m.after(id, m.e.config.Costs.Faults.MTTR), returnOf|uint64(id))
 }
 
 // returnDue has a node return that was lost by chance.
-func (e *engine) returnDue(id sched.NodeID) {
-	e.restore(id)
-	e.planLoss(id)
+func (m *machines) returnDue(id sched.NodeID) {
+	m.restore(id)
+	m.planLoss(id)
 }
 
-func (e *engine) lose(id sched.NodeID) {
-	n := &e.nodes[id-1]
+func (m *machines) lose(id sched.NodeID) {
+	n := &m.list[id-1]
 	if n.lost {
 		return
 	}
-	n.lost, n.gone = true, e.now
+	n.lost, n.gone = true, m.e.now
 	n.news = n.news[:0]
-	e.evs = append(e.evs, sched.Event{Kind: sched.NodeLost, Node: id})
+	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeLost, Node: id})
 }
 
-func (e *engine) restore(id sched.NodeID) {
-	n := &e.nodes[id-1]
+func (m *machines) restore(id sched.NodeID) {
+	n := &m.list[id-1]
 	switch {
 	case !n.lost:
 		return
-	case n.gone == e.now: // the core takes what joins before what is lost
-		e.queue.push(e.now+1, comeOf|uint64(id))
+	case n.gone == m.e.now: // the core takes what joins before what is lost
+		m.e.queue.push(m.e.now+1, comeOf|uint64(id))
 		return
 	}
 	n.lost = false
-	e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.spec})
+	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.spec})
 }
 
-// addIncidents puts what the script says into the queue.
-func (e *engine) addIncidents(script []Incident) error {
+// plan puts what the script says into the queue.
+func (m *machines) plan(script []Incident) error {
 	for i, x := range script {
-		if x.Node < 1 || int(x.Node) > len(e.nodes) {
-			return fmt.Errorf("incident %d: node %d: the cluster has nodes 1 to %d", i+1, x.Node, len(e.nodes))
+		if x.Node < 1 || int(x.Node) > len(m.list) {
+			return fmt.Errorf("incident %d: node %d: the cluster has nodes 1 to %d", i+1, x.Node, len(m.list))
 		}
 		if x.At < 0 {
 			return fmt.Errorf("incident %d: at %v: must not be negative", i+1, x.At)
 		}
-		e.queue.push(x.At, incidentOf|uint64(i+1))
-		e.pending++
+		m.e.queue.push(x.At, incidentOf|uint64(i+1))
+		m.e.pending++
 	}
 	order := slices.Clone(script)
 	slices.SortStableFunc(order, func(a, b Incident) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.At, b.At)) })
@@ -105,10 +112,10 @@ func (e *engine) addIncidents(script []Incident) error {
 	return nil
 }
 
-func (e *engine) incident(x Incident) {
+func (m *machines) incident(x Incident) {
 	if x.Returns {
-		e.restore(x.Node)
+		m.restore(x.Node)
 	} else {
-		e.lose(x.Node)
+		m.lose(x.Node)
 	}
 }

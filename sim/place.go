@@ -31,8 +31,8 @@ func newLayout(nodes []node) layout {
 
 // place returns the spec with places for the stages that read input and do not say where it is: each task's input is one block. It costs O(copies)
 // for each task. A spec that needs no places is returned as it is, another is copied.
-func (e *engine) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
-	copies := min(e.config.Costs.Reading.Copies, int32(len(e.nodes)))
+func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
+	copies := min(f.e.config.Costs.Reading.Copies, int32(len(f.layout.rackOf)))
 	truth := spec.Payload.(*workload.Truth)
 	var own *sched.JobSpec
 	for i := range spec.Stages {
@@ -46,9 +46,9 @@ func (e *engine) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
 			own.Stages = append([]sched.StageSpec(nil), spec.Stages...)
 		}
 		places := make([]sched.NodeID, int(st.Tasks)*int(copies))
-		chance := e.chance.With(forPlace).With(uint64(ordinal)).With(uint64(i))
+		chance := f.e.chance.With(forPlace).With(uint64(ordinal)).With(uint64(i))
 		for task := range st.Tasks {
-			e.feed.layout.block(chance.With(uint64(task+1)), places[task*copies:(task+1)*copies])
+			f.layout.block(chance.With(uint64(task+1)), places[task*copies:(task+1)*copies])
 		}
 		own.Stages[i].Copies, own.Stages[i].Places = copies, places
 	}
@@ -118,18 +118,18 @@ func isIn(list []sched.NodeID, id sched.NodeID) bool {
 }
 
 // level returns how near its input an attempt runs.
-func (e *engine) level(a *sched.Attempt) sched.Locality {
+func (l *layout) level(a *sched.Attempt) sched.Locality {
 	spec := a.Stage.Spec
-	l := sched.OffSwitch
+	near := sched.OffSwitch
 	for _, p := range spec.Places[(a.Task-1)*spec.Copies : a.Task*spec.Copies] {
 		switch {
 		case p == a.Node:
 			return sched.NodeLocal
-		case p > 0 && int(p) <= len(e.nodes) && e.nodes[p-1].spec.Rack == e.nodes[a.Node-1].spec.Rack:
-			l = sched.RackLocal
+		case p > 0 && int(p) <= len(l.rackOf) && l.rackOf[p-1] == l.rackOf[a.Node-1]:
+			near = sched.RackLocal
 		}
 	}
-	return l
+	return near
 }
 
 // penalty returns how much longer than locally reading bytes takes.

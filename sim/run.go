@@ -33,14 +33,14 @@ type engine struct {
 	due     []uint64 // scratch: what was taken from it
 	pending int      // items in queue that bring some job on, or let one go on that waits
 
-	rows    []attempt // by slot of AttemptID
-	alive   int       // attempts of which the core has not been told the end
-	jobs    sched.Per[*job]
-	changed []*job // attempts of which came to an end or began to wait at this instant, while reduces wait for outputs
-	nodes   []node // by NodeID-1
-	net     network
-	beats   beats
-	feed    feed
+	rows   []attempt // by slot of AttemptID
+	alive  int       // attempts of which the core has not been told the end
+	jobs   sched.Per[*job]
+	nodes  machines
+	net    network
+	master masters
+	beats  beats
+	feed   feed
 
 	evs   []sched.Event // of the next Step
 	wake  sched.Time
@@ -76,10 +76,11 @@ func newEngine(config *Config) (*engine, error) {
 	core := config.Core
 	core.Can, core.Heartbeats = Powers, config.Costs.Reporting.Heartbeat > 0
 	e.core = sched.New(core)
-	e.addNodes()
+	e.nodes.join(e)
 	e.net.init(e)
+	e.master.e = e
 	e.beats.init(e)
-	if err := e.addIncidents(config.Script); err != nil {
+	if err := e.nodes.plan(config.Script); err != nil {
 		return nil, err
 	}
 	e.feed.init(e)
@@ -116,17 +117,9 @@ func (e *engine) instant(at sched.Time) {
 		e.step()
 	}
 	if len(e.evs) == 0 { // else the core learns first
-		e.lookAtChanged()
+		e.net.lookAll()
 	}
-	e.net.settle(e)
-}
-
-// lookAtChanged has reduces go on that wait for what this instant has brought.
-func (e *engine) lookAtChanged() {
-	for i := 0; i < len(e.changed); i++ { // a look may ask for another
-		e.outputsChanged(e.changed[i])
-	}
-	e.changed = e.changed[:0]
+	e.net.settle()
 }
 
 func (e *engine) report() {
@@ -218,7 +211,7 @@ func (e *engine) follow(ev *sched.Event) {
 			e.forget(r)
 		}
 	case sched.TaskUndone:
-		e.outputsLost(*e.jobs.Of(e.core.Job(ev.Job)))
+		e.net.lost(*e.jobs.Of(e.core.Job(ev.Job)))
 	case sched.JobEnded:
 		if ev.Outcome != sched.OK {
 			e.total.Failed++
@@ -277,18 +270,18 @@ func (e *engine) happen(what uint64) {
 		e.kill(sched.AttemptID(id), 0)
 	case fetchOf:
 		e.pending--
-		e.net.fetched(e, sched.RackID(id))
+		e.net.fetched(sched.RackID(id))
 	case lossOf:
-		e.lossDue(sched.NodeID(id))
+		e.nodes.lossDue(sched.NodeID(id))
 	case returnOf:
-		e.returnDue(sched.NodeID(id))
+		e.nodes.returnDue(sched.NodeID(id))
 	case comeOf:
-		e.restore(sched.NodeID(id))
+		e.nodes.restore(sched.NodeID(id))
 	case incidentOf:
 		e.pending--
-		e.incident(e.config.Script[id-1])
+		e.nodes.incident(e.config.Script[id-1])
 	case masterOf:
-		e.masterLooks(sched.JobID(id))
+		e.master.look(sched.JobID(id))
 	}
 }
 
@@ -306,7 +299,7 @@ type feed struct {
 }
 
 func (f *feed) init(e *engine) {
-	f.e, f.layout = e, newLayout(e.nodes)
+	f.e, f.layout = e, newLayout(e.nodes.list)
 	f.pull, f.stop = iter.Pull2(e.config.Jobs)
 	f.advance()
 }
@@ -328,7 +321,7 @@ func (f *feed) advance() {
 	} else if spec.Submit < last {
 		f.err = fmt.Errorf("job %d (%s): submitted at %v, before the job before it (%v)", f.taken, spec.Name, spec.Submit, last)
 	} else {
-		f.head = f.e.place(spec, f.taken)
+		f.head = f.place(spec, f.taken)
 	}
 }
 

@@ -30,6 +30,7 @@ import (
 
 // A network is the links and what goes over them.
 type network struct {
+	e         *engine
 	on        bool
 	nodeRate  float64 // bytes a second
 	rackRate  float64
@@ -43,6 +44,7 @@ type network struct {
 	flowPos []int32 // by fetch: its place in its node's heap
 	nodePos []int32 // by NodeID-1: its place in its group's heap
 	dirty   []sched.RackID
+	changed []*job  // attempts of which came to an end or began to wait at this instant, while reduces wait for outputs
 	done    []int32 // scratch
 }
 
@@ -90,11 +92,11 @@ type supply struct {
 
 func (n *network) init(e *engine) {
 	c := &e.config.Costs.Shuffle
-	*n = network{on: c.On, nodeRate: float64(e.config.Cluster.Network.Node), rackRate: float64(e.config.Cluster.Network.Rack),
+	*n = network{e: e, on: c.On, nodeRate: float64(e.config.Cluster.Network.Node), rackRate: float64(e.config.Cluster.Network.Rack),
 		interfere: c.Interference, batch: c.Batch, fetches: make([]fetch, 1), flowPos: make([]int32, 1)}
-	n.links, n.nodePos = make([]link, len(e.nodes)), make([]int32, len(e.nodes))
-	for i := range e.nodes {
-		r := e.nodes[i].spec.Rack
+	n.links, n.nodePos = make([]link, len(e.nodes.list)), make([]int32, len(e.nodes.list))
+	for i := range e.nodes.list {
+		r := e.nodes.list[i].spec.Rack
 		n.links[i].rack = r
 		for int(r) >= len(n.racks) {
 			n.racks = append(n.racks, rack{})
@@ -102,13 +104,13 @@ func (n *network) init(e *engine) {
 		n.racks[r].outside++
 	}
 	for i := range n.racks {
-		n.racks[i].outside = 1 - n.racks[i].outside/float64(len(e.nodes))
+		n.racks[i].outside = 1 - n.racks[i].outside/float64(len(e.nodes.list))
 	}
 }
 
 // rate returns the bytes a second of a reduce in r on a node where k fetch.
 func (n *network) rate(r *rack, k int) float64 {
-	v := n.nodeRate / (float64(k) * (1 + n.interfere*float64(k-1)))
+	v := n.nodeRate / (float64(k) * (1 + float64(n.interfere*float64(k-1))))
 	if r.outside > 0 {
 		v = min(v, n.rackRate/(float64(r.active)*r.outside))
 	}
@@ -116,16 +118,16 @@ func (n *network) rate(r *rack, k int) float64 {
 }
 
 // advance brings the clocks of a rack up to now, and has settle look at it.
-func (n *network) advance(e *engine, id sched.RackID) *rack {
+func (n *network) advance(id sched.RackID) *rack {
 	r := &n.racks[id]
-	if r.at != e.now {
-		s := (e.now - r.at).Seconds()
+	if r.at != n.e.now {
+		s := (n.e.now - r.at).Seconds()
 		for k := 1; k < len(r.groups); k++ {
 			if g := &r.groups[k]; len(g.nodes) > 0 {
 				g.clock += float64(n.rate(r, k) * s)
 			}
 		}
-		r.at = e.now
+		r.at = n.e.now
 	}
 	if !r.dirty {
 		r.dirty = true
@@ -135,13 +137,13 @@ func (n *network) advance(e *engine, id sched.RackID) *rack {
 }
 
 // settle sees to it that the next end of a fetch in each rack is in the queue.
-func (n *network) settle(e *engine) {
+func (n *network) settle() {
 	for _, id := range n.dirty {
 		r := &n.racks[id]
 		r.dirty = false
 		if r.item != 0 {
-			e.queue.drop(r.item)
-			e.pending--
+			n.e.queue.drop(r.item)
+			n.e.pending--
 			r.item = 0
 		}
 		least := math.Inf(1)
@@ -151,22 +153,22 @@ func (n *network) settle(e *engine) {
 			}
 		}
 		if !math.IsInf(least, 1) {
-			r.item = e.queue.push(e.now+sched.Time(min(math.Ceil(max(least, 0)*1e9), workload.MaxTime)), fetchOf|uint64(id))
-			e.pending++
+			r.item = n.e.queue.push(n.e.now+sched.Time(min(math.Ceil(max(least, 0)*1e9), workload.MaxTime)), fetchOf|uint64(id))
+			n.e.pending++
 		}
 	}
 	n.dirty = n.dirty[:0]
 }
 
 // fetched ends the fetches of a rack that are due.
-func (n *network) fetched(e *engine, id sched.RackID) {
+func (n *network) fetched(id sched.RackID) {
 	n.racks[id].item = 0
-	r := n.advance(e, id)
+	r := n.advance(id)
 	n.done = n.done[:0]
 	for k := 1; k < len(r.groups); {
 		g := &r.groups[k]
 		// What goes over the link within the nanosecond to which instants are rounded is there.
-		if len(g.nodes) == 0 || g.nodes[0].key > g.clock+n.rate(r, k)*1e-9 {
+		if len(g.nodes) == 0 || g.nodes[0].key > g.clock+float64(n.rate(r, k)*1e-9) {
 			k++
 			continue
 		}
@@ -177,15 +179,15 @@ func (n *network) fetched(e *engine, id sched.RackID) {
 		k = max(1, k-1) // the node's next fetch may be due as well
 	}
 	for _, f := range n.done {
-		e.fetchMore(e.find(n.fetches[f].id))
+		n.more(n.e.find(n.fetches[f].id))
 	}
 }
 
 // join has a fetch flow.
-func (n *network) join(e *engine, id int32) {
+func (n *network) join(id int32) {
 	f := &n.fetches[id]
 	l := &n.links[f.node]
-	r := n.advance(e, l.rack)
+	r := n.advance(l.rack)
 	k := len(l.flows)
 	got := 0.0
 	if k > 0 {
@@ -196,10 +198,10 @@ func (n *network) join(e *engine, id int32) {
 }
 
 // leave takes a fetch that flows off its link.
-func (n *network) leave(e *engine, id int32) {
+func (n *network) leave(id int32) {
 	f := &n.fetches[id]
-	f.got = n.has(e, id)
-	n.unlink(n.advance(e, n.links[f.node].rack), id)
+	f.got = n.has(id)
+	n.unlink(n.advance(n.links[f.node].rack), id)
 }
 
 func (n *network) unlink(r *rack, id int32) {
@@ -210,10 +212,10 @@ func (n *network) unlink(r *rack, id int32) {
 }
 
 // has returns the bytes that a fetch which flows has got.
-func (n *network) has(e *engine, id int32) float64 {
+func (n *network) has(id int32) float64 {
 	f := &n.fetches[id]
 	l := &n.links[f.node]
-	r := n.advance(e, l.rack)
+	r := n.advance(l.rack)
 	left := l.flows[n.flowPos[id]].key - (l.offset + r.groups[len(l.flows)].clock)
 	return min(max(f.got, f.goal-left), f.goal)
 }
@@ -241,28 +243,19 @@ func (n *network) regroup(r *rack, node int32, got float64, change func()) {
 }
 
 // part returns which part of its input a reduce has.
-func (n *network) part(e *engine, r *attempt) float64 {
+func (n *network) part(r *attempt) float64 {
 	f := &n.fetches[r.fetch]
 	switch {
 	case f.total == 0:
 		return 0
 	case r.state == fetching:
-		return n.has(e, r.fetch) / f.total
+		return n.has(r.fetch) / f.total
 	}
 	return f.got / f.total
 }
 
-// outputs returns which part of the tasks that a stage is after is done.
-func (e *engine) outputs(st *sched.Stage) float64 {
-	done, total := outputsOf(st)
-	if done >= total {
-		return 1
-	}
-	return float64(done) / float64(total)
-}
-
-// outputsOf returns how many of the tasks that a stage is after are done, and how many there are.
-func outputsOf(st *sched.Stage) (done, total int32) {
+// outputs returns how many of the tasks that a stage is after are done, and how many there are.
+func outputs(st *sched.Stage) (done, total int32) {
 	for _, d := range st.Spec.After {
 		before := st.Job.Stages[d.Stage]
 		done += before.Done
@@ -271,9 +264,8 @@ func outputsOf(st *sched.Stage) (done, total int32) {
 	return done, total
 }
 
-// startFetch has a reduce fetch its input, or wait for it.
-func (e *engine) startFetch(r *attempt, t *workload.Task) {
-	n := &e.net
+// start has a reduce fetch its input, or wait for it.
+func (n *network) start(r *attempt, t *workload.Task) {
 	var id int32
 	if k := len(n.free); k > 0 {
 		id = n.free[k-1]
@@ -290,14 +282,13 @@ func (e *engine) startFetch(r *attempt, t *workload.Task) {
 	}
 	r.fetch = id
 	r.job.fetches = append(r.job.fetches, id)
-	e.fetchMore(r)
+	n.more(r)
 }
 
-// fetchMore has a reduce fetch what there is of its input; it waits where there is nothing new, and computes when it has all.
-func (e *engine) fetchMore(r *attempt) {
-	n := &e.net
+// more has a reduce fetch what there is of its input; it waits where there is nothing new, and computes when it has all.
+func (n *network) more(r *attempt) {
 	f := &n.fetches[r.fetch]
-	done, total := outputsOf(r.core.Stage)
+	done, total := outputs(r.core.Stage)
 	there := f.total
 	if done < total {
 		there *= float64(done) / float64(total)
@@ -306,22 +297,22 @@ func (e *engine) fetchMore(r *attempt) {
 	case there > f.got && n.on:
 		f.goal = there
 		r.state = fetching
-		n.join(e, r.fetch)
+		n.join(r.fetch)
 	case done >= total:
-		e.endFetch(r)
-		e.compute(r)
+		n.drop(r)
+		n.e.compute(r)
 	default:
 		r.state = waiting
 		step := max(1, int32(math.Ceil(float64(total)*n.batch)))
 		f.wake = min(total, (done/step+1)*step)
-		e.wakeAt(r.job, f.wake-done)
-		e.note(r.job)
+		n.wakeAt(r.job, f.wake-done)
+		n.note(r.job)
 	}
 }
 
-// endFetch forgets what a reduce fetched.
-func (e *engine) endFetch(r *attempt) {
-	n, list := &e.net, r.job.fetches
+// drop forgets what a reduce fetched.
+func (n *network) drop(r *attempt) {
+	list := r.job.fetches
 	last := list[len(list)-1]
 	at := n.fetches[r.fetch].at
 	list[at], n.fetches[last].at = last, at
@@ -331,15 +322,15 @@ func (e *engine) endFetch(r *attempt) {
 }
 
 // wakeAt says that one of a job's reduces goes on when so many more of its tasks are done, at the earliest.
-func (e *engine) wakeAt(j *job, more int32) {
-	if at := e.doneOf(j) + more; j.supply.wakeAt == 0 || at < j.supply.wakeAt {
+func (n *network) wakeAt(j *job, more int32) {
+	if at := n.doneOf(j) + more; j.supply.wakeAt == 0 || at < j.supply.wakeAt {
 		j.supply.wakeAt = at
 	}
 }
 
 // doneOf returns how many tasks of a job are done.
-func (e *engine) doneOf(j *job) (done int32) {
-	if row := e.core.Job(j.id); row != nil {
+func (n *network) doneOf(j *job) (done int32) {
+	if row := n.e.core.Job(j.id); row != nil {
 		for _, st := range row.Stages {
 			done += st.Done
 		}
@@ -347,41 +338,49 @@ func (e *engine) doneOf(j *job) (done int32) {
 	return done
 }
 
-// note has outputsChanged look at a job before this instant is over.
-func (e *engine) note(j *job) {
+// note has lookAll look at a job before this instant is over.
+func (n *network) note(j *job) {
 	if !j.noted {
 		j.noted = true
-		e.changed = append(e.changed, j)
+		n.changed = append(n.changed, j)
 	}
 }
 
-// outputsChanged has reduces go on for which enough maps are done, and the job's master look where maps starve.
-func (e *engine) outputsChanged(j *job) {
+// lookAll has reduces go on that wait for what this instant has brought.
+func (n *network) lookAll() {
+	for i := 0; i < len(n.changed); i++ { // a look may ask for another
+		n.look(n.changed[i])
+	}
+	n.changed = n.changed[:0]
+}
+
+// look has reduces go on for which enough maps are done, and the job's master look where maps starve.
+func (n *network) look(j *job) {
 	j.noted = false
-	if j.supply.wakeAt > 0 && e.doneOf(j) >= j.supply.wakeAt {
+	if j.supply.wakeAt > 0 && n.doneOf(j) >= j.supply.wakeAt {
 		j.supply.wakeAt = 0
 		for _, id := range append([]int32(nil), j.fetches...) {
-			r := e.find(e.net.fetches[id].id)
+			r := n.e.find(n.fetches[id].id)
 			if r == nil || r.state != waiting {
 				continue
 			}
-			if done, _ := outputsOf(r.core.Stage); done >= e.net.fetches[id].wake {
-				e.fetchMore(r)
+			if done, _ := outputs(r.core.Stage); done >= n.fetches[id].wake {
+				n.more(r)
 			} else {
-				e.wakeAt(j, e.net.fetches[id].wake-done)
+				n.wakeAt(j, n.fetches[id].wake-done)
 			}
 		}
 	}
-	e.watch(j)
+	n.e.master.watch(j)
 }
 
-// outputsLost has reduces that fetch fetch no more than there still is. What they have got they keep.
-func (e *engine) outputsLost(j *job) {
+// lost has reduces that fetch fetch no more than there still is. What they have got they keep.
+func (n *network) lost(j *job) {
 	for _, id := range append([]int32(nil), j.fetches...) {
-		if r := e.find(e.net.fetches[id].id); r != nil && r.state == fetching {
-			e.net.leave(e, id)
-			e.fetchMore(r)
+		if r := n.e.find(n.fetches[id].id); r != nil && r.state == fetching {
+			n.leave(id)
+			n.more(r)
 		}
 	}
-	e.note(j)
+	n.note(j)
 }

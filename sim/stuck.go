@@ -37,7 +37,7 @@ func (x *idleness) tooLong(e *engine, at sched.Time) bool {
 	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
 		return false
 	}
-	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes)+1000) && at-x.since > patience
+	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience
 }
 
 // stuck says which jobs are left and why.
@@ -64,8 +64,8 @@ func (e *engine) why(j *sched.Job) string {
 		switch {
 		case st.Suspended > 0:
 			return fmt.Sprintf("%s: %d attempts are suspended, and the policy resumes none", who, st.Suspended)
-		case st.Pending > 0 && !e.everFits(st):
-			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask), amounts(e.largest()))
+		case st.Pending > 0 && !e.nodes.everFit(st):
+			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask), amounts(e.nodes.largest()))
 		case st.Pending > 0 && e.core.First(st) != nil:
 			return fmt.Sprintf("%s: %d tasks wait, node %d has room, and the policy starts none", who, st.Pending, e.core.First(st).ID)
 		case st.Pending > 0 && j.Running > 0:
@@ -79,9 +79,10 @@ func (e *engine) why(j *sched.Job) string {
 	return "waits for nothing that could be named"
 }
 
-func (e *engine) everFits(st *sched.Stage) bool {
-	for i := range e.nodes {
-		if st.Spec.PerTask.FitsIn(e.nodes[i].spec.Capacity) {
+// everFit reports whether some node could hold a task, if it were empty.
+func (m *machines) everFit(st *sched.Stage) bool {
+	for i := range m.list {
+		if st.Spec.PerTask.FitsIn(m.list[i].spec.Capacity) {
 			return true
 		}
 	}
@@ -89,9 +90,9 @@ func (e *engine) everFits(st *sched.Stage) bool {
 }
 
 // largest returns the most of each kind that any node has.
-func (e *engine) largest() (r sched.Resources) {
-	for i := range e.nodes {
-		for k, a := range e.nodes[i].spec.Capacity {
+func (m *machines) largest() (r sched.Resources) {
+	for i := range m.list {
+		for k, a := range m.list[i].spec.Capacity {
 			r[k] = max(r[k], a)
 		}
 	}

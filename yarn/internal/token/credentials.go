@@ -98,3 +98,26 @@ func readVInt(b []byte) (v int64, n int, err error) {
 	}
 	return v, 1 + n, nil
 }
+
+// Credential finds the first token of a kind in a blob of version 0.
+func Credential(blob []byte, kind string) (t wire.Token, ok bool) {
+	if len(blob) < 6 || string(blob[:5]) != blobMagic+"\x00" {
+		return t, false
+	}
+	count, n, err := readVInt(blob[5:])
+	rest := blob[5+n:]
+	var part [5][]byte // alias, identifier, password, kind, service
+	for ; err == nil && count > 0; count-- {
+		for i := range part {
+			size, n, err := readVInt(rest)
+			if err != nil || size < 0 || size > int64(len(rest)-n) {
+				return t, false
+			}
+			part[i], rest = rest[n:n+int(size)], rest[n+int(size):]
+		}
+		if string(part[3]) == kind {
+			return wire.Token{Identifier: part[1], Password: part[2], Kind: kind, Service: string(part[4])}, true
+		}
+	}
+	return t, false
+}

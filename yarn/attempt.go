@@ -1,0 +1,258 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
+)
+
+// An attempt is one life of an application's ApplicationMaster. Its states are those that are reported:
+//
+//	ALLOCATED ─▶ LAUNCHED ─▶ RUNNING ─▶ FINISHING ─▶ FINISHED
+//	    └────────────┴──────────┴─▶ FAILED, KILLED
+//
+// It is ALLOCATED when the core gave its ApplicationMaster a container, LAUNCHED when the node has started that, RUNNING when the ApplicationMaster
+// has registered, which may be heard of before the node's reply, FINISHING when it has said that it is over, FINISHED when its
+// container has ended. One that somebody else launches, unmanaged, is LAUNCHED at once and FINISHED without FINISHING.
+type attempt struct {
+	app         *application
+	id          wire.AttemptID
+	state       wire.AttemptState
+	master      *container // nil: unmanaged
+	address     wire.MasterAddress
+	silent      *aged
+	finishing   *aged
+	diagnostics string
+	times       times
+	sequence    int64                           // of the last container
+	containers  map[wire.ContainerID]*container // that live, or that their node may not forget yet
+	dues        dues
+}
+
+// dues are what an ApplicationMaster is owed in its next answer, and what it had in the last.
+type dues struct {
+	granted   []*container
+	completed []wire.ContainerStatus
+	told      []*container // in the last answer
+	ending    []*container // of completed
+	wanted    []wire.ContainerID
+	updated   map[*node]bool
+	tokens    map[*node]nodeToken // that it has
+	key       int32               // of its own token
+	last      *wire.AllocateResponse
+}
+
+// nodeToken says which token an ApplicationMaster has for a node: a new key, or a node that has registered again, needs another.
+type nodeToken struct{ key, life int32 }
+
+// changed has the ApplicationMaster told of a node, once however often it changes until then.
+func (d *dues) changed(n *node) {
+	if d.updated == nil {
+		d.updated = map[*node]bool{}
+	}
+	d.updated[n] = true
+}
+
+func (a *attempt) ended() bool {
+	return a.state == wire.AttemptFinished || a.state == wire.AttemptFailed || a.state == wire.AttemptKilled
+}
+
+// begin makes the next attempt.
+func (app *application) begin() *attempt {
+	a := &attempt{app: app, id: wire.AttemptID{App: app.id, Attempt: int32(len(app.attempts) + 1)}, state: wire.AttemptAllocated,
+		containers: map[wire.ContainerID]*container{}, times: times{started: app.m.millis()}}
+	a.dues.tokens = map[*node]nodeToken{}
+	app.attempts = append(app.attempts, a)
+	app.state = wire.AppAccepted
+	a.watch()
+	return a
+}
+
+// watch begins to wait for calls of the ApplicationMaster.
+func (a *attempt) watch() {
+	m := a.app.m
+	a.silent = m.live.masters.watch(m.now, func() {
+		a.fail(fmt.Sprintf("ApplicationMaster for attempt %s timed out", a.id))
+	})
+}
+
+// token signs the token by which the ApplicationMaster is known here.
+func (a *attempt) token() wire.Token {
+	k := a.app.m.keys.master
+	a.dues.key = k.Current().ID
+	id := token.Master{Attempt: a.id, Key: a.dues.key}
+	identifier := id.Append(nil)
+	return wire.Token{Identifier: identifier, Password: k.Sign(identifier), Kind: token.KindMaster}
+}
+
+// nodeToken signs a token for a node.
+func (a *attempt) nodeToken(n *node) wire.Token {
+	k := a.app.m.keys.node
+	id := token.Node{Attempt: a.id, Node: n.id, User: a.app.user, Key: k.Current().ID}
+	identifier := id.Append(nil)
+	return wire.Token{Identifier: identifier, Password: k.Sign(identifier), Kind: token.KindNode, Service: n.service}
+}
+
+// launch has the ApplicationMaster started on its node.
+func (a *attempt) launch() {
+	m, s := a.app.m, &a.app.submission
+	blob, err := token.AddCredential(s.Launch.Tokens(), a.token())
+	if err != nil {
+		a.fail(err.Error())
+		return
+	}
+	env := []wire.Variable{{Name: "APPLICATION_WEB_PROXY_BASE", Value: "/proxy/" + a.app.id.String()},
+		{Name: "APP_SUBMIT_TIME_ENV", Value: fmt.Sprint(a.app.times.started)}} // MapReduce's ApplicationMaster ends at once without
+	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: a.master.sign()}
+	m.start.launch(launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request}, func(err error) {
+		m.post(func(m *manager) { a.launched(err) })
+	})
+}
+
+// launched says what became of the launch.
+func (a *attempt) launched(err error) {
+	switch {
+	case err != nil:
+		a.fail(fmt.Sprintf("Error launching %s. Got exception: %v", a.id, err))
+	case a.state == wire.AttemptAllocated:
+		a.state = wire.AttemptLaunched
+	}
+	if err == nil && a.app.times.launched == 0 {
+		a.app.times.launched = a.app.m.millis()
+	}
+}
+
+// fail ends the attempt because its ApplicationMaster cannot be reached any more. The core begins another when the container is gone.
+func (a *attempt) fail(why string) {
+	if a.ended() {
+		return
+	}
+	a.finish(wire.AttemptFailed, why)
+	if a.master == nil {
+		a.app.end(wire.AppFailed, outcome{wire.Failed, why})
+	}
+}
+
+// masterOver says that the ApplicationMaster's container has ended, and how the core is to see that: an ApplicationMaster that ends without a
+// word has failed, whatever its exit status.
+func (a *attempt) masterOver(end *wire.ContainerStatus, o sched.Outcome) sched.Outcome {
+	switch {
+	case a.app.over:
+		return o
+	case a.state == wire.AttemptFinishing:
+		a.app.end(wire.AppFinished, outcome{})
+		return sched.OK
+	case !a.ended():
+		a.finish(wire.AttemptFailed, fmt.Sprintf("AM Container for %s exited with exitCode: %d: %s", a.id, end.Exit, end.Diagnostics))
+	}
+	if o == sched.OK || o == sched.Released {
+		return sched.Failed
+	}
+	return o
+}
+
+// finish ends the attempt: its containers end with it, and what it wanted is wanted no more.
+func (a *attempt) finish(state wire.AttemptState, why string) {
+	if a.ended() {
+		return
+	}
+	a.state, a.diagnostics, a.times.finished = state, why, a.app.m.millis()
+	a.silent.leave()
+	a.finishing.leave()
+	if !a.app.over {
+		a.app.drop()
+	}
+	a.dues = dues{key: a.dues.key}
+	for _, c := range a.sorted() {
+		o := sched.Killed
+		if c.isMaster() && state == wire.AttemptFailed {
+			o = sched.Failed
+		}
+		c.giveUp(wire.ExitAfterApp, saidFinished, o)
+		c.settle()
+	}
+	a.app.m.log.Info("attempt ended", "attempt", a.id.String(), "diagnostics", why)
+}
+
+// sorted returns the containers in order of allocation.
+func (a *attempt) sorted() []*container {
+	return slices.SortedFunc(maps.Values(a.containers), func(x, y *container) int { return cmp.Compare(x.lease, y.lease) })
+}
+
+// tell has the ApplicationMaster told, once, that a container is over.
+func (a *attempt) tell(c *container, end wire.ContainerStatus) {
+	if c.notice != none || a.ended() {
+		return
+	}
+	if i := slices.Index(a.dues.granted, c); i >= 0 { // it never heard of the container
+		a.dues.granted = slices.Delete(a.dues.granted, i, i+1)
+		c.notice = heard
+		a.app.unplaced(c)
+		return
+	}
+	c.notice = queued
+	a.dues.completed = append(a.dues.completed, end)
+	a.dues.ending = append(a.dues.ending, c)
+}
+
+// called says that the ApplicationMaster has called again: it has the last answer.
+func (a *attempt) called() {
+	a.silent.touch(a.app.m.now)
+	for _, c := range a.dues.told {
+		c.notice = heard
+		c.settle()
+	}
+	a.dues.told = nil
+}
+
+// answer begins the answer to a call and returns what completes it, after the Step, with what the ApplicationMaster is owed then. It is kept from
+// now on, so that the same call, made again before that or after, is answered by the same.
+func (a *attempt) answer(id int32) answer {
+	r := &wire.AllocateResponse{ResponseID: next(id)}
+	a.dues.last = r
+	return func() proto.Message {
+		a.pay(r)
+		return r
+	}
+}
+
+// pay moves what the ApplicationMaster is owed into its answer.
+func (a *attempt) pay(r *wire.AllocateResponse) {
+	m, d := a.app.m, &a.dues
+	r.Completed, r.Nodes, r.Priority = d.completed, m.nodes.usable(), a.app.submission.Priority
+	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), a.app.pending()
+	for _, c := range d.granted {
+		a.app.asks.groups[groupKey{c.priority, c.group}].owed--
+		r.Allocated = append(r.Allocated, wire.Container{ID: c.id, Node: c.node.id, HTTPAddress: c.node.web(), Resource: c.resource,
+			Priority: c.priority, Token: c.sign(), Allocation: c.group})
+		have := nodeToken{m.keys.node.Current().ID, c.node.life}
+		if d.tokens[c.node] != have {
+			d.tokens[c.node] = have
+			r.NodeTokens = append(r.NodeTokens, wire.NodeToken{Node: c.node.id, Token: a.nodeToken(c.node)})
+		}
+	}
+	for _, n := range slices.SortedFunc(maps.Keys(d.updated), func(x, y *node) int { return cmp.Compare(x.sched, y.sched) }) {
+		r.UpdatedNodes = append(r.UpdatedNodes, n.tell())
+	}
+	if len(d.wanted) > 0 {
+		r.Preempt = &wire.Preemption{Containers: d.wanted}
+	}
+	if d.key != m.keys.master.Current().ID {
+		t := a.token()
+		r.MasterToken = &t
+	}
+	if j := m.core.Job(a.app.job); j != nil && !j.Ended {
+		r.Headroom = size(m.core.Headroom(j))
+	}
+	for _, c := range d.ending {
+		c.notice = sent
+	}
+	d.told = d.ending
+	d.granted, d.completed, d.ending, d.wanted, d.updated = nil, nil, nil, nil, nil
+}

@@ -1,0 +1,353 @@
+package yarn
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
+)
+
+// clientServer is what users' programs and commands call. As in Hadoop's simple mode, a caller is who he says he is.
+func clientServer(m *manager) *rpc.Server {
+	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: m.log, Methods: map[string]rpc.Method{
+		"getNewApplication":           byUser(m, (*manager).newApplication),
+		"submitApplication":           byUser(m, (*manager).submitApplication),
+		"getApplicationReport":        byUser(m, (*manager).applicationReport),
+		"forceKillApplication":        byUser(m, (*manager).killApplication),
+		"getApplications":             byUser(m, (*manager).applications),
+		"getClusterMetrics":           byUser(m, (*manager).clusterMetrics),
+		"getClusterNodes":             byUser(m, (*manager).clusterNodes),
+		"getQueueInfo":                byUser(m, (*manager).queueInfo),
+		"getQueueUserAcls":            byUser(m, (*manager).queueACLs),
+		"getApplicationAttemptReport": byUser(m, (*manager).attemptReport),
+		"getApplicationAttempts":      byUser(m, (*manager).attemptReports),
+		"getContainerReport":          byUser(m, (*manager).containerReport),
+		"getContainers":               byUser(m, (*manager).containerReports),
+		"getResourceTypeInfo":         byUser(m, (*manager).resourceTypes),
+	}}
+	for method, what := range notServed {
+		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) { return nil, notSupported(what) }
+	}
+	for _, method := range []string{"getResourceProfiles", "getResourceProfile"} {
+		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) {
+			return nil, rpc.Errorf(classNotEnabled, "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)")
+		}
+	}
+	for _, method := range []string{"getNodeToLabels", "getLabelsToNodes", "getClusterNodeLabels", "getClusterNodeAttributes", "getAttributesToNodes", "getNodesToAttributes"} {
+		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) { return nil, nil } // there are none
+	}
+	return s
+}
+
+// notServed are methods that Hadoop has and this ResourceManager does not, yet or at all.
+var notServed = map[string]string{
+	"getDelegationToken": "delegation tokens", "renewDelegationToken": "delegation tokens", "cancelDelegationToken": "delegation tokens",
+	"moveApplicationAcrossQueues": "moving an application to another queue", "updateApplicationPriority": "changing an application's priority",
+	"updateApplicationTimeouts": "timeouts of applications", "failApplicationAttempt": "failing an attempt", "signalToContainer": "signals to containers",
+	"getNewReservation": "reservations", "submitReservation": "reservations", "updateReservation": "reservations", "deleteReservation": "reservations",
+	"listReservations": "reservations",
+}
+
+// byUser makes a method of a function of the owner that takes who calls.
+func byUser[Q any, P interface {
+	*Q
+	proto.Decoder
+}](m *manager, do func(*manager, string, *Q) (answer, error)) rpc.Method {
+	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
+		return m.ask(func(m *manager) (answer, error) { return do(m, c.User, q) })
+	})
+}
+
+func (m *manager) newApplication(string, *wire.Empty) (answer, error) {
+	m.apps.named++
+	return reply(&wire.NewApplication{ID: wire.ApplicationID{ID: m.apps.named, Timestamp: m.identity()}, Maximum: m.largest()})
+}
+
+// submitApplication takes an application in. The same one again is no error: a client may not have heard that it was taken.
+func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer, error) {
+	s := &q.Submission
+	if m.apps.byID[s.ID] != nil {
+		return nil, nil
+	}
+	size, ok := s.MasterResource()
+	switch err := m.config.Sizes.check(size); {
+	case s.ID.Timestamp != m.identity() || s.ID.ID < 1 || s.ID.ID > m.apps.named:
+		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its id was not given by this ResourceManager", s.ID)
+	case user == "":
+		return nil, rpc.Errorf(classAccess, "Failed to submit application %s: no user", s.ID)
+	case !ok && !s.Unmanaged || err != nil:
+		return nil, rpc.Errorf(classInvalidResource, "Invalid resource request, failed to submit application %s: its ApplicationMaster: %v", s.ID, err)
+	case s.Label != "":
+		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
+	}
+	app := m.submit(user, s, m.config.Sizes.normal(size))
+	if s.Unmanaged {
+		app.begin().state = wire.AttemptLaunched
+	}
+	return nil, nil
+}
+
+// application finds an application, or says that there is none.
+func (m *manager) application(id wire.ApplicationID) (*application, error) {
+	app := m.apps.byID[id]
+	if app == nil {
+		return nil, rpc.Errorf(classAppNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+	}
+	return app, nil
+}
+
+func (m *manager) applicationReport(user string, q *wire.ApplicationRequest) (answer, error) {
+	app, err := m.application(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	return func() proto.Message {
+		r := &wire.ApplicationResponse{Report: app.report()}
+		if a := app.current(); app.submission.Unmanaged && user == app.user && a != nil && a.state == wire.AttemptLaunched {
+			t := a.token()
+			r.Report.MasterToken = &t
+		}
+		return r
+	}, nil
+}
+
+// mayChange reports whether a user may change what is another's.
+func (m *manager) mayChange(user, owner string) bool {
+	return user == owner || slices.Contains(m.config.Admins, user)
+}
+
+func (m *manager) killApplication(user string, q *wire.KillRequest) (answer, error) {
+	app, err := m.application(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !m.mayChange(user, app.user) {
+		m.log.Warn("kill refused", "application", app.id.String(), "user", user)
+		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", user, app.id)
+	}
+	why := "Application " + app.id.String() + " was killed by user " + user
+	if q.Diagnostics != "" {
+		why += ": " + q.Diagnostics
+	}
+	app.end(wire.AppKilled, outcome{wire.Killed, why})
+	return reply(&wire.KillResponse{Done: true})
+}
+
+func (m *manager) applications(_ string, q *wire.ApplicationsRequest) (answer, error) {
+	r := &wire.ApplicationsResponse{}
+	for _, app := range m.apps.list {
+		if q.Limit > 0 && int64(len(r.Reports)) >= q.Limit {
+			break
+		}
+		if app.passes(q) {
+			r.Reports = append(r.Reports, app.report())
+		}
+	}
+	return reply(r)
+}
+
+// passes reports whether an application is one of those asked for. Empty lists let all pass.
+func (app *application) passes(q *wire.ApplicationsRequest) bool {
+	one := func(list []string, s string) bool {
+		return len(list) == 0 || slices.ContainsFunc(list, func(x string) bool { return strings.EqualFold(x, s) })
+	}
+	tagged := len(q.Tags) == 0 || slices.ContainsFunc(app.submission.Tags, func(tag string) bool { return slices.Contains(q.Tags, tag) })
+	return one(q.Types, app.submission.Type) && one(q.Users, app.user) && tagged && (q.Name == "" || q.Name == app.submission.Name) &&
+		(len(q.States) == 0 || slices.Contains(q.States, int32(app.state))) &&
+		(one(q.Queues, app.queue()) || one(q.Queues, "root."+app.queue()))
+}
+
+func (m *manager) clusterMetrics(string, *wire.Empty) (answer, error) {
+	r := &wire.ClusterMetrics{}
+	for _, n := range m.nodes.list {
+		switch n.state {
+		case wire.NodeRunning:
+			r.Active++
+		case wire.NodeUnhealthy:
+			r.Unhealthy++
+		case wire.NodeDecommissioned:
+			r.Decommissioned++
+		case wire.NodeLost:
+			r.Lost++
+		case wire.NodeDecommissioning:
+			r.Decommissioning++
+		case wire.NodeShutdown:
+			r.Shutdown++
+		}
+	}
+	r.Nodes = r.Active + r.Unhealthy + r.Decommissioning
+	return reply(r)
+}
+
+func (m *manager) clusterNodes(_ string, q *wire.NodesRequest) (answer, error) {
+	r := &wire.NodesResponse{}
+	for _, n := range m.nodes.list {
+		if len(q.States) == 0 || slices.Contains(q.States, int32(n.state)) {
+			r.Reports = append(r.Reports, n.tell())
+		}
+	}
+	return reply(r)
+}
+
+// queueInfo tells of a queue; users' own queues below it are not shown, as Hadoop has none.
+func (m *manager) queueInfo(_ string, q *wire.QueueRequest) (answer, error) {
+	queue, ok := m.core.Queues[0], q.Name == "root" || q.Name == ""
+	if !ok {
+		queue, ok = m.core.QueueNamed(q.Name)
+	}
+	if !ok {
+		return nil, rpc.Errorf("java.io.IOException", "Unknown queue: %s", q.Name)
+	}
+	return reply(&wire.QueueResponse{Queue: m.tellQueue(queue, q)})
+}
+
+func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
+	path := "root"
+	if queue.ID != 0 {
+		path += "." + m.core.Path(queue)
+	}
+	whole := m.core.Capacity
+	share := func(r sched.Resources) float32 { return float32(min(1, max(0, r.DominantShare(whole)))) }
+	most := queue.Max
+	for k := range most {
+		most[k] = min(most[k], whole[k])
+	}
+	info := &wire.QueueInfo{Name: queue.Spec.Name, Path: path, Capacity: share(queue.Min), Max: share(most), Current: share(queue.Used),
+		PreemptionDisabled: true, Scheduler: "CapacityScheduler",
+		Shares: wire.QueueShares{Capacity: share(queue.Min), Absolute: share(queue.Min), Max: share(most), AbsoluteMax: share(most), MasterPart: 1,
+			Min: size(queue.Min), MaxAmount: size(most)}}
+	free := most.Sub(queue.Used)
+	s := &info.Statistics
+	*s = wire.QueueStatistics{FreeMemory: max(0, free[sched.Memory]), UsedMemory: queue.Used[sched.Memory], FreeVCores: max(0, free[sched.VCores]),
+		UsedVCores: queue.Used[sched.VCores], RunningContainers: int64(queue.Running()), PendingContainers: int64(queue.Pending()), Users: int64(len(queue.Children))}
+	waits := queue.Demand.Sub(queue.Used)
+	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
+	for _, app := range m.apps.list {
+		if "root."+app.queue() != path && path != "root" {
+			continue
+		}
+		s.Submitted++
+		switch app.state {
+		case wire.AppAccepted:
+			s.Pending++
+		case wire.AppRunning:
+			s.Running++
+		case wire.AppFinished:
+			s.Completed++
+		case wire.AppFailed:
+			s.Failed++
+		case wire.AppKilled:
+			s.Killed++
+		}
+		if q.Apps && !app.over {
+			info.Apps = append(info.Apps, app.report())
+		}
+	}
+	if q.Children || q.Recursive {
+		for _, id := range queue.Children {
+			if child := m.core.Queues[id]; child != nil && !child.User {
+				below := *q
+				below.Children = q.Recursive
+				info.Children = append(info.Children, *m.tellQueue(child, &below))
+			}
+		}
+	}
+	return info
+}
+
+func (m *manager) queueACLs(string, *wire.Empty) (answer, error) {
+	r := &wire.QueueACLs{Queues: []string{"root"}}
+	for _, q := range m.core.Queues[1:] {
+		if q != nil && !q.User {
+			r.Queues = append(r.Queues, "root."+m.core.Path(q))
+		}
+	}
+	return reply(r)
+}
+
+func (m *manager) attemptReport(_ string, q *wire.AttemptRequest) (answer, error) {
+	a, err := m.knownAttempt(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	return reply(&wire.AttemptsResponse{Reports: []wire.AttemptReport{a.report()}})
+}
+
+func (m *manager) knownAttempt(id wire.AttemptID) (*attempt, error) {
+	if _, err := m.application(id.App); err != nil {
+		return nil, err
+	}
+	a := m.attempt(id)
+	if a == nil {
+		return nil, rpc.Errorf(classAttemptNotFound, "ApplicationAttempt with id '%s' doesn't exist in RM.", id)
+	}
+	return a, nil
+}
+
+func (m *manager) attemptReports(_ string, q *wire.ApplicationRequest) (answer, error) {
+	app, err := m.application(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := &wire.AttemptsResponse{}
+	for _, a := range app.attempts {
+		r.Reports = append(r.Reports, a.report())
+	}
+	return reply(r)
+}
+
+func (a *attempt) report() wire.AttemptReport {
+	r := wire.AttemptReport{ID: a.id, Master: wire.MasterAddress{Host: wire.NotAvailable, Port: -1, Tracking: a.app.m.proxied(a.app.id), Original: wire.NotAvailable},
+		Diagnostics: a.diagnostics, State: a.state, Start: a.times.started, Finish: a.times.finished}
+	if a.address.Host != "" {
+		r.Master.Host, r.Master.Port = a.address.Host, a.address.Port
+	}
+	if a.address.Original != "" {
+		r.Master.Original = a.address.Original
+	}
+	if a.master != nil {
+		r.Container = &a.master.id
+	}
+	return r
+}
+
+func (m *manager) containerReport(_ string, q *wire.ContainerRequest) (answer, error) {
+	c := m.known[q.ID]
+	if c == nil || c.state == done {
+		return nil, rpc.Errorf(classNoContainer, "Container with id '%s' doesn't exist in RM.", q.ID)
+	}
+	return reply(&wire.ContainersResponse{Reports: []wire.ContainerReport{c.tell()}})
+}
+
+func (m *manager) containerReports(_ string, q *wire.AttemptRequest) (answer, error) {
+	a, err := m.knownAttempt(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := &wire.ContainersResponse{}
+	for _, c := range a.sorted() {
+		if c.state != done {
+			r.Reports = append(r.Reports, c.tell())
+		}
+	}
+	return reply(r)
+}
+
+// tell makes a report of a container that lives.
+func (c *container) tell() wire.ContainerReport {
+	state := wire.ContainerNew
+	if c.state == running {
+		state = wire.ContainerRunning
+	}
+	page := "http://" + c.node.web()
+	return wire.ContainerReport{ID: c.id, Resource: c.resource, Node: c.node.id, Priority: c.priority, Start: c.created,
+		Log: page + "/node/containerlogs/" + c.id.String() + "/" + c.attempt.app.user, State: state, NodeAddress: page}
+}
+
+func (m *manager) resourceTypes(string, *wire.Empty) (answer, error) {
+	return reply(&wire.ResourceTypesResponse{Types: wire.ResourceTypes()})
+}

@@ -1,0 +1,112 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"os/user"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
+)
+
+// Powers are what this engine can do beyond launching: tasks are the ApplicationMaster's to choose.
+const Powers = sched.CanKill
+
+// Config is what a ResourceManager is made from. Zero fields mean Hadoop's defaults.
+type Config struct {
+	Core      sched.Config // policy, estimator, recorder, queues; Can and Heartbeats are the engine's
+	Addresses Addresses
+	Sizes     Sizes
+	Expiry    Expiry
+	Keys      Keys
+	// Attempts is how many ApplicationMasters an application may use up (yarn.resourcemanager.am.max-attempts): 2.
+	Attempts int32
+	// Interval is how often NodeManagers beat (yarn.resourcemanager.nodemanagers.heartbeat-interval-ms): 1 s.
+	Interval time.Duration
+	// Completed is how many applications that are over are still told of (yarn.resourcemanager.max-completed-applications): 1000.
+	Completed int
+	// Racks are the racks of hosts; a host that is not in it is in DefaultRack.
+	Racks map[string]string
+	// Excluded reads which hosts may not be NodeManagers (yarn.resourcemanager.nodes.exclude-path); nil: all may.
+	Excluded func() ([]string, error)
+	// Admins may kill anybody's applications and change the cluster, beside the user that this process runs as.
+	Admins []string
+	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin with it.
+	Web string
+	Log *slog.Logger // nil: slog.Default
+}
+
+// DefaultRack is the rack of hosts of which nothing is said.
+const DefaultRack = "/default-rack"
+
+// Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for ApplicationMasters, 8032 for
+// clients and 8033 for operators.
+type Addresses struct{ Tracker, Master, Client, Admin string }
+
+// Sizes bound what a container may ask for.
+type Sizes struct {
+	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
+	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
+}
+
+// Expiry is how long silence is borne.
+type Expiry struct {
+	Node      time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms: 10 minutes
+	Master    time.Duration // yarn.am.liveness-monitor.expiry-interval-ms: 15 minutes
+	Container time.Duration // from being handed out to running (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes
+	Finish    time.Duration // from an application's saying that it is over to its ApplicationMaster's end: 15 minutes
+	Launch    time.Duration // of attempts to reach a NodeManager for an ApplicationMaster: 3 minutes
+}
+
+// Keys says when the keys that sign tokens change.
+type Keys struct {
+	Roll  time.Duration // zero: never
+	Delay time.Duration // from being offered to being used: 1.5 times Expiry.Node
+}
+
+func (c Config) withDefaults() *Config {
+	c.Sizes = Sizes{cmp.Or(c.Sizes.MinMemory, 1024), cmp.Or(c.Sizes.MaxMemory, 8192), cmp.Or(c.Sizes.MinVCores, 1), cmp.Or(c.Sizes.MaxVCores, 4)}
+	e := &c.Expiry
+	*e = Expiry{cmp.Or(e.Node, 10*time.Minute), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
+		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute)}
+	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
+	c.Attempts = cmp.Or(c.Attempts, 2)
+	c.Interval = cmp.Or(c.Interval, time.Second)
+	c.Completed = cmp.Or(c.Completed, 1000)
+	c.Web = cmp.Or(c.Web, "localhost:8088")
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if me, err := user.Current(); err == nil {
+		c.Admins = append([]string{me.Username}, c.Admins...)
+	}
+	c.Core.Can, c.Core.Heartbeats = Powers, false
+	return &c
+}
+
+// normal returns what a container that asks for r gets: at least the minimum, in whole steps of it.
+func (s Sizes) normal(r wire.Resource) wire.Resource {
+	return wire.Resource{Memory: roundUp(r.Memory, s.MinMemory), VCores: roundUp(r.VCores, s.MinVCores)}
+}
+
+func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
+
+// check reports why no container may be of the size r.
+func (s Sizes) check(r wire.Resource) error {
+	if r.Memory < 0 || r.VCores < 0 || r.Memory > s.MaxMemory || r.VCores > s.MaxVCores {
+		return fmt.Errorf("a container of %d MiB and %d cores: may be up to %d MiB and %d cores", r.Memory, r.VCores, s.MaxMemory, s.MaxVCores)
+	}
+	return nil
+}
+
+// amount is a size as the core has it.
+func amount(r wire.Resource) sched.Resources {
+	return sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
+}
+
+// size is an amount as peers have it.
+func size(r sched.Resources) wire.Resource {
+	return wire.Resource{Memory: r[sched.Memory], VCores: int32(r[sched.VCores])}
+}

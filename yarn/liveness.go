@@ -1,0 +1,121 @@
+package yarn
+
+import (
+	"container/heap"
+	"container/list"
+	"time"
+)
+
+// An aging keeps things in the order in which they were last heard of, so that those silent for too long are found at its front. Touching
+// a thing costs no more than moving its element.
+type aging struct {
+	limit time.Duration
+	order list.List // of *aged, oldest first
+}
+
+// An aged is one thing's place in an aging.
+type aged struct {
+	in      *aging
+	element *list.Element
+	heard   time.Time
+	expire  func() // what happens when it is silent for too long; it has left the aging then
+}
+
+// watch begins to wait for a thing that was heard of at now.
+func (a *aging) watch(now time.Time, expire func()) *aged {
+	w := &aged{in: a, heard: now, expire: expire}
+	w.element = a.order.PushBack(w)
+	return w
+}
+
+// touch says that the thing was heard of.
+func (w *aged) touch(now time.Time) {
+	if w != nil && w.element != nil {
+		w.heard = now
+		w.in.order.MoveToBack(w.element)
+	}
+}
+
+// leave ends the wait. It may be called twice, and on nil.
+func (w *aged) leave() {
+	if w != nil && w.element != nil {
+		w.in.order.Remove(w.element)
+		w.element = nil
+	}
+}
+
+// An alarm is something to do at a time of its own. Who sets it checks, when it goes off, whether it still matters.
+type alarm struct {
+	at time.Time
+	do func()
+}
+
+type alarms []alarm
+
+func (a alarms) Len() int           { return len(a) }
+func (a alarms) Less(i, j int) bool { return a[i].at.Before(a[j].at) }
+func (a alarms) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+func (a *alarms) Push(x any)        { *a = append(*a, x.(alarm)) }
+func (a *alarms) Pop() any {
+	last := (*a)[len(*a)-1]
+	(*a)[len(*a)-1] = alarm{}
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+
+// liveness is everything that must be heard of, and what happens at a time of its own.
+type liveness struct {
+	nodes      aging // since their last heartbeat
+	masters    aging // since their last call
+	containers aging // from when they are handed out until they run
+	finishing  aging // from when an application has said that it ends until its ApplicationMaster has
+	alarms     alarms
+}
+
+// farAway is the wait of an engine on which nothing happens.
+const farAway = time.Hour
+
+func newLiveness(e Expiry) (l liveness) {
+	l.nodes.limit, l.masters.limit, l.containers.limit, l.finishing.limit = e.Node, e.Master, e.Container, e.Finish
+	return l
+}
+
+func (l *liveness) agings() [4]*aging {
+	return [4]*aging{&l.nodes, &l.masters, &l.containers, &l.finishing}
+}
+
+// at has something done at a time.
+func (l *liveness) at(t time.Time, do func()) { heap.Push(&l.alarms, alarm{t, do}) }
+
+// next is when something may have to be done, at most farAway from now.
+func (l *liveness) next(now time.Time) time.Time {
+	at := now.Add(farAway)
+	for _, a := range l.agings() {
+		if e := a.order.Front(); e != nil {
+			if t := e.Value.(*aged).heard.Add(a.limit); t.Before(at) {
+				at = t
+			}
+		}
+	}
+	if len(l.alarms) > 0 && l.alarms[0].at.Before(at) {
+		at = l.alarms[0].at
+	}
+	return at
+}
+
+// expire does what is due.
+func (l *liveness) expire(now time.Time) {
+	for _, a := range l.agings() {
+		for e := a.order.Front(); e != nil; e = a.order.Front() {
+			w := e.Value.(*aged)
+			if now.Before(w.heard.Add(a.limit)) {
+				break
+			}
+			w.leave()
+			w.expire()
+		}
+	}
+	for len(l.alarms) > 0 && !now.Before(l.alarms[0].at) {
+		heap.Pop(&l.alarms).(alarm).do()
+	}
+}

@@ -1,0 +1,249 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
+)
+
+// A node is a NodeManager. Its states are those that are reported:
+//
+//	registers ─▶ RUNNING ◀─▶ UNHEALTHY        as its own checks say
+//	             RUNNING ─▶ DECOMMISSIONING ─▶ DECOMMISSIONED    excluded; gracefully: when nothing runs there any more
+//	             any of these ─▶ LOST          silent for too long
+//	             any of these ─▶ SHUTDOWN      it said that it ends
+//
+// and from each of the last three back to RUNNING by registering again. The core has the node while it is RUNNING or DECOMMISSIONING.
+type node struct {
+	m        *manager
+	id       wire.NodeID
+	sched    sched.NodeID
+	rack     string
+	service  string // ip:port, of tokens
+	http     int32
+	capacity wire.Resource
+	state    wire.NodeState
+	resized  *wire.Resource // by an operator, and not told yet
+	silent   *aged
+	life     int32 // how often it has registered: who had a token for an earlier life needs a new one
+	doing    doing
+
+	containers map[wire.ContainerID]*container // that are not over
+	last       *wire.HeartbeatResponse         // kept whole, to be sent again if it was lost
+	orders
+}
+
+// doing is what a node last said of itself.
+type doing struct {
+	health               wire.Health
+	utilization, machine proto.Raw
+}
+
+// orders are what a node is to do, until it has been told.
+type orders struct {
+	cleanup []wire.ContainerID
+	apps    []wire.ApplicationID
+	remove  []wire.ContainerID
+}
+
+// usable reports whether the core has the node.
+func (n *node) usable() bool {
+	return n.state == wire.NodeRunning || n.state == wire.NodeDecommissioning
+}
+
+// stop has a container ended.
+func (n *node) stop(id wire.ContainerID) {
+	if !slices.Contains(n.cleanup, id) {
+		n.cleanup = append(n.cleanup, id)
+	}
+}
+
+// join gives the node to the core.
+func (n *node) join() {
+	n.m.step() // the core takes what joins before what is lost, and this node may just have been
+	n.state = wire.NodeRunning
+	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec(n.capacity)})
+	n.m.apps.nodesChanged(n)
+}
+
+func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
+	return &sched.NodeSpec{Name: n.id.String(), Class: fmt.Sprintf("%dMiB-%d", n.capacity.Memory, n.capacity.VCores), Rack: n.m.nodes.rackID(n.rack),
+		Capacity: amount(capacity)}
+}
+
+// leave takes the node from the core, and what runs there is lost.
+func (n *node) leave(to wire.NodeState) {
+	was := n.usable()
+	n.state = to
+	if was {
+		n.m.note(sched.Event{Kind: sched.NodeLost, Node: n.sched})
+	}
+	for _, c := range n.sorted() {
+		c.lost(saidLost)
+	}
+	n.m.apps.nodesChanged(n)
+}
+
+// gone is leave for a node of which nothing more is expected.
+func (n *node) gone(to wire.NodeState) {
+	n.silent.leave()
+	n.leave(to)
+	n.orders, n.last = orders{}, nil
+	n.m.log.Info("node left", "node", n.id.String(), "state", int32(to))
+}
+
+// sorted returns the containers in order of allocation, so that what follows from a node's loss does not depend on chance.
+func (n *node) sorted() []*container {
+	return slices.SortedFunc(maps.Values(n.containers), func(a, b *container) int { return cmp.Compare(a.lease, b.lease) })
+}
+
+// resize gives the node another capacity.
+func (n *node) resize(to wire.Resource) {
+	n.capacity = to
+	if n.state == wire.NodeRunning {
+		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(to)})
+	}
+}
+
+// decommission has the node end: at once, or when nothing runs there any more. Until then it has no room.
+func (n *node) decommission(gracefully bool) {
+	switch {
+	case n.state != wire.NodeRunning && n.state != wire.NodeUnhealthy && n.state != wire.NodeDecommissioning:
+	case !gracefully || len(n.containers) == 0:
+		n.gone(wire.NodeDecommissioned)
+	default:
+		n.state = wire.NodeDecommissioning
+		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(wire.Resource{})})
+		n.m.apps.nodesChanged(n)
+	}
+}
+
+// checked takes in whether the node can be used.
+func (n *node) checked(s *wire.NodeStatus) {
+	n.doing = doing{s.Health, append(n.doing.utilization[:0], s.Utilization...), append(n.doing.machine[:0], s.Machine...)}
+	switch {
+	case s.Health.OK && n.state == wire.NodeUnhealthy:
+		n.join()
+	case !s.Health.OK && n.usable():
+		n.leave(wire.NodeUnhealthy)
+	}
+}
+
+// reported takes in how the node's containers are doing. What nobody here knows is ended, and forgotten when it has ended.
+func (n *node) reported(list []wire.ContainerStatus) {
+	for i := range list {
+		s := &list[i]
+		switch c := n.m.known[s.ID]; {
+		case c != nil && c.node == n:
+			c.report(s)
+		case s.State == wire.ContainerComplete:
+			n.remove = append(n.remove, s.ID)
+		default:
+			n.stop(s.ID)
+		}
+	}
+}
+
+// answer begins the reply to a heartbeat and returns what completes it, after the Step. It is kept from now on, as an ApplicationMaster's is.
+func (n *node) answer(q *wire.HeartbeatRequest) answer {
+	r := &wire.HeartbeatResponse{ResponseID: next(q.Status.ResponseID)}
+	n.last = r
+	return func() proto.Message {
+		n.order(r, q)
+		return r
+	}
+}
+
+// order moves what the node is to do into its reply.
+func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
+	m := n.m
+	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.resized
+	r.Cleanup, r.CleanupApps, r.Remove = n.cleanup, n.apps, n.remove
+	if k := m.keys.container.Offered(); k.ID != q.ContainerKey.ID {
+		r.ContainerKey = &k
+	}
+	if k := m.keys.node.Offered(); k.ID != q.NodeKey.ID {
+		r.NodeKey = &k
+	}
+	n.orders, n.resized = orders{}, nil
+}
+
+// next is the response id after another; it stays positive.
+func next(id int32) int32 { return (id + 1) & 0x7fffffff }
+
+// tell makes a report of the node.
+func (n *node) tell() wire.NodeReport {
+	r := wire.NodeReport{ID: n.id, HTTPAddress: n.web(), Rack: n.rack, Capacity: n.capacity,
+		Containers: int32(len(n.containers)), State: n.state, Health: n.doing.health.Report, HealthTime: n.doing.health.Time,
+		Utilization: slices.Clone(n.doing.utilization), Machine: slices.Clone(n.doing.machine)}
+	if n.usable() && int(n.sched) <= len(n.m.core.Nodes) {
+		r.Used = size(n.m.core.Node(n.sched).Used)
+	}
+	return r
+}
+
+// A nodeTable finds nodes and racks.
+type nodeTable struct {
+	byID  map[wire.NodeID]*node
+	list  []*node // list[id-1], as the core has them
+	racks map[string]sched.RackID
+
+	excluded map[string]bool // hosts that may not be used
+}
+
+func newNodeTable() nodeTable {
+	return nodeTable{byID: map[wire.NodeID]*node{}, racks: map[string]sched.RackID{}, excluded: map[string]bool{}}
+}
+
+func (t *nodeTable) rackID(name string) sched.RackID {
+	id, ok := t.racks[name]
+	if !ok {
+		id = sched.RackID(len(t.racks) + 1)
+		t.racks[name] = id
+	}
+	return id
+}
+
+// usable counts the nodes that the core has.
+func (t *nodeTable) usable() (count int32) {
+	for _, n := range t.list {
+		if n.usable() {
+			count++
+		}
+	}
+	return count
+}
+
+// named returns the nodes that a host or a rack stands for, in order.
+func (t *nodeTable) named(place string) (ids []sched.NodeID) {
+	for _, n := range t.list {
+		if n.id.Host == place || n.rack == place {
+			ids = append(ids, n.sched)
+		}
+	}
+	return ids
+}
+
+// largest returns the most that one container may get: what the largest node has, within the configured maximum.
+func (m *manager) largest() wire.Resource {
+	var most wire.Resource
+	for _, n := range m.nodes.list {
+		if n.usable() {
+			most = wire.Resource{Memory: max(most.Memory, n.capacity.Memory), VCores: max(most.VCores, n.capacity.VCores)}
+		}
+	}
+	if most == (wire.Resource{}) {
+		return wire.Resource{Memory: m.config.Sizes.MaxMemory, VCores: m.config.Sizes.MaxVCores}
+	}
+	return wire.Resource{Memory: min(most.Memory, m.config.Sizes.MaxMemory), VCores: min(most.VCores, m.config.Sizes.MaxVCores)}
+}
+
+// web is where the node's pages are. MapReduce's ApplicationMaster ends without.
+func (n *node) web() string { return net.JoinHostPort(n.id.Host, strconv.Itoa(int(n.http))) }

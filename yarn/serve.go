@@ -1,0 +1,94 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
+)
+
+// Serve is a ResourceManager until ctx is done, or until a port cannot be listened on. When it returns, nothing of it runs any more: first the
+// servers end, each connection after the call that it is carrying out, then what starts ApplicationMasters, then the owner of the state.
+func Serve(ctx context.Context, config Config) error {
+	rm, err := Listen(ctx, config)
+	if err != nil {
+		return err
+	}
+	return rm.Serve(ctx)
+}
+
+// A ResourceManager is one that listens and does not serve yet.
+type ResourceManager struct {
+	config       *Config
+	listeners    []net.Listener
+	manager      *manager
+	start        *nodeCaller
+	stopLaunches context.CancelFunc
+}
+
+// Listen takes the ports.
+func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
+	rm := &ResourceManager{config: config.withDefaults()}
+	c := rm.config
+	var excluded []string
+	if c.Excluded != nil {
+		var err error
+		if excluded, err = c.Excluded(); err != nil {
+			return nil, fmt.Errorf("read the list of nodes to exclude: %w", err)
+		}
+	}
+	for _, at := range []struct{ what, address string }{
+		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master}, {"clients", c.Addresses.Client}, {"operators", c.Addresses.Admin},
+	} {
+		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", at.address)
+		if err != nil {
+			for _, ln := range rm.listeners {
+				ln.Close()
+			}
+			return nil, fmt.Errorf("listen for %s: %w", at.what, err)
+		}
+		rm.listeners = append(rm.listeners, ln)
+	}
+	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
+	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch), stop
+	rm.manager = newManager(c, excluded, rm.start, time.Now)
+	return rm, nil
+}
+
+// Addresses are where it listens: the ports that were chosen where a configured one was 0.
+func (rm *ResourceManager) Addresses() Addresses {
+	at := func(i int) string { return rm.listeners[i].Addr().String() }
+	return Addresses{at(0), at(1), at(2), at(3)}
+}
+
+// Serve serves until ctx is done. The error is nil then, else why a server ended.
+func (rm *ResourceManager) Serve(ctx context.Context) error {
+	m, at := rm.manager, rm.Addresses()
+	rm.config.Log.Info("serving", "tracker", at.Tracker, "master", at.Master, "client", at.Client, "admin", at.Admin,
+		"authentication", "simple: callers are believed to be who they say they are")
+	calls, stopCalls := context.WithCancelCause(ctx)
+	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
+	var owning, serving sync.WaitGroup
+	owning.Go(func() { m.loop(owner) })
+	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
+		serving.Go(func() {
+			if err := s.Serve(calls, rm.listeners[i]); err != nil {
+				stopCalls(err)
+			}
+		})
+	}
+	serving.Wait()
+	rm.stopLaunches()
+	rm.start.wait()
+	stopOwner()
+	owning.Wait()
+	why := context.Cause(calls)
+	stopCalls(nil)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return why
+}

@@ -50,12 +50,12 @@ func newFSP(a Args) sched.Policy {
 }
 
 func (f *fsp) tag(_ *sched.View, st *sched.Stage, more int32) sched.Key {
-	if class, is := f.unknown(st, more); is {
-		return sched.Key{Class: class}
+	if !f.known(st) {
+		return f.unknown(st, f.will(st)+st.Suspended+more)
 	}
 	s := f.Shares.Of(st.Job)
 	if f.lateShare && s.State == shareLate {
-		return sched.Key{Class: overdue, Value: float64(st.Job.Running+more) / st.Job.Weight}
+		return f.lateness(st, more)
 	}
 	return sched.Key{Class: ranked, Value: s.Tag}
 }

@@ -61,12 +61,12 @@ func newHFSP(a Args) sched.Policy {
 }
 
 func (h *hfsp) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
-	if class, is := h.unknown(st, more); is {
-		return sched.Key{Class: class}
+	if !h.known(st) {
+		return h.unknown(st, h.will(st)+st.Suspended+more)
 	}
 	f := h.Finish.Of(st.Job)
 	if f.Late {
-		return sched.Key{Class: overdue, Value: float64(st.Job.Running+more) / st.Job.Weight}
+		return h.lateness(st, more)
 	}
 	return sched.Key{Class: ranked, Value: f.At}
 }

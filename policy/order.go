@@ -10,11 +10,11 @@ type order struct {
 	whole bool // ranks read what other stages of the job do
 }
 
-// A ranking is a stage's place in an order. more is how many attempts beyond those that run are counted as its own: one or more when
-// it is about whether to start the next, zero when it is about whether to take one back.
+// A ranking is a stage's place in an order: with one attempt more than it has when it is about whether to start the next, with none more
+// when it is about whether to take one back. So nobody takes what would at once be taken back.
 type ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
 
-// newOrder returns an order by rank. The policy must not be copied after that.
+// init sets up an order by rank. The policy must not be copied after that.
 func (o *order) init(a Args, rank ranking) {
 	o.placer = newPlacer(a)
 	o.taker.rank = rank
@@ -33,12 +33,6 @@ func (o *order) initTaking(mode mode) {
 	}
 	o.whole = true
 	o.index.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
-	o.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		if st.Pending == 0 {
-			return sched.Key{}, false
-		}
-		return o.rank(v, st, 1+*o.Claimed.Of(st)), true
-	}
 	o.initVictims()
 }
 

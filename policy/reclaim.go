@@ -26,7 +26,7 @@ func (r *reclaimer) init(t *tree) {
 		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master {
 			return sched.Key{}, false
 		}
-		k := t.rank(v, st, -st.Leaving)
+		k := t.rank(v, st, 0)
 		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
 	}
 }

@@ -117,15 +117,15 @@ func unfinished(st *sched.Stage) int32 {
 	return st.Total - st.Done
 }
 
-// unknown returns the class of a stage of which no task time is known, and whether it is one; more is as for a ranking.
-func (s *sizes) unknown(st *sched.Stage, more int32) (class int32, is bool) {
-	switch u := s.Units.Of(st); {
-	case u.Known:
-		return 0, false
-	case st.Running+st.Suspended+more <= s.sample && begun(st):
-		return sampled, true
+// known reports whether the time of a task of st is known.
+func (s *sizes) known(st *sched.Stage) bool { return s.Units.Of(st).Known }
+
+// unknown returns the class of a stage of which no task time is known, if it has a number of attempts.
+func (s *sizes) unknown(st *sched.Stage, attempts int32) sched.Key {
+	if attempts <= s.sample && begun(st) {
+		return sched.Key{Class: sampled}
 	}
-	return unranked, true
+	return sched.Key{Class: unranked}
 }
 
 // begun reports whether a sample of st would tell anything yet: not while it waits for what earlier stages still have to make.

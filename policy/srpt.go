@@ -26,8 +26,8 @@ func newSRPT(a Args) sched.Policy {
 }
 
 func (s *srpt) remain(_ *sched.View, st *sched.Stage, more int32) sched.Key {
-	if class, is := s.unknown(st, more); is {
-		return sched.Key{Class: class}
+	if !s.known(st) {
+		return s.unknown(st, s.will(st)+st.Suspended+more)
 	}
 	return sched.Key{Class: ranked, Value: s.remaining(st.Job)}
 }

@@ -70,13 +70,27 @@ type bar struct {
 // mostTries bounds how many attempts of a stage are looked at for one that would make room.
 const mostTries = 32
 
+// will is how many attempts a stage has once all that was asked for has happened.
+func (t *taker) will(st *sched.Stage) int32 { return st.Running - st.Leaving + *t.Claimed.Of(st) }
+
+// lateness orders jobs that are late: the one first that has least for its weight of what st competes for.
+func (t *taker) lateness(st *sched.Stage, more int32) sched.Key {
+	k := kindOf(st)
+	for _, o := range st.Job.Stages {
+		if kindOf(o) == k {
+			more += t.will(o)
+		}
+	}
+	return sched.Key{Class: overdue, Value: float64(more) / st.Job.Weight}
+}
+
 func (t *taker) initVictims() {
 	t.victims.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
 	t.victims.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master {
 			return sched.Key{}, false
 		}
-		k := t.rank(v, st, -st.Leaving)
+		k := t.rank(v, st, 0)
 		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
 	}
 }
@@ -110,7 +124,7 @@ func leaving(p *sched.Plan, c claim) bool {
 func (t *taker) drop(p *sched.Plan, c claim) {
 	if st := p.Stage(c.Stage); st != nil {
 		*t.Claimed.Of(st) -= 1
-		p.Touch(st)
+		p.TouchJob(st.Job)
 	}
 }
 
@@ -198,7 +212,7 @@ func (t *taker) takeOne(p *sched.Plan, index *sched.Index, kind int) bool {
 		index.Skip(st)
 		return true
 	}
-	if st.Job == last.Job || !before(t.rank(p.View, st, 1+claimed), t.rank(p.View, last, -last.Leaving)) {
+	if st.Job == last.Job || !before(t.rank(p.View, st, 1), t.rank(p.View, last, 0)) {
 		return false
 	}
 	a := t.victim(p, st, last)
@@ -209,7 +223,7 @@ func (t *taker) takeOne(p *sched.Plan, index *sched.Index, kind int) bool {
 	p.Reserve(st, p.Node(a.Node))
 	t.Claims = append(t.Claims, claim{st.ID, a.Node, a.ID})
 	*t.Claimed.Of(st) = claimed + 1
-	p.Touch(st)
+	p.TouchJob(st.Job)
 	touchSiblings(p, last)
 	return true
 }
@@ -221,7 +235,8 @@ func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {
 	return p.Suspend(a)
 }
 
-// victim returns the youngest attempt of a stage whose leaving would make room for a task of st; nil: none.
+// victim returns the youngest attempt of a stage whose leaving would make room for a task of st, or one on a node whose room is news; nil:
+// none. Under heartbeats only nodes that have just reported are considered: of the others nobody knows whether they have room.
 func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 	tries := 0
 	for a := range p.Attempts(of) {
@@ -232,13 +247,20 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 			return a
 		}
 	}
+	for _, id := range p.Offers {
+		for a := range p.AttemptsOn(p.Node(id)) {
+			if a.Stage == of && a.State == sched.Running && t.makesRoom(p, st, a) {
+				return a
+			}
+		}
+	}
 	return nil
 }
 
 // makesRoom reports whether a task of st fits on a's node once a has left, beside those for which others leave.
 func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt) bool {
 	n := p.Node(a.Node)
-	if n.Reserved != (sched.StageID{}) && n.Reserved != st.ID || slices.Contains(t.Barred, bar{st.ID, n.ID}) {
+	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID || slices.Contains(t.Barred, bar{st.ID, n.ID}) {
 		return false
 	}
 	freed := p.Amount(a.Holds)

@@ -75,6 +75,14 @@ func BenchmarkDay(b *testing.B) {
 	}
 }
 
+// BenchmarkHadoop is the whole day, reduces included, at the default costs: offers at once, blocks placed and read over the network, a shuffle.
+func BenchmarkHadoop(b *testing.B) {
+	c, jobs, _ := dayOf(b, "nodes=600,map-slots=5,reduce-slots=2,racks=15", 0)
+	for _, p := range []string{"fifo", "srpt", "fair"} {
+		b.Run(p, func(b *testing.B) { runDay(b, Config{Cluster: c, Jobs: source(jobs...), Costs: Defaults()}, p, 0) })
+	}
+}
+
 // cpu returns the seconds that this process has computed: unlike those on the wall, they say something on a machine that is shared.
 func cpu() float64 {
 	var r syscall.Rusage

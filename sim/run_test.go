@@ -88,3 +88,54 @@ func TestStuck(t *testing.T) {
 		})
 	}
 }
+
+// What is wrong with a source, and limits, end a run with an error that says where.
+func TestRunErrors(t *testing.T) {
+	cluster := slotCluster(1, 1, slots(1, 1))
+	plain := mr{maps: 1, mapTime: sec}.job
+	broken := errors.New("line 7: no number")
+	noTruth, wrongTasks := plain(), plain()
+	noTruth.Payload = nil
+	wrongTasks.Payload.(*workload.Truth).Stages[0].Tasks = 2
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	forever := func(yield func(*sched.JobSpec, error) bool) {
+		for i := 0; yield(mr{submit: sched.Time(i) * sec, maps: 1, mapTime: sec}.job(), nil); i++ {
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   string
+		is     error
+	}{
+		{"source fails", Config{Jobs: func(yield func(*sched.JobSpec, error) bool) { _ = yield(plain(), nil) && yield(nil, broken) }}, "line 7", broken},
+		{"jobs out of order", Config{Jobs: source(mr{submit: 5 * sec, maps: 1}.job(), plain())}, "job 2 (j): submitted at 0s, before", nil},
+		{"no truth", Config{Jobs: source(noTruth)}, "job 1 (j): payload is a <nil>", nil},
+		{"other tasks", Config{Jobs: source(wrongTasks)}, "2 tasks in stage 0", nil},
+		{"too many events", Config{Jobs: forever, MostEvents: 1000}, "limit of events", ErrLimit},
+		{"cancelled", Config{Jobs: forever}, "canceled", context.Canceled},
+		{"a probability of 2", Config{Jobs: source(), Costs: Costs{Faults: Faults{Attempts: 2}}}, "failures 2: must be from 0 to 1", nil},
+		{"an incident nowhere", Config{Jobs: source(), Script: []Incident{{Node: 2}}}, "node 2: the cluster has nodes 1 to 1", nil},
+		{"two incidents at once", Config{Jobs: source(), Script: []Incident{{Node: 1}, {Node: 1, Returns: true}}}, "node 1 has two incidents at 0s", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.config.Cluster, c.config.Core.Policy = cluster, &inOrder{}
+			_, err := Run(done, c.config)
+			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Until ends a run of jobs that never end.
+func TestUntil(t *testing.T) {
+	_, r := simulate(t, Config{Cluster: slotCluster(1, 1, slots(1, 0)), Until: 100 * sec, Jobs: func(yield func(*sched.JobSpec, error) bool) {
+		for i := 0; yield(mr{submit: sched.Time(i) * sec, maps: 1, mapTime: sec}.job(), nil); i++ {
+		}
+	}})
+	if r.End != 100*sec || r.Jobs != 101 {
+		t.Errorf("ends at %v with %d jobs, want 100s with those of 0 to 100 s", r.End, r.Jobs)
+	}
+}

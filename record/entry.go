@@ -298,7 +298,9 @@ func (m *memory) event(t tag, e *sched.Event) {
 	switch e.Kind {
 	case sched.NodeJoined:
 		number(c, &e.Node)
-		m.nodes = max(m.nodes, min(e.Node, m.nodes+1))
+		if e.Node == m.nodes+1 {
+			m.nodes++
+		}
 		m.known(e.Node)
 		body(c, e, c.nodeSpec)
 	case sched.NodeReported:

@@ -55,7 +55,7 @@ type ranked struct {
 
 func (r *ranked) Decide(p *sched.Plan) { r.decide(p) }
 func (r *ranked) Position(_ *sched.View, st *sched.Stage) (sched.Key, bool) {
-	return sched.Key{}, st.Pending > 0 && (r.out == nil || !r.out(st))
+	return sched.Key{}, r.out == nil || !r.out(st)
 }
 
 func TestExplain(t *testing.T) {
@@ -114,6 +114,24 @@ func TestExplain(t *testing.T) {
 			j.Queue = "a"
 			r.submit(1, j)
 		}, QueueMaximum, "queue a uses 2 of at most 3 memory, and a task takes 2", 0, 0},
+		{"the queue has room for just one more", sched.Config{Queues: []*sched.QueueSpec{{Name: "a", Max: sched.Share{Amount: sched.Resources{sched.Memory: 4}}}}}, Question{1, 5 * sec}, func(r *rig) {
+			r.node(sched.Resources{sched.Memory: 3})
+			j := mem(0, 2, 2, 10*sec)
+			j.Queue = "a"
+			r.submit(1, j)
+		}, NoNodeFits, "memory:2", 0, 1},
+		{"a job that runs comes before nobody", sched.Config{Policy: &ranked{decide: launchOnly(1)}}, Question{2, 5 * sec}, func(r *rig) {
+			r.node(slots(3, 0))
+			r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
+			r.submit(2, mapReduce(0, 1, 10*sec, 0, 0))
+			r.at(9*sec, sched.Event{Kind: sched.JobEnded, Job: 2, Outcome: sched.Killed})
+		}, Held, "waits for a better one", 0, 0},
+		{"the node reported when the job came", sched.Config{Heartbeats: true, Policy: &ranked{decide: launchOnly()}}, Question{1, 5 * sec}, func(r *rig) {
+			r.node(slots(1, 0))
+			r.at(3*sec, sched.Event{Kind: sched.NodeReported, Node: 1})
+			r.submit(1, mapReduce(3*sec, 1, 10*sec, 0, 0))
+			r.at(9*sec, sched.Event{Kind: sched.JobEnded, Job: 1, Outcome: sched.Killed})
+		}, Held, "waits for a better one", 0, 0},
 		{"the free node is kept for another", sched.Config{Policy: policyFunc(func(p *sched.Plan) {
 			if one := p.Job(1); one != nil && p.Nodes[0].Reserved.Job == 0 && one.Stages[0].Pending > 0 {
 				p.Reserve(one.Stages[0], p.Nodes[0])

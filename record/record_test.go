@@ -100,12 +100,17 @@ func TestCutAndDamaged(t *testing.T) {
 	var ends, steps []int // of the blocks: where in the file, and how many Steps until then
 	{
 		r := reader(t, b)
-		n := 0
-		for _, err := range r.Steps() {
+		n, block, first := 0, 0, sched.Time(0)
+		for s, err := range r.Steps() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n++
+			if n++; r.block != block {
+				block, first = r.block, s.Now
+			}
+			if s.Now-first >= 4*sec {
+				t.Errorf("a block from %v has a step at %v", first, s.Now)
+			}
 			if len(r.memory.tags) == 0 {
 				ends, steps = append(ends, int(r.offset)), append(steps, n)
 			}
@@ -188,5 +193,53 @@ func TestGrowing(t *testing.T) {
 			t.Fatalf("with %d of %d bytes: %v", i, len(b), last)
 		}
 		grows.WriteByte(b[i])
+	}
+}
+
+// What no core could have taken or given is an error of the record, wherever a reader can know.
+func TestReaderRefuses(t *testing.T) {
+	node := sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: slots(1, 0)}}
+	job := sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)}
+	bad := mapReduce(0, 1, sec, 0, 0)
+	bad.Stages[0].PerTask = sched.Resources{}
+	launch := sched.Action{Kind: sched.Launch, Stage: sched.StageID{Job: 1}, Node: 1, Task: 1, Shape: 1, Attempt: 1 << slotBits}
+	inSlot7, onNode9 := launch, launch
+	inSlot7.Attempt |= 7
+	onNode9.Node = 9
+	for _, c := range []struct {
+		want    string
+		events  []sched.Event
+		actions []sched.Action
+	}{
+		{"", []sched.Event{node, job}, []sched.Action{launch}},
+		{"node 3: 1 have joined", []sched.Event{node, {Kind: sched.NodeJoined, Node: 3, Body: node.Body}}, nil},
+		{"node 2: 1 have joined", []sched.Event{node, {Kind: sched.NodeReported, Node: 2}}, nil},
+		{"node 2: 1 have joined", []sched.Event{node, {Kind: sched.NodeLost, Node: 2}}, nil},
+		{"job 1 is submitted after job 1", []sched.Event{node, job, job}, nil},
+		{"asks for no resources", []sched.Event{node, {Kind: sched.JobSubmitted, Job: 1, Body: bad}}, nil},
+		{"launched in slot 7 of 0", []sched.Event{node, job}, []sched.Action{inSlot7}},
+		{"node 9: 1 have joined", []sched.Event{node, job}, []sched.Action{onNode9}},
+	} {
+		b := recorded(t, Options{}, func(w *Writer) {
+			w.shaped = 1 // known, as far as this record goes
+			w.Record(0, c.events, c.actions)
+		})
+		var err error
+		for _, err = range reader(t, b).Steps() {
+		}
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	for _, e := range []sched.Event{{Kind: sched.JobEnded, Outcome: 9}, {Kind: sched.AttemptProgress, Phase: 77}} {
+		m := newMemory(true, Payload{})
+		m.b = []byte{1, 9, 0, 0, 0, 77} // a job and its outcome; an attempt, four bytes of progress and a phase
+		if m.event(notRunning|notOK, &e); m.err == nil {
+			t.Errorf("%v is read", e)
+		}
+	}
+	w := coder{}
+	if w.places(&[]sched.NodeID{3, -1}); w.err == nil {
+		t.Error("a place on node -1 is written")
 	}
 }

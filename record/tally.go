@@ -56,8 +56,8 @@ type usage struct {
 	capacity sched.Resources
 	since    sched.Time
 	offered  sched.Work
-	start    sched.Work // service of the root at the first submission
-	atEnd    [2]sched.Work
+	used     sched.Work // at the last end of a job, as whole
+	whole    sched.Work
 }
 
 // NewTally returns a tally, to be the Recorder of a core or in a Tee with others.
@@ -116,7 +116,7 @@ func (t *Tally) submit(now sched.Time, spec *sched.JobSpec) {
 		return
 	}
 	t.began, t.first, t.last = true, now, now
-	t.use = usage{capacity: t.view.Capacity, since: now, start: t.view.QueueService(t.view.Queues[0], now)}
+	t.use = usage{capacity: t.view.Capacity, since: now}
 }
 
 func (t *Tally) launch(a *sched.Action) {
@@ -145,7 +145,7 @@ func (t *Tally) end(e *sched.Event) {
 	now := t.view.Now
 	t.last = now
 	t.use.offer(now, t.view.Capacity)
-	t.use.atEnd = [2]sched.Work{t.view.QueueService(t.view.Queues[0], now), t.use.offered}
+	t.use.used, t.use.whole = t.view.QueueService(t.view.Queues[0], now), t.use.offered
 	for _, st := range j.Stages {
 		if st.Total >= 0 {
 			t.result.Tasks += int64(st.Total)
@@ -238,15 +238,15 @@ func (t *Tally) utilization(unfinished bool) map[string]float64 {
 	if !t.began {
 		return nil
 	}
-	used, offered := t.use.atEnd[0], t.use.atEnd[1]
+	used, whole := t.use.used, t.use.whole
 	if unfinished {
 		t.use.offer(t.view.Now, t.view.Capacity)
-		used, offered = t.view.QueueService(t.view.Queues[0], t.view.Now), t.use.offered
+		used, whole = t.view.QueueService(t.view.Queues[0], t.view.Now), t.use.offered
 	}
 	parts := map[string]float64{}
-	for k, whole := range offered {
-		if whole > 0 {
-			parts[strings.ReplaceAll(sched.ResourceKind(k).String(), "-", "_")] = (used[k] - t.use.start[k]) / whole
+	for k, w := range whole {
+		if w > 0 {
+			parts[strings.ReplaceAll(sched.ResourceKind(k).String(), "-", "_")] = used[k] / w
 		}
 	}
 	return parts

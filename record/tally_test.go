@@ -281,3 +281,38 @@ func TestReplayFindsTheDifference(t *testing.T) {
 		t.Errorf("differs: %v", d)
 	}
 }
+
+// A sample of job 1 is no job of its own; an engine that says that a job is over when its last task is done ends it once; and until a job has ended it
+// counts as unfinished, and the use so far counts: 1 of 2 slots from 0 to 4 s, 2 from there to 6 s.
+func TestTallyOfSamplesAndEnds(t *testing.T) {
+	rows := 0
+	tally := NewTally(TallyOptions{Row: func(*JobRow) { rows++ }})
+	r := newRig(sched.Config{}, tally)
+	r.node(slots(2, 0))
+	r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
+	sample := mapReduce(4*sec, 1, 6*sec, 0, 0)
+	sample.Probes = 1
+	r.submit(2, sample)
+	r.at(6*sec, sched.Event{Kind: sched.Tick})
+	r.at(10*sec, sched.Event{Kind: sched.JobEnded, Job: 1, Outcome: sched.Killed})
+	for r.core.Now < 6*sec {
+		r.step()
+	}
+	if got := tally.Result(); got.Unfinished != 1 || got.Jobs != 0 || got.Utilization["map_slots"] != (4+2*2)/(2*6.) {
+		t.Errorf("at 6 s: %s", asJSON(t, got))
+	}
+	r.run()
+	if got := tally.Result(); got.Unfinished != 0 || got.Jobs != 1 || got.Killed != 0 || rows != 1 || got.Tasks != 1 {
+		t.Errorf("in the end: %s, %d rows", asJSON(t, got), rows)
+	}
+}
+
+// The cluster is there from 0, the job from 1 s to 8 s: what counts is the time between its submission and its end.
+func TestUtilizationIsOverTheMakespan(t *testing.T) {
+	tally := NewTally(TallyOptions{})
+	small(tally)
+	want := map[string]float64{"map_slots": 2 * 4 / (2 * 7.), "reduce_slots": 3 / 7.}
+	if got := tally.Result(); !reflect.DeepEqual(got.Utilization, want) || got.Makespan != 7 {
+		t.Errorf("%v over %v s, want %v over 7 s", got.Utilization, got.Makespan, want)
+	}
+}

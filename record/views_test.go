@@ -122,6 +122,29 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
+// Two maps on slots 1 and 2, and then the reduce on slot 1, the lowest that is free.
+func TestChromeSlots(t *testing.T) {
+	b := recorded(t, Options{}, func(w *Writer) { small(w) })
+	var out bytes.Buffer
+	if err := Export(&out, reader(t, b), "chrome"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for l := range strings.Lines(out.String()) {
+		if strings.Contains(l, `"ph":"X"`) {
+			got = append(got, strings.TrimSpace(l))
+		}
+	}
+	want := []string{
+		`{"ph":"X","pid":2,"tid":1,"ts":1000000.000,"dur":4000000.000,"cat":"map","name":"the \"first\"","args":{"outcome":"ok","job":1,"stage":0,"task":1,"attempt":1}},`,
+		`{"ph":"X","pid":2,"tid":2,"ts":1000000.000,"dur":4000000.000,"cat":"map","name":"the \"first\"","args":{"outcome":"ok","job":1,"stage":0,"task":2,"attempt":2}},`,
+		`{"ph":"X","pid":2,"tid":1,"ts":5000000.000,"dur":3000000.000,"cat":"reduce","name":"the \"first\"","args":{"outcome":"ok","job":1,"stage":1,"task":1,"attempt":3}},`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // In every chaotic run the three formats tell of the same attempts, every launch is in each exactly once, and in a Chrome trace no two slices of a slot
 // overlap.
 func TestExportsAgree(t *testing.T) {
@@ -243,6 +266,18 @@ func TestDiff(t *testing.T) {
 			t.Errorf("job %d: %+v, want %+v", i+1, d.Jobs[i], want)
 		}
 	}
+	// The same happens a second later: that is a difference, and it begins where the clocks differ.
+	at := func(at sched.Time) []byte {
+		return recorded(t, Options{}, func(w *Writer) {
+			r := newRig(sched.Config{}, w)
+			r.node(slots(1, 0))
+			r.at(at, sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)})
+			r.run()
+		})
+	}
+	if d, err = Diff(reader(t, at(3*sec)), reader(t, at(4*sec))); err != nil || d.Parts == nil || d.Parts.Step != 2 || d.Parts.At != 3*sec {
+		t.Errorf("a second later: %v, %v", d.Parts, err)
+	}
 	d, err = Diff(reader(t, fifo), reader(t, fifo[:len(fifo)-9]))
 	if !errors.Is(err, ErrCut) || d == nil {
 		t.Errorf("with one that was cut off: %v", err)
@@ -252,7 +287,8 @@ func TestDiff(t *testing.T) {
 func TestPastJobs(t *testing.T) {
 	b := recorded(t, Options{}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
 	var got []PastJob
-	for j, err := range PastJobs(reader(t, b), func(class string) float64 {
+	from := reader(t, b)
+	for j, err := range PastJobs(from, func(class string) float64 {
 		if class != "c" {
 			t.Errorf("class %q", class)
 		}
@@ -260,6 +296,9 @@ func TestPastJobs(t *testing.T) {
 	}) {
 		if err != nil {
 			t.Fatal(err)
+		}
+		if want := []sched.Time{16, 16, 26, 44}[len(got)] * sec; from.step.Now != want {
+			t.Errorf("job %d comes at %v, want %v: when it and those before it have ended", j.ID, from.step.Now, want)
 		}
 		got = append(got, *j)
 	}
@@ -313,6 +352,28 @@ func TestPastJobsOfAsks(t *testing.T) {
 		}
 		if want := []sched.Dep{{Stage: 1, Part: 0.5}}; !slices.Equal(j.Spec.Stages[2].After, want) || j.Spec.Stages[1].Tasks != 2 {
 			t.Errorf("stages %+v", j.Spec.Stages)
+		}
+	}
+	// One that was suspended from 2 s to 5 s and done at 13 s took 10 s.
+	b = recorded(t, Options{}, func(w *Writer) {
+		stage := sched.StageID{Job: 1}
+		r := newRig(sched.Config{Can: allPowers, Policy: scripted(map[sched.Time]func(*sched.Plan){
+			2 * sec: func(p *sched.Plan) {
+				if a := firstAttempt(p, stage); a.State == sched.Running {
+					p.Suspend(a)
+				}
+			},
+			5 * sec: func(p *sched.Plan) { p.Resume(firstAttempt(p, stage)) },
+		})}, w)
+		r.node(slots(1, 0))
+		r.submit(1, mapReduce(0, 1, 13*sec, 0, 0))
+		r.at(2*sec, sched.Event{Kind: sched.Tick})
+		r.at(5*sec, sched.Event{Kind: sched.Tick})
+		r.run()
+	})
+	for j, err := range PastJobs(reader(t, b), nil) {
+		if err != nil || j.Times[0][0] != 10*sec {
+			t.Errorf("%v, %v", j.Times, err)
 		}
 	}
 	b = recorded(t, Options{}, func(w *Writer) {

@@ -140,7 +140,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return failuresOf(runs, differ)
+	return failuresOf(m, runs, differ)
 }
 
 // A policyPlace is a policy and whether its outputs have a directory of their own.
@@ -487,12 +487,12 @@ func compareOutputs(m *mix, runs []*policyRun) (differ []string, err error) {
 }
 
 // failuresOf makes an error of failed jobs and of outputs that differ.
-func failuresOf(runs []*policyRun, differ []string) error {
+func failuresOf(m *mix, runs []*policyRun, differ []string) error {
 	var errs []error
 	for _, r := range runs {
 		for _, res := range r.results {
 			if res.Err != nil {
-				errs = append(errs, failuref("under %s, job %d failed: %v", r.place.policy, res.Job, res.Err))
+				errs = append(errs, failuref("under %s, job %q failed: %v", r.place.policy, m.jobs[res.Index].spec.Name, res.Err))
 			}
 		}
 	}

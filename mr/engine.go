@@ -222,10 +222,8 @@ func (e *engine) launch(ctx context.Context, a sched.Action) {
 			defer time.AfterFunc(fate.after, func() { cancel(errChaos) }).Stop()
 		}
 		err := j.work.Run(l)
-		if err != nil {
-			if cause := context.Cause(actx); cause != nil {
-				err = cause
-			}
+		if cause := context.Cause(actx); err != nil && cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", cause, err)
 		}
 		cancel(nil)
 		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })

@@ -159,6 +159,108 @@ func TestMaster(t *testing.T) {
 	}
 }
 
+// Four containers, seven maps: four run 0–10 s, then four reduces take their place, and three maps wait. The master frees half of what the job can get: two containers, of
+// the youngest reduces, which are no less advanced than the others: none has bytes to fetch.
+func TestMasterFreesHalf(t *testing.T) {
+	gib := sched.Resources{sched.Memory: 1024}
+	inner := &inOrder{}
+	policy := policyFunc(func(p *sched.Plan) {
+		if j := p.Job(1); j != nil && p.Now == 10*sec {
+			for n := p.First(j.Stages[1]); n != nil; n = p.First(j.Stages[1]) {
+				p.Launch(j.Stages[1], n)
+			}
+		}
+		inner.Decide(p)
+	})
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, sched.Resources{sched.Memory: 4096}), Core: sched.Config{Policy: policy}, Costs: Costs{Master: Defaults().Master},
+		Jobs: source(mr{maps: 7, mapTime: 10 * sec, reduces: 4, redTime: sec, part: 0.5, mapEach: gib, redEach: gib}.job())})
+	wantTimes(t, "killed", l.ends(sched.Killed), 11*sec, 11*sec)
+	for _, ev := range l.events {
+		if ev.Outcome == sched.Killed && ev.Attempt.Serial() < 7 { // 1 to 4 were maps, 5 to 8 the reduces
+			t.Errorf("attempt %d was ended, want the youngest, 7 and 8", ev.Attempt.Serial())
+		}
+	}
+	// Maps 11–21 s and, the third, 21–31 s; two reduces waited for it and two start at 21 s, or when it ends: all compute until 32 s.
+	wantEnds(t, l, 0, 32*sec)
+}
+
+// A map that the policy kills leaves its job's reduce waiting for one that does not run: another job has taken the room. The master sees it all the same.
+// Two of three maps are done at 10 s, the reduce and the third map run; at 13 s the map is killed for job 2. At 14 s the master ends the reduce, the map runs 14–24 s, and
+// the reduce 24–28 s.
+func TestMasterAfterKill(t *testing.T) {
+	gib := sched.Resources{sched.Memory: 1024}
+	inner := at(map[sched.Time]func(*sched.Plan){13 * sec: func(p *sched.Plan) { p.Kill(only(p, 1, 0), 0) }})
+	given := false
+	policy := policyFunc(func(p *sched.Plan) {
+		for _, ev := range p.Events {
+			if ev.Outcome == sched.Killed && !given {
+				given = true
+				st := p.Job(2).Stages[0]
+				p.Launch(st, p.First(st))
+			}
+		}
+		inner.Decide(p)
+	})
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, sched.Resources{sched.Memory: 2048}), Core: sched.Config{Policy: policy}, Costs: Costs{Master: Defaults().Master},
+		Jobs: source(mr{maps: 3, mapTime: 10 * sec, reduces: 1, redTime: 4 * sec, part: 0.3, mapEach: gib, redEach: gib}.job(),
+			mr{submit: 12 * sec, maps: 1, mapTime: 100 * sec, mapEach: gib}.job())})
+	wantTimes(t, "killed", l.ends(sched.Killed), 13*sec, 14*sec)
+	wantEnds(t, l, 0, 28*sec, 113*sec)
+}
+
+// A node that is lost and comes back at one instant, as two causes may have it, is back a nanosecond later.
+func TestLostAndBackAtOnce(t *testing.T) {
+	l := newLog()
+	e, err := newEngine(&Config{Cluster: slotCluster(1, 1, slots(1, 0)), Jobs: source(mr{maps: 1, mapTime: 10 * sec}.job()), Core: sched.Config{Policy: &inOrder{}, Recorder: l}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.feed.stop()
+	for i := 0; ; i++ {
+		at, err := e.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at == never {
+			break
+		}
+		e.instant(at)
+		if i == 0 {
+			e.nodes.lose(1)
+			e.nodes.restore(1)
+		}
+	}
+	wantEnds(t, l, 0, 10*sec+1)
+}
+
+// A second attempt's luck is its own: half of 400 tasks straggle (40 s instead of 10 s), all get a second attempt at 1 s, and of the stragglers half end with
+// that at 11 s: 100 ± 4 standard deviations of 8.7.
+func TestSecondAttemptsLuck(t *testing.T) {
+	inner := &inOrder{}
+	policy := policyFunc(func(p *sched.Plan) {
+		if j := p.Job(1); j != nil && p.Now == sec {
+			for a := range p.Attempts(j.Stages[0]) {
+				if p.Twins(a) == 1 {
+					p.Speculate(a, p.Node(1))
+				}
+			}
+		}
+		inner.Decide(p)
+		p.Wake(sec)
+	})
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(1000, 0)), Jobs: source(mr{maps: 400, mapTime: 10 * sec}.job()), Core: sched.Config{Policy: policy},
+		Costs: Costs{Chance: Variation{Stragglers: 0.5, Slowdown: 4}}})
+	n := 0
+	for _, at := range l.ends(sched.OK) {
+		if at == 11*sec {
+			n++
+		}
+	}
+	if n < 65 || n > 135 {
+		t.Errorf("%d tasks end with their second attempt at 11 s, want about 100", n)
+	}
+}
+
 // Stragglers by attempt: with probability ¼ and slowdown 4, the mean time is 10·(¾ + ¼·4) = 17.5 s (se of 20,000: 0.09 s).
 func TestStragglers(t *testing.T) {
 	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(20000, 0)), Jobs: source(mr{maps: 20000, mapTime: 10 * sec}.job()),

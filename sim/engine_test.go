@@ -29,6 +29,36 @@ func TestHeartbeatsSleep(t *testing.T) {
 	}
 }
 
+// A task of two days under heartbeats is no reason to call the run stuck.
+func TestHeartbeatsThroughALongTask(t *testing.T) {
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(1, 0)), Jobs: source(mr{maps: 1, mapTime: 172800 * sec}.job()), Costs: Costs{Reporting: Reporting{Heartbeat: sec}}})
+	wantEnds(t, l, 0, 172800*sec)
+}
+
+// A policy that wakes every 10 s is not woken while there is no job: two jobs of 1 s at 0 and 100 s take a step for each arrival and each end.
+func TestNoWakingWhileIdle(t *testing.T) {
+	inner := &inOrder{}
+	policy := policyFunc(func(p *sched.Plan) { inner.Decide(p); p.Wake(p.Now + 10*sec) })
+	_, r := simulate(t, Config{Cluster: slotCluster(1, 1, slots(1, 0)), Jobs: source(mr{maps: 1, mapTime: sec}.job(), mr{submit: 100 * sec, maps: 1, mapTime: sec}.job()), Core: sched.Config{Policy: policy}})
+	if r.Steps != 4 {
+		t.Errorf("%d steps, want 4", r.Steps)
+	}
+}
+
+// A trace's measured time of fetching passes where the shuffle is not simulated, and does not where it is: a map of 1 s, a reduce of 2 s that fetched for 3 s.
+func TestMeasuredFetch(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		j := mr{maps: 1, mapTime: sec, reduces: 1, part: 1}.job()
+		j.Payload.(*workload.Truth).Stages[1].List = []workload.Task{{Compute: 2 * sec, Fetch: 3 * sec, Shuffle: 700}}
+		want := 6 * sec
+		if on {
+			want = (1 + 7 + 2) * sec // 700 bytes at 100 bytes/s
+		}
+		l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(1, 1)), Jobs: source(j), Costs: Costs{Shuffle: Shuffle{On: on, Batch: 1}}})
+		wantEnds(t, l, 2, want)
+	}
+}
+
 // Progress at each heartbeat is what part of the task's time has passed.
 func TestProgress(t *testing.T) {
 	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(1, 1)), Jobs: source(mr{maps: 1, mapTime: 4 * sec, reduces: 1, redTime: 4 * sec, part: 1, shuffle: 400}.job()),

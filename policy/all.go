@@ -10,6 +10,7 @@ var All = Registry{
 	"hfsp":     {hfspCard, newHFSP},
 	"las":      {lasCard, newLAS},
 	"late":     {lateCard, newLate},
+	"mrorder":  {mrorderCard, newMROrder},
 	"probe":    {probeCard, newProbe},
 	"psbs":     {psbsCard, newPSBS},
 	"spt":      {sptCard, newSPT},

@@ -1,0 +1,218 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+var mrorderCard = Card{
+	Title:  "holds jobs back, and releases them round by round in a good order of the round",
+	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3 (MROrder)",
+	Spec:   "docs/spec/policies.md#mrorder",
+	Params: placing(
+		Param{Name: "goal", Kind: Choice, Default: "tct", Choices: []Option{{Name: "tct"}, {Name: "makespan"}},
+			Meaning: "what an order is to make small: the sum of completion times, or the last one"},
+		Param{Name: "order", Kind: Choice, Default: "auto", Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and arrival are for comparison",
+			Choices: []Option{{Name: "auto"}, {Name: "mk-jr"}, {Name: "mk-tct-jr"}, {Name: "tct"}, {Name: "worst"}, {Name: "arrival"}}},
+		Param{Name: "rounds", Kind: Choice, Default: "ati", Choices: []Option{{Name: "ati"}, {Name: "fti"}, {Name: "pnj"}, {Name: "offline"}},
+			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer, fti at equal intervals, pnj when enough jobs wait, offline at each instant at which jobs come"},
+		Param{Name: "interval", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "the time between two rounds of ati at least, of fti exactly"},
+		Param{Name: "jobs", Kind: Integer, Default: "10", Min: 1, Meaning: "how many waiting jobs make a round of pnj"},
+		Param{Name: "timeout", Kind: Duration, Default: "60s", Min: 0.001, Meaning: "how long a job waits at most for others in pnj"},
+		Param{Name: "limit", Kind: Integer, Default: "0", Meaning: "how many jobs a round takes at most, the oldest; 0: all"},
+		Param{Name: "backlog", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether a round reckons with what is left of jobs released before"},
+		Param{Name: "sim", Kind: Integer, Default: "7", Max: 9, Meaning: "up to how many jobs auto finds the best order of all"},
+		Param{Name: "search", Kind: Integer, Default: "200", Meaning: "up to how many jobs auto searches for a better order than the rule's"},
+		Param{Name: "effort", Kind: Integer, Default: "20000", Min: 1, Meaning: "how many orders of ten jobs, or beginnings of such, auto looks at in a round; longer ones count for more"},
+	),
+	Memory: []string{
+		"the jobs that wait for a round", "by job: its place in the order of release", "when the next round is (ati, fti)",
+		"by stage: since when it waits for a node near its input (with a delay)",
+	},
+	Claims: []Claim{NonPreemptive, TimeInvariant},
+}
+
+// mrorder holds jobs back until a round, which gives them an order; released jobs are served in that order, those of earlier rounds
+// first. What a job is like comes from the estimator, at the round that orders it.
+//
+// A round costs O(n log n) for n jobs, and the search as many orders as effort allows; a task event costs O(log n).
+type mrorder struct {
+	order
+	Waiting []sched.JobID    // oldest first
+	Ranks   sched.Per[int64] // by job: its place among the released; zero: it waits
+	Last    int64            // rank given
+	Next    sched.Time       // the next round; zero: there was none
+
+	rounds            string
+	interval, timeout sched.Time
+	jobs, limit       int
+	backlog           bool
+	engine            orderEngine
+}
+
+// sampleRank is that of samples of other jobs, which are not held back: a round may need what they tell.
+const sampleRank = -1
+
+func newMROrder(a Args) sched.Policy {
+	return newOrdered(a, ruleNamed(a.Choice("order"), a.Choice("goal")))
+}
+
+// MROrder is the policy mrorder with an ordering of one's own, to be put into a registry. It is used where order=own is chosen, which is the
+// default there.
+func MROrder(own Ordering) Entry {
+	card := mrorderCard
+	card.Params = slices.Clone(card.Params)
+	i := slices.IndexFunc(card.Params, func(p Param) bool { return p.Name == "order" })
+	card.Params[i].Default = "own"
+	card.Params[i].Choices = append([]Option{{Name: "own"}}, card.Params[i].Choices...)
+	return Entry{card, func(a Args) sched.Policy {
+		if a.Choice("order") == "own" {
+			return newOrdered(a, own)
+		}
+		return newMROrder(a)
+	}}
+}
+
+func newOrdered(a Args, rule Ordering) sched.Policy {
+	m := &mrorder{
+		rounds: a.Choice("rounds"), interval: a.Time("interval"), timeout: a.Time("timeout"),
+		jobs: a.Int("jobs"), limit: a.Int("limit"), backlog: a.Choice("backlog") == "on",
+		engine: newOrderEngine(a, rule),
+	}
+	m.init(a, m.released)
+	m.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Pending == 0 || *m.Ranks.Of(st.Job) == 0 {
+			return sched.Key{}, false
+		}
+		return m.released(v, st, 1), true
+	}
+	return m
+}
+
+func (m *mrorder) released(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
+	return sched.Key{Value: float64(*m.Ranks.Of(st.Job))}
+}
+
+// Decide has the rounds that are due, and starts tasks of released jobs where there is room.
+func (m *mrorder) Decide(p *sched.Plan) {
+	m.follow(p)
+	switch m.rounds {
+	case "offline":
+		for len(m.Waiting) > 0 {
+			m.round(p)
+		}
+	case "pnj":
+		m.byNumber(p)
+	default:
+		m.byTime(p)
+	}
+	m.fill(p)
+}
+
+// follow keeps the list of those that wait.
+func (m *mrorder) follow(p *sched.Plan) {
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.JobEnded:
+			if at := slices.Index(m.Waiting, e.Job); at >= 0 {
+				m.Waiting = slices.Delete(m.Waiting, at, at+1)
+			}
+		case sched.JobSubmitted:
+			if len(m.Waiting) == 0 {
+				m.passOver(p.Now)
+			}
+			switch j := p.Job(e.Job); {
+			case j.Ended:
+			case j.Spec.Probes != 0:
+				*m.Ranks.Of(j) = sampleRank
+				p.TouchJob(j)
+			default:
+				m.Waiting = append(m.Waiting, j.ID)
+			}
+		}
+	}
+}
+
+// passOver counts the rounds before an instant at which nobody waited. They came at intervals, as of an empty round there is nothing to wait for;
+// nobody had to be asked then.
+func (m *mrorder) passOver(now sched.Time) {
+	if m.Next == 0 {
+		m.Next = m.interval
+	}
+	if late := now - m.Next; late > 0 {
+		m.Next += (late + m.interval - 1) / m.interval * m.interval
+	}
+}
+
+// byTime has a round when its time has come (TP-FTI, TP-ATI).
+func (m *mrorder) byTime(p *sched.Plan) {
+	if len(m.Waiting) == 0 {
+		return
+	}
+	if p.Now >= m.Next {
+		busy := m.round(p)
+		if m.Next = p.Now + m.interval; m.rounds == "ati" {
+			m.Next = p.Now + max(m.interval, busy)
+		}
+	}
+	if len(m.Waiting) > 0 {
+		p.Wake(m.Next)
+	}
+}
+
+// byNumber has rounds while enough jobs wait, or one too long (PNJ).
+func (m *mrorder) byNumber(p *sched.Plan) {
+	for len(m.Waiting) > 0 {
+		oldest := p.Job(m.Waiting[0]).Submitted
+		if len(m.Waiting) < m.jobs && p.Now < oldest+m.timeout {
+			p.Wake(oldest + m.timeout)
+			return
+		}
+		m.round(p)
+	}
+}
+
+// round orders and releases those that wait, and returns how long the cluster is busy with the jobs that were ordered (TA of TP-ATI, by the
+// two-machine model).
+func (m *mrorder) round(p *sched.Plan) sched.Time {
+	var jobs []*sched.Job
+	if m.backlog {
+		jobs = m.unfinished(p)
+	}
+	before, n := len(jobs), len(m.Waiting)
+	if m.limit > 0 {
+		n = min(n, m.limit)
+	}
+	for _, id := range m.Waiting[:n] {
+		jobs = append(jobs, p.Job(id))
+	}
+	m.Waiting = slices.Delete(m.Waiting, 0, n)
+
+	batch := newOrderBatch(p.View, jobs, before)
+	order := m.engine.arrange(batch)
+	for _, i := range order[before:] {
+		m.Last++
+		*m.Ranks.Of(jobs[i]) = m.Last
+		p.TouchJob(jobs[i])
+	}
+	return microseconds(theory.FlowMakespan(theory.Flows(batch.jobs, batch.slots), order))
+}
+
+// unfinished returns the released jobs in order. It costs O(n log n).
+func (m *mrorder) unfinished(p *sched.Plan) (jobs []*sched.Job) {
+	for j := range p.Jobs() {
+		if !j.Ended && *m.Ranks.Of(j) != 0 {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *sched.Job) int { return cmp.Compare(*m.Ranks.Of(a), *m.Ranks.Of(b)) })
+	return jobs
+}
+
+// microseconds rounds a number of seconds, so that the last digit of an estimate does not decide on which side of an event a round is.
+func microseconds(s float64) sched.Time { return 1000 * sched.Time(math.Round(s*1e6)) }

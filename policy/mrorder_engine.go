@@ -1,0 +1,206 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// An Ordering puts the jobs of a round in order: it returns their indices, the first to be served first. It must depend on its
+// arguments alone. The jobs come in order of arrival, with times as the estimator says; slots are what the whole cluster has.
+type Ordering func(jobs []theory.SlotJob, slots theory.Slots) []int
+
+// ruleNamed returns the rule of a choice, or of a goal where nothing is chosen.
+func ruleNamed(order, goal string) Ordering {
+	switch {
+	case order == "mk-tct-jr":
+		return flowRule(theory.SplitJohnson)
+	case order == "worst":
+		return flowRule(func(f []theory.Flow) []int { return theory.Reversed(theory.Johnson(f)) })
+	case order == "arrival":
+		return arrival
+	case order == "mk-jr" || order == "auto" && goal == "makespan":
+		return flowRule(theory.Johnson)
+	}
+	return flowRule(theory.ShortestFirst)
+}
+
+func flowRule(rule func([]theory.Flow) []int) Ordering {
+	return func(jobs []theory.SlotJob, slots theory.Slots) []int { return rule(theory.Flows(jobs, slots)) }
+}
+
+func arrival(jobs []theory.SlotJob, _ theory.Slots) []int {
+	order := make([]int, len(jobs))
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// mostBranch is how many jobs branch and bound is tried on after the local search. Beyond, it would only turn the last few over.
+const mostBranch = 12
+
+// An orderEngine orders rounds: by a rule, or by what it finds starting from it.
+type orderEngine struct {
+	rule                Ordering
+	searches            bool
+	goal                theory.Goal
+	sim, search, effort int
+}
+
+func newOrderEngine(a Args, rule Ordering) orderEngine {
+	e := orderEngine{rule: rule, searches: a.Choice("order") == "auto", sim: a.Int("sim"), search: a.Int("search"), effort: a.Int("effort")}
+	if e.goal = theory.LeastTotal; a.Choice("goal") == "makespan" {
+		e.goal = theory.LeastMakespan
+	}
+	return e
+}
+
+// arrange returns an order of all jobs of a batch in which those released before come first, as they are. By the simulator of theory
+// it is never worse than the rule's.
+func (e *orderEngine) arrange(b orderBatch) []int {
+	order := arrival(b.jobs[:b.before], b.slots)
+	for _, i := range e.rule(b.jobs[b.before:], b.slots) {
+		order = append(order, b.before+i)
+	}
+	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, arrival(b.jobs, b.slots)) {
+		panic(fmt.Sprintf("policy: an ordering of %d jobs gave %v, which names not each of them once", len(b.jobs)-b.before, order))
+	}
+	n := len(b.jobs) - b.before
+	if !e.searches || n < 2 || n > max(e.sim, e.search) {
+		return order
+	}
+	s := theory.NewSlotSim(b.jobs, b.slots)
+	search := theory.LocalSearch{Goal: e.goal, Steps: e.effort * 10 / max(10, len(b.jobs))}
+	if n <= e.sim {
+		best, _, all := s.BranchBound(order, b.before, search)
+		if all {
+			return best
+		}
+	}
+	order, _ = s.ImproveTail(order, b.before, search)
+	if n <= mostBranch {
+		order, _, _ = s.BranchBound(order, b.before, search)
+	}
+	return order
+}
+
+// An orderBatch is jobs as the two stages of the model: reduces, and everything else as maps.
+type orderBatch struct {
+	jobs   []theory.SlotJob
+	before int // how many of them were released before
+	slots  theory.Slots
+}
+
+// A side is one of the two stages of all jobs of a batch.
+type side struct {
+	unit  float64 // part of the cluster that one slot is
+	known timeSum // of those stages of which the estimator knows something
+}
+
+// A timeSum is task times added up, in seconds.
+type timeSum struct{ time, tasks float64 }
+
+// newOrderBatch asks the estimator about every stage of jobs. What is done of those released before, and what running attempts have
+// behind them, is not counted.
+//
+// A slot is the smallest part of the cluster that a task of the batch takes; one that takes k times as much counts as a task k times
+// as long. A stage of which nothing is known is taken for an average one.
+func newOrderBatch(v *sched.View, jobs []*sched.Job, before int) orderBatch {
+	var sides [2]side // maps and all others, reduces
+	for _, j := range jobs {
+		for _, st := range j.Stages {
+			s := &sides[sideOf(st)]
+			if part := partOf(st.Spec.PerTask, v.Capacity); part > 0 && (s.unit == 0 || part < s.unit) {
+				s.unit = part
+			}
+			if mean, known := taskSeconds(v, st); known {
+				s.known.time += mean * float64(unfinished(st))
+				s.known.tasks += float64(unfinished(st))
+			}
+		}
+	}
+	b := orderBatch{before: before, slots: theory.Slots{Map: sides[0].slots(), Reduce: sides[1].slots()}}
+	for i, j := range jobs {
+		var sums [2]timeSum
+		for _, st := range j.Stages {
+			s, tasks := &sides[sideOf(st)], float64(unfinished(st))
+			if tasks == 0 {
+				continue
+			}
+			mean, known := taskSeconds(v, st)
+			if !known {
+				mean = s.average()
+			}
+			if i < before {
+				mean = max(0, mean-elapsed(v, st, mean)/tasks)
+			}
+			sum := &sums[sideOf(st)]
+			sum.tasks += tasks
+			sum.time += (mean*s.weight(st, v.Capacity) - sum.time) * (tasks / sum.tasks)
+		}
+		b.jobs = append(b.jobs, theory.SlotJob{
+			Maps: int(sums[0].tasks), MapTime: sums[0].time, Reduces: int(sums[1].tasks), ReduceTime: sums[1].time,
+		})
+	}
+	return b
+}
+
+func sideOf(st *sched.Stage) int {
+	if st.Kind == sched.Reduce {
+		return 1
+	}
+	return 0
+}
+
+// partOf returns the largest part of the capacity of any kind that r takes; 0 where the cluster has none of them.
+func partOf(r, capacity sched.Resources) (part float64) {
+	for k, a := range r {
+		if capacity[k] > 0 {
+			part = max(part, float64(a)/float64(capacity[k]))
+		}
+	}
+	return part
+}
+
+// slots returns how many slots the cluster has. The small number keeps 1 ÷ (1 ÷ n) from falling below n.
+func (s *side) slots() int {
+	if s.unit == 0 {
+		return 1
+	}
+	return max(1, int(1/s.unit+1e-6))
+}
+
+// weight returns how many slots a task of st takes.
+func (s *side) weight(st *sched.Stage, capacity sched.Resources) float64 {
+	if s.unit == 0 {
+		return 1
+	}
+	return partOf(st.Spec.PerTask, capacity) / s.unit
+}
+
+// average returns the mean task time where the estimator knows one: with none known, a second, so that the number of tasks decides.
+func (s *side) average() float64 {
+	if s.known.tasks == 0 {
+		return 1
+	}
+	return s.known.time / s.known.tasks
+}
+
+// taskSeconds returns what the estimator says a task of st takes, in seconds, and whether it knows.
+func taskSeconds(v *sched.View, st *sched.Stage) (float64, bool) {
+	e := v.Estimate(st, 0)
+	return e.Mean.Seconds(), e.Mean > 0 || e.Samples > 0
+}
+
+// elapsed returns for how long the attempts of st run, in seconds, none for longer than it should.
+func elapsed(v *sched.View, st *sched.Stage, mean float64) (sum float64) {
+	for a := range v.Attempts(st) {
+		if a.State == sched.Running {
+			sum += min(mean, (v.Now - a.Start).Seconds())
+		}
+	}
+	return sum
+}

@@ -200,7 +200,7 @@ func (m *manager) queueInfo(_ string, q *wire.QueueRequest) (answer, error) {
 		queue, ok = m.core.QueueNamed(q.Name)
 	}
 	if !ok {
-		return nil, rpc.Errorf("java.io.IOException", "Unknown queue: %s", q.Name)
+		return reply(&wire.QueueResponse{}) // an exception would have clients try again
 	}
 	return reply(&wire.QueueResponse{Queue: m.tellQueue(queue, q)})
 }

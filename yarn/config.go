@@ -83,6 +83,9 @@ func (c Config) withDefaults() *Config {
 		c.Admins = append([]string{me.Username}, c.Admins...)
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
+	if len(c.Core.Queues) == 0 {
+		c.Core.Queues = []*sched.QueueSpec{{Name: sched.DefaultQueue}} // clients ask for it before there is a job in it
+	}
 	return &c
 }
 

@@ -82,8 +82,8 @@ type VirtualJob struct {
 // Left returns what is still to be served, in resource-time; of an open job, nothing that means anything.
 func (j *VirtualJob) Left() Pair { return j.Size.Add(-1, j.Served) }
 
-// end returns how long the job still takes at its rate; +Inf: it does not end so.
-func (j *VirtualJob) end() float64 {
+// End returns how long the job still takes at its rate; +Inf: it does not end so.
+func (j *VirtualJob) End() float64 {
 	switch left := j.Left()[0]; {
 	case j.Open:
 		return math.Inf(1)
@@ -156,18 +156,30 @@ func (c *VirtualCluster) Serve(at float64) (done []VirtualJob) {
 //
 //	for done := c.Zero(now); done != nil; done = c.Zero(now) { c.Share(capacity, drf) }
 func (c *VirtualCluster) Zero(at float64) []VirtualJob {
-	first, next := -1, math.Inf(1)
-	for i := range c.Jobs {
-		if t := c.Jobs[i].end(); t < next {
-			first, next = i, t
-		}
-	}
-	if first < 0 || c.At+next > at {
+	first, next := c.first()
+	if first < 0 || next > at {
 		return nil
 	}
-	c.serve(c.At + next)
+	c.serve(next)
 	c.Jobs[first].Served = c.Jobs[first].Size // exactly
 	return c.retire()
+}
+
+// Next returns the instant of the next Zero; +Inf: there is none at these rates.
+func (c *VirtualCluster) Next() float64 {
+	_, next := c.first()
+	return next
+}
+
+// first returns the job that has nothing left first, and when; -1: none ever.
+func (c *VirtualCluster) first() (job int, at float64) {
+	job, least := -1, math.Inf(1)
+	for i := range c.Jobs {
+		if t := c.Jobs[i].End(); t < least {
+			job, least = i, t
+		}
+	}
+	return job, c.At + least
 }
 
 func (c *VirtualCluster) serve(at float64) {

@@ -1,0 +1,218 @@
+package policy
+
+import (
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+var fspyCard = Card{
+	Title:  "by what each job would have left under fair sharing; jobs of unknown size share fairly while a probe of them runs",
+	Source: "High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN (FSPY)",
+	Spec:   "docs/spec/fspy.md",
+	Params: placing(
+		Param{Name: "probing", Kind: Number, Default: "0.1", Max: 1, Meaning: "the part of the cluster that probes have before all others"},
+		Param{Name: "vra", Kind: Choice, Default: "one-pass", Choices: []Option{{Name: "one-pass"}, {Name: "drf"}}, Meaning: "how the virtual cluster is shared: in one pass as in the paper, or by dominant resource fairness"},
+		Param{Name: "rank", Kind: Choice, Default: "left", Choices: []Option{{Name: "left"}, {Name: "finish"}}, Meaning: "by the virtual size left, or by when it will be served at the present shares"},
+		Param{Name: "late", Kind: Choice, Default: "order", Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
+			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing equally, or given the size that their unfinished tasks now say"},
+		Param{Name: "virtual", Kind: Choice, Default: "whole", Choices: []Option{{Name: "whole"}, {Name: "production"}}, Meaning: "whether the virtual cluster has the part for probes as well"},
+		Param{Name: "waves", Kind: Choice, Default: "ratio", Choices: []Option{{Name: "ratio"}, {Name: "whole"}}, Meaning: "whether the bound of a job is by amounts or by containers that fit whole"},
+		Param{Name: "bound", Kind: Choice, Default: "with-master", Choices: []Option{{Name: "with-master"}, {Name: "printed"}}, Meaning: "whether the bound of a job of known size has room for its master, or is as printed"},
+		Param{Name: "probe-timeout", Kind: Duration, Default: "120s", Meaning: "after which a probe that is not through is not waited for: the job stays of unknown size"},
+		Param{Name: "uber-maps", Kind: Integer, Default: "9", Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are"},
+		Param{Name: "uber-task", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "what a task of such a job takes, until one is seen"},
+	),
+	Memory: []string{
+		"the virtual cluster, and the capacity that its shares are of",
+		"by job: its queue, what it held when last counted, its probe, its rank",
+		"by stage: how many tasks were done when its size was asked last",
+		"mean times of the tasks of jobs too small to be probed",
+		"by stage: since when it waits for a node near its input (with a delay)",
+	},
+	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
+}
+
+// fspy keeps a virtual cluster of the real one's capacity that all jobs share fairly, and serves first the job that has least left there. A job whose size
+// is not known shares the real cluster fairly with others like it, which together get what they have in the virtual one, until a probe has told its size.
+//
+// A job event costs O(n log n) for n jobs, as in the paper; a task event O(log n), and one at which ranks cross O(n log n). Times are in
+// nanoseconds, sizes in nanoseconds times the unit of the resource.
+type fspy struct {
+	placer
+	fspyOptions
+	Cluster theory.VirtualCluster
+	Jobs    sched.Per[fspyJob] // by job
+	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
+	Small   [2]average         // of the maps and the reduces of uber jobs
+	Total   sched.Resources    // the capacity
+	Slots   bool               // resources are slots, for lack of memory
+	Held    [sizedQueue + 1]int64
+	Target  float64 // what the fair queue has in the virtual cluster
+	Swap    float64 // when the next two ranks cross; zero: they do not
+
+	queues  [sizedQueue + 1]sched.Index
+	changed bool // the virtual cluster, at this instant
+	ranked  []rankedJob
+}
+
+type fspyOptions struct {
+	probing                          float64
+	drf, byFinish, production, whole bool
+	printed, lateShare, age          bool
+	probeTimeout, uberTask           sched.Time
+	uberMaps                         int32
+}
+
+// A fspyQueue is where a job is.
+type fspyQueue uint8
+
+const (
+	noQueue fspyQueue = iota // it has ended
+	probeQueue
+	fairQueue  // size unknown
+	sizedQueue // size known
+)
+
+// fspyJob is what is remembered of a job.
+type fspyJob struct {
+	Queue  fspyQueue
+	Uber   bool
+	Late   bool        // done in the virtual cluster
+	Orphan bool        // a probe of a job that is over
+	Tries  int8        // probes asked for
+	Held   int64       // when last counted
+	Since  sched.Time  // when its probe was asked for last
+	Probe  sched.JobID // its probe
+	Finish float64     // in the virtual cluster: of a late job
+	Rank   float64     // among those of known size that are not late
+}
+
+// An average is the mean of N times, in nanoseconds.
+type average struct {
+	N    int64
+	Mean float64
+}
+
+func (m *average) add(t sched.Time) {
+	m.N++
+	m.Mean += (float64(t) - m.Mean) / float64(m.N)
+}
+
+// uberBlock is the input of one block, above which a job is not small (Hadoop: mapreduce.job.ubertask.maxbytes).
+const uberBlock = 128 << 20
+
+// mostProbes is how often a job is probed: once more if the first probe fails.
+const mostProbes = 2
+
+func newFSPY(a Args) sched.Policy {
+	f := &fspy{placer: newPlacer(a)}
+	f.fspyOptions = fspyOptions{
+		probing: a.Number("probing"), drf: a.Choice("vra") == "drf", byFinish: a.Choice("rank") == "finish",
+		production: a.Choice("virtual") == "production", whole: a.Choice("waves") == "whole", printed: a.Choice("bound") == "printed",
+		lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
+		probeTimeout: a.Time("probe-timeout"), uberTask: a.Time("uber-task"), uberMaps: int32(a.Int("uber-maps")),
+	}
+	for q := probeQueue; q <= sizedQueue; q++ {
+		f.queues[q].Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+			m := f.Jobs.Of(st.Job)
+			if m.Queue != q || st.Pending == 0 {
+				return sched.Key{}, false
+			}
+			return f.key(st.Job, m), true
+		}
+	}
+	return f
+}
+
+// The classes of the queue of known sizes; orphans are the second class of the queue of probes.
+const (
+	firstClass = iota
+	secondClass
+)
+
+// key is a job's place in its queue.
+func (f *fspy) key(j *sched.Job, m *fspyJob) sched.Key {
+	switch {
+	case m.Queue == fairQueue:
+		return sched.Key{Value: f.amount(j.Used)[0]}
+	case m.Queue == probeQueue && m.Orphan:
+		return sched.Key{Class: secondClass}
+	case m.Queue == probeQueue:
+		return sched.Key{}
+	case !m.Late:
+		return sched.Key{Class: secondClass, Value: m.Rank}
+	case f.lateShare:
+		return sched.Key{Class: firstClass, Value: f.amount(j.Used)[0]}
+	}
+	return sched.Key{Class: firstClass, Value: m.Finish}
+}
+
+// amount returns what FSPY reads of resources: memory and cores; slots where a cluster has no memory.
+func (f *fspy) amount(r sched.Resources) theory.Pair {
+	first := r[sched.Memory]
+	if f.Slots {
+		first = r[sched.MapSlots] + r[sched.ReduceSlots]
+	}
+	return theory.Pair{float64(first), float64(r[sched.VCores])}
+}
+
+// Decide starts tasks where there is room.
+func (f *fspy) Decide(p *sched.Plan) {
+	f.advance(p)
+	for q := probeQueue; q <= sizedQueue; q++ {
+		f.queues[q].Sync(p)
+	}
+	for f.grant(p) {
+	}
+}
+
+// grant starts one task of the queue whose turn it is, or of the next that has one which fits, and reports whether it did.
+func (f *fspy) grant(p *sched.Plan) bool {
+	for _, q := range f.turn() {
+		x := &f.queues[q]
+		for st := x.First(); st != nil; st = x.First() {
+			if f.place(p, st) {
+				f.count(p, st.Job)
+				return true
+			}
+			x.Skip(st)
+		}
+	}
+	return false
+}
+
+// turn returns the queues in the order in which room is offered to them: probes while they have less of their part than the others of
+// theirs; of these, the fair queue while it holds less than in the virtual cluster.
+func (f *fspy) turn() [3]fspyQueue {
+	first, second := sizedQueue, fairQueue
+	if float64(f.Held[fairQueue]) < f.Target {
+		first, second = second, first
+	}
+	if float64(f.Held[probeQueue])*(1-f.probing) < float64(f.Held[first]+f.Held[second])*f.probing {
+		return [3]fspyQueue{probeQueue, first, second}
+	}
+	return [3]fspyQueue{first, second, probeQueue}
+}
+
+// count brings up to date what the queue of a job holds.
+func (f *fspy) count(p *sched.Plan, j *sched.Job) {
+	m := f.Jobs.Of(j)
+	now := int64(f.amount(j.Used)[0])
+	if m.Queue == noQueue {
+		now = 0
+	}
+	f.Held[m.Queue] += now - m.Held
+	m.Held = now
+	if len(j.Stages) > 1 {
+		p.TouchJob(j)
+	}
+}
+
+// move puts a job into another queue.
+func (f *fspy) move(p *sched.Plan, j *sched.Job, to fspyQueue) {
+	m := f.Jobs.Of(j)
+	f.Held[m.Queue] -= m.Held
+	m.Held, m.Queue = 0, to
+	f.count(p, j)
+	p.TouchJob(j)
+}

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// isUber reports whether a job is so small that it is not worth a probe: by Hadoop's rule for jobs that run in the container of their master.
+func (f *fspy) isUber(j *sched.Job) bool {
+	maps, reduces, input := int32(0), int32(0), int64(0)
+	for _, st := range j.Stages {
+		switch {
+		case st.Kind == sched.Master:
+		case st.Total < 0:
+			return false
+		case st.Kind == sched.Map:
+			maps += st.Total
+			input += st.Spec.InputBytes
+		default:
+			reduces += st.Total
+		}
+	}
+	return maps+reduces > 0 && maps <= f.uberMaps && f.uberMaps > 0 && reduces <= 1 && input <= uberBlock
+}
+
+// master returns what a job's master holds, R_am; nothing where it has none of its own.
+func (f *fspy) master(j *sched.Job) (r theory.Pair) {
+	for _, st := range j.Stages {
+		if st.Kind == sched.Master {
+			r = r.Add(1, f.amount(st.Spec.PerTask))
+		}
+	}
+	return r
+}
+
+// container returns what an uber job holds: the container of its master, and where it has none one that has room for each of its tasks.
+func (f *fspy) container(j *sched.Job) theory.Pair {
+	r := f.master(j)
+	if r != (theory.Pair{}) {
+		return r
+	}
+	for _, st := range j.Stages {
+		for k, need := range f.amount(st.Spec.PerTask) {
+			r[k] = max(r[k], need)
+		}
+	}
+	return r
+}
+
+// workless returns what of a job's share does no work: its master, unless that does it all.
+func (f *fspy) workless(j *sched.Job) theory.Pair {
+	if f.Jobs.Of(j).Uber {
+		return theory.Pair{}
+	}
+	return f.master(j)
+}
+
+// firstBound is the bound of a job whose size is not known: room for its master and for all tasks that wait for no others (eq. 9).
+func (f *fspy) firstBound(j *sched.Job) theory.Pair {
+	if f.Jobs.Of(j).Uber {
+		return f.container(j)
+	}
+	bound := f.master(j)
+	for _, st := range j.Stages {
+		if st.Kind != sched.Master && len(st.Spec.After) == 0 {
+			bound = bound.Add(float64(tasks(st)), f.amount(st.Spec.PerTask))
+		}
+	}
+	return bound.Min(f.capacity())
+}
+
+// bound is the average parallelism bound of a job of known size.
+func (f *fspy) bound(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) theory.Pair {
+	if f.Jobs.Of(j).Uber {
+		return f.container(j)
+	}
+	master := f.master(j)
+	if f.printed {
+		master = theory.Pair{}
+	}
+	return theory.AverageBound(f.capacity(), master, loads, f.whole)
+}
+
+// loads returns the stages of a job, its master left out, at the times that are known of their tasks.
+func (f *fspy) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
+	var loads []theory.StageLoad
+	_, known := p.Size(j)
+	for _, st := range j.Stages {
+		if st.Kind == sched.Master {
+			continue
+		}
+		l := theory.StageLoad{Task: f.amount(st.Spec.PerTask), Tasks: float64(tasks(st)), Mean: float64(p.Estimate(st, 0).Mean)}
+		if !known {
+			l.Mean = float64(f.uberTask)
+			if seen := f.Small[smallKind(st)]; seen.N > 0 {
+				l.Mean = seen.Mean
+			}
+		}
+		loads = append(loads, l)
+	}
+	return loads
+}
+
+// size is that of a job in the virtual cluster. The tasks of an uber job run in one container.
+func (f *fspy) size(j *sched.Job, loads []theory.StageLoad) theory.Pair {
+	if !f.Jobs.Of(j).Uber {
+		return theory.TotalSize(loads)
+	}
+	time := 0.0
+	for _, l := range loads {
+		time += l.Tasks * l.Mean
+	}
+	return theory.Pair{}.Add(time, f.container(j))
+}
+
+// unfinished returns the stages of a job as loads does, with the tasks that are not done.
+func (f *fspy) unfinished(p *sched.Plan, j *sched.Job) []theory.StageLoad {
+	loads, i := f.loads(p, j), 0
+	for _, st := range j.Stages {
+		if st.Kind != sched.Master {
+			loads[i].Tasks = float64(unfinished(st))
+			i++
+		}
+	}
+	return loads
+}
+
+// tasks returns how many tasks a stage has, of those known so far where an application keeps asking.
+func tasks(st *sched.Stage) int32 { return unfinished(st) + st.Done }

@@ -1,0 +1,327 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// advance brings the virtual cluster and the queues up to now.
+func (f *fspy) advance(p *sched.Plan) {
+	now := float64(p.Now)
+	f.changed = false
+	for done := f.Cluster.Zero(now); done != nil; done = f.Cluster.Zero(now) {
+		for _, v := range done {
+			f.zero(p, v)
+		}
+		f.share(p)
+	}
+	if f.Total != p.Capacity {
+		f.resize(p)
+	}
+	for i := range p.Events {
+		f.happen(p, &p.Events[i])
+	}
+	switch {
+	case f.changed:
+		f.share(p)
+	case f.Swap != 0 && now >= f.Swap:
+		f.rerank(p)
+	}
+	if next := f.Cluster.Next(); f.age && !math.IsInf(next, 1) {
+		p.Wake(sched.Time(math.Ceil(next)))
+	}
+}
+
+// change brings the virtual cluster to now, before it changes.
+func (f *fspy) change(p *sched.Plan) {
+	if !f.changed {
+		f.changed = true
+		for _, v := range f.Cluster.Serve(float64(p.Now)) { // what rounding kept from being done before
+			f.zero(p, v)
+		}
+	}
+}
+
+// happen draws the consequences of an event.
+func (f *fspy) happen(p *sched.Plan, e *sched.Event) {
+	switch e.Kind {
+	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized:
+		if a := p.Attempt(e.Attempt); a != nil {
+			f.count(p, a.Stage.Job)
+			if e.Kind == sched.AttemptDone && e.Outcome == sched.OK {
+				f.observe(p, a)
+			}
+		}
+	case sched.JobSubmitted:
+		if j := p.Job(e.Job); !j.Ended {
+			f.submit(p, j)
+		}
+	case sched.AsksChanged:
+		if j := p.Job(e.Job); j != nil && f.Jobs.Of(j).Queue == fairQueue {
+			f.ask(p, j)
+		}
+	case sched.JobEnded:
+		if j := p.Job(e.Job); j != nil {
+			f.end(p, j, e.Outcome)
+		}
+	}
+}
+
+// submit has a job join the virtual cluster and a queue (2.6, onSubmit).
+func (f *fspy) submit(p *sched.Plan, j *sched.Job) {
+	if of := j.Spec.Probes; of != 0 {
+		o := p.Job(of)
+		m := f.Jobs.Of(j)
+		m.Orphan = o == nil || o.Ended
+		if !m.Orphan {
+			f.Jobs.Of(o).Probe = j.ID
+		}
+		f.move(p, j, probeQueue)
+		return
+	}
+	f.change(p)
+	f.Jobs.Of(j).Uber = f.isUber(j)
+	f.Cluster.Jobs = append(f.Cluster.Jobs, theory.VirtualJob{ID: int64(j.ID), Open: true, Bound: f.firstBound(j), Master: f.master(j)})
+	f.move(p, j, fairQueue)
+	if f.ask(p, j); f.Jobs.Of(j).Queue != fairQueue {
+		return
+	}
+	if f.Jobs.Of(j).Uber {
+		f.settle(p, j, f.loads(p, j))
+		return
+	}
+	f.probe(p, j)
+}
+
+// probe asks for a probe of a job.
+func (f *fspy) probe(p *sched.Plan, j *sched.Job) {
+	if p.Probe(j) {
+		m := f.Jobs.Of(j)
+		m.Tries++
+		m.Since = p.Now
+	}
+}
+
+// observe learns of an attempt that succeeded, and asks for the size of its job if that is unknown and there is reason to.
+func (f *fspy) observe(p *sched.Plan, a *sched.Attempt) {
+	j, st := a.Stage.Job, a.Stage
+	m := f.Jobs.Of(j)
+	if m.Uber {
+		f.Small[smallKind(st)].add(p.Now - a.Start)
+	}
+	if asked := f.Asked.Of(st); m.Queue == fairQueue && st.Done > 0 && st.Done >= 2**asked {
+		*asked = st.Done
+		f.ask(p, j)
+	}
+}
+
+func smallKind(st *sched.Stage) int {
+	if st.Kind == sched.Map {
+		return 0
+	}
+	return 1
+}
+
+// end has a job leave (2.6, onProbeDone and onFinish). The virtual job of one whose size was known goes on, unless the real one came to nothing.
+func (f *fspy) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
+	was := f.Jobs.Of(j).Queue
+	switch {
+	case was == fairQueue || was == sizedQueue && outcome != sched.OK:
+		f.change(p)
+		f.Cluster.Remove(int64(j.ID))
+	case was == sizedQueue && !f.byFinish:
+		f.Swap = max(1, float64(p.Now)) // its neighbours in the order are neighbours now
+	}
+	f.move(p, j, noQueue)
+	if was == probeQueue {
+		f.probed(p, j, outcome)
+		return
+	}
+	if probe := p.Job(f.Jobs.Of(j).Probe); probe != nil && !probe.Ended {
+		f.Jobs.Of(probe).Orphan = true
+		p.TouchJob(probe)
+	}
+}
+
+// probed is what the end of a probe means for its job.
+func (f *fspy) probed(p *sched.Plan, probe *sched.Job, outcome sched.Outcome) {
+	j := p.Job(probe.Spec.Probes)
+	if j == nil || j.Ended || f.Jobs.Of(j).Queue != fairQueue {
+		return
+	}
+	if outcome == sched.OK {
+		f.ask(p, j)
+	} else if m := f.Jobs.Of(j); m.Tries < mostProbes && !f.gaveUp(p, m) {
+		f.probe(p, j)
+	}
+}
+
+// gaveUp reports whether the probe of a job has not come through in time.
+func (f *fspy) gaveUp(p *sched.Plan, m *fspyJob) bool {
+	return m.Tries > 0 && p.Now > m.Since+f.probeTimeout
+}
+
+// ask asks the estimator for the size of a job, and if it is known has the job be ranked by it.
+func (f *fspy) ask(p *sched.Plan, j *sched.Job) {
+	if f.gaveUp(p, f.Jobs.Of(j)) {
+		return
+	}
+	if _, known := p.Size(j); known {
+		f.settle(p, j, f.loads(p, j))
+	}
+}
+
+// settle gives a job its size: what it has been served virtually stays served (eq. 10).
+func (f *fspy) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
+	f.change(p)
+	at, _ := f.Cluster.Find(int64(j.ID))
+	v := &f.Cluster.Jobs[at]
+	v.Open, v.Size, v.Bound, v.Master = false, f.size(j, loads), f.bound(p, j, loads), f.workless(j)
+	f.move(p, j, sizedQueue)
+	if v.Left()[0] <= 0 {
+		done := *v
+		f.Cluster.Remove(done.ID)
+		f.zero(p, done)
+	}
+}
+
+// zero is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks take.
+func (f *fspy) zero(p *sched.Plan, v theory.VirtualJob) {
+	j := p.Job(sched.JobID(v.ID))
+	if j == nil || j.Ended {
+		return
+	}
+	if f.age {
+		loads := f.unfinished(p, j)
+		more := f.size(j, loads)
+		v.Size, v.Bound = v.Served.Add(1, more), f.bound(p, j, loads)
+		if more[0] > shortest*v.Bound[0] {
+			at, _ := f.Cluster.Find(v.ID)
+			f.Cluster.Jobs = slices.Insert(f.Cluster.Jobs, at, v)
+			return
+		}
+	}
+	m := f.Jobs.Of(j)
+	m.Late, m.Finish = true, f.Cluster.At
+	p.TouchJob(j)
+}
+
+// shortest is how long an aged job must still take to be given a new size, in nanoseconds, so that it is not given one over and over.
+const shortest = 1e6
+
+// resize gives the virtual cluster the capacity of the real one.
+func (f *fspy) resize(p *sched.Plan) {
+	f.change(p)
+	f.Total = p.Capacity
+	if slots := f.Total[sched.Memory] == 0; slots != f.Slots && f.Total != (sched.Resources{}) {
+		f.Slots = slots
+		for j := range p.Jobs() {
+			f.count(p, j)
+			p.TouchJob(j)
+		}
+	}
+	for i := range f.Cluster.Jobs {
+		v := &f.Cluster.Jobs[i]
+		j := p.Job(sched.JobID(v.ID))
+		switch {
+		case j == nil || j.Ended:
+			v.Bound = v.Bound.Min(f.capacity())
+		case v.Open:
+			v.Bound = f.firstBound(j)
+		default:
+			v.Bound = f.bound(p, j, f.loads(p, j))
+		}
+	}
+}
+
+// capacity is that of the virtual cluster.
+func (f *fspy) capacity() theory.Pair {
+	c := f.amount(f.Total)
+	if f.production {
+		c = theory.Pair{}.Add(1-f.probing, c)
+	}
+	return c
+}
+
+// share divides the virtual cluster anew and ranks the jobs by that.
+func (f *fspy) share(p *sched.Plan) {
+	f.Cluster.Share(f.capacity(), f.drf)
+	f.Target = 0
+	for i := range f.Cluster.Jobs {
+		if v := &f.Cluster.Jobs[i]; v.Open {
+			f.Target += v.Has[0]
+		}
+	}
+	f.rerank(p)
+}
+
+// A rankedJob is a job of known size: left virtually at the instant of the last share, and served since then at a rate.
+type rankedJob struct {
+	id         int64
+	left, rate float64
+}
+
+// rerank ranks the jobs as they are now, and finds out when the next two will change places.
+func (f *fspy) rerank(p *sched.Plan) {
+	f.ranked = f.ranked[:0]
+	for i := range f.Cluster.Jobs {
+		v := &f.Cluster.Jobs[i]
+		j := p.Job(sched.JobID(v.ID))
+		if v.Open || j == nil || j.Ended {
+			continue
+		}
+		if f.byFinish {
+			f.rank(p, j, min(f.Cluster.At+v.End(), math.MaxFloat64))
+			continue
+		}
+		f.ranked = append(f.ranked, rankedJob{v.ID, v.Left()[0], v.Rate[0]})
+	}
+	since := float64(p.Now) - f.Cluster.At
+	slices.SortFunc(f.ranked, func(a, b rankedJob) int { return a.compare(b, since) })
+	f.Swap = 0
+	for i, r := range f.ranked {
+		f.rank(p, p.Job(sched.JobID(r.id)), float64(i))
+		if i == 0 {
+			continue
+		}
+		if before := f.ranked[i-1]; r.rate > before.rate {
+			if at := f.Cluster.At + before.meets(r); f.Swap == 0 || at < f.Swap {
+				f.Swap = at
+			}
+		}
+	}
+}
+
+func (f *fspy) rank(p *sched.Plan, j *sched.Job, rank float64) {
+	if m := f.Jobs.Of(j); m.Rank != rank {
+		m.Rank = rank
+		p.TouchJob(j)
+	}
+}
+
+// meets returns after how long two jobs of different rates have the same left.
+func (a rankedJob) meets(b rankedJob) float64 { return (b.left - a.left) / (b.rate - a.rate) }
+
+// compare orders two jobs by what they have left after a time, of equals the older first. It goes by the instant at which they meet, so that
+// two looks between which none meet agree to the last digit.
+func (a rankedJob) compare(b rankedJob, after float64) int {
+	order := cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(b.rate, a.rate), cmp.Compare(a.id, b.id))
+	if first, second := a, b; a.left != b.left {
+		if order > 0 {
+			first, second = b, a
+		}
+		if second.rate > first.rate {
+			switch meets := first.meets(second); {
+			case after > meets:
+				return -order
+			case after == meets:
+				return cmp.Compare(a.id, b.id)
+			}
+		}
+	}
+	return order
+}

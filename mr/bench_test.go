@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
 // The benchmarks read files named by the environment, because good input is large: TEXT and RECORDS (of 100 bytes).
@@ -74,4 +76,36 @@ func BenchmarkPairs(b *testing.B) {
 		}
 		return nil
 	}})
+}
+
+// BenchmarkEmptyTask is what a map and a reduce cost that have nothing to do, commits included.
+func BenchmarkEmptyTask(b *testing.B) {
+	memory, err := newMemory(64<<20, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer memory.Close()
+	w, err := OpenWorkspace(filepath.Join(b.TempDir(), "out"), false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	r, err := NewRun(wordCount(), 1, memory, w)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; b.Loop(); i++ {
+		m, err := r.Map(NewAttempt(b.Context(), i, 0), input.Split{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		m.Release()
+		a := NewAttempt(b.Context(), i, 0)
+		if err := r.Reduce(a, nil); err != nil {
+			b.Fatal(err)
+		}
+		if err := r.CommitTask(a); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

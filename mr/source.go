@@ -171,6 +171,7 @@ type fromTable struct {
 
 func (f *fromTable) fill(recs []rec) (int, error) {
 	f.buf = f.buf[:0]
+	f.Ahead(len(recs))
 	n := 0
 	for ; n < len(recs) && f.Next(); n++ {
 		// A buffer that grows leaves earlier keys where they were.

@@ -43,9 +43,6 @@ func Head(b []byte, at int) (k, v, p int) {
 }
 
 func longHead(b []byte, at int) (k, v, p int) {
-	if at < 0 || at > len(b) {
-		return 0, 0, -1
-	}
 	ku, n := binary.Uvarint(b[at:])
 	if n <= 0 {
 		return 0, 0, -1

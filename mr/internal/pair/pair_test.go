@@ -47,11 +47,18 @@ func TestParse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte{1, 1, 'k', 'v'}, 0)
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x80, 1}, 0)
-	f.Fuzz(func(t *testing.T, b []byte, at int) {
-		if key, value, next := Parse(b, at); next > len(b) || next >= 0 && len(key)+len(value) > next-at {
-			t.Errorf("%q, %q, next %d of %d", key, value, next, len(b))
+	f.Add([]byte{1, 1, 'k', 'v'})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x80, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for at := 0; at < len(b); {
+			key, value, next := Parse(b, at)
+			if next < 0 {
+				return
+			}
+			if next > len(b) || len(key)+len(value) > next-at-2 {
+				t.Fatalf("%q, %q, next %d of %d", key, value, next, len(b))
+			}
+			at = next
 		}
 	})
 }

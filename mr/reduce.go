@@ -1,0 +1,282 @@
+package mr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sojourn-sched/sojourn/mr/internal/fold"
+	"github.com/sojourn-sched/sojourn/mr/internal/run"
+)
+
+// reduceInput is one part of all maps' outputs.
+type reduceInput struct {
+	run      *Run
+	task     *Task
+	maps     []*MapOutput // taken
+	segments []reduceSegment
+	pairs    int64
+	table    *fold.Table
+	indexes  []*index
+	readers  []*run.Reader
+	files    int      // runs of its own written so far
+	paths    []string // of them
+}
+
+type reduceSegment struct {
+	segment
+	of *MapOutput
+}
+
+// gather finds the part's segments, in the order of (map, emission).
+func (in *reduceInput) gather(maps []*MapOutput) error {
+	a := in.task.attempt
+	for _, m := range maps {
+		if err := m.take(); err != nil {
+			return err
+		}
+		in.maps = append(in.maps, m)
+		for _, s := range m.parts[a.Task] {
+			in.segments = append(in.segments, reduceSegment{s, m})
+			in.pairs += s.pairs
+			a.count(ReduceShuffleBytes, s.bytes)
+		}
+	}
+	return a.pass()
+}
+
+// close lets go of all that was used.
+func (in *reduceInput) close() {
+	if in.table != nil {
+		in.table.Reset(false)
+	}
+	for _, ix := range in.indexes {
+		ix.free()
+	}
+	for _, r := range in.readers {
+		r.Close()
+	}
+	for _, m := range in.maps {
+		m.drop()
+	}
+	for _, p := range in.paths {
+		os.Remove(p)
+	}
+}
+
+// open gives all pairs in order.
+func (in *reduceInput) open() (source, error) {
+	if in.run.Job.Fold == nil {
+		return in.sorted()
+	}
+	full, err := in.foldAll()
+	if err != nil {
+		return nil, err
+	}
+	if !full {
+		in.task.attempt.enter(Sort)
+		return &fromTable{Cursor: in.table.Sort(1, nil).Part(0)}, nil
+	}
+	in.table.Reset(false)
+	from, err := in.sorted()
+	if err != nil {
+		return nil, err
+	}
+	return newFolded(from, in.run.Job.Fold), nil
+}
+
+// foldAll folds all segments into a table, unless it gets full.
+func (in *reduceInput) foldAll() (full bool, err error) {
+	a := in.task.attempt
+	f := in.run.Job.Fold
+	in.table = fold.New(a.account, f.Width, f.Into)
+	most := int64(0)
+	for i := range in.segments {
+		most = max(most, in.segments[i].pairs)
+	}
+	// Pairs of a segment come in the order of their hashes, which would crowd the front of a table that is too small for them.
+	if in.pairs > 0 && !in.table.Reserve(int(most)) {
+		return true, nil
+	}
+	a.enter(Merge)
+	for i := range in.segments {
+		s := &in.segments[i]
+		for _, p := range s.pieces {
+			if in.table.AddPairs(p.data) < len(p.data) {
+				return true, nil
+			}
+		}
+		if s.pieces == nil {
+			if full, err := in.foldRun(s); full || err != nil {
+				return full, err
+			}
+		}
+		if err := a.pass(); err != nil {
+			return false, err
+		}
+		a.share.Store(int64(400_000 * (i + 1) / len(in.segments)))
+	}
+	return false, nil
+}
+
+func (in *reduceInput) foldRun(s *reduceSegment) (full bool, err error) {
+	a := in.task.attempt
+	defer a.enter(a.enter(Shuffle))
+	r := run.NewReader(s.path, s.file, a.account)
+	defer r.Close()
+	for {
+		err := r.Block()
+		if err == io.EOF {
+			a.count(FileBytesRead, s.file.Length)
+			return false, nil
+		} else if err != nil {
+			return false, s.of.lostBy(err)
+		}
+		pairs, err := r.Rest()
+		if err != nil {
+			return false, s.of.lostBy(err)
+		}
+		if in.table.AddPairs(pairs) < len(pairs) {
+			return true, nil
+		}
+	}
+}
+
+// maxFanIn is how many runs are merged at a time where memory has room for their readers. More would save no pass over the data before
+// there are thousands.
+const maxFanIn = 128
+
+// sorted gives all pairs in order: what is in memory sorted now, what is in files merged.
+func (in *reduceInput) sorted() (source, error) {
+	a := in.task.attempt
+	inMemory := int64(0)
+	for i := range in.segments {
+		if s := &in.segments[i]; s.pieces != nil {
+			inMemory += s.pairs
+		}
+	}
+	fits := 2*entryBytes*inMemory+int64(len(in.segments)+2)*run.ReaderBytes < a.account.Left()
+	var sources []source
+	for i := 0; i < len(in.segments); i++ {
+		s := &in.segments[i]
+		if s.pieces == nil {
+			a.count(FileBytesRead, s.file.Length)
+			sources = append(sources, in.read(s.path, s.file, s.of))
+			continue
+		}
+		pieces := s.pieces[:len(s.pieces):len(s.pieces)]
+		for ; i+1 < len(in.segments) && in.segments[i+1].pieces != nil; i++ {
+			pieces = append(pieces, in.segments[i+1].pieces...)
+		}
+		more, err := in.sort(pieces, fits)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, more...)
+	}
+	if len(sources) == 1 {
+		return sources[0], nil
+	}
+	a.enter(Merge)
+	fanIn := int(min(max(a.account.Left()/run.ReaderBytes, 2), maxFanIn))
+	for len(sources) > fanIn {
+		var err error
+		if sources, err = in.mergeSome(sources, fanIn); err != nil {
+			return nil, err
+		}
+	}
+	return newMerger(in.run.ordering(), sources)
+}
+
+// sort sorts pairs in memory, by as many at a time as memory has room for an index of; unless all fits, they go to files.
+func (in *reduceInput) sort(pieces []piece, fits bool) (sources []source, err error) {
+	for len(pieces) > 0 {
+		in.task.attempt.enter(Sort)
+		var ix *index
+		ix, pieces = in.run.newIndex(pieces, in.task.attempt.account)
+		if fits {
+			in.indexes = append(in.indexes, ix)
+			sources = append(sources, ix)
+			continue
+		}
+		f, err := in.write(ix)
+		ix.free()
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, f)
+	}
+	return sources, nil
+}
+
+// mergeSome merges neighbours until fanIn sources are left, or once all round. Only neighbours: equal keys keep their order.
+func (in *reduceInput) mergeSome(sources []source, fanIn int) ([]source, error) {
+	var merged []source
+	for excess := len(sources) - fanIn; len(sources) > 0; {
+		n := min(fanIn, excess+1, len(sources))
+		if n < 2 {
+			return append(merged, sources...), nil
+		}
+		m, err := newMerger(in.run.ordering(), sources[:n])
+		if err != nil {
+			return nil, err
+		}
+		f, err := in.write(m)
+		if err != nil {
+			return nil, err
+		}
+		merged = append(merged, f)
+		sources = sources[n:]
+		excess -= n - 1
+	}
+	return merged, nil
+}
+
+// write makes a run of its own of a source.
+func (in *reduceInput) write(from source) (source, error) {
+	a := in.task.attempt
+	defer a.enter(a.enter(Spill))
+	path := in.run.scratch(fmt.Sprintf("merge%d", in.files), ReduceStage, a)
+	in.files++
+	w, err := run.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	in.paths = append(in.paths, path)
+	err = drain(a, from, w)
+	var s run.Segment
+	if err == nil {
+		s, err = w.End()
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, err
+	}
+	a.count(SpilledRecords, s.Pairs)
+	a.count(FileBytesWritten, s.Length)
+	a.count(FileBytesRead, s.Length)
+	return in.read(path, s, nil), nil
+}
+
+// read gives the pairs of a segment in a file; of is whose it is, nil: the reduce's own.
+func (in *reduceInput) read(path string, s run.Segment, of *MapOutput) source {
+	r := run.NewReader(path, s, in.task.attempt.account)
+	in.readers = append(in.readers, r)
+	return &fromRun{r, in.run.ordering(), of}
+}
+
+func drain(a *Attempt, from source, w *run.Writer) error {
+	var recs [fillPairs]rec
+	for {
+		if err := a.pass(); err != nil {
+			return err
+		}
+		n, err := from.fill(recs[:])
+		if n == 0 || err != nil {
+			return err
+		}
+		for i := range recs[:n] {
+			w.Append(recs[i].key, recs[i].value)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// FSPY predicts what all maps and all reduces of a job take together, from what a probe of the job has counted, by two linear models that are fitted to the
+// jobs that were probed and have finished (High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN, III-A). A job's size is
+// known from its probe on; what its tasks take before that is guessed from the tasks of its own stage, else from those of all jobs.
+//
+// Probes are jobs whose Spec.Probes says of which; somebody has to ask for them: the policy fspy does, and the wrapper probe.
+type FSPY struct {
+	Fit FitConfig `json:"-"`
+
+	Maps, Reduces Regression
+	Probes        map[sched.JobID]Probed // of jobs that are not finished
+	Ran           sched.Per[Ran]         // by job
+	Own           Mean
+	Past          [sched.NumKinds]Moments // of all finished tasks
+}
+
+// NewFSPY returns a predictor that has learned nothing.
+func NewFSPY(c FitConfig) *FSPY { return &FSPY{Fit: c} }
+
+// A Probed is what the probe of a job has counted. Times are in seconds.
+type Probed struct {
+	Input, MapOut, MapRecords float64 // bytes, bytes, records
+	ReduceOut, ReduceRecords  float64 // bytes, records
+	MapTime, ReduceTime       float64 // of the user's functions
+	WholeMap, WholeReduce     float64 // of the tasks
+	HasMap, HasReduce         bool
+}
+
+// Ran is what the tasks of a job have taken, in seconds, by model: maps, reduces.
+type Ran struct {
+	Seconds [2]float64
+	Tasks   [2]int32
+}
+
+// Features are what the models go by: of the whole job, scaled from its probe. Times are in seconds; amounts of data in any fixed unit.
+type Features struct {
+	Maps, Reduces, Input          float64
+	MapTime, MapOut, MapRecords   float64 // of the map function; of its output
+	ReduceTime, ReduceOut, Sorted float64 // of the reduce function; of its output; records of its input
+}
+
+// MapRow returns the regressors of the time of all maps (eq. 6).
+func (x Features) MapRow() []float64 {
+	return []float64{x.Maps, x.Input, x.MapTime, x.MapOut, x.MapRecords, sorting(x.MapRecords)}
+}
+
+// ReduceRow returns the regressors of the time of all reduces, of which that of all maps is one: early reduces wait for them (eq. 7, whose print repeats
+// eq. 6).
+func (x Features) ReduceRow(maps float64) []float64 {
+	return []float64{x.Reduces, x.MapOut, x.ReduceTime, x.ReduceOut, x.Sorted, sorting(x.Sorted), maps}
+}
+
+// sorting is what it takes to sort n records, n·ln n.
+func sorting(n float64) float64 {
+	if n <= 1 {
+		return 0
+	}
+	return n * math.Log(n)
+}
+
+// mostProbed bounds the probes kept, of which some belong to jobs that failed.
+const mostProbed = 10000
+
+// models are the two models: of maps, and of what is no map.
+const (
+	mapModel = iota
+	reduceModel
+)
+
+// modelOf returns the model of a stage's tasks; -1: none, a master is no work of the job.
+func modelOf(st *sched.Stage) int {
+	switch st.Kind {
+	case sched.Map:
+		return mapModel
+	case sched.Master:
+		return -1
+	}
+	return reduceModel
+}
+
+// Observe learns from an attempt that succeeded: of a probe, or of a job.
+func (f *FSPY) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	st, took := a.Stage, ended-a.Start
+	if of := st.Job.Spec.Probes; of != 0 {
+		f.probed(of, a, took, c)
+		return
+	}
+	f.Own.Observe(a, ended, c)
+	f.Past[st.Kind].Add(took)
+	k := modelOf(st)
+	if k < 0 {
+		return
+	}
+	ran := f.Ran.Of(st.Job)
+	ran.Seconds[k] += took.Seconds()
+	ran.Tasks[k]++
+	if last(st) {
+		f.train(st.Job, *ran)
+	}
+}
+
+// probed notes what a task of a probe has counted.
+func (f *FSPY) probed(of sched.JobID, a *sched.Attempt, took sched.Time, c *sched.Counters) {
+	if f.Probes == nil {
+		f.Probes = map[sched.JobID]Probed{}
+	}
+	if c == nil {
+		c = &sched.Counters{}
+	}
+	p := f.Probes[of]
+	if modelOf(a.Stage) == mapModel {
+		p.HasMap, p.WholeMap = true, took.Seconds()
+		p.Input, p.MapOut, p.MapRecords = float64(c.InputBytes), float64(c.OutputBytes), float64(c.OutputRecords)
+		p.MapTime = c.Phases[sched.PhaseMap].Seconds()
+	} else {
+		p.HasReduce, p.WholeReduce = true, took.Seconds()
+		p.ReduceOut, p.ReduceRecords = float64(c.OutputBytes), float64(c.InputRecords)
+		p.ReduceTime = c.Phases[sched.PhaseReduce].Seconds()
+	}
+	f.Probes[of] = p
+	if len(f.Probes) > mostProbed {
+		oldest := of
+		for id := range f.Probes {
+			oldest = min(oldest, id)
+		}
+		delete(f.Probes, oldest)
+	}
+}
+
+// last reports whether, with one more task of st done, all tasks of its job are.
+func last(st *sched.Stage) bool {
+	if st.Job.Spec.Open {
+		return false
+	}
+	for _, o := range st.Job.Stages {
+		done := o.Done
+		if o == st {
+			done++
+		}
+		if modelOf(o) >= 0 && done < o.Total || o.Total < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// train has the models learn from a job that is finished. Of tasks that had to be done again the mean time counts.
+func (f *FSPY) train(j *sched.Job, ran Ran) {
+	p, ok := f.probe(j)
+	if !ok {
+		return
+	}
+	delete(f.Probes, j.ID)
+	n, x := counts(j), f.features(j, p)
+	var took [2]float64
+	for k := range took {
+		if ran.Tasks[k] > 0 {
+			took[k] = ran.Seconds[k] / float64(ran.Tasks[k]) * n[k]
+		}
+	}
+	if n[mapModel] > 0 {
+		f.Maps.Add(x.MapRow(), took[mapModel], f.Fit)
+	}
+	if n[reduceModel] > 0 {
+		f.Reduces.Add(x.ReduceRow(took[mapModel]), took[reduceModel], f.Fit)
+	}
+}
+
+// probe returns what the probe of a job has counted, and whether it is complete.
+func (f *FSPY) probe(j *sched.Job) (Probed, bool) {
+	p, ok := f.Probes[j.ID]
+	n := counts(j)
+	return p, ok && (p.HasMap || n[mapModel] == 0) && (p.HasReduce || n[reduceModel] == 0)
+}
+
+// counts returns how many tasks each model is of.
+func counts(j *sched.Job) (n [2]float64) {
+	for _, st := range j.Stages {
+		if k := modelOf(st); k >= 0 {
+			n[k] += float64(max(0, st.Total))
+		}
+	}
+	return n
+}
+
+// inputOf returns the bytes that a job reads, as far as its spec says.
+func inputOf(j *sched.Job) (bytes float64) {
+	for _, st := range j.Stages {
+		if st.Kind == sched.Map {
+			bytes += float64(st.Spec.InputBytes)
+		}
+	}
+	return bytes
+}
+
+// part returns which part of its job's input a probe has read, f_p: that counted, else that it is meant to read.
+func (p *Probed) part(j *sched.Job) float64 {
+	n := counts(j)
+	if input := inputOf(j); input > 0 && p.Input > 0 {
+		return min(1, p.Input/input)
+	}
+	return 1 / max(n[mapModel], n[reduceModel], 1)
+}
+
+// features scales what a probe has counted to the whole job (eq. 8).
+func (f *FSPY) features(j *sched.Job, p Probed) Features {
+	n, part := counts(j), p.part(j)
+	input := inputOf(j)
+	if input == 0 {
+		input = p.Input / part
+	}
+	return Features{
+		Maps: n[mapModel], Reduces: n[reduceModel], Input: input,
+		MapTime: p.MapTime / part, MapOut: p.MapOut / part, MapRecords: p.MapRecords / part,
+		ReduceTime: p.ReduceTime / part, ReduceOut: p.ReduceOut / part, Sorted: p.ReduceRecords / part,
+	}
+}
+
+// Predict returns what all maps and all reduces of a job take together, in seconds, and whether its probe has told. Until a model has twice as many
+// jobs as coefficients it is the probe's own time, scaled. A prediction is at least a second for each task.
+func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
+	p, known := f.probe(j)
+	if !known {
+		return 0, 0, false
+	}
+	n, x, part := counts(j), f.features(j, p), p.part(j)
+	if n[mapModel] > 0 {
+		maps = p.WholeMap / part
+		if f.Maps.Ready() {
+			maps = f.Maps.Predict(x.MapRow(), f.Fit)
+		}
+		maps = max(maps, n[mapModel])
+	}
+	if n[reduceModel] > 0 {
+		reduces = p.WholeReduce / part
+		if f.Reduces.Ready() {
+			reduces = f.Reduces.Predict(x.ReduceRow(maps), f.Fit)
+		}
+		reduces = max(reduces, n[reduceModel])
+	}
+	return maps, reduces, true
+}
+
+// Estimate returns the time of a task: of a job that was probed an equal part of what is predicted, one sample standing for the probe; else the mean of
+// the stage's own finished tasks, else of all finished tasks of its kind as a guess.
+func (f *FSPY) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
+	if k := modelOf(st); k >= 0 {
+		if maps, reduces, known := f.Predict(st.Job); known {
+			all := [2]float64{maps, reduces}[k]
+			return sched.Estimate{Mean: seconds(all / max(1, counts(st.Job)[k])), Samples: 1}
+		}
+	}
+	own := f.Own.Estimate(st, class)
+	if past := f.Past[st.Kind]; own.Samples == 0 && past.N > 0 {
+		return sched.Estimate{Mean: seconds(past.Mean)}
+	}
+	return own
+}
+
+// Size returns the predicted size of a job, its master left out. It is known when a probe of the job is through, or tasks of each of its stages are.
+func (f *FSPY) Size(j *sched.Job) (w sched.Work, known bool) {
+	_, _, known = f.Predict(j)
+	seen := !slices.ContainsFunc(j.Stages, func(st *sched.Stage) bool {
+		return st.Total < 0 || modelOf(st) >= 0 && f.Own.Estimate(st, 0).Samples == 0
+	})
+	for _, st := range j.Stages {
+		if modelOf(st) >= 0 {
+			w.Add(st.Spec.PerTask.Times(int64(max(0, st.Total))), f.Estimate(st, 0).Mean)
+		}
+	}
+	return w, known || seen
+}

@@ -697,3 +697,60 @@ func TestResourcesJSON(t *testing.T) {
 		t.Error("an unknown resource is no error")
 	}
 }
+
+// The task that starts is the first of those nearest the node, as a scan of all pending tasks finds it, also where a row's storage is used again.
+func TestNearestAgainstScan(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	g := newRig(t, Config{Policy: policyFunc(func(*Plan) {})})
+	const nodes = 12
+	for i := range nodes {
+		g.at(0, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Rack: RackID(i % 4), Capacity: slots(1000, 0)}})
+	}
+	g.step()
+	c := g.core
+	for id := JobID(1); id <= 30; id++ {
+		spec := mapReduce(0, int32(1+r.IntN(40)), sec, 0, 0)
+		st0 := &spec.Stages[0]
+		st0.Copies = int32(1 + r.IntN(3))
+		for range st0.Tasks * st0.Copies {
+			st0.Places = append(st0.Places, NodeID(r.IntN(nodes+2))) // some name no node, or one that never joined
+		}
+		pending := map[int32]bool{}
+		for task := range st0.Tasks {
+			pending[task+1] = true
+		}
+		c.policy = policyFunc(func(p *Plan) {
+			st := p.Job(id).Stages[0]
+			for st.Pending > 0 {
+				n := p.Node(NodeID(1 + r.IntN(nodes)))
+				want, level := int32(0), OffSwitch
+				for task := int32(1); task <= st.Total; task++ {
+					if l := c.levelOf(st, task, n); pending[task] && (want == 0 || l < level) {
+						want, level = task, l
+					}
+				}
+				if got := p.Level(st, n); got != level {
+					t.Fatalf("job %d: level on node %d is %v, want %v", id, n.ID, got, level)
+				}
+				if first := p.FirstAt(st, NodeLocal); (first != nil) != slices.ContainsFunc(p.Nodes, func(n *Node) bool { return p.Level(st, n) == NodeLocal }) {
+					t.Fatalf("job %d: first node with data is %v", id, first)
+				}
+				p.Launch(st, n)
+				if got := youngest(c, st).Task; got != want {
+					t.Fatalf("job %d: task %d starts on node %d, want %d", id, got, n.ID, want)
+				}
+				delete(pending, want)
+			}
+		})
+		c.Step(c.Now, []Event{{Kind: JobSubmitted, Job: id, Body: spec}})
+		c.policy = policyFunc(func(*Plan) {})
+		c.Step(c.Now+sec, []Event{{Kind: JobEnded, Job: id, Outcome: Killed}})
+		var done []Event
+		for _, n := range c.Nodes {
+			for a := range c.AttemptsOn(n) {
+				done = append(done, Event{Kind: AttemptDone, Outcome: Killed, Attempt: a.ID})
+			}
+		}
+		c.Step(c.Now, done)
+	}
+}

@@ -116,7 +116,15 @@ func (c *Core) Step(now Time, events []Event) []Action {
 
 // compareEvents is the one order of the events of an instant.
 func compareEvents(a, b Event) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Node, b.Node))
+	switch {
+	case a.Kind != b.Kind:
+		return cmp.Compare(a.Kind, b.Kind)
+	case a.Attempt != b.Attempt:
+		return cmp.Compare(a.Attempt, b.Attempt)
+	case a.Job != b.Job:
+		return cmp.Compare(a.Job, b.Job)
+	}
+	return cmp.Compare(a.Node, b.Node)
 }
 
 // begin forgets what ended in the last Step.

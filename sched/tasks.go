@@ -79,7 +79,7 @@ func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 	}
 	tries := 1 << 30
 	if len(t.again) == 0 && l == NodeLocal {
-		tries = len(t.index(c, st).byNode.keys)
+		tries = len(t.index(c, st).byNode.lists)
 	}
 	n := c.First(st)
 	for ; n != nil && tries > 0; n = c.nextFit(st, st.Shape, 0, n.ID) {
@@ -91,18 +91,22 @@ func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 	if n == nil {
 		return nil
 	}
-	for _, key := range t.near.byNode.keys { // fewer than the nodes with room
-		n := c.Node(NodeID(key))
-		if t.level(c, st, n) == NodeLocal && c.fitsOn(st, st.Shape, n) {
-			return n
+	var first *Node
+	for i := range t.near.byNode.lists { // fewer than the nodes with room
+		m := c.Node(NodeID(t.near.byNode.lists[i].key))
+		if (first == nil || m.ID < first.ID) && t.level(c, st, m) == NodeLocal && c.fitsOn(st, st.Shape, m) {
+			first = m
 		}
 	}
-	return nil
+	return first
 }
 
 func (t *taskSet) index(c *Core, st *Stage) *places {
 	if t.near == nil {
-		t.near = newPlaces(c, st)
+		t.near = &places{}
+	}
+	if !t.near.built {
+		t.near.build(c, st)
 	}
 	return t.near
 }
@@ -130,59 +134,102 @@ func (st *Stage) placesOf(task int32) []NodeID {
 	return st.Spec.Places[(task-1)*k : task*k]
 }
 
-// places finds the tasks of a stage that are near a node. Both lists are made once, in O(n log n) for n tasks; a task that was
-// started otherwise is dropped when it is met.
-type places struct{ byNode, byRack tasksBy }
+// places finds the tasks of a stage that are near a node. Both lists are made once, in O(n) for n copies of input; a task that was
+// started otherwise is dropped when it is met. Its storage is used again for the next stage in the row.
+type places struct {
+	built          bool
+	byNode, byRack tasksBy
+	pairs          []keyedTask // scratch
+}
 
-// tasksBy is lists of tasks by a key, kept in one array.
+type keyedTask struct{ key, task int32 }
+
+// tasksBy is lists of tasks by a key, kept in one array and found through a hash table of keys.
 type tasksBy struct {
-	keys  []int32 // sorted
-	from  []int32 // tasks[from[i]:to[i]] are those of keys[i]; from moves on as tasks are started
-	to    []int32
+	table []int32    // open addressing: index of lists + 1
+	lists []taskList // in order of first mention
 	tasks []int32
 }
 
-func newPlaces(c *Core, st *Stage) *places {
-	var node, rack []uint64 // key<<32 | task
+// A taskList is tasks[from:to]; from moves on as tasks are started.
+type taskList struct{ key, from, to int32 }
+
+// build makes the lists of a stage.
+func (p *places) build(c *Core, st *Stage) {
+	p.built = true
+	p.pairs = p.pairs[:0]
 	for task := int32(1); task <= st.Total; task++ {
-		for _, p := range st.placesOf(task) {
-			if p == 0 || int(p) > len(c.Nodes) {
-				continue
+		for _, n := range st.placesOf(task) {
+			if n != 0 && int(n) <= len(c.Nodes) {
+				p.pairs = append(p.pairs, keyedTask{int32(n), task})
 			}
-			node = append(node, uint64(p)<<32|uint64(task))
-			rack = append(rack, uint64(uint32(c.Node(p).Rack))<<32|uint64(task))
 		}
 	}
-	return &places{group(node), group(rack)}
+	p.byNode.build(p.pairs, len(c.Nodes))
+	for i := range p.pairs {
+		p.pairs[i].key = int32(c.Node(NodeID(p.pairs[i].key)).Rack)
+	}
+	p.byRack.build(p.pairs, len(c.Nodes))
 }
 
-func group(pairs []uint64) (t tasksBy) {
-	slices.Sort(pairs)
-	pairs = slices.Compact(pairs)
-	t.tasks = make([]int32, len(pairs))
-	for i, p := range pairs {
-		t.tasks[i] = int32(uint32(p))
-		if key := int32(p >> 32); i == 0 || key != t.keys[len(t.keys)-1] {
-			t.keys = append(t.keys, key)
-			t.from = append(t.from, int32(i))
-			t.to = append(t.to, int32(i))
-		}
-		t.to[len(t.to)-1]++
+// build sorts pairs, which come in order of tasks, by key; of pairs that are equal one is kept. There are at most so many keys.
+func (b *tasksBy) build(pairs []keyedTask, keys int) {
+	size := 4
+	for size < 2*min(len(pairs), keys) {
+		size *= 2
 	}
-	return t
+	b.table = slices.Grow(b.table[:0], size)[:size]
+	clear(b.table)
+	b.lists = b.lists[:0]
+	for _, p := range pairs { // count: to is the number of tasks, from the last one counted
+		i := b.find(p.key)
+		if b.table[i] == 0 {
+			b.lists = append(b.lists, taskList{key: p.key})
+			b.table[i] = int32(len(b.lists))
+		}
+		if l := &b.lists[b.table[i]-1]; l.from != p.task {
+			l.from = p.task
+			l.to++
+		}
+	}
+	total := int32(0)
+	for i := range b.lists {
+		l := &b.lists[i]
+		n := l.to
+		l.from, l.to = total, total
+		total += n
+	}
+	b.tasks = slices.Grow(b.tasks[:0], int(total))[:total]
+	for _, p := range pairs {
+		l := &b.lists[b.table[b.find(p.key)]-1]
+		if l.to == l.from || b.tasks[l.to-1] != p.task {
+			b.tasks[l.to] = p.task
+			l.to++
+		}
+	}
+}
+
+// find returns the place in the table of a key, or the empty one where it belongs.
+func (b *tasksBy) find(key int32) uint32 {
+	mask := uint32(len(b.table) - 1)
+	i := uint32(key) * 0x9e3779b1 >> 7 & mask
+	for b.table[i] != 0 && b.lists[b.table[i]-1].key != key {
+		i = (i + 1) & mask
+	}
+	return i
 }
 
 // first returns the first task of a key that is not started; 0: none.
 func (b *tasksBy) first(t *taskSet, key int32) int32 {
-	i, ok := slices.BinarySearch(b.keys, key)
-	if !ok {
+	at := b.table[b.find(key)]
+	if at == 0 {
 		return 0
 	}
-	for b.from[i] < b.to[i] {
-		if task := b.tasks[b.from[i]]; task > t.next && !t.isTaken(task) {
+	l := &b.lists[at-1]
+	for ; l.from < l.to; l.from++ {
+		if task := b.tasks[l.from]; task > t.next && !t.isTaken(task) {
 			return task
 		}
-		b.from[i]++
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -234,11 +235,12 @@ func (a *app) recordExplain() *cobra.Command {
 }
 
 // pastJobs makes a workload of a record: its arrivals and task times, not its decisions.
-func pastJobs(path string, c *workload.Cluster) (workload.Source, error) {
+func (a *app) pastJobs(path string, c *workload.Cluster) (workload.Source, error) {
 	r, err := record.Open(path, truthPayload)
 	if err != nil {
 		return nil, err
 	}
+	speed := speedsOf(r.Header)
 	if err := r.Close(); err != nil {
 		return nil, err
 	}
@@ -249,12 +251,11 @@ func pastJobs(path string, c *workload.Cluster) (workload.Source, error) {
 			return
 		}
 		defer r.Close()
-		for past, err := range record.PastJobs(r, nil) {
-			if errors.Is(err, record.ErrCut) {
-				return
-			}
+		for past, err := range record.PastJobs(r, speed) {
 			if err != nil {
-				yield(nil, err)
+				if err = a.mend(err); err != nil {
+					yield(nil, err)
+				}
 				return
 			}
 			if !yield(specOfPast(past, c), nil) {
@@ -262,6 +263,23 @@ func pastJobs(path string, c *workload.Cluster) (workload.Source, error) {
 			}
 		}
 	}, nil
+}
+
+// speedsOf returns the speeds of the classes of nodes that a record's run had.
+func speedsOf(h *record.Header) func(class string) float64 {
+	speeds := map[string]float64{}
+	var c workload.Cluster
+	if json.Unmarshal(h.Cluster, &c) == nil {
+		for _, class := range c.Classes {
+			speeds[class.Name] = class.Speed
+		}
+	}
+	return func(class string) float64 {
+		if s := speeds[class]; s > 0 {
+			return s
+		}
+		return 1
+	}
 }
 
 // specOfPast makes of a past job one to simulate on c: with its task times, and with slots or containers as c has them.

@@ -207,7 +207,7 @@ func (a *app) simJobs(f *simFlags, c *workload.Cluster, o workload.Options) (wor
 		if f.source.trace != "" {
 			return nil, "", usagef("--trace and --from-record: give one or the other")
 		}
-		jobs, err := pastJobs(f.fromRecord, c)
+		jobs, err := a.pastJobs(f.fromRecord, c)
 		return jobs, f.fromRecord, err
 	}
 	jobs, file, err := f.source.open(o)

@@ -7,6 +7,7 @@ var All = Registry{
 	"fair":     {fairCard, newFair},
 	"fifo":     {fifoCard, newFIFO},
 	"fsp":      {fspCard, newFSP},
+	"fspy":     {fspyCard, newFSPY},
 	"hfsp":     {hfspCard, newHFSP},
 	"las":      {lasCard, newLAS},
 	"late":     {lateCard, newLate},

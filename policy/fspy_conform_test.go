@@ -1,0 +1,121 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/policy/policytest"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// The parameters of fspy that change what it decides.
+var fspySpecs = []string{
+	"fspy", "fspy:uber-maps=0", "fspy:vra=drf,rank=finish", "fspy:late=share,waves=whole,bound=printed", "fspy:late=age,virtual=production,probing=0.3",
+	"fspy:delay=2s,probe-timeout=20s", "fspy:uber-maps=2,probing=0,late=age,rank=finish",
+}
+
+func TestFspyConforms(t *testing.T) {
+	for _, spec := range fspySpecs {
+		t.Run(spec, func(t *testing.T) { policytest.Conform(t, policy.All, spec, 15) })
+	}
+}
+
+// doubtful knows a size only when tasks of every stage are finished, or a probe of the job.
+type doubtful struct {
+	model.Mean
+	Probed map[sched.JobID]bool
+}
+
+func (d *doubtful) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	if of := a.Stage.Job.Spec.Probes; of > 0 && of%3 != 0 { // every third probe tells nothing
+		d.Probed[of] = true
+	}
+	d.Mean.Observe(a, ended, c)
+}
+
+func (d *doubtful) Size(j *sched.Job) (sched.Work, bool) {
+	w, known := d.Mean.Size(j)
+	for _, st := range j.Stages {
+		known = known && d.Mean.Estimate(st, 0).Samples > 0
+	}
+	return w, known || d.Probed[j.ID]
+}
+
+// A restless policy is sent through JSON, and asks to be asked again, at random.
+type restless struct {
+	spec  string
+	inner sched.Policy
+	r     *rand.Rand // nil: neither
+	err   error
+}
+
+func (w *restless) Decide(p *sched.Plan) {
+	if w.r != nil && w.r.IntN(3) == 0 {
+		next, _, err := policy.Parse(w.spec)
+		if err != nil {
+			panic(err)
+		}
+		b, err := json.Marshal(w.inner)
+		if err == nil {
+			err = json.Unmarshal(b, next)
+		}
+		if err != nil {
+			w.err = err
+		}
+		w.inner = next
+	}
+	if w.r != nil && w.r.IntN(3) == 0 {
+		p.Wake(p.Now + 1 + sched.Time(w.r.Int64N(int64(5*time.Second))))
+	}
+	w.inner.Decide(p)
+}
+
+// With sizes that become known late or never, jobs go through all queues. The run ends, nothing is refused, and neither JSON nor being asked more often
+// changes an action.
+func TestFspyUnknownSizes(t *testing.T) {
+	for _, spec := range fspySpecs {
+		t.Run(spec, func(t *testing.T) {
+			probes, sized := 0, 0
+			for seed := range uint64(25) {
+				run := func(r *rand.Rand) policytest.Result {
+					setup := policytest.RandomSetup(seed, 1)
+					setup.Can |= sched.CanProbe
+					if seed%5 == 0 {
+						setup.Can &^= sched.CanProbe
+					}
+					setup.Estimator = func(func() *sched.Core) sched.Estimator { return &doubtful{Probed: map[sched.JobID]bool{}} }
+					p, _, err := policy.Parse(spec)
+					if err != nil {
+						t.Fatal(err)
+					}
+					w := &restless{spec: spec, inner: p, r: r}
+					res, err := policytest.Run(setup, w)
+					if err != nil || w.err != nil {
+						t.Fatalf("seed %d: %v %v", seed, err, w.err)
+					}
+					if n := res.Core.Refused(); n > 0 {
+						t.Fatalf("seed %d: %d actions refused", seed, n)
+					}
+					return res
+				}
+				a, b := run(nil), run(rand.New(rand.NewPCG(seed, 7)))
+				for i := range max(len(a.Log), len(b.Log)) {
+					if i >= len(a.Log) || i >= len(b.Log) || a.Log[i] != b.Log[i] {
+						t.Fatalf("seed %d: action %d of %d and %d differs", seed, i+1, len(a.Log), len(b.Log))
+					}
+					if a.Log[i].Kind == sched.Probe {
+						probes++
+					}
+				}
+				sized += len(a.Ends)
+			}
+			if probes == 0 || sized == 0 {
+				t.Errorf("%d probes, %d ends: nothing was tested", probes, sized)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package mr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -77,7 +78,7 @@ func (r *Run) attempt(t *Task, first Phase, work func() error) error {
 		a.share.Store(1e6)
 		return nil
 	}
-	if cause := a.ctx.Err(); cause != nil {
+	if cause := context.Cause(a.ctx); cause != nil {
 		err = cause
 	}
 	return fmt.Errorf("job %s, %s task %d, attempt %d: %w", r.Job.Name, t.Stage, a.Task, a.Number, err)

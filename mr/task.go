@@ -44,6 +44,7 @@ type Attempt struct {
 
 	mu     sync.Mutex    // guards what follows
 	gate   chan struct{} // closed by Resume
+	child  Suspendable   // what runs for the attempt outside this process; nil: nothing
 	counts Counters
 	status string
 
@@ -63,6 +64,9 @@ func (a *Attempt) Suspend() {
 	defer a.mu.Unlock()
 	if !a.held.Swap(true) {
 		a.gate = make(chan struct{})
+		if a.child != nil {
+			a.child.Suspend()
+		}
 	}
 }
 
@@ -72,8 +76,30 @@ func (a *Attempt) Resume() {
 	defer a.mu.Unlock()
 	if a.held.Swap(false) {
 		close(a.gate)
+		if a.child != nil {
+			a.child.Resume()
+		}
 	}
 }
+
+// Suspendable is what can be stopped where it is, and let go on: a program.
+type Suspendable interface {
+	Suspend()
+	Resume()
+}
+
+// Suspends says that child, which works for the attempt, is to be suspended and resumed with it; nil: there is no child any more.
+func (t *Task) Suspends(child Suspendable) {
+	a := t.attempt
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.child = child; child != nil && a.held.Load() {
+		child.Suspend()
+	}
+}
+
+// Alive is a sign of life, for functions that wait for something else than their input.
+func (t *Task) Alive() { t.attempt.signs.Add(1) }
 
 // Progress is the share of the work that is done, 0 to 1.
 func (a *Attempt) Progress() float32 { return float32(a.share.Load()) / 1e6 }
@@ -113,7 +139,7 @@ func (a *Attempt) pass() error {
 		case <-a.ctx.Done():
 		}
 	}
-	return a.ctx.Err()
+	return context.Cause(a.ctx)
 }
 
 // enter begins a phase and gives the one it interrupts.

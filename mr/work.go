@@ -77,6 +77,11 @@ func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 	}
 	r := w.rounds[len(w.rounds)-1]
 	r.release()
+	if n := len(w.rounds); n > 1 {
+		if err := w.rounds[n-2].run.DropOutputs(); err != nil {
+			return nil, err
+		}
+	}
 	next, err := w.next(r)
 	if err != nil {
 		return nil, err
@@ -286,5 +291,6 @@ func (w *jobWork) Close(bool) error {
 	for _, r := range w.rounds {
 		r.release()
 	}
+	w.site.Memory.Trim()
 	return w.files.Close()
 }

@@ -120,47 +120,31 @@ func (o *options) stage(role, line string, out fields) (*stage, error) {
 // iterators and emitters share what they count, so they take turns.
 type pipe struct {
 	*Process
+	task *mr.Task
 	turn sync.Mutex
-}
-
-// attemptReporter passes on what a program reports, and makes its output a sign of life of the attempt: the last status again.
-type attemptReporter struct {
-	*mr.Task
-	mu   sync.Mutex
-	last string
-}
-
-func (r *attemptReporter) Status(s string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.last = s
-	r.Task.Status(s)
-}
-
-func (r *attemptReporter) alive() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.Task.Status(r.last)
 }
 
 // start starts the stage's program for an attempt; file is what its mapper will read.
 func (s *stage) start(t *mr.Task, file *input.Range, emit func(key, value []byte)) (*pipe, error) {
-	p := &pipe{}
-	reporter := &attemptReporter{Task: t}
+	p := &pipe{task: t}
 	process, err := Start(t.Context(), Command{
 		Args: s.args,
 		Env:  s.options.environment(t, file),
 		Output: func(lines []byte) error {
-			reporter.alive()
+			t.Alive()
 			p.turn.Lock()
 			defer p.turn.Unlock()
 			s.out.each(lines, emit)
 			return nil
 		},
-		Reporter: reporter, Timeout: s.options.timeout, AnyExit: s.options.anyExit,
+		Reporter: t, Timeout: s.options.timeout, AnyExit: s.options.anyExit,
 	})
+	if err != nil {
+		return nil, err
+	}
 	p.Process = process
-	return p, err
+	t.Suspends(process)
+	return p, nil
 }
 
 // next moves an iterator when it is the pipe's turn.
@@ -178,7 +162,9 @@ func (p *pipe) finish(fed error) error {
 		}
 		p.Kill(fed)
 	}
-	return p.Wait()
+	err := p.Wait()
+	p.task.Suspends(nil)
+	return err
 }
 
 // mapBatches runs the mapper on a split: once for each file of it, since a mapper may ask which file it reads, or once for all of

@@ -84,9 +84,11 @@ func (c *Core) Step(now Time, events []Event) []Action {
 	}
 	c.begin(now)
 	if len(events) > 1 {
-		c.given = append(c.given[:0], events...)
+		c.given = append(c.given[:0], events...) // engines keep their order
 		events = c.given
-		slices.SortStableFunc(events, compareEvents)
+		if !slices.IsSortedFunc(events, compareEvents) {
+			slices.SortStableFunc(events, compareEvents)
+		}
 	}
 	for i := range events {
 		c.apply(&events[i])

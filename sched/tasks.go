@@ -79,7 +79,7 @@ func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 	}
 	tries := 1 << 30
 	if len(t.again) == 0 && l == NodeLocal {
-		tries = len(t.index(c, st).byNode.lists)
+		tries = len(t.index(c, st).byNode.open)
 	}
 	n := c.First(st)
 	for ; n != nil && tries > 0; n = c.nextFit(st, st.Shape, 0, n.ID) {
@@ -92,9 +92,17 @@ func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 		return nil
 	}
 	var first *Node
-	for i := range t.near.byNode.lists { // fewer than the nodes with room
-		m := c.Node(NodeID(t.near.byNode.lists[i].key))
-		if (first == nil || m.ID < first.ID) && t.level(c, st, m) == NodeLocal && c.fitsOn(st, st.Shape, m) {
+	near := &t.near.byNode
+	for i := 0; i < len(near.open); i++ { // fewer than the nodes with room
+		l := &near.lists[near.open[i]]
+		if near.head(t, l) == 0 {
+			last := len(near.open) - 1
+			near.open[i] = near.open[last]
+			near.open = near.open[:last]
+			i--
+			continue
+		}
+		if m := c.Node(NodeID(l.key)); (first == nil || m.ID < first.ID) && c.fitsOn(st, st.Shape, m) {
 			first = m
 		}
 	}
@@ -148,6 +156,7 @@ type keyedTask struct{ key, task int32 }
 type tasksBy struct {
 	table []int32    // open addressing: index of lists + 1
 	lists []taskList // in order of first mention
+	open  []int32    // indices of the lists that are not known to be empty
 	tasks []int32
 }
 
@@ -193,7 +202,9 @@ func (b *tasksBy) build(pairs []keyedTask, keys int) {
 		}
 	}
 	total := int32(0)
+	b.open = b.open[:0]
 	for i := range b.lists {
+		b.open = append(b.open, int32(i))
 		l := &b.lists[i]
 		n := l.to
 		l.from, l.to = total, total
@@ -225,7 +236,11 @@ func (b *tasksBy) first(t *taskSet, key int32) int32 {
 	if at == 0 {
 		return 0
 	}
-	l := &b.lists[at-1]
+	return b.head(t, &b.lists[at-1])
+}
+
+// head returns the first task of a list that is not started; 0: none.
+func (b *tasksBy) head(t *taskSet, l *taskList) int32 {
 	for ; l.from < l.to; l.from++ {
 		if task := b.tasks[l.from]; task > t.next && !t.isTaken(task) {
 			return task

@@ -24,8 +24,8 @@ var mrorderCard = Card{
 		Param{Name: "jobs", Kind: Integer, Default: "10", Min: 1, Meaning: "how many waiting jobs make a round of pnj"},
 		Param{Name: "timeout", Kind: Duration, Default: "60s", Min: 0.001, Meaning: "how long a job waits at most for others in pnj"},
 		Param{Name: "limit", Kind: Integer, Default: "0", Meaning: "how many jobs a round takes at most, the oldest; 0: all"},
-		Param{Name: "backlog", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}},
-			Meaning: "whether a round reckons with what is left of jobs released before"},
+		Param{Name: "backlog", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
+			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too"},
 		Param{Name: "sim", Kind: Integer, Default: "7", Max: 9, Meaning: "up to how many jobs auto finds the best order of all"},
 		Param{Name: "search", Kind: Integer, Default: "200", Meaning: "up to how many jobs auto searches for a better order than the rule's"},
 		Param{Name: "effort", Kind: Integer, Default: "20000", Min: 1, Meaning: "how many orders of ten jobs, or beginnings of such, auto looks at in a round; longer ones count for more"},
@@ -51,7 +51,7 @@ type mrorder struct {
 	rounds            string
 	interval, timeout sched.Time
 	jobs, limit       int
-	backlog           bool
+	backlog           string
 	engine            orderEngine
 }
 
@@ -81,7 +81,7 @@ func MROrder(own Ordering) Entry {
 func newOrdered(a Args, rule Ordering) sched.Policy {
 	m := &mrorder{
 		rounds: a.Choice("rounds"), interval: a.Time("interval"), timeout: a.Time("timeout"),
-		jobs: a.Int("jobs"), limit: a.Int("limit"), backlog: a.Choice("backlog") == "on",
+		jobs: a.Int("jobs"), limit: a.Int("limit"), backlog: a.Choice("backlog"),
 		engine: newOrderEngine(a, rule),
 	}
 	m.init(a, m.released)
@@ -180,11 +180,9 @@ func (m *mrorder) byNumber(p *sched.Plan) {
 // round orders and releases those that wait, and returns how long the cluster is busy with the jobs that were ordered (TA of TP-ATI, by the
 // two-machine model).
 func (m *mrorder) round(p *sched.Plan) sched.Time {
-	var jobs []*sched.Job
-	if m.backlog {
-		jobs = m.unfinished(p)
-	}
+	jobs, again := m.left(p)
 	before, n := len(jobs), len(m.Waiting)
+	jobs = append(jobs, again...)
 	if m.limit > 0 {
 		n = min(n, m.limit)
 	}
@@ -203,15 +201,22 @@ func (m *mrorder) round(p *sched.Plan) sched.Time {
 	return microseconds(theory.FlowMakespan(theory.Flows(batch.jobs, batch.slots), order))
 }
 
-// unfinished returns the released jobs in order. It costs O(n log n).
-func (m *mrorder) unfinished(p *sched.Plan) (jobs []*sched.Job) {
+// left returns the released jobs that a round reckons with, in their order, and those that it orders again, the oldest first. It costs O(n log n).
+func (m *mrorder) left(p *sched.Plan) (keep, again []*sched.Job) {
+	if m.backlog == "off" {
+		return nil, nil
+	}
 	for j := range p.Jobs() {
-		if !j.Ended && *m.Ranks.Of(j) != 0 {
-			jobs = append(jobs, j)
+		switch rank := *m.Ranks.Of(j); {
+		case j.Ended || rank == 0:
+		case m.backlog == "reorder" && rank != sampleRank:
+			again = append(again, j)
+		default:
+			keep = append(keep, j)
 		}
 	}
-	slices.SortStableFunc(jobs, func(a, b *sched.Job) int { return cmp.Compare(*m.Ranks.Of(a), *m.Ranks.Of(b)) })
-	return jobs
+	slices.SortStableFunc(keep, func(a, b *sched.Job) int { return cmp.Compare(*m.Ranks.Of(a), *m.Ranks.Of(b)) })
+	return keep, again
 }
 
 // microseconds rounds a number of seconds, so that the last digit of an estimate does not decide on which side of an event a round is.

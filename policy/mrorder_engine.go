@@ -58,7 +58,7 @@ func newOrderEngine(a Args, rule Ordering) orderEngine {
 	return e
 }
 
-// arrange returns an order of all jobs of a batch in which those released before come first, as they are. By the simulator of theory
+// arrange returns an order of all jobs of a batch in which those that keep their places do. By the simulator of theory
 // it is never worse than the rule's.
 func (e *orderEngine) arrange(b orderBatch) []int {
 	order := arrival(b.jobs[:b.before], b.slots)
@@ -90,7 +90,7 @@ func (e *orderEngine) arrange(b orderBatch) []int {
 // An orderBatch is jobs as the two stages of the model: reduces, and everything else as maps.
 type orderBatch struct {
 	jobs   []theory.SlotJob
-	before int // how many of them were released before
+	before int // how many of them, the first, keep their places
 	slots  theory.Slots
 }
 
@@ -103,8 +103,8 @@ type side struct {
 // A timeSum is task times added up, in seconds.
 type timeSum struct{ time, tasks float64 }
 
-// newOrderBatch asks the estimator about every stage of jobs. What is done of those released before, and what running attempts have
-// behind them, is not counted.
+// newOrderBatch asks the estimator about every stage of jobs. What is done of a job is not counted, nor what running attempts have behind
+// them. The first jobs, as many as before, keep their places.
 //
 // A slot is the smallest part of the cluster that a task of the batch takes; one that takes k times as much counts as a task k times
 // as long. A stage of which nothing is known is taken for an average one.
@@ -123,7 +123,7 @@ func newOrderBatch(v *sched.View, jobs []*sched.Job, before int) orderBatch {
 		}
 	}
 	b := orderBatch{before: before, slots: theory.Slots{Map: sides[0].slots(), Reduce: sides[1].slots()}}
-	for i, j := range jobs {
+	for _, j := range jobs {
 		var sums [2]timeSum
 		for _, st := range j.Stages {
 			s, tasks := &sides[sideOf(st)], float64(unfinished(st))
@@ -134,9 +134,7 @@ func newOrderBatch(v *sched.View, jobs []*sched.Job, before int) orderBatch {
 			if !known {
 				mean = s.average()
 			}
-			if i < before {
-				mean = max(0, mean-elapsed(v, st, mean)/tasks)
-			}
+			mean = max(0, mean-elapsed(v, st, mean)/tasks)
 			sum := &sums[sideOf(st)]
 			sum.tasks += tasks
 			sum.time += (mean*s.weight(st, v.Capacity) - sum.time) * (tasks / sum.tasks)

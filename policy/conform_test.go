@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 )
 
-var seeds = flag.Int("seeds", 40, "random clusters and loads that each policy must get through")
+var seeds = flag.Int("seeds", 25, "random clusters and loads that each policy must get through")
 
 // Every registered policy conforms, and so does it with the parameters that make it do more.
 func TestConform(t *testing.T) {
@@ -27,6 +27,9 @@ func TestConform(t *testing.T) {
 		specs = append(specs, name)
 	}
 	for _, spec := range specs {
-		t.Run(spec, func(t *testing.T) { policytest.Conform(t, policy.All, spec, *seeds) })
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			policytest.Conform(t, policy.All, spec, *seeds)
+		})
 	}
 }

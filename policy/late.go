@@ -181,7 +181,7 @@ func (l *late) scoreNodes(p *sched.Plan) float64 {
 	return percentile(l.sorted, l.slowNode)
 }
 
-// percentile returns the value of sorted at rank part × (n − 1), rounded down; zero: there is none.
+// percentile returns the value of sorted below which a part of them lies; zero: there is none.
 func percentile(sorted []float64, part float64) float64 { return percentileWith(sorted, 0, 0, part) }
 
 // percentileWith is percentile of sorted and of times equal values x besides.
@@ -190,7 +190,7 @@ func percentileWith(sorted []float64, x float64, times int, part float64) float6
 	if n == 0 {
 		return 0
 	}
-	rank := int(part * float64(n-1))
+	rank := min(int(part*float64(n)), n-1)
 	below, _ := slices.BinarySearch(sorted, x)
 	switch {
 	case times == 0 || rank < below:

@@ -50,7 +50,8 @@ type taker struct {
 
 	mode    mode
 	rank    ranking
-	victims sched.Index // the last first, in one group for each kind of resource
+	victims sched.Index // of what runs, the last first, in one group for each kind of resource
+	waiting sched.Index // of what is suspended, the first first, in one group
 	parked  []*sched.Attempt
 }
 
@@ -93,6 +94,12 @@ func (t *taker) initVictims() {
 		k := t.rank(v, st, 0)
 		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
 	}
+	t.waiting.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Suspended == 0 {
+			return sched.Key{}, false
+		}
+		return t.rank(v, st, 1), true
+	}
 }
 
 // settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free by that.
@@ -100,7 +107,7 @@ func (t *taker) settle(p *sched.Plan) (freed bool) {
 	t.Claims = slices.DeleteFunc(t.Claims, func(c claim) bool {
 		st := p.Stage(c.Stage)
 		switch {
-		case st == nil || st.Pending == 0:
+		case st == nil || st.Pending+st.Suspended == 0:
 			freed = unreserve(p, c) || freed
 		case leaving(p, c) || p.Node(c.Node).Reserved == c.Stage:
 			return false
@@ -198,7 +205,56 @@ func (t *taker) take(p *sched.Plan, index *sched.Index) {
 			for t.takeOne(p, index, k) {
 			}
 		}
+		t.takeBack(p)
 	}
+}
+
+// takeBack has attempts leave the nodes on which suspended ones of stages wait that come before them.
+func (t *taker) takeBack(p *sched.Plan) {
+	t.waiting.Sync(p)
+	for st := t.waiting.Head(0); st != nil; st = t.waiting.Head(0) {
+		t.waiting.Skip(st)
+		last := t.victims.Head(int(kindOf(st)))
+		if last == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, last, 0)) {
+			continue
+		}
+		tries := 0
+		for a := range p.Attempts(st) {
+			if tries++; tries > mostTries || *t.Claimed.Of(st) >= st.Pending+st.Suspended {
+				break
+			}
+			if a.State == sched.Suspended {
+				if b := t.behind(p, a); b != nil && t.leave(p, b) {
+					t.claim(p, st, b)
+				}
+			}
+		}
+	}
+}
+
+// behind returns the last in order of the attempts on the node of a suspended one that come after it, and would make room for it; nil: none.
+func (t *taker) behind(p *sched.Plan, a *sched.Attempt) (last *sched.Attempt) {
+	most := t.rank(p.View, a.Stage, 1)
+	need := a.Stage.Spec.PerTask
+	need[sched.Memory] = 0 // it still has that
+	for b := range p.AttemptsOn(p.Node(a.Node)) {
+		if b.State != sched.Running || b.Stage.Job == a.Stage.Job || b.Stage.Kind == sched.Master {
+			continue
+		}
+		if k := t.rank(p.View, b.Stage, 0); before(most, k) && t.makesRoom(p, a.Stage, b, need) {
+			last, most = b, k
+		}
+	}
+	return last
+}
+
+// claim notes that a leaves for the sake of st, and keeps its node for that.
+func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
+	p.Reserve(st, p.Node(a.Node))
+	t.Claims = append(t.Claims, claim{st.ID, a.Node, a.ID})
+	*t.Claimed.Of(st) += 1
+	p.TouchJob(st.Job)
+	touchSiblings(p, a.Stage)
 }
 
 // takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there is no more to do.
@@ -207,8 +263,7 @@ func (t *taker) takeOne(p *sched.Plan, index *sched.Index, kind int) bool {
 	if st == nil || last == nil {
 		return false
 	}
-	claimed := *t.Claimed.Of(st)
-	if claimed >= st.Pending || p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
+	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
 		index.Skip(st)
 		return true
 	}
@@ -220,11 +275,7 @@ func (t *taker) takeOne(p *sched.Plan, index *sched.Index, kind int) bool {
 		t.victims.Skip(last)
 		return true
 	}
-	p.Reserve(st, p.Node(a.Node))
-	t.Claims = append(t.Claims, claim{st.ID, a.Node, a.ID})
-	*t.Claimed.Of(st) = claimed + 1
-	p.TouchJob(st.Job)
-	touchSiblings(p, last)
+	t.claim(p, st, a)
 	return true
 }
 
@@ -243,13 +294,13 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 		if tries++; tries > mostTries {
 			break
 		}
-		if a.State == sched.Running && t.makesRoom(p, st, a) {
+		if a.State == sched.Running && t.makesRoom(p, st, a, st.Spec.PerTask) {
 			return a
 		}
 	}
 	for _, id := range p.Offers {
 		for a := range p.AttemptsOn(p.Node(id)) {
-			if a.Stage == of && a.State == sched.Running && t.makesRoom(p, st, a) {
+			if a.Stage == of && a.State == sched.Running && t.makesRoom(p, st, a, st.Spec.PerTask) {
 				return a
 			}
 		}
@@ -257,8 +308,8 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 	return nil
 }
 
-// makesRoom reports whether a task of st fits on a's node once a has left, beside those for which others leave.
-func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt) bool {
+// makesRoom reports whether what a task of st needs fits on a's node once a has left, beside what others leave for.
+func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	n := p.Node(a.Node)
 	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID || slices.Contains(t.Barred, bar{st.ID, n.ID}) {
 		return false
@@ -273,5 +324,5 @@ func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt) bool
 			tasks++
 		}
 	}
-	return st.Spec.PerTask.Times(tasks).FitsIn(n.Free().Add(n.Leaving).Add(freed))
+	return need.Times(tasks).FitsIn(n.Free().Add(n.Leaving).Add(freed))
 }

@@ -78,18 +78,17 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room
 			return st
 		}
 	}
-	var least sched.Key
+	var best *sched.Queue
 	for _, id := range q.Children {
 		c := p.Queues[id]
 		if room && t.full[id] == t.pass || c.Demand[k] <= c.Used[k] || c.User && (!t.users || t.leaf != nil) {
 			continue
 		}
-		key := t.turn(c, k)
-		if first != nil && !before(key, least) {
+		if best != nil && !before(t.turn(c, k), t.turn(best, k)) {
 			continue
 		}
 		if st := t.descend(p, c, k, room); st != nil {
-			first, least = st, key
+			first, best = st, c
 		} else if room {
 			t.full[id] = t.pass
 		}

@@ -42,6 +42,7 @@ type Trouble struct {
 // A Result is what came of a run.
 type Result struct {
 	Log   []Entry
+	Jobs  []*sched.JobSpec // by JobID-1, probes included
 	Ends  map[*sched.JobSpec]Ended
 	Steps int
 	Core  *sched.Core
@@ -231,6 +232,7 @@ func (e *engine) happen(now sched.Time, d due) {
 	case sched.JobSubmitted:
 		e.newest++
 		ev.Job = e.newest
+		e.result.Jobs = append(e.result.Jobs, ev.Body.(*sched.JobSpec))
 	case sched.NodeReported:
 		if e.left > 0 || e.core.LiveJobs() > 0 {
 			e.push(now+e.Heartbeat, due{event: ev})

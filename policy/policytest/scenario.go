@@ -75,13 +75,14 @@ type scenario struct {
 type stageTruth struct {
 	times []sched.Time // by task-1
 	again sched.Time   // of all attempts but the first; zero: as the first
+	near  []string     // nodes with the input of every task
 }
 
 func (s *scenario) do(cmd, input string) (string, error) {
 	lines := strings.FieldsFunc(input, func(c rune) bool { return c == '\n' })
 	switch cmd {
 	case "cluster":
-		s.setup, s.names, s.speed, s.broken = Setup{}, map[string]sched.NodeID{}, nil, nil
+		s.setup, s.names, s.speed, s.broken = Setup{Jobs: s.setup.Jobs}, map[string]sched.NodeID{}, nil, nil
 		return "", each(lines, s.clusterLine)
 	case "jobs":
 		s.setup.Jobs, s.truth = nil, map[*sched.JobSpec][]stageTruth{}
@@ -329,14 +330,11 @@ func (s *scenario) addStage(j *sched.JobSpec, words []string) error {
 	}
 	st.Tasks = int32(len(truth.times))
 	st.Prior /= sched.Time(len(truth.times))
-	var near []sched.NodeID
 	for k, v := range opts {
 		var err error
 		switch k {
 		case "near":
-			for name := range strings.SplitSeq(v, ",") {
-				near = append(near, s.names[name])
-			}
+			truth.near = strings.Split(v, ",")
 		case "after":
 			st.After[0].Part, err = strconv.ParseFloat(v, 64)
 		case "prior":
@@ -351,10 +349,6 @@ func (s *scenario) addStage(j *sched.JobSpec, words []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
-	}
-	st.Copies = int32(len(near))
-	for range st.Tasks {
-		st.Places = append(st.Places, near...)
 	}
 	if st.PerTask == (sched.Resources{}) {
 		st.PerTask[sched.MapSlots] = 1
@@ -408,10 +402,13 @@ func (s *scenario) run(lines []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := s.locate(); err != nil {
+		return "", err
+	}
 	res, err := Run(setup, p)
 	var b strings.Builder
 	if show {
-		s.writeActions(&b, res.Log)
+		s.writeActions(&b, res)
 	}
 	for _, j := range setup.Jobs {
 		if end, ok := res.Ends[j]; !ok {
@@ -426,6 +423,26 @@ func (s *scenario) run(lines []string) (string, error) {
 		fmt.Fprintf(&b, "%d actions refused\n", n)
 	}
 	return b.String(), err
+}
+
+// locate puts the input of stages on the nodes that they name.
+func (s *scenario) locate() error {
+	for _, j := range s.setup.Jobs {
+		for i := range j.Stages {
+			st, near := &j.Stages[i], s.truth[j][i].near
+			st.Copies, st.Places = int32(len(near)), nil
+			for range st.Tasks {
+				for _, name := range near {
+					n, ok := s.names[name]
+					if !ok {
+						return fmt.Errorf("job %s: near=%s: there is no such node", j.Name, name)
+					}
+					st.Places = append(st.Places, n)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // take says how long an attempt takes.
@@ -446,17 +463,13 @@ func (s *scenario) take(x Try) (sched.Time, sched.Outcome) {
 }
 
 // writeActions writes the actions of a run, those of one instant, kind and stage in one line.
-func (s *scenario) writeActions(b *strings.Builder, log []Entry) {
-	jobs := map[sched.JobID]string{}
-	for i, j := range s.submitted() {
-		jobs[sched.JobID(i+1)] = j.Name
-	}
+func (s *scenario) writeActions(b *strings.Builder, res Result) {
 	tasks := map[sched.AttemptID]int32{}
 	last := ""
-	for _, e := range log {
+	for _, e := range res.Log {
 		what := "nobody"
 		if e.Stage != (sched.StageID{}) {
-			what = fmt.Sprintf("%s.%d", jobs[e.Stage.Job], e.Stage.Index)
+			what = fmt.Sprintf("%s.%d", strings.ReplaceAll(res.Jobs[e.Stage.Job-1].Name, " ", "-"), e.Stage.Index)
 		}
 		if e.Kind == sched.Launch {
 			tasks[e.Attempt] = e.Task
@@ -469,22 +482,17 @@ func (s *scenario) writeActions(b *strings.Builder, log []Entry) {
 			b.WriteString(head)
 			last = head
 		}
-		if e.Kind == sched.Reserve {
+		switch e.Kind {
+		case sched.Probe:
+		case sched.Reserve:
 			fmt.Fprintf(b, " %s", s.setup.Nodes[e.Node-1].Name)
-		} else {
+		default:
 			fmt.Fprintf(b, " %d@%s", tasks[e.Attempt], s.setup.Nodes[e.Node-1].Name)
 		}
 	}
 	if last != "" {
 		b.WriteString("\n")
 	}
-}
-
-// submitted returns the jobs in order of submission.
-func (s *scenario) submitted() []*sched.JobSpec {
-	jobs := slices.Clone(s.setup.Jobs)
-	slices.SortStableFunc(jobs, func(a, b *sched.JobSpec) int { return int(a.Submit - b.Submit) })
-	return jobs
 }
 
 // instant writes a time in seconds.

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -79,11 +80,11 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 	return spec
 }
 
-func (app *application) queue() string {
-	if q := strings.TrimPrefix(app.submission.Queue, "root."); q != "" {
-		return q
-	}
-	return sched.DefaultQueue
+func (app *application) queue() string { return queueName(&app.submission) }
+
+// queueName is the dotted path, below the root, of the queue that an application is for.
+func queueName(s *wire.Submission) string {
+	return cmp.Or(strings.TrimPrefix(s.Queue, "root."), sched.DefaultQueue)
 }
 
 func (app *application) mostAttempts() int32 {
@@ -164,7 +165,8 @@ func (app *application) end(state wire.AppState, o outcome) {
 	}
 	clear(app.nodes)
 	m.log.Info("application ended", "application", app.id.String(), "state", state.String(), "attempts", len(app.attempts), "diagnostics", app.outcome.diagnostics)
-	m.apps.ended(m.config.Completed)
+	m.apps.gone++
+	m.apps.trim(m.config.Completed)
 }
 
 var attemptStates = map[wire.AppState]wire.AttemptState{
@@ -244,12 +246,11 @@ func newAppTable() appTable {
 	return appTable{byID: map[wire.ApplicationID]*application{}, byJob: map[sched.JobID]*application{}}
 }
 
-// ended counts one application that is over, and forgets the oldest of those beyond what is kept.
-func (t *appTable) ended(keep int) {
-	t.gone++
+// trim forgets the oldest of the applications that are over and have nothing left, beyond what is kept.
+func (t *appTable) trim(keep int) {
 	for i := 0; t.gone > keep && i < len(t.list); {
 		app := t.list[i]
-		if !app.over || len(app.attempts) > 0 && len(app.current().containers) > 0 {
+		if !app.over || !app.cleared() {
 			i++
 			continue
 		}
@@ -258,6 +259,16 @@ func (t *appTable) ended(keep int) {
 		delete(t.byJob, app.job)
 		t.gone--
 	}
+}
+
+// cleared reports whether no node has a container of the application any more that is not forgotten.
+func (app *application) cleared() bool {
+	for _, a := range app.attempts {
+		if len(a.containers) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // nodesChanged has every ApplicationMaster told of a node that came, left or will leave.

@@ -84,11 +84,30 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}
+	if err := m.queueOf(s); err != nil {
+		return nil, err
+	}
 	app := m.submit(user, s, m.config.Sizes.normal(size))
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
 	}
+	m.step() // the core takes the end of a job before its submission, and a kill may come in the same turn
 	return nil, nil
+}
+
+// queueOf returns the leaf that an application is submitted to, or says that there is none.
+func (m *manager) queueOf(s *wire.Submission) error {
+	name := queueName(s)
+	q, ok := m.core.QueueNamed(name)
+	if ok {
+		for _, id := range q.Children {
+			ok = ok && m.core.Queues[id].User
+		}
+	}
+	if !ok {
+		return rpc.Errorf(classYARN, "Failed to submit %s to queue %s: there is no such leaf queue", s.ID, name)
+	}
+	return nil
 }
 
 // application finds an application, or says that there is none.

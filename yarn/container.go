@@ -179,5 +179,8 @@ func (c *container) settle() {
 		delete(c.m.known, c.id)
 		delete(c.attempt.containers, c.id)
 		c.node.remove = append(c.node.remove, c.id)
+		if c.attempt.app.over {
+			c.m.apps.trim(c.m.config.Completed)
+		}
 	}
 }

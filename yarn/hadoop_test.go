@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -152,7 +153,7 @@ func (s *stock) writeConf(name string, more map[string]string) string {
 func (s *stock) java(ctx context.Context, conf, heap string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "java", append([]string{"-Xmx" + heap, "--add-opens=java.base/java.lang=ALL-UNNAMED",
 		"--add-exports=java.base/sun.net.dns=ALL-UNNAMED", "--add-exports=java.base/sun.net.util=ALL-UNNAMED", "-cp", conf + ":" + s.jars + "/*"}, args...)...)
-	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+conf, "HADOOP_USER_NAME=tester")
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+conf)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -294,5 +295,107 @@ func TestStockWordCount(t *testing.T) {
 	var r wire.ApplicationsResponse
 	if err := c.Call(t.Context(), "getApplications", &wire.ApplicationsRequest{}, &r); err != nil || len(r.Reports) != 1 || r.Reports[0].State != wire.AppFinished {
 		t.Errorf("%+v, %v", r.Reports, err)
+	}
+}
+
+// TestStockAll is the rest of what stock MapReduce must find working, on two NodeManagers. It takes several minutes: SOJOURN_STOCK=all.
+func TestStockAll(t *testing.T) {
+	if os.Getenv("SOJOURN_STOCK") != "all" {
+		t.Skip("several minutes of stock MapReduce: SOJOURN_STOCK=all")
+	}
+	s := startStock(t, "capacity", 2)
+	const cli = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+	sleep := func(maps, reduces, ms string) []string {
+		return []string{"org.apache.hadoop.mapreduce.SleepJob", "-m", maps, "-r", reduces, "-mt", ms, "-rt", ms}
+	}
+	t.Run("20 maps and 3 reduces", func(t *testing.T) {
+		s.run(sleep("20", "3", "100")...)
+		s.clean()
+	})
+	t.Run("pi", func(t *testing.T) {
+		if out := s.run("org.apache.hadoop.examples.ExampleDriver", "pi", "4", "10"); !strings.Contains(out, "Estimated value of Pi is 3.4") { // of these 40 points
+			t.Errorf("pi said:\n%s", out)
+		}
+		s.clean()
+	})
+	t.Run("two jobs in contention", func(t *testing.T) {
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { s.run(sleep("12", "4", "500")...) })
+		}
+		both.Wait()
+		s.clean()
+	})
+	t.Run("an ApplicationMaster is killed", func(t *testing.T) {
+		var job sync.WaitGroup
+		job.Go(func() { s.run(sleep("4", "1", "4000")...) })
+		s.until("the job runs", time.Minute, func(m *manager) bool { return len(m.known) >= 3 })
+		s.killMaster()
+		job.Wait()
+		s.clean()
+		attempts := 0
+		s.until("the job has ended", time.Minute, func(m *manager) bool {
+			attempts = len(m.apps.list[len(m.apps.list)-1].attempts)
+			return true
+		})
+		if attempts != 2 {
+			t.Errorf("it took %d attempts", attempts)
+		}
+	})
+	t.Run("kill from the command line", func(t *testing.T) {
+		var id string
+		var job sync.WaitGroup
+		job.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			defer cancel()
+			s.java(ctx, s.dir+"/conf", "256m", sleep("4", "1", "600000")...).Run() // fails, as it is killed
+		})
+		s.until("the job runs", time.Minute, func(m *manager) bool {
+			id = m.apps.list[len(m.apps.list)-1].id.String()
+			return len(m.known) >= 3
+		})
+		if out := s.run(cli, "application", "-kill", id); !strings.Contains(out, "Killed application "+id) {
+			t.Errorf("kill said:\n%s", out)
+		}
+		job.Wait()
+		s.clean()
+		if out := s.run(cli, "application", "-status", id); !strings.Contains(out, "State : KILLED") {
+			t.Errorf("status said:\n%s", out)
+		}
+	})
+	t.Run("commands", func(t *testing.T) {
+		for _, c := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"org.apache.hadoop.yarn.client.cli.NodeCLI", "-list"}, "Total Nodes:2"},
+			{[]string{"org.apache.hadoop.yarn.client.cli.QueueCLI", "-status", "default"}, "Queue Name : default"},
+			{[]string{cli, "application", "-list", "-appStates", "ALL"}, "Total number of applications"},
+			{[]string{"org.apache.hadoop.mapred.JobClient", "-list", "all"}, "Total jobs:"},
+		} {
+			if out := s.run(c.args...); !strings.Contains(out, c.want) {
+				t.Errorf("%v said:\n%s", c.args, out)
+			}
+		}
+	})
+}
+
+// killMaster ends the process of the one ApplicationMaster that runs, as the kernel might: the child of the shell in its folder.
+func (s *stock) killMaster() {
+	s.t.Helper()
+	procs, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	killed := 0
+	for _, p := range procs {
+		at, err := os.Readlink(p)
+		if err != nil || !strings.HasPrefix(at, s.dir+"/node") || !strings.HasSuffix(at, "_01_000001") {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(p, "/proc/%d/cwd", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			killed++
+		}
+	}
+	if killed == 0 {
+		s.t.Fatal("no ApplicationMaster to kill")
 	}
 }

@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
@@ -144,13 +145,16 @@ func (m *manager) finishMaster(a *attempt, q *wire.FinishMasterRequest) (answer,
 		return reply(&wire.FinishMasterResponse{Unregistered: true})
 	}
 	app := a.app
-	app.outcome = outcome{q.Final, q.Diagnostics}
+	app.outcome, app.progress = outcome{q.Final, q.Diagnostics}, 1
 	if q.Tracking != "" {
 		a.address.Original = q.Tracking
 	}
 	if a.master == nil {
 		app.end(wire.AppFinished, app.outcome)
 		return reply(&wire.FinishMasterResponse{Unregistered: true})
+	}
+	for _, c := range slices.Clone(a.dues.granted) { // it does not want them any more
+		c.giveUp(wire.ExitAfterApp, saidFinished, sched.Released)
 	}
 	a.state, app.state, app.times.finished = wire.AttemptFinishing, wire.AppFinished, m.millis()
 	app.drop()

@@ -42,7 +42,7 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 	}
 	n.http, n.service = q.HTTPPort, service(q.Node, remote)
 	n.life++
-	n.last, n.orders = nil, orders{}
+	n.last = nil
 	if n.usable() {
 		if n.capacity != q.Resource {
 			n.resize(q.Resource)
@@ -100,6 +100,9 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	statuses := make([]wire.ContainerStatus, len(q.Containers))
 	for i, c := range q.Containers {
 		there[c.ID] = true
+		if known := n.m.known[c.ID]; known != nil && known.leaving != nil {
+			n.stop(c.ID) // it may have missed that
+		}
 		statuses[i] = wire.ContainerStatus{ID: c.ID, State: c.State, Diagnostics: c.Diagnostics, Exit: c.Exit}
 	}
 	for _, c := range n.sorted() {

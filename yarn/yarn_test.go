@@ -501,6 +501,11 @@ func TestRefused(t *testing.T) {
 	refused("a forged token", err, "javax.security.sasl.SaslException")
 	err = c.client.Call(ctx, "getApplicationReport", &wire.ApplicationRequest{ID: wire.ApplicationID{ID: 99, Timestamp: 1}}, nil)
 	refused("a report of an unknown application", err, classAppNotFound)
+	named := invoke[wire.NewApplication](c, c.client, "getNewApplication", &wire.Empty{}).ID
+	for _, queue := range []string{"nowhere", "root.default.alice", "root"} {
+		err = c.client.Call(ctx, "submitApplication", &wire.SubmitRequest{Submission: wire.Submission{ID: named, Queue: queue, Unmanaged: true}}, nil)
+		refused("a submission to queue "+queue, err, classYARN)
+	}
 	err = c.client.Call(ctx, "submitReservation", &wire.Empty{}, nil)
 	refused("what is not done here", err, classYARN)
 	if _, err := b.Allocate(ctx, &wire.AllocateRequest{}); err != nil {

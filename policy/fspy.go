@@ -8,7 +8,7 @@ import (
 var fspyCard = Card{
 	Title:  "by what each job would have left under fair sharing; jobs of unknown size share fairly while a probe of them runs",
 	Source: "High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN (FSPY)",
-	Spec:   "docs/spec/fspy.md",
+	Spec:   "docs/spec/fspy.md#parameters",
 	Params: placing(
 		Param{Name: "probing", Kind: Number, Default: "0.1", Max: 1, Meaning: "the part of the cluster that probes have before all others"},
 		Param{Name: "vra", Kind: Choice, Default: "one-pass", Choices: []Option{{Name: "one-pass"}, {Name: "drf"}}, Meaning: "how the virtual cluster is shared: in one pass as in the paper, or by dominant resource fairness"},
@@ -39,28 +39,24 @@ var fspyCard = Card{
 // nanoseconds, sizes in nanoseconds times the unit of the resource.
 type fspy struct {
 	placer
-	fspyOptions
+	fspySizes
 	Cluster theory.VirtualCluster
 	Jobs    sched.Per[fspyJob] // by job
 	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
-	Small   [2]average         // of the maps and the reduces of uber jobs
-	Total   sched.Resources    // the capacity
-	Slots   bool               // resources are slots, for lack of memory
 	Held    [sizedQueue + 1]int64
 	Target  float64 // what the fair queue has in the virtual cluster
 	Swap    float64 // when the next two ranks cross; zero: they do not
 
+	fspyOptions
 	queues  [sizedQueue + 1]sched.Index
 	changed bool // the virtual cluster, at this instant
 	ranked  []rankedJob
 }
 
+// fspyOptions are the parameters that are about the order of jobs.
 type fspyOptions struct {
-	probing                          float64
-	drf, byFinish, production, whole bool
-	printed, lateShare, age          bool
-	probeTimeout, uberTask           sched.Time
-	uberMaps                         int32
+	drf, byFinish, lateShare, age bool
+	probeTimeout                  sched.Time
 }
 
 // A fspyQueue is where a job is.
@@ -76,7 +72,6 @@ const (
 // fspyJob is what is remembered of a job.
 type fspyJob struct {
 	Queue  fspyQueue
-	Uber   bool
 	Late   bool        // done in the virtual cluster
 	Orphan bool        // a probe of a job that is over
 	Tries  int8        // probes asked for
@@ -87,30 +82,18 @@ type fspyJob struct {
 	Rank   float64     // among those of known size that are not late
 }
 
-// An average is the mean of N times, in nanoseconds.
-type average struct {
-	N    int64
-	Mean float64
-}
-
-func (m *average) add(t sched.Time) {
-	m.N++
-	m.Mean += (float64(t) - m.Mean) / float64(m.N)
-}
-
-// uberBlock is the input of one block, above which a job is not small (Hadoop: mapreduce.job.ubertask.maxbytes).
-const uberBlock = 128 << 20
-
 // mostProbes is how often a job is probed: once more if the first probe fails.
 const mostProbes = 2
 
 func newFSPY(a Args) sched.Policy {
 	f := &fspy{placer: newPlacer(a)}
+	f.fspySizes = fspySizes{
+		probing: a.Number("probing"), production: a.Choice("virtual") == "production", whole: a.Choice("waves") == "whole",
+		printed: a.Choice("bound") == "printed", uberTask: a.Time("uber-task"), uberMaps: int32(a.Int("uber-maps")),
+	}
 	f.fspyOptions = fspyOptions{
-		probing: a.Number("probing"), drf: a.Choice("vra") == "drf", byFinish: a.Choice("rank") == "finish",
-		production: a.Choice("virtual") == "production", whole: a.Choice("waves") == "whole", printed: a.Choice("bound") == "printed",
-		lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
-		probeTimeout: a.Time("probe-timeout"), uberTask: a.Time("uber-task"), uberMaps: int32(a.Int("uber-maps")),
+		drf: a.Choice("vra") == "drf", byFinish: a.Choice("rank") == "finish", lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
+		probeTimeout: a.Time("probe-timeout"),
 	}
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
@@ -145,15 +128,6 @@ func (f *fspy) key(j *sched.Job, m *fspyJob) sched.Key {
 		return sched.Key{Class: firstClass, Value: f.amount(j.Used)[0]}
 	}
 	return sched.Key{Class: firstClass, Value: m.Finish}
-}
-
-// amount returns what FSPY reads of resources: memory and cores; slots where a cluster has no memory.
-func (f *fspy) amount(r sched.Resources) theory.Pair {
-	first := r[sched.Memory]
-	if f.Slots {
-		first = r[sched.MapSlots] + r[sched.ReduceSlots]
-	}
-	return theory.Pair{float64(first), float64(r[sched.VCores])}
 }
 
 // Decide starts tasks where there is room.

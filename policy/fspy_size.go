@@ -5,8 +5,52 @@ import (
 	"github.com/sojourn-sched/sojourn/theory"
 )
 
+// fspySizes is what fspy knows of amounts and sizes: of the cluster, and of jobs too small to be probed.
+type fspySizes struct {
+	Total sched.Resources // the capacity
+	Slots bool            // resources are slots, for lack of memory
+	Small [2]average      // of the maps and the reduces of uber jobs
+
+	probing                    float64 // part of the cluster
+	production, whole, printed bool
+	uberTask                   sched.Time
+	uberMaps                   int32
+}
+
+// An average is the mean of N times, in nanoseconds.
+type average struct {
+	N    int64
+	Mean float64
+}
+
+func (m *average) add(t sched.Time) {
+	m.N++
+	m.Mean += (float64(t) - m.Mean) / float64(m.N)
+}
+
+// uberBlock is the input of one block, above which a job is not small (Hadoop: mapreduce.job.ubertask.maxbytes).
+const uberBlock = 128 << 20
+
+// amount returns what FSPY reads of resources: memory and cores; slots where a cluster has no memory.
+func (f *fspySizes) amount(r sched.Resources) theory.Pair {
+	first := r[sched.Memory]
+	if f.Slots {
+		first = r[sched.MapSlots] + r[sched.ReduceSlots]
+	}
+	return theory.Pair{float64(first), float64(r[sched.VCores])}
+}
+
+// capacity is that of the virtual cluster.
+func (f *fspySizes) capacity() theory.Pair {
+	c := f.amount(f.Total)
+	if f.production {
+		c = theory.Pair{}.Add(1-f.probing, c)
+	}
+	return c
+}
+
 // isUber reports whether a job is so small that it is not worth a probe: by Hadoop's rule for jobs that run in the container of their master.
-func (f *fspy) isUber(j *sched.Job) bool {
+func (f *fspySizes) isUber(j *sched.Job) bool {
 	maps, reduces, input := int32(0), int32(0), int64(0)
 	for _, st := range j.Stages {
 		switch {
@@ -24,7 +68,7 @@ func (f *fspy) isUber(j *sched.Job) bool {
 }
 
 // master returns what a job's master holds, R_am; nothing where it has none of its own.
-func (f *fspy) master(j *sched.Job) (r theory.Pair) {
+func (f *fspySizes) master(j *sched.Job) (r theory.Pair) {
 	for _, st := range j.Stages {
 		if st.Kind == sched.Master {
 			r = r.Add(1, f.amount(st.Spec.PerTask))
@@ -34,7 +78,7 @@ func (f *fspy) master(j *sched.Job) (r theory.Pair) {
 }
 
 // container returns what an uber job holds: the container of its master, and where it has none one that has room for each of its tasks.
-func (f *fspy) container(j *sched.Job) theory.Pair {
+func (f *fspySizes) container(j *sched.Job) theory.Pair {
 	r := f.master(j)
 	if r != (theory.Pair{}) {
 		return r
@@ -48,16 +92,16 @@ func (f *fspy) container(j *sched.Job) theory.Pair {
 }
 
 // workless returns what of a job's share does no work: its master, unless that does it all.
-func (f *fspy) workless(j *sched.Job) theory.Pair {
-	if f.Jobs.Of(j).Uber {
+func (f *fspySizes) workless(j *sched.Job) theory.Pair {
+	if f.isUber(j) {
 		return theory.Pair{}
 	}
 	return f.master(j)
 }
 
 // firstBound is the bound of a job whose size is not known: room for its master and for all tasks that wait for no others (eq. 9).
-func (f *fspy) firstBound(j *sched.Job) theory.Pair {
-	if f.Jobs.Of(j).Uber {
+func (f *fspySizes) firstBound(j *sched.Job) theory.Pair {
+	if f.isUber(j) {
 		return f.container(j)
 	}
 	bound := f.master(j)
@@ -70,8 +114,8 @@ func (f *fspy) firstBound(j *sched.Job) theory.Pair {
 }
 
 // bound is the average parallelism bound of a job of known size.
-func (f *fspy) bound(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) theory.Pair {
-	if f.Jobs.Of(j).Uber {
+func (f *fspySizes) bound(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) theory.Pair {
+	if f.isUber(j) {
 		return f.container(j)
 	}
 	master := f.master(j)
@@ -82,7 +126,7 @@ func (f *fspy) bound(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) theo
 }
 
 // loads returns the stages of a job, its master left out, at the times that are known of their tasks.
-func (f *fspy) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
+func (f *fspySizes) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 	var loads []theory.StageLoad
 	_, known := p.Size(j)
 	for _, st := range j.Stages {
@@ -102,8 +146,8 @@ func (f *fspy) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 }
 
 // size is that of a job in the virtual cluster. The tasks of an uber job run in one container.
-func (f *fspy) size(j *sched.Job, loads []theory.StageLoad) theory.Pair {
-	if !f.Jobs.Of(j).Uber {
+func (f *fspySizes) size(j *sched.Job, loads []theory.StageLoad) theory.Pair {
+	if !f.isUber(j) {
 		return theory.TotalSize(loads)
 	}
 	time := 0.0
@@ -114,7 +158,7 @@ func (f *fspy) size(j *sched.Job, loads []theory.StageLoad) theory.Pair {
 }
 
 // unfinished returns the stages of a job as loads does, with the tasks that are not done.
-func (f *fspy) unfinished(p *sched.Plan, j *sched.Job) []theory.StageLoad {
+func (f *fspySizes) unfinished(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 	loads, i := f.loads(p, j), 0
 	for _, st := range j.Stages {
 		if st.Kind != sched.Master {

@@ -166,7 +166,7 @@ func TestFspyF2Uber(t *testing.T) {
 
 // Section 4, F13: the fair queue is offered room first while it holds less than its jobs have virtually, and in it the job that holds least.
 func TestFspyF13Arbitration(t *testing.T) {
-	f := &fspy{fspyOptions: fspyOptions{probing: 0.1}}
+	f := &fspy{fspySizes: fspySizes{probing: 0.1}}
 	for _, c := range []struct {
 		held   [sizedQueue + 1]int64
 		target float64

@@ -84,13 +84,12 @@ func (f *fspy) submit(p *sched.Plan, j *sched.Job) {
 		return
 	}
 	f.change(p)
-	f.Jobs.Of(j).Uber = f.isUber(j)
 	f.Cluster.Jobs = append(f.Cluster.Jobs, theory.VirtualJob{ID: int64(j.ID), Open: true, Bound: f.firstBound(j), Master: f.master(j)})
 	f.move(p, j, fairQueue)
 	if f.ask(p, j); f.Jobs.Of(j).Queue != fairQueue {
 		return
 	}
-	if f.Jobs.Of(j).Uber {
+	if f.isUber(j) {
 		f.settle(p, j, f.loads(p, j))
 		return
 	}
@@ -110,7 +109,7 @@ func (f *fspy) probe(p *sched.Plan, j *sched.Job) {
 func (f *fspy) observe(p *sched.Plan, a *sched.Attempt) {
 	j, st := a.Stage.Job, a.Stage
 	m := f.Jobs.Of(j)
-	if m.Uber {
+	if f.isUber(j) {
 		f.Small[smallKind(st)].add(p.Now - a.Start)
 	}
 	if asked := f.Asked.Of(st); m.Queue == fairQueue && st.Done > 0 && st.Done >= 2**asked {
@@ -236,15 +235,6 @@ func (f *fspy) resize(p *sched.Plan) {
 			v.Bound = f.bound(p, j, f.loads(p, j))
 		}
 	}
-}
-
-// capacity is that of the virtual cluster.
-func (f *fspy) capacity() theory.Pair {
-	c := f.amount(f.Total)
-	if f.production {
-		c = theory.Pair{}.Add(1-f.probing, c)
-	}
-	return c
 }
 
 // share divides the virtual cluster anew and ranks the jobs by that.

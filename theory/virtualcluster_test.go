@@ -396,6 +396,11 @@ func TestFspyF12Bounds(t *testing.T) {
 	jobs := []fluidJob{{0, 1, 1}, {0, 1, 1}, {0, 2, 1}}
 	checkEnds(t, "fair", fluid(2, jobs, false), []float64{1.5, 1.5, 2.5})
 	checkEnds(t, "by virtual size", fluid(2, jobs, true), []float64{1, 1, 3})
+	// C's fair slowdown is 3 ÷ 5/2; all the same the mean is 5/3 instead of 11/6.
+	fair, got := fluid(2, jobs, false), fluid(2, jobs, true)
+	if !near(got[2]/fair[2], 6./5) || !near((got[0]+got[1]+got[2])/3, 5./3) || !near((fair[0]+fair[1]+fair[2])/3, 11./6) {
+		t.Errorf("ends %v, under fair sharing %v", got, fair)
+	}
 }
 
 // Section 2.7: where each job can use the whole cluster, none is done later than under fair sharing; where not, some are, by half at most.

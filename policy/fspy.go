@@ -75,6 +75,7 @@ type fspyJob struct {
 	Late   bool        // done in the virtual cluster
 	Orphan bool        // a probe of a job that is over
 	Tries  int8        // probes asked for
+	Aged   int8        // how often it was given a new size
 	Held   int64       // when last counted
 	Since  sched.Time  // when its probe was asked for last
 	Probe  sched.JobID // its probe

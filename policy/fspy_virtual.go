@@ -188,19 +188,25 @@ func (f *fspy) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
 	}
 }
 
-// zero is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks take.
+// zero is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks
+// take: by the estimator, twice that the second time, and so on.
 func (f *fspy) zero(p *sched.Plan, v theory.VirtualJob) {
 	j := p.Job(sched.JobID(v.ID))
 	if j == nil || j.Ended {
 		return
 	}
 	if f.age {
+		m := f.Jobs.Of(j)
 		loads := f.unfinished(p, j)
+		for i := range loads {
+			loads[i].Mean = math.Ldexp(loads[i].Mean, int(m.Aged))
+		}
 		more := f.size(j, loads)
 		v.Size, v.Bound = v.Served.Add(1, more), f.bound(p, j, loads)
 		if more[0] > shortest*v.Bound[0] {
 			at, _ := f.Cluster.Find(v.ID)
 			f.Cluster.Jobs = slices.Insert(f.Cluster.Jobs, at, v)
+			m.Aged = min(m.Aged+1, mostAged)
 			return
 		}
 	}
@@ -209,8 +215,12 @@ func (f *fspy) zero(p *sched.Plan, v theory.VirtualJob) {
 	p.TouchJob(j)
 }
 
-// shortest is how long an aged job must still take to be given a new size, in nanoseconds, so that it is not given one over and over.
-const shortest = 1e6
+// An aged job must still take so many nanoseconds to be given a new size, and each time its tasks are taken to be twice as long as the time before, so
+// that it is not given one over and over.
+const (
+	shortest = 1e6
+	mostAged = 32
+)
 
 // resize gives the virtual cluster the capacity of the real one.
 func (f *fspy) resize(p *sched.Plan) {

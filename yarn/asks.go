@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -266,8 +265,3 @@ func (app *application) pending() (n int32) {
 
 // isRack reports whether a place is a rack, which it is when its name is a path.
 func (t *nodeTable) isRack(place string) bool { return len(place) > 0 && place[0] == '/' }
-
-// String names a stage for logs.
-func (k stageKey) String() string {
-	return fmt.Sprintf("priority %d, %d MiB, %d cores, allocation %d", k.priority, k.size.Memory, k.size.VCores, k.allocation)
-}

@@ -165,7 +165,7 @@ func serveBench(b *testing.B) (m *manager, tracker string) {
 		b.Fatal(err)
 	}
 	any := "127.0.0.1:0"
-	config := Config{Addresses: Addresses{any, any, any, any}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.DiscardHandler)}
+	config := Config{Addresses: Addresses{Tracker: any, Master: any, Client: any, Admin: any}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.DiscardHandler)}
 	config.Core.Policy = fifo
 	ctx, cancel := context.WithCancel(context.Background())
 	rm, err := Listen(ctx, config)
@@ -218,8 +218,7 @@ func benchContainers(b *testing.B, name string) {
 	}
 	masters := make([]*attempt, apps)
 	for i := range masters {
-		var id wire.ApplicationID
-		id = do(func(m *manager) (answer, error) { return m.newApplication("", nil) }).(*wire.NewApplication).ID
+		id := do(func(m *manager) (answer, error) { return m.newApplication("", nil) }).(*wire.NewApplication).ID
 		do(func(m *manager) (answer, error) {
 			return m.submitApplication("user", &wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
 		})

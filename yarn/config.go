@@ -33,7 +33,8 @@ type Config struct {
 	Excluded func() ([]string, error)
 	// Admins may kill anybody's applications and change the cluster, beside the user that this process runs as.
 	Admins []string
-	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin with it.
+	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin with it. By default
+	// it is where REST is served.
 	Web string
 	Log *slog.Logger // nil: slog.Default
 }
@@ -42,8 +43,8 @@ type Config struct {
 const DefaultRack = "/default-rack"
 
 // Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for ApplicationMasters, 8032 for
-// clients and 8033 for operators.
-type Addresses struct{ Tracker, Master, Client, Admin string }
+// clients, 8033 for operators and 8088 for REST, which is not served where no address is given.
+type Addresses struct{ Tracker, Master, Client, Admin, Web string }
 
 // Sizes bound what a container may ask for.
 type Sizes struct {
@@ -75,7 +76,7 @@ func (c Config) withDefaults() *Config {
 	c.Attempts = cmp.Or(c.Attempts, 2)
 	c.Interval = cmp.Or(c.Interval, time.Second)
 	c.Completed = cmp.Or(c.Completed, 1000)
-	c.Web = cmp.Or(c.Web, "localhost:8088")
+	c.Web = cmp.Or(c.Web, c.Addresses.Web, "localhost:8088")
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

@@ -72,7 +72,7 @@ func startStock(t *testing.T, policyName string, nodes int) *stock {
 		t.Fatal(err)
 	}
 	any := "127.0.0.1:0"
-	config := Config{Addresses: Addresses{any, any, any, any}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.NewTextHandler(logs, nil))}
+	config := Config{Addresses: Addresses{Tracker: any, Master: any, Client: any, Admin: any}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.NewTextHandler(logs, nil))}
 	config.Core.Policy = p
 	ctx, cancel := context.WithCancel(context.Background())
 	if s.rm, err = Listen(ctx, config); err != nil {

@@ -41,8 +41,12 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 		}
 	}
 	for _, at := range []struct{ what, address string }{
-		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master}, {"clients", c.Addresses.Client}, {"operators", c.Addresses.Admin},
+		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master}, {"clients", c.Addresses.Client},
+		{"operators", c.Addresses.Admin}, {"REST", c.Addresses.Web},
 	} {
+		if at.what == "REST" && at.address == "" {
+			continue
+		}
 		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", at.address)
 		if err != nil {
 			for _, ln := range rm.listeners {
@@ -60,14 +64,19 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 
 // Addresses are where it listens: the ports that were chosen where a configured one was 0.
 func (rm *ResourceManager) Addresses() Addresses {
-	at := func(i int) string { return rm.listeners[i].Addr().String() }
-	return Addresses{at(0), at(1), at(2), at(3)}
+	at := func(i int) string {
+		if i >= len(rm.listeners) {
+			return ""
+		}
+		return rm.listeners[i].Addr().String()
+	}
+	return Addresses{at(0), at(1), at(2), at(3), at(4)}
 }
 
 // Serve serves until ctx is done. The error is nil then, else why a server ended.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	m, at := rm.manager, rm.Addresses()
-	rm.config.Log.Info("serving", "tracker", at.Tracker, "master", at.Master, "client", at.Client, "admin", at.Admin,
+	rm.config.Log.Info("serving", "tracker", at.Tracker, "master", at.Master, "client", at.Client, "admin", at.Admin, "rest", at.Web,
 		"authentication", "simple: callers are believed to be who they say they are")
 	calls, stopCalls := context.WithCancelCause(ctx)
 	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
@@ -76,6 +85,13 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
+				stopCalls(err)
+			}
+		})
+	}
+	if len(rm.listeners) > 4 {
+		serving.Go(func() {
+			if err := serveREST(calls, m, rm.listeners[4]); err != nil {
 				stopCalls(err)
 			}
 		})

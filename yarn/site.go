@@ -61,7 +61,7 @@ func (p *properties) config() Config {
 	}
 	c := Config{
 		Addresses: Addresses{Tracker: address("resource-tracker.address", "8031"), Master: address("scheduler.address", "8030"),
-			Client: address("address", "8032"), Admin: address("admin.address", "8033")},
+			Client: address("address", "8032"), Admin: address("admin.address", "8033"), Web: address("webapp.address", "8088")},
 		Sizes: Sizes{MinMemory: p.number(scheduler+"minimum-allocation-mb", 0), MaxMemory: p.number(scheduler+"maximum-allocation-mb", 0),
 			MinVCores: int32(p.number(scheduler+"minimum-allocation-vcores", 0)), MaxVCores: int32(p.number(scheduler+"maximum-allocation-vcores", 0))},
 		Expiry: Expiry{Node: p.millis("yarn.nm.liveness-monitor.expiry-interval-ms"), Master: p.millis("yarn.am.liveness-monitor.expiry-interval-ms"),
@@ -69,7 +69,7 @@ func (p *properties) config() Config {
 		Attempts:  int32(p.number(rm+"am.max-attempts", 0)),
 		Interval:  p.millis(rm + "nodemanagers.heartbeat-interval-ms"),
 		Completed: int(p.number(rm+"max-completed-applications", 0)),
-		Web:       p.text(rm+"webapp.address", net.JoinHostPort(host, "8088")),
+		Web:       p.text(rm+"webapp.address", net.JoinHostPort(host, "8088")), // as browsers know it
 		Keys:      Keys{Roll: time.Duration(p.number(rm+"nm-tokens.master-key-rolling-interval-secs", 86400)) * time.Second},
 	}
 	if path := p.text(rm+"nodes.exclude-path", ""); path != "" {

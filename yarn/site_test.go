@@ -42,7 +42,7 @@ func TestSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Addresses: Addresses{"rm.example.org:8031", "10.0.0.1:9030", "rm.example.org:8032", "rm.example.org:8033"},
+		Addresses: Addresses{"rm.example.org:8031", "10.0.0.1:9030", "rm.example.org:8032", "rm.example.org:8033", "rm.example.org:8088"},
 		Sizes:     Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
 		Attempts: 3, Web: "rm.example.org:8088", Admins: []string{"ops", "admins"}, Keys: Keys{Roll: 24 * time.Hour},
 	}

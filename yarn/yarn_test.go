@@ -38,7 +38,7 @@ func start(t *testing.T, change func(*Config)) *cluster {
 		t.Fatal(err)
 	}
 	config := Config{Interval: 20 * time.Millisecond, Sizes: Sizes{MinMemory: 256, MaxMemory: 4096, MaxVCores: 8}, Admins: []string{"root"},
-		Addresses: Addresses{"127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"}, Log: slog.New(slog.DiscardHandler)}
+		Addresses: Addresses{"127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"}, Log: slog.New(slog.DiscardHandler)}
 	config.Core.Policy = fifo
 	if change != nil {
 		change(&config)

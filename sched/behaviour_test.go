@@ -637,12 +637,16 @@ func TestNodeSet(t *testing.T) {
 		plain := map[NodeID]bool{}
 		for range 2000 {
 			n := NodeID(1 + r.IntN(size))
-			if r.IntN(3) > 0 {
+			switch {
+			case r.IntN(3) > 0 && !plain[n]:
 				s.put(n)
 				plain[n] = true
-			} else {
+			case plain[n]:
 				s.drop(n)
 				delete(plain, n)
+			}
+			if s.has(n) != plain[n] {
+				t.Fatalf("size %d: has %d is %v", size, n, s.has(n))
 			}
 		}
 		var got []NodeID

@@ -4,7 +4,10 @@ import "math/bits"
 
 // A nodeSet is a set of node IDs in three levels of words: a member after a given one is found in a few steps for up to
 // 262,144 nodes, and in one more step for each 262,144 beyond.
-type nodeSet struct{ leaf, mid, top []uint64 }
+type nodeSet struct {
+	leaf, mid, top []uint64
+	count          int
+}
 
 func (s *nodeSet) grow(n NodeID) {
 	for len(s.leaf) <= int(n>>6) {
@@ -20,13 +23,17 @@ func (s *nodeSet) grow(n NodeID) {
 
 func (s *nodeSet) has(n NodeID) bool { return s.leaf[n>>6]>>(n&63)&1 != 0 }
 
+// put adds n, which is not a member.
 func (s *nodeSet) put(n NodeID) {
+	s.count++
 	s.leaf[n>>6] |= 1 << (n & 63)
 	s.mid[n>>12] |= 1 << (n >> 6 & 63)
 	s.top[n>>18] |= 1 << (n >> 12 & 63)
 }
 
+// drop removes n, which is a member.
 func (s *nodeSet) drop(n NodeID) {
+	s.count--
 	if s.leaf[n>>6] &^= 1 << (n & 63); s.leaf[n>>6] != 0 {
 		return
 	}
@@ -35,14 +42,7 @@ func (s *nodeSet) drop(n NodeID) {
 	}
 }
 
-func (s *nodeSet) any() bool {
-	for _, w := range s.top {
-		if w != 0 {
-			return true
-		}
-	}
-	return false
-}
+func (s *nodeSet) any() bool { return s.count > 0 }
 
 // after returns the first member greater than n; 0: none.
 func (s *nodeSet) after(n NodeID) NodeID {

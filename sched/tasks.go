@@ -74,26 +74,49 @@ func (t *taskSet) level(c *Core, st *Stage, n *Node) Locality {
 
 // firstAt returns the first node that fits on which level is at most l.
 func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
-	if st.Spec.Copies == 0 || l == OffSwitch {
+	switch {
+	case st.Spec.Copies == 0 || l == OffSwitch:
 		return c.First(st)
+	case len(t.again) > 0:
+		return t.firstFor(c, st, l)
 	}
-	tries := 1 << 30
-	if len(t.again) == 0 && l == NodeLocal {
-		tries = len(t.index(c, st).byNode.open)
+	near := t.index(c, st)
+	if l == NodeLocal && len(near.byNode.open) < c.shapes.list[st.Shape].fits.count {
+		return t.firstLocal(c, st)
 	}
-	n := c.First(st)
-	for ; n != nil && tries > 0; n = c.nextFit(st, st.Shape, 0, n.ID) {
-		if t.level(c, st, n) <= l {
+	rack, rackHas := RackID(-1), false
+	for n := c.First(st); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
+		if l == NodeLocal {
+			if near.byNode.first(t, int32(n.ID)) != 0 {
+				return n
+			}
+			continue
+		}
+		if n.Rack != rack { // nodes of a rack often follow each other
+			rack, rackHas = n.Rack, near.byRack.first(t, int32(n.Rack)) != 0
+		}
+		if rackHas {
 			return n
 		}
-		tries--
 	}
-	if n == nil {
-		return nil
+	return nil
+}
+
+// firstFor is firstAt where the next task is one that runs again.
+func (t *taskSet) firstFor(c *Core, st *Stage, l Locality) *Node {
+	task := t.again[len(t.again)-1]
+	for n := c.First(st); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
+		if c.levelOf(st, task, n) <= l {
+			return n
+		}
 	}
-	var first *Node
+	return nil
+}
+
+// firstLocal is firstAt for node-local tasks by way of the nodes that have input, which are fewer than those with room.
+func (t *taskSet) firstLocal(c *Core, st *Stage) (first *Node) {
 	near := &t.near.byNode
-	for i := 0; i < len(near.open); i++ { // fewer than the nodes with room
+	for i := 0; i < len(near.open); i++ {
 		l := &near.lists[near.open[i]]
 		if near.head(t, l) == 0 {
 			last := len(near.open) - 1

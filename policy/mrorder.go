@@ -12,7 +12,7 @@ import (
 var mrorderCard = Card{
 	Title:  "holds jobs back, and releases them round by round in a good order of the round",
 	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3 (MROrder)",
-	Spec:   "docs/spec/policies.md#mrorder",
+	Spec:   "docs/spec/mrorder.md#3-the-policy",
 	Params: placing(
 		Param{Name: "goal", Kind: Choice, Default: "tct", Choices: []Option{{Name: "tct"}, {Name: "makespan"}},
 			Meaning: "what an order is to make small: the sum of completion times, or the last one"},
@@ -28,7 +28,7 @@ var mrorderCard = Card{
 			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too"},
 		Param{Name: "sim", Kind: Integer, Default: "7", Max: 9, Meaning: "up to how many jobs auto finds the best order of all"},
 		Param{Name: "search", Kind: Integer, Default: "200", Meaning: "up to how many jobs auto searches for a better order than the rule's"},
-		Param{Name: "effort", Kind: Integer, Default: "20000", Min: 1, Meaning: "how many orders of ten jobs, or beginnings of such, auto looks at in a round; longer ones count for more"},
+		Param{Name: "effort", Kind: Integer, Default: "1500", Min: 1, Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of orders for a tenth"},
 	),
 	Memory: []string{
 		"the jobs that wait for a round", "by job: its place in the order of release", "when the next round is (ati, fti)",

@@ -64,7 +64,8 @@ const (
 
 // wide lists what is wider, and why it stays so.
 var wide = map[string]string{
-	"sched.View": "every question that a policy may ask of a cluster; none of them changes anything",
+	"mr/internal/order.sorter.scatter": "the inner step of a sort: what, where to, counted how, and how deep",
+	"sched.View":                       "every question that a policy may ask of a cluster; none of them changes anything",
 }
 
 type source struct {

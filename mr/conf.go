@@ -10,14 +10,20 @@ import (
 // that names the key where its value cannot be read.
 type Conf map[string]string
 
-func get[T any](c Conf, key string, def T, parse func(string) (T, error), want string) (T, error) {
+// A format is how values of one type are written, in words too.
+type format[T any] struct {
+	want  string
+	parse func(string) (T, error)
+}
+
+func get[T any](c Conf, key string, def T, f format[T]) (T, error) {
 	s, ok := c[key]
 	if !ok {
 		return def, nil
 	}
-	v, err := parse(s)
+	v, err := f.parse(s)
 	if err != nil {
-		return def, fmt.Errorf("configuration %s=%q: want %s", key, s, want)
+		return def, fmt.Errorf("configuration %s=%q: want %s", key, s, f.want)
 	}
 	return v, nil
 }
@@ -39,7 +45,7 @@ func (c Conf) Int(key string, def, least, most int64) (int64, error) {
 		}
 		return n, err
 	}
-	return get(c, key, def, parse, fmt.Sprintf("a whole number from %d to %d", least, most))
+	return get(c, key, def, format[int64]{fmt.Sprintf("a whole number from %d to %d", least, most), parse})
 }
 
 // Float is the value of key as a decimal number; not a number and infinities are refused.
@@ -51,15 +57,15 @@ func (c Conf) Float(key string, def float64) (float64, error) {
 		}
 		return x, err
 	}
-	return get(c, key, def, parse, "a finite number, such as 0.5")
+	return get(c, key, def, format[float64]{"a finite number, such as 0.5", parse})
 }
 
 // Bool is the value of key: true or false.
 func (c Conf) Bool(key string, def bool) (bool, error) {
-	return get(c, key, def, strconv.ParseBool, "true or false")
+	return get(c, key, def, format[bool]{"true or false", strconv.ParseBool})
 }
 
 // Duration is the value of key in Go's notation.
 func (c Conf) Duration(key string, def time.Duration) (time.Duration, error) {
-	return get(c, key, def, time.ParseDuration, "a duration, such as 90s or 5m")
+	return get(c, key, def, format[time.Duration]{"a duration, such as 90s or 5m", time.ParseDuration})
 }

@@ -29,7 +29,7 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 	}
 	s.Queues = randomQueues(r, containers)
 	for i := range 4 + r.IntN(9) {
-		s.Jobs = append(s.Jobs, randomJob(r, i, nodes, containers, unit))
+		s.Jobs = append(s.Jobs, randomJob(r, i, jobKind{nodes, containers, unit}))
 	}
 	for range r.IntN(4) {
 		lost := sched.NodeID(1 + r.IntN(nodes))
@@ -92,7 +92,15 @@ func randomQueues(r *rand.Rand, containers bool) []*sched.QueueSpec {
 	return []*sched.QueueSpec{a, b}
 }
 
-func randomJob(r *rand.Rand, i, nodes int, containers bool, unit sched.Time) *sched.JobSpec {
+// A jobKind is what random jobs of one load have in common.
+type jobKind struct {
+	nodes      int  // of the cluster, on which input lies
+	containers bool // tasks ask for memory and vcores, not for slots
+	unit       sched.Time
+}
+
+func randomJob(r *rand.Rand, i int, kind jobKind) *sched.JobSpec {
+	nodes, containers, unit := kind.nodes, kind.containers, kind.unit
 	j := &sched.JobSpec{
 		Name: fmt.Sprint("job-", i%4), User: [...]string{"", "ana", "bo"}[r.IntN(3)], Queue: [...]string{"", "a", "b.x", "b.y"}[r.IntN(4)],
 		Priority: int32(r.IntN(3)), Weight: float64(r.IntN(3)), Submit: sched.Time(10*r.IntN(40)) * unit,

@@ -21,10 +21,11 @@ var lateCard = Card{
 		{Name: "check", Kind: Duration, Default: "1s", Min: 0.001, Meaning: "how often it is looked for such tasks"},
 	},
 	Memory: []string{"second attempts that run", "by node: how many tasks were finished there"},
-	Claims: []Claim{TimeInvariant},
 }
 
 // late lets another policy have its turn, and then uses room that is left for second attempts of the tasks that are estimated to end last.
+//
+// The inner policy sees second attempts only when it is asked the next time, so for one that takes back it matters when that is.
 //
 // A task's rate is its progress over the time it has run. Where an engine reports no progress, a task is taken to go at the mean rate of
 // the finished ones of its stage, until it has run longer than they: then it is taken to be half done.

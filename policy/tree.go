@@ -62,7 +62,11 @@ func (t *tree) fill(p *sched.Plan) {
 			continue
 		}
 		t.pass++
-		for st := t.descend(p, p.Queues[0], k, true); st != nil; st = t.descend(p, p.Queues[0], k, true) {
+		for t.index.First() != nil { // a look at each queue, much cheaper than the way down
+			st := t.descend(p, p.Queues[0], k, true)
+			if st == nil {
+				break
+			}
 			if !t.start(p, st) {
 				t.index.Skip(st)
 			}

@@ -45,6 +45,7 @@ type fspy struct {
 	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
 	Held    [sizedQueue + 1]int64
 	Target  float64 // what the fair queue has in the virtual cluster
+	Next    float64 // when the next job has nothing left there; zero: none has, ever
 	Swap    float64 // when the next two ranks cross; zero: they do not
 
 	fspyOptions

@@ -13,8 +13,8 @@ import (
 func (f *fspy) advance(p *sched.Plan) {
 	now := float64(p.Now)
 	f.changed = false
-	for done := f.Cluster.Zero(now); done != nil; done = f.Cluster.Zero(now) {
-		for _, v := range done {
+	for f.Next != 0 && f.Next <= now {
+		for _, v := range f.Cluster.Zero(f.Next) {
 			f.zero(p, v)
 		}
 		f.share(p)
@@ -31,8 +31,8 @@ func (f *fspy) advance(p *sched.Plan) {
 	case f.Swap != 0 && now >= f.Swap:
 		f.rerank(p)
 	}
-	if next := f.Cluster.Next(); f.age && !math.IsInf(next, 1) {
-		p.Wake(sched.Time(math.Ceil(next)))
+	if f.age && f.Next != 0 {
+		p.Wake(sched.Time(math.Ceil(f.Next)))
 	}
 }
 
@@ -255,6 +255,9 @@ func (f *fspy) share(p *sched.Plan) {
 		if v := &f.Cluster.Jobs[i]; v.Open {
 			f.Target += v.Has[0]
 		}
+	}
+	if f.Next = f.Cluster.Next(); math.IsInf(f.Next, 1) {
+		f.Next = 0
 	}
 	f.rerank(p)
 }

@@ -19,7 +19,6 @@ type loop struct {
 	draws  uint32
 	newest sched.JobID
 	tasks  []int32
-	places int
 	events []sched.Event
 }
 

@@ -10,9 +10,8 @@ import (
 // A mirror is a second core that gets the same events and is asked for the same actions. If a policy only reads the view, the two are
 // equal after every Step.
 type mirror struct {
-	core    *sched.Core
-	replay  *replay
-	actions int
+	core   *sched.Core
+	replay *replay
 }
 
 func newMirror(s Setup) *mirror {

@@ -34,7 +34,8 @@ import (
 //
 // where a run takes the cluster and the jobs last described, and its output is the instant at which each job ends. A stage follows
 // the one before it with a full barrier (after=0.05 for slow start), and a task asks for a slot of its kind unless memory= or vcores= are
-// given. The policy is told the mean task time (prior=30s tells it another, "estimator mean" what has been observed).
+// given. The policy is told the mean task time (prior=30s tells it another, "estimator mean" what has been observed). What package sim can
+// express as well (one rack, no broken nodes, ...) is run there too and must come to the same actions at the same instants.
 //
 //	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times); broken=5s (every attempt fails after 5s)
 //	queue  weight; min, max as 50% or kind:amount,...; policy
@@ -406,6 +407,11 @@ func (s *scenario) run(lines []string) (string, error) {
 		return "", err
 	}
 	res, err := Run(setup, p)
+	if err == nil && s.simulable(setup) {
+		if err := s.agree(setup, spec, res); err != nil {
+			return "", err
+		}
+	}
 	var b strings.Builder
 	if show {
 		s.writeActions(&b, res)

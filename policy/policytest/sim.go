@@ -1,0 +1,96 @@
+package policytest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// simulable reports whether package sim can express a run of this scenario.
+func (s *scenario) simulable(setup Setup) bool {
+	if setup.Can != sim.Powers || setup.Lag > 0 || setup.Estimator != nil {
+		return false
+	}
+	for i, n := range setup.Nodes {
+		if n.Rack != 1 || s.broken[i] > 0 {
+			return false
+		}
+	}
+	for _, j := range setup.Jobs {
+		for _, truth := range s.truth[j] {
+			if truth.again > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// agree runs a scenario in package sim and reports where that comes to something else than want. Samples of jobs are not compared: what they
+// cost is the engine's own.
+func (s *scenario) agree(setup Setup, spec string, want Result) error {
+	p, card, err := s.registry.Parse(spec)
+	if err != nil {
+		return err
+	}
+	if card.Needs&sched.CanProbe != 0 {
+		return nil
+	}
+	log := &actionLog{}
+	config := sim.Config{
+		Cluster: &workload.Cluster{Network: workload.Network{Node: 1e9, Rack: 1e9}},
+		Core:    sched.Config{Policy: p, Queues: setup.Queues, Recorder: log},
+		Costs:   sim.Costs{Reporting: sim.Reporting{Heartbeat: setup.Heartbeat, Progress: setup.Progress}},
+	}
+	for i, n := range setup.Nodes {
+		config.Cluster.Classes = append(config.Cluster.Classes,
+			workload.Class{Name: n.Name, Count: 1, Racks: 1, Speed: s.speed[i], Resources: n.Capacity})
+	}
+	for _, t := range setup.Trouble {
+		config.Script = append(config.Script, sim.Incident{At: t.At, Node: t.Node, Returns: t.Back})
+	}
+	config.Jobs = s.source(want.Jobs)
+	if _, err := sim.Run(context.Background(), config); err != nil {
+		return err
+	}
+	if d := differ(want.Log, log.entries, 1); d != "" {
+		return fmt.Errorf("package sim comes to something else: %s", d)
+	}
+	return nil
+}
+
+// source yields jobs, in order of submission, with their truth.
+func (s *scenario) source(jobs []*sched.JobSpec) workload.Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		for _, spec := range jobs {
+			j := *spec
+			truth := &workload.Truth{}
+			for _, st := range s.truth[spec] {
+				t := workload.StageTruth{Tasks: int32(len(st.times))}
+				for _, d := range st.times {
+					t.List = append(t.List, workload.Task{Compute: d})
+				}
+				truth.Stages = append(truth.Stages, t)
+			}
+			j.Payload = truth
+			if !yield(&j, nil) {
+				return
+			}
+		}
+	}
+}
+
+// An actionLog keeps the actions of a run.
+type actionLog struct{ entries []Entry }
+
+// Record keeps the actions of a Step.
+func (l *actionLog) Record(now sched.Time, _ []sched.Event, actions []sched.Action) {
+	for _, a := range actions {
+		if a.Kind != sched.Wake {
+			l.entries = append(l.entries, Entry{now, a})
+		}
+	}
+}

@@ -88,6 +88,9 @@ func TestFspyUnknownSizes(t *testing.T) {
 						setup.Can &^= sched.CanProbe
 					}
 					setup.Estimator = func(func() *sched.Core) sched.Estimator { return &doubtful{Probed: map[sched.JobID]bool{}} }
+					if seed%2 == 1 {
+						setup.Estimator = func(func() *sched.Core) sched.Estimator { return model.NewFSPY(model.DefaultFit) }
+					}
 					p, _, err := policy.Parse(spec)
 					if err != nil {
 						t.Fatal(err)

@@ -187,7 +187,7 @@ func (a *attempt) sorted() []*container {
 
 // tell has the ApplicationMaster told, once, that a container is over.
 func (a *attempt) tell(c *container, end wire.ContainerStatus) {
-	if c.notice != none || a.ended() {
+	if c.notice != none || c.isMaster() || a.ended() {
 		return
 	}
 	if i := slices.Index(a.dues.granted, c); i >= 0 { // it never heard of the container

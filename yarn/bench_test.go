@@ -145,10 +145,12 @@ func BenchmarkIdleHeartbeat(b *testing.B) {
 		io.ReadFull(conn, make([]byte, binary.BigEndian.Uint32(head)))
 		q := &wire.HeartbeatRequest{ContainerKey: m.keys.container.Current(), NodeKey: m.keys.node.Current()}
 		q.Status = wire.NodeStatus{Node: node, Health: wire.Health{OK: true}}
+		begin := delimited(header(0), method("nodeHeartbeat", wire.ResourceTracker))
 		frame := make([]byte, 0, 256)
 		reply := make([]byte, 64)
 		return func() {
-			frame = append(frame[:0], delimited(header(0), method("nodeHeartbeat", wire.ResourceTracker), q)...)
+			frame = proto.AppendDelimited(append(frame[:0], begin...), q)
+			binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
 			conn.Write(frame)
 			io.ReadFull(conn, head)
 			if _, err := io.ReadFull(conn, reply[:binary.BigEndian.Uint32(head)]); err != nil {

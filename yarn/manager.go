@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -32,6 +33,7 @@ type manager struct {
 	start  launcher
 
 	calls chan *call
+	spare sync.Pool // of calls that somebody waited for
 }
 
 // keys sign the three kinds of tokens.
@@ -60,6 +62,7 @@ func newManager(config *Config, excluded []string, start launcher, clock func() 
 	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: config.Log, start: start,
 		leases: map[sched.AttemptID]*container{}, known: map[wire.ContainerID]*container{}, calls: make(chan *call, mostCalls)}
 	m.keys = keys{token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey())}
+	m.spare.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	m.nodes = newNodeTable()
 	m.nodes.exclude(excluded)
 	m.apps = newAppTable()
@@ -87,10 +90,14 @@ func (m *manager) roll() {
 
 // ask has the owner carry a call out, and waits for its reply.
 func (m *manager) ask(do func(*manager) (answer, error)) (proto.Message, error) {
-	c := &call{do: do, done: make(chan struct{}, 1)}
+	c := m.spare.Get().(*call)
+	c.do = do
 	m.calls <- c
 	<-c.done
-	return c.reply, c.err
+	reply, err := c.reply, c.err
+	*c = call{done: c.done}
+	m.spare.Put(c)
+	return reply, err
 }
 
 // post has the owner do something that nobody waits for. It must not be called once loop may have ended.

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -51,7 +52,7 @@ func (m *manager) masterPassword(identifier []byte) ([]byte, error) {
 	_, err = m.ask(func(m *manager) (answer, error) {
 		var ok bool
 		if password, ok = m.keys.master.Password(id.Key, identifier); !ok {
-			return nil, rpc.Errorf("", "Invalid AMRMToken from %s", id.Attempt)
+			return nil, fmt.Errorf("token of %s is signed with a key that is not known", id.Attempt)
 		}
 		return nil, nil
 	})

@@ -758,3 +758,52 @@ func TestNearestAgainstScan(t *testing.T) {
 		c.Step(c.Now, done)
 	}
 }
+
+// A key that reads the job's row is computed anew for all of the job's stages when that changes.
+func TestSiblingsAreTouched(t *testing.T) {
+	x := Index{Key: func(_ *View, st *Stage, _ Time) (Key, bool) {
+		return Key{Value: float64(st.Job.Running)}, st.Pending > 0
+	}}
+	r := newRig(t, Config{Policy: policyFunc(func(p *Plan) {
+		x.Sync(p)
+		a := p.Job(1)
+		if a == nil || a.Running > 0 {
+			return
+		}
+		p.Launch(a.Stages[0], p.Node(1))
+		if st := x.Head(0); st.Job.ID != 2 {
+			t.Errorf("head is %v: the other stage of the job that runs", st.ID)
+		}
+	})})
+	r.node(slots(1, 0))
+	two := mapReduce(0, 1, sec, 1, sec)
+	two.Stages[1].After = nil
+	r.submit(1, two)
+	r.submit(2, mapReduce(0, 1, sec, 0, 0))
+	r.step()
+}
+
+// A node is kept for a stage no longer than something of the stage waits.
+func TestReservationEndsWithTheNeed(t *testing.T) {
+	first := true
+	r := newRig(t, Config{Policy: policyFunc(func(p *Plan) {
+		j := p.Job(1)
+		if j == nil {
+			return
+		}
+		st := j.Stages[0]
+		if first {
+			first = false
+			p.Reserve(st, p.Node(2))
+		}
+		for st.Pending > 0 && p.Launch(st, p.Node(1)) {
+		}
+	})})
+	r.node(slots(1, 0))
+	r.node(slots(1, 0))
+	r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
+	r.step()
+	if n := r.core.Node(2); n.Reserved != (StageID{}) {
+		t.Errorf("node 2 is still kept for %v", n.Reserved)
+	}
+}

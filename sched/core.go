@@ -320,6 +320,7 @@ func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt 
 	st.Job.attempts++
 	c.book(st, n, booking{c.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
 	c.touch(st)
+	c.keepNothing(st)
 	c.launched++
 	c.exhausted = c.config.Limit > 0 && c.launched >= c.config.Limit
 	return a
@@ -566,6 +567,11 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 	}
 	c.climb(st, b)
 	c.shapes.note(n)
+	if len(j.Stages) > 1 {
+		for _, o := range j.Stages { // their keys may read the job's row
+			c.touch(o)
+		}
+	}
 }
 
 // climb applies b to the queues from the stage's up to the root.
@@ -631,8 +637,16 @@ func (c *Core) pend(st *Stage, d int32) {
 	if st.ready && d != 0 {
 		st.Pending += d
 		c.climb(st, booking{count: Count{Pending: d}})
+		c.keepNothing(st)
 	}
 	c.touch(st)
+}
+
+// keepNothing frees the nodes kept for a stage of which nothing waits any more.
+func (c *Core) keepNothing(st *Stage) {
+	for st.Pending == 0 && st.Suspended == 0 && len(st.reserved) > 0 {
+		c.unreserve(c.Node(st.reserved[0]))
+	}
 }
 
 // ready opens the stages of j that may start now, and closes those that may not any more because what they need was lost.

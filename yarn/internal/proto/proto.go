@@ -288,6 +288,3 @@ func AppendInts(b []byte, num int32, list []int32) []byte {
 	}
 	return b
 }
-
-// Present returns a pointer to v: of optional fields, nil means that the field is absent.
-func Present[T any](v T) *T { return &v }

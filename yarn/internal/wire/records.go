@@ -290,7 +290,6 @@ const (
 	ExitAborted   = -100  // released by the application, or its node was lost
 	ExitDisks     = -101
 	ExitPreempted = -102
-	ExitByAM      = -105
 	ExitByRM      = -106
 	ExitAfterApp  = -107 // its application was over
 )

@@ -44,7 +44,6 @@ const (
 func newFSP(a Args) sched.Policy {
 	f := &fsp{sizes: newSizes(a)}
 	f.init(a, f.tag)
-	f.whole = true
 	f.initTaking(modeOf(a.Choice("preempt")))
 	return f
 }

@@ -55,7 +55,6 @@ type virtualJob struct {
 func newHFSP(a Args) sched.Policy {
 	h := &hfsp{sizes: newSizes(a)}
 	h.init(a, h.projected)
-	h.whole = true
 	h.initTaking(modeOf(a.Choice("preempt")))
 	return h
 }

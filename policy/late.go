@@ -111,7 +111,6 @@ func (l *late) speculate(p *sched.Plan) {
 			if p.Speculate(c.attempt, n) {
 				acts := p.Actions()
 				l.Second = append(l.Second, acts[len(acts)-1].Attempt)
-				touchSiblings(p, c.attempt.Stage)
 			}
 			break
 		}

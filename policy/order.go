@@ -7,7 +7,6 @@ type order struct {
 	placer
 	taker
 	index sched.Index
-	whole bool // ranks read what other stages of the job do
 }
 
 // A ranking is a stage's place in an order: with one attempt more than it has when it is about whether to start the next, with none more
@@ -31,7 +30,6 @@ func (o *order) initTaking(mode mode) {
 	if o.mode = mode; mode == keep {
 		return
 	}
-	o.whole = true
 	o.index.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
 	o.initVictims()
 }
@@ -55,21 +53,10 @@ func (o *order) fill(p *sched.Plan) {
 
 func (o *order) startAll(p *sched.Plan) {
 	for st := o.index.First(); st != nil; st = o.index.First() {
-		if !o.start(p, st) {
+		if !o.place(p, st) {
 			o.index.Skip(st)
 		}
 	}
-}
-
-// start starts a task of st, and reports whether it did.
-func (o *order) start(p *sched.Plan, st *sched.Stage) bool {
-	if !o.place(p, st) {
-		return false
-	}
-	if o.whole {
-		touchSiblings(p, st)
-	}
-	return true
 }
 
 // kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
@@ -80,24 +67,6 @@ func kindOf(st *sched.Stage) sched.ResourceKind {
 		}
 	}
 	panic("policy: a task that asks for nothing")
-}
-
-// touchSiblings has all stages of a job ordered anew after something of one of them changed, which the core says of that one only.
-func touchSiblings(p *sched.Plan, st *sched.Stage) {
-	if len(st.Job.Stages) > 1 {
-		p.TouchJob(st.Job)
-	}
-}
-
-// touchEnded is touchSiblings for the attempts that ended at this instant.
-func touchEnded(p *sched.Plan) {
-	for i := range p.Events {
-		if e := &p.Events[i]; e.Kind == sched.AttemptDone || e.Kind == sched.AttemptSuspended {
-			if a := p.Attempt(e.Attempt); a != nil {
-				touchSiblings(p, a.Stage)
-			}
-		}
-	}
 }
 
 // A ticker divides time into equal parts for what is done once in a while.

@@ -92,7 +92,6 @@ func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float6
 			r.victims.Skip(st)
 		} else {
 			need -= float64(p.Amount(a.Holds)[k])
-			touchSiblings(p, st)
 		}
 	}
 }

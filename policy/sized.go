@@ -58,15 +58,6 @@ func (s *sizes) learn(p *sched.Plan) {
 			if u := s.Units.Of(a.Stage); a.Stage.Done > 0 && a.Stage.Done >= 2*u.Asked {
 				s.ask(p, a.Stage)
 			}
-			touchSiblings(p, a.Stage)
-		case sched.AttemptSuspended:
-			if a := p.Attempt(e.Attempt); a != nil {
-				touchSiblings(p, a.Stage)
-			}
-		case sched.TaskUndone:
-			if j := p.Job(e.Job); j != nil {
-				p.TouchJob(j)
-			}
 		case sched.JobSubmitted, sched.AsksChanged:
 			if j := p.Job(e.Job); j != nil {
 				for _, st := range j.Stages {

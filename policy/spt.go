@@ -20,7 +20,6 @@ type spt struct {
 func newSPT(a Args) sched.Policy {
 	s := &spt{sizes: newSizes(a)}
 	s.init(a, s.original)
-	s.whole = true
 	s.initTaking(modeOf(a.Choice("preempt")))
 	return s
 }

@@ -20,7 +20,6 @@ type srpt struct {
 func newSRPT(a Args) sched.Policy {
 	s := &srpt{sizes: newSizes(a)}
 	s.init(a, s.remain)
-	s.whole = true
 	s.initTaking(modeOf(a.Choice("preempt")))
 	return s
 }

@@ -164,8 +164,8 @@ func (t *taker) resume(p *sched.Plan, index *sched.Index) {
 	for i := 0; i < len(p.Offers); i++ {
 		for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
 			st := index.FirstOf(int(kindOf(a.Stage)), 0)
-			if (st == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1))) && p.Resume(a) {
-				touchSiblings(p, a.Stage)
+			if st == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1)) {
+				p.Resume(a)
 			}
 		}
 	}
@@ -254,7 +254,6 @@ func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 	t.Claims = append(t.Claims, claim{st.ID, a.Node, a.ID})
 	*t.Claimed.Of(st) += 1
 	p.TouchJob(st.Job)
-	touchSiblings(p, a.Stage)
 }
 
 // takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there is no more to do.

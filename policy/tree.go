@@ -25,7 +25,6 @@ type tree struct {
 // init sets up the index; rank orders the jobs of a leaf.
 func (t *tree) init(a Args, rank ranking) {
 	t.order.init(a, rank)
-	t.whole = true
 	t.index.Group = t.group
 }
 
@@ -46,7 +45,6 @@ func (t *tree) has(k sched.ResourceKind) bool { return t.kinds>>k&1 != 0 }
 // fill starts tasks until nothing that waits has room.
 func (t *tree) fill(p *sched.Plan) {
 	t.view = p.View
-	touchEnded(p)
 	if t.Total != p.Capacity {
 		t.Total = p.Capacity
 		for j := range p.Jobs() {
@@ -67,7 +65,7 @@ func (t *tree) fill(p *sched.Plan) {
 			if st == nil {
 				break
 			}
-			if !t.start(p, st) {
+			if !t.place(p, st) {
 				t.index.Skip(st)
 			}
 		}

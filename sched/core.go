@@ -319,7 +319,6 @@ func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt 
 	st.Job.Running++
 	st.Job.attempts++
 	c.book(st, n, booking{c.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
-	c.touch(st)
 	c.keepNothing(st)
 	c.launched++
 	c.exhausted = c.config.Limit > 0 && c.launched >= c.config.Limit
@@ -384,7 +383,6 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 		c.jobs.ended = append(c.jobs.ended, st.Job)
 	}
 	c.offer(n)
-	c.touch(st)
 }
 
 // leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether there was none.
@@ -468,6 +466,7 @@ func (c *Core) undo(st *Stage, tasks []int32) {
 	st.Done -= n
 	c.pend(st, n)
 	c.ready(st.Job)
+	c.touchJob(st.Job)
 }
 
 // isNeeded reports whether a stage that is not complete reads what st made.
@@ -540,7 +539,6 @@ func (c *Core) rebook(a *Attempt, to ShapeID) {
 	a.Holds = to
 	c.book(a.Stage, n, booking{shape: c.shapes.list[to], sign: 1, count: Count{Away: a.away() - was}})
 	c.offer(n)
-	c.touch(a.Stage)
 }
 
 // Sums.
@@ -567,11 +565,7 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 	}
 	c.climb(st, b)
 	c.shapes.note(n)
-	if len(j.Stages) > 1 {
-		for _, o := range j.Stages { // their keys may read the job's row
-			c.touch(o)
-		}
-	}
+	c.touchJob(j)
 }
 
 // climb applies b to the queues from the stage's up to the root.

@@ -29,3 +29,10 @@ func (c *Core) touch(st *Stage) {
 	}
 	l.slots = append(l.slots, st.slot)
 }
+
+// touchJob has every index order all stages of a job anew: their keys may read the job's row, and each other's.
+func (c *Core) touchJob(j *Job) {
+	for _, st := range j.Stages {
+		c.touch(st)
+	}
+}

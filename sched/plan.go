@@ -141,7 +141,7 @@ func (p *Plan) evict(a *Attempt, grace Time) {
 	k := p.act(Kill, a)
 	k.At = grace
 	p.actions = append(p.actions, k)
-	p.core.touch(a.Stage)
+	p.core.touchJob(a.Stage.Job)
 }
 
 // Suspend asks for an attempt to stop and to keep its memory only. The rest of its room is free when the engine has said so.
@@ -156,7 +156,7 @@ func (p *Plan) Suspend(a *Attempt) bool {
 	amount[Memory] = 0
 	p.core.leave(a, Suspending, amount)
 	p.actions = append(p.actions, p.act(Suspend, a))
-	p.core.touch(a.Stage)
+	p.core.touchJob(a.Stage.Job)
 	return true
 }
 
@@ -277,11 +277,7 @@ func (p *Plan) Probe(j *Job) bool {
 func (p *Plan) Touch(st *Stage) { p.core.touch(st) }
 
 // TouchJob is Touch for all stages of a job.
-func (p *Plan) TouchJob(j *Job) {
-	for _, st := range j.Stages {
-		p.core.touch(st)
-	}
-}
+func (p *Plan) TouchJob(j *Job) { p.core.touchJob(j) }
 
 // Wake asks for a Step at an instant after Now, events or not. The core keeps the earliest, and none when no job is left.
 func (p *Plan) Wake(at Time) {

@@ -21,8 +21,8 @@ test: ## vet, lint and test everything (minutes)
 lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .
 
-bench: build ## the figures of docs/performance.md, beside peers where they are installed (10 minutes)
-	./bench/run.sh $(BIN)
+bench: build ## the figures of docs/performance.md, beside peers where they are installed (15 minutes; BENCH='-only sim' for less)
+	$(GO) run ./bench -sojourn $(BIN) $(BENCH)
 
 fuzz: ## a minute of fuzzing for each parser of foreign bytes
 	./bench/fuzz.sh

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// decisionSizes are how many nodes there are, and as many jobs.
+var decisionSizes = []int{1_000, 10_000, 100_000}
+
+// decisionTime is for how long one figure is measured, and decisionSetUp how long getting there may take.
+const (
+	decisionTime  = time.Second
+	decisionSetUp = 15 * time.Second
+)
+
+// runDecisions measures what one completion costs the core and a policy, launches in the place of what ended included, in a cluster that is always
+// full: when a job ends, another arrives. The heap that such a loop needs is in the time; the first line has nothing else.
+func runDecisions(ctx context.Context, b *bench) error {
+	for _, n := range decisionSizes {
+		b.rows = append(b.rows, decided("(heap alone)", n, func(end time.Time) (steps int, ok bool) { return idle(n, end), true }))
+	}
+	var names []string
+	for name, e := range policy.All {
+		if e.Card.Wraps {
+			name += "{fifo}"
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, n := range decisionSizes {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			p, _, err := policy.All.Parse(name)
+			if err != nil {
+				return err
+			}
+			core := sched.Config{Policy: p, Estimator: &model.Mean{}, Can: sim.Powers}
+			l, ok := newLoad(core, n)
+			r := row{Case: fmt.Sprintf("%d nodes", n), Who: name, Unit: "µs", Skipped: fmt.Sprintf("over %v to fill", decisionSetUp)}
+			if ok {
+				r = decided(name, n, l.until)
+			}
+			b.say("%s, %d nodes: %s µs%s", name, n, number(r.Value.Median), r.Skipped)
+			b.rows = append(b.rows, r)
+			if !ok {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// decided calls a loop until an instant, and makes a row of the processor time of a step.
+func decided(who string, n int, until func(end time.Time) (steps int, ok bool)) row {
+	before := processorTime()
+	steps, _ := until(time.Now().Add(decisionTime))
+	each := (processorTime() - before).Seconds() * 1e6 / float64(max(steps, 1))
+	return row{Case: fmt.Sprintf("%d nodes", n), Who: who, Unit: "µs", Value: spread{each, each, each, 1}}
+}
+
+// processorTime is that of this process: what other processes do does not change it much.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// A chance has lognormal task times of mean 25 s and numbers of tasks of median 90, drawn once.
+type chance struct {
+	times [1 << 16]sched.Time
+	tasks [1 << 16]int32
+	draws uint32
+}
+
+func newChance() *chance {
+	c := &chance{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range c.times {
+		c.times[i] = sched.Time(25e9 * math.Exp(r.NormFloat64()*0.5-0.125))
+		c.tasks[i] = int32(math.Exp(r.NormFloat64()*1.5+4.5)) + 1
+	}
+	return c
+}
+
+func (c *chance) task() int32 {
+	c.draws++
+	return c.tasks[c.draws&(1<<16-1)]
+}
+
+func (c *chance) time() sched.Time {
+	c.draws++
+	return c.times[c.draws&(1<<16-1)]
+}
+
+// idle is the heap of so many nodes' slots alone.
+func idle(nodes int, end time.Time) (steps int) {
+	var h heap
+	c := newChance()
+	for i := range 5 * nodes {
+		h.push(ending{c.time(), uint64(i)})
+	}
+	for ; steps&1023 != 0 || time.Now().Before(end); steps++ {
+		e := h.pop()
+		h.push(ending{e.at + c.time(), e.id})
+	}
+	return steps
+}
+
+// A load is a cluster that is always full: the least engine that a policy can live in.
+type load struct {
+	core    *sched.Core
+	running heap
+	tries   []try // by the attempt's slot
+	chance  *chance
+	newest  sched.JobID
+	wake    sched.Time    // 0: not asked for
+	events  []sched.Event // to be given
+	users   [10]string    // whose jobs they are
+}
+
+// A try is an attempt: when it ends, or, where it is suspended, how much is left.
+type try struct {
+	id         sched.AttemptID
+	ends, left sched.Time
+}
+
+// arrivalsAtOnce is how many jobs come at one instant while the cluster is filled: some policies look at all jobs when one comes.
+const arrivalsAtOnce = 1000
+
+// attemptSlots is how many slots of attempts an AttemptID can tell apart.
+const attemptSlots = 1<<24 - 1
+
+// newLoad fills a cluster of n nodes with n jobs; ok is false where that takes too long.
+func newLoad(config sched.Config, n int) (l *load, ok bool) {
+	end := time.Now().Add(decisionSetUp)
+	l = &load{core: sched.New(config), chance: newChance()}
+	for i := range l.users {
+		l.users[i] = fmt.Sprint("user", i)
+	}
+	for i := range n {
+		l.events = append(l.events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1),
+			Body: &sched.NodeSpec{Class: "node", Capacity: sched.Resources{sched.MapSlots: 5}}})
+	}
+	l.step(0)
+	for i := range n {
+		l.submit(l.chance.task(), 0)
+		if i%arrivalsAtOnce == 0 || i == n-1 {
+			l.step(l.core.Now)
+		}
+		if time.Now().After(end) {
+			return l, false
+		}
+	}
+	_, ok = l.until(time.Now().Add(decisionTime / 4)) // what is done once is done
+	return l, ok
+}
+
+// submit adds the arrival of a job, which may be a sample of another.
+func (l *load) submit(tasks int32, of sched.JobID) {
+	l.newest++
+	spec := &sched.JobSpec{User: l.users[int(l.newest)%len(l.users)], Probes: of, Stages: []sched.StageSpec{{Kind: sched.Map,
+		PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: tasks, Prior: 25e9, MaxAttempts: sched.DefaultMaxAttempts}}}
+	l.events = append(l.events, sched.Event{Kind: sched.JobSubmitted, Job: l.newest, Body: spec})
+}
+
+// step gives the core what has happened, and then what follows from that, until nothing does.
+func (l *load) step(now sched.Time) {
+	for again := true; again; again = len(l.events) > 0 {
+		actions := l.core.Step(now, l.events)
+		l.events = l.events[:0]
+		for i := range l.core.Events {
+			e := &l.core.Events[i]
+			if e.Kind == sched.JobEnded && l.core.Job(e.Job).Spec.Probes == 0 {
+				l.submit(l.chance.task(), 0)
+			}
+		}
+		for i := range actions {
+			l.do(now, &actions[i])
+		}
+	}
+}
+
+func (l *load) do(now sched.Time, a *sched.Action) {
+	switch slot := int(a.Attempt & attemptSlots); a.Kind {
+	case sched.Launch:
+		for len(l.tries) <= slot {
+			l.tries = append(l.tries, try{})
+		}
+		l.run(slot, a.Attempt, now+l.chance.time())
+	case sched.Kill:
+		l.tries[slot] = try{}
+		l.events = append(l.events, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: a.Attempt})
+	case sched.Suspend:
+		l.tries[slot] = try{id: a.Attempt, left: l.tries[slot].ends - now}
+		l.events = append(l.events, sched.Event{Kind: sched.AttemptSuspended, Attempt: a.Attempt})
+	case sched.Resume:
+		l.run(slot, a.Attempt, now+l.tries[slot].left)
+	case sched.Probe:
+		l.submit(1, a.Stage.Job)
+	case sched.Wake:
+		l.wake = a.At
+	}
+}
+
+func (l *load) run(slot int, id sched.AttemptID, ends sched.Time) {
+	l.tries[slot] = try{id: id, ends: ends}
+	l.running.push(ending{ends, uint64(id)})
+}
+
+// until runs completions until an instant; ok is false where nothing runs any more.
+func (l *load) until(end time.Time) (steps int, ok bool) {
+	for steps == 0 || steps&15 != 0 || time.Now().Before(end) {
+		if len(l.running) == 0 && l.wake == 0 {
+			return steps, false
+		}
+		if at := l.wake; at > 0 && (len(l.running) == 0 || at <= l.running[0].at) {
+			l.wake = 0
+			l.step(max(at, l.core.Now))
+			continue
+		}
+		e := l.running.pop()
+		if t := &l.tries[e.id&attemptSlots]; uint64(t.id) != e.id || t.ends != e.at {
+			continue // it was ended or suspended meanwhile
+		}
+		l.events = append(l.events, sched.Event{Kind: sched.AttemptDone, Attempt: sched.AttemptID(e.id)})
+		l.step(e.at)
+		steps++
+	}
+	return steps, true
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// A command is a process to measure.
+type command struct {
+	path   string
+	args   []string
+	env    []string // besides ours
+	stdout string   // file; empty: what it prints is returned
+}
+
+// A sample is what one run cost.
+type sample struct {
+	wall      float64 // seconds
+	processor float64 // seconds of all cores, children included
+	memory    float64 // MB at the peak, mapped files included
+	value     float64 // what is compared; zero: the contest's amount ÷ wall
+}
+
+// measure runs a command to its end.
+func measure(ctx context.Context, c command) (s sample, printed []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.path, c.args...)
+	cmd.Env = append(os.Environ(), c.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a pipeline ends as a whole
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if c.stdout != "" {
+		f, err := os.Create(c.stdout)
+		if err != nil {
+			return s, nil, err
+		}
+		defer f.Close()
+		cmd.Stdout = f
+	}
+	start := time.Now()
+	err = cmd.Run()
+	s.wall = time.Since(start).Seconds()
+	if err != nil {
+		text := complaint.Bytes()
+		return s, nil, fmt.Errorf("%s %v: %w\n%s", c.path, c.args, err, text[max(0, len(text)-2000):])
+	}
+	r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return s, nil, errors.New("this system does not tell what a process used")
+	}
+	s.processor = float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
+	s.memory = float64(r.Maxrss) / 1e3
+	return s, out.Bytes(), nil
+}
+
+// shell is a command line of the shell, in the C locale, with parameters $1, $2, …
+func shell(line string, args ...string) command {
+	return command{path: "/bin/sh", args: append([]string{"-c", line, "sh"}, args...), env: []string{"LC_ALL=C"}}
+}
+
+// measureJSON runs a command that prints a JSON document.
+func measureJSON(ctx context.Context, c command, to any) (sample, error) {
+	s, text, err := measure(ctx, c)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return s, fmt.Errorf("read what %s %v printed: %w", c.path, c.args, err)
+	}
+	return s, nil
+}
+
+// child is what this program does when it is a process to measure: the figures of a loop are of a whole process, as ours are.
+func child(role string, args []string) error {
+	roles := map[string]struct {
+		args int
+		run  func([]string) error
+	}{
+		"wordcount": {2, func(a []string) error { return loopWordCount(a[0], a[1], cores()) }},
+		"bare":      {2, func(a []string) error { return bareDay(a[0], a[1]) }},
+		"stamp":     {1, func(a []string) error { return stampFirst(a[0]) }},
+	}
+	r, ok := roles[role]
+	if !ok || len(args) != r.args {
+		return fmt.Errorf("child %s %v: no such role", role, args)
+	}
+	return r.run(args)
+}
+
+// self is a command that runs this program in a role.
+func self(role string, args ...string) (command, error) {
+	path, err := os.Executable()
+	return command{path: path, args: append([]string{"child", role}, args...)}, err
+}

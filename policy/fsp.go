@@ -80,6 +80,9 @@ func (f *fsp) advance(p *sched.Plan) {
 			continue
 		}
 		j := p.Job(e.Job)
+		if j == nil {
+			continue // stale: it ended before
+		}
 		switch s := f.Shares.Of(j); {
 		case e.Kind == sched.JobSubmitted:
 			*s = share{Begin: f.Server.clock(now), State: shareOpen}

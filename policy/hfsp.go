@@ -97,6 +97,9 @@ func (h *hfsp) advance(p *sched.Plan) {
 			continue
 		}
 		j := p.Job(e.Job)
+		if j == nil {
+			continue // stale: it ended before
+		}
 		at, there := h.Cluster.find(j.ID)
 		switch {
 		case e.Kind == sched.JobSubmitted:

@@ -125,4 +125,10 @@ func (s *virtualServer) down(i int) {
 }
 
 // instant returns the first Time that is not before a number of seconds.
-func instant(s float64) sched.Time { return sched.Time(math.Ceil(s * 1e9)) }
+func instant(s float64) sched.Time {
+	t := sched.Time(math.Ceil(s * 1e9))
+	for t.Seconds() < s { // the product was rounded down
+		t++
+	}
+	return t
+}

@@ -736,8 +736,11 @@ func TestNearestAgainstScan(t *testing.T) {
 				if got := p.Level(st, n); got != level {
 					t.Fatalf("job %d: level on node %d is %v, want %v", id, n.ID, got, level)
 				}
-				if first := p.FirstAt(st, NodeLocal); (first != nil) != slices.ContainsFunc(p.Nodes, func(n *Node) bool { return p.Level(st, n) == NodeLocal }) {
-					t.Fatalf("job %d: first node with data is %v", id, first)
+				for l := NodeLocal; l <= OffSwitch; l++ {
+					i := slices.IndexFunc(p.Nodes, func(n *Node) bool { return p.Level(st, n) <= l })
+					if first := p.FirstAt(st, l); i < 0 && first != nil || i >= 0 && first != p.Nodes[i] {
+						t.Fatalf("job %d: first node at %v is %v, a scan finds node %d", id, l, first, i+1)
+					}
 				}
 				p.Launch(st, n)
 				if got := youngest(c, st).Task; got != want {

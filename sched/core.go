@@ -97,7 +97,7 @@ func (c *Core) Step(now Time, events []Event) []Action {
 		if len(events) == 1 {
 			c.given = append(c.given[:0], events...)
 		}
-		c.given = append(c.given[:max(0, len(events))], c.derived...)
+		c.given = append(c.given[:len(events)], c.derived...)
 		events = c.given
 	}
 	c.Events = events
@@ -377,6 +377,7 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 		b.count = Count{Running: -1, Away: -a.away()}
 	}
 	c.book(st, n, b)
+	c.touch(st)
 	a.State = gone
 	c.attempts.ended = append(c.attempts.ended, a.ID.slot())
 	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {
@@ -557,7 +558,7 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 		c.accrue(&j.served, &j.Used, c.Now-j.since)
 		j.since = c.Now
 	}
-	for _, k := range b.shape.kinds {
+	for _, k := range b.shape.kinds { // % tells the compiler that no check of bounds is needed
 		d := b.shape.amount[k%NumResources] * b.sign
 		n.Used[k%NumResources] += d
 		class.Used[k%NumResources] += d

@@ -29,9 +29,10 @@ type Index struct {
 	changes int64
 	heaps   []stageHeap
 	which   map[heapID]int32
-	byGroup map[int32][]int32
-	where   []place // by stage slot
-	aside   []int32 // slots
+	live    []int32           // heaps that are not empty
+	byGroup map[int32][]int32 // the same by group
+	where   []place           // by stage slot
+	aside   []int32           // slots
 }
 
 // A place is where a stage is in an Index.
@@ -51,7 +52,8 @@ type heapID struct {
 
 type stageHeap struct {
 	id      heapID
-	entries []entry // 4-ary heap
+	entries []entry  // 4-ary heap
+	at      [2]int32 // places in live and in its group's list, while it is not empty
 }
 
 type entry struct {
@@ -102,6 +104,8 @@ func (x *Index) rebuild() {
 	for i := range x.heaps {
 		x.heaps[i].entries = x.heaps[i].entries[:0]
 	}
+	x.live = x.live[:0]
+	clear(x.byGroup)
 	if n := len(c.stages.rows); len(x.where) < n {
 		x.where = make([]place, n)
 	}
@@ -163,6 +167,9 @@ func (x *Index) update(st *Stage) {
 	}
 	i := x.heapOf(id)
 	h := &x.heaps[i-1]
+	if len(h.entries) == 0 {
+		x.open(i)
+	}
 	h.entries = append(h.entries, e)
 	x.up(i, int32(len(h.entries)-1), e)
 }
@@ -185,8 +192,29 @@ func (x *Index) heapOf(id heapID) int32 {
 	x.heaps = append(x.heaps, stageHeap{id: id})
 	i := int32(len(x.heaps))
 	x.which[id] = i
-	x.byGroup[id.group] = append(x.byGroup[id.group], i)
 	return i
+}
+
+// open notes that a heap is about to have its first entry.
+func (x *Index) open(i int32) {
+	h := &x.heaps[i-1]
+	group := x.byGroup[h.id.group]
+	h.at = [2]int32{int32(len(x.live)), int32(len(group))}
+	x.live = append(x.live, i)
+	x.byGroup[h.id.group] = append(group, i)
+}
+
+// shut notes that a heap is empty.
+func (x *Index) shut(i int32) {
+	h := &x.heaps[i-1]
+	group := x.byGroup[h.id.group]
+	for k, list := range [2][]int32{x.live, group} {
+		last := list[len(list)-1]
+		list[h.at[k]] = last
+		x.heaps[last-1].at[k] = h.at[k]
+	}
+	x.live = x.live[:len(x.live)-1]
+	x.byGroup[h.id.group] = group[:len(group)-1]
 }
 
 func (x *Index) remove(w *place) {
@@ -197,6 +225,9 @@ func (x *Index) remove(w *place) {
 	n := int32(len(h.entries) - 1)
 	e := h.entries[n]
 	h.entries = h.entries[:n]
+	if n == 0 {
+		x.shut(i)
+	}
 	if pos == n {
 		return
 	}
@@ -259,8 +290,8 @@ func (x *Index) put(heap, pos, slot int32) {
 func (x *Index) First() *Stage {
 	x.follow()
 	var best *entry
-	for i := range x.heaps {
-		best = x.better(best, &x.heaps[i], 0)
+	for _, i := range x.live {
+		best = x.better(best, &x.heaps[i-1], 0)
 	}
 	return x.stage(best)
 }

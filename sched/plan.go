@@ -279,7 +279,8 @@ func (p *Plan) Touch(st *Stage) { p.core.touch(st) }
 // TouchJob is Touch for all stages of a job.
 func (p *Plan) TouchJob(j *Job) { p.core.touchJob(j) }
 
-// Wake asks for a Step at an instant after Now, events or not. The core keeps the earliest, and none when no job is left.
+// Wake asks for a Step at an instant after Now, events or not. The core keeps the earliest and forgets the others, so a policy asks again in every
+// Decide; and it keeps none when no job is left.
 func (p *Plan) Wake(at Time) {
 	if at > p.Now && (p.wake == 0 || at < p.wake) {
 		p.wake = at
@@ -293,7 +294,7 @@ func (p *Plan) settleWake() {
 		p.wake, at = 0, 0
 	}
 	if p.core.exhausted {
-		at = max(p.Now, 1)
+		at = max(p.Now, 1) // zero would be: not needed
 	}
 	if at != p.told {
 		p.told = at

@@ -32,7 +32,7 @@ type Class struct {
 // A Count is of tasks of one kind of stage in a queue.
 type Count struct {
 	Pending, Running int32
-	Away             int32 // of Running: holding another shape than their stage's own
+	Away             int32 // of Running: holding another shape than their stage's own (slots lent to the other kind)
 }
 
 // A Queue is a named share of the cluster; a user of a queue is a queue below it, and jobs are in such leaves only.

@@ -89,7 +89,7 @@ type Share struct {
 // tasks has all of them pending.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
-	Spec    *StageSpec // of a new stage, nil else
+	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now; nil else
 	Pending int32
 	Only    []NodeID // the only nodes to use, sorted; nil: all
 	Banned  []NodeID // nodes not to use for the whole job, sorted

@@ -217,9 +217,11 @@ func (c *Core) asksChanged(j *Job, asks *Asks) {
 	}
 	if asks.Spec != nil && asks.Spec != st.Spec {
 		c.pend(st, -st.waiting)
+		away := c.away(st)
 		c.shapes.use(st.Shape, -1)
 		st.Spec, st.Shape = asks.Spec, c.shapes.intern(asks.Spec.PerTask)
 		c.shapes.use(st.Shape, 1)
+		c.climb(st, booking{count: Count{Away: c.away(st) - away}})
 	}
 	st.only = asks.Only
 	j.banned = nil
@@ -230,6 +232,14 @@ func (c *Core) asksChanged(j *Job, asks *Asks) {
 		j.banned[n] = true
 	}
 	c.pend(st, asks.Pending-st.waiting)
+}
+
+// away counts the attempts of a stage that hold another shape than the stage's.
+func (c *Core) away(st *Stage) (n int32) {
+	for a := range c.Attempts(st) {
+		n += a.away()
+	}
+	return n
 }
 
 // endJob takes a job out of the orders and has what still runs of it killed.
@@ -281,10 +291,17 @@ func (c *Core) recycleJobs() {
 	c.jobs.ended = c.jobs.ended[:0]
 }
 
+// The largest of what a spec may say: sums of products of them do not overflow.
+const (
+	maxTasks  = 1 << 24
+	maxAmount = 1 << 36
+	maxWeight = 1e9
+)
+
 // Validate reports what is wrong with a spec: the field, and what it should be.
 func (s *JobSpec) Validate() error {
-	if s.Weight < 0 || s.Weight != s.Weight {
-		return fmt.Errorf("weight %v: must be positive", s.Weight)
+	if !(s.Weight >= 0 && s.Weight <= maxWeight) {
+		return fmt.Errorf("weight %v: must be from 0, which is 1, to %v", s.Weight, float64(maxWeight))
 	}
 	if s.Submit < 0 {
 		return fmt.Errorf("submit %v: must not be negative", s.Submit)
@@ -303,16 +320,16 @@ func (s *JobSpec) Validate() error {
 func (s *StageSpec) validate(index int32) error {
 	some := false
 	for k, a := range s.PerTask {
-		if a < 0 {
-			return fmt.Errorf("%v per task: %d, must not be negative", ResourceKind(k), a)
+		if a < 0 || a > maxAmount {
+			return fmt.Errorf("%v per task: %d, must be from 0 to %d", ResourceKind(k), a, int64(maxAmount))
 		}
 		some = some || a > 0
 	}
 	switch {
 	case !some:
 		return fmt.Errorf("a task asks for no resources")
-	case s.Tasks < -1:
-		return fmt.Errorf("tasks: %d, must not be negative", s.Tasks)
+	case s.Tasks < -1 || s.Tasks > maxTasks:
+		return fmt.Errorf("tasks: %d, must be from 0 to %d", s.Tasks, maxTasks)
 	case s.MaxAttempts < 0:
 		return fmt.Errorf("max attempts: %d, must not be negative", s.MaxAttempts)
 	case s.Copies < 0 || s.Tasks > 0 && len(s.Places) != int(s.Copies)*int(s.Tasks):

@@ -28,6 +28,9 @@ const hadoopVersion = "3.4.2"
 // hadoopJars is the class path of stock Hadoop: `make test-hadoop` fetches it.
 func hadoopJars(t *testing.T) string {
 	t.Helper()
+	if os.Getenv("SOJOURN_STOCK") == "" {
+		t.Skip("stock Hadoop takes minutes and much of a machine: make test-hadoop")
+	}
 	cache := os.Getenv("SOJOURN_CACHE")
 	if cache == "" {
 		home, err := os.UserHomeDir()

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/workload"
+	"github.com/sojourn-sched/sojourn/yarn"
+)
+
+// rmFlags say which cluster to be the ResourceManager of, and how.
+type rmFlags struct {
+	policies policyFlags
+	conf     string
+	record   string
+	verbose  bool
+	quiet    bool
+}
+
+func (a *app) rmCommand() *cobra.Command {
+	var f rmFlags
+	c := &cobra.Command{
+		Use:   "rm --conf DIR --policy capacity",
+		Short: "Be YARN's ResourceManager: stock NodeManagers and MapReduce run under a policy (early)",
+		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml and yarn-site.xml as the
+cluster has them; what is not understood in them is listed at start. Simple authentication trusts the user that a client claims to be, as
+Hadoop does.
+
+Early: there is no recovery after a restart, no capacity-scheduler.xml, no Kerberos, no labels. See the README.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.rm(cmd.Context(), &f) },
+	}
+	f.policies.register(c, "mean")
+	fl := c.Flags()
+	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml and yarn-site.xml")
+	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
+	return c
+}
+
+func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
+	if f.conf == "" {
+		return usagef("--conf is needed: a folder with yarn-site.xml")
+	}
+	policies, err := f.policies.parse(a.policies, yarn.Powers, "a ResourceManager")
+	if err != nil {
+		return err
+	}
+	if len(policies) != 1 {
+		return usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
+	}
+	config, notes, err := yarn.Site(f.conf)
+	if err != nil {
+		return err
+	}
+	o := output{quiet: f.quiet, verbose: f.verbose}
+	config.Log = o.logger(a.Err)
+	for _, n := range notes {
+		fmt.Fprintf(a.Err, "sojourn: %s\n", n)
+	}
+	queues := config.Core.Queues
+	core, learned, err := f.policies.core(a.policies, policies[0], nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, learned.close()) }()
+	core.Queues, core.Can = queues, yarn.Powers
+	out := &recording{engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{}}
+	if err := out.open(f.record, &core, record.NewTally(record.TallyOptions{Policy: policies[0]})); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	config.Core = core
+	rm, err := yarn.Listen(ctx, config)
+	if err != nil {
+		return failure{err}
+	}
+	fmt.Fprintln(a.Err, "sojourn: simple authentication: users are who they say they are")
+	at := rm.Addresses()
+	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master}, {"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {
+		if p[1] != "" {
+			fmt.Fprintf(a.Err, "sojourn: %s on %s\n", p[0], p[1])
+		}
+	}
+	fmt.Fprintln(a.Err, "ready")
+	if err := rm.Serve(ctx); err != nil {
+		return failure{err}
+	}
+	return nil
+}

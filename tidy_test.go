@@ -159,7 +159,7 @@ func TestTidyPurity(t *testing.T) {
 					}
 				}
 			case *ast.SelectorExpr:
-				if s.pkg == "policy" && !s.test && n.Sel.Name == "Payload" {
+				if s.pkg == "policy" && !s.test && !strings.HasPrefix(s.path, "policy/policytest/") && n.Sel.Name == "Payload" {
 					t.Errorf("%s: a policy looks at Payload, which is the engine's own", set.Position(n.Pos()))
 				}
 			case *ast.FuncDecl:

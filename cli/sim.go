@@ -62,15 +62,13 @@ from the same seed.`,
 
 // costFlags are what happens to tasks besides their true times.
 type costFlags struct {
-	preset     string
-	costs      sim.Costs
-	options    workload.Options
-	shuffle    bool
-	replicas   int32
-	mapTask    string
-	reduceTask string
-	block      string
-	perReduce  string
+	preset    string
+	costs     sim.Costs
+	options   workload.Options
+	shuffle   bool
+	replicas  int32
+	block     string
+	perReduce string
 }
 
 func (f *costFlags) register(c *cobra.Command) {

@@ -138,20 +138,25 @@ func (e *engine) now() sched.Time { return time.Since(e.start) }
 
 // turn tells the core everything that has happened, and does what it says.
 func (e *engine) turn(ctx context.Context) {
-	if e.config.Settle != nil {
-		e.config.Settle()
-	}
 	now := e.now()
 	e.arrive(ctx, now)
-	if e.config.Settle != nil {
-		e.config.Settle()
-	}
-	for _, m := range e.mail.take() {
-		m(e, ctx)
+	for e.read(ctx) && e.config.Settle != nil { // what mail leads to may send more at this instant
 	}
 	e.submit()
 	e.lookAfter(now)
 	e.step(ctx, now)
+}
+
+// read does what mail says, and reports whether there was any.
+func (e *engine) read(ctx context.Context) bool {
+	if e.config.Settle != nil {
+		e.config.Settle()
+	}
+	list := e.mail.take()
+	for _, m := range list {
+		m(e, ctx)
+	}
+	return len(list) > 0
 }
 
 // step asks the core, until what it asks for has no consequence at the same instant any more.

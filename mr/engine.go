@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -111,8 +113,10 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
 		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}}
 	for i, sub := range jobs {
-		e.arriving = append(e.arriving, arrival{i, sub})
+		e.arriving = append(e.arriving, arrival{index: i, sub: sub})
 	}
+	e.planAhead(ctx)
+	e.start = time.Now()
 	slices.SortStableFunc(e.arriving, func(a, b arrival) int { return cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit) })
 	for i := range config.Nodes {
 		e.events = append(e.events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]})
@@ -321,9 +325,13 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 // arrive has the jobs that are due planned.
 func (e *engine) arrive(ctx context.Context, now sched.Time) {
 	for len(e.arriving) > 0 && e.arriving[0].sub.Spec.Submit <= now {
-		p := plannedJob{arrival: e.arriving[0]}
+		p := plannedJob{arrival: e.arriving[0], stages: e.arriving[0].ahead}
 		e.arriving = e.arriving[1:]
 		e.planning++
+		if p.stages != nil {
+			e.planned = append(e.planned, p)
+			continue
+		}
 		go func() {
 			p.stages, p.err = p.sub.Work.Stages(ctx)
 			e.mail.send(func(e *engine, _ context.Context) { e.planned = append(e.planned, p) })
@@ -335,6 +343,38 @@ func (e *engine) arrive(ctx context.Context, now sched.Time) {
 type arrival struct {
 	index int
 	sub   Submission
+	ahead []sched.StageSpec // its first stages, where they could be planned before the clock starts
+}
+
+// planAhead plans the jobs whose input is there before the clock starts, as Hadoop's client cuts splits before it submits. The others, which read
+// what earlier ones write, are planned when they arrive, and what is wrong with them is told then.
+func (e *engine) planAhead(ctx context.Context) {
+	var wg sync.WaitGroup
+	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range e.arriving {
+		a := &e.arriving[i]
+		wg.Go(func() {
+			workers <- struct{}{}
+			if stages, err := a.sub.Work.Stages(ctx); err == nil {
+				a.ahead = stages
+			}
+			<-workers
+		})
+	}
+	wg.Wait()
+}
+
+// noNodeHolds returns the first stage of which no node could ever hold a task.
+func (e *engine) noNodeHolds(stages []sched.StageSpec) error {
+	for i := range stages {
+		st := &stages[i]
+		fits := func(n sched.NodeSpec) bool { return st.PerTask.FitsIn(n.Capacity) }
+		if st.Tasks > 0 && !slices.ContainsFunc(e.config.Nodes, fits) {
+			asks, _ := st.PerTask.MarshalJSON()
+			return fmt.Errorf("a %v task asks for %s, more than any node has", st.Kind, asks)
+		}
+	}
+	return nil
 }
 
 // A plannedJob has arrived and knows its first stages.
@@ -358,6 +398,9 @@ func (e *engine) submit() {
 func (e *engine) submitJob(p plannedJob) {
 	e.planning--
 	e.newest++
+	if p.err == nil {
+		p.err = e.noNodeHolds(p.stages)
+	}
 	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, err: p.err}
 	if p.err != nil { // the core never hears of it
 		e.results = append(e.results, Result{j.index, j.id, sched.Failed, p.err})

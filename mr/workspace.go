@@ -81,6 +81,20 @@ func (w *Workspace) mayWrite() error {
 	case !info.IsDir():
 		return fmt.Errorf("output %s: is not a directory, and only a directory can be overwritten", w.output)
 	}
+	return w.isOutput()
+}
+
+// isOutput refuses to overwrite what no job has written: a user may have named a directory of his own by mistake.
+func (w *Workspace) isOutput() error {
+	entries, err := os.ReadDir(w.output)
+	if err != nil {
+		return fmt.Errorf("output %s: %w", w.output, err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != successFile && !strings.HasPrefix(name, "part-") {
+			return fmt.Errorf("output %s: has %s, which no job wrote: not overwritten", w.output, name)
+		}
+	}
 	return nil
 }
 

@@ -46,6 +46,8 @@ type Streams struct {
 
 // Run runs one command and returns its exit status. Results go to Out, everything else to Err.
 func Run(ctx context.Context, streams Streams, args []string, options ...Option) int {
+	out := &checked{to: streams.Out}
+	streams.Out = out
 	a := &app{Streams: streams, jobs: builtInJobs(), policies: builtInPolicies()}
 	for _, o := range options {
 		o(a)
@@ -53,6 +55,9 @@ func Run(ctx context.Context, streams Streams, args []string, options ...Option)
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil {
+		err = failuref("write to standard output: %w", out.err)
+	}
 	if err == nil {
 		return statusOK
 	}
@@ -60,11 +65,29 @@ func Run(ctx context.Context, streams Streams, args []string, options ...Option)
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON && !a.printed {
 		_ = json.NewEncoder(a.Out).Encode(map[string]string{"error": err.Error()})
 	}
+	if status == statusInterrupted {
+		fmt.Fprintln(a.Err, "sojourn: interrupted")
+		return status
+	}
 	fmt.Fprintf(a.Err, "sojourn: %v\n", err)
 	if status == statusUsage && errors.As(err, new(usageError)) {
 		fmt.Fprintf(a.Err, "Try '%s --help'.\n", cmd.CommandPath())
 	}
 	return status
+}
+
+// A checked writer remembers the first error of writing, which a full disk gives and a table would not mention.
+type checked struct {
+	to  io.Writer
+	err error
+}
+
+func (c *checked) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // app is one command's surroundings.

@@ -197,7 +197,11 @@ func (a *app) printDiff(names []string, d *record.Compared, most int) {
 		return seconds(s)
 	}
 	for _, j := range jobs {
-		t.row(strconv.Itoa(int(j.ID)), j.Name, text(j.A), text(j.B), change(j.B.Seconds(), j.A.Seconds()))
+		moved := ""
+		if j.A >= 0 && j.B >= 0 {
+			moved = change(j.B.Seconds(), j.A.Seconds())
+		}
+		t.row(strconv.Itoa(int(j.ID)), j.Name, text(j.A), text(j.B), moved)
 	}
 	t.print(a.Out)
 	fmt.Fprintf(a.Out, "\n  sojourn times in seconds; %d of %d jobs, those that differ most\n", len(jobs), len(d.Jobs))
@@ -317,6 +321,8 @@ func (a *app) printExplanation(x *record.Explanation) {
 	switch {
 	case x.State == "ended":
 		fmt.Fprintf(a.Out, "%s had ended at %v, before %v\n", name, sched.Time(x.Ended*1e9), at)
+	case len(x.Stages) == 0 && x.Submitted > 0:
+		fmt.Fprintf(a.Out, "%s at %v: %s; it was at %v\n", name, at, x.State, sched.Time(x.Submitted*1e9))
 	case len(x.Stages) == 0:
 		fmt.Fprintf(a.Out, "%s at %v: %s\n", name, at, x.State)
 	default:

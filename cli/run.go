@@ -66,7 +66,7 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
 	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so long; 0: never")
-	fl.BoolVar(&f.overwrite, "overwrite", false, "replace output directories that exist, once the new output is complete")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "replace outputs of earlier runs, once the new ones are complete, and records")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	fl.StringVar(&f.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
 	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
@@ -118,6 +118,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		r, err := a.runUnder(ctx, f, m, policyPlace{p, len(policies) > 1})
 		if r != nil {
 			runs = append(runs, r)
+			if len(policies) > 1 && !f.quiet {
+				fmt.Fprintf(a.Err, "sojourn: %s: %d jobs in %.1f s\n", p, len(r.results), r.wall.Seconds())
+			}
 		}
 		if err != nil {
 			return err
@@ -419,7 +422,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		run.rows = append(run.rows, *r)
 		rows(r)
 	}})
-	out := &recording{seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: f.policies.estimator, cluster: m.cluster}
+	out := &recording{overwrite: f.overwrite, seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: f.policies.estimator, cluster: m.cluster}
 	if err := out.open(named(f.record, place.policy), &core, run.tally); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type simFlags struct {
 	cluster    string
 	seed       uint64
 	record     string
+	overwrite  bool
 	perJob     string
 	plot       string
 	most       int64
@@ -54,6 +55,7 @@ from the same seed.`,
 	fl.StringVar(&f.cluster, "cluster", "nodes=20,map-slots=3,reduce-slots=1,racks=2", "the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	fl.StringVar(&f.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "replace records that exist")
 	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
 	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
 	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events; 0: no limit")
@@ -67,6 +69,7 @@ type costFlags struct {
 	options   workload.Options
 	shuffle   bool
 	replicas  int32
+	mapsOnly  bool
 	block     string
 	perReduce string
 }
@@ -88,6 +91,7 @@ func (f *costFlags) register(c *cobra.Command) {
 	fl.BoolVar(&f.shuffle, "shuffle", true, "reduces fetch over the cluster's network, which they share")
 	fl.Float64Var(&f.costs.Shuffle.Interference, "interference", d.Shuffle.Interference, "part of a node's bandwidth that each fetching reduce beyond the first takes from all; 0 to 10")
 	fl.Float64Var(&f.options.SlowStart, "slow-start", workload.HadoopSlowStart, "part of a job's maps that is done before its reduces start; 0 to 1")
+	fl.BoolVar(&f.mapsOnly, "maps-only", false, "leave reduces out, on a cluster without reduce slots")
 	fl.StringVar(&f.block, "block", "128MiB", "bytes of input a map, of traces that give bytes")
 	fl.StringVar(&f.perReduce, "bytes-per-reduce", "1GiB", "bytes of shuffle a reduce, of traces that give bytes")
 	fl.DurationVar(&f.options.Startup, "startup", o.Startup, "time that each task takes to start, of traces that give bytes")
@@ -123,6 +127,9 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	}
 	if err := o.Validate(); err != nil {
 		return costs, o, usageError{err}
+	}
+	if o.MaxReduces < 0 && !f.mapsOnly {
+		return costs, o, usagef("--cluster has no room for reduces: give it reduce-slots, or say --maps-only to leave reduces out")
 	}
 	return costs, o, nil
 }
@@ -256,7 +263,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 			rows(row)
 		}})
 	core.Can, core.Heartbeats = sim.Powers, config.Costs.Reporting.Heartbeat > 0
-	out := &recording{engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: t.workload, cluster: config.Cluster}
+	out := &recording{overwrite: f.overwrite, engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: t.workload, cluster: config.Cluster}
 	if err := out.open(named(f.record, spec), &core, tally); err != nil {
 		return r, err
 	}
@@ -269,8 +276,13 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	start := time.Now()
 	done, err := sim.Run(ctx, *config)
 	bar.stop()
-	if err != nil {
+	switch {
+	case errors.Is(err, sim.ErrStuck) || errors.Is(err, sim.ErrLimit):
+		return r, failuref("policy %s: %w", spec, err)
+	case err != nil:
 		return r, fmt.Errorf("policy %s: %w", spec, err)
+	case done.Jobs == 0:
+		return r, fmt.Errorf("%s: no jobs are left to simulate", t.workload)
 	}
 	r.result = tally.Result()
 	r.result.Wall = time.Since(start).Seconds()
@@ -309,6 +321,7 @@ func jobRows(path string) (write func(*record.JobRow), closeAll func() error, er
 type recording struct {
 	engine, policy, estimator, trace string
 	seed                             uint64
+	overwrite                        bool
 	cluster                          *workload.Cluster
 	writer                           *record.Writer
 }
@@ -329,8 +342,8 @@ func (r *recording) open(path string, core *sched.Config, tally *record.Tally) e
 			return err
 		}
 	}
-	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload}); err != nil {
-		return err
+	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite}); err != nil {
+		return failure{err}
 	}
 	core.Recorder = record.Tee{tally, r.writer}
 	return nil

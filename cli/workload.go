@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -146,7 +147,7 @@ func (a *app) workloadGenerate() *cobra.Command {
 	f := c.Flags()
 	f.Int64Var(&g.jobs, "jobs", 100, "number of jobs; 1 or more")
 	f.StringVar(&g.mix, "mix", "", "facebook: task counts by the table of Facebook's cluster in October 2009 (MROrder 5.1)")
-	f.DurationVar(&g.arrivals.Gap, "gap", 0, "mean time between jobs; 0: all at once")
+	f.DurationVar(&g.arrivals.Gap, "gap", 10*time.Second, "mean time between jobs; 0: all at once")
 	f.Float64Var(&g.arrivals.Burst, "burst", g.arrivals.Burst, "how much denser jobs come in bursts; 1 or less: no bursts")
 	f.DurationVar(&g.arrivals.On, "burst-length", 0, "mean length of a burst; 0: ten gaps")
 	f.StringVar(&g.input, "input", "pareto:min=1MB,max=1TB,alpha=0.6", "bytes that a job reads: a size, or a distribution: lognormal:median=1GB,sigma=2, pareto:min=1MB,max=1TB,alpha=1, exponential:mean=1GB, zipf, uniform")

@@ -59,6 +59,11 @@ func (o *order) startAll(p *sched.Plan) {
 	}
 }
 
+// Position tells a stage's place in the order, for explanations.
+func (o *order) Position(_ *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return o.index.Position(st)
+}
+
 // kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
 func kindOf(st *sched.Stage) sched.ResourceKind {
 	for k, a := range st.Spec.PerTask {

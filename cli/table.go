@@ -29,7 +29,7 @@ func (t *textTable) row(cells ...string) {
 	r := make(table.Row, len(cells))
 	for i, c := range cells {
 		r[i] = c
-		if i < len(t.numbers) && c != "" && !strings.ContainsAny(c[:1], "0123456789-+<*") {
+		if i < len(t.numbers) && c != "" && !strings.ContainsAny(c[:1], "0123456789-+<*") && !strings.HasPrefix(c, "÷") {
 			t.numbers[i] = false
 		}
 	}

@@ -3,11 +3,11 @@
 BIN := bin/sojourn
 GO  := go
 
-.PHONY: help build run test lint bench fuzz clean
+.PHONY: help build run test test-hadoop lint bench fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/sojourn
 	$(GO) build -o $(BIN) ./cmd/sojourn
@@ -17,6 +17,10 @@ run: build ## run a mix of real MapReduce jobs under three policies and compare 
 
 test: ## vet, lint and test everything (minutes)
 	$(GO) test -timeout 9m ./...
+
+test-hadoop: ## stock Hadoop 3.4.2, fetched by Maven, under the ResourceManager (15 minutes; needs a JDK)
+	./yarn/fetch-hadoop.sh
+	SOJOURN_STOCK=all $(GO) test -count=1 -run Stock -timeout 60m -v ./yarn
 
 lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .

@@ -86,7 +86,7 @@ func (c *Core) Step(now Time, events []Event) []Action {
 	if len(events) > 1 {
 		c.given = append(c.given[:0], events...) // engines keep their order
 		events = c.given
-		if !slices.IsSortedFunc(events, compareEvents) {
+		if !sorted(events) {
 			slices.SortStableFunc(events, compareEvents)
 		}
 	}
@@ -127,6 +127,17 @@ func compareEvents(a, b Event) int {
 		return cmp.Compare(a.Job, b.Job)
 	}
 	return cmp.Compare(a.Node, b.Node)
+}
+
+// sorted reports whether events stand in their order, as those of most engines do.
+func sorted(events []Event) bool {
+	for i := 1; i < len(events); i++ {
+		a, b := &events[i-1], &events[i]
+		if a.Kind > b.Kind || a.Kind == b.Kind && (a.Attempt > b.Attempt || a.Attempt == b.Attempt && compareEvents(*a, *b) > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // begin forgets what ended in the last Step.
@@ -571,38 +582,37 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 
 // climb applies b to the queues from the stage's up to the root.
 func (c *Core) climb(st *Stage, b booking) {
-	var taken []ResourceKind
+	var taken, waiting []ResourceKind
 	if b.shape != nil {
 		taken = b.shape.kinds
 	}
 	var own *shape
+	demand := b.sign // what is taken is asked for, unless it was before
 	if b.count.Pending != 0 {
 		own = c.shapes.list[st.Shape]
+		if own == b.shape && int64(b.count.Pending) == -b.sign {
+			demand = 0
+		} else {
+			waiting = own.kinds
+		}
 	}
-	for id := st.Job.Queue; ; {
-		q := c.Queues[id]
+	for q := c.Queues[st.Job.Queue]; q != nil; q = q.above {
 		if c.Now != q.since {
 			c.accrue(&q.served, &q.Used, c.Now-q.since)
 			q.since = c.Now
 		}
 		for _, k := range taken {
-			d := b.shape.amount[k%NumResources] * b.sign
-			q.Used[k%NumResources] += d
-			q.Demand[k%NumResources] += d
+			amount := b.shape.amount[k%NumResources]
+			q.Used[k%NumResources] += amount * b.sign
+			q.Demand[k%NumResources] += amount * demand
 		}
-		if own != nil {
-			for _, k := range own.kinds {
-				q.Demand[k%NumResources] += own.amount[k%NumResources] * int64(b.count.Pending)
-			}
+		for _, k := range waiting {
+			q.Demand[k%NumResources] += own.amount[k%NumResources] * int64(b.count.Pending)
 		}
 		n := &q.Count[st.Kind%NumKinds]
 		n.Pending += b.count.Pending
 		n.Running += b.count.Running
 		n.Away += b.count.Away
-		if id == 0 {
-			return
-		}
-		id = q.Parent
 	}
 }
 

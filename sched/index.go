@@ -288,6 +288,9 @@ func (x *Index) put(heap, pos, slot int32) {
 // First returns the first stage of all that has room on some node, as far as nodes go; nil: none. A stage may still be kept off those nodes by
 // blacklists or constraints: then launching fails, and Skip goes on to the next. It costs the number of groups × shapes in use.
 func (x *Index) First() *Stage {
+	if t := &x.view.core.shapes; t.kept == 0 && !t.room() {
+		return nil // what changed is read when it matters: by then it may have changed again
+	}
 	x.follow()
 	var best *entry
 	for _, i := range x.live {
@@ -298,6 +301,9 @@ func (x *Index) First() *Stage {
 
 // FirstOf is First within a group, for tasks that hold shape (zero: their stage's own). It costs the number of shapes.
 func (x *Index) FirstOf(group int, shape ShapeID) *Stage {
+	if t := &x.view.core.shapes; shape == 0 && t.kept == 0 && !t.room() {
+		return nil
+	}
 	x.follow()
 	var best *entry
 	for _, i := range x.byGroup[int32(group)] {

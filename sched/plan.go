@@ -237,6 +237,7 @@ func (p *Plan) Reserve(st *Stage, n *Node) bool {
 		return p.refuse(asked, "the node is reserved for another")
 	}
 	n.Reserved = st.ID
+	c.shapes.kept++
 	st.reserved = append(st.reserved, n.ID)
 	c.shapes.note(n)
 	c.touch(st)
@@ -256,6 +257,7 @@ func (c *Core) unreserve(n *Node) {
 		c.touch(st)
 	}
 	n.Reserved = StageID{}
+	c.shapes.kept--
 	c.shapes.note(n)
 	c.offer(n)
 }

@@ -47,6 +47,7 @@ func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 	c.Queues = append(c.Queues, q)
 	if q.ID != 0 {
 		p := c.Queues[parent]
+		q.above = p
 		p.Children = append(p.Children, q.ID)
 	}
 	t.limit(q)
@@ -137,7 +138,7 @@ func (t *queueTable) addUser(parent QueueID, user string) QueueID {
 	id := spare[len(spare)-1]
 	t.spare[parent] = spare[:len(spare)-1]
 	q := c.Queues[id]
-	*q = Queue{ID: id, Parent: parent, User: true, Spec: &QueueSpec{Name: user}, since: c.Now, uses: q.uses + 1}
+	*q = Queue{ID: id, Parent: parent, above: c.Queues[parent], User: true, Spec: &QueueSpec{Name: user}, since: c.Now, uses: q.uses + 1}
 	c.Queues[parent].Children = append(c.Queues[parent].Children, id)
 	t.limit(q)
 	return id

@@ -48,7 +48,8 @@ type Queue struct {
 	Min, Max   Resources // of Spec, in amounts for the capacity there is; Max is Unlimited where nothing is said
 	Spec       *QueueSpec
 
-	served Work // up to since
+	above  *Queue // the parent; nil: it is the root
+	served Work   // up to since
 	since  Time
 	cap    QueueID // the nearest of itself and those above with a maximum; 0: none
 	uses   int64   // how many users had this row before

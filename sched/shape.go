@@ -18,6 +18,7 @@ type shapes struct {
 	list   []*shape // by ShapeID; list[0] is the empty vector
 	byAmt  map[Resources]ShapeID
 	active []*shape
+	kept   int // nodes reserved, whose room is in no set
 }
 
 func (t *shapes) intern(r Resources) ShapeID {
@@ -102,6 +103,16 @@ func (n *Node) hasRoom(s *shape) bool {
 		}
 	}
 	return true
+}
+
+// room reports whether any node has room for any shape in use, for whoever may launch.
+func (t *shapes) room() bool {
+	for _, s := range t.active {
+		if s.fits.count > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // note keeps the sets of nodes up to date after n changed. It costs O(shapes in use).

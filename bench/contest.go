@@ -17,6 +17,9 @@ type contest struct {
 	check       func() (remark string, err error) // after the first turn, on what was written; a remark goes to the name
 }
 
+// enough is the part of all time after which nothing is repeated any more.
+const enough = 0.75
+
 // A contestant is one way to do it.
 type contestant struct {
 	who     string
@@ -36,7 +39,7 @@ func (b *bench) hold(ctx context.Context, c contest) error {
 	remark := ""
 	for rep := range b.reps {
 		for i, who := range c.contestants {
-			if who.missing != "" || rep > 0 && (who.once || b.late(0.5) || samples[i][0].wall > b.patience.Seconds()) {
+			if who.missing != "" || rep > 0 && (who.once || b.late(enough) || samples[i][0].wall > b.patience.Seconds()) {
 				continue
 			}
 			if rep == 0 && b.late(1) {
@@ -101,10 +104,11 @@ func (r *row) judge(who contestant, ours, theirs []sample, peer bool) {
 	of := r.Value
 	if peer {
 		var ratios, byProcessor []float64
-		for i := range min(len(ours), len(theirs)) {
-			ratios = append(ratios, ours[i].value/theirs[i].value)
-			if ours[i].processor > 0 && theirs[i].processor > 0 {
-				byProcessor = append(byProcessor, ours[i].value*ours[i].wall/ours[i].processor/(theirs[i].value*theirs[i].wall/theirs[i].processor))
+		for i, us := range ours {
+			them := theirs[min(i, len(theirs)-1)] // one that ran once stands beside all of ours
+			ratios = append(ratios, us.value/them.value)
+			if us.processor > 0 && them.processor > 0 {
+				byProcessor = append(byProcessor, us.value*us.wall/us.processor/(them.value*them.wall/them.processor))
 			}
 		}
 		of = spreadOver(ratios)

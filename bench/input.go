@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sojourn-sched/sojourn/mr/generate"
 )
 
@@ -39,6 +41,7 @@ func (b *bench) input(name string, size int64, produce func(path string) error) 
 		if err := os.Rename(unfinished, in.path); err != nil {
 			return in, err
 		}
+		unix.Sync() // or the disk is busy with it while we measure
 	}
 	files, err := filesBelow(in.path)
 	if err != nil {
@@ -85,13 +88,23 @@ func (b *bench) generated(ctx context.Context, kind string, size int64, more ...
 	})
 }
 
-// wideText is text with 1.8 million distinct words among 500 MB. By Zipf's law, two million words to draw from give so many.
-func (b *bench) wideText() (inputFile, error) {
-	return b.input("wide", b.size, func(path string) error {
-		return writeTo(path, func(w io.Writer) error {
-			return generate.Text{Bytes: b.size, Seed: 1, Words: 2_000_000}.Write(w)
-		})
-	})
+// wideText is text with two million distinct words among 500 MB.
+func (b *bench) wideText(ctx context.Context) (inputFile, error) {
+	return b.input("wide", b.size, func(path string) error { return produce(ctx, "wide", path, b.size) })
+}
+
+// produce makes an input in a process of its own: the memory of this one would count as that of the processes it starts.
+func produce(ctx context.Context, role, path string, size int64) error {
+	c, err := self(role, path, fmt.Sprint(size))
+	if err != nil {
+		return err
+	}
+	_, _, err = measure(ctx, c)
+	return err
+}
+
+func writeWide(path string, size int64) error {
+	return writeTo(path, func(w io.Writer) error { return generate.Text{Bytes: size, Seed: 1, Words: 2_000_000}.Write(w) })
 }
 
 // sourceText is text that people wrote: what there is of Go's distribution and of modules, file behind file, up to the size asked for.
@@ -141,12 +154,12 @@ func isText(path string) bool {
 
 // keyLines are records of 100 bytes that are lines too, so that programs for lines can sort them: teragen's, with a key of ten characters out
 // of 64 in the place of ten bytes, the bytes that no text has replaced, and a newline at the end.
-func (b *bench) keyLines() (inputFile, error) {
-	return b.input("lines", b.size, func(path string) error {
-		return writeTo(path, func(w io.Writer) error {
-			return generate.TeraGen{Rows: b.size / teraRecord}.Write(lineMaker{w})
-		})
-	})
+func (b *bench) keyLines(ctx context.Context) (inputFile, error) {
+	return b.input("lines", b.size, func(path string) error { return produce(ctx, "lines", path, b.size) })
+}
+
+func writeLines(path string, size int64) error {
+	return writeTo(path, func(w io.Writer) error { return generate.TeraGen{Rows: size / teraRecord}.Write(lineMaker{w}) })
 }
 
 // teraRecord is the length of a record of terasort.

@@ -46,7 +46,7 @@ type options struct {
 	size     int64         // bytes of each large input
 	reps     int           // most repetitions
 	patience time.Duration // contestants that take longer are not repeated
-	limit    time.Duration // repetitions beyond the first are left out after half of it, cases after all of it
+	limit    time.Duration // repetitions are left out near its end, cases after it
 	only     []string      // parts; empty: all
 	json     bool
 	markdown string // file whose tables are replaced
@@ -64,7 +64,7 @@ func parse(args []string) (*options, error) {
 	size := f.String("size", "500MB", "size of each large input")
 	f.IntVar(&o.reps, "reps", 3, "repetitions, from 1")
 	f.DurationVar(&o.patience, "patience", 12*time.Second, "what takes longer is not repeated")
-	f.DurationVar(&o.limit, "limit", 15*time.Minute, "time for everything: no repetitions after half of it, no further cases after all of it")
+	f.DurationVar(&o.limit, "limit", 15*time.Minute, "time for everything: no repetitions after three quarters of it, no further cases after all of it")
 	only := f.String("only", "", "parts to run, separated by commas: "+strings.Join(partNames(), ","))
 	f.BoolVar(&o.json, "json", false, "print one JSON document instead of tables")
 	f.StringVar(&o.markdown, "markdown", "", "also replace the tables in this file, between <!-- bench PART --> and <!-- end bench PART -->")

@@ -34,7 +34,7 @@ func wordCounts(ctx context.Context, p *peers) error {
 	if err := p.wordCount(ctx, "word count, source code", source, textGoals{duckdb: 3, rate: 300}); err != nil {
 		return err
 	}
-	wide, err := p.wideText()
+	wide, err := p.wideText(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func greps(ctx context.Context, p *peers) error {
 		name, pattern string
 		ratio, rate   float64
 	}{
-		{"fixed string, rare", "needle", 1, 1500},
+		{"fixed string, rare", "aeri", 1, 1500},
 		{"fixed string, frequent", "ation", 1, 1500},
-		{"regular expression with a literal", "[a-z]+nee[dt]le", 1, 0},
+		{"regular expression with a literal", "[a-z]+nee[dt]", 1, 0},
 		{"regular expression with literals", `(tion|ness|ment)\b`, 1, 0},
 		{"regular expression without", `[a-z]+q[a-z]x\b`, 0.5, 0},
 		{"regular expression without, at the end", "[aeiou]{4}[^aeiou]$", 0.5, 0},
@@ -99,7 +99,7 @@ func greps(ctx context.Context, p *peers) error {
 			`grep -o "$4" -e "$3" "$2" | sort -S 1G | uniq -c | sort -k1,1nr -k2 | sed 's/^ *\([0-9]*\) /\1\t/' >"$1"`, out("gnu"), in.path, g.pattern, kind)
 		contestants := []contestant{ours, counting, same}
 		others := []string{out("gnu")}
-		if g.pattern == "ation" || g.pattern == "[a-z]+nee[dt]le" {
+		if g.pattern == "ation" || g.pattern == "[a-z]+nee[dt]" {
 			contestants = append(contestants, p.duckdb("grep", in, out("duckdb"), g.pattern))
 			others = append(others, out("duckdb"))
 		}
@@ -126,7 +126,7 @@ func teraSorts(ctx context.Context, p *peers) error {
 	if err != nil {
 		return err
 	}
-	lines, err := p.keyLines()
+	lines, err := p.keyLines(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func teraSorts(ctx context.Context, p *peers) error {
 		{"in a fifth of its size", max(p.size/5, leastMemory), 1, false},
 	} {
 		ours := p.ours(out("sojourn"), "terasort", "--input", lines.path, "--memory", fmt.Sprint(c.memory))
-		gnu := p.tool("sort", `sort -S "$3" -T "$4" --parallel="$5" -o "$1" "$2"`, out("gnu"), lines.path, fmt.Sprint(c.memory), p.path("tmp"), fmt.Sprint(cores()))
+		gnu := p.tool("sort", `sort -S "$3b" -T "$4" --parallel="$5" -o "$1" "$2"`, out("gnu"), lines.path, fmt.Sprint(c.memory), p.path("tmp"), fmt.Sprint(cores()))
 		gnu.who, gnu.goal = "GNU sort", c.goal
 		contestants := []contestant{ours, gnu}
 		others := []string{out("gnu")}

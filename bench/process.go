@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -86,6 +87,9 @@ func child(role string, args []string) error {
 		run  func([]string) error
 	}{
 		"wordcount": {2, func(a []string) error { return loopWordCount(a[0], a[1], cores()) }},
+		"wide":      {2, sized(writeWide)},
+		"lines":     {2, sized(writeLines)},
+		"allocs":    {2, func(a []string) error { return printAllocations(a[0], a[1]) }},
 		"bare":      {2, func(a []string) error { return bareDay(a[0], a[1]) }},
 		"stamp":     {1, func(a []string) error { return stampFirst(a[0]) }},
 	}
@@ -94,6 +98,17 @@ func child(role string, args []string) error {
 		return fmt.Errorf("child %s %v: no such role", role, args)
 	}
 	return r.run(args)
+}
+
+// sized makes a role of a function that writes a file of some size.
+func sized(write func(path string, size int64) error) func([]string) error {
+	return func(args []string) error {
+		size, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil {
+			return err
+		}
+		return write(args[0], size)
+	}
 }
 
 // self is a command that runs this program in a role.

@@ -43,7 +43,7 @@ func runSim(ctx context.Context, b *bench) error {
 			policy string
 			goal   float64
 		}{{"fifo", 0.45}, {"srpt", 0.45}, {"fair", 0.35}} {
-			ours := b.simulating(missing, "--cluster", dayCluster, "--costs", "none", "--sigma", sigma, "--policy", p.policy)
+			ours := b.simulating(missing, "--cluster", dayCluster, "--maps-only", "--costs", "none", "--sigma", sigma, "--policy", p.policy)
 			ours.goal, bare.goal = 5, p.goal
 			name := fmt.Sprintf("maps, %s, sigma %s", p.policy, sigma)
 			if err := b.hold(ctx, contest{name: name, unit: "M events/s", contestants: []contestant{ours, bare}}); err != nil {
@@ -101,35 +101,46 @@ func (b *bench) bound(who, name string, most float64) {
 	}
 }
 
-// allocations counts the allocations of whole simulations, those at the arrival of jobs included, in this process.
+// allocations counts the allocations of whole simulations, those at the arrival of jobs included.
 func (b *bench) allocations(ctx context.Context) error {
 	for _, name := range []string{"fifo", "srpt", "fair"} {
-		c, jobs, err := readDay(b.trace)
+		c, err := self("allocs", b.trace, name)
 		if err != nil {
 			return err
 		}
-		p, _, err := policy.All.Parse(name)
-		if err != nil {
+		var n float64
+		if _, err := measureJSON(ctx, c, &n); err != nil {
 			return err
 		}
-		source := func(yield func(*sched.JobSpec, error) bool) {
-			for _, j := range jobs {
-				if !yield(j, nil) {
-					return
-				}
-			}
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		r, err := sim.Run(ctx, sim.Config{Cluster: c, Jobs: source, Core: sched.Config{Policy: p}})
-		if err != nil {
-			return err
-		}
-		runtime.ReadMemStats(&after)
-		n := float64(after.Mallocs-before.Mallocs) / float64(r.Events)
-		b.rows = append(b.rows, row{Case: "allocations for each event, " + name, Who: "sim.Run", Unit: "", Value: spread{n, n, n, 1}})
+		b.rows = append(b.rows, row{Case: "allocations for each event, " + name, Who: "sim.Run", Value: spread{n, n, n, 1}})
 	}
 	return nil
+}
+
+func printAllocations(trace, name string) error {
+	c, jobs, err := readDay(trace)
+	if err != nil {
+		return err
+	}
+	p, _, err := policy.All.Parse(name)
+	if err != nil {
+		return err
+	}
+	source := func(yield func(*sched.JobSpec, error) bool) {
+		for _, j := range jobs {
+			if !yield(j, nil) {
+				return
+			}
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: source, Core: sched.Config{Policy: p}})
+	if err != nil {
+		return err
+	}
+	runtime.ReadMemStats(&after)
+	return json.NewEncoder(os.Stdout).Encode(float64(after.Mallocs-before.Mallocs) / float64(r.Events))
 }
 
 // readDay reads the maps of the day.

@@ -63,7 +63,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.dir, "dir", "out/bench", "folder for inputs, outputs and temporary files")
 	size := f.String("size", "500MB", "size of each large input")
 	f.IntVar(&o.reps, "reps", 3, "repetitions, from 1")
-	f.DurationVar(&o.patience, "patience", 12*time.Second, "what takes longer is not repeated")
+	f.DurationVar(&o.patience, "patience", 8*time.Second, "what takes longer is not repeated")
 	f.DurationVar(&o.limit, "limit", 15*time.Minute, "time for everything: no repetitions after three quarters of it, no further cases after all of it")
 	only := f.String("only", "", "parts to run, separated by commas: "+strings.Join(partNames(), ","))
 	f.BoolVar(&o.json, "json", false, "print one JSON document instead of tables")

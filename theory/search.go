@@ -1,7 +1,6 @@
 package theory
 
 import (
-	"math/rand/v2"
 	"slices"
 )
 
@@ -72,35 +71,7 @@ type LocalSearch struct {
 // start. It stops after Steps, never by time, or when no order can be better. For the numbers of jobs between what
 // Exhaustive affords and what a rule alone should decide.
 func (s *SlotSim) Improve(start []int, search LocalSearch) ([]int, Result) {
-	best, bestResult := slices.Clone(start), s.Run(start)
-	n := len(start)
-	if n < 2 {
-		return best, bestResult
-	}
-	least := s.leastPossible(search.Goal)
-	chance := rand.New(rand.NewPCG(search.Seed, 0))
-	order, here := slices.Clone(best), bestResult
-	for range search.Steps {
-		if !better(least, search.Goal.Of(bestResult)) {
-			break
-		}
-		from, to := chance.IntN(n), chance.IntN(n-1)
-		if to >= from {
-			to++
-		}
-		move(order, from, to)
-		r := s.Run(order)
-		if better(search.Goal.Of(here), search.Goal.Of(r)) {
-			move(order, to, from)
-			continue
-		}
-		here = r
-		if better(search.Goal.Of(r), search.Goal.Of(bestResult)) {
-			copy(best, order)
-			bestResult = r
-		}
-	}
-	return best, bestResult
+	return s.ImproveTail(start, 0, search)
 }
 
 // leastPossible returns a value below which the goal cannot fall.

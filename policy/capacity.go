@@ -33,6 +33,7 @@ type capacity struct {
 
 	guarantee []sched.Resources // by queue; of the capacity there is
 	total     sched.Resources   // for which guarantee was computed
+	trees     int               // and for which queues
 	userMin   float64
 	factor    float64
 	kills     bool
@@ -70,10 +71,10 @@ func (c *capacity) part(q *sched.Queue, k sched.ResourceKind) float64 {
 // guarantees computes what each queue is guaranteed: what its spec says; where it says nothing, a part by weight of what the
 // siblings that say something leave.
 func (c *capacity) guarantees(p *sched.Plan) {
-	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) {
+	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) && c.trees == p.Trees {
 		return
 	}
-	c.total = p.Capacity
+	c.total, c.trees = p.Capacity, p.Trees
 	c.guarantee = append(c.guarantee[:0], make([]sched.Resources, len(p.Queues))...)
 	c.guarantee[0] = p.Capacity
 	for _, q := range p.Queues {

@@ -35,7 +35,7 @@ func newPlacer(a Args) placer {
 // place starts one task of st, and reports whether it did.
 func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
 	switch {
-	case st.Spec.Copies == 0 || w.blind:
+	case !st.Placed() || w.blind:
 		n := p.First(st)
 		return n != nil && p.Launch(st, n)
 	case w.delay == 0 && w.rackDelay == 0:

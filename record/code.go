@@ -309,6 +309,28 @@ func (c *coder) asks(a *sched.Asks) {
 	list(c, &a.Banned, node)
 }
 
+func (c *coder) near(n *sched.Near) {
+	number(c, &n.Node)
+	number(c, &n.Rack)
+	number(c, &n.Tasks)
+}
+
+// queue codes what is said of a queue and of those below it.
+func (c *coder) queue(p **sched.QueueSpec) {
+	if c.reading {
+		*p = &sched.QueueSpec{}
+	}
+	q := *p
+	c.string(&q.Name)
+	c.float(&q.Weight)
+	for _, s := range []*sched.Share{&q.Min, &q.Max} {
+		c.resources(&s.Amount)
+		c.float(&s.Part)
+	}
+	c.string(&q.Policy)
+	list(c, &q.Queues, c.queue)
+}
+
 func (c *coder) undone(u *sched.Undone) {
 	number(c, &u.Stage)
 	list(c, &u.Tasks, func(t *int32) { number(c, t) })

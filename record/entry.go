@@ -21,7 +21,7 @@ const (
 	flag2 tag = 1 << 6
 	flag3 tag = 1 << 7
 
-	lastEvent  = tagEvent + tag(sched.Tick)
+	lastEvent  = tagEvent + tag(sched.SpecChanged)
 	lastAction = tagAction + tag(sched.Wake)
 )
 
@@ -30,6 +30,8 @@ const (
 	notRunning = flag1 // events and actions of an attempt: it is given in full, because it is not one that runs
 	notOK      = flag2 // AttemptDone, JobEnded: an outcome follows
 	withBody   = flag3 // AttemptDone, NodeReported
+	withNear   = flag3 // AsksChanged
+	ofQueues   = flag3 // SpecChanged: of the queues, not of a job
 	sameStage  = flag1 // Launch: of the stage of the last launch
 	sameNode   = flag2 // Launch: on the node that was guessed
 	unusual    = flag3 // Launch: a byte of the bits below follows
@@ -225,6 +227,14 @@ func (m *memory) writeEvent(e *sched.Event) {
 			}
 		}
 	}
+	switch body := e.Body.(type) {
+	case *sched.Asks:
+		if len(body.Near) > 0 {
+			t |= withNear
+		}
+	case *sched.Queues:
+		t |= ofQueues
+	}
 	m.tags = append(m.tags, t)
 	m.event(t, e)
 }
@@ -346,10 +356,25 @@ func (m *memory) event(t tag, e *sched.Event) {
 	case sched.AsksChanged:
 		number(c, &e.Job)
 		body(c, e, c.asks)
+		if t&withNear != 0 {
+			list(c, &e.Body.(*sched.Asks).Near, c.near)
+		}
 	case sched.JobSubmitted:
 		e.Job = m.job + sched.JobID(m.varint(int64(e.Job-m.job)))
 		body(c, e, c.jobSpec)
 		m.submitted(e)
+	case sched.SpecChanged:
+		if t&ofQueues != 0 {
+			body(c, e, func(q *sched.Queues) { list(c, &q.List, c.queue) })
+			return
+		}
+		number(c, &e.Job)
+		body(c, e, c.jobSpec)
+		if m.reading && m.err == nil {
+			if err := e.Body.(*sched.JobSpec).Validate(); err != nil {
+				m.fail(fmt.Errorf("job %d: %w", e.Job, err))
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ type EventOptions struct {
 
 // Kinds returns the names of all events and actions, in the order in which an instant has them.
 func Kinds() (names []string) {
-	for k := sched.NodeJoined; k <= sched.Tick; k++ {
+	for k := sched.NodeJoined; k <= sched.SpecChanged; k++ {
 		names = append(names, k.String())
 	}
 	for k := sched.Launch; k <= sched.Wake; k++ {
@@ -239,6 +239,15 @@ func (l *line) event(s *Step, e *sched.Event) {
 		l.text("user", spec.User)
 		l.text("queue", spec.Queue)
 		l.tasks(spec)
+	case sched.SpecChanged:
+		if q, ok := e.Body.(*sched.Queues); ok {
+			l.number("queues", int64(len(q.List)))
+			break
+		}
+		spec := e.Body.(*sched.JobSpec)
+		l.ofJob(e.Job)
+		l.text("queue", spec.Queue)
+		l.number("priority", int64(spec.Priority))
 	}
 }
 

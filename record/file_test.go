@@ -83,6 +83,7 @@ func codeBody(c *coder, body any) {
 		c.nodeSpec(b)
 	case *sched.Asks:
 		c.asks(b)
+		list(c, &b.Near, c.near)
 	case *sched.Counters:
 		c.counters(b)
 	case *sched.Undone:

@@ -73,7 +73,7 @@ func TestRunsComeBack(t *testing.T) {
 			t.Errorf("seed %d: replayed %+v, %v", seed, done, err)
 		}
 	}
-	if len(kinds) != int(sched.Tick)+1 || len(verbs) != int(sched.Wake)+1 {
+	if len(kinds) != int(sched.SpecChanged)+1 || len(verbs) != int(sched.Wake)+1 {
 		t.Errorf("the runs had %d kinds of events and %d of actions: not all of them", len(kinds), len(verbs))
 	}
 }

@@ -266,7 +266,12 @@ func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
 	g.submit(jobs+1, &sched.JobSpec{Name: "app", Submit: last, Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: sched.Resources{sched.Memory: 1}, Tasks: -1, Prior: 300 * sec}}})
 	g.at(last+sec, sched.Event{Kind: sched.AsksChanged, Job: jobs + 1, Body: &sched.Asks{Pending: 1}})
 	g.at(last+2*sec, sched.Event{Kind: sched.AsksChanged, Job: jobs + 1, Body: &sched.Asks{Stage: 1, Pending: 4, Banned: []sched.NodeID{1},
+		Near: []sched.Near{{Node: 2, Tasks: 1}, {Rack: 1, Tasks: 2}},
 		Spec: &sched.StageSpec{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: -1, Prior: 5 * sec}}})
+	g.at(last+3*sec, sched.Event{Kind: sched.SpecChanged, Job: jobs + 1, Body: &sched.JobSpec{Queue: "b.c", Weight: 2, Priority: 4, Deadline: 90 * sec,
+		Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: sched.Resources{sched.Memory: 1}, Tasks: -1}}}})
+	g.at(last+4*sec, sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: []*sched.QueueSpec{{Name: "a", Weight: 3, Policy: "fair"},
+		{Name: "b", Min: sched.Share{Part: 0.25}, Queues: []*sched.QueueSpec{{Name: "d", Max: sched.Share{Amount: sched.Resources{sched.Memory: 3}}}}}}}})
 	g.at(last+60*sec, sched.Event{Kind: sched.JobEnded, Job: jobs + 1})
 	g.at(last+9*sec, sched.Event{Kind: sched.TaskUndone, Job: jobs, Body: &sched.Undone{Stage: 0, Tasks: []int32{1}}})
 	for i := range 6 {

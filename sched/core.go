@@ -208,6 +208,12 @@ func (c *Core) apply(e *Event) {
 		if j := c.Job(e.Job); j != nil && !j.Ended {
 			c.asksChanged(j, e.Body.(*Asks))
 		}
+	case SpecChanged:
+		if q, ok := e.Body.(*Queues); ok {
+			c.queues.change(q.List)
+		} else if j := c.Job(e.Job); j != nil && !j.Ended {
+			c.amend(j, e.Body.(*JobSpec))
+		}
 	}
 }
 

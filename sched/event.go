@@ -18,11 +18,13 @@ const (
 	AsksChanged                       // Job, Body *Asks
 	JobSubmitted                      // Job: larger than any before; Body *JobSpec
 	Tick                              // nothing but time
+	SpecChanged                       // Job, Body *JobSpec: its queue, weight, priority and deadline are those now; without Job, Body *Queues
 	numEventKinds
 )
 
 var eventNames = [numEventKinds]string{"node-joined", "node-reported", "node-lost", "attempt-done", "attempt-suspended", "attempt-resized",
-	"attempt-progress", "task-undone", "resize-asked", "job-ended", "asks-changed", "job-submitted", "tick"}
+	"attempt-progress", "task-undone", "resize-asked", "job-ended", "asks-changed", "job-submitted", "tick",
+	"spec-changed"}
 
 func (k EventKind) String() string { return eventNames[k] }
 

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -52,6 +54,57 @@ func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 	}
 	t.limit(q)
 	return q.ID
+}
+
+// change makes the configured queues those of specs. Rows of queues that go are not used again: parents stay before children.
+func (t *queueTable) change(specs []*QueueSpec) {
+	c := t.core
+	said := map[QueueID]bool{}
+	t.amend(specs, 0, "", said)
+	paths := slices.Sorted(maps.Keys(t.byPath))
+	slices.Reverse(paths) // those below before those above
+	for _, path := range paths {
+		id := t.byPath[path]
+		q := c.Queues[id]
+		if said[id] {
+			continue
+		}
+		q.Spec = &QueueSpec{Name: q.Spec.Name}
+		if q.Jobs == 0 && len(q.Children) == 0 {
+			t.cut(q)
+			delete(t.byPath, path)
+		}
+	}
+	c.Trees++
+	t.setLimits()
+	for j := range c.Jobs() {
+		for _, st := range j.Stages {
+			st.cap = c.Queues[j.Queue].cap
+			c.touch(st)
+		}
+	}
+}
+
+// amend adds the queues of one level that are new, and has the others be what their specs say.
+func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said map[QueueID]bool) {
+	for _, s := range specs {
+		id, ok := t.byPath[path+s.Name]
+		if !ok {
+			id = t.add(s, parent)
+			t.byPath[path+s.Name] = id
+		}
+		t.core.Queues[id].Spec = s
+		said[id] = true
+		t.amend(s.Queues, id, path+s.Name+".", said)
+	}
+}
+
+// cut takes a queue out of its parent's children.
+func (t *queueTable) cut(q *Queue) {
+	siblings := &t.core.Queues[q.Parent].Children
+	if i := slices.Index(*siblings, q.ID); i >= 0 {
+		*siblings = slices.Delete(*siblings, i, i+1)
+	}
 }
 
 // setLimits computes the shares of all queues for the capacity there is.
@@ -151,13 +204,7 @@ func (t *queueTable) left(q *Queue) {
 	}
 	delete(t.users, userOf{q.Parent, q.Spec.Name})
 	t.spare[q.Parent] = append(t.spare[q.Parent], q.ID)
-	siblings := &t.core.Queues[q.Parent].Children
-	for i, id := range *siblings {
-		if id == q.ID {
-			*siblings = append((*siblings)[:i], (*siblings)[i+1:]...)
-			return
-		}
-	}
+	t.cut(q)
 }
 
 // QueueNamed returns the configured queue with a dotted path below the root, and whether there is one.

@@ -157,7 +157,10 @@ func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node
 
 // allows reports whether constraints of the stage and of its job let it use n, room and reservations apart.
 func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
-	if class != 0 && n.Class != class || st.only != nil && !contains(st.only, n.ID) {
+	if class != 0 && n.Class != class {
+		return false
+	}
+	if st.only != nil && (!contains(st.only, n.ID) || st.tasks.wishes != nil && st.tasks.wishes.level(st, n) == OffSwitch) {
 		return false
 	}
 	return st.Job.banned == nil || !st.Job.banned[n.ID]

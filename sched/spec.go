@@ -1,6 +1,6 @@
 package sched
 
-// A JobSpec is what a user says of a job. It never changes once submitted.
+// A JobSpec is what a user says of a job. Once submitted, it changes by SpecChanged only, which puts another in its place.
 type JobSpec struct {
 	Name, User, Queue string  // Queue: dotted path below the root; "" is "default"
 	Type              string  // as history keys have it: "MAPREDUCE", "SPARK", ...
@@ -79,6 +79,10 @@ type QueueSpec struct {
 	Queues   []*QueueSpec
 }
 
+// Queues are all queues below the root that there are from now on (SpecChanged). Those of which nothing is said any more go when nothing is in
+// them, and say nothing until then.
+type Queues struct{ List []*QueueSpec }
+
 // A Share is an entitlement: amounts, or a part of the parent's. The zero Share says nothing.
 type Share struct {
 	Amount Resources // kinds with zero are not spoken of
@@ -91,8 +95,16 @@ type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now; nil else
 	Pending int32
-	Only    []NodeID // the only nodes to use, sorted; nil: all
+	Near    []Near   // where Pending would run, nodes by ID and then racks by ID; nil: all nodes are alike
+	Only    []NodeID // the only nodes to use, sorted; nil: all. With Near, these only as far as Near goes
 	Banned  []NodeID // nodes not to use for the whole job, sorted
+}
+
+// A Near is how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each that has a copy.
+type Near struct {
+	Node  NodeID // zero: Rack is meant
+	Rack  RackID
+	Tasks int32
 }
 
 // Undone names finished tasks of a stage whose output was lost.

@@ -224,6 +224,7 @@ func (c *Core) asksChanged(j *Job, asks *Asks) {
 		c.climb(st, booking{count: Count{Away: c.away(st) - away}})
 	}
 	st.only = asks.Only
+	st.tasks.wish(asks.Near)
 	j.banned = nil
 	for _, n := range asks.Banned {
 		if j.banned == nil {

@@ -9,6 +9,7 @@ type taskSet struct {
 	again    []int32         // to run again; the last is the next
 	taken    []uint64        // tasks above next that were started, by bit; nil: none
 	near     *places         // nil until needed
+	wishes   *wishes         // where they would run, of a stage whose tasks the engine chooses; nil: anywhere
 	failures map[int32]int32 // failed attempts by task
 	ran      []NodeID        // by task-1: where its output is; nil where no stage needs it
 }
@@ -32,6 +33,9 @@ func (t *taskSet) take(c *Core, st *Stage, n *Node) int32 {
 		return task
 	}
 	if st.Total < 0 {
+		if t.wishes != nil {
+			t.wishes.take(st, n)
+		}
 		return 0
 	}
 	if st.Spec.Copies > 0 {
@@ -62,6 +66,9 @@ func (t *taskSet) takeNamed(st *Stage, task int32) bool {
 
 // level is the locality of the task that take would return.
 func (t *taskSet) level(c *Core, st *Stage, n *Node) Locality {
+	if t.wishes != nil {
+		return t.wishes.level(st, n)
+	}
 	if st.Spec.Copies == 0 {
 		return NodeLocal
 	}
@@ -75,7 +82,11 @@ func (t *taskSet) level(c *Core, st *Stage, n *Node) Locality {
 // firstAt returns the first node that fits on which level is at most l.
 func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 	switch {
-	case st.Spec.Copies == 0 || l == OffSwitch:
+	case l == OffSwitch:
+		return c.First(st)
+	case t.wishes != nil:
+		return t.wishes.firstAt(c, st, l)
+	case st.Spec.Copies == 0:
 		return c.First(st)
 	case len(t.again) > 0:
 		return t.firstFor(c, st, l)

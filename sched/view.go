@@ -9,7 +9,8 @@ type View struct {
 	Capacity Resources // of all nodes
 	Nodes    []*Node   // Nodes[id-1]
 	Classes  []*Class  // Classes[id-1]
-	Queues   []*Queue  // Queues[id]; parents before children; nil where a user's queue has gone
+	Queues   []*Queue  // Queues[id]; parents before children
+	Trees    int       // how often the configured queues have changed
 	Events   []Event   // what happened at this instant, each seen in exactly one Step
 	Offers   []NodeID  // nodes whose room is news
 
@@ -188,6 +189,9 @@ func (v *View) First(st *Stage) *Node { return v.nextFit(st, st.Shape, 0, 0) }
 
 // FirstAs is First for a task that holds another shape than its stage's own.
 func (v *View) FirstAs(st *Stage, shape ShapeID) *Node { return v.nextFit(st, shape, 0, 0) }
+
+// Placed reports whether it matters where the tasks of st run: some have their input on some nodes.
+func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != nil }
 
 // Level returns how near its input the nearest pending task of st would be on n. A stage without places is local everywhere.
 func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.core, st, n) }

@@ -1,0 +1,46 @@
+package sched
+
+// amend has a job's queue, weight, priority and deadline be those of spec. What it holds and waits for counts in its new queue from now on; what it
+// held so far stays with the old one.
+func (c *Core) amend(j *Job, spec *JobSpec) {
+	own := *j.Spec
+	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline
+	j.Spec, j.Weight = &own, weightOr1(own.Weight)
+	if to := c.queues.leafOf(&own); to != j.Queue {
+		from := c.Queues[j.Queue]
+		c.carry(j, -1)
+		j.Queue = to
+		c.carry(j, 1)
+		c.queues.left(from)
+	}
+	for _, st := range j.Stages {
+		st.cap = c.Queues[j.Queue].cap
+		c.touch(st)
+	}
+}
+
+// carry adds (sign 1) all that a job holds and waits for to its queues, or takes it off (-1).
+func (c *Core) carry(j *Job, sign int32) {
+	c.countJob(j, sign)
+	for q := c.Queues[j.Queue]; q != nil; q = q.above {
+		c.accrue(&q.served, &q.Used, c.Now-q.since)
+		q.since = c.Now
+		q.Used = q.Used.Add(j.Used.Times(int64(sign)))
+		q.Demand = q.Demand.Add(j.Used.Times(int64(sign)))
+		for _, st := range j.Stages {
+			n := &q.Count[st.Kind%NumKinds]
+			n.Pending += sign * st.Pending
+			n.Running += sign * st.Running
+			n.Away += sign * c.away(st)
+			q.Demand = q.Demand.Add(c.Amount(st.Shape).Times(int64(sign * st.Pending)))
+			for a := range c.Attempts(st) {
+				if a.leaves != 0 {
+					q.Leaving = q.Leaving.Add(c.Amount(a.leaves).Times(int64(sign)))
+				}
+				if a.parked {
+					q.Demand = q.Demand.Add(c.missing(a).amount.Times(int64(sign)))
+				}
+			}
+		}
+	}
+}

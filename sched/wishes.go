@@ -1,0 +1,107 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+)
+
+// wishes are where the waiting tasks of a stage would run whose tasks the engine chooses (Asks.Near): how many on which node, how many in which rack.
+// A task that has copies of its input on several nodes counts at each, so that nobody knows how many tasks there are behind the
+// numbers; whoever asked says what is left after each task that it is given.
+type wishes struct {
+	nodes, racks []wish // sorted by id
+	spent        int    // of nodes, those at the front with no task left
+	listed       int32  // tasks counted by racks, or, where no rack is named, by nodes
+}
+
+// A wish is a number of tasks at a node or a rack.
+type wish struct{ id, tasks int32 }
+
+// wish takes in where the waiting tasks would run.
+func (t *taskSet) wish(near []Near) {
+	if len(near) == 0 {
+		t.wishes = nil
+		return
+	}
+	if t.wishes == nil {
+		t.wishes = &wishes{}
+	}
+	w := t.wishes
+	*w = wishes{nodes: w.nodes[:0], racks: w.racks[:0]}
+	inNodes, inRacks := int32(0), int32(0)
+	for _, one := range near {
+		if tasks := min(max(0, one.Tasks), maxTasks); one.Node != 0 {
+			w.nodes = append(w.nodes, wish{int32(one.Node), tasks})
+			inNodes = min(inNodes+tasks, maxTasks)
+		} else {
+			w.racks = append(w.racks, wish{int32(one.Rack), tasks})
+			inRacks = min(inRacks+tasks, maxTasks)
+		}
+	}
+	w.listed = cmp.Or(inRacks, inNodes)
+}
+
+// at returns the wish for an id; nil: there is none with a task left.
+func at(sorted []wish, id int32) *wish {
+	i, ok := slices.BinarySearchFunc(sorted, id, func(w wish, id int32) int { return cmp.Compare(w.id, id) })
+	if !ok || sorted[i].tasks == 0 {
+		return nil
+	}
+	return &sorted[i]
+}
+
+// free reports whether some of the waiting tasks have no place: to them all nodes are alike. Not so where only some nodes will do.
+func (w *wishes) free(st *Stage) bool { return st.only == nil && st.Pending > w.listed }
+
+func (w *wishes) level(st *Stage, n *Node) Locality {
+	switch {
+	case at(w.nodes, int32(n.ID)) != nil || w.free(st):
+		return NodeLocal
+	case at(w.racks, int32(n.Rack)) != nil:
+		return RackLocal
+	}
+	return OffSwitch
+}
+
+// take says that a task was started on n: one of those counted there, if there are any.
+func (w *wishes) take(st *Stage, n *Node) {
+	node, rack := at(w.nodes, int32(n.ID)), at(w.racks, int32(n.Rack))
+	if node == nil && w.free(st) {
+		return
+	}
+	if node != nil {
+		node.tasks--
+	}
+	if rack != nil {
+		rack.tasks--
+	}
+	if rack != nil || node != nil && len(w.racks) == 0 {
+		w.listed = max(0, w.listed-1)
+	}
+}
+
+// firstAt returns the first node that fits on which level is at most l, nearer than anywhere: by way of the nodes with room or by way of those
+// wished for, whichever are fewer.
+func (w *wishes) firstAt(c *Core, st *Stage, l Locality) *Node {
+	for w.spent < len(w.nodes) && w.nodes[w.spent].tasks == 0 {
+		w.spent++
+	}
+	fits := &c.shapes.list[st.Shape].fits
+	if l > NodeLocal || w.free(st) || fits.count <= len(w.nodes)-w.spent {
+		for n := c.First(st); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
+			if w.level(st, n) <= l {
+				return n
+			}
+		}
+		return nil
+	}
+	for _, one := range w.nodes[w.spent:] {
+		if one.tasks == 0 || int(one.id) > len(c.Nodes) {
+			continue
+		}
+		if n := c.Node(NodeID(one.id)); c.fitsOn(st, st.Shape, n) {
+			return n
+		}
+	}
+	return nil
+}

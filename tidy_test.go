@@ -34,8 +34,8 @@ var arrows = map[string][]string{
 	"web":       {"record", "sched"},
 	"reproduce": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr"},
 	"cli":       {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
-	"cmd":       {"cli"},
-	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr"},
+	"cmd":       {"cli", "yarn"}, // yarn/load is a program of its own
+	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
 }
 
 // more is what one folder may import beyond its package's arrows.

@@ -56,6 +56,16 @@ type waiting struct {
 
 // Dial connects to a server and shakes hands; ctx bounds both and nothing later.
 func (d *Dialer) Dial(ctx context.Context, address string) (*Client, error) {
+	c, err := d.connect(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	go c.read()
+	return c, nil
+}
+
+// connect is Dial without anybody who reads replies yet.
+func (d *Dialer) connect(ctx context.Context, address string) (*Client, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err // names the address
@@ -73,7 +83,6 @@ func (d *Dialer) Dial(ctx context.Context, address string) (*Client, error) {
 		conn.Close()
 		return nil, fmt.Errorf("shake hands with %s: %w", address, cmp.Or(ctx.Err(), err))
 	}
-	go c.read()
 	return c, nil
 }
 
@@ -158,6 +167,11 @@ func appendFrame(b []byte, parts ...proto.Message) []byte {
 // flush writes what is in out. The caller holds write, or is alone.
 func (c *Client) flush() error {
 	c.conn.SetWriteDeadline(time.Now().Add(c.transfer))
+	return c.send()
+}
+
+// send is flush by the deadline that there is.
+func (c *Client) send() error {
 	_, err := c.conn.Write(c.out)
 	if c.out = c.out[:0]; cap(c.out) > keepBuffer {
 		c.out = nil

@@ -33,6 +33,7 @@ type frameReader struct {
 	transfer time.Duration // for the rest of a frame
 	deadline time.Time     // as last set
 	stopped  atomic.Bool   // no more frames are wanted
+	last     int           // bytes of the last frame, its length included
 }
 
 func newFrameReader(conn net.Conn, idle, transfer time.Duration) *frameReader {
@@ -64,6 +65,7 @@ func (f *frameReader) next(most int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrFrameTooLong, announced, most)
 	}
 	n := int(announced)
+	f.last = 4 + n
 	if f.buf.Buffered() < 4+n {
 		f.wait(f.transfer)
 	}

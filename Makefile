@@ -2,6 +2,7 @@
 
 BIN := bin/sojourn
 GO  := go
+PART := Stock
 
 .PHONY: help build run test test-hadoop lint bench fuzz clean
 .DEFAULT_GOAL := help
@@ -15,12 +16,12 @@ build: ## build bin/sojourn
 run: build ## run a mix of real MapReduce jobs under three policies and compare them (two minutes at most)
 	./examples/mix/run.sh $(BIN)
 
-test: ## vet, lint and test everything (minutes)
-	$(GO) test -timeout 9m ./...
+test: ## vet, lint and test everything, beside stock Hadoop where a JDK and Maven are (minutes)
+	SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./yarn/fetch-stock.sh hadoop) $(GO) test -timeout 9m ./...
 
-test-hadoop: ## stock Hadoop 3.4.2, fetched by Maven, under the ResourceManager (15 minutes; needs a JDK)
-	./yarn/fetch-hadoop.sh
-	SOJOURN_STOCK=all $(GO) test -count=1 -run Stock -timeout 60m -v ./yarn
+test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, under the ResourceManager (half an hour; PART=Stock/spark for less)
+	SOJOURN_HADOOP=$$(./yarn/fetch-stock.sh hadoop) SOJOURN_SPARK=$$(./yarn/fetch-stock.sh spark) SOJOURN_STOCK=all \
+		$(GO) test -count=1 -run '$(PART)' -timeout 60m -v ./yarn ./mr/streaming
 
 lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .

@@ -4,420 +4,421 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
-	"maps"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/policy"
-	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
 )
 
-// hadoopVersion is the release of stock peers: the one for which Maven Central has all of them.
-const hadoopVersion = "3.4.2"
+// The main classes of stock Hadoop that tests run.
+const (
+	examples         = "org.apache.hadoop.examples.ExampleDriver"
+	sleepJob         = "org.apache.hadoop.mapreduce.SleepJob"
+	mapredJob        = "org.apache.hadoop.mapred.JobClient"
+	mapredQueue      = "org.apache.hadoop.mapred.JobQueueClient"
+	applicationCLI   = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+	nodeCLI          = "org.apache.hadoop.yarn.client.cli.NodeCLI"
+	queueCLI         = "org.apache.hadoop.yarn.client.cli.QueueCLI"
+	shellClient      = "org.apache.hadoop.yarn.applications.distributedshell.Client"
+	shellMaster      = "org.apache.hadoop.yarn.applications.distributedshell.ApplicationMaster"
+	unmanagedMasters = "org.apache.hadoop.yarn.applications.unmanagedamlauncher.UnmanagedAMLauncher"
+)
 
-// hadoopJars is the class path of stock Hadoop: `make test-hadoop` fetches it.
-func hadoopJars(t *testing.T) string {
-	t.Helper()
-	if os.Getenv("SOJOURN_STOCK") == "" {
-		t.Skip("stock Hadoop takes minutes and much of a machine: make test-hadoop")
-	}
-	cache := os.Getenv("SOJOURN_CACHE")
-	if cache == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			t.Skip("no home folder to look for Hadoop in")
-		}
-		cache = filepath.Join(home, ".cache", "sojourn")
-	}
-	jars := filepath.Join(cache, "hadoop-"+hadoopVersion, "jars")
-	if _, err := os.Stat(filepath.Join(jars, "hadoop-yarn-server-nodemanager-"+hadoopVersion+".jar")); err != nil {
-		t.Skipf("stock Hadoop is not in %s: make test-hadoop fetches it", jars)
-	}
-	if _, err := exec.LookPath("java"); err != nil {
-		t.Skip("no java to run stock Hadoop with")
-	}
-	if testing.Short() {
-		t.Skip("stock Hadoop takes a minute: not with -short")
-	}
-	return jars
+// TestStock is what every `make test` runs where stock Hadoop is to be had.
+func TestStock(t *testing.T) {
+	s := newStock(t)
+	s.serve("capacity", nil)
+	s.addNodes(1)
+	s.part("distributed shell", (*stock).distributedShell)
+	s.part("word count", func(s *stock) { s.wordCount(2, 1) })
 }
 
-// A stock is a cluster of stock NodeManagers and clients around a ResourceManager of this package.
-type stock struct {
-	t    *testing.T
-	jars string
-	dir  string
-	rm   *ResourceManager
-	at   Addresses
-	site map[string]string
-}
-
-// startStock serves until the test ends, and starts NodeManagers.
-func startStock(t *testing.T, policyName string, nodes int) *stock {
-	t.Helper()
-	s := &stock{t: t, jars: hadoopJars(t), dir: t.TempDir()}
-	p, _, err := policy.Parse(policyName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	logs, err := os.Create(filepath.Join(s.dir, "rm.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	any := "127.0.0.1:0"
-	config := Config{Addresses: Addresses{Tracker: any, Master: any, Client: any, Admin: any}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.NewTextHandler(logs, nil))}
-	config.Core.Policy = p
-	ctx, cancel := context.WithCancel(context.Background())
-	if s.rm, err = Listen(ctx, config); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.rm.Serve(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		logs.Close()
-		if text, _ := os.ReadFile(logs.Name()); t.Failed() {
-			t.Logf("ResourceManager:\n%s", text)
+// TestStockCapacity is what stock applications must find working, on two NodeManagers.
+func TestStockCapacity(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	s.serve("capacity", func(c *Config) { c.Expiry.Node = 20 * time.Second })
+	s.addNodes(2)
+	s.part("20 maps and 3 reduces on two nodes", func(s *stock) {
+		s.wordCount(20, 3)
+		for i := range s.nodes {
+			if logs, _ := filepath.Glob(s.home(i) + "/log/application_*/container_*"); len(logs) == 0 {
+				s.t.Errorf("node %d ran nothing", i)
+			}
 		}
 	})
-	s.at = s.rm.Addresses()
-	s.site = s.common()
-	s.writeConf("conf", nil)
-	for i := range nodes {
-		s.startNode(i)
+	s.part("pi", func(s *stock) {
+		if out := s.run(examples, "pi", "4", "10"); !strings.Contains(out, "Estimated value of Pi is 3.4") { // of these 40 points
+			s.t.Errorf("pi said:\n%s", out)
+		}
+	})
+	s.part("terasort", (*stock).teraSort)
+	s.part("sleep", func(s *stock) { s.sleep(3, 1, 300) })
+	for i := range 3 {
+		s.part(fmt.Sprint("two jobs in contention, ", i+1), (*stock).contention)
 	}
-	return s
+	s.part("distributed shell", (*stock).distributedShell)
+	s.part("an unmanaged ApplicationMaster", (*stock).unmanaged)
+	s.part("Spark, client mode", func(s *stock) {
+		if out := s.spark("client"); !strings.Contains(out, "Pi is roughly 3.1") {
+			s.t.Errorf("Spark said:\n%s", out)
+		}
+	})
+	s.part("Spark, cluster mode", func(s *stock) {
+		s.spark("cluster")
+		logs, _ := filepath.Glob(fmt.Sprintf("%s/node*/log/%s/container_*_000001/stdout", s.dir, s.newest().ID))
+		if len(logs) != 1 {
+			s.t.Fatalf("logs of the driver: %v", logs)
+		}
+		if out, _ := os.ReadFile(logs[0]); !strings.Contains(string(out), "Pi is roughly 3.1") {
+			s.t.Errorf("the driver said:\n%s", out)
+		}
+	})
+	s.part("kill from the command line", (*stock).killed)
+	s.part("an ApplicationMaster is killed", (*stock).secondAttempt)
+	s.part("a NodeManager is lost in mid-job", func(part *stock) { part.nodeLost(s) })
 }
 
-// common is the configuration of all peers.
-func (s *stock) common() map[string]string {
-	local := "file:" + s.dir
-	return map[string]string{
-		"fs.defaultFS": "file:///", "hadoop.tmp.dir": s.dir + "/tmp",
-		"yarn.resourcemanager.hostname": "127.0.0.1", "yarn.resourcemanager.connect.retry-interval.ms": "1000",
-		"yarn.resourcemanager.resource-tracker.address": s.at.Tracker, "yarn.resourcemanager.scheduler.address": s.at.Master,
-		"yarn.resourcemanager.address": s.at.Client, "yarn.resourcemanager.admin.address": s.at.Admin,
-		"yarn.scheduler.minimum-allocation-mb": "256",
-		"yarn.nodemanager.resource.memory-mb":  "4096", "yarn.nodemanager.resource.cpu-vcores": "4",
-		"yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false",
-		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
-		"yarn.nodemanager.aux-services":                         "mapreduce_shuffle",
-		"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
-		"yarn.nodemanager.env-whitelist":                        "JAVA_HOME,HADOOP_CONF_DIR", "yarn.nodemanager.delete.debug-delay-sec": "0",
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms": "100",
-		"yarn.application.classpath":                     s.dir + "/conf:" + s.jars + "/*",
-		"mapreduce.framework.name":                       "yarn", "mapreduce.application.classpath": s.jars + "/*",
-		"yarn.app.mapreduce.am.staging-dir": local + "/staging", "mapreduce.jobhistory.intermediate-done-dir": local + "/done-soon",
-		"mapreduce.jobhistory.done-dir": local + "/done", "mapreduce.shuffle.port": "0",
-		"yarn.app.mapreduce.am.resource.mb": "512", "yarn.app.mapreduce.am.command-opts": "-Xmx384m",
-		"mapreduce.map.memory.mb": "512", "mapreduce.reduce.memory.mb": "512",
-		"mapreduce.map.java.opts": "-Xmx384m", "mapreduce.reduce.java.opts": "-Xmx384m", "mapreduce.job.ubertask.enable": "false",
+// TestStockLostReplies has every seventh reply to NodeManagers and to ApplicationMasters lost, after the call was carried out.
+func TestStockLostReplies(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	s.serve("capacity", nil)
+	var proxies []*peer.Proxy
+	for _, at := range []*string{&s.at.Tracker, &s.at.Master} {
+		p, err := peer.StartProxy(*at, func(n int) bool { return n%7 == 0 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		proxies = append(proxies, p)
+		*at = p.Address()
 	}
-}
-
-func (s *stock) writeConf(name string, more map[string]string) string {
-	s.t.Helper()
-	dir := filepath.Join(s.dir, name)
-	all := maps.Clone(s.site)
-	maps.Copy(all, more)
-	var b strings.Builder
-	b.WriteString("<configuration>\n")
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "<property><name>%s</name><value>%s</value></property>\n", k, all[k])
-	}
-	b.WriteString("</configuration>\n")
-	log4j := "log4j.rootLogger=INFO,c\nlog4j.appender.c=org.apache.log4j.ConsoleAppender\nlog4j.appender.c.target=System.err\n" +
-		"log4j.appender.c.layout=org.apache.log4j.PatternLayout\nlog4j.appender.c.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %c{1}: %m%n\n"
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		s.t.Fatal(err)
-	}
-	for file, text := range map[string]string{"core-site.xml": b.String(), "yarn-site.xml": b.String(), "mapred-site.xml": b.String(), "log4j.properties": log4j} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-			s.t.Fatal(err)
+	s.configure()
+	s.addNodes(1)
+	s.part("word count", func(s *stock) { s.wordCount(6, 2) })
+	for i, p := range proxies {
+		if p.Lost() < 2 {
+			t.Errorf("proxy %d lost %d replies: too few for the test to say anything", i, p.Lost())
 		}
 	}
-	return dir
 }
 
-// java makes a command of a main class.
-func (s *stock) java(ctx context.Context, conf, heap string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "java", append([]string{"-Xmx" + heap, "--add-opens=java.base/java.lang=ALL-UNNAMED",
-		"--add-exports=java.base/sun.net.dns=ALL-UNNAMED", "--add-exports=java.base/sun.net.util=ALL-UNNAMED", "-cp", conf + ":" + s.jars + "/*"}, args...)...)
-	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+conf)
-	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd
+// TestStockKeys rolls all keys every 12 s, and uses new ones 4 s after nodes were offered them.
+func TestStockKeys(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	s.serve("capacity", func(c *Config) { c.Keys = Keys{Roll: 12 * time.Second, Delay: 4 * time.Second} })
+	s.addNodes(1)
+	key := func() (id int32) {
+		s.rm.manager.ask(func(m *manager) (answer, error) { id = m.keys.container.Current().ID; return nil, nil })
+		return id
+	}
+	s.part("nine maps of four seconds", func(s *stock) {
+		first := key()
+		out := s.sleep(9, 1, 4000)
+		if rolled := key() - first; rolled < 2 {
+			s.t.Errorf("the job saw %d new keys: too few for the test to say anything", rolled)
+		}
+		if strings.Contains(out, "Failed map tasks") {
+			s.t.Errorf("tasks failed:\n%s", out)
+		}
+	})
 }
 
-// startNode starts a NodeManager and waits until it has registered.
-func (s *stock) startNode(i int) {
+// TestStockPolicies runs `sojourn rm` itself under one policy after the other. Each but the last is killed by signal 9 in the middle of a job, and the
+// next takes its place on the same ports: the NodeManager comes back, the job of the old life is not known any more and ends, and new ones run.
+func TestStockPolicies(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	policies := []string{"fifo", "fair", "srpt", "fspy"}
+	rm := s.serveVerb(policies[0])
+	s.addNodes(1)
+	lives := map[int64]bool{} // by the timestamp in the ids of applications, and so of containers
+	for i, name := range policies {
+		s.part(name+", word count", func(s *stock) { s.wordCount(2, 1) })
+		s.part(name+", contention", (*stock).contention)
+		lives[s.newest().ID.Timestamp] = true
+		if i == len(policies)-1 {
+			break
+		}
+		old, wait := s.endless()
+		rm.kill()
+		rm = s.serveVerb(policies[i+1])
+		s.untilNodes(1)
+		wait()
+		s.clean()
+		if err := s.call("getApplicationReport", &wire.ApplicationRequest{ID: old.ID}, &wire.ApplicationResponse{}); err == nil || !strings.Contains(err.Error(), classAppNotFound) {
+			t.Errorf("the old life's application: %v", err)
+		}
+	}
+	if len(lives) != len(policies) {
+		t.Errorf("%d lives have %d timestamps: container ids may be used twice", len(policies), len(lives))
+	}
+}
+
+// words writes n files of words, and returns where, and what there is of each, line by line.
+func (s *stock) words(n int) (in string, want []string) {
 	s.t.Helper()
-	port := func() string {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+	in = filepath.Join(s.dir, strings.ReplaceAll("in "+s.t.Name(), "/", "-"))
+	counts := map[string]int{}
+	for i := range n {
+		var b strings.Builder
+		for k := range 2000 {
+			word := fmt.Sprint("word", (k*7+i)%311)
+			counts[word]++
+			fmt.Fprintln(&b, word)
+		}
+		s.write(filepath.Join(in, fmt.Sprint("part", i)), b.String())
+	}
+	for word, n := range counts {
+		want = append(want, fmt.Sprintf("%s\t%d", word, n))
+	}
+	slices.Sort(want)
+	return in, want
+}
+
+// wordCount counts words, and compares with counts that Go made.
+func (s *stock) wordCount(maps, reduces int) {
+	s.t.Helper()
+	in, want := s.words(maps)
+	out := strings.Replace(in, "in ", "out ", 1)
+	said := s.run(examples, "wordcount", fmt.Sprint("-Dmapreduce.job.reduces=", reduces), in, out)
+	parts, _ := filepath.Glob(out + "/part-r-*")
+	if len(parts) != reduces || !strings.Contains(said, fmt.Sprintf("Launched map tasks=%d", maps)) {
+		s.t.Errorf("%d parts, want %d of %d maps:\n%s", len(parts), reduces, maps, said)
+	}
+	var got []string
+	for _, part := range parts {
+		text, err := os.ReadFile(part)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		defer ln.Close()
-		return ln.Addr().String()
-	}
-	name := fmt.Sprint("node", i)
-	conf := s.writeConf("conf-"+name, map[string]string{"yarn.nodemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": port(),
-		"yarn.nodemanager.localizer.address": port(), "yarn.nodemanager.webapp.address": port(),
-		"yarn.nodemanager.local-dirs": s.dir + "/" + name + "/local", "yarn.nodemanager.log-dirs": s.dir + "/" + name + "/log"})
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := s.java(ctx, conf, "384m", "org.apache.hadoop.yarn.server.nodemanager.NodeManager")
-	out, err := os.Create(filepath.Join(s.dir, name+".log"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		cancel()
-		cmd.Wait()
-		out.Close()
-		if text, _ := os.ReadFile(out.Name()); s.t.Failed() {
-			s.t.Logf("%s:\n%s", name, text[max(0, len(text)-20_000):])
+		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		if !slices.IsSorted(lines) {
+			s.t.Errorf("%s is not in order", part)
 		}
-	})
-	s.until("a NodeManager registers", time.Minute, func(m *manager) bool { return int(m.nodes.usable()) == i+1 })
-}
-
-func (s *stock) until(what string, limit time.Duration, ok func(*manager) bool) {
-	s.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
-		yes := false
-		s.rm.manager.ask(func(m *manager) (answer, error) { yes = ok(m); return nil, nil })
-		if yes {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("waited in vain: %s", what)
-		}
+		got = append(got, lines...)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.t.Errorf("%d lines came out that are not the %d expected", len(got), len(want))
+	}
+	if r := s.newest(); r.State != wire.AppFinished || r.Final != wire.Succeeded || r.Name != "word count" || r.Type != "MAPREDUCE" {
+		s.t.Errorf("report %+v", r)
 	}
 }
 
-// run runs a client's main class to its end, and returns what it said.
-func (s *stock) run(args ...string) string {
+func sleepArgs(maps, reduces, ms int) []string {
+	return []string{sleepJob, "-m", fmt.Sprint(maps), "-r", fmt.Sprint(reduces), "-mt", fmt.Sprint(ms), "-rt", fmt.Sprint(ms)}
+}
+
+func (s *stock) sleep(maps, reduces, ms int) string {
 	s.t.Helper()
-	out, err := s.try(args...)
+	return s.run(sleepArgs(maps, reduces, ms)...)
+}
+
+// contention runs two jobs that want more than there is. Reduces that start early must not keep the other's maps, or their own, out for ever.
+func (s *stock) contention() {
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if _, err := s.try(sleepArgs(6, 4, 300)...); err != nil {
+				s.t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+}
+
+// teraSort generates, sorts and validates: the sum over all rows must be that of the rows generated.
+func (s *stock) teraSort() {
+	const rows = 20_000
+	made := s.run(examples, "teragen", "-Dmapreduce.job.maps=2", fmt.Sprint(rows), s.dir+"/tera")
+	s.run(examples, "terasort", "-Dmapreduce.job.reduces=2", s.dir+"/tera", s.dir+"/tera-sorted")
+	s.run(examples, "teravalidate", s.dir+"/tera-sorted", s.dir+"/tera-report")
+	report, err := os.ReadFile(s.dir + "/tera-report/part-r-00000")
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	sum := regexp.MustCompile(`CHECKSUM=(\d+)`).FindStringSubmatch(made)
+	if sum == nil {
+		s.t.Fatalf("teragen says no checksum:\n%s", made)
+	}
+	n, _ := strconv.ParseUint(sum[1], 10, 64)
+	if want := fmt.Sprintf("checksum\t%x\n", n); string(report) != want {
+		s.t.Errorf("teravalidate reports %q, want %q", report, want)
+	}
+}
+
+func (s *stock) shellJar() string {
+	return s.jars + "/hadoop-yarn-applications-distributedshell-" + hadoopVersion + ".jar"
+}
+
+func (s *stock) distributedShell() {
+	out := s.run(shellClient, "-jar", s.shellJar(), "-shell_command", "date", "-num_containers", "3", "-container_memory", "256", "-master_memory", "256")
+	if !strings.Contains(out, "Application completed successfully") {
+		s.t.Errorf("distributed shell said:\n%s", out)
+	}
+}
+
+// unmanaged has distributed shell's ApplicationMaster run by the launcher that stock Hadoop has for those that nobody manages.
+func (s *stock) unmanaged() {
+	command := "echo unmanaged"
+	s.write(s.dir+"/shellCommands", string([]byte{0, byte(len(command))})+command) // as Java's writeUTF does
+	master := strings.Join([]string{"java", "-Xmx256m", quick[0], quick[1], quick[2], "-cp", s.dir + "/conf:" + s.jars + "/*", shellMaster,
+		"--container_memory", "256", "--num_containers", "2", "--priority", "0", "--appname", "shell"}, " ")
+	out := s.run(unmanagedMasters, "-appname", "shell", "-queue", "default", "-classpath", s.dir+"/conf:"+s.jars+"/*", "-cmd", master)
+	r := s.newest()
+	if !strings.Contains(out, "App ended with state: FINISHED and status: SUCCEEDED") || !r.Unmanaged || r.State != wire.AppFinished || r.Final != wire.Succeeded {
+		s.t.Errorf("the report is %+v; the launcher said:\n%s", r, out)
+	}
+	logs, _ := filepath.Glob(fmt.Sprintf("%s/node*/log/%s/container_*/stdout", s.dir, r.ID))
+	for _, log := range logs {
+		if text, _ := os.ReadFile(log); string(text) != "unmanaged\n" {
+			s.t.Errorf("%s: %q", log, text)
+		}
+	}
+	if len(logs) != 2 {
+		s.t.Errorf("%d containers ran, want 2", len(logs))
+	}
+}
+
+// spark runs Spark's own example of pi with two executors.
+func (s *stock) spark(mode string) string {
+	s.t.Helper()
+	home := os.Getenv("SOJOURN_SPARK")
+	if home == "" {
+		s.t.Skip("SOJOURN_SPARK names no Spark: make test-hadoop sets it")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
+	defer cancel()
+	args := []string{home + "/bin/spark-submit", "--master", "yarn", "--deploy-mode", mode, "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "2",
+		"--executor-cores", "1"}
+	for _, conf := range []string{"spark.yarn.am.memory=512m", "spark.yarn.stagingDir=file:" + s.dir + "/staging", "spark.yarn.jars=local:" + home + "/jars/*",
+		"spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3"} {
+		args = append(args, "--conf", conf)
+	}
+	cmd := s.command(ctx, s.dir+"/conf", append(args, home+"/examples/src/main/python/pi.py", "4")...)
+	cmd.Env = append(cmd.Env, "YARN_CONF_DIR="+s.dir+"/conf", "SPARK_HOME="+home, "PYSPARK_PYTHON=python3", "SPARK_LOCAL_IP=127.0.0.1")
+	out, err := s.execute(cmd)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if r := s.newest(); r.Type != "SPARK" || r.State != wire.AppFinished || r.Final != wire.Succeeded {
+		s.t.Errorf("report %+v", r)
 	}
 	return out
 }
 
-// commandTime is long: on two busy cores a job of twenty tasks takes two minutes, all of it Java's start.
-const commandTime = 6 * time.Minute
+// endless submits a job that does not end by itself, and returns it when it runs, and what waits for its client's failure.
+func (s *stock) endless() (wire.ApplicationReport, func()) {
+	s.t.Helper()
+	before := s.newest().ID
+	var job sync.WaitGroup
+	job.Go(func() {
+		if out, err := s.try(sleepArgs(2, 1, 600_000)...); err == nil {
+			s.t.Errorf("a job that was killed succeeded:\n%s", out)
+		}
+	})
+	return s.untilRuns(before, 3), job.Wait
+}
 
-func (s *stock) try(args ...string) (string, error) {
+// killed kills by `yarn application -kill` and by `mapred job -kill`, which has the job's ApplicationMaster do it.
+func (s *stock) killed() {
+	r, wait := s.endless()
+	if out := s.run(applicationCLI, "application", "-kill", r.ID.String()); !strings.Contains(out, "Killed application "+r.ID.String()) {
+		s.t.Errorf("kill said:\n%s", out)
+	}
+	wait()
+	if out := s.run(applicationCLI, "application", "-status", r.ID.String()); !strings.Contains(out, "State : KILLED") {
+		s.t.Errorf("status said:\n%s", out)
+	}
+	r, wait = s.endless()
+	job := strings.Replace(r.ID.String(), "application", "job", 1)
+	if out := s.run(mapredJob, "-kill", job); !strings.Contains(out, "Killed job "+job) {
+		s.t.Errorf("mapred job -kill said:\n%s", out)
+	}
+	wait()
+	if r := s.newest(); r.Final != wire.Killed {
+		s.t.Errorf("report %+v", r)
+	}
+}
+
+// secondAttempt ends the process of an ApplicationMaster, as the kernel might; the job succeeds in its second attempt.
+func (s *stock) secondAttempt() {
+	before := s.newest().ID
+	var job sync.WaitGroup
+	job.Go(func() {
+		if _, err := s.try(sleepArgs(2, 1, 4000)...); err != nil {
+			s.t.Error(err)
+		}
+	})
+	r := s.untilRuns(before, 3)
+	killed := 0
+	for i := range s.nodes {
+		for _, pid := range processes(s.home(i)) {
+			if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && strings.HasSuffix(at, "_01_000001") && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				killed++
+			}
+		}
+	}
+	job.Wait()
+	if r = s.newest(); killed == 0 || r.Attempt.Attempt != 2 || r.Final != wire.Succeeded {
+		s.t.Errorf("%d processes killed; report %+v", killed, r)
+	}
+}
+
+// nodeLost ends a NodeManager and all that runs there, when a job's maps do; all is the cluster beyond this part of the test.
+func (s *stock) nodeLost(all *stock) {
+	before := s.newest().ID
+	var job sync.WaitGroup
+	job.Go(func() {
+		if _, err := s.try(sleepArgs(8, 1, 15_000)...); err != nil {
+			s.t.Error(err)
+		}
+	})
+	r := s.untilRuns(before, 9)
+	lost := 0 // the one that has not got the ApplicationMaster
+	if at, _ := filepath.Glob(fmt.Sprintf("%s/log/%s/container_*_000001", s.home(lost), r.ID)); len(at) > 0 {
+		lost = 1
+	}
+	s.nodes[lost].kill()
+	s.endContainers(lost)
+	s.untilNodes(1)
+	job.Wait()
+	if r = s.newest(); r.Attempt.Attempt != 1 || r.Final != wire.Succeeded {
+		s.t.Errorf("report %+v", r)
+	}
+	all.startNode(lost) // it clears what its former life left
+	s.untilNodes(2)
+}
+
+// spoken is what a command says on its standard output, without what differs from run to run: identities, times, sizes, and the order of lines.
+func (s *stock) spoken(args ...string) []string {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
-	began := time.Now()
-	out, err := s.java(ctx, s.dir+"/conf", "256m", args...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	s.t.Logf("%s: %v", strings.Join(args[:min(2, len(args))], " "), time.Since(began).Round(100*time.Millisecond))
-	return string(out), nil
-}
-
-// clean waits until nothing of any application is left, here and on the nodes: no container, no process, no folder of an application.
-func (s *stock) clean() {
-	s.t.Helper()
-	s.until("no container is left", 30*time.Second, func(m *manager) bool { return len(m.known)+len(m.leases) == 0 })
-	s.until("no process and no folder of a container is left", 30*time.Second, func(*manager) bool {
-		left, _ := filepath.Glob(s.dir + "/node*/local/usercache/*/appcache/application_*")
-		procs, _ := filepath.Glob("/proc/[0-9]*/cwd")
-		for _, p := range procs {
-			if at, err := os.Readlink(p); err == nil && strings.HasPrefix(at, s.dir+"/node") {
-				return false
-			}
-		}
-		return len(left) == 0
-	})
-}
-
-func TestStockDistributedShell(t *testing.T) {
-	s := startStock(t, "fifo", 1)
-	out := s.run("org.apache.hadoop.yarn.applications.distributedshell.Client", "-jar", s.jars+"/hadoop-yarn-applications-distributedshell-"+hadoopVersion+".jar",
-		"-shell_command", "date", "-num_containers", "3", "-container_memory", "256", "-master_memory", "256")
-	if !strings.Contains(out, "Application completed successfully") {
-		t.Errorf("distributed shell said:\n%s", out)
-	}
-	s.clean()
-}
-
-func TestStockWordCount(t *testing.T) {
-	s := startStock(t, "capacity", 1)
-	in := filepath.Join(s.dir, "in")
-	want := map[string]int{}
-	if err := os.Mkdir(in, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 {
-		var b bytes.Buffer
-		for k := range 2000 {
-			word := fmt.Sprint("word", (k*7+i)%311)
-			want[word]++
-			fmt.Fprintln(&b, word)
-		}
-		if err := os.WriteFile(filepath.Join(in, fmt.Sprint("part", i)), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.run("org.apache.hadoop.examples.ExampleDriver", "wordcount", in, s.dir+"/out")
-	got, err := os.ReadFile(s.dir + "/out/part-r-00000")
-	if err != nil {
-		t.Fatal(err)
+	cmd := s.java(ctx, s.dir+"/conf", "256m", args...)
+	var out, logs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &logs
+	if err := cmd.Run(); err != nil {
+		s.t.Fatalf("%v: %v\n%s%s", args, err, &out, &logs)
 	}
 	var lines []string
-	for word, n := range want {
-		lines = append(lines, fmt.Sprintf("%s\t%d\n", word, n))
+	for line := range strings.Lines(out.String()) {
+		line = regexp.MustCompile(`\w{3} \w{3} \d\d \d\d:\d\d:\d\d [+A-Z0-9:]+ \d{4}|\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d`).ReplaceAllString(line, "DATE")
+		line = regexp.MustCompile(`\d[\d.]*`).ReplaceAllString(line, "N")
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
-	slices.Sort(lines)
-	if string(got) != strings.Join(lines, "") {
-		t.Errorf("the output has %d bytes, want %d", len(got), len(strings.Join(lines, "")))
-	}
-	s.clean()
-	list := s.run("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-list", "-appStates", "ALL")
-	if !strings.Contains(list, "SUCCEEDED") || !strings.Contains(list, "word count") {
-		t.Errorf("yarn application -list says:\n%s", list)
-	}
-	d := rpc.Dialer{Protocol: wire.ApplicationClient, User: "tester"}
-	c, err := d.Dial(t.Context(), s.at.Client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var r wire.ApplicationsResponse
-	if err := c.Call(t.Context(), "getApplications", &wire.ApplicationsRequest{}, &r); err != nil || len(r.Reports) != 1 || r.Reports[0].State != wire.AppFinished {
-		t.Errorf("%+v, %v", r.Reports, err)
-	}
-}
-
-// TestStockAll is the rest of what stock MapReduce must find working, on two NodeManagers. It takes several minutes: SOJOURN_STOCK=all.
-func TestStockAll(t *testing.T) {
-	if os.Getenv("SOJOURN_STOCK") != "all" {
-		t.Skip("several minutes of stock MapReduce: SOJOURN_STOCK=all")
-	}
-	s := startStock(t, "capacity", 2)
-	const cli = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
-	sleep := func(maps, reduces, ms string) []string {
-		return []string{"org.apache.hadoop.mapreduce.SleepJob", "-m", maps, "-r", reduces, "-mt", ms, "-rt", ms}
-	}
-	t.Run("20 maps and 3 reduces", func(t *testing.T) {
-		s.run(sleep("20", "3", "100")...)
-		s.clean()
-	})
-	t.Run("pi", func(t *testing.T) {
-		if out := s.run("org.apache.hadoop.examples.ExampleDriver", "pi", "4", "10"); !strings.Contains(out, "Estimated value of Pi is 3.4") { // of these 40 points
-			t.Errorf("pi said:\n%s", out)
-		}
-		s.clean()
-	})
-	t.Run("two jobs in contention", func(t *testing.T) {
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				if _, err := s.try(sleep("6", "2", "500")...); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		both.Wait()
-		s.clean()
-	})
-	t.Run("an ApplicationMaster is killed", func(t *testing.T) {
-		var job sync.WaitGroup
-		job.Go(func() {
-			if _, err := s.try(sleep("2", "1", "4000")...); err != nil {
-				t.Error(err)
-			}
-		})
-		s.until("the job runs", time.Minute, func(m *manager) bool { return len(m.known) >= 3 })
-		s.killMaster()
-		job.Wait()
-		s.clean()
-		attempts := 0
-		s.until("the job has ended", time.Minute, func(m *manager) bool {
-			attempts = len(m.apps.list[len(m.apps.list)-1].attempts)
-			return true
-		})
-		if attempts != 2 {
-			t.Errorf("it took %d attempts", attempts)
-		}
-	})
-	t.Run("kill from the command line", func(t *testing.T) {
-		var id string
-		var job sync.WaitGroup
-		job.Go(func() {
-			if _, err := s.try(sleep("2", "1", "600000")...); err == nil {
-				t.Error("a job that was killed succeeded")
-			}
-		})
-		s.until("the job runs", time.Minute, func(m *manager) bool {
-			id = m.apps.list[len(m.apps.list)-1].id.String()
-			return len(m.known) >= 3
-		})
-		if out := s.run(cli, "application", "-kill", id); !strings.Contains(out, "Killed application "+id) {
-			t.Errorf("kill said:\n%s", out)
-		}
-		job.Wait()
-		s.clean()
-		if out := s.run(cli, "application", "-status", id); !strings.Contains(out, "State : KILLED") {
-			t.Errorf("status said:\n%s", out)
-		}
-	})
-	t.Run("commands", func(t *testing.T) {
-		for _, c := range []struct {
-			args []string
-			want string
-		}{
-			{[]string{"org.apache.hadoop.yarn.client.cli.NodeCLI", "-list"}, "Total Nodes:2"},
-			{[]string{"org.apache.hadoop.yarn.client.cli.QueueCLI", "-status", "default"}, "Queue Name : default"},
-			{[]string{cli, "application", "-list", "-appStates", "ALL"}, "Total number of applications"},
-			{[]string{"org.apache.hadoop.mapred.JobClient", "-list", "all"}, "Total jobs:"},
-		} {
-			if out := s.run(c.args...); !strings.Contains(out, c.want) {
-				t.Errorf("%v said:\n%s", c.args, out)
-			}
-		}
-	})
-}
-
-// killMaster ends the process of the one ApplicationMaster that runs, as the kernel might: the child of the shell in its folder.
-func (s *stock) killMaster() {
-	s.t.Helper()
-	procs, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	killed := 0
-	for _, p := range procs {
-		at, err := os.Readlink(p)
-		if err != nil || !strings.HasPrefix(at, s.dir+"/node") || !strings.HasSuffix(at, "_01_000001") {
-			continue
-		}
-		var pid int
-		if _, err := fmt.Sscanf(p, "/proc/%d/cwd", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed++
-		}
-	}
-	if killed == 0 {
-		s.t.Fatal("no ApplicationMaster to kill")
-	}
+	return lines
 }

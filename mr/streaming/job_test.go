@@ -148,9 +148,9 @@ func TestJobOfShellPrograms(t *testing.T) {
 	}
 }
 
-func TestJobOfPythonPrograms(t *testing.T) {
-	program(t, "python3")
-	mapper := file(t, "m.py", `#!/usr/bin/env python3
+// The programs of TestJobOfPythonPrograms, which run under Hadoop Streaming as they are.
+const (
+	pythonMapper = `#!/usr/bin/env python3
 import os, sys
 for line in sys.stdin:
     for word in line.split():
@@ -158,13 +158,18 @@ for line in sys.stdin:
     sys.stderr.write("reporter:counter:Mine,lines,1\n")
 assert os.environ["mapreduce_task_ismap"] == "true"
 assert os.environ["my_own_option"] == "7"
-`)
-	reducer := file(t, "r.py", `#!/usr/bin/env python3
+`
+	pythonReducer = `#!/usr/bin/env python3
 import itertools, sys
 pairs = (line.rstrip("\n").split("\t", 1) for line in sys.stdin)
 for word, group in itertools.groupby(pairs, key=lambda p: p[0]):
     print(word, sum(int(n) for _, n in group), sep="\t")
-`)
+`
+)
+
+func TestJobOfPythonPrograms(t *testing.T) {
+	program(t, "python3")
+	mapper, reducer := file(t, "m.py", pythonMapper), file(t, "r.py", pythonReducer)
 	in := file(t, "in", poem)
 	want := "a\t1\nday\t2\nend\t1\nnight\t1\nno\t1\nthe\t2\n"
 	conf := mr.Conf{"my.own-option": "7"}
@@ -183,36 +188,40 @@ for word, group in itertools.groupby(pairs, key=lambda p: p[0]):
 	}
 }
 
+const pairs = "b\t2\tx\na\nb\t1\n"
+
+var pairTests = []struct {
+	name     string
+	programs Programs
+	conf     mr.Conf
+	want     string
+}{
+	{"no programs", Programs{}, nil, "a\t\nb\t2\tx\nb\t1\n"},
+	{"cat", Programs{Mapper: "cat", Reducer: "cat"}, nil, "a\t\nb\t2\tx\nb\t1\n"},
+	{"what the reducer reads", Programs{Mapper: "cat", Reducer: "sed 's/\t/|/g'"}, nil, "a|\t\nb|2|x\t\nb|1\t\n"},
+	{"map only", Programs{Mapper: "cat", Reducer: None}, nil, "b\t2\tx\na\t\nb\t1\n"},
+	{"map only, by option", Programs{Mapper: "cat", Reducer: "false"}, mr.Conf{"mapreduce.job.reduces": "0"}, "b\t2\tx\na\t\nb\t1\n"},
+	{"key of two fields", Programs{Mapper: "sed 's/\t/./g'", Reducer: "cat"}, mr.Conf{
+		"stream.map.output.field.separator": ".", "stream.num.map.output.key.fields": "2",
+	}, "a\t\nb.1\t\nb.2\tx\n"},
+	{"other separators of the reducer", Programs{Mapper: "cat", Reducer: "cat"}, mr.Conf{
+		"stream.reduce.input.field.separator": "::", "stream.reduce.output.field.separator": "::",
+	}, "a\t\nb\t2\tx\nb\t1\n"},
+	{"mapper that reads pairs", Programs{Mapper: "sed 's/\t$/!/'", Reducer: None}, mr.Conf{
+		"mapreduce.job.inputformat.class": "org.apache.hadoop.mapred.KeyValueTextInputFormat",
+	}, "b\t2\tx\na!\t\nb\t1\n"},
+	{"exit status does not matter", Programs{Mapper: `sh -c 'cat; exit 1'`, Reducer: None}, mr.Conf{
+		"stream.non.zero.exit.is.failure": "false",
+	}, "b\t2\tx\na\t\nb\t1\n"},
+	{"mapper that wants little", Programs{Mapper: "head -n 1", Reducer: None}, nil, "b\t2\tx\n"},
+	{"environment", Programs{Mapper: `sh -c 'echo $A $B'`, Reducer: None}, mr.Conf{"stream.addenvironment": "A=1 B=2=3"}, "1 2=3\t\n"},
+}
+
 // What Hadoop Streaming makes of lines: the whole line is the key where there is no TAB, the value then empty; the output has
 // a TAB between key and value in any case.
 func TestPairs(t *testing.T) {
-	in := file(t, "in", "b\t2\tx\na\nb\t1\n")
-	for _, test := range []struct {
-		name     string
-		programs Programs
-		conf     mr.Conf
-		want     string
-	}{
-		{"no programs", Programs{}, nil, "a\t\nb\t2\tx\nb\t1\n"},
-		{"cat", Programs{Mapper: "cat", Reducer: "cat"}, nil, "a\t\nb\t2\tx\nb\t1\n"},
-		{"what the reducer reads", Programs{Mapper: "cat", Reducer: "sed 's/\t/|/g'"}, nil, "a|\t\nb|2|x\t\nb|1\t\n"},
-		{"map only", Programs{Mapper: "cat", Reducer: None}, nil, "b\t2\tx\na\t\nb\t1\n"},
-		{"map only, by option", Programs{Mapper: "cat", Reducer: "false"}, mr.Conf{"mapreduce.job.reduces": "0"}, "b\t2\tx\na\t\nb\t1\n"},
-		{"key of two fields", Programs{Mapper: "sed 's/\t/./g'", Reducer: "cat"}, mr.Conf{
-			"stream.map.output.field.separator": ".", "stream.num.map.output.key.fields": "2",
-		}, "a\t\nb.1\t\nb.2\tx\n"},
-		{"other separators of the reducer", Programs{Mapper: "cat", Reducer: "cat"}, mr.Conf{
-			"stream.reduce.input.field.separator": "::", "stream.reduce.output.field.separator": "::",
-		}, "a\t\nb\t2\tx\nb\t1\n"},
-		{"mapper that reads pairs", Programs{Mapper: "sed 's/\t$/!/'", Reducer: None}, mr.Conf{
-			"mapreduce.job.inputformat.class": "org.apache.hadoop.mapred.KeyValueTextInputFormat",
-		}, "b\t2\tx\na!\t\nb\t1\n"},
-		{"exit status does not matter", Programs{Mapper: `sh -c 'cat; exit 1'`, Reducer: None}, mr.Conf{
-			"stream.non.zero.exit.is.failure": "false",
-		}, "b\t2\tx\na\t\nb\t1\n"},
-		{"mapper that wants little", Programs{Mapper: "head -n 1", Reducer: None}, nil, "b\t2\tx\n"},
-		{"environment", Programs{Mapper: `sh -c 'echo $A $B'`, Reducer: None}, mr.Conf{"stream.addenvironment": "A=1 B=2=3"}, "1 2=3\t\n"},
-	} {
+	in := file(t, "in", pairs)
+	for _, test := range pairTests {
 		t.Run(test.name, func(t *testing.T) {
 			got, _, err := execute(t, test.programs, test.conf, 1, in)
 			same(t, got, err, test.want)

@@ -1,0 +1,77 @@
+#!/bin/sh
+# fetch-stock.sh hadoop|spark: fetches what tests run beside this project, once, by its own package manager, into $SOJOURN_CACHE (~/.cache/sojourn
+# where that is not set), and prints where it is: the folder of Hadoop's jars, or Spark's home. Prints nothing but a sentence on standard error
+# where that cannot be had within $SOJOURN_FETCH_TIME (600 s): tests that need it are skipped then.
+set -eu
+cache=${SOJOURN_CACHE:-${HOME:?}/.cache/sojourn}
+hadoop=3.4.2
+spark=3.5.5
+
+# without WHAT WHY
+without() {
+	echo "tests beside stock $1 are skipped: $2" >&2
+	exit 0
+}
+
+# need WHAT TOOL...
+need() {
+	what=$1
+	shift
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null || without "$what" "$tool is missing"
+	done
+}
+
+# pom lists the artifacts that stand-alone NodeManagers, MapReduce, its commands and examples, and the ResourceManager to compare with are made of.
+pom() {
+	echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+	echo '<groupId>sojourn</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging><dependencies>'
+	for a in common streaming yarn-server-nodemanager yarn-server-resourcemanager yarn-server-timelineservice mapreduce-client-app mapreduce-client-jobclient \
+		mapreduce-client-shuffle mapreduce-client-hs mapreduce-examples yarn-client yarn-applications-distributedshell yarn-applications-unmanaged-am-launcher; do
+		echo "<dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-$a</artifactId><version>$hadoop</version></dependency>"
+	done
+	echo "<dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-mapreduce-client-jobclient</artifactId><version>$hadoop</version><type>test-jar</type></dependency>"
+	echo '<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>'
+	echo '</dependencies></project>'
+}
+
+# fetch WHAT TO COMMAND... has the command fill the folder TO.part, and names it TO when it is whole.
+fetch() {
+	what=$1 to=$2
+	shift 2
+	rm -rf "$to.part"
+	mkdir -p "$to.part"
+	if ! timeout "${SOJOURN_FETCH_TIME:-600}" "$@" >"$to.log" 2>&1; then
+		rm -rf "$to.part"
+		without "$what" "it cannot be fetched, see $to.log"
+	fi
+	rm -rf "$to"
+	mv "$to.part" "$to"
+}
+
+case ${1-} in
+hadoop)
+	dir=$cache/hadoop-$hadoop
+	need "Hadoop $hadoop" java bash
+	if [ ! -e "$dir/jars/hadoop-streaming-$hadoop.jar" ]; then
+		need "Hadoop $hadoop" mvn
+		mkdir -p "$dir"
+		pom >"$dir/pom.xml"
+		fetch "Hadoop $hadoop" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies -DoutputDirectory="$dir/jars.part"
+	fi
+	echo "$dir/jars"
+	;;
+spark)
+	dir=$cache/spark-$spark/lib
+	need "Spark $spark" java python3
+	if [ ! -e "$dir/pyspark/bin/spark-submit" ]; then
+		mkdir -p "$cache/spark-$spark"
+		fetch "Spark $spark" "$dir" python3 -m pip install -q --disable-pip-version-check --no-compile --target "$dir.part" "pyspark==$spark"
+	fi
+	echo "$dir/pyspark"
+	;;
+*)
+	echo "usage: $0 hadoop|spark" >&2
+	exit 2
+	;;
+esac

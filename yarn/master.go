@@ -42,7 +42,9 @@ func byMaster[Q any, P interface {
 	})
 }
 
-// masterPassword is the password of an ApplicationMaster's token. One whose attempt is over still gets in, to be told so.
+// masterPassword is the password of an ApplicationMaster's token. One whose attempt is over still gets in, to be told so. One of a life of the
+// ResourceManager before this one cannot get in, as the keys of that life are lost: it is refused by the exception that ends it, or it would try again
+// for minutes.
 func (m *manager) masterPassword(identifier []byte) ([]byte, error) {
 	id, err := token.ReadMaster(identifier)
 	if err != nil {
@@ -50,6 +52,9 @@ func (m *manager) masterPassword(identifier []byte) ([]byte, error) {
 	}
 	var password []byte
 	_, err = m.ask(func(m *manager) (answer, error) {
+		if id.Attempt.App.Timestamp != m.identity() {
+			return nil, rpc.Errorf(classAttemptNotFound, "Application attempt %s is of another life of the ResourceManager.", id.Attempt)
+		}
 		var ok bool
 		if password, ok = m.keys.master.Password(id.Key, identifier); !ok {
 			return nil, fmt.Errorf("token of %s is signed with a key that is not known", id.Attempt)

@@ -552,35 +552,6 @@ func TestRepeatedAllocate(t *testing.T) {
 	}
 }
 
-// The ResourceManager dies and another takes its ports, which knows nothing of the first's life.
-func TestRestart(t *testing.T) {
-	c := start(t, nil)
-	n := c.node()
-	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
-	old := c.submit(nil)
-	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
-	identity, ids := c.rm.manager.identity(), c.rm.manager.keys.container.Current().ID
-	c.stop()
-	again := start(t, func(config *Config) { config.Addresses = c.at })
-	again.nodes = append(again.nodes, n)
-	c.nodes = nil
-	again.until("the node is back, and what it ran has ended", func() bool {
-		_, known := n.Running()
-		return known == 0 && invoke[wire.ClusterMetrics](again, again.client, "getClusterMetrics", &wire.Empty{}).Active == 1
-	})
-	if m := again.rm.manager; m.identity() == identity || m.keys.container.Current().ID == ids {
-		t.Error("the second has the identity or the key id of the first")
-	}
-	err := again.client.Call(t.Context(), "getApplicationReport", &wire.ApplicationRequest{ID: old}, nil)
-	if e := new(rpc.Error); !errors.As(err, &e) || e.Class != classAppNotFound {
-		t.Errorf("an application of the old life: %v", err)
-	}
-	c.at, c.task = again.at, func(context.Context, wire.ContainerID) int32 { return 0 } // the node runs what c says
-	id := again.submit(nil)
-	again.ends(id, wire.AppFinished)
-	again.clean(id)
-}
-
 // Unhealthy nodes are not used and lose what runs there; excluded ones end, gracefully when nothing runs there any more.
 func TestNodesLeave(t *testing.T) {
 	var excluded atomic.Pointer[[]string]

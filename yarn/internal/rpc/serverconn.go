@@ -152,6 +152,10 @@ func (c *serverConn) handshake(h *requestHeader, b []byte) error {
 			return fatal(FatalUnauthorized, classSASL, "DIGEST-MD5: %v", err)
 		}
 		secret, err := password(identifier)
+		var e *Error
+		if errors.As(err, &e) {
+			return fatal(FatalUnauthorized, e.Class, "%s", e.Message)
+		}
 		if err != nil {
 			return fatal(FatalUnauthorized, classInvalidToken, "%v", err)
 		}

@@ -1,0 +1,223 @@
+package yarn
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/yarn/internal/peer"
+	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
+)
+
+// unmanaged submits an application whose ApplicationMaster the test is, and registers it.
+func (c *cluster) unmanaged() (wire.ApplicationID, *peer.Master) {
+	c.t.Helper()
+	id := c.submit(func(s *wire.Submission) { s.Unmanaged = true })
+	m := &peer.Master{Address: c.at.Master, Token: *c.report(id).MasterToken}
+	c.t.Cleanup(m.Close)
+	if _, err := m.Register(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+	return id, m
+}
+
+// forgotten fails the test unless an application of a former life is not known: to clients, and to its own ApplicationMaster, who ends on hearing it.
+func (c *cluster) forgotten(id wire.ApplicationID, m *peer.Master) {
+	c.t.Helper()
+	err := c.client.Call(c.t.Context(), "getApplicationReport", &wire.ApplicationRequest{ID: id}, nil)
+	if e := new(rpc.Error); !errors.As(err, &e) || e.Class != classAppNotFound {
+		c.t.Errorf("a client asks for an application of the old life: %v", err)
+	}
+	for _, what := range []func() error{
+		func() error { _, err := m.Allocate(c.t.Context(), &wire.AllocateRequest{}); return err },
+		func() error { _, err := m.Register(c.t.Context()); return err },
+	} {
+		err := what()
+		if e := new(rpc.Error); !errors.As(err, &e) || e.Class != classAttemptNotFound {
+			c.t.Errorf("its ApplicationMaster calls: %v", err)
+		}
+	}
+}
+
+// The ResourceManager ends and another takes its ports, which knows nothing of the first's life.
+func TestRestart(t *testing.T) {
+	c := start(t, nil)
+	n := c.node()
+	unmanaged, m := c.unmanaged()
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
+	managed := c.submit(nil)
+	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
+	identity, ids := c.rm.manager.identity(), c.rm.manager.keys.container.Current().ID
+	c.stop()
+	again := start(t, func(config *Config) { config.Addresses = c.at })
+	again.nodes = append(again.nodes, n)
+	c.nodes = nil
+	again.until("the node is back, and what it ran has ended", func() bool {
+		_, known := n.Running()
+		return known == 0 && invoke[wire.ClusterMetrics](again, again.client, "getClusterMetrics", &wire.Empty{}).Active == 1
+	})
+	if m := again.rm.manager; m.identity() == identity || m.keys.container.Current().ID == ids {
+		t.Error("the second has the identity or the key id of the first")
+	}
+	again.forgotten(managed, m)
+	again.forgotten(unmanaged, m)
+	if !n.Cleaned(managed) {
+		t.Error("the node was not told that the old life's application is over")
+	}
+	c.at, c.task = again.at, func(context.Context, wire.ContainerID) int32 { return 0 } // the node runs what c says
+	id := again.submit(nil)
+	again.ends(id, wire.AppFinished)
+	again.clean(id)
+}
+
+// `sojourn rm` is killed by signal 9 in the middle of jobs, three times, and started anew on the same configuration. Each time the nodes come back
+// by themselves, what the old life ran ends, and a new job runs; no container of any life has another's id.
+func TestKill9(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: not with -short")
+	}
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "sojourn")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/sojourn").CombinedOutput(); err != nil {
+		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
+	}
+	c := &cluster{t: t, at: freeAddresses(t)}
+	writeSite(t, dir, map[string]string{
+		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,
+		"yarn.resourcemanager.address": c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin, "yarn.resourcemanager.webapp.address": c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
+	})
+	var seen sync.Map // of container ids
+	once := func(id wire.ContainerID) {
+		if _, twice := seen.LoadOrStore(id, true); twice {
+			t.Errorf("two containers are called %s", id)
+		}
+	}
+	release := make(chan bool) // what ends by itself
+	job := c.job(20)
+	c.master = func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 { once(id); return job(ctx, m, id) }
+	c.task = func(ctx context.Context, id wire.ContainerID) int32 {
+		once(id)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return 0
+	}
+	rm := startVerb(t, binary, dir)
+	t.Cleanup(func() {
+		for _, n := range c.nodes {
+			n.Crash()
+		}
+	})
+	c.node()
+	c.node()
+	for range 3 {
+		c.client = c.as("alice")
+		unmanaged, m := c.unmanaged()
+		managed := c.submit(nil)
+		c.until("the cluster is full", func() bool {
+			a, _ := c.nodes[0].Running()
+			b, _ := c.nodes[1].Running()
+			return a+b == 16 // of 512 MiB in 8 GiB
+		})
+		rm.kill()
+		rm = startVerb(t, binary, dir)
+		c.client = c.as("alice")
+		for i, n := range c.nodes {
+			c.until(fmt.Sprintf("what node %d ran has ended", i), func() bool { _, known := n.Running(); return known == 0 })
+		}
+		c.until("the nodes are back", func() bool {
+			return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Active == 2
+		})
+		c.forgotten(managed, m)
+		c.forgotten(unmanaged, m)
+	}
+	close(release)
+	id := c.submit(nil)
+	c.ends(id, wire.AppFinished)
+	for i, n := range c.nodes {
+		c.until(fmt.Sprintf("node %d is empty", i), func() bool { _, known := n.Running(); return known == 0 })
+	}
+}
+
+// A verb is a process of `sojourn rm`.
+type verb struct {
+	cmd  *exec.Cmd
+	once sync.Once
+}
+
+// startVerb starts `sojourn rm` on a folder of configuration files, and waits until it says that it is ready. It is killed in the end.
+func startVerb(t *testing.T, binary, dir string) *verb {
+	t.Helper()
+	v := &verb{cmd: exec.Command(binary, "rm", "--conf", dir, "--policy", "capacity")}
+	said, err := v.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.kill)
+	ready := make(chan bool, 1)
+	go func() {
+		lines := bufio.NewScanner(said)
+		for lines.Scan() {
+			if lines.Text() == "ready" {
+				ready <- true
+			}
+		}
+		close(ready)
+	}()
+	if !<-ready {
+		t.Fatal("sojourn rm ended before it was ready")
+	}
+	return v
+}
+
+// kill ends the process as kill -9 does.
+func (v *verb) kill() {
+	v.once.Do(func() {
+		v.cmd.Process.Signal(syscall.SIGKILL)
+		v.cmd.Wait()
+	})
+}
+
+// freeAddresses are ports of this machine on which nobody listens now.
+func freeAddresses(t *testing.T) Addresses {
+	t.Helper()
+	var at [5]string
+	for i := range at {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		at[i] = ln.Addr().String()
+	}
+	return Addresses{at[0], at[1], at[2], at[3], at[4]}
+}
+
+// writeSite writes a cluster's configuration.
+func writeSite(t *testing.T, dir string, properties map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("<configuration>\n")
+	for name, value := range properties {
+		fmt.Fprintf(&b, "<property><name>%s</name><value>%s</value></property>\n", name, value)
+	}
+	b.WriteString("</configuration>\n")
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -20,12 +20,11 @@ import (
 type cluster struct {
 	t      *testing.T
 	rm     *ResourceManager
-	at     Addresses
+	at     Addresses // as peers are told
 	nodes  []*peer.Node
 	client *rpc.Client
 	master func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 // what ApplicationMasters do
 	task   func(ctx context.Context, id wire.ContainerID) int32                 // what other containers do
-	drop   func(int) bool                                                       // replies lost on their way
 	given  atomic.Int32                                                         // containers that ApplicationMasters were given
 	stop   func()
 }
@@ -113,10 +112,10 @@ func (c *cluster) node() *peer.Node {
 }
 
 func (c *cluster) nodeConfig() peer.NodeConfig {
-	return peer.NodeConfig{Tracker: c.at.Tracker, Host: "127.0.0.1", Resource: wire.Resource{Memory: 4096, VCores: 8}, Drop: c.drop,
+	return peer.NodeConfig{Tracker: c.at.Tracker, Host: "127.0.0.1", Resource: wire.Resource{Memory: 4096, VCores: 8},
 		Run: func(ctx context.Context, p peer.Process) int32 {
 			if p.Master {
-				return c.master(ctx, &peer.Master{Address: c.at.Master, Token: p.Token, Drop: c.drop}, p.ID)
+				return c.master(ctx, &peer.Master{Address: c.at.Master, Token: p.Token}, p.ID)
 			}
 			return c.task(ctx, p.ID)
 		}}
@@ -392,15 +391,26 @@ func TestNodeLost(t *testing.T) {
 // Every seventh reply to nodes and to ApplicationMasters is lost after the call was carried out. Nothing is lost or doubled by that.
 func TestLostReplies(t *testing.T) {
 	c := start(t, nil)
-	c.drop = func(n int) bool { return n%7 == 0 }
+	for _, at := range []*string{&c.at.Tracker, &c.at.Master} {
+		p, err := peer.StartProxy(*at, func(n int) bool { return n%7 == 0 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if p.Close(); p.Lost() < 2 {
+				t.Errorf("%d replies were lost: too few for the test to say anything", p.Lost())
+			}
+		})
+		*at = p.Address()
+	}
 	c.node()
 	c.node()
-	c.master = c.job(60)
+	c.master = c.job(200)
 	id := c.submit(nil)
 	c.ends(id, wire.AppFinished)
 	c.clean(id)
-	if got := c.given.Load(); got != 60 {
-		t.Errorf("%d containers were given for 60 tasks", got)
+	if got := c.given.Load(); got != 200 {
+		t.Errorf("%d containers were given for 200 tasks", got)
 	}
 }
 

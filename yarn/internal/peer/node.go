@@ -33,8 +33,6 @@ type NodeConfig struct {
 	Resource wire.Resource
 	// Run is a container's process: it returns the exit status, soon after ctx is done. It runs on a goroutine of its own.
 	Run func(ctx context.Context, p Process) int32
-	// Drop says of the n-th reply of the ResourceManager, from 1, whether it is lost on its way; nil: none is.
-	Drop func(n int) bool
 }
 
 // A Node is a NodeManager. It beats as its ResourceManager tells it, and at once when a container ends; its goroutines, one for beating, one for
@@ -49,7 +47,6 @@ type Node struct {
 
 	mu            sync.Mutex
 	client        *rpc.Client
-	replies       int
 	responseID    int32
 	identity      int64            // of the ResourceManager
 	containerKeys []wire.MasterKey // the newest last; at most two
@@ -174,10 +171,6 @@ func (n *Node) call(method string, q proto.Message, r proto.Decoder) error {
 		n.client = c
 	}
 	err := n.client.Call(n.ctx, method, q, r)
-	n.replies++
-	if err == nil && n.config.Drop != nil && n.config.Drop(n.replies) {
-		err = errors.New("reply lost")
-	}
 	if err != nil {
 		n.hangUp()
 	}

@@ -329,7 +329,7 @@ func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt 
 	a.Holds, a.wants, a.leaves, a.parked, a.moot = holds, holds, 0, false, false
 	a.twin = nil
 	st.attempts.add(a)
-	n.slots = append(n.slots, a.ID.slot())
+	n.slots = append(n.slots, a.ID.Slot())
 	st.Running++
 	st.Pending -= pending
 	st.waiting -= pending
@@ -381,7 +381,7 @@ func (c *Core) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 // unlink takes a off its stage's and its node's lists and frees its room.
 func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	st.attempts.remove(a, &c.attempts)
-	i := slices.Index(n.slots, a.ID.slot())
+	i := slices.Index(n.slots, a.ID.Slot())
 	n.slots = append(n.slots[:i], n.slots[i+1:]...)
 	c.stay(a)
 	b := booking{shape: c.shapes.list[a.Holds], sign: -1}
@@ -396,7 +396,7 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	c.book(st, n, b)
 	c.touch(st)
 	a.State = gone
-	c.attempts.ended = append(c.attempts.ended, a.ID.slot())
+	c.attempts.ended = append(c.attempts.ended, a.ID.Slot())
 	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {
 		c.jobs.ended = append(c.jobs.ended, st.Job)
 	}

@@ -110,7 +110,7 @@ func (t *attemptTable) get() *Attempt {
 }
 
 func (t *attemptTable) find(id AttemptID) *Attempt {
-	slot := id.slot()
+	slot := id.Slot()
 	if slot >= t.n {
 		return nil
 	}
@@ -120,12 +120,13 @@ func (t *attemptTable) find(id AttemptID) *Attempt {
 	return nil
 }
 
-func (id AttemptID) slot() int32 { return int32(id & (1<<slotBits - 1)) }
+// Slot is the row of the attempt, from 0: one that begins after its end may have it again.
+func (id AttemptID) Slot() int32 { return int32(id & (1<<slotBits - 1)) }
 
 // add puts an attempt at the end of the list.
 func (l *attemptList) add(a *Attempt) {
 	a.place = int32(len(l.slots))
-	l.slots = append(l.slots, a.ID.slot())
+	l.slots = append(l.slots, a.ID.Slot())
 }
 
 // leastGaps is how many gaps a list may have before it is looked at whether to close them.

@@ -122,12 +122,15 @@ func (app *application) launch(a *sched.Action) {
 	}
 	c.attempt.sequence++
 	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: c.attempt.sequence}
-	m.leases[c.lease], m.known[c.id] = c, c
-	n.containers[c.id], c.attempt.containers[c.id] = c, c
+	m.leases.put(c)
+	m.kept++
+	n.hold(c)
+	c.attempt.containers.put(c)
 	app.nodes[n] = true
 	if c.isMaster() {
 		c.attempt.launch()
 	} else {
+		c.notice = unheard
 		c.attempt.dues.granted = append(c.attempt.dues.granted, c)
 	}
 }
@@ -264,7 +267,7 @@ func (t *appTable) trim(keep int) {
 // cleared reports whether no node has a container of the application any more that is not forgotten.
 func (app *application) cleared() bool {
 	for _, a := range app.attempts {
-		if len(a.containers) > 0 {
+		if a.containers.count > 0 {
 			return false
 		}
 	}

@@ -26,12 +26,12 @@ type attempt struct {
 	state       wire.AttemptState
 	master      *container // nil: unmanaged
 	address     wire.MasterAddress
-	silent      *aged
-	finishing   *aged
+	silent      aged
+	finishing   aged
 	diagnostics string
 	times       times
-	sequence    int64                           // of the last container
-	containers  map[wire.ContainerID]*container // that live, or that their node may not forget yet
+	sequence    int64          // of the last container
+	containers  containerTable // that live, or that their node may not forget yet
 	dues        dues
 }
 
@@ -66,7 +66,7 @@ func (a *attempt) ended() bool {
 // begin makes the next attempt.
 func (app *application) begin() *attempt {
 	a := &attempt{app: app, id: wire.AttemptID{App: app.id, Attempt: int32(len(app.attempts) + 1)}, state: wire.AttemptAllocated,
-		containers: map[wire.ContainerID]*container{}, times: times{started: app.m.millis()}}
+		times: times{started: app.m.millis()}}
 	a.dues.tokens = map[*node]nodeToken{}
 	app.attempts = append(app.attempts, a)
 	app.state = wire.AppAccepted
@@ -77,10 +77,21 @@ func (app *application) begin() *attempt {
 // watch begins to wait for calls of the ApplicationMaster.
 func (a *attempt) watch() {
 	m := a.app.m
-	a.silent = m.live.masters.watch(m.now, func() {
-		a.fail(fmt.Sprintf("ApplicationMaster for attempt %s timed out", a.id))
-	})
+	m.live.masters.watch(&a.silent, m.now, (*silentMaster)(a))
 }
+
+// A silentMaster is an attempt whose ApplicationMaster has not called for too long.
+type silentMaster attempt
+
+func (s *silentMaster) expired() {
+	a := (*attempt)(s)
+	a.fail(fmt.Sprintf("ApplicationMaster for attempt %s timed out", a.id))
+}
+
+// A lingeringMaster is an attempt whose ApplicationMaster has said that it is over, and does not end.
+type lingeringMaster attempt
+
+func (s *lingeringMaster) expired() { s.app.end(wire.AppFinished, s.app.outcome) }
 
 // token signs the token by which the ApplicationMaster is known here.
 func (a *attempt) token() wire.Token {
@@ -181,16 +192,15 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 }
 
 // sorted returns the containers in order of allocation.
-func (a *attempt) sorted() []*container {
-	return slices.SortedFunc(maps.Values(a.containers), func(x, y *container) int { return cmp.Compare(x.lease, y.lease) })
-}
+func (a *attempt) sorted() []*container { return a.containers.sorted() }
 
 // tell has the ApplicationMaster told, once, that a container is over.
 func (a *attempt) tell(c *container, end wire.ContainerStatus) {
-	if c.notice != none || c.isMaster() || a.ended() {
+	if c.notice > unheard || c.isMaster() || a.ended() {
 		return
 	}
-	if i := slices.Index(a.dues.granted, c); i >= 0 { // it never heard of the container
+	if c.notice == unheard {
+		i := slices.Index(a.dues.granted, c)
 		a.dues.granted = slices.Delete(a.dues.granted, i, i+1)
 		c.notice = heard
 		a.app.unplaced(c)
@@ -228,6 +238,7 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	r.Completed, r.Nodes, r.Priority = d.completed, m.nodes.usable(), a.app.submission.Priority
 	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), a.app.pending()
 	for _, c := range d.granted {
+		c.notice = none
 		a.app.asks.groups[groupKey{c.priority, c.group}].owed--
 		r.Allocated = append(r.Allocated, wire.Container{ID: c.id, Node: c.node.id, HTTPAddress: c.node.web(), Resource: c.resource,
 			Priority: c.priority, Token: c.sign(), Allocation: c.group})

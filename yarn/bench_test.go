@@ -245,9 +245,9 @@ func benchContainers(b *testing.B, name string) {
 		do(func(m *manager) (answer, error) { return m.heartbeat(&beats[k]) })
 		s.ResponseID++
 		s.Containers = s.Containers[:0]
-		for id, c := range m.nodes.list[k].containers { // what runs has ended by the next beat
+		for _, c := range m.nodes.list[k].containers { // what runs has ended by the next beat
 			if c.state != allocated {
-				s.Containers = append(s.Containers, wire.ContainerStatus{ID: id, State: wire.ContainerComplete})
+				s.Containers = append(s.Containers, wire.ContainerStatus{ID: c.id, State: wire.ContainerComplete})
 			}
 		}
 		if beat%100 == 0 {

@@ -188,7 +188,7 @@ func (w *world) carry() {
 
 // master finds the ApplicationMaster's container that a launch is for, by its token.
 func (w *world) master(q *wire.StartContainersRequest) (*container, bool) {
-	for _, c := range w.m.known {
+	for _, c := range w.m.containers() {
 		var id token.Container
 		if c.isMaster() && c.state == acquired && id.Decode(q.Token.Identifier) == nil && id.ID == c.id {
 			return c, true
@@ -326,16 +326,30 @@ func (w *world) kill(app *worldApp) {
 	w.apps = w.apps[1:]
 }
 
+// containers returns all that their node may not forget yet.
+func (m *manager) containers() (list []*container) {
+	for _, app := range m.apps.list {
+		for _, a := range app.attempts {
+			list = append(list, a.sorted()...)
+		}
+	}
+	return list
+}
+
 // check holds the books of the manager against those of the core.
 func (w *world) check() {
 	w.t.Helper()
 	m := w.m
 	used := map[sched.NodeID]sched.Resources{}
-	for lease, c := range m.leases {
+	for _, c := range m.leases.slots {
+		if c == nil {
+			continue
+		}
+		lease := c.lease
 		if m.core.Attempt(lease) == nil {
 			w.t.Fatalf("%s has a lease that the core does not know", c.id)
 		}
-		if c.state == done || m.known[c.id] != c || c.node.containers[c.id] != c || c.attempt.containers[c.id] != c {
+		if c.state == done || m.container(c.id) != c || c.node.containers[c.at] != c || m.leases.at(lease) != c {
 			w.t.Fatalf("%s (state %d) has a lease and is not in every table", c.id, c.state)
 		}
 		used[c.node.sched] = used[c.node.sched].Add(amount(c.resource))
@@ -345,7 +359,7 @@ func (w *world) check() {
 			w.t.Fatalf("node %s (%d): %v in use here, %v in the core, lost there: %v", n.id, n.state, used[n.sched], core.Used, core.Lost)
 		}
 	}
-	for _, c := range m.known {
+	for _, c := range m.containers() {
 		if c.state == done && c.attempt.ended() {
 			w.t.Fatalf("%s is over with its attempt, and kept", c.id)
 		}
@@ -413,8 +427,8 @@ func TestChaos(t *testing.T) {
 				}
 			}
 			w.check()
-			if len(w.m.leases)+len(w.m.known) > 0 {
-				for _, c := range w.m.known {
+			if w.m.leases.count+w.m.kept > 0 {
+				for _, c := range w.m.containers() {
 					t.Errorf("%s is left: state %d, node %d, attempt %d, application %s, over %v", c.id, c.state, c.node.state, c.attempt.state, c.attempt.app.state, c.attempt.app.over)
 				}
 			}
@@ -423,8 +437,8 @@ func TestChaos(t *testing.T) {
 					t.Errorf("node %s still has %v", n.id, n.there)
 				}
 			}
-			if l := &w.m.live; l.containers.order.Len()+l.masters.order.Len()+l.finishing.order.Len()+len(l.alarms) > 1 { // one: the roll of keys, if any
-				t.Errorf("%d, %d, %d things and %d alarms are waited for", l.containers.order.Len(), l.masters.order.Len(), l.finishing.order.Len(), len(l.alarms))
+			if l := &w.m.live; l.containers.count+l.masters.count+l.finishing.count+len(l.alarms) > 1 { // one: the roll of keys, if any
+				t.Errorf("%d, %d, %d things and %d alarms are waited for", l.containers.count, l.masters.count, l.finishing.count, len(l.alarms))
 			}
 			if len(w.m.apps.list) > 5 {
 				t.Errorf("%d applications are kept", len(w.m.apps.list))

@@ -335,7 +335,7 @@ func (a *attempt) report() wire.AttemptReport {
 }
 
 func (m *manager) containerReport(_ string, q *wire.ContainerRequest) (answer, error) {
-	c := m.known[q.ID]
+	c := m.container(q.ID)
 	if c == nil || c.state == done {
 		return nil, rpc.Errorf(classNoContainer, "Container with id '%s' doesn't exist in RM.", q.ID)
 	}

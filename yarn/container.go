@@ -34,7 +34,8 @@ type container struct {
 	group    int64 // allocation id of the ask
 	state    containerState
 	created  int64    // ms since 1970
-	waits    *aged    // for its node to say that it runs
+	at       int32    // in its node's containers
+	waits    aged     // for its node to say that it runs
 	leaving  *leaving // it was asked to end and still runs; nil: it was not
 	notice   notice   // how far the news of its end has come
 }
@@ -49,10 +50,11 @@ type leaving struct {
 type notice uint8
 
 const (
-	none   notice = iota
-	queued        // for the next answer
-	sent          // in the last answer
-	heard         // the ApplicationMaster has called since
+	none    notice = iota
+	unheard        // it has not even heard of the container
+	queued         // for the next answer
+	sent           // in the last answer
+	heard          // the ApplicationMaster has called since
 )
 
 // The endings that the ResourceManager itself makes, with Hadoop's words.
@@ -77,9 +79,12 @@ func (c *container) sign() wire.Token {
 		Priority: c.priority, Created: c.created, LogAggregation: app.submission.LogAggregation, Type: kind, Allocation: c.group}
 	identifier := id.Append(nil)
 	c.state = acquired
-	c.waits = m.live.containers.watch(m.now, func() { c.giveUp(wire.ExitAborted, saidExpired, sched.Released) })
+	m.live.containers.watch(&c.waits, m.now, c)
 	return wire.Token{Identifier: identifier, Password: m.keys.container.Sign(identifier), Kind: token.KindContainer, Service: c.node.service}
 }
+
+// expired says that its node has not said in time that it runs.
+func (c *container) expired() { c.giveUp(wire.ExitAborted, saidExpired, sched.Released) }
 
 func (c *container) isMaster() bool { return c == c.attempt.master }
 
@@ -159,8 +164,8 @@ func (c *container) lost(why string) {
 func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.state, c.leaving = done, nil
 	c.waits.leave()
-	delete(c.m.leases, c.lease)
-	delete(c.node.containers, c.id)
+	c.m.leases.remove(c)
+	c.node.drop(c)
 	if c.isMaster() {
 		outcome = c.attempt.masterOver(&end, outcome)
 		c.notice = heard
@@ -175,9 +180,8 @@ func (c *container) settle() {
 	if c.state != done || c.notice != heard && !c.attempt.ended() {
 		return
 	}
-	if _, ok := c.m.known[c.id]; ok {
-		delete(c.m.known, c.id)
-		delete(c.attempt.containers, c.id)
+	if c.attempt.containers.remove(c) {
+		c.m.kept--
 		c.node.remove = append(c.node.remove, c.id)
 		if c.attempt.app.over {
 			c.m.apps.trim(c.m.config.Completed)

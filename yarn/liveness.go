@@ -2,45 +2,71 @@ package yarn
 
 import (
 	"container/heap"
-	"container/list"
 	"time"
 )
 
 // An aging keeps things in the order in which they were last heard of, so that those silent for too long are found at its front. Touching
-// a thing costs no more than moving its element.
+// a thing costs no more than moving it to the end.
 type aging struct {
 	limit time.Duration
-	order list.List // of *aged, oldest first
+	ring  aged // its next is what was heard of longest ago
+	count int
 }
 
-// An aged is one thing's place in an aging.
+// An aged is a thing's place in an aging. The zero aged is in none.
 type aged struct {
-	in      *aging
-	element *list.Element
-	heard   time.Time
-	expire  func() // what happens when it is silent for too long; it has left the aging then
+	in         *aging
+	prev, next *aged
+	heard      time.Time
+	thing      expirer
 }
+
+// An expirer is told when it has been silent for too long; it has left the aging then.
+type expirer interface{ expired() }
 
 // watch begins to wait for a thing that was heard of at now.
-func (a *aging) watch(now time.Time, expire func()) *aged {
-	w := &aged{in: a, heard: now, expire: expire}
-	w.element = a.order.PushBack(w)
-	return w
+func (a *aging) watch(w *aged, now time.Time, thing expirer) {
+	w.leave()
+	if a.ring.next == nil {
+		a.ring.next, a.ring.prev = &a.ring, &a.ring
+	}
+	*w = aged{in: a, heard: now, thing: thing}
+	w.join()
+	a.count++
 }
+
+// oldest is what was heard of longest ago; nil: nothing is waited for.
+func (a *aging) oldest() *aged {
+	if a.count == 0 {
+		return nil
+	}
+	return a.ring.next
+}
+
+// join puts the place at the end, cut takes it out.
+func (w *aged) join() {
+	end := &w.in.ring
+	w.prev, w.next = end.prev, end
+	w.prev.next, end.prev = w, w
+}
+
+func (w *aged) cut() { w.prev.next, w.next.prev = w.next, w.prev }
 
 // touch says that the thing was heard of.
 func (w *aged) touch(now time.Time) {
-	if w != nil && w.element != nil {
+	if w.in != nil {
 		w.heard = now
-		w.in.order.MoveToBack(w.element)
+		w.cut()
+		w.join()
 	}
 }
 
-// leave ends the wait. It may be called twice, and on nil.
+// leave ends the wait. It may be called twice.
 func (w *aged) leave() {
-	if w != nil && w.element != nil {
-		w.in.order.Remove(w.element)
-		w.element = nil
+	if w.in != nil {
+		w.cut()
+		w.in.count--
+		*w = aged{}
 	}
 }
 
@@ -91,8 +117,8 @@ func (l *liveness) at(t time.Time, do func()) { heap.Push(&l.alarms, alarm{t, do
 func (l *liveness) next(now time.Time) time.Time {
 	at := now.Add(farAway)
 	for _, a := range l.agings() {
-		if e := a.order.Front(); e != nil {
-			if t := e.Value.(*aged).heard.Add(a.limit); t.Before(at) {
+		if w := a.oldest(); w != nil {
+			if t := w.heard.Add(a.limit); t.Before(at) {
 				at = t
 			}
 		}
@@ -106,13 +132,10 @@ func (l *liveness) next(now time.Time) time.Time {
 // expire does what is due.
 func (l *liveness) expire(now time.Time) {
 	for _, a := range l.agings() {
-		for e := a.order.Front(); e != nil; e = a.order.Front() {
-			w := e.Value.(*aged)
-			if now.Before(w.heard.Add(a.limit)) {
-				break
-			}
+		for w := a.oldest(); w != nil && !now.Before(w.heard.Add(a.limit)); w = a.oldest() {
+			thing := w.thing
 			w.leave()
-			w.expire()
+			thing.expired()
 		}
 	}
 	for len(l.alarms) > 0 && !now.Before(l.alarms[0].at) {

@@ -9,7 +9,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/yarn/internal/token"
-	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
 )
 
 // A manager owns the state of the cluster. Only its goroutine, which runs loop, touches what is in it; others post calls.
@@ -25,8 +24,8 @@ type manager struct {
 	nodes  nodeTable
 	apps   appTable
 	live   liveness
-	leases map[sched.AttemptID]*container // all that hold room in the core
-	known  map[wire.ContainerID]*container
+	leases leaseTable // containers that hold room in the core
+	kept   int        // containers that their node may not forget yet
 
 	events []sched.Event // facts for the next Step
 	wake   time.Time     // when the core wants a Step; zero: it does not
@@ -60,7 +59,7 @@ const (
 func newManager(config *Config, excluded []string, start launcher, clock func() time.Time) *manager {
 	now := clock()
 	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: config.Log, start: start,
-		leases: map[sched.AttemptID]*container{}, known: map[wire.ContainerID]*container{}, calls: make(chan *call, mostCalls)}
+		calls: make(chan *call, mostCalls)}
 	m.keys = keys{token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey())}
 	m.spare.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	m.nodes = newNodeTable()
@@ -196,7 +195,7 @@ func (m *manager) act(a *sched.Action) {
 	case sched.Launch:
 		m.apps.byJob[a.Stage.Job].launch(a)
 	case sched.Kill:
-		if c := m.leases[a.Attempt]; c != nil {
+		if c := m.leases.at(a.Attempt); c != nil {
 			c.preempt(a.At)
 		}
 	case sched.Wake:

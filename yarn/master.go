@@ -119,7 +119,7 @@ func (m *manager) allocate(a *attempt, q *wire.AllocateRequest) (answer, error) 
 		a.address.Original = q.Tracking
 	}
 	for _, id := range q.Releases {
-		if c := a.containers[id]; c != nil && !c.isMaster() {
+		if c := m.container(id); c != nil && c.attempt == a && !c.isMaster() {
 			c.giveUp(wire.ExitAborted, saidReleased, released(c))
 		}
 	}
@@ -165,6 +165,6 @@ func (m *manager) finishMaster(a *attempt, q *wire.FinishMasterRequest) (answer,
 	a.state, app.state, app.times.finished = wire.AttemptFinishing, wire.AppFinished, m.millis()
 	app.drop()
 	a.silent.leave()
-	a.finishing = m.live.finishing.watch(m.now, func() { app.end(wire.AppFinished, app.outcome) })
+	m.live.finishing.watch(&a.finishing, m.now, (*lingeringMaster)(a))
 	return reply(&wire.FinishMasterResponse{Unregistered: true})
 }

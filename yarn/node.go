@@ -3,7 +3,6 @@ package yarn
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -31,12 +30,12 @@ type node struct {
 	capacity wire.Resource
 	state    wire.NodeState
 	resized  *wire.Resource // by an operator, and not told yet
-	silent   *aged
+	silent   aged
 	life     int32 // how often it has registered: who had a token for an earlier life needs a new one
 	doing    doing
 
-	containers map[wire.ContainerID]*container // that are not over
-	last       *wire.HeartbeatResponse         // kept whole, to be sent again if it was lost
+	containers []*container            // that are not over, in no order
+	last       *wire.HeartbeatResponse // kept whole, to be sent again if it was lost
 	orders
 }
 
@@ -101,8 +100,25 @@ func (n *node) gone(to wire.NodeState) {
 
 // sorted returns the containers in order of allocation, so that what follows from a node's loss does not depend on chance.
 func (n *node) sorted() []*container {
-	return slices.SortedFunc(maps.Values(n.containers), func(a, b *container) int { return cmp.Compare(a.lease, b.lease) })
+	return slices.SortedFunc(slices.Values(n.containers), func(a, b *container) int { return cmp.Compare(a.lease, b.lease) })
 }
+
+// hold puts a container on the node, drop takes it off.
+func (n *node) hold(c *container) {
+	c.at = int32(len(n.containers))
+	n.containers = append(n.containers, c)
+}
+
+func (n *node) drop(c *container) {
+	last := len(n.containers) - 1
+	n.containers[c.at] = n.containers[last]
+	n.containers[c.at].at = c.at
+	n.containers[last] = nil
+	n.containers = n.containers[:last]
+}
+
+// expired says that the node has not beaten for too long.
+func (n *node) expired() { n.gone(wire.NodeLost) }
 
 // resize gives the node another capacity.
 func (n *node) resize(to wire.Resource) {
@@ -140,7 +156,7 @@ func (n *node) checked(s *wire.NodeStatus) {
 func (n *node) reported(list []wire.ContainerStatus) {
 	for i := range list {
 		s := &list[i]
-		switch c := n.m.known[s.ID]; {
+		switch c := n.m.container(s.ID); {
 		case c != nil && c.node == n:
 			c.report(s)
 		case s.State == wire.ContainerComplete:

@@ -115,7 +115,7 @@ func (m *manager) restMetrics(*http.Request) (object, error) {
 		"pendingMB": waits[sched.Memory], "totalMB": all[sched.Memory],
 		"reservedVirtualCores": 0, "availableVirtualCores": all[sched.VCores] - root.Used[sched.VCores], "allocatedVirtualCores": root.Used[sched.VCores],
 		"pendingVirtualCores": waits[sched.VCores], "totalVirtualCores": all[sched.VCores],
-		"containersAllocated": len(m.leases), "containersReserved": 0, "containersPending": root.Pending(),
+		"containersAllocated": m.leases.count, "containersReserved": 0, "containersPending": root.Pending(),
 		"totalNodes": len(m.nodes.list), "activeNodes": nodes[wire.NodeRunning], "lostNodes": nodes[wire.NodeLost], "unhealthyNodes": nodes[wire.NodeUnhealthy],
 		"decommissioningNodes": nodes[wire.NodeDecommissioning], "decommissionedNodes": nodes[wire.NodeDecommissioned], "rebootedNodes": 0,
 		"shutdownNodes": nodes[wire.NodeShutdown]}}, nil

@@ -459,8 +459,8 @@ func (s *stock) clean() {
 	if s.rm != nil {
 		s.until("the books are empty", limit, func() (empty bool) {
 			s.rm.manager.ask(func(m *manager) (answer, error) {
-				waiting := m.live.containers.order.Len() + m.live.masters.order.Len() + m.live.finishing.order.Len()
-				empty = len(m.known)+len(m.leases)+waiting == 0 && !slices.ContainsFunc(m.apps.list, func(app *application) bool { return !app.cleared() || len(app.nodes) > 0 })
+				waiting := m.live.containers.count + m.live.masters.count + m.live.finishing.count
+				empty = m.kept+m.leases.count+waiting == 0 && !slices.ContainsFunc(m.apps.list, func(app *application) bool { return !app.cleared() || len(app.nodes) > 0 })
 				return nil, nil
 			})
 			return empty

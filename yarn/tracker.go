@@ -50,7 +50,7 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 		n.silent.touch(m.now)
 	} else {
 		n.silent.leave()
-		n.silent = m.live.nodes.watch(m.now, func() { n.gone(wire.NodeLost) })
+		m.live.nodes.watch(&n.silent, m.now, n)
 		n.capacity = q.Resource
 		n.join()
 	}
@@ -77,7 +77,7 @@ func (m *manager) newNode(id wire.NodeID) *node {
 	if rack == "" {
 		rack = DefaultRack
 	}
-	n := &node{m: m, id: id, rack: rack, containers: map[wire.ContainerID]*container{}, state: wire.NodeNew}
+	n := &node{m: m, id: id, rack: rack, state: wire.NodeNew}
 	m.nodes.byID[id] = n
 	m.nodes.list = append(m.nodes.list, n)
 	n.sched = sched.NodeID(len(m.nodes.list))
@@ -100,7 +100,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	statuses := make([]wire.ContainerStatus, len(q.Containers))
 	for i, c := range q.Containers {
 		there[c.ID] = true
-		if known := n.m.known[c.ID]; known != nil && known.leaving != nil {
+		if known := n.m.container(c.ID); known != nil && known.leaving != nil {
 			n.stop(c.ID) // it may have missed that
 		}
 		statuses[i] = wire.ContainerStatus{ID: c.ID, State: c.State, Diagnostics: c.Diagnostics, Exit: c.Exit}

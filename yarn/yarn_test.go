@@ -197,8 +197,8 @@ func (c *cluster) clean(ids ...wire.ApplicationID) {
 		})
 	}
 	c.look(func(m *manager) {
-		if len(m.leases)+len(m.known) > 0 {
-			c.t.Errorf("%d containers with room and %d known are left", len(m.leases), len(m.known))
+		if m.leases.count+m.kept > 0 {
+			c.t.Errorf("%d containers with room and %d known are left", m.leases.count, m.kept)
 		}
 		if used := m.core.Queues[0].Used; used != (m.core.Queues[0].Used.Sub(used)) {
 			c.t.Errorf("the core has %v in use", used)
@@ -213,8 +213,8 @@ func (c *cluster) clean(ids ...wire.ApplicationID) {
 		}
 		for _, app := range m.apps.list {
 			for _, a := range app.attempts {
-				if len(a.containers) > 0 {
-					c.t.Errorf("%s has %d containers left", a.id, len(a.containers))
+				if a.containers.count > 0 {
+					c.t.Errorf("%s has %d containers left", a.id, a.containers.count)
 				}
 			}
 		}
@@ -223,7 +223,7 @@ func (c *cluster) clean(ids ...wire.ApplicationID) {
 				c.t.Errorf("node %s has %d containers left", n.id, len(n.containers))
 			}
 		}
-		if l := m.live.containers.order.Len() + m.live.masters.order.Len() + m.live.finishing.order.Len(); l > 0 {
+		if l := m.live.containers.count + m.live.masters.count + m.live.finishing.count; l > 0 {
 			c.t.Errorf("%d things are still waited for", l)
 		}
 	})
@@ -622,8 +622,8 @@ func TestNodesLeave(t *testing.T) {
 		t.Error("an excluded node may register")
 	}
 	c.look(func(m *manager) {
-		if len(m.leases) > 0 {
-			t.Errorf("%d containers hold room", len(m.leases))
+		if m.leases.count > 0 {
+			t.Errorf("%d containers hold room", m.leases.count)
 		}
 	})
 }

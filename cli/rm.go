@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 type rmFlags struct {
 	policies policyFlags
 	conf     string
+	queues   string
 	record   string
 	verbose  bool
 	quiet    bool
@@ -27,17 +29,18 @@ func (a *app) rmCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rm --conf DIR --policy capacity",
 		Short: "Be YARN's ResourceManager: stock NodeManagers and MapReduce run under a policy (early)",
-		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml and yarn-site.xml as the
-cluster has them; what is not understood in them is listed at start. Simple authentication trusts the user that a client claims to be, as
+		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml, yarn-site.xml and
+capacity-scheduler.xml or fair-scheduler.xml as the cluster has them; what is not understood in them is listed at start. Simple authentication trusts the user that a client claims to be, as
 Hadoop does.
 
-Early: there is no recovery after a restart, no capacity-scheduler.xml, no Kerberos, no labels. See the README.`,
+Early: there is no recovery after a restart, no Kerberos, no labels. See the README.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.rm(cmd.Context(), &f) },
 	}
 	f.policies.register(c, "mean")
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml and yarn-site.xml")
+	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder")
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
@@ -59,18 +62,23 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if f.queues != "" {
+		config.Reread = func() (yarn.Queues, error) { return readQueues(f.queues) }
+		if config.Queues, err = config.Reread(); err != nil {
+			return err
+		}
+	}
 	o := output{quiet: f.quiet, verbose: f.verbose}
 	config.Log = o.logger(a.Err)
 	for _, n := range notes {
 		fmt.Fprintf(a.Err, "sojourn: %s\n", n)
 	}
-	queues := config.Core.Queues
 	core, learned, err := f.policies.core(a.policies, policies[0], nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, learned.close()) }()
-	core.Queues, core.Can = queues, yarn.Powers
+	core.Queues, core.Can = config.Queues.Tree, yarn.Powers
 	out := &recording{engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{}}
 	if err := out.open(f.record, &core, record.NewTally(record.TallyOptions{Policy: policies[0]})); err != nil {
 		return err
@@ -93,4 +101,15 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		return failure{err}
 	}
 	return nil
+}
+
+// readQueues reads the queues of a YAML file.
+func readQueues(path string) (q yarn.Queues, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return q, fmt.Errorf("--queues: %w", err)
+	}
+	defer file.Close()
+	q.Tree, err = workload.ReadQueues(path, file)
+	return q, err
 }

@@ -34,6 +34,18 @@ func OpenCluster(text string) (*Cluster, error) {
 //	network: {node: 1Gbit, rack: 10Gbit}
 //	queues: [{name: etl, weight: 2, min: 20%, max: {vcores: 40}, policy: fair, queues: []}]
 func ReadCluster(name string, r io.Reader) (*Cluster, error) {
+	c, err := readCluster(name, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// readCluster reads a cluster file, of which any part may be missing.
+func readCluster(name string, r io.Reader) (*Cluster, error) {
 	in, err := unpack(name, r)
 	if err != nil {
 		return nil, err
@@ -72,10 +84,16 @@ func ReadCluster(name string, r io.Reader) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Validate(); err != nil {
-		return nil, in.at(0, 0, "%w", err)
-	}
 	return c, nil
+}
+
+// ReadQueues reads the queues of a cluster file in which nothing else need stand; errors call it name.
+func ReadQueues(name string, r io.Reader) ([]*sched.QueueSpec, error) {
+	c, err := readCluster(name, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.Queues, nil
 }
 
 // class reads one class of nodes.

@@ -2,7 +2,11 @@ package yarn
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"time"
 
+	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
@@ -12,19 +16,27 @@ import (
 func adminServer(m *manager) *rpc.Server {
 	return &rpc.Server{Protocol: wire.Administration, Log: m.log, Methods: map[string]rpc.Method{
 		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
-			if m.config.Excluded == nil {
-				return nil, notSupported("refreshNodes without a list of nodes to exclude")
+			var hosts Hosts
+			if m.config.Hosts != nil {
+				var err error
+				if hosts, err = m.config.Hosts(); err != nil {
+					return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
+				}
 			}
-			hosts, err := m.config.Excluded()
-			if err != nil {
-				return nil, rpc.Errorf(classYARN, "read the list of nodes to exclude: %v", err)
-			}
-			return m.ask(func(m *manager) (answer, error) { return m.refreshNodes(c.User, hosts, q.How) })
+			return m.ask(func(m *manager) (answer, error) { return m.refreshNodes(c.User, hosts, q) })
 		}),
-		"updateNodeResource": byUser(m, (*manager).updateNodes),
-		"refreshQueues": func(context.Context, *rpc.Call) (proto.Message, error) {
-			return nil, notSupported("changing queues while running")
-		},
+		"checkForDecommissioningNodes": byUser(m, (*manager).decommissioning),
+		"updateNodeResource":           byUser(m, (*manager).updateNodes),
+		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
+			if m.config.Reread == nil {
+				return nil, notSupported("changing queues that no file says")
+			}
+			q, err := m.config.Reread()
+			if err != nil {
+				return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: %v", err)
+			}
+			return m.ask(func(m *manager) (answer, error) { return m.refreshQueues(c.User, q) })
+		}),
 	}}
 }
 
@@ -37,25 +49,67 @@ func (m *manager) administers(user string) error {
 	return nil
 }
 
-// refreshNodes has the excluded hosts be others, and those of their nodes that are there leave.
-func (m *manager) refreshNodes(user string, hosts []string, how wire.Decommissioning) (answer, error) {
+// refreshNodes has other hosts be allowed. Nodes on hosts that are not any more leave; those that were leaving and are allowed again stay.
+func (m *manager) refreshNodes(user string, hosts Hosts, q *wire.RefreshNodes) (answer, error) {
 	if err := m.administers(user); err != nil {
 		return nil, err
 	}
-	m.nodes.exclude(hosts)
+	patience := time.Duration(0)
+	if q.How == wire.DecommissionGraceful {
+		if patience = m.config.Expiry.Graceful; q.Timeout >= 0 {
+			patience = time.Duration(q.Timeout) * time.Second
+		}
+	}
+	m.nodes.hosts = hosts.set()
 	for _, n := range m.nodes.list {
-		if m.nodes.excluded[n.id.Host] {
-			n.decommission(how == wire.DecommissionGraceful)
+		switch allowed := m.nodes.hosts.allows(n.id.Host); {
+		case !allowed:
+			n.decommission(patience)
+		case n.state == wire.NodeDecommissioning:
+			n.recommission()
 		}
 	}
 	return nil, nil
 }
 
-func (t *nodeTable) exclude(hosts []string) {
-	clear(t.excluded)
-	for _, h := range hosts {
-		t.excluded[h] = true
+// decommissioning lists the nodes that end when nothing runs there any more: operators' commands wait for them.
+func (m *manager) decommissioning(string, *wire.Empty) (answer, error) {
+	r := &wire.NodeIDs{}
+	for _, n := range m.nodes.list {
+		if n.state == wire.NodeDecommissioning {
+			r.Nodes = append(r.Nodes, n.id)
+		}
 	}
+	return reply(r)
+}
+
+// refreshQueues has the queues be others, if every application that is not over keeps its own.
+func (m *manager) refreshQueues(user string, q Queues) (answer, error) {
+	if err := m.administers(user); err != nil {
+		return nil, err
+	}
+	q.withDefaults()
+	leaves := q.leaves()
+	in := map[string]int{}
+	for _, app := range m.apps.list {
+		if !app.over {
+			in[app.queue]++
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(in)) {
+		declared := m.leaves.byPath[path]
+		switch leaf, there := leaves.byPath[path]; {
+		case there && !leaf:
+			return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: root.%s has %d applications, and may have queues below it when they are over", path, in[path])
+		case !there && declared:
+			return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: root.%s has %d applications, and may go when they are over", path, in[path])
+		}
+	}
+	m.queues, m.leaves = q, leaves
+	m.note(sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: q.Tree}})
+	m.step() // what comes in this turn finds the new queues
+	m.log.Info("queues refreshed", "by", user, "queues", len(leaves.byPath))
+	return nil, nil
 }
 
 // updateNodes gives nodes other sizes. What then is too much is left to end by itself.

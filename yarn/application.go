@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +22,7 @@ type application struct {
 	id         wire.ApplicationID
 	job        sched.JobID
 	user       string
+	queue      string // dotted path below the root
 	submission wire.Submission
 	state      wire.AppState
 	outcome    outcome
@@ -47,8 +47,8 @@ type times struct{ started, launched, finished int64 }
 func (app *application) ended() bool { return app.over }
 
 // submit makes an application of a submission.
-func (m *manager) submit(user string, s *wire.Submission, size wire.Resource) *application {
-	app := &application{m: m, id: s.ID, job: m.apps.newest + 1, user: user, submission: *s, state: wire.AppAccepted, asks: newAskTable(),
+func (m *manager) submit(user, queue string, s *wire.Submission) *application {
+	app := &application{m: m, id: s.ID, job: m.apps.newest + 1, user: user, queue: queue, submission: *s, state: wire.AppAccepted, asks: newAskTable(),
 		nodes: map[*node]bool{}, times: times{started: m.millis()}}
 	m.apps.newest++
 	m.apps.byID[app.id] = app
@@ -58,15 +58,16 @@ func (m *manager) submit(user string, s *wire.Submission, size wire.Resource) *a
 	if s.Unmanaged {
 		tasks = 0
 	}
-	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: app.spec(tasks, size)})
-	m.log.Info("application submitted", "application", app.id.String(), "user", user, "name", s.Name, "type", s.Type, "queue", app.queue())
+	size, _ := s.MasterResource()
+	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: app.spec(tasks, m.config.Sizes.normal(size))})
+	m.log.Info("application submitted", "application", app.id.String(), "user", user, "name", s.Name, "type", s.Type, "queue", app.queue)
 	return app
 }
 
 // spec is what the core is told of the application. Its stages come as it asks for containers.
 func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 	s := &app.submission
-	spec := &sched.JobSpec{Name: s.Name, User: app.user, Queue: app.queue(), Type: s.Type, Priority: int32(s.Priority), Submit: app.m.at(), Open: true,
+	spec := &sched.JobSpec{Name: s.Name, User: app.user, Queue: app.queue, Type: s.Type, Priority: int32(s.Priority), Submit: app.m.at(), Open: true,
 		Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.mostAttempts()}}}
 	for _, tag := range s.Tags {
 		if d, ok := strings.CutPrefix(tag, "sojourn.deadline="); ok {
@@ -78,13 +79,6 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 		}
 	}
 	return spec
-}
-
-func (app *application) queue() string { return queueName(&app.submission) }
-
-// queueName is the dotted path, below the root, of the queue that an application is for.
-func queueName(s *wire.Submission) string {
-	return cmp.Or(strings.TrimPrefix(s.Queue, "root."), sched.DefaultQueue)
 }
 
 func (app *application) mostAttempts() int32 {
@@ -189,7 +183,7 @@ func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
 // report is what clients are told.
 func (app *application) report() wire.ApplicationReport {
 	m := app.m
-	r := wire.ApplicationReport{ID: app.id, User: app.user, Queue: "root." + app.queue(), Name: app.submission.Name, Type: app.submission.Type,
+	r := wire.ApplicationReport{ID: app.id, User: app.user, Queue: "root." + app.queue, Name: app.submission.Name, Type: app.submission.Type,
 		State: app.state, Final: app.outcome.final, Diagnostics: app.outcome.diagnostics, Start: app.times.started, Finish: app.times.finished,
 		Launched: app.times.launched, Attempt: wire.AttemptID{App: app.id, Attempt: -1}, Progress: app.progress, Tags: app.submission.Tags,
 		Priority: app.submission.Priority, Unmanaged: app.submission.Unmanaged,

@@ -28,7 +28,7 @@ func newFew(t *testing.T) *few {
 	w := &world{t: t, now: time.Unix(1_700_000_000, 0)}
 	config := Config{Core: sched.Config{Policy: fifo}, Sizes: Sizes{MinMemory: 512}, Log: slog.New(slog.DiscardHandler),
 		Racks: map[string]string{"a": "/one", "b": "/one", "c": "/two", "d": "/two"}}.withDefaults()
-	w.m = newManager(config, nil, w, func() time.Time { return w.now })
+	w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
 	f := &few{world: w}
 	for i, host := range []string{"a", "b", "c"} {
 		f.join(host, int32(i+1))

@@ -199,7 +199,7 @@ func benchContainers(b *testing.B, name string) {
 	const nodes, apps = 1000, 10
 	config := Config{Core: sched.Config{Policy: p}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.DiscardHandler)}.withDefaults()
 	now := time.Unix(1_700_000_000, 0)
-	m := newManager(config, nil, nil, func() time.Time { return now })
+	m := newManager(config, Hosts{}, nil, func() time.Time { return now })
 	do := func(f func(*manager) (answer, error)) proto.Message {
 		c := &call{do: f}
 		m.turn([]*call{c})

@@ -401,7 +401,7 @@ func TestChaos(t *testing.T) {
 			w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_700_000_000, 0)}
 			config := Config{Core: sched.Config{Policy: p}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.DiscardHandler), Completed: 5,
 				Expiry: Expiry{Node: 10 * time.Second, Master: 15 * time.Second, Container: 10 * time.Second, Finish: 10 * time.Second}}.withDefaults()
-			w.m = newManager(config, nil, w, func() time.Time { return w.now })
+			w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
 			for i := range 4 {
 				n := &worldNode{id: wire.NodeID{Host: fmt.Sprint("host", i/2), Port: int32(i + 1)}, healthy: true, there: map[wire.ContainerID]bool{}}
 				w.nodes = append(w.nodes, n)
@@ -471,7 +471,7 @@ func FuzzMethods(f *testing.F) {
 		}
 		w := &world{t: t, now: time.Unix(1795296959, 429e6)} // the identity of the recorded ResourceManager, so that its ids are known
 		config := Config{Core: sched.Config{Policy: fifo}, Log: slog.New(slog.DiscardHandler)}.withDefaults()
-		w.m = newManager(config, nil, w, func() time.Time { return w.now })
+		w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan bool)
 		go func() { w.m.loop(ctx); close(ended) }()

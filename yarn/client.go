@@ -84,30 +84,16 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}
-	if err := m.queueOf(s); err != nil {
-		return nil, err
+	queue, err := m.queues.place(&m.leaves, user, s.Queue)
+	if err != nil {
+		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, s.Queue, err)
 	}
-	app := m.submit(user, s, m.config.Sizes.normal(size))
+	app := m.submit(user, queue, s)
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
 	}
 	m.step() // the core takes the end of a job before its submission, and a kill may come in the same turn
 	return nil, nil
-}
-
-// queueOf returns the leaf that an application is submitted to, or says that there is none.
-func (m *manager) queueOf(s *wire.Submission) error {
-	name := queueName(s)
-	q, ok := m.core.QueueNamed(name)
-	if ok {
-		for _, id := range q.Children {
-			ok = ok && m.core.Queues[id].User
-		}
-	}
-	if !ok {
-		return rpc.Errorf(classYARN, "Failed to submit %s to queue %s: there is no such leaf queue", s.ID, name)
-	}
-	return nil
 }
 
 // application finds an application, or says that there is none.
@@ -177,7 +163,7 @@ func (app *application) passes(q *wire.ApplicationsRequest) bool {
 	tagged := len(q.Tags) == 0 || slices.ContainsFunc(app.submission.Tags, func(tag string) bool { return slices.Contains(q.Tags, tag) })
 	return one(q.Types, app.submission.Type) && one(q.Users, app.user) && tagged && (q.Name == "" || q.Name == app.submission.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, int32(app.state))) &&
-		(one(q.Queues, app.queue()) || one(q.Queues, "root."+app.queue()))
+		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))
 }
 
 func (m *manager) clusterMetrics(string, *wire.Empty) (answer, error) {
@@ -246,7 +232,7 @@ func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.Queu
 	waits := queue.Demand.Sub(queue.Used)
 	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
 	for _, app := range m.apps.list {
-		if "root."+app.queue() != path && path != "root" {
+		if "root."+app.queue != path && path != "root" {
 			continue
 		}
 		s.Submitted++

@@ -29,8 +29,12 @@ type Config struct {
 	Completed int
 	// Racks are the racks of hosts; a host that is not in it is in DefaultRack.
 	Racks map[string]string
-	// Excluded reads which hosts may not be NodeManagers (yarn.resourcemanager.nodes.exclude-path); nil: all may.
-	Excluded func() ([]string, error)
+	// Queues are those that there are, which Core need not say.
+	Queues Queues
+	// Reread reads Queues anew, for refreshQueues; nil: they do not change.
+	Reread func() (Queues, error)
+	// Hosts reads which hosts may have NodeManagers (yarn.resourcemanager.nodes.include-path and exclude-path); nil: all may.
+	Hosts func() (Hosts, error)
 	// Admins may kill anybody's applications and change the cluster, beside the user that this process runs as.
 	Admins []string
 	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin with it. By default
@@ -59,6 +63,7 @@ type Expiry struct {
 	Container time.Duration // from being handed out to running (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes
 	Finish    time.Duration // from an application's saying that it is over to its ApplicationMaster's end: 15 minutes
 	Launch    time.Duration // of attempts to reach a NodeManager for an ApplicationMaster: 3 minutes
+	Graceful  time.Duration // from being excluded gracefully to being ended (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs): 1 hour
 }
 
 // Keys says when the keys that sign tokens change.
@@ -71,7 +76,7 @@ func (c Config) withDefaults() *Config {
 	c.Sizes = Sizes{cmp.Or(c.Sizes.MinMemory, 1024), cmp.Or(c.Sizes.MaxMemory, 8192), cmp.Or(c.Sizes.MinVCores, 1), cmp.Or(c.Sizes.MaxVCores, 4)}
 	e := &c.Expiry
 	*e = Expiry{cmp.Or(e.Node, 10*time.Minute), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
-		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute)}
+		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute), cmp.Or(e.Graceful, time.Hour)}
 	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
 	c.Attempts = cmp.Or(c.Attempts, 2)
 	c.Interval = cmp.Or(c.Interval, time.Second)
@@ -84,9 +89,11 @@ func (c Config) withDefaults() *Config {
 		c.Admins = append([]string{me.Username}, c.Admins...)
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
-	if len(c.Core.Queues) == 0 {
-		c.Core.Queues = []*sched.QueueSpec{{Name: sched.DefaultQueue}} // clients ask for it before there is a job in it
+	if len(c.Queues.Tree) == 0 {
+		c.Queues.Tree = c.Core.Queues
 	}
+	c.Queues.withDefaults()
+	c.Core.Queues = c.Queues.Tree
 	return &c
 }
 

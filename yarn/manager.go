@@ -22,6 +22,8 @@ type manager struct {
 
 	keys   keys
 	nodes  nodeTable
+	queues Queues
+	leaves leafTable // of queues
 	apps   appTable
 	live   liveness
 	leases leaseTable // containers that hold room in the core
@@ -55,15 +57,16 @@ const (
 	callsAtOnce = 256  // that share a Step
 )
 
-// newManager returns the owner of a cluster without nodes and applications; excluded hosts may not join it.
-func newManager(config *Config, excluded []string, start launcher, clock func() time.Time) *manager {
+// newManager returns the owner of a cluster without nodes and applications, which hosts may join.
+func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
 	now := clock()
 	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: config.Log, start: start,
 		calls: make(chan *call, mostCalls)}
 	m.keys = keys{token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey())}
 	m.spare.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	m.nodes = newNodeTable()
-	m.nodes.exclude(excluded)
+	m.nodes.hosts = hosts.set()
+	m.queues, m.leaves = config.Queues, config.Queues.leaves()
 	m.apps = newAppTable()
 	m.live = newLiveness(config.Expiry)
 	if every := config.Keys.Roll; every > 0 {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
@@ -32,6 +33,7 @@ type node struct {
 	resized  *wire.Resource // by an operator, and not told yet
 	silent   aged
 	life     int32 // how often it has registered: who had a token for an earlier life needs a new one
+	leaving  int32 // how often it was told to end gracefully
 	doing    doing
 
 	containers []*container            // that are not over, in no order
@@ -128,17 +130,37 @@ func (n *node) resize(to wire.Resource) {
 	}
 }
 
-// decommission has the node end: at once, or when nothing runs there any more. Until then it has no room.
-func (n *node) decommission(gracefully bool) {
+// decommission has the node end: at once, or, where there is patience, when nothing runs there any more, at the latest when that is over. Until
+// then it has no room.
+func (n *node) decommission(patience time.Duration) {
 	switch {
 	case n.state != wire.NodeRunning && n.state != wire.NodeUnhealthy && n.state != wire.NodeDecommissioning:
-	case !gracefully || len(n.containers) == 0:
+	case patience <= 0 || len(n.containers) == 0:
+		n.gone(wire.NodeDecommissioned)
+	case n.state == wire.NodeUnhealthy: // nothing runs there that could be waited for
 		n.gone(wire.NodeDecommissioned)
 	default:
+		n.leaving++
+		round := n.leaving
+		n.m.live.at(n.m.now.Add(patience), func() {
+			if n.state == wire.NodeDecommissioning && n.leaving == round {
+				n.gone(wire.NodeDecommissioned)
+			}
+		})
+		if n.state == wire.NodeDecommissioning {
+			return
+		}
 		n.state = wire.NodeDecommissioning
 		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(wire.Resource{})})
 		n.m.apps.nodesChanged(n)
 	}
+}
+
+// recommission has a node stay that was to end when nothing runs there any more.
+func (n *node) recommission() {
+	n.state = wire.NodeRunning
+	n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(n.capacity)})
+	n.m.apps.nodesChanged(n)
 }
 
 // checked takes in whether the node can be used.
@@ -211,11 +233,12 @@ type nodeTable struct {
 	list  []*node // list[id-1], as the core has them
 	racks map[string]sched.RackID
 
-	excluded map[string]bool // hosts that may not be used
+	byPlace map[string][]*node // by host and by rack, in order of ID
+	hosts   hostSet            // that may be used
 }
 
 func newNodeTable() nodeTable {
-	return nodeTable{byID: map[wire.NodeID]*node{}, racks: map[string]sched.RackID{}, excluded: map[string]bool{}}
+	return nodeTable{byID: map[wire.NodeID]*node{}, racks: map[string]sched.RackID{}, byPlace: map[string][]*node{}}
 }
 
 func (t *nodeTable) rackID(name string) sched.RackID {
@@ -239,10 +262,8 @@ func (t *nodeTable) usable() (count int32) {
 
 // named returns the nodes that a host or a rack stands for, in order.
 func (t *nodeTable) named(place string) (ids []sched.NodeID) {
-	for _, n := range t.list {
-		if n.id.Host == place || n.rack == place {
-			ids = append(ids, n.sched)
-		}
+	for _, n := range t.byPlace[place] {
+		ids = append(ids, n.sched)
 	}
 	return ids
 }

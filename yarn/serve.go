@@ -33,11 +33,11 @@ type ResourceManager struct {
 func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	rm := &ResourceManager{config: config.withDefaults()}
 	c := rm.config
-	var excluded []string
-	if c.Excluded != nil {
+	var hosts Hosts
+	if c.Hosts != nil {
 		var err error
-		if excluded, err = c.Excluded(); err != nil {
-			return nil, fmt.Errorf("read the list of nodes to exclude: %w", err)
+		if hosts, err = c.Hosts(); err != nil {
+			return nil, fmt.Errorf("read which hosts may have NodeManagers: %w", err)
 		}
 	}
 	for _, at := range []struct{ what, address string }{
@@ -58,7 +58,7 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	}
 	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
 	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch), stop
-	rm.manager = newManager(c, excluded, rm.start, time.Now)
+	rm.manager = newManager(c, hosts, rm.start, time.Now)
 	return rm, nil
 }
 

@@ -46,10 +46,11 @@ func TestSite(t *testing.T) {
 		Sizes:     Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
 		Attempts: 3, Web: "rm.example.org:8088", Admins: []string{"ops", "admins"}, Keys: Keys{Roll: 24 * time.Hour},
 	}
+	config.Reread = nil // a function
 	if !reflect.DeepEqual(config, want) {
 		t.Errorf("read\n%+v, want\n%+v", config, want)
 	}
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "yarn.resourcemanager.scheduler.class = org.example.Other") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "yarn-site.xml: yarn.resourcemanager.scheduler.class = org.example.Other: not understood") {
 		t.Errorf("notes %q", notes)
 	}
 	// Where no address is named, nothing listens to the network.

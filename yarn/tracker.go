@@ -63,7 +63,7 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
 	s := m.config.Sizes
 	switch {
-	case m.nodes.excluded[q.Node.Host]:
+	case !m.nodes.hosts.allows(q.Node.Host):
 		return fmt.Sprintf("Disallowed NodeManager from %s, sending SHUTDOWN signal to the NodeManager.", q.Node.Host)
 	case q.Resource.Memory < s.MinMemory || q.Resource.VCores < s.MinVCores:
 		return fmt.Sprintf("NodeManager from %s has %d MiB and %d cores: at least %d MiB and %d cores are needed for one container",
@@ -81,6 +81,9 @@ func (m *manager) newNode(id wire.NodeID) *node {
 	m.nodes.byID[id] = n
 	m.nodes.list = append(m.nodes.list, n)
 	n.sched = sched.NodeID(len(m.nodes.list))
+	for _, place := range []string{id.Host, rack} {
+		m.nodes.byPlace[place] = append(m.nodes.byPlace[place], n)
+	}
 	return n
 }
 
@@ -127,7 +130,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 func (m *manager) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	n := m.nodes.byID[q.Status.Node]
 	switch {
-	case m.nodes.excluded[q.Status.Node.Host] && (n == nil || n.state == wire.NodeDecommissioned):
+	case !m.nodes.hosts.allows(q.Status.Node.Host) && (n == nil || n.state == wire.NodeDecommissioned):
 		return reply(&wire.HeartbeatResponse{Action: wire.NodeActShutdown, Diagnostics: "Disallowed NodeManager nodeId: " + q.Status.Node.String()})
 	case n == nil || !n.usable() && n.state != wire.NodeUnhealthy:
 		return reply(&wire.HeartbeatResponse{Action: wire.NodeResync, Diagnostics: "Node not found resyncing " + q.Status.Node.String()})

@@ -566,11 +566,11 @@ func TestRepeatedAllocate(t *testing.T) {
 func TestNodesLeave(t *testing.T) {
 	var excluded atomic.Pointer[[]string]
 	c := start(t, func(config *Config) {
-		config.Excluded = func() ([]string, error) {
+		config.Hosts = func() (Hosts, error) {
 			if list := excluded.Load(); list != nil {
-				return *list, nil
+				return Hosts{Excluded: *list}, nil
 			}
-			return nil, nil
+			return Hosts{}, nil
 		}
 	})
 	n := c.node()
@@ -609,7 +609,7 @@ func TestNodesLeave(t *testing.T) {
 		t.Errorf("a stranger administers: %v", e)
 	}
 	excluded.Store(&[]string{"127.0.0.1"})
-	invoke[wire.Empty](c, root, "refreshNodes", &wire.RefreshNodes{How: wire.DecommissionGraceful})
+	invoke[wire.Empty](c, root, "refreshNodes", &wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: -1})
 	if s := states(); s.Decommissioning != 1 || s.Active != 0 {
 		t.Errorf("leaving gracefully: %+v", s)
 	}

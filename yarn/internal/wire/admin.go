@@ -7,6 +7,7 @@ import "github.com/sojourn-sched/sojourn/yarn/internal/proto"
 //	refreshNodes        RefreshNodes        → Empty
 //	refreshQueues       Empty               → Empty
 //	updateNodeResource  UpdateNodeResource  → Empty
+//	checkForDecommissioningNodes  Empty    → NodeIDs
 
 // Decommissioning is how nodes that are excluded leave.
 type Decommissioning int32
@@ -89,3 +90,18 @@ func (m *NodeResource) Append(b []byte) []byte {
 	b = proto.AppendMessage(b, 1, &m.Node)
 	return proto.AppendMessage(b, 2, proto.Raw(proto.AppendMessage(nil, 1, &m.Resource)))
 }
+
+// NodeIDs is a list of nodes.
+type NodeIDs struct{ Nodes []NodeID }
+
+func (m *NodeIDs) Decode(b []byte) error {
+	r := proto.Read(b)
+	for r.Next() {
+		if r.Num() == 1 {
+			m.Nodes = proto.Many(&r, m.Nodes)
+		}
+	}
+	return r.Err()
+}
+
+func (m *NodeIDs) Append(b []byte) []byte { return proto.Each(b, 1, m.Nodes) }

@@ -1,0 +1,252 @@
+package yarn
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// properties are those of Hadoop's configuration files; later files win.
+type properties struct {
+	values map[string]property
+	used   map[string]bool // names that were asked for
+	wrong  []error
+}
+
+// A property is a value and the file that it stands in.
+type property struct{ value, file string }
+
+// mostConfiguration bounds a configuration file, in bytes.
+const mostConfiguration = 16 << 20
+
+// readProperties reads those of the files of a folder that are there, and reports which are.
+func readProperties(dir string, names ...string) (p *properties, found []string, err error) {
+	p = &properties{values: map[string]property{}, used: map[string]bool{}}
+	for _, name := range names {
+		text, err := readBounded(filepath.Join(dir, name))
+		switch {
+		case os.IsNotExist(err):
+			continue
+		case err != nil:
+			return nil, nil, err
+		}
+		if err := p.read(filepath.Join(dir, name), text); err != nil {
+			return nil, nil, err
+		}
+		found = append(found, name)
+	}
+	return p, found, nil
+}
+
+// readBounded reads a file of at most mostConfiguration bytes.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s, err := f.Stat(); err == nil && !s.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("must be a file")}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostConfiguration+1))
+	if err == nil && len(text) > mostConfiguration {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is longer than %d MiB: not a configuration file", mostConfiguration>>20)}
+	}
+	return text, err
+}
+
+// read takes the properties of one file in.
+func (p *properties) read(file string, text []byte) error {
+	var doc struct {
+		XMLName  xml.Name `xml:"configuration"`
+		Property []struct {
+			Name  string `xml:"name"`
+			Value string `xml:"value"`
+		} `xml:"property"`
+	}
+	if err := xml.Unmarshal(text, &doc); err != nil {
+		return fmt.Errorf("read %s: %w: must be <configuration> with a <property> of <name> and <value> for each property", file, err)
+	}
+	for _, one := range doc.Property {
+		p.values[strings.TrimSpace(one.Name)] = property{strings.TrimSpace(one.Value), file}
+	}
+	return nil
+}
+
+// mostSubstitutions is Hadoop's bound on variables within the values of variables.
+const mostSubstitutions = 20
+
+// text returns a property's value, with ${names} in it replaced by the values of those.
+func (p *properties) text(name, otherwise string) string {
+	p.used[name] = true
+	one, ok := p.values[name]
+	if !ok {
+		return otherwise
+	}
+	v := one.value
+	for range mostSubstitutions {
+		i := strings.Index(v, "${")
+		if i < 0 {
+			break
+		}
+		j := strings.Index(v[i:], "}")
+		if j < 0 {
+			break
+		}
+		inner, known := p.values[v[i+2:i+j]]
+		if !known {
+			p.fail(name, "something without variables that nobody sets")
+			break
+		}
+		if v = v[:i] + inner.value + v[i+j+1:]; len(v) > mostConfiguration {
+			p.fail(name, "something whose variables come to an end")
+			return otherwise
+		}
+	}
+	return v
+}
+
+// has reports whether a property is there.
+func (p *properties) has(name string) bool {
+	_, ok := p.values[name]
+	return ok
+}
+
+// number returns the value of a property that counts something.
+func (p *properties) number(name string, otherwise int64) int64 {
+	s := p.text(name, "")
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		p.fail(name, "a whole number")
+	}
+	return n
+}
+
+// count is number for what must fit 32 bits.
+func (p *properties) count(name string) int32 {
+	n := p.number(name, 0)
+	if n > math.MaxInt32 {
+		p.fail(name, "a whole number below 2^31")
+	}
+	return int32(min(n, math.MaxInt32))
+}
+
+// yes returns the value of a property that is true or false.
+func (p *properties) yes(name string, otherwise bool) bool {
+	switch strings.ToLower(p.text(name, "")) {
+	case "":
+		return otherwise
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	p.fail(name, "true or false")
+	return otherwise
+}
+
+// millis returns the value of a property that is a time: a number of ms, or one with a unit.
+func (p *properties) millis(name string) time.Duration {
+	s := p.text(name, "")
+	if s == "" {
+		return 0
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < math.MaxInt64/int64(time.Millisecond) {
+		return time.Duration(n) * time.Millisecond
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		p.fail(name, "a number of ms, or a time like 10m")
+	}
+	return d
+}
+
+// fail says what a property must be.
+func (p *properties) fail(name, want string) {
+	one := p.values[name]
+	p.wrong = append(p.wrong, fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, one.value, want))
+}
+
+// notes lists what is meant for a ResourceManager and is not read here.
+func (p *properties) notes() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		ours := strings.HasPrefix(name, "yarn.resourcemanager.") || strings.HasPrefix(name, "yarn.scheduler.") || strings.HasPrefix(name, "yarn.acl.")
+		if !ours || p.used[name] || forOthers[name] {
+			continue
+		}
+		one := p.values[name]
+		switch without, hint := needless(name); {
+		case without == anyValue || without == one.value && without != "":
+		case hint != "":
+			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value, hint))
+		default:
+			list = append(list, fmt.Sprintf("%s: %s = %s: not understood, and of no effect", one.file, name, one.value))
+		}
+	}
+	return list
+}
+
+// forOthers are properties that carry the ResourceManager's name and are read by its peers.
+var forOthers = map[string]bool{
+	"yarn.resourcemanager.connect.retry-interval.ms": true, "yarn.resourcemanager.connect.max-wait.ms": true,
+}
+
+// anyValue stands for every value of a property.
+const anyValue = "*any*"
+
+// A needlessProperty is one that is not read: it need not be told of where it has this value, and for the others there is a hint.
+type needlessProperty struct{ value, hint string }
+
+// needless returns the value with which a property that is not read says what is so anyway, and what to do with others.
+func needless(name string) (value, hint string) {
+	one, ok := needlessProperties[name]
+	if rest, of := strings.CutPrefix(name, capacityPrefix); of && !ok {
+		one, ok = needlessProperties[rest]
+		if i := strings.LastIndexByte(rest, '.'); i >= 0 && !ok {
+			one = needlessProperties["QUEUE"+rest[i:]]
+		}
+	}
+	return one.value, one.hint
+}
+
+// needlessProperties are by name, those of the Capacity Scheduler without their prefix, those of its queues after QUEUE.
+var needlessProperties = map[string]needlessProperty{
+	"resource-calculator": {"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator", "cores are counted as well as memory"},
+	"yarn.acl.enable":     {"false", "simple mode has no access lists: who owns an application, and who administers (yarn.admin.acl), may change it"},
+	"per-node-heartbeat.multiple-assignments-enabled":  {anyValue, ""}, // containers are placed when something changes, not when nodes beat
+	"per-node-heartbeat.maximum-container-assignments": {anyValue, ""},
+	"per-node-heartbeat.maximum-offswitch-assignments": {anyValue, ""},
+	"schedule-asynchronously.enable":                   {anyValue, ""},
+	"node-locality-delay":                              {"40", "waiting for a near node is in time here: --policy capacity:delay=5s"},
+	"rack-locality-additional-delay":                   {"-1", "waiting for a near rack is in time here: --policy capacity:rack-delay=5s"},
+	"maximum-applications":                             {"10000", "the number of applications is not bounded"},
+	"maximum-am-resource-percent":                      {anyValue, ""}, // noted with its queue's, when it is one
+	"queue-mappings-override.enable":                   {"false", "queues that applications name are never overridden"},
+	"application.fail-fast":                            {anyValue, ""},
+	"workflow-priority-mappings":                       {"", ""},
+	"QUEUE.maximum-applications":                       {"10000", "the number of applications is not bounded"},
+	"QUEUE.maximum-am-resource-percent":                {anyValue, ""},
+	"QUEUE.minimum-user-limit-percent":                 {"100", "one limit serves all queues: --policy capacity:user-min=0.25"},
+	"QUEUE.user-limit-factor":                          {"1", "one limit serves all queues: --policy capacity:user-factor=2"},
+	"QUEUE.acl_submit_applications":                    {"*", "everybody may submit to every queue"},
+	"QUEUE.acl_administer_queue":                       {"*", "owners and administrators (yarn.admin.acl) may change applications"},
+	"QUEUE.acl_application_max_priority":               {"*", "priorities are not bounded by access lists"},
+	"QUEUE.accessible-node-labels":                     {"*", "there are no node labels"},
+	"QUEUE.default-application-priority":               {"0", "applications that name no priority have 0"},
+	"QUEUE.maximum-application-lifetime":               {"-1", "say a lifetime when submitting, or with yarn application -updateLifetime"},
+	"QUEUE.default-application-lifetime":               {"-1", "say a lifetime when submitting, or with yarn application -updateLifetime"},
+	"QUEUE.disable_preemption":                         {anyValue, ""}, // taking back is a parameter of the policy, off by default
+	"QUEUE.priority":                                   {"0", "queues have weights and guarantees, not priorities"},
+}

@@ -6,15 +6,15 @@ func (c *Core) amend(j *Job, spec *JobSpec) {
 	own := *j.Spec
 	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline
 	j.Spec, j.Weight = &own, weightOr1(own.Weight)
-	if to := c.queues.leafOf(&own); to != j.Queue {
-		from := c.Queues[j.Queue]
+	if to := c.queues.leafOf(&own); to != j.leaf {
+		from := j.leaf
 		c.carry(j, -1)
-		j.Queue = to
+		j.leaf, j.Queue = to, to.ID
 		c.carry(j, 1)
 		c.queues.left(from)
 	}
 	for _, st := range j.Stages {
-		st.cap = c.Queues[j.Queue].cap
+		st.cap = j.leaf.cap
 		c.touch(st)
 	}
 }
@@ -22,9 +22,8 @@ func (c *Core) amend(j *Job, spec *JobSpec) {
 // carry adds (sign 1) all that a job holds and waits for to its queues, or takes it off (-1).
 func (c *Core) carry(j *Job, sign int32) {
 	c.countJob(j, sign)
-	for q := c.Queues[j.Queue]; q != nil; q = q.above {
-		c.accrue(&q.served, &q.Used, c.Now-q.since)
-		q.since = c.Now
+	c.accrueUp(j.leaf)
+	for q := j.leaf; q != nil; q = q.above {
 		q.Used = q.Used.Add(j.Used.Times(int64(sign)))
 		q.Demand = q.Demand.Add(j.Used.Times(int64(sign)))
 		for _, st := range j.Stages {

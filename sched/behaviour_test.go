@@ -639,10 +639,10 @@ func TestNodeSet(t *testing.T) {
 			n := NodeID(1 + r.IntN(size))
 			switch {
 			case r.IntN(3) > 0 && !plain[n]:
-				s.put(n)
+				s.flip(n)
 				plain[n] = true
 			case plain[n]:
-				s.drop(n)
+				s.flip(n)
 				delete(plain, n)
 			}
 			if s.has(n) != plain[n] {

@@ -231,29 +231,29 @@ func (c *Core) nodeJoined(id NodeID, spec *NodeSpec) {
 	if !n.Lost {
 		panic(fmt.Sprintf("sched: node %d joins, and is there already", id))
 	}
-	n.Name, n.Rack, n.Class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(spec.Class), false, !c.config.Heartbeats
-	c.Classes[n.Class-1].Nodes++
+	n.Name, n.Rack, n.class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(spec.Class), false, !c.config.Heartbeats
+	n.Class = n.class.ID
+	n.class.Nodes++
 	c.resize(n, spec.Capacity)
 	c.offer(n)
 }
 
-func (c *Core) classNamed(name string) ClassID {
+func (c *Core) classNamed(name string) *Class {
 	for _, k := range c.Classes {
 		if k.Name == name {
-			return k.ID
+			return k
 		}
 	}
-	id := ClassID(len(c.Classes) + 1)
-	c.Classes = append(c.Classes, &Class{ID: id, Name: name})
-	return id
+	k := &Class{ID: ClassID(len(c.Classes) + 1), Name: name}
+	c.Classes = append(c.Classes, k)
+	return k
 }
 
 // resize sets the capacity of a node.
 func (c *Core) resize(n *Node, capacity Resources) {
 	d := capacity.Sub(n.Capacity)
 	n.Capacity = capacity
-	class := c.Classes[n.Class-1]
-	class.Capacity = class.Capacity.Add(d)
+	n.class.Capacity = n.class.Capacity.Add(d)
 	c.Capacity = c.Capacity.Add(d)
 	for k, a := range capacity {
 		if kind := ResourceKind(k); a > 0 && !slices.Contains(c.kinds, kind) {
@@ -291,7 +291,7 @@ func (c *Core) nodeLost(n *Node) {
 		c.attemptDone(a, Lost, nil)
 	}
 	c.resize(n, Resources{})
-	c.Classes[n.Class-1].Nodes--
+	n.class.Nodes--
 	lost := n.outputs.list
 	n.outputs = outputs{}
 	slices.SortFunc(lost, func(a, b output) int {
@@ -380,9 +380,11 @@ func (c *Core) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 
 // unlink takes a off its stage's and its node's lists and frees its room.
 func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
+	slot := a.ID.Slot()
 	st.attempts.remove(a, &c.attempts)
-	i := slices.Index(n.slots, a.ID.Slot())
-	n.slots = append(n.slots[:i], n.slots[i+1:]...)
+	i := slices.Index(n.slots, slot)
+	copy(n.slots[i:], n.slots[i+1:])
+	n.slots = n.slots[:len(n.slots)-1]
 	c.stay(a)
 	b := booking{shape: c.shapes.list[a.Holds], sign: -1}
 	if a.parked {
@@ -396,7 +398,7 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	c.book(st, n, b)
 	c.touch(st)
 	a.State = gone
-	c.attempts.ended = append(c.attempts.ended, a.ID.Slot())
+	c.attempts.ended = append(c.attempts.ended, slot)
 	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {
 		c.jobs.ended = append(c.jobs.ended, st.Job)
 	}
@@ -516,16 +518,13 @@ func (c *Core) stay(a *Attempt) {
 
 func (c *Core) leaving(a *Attempt, sign int64) {
 	s, n := c.shapes.list[a.leaves], c.Node(a.Node)
-	for _, k := range s.kinds {
-		n.Leaving[k] += s.amount[k] * sign
+	for _, p := range s.parts {
+		n.Leaving[p.kind] += p.amount * sign
 	}
 	a.Stage.Leaving += int32(sign)
-	for q := c.Queues[a.Stage.Job.Queue]; ; q = c.Queues[q.Parent] {
-		for _, k := range s.kinds {
-			q.Leaving[k] += s.amount[k] * sign
-		}
-		if q.ID == 0 {
-			return
+	for q := a.Stage.Job.leaf; q != nil; q = q.above {
+		for _, p := range s.parts {
+			q.Leaving[p.kind] += p.amount * sign
 		}
 	}
 }
@@ -570,16 +569,17 @@ type booking struct {
 
 // book applies b at a node, for a job and up the queues.
 func (c *Core) book(st *Stage, n *Node, b booking) {
-	j, class := st.Job, c.Classes[n.Class-1]
+	j, class := st.Job, n.class
 	if c.Now != j.since {
 		c.accrue(&j.served, &j.Used, c.Now-j.since)
 		j.since = c.Now
 	}
-	for _, k := range b.shape.kinds { // % tells the compiler that no check of bounds is needed
-		d := b.shape.amount[k%NumResources] * b.sign
-		n.Used[k%NumResources] += d
-		class.Used[k%NumResources] += d
-		j.Used[k%NumResources] += d
+	for i := range b.shape.parts {
+		p := &b.shape.parts[i]
+		k, d := p.kind%NumResources, p.amount*b.sign
+		n.Used[k] += d
+		class.Used[k] += d
+		j.Used[k] += d
 	}
 	c.climb(st, b)
 	c.shapes.note(n)
@@ -588,48 +588,58 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 
 // climb applies b to the queues from the stage's up to the root.
 func (c *Core) climb(st *Stage, b booking) {
-	var taken, waiting []ResourceKind
+	var taken, waiting []part
 	if b.shape != nil {
-		taken = b.shape.kinds
+		taken = b.shape.parts
 	}
-	var own *shape
 	demand := b.sign // what is taken is asked for, unless it was before
 	if b.count.Pending != 0 {
-		own = c.shapes.list[st.Shape]
-		if own == b.shape && int64(b.count.Pending) == -b.sign {
+		if own := c.shapes.list[st.Shape]; own == b.shape && int64(b.count.Pending) == -b.sign {
 			demand = 0
 		} else {
-			waiting = own.kinds
+			waiting = own.parts
 		}
 	}
-	for q := c.Queues[st.Job.Queue]; q != nil; q = q.above {
-		if c.Now != q.since {
-			c.accrue(&q.served, &q.Used, c.Now-q.since)
-			q.since = c.Now
+	leaf := st.Job.leaf
+	if leaf.since != c.Now { // else those above were brought up to now with it
+		c.accrueUp(leaf)
+	}
+	for i := range taken { // one short walk for each sum keeps it in registers
+		p := &taken[i]
+		k, used, asked := p.kind%NumResources, p.amount*b.sign, p.amount*demand
+		for q := leaf; q != nil; q = q.above {
+			q.Used[k] += used
+			q.Demand[k] += asked
 		}
-		for _, k := range taken {
-			amount := b.shape.amount[k%NumResources]
-			q.Used[k%NumResources] += amount * b.sign
-			q.Demand[k%NumResources] += amount * demand
+	}
+	for i := range waiting {
+		p := &waiting[i]
+		k, asked := p.kind%NumResources, p.amount*int64(b.count.Pending)
+		for q := leaf; q != nil; q = q.above {
+			q.Demand[k] += asked
 		}
-		for _, k := range waiting {
-			q.Demand[k%NumResources] += own.amount[k%NumResources] * int64(b.count.Pending)
-		}
-		n := &q.Count[st.Kind%NumKinds]
+	}
+	for q, kind := leaf, st.Kind%NumKinds; q != nil; q = q.above {
+		n := &q.Count[kind]
 		n.Pending += b.count.Pending
 		n.Running += b.count.Running
 		n.Away += b.count.Away
 	}
 }
 
+// accrueUp adds what was used since they last changed to the service of a queue and those above it.
+func (c *Core) accrueUp(q *Queue) {
+	for now := c.Now; q != nil; q = q.above {
+		c.accrue(&q.served, &q.Used, now-q.since)
+		q.since = now
+	}
+}
+
 // demand adds (sign 1) what a suspended attempt lacks to the demand of its queues, or takes it off (-1).
 func (c *Core) demand(st *Stage, s *shape, sign int64) {
-	for q := c.Queues[st.Job.Queue]; ; q = c.Queues[q.Parent] {
-		for _, k := range s.kinds {
-			q.Demand[k] += s.amount[k] * sign
-		}
-		if q.ID == 0 {
-			return
+	for q := st.Job.leaf; q != nil; q = q.above {
+		for _, p := range s.parts {
+			q.Demand[p.kind] += p.amount * sign
 		}
 	}
 }

@@ -119,18 +119,21 @@ func (x *Index) rebuild() {
 }
 
 func (x *Index) follow() {
-	c := x.view.core
-	end := c.log.end()
-	if x.seen == end {
-		return
+	if c := x.view.core; x.seen != c.log.end() {
+		x.catchUp(c)
 	}
-	if n := len(c.stages.rows); len(x.where) < n {
+}
+
+func (x *Index) catchUp(c *Core) {
+	rows := c.stages.rows
+	if n := len(rows); len(x.where) < n {
 		x.where = append(x.where, make([]place, n-len(x.where))...)
 	}
 	for _, slot := range c.log.slots[x.seen-c.log.base:] {
-		x.update(c.stages.rows[slot])
+		x.update(rows[slot])
 	}
-	x.seen, c.log.read = end, end
+	x.seen = c.log.end()
+	c.log.read = x.seen
 }
 
 func (x *Index) update(st *Stage) {
@@ -150,12 +153,11 @@ func (x *Index) update(st *Stage) {
 		return
 	}
 	e := entry{key.Value, key.Then, st.ID.number(), key.Class, st.slot}
-	id := x.heapIDOf(st)
 	if w.heap != 0 {
 		h := &x.heaps[w.heap-1]
-		if h.id == id {
+		if x.belongs(st, &h.id) {
 			switch old := &h.entries[w.pos]; {
-			case e == *old:
+			case e.value == old.value && e.then == old.then && e.class == old.class && e.id == old.id:
 			case e.before(old):
 				x.up(w.heap, w.pos, e)
 			default:
@@ -165,7 +167,7 @@ func (x *Index) update(st *Stage) {
 		}
 		x.remove(w)
 	}
-	i := x.heapOf(id)
+	i := x.heapOf(x.heapIDOf(st))
 	h := &x.heaps[i-1]
 	if len(h.entries) == 0 {
 		x.open(i)
@@ -180,6 +182,11 @@ func (x *Index) heapIDOf(st *Stage) heapID {
 		id.group = int32(x.Group(st))
 	}
 	return id
+}
+
+// belongs reports whether id is that of the heap for st.
+func (x *Index) belongs(st *Stage, id *heapID) bool {
+	return id.shape == st.Shape && id.cap == st.cap && id.keeps == (len(st.reserved) > 0) && (x.Group == nil || id.group == int32(x.Group(st)))
 }
 
 func (x *Index) heapOf(id heapID) int32 {
@@ -330,8 +337,10 @@ func (x *Index) better(best *entry, h *stageHeap, shape ShapeID) *entry {
 		return best
 	}
 	s := c.shapes.list[shape]
-	c.shapes.activate(s)
-	if c.exhausted || !s.fits.any() || !c.underMax(h.id.cap, s) {
+	if !s.active {
+		c.shapes.activate(s)
+	}
+	if c.exhausted || !s.fits.any() || h.id.cap != 0 && !c.underMax(h.id.cap, s) {
 		return best
 	}
 	return &h.entries[0]

@@ -32,6 +32,10 @@ func (c *Core) touch(st *Stage) {
 
 // touchJob has every index order all stages of a job anew: their keys may read the job's row, and each other's.
 func (c *Core) touchJob(j *Job) {
+	if len(j.Stages) == 1 {
+		c.touch(j.Stages[0])
+		return
+	}
 	for _, st := range j.Stages {
 		if st.Pending|st.Running|st.Suspended != 0 { // else it has no place in any order, or was touched when it lost it
 			c.touch(st)

@@ -23,22 +23,24 @@ func (s *nodeSet) grow(n NodeID) {
 
 func (s *nodeSet) has(n NodeID) bool { return s.leaf[n>>6]>>(n&63)&1 != 0 }
 
-// put adds n, which is not a member.
-func (s *nodeSet) put(n NodeID) {
-	s.count++
-	s.leaf[n>>6] |= 1 << (n & 63)
-	s.mid[n>>12] |= 1 << (n >> 6 & 63)
-	s.top[n>>18] |= 1 << (n >> 12 & 63)
-}
-
-// drop removes n, which is a member.
-func (s *nodeSet) drop(n NodeID) {
-	s.count--
-	if s.leaf[n>>6] &^= 1 << (n & 63); s.leaf[n>>6] != 0 {
-		return
+// flip adds n, or removes it where it is a member.
+func (s *nodeSet) flip(n NodeID) {
+	leaf := &s.leaf[n>>6]
+	was := *leaf
+	*leaf ^= 1 << (n & 63)
+	if *leaf&^was != 0 {
+		s.count++
+	} else {
+		s.count--
 	}
-	if s.mid[n>>12] &^= 1 << (n >> 6 & 63); s.mid[n>>12] == 0 {
-		s.top[n>>18] &^= 1 << (n >> 12 & 63)
+	if was != 0 && *leaf != 0 {
+		return // the words above have the bit of this one, as before
+	}
+	mid := &s.mid[n>>12]
+	was = *mid
+	*mid ^= 1 << (n >> 6 & 63)
+	if was == 0 || *mid == 0 {
+		s.top[n>>18] ^= 1 << (n >> 12 & 63)
 	}
 }
 

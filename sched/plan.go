@@ -56,30 +56,31 @@ func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
 	if as.Shape == 0 {
 		as.Shape = st.Shape
 	}
-	asked := Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}
 	switch {
 	case !st.alive || st.Pending == 0:
-		return p.refuse(asked, "nothing of the stage is pending")
+		return p.refuseLaunch(st, n, as, "nothing of the stage is pending")
 	case n.Lost:
-		return p.refuse(asked, "the node is lost")
+		return p.refuseLaunch(st, n, as, "the node is lost")
 	case !c.fitsOn(st, as.Shape, n):
 		return false
-	}
-	task := as.Task
-	if task == 0 {
-		task = st.tasks.take(c, st, n)
-	} else if p.Can&CanNameTasks == 0 {
-		return p.refuse(asked, "this engine chooses the task")
-	} else if !st.tasks.takeNamed(st, task) {
-		return p.refuse(asked, "the task is not pending")
+	case as.Task == 0:
+		as.Task = st.tasks.take(c, st, n)
+	case p.Can&CanNameTasks == 0:
+		return p.refuseLaunch(st, n, as, "this engine chooses the task")
+	case !st.tasks.takeNamed(st, as.Task):
+		return p.refuseLaunch(st, n, as, "the task is not pending")
 	}
 	a := c.start(st, n, as.Shape, 1)
-	a.Task = task
+	a.Task = as.Task
 	p.launched(a)
 	if n.Reserved == st.ID {
 		c.unreserve(n)
 	}
 	return true
+}
+
+func (p *Plan) refuseLaunch(st *Stage, n *Node, as As, reason string) bool {
+	return p.refuse(Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}, reason)
 }
 
 // Speculate starts another attempt of the task of a on n, and reports whether it fits. When one succeeds, the core kills the others.
@@ -116,7 +117,7 @@ func (c *Core) fitsOn(st *Stage, id ShapeID, n *Node) bool {
 	if c.exhausted || !n.Open || n.Reserved != (StageID{}) && n.Reserved != st.ID || !n.hasRoom(s) {
 		return false
 	}
-	return c.allows(st, n, 0) && c.underMax(st.cap, s)
+	return (st.free() || c.allows(st, n, 0)) && (st.cap == 0 || c.underMax(st.cap, s))
 }
 
 func (p *Plan) act(k ActionKind, a *Attempt) Action {

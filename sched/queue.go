@@ -45,7 +45,7 @@ func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
 
 func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 	c := t.core
-	q := &Queue{ID: QueueID(len(c.Queues)), Parent: parent, Spec: spec, since: c.Now}
+	q := &Queue{ID: QueueID(len(c.Queues)), Parent: parent, Spec: spec, since: -1}
 	c.Queues = append(c.Queues, q)
 	if q.ID != 0 {
 		p := c.Queues[parent]
@@ -79,7 +79,7 @@ func (t *queueTable) change(specs []*QueueSpec) {
 	t.setLimits()
 	for j := range c.Jobs() {
 		for _, st := range j.Stages {
-			st.cap = c.Queues[j.Queue].cap
+			st.cap = j.leaf.cap
 			c.touch(st)
 		}
 	}
@@ -149,7 +149,7 @@ func (s Share) of(k int, whole, none int64) int64 {
 
 // leafOf returns the queue of a job's user, made where need be: a queue that nobody configured gets weight 1 below the root,
 // as Hadoop's Fair Scheduler has it.
-func (t *queueTable) leafOf(spec *JobSpec) QueueID {
+func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 	path := strings.TrimPrefix(spec.Queue, "root.")
 	if path == "" {
 		path = DefaultQueue
@@ -177,7 +177,7 @@ func (t *queueTable) leafOf(spec *JobSpec) QueueID {
 		leaf = t.addUser(id, user)
 		t.users[key] = leaf
 	}
-	return leaf
+	return t.core.Queues[leaf]
 }
 
 func (t *queueTable) addUser(parent QueueID, user string) QueueID {
@@ -191,7 +191,7 @@ func (t *queueTable) addUser(parent QueueID, user string) QueueID {
 	id := spare[len(spare)-1]
 	t.spare[parent] = spare[:len(spare)-1]
 	q := c.Queues[id]
-	*q = Queue{ID: id, Parent: parent, above: c.Queues[parent], User: true, Spec: &QueueSpec{Name: user}, since: c.Now, uses: q.uses + 1}
+	*q = Queue{ID: id, Parent: parent, above: c.Queues[parent], User: true, Spec: &QueueSpec{Name: user}, since: -1, uses: q.uses + 1}
 	c.Queues[parent].Children = append(c.Queues[parent].Children, id)
 	t.limit(q)
 	return id

@@ -155,7 +155,7 @@ func checkSums(t *testing.T, c *Core) {
 			t.Fatalf("at %v node %d: used %v leaving %v, attempts say %v", c.Now, n.ID, n.Used, n.Leaving, *nodes[n.ID])
 		}
 		for _, s := range c.shapes.active {
-			if s.fits.has(n.ID) != n.takes(s) {
+			if s.fits.has(n.ID) != (n.forAll() && n.hasRoom(s)) {
 				t.Fatalf("at %v node %d: set of nodes for %v is out of date", c.Now, n.ID, s.amount)
 			}
 		}

@@ -13,6 +13,7 @@ type Node struct {
 	Used     Resources // may exceed Capacity, after it shrank
 	Leaving  Resources // of Used, what a Kill or a Suspend has asked for
 
+	class   *Class
 	offered uint64  // the Step in which it was last put into Offers
 	slots   []int32 // of the attempts that run or are suspended here, in order of launch
 	outputs outputs // finished tasks whose output is here and may still be needed
@@ -48,9 +49,9 @@ type Queue struct {
 	Min, Max   Resources // of Spec, in amounts for the capacity there is; Max is Unlimited where nothing is said
 	Spec       *QueueSpec
 
-	above  *Queue // the parent; nil: it is the root
-	served Work   // up to since
-	since  Time
+	above  *Queue  // the parent; nil: it is the root
+	served Work    // up to since
+	since  Time    // not after that of the queue above; -1: nothing has been used yet
 	cap    QueueID // the nearest of itself and those above with a maximum; 0: none
 	uses   int64   // how many users had this row before
 }
@@ -86,6 +87,7 @@ type Job struct {
 	Stages    []*Stage // grows while a YARN application finds new things to ask for
 	Spec      *JobSpec
 
+	leaf       *Queue
 	slot       int32
 	next, prev int32 // slots of the neighbours in order of submission; -1: none
 	open       int32 // stages that are not complete

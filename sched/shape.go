@@ -6,10 +6,16 @@ const keepIdle = 32
 // A shape is one of the few distinct vectors that tasks ask for, with the open nodes that have room for it.
 type shape struct {
 	amount Resources
-	kinds  []ResourceKind // of which amount has any
-	users  int32          // live stages with it
-	active bool           // fits is kept up to date
+	parts  []part // of amount, those that are not zero
+	users  int32  // live stages with it
+	active bool   // fits is kept up to date
 	fits   nodeSet
+}
+
+// A part is the amount of one kind.
+type part struct {
+	kind   ResourceKind
+	amount int64
 }
 
 // shapes interns vectors, and keeps for each one in use the set of nodes with room for it.
@@ -28,7 +34,7 @@ func (t *shapes) intern(r Resources) ShapeID {
 	s := &shape{amount: r}
 	for k, a := range r {
 		if a != 0 {
-			s.kinds = append(s.kinds, ResourceKind(k))
+			s.parts = append(s.parts, part{ResourceKind(k), a})
 		}
 	}
 	id := ShapeID(len(t.list))
@@ -75,30 +81,19 @@ func (t *shapes) activate(s *shape) {
 	t.active = append(t.active, s)
 	for _, n := range t.core.Nodes {
 		s.fits.grow(n.ID)
-		s.set(n, n.takes(s))
+		if fits := n.forAll() && n.hasRoom(s); fits != s.fits.has(n.ID) {
+			s.fits.flip(n.ID)
+		}
 	}
 }
 
-// set brings the set of one shape up to date for one node.
-func (s *shape) set(n *Node, fits bool) {
-	if fits == s.fits.has(n.ID) {
-		return
-	}
-	if fits {
-		s.fits.put(n.ID)
-	} else {
-		s.fits.drop(n.ID)
-	}
-}
-
-// takes reports whether a task holding s may be launched on n by any stage.
-func (n *Node) takes(s *shape) bool {
-	return n.Open && n.Reserved == (StageID{}) && n.hasRoom(s)
-}
+// forAll reports whether any stage may launch on n, as far as there is room.
+func (n *Node) forAll() bool { return n.Open && n.Reserved.Job == 0 }
 
 func (n *Node) hasRoom(s *shape) bool {
-	for _, k := range s.kinds {
-		if n.Used[k]+s.amount[k] > n.Capacity[k] {
+	for i := range s.parts {
+		p := &s.parts[i]
+		if k := p.kind % NumResources; n.Used[k]+p.amount > n.Capacity[k] { // % tells the compiler that no check of bounds is needed
 			return false
 		}
 	}
@@ -117,8 +112,11 @@ func (t *shapes) room() bool {
 
 // note keeps the sets of nodes up to date after n changed. It costs O(shapes in use).
 func (t *shapes) note(n *Node) {
+	forAll := n.forAll()
 	for _, s := range t.active {
-		s.set(n, n.takes(s))
+		if fits := forAll && n.hasRoom(s); fits != s.fits.has(n.ID) {
+			s.fits.flip(n.ID)
+		}
 	}
 }
 
@@ -134,10 +132,12 @@ func (t *shapes) grow(n NodeID) {
 func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
 	c := v.core
 	s := c.shapes.list[id]
-	if c.exhausted || !c.underMax(st.cap, s) {
+	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
 		return nil
 	}
-	c.shapes.activate(s)
+	if !s.active {
+		c.shapes.activate(s)
+	}
 	var own *Node // the first reserved one
 	for _, r := range st.reserved {
 		if n := v.Node(r); r > after && n.Open && n.hasRoom(s) && (own == nil || r < own.ID) && c.allows(st, n, class) {
@@ -148,12 +148,16 @@ func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node
 		if own != nil && own.ID < i {
 			return own
 		}
-		if n := v.Node(i); c.allows(st, n, class) {
+		n := v.Nodes[i-1]
+		if class == 0 && st.free() || c.allows(st, n, class) {
 			return n
 		}
 	}
 	return own
 }
+
+// free reports whether nothing keeps st off any node.
+func (st *Stage) free() bool { return st.only == nil && st.Job.banned == nil }
 
 // allows reports whether constraints of the stage and of its job let it use n, room and reservations apart.
 func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
@@ -170,8 +174,8 @@ func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
 func (c *Core) underMax(cap QueueID, s *shape) bool {
 	for cap != 0 {
 		q := c.Queues[cap]
-		for _, k := range s.kinds {
-			if q.Used[k]+s.amount[k] > q.Max[k] {
+		for _, p := range s.parts {
+			if q.Used[p.kind]+p.amount > q.Max[p.kind] {
 				return false
 			}
 		}

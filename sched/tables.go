@@ -74,7 +74,7 @@ func (t *stageTable) get() *Stage {
 
 // attemptTable holds attempts at fixed addresses, in slots that are used again.
 type attemptTable struct {
-	chunks [][]Attempt
+	chunks []*[1 << chunkBits]Attempt
 	n      int32
 	free   []int32
 	ended  []int32 // slots that are readable until the next Step
@@ -98,7 +98,7 @@ func (t *attemptTable) get() *Attempt {
 		t.free = t.free[:k-1]
 	} else {
 		if int(t.n)>>chunkBits == len(t.chunks) {
-			t.chunks = append(t.chunks, make([]Attempt, 1<<chunkBits))
+			t.chunks = append(t.chunks, new([1 << chunkBits]Attempt))
 		}
 		slot = t.n
 		t.n++
@@ -151,8 +151,8 @@ func (l *attemptList) remove(a *Attempt, t *attemptTable) {
 func (t *attemptTable) recycle() {
 	for _, slot := range t.ended {
 		t.at(slot).ID = 0
+		t.free = append(t.free, slot)
 	}
-	t.free = append(t.free, t.ended...)
 	t.ended = t.ended[:0]
 }
 
@@ -170,7 +170,8 @@ func (c *Core) submit(id JobID, spec *JobSpec) {
 	c.jobs.newest = id
 	j := c.jobs.get()
 	j.ID, j.Spec, j.Weight, j.Submitted, j.since = id, spec, weightOr1(spec.Weight), c.Now, c.Now
-	j.Queue = c.queues.leafOf(spec)
+	j.leaf = c.queues.leafOf(spec)
+	j.Queue = j.leaf.ID
 	c.jobs.link(j)
 	c.countJob(j, 1)
 	if spec.Open {
@@ -190,7 +191,7 @@ func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
 	st := c.stages.get()
 	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.shapes.intern(spec.PerTask)
 	st.Total, st.Job, st.Spec, st.alive = spec.Tasks, j, spec, true
-	st.waiting, st.cap = max(0, spec.Tasks), c.Queues[j.Queue].cap
+	st.waiting, st.cap = max(0, spec.Tasks), j.leaf.cap
 	c.shapes.use(st.Shape, 1)
 	j.Stages = append(j.Stages, st)
 	if spec.Tasks != 0 {
@@ -268,11 +269,8 @@ func (c *Core) endJob(j *Job) {
 }
 
 func (c *Core) countJob(j *Job, d int32) {
-	for q := c.Queues[j.Queue]; ; q = c.Queues[q.Parent] {
+	for q := j.leaf; q != nil; q = q.above {
 		q.Jobs += d
-		if q.ID == 0 {
-			return
-		}
 	}
 }
 
@@ -287,7 +285,7 @@ func (c *Core) recycleJobs() {
 			c.stages.free = append(c.stages.free, st.slot)
 		}
 		c.jobs.free = append(c.jobs.free, j.slot)
-		c.queues.left(c.Queues[j.Queue])
+		c.queues.left(j.leaf)
 		j.ID = 0
 	}
 	c.jobs.ended = c.jobs.ended[:0]

@@ -25,7 +25,8 @@ type calendar struct {
 	today  dueHeap
 	far    dueHeap
 
-	last     sched.Time // instant that next returned last
+	soonest  sched.Time // of what is due; never: nothing is
+	last     sched.Time // instant that was taken last
 	instants int        // distinct ones since the last look at the widths
 	pops     int
 	looked   sched.Time // instant of that look
@@ -47,11 +48,10 @@ const (
 )
 
 func newCalendar() *calendar {
-	return &calendar{items: make([]item, 1), ring: make([]int32, leastRing), words: make([]uint64, leastRing/64), shift: 30}
+	return &calendar{items: make([]item, 1), ring: make([]int32, leastRing), words: make([]uint64, leastRing/64), shift: 30, soonest: never}
 }
 
-// push adds what, which is not zero, at an instant not before the last one returned by next. The handle is good for drop until
-// the item is taken.
+// push adds what, which is not zero, at an instant not before the last one taken. The handle is good for drop until the item is taken.
 func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
 	i := c.free
 	if i == 0 {
@@ -60,9 +60,13 @@ func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
 	} else {
 		c.free = c.items[i].next
 	}
-	c.items[i] = item{at: at, what: what}
+	x := &c.items[i]
+	x.at, x.what = at, what
 	c.live++
-	c.place(i)
+	c.place(i, x)
+	if at < c.soonest {
+		c.soonest = at
+	}
 	if c.live > 4*perItem*len(c.ring) && len(c.ring) < mostRing {
 		c.rebuild(c.shift)
 	}
@@ -70,57 +74,63 @@ func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
 }
 
 // place puts an item where its day says.
-func (c *calendar) place(i int32) {
-	at := c.items[i].at
-	switch d := int64(at) >> c.shift; {
+func (c *calendar) place(i int32, x *item) {
+	switch d := int64(x.at) >> c.shift; {
 	case d <= c.day:
-		c.today.push(due{at, i})
+		c.today.push(due{x.at, i})
 	case d-c.day < int64(len(c.ring)):
 		b := d & int64(len(c.ring)-1)
-		c.items[i].next = c.ring[b]
+		x.next = c.ring[b]
 		c.ring[b] = i
 		c.words[b>>6] |= 1 << (b & 63)
 		c.inRing++
 	default:
-		c.far.push(due{at, i})
+		c.far.push(due{x.at, i})
 	}
 }
 
 // drop takes an item out that is due.
 func (c *calendar) drop(handle int32) {
-	c.items[handle].what = 0
+	x := &c.items[handle]
+	x.what = 0
 	c.live--
 	if c.dead++; c.dead > c.live+leastLook {
 		c.rebuild(c.shift)
 	}
+	if x.at == c.soonest {
+		c.settle()
+	}
 }
 
-// next returns the earliest instant at which something is due, and whether there is one.
-func (c *calendar) next() (sched.Time, bool) {
+// next returns the earliest instant at which something is due; never: nothing is.
+func (c *calendar) next() sched.Time { return c.soonest }
+
+// settle finds out what is due next.
+func (c *calendar) settle() {
 	for {
 		for len(c.today) > 0 {
 			top := c.today[0]
 			if c.items[top.item].what != 0 {
-				if top.at != c.last {
-					c.last = top.at
-					c.instants++
-					c.look()
-				}
-				return top.at, true
+				c.soonest = top.at
+				return
 			}
 			c.today.pop()
 			c.dead--
 			c.release(top.item)
 		}
 		if !c.open() {
-			return 0, false
+			c.soonest = never
+			return
 		}
 	}
 }
 
-// take removes what is due at an instant that next returned and appends it to list, in ascending order.
-func (c *calendar) take(at sched.Time, list []uint64) []uint64 {
-	n := len(list)
+// take removes what is due at the instant that next returned and appends it to list, in ascending order.
+func (c *calendar) take(list []uint64) []uint64 {
+	at, n := c.soonest, len(list)
+	if len(c.today) == 0 || c.today[0].at != at { // it was pushed when there was nothing else, or the buckets are new
+		c.settle()
+	}
 	for len(c.today) > 0 && c.today[0].at == at {
 		i := c.today[0].item
 		c.today.pop()
@@ -136,6 +146,11 @@ func (c *calendar) take(at sched.Time, list []uint64) []uint64 {
 	if len(list) > n+1 {
 		slices.Sort(list[n:])
 	}
+	c.last = at
+	if c.instants++; c.pops >= leastLook && c.pops >= c.live {
+		c.look()
+	}
+	c.settle()
 	return list
 }
 
@@ -190,11 +205,8 @@ func (c *calendar) ahead() int64 {
 	}
 }
 
-// look checks, now and then, whether the widths suit the times.
+// look checks whether the widths suit the times.
 func (c *calendar) look() {
-	if c.pops < leastLook || c.pops < c.live {
-		return
-	}
 	gap := (c.last - c.looked) / sched.Time(c.instants)
 	c.pops, c.instants, c.looked = 0, 0, c.last
 	shift := uint(bits.Len64(uint64(gap)))
@@ -243,7 +255,7 @@ func (c *calendar) rebuild(shift uint) {
 	c.today, c.far, c.inRing, c.dead = c.today[:0], c.far[:0], 0, 0
 	c.shift, c.day = shift, int64(c.last)>>shift
 	for _, i := range keep {
-		c.place(i)
+		c.place(i, &c.items[i])
 	}
 }
 
@@ -269,11 +281,11 @@ func (h *dueHeap) push(d due) {
 func (h *dueHeap) pop() {
 	a := *h
 	n := len(a) - 1
-	d := a[n]
 	*h = a[:n]
 	if n == 0 {
 		return
 	}
+	d := a[n]
 	a = a[:n]
 	i := 0
 	for {

@@ -57,14 +57,15 @@ func TestCalendarAgainstSorting(t *testing.T) {
 					}
 				}
 				if len(in) > 3000 || r.IntN(3) == 0 {
-					at, ok := c.next()
+					at := c.next()
+					ok := at != never
 					if ok != (len(in) > 0) {
 						t.Fatalf("next says %v with %d items", ok, len(in))
 					}
 					if !ok {
 						continue
 					}
-					got := c.take(at, nil)
+					got := c.take(nil)
 					if !slices.IsSorted(got) {
 						t.Fatalf("not in order: %v", got)
 					}
@@ -86,12 +87,12 @@ func TestCalendarAgainstSorting(t *testing.T) {
 			}
 			slices.Sort(rest)
 			for _, want := range slices.Compact(rest) {
-				if at, _ := c.next(); at != want {
+				if at := c.next(); at != want {
 					t.Fatalf("next is %v, want %v", at, want)
 				}
-				c.take(want, nil)
+				c.take(nil)
 			}
-			if _, ok := c.next(); ok || c.live != 0 {
+			if c.next() != never || c.live != 0 {
 				t.Fatalf("%d items are left", c.live)
 			}
 		})
@@ -112,8 +113,8 @@ func TestCalendarSize(t *testing.T) {
 		c.push(patterns[0].ahead(r, i), uint64(i+1))
 	}
 	for range 100_000 {
-		at, _ := c.next()
-		for _, what := range c.take(at, nil) {
+		at := c.next()
+		for _, what := range c.take(nil) {
 			c.push(at+patterns[0].ahead(r, 0), what)
 		}
 	}
@@ -142,8 +143,8 @@ func BenchmarkCalendar(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if len(due) == 0 {
-						at, _ = c.next()
-						due = c.take(at, due[:0])
+						at = c.next()
+						due = c.take(due[:0])
 					}
 					c.push(at+ahead[k&65535], due[len(due)-1])
 					due = due[:len(due)-1]

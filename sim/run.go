@@ -146,9 +146,7 @@ func (e *engine) next() (sched.Time, error) {
 	} else {
 		at = min(at, max(e.wake, e.now), e.beats.next(e))
 	}
-	if t, ok := e.queue.next(); ok {
-		at = min(at, t)
-	}
+	at = min(at, e.queue.next())
 	if at == never || e.idle.tooLong(e, at) {
 		return 0, e.stuck()
 	}
@@ -157,8 +155,8 @@ func (e *engine) next() (sched.Time, error) {
 
 // gather puts together what happens now, and reports whether the core is to be asked.
 func (e *engine) gather() bool {
-	for at, ok := e.queue.next(); ok && at <= e.now; at, ok = e.queue.next() {
-		e.due = e.queue.take(at, e.due[:0])
+	for e.queue.next() <= e.now {
+		e.due = e.queue.take(e.due[:0])
 		for _, what := range e.due {
 			e.happen(what)
 		}

@@ -24,16 +24,17 @@ const module = "github.com/sojourn-sched/sojourn/"
 var arrows = map[string][]string{
 	"sched":     {},
 	"theory":    {},
+	"chart":     {},
 	"model":     {"theory", "sched"},
 	"policy":    {"theory", "sched"},
-	"record":    {"sched"},
+	"record":    {"sched", "chart"},
 	"workload":  {"sched"},
 	"sim":       {"sched", "workload"}, // jobs come with their truth, which is workload's
 	"mr":        {"sched"},             // an engine: no policy, no record, no other engine
 	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
-	"reproduce": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr"},
-	"cli":       {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
+	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr"},
+	"cli":       {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
 	"cmd":       {"cli", "yarn"}, // yarn/load is a program of its own
 	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
 }

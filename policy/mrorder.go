@@ -19,13 +19,13 @@ var mrorderCard = Card{
 		Param{Name: "order", Kind: Choice, Default: "auto", Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and arrival are for comparison",
 			Choices: []Option{{Name: "auto"}, {Name: "mk-jr"}, {Name: "mk-tct-jr"}, {Name: "tct"}, {Name: "worst"}, {Name: "arrival"}}},
 		Param{Name: "rounds", Kind: Choice, Default: "ati", Choices: []Option{{Name: "ati"}, {Name: "fti"}, {Name: "pnj"}, {Name: "offline"}},
-			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer, fti at equal intervals, pnj when enough jobs wait, offline at each instant at which jobs come"},
+			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer (with backlog=reorder at equal intervals, as fti), fti at equal intervals, pnj when enough jobs wait, offline at each instant at which jobs come"},
 		Param{Name: "interval", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "the time between two rounds of ati at least, of fti exactly"},
 		Param{Name: "jobs", Kind: Integer, Default: "10", Min: 1, Meaning: "how many waiting jobs make a round of pnj"},
 		Param{Name: "timeout", Kind: Duration, Default: "60s", Min: 0.001, Meaning: "how long a job waits at most for others in pnj"},
 		Param{Name: "limit", Kind: Integer, Default: "0", Meaning: "how many jobs a round takes at most, the oldest; 0: all"},
-		Param{Name: "backlog", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
-			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too"},
+		Param{Name: "backlog", Kind: Choice, Default: "reorder", Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
+			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too; off is as published"},
 		Param{Name: "sim", Kind: Integer, Default: "7", Max: 9, Meaning: "up to how many jobs auto finds the best order of all"},
 		Param{Name: "search", Kind: Integer, Default: "200", Meaning: "up to how many jobs auto searches for a better order than the rule's"},
 		Param{Name: "effort", Kind: Integer, Default: "1500", Min: 1, Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of orders for a tenth"},
@@ -149,14 +149,15 @@ func (m *mrorder) passOver(now sched.Time) {
 	}
 }
 
-// byTime has a round when its time has come (TP-FTI, TP-ATI).
+// byTime has a round when its time has come (TP-FTI, TP-ATI). Where jobs that are released can still be ordered anew, nothing is gained by holding
+// others back while those keep the cluster busy.
 func (m *mrorder) byTime(p *sched.Plan) {
 	if len(m.Waiting) == 0 {
 		return
 	}
 	if p.Now >= m.Next {
 		busy := m.round(p)
-		if m.Next = p.Now + m.interval; m.rounds == "ati" {
+		if m.Next = p.Now + m.interval; m.rounds == "ati" && m.backlog != "reorder" {
 			m.Next = p.Now + max(m.interval, busy)
 		}
 	}

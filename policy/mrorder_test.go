@@ -18,7 +18,7 @@ import (
 
 func TestMROrderConforms(t *testing.T) {
 	for _, spec := range []string{
-		"mrorder:goal=makespan,backlog=on,interval=3s", "mrorder:rounds=fti,interval=7s,delay=2s,limit=2", "mrorder:backlog=on,sim=2,search=3,limit=4", "mrorder:rounds=offline,backlog=reorder",
+		"mrorder:goal=makespan,backlog=on,interval=3s", "mrorder:rounds=fti,interval=7s,delay=2s,limit=2,backlog=off", "mrorder:backlog=off", "mrorder:backlog=on,sim=2,search=3,limit=4", "mrorder:rounds=offline,backlog=reorder",
 		"mrorder:rounds=pnj,jobs=3,timeout=7s,order=mk-tct-jr", "mrorder:rounds=offline,order=worst,locality=off", "probe{mrorder}",
 	} {
 		t.Run(spec, func(t *testing.T) { policytest.Conform(t, policy.All, spec, *seeds/2) })

@@ -140,7 +140,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.runCommand(), a.simCommand(), a.fluidCommand(), a.workloadCommand(), a.recordCommand(), a.rmCommand(),
+	root.AddCommand(a.runCommand(), a.simCommand(), a.fluidCommand(), a.workloadCommand(), a.recordCommand(), a.rmCommand(), a.reproduceCommand(),
 		a.policiesCommand(), a.jobsCommand(), a.generateCommand(), a.versionCommand())
 	return root
 }

@@ -46,6 +46,13 @@ func (b *bar) set(n int64, message string) {
 	b.tracker.UpdateMessage(message)
 }
 
+// of says how much there is in all, once that is known.
+func (b *bar) of(total int64) {
+	if b.writer != nil {
+		b.tracker.UpdateTotal(total)
+	}
+}
+
 func (b *bar) stop() {
 	if b.writer == nil {
 		return

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/reproduce"
+)
+
+// reproduceFlags say with what a paper's claims are redone.
+type reproduceFlags struct {
+	output
+	trace  string
+	folder string
+	trials int
+}
+
+func (a *app) reproduceCommand() *cobra.Command {
+	var f reproduceFlags
+	c := &cobra.Command{
+		Use:   "reproduce NAME",
+		Short: "Redo a paper's claims: published, ours, spread over seeds, verdict; writes docs/reproduction/NAME.md",
+		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what came out beside it. The
+same stands, with pictures, on the page that is written. There are: ` + strings.Join(reproduce.Names(), ", ") + ".",
+		Example: `  sojourn reproduce mrorder
+  sojourn reproduce mrorder --trials 3 --output /tmp/pages      # a quick look`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: fixedCompletion(reproduce.Names()),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.reproduce(cmd.Context(), &f, args[0]) },
+	}
+	f.output.register(c)
+	fl := c.Flags()
+	fl.StringVar(&f.trace, "trace", "", "Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it")
+	fl.StringVar(&f.folder, "output", filepath.Join("docs", "reproduction"), "folder for the page and its pictures")
+	fl.IntVar(&f.trials, "trials", 0, "trials an experiment at most; 0: as many as the page has")
+	return c
+}
+
+// claimJSON is a row of a report.
+type claimJSON struct {
+	Part      string  `json:"part"`
+	Where     string  `json:"where"`
+	Claim     string  `json:"claim"`
+	Unit      string  `json:"unit,omitempty"`
+	Published string  `json:"published,omitempty"`
+	Own       bool    `json:"own,omitempty"` // nobody published it
+	Trials    int     `json:"trials"`
+	Median    float64 `json:"median"`
+	Least     float64 `json:"least"`
+	Greatest  float64 `json:"greatest"`
+	Same      bool    `json:"same_direction"`
+	Why       string  `json:"why,omitempty"`
+}
+
+func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) error {
+	if err := f.output.check(); err != nil {
+		return err
+	}
+	if f.trials < 0 {
+		return usagef("--trials %d: must be 0 or more", f.trials)
+	}
+	paper, err := reproduce.Find(name)
+	if err != nil {
+		return usageError{err}
+	}
+	bar := newBar(&f.output, a.Err, "reproduce "+name, 0)
+	report, err := reproduce.Redo(ctx, paper, reproduce.Lab{Trace: f.trace}, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
+		bar.of(int64(total))
+		bar.set(int64(done), fmt.Sprintf("%d of %d trials: %s", done, total, about))
+	}})
+	bar.stop()
+	if err != nil {
+		return err
+	}
+	if err := report.Write(f.folder); err != nil {
+		return failure{err}
+	}
+	if f.json {
+		return a.printJSON(claimsOf(report))
+	}
+	a.printReport(report, filepath.Join(f.folder, name+".md"))
+	return nil
+}
+
+func claimsOf(r *reproduce.Report) (list []claimJSON) {
+	for i := range r.Parts {
+		for _, row := range r.Parts[i].Rows() {
+			c := claimJSON{r.Parts[i].Title, row.Where, row.Says, row.Unit, row.PublishedText(), row.Own, row.Trials, row.Median, row.Low, row.High, row.Same(), ""}
+			if row.Explained() {
+				c.Why = row.Why
+			}
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// printReport prints the claims part by part, and why those differ that do.
+func (a *app) printReport(r *reproduce.Report, page string) {
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		fmt.Fprintf(a.Out, "%s\n\n", p.Title)
+		if p.Missing != "" {
+			fmt.Fprintf(a.Out, "not run: %s\n\n", p.Missing)
+			continue
+		}
+		t, why := newTable("WHERE", "CLAIM", "PUBLISHED", "OURS", "VERDICT"), []string{}
+		for _, row := range p.Rows() {
+			t.row(row.Where, plain(row.Says), row.PublishedText(), row.OursText(), plain(row.Verdict()))
+			if row.Explained() {
+				why = append(why, row.Where+": "+row.Why)
+			}
+		}
+		t.print(a.Out)
+		for i, w := range why {
+			if i == 0 || w != why[i-1] {
+				fmt.Fprintf(a.Out, "\n  %s\n", plain(w))
+			}
+		}
+		fmt.Fprintln(a.Out)
+	}
+	fmt.Fprintf(a.Out, "written: %s\n", page)
+}
+
+// plain takes the marks of Markdown out of a text.
+func plain(s string) string { return strings.NewReplacer("*", "", "`", "").Replace(s) }

@@ -1,0 +1,179 @@
+// Package reproduce runs papers' experiments again and says what came out, beside what was published.
+//
+//	Paper    a system and the parts of its evaluation; one a file
+//	Part     one experiment, run once a seed, with the claims that it bears on and its pictures
+//	Claim    a published statement, as data: what was said, what would agree with it, which of the experiment's figures it is about
+//	Redo     runs a paper's parts, two trials at once, in an order that does not depend on which ends first
+//	Report   what came out; writes a page of Markdown with its pictures, in which no figure is typed by hand
+//
+// Simulated parts draw all chance from their seeds, so that a page is the same byte for byte when it is made again.
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/chart"
+)
+
+// A Paper is a system whose evaluation is redone.
+type Paper struct {
+	Name   string // on the command line, and of the page
+	Title  string
+	Source string
+	About  string // what it does and what was claimed, paragraphs of Markdown without figures of ours
+	Parts  []Part
+	Left   []Left
+}
+
+// A Part is one experiment and what it bears on.
+type Part struct {
+	Title   string
+	How     string // what is run, where it differs from the paper's, and why
+	Reading string // what the claims come to, without figures of ours
+	Trials  int    // how many; the k-th, from 1, has seed k. One: there is no chance in it
+	Trial   func(context.Context, Lab, uint64) (Sample, error)
+	Claims  []Claim
+	Charts  []Picture
+}
+
+// A Sample is what one trial gave: figures, and series for pictures, by name.
+type Sample map[string][]float64
+
+func (s Sample) set(name string, values ...float64) { s[name] = values }
+
+// of returns a figure; NaN where the trial has none of the name.
+func (s Sample) of(name string) float64 {
+	if v := s[name]; len(v) == 1 {
+		return v[0]
+	}
+	return math.NaN()
+}
+
+// A Claim is a published statement about one figure.
+type Claim struct {
+	Where     string // figure, table or section
+	Says      string
+	Published Range
+	Unit      string // of the figure: "%", "s", "×"; "": a plain number
+	Figure    string // name in the sample
+	Agrees    Range  // the median lies in it if ours goes the same way
+	Why       string // why ours may differ, shown where it does; without figures of ours
+	Own       bool   // nobody published it: a measurement of ours that belongs beside the others; without Agrees it expects nothing
+}
+
+// A Range is from Low to High; infinite ends are open. The zero Range is no statement of a number.
+type Range struct{ Low, High float64 }
+
+func above(x float64) Range   { return Range{math.Nextafter(x, math.Inf(1)), math.Inf(1)} }
+func below(x float64) Range   { return Range{math.Inf(-1), math.Nextafter(x, math.Inf(-1))} }
+func atLeast(x float64) Range { return Range{x, math.Inf(1)} }
+func atMost(x float64) Range  { return Range{math.Inf(-1), x} }
+func exactly(x float64) Range { return Range{x, x} }
+
+// Has reports whether x is in the range; an exact one has what rounding makes of its number.
+func (r Range) Has(x float64) bool {
+	slack := 0.0
+	if r.Low == r.High {
+		slack = 1e-9 * math.Abs(x)
+	}
+	return x >= r.Low-slack && x <= r.High+slack
+}
+
+// A Picture is a chart of a part's samples.
+type Picture struct {
+	File    string // without folder and ending
+	Caption string
+	Draw    func([]Sample) chart.Chart
+}
+
+// Left is a claim that is not redone, and why.
+type Left struct{ Where, Says, Why string }
+
+// A Lab is what trials may need from outside.
+type Lab struct {
+	Trace string // Facebook's day of 2009 in SWIM's format; "": not here
+}
+
+// A Missing error says what a trial needs and the lab does not have: its part is not run, and its page says so.
+type Missing struct{ What string }
+
+func (m Missing) Error() string { return m.What }
+
+// All are the papers, by name.
+func All() map[string]*Paper { return map[string]*Paper{"mrorder": mrorder()} }
+
+// Names are those of All, in order.
+func Names() []string { return slices.Sorted(maps.Keys(All())) }
+
+// Options of Redo.
+type Options struct {
+	Trials   int                                 // of a part, at most; zero: as many as it has
+	Workers  int                                 // trials at once; zero: 2
+	Progress func(done, total int, about string) // called one at a time; nil: never
+}
+
+// Redo runs the parts of a paper. An error names the part and the seed.
+func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
+	r := &Report{Paper: p}
+	var work []trial
+	for i, part := range p.Parts {
+		n := part.Trials
+		if o.Trials > 0 {
+			n = min(n, o.Trials)
+		}
+		r.Parts = append(r.Parts, PartReport{Part: part, Samples: make([]Sample, n)})
+		for k := range n {
+			work = append(work, trial{i, k})
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	todo, done := make(chan trial), make(chan finished)
+	for range max(1, min(len(work), cmpOr(o.Workers, 2))) {
+		go func() {
+			for t := range todo {
+				s, err := p.Parts[t.part].Trial(ctx, lab, uint64(t.run)+1)
+				done <- finished{t, s, err}
+			}
+		}()
+	}
+	go func() {
+		for _, t := range work {
+			todo <- t
+		}
+		close(todo)
+	}()
+	for n := range work {
+		f := <-done
+		part := &r.Parts[f.part]
+		if missing, ok := f.err.(Missing); ok {
+			part.Missing = missing.What
+		} else if f.err != nil {
+			stop(fmt.Errorf("%s, seed %d: %w", part.Title, f.run+1, f.err))
+		}
+		part.Samples[f.run] = f.sample
+		if o.Progress != nil {
+			o.Progress(n+1, len(work), part.Title)
+		}
+	}
+	return r, context.Cause(ctx)
+}
+
+type trial struct{ part, run int }
+
+type finished struct {
+	trial
+	sample Sample
+	err    error
+}
+
+func cmpOr(n, other int) int {
+	if n > 0 {
+		return n
+	}
+	return other
+}

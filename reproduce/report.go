@@ -1,0 +1,261 @@
+package reproduce
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// A Report is what came out of a paper's parts.
+type Report struct {
+	Paper *Paper
+	Parts []PartReport
+}
+
+// A PartReport is what came out of one part.
+type PartReport struct {
+	Part
+	Samples []Sample // by seed
+	Missing string   // why it was not run; "": it was
+}
+
+// A Row is a claim and what came of it.
+type Row struct {
+	Claim
+	Trials            int // that gave the figure; zero: not run
+	Median, Low, High float64
+}
+
+// Same reports whether ours goes the same way as the published.
+func (r *Row) Same() bool { return r.Trials > 0 && r.Agrees.Has(r.Median) }
+
+// Rows are the claims of the part with what came of them.
+func (p *PartReport) Rows() []Row {
+	rows := make([]Row, len(p.Claims))
+	for i, c := range p.Claims {
+		var values []float64
+		for _, s := range p.Samples {
+			if v := s.of(c.Figure); !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+		rows[i] = Row{Claim: c, Trials: len(values)}
+		if len(values) > 0 {
+			rows[i].Median, rows[i].Low, rows[i].High = spread(values)
+		}
+	}
+	return rows
+}
+
+// spread returns median, least and greatest of values, of which there are some.
+func spread(values []float64) (median, low, high float64) {
+	s := slices.Sorted(slices.Values(values))
+	return theory.Percentile(s, 50), s[0], s[len(s)-1]
+}
+
+// Rows are those of all parts.
+func (r *Report) Rows() (rows []Row) {
+	for i := range r.Parts {
+		rows = append(rows, r.Parts[i].Rows()...)
+	}
+	return rows
+}
+
+// PublishedText is what was published, in words: "" where no number was.
+func (r *Row) PublishedText() string { return r.rangeText(r.Published) }
+
+// OursText is median and spread: "" where it was not run.
+func (r *Row) OursText() string {
+	switch {
+	case r.Trials == 0:
+		return ""
+	case r.Trials == 1 || r.Low == r.High:
+		return r.number(r.Median)
+	}
+	return fmt.Sprintf("%s (%s to %s)", r.number(r.Median), digits(r.Low), digits(r.High))
+}
+
+func (r *Row) rangeText(x Range) string {
+	switch {
+	case x == Range{}:
+		return ""
+	case x.Low == x.High:
+		return r.number(x.Low)
+	case math.IsInf(x.Low, -1):
+		return "≤ " + r.number(x.High)
+	case math.IsInf(x.High, 1):
+		return "≥ " + r.number(x.Low)
+	}
+	return fmt.Sprintf("%s to %s", digits(x.Low), r.number(x.High))
+}
+
+func (r *Row) number(x float64) string { return strings.TrimSpace(digits(x) + " " + r.Unit) }
+
+// digits are as many as a reader can use.
+func digits(x float64) string {
+	places := 3
+	switch a := math.Abs(x); {
+	case a >= 100 || x == math.Trunc(x):
+		places = 0
+	case a >= 10:
+		places = 1
+	case a >= 1:
+		places = 2
+	}
+	return strconv.FormatFloat(x, 'f', places, 64)
+}
+
+// Verdict says in a word whether ours goes the same way, and how large it is beside what was published.
+func (r *Row) Verdict() string {
+	switch {
+	case r.Trials == 0:
+		return "not run"
+	case r.Own && r.Agrees == Range{}:
+		return ""
+	case r.Own && r.Same():
+		return "yes"
+	case r.Own:
+		return "**no**"
+	case !r.Same():
+		return "**other**"
+	case r.Published == Range{} || r.Published.Low == r.Published.High && r.Published.Has(r.Median):
+		return "same"
+	case r.Published.Has(r.Median):
+		return "same, in the range"
+	case r.High >= r.Published.Low && r.Low <= r.Published.High:
+		return "same, " + r.side() + "; the range is within the spread"
+	}
+	return "same, " + r.side()
+}
+
+// side says whether ours is above or below what was published.
+func (r *Row) side() string {
+	if r.Median > r.Published.High {
+		return "larger"
+	}
+	return "smaller"
+}
+
+// Explained reports whether the page says why ours differs: it goes the other way, or its size is another.
+func (r *Row) Explained() bool {
+	return r.Trials > 0 && r.Why != "" && strings.Trim(r.Verdict(), "*") != "same" && !strings.HasSuffix(r.Verdict(), "in the range")
+}
+
+// Write writes the page and its pictures into a folder, which is made where it is missing.
+func (r *Report) Write(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		for _, c := range p.Charts {
+			if p.Missing != "" {
+				continue
+			}
+			var b bytes.Buffer
+			drawn := c.Draw(p.Samples)
+			if err := drawn.WriteSVG(&b); err != nil {
+				return fmt.Errorf("picture %s: %w", c.File, err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, c.File+".svg"), b.Bytes(), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return os.WriteFile(filepath.Join(folder, r.Paper.Name+".md"), []byte(r.Page()), 0o666)
+}
+
+// Page is the report as Markdown.
+func (r *Report) Page() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	same, run := r.count()
+	say("# %s: its claims, redone\n\n", r.Paper.Title)
+	say("Made by `sojourn reproduce %s`; nothing on this page is typed by hand. Source: %s\n\n", r.Paper.Name, r.Paper.Source)
+	say("%s\n\n", strings.TrimSpace(r.Paper.About))
+	say("Of %d published statements that were run again, **%d go the same way**", run, same)
+	switch other := run - same; other {
+	case 0:
+	case 1:
+		say(" and 1 does not; why stands below its table")
+	default:
+		say(" and %d do not; why stands below their tables", other)
+	}
+	say(". *Ours* is the median over trials, and in brackets the least and the greatest. *Same* says that it goes the same way as the published figure; " +
+		"*larger* and *smaller* compare the size.\n")
+	for i := range r.Parts {
+		r.Parts[i].write(&b)
+	}
+	if len(r.Paper.Left) > 0 {
+		say("\n## Not redone\n\n| where | claim | why not |\n| --- | --- | --- |\n")
+		for _, l := range r.Paper.Left {
+			say("| %s | %s | %s |\n", l.Where, l.Says, l.Why)
+		}
+	}
+	return b.String()
+}
+
+func (r *Report) count() (same, run int) {
+	for _, row := range r.Rows() {
+		if row.Own || row.Trials == 0 {
+			continue
+		}
+		run++
+		if row.Same() {
+			same++
+		}
+	}
+	return same, run
+}
+
+func (p *PartReport) write(b *strings.Builder) {
+	say := func(format string, args ...any) { fmt.Fprintf(b, format, args...) }
+	say("\n## %s\n\n%s\n", p.Title, strings.TrimSpace(p.How))
+	switch {
+	case p.Missing != "":
+		say("\nNot run: %s.\n", p.Missing)
+	case len(p.Samples) > 1:
+		say("\n%d trials.\n", len(p.Samples))
+	}
+	rows := p.Rows()
+	if len(rows) > 0 {
+		say("\n| where | claim | published | ours | verdict |\n| --- | --- | --- | --- | --- |\n")
+	}
+	for _, r := range rows {
+		say("| %s | %s | %s | %s | %s |\n", r.Where, r.Says, r.PublishedText(), r.OursText(), r.Verdict())
+	}
+	if p.Missing != "" {
+		return
+	}
+	for _, c := range p.Charts {
+		say("\n![%s](%s.svg)\n", c.Caption, c.File)
+	}
+	if p.Reading != "" {
+		say("\n%s\n", strings.TrimSpace(p.Reading))
+	}
+	var whys []string
+	for _, r := range rows {
+		if r.Explained() && !slices.Contains(whys, r.Why) {
+			whys = append(whys, r.Why)
+			say("\n*%s:* %s\n", r.Where, r.Why)
+		}
+	}
+}
+
+var errNoReport = errors.New("no such paper")
+
+// Find returns the paper of a name.
+func Find(name string) (*Paper, error) {
+	if p, ok := All()[name]; ok {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%w: %q; there are %s", errNoReport, name, strings.Join(Names(), ", "))
+}

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -144,7 +145,7 @@ func (app *application) settle(key groupKey, g *group) error {
 	if g.stage != 0 && (!known || g.stage != stage) {
 		app.tellAsks(&sched.Asks{Stage: g.stage})
 	}
-	asks := &sched.Asks{Pending: g.total, Only: g.only(&app.m.nodes)}
+	asks := &sched.Asks{Pending: g.total, Only: g.only(&app.m.nodes), Near: g.near(&app.m.nodes)}
 	if !known {
 		if g.total == 0 {
 			return nil
@@ -183,6 +184,32 @@ func (g *group) only(nodes *nodeTable) []sched.NodeID {
 	return slices.Compact(ids)
 }
 
+// near returns where the containers of a group would be, by node and by rack.
+func (g *group) near(nodes *nodeTable) (list []sched.Near) {
+	if g.total == 0 {
+		return nil
+	}
+	for place, a := range g.places {
+		switch {
+		case !nodes.isRack(place):
+			for _, id := range nodes.named(place) {
+				list = append(list, sched.Near{Node: id, Tasks: a.Containers})
+			}
+		case a.Relax || g.relax:
+			if rack, ok := nodes.racks[place]; ok {
+				list = append(list, sched.Near{Rack: rack, Tasks: a.Containers})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b sched.Near) int {
+		if a.Node == 0 || b.Node == 0 { // nodes before racks
+			return cmp.Or(cmp.Compare(b.Node, a.Node), cmp.Compare(a.Rack, b.Rack))
+		}
+		return cmp.Compare(a.Node, b.Node)
+	})
+	return list
+}
+
 // placed takes a container that was granted off its group's counts: off the host's, the rack's and the total, as far as they go.
 func (g *group) placed(n *node) {
 	g.owed++
@@ -216,20 +243,20 @@ func (app *application) rebanned() {
 		g := app.asks.groups[key.groupKey]
 		asks := &sched.Asks{Stage: 1}
 		if g.stage == 1 {
-			asks.Pending, asks.Only = g.total, g.only(&app.m.nodes)
+			asks.Pending, asks.Only, asks.Near = g.total, g.only(&app.m.nodes), g.near(&app.m.nodes)
 		}
 		app.tellAsks(asks)
 	}
 }
 
-// nodeCame looks again at what was asked of some nodes only, and at the blacklist: a node that has come may be meant.
+// nodeCame looks again at what was asked of some places, and at the blacklist: a node that has come may be meant.
 func (app *application) nodeCame() {
 	if len(app.asks.banned) > 0 {
 		app.ban()
 		app.rebanned()
 	}
 	for _, key := range app.asks.stages[1:] {
-		if g := app.asks.groups[key.groupKey]; g.strict && g.size == key.size {
+		if g := app.asks.groups[key.groupKey]; (g.strict || len(g.places) > 0) && g.size == key.size {
 			app.settle(key.groupKey, g) // the stage is known: no error is possible
 		}
 	}

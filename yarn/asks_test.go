@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -20,8 +22,10 @@ type few struct {
 	id     int32
 }
 
-func newFew(t *testing.T) *few {
-	fifo, _, err := policy.Parse("fifo")
+func newFew(t *testing.T) *few { return newFewUnder(t, "fifo") }
+
+func newFewUnder(t *testing.T, spec string) *few {
+	fifo, _, err := policy.Parse(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +112,89 @@ func TestPlaces(t *testing.T) {
 	equal("asks are absolute: the later counts", f.allocate(asks("* 5 true", "* 1 true")), "a")
 	equal("none are wanted any more", f.allocate(asks("* 0 true")))
 	equal("what is asked for again counts anew", f.allocate(asks("* 1 true")), "a")
+}
+
+// Hosts and racks are preferred where they have room, whichever order the nodes are in, and given up where they have none.
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		asks, want []string
+	}{
+		{[]string{"c 1 true", "/two 1 true", "* 1 true"}, []string{"c"}},
+		{[]string{"b 2 true", "c 2 true", "/one 2 true", "/two 2 true", "* 2 true"}, []string{"b", "b"}},                    // two tasks with copies on both
+		{[]string{"b 1 true", "/one 1 true", "* 2 true"}, []string{"a", "b"}},                                               // one has no place: anywhere, so on a
+		{[]string{"c 4 true", "/two 4 true", "* 4 true"}, []string{"a", "a", "c", "c"}},                                     // c has room for two, its rack for no more
+		{[]string{"unknown 1 true", "/two 1 true", "* 1 true"}, []string{"c"}},                                              // in the rack of a host that is not there
+		{[]string{"a 1 true", "b 1 true", "/one 2 true", "* 2 false"}, []string{"a", "b"}},                                  // one each, and no more on either
+		{[]string{"a 1 false", "/one 1 false", "* 3 false"}, []string{"a"}},                                                 // one may be there; the others nowhere
+		{[]string{"b 1 true", "/one 6 true", "* 6 false"}, []string{"a", "a", "b", "b"}},                                    // the rack's four, and not c
+		{[]string{"b 0 true", "c 1 true", "b 1 true", "c 0 true", "/one 1 true", "/two 0 true", "* 1 true"}, []string{"b"}}, // absolute
+	} {
+		f := newFew(t)
+		if got := f.allocate(asks(c.asks...)); !slices.Equal(got, c.want) {
+			t.Errorf("%q: containers on %v, want %v", c.asks, got, c.want)
+		}
+	}
+}
+
+// Delay scheduling: a task waits for its node, then for its rack, and then takes any.
+func TestDelay(t *testing.T) {
+	f := newFewUnder(t, "fair:delay=5s,rack-delay=3s")
+	if got := f.allocate(asks("* 2 true")); !slices.Equal(got, []string{"a", "a"}) {
+		t.Fatalf("got %v: a task without a place does not wait", got)
+	}
+	f.join("d", 4)
+	want := []string{"c 3 true", "/two 3 true", "* 3 true"}
+	if got := f.allocate(asks(want...)); !slices.Equal(got, []string{"c", "c"}) {
+		t.Fatalf("got %v: two have room on their node", got)
+	}
+	at := func(d time.Duration, want ...string) {
+		t.Helper()
+		f.now = f.now.Add(d)
+		if got := f.allocate(&wire.AllocateRequest{}); !slices.Equal(got, want) {
+			t.Errorf("after %v more: %v, want %v", d, got, want)
+		}
+	}
+	at(4 * time.Second)
+	at(time.Second, "d") // in the rack
+	if got := f.allocate(asks("c 1 true", "/two 1 true", "* 1 true")); !slices.Equal(got, []string{"d"}) {
+		t.Fatalf("got %v: what has been content with the rack is at once", got)
+	}
+	if got := f.allocate(asks("c 1 true", "/two 1 true", "* 1 true")); len(got) != 0 {
+		t.Fatalf("got %v: the rack is full, and another is worth waiting", got)
+	}
+	at(2 * time.Second)
+	at(time.Second, "b")
+}
+
+func TestTopology(t *testing.T) {
+	racks, err := parseRacks("table", []byte("a /one # the first\n\nb\t/two\n"))
+	if err != nil || len(racks) != 2 || racks["b"] != "/two" {
+		t.Errorf("%v, %v", racks, err)
+	}
+	if _, err := parseRacks("table", []byte("a /one\nb two\n")); err == nil || err.Error() != "table:2: must be a host and a rack, like: node7 /rack1" {
+		t.Errorf("%v", err)
+	}
+	script := filepath.Join(t.TempDir(), "rack")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho run >> $0.runs\ncase $1 in c*) echo /three;; *) echo /x /y;; esac\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	top := newTopology(racks, script)
+	for range 2 {
+		if err := top.learn(t.Context(), "c7"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, host := range []string{"d", "-rf"} {
+		if err := top.learn(t.Context(), host); err == nil {
+			t.Errorf("%s: no error", host)
+		}
+	}
+	if top.of("a") != "/one" || top.of("c7") != "/three" || top.of("d") != DefaultRack {
+		t.Errorf("%s %s %s", top.of("a"), top.of("c7"), top.of("d"))
+	}
+	if runs, _ := os.ReadFile(script + ".runs"); string(runs) != "run\nrun\n" {
+		t.Errorf("the script ran %q: once for c7, once for d", runs)
+	}
 }
 
 // An ask that crosses with a grant is not granted twice: what its sender has not heard of is taken off it.

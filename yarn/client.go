@@ -84,7 +84,7 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}
-	queue, err := m.queues.place(&m.leaves, user, s.Queue)
+	queue, err := m.queues.place(user, s.Queue)
 	if err != nil {
 		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, s.Queue, err)
 	}

@@ -27,8 +27,10 @@ type Config struct {
 	Interval time.Duration
 	// Completed is how many applications that are over are still told of (yarn.resourcemanager.max-completed-applications): 1000.
 	Completed int
-	// Racks are the racks of hosts; a host that is not in it is in DefaultRack.
-	Racks map[string]string
+	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that tells the rack of the host that is its
+	// argument (net.topology.script.file.name). A host of which neither says anything is in DefaultRack.
+	Racks      map[string]string
+	RackScript string
 	// Queues are those that there are, which Core need not say.
 	Queues Queues
 	// Reread reads Queues anew, for refreshQueues; nil: they do not change.
@@ -42,9 +44,6 @@ type Config struct {
 	Web string
 	Log *slog.Logger // nil: slog.Default
 }
-
-// DefaultRack is the rack of hosts of which nothing is said.
-const DefaultRack = "/default-rack"
 
 // Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for ApplicationMasters, 8032 for
 // clients, 8033 for operators and 8088 for REST, which is not served where no address is given.

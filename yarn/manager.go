@@ -20,14 +20,14 @@ type manager struct {
 	now     time.Time // of the calls being carried out
 	log     *slog.Logger
 
-	keys   keys
-	nodes  nodeTable
-	queues Queues
-	leaves leafTable // of queues
-	apps   appTable
-	live   liveness
-	leases leaseTable // containers that hold room in the core
-	kept   int        // containers that their node may not forget yet
+	keys     keys
+	nodes    nodeTable
+	topology *topology // not the owner's alone
+	queues   placement
+	apps     appTable
+	live     liveness
+	leases   leaseTable // containers that hold room in the core
+	kept     int        // containers that their node may not forget yet
 
 	events []sched.Event // facts for the next Step
 	wake   time.Time     // when the core wants a Step; zero: it does not
@@ -65,8 +65,8 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	m.keys = keys{token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey())}
 	m.spare.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	m.nodes = newNodeTable()
-	m.nodes.hosts = hosts.set()
-	m.queues, m.leaves = config.Queues, config.Queues.leaves()
+	m.nodes.hosts, m.topology = hosts.set(), newTopology(config.Racks, config.RackScript)
+	m.queues = placement{config.Queues, config.Queues.leaves()}
 	m.apps = newAppTable()
 	m.live = newLiveness(config.Expiry)
 	if every := config.Keys.Roll; every > 0 {

@@ -51,7 +51,7 @@ type leafTable struct {
 	byName map[string][]string // paths of leaves
 }
 
-func (q *Queues) leaves() leafTable {
+func (q Queues) leaves() leafTable {
 	t := leafTable{byPath: map[string]bool{}, byName: map[string][]string{}}
 	var add func(list []*sched.QueueSpec, above string)
 	add = func(list []*sched.QueueSpec, above string) {
@@ -93,8 +93,15 @@ func (t *leafTable) mayCreate(path string) bool {
 	return !slices.Contains(strings.Split(path, "."), "") && !strings.ContainsAny(path, " \t\r\n\"'<>&")
 }
 
+// A placement is where applications go.
+type placement struct {
+	Queues
+	leaves leafTable
+}
+
 // place returns the queue of an application of a user that names a queue, or says why there is none.
-func (q *Queues) place(t *leafTable, user, named string) (string, error) {
+func (q *placement) place(user, named string) (string, error) {
+	t := &q.leaves
 	named = cmp.Or(named, sched.DefaultQueue)
 	for _, r := range q.Rules {
 		var path string

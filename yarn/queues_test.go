@@ -164,8 +164,8 @@ func TestPlace(t *testing.T) {
 		{&fair, "default", "ana"}, {&fair, "root.new.one", "new.one"}, {&fair, "a.x.below", "ana"}, {&fair, "a..b", "ana"}, {&fair, "root.a.y", "a.y"},
 		{&closed, "nowhere", "!no rule"}, {&closed, "b.x", "b.x"}, {&mapped, "default", "a.y"}, {&mapped, "b.x", "b.x"},
 	} {
-		leaves := c.q.leaves()
-		got, err := c.q.place(&leaves, "ana", c.named)
+		p := placement{*c.q, c.q.leaves()}
+		got, err := p.place("ana", c.named)
 		if part, fails := strings.CutPrefix(c.want, "!"); fails && (err == nil || !strings.Contains(err.Error(), part)) || !fails && (err != nil || got != c.want) {
 			t.Errorf("%q goes to %q, %v; want %s", c.named, got, err, c.want)
 		}

@@ -95,6 +95,16 @@ func (p *properties) config(dir string) Config {
 	if included != "" || excluded != "" {
 		c.Hosts = func() (Hosts, error) { return readHosts(dir, included, excluded) }
 	}
+	if path := p.text("net.topology.table.file.name", ""); path != "" {
+		text, err := readBounded(path)
+		if err == nil {
+			c.Racks, err = parseRacks(path, text)
+		}
+		if err != nil {
+			p.wrong = append(p.wrong, err)
+		}
+	}
+	c.RackScript = p.text("net.topology.script.file.name", "")
 	for user := range strings.FieldsFuncSeq(p.text("yarn.admin.acl", ""), func(r rune) bool { return r == ',' || r == ' ' }) {
 		if user != "*" { // everybody, which simple mode is already too close to
 			c.Admins = append(c.Admins, user)

@@ -15,7 +15,10 @@ import (
 // trackerServer is what NodeManagers call.
 func trackerServer(m *manager) *rpc.Server {
 	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log, Methods: map[string]rpc.Method{
-		"registerNodeManager": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
+		"registerNodeManager": rpc.Handle(func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
+			if err := m.topology.learn(ctx, q.Node.Host); err != nil {
+				m.log.Warn("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+			}
 			return m.ask(func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
 		}),
 		"nodeHeartbeat": rpc.Handle(func(_ context.Context, _ *rpc.Call, q *wire.HeartbeatRequest) (proto.Message, error) {
@@ -73,10 +76,7 @@ func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
 }
 
 func (m *manager) newNode(id wire.NodeID) *node {
-	rack := m.config.Racks[id.Host]
-	if rack == "" {
-		rack = DefaultRack
-	}
+	rack := m.topology.of(id.Host)
 	n := &node{m: m, id: id, rack: rack, state: wire.NodeNew}
 	m.nodes.byID[id] = n
 	m.nodes.list = append(m.nodes.list, n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -166,10 +167,15 @@ func TestStockPolicies(t *testing.T) {
 	}
 }
 
+// inputFolder is where the words of this part of a test are.
+func (s *stock) inputFolder() string {
+	return filepath.Join(s.dir, strings.ReplaceAll("in "+s.t.Name(), "/", "-"))
+}
+
 // words writes n files of words, and returns where, and what there is of each, line by line.
 func (s *stock) words(n int) (in string, want []string) {
 	s.t.Helper()
-	in = filepath.Join(s.dir, strings.ReplaceAll("in "+s.t.Name(), "/", "-"))
+	in = s.inputFolder()
 	counts := map[string]int{}
 	for i := range n {
 		var b strings.Builder
@@ -309,11 +315,12 @@ func (s *stock) spark(mode string) string {
 	args := []string{home + "/bin/spark-submit", "--master", "yarn", "--deploy-mode", mode, "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "2",
 		"--executor-cores", "1"}
 	for _, conf := range []string{"spark.yarn.am.memory=512m", "spark.yarn.stagingDir=file:" + s.dir + "/staging", "spark.yarn.jars=local:" + home + "/jars/*",
-		"spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3"} {
+		"spark.ui.enabled=false", "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1",
+		"spark.yarn.appMasterEnv.SPARK_LOCAL_HOSTNAME=127.0.0.1", "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1"} {
 		args = append(args, "--conf", conf)
 	}
 	cmd := s.command(ctx, s.dir+"/conf", append(args, home+"/examples/src/main/python/pi.py", "4")...)
-	cmd.Env = append(cmd.Env, "YARN_CONF_DIR="+s.dir+"/conf", "SPARK_HOME="+home, "PYSPARK_PYTHON=python3", "SPARK_LOCAL_IP=127.0.0.1")
+	cmd.Env = append(cmd.Env, "YARN_CONF_DIR="+s.dir+"/conf", "SPARK_HOME="+home, "PYSPARK_PYTHON=python3", "SPARK_LOCAL_IP=127.0.0.1", "SPARK_LOCAL_HOSTNAME=127.0.0.1")
 	out, err := s.execute(cmd)
 	if err != nil {
 		s.t.Fatal(err)
@@ -425,4 +432,88 @@ func (s *stock) spoken(args ...string) []string {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	return lines
+}
+
+// TestStockReference runs the same under Hadoop's own ResourceManager and under this one: the output of word count must be equal byte for byte, and
+// commands must print the same but for identities, times and sizes.
+func TestStockReference(t *testing.T) {
+	whole(t)
+	type run struct {
+		output string
+		said   map[string][]string
+	}
+	runs := map[string]run{}
+	for _, which := range []string{"Hadoop", "Sojourn"} {
+		t.Run(which, func(t *testing.T) {
+			s := newStock(t)
+			if which == "Hadoop" {
+				s.serveJava()
+			} else {
+				s.serveVerb("capacity")
+			}
+			s.addNodes(1)
+			s.wordCount(2, 1)
+			output, err := os.ReadFile(strings.Replace(s.inputFolder(), "in ", "out ", 1) + "/part-r-00000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			finished := s.newest().ID
+			r, wait := s.endless()
+			killed := r.ID.String()
+			attempt := fmt.Sprintf("appattempt_%d_%04d_000001", r.ID.Timestamp, r.ID.ID)
+			node := s.onlyNode()
+			said := map[string][]string{}
+			for name, args := range map[string][]string{
+				"yarn application -list":             {applicationCLI, "application", "-list"},
+				"yarn application -status, running":  {applicationCLI, "application", "-status", killed},
+				"yarn application -status, finished": {applicationCLI, "application", "-status", finished.String()},
+				"yarn applicationattempt -list":      {applicationCLI, "applicationattempt", "-list", killed},
+				"yarn applicationattempt -status":    {applicationCLI, "applicationattempt", "-status", attempt},
+				"yarn container -list":               {applicationCLI, "container", "-list", attempt},
+				"yarn container -status":             {applicationCLI, "container", "-status", fmt.Sprintf("container_%d_%04d_01_000001", r.ID.Timestamp, r.ID.ID)},
+				"yarn node -list":                    {nodeCLI, "-list"},
+				"yarn node -status":                  {nodeCLI, "-status", node},
+				"yarn queue -status":                 {queueCLI, "-status", "default"},
+				"mapred job -list":                   {mapredJob, "-list"},
+				"mapred job -status":                 {mapredJob, "-status", strings.Replace(killed, "application", "job", 1)},
+				"mapred job -list-active-trackers":   {mapredJob, "-list-active-trackers"},
+				"mapred job -list-attempt-ids":       {mapredJob, "-list-attempt-ids", strings.Replace(killed, "application", "job", 1), "MAP", "running"},
+				"mapred queue -list":                 {mapredQueue, "-list"},
+				"mapred queue -info default":         {mapredQueue, "-info", "default"},
+				"mapred queue -showacls":             {mapredQueue, "-showacls"},
+			} {
+				said[name] = s.spoken(args...)
+			}
+			said["yarn application -kill"] = s.spoken(applicationCLI, "application", "-kill", killed)
+			wait()
+			s.clean()
+			said["yarn application -kill, again"] = s.spoken(applicationCLI, "application", "-kill", killed)
+			said["yarn application -status, killed"] = s.spoken(applicationCLI, "application", "-status", killed)
+			said["yarn application -list, all"] = s.spoken(applicationCLI, "application", "-list", "-appStates", "ALL")
+			said["mapred job -list all"] = s.spoken(mapredJob, "-list", "all")
+			runs[which] = run{string(output), said}
+		})
+	}
+	want, got := runs["Hadoop"], runs["Sojourn"]
+	if want.said == nil || got.said == nil {
+		t.Fatal("not both ran")
+	}
+	if got.output != want.output || got.output == "" {
+		t.Errorf("word count: %d bytes, under Hadoop's ResourceManager %d other ones", len(got.output), len(want.output))
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.said)) {
+		if !slices.Equal(got.said[name], want.said[name]) {
+			t.Errorf("%s says\n\t%s\nunder Hadoop's ResourceManager it says\n\t%s", name, strings.Join(got.said[name], "\n\t"), strings.Join(want.said[name], "\n\t"))
+		}
+	}
+}
+
+// onlyNode is the name of the one node.
+func (s *stock) onlyNode() string {
+	s.t.Helper()
+	var r wire.NodesResponse
+	if err := s.call("getClusterNodes", &wire.NodesRequest{}, &r); err != nil || len(r.Reports) != 1 {
+		s.t.Fatalf("%d nodes, want 1: %v", len(r.Reports), err)
+	}
+	return r.Reports[0].ID.String()
 }

@@ -250,17 +250,29 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// More than the cluster holds: waves. Two jobs at once get all their tasks done, whatever order the policy chooses.
+// More than the cluster holds: waves. Two jobs at once get all their tasks done, whatever order the policy chooses, twenty times.
 func TestContention(t *testing.T) {
-	c := start(t, nil)
-	c.node()
-	c.master = c.job(40)
-	a, b := c.submit(nil), c.submit(nil)
-	c.ends(a, wire.AppFinished)
-	c.ends(b, wire.AppFinished)
-	c.clean(a, b)
-	if got := c.given.Load(); got != 80 {
-		t.Errorf("%d containers were given for 80 tasks", got)
+	for _, name := range []string{"fifo", "fair", "capacity", "srpt", "fspy"} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, func(config *Config) {
+				p, _, err := policy.Parse(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				config.Core.Policy = p
+			})
+			c.node()
+			c.master = c.job(20)
+			for range 4 {
+				a, b := c.submit(nil), c.submit(nil)
+				c.ends(a, wire.AppFinished)
+				c.ends(b, wire.AppFinished)
+				c.clean(a, b)
+			}
+			if got := c.given.Load(); got != 4*2*20 {
+				t.Errorf("%d containers were given for 8 jobs of 20 tasks", got)
+			}
+		})
 	}
 }
 

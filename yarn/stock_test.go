@@ -301,7 +301,7 @@ func (d *daemon) said() string {
 // tellTail shows the end of a log if the test has failed.
 func (s *stock) tellTail(name string) {
 	if text, _ := os.ReadFile(filepath.Join(s.dir, name)); s.t.Failed() {
-		s.t.Logf("%s:\n%s", name, text[max(0, len(text)-12_000):])
+		s.t.Logf("%s:\n%s", name, text[max(0, len(text)-4000):])
 	}
 }
 
@@ -316,12 +316,10 @@ func (s *stock) addNodes(n int) {
 		for i := range s.nodes {
 			s.endContainers(i)
 		}
-		if s.t.Failed() {
-			logs, _ := filepath.Glob(s.dir + "/node*/log/application_*/container_*/*")
+		for _, name := range []string{"syslog", "stderr"} { // of ApplicationMasters; those of tasks are many
+			logs, _ := filepath.Glob(s.dir + "/node*/log/application_*/container_*_000001/" + name)
 			for _, log := range logs {
-				if text, _ := os.ReadFile(log); len(text) > 0 && !strings.Contains(log, "prelaunch") {
-					s.t.Logf("%s:\n%s", log, text[max(0, len(text)-1500):])
-				}
+				s.tellTail(strings.TrimPrefix(log, s.dir+"/"))
 			}
 		}
 	})

@@ -321,7 +321,7 @@ func (w *world) finish(app *worldApp) {
 }
 
 func (w *world) kill(app *worldApp) {
-	w.do(func(m *manager) (answer, error) { return m.killApplication("user", &wire.KillRequest{ID: app.id}) })
+	w.do(func(m *manager) (answer, error) { return m.killApplication("user", nil, &wire.KillRequest{ID: app.id}) })
 	app.attempt = nil
 	w.apps = w.apps[1:]
 }

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"net"
 	"slices"
 	"strings"
 
@@ -14,10 +15,12 @@ import (
 // clientServer is what users' programs and commands call. As in Hadoop's simple mode, a caller is who he says he is.
 func clientServer(m *manager) *rpc.Server {
 	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: m.log, Methods: map[string]rpc.Method{
-		"getNewApplication":           byUser(m, (*manager).newApplication),
-		"submitApplication":           byUser(m, (*manager).submitApplication),
-		"getApplicationReport":        byUser(m, (*manager).applicationReport),
-		"forceKillApplication":        byUser(m, (*manager).killApplication),
+		"getNewApplication":    byUser(m, (*manager).newApplication),
+		"submitApplication":    byUser(m, (*manager).submitApplication),
+		"getApplicationReport": byUser(m, (*manager).applicationReport),
+		"forceKillApplication": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.KillRequest) (proto.Message, error) {
+			return m.ask(func(m *manager) (answer, error) { return m.killApplication(c.User, c.Remote, q) })
+		}),
 		"getApplications":             byUser(m, (*manager).applications),
 		"getClusterMetrics":           byUser(m, (*manager).clusterMetrics),
 		"getClusterNodes":             byUser(m, (*manager).clusterNodes),
@@ -125,7 +128,7 @@ func (m *manager) mayChange(user, owner string) bool {
 	return user == owner || slices.Contains(m.config.Admins, user)
 }
 
-func (m *manager) killApplication(user string, q *wire.KillRequest) (answer, error) {
+func (m *manager) killApplication(user string, from net.Addr, q *wire.KillRequest) (answer, error) {
 	app, err := m.application(q.ID)
 	if err != nil {
 		return nil, err
@@ -135,8 +138,11 @@ func (m *manager) killApplication(user string, q *wire.KillRequest) (answer, err
 		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", user, app.id)
 	}
 	why := "Application " + app.id.String() + " was killed by user " + user
+	if a, ok := from.(*net.TCPAddr); ok {
+		why += " at " + a.IP.String()
+	}
 	if q.Diagnostics != "" {
-		why += ": " + q.Diagnostics
+		why += " with diagnostic message: " + q.Diagnostics
 	}
 	app.end(wire.AppKilled, outcome{wire.Killed, why})
 	return reply(&wire.KillResponse{Done: true})

@@ -425,7 +425,11 @@ func (s *stock) spoken(args ...string) []string {
 	for line := range strings.Lines(out.String()) {
 		line = regexp.MustCompile(`\w{3} \w{3} \d\d \d\d:\d\d:\d\d [+A-Z0-9:]+ \d{4}|\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d`).ReplaceAllString(line, "DATE")
 		line = regexp.MustCompile(`\d[\d.]*`).ReplaceAllString(line, "N")
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
+		line = strings.ReplaceAll(line, "localhost", "N") // as some resolve 127.0.0.1
+		if line = strings.Join(strings.Fields(line), " "); line == "Counters: N" {
+			break // of a job that runs
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

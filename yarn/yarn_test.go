@@ -358,9 +358,10 @@ func TestKill(t *testing.T) {
 		t.Errorf("after a refused kill: %+v", r)
 	}
 	c.until("it is killed", func() bool {
-		return invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id}).Done
+		return invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id, Diagnostics: "enough"}).Done
 	})
-	if r := c.ends(id, wire.AppKilled); r.Final != wire.Killed {
+	why := fmt.Sprintf("Application %s was killed by user alice at 127.0.0.1 with diagnostic message: enough", id)
+	if r := c.ends(id, wire.AppKilled); r.Final != wire.Killed || r.Diagnostics != why {
 		t.Errorf("report %+v", r)
 	}
 	c.clean(id)

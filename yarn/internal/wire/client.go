@@ -339,7 +339,13 @@ func (m *KillRequest) Decode(b []byte) error {
 	return r.Err()
 }
 
-func (m *KillRequest) Append(b []byte) []byte { return proto.AppendMessage(b, 1, &m.ID) }
+func (m *KillRequest) Append(b []byte) []byte {
+	b = proto.AppendMessage(b, 1, &m.ID)
+	if m.Diagnostics != "" {
+		b = proto.AppendString(b, 2, m.Diagnostics)
+	}
+	return b
+}
 
 // A KillResponse says whether the application has ended: a client asks until it has.
 type KillResponse struct{ Done bool }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"syscall"
 	"time"
 
@@ -24,51 +23,98 @@ const (
 	decisionSetUp = 15 * time.Second
 )
 
+// manyQueues and burst are the sizes of the two other cases, on decisionSizes[0] nodes: how many queues the jobs are in, and how many jobs come at
+// one instant.
+const (
+	manyQueues = 1_000
+	burst      = 20_000
+)
+
 // runDecisions measures what one completion costs the core and a policy, launches in the place of what ended included, in a cluster that is always
 // full: when a job ends, another arrives. The heap that such a loop needs is in the time; the first line has nothing else.
 func runDecisions(ctx context.Context, b *bench) error {
 	for _, n := range decisionSizes {
-		b.rows = append(b.rows, decided("(heap alone)", n, func(end time.Time) (steps int, ok bool) { return idle(n, end), true }))
+		b.rows = append(b.rows, decided("(heap alone)", scale{nodes: n}, func(end time.Time) (steps int, ok bool) { return idle(n, end), true }))
 	}
-	var names []string
-	for name, e := range policy.All {
-		if e.Card.Wraps {
-			name += "{fifo}"
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range b.measured() {
 		for _, n := range decisionSizes {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			p, _, err := policy.All.Parse(name)
-			if err != nil {
-				return err
-			}
-			core := sched.Config{Policy: p, Estimator: &model.Mean{}, Can: sim.Powers}
-			l, ok := newLoad(core, n)
-			r := row{Case: fmt.Sprintf("%d nodes", n), Who: name, Unit: "µs", Skipped: fmt.Sprintf("over %v to fill", decisionSetUp)}
-			if ok {
-				r = decided(name, n, l.until)
-			}
-			b.say("%s, %d nodes: %s µs%s", name, n, number(r.Value.Median), r.Skipped)
-			b.rows = append(b.rows, r)
-			if !ok {
+			if !b.decisions(name, scale{n, 1}) {
 				break
 			}
 		}
+		b.decisions(name, scale{decisionSizes[0], manyQueues})
+		b.atOnce(name)
 	}
 	return nil
 }
 
+// measured returns the specs of the policies whose decisions are measured: those asked for, or all.
+func (b *bench) measured() (specs []string) {
+	if len(b.policies) > 0 {
+		return b.policies
+	}
+	for _, name := range policy.All.Names() {
+		if policy.All[name].Card.Wraps {
+			name += "{fifo}"
+		}
+		specs = append(specs, name)
+	}
+	return specs
+}
+
+// A scale is how many nodes and jobs there are, and in how many queues.
+type scale struct{ nodes, queues int }
+
+func (s scale) String() string {
+	if s.queues > 1 {
+		return fmt.Sprintf("%d nodes, %d queues", s.nodes, s.queues)
+	}
+	return fmt.Sprintf("%d nodes", s.nodes)
+}
+
+// newConfig is that of a core under a policy.
+func newConfig(spec string) sched.Config {
+	p, _, err := policy.Parse(spec)
+	if err != nil {
+		panic(err) // specs were checked
+	}
+	return sched.Config{Policy: p, Estimator: &model.Mean{}, Can: sim.Powers}
+}
+
+// decisions adds the row of one policy at one scale; false: it takes too long to get there.
+func (b *bench) decisions(spec string, s scale) bool {
+	l, ok := newLoad(newConfig(spec), s)
+	r := row{Case: s.String(), Who: spec, Unit: "µs", Skipped: fmt.Sprintf("over %v to fill", decisionSetUp)}
+	if ok {
+		r = decided(spec, s, l.until)
+	}
+	b.say("%s, %v: %s µs%s", spec, s, number(r.Value.Median), r.Skipped)
+	b.rows = append(b.rows, r)
+	return ok
+}
+
+// atOnce adds the row of one policy for many jobs at one instant.
+func (b *bench) atOnce(spec string) {
+	l := newEmptyLoad(newConfig(spec), decisionSizes[0])
+	for range burst {
+		l.submit(l.chance.task(), 0)
+	}
+	before := processorTime()
+	l.step(l.core.Now)
+	each := (processorTime() - before).Seconds() * 1e6 / burst
+	b.say("%s, %d jobs at once: %s µs a job", spec, burst, number(each))
+	b.rows = append(b.rows, row{Case: fmt.Sprintf("%d at once", burst), Who: spec, Unit: "µs", Value: spread{each, each, each, 1}})
+}
+
 // decided calls a loop until an instant, and makes a row of the processor time of a step.
-func decided(who string, n int, until func(end time.Time) (steps int, ok bool)) row {
+func decided(who string, s scale, until func(end time.Time) (steps int, ok bool)) row {
 	before := processorTime()
 	steps, _ := until(time.Now().Add(decisionTime))
 	each := (processorTime() - before).Seconds() * 1e6 / float64(max(steps, 1))
-	return row{Case: fmt.Sprintf("%d nodes", n), Who: who, Unit: "µs", Value: spread{each, each, each, 1}}
+	return row{Case: s.String(), Who: who, Unit: "µs", Value: spread{each, each, each, 1}}
 }
 
 // processorTime is that of this process: what other processes do does not change it much.
@@ -131,6 +177,7 @@ type load struct {
 	wake    sched.Time    // 0: not asked for
 	events  []sched.Event // to be given
 	users   [10]string    // whose jobs they are
+	queues  int           // which they are in, in turns
 }
 
 // A try is an attempt: when it ends, or, where it is suspended, how much is left.
@@ -145,10 +192,9 @@ const arrivalsAtOnce = 1000
 // attemptSlots is how many slots of attempts an AttemptID can tell apart.
 const attemptSlots = 1<<24 - 1
 
-// newLoad fills a cluster of n nodes with n jobs; ok is false where that takes too long.
-func newLoad(config sched.Config, n int) (l *load, ok bool) {
-	end := time.Now().Add(decisionSetUp)
-	l = &load{core: sched.New(config), chance: newChance()}
+// newEmptyLoad is a cluster of n nodes.
+func newEmptyLoad(config sched.Config, n int) *load {
+	l := &load{core: sched.New(config), chance: newChance(), queues: 1}
 	for i := range l.users {
 		l.users[i] = fmt.Sprint("user", i)
 	}
@@ -157,9 +203,17 @@ func newLoad(config sched.Config, n int) (l *load, ok bool) {
 			Body: &sched.NodeSpec{Class: "node", Capacity: sched.Resources{sched.MapSlots: 5}}})
 	}
 	l.step(0)
-	for i := range n {
+	return l
+}
+
+// newLoad fills a cluster with as many jobs as nodes; ok is false where that takes too long.
+func newLoad(config sched.Config, s scale) (l *load, ok bool) {
+	end := time.Now().Add(decisionSetUp)
+	l = newEmptyLoad(config, s.nodes)
+	l.queues = s.queues
+	for i := range s.nodes {
 		l.submit(l.chance.task(), 0)
-		if i%arrivalsAtOnce == 0 || i == n-1 {
+		if i%arrivalsAtOnce == 0 || i == s.nodes-1 {
 			l.step(l.core.Now)
 		}
 		if time.Now().After(end) {
@@ -173,7 +227,7 @@ func newLoad(config sched.Config, n int) (l *load, ok bool) {
 // submit adds the arrival of a job, which may be a sample of another.
 func (l *load) submit(tasks int32, of sched.JobID) {
 	l.newest++
-	spec := &sched.JobSpec{User: l.users[int(l.newest)%len(l.users)], Probes: of, Stages: []sched.StageSpec{{Kind: sched.Map,
+	spec := &sched.JobSpec{Queue: fmt.Sprint("q", int(l.newest)%l.queues), User: l.users[int(l.newest)%len(l.users)], Probes: of, Stages: []sched.StageSpec{{Kind: sched.Map,
 		PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: tasks, Prior: 25e9, MaxAttempts: sched.DefaultMaxAttempts}}}
 	l.events = append(l.events, sched.Event{Kind: sched.JobSubmitted, Job: l.newest, Body: spec})
 }

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/workload"
 )
 
@@ -49,11 +50,12 @@ type options struct {
 	limit    time.Duration // repetitions are left out near its end, cases after it
 	only     []string      // parts; empty: all
 	json     bool
-	markdown string // file whose tables are replaced
-	python   string // with duckdb and pyspark
-	cache    string // jars of Hadoop
-	trace    string // FB-2010
-	slow     bool   // measure Hadoop and Spark too
+	markdown string   // file whose tables are replaced
+	python   string   // with duckdb and pyspark
+	cache    string   // jars of Hadoop
+	trace    string   // FB-2010
+	slow     bool     // measure Hadoop and Spark too
+	policies []string // of which decisions are measured; empty: all
 }
 
 func parse(args []string) (*options, error) {
@@ -72,6 +74,11 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.cache, "cache", defaultCache(), "folder with hadoop-*/jars")
 	f.StringVar(&o.trace, "trace", "../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv", "SWIM's FB-2010 trace, for sim")
 	f.BoolVar(&o.slow, "slow-peers", true, "measure Hadoop and Spark, where they are found: minutes")
+	f.Func("policy", "measure the decisions of this policy only; may be repeated", func(spec string) error {
+		_, _, err := policy.Parse(spec)
+		o.policies = append(o.policies, spec)
+		return err
+	})
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -131,7 +138,7 @@ func parts() []part {
 		{"streaming", "Programs as mapper and reducer. MB/s of input.", runStreaming, false},
 		{"overhead", "What the engine costs where there is nothing to do.", runOverhead, false},
 		{"sim", "The day FB-2010 (24,442 jobs, 8.1 M maps) on 600 nodes of 5 slots, on one core. Million events a second, reading included.", runSim, false},
-		{"decisions", "One completion, and what is launched in its place, core included, in µs of processor time; as many jobs as nodes of 5 slots.", runDecisions, true},
+		{"decisions", "One completion, and what is launched in its place, core included, in µs of processor time; as many jobs as nodes of 5 slots, in one queue or in so many. At once: what each of so many jobs costs that come at one instant.", runDecisions, true},
 		{"replay", "A mix run for real and recorded, then simulated from its record under the same policy. Mean sojourn time in seconds.", runReplay, false},
 	}
 }

@@ -10,8 +10,8 @@ var fspCard = Card{
 	Title:  "the job first that would be done first if all shared the cluster",
 	Source: "Friedman and Henderson, Fairness and Efficiency in Web Server Protocols, SIGMETRICS 2003",
 	Spec:   "docs/spec/policies.md#fsp",
-	Params: sizing(placing(taking(optOff, optSuspend, optKill))...),
-	Memory: append([]string{"the virtual server that all jobs share", "by job: when it entered there, and when it is done"}, sizedMemory...),
+	Params: sizing(placing(taking(optOff, optSuspend, optKill), lookingBack)...),
+	Memory: append([]string{"the virtual cluster that all jobs share", "by job: when it entered there, and when it is done"}, sizedMemory...),
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
@@ -20,31 +20,22 @@ var fspCard = Card{
 type fsp struct {
 	order
 	sizes
-	Server virtualServer
-	Shares sched.Per[share] // by job
+	Cluster virtualCluster   // without caps
+	Shares  sched.Per[share] // by job
 
 	lateShare bool // PSBS: late jobs are served by their weights, before all others
 }
 
-// A share is a job's part in the virtual server.
+// A share is a job's part in the virtual cluster.
 type share struct {
+	Slot  int32   // there, plus 1; zero: it is done there
 	Begin float64 // virtual time at which it entered
 	Tag   float64 // virtual time at which it is done, if its size is known
-	State shareState
 }
-
-type shareState uint8
-
-const (
-	shareOpen  shareState = iota + 1 // size unknown
-	shareKnown                       // to be done at Tag
-	shareLate                        // done there, not here
-)
 
 func newFSP(a Args) sched.Policy {
 	f := &fsp{sizes: newSizes(a)}
-	f.init(a, f.tag)
-	f.initTaking(modeOf(a.Choice("preempt")))
+	f.initTaking(a, f.tag)
 	return f
 }
 
@@ -53,7 +44,7 @@ func (f *fsp) tag(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 		return f.unknown(st, f.will(st)+st.Suspended+more)
 	}
 	s := f.Shares.Of(st.Job)
-	if f.lateShare && s.State == shareLate {
+	if f.lateShare && s.Slot == 0 {
 		return f.lateness(st, more)
 	}
 	return sched.Key{Class: ranked, Value: s.Tag}
@@ -65,12 +56,12 @@ func (f *fsp) Decide(p *sched.Plan) {
 	f.fill(p)
 }
 
-// advance brings the virtual server up to now.
+// advance brings the virtual cluster up to now.
 func (f *fsp) advance(p *sched.Plan) {
 	now := p.Now.Seconds()
-	for id := f.Server.done(now); id != 0; id = f.Server.done(now) {
+	for id := f.Cluster.done(now, nobody); id != 0; id = f.Cluster.done(now, nobody) {
 		if j := p.Job(id); j != nil {
-			f.Shares.Of(j).State = shareLate
+			f.Shares.Of(j).Slot = 0
 			p.TouchJob(j)
 		}
 	}
@@ -85,12 +76,12 @@ func (f *fsp) advance(p *sched.Plan) {
 		}
 		switch s := f.Shares.Of(j); {
 		case e.Kind == sched.JobSubmitted:
-			*s = share{Begin: f.Server.clock(now), State: shareOpen}
-			f.Server.open(j.Weight)
-		case s.State == shareOpen:
-			f.Server.clock(now)
-			f.Server.drop(j.Weight)
-			s.State = shareLate
+			f.Cluster.serve(now)
+			*s = share{Slot: 1 + f.Cluster.add(virtualJob{ID: j.ID, Open: true, Weight: j.Weight}), Begin: f.Cluster.Clock}
+		case s.Slot != 0 && f.Cluster.Jobs[s.Slot-1].Open:
+			f.Cluster.serve(now)
+			f.Cluster.remove(s.Slot - 1)
+			s.Slot = 0
 		}
 	}
 	f.learn(p)
@@ -99,29 +90,27 @@ func (f *fsp) advance(p *sched.Plan) {
 			f.resize(p, j)
 		}
 	}
-	if next := f.Server.next(); f.lateShare && !math.IsInf(next, 1) {
+	f.Cluster.settle(nobody)
+	if next, _ := f.Cluster.next(); f.lateShare && !math.IsInf(next, 1) {
 		p.Wake(instant(next))
 	}
 }
 
-// resize gives a job the size that is known now; what it has received in the virtual server stays received.
+// nobody moves in a cluster without caps.
+func nobody(sched.JobID) {}
+
+// resize gives a job the size that is known now; what it has received in the virtual cluster stays received.
 func (f *fsp) resize(p *sched.Plan, j *sched.Job) {
 	s := f.Shares.Of(j)
-	clock := f.Server.clock(p.Now.Seconds())
-	switch s.State {
-	case shareOpen:
-		f.Server.drop(j.Weight)
-	case shareKnown:
-		if i := f.Server.find(j.ID); i >= 0 {
-			f.Server.remove(i)
-			f.Server.leave(j.Weight)
-		}
+	f.Cluster.serve(p.Now.Seconds())
+	if s.Slot != 0 {
+		f.Cluster.remove(s.Slot - 1)
+		s.Slot = 0
 	}
-	s.Tag = s.Begin + f.size(j)/j.Weight
-	s.State = shareLate
-	if s.Tag > clock {
-		s.State = shareKnown
-		f.Server.add(virtualEnd{s.Tag, j.Weight, j.ID})
+	size, got := f.size(j), (f.Cluster.Clock-s.Begin)*j.Weight
+	s.Tag = s.Begin + size/j.Weight
+	if s.Tag > f.Cluster.Clock {
+		s.Slot = 1 + f.Cluster.add(virtualJob{ID: j.ID, Weight: j.Weight, Size: size, Got: got})
 	}
 	p.TouchJob(j)
 }

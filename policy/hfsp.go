@@ -1,73 +1,71 @@
 package policy
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 var hfspCard = Card{
 	Title:  "fsp for a cluster: virtual shares bounded by what a job can use, running tasks suspended for more urgent ones",
 	Source: "Pastorelli, Barbuzzi, Carra, Dell'Amico, Michiardi, HFSP: Size-based Scheduling for Hadoop, IEEE BigData 2013; late jobs as in PSBS",
 	Spec:   "docs/spec/policies.md#hfsp",
-	Params: sizing(placing(taking(optAuto, optSuspend, optKill, optWait))...),
-	Memory: append([]string{"the virtual cluster", "by job: when it would be done there"}, sizedMemory...),
+	Params: sizing(placing(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...),
+	Memory: append([]string{"the virtual cluster", "by job: where it is there, or that it was done"}, sizedMemory...),
 	Claims: []Claim{WorkConserving, TimeInvariant},
 }
 
 // hfsp serves jobs in the order in which they would be done on a virtual cluster that they share by weighted max-min, no job having more
 // of it than it can use. Jobs that should have been done there share by weight, before all others.
 //
-// Virtual shares change when a job comes or is virtually done, at O(n log n) for n jobs; a task event costs O(log n).
+// The ends of jobs that share the virtual cluster move whenever a job comes or is done there, but not their order; nor do those of jobs that have all they
+// can use. So the order is kept in two parts, and a change costs O(log n) for n jobs, and for each that gets into the other part.
 type hfsp struct {
 	order
 	sizes
 	Cluster virtualCluster
-	Finish  sched.Per[projected] // by job
-
-	claims []theory.Claim
+	Places  sched.Per[virtualPlace] // by job
 }
 
-// A projected end is when a job would be done virtually, as things stand.
-type projected struct {
-	At   float64 // seconds
-	Late bool
-}
-
-// A virtualCluster is jobs and what each has of it, from an instant on. Work is in seconds of the whole cluster.
-type virtualCluster struct {
-	At   float64
-	Jobs []virtualJob
-}
-
-// A virtualJob has Left to do at the instant At, at Rate; of a job of unknown size there is no end to it.
-type virtualJob struct {
-	ID                  sched.JobID
-	Open                bool // size unknown
-	Got                 float64
-	Left, Rate          float64
-	Weight, Parallelism float64 // Parallelism: the part of the cluster that it can use, in (0, 1]
+// A virtualPlace is where a job is in the virtual cluster.
+type virtualPlace struct {
+	Slot int32 // plus 1; zero: it is not there
+	Late bool  // it was done there
 }
 
 func newHFSP(a Args) sched.Policy {
 	h := &hfsp{sizes: newSizes(a)}
-	h.init(a, h.projected)
-	h.initTaking(modeOf(a.Choice("preempt")))
+	h.initParts(a, h.projected, parting{2, h.side, func(v *sched.View, st *sched.Stage, more int32) sched.Key {
+		return h.at(st, more, (*virtualJob).end)
+	}})
 	return h
 }
 
+// projected is a stage's place in the whole order.
 func (h *hfsp) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
+	return h.at(st, more, func(j *virtualJob) float64 { return h.Cluster.instant(j.Side, j.end()) })
+}
+
+// at is a stage's place, where by tells when a job would be done.
+func (h *hfsp) at(st *sched.Stage, more int32, by func(*virtualJob) float64) sched.Key {
 	if !h.known(st) {
 		return h.unknown(st, h.will(st)+st.Suspended+more)
 	}
-	f := h.Finish.Of(st.Job)
-	if f.Late {
+	switch w := h.Places.Of(st.Job); {
+	case w.Late:
 		return h.lateness(st, more)
+	case w.Slot != 0:
+		return sched.Key{Class: ranked, Value: by(&h.Cluster.Jobs[w.Slot-1])}
 	}
-	return sched.Key{Class: ranked, Value: f.At}
+	return sched.Key{Class: ranked}
+}
+
+// side is the part of the order that a stage is in.
+func (h *hfsp) side(st *sched.Stage) int {
+	if at := h.Places.Of(st.Job); at.Slot != 0 && h.known(st) {
+		return int(h.Cluster.Jobs[at.Slot-1].Side)
+	}
+	return sharing
 }
 
 // Decide starts tasks where there is room, and has others make room.
@@ -79,18 +77,15 @@ func (h *hfsp) Decide(p *sched.Plan) {
 // advance brings the virtual cluster up to now.
 func (h *hfsp) advance(p *sched.Plan) {
 	now := p.Now.Seconds()
-	for next := h.Cluster.next(); next <= now; next = h.Cluster.next() {
-		h.Cluster.serve(next)
-		h.retire(p)
-		h.divide(p)
-	}
-	changed := false
-	change := func() {
-		if !changed {
-			h.Cluster.serve(now)
-			changed = true
+	moved := func(id sched.JobID) {
+		if j := p.Job(id); j != nil && !j.Ended {
+			p.TouchJob(j)
 		}
 	}
+	for id := h.Cluster.done(now, moved); id != 0; id = h.Cluster.done(now, moved) {
+		h.late(p, id)
+	}
+	changed := false
 	for i := range p.Events {
 		e := &p.Events[i]
 		if e.Kind != sched.JobSubmitted && e.Kind != sched.JobEnded {
@@ -100,30 +95,53 @@ func (h *hfsp) advance(p *sched.Plan) {
 		if j == nil {
 			continue // stale: it ended before
 		}
-		at, there := h.Cluster.find(j.ID)
+		at := h.Places.Of(j)
 		switch {
 		case e.Kind == sched.JobSubmitted:
-			change()
-			h.Cluster.Jobs = append(h.Cluster.Jobs, virtualJob{ID: j.ID, Open: true, Weight: j.Weight, Parallelism: 1})
-		case there && h.Cluster.Jobs[at].Open:
-			change()
-			h.Cluster.Jobs = slices.Delete(h.Cluster.Jobs, at, at+1)
+			h.Cluster.serve(now)
+			at.Slot = 1 + h.Cluster.add(virtualJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: 1})
+			changed = true
+		case at.Slot != 0 && h.Cluster.Jobs[at.Slot-1].Open:
+			h.Cluster.serve(now)
+			h.Cluster.remove(at.Slot - 1)
+			at.Slot = 0
+			changed = true
 		}
 	}
 	h.learn(p)
 	for _, j := range h.news {
-		if at, there := h.Cluster.find(j.ID); there && !j.Ended {
-			change()
-			v := &h.Cluster.Jobs[at]
-			v.Open, v.Left, v.Parallelism = false, h.size(j)-v.Got, h.parallelism(p, j)
+		if at := h.Places.Of(j); at.Slot != 0 && !j.Ended {
+			h.Cluster.serve(now)
+			h.resize(p, j, at)
+			changed = true
 		}
 	}
 	if changed {
-		h.retire(p)
-		h.divide(p)
+		h.Cluster.settle(moved)
 	}
-	if next := h.Cluster.next(); !math.IsInf(next, 1) {
+	if next, _ := h.Cluster.next(); !math.IsInf(next, 1) {
 		p.Wake(instant(next))
+	}
+}
+
+// resize gives a job the size that is known now; what it has received in the virtual cluster stays received.
+func (h *hfsp) resize(p *sched.Plan, j *sched.Job, at *virtualPlace) {
+	v := h.Cluster.Jobs[at.Slot-1]
+	v.Got, v.Open, v.Size, v.Cap = h.Cluster.received(&v), false, h.size(j), h.parallelism(p, j)
+	h.Cluster.remove(at.Slot - 1)
+	if v.Size <= v.Got {
+		h.late(p, j.ID)
+		return
+	}
+	at.Slot = 1 + h.Cluster.add(v)
+	p.TouchJob(j)
+}
+
+// late notes that a job is not in the virtual cluster any more.
+func (h *hfsp) late(p *sched.Plan, id sched.JobID) {
+	if j := p.Job(id); j != nil && !j.Ended {
+		*h.Places.Of(j) = virtualPlace{Late: true}
+		p.TouchJob(j)
 	}
 }
 
@@ -139,66 +157,4 @@ func (h *hfsp) parallelism(p *sched.Plan, j *sched.Job) float64 {
 		return 1
 	}
 	return min(1, size/alone)
-}
-
-// retire takes jobs out of the virtual cluster that are done there, and notes those that are late.
-func (h *hfsp) retire(p *sched.Plan) {
-	h.Cluster.Jobs = slices.DeleteFunc(h.Cluster.Jobs, func(v virtualJob) bool {
-		if v.Open || v.Left > 0 {
-			return false
-		}
-		if j := p.Job(v.ID); j != nil && !j.Ended {
-			h.Finish.Of(j).Late = true
-			p.TouchJob(j)
-		}
-		return true
-	})
-}
-
-// divide shares the virtual cluster out anew.
-func (h *hfsp) divide(p *sched.Plan) {
-	h.claims = h.claims[:0]
-	for _, v := range h.Cluster.Jobs {
-		h.claims = append(h.claims, theory.Claim{Weight: v.Weight, Max: v.Parallelism})
-	}
-	for i, rate := range theory.MaxMin(1, h.claims) {
-		v := &h.Cluster.Jobs[i]
-		v.Rate = rate
-		if j := p.Job(v.ID); j != nil && !j.Ended && !v.Open {
-			if f := (projected{At: h.Cluster.At + v.Left/v.Rate}); *h.Finish.Of(j) != f {
-				*h.Finish.Of(j) = f
-				p.TouchJob(j)
-			}
-		}
-	}
-}
-
-// next returns the instant at which the next job is done; +Inf: none.
-func (c *virtualCluster) next() float64 {
-	left := math.Inf(1)
-	for _, v := range c.Jobs {
-		if !v.Open {
-			left = min(left, v.Left/v.Rate)
-		}
-	}
-	return c.At + left
-}
-
-// serve brings the cluster to an instant by which no job is done. What is done then has exactly nothing left.
-func (c *virtualCluster) serve(at float64) {
-	for i := range c.Jobs {
-		v := &c.Jobs[i]
-		if !v.Open && c.At+v.Left/v.Rate <= at {
-			v.Got, v.Left = v.Got+v.Left, 0
-			continue
-		}
-		got := v.Rate * (at - c.At)
-		v.Got += got
-		v.Left -= got
-	}
-	c.At = at
-}
-
-func (c *virtualCluster) find(id sched.JobID) (int, bool) {
-	return slices.BinarySearchFunc(c.Jobs, id, func(v virtualJob, id sched.JobID) int { return cmp.Compare(v.ID, id) })
 }

@@ -84,18 +84,20 @@ func newOrdered(a Args, rule Ordering) sched.Policy {
 		jobs: a.Int("jobs"), limit: a.Int("limit"), backlog: a.Choice("backlog"),
 		engine: newOrderEngine(a, rule),
 	}
-	m.init(a, m.released)
-	m.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		if st.Pending == 0 || *m.Ranks.Of(st.Job) == 0 {
-			return sched.Key{}, false
-		}
-		return m.released(v, st, 1), true
-	}
+	m.set(a, m.released, parting{1, m.part, m.released})
 	return m
 }
 
 func (m *mrorder) released(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Value: float64(*m.Ranks.Of(st.Job))}
+}
+
+// part leaves the stages of jobs that are not released out of the order.
+func (m *mrorder) part(st *sched.Stage) int {
+	if *m.Ranks.Of(st.Job) == 0 {
+		return nowhere
+	}
+	return 0
 }
 
 // Decide has the rounds that are due, and starts tasks of released jobs where there is room.

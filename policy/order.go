@@ -6,44 +6,55 @@ import "github.com/sojourn-sched/sojourn/sched"
 type order struct {
 	placer
 	taker
-	index sched.Index
+	index line
 }
 
 // A ranking is a stage's place in an order: with one attempt more than it has when it is about whether to start the next, with none more
 // when it is about whether to take one back. So nobody takes what would at once be taken back.
 type ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
 
-// init sets up an order by rank. The policy must not be copied after that.
-func (o *order) init(a Args, rank ranking) {
-	o.placer = newPlacer(a)
-	o.taker.rank = rank
-	o.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		if st.Pending == 0 {
-			return sched.Key{}, false
-		}
-		return rank(v, st, 1), true
+// init sets up an order by rank that takes nothing back. The policy must not be copied after that.
+func (o *order) init(a Args, rank ranking) { o.set(a, rank, onePart(rank)) }
+
+// initTaking sets up an order by rank that takes back as the parameter preempt says.
+func (o *order) initTaking(a Args, rank ranking) { o.initParts(a, rank, onePart(rank)) }
+
+// initParts is initTaking for an order that is kept in parts.
+func (o *order) initParts(a Args, rank ranking, in parting) {
+	if o.mode = modeOf(a.Choice("preempt")); o.mode == suspend {
+		o.check = a.Time(lookingBack.Name)
 	}
+	o.set(a, rank, in)
 }
 
-// initTaking has the order take back in a mode.
-func (o *order) initTaking(mode mode) {
-	if o.mode = mode; mode == keep {
-		return
+// set sets up an order that is kept in parts and takes back in the mode that is set.
+func (o *order) set(a Args, rank ranking, in parting) {
+	o.placer = newPlacer(a)
+	o.taker.rank = rank
+	var group func(*sched.Stage) int
+	if o.mode != keep {
+		group = func(st *sched.Stage) int { return int(kindOf(st)) }
+		o.initTaker(in)
 	}
-	o.index.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
-	o.initVictims()
+	o.index.init(group, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+		if st.Pending == 0 || in.part(st) != part {
+			return sched.Key{}, false
+		}
+		return in.key(v, st, 1), true
+	})
+	o.index.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
 // fill starts tasks in order until nothing that waits has room, and then takes back for the first what the last hold.
 func (o *order) fill(p *sched.Plan) {
 	if o.mode == keep {
-		o.index.Sync(p)
+		o.index.sync(p)
 		o.startAll(p)
 		return
 	}
 	o.settle(p)
 	for again := true; again; again = o.settle(p) || o.release(p) {
-		o.index.Sync(p)
+		o.index.sync(p)
 		o.resume(p, &o.index)
 		o.startAll(p)
 		o.resume(p, &o.index)
@@ -52,16 +63,19 @@ func (o *order) fill(p *sched.Plan) {
 }
 
 func (o *order) startAll(p *sched.Plan) {
-	for st := o.index.First(); st != nil; st = o.index.First() {
+	for st := o.index.first(); st != nil; st = o.index.first() {
 		if !o.place(p, st) {
-			o.index.Skip(st)
+			o.index.skip(st)
 		}
 	}
 }
 
 // Position tells a stage's place in the order, for explanations.
-func (o *order) Position(_ *sched.View, st *sched.Stage) (sched.Key, bool) {
-	return o.index.Position(st)
+func (o *order) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if !o.index.has(st) {
+		return sched.Key{}, false
+	}
+	return o.rank(v, st, 1), true
 }
 
 // kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
@@ -76,13 +90,16 @@ func kindOf(st *sched.Stage) sched.ResourceKind {
 
 // A ticker divides time into equal parts for what is done once in a while.
 type ticker struct {
-	Next sched.Time // the next multiple; zero: there is nothing to be done while no job is there
+	Next sched.Time // the next multiple; zero: there is nothing to be done
 }
 
-// due reports whether a multiple of every has come, and asks to be woken for the next one. The first one of a busy period is the
-// one after its beginning, so that it does not matter whether anybody asked in the quiet before.
-func (t *ticker) due(p *sched.Plan, every sched.Time) bool {
-	if p.Idle() {
+// due reports whether a multiple of every has come while there are jobs.
+func (t *ticker) due(p *sched.Plan, every sched.Time) bool { return t.dueWhile(p, every, !p.Idle()) }
+
+// dueWhile reports whether a multiple of every has come, and asks to be woken for the next one, as long as there is something to do. The first one
+// of such a period is the one after its beginning, so that it does not matter whether anybody asked in the quiet before.
+func (t *ticker) dueWhile(p *sched.Plan, every sched.Time, busy bool) bool {
+	if !busy {
 		t.Next = 0
 		return false
 	}

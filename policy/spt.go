@@ -6,7 +6,7 @@ var sptCard = Card{
 	Title:  "the smallest job first, whatever is done of it",
 	Source: "Smith, Various Optimizers for Single-Stage Production, Naval Research Logistics Quarterly 3, 1956",
 	Spec:   "docs/spec/policies.md#spt",
-	Params: sizing(placing(taking(optOff, optSuspend, optKill))...),
+	Params: sizing(placing(taking(optOff, optSuspend, optKill), lookingBack)...),
 	Memory: sizedMemory,
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -19,8 +19,7 @@ type spt struct {
 
 func newSPT(a Args) sched.Policy {
 	s := &spt{sizes: newSizes(a)}
-	s.init(a, s.original)
-	s.initTaking(modeOf(a.Choice("preempt")))
+	s.initTaking(a, s.original)
 	return s
 }
 

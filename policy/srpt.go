@@ -6,7 +6,7 @@ var srptCard = Card{
 	Title:  "the job with the least work left first",
 	Source: "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, Operations Research 16(3), 1968",
 	Spec:   "docs/spec/policies.md#srpt",
-	Params: sizing(placing(taking(optOff, optSuspend, optKill))...),
+	Params: sizing(placing(taking(optOff, optSuspend, optKill), lookingBack)...),
 	Memory: sizedMemory,
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -19,8 +19,7 @@ type srpt struct {
 
 func newSRPT(a Args) sched.Policy {
 	s := &srpt{sizes: newSizes(a)}
-	s.init(a, s.remain)
-	s.initTaking(modeOf(a.Choice("preempt")))
+	s.initTaking(a, s.remain)
 	return s
 }
 

@@ -41,18 +41,29 @@ func modeOf(choice string) mode {
 	return keep
 }
 
+// lookingBack is the parameter of orders that may suspend.
+var lookingBack = Param{Name: "check", Kind: Duration, Default: "1s", Min: 0.001,
+	Meaning: "how often it is looked for suspended tasks that come before what runs on their node"}
+
 // A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has suspended
 // attempts go on when their turn has come.
+//
+// A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node are looked at when the
+// room of the node is news, and, where nodes do not report, every so often.
 type taker struct {
 	Claims  []claim          // what is leaving for whom
 	Claimed sched.Per[int32] // by stage: how many of Claims are for it
 	Barred  []bar            // claims that came to nothing
+	Back    ticker
 
 	mode    mode
+	check   sched.Time
 	rank    ranking
-	victims sched.Index // of what runs, the last first, in one group for each kind of resource
-	waiting sched.Index // of what is suspended, the first first, in one group
-	parked  []*sched.Attempt
+	victims line // of what runs, the last first, in one group for each kind of resource
+	waiting line // of what is suspended, the first first, in one group
+	runs    sched.Per[runners]
+	claimCount
+	parked []*sched.Attempt
 }
 
 // A claim is an attempt that leaves a node for the sake of a stage.
@@ -68,7 +79,7 @@ type bar struct {
 	Node  sched.NodeID
 }
 
-// mostTries bounds how many attempts of a stage are looked at for one that would make room.
+// mostTries bounds how many running attempts of a stage are looked at for one that would make room.
 const mostTries = 32
 
 // will is how many attempts a stage has once all that was asked for has happened.
@@ -85,38 +96,47 @@ func (t *taker) lateness(st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Class: overdue, Value: float64(more) / st.Job.Weight}
 }
 
-func (t *taker) initVictims() {
-	t.victims.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
-	t.victims.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master {
+// initTaker sets up the lines, in parts as in is.
+func (t *taker) initTaker(in parting) {
+	t.victims.init(func(st *sched.Stage) int { return int(kindOf(st)) }, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
 			return sched.Key{}, false
 		}
-		k := t.rank(v, st, 0)
-		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
-	}
-	t.waiting.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		if st.Suspended == 0 {
+		return backwards(in.key(v, st, 0), st), true
+	})
+	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(t.rank(v, st, 0), st) }
+	t.waiting.init(nil, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+		if st.Suspended == 0 || in.part(st) != part {
 			return sched.Key{}, false
 		}
-		return t.rank(v, st, 1), true
-	}
+		return in.key(v, st, 1), true
+	})
+	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return t.rank(v, st, 1) }
+}
+
+// backwards is the key of a stage in the order from the last to the first.
+func backwards(k sched.Key, st *sched.Stage) sched.Key {
+	return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}
 }
 
 // settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free by that.
 func (t *taker) settle(p *sched.Plan) (freed bool) {
-	t.Claims = slices.DeleteFunc(t.Claims, func(c claim) bool {
+	t.count(p, t.Claims)
+	kept := t.Claims[:0]
+	for _, c := range t.Claims {
 		st := p.Stage(c.Stage)
 		switch {
 		case st == nil || st.Pending+st.Suspended == 0:
 			freed = unreserve(p, c) || freed
 		case leaving(p, c) || p.Node(c.Node).Reserved == c.Stage:
-			return false
+			kept = append(kept, c)
+			continue
 		default:
 			freed = true // the stage has used it, and the rest of the node is for all
 		}
 		t.drop(p, c)
-		return true
-	})
+	}
+	t.Claims = kept
 	t.Barred = slices.DeleteFunc(t.Barred, func(b bar) bool { return p.Job(b.Stage.Job) == nil })
 	return freed
 }
@@ -129,6 +149,7 @@ func leaving(p *sched.Plan, c claim) bool {
 
 // drop counts a claim off.
 func (t *taker) drop(p *sched.Plan, c claim) {
+	t.add(c, -1)
 	if st := p.Stage(c.Stage); st != nil {
 		*t.Claimed.Of(st) -= 1
 		p.TouchJob(st.Job)
@@ -144,28 +165,39 @@ func unreserve(p *sched.Plan, c claim) bool {
 // release frees the nodes on which everything has left that was to leave, and which the stage does not use although it may, and
 // reports whether there were any. The stage will not ask for them again.
 func (t *taker) release(p *sched.Plan) (freed bool) {
-	for i := 0; i < len(t.Claims); {
-		c := t.Claims[i]
-		if !p.Node(c.Node).Open || slices.ContainsFunc(t.Claims, func(o claim) bool { return o.Node == c.Node && leaving(p, o) }) {
-			i++
+	for _, c := range t.Claims {
+		if leaving(p, c) {
+			t.nodes[c.Node].leaving = true
+		}
+	}
+	given := len(t.Barred)
+	kept := t.Claims[:0]
+	for _, c := range t.Claims {
+		if !p.Node(c.Node).Open || t.nodes[c.Node].leaving {
+			kept = append(kept, c)
 			continue
 		}
-		t.Claims = slices.Delete(t.Claims, i, i+1)
 		freed = unreserve(p, c) || freed
 		t.Barred = append(t.Barred, bar{c.Stage, c.Node})
-		t.drop(p, c)
+	}
+	t.Claims = kept
+	for _, c := range t.Claims {
+		t.nodes[c.Node].leaving = false
+	}
+	for _, b := range t.Barred[given:] {
+		t.drop(p, claim{Stage: b.Stage, Node: b.Node})
 	}
 	return freed
 }
 
 // resume has suspended attempts go on where room is news, the first in order first, but not before stages that are more urgent and
 // have room somewhere.
-func (t *taker) resume(p *sched.Plan, index *sched.Index) {
+func (t *taker) resume(p *sched.Plan, order *line) {
 	for i := 0; i < len(p.Offers); i++ {
 		for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
-			st := index.FirstOf(int(kindOf(a.Stage)), 0)
-			if st == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1)) {
-				p.Resume(a)
+			st := order.firstOf(int(kindOf(a.Stage)))
+			if (st == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1))) && p.Resume(a) {
+				t.runsAgain(a)
 			}
 		}
 	}
@@ -178,6 +210,9 @@ func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 		if a.State == sched.Suspended {
 			t.parked = append(t.parked, a)
 		}
+	}
+	if len(t.parked) < 2 {
+		return t.parked
 	}
 	slices.SortFunc(t.parked, func(a, b *sched.Attempt) int {
 		switch ka, kb := t.rank(p.View, a.Stage, 1), t.rank(p.View, b.Stage, 1); {
@@ -192,56 +227,89 @@ func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 }
 
 // take has attempts of the last in order leave for the first ones that have no room.
-func (t *taker) take(p *sched.Plan, index *sched.Index) {
+func (t *taker) take(p *sched.Plan, order *line) {
 	if t.mode == suspend && p.Can&sched.CanSuspend == 0 || t.mode == kill && p.Can&sched.CanKill == 0 {
 		return
 	}
+	reporting := reporting(p)
 	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
 	for n := -1; n < len(t.Claims); {
 		n = len(t.Claims)
-		index.Sync(p)
-		t.victims.Sync(p)
+		order.sync(p)
+		t.victims.sync(p)
 		for k := range sched.NumResources {
-			for t.takeOne(p, index, k) {
+			for t.takeOne(p, order, k, reporting) {
 			}
 		}
-		t.takeBack(p)
+		if t.mode == suspend {
+			t.takeBack(p, reporting)
+		}
 	}
 }
 
-// takeBack has attempts leave the nodes on which suspended ones of stages wait that come before them.
-func (t *taker) takeBack(p *sched.Plan) {
-	t.waiting.Sync(p)
-	for st := t.waiting.Head(0); st != nil; st = t.waiting.Head(0) {
-		t.waiting.Skip(st)
-		last := t.victims.Head(int(kindOf(st)))
+// reporting reports whether only nodes that have just reported may be launched on: then no more are open than those whose room is news.
+func reporting(p *sched.Plan) bool {
+	open := 0
+	for _, n := range p.Nodes {
+		switch {
+		case n.Lost:
+		case !n.Open:
+			return true
+		default:
+			if open++; open > len(p.Offers) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// takeBack has attempts leave the nodes on which suspended ones wait that come before them.
+func (t *taker) takeBack(p *sched.Plan, reporting bool) {
+	for i := 0; i < len(p.Offers); i++ {
+		for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
+			t.takeFor(p, a)
+		}
+	}
+	t.waiting.sync(p)
+	if reporting || !t.Back.dueWhile(p, t.check, t.waiting.head(0) != nil) {
+		return
+	}
+	for st := t.waiting.head(0); st != nil; st = t.waiting.head(0) {
+		t.waiting.skip(st)
+		last := t.victims.head(int(kindOf(st)))
 		if last == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, last, 0)) {
 			continue
 		}
-		tries := 0
 		for a := range p.Attempts(st) {
-			if tries++; tries > mostTries || *t.Claimed.Of(st) >= st.Pending+st.Suspended {
-				break
-			}
 			if a.State == sched.Suspended {
-				if b := t.behind(p, a); b != nil && t.leave(p, b) {
-					t.claim(p, st, b)
-				}
+				t.takeFor(p, a)
 			}
 		}
 	}
 }
 
-// behind returns the last in order of the attempts on the node of a suspended one that come after it, and would make room for it; nil: none.
-func (t *taker) behind(p *sched.Plan, a *sched.Attempt) (last *sched.Attempt) {
-	most := t.rank(p.View, a.Stage, 1)
-	need := a.Stage.Spec.PerTask
+// takeFor has an attempt leave for a suspended one that comes before it on its node, if there is one.
+func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
+	st := a.Stage
+	if *t.Claimed.Of(st) >= st.Pending+st.Suspended {
+		return
+	}
+	need := st.Spec.PerTask
 	need[sched.Memory] = 0 // it still has that
-	for b := range p.AttemptsOn(p.Node(a.Node)) {
-		if b.State != sched.Running || b.Stage.Job == a.Stage.Job || b.Stage.Kind == sched.Master {
+	if b := t.lastOn(p, p.Node(a.Node), st, need); b != nil && t.leave(p, b) {
+		t.claim(p, st, b)
+	}
+}
+
+// lastOn returns the last in order of the attempts on a node that come after st, and would make room for what a task of it needs; nil: none.
+func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
+	most := t.rank(p.View, st, 1)
+	for b := range p.AttemptsOn(n) {
+		if b.State != sched.Running || b.Stage.Job == st.Job || b.Stage.Kind == sched.Master {
 			continue
 		}
-		if k := t.rank(p.View, b.Stage, 0); before(most, k) && t.makesRoom(p, a.Stage, b, need) {
+		if k := t.rank(p.View, b.Stage, 0); before(most, k) && t.makesRoom(p, st, b, need) {
 			last, most = b, k
 		}
 	}
@@ -251,30 +319,40 @@ func (t *taker) behind(p *sched.Plan, a *sched.Attempt) (last *sched.Attempt) {
 // claim notes that a leaves for the sake of st, and keeps its node for that.
 func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 	p.Reserve(st, p.Node(a.Node))
-	t.Claims = append(t.Claims, claim{st.ID, a.Node, a.ID})
+	c := claim{st.ID, a.Node, a.ID}
+	t.Claims = append(t.Claims, c)
+	t.add(c, 1)
 	*t.Claimed.Of(st) += 1
 	p.TouchJob(st.Job)
 }
 
 // takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there is no more to do.
-func (t *taker) takeOne(p *sched.Plan, index *sched.Index, kind int) bool {
-	st, last := index.Head(kind), t.victims.Head(kind)
+func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bool {
+	st, last := order.head(kind), t.victims.head(kind)
 	if st == nil || last == nil {
 		return false
 	}
 	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
-		index.Skip(st)
+		order.skip(st)
 		return true
 	}
 	if st.Job == last.Job || !before(t.rank(p.View, st, 1), t.rank(p.View, last, 0)) {
 		return false
 	}
-	a := t.victim(p, st, last)
-	if a == nil || !t.leave(p, a) {
-		t.victims.Skip(last)
-		return true
+	var a *sched.Attempt
+	if reporting {
+		a = t.lastReported(p, st, kind)
+	} else {
+		a = t.victim(p, st, last)
 	}
-	t.claim(p, st, a)
+	switch {
+	case a != nil && t.leave(p, a):
+		t.claim(p, st, a)
+	case reporting:
+		return false
+	default:
+		t.victims.skip(last)
+	}
 	return true
 }
 
@@ -285,23 +363,30 @@ func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {
 	return p.Suspend(a)
 }
 
-// victim returns the youngest attempt of a stage whose leaving would make room for a task of st, or one on a node whose room is news; nil:
-// none. Under heartbeats only nodes that have just reported are considered: of the others nobody knows whether they have room.
-func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
-	tries := 0
-	for a := range p.Attempts(of) {
-		if tries++; tries > mostTries {
-			break
-		}
-		if a.State == sched.Running && t.makesRoom(p, st, a, st.Spec.PerTask) {
-			return a
+// lastReported returns the last in order of the attempts that hold a kind of resource on nodes that have just reported, and whose leaving would make
+// room for a task of st; nil: none. Of other nodes nobody knows whether they have room.
+func (t *taker) lastReported(p *sched.Plan, st *sched.Stage, kind int) (last *sched.Attempt) {
+	for _, id := range p.Offers {
+		a := t.lastOn(p, p.Node(id), st, st.Spec.PerTask)
+		if a != nil && int(kindOf(a.Stage)) == kind && (last == nil || before(t.rank(p.View, last.Stage, 0), t.rank(p.View, a.Stage, 0))) {
+			last = a
 		}
 	}
-	for _, id := range p.Offers {
-		for a := range p.AttemptsOn(p.Node(id)) {
-			if a.Stage == of && a.State == sched.Running && t.makesRoom(p, st, a, st.Spec.PerTask) {
-				return a
-			}
+	return last
+}
+
+// victim returns the youngest running attempt of a stage whose leaving would make room for a task of st; nil: none.
+func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
+	r := t.runningOf(p, of)
+	tries := 0
+	for i := len(r.ids) - 1; i >= 0 && tries < mostTries; i-- {
+		a := p.Attempt(r.ids[i])
+		if a == nil || a.State != sched.Running {
+			r.ids = slices.Delete(r.ids, i, i+1) // near the end: few have to move
+			continue
+		}
+		if tries++; t.makesRoom(p, st, a, st.Spec.PerTask) {
+			return a
 		}
 	}
 	return nil
@@ -317,11 +402,71 @@ func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need
 	if t.mode == suspend {
 		freed[sched.Memory] = 0
 	}
-	tasks := int64(1)
-	for _, c := range t.Claims {
-		if c.Node == n.ID {
-			tasks++
+	return need.Times(int64(1 + t.nodes[n.ID].claims)).FitsIn(n.Free().Add(n.Leaving).Add(freed))
+}
+
+// runners are the attempts of a stage that may run, in order of launch: all that were there when it was last looked, less some of those that
+// have been seen not to run.
+type runners struct {
+	ids    []sched.AttemptID
+	newest sched.AttemptID // of all that were seen
+}
+
+// runningOf brings the attempts of a stage up to date, at the cost of those launched since.
+func (t *taker) runningOf(p *sched.Plan, st *sched.Stage) *runners {
+	r := t.runs.Of(st)
+	known := len(r.ids)
+	for a := range p.Attempts(st) {
+		if a.ID <= r.newest {
+			break
 		}
+		r.ids = append(r.ids, a.ID)
 	}
-	return need.Times(tasks).FitsIn(n.Free().Add(n.Leaving).Add(freed))
+	if len(r.ids) > known {
+		r.newest = r.ids[known]
+		slices.Reverse(r.ids[known:])
+	}
+	return r
+}
+
+// runsAgain puts an attempt that goes on in its place among those that run, unless it is yet to be seen.
+func (t *taker) runsAgain(a *sched.Attempt) {
+	r, seen := t.runs.Has(a.Stage)
+	if !seen || a.ID > r.newest {
+		return
+	}
+	if i, there := slices.BinarySearch(r.ids, a.ID); !there {
+		r.ids = slices.Insert(r.ids, i, a.ID)
+	}
+}
+
+// A claimCount is how many claims there are on each node.
+type claimCount struct {
+	nodes  []nodeClaims // by NodeID
+	counts int
+}
+
+type nodeClaims struct {
+	claims  int32
+	leaving bool // scratch
+}
+
+// count makes the counts anew if they are not of claims, as after a restart.
+func (c *claimCount) count(p *sched.Plan, claims []claim) {
+	if n := len(p.Nodes) + 1; len(c.nodes) < n {
+		c.nodes = append(c.nodes, make([]nodeClaims, n-len(c.nodes))...)
+	}
+	if c.counts == len(claims) {
+		return
+	}
+	clear(c.nodes)
+	c.counts = 0
+	for _, x := range claims {
+		c.add(x, 1)
+	}
+}
+
+func (c *claimCount) add(x claim, n int) {
+	c.nodes[x.Node].claims += int32(n)
+	c.counts += n
 }

@@ -9,9 +9,11 @@ import "github.com/sojourn-sched/sojourn/sched"
 //
 // A decision costs the children of the queues on the way down: linear in siblings, whatever the number of jobs.
 type tree struct {
-	order
+	placer
 	Total sched.Resources // capacity for which dominant shares are computed
 
+	index sched.Index
+	rank  ranking                                                                           // of the jobs of a leaf
 	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key                              // a child's place among its siblings
 	leaf  func(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
 	users bool                                                                              // each user of a queue is a child of it; else they are not told apart
@@ -24,8 +26,14 @@ type tree struct {
 
 // init sets up the index; rank orders the jobs of a leaf.
 func (t *tree) init(a Args, rank ranking) {
-	t.order.init(a, rank)
+	t.placer, t.rank = newPlacer(a), rank
 	t.index.Group = t.group
+	t.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Pending == 0 {
+			return sched.Key{}, false
+		}
+		return rank(v, st, 1), true
+	}
 }
 
 func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.NumResources + int(k) }

@@ -1,0 +1,101 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// A line is an order of stages kept in parts. In each part a stage has a key that changes only when the stage is touched; how the parts
+// lie to each other may change with everything. Most orders have one part.
+type line struct {
+	parts []sched.Index
+	whole func(v *sched.View, st *sched.Stage) sched.Key // a stage's place in the whole order; not asked for where there is one part
+	view  *sched.View
+}
+
+// A parting says how an order is kept in parts: to which one a stage belongs, and what its key is there.
+type parting struct {
+	parts int
+	part  func(*sched.Stage) int // or nowhere
+	key   ranking
+}
+
+const nowhere = -1
+
+// onePart keeps an order as one, by rank.
+func onePart(rank ranking) parting { return parting{1, func(*sched.Stage) int { return 0 }, rank} }
+
+// init sets up the parts in groups; key says whether a stage is in a part.
+func (l *line) init(group func(*sched.Stage) int, parts int, key func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool)) {
+	l.parts = make([]sched.Index, parts)
+	for i := range l.parts {
+		l.parts[i].Group = group
+		l.parts[i].Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return key(v, st, i) }
+	}
+}
+
+// sync is Index.Sync of all parts.
+func (l *line) sync(p *sched.Plan) {
+	l.view = p.View
+	for i := range l.parts {
+		l.parts[i].Sync(p)
+	}
+}
+
+// skip is Index.Skip.
+func (l *line) skip(st *sched.Stage) {
+	for i := range l.parts {
+		l.parts[i].Skip(st)
+	}
+}
+
+// first is Index.First.
+func (l *line) first() (first *sched.Stage) {
+	for i := range l.parts {
+		first = l.better(first, l.parts[i].First())
+	}
+	return first
+}
+
+// firstOf is Index.FirstOf, for tasks that hold their stage's shape.
+func (l *line) firstOf(group int) (first *sched.Stage) {
+	for i := range l.parts {
+		first = l.better(first, l.parts[i].FirstOf(group, 0))
+	}
+	return first
+}
+
+// head is Index.Head.
+func (l *line) head(group int) (first *sched.Stage) {
+	for i := range l.parts {
+		first = l.better(first, l.parts[i].Head(group))
+	}
+	return first
+}
+
+// better returns the one of two stages that comes first; nil is none.
+func (l *line) better(a, b *sched.Stage) *sched.Stage {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	switch ka, kb := l.whole(l.view, a), l.whole(l.view, b); {
+	case before(ka, kb):
+		return a
+	case before(kb, ka):
+		return b
+	}
+	if earlier(a, b) {
+		return a
+	}
+	return b
+}
+
+// has reports whether a stage has a place.
+func (l *line) has(st *sched.Stage) bool {
+	for i := range l.parts {
+		if _, ok := l.parts[i].Position(st); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -187,7 +187,7 @@ func TestLoadStaysFull(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		l, ok := newLoad(sched.Config{Policy: p, Can: sim.Powers}, 20)
+		l, ok := newLoad(sched.Config{Policy: p, Can: sim.Powers}, scale{20, 1})
 		for range 1000 {
 			if ok {
 				_, ok = l.until(time.Time{}) // a few completions

@@ -186,9 +186,6 @@ type try struct {
 	ends, left sched.Time
 }
 
-// arrivalsAtOnce is how many jobs come at one instant while the cluster is filled: some policies look at all jobs when one comes.
-const arrivalsAtOnce = 1000
-
 // attemptSlots is how many slots of attempts an AttemptID can tell apart.
 const attemptSlots = 1<<24 - 1
 
@@ -211,14 +208,12 @@ func newLoad(config sched.Config, s scale) (l *load, ok bool) {
 	end := time.Now().Add(decisionSetUp)
 	l = newEmptyLoad(config, s.nodes)
 	l.queues = s.queues
-	for i := range s.nodes {
+	for range s.nodes {
 		l.submit(l.chance.task(), 0)
-		if i%arrivalsAtOnce == 0 || i == s.nodes-1 {
-			l.step(l.core.Now)
-		}
-		if time.Now().After(end) {
-			return l, false
-		}
+	}
+	l.step(l.core.Now)
+	if time.Now().After(end) {
+		return l, false
 	}
 	_, ok = l.until(time.Now().Add(decisionTime / 4)) // what is done once is done
 	return l, ok

@@ -42,14 +42,14 @@ func modeOf(choice string) mode {
 }
 
 // lookingBack is the parameter of orders that may suspend.
-var lookingBack = Param{Name: "check", Kind: Duration, Default: "1s", Min: 0.001,
-	Meaning: "how often it is looked for suspended tasks that come before what runs on their node"}
+var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001,
+	Meaning: "where nodes do not report, how often it is looked for suspended tasks that come before what runs on their node"}
 
 // A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has suspended
 // attempts go on when their turn has come.
 //
 // A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node are looked at when the
-// room of the node is news, and, where nodes do not report, every so often.
+// node reports, or, where nodes do not, every so often.
 type taker struct {
 	Claims  []claim          // what is leaving for whom
 	Claimed sched.Per[int32] // by stage: how many of Claims are for it
@@ -194,13 +194,34 @@ func (t *taker) release(p *sched.Plan) (freed bool) {
 // have room somewhere.
 func (t *taker) resume(p *sched.Plan, order *line) {
 	for i := 0; i < len(p.Offers); i++ {
-		for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
-			st := order.firstOf(int(kindOf(a.Stage)))
-			if (st == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1))) && p.Resume(a) {
-				t.runsAgain(a)
-			}
+		n := p.Node(p.Offers[i])
+		if !someRoom(n) {
+			continue
+		}
+		for _, a := range t.parkedOn(p, n) {
+			t.goOn(p, order, a)
 		}
 	}
+}
+
+// goOn has a suspended attempt go on if it may, and reports whether it does.
+func (t *taker) goOn(p *sched.Plan, order *line, a *sched.Attempt) bool {
+	st := order.firstOf(int(kindOf(a.Stage)))
+	if st != nil && before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1)) || !p.Resume(a) {
+		return false
+	}
+	t.runsAgain(a)
+	return true
+}
+
+// someRoom reports whether n has any of what is not memory, which suspended attempts have.
+func someRoom(n *sched.Node) bool {
+	for k := range n.Used {
+		if k != int(sched.Memory) && n.Used[k] < n.Capacity[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // parkedOn returns the suspended attempts on n, those first in order first, of equals the oldest.
@@ -242,7 +263,7 @@ func (t *taker) take(p *sched.Plan, order *line) {
 			}
 		}
 		if t.mode == suspend {
-			t.takeBack(p, reporting)
+			t.takeBack(p, order, reporting)
 		}
 	}
 }
@@ -261,28 +282,28 @@ func reporting(p *sched.Plan) bool {
 			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(p.Events, func(e sched.Event) bool { return e.Kind == sched.NodeReported })
 }
 
-// takeBack has attempts leave the nodes on which suspended ones wait that come before them.
-func (t *taker) takeBack(p *sched.Plan, reporting bool) {
-	for i := 0; i < len(p.Offers); i++ {
-		for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
-			t.takeFor(p, a)
+// takeBack has attempts leave the nodes on which suspended ones wait that come before them. Where nodes do not report it also finds those that
+// may go on although the room on their node is no news: the maximum of their queue was in the way.
+func (t *taker) takeBack(p *sched.Plan, order *line, reporting bool) {
+	if reporting {
+		for i := 0; i < len(p.Offers); i++ {
+			for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
+				t.takeFor(p, a)
+			}
 		}
+		return
 	}
 	t.waiting.sync(p)
-	if reporting || !t.Back.dueWhile(p, t.check, t.waiting.head(0) != nil) {
+	if !t.Back.dueWhile(p, t.check, t.waiting.head(0) != nil) {
 		return
 	}
 	for st := t.waiting.head(0); st != nil; st = t.waiting.head(0) {
 		t.waiting.skip(st)
-		last := t.victims.head(int(kindOf(st)))
-		if last == nil || !before(t.rank(p.View, st, 1), t.rank(p.View, last, 0)) {
-			continue
-		}
 		for a := range p.Attempts(st) {
-			if a.State == sched.Suspended {
+			if a.State == sched.Suspended && !t.goOn(p, order, a) {
 				t.takeFor(p, a)
 			}
 		}

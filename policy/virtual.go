@@ -88,12 +88,6 @@ func (c *virtualCluster) received(j *virtualJob) float64 {
 	return j.Got + j.pace()*(c.clock(j.Side)-j.Since)
 }
 
-// endOf returns the instant at which a job is done as things stand; +Inf: never.
-func (c *virtualCluster) endOf(slot int32) float64 {
-	j := &c.Jobs[slot]
-	return c.instant(j.Side, j.end())
-}
-
 // instant converts what the clock of a side reads.
 func (c *virtualCluster) instant(side uint8, reads float64) float64 {
 	switch {

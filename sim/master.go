@@ -16,14 +16,14 @@ type hunger struct {
 // masters are the ApplicationMasters of all jobs.
 type masters struct{ e *engine }
 
-// starving returns the stage of a job of which nothing runs although some of it waits, and which reduces that run wait for; nil: none.
+// starving returns the stage of a job of which nothing runs although some of it waits or is suspended, and which reduces that run wait for; nil: none.
 func (m *masters) starving(j *job) *sched.Stage {
 	row := m.e.core.Job(j.id)
 	if row == nil || row.Ended || len(j.fetches) == 0 {
 		return nil
 	}
 	for _, st := range row.Stages {
-		if st.Pending == 0 || st.Running > 0 {
+		if st.Pending+st.Suspended == 0 || st.Running > 0 {
 			continue
 		}
 		for _, id := range j.fetches {

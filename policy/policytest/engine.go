@@ -273,7 +273,7 @@ func (e *engine) happen(now sched.Time, d due) {
 func (e *engine) starves(t *try) bool {
 	st := t.attempt.Stage
 	for _, d := range st.Spec.After {
-		if before := st.Job.Stages[d.Stage]; before.Pending > 0 {
+		if before := st.Job.Stages[d.Stage]; before.Pending+before.Suspended > 0 {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -109,6 +110,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		if err := checkNamed(flag, path, policies); err != nil {
 			return err
 		}
+	}
+	if err := checkInputs(m); err != nil {
+		return err
 	}
 	if err := f.checkOutputs(m, policies); err != nil {
 		return err
@@ -310,6 +314,19 @@ func parseConf(pairs []string) (map[string]string, error) {
 		conf[key] = value
 	}
 	return conf, nil
+}
+
+// checkInputs refuses input that is not there, before any work is done. Of several jobs one may make the input of another.
+func checkInputs(m *mix) error {
+	if len(m.jobs) != 1 {
+		return nil
+	}
+	for _, path := range m.jobs[0].program.Input {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != "-" && !strings.ContainsAny(path, `*?[{\`) {
+			return fmt.Errorf("input %s: %w", path, fs.ErrNotExist)
+		}
+	}
+	return nil
 }
 
 // checkOutputs refuses outputs that exist or that two jobs share, before any work is done.

@@ -67,15 +67,15 @@ type costFlags struct {
 	preset    string
 	costs     sim.Costs
 	options   workload.Options
-	shuffle   bool
-	replicas  int32
+	rates     []float64
 	mapsOnly  bool
 	block     string
 	perReduce string
 }
 
 func (f *costFlags) register(c *cobra.Command) {
-	d, o := sim.Defaults(), workload.Defaults()
+	f.costs = sim.Defaults()
+	d, o := f.costs, workload.Defaults()
 	fl := c.Flags()
 	fl.StringVar(&f.preset, "costs", "hadoop", "hadoop: input has places, reduces fetch over the network; none: tasks take their true times and nothing else")
 	fl.Float64Var(&f.costs.Chance.Sigma, "sigma", d.Chance.Sigma, "spread of task times: lognormal with mean 1; 0 to 10")
@@ -87,9 +87,15 @@ func (f *costFlags) register(c *cobra.Command) {
 	fl.DurationVar(&f.costs.Faults.MTTR, "mttr", d.Faults.MTTR, "mean time that a lost node is away")
 	fl.DurationVar(&f.costs.Reporting.Heartbeat, "heartbeat", 0, "nodes report, and can be launched on, at this interval; 0: at once and always")
 	fl.DurationVar(&f.costs.Reporting.Progress, "progress-reports", 0, "running attempts report progress at this interval; 0: never, but 1s for late{...}")
-	fl.Int32Var(&f.replicas, "replicas", d.Reading.Copies, "copies of each block of input, placed as HDFS does; 0: all input is local everywhere")
-	fl.BoolVar(&f.shuffle, "shuffle", true, "reduces fetch over the cluster's network, which they share")
+	fl.Int32Var(&f.costs.Reading.Copies, "replicas", d.Reading.Copies, "copies of each block of input, placed as HDFS does; 0: all input is local everywhere")
+	fl.Float64SliceVar(&f.rates, "read-rates", d.Reading.Rates[:], "bytes a second at which a task reads input on its node, in its rack, elsewhere; 0: costs nothing")
+	fl.BoolVar(&f.costs.Shuffle.On, "shuffle", d.Shuffle.On, "reduces fetch over the cluster's network, which they share")
+	fl.Float64Var(&f.costs.Shuffle.Batch, "shuffle-batch", d.Shuffle.Batch, "part of its input that a reduce which has fetched all there is waits for before it fetches again; 0 to 1")
 	fl.Float64Var(&f.costs.Shuffle.Interference, "interference", d.Shuffle.Interference, "part of a node's bandwidth that each fetching reduce beyond the first takes from all; 0 to 10")
+	fl.DurationVar(&f.costs.Master.Every, "master-every", d.Master.Every, "how often a job's master looks whether its reduces keep its maps from room; 0: never")
+	fl.Float64Var(&f.costs.Master.Part, "master-part", d.Master.Part, "part of what the job can get that one such look may free; 0 to 1")
+	fl.DurationVar(&f.costs.Master.Patience, "master-patience", d.Master.Patience, "after which a master ends reduces although room seems to be there; 0: never")
+	fl.DurationVar(&f.costs.Probing.Base, "probe-base", d.Probing.Base, "time to start a probe's map, and to start its reduce")
 	fl.Float64Var(&f.options.SlowStart, "slow-start", workload.HadoopSlowStart, "part of a job's maps that is done before its reduces start; 0 to 1")
 	fl.BoolVar(&f.mapsOnly, "maps-only", false, "leave reduces out, on a cluster without reduce slots")
 	fl.StringVar(&f.block, "block", "128MiB", "bytes of input a map, of traces that give bytes")
@@ -101,9 +107,11 @@ func (f *costFlags) register(c *cobra.Command) {
 
 // read returns the costs, and how a trace's jobs become tasks on a cluster.
 func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.Options, error) {
-	costs, o := sim.Defaults(), c.Options()
-	costs.Chance, costs.Faults, costs.Reporting = f.costs.Chance, f.costs.Faults, f.costs.Reporting
-	costs.Shuffle.Interference, costs.Shuffle.On, costs.Reading.Copies = f.costs.Shuffle.Interference, f.shuffle, f.replicas
+	costs, o := f.costs, c.Options()
+	if len(f.rates) != len(costs.Reading.Rates) {
+		return costs, o, usagef("--read-rates: %d rates, must be three: on the node, in the rack, elsewhere", len(f.rates))
+	}
+	copy(costs.Reading.Rates[:], f.rates)
 	o.Startup, o.MapRate, o.ReduceRate, o.SlowStart, o.Seed = f.options.Startup, f.options.MapRate, f.options.ReduceRate, f.options.SlowStart, seed
 	var err error
 	if o.Block, err = workload.ParseSize(f.block); err != nil {

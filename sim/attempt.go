@@ -94,6 +94,7 @@ func (e *engine) launch(a *sched.Attempt) {
 	r.due = r.whole
 	e.alive++
 	e.total.Launches++
+	e.idle.futile++
 	if e.config.Costs.Faults.Attempts > 0 {
 		e.maybeFail(r)
 	}
@@ -184,6 +185,9 @@ func (e *engine) halt(r *attempt) {
 // end says that an attempt has come to its end.
 func (e *engine) end(r *attempt) {
 	r.state = over
+	if r.outcome == sched.OK {
+		e.idle.futile = 0
+	}
 	ev := sched.Event{Kind: sched.AttemptDone, Outcome: r.outcome, Attempt: r.id}
 	if r.job.probe {
 		if k := e.counted(r); k != nil {

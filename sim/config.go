@@ -125,6 +125,9 @@ type Result struct {
 	Refused  int        // actions that were invalid
 }
 
+// leastInterval is the shortest time at which things happen again and again: what is shorter would keep a run from getting on.
+const leastInterval = sched.Time(time.Millisecond)
+
 // Validate reports what is wrong with costs: the field, and what it should be.
 func (c *Costs) Validate() error {
 	for _, p := range [...]struct {
@@ -155,6 +158,14 @@ func (c *Costs) Validate() error {
 	} {
 		if p.value < 0 || p.value > workload.MaxTime {
 			return fmt.Errorf("%s %v: must be from 0 to ten years", p.name, p.value)
+		}
+	}
+	for _, p := range [...]struct {
+		name  string
+		value sched.Time
+	}{{"heartbeat", c.Reporting.Heartbeat}, {"progress", c.Reporting.Progress}, {"master's interval", c.Master.Every}, {"time between failures", c.Faults.MTBF}} {
+		if p.value != 0 && p.value < leastInterval {
+			return fmt.Errorf("%s %v: must be 0, or %v or more", p.name, p.value, leastInterval)
 		}
 	}
 	if s := c.Chance.Slowdown; s != 0 && !(s >= 1 && s <= 1e6) {

@@ -105,6 +105,9 @@ func (e *engine) run(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			if e.idle.inVain(e) {
+				return fmt.Errorf("%w: of the last %d attempts none succeeded: are nodes lost faster than tasks end?", ErrStuck, e.idle.futile)
+			}
 			e.report()
 		}
 	}

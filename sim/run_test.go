@@ -89,6 +89,16 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// A run in which nodes are lost faster than tasks end, which no failure of a task ends, ends with an error.
+func TestInVain(t *testing.T) {
+	costs := Costs{Faults: Faults{MTBF: sec, MTTR: sec}}
+	_, err := Run(context.Background(), Config{Cluster: slotCluster(2, 1, slots(2, 1)), Jobs: source(mr{maps: 2, mapTime: 3600 * sec}.job()),
+		Core: sched.Config{Policy: &inOrder{}}, Costs: costs})
+	if !errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), "none succeeded") {
+		t.Errorf("got %v, want ErrStuck as no attempt succeeds", err)
+	}
+}
+
 // What is wrong with a source, and limits, end a run with an error that says where.
 func TestRunErrors(t *testing.T) {
 	cluster := slotCluster(1, 1, slots(1, 1))

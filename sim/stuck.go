@@ -12,16 +12,20 @@ import (
 // ErrStuck is returned when jobs are left and nothing will bring any of them on. The message names them, and why.
 var ErrStuck = errors.New("jobs are left, and nothing will bring them on")
 
-// An idleness is since when nothing has been launched, ended or submitted.
+// An idleness is since when nothing has been launched, ended or submitted, and since when nothing has succeeded.
 type idleness struct {
-	since sched.Time
-	steps int64
+	since  sched.Time
+	steps  int64
+	futile int64 // attempts launched since one succeeded
 }
 
 // Nodes may go on reporting, and policies waking, while no job gets on. A run is stuck when nothing runs, no job is to come, and this has gone
 // on for so many steps, or for so long that all nodes have reported twice and more.
 const (
 	patienceSteps = 1_000_000
+	// mostFutile attempts may be launched for each that runs without one that succeeds: with Hadoop's 4 attempts a task, jobs fail long before. Only
+	// what does not count as a failure, the loss of nodes, comes to that.
+	mostFutile = 100
 	patience      = 24 * time.Hour
 )
 
@@ -38,6 +42,11 @@ func (x *idleness) tooLong(e *engine, at sched.Time) bool {
 		return false
 	}
 	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience
+}
+
+// inVain reports whether attempts are launched again and again and none ever succeeds, as where nodes are lost faster than tasks end.
+func (x *idleness) inVain(e *engine) bool {
+	return x.futile > patienceSteps && x.futile > mostFutile*int64(e.alive)
 }
 
 // stuck says which jobs are left and why.

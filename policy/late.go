@@ -13,31 +13,70 @@ var lateCard = Card{
 	Spec:   "docs/spec/policies.md#late",
 	Needs:  sched.CanNameTasks,
 	Wraps:  true,
-	Params: []Param{
-		{Name: "cap", Kind: Number, Default: "0.1", Max: 1, Meaning: "second attempts at once, as part of the cluster's slots; one is always allowed (SpeculativeCap)"},
-		{Name: "slow-node", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of the nodes, by progress made on them, that get no second attempts (SlowNodeThreshold)"},
-		{Name: "slow-task", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of a stage's tasks, by rate of progress, that may get one (SlowTaskThreshold)"},
-		{Name: "min-run", Kind: Duration, Default: "60s", Meaning: "how long a task must have run"},
-		{Name: "check", Kind: Duration, Default: "1s", Min: 0.001, Meaning: "how often it is looked for such tasks"},
-	},
+	Params: speculating(),
 	Memory: []string{"second attempts that run", "by node: how many tasks were finished there"},
+}
+
+// speculating are the parameters of every policy that starts second attempts.
+func speculating(own ...Param) []Param {
+	return append(own,
+		Param{Name: "cap", Kind: Number, Default: "0.1", Max: 1, Meaning: "second attempts at once, as part of the cluster's slots; one is always allowed (SpeculativeCap)"},
+		Param{Name: "slow-node", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of the nodes, by progress made on them, that get no second attempts (SlowNodeThreshold)"},
+		Param{Name: "slow-task", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of a stage's tasks, by rate of progress, that may get one (SlowTaskThreshold)"},
+		Param{Name: "min-run", Kind: Duration, Default: "60s", Meaning: "how long a task must have run"},
+		Param{Name: "check", Kind: Duration, Default: "1s", Min: 0.001, Meaning: "how often it is looked for such tasks"},
+	)
 }
 
 // late lets another policy have its turn, and then uses room that is left for second attempts of the tasks that are estimated to end last.
 //
 // The inner policy sees second attempts only when it is asked the next time, so for one that takes back it matters when that is.
+type late struct {
+	stragglers
+	Inner sched.Policy
+}
+
+func newLate(a Args) sched.Policy { return &late{Inner: a.Inner, stragglers: newStragglers(a)} }
+
+// Decide has the inner policy decide, and starts second attempts.
+func (l *late) Decide(p *sched.Plan) {
+	l.count(p)
+	l.Inner.Decide(p)
+	if l.due(p, l.check) {
+		l.speculate(p)
+	}
+}
+
+func (l *late) speculate(p *sched.Plan) {
+	if l.left(p) <= 0 || len(l.find(p, false)) == 0 {
+		return
+	}
+	threshold := l.scoreNodes(p)
+	for _, c := range l.slow {
+		if l.left(p) <= 0 {
+			return
+		}
+		for n := range p.Fits(c.attempt.Stage, 0) {
+			if n.ID != c.attempt.Node && l.scores[n.ID-1] >= threshold {
+				l.second(p, c.attempt, n, c.attempt.Stage.Shape)
+				break
+			}
+		}
+	}
+}
+
+// stragglers finds the tasks that are estimated to end last, and counts their second attempts.
 //
 // A task's rate is its progress over the time it has run. Where an engine reports no progress, a task is taken to go at the mean rate of
 // the finished ones of its stage, until it has run longer than they: then it is taken to be half done.
-type late struct {
+type stragglers struct {
 	ticker
-	Inner  sched.Policy
 	Second []sched.AttemptID
 	Done   []float64 // by NodeID-1
 
 	cap, slowNode, slowTask float64
 	minRun, check           sched.Time
-	index                   sched.Index // stages of which everything has been started
+	started                 sched.Index // stages of which everything has been started
 	slow                    []candidate
 	rates                   []float64
 	scores                  []float64
@@ -50,25 +89,53 @@ type candidate struct {
 	left    float64 // seconds
 }
 
-func newLate(a Args) sched.Policy {
-	l := &late{Inner: a.Inner, cap: a.Number("cap"), slowNode: a.Number("slow-node"), slowTask: a.Number("slow-task"), minRun: a.Time("min-run"), check: a.Time("check")}
-	l.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		return sched.Key{}, st.Pending == 0 && st.Running > 0 && st.Kind != sched.Master
-	}
-	return l
+func newStragglers(a Args) stragglers {
+	return stragglers{cap: a.Number("cap"), slowNode: a.Number("slow-node"), slowTask: a.Number("slow-task"), minRun: a.Time("min-run"), check: a.Time("check"),
+		started: sched.Index{Key: func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+			return sched.Key{}, st.Pending == 0 && st.Running > 0 && st.Kind != sched.Master
+		}}}
 }
 
-// Decide has the inner policy decide, and starts second attempts.
-func (l *late) Decide(p *sched.Plan) {
-	l.count(p)
-	l.Inner.Decide(p)
-	if l.due(p, l.check) {
-		l.speculate(p)
+// left returns how many second attempts may be started now.
+func (l *stragglers) left(p *sched.Plan) int {
+	most := max(1, int(l.cap*float64(slots(p))))
+	if len(l.Second) < most {
+		return most - len(l.Second)
 	}
+	l.Second = slices.DeleteFunc(l.Second, func(id sched.AttemptID) bool { return p.Attempt(id) == nil })
+	return most - len(l.Second)
+}
+
+// second starts a second attempt that holds a shape, and reports whether it fits.
+func (l *stragglers) second(p *sched.Plan, a *sched.Attempt, n *sched.Node, holds sched.ShapeID) bool {
+	if !p.SpeculateAs(a, n, holds) {
+		return false
+	}
+	acts := p.Actions()
+	l.Second = append(l.Second, acts[len(acts)-1].Attempt)
+	return true
+}
+
+// find returns the tasks that are slow now, the one with most time left first: all, or those of stages that have room somewhere.
+func (l *stragglers) find(p *sched.Plan, all bool) []candidate {
+	l.slow = l.slow[:0]
+	l.started.Sync(p)
+	first := l.started.First
+	if all {
+		first = func() *sched.Stage { return l.started.Head(0) }
+	}
+	for st := first(); st != nil; st = first() {
+		l.look(p, st)
+		l.started.Skip(st)
+	}
+	slices.SortFunc(l.slow, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.left, a.left), cmp.Compare(a.attempt.ID, b.attempt.ID))
+	})
+	return l.slow
 }
 
 // count counts the tasks finished on each node.
-func (l *late) count(p *sched.Plan) {
+func (l *stragglers) count(p *sched.Plan) {
 	for len(l.Done) < len(p.Nodes) {
 		l.Done = append(l.Done, 0)
 	}
@@ -77,42 +144,6 @@ func (l *late) count(p *sched.Plan) {
 			if a := p.Attempt(e.Attempt); a != nil {
 				l.Done[a.Node-1]++
 			}
-		}
-	}
-}
-
-func (l *late) speculate(p *sched.Plan) {
-	l.Second = slices.DeleteFunc(l.Second, func(id sched.AttemptID) bool { return p.Attempt(id) == nil })
-	most := max(1, int(l.cap*float64(slots(p))))
-	if len(l.Second) >= most {
-		return
-	}
-	l.slow = l.slow[:0]
-	l.index.Sync(p)
-	for st := l.index.First(); st != nil; st = l.index.First() {
-		l.look(p, st)
-		l.index.Skip(st)
-	}
-	if len(l.slow) == 0 {
-		return
-	}
-	slices.SortFunc(l.slow, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.left, a.left), cmp.Compare(a.attempt.ID, b.attempt.ID))
-	})
-	threshold := l.scoreNodes(p)
-	for _, c := range l.slow {
-		if len(l.Second) >= most {
-			return
-		}
-		for n := range p.Fits(c.attempt.Stage, 0) {
-			if n.ID == c.attempt.Node || l.scores[n.ID-1] < threshold {
-				continue
-			}
-			if p.Speculate(c.attempt, n) {
-				acts := p.Actions()
-				l.Second = append(l.Second, acts[len(acts)-1].Attempt)
-			}
-			break
 		}
 	}
 }
@@ -126,7 +157,7 @@ func slots(p *sched.Plan) int64 {
 }
 
 // look adds the slow tasks of a stage to the candidates.
-func (l *late) look(p *sched.Plan, st *sched.Stage) {
+func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 	e := p.Estimate(st, 0)
 	l.rates = l.rates[:0]
 	for a := range p.Attempts(st) {
@@ -169,7 +200,7 @@ func pace(p *sched.Plan, a *sched.Attempt, e sched.Estimate) (rate, left float64
 }
 
 // scoreNodes sums up the progress made on each node, and returns the threshold below which a node is slow.
-func (l *late) scoreNodes(p *sched.Plan) float64 {
+func (l *stragglers) scoreNodes(p *sched.Plan) float64 {
 	l.scores = append(l.scores[:0], l.Done...)
 	for _, n := range p.Nodes {
 		for a := range p.AttemptsOn(n) {

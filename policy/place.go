@@ -34,18 +34,23 @@ func newPlacer(a Args) placer {
 
 // place starts one task of st, and reports whether it did.
 func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
+	return w.placeWhere(p, st, sched.Where{})
+}
+
+// placeWhere is place on nodes that where allows, but for its Level.
+func (w *placer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Where) bool {
 	switch {
-	case !st.Placed() || w.blind:
-		n := p.First(st)
-		return n != nil && p.Launch(st, n)
+	case !w.near(st):
+		n := firstWhere(p, st, sched.OffSwitch, where)
+		return n != nil && p.LaunchAs(st, n, sched.As{Shape: where.Shape})
 	case w.delay == 0 && w.rackDelay == 0:
-		return w.nearest(p, st, sched.OffSwitch)
+		return w.nearest(p, st, sched.OffSwitch, where)
 	}
 	m := w.Waits.Of(st)
-	if w.nearest(p, st, w.allowed(p, m)) {
+	if w.nearest(p, st, w.allowed(p, m), where) {
 		return true
 	}
-	if p.First(st) == nil {
+	if firstWhere(p, st, sched.OffSwitch, where) == nil {
 		return false // it did not pass over anything
 	}
 	if !m.Waiting {
@@ -57,6 +62,18 @@ func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
 	}
 	p.Wake(off)
 	return false
+}
+
+// near reports whether it matters where a task of st runs.
+func (w *placer) near(st *sched.Stage) bool { return st.Placed() && !w.blind }
+
+// firstWhere returns the first node not farther from the input of st than l that where allows; nil: none.
+func firstWhere(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) *sched.Node {
+	if where.Shape != 0 || where.Ok != nil || where.After != 0 {
+		where.Level = l
+		return p.FirstWhere(st, where)
+	}
+	return p.FirstAt(st, l)
 }
 
 // allowed is how far from its input a task may start now.
@@ -85,12 +102,12 @@ func (w *placer) turns(m *wait) (rack, off sched.Time) {
 	return m.Since, m.Since
 }
 
-// nearest starts a task of st as near its input as there is room, but not farther than l.
-func (w *placer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality) bool {
+// nearest starts a task of st as near its input as there is room where where allows, but not farther than l.
+func (w *placer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) bool {
 	for at := sched.NodeLocal; at <= l; at++ {
-		if n := p.FirstAt(st, at); n != nil {
+		if n := firstWhere(p, st, at, where); n != nil {
 			at = p.Level(st, n)
-			if !p.Launch(st, n) {
+			if !p.LaunchAs(st, n, sched.As{Shape: where.Shape}) {
 				return false
 			}
 			if w.delay != 0 || w.rackDelay != 0 {

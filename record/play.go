@@ -141,7 +141,7 @@ func (p *player) launch(plan *sched.Plan, a *sched.Action) error {
 		return errCannot
 	}
 	as := sched.As{Task: a.Task, Shape: plan.Shape(amount)}
-	if !plan.LaunchAs(st, n, as) && !p.speculate(plan, st, a) {
+	if !plan.LaunchAs(st, n, as) && !speculate(plan, st, a, as.Shape) {
 		return errCannot
 	}
 	if done := plan.Actions(); done[len(done)-1].Attempt != a.Attempt {
@@ -150,10 +150,11 @@ func (p *player) launch(plan *sched.Plan, a *sched.Action) error {
 	return nil
 }
 
-func (p *player) speculate(plan *sched.Plan, st *sched.Stage, a *sched.Action) bool {
+// speculate starts another attempt of a task that runs.
+func speculate(plan *sched.Plan, st *sched.Stage, a *sched.Action, holds sched.ShapeID) bool {
 	for b := range plan.Attempts(st) {
 		if b.Task == a.Task {
-			return plan.Speculate(b, plan.Node(a.Node))
+			return plan.SpeculateAs(b, plan.Node(a.Node), holds)
 		}
 	}
 	return false

@@ -84,9 +84,12 @@ func (p *Plan) refuseLaunch(st *Stage, n *Node, as As, reason string) bool {
 }
 
 // Speculate starts another attempt of the task of a on n, and reports whether it fits. When one succeeds, the core kills the others.
-func (p *Plan) Speculate(a *Attempt, n *Node) bool {
+func (p *Plan) Speculate(a *Attempt, n *Node) bool { return p.SpeculateAs(a, n, a.Stage.Shape) }
+
+// SpeculateAs is Speculate for an attempt that holds a shape of its own.
+func (p *Plan) SpeculateAs(a *Attempt, n *Node, holds ShapeID) bool {
 	c, st := p.core, a.Stage
-	asked := Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: a.Task, Shape: st.Shape, Attempt: a.ID}
+	asked := Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: a.Task, Shape: holds, Attempt: a.ID}
 	switch {
 	case p.Can&CanNameTasks == 0:
 		return false
@@ -94,10 +97,10 @@ func (p *Plan) Speculate(a *Attempt, n *Node) bool {
 		return p.refuse(asked, "the attempt has ended or its task is done")
 	case n.Lost:
 		return p.refuse(asked, "the node is lost")
-	case !c.fitsOn(st, st.Shape, n):
+	case !c.fitsOn(st, holds, n):
 		return false
 	}
-	b := c.start(st, n, st.Shape, 0)
+	b := c.start(st, n, holds, 0)
 	b.Task = a.Task
 	if b.twin = a.twin; b.twin == nil {
 		b.twin = a

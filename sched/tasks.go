@@ -113,6 +113,24 @@ func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 	return nil
 }
 
+// firstWhere is FirstWhere.
+func (t *taskSet) firstWhere(c *Core, st *Stage, w Where) (first *Node) {
+	ok := func(n *Node) bool { return n.ID > w.After && (w.Ok == nil || w.Ok(n)) }
+	if w.Level == NodeLocal && st.Spec.Copies > 0 && len(t.again) == 0 {
+		c.shapes.activate(c.shapes.list[w.Shape])
+		near := t.index(c, st)
+		if len(near.byNode.open) < c.shapes.list[w.Shape].fits.count {
+			return t.firstOpen(c, func(n *Node) bool { return ok(n) && c.fitsOn(st, w.Shape, n) })
+		}
+	}
+	for n := c.nextFit(st, w.Shape, 0, w.After); n != nil; n = c.nextFit(st, w.Shape, 0, n.ID) {
+		if (w.Level == OffSwitch || t.level(c, st, n) <= w.Level) && ok(n) {
+			return n
+		}
+	}
+	return nil
+}
+
 // firstFor is firstAt where the next task is one that runs again.
 func (t *taskSet) firstFor(c *Core, st *Stage, l Locality) *Node {
 	task := t.again[len(t.again)-1]
@@ -125,7 +143,12 @@ func (t *taskSet) firstFor(c *Core, st *Stage, l Locality) *Node {
 }
 
 // firstLocal is firstAt for node-local tasks by way of the nodes that have input, which are fewer than those with room.
-func (t *taskSet) firstLocal(c *Core, st *Stage) (first *Node) {
+func (t *taskSet) firstLocal(c *Core, st *Stage) *Node {
+	return t.firstOpen(c, func(n *Node) bool { return c.fitsOn(st, st.Shape, n) })
+}
+
+// firstOpen returns the first node with input of a task never started of which ok is true; nil: none.
+func (t *taskSet) firstOpen(c *Core, ok func(*Node) bool) (first *Node) {
 	near := &t.near.byNode
 	for i := 0; i < len(near.open); i++ {
 		l := &near.lists[near.open[i]]
@@ -136,7 +159,7 @@ func (t *taskSet) firstLocal(c *Core, st *Stage) (first *Node) {
 			i--
 			continue
 		}
-		if m := c.Node(NodeID(l.key)); (first == nil || m.ID < first.ID) && c.fitsOn(st, st.Shape, m) {
+		if m := c.Node(NodeID(l.key)); (first == nil || m.ID < first.ID) && ok(m) {
 			first = m
 		}
 	}

@@ -199,3 +199,20 @@ func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.core
 // FirstAt returns the first node that Fits would yield on which Level is at most l; nil: none. It costs the places of the stage's
 // pending tasks, or the nodes with room, whichever are fewer.
 func (v *View) FirstAt(st *Stage, l Locality) *Node { return st.tasks.firstAt(v.core, st, l) }
+
+// A Where says which nodes a task may take otherwise than Fits does.
+type Where struct {
+	Shape ShapeID          // what the task would hold; zero: its stage's shape
+	Level Locality         // it is no farther from its input than this
+	After NodeID           // only nodes after this one
+	Ok    func(*Node) bool // only nodes of which this is true; nil: all
+}
+
+// FirstWhere returns the first node that Fits would yield, and where says; nil: none. It costs the places of the stage's pending tasks,
+// or the nodes with room, whichever are fewer.
+func (v *View) FirstWhere(st *Stage, where Where) *Node {
+	if where.Shape == 0 {
+		where.Shape = st.Shape
+	}
+	return st.tasks.firstWhere(v.core, st, where)
+}

@@ -113,4 +113,6 @@ func noise(params string) (sigma float64, seed uint64, err error) {
 }
 
 // needsProgress reports whether a policy looks at the progress of attempts.
-func needsProgress(spec string) bool { return strings.Contains(spec, "late") }
+func needsProgress(spec string) bool {
+	return strings.Contains(spec, "late") || strings.Contains(spec, "dynamicmr")
+}

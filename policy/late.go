@@ -98,12 +98,7 @@ func newStragglers(a Args) stragglers {
 
 // left returns how many second attempts may be started now.
 func (l *stragglers) left(p *sched.Plan) int {
-	most := max(1, int(l.cap*float64(slots(p))))
-	if len(l.Second) < most {
-		return most - len(l.Second)
-	}
-	l.Second = slices.DeleteFunc(l.Second, func(id sched.AttemptID) bool { return p.Attempt(id) == nil })
-	return most - len(l.Second)
+	return max(1, int(l.cap*float64(slots(p)))) - len(l.Second)
 }
 
 // second starts a second attempt that holds a shape, and reports whether it fits.
@@ -134,16 +129,21 @@ func (l *stragglers) find(p *sched.Plan, all bool) []candidate {
 	return l.slow
 }
 
-// count counts the tasks finished on each node.
+// count counts the tasks finished on each node, and forgets second attempts that have ended.
 func (l *stragglers) count(p *sched.Plan) {
 	for len(l.Done) < len(p.Nodes) {
 		l.Done = append(l.Done, 0)
 	}
 	for i := range p.Events {
-		if e := &p.Events[i]; e.Kind == sched.AttemptDone && e.Outcome == sched.OK {
-			if a := p.Attempt(e.Attempt); a != nil {
-				l.Done[a.Node-1]++
-			}
+		e := &p.Events[i]
+		if e.Kind != sched.AttemptDone {
+			continue
+		}
+		if at := slices.Index(l.Second, e.Attempt); at >= 0 {
+			l.Second = slices.Delete(l.Second, at, at+1)
+		}
+		if a := p.Attempt(e.Attempt); a != nil && e.Outcome == sched.OK {
+			l.Done[a.Node-1]++
 		}
 	}
 }

@@ -17,6 +17,8 @@ type tree struct {
 	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key                              // a child's place among its siblings
 	leaf  func(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
 	users bool                                                                              // each user of a queue is a child of it; else they are not told apart
+	flat  bool                                                                              // there is one queue, the root, whatever has been configured
+	all   bool                                                                              // queues of which nothing waits are looked into as well
 
 	view  *sched.View
 	kinds uint32   // of which some stage has asked for, by bit
@@ -40,7 +42,10 @@ func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.Nu
 
 func (t *tree) group(st *sched.Stage) int {
 	q, k := st.Job.Queue, kindOf(st)
-	if !t.users {
+	switch {
+	case t.flat:
+		q = 0
+	case !t.users:
 		q = t.view.Queues[q].Parent
 	}
 	t.kinds |= 1 << k
@@ -52,6 +57,16 @@ func (t *tree) has(k sched.ResourceKind) bool { return t.kinds>>k&1 != 0 }
 
 // fill starts tasks until nothing that waits has room.
 func (t *tree) fill(p *sched.Plan) {
+	t.begin(p)
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if t.has(k) {
+			t.fillKind(p, k)
+		}
+	}
+}
+
+// begin brings up to date what a decision looks at.
+func (t *tree) begin(p *sched.Plan) {
 	t.view = p.View
 	if t.Total != p.Capacity {
 		t.Total = p.Capacity
@@ -63,19 +78,18 @@ func (t *tree) fill(p *sched.Plan) {
 	for len(t.full) < len(p.Queues) {
 		t.full = append(t.full, 0)
 	}
-	for k := range sched.ResourceKind(sched.NumResources) {
-		if !t.has(k) {
-			continue
+}
+
+// fillKind starts tasks that compete for kind k.
+func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
+	t.pass++
+	for t.index.First() != nil { // a look at each queue, much cheaper than the way down
+		st := t.descend(p, p.Queues[0], k, true)
+		if st == nil {
+			break
 		}
-		t.pass++
-		for t.index.First() != nil { // a look at each queue, much cheaper than the way down
-			st := t.descend(p, p.Queues[0], k, true)
-			if st == nil {
-				break
-			}
-			if !t.place(p, st) {
-				t.index.Skip(st)
-			}
+		if !t.place(p, st) {
+			t.index.Skip(st)
 		}
 	}
 }
@@ -83,15 +97,15 @@ func (t *tree) fill(p *sched.Plan) {
 // descend returns the stage below q whose turn it is, among those with room or among all; nil: none. A child is looked into only if
 // its turn would come before that of the best one so far.
 func (t *tree) descend(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) (first *sched.Stage) {
-	if q.ID != 0 {
-		if st := t.own(p, q, k, room); st != nil {
+	if q.ID != 0 || t.flat {
+		if st := t.own(p, q, k, room); st != nil || t.flat {
 			return st
 		}
 	}
 	var best *sched.Queue
 	for _, id := range q.Children {
 		c := p.Queues[id]
-		if room && t.full[id] == t.pass || c.Demand[k] <= c.Used[k] || c.User && (!t.users || t.leaf != nil) {
+		if room && t.full[id] == t.pass || !t.all && c.Demand[k] <= c.Used[k] || c.User && (!t.users || t.leaf != nil) {
 			continue
 		}
 		if best != nil && !before(t.turn(c, k), t.turn(best, k)) {

@@ -4,24 +4,24 @@ package theory
 type SlotKind struct {
 	Slots  int64 // of this kind
 	Demand int64 // tasks of this kind that run, on whatever slots, or wait
-	Lent   int64 // of Slots, those on which tasks of the other kind run
+	Away   int64 // of the running ones, those on slots of the other kind
+	Lent   int64 // of Slots, those that tasks of the other kind hold
 }
 
-// Excess returns how many tasks of k find no slot of their kind; negative: how many slots are left over. Those of its tasks that run on
-// slots of the other kind, lent to them, need none here.
-func (k SlotKind) Excess(other SlotKind) int64 { return k.Demand - other.Lent - (k.Slots - k.Lent) }
+// Excess returns how many tasks find no slot of their kind; negative: how many slots are left over.
+func (k SlotKind) Excess() int64 { return k.Demand - k.Away - (k.Slots - k.Lent) }
 
-// Lend returns how many more slots of k may be lent to tasks of other now, where all in all at most quota may be lent:
+// Lend returns how many more tasks of the other kind may be let onto slots of k now, where quota is how many may be there in all:
 //
-//	min( quota − k.Lent, other.Excess(k) )    where k has slots left over, and at least 0
+//	min( quota − other.Away, other.Excess )    where k has slots left over, and at least 0
 //
 // Source: Tang, PhD thesis on DynamicMR, algorithm 6. There excess is Demand − Slots, which is wrong while slots are lent: it counts tasks that run
 // on lent slots, and slots that are lent, as if they were not.
 func Lend(k, other SlotKind, quota int64) int64 {
-	if k.Excess(other) >= 0 {
+	if k.Excess() >= 0 {
 		return 0
 	}
-	return max(0, min(quota-k.Lent, other.Excess(k)))
+	return max(0, min(quota-other.Away, other.Excess()))
 }
 
 // UsableSlots returns how many of a node's slots of a kind may be used so that all nodes are used alike:

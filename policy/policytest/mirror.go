@@ -23,7 +23,7 @@ func newMirror(s Setup) *mirror {
 
 // follow repeats the last Step of an engine and compares.
 func (m *mirror) follow(e *engine, chosen []sched.Action) error {
-	m.replay.actions = chosen
+	m.replay.actions, m.replay.from = chosen, &e.core.View
 	m.replay.err = nil
 	m.core.Step(e.core.Now, e.events)
 	if m.replay.err != nil {
@@ -38,6 +38,7 @@ func (m *mirror) follow(e *engine, chosen []sched.Action) error {
 // A replay asks for given actions.
 type replay struct {
 	actions []sched.Action
+	from    *sched.View // in which their shapes are known
 	err     error
 }
 
@@ -56,10 +57,10 @@ func (r *replay) do(p *sched.Plan, a sched.Action) bool {
 	case sched.Launch:
 		for o := range p.Attempts(st) {
 			if a.Task != 0 && o.Task == a.Task {
-				return p.SpeculateAs(o, p.Node(a.Node), a.Shape)
+				return p.SpeculateAs(o, p.Node(a.Node), r.shape(p, a))
 			}
 		}
-		return p.LaunchAs(st, p.Node(a.Node), sched.As{Task: a.Task, Shape: a.Shape})
+		return p.LaunchAs(st, p.Node(a.Node), sched.As{Task: a.Task, Shape: r.shape(p, a)})
 	case sched.Kill:
 		return p.Kill(attempt, a.At)
 	case sched.Suspend:
@@ -67,13 +68,18 @@ func (r *replay) do(p *sched.Plan, a sched.Action) bool {
 	case sched.Resume:
 		return p.Resume(attempt)
 	case sched.Resize:
-		return p.Resize(attempt, a.Shape)
+		return p.Resize(attempt, r.shape(p, a))
 	case sched.Reserve:
 		return p.Reserve(st, p.Node(a.Node))
 	case sched.Probe:
 		return p.Probe(p.Job(a.Stage.Job))
 	}
 	return true
+}
+
+// shape returns what an action asks for as the mirror knows it.
+func (r *replay) shape(p *sched.Plan, a sched.Action) sched.ShapeID {
+	return p.Shape(r.from.Amount(a.Shape))
 }
 
 var digestSeed = maphash.MakeSeed()

@@ -1,0 +1,246 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+var dynamicmrCard = Card{
+	Title:  "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",
+	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4 (DynamicMR: DHSA, SEPB, Slot PreScheduling), over Hadoop 1's Fair Scheduler",
+	Spec:   "docs/spec/dynamicmr.md#parameters",
+	Needs:  sched.CanNameTasks,
+	Params: placing(speculating(
+		Param{Name: "base", Kind: Choice, Default: "fair", Choices: []Option{{Name: "fair"}, {Name: "fifo"}},
+			Meaning: "the order beneath: queues and in them jobs by what runs of them, or all jobs by priority and age"},
+		Param{Name: "dhsa", Kind: Choice, Default: "pi", Choices: []Option{{Name: "pi"}, {Name: "pd"}, {Name: "off"}},
+			Meaning: "how slots are lent: once maps and reduces have been served, each kind shared for itself; or by each queue to itself first, both kinds shared as one; or not"},
+		Param{Name: "lend-maps", Kind: Number, Default: "1", Max: 1, Meaning: "part of the map slots that reduces may hold (Pec_M)"},
+		Param{Name: "lend-reduces", Kind: Number, Default: "1", Max: 1, Meaning: "part of the reduce slots that maps may hold (Pec_R)"},
+		Param{Name: "sepb", Kind: Choice, Default: "cluster", Choices: []Option{{Name: "cluster"}, {Name: "queue"}, {Name: "off"}},
+			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the queue; off: there are no second attempts"},
+		Param{Name: "checked", Kind: Number, Default: "0.8", Max: 1, Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's second attempts come right after its own tasks, as in Hadoop 1"},
+		Param{Name: "overdue", Kind: Choice, Default: "kill", Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "wait"}},
+			Meaning: "what becomes of a straggler without a second attempt that has run longer than twice its stage's finished tasks"},
+		Param{Name: "prescheduling", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}},
+			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit would leave idle"},
+		Param{Name: "most-borrowed", Kind: Integer, Default: "100000", Meaning: "how many reduce slots maps may hold by that at once"},
+	)...),
+	Memory: []string{
+		"tasks that were slow when last looked, nodes that were, and the order of the jobs then",
+		"second attempts that run; by node: how many tasks were finished there",
+		"by stage: how long its finished tasks took, which were killed; stages that are to start such a task again",
+		"maps that hold a reduce slot near their input, and how many of them no reduce has made up for",
+		"what a map and a reduce weigh, where slots have weights",
+		"by stage: since when it waits for a node near its input (with a delay)",
+	},
+	Claims: []Claim{TimeInvariant},
+}
+
+// dynamicmr serves maps on map slots and reduces on reduce slots in the order beneath, and then lets each kind have what the other leaves
+// idle. Tasks that ask for no slots are served as by the order beneath.
+//
+// A decision costs what the order beneath does, some times over: O(log n) for n jobs plus siblings in the queue tree. A look for stragglers costs what
+// they are, and O(n log n) where there are any while tasks wait.
+type dynamicmr struct {
+	tree
+	sepb
+	lender
+
+	pooled bool // PD-DHSA
+	search search
+}
+
+// A search says what the way down the queues looks for.
+type search struct {
+	index  *sched.Index
+	lent   bool // tasks that would hold slots of the other kind
+	either bool // queues of which anything might start
+}
+
+// The slots that DynamicMR knows.
+var slotKinds = [2]sched.ResourceKind{sched.MapSlots, sched.ReduceSlots}
+
+// sideOfSlots returns the place of a kind of slots in pairs.
+func sideOfSlots(k sched.ResourceKind) int { return int(k - sched.MapSlots) }
+
+// otherSlots returns the other kind of slots.
+func otherSlots(k sched.ResourceKind) sched.ResourceKind {
+	return sched.MapSlots + sched.ReduceSlots - k
+}
+
+func newDynamicMR(a Args) sched.Policy {
+	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd"}
+	d.flat = a.Choice("base") == "fifo"
+	d.turn, d.leaf = d.poolTurn, d.pick
+	d.tree.init(a, d.within)
+	d.suspects.Group = d.group
+	d.suspects.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if slow, ok := d.Slow.Has(st); !ok || len(*slow) == 0 {
+			return sched.Key{}, false
+		}
+		return d.within(v, st, 1), true
+	}
+	return d
+}
+
+// Decide starts tasks and second attempts where there is room, and now and then looks for stragglers.
+func (d *dynamicmr) Decide(p *sched.Plan) {
+	d.repaid(p)
+	d.weigh(p)
+	looks := d.learn(p)
+	d.begin(p)
+	if looks {
+		d.lookAround(p)
+	}
+	if d.idle(p) {
+		d.serveSlots(p)
+	}
+	d.seek(&d.index, false)
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if d.has(k) && k != sched.MapSlots && k != sched.ReduceSlots {
+			d.fillKind(p, k)
+		}
+	}
+	if looks {
+		d.killOverdue(p)
+	}
+}
+
+// serveSlots hands out the slots that are idle.
+func (d *dynamicmr) serveSlots(p *sched.Plan) {
+	d.measure(p)
+	d.startUrgent(p)
+	if d.pooled {
+		d.servePools(p)
+	} else {
+		d.servePhases(p)
+	}
+	d.startSeconds(p)
+}
+
+// servePhases is PI-DHSA (algorithm 6): each kind of tasks on its own slots, and then on what the other leaves. A stage that waits for a node near its
+// input begins to wait anew when a task of it was started away from its slots, so it is asked again.
+func (d *dynamicmr) servePhases(p *sched.Plan) {
+	for again := true; again; {
+		for _, k := range slotKinds {
+			d.serveOwn(p, k)
+		}
+		own := len(p.Actions())
+		for _, k := range slotKinds {
+			d.serveLent(p, k)
+		}
+		d.preschedule(p)
+		again = len(p.Actions()) > own && d.delay+d.rackDelay > 0
+	}
+}
+
+// seek says what is looked for next, with every stage in its place again.
+func (d *dynamicmr) seek(x *sched.Index, lent bool) {
+	d.search = search{index: x, lent: lent}
+	d.pass++
+}
+
+// next returns the stage of kind k whose turn it is among those looked for; nil: none.
+func (d *dynamicmr) next(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
+	return d.descend(p, p.Queues[0], k, true)
+}
+
+// serveOwn starts tasks of kind k on slots of their own.
+func (d *dynamicmr) serveOwn(p *sched.Plan, k sched.ResourceKind) {
+	if !d.has(k) {
+		return
+	}
+	d.index.Sync(p)
+	d.seek(&d.index, false)
+	for d.index.First() != nil {
+		st := d.next(p, k)
+		switch {
+		case st == nil:
+			return
+		case d.overtaken(p, st, k):
+		case !d.placeOwn(p, st, k):
+			d.index.Skip(st)
+		}
+	}
+}
+
+// serveLent starts tasks of kind k on slots of the other kind, as many as may be lent.
+func (d *dynamicmr) serveLent(p *sched.Plan, k sched.ResourceKind) {
+	extra := &d.extra[sideOfSlots(otherSlots(k))]
+	if *extra <= 0 || !d.has(k) {
+		return
+	}
+	d.index.Sync(p)
+	d.seek(&d.index, true)
+	for *extra > 0 {
+		st := d.next(p, k)
+		switch {
+		case st == nil:
+			return
+		case d.placeLent(p, st, k):
+			*extra--
+		default:
+			d.index.Skip(st)
+		}
+	}
+}
+
+// placeOwn starts a task of st on a slot of its own kind k: near its input, if need be on a slot beyond the balancing line (Slot
+// PreScheduling, case 1), else where the line and the delay allow it.
+func (d *dynamicmr) placeOwn(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
+	where := d.below(p, st, k)
+	if d.prescheduling && st.Kind == sched.Map && d.near(st) && where.Ok != nil &&
+		(d.nearest(p, st, sched.NodeLocal, where) || d.nearest(p, st, sched.NodeLocal, sched.Where{})) {
+		return true
+	}
+	if !d.placeWhere(p, st, where) {
+		return false
+	}
+	d.passed(p, st, where)
+	return true
+}
+
+// placeLent starts a task of st, of kind k, on a slot of the other kind.
+func (d *dynamicmr) placeLent(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
+	if !lendable(st, k) {
+		return false
+	}
+	where := d.below(p, st, otherSlots(k))
+	where.Shape = d.lentShape(p, st)
+	return d.placeWhere(p, st, where)
+}
+
+// mostLooks bounds how many stages are looked at for one with a task whose input is on a node with an idle slot.
+const mostLooks = 32
+
+// preschedule starts maps on reduce slots that lending leaves idle, on nodes with their input and no idle map slot (Slot PreScheduling, case 2).
+func (d *dynamicmr) preschedule(p *sched.Plan) {
+	if !d.mayBorrow() || !d.has(sched.MapSlots) || d.spare(p, sched.ReduceSlots) <= 0 {
+		return
+	}
+	d.index.Sync(p)
+	d.seek(&d.index, true)
+	for range mostLooks {
+		st := d.next(p, sched.MapSlots)
+		if st == nil || !d.mayBorrow() {
+			return
+		}
+		if !d.borrow(p, st) {
+			d.index.Skip(st)
+		}
+	}
+}
+
+// borrow starts a map on a reduce slot near its input.
+func (d *dynamicmr) borrow(p *sched.Plan, st *sched.Stage) bool {
+	if !d.near(st) || !lendable(st, sched.MapSlots) {
+		return false
+	}
+	where := sched.Where{Shape: d.lentShape(p, st), Ok: fullOfMaps}
+	if !d.nearest(p, st, sched.NodeLocal, where) {
+		return false
+	}
+	acts := p.Actions()
+	d.lend(acts[len(acts)-1].Attempt)
+	return true
+}
+
+func fullOfMaps(n *sched.Node) bool { return n.Used[sched.MapSlots] >= n.Capacity[sched.MapSlots] }

@@ -1,0 +1,190 @@
+package policy
+
+import (
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// A lender knows how many slots of each kind may be lent, and how many of a node's may be used so that all nodes are used alike.
+//
+// Where tasks ask for slot-weight, a node's capacity of that is what its slots weigh together, and a task that is away from its own slots holds
+// weight alone: so the weight that idle slots leave serves as many tasks as it suffices for, whichever slots it comes from.
+type lender struct {
+	Loans   map[sched.AttemptID]bool // maps on reduce slots near their input
+	Owed    int                      // of them, those that no reduce has made up for
+	Weights [2]int64                 // of a map, of a reduce; zero: slots have no weights
+
+	lends         bool
+	pooledLine    bool // the line is of both kinds of slots together
+	prescheduling bool
+	parts         [2]float64 // of map slots, of reduce slots, that may be lent
+	mostLoans     int
+	slotState
+}
+
+// slotState is what holds for one Step, by kind of slots.
+type slotState struct {
+	demand   [2]int64 // slots wanted, lent ones included: what the balancing line is drawn for
+	capacity [2]int64
+	extra    [2]int64 // tasks of the other kind that may yet be let onto slots of this kind
+	line     [2]func(*sched.Node) bool
+	at       map[sched.StageID]sched.NodeID // nodes up to it are full or at the line, for a stage on slots of its kind
+}
+
+func newLender(a Args) lender {
+	return lender{
+		Loans: map[sched.AttemptID]bool{}, lends: a.Choice("dhsa") != "off", pooledLine: a.Choice("dhsa") == "pd",
+		prescheduling: a.Choice("prescheduling") == "on", parts: [2]float64{a.Number("lend-maps"), a.Number("lend-reduces")},
+		mostLoans: a.Int("most-borrowed"), slotState: slotState{at: map[sched.StageID]sched.NodeID{}},
+	}
+}
+
+// repaid takes loans off the list whose maps have ended.
+func (l *lender) repaid(p *sched.Plan) {
+	if len(l.Loans) == 0 {
+		return
+	}
+	for i := range p.Events {
+		if e := &p.Events[i]; e.Kind == sched.AttemptDone {
+			delete(l.Loans, e.Attempt)
+		}
+	}
+	l.Owed = min(l.Owed, len(l.Loans))
+}
+
+// lend notes a map on a reduce slot near its input.
+func (l *lender) lend(id sched.AttemptID) {
+	l.Loans[id] = true
+	l.Owed++
+}
+
+// mayBorrow reports whether a map may take a reduce slot because its input is there.
+func (l *lender) mayBorrow() bool {
+	return l.prescheduling && l.lends && l.parts[1] > 0 && l.Owed < l.mostLoans
+}
+
+// weigh learns what tasks weigh from the jobs that come.
+func (l *lender) weigh(p *sched.Plan) {
+	if p.Capacity[sched.SlotWeight] == 0 {
+		return
+	}
+	for i := range p.Events {
+		e := &p.Events[i]
+		if e.Kind != sched.JobSubmitted {
+			continue
+		}
+		for _, st := range p.Job(e.Job).Stages {
+			if w := st.Spec.PerTask[sched.SlotWeight]; w > 0 && (lendable(st, sched.MapSlots) || lendable(st, sched.ReduceSlots)) {
+				l.Weights[sideOfSlots(kindOf(st))] = w
+			}
+		}
+	}
+}
+
+// weighted reports whether tasks away from their own slots hold weight alone.
+func (l *lender) weighted() bool { return l.Weights[0] > 0 && l.Weights[1] > 0 }
+
+// idle reports whether any slot is.
+func (l *lender) idle(p *sched.Plan) bool {
+	return l.weighted() || l.spare(p, sched.MapSlots) > 0 || l.spare(p, sched.ReduceSlots) > 0
+}
+
+// spare returns how many slots of kind k are idle.
+func (l *lender) spare(p *sched.Plan, k sched.ResourceKind) int64 {
+	return p.Capacity[k] - p.Queues[0].Used[k]
+}
+
+// kinds returns what lending looks at of map and of reduce slots.
+func (l *lender) slotKinds(p *sched.Plan) (kinds [2]theory.SlotKind) {
+	root := p.Queues[0]
+	away := [2]int64{int64(root.Count[sched.Map].Away), int64(root.Count[sched.Reduce].Away)}
+	for i, k := range slotKinds {
+		lent := away[1-i]
+		kinds[i] = theory.SlotKind{Slots: p.Capacity[k], Demand: root.Demand[k] + away[i] - lent, Away: away[i], Lent: lent}
+		if l.weighted() {
+			kinds[i].Demand = root.Demand[k] + away[i]
+			kinds[i].Lent = (lent*l.Weights[1-i] + l.Weights[i] - 1) / l.Weights[i]
+		}
+	}
+	return kinds
+}
+
+// quota returns how many tasks of the other kind may be on slots of kind i at once.
+func (l *lender) quota(p *sched.Plan, i int) int64 {
+	if !l.lends {
+		return 0
+	}
+	n := int64(float64(p.Capacity[slotKinds[i]]) * l.parts[i])
+	if l.weighted() {
+		n = n * l.Weights[i] / l.Weights[1-i]
+	}
+	return n
+}
+
+// measure computes what may be lent in this Step, and where the balancing lines are.
+func (l *lender) measure(p *sched.Plan) {
+	clear(l.at)
+	kinds := l.slotKinds(p)
+	for i, k := range slotKinds {
+		l.extra[i] = theory.Lend(kinds[i], kinds[1-i], l.quota(p, i))
+		l.capacity[i], l.demand[i] = p.Capacity[k], kinds[i].Demand
+		if !l.weighted() {
+			l.demand[i] += kinds[i].Lent + l.extra[i]
+		}
+	}
+	if l.pooledLine {
+		l.demand[0], l.capacity[0] = p.Queues[0].Demand[sched.MapSlots]+p.Queues[0].Demand[sched.ReduceSlots], l.capacity[0]+l.capacity[1]
+		l.demand[1], l.capacity[1] = l.demand[0], l.capacity[0]
+	}
+	if l.line[0] == nil {
+		l.line = [2]func(*sched.Node) bool{
+			func(n *sched.Node) bool { return l.under(n, 0) },
+			func(n *sched.Node) bool { return l.under(n, 1) },
+		}
+	}
+}
+
+// under reports whether fewer slots of a node are used than may be, so that all nodes are used alike.
+func (l *lender) under(n *sched.Node, i int) bool {
+	used, has := n.Used[slotKinds[i]], n.Capacity[slotKinds[i]]
+	if l.pooledLine {
+		used, has = used+n.Used[slotKinds[1-i]], has+n.Capacity[slotKinds[1-i]]
+	}
+	return used < theory.UsableSlots(l.demand[i], l.capacity[i], has)
+}
+
+// below returns the nodes on which st may take a slot of kind k by the balancing line. Where all slots are wanted there is no line.
+func (l *lender) below(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) sched.Where {
+	i := sideOfSlots(k)
+	lent := k != kindOf(st)
+	if l.demand[i] >= l.capacity[i] || l.weighted() && lent {
+		return sched.Where{}
+	}
+	if lent {
+		return sched.Where{Ok: l.line[i]}
+	}
+	return sched.Where{After: l.at[st.ID], Ok: l.line[i]}
+}
+
+// passed notes up to which node all that a stage may use are at the line, after it has started a task on the first one below.
+func (l *lender) passed(p *sched.Plan, st *sched.Stage, where sched.Where) {
+	if where.Ok != nil && st.Spec.Copies == 0 {
+		acts := p.Actions()
+		l.at[st.ID] = acts[len(acts)-1].Node - 1
+	}
+}
+
+// lendable reports whether tasks of st may hold slots of the other kind than k.
+func lendable(st *sched.Stage, k sched.ResourceKind) bool {
+	return st.Kind == sched.Map && k == sched.MapSlots && kindOf(st) == k || st.Kind == sched.Reduce && k == sched.ReduceSlots && kindOf(st) == k
+}
+
+// lentShape returns what a task of st holds away from the slots of its kind.
+func (l *lender) lentShape(p *sched.Plan, st *sched.Stage) sched.ShapeID {
+	r, k := st.Spec.PerTask, kindOf(st)
+	if r[sched.SlotWeight] == 0 {
+		r[otherSlots(k)] = r[k]
+	}
+	r[k] = 0
+	return p.Shape(r)
+}

@@ -168,7 +168,7 @@ func (l *lender) below(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) sch
 
 // passed notes up to which node all that a stage may use are at the line, after it has started a task on the first one below.
 func (l *lender) passed(p *sched.Plan, st *sched.Stage, where sched.Where) {
-	if where.Ok != nil && st.Spec.Copies == 0 {
+	if where.Ok != nil && !st.Placed() {
 		acts := p.Actions()
 		l.at[st.ID] = acts[len(acts)-1].Node - 1
 	}

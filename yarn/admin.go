@@ -23,7 +23,7 @@ func adminServer(m *manager) *rpc.Server {
 					return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
 				}
 			}
-			return m.ask(func(m *manager) (answer, error) { return m.refreshNodes(c.User, hosts, q) })
+			return m.serve(c, func(m *manager) (answer, error) { return m.refreshNodes(c.User, hosts, q) })
 		}),
 		"checkForDecommissioningNodes": byUser(m, (*manager).decommissioning),
 		"updateNodeResource":           byUser(m, (*manager).updateNodes),
@@ -35,7 +35,7 @@ func adminServer(m *manager) *rpc.Server {
 			if err != nil {
 				return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: %v", err)
 			}
-			return m.ask(func(m *manager) (answer, error) { return m.refreshQueues(c.User, q) })
+			return m.serve(c, func(m *manager) (answer, error) { return m.refreshQueues(c.User, q) })
 		}),
 	}}
 }

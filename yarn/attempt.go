@@ -39,6 +39,7 @@ type attempt struct {
 type dues struct {
 	granted   []*container
 	completed []wire.ContainerStatus
+	kept      []byte       // what completed was lent
 	told      []*container // in the last answer
 	ending    []*container // of completed
 	wanted    []wire.ContainerID
@@ -46,6 +47,7 @@ type dues struct {
 	tokens    map[*node]nodeToken // that it has
 	key       int32               // of its own token
 	last      *wire.AllocateResponse
+	text      struct{ tokens, completed []byte } // of last
 }
 
 // nodeToken says which token an ApplicationMaster has for a node: a new key, or a node that has registered again, needs another.
@@ -120,7 +122,8 @@ func (a *attempt) launch() {
 	}
 	env := []wire.Variable{{Name: "APPLICATION_WEB_PROXY_BASE", Value: "/proxy/" + a.app.id.String()},
 		{Name: "APP_SUBMIT_TIME_ENV", Value: fmt.Sprint(a.app.times.started)}} // MapReduce's ApplicationMaster ends at once without
-	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: a.master.sign()}
+	signed, _ := a.master.sign(nil)
+	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: signed}
 	m.start.launch(launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request}, func(err error) {
 		m.post(func(m *manager) { a.launched(err) })
 	})
@@ -207,7 +210,9 @@ func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 		return
 	}
 	c.notice = queued
-	a.dues.completed = append(a.dues.completed, end)
+	var kept wire.ContainerStatus
+	kept, a.dues.kept = end.Keep(a.dues.kept)
+	a.dues.completed = append(a.dues.completed, kept)
 	a.dues.ending = append(a.dues.ending, c)
 }
 
@@ -218,14 +223,16 @@ func (a *attempt) called() {
 		c.notice = heard
 		c.settle()
 	}
-	a.dues.told = nil
+	clear(a.dues.told)
+	a.dues.told = a.dues.told[:0]
 }
 
 // answer begins the answer to a call and returns what completes it, after the Step, with what the ApplicationMaster is owed then. It is kept from
-// now on, so that the same call, made again before that or after, is answered by the same.
+// now on, so that the same call, made again before that or after, is answered by the same; it is where the answer before was, which is not asked for
+// any more.
 func (a *attempt) answer(id int32) answer {
-	r := &wire.AllocateResponse{ResponseID: next(id)}
-	a.dues.last = r
+	r := a.dues.last
+	*r = wire.AllocateResponse{ResponseID: next(id), Allocated: r.Allocated[:0], Completed: r.Completed[:0], NodeTokens: r.NodeTokens[:0]}
 	return func() proto.Message {
 		a.pay(r)
 		return r
@@ -235,13 +242,18 @@ func (a *attempt) answer(id int32) answer {
 // pay moves what the ApplicationMaster is owed into its answer.
 func (a *attempt) pay(r *wire.AllocateResponse) {
 	m, d := a.app.m, &a.dues
-	r.Completed, r.Nodes, r.Priority = d.completed, m.nodes.usable(), a.app.submission.Priority
+	r.Completed, d.completed = d.completed, r.Completed
+	d.text.completed, d.kept = d.kept, d.text.completed[:0]
+	r.Nodes, r.Priority = m.nodes.usable(), a.app.submission.Priority
 	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), a.app.pending()
+	text := d.text.tokens[:0]
 	for _, c := range d.granted {
 		c.notice = none
+		var signed wire.Token
+		signed, text = c.sign(text)
 		a.app.asks.groups[groupKey{c.priority, c.group}].owed--
-		r.Allocated = append(r.Allocated, wire.Container{ID: c.id, Node: c.node.id, HTTPAddress: c.node.web(), Resource: c.resource,
-			Priority: c.priority, Token: c.sign(), Allocation: c.group})
+		r.Allocated = append(r.Allocated, wire.Container{ID: c.id, Node: c.node.id, HTTPAddress: c.node.web, Resource: c.resource,
+			Priority: c.priority, Token: signed, Allocation: c.group})
 		have := nodeToken{m.keys.node.Current().ID, c.node.life}
 		if d.tokens[c.node] != have {
 			d.tokens[c.node] = have
@@ -261,9 +273,11 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	if j := m.core.Job(a.app.job); j != nil && !j.Ended {
 		r.Headroom = size(m.core.Headroom(j))
 	}
+	d.text.tokens = text
 	for _, c := range d.ending {
 		c.notice = sent
 	}
-	d.told = d.ending
-	d.granted, d.completed, d.ending, d.wanted, d.updated = nil, nil, nil, nil, nil
+	d.told, d.ending = d.ending, d.told
+	clear(d.granted)
+	d.granted, d.wanted, d.updated = d.granted[:0], nil, nil
 }

@@ -58,13 +58,7 @@ func (w *world) launch(o launchOrder, done func(error)) {
 }
 
 func (w *world) do(f func(*manager) (answer, error)) (proto.Message, error) {
-	c := &call{do: f}
-	batch := []*call{c}
-	for len(w.m.calls) > 0 { // what launches posted
-		batch = append(batch, <-w.m.calls)
-	}
-	w.m.turn(batch)
-	return c.reply, c.err
+	return w.m.ask(f)
 }
 
 func (w *world) one(n int) bool { return w.rand.IntN(n) == 0 }

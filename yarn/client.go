@@ -61,7 +61,7 @@ func byUser[Q any, P interface {
 	proto.Decoder
 }](m *manager, do func(*manager, string, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
-		return m.ask(func(m *manager) (answer, error) { return do(m, c.User, q) })
+		return m.serve(c, func(m *manager) (answer, error) { return do(m, c.User, q) })
 	})
 }
 
@@ -354,7 +354,7 @@ func (c *container) tell() wire.ContainerReport {
 	if c.state == running {
 		state = wire.ContainerRunning
 	}
-	page := "http://" + c.node.web()
+	page := "http://" + c.node.web
 	return wire.ContainerReport{ID: c.id, Resource: c.resource, Node: c.node.id, Priority: c.priority, Start: c.created,
 		Log: page + "/node/containerlogs/" + c.id.String() + "/" + c.attempt.app.user, State: state, NodeAddress: page}
 }

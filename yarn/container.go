@@ -67,20 +67,23 @@ const (
 	saidUnknown   = "Container not known to its node any more"
 )
 
-// sign makes the token that lets the container start, and begins to wait for that.
-func (c *container) sign() wire.Token {
+// sign makes the token that lets the container start, at the end of b, and begins to wait for that.
+func (c *container) sign(b []byte) (wire.Token, []byte) {
 	m, app := c.m, c.attempt.app
 	kind := wire.TaskContainer
 	if c.isMaster() {
 		kind = wire.MasterContainer
 	}
-	id := token.Container{ID: c.id, Node: c.node.id.String(), User: app.user, Resource: c.resource,
+	id := token.Container{ID: c.id, Node: c.node.name, User: app.user, Resource: c.resource,
 		Expires: m.now.Add(m.config.Expiry.Container).UnixMilli(), Key: m.keys.container.Current().ID, ResourceManager: m.identity(),
 		Priority: c.priority, Created: c.created, LogAggregation: app.submission.LogAggregation, Type: kind, Allocation: c.group}
-	identifier := id.Append(nil)
+	at := len(b)
+	b = id.Append(b)
+	signed := len(b)
+	b = m.keys.container.AppendSign(b, b[at:])
 	c.state = acquired
 	m.live.containers.watch(&c.waits, m.now, c)
-	return wire.Token{Identifier: identifier, Password: m.keys.container.Sign(identifier), Kind: token.KindContainer, Service: c.node.service}
+	return wire.Token{Identifier: b[at:signed:signed], Password: b[signed:len(b):len(b)], Kind: token.KindContainer, Service: c.node.service}, b
 }
 
 // expired says that its node has not said in time that it runs.
@@ -116,7 +119,7 @@ func (c *container) completed(s *wire.ContainerStatus) {
 		case wire.ExitAborted, wire.ExitDisks, wire.ExitPreempted, wire.ExitByRM: // not the application's fault
 			outcome = sched.Killed
 		}
-		c.over(s.Keep(), outcome)
+		c.over(*s, outcome)
 	}
 }
 
@@ -160,7 +163,7 @@ func (c *container) lost(why string) {
 	}
 }
 
-// over frees the container's room and has its ApplicationMaster told.
+// over frees the container's room and has its ApplicationMaster told. What end has of its node is lent.
 func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.state, c.leaving = done, nil
 	c.waits.leave()

@@ -4,6 +4,7 @@
 //	tracker.go  master.go  client.go  admin.go      one protocol a file: what a call does to the state, and what it is answered
 //	manager.go                                      the owner: calls in, a Step of the core, actions out, answers
 //	node.go  application.go  attempt.go  container.go  asks.go   the state, each a small machine with its states named at the top
+//	tables.go                                       how containers are found
 //	launcher.go                                     starts ApplicationMasters on NodeManagers, as their client
 //	serve.go                                        wires it together
 //
@@ -11,7 +12,7 @@
 // stage 0. Room, queues and headroom exist in sched.Core alone; here are tokens, replies, and containers by their attempt. The core chooses the
 // stage and the node of a container, the ApplicationMaster what to run in it.
 //
-// One goroutine, the manager's, owns all state. Each call of a peer is a function that the owner runs: it takes the facts of the call in and returns
-// how to answer, which is asked after the Step that those facts led to. So an allocate call is answered with what its own asks
-// were granted, and many calls share one Step when many come at once.
+// All state has one owner at a time: the goroutine that leads the line of calls, one of those that called. Each call of a peer is a function that the
+// owner runs: it takes the facts of the call in and returns how to answer, which is asked after the Step that those facts led to. So an
+// allocate call is answered with what its own asks were granted, and many calls share one Step when many come at once.
 package yarn

@@ -8,10 +8,11 @@ import (
 
 	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/yarn/internal/token"
 )
 
-// A manager owns the state of the cluster. Only its goroutine, which runs loop, touches what is in it; others post calls.
+// A manager owns the state of the cluster. Only who leads its line touches what is in it.
 type manager struct {
 	config  *Config
 	core    *sched.Core
@@ -33,7 +34,9 @@ type manager struct {
 	wake   time.Time     // when the core wants a Step; zero: it does not
 	start  launcher
 
-	calls chan *call
+	line  line
+	timer *time.Timer
+	armed time.Time // when timer goes off; zero: it has
 	spare sync.Pool // of calls that somebody waited for
 }
 
@@ -43,27 +46,32 @@ type keys struct{ master, node, container *token.Keys }
 // An answer makes the reply to a call, after the Step that the call's facts led to. A nil answer is an empty message.
 type answer func() proto.Message
 
-// A call is what a goroutine has the owner do.
+// A call is what a goroutine has done by who leads.
 type call struct {
-	do    func(*manager) (answer, error)
-	later answer
-	reply proto.Message
-	err   error
-	done  chan struct{} // of capacity 1; nil: nobody waits
+	do     func(*manager) (answer, error)
+	later  answer
+	reply  proto.Message
+	encode bool
+	text   proto.Raw // the reply, encoded
+	err    error
+	done   chan news // of capacity 1; nil: nobody waits
 }
 
+// news is what a goroutine with a call hears.
+type news uint8
+
 const (
-	mostCalls   = 1024 // that wait for the owner without their goroutines being kept
-	callsAtOnce = 256  // that share a Step
+	answered news = iota
+	leads         // it is to lead, its own call first
 )
 
 // newManager returns the owner of a cluster without nodes and applications, which hosts may join.
 func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
 	now := clock()
 	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: config.Log, start: start,
-		calls: make(chan *call, mostCalls)}
+		timer: time.NewTimer(farAway)}
 	m.keys = keys{token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey())}
-	m.spare.New = func() any { return &call{done: make(chan struct{}, 1)} }
+	m.spare.New = func() any { return &call{done: make(chan news, 1)} }
 	m.nodes = newNodeTable()
 	m.nodes.hosts, m.topology = hosts.set(), newTopology(config.Racks, config.RackScript)
 	m.queues = placement{config.Queues, config.Queues.leaves()}
@@ -90,42 +98,112 @@ func (m *manager) roll() {
 	m.live.at(m.now.Add(m.config.Keys.Roll), m.roll)
 }
 
-// ask has the owner carry a call out, and waits for its reply.
+// ask has a call carried out, and waits for its reply.
 func (m *manager) ask(do func(*manager) (answer, error)) (proto.Message, error) {
 	c := m.spare.Get().(*call)
 	c.do = do
-	m.calls <- c
-	<-c.done
+	m.carry(c)
 	reply, err := c.reply, c.err
 	*c = call{done: c.done}
 	m.spare.Put(c)
 	return reply, err
 }
 
-// post has the owner do something that nobody waits for. It must not be called once loop may have ended.
-func (m *manager) post(do func(*manager)) {
-	m.calls <- &call{do: func(m *manager) (answer, error) { do(m); return nil, nil }}
+// serve is ask for what a peer has called: the reply is encoded while nobody changes what it is made of.
+func (m *manager) serve(peer *rpc.Call, do func(*manager) (answer, error)) (proto.Message, error) {
+	c := m.spare.Get().(*call)
+	c.do, c.encode, c.text = do, true, peer.Scratch[:0]
+	m.carry(c)
+	empty, err := c.reply == nil, c.err
+	peer.Scratch = c.text
+	*c = call{done: c.done}
+	m.spare.Put(c)
+	if err != nil || empty {
+		return nil, err
+	}
+	return &peer.Scratch, nil
 }
 
-// loop carries calls out until ctx is done and nobody can call any more.
+// post has something done that nobody waits for.
+func (m *manager) post(do func(*manager)) {
+	c := &call{do: func(m *manager) (answer, error) { do(m); return nil, nil }}
+	if m.line.join(c) {
+		m.lead()
+	}
+}
+
+// A line is the calls that wait for a turn. Who comes when nobody leads, leads: it carries out its own call and those that have come meanwhile, and
+// has one of those that came later lead then. So state has one owner at a time, and a call that comes alone changes no goroutine.
+type line struct {
+	mu      sync.Mutex
+	waiting []*call
+	spare   []*call
+	led     bool
+}
+
+// join puts a call into the line, and reports whether the caller is to lead.
+func (l *line) join(c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, c)
+	lead := !l.led
+	l.led = true
+	return lead
+}
+
+// take returns the calls that wait, until the next take.
+func (l *line) take() []*call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting, l.spare = l.spare[:0], l.waiting
+	return l.spare
+}
+
+// next chooses who leads, of those that wait for a reply; alone reports that nobody does, and that the caller leads on if there are calls.
+func (l *line) next() (leader *call, alone bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.waiting {
+		if c.done != nil {
+			return c, false
+		}
+	}
+	l.led = len(l.waiting) > 0
+	return nil, l.led
+}
+
+// carry has a call carried out, by this goroutine or by one that leads already.
+func (m *manager) carry(c *call) {
+	if m.line.join(c) || <-c.done == leads {
+		m.lead()
+		<-c.done
+	}
+}
+
+// lead carries out what waits, the caller's own call too, and hands the lead on.
+func (m *manager) lead() {
+	for on := true; on; {
+		m.turn(m.line.take())
+		var leader *call
+		if leader, on = m.line.next(); leader != nil {
+			leader.done <- leads
+		}
+	}
+}
+
+// loop has a turn made when something is due that nobody calls for, until ctx is done.
 func (m *manager) loop(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	var batch []*call
+	defer m.timer.Stop()
 	for {
-		timer.Reset(m.sleep())
 		select {
-		case c := <-m.calls:
-			batch = append(batch[:0], c)
-			for len(batch) < callsAtOnce && len(m.calls) > 0 {
-				batch = append(batch, <-m.calls)
-			}
-		case <-timer.C:
-			batch = batch[:0]
+		case <-m.timer.C:
+			m.ask(func(m *manager) (answer, error) {
+				m.armed = time.Time{}
+				return nil, nil
+			})
 		case <-ctx.Done():
 			return
 		}
-		m.turn(batch)
 	}
 }
 
@@ -141,20 +219,28 @@ func (m *manager) turn(batch []*call) {
 		if c.err == nil && c.later != nil {
 			c.reply = c.later()
 		}
+		if c.encode && c.reply != nil {
+			c.text = c.reply.Append(c.text)
+		}
+	}
+	m.arm()
+	for _, c := range batch {
 		if c.done != nil {
-			c.done <- struct{}{}
+			c.done <- answered
 		}
 	}
 }
 
-// sleep is how long nothing happens by itself.
-func (m *manager) sleep() time.Duration {
-	now := m.clock()
-	next := m.live.next(now)
+// arm sets the timer for what happens by itself. One that goes off too early is set again.
+func (m *manager) arm() {
+	next := m.live.next(m.now)
 	if !m.wake.IsZero() && m.wake.Before(next) {
 		next = m.wake
 	}
-	return max(0, next.Sub(now))
+	if m.armed.IsZero() || next.Before(m.armed) {
+		m.armed = next
+		m.timer.Reset(max(0, next.Sub(m.now)))
+	}
 }
 
 // at is the time of the core.

@@ -32,7 +32,7 @@ func byMaster[Q any, P interface {
 		if err != nil {
 			return nil, err
 		}
-		return m.ask(func(m *manager) (answer, error) {
+		return m.serve(c, func(m *manager) (answer, error) {
 			a := m.attempt(id.Attempt)
 			if a == nil || a.ended() {
 				return nil, rpc.Errorf(classAttemptNotFound, "Application attempt %s doesn't exist in ApplicationMasterService cache.", id.Attempt)

@@ -3,9 +3,7 @@ package yarn
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -24,10 +22,11 @@ import (
 type node struct {
 	m        *manager
 	id       wire.NodeID
+	name     string // of the id
 	sched    sched.NodeID
 	rack     string
 	service  string // ip:port, of tokens
-	http     int32
+	web      string // where its pages are, host:port. MapReduce's ApplicationMaster ends without
 	capacity wire.Resource
 	state    wire.NodeState
 	resized  *wire.Resource // by an operator, and not told yet
@@ -75,7 +74,7 @@ func (n *node) join() {
 }
 
 func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
-	return &sched.NodeSpec{Name: n.id.String(), Class: fmt.Sprintf("%dMiB-%d", n.capacity.Memory, n.capacity.VCores), Rack: n.m.nodes.rackID(n.rack),
+	return &sched.NodeSpec{Name: n.name, Class: fmt.Sprintf("%dMiB-%d", n.capacity.Memory, n.capacity.VCores), Rack: n.m.nodes.rackID(n.rack),
 		Capacity: amount(capacity)}
 }
 
@@ -97,7 +96,7 @@ func (n *node) gone(to wire.NodeState) {
 	n.silent.leave()
 	n.leave(to)
 	n.orders, n.last = orders{}, nil
-	n.m.log.Info("node left", "node", n.id.String(), "state", int32(to))
+	n.m.log.Info("node left", "node", n.name, "state", int32(to))
 }
 
 // sorted returns the containers in order of allocation, so that what follows from a node's loss does not depend on chance.
@@ -191,8 +190,12 @@ func (n *node) reported(list []wire.ContainerStatus) {
 
 // answer begins the reply to a heartbeat and returns what completes it, after the Step. It is kept from now on, as an ApplicationMaster's is.
 func (n *node) answer(q *wire.HeartbeatRequest) answer {
-	r := &wire.HeartbeatResponse{ResponseID: next(q.Status.ResponseID)}
-	n.last = r
+	r := n.last
+	if r == nil {
+		r = &wire.HeartbeatResponse{}
+		n.last = r
+	}
+	*r = wire.HeartbeatResponse{ResponseID: next(q.Status.ResponseID), Cleanup: r.Cleanup[:0], CleanupApps: r.CleanupApps[:0], Remove: r.Remove[:0]}
 	return func() proto.Message {
 		n.order(r, q)
 		return r
@@ -203,14 +206,14 @@ func (n *node) answer(q *wire.HeartbeatRequest) answer {
 func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 	m := n.m
 	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.resized
-	r.Cleanup, r.CleanupApps, r.Remove = n.cleanup, n.apps, n.remove
+	r.Cleanup, r.CleanupApps, r.Remove, n.orders = n.cleanup, n.apps, n.remove, orders{r.Cleanup, r.CleanupApps, r.Remove}
 	if k := m.keys.container.Offered(); k.ID != q.ContainerKey.ID {
 		r.ContainerKey = &k
 	}
 	if k := m.keys.node.Offered(); k.ID != q.NodeKey.ID {
 		r.NodeKey = &k
 	}
-	n.orders, n.resized = orders{}, nil
+	n.resized = nil
 }
 
 // next is the response id after another; it stays positive.
@@ -218,7 +221,7 @@ func next(id int32) int32 { return (id + 1) & 0x7fffffff }
 
 // tell makes a report of the node.
 func (n *node) tell() wire.NodeReport {
-	r := wire.NodeReport{ID: n.id, HTTPAddress: n.web(), Rack: n.rack, Capacity: n.capacity,
+	r := wire.NodeReport{ID: n.id, HTTPAddress: n.web, Rack: n.rack, Capacity: n.capacity,
 		Containers: int32(len(n.containers)), State: n.state, Health: n.doing.health.Report, HealthTime: n.doing.health.Time,
 		Utilization: slices.Clone(n.doing.utilization), Machine: slices.Clone(n.doing.machine)}
 	if n.usable() && int(n.sched) <= len(n.m.core.Nodes) {
@@ -281,6 +284,3 @@ func (m *manager) largest() wire.Resource {
 	}
 	return wire.Resource{Memory: min(most.Memory, m.config.Sizes.MaxMemory), VCores: min(most.VCores, m.config.Sizes.MaxVCores)}
 }
-
-// web is where the node's pages are. MapReduce's ApplicationMaster ends without.
-func (n *node) web() string { return net.JoinHostPort(n.id.Host, strconv.Itoa(int(n.http))) }

@@ -208,8 +208,8 @@ func (m *manager) restAppObject(app *application) object {
 	}
 	if a := app.current(); a != nil && a.master != nil {
 		n := a.master.node
-		o["masterNodeId"], o["amHostHttpAddress"] = n.id.String(), n.web()
-		o["amContainerLogs"] = "http://" + n.web() + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
+		o["masterNodeId"], o["amHostHttpAddress"] = n.id.String(), n.web
+		o["amContainerLogs"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
 	}
 	if r.Master.Port > 0 {
 		o["amRPCAddress"] = net.JoinHostPort(r.Master.Host, strconv.Itoa(int(r.Master.Port)))
@@ -310,8 +310,8 @@ func (m *manager) restAttempts(r *http.Request) (object, error) {
 		o := object{"id": a.id.Attempt, "appAttemptId": a.id.String(), "startTime": a.times.started, "finishedTime": a.times.finished}
 		if a.master != nil {
 			n := a.master.node
-			o["containerId"], o["nodeId"], o["nodeHttpAddress"] = a.master.id.String(), n.id.String(), n.web()
-			o["logsLink"] = "http://" + n.web() + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
+			o["containerId"], o["nodeId"], o["nodeHttpAddress"] = a.master.id.String(), n.id.String(), n.web
+			o["logsLink"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
 		}
 		list = append(list, o)
 	}

@@ -19,13 +19,13 @@ func trackerServer(m *manager) *rpc.Server {
 			if err := m.topology.learn(ctx, q.Node.Host); err != nil {
 				m.log.Warn("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
 			}
-			return m.ask(func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
+			return m.serve(c, func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
 		}),
-		"nodeHeartbeat": rpc.Handle(func(_ context.Context, _ *rpc.Call, q *wire.HeartbeatRequest) (proto.Message, error) {
-			return m.ask(func(m *manager) (answer, error) { return m.heartbeat(q) })
+		"nodeHeartbeat": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.HeartbeatRequest) (proto.Message, error) {
+			return m.serve(c, func(m *manager) (answer, error) { return m.heartbeat(q) })
 		}),
-		"unRegisterNodeManager": rpc.Handle(func(_ context.Context, _ *rpc.Call, q *wire.UnregisterNode) (proto.Message, error) {
-			return m.ask(func(m *manager) (answer, error) { return m.unregisterNode(q) })
+		"unRegisterNodeManager": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.UnregisterNode) (proto.Message, error) {
+			return m.serve(c, func(m *manager) (answer, error) { return m.unregisterNode(q) })
 		}),
 	}}
 }
@@ -43,7 +43,7 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 	if n == nil {
 		n = m.newNode(q.Node)
 	}
-	n.http, n.service = q.HTTPPort, service(q.Node, remote)
+	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
 	n.life++
 	n.last = nil
 	if n.usable() {
@@ -58,7 +58,7 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 		n.join()
 	}
 	n.merge(q)
-	m.log.Info("node registered", "node", n.id.String(), "rack", n.rack, "memory", n.capacity.Memory, "vcores", n.capacity.VCores, "containers", len(q.Containers))
+	m.log.Info("node registered", "node", n.name, "rack", n.rack, "memory", n.capacity.Memory, "vcores", n.capacity.VCores, "containers", len(q.Containers))
 	return reply(&wire.RegisterNodeResponse{ContainerKey: m.keys.container.Offered(), NodeKey: m.keys.node.Offered(), ResourceManager: m.identity()})
 }
 

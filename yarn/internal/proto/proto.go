@@ -239,11 +239,25 @@ func AppendMessage(b []byte, num int32, m Message) []byte {
 	return AppendDelimited(tag(b, num, protowire.BytesType), m)
 }
 
+// Open begins a field that holds a nested message, and returns where; what is appended until Shut is the message.
+func Open(b []byte, num int32) ([]byte, int) {
+	b = tag(b, num, protowire.BytesType)
+	return append(b, 0), len(b)
+}
+
 // AppendDelimited appends a message after its length.
 func AppendDelimited(b []byte, m Message) []byte {
 	at := len(b)
-	b = m.Append(append(b, 0)) // most are shorter than 128 bytes: one byte for the length, more are made room for
+	return Shut(m.Append(append(b, 0)), at)
+}
+
+// Shut ends a message that began after the byte at at. Most are shorter than 128 bytes: that byte is for the length, more are made room for.
+func Shut(b []byte, at int) []byte {
 	n := uint64(len(b) - at - 1)
+	if n < 128 {
+		b[at] = byte(n)
+		return b
+	}
 	if more := protowire.SizeVarint(n) - 1; more > 0 {
 		b = append(b, make([]byte, more)...)
 		copy(b[at+1+more:], b[at+1:])

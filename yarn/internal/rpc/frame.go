@@ -18,7 +18,7 @@ var ErrFrameTooLong = errors.New("frame too long")
 const (
 	readBuffer  = 4 << 10  // holds the frames that are many
 	growBy      = 64 << 10 // how much of a long frame is made room for before it has arrived
-	keepBuffer  = 64 << 10 // a buffer larger than this is not kept
+	keepBuffer  = 1 << 20  // a buffer larger than this is not kept
 	deadlineLag = time.Second
 )
 

@@ -19,6 +19,9 @@ type Call struct {
 	Token  []byte   // identifier of the token whose password the peer has proved to know; nil without
 	Remote net.Addr // of the peer
 	Body   []byte   // the request, encoded
+
+	Scratch proto.Raw // the method's own, as the call before on the connection left it: a reply may lie in it
+	request any       // of the call before, to be decoded into again; nil: there was none that can be
 }
 
 // A Method answers calls. It is called by many goroutines at once, one a connection, and must return in less than the 120 s that Hadoop's
@@ -31,13 +34,23 @@ func Handle[Q any, P interface {
 	proto.Decoder
 }](f func(context.Context, *Call, *Q) (proto.Message, error)) Method {
 	return func(ctx context.Context, c *Call) (proto.Message, error) {
-		var q Q
-		if err := P(&q).Decode(c.Body); err != nil {
+		q, _ := c.request.(*Q)
+		if q == nil {
+			q = new(Q)
+		}
+		if again, ok := any(q).(resetter); ok {
+			again.Reset()
+			c.request = q
+		}
+		if err := P(q).Decode(c.Body); err != nil {
 			return nil, &Error{Class: classServer, Message: "read request: " + err.Error(), Detail: FatalBadRequest}
 		}
-		return f(ctx, c, &q)
+		return f(ctx, c, q)
 	}
 }
+
+// A resetter is a request that can be decoded into again, into the room that it has. What is in it is lent to the method, as the call is.
+type resetter interface{ Reset() }
 
 // A Server answers the calls of one protocol.
 type Server struct {

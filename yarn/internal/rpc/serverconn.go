@@ -27,6 +27,9 @@ type serverConn struct {
 	proof bool   // the peer has proved to hold the token that call names
 	sasl  bool   // the peer wants a SASL handshake
 	call  Call
+
+	head  requestHeader  // of the call being answered
+	reply responseHeader // of its reply
 }
 
 func newServerConn(b *bench, nc net.Conn) *serverConn {
@@ -90,14 +93,15 @@ func (c *serverConn) next(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var h requestHeader
+	h := &c.head
+	*h = requestHeader{}
 	head, rest, err := proto.Delimited(frame)
 	if err == nil {
 		err = h.Decode(head)
 	}
 	if err != nil {
 		h.retry = retryNone
-		return c.fail(&h, fatal(FatalBadRequest, classServer, "read request header: %v", err))
+		return c.fail(h, fatal(FatalBadRequest, classServer, "read request header: %v", err))
 	}
 	switch {
 	case h.call == callPing:
@@ -105,7 +109,7 @@ func (c *serverConn) next(ctx context.Context) error {
 	case h.kind != kindProto:
 		err = fatal(FatalInvalidHeader, classServer, "RPC kind %d: only protocol buffers (%d) are spoken here", h.kind, kindProto)
 	case h.call == callSASL:
-		err = c.handshake(&h, rest)
+		err = c.handshake(h, rest)
 	case h.call == callContext:
 		err = c.context(rest)
 	case h.call < 0:
@@ -113,10 +117,10 @@ func (c *serverConn) next(ctx context.Context) error {
 	case !c.known:
 		err = fatal(FatalInvalidHeader, classServer, "call %d before the connection's context", h.call)
 	default:
-		err = c.answer(ctx, &h, rest)
+		err = c.answer(ctx, h, rest)
 	}
 	if err != nil {
-		return c.fail(&h, err)
+		return c.fail(h, err)
 	}
 	if len(c.out) > mostUnsent || !c.in.more() {
 		return c.flush()
@@ -136,14 +140,14 @@ func (c *serverConn) handshake(h *requestHeader, b []byte) error {
 	password := c.bench.server.Password
 	switch {
 	case password == nil && m.state == saslNegotiate:
-		c.reply(h, &saslMessage{state: saslSuccess}) // go on without: whoever comes is believed
+		c.say(h, &saslMessage{state: saslSuccess}) // go on without: whoever comes is believed
 	case password == nil && m.state == saslInitiate:
 		// The peer has chosen SIMPLE by itself, and does not wait for an answer.
 	case m.state == saslNegotiate && c.nonce == "":
 		c.nonce = newNonce()
 		by := byToken
 		by.challenge = digestChallenge(c.nonce)
-		c.reply(h, &saslMessage{state: saslNegotiate, auths: []saslAuth{by}})
+		c.say(h, &saslMessage{state: saslNegotiate, auths: []saslAuth{by}})
 	case (m.state == saslInitiate || m.state == saslResponse) && c.nonce != "":
 		nonce := c.nonce
 		c.nonce = ""
@@ -164,7 +168,7 @@ func (c *serverConn) handshake(h *requestHeader, b []byte) error {
 			return fatal(FatalUnauthorized, classSASL, "DIGEST-MD5: digest response format violation. Mismatched response.")
 		}
 		c.call.Token, c.proof = identifier, true
-		c.reply(h, &saslMessage{state: saslSuccess, token: proof})
+		c.say(h, &saslMessage{state: saslSuccess, token: proof})
 	default:
 		return fatal(FatalUnauthorized, classSASL, "SASL state %d is not expected here", m.state)
 	}
@@ -220,7 +224,10 @@ func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) err
 	}
 	c.call.Body = nil
 	if err == nil {
-		c.reply(h, reply)
+		c.say(h, reply)
+		if cap(c.call.Scratch) > keepBuffer {
+			c.call.Scratch = nil
+		}
 		return nil
 	}
 	e := asError(err)
@@ -239,14 +246,17 @@ func asError(err error) *Error {
 	return e
 }
 
-// reply puts a message into the replies. An empty one is its length, 0, alone.
-func (c *serverConn) reply(h *requestHeader, m proto.Message) {
-	if m == nil {
-		m = proto.Raw(nil)
-	}
+// say puts a message into the replies. An empty one is its length, 0, alone.
+func (c *serverConn) say(h *requestHeader, m proto.Message) {
 	out, at := startFrame(c.out)
-	out = proto.AppendDelimited(out, &responseHeader{call: h.call, client: h.client, retry: h.retry})
-	c.out = endFrame(proto.AppendDelimited(out, m), at)
+	c.reply = responseHeader{call: h.call, client: h.client, retry: h.retry}
+	out = proto.AppendDelimited(out, &c.reply)
+	if m == nil {
+		out = append(out, 0)
+	} else {
+		out = proto.AppendDelimited(out, m)
+	}
+	c.out = endFrame(out, at)
 }
 
 // header puts an error into the replies.

@@ -28,10 +28,10 @@ type key struct {
 
 func newKey(k wire.MasterKey) key { return key{k, hmac.New(sha1.New, k.Key)} }
 
-func (k *key) sign(identifier []byte) []byte {
+func (k *key) sign(b, identifier []byte) []byte {
 	k.mac.Reset()
 	k.mac.Write(identifier)
-	return k.mac.Sum(nil)
+	return k.mac.Sum(b)
 }
 
 // NewKeys returns keys that start with a given one.
@@ -75,13 +75,16 @@ func (k *Keys) Use() bool {
 }
 
 // Sign returns the password of an identifier that names the current key.
-func (k *Keys) Sign(identifier []byte) []byte { return k.current.sign(identifier) }
+func (k *Keys) Sign(identifier []byte) []byte { return k.AppendSign(nil, identifier) }
+
+// AppendSign appends the password of an identifier that names the current key.
+func (k *Keys) AppendSign(b, identifier []byte) []byte { return k.current.sign(b, identifier) }
 
 // Password returns the password of an identifier that names a key by its ID, and whether that key is known.
 func (k *Keys) Password(id int32, identifier []byte) ([]byte, bool) {
 	for _, one := range []*key{&k.current, k.previous, k.next} {
 		if one != nil && one.ID == id {
-			return one.sign(identifier), true
+			return one.sign(nil, identifier), true
 		}
 	}
 	return nil, false

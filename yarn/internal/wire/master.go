@@ -174,9 +174,9 @@ func (m *AllocateResponse) Decode(b []byte) error {
 		case 3:
 			m.Allocated = proto.Many(&r, m.Allocated)
 		case 4:
-			var s ContainerStatus
-			r.Message(&s)
-			m.Completed = append(m.Completed, s.Keep())
+			m.Completed = proto.Many(&r, m.Completed)
+			last := &m.Completed[len(m.Completed)-1]
+			*last, _ = last.Keep(nil)
 		case 5:
 			r.Message(&m.Headroom)
 		case 6:

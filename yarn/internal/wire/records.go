@@ -124,7 +124,9 @@ func (m *NodeID) Decode(b []byte) error {
 	for r.Next() {
 		switch r.Num() {
 		case 1:
-			m.Host = r.String()
+			if host := r.Lent(); string(host) != m.Host { // mostly it is the same again
+				m.Host = string(host)
+			}
 		case 2:
 			m.Port = r.Int32()
 		}
@@ -163,21 +165,16 @@ func (m *Resource) Decode(b []byte) error {
 func (m *Resource) Append(b []byte) []byte {
 	b = proto.AppendInt64(b, 1, m.Memory)
 	b = proto.AppendInt32(b, 2, m.VCores)
-	b = proto.AppendMessage(b, 3, &resourceValue{"memory-mb", m.Memory, "Mi"})
-	return proto.AppendMessage(b, 3, &resourceValue{"vcores", int64(m.VCores), ""})
+	b = appendAmount(b, "memory-mb", "Mi", m.Memory)
+	return appendAmount(b, "vcores", "", int64(m.VCores))
 }
 
-type resourceValue struct {
-	key   string
-	value int64
-	units string
-}
-
-func (m *resourceValue) Append(b []byte) []byte {
-	b = proto.AppendString(b, 1, m.key)
-	b = proto.AppendInt64(b, 2, m.value)
-	b = proto.AppendString(b, 3, m.units)
-	return proto.AppendInt32(b, 4, 0) // countable
+func appendAmount(b []byte, kind, units string, value int64) []byte {
+	b, at := proto.Open(b, 3)
+	b = proto.AppendString(b, 1, kind)
+	b = proto.AppendInt64(b, 2, value)
+	b = proto.AppendString(b, 3, units)
+	return proto.Shut(proto.AppendInt32(b, 4, 0), at) // countable
 }
 
 // A ResourceType is a kind of resource as it is announced.
@@ -263,7 +260,7 @@ func (m *MasterKey) Decode(b []byte) error {
 		case 1:
 			m.ID = r.Int32()
 		case 2:
-			m.Key = r.Bytes()
+			m.Key = append(m.Key[:0], r.Lent()...)
 		}
 	}
 	return r.Err()
@@ -323,11 +320,13 @@ func (m *ContainerStatus) Decode(b []byte) error {
 	return r.Err()
 }
 
-// Keep returns the status with nothing lent in it.
-func (m *ContainerStatus) Keep() ContainerStatus {
+// Keep returns the status with what was lent to it copied to the end of b, and b.
+func (m *ContainerStatus) Keep(b []byte) (ContainerStatus, []byte) {
+	at := len(b)
+	b = append(b, m.raw...)
 	kept := *m
-	kept.raw = append([]byte(nil), m.raw...)
-	return kept
+	kept.raw = b[at:len(b):len(b)]
+	return kept, b
 }
 
 // Append passes on what a NodeManager sent as it came.

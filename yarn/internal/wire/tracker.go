@@ -242,6 +242,13 @@ type HeartbeatRequest struct {
 	Sequence              int64 // of tokens that this project does not hand out
 }
 
+// Reset empties the request, to be decoded into again. The names that it has are kept, to be compared with those that come.
+func (m *HeartbeatRequest) Reset() {
+	s := &m.Status
+	*m = HeartbeatRequest{Status: NodeStatus{Node: NodeID{Host: s.Node.Host}, Containers: s.Containers[:0], rest: s.rest[:0]},
+		ContainerKey: MasterKey{Key: m.ContainerKey.Key[:0]}, NodeKey: MasterKey{Key: m.NodeKey.Key[:0]}}
+}
+
 func (m *HeartbeatRequest) Decode(b []byte) error {
 	r := proto.Read(b)
 	for r.Next() {

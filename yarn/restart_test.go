@@ -81,7 +81,8 @@ func TestRestart(t *testing.T) {
 }
 
 // `sojourn rm` is killed by signal 9 in the middle of jobs, three times, and started anew on the same configuration. Each time the nodes come back
-// by themselves, what the old life ran ends, and a new job runs; no container of any life has another's id.
+// by themselves, what the old life ran ends, and a new job runs; no container of any life has another's id. Asked to end, it leaves a record of its
+// last life that can be simulated under other policies.
 func TestKill9(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program: not with -short")
@@ -114,7 +115,7 @@ func TestKill9(t *testing.T) {
 		}
 		return 0
 	}
-	rm := startVerb(t, binary, dir)
+	rm := startVerb(t, binary, dir, "1.rec")
 	t.Cleanup(func() {
 		for _, n := range c.nodes {
 			n.Crash()
@@ -122,7 +123,7 @@ func TestKill9(t *testing.T) {
 	})
 	c.node()
 	c.node()
-	for range 3 {
+	for life := range 3 {
 		c.client = c.as("alice")
 		unmanaged, m := c.unmanaged()
 		managed := c.submit(nil)
@@ -131,8 +132,8 @@ func TestKill9(t *testing.T) {
 			b, _ := c.nodes[1].Running()
 			return a+b == 16 // of 512 MiB in 8 GiB
 		})
-		rm.kill()
-		rm = startVerb(t, binary, dir)
+		rm.end(syscall.SIGKILL)
+		rm = startVerb(t, binary, dir, fmt.Sprint(life+2, ".rec"))
 		c.client = c.as("alice")
 		for i, n := range c.nodes {
 			c.until(fmt.Sprintf("what node %d ran has ended", i), func() bool { _, known := n.Running(); return known == 0 })
@@ -149,6 +150,16 @@ func TestKill9(t *testing.T) {
 	for i, n := range c.nodes {
 		c.until(fmt.Sprintf("node %d is empty", i), func() bool { _, known := n.Running(); return known == 0 })
 	}
+	if err := rm.end(syscall.SIGTERM); err != nil {
+		t.Errorf("asked to end: %v", err)
+	}
+	for _, args := range [][]string{{"record", "summary", "4.rec"}, {"sim", "--from-record", "4.rec", "--policy", "fifo,fair", "--cluster", "nodes=2,memory=4GiB,vcores=8"}} {
+		cmd := exec.CommandContext(t.Context(), binary, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("sojourn %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
 }
 
 // A verb is a process of `sojourn rm`.
@@ -157,10 +168,11 @@ type verb struct {
 	once sync.Once
 }
 
-// startVerb starts `sojourn rm` on a folder of configuration files, and waits until it says that it is ready. It is killed in the end.
-func startVerb(t *testing.T, binary, dir string) *verb {
+// startVerb starts `sojourn rm` on a folder of configuration files, and waits until it says that it is ready. It leaves a record there, and is killed in
+// the end.
+func startVerb(t *testing.T, binary, dir, record string) *verb {
 	t.Helper()
-	v := &verb{cmd: exec.Command(binary, "rm", "--conf", dir, "--policy", "capacity")}
+	v := &verb{cmd: exec.Command(binary, "rm", "--conf", dir, "--policy", "capacity", "--record", filepath.Join(dir, record))}
 	said, err := v.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +180,7 @@ func startVerb(t *testing.T, binary, dir string) *verb {
 	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(v.kill)
+	t.Cleanup(func() { v.end(syscall.SIGKILL) })
 	ready := make(chan bool, 1)
 	go func() {
 		lines := bufio.NewScanner(said)
@@ -185,12 +197,13 @@ func startVerb(t *testing.T, binary, dir string) *verb {
 	return v
 }
 
-// kill ends the process as kill -9 does.
-func (v *verb) kill() {
+// end sends the process a signal, once, and waits for its end. The error is what `sojourn` ended with.
+func (v *verb) end(signal os.Signal) (err error) {
 	v.once.Do(func() {
-		v.cmd.Process.Signal(syscall.SIGKILL)
-		v.cmd.Wait()
+		v.cmd.Process.Signal(signal)
+		err = v.cmd.Wait()
 	})
+	return err
 }
 
 // freeAddresses are ports of this machine on which nobody listens now.

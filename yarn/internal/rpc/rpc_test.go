@@ -96,7 +96,11 @@ func say(t testing.TB, c *Client, s string) string {
 }
 
 func byPassword(id []byte) ([]byte, error) {
-	if string(id) != "token" {
+	switch string(id) {
+	case "token":
+	case "old":
+		return nil, Errorf("a.b.TooOld", "a token of old")
+	default:
 		return nil, errors.New("unknown token")
 	}
 	return []byte("password"), nil
@@ -157,6 +161,7 @@ func TestTokens(t *testing.T) {
 	}{
 		"wrong password": {&Secret{[]byte("token"), []byte("guess")}, "javax.security.sasl.SaslException"},
 		"unknown token":  {&Secret{[]byte("other"), []byte("password")}, "org.apache.hadoop.security.token.SecretManager$InvalidToken"},
+		"own exception":  {&Secret{[]byte("old"), []byte("password")}, "a.b.TooOld"},
 	} {
 		d := Dialer{Protocol: protocol, Secret: c.secret}
 		var e *Error

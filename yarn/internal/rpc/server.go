@@ -56,7 +56,8 @@ type resetter interface{ Reset() }
 type Server struct {
 	Protocol string            // as Java names it
 	Methods  map[string]Method // by name
-	// Password returns the password of a token. With it, only holders of tokens are let in; nil: whoever comes is believed.
+	// Password returns the password of a token. With it, only holders of tokens are let in; nil: whoever comes is believed. An error ends the
+	// connection: the peer hears the exception that an *Error names, else that its token is invalid.
 	Password func(identifier []byte) ([]byte, error)
 	Log      *slog.Logger // of what was refused; nil: nowhere
 	Limits   Limits

@@ -47,7 +47,7 @@ func TestStock(t *testing.T) {
 func TestStockCapacity(t *testing.T) {
 	whole(t)
 	s := newStock(t)
-	s.serve("capacity", func(c *Config) { c.Expiry.Node = 20 * time.Second })
+	s.serve("capacity", func(c *Config) { c.Expiry.Node = 30 * time.Second })
 	s.addNodes(2)
 	s.part("20 maps and 3 reduces on two nodes", func(s *stock) {
 		s.wordCount(20, 3)

@@ -190,6 +190,8 @@ func (s *stock) configure() {
 		"mapreduce.map.java.opts":                                 java,
 		"mapreduce.reduce.java.opts":                              java,
 		"mapreduce.job.ubertask.enable":                           "false",
+		"mapreduce.map.speculative":                               "false", // the machine is slow, not the task
+		"mapreduce.reduce.speculative":                            "false",
 		"ipc.client.connect.max.retries.on.timeouts":              "3",
 		"yarn.app.mapreduce.client-am.ipc.max-retries":            "1", // an ApplicationMaster that is gone is gone
 		"mapreduce.jobhistory.address":                            "127.0.0.1:1",
@@ -405,7 +407,7 @@ func (s *stock) newest() (last wire.ApplicationReport) {
 // untilRuns waits until an application other than one before has as many containers as that, and returns its report.
 func (s *stock) untilRuns(before wire.ApplicationID, containers int32) (r wire.ApplicationReport) {
 	s.t.Helper()
-	s.until(fmt.Sprintf("an application runs %d containers", containers), 2*time.Minute, func() bool {
+	s.until(fmt.Sprintf("an application runs %d containers", containers), 3*time.Minute, func() bool {
 		r = s.newest()
 		return r.ID != before && r.State == wire.AppRunning && r.Usage.Containers >= containers
 	})

@@ -77,7 +77,7 @@ func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
 
 func (m *manager) newNode(id wire.NodeID) *node {
 	rack := m.topology.of(id.Host)
-	n := &node{m: m, id: id, rack: rack, state: wire.NodeNew}
+	n := &node{m: m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
 	m.nodes.byID[id] = n
 	m.nodes.list = append(m.nodes.list, n)
 	n.sched = sched.NodeID(len(m.nodes.list))

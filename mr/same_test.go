@@ -36,7 +36,7 @@ func TestSameAsSim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []string{"fifo", "fair", "capacity", "drf", "srpt", "las", "fsp", "psbs", "hfsp:preempt=wait", "mrorder:interval=2s", "fifo:delay=1s"} {
+	for _, spec := range []string{"fifo", "fair", "capacity", "drf", "srpt", "las", "fsp", "psbs", "hfsp:preempt=wait", "mrorder:interval=2s", "dynamicmr", "dynamicmr:dhsa=pd,base=fifo", "dynamicmr:lend-maps=0.5,min-run=3s,checked=0.5,cap=0.5", "late{dynamicmr:sepb=off}:min-run=4s", "fifo:delay=1s"} {
 		t.Run(spec, func(t *testing.T) {
 			core := func(r sched.Recorder) sched.Config {
 				p, _, err := policy.Parse(spec)

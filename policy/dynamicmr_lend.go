@@ -10,9 +10,9 @@ import (
 // Where tasks ask for slot-weight, a node's capacity of that is what its slots weigh together, and a task that is away from its own slots holds
 // weight alone: so the weight that idle slots leave serves as many tasks as it suffices for, whichever slots it comes from.
 type lender struct {
-	Loans   map[sched.AttemptID]bool // maps on reduce slots near their input
-	Owed    int                      // of them, those that no reduce has made up for
-	Weights [2]int64                 // of a map, of a reduce; zero: slots have no weights
+	Loans map[sched.AttemptID]bool // maps on reduce slots near their input
+	Owed  int                      // of them, those that no reduce has made up for
+	Seen  [2]int64                 // what a map, what a reduce weighed; zero: none has been seen that weighs anything
 
 	lends         bool
 	pooledLine    bool // the line is of both kinds of slots together
@@ -24,6 +24,7 @@ type lender struct {
 
 // slotState is what holds for one Step, by kind of slots.
 type slotState struct {
+	weights  [2]int64 // of a map slot, of a reduce slot; zero: they have none
 	demand   [2]int64 // slots wanted, lent ones included: what the balancing line is drawn for
 	capacity [2]int64
 	extra    [2]int64 // tasks of the other kind that may yet be let onto slots of this kind
@@ -63,9 +64,12 @@ func (l *lender) mayBorrow() bool {
 	return l.prescheduling && l.lends && l.parts[1] > 0 && l.Owed < l.mostLoans
 }
 
-// weigh learns what tasks weigh from the jobs that come.
+// weigh learns what tasks weigh from the jobs that come. As long as it has seen tasks of one kind only, slots of the other weigh what those leave of a
+// node's weight.
 func (l *lender) weigh(p *sched.Plan) {
-	if p.Capacity[sched.SlotWeight] == 0 {
+	l.weights = [2]int64{}
+	whole := p.Capacity[sched.SlotWeight]
+	if whole == 0 {
 		return
 	}
 	for i := range p.Events {
@@ -75,14 +79,20 @@ func (l *lender) weigh(p *sched.Plan) {
 		}
 		for _, st := range p.Job(e.Job).Stages {
 			if w := st.Spec.PerTask[sched.SlotWeight]; w > 0 && (lendable(st, sched.MapSlots) || lendable(st, sched.ReduceSlots)) {
-				l.Weights[sideOfSlots(kindOf(st))] = w
+				l.Seen[sideOfSlots(kindOf(st))] = w
 			}
+		}
+	}
+	l.weights = l.Seen
+	for i := range slotKinds {
+		if has := p.Capacity[slotKinds[i]]; l.weights[i] == 0 && has > 0 {
+			l.weights[i] = max(0, whole-p.Capacity[slotKinds[1-i]]*l.weights[1-i]) / has
 		}
 	}
 }
 
 // weighted reports whether tasks away from their own slots hold weight alone.
-func (l *lender) weighted() bool { return l.Weights[0] > 0 && l.Weights[1] > 0 }
+func (l *lender) weighted() bool { return l.weights[0] > 0 && l.weights[1] > 0 }
 
 // idle reports whether any slot is.
 func (l *lender) idle(p *sched.Plan) bool {
@@ -103,7 +113,7 @@ func (l *lender) slotKinds(p *sched.Plan) (kinds [2]theory.SlotKind) {
 		kinds[i] = theory.SlotKind{Slots: p.Capacity[k], Demand: root.Demand[k] + away[i] - lent, Away: away[i], Lent: lent}
 		if l.weighted() {
 			kinds[i].Demand = root.Demand[k] + away[i]
-			kinds[i].Lent = (lent*l.Weights[1-i] + l.Weights[i] - 1) / l.Weights[i]
+			kinds[i].Lent = (lent*l.weights[1-i] + l.weights[i] - 1) / l.weights[i]
 		}
 	}
 	return kinds
@@ -116,7 +126,7 @@ func (l *lender) quota(p *sched.Plan, i int) int64 {
 	}
 	n := int64(float64(p.Capacity[slotKinds[i]]) * l.parts[i])
 	if l.weighted() {
-		n = n * l.Weights[i] / l.Weights[1-i]
+		n = n * l.weights[i] / l.weights[1-i]
 	}
 	return n
 }

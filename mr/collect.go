@@ -10,73 +10,48 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
-// collector takes what a map emits: into a hash table where the job folds, else into a log for each part, in the order of emission.
-// Nothing is sorted before it must be: in memory, the reduce sorts all of its part at once. When memory is used up, what is there
-// goes sorted to the attempt's file.
+// collector takes what a map emits: into a hash table where the job folds, else into a log for each bin of each part, in the order of
+// emission. Nothing is sorted before it must be: in memory, the reduce sorts all of a bin at once. When memory is used up, what is
+// there goes sorted to the attempt's file.
 type collector struct {
-	run     *Run
-	task    *Task
-	account *mem.Account
-	table   *fold.Table // nil: logs
-	logs    []pairLog
-	chunks  [][]byte // that the logs are in
-	spare   []byte   // what is left of the last
-	// mostPiece, in bytes: where there are so many parts that a chunk for each would fill memory, pieces stay smaller.
-	mostPiece int
-	file      *run.Writer
-	path      string
-	spills    [][]segment // by part
-}
-
-// pairLog is the pairs of one part, in pieces of whole pairs.
-type pairLog struct {
-	pieces []piece // full ones
-	open   []byte
-	opened int   // pairs in open
-	pairs  int64 // in all
-}
-
-// piece is whole pairs side by side.
-type piece struct {
-	data  []byte
-	pairs int
-}
-
-// segment is pairs of one part and one map: in memory, or sorted in a file.
-type segment struct {
-	pieces []piece // in memory
-	path   string  // else
-	file   run.Segment
-	pairs  int64
-	bytes  int64 // as they lie
+	pairLogs
+	run      *Run
+	task     *Task
+	table    *fold.Table // nil: logs
+	bins     *bins       // of each part; nil: one
+	unbinned bool        // bins may yet come
+	largest  int64       // pairs in the largest log, when it last asked for memory
+	file     *run.Writer
+	path     string
+	spills   [][]segment // by part
 }
 
 func newCollector(r *Run, t *Task, account *mem.Account) *collector {
-	c := &collector{run: r, task: t, account: account, spills: make([][]segment, r.Parts)}
+	c := &collector{run: r, task: t, spills: make([][]segment, r.Parts), bins: r.bins.Load()}
+	c.unbinned = c.bins == nil && r.binnable()
+	c.pairLogs = c.newLogs(account)
 	if f := r.Job.Fold; f != nil {
 		c.table = fold.New(account, f.Width, f.Into)
 		c.table.Reserve(int(r.hint.Load()))
 	}
-	c.logs = make([]pairLog, r.Parts)
-	c.mostPiece = int(min(mem.Chunk, account.Limit()/int64(4*r.Parts)))
 	return c
 }
 
-func (c *collector) part(key []byte) int {
-	if len(c.logs) == 1 {
-		return 0
+// newLogs makes an empty log for each bin of each part.
+func (c *collector) newLogs(account *mem.Account) pairLogs {
+	most := mem.Chunk
+	if c.bins.each() > 1 {
+		most = binPiece
 	}
-	if c.run.part == nil {
-		return pair.Part(pair.Hash(key), len(c.logs))
-	}
-	return c.run.part(key, len(c.logs))
+	return newPairLogs(account, c.run.Parts*c.bins.each(), most)
 }
 
-func (c *collector) partHashed(key []byte, hash uint64) int {
-	if c.run.part == nil {
-		return pair.Part(hash, len(c.logs))
+func (c *collector) place(key []byte) int {
+	hash := uint64(0)
+	if c.run.Job.Partition == nil && c.run.Parts > 1 {
+		hash = pair.Hash(key)
 	}
-	return c.run.part(key, len(c.logs))
+	return c.run.place(c.bins, key, hash)
 }
 
 func (c *collector) add(key, value []byte) error {
@@ -91,12 +66,16 @@ func (c *collector) add(key, value []byte) error {
 		}
 		return nil
 	}
-	p := c.part(key)
-	if uint(p) >= uint(len(c.logs)) {
-		return fmt.Errorf("partition: part %d of a key, want 0 to %d", p, len(c.logs)-1)
+	at := c.place(key)
+	if at < 0 {
+		return c.badPart(key)
 	}
-	l := &c.logs[p]
+	l := &c.logs[at]
 	if need := len(key) + len(value) + pair.MaxHead; need > cap(l.open)-len(l.open) {
+		if c.unbinned && len(c.chunks) > 1 { // enough for a sample
+			c.bin()
+			return c.add(key, value)
+		}
 		if err := c.more(l, need); err != nil {
 			return err
 		}
@@ -105,36 +84,43 @@ func (c *collector) add(key, value []byte) error {
 	return nil
 }
 
-func (l *pairLog) put(key, value []byte) {
-	l.open = pair.Append(l.open, key, value)
-	l.opened++
-	l.pairs++
+// badPart is the error for a key that the job's Partition went wrong on.
+func (c *collector) badPart(key []byte) error {
+	return fmt.Errorf("partition: part %d of a key, want 0 to %d", c.run.Job.Partition(key, c.run.Parts), c.run.Parts-1)
 }
 
-// room makes room for a pair of need bytes with its head, and reports whether there is.
-func (c *collector) room(l *pairLog, need int) bool {
-	if need <= cap(l.open)-len(l.open) {
-		return true
+// bin moves the pairs from a log for each part to one for each bin, where there is memory for both.
+func (c *collector) bin() {
+	c.unbinned = false
+	old := c.pairLogs
+	if c.bins = c.run.bins.Load(); c.bins == nil {
+		c.bins = c.run.publish(c.run.input, old.each)
 	}
-	if need > len(c.spare) {
-		b := c.account.Alloc(need)
-		if b == nil {
-			return false
-		}
-		c.chunks, c.spare = append(c.chunks, b), b
+	if c.bins.each() == 1 {
+		return
 	}
-	if len(l.open) > 0 {
-		l.pieces = append(l.pieces, piece{l.open, l.opened})
+	c.pairLogs = c.newLogs(c.account)
+	moved := true
+	old.each(func(key, value []byte) {
+		moved = moved && c.copy(key, value)
+	})
+	if !moved {
+		c.drop()
+		c.pairLogs, c.bins = old, nil
+		return
 	}
-	// Pieces grow with their logs: many parts with little in each share chunks.
-	n := max(need, min(max(leastPiece, 2*cap(l.open)), c.mostPiece))
-	n = min(n, len(c.spare))
-	l.open, l.opened, c.spare = c.spare[:0:n], 0, c.spare[n:]
+	old.drop()
+}
+
+// copy puts a pair where it belongs if memory allows.
+func (c *collector) copy(key, value []byte) bool {
+	l := &c.logs[c.place(key)]
+	if !c.room(l, len(key)+len(value)+pair.MaxHead) {
+		return false
+	}
+	l.put(key, value)
 	return true
 }
-
-// leastPiece is the size of a log's first piece, in bytes.
-const leastPiece = 1 << 10
 
 func (c *collector) addEach(text []byte, keys []Span, value []byte) error {
 	if c.table == nil || len(value) != c.run.Job.Fold.Width {
@@ -156,11 +142,15 @@ func (c *collector) addEach(text []byte, keys []Span, value []byte) error {
 	}
 }
 
+// moreSlack is what is left beside an index: logs grow by a piece before they ask again.
+const moreSlack = indexSlack + 2*mem.Chunk
+
 // more opens a new piece with room for need bytes, after a spill if it must.
 func (c *collector) more(l *pairLog, need int) error {
 	for again := false; ; again = true {
-		// An index of what the part holds must fit as well, to sort it. Where it does not, a spill sorts by pieces.
-		if index := l.pairs * 2 * entryBytes; again || c.account.Left() > index {
+		// An index of the largest log must fit as well, to sort it. Where it does not, a spill sorts by pieces.
+		c.largest = max(c.largest, l.pairs)
+		if again || c.account.Left() > c.largest*2*entryBytes+min(moreSlack, c.account.Limit()/4) {
 			if c.room(l, need) {
 				return nil
 			}
@@ -189,21 +179,14 @@ func (c *collector) spill() error {
 	if c.table != nil {
 		return c.spillTable()
 	}
-	for p := range c.logs {
-		if err := c.spillLog(p); err != nil {
+	for p := range c.run.Parts {
+		if err := c.spillLogs(p); err != nil {
 			return err
 		}
 	}
-	c.dropLogs()
+	c.drop()
+	c.largest = 0
 	return nil
-}
-
-func (c *collector) dropLogs() {
-	for _, b := range c.chunks {
-		c.account.Free(b)
-	}
-	c.chunks, c.spare = c.chunks[:0], nil
-	clear(c.logs)
 }
 
 func (c *collector) spillTable() error {
@@ -212,7 +195,17 @@ func (c *collector) spillTable() error {
 		return fmt.Errorf("a pair does not fit the memory of an attempt, %d MiB", c.account.Limit()>>20)
 	}
 	a.enter(Sort)
-	sorted := c.table.Sort(c.run.Parts, c.partHashed)
+	var bad error
+	sorted := c.table.Sort(c.run.Parts, func(key []byte, hash uint64) int {
+		p := c.run.partOf(key, hash)
+		if p < 0 && bad == nil {
+			bad = c.badPart(key)
+		}
+		return max(p, 0)
+	})
+	if bad != nil {
+		return bad
+	}
 	a.enter(Spill)
 	for p := range c.run.Parts {
 		for at := sorted.Part(p); at.Next(); {
@@ -238,31 +231,27 @@ func (c *collector) endSegment(part int) error {
 	return nil
 }
 
-// pieces are all pieces of a log.
-func (l *pairLog) all() []piece {
-	if len(l.open) == 0 {
-		return l.pieces
-	}
-	return append(l.pieces[:len(l.pieces):len(l.pieces)], piece{l.open, l.opened})
-}
-
-func (c *collector) spillLog(part int) error {
+// spillLogs writes the bins of a part, one behind the other, which is in order.
+func (c *collector) spillLogs(part int) error {
 	a := c.task.attempt
-	for left := c.logs[part].all(); len(left) > 0; {
-		a.enter(Sort)
-		var ix *index
-		ix, left = c.run.newIndex(left, c.account)
-		a.enter(Spill)
-		err := c.writeSorted(ix)
-		ix.free()
-		if err == nil {
-			err = c.endSegment(part)
-		}
-		if err != nil {
-			return err
+	per := c.bins.each()
+	for i := part * per; i < (part+1)*per; i++ {
+		for left := c.logs[i].all(); len(left) > 0; {
+			a.enter(Sort)
+			var ix *index
+			ix, left = c.run.newIndex(left, c.account)
+			a.enter(Spill)
+			err := c.writeSorted(ix)
+			ix.free()
+			if err == nil && len(left) > 0 { // what is left may go before what was written
+				err = c.endSegment(part)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return c.endSegment(part)
 }
 
 // writeSorted writes the pairs of an index to the file, combined if the job combines.
@@ -296,6 +285,9 @@ func (c *collector) finish() (*MapOutput, error) {
 	if err := c.rest(); err != nil {
 		return nil, err
 	}
+	if c.unbinned && c.run.bins.Load() != nil { // others have bins: the reduces want them all the same
+		c.bin()
+	}
 	if !c.account.Move(c.chunks, c.run.Memory.results) {
 		if err := c.spill(); err != nil {
 			return nil, err
@@ -304,19 +296,12 @@ func (c *collector) finish() (*MapOutput, error) {
 	a := c.task.attempt
 	out := &MapOutput{Task: a.Task, Attempt: a.Number, path: c.path, chunks: c.chunks, account: c.run.Memory.results, refs: 1}
 	out.parts = c.spills
-	for p := range c.logs {
-		l := &c.logs[p]
-		if l.pairs == 0 {
-			continue
+	for p := range out.parts {
+		per := c.bins.each()
+		if s := c.segment(p*per, (p+1)*per); s.pairs > 0 {
+			out.parts[p] = append(out.parts[p], s)
 		}
-		s := segment{pieces: l.all(), pairs: l.pairs}
-		for _, b := range s.pieces {
-			s.bytes += int64(len(b.data))
-		}
-		out.parts[p] = append(out.parts[p], s)
-	}
-	for _, segments := range out.parts {
-		for _, s := range segments {
+		for _, s := range out.parts[p] {
 			out.bytes += s.bytes
 		}
 	}
@@ -335,21 +320,8 @@ func (c *collector) finish() (*MapOutput, error) {
 func (c *collector) rest() error {
 	a := c.task.attempt
 	if c.table != nil {
-		defer c.table.Reset(false)
 		defer a.enter(a.enter(Sort))
-		table := c.table
-		c.run.hint.Store(int64(table.Len()))
-		c.table = nil // from here on, add goes to the logs
-		for at := table.Pairs(); at.Next(); {
-			l := &c.logs[c.partHashed(at.Key, at.Hash)]
-			if !c.room(l, len(at.Key)+len(at.Value)+pair.MaxHead) {
-				c.dropLogs()
-				c.table = table
-				return c.spill()
-			}
-			l.put(at.Key, at.Value)
-		}
-		return nil
+		return c.restOfTable()
 	}
 	if c.run.Job.Combine == nil {
 		return nil
@@ -360,39 +332,67 @@ func (c *collector) rest() error {
 	return c.combineInMemory()
 }
 
+func (c *collector) restOfTable() error {
+	table := c.table
+	defer table.Reset(false)
+	c.run.hint.Store(int64(table.Len()))
+	if c.unbinned && table.Len() >= leastBinned {
+		// Each map emits about as much; a sample of all of them would take as long as the work.
+		c.bins = c.run.publish(table.Bytes()*int64(c.run.maps), func(f func(key, value []byte)) {
+			for at := table.Pairs(); at.Next(); {
+				f(at.Key, at.Value)
+			}
+		})
+		c.pairLogs, c.unbinned = c.newLogs(c.account), false
+	}
+	c.table = nil // from here on, add goes to the logs
+	for at := table.Pairs(); at.Next(); {
+		place := c.run.place(c.bins, at.Key, at.Hash)
+		if place < 0 {
+			return c.badPart(at.Key)
+		}
+		l := &c.logs[place]
+		if !c.room(l, len(at.Key)+len(at.Value)+pair.MaxHead) {
+			c.drop()
+			c.table = table
+			return c.spill()
+		}
+		l.put(at.Key, at.Value)
+	}
+	return nil
+}
+
 var errFull = errors.New("memory of the attempt is full")
 
 // combineInMemory replaces each log by what the combiner makes of it.
 func (c *collector) combineInMemory() error {
 	a := c.task.attempt
-	old, chunks := c.logs, c.chunks
-	c.logs, c.chunks, c.spare = make([]pairLog, len(old)), nil, nil
-	for p := range old {
-		if old[p].pairs == 0 {
+	old := c.pairLogs
+	c.pairLogs = c.newLogs(c.account)
+	for p := range old.logs {
+		if old.logs[p].pairs == 0 {
 			continue
 		}
 		before := a.enter(Sort)
-		ix, left := c.run.newIndex(old[p].all(), c.account)
+		ix, left := c.run.newIndex(old.logs[p].all(), c.account)
 		a.enter(before)
 		full := len(left) > 0
 		if !full {
 			err := c.combine(ix, &Emitter{collect: c, log: &c.logs[p]})
 			if full = errors.Is(err, errFull); err != nil && !full {
 				ix.free()
-				c.chunks = append(c.chunks, chunks...)
+				c.chunks = append(c.chunks, old.chunks...)
 				return err
 			}
 		}
 		ix.free()
 		if full {
-			c.dropLogs()
-			c.logs, c.chunks = old, chunks
+			c.drop()
+			c.pairLogs = old
 			return c.spill()
 		}
 	}
-	for _, b := range chunks {
-		c.account.Free(b)
-	}
+	old.drop()
 	return nil
 }
 
@@ -401,7 +401,7 @@ func (c *collector) discard() {
 	if c.table != nil {
 		c.table.Reset(false)
 	}
-	c.dropLogs()
+	c.drop()
 	if c.file != nil {
 		c.file.Close()
 	}

@@ -19,9 +19,13 @@ const (
 	sampleBytes  = 256 << 20 // that their keys may take
 )
 
-// Cut finds, for a job with TotalOrder, the keys at which its parts begin, from what Map emits on the beginnings of some of its splits,
-// evenly spread. It is to be called before the first attempt. For other jobs, and for a single part, it does nothing.
+// Cut is told the splits before the first attempt. For a job with TotalOrder and more than one part it finds the keys at which those
+// begin, from what Map emits on the beginnings of some of the splits, evenly spread.
 func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
+	r.maps, r.input = len(splits), 0
+	for i := range splits {
+		r.input += splits[i].Bytes()
+	}
 	if !r.Job.TotalOrder || r.Parts == 1 || r.Job.Reduces == MapOnly {
 		return nil
 	}
@@ -37,7 +41,8 @@ func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	}
 	o := r.ordering()
 	slices.SortFunc(keys, o.keys)
-	r.part = newCuts(keys, r.Parts, o).part
+	per := r.binsOf(r.input)
+	r.bins.Store(&bins{cuts: newCuts(keys, r.Parts*per, o), per: per, total: true})
 	return nil
 }
 
@@ -104,35 +109,55 @@ func (s *sampler) take(key []byte) {
 type cuts struct {
 	ordering
 	keys     [][]byte
-	prefixes []uint64
+	common   []byte   // what all keys begin with
+	prefixes []uint64 // of what follows
 }
 
 func newCuts(sorted [][]byte, parts int, o ordering) *cuts {
 	c := &cuts{ordering: o}
 	for p := 1; p < parts && len(sorted) > 0; p++ {
-		key := bytes.Clone(sorted[p*len(sorted)/parts])
-		c.keys = append(c.keys, key)
-		c.prefixes = append(c.prefixes, o.prefix(key))
+		c.keys = append(c.keys, bytes.Clone(sorted[p*len(sorted)/parts]))
+	}
+	if o.compare != nil || len(c.keys) == 0 {
+		return c
+	}
+	first, last := c.keys[0], c.keys[len(c.keys)-1]
+	n := 0
+	for n < len(first) && n < len(last) && first[n] == last[n] {
+		n++
+	}
+	c.common = first[:n]
+	for _, k := range c.keys {
+		c.prefixes = append(c.prefixes, pair.Prefix(k[n:]))
 	}
 	return c
 }
 
 // part is how many cuts are not after the key.
-func (c *cuts) part(key []byte, _ int) int {
+func (c *cuts) part(key []byte) int {
 	if c.compare != nil {
 		return sort.Search(len(c.keys), func(i int) bool { return c.compare(c.keys[i], key) > 0 })
 	}
-	prefix := pair.Prefix(key)
-	low, high := 0, len(c.prefixes)
-	for low < high {
-		mid := int(uint(low+high) / 2)
-		if p := c.prefixes[mid]; p < prefix || p == prefix && (pair.Whole(p) || bytes.Compare(c.keys[mid], key) <= 0) {
-			low = mid + 1
-		} else {
-			high = mid
+	if !bytes.HasPrefix(key, c.common) {
+		if bytes.Compare(key, c.common) < 0 {
+			return 0
 		}
+		return len(c.keys)
 	}
-	return low
+	prefix := pair.Prefix(key[len(c.common):])
+	at, n := 0, len(c.prefixes)
+	for n > 0 { // without a branch that depends on the key: it would be guessed wrong every second time
+		half := (n + 1) / 2
+		next := at
+		if c.prefixes[at+half-1] < prefix {
+			next = at + half
+		}
+		at, n = next, n-half
+	}
+	if at == len(c.prefixes) || c.prefixes[at] != prefix {
+		return at
+	}
+	return at + sort.Search(len(c.keys)-at, func(i int) bool { return bytes.Compare(c.keys[at+i], key) > 0 })
 }
 
 // keys orders keys as order does pairs.

@@ -40,7 +40,10 @@ func newMemory(size int64, slots int) (*Memory, error) {
 }
 
 // attempt opens the account of an attempt.
-func (m *Memory) attempt() *mem.Account { return m.pool.Account(m.pool.Size() / 2 / int64(m.slots)) }
+func (m *Memory) attempt() *mem.Account { return m.pool.Account(m.attemptBytes()) }
+
+// attemptBytes is the limit of an attempt's account.
+func (m *Memory) attemptBytes() int64 { return m.pool.Size() / 2 / int64(m.slots) }
 
 // InUse is how many bytes attempts and finished map output hold.
 func (m *Memory) InUse() int64 { return m.pool.InUse() }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/mr/internal/fold"
+	"github.com/sojourn-sched/sojourn/mr/internal/pair"
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
@@ -18,8 +20,10 @@ type reduceInput struct {
 	segments []reduceSegment
 	pairs    int64
 	table    *fold.Table
-	indexes  []*index
 	readers  []*run.Reader
+	bins     int // that segments in memory have; 1: some may have more
+	opened   []*binned
+	chunks   [][]byte // of segments that were given bins here
 	files    int      // runs of its own written so far
 	paths    []string // of them
 }
@@ -51,8 +55,11 @@ func (in *reduceInput) close() {
 	if in.table != nil {
 		in.table.Reset(false)
 	}
-	for _, ix := range in.indexes {
-		ix.free()
+	for _, b := range in.opened {
+		b.close()
+	}
+	for _, b := range in.chunks {
+		in.task.attempt.account.Free(b)
 	}
 	for _, r := range in.readers {
 		r.Close()
@@ -67,6 +74,10 @@ func (in *reduceInput) close() {
 
 // open gives all pairs in order.
 func (in *reduceInput) open() (source, error) {
+	in.bin()
+	if b := in.binned(in.segments); in.allInMemory() && b.need() < in.task.attempt.account.Left() {
+		return b, nil
+	}
 	if in.run.Job.Fold == nil {
 		return in.sorted()
 	}
@@ -84,6 +95,41 @@ func (in *reduceInput) open() (source, error) {
 		return nil, err
 	}
 	return newFolded(from, in.run.Job.Fold), nil
+}
+
+func (in *reduceInput) allInMemory() bool {
+	return !slices.ContainsFunc(in.segments, func(s reduceSegment) bool { return s.path != "" })
+}
+
+// bin gives segments in memory that have no bins those that others have: of maps that emitted little before there were any.
+func (in *reduceInput) bin() {
+	b := in.run.bins.Load()
+	if in.bins = b.each(); in.bins == 1 {
+		return
+	}
+	var few []*reduceSegment
+	for i := range in.segments {
+		if s := &in.segments[i]; s.path == "" && len(s.ends) != in.bins {
+			few = append(few, s)
+		}
+	}
+	a := in.task.attempt
+	for _, s := range few {
+		logs := newPairLogs(a.account, in.bins, binPiece)
+		ok := true
+		eachPair(s.pieces, func(key, value []byte) {
+			l := &logs.logs[in.run.place(b, key, 0)%in.bins]
+			if ok = ok && logs.room(l, len(key)+len(value)+pair.MaxHead); ok {
+				l.put(key, value)
+			}
+		})
+		in.chunks = append(in.chunks, logs.chunks...)
+		if !ok { // one bin, then, of all
+			in.bins = 1
+			return
+		}
+		s.segment = logs.segment(0, in.bins)
+	}
 }
 
 // foldAll folds all segments into a table, unless it gets full.
@@ -107,7 +153,7 @@ func (in *reduceInput) foldAll() (full bool, err error) {
 				return true, nil
 			}
 		}
-		if s.pieces == nil {
+		if s.path != "" {
 			if full, err := in.foldRun(s); full || err != nil {
 				return full, err
 			}
@@ -150,26 +196,40 @@ const maxFanIn = 128
 // sorted gives all pairs in order: what is in memory sorted now, what is in files merged.
 func (in *reduceInput) sorted() (source, error) {
 	a := in.task.attempt
-	inMemory := int64(0)
-	for i := range in.segments {
-		if s := &in.segments[i]; s.pieces != nil {
-			inMemory += s.pairs
-		}
-	}
-	fits := 2*entryBytes*inMemory+int64(len(in.segments)+2)*run.ReaderBytes < a.account.Left()
-	var sources []source
+	var groups []*binned // of neighbours in memory
+	need := int64(len(in.segments)+2) * run.ReaderBytes
 	for i := 0; i < len(in.segments); i++ {
-		s := &in.segments[i]
-		if s.pieces == nil {
-			a.count(FileBytesRead, s.file.Length)
-			sources = append(sources, in.read(s.path, s.file, s.of))
+		if in.segments[i].path != "" {
 			continue
 		}
-		pieces := s.pieces[:len(s.pieces):len(s.pieces)]
-		for ; i+1 < len(in.segments) && in.segments[i+1].pieces != nil; i++ {
-			pieces = append(pieces, in.segments[i+1].pieces...)
+		from := i
+		for i+1 < len(in.segments) && in.segments[i+1].path == "" {
+			i++
 		}
-		more, err := in.sort(pieces, fits)
+		g := in.binned(in.segments[from : i+1])
+		groups = append(groups, g)
+		need += g.need()
+	}
+	fits := need < a.account.Left()
+	reserved := int64(0)
+	var sources []source
+	for i := 0; i < len(in.segments); {
+		s := &in.segments[i]
+		if s.path != "" {
+			a.count(FileBytesRead, s.file.Length)
+			sources = append(sources, in.read(s.path, s.file, s.of))
+			i++
+			continue
+		}
+		g := groups[0]
+		groups = groups[1:]
+		i += len(g.segments)
+		if fits {
+			sources = append(sources, g)
+			reserved += g.need()
+			continue
+		}
+		more, err := in.sort(g.all())
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +239,7 @@ func (in *reduceInput) sorted() (source, error) {
 		return sources[0], nil
 	}
 	a.enter(Merge)
-	fanIn := int(min(max(a.account.Left()/run.ReaderBytes, 2), maxFanIn))
+	fanIn := int(min(max((a.account.Left()-reserved)/run.ReaderBytes, 2), maxFanIn))
 	for len(sources) > fanIn {
 		var err error
 		if sources, err = in.mergeSome(sources, fanIn); err != nil {
@@ -189,17 +249,12 @@ func (in *reduceInput) sorted() (source, error) {
 	return newMerger(in.run.ordering(), sources)
 }
 
-// sort sorts pairs in memory, by as many at a time as memory has room for an index of; unless all fits, they go to files.
-func (in *reduceInput) sort(pieces []piece, fits bool) (sources []source, err error) {
+// sort sorts pairs in memory, by as many at a time as memory has room for an index of, to files.
+func (in *reduceInput) sort(pieces []piece) (sources []source, err error) {
 	for len(pieces) > 0 {
 		in.task.attempt.enter(Sort)
 		var ix *index
 		ix, pieces = in.run.newIndex(pieces, in.task.attempt.account)
-		if fits {
-			in.indexes = append(in.indexes, ix)
-			sources = append(sources, ix)
-			continue
-		}
 		f, err := in.write(ix)
 		ix.free()
 		if err != nil {

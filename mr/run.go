@@ -21,15 +21,17 @@ type Run struct {
 	Files  *Workspace
 	Round  int // from 0
 
-	part func(key []byte, parts int) int // nil: by hash
-	hint atomic.Int64                    // keys in the table of the last map: what to make room for
+	maps  int   // how many there are
+	input int64 // bytes that they read
+	bins  atomic.Pointer[bins]
+	hint  atomic.Int64 // keys in the table of the last map: what to make room for
 
 	readers sync.Pool // of *input.Reader, which keep their buffers
 }
 
 // NewRun checks a job and prepares to run it with so many reduces; of a map-only job, with so many maps.
 func NewRun(j *Job, parts int, m *Memory, w *Workspace) (*Run, error) {
-	r := &Run{Job: j, Parts: parts, Memory: m, Files: w, part: j.Partition}
+	r := &Run{Job: j, Parts: parts, Memory: m, Files: w}
 	bad := func(why string) (*Run, error) { return nil, fmt.Errorf("job %s: %s", j.Name, why) }
 	switch {
 	case j.Map == nil:

@@ -65,9 +65,12 @@ type index struct {
 
 const entryBytes = int64(unsafe.Sizeof(order.Entry{}))
 
+// indexSlack is what an index may take beyond its entries: memory comes in chunks.
+const indexSlack = 4 * mem.Chunk
+
 // newIndex sorts the pairs of as many pieces as memory allows, at least of one, and gives the pieces that are left.
 func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []piece) {
-	room := (account.Left() - 4*mem.Chunk) / (2 * entryBytes)
+	room := (account.Left() - indexSlack) / (2 * entryBytes)
 	n, pairs := 0, 0
 	for n < len(pieces) && (n == 0 || int64(pairs+pieces[n].pairs) <= room) {
 		pairs += pieces[n].pairs

@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // setup is how a job is run in a test.
@@ -18,7 +22,9 @@ type setup struct {
 	split   int64 // bytes
 	reduces int
 	memory  int64
-	workers int // tasks at a time; 0: 1
+	workers int           // tasks at a time; 0: 1
+	chaos   float64       // on the engine, which loses attempts and map outputs with this probability; 0: without an engine
+	lost    *atomic.Int64 // counts attempts that were lost; nil: nobody asks
 }
 
 const enough = 256 << 20
@@ -45,6 +51,11 @@ func (s setup) count(t testing.TB, build mr.Builder, conf mr.Conf, paths []strin
 	memory, err := mr.NewMemory(s.memory, max(1, s.workers))
 	check(err)
 	output := filepath.Join(t.TempDir(), "out")
+	if s.chaos > 0 {
+		total := s.serve(t, build, conf, paths, mr.Order{Output: output, Reduces: s.reduces}, memory)
+		check(memory.Close())
+		return readParts(t, output), total
+	}
 	files, err := mr.OpenWorkspace(output, false)
 	check(err)
 	job, err := build(conf)
@@ -72,15 +83,71 @@ func (s setup) count(t testing.TB, build mr.Builder, conf mr.Conf, paths []strin
 		t.Errorf("%s: %d bytes of memory are still in use", s.name, used)
 	}
 	check(memory.Close())
+	return readParts(t, output), total
+}
+
+func readParts(t testing.TB, output string) (parts [][]byte) {
+	t.Helper()
 	names, err := filepath.Glob(filepath.Join(output, "part-*"))
-	check(err)
-	var parts [][]byte
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range names {
 		part, err := os.ReadFile(name)
-		check(err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		parts = append(parts, part)
 	}
-	return parts, total
+	return parts
+}
+
+// serve runs a job on the engine, under the chaos option.
+func (s setup) serve(t testing.TB, build mr.Builder, conf mr.Conf, paths []string, order mr.Order, memory *mr.Memory) *mr.Counters {
+	t.Helper()
+	conf = maps.Clone(conf)
+	if conf == nil {
+		conf = mr.Conf{}
+	}
+	conf["mapreduce.input.fileinputformat.split.maxsize"] = fmt.Sprint(s.split)
+	conf["mapreduce.input.fileinputformat.split.minsize"] = fmt.Sprint(min(s.split, 1<<20))
+	job, err := build(conf)
+	if err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	one := sched.Resources{sched.VCores: 1}
+	order.Job, order.Input = job, paths
+	work, err := mr.Open(order, mr.Site{Memory: memory, Map: one, Reduce: one, Cores: max(1, s.workers)})
+	if err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	fifo, _, err := policy.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := mr.Serve(t.Context(), mr.Config{
+		Core:  sched.Config{Policy: fifo},
+		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: int64(max(1, s.workers))}}},
+		Chaos: mr.Chaos{Rate: s.chaos, Seed: 7},
+		Watch: func(c *sched.Core) {
+			for i := range c.Events {
+				if v := &c.Events[i]; v.Kind == sched.AttemptDone && v.Outcome == sched.Lost && s.lost != nil {
+					s.lost.Add(1)
+				}
+			}
+		},
+	}, []mr.Submission{{Spec: &sched.JobSpec{Name: job.Name, Open: job.Next != nil}, Work: work}})
+	if err != nil || results[0].Outcome != sched.OK {
+		t.Fatalf("%s: %v, %v", s.name, results, err)
+	}
+	if used := memory.InUse(); used != 0 {
+		t.Errorf("%s: %d bytes of memory are still in use", s.name, used)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(order.Output), ".*")); len(left) > 0 {
+		t.Errorf("%s: left behind: %v", s.name, left)
+	}
+	counters := mr.CountersOf(work)
+	return &counters
 }
 
 func (s setup) round(t testing.TB, job *mr.Job, paths []string, memory *mr.Memory, files *mr.Workspace, round int) (*mr.Run, *mr.Counters) {

@@ -47,6 +47,7 @@ type Table struct {
 	long    mem.Arena // keys longer than inline
 	values  mem.Arena // unless width is 0 or a single sum
 	todo    [batch]probe
+	ahead   [batch]uintptr // of keys in long that are about to be compared: no pointers, for the garbage collector's sake
 }
 
 type probe struct {
@@ -67,6 +68,9 @@ func (t *Table) single() bool { return t.width == 8 && t.into == nil }
 
 // Len is how many keys there are.
 func (t *Table) Len() int { return t.keys }
+
+// Bytes is about how many bytes all keys and values have.
+func (t *Table) Bytes() int64 { return int64(t.keys*(inline/2+t.width)) + t.long.Used() }
 
 // Reserve makes room for so many keys in all, if the account allows.
 func (t *Table) Reserve(keys int) bool {
@@ -141,7 +145,7 @@ func (t *Table) AddEach(text []byte, keys []Span, value []byte) (done int) {
 			p.n = n
 			p.at = uint32(pair.Mix(p.a, p.b, int(n)) >> t.shift)
 		}
-		prefetch(&t.slots[0], &t.todo[0], len(some))
+		t.prefetch(len(some))
 		if t.single() {
 			delta := int64(binary.LittleEndian.Uint64(value))
 			for i := range some {
@@ -190,7 +194,7 @@ func (t *Table) AddPairs(pairs []byte) (next int) {
 			w.at = uint32(pair.Mix(w.a, w.b, k) >> t.shift)
 			at = p + k + v
 		}
-		prefetch(&t.slots[0], &t.todo[0], n)
+		t.prefetch(n)
 		for i := range n {
 			w := &t.todo[i]
 			p := key[i] + int(w.n)
@@ -202,6 +206,24 @@ func (t *Table) AddPairs(pairs []byte) (next int) {
 	}
 	return next
 }
+
+// prefetch has the cache fetch what the first n probes will look at.
+func (t *Table) prefetch(n int) {
+	prefetch(&t.slots[0], &t.todo[0], n)
+	m := 0
+	for i := range t.todo[:n] {
+		if p := &t.todo[i]; p.n > inline {
+			if s := &t.slots[p.at]; s.a == p.a && s.b == p.b && s.tag&lenMask > inline+1 {
+				t.ahead[m] = t.address(s)
+				m++
+			}
+		}
+	}
+	prefetchEach(&t.ahead[0], m)
+}
+
+// address is where the long key of a slot lies.
+func (t *Table) address(s *slot) uintptr { return uintptr(unsafe.Pointer(t.long.At(s.tag >> lenBits))) }
 
 // Add folds one pair, and reports whether there was room.
 func (t *Table) Add(key, value []byte) bool {
@@ -295,6 +317,7 @@ type Cursor struct {
 	Hash       uint64 // pair.Hash of Key
 	t          *Table
 	at         int
+	fetched    int  // slots before this one have been asked for
 	sorted     bool // by entries; else all slots as they lie
 	entries    []order.Entry
 	buf        [inline]byte
@@ -324,6 +347,19 @@ func (c *Cursor) Ahead(n int) {
 // Pairs reads all pairs in the order of their hashes.
 func (t *Table) Pairs() *Cursor { return &Cursor{t: t} }
 
+// fetch has the cache fetch the long keys of the next slots.
+func (c *Cursor) fetch() {
+	t, m := c.t, 0
+	c.fetched = min(c.at+batch, len(t.slots))
+	for i := range t.slots[c.at:c.fetched] {
+		if s := &t.slots[c.at+i]; s.tag&lenMask > inline+1 {
+			t.ahead[m] = t.address(s)
+			m++
+		}
+	}
+	prefetchEach(&t.ahead[0], m)
+}
+
 // Next moves to the next pair and reports whether there is one.
 func (c *Cursor) Next() bool {
 	var s *slot
@@ -337,6 +373,9 @@ func (c *Cursor) Next() bool {
 		for {
 			if c.at == len(c.t.slots) {
 				return false
+			}
+			if c.at == c.fetched {
+				c.fetch()
 			}
 			s = &c.t.slots[c.at]
 			c.at++

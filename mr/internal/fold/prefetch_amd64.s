@@ -19,3 +19,20 @@ test:
 	TESTQ CX, CX
 	JNE   next
 	RET
+
+// func prefetchEach(at **byte, n int)
+TEXT ·prefetchEach(SB), NOSPLIT, $0-16
+	MOVQ at+0(FP), AX
+	MOVQ n+8(FP), CX
+	JMP  test
+
+next:
+	MOVQ       (AX), DX
+	PREFETCHT0 (DX)
+	ADDQ       $8, AX
+	DECQ       CX
+
+test:
+	TESTQ CX, CX
+	JNE   next
+	RET

@@ -18,3 +18,19 @@ next:
 
 done:
 	RET
+
+// func prefetchEach(at **byte, n int)
+TEXT ·prefetchEach(SB), NOSPLIT, $0-16
+	MOVD at+0(FP), R0
+	MOVD n+8(FP), R1
+	CBZ  R1, done
+
+next:
+	MOVD (R0), R2
+	PRFM (R2), PLDL1KEEP
+	ADD  $8, R0
+	SUB  $1, R1
+	CBNZ R1, next
+
+done:
+	RET

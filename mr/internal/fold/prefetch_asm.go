@@ -7,3 +7,8 @@ package fold
 //
 //go:noescape
 func prefetch(slots *slot, todo *probe, n int)
+
+// prefetchEach asks the cache for the bytes at n addresses.
+//
+//go:noescape
+func prefetchEach(at *uintptr, n int)

@@ -34,6 +34,18 @@ func (a *Arena) Get(ref uint64, n int) []byte {
 	return a.chunks[ref>>32][at : at+n]
 }
 
+// At is the first byte of what Make gave.
+func (a *Arena) At(ref uint64) *byte { return &a.chunks[ref>>32][uint32(ref)] }
+
+// Used is how many bytes the chunks have, the last of them as far as it is filled.
+func (a *Arena) Used() int64 {
+	n := int64(a.tail)
+	for _, c := range a.chunks[:max(len(a.chunks)-1, 0)] {
+		n += int64(len(c))
+	}
+	return n
+}
+
 // Reset forgets all strings and gives their chunks back.
 func (a *Arena) Reset() {
 	for _, c := range a.chunks {

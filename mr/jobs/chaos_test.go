@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// chaotic are setups in which every third attempt is lost, or the output of a map.
+var chaotic = []setup{
+	{name: "chaos, one split, one reduce", split: 1 << 30, reduces: 1, memory: enough, workers: 2, chaos: 0.3},
+	{name: "chaos, many splits, many reduces", split: 20_011, reduces: 5, memory: enough, workers: 2, chaos: 0.3},
+}
+
+// chaoticSpill has less memory than the input takes, so that files are lost as well.
+var chaoticSpill = setup{name: "chaos, little memory", split: 500_000, reduces: 3, memory: 2 * least, workers: 2, chaos: 0.3}
+
+// Every job's output is that of its reference while attempts and outputs of maps are lost.
+func TestChaos(t *testing.T) {
+	kinds := map[string]string{text: "text", movies: "ratings", All["adjacency-list"].Input: "edges", All["self-join"].Input: "associations"}
+	all := corpora()
+	tested := map[string]bool{}
+	var lost atomic.Int64
+	for _, c := range cases {
+		if tested[c.name] {
+			continue
+		}
+		tested[c.name] = true
+		t.Run(c.name, func(t *testing.T) {
+			kind := All[c.name].Input
+			in, known := all[kinds[kind]]
+			if !known {
+				in = all["sequences"]
+			}
+			paths, want := in.write(t), c.reference(in)
+			for _, s := range chaotic {
+				s.lost = &lost
+				s.compare(t, c.name, c.conf, paths, want)
+			}
+			more := large(kind)
+			chaoticSpill.compare(t, c.name, c.conf, more.write(t), c.reference(more))
+		})
+	}
+	if n := lost.Load(); n < 10 { // of some 200 attempts; which of them live long enough to be lost differs
+		t.Errorf("only %d attempts were lost", n)
+	}
+	for name := range All {
+		if !tested[name] && name != "terasort" && name != "teravalidate" {
+			t.Errorf("%s is not tested under chaos", name)
+		}
+	}
+}
+
+// Terasort under chaos, and what validates its output.
+func TestTeraSortChaos(t *testing.T) {
+	corpora := teraCorpora()
+	for _, s := range append(chaotic, chaoticSpill) {
+		for _, name := range []string{"teragen", "larger than memory"} {
+			in := corpora[name]
+			parts := s.run(t, TeraSort, nil, in.write(t))
+			if got := string(joined(parts)); got != strings.Join(refTeraSort(in), "") {
+				t.Errorf("%s, %s: output differs from the sorted records", name, s.name)
+			}
+			valid := corpus{"part-r-00000": strings.Join(refTeraSort(in), "")}
+			s.compare(t, "teravalidate", nil, valid.write(t), refTeraValidate(valid))
+		}
+	}
+}

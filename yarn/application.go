@@ -31,8 +31,10 @@ type application struct {
 	progress   float32
 	nodes      map[*node]bool // that have had a container of it, and must be told of its end
 	times      times
-	used       sched.Work // once it is over
-	over       bool       // nothing of it lives any more
+	used       sched.Work             // once it is over
+	over       bool                   // nothing of it lives any more
+	expires    time.Time              // when it is killed; zero: never
+	missed     []wire.ContainerStatus // ends of containers that it keeps over attempts, while there was none
 }
 
 // outcome is what an application's end is reported to be.
@@ -54,6 +56,9 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	m.apps.byID[app.id] = app
 	m.apps.byJob[app.job] = app
 	m.apps.list = append(m.apps.list, app)
+	if s.Lifetime > 0 && s.Lifetime < mostLifetime {
+		app.expire(m.now.Add(time.Duration(s.Lifetime) * time.Second))
+	}
 	tasks := int32(1)
 	if s.Unmanaged {
 		tasks = 0
@@ -63,6 +68,9 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	m.log.Info("application submitted", "application", app.id.String(), "user", user, "name", s.Name, "type", s.Type, "queue", app.queue)
 	return app
 }
+
+// mostLifetime bounds lifetimes, in s: what is said to live longer lives for ever.
+const mostLifetime = 100 * 365 * 24 * 3600
 
 // spec is what the core is told of the application. Its stages come as it asks for containers.
 func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
@@ -199,6 +207,9 @@ func (app *application) report() wire.ApplicationReport {
 		if a.address.Original != "" {
 			r.Master.Original = a.address.Original
 		}
+	}
+	if !app.expires.IsZero() {
+		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, int64(app.expires.Sub(m.now).Seconds()))}
 	}
 	if app.over {
 		r.Progress = 1

@@ -70,10 +70,65 @@ func (app *application) begin() *attempt {
 	a := &attempt{app: app, id: wire.AttemptID{App: app.id, Attempt: int32(len(app.attempts) + 1)}, state: wire.AttemptAllocated,
 		times: times{started: app.m.millis()}}
 	a.dues.tokens = map[*node]nodeToken{}
+	if last := app.current(); last != nil {
+		a.adopt(last)
+	}
 	app.attempts = append(app.attempts, a)
 	app.state = wire.AppAccepted
 	a.watch()
 	return a
+}
+
+// adopt takes over what the attempt before has left of an application that keeps its containers.
+func (a *attempt) adopt(last *attempt) {
+	for _, c := range last.own() {
+		if last.keeps(c) {
+			c.attempt = a
+		}
+	}
+	a.dues.completed, a.app.missed = a.app.missed, nil
+}
+
+// keeps reports whether a container outlives its attempt: that of an application that says so, when another attempt may follow.
+func (a *attempt) keeps(c *container) bool {
+	return a.app.submission.KeepContainers && a.state == wire.AttemptFailed && !a.app.over && a.master != nil &&
+		!c.isMaster() && (c.state == acquired || c.state == running) && c.leaving == nil
+}
+
+// own returns the containers that are the attempt's in order of allocation: those that it has taken over first.
+func (a *attempt) own() (list []*container) {
+	if a.app.submission.KeepContainers {
+		for _, before := range a.app.attempts {
+			if before != a {
+				list = append(list, slices.DeleteFunc(before.sorted(), func(c *container) bool { return c.attempt != a })...)
+			}
+		}
+	}
+	return append(list, slices.DeleteFunc(a.sorted(), func(c *container) bool { return c.attempt != a })...)
+}
+
+// previous tells an ApplicationMaster of the containers that its attempt has taken over.
+func (a *attempt) previous(r *wire.RegisterMasterResponse) {
+	for _, c := range a.own() {
+		if c.id.Attempt == a.id || c.state == done || c.leaving != nil {
+			continue
+		}
+		signed, _ := c.token(nil)
+		r.Containers = append(r.Containers, c.describe(signed))
+		if t, ok := a.tokenFor(c.node); ok {
+			r.NodeTokens = append(r.NodeTokens, t)
+		}
+	}
+}
+
+// tokenFor returns a token for a node, unless the ApplicationMaster has one that is still good.
+func (a *attempt) tokenFor(n *node) (wire.NodeToken, bool) {
+	have := nodeToken{a.app.m.keys.node.Current().ID, n.life}
+	if a.dues.tokens[n] == have {
+		return wire.NodeToken{}, false
+	}
+	a.dues.tokens[n] = have
+	return wire.NodeToken{Node: n.id, Token: a.nodeToken(n)}, true
 }
 
 // watch begins to wait for calls of the ApplicationMaster.
@@ -182,8 +237,14 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 	if !a.app.over {
 		a.app.drop()
 	}
+	if a.app.submission.KeepContainers {
+		a.app.missed = append(a.app.missed, a.dues.completed...)
+	}
 	a.dues = dues{key: a.dues.key}
-	for _, c := range a.sorted() {
+	for _, c := range a.own() {
+		if a.keeps(c) {
+			continue
+		}
 		o := sched.Killed
 		if c.isMaster() && state == wire.AttemptFailed {
 			o = sched.Failed
@@ -199,6 +260,10 @@ func (a *attempt) sorted() []*container { return a.containers.sorted() }
 
 // tell has the ApplicationMaster told, once, that a container is over.
 func (a *attempt) tell(c *container, end wire.ContainerStatus) {
+	if c.notice == none && a.ended() && a.app.submission.KeepContainers && !a.app.over && !c.isMaster() {
+		kept, _ := end.Keep(nil)
+		a.app.missed = append(a.app.missed, kept) // for the next attempt
+	}
 	if c.notice > unheard || c.isMaster() || a.ended() {
 		return
 	}
@@ -252,12 +317,9 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 		var signed wire.Token
 		signed, text = c.sign(text)
 		a.app.asks.groups[groupKey{c.priority, c.group}].owed--
-		r.Allocated = append(r.Allocated, wire.Container{ID: c.id, Node: c.node.id, HTTPAddress: c.node.web, Resource: c.resource,
-			Priority: c.priority, Token: signed, Allocation: c.group})
-		have := nodeToken{m.keys.node.Current().ID, c.node.life}
-		if d.tokens[c.node] != have {
-			d.tokens[c.node] = have
-			r.NodeTokens = append(r.NodeTokens, wire.NodeToken{Node: c.node.id, Token: a.nodeToken(c.node)})
+		r.Allocated = append(r.Allocated, c.describe(signed))
+		if t, ok := a.tokenFor(c.node); ok {
+			r.NodeTokens = append(r.NodeTokens, t)
 		}
 	}
 	for _, n := range slices.SortedFunc(maps.Keys(d.updated), func(x, y *node) int { return cmp.Compare(x.sched, y.sched) }) {

@@ -31,6 +31,14 @@ func clientServer(m *manager) *rpc.Server {
 		"getContainerReport":          byUser(m, (*manager).containerReport),
 		"getContainers":               byUser(m, (*manager).containerReports),
 		"getResourceTypeInfo":         byUser(m, (*manager).resourceTypes),
+		"updateApplicationPriority":   byUser(m, (*manager).changePriority),
+		"moveApplicationAcrossQueues": byUser(m, (*manager).move),
+		"signalToContainer":           byUser(m, (*manager).signal),
+		"failApplicationAttempt":      byUser(m, (*manager).failAttempt),
+		"updateApplicationTimeouts":   byUser(m, (*manager).changeTimeouts),
+		"getDelegationToken":          byUser(m, (*manager).giveToken),
+		"renewDelegationToken":        byUser(m, (*manager).renewToken),
+		"cancelDelegationToken":       byUser(m, (*manager).cancelToken),
 	}}
 	for method, what := range notServed {
 		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) { return nil, notSupported(what) }
@@ -48,9 +56,6 @@ func clientServer(m *manager) *rpc.Server {
 
 // notServed are methods that Hadoop has and this ResourceManager does not, yet or at all.
 var notServed = map[string]string{
-	"getDelegationToken": "delegation tokens", "renewDelegationToken": "delegation tokens", "cancelDelegationToken": "delegation tokens",
-	"moveApplicationAcrossQueues": "moving an application to another queue", "updateApplicationPriority": "changing an application's priority",
-	"updateApplicationTimeouts": "timeouts of applications", "failApplicationAttempt": "failing an attempt", "signalToContainer": "signals to containers",
 	"getNewReservation": "reservations", "submitReservation": "reservations", "updateReservation": "reservations", "deleteReservation": "reservations",
 	"listReservations": "reservations",
 }
@@ -129,13 +134,9 @@ func (m *manager) mayChange(user, owner string) bool {
 }
 
 func (m *manager) killApplication(user string, from net.Addr, q *wire.KillRequest) (answer, error) {
-	app, err := m.application(q.ID)
+	app, err := m.changing(user, q.ID)
 	if err != nil {
 		return nil, err
-	}
-	if !m.mayChange(user, app.user) {
-		m.log.Warn("kill refused", "application", app.id.String(), "user", user)
-		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", user, app.id)
 	}
 	why := "Application " + app.id.String() + " was killed by user " + user
 	if a, ok := from.(*net.TCPAddr); ok {
@@ -148,13 +149,13 @@ func (m *manager) killApplication(user string, from net.Addr, q *wire.KillReques
 	return reply(&wire.KillResponse{Done: true})
 }
 
-func (m *manager) applications(_ string, q *wire.ApplicationsRequest) (answer, error) {
+func (m *manager) applications(user string, q *wire.ApplicationsRequest) (answer, error) {
 	r := &wire.ApplicationsResponse{}
 	for _, app := range m.apps.list {
 		if q.Limit > 0 && int64(len(r.Reports)) >= q.Limit {
 			break
 		}
-		if app.passes(q) {
+		if app.passes(q) && (!q.Own || app.user == user) {
 			r.Reports = append(r.Reports, app.report())
 		}
 	}
@@ -167,6 +168,10 @@ func (app *application) passes(q *wire.ApplicationsRequest) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(x string) bool { return strings.EqualFold(x, s) })
 	}
 	tagged := len(q.Tags) == 0 || slices.ContainsFunc(app.submission.Tags, func(tag string) bool { return slices.Contains(q.Tags, tag) })
+	in := func(at int64, r wire.TimeRange) bool { return at >= r.From && (r.Until == 0 || at <= r.Until) }
+	if !in(app.times.started, q.Started) || !in(app.times.finished, q.Finished) {
+		return false
+	}
 	return one(q.Types, app.submission.Type) && one(q.Users, app.user) && tagged && (q.Name == "" || q.Name == app.submission.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, int32(app.state))) &&
 		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))
@@ -340,7 +345,7 @@ func (m *manager) containerReports(_ string, q *wire.AttemptRequest) (answer, er
 		return nil, err
 	}
 	r := &wire.ContainersResponse{}
-	for _, c := range a.sorted() {
+	for _, c := range a.own() {
 		if c.state != done {
 			r.Reports = append(r.Reports, c.tell())
 		}

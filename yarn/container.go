@@ -69,6 +69,18 @@ const (
 
 // sign makes the token that lets the container start, at the end of b, and begins to wait for that.
 func (c *container) sign(b []byte) (wire.Token, []byte) {
+	c.state = acquired
+	c.m.live.containers.watch(&c.waits, c.m.now, c)
+	return c.token(b)
+}
+
+// describe is what an ApplicationMaster is told of the container.
+func (c *container) describe(t wire.Token) wire.Container {
+	return wire.Container{ID: c.id, Node: c.node.id, HTTPAddress: c.node.web, Resource: c.resource, Priority: c.priority, Token: t, Allocation: c.group}
+}
+
+// token signs, at the end of b, what its node must see to start it.
+func (c *container) token(b []byte) (wire.Token, []byte) {
 	m, app := c.m, c.attempt.app
 	kind := wire.TaskContainer
 	if c.isMaster() {
@@ -81,8 +93,6 @@ func (c *container) sign(b []byte) (wire.Token, []byte) {
 	b = id.Append(b)
 	signed := len(b)
 	b = m.keys.container.AppendSign(b, b[at:])
-	c.state = acquired
-	m.live.containers.watch(&c.waits, m.now, c)
 	return wire.Token{Identifier: b[at:signed:signed], Password: b[signed:len(b):len(b)], Kind: token.KindContainer, Service: c.node.service}, b
 }
 
@@ -183,7 +193,7 @@ func (c *container) settle() {
 	if c.state != done || c.notice != heard && !c.attempt.ended() {
 		return
 	}
-	if c.attempt.containers.remove(c) {
+	if c.attempt.app.attempts[c.id.Attempt.Attempt-1].containers.remove(c) { // of the attempt that it was granted to
 		c.m.kept--
 		c.node.remove = append(c.node.remove, c.id)
 		if c.attempt.app.over {

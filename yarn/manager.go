@@ -21,14 +21,15 @@ type manager struct {
 	now     time.Time // of the calls being carried out
 	log     *slog.Logger
 
-	keys     keys
-	nodes    nodeTable
-	topology *topology // not the owner's alone
-	queues   placement
-	apps     appTable
-	live     liveness
-	leases   leaseTable // containers that hold room in the core
-	kept     int        // containers that their node may not forget yet
+	keys        keys
+	nodes       nodeTable
+	topology    *topology // not the owner's alone
+	queues      placement
+	apps        appTable
+	live        liveness
+	delegations delegations
+	leases      leaseTable // containers that hold room in the core
+	kept        int        // containers that their node may not forget yet
 
 	events []sched.Event // facts for the next Step
 	wake   time.Time     // when the core wants a Step; zero: it does not
@@ -76,6 +77,7 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	m.nodes.hosts, m.topology = hosts.set(), newTopology(config.Racks, config.RackScript)
 	m.queues = placement{config.Queues, config.Queues.leaves()}
 	m.apps = newAppTable()
+	m.delegations = newDelegations()
 	m.live = newLiveness(config.Expiry)
 	if every := config.Keys.Roll; every > 0 {
 		m.live.at(now.Add(every), m.roll)

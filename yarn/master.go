@@ -84,7 +84,9 @@ func (m *manager) registerMaster(a *attempt, q *wire.RegisterMasterRequest) (ans
 	a.address = wire.MasterAddress{Host: q.Host, Port: q.Port, Original: q.Tracking}
 	a.dues.last = &wire.AllocateResponse{}
 	m.log.Info("application master registered", "attempt", a.id.String(), "host", q.Host)
-	return reply(&wire.RegisterMasterResponse{Maximum: m.largest(), ACLs: a.app.submission.Launch.ACLs(), Queue: "root." + a.app.queue})
+	r := &wire.RegisterMasterResponse{Maximum: m.largest(), ACLs: a.app.submission.Launch.ACLs(), Queue: "root." + a.app.queue}
+	a.previous(r)
+	return reply(r)
 }
 
 // allocate takes in what an ApplicationMaster wants and gives back, and answers with what it is granted by that. A repeated call gets the same

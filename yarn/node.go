@@ -51,6 +51,7 @@ type orders struct {
 	cleanup []wire.ContainerID
 	apps    []wire.ApplicationID
 	remove  []wire.ContainerID
+	signals []wire.Signal
 }
 
 // usable reports whether the core has the node.
@@ -206,7 +207,7 @@ func (n *node) answer(q *wire.HeartbeatRequest) answer {
 func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 	m := n.m
 	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.resized
-	r.Cleanup, r.CleanupApps, r.Remove, n.orders = n.cleanup, n.apps, n.remove, orders{r.Cleanup, r.CleanupApps, r.Remove}
+	r.Cleanup, r.CleanupApps, r.Remove, r.Signals, n.orders = n.cleanup, n.apps, n.remove, n.signals, orders{r.Cleanup, r.CleanupApps, r.Remove, r.Signals}
 	if k := m.keys.container.Offered(); k.ID != q.ContainerKey.ID {
 		r.ContainerKey = &k
 	}

@@ -143,6 +143,7 @@ type ApplicationReport struct {
 	Diagnostics    string
 	Start, Finish  int64 // ms since 1970; Finish is 0 before the end
 	Launched       int64 // ms since 1970; 0: not yet
+	Lifetime       Lifetime
 	Usage          Usage
 	Attempt        AttemptID
 	Progress       float32 // in [0, 1]
@@ -190,12 +191,48 @@ func (m *ApplicationReport) Append(b []byte) []byte {
 	b = proto.AppendMessage(b, 23, &m.Priority)
 	b = proto.AppendString(b, 24, "<Not set>")           // node labels of its containers
 	b = proto.AppendString(b, 25, "<DEFAULT_PARTITION>") // and of its ApplicationMaster
-	b = proto.AppendMessage(b, 26, unlimited)
+	b = proto.AppendMessage(b, 26, &m.Lifetime)
 	return proto.AppendInt64(b, 27, m.Launched)
 }
 
-// unlimited is the one timeout that applications have: of their lifetime, none.
-var unlimited = proto.Raw("\x08\x01\x12\x18\x08\x01\x12\tUNLIMITED\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")
+// A Lifetime is the one timeout that applications have. The zero Lifetime is unlimited.
+type Lifetime struct {
+	Expires string // an instant, as Timeout has it; "": never
+	Left    int64  // s, where it expires
+}
+
+func (m *Lifetime) Append(b []byte) []byte {
+	expires, left := m.Expires, m.Left
+	if expires == "" {
+		expires, left = "UNLIMITED", -1
+	}
+	inner := proto.AppendInt32(nil, 1, TimeoutLifetime)
+	inner = proto.AppendString(inner, 2, expires)
+	inner = proto.AppendInt64(inner, 3, left)
+	b = proto.AppendInt32(b, 1, TimeoutLifetime)
+	return proto.AppendMessage(b, 2, proto.Raw(inner))
+}
+
+func (m *Lifetime) Decode(b []byte) error {
+	r := proto.Read(b)
+	for r.Next() {
+		if r.Num() != 2 {
+			continue
+		}
+		for inner := proto.Read(r.Lent()); inner.Next(); {
+			switch inner.Num() {
+			case 2:
+				m.Expires = inner.String()
+			case 3:
+				m.Left = inner.Int64()
+			}
+		}
+	}
+	if m.Left < 0 {
+		*m = Lifetime{}
+	}
+	return r.Err()
+}
 
 func (m *ApplicationReport) Decode(b []byte) error {
 	r := proto.Read(b)
@@ -245,6 +282,8 @@ func (m *ApplicationReport) Decode(b []byte) error {
 			m.Unmanaged = r.Bool()
 		case 23:
 			r.Message(&m.Priority)
+		case 26:
+			r.Message(&m.Lifetime)
 		case 27:
 			m.Launched = r.Int64()
 		}
@@ -371,7 +410,13 @@ type ApplicationsRequest struct {
 	Limit  int64 // zero: none
 	Tags   []string
 	Name   string
+
+	Started, Finished TimeRange // Finished is 0 while it runs
+	Own               bool      // only those of who asks
 }
+
+// A TimeRange is a time in ms since 1970 from one to another, both included; Until is 0 where there is none.
+type TimeRange struct{ From, Until int64 }
 
 func (m *ApplicationsRequest) Decode(b []byte) error {
 	r := proto.Read(b)
@@ -387,6 +432,16 @@ func (m *ApplicationsRequest) Decode(b []byte) error {
 			m.Queues = append(m.Queues, r.String())
 		case 5:
 			m.Limit = r.Int64()
+		case 6:
+			m.Started.From = r.Int64()
+		case 7:
+			m.Started.Until = r.Int64()
+		case 8:
+			m.Finished.From = r.Int64()
+		case 9:
+			m.Finished.Until = r.Int64()
+		case 11:
+			m.Own = r.Int32() == scopeOwn
 		case 10:
 			m.Tags = append(m.Tags, r.String())
 		case 12:
@@ -400,6 +455,9 @@ func (m *ApplicationsRequest) Append(b []byte) []byte {
 	b = proto.AppendStrings(b, 1, m.Types)
 	return proto.AppendInts(b, 2, m.States)
 }
+
+// scopeOwn asks for the caller's own applications.
+const scopeOwn = 2
 
 // An ApplicationsResponse is many reports.
 type ApplicationsResponse struct{ Reports []ApplicationReport }

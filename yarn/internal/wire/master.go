@@ -41,12 +41,17 @@ type RegisterMasterResponse struct {
 	Maximum Resource // of one container
 	ACLs    []ACL    // as the application was submitted with
 	Queue   string   // with "root." before it
+	// Of earlier attempts of an application that keeps its containers: those that live, and tokens for their nodes.
+	Containers []Container
+	NodeTokens []NodeToken
 }
 
 func (m *RegisterMasterResponse) Append(b []byte) []byte {
 	b = proto.AppendMessage(b, 1, &m.Maximum)
 	b = proto.Each(b, 3, m.ACLs)
+	b = proto.Each(b, 4, m.Containers)
 	b = proto.AppendString(b, 5, m.Queue)
+	b = proto.Each(b, 6, m.NodeTokens)
 	b = proto.AppendInts(b, 7, []int32{0, 1}) // memory and cores are both counted
 	return proto.Each(b, 9, ResourceTypes())
 }
@@ -59,8 +64,12 @@ func (m *RegisterMasterResponse) Decode(b []byte) error {
 			r.Message(&m.Maximum)
 		case 3:
 			m.ACLs = proto.Many(&r, m.ACLs)
+		case 4:
+			m.Containers = proto.Many(&r, m.Containers)
 		case 5:
 			m.Queue = r.String()
+		case 6:
+			m.NodeTokens = proto.Many(&r, m.NodeTokens)
 		}
 	}
 	return r.Err()

@@ -13,7 +13,8 @@ type Submission struct {
 	MaxAttempts    int32         // of its ApplicationMaster; zero: the cluster's default
 	Resource       *Resource     // of its ApplicationMaster (Spark); nil: see Master
 	Type           string
-	KeepContainers bool // over attempts
+	KeepContainers bool  // over attempts
+	Lifetime       int64 // s; zero: unlimited
 	Tags           []string
 	Label          string
 	Master         []ResourceRequest // for its ApplicationMaster (MapReduce): the one for "*" counts
@@ -54,6 +55,8 @@ func (m *Submission) Decode(b []byte) error {
 			m.Label = r.String()
 		case 17:
 			m.Master = proto.Many(&r, m.Master)
+		case 18:
+			m.Lifetime = lifetimeOf(r.Lent())
 		}
 	}
 	return r.Err()
@@ -79,7 +82,21 @@ func (m *Submission) Append(b []byte) []byte {
 	}
 	b = proto.AppendBool(b, 11, m.KeepContainers)
 	b = proto.AppendStrings(b, 12, m.Tags)
-	return proto.Each(b, 17, m.Master)
+	b = proto.Each(b, 17, m.Master)
+	if m.Lifetime != 0 {
+		b = proto.AppendMessage(b, 18, proto.Raw(proto.AppendInt64(proto.AppendInt32(nil, 1, TimeoutLifetime), 2, m.Lifetime)))
+	}
+	return b
+}
+
+// lifetimeOf reads a timeout of a submission: its kind, and a number of s.
+func lifetimeOf(b []byte) (s int64) {
+	for r := proto.Read(b); r.Next(); {
+		if r.Num() == 2 {
+			s = r.Int64()
+		}
+	}
+	return s
 }
 
 // MasterResource returns what the ApplicationMaster's container is to have.

@@ -283,7 +283,8 @@ type HeartbeatResponse struct {
 	Interval              int32 // ms to the next heartbeat
 	Diagnostics           string
 	Remove                []ContainerID // completed, and known to be by all who must know: no need to repeat
-	Resource              *Resource     // the node's new size; nil: as it is
+	Signals               []Signal
+	Resource              *Resource // the node's new size; nil: as it is
 }
 
 func (m *HeartbeatResponse) Append(b []byte) []byte {
@@ -303,6 +304,7 @@ func (m *HeartbeatResponse) Append(b []byte) []byte {
 	b = proto.Each(b, 6, m.CleanupApps)
 	b = proto.AppendInt32(b, 7, m.Interval)
 	b = proto.Each(b, 9, m.Remove)
+	b = proto.Each(b, 13, m.Signals)
 	if m.Resource != nil {
 		b = proto.AppendMessage(b, 14, m.Resource)
 	}
@@ -331,6 +333,8 @@ func (m *HeartbeatResponse) Decode(b []byte) error {
 			m.Diagnostics = r.String()
 		case 9:
 			m.Remove = proto.Many(&r, m.Remove)
+		case 13:
+			m.Signals = proto.Many(&r, m.Signals)
 		case 14:
 			m.Resource = proto.One(&r, m.Resource)
 		}

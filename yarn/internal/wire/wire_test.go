@@ -44,6 +44,12 @@ var messages = map[string][2]func() message{
 	"getContainerStatuses":        {func() message { return &StopContainersRequest{} }, func() message { return &Empty{} }},
 	"refreshNodes":                {func() message { return &RefreshNodes{} }, func() message { return &Empty{} }},
 	"updateNodeResource":          {func() message { return &UpdateNodeResource{} }, func() message { return &Empty{} }},
+	"updateApplicationPriority":   {func() message { return &PriorityChange{} }, func() message { return &PriorityChanged{} }},
+	"moveApplicationAcrossQueues": {func() message { return &Move{} }, func() message { return &Empty{} }},
+	"signalToContainer":           {func() message { return &Signal{} }, func() message { return &Empty{} }},
+	"updateApplicationTimeouts":   {func() message { return &TimeoutChange{} }, func() message { return &TimeoutsChanged{} }},
+	"getDelegationToken":          {func() message { return &TokenWanted{} }, func() message { return &TokenGiven{} }},
+	"renewDelegationToken":        {func() message { return &TokenGiven{} }, func() message { return &TokenRenewed{} }},
 }
 
 // notOurs are messages that this project only reads, in the forms in which some stock peer writes what its encoder here, which serves fakes,

@@ -1,6 +1,9 @@
 package sched
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A taskSet is the tasks of a stage that may be started: the ones to run again, then those never started, nearest to
 // their input first where the stage has places.
@@ -150,18 +153,20 @@ func (t *taskSet) firstLocal(c *Core, st *Stage) *Node {
 // firstOpen returns the first node with input of a task never started of which ok is true; nil: none.
 func (t *taskSet) firstOpen(c *Core, ok func(*Node) bool) (first *Node) {
 	near := &t.near.byNode
-	for i := 0; i < len(near.open); i++ {
+	kept, i := 0, 0
+	for ; i < len(near.open) && first == nil; i++ {
 		l := &near.lists[near.open[i]]
 		if near.head(t, l) == 0 {
-			last := len(near.open) - 1
-			near.open[i] = near.open[last]
-			near.open = near.open[:last]
-			i--
 			continue
 		}
-		if m := c.Node(NodeID(l.key)); (first == nil || m.ID < first.ID) && ok(m) {
-			first = m
+		near.open[kept] = near.open[i]
+		kept++
+		if n := c.Node(NodeID(l.key)); ok(n) {
+			first = n
 		}
+	}
+	if kept < i { // without those that have none left
+		near.open = near.open[:kept+copy(near.open[kept:], near.open[i:])]
 	}
 	return first
 }
@@ -213,7 +218,7 @@ type keyedTask struct{ key, task int32 }
 type tasksBy struct {
 	table []int32    // open addressing: index of lists + 1
 	lists []taskList // in order of first mention
-	open  []int32    // indices of the lists that are not known to be empty
+	open  []int32    // indices of the lists that are not known to be empty, by key
 	tasks []int32
 }
 
@@ -267,6 +272,7 @@ func (b *tasksBy) build(pairs []keyedTask, keys int) {
 		l.from, l.to = total, total
 		total += n
 	}
+	slices.SortFunc(b.open, func(i, j int32) int { return cmp.Compare(b.lists[i].key, b.lists[j].key) })
 	b.tasks = slices.Grow(b.tasks[:0], int(total))[:total]
 	for _, p := range pairs {
 		l := &b.lists[b.table[b.find(p.key)]-1]

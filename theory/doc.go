@@ -2,7 +2,8 @@
 // randomness of its own, no I/O, nothing of the scheduler's vocabulary. Policies use it to decide, tests use it as an
 // oracle, and the fluid simulation is the yardstick against which real schedules are read.
 //
-//	Fluid                          one divisible server under FIFO, PS, LAS, SRPT, SPT, FSP, PSBS
+//	Fluid                          one divisible server under FIFO, PS, LAS, SRPT, SPT, FSP, PSBS, GITTINS
+//	GittinsRanks, SizeBelief       whom to serve when sizes are known by their law only
 //	ScaleToLoad, DataSize          sizes for Fluid from bytes
 //	MaxMin, DRF, OnePassShares     dividing capacity: one resource, several resources, the one-pass form
 //	Johnson, SplitJohnson, ...     orders for jobs of two stages, and what the two-machine model says of an order

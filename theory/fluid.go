@@ -38,10 +38,13 @@ const (
 	// PSBS (Dell'Amico, Carra and Michiardi, IEEE ToC 2016) is FSP with weights in which the late jobs share the server by
 	// weight. With exact sizes and equal weights it is FSP.
 	PSBS Discipline = "psbs"
+	// GITTINS serves the job with the smallest Gittins rank of what its size may be: by its estimate, the error that estimates of finished
+	// jobs had, the sizes that those had, and its age. Without errors it is SRPT, without any worth of estimates close to LAS.
+	GITTINS Discipline = "gittins"
 )
 
 // Disciplines returns every discipline that Fluid knows.
-func Disciplines() []Discipline { return []Discipline{FIFO, PS, LAS, SRPT, SPT, FSP, PSBS} }
+func Disciplines() []Discipline { return []Discipline{FIFO, PS, LAS, SRPT, SPT, FSP, PSBS, GITTINS} }
 
 // server is one discipline at work. Jobs are known to it by seq, their place in order of arrival.
 type server interface {
@@ -72,6 +75,11 @@ func Fluid(d Discipline, jobs []FluidJob) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	return serveAll(s, jobs), nil
+}
+
+// serveAll has a server serve the jobs to their end.
+func serveAll(s server, jobs []FluidJob) []float64 {
 	order := make([]int32, len(jobs))
 	for i := range order {
 		order[i] = int32(i)
@@ -112,7 +120,7 @@ func Fluid(d Discipline, jobs []FluidJob) ([]float64, error) {
 		s.add(int32(seq), j)
 	}
 	serve(math.Inf(1))
-	return done, nil
+	return done
 }
 
 // fluidMax bounds what Fluid accepts, so that no sum or quotient of it leaves float64.
@@ -155,6 +163,8 @@ func newServer(d Discipline, n int) (server, error) {
 		return &fairSojourn{virtual: newShared(n), real: newRanked(n)}, nil
 	case PSBS:
 		return &practical{virtual: newShared(n), real: newRanked(n), late: newShared(n)}, nil
+	case GITTINS:
+		return newUncertain(n, SizeBelief{}), nil
 	}
 	return nil, fmt.Errorf("choose discipline %q: want one of %v", string(d), Disciplines())
 }

@@ -60,6 +60,9 @@ func TestFluidAgreesWithSchedsim(t *testing.T) {
 			t.Fatalf("%s: %d jobs, want %d", c.trace, len(jobs), c.jobs)
 		}
 		for _, d := range Disciplines() {
+			if c.mean[d] == "" {
+				continue
+			}
 			got := stat.Mean(sojourns(t, d, jobs), nil)
 			t.Logf("%s %-4s %.9f", c.trace, d, got)
 			if s := fmt.Sprintf("%.1f", got); s != c.mean[d] {

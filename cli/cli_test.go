@@ -67,6 +67,38 @@ func TestFluidFacebook(t *testing.T) {
 	}
 }
 
+// Several errors of estimates are columns of one table, and of one document: las has the same mean whatever they are, spt not.
+func TestFluidErrors(t *testing.T) {
+	args := []string{"fluid", "--trace", generated(t), "--policy", "spt,las,gittins", "--sigma", "0,2", "--seeds", "3"}
+	out := must(t, args...)
+	for _, want := range []string{"SIGMA 0: MEAN", "SIGMA 2: MEAN", "WORST", "gittins", "of 3 seeds"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	var doc struct {
+		Sigma   *float64
+		Results []struct {
+			Policy string
+			Sigma  float64
+			Mean   float64 `json:"mean_sojourn_mean_s"`
+			Worst  float64 `json:"mean_sojourn_worst_s"`
+		}
+	}
+	if err := json.Unmarshal([]byte(must(t, append(args, "--json")...)), &doc); err != nil || doc.Sigma != nil || len(doc.Results) != 6 {
+		t.Fatalf("%d results with sigma %v, want 6 with sigmas of their own: %v", len(doc.Results), doc.Sigma, err)
+	}
+	for i := 0; i < len(doc.Results); i += 2 {
+		exact, wrong := doc.Results[i], doc.Results[i+1]
+		if exact.Policy != wrong.Policy || exact.Sigma != 0 || wrong.Sigma != 2 || !(wrong.Worst >= wrong.Mean && wrong.Mean > 0) {
+			t.Errorf("%+v and %+v are not the results of one policy without and with errors", exact, wrong)
+		}
+		if same := math.Abs(exact.Mean-wrong.Mean) < 1e-9*exact.Mean; same != (exact.Policy == "las") {
+			t.Errorf("%s: mean of %v without and %v with errors", exact.Policy, exact.Mean, wrong.Mean)
+		}
+	}
+}
+
 // writeFile makes a file for a test.
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
@@ -178,6 +210,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"sim", "--trace", bad, "--estimator", "wrong"}, "estimator"},
 		{[]string{"fluid", "--trace", bad, "--load", "0"}, "--load"},
 		{[]string{"fluid", "--trace", bad, "--load", "NaN"}, "--load"},
+		{[]string{"fluid", "--trace", bad, "--sigma", "1,-1"}, "--sigma"},
+		{[]string{"fluid", "--trace", bad, "--sigma", "1,2", "--per-job", "x.csv"}, "--per-job"},
 		{[]string{"run"}, "run what?"},
 		{[]string{"run", "wordcount", "--output", "x"}, "--input is needed"},
 		{[]string{"run", "wordcount", "--input", bad}, "--output is needed"},

@@ -21,7 +21,7 @@ type fluidFlags struct {
 	source   sourceFlags
 	load     float64
 	ratio    float64
-	sigma    float64
+	sigmas   []float64
 	seed     uint64
 	seeds    int
 	plot     string
@@ -38,9 +38,10 @@ network. What a policy can gain on a cluster, it gains here first. Exact event b
 
 A job's size is map input + (disk-network ratio + 1) × shuffle + output bytes; sizes are scaled so that all of them together are
 load × the last submission time.`,
-		Example: "  sojourn fluid --trace jobs.tsv --load 0.9 --policy fifo,ps,las,srpt,fsp,psbs,spt",
-		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.fluid(&f) },
+		Example: `  sojourn fluid --trace jobs.tsv --load 0.9 --policy fifo,ps,las,srpt,fsp,psbs,spt,gittins
+  sojourn fluid --trace jobs.tsv --sigma 0.5,1,2 --seeds 30 --policy srpt,fsp,psbs,spt,las,gittins`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return a.fluid(&f) },
 	}
 	f.output.register(c)
 	f.source.register(c)
@@ -48,9 +49,9 @@ load × the last submission time.`,
 	fl.StringArrayVar(&f.policies, "policy", []string{"fifo,ps,las,srpt,fsp,psbs,spt"}, "disciplines to compare, a comma list or several flags: "+strings.Join(disciplineNames(), ", "))
 	fl.Float64Var(&f.load, "load", 0.9, "share of the time until the last submission for which the server is busy; above 0")
 	fl.Float64Var(&f.ratio, "disk-network-ratio", 4, "speed of the cluster's disks over its network's: how much a shuffled byte weighs; 0 or more")
-	fl.Float64Var(&f.sigma, "sigma", 0, "error of size estimates: estimate = size × exp(sigma × N); 0 or more")
+	fl.Float64SliceVar(&f.sigmas, "sigma", []float64{0}, "error of size estimates: estimate = size × exp(sigma × N); 0 or more, several as a comma list to compare")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
-	fl.IntVar(&f.seeds, "seeds", 1, "repeat with so many seeds, from --seed on, and show the median and the worst of the means; 1 to 10000")
+	fl.IntVar(&f.seeds, "seeds", 1, "repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the means; 1 to 10000")
 	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
 	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(disciplineNames()))
@@ -71,8 +72,10 @@ type fluidResult struct {
 	Makespan float64   `json:"makespan_s"`
 	Sojourn  quantiles `json:"sojourn_s"`
 	Slowdown quantiles `json:"slowdown"`
-	// With several seeds: the median and the largest of the mean sojourn times.
+	Sigma    float64   `json:"sigma"`
+	// With several seeds: the mean, the median and the largest of the mean sojourn times.
 	Seeds  int     `json:"seeds,omitempty"`
+	Mean   float64 `json:"mean_sojourn_mean_s,omitempty"`
 	Median float64 `json:"mean_sojourn_median_s,omitempty"`
 	Worst  float64 `json:"mean_sojourn_worst_s,omitempty"`
 
@@ -110,12 +113,14 @@ func (a *app) fluid(f *fluidFlags) error {
 	}
 	var results []fluidResult
 	for _, d := range disciplines {
-		r, err := f.run(d, jobs)
-		if err != nil {
-			return err
+		for _, sigma := range f.sigmas {
+			r, err := f.run(d, sigma, jobs)
+			if err != nil {
+				return err
+			}
+			results = append(results, r)
 		}
-		results = append(results, r)
-		if f.perJob != "" {
+		if r := results[len(results)-1]; f.perJob != "" {
 			if err := writeFluidJobs(named(f.perJob, string(d)), names, jobs, &r); err != nil {
 				return err
 			}
@@ -124,7 +129,9 @@ func (a *app) fluid(f *fluidFlags) error {
 	if f.plot != "" {
 		curves := make([]record.Curve, len(results))
 		for i, r := range results {
-			curves[i].Name = r.Policy
+			if curves[i].Name = r.Policy; len(f.sigmas) > 1 {
+				curves[i].Name += fmt.Sprintf(", sigma %v", r.Sigma)
+			}
 			for _, s := range r.sojourns {
 				curves[i].Sojourns = append(curves[i].Sojourns, sched.Time(s*1e9))
 			}
@@ -139,12 +146,17 @@ func (a *app) fluid(f *fluidFlags) error {
 			Trace   string        `json:"trace"`
 			Load    float64       `json:"load"`
 			Ratio   float64       `json:"disk_network_ratio"`
-			Sigma   float64       `json:"sigma"`
+			Sigma   *float64      `json:"sigma,omitempty"` // of all results
 			Version string        `json:"version"`
 			Results []fluidResult `json:"results"`
-		}{f.seed, f.source.trace, f.load, f.ratio, f.sigma, version(), results})
+		}{f.seed, f.source.trace, f.load, f.ratio, f.oneSigma(), version(), results})
 	}
-	a.printFluid(f, results)
+	fmt.Fprintf(a.Out, "%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n", f.source.trace, len(jobs), f.load, f.ratio, joined(f.sigmas), f.seed)
+	if len(f.sigmas) > 1 {
+		a.printErrors(f, results)
+	} else {
+		a.printFluid(f, results)
+	}
 	return nil
 }
 
@@ -169,8 +181,10 @@ func (f *fluidFlags) check() ([]theory.Discipline, error) {
 		return nil, usagef("--load %v: must be above 0", f.load)
 	case !(f.ratio >= 0) || math.IsInf(f.ratio, 0):
 		return nil, usagef("--disk-network-ratio %v: must be 0 or more", f.ratio)
-	case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
-		return nil, usagef("--sigma %v: must be 0 or more", f.sigma)
+	case slices.ContainsFunc(f.sigmas, func(s float64) bool { return !(s >= 0 && s <= mostSigma) }):
+		return nil, usagef("--sigma %v: must be numbers from 0 to %d", joined(f.sigmas), mostSigma)
+	case len(f.sigmas) > 1 && f.perJob != "":
+		return nil, usagef("--per-job is for one --sigma, and there are %d", len(f.sigmas))
 	case f.seeds < 1 || f.seeds > 10000:
 		return nil, usagef("--seeds %d: must be 1 to 10000", f.seeds)
 	}
@@ -179,6 +193,25 @@ func (f *fluidFlags) check() ([]theory.Discipline, error) {
 		names[i] = string(d)
 	}
 	return list, checkNamed("per-job", f.perJob, names)
+}
+
+// mostSigma bounds errors: by e^100 any size leaves the range of numbers that a server takes.
+const mostSigma = 100
+
+// oneSigma is the error of all results; nil where there are several.
+func (f *fluidFlags) oneSigma() *float64 {
+	if len(f.sigmas) > 1 {
+		return nil
+	}
+	return &f.sigmas[0]
+}
+
+func joined(numbers []float64) string {
+	words := make([]string, len(numbers))
+	for i, x := range numbers {
+		words[i] = fmt.Sprint(x)
+	}
+	return strings.Join(words, ", ")
 }
 
 // jobs reads the trace and scales its sizes to the load.
@@ -222,16 +255,16 @@ func (f *fluidFlags) jobs() (jobs []theory.FluidJob, names []string, err error) 
 	return jobs, names, nil
 }
 
-// run serves the jobs under one discipline, once for each seed.
-func (f *fluidFlags) run(d theory.Discipline, jobs []theory.FluidJob) (fluidResult, error) {
+// run serves the jobs under one discipline with one error of estimates, once for each seed.
+func (f *fluidFlags) run(d theory.Discipline, sigma float64, jobs []theory.FluidJob) (fluidResult, error) {
 	var means []float64
-	r := fluidResult{Policy: string(d), Jobs: len(jobs)}
+	r := fluidResult{Policy: string(d), Jobs: len(jobs), Sigma: sigma}
 	for i := range f.seeds {
 		seed := workload.NewChance(f.seed + uint64(i))
 		for k := range jobs {
 			jobs[k].Estimate = jobs[k].Size
-			if f.sigma > 0 {
-				jobs[k].Estimate *= math.Exp(f.sigma * seed.With(uint64(k)+1).Normal())
+			if sigma > 0 {
+				jobs[k].Estimate *= math.Exp(sigma * seed.With(uint64(k)+1).Normal())
 			}
 		}
 		done, err := theory.Fluid(d, jobs)
@@ -254,13 +287,15 @@ func (f *fluidFlags) run(d theory.Discipline, jobs []theory.FluidJob) (fluidResu
 	}
 	if f.seeds > 1 {
 		slices.Sort(means)
+		for _, m := range means {
+			r.Mean += m / float64(len(means))
+		}
 		r.Seeds, r.Median, r.Worst = f.seeds, theory.Percentile(means, 50), means[len(means)-1]
 	}
 	return r, nil
 }
 
 func (a *app) printFluid(f *fluidFlags, results []fluidResult) {
-	fmt.Fprintf(a.Out, "%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n", f.source.trace, results[0].Jobs, f.load, f.ratio, f.sigma, f.seed)
 	columns := []column[fluidResult]{
 		{"MEAN SOJOURN", func(r fluidResult) float64 { return r.Sojourn.Mean }},
 		{"P50", func(r fluidResult) float64 { return r.Sojourn.P50 }},
@@ -270,10 +305,30 @@ func (a *app) printFluid(f *fluidFlags, results []fluidResult) {
 		{"MEAN SLOWDOWN", func(r fluidResult) float64 { return r.Slowdown.Mean }},
 	}
 	if f.seeds > 1 {
-		columns = append(columns, column[fluidResult]{fmt.Sprintf("MEDIAN OF %d", f.seeds), func(r fluidResult) float64 { return r.Median }},
+		columns = append(columns, column[fluidResult]{fmt.Sprintf("MEAN OF %d", f.seeds), func(r fluidResult) float64 { return r.Mean }},
+			column[fluidResult]{"MEDIAN", func(r fluidResult) float64 { return r.Median }},
 			column[fluidResult]{"WORST", func(r fluidResult) float64 { return r.Worst }})
 	}
 	compare(a.Out, results, func(r fluidResult) string { return r.Policy }, columns)
+}
+
+// printErrors prints one row a discipline and one column an error of estimates: the mean sojourn time, and with several seeds the worst of them.
+func (a *app) printErrors(f *fluidFlags, results []fluidResult) {
+	var rows [][]fluidResult
+	for r := range slices.Chunk(results, len(f.sigmas)) {
+		rows = append(rows, r)
+	}
+	var columns []column[[]fluidResult]
+	for i, sigma := range f.sigmas {
+		if f.seeds == 1 {
+			columns = append(columns, column[[]fluidResult]{fmt.Sprintf("SIGMA %v", sigma), func(r []fluidResult) float64 { return r[i].Sojourn.Mean }})
+			continue
+		}
+		columns = append(columns, column[[]fluidResult]{fmt.Sprintf("SIGMA %v: MEAN", sigma), func(r []fluidResult) float64 { return r[i].Mean }},
+			column[[]fluidResult]{"WORST", func(r []fluidResult) float64 { return r[i].Worst }})
+	}
+	fmt.Fprintf(a.Out, "mean sojourn time in seconds, of %d seeds\n", f.seeds)
+	compare(a.Out, rows, func(r []fluidResult) string { return r[0].Policy }, columns)
 }
 
 // writeFluidJobs writes what became of each job, with the columns that sim has.

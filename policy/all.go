@@ -9,6 +9,7 @@ var All = Registry{
 	"fifo":      {fifoCard, newFIFO},
 	"fsp":       {fspCard, newFSP},
 	"fspy":      {fspyCard, newFSPY},
+	"gittins":   {gittinsCard, newGittins},
 	"hfsp":      {hfspCard, newHFSP},
 	"las":       {lasCard, newLAS},
 	"late":      {lateCard, newLate},

@@ -1,7 +1,6 @@
 package theory
 
-// uncertain serves GITTINS. A rank only falls between the ages at which the table begins anew, so that the first job is served to the end of such a
-// stretch, to its end, or to the next arrival; jobs whose ranks rise past each other take turns.
+// uncertain serves GITTINS. The first job is served to the age at which its rank rises, to its end, or to the next arrival; jobs whose ranks rise past each other take turns.
 type uncertain struct {
 	line    ranked
 	jobs    []uncertainJob // by seq

@@ -14,13 +14,11 @@ import (
 // the mean sojourn time smallest, where sizes are drawn independently and arrivals are Poisson or all at once (Gittins, Bandit Processes and Dynamic
 // Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; Aalto, Ayesta and Righter, On the Gittins Index in the M/G/1 Queue, Queueing Systems 63, 2009).
 //
-// From there to the age of sizes[k] the rank falls, by falls[k] for each second that the job gets older, as long as the best b is the same.
-//
 // sizes rise and are above 0; masses are 0 or more. A rank is +Inf where nothing is left to come. O(n): going down, a stretch joins the next one up
 // while that lowers its cost for each job done.
-func GittinsRanks(sizes, masses []float64) (ranks, falls []float64) {
+func GittinsRanks(sizes, masses []float64) []float64 {
 	type stretch struct{ cost, mass float64 }
-	ranks, falls = make([]float64, len(sizes)), make([]float64, len(sizes))
+	ranks := make([]float64, len(sizes))
 	var stack []stretch // rising cost ÷ mass from the top on
 	beyond := 0.0
 	for k := len(sizes) - 1; k >= 0; k-- {
@@ -36,12 +34,11 @@ func GittinsRanks(sizes, masses []float64) (ranks, falls []float64) {
 			stack = stack[:n-1]
 		}
 		stack = append(stack, s)
-		ranks[k] = math.Inf(1)
-		if s.mass > 0 {
-			ranks[k], falls[k] = s.cost/s.mass, beyond/s.mass
+		if ranks[k] = math.Inf(1); s.mass > 0 {
+			ranks[k] = s.cost / s.mass
 		}
 	}
-	return ranks, falls
+	return ranks
 }
 
 // A SizeBelief is what finished jobs have taught: how large jobs are, and by how much estimates miss. Of a job that is not finished it tells, from
@@ -155,18 +152,23 @@ type RankTable struct {
 	rows   map[int]rankRow // by cell of the estimate
 }
 
-// A rankRow has the ranks of the posterior of one estimate: ranks[i] at the size before sizes[i], from where on it falls, in all up to untils[i].
+// A rankRow has the ranks of the posterior of one estimate: ranks[i] at the age of the size before sizes[i].
 type rankRow struct {
-	first                       int // cell of sizes[0]
-	sizes, ranks, falls, untils []float64
-	mean                        float64 // of the sizes
+	first                int // cell of sizes[0]
+	sizes, ranks, untils []float64
+	mean                 float64 // of the sizes
 }
 
 // Table returns the ranks by what is believed now.
 func (b *SizeBelief) Table() *RankTable {
-	belief := *b
-	belief.Counts = slices.Clone(b.Counts)
-	return &RankTable{belief, map[int]rankRow{}}
+	return &RankTable{b.Clone(), map[int]rankRow{}}
+}
+
+// Clone returns a belief of its own.
+func (b *SizeBelief) Clone() SizeBelief {
+	c := *b
+	c.Counts = slices.Clone(b.Counts)
+	return c
 }
 
 // row returns the ranks of an estimate's cell, and what sizes in it are multiplied by for this very estimate.
@@ -191,22 +193,19 @@ func (b *SizeBelief) rankRow(estimate int) (row rankRow) {
 		all += m
 	}
 	row.mean /= all
-	row.ranks, row.falls = GittinsRanks(row.sizes, masses)
+	row.ranks = GittinsRanks(row.sizes, masses)
 	copy(row.untils, row.sizes)
 	for i := n - 2; i >= 0; i-- {
-		from := 0.0
-		if i > 0 {
-			from = row.sizes[i-1]
-		}
-		if row.ranks[i+1] <= row.ranks[i]-(row.sizes[i]-from)*row.falls[i] {
+		if row.ranks[i+1] <= row.ranks[i] {
 			row.untils[i] = row.untils[i+1]
 		}
 	}
 	return row
 }
 
-// Rank returns the Gittins rank of a job by its estimate and its age, both of 0 or more, and the age up to which it falls from there; then it is
-// another, which may be larger. A job older than any that was believed possible gets what a law of sizes without a scale would give it, its age.
+// Rank returns the Gittins rank of a job by its estimate and its age, both of 0 or more, and the age up to which it does not rise. Between two ages of
+// the table a rank that falls does so evenly, as the sizes of a cell are spread over it, and one that rises does so at the end. A job older than any that
+// was believed possible gets what a law of sizes without a scale would give it, its age.
 func (t *RankTable) Rank(estimate, age float64) (rank, until float64) {
 	row, scale := t.row(estimate)
 	last := len(row.ranks) - 1
@@ -220,11 +219,15 @@ func (t *RankTable) Rank(estimate, age float64) (rank, until float64) {
 	if i > last {
 		return max(scale*row.ranks[last], age), age * cellMiddle(0)
 	}
-	from := 0.0
-	if i > 0 {
-		from = scale * row.sizes[i-1]
+	age /= scale
+	rank = row.ranks[i]
+	switch {
+	case i == 0:
+		rank -= age // no size ends before
+	case i < last && row.ranks[i+1] < rank:
+		rank += (row.ranks[i+1] - rank) * (age - row.sizes[i-1]) / (row.sizes[i] - row.sizes[i-1])
 	}
-	return max(0, scale*row.ranks[i]-max(0, age-from)*row.falls[i]), scale * row.untils[i]
+	return scale * rank, scale * row.untils[i]
 }
 
 // Expect returns the mean of the sizes that a job of an estimate may have.

@@ -27,7 +27,7 @@ func TestGittinsRanksByHand(t *testing.T) {
 		{"gaps", []float64{1, 2, 3, 4}, []float64{0, 1, 0, 0}, []float64{2, 1, math.Inf(1), math.Inf(1)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _ := GittinsRanks(c.sizes, c.masses)
+			got := GittinsRanks(c.sizes, c.masses)
 			for i := range c.want {
 				if math.Abs(got[i]-c.want[i]) > 1e-12 && got[i] != c.want[i] {
 					t.Errorf("ranks %v, want %v", got, c.want)
@@ -47,36 +47,27 @@ func TestGittinsRanksAgainstDefinition(t *testing.T) {
 			at += rapid.Float64Range(0.1, 5).Draw(t, "gap")
 			sizes[i], masses[i] = at, float64(rapid.IntRange(0, 5).Draw(t, "mass"))
 		}
-		got, falls := GittinsRanks(sizes, masses)
+		got := GittinsRanks(sizes, masses)
 		for k := range n {
 			age := 0.0
 			if k > 0 {
 				age = sizes[k-1]
 			}
-			rank := func(age float64) float64 {
-				least := math.Inf(1)
-				for stop := k; stop < n; stop++ {
-					cost, done := 0.0, 0.0
-					for i := k; i < n; i++ {
-						cost += masses[i] * (min(sizes[i], sizes[stop]) - age)
-						if i <= stop {
-							done += masses[i]
-						}
-					}
-					if done > 0 {
-						least = min(least, cost/done)
+			want := math.Inf(1)
+			for stop := k; stop < n; stop++ {
+				cost, done := 0.0, 0.0
+				for i := k; i < n; i++ {
+					cost += masses[i] * (min(sizes[i], sizes[stop]) - age)
+					if i <= stop {
+						done += masses[i]
 					}
 				}
-				return least
+				if done > 0 {
+					want = min(want, cost/done)
+				}
 			}
-			want := rank(age)
 			if got[k] != want && math.Abs(got[k]-want) > 1e-9*want {
 				t.Fatalf("sizes %v, masses %v: rank %d is %v, by definition %v", sizes, masses, k, got[k], want)
-			}
-			// A little older: the best age at which to stop is the same, unless two are equally good.
-			const little = 1e-7
-			if fallen := rank(age + little); !math.IsInf(want, 1) && fallen > want-falls[k]*little*0.999 {
-				t.Fatalf("sizes %v, masses %v: rank %d falls to %v, want by %v a second from %v", sizes, masses, k, fallen, falls[k], want)
 			}
 		}
 	})
@@ -96,7 +87,7 @@ func TestGittinsIsOptimal(t *testing.T) {
 				masses[i][k] = float64(rapid.IntRange(0, 4).Draw(t, "mass"))
 			}
 			masses[i][longest-1]++ // that some size is possible
-			ranks[i], _ = GittinsRanks(sizes, masses[i])
+			ranks[i] = GittinsRanks(sizes, masses[i])
 		}
 		ages := make([]int, n) // longest: done
 		var sum func(choose bool) float64
@@ -187,19 +178,26 @@ func TestRankTable(t *testing.T) {
 	table := b.Table()
 	middle := cellMiddle(cell(3.))
 	sizes, masses := b.Posterior(middle)
-	ranks, falls := GittinsRanks(sizes, masses)
+	ranks := GittinsRanks(sizes, masses)
 	age := 0.0
 	for i, want := range ranks {
 		got, until := table.Rank(middle, age)
 		if math.Abs(got-want) > 1e-9*want || until < sizes[i] {
 			t.Fatalf("at age %v: rank %v until %v, want %v until %v or later", age, got, until, want, sizes[i])
 		}
-		half := (age + sizes[i]) / 2
-		if got, same := table.Rank(middle, half); same != until || math.Abs(got-(want-falls[i]*(half-age))) > 1e-9*want {
-			t.Fatalf("at age %v: rank %v until %v, want %v until %v", half, got, same, want-falls[i]*(half-age), until)
+		half, next := (age+sizes[i])/2, want
+		if i+1 < len(ranks) {
+			next = min(want, ranks[i+1])
 		}
-		if i > 0 && until == sizes[i] && i+1 < len(ranks) && ranks[i+1] < want-falls[i]*(sizes[i]-age) {
-			t.Fatalf("the rank %v at age %v ends to fall at %v, where it is %v", want, age, until, ranks[i+1])
+		evenly := (want + next) / 2
+		if i == 0 {
+			evenly = want - half
+		}
+		if got, same := table.Rank(middle, half); same != until || math.Abs(got-evenly) > 1e-9*want {
+			t.Fatalf("at age %v: rank %v until %v, want %v until %v", half, got, same, evenly, until)
+		}
+		if until == sizes[i] && next < want {
+			t.Fatalf("the rank %v at age %v is not to fall from %v on, where it is %v", want, age, until, next)
 		}
 		age = sizes[i]
 	}

@@ -1,0 +1,174 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+var gittinsCard = Card{
+	Title:  "the job first that is likeliest to be done soon, by what finished jobs have taught of sizes and of the errors of estimates",
+	Source: "Gittins, Bandit Processes and Dynamic Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; jobs that starve as in PSBS",
+	Spec:   "docs/spec/gittins.md#parameters",
+	Params: append([]Param{{Name: "aging", Kind: Number, Default: "4",
+		Meaning: "a job goes first that has waited so many times longer than it would take if all shared the cluster; 0: none does"}},
+		sizing(placing(taking(optOff, optSuspend), lookingBack)...)...),
+	Memory: append([]string{
+		"how large finished jobs were, and by how much their estimates missed; the part of that which ranks go by",
+		"by job: its estimate, first and last, what it had received when its last attempt ended, its rank",
+		"the virtual server that all jobs share; by job: when it entered there, and when it is done",
+	}, sizedMemory...),
+	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
+}
+
+// gittins serves the job of the smallest Gittins rank: what its posterior law of size, given its estimate and what it has received, costs for each job done.
+// Prior and error law are those of the jobs that have finished. Sizes are in seconds of the whole cluster.
+//
+// A job that has not been done when a server that all share would have done it aging times over, and has received less than was expected of it, goes
+// before all others, and such jobs share by weight, as late jobs under PSBS.
+//
+// A task event costs O(log n) for n jobs; when an eighth more jobs have finished than at the last time, all are ranked anew.
+type gittins struct {
+	order
+	sizes
+	virtualShares
+	Learned  theory.SizeBelief // from all that have finished
+	Believed theory.SizeBelief // what ranks go by
+	Finished int
+	Relearn  int            // finished jobs at which ranks go by all that is learned
+	Bets     sched.Per[bet] // by job
+
+	aging float64
+	table *theory.RankTable // of Believed; nil: to be made
+}
+
+// A bet is what is believed of a job.
+type bet struct {
+	First, Estimate float64 // of its size: as it was first, and is now; 0: none yet
+	Age             float64 // what it had received when an attempt last ended
+	Goal            float64 // what it must have received not to starve
+	Rank            float64
+}
+
+func newGittins(a Args) sched.Policy {
+	g := &gittins{sizes: newSizes(a), aging: a.Number("aging")}
+	g.initTaking(a, g.rank)
+	return g
+}
+
+func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
+	if !g.known(st) {
+		return g.unknown(st, g.will(st)+st.Suspended+more)
+	}
+	if g.aging > 0 && g.Shares.Of(st.Job).Slot == 0 {
+		return g.lateness(st, more)
+	}
+	return sched.Key{Class: ranked, Value: g.Bets.Of(st.Job).Rank / st.Job.Weight}
+}
+
+// Decide starts tasks where there is room.
+func (g *gittins) Decide(p *sched.Plan) {
+	if g.aging > 0 {
+		for _, j := range g.retire(p) {
+			g.promise(p, j)
+		}
+		g.follow(p)
+	}
+	g.learn(p)
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil && !a.Stage.Job.Ended {
+				g.grow(p, a.Stage.Job)
+			}
+		case sched.JobEnded:
+			if j := p.Job(e.Job); j != nil && e.Outcome == sched.OK && j.Spec.Probes == 0 {
+				g.finish(p, j)
+			}
+		}
+	}
+	for _, j := range g.news {
+		if !j.Ended {
+			g.bet(p, j)
+		}
+	}
+	if g.Finished >= g.Relearn && g.Finished > 0 {
+		g.relearn(p)
+	}
+	if next := g.divide(); !math.IsInf(next, 1) {
+		p.Wake(instant(next))
+	}
+	g.fill(p)
+}
+
+// finish learns from a job that is done.
+func (g *gittins) finish(p *sched.Plan, j *sched.Job) {
+	g.Learned.Learn(g.received(p, j), g.Bets.Of(j).First)
+	g.Finished++
+}
+
+// relearn has ranks go by all that is learned.
+func (g *gittins) relearn(p *sched.Plan) {
+	g.Relearn = g.Finished + g.Finished/8 + 1
+	g.Believed, g.table = g.Learned.Clone(), nil
+	for j := range p.Jobs() {
+		g.rerank(p, j)
+	}
+}
+
+// received returns what a job has received so far.
+func (g *gittins) received(p *sched.Plan, j *sched.Job) float64 {
+	w := p.Service(j, p.Now)
+	return w.Seconds(p.Capacity)
+}
+
+// grow notes what a job has received.
+func (g *gittins) grow(p *sched.Plan, j *sched.Job) {
+	b := g.Bets.Of(j)
+	b.Age = g.received(p, j)
+	g.rerank(p, j)
+	if g.aging > 0 {
+		g.promise(p, j)
+	}
+}
+
+// bet takes a new estimate of a job's size.
+func (g *gittins) bet(p *sched.Plan, j *sched.Job) {
+	b := g.Bets.Of(j)
+	if b.Estimate = g.size(j); b.First == 0 {
+		b.First = b.Estimate
+	}
+	g.rerank(p, j)
+	if b.Goal = g.ranks().Expect(b.Estimate); g.aging > 0 && b.Estimate > 0 {
+		g.resize(p, j, g.aging*b.Goal)
+		g.promise(p, j)
+	}
+}
+
+// promise gives a job that is late, and has received all that was expected of it, twice as long: it is not starved but large.
+func (g *gittins) promise(p *sched.Plan, j *sched.Job) {
+	b := g.Bets.Of(j)
+	for b.Goal > 0 && b.Age >= b.Goal && g.Shares.Of(j).Slot == 0 && !j.Ended {
+		b.Goal *= 2
+		g.resize(p, j, g.aging*b.Goal)
+	}
+}
+
+func (g *gittins) rerank(p *sched.Plan, j *sched.Job) {
+	b := g.Bets.Of(j)
+	if b.Estimate == 0 {
+		return
+	}
+	if rank, _ := g.ranks().Rank(b.Estimate, b.Age); rank != b.Rank {
+		b.Rank = rank
+		p.TouchJob(j)
+	}
+}
+
+func (g *gittins) ranks() *theory.RankTable {
+	if g.table == nil {
+		g.table = g.Believed.Table()
+	}
+	return g.table
+}

@@ -152,11 +152,19 @@ func TestStockPolicies(t *testing.T) {
 		if i == len(policies)-1 {
 			break
 		}
+		var shell sync.WaitGroup
+		shell.Go(func() { // no NodeManager ends this one's ApplicationMaster: it ends when it is told that it is not known
+			if out, err := s.launchUnmanaged("sleep 600", 1); err == nil || !strings.Contains(out, classAttemptNotFound) {
+				t.Errorf("an unmanaged ApplicationMaster of the old life: %v\n%s", err, out)
+			}
+		})
+		s.untilRuns(s.newest().ID, 1)
 		old, wait := s.endless()
 		rm.kill()
 		rm = s.serveVerb(policies[i+1])
 		s.untilNodes(1)
 		wait()
+		shell.Wait()
 		s.clean()
 		if err := s.call("getApplicationReport", &wire.ApplicationRequest{ID: old.ID}, &wire.ApplicationResponse{}); err == nil || !strings.Contains(err.Error(), classAppNotFound) {
 			t.Errorf("the old life's application: %v", err)
@@ -277,13 +285,20 @@ func (s *stock) distributedShell() {
 	}
 }
 
-// unmanaged has distributed shell's ApplicationMaster run by the launcher that stock Hadoop has for those that nobody manages.
-func (s *stock) unmanaged() {
-	command := "echo unmanaged"
+// launchUnmanaged has distributed shell's ApplicationMaster run a command in some containers, by the launcher that stock Hadoop has for
+// ApplicationMasters that nobody manages.
+func (s *stock) launchUnmanaged(command string, containers int) (string, error) {
 	s.write(s.dir+"/shellCommands", string([]byte{0, byte(len(command))})+command) // as Java's writeUTF does
 	master := strings.Join([]string{"java", "-Xmx256m", quick[0], quick[1], quick[2], "-cp", s.dir + "/conf:" + s.jars + "/*", shellMaster,
-		"--container_memory", "256", "--num_containers", "2", "--priority", "0", "--appname", "shell"}, " ")
-	out := s.run(unmanagedMasters, "-appname", "shell", "-queue", "default", "-classpath", s.dir+"/conf:"+s.jars+"/*", "-cmd", master)
+		"--container_memory", "256", "--num_containers", fmt.Sprint(containers), "--priority", "0", "--appname", "shell"}, " ")
+	return s.try(unmanagedMasters, "-appname", "shell", "-queue", "default", "-classpath", s.dir+"/conf:"+s.jars+"/*", "-cmd", master)
+}
+
+func (s *stock) unmanaged() {
+	out, err := s.launchUnmanaged("echo unmanaged", 2)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	r := s.newest()
 	if !strings.Contains(out, "App ended with state: FINISHED and status: SUCCEEDED") || !r.Unmanaged || r.State != wire.AppFinished || r.Final != wire.Succeeded {
 		s.t.Errorf("the report is %+v; the launcher said:\n%s", r, out)

@@ -75,6 +75,7 @@ func (c *capacity) guarantees(p *sched.Plan) {
 		return
 	}
 	c.total, c.trees = p.Capacity, p.Trees
+	c.siblings.forget()
 	c.guarantee = append(c.guarantee[:0], make([]sched.Resources, len(p.Queues))...)
 	c.guarantee[0] = p.Capacity
 	for _, q := range p.Queues {
@@ -218,6 +219,7 @@ func (c *capacity) keepForBig(p *sched.Plan, started []sched.Action) {
 		if !c.has(k) || len(started) == 0 {
 			continue
 		}
+		c.pass++
 		st := c.descend(p, p.Queues[0], k, false)
 		if st == nil || !overtaken(p, st, started) || c.keeps(st) || p.First(st) != nil {
 			continue

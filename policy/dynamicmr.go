@@ -71,6 +71,7 @@ func newDynamicMR(a Args) sched.Policy {
 	d.flat = a.Choice("base") == "fifo"
 	d.turn, d.leaf = d.poolTurn, d.pick
 	d.tree.init(a, d.within)
+	d.siblings.few = math.MaxInt // it goes down by orders of its own, of what waits and of what is suspected
 	d.suspects.Group = d.group
 	d.suspects.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 		if slow, ok := d.Slow.Has(st); !ok || len(*slow) == 0 {

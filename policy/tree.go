@@ -7,12 +7,13 @@ import "github.com/sojourn-sched/sojourn/sched"
 // Tasks that need different kinds of slots do not compete, so that each kind is shared for itself: memory among those that need
 // memory, map slots among maps, reduce slots among reduces, as both of Hadoop's generations have it.
 //
-// A decision costs the children of the queues on the way down: linear in siblings, whatever the number of jobs.
+// A decision costs O(log n) for n siblings on each level on the way down, whatever the number of jobs.
 type tree struct {
 	placer
 	Total sched.Resources // capacity for which dominant shares are computed
 
-	index sched.Index
+	index sched.Index                                                                       // in one group for each queue and kind
+	some  sched.Index                                                                       // in one group, to tell whether there is room for any
 	rank  ranking                                                                           // of the jobs of a leaf
 	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key                              // a child's place among its siblings
 	leaf  func(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
@@ -20,21 +21,31 @@ type tree struct {
 	flat  bool                                                                              // there is one queue, the root, whatever has been configured
 	all   bool                                                                              // queues of which nothing waits are looked into as well
 
-	view  *sched.View
-	kinds uint32   // of which some stage has asked for, by bit
-	full  []uint64 // by queue: the pass in which it had nothing that fits
-	pass  uint64
+	view     *sched.View
+	kinds    uint32   // of which some stage has asked for, by bit
+	full     []uint64 // by queue: the pass in which it had nothing that fits
+	pass     uint64
+	synced   bool // some is up to date
+	skipped  bool // some stage has been passed over
+	siblings siblings
+	ofTree   int // the tree of queues that they are of
 }
 
 // init sets up the index; rank orders the jobs of a leaf.
 func (t *tree) init(a Args, rank ranking) {
 	t.placer, t.rank = newPlacer(a), rank
+	t.siblings.few = fewSiblings
 	t.index.Group = t.group
 	t.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		t.siblings.changed(v, st.Job.Queue)
 		if st.Pending == 0 {
 			return sched.Key{}, false
 		}
 		return rank(v, st, 1), true
+	}
+	t.some.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
+	t.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return sched.Key{}, st.Pending > 0
 	}
 }
 
@@ -70,11 +81,16 @@ func (t *tree) begin(p *sched.Plan) {
 	t.view = p.View
 	if t.Total != p.Capacity {
 		t.Total = p.Capacity
+		t.siblings.forget()
 		for j := range p.Jobs() {
 			p.TouchJob(j)
 		}
 	}
-	t.index.Sync(p)
+	if t.ofTree != p.Trees {
+		t.ofTree = p.Trees
+		t.siblings.forget()
+	}
+	t.follow(p)
 	for len(t.full) < len(p.Queues) {
 		t.full = append(t.full, 0)
 	}
@@ -83,13 +99,49 @@ func (t *tree) begin(p *sched.Plan) {
 // fillKind starts tasks that compete for kind k.
 func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
 	t.pass++
-	for t.index.First() != nil { // a look at each queue, much cheaper than the way down
+	for t.room(p, k) { // else the way down would be gone in vain
 		st := t.descend(p, p.Queues[0], k, true)
 		if st == nil {
 			break
 		}
-		if !t.place(p, st) {
-			t.index.Skip(st)
+		if t.place(p, st) {
+			t.siblings.changed(p.View, st.Job.Queue)
+			continue
+		}
+		t.index.Skip(st)
+		t.skipped = true
+		if t.synced {
+			t.some.Skip(st)
+		}
+	}
+}
+
+// room reports whether any stage that competes for kind k may have room.
+func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
+	if t.siblings.kept == 0 {
+		return t.index.First() != nil // looks at each queue
+	}
+	if !t.synced {
+		t.synced = true
+		t.some.Sync(p)
+	}
+	return t.some.FirstOf(int(k), 0) != nil
+}
+
+// follow brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have ended it passes over.
+func (t *tree) follow(p *sched.Plan) {
+	t.index.Sync(p)
+	t.synced, t.skipped = false, false
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil {
+				t.siblings.changed(p.View, a.Stage.Job.Queue)
+			}
+		case sched.JobEnded:
+			if j := p.Job(e.Job); j != nil {
+				t.siblings.changed(p.View, j.Queue)
+			}
 		}
 	}
 }
@@ -102,10 +154,19 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room
 			return st
 		}
 	}
+	if line := t.siblings.line(t, q); line != nil {
+		for c := line.first(t, k); c != nil; c = line.first(t, k) {
+			if st := t.descend(p, c, k, room); st != nil {
+				return st
+			}
+			line.setAside(k, t.leaf != nil && !t.skipped && t.held(p, c, k))
+		}
+		return nil
+	}
 	var best *sched.Queue
 	for _, id := range q.Children {
 		c := p.Queues[id]
-		if room && t.full[id] == t.pass || !t.all && c.Demand[k] <= c.Used[k] || c.User && (!t.users || t.leaf != nil) {
+		if room && t.full[id] == t.pass || !t.wants(c, k) {
 			continue
 		}
 		if best != nil && !before(t.turn(c, k), t.turn(best, k)) {
@@ -118,6 +179,27 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room
 		}
 	}
 	return first
+}
+
+// held reports whether, room or not, nothing below q may start before something there changes: its users are at their limits.
+func (t *tree) held(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) bool {
+	if t.own(p, q, k, false) != nil {
+		return false
+	}
+	if line := t.siblings.line(t, q); line != nil {
+		return len(line.kinds[k].entries)+len(line.kinds[k].aside) == 0
+	}
+	for _, id := range q.Children {
+		if c := p.Queues[id]; t.wants(c, k) && !t.held(p, c, k) {
+			return false
+		}
+	}
+	return true
+}
+
+// wants reports whether the way down may lead into a queue.
+func (t *tree) wants(q *sched.Queue, k sched.ResourceKind) bool {
+	return (t.all || q.Demand[k] > q.Used[k]) && (!q.User || t.users && t.leaf == nil)
 }
 
 // own returns the first stage among a queue's own jobs.

@@ -1,0 +1,66 @@
+package policy_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/policy/policytest"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees with many queues and users, some of
+// which come and go, where many have equal turns.
+func TestSiblingsInOrder(t *testing.T) {
+	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "drf"} {
+		launched := 0
+		for seed := range uint64(60) {
+			run := func(how func(sched.Policy) sched.Policy) policytest.Result {
+				s := policytest.RandomSetup(seed, 1)
+				manyQueues(&s, seed)
+				p, _, err := policy.Parse(spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := policytest.Run(s, how(p))
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v", spec, seed, err)
+				}
+				return res
+			}
+			got, want := run(policy.SiblingsInOrder), run(policy.OneByOne)
+			if !slices.Equal(got.Log, want.Log) {
+				for i := range got.Log {
+					if i >= len(want.Log) || got.Log[i] != want.Log[i] {
+						t.Fatalf("%s, seed %d: action %d is %v, want %v", spec, seed, i+1, got.Log[i], want.Log[min(i, len(want.Log)-1)])
+					}
+				}
+				t.Fatalf("%s, seed %d: %d actions, want %d", spec, seed, len(got.Log), len(want.Log))
+			}
+			launched += len(got.Log)
+		}
+		if launched < 3000 {
+			t.Errorf("%s: %d actions: little was tested", spec, launched)
+		}
+	}
+}
+
+// manyQueues puts the jobs of a setup, three times as many, into many queues and users.
+func manyQueues(s *policytest.Setup, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 23))
+	for _, again := range []uint64{1, 2} {
+		s.Jobs = append(s.Jobs, policytest.RandomSetup(seed+again*1000, 1).Jobs...)
+	}
+	for _, j := range s.Jobs {
+		for i := range j.Stages {
+			j.Stages[i].PerTask, j.Stages[i].Places, j.Stages[i].Copies = sched.Resources{sched.Memory: 1024}, nil, 0
+			if s.Nodes[0].Capacity[sched.Memory] == 0 {
+				j.Stages[i].PerTask = sched.Resources{sched.MapSlots: int64(1 - min(i, 1)), sched.ReduceSlots: int64(min(i, 1))}
+			}
+		}
+		j.User = fmt.Sprint("u", r.IntN(6))
+		j.Queue = []string{"a", "b.x", "b.y", fmt.Sprint("q", r.IntN(5)), fmt.Sprint("b.z", r.IntN(3))}[r.IntN(5)]
+	}
+}

@@ -1,0 +1,21 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// SiblingsInOrder is a policy of queues that keeps the children of every queue in order, however few.
+func SiblingsInOrder(p sched.Policy) sched.Policy { return withFew(p, 0) }
+
+// OneByOne is one that looks at children one by one, however many.
+func OneByOne(p sched.Policy) sched.Policy { return withFew(p, 1<<30) }
+
+func withFew(p sched.Policy, few int) sched.Policy {
+	switch p := p.(type) {
+	case *fair:
+		p.siblings.few = few
+	case *capacity:
+		p.siblings.few = few
+	case *drf:
+		p.siblings.few = few
+	}
+	return p
+}

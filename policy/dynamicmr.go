@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 var dynamicmrCard = Card{
 	Title:  "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",

@@ -125,9 +125,10 @@ func (app *application) launch(a *sched.Action) {
 	c.attempt.sequence++
 	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: c.attempt.sequence}
 	m.leases.put(c)
-	m.kept++
+	m.count.kept++
 	n.hold(c)
 	c.attempt.containers.put(c)
+	m.count.granted++
 	app.nodes[n] = true
 	if c.isMaster() {
 		c.attempt.launch()

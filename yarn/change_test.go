@@ -286,8 +286,8 @@ func TestDelegationTokensEnd(t *testing.T) {
 	}
 	f.now = f.now.Add(2 * time.Hour)
 	f.m.turn(nil)
-	if len(f.m.delegations.good) != 1 {
-		t.Errorf("%d tokens, the one that was renewed is left", len(f.m.delegations.good))
+	if len(f.m.keys.delegations.good) != 1 {
+		t.Errorf("%d tokens, the one that was renewed is left", len(f.m.keys.delegations.good))
 	}
 	for range 8 {
 		renew()
@@ -297,7 +297,7 @@ func TestDelegationTokensEnd(t *testing.T) {
 		t.Errorf("after more than a week: %v", err)
 	}
 	f.m.turn(nil)
-	if len(f.m.delegations.good) != 0 {
-		t.Errorf("%d tokens are left", len(f.m.delegations.good))
+	if len(f.m.keys.delegations.good) != 0 {
+		t.Errorf("%d tokens are left", len(f.m.keys.delegations.good))
 	}
 }

@@ -421,7 +421,7 @@ func TestChaos(t *testing.T) {
 				}
 			}
 			w.check()
-			if w.m.leases.count+w.m.kept > 0 {
+			if w.m.leases.count+w.m.count.kept > 0 {
 				for _, c := range w.m.containers() {
 					t.Errorf("%s is left: state %d, node %d, attempt %d, application %s, over %v", c.id, c.state, c.node.state, c.attempt.state, c.attempt.app.state, c.attempt.app.over)
 				}

@@ -183,6 +183,7 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 		outcome = c.attempt.masterOver(&end, outcome)
 		c.notice = heard
 	}
+	c.m.count.ended[outcome]++
 	c.m.note(sched.Event{Kind: sched.AttemptDone, Outcome: outcome, Attempt: c.lease, Node: c.node.sched, Job: c.attempt.app.job})
 	c.attempt.tell(c, end)
 	c.settle()
@@ -194,7 +195,7 @@ func (c *container) settle() {
 		return
 	}
 	if c.attempt.app.attempts[c.id.Attempt.Attempt-1].containers.remove(c) { // of the attempt that it was granted to
-		c.m.kept--
+		c.m.count.kept--
 		c.node.remove = append(c.node.remove, c.id)
 		if c.attempt.app.over {
 			c.m.apps.trim(c.m.config.Completed)

@@ -44,7 +44,7 @@ func short(user string) string {
 }
 
 func (m *manager) giveToken(user string, q *wire.TokenWanted) (answer, error) {
-	d := &m.delegations
+	d := &m.keys.delegations
 	if user == "" || len(d.good) >= mostDelegations {
 		return nil, rpc.Errorf(classYARN, "no delegation token: there are %d for known users, and may be %d", len(d.good), mostDelegations)
 	}
@@ -64,14 +64,14 @@ func (m *manager) forgetToken(identifier string, one *delegation) {
 		if m.now.Before(one.expires) {
 			m.forgetToken(identifier, one)
 		} else {
-			delete(m.delegations.good, identifier)
+			delete(m.keys.delegations.good, identifier)
 		}
 	})
 }
 
 // goodToken finds a token, or refuses it.
 func (m *manager) goodToken(q *wire.TokenGiven) (*delegation, error) {
-	one := m.delegations.good[string(q.Token.Identifier)]
+	one := m.keys.delegations.good[string(q.Token.Identifier)]
 	if one == nil || !m.now.Before(one.expires) || !hmac.Equal(one.password, q.Token.Password) {
 		m.log.Warn("delegation token refused")
 		return nil, rpc.Errorf(classInvalidAuth, "delegation token can't be found: it was not given here, has expired or was cancelled")
@@ -102,6 +102,6 @@ func (m *manager) cancelToken(user string, q *wire.TokenGiven) (answer, error) {
 	if user != one.id.Owner && short(user) != one.id.Renewer {
 		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", user, one.id.Owner)
 	}
-	delete(m.delegations.good, string(q.Token.Identifier))
+	delete(m.keys.delegations.good, string(q.Token.Identifier))
 	return nil, nil
 }

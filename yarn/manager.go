@@ -21,15 +21,13 @@ type manager struct {
 	now     time.Time // of the calls being carried out
 	log     *slog.Logger
 
-	keys        keys
-	nodes       nodeTable
-	topology    *topology // not the owner's alone
-	queues      placement
-	apps        appTable
-	live        liveness
-	delegations delegations
-	leases      leaseTable // containers that hold room in the core
-	kept        int        // containers that their node may not forget yet
+	keys   keys
+	nodes  nodeTable
+	queues placement
+	apps   appTable
+	live   liveness
+	leases leaseTable // containers that hold room in the core
+	count  counts
 
 	events []sched.Event // facts for the next Step
 	wake   time.Time     // when the core wants a Step; zero: it does not
@@ -42,7 +40,19 @@ type manager struct {
 }
 
 // keys sign the three kinds of tokens.
-type keys struct{ master, node, container *token.Keys }
+type keys struct {
+	master, node, container *token.Keys
+	delegations             delegations
+}
+
+// counts are of this run.
+type counts struct {
+	kept    int // containers that their node may not forget yet
+	granted int64
+	ended   [sched.Released + 1]int64 // containers by outcome
+	refused int64                     // actions that the policy asked for and that were invalid
+	said    map[string]bool           // why, of those that were logged
+}
 
 // An answer makes the reply to a call, after the Step that the call's facts led to. A nil answer is an empty message.
 type answer func() proto.Message
@@ -71,13 +81,13 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	now := clock()
 	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: config.Log, start: start,
 		timer: time.NewTimer(farAway)}
-	m.keys = keys{token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey()), token.NewKeys(token.RandomKey())}
+	m.keys = keys{master: token.NewKeys(token.RandomKey()), node: token.NewKeys(token.RandomKey()), container: token.NewKeys(token.RandomKey())}
+	m.keys.delegations = newDelegations()
 	m.spare.New = func() any { return &call{done: make(chan news, 1)} }
 	m.nodes = newNodeTable()
-	m.nodes.hosts, m.topology = hosts.set(), newTopology(config.Racks, config.RackScript)
+	m.nodes.hosts, m.nodes.topology = hosts.set(), newTopology(config.Racks, config.RackScript)
 	m.queues = placement{config.Queues, config.Queues.leaves()}
 	m.apps = newAppTable()
-	m.delegations = newDelegations()
 	m.live = newLiveness(config.Expiry)
 	if every := config.Keys.Roll; every > 0 {
 		m.live.at(now.Add(every), m.roll)
@@ -267,6 +277,7 @@ func (m *manager) step() {
 	for ; len(m.events) > 0 || due; due = false {
 		actions := m.core.Step(m.at(), m.events)
 		m.events = m.events[:0]
+		m.refused()
 		for i := range actions {
 			m.act(&actions[i])
 		}
@@ -276,6 +287,23 @@ func (m *manager) step() {
 					app.exhausted()
 				}
 			}
+		}
+	}
+}
+
+// refused counts what the policy asked for and the core did not take because it was invalid, and logs each reason once.
+func (m *manager) refused() {
+	if int64(m.core.Refused()) == m.count.refused {
+		return
+	}
+	m.count.refused = int64(m.core.Refused())
+	for _, r := range m.core.Refusals() {
+		if why := r.Action.Kind.String() + ": " + r.Reason; !m.count.said[why] {
+			if m.count.said == nil {
+				m.count.said = map[string]bool{}
+			}
+			m.count.said[why] = true
+			m.log.Warn("the policy asked for what cannot be done; said once, counted from now on", "action", r.Action.Kind.String(), "why", r.Reason, "job", r.Action.Stage.Job)
 		}
 	}
 }

@@ -237,8 +237,9 @@ type nodeTable struct {
 	list  []*node // list[id-1], as the core has them
 	racks map[string]sched.RackID
 
-	byPlace map[string][]*node // by host and by rack, in order of ID
-	hosts   hostSet            // that may be used
+	byPlace  map[string][]*node // by host and by rack, in order of ID
+	topology *topology          // not the owner's alone
+	hosts    hostSet            // that may be used
 }
 
 func newNodeTable() nodeTable {

@@ -22,7 +22,7 @@ const (
 	restBody   = 64 << 10 // bytes of a request
 )
 
-// serveREST serves what Hadoop has under /ws/v1/cluster, in JSON, until ctx is done.
+// serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy, and /metrics, until ctx is done.
 func serveREST(ctx context.Context, m *manager, ln net.Listener) error {
 	s := &http.Server{Handler: restHandler(m), ReadHeaderTimeout: restHeader, ReadTimeout: restIdle, IdleTimeout: restIdle}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
@@ -51,6 +51,17 @@ func restHandler(m *manager) http.Handler {
 	get("/apps/{app}", (*manager).restApp)
 	get("/apps/{app}/state", (*manager).restState)
 	get("/apps/{app}/appattempts", (*manager).restAttempts)
+	get("/apps/{app}/appattempts/{attempt}", (*manager).restAttempt)
+	get("/apps/{app}/appattempts/{attempt}/containers", (*manager).restContainers)
+	get("/apps/{app}/appattempts/{attempt}/containers/{container}", (*manager).restContainer)
+	get("/apps/{app}/queue", (*manager).restQueueOf)
+	get("/apps/{app}/priority", (*manager).restPriority)
+	get("/appstatistics", (*manager).restStatistics)
+	mux.HandleFunc("GET /cluster/app/{app}", m.appPage)
+	mux.Handle("GET /metrics", metricsHandler(m))
+	proxied := newProxy(m)
+	mux.Handle("GET /proxy/", proxied)
+	mux.Handle("PUT /proxy/", proxied)
 	mux.HandleFunc("PUT /ws/v1/cluster/apps/{app}/state", func(w http.ResponseWriter, r *http.Request) { rest(m, w, r, (*manager).restKill) })
 	return mux
 }
@@ -85,6 +96,12 @@ func rest(m *manager, w http.ResponseWriter, r *http.Request, do func(*manager, 
 		errors.As(err, &e)
 		status = e.status
 		reply = object{"RemoteException": object{"exception": e.class, "javaClassName": "org.apache.hadoop.yarn.webapp." + e.class, "message": e.message}}
+	}
+	if wantsXML(r) {
+		w.Header().Set("Content-Type", "application/xml;charset=utf-8")
+		w.WriteHeader(status)
+		w.Write(appendXML(nil, reply))
+		return
 	}
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.WriteHeader(status)
@@ -232,16 +249,16 @@ func (m *manager) restApps(r *http.Request) (object, error) {
 		return strings.FieldsFunc(r.FormValue(name), func(r rune) bool { return r == ',' })
 	}
 	q.Types, q.Tags, q.Users, q.Queues = list("applicationTypes"), list("applicationTags"), list("user"), list("queue")
-	times := [4]int64{0, 1 << 62, 0, 1 << 62}
-	for i, name := range []string{"startedTimeBegin", "startedTimeEnd", "finishedTimeBegin", "finishedTimeEnd"} {
+	for name, to := range map[string]*int64{"startedTimeBegin": &q.Started.From, "startedTimeEnd": &q.Started.Until, "finishedTimeBegin": &q.Finished.From, "finishedTimeEnd": &q.Finished.Until} {
 		if s := r.FormValue(name); s != "" {
 			t, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || t < 0 {
 				return nil, &restError{http.StatusBadRequest, "BadRequestException", name + " must be a time in ms, not " + s}
 			}
-			times[i] = t
+			*to = t
 		}
 	}
+	q.Name = r.FormValue("name")
 	limit := len(m.apps.list)
 	if s := r.FormValue("limit"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -253,9 +270,7 @@ func (m *manager) restApps(r *http.Request) (object, error) {
 	final := strings.ToUpper(r.FormValue("finalStatus"))
 	apps := []object{}
 	for _, app := range m.apps.list {
-		t := app.times
-		if len(apps) < limit && app.passes(q) && (final == "" || final == finalName(app.outcome.final)) &&
-			t.started >= times[0] && t.started <= times[1] && t.finished >= times[2] && t.finished <= times[3] {
+		if len(apps) < limit && app.passes(q) && (final == "" || final == finalName(app.outcome.final)) {
 			apps = append(apps, m.restAppObject(app))
 		}
 	}
@@ -307,15 +322,134 @@ func (m *manager) restAttempts(r *http.Request) (object, error) {
 	}
 	list := []object{}
 	for _, a := range app.attempts {
-		o := object{"id": a.id.Attempt, "appAttemptId": a.id.String(), "startTime": a.times.started, "finishedTime": a.times.finished}
-		if a.master != nil {
-			n := a.master.node
-			o["containerId"], o["nodeId"], o["nodeHttpAddress"] = a.master.id.String(), n.id.String(), n.web
-			o["logsLink"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
-		}
-		list = append(list, o)
+		list = append(list, restAttemptObject(a))
 	}
 	return object{"appAttempts": object{"appAttempt": list}}, nil
+}
+
+func restAttemptObject(a *attempt) object {
+	r := a.report()
+	o := object{"id": a.id.Attempt, "appAttemptId": a.id.String(), "startTime": a.times.started, "finishedTime": a.times.finished,
+		"appAttemptState": attemptNames[a.state], "diagnosticsInfo": a.diagnostics, "trackingUrl": r.Master.Tracking, "originalTrackingUrl": r.Master.Original,
+		"host": r.Master.Host, "rpcPort": r.Master.Port}
+	if a.master != nil {
+		n := a.master.node
+		o["containerId"], o["nodeId"], o["nodeHttpAddress"] = a.master.id.String(), n.name, n.web
+		o["logsLink"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + a.app.user
+	}
+	return o
+}
+
+var attemptNames = map[wire.AttemptState]string{wire.AttemptSubmitted: "SUBMITTED", wire.AttemptScheduled: "SCHEDULED", wire.AttemptAllocated: "ALLOCATED",
+	wire.AttemptLaunched: "LAUNCHED", wire.AttemptRunning: "RUNNING", wire.AttemptFinishing: "FINISHING", wire.AttemptFinished: "FINISHED",
+	wire.AttemptFailed: "FAILED", wire.AttemptKilled: "KILLED"}
+
+// restNamedAttempt finds the attempt that a path names.
+func (m *manager) restNamedAttempt(r *http.Request) (*attempt, error) {
+	app, err := m.restNamed(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range app.attempts {
+		if a.id.String() == r.PathValue("attempt") {
+			return a, nil
+		}
+	}
+	return nil, &restError{http.StatusNotFound, "NotFoundException", "app attempt with id: " + r.PathValue("attempt") + " not found"}
+}
+
+func (m *manager) restAttempt(r *http.Request) (object, error) {
+	a, err := m.restNamedAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	return object{"appAttempt": restAttemptObject(a)}, nil
+}
+
+func restContainerObject(c *container) object {
+	r := c.tell()
+	state := "NEW"
+	if c.state == running {
+		state = "RUNNING"
+	}
+	return object{"containerId": c.id.String(), "allocatedMB": r.Resource.Memory, "allocatedVCores": r.Resource.VCores, "assignedNodeId": c.node.name,
+		"priority": r.Priority, "startedTime": r.Start, "finishedTime": 0, "elapsedTime": c.m.millis() - r.Start, "logUrl": r.Log, "containerState": state,
+		"nodeHttpAddress": r.NodeAddress}
+}
+
+func (m *manager) restContainers(r *http.Request) (object, error) {
+	a, err := m.restNamedAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	list := []object{}
+	for _, c := range a.own() {
+		if c.state != done {
+			list = append(list, restContainerObject(c))
+		}
+	}
+	return object{"containers": object{"container": list}}, nil
+}
+
+func (m *manager) restContainer(r *http.Request) (object, error) {
+	a, err := m.restNamedAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range a.own() {
+		if c.state != done && c.id.String() == r.PathValue("container") {
+			return object{"container": restContainerObject(c)}, nil
+		}
+	}
+	return nil, &restError{http.StatusNotFound, "NotFoundException", "container with id: " + r.PathValue("container") + " not found"}
+}
+
+func (m *manager) restQueueOf(r *http.Request) (object, error) {
+	app, err := m.restNamed(r)
+	if err != nil {
+		return nil, err
+	}
+	return object{"queue": app.queue}, nil
+}
+
+func (m *manager) restPriority(r *http.Request) (object, error) {
+	app, err := m.restNamed(r)
+	if err != nil {
+		return nil, err
+	}
+	return object{"priority": app.submission.Priority}, nil
+}
+
+// restStatistics counts applications by state and type; the filters are states and applicationTypes, of which there may be one, as in Hadoop.
+func (m *manager) restStatistics(r *http.Request) (object, error) {
+	kind := r.FormValue("applicationTypes")
+	if strings.Contains(kind, ",") {
+		return nil, &restError{http.StatusBadRequest, "BadRequestException", "applicationTypes must be one type, not " + kind}
+	}
+	names := splitUpper(r.FormValue("states"))
+	if len(names) == 0 {
+		for s := wire.AppNew; s <= wire.AppKilled; s++ {
+			names = append(names, s.String())
+		}
+	}
+	list := []object{}
+	for _, name := range names {
+		state, n := stateNamed(name), 0
+		if state == 0 {
+			return nil, &restError{http.StatusBadRequest, "BadRequestException", "Invalid application-state " + name}
+		}
+		for _, app := range m.apps.list {
+			if app.state == state && (kind == "" || strings.EqualFold(kind, app.submission.Type)) {
+				n++
+			}
+		}
+		typed := kind
+		if typed == "" {
+			typed = "*"
+		}
+		list = append(list, object{"state": name, "type": typed, "count": n})
+	}
+	return object{"appStatInfo": object{"statItem": list}}, nil
 }
 
 // killWanted reads the only change that may be asked for.

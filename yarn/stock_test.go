@@ -460,7 +460,7 @@ func (s *stock) clean() {
 		s.until("the books are empty", limit, func() (empty bool) {
 			s.rm.manager.ask(func(m *manager) (answer, error) {
 				waiting := m.live.containers.count + m.live.masters.count + m.live.finishing.count
-				empty = m.kept+m.leases.count+waiting == 0 && !slices.ContainsFunc(m.apps.list, func(app *application) bool { return !app.cleared() || len(app.nodes) > 0 })
+				empty = m.count.kept+m.leases.count+waiting == 0 && !slices.ContainsFunc(m.apps.list, func(app *application) bool { return !app.cleared() || len(app.nodes) > 0 })
 				return nil, nil
 			})
 			return empty

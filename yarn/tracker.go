@@ -16,7 +16,7 @@ import (
 func trackerServer(m *manager) *rpc.Server {
 	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log, Methods: map[string]rpc.Method{
 		"registerNodeManager": rpc.Handle(func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
-			if err := m.topology.learn(ctx, q.Node.Host); err != nil {
+			if err := m.nodes.topology.learn(ctx, q.Node.Host); err != nil {
 				m.log.Warn("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
 			}
 			return m.serve(c, func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
@@ -76,7 +76,7 @@ func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
 }
 
 func (m *manager) newNode(id wire.NodeID) *node {
-	rack := m.topology.of(id.Host)
+	rack := m.nodes.topology.of(id.Host)
 	n := &node{m: m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
 	m.nodes.byID[id] = n
 	m.nodes.list = append(m.nodes.list, n)

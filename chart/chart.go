@@ -24,8 +24,7 @@ import (
 type Chart struct {
 	X, Y  Axis
 	Lines []Line
-	Low   bool // the legend is at the bottom, where the lines leave room; else at the top
-	Left  bool // and on the left
+	Low   bool // the legend is in the corner at the bottom right, where distribution functions leave room; else it stands beside the chart
 }
 
 // An Axis says what a direction means. Where Least and Most are both zero the range is that of the data.
@@ -62,27 +61,24 @@ var colours = []color.RGBA{{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 
 const (
 	width  = 7 * vg.Inch // README size: 672 × 384 pixels at 96 an inch
 	height = 4 * vg.Inch
-	beside = 0.13 // how far lines stand from each other on an axis of kinds
+	apart  = 0.13 // how far lines stand from each other on an axis of kinds
 )
 
 // ErrEmpty is returned when there is no point to draw.
 var ErrEmpty = errors.New("there is nothing to draw")
 
-// WriteSVG draws the chart. It returns ErrEmpty where no line has a point.
+// Empty reports whether no line has a point.
+func (c *Chart) Empty() bool {
+	return !slices.ContainsFunc(c.Lines, func(l Line) bool { return len(l.Points) > 0 })
+}
+
+// WriteSVG draws the chart. It returns ErrEmpty where it is empty.
 func (c *Chart) WriteSVG(out io.Writer) error {
-	if !slices.ContainsFunc(c.Lines, func(l Line) bool { return len(l.Points) > 0 }) {
+	if c.Empty() {
 		return ErrEmpty
 	}
 	p := plot.New()
 	p.Add(plotter.NewGrid())
-	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = vg.Points(2), vg.Points(-10), vg.Points(10)
-	p.Legend.Top, p.Legend.Left = !c.Low, c.Left
-	if p.Legend.Top {
-		p.Legend.YOffs = vg.Points(-6)
-	}
-	if p.Legend.Left {
-		p.Legend.XOffs = vg.Points(10)
-	}
 	coloured := 0
 	for i, l := range c.Lines {
 		if len(l.Points) == 0 {
@@ -96,7 +92,7 @@ func (c *Chart) WriteSVG(out io.Writer) error {
 		points := slices.Clone(l.Points)
 		if len(c.X.Names) > 0 {
 			for k := range points {
-				points[k].X += beside * (float64(i) - float64(len(c.Lines)-1)/2)
+				points[k].X += apart * (float64(i) - float64(len(c.Lines)-1)/2)
 			}
 		}
 		shown, err := brush.draw(p, points)
@@ -110,13 +106,25 @@ func (c *Chart) WriteSVG(out io.Writer) error {
 	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 	}
-	return write(out, p)
+	svg := vgsvg.New(width, height)
+	canvas := draw.New(svg)
+	p.Legend.Padding = vg.Points(2)
+	if c.Low {
+		p.Legend.XOffs, p.Legend.YOffs = vg.Points(-10), vg.Points(10)
+		p.Draw(canvas)
+	} else {
+		beside := p.Legend
+		beside.Top, beside.Left = true, true
+		p.Legend = plot.NewLegend()
+		wide := beside.Rectangle(canvas).Size().X + vg.Points(10)
+		p.Draw(draw.Crop(canvas, 0, -wide, 0, 0))
+		beside.Draw(draw.Crop(canvas, canvas.Size().X-wide, 0, 0, -vg.Points(10)))
+	}
+	return write(out, svg)
 }
 
 // write writes SVG whose fonts every machine has.
-func write(out io.Writer, p *plot.Plot) error {
-	svg := vgsvg.New(width, height)
-	p.Draw(draw.New(svg))
+func write(out io.Writer, svg *vgsvg.Canvas) error {
 	var b bytes.Buffer
 	if _, err := svg.WriteTo(&b); err != nil {
 		return fmt.Errorf("draw: %w", err)
@@ -216,16 +224,20 @@ func (q Point) ranges() bool { return q.High > q.Low }
 
 // ranges adds the ranges of points.
 func (b brush) ranges(p *plot.Plot, points []Point, xys plotter.XYs) error {
-	errs := make(plotter.YErrors, len(points))
-	for i, q := range points {
-		if q.ranges() {
-			errs[i].Low, errs[i].High = q.Y-q.Low, q.High-q.Y
-		}
-	}
-	bars, err := plotter.NewYErrorBars(struct {
+	var with struct {
 		plotter.XYs
 		plotter.YErrors
-	}{xys, errs})
+	}
+	for i, q := range points {
+		if q.ranges() {
+			with.XYs = append(with.XYs, xys[i])
+			with.YErrors = append(with.YErrors, struct{ Low, High float64 }{q.Y - q.Low, q.High - q.Y})
+		}
+	}
+	if len(with.XYs) == 0 {
+		return nil
+	}
+	bars, err := plotter.NewYErrorBars(with)
 	if err != nil {
 		return err
 	}

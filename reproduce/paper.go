@@ -36,6 +36,7 @@ type Part struct {
 	Reading string // what the claims come to, without figures of ours
 	Trials  int    // how many; the k-th, from 1, has seed k. One: there is no chance in it
 	Trial   func(context.Context, Lab, uint64) (Sample, error)
+	Over    func([]Sample) Sample // figures of all trials together; nil: none
 	Claims  []Claim
 	Charts  []Picture
 }
@@ -104,7 +105,7 @@ type Missing struct{ What string }
 func (m Missing) Error() string { return m.What }
 
 // All are the papers, by name.
-func All() map[string]*Paper { return map[string]*Paper{"mrorder": mrorder()} }
+func All() map[string]*Paper { return map[string]*Paper{"fspy": fspy(), "mrorder": mrorder()} }
 
 // Names are those of All, in order.
 func Names() []string { return slices.Sorted(maps.Keys(All())) }
@@ -160,7 +161,15 @@ func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
 			o.Progress(n+1, len(work), part.Title)
 		}
 	}
-	return r, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	for i := range r.Parts {
+		if part := &r.Parts[i]; part.Over != nil && part.Missing == "" {
+			part.All = part.Over(part.Samples)
+		}
+	}
+	return r, nil
 }
 
 type trial struct{ part, run int }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/chart"
 	"github.com/sojourn-sched/sojourn/theory"
 )
 
@@ -24,6 +25,7 @@ type Report struct {
 type PartReport struct {
 	Part
 	Samples []Sample // by seed
+	All     Sample   // of all together
 	Missing string   // why it was not run; "": it was
 }
 
@@ -42,7 +44,7 @@ func (p *PartReport) Rows() []Row {
 	rows := make([]Row, len(p.Claims))
 	for i, c := range p.Claims {
 		var values []float64
-		for _, s := range p.Samples {
+		for _, s := range append(slices.Clone(p.Samples), p.All) {
 			if v := s.of(c.Figure); !math.IsNaN(v) {
 				values = append(values, v)
 			}
@@ -157,11 +159,11 @@ func (r *Report) Write(folder string) error {
 	for i := range r.Parts {
 		p := &r.Parts[i]
 		for _, c := range p.Charts {
-			if p.Missing != "" {
+			drawn, ok := p.drawn(c)
+			if !ok {
 				continue
 			}
 			var b bytes.Buffer
-			drawn := c.Draw(p.Samples)
 			if err := drawn.WriteSVG(&b); err != nil {
 				return fmt.Errorf("picture %s: %w", c.File, err)
 			}
@@ -171,6 +173,15 @@ func (r *Report) Write(folder string) error {
 		}
 	}
 	return os.WriteFile(filepath.Join(folder, r.Paper.Name+".md"), []byte(r.Page()), 0o666)
+}
+
+// drawn is a picture's chart, and whether there is anything in it.
+func (p *PartReport) drawn(c Picture) (chart.Chart, bool) {
+	if p.Missing != "" {
+		return chart.Chart{}, false
+	}
+	drawn := c.Draw(p.Samples)
+	return drawn, !drawn.Empty()
 }
 
 // Page is the report as Markdown.
@@ -236,6 +247,9 @@ func (p *PartReport) write(b *strings.Builder) {
 		return
 	}
 	for _, c := range p.Charts {
+		if _, ok := p.drawn(c); !ok {
+			continue
+		}
 		say("\n![%s](%s.svg)\n", c.Caption, c.File)
 	}
 	if p.Reading != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
@@ -48,16 +49,16 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 		core.Estimator = s.estimator()
 	}
 	o := &outcome{sojourns: make([]float64, len(s.jobs)), ends: make([]float64, len(s.jobs))}
-	place := map[*sched.JobSpec]int{}
+	place := map[any]int{} // by payload: the simulator may add places to a spec
 	for i, j := range s.jobs {
-		place[j] = i
+		place[j.Payload] = i
 		o.ends[i] = math.NaN()
 	}
 	of := map[sched.JobID]int{}
 	alone, capacity := sim.Alone(s.cluster), s.cluster.Capacity()
 	tally := record.NewTally(record.TallyOptions{Policy: spec,
 		Truth: func(j *sched.Job) (float64, sched.Time) {
-			of[j.ID] = place[j.Spec]
+			of[j.ID] = place[j.Spec.Payload]
 			return j.Spec.Payload.(*workload.Truth).Size(j.Spec).Seconds(capacity), alone(j.Spec)
 		},
 		Row: func(r *record.JobRow) {
@@ -69,7 +70,7 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 		return nil, fmt.Errorf("simulate %s: %w", spec, err)
 	}
 	o.Result = tally.Result()
-	if o.JobCounts.Jobs != len(s.jobs) || o.Failed+o.Killed+o.Unfinished > 0 {
+	if slices.ContainsFunc(o.ends, math.IsNaN) || o.JobCounts.Jobs != len(s.jobs) || o.Failed+o.Killed+o.Unfinished > 0 {
 		return nil, fmt.Errorf("simulate %s: of %d jobs %d ended, %d failed", spec, len(s.jobs), o.JobCounts.Jobs, o.Failed)
 	}
 	return o, nil

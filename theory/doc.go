@@ -4,6 +4,7 @@
 //
 //	Fluid                          one divisible server under FIFO, PS, LAS, SRPT, SPT, FSP, PSBS, GITTINS
 //	GittinsRanks, SizeBelief       whom to serve when sizes are known by their law only
+//	BoundedFluid                   one divisible server under FSPY and fair sharing, of jobs that use a part of it at most
 //	ScaleToLoad, DataSize          sizes for Fluid from bytes
 //	MaxMin, DRF, OnePassShares     dividing capacity: one resource, several resources, the one-pass form
 //	Johnson, SplitJohnson, ...     orders for jobs of two stages, and what the two-machine model says of an order

@@ -265,94 +265,6 @@ func TestFspyFreezeGuard(t *testing.T) {
 	}
 }
 
-// A fluidJob is one of the fluid cases of F11 and F12, by one resource.
-type fluidJob struct{ release, size, bound float64 }
-
-// fluid returns when each job is done when the cluster serves by virtual size (ranked) or by virtual shares, without chunks and masters: what the
-// policy would do with tasks of no length.
-func fluid(capacity float64, jobs []fluidJob, ranked bool) []float64 {
-	n := len(jobs)
-	left, end := make([]float64, n), make([]float64, n)
-	for i, j := range jobs {
-		left[i], end[i] = j.size, math.Inf(1)
-	}
-	c := &theory.VirtualCluster{}
-	zero := make([]float64, n)
-	for i := range zero {
-		zero[i] = math.Inf(1)
-	}
-	came := make([]bool, n)
-	for now := 0.0; ; {
-		for i, j := range jobs {
-			if !came[i] && j.release <= now {
-				came[i] = true
-				c.Jobs = append(c.Jobs, theory.VirtualJob{ID: int64(i), Bound: theory.Pair{j.bound}, Size: theory.Pair{j.size}})
-			}
-		}
-		slices.SortFunc(c.Jobs, func(a, b theory.VirtualJob) int { return int(a.ID - b.ID) })
-		c.Share(theory.Pair{capacity}, false)
-		has, vleft, vrate := make([]float64, n), make([]float64, n), make([]float64, n)
-		for _, j := range c.Jobs {
-			vleft[j.ID], vrate[j.ID] = j.Left()[0], j.Rate[0]
-		}
-		var order []int
-		for i := range jobs {
-			if came[i] && left[i] > 1e-9 {
-				order = append(order, i)
-			}
-		}
-		key := func(i int) [2]float64 {
-			if !math.IsInf(zero[i], 1) {
-				return [2]float64{0, zero[i]}
-			}
-			return [2]float64{1, vleft[i]}
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			x, y := key(a), key(b)
-			return slices.Compare(x[:], y[:])
-		})
-		rest := capacity
-		for _, i := range order {
-			has[i] = min(rest, jobs[i].bound)
-			if !ranked {
-				has[i] = vrate[i]
-			}
-			rest -= has[i]
-		}
-		next := math.Inf(1)
-		for i, j := range jobs {
-			if !came[i] {
-				next = min(next, j.release)
-			}
-			if has[i] > 0 && left[i] > 1e-9 {
-				next = min(next, now+left[i]/has[i])
-			}
-			if vrate[i] > 0 {
-				next = min(next, now+vleft[i]/vrate[i])
-			}
-			for k := range jobs { // a change of rank
-				if d := vrate[i] - vrate[k]; d > 0 && vleft[i] > vleft[k]+1e-9 {
-					next = min(next, now+(vleft[i]-vleft[k])/d)
-				}
-			}
-		}
-		if math.IsInf(next, 1) {
-			return end
-		}
-		for i := range jobs {
-			if has[i] > 0 && left[i] > 1e-9 {
-				if left[i] -= has[i] * (next - now); left[i] <= 1e-9 {
-					end[i] = next
-				}
-			}
-		}
-		for _, j := range c.Serve(next) {
-			zero[j.ID] = next
-		}
-		now = next
-	}
-}
-
 func checkEnds(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
@@ -365,21 +277,21 @@ func checkEnds(t *testing.T, what string, got, want []float64) {
 
 func TestFspyF11FairSojourn(t *testing.T) {
 	for _, c := range []struct {
-		jobs      []fluidJob
+		jobs      []theory.BoundedJob
 		fair, fsp []float64
 	}{
-		{[]fluidJob{{0, 3, 1}, {0, 2, 1}, {0, 1, 1}}, []float64{6, 5, 3}, []float64{6, 3, 1}},
-		{[]fluidJob{{0, 10, 1}, {1, 3, 1}, {2, 2, 1}}, []float64{15, 9, 8}, []float64{15, 6, 4}},
-		{[]fluidJob{{0, 100, 1}, {10, 100, 1}, {20, 100, 1}, {30, 10, 1}}, []float64{285, 305, 310, 70}, []float64{110, 210, 310, 40}},
+		{[]theory.BoundedJob{{0, 3, 1}, {0, 2, 1}, {0, 1, 1}}, []float64{6, 5, 3}, []float64{6, 3, 1}},
+		{[]theory.BoundedJob{{0, 10, 1}, {1, 3, 1}, {2, 2, 1}}, []float64{15, 9, 8}, []float64{15, 6, 4}},
+		{[]theory.BoundedJob{{0, 100, 1}, {10, 100, 1}, {20, 100, 1}, {30, 10, 1}}, []float64{285, 305, 310, 70}, []float64{110, 210, 310, 40}},
 	} {
-		checkEnds(t, "fair", fluid(1, c.jobs, false), c.fair)
-		checkEnds(t, "by virtual size", fluid(1, c.jobs, true), c.fsp)
+		checkEnds(t, "fair", theory.BoundedFluid(1, c.jobs, false), c.fair)
+		checkEnds(t, "by virtual size", theory.BoundedFluid(1, c.jobs, true), c.fsp)
 	}
 	// The virtual sizes of the second case at 2 and at 4.
 	cl := &theory.VirtualCluster{}
-	for i, j := range []fluidJob{{0, 10, 1}, {1, 3, 1}, {2, 2, 1}} {
-		cl.Serve(j.release)
-		cl.Jobs = append(cl.Jobs, theory.VirtualJob{ID: int64(i), Bound: theory.Pair{1}, Size: theory.Pair{j.size}})
+	for i, j := range []theory.BoundedJob{{0, 10, 1}, {1, 3, 1}, {2, 2, 1}} {
+		cl.Serve(j.Release)
+		cl.Jobs = append(cl.Jobs, theory.VirtualJob{ID: int64(i), Bound: theory.Pair{1}, Size: theory.Pair{j.Size}})
 		cl.Share(theory.Pair{1}, false)
 	}
 	for _, want := range [][]float64{{2, 17. / 2, 5. / 2, 2}, {4, 47. / 6, 11. / 6, 4. / 3}} {
@@ -393,11 +305,11 @@ func TestFspyF11FairSojourn(t *testing.T) {
 }
 
 func TestFspyF12Bounds(t *testing.T) {
-	jobs := []fluidJob{{0, 1, 1}, {0, 1, 1}, {0, 2, 1}}
-	checkEnds(t, "fair", fluid(2, jobs, false), []float64{1.5, 1.5, 2.5})
-	checkEnds(t, "by virtual size", fluid(2, jobs, true), []float64{1, 1, 3})
+	jobs := []theory.BoundedJob{{0, 1, 1}, {0, 1, 1}, {0, 2, 1}}
+	checkEnds(t, "fair", theory.BoundedFluid(2, jobs, false), []float64{1.5, 1.5, 2.5})
+	checkEnds(t, "by virtual size", theory.BoundedFluid(2, jobs, true), []float64{1, 1, 3})
 	// C's fair slowdown is 3 ÷ 5/2; all the same the mean is 5/3 instead of 11/6.
-	fair, got := fluid(2, jobs, false), fluid(2, jobs, true)
+	fair, got := theory.BoundedFluid(2, jobs, false), theory.BoundedFluid(2, jobs, true)
 	if !near(got[2]/fair[2], 6./5) || !near((got[0]+got[1]+got[2])/3, 5./3) || !near((fair[0]+fair[1]+fair[2])/3, 11./6) {
 		t.Errorf("ends %v, under fair sharing %v", got, fair)
 	}
@@ -409,17 +321,17 @@ func TestFspyFairSlowdown(t *testing.T) {
 	later, all, worst := 0, 0, 0.0
 	for i := range 600 {
 		bounded := i%2 == 0
-		var jobs []fluidJob
+		var jobs []theory.BoundedJob
 		for range 2 + r.IntN(5) {
-			j := fluidJob{float64(r.IntN(11)), float64(1 + r.IntN(12)), 6}
+			j := theory.BoundedJob{Release: float64(r.IntN(11)), Size: float64(1 + r.IntN(12)), Bound: 6}
 			if bounded {
-				j.bound = float64(1 + r.IntN(6))
+				j.Bound = float64(1 + r.IntN(6))
 			}
 			jobs = append(jobs, j)
 		}
-		fair, got := fluid(6, jobs, false), fluid(6, jobs, true)
+		fair, got := theory.BoundedFluid(6, jobs, false), theory.BoundedFluid(6, jobs, true)
 		for k, j := range jobs {
-			slowdown := (got[k] - j.release) / (fair[k] - j.release)
+			slowdown := (got[k] - j.Release) / (fair[k] - j.Release)
 			switch {
 			case !bounded && slowdown > 1+1e-6:
 				t.Fatalf("%v: job %d is done at %v, under fair sharing at %v", jobs, k, got[k], fair[k])

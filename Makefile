@@ -25,7 +25,7 @@ test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, un
 lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .
 
-bench: build ## the figures of docs/performance.md, beside peers where they are installed (15 minutes; BENCH='-only sim' for less)
+bench: build ## the figures of docs/performance.md, beside peers where they are installed (25 minutes; BENCH='-only sim' for less)
 	$(GO) run ./bench -sojourn $(BIN) $(BENCH)
 
 fuzz: ## a minute of fuzzing for each parser of foreign bytes

@@ -1,7 +1,7 @@
 // Command bench measures Sojourn beside what else there is on the machine, in one run, so that a figure says something although no two machines
 // are alike: what counts is the ratio. Everything is repeated in turns (ours, theirs, ours, theirs), and the table has medians.
 //
-//	go run ./bench -sojourn bin/sojourn                      all parts, 10 to 15 minutes
+//	go run ./bench -sojourn bin/sojourn                      all parts, 25 minutes
 //	go run ./bench -sojourn bin/sojourn -only mr,sim -reps 5
 //	go run ./bench -sojourn bin/sojourn -markdown docs/performance.md
 //
@@ -30,7 +30,7 @@ func main() {
 	defer stop()
 	var err error
 	if len(os.Args) > 2 && os.Args[1] == "child" {
-		err = child(os.Args[2], os.Args[3:])
+		err = child(ctx, os.Args[2], os.Args[3:])
 	} else {
 		err = run(ctx, os.Args[1:])
 	}
@@ -66,7 +66,7 @@ func parse(args []string) (*options, error) {
 	size := f.String("size", "500MB", "size of each large input")
 	f.IntVar(&o.reps, "reps", 3, "repetitions, from 1")
 	f.DurationVar(&o.patience, "patience", 8*time.Second, "what takes longer is not repeated")
-	f.DurationVar(&o.limit, "limit", 15*time.Minute, "time for everything: no repetitions after three quarters of it, no further cases after all of it")
+	f.DurationVar(&o.limit, "limit", 30*time.Minute, "time for everything: no repetitions after three quarters of it, no further cases after all of it")
 	only := f.String("only", "", "parts to run, separated by commas: "+strings.Join(partNames(), ","))
 	f.BoolVar(&o.json, "json", false, "print one JSON document instead of tables")
 	f.StringVar(&o.markdown, "markdown", "", "also replace the tables in this file, between <!-- bench PART --> and <!-- end bench PART -->")
@@ -140,6 +140,7 @@ func parts() []part {
 		{"sim", "The day FB-2010 (24,442 jobs, 8.1 M maps) on 600 nodes of 5 slots, on one core. Million events a second, reading included.", runSim, false},
 		{"decisions", "One completion, and what is launched in its place, core included, in µs of processor time; as many jobs as nodes of 5 slots, in one queue or in so many. At once: what each of so many jobs costs that come at one instant.", runDecisions, true},
 		{"replay", "A mix run for real and recorded, then simulated from its record under the same policy. Mean sojourn time in seconds.", runReplay, false},
+		{"yarn", "ResourceManagers under the load of a cluster with ten applications, over real sockets, on the cores that the load itself needs too.", runYARN, true},
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	yarnload "github.com/sojourn-sched/sojourn/yarn/load"
 )
 
 // A command is a process to measure.
@@ -81,7 +83,10 @@ func measureJSON(ctx context.Context, c command, to any) (sample, error) {
 }
 
 // child is what this program does when it is a process to measure: the figures of a loop are of a whole process, as ours are.
-func child(role string, args []string) error {
+func child(ctx context.Context, role string, args []string) error {
+	if role == "load" {
+		return yarnload.Main(ctx, args, os.Stdout, "child", role)
+	}
 	roles := map[string]struct {
 		args int
 		run  func([]string) error

@@ -54,7 +54,7 @@ func (c *cluster) echo(ctx context.Context, idle Idle) (float64, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, self, "echo", fmt.Sprint(idle.Sent), fmt.Sprint(idle.Received))
+	cmd := exec.CommandContext(ctx, self, append(c.o.self[:len(c.o.self):len(c.o.self)], "echo", fmt.Sprint(idle.Sent), fmt.Sprint(idle.Received))...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return 0, err

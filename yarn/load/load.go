@@ -30,6 +30,7 @@ type Options struct {
 	Seed      uint64
 
 	hosts map[string]int
+	self  []string // arguments before those of Main
 }
 
 // Addresses are where the ResourceManager serves NodeManagers, ApplicationMasters and clients, host:port.

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Main is the command line: flags in, a table or a JSON document out. With "echo TAKE GIVE" it is Echo.
-func Main(ctx context.Context, args []string, out io.Writer) error {
+// Main is the command line: flags in, a table or a JSON document out. With "echo TAKE GIVE" it is Echo. Before stands before arguments where the
+// program is more than this.
+func Main(ctx context.Context, args []string, out io.Writer, before ...string) error {
 	if len(args) == 3 && args[0] == "echo" {
 		take, err := strconv.Atoi(args[1])
 		give, err2 := strconv.Atoi(args[2])
@@ -22,7 +23,7 @@ func Main(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return Echo(take, give)
 	}
-	o, s := Options{}, Server{}
+	o, s := Options{self: before}, Server{}
 	f := flag.NewFlagSet("sojourn-load", flag.ContinueOnError)
 	f.IntVar(&o.Nodes, "nodes", 1000, "NodeManagers")
 	f.IntVar(&o.Apps, "apps", 10, "applications")

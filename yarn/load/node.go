@@ -72,7 +72,9 @@ func (n *node) run(ctx context.Context, interval time.Duration) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-			n.take()
+			if !n.each {
+				n.take()
+			}
 			err = n.once()
 			timer.Reset(interval)
 		case <-n.wake:

@@ -54,7 +54,7 @@ func (s *Server) Start(ctx context.Context) (*Started, error) {
 	ctx, r.stop = context.WithCancel(ctx)
 	r.cmd = s.command(ctx)
 	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // it ends with this process
 	r.cmd.Cancel = func() error { return syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM) }
 	r.cmd.WaitDelay = 10 * time.Second
 	if err := r.cmd.Start(); err != nil {

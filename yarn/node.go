@@ -59,6 +59,16 @@ func (n *node) usable() bool {
 	return n.state == wire.NodeRunning || n.state == wire.NodeDecommissioning
 }
 
+// become changes the state.
+func (n *node) become(s wire.NodeState) {
+	if n.usable() {
+		n.m.nodes.up--
+	}
+	if n.state = s; n.usable() {
+		n.m.nodes.up++
+	}
+}
+
 // stop has a container ended.
 func (n *node) stop(id wire.ContainerID) {
 	if !slices.Contains(n.cleanup, id) {
@@ -69,7 +79,7 @@ func (n *node) stop(id wire.ContainerID) {
 // join gives the node to the core.
 func (n *node) join() {
 	n.m.step() // the core takes what joins before what is lost, and this node may just have been
-	n.state = wire.NodeRunning
+	n.become(wire.NodeRunning)
 	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec(n.capacity)})
 	n.m.apps.nodesChanged(n)
 }
@@ -82,7 +92,7 @@ func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
 // leave takes the node from the core, and what runs there is lost.
 func (n *node) leave(to wire.NodeState) {
 	was := n.usable()
-	n.state = to
+	n.become(to)
 	if was {
 		n.m.note(sched.Event{Kind: sched.NodeLost, Node: n.sched})
 	}
@@ -150,7 +160,7 @@ func (n *node) decommission(patience time.Duration) {
 		if n.state == wire.NodeDecommissioning {
 			return
 		}
-		n.state = wire.NodeDecommissioning
+		n.become(wire.NodeDecommissioning)
 		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(wire.Resource{})})
 		n.m.apps.nodesChanged(n)
 	}
@@ -158,7 +168,7 @@ func (n *node) decommission(patience time.Duration) {
 
 // recommission has a node stay that was to end when nothing runs there any more.
 func (n *node) recommission() {
-	n.state = wire.NodeRunning
+	n.become(wire.NodeRunning)
 	n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(n.capacity)})
 	n.m.apps.nodesChanged(n)
 }
@@ -240,6 +250,7 @@ type nodeTable struct {
 	byPlace  map[string][]*node // by host and by rack, in order of ID
 	topology *topology          // not the owner's alone
 	hosts    hostSet            // that may be used
+	up       int32              // of list, those that the core has
 }
 
 func newNodeTable() nodeTable {
@@ -256,14 +267,7 @@ func (t *nodeTable) rackID(name string) sched.RackID {
 }
 
 // usable counts the nodes that the core has.
-func (t *nodeTable) usable() (count int32) {
-	for _, n := range t.list {
-		if n.usable() {
-			count++
-		}
-	}
-	return count
-}
+func (t *nodeTable) usable() int32 { return t.up }
 
 // named returns the nodes that a host or a rack stands for, in order.
 func (t *nodeTable) named(place string) (ids []sched.NodeID) {

@@ -92,7 +92,7 @@ func TestKill9(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/sojourn").CombinedOutput(); err != nil {
 		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
 	}
-	c := &cluster{t: t, at: freeAddresses(t)}
+	c := &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
 		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,
 		"yarn.resourcemanager.address": c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin, "yarn.resourcemanager.webapp.address": c.at.Web,
@@ -206,19 +206,32 @@ func (v *verb) end(signal os.Signal) (err error) {
 	return err
 }
 
-// freeAddresses are ports of this machine on which nobody listens now.
-func freeAddresses(t *testing.T) Addresses {
+// ports gives ports of this machine on which nobody listens. They are below those that the system gives to whoever connects: a peer that tries a dead
+// server again and again would take its port, or connect to itself.
+type ports struct{ last int }
+
+const firstPort, mostPorts = 20_000, 12_000
+
+func newPorts() *ports { return &ports{last: os.Getpid() % mostPorts} }
+
+// take returns the next address.
+func (p *ports) take(t *testing.T) string {
 	t.Helper()
-	var at [5]string
-	for i := range at {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for range mostPorts {
+		p.last = (p.last + 1) % mostPorts
+		if ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+p.last)); err == nil {
+			ln.Close()
+			return ln.Addr().String()
 		}
-		defer ln.Close()
-		at[i] = ln.Addr().String()
 	}
-	return Addresses{at[0], at[1], at[2], at[3], at[4]}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// addresses are those of a ResourceManager.
+func (p *ports) addresses(t *testing.T) Addresses {
+	t.Helper()
+	return Addresses{p.take(t), p.take(t), p.take(t), p.take(t), p.take(t)}
 }
 
 // writeSite writes a cluster's configuration.

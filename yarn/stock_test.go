@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +37,7 @@ type stock struct {
 	rm    *ResourceManager // nil: another process
 	site  map[string]string
 	nodes []*daemon
+	ports *ports
 }
 
 // newStock returns a cluster without anything in it, in a folder that is removed in the end; it skips the test where there is no stock Hadoop.
@@ -50,7 +50,7 @@ func newStock(t *testing.T) *stock {
 	case testing.Short():
 		t.Skip("stock Hadoop takes a minute: not with -short")
 	}
-	return &stock{t: t, jars: jars, dir: t.TempDir()}
+	return &stock{t: t, jars: jars, dir: t.TempDir(), ports: newPorts()}
 }
 
 // whole skips a test that is not for every `make test`.
@@ -143,18 +143,8 @@ func (s *stock) serveJava() *daemon {
 
 // choosePorts has the ResourceManager listen where nobody does now.
 func (s *stock) choosePorts() {
-	s.at = Addresses{s.port(), s.port(), s.port(), s.port(), s.port()}
+	s.at = s.ports.addresses(s.t)
 	s.configure()
-}
-
-func (s *stock) port() string {
-	s.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // configure writes the configuration of all peers.
@@ -342,8 +332,8 @@ func (s *stock) home(i int) string { return fmt.Sprintf("%s/node%d", s.dir, i) }
 func (s *stock) startNode(i int) {
 	s.t.Helper()
 	name := fmt.Sprint("node", i)
-	conf := s.writeConf("conf-"+name, map[string]string{"yarn.nodemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": s.port(),
-		"yarn.nodemanager.localizer.address": s.port(), "yarn.nodemanager.webapp.address": s.port(),
+	conf := s.writeConf("conf-"+name, map[string]string{"yarn.nodemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": s.ports.take(s.t),
+		"yarn.nodemanager.localizer.address": s.ports.take(s.t), "yarn.nodemanager.webapp.address": s.ports.take(s.t),
 		"yarn.nodemanager.local-dirs": s.home(i) + "/local", "yarn.nodemanager.log-dirs": s.home(i) + "/log"})
 	s.nodes[i] = s.start(name, s.java(context.Background(), conf, "384m", "org.apache.hadoop.yarn.server.nodemanager.NodeManager"))
 }

@@ -425,7 +425,7 @@ func (s *stock) nodeLost(all *stock) {
 	s.untilNodes(2)
 }
 
-// spoken is what a command says on its standard output, without what differs from run to run: identities, times, sizes, and the order of lines.
+// spoken is what a command says on its standard output, without what differs from run to run: identities, times and sizes.
 func (s *stock) spoken(args ...string) []string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
@@ -481,7 +481,11 @@ func (s *stock) reference(name string) map[string][]string {
 		r, wait := s.endless()
 		id := fmt.Sprintf("%d_%04d", r.ID.Timestamp, r.ID.ID)
 		application, attempt, job := "application_"+id, "appattempt_"+id+"_000001", "job_"+id
-		say := func(name string, args ...string) { said[name] = s.spoken(args...) }
+		say := func(name string, args ...string) {
+			if said[name] = s.spoken(args...); strings.Contains(name, "-list") {
+				slices.Sort(said[name]) // Hadoop's order is that of a hash
+			}
+		}
 		say("yarn application -list", applicationCLI, "application", "-list")
 		say("yarn application -status, running", applicationCLI, "application", "-status", application)
 		say("yarn application -status, finished", applicationCLI, "application", "-status", finished)

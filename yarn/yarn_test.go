@@ -371,7 +371,7 @@ func TestKill(t *testing.T) {
 	c.clean()
 }
 
-// A node that falls silent takes its containers with it. The job goes on elsewhere; the node, when it comes back, is told to end what it has.
+// A node that falls silent takes its containers with it. The job goes on elsewhere.
 func TestNodeLost(t *testing.T) {
 	c := start(t, func(config *Config) { config.Expiry.Node = 400 * time.Millisecond })
 	first := c.node()
@@ -393,6 +393,53 @@ func TestNodeLost(t *testing.T) {
 	c.until("the node is lost", func() bool {
 		return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Lost == 1
 	})
+	close(release)
+	c.ends(id, wire.AppFinished)
+	c.clean(id)
+	if got := c.given.Load(); got != 17 { // 12, and the five lost ones again
+		t.Errorf("%d containers, want 17", got)
+	}
+}
+
+// A node that is cut off for longer than is borne runs on. What it ran is given to others; when it comes back, it ends that, and is given work anew.
+func TestNodeCutOff(t *testing.T) {
+	c := start(t, func(config *Config) { config.Expiry.Node = 400 * time.Millisecond })
+	first := c.node()
+	c.master = c.job(12)
+	var started atomic.Int32
+	release := make(chan bool)
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 {
+		started.Add(1)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return 0
+	}
+	id := c.submit(nil)
+	c.until("the first node is full", func() bool { running, _ := first.Running(); return running == 8 })
+	p, err := peer.StartProxy(c.at.Tracker, func(int) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	config := c.nodeConfig()
+	config.Tracker = p.Address()
+	second, err := peer.StartNode(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.nodes = append(c.nodes, second)
+	c.until("tasks run on the second node", func() bool { running, _ := second.Running(); return running == 5 })
+	p.Cut(true)
+	c.until("the node is lost", func() bool {
+		return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Lost == 1
+	})
+	if running, _ := second.Running(); running != 5 || started.Load() != 12 {
+		t.Errorf("%d containers run on the lost node, %d tasks have begun; want 5 of 12", running, started.Load())
+	}
+	p.Cut(false)
+	c.until("the node has ended what it ran, and runs the same tasks anew", func() bool { running, _ := second.Running(); return running == 5 && started.Load() == 17 })
 	close(release)
 	c.ends(id, wire.AppFinished)
 	c.clean(id)

@@ -20,6 +20,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]bool
 	closed  bool
+	cut     bool // nothing goes through
 	replies int
 	losses  int
 }
@@ -44,6 +45,16 @@ func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.losses
+}
+
+// Cut ends all connections and lets none through until it is called with false: neither side hears of the other, and both live.
+func (p *Proxy) Cut(off bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = off
+	for c := range p.conns {
+		c.Close()
+	}
 }
 
 // Close ends all connections.
@@ -71,7 +82,7 @@ func (p *Proxy) accept() {
 			continue
 		}
 		if !p.keep(peer, server) {
-			return
+			continue
 		}
 		p.wg.Go(func() {
 			io.Copy(server, peer)
@@ -84,18 +95,18 @@ func (p *Proxy) accept() {
 	}
 }
 
-// keep remembers connections for Close, unless that has been called.
+// keep remembers connections, unless none may be.
 func (p *Proxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
-		if p.closed {
+		if p.closed || p.cut {
 			c.Close()
 		} else {
 			p.conns[c] = true
 		}
 	}
-	return !p.closed
+	return !p.closed && !p.cut
 }
 
 func (p *Proxy) hangUp(conns ...net.Conn) {

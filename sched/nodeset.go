@@ -74,6 +74,21 @@ func (s *nodeSet) after(n NodeID) NodeID {
 	return 0
 }
 
+// afterIn returns the first member greater than n that is also in a set of words; 0: none.
+func (s *nodeSet) afterIn(n NodeID, words []uint64) NodeID {
+	for {
+		i := s.after(n)
+		w := int(i >> 6)
+		if i == 0 || w >= len(words) {
+			return 0
+		}
+		if both := s.leaf[w] & words[w] >> (i & 63) << (i & 63); both != 0 {
+			return NodeID(w<<6 + bits.TrailingZeros64(both))
+		}
+		n = NodeID(w<<6 + 63)
+	}
+}
+
 func (s *nodeSet) firstIn(leaf int) NodeID {
 	return NodeID(leaf<<6 + bits.TrailingZeros64(s.leaf[leaf]))
 }

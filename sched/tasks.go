@@ -94,44 +94,60 @@ func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
 	case len(t.again) > 0:
 		return t.firstFor(c, st, l)
 	}
-	near := t.index(c, st)
-	if l == NodeLocal && len(near.byNode.open) < c.shapes.list[st.Shape].fits.count {
-		return t.firstLocal(c, st)
+	return t.firstNear(c, st, Where{Shape: st.Shape, Level: l})
+}
+
+// firstWhere is FirstWhere.
+func (t *taskSet) firstWhere(c *Core, st *Stage, w Where) (first *Node) {
+	if w.Level != OffSwitch && st.Spec.Copies > 0 && len(t.again) == 0 && t.wishes == nil {
+		return t.firstNear(c, st, w)
 	}
-	rack, rackHas := RackID(-1), false
-	for n := c.First(st); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
-		if l == NodeLocal {
-			if near.byNode.first(t, int32(n.ID)) != 0 {
-				return n
-			}
-			continue
-		}
-		if n.Rack != rack { // nodes of a rack often follow each other
-			rack, rackHas = n.Rack, near.byRack.first(t, int32(n.Rack)) != 0
-		}
-		if rackHas {
+	for n := c.nextFit(st, w.Shape, 0, w.After); n != nil; n = c.nextFit(st, w.Shape, 0, n.ID) {
+		if (w.Level == OffSwitch || t.level(c, st, n) <= w.Level) && (w.Ok == nil || w.Ok(n)) {
 			return n
 		}
 	}
 	return nil
 }
 
-// firstWhere is FirstWhere.
-func (t *taskSet) firstWhere(c *Core, st *Stage, w Where) (first *Node) {
-	ok := func(n *Node) bool { return n.ID > w.After && (w.Ok == nil || w.Ok(n)) }
-	if w.Level == NodeLocal && st.Spec.Copies > 0 && len(t.again) == 0 {
-		c.shapes.activate(c.shapes.list[w.Shape])
-		near := t.index(c, st)
-		if len(near.byNode.open) < c.shapes.list[w.Shape].fits.count {
-			return t.firstOpen(c, func(n *Node) bool { return ok(n) && c.fitsOn(st, w.Shape, n) })
+// firstNear is firstWhere for tasks never started, on the node of their input or in its rack.
+func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
+	s := c.shapes.list[w.Shape]
+	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
+		return nil
+	}
+	c.shapes.activate(s)
+	near := t.index(c, st)
+	ok := func(n *Node) bool { return (st.free() || c.allows(st, n, 0)) && (w.Ok == nil || w.Ok(n)) }
+	switch {
+	case w.Level == RackLocal:
+		rack, has := RackID(-1), false
+		for i := s.fits.after(w.After); i != 0 && first == nil; i = s.fits.after(i) {
+			n := c.Nodes[i-1]
+			if n.Rack != rack { // nodes of a rack often follow each other
+				rack, has = n.Rack, near.byRack.first(t, int32(n.Rack)) != 0
+			}
+			if has && ok(n) {
+				first = n
+			}
+		}
+	case 64*len(near.byNode.open) < s.fits.count:
+		first = t.firstOpen(c, func(n *Node) bool { return n.ID > w.After && s.fits.has(n.ID) && ok(n) })
+	default:
+		for i := s.fits.afterIn(w.After, near.has); i != 0 && first == nil; i = s.fits.afterIn(i, near.has) {
+			if near.byNode.first(t, int32(i)) == 0 {
+				near.has[i>>6] &^= 1 << (i & 63)
+			} else if n := c.Nodes[i-1]; ok(n) {
+				first = n
+			}
 		}
 	}
-	for n := c.nextFit(st, w.Shape, 0, w.After); n != nil; n = c.nextFit(st, w.Shape, 0, n.ID) {
-		if (w.Level == OffSwitch || t.level(c, st, n) <= w.Level) && ok(n) {
-			return n
+	for _, r := range st.reserved {
+		if n := c.Node(r); r > w.After && (first == nil || r < first.ID) && n.Open && n.hasRoom(s) && t.level(c, st, n) <= w.Level && ok(n) {
+			first = n
 		}
 	}
-	return nil
+	return first
 }
 
 // firstFor is firstAt where the next task is one that runs again.
@@ -143,11 +159,6 @@ func (t *taskSet) firstFor(c *Core, st *Stage, l Locality) *Node {
 		}
 	}
 	return nil
-}
-
-// firstLocal is firstAt for node-local tasks by way of the nodes that have input, which are fewer than those with room.
-func (t *taskSet) firstLocal(c *Core, st *Stage) *Node {
-	return t.firstOpen(c, func(n *Node) bool { return c.fitsOn(st, st.Shape, n) })
 }
 
 // firstOpen returns the first node with input of a task never started of which ok is true; nil: none.
@@ -209,6 +220,7 @@ func (st *Stage) placesOf(task int32) []NodeID {
 type places struct {
 	built          bool
 	byNode, byRack tasksBy
+	has            []uint64    // by node, as bits: whether it may have a list that is not empty
 	pairs          []keyedTask // scratch
 }
 
@@ -237,6 +249,12 @@ func (p *places) build(c *Core, st *Stage) {
 		}
 	}
 	p.byNode.build(p.pairs, len(c.Nodes))
+	words := len(c.Nodes)>>6 + 1
+	p.has = slices.Grow(p.has[:0], words)[:words]
+	clear(p.has)
+	for _, l := range p.byNode.lists {
+		p.has[l.key>>6] |= 1 << (l.key & 63)
+	}
 	for i := range p.pairs {
 		p.pairs[i].key = int32(c.Node(NodeID(p.pairs[i].key)).Rack)
 	}

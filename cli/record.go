@@ -12,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/workload"
 )
 
@@ -52,7 +53,7 @@ func (a *app) recordSummary() *cobra.Command {
 	c := &cobra.Command{Use: "summary RECORD", Short: "Print the figures of a recorded run", Args: exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withRecord(args, func(r *record.Reader) error {
-				res, err := record.Summarize(r, record.TallyOptions{})
+				res, err := record.Summarize(r, record.TallyOptions{Truth: truthOf(r.Header)})
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}
@@ -267,6 +268,22 @@ func (a *app) pastJobs(path string, c *workload.Cluster) (workload.Source, error
 			}
 		}
 	}, nil
+}
+
+// truthOf returns what a simulated run's record knows of sizes and times alone on the cluster; nil: nothing.
+func truthOf(h *record.Header) func(*sched.Job) (float64, sched.Time) {
+	var c workload.Cluster
+	if h.Payload != truthPayload.Name || json.Unmarshal(h.Cluster, &c) != nil || len(c.Classes) == 0 {
+		return nil
+	}
+	alone, capacity := sim.Alone(&c), c.Capacity()
+	return func(j *sched.Job) (float64, sched.Time) {
+		t, ok := j.Spec.Payload.(*workload.Truth)
+		if !ok {
+			return 0, 0
+		}
+		return t.Size(j.Spec).Seconds(capacity), alone(j.Spec)
+	}
 }
 
 // speedsOf returns the speeds of the classes of nodes that a record's run had.

@@ -235,6 +235,12 @@ func (a *app) readMix(f *runFlags, m *mix, path string) error {
 	} else if len(file.Queues) > 0 {
 		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", path)
 	}
+	names := namesOf(m.cluster.Queues)
+	for i := range m.jobs {
+		if err := names.check(m.jobs[i].spec); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

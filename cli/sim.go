@@ -221,7 +221,7 @@ func (a *app) simJobs(f *simFlags, c *workload.Cluster, o workload.Options) (wor
 			return nil, "", usagef("--trace and --from-record: give one or the other")
 		}
 		jobs, err := a.pastJobs(f.fromRecord, c)
-		return jobs, f.fromRecord, err
+		return namesOf(c.Queues).source(jobs), f.fromRecord, err
 	}
 	jobs, file, err := f.source.open(o)
 	if err != nil {
@@ -232,7 +232,7 @@ func (a *app) simJobs(f *simFlags, c *workload.Cluster, o workload.Options) (wor
 	} else if file.Queues != nil && !f.quiet {
 		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", f.source.trace)
 	}
-	return jobs, f.source.trace, nil
+	return namesOf(c.Queues).source(jobs), f.source.trace, nil
 }
 
 // A simTask is a simulation under one policy.

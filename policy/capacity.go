@@ -123,12 +123,7 @@ func (c *capacity) guaranteeBelow(p *sched.Plan, q *sched.Queue, k int) {
 // A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by the users who want
 // more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has nothing may always start.
 func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) (first *sched.Stage) {
-	active := 0
-	for _, id := range q.Children {
-		if u := p.Queues[id]; u.User && u.Demand[k] > u.Used[k] {
-			active++
-		}
-	}
+	active := active(p.View, q, k)
 	var least sched.Key
 	for _, id := range q.Children {
 		u := p.Queues[id]
@@ -145,6 +140,26 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, k sched.ResourceKin
 		}
 	}
 	return first
+}
+
+// Position tells a stage's place; it has none while its user is at his limit.
+func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	q := v.Queues[u.Parent]
+	if u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, max(1, active(v, q, k))) {
+		return sched.Key{}, false
+	}
+	return c.tree.Position(v, st)
+}
+
+// active returns how many users of q want more of kind k.
+func active(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int) {
+	for _, id := range q.Children {
+		if u := v.Queues[id]; u.User && u.Demand[k] > u.Used[k] {
+			n++
+		}
+	}
+	return n
 }
 
 func earlier(a, b *sched.Stage) bool {

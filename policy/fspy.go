@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/theory"
 )
@@ -168,6 +170,18 @@ func (f *fspy) turn() [3]fspyQueue {
 		return [3]fspyQueue{probeQueue, first, second}
 	}
 	return [3]fspyQueue{first, second, probeQueue}
+}
+
+// Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place there.
+func (f *fspy) Position(_ *sched.View, st *sched.Stage) (sched.Key, bool) {
+	m := f.Jobs.Of(st.Job)
+	if m.Queue == noQueue {
+		return sched.Key{}, false
+	}
+	key, ok := f.queues[m.Queue].Position(st)
+	turns := f.turn()
+	key.Class += int32(slices.Index(turns[:], m.Queue)) * (secondClass + 1)
+	return key, ok
 }
 
 // count brings up to date what the queue of a job holds.

@@ -220,16 +220,21 @@ func (r Registry) unknown(name string) error {
 
 // meant suggests the one of names that is nearest to word, if one is near.
 func meant(word string, names []string) string {
+	if best := Nearest(word, names); best != "" {
+		return fmt.Sprintf(" (did you mean %s?)", best)
+	}
+	return ""
+}
+
+// Nearest returns the one of names that a misspelt word is likely to mean: less than half of its letters are wrong; "": none is near.
+func Nearest(word string, names []string) string {
 	best, least := "", len(word)/2+1
 	for _, n := range names {
 		if d := distance(word, n); d < least {
 			best, least = n, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	return best
 }
 
 // distance is how many letters must be put in, taken out or changed to make b of a (Levenshtein).

@@ -229,5 +229,42 @@ func before(a, b sched.Key) bool {
 	return a.Then < b.Then
 }
 
-// Position tells nothing: the order of the queues, in which each has its own, is not one of keys.
-func (t *tree) Position(*sched.View, *sched.Stage) (sched.Key, bool) { return sched.Key{}, false }
+// Position tells a stage's place for explanations: how many queues have their turn before its own as things stand, then its place among the jobs there.
+// It costs the number of queues.
+func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if _, ok := t.index.Position(st); !ok {
+		return sched.Key{}, false
+	}
+	key := t.rank(v, st, 1)
+	if !t.flat {
+		leaf, k := v.Queues[st.Job.Queue], kindOf(st)
+		if !t.users || t.leaf != nil {
+			leaf = v.Queues[leaf.Parent]
+		}
+		for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
+			for _, id := range v.Queues[q.Parent].Children {
+				if c := v.Queues[id]; c != q && t.wants(c, k) && t.comesFirst(c, q, k) {
+					key.Class += t.leaves(v, c, k)
+				}
+			}
+		}
+	}
+	return key, true
+}
+
+// comesFirst reports whether it is the turn of a before that of its sibling b; of equals the older one is first.
+func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
+	ka, kb := t.turn(a, k), t.turn(b, k)
+	return before(ka, kb) || !before(kb, ka) && a.ID < b.ID
+}
+
+// leaves returns how many queues with jobs that want kind k are in q, itself included.
+func (t *tree) leaves(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
+	n = 1
+	for _, id := range q.Children {
+		if c := v.Queues[id]; t.wants(c, k) {
+			n += t.leaves(v, c, k)
+		}
+	}
+	return n
+}

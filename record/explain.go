@@ -40,7 +40,7 @@ type Explanation struct {
 	Job       sched.JobID        `json:"job"`
 	Name      string             `json:"name,omitempty"`
 	At        float64            `json:"at_s"`
-	State     string             `json:"state"` // "not submitted", "unfinished", "ended"
+	State     string             `json:"state"` // "not submitted", "unfinished", "ended", "unknown": the record has no such job
 	Submitted float64            `json:"submitted_s,omitempty"`
 	Ended     float64            `json:"ended_s,omitempty"`
 	Stages    []StageExplanation `json:"stages,omitempty"` // of an unfinished job
@@ -92,6 +92,7 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	if ranker, _ := x.ranker(); ranker == nil && make != nil {
 		x.e.Note = fmt.Sprintf("policy %s cannot tell its order", r.Header.Policy)
 	}
+	jobs := sched.JobID(0)
 	for s, err := range r.Steps() {
 		if errors.Is(err, ErrCut) {
 			x.e.Note = err.Error()
@@ -100,12 +101,24 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Now > q.At {
+		for i := range s.Events {
+			if e := &s.Events[i]; e.Kind == sched.JobSubmitted {
+				jobs = e.Job
+			}
+		}
+		if s.Now > q.At && (x.e.State != "not submitted" || jobs >= q.Job) {
 			break
+		}
+		if s.Now > q.At {
+			continue // it may come yet
 		}
 		if err := x.follow(s); err != nil {
 			return nil, err
 		}
+	}
+	if x.e.State == "not submitted" && jobs < q.Job {
+		x.e.State = "unknown"
+		x.e.Note = strings.TrimPrefix(x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs), "; ")
 	}
 	if x.e.State == "unfinished" {
 		for _, st := range x.known.core.Job(q.Job).Stages {

@@ -217,10 +217,13 @@ func TestExplainWhatItCannot(t *testing.T) {
 	for _, c := range []struct {
 		q    Question
 		want string
-	}{{Question{9, 5 * sec}, "not submitted"}, {Question{2, 8 * sec}, "ended"}, {Question{2, 50 * sec}, "ended"}, {Question{2, 7 * sec}, "unfinished"}} {
+	}{{Question{9, 5 * sec}, "unknown"}, {Question{2, 8 * sec}, "ended"}, {Question{2, 50 * sec}, "ended"}, {Question{2, 7 * sec}, "unfinished"}} {
 		e, err := Explain(reader(t, b), c.q, nil)
 		if err != nil || e.State != c.want {
 			t.Errorf("%+v: %+v, %v; want %s", c.q, e, err, c.want)
+		}
+		if c.want == "unknown" && !strings.Contains(e.Note, "no job 9") {
+			t.Errorf("of a job that never was it is noted: %q", e.Note)
 		}
 		if c.want == "ended" && e.Ended != 8 {
 			t.Errorf("job 2 ended at %v, want 8", e.Ended)

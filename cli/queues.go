@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
+
+// queueNames are the queues that have been configured, by their paths; none: jobs make the queues that they name.
+type queueNames []string
+
+func namesOf(queues []*sched.QueueSpec) queueNames {
+	var names queueNames
+	var add func(above string, list []*sched.QueueSpec)
+	add = func(above string, list []*sched.QueueSpec) {
+		for _, q := range list {
+			names = append(names, above+q.Name)
+			add(above+q.Name+".", q.Queues)
+		}
+	}
+	add("", queues)
+	return names
+}
+
+// check refuses a job whose queue is not configured, as Hadoop does, where queues are. A job that names none is in the default one.
+func (n queueNames) check(j *sched.JobSpec) error {
+	name := strings.TrimPrefix(j.Queue, "root.")
+	if len(n) == 0 || name == "" || name == sched.DefaultQueue || slices.Contains(n, name) {
+		return nil
+	}
+	likely := ""
+	if near := policy.Nearest(name, n); near != "" {
+		likely = fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return fmt.Errorf("job %q is for queue %q, which is not configured%s: the queues are %s", j.Name, j.Queue, likely, strings.Join(n, ", "))
+}
+
+// source is a source that ends with an error at the first job that check refuses.
+func (n queueNames) source(jobs workload.Source) workload.Source {
+	if len(n) == 0 {
+		return jobs
+	}
+	return func(yield func(*sched.JobSpec, error) bool) {
+		for j, err := range jobs {
+			if err == nil {
+				if err = n.check(j); err != nil {
+					yield(nil, err)
+					return
+				}
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
+}

@@ -54,6 +54,9 @@ func (d *dynamicmr) pick(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, _ 
 	if !d.search.either {
 		return d.first(p, groupOf(q.ID, k))
 	}
+	if q.Count[sched.Map].Pending+q.Count[sched.Reduce].Pending == 0 && q.ID != 0 {
+		return nil
+	}
 	for _, lent := range [2]bool{false, true} {
 		d.search.lent = lent
 		for _, k := range slotKinds {
@@ -84,7 +87,7 @@ func (d *dynamicmr) first(p *sched.Plan, group int) *sched.Stage {
 // its tasks need. When no queue finds a slot near its maps' input, a map takes any.
 func (d *dynamicmr) servePools(p *sched.Plan) {
 	clear(d.visited)
-	for d.serveNeediest(p) || d.serveAnywhere(p) {
+	for d.idle(p) && (d.serveNeediest(p) || d.serveAnywhere(p)) {
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -16,6 +17,7 @@ type sepb struct {
 	Nodes   []bool                       // by NodeID-1: slow at the last look
 	Order   [2][]sched.JobID             // by kind of slots: all jobs at the last look, in the order beneath
 	Turns   sched.Per[[2]int32]          // by job: its place in Order, from 1
+	Reach   [2]int                       // the first place in Order before which no straggler has all the jobs that are checked for it
 	Ran     sched.Per[ranTasks]          // by stage
 	Killed  sched.Per[[]int32]           // by stage: tasks of which an attempt was killed
 	Urgent  []sched.StageID              // stages that are to start such a task again
@@ -98,6 +100,12 @@ func (d *dynamicmr) arrange(p *sched.Plan) {
 		for at, id := range d.Order[i] {
 			d.Turns.Of(p.Job(id))[i] = int32(at + 1)
 		}
+		d.Reach[i] = len(d.Order[i]) + 1
+		for _, id := range d.Stages {
+			if st := p.Stage(id); kindOf(st) == k {
+				d.Reach[i] = min(d.Reach[i], d.turnOf(st.Job, i)+d.window(p, st))
+			}
+		}
 	}
 }
 
@@ -120,21 +128,18 @@ func (d *dynamicmr) listJobs(p *sched.Plan, k sched.ResourceKind) {
 		}
 		jobs = append(jobs, job{rank[d.pool(p.View, j)], d.within(p.View, st, 1), j.ID})
 	}
-	slices.SortStableFunc(jobs, func(a, b job) int {
-		switch {
-		case a.pool != b.pool:
-			return a.pool - b.pool
-		case before(a.key, b.key):
-			return -1
-		case before(b.key, a.key):
-			return 1
-		}
-		return 0
+	slices.SortFunc(jobs, func(a, b job) int {
+		return cmp.Or(a.pool-b.pool, compareKeys(a.key, b.key), int(a.id-b.id))
 	})
 	order := &d.Order[sideOfSlots(k)]
 	for _, j := range jobs {
 		*order = append(*order, j.id)
 	}
+}
+
+// compareKeys returns what is negative where a comes before b, and positive where b does.
+func compareKeys(a, b sched.Key) int {
+	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
 }
 
 // pool returns the queue that a job is in, users apart.
@@ -158,15 +163,7 @@ func (d *dynamicmr) rankPools(p *sched.Plan, k sched.ResourceKind) []int {
 				children = append(children, c)
 			}
 		}
-		slices.SortStableFunc(children, func(a, b *sched.Queue) int {
-			switch ka, kb := d.poolTurn(a, k), d.poolTurn(b, k); {
-			case before(ka, kb):
-				return -1
-			case before(kb, ka):
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(children, func(a, b *sched.Queue) int { return compareKeys(d.poolTurn(a, k), d.poolTurn(b, k)) })
 		for _, c := range children {
 			walk(c)
 		}
@@ -175,8 +172,16 @@ func (d *dynamicmr) rankPools(p *sched.Plan, k sched.ResourceKind) []int {
 	return rank
 }
 
+// window returns how many jobs are checked for a straggler of st's job, its own included.
+func (d *dynamicmr) window(p *sched.Plan, st *sched.Stage) int {
+	if d.perQueue {
+		return theory.CheckedJobs(d.checked, int(p.Queue(d.pool(p.View, st.Job)).Jobs))
+	}
+	return theory.CheckedJobs(d.checked, p.LiveJobs())
+}
+
 // held reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait and might use the slot. A job that has
-// no place in the order yet counts as one that has.
+// no place in the order yet counts as one that has. It costs as many jobs as are passed until one is found.
 func (d *dynamicmr) held(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	root, i := p.Queues[0], sideOfSlots(k)
 	own, other := sched.Map, sched.Reduce
@@ -191,11 +196,8 @@ func (d *dynamicmr) held(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) b
 	if at == 0 {
 		return true
 	}
-	pool, jobs := d.pool(p.View, st.Job), p.LiveJobs()
-	if d.perQueue {
-		jobs = int(p.Queue(pool).Jobs)
-	}
-	last := min(at-1+theory.CheckedJobs(d.checked, jobs), len(d.Order[i]))
+	pool := d.pool(p.View, st.Job)
+	last := min(at-1+d.window(p, st), len(d.Order[i]))
 	for _, id := range d.Order[i][at-1 : last] {
 		j := p.Job(id)
 		switch {
@@ -229,7 +231,10 @@ func (d *dynamicmr) overtaken(p *sched.Plan, st *sched.Stage, k sched.ResourceKi
 		return false
 	}
 	i := sideOfSlots(k)
-	mine := d.turnOf(st.Job, i)
+	mine, pool := d.turnOf(st.Job, i), d.pool(p.View, st.Job)
+	if mine == 0 || mine < d.Reach[i] && !d.perQueue {
+		return false
+	}
 	looking := d.search
 	defer func() { d.search = looking }()
 	d.suspects.Sync(p)
@@ -238,7 +243,14 @@ func (d *dynamicmr) overtaken(p *sched.Plan, st *sched.Stage, k sched.ResourceKi
 		if b == nil {
 			return false
 		}
-		if at := d.turnOf(b.Job, i); at > 0 && at < mine && !d.held(p, b, k) && d.backUp(p, b, b.Shape) {
+		at := d.turnOf(b.Job, i)
+		if at == 0 || at >= mine {
+			return false
+		}
+		if mine < at+d.window(p, b) && (!d.perQueue || d.pool(p.View, b.Job) == pool) {
+			return false // st is checked for b, and for those that come between them
+		}
+		if !d.held(p, b, k) && d.backUp(p, b, b.Shape) {
 			return true
 		}
 		d.suspects.Skip(b)
@@ -290,7 +302,7 @@ func (d *dynamicmr) slowest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
 
 // startSeconds starts second attempts on slots that are idle still: of their own kind first, then, as lending allows, of the other.
 func (d *dynamicmr) startSeconds(p *sched.Plan) {
-	if len(d.Stages) == 0 || d.left(p) <= 0 {
+	if len(d.Stages) == 0 || !d.idle(p) || d.left(p) <= 0 {
 		return
 	}
 	for _, lent := range [2]bool{false, true} {
@@ -306,7 +318,7 @@ func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent boo
 		limit = d.quota(p, 1-i) - d.slotKinds(p)[i].Away
 	}
 	d.suspects.Sync(p)
-	for limit > 0 {
+	for looks := 0; limit > 0 && looks < mostLooks; looks++ {
 		st := d.nextSuspect(p, k, lent)
 		if st == nil {
 			return
@@ -320,6 +332,7 @@ func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent boo
 			continue
 		}
 		limit--
+		looks = 0
 	}
 }
 

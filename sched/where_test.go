@@ -1,0 +1,70 @@
+package sched
+
+import "testing"
+
+// Four nodes; a stage whose input is on nodes 2 and 4. FirstWhere goes by level, shape, place in the order and condition, all at once.
+func TestFirstWhere(t *testing.T) {
+	c := New(Config{})
+	var events []Event
+	for n := NodeID(1); n <= 4; n++ {
+		has := Resources{MapSlots: 1, ReduceSlots: 1}
+		if n == 2 {
+			has[MapSlots] = 0
+		}
+		events = append(events, Event{Kind: NodeJoined, Node: n, Body: &NodeSpec{Rack: RackID(1 + n/3), Capacity: has}})
+	}
+	c.Step(0, events)
+	c.Step(0, []Event{{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Stages: []StageSpec{
+		{Kind: Map, PerTask: Resources{MapSlots: 1}, Tasks: 1, Copies: 2, Places: []NodeID{2, 4}},
+		{Kind: Map, PerTask: Resources{MapSlots: 1}, Tasks: 1},
+	}}}})
+	placed, anywhere := c.Job(1).Stages[0], c.Job(1).Stages[1]
+	reduceSlot := c.Shape(Resources{ReduceSlots: 1})
+	not4 := func(n *Node) bool { return n.ID != 4 }
+	for i, w := range []struct {
+		st    *Stage
+		where Where
+		want  NodeID // zero: none
+	}{
+		{placed, Where{}, 4}, // node 2 has the input and no map slot
+		{placed, Where{Shape: reduceSlot}, 2},
+		{placed, Where{Shape: reduceSlot, After: 2}, 4},
+		{placed, Where{Ok: not4}, 0},
+		{placed, Where{Level: RackLocal}, 1}, // in the rack of node 2
+		{placed, Where{Level: RackLocal, After: 1}, 3},
+		{placed, Where{Level: OffSwitch, After: 3, Ok: not4}, 0},
+		{anywhere, Where{}, 1},
+		{anywhere, Where{After: 1, Ok: not4}, 3},
+		{anywhere, Where{Shape: reduceSlot, After: 1}, 2},
+	} {
+		got := NodeID(0)
+		if n := c.FirstWhere(w.st, w.where); n != nil {
+			got = n.ID
+		}
+		if got != w.want {
+			t.Errorf("case %d: node %d, want %d", i+1, got, w.want)
+		}
+	}
+}
+
+// A second attempt may hold another kind of slot than the first; it counts as away from its own.
+func TestSpeculateAs(t *testing.T) {
+	r := newRig(t, Config{Can: CanNameTasks})
+	r.node(slots(1, 1))
+	r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
+	r.step()
+	r.core.policy = policyFunc(func(p *Plan) {
+		st := p.Job(1).Stages[0]
+		a := find(t, p.core, st, 1)
+		if p.Speculate(a, p.Node(1)) {
+			t.Error("a second attempt fits where there is no map slot left")
+		}
+		if !p.SpeculateAs(a, p.Node(1), p.Shape(Resources{ReduceSlots: 1})) {
+			t.Error("it does not fit on a reduce slot")
+		}
+		if n := p.Node(1).Used; n[MapSlots] != 1 || n[ReduceSlots] != 1 || p.Queues[0].Count[Map] != (Count{Running: 2, Away: 1}) {
+			t.Errorf("used %v, counted %+v", n, p.Queues[0].Count[Map])
+		}
+	})
+	r.core.Step(sec, nil)
+}

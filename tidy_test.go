@@ -29,8 +29,8 @@ var arrows = map[string][]string{
 	"policy":    {"theory", "sched"},
 	"record":    {"sched", "chart"},
 	"workload":  {"sched"},
-	"sim":       {"sched", "workload"}, // jobs come with their truth, which is workload's
-	"mr":        {"sched"},             // an engine: no policy, no record, no other engine
+	"sim":       {"sched", "workload", "theory"}, // jobs come with their truth, which is workload's; what a probe samples is theory's
+	"mr":        {"sched", "theory"},             // an engine: no policy, no record, no other engine
 	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
 	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr"},

@@ -99,6 +99,41 @@ func TestFluidErrors(t *testing.T) {
 	}
 }
 
+// The models of fspy are kept from run to run, a record is decided again with what they knew, and how good they were is said.
+func TestFspyEstimator(t *testing.T) {
+	dir := t.TempDir()
+	trace, history := generated(t), filepath.Join(dir, "history.db")
+	jobs := func(rec string) int {
+		var doc struct{ Predictions []prediction }
+		out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "probe{srpt}", "--estimator", "fspy:fit=relative,window=1000",
+			"--history", history, "--record", rec, "--json")
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Predictions) != 1 || doc.Predictions[0].Size == nil {
+			t.Fatalf("predictions %+v, want those of one policy: %v", doc.Predictions, err)
+		}
+		return doc.Predictions[0].Jobs
+	}
+	once, twice := jobs(filepath.Join(dir, "1.rec")), jobs(filepath.Join(dir, "2.rec"))
+	if once == 0 || twice <= once {
+		t.Errorf("%d jobs were predicted in the first run, %d with those of the second: nothing was kept", once, twice)
+	}
+	for _, rec := range []string{"1.rec", "2.rec"} {
+		if out := must(t, "record", "replay", filepath.Join(dir, rec)); !strings.Contains(out, "all decided as recorded") {
+			t.Errorf("%s: %s", rec, out)
+		}
+	}
+	if out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "fspy:uber-maps=0", "--estimator", "fspy"); !strings.Contains(out, "R² of what was predicted") {
+		t.Errorf("R² is not said:\n%s", out)
+	}
+	if out := must(t, "__complete", "sim", "--estimator", "fs"); !strings.Contains(out, "fspy") {
+		t.Errorf("completion of --estimator: %q", out)
+	}
+	for _, bad := range []string{"fspy:fit=good", "fspy:window=0", "fspy:size=3"} {
+		if status, _, errs := sojourn(t, "sim", "--trace", trace, "--estimator", bad); status != statusUsage || !strings.Contains(errs, "fspy") {
+			t.Errorf("--estimator %s: exit status %d, %q", bad, status, errs)
+		}
+	}
+}
+
 // writeFile makes a file for a test.
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()

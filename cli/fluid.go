@@ -271,18 +271,15 @@ func (f *fluidFlags) run(d theory.Discipline, sigma float64, jobs []theory.Fluid
 		if err != nil {
 			return r, err
 		}
-		sojourns := make([]float64, len(jobs))
-		var slowdowns []float64
+		sojourns, sizes := make([]float64, len(jobs)), make([]float64, len(jobs))
 		for k, j := range jobs {
 			sojourns[k] = done[k] - j.Arrival
-			if j.Size > 0 {
-				slowdowns = append(slowdowns, sojourns[k]/j.Size)
-			}
+			sizes[k] = j.Size
 		}
 		q := quantilesOf(sojourns)
 		means = append(means, q.Mean)
 		if i == 0 {
-			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(done)-jobs[0].Arrival, q, quantilesOf(slowdowns), sojourns
+			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(done)-jobs[0].Arrival, q, quantilesOf(theory.Slowdowns(sojourns, sizes)), sojourns
 		}
 	}
 	if f.seeds > 1 {

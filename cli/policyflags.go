@@ -21,11 +21,14 @@ type policyFlags struct {
 func (p *policyFlags) register(c *cobra.Command, estimator string) {
 	f := c.Flags()
 	f.StringArrayVar(&p.policies, "policy", []string{"fifo"}, "policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma list without parameters")
-	f.StringVar(&p.estimator, "estimator", estimator, "where task times and job sizes come from: oracle, noisy:sigma=1, mean, history")
-	f.StringVar(&p.history, "history", "", "file that keeps what was learned of task times (for --estimator history)")
+	f.StringVar(&p.estimator, "estimator", estimator, "where task times and job sizes come from: "+strings.Join(estimators, ", "))
+	f.StringVar(&p.history, "history", "", "file that keeps what was learned from run to run (for --estimator history or fspy)")
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(sortedKeys(builtInPolicies())))
-	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion([]string{"oracle", "noisy:sigma=1", "mean", "history"}))
+	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(estimators))
 }
+
+// estimators are the values of --estimator, with an example of parameters where there are any.
+var estimators = []string{"oracle", "noisy:sigma=1", "mean", "history", "fspy", "fspy:fit=relative"}
 
 // parse checks the policies against what an engine can do.
 func (p *policyFlags) parse(all policyEntries, has sched.Powers, engine string) ([]string, error) {
@@ -57,12 +60,12 @@ func (p *policyFlags) core(all policyEntries, spec string, truth truths) (sched.
 	}
 	name, params, _ := strings.Cut(p.estimator, ":")
 	switch {
-	case p.history != "" && name != "history":
-		return c, nil, usagef("--history is for --estimator history")
-	case params != "" && name != "noisy":
-		return c, nil, usagef("--estimator %s: only noisy takes parameters", p.estimator)
+	case p.history != "" && name != "history" && name != "fspy":
+		return c, nil, usagef("--history is for --estimator history or fspy")
+	case params != "" && name != "noisy" && name != "fspy":
+		return c, nil, usagef("--estimator %s: only noisy and fspy take parameters", p.estimator)
 	case (name == "oracle" || name == "noisy") && truth == nil:
-		return c, nil, usagef("--estimator %s: nobody knows the true sizes of real work before it is done; use mean or history", p.estimator)
+		return c, nil, usagef("--estimator %s: nobody knows the true sizes of real work before it is done; use mean, history or fspy", p.estimator)
 	}
 	switch name {
 	case "oracle":
@@ -76,17 +79,53 @@ func (p *policyFlags) core(all policyEntries, spec string, truth truths) (sched.
 	case "mean":
 		c.Estimator = &model.Mean{}
 	case "history":
-		h, err := openHistory(p.history)
+		h := &model.History{Past: map[string][]sched.Time{}}
+		c.Estimator = h
+		file, err := openHistory(p.history, taskTimes{h})
+		return c, file, err
+	case "fspy":
+		fit, err := fitting(params)
 		if err != nil {
 			return c, nil, err
 		}
-		c.Estimator = h.estimator
-		return c, h, nil
+		f := model.NewFSPY(fit)
+		c.Estimator = f
+		file, err := openHistory(p.history, sizeModels{f})
+		return c, file, err
 	default:
-		return c, nil, usagef("--estimator %q: must be oracle, noisy:sigma=1, mean or history", p.estimator)
+		return c, nil, usagef("--estimator %q: must be oracle, noisy:sigma=1, mean, history or fspy", p.estimator)
 	}
 	return c, nil, nil
 }
+
+// fitting reads fit=relative,window=500.
+func fitting(params string) (c model.FitConfig, err error) {
+	c = model.DefaultFit
+	if params == "" {
+		return c, nil
+	}
+	for part := range strings.SplitSeq(params, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		switch {
+		case key == "fit" && value == "equal":
+			c.Weighting = model.Equal
+		case key == "fit" && value == "relative":
+			c.Weighting = model.Relative
+		case key == "fit":
+			return c, usagef("--estimator fspy:fit=%s: must be equal or relative", value)
+		case key == "window":
+			if c.Window, err = strconv.Atoi(value); err != nil || c.Window < 1 || c.Window > mostWindow {
+				return c, usagef("--estimator fspy:window=%s: must be a whole number of jobs from 1 to %d", value, mostWindow)
+			}
+		default:
+			return c, usagef("--estimator fspy: parameter %q: there are fit and window", key)
+		}
+	}
+	return c, nil
+}
+
+// mostWindow bounds what a fit looks at: it costs as much time as jobs.
+const mostWindow = 100_000
 
 // noise reads sigma=1,seed=7.
 func noise(params string) (sigma float64, seed uint64, err error) {

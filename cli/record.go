@@ -114,15 +114,12 @@ func (a *app) recordExport() *cobra.Command {
 func (a *app) deciders(h *record.Header) (sched.Policy, sched.Estimator, error) {
 	f := policyFlags{estimator: h.Estimator}
 	truth := simTruth
-	if h.Estimator == "history" {
-		f.estimator = "mean" // the file may have changed since; what was learned is in the header
-	}
 	core, _, err := f.core(a.policies, h.Policy, &truth)
 	if err != nil {
 		return nil, nil, err
 	}
-	if h.Estimator == "history" {
-		core.Estimator, err = historyOf(h.Learned)
+	if len(h.Learned) > 0 { // without --history: the file may have changed since
+		err = recall(core.Estimator, h.Learned)
 	}
 	return core.Policy, core.Estimator, err
 }

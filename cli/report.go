@@ -149,6 +149,8 @@ type runJSON struct {
 	Version string            `json:"version"`
 	Differ  []string          `json:"outputs_differ,omitempty"`
 	Results []runResultJSON   `json:"results"`
+
+	Predictions []prediction `json:"predictions,omitempty"` // of --estimator fspy
 }
 
 type runResultJSON struct {
@@ -197,6 +199,7 @@ func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []stri
 			res.BytesPerSecond, res.RecordsPerSecond = float64(all.Of[mr.BytesRead])/s, float64(all.Of[mr.MapInputRecords])/s
 		}
 		doc.Results = append(doc.Results, res)
+		doc.Predictions = append(doc.Predictions, r.predictions...)
 	}
 	return a.printJSON(doc)
 }

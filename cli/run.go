@@ -383,6 +383,8 @@ type policyRun struct {
 	results  []mr.Result
 	counters []mr.Counters // by job of the mix
 	wall     time.Duration
+
+	predictions []prediction // of --estimator fspy
 }
 
 // runUnder runs the mix under one policy. Every output is claimed before any work is done.
@@ -456,6 +458,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	run.results, err = mr.Serve(ctx, config, jobs)
 	run.wall = time.Since(start)
 	bars.stop()
+	run.predictions = predictions(place.policy, core.Estimator)
 	for _, s := range jobs {
 		run.counters = append(run.counters, mr.CountersOf(s.Work))
 	}

@@ -144,8 +144,9 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 
 // A simRun is what one policy made of the workload.
 type simRun struct {
-	result   record.Result
-	sojourns []sched.Time
+	result      record.Result
+	sojourns    []sched.Time
+	predictions []prediction
 }
 
 func (a *app) sim(ctx context.Context, f *simFlags) error {
@@ -190,11 +191,16 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 			return err
 		}
 	}
+	var predicted []prediction
+	for _, r := range runs {
+		predicted = append(predicted, r.predictions...)
+	}
 	if f.json {
-		return a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs)})
+		return a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted})
 	}
 	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs, runs[0].result.Tasks, cluster.Count(), f.seed)
 	compareResults(a.Out, resultsOf(runs))
+	printPredictions(a.Out, predicted)
 	return nil
 }
 
@@ -205,6 +211,8 @@ type resultJSON struct {
 	Cluster *workload.Cluster `json:"cluster"`
 	Version string            `json:"version"`
 	Results []record.Result   `json:"results"`
+
+	Predictions []prediction `json:"predictions,omitempty"` // of --estimator fspy
 }
 
 func resultsOf(runs []simRun) (results []record.Result) {
@@ -292,6 +300,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	case done.Jobs == 0:
 		return r, fmt.Errorf("%s: no jobs are left to simulate", t.workload)
 	}
+	r.predictions = predictions(spec, core.Estimator)
 	r.result = tally.Result()
 	r.result.Wall = time.Since(start).Seconds()
 	r.result.EventRate = float64(done.Events) / r.result.Wall

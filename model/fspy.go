@@ -15,11 +15,45 @@ import (
 type FSPY struct {
 	Fit FitConfig `json:"-"`
 
+	Learned
+	Probes map[sched.JobID]Probed // of jobs that are not finished
+	Ran    sched.Per[Ran]         // by job
+	Own    Mean
+}
+
+// Learned is what a FSPY has learned from jobs that are over: all that is worth keeping from run to run.
+type Learned struct {
 	Maps, Reduces Regression
-	Probes        map[sched.JobID]Probed // of jobs that are not finished
-	Ran           sched.Per[Ran]         // by job
-	Own           Mean
 	Past          [sched.NumKinds]Moments // of all finished tasks
+	Trials        []Trial                 // the last jobs that were probed and have finished, oldest first; as many as the models look at
+}
+
+// A Trial is what was predicted of a job when it had finished, before the models learned from it, and what it took: by model, in seconds.
+type Trial struct {
+	Predicted, Took [2]float64
+	Task            [2]float64 // what one task holds, of the resource that jobs compete for: memory, else vcores, else slots
+}
+
+// size returns the size of a job whose tasks take so many seconds by model.
+func (t *Trial) size(seconds [2]float64) float64 {
+	return t.Task[mapModel]*seconds[mapModel] + t.Task[reduceModel]*seconds[reduceModel]
+}
+
+// Accuracy returns R² of the predicted times of all maps, of all reduces of the jobs that have any, and of job sizes (III-D, Figs. 2 to 4), over
+// Trials. NaN where there is nothing to compare.
+func (l *Learned) Accuracy() (maps, reduces, size float64) {
+	var took, predicted [3][]float64
+	add := func(k int, y, p float64) { took[k], predicted[k] = append(took[k], y), append(predicted[k], p) }
+	for i := range l.Trials {
+		t := &l.Trials[i]
+		for k := range t.Took {
+			if t.Took[k] > 0 {
+				add(k, t.Took[k], t.Predicted[k])
+			}
+		}
+		add(2, t.size(t.Took), t.size(t.Predicted))
+	}
+	return R2(took[mapModel], predicted[mapModel]), R2(took[reduceModel], predicted[reduceModel]), R2(took[2], predicted[2])
 }
 
 // NewFSPY returns a predictor that has learned nothing.
@@ -158,7 +192,6 @@ func (f *FSPY) train(j *sched.Job, ran Ran) {
 	if !ok {
 		return
 	}
-	delete(f.Probes, j.ID)
 	n, x := counts(j), f.features(j, p)
 	var took [2]float64
 	for k := range took {
@@ -166,12 +199,34 @@ func (f *FSPY) train(j *sched.Job, ran Ran) {
 			took[k] = ran.Seconds[k] / float64(ran.Tasks[k]) * n[k]
 		}
 	}
+	trial := Trial{Took: took}
+	trial.Predicted[mapModel], trial.Predicted[reduceModel], _ = f.Predict(j)
+	for _, st := range j.Stages {
+		if k := modelOf(st); k >= 0 {
+			trial.Task[k] = held(st.Spec.PerTask)
+		}
+	}
+	f.Trials = append(f.Trials, trial)
+	if over := len(f.Trials) - f.Fit.Window; over > 0 {
+		f.Trials = f.Trials[over:]
+	}
+	delete(f.Probes, j.ID)
 	if n[mapModel] > 0 {
 		f.Maps.Add(x.MapRow(), took[mapModel], f.Fit)
 	}
 	if n[reduceModel] > 0 {
 		f.Reduces.Add(x.ReduceRow(took[mapModel]), took[reduceModel], f.Fit)
 	}
+}
+
+// held is how much of what jobs compete for a task asks for: of the first kind of resource that it has any of.
+func held(r sched.Resources) float64 {
+	for _, a := range r {
+		if a > 0 {
+			return float64(a)
+		}
+	}
+	return 0
 }
 
 // probe returns what the probe of a job has counted, and whether it is complete.

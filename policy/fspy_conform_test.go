@@ -79,7 +79,7 @@ func (w *restless) Decide(p *sched.Plan) {
 func TestFspyUnknownSizes(t *testing.T) {
 	for _, spec := range fspySpecs {
 		t.Run(spec, func(t *testing.T) {
-			probes, sized := 0, 0
+			probes, sized, both := 0, 0, 0
 			for seed := range uint64(25) {
 				run := func(r *rand.Rand) policytest.Result {
 					setup := policytest.RandomSetup(seed, 1)
@@ -105,6 +105,9 @@ func TestFspyUnknownSizes(t *testing.T) {
 					}
 					return res
 				}
+				if setup := policytest.RandomSetup(seed, 1); setup.Heartbeat > 0 && len(setup.Trouble) > 0 {
+					both++
+				}
 				a, b := run(nil), run(rand.New(rand.NewPCG(seed, 7)))
 				for i := range max(len(a.Log), len(b.Log)) {
 					if i >= len(a.Log) || i >= len(b.Log) || a.Log[i] != b.Log[i] {
@@ -116,8 +119,8 @@ func TestFspyUnknownSizes(t *testing.T) {
 				}
 				sized += len(a.Ends)
 			}
-			if probes == 0 || sized == 0 {
-				t.Errorf("%d probes, %d ends: nothing was tested", probes, sized)
+			if probes == 0 || sized == 0 || both == 0 {
+				t.Errorf("%d probes, %d ends, %d runs in which nodes report and are lost: nothing was tested", probes, sized, both)
 			}
 		})
 	}

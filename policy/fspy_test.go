@@ -263,3 +263,37 @@ func TestRankedJobCompare(t *testing.T) {
 		t.Error("of equal jobs of different rate the faster one is not first")
 	}
 }
+
+// When a probe is through, a policy by size asks again: of two jobs of unknown size the probed one is known then.
+func TestProbeMakesSizesKnown(t *testing.T) {
+	p, _, err := Parse("probe{srpt}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[sched.JobID]bool{}
+	core := sched.New(sched.Config{Policy: p, Estimator: onceKnown{known}, Can: sched.CanProbe})
+	core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n1", Capacity: sched.Resources{sched.Memory: 10}}}})
+	job := func() *sched.JobSpec { return &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Map, 9, 2)}} }
+	core.Step(seconds(1), []sched.Event{submission(1, job()), submission(2, job())})
+	core.Step(seconds(1), []sched.Event{submission(3, &sched.JobSpec{Probes: 2, Stages: []sched.StageSpec{memoryStage(sched.Map, 1, 1)}})})
+	known[2] = true
+	core.Step(seconds(2), []sched.Event{{Kind: sched.JobEnded, Job: 3}})
+	units := &p.(*probe).Inner.(*srpt).Units
+	if a, b := units.Of(core.Job(1).Stages[0]), units.Of(core.Job(2).Stages[0]); a.Known || !b.Known || b.Time != 10*time.Second {
+		t.Errorf("the job that was not probed is known: %v; the other: %v, of %v a task, want 10 s", a.Known, b.Known, b.Time)
+	}
+}
+
+// onceKnown is tenSeconds that knows nothing of the jobs that it is not told to know.
+type onceKnown struct{ knows map[sched.JobID]bool }
+
+func (onceKnown) Observe(*sched.Attempt, sched.Time, *sched.Counters) {}
+
+func (e onceKnown) Estimate(st *sched.Stage, c sched.ClassID) sched.Estimate {
+	if !e.knows[st.ID.Job] {
+		return sched.Estimate{}
+	}
+	return tenSeconds{}.Estimate(st, c)
+}
+
+func (e onceKnown) Size(j *sched.Job) (sched.Work, bool) { return tenSeconds{e.knows}.Size(j) }

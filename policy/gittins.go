@@ -45,8 +45,9 @@ type gittins struct {
 
 // A bet is what is believed of a job.
 type bet struct {
-	First, Estimate float64 // of its size: as it was first, and is now; 0: none yet
+	First, Estimate float64 // of its size: as it was before an attempt had ended, and is now; 0: none yet
 	Age             float64 // what it had received when an attempt last ended
+	Seen            float64 // its size as its finished tasks tell; 0: they are too few
 	Goal            float64 // what it must have received not to starve
 	Rank            float64
 }
@@ -127,16 +128,31 @@ func (g *gittins) received(p *sched.Plan, j *sched.Job) float64 {
 func (g *gittins) grow(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	b.Age = g.received(p, j)
+	b.Seen = g.seen(j, b)
 	g.rerank(p, j)
 	if g.aging > 0 {
 		g.promise(p, j)
 	}
 }
 
+// seen returns a job's size by what its tasks have taken so far, those that run being half done: its error is that of its tasks. Zero before a sample of
+// them is finished.
+func (g *gittins) seen(j *sched.Job, b *bet) float64 {
+	done, expected := int32(0), 0.0
+	for _, st := range j.Stages {
+		done += st.Done
+		expected += (float64(st.Done) + float64(st.Running)/2) * g.Units.Of(st).Seconds
+	}
+	if done < g.sample || expected == 0 {
+		return 0
+	}
+	return b.Estimate * b.Age / expected
+}
+
 // bet takes a new estimate of a job's size.
 func (g *gittins) bet(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
-	if b.Estimate = g.size(j); b.First == 0 {
+	if b.Estimate = g.size(j); b.First == 0 || b.Age == 0 {
 		b.First = b.Estimate
 	}
 	g.rerank(p, j)
@@ -160,7 +176,11 @@ func (g *gittins) rerank(p *sched.Plan, j *sched.Job) {
 	if b.Estimate == 0 {
 		return
 	}
-	if rank, _ := g.ranks().Rank(b.Estimate, b.Age); rank != b.Rank {
+	rank, _ := g.ranks().Rank(b.Estimate, b.Age)
+	if b.Seen > 0 {
+		rank = max(0, b.Seen-b.Age)
+	}
+	if rank != b.Rank {
 		b.Rank = rank
 		p.TouchJob(j)
 	}

@@ -16,7 +16,7 @@ var sizedMemory = []string{
 }
 
 // sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage arrives and
-// each time the number of its finished tasks has doubled, so that learning costs O(log n) questions for n tasks.
+// each time the number of its finished tasks has doubled, and when a probe of the job is through, so that learning costs O(log n) questions for n tasks.
 //
 // A stage of which nobody knows anything is sampled: a few of its tasks go before everything else, the rest after it (HFSP 3.2.1
 // trains with 5 tasks).
@@ -62,6 +62,14 @@ func (s *sizes) learn(p *sched.Plan) {
 			if j := p.Job(e.Job); j != nil {
 				for _, st := range j.Stages {
 					if u := s.Units.Of(st); !u.Known {
+						s.ask(p, st)
+					}
+				}
+			}
+		case sched.JobEnded:
+			if probe := p.Job(e.Job); probe != nil && probe.Spec.Probes != 0 && e.Outcome == sched.OK {
+				if j := p.Job(probe.Spec.Probes); j != nil && !j.Ended {
+					for _, st := range j.Stages {
 						s.ask(p, st)
 					}
 				}

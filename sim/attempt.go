@@ -33,11 +33,12 @@ const (
 
 // A job is what the simulator knows of a job.
 type job struct {
-	id     sched.JobID
-	truth  *workload.Truth
-	chance workload.Chance
-	probe  bool
-	again  map[taskID]int32 // attempts of a task that ended without success
+	id       sched.JobID
+	truth    *workload.Truth
+	chance   workload.Chance
+	probe    bool
+	probedBy sched.JobID      // its last probe
+	again    map[taskID]int32 // attempts of a task that ended without success
 	supply
 }
 

@@ -155,14 +155,14 @@ func TestResize(t *testing.T) {
 	wantEnds(t, l, 0, 14*sec)
 }
 
-// A job of 4 maps × 10 s over 400 bytes and 2 reduces × 6 s: its sample is a quarter of that (1 ÷ max(4, 2)). The probe's map takes 4·10/4 s, its reduce 2·6/4 s, each
+// A job of 4 maps × 10 s over 400 bytes and 2 reduces × 10 s: its sample is a quarter of that (1 ÷ max(4, 2)). The probe's map takes 4·10/4 s, its reduce 2·10/4 s, each
 // 1 s more to start; its sample of 100 bytes comes over the network at 50 bytes/s, 2 s.
 func TestProbe(t *testing.T) {
 	var counted []*sched.Counters
 	policy := at(map[sched.Time]func(*sched.Plan){0: func(p *sched.Plan) { p.Probe(p.Job(1)) }})
-	l, r := simulate(t, Config{Cluster: slotCluster(1, 1, slots(5, 2)), Jobs: source(mr{maps: 4, mapTime: 10 * sec, reduces: 2, redTime: 6 * sec, part: 1, input: 400, shuffle: 800}.job()),
+	l, r := simulate(t, Config{Cluster: slotCluster(1, 1, slots(5, 2)), Jobs: source(mr{maps: 4, mapTime: 10 * sec, reduces: 2, redTime: 10 * sec, part: 1, input: 400, shuffle: 800}.job()),
 		Costs: Costs{Probing: Probing{Base: sec}, Reading: Reading{Rates: [3]float64{100, 100, 50}}}, Core: sched.Config{Policy: policy}})
-	wantEnds(t, l, 0, 16*sec, (1+10+2)*sec+(1+3)*sec)
+	wantEnds(t, l, 0, 20*sec, (1+10+2)*sec+(1+5)*sec)
 	if r.Jobs != 2 {
 		t.Errorf("%d jobs, want the job and its probe", r.Jobs)
 	}
@@ -174,6 +174,39 @@ func TestProbe(t *testing.T) {
 	if len(counted) != 2 || counted[0].InputBytes != 100 || counted[0].OutputBytes != 200 || counted[0].Phases[sched.PhaseMap] != 10*sec ||
 		counted[0].Phases[sched.PhaseRead] != 3*sec || counted[1].InputBytes != 200 {
 		t.Errorf("counters %+v", counted)
+	}
+}
+
+// A probe ends with the job that it is of: a job of 3 s whose probe takes 1 + 2 s to start and read, and 3 s to map.
+func TestProbeEndsWithJob(t *testing.T) {
+	policy := at(map[sched.Time]func(*sched.Plan){0: func(p *sched.Plan) { p.Probe(p.Job(1)) }})
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(2, 0)), Jobs: source(mr{maps: 1, mapTime: 3 * sec, input: 100}.job()),
+		Costs: Costs{Probing: Probing{Base: sec}, Reading: Reading{Rates: [3]float64{100, 100, 50}}}, Core: sched.Config{Policy: policy}})
+	wantEnds(t, l, 0, 3*sec, 3*sec)
+	for _, ev := range l.events {
+		if ev.Kind == sched.AttemptDone && ev.Job == 2 && ev.Outcome != sched.Killed {
+			t.Errorf("the probe's attempt came to %v, want killed", ev.Outcome)
+		}
+	}
+}
+
+// A sample is of as many splits as FSPY says, chosen by a seed, and of each no more than its part.
+func TestSampleOf(t *testing.T) {
+	spec := mr{maps: 100, mapTime: 10 * sec, reduces: 5, redTime: sec, part: 1, input: 100_000, shuffle: 50_000}.job()
+	e, err := newEngine(&Config{Cluster: slotCluster(1, 1, slots(5, 2)), Jobs: source(spec), Core: sched.Config{Policy: at(nil)}, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.feed.stop()
+	row := &sched.Job{ID: 1, Spec: spec}
+	*e.jobs.Of(row) = &job{truth: spec.Payload.(*workload.Truth)}
+	s := e.sampleOf(row)
+	// 1 ÷ 100 of the input: a tenth of each of 10 splits of 1000 bytes, and of the reduces' 5 s a hundredth.
+	if s.input != 1000 || s.mid != 500 || s.mapTime != float64(10*sec) || s.redTime != float64(5*sec)/100 {
+		t.Errorf("a sample of %d bytes to %d, maps %v, reduces %v", s.input, s.mid, sched.Time(s.mapTime), sched.Time(s.redTime))
+	}
+	if again := e.sampleOf(row); again != s {
+		t.Errorf("the same job is sampled as %+v and %+v", s, again)
 	}
 }
 

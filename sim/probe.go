@@ -4,49 +4,83 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
 	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // recordBytes is the length of a record where a truth knows bytes only: that of the sort benchmark (TeraSort).
 const recordBytes = 100
 
-// A sample is what a probe of a job reads, and what comes of it.
+// mostSplits is how many splits of a job's input a probe reads from (FSPY 2.3).
+const mostSplits = 10
+
+// A sample is what a probe of a job reads, and what comes of it: bytes, and nanoseconds of compute without the probe's own costs.
 type sample struct {
-	part               float64 // of the job's data, f_p
-	input, mid, output float64 // bytes of the whole job
-	mapTime, redTime   float64 // ns of all its tasks together
+	input, mid, output int64
+	mapTime, redTime   float64
 }
 
-// sampleOf returns what a probe of a job is: the part 1 ÷ max(maps, reduces) of its data (FSPY 2.3).
-func sampleOf(spec *sched.JobSpec, t *workload.Truth) sample {
-	var s sample
-	tasks := [2]int32{}
-	for i := range spec.Stages {
-		mean, _ := t.Times(int32(i))
-		all := float64(mean) * float64(t.Stages[i].Tasks)
-		if spec.Stages[i].Kind == sched.Map {
-			tasks[0] += t.Stages[i].Tasks
-			s.mapTime += all
-			s.input += float64(t.Stages[i].Input)
-			s.mid += float64(t.Stages[i].Output)
-		} else {
-			tasks[1] += t.Stages[i].Tasks
-			s.redTime += all
-			s.output += float64(t.Stages[i].Output)
+// sampleOf returns what a probe of a job is: beginnings of splits chosen at random, and of the reduces the same part (FSPY, Algorithm 1). It costs
+// O(maps).
+func (e *engine) sampleOf(of *sched.Job) (s sample) {
+	t := (*e.jobs.Of(of)).truth
+	type split struct {
+		workload.Task
+		time sched.Time
+	}
+	var splits []split
+	var lengths []int64
+	reduces, redTime, output, input := 0, 0.0, 0.0, 0.0
+	for i := range of.Spec.Stages {
+		k, tasks := int32(i), t.Stages[i].Tasks
+		if of.Spec.Stages[i].Kind != sched.Map {
+			mean, _ := t.Times(k)
+			reduces += int(tasks)
+			redTime += float64(mean) * float64(tasks)
+			output += float64(t.Stages[i].Output)
+			continue
+		}
+		for task := int32(1); task <= tasks; task++ {
+			m := t.Task(k, task)
+			splits = append(splits, split{m, t.Time(k, task)})
+			lengths = append(lengths, m.Input)
+			input += float64(m.Input)
 		}
 	}
-	s.part = 1 / float64(max(tasks[0], tasks[1], 1))
+	if len(splits) == 0 {
+		s.redTime, s.output = redTime/float64(max(reduces, 1)), int64(output/float64(max(reduces, 1)))
+		return s
+	}
+	plan, chance, draws := theory.PlanSample(len(splits), reduces, mostSplits), e.chance.With(forProbe).With(uint64(of.ID)), uint64(0)
+	draw := func(n int) int {
+		draws++
+		return chance.With(draws).Below(n)
+	}
+	for _, piece := range theory.SemiRandom(lengths, plan, draw) {
+		m := &splits[piece.Split]
+		part := plan.PartOfSplit
+		if m.Input > 0 {
+			part = float64(piece.Bytes) / float64(m.Input)
+		}
+		s.input += piece.Bytes
+		s.mid += int64(float64(m.Output) * part)
+		s.mapTime += float64(m.time) * part
+	}
+	part := plan.Part
+	if input > 0 {
+		part = float64(s.input) / input
+	}
+	s.redTime, s.output = redTime*part, int64(output*part)
 	return s
 }
 
 // probe submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it; then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in turn.
 func (e *engine) probe(of *sched.Job) {
-	truth := (*e.jobs.Of(of)).truth
-	s := sampleOf(of.Spec, truth)
+	s := e.sampleOf(of)
 	c := &e.config.Costs
 	read := 0.0
 	if rate := c.Reading.Rates[sched.OffSwitch]; rate > 0 {
-		read = s.input * s.part / rate * 1e9
+		read = float64(s.input) / rate * 1e9
 	}
 	spec := &sched.JobSpec{Name: "probe of " + of.Spec.Name, User: of.Spec.User, Queue: of.Spec.Queue, Type: of.Spec.Type, Submit: e.now, Probes: of.ID}
 	t := &workload.Truth{}
@@ -55,12 +89,13 @@ func (e *engine) probe(of *sched.Job) {
 		spec.Stages = append(spec.Stages, sched.StageSpec{Kind: kind, PerTask: of.Spec.Stages[0].PerTask, Tasks: 1, After: after, MaxAttempts: sched.DefaultMaxAttempts})
 		t.Stages = append(t.Stages, workload.StageTruth{Tasks: 1, List: []workload.Task{task}})
 	}
-	add(sched.Map, s.mapTime*s.part+read, nil)
+	add(sched.Map, s.mapTime+read, nil)
 	if s.redTime > 0 {
-		add(sched.Reduce, s.redTime*s.part, []sched.Dep{{Stage: 0, Part: 1}})
+		add(sched.Reduce, s.redTime, []sched.Dep{{Stage: 0, Part: 1}})
 	}
 	spec.Payload = t
 	e.feed.newest++
+	(*e.jobs.Of(of)).probedBy = e.feed.newest
 	e.evs = append(e.evs, sched.Event{Kind: sched.JobSubmitted, Job: e.feed.newest, Body: spec})
 }
 
@@ -74,16 +109,23 @@ func (e *engine) counted(r *attempt) *sched.Counters {
 	if row == nil {
 		return nil
 	}
-	s := sampleOf(row.Spec, (*e.jobs.Of(row)).truth)
+	s := e.sampleOf(row)
 	k := &sched.Counters{}
 	if r.core.Stage.Kind == sched.Map {
-		k.InputBytes, k.OutputBytes = int64(s.input*s.part), int64(s.mid*s.part)
-		k.Phases[sched.PhaseMap] = sched.Time(s.mapTime * s.part)
+		k.InputBytes, k.OutputBytes = s.input, s.mid
+		k.Phases[sched.PhaseMap] = sched.Time(s.mapTime)
 		k.Phases[sched.PhaseRead] = max(0, r.whole-k.Phases[sched.PhaseMap])
 	} else {
-		k.InputBytes, k.OutputBytes = int64(s.mid*s.part), int64(s.output*s.part)
+		k.InputBytes, k.OutputBytes = s.mid, s.output
 		k.Phases[sched.PhaseReduce] = r.whole
 	}
 	k.InputRecords, k.OutputRecords = k.InputBytes/recordBytes, k.OutputBytes/recordBytes
 	return k
+}
+
+// endProbe ends the probe of a job that is over: nobody has a use for what it would tell.
+func (e *engine) endProbe(of *sched.Job) {
+	if probe := e.core.Job((*e.jobs.Of(of)).probedBy); probe != nil && !probe.Ended {
+		e.evs = append(e.evs, sched.Event{Kind: sched.JobEnded, Outcome: sched.Killed, Job: probe.ID})
+	}
 }

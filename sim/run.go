@@ -217,6 +217,7 @@ func (e *engine) follow(ev *sched.Event) {
 		if ev.Outcome != sched.OK {
 			e.total.Failed++
 		}
+		e.endProbe(e.core.Job(ev.Job))
 	}
 }
 

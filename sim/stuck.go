@@ -26,7 +26,7 @@ const (
 	// mostFutile attempts may be launched for each that runs without one that succeeds: with Hadoop's 4 attempts a task, jobs fail long before. Only
 	// what does not count as a failure, the loss of nodes, comes to that.
 	mostFutile = 100
-	patience      = 24 * time.Hour
+	patience   = 24 * time.Hour
 )
 
 func (x *idleness) note(now sched.Time, moved bool) {

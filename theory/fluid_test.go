@@ -595,3 +595,11 @@ func BenchmarkFluidDay(b *testing.B) {
 		})
 	}
 }
+
+// FSPY's specification, F16: 30 s under fair sharing, 24 s under FSPY, 12 s alone. A job that takes no time alone has no slowdown.
+func TestFspyF16Slowdowns(t *testing.T) {
+	fair, fspy, alone := []float64{30, 5}, []float64{24, 1}, []float64{12, 0}
+	nearAll(t, "common slowdown under FSPY", Slowdowns(fspy, alone), []float64{2}, 0)
+	nearAll(t, "common slowdown under fair sharing", Slowdowns(fair, alone), []float64{2.5}, 0)
+	nearAll(t, "fair slowdown", Slowdowns(fspy, fair), []float64{0.8, 0.2}, exact)
+}

@@ -291,6 +291,29 @@ func TestRun(t *testing.T) {
 	}
 	must(t, "run", "wordcount", "--input", in, "--output", out, "--overwrite", "--chaos", "rate=0.3,seed=7")
 
+	for _, c := range []struct{ args, says string }{
+		{"run term-vector -D cutof=3", "did you mean cutoff?"},
+		{"run wordcount -D mapreduce.input.fileinputformat.split.maxsiez=1m", "did you mean mapreduce.input.fileinputformat.split.maxsize?"},
+		{"run wordcount --reduces -2", "must not be negative"},
+		{"run --mapper cat -D stream.map.output.field.seperator=,", "did you mean stream.map.output.field.separator?"},
+		{"run --mapper cat -D mapreduce.job.reducers=3", "did you mean mapreduce.job.reduces?"},
+	} {
+		args := append(strings.Fields(c.args), "--input", in, "--output", filepath.Join(dir, "refused"))
+		if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("sojourn %s: exit status %d, %q; want 2 and %q", c.args, status, errs, c.says)
+		}
+	}
+	must(t, "run", "--mapper", "sh -c 'echo $my_own_key'", "-D", "my.own.key=x", "--input", in, "--output", filepath.Join(dir, "own"))
+
+	lost := writeFile(t, "lost.yaml", fmt.Sprintf(`
+jobs:
+  - {name: words, job: wordcount, input: [%[1]s], output: %[2]s/there}
+  - {name: gone, job: wordcount, input: [%[2]s/nowhere], output: %[2]s/gone}
+`, in, dir))
+	if status, text, _ := sojourn(t, "run", lost); status != statusFailed || !strings.Contains(text, "1 jobs failed") {
+		t.Errorf("a job without input: exit status %d, want 1, and its failure in the summary: %s", status, text)
+	}
+
 	mix := writeFile(t, "mix.yaml", fmt.Sprintf(`
 queues: [{name: etl, weight: 2}]
 jobs:

@@ -207,6 +207,12 @@ func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []stri
 func (r *policyRun) result() record.Result {
 	res := r.tally.Result()
 	res.Wall = r.wall.Seconds()
+	for i, x := range r.results {
+		if x.Outcome == sched.Failed && r.row(i) == nil { // before the core heard of it
+			res.Jobs++
+			res.Failed++
+		}
+	}
 	return res
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/streaming"
 	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -51,7 +52,12 @@ that arrive over time, under one policy or several to compare them. Nothing appe
   sojourn run --mapper ./m.py --reducer ./r.py --input 'logs/*.gz' --output out --reduces 4
   sojourn run mix.yaml --policy fifo --policy fair --policy hfsp`,
 		Args: atMostOne, ValidArgsFunction: fileOr(sortedKeys(a.jobs)),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n := f.program.Reduces; n < 0 && cmd.Flags().Changed("reduces") {
+				return usagef("--reduces %d: must not be negative; 0: no reduces, each map writes a part", n)
+			}
+			return a.run(cmd.Context(), &f, args)
+		},
 	}
 	f.output.register(c)
 	f.policies.register(c, "mean")
@@ -371,6 +377,13 @@ func (a *app) build(p workload.Program) (*mr.Job, error) {
 	e, err := a.jobNamed(p.Job)
 	if err != nil {
 		return nil, err
+	}
+	known := input.Options()
+	for _, p := range e.Params {
+		known = append(known, p.Name)
+	}
+	if err := conf.Check(known, true); err != nil {
+		return nil, usageError{err}
 	}
 	return e.New(conf)
 }

@@ -2,7 +2,10 @@ package mr
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -68,4 +71,49 @@ func (c Conf) Bool(key string, def bool) (bool, error) {
 // Duration is the value of key in Go's notation.
 func (c Conf) Duration(key string, def time.Duration) (time.Duration, error) {
 	return get(c, key, def, format[time.Duration]{"a duration, such as 90s or 5m", time.ParseDuration})
+}
+
+// Check returns an error for the first key, in order, that is none of known but seems meant to be: each one if all says so, else one that is
+// at most two letters from a known key. It names the nearest.
+func (c Conf) Check(known []string, all bool) error {
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		if slices.Contains(known, key) {
+			continue
+		}
+		nearest, least := "", len(key)/2+1
+		for _, k := range known {
+			if d := distance(key, k); d < least {
+				nearest, least = k, d
+			}
+		}
+		switch {
+		case nearest != "" && (all || least <= 2):
+			return fmt.Errorf("configuration %s: there is no such key; did you mean %s?", key, nearest)
+		case all && len(known) == 0:
+			return fmt.Errorf("configuration %s: there is no such key; there are none", key)
+		case all:
+			return fmt.Errorf("configuration %s: there is no such key; there are %s", key, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// distance is how many letters must be put in, taken out or changed to make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
 }

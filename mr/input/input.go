@@ -13,6 +13,7 @@ package input
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,6 +51,11 @@ var (
 	optSeparator = []string{"mapreduce.input.keyvaluelinerecordreader.key.value.separator", "key.value.separator.in.input.line"}
 	optDelimiter = []string{"textinputformat.record.delimiter"}
 )
+
+// Options are the names of all options that [Configure] reads.
+func Options() []string {
+	return slices.Concat(optMinSplit, optMaxSplit, optRecursive, optFormat, optLength, optSeparator, optDelimiter)
+}
 
 // Configure reads the options that concern input from a job's -D settings, by Hadoop's names; others are left to others.
 // Sizes are bytes, or carry k, m, g (binary, as Hadoop reads them). An error names the option and what would be right.

@@ -21,7 +21,11 @@ func pairWords(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	spans := make([]mr.Span, wordBatch)
 	var keys pending
 	for in.Next() {
-		suffix := append([]byte{'\t'}, document(in.Path())...)
+		name, err := document(in.Path())
+		if err != nil {
+			return err
+		}
+		suffix := append([]byte{'\t'}, name...)
 		text := in.Data()
 		for at := 0; at < len(text); {
 			n, next := mr.Words(spans, text, at)

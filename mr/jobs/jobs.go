@@ -12,7 +12,7 @@ import "github.com/sojourn-sched/sojourn/mr"
 type Entry struct {
 	About  string  // one line: what it computes
 	Input  string  // what it reads
-	Params []Param // what may be configured, besides what every job has
+	Params []Param // what may be configured, besides what concerns the input of every job; a command line refuses other keys
 	New    mr.Builder
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/generate"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // made is what a generator writes.
@@ -411,4 +413,39 @@ func FuzzMovie(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file whose name has an end of line would leave an output line that reads as two.
+func TestDocumentNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "two\nlines")
+	if err := os.WriteFile(path, []byte("a b c\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	one := sched.Resources{sched.VCores: 1}
+	for _, name := range []string{"inverted-index", "sequence-count", "term-vector"} {
+		job, err := All[name].New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory, err := mr.NewMemory(enough, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work, err := mr.Open(mr.Order{Job: job, Input: []string{path}, Output: filepath.Join(t.TempDir(), "out")}, mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fifo, _, err := policy.Parse("fifo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := mr.Serve(t.Context(), mr.Config{Core: sched.Config{Policy: fifo}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: one}}},
+			[]mr.Submission{{Spec: &sched.JobSpec{}, Work: work}})
+		if err != nil || results[0].Err == nil || !strings.Contains(results[0].Err.Error(), `two\nlines": its name has an end of line`) {
+			t.Errorf("%s: %v, %v; want the name refused", name, results, err)
+		}
+		if err := memory.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -3,8 +3,10 @@ package jobs
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"path/filepath"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/mr"
 )
@@ -72,8 +74,15 @@ func partOf(s []byte, parts int) int {
 	return int(part)
 }
 
-// document is the name that a file's words are counted under.
-func document(path string) []byte { return []byte(filepath.Base(path)) }
+// document is the name that a file's words are counted under. One that no line of output could hold is refused: a reader would take
+// it for two lines.
+func document(path string) ([]byte, error) {
+	name := filepath.Base(path)
+	if strings.ContainsAny(name, "\n\r") {
+		return nil, mr.Permanent(fmt.Errorf("file %q: its name has an end of line, and documents are named in lines of output: rename it", path))
+	}
+	return []byte(name), nil
+}
 
 // pending collects keys that are put together, for EmitEach.
 type pending struct {

@@ -37,7 +37,11 @@ func countSequences(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	spans := make([]mr.Span, wordBatch)
 	var keys pending
 	for in.Next() {
-		suffix := append([]byte{'|'}, document(in.Path())...)
+		name, err := document(in.Path())
+		if err != nil {
+			return err
+		}
+		suffix := append([]byte{'|'}, name...)
 		text := in.Data()
 		var first, second mr.Span // the two words before, empty where the line has none
 		for at := 0; at < len(text); {

@@ -25,7 +25,11 @@ func countTerms(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	spans := make([]mr.Span, wordBatch)
 	var keys pending
 	for in.Next() {
-		prefix := appendField(nil, document(in.Path()))
+		name, err := document(in.Path())
+		if err != nil {
+			return err
+		}
+		prefix := appendField(nil, name)
 		text := in.Data()
 		for at := 0; at < len(text); {
 			n, next := mr.Words(spans, text, at)

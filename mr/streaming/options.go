@@ -59,8 +59,35 @@ var refused = []struct {
 	{"stream.stderr.reporter.prefix", []string{"reporter:"}},
 }
 
+// followed are the options that are read here.
+var followed = []string{
+	"mapreduce.job.name", "mapred.job.name", "mapreduce.job.id", "mapreduce.job.reduces", "mapred.reduce.tasks",
+	"mapreduce.job.inputformat.class", "mapred.input.format.class",
+	"stream.map.output.field.separator", "stream.num.map.output.key.fields", "stream.reduce.input.field.separator",
+	"stream.reduce.output.field.separator", "stream.num.reduce.output.key.fields", "stream.non.zero.exit.is.failure",
+	"stream.addenvironment", "mapreduce.task.timeout", "mapred.task.timeout",
+}
+
+// check refuses what is misspelt. Keys of the programs' own are theirs; those that begin with "stream." are Hadoop Streaming's.
+func check(conf mr.Conf) error {
+	known := append(slices.Clone(followed), input.Options()...)
+	for _, r := range refused {
+		known = append(known, r.name)
+	}
+	ours := mr.Conf{}
+	for name, value := range conf {
+		if strings.HasPrefix(name, "stream.") {
+			ours[name] = value
+		}
+	}
+	return errors.Join(ours.Check(known, true), conf.Check(known, false))
+}
+
 func readOptions(conf mr.Conf) (*options, error) {
 	o := &options{conf: conf}
+	if err := check(conf); err != nil {
+		return nil, err
+	}
 	var errs []error
 	for _, r := range refused {
 		if v, ok := conf[r.name]; ok && !slices.ContainsFunc(r.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {

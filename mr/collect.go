@@ -288,32 +288,73 @@ func (c *collector) finish() (*MapOutput, error) {
 	if c.unbinned && c.run.bins.Load() != nil { // others have bins: the reduces want them all the same
 		c.bin()
 	}
-	if !c.account.Move(c.chunks, c.run.Memory.results) {
-		if err := c.spill(); err != nil {
-			return nil, err
-		}
-	}
 	a := c.task.attempt
-	out := &MapOutput{Task: a.Task, Attempt: a.Number, path: c.path, chunks: c.chunks, account: c.run.Memory.results, refs: 1}
+	out := &MapOutput{Task: a.Task, Attempt: a.Number, memory: c.run.Memory, refs: 1}
 	out.parts = c.spills
-	for p := range out.parts {
-		per := c.bins.each()
-		if s := c.segment(p*per, (p+1)*per); s.pairs > 0 {
-			out.parts[p] = append(out.parts[p], s)
+	if !c.shelve(out) {
+		if !c.account.Move(c.chunks, c.run.Memory.results) {
+			if err := c.spill(); err != nil {
+				return nil, err
+			}
 		}
-		for _, s := range out.parts[p] {
-			out.bytes += s.bytes
+		c.segments(out)
+		out.chunks, c.chunks = c.chunks, nil
+	}
+	out.path = c.path
+	for _, segments := range out.parts {
+		for i := range segments {
+			out.bytes += segments[i].bytes
 		}
 	}
-	c.chunks = nil
 	if c.file != nil {
 		err := c.file.Close()
 		c.file = nil
 		if err != nil {
+			out.Release()
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// segments makes segments of the logs.
+func (c *collector) segments(out *MapOutput) {
+	per := c.bins.each()
+	for p := range out.parts {
+		if s := c.segment(p*per, (p+1)*per); s.pairs > 0 {
+			out.parts[p] = append(out.parts[p], s)
+		}
+	}
+}
+
+// shelve makes segments of the logs in a chunk that is shared with others, if they are small enough for that.
+func (c *collector) shelve(out *MapOutput) bool {
+	if len(c.chunks) != 1 || len(c.chunks[0])-len(c.spare) > smallOutput {
+		return false
+	}
+	n := 0
+	for i := range c.logs {
+		for _, p := range c.logs[i].all() {
+			n += len(p.data)
+		}
+	}
+	shared, room := c.run.Memory.small.put(n)
+	if shared == nil {
+		return false
+	}
+	out.shared = shared
+	c.segments(out)
+	for _, segments := range out.parts {
+		for i := range segments {
+			for j := range segments[i].pieces {
+				p := &segments[i].pieces[j]
+				n := copy(room, p.data)
+				p.data, room = room[:n:n], room[n:]
+			}
+		}
+	}
+	c.drop()
+	return true
 }
 
 // rest brings what is still in the table, or not yet combined, into logs that can be handed on.

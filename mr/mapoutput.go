@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"sync"
-
-	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
 
 // MapOutput is what a map attempt hands to the reduces: pairs by part, in memory or in the attempt's file. It belongs to whoever
@@ -13,11 +11,12 @@ import (
 type MapOutput struct {
 	Task, Attempt int
 
-	account *mem.Account
-	chunks  [][]byte
-	path    string // of the file; empty: none
-	parts   [][]segment
-	bytes   int64
+	memory *Memory
+	chunks [][]byte     // of memory's results
+	shared *sharedChunk // nil: none
+	path   string       // of the file; empty: none
+	parts  [][]segment
+	bytes  int64
 
 	mu   sync.Mutex
 	refs int   // the owner, and reduces that read
@@ -62,9 +61,12 @@ func (m *MapOutput) drop() {
 		return
 	}
 	for _, b := range m.chunks {
-		m.account.Free(b)
+		m.memory.results.Free(b)
 	}
-	m.chunks, m.parts = nil, nil
+	if m.shared != nil {
+		m.memory.small.drop(m.shared)
+	}
+	m.chunks, m.shared, m.parts = nil, nil, nil
 	if m.path != "" {
 		// What cannot be removed now goes with the workspace.
 		_ = os.Remove(m.path)

@@ -11,6 +11,7 @@ import (
 type Memory struct {
 	pool    *mem.Pool
 	results *mem.Account
+	small   shelf // of results
 	slots   int
 }
 
@@ -36,7 +37,8 @@ func newMemory(size int64, slots int) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{pool: pool, results: pool.Account(pool.Size() / 2), slots: slots}, nil
+	results := pool.Account(pool.Size() / 2)
+	return &Memory{pool: pool, results: results, small: shelf{account: results}, slots: slots}, nil
 }
 
 // attempt opens the account of an attempt.

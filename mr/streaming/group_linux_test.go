@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// An engine that is killed by kill -9 can end nobody: the kernel ends its programs for it. The engine is this test binary, started again.
+// An engine that is killed by kill -9 can end nobody: the kernel ends its programs for it, and the guard what those have started. The
+// engine is this test binary, started again.
 func TestProgramsDieWithTheEngine(t *testing.T) {
 	const asEngine = "STREAMING_TEST_AS_ENGINE"
 	if os.Getenv(asEngine) != "" {
-		p, err := Start(t.Context(), Command{Args: sh("exec sleep 1000"), Reporter: &reports{}, Output: func([]byte) error { return nil }})
+		p, err := Start(t.Context(), Command{Args: sh("sleep 1000 & sleep 1000; :"), guard: new(guard), Reporter: &reports{}, Output: func([]byte) error { return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,15 +37,16 @@ func TestProgramsDieWithTheEngine(t *testing.T) {
 	if err != nil || err2 != nil {
 		t.Fatalf("the engine said %q: %v, %v", line, err, err2)
 	}
-	if n := len(group(t, id)); n == 0 {
-		t.Error("no program was running")
-	}
+	until(t, "a shell and its two children run", func() bool {
+		n := 0
+		for _, some := range group(t, id) {
+			n += some
+		}
+		return n == 3
+	})
 	if err := engine.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = engine.Wait() // killed
-	until(t, "the program is gone", func() bool {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-		return err != nil || strings.Contains(string(b), ") Z ") // a zombie: nobody has taken its exit status yet
-	})
+	until(t, "the program and its children are gone", func() bool { return len(group(t, id)) == 0 })
 }

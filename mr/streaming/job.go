@@ -137,7 +137,7 @@ func (s *stage) start(t *mr.Task, file *input.Range, emit func(key, value []byte
 			s.out.each(lines, emit)
 			return nil
 		},
-		Reporter: t, Timeout: s.options.timeout, AnyExit: s.options.anyExit,
+		Reporter: t, Timeout: s.options.timeout, AnyExit: s.options.anyExit, guard: &s.options.guard,
 	})
 	if err != nil {
 		return nil, err

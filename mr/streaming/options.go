@@ -38,6 +38,7 @@ type options struct {
 	anyExit           bool
 	timeout           time.Duration
 	extra             []string // name=value
+	guard             guard    // of all programs of the job
 }
 
 // refused are options that would change results and are not followed, with the values that ask for nothing special.

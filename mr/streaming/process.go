@@ -31,6 +31,8 @@ type Command struct {
 	Timeout time.Duration // without a sign of life while it has work; zero: no limit
 	Grace   time.Duration // from asking it to end to ending it; zero: two seconds
 
+	guard *guard // of its process group, should the engine be killed; nil: none
+
 	AnyExit bool // a non-zero exit status is success too (stream.non.zero.exit.is.failure=false)
 }
 
@@ -92,6 +94,9 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.cmd.SysProcAttr = ownGroup()
 	if err := p.start(); err != nil {
 		return nil, fmt.Errorf("start program %s: %w", c.Args[0], err)
+	}
+	if c.guard != nil {
+		c.guard.begin(p.cmd.Process.Pid)
 	}
 	p.waiting.Add(1) // for Feed
 	p.read.Go(func() {
@@ -276,6 +281,9 @@ func (p *Process) reap() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
+	if p.command.guard != nil { // before the number can be somebody else's
+		p.command.guard.end(p.cmd.Process.Pid)
+	}
 	closeAll(p.pipes[:])
 	if p.cmd.ProcessState == nil {
 		_ = p.cmd.Wait() // the status says more

@@ -48,7 +48,7 @@ func fillDisk(t *testing.T, path string) {
 	}{
 		"part of a reduce": {teraSort(), 64 << 20, "reduce-00000-0.part"},
 		"part of a map":    {mapOnly, 64 << 20, "map-00000-0.part"},
-		"spill":            {teraSort(), 1 << 20, "map-00000-0.spill"},
+		"merge":            {teraSort(), 1 << 20, "0-reduce-00000-0.merge"},
 	} {
 		c.job.Name = "full"
 		l := local{workers: 1, reduces: 1, memory: c.memory, output: filepath.Join(dir, name)}

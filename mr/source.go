@@ -70,7 +70,7 @@ const indexSlack = 4 * mem.Chunk
 
 // newIndex sorts the pairs of as many pieces as memory allows, at least of one, and gives the pieces that are left.
 func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []piece) {
-	room := (account.Left() - indexSlack) / (2 * entryBytes)
+	room := (account.Left() - min(indexSlack, account.Limit()/4)) / (2 * entryBytes)
 	n, pairs := 0, 0
 	for n < len(pieces) && (n == 0 || int64(pairs+pieces[n].pairs) <= room) {
 		pairs += pieces[n].pairs

@@ -21,7 +21,7 @@ type Card struct {
 	Claims []Claim
 }
 
-// A Claim is a property that holds in every run of a policy with default parameters; policytest checks it.
+// A Claim is a property that holds in every run of a policy unless a parameter voids it; policytest checks it.
 type Claim uint8
 
 // The claims.
@@ -64,6 +64,7 @@ type Param struct {
 	Min, Max float64  // of a Duration in seconds, of a Number or an Integer; both included. Max zero: no maximum
 	Choices  []Option // of a Choice
 	Meaning  string
+	Voids    []Claim // those that need not hold with another value than the default
 }
 
 // An Option is one value of a parameter of kind Choice.

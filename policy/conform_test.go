@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"flag"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/policy"
@@ -31,5 +32,23 @@ func TestConform(t *testing.T) {
 			t.Parallel()
 			policytest.Conform(t, policy.All, spec, *seeds)
 		})
+	}
+}
+
+// So does every policy with whatever parameters its card allows, and keeps the claims that they do not void.
+func TestConformWithRandomParameters(t *testing.T) {
+	for i, name := range policy.All.Names() {
+		card := policy.All[name].Card
+		if card.Wraps {
+			name += "{fifo}"
+		}
+		r := rand.New(rand.NewPCG(uint64(i), 31))
+		for range 3 {
+			spec := policytest.RandomSpec(name, card, r)
+			t.Run(spec, func(t *testing.T) {
+				t.Parallel()
+				policytest.Conform(t, policy.All, spec, (*seeds+4)/5)
+			})
+		}
 	}
 }

@@ -231,3 +231,8 @@ func percentileWith(sorted []float64, x float64, times int, part float64) float6
 	}
 	return sorted[rank-times]
 }
+
+// Position passes the question where a stage stands on to the inner policy.
+func (l *late) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return positionIn(l.Inner, view, st)
+}

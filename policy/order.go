@@ -78,6 +78,16 @@ func (o *order) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return o.rank(v, st, 1), true
 }
 
+// positionIn returns where a policy has a stage; false also where it cannot tell.
+func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if r, ok := p.(interface {
+		Position(*sched.View, *sched.Stage) (sched.Key, bool)
+	}); ok {
+		return r.Position(v, st)
+	}
+	return sched.Key{}, false
+}
+
 // kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
 func kindOf(st *sched.Stage) sched.ResourceKind {
 	for k, a := range st.Spec.PerTask {

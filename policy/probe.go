@@ -27,3 +27,8 @@ func (w *probe) Decide(p *sched.Plan) {
 	}
 	w.Inner.Decide(p)
 }
+
+// Position passes the question where a stage stands on to the inner policy.
+func (w *probe) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return positionIn(w.Inner, view, st)
+}

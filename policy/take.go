@@ -18,7 +18,7 @@ const (
 
 // taking are the modes of a parameter preempt; the first is the default.
 func taking(first Option, others ...Option) Param {
-	return Param{Name: "preempt", Kind: Choice, Default: first.Name, Choices: append([]Option{first}, others...),
+	return Param{Name: "preempt", Kind: Choice, Default: first.Name, Choices: append([]Option{first}, others...), Voids: []Claim{NonPreemptive},
 		Meaning: "how the tasks of jobs that are less urgent make room for the others"}
 }
 

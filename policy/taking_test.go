@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A deciding is a policy that is a function.
+type deciding func(*sched.Plan)
+
+func (d deciding) Decide(p *sched.Plan) { d(p) }
+
+// nodeOf is a node of so many map slots and 4 GiB.
+func nodeOf(n int64) sched.Event {
+	return sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.MapSlots: n, sched.Memory: 4096}}}
+}
+
+func jobOf(id sched.JobID, queue string, tasks int32, each sched.Resources) sched.Event {
+	return sched.Event{Kind: sched.JobSubmitted, Job: id, Body: &sched.JobSpec{Queue: queue, Stages: []sched.StageSpec{{PerTask: each, Tasks: tasks, Prior: time.Second, MaxAttempts: 4}}}}
+}
+
+// An attempt makes room for a task if the node is not kept for others nor avoided, and has room for it beside what others leave for once the attempt has
+// left; suspended it keeps its memory. Job 1 holds both slots, with 1 GiB each; 2 GiB are free.
+func TestMakesRoom(t *testing.T) {
+	one := sched.Resources{sched.MapSlots: 1}
+	both := sched.Resources{sched.MapSlots: 1, sched.Memory: 1024}
+	c := sched.New(sched.Config{Can: sched.CanSuspend | sched.CanKill, Policy: deciding(func(p *sched.Plan) {
+		first, st, other := p.Job(1).Stages[0], p.Job(2).Stages[0], p.Job(3).Stages[0]
+		n := p.Node(1)
+		for p.Launch(first, n) {
+		}
+		var a *sched.Attempt
+		for a = range p.Attempts(first) {
+			break
+		}
+		for _, c := range []struct {
+			what    string
+			taker   taker
+			need    sched.Resources
+			reserve *sched.Stage
+			want    bool
+		}{
+			{"a slot for a slot", taker{mode: suspend}, one, nil, true},
+			{"a slot for two", taker{mode: suspend}, one.Times(2), nil, false},
+			{"no slot where one leaves for another", taker{mode: suspend, Claims: []claim{{Stage: st.ID, Node: 1}}}, one, nil, false},
+			{"the memory that is free", taker{mode: suspend}, sched.Resources{sched.MapSlots: 1, sched.Memory: 2048}, nil, true},
+			{"memory that it keeps", taker{mode: suspend}, sched.Resources{sched.MapSlots: 1, sched.Memory: 2049}, nil, false},
+			{"memory that it gives back", taker{mode: kill}, sched.Resources{sched.MapSlots: 1, sched.Memory: 3072}, nil, true},
+			{"more memory than it has", taker{mode: kill}, sched.Resources{sched.MapSlots: 1, sched.Memory: 3073}, nil, false},
+			{"a node that is avoided", taker{mode: suspend, Barred: []bar{{st.ID, 1}}}, one, nil, false},
+			{"a node that another avoids", taker{mode: suspend, Barred: []bar{{other.ID, 1}}}, one, nil, true},
+			{"a node kept for another", taker{mode: suspend}, one, other, false},
+			{"a node kept for it", taker{mode: suspend}, one, st, true},
+		} {
+			if c.reserve != nil {
+				p.Reserve(c.reserve, n)
+			}
+			c.taker.count(p, c.taker.Claims)
+			if got := c.taker.makesRoom(p, st, a, c.need); got != c.want {
+				t.Errorf("%s: %v, want %v", c.what, got, c.want)
+			}
+			p.Reserve(nil, n)
+		}
+	})})
+	c.Step(0, []sched.Event{nodeOf(2), jobOf(1, "", 2, both), jobOf(2, "", 9, one), jobOf(3, "", 9, one)})
+}
+
+// What is leaving already is not asked for again. Queue b is owed one slot of four; queue a, whose fair share is two, holds all. At 2 s one task is
+// killed; while that is leaving, the looks that follow kill none.
+func TestFairCountsWhatIsComing(t *testing.T) {
+	p, _, err := Parse("fair:preempt=kill,min-timeout=1s,fair-timeout=1000s,check=500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := sched.Resources{sched.MapSlots: 1}
+	c := sched.New(sched.Config{Policy: p, Can: sched.CanKill, Queues: []*sched.QueueSpec{{Name: "a"}, {Name: "b", Min: sched.Share{Amount: one}}}})
+	c.Step(0, []sched.Event{nodeOf(4), jobOf(1, "a", 9, one)})
+	c.Step(time.Millisecond, []sched.Event{jobOf(2, "b", 9, one)})
+	kills := 0
+	for now := 500 * time.Millisecond; now < 6*time.Second; now += 500 * time.Millisecond {
+		for _, a := range c.Step(now, nil) {
+			if a.Kind == sched.Kill {
+				kills++
+			}
+		}
+	}
+	if kills != 1 {
+		t.Errorf("%d tasks were killed, want 1", kills)
+	}
+}
+
+// An asked estimator notes how many tasks were done each time.
+type asked struct{ at []int32 }
+
+func (*asked) Observe(*sched.Attempt, sched.Time, *sched.Counters) {}
+func (*asked) Size(*sched.Job) (w sched.Work, known bool)          { return w, false }
+func (e *asked) Estimate(st *sched.Stage, _ sched.ClassID) sched.Estimate {
+	e.at = append(e.at, st.Done)
+	return sched.Estimate{Mean: time.Second, Samples: 1}
+}
+
+// The estimator is asked when a stage arrives and each time its finished tasks have doubled: of 20 tasks, after 1, 2, 4, 8 and 16.
+func TestEstimatorIsAskedWhenDoubled(t *testing.T) {
+	p, _, err := Parse("srpt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &asked{}
+	c := sched.New(sched.Config{Policy: p, Estimator: e})
+	acts := slices.Clone(c.Step(0, []sched.Event{nodeOf(1), jobOf(1, "", 20, sched.Resources{sched.MapSlots: 1})}))
+	for now := time.Second; !c.Idle(); now += time.Second {
+		acts = slices.Clone(c.Step(now, []sched.Event{{Kind: sched.AttemptDone, Attempt: acts[0].Attempt}}))
+	}
+	if want := []int32{0, 1, 2, 4, 8, 16}; !slices.Equal(e.at, want) {
+		t.Errorf("asked after %v tasks, want %v", e.at, want)
+	}
+}

@@ -81,6 +81,18 @@ func checkPowers(spec string, needs, has sched.Powers, engine string) error {
 	return nil
 }
 
+// sayWithoutSlots says which policies have no slots to hand out on a cluster of containers.
+func (a *app) sayWithoutSlots(policies []string, capacity sched.Resources) {
+	if capacity[sched.MapSlots]+capacity[sched.ReduceSlots] > 0 {
+		return
+	}
+	for _, spec := range policies {
+		if _, card, err := a.policies.Parse(spec); err == nil && card.Slots {
+			fmt.Fprintf(a.Err, "sojourn: policy %s lends slots, and this cluster has none: describe it with map-slots and reduce-slots (--cluster)\n", spec)
+		}
+	}
+}
+
 // named puts a policy's name into a file name that has {policy} in it.
 func named(path, policy string) string { return strings.ReplaceAll(path, "{policy}", fileName(policy)) }
 

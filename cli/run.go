@@ -117,6 +117,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 			return err
 		}
 	}
+	if !f.quiet {
+		a.sayWithoutSlots(policies, m.cluster.Capacity())
+	}
 	if err := checkInputs(m); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (f *costFlags) register(c *cobra.Command) {
 	fl.DurationVar(&f.costs.Faults.MTBF, "mtbf", 0, "mean time that a node stays; 0: for ever")
 	fl.DurationVar(&f.costs.Faults.MTTR, "mttr", d.Faults.MTTR, "mean time that a lost node is away")
 	fl.DurationVar(&f.costs.Reporting.Heartbeat, "heartbeat", 0, "nodes report, and can be launched on, at this interval; 0: at once and always")
-	fl.DurationVar(&f.costs.Reporting.Progress, "progress-reports", 0, "running attempts report progress at this interval; 0: never, but 1s for late{...}")
+	fl.DurationVar(&f.costs.Reporting.Progress, "progress-reports", 0, "running attempts report progress at this interval; 0: never, but 1s for late{...} and dynamicmr")
 	fl.Int32Var(&f.costs.Reading.Copies, "replicas", d.Reading.Copies, "copies of each block of input, placed as HDFS does; 0: all input is local everywhere")
 	fl.Float64SliceVar(&f.rates, "read-rates", d.Reading.Rates[:], "bytes a second at which a task reads input on its node, in its rack, elsewhere; 0: costs nothing")
 	fl.BoolVar(&f.costs.Shuffle.On, "shuffle", d.Shuffle.On, "reduces fetch over the cluster's network, which they share")
@@ -165,6 +165,9 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	cluster, err := openCluster(f.cluster)
 	if err != nil {
 		return err
+	}
+	if !f.quiet {
+		a.sayWithoutSlots(policies, cluster.Capacity())
 	}
 	costs, options, err := f.costs.read(cluster, f.seed)
 	if err != nil {

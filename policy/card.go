@@ -17,6 +17,7 @@ type Card struct {
 	Needs  sched.Powers // without these the policy makes no sense on an engine
 	Params []Param
 	Wraps  bool     // it takes an inner policy: name{inner}
+	Slots  bool     // it is about map and reduce slots: on a cluster of containers nothing of its own is left
 	Memory []string // what it remembers, one line each; none: it decides from the view alone
 	Claims []Claim
 }

@@ -9,8 +9,9 @@ import (
 var dynamicmrCard = Card{
 	Title:  "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",
 	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4 (DynamicMR: DHSA, SEPB, Slot PreScheduling), over Hadoop 1's Fair Scheduler",
-	Spec:   "docs/spec/dynamicmr.md#parameters",
+	Spec:   "docs/spec/dynamicmr.md#7-parameters",
 	Needs:  sched.CanNameTasks,
+	Slots:  true,
 	Params: placing(speculating(
 		Param{Name: "base", Kind: Choice, Default: "fair", Choices: []Option{{Name: "fair"}, {Name: "fifo"}},
 			Meaning: "the order beneath: queues and in them jobs by what runs of them, or all jobs by priority and age"},

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// The numbers in the names of these tests, and of the scenarios in testdata/dynamicmr, are those of docs/spec/dynamicmr.md, section 8.
+// The numbers in the names of these tests, and of the scenarios in testdata/dynamicmr, are those of the vectors in docs/spec/dynamicmr.md.
 
 func TestDynamicMRConforms(t *testing.T) {
 	for _, spec := range []string{

@@ -2,7 +2,7 @@ package theory
 
 import "testing"
 
-// The numbers in the names of these tests are those of docs/spec/dynamicmr.md, section 8.
+// The numbers in the names of these tests are those of the vectors in docs/spec/dynamicmr.md.
 
 // Nine nodes of 10 map and 2 reduce slots.
 func TestDynamicMR44(t *testing.T) {

@@ -459,9 +459,12 @@ func TestStockReference(t *testing.T) {
 	s.addNodes(1)
 	want := s.reference("Hadoop")
 	hadoop.kill()
-	s.serveVerb("capacity")
+	sojourn := s.serveVerb("capacity")
 	s.untilNodes(1)
 	got := s.reference("Sojourn")
+	sojourn.kill()
+	s.serveJava()
+	s.untilNodes(1) // and back
 	if len(want) == 0 || len(got) == 0 {
 		t.Fatal("not both ran")
 	}

@@ -129,14 +129,16 @@ func (s *stock) serveVerb(policyName string) *daemon {
 	return rm
 }
 
-// serveJava starts Hadoop's own ResourceManager.
+// serveJava starts Hadoop's own ResourceManager on the same.
 func (s *stock) serveJava() *daemon {
 	s.t.Helper()
-	s.choosePorts()
+	if s.site == nil {
+		s.choosePorts()
+	}
 	scheduler := map[string]string{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100",
 		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.5"}
 	s.writeXML(s.dir+"/conf/capacity-scheduler.xml", scheduler)
-	rm := s.start("rm", s.java(context.Background(), s.dir+"/conf", "512m", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"))
+	rm := s.start("rm-hadoop", s.java(context.Background(), s.dir+"/conf", "512m", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"))
 	s.until("Hadoop's ResourceManager is active", 2*time.Minute, func() bool { return strings.Contains(rm.said(), "Transitioned to active state") })
 	return rm
 }

@@ -242,7 +242,7 @@ func (s *stock) contention() {
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
-			if _, err := s.try(sleepArgs(6, 4, 300)...); err != nil {
+			if _, err := s.try(sleepArgs(3*len(s.nodes), 2*len(s.nodes), 300)...); err != nil {
 				s.t.Error(err)
 			}
 		})

@@ -186,7 +186,9 @@ func (s *stock) configure() {
 		"mapreduce.reduce.speculative":                            "false",
 		"ipc.client.connect.max.retries.on.timeouts":              "3",
 		"yarn.app.mapreduce.client-am.ipc.max-retries":            "1", // an ApplicationMaster that is gone is gone
-		"mapreduce.jobhistory.address":                            "127.0.0.1:1",
+		"mapreduce.jobhistory.address":                            s.ports.take(s.t),
+		"mapreduce.jobhistory.webapp.address":                     s.ports.take(s.t),
+		"mapreduce.jobhistory.admin.address":                      s.ports.take(s.t),
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000",
 	}
 	if s.at.Web != "" {
@@ -299,9 +301,11 @@ func (s *stock) tellTail(name string) {
 	}
 }
 
-// addNodes starts NodeManagers and waits until they have registered.
+// addNodes starts NodeManagers and waits until they have registered. It also starts the server of job histories, which clients ask that are slower
+// than their ApplicationMaster's last five seconds.
 func (s *stock) addNodes(n int) {
 	s.t.Helper()
+	s.start("history", s.java(context.Background(), s.dir+"/conf", "256m", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"))
 	for range n {
 		s.nodes = append(s.nodes, nil)
 		s.startNode(len(s.nodes) - 1)

@@ -63,13 +63,7 @@ func (h *historyFile) close() error {
 	if h == nil {
 		return nil
 	}
-	err := h.db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(h.keep.bucket())
-		if err != nil {
-			return err
-		}
-		return h.keep.write(b)
-	})
+	err := h.save(h.keep)
 	return errors.Join(err, h.db.Close())
 }
 
@@ -96,6 +90,9 @@ func (t taskTimes) read(key, value []byte) error {
 
 func (t taskTimes) write(b *bolt.Bucket) error {
 	for _, key := range sortedKeys(t.Past) {
+		if len(key) > bolt.MaxKeySize {
+			continue // no name that anybody would give twice
+		}
 		if err := put(b, key, t.Past[key]); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type rmFlags struct {
 	policies policyFlags
 	conf     string
 	queues   string
+	state    string
 	record   string
 	verbose  bool
 	quiet    bool
@@ -37,10 +39,11 @@ Early: there is no recovery after a restart, no Kerberos, no labels. See the REA
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.rm(cmd.Context(), &f) },
 	}
-	f.policies.register(c, "mean")
+	f.policies.register(c, "history")
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml and yarn-site.xml")
 	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder")
+	fl.StringVar(&f.state, "state", "", "folder for what is kept over restarts: what was learned of task times (history.db)")
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
@@ -73,12 +76,24 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	for _, n := range notes {
 		fmt.Fprintf(a.Err, "sojourn: %s\n", n)
 	}
+	if f.state != "" {
+		if err := os.MkdirAll(f.state, 0o700); err != nil {
+			return fmt.Errorf("--state: %w", err)
+		}
+		if name := f.policies.estimator; (name == "history" || name == "fspy") && f.policies.history == "" {
+			f.policies.history = filepath.Join(f.state, "history.db")
+		}
+	}
 	core, learned, err := f.policies.core(a.policies, policies[0], nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, learned.close()) }()
-	core.Queues, core.Can = config.Queues.Tree, yarn.Powers
+	stopSaving := learned.keepSaving(&core, func(err error) { config.Log.Error("what was learned is not saved", "why", err) })
+	defer func() {
+		stopSaving()
+		err = errors.Join(err, learned.close())
+	}()
+	core.Queues, core.Can = config.Queues.Specs(), yarn.Powers
 	out := &recording{engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{}}
 	if err := out.open(f.record, &core, record.NewTally(record.TallyOptions{Policy: policies[0]})); err != nil {
 		return err

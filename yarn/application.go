@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -23,6 +22,7 @@ type application struct {
 	job        sched.JobID
 	user       string
 	queue      string // dotted path below the root
+	hints      hints
 	submission wire.Submission
 	state      wire.AppState
 	outcome    outcome
@@ -56,6 +56,11 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	m.apps.byID[app.id] = app
 	m.apps.byJob[app.job] = app
 	m.apps.list = append(m.apps.list, app)
+	hints, wrong := readHints(s.Tags)
+	for _, err := range wrong {
+		m.log.Warn("hint not understood", "application", app.id.String(), "why", err)
+	}
+	app.hints = hints
 	if s.Lifetime > 0 && s.Lifetime < mostLifetime {
 		app.expire(m.now.Add(time.Duration(s.Lifetime) * time.Second))
 	}
@@ -77,15 +82,7 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 	s := &app.submission
 	spec := &sched.JobSpec{Name: s.Name, User: app.user, Queue: app.queue, Type: s.Type, Priority: int32(s.Priority), Submit: app.m.at(), Open: true,
 		Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.mostAttempts()}}}
-	for _, tag := range s.Tags {
-		if d, ok := strings.CutPrefix(tag, "sojourn.deadline="); ok {
-			if t, err := time.ParseDuration(d); err == nil && t > 0 {
-				spec.Deadline = t
-			} else {
-				app.m.log.Warn("tag not understood: must be like sojourn.deadline=10m", "application", app.id.String(), "tag", tag)
-			}
-		}
-	}
+	spec.Deadline = app.hints.deadline
 	return spec
 }
 

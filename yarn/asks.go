@@ -156,7 +156,8 @@ func (app *application) settle(key groupKey, g *group) error {
 		stage = int32(len(t.stages))
 		t.index[stageKey{key, g.size}] = stage
 		t.stages = append(t.stages, stageKey{key, g.size})
-		asks.Spec = &sched.StageSpec{Kind: kindOf(app.submission.Type, key.priority), PerTask: amount(g.size), Tasks: -1}
+		asks.Spec = &sched.StageSpec{Kind: kindOf(app.submission.Type, key.priority), PerTask: amount(g.size), Tasks: -1,
+			Prior: app.hints.prior(stage, g.total)}
 	}
 	g.stage, asks.Stage = stage, stage
 	g.strict = asks.Only != nil

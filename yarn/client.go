@@ -92,9 +92,13 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}
-	queue, err := m.queues.place(user, s.Queue)
+	named := s.Queue
+	if h, _ := readHints(s.Tags); h.queue != "" && (named == "" || named == sched.DefaultQueue) {
+		named = h.queue
+	}
+	queue, err := m.queues.place(user, named)
 	if err != nil {
-		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, s.Queue, err)
+		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, named, err)
 	}
 	app := m.submit(user, queue, s)
 	if s.Unmanaged {

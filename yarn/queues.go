@@ -36,6 +36,12 @@ const (
 	ByReject                    // none: the application is refused
 )
 
+// Specs returns what the core is told: a cluster whose configuration says nothing has one queue, named default.
+func (q Queues) Specs() []*sched.QueueSpec {
+	q.withDefaults()
+	return q.Tree
+}
+
 func (q *Queues) withDefaults() {
 	if len(q.Tree) == 0 {
 		q.Tree = []*sched.QueueSpec{{Name: sched.DefaultQueue}} // clients ask for it before there is a job in it

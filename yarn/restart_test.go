@@ -166,13 +166,17 @@ func TestKill9(t *testing.T) {
 type verb struct {
 	cmd  *exec.Cmd
 	once sync.Once
+	said []string // before it was ready
 }
 
-// startVerb starts `sojourn rm` on a folder of configuration files, and waits until it says that it is ready. It leaves a record there, and is killed in
-// the end.
-func startVerb(t *testing.T, binary, dir, record string) *verb {
+// startVerb starts `sojourn rm` on a folder of configuration files, under capacity unless more arguments say otherwise, and waits until it says that
+// it is ready. It leaves a record there, and is killed in the end.
+func startVerb(t *testing.T, binary, dir, record string, more ...string) *verb {
 	t.Helper()
-	v := &verb{cmd: exec.Command(binary, "rm", "--conf", dir, "--policy", "capacity", "--record", filepath.Join(dir, record))}
+	if more == nil {
+		more = []string{"--policy", "capacity"}
+	}
+	v := &verb{cmd: exec.Command(binary, append([]string{"rm", "--conf", dir, "--record", filepath.Join(dir, record)}, more...)...)}
 	said, err := v.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -183,10 +187,14 @@ func startVerb(t *testing.T, binary, dir, record string) *verb {
 	t.Cleanup(func() { v.end(syscall.SIGKILL) })
 	ready := make(chan bool, 1)
 	go func() {
-		lines := bufio.NewScanner(said)
+		lines, told := bufio.NewScanner(said), false
 		for lines.Scan() {
-			if lines.Text() == "ready" {
+			switch {
+			case lines.Text() == "ready":
 				ready <- true
+				told = true
+			case !told:
+				v.said = append(v.said, lines.Text())
 			}
 		}
 		close(ready)

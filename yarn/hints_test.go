@@ -147,7 +147,7 @@ func TestHistoryIsKept(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/sojourn").CombinedOutput(); err != nil {
 		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
 	}
-	c := &cluster{t: t, at: freeAddresses(t)}
+	c := &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
 		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,
 		"yarn.resourcemanager.address": c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin, "yarn.resourcemanager.webapp.address": c.at.Web,

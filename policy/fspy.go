@@ -15,7 +15,7 @@ var fspyCard = Card{
 		Param{Name: "probing", Kind: Number, Default: "0.1", Max: 1, Meaning: "the part of the cluster that probes have before all others"},
 		Param{Name: "vra", Kind: Choice, Default: "one-pass", Choices: []Option{{Name: "one-pass"}, {Name: "drf"}}, Meaning: "how the virtual cluster is shared: in one pass as in the paper, or by dominant resource fairness"},
 		Param{Name: "rank", Kind: Choice, Default: "left", Choices: []Option{{Name: "left"}, {Name: "finish"}}, Meaning: "by the virtual size left, or by when it will be served at the present shares"},
-		Param{Name: "late", Kind: Choice, Default: "order", Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
+		Param{Name: "late", Kind: Choice, Default: "share", Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
 			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing equally, or given the size that their unfinished tasks now say"},
 		Param{Name: "virtual", Kind: Choice, Default: "whole", Choices: []Option{{Name: "whole"}, {Name: "production"}}, Meaning: "whether the virtual cluster has the part for probes as well"},
 		Param{Name: "waves", Kind: Choice, Default: "ratio", Choices: []Option{{Name: "ratio"}, {Name: "whole"}}, Meaning: "whether the bound of a job is by amounts or by containers that fit whole"},

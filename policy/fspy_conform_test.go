@@ -14,7 +14,7 @@ import (
 
 // The parameters of fspy that change what it decides.
 var fspySpecs = []string{
-	"fspy", "fspy:uber-maps=0", "fspy:vra=drf,rank=finish", "fspy:late=share,waves=whole,bound=printed", "fspy:late=age,virtual=production,probing=0.3",
+	"fspy", "fspy:uber-maps=0", "fspy:vra=drf,rank=finish,late=order", "fspy:late=share,waves=whole,bound=printed", "fspy:late=age,virtual=production,probing=0.3",
 	"fspy:delay=2s,probe-timeout=20s", "fspy:uber-maps=2,probing=0,late=age,rank=finish",
 }
 

@@ -60,7 +60,7 @@ func (d *dynamicmr) pick(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, _ 
 	for _, lent := range [2]bool{false, true} {
 		d.search.lent = lent
 		for _, k := range slotKinds {
-			if lent && d.extra[sideOfSlots(otherSlots(k))] <= 0 {
+			if lent && d.extra[sideOfSlots(otherSlots(k))] <= 0 && (k != sched.MapSlots || !d.mayBorrow()) {
 				continue
 			}
 			if st := d.first(p, groupOf(q.ID, k)); st != nil {

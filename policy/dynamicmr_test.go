@@ -253,3 +253,56 @@ func TestDynamicMR48(t *testing.T) {
 		}
 	}
 }
+
+// No reduces, plenty of maps, 9 nodes of 10 map and 2 reduce slots that report one after the other, and all reduce slots may be lent: all 18 are. With the load
+// as printed it would be 14: 2 on each of the first nodes, until the slots lent so far count as used but not as wanted.
+func TestDynamicMRLendsAllUnderHeartbeats(t *testing.T) {
+	core := sched.New(sched.Config{Policy: parsed(t, "dynamicmr"), Heartbeats: true, Can: sched.CanNameTasks})
+	var events []sched.Event
+	for i, n := range nine(10, 2) {
+		events = append(events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &n})
+	}
+	core.Step(0, append(events, sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: stageTasks("q", 1000, 0)}))
+	for n := sched.NodeID(1); n <= 9; n++ {
+		core.Step(time.Duration(n)*time.Second, []sched.Event{{Kind: sched.NodeReported, Node: n}})
+	}
+	if lent := core.Queues[0].Count[sched.Map].Away; lent != 18 {
+		t.Errorf("%d reduce slots are lent, want 18", lent)
+	}
+}
+
+// The loads of conformance make the policy do all that it can: lend both ways, borrow near input, start second attempts, kill.
+func TestDynamicMRConformanceReachesAll(t *testing.T) {
+	lent, second, killed := [2]int{}, 0, 0
+	for seed := range uint64(40) {
+		s := policytest.RandomSetup(seed, 1)
+		s.Can |= sched.CanNameTasks
+		res, err := policytest.Run(s, parsed(t, "dynamicmr:min-run=3s,cap=1,slow-node=0,slow-task=0.5"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		type task struct {
+			stage sched.StageID
+			task  int32
+		}
+		running := map[task]int{}
+		for _, e := range res.Log {
+			st := res.Jobs[e.Stage.Job-1].Stages[e.Stage.Index]
+			switch e.Kind {
+			case sched.Launch:
+				if holds := res.Core.Amount(e.Shape); holds != st.PerTask {
+					lent[st.Kind]++
+				}
+				running[task{e.Stage, e.Task}]++
+				if running[task{e.Stage, e.Task}] == 2 {
+					second++
+				}
+			case sched.Kill:
+				killed++
+			}
+		}
+	}
+	if lent[0] < 20 || lent[1] < 20 || second < 20 || killed < 5 {
+		t.Errorf("lent to maps and to reduces %v times, tasks started twice %d, kills %d", lent, second, killed)
+	}
+}

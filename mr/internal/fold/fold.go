@@ -42,6 +42,7 @@ type Table struct {
 	slots   []slot
 	shift   uint // of a hash, to the index of its slot
 	keys    int
+	added   int // pairs of AddEach and Add since the last Reset
 	width   int
 	into    func(acc, value []byte)
 	long    mem.Arena // keys longer than inline
@@ -68,6 +69,9 @@ func (t *Table) single() bool { return t.width == 8 && t.into == nil }
 
 // Len is how many keys there are.
 func (t *Table) Len() int { return t.keys }
+
+// Repeats reports whether each key came often, so that another text has few that are new.
+func (t *Table) Repeats() bool { return t.added >= 8*t.keys }
 
 // Bytes is about how many bytes all keys and values have.
 func (t *Table) Bytes() int64 { return int64(t.keys*(inline/2+t.width)) + t.long.Used() }
@@ -169,6 +173,7 @@ func (t *Table) AddEach(text []byte, keys []Span, value []byte) (done int) {
 			}
 		}
 		done += len(some)
+		t.added += len(some)
 	}
 	return done
 }
@@ -234,6 +239,7 @@ func (t *Table) Add(key, value []byte) bool {
 	p.a, p.b = pair.Words(key)
 	p.n = uint32(len(key))
 	p.at = uint32(pair.Mix(p.a, p.b, len(key)) >> t.shift)
+	t.added++
 	return t.add(p, key, value)
 }
 
@@ -473,7 +479,7 @@ func (s *Sorted) Part(i int) *Cursor {
 func (t *Table) Reset(keep bool) {
 	t.long.Reset()
 	t.values.Reset()
-	t.keys = 0
+	t.keys, t.added = 0, 0
 	if keep {
 		clear(t.slots)
 		return

@@ -198,7 +198,7 @@ func (app *application) report() wire.ApplicationReport {
 		r.Type = "YARN"
 	}
 	if a := app.current(); a != nil {
-		r.Attempt, r.LogAggregation = a.id, 1
+		r.Attempt = a.id
 		if a.address.Host != "" {
 			r.Master.Host, r.Master.Port = a.address.Host, a.address.Port
 		}

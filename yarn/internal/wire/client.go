@@ -133,25 +133,24 @@ const NotAvailable = "N/A"
 
 // An ApplicationReport is what clients are told of an application.
 type ApplicationReport struct {
-	ID             ApplicationID
-	User           string // MapReduce's client fails without
-	Queue          string // with "root." before it
-	Name, Type     string
-	Master         MasterAddress
-	State          AppState
-	Final          FinalStatus
-	Diagnostics    string
-	Start, Finish  int64 // ms since 1970; Finish is 0 before the end
-	Launched       int64 // ms since 1970; 0: not yet
-	Lifetime       Lifetime
-	Usage          Usage
-	Attempt        AttemptID
-	Progress       float32 // in [0, 1]
-	Tags           []string
-	Priority       Priority
-	Unmanaged      bool
-	MasterToken    *Token // for the owner of an unmanaged ApplicationMaster; nil else
-	LogAggregation int32  // 1: disabled; 0: nothing runs yet
+	ID            ApplicationID
+	User          string // MapReduce's client fails without
+	Queue         string // with "root." before it
+	Name, Type    string
+	Master        MasterAddress
+	State         AppState
+	Final         FinalStatus
+	Diagnostics   string
+	Start, Finish int64 // ms since 1970; Finish is 0 before the end
+	Launched      int64 // ms since 1970; 0: not yet
+	Lifetime      Lifetime
+	Usage         Usage
+	Attempt       AttemptID
+	Progress      float32 // in [0, 1]
+	Tags          []string
+	Priority      Priority
+	Unmanaged     bool
+	MasterToken   *Token // for the owner of an unmanaged ApplicationMaster; nil else
 }
 
 // MasterAddress is where an ApplicationMaster is found.
@@ -184,8 +183,8 @@ func (m *ApplicationReport) Append(b []byte) []byte {
 		b = proto.AppendMessage(b, 19, m.MasterToken)
 	}
 	b = proto.AppendStrings(b, 20, m.Tags)
-	if m.LogAggregation != 0 {
-		b = proto.AppendInt32(b, 21, m.LogAggregation)
+	if m.Attempt.Attempt > 0 {
+		b = proto.AppendInt32(b, 21, 1) // logs are not aggregated
 	}
 	b = proto.AppendBool(b, 22, m.Unmanaged)
 	b = proto.AppendMessage(b, 23, &m.Priority)
@@ -276,8 +275,6 @@ func (m *ApplicationReport) Decode(b []byte) error {
 			m.MasterToken = proto.One(&r, m.MasterToken)
 		case 20:
 			m.Tags = append(m.Tags, r.String())
-		case 21:
-			m.LogAggregation = r.Int32()
 		case 22:
 			m.Unmanaged = r.Bool()
 		case 23:

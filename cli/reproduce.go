@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,15 +111,13 @@ func (a *app) printReport(r *reproduce.Report, page string) {
 		t, why := newTable("WHERE", "CLAIM", "PUBLISHED", "OURS", "VERDICT"), []string{}
 		for _, row := range p.Rows() {
 			t.row(row.Where, plain(row.Says), row.PublishedText(), row.OursText(), plain(row.Verdict()))
-			if row.Explained() {
-				why = append(why, row.Where+": "+row.Why)
+			if w := row.Where + ": " + row.Why; row.Explained() && !slices.Contains(why, w) {
+				why = append(why, w)
 			}
 		}
 		t.print(a.Out)
-		for i, w := range why {
-			if i == 0 || w != why[i-1] {
-				fmt.Fprintf(a.Out, "\n  %s\n", plain(w))
-			}
+		for _, w := range why {
+			fmt.Fprintf(a.Out, "\n  %s\n", plain(w))
 		}
 		fmt.Fprintln(a.Out)
 	}

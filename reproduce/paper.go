@@ -105,7 +105,9 @@ type Missing struct{ What string }
 func (m Missing) Error() string { return m.What }
 
 // All are the papers, by name.
-func All() map[string]*Paper { return map[string]*Paper{"fspy": fspy(), "mrorder": mrorder()} }
+func All() map[string]*Paper {
+	return map[string]*Paper{"dynamicmr": dynamicmr(), "fspy": fspy(), "mrorder": mrorder()}
+}
 
 // Names are those of All, in order.
 func Names() []string { return slices.Sorted(maps.Keys(All())) }

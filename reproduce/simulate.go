@@ -22,6 +22,7 @@ type setting struct {
 	costs     sim.Costs
 	estimator func() sched.Estimator // nil: an oracle
 	seed      uint64
+	watch     record.Follower // shown the run; nil: nobody
 }
 
 // An outcome is what became of the jobs, in seconds.
@@ -66,6 +67,9 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 			o.sojourns[i], o.ends[i] = r.Sojourn().Seconds(), r.Finish.Seconds()
 		}})
 	core.Recorder = tally
+	if s.watch != nil {
+		core.Recorder = record.Tee{tally, s.watch}
+	}
 	if _, err := sim.Run(ctx, sim.Config{Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Core: core, Seed: s.seed, Costs: s.costs}); err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", spec, err)
 	}

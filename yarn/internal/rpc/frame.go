@@ -18,7 +18,8 @@ var ErrFrameTooLong = errors.New("frame too long")
 const (
 	readBuffer  = 4 << 10  // holds the frames that are many
 	growBy      = 64 << 10 // how much of a long frame is made room for before it has arrived
-	keepBuffer  = 1 << 20  // a buffer larger than this is not kept
+	keepBuffer  = 64 << 10 // a buffer larger than this is not kept
+	keepReplies = 1 << 20  // the same of replies to who has proved to hold a token: an ApplicationMaster that is granted hundreds at once will be again
 	deadlineLag = time.Second
 )
 

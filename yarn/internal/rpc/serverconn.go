@@ -225,7 +225,7 @@ func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) err
 	c.call.Body = nil
 	if err == nil {
 		c.say(h, reply)
-		if cap(c.call.Scratch) > keepBuffer {
+		if cap(c.call.Scratch) > c.keep() {
 			c.call.Scratch = nil
 		}
 		return nil
@@ -285,8 +285,16 @@ func (c *serverConn) flush() error {
 		c.conn.SetWriteDeadline(now.Add(c.bench.limits.Transfer + deadlineLag))
 	}
 	_, err := c.conn.Write(c.out)
-	if c.out = c.out[:0]; cap(c.out) > keepBuffer {
+	if c.out = c.out[:0]; cap(c.out) > c.keep() {
 		c.out = nil
 	}
 	return err
+}
+
+// keep is how large a buffer for replies is kept.
+func (c *serverConn) keep() int {
+	if c.proof {
+		return keepReplies
+	}
+	return keepBuffer
 }

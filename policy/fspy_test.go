@@ -296,4 +296,4 @@ func (e onceKnown) Estimate(st *sched.Stage, c sched.ClassID) sched.Estimate {
 	return tenSeconds{}.Estimate(st, c)
 }
 
-func (e onceKnown) Size(j *sched.Job) (sched.Work, bool) { return tenSeconds{e.knows}.Size(j) }
+func (e onceKnown) Size(j *sched.Job) (sched.Work, bool) { return tenSeconds(e).Size(j) }

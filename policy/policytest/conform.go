@@ -62,7 +62,7 @@ func RandomSpec(name string, card policy.Card, r *rand.Rand) string {
 		if r.IntN(2) == 0 {
 			continue
 		}
-		value := q.Default
+		var value string
 		switch most := q.Max; q.Kind {
 		case policy.Choice:
 			value = q.Choices[r.IntN(len(q.Choices))].Name

@@ -164,7 +164,7 @@ func decades(least, most float64) (ticks []plot.Tick) {
 		for m := 1; m < 10; m++ {
 			t := plot.Tick{Value: float64(m) * math.Pow(10, e)}
 			if m == 1 || narrow && (m == 2 || m == 5) {
-				t.Label = strconv.FormatFloat(t.Value, 'g', 4, 64)
+				t.Label = strconv.FormatFloat(t.Value, 'f', max(0, -int(e)), 64)
 			}
 			if t.Value >= least*(1-1e-9) && t.Value <= most*(1+1e-9) {
 				ticks = append(ticks, t)

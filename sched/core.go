@@ -43,7 +43,8 @@ type Core struct {
 	log      changeLog
 	plan     Plan
 
-	kinds []ResourceKind // of which nodes have had any
+	layouts uint32         // changes of which nodes there are, in which racks
+	kinds   []ResourceKind // of which nodes have had any
 	stepState
 }
 
@@ -224,12 +225,15 @@ func (c *Core) nodeJoined(id NodeID, spec *NodeSpec) {
 	case id == 0 || int(id) > len(c.Nodes)+1:
 		panic(fmt.Sprintf("sched: node %d joins as number %d", id, len(c.Nodes)+1))
 	case int(id) == len(c.Nodes)+1:
-		c.Nodes = append(c.Nodes, &Node{ID: id, Lost: true})
+		c.Nodes = append(c.Nodes, &Node{ID: id, Lost: true, Rack: -1})
 		c.shapes.grow(id)
 	}
 	n := c.Node(id)
 	if !n.Lost {
 		panic(fmt.Sprintf("sched: node %d joins, and is there already", id))
+	}
+	if n.Rack != spec.Rack {
+		c.layouts++
 	}
 	n.Name, n.Rack, n.class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(spec.Class), false, !c.config.Heartbeats
 	n.Class = n.class.ID

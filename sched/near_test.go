@@ -74,3 +74,21 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 		}
 	}
 }
+
+// Input on a node that joins later is found there, as is input in its rack.
+func TestPlacesOnLateNodes(t *testing.T) {
+	c := New(Config{})
+	st := StageSpec{Kind: Map, Tasks: 2, Copies: 1, PerTask: slots(1, 0), Prior: sec, Places: []NodeID{2, 2}}
+	c.Step(0, []Event{{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Rack: 1, Capacity: slots(1, 0)}}, {Kind: JobSubmitted, Job: 1, Body: &JobSpec{Stages: []StageSpec{st}}}})
+	stage := c.Stage(StageID{Job: 1})
+	if l := c.Level(stage, c.Node(1)); l != OffSwitch {
+		t.Errorf("before the node has joined the other one is %v, want off-switch", l)
+	}
+	c.Step(sec, []Event{{Kind: NodeJoined, Node: 2, Body: &NodeSpec{Rack: 1, Capacity: slots(1, 0)}}})
+	if l := c.Level(stage, c.Node(1)); l != RackLocal {
+		t.Errorf("with the node in its rack the other one is %v, want rack-local", l)
+	}
+	if n := c.FirstAt(stage, NodeLocal); n == nil || n.ID != 2 {
+		t.Errorf("the first node with input is %v, want node 2", n)
+	}
+}

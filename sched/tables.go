@@ -63,7 +63,7 @@ func (t *stageTable) get() *Stage {
 		t.free = t.free[:k-1]
 		*st = Stage{slot: st.slot, reserved: st.reserved[:0], attempts: attemptList{slots: st.attempts.slots[:0]}, tasks: taskSet{again: st.tasks.again[:0], near: st.tasks.near}}
 		if st.tasks.near != nil {
-			st.tasks.near.built = false
+			st.tasks.near.layout = 0
 		}
 		return st
 	}

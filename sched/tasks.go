@@ -186,7 +186,7 @@ func (t *taskSet) index(c *Core, st *Stage) *places {
 	if t.near == nil {
 		t.near = &places{}
 	}
-	if !t.near.built {
+	if t.near.layout != c.layouts {
 		t.near.build(c, st)
 	}
 	return t.near
@@ -215,10 +215,10 @@ func (st *Stage) placesOf(task int32) []NodeID {
 	return st.Spec.Places[(task-1)*k : task*k]
 }
 
-// places finds the tasks of a stage that are near a node. Both lists are made once, in O(n) for n copies of input; a task that was
+// places finds the tasks of a stage that are near a node. Both lists are made once for a layout of nodes, in O(n) for n copies of input; a task that was
 // started otherwise is dropped when it is met. Its storage is used again for the next stage in the row.
 type places struct {
-	built          bool
+	layout         uint32 // Core.layouts when they were made; 0: not for this stage
 	byNode, byRack tasksBy
 	has            []uint64    // by node, as bits: whether it may have a list that is not empty
 	pairs          []keyedTask // scratch
@@ -239,7 +239,7 @@ type taskList struct{ key, from, to int32 }
 
 // build makes the lists of a stage.
 func (p *places) build(c *Core, st *Stage) {
-	p.built = true
+	p.layout = c.layouts
 	p.pairs = p.pairs[:0]
 	for task := int32(1); task <= st.Total; task++ {
 		for _, n := range st.placesOf(task) {

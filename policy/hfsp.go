@@ -139,8 +139,12 @@ func (h *hfsp) resize(p *sched.Plan, j *sched.Job, at *virtualPlace) {
 
 // late notes that a job is not in the virtual cluster any more.
 func (h *hfsp) late(p *sched.Plan, id sched.JobID) {
-	if j := p.Job(id); j != nil && !j.Ended {
-		*h.Places.Of(j) = virtualPlace{Late: true}
+	j := p.Job(id)
+	if j == nil {
+		return
+	}
+	*h.Places.Of(j) = virtualPlace{Late: true} // of one that ends at this instant too: another may have its slot before its end is seen
+	if !j.Ended {
 		p.TouchJob(j)
 	}
 }

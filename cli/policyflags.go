@@ -150,8 +150,3 @@ func noise(params string) (sigma float64, seed uint64, err error) {
 	}
 	return sigma, seed, nil
 }
-
-// needsProgress reports whether a policy looks at the progress of attempts.
-func needsProgress(spec string) bool {
-	return strings.Contains(spec, "late") || strings.Contains(spec, "dynamicmr")
-}

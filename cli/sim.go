@@ -261,7 +261,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	}
 	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues = config.Cluster.Queues
-	if needsProgress(spec) && config.Costs.Reporting.Progress == 0 {
+	if _, card, err := a.policies.Parse(spec); err == nil && card.Progress && config.Costs.Reporting.Progress == 0 {
 		config.Costs.Reporting.Progress = time.Second
 	}
 

@@ -162,6 +162,7 @@ func active(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int) {
 	return n
 }
 
+// earlier reports whether a was submitted before b: the order of stages whose keys are equal.
 func earlier(a, b *sched.Stage) bool {
 	return a.ID.Job < b.ID.Job || a.ID.Job == b.ID.Job && a.ID.Index < b.ID.Index
 }

@@ -11,15 +11,16 @@ import (
 // A Card says what a policy is, as data: the command line prints it, checks what it needs against the engine, and tests hold
 // the policy to what it claims.
 type Card struct {
-	Title  string       // one line: what it does
-	Source string       // paper, section; or the system whose behaviour it is
-	Spec   string       // the section of docs/spec that defines it
-	Needs  sched.Powers // without these the policy makes no sense on an engine
-	Params []Param
-	Wraps  bool     // it takes an inner policy: name{inner}
-	Slots  bool     // it is about map and reduce slots: on a cluster of containers nothing of its own is left
-	Memory []string // what it remembers, one line each; none: it decides from the view alone
-	Claims []Claim
+	Title    string       // one line: what it does
+	Source   string       // paper, section; or the system whose behaviour it is
+	Spec     string       // the section of docs/spec that defines it
+	Needs    sched.Powers // without these the policy makes no sense on an engine
+	Params   []Param
+	Wraps    bool     // it takes an inner policy: name{inner}
+	Slots    bool     // it is about map and reduce slots: on a cluster of containers nothing of its own is left
+	Progress bool     // it looks at how far running tasks are, where the engine tells
+	Memory   []string // what it remembers, one line each; none: it decides from the view alone
+	Claims   []Claim
 }
 
 // A Claim is a property that holds in every run of a policy unless a parameter voids it; policytest checks it.

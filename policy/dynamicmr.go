@@ -7,11 +7,12 @@ import (
 )
 
 var dynamicmrCard = Card{
-	Title:  "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",
-	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4 (DynamicMR: DHSA, SEPB, Slot PreScheduling), over Hadoop 1's Fair Scheduler",
-	Spec:   "docs/spec/dynamicmr.md#7-parameters",
-	Needs:  sched.CanNameTasks,
-	Slots:  true,
+	Title:    "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",
+	Source:   "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4 (DynamicMR: DHSA, SEPB, Slot PreScheduling), over Hadoop 1's Fair Scheduler",
+	Spec:     "docs/spec/dynamicmr.md#7-parameters",
+	Needs:    sched.CanNameTasks,
+	Slots:    true,
+	Progress: true,
 	Params: placing(speculating(
 		Param{Name: "base", Kind: Choice, Default: "fair", Choices: []Option{{Name: "fair"}, {Name: "fifo"}},
 			Meaning: "the order beneath: queues and in them jobs by what runs of them, or all jobs by priority and age"},
@@ -74,7 +75,7 @@ func otherSlots(k sched.ResourceKind) sched.ResourceKind {
 func newDynamicMR(a Args) sched.Policy {
 	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd"}
 	d.flat = a.Choice("base") == "fifo"
-	d.turn, d.leaf = d.poolTurn, d.pick
+	d.turn, d.leaf = d.queueTurn, d.pick
 	d.tree.init(a, d.within)
 	d.siblings.few = math.MaxInt // it goes down by orders of its own, of what waits and of what is suspected
 	d.suspects.Group = d.group
@@ -115,7 +116,7 @@ func (d *dynamicmr) serveSlots(p *sched.Plan) {
 	d.measure(p)
 	d.startUrgent(p)
 	if d.pooled {
-		d.servePools(p)
+		d.serveQueues(p)
 	} else {
 		d.servePhases(p)
 	}

@@ -104,8 +104,8 @@ func (l *lender) spare(p *sched.Plan, k sched.ResourceKind) int64 {
 	return p.Capacity[k] - p.Queues[0].Used[k]
 }
 
-// kinds returns what lending looks at of map and of reduce slots.
-func (l *lender) slotKinds(p *sched.Plan) (kinds [2]theory.SlotKind) {
+// balance returns what lending looks at of map and of reduce slots.
+func (l *lender) balance(p *sched.Plan) (kinds [2]theory.SlotKind) {
 	root := p.Queues[0]
 	away := [2]int64{int64(root.Count[sched.Map].Away), int64(root.Count[sched.Reduce].Away)}
 	for i, k := range slotKinds {
@@ -134,7 +134,7 @@ func (l *lender) quota(p *sched.Plan, i int) int64 {
 // measure computes what may be lent in this Step, and where the balancing lines are.
 func (l *lender) measure(p *sched.Plan) {
 	clear(l.at)
-	kinds := l.slotKinds(p)
+	kinds := l.balance(p)
 	for i, k := range slotKinds {
 		l.extra[i] = theory.Lend(kinds[i], kinds[1-i], l.quota(p, i))
 		l.capacity[i], l.demand[i] = p.Capacity[k], kinds[i].Demand

@@ -112,12 +112,12 @@ func (d *dynamicmr) arrange(p *sched.Plan) {
 // listJobs puts all jobs into Order: queue by queue as their turns are, in each as its jobs' are.
 func (d *dynamicmr) listJobs(p *sched.Plan, k sched.ResourceKind) {
 	type job struct {
-		pool int
-		key  sched.Key
-		id   sched.JobID
+		queue int
+		key   sched.Key
+		id    sched.JobID
 	}
 	var jobs []job
-	rank := d.rankPools(p, k)
+	rank := d.rankQueues(p, k)
 	for j := range p.Jobs() {
 		st := j.Stages[0]
 		for _, o := range j.Stages {
@@ -126,10 +126,10 @@ func (d *dynamicmr) listJobs(p *sched.Plan, k sched.ResourceKind) {
 				break
 			}
 		}
-		jobs = append(jobs, job{rank[d.pool(p.View, j)], d.within(p.View, st, 1), j.ID})
+		jobs = append(jobs, job{rank[d.queueOf(p.View, j)], d.within(p.View, st, 1), j.ID})
 	}
 	slices.SortFunc(jobs, func(a, b job) int {
-		return cmp.Or(a.pool-b.pool, compareKeys(a.key, b.key), int(a.id-b.id))
+		return cmp.Or(a.queue-b.queue, compareKeys(a.key, b.key), int(a.id-b.id))
 	})
 	order := &d.Order[sideOfSlots(k)]
 	for _, j := range jobs {
@@ -137,21 +137,8 @@ func (d *dynamicmr) listJobs(p *sched.Plan, k sched.ResourceKind) {
 	}
 }
 
-// compareKeys returns what is negative where a comes before b, and positive where b does.
-func compareKeys(a, b sched.Key) int {
-	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
-}
-
-// pool returns the queue that a job is in, users apart.
-func (d *dynamicmr) pool(v *sched.View, j *sched.Job) sched.QueueID {
-	if d.flat {
-		return 0
-	}
-	return v.Queues[j.Queue].Parent
-}
-
-// rankPools returns the places of the queues in the order of their turns, by QueueID.
-func (d *dynamicmr) rankPools(p *sched.Plan, k sched.ResourceKind) []int {
+// rankQueues returns the places of the queues in the order of their turns, by QueueID.
+func (d *dynamicmr) rankQueues(p *sched.Plan, k sched.ResourceKind) []int {
 	rank, n := make([]int, len(p.Queues)), 0
 	var walk func(q *sched.Queue)
 	walk = func(q *sched.Queue) {
@@ -163,7 +150,7 @@ func (d *dynamicmr) rankPools(p *sched.Plan, k sched.ResourceKind) []int {
 				children = append(children, c)
 			}
 		}
-		slices.SortStableFunc(children, func(a, b *sched.Queue) int { return compareKeys(d.poolTurn(a, k), d.poolTurn(b, k)) })
+		slices.SortStableFunc(children, func(a, b *sched.Queue) int { return compareKeys(d.queueTurn(a, k), d.queueTurn(b, k)) })
 		for _, c := range children {
 			walk(c)
 		}
@@ -175,14 +162,14 @@ func (d *dynamicmr) rankPools(p *sched.Plan, k sched.ResourceKind) []int {
 // window returns how many jobs are checked for a straggler of st's job, its own included.
 func (d *dynamicmr) window(p *sched.Plan, st *sched.Stage) int {
 	if d.perQueue {
-		return theory.CheckedJobs(d.checked, int(p.Queue(d.pool(p.View, st.Job)).Jobs))
+		return theory.CheckedJobs(d.checked, int(p.Queue(d.queueOf(p.View, st.Job)).Jobs))
 	}
 	return theory.CheckedJobs(d.checked, p.LiveJobs())
 }
 
-// held reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait and might use the slot. A job that has
+// tasksFirst reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait and might use the slot. A job that has
 // no place in the order yet counts as one that has. It costs as many jobs as are passed until one is found.
-func (d *dynamicmr) held(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
+func (d *dynamicmr) tasksFirst(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	root, i := p.Queues[0], sideOfSlots(k)
 	own, other := sched.Map, sched.Reduce
 	if i == 1 {
@@ -196,14 +183,14 @@ func (d *dynamicmr) held(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) b
 	if at == 0 {
 		return true
 	}
-	pool := d.pool(p.View, st.Job)
+	queue := d.queueOf(p.View, st.Job)
 	last := min(at-1+d.window(p, st), len(d.Order[i]))
 	for _, id := range d.Order[i][at-1 : last] {
 		j := p.Job(id)
 		switch {
 		case j == nil || j.Ended:
 			continue
-		case d.perQueue && d.pool(p.View, j) != pool:
+		case d.perQueue && d.queueOf(p.View, j) != queue:
 			return false
 		}
 		for _, o := range j.Stages {
@@ -231,7 +218,7 @@ func (d *dynamicmr) overtaken(p *sched.Plan, st *sched.Stage, k sched.ResourceKi
 		return false
 	}
 	i := sideOfSlots(k)
-	mine, pool := d.turnOf(st.Job, i), d.pool(p.View, st.Job)
+	mine, queue := d.turnOf(st.Job, i), d.queueOf(p.View, st.Job)
 	if mine == 0 || mine < d.Reach[i] && !d.perQueue {
 		return false
 	}
@@ -247,10 +234,10 @@ func (d *dynamicmr) overtaken(p *sched.Plan, st *sched.Stage, k sched.ResourceKi
 		if at == 0 || at >= mine {
 			return false
 		}
-		if mine < at+d.window(p, b) && (!d.perQueue || d.pool(p.View, b.Job) == pool) {
+		if mine < at+d.window(p, b) && (!d.perQueue || d.queueOf(p.View, b.Job) == queue) {
 			return false // st is checked for b, and for those that come between them
 		}
-		if !d.held(p, b, k) && d.backUp(p, b, b.Shape) {
+		if !d.tasksFirst(p, b, k) && d.startSecond(p, b, b.Shape) {
 			return true
 		}
 		d.suspects.Skip(b)
@@ -268,8 +255,8 @@ func (d *dynamicmr) nextSuspect(p *sched.Plan, k sched.ResourceKind, lent bool) 
 	return st
 }
 
-// backUp starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports whether it did.
-func (d *dynamicmr) backUp(p *sched.Plan, st *sched.Stage, holds sched.ShapeID) bool {
+// startSecond starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports whether it did.
+func (d *dynamicmr) startSecond(p *sched.Plan, st *sched.Stage, holds sched.ShapeID) bool {
 	a := d.slowest(p, st)
 	if a == nil || d.left(p) <= 0 {
 		return false
@@ -315,7 +302,7 @@ func (d *dynamicmr) startSeconds(p *sched.Plan) {
 func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent bool) {
 	limit := int64(1) << 32
 	if i := sideOfSlots(k); lent {
-		limit = d.quota(p, 1-i) - d.slotKinds(p)[i].Away
+		limit = d.quota(p, 1-i) - d.balance(p)[i].Away
 	}
 	d.suspects.Sync(p)
 	for looks := 0; limit > 0 && looks < mostLooks; looks++ {
@@ -327,7 +314,7 @@ func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent boo
 		if lent {
 			holds = d.lentShape(p, st)
 		}
-		if d.held(p, st, k) || lent && !lendable(st, k) || !d.backUp(p, st, holds) {
+		if d.tasksFirst(p, st, k) || lent && !lendable(st, k) || !d.startSecond(p, st, holds) {
 			d.suspects.Skip(st)
 			continue
 		}

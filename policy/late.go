@@ -8,13 +8,14 @@ import (
 )
 
 var lateCard = Card{
-	Title:  "second attempts for tasks that will end last, on nodes that are not slow, around any policy",
-	Source: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments (LATE), OSDI 2008, 4.1; times as in Hadoop's speculator",
-	Spec:   "docs/spec/policies.md#late",
-	Needs:  sched.CanNameTasks,
-	Wraps:  true,
-	Params: speculating(),
-	Memory: []string{"second attempts that run", "by node: how many tasks were finished there"},
+	Title:    "second attempts for tasks that will end last, on nodes that are not slow, around any policy",
+	Source:   "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments (LATE), OSDI 2008, 4.1; times as in Hadoop's speculator",
+	Spec:     "docs/spec/policies.md#late",
+	Needs:    sched.CanNameTasks,
+	Wraps:    true,
+	Progress: true,
+	Params:   speculating(),
+	Memory:   []string{"second attempts that run", "by node: how many tasks were finished there"},
 }
 
 // speculating are the parameters of every policy that starts second attempts.

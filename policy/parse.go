@@ -54,6 +54,7 @@ func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 		args.Inner = inner
 		card.Needs |= innerCard.Needs
 		card.Slots = card.Slots || innerCard.Slots
+		card.Progress = card.Progress || innerCard.Progress
 	}
 	if err := args.fill(p, &card); err != nil {
 		return nil, Card{}, fmt.Errorf("policy %s: %w", p.name, err)

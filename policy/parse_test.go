@@ -71,6 +71,18 @@ func TestParseNeeds(t *testing.T) {
 	}
 }
 
+// What a policy looks at is on its card, whatever its parameters are called and whatever goes around it.
+func TestCardsTellOfProgress(t *testing.T) {
+	for spec, want := range map[string]bool{
+		"late{fifo}": true, "probe{late{fifo}}": true, "late{fifo}:check=2s": true, "dynamicmr": true,
+		"fair": false, "fspy:late=age": false, "probe{fspy:late=share}": false,
+	} {
+		if _, card, err := Parse(spec); err != nil || card.Progress != want {
+			t.Errorf("%s: looks at progress: %v, %v, want %v", spec, card.Progress, err, want)
+		}
+	}
+}
+
 // An error says what is wrong and what would be right.
 func TestParseErrors(t *testing.T) {
 	for spec, want := range map[string][]string{

@@ -236,13 +236,7 @@ func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 		return t.parked
 	}
 	slices.SortFunc(t.parked, func(a, b *sched.Attempt) int {
-		switch ka, kb := t.rank(p.View, a.Stage, 1), t.rank(p.View, b.Stage, 1); {
-		case before(ka, kb):
-			return -1
-		case before(kb, ka):
-			return 1
-		}
-		return cmp.Compare(a.ID, b.ID)
+		return cmp.Or(compareKeys(t.rank(p.View, a.Stage, 1), t.rank(p.View, b.Stage, 1)), cmp.Compare(a.ID, b.ID))
 	})
 	return t.parked
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"cmp"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 // A tree serves stages queue by queue: from the root it goes down to the child whose turn it is, and in a leaf to the first job.
 //
@@ -52,15 +56,20 @@ func (t *tree) init(a Args, rank ranking) {
 func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.NumResources + int(k) }
 
 func (t *tree) group(st *sched.Stage) int {
-	q, k := st.Job.Queue, kindOf(st)
+	k := kindOf(st)
+	t.kinds |= 1 << k
+	return groupOf(t.queueOf(t.view, st.Job), k)
+}
+
+// queueOf returns the queue that a job is in: its user's where users are told apart.
+func (t *tree) queueOf(v *sched.View, j *sched.Job) sched.QueueID {
 	switch {
 	case t.flat:
-		q = 0
-	case !t.users:
-		q = t.view.Queues[q].Parent
+		return 0
+	case t.users:
+		return j.Queue
 	}
-	t.kinds |= 1 << k
-	return groupOf(q, k)
+	return v.Queues[j.Queue].Parent
 }
 
 // has reports whether some stage has asked for kind k.
@@ -218,7 +227,7 @@ func (t *tree) at(group int, room bool) *sched.Stage {
 	return t.index.Head(group)
 }
 
-// before reports whether a comes before b; of equals, the one that was there first stays first.
+// before reports whether a comes before b; neither of equals does.
 func before(a, b sched.Key) bool {
 	switch {
 	case a.Class != b.Class:
@@ -227,6 +236,11 @@ func before(a, b sched.Key) bool {
 		return a.Value < b.Value
 	}
 	return a.Then < b.Then
+}
+
+// compareKeys is before for sorting: negative where a comes before b, positive where b does.
+func compareKeys(a, b sched.Key) int {
+	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
 }
 
 // Position tells a stage's place for explanations: how many queues have their turn before its own as things stand, then its place among the jobs there.

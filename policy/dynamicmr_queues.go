@@ -29,9 +29,9 @@ func (d *dynamicmr) within(v *sched.View, st *sched.Stage, more int32) sched.Key
 	return sched.Key{Value: float64(running(j, k)) / j.Weight}
 }
 
-// poolTurn is a queue's place among its siblings: those that have less than their minimum share first, the others by what runs of them for
+// queueTurn is a queue's place among its siblings: those that have less than their minimum share first, the others by what runs of them for
 // their weight; in PD-DHSA of maps and reduces together.
-func (d *dynamicmr) poolTurn(q *sched.Queue, k sched.ResourceKind) sched.Key {
+func (d *dynamicmr) queueTurn(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	used, demand, least := q.Used[k], q.Demand[k], q.Min[k]
 	if isSlots(k) {
 		maps, reduces := q.Count[sched.Map], q.Count[sched.Reduce]
@@ -83,9 +83,9 @@ func (d *dynamicmr) first(p *sched.Plan, group int) *sched.Stage {
 	return d.search.index.FirstOf(group, d.lentShape(p, head)) // all maps ask for the same, and so do all reduces
 }
 
-// servePools is PD-DHSA (algorithm 7): slot by slot the queue that has least of both kinds together serves itself, first with slots of the kind that
+// serveQueues is PD-DHSA (algorithm 7): slot by slot the queue that has least of both kinds together serves itself, first with slots of the kind that
 // its tasks need. When no queue finds a slot near its maps' input, a map takes any.
-func (d *dynamicmr) servePools(p *sched.Plan) {
+func (d *dynamicmr) serveQueues(p *sched.Plan) {
 	clear(d.visited)
 	for d.idle(p) && (d.serveNeediest(p) || d.serveAnywhere(p)) {
 	}
@@ -93,7 +93,7 @@ func (d *dynamicmr) servePools(p *sched.Plan) {
 
 // borrowLimits has quotas alone say how much may be lent: a queue borrows for itself, whatever others need.
 func (d *dynamicmr) borrowLimits(p *sched.Plan) {
-	kinds := d.slotKinds(p)
+	kinds := d.balance(p)
 	for i := range slotKinds {
 		d.extra[i] = max(0, d.quota(p, i)-kinds[1-i].Away)
 	}
@@ -112,21 +112,21 @@ func (d *dynamicmr) serveNeediest(p *sched.Plan) bool {
 		if st == nil {
 			return false
 		}
-		pool := sched.QueueID(d.group(st) / sched.NumResources)
+		queue := d.queueOf(p.View, st.Job)
 		d.search.either = false
-		if d.servePool(p, pool) {
+		if d.serveQueue(p, queue) {
 			return true
 		}
 		if d.flat {
 			return false
 		}
-		d.full[pool] = d.pass
+		d.full[queue] = d.pass
 	}
 }
 
-// servePool starts one task of a queue. The numbers are those of the algorithm.
-func (d *dynamicmr) servePool(p *sched.Plan, pool sched.QueueID) bool {
-	maps, reduces := groupOf(pool, sched.MapSlots), groupOf(pool, sched.ReduceSlots)
+// serveQueue starts one task of a queue. The numbers are those of the algorithm.
+func (d *dynamicmr) serveQueue(p *sched.Plan, queue sched.QueueID) bool {
+	maps, reduces := groupOf(queue, sched.MapSlots), groupOf(queue, sched.ReduceSlots)
 	if d.start(p, maps, false, d.nearOwn) || // (1), P1
 		d.mayBorrow() && d.start(p, maps, true, d.borrow) || // P2
 		d.start(p, reduces, false, d.anyOwn) { // (2)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // Options say which load to put on which ResourceManager. Zero fields have the defaults that they name.
@@ -251,27 +253,15 @@ func (c *cluster) saturated(ctx context.Context, r *Result) error {
 		return err
 	}
 	var sum int64
+	var each []float64
 	for _, n := range d.completed {
 		sum += n
+		each = append(each, float64(n))
 	}
 	n := float64(sum)
 	r.Saturated = Saturated{Completed: sum, Rate: n / took.Seconds(), Processor: micros(d.rm, n), Generator: micros(d.ours, n),
-		Cores: d.rm.Seconds() / took.Seconds(), Beats: float64(d.beats) / took.Seconds(), Fairness: jain(d.completed), SecondsSpent: took.Seconds()}
+		Cores: d.rm.Seconds() / took.Seconds(), Beats: float64(d.beats) / took.Seconds(), Fairness: theory.JainIndex(each), SecondsSpent: took.Seconds()}
 	return nil
-}
-
-// jain is Jain's index of fairness, (Σx)² ÷ (n Σx²): 1 where all are alike, 1/n where one has everything, 0 where nobody has anything.
-// (Jain, Chiu, Hawe: A quantitative measure of fairness and discrimination, 1984.)
-func jain(list []int64) float64 {
-	sum, squares := 0.0, 0.0
-	for _, x := range list {
-		sum += float64(x)
-		squares += float64(x) * float64(x)
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / (float64(len(list)) * squares)
 }
 
 func (c *cluster) poisson(ctx context.Context, r *Result) error {
@@ -295,24 +285,20 @@ func (c *cluster) poisson(ctx context.Context, r *Result) error {
 	if err := wait(ctx, c.o.Settle); err != nil {
 		return err
 	}
-	var waits []time.Duration
+	var waits []float64 // ms
 	for _, m := range c.masters {
-		waits = append(waits, m.waited...)
+		for _, w := range m.waited {
+			waits = append(waits, float64(w)/float64(time.Millisecond))
+		}
 		r.Poisson.Late += m.late
 	}
 	slices.Sort(waits)
 	r.Poisson.Rate, r.Poisson.Asks = rate, len(waits)
 	r.Poisson.Processor = micros(d.rm, rate*took.Seconds())
-	r.Poisson.P50, r.Poisson.P99 = nearest(waits, 0.5), nearest(waits, 0.99)
-	return nil
-}
-
-// nearest is a percentile by nearest rank, in ms.
-func nearest(sorted []time.Duration, part float64) float64 {
-	if len(sorted) == 0 {
-		return 0
+	if len(waits) > 0 { // else all are late
+		r.Poisson.P50, r.Poisson.P99 = theory.Percentile(waits, 50), theory.Percentile(waits, 99)
 	}
-	return float64(sorted[min(len(sorted)-1, int(part*float64(len(sorted))))]) / float64(time.Millisecond)
+	return nil
 }
 
 func (c *cluster) idle(ctx context.Context, r *Result) error {

@@ -4,8 +4,12 @@
 //	tracker.go  master.go  client.go  admin.go      one protocol a file: what a call does to the state, and what it is answered
 //	manager.go                                      the owner: calls in, a Step of the core, actions out, answers
 //	node.go  application.go  attempt.go  container.go  asks.go   the state, each a small machine with its states named at the top
-//	tables.go                                       how containers are found
+//	change.go  delegation.go  hints.go              what clients change of applications, the tokens they ask for, what they say in tags
+//	tables.go  liveness.go                          how containers are found; who has not been heard of, and what is to happen when
+//	site.go  properties.go  capacity.go  fairscheduler.go  hosts.go  topology.go      Hadoop's files of configuration, as they stand
+//	config.go  queues.go                            what comes of them: addresses, limits, queues, where an application goes
 //	launcher.go                                     starts ApplicationMasters on NodeManagers, as their client
+//	rest.go  restxml.go  proxy.go  metrics.go       the web address
 //	serve.go                                        wires it together
 //
 // An application is a job, an ask group (priority, size, allocation id) a stage, a container an attempt; the ApplicationMaster's own container is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +99,7 @@ func (p *policyFlags) core(all policyEntries, spec string, truth truths) (sched.
 	return c, nil, nil
 }
 
-// fitting reads fit=relative,window=500.
+// fitting reads fit=relative,window=500,least=1s.
 func fitting(params string) (c model.FitConfig, err error) {
 	c = model.DefaultFit
 	if params == "" {
@@ -117,11 +118,29 @@ func fitting(params string) (c model.FitConfig, err error) {
 			if c.Window, err = strconv.Atoi(value); err != nil || c.Window < 1 || c.Window > mostWindow {
 				return c, usagef("--estimator fspy:window=%s: must be a whole number of jobs from 1 to %d", value, mostWindow)
 			}
+		case key == "least":
+			least, err := time.ParseDuration(value)
+			if err != nil || least < 0 {
+				return c, usagef("--estimator fspy:least=%s: must be a time, such as 1s or 1ms", value)
+			}
+			c.Least = least.Seconds()
 		default:
-			return c, usagef("--estimator fspy: parameter %q: there are fit and window", key)
+			return c, usagef("--estimator fspy: parameter %q: there are fit, window and least", key)
 		}
 	}
 	return c, nil
+}
+
+// withoutContainers has fspy know of an engine whose tasks need no container, and may take a millisecond, unless the user has said what they take at least.
+func withoutContainers(estimator string) string {
+	name, params, any := strings.Cut(estimator, ":")
+	switch {
+	case name != "fspy" || strings.Contains(params, "least="):
+		return estimator
+	case any:
+		return estimator + ",least=1ms"
+	}
+	return "fspy:least=1ms"
 }
 
 // mostWindow bounds what a fit looks at: it costs as much time as jobs.

@@ -96,6 +96,11 @@ func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string)
 	t.print(a.Out)
 	fmt.Fprintln(a.Out)
 	compareResults(a.Out, results)
+	var predicted []prediction
+	for _, r := range runs {
+		predicted = append(predicted, r.predictions...)
+	}
+	printPredictions(a.Out, predicted)
 	if len(runs) > 1 && len(differ) == 0 {
 		fmt.Fprintf(a.Out, "  outputs are equal byte for byte under all %d policies\n", len(runs))
 	}

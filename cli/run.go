@@ -104,6 +104,7 @@ type mix struct {
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
+	f.policies.estimator = withoutContainers(f.policies.estimator)
 	m, err := a.mix(f, args)
 	if err != nil {
 		return err
@@ -468,7 +469,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		return nil, err
 	}
 	bars := newJobBars(&f.output, a.Err, place.policy)
-	config := mr.Config{Core: core, Nodes: nodesOf(m.cluster), Chaos: m.chaos, Timeout: f.timeout, Report: time.Second,
+	config := mr.Config{Core: core, Nodes: nodesOf(m.cluster), Chaos: m.chaos, Seed: f.seed, Timeout: f.timeout, Report: time.Second,
 		Watch: bars.watch}
 	start := time.Now()
 	run.results, err = mr.Serve(ctx, config, jobs)

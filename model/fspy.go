@@ -280,7 +280,7 @@ func (f *FSPY) features(j *sched.Job, p Probed) Features {
 }
 
 // Predict returns what all maps and all reduces of a job take together, in seconds, and whether its probe has told. Until a model has twice as many
-// jobs as coefficients it is the probe's own time, scaled. A prediction is at least a second for each task.
+// jobs as coefficients it is the probe's own time, scaled. A prediction is at least Fit.Least for each task.
 func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
 	p, known := f.probe(j)
 	if !known {
@@ -292,14 +292,14 @@ func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
 		if f.Maps.Ready() {
 			maps = f.Maps.Predict(x.MapRow(), f.Fit)
 		}
-		maps = max(maps, n[mapModel])
+		maps = max(maps, f.Fit.Least*n[mapModel])
 	}
 	if n[reduceModel] > 0 {
 		reduces = p.WholeReduce / part
 		if f.Reduces.Ready() {
 			reduces = f.Reduces.Predict(x.ReduceRow(maps), f.Fit)
 		}
-		reduces = max(reduces, n[reduceModel])
+		reduces = max(reduces, f.Fit.Least*n[reduceModel])
 	}
 	return maps, reduces, true
 }

@@ -31,10 +31,11 @@ type FitConfig struct {
 	Weighting Weighting
 	Window    int     // observations kept; at least 1
 	Ridge     float64 // of standardised columns, where they are not independent; > 0
+	Least     float64 // seconds that a task is predicted to take at least; >= 0
 }
 
-// DefaultFit is FSPY's: ordinary least squares of the last 500 jobs.
-var DefaultFit = FitConfig{Window: 500, Ridge: 1e-6}
+// DefaultFit is FSPY's: ordinary least squares of the last 500 jobs, whose tasks take a second at least, as every container does.
+var DefaultFit = FitConfig{Window: 500, Ridge: 1e-6, Least: 1}
 
 // Add takes an observation into account, and forgets the oldest beyond the window. A row of another length than those before is not taken.
 func (r *Regression) Add(row []float64, y float64, c FitConfig) {

@@ -57,6 +57,8 @@ type Config struct {
 	Core  sched.Config
 	Nodes []sched.NodeSpec
 	Chaos Chaos
+	// Seed is of which parts of its job a probe reads.
+	Seed uint64
 	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is 10 minutes.
 	Timeout time.Duration
 	// Report is how often the core is told of progress; zero: never.
@@ -68,7 +70,7 @@ type Config struct {
 }
 
 // Powers are what this engine can do beyond launching.
-const Powers = sched.CanKill | sched.CanSuspend | sched.CanNameTasks
+const Powers = sched.CanKill | sched.CanSuspend | sched.CanNameTasks | sched.CanProbe
 
 // ErrHung is why an attempt ended that showed no sign of life.
 var ErrHung = errors.New("no sign of life within the time limit")
@@ -206,6 +208,10 @@ func (e *engine) do(ctx context.Context, a sched.Action) {
 		if l := e.attempts[a.Attempt]; l != nil {
 			l.alive = time.Now()
 			l.Attempt.Resume()
+		}
+	case sched.Probe:
+		if j := e.jobs[a.Stage.Job]; j != nil {
+			e.probe(j)
 		}
 	case sched.Wake:
 		e.wake = a.At
@@ -403,8 +409,7 @@ func (e *engine) submitJob(p plannedJob) {
 	}
 	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, err: p.err}
 	if p.err != nil { // the core never hears of it
-		e.results = append(e.results, Result{j.index, j.id, sched.Failed, p.err})
-		e.close(j, false)
+		e.close(j, sched.Failed, p.err)
 		return
 	}
 	spec := *p.sub.Spec
@@ -420,29 +425,39 @@ func (e *engine) submitJob(p plannedJob) {
 func (e *engine) jobEnded(v *sched.Event) {
 	j := e.jobs[v.Job]
 	j.ended, j.outcome = true, v.Outcome
+	e.endProbe(j)
 	e.closeIfOver(j)
 }
 
-// closeIfOver closes a job that has ended once nothing of it runs.
+// closeIfOver closes a job that has ended once nothing of it runs, its probes included: their files lie among its own.
 func (e *engine) closeIfOver(j *jobLife) {
-	if !j.ended || j.running > 0 || e.jobs[j.id] == nil {
+	if !j.ended || j.running > 0 || j.probes > 0 || e.jobs[j.id] == nil {
 		return
 	}
 	delete(e.jobs, j.id)
-	e.results = append(e.results, Result{j.index, j.id, j.outcome, j.err})
+	err := j.err
 	if j.outcome == sched.OK {
-		e.results[len(e.results)-1].Err = nil
+		err = nil
 	}
-	e.close(j, j.outcome == sched.OK)
+	e.close(j, j.outcome, err)
 }
 
-func (e *engine) close(j *jobLife, ok bool) {
+// close closes the work of a job, and notes its result.
+func (e *engine) close(j *jobLife, outcome sched.Outcome, err error) {
 	e.closing++
+	if j.index != noResult {
+		e.results = append(e.results, Result{j.index, j.id, outcome, err})
+	}
 	at := len(e.results) - 1
 	go func() {
-		err := j.work.Close(ok)
+		err := j.work.Close(outcome == sched.OK)
 		e.mail.send(func(e *engine, _ context.Context) {
 			e.closing--
+			if j.index == noResult { // what a probe could not remove its job removes, or says why not
+				j.of.probes--
+				e.closeIfOver(j.of)
+				return
+			}
 			if r := &e.results[at]; err != nil && r.Err == nil {
 				r.Outcome, r.Err = sched.Failed, err
 			}
@@ -538,8 +553,7 @@ func (e *engine) stop() {
 func (e *engine) closeAll() {
 	for id, j := range e.jobs {
 		delete(e.jobs, id)
-		e.results = append(e.results, Result{j.index, j.id, sched.Killed, nil})
-		e.close(j, false)
+		e.close(j, sched.Killed, nil)
 	}
 	for e.closing > 0 {
 		<-e.mail.ready
@@ -555,7 +569,10 @@ func (a *Attempt) counters() *sched.Counters {
 	c := &sched.Counters{InputRecords: r.Counters.Of[MapInputRecords] + r.Counters.Of[ReduceInputRecords],
 		OutputRecords: r.Counters.Of[MapOutputRecords] + r.Counters.Of[ReduceOutputRecords],
 		InputBytes:    r.Counters.Of[BytesRead] + r.Counters.Of[ReduceShuffleBytes],
-		OutputBytes:   r.Counters.Of[MapOutputBytes] + r.Counters.Of[BytesWritten]}
+		OutputBytes:   r.Counters.Of[BytesWritten]}
+	if c.OutputBytes == 0 { // a map of whose output no part is made
+		c.OutputBytes = r.Counters.Of[MapOutputBytes]
+	}
 	for p := range NumPhases {
 		c.Phases[schedPhase[p]] = r.Phases[p]
 	}

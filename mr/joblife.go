@@ -10,7 +10,7 @@ import (
 // A jobLife is what the engine keeps of a job from its submission until it is closed.
 type jobLife struct {
 	id      sched.JobID
-	index   int // among the submissions
+	index   int // among the submissions; noResult: a probe
 	sub     Submission
 	work    Work
 	running int // attempts
@@ -19,7 +19,14 @@ type jobLife struct {
 	err     error         // the last that an attempt ended with
 	held    []sched.Event // the end of the last attempts, until the work has said what comes next
 	stages  []*stageLife
+
+	of     *jobLife // the job that it is a probe of; nil: it is none
+	probe  *jobLife // its newest probe; nil: none
+	probes int      // of it that are not closed
 }
+
+// noResult is the index of what nobody has submitted.
+const noResult = -1
 
 type stageLife struct {
 	starts []int32 // by task: attempts so far

@@ -39,6 +39,7 @@ type jobWork struct {
 	rounds   []*round
 	first    []int // index of each round's first stage
 	counters Counters
+	probes   int // asked for
 }
 
 // A round is a map stage, and a reduce stage where the job has one.

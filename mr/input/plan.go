@@ -6,7 +6,7 @@ import (
 )
 
 // Range is a part of a file: the records that begin in it, by the rule of the format. Where the file is Whole it is all of
-// the file, and Lo and Hi count its bytes as they are stored.
+// the file, or the beginning of it, and Lo and Hi count its bytes as they are stored.
 type Range struct {
 	File   *File
 	Lo, Hi int64 // bytes from the file's beginning; Hi is not part of it
@@ -38,6 +38,31 @@ func (s Split) String() string {
 		name += fmt.Sprintf(" and %d more", more)
 	}
 	return name
+}
+
+// Head returns the beginning of the split: the ranges that its first n bytes as stored, at least one, lie in. A Reader reads the last of them on to the
+// end of a record. Of a compressed file, in which no byte of the file is a place in its records, it reads blocks until n bytes have been taken.
+func (s Split) Head(n int64) Split {
+	head := Split{c: s.c}
+	n = max(n, 1)
+	for _, r := range s.Ranges {
+		if n <= 0 {
+			break
+		}
+		r.Hi = min(r.Hi, r.Lo+n)
+		n -= r.Hi - r.Lo
+		head.Ranges = append(head.Ranges, r)
+	}
+	return head
+}
+
+// Join returns the split that has the ranges of all of some, which are of one plan, one after the other.
+func Join(splits []Split) (all Split) {
+	for _, s := range splits {
+		all.c = s.c
+		all.Ranges = append(all.Ranges, s.Ranges...)
+	}
+	return all
 }
 
 const (

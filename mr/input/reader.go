@@ -67,7 +67,7 @@ func (r *Reader) Bytes() int64 {
 	case r.file == nil:
 		return r.before
 	case r.File().Whole():
-		return r.before + r.codecs.count.n
+		return r.before + r.codecs.taken()
 	}
 	return r.before + r.pos - r.lo
 }
@@ -88,9 +88,12 @@ func (r *Reader) Next() (batch []byte, err error) {
 				}
 			}
 			var err error
-			if r.split.c.RecordLength > 0 {
+			switch {
+			case r.cutShort():
+				err = io.EOF
+			case r.split.c.RecordLength > 0:
 				batch, err = r.records()
-			} else {
+			default:
 				batch, err = r.lines()
 			}
 			if err == io.EOF {
@@ -106,6 +109,12 @@ func (r *Reader) Next() (batch []byte, err error) {
 		batch = nil
 	}
 	return batch, err
+}
+
+// cutShort reports whether enough was read of a compressed file of which only the beginning is wanted.
+func (r *Reader) cutShort() bool {
+	g := &r.split.Ranges[r.next-1]
+	return g.Hi < g.File.Size && g.File.Whole() && r.codecs.taken() >= g.Hi
 }
 
 // Guard runs fn, which reads batches, so that a file which shrinks under its mapping ends fn with an error naming the

@@ -154,6 +154,14 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// taken is how many of the stored bytes have been decoded, or are about to be.
+func (d *decoders) taken() int64 {
+	if d.file == nil {
+		return 0
+	}
+	return d.count.n - int64(d.file.Buffered())
+}
+
 var magic = [...][]byte{Gzip: {0x1f, 0x8b}, Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Bzip2: []byte("BZh")}
 
 // zstdSkippable are the three bytes after the first, 0x50 to 0x5f, of a frame that holds no data (RFC 8878, 3.1.2); tools

@@ -1,0 +1,164 @@
+package mr
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// mostSplits is how many splits of a job's input a probe reads from (FSPY 2.3).
+const mostSplits = 10
+
+// probed is work of which a sample can be run.
+type probed interface {
+	// Probe returns work on a sample of the job, or nil where there can be none. Its stages are known at once. Where it is given up, or closed, nothing
+	// of the job has changed. draw(n) returns a random number from 0 to n−1.
+	Probe(draw func(n int) int) Work
+}
+
+// A probe is a sample of a job at work: one map, on beginnings of splits of the job's first round, and one reduce where the job has reduces. Its files lie
+// among the job's, and what it writes goes with it.
+type probe struct {
+	jobWork
+	sample *round
+}
+
+// Probe samples the first round: later ones read what is not there yet. Input that can be read only once cannot be sampled.
+func (w *jobWork) Probe(draw func(n int) int) Work {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.rounds) == 0 || len(w.rounds[0].splits) == 0 {
+		return nil
+	}
+	first := w.rounds[0]
+	w.probes++
+	if path, ok := pipeIn(first.splits); ok {
+		if w.probes == 1 && w.order.Notes != nil {
+			w.order.Notes(path + ": a pipe is read once, so the job is not probed")
+		}
+		return nil
+	}
+	reduces := first.run.Parts
+	if first.stages() == 1 {
+		reduces = 0
+	}
+	job := *first.run.Job
+	job.Reduces, job.Next = min(job.Reduces, 0), nil
+	files := &Workspace{dir: filepath.Join(w.files.dir, fmt.Sprintf("probe-%d", w.probes)), committed: map[string]bool{}}
+	run, err := NewRun(&job, 1, w.site.Memory, files)
+	if err != nil { // a check of the job that it has passed
+		return nil
+	}
+	split := sampleOf(first.splits, reduces, draw)
+	run.maps, run.input = 1, split.Bytes()
+	site := w.site
+	site.Reduce = site.Map // both use one container in turn
+	return &probe{
+		jobWork: jobWork{order: Order{Job: &job}, site: site, files: files},
+		sample:  &round{run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1)},
+	}
+}
+
+// pipeIn returns the first pipe in splits.
+func pipeIn(splits []input.Split) (path string, ok bool) {
+	for _, s := range splits {
+		for _, r := range s.Ranges {
+			if r.File.Pipe {
+				return r.File.Path, true
+			}
+		}
+	}
+	return "", false
+}
+
+// sampleOf returns what a probe of a job reads: beginnings of splits chosen at random, in the order of the input (FSPY, Algorithm 1).
+func sampleOf(splits []input.Split, reduces int, draw func(n int) int) input.Split {
+	lengths := make([]int64, len(splits))
+	for i := range splits {
+		lengths[i] = splits[i].Bytes()
+	}
+	pieces := theory.SemiRandom(lengths, theory.PlanSample(len(splits), reduces, mostSplits), draw)
+	slices.SortFunc(pieces, func(a, b theory.SplitSample) int { return a.Split - b.Split })
+	var heads []input.Split
+	for _, p := range pieces {
+		heads = append(heads, splits[p.Split].Head(p.Bytes))
+	}
+	return input.Join(heads)
+}
+
+// Stages gives the map and the reduce, and then no more: nothing is committed.
+func (p *probe) Stages(context.Context) ([]sched.StageSpec, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.rounds) > 0 {
+		return nil, nil
+	}
+	p.rounds, p.first = []*round{p.sample}, []int{0}
+	return p.specs(p.sample, 0), nil
+}
+
+// Run runs the map or the reduce.
+func (p *probe) Run(l *Launch) error {
+	if err := os.MkdirAll(p.files.dir, 0o777); err != nil {
+		return err
+	}
+	return p.jobWork.Run(l)
+}
+
+// Close removes all that the probe has made.
+func (p *probe) Close(bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sample.release()
+	return os.RemoveAll(p.files.dir)
+}
+
+// probe submits a sample of a job as a job of its own. A job that cannot be sampled runs without; one whose probe is at work has no second at once.
+func (e *engine) probe(of *jobLife) {
+	from, ok := of.work.(probed)
+	if !ok || of.ended || e.atWork(of.probe) {
+		return
+	}
+	work := from.Probe(rand.New(rand.NewPCG(e.config.Seed, uint64(of.index))).IntN)
+	if work == nil {
+		return
+	}
+	stages, err := work.Stages(context.Background())
+	if err != nil {
+		return
+	}
+	e.newest++
+	spec := *of.sub.Spec
+	spec = sched.JobSpec{Name: "probe of " + spec.Name, User: spec.User, Queue: spec.Queue, Type: spec.Type, Submit: e.core.Now, Stages: stages, Probes: of.id}
+	p := &jobLife{id: e.newest, index: noResult, sub: Submission{Spec: &spec, Work: work}, work: work, of: of}
+	for i := range stages {
+		p.addStage(stages[i].Tasks)
+	}
+	of.probe = p
+	of.probes++
+	e.jobs[p.id] = p
+	e.events = append(e.events, sched.Event{Kind: sched.JobSubmitted, Job: p.id, Body: &spec})
+}
+
+// atWork reports whether there is a probe that the core has not seen the end of, which may be the event that it is acting on.
+func (e *engine) atWork(p *jobLife) bool {
+	if p == nil || p.ended {
+		return false
+	}
+	row := e.core.Job(p.id)
+	return row == nil || !row.Ended // nil: it is about to be submitted
+}
+
+// endProbe ends the probe of a job that is over: nobody has a use for what it would tell.
+func (e *engine) endProbe(of *jobLife) {
+	if e.atWork(of.probe) {
+		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Killed, Job: of.probe.id})
+	}
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -161,21 +162,36 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// The page about the policies from the literature has every parameter of each with its default.
+// Every policy has a section or a page, which its card names and which says each of its parameters with its default, and scenarios.
 func TestSpec(t *testing.T) {
-	page, err := os.ReadFile("../docs/spec/policies.md")
+	shared, err := os.ReadFile("../docs/spec/policies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections := regexp.MustCompile("(?m)^## ([a-z]+)$").FindAllStringSubmatch(string(page), -1)
-	if len(sections) < 12 {
-		t.Errorf("%d sections about policies, there were 12", len(sections))
-	}
-	for _, section := range sections {
-		for _, p := range All[section[1]].Card.Params {
-			if said := "`" + p.Name + "=" + p.Default + "`"; !strings.Contains(string(page), said) {
-				t.Errorf("%s: the page does not say %s", section[1], said)
+	plain := strings.NewReplacer("`", "", " ", "", ",", "") // of a table's row
+	heading := regexp.MustCompile("(?m)^#+ (.*)$")
+	for name, entry := range All {
+		path, anchor, _ := strings.Cut(entry.Card.Spec, "#")
+		page, err := os.ReadFile("../" + path)
+		if err != nil {
+			t.Errorf("%s: the card's page: %v", name, err)
+			continue
+		}
+		found := anchor == ""
+		for _, h := range heading.FindAllStringSubmatch(string(page), -1) {
+			found = found || strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(h[1])) == anchor
+		}
+		if !found {
+			t.Errorf("%s: %s has no heading %q", name, path, anchor)
+		}
+		for _, p := range entry.Card.Params {
+			said, row := "`"+p.Name+"="+p.Default+"`", "|"+p.Name+"|"+p.Default+"|"
+			if !strings.Contains(string(page), said) && !strings.Contains(string(shared), said) && !strings.Contains(plain.Replace(string(page)), row) {
+				t.Errorf("%s: %s does not say %s", name, path, said)
 			}
+		}
+		if files, _ := filepath.Glob("testdata/" + name + "/*.txt"); len(files) == 0 {
+			t.Errorf("%s: no scenarios in testdata/%s", name, name)
 		}
 	}
 }

@@ -15,8 +15,8 @@ type Key struct {
 //
 // Key, Group and Every are set once, before the first Sync. All methods but Sync need a Sync in the same Step.
 type Index struct {
-	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, what the policy remembers of
-	// both (Touch says that this changed), and at; nothing else.
+	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, those of the job's other stages, what the
+	// policy remembers of these (Touch says that this changed), and at; nothing else.
 	Key func(v *View, st *Stage, at Time) (Key, bool)
 	// Group sorts the stages into orders of their own, by a small number. It may read what never changes. Nil: one order.
 	Group func(*Stage) int

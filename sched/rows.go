@@ -79,12 +79,12 @@ func (q *Queue) Running() (n int32) {
 type Job struct {
 	ID        JobID
 	Queue     QueueID
-	Weight    float64
+	Weight    float64 // as specified, 1 where nothing was; not Spec.Weight, which may be 0
 	Submitted Time
 	Running   int32 // attempts
 	Ended     bool  // finished, failed or killed; what still runs of it is leaving
 	Used      Resources
-	Stages    []*Stage // grows while a YARN application finds new things to ask for
+	Stages    []*Stage // a key of an Index may sum over them; grows while a YARN application finds new things to ask for
 	Spec      *JobSpec
 
 	leaf       *Queue

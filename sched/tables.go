@@ -235,6 +235,7 @@ func (c *Core) asksChanged(j *Job, asks *Asks) {
 		j.banned[n] = true
 	}
 	c.pend(st, asks.Pending-st.waiting)
+	c.touchJob(j)
 }
 
 // away counts the attempts of a stage that hold another shape than the stage's.

@@ -33,7 +33,7 @@ type capacity struct {
 
 	guarantee []sched.Resources // by queue; of the capacity there is
 	total     sched.Resources   // for which guarantee was computed
-	trees     int               // and for which queues
+	changes   int               // and for which state of the configured queues
 	userMin   float64
 	factor    float64
 	kills     bool
@@ -71,10 +71,10 @@ func (c *capacity) part(q *sched.Queue, k sched.ResourceKind) float64 {
 // guarantees computes what each queue is guaranteed: what its spec says; where it says nothing, a part by weight of what the
 // siblings that say something leave.
 func (c *capacity) guarantees(p *sched.Plan) {
-	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) && c.trees == p.Trees {
+	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) && c.changes == p.QueueChanges {
 		return
 	}
-	c.total, c.trees = p.Capacity, p.Trees
+	c.total, c.changes = p.Capacity, p.QueueChanges
 	c.siblings.forget()
 	c.guarantee = append(c.guarantee[:0], make([]sched.Resources, len(p.Queues))...)
 	c.guarantee[0] = p.Capacity

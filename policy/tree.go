@@ -32,7 +32,7 @@ type tree struct {
 	synced   bool // some is up to date
 	skipped  bool // some stage has been passed over
 	siblings siblings
-	ofTree   int // the tree of queues that they are of
+	changes  int // of the configured queues, that siblings know of
 }
 
 // init sets up the index; rank orders the jobs of a leaf.
@@ -95,8 +95,8 @@ func (t *tree) begin(p *sched.Plan) {
 			p.TouchJob(j)
 		}
 	}
-	if t.ofTree != p.Trees {
-		t.ofTree = p.Trees
+	if t.changes != p.QueueChanges {
+		t.changes = p.QueueChanges
 		t.siblings.forget()
 	}
 	t.follow(p)

@@ -333,7 +333,7 @@ func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt 
 	a.Holds, a.wants, a.leaves, a.parked, a.moot = holds, holds, 0, false, false
 	a.twin = nil
 	st.attempts.add(a)
-	n.slots = append(n.slots, a.ID.Slot())
+	n.slots = append(n.slots, a.ID.Row())
 	st.Running++
 	st.Pending -= pending
 	st.waiting -= pending
@@ -384,7 +384,7 @@ func (c *Core) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 
 // unlink takes a off its stage's and its node's lists and frees its room.
 func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
-	slot := a.ID.Slot()
+	slot := a.ID.Row()
 	st.attempts.remove(a, &c.attempts)
 	i := slices.Index(n.slots, slot)
 	copy(n.slots[i:], n.slots[i+1:])

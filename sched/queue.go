@@ -75,7 +75,7 @@ func (t *queueTable) change(specs []*QueueSpec) {
 			delete(t.byPath, path)
 		}
 	}
-	c.Trees++
+	c.QueueChanges++
 	t.setLimits()
 	for j := range c.Jobs() {
 		for _, st := range j.Stages {

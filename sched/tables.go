@@ -110,7 +110,7 @@ func (t *attemptTable) get() *Attempt {
 }
 
 func (t *attemptTable) find(id AttemptID) *Attempt {
-	slot := id.Slot()
+	slot := id.Row()
 	if slot >= t.n {
 		return nil
 	}
@@ -120,13 +120,13 @@ func (t *attemptTable) find(id AttemptID) *Attempt {
 	return nil
 }
 
-// Slot is the row of the attempt, from 0: one that begins after its end may have it again.
-func (id AttemptID) Slot() int32 { return int32(id & (1<<slotBits - 1)) }
+// Row is where the attempt is kept, from 0: one that begins after its end may have the same.
+func (id AttemptID) Row() int32 { return int32(id & (1<<slotBits - 1)) }
 
 // add puts an attempt at the end of the list.
 func (l *attemptList) add(a *Attempt) {
 	a.place = int32(len(l.slots))
-	l.slots = append(l.slots, a.ID.Slot())
+	l.slots = append(l.slots, a.ID.Row())
 }
 
 // leastGaps is how many gaps a list may have before it is looked at whether to close them.

@@ -4,15 +4,15 @@ import "iter"
 
 // A View is the cluster as a policy may read it. Everything in it is lent for one call and must not be written to.
 type View struct {
-	Now      Time
-	Can      Powers
-	Capacity Resources // of all nodes
-	Nodes    []*Node   // Nodes[id-1]
-	Classes  []*Class  // Classes[id-1]
-	Queues   []*Queue  // Queues[id]; parents before children
-	Trees    int       // how often the configured queues have changed
-	Events   []Event   // what happened at this instant, each seen in exactly one Step
-	Offers   []NodeID  // nodes whose room is news
+	Now          Time
+	Can          Powers
+	Capacity     Resources // of all nodes
+	Nodes        []*Node   // Nodes[id-1]
+	Classes      []*Class  // Classes[id-1]
+	Queues       []*Queue  // Queues[id]; parents before children
+	QueueChanges int       // how often the configured queues have changed
+	Events       []Event   // what happened at this instant, each seen in exactly one Step
+	Offers       []NodeID  // nodes whose room is news
 
 	core *Core
 }

@@ -109,8 +109,8 @@ func TestQueuesChange(t *testing.T) {
 	if _, ok := r.core.QueueNamed("b"); !ok {
 		t.Error("a queue with a job is gone")
 	}
-	if _, ok := r.core.QueueNamed("c"); !ok || r.core.Trees != 1 {
-		t.Errorf("the new queue is not there; trees %d", r.core.Trees)
+	if _, ok := r.core.QueueNamed("c"); !ok || r.core.QueueChanges != 1 {
+		t.Errorf("the new queue is not there; changed %d times", r.core.QueueChanges)
 	}
 	r.run()
 	if len(r.ended) != 2 {

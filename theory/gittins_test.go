@@ -364,3 +364,15 @@ func TestFluidGittinsOnFacebook(t *testing.T) {
 		t.Error("gittins is not among the disciplines")
 	}
 }
+
+// Errors of a factor of e and of e³ lie 1 about a mean of 2; with the one that stands for what was thought before, the bias is 2·2 ÷ 3 and the spread
+// √((1 + 1 + 1) ÷ 3).
+func TestSizeBeliefError(t *testing.T) {
+	var b SizeBelief
+	b.Learn(10, 10*math.E)
+	b.Learn(4, 4*math.Exp(3))
+	b.Learn(7, 0) // no estimate: nothing of errors
+	bias, spread := b.Error()
+	near(t, "bias", bias, 4.0/3, 1e-12)
+	near(t, "spread", spread, 1, 1e-12)
+}

@@ -22,6 +22,7 @@ func TestDynamicMR44(t *testing.T) {
 		{200, 0, 0, 0, 90, 4, 0, 4, 10, 1}, // floor(0.25 · 18)
 		{200, 6, 0, 5, 90, 18, 0, 13, 10, 2},
 		{90, 18, 0, 0, 90, 18, 0, 0, 10, 2},
+		{90, 100, 0, 0, 90, 18, 0, 0, 10, 2}, // no map slot is left over
 		// 20 reduces run on map slots; for the 80 maps there are 70: nothing may be lent, though 80 is less than 90.
 		{80, 100, 20, 0, 45, 18, 0, 0, 10, 2},
 	} {

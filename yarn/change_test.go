@@ -256,11 +256,11 @@ func TestDelegationTokens(t *testing.T) {
 	forged := given
 	forged.Token.Password = slices.Clone(given.Token.Password)
 	forged.Token.Password[0]++
-	if err := oozie.Call(t.Context(), "renewDelegationToken", &forged, nil); class(err) != classInvalidAuth {
+	if err := oozie.Call(t.Context(), "renewDelegationToken", &forged, nil); class(err) != classInvalidToken {
 		t.Errorf("a forged token: %v", err)
 	}
 	invoke[wire.Empty](c, c.client, "cancelDelegationToken", &given)
-	if err := oozie.Call(t.Context(), "renewDelegationToken", &given, nil); class(err) != classInvalidAuth {
+	if err := oozie.Call(t.Context(), "renewDelegationToken", &given, nil); class(err) != classInvalidToken {
 		t.Errorf("renewed after it was cancelled: %v", err)
 	}
 }
@@ -293,7 +293,7 @@ func TestDelegationTokensEnd(t *testing.T) {
 		renew()
 		f.now = f.now.Add(23 * time.Hour)
 	}
-	if err := renew(); class(err) != classInvalidAuth {
+	if err := renew(); class(err) != classInvalidToken {
 		t.Errorf("after more than a week: %v", err)
 	}
 	f.m.turn(nil)

@@ -12,10 +12,9 @@ import (
 
 // How long a delegation token is good, by Hadoop's defaults: for a day, renewed for a week at most; and how many there may be.
 const (
-	tokenRenewal     = 24 * time.Hour
-	tokenLife        = 7 * 24 * time.Hour
-	mostDelegations  = 100_000
-	classInvalidAuth = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
+	tokenRenewal    = 24 * time.Hour
+	tokenLife       = 7 * 24 * time.Hour
+	mostDelegations = 100_000
 )
 
 // delegations are the delegation tokens that are good. In simple mode nobody needs one; programs that ask for them, as Oozie does, get them.
@@ -74,7 +73,7 @@ func (m *manager) goodToken(q *wire.TokenGiven) (*delegation, error) {
 	one := m.keys.delegations.good[string(q.Token.Identifier)]
 	if one == nil || !m.now.Before(one.expires) || !hmac.Equal(one.password, q.Token.Password) {
 		m.log.Warn("delegation token refused")
-		return nil, rpc.Errorf(classInvalidAuth, "delegation token can't be found: it was not given here, has expired or was cancelled")
+		return nil, rpc.Errorf(classInvalidToken, "delegation token can't be found: it was not given here, has expired or was cancelled")
 	}
 	return one, nil
 }

@@ -5,6 +5,7 @@ import "github.com/sojourn-sched/sojourn/yarn/internal/rpc"
 // The exceptions that peers act on, by class.
 const (
 	classAccess           = "org.apache.hadoop.security.AccessControlException"
+	classInvalidToken     = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
 	classAppNotFound      = yarnException + "ApplicationNotFoundException"
 	classAttemptNotFound  = yarnException + "ApplicationAttemptNotFoundException" // MapReduce's ApplicationMaster ends itself
 	classNotRegistered    = yarnException + "ApplicationMasterNotRegisteredException"

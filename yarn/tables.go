@@ -24,14 +24,14 @@ type leaseTable struct {
 }
 
 func (t *leaseTable) at(id sched.AttemptID) *container {
-	if i := id.Slot(); int(i) < len(t.slots) && t.slots[i] != nil && t.slots[i].lease == id {
+	if i := id.Row(); int(i) < len(t.slots) && t.slots[i] != nil && t.slots[i].lease == id {
 		return t.slots[i]
 	}
 	return nil
 }
 
 func (t *leaseTable) put(c *container) {
-	i := int(c.lease.Slot())
+	i := int(c.lease.Row())
 	for i >= len(t.slots) {
 		t.slots = append(t.slots, nil)
 	}
@@ -41,7 +41,7 @@ func (t *leaseTable) put(c *container) {
 
 func (t *leaseTable) remove(c *container) {
 	if t.at(c.lease) == c {
-		t.slots[c.lease.Slot()] = nil
+		t.slots[c.lease.Row()] = nil
 		t.count--
 	}
 }

@@ -41,7 +41,7 @@ func TestContainerTables(t *testing.T) {
 			}
 			byLease.remove(c)
 			n.drop(c)
-			free = append(free, sched.AttemptID(c.lease.Slot()))
+			free = append(free, sched.AttemptID(c.lease.Row()))
 			if byID.at(c.id.ID) != nil || byLease.at(c.lease) != nil {
 				t.Fatalf("container %d is found after it was taken out", c.id.ID)
 			}

@@ -41,7 +41,7 @@ Early: there is no recovery after a restart, no Kerberos, no labels. See the REA
 	}
 	f.policies.register(c, "history")
 	fl := c.Flags()
-	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml and yarn-site.xml")
+	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
 	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder")
 	fl.StringVar(&f.state, "state", "", "folder for what is kept over restarts: what was learned of task times (history.db)")
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")

@@ -15,9 +15,9 @@ import (
 
 // The thesis's cluster: nodes, each with so many slots of both kinds together.
 const (
-	slaves   = 9
-	perSlave = 12
-	setUp    = 10 // of them for maps, where nothing else is said
+	theirNodes = 9
+	perNode    = 12
+	setUp      = 10 // of them for maps, where nothing else is said
 )
 
 // A benchmark is a job of table 4.5: tasks and times are those that table 3.2 of the same thesis gives it, SelfJoin's as TeraSort's; the part of its input that is
@@ -78,7 +78,7 @@ Static Hadoop is ` + "`" + static + "`" + `: the fair scheduler with LATE's seco
 
 // hadoop is the setting of a batch on nodes of so many map slots, the rest of them for reduces.
 func hadoop(jobs []*sched.JobSpec, maps int64, seed uint64) setting {
-	return setting{cluster: slowNetwork(slotCluster(slaves, maps, perSlave-maps)), jobs: jobs, costs: hadoopCosts(), seed: seed}
+	return setting{cluster: slowNetwork(slotCluster(theirNodes, maps, perNode-maps)), jobs: jobs, costs: hadoopCosts(), seed: seed}
 }
 
 func slowNetwork(c *workload.Cluster) *workload.Cluster {
@@ -179,7 +179,7 @@ func dynamicmrPools() Part {
 				jobs = append(jobs, j)
 			}
 			w := &poolWatch{at: []sched.Time{5 * time.Second, 105 * time.Second}}
-			set := setting{cluster: slotCluster(slaves, 10, 2), jobs: jobs, seed: seed, watch: w}
+			set := setting{cluster: slotCluster(theirNodes, 10, 2), jobs: jobs, seed: seed, watch: w}
 			for i := range 3 {
 				set.cluster.Queues = append(set.cluster.Queues, &sched.QueueSpec{Name: fmt.Sprint("pool", i+1)})
 			}
@@ -527,7 +527,7 @@ func threeWays(ctx context.Context, jobs func(containers bool) []*sched.JobSpec,
 		return t, err
 	}
 	t.dynamic = o.Makespan
-	cluster, err := workload.ParseCluster(fmt.Sprintf("nodes=%d,vcores=%d", slaves, perSlave))
+	cluster, err := workload.ParseCluster(fmt.Sprintf("nodes=%d,vcores=%d", theirNodes, perNode))
 	if err != nil {
 		return t, err
 	}

@@ -39,7 +39,7 @@ func TestDynamicMRTrials(t *testing.T) {
 func TestDynamicMRClosedForm(t *testing.T) {
 	b := *named("Sort")
 	b.shuffled = 0
-	set := setting{cluster: slotCluster(slaves, setUp, perSlave-setUp), jobs: []*sched.JobSpec{b.job(1, false)}, seed: 1}
+	set := setting{cluster: slotCluster(theirNodes, setUp, perNode-setUp), jobs: []*sched.JobSpec{b.job(1, false)}, seed: 1}
 	for spec, want := range map[string]float64{static: 324, lending: 75} {
 		o, err := set.under(t.Context(), spec)
 		if err != nil {

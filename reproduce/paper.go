@@ -10,6 +10,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -136,7 +137,7 @@ func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	todo, done := make(chan trial), make(chan finished)
-	for range max(1, min(len(work), cmpOr(o.Workers, 2))) {
+	for range max(1, min(len(work), cmp.Or(o.Workers, 2))) {
 		go func() {
 			for t := range todo {
 				s, err := p.Parts[t.part].Trial(ctx, lab, uint64(t.run)+1)
@@ -180,11 +181,4 @@ type finished struct {
 	trial
 	sample Sample
 	err    error
-}
-
-func cmpOr(n, other int) int {
-	if n > 0 {
-		return n
-	}
-	return other
 }

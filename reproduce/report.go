@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -264,12 +263,10 @@ func (p *PartReport) write(b *strings.Builder) {
 	}
 }
 
-var errNoReport = errors.New("no such paper")
-
 // Find returns the paper of a name.
 func Find(name string) (*Paper, error) {
 	if p, ok := All()[name]; ok {
 		return p, nil
 	}
-	return nil, fmt.Errorf("%w: %q; there are %s", errNoReport, name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("no such paper: %q; there are %s", name, strings.Join(Names(), ", "))
 }

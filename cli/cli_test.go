@@ -402,3 +402,38 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// Jobs of a mix are probed by running samples of them: their outputs are those of a run without, a record has the probes as jobs, a summary counts
+// none of them, and a simulation of the record has none.
+func TestRunProbes(t *testing.T) {
+	dir := t.TempDir()
+	in, rec := filepath.Join(dir, "in.txt"), filepath.Join(dir, "{policy}.rec")
+	must(t, "generate", "text", "--size", "8MB", "--output", in)
+	var jobs strings.Builder
+	for i, job := range []string{"wordcount", "sort", "inverted-index"} {
+		fmt.Fprintf(&jobs, "  - {name: j%d, job: %s, input: [%s], output: %s}\n", i, job, in, filepath.Join(dir, fmt.Sprint("out", i)))
+	}
+	mix := writeFile(t, "mix.yaml", "jobs:\n"+jobs.String())
+	out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--estimator", "fspy", "--record", rec)
+	for _, want := range []string{"outputs are equal byte for byte", "R² of what was predicted of probed jobs"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q:\n%s", want, out)
+		}
+	}
+	recs, err := filepath.Glob(filepath.Join(dir, "fspy*.rec"))
+	if err != nil || len(recs) != 1 {
+		t.Fatalf("records %v, %v", recs, err)
+	}
+	if events := must(t, "record", "events", recs[0]); !strings.Contains(events, "action probe job=1") || strings.Count(events, `name="probe of j`) != 3 {
+		t.Errorf("not three probes:\n%s", events)
+	}
+	if summary := must(t, "record", "summary", recs[0]); !strings.Contains(summary, "3 jobs") {
+		t.Errorf("not 3 jobs:\n%s", summary)
+	}
+	if again := must(t, "record", "replay", recs[0]); !strings.Contains(again, "all decided as recorded") {
+		t.Errorf("replay: %s", again)
+	}
+	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs", "none"); !strings.Contains(simulated, ": 3 jobs") {
+		t.Errorf("not 3 jobs:\n%s", simulated)
+	}
+}

@@ -270,7 +270,7 @@ func (a *app) pastJobs(path string, c *workload.Cluster) (workload.Source, error
 // truthOf returns what a simulated run's record knows of sizes and times alone on the cluster; nil: nothing.
 func truthOf(h *record.Header) func(*sched.Job) (float64, sched.Time) {
 	var c workload.Cluster
-	if h.Payload != truthPayload.Name || json.Unmarshal(h.Cluster, &c) != nil || len(c.Classes) == 0 {
+	if h.Engine != "sim" || h.Payload != truthPayload.Name || json.Unmarshal(h.Cluster, &c) != nil || len(c.Classes) == 0 {
 		return nil
 	}
 	alone, capacity := sim.Alone(&c), c.Capacity()

@@ -39,7 +39,7 @@ of 64 MiB as in the paper, a reduce fetches 256 MiB; both hold 1 GiB and a core,
 they take. What a shared network adds is in the second section. *Fair slowdown* is a job's sojourn time over that under fair sharing, *common slowdown* that over its sojourn time alone on the empty cluster.`,
 		Parts: []Part{fspySegments(segments), fspyErrors(segments), fspyTheory(segments)},
 		Left: []Left{
-			{"Figs. 2 to 4", "R² of predictions: 0.942 of all maps, 0.918 of all reduces, 0.970 of sizes", "needs probes of real jobs on `sojourn run`: a simulated probe takes exactly its part of the job, so that a prediction from it has no error to measure"},
+			{"Figs. 2 to 4", "R² of predictions: 0.942 of all maps, 0.918 of all reduces, 0.970 of sizes", "a simulated probe takes exactly its part of the job, so that a prediction from it has no error to measure; of real jobs `sojourn run MIX.yaml --policy fspy --estimator fspy` prints them, and they are those of a machine, not of a seed"},
 			{"Fig. 7", "the two curves coincide below 15 s and above 64 s", "seconds of another cluster"},
 		},
 	}

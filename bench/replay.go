@@ -24,23 +24,33 @@ func runReplay(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	for _, policy := range []string{"fifo", "fair", "srpt"} {
+	// The cluster of a run without --cluster: one node with as many vcores as cores. Memory is never what it lacks. Slots are lent where there are any.
+	whole := fmt.Sprintf("nodes=1,vcores=%d,memory=1TiB", cores())
+	slots := fmt.Sprintf("nodes=1,map-slots=%d,reduce-slots=%d", (cores()+1)/2, (cores()+1)/2)
+	for _, c := range []struct{ policy, cluster string }{
+		{"fifo", whole}, {"fair", whole}, {"srpt", whole}, {"hfsp", whole}, {"gittins", whole}, {"fspy", whole}, {"mrorder:interval=100ms", whole},
+		{"fair", slots}, {"mrorder:interval=100ms", slots}, {"dynamicmr", slots},
+	} {
+		name := c.policy
+		if c.cluster == slots {
+			name += ", slots"
+		}
 		var real, simulated, off []float64
 		for range b.reps {
-			r, s, err := b.replay(ctx, policy, mix)
+			r, s, err := b.replay(ctx, c.policy, c.cluster, mix)
 			if err != nil {
 				return err
 			}
-			b.say("%s: %.3f s, simulated %.3f s", policy, r, s)
+			b.say("%s: %.3f s, simulated %.3f s", name, r, s)
 			real, simulated, off = append(real, r), append(simulated, s), append(off, math.Abs(s/r-1)*100)
 			if b.late(1) {
 				break
 			}
 		}
 		d := spreadOver(off)
-		b.rows = append(b.rows, row{Case: policy, Who: "sojourn run", Unit: "s", Value: spreadOver(real)},
-			row{Case: policy, Who: "sojourn sim", Unit: "s", Value: spreadOver(simulated)},
-			row{Case: policy, Who: "distance", Unit: "%", Value: d, Goal: &goal{5, true, d.Median <= 5}})
+		b.rows = append(b.rows, row{Case: name, Who: "sojourn run", Unit: "s", Value: spreadOver(real)},
+			row{Case: name, Who: "sojourn sim", Unit: "s", Value: spreadOver(simulated)},
+			row{Case: name, Who: "distance", Unit: "%", Value: d, Goal: &goal{5, true, d.Median <= 5}})
 	}
 	return nil
 }
@@ -76,7 +86,7 @@ func (b *bench) mix(ctx context.Context) ([]mixJob, error) {
 }
 
 // replay runs the mix and its replay once, and returns the mean sojourn times in seconds.
-func (b *bench) replay(ctx context.Context, policy string, mix []mixJob) (real, simulated float64, err error) {
+func (b *bench) replay(ctx context.Context, policy, cluster string, mix []mixJob) (real, simulated float64, err error) {
 	out, err := b.fresh("mix")
 	if err != nil {
 		return 0, 0, err
@@ -104,11 +114,10 @@ func (b *bench) replay(ctx context.Context, policy string, mix []mixJob) (real, 
 		}
 		return doc.Results[0].Sojourn.Mean, nil
 	}
-	if real, err = mean(b.command("run", file, "--json", "--policy", policy, "--record", record)); err != nil {
+	if real, err = mean(b.command("run", file, "--json", "--policy", policy, "--cluster", cluster, "--record", record)); err != nil {
 		return 0, 0, err
 	}
-	// The cluster of a run without --cluster: one node with as many vcores as cores. Memory is never what it lacks.
 	simulated, err = mean(b.command("sim", "--json", "--from-record", record, "--policy", policy, "--estimator", "mean",
-		"--cluster", fmt.Sprintf("nodes=1,vcores=%d,memory=1TiB", cores()), "--costs", "none"))
+		"--cluster", cluster, "--costs", "none", "--probe-base", "0s"))
 	return real, simulated, err
 }

@@ -30,12 +30,12 @@ func (a *app) rmCommand() *cobra.Command {
 	var f rmFlags
 	c := &cobra.Command{
 		Use:   "rm --conf DIR --policy capacity",
-		Short: "Be YARN's ResourceManager: stock NodeManagers and MapReduce run under a policy (early)",
+		Short: "Be YARN's ResourceManager: stock NodeManagers, MapReduce and Spark run under a policy",
 		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml, yarn-site.xml and
 capacity-scheduler.xml or fair-scheduler.xml as the cluster has them; what is not understood in them is listed at start. Simple authentication trusts the user that a client claims to be, as
 Hadoop does.
 
-Early: there is no recovery after a restart, no Kerberos, no labels. See the README.`,
+What ran when it was restarted must be submitted again; there is no Kerberos, no node labels, no high availability. docs/hadoop.md has the rest.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.rm(cmd.Context(), &f) },
 	}

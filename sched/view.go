@@ -37,27 +37,6 @@ func (v *View) Jobs() iter.Seq[*Job] {
 	}
 }
 
-// JobsFrom yields the unfinished jobs with an ID of at least id, in order of submission. It costs what it yields.
-func (v *View) JobsFrom(id JobID) iter.Seq[*Job] {
-	return func(yield func(*Job) bool) {
-		t := &v.core.jobs
-		s := t.last
-		if s < 0 || t.rows[s].ID < id {
-			return
-		}
-		for p := t.rows[s].prev; p >= 0 && t.rows[p].ID >= id; p = t.rows[p].prev {
-			s = p
-		}
-		for s >= 0 {
-			j := t.rows[s]
-			s = j.next
-			if !yield(j) {
-				return
-			}
-		}
-	}
-}
-
 // Job returns the job with an ID; nil when it ended before this Step, or never was.
 func (v *View) Job(id JobID) *Job { return v.core.jobs.byID[id] }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,13 +77,21 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) err
 	if err != nil {
 		return err
 	}
+	page := filepath.Join(f.folder, name+".md")
+	for i := range report.Parts {
+		if p := &report.Parts[i]; p.Missing != "" {
+			if _, err := os.Stat(page); err == nil {
+				return usagef("%s is there and would lose what was not run: %s. Give that, or another --output", page, p.Missing)
+			}
+		}
+	}
 	if err := report.Write(f.folder); err != nil {
 		return failure{err}
 	}
 	if f.json {
 		return a.printJSON(claimsOf(report))
 	}
-	a.printReport(report, filepath.Join(f.folder, name+".md"))
+	a.printReport(report, page)
 	return nil
 }
 

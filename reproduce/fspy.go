@@ -141,7 +141,7 @@ func segment(jobs []*sched.JobSpec, seed uint64) setting {
 }
 
 // predictor is what the paper's jobs are sized by.
-func predictor() sched.Estimator { return model.NewFSPY(model.FitConfig{}) }
+func predictor() sched.Estimator { return model.NewFSPY(model.DefaultFit) }
 
 // asPrinted is the policy fspy as the paper has it: late jobs go one after the other.
 const asPrinted = "fspy:late=order"

@@ -263,14 +263,20 @@ func (app *application) nodeCame() {
 	}
 }
 
-// drop takes all asks back.
+// drop takes all asks back, and the blacklist: the next ApplicationMaster may start anywhere, and only one that keeps its containers is bound by what
+// the one before did not want.
 func (app *application) drop() {
-	for _, key := range app.asks.stages[1:] {
-		if g := app.asks.groups[key.groupKey]; g.size == key.size {
-			g.total, g.owed = 0, 0
-			clear(g.places)
-			app.tellAsks(&sched.Asks{Stage: g.stage})
-		}
+	t := &app.asks
+	t.bans = nil
+	if !app.submission.KeepContainers {
+		clear(t.banned)
+	}
+	for i := range t.stages[1:] {
+		app.tellAsks(&sched.Asks{Stage: int32(i + 1)})
+	}
+	for _, g := range t.groups {
+		g.total, g.owed = 0, 0
+		clear(g.places)
 	}
 }
 

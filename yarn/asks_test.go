@@ -229,3 +229,49 @@ func TestSizes(t *testing.T) {
 		t.Error("the maximum is not allowed")
 	}
 }
+
+// What an ApplicationMaster asked for and did not want ends with it: the next is started anywhere, and asks anew.
+func TestNextAttemptAsksAnew(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		f := newFew(t)
+		id := f.managed(func(s *wire.Submission) { s.KeepContainers = keep })
+		app := f.m.apps.byID[id]
+		f.master, f.id = app.current(), 0
+		f.do(func(m *manager) (answer, error) { return m.registerMaster(f.master, &wire.RegisterMasterRequest{}) })
+		q := asks("unknown 1 true", "* 9 false")
+		q.Blacklist.Add = []string{"a", "b", "c"}
+		f.allocate(q)
+		f.do(func(m *manager) (answer, error) { f.master.fail("of a test"); return nil, nil })
+		beat := &wire.HeartbeatRequest{Status: wire.NodeStatus{Node: f.master.master.node.id, Health: wire.Health{OK: true},
+			Containers: []wire.ContainerStatus{{ID: f.master.master.id, State: wire.ContainerComplete, Exit: 1}}}}
+		f.do(func(m *manager) (answer, error) { return m.heartbeat(beat) })
+		if len(app.attempts) != 2 {
+			t.Fatalf("keep %v: %d attempts: the second finds no node that the first would have used", keep, len(app.attempts))
+		}
+		f.master, f.id = app.current(), 0
+		f.do(func(m *manager) (answer, error) { return m.registerMaster(f.master, &wire.RegisterMasterRequest{}) })
+		got, want := f.allocate(asks("* 5 true")), 5
+		if keep {
+			want = 0
+		}
+		if len(got) != want {
+			t.Errorf("keep %v: containers on %v, want %d", keep, got, want)
+		}
+	}
+}
+
+// managed submits an application, and returns when its ApplicationMaster has a container.
+func (f *few) managed(change func(*wire.Submission)) wire.ApplicationID {
+	f.t.Helper()
+	r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+	s := wire.Submission{ID: r.(*wire.NewApplication).ID, Resource: &wire.Resource{Memory: 512, VCores: 1}, Launch: wire.NewLaunchContext("")}
+	if change != nil {
+		change(&s)
+	}
+	if _, err := f.do(func(m *manager) (answer, error) {
+		return m.submitApplication("user", &wire.SubmitRequest{Submission: s})
+	}); err != nil || f.m.apps.byID[s.ID].current() == nil {
+		f.t.Fatalf("submit: %v", err)
+	}
+	return s.ID
+}

@@ -72,6 +72,10 @@ func (app *application) begin() *attempt {
 	a.dues.tokens = map[*node]nodeToken{}
 	if last := app.current(); last != nil {
 		a.adopt(last)
+		if len(app.asks.banned) > 0 {
+			app.ban()
+			app.rebanned()
+		}
 	}
 	app.attempts = append(app.attempts, a)
 	app.state = wire.AppAccepted

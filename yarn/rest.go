@@ -19,12 +19,13 @@ import (
 const (
 	restHeader = 10 * time.Second // for a request's head
 	restIdle   = time.Minute
-	restBody   = 64 << 10 // bytes of a request
+	restWrite  = 5 * time.Minute // from a request's head to the last byte of the reply, which may be an ApplicationMaster's
+	restBody   = 64 << 10        // bytes of a request
 )
 
 // serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy, and /metrics, until ctx is done.
 func serveREST(ctx context.Context, m *manager, ln net.Listener) error {
-	s := &http.Server{Handler: restHandler(m), ReadHeaderTimeout: restHeader, ReadTimeout: restIdle, IdleTimeout: restIdle}
+	s := &http.Server{Handler: restHandler(m), ReadHeaderTimeout: restHeader, ReadTimeout: restIdle, WriteTimeout: restWrite, IdleTimeout: restIdle}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()
 	if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {

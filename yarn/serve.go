@@ -82,7 +82,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
 	var owning, serving sync.WaitGroup
 	owning.Go(func() { m.loop(owner) })
+	conns := connsOf(mostFiles())
 	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
+		s.Limits.Conns = conns
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
 				stopCalls(err)
@@ -91,7 +93,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	}
 	if len(rm.listeners) > 4 {
 		serving.Go(func() {
-			if err := serveREST(calls, m, rm.listeners[4]); err != nil {
+			if err := serveREST(calls, m, newDoorway(rm.listeners[4], conns)); err != nil {
 				stopCalls(err)
 			}
 		})

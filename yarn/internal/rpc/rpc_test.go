@@ -12,7 +12,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
@@ -428,4 +430,36 @@ func TestSASLNotNeeded(t *testing.T) {
 	if simple := bytesOf(t, "00000012 0e 08dfffffff0f 1000 1809 3a00 4001 02 1000"); !bytes.HasPrefix(got, simple) || !bytes.Contains(got, []byte("x from u")) {
 		t.Errorf("answer %x", got)
 	}
+}
+
+// A scarce listener has no file descriptors for a while.
+type scarce struct {
+	net.Listener
+	left int // failures
+}
+
+func (s *scarce) Accept() (net.Conn, error) {
+	if s.left--; s.left < 0 {
+		return nil, net.ErrClosed
+	}
+	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+}
+
+// A minute without file descriptors ends no server: who may open connections could end it else.
+func TestAcceptWaitsForFiles(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ln := &scarce{inner, 66}
+		began := time.Now()
+		err := (&Server{Protocol: protocol}).Serve(t.Context(), ln)
+		if !errors.Is(err, net.ErrClosed) || ln.left >= 0 {
+			t.Errorf("%v with %d failures to come", err, ln.left)
+		}
+		if took := time.Since(began); took < 50*time.Second || took > 66*time.Second {
+			t.Errorf("66 failures take %v: pauses grow to a second", took)
+		}
+	})
 }

@@ -81,7 +81,7 @@ func (l Limits) orDefaults() Limits {
 const graceToClose = 5 * time.Second
 
 // Serve accepts connections until ctx is done, then lets the calls that are being answered end, and returns when all connections have
-// ended. It closes ln. The error is nil after ctx was done, else why accepting failed.
+// ended. It closes ln. The error is nil after ctx was done, else that somebody has closed ln: where accepting fails for another reason, it tries again.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	b := newBench(s)
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx)) // calls outlive ctx by the grace
@@ -123,10 +123,11 @@ func (b *bench) accept(ctx context.Context, ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) || pause > time.Second {
+			if errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			pause = 2*pause + 5*time.Millisecond // out of file descriptors, most likely: some will come back
+			pause = min(2*pause+5*time.Millisecond, time.Second) // out of file descriptors, most likely: some will come back
+			b.refused(ln.Addr(), err)
 			time.Sleep(pause)
 			continue
 		}

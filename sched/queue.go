@@ -202,7 +202,11 @@ func (t *queueTable) left(q *Queue) {
 	if !q.User || q.Jobs > 0 || q.Running() > 0 || q.Used != (Resources{}) {
 		return
 	}
-	delete(t.users, userOf{q.Parent, q.Spec.Name})
+	key := userOf{q.Parent, q.Spec.Name}
+	if t.users[key] != q.ID {
+		return // it was taken out already: several of its jobs were forgotten at once
+	}
+	delete(t.users, key)
 	t.spare[q.Parent] = append(t.spare[q.Parent], q.ID)
 	t.cut(q)
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -286,5 +287,20 @@ func TestSlowNodes(t *testing.T) {
 	}
 	if n := slow[1]; n < 2*62 || n > 2*138 || n%2 != 0 {
 		t.Errorf("%d attempts were slow, want about 200, two on each slow node", n)
+	}
+}
+
+// Nodes report again, in time, when one returns after all were lost.
+func TestBeatsAfterAllWereLost(t *testing.T) {
+	costs := Costs{Faults: Faults{MTBF: 1800 * sec, MTTR: 600 * sec}, Reporting: Reporting{Heartbeat: 3 * sec}}
+	for seed := range uint64(20) {
+		jobs := source(mr{maps: 40, mapTime: 300 * sec}.job())
+		r, err := Run(context.Background(), Config{Cluster: slotCluster(1, 1, slots(2, 1)), Jobs: jobs, Seed: seed, Costs: costs, Core: sched.Config{Policy: &inOrder{}}})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if least := 20 * 300 * sec; r.End < least {
+			t.Errorf("seed %d: ends at %v, and two slots need %v", seed, r.End, least)
+		}
 	}
 }

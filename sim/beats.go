@@ -47,6 +47,7 @@ func (b *beats) next(e *engine) sched.Time {
 		}
 		b.s++
 	}
+	b.asleep = true // nobody is there; s says nothing about when the next one will be
 	return never
 }
 

@@ -33,6 +33,7 @@ type attempt struct {
 	sequence    int64          // of the last container
 	containers  containerTable // that live, or that their node may not forget yet
 	dues        dues
+	cancel      func() // takes the launch back while it goes on; nil: it does not
 }
 
 // dues are what an ApplicationMaster is owed in its next answer, and what it had in the last.
@@ -183,13 +184,14 @@ func (a *attempt) launch() {
 		{Name: "APP_SUBMIT_TIME_ENV", Value: fmt.Sprint(a.app.times.started)}} // MapReduce's ApplicationMaster ends at once without
 	signed, _ := a.master.sign(nil)
 	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: signed}
-	m.start.launch(launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request}, func(err error) {
+	a.cancel = m.start.launch(launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request}, func(err error) {
 		m.post(func(m *manager) { a.launched(err) })
 	})
 }
 
 // launched says what became of the launch.
 func (a *attempt) launched(err error) {
+	a.unlaunch()
 	switch {
 	case err != nil:
 		a.fail(fmt.Sprintf("Error launching %s. Got exception: %v", a.id, err))
@@ -198,6 +200,14 @@ func (a *attempt) launched(err error) {
 	}
 	if err == nil && a.app.times.launched == 0 {
 		a.app.times.launched = a.app.m.millis()
+	}
+}
+
+// unlaunch ends the launch, if it still goes on.
+func (a *attempt) unlaunch() {
+	if a.cancel != nil {
+		a.cancel()
+		a.cancel = nil
 	}
 }
 
@@ -238,6 +248,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 	a.state, a.diagnostics, a.times.finished = state, why, a.app.m.millis()
 	a.silent.leave()
 	a.finishing.leave()
+	a.unlaunch()
 	if !a.app.over {
 		a.app.drop()
 	}

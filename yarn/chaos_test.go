@@ -53,8 +53,9 @@ type worldOrder struct {
 }
 
 // launch makes the world the manager's launcher.
-func (w *world) launch(o launchOrder, done func(error)) {
+func (w *world) launch(o launchOrder, done func(error)) func() {
 	w.orders = append(w.orders, worldOrder{o, done})
+	return func() {} // too late: the node has had the order
 }
 
 func (w *world) do(f func(*manager) (answer, error)) (proto.Message, error) {

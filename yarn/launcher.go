@@ -11,9 +11,10 @@ import (
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
 )
 
-// A launcher has NodeManagers start ApplicationMasters. done is called once, from another goroutine.
+// A launcher has NodeManagers start ApplicationMasters. done is called once, from another goroutine, unless cancel is called before: that takes the order
+// back as far as the node has not had it, and frees what the launch holds.
 type launcher interface {
-	launch(o launchOrder, done func(error))
+	launch(o launchOrder, done func(error)) (cancel func())
 }
 
 // A launchOrder is one container to start.
@@ -46,23 +47,25 @@ func newNodeCaller(ctx context.Context, patience time.Duration) *nodeCaller {
 
 func (l *nodeCaller) wait() { l.wg.Wait() }
 
-func (l *nodeCaller) launch(o launchOrder, done func(error)) {
+func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
+	ctx, cancel := context.WithCancel(l.ctx)
 	l.wg.Go(func() {
 		select {
 		case l.slots <- struct{}{}:
 			defer func() { <-l.slots }()
-		case <-l.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
-		if err := l.try(&o); l.ctx.Err() == nil {
+		if err := l.try(ctx, &o); ctx.Err() == nil {
 			done(err)
 		}
 	})
+	return cancel
 }
 
 // try calls a node until it answers. What it answers is final.
-func (l *nodeCaller) try(o *launchOrder) error {
-	ctx, cancel := context.WithTimeout(l.ctx, l.patience)
+func (l *nodeCaller) try(ctx context.Context, o *launchOrder) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	for {
 		err := o.call(ctx)

@@ -184,11 +184,20 @@ func (n *node) checked(s *wire.NodeStatus) {
 	}
 }
 
-// reported takes in how the node's containers are doing. What nobody here knows is ended, and forgotten when it has ended.
+// reported takes in how the node's containers are doing. What nobody here knows is ended, and forgotten when it has ended; what an application that is
+// over has left there was started after the node had been told of the end, and it is told again.
 func (n *node) reported(list []wire.ContainerStatus) {
+	told := map[wire.ApplicationID]bool{}
 	for i := range list {
 		s := &list[i]
-		switch c := n.m.container(s.ID); {
+		c := n.m.container(s.ID)
+		if id := s.ID.Attempt.App; c == nil && !told[id] {
+			told[id] = true
+			if app := n.m.apps.byID[id]; app == nil || app.over {
+				n.apps = append(n.apps, id)
+			}
+		}
+		switch {
 		case c != nil && c.node == n:
 			c.report(s)
 		case s.State == wire.ContainerComplete:

@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
@@ -253,5 +256,51 @@ func writeSite(t *testing.T, dir string, properties map[string]string) {
 	b.WriteString("</configuration>\n")
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An application that is killed while its ApplicationMaster is being launched: the node is not called any more, and when it has had the order already, it
+// is told of the application's end again.
+func TestKilledWhileLaunched(t *testing.T) {
+	c := start(t, nil)
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // a node that takes calls and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	tracker := rpc.Dialer{Protocol: wire.ResourceTracker, User: "yarn"}
+	client, err := tracker.Dial(t.Context(), c.at.Tracker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	id := wire.NodeID{Host: "127.0.0.1", Port: int32(ln.Addr().(*net.TCPAddr).Port)}
+	invoke[wire.RegisterNodeResponse](c, client, "registerNodeManager", &wire.RegisterNodeRequest{Node: id, HTTPPort: 8042,
+		Resource: wire.Resource{Memory: 4096, VCores: 8}, Version: wire.Version})
+	var last int32
+	beat := func(list ...wire.ContainerStatus) wire.HeartbeatResponse {
+		r := invoke[wire.HeartbeatResponse](c, client, "nodeHeartbeat", &wire.HeartbeatRequest{Status: wire.NodeStatus{Node: id, ResponseID: last,
+			Health: wire.Health{OK: true}, Containers: list}})
+		last = r.ResponseID
+		return r
+	}
+	beat()
+	app := c.submit(nil)
+	called, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer called.Close()
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: app})
+	called.SetReadDeadline(time.Now().Add(20 * time.Second)) // less than a call to a node may take
+	if _, err := io.Copy(io.Discard, called); err != nil {
+		t.Errorf("the launch goes on after the kill: %v", err)
+	}
+	if r := beat(); !slices.Contains(r.CleanupApps, app) {
+		t.Errorf("after the kill the node is to clean %v, want %s", r.CleanupApps, app)
+	}
+	master := wire.ContainerStatus{ID: wire.ContainerID{Attempt: wire.AttemptID{App: app, Attempt: 1}, ID: 1}, State: wire.ContainerRunning}
+	if r := beat(master, master); !slices.Equal(r.CleanupApps, []wire.ApplicationID{app}) || !slices.Contains(r.Cleanup, master.ID) {
+		t.Errorf("what was started all the same: the node is to clean %v and to end %v, want %s and %s once", r.CleanupApps, r.Cleanup, app, master.ID)
 	}
 }

@@ -437,3 +437,27 @@ func TestRunProbes(t *testing.T) {
 		t.Errorf("not 3 jobs:\n%s", simulated)
 	}
 }
+
+// Keys by which Hadoop's users say how many reduces there are mean what the flag means, which goes before them.
+func TestRunHadoopKeys(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.txt")
+	if err := os.WriteFile(in, []byte("a b a\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want int // parts; 0: it is refused
+	}{
+		{"-D mapreduce.job.reduces=3", 3},
+		{"-D mapred.reduce.tasks=2 --reduces 4", 4},
+		{"-D mapreduce.job.reduces=three", 0},
+		{"-D mapreduce.task.timeout=-1", 0},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		status, _, errs := sojourn(t, append([]string{"run", "wordcount", "--input", in, "--output", out}, strings.Fields(c.args)...)...)
+		parts, _ := filepath.Glob(out + "/part-*")
+		if len(parts) != c.want || (status == statusUsage) != (c.want == 0) {
+			t.Errorf("%s: %d parts, want %d; exit status %d\n%s", c.args, len(parts), c.want, status, errs)
+		}
+	}
+}

@@ -68,6 +68,9 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) err
 	if err != nil {
 		return usageError{err}
 	}
+	if err := os.MkdirAll(f.folder, 0o777); err != nil { // before minutes of work
+		return fmt.Errorf("--output: %w", err)
+	}
 	bar := newBar(&f.output, a.Err, "reproduce "+name, 0)
 	report, err := reproduce.Redo(ctx, paper, reproduce.Lab{Trace: f.trace}, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
 		bar.of(int64(total))

@@ -181,7 +181,10 @@ func (a *app) mix(f *runFlags, args []string) (*mix, error) {
 	}
 	m := &mix{}
 	var err error
-	if f.program.Conf, err = parseConf(f.conf); err != nil {
+	if f.program.Conf, err = parseConf(f.conf); err == nil {
+		err = f.readHadoopKeys()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := a.place(f, m); err != nil {
@@ -318,6 +321,28 @@ func chaosFlag(text string, seed uint64) (mr.Chaos, error) {
 		}
 	}
 	return c, nil
+}
+
+// readHadoopKeys has the keys by which Hadoop's users say what flags say here mean the same, unless the flag says it.
+func (f *runFlags) readHadoopKeys() error {
+	for _, key := range []string{"mapreduce.job.reduces", "mapred.reduce.tasks", "mapreduce.task.timeout"} {
+		value, ok := f.program.Conf[key]
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil || n < 0 {
+			return usagef("-D %s=%s: must be a whole number from 0", key, value)
+		}
+		delete(f.program.Conf, key)
+		switch {
+		case key == "mapreduce.task.timeout":
+			f.timeout = time.Duration(n) * time.Millisecond
+		case f.program.Reduces < 0:
+			f.program.Reduces = int32(n)
+		}
+	}
+	return nil
 }
 
 func parseConf(pairs []string) (map[string]string, error) {

@@ -175,8 +175,8 @@ func (c *Costs) Validate() error {
 		return fmt.Errorf("copies %d: must be from 0 to 16", c.Reading.Copies)
 	}
 	for l, r := range c.Reading.Rates {
-		if !(r >= 0) {
-			return fmt.Errorf("%v reading rate %v: must not be negative", sched.Locality(l), r)
+		if r != 0 && !(r >= 1 && r <= 1e15) {
+			return fmt.Errorf("%v reading rate %v: must be 0, which costs nothing, or from 1 to 1e15 bytes a second", sched.Locality(l), r)
 		}
 	}
 	return nil

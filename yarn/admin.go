@@ -105,7 +105,7 @@ func (m *manager) refreshQueues(user string, q Queues) (answer, error) {
 			return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: root.%s has %d applications, and may go when they are over", path, in[path])
 		}
 	}
-	m.queues = placement{q, leaves}
+	m.queues = placement{q, leaves, m.queues.made}
 	m.note(sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: q.Tree}})
 	m.step() // what comes in this turn finds the new queues
 	m.log.Info("queues refreshed", "by", user, "queues", len(leaves.byPath))

@@ -2,7 +2,9 @@ package yarn
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -86,7 +88,7 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	m.spare.New = func() any { return &call{done: make(chan news, 1)} }
 	m.nodes = newNodeTable()
 	m.nodes.hosts, m.nodes.topology = hosts.set(), newTopology(config.Racks, config.RackScript)
-	m.queues = placement{config.Queues, config.Queues.leaves()}
+	m.queues = placement{config.Queues, config.Queues.leaves(), map[string]bool{}}
 	m.apps = newAppTable()
 	m.live = newLiveness(config.Expiry)
 	if every := config.Keys.Roll; every > 0 {
@@ -194,12 +196,23 @@ func (m *manager) carry(c *call) {
 
 // lead carries out what waits, the caller's own call too, and hands the lead on.
 func (m *manager) lead() {
+	defer crash()
 	for on := true; on; {
 		m.turn(m.line.take())
 		var leader *call
 		if leader, on = m.line.next(); leader != nil {
 			leader.done <- leads
 		}
+	}
+}
+
+// crash ends the process when the goroutine that defers it panics, whoever may recover above, as HTTP servers do: half a turn leaves a state that
+// nobody may go on with, and a lead that nobody hands on.
+func crash() {
+	if why := recover(); why != nil {
+		text := fmt.Sprintf("%v, in the owner's turn\n%s", why, debug.Stack())
+		go panic(text)
+		select {}
 	}
 }
 

@@ -41,23 +41,35 @@ func describeAll() described {
 // Describe sends nothing: what there is depends on queues, which may change.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the numbers of now.
+// Collect sends the numbers of now. They are taken in the owner's turn and made metrics after it.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	var list []prometheus.Metric
+	d := describeAll()
+	var list []sample
 	c.m.ask(func(m *manager) (answer, error) {
-		list = m.collect()
+		list = m.collect(&d)
 		return nil, nil
 	})
-	for _, one := range list {
+	for _, s := range list {
+		one, err := prometheus.NewConstMetric(s.what, s.kind, s.value, s.labels...)
+		if err != nil {
+			one = prometheus.NewInvalidMetric(s.what, err)
+		}
 		out <- one
 	}
 }
 
-// collect makes the metrics.
-func (m *manager) collect() (list []prometheus.Metric) {
-	d := describeAll()
+// A sample is a number and what it is of.
+type sample struct {
+	what   *prometheus.Desc
+	kind   prometheus.ValueType
+	value  float64
+	labels []string
+}
+
+// collect takes the numbers.
+func (m *manager) collect(d *described) (list []sample) {
 	add := func(kind prometheus.ValueType, desc *prometheus.Desc, value float64, labels ...string) {
-		list = append(list, prometheus.MustNewConstMetric(desc, kind, value, labels...))
+		list = append(list, sample{desc, kind, value, labels})
 	}
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		add(prometheus.GaugeValue, desc, value, labels...)

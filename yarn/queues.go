@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -86,9 +88,9 @@ func (t *leafTable) find(name string) (path string, ok bool) {
 	return name, false
 }
 
-// mayCreate reports whether a queue with a path can be made: nothing on the way is a leaf, and no part is empty.
+// mayCreate reports whether users may make a queue with a path: nothing on the way is a leaf, it is not too deep, and every part is a name.
 func (t *leafTable) mayCreate(path string) bool {
-	if _, there := t.byPath[path]; there {
+	if _, there := t.byPath[path]; there || len(path) > mostDepth*(mostName+1) {
 		return false
 	}
 	for i, r := range path {
@@ -96,17 +98,39 @@ func (t *leafTable) mayCreate(path string) bool {
 			return false
 		}
 	}
-	return !slices.Contains(strings.Split(path, "."), "") && !strings.ContainsAny(path, " \t\r\n\"'<>&")
+	parts := strings.Split(path, ".")
+	return len(parts) <= mostDepth && !strings.ContainsAny(path, " \"'<>&") && !slices.ContainsFunc(parts, func(s string) bool { return !wellNamed(s) })
 }
 
 // A placement is where applications go.
 type placement struct {
 	Queues
 	leaves leafTable
+	made   map[string]bool // paths of queues that users have made, and of those above them: the core keeps all
+}
+
+// make makes a queue that mayCreate, if there are not too many.
+func (q *placement) make(path string) bool {
+	if q.made[path] {
+		return true
+	}
+	if len(q.made)+strings.Count(path, ".") >= mostMade {
+		return false
+	}
+	for i, r := range path {
+		if r == '.' {
+			q.made[path[:i]] = true
+		}
+	}
+	q.made[path] = true
+	return true
 }
 
 // place returns the queue of an application of a user that names a queue, or says why there is none.
 func (q *placement) place(user, named string) (string, error) {
+	if !wellNamed(user) {
+		return "", fmt.Errorf("user %.200q: must be %s", user, nameRule)
+	}
 	t := &q.leaves
 	named = cmp.Or(named, sched.DefaultQueue)
 	for _, r := range q.Rules {
@@ -129,7 +153,7 @@ func (q *placement) place(user, named string) (string, error) {
 		}
 		found, ok := t.find(path)
 		if !ok && r.Create && t.mayCreate(found) {
-			ok = true
+			ok = q.make(found)
 		}
 		switch {
 		case ok && slices.Contains(q.Stopped, found):
@@ -145,13 +169,27 @@ func (q *placement) place(user, named string) (string, error) {
 	return "", fmt.Errorf("there is no such leaf queue")
 }
 
-// mostDepth bounds how deep queues are nested.
-const mostDepth = 32
+// What bounds queues.
+const (
+	mostDepth = 32     // levels below the root
+	mostName  = 255    // bytes of a name, of a user's too
+	mostMade  = 10_000 // queues that users make, with those above them
+)
+
+// nameRule says what wellNamed asks.
+const nameRule = "1 to 255 bytes of UTF-8 without control characters"
+
+// wellNamed reports whether a queue or a user may have a name: it goes into logs, pages and metrics.
+func wellNamed(name string) bool {
+	return name != "" && len(name) <= mostName && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+}
 
 // checkQueue reports, as what it must be, why a queue may not have a name; "": it may.
 func checkQueue(name string, siblings []*sched.QueueSpec) string {
 	switch {
-	case name == "" || strings.ContainsAny(name, ". \t\r\n"):
+	case !wellNamed(name):
+		return "names of queues of " + nameRule
+	case strings.ContainsAny(name, ". "):
 		return "names of queues without dots and spaces"
 	case slices.ContainsFunc(siblings, func(s *sched.QueueSpec) bool { return s.Name == name }):
 		return "names of queues, each once: " + name + " is there twice"

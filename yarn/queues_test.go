@@ -3,7 +3,10 @@ package yarn
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -164,12 +167,84 @@ func TestPlace(t *testing.T) {
 		{&fair, "default", "ana"}, {&fair, "root.new.one", "new.one"}, {&fair, "a.x.below", "ana"}, {&fair, "a..b", "ana"}, {&fair, "root.a.y", "a.y"},
 		{&closed, "nowhere", "!no rule"}, {&closed, "b.x", "b.x"}, {&mapped, "default", "a.y"}, {&mapped, "b.x", "b.x"},
 	} {
-		p := placement{*c.q, c.q.leaves()}
+		p := placement{*c.q, c.q.leaves(), map[string]bool{}}
 		got, err := p.place("ana", c.named)
 		if part, fails := strings.CutPrefix(c.want, "!"); fails && (err == nil || !strings.Contains(err.Error(), part)) || !fails && (err != nil || got != c.want) {
 			t.Errorf("%q goes to %q, %v; want %s", c.named, got, err, c.want)
 		}
 	}
+}
+
+// What users name their queues, and themselves, goes into metrics and pages, and the core keeps every queue: names, depth and count are bounded.
+func TestQueuesThatUsersMake(t *testing.T) {
+	fair := Queues{Rules: []Rule{{By: BySpecified, Create: true, Final: true}}}
+	p := placement{fair, fair.leaves(), map[string]bool{}}
+	deepest := strings.Repeat("a.", mostDepth-1) + "a"
+	for _, bad := range []string{"q\xff", "q\x01", "a..b", "a.", strings.Repeat("n", mostName+1), deepest + ".a", strings.Repeat("a.", 4000) + "a", "<b>"} {
+		if path, err := p.place("ana", bad); err == nil {
+			t.Errorf("%.40q is made: %.40q", bad, path)
+		}
+	}
+	for _, user := range []string{"ana\xff", "ana\n", "", strings.Repeat("n", mostName+1)} {
+		if _, err := p.place(user, "q"); err == nil {
+			t.Errorf("user %.40q is let in", user)
+		}
+	}
+	if len(p.made) != 0 {
+		t.Errorf("refused and counted: %d", len(p.made))
+	}
+	for _, good := range []string{deepest, "größe", strings.Repeat("n", mostName)} {
+		if path, err := p.place("ana", good); err != nil || path != good {
+			t.Errorf("%.40q: %v", good, err)
+		}
+	}
+	made := len(p.made)
+	if made != mostDepth+2 {
+		t.Errorf("%d queues are made", made)
+	}
+	for i := range mostMade {
+		if _, err := p.place("ana", fmt.Sprint("q", i)); err == nil {
+			made++
+		}
+	}
+	if made != mostMade || len(p.made) != mostMade {
+		t.Errorf("%d queues are made and %d counted, want %d", made, len(p.made), mostMade)
+	}
+	if _, err := p.place("ana", "q7"); err != nil {
+		t.Errorf("a queue that is there: %v", err)
+	}
+}
+
+// Metrics are made of whatever queues are called, and the owner lives on.
+func TestMetricsOfStrangeQueues(t *testing.T) {
+	c := start(t, func(config *Config) { config.Core.Queues = []*sched.QueueSpec{{Name: "default"}, {Name: "q\xff"}} })
+	if status, _, text := c.get("/metrics", ""); status != http.StatusInternalServerError || !strings.Contains(text, "UTF-8") {
+		t.Errorf("%d %.200s", status, text)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.client.Call(ctx, "getClusterMetrics", &wire.Empty{}, &wire.ClusterMetrics{}); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A panic in the owner's turn ends the process, though an HTTP server recovers above it: else the lead is held for ever.
+func TestPanicInTurnEndsAll(t *testing.T) {
+	if os.Getenv("PANIC_IN_TURN") == "" {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPanicInTurnEndsAll$")
+		child.Env = append(os.Environ(), "PANIC_IN_TURN=1")
+		out, err := child.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "on purpose, in the owner's turn") || strings.Contains(string(out), "went on") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	c := start(t, nil)
+	func() {
+		defer func() { recover() }() // as net/http does
+		c.rm.manager.ask(func(*manager) (answer, error) { panic("on purpose") })
+	}()
+	t.Log("went on")
 }
 
 func TestHosts(t *testing.T) {

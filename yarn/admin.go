@@ -121,6 +121,9 @@ func (m *manager) updateNodes(user string, q *wire.UpdateNodeResource) (answer, 
 		if n := m.nodes.byID[q.Nodes[i].Node]; n == nil {
 			return nil, rpc.Errorf(classYARN, "Resource update get exception: node %s is not known", q.Nodes[i].Node)
 		}
+		if wrong := checkNode(q.Nodes[i].Resource); wrong != "" {
+			return nil, rpc.Errorf(classYARN, "Resource update get exception: node %s %s", q.Nodes[i].Node, wrong)
+		}
 	}
 	for i := range q.Nodes {
 		n, to := m.nodes.byID[q.Nodes[i].Node], q.Nodes[i].Resource

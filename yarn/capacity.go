@@ -125,7 +125,7 @@ func (p *properties) share(name string) (s sched.Share) {
 // units of amounts of memory, in MiB.
 var memoryUnits = map[string]int64{"": 1, "mi": 1, "mb": 1, "m": 1, "gi": 1 << 10, "gb": 1 << 10, "g": 1 << 10, "ti": 1 << 20, "tb": 1 << 20, "t": 1 << 20}
 
-// mostAmount bounds what files say of amounts, so that sums of them do not overflow.
+// mostAmount bounds what files and nodes say of amounts, so that sums of them do not overflow.
 const mostAmount = 1 << 40
 
 // amounts reads memory=10240,vcores=12.

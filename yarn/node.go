@@ -52,7 +52,12 @@ type orders struct {
 	apps    []wire.ApplicationID
 	remove  []wire.ContainerID
 	signals []wire.Signal
+	stopped map[wire.ContainerID]bool // those of cleanup; nil: none
 }
+
+// mostUnknown bounds how many containers that nobody here knows a node is told to end, and how many to forget, in one answer: it reports the rest
+// again.
+const mostUnknown = 10_000
 
 // usable reports whether the core has the node.
 func (n *node) usable() bool {
@@ -71,9 +76,14 @@ func (n *node) become(s wire.NodeState) {
 
 // stop has a container ended.
 func (n *node) stop(id wire.ContainerID) {
-	if !slices.Contains(n.cleanup, id) {
-		n.cleanup = append(n.cleanup, id)
+	if n.stopped[id] {
+		return
 	}
+	if n.stopped == nil {
+		n.stopped = map[wire.ContainerID]bool{}
+	}
+	n.stopped[id] = true
+	n.cleanup = append(n.cleanup, id)
 }
 
 // join gives the node to the core.
@@ -201,8 +211,10 @@ func (n *node) reported(list []wire.ContainerStatus) {
 		case c != nil && c.node == n:
 			c.report(s)
 		case s.State == wire.ContainerComplete:
-			n.remove = append(n.remove, s.ID)
-		default:
+			if len(n.remove) < mostUnknown {
+				n.remove = append(n.remove, s.ID)
+			}
+		case len(n.cleanup) < mostUnknown:
 			n.stop(s.ID)
 		}
 	}
@@ -226,7 +238,7 @@ func (n *node) answer(q *wire.HeartbeatRequest) answer {
 func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 	m := n.m
 	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.resized
-	r.Cleanup, r.CleanupApps, r.Remove, r.Signals, n.orders = n.cleanup, n.apps, n.remove, n.signals, orders{r.Cleanup, r.CleanupApps, r.Remove, r.Signals}
+	r.Cleanup, r.CleanupApps, r.Remove, r.Signals, n.orders = n.cleanup, n.apps, n.remove, n.signals, orders{r.Cleanup, r.CleanupApps, r.Remove, r.Signals, nil}
 	if k := m.keys.container.Offered(); k.ID != q.ContainerKey.ID {
 		r.ContainerKey = &k
 	}

@@ -72,6 +72,20 @@ func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
 		return fmt.Sprintf("NodeManager from %s has %d MiB and %d cores: at least %d MiB and %d cores are needed for one container",
 			q.Node.Host, q.Resource.Memory, q.Resource.VCores, s.MinMemory, s.MinVCores)
 	}
+	if wrong := checkNode(q.Resource); wrong != "" {
+		return "NodeManager from " + q.Node.Host + " " + wrong
+	}
+	return ""
+}
+
+// mostCores bounds the virtual cores of a node, so that what a thousand have is a number that peers can be told.
+const mostCores = 1 << 20
+
+// checkNode reports why no node may be of a size; "": it may. Sums over nodes must not overflow.
+func checkNode(r wire.Resource) string {
+	if r.Memory < 0 || r.Memory > mostAmount || r.VCores < 0 || r.VCores > mostCores {
+		return fmt.Sprintf("has %d MiB and %d cores: must be up to %d MiB and %d cores, and not below zero", r.Memory, r.VCores, int64(mostAmount), mostCores)
+	}
 	return ""
 }
 
@@ -115,10 +129,11 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	}
 	n.reported(statuses)
 	for _, id := range q.Apps {
-		if app := n.m.apps.byID[id]; app == nil || app.ended() {
-			n.apps = append(n.apps, id)
-		} else {
+		switch app := n.m.apps.byID[id]; {
+		case app != nil && !app.ended():
 			app.nodes[n] = true
+		case len(n.apps) < mostUnknown:
+			n.apps = append(n.apps, id)
 		}
 	}
 	if q.Status != nil {

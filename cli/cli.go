@@ -103,6 +103,11 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
+// A lossError says that what was to be kept is not: no interruption excuses that.
+type lossError struct{ error }
+
+func (l lossError) Unwrap() error { return l.error }
+
 // A usageError is an error in the words of a command: the reader is pointed to --help.
 type usageError struct{ error }
 
@@ -114,6 +119,8 @@ func failuref(format string, args ...any) error { return failure{fmt.Errorf(form
 
 func statusOf(ctx context.Context, err error) int {
 	switch {
+	case errors.As(err, new(lossError)):
+		return statusFailed
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return statusInterrupted
 	case errors.As(err, new(failure)):

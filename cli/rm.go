@@ -10,20 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/workload"
 	"github.com/sojourn-sched/sojourn/yarn"
 )
 
 // rmFlags say which cluster to be the ResourceManager of, and how.
 type rmFlags struct {
-	policies policyFlags
-	conf     string
-	queues   string
-	state    string
-	record   string
-	verbose  bool
-	quiet    bool
+	policies  policyFlags
+	conf      string
+	queues    string
+	state     string
+	record    string
+	overwrite bool
+	verbose   bool
+	quiet     bool
 }
 
 func (a *app) rmCommand() *cobra.Command {
@@ -45,6 +45,7 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder")
 	fl.StringVar(&f.state, "state", "", "folder for what is kept over restarts: what was learned of task times (history.db)")
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "replace a record that exists, as one of an earlier life of the same command")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
 	return c
@@ -94,8 +95,9 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		err = errors.Join(err, learned.close())
 	}()
 	core.Queues, core.Can = config.Queues.Specs(), yarn.Powers
-	out := &recording{engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{}}
-	if err := out.open(f.record, &core, record.NewTally(record.TallyOptions{Policy: policies[0]})); err != nil {
+	out := &recording{overwrite: f.overwrite, engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{},
+		complain: func(err error) { config.Log.Error("the record ends here", "why", err) }}
+	if err := out.open(f.record, &core, nil); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()

@@ -342,14 +342,17 @@ type recording struct {
 	engine, policy, estimator, trace string
 	seed                             uint64
 	overwrite                        bool
+	complain                         func(error) // is told when the writing fails, at once; nil: close says it
 	cluster                          *workload.Cluster
 	writer                           *record.Writer
 }
 
-// open makes the record's file, and has core tell the writer and the tally.
+// open makes the record's file, and has core tell the writer and the tally, where there are any.
 func (r *recording) open(path string, core *sched.Config, tally *record.Tally) error {
-	if path == "" {
+	if tally != nil {
 		core.Recorder = tally
+	}
+	if path == "" {
 		return nil
 	}
 	cluster, err := json.Marshal(r.cluster)
@@ -365,8 +368,29 @@ func (r *recording) open(path string, core *sched.Config, tally *record.Tally) e
 	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite}); err != nil {
 		return failure{err}
 	}
-	core.Recorder = record.Tee{tally, r.writer}
+	var writer record.Follower = r.writer
+	if r.complain != nil {
+		writer = &complaining{r.writer, r.complain}
+	}
+	if core.Recorder = writer; tally != nil {
+		core.Recorder = record.Tee{tally, writer}
+	}
 	return nil
+}
+
+// A complaining writer says at once, and once, that it cannot write: a server runs for long after its disk is full.
+type complaining struct {
+	*record.Writer
+	complain func(error) // nil: it has
+}
+
+// Record implements sched.Recorder.
+func (c *complaining) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
+	c.Writer.Record(now, events, actions)
+	if err := c.Err(); err != nil && c.complain != nil {
+		c.complain(err)
+		c.complain = nil
+	}
 }
 
 func (r *recording) close() error {
@@ -374,7 +398,7 @@ func (r *recording) close() error {
 		return nil
 	}
 	if err := r.writer.Close(); err != nil {
-		return failure{err}
+		return lossError{failure{err}}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // adminServer is what operators call. What is read from files is read before the owner is asked, which waits for no disk.
 func adminServer(m *manager) *rpc.Server {
-	return &rpc.Server{Protocol: wire.Administration, Log: m.log, Methods: map[string]rpc.Method{
+	return &rpc.Server{Protocol: wire.Administration, Log: m.log.Logger, Methods: map[string]rpc.Method{
 		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
 			var hosts Hosts
 			if m.config.Hosts != nil {
@@ -43,7 +43,7 @@ func adminServer(m *manager) *rpc.Server {
 // administers reports, as an error, that a user may not change the cluster.
 func (m *manager) administers(user string) error {
 	if user == "" || !m.mayChange(user, "") {
-		m.log.Warn("administration refused", "user", user)
+		m.log.refused("administration refused", "user", user)
 		return rpc.Errorf(classAccess, "User %s doesn't have permission to call this method", user)
 	}
 	return nil

@@ -56,9 +56,10 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	m.apps.byID[app.id] = app
 	m.apps.byJob[app.job] = app
 	m.apps.list = append(m.apps.list, app)
+	app.submission.Name, app.submission.Type = cut(s.Name, mostTitle), cut(s.Type, mostType)
 	hints, wrong := readHints(s.Tags)
-	for _, err := range wrong {
-		m.log.Warn("hint not understood", "application", app.id.String(), "why", err)
+	if len(wrong) > 0 {
+		m.log.Warn("hint not understood", "application", app.id.String(), "why", wrong[0], "more", len(wrong)-1)
 	}
 	app.hints = hints
 	if s.Lifetime > 0 && s.Lifetime < mostLifetime {
@@ -70,7 +71,7 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	}
 	size, _ := s.MasterResource()
 	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: app.spec(tasks, m.config.Sizes.normal(size))})
-	m.log.Info("application submitted", "application", app.id.String(), "user", user, "name", s.Name, "type", s.Type, "queue", app.queue)
+	m.log.Info("application submitted", "application", app.id.String(), "user", user, "name", app.submission.Name, "type", app.submission.Type, "queue", app.queue)
 	return app
 }
 
@@ -167,7 +168,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 		n.apps = append(n.apps, app.id)
 	}
 	clear(app.nodes)
-	m.log.Info("application ended", "application", app.id.String(), "state", state.String(), "attempts", len(app.attempts), "diagnostics", app.outcome.diagnostics)
+	m.log.Info("application ended", "application", app.id.String(), "state", state.String(), "attempts", len(app.attempts), "diagnostics", cut(app.outcome.diagnostics, mostLogged))
 	m.apps.gone++
 	m.apps.trim(m.config.Completed)
 }

@@ -267,7 +267,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 		c.giveUp(wire.ExitAfterApp, saidFinished, o)
 		c.settle()
 	}
-	a.app.m.log.Info("attempt ended", "attempt", a.id.String(), "diagnostics", why)
+	a.app.m.log.Info("attempt ended", "attempt", a.id.String(), "diagnostics", cut(why, mostLogged))
 }
 
 // sorted returns the containers in order of allocation.

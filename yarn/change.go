@@ -21,7 +21,7 @@ func (m *manager) changing(user string, id wire.ApplicationID) (*application, er
 		return nil, err
 	}
 	if !m.mayChange(user, app.user) {
-		m.log.Warn("change refused", "application", id.String(), "user", user)
+		m.log.refused("change refused", "application", id.String(), "user", user)
 		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", user, id)
 	}
 	return app, nil

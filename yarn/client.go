@@ -14,7 +14,7 @@ import (
 
 // clientServer is what users' programs and commands call. As in Hadoop's simple mode, a caller is who he says he is.
 func clientServer(m *manager) *rpc.Server {
-	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: m.log, Methods: map[string]rpc.Method{
+	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: m.log.Logger, Methods: map[string]rpc.Method{
 		"getNewApplication":    byUser(m, (*manager).newApplication),
 		"submitApplication":    byUser(m, (*manager).submitApplication),
 		"getApplicationReport": byUser(m, (*manager).applicationReport),
@@ -89,6 +89,8 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 		return nil, rpc.Errorf(classAccess, "Failed to submit application %s: no user", s.ID)
 	case !ok && !s.Unmanaged || err != nil:
 		return nil, rpc.Errorf(classInvalidResource, "Invalid resource request, failed to submit application %s: its ApplicationMaster: %v", s.ID, err)
+	case len(s.Tags) > mostTags || slices.ContainsFunc(s.Tags, func(tag string) bool { return len(tag) > mostTag }):
+		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its tags must be up to %d of up to %d bytes", s.ID, mostTags, mostTag)
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}
@@ -147,7 +149,7 @@ func (m *manager) killApplication(user string, from net.Addr, q *wire.KillReques
 		why += " at " + a.IP.String()
 	}
 	if q.Diagnostics != "" {
-		why += " with diagnostic message: " + q.Diagnostics
+		why += " with diagnostic message: " + cut(q.Diagnostics, mostDiagnostics)
 	}
 	app.end(wire.AppKilled, outcome{wire.Killed, why})
 	return reply(&wire.KillResponse{Done: true})

@@ -72,7 +72,7 @@ func (m *manager) forgetToken(identifier string, one *delegation) {
 func (m *manager) goodToken(q *wire.TokenGiven) (*delegation, error) {
 	one := m.keys.delegations.good[string(q.Token.Identifier)]
 	if one == nil || !m.now.Before(one.expires) || !hmac.Equal(one.password, q.Token.Password) {
-		m.log.Warn("delegation token refused")
+		m.log.refused("delegation token refused")
 		return nil, rpc.Errorf(classInvalidToken, "delegation token can't be found: it was not given here, has expired or was cancelled")
 	}
 	return one, nil

@@ -3,7 +3,6 @@ package yarn
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -21,7 +20,7 @@ type manager struct {
 	clock   func() time.Time
 	started time.Time // sched.Time 0; in ms the cluster's timestamp and the identity that nodes are told
 	now     time.Time // of the calls being carried out
-	log     *slog.Logger
+	log     logbook
 
 	keys   keys
 	nodes  nodeTable
@@ -81,7 +80,7 @@ const (
 // newManager returns the owner of a cluster without nodes and applications, which hosts may join.
 func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
 	now := clock()
-	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: config.Log, start: start,
+	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: logbook{Logger: config.Log}, start: start,
 		timer: time.NewTimer(farAway)}
 	m.keys = keys{master: token.NewKeys(token.RandomKey()), node: token.NewKeys(token.RandomKey()), container: token.NewKeys(token.RandomKey())}
 	m.keys.delegations = newDelegations()

@@ -15,7 +15,7 @@ import (
 
 // masterServer is what ApplicationMasters call. No message of theirs says whose it is: that is known by their token alone.
 func masterServer(m *manager) *rpc.Server {
-	return &rpc.Server{Protocol: wire.ApplicationMaster, Log: m.log, Password: m.masterPassword, Methods: map[string]rpc.Method{
+	return &rpc.Server{Protocol: wire.ApplicationMaster, Log: m.log.Logger, Password: m.masterPassword, Methods: map[string]rpc.Method{
 		"registerApplicationMaster": byMaster(m, (*manager).registerMaster),
 		"allocate":                  byMaster(m, (*manager).allocate),
 		"finishApplicationMaster":   byMaster(m, (*manager).finishMaster),
@@ -153,7 +153,7 @@ func (m *manager) finishMaster(a *attempt, q *wire.FinishMasterRequest) (answer,
 		return reply(&wire.FinishMasterResponse{Unregistered: true})
 	}
 	app := a.app
-	app.outcome, app.progress = outcome{q.Final, q.Diagnostics}, 1
+	app.outcome, app.progress = outcome{q.Final, cut(q.Diagnostics, mostDiagnostics)}, 1
 	if q.Tracking != "" {
 		a.address.Original = q.Tracking
 	}

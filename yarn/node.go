@@ -200,10 +200,11 @@ func (n *node) reported(list []wire.ContainerStatus) {
 	told := map[wire.ApplicationID]bool{}
 	for i := range list {
 		s := &list[i]
+		s.Diagnostics = cut(s.Diagnostics, mostDiagnostics)
 		c := n.m.container(s.ID)
 		if id := s.ID.Attempt.App; c == nil && !told[id] {
 			told[id] = true
-			if app := n.m.apps.byID[id]; app == nil || app.over {
+			if app := n.m.apps.byID[id]; (app == nil || app.over) && len(n.apps) < mostUnknown {
 				n.apps = append(n.apps, id)
 			}
 		}

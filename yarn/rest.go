@@ -470,7 +470,7 @@ func (m *manager) restKill(r *http.Request) (object, error) {
 	}
 	user := r.URL.Query().Get("user.name")
 	if user == "" || !m.mayChange(user, app.user) {
-		m.log.Warn("kill refused", "application", app.id.String(), "user", user, "by", "REST")
+		m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
 		return nil, &restError{http.StatusForbidden, "ForbiddenException", "User " + user + " cannot perform operation MODIFY_APP on " + app.id.String()}
 	}
 	app.end(wire.AppKilled, outcome{wire.Killed, "Application " + app.id.String() + " was killed by user " + user})

@@ -14,10 +14,10 @@ import (
 
 // trackerServer is what NodeManagers call.
 func trackerServer(m *manager) *rpc.Server {
-	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log, Methods: map[string]rpc.Method{
+	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log.Logger, Methods: map[string]rpc.Method{
 		"registerNodeManager": rpc.Handle(func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
 			if err := m.nodes.topology.learn(ctx, q.Node.Host); err != nil {
-				m.log.Warn("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+				m.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
 			}
 			return m.serve(c, func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
 		}),
@@ -36,7 +36,7 @@ func reply(r proto.Message) (answer, error) { return func() proto.Message { retu
 // registerNode lets a NodeManager in: a new one, one that comes back, or one that starts its conversation anew because it was told to.
 func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
 	if why := m.refuses(q); why != "" {
-		m.log.Warn("node refused", "node", q.Node.String(), "why", why)
+		m.log.refused("node refused", "node", q.Node.String(), "why", why)
 		return reply(&wire.RegisterNodeResponse{Action: wire.NodeActShutdown, Diagnostics: why})
 	}
 	n := m.nodes.byID[q.Node]

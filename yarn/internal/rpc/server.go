@@ -103,11 +103,10 @@ type bench struct {
 	limits Limits
 	log    *slog.Logger
 	wg     sync.WaitGroup
+	brake  Brake // of refusals that are logged
 
-	mu     sync.Mutex
-	conns  map[*serverConn]bool
-	quiet  time.Time // no refusal is logged before
-	silent int       // refusals that were not logged
+	mu    sync.Mutex
+	conns map[*serverConn]bool
 }
 
 func newBench(s *Server) *bench {
@@ -180,15 +179,9 @@ func (b *bench) close() {
 	b.wg.Wait()
 }
 
-// refused logs why a peer was turned away, at most once a second: strangers must not be able to fill a disk.
+// refused logs why a peer was turned away.
 func (b *bench) refused(peer net.Addr, why error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	if now.Before(b.quiet) {
-		b.silent++
-		return
+	if silent, ok := b.brake.Pass(time.Now()); ok {
+		b.log.Warn("refused", "protocol", b.server.Protocol, "peer", peer.String(), "why", why, "more", silent)
 	}
-	b.log.Warn("refused", "protocol", b.server.Protocol, "peer", peer.String(), "why", why, "more", b.silent)
-	b.quiet, b.silent = now.Add(time.Second), 0
 }

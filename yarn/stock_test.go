@@ -166,7 +166,7 @@ func (s *stock) configure() {
 		"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
 		"yarn.nodemanager.env-whitelist":                        "JAVA_HOME,HADOOP_CONF_DIR", "yarn.nodemanager.delete.debug-delay-sec": "0",
 		"yarn.nodemanager.sleep-delay-before-sigkill.ms":          "100",
-		"yarn.client.nodemanager-connect.max-wait-ms":             "4000", // for a lost node: three minutes else
+		"yarn.client.nodemanager-connect.max-wait-ms":             "20000", // for a lost node: three minutes else; longer than it takes to be known as lost, or a task fails four times
 		"yarn.client.nodemanager-connect.retry-interval-ms":       "1000",
 		"yarn.application.classpath":                              s.dir + "/conf:" + s.jars + "/*",
 		"mapreduce.framework.name":                                "yarn",

@@ -16,8 +16,8 @@ import (
 func trackerServer(m *manager) *rpc.Server {
 	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log.Logger, Methods: map[string]rpc.Method{
 		"registerNodeManager": rpc.Handle(func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
-			if err := m.nodes.topology.learn(ctx, q.Node.Host); err != nil {
-				m.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+			if !m.nodes.topology.knows(q.Node.Host) {
+				m.learnRack(ctx, q)
 			}
 			return m.serve(c, func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
 		}),
@@ -28,6 +28,21 @@ func trackerServer(m *manager) *rpc.Server {
 			return m.serve(c, func(m *manager) (answer, error) { return m.unregisterNode(q) })
 		}),
 	}}
+}
+
+// learnRack asks the operator's script for the rack of a node that may join: strangers have no programs run.
+func (m *manager) learnRack(ctx context.Context, q *wire.RegisterNodeRequest) {
+	refused := ""
+	m.ask(func(m *manager) (answer, error) {
+		refused = m.refuses(q)
+		return nil, nil
+	})
+	if refused != "" {
+		return
+	}
+	if err := m.nodes.topology.learn(ctx, q.Node.Host); err != nil {
+		m.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+	}
 }
 
 // reply is the answer that does not depend on what the core decides.

@@ -16,6 +16,9 @@ import (
 func adminServer(m *manager) *rpc.Server {
 	return &rpc.Server{Protocol: wire.Administration, Log: m.log.Logger, Methods: map[string]rpc.Method{
 		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
+			if err := m.admit(c.User); err != nil {
+				return nil, err
+			}
 			var hosts Hosts
 			if m.config.Hosts != nil {
 				var err error
@@ -23,11 +26,14 @@ func adminServer(m *manager) *rpc.Server {
 					return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
 				}
 			}
-			return m.serve(c, func(m *manager) (answer, error) { return m.refreshNodes(c.User, hosts, q) })
+			return m.serve(c, func(m *manager) (answer, error) { return m.refreshNodes(hosts, q), nil })
 		}),
 		"checkForDecommissioningNodes": byUser(m, (*manager).decommissioning),
 		"updateNodeResource":           byUser(m, (*manager).updateNodes),
 		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
+			if err := m.admit(c.User); err != nil {
+				return nil, err
+			}
 			if m.config.Reread == nil {
 				return nil, notSupported("changing queues that no file says")
 			}
@@ -40,6 +46,12 @@ func adminServer(m *manager) *rpc.Server {
 	}}
 }
 
+// admit is administers for who is not the owner: strangers have no files read, and hear nothing of what is in them.
+func (m *manager) admit(user string) error {
+	_, err := m.ask(func(m *manager) (answer, error) { return nil, m.administers(user) })
+	return err
+}
+
 // administers reports, as an error, that a user may not change the cluster.
 func (m *manager) administers(user string) error {
 	if user == "" || !m.mayChange(user, "") {
@@ -50,10 +62,7 @@ func (m *manager) administers(user string) error {
 }
 
 // refreshNodes has other hosts be allowed. Nodes on hosts that are not any more leave; those that were leaving and are allowed again stay.
-func (m *manager) refreshNodes(user string, hosts Hosts, q *wire.RefreshNodes) (answer, error) {
-	if err := m.administers(user); err != nil {
-		return nil, err
-	}
+func (m *manager) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	patience := time.Duration(0)
 	if q.How == wire.DecommissionGraceful {
 		if patience = m.config.Expiry.Graceful; q.Timeout >= 0 {
@@ -69,7 +78,7 @@ func (m *manager) refreshNodes(user string, hosts Hosts, q *wire.RefreshNodes) (
 			n.recommission()
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // decommissioning lists the nodes that end when nothing runs there any more: operators' commands wait for them.
@@ -85,9 +94,6 @@ func (m *manager) decommissioning(string, *wire.Empty) (answer, error) {
 
 // refreshQueues has the queues be others, if every application that is not over keeps its own.
 func (m *manager) refreshQueues(user string, q Queues) (answer, error) {
-	if err := m.administers(user); err != nil {
-		return nil, err
-	}
 	q.withDefaults()
 	leaves := q.leaves()
 	in := map[string]int{}

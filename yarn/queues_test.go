@@ -322,6 +322,10 @@ func TestRefreshQueues(t *testing.T) {
 	if e := new(rpc.Error); !errors.As(c.operator("mallory").Call(t.Context(), "refreshQueues", &wire.Empty{}, nil), &e) || e.Class != classAccess {
 		t.Errorf("a stranger refreshes the queues: %v", e)
 	}
+	now.Store(nil)
+	if err := c.operator("mallory").Call(t.Context(), "refreshQueues", &wire.Empty{}, nil); err == nil || strings.Contains(err.Error(), "half") {
+		t.Errorf("a stranger is told of files: %v", err)
+	}
 	now.Store(one("default", "etl", "new"))
 	refresh("")
 	other := c.submit(func(s *wire.Submission) { s.Unmanaged, s.Queue = true, "new" })
@@ -341,8 +345,10 @@ func TestRefreshQueues(t *testing.T) {
 // A node that is to leave gracefully stays when it is allowed again, and ends when patience is over.
 func TestRecommission(t *testing.T) {
 	var excluded atomic.Bool
+	var read atomic.Int32
 	c := start(t, func(config *Config) {
 		config.Hosts = func() (Hosts, error) {
+			read.Add(1)
 			if excluded.Load() {
 				return Hosts{Excluded: []string{"127.0.0.1"}}, nil
 			}
@@ -353,6 +359,10 @@ func TestRecommission(t *testing.T) {
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
 	id := c.submit(nil)
 	c.until("tasks run", func() bool { running, _ := n.Running(); return running == 8 })
+	before := read.Load()
+	if err := c.operator("mallory").Call(t.Context(), "refreshNodes", &wire.RefreshNodes{}, nil); err == nil || read.Load() != before {
+		t.Errorf("a stranger has the files of hosts read: %v", err)
+	}
 	root := c.operator("root")
 	refresh := func(out bool, timeout int32) []wire.NodeID {
 		excluded.Store(out)

@@ -118,7 +118,7 @@ func (app *application) launch(a *sched.Action) {
 	} else {
 		key := app.asks.stages[a.Stage.Index]
 		c.attempt, c.priority, c.group = app.current(), key.priority, key.allocation
-		app.asks.groups[key.groupKey].placed(n)
+		app.asks.placed(app.asks.groups[key.groupKey], n)
 	}
 	c.attempt.sequence++
 	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: c.attempt.sequence}

@@ -275,3 +275,62 @@ func (f *few) managed(change func(*wire.Submission)) wire.ApplicationID {
 	}
 	return s.ID
 }
+
+// An ApplicationMaster may use as many allocation ids as it likes, one after another: nothing is kept of those that want nothing, and their stages are used
+// again.
+func TestAllocationsComeAndGo(t *testing.T) {
+	f := newFew(t)
+	for i := range int64(mostStages) {
+		for _, n := range []int32{7, 0} {
+			q := asks("* 0 true", "unknown 0 true")
+			for j := range q.Asks {
+				q.Asks[j].Allocation, q.Asks[j].Containers, q.Asks[j].Priority = i, n, 2
+			}
+			q.Blacklist.Add = []string{"a", "b", "c"}
+			f.allocate(q)
+		}
+	}
+	a := &f.master.app.asks
+	if len(a.groups) != 0 || len(a.stages) != 2 || a.pending != 0 || a.places != 0 {
+		t.Errorf("%d groups, %d stages, %d containers at %d places are left of nothing, want the ApplicationMaster's stage and another", len(a.groups), len(a.stages), a.pending, a.places)
+	}
+}
+
+// A call that asks for too much is refused whole.
+func TestTooMuchIsRefusedWhole(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		fill func(q *wire.AllocateRequest)
+	}{
+		{"kinds", func(q *wire.AllocateRequest) {
+			for i := range int64(mostStages) {
+				q.Asks = append(q.Asks, asks("* 1 true").Asks[0])
+				q.Asks[i].Allocation = i
+			}
+		}},
+		{"places", func(q *wire.AllocateRequest) {
+			for i := range mostPlaces + 1 {
+				q.Asks = append(q.Asks, asks("host 1 true").Asks[0])
+				q.Asks[i].Place = fmt.Sprint("host", i)
+			}
+			q.Asks = append(q.Asks, asks("* 1 true").Asks...)
+		}},
+		{"blacklist", func(q *wire.AllocateRequest) {
+			q.Asks = asks("* 1 true").Asks
+			for i := range mostPlaces + 1 {
+				q.Blacklist.Add = append(q.Blacklist.Add, fmt.Sprint("host", i))
+			}
+		}},
+	} {
+		f := newFew(t)
+		q := &wire.AllocateRequest{ResponseID: f.id}
+		c.fill(q)
+		if _, err := f.do(func(m *manager) (answer, error) { return m.allocate(f.master, q) }); err == nil {
+			t.Errorf("%s: no error", c.what)
+		}
+		a := &f.master.app.asks
+		if got := f.allocate(&wire.AllocateRequest{}); len(got) != 0 || len(a.groups)+len(a.banned) > 0 || a.pending != 0 {
+			t.Errorf("%s: of what was refused, %v was granted, and %d groups and a blacklist of %d are left", c.what, got, len(a.groups), len(a.banned))
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -325,13 +326,13 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	r.Completed, d.completed = d.completed, r.Completed
 	d.text.completed, d.kept = d.kept, d.text.completed[:0]
 	r.Nodes, r.Priority = m.nodes.usable(), a.app.submission.Priority
-	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), a.app.pending()
+	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), int32(min(a.app.asks.pending, math.MaxInt32))
 	text := d.text.tokens[:0]
 	for _, c := range d.granted {
 		c.notice = none
 		var signed wire.Token
 		signed, text = c.sign(text)
-		a.app.asks.groups[groupKey{c.priority, c.group}].owed--
+		a.app.asks.heard(c)
 		r.Allocated = append(r.Allocated, c.describe(signed))
 		if t, ok := a.tokenFor(c.node); ok {
 			r.NodeTokens = append(r.NodeTokens, t)

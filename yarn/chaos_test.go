@@ -365,13 +365,28 @@ func (w *world) check() {
 			for _, c := range a.dues.granted {
 				owed[groupKey{c.priority, c.group}]++
 			}
+			var pending int64
 			for key, g := range app.asks.groups {
+				pending += int64(g.total)
+				if g.total == 0 && g.owed == 0 && len(g.places) == 0 {
+					w.t.Fatalf("%s has an empty group %v", app.id, key)
+				}
 				if g.owed != owed[key] {
 					w.t.Fatalf("%s owes %d of %v, %d are waiting to be told", app.id, g.owed, key, owed[key])
 				}
 				if g.stage != 0 {
 					if st := m.core.Stage(sched.StageID{Job: app.job, Index: g.stage}); st == nil || st.Pending != g.total {
 						w.t.Fatalf("%s wants %d of %v, the core has %+v", app.id, g.total, key, st)
+					}
+				}
+			}
+			if pending != app.asks.pending {
+				w.t.Fatalf("%s waits for %d, %d are counted", app.id, pending, app.asks.pending)
+			}
+			for _, list := range app.asks.idle {
+				for _, stage := range list {
+					if st := m.core.Stage(sched.StageID{Job: app.job, Index: stage}); app.asks.of(stage) != nil || st.Pending != 0 {
+						w.t.Fatalf("%s: nobody has stage %d, the core has %+v", app.id, stage, st)
 					}
 				}
 			}

@@ -105,7 +105,7 @@ func (m *manager) allocate(a *attempt, q *wire.AllocateRequest) (answer, error) 
 	case a.state == wire.AttemptFinishing:
 		return a.answer(q.ResponseID), nil
 	}
-	if err := m.checkAsks(q); err != nil {
+	if err := a.app.checkAsks(q); err != nil {
 		return nil, err
 	}
 	for _, id := range q.Releases {
@@ -125,9 +125,7 @@ func (m *manager) allocate(a *attempt, q *wire.AllocateRequest) (answer, error) 
 			c.giveUp(wire.ExitAborted, saidReleased, released(c))
 		}
 	}
-	if err := a.app.ask(q); err != nil {
-		return nil, err
-	}
+	a.app.ask(q)
 	later := a.answer(q.ResponseID)
 	for _, u := range q.Updates {
 		a.dues.last.Refused = append(a.dues.last.Refused, wire.UpdateError{Reason: "UPDATE_NOT_SUPPORTED", Request: u})

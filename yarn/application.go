@@ -34,6 +34,7 @@ type application struct {
 	used       sched.Work             // once it is over
 	over       bool                   // nothing of it lives any more
 	expires    time.Time              // when it is killed; zero: never
+	alarm      *alarm                 // for that; nil: it never was to be
 	missed     []wire.ContainerStatus // ends of containers that it keeps over attempts, while there was none
 }
 
@@ -152,6 +153,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 	}
 	m := app.m
 	app.over, app.state, app.times.finished = true, state, m.millis()
+	m.live.off(app.alarm)
 	if app.outcome.final == wire.Undefined {
 		app.outcome = o
 	}

@@ -137,13 +137,12 @@ func (m *manager) changeTimeouts(user string, q *wire.TimeoutChange) (answer, er
 
 // expire has an application killed at an instant; zero: never.
 func (app *application) expire(at time.Time) {
+	app.m.live.off(app.alarm)
 	if app.expires = at; at.IsZero() {
 		return
 	}
-	app.m.live.at(at, func() {
-		if app.expires.Equal(at) && !app.over {
-			app.end(wire.AppKilled, outcome{wire.Killed, fmt.Sprintf("Application %s is killed by ResourceManager as it has exceeded the lifetime period.", app.id)})
-		}
+	app.alarm = app.m.live.at(at, func() {
+		app.end(wire.AppKilled, outcome{wire.Killed, fmt.Sprintf("Application %s is killed by ResourceManager as it has exceeded the lifetime period.", app.id)})
 	})
 }
 

@@ -301,3 +301,52 @@ func TestDelegationTokensEnd(t *testing.T) {
 		t.Errorf("%d tokens are left", len(f.m.keys.delegations.good))
 	}
 }
+
+// What was to happen to what is over, changed or cancelled is not waited for any more.
+func TestAlarmsGo(t *testing.T) {
+	f := newFew(t)
+	app := f.master.app
+	none := len(f.m.live.alarms)
+	for i := range 100 {
+		q := &wire.TimeoutChange{ID: app.id, Timeouts: []wire.Timeout{{Kind: wire.TimeoutLifetime, Expires: f.now.Add(time.Duration(100-i) * time.Hour).UTC().Format(instant)}}}
+		if _, err := f.do(func(m *manager) (answer, error) { return m.changeTimeouts("user", q) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(f.m.live.alarms) - none; got != 1 {
+		t.Errorf("%d alarms for one lifetime that was changed 100 times", got)
+	}
+	for range 100 {
+		r, err := f.do(func(m *manager) (answer, error) { return m.giveToken("user", &wire.TokenWanted{Renewer: "user"}) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.do(func(m *manager) (answer, error) { return m.cancelToken("user", r.(*wire.TokenGiven)) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.do(func(m *manager) (answer, error) { return m.killApplication("user", nil, &wire.KillRequest{ID: app.id}) })
+	if got := len(f.m.live.alarms) - none; got != 0 {
+		t.Errorf("%d alarms when the application is over and the tokens are cancelled", got)
+	}
+}
+
+func TestAlarmsTakenBack(t *testing.T) {
+	var l liveness
+	start := time.Unix(1_700_000_000, 0)
+	var rang []int
+	set := map[int]*alarm{}
+	for _, i := range []int{5, 3, 8, 1, 9, 2, 7, 4, 6} {
+		set[i] = l.at(start.Add(time.Duration(i)), func() { rang = append(rang, i) })
+	}
+	for _, i := range []int{8, 1, 5, 5} {
+		l.off(set[i])
+	}
+	l.expire(start.Add(4))
+	l.off(set[3]) // has gone off
+	l.off(set[9])
+	l.expire(start.Add(100))
+	if want := []int{2, 3, 4, 6, 7}; !slices.Equal(rang, want) {
+		t.Errorf("%v went off, want %v", rang, want)
+	}
+}

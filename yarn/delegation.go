@@ -28,6 +28,7 @@ type delegation struct {
 	id       token.Delegation
 	password []byte
 	expires  time.Time
+	alarm    *alarm // to forget it
 }
 
 func newDelegations() delegations {
@@ -59,7 +60,7 @@ func (m *manager) giveToken(user string, q *wire.TokenWanted) (answer, error) {
 
 // forgetToken forgets a token when its time is over, unless it has been renewed until then.
 func (m *manager) forgetToken(identifier string, one *delegation) {
-	m.live.at(one.expires, func() {
+	one.alarm = m.live.at(one.expires, func() {
 		if m.now.Before(one.expires) {
 			m.forgetToken(identifier, one)
 		} else {
@@ -101,6 +102,7 @@ func (m *manager) cancelToken(user string, q *wire.TokenGiven) (answer, error) {
 	if user != one.id.Owner && short(user) != one.id.Renewer {
 		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", user, one.id.Owner)
 	}
+	m.live.off(one.alarm)
 	delete(m.keys.delegations.good, string(q.Token.Identifier))
 	return nil, nil
 }

@@ -70,21 +70,28 @@ func (w *aged) leave() {
 	}
 }
 
-// An alarm is something to do at a time of its own. Who sets it checks, when it goes off, whether it still matters.
+// An alarm is something to do at a time of its own. Who may not want it any more before then keeps it, to take it back.
 type alarm struct {
-	at time.Time
-	do func()
+	at    time.Time
+	do    func() // nil: it has gone off, or was taken back
+	place int    // in the heap
 }
 
-type alarms []alarm
+type alarms []*alarm
 
 func (a alarms) Len() int           { return len(a) }
 func (a alarms) Less(i, j int) bool { return a[i].at.Before(a[j].at) }
-func (a alarms) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *alarms) Push(x any)        { *a = append(*a, x.(alarm)) }
+func (a alarms) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].place, a[j].place = i, j
+}
+func (a *alarms) Push(x any) {
+	x.(*alarm).place = len(*a)
+	*a = append(*a, x.(*alarm))
+}
 func (a *alarms) Pop() any {
 	last := (*a)[len(*a)-1]
-	(*a)[len(*a)-1] = alarm{}
+	(*a)[len(*a)-1] = nil
 	*a = (*a)[:len(*a)-1]
 	return last
 }
@@ -111,7 +118,19 @@ func (l *liveness) agings() [4]*aging {
 }
 
 // at has something done at a time.
-func (l *liveness) at(t time.Time, do func()) { heap.Push(&l.alarms, alarm{t, do}) }
+func (l *liveness) at(t time.Time, do func()) *alarm {
+	a := &alarm{at: t, do: do}
+	heap.Push(&l.alarms, a)
+	return a
+}
+
+// off takes an alarm back. It may be nil, have gone off or have been taken back: then there is nothing to do.
+func (l *liveness) off(a *alarm) {
+	if a != nil && a.do != nil {
+		heap.Remove(&l.alarms, a.place)
+		a.do = nil
+	}
+}
 
 // next is when something may have to be done, at most farAway from now.
 func (l *liveness) next(now time.Time) time.Time {
@@ -139,6 +158,9 @@ func (l *liveness) expire(now time.Time) {
 		}
 	}
 	for len(l.alarms) > 0 && !now.Before(l.alarms[0].at) {
-		heap.Pop(&l.alarms).(alarm).do()
+		a := heap.Pop(&l.alarms).(*alarm)
+		do := a.do
+		a.do = nil
+		do()
 	}
 }

@@ -228,9 +228,10 @@ func (m *manager) queueInfo(_ string, q *wire.QueueRequest) (answer, error) {
 }
 
 func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
-	path := "root"
+	path, below := "root", ""
 	if queue.ID != 0 {
-		path += "." + m.core.Path(queue)
+		below = m.core.Path(queue)
+		path += "." + below
 	}
 	whole := m.core.Capacity
 	share := func(r sched.Resources) float32 { return float32(min(1, max(0, r.DominantShare(whole)))) }
@@ -249,7 +250,7 @@ func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.Queu
 	waits := queue.Demand.Sub(queue.Used)
 	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
 	for _, app := range m.apps.list {
-		if "root."+app.queue != path && path != "root" {
+		if below != "" && app.queue != below {
 			continue
 		}
 		s.Submitted++
@@ -272,9 +273,9 @@ func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.Queu
 	if q.Children || q.Recursive {
 		for _, id := range queue.Children {
 			if child := m.core.Queues[id]; child != nil && !child.User {
-				below := *q
-				below.Children = q.Recursive
-				info.Children = append(info.Children, *m.tellQueue(child, &below))
+				deeper := *q
+				deeper.Children = q.Recursive
+				info.Children = append(info.Children, *m.tellQueue(child, &deeper))
 			}
 		}
 	}

@@ -76,13 +76,13 @@ func (rm *ResourceManager) Addresses() Addresses {
 // Serve serves until ctx is done. The error is nil then, else why a server ended.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	m, at := rm.manager, rm.Addresses()
-	rm.config.Log.Info("serving", "tracker", at.Tracker, "master", at.Master, "client", at.Client, "admin", at.Admin, "rest", at.Web,
+	conns := connsOf(mostFiles())
+	rm.config.Log.Info("serving", "tracker", at.Tracker, "master", at.Master, "client", at.Client, "admin", at.Admin, "rest", at.Web, "connections", conns,
 		"authentication", "simple: callers are believed to be who they say they are")
 	calls, stopCalls := context.WithCancelCause(ctx)
 	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
 	var owning, serving sync.WaitGroup
 	owning.Go(func() { m.loop(owner) })
-	conns := connsOf(mostFiles())
 	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
 		s.Limits.Conns = conns
 		serving.Go(func() {

@@ -170,6 +170,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 		n.apps = append(n.apps, app.id)
 	}
 	clear(app.nodes)
+	app.submission.Launched()
 	m.log.Info("application ended", "application", app.id.String(), "state", state.String(), "attempts", len(app.attempts), "diagnostics", cut(app.outcome.diagnostics, mostLogged))
 	m.apps.gone++
 	m.apps.trim(m.config.Completed)

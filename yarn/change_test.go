@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -349,4 +350,36 @@ func TestAlarmsTakenBack(t *testing.T) {
 	if want := []int{2, 3, 4, 6, 7}; !slices.Equal(rang, want) {
 		t.Errorf("%v went off, want %v", rang, want)
 	}
+}
+
+// Of an application that is over, what it was launched with is not kept: a thousand of them are remembered.
+func TestLaunchContextsGo(t *testing.T) {
+	f := newFew(t)
+	heap := func() int64 {
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	const size = 1 << 20
+	launch := wire.NewLaunchContext(strings.Repeat("x", size))
+	before := heap()
+	for range 20 {
+		r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+		sent := wire.SubmitRequest{Submission: wire.Submission{ID: r.(*wire.NewApplication).ID, Unmanaged: true, Launch: launch}}
+		var q wire.SubmitRequest
+		if err := q.Decode(sent.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.do(func(m *manager) (answer, error) { return m.submitApplication("user", &q) }); err != nil {
+			t.Fatal(err)
+		}
+		f.do(func(m *manager) (answer, error) {
+			return m.killApplication("user", nil, &wire.KillRequest{ID: q.Submission.ID})
+		})
+	}
+	if kept := heap() - before; kept > 5*size {
+		t.Errorf("%d bytes are kept of 20 applications that were launched with %d each", kept, size)
+	}
+	runtime.KeepAlive(f)
 }

@@ -89,6 +89,9 @@ func (m *Submission) Append(b []byte) []byte {
 	return b
 }
 
+// Launched lets go of what only launching needs, which may be large: the context, the credentials in it, and the message as it came.
+func (m *Submission) Launched() { m.Launch, m.LogAggregation, m.raw = LaunchContext{}, nil, nil }
+
 // lifetimeOf reads a timeout of a submission: its kind, and a number of s.
 func lifetimeOf(b []byte) (s int64) {
 	for r := proto.Read(b); r.Next(); {

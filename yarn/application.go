@@ -55,6 +55,7 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 		nodes: map[*node]bool{}, times: times{started: m.millis()}}
 	m.apps.newest++
 	m.apps.byID[app.id] = app
+	m.apps.taken.add(app.id.ID)
 	m.apps.byJob[app.job] = app
 	m.apps.list = append(m.apps.list, app)
 	app.submission.Name, app.submission.Type = cut(s.Name, mostTitle), cut(s.Type, mostType)
@@ -249,6 +250,7 @@ type appTable struct {
 	list   []*application // in order of submission
 	newest sched.JobID
 	named  int32 // the last id that was given to a client
+	taken  idSet // of those, with which an application was submitted
 	gone   int   // of list, those that are over
 }
 

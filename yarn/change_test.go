@@ -383,3 +383,39 @@ func TestLaunchContextsGo(t *testing.T) {
 	}
 	runtime.KeepAlive(f)
 }
+
+// An application's id is its own for ever: another user cannot submit under it, nor can anybody when the application is forgotten.
+func TestIDsAreTakenOnce(t *testing.T) {
+	f := newFew(t)
+	f.m.config.Completed = 1
+	submit := func(user string, id wire.ApplicationID) error {
+		_, err := f.do(func(m *manager) (answer, error) {
+			return m.submitApplication(user, &wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
+		})
+		return err
+	}
+	var first wire.ApplicationID
+	for i := range 70 { // more than a word of bits
+		r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+		id := r.(*wire.NewApplication).ID
+		if i == 0 {
+			first = id
+		}
+		if err := submit("alice", id); err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		if err := submit("alice", id); err != nil {
+			t.Errorf("%s again: %v", id, err)
+		}
+		if err := submit("mallory", id); class(err) != classYARN {
+			t.Errorf("%s by another user: %v", id, err)
+		}
+		f.do(func(m *manager) (answer, error) { return m.killApplication("alice", nil, &wire.KillRequest{ID: id}) })
+	}
+	if f.m.apps.byID[first] != nil {
+		t.Fatalf("%s is not forgotten", first)
+	}
+	if err := submit("alice", first); class(err) != classYARN {
+		t.Errorf("%s when it is forgotten: %v", first, err)
+	}
+}

@@ -75,16 +75,19 @@ func (m *manager) newApplication(string, *wire.Empty) (answer, error) {
 	return reply(&wire.NewApplication{ID: wire.ApplicationID{ID: m.apps.named, Timestamp: m.identity()}, Maximum: m.largest()})
 }
 
-// submitApplication takes an application in. The same one again is no error: a client may not have heard that it was taken.
+// submitApplication takes an application in. The same one again is no error to who submitted it: a client may not have heard that it was taken. Ids are not
+// used again, also when their applications are forgotten.
 func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer, error) {
 	s := &q.Submission
-	if m.apps.byID[s.ID] != nil {
+	if app := m.apps.byID[s.ID]; app != nil && app.user == user {
 		return nil, nil
 	}
 	size, ok := s.MasterResource()
 	switch err := m.config.Sizes.check(size); {
 	case s.ID.Timestamp != m.identity() || s.ID.ID < 1 || s.ID.ID > m.apps.named:
 		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its id was not given by this ResourceManager", s.ID)
+	case m.apps.taken.has(s.ID.ID):
+		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its id is another application's, ask for a new one", s.ID)
 	case user == "":
 		return nil, rpc.Errorf(classAccess, "Failed to submit application %s: no user", s.ID)
 	case !ok && !s.Unmanaged || err != nil:

@@ -109,3 +109,15 @@ func (t *containerTable) sorted() []*container {
 	}
 	return list
 }
+
+// An idSet is a set of numbers that count up, a bit each.
+type idSet []uint64
+
+func (s idSet) has(id int32) bool { return int(id>>6) < len(s) && s[id>>6]>>(id&63)&1 == 1 }
+
+func (s *idSet) add(id int32) {
+	for int(id>>6) >= len(*s) {
+		*s = append(*s, 0)
+	}
+	(*s)[id>>6] |= 1 << (id & 63)
+}

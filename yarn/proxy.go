@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"net"
@@ -35,7 +36,7 @@ type proxy struct {
 // proxyTarget is where a request goes to, in its context.
 type proxyTarget struct{}
 
-func newProxy(m *manager) *proxy {
+func newProxy(m *manager, own []net.Addr) *proxy {
 	p := &proxy{m: m}
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -45,12 +46,53 @@ func newProxy(m *manager) *proxy {
 			r.Out.Header.Set("Via", "1.1 "+proxyName)
 			r.Out.AddCookie(&http.Cookie{Name: "proxy-user", Value: visitor(r.In)})
 		},
-		Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: proxyDial}).DialContext, ResponseHeaderTimeout: proxyHeader, MaxIdleConns: proxyIdle},
+		Transport: &http.Transport{DialContext: dialOthers(own), ResponseHeaderTimeout: proxyHeader, MaxIdleConns: proxyIdle},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if errors.Is(err, errOwnPages) {
+				page(w, http.StatusLoopDetected, "These are no pages of an ApplicationMaster", err.Error())
+				return
+			}
 			page(w, http.StatusBadGateway, "The ApplicationMaster does not answer", err.Error())
 		},
 	}
 	return p
+}
+
+// errOwnPages says that an application named an address of the ResourceManager as that of its pages: what is asked there would be asked by this machine,
+// in nobody's name.
+var errOwnPages = errors.New("the address is the ResourceManager's own")
+
+// dialOthers connects to what is not the ResourceManager itself, whatever name is used for it: the address that was reached counts.
+func dialOthers(own []net.Addr) func(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: proxyDial}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		for _, ln := range own {
+			if reaches(c, ln) {
+				c.Close()
+				return nil, fmt.Errorf("pages at %s: %w", address, errOwnPages)
+			}
+		}
+		return c, nil
+	}
+}
+
+// reaches reports whether a connection is to a listener of this process. One that listens everywhere is reached by every address of the machine: from
+// itself, or from loopback.
+func reaches(c net.Conn, ln net.Addr) bool {
+	to, ok := c.RemoteAddr().(*net.TCPAddr)
+	at, ok2 := ln.(*net.TCPAddr)
+	from, ok3 := c.LocalAddr().(*net.TCPAddr)
+	if !ok || !ok2 || !ok3 || to.Port != at.Port {
+		return false
+	}
+	if at.IP.IsUnspecified() {
+		return to.IP.IsLoopback() || to.IP.Equal(from.IP)
+	}
+	return to.IP.Equal(at.IP)
 }
 
 // visitor is who a browser says that it is for.

@@ -23,9 +23,10 @@ const (
 	restBody   = 64 << 10        // bytes of a request
 )
 
-// serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy, and /metrics, until ctx is done.
-func serveREST(ctx context.Context, m *manager, ln net.Listener) error {
-	s := &http.Server{Handler: restHandler(m), ReadHeaderTimeout: restHeader, ReadTimeout: restIdle, WriteTimeout: restWrite, IdleTimeout: restIdle}
+// serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy, and /metrics, until ctx is done. own is
+// where the ResourceManager listens: no pages are fetched from there.
+func serveREST(ctx context.Context, m *manager, ln net.Listener, own []net.Addr) error {
+	s := &http.Server{Handler: restHandler(m, own), ReadHeaderTimeout: restHeader, ReadTimeout: restIdle, WriteTimeout: restWrite, IdleTimeout: restIdle}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()
 	if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -37,7 +38,7 @@ func serveREST(ctx context.Context, m *manager, ln net.Listener) error {
 // An object is one of JSON. Names and nesting are Hadoop's, which tools know.
 type object map[string]any
 
-func restHandler(m *manager) http.Handler {
+func restHandler(m *manager, own []net.Addr) http.Handler {
 	mux := http.NewServeMux()
 	get := func(path string, do func(*manager, *http.Request) (object, error)) {
 		mux.HandleFunc("GET /ws/v1/cluster"+path, func(w http.ResponseWriter, r *http.Request) { rest(m, w, r, do) })
@@ -60,7 +61,7 @@ func restHandler(m *manager) http.Handler {
 	get("/appstatistics", (*manager).restStatistics)
 	mux.HandleFunc("GET /cluster/app/{app}", m.appPage)
 	mux.Handle("GET /metrics", metricsHandler(m))
-	proxied := newProxy(m)
+	proxied := newProxy(m, own)
 	mux.Handle("GET /proxy/", proxied)
 	mux.Handle("PUT /proxy/", proxied)
 	mux.HandleFunc("PUT /ws/v1/cluster/apps/{app}/state", func(w http.ResponseWriter, r *http.Request) { rest(m, w, r, (*manager).restKill) })

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -211,6 +212,13 @@ func TestProxy(t *testing.T) {
 	})
 	if status, _, _ := c.get("/proxy/"+loop.String()+"/", ""); status != http.StatusLoopDetected {
 		t.Errorf("pages that are the proxy's own: %d", status)
+	}
+	_, port, _ := net.SplitHostPort(c.at.Web)
+	for _, to := range []string{"http://" + c.at.Web + "/metrics", "http://localhost:" + port + "/ws/v1/cluster/info", "http://" + c.at.Tracker} {
+		own, _ := register(to)
+		if status, _, text := c.get("/proxy/"+own.String()+"/", ""); status != http.StatusLoopDetected {
+			t.Errorf("pages at %s, the ResourceManager's own: %d %s", to, status, text)
+		}
 	}
 	silent, _ := register("127.0.0.1:1") // nobody listens there
 	if status, _, _ := c.get("/proxy/"+silent.String()+"/", ""); status != http.StatusBadGateway {

@@ -82,6 +82,10 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	calls, stopCalls := context.WithCancelCause(ctx)
 	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
 	var owning, serving sync.WaitGroup
+	var own []net.Addr
+	for _, ln := range rm.listeners {
+		own = append(own, ln.Addr())
+	}
 	owning.Go(func() { m.loop(owner) })
 	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
 		s.Limits.Conns = conns
@@ -93,7 +97,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	}
 	if len(rm.listeners) > 4 {
 		serving.Go(func() {
-			if err := serveREST(calls, m, newDoorway(rm.listeners[4], conns)); err != nil {
+			if err := serveREST(calls, m, newDoorway(rm.listeners[4], conns), own); err != nil {
 				stopCalls(err)
 			}
 		})

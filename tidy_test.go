@@ -25,16 +25,17 @@ var arrows = map[string][]string{
 	"sched":     {},
 	"theory":    {},
 	"chart":     {},
+	"spelling":  {},
 	"model":     {"theory", "sched"},
-	"policy":    {"theory", "sched"},
+	"policy":    {"theory", "sched", "spelling"},
 	"record":    {"sched", "chart"},
 	"workload":  {"sched"},
 	"sim":       {"sched", "workload", "theory"}, // jobs come with their truth, which is workload's; what a probe samples is theory's
-	"mr":        {"sched", "theory"},             // an engine: no policy, no record, no other engine
+	"mr":        {"sched", "theory", "spelling"}, // an engine: no policy, no record, no other engine
 	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
 	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr"},
-	"cli":       {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
+	"cli":       {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
 	"cmd":       {"cli", "yarn"}, // yarn/load is a program of its own
 	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
 }

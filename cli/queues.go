@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/spelling"
 	"github.com/sojourn-sched/sojourn/workload"
 )
 
@@ -32,11 +32,7 @@ func (n queueNames) check(j *sched.JobSpec) error {
 	if len(n) == 0 || name == "" || name == sched.DefaultQueue || slices.Contains(n, name) {
 		return nil
 	}
-	likely := ""
-	if near := policy.Nearest(name, n); near != "" {
-		likely = fmt.Sprintf(" (did you mean %s?)", near)
-	}
-	return fmt.Errorf("job %q is for queue %q, which is not configured%s: the queues are %s", j.Name, j.Queue, likely, strings.Join(n, ", "))
+	return fmt.Errorf("job %q is for queue %q, which is not configured%s: the queues are %s", j.Name, j.Queue, spelling.Suggest(name, n), strings.Join(n, ", "))
 }
 
 // source is a source that ends with an error at the first job that check refuses.

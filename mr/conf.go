@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/spelling"
 )
 
 // Conf is a job's configuration, as -D key=value gives it. Getters return the default where the key is missing, and an error
@@ -80,14 +82,9 @@ func (c Conf) Check(known []string, all bool) error {
 		if slices.Contains(known, key) {
 			continue
 		}
-		nearest, least := "", len(key)/2+1
-		for _, k := range known {
-			if d := distance(key, k); d < least {
-				nearest, least = k, d
-			}
-		}
+		nearest, wrong := spelling.Nearest(key, known)
 		switch {
-		case nearest != "" && (all || least <= 2):
+		case nearest != "" && (all || wrong <= 2):
 			return fmt.Errorf("configuration %s: there is no such key; did you mean %s?", key, nearest)
 		case all && len(known) == 0:
 			return fmt.Errorf("configuration %s: there is no such key; there are none", key)
@@ -96,24 +93,4 @@ func (c Conf) Check(known []string, all bool) error {
 		}
 	}
 	return nil
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/spelling"
 )
 
 // A Registry holds policies by the name that the command line uses.
@@ -213,48 +214,9 @@ func unknownParam(key string, params []Param) error {
 	for i, q := range params {
 		names[i] = q.Name
 	}
-	return fmt.Errorf("there is no parameter %q; it takes %s%s", key, strings.Join(names, ", "), meant(key, names))
+	return fmt.Errorf("there is no parameter %q; it takes %s%s", key, strings.Join(names, ", "), spelling.Suggest(key, names))
 }
 
 func (r Registry) unknown(name string) error {
-	return fmt.Errorf("there is no policy %q; there are %s%s", name, strings.Join(r.Names(), ", "), meant(name, r.Names()))
-}
-
-// meant suggests the one of names that is nearest to word, if one is near.
-func meant(word string, names []string) string {
-	if best := Nearest(word, names); best != "" {
-		return fmt.Sprintf(" (did you mean %s?)", best)
-	}
-	return ""
-}
-
-// Nearest returns the one of names that a misspelt word is likely to mean: less than half of its letters are wrong; "": none is near.
-func Nearest(word string, names []string) string {
-	best, least := "", len(word)/2+1
-	for _, n := range names {
-		if d := distance(word, n); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
+	return fmt.Errorf("there is no policy %q; there are %s%s", name, strings.Join(r.Names(), ", "), spelling.Suggest(name, r.Names()))
 }

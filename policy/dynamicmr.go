@@ -13,9 +13,9 @@ var dynamicmrCard = Card{
 	Needs:    sched.CanNameTasks,
 	Slots:    true,
 	Progress: true,
-	Params: placing(speculating(
-		Param{Name: "base", Kind: Choice, Default: "fair", Choices: []Option{{Name: "fair"}, {Name: "fifo"}},
-			Meaning: "the order beneath: queues and in them jobs by what runs of them, or all jobs by priority and age"},
+	Params: sizing(placing(speculating(
+		Param{Name: "base", Kind: Choice, Default: "fair", Choices: []Option{{Name: "fair"}, {Name: "fifo"}, {Name: "srpt"}},
+			Meaning: "the order beneath: queues and in them jobs by what runs of them, all jobs by priority and age, or all jobs by what work is left of them"},
 		Param{Name: "dhsa", Kind: Choice, Default: "pi", Choices: []Option{{Name: "pi"}, {Name: "pd"}, {Name: "off"}},
 			Meaning: "how slots are lent: once maps and reduces have been served, each kind shared for itself; or by each queue to itself first, both kinds shared as one; or not"},
 		Param{Name: "lend-maps", Kind: Number, Default: "1", Max: 1, Meaning: "part of the map slots that reduces may hold (Pec_M)"},
@@ -28,7 +28,7 @@ var dynamicmrCard = Card{
 		Param{Name: "prescheduling", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}},
 			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit would leave idle"},
 		Param{Name: "most-borrowed", Kind: Integer, Default: "100000", Meaning: "how many reduce slots maps may hold by that at once"},
-	)...),
+	)...)...),
 	Memory: []string{
 		"tasks that were slow when last looked, nodes that were, and the order of the jobs then",
 		"second attempts that run; by node: how many tasks were finished there",
@@ -36,6 +36,7 @@ var dynamicmrCard = Card{
 		"maps that hold a reduce slot near their input, and how many of them no reduce has made up for",
 		"what a map and a reduce weigh, where slots have weights",
 		"by stage: since when it waits for a node near its input (with a delay)",
+		"by stage: the size of a task, as the estimator last said (with base=srpt)",
 	},
 	Claims: []Claim{TimeInvariant},
 }
@@ -49,7 +50,9 @@ type dynamicmr struct {
 	tree
 	sepb
 	lender
+	Sizes sizes // known where jobs are served by size
 
+	bySize bool
 	pooled bool // PD-DHSA
 	search search
 }
@@ -74,7 +77,8 @@ func otherSlots(k sched.ResourceKind) sched.ResourceKind {
 
 func newDynamicMR(a Args) sched.Policy {
 	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd"}
-	d.flat = a.Choice("base") == "fifo"
+	d.Sizes, d.bySize = newSizes(a), a.Choice("base") == "srpt"
+	d.flat = a.Choice("base") != "fair"
 	d.turn, d.leaf = d.queueTurn, d.pick
 	d.tree.init(a, d.within)
 	d.siblings.few = math.MaxInt // it goes down by orders of its own, of what waits and of what is suspected
@@ -93,6 +97,9 @@ func (d *dynamicmr) Decide(p *sched.Plan) {
 	d.repaid(p)
 	d.weigh(p)
 	looks := d.learn(p)
+	if d.bySize {
+		d.Sizes.learn(p)
+	}
 	d.begin(p)
 	if looks {
 		d.lookAround(p)

@@ -15,10 +15,12 @@ func running(j *sched.Job, k sched.ResourceKind) (n int32) {
 // isSlots reports whether k is one of the kinds of slots.
 func isSlots(k sched.ResourceKind) bool { return k == sched.MapSlots || k == sched.ReduceSlots }
 
-// within orders the jobs of a queue: by how much of them runs for their weight, or by priority and age.
+// within orders the jobs of a queue: by how much of them runs for their weight, by priority and age, or by what is left of them.
 func (d *dynamicmr) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j, k := st.Job, kindOf(st)
 	switch {
+	case d.bySize:
+		return d.Sizes.byRemaining(st, st.Running+more)
 	case d.flat || v.Queues[v.Queues[j.Queue].Parent].Spec.Policy == "fifo":
 		return urgency(v, st, more)
 	case !isSlots(k):

@@ -100,6 +100,14 @@ func (s *sizes) remaining(j *sched.Job) (left float64) {
 	return left
 }
 
+// byRemaining orders stages by the work that is left of their jobs; attempts are those that one of a stage of unknown size has.
+func (s *sizes) byRemaining(st *sched.Stage, attempts int32) sched.Key {
+	if !s.known(st) {
+		return s.unknown(st, attempts)
+	}
+	return sched.Key{Class: ranked, Value: s.remaining(st.Job)}
+}
+
 // size returns the seconds of the whole cluster that all tasks of a job take.
 func (s *sizes) size(j *sched.Job) (all float64) {
 	for _, st := range j.Stages {

@@ -24,10 +24,7 @@ func newSRPT(a Args) sched.Policy {
 }
 
 func (s *srpt) remain(_ *sched.View, st *sched.Stage, more int32) sched.Key {
-	if !s.known(st) {
-		return s.unknown(st, s.will(st)+st.Suspended+more)
-	}
-	return sched.Key{Class: ranked, Value: s.remaining(st.Job)}
+	return s.byRemaining(st, s.will(st)+st.Suspended+more)
 }
 
 // Decide starts tasks where there is room.

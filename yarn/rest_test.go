@@ -60,8 +60,7 @@ func TestREST(t *testing.T) {
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
 	c.master = c.job(20)
 	id := c.submit(func(s *wire.Submission) { s.Tags = []string{"nightly"} })
-	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
-	c.until("the ResourceManager knows", func() bool { return c.report(id).State == wire.AppRunning })
+	c.runs(8) // 7 tasks beside the ApplicationMaster
 	app := "/apps/" + id.String()
 	for _, q := range []struct {
 		path, at string

@@ -229,6 +229,22 @@ func (c *cluster) clean(ids ...wire.ApplicationID) {
 	})
 }
 
+// runs waits until nodes have said of so many containers that they run, which is after they began to.
+func (c *cluster) runs(want int) {
+	c.t.Helper()
+	c.until(fmt.Sprint("the ResourceManager has heard that ", want, " containers run"), func() bool {
+		got := 0
+		c.look(func(m *manager) {
+			for _, lease := range m.leases.slots {
+				if lease != nil && lease.state == running {
+					got++
+				}
+			}
+		})
+		return got == want
+	})
+}
+
 // look has the owner show its state.
 func (c *cluster) look(f func(*manager)) {
 	c.rm.manager.ask(func(m *manager) (answer, error) { f(m); return nil, nil })

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -20,19 +23,23 @@ var (
 
 // A historyFile keeps what an estimator has learned from run to run. It is locked while a run uses it.
 type historyFile struct {
-	db   *bolt.DB
-	keep keeper
+	path    string
+	db      *bolt.DB
+	bucket  []byte
+	keep    keeper
+	unsaved map[string]any // news that could not be written yet
+	stop    func()         // ends the saving while a run goes on; nil: there is none
 }
 
 // A keeper is an estimator whose knowledge outlives a run.
 type keeper interface {
-	bucket() []byte
+	sched.Estimator
 	read(key, value []byte) error
-	write(*bolt.Bucket) error
+	news() map[string]any // by key, what was learned since it was asked last; not changed any more. Another goroutine than the engine's may ask
 }
 
 // openHistory reads what an estimator has learned before; without a path that is nothing, and nothing is kept.
-func openHistory(path string, k keeper) (*historyFile, error) {
+func openHistory(path string, bucket []byte, k keeper) (*historyFile, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -41,7 +48,7 @@ func openHistory(path string, k keeper) (*historyFile, error) {
 		return nil, fmt.Errorf("--history %s: %w (another run may be using it)", path, err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
-		b := tx.Bucket(k.bucket())
+		b := tx.Bucket(bucket)
 		if b == nil {
 			return nil
 		}
@@ -55,61 +62,150 @@ func openHistory(path string, k keeper) (*historyFile, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--history %s: %w", path, err), db.Close())
 	}
-	return &historyFile{db, k}, nil
+	return &historyFile{path: path, db: db, bucket: bucket, keep: k, unsaved: map[string]any{}}, nil
 }
 
-// close writes what was learned, at once. A nil history does nothing.
+// save writes what was learned since it was written last: all of it, or nothing when it fails or is cut short.
+func (h *historyFile) save() error {
+	maps.Copy(h.unsaved, h.keep.news())
+	if len(h.unsaved) == 0 {
+		return nil
+	}
+	err := h.db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(h.bucket)
+		if err != nil {
+			return err
+		}
+		for _, key := range sortedKeys(h.unsaved) {
+			if len(key) > bolt.MaxKeySize {
+				continue // no name that anybody would give twice
+			}
+			value, err := json.Marshal(h.unsaved[key])
+			if err != nil {
+				return err
+			}
+			if err := b.Put([]byte(key), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		clear(h.unsaved)
+	}
+	return err
+}
+
+// saveEvery is how often what is learned while jobs run is saved: what is lost when the program is killed.
+const saveEvery = time.Minute
+
+// keepSaving has what is learned saved at an interval, until the file is closed. A nil history does nothing.
+func (h *historyFile) keepSaving(every time.Duration, failed func(error)) {
+	if h == nil {
+		return
+	}
+	done, ended := make(chan bool), make(chan bool)
+	h.stop = func() {
+		close(done)
+		<-ended
+	}
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if err := h.save(); err != nil {
+					failed(err)
+				}
+			}
+		}
+	}()
+}
+
+// close writes what was learned. A nil history does nothing.
 func (h *historyFile) close() error {
 	if h == nil {
 		return nil
 	}
-	err := h.save(h.keep)
-	return errors.Join(err, h.db.Close())
-}
-
-// put writes an entry as JSON.
-func put(b *bolt.Bucket, key string, v any) error {
-	value, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if h.stop != nil {
+		h.stop()
 	}
-	return b.Put([]byte(key), value)
+	if err := errors.Join(h.save(), h.db.Close()); err != nil {
+		return lossError{failure{fmt.Errorf("--history %s: what was learned is lost: %w", h.path, err)}}
+	}
+	return nil
 }
 
-// taskTimes keeps those of a model.History.
-type taskTimes struct{ *model.History }
+// taskTimes keeps those of a model.History. What it learns is locked; who estimates is who observes.
+type taskTimes struct {
+	*model.History
+	mu    sync.Mutex
+	fresh map[string]bool // keys of which something was learned since news was asked for
+}
 
-func (taskTimes) bucket() []byte { return historyBucket }
+func newTaskTimes() *taskTimes {
+	return &taskTimes{History: &model.History{Past: map[string][]sched.Time{}}, fresh: map[string]bool{}}
+}
 
-func (t taskTimes) read(key, value []byte) error {
+// Observe learns from an attempt that succeeded.
+func (t *taskTimes) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.History.Observe(a, ended, c)
+	t.fresh[model.HistoryKey(a.Stage.Job.Spec, a.Stage.Kind)] = true
+}
+
+func (t *taskTimes) read(key, value []byte) error {
 	var times []sched.Time
 	err := json.Unmarshal(value, &times)
 	t.Past[string(key)] = times
 	return err
 }
 
-func (t taskTimes) write(b *bolt.Bucket) error {
-	for _, key := range sortedKeys(t.Past) {
-		if len(key) > bolt.MaxKeySize {
-			continue // no name that anybody would give twice
-		}
-		if err := put(b, key, t.Past[key]); err != nil {
-			return err
-		}
+func (t *taskTimes) news() map[string]any {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	news := map[string]any{}
+	for key := range t.fresh {
+		news[key] = slices.Clone(t.Past[key])
 	}
-	return nil
+	clear(t.fresh)
+	return news
 }
 
-// sizeModels keeps what a model.FSPY has learned from jobs that are over.
-type sizeModels struct{ *model.FSPY }
+// sizeModels keeps what a model.FSPY has learned from jobs that are over. What it learns is locked; who estimates is who observes.
+type sizeModels struct {
+	*model.FSPY
+	mu    sync.Mutex
+	fresh bool // something was learned since news was asked for
+}
 
 const modelsKey = "fspy"
 
-func (sizeModels) bucket() []byte { return modelsBucket }
+// Observe learns from an attempt that succeeded.
+func (m *sizeModels) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.FSPY.Observe(a, ended, c)
+	m.fresh = true
+}
 
-func (m sizeModels) read(_, value []byte) error { return json.Unmarshal(value, &m.FSPY.Learned) }
+func (m *sizeModels) read(_, value []byte) error { return json.Unmarshal(value, &m.FSPY.Learned) }
 
-func (m sizeModels) write(b *bolt.Bucket) error { return put(b, modelsKey, m.FSPY.Learned) }
+// news needs no deep copy: what has been learned is added at the ends of slices and never changed.
+func (m *sizeModels) news() map[string]any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.fresh {
+		return nil
+	}
+	m.fresh = false
+	return map[string]any{modelsKey: m.FSPY.Learned}
+}
 
 // recall gives an estimator what a record says was learned before its run.
 func recall(e sched.Estimator, learned json.RawMessage) error {

@@ -80,18 +80,18 @@ func (p *policyFlags) core(all policyEntries, spec string, truth truths) (sched.
 	case "mean":
 		c.Estimator = &model.Mean{}
 	case "history":
-		h := &model.History{Past: map[string][]sched.Time{}}
-		c.Estimator = h
-		file, err := openHistory(p.history, taskTimes{h})
+		times := newTaskTimes()
+		c.Estimator = times
+		file, err := openHistory(p.history, historyBucket, times)
 		return c, file, err
 	case "fspy":
 		fit, err := fitting(params)
 		if err != nil {
 			return c, nil, err
 		}
-		f := model.NewFSPY(fit)
-		c.Estimator = f
-		file, err := openHistory(p.history, sizeModels{f})
+		models := &sizeModels{FSPY: model.NewFSPY(fit)}
+		c.Estimator = models
+		file, err := openHistory(p.history, modelsBucket, models)
 		return c, file, err
 	default:
 		return c, nil, usagef("--estimator %q: must be oracle, noisy:sigma=1, mean, history or fspy", p.estimator)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -20,7 +19,7 @@ type prediction struct {
 
 // predictions returns those of an estimator under a policy: none where it does not predict, or has not.
 func predictions(policy string, e sched.Estimator) []prediction {
-	f, ok := e.(*model.FSPY)
+	f, ok := e.(*sizeModels)
 	if !ok || len(f.Trials) == 0 {
 		return nil
 	}

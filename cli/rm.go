@@ -43,7 +43,7 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
 	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder")
-	fl.StringVar(&f.state, "state", "", "folder for what is kept over restarts: what was learned of task times (history.db)")
+	fl.StringVar(&f.state, "state", "", "folder for what is kept over restarts: what was learned of task times and sizes (history.db)")
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
 	fl.BoolVar(&f.overwrite, "overwrite", false, "replace a record that exists, as one of an earlier life of the same command")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
@@ -81,7 +81,7 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		if err := os.MkdirAll(f.state, 0o700); err != nil {
 			return fmt.Errorf("--state: %w", err)
 		}
-		if name := f.policies.estimator; (name == "history" || name == "fspy") && f.policies.history == "" {
+		if name, _, _ := strings.Cut(f.policies.estimator, ":"); (name == "history" || name == "fspy") && f.policies.history == "" {
 			f.policies.history = filepath.Join(f.state, "history.db")
 		}
 	}
@@ -89,11 +89,8 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	stopSaving := learned.keepSaving(&core, func(err error) { config.Log.Error("what was learned is not saved", "why", err) })
-	defer func() {
-		stopSaving()
-		err = errors.Join(err, learned.close())
-	}()
+	learned.keepSaving(saveEvery, func(err error) { config.Log.Error("what was learned is not saved", "why", err) })
+	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues, core.Can = config.Queues.Specs(), yarn.Powers
 	out := &recording{overwrite: f.overwrite, engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{},
 		complain: func(err error) { config.Log.Error("the record ends here", "why", err) }}

@@ -475,6 +475,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	if err != nil {
 		return nil, err
 	}
+	learned.keepSaving(saveEvery, func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) })
 	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues = m.cluster.Queues
 	core.Can = mr.Powers

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// learner makes a keeper by the name of its estimator, and tells how many tasks it knows of, and how long the last of them took.
+func learner(t *testing.T, estimator, path string) (keeper, *historyFile, func(keeper) (tasks int, last sched.Time)) {
+	t.Helper()
+	flags := policyFlags{estimator: estimator, history: path}
+	core, file, err := flags.core(builtInPolicies(), "fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return core.Estimator.(keeper), file, func(k keeper) (int, sched.Time) {
+		switch k := k.(type) {
+		case *taskTimes:
+			for _, list := range k.Past {
+				return len(list), list[len(list)-1]
+			}
+		case *sizeModels:
+			return int(k.Past[sched.Map].N), 0
+		}
+		return 0, 0
+	}
+}
+
+// What an estimator has learned while it runs outlives a kill by signal 9, up to what was saved last; and what is saved is whole whenever the kill comes.
+func TestLearnedOutlivesKill(t *testing.T) {
+	const as = "SAVING_AS"
+	if estimator := os.Getenv(as); estimator != "" {
+		learnForEver(t, estimator, os.Getenv("SAVING_TO"))
+		return
+	}
+	for _, estimator := range []string{"history", "fspy", "fspy:fit=relative"} {
+		path := filepath.Join(t.TempDir(), "history.db")
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLearnedOutlivesKill$")
+		child.Env = append(os.Environ(), as+"="+estimator, "SAVING_TO="+path)
+		said, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		saved := 0
+		lines := bufio.NewScanner(said)
+		for range 3 {
+			if !lines.Scan() {
+				t.Fatalf("%s: the child has ended: %s", estimator, lines.Text())
+			}
+			if saved, err = strconv.Atoi(lines.Text()); err != nil {
+				t.Fatalf("%s: %v", estimator, err)
+			}
+		}
+		child.Process.Kill()
+		if err := child.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("%s: the child ended by itself: %v", estimator, err)
+		}
+		k, file, known := learner(t, estimator, path)
+		tasks, last := known(k)
+		if estimator == "history" {
+			tasks = int(last / time.Second) // the last 50 are kept, and the n-th took n seconds
+		}
+		if tasks < saved || saved == 0 {
+			t.Errorf("%s: after the kill %d tasks are known of, and %d were saved before", estimator, tasks, saved)
+		}
+		if err := file.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// learnForEver has an estimator learn of tasks, of which the n-th takes n seconds, and prints of how many it was saved that it knows, each time that there
+// are more.
+func learnForEver(t *testing.T, estimator, path string) {
+	k, file, _ := learner(t, estimator, path)
+	file.keepSaving(time.Millisecond, func(err error) { fmt.Println(err) })
+	core := sched.New(sched.Config{})
+	core.Step(0, []sched.Event{{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Name: "j", Open: true,
+		Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: 1}}}}})
+	stage := core.Job(1).Stages[0]
+	before := 0
+	for n := 1; ; n++ {
+		k.Observe(&sched.Attempt{Stage: stage}, time.Duration(n)*time.Second, nil)
+		again, _, known := learner(t, estimator, "")
+		file.db.View(func(tx *bolt.Tx) error {
+			if b := tx.Bucket(file.bucket); b != nil {
+				return b.ForEach(again.read)
+			}
+			return nil
+		})
+		now, last := known(again)
+		if estimator == "history" {
+			now = int(last / time.Second)
+		}
+		if now > before {
+			before = now
+			fmt.Println(now)
+		}
+	}
+}
+
+// What could not be saved is saved the next time, and when the end of a run cannot save it, that is why the command fails, interrupted or not.
+func TestLearnedAndNotSaved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.db")
+	k, file, _ := learner(t, "history", path)
+	core := sched.New(sched.Config{})
+	core.Step(0, []sched.Event{{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Name: "j", Open: true,
+		Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: 1}}}}})
+	k.Observe(&sched.Attempt{Stage: core.Job(1).Stages[0]}, time.Second, nil)
+	good := file.db
+	closed, err := bolt.Open(writeFile(t, "other.db", ""), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.db = closed
+	closed.Close()
+	if err := file.save(); err == nil {
+		t.Error("what is closed takes what was learned")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = file.close()
+	if got := statusOf(ctx, err); got != statusFailed || !strings.Contains(err.Error(), "what was learned is lost") {
+		t.Errorf("status %d, want %d: %v", got, statusFailed, err)
+	}
+	file.db = good
+	if err := file.close(); err != nil {
+		t.Fatal(err)
+	}
+	again, file, known := learner(t, "history", path)
+	if tasks, last := known(again); tasks != 1 || last != time.Second {
+		t.Errorf("%d tasks are known of, the last took %v; want one of 1s", tasks, last)
+	}
+	if err := file.close(); err != nil {
+		t.Error(err)
+	}
+}

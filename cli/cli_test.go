@@ -414,7 +414,7 @@ func TestRunProbes(t *testing.T) {
 		fmt.Fprintf(&jobs, "  - {name: j%d, job: %s, input: [%s], output: %s}\n", i, job, in, filepath.Join(dir, fmt.Sprint("out", i)))
 	}
 	mix := writeFile(t, "mix.yaml", "jobs:\n"+jobs.String())
-	out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--estimator", "fspy", "--record", rec)
+	out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--record", rec)
 	for _, want := range []string{"outputs are equal byte for byte", "R² of what was predicted of probed jobs"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q:\n%s", want, out)
@@ -432,6 +432,19 @@ func TestRunProbes(t *testing.T) {
 	}
 	if again := must(t, "record", "replay", recs[0]); !strings.Contains(again, "all decided as recorded") {
 		t.Errorf("replay: %s", again)
+	}
+
+	// An estimator that learns nothing from probes has none run, and a policy that is for nothing else says so.
+	mean := filepath.Join(dir, "mean-fspy-uber-maps0.rec")
+	must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--estimator", "mean", "--overwrite", "--record", filepath.Join(dir, "mean-{policy}.rec"))
+	if events := must(t, "record", "events", mean); strings.Contains(events, "probe") {
+		t.Errorf("probes in vain:\n%s", events)
+	}
+	if again := must(t, "record", "replay", mean); !strings.Contains(again, "all decided as recorded") {
+		t.Errorf("replay: %s", again)
+	}
+	if status, _, errs := sojourn(t, "run", mix, "--policy", "fifo", "--policy", "probe{srpt}", "--estimator", "mean", "--overwrite"); status == 0 || !strings.Contains(errs, "run --estimator mean cannot") {
+		t.Errorf("probe{srpt} with the estimator mean: exit status %d, %q", status, errs)
 	}
 	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs", "none"); !strings.Contains(simulated, ": 3 jobs") {
 		t.Errorf("not 3 jobs:\n%s", simulated)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -22,7 +23,11 @@ type policyFlags struct {
 func (p *policyFlags) register(c *cobra.Command, estimator string) {
 	f := c.Flags()
 	f.StringArrayVar(&p.policies, "policy", []string{"fifo"}, "policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma list without parameters")
-	f.StringVar(&p.estimator, "estimator", estimator, "where task times and job sizes come from: "+strings.Join(estimators, ", "))
+	usage := "where task times and job sizes come from: " + strings.Join(estimators, ", ")
+	if estimator == "" {
+		usage += " (default fspy for policies that have jobs probed, else mean)"
+	}
+	f.StringVar(&p.estimator, "estimator", estimator, usage)
 	f.StringVar(&p.history, "history", "", "file that keeps what was learned from run to run (for --estimator history or fspy)")
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(sortedKeys(builtInPolicies())))
 	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(estimators))
@@ -129,6 +134,29 @@ func fitting(params string) (c model.FitConfig, err error) {
 		}
 	}
 	return c, nil
+}
+
+// onMachine returns the flags as they are meant for a policy that runs jobs on this machine: where no estimator is named, fspy for one that has jobs probed,
+// since the others learn nothing from probes, else mean.
+func (p policyFlags) onMachine(card policy.Card) policyFlags {
+	switch {
+	case p.estimator != "":
+	case card.Probes:
+		p.estimator = "fspy"
+	default:
+		p.estimator = "mean"
+	}
+	p.estimator = withoutContainers(p.estimator)
+	return p
+}
+
+// powersWith returns what an engine can do: no probes, where the estimator would learn nothing from them.
+func powersWith(e sched.Estimator, has sched.Powers) sched.Powers {
+	switch e.(type) {
+	case *model.Mean, *model.History:
+		return has &^ sched.CanProbe
+	}
+	return has
 }
 
 // withoutContainers has fspy know of an engine whose tasks need no container, and may take a millisecond, unless the user has said what they take at least.

@@ -60,7 +60,7 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 		},
 	}
 	f.output.register(c)
-	f.policies.register(c, "mean")
+	f.policies.register(c, "")
 	fl := c.Flags()
 	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read; several by repeating the flag")
 	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist")
@@ -104,7 +104,6 @@ type mix struct {
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
-	f.policies.estimator = withoutContainers(f.policies.estimator)
 	m, err := a.mix(f, args)
 	if err != nil {
 		return err
@@ -471,14 +470,22 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		spec.Open = job.Next != nil
 		jobs = append(jobs, mr.Submission{Spec: &spec, Work: w})
 	}
-	core, learned, err := f.policies.core(a.policies, place.policy, nil)
+	_, card, err := a.policies.Parse(place.policy)
+	if err != nil {
+		return nil, err
+	}
+	flags := f.policies.onMachine(card)
+	core, learned, err := flags.core(a.policies, place.policy, nil)
 	if err != nil {
 		return nil, err
 	}
 	learned.keepSaving(saveEvery, func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) })
 	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues = m.cluster.Queues
-	core.Can = mr.Powers
+	core.Can = powersWith(core.Estimator, mr.Powers)
+	if err := checkPowers(place.policy, card.Needs, core.Can, "run --estimator "+flags.estimator); err != nil {
+		return nil, err
+	}
 
 	run = &policyRun{place: place}
 	rows, closeRows, err := jobRows(named(f.perJob, place.policy))
@@ -490,7 +497,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		run.rows = append(run.rows, *r)
 		rows(r)
 	}})
-	out := &recording{overwrite: f.overwrite, seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: f.policies.estimator, cluster: m.cluster}
+	out := &recording{overwrite: f.overwrite, seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: flags.estimator, cluster: m.cluster}
 	if err := out.open(named(f.record, place.policy), &core, run.tally); err != nil {
 		return nil, err
 	}

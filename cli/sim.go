@@ -260,8 +260,15 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 		return r, err
 	}
 	defer func() { err = errors.Join(err, learned.close()) }()
-	core.Queues = config.Cluster.Queues
-	if _, card, err := a.policies.Parse(spec); err == nil && card.Progress && config.Costs.Reporting.Progress == 0 {
+	_, card, err := a.policies.Parse(spec)
+	if err != nil {
+		return r, err
+	}
+	core.Queues, core.Can = config.Cluster.Queues, powersWith(core.Estimator, sim.Powers)
+	if err := checkPowers(spec, card.Needs, core.Can, "sim --estimator "+f.policies.estimator); err != nil {
+		return r, err
+	}
+	if card.Progress && config.Costs.Reporting.Progress == 0 {
 		config.Costs.Reporting.Progress = time.Second
 	}
 
@@ -281,7 +288,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 			}
 			rows(row)
 		}})
-	core.Can, core.Heartbeats = sim.Powers, config.Costs.Reporting.Heartbeat > 0
+	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
 	out := &recording{overwrite: f.overwrite, engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: t.workload, cluster: config.Cluster}
 	if err := out.open(named(f.record, spec), &core, tally); err != nil {
 		return r, err

@@ -54,7 +54,7 @@ type Result struct {
 
 // Config is what an engine is made from.
 type Config struct {
-	Core  sched.Config
+	Core  sched.Config // Can says which of Powers are used; none: all
 	Nodes []sched.NodeSpec
 	Chaos Chaos
 	// Seed is of which parts of its job a probe reads.
@@ -111,7 +111,9 @@ type engine struct {
 
 // Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that of ctx, which ends all attempts.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
-	config.Core.Can = Powers
+	if config.Core.Can &= Powers; config.Core.Can == 0 {
+		config.Core.Can = Powers
+	}
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
 		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}}
 	for i, sub := range jobs {

@@ -24,6 +24,7 @@ var fspyCard = Card{
 		Param{Name: "uber-maps", Kind: Integer, Default: "9", Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are"},
 		Param{Name: "uber-task", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "what a task of such a job takes, until one is seen"},
 	),
+	Probes: true,
 	Memory: []string{
 		"the virtual cluster, and the capacity that its shares are of",
 		"by job: its queue, what it held when last counted, its probe, its rank",

@@ -158,10 +158,12 @@ func (m *mrorder) byTime(p *sched.Plan) {
 		return
 	}
 	if p.Now >= m.Next {
-		busy := m.round(p)
-		if m.Next = p.Now + m.interval; m.rounds == "ati" && m.backlog != "reorder" {
-			m.Next = p.Now + max(m.interval, busy)
+		busy, gap := m.round(p), m.interval
+		if m.rounds == "ati" && m.backlog != "reorder" {
+			gap = max(gap, busy)
 		}
+		m.Next += gap // and not after now: an engine with a real clock is late, and the rounds after would be ever later
+		m.passOver(p.Now)
 	}
 	if len(m.Waiting) > 0 {
 		p.Wake(m.Next)

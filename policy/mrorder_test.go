@@ -245,6 +245,30 @@ func TestMROrderKilledWhileWaiting(t *testing.T) {
 	}
 }
 
+// Rounds are at multiples of the interval although an engine with a real clock asks a little late each time: with a job that waits whenever one is held, the
+// third round is due at 30 s, not at 30 s and what the first two were late.
+func TestMROrderLateClock(t *testing.T) {
+	const late = 100 * time.Millisecond
+	for _, rounds := range []string{"ati", "fti"} {
+		core := sched.New(sched.Config{Policy: parsed(t, "mrorder:rounds="+rounds)})
+		s := slotSetup(purdue[:3], purdueSlots)
+		core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &s.Nodes[0]}})
+		for k, now := range []sched.Time{late, 10*time.Second + 2*late, 20*time.Second + 3*late} {
+			var wake sched.Time
+			for _, a := range core.Step(now, []sched.Event{{Kind: sched.JobSubmitted, Job: sched.JobID(k + 1), Body: s.Jobs[k]}}) {
+				if a.Kind == sched.Wake {
+					wake = a.At
+				}
+			}
+			due := sched.Time(k+1) * 10 * time.Second
+			if wake != due {
+				t.Errorf("%s: round %d is due at %v, want %v", rounds, k+1, wake, due)
+			}
+			core.Step(due+late, nil)
+		}
+	}
+}
+
 // What a round costs: the jobs of a round come and are ordered, at the defaults but for what the name says.
 func BenchmarkMROrderRound(b *testing.B) {
 	for _, c := range []struct {

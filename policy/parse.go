@@ -56,6 +56,7 @@ func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 		card.Needs |= innerCard.Needs
 		card.Slots = card.Slots || innerCard.Slots
 		card.Progress = card.Progress || innerCard.Progress
+		card.Probes = card.Probes || innerCard.Probes
 	}
 	if err := args.fill(p, &card); err != nil {
 		return nil, Card{}, fmt.Errorf("policy %s: %w", p.name, err)

@@ -8,6 +8,7 @@ var probeCard = Card{
 	Spec:   "docs/spec/policies.md#probe",
 	Needs:  sched.CanProbe,
 	Wraps:  true,
+	Probes: true,
 	Claims: []Claim{TimeInvariant},
 }
 

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	Cluster *workload.Cluster
 	Jobs    workload.Source // Payload of each job is a *workload.Truth
-	Core    sched.Config    // Can and Heartbeats are set by the simulator
+	Core    sched.Config    // Can says which of Powers are used, none: all; Heartbeats is set by the simulator
 	Seed    uint64
 	Costs   Costs
 	Script  []Incident // besides what Costs.Faults draws

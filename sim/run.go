@@ -74,7 +74,10 @@ func newEngine(config *Config) (*engine, error) {
 	}
 	e := &engine{config: config, chance: workload.NewChance(config.Seed), queue: newCalendar(), wake: never}
 	core := config.Core
-	core.Can, core.Heartbeats = Powers, config.Costs.Reporting.Heartbeat > 0
+	if core.Can &= Powers; core.Can == 0 {
+		core.Can = Powers
+	}
+	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
 	e.core = sched.New(core)
 	e.nodes.join(e)
 	e.net.init(e)

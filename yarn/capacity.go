@@ -20,7 +20,7 @@ const (
 //
 //	yarn.scheduler.capacity.root.queues = etl,adhoc          the queues below one
 //	    .root.etl.capacity = 40                              percent of the one above; 2w: a weight; [memory=10240,vcores=12]: amounts
-//	    .root.etl.maximum-capacity = 60                      the same without weights; 100 or less than 0: none
+//	    .root.etl.maximum-capacity = 60                      the same without weights; 100 or -1: none
 //	    .root.etl.state = STOPPED                            takes no new applications
 //	    .root.etl.ordering-policy = fair                     of its applications; else in order of submission
 //
@@ -88,38 +88,58 @@ func (p *properties) capacityOf(path string, s *sched.QueueSpec) {
 		}
 		s.Weight = w
 	default:
-		s.Min = p.share(name)
+		s.Min, _ = p.share(name, text)
 	}
 	name = capacityPrefix + path + ".maximum-capacity"
-	if s.Max = p.share(name); s.Max.Part >= 1 {
-		s.Max = sched.Share{}
+	if text := p.text(name, ""); text != "" && !unbounded(text) {
+		said := false
+		if s.Max, said = p.share(name, text); said && s.Max == (sched.Share{}) {
+			p.fail(name, "more than nothing: -1 or 100 where there is no maximum, and the queue's state STOPPED where nothing is to run")
+		}
 	}
-	if s.Max.Part > 0 && s.Min.Part > s.Max.Part {
+	if aboveMax(s) {
 		p.fail(name, fmt.Sprintf("at least the queue's capacity, %s", p.text(capacityPrefix+path+".capacity", "")))
+	}
+	if s.Max.Part >= 1 {
+		s.Max = sched.Share{}
 	}
 }
 
-// share reads percent, or amounts in brackets. Nothing, or less than 0, says nothing.
-func (p *properties) share(name string) (s sched.Share) {
-	text := p.text(name, "")
-	if text == "" {
-		return s
+// unbounded reports whether a maximum is Hadoop's for none, -1.
+func unbounded(text string) bool {
+	x, err := strconv.ParseFloat(text, 64)
+	return err == nil && x == -1
+}
+
+// aboveMax reports whether a queue is guaranteed more than it may have, as far as its own words say.
+func aboveMax(s *sched.QueueSpec) bool {
+	for k, most := range s.Max.Amount {
+		if most > 0 && s.Min.Amount[k] > most {
+			return true
+		}
 	}
-	if inner, ok := strings.CutPrefix(text, "["); ok {
-		inner, ok = strings.CutSuffix(inner, "]")
-		if s.Amount, ok = amounts(inner, ok); !ok {
+	return s.Max.Part > 0 && s.Min.Part > s.Max.Part
+}
+
+// share reads percent, or amounts in brackets, of a property's text, and reports whether it is one of them. No text says nothing.
+func (p *properties) share(name, text string) (s sched.Share, ok bool) {
+	if text == "" {
+		return s, true
+	}
+	if inner, is := strings.CutPrefix(text, "["); is {
+		inner, is = strings.CutSuffix(inner, "]")
+		if s.Amount, ok = amounts(inner, is); !ok {
 			p.fail(name, "amounts of memory in MiB and of vcores such as [memory=10240,vcores=12]")
 		}
-		return s
+		return s, ok
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
-	switch {
-	case err != nil || math.IsNaN(x) || x > 100:
-		p.fail(name, "percent up to 100, or amounts such as [memory=10240,vcores=12]")
-	case x > 0:
-		s.Part = x / 100
+	if err != nil || !(x >= 0 && x <= 100) {
+		p.fail(name, "percent up to 100 and not below 0, or amounts such as [memory=10240,vcores=12]")
+		return s, false
 	}
-	return s
+	s.Part = x / 100
+	return s, true
 }
 
 // units of amounts of memory, in MiB.

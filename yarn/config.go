@@ -71,14 +71,24 @@ type Keys struct {
 	Delay time.Duration // from being offered to being used: 1.5 times Expiry.Node
 }
 
+// Hadoop's defaults that a configuration is checked against.
+const (
+	usualNodeExpiry = 10 * time.Minute
+	usualInterval   = time.Second
+)
+
+func (s Sizes) withDefaults() Sizes {
+	return Sizes{cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192), cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)}
+}
+
 func (c Config) withDefaults() *Config {
-	c.Sizes = Sizes{cmp.Or(c.Sizes.MinMemory, 1024), cmp.Or(c.Sizes.MaxMemory, 8192), cmp.Or(c.Sizes.MinVCores, 1), cmp.Or(c.Sizes.MaxVCores, 4)}
+	c.Sizes = c.Sizes.withDefaults()
 	e := &c.Expiry
-	*e = Expiry{cmp.Or(e.Node, 10*time.Minute), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
+	*e = Expiry{cmp.Or(e.Node, usualNodeExpiry), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
 		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute), cmp.Or(e.Graceful, time.Hour)}
 	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
 	c.Attempts = cmp.Or(c.Attempts, 2)
-	c.Interval = cmp.Or(c.Interval, time.Second)
+	c.Interval = cmp.Or(c.Interval, usualInterval)
 	c.Completed = cmp.Or(c.Completed, 1000)
 	c.Web = cmp.Or(c.Web, c.Addresses.Web, "localhost:8088")
 	if c.Log == nil {

@@ -149,7 +149,9 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 		case "minResources":
 			s.Min = f.share(path, c)
 		case "maxResources":
-			s.Max = f.share(path, c)
+			if s.Max = f.share(path, c); s.Max == (sched.Share{}) {
+				f.fail(path, c, "more than nothing: a queue in which nothing may run cannot be said, leave it out")
+			}
 		case "weight":
 			w, err := strconv.ParseFloat(strings.TrimSpace(c.Text), 64)
 			if err != nil || !(w > 0 && w <= 1e6) {
@@ -161,6 +163,9 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 		default:
 			f.note(path, c)
 		}
+	}
+	if aboveMax(s) && f.err == nil {
+		f.err = fmt.Errorf("%s: <minResources> of %s: must be at most its <maxResources>, or <queueMaxResourcesDefault> where it has none", f.file, path)
 	}
 }
 

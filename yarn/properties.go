@@ -121,26 +121,27 @@ func (p *properties) has(name string) bool {
 	return ok
 }
 
-// number returns the value of a property that counts something.
-func (p *properties) number(name string, otherwise int64) int64 {
+// A span is the numbers that something may be.
+type span struct{ least, most int64 }
+
+// number returns the value of a property that counts something; nothing where it says nothing, or what it may not.
+func (p *properties) number(name string, may span) (n int64, said bool) {
 	s := p.text(name, "")
 	if s == "" {
-		return otherwise
+		return 0, false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 {
-		p.fail(name, "a whole number")
+	if err != nil || n < may.least || n > may.most {
+		p.fail(name, fmt.Sprintf("a whole number from %d to %d", may.least, may.most))
+		return 0, false
 	}
-	return n
+	return n, true
 }
 
-// count is number for what must fit 32 bits.
+// count is number for what fits 32 bits and is at least 1; 0 where nothing is said.
 func (p *properties) count(name string) int32 {
-	n := p.number(name, 0)
-	if n > math.MaxInt32 {
-		p.fail(name, "a whole number below 2^31")
-	}
-	return int32(min(n, math.MaxInt32))
+	n, _ := p.number(name, span{1, math.MaxInt32})
+	return int32(n)
 }
 
 // yes returns the value of a property that is true or false.
@@ -157,20 +158,35 @@ func (p *properties) yes(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// millis returns the value of a property that is a time: a number of ms, or one with a unit.
+// mostTime bounds what is waited for, so that sums of times do not overflow.
+const mostTime = 100 * 365 * 24 * time.Hour
+
+// millis returns the value of a property that is a time: a number of ms, or one with a unit; zero where nothing is said.
 func (p *properties) millis(name string) time.Duration {
 	s := p.text(name, "")
 	if s == "" {
 		return 0
 	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < math.MaxInt64/int64(time.Millisecond) {
-		return time.Duration(n) * time.Millisecond
-	}
 	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		p.fail(name, "a number of ms, or a time like 10m")
+	if n, whole := strconv.ParseInt(s, 10, 64); whole == nil {
+		d, err = time.Duration(min(max(n, 0), int64(mostTime/time.Millisecond)+1))*time.Millisecond, nil
+	}
+	if err != nil || d < time.Millisecond || d > mostTime {
+		p.fail(name, "a number of ms, or a time like 10m, above 0 and up to a hundred years")
+		return 0
 	}
 	return d
+}
+
+// ordered fails where what one property says, or its default, is more than what another may be at most, or its default: at the one that is set.
+func (p *properties) ordered(less, more string, has, most int64) {
+	switch {
+	case has <= most:
+	case p.has(less):
+		p.fail(less, fmt.Sprintf("at most %s, which is %d", more, most))
+	default:
+		p.fail(more, fmt.Sprintf("at least %s, which is %d", less, has))
+	}
 }
 
 // fail says what a property must be.

@@ -1,11 +1,13 @@
 package yarn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -41,10 +43,8 @@ func rereadQueues(dir string) (Queues, error) {
 // queues reads the queues from the file of the scheduler that is configured: Hadoop's default is the Capacity Scheduler. What decides is the
 // policy, whatever they are called.
 func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string) {
-	const scheduler = "yarn.resourcemanager.scheduler.class"
-	class := p.text(scheduler, "CapacityScheduler")
-	switch name := class[strings.LastIndexByte(class, '.')+1:]; name {
-	case "FairScheduler":
+	switch p.scheduler() {
+	case fairScheduler:
 		path := p.text("yarn.scheduler.fair.allocation.file", fairFile)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
@@ -56,22 +56,80 @@ func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string
 		}
 	case "FifoScheduler":
 	default:
-		notes = append(notes, fmt.Sprintf("%s: %s = %s: not understood; the queues are those of the Fifo Scheduler, one named default", p.values[scheduler].file, scheduler, class))
+		notes = append(notes, fmt.Sprintf("%s: %s = %s: not understood; the queues are those of the Fifo Scheduler, one named default", p.values[schedulerClass].file, schedulerClass, p.text(schedulerClass, "")))
 	}
 	return Queues{}, notes
 }
 
+// schedulerClass names Hadoop's scheduler by its Java class, of which fairScheduler is the last part of one.
+const schedulerClass, fairScheduler = "yarn.resourcemanager.scheduler.class", "FairScheduler"
+
+// scheduler is the name of the scheduler that is configured, without its package.
+func (p *properties) scheduler() string {
+	class := p.text(schedulerClass, "CapacityScheduler")
+	return class[strings.LastIndexByte(class, '.')+1:]
+}
+
+// sizes reads what containers may ask for. The Fair Scheduler may have minima of zero, which are no minima.
+func (p *properties) sizes() (s Sizes) {
+	const least, most = "yarn.scheduler.minimum-allocation-", "yarn.scheduler.maximum-allocation-"
+	limit := func(name string, mayBe span) int64 {
+		n, said := p.number(name, mayBe)
+		if said {
+			n = max(1, n)
+		}
+		return n
+	}
+	from := int64(1)
+	if p.scheduler() == fairScheduler {
+		from = 0
+	}
+	s.MinMemory, s.MaxMemory = limit(least+"mb", span{from, mostAmount}), limit(most+"mb", span{1, mostAmount})
+	s.MinVCores, s.MaxVCores = int32(limit(least+"vcores", span{from, mostCores})), int32(limit(most+"vcores", span{1, mostCores}))
+	full := s.withDefaults()
+	p.ordered(least+"mb", most+"mb", full.MinMemory, full.MaxMemory)
+	p.ordered(least+"vcores", most+"vcores", int64(full.MinVCores), int64(full.MaxVCores))
+	return s
+}
+
+// times reads how long silence is borne, how often nodes beat, and how often keys change.
+func (p *properties) times(c *Config) {
+	const rm, node = "yarn.resourcemanager.", "yarn.nm.liveness-monitor.expiry-interval-ms"
+	const beat, graceful, roll = rm + "nodemanagers.heartbeat-interval-ms", rm + "nodemanager-graceful-decommission-timeout-secs", rm + "nm-tokens.master-key-rolling-interval-secs"
+	c.Expiry = Expiry{Node: p.millis(node), Master: p.millis("yarn.am.liveness-monitor.expiry-interval-ms"), Container: p.millis(rm + "rm.container-allocation.expiry-interval-ms")}
+	c.Interval = p.millis(beat)
+	silence := cmp.Or(c.Expiry.Node, usualNodeExpiry)
+	p.ordered(beat, node, cmp.Or(c.Interval, usualInterval).Milliseconds(), silence.Milliseconds())
+	switch n, said := p.number(graceful, span{-1, int64(mostTime / time.Second)}); {
+	case n < 0:
+		c.Expiry.Graceful = mostTime // as long as it takes
+	case said:
+		c.Expiry.Graceful = max(time.Nanosecond, time.Duration(n)*time.Second) // zero: at once
+	}
+	c.Keys.Roll = usualRoll
+	if n, said := p.number(roll, span{1, int64(mostTime / time.Second)}); said {
+		// A key is used when nodes have had 1.5 times their silence to hear of it, and must be gone before the next but one.
+		if c.Keys.Roll = time.Duration(n) * time.Second; c.Keys.Roll <= 3*silence {
+			p.fail(roll, fmt.Sprintf("more than 3 times %s, which is %v", node, silence))
+		}
+	}
+}
+
+// usualRoll is how often keys change where nothing is said.
+const usualRoll = 24 * time.Hour
+
 // config is what the properties say, queues apart.
 func (p *properties) config(dir string) Config {
-	const rm, scheduler = "yarn.resourcemanager.", "yarn.scheduler."
+	const rm = "yarn.resourcemanager."
 	host := p.text(rm+"hostname", "localhost")
 	bind := p.text(rm+"bind-host", "")
 	address := func(what, port string) string {
 		a := p.text(rm+what, net.JoinHostPort(host, port))
-		if h, port, err := net.SplitHostPort(a); err == nil && bind != "" {
+		h, port, err := net.SplitHostPort(a)
+		if n, odd := strconv.ParseUint(port, 10, 16); err != nil || odd != nil {
+			p.fail(rm+what, "host:port, with a port from 0 to 65535")
+		} else if port = strconv.Itoa(int(n)); bind != "" {
 			return net.JoinHostPort(bind, port)
-		} else if err != nil {
-			p.fail(rm+what, "host:port")
 		} else if h == "" || h == "0.0.0.0" && host == "localhost" {
 			return net.JoinHostPort("127.0.0.1", port) // no address was named
 		}
@@ -80,17 +138,12 @@ func (p *properties) config(dir string) Config {
 	c := Config{
 		Addresses: Addresses{Tracker: address("resource-tracker.address", "8031"), Master: address("scheduler.address", "8030"),
 			Client: address("address", "8032"), Admin: address("admin.address", "8033"), Web: address("webapp.address", "8088")},
-		Sizes: Sizes{MinMemory: p.number(scheduler+"minimum-allocation-mb", 0), MaxMemory: p.number(scheduler+"maximum-allocation-mb", 0),
-			MinVCores: p.count(scheduler + "minimum-allocation-vcores"), MaxVCores: p.count(scheduler + "maximum-allocation-vcores")},
-		Expiry: Expiry{Node: p.millis("yarn.nm.liveness-monitor.expiry-interval-ms"), Master: p.millis("yarn.am.liveness-monitor.expiry-interval-ms"),
-			Container: p.millis(rm + "rm.container-allocation.expiry-interval-ms"),
-			Graceful:  time.Duration(p.count(rm+"nodemanager-graceful-decommission-timeout-secs")) * time.Second},
+		Sizes:     p.sizes(),
 		Attempts:  p.count(rm + "am.max-attempts"),
-		Interval:  p.millis(rm + "nodemanagers.heartbeat-interval-ms"),
-		Completed: int(p.number(rm+"max-completed-applications", 0)),
+		Completed: int(p.count(rm + "max-completed-applications")),
 		Web:       p.text(rm+"webapp.address", net.JoinHostPort(host, "8088")), // as browsers know it
-		Keys:      Keys{Roll: time.Duration(p.number(rm+"nm-tokens.master-key-rolling-interval-secs", 86400)) * time.Second},
 	}
+	p.times(&c)
 	included, excluded := p.text(rm+"nodes.include-path", ""), p.text(rm+"nodes.exclude-path", "")
 	if included != "" || excluded != "" {
 		c.Hosts = func() (Hosts, error) { return readHosts(dir, included, excluded) }

@@ -260,7 +260,7 @@ func (a *app) pastJobs(path string, c *workload.Cluster) (workload.Source, error
 				}
 				return
 			}
-			if !yield(specOfPast(past, c), nil) {
+			if !yield(workload.Past(*past).On(c), nil) {
 				return
 			}
 		}
@@ -298,31 +298,6 @@ func speedsOf(h *record.Header) func(class string) float64 {
 		}
 		return 1
 	}
-}
-
-// specOfPast makes of a past job one to simulate on c: with its task times, and with slots or containers as c has them.
-func specOfPast(p *record.PastJob, c *workload.Cluster) *sched.JobSpec {
-	spec := *p.Spec
-	spec.Stages = slices.Clone(spec.Stages)
-	o, room := c.Options(), c.Capacity()
-	truth := &workload.Truth{}
-	for i := range spec.Stages {
-		st := &spec.Stages[i]
-		list := make([]workload.Task, len(p.Times[i]))
-		for k, t := range p.Times[i] {
-			list[k].Compute = t
-		}
-		truth.Stages = append(truth.Stages, workload.StageTruth{Tasks: int32(len(list)), List: list})
-		st.Tasks, st.Copies, st.Places = int32(len(list)), 0, nil
-		if !st.PerTask.FitsIn(room) {
-			st.PerTask = o.MapTask
-			if st.Kind == sched.Reduce {
-				st.PerTask = o.ReduceTask
-			}
-		}
-	}
-	spec.Payload, spec.Open = truth, false
-	return &spec
 }
 
 // printExplanation says in words why a job was where it was.

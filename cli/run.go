@@ -430,13 +430,13 @@ type policyRun struct {
 
 // runUnder runs the mix under one policy. Every output is claimed before any work is done.
 func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPlace) (run *policyRun, err error) {
-	slots := taskSlots(m.cluster)
+	slots := mr.Slots(m.cluster.Capacity())
 	memory, err := mr.NewMemory(m.memory, 2*slots) // as many again may be suspended
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--memory: %w", err)}
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
-	site := siteOf(m, memory, slots)
+	site := mr.SiteOf(m.cluster.Capacity(), memory)
 	var jobs []mr.Submission
 	defer func() {
 		if run == nil { // nothing was handed to the engine
@@ -502,7 +502,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		return nil, err
 	}
 	bars := newJobBars(&f.output, a.Err, place.policy)
-	config := mr.Config{Core: core, Nodes: nodesOf(m.cluster), Chaos: m.chaos, Seed: f.seed, Timeout: f.timeout, Report: time.Second,
+	config := mr.Config{Core: core, Nodes: m.cluster.List(), Chaos: m.chaos, Seed: f.seed, Timeout: f.timeout, Report: time.Second,
 		Watch: bars.watch}
 	start := time.Now()
 	run.results, err = mr.Serve(ctx, config, jobs)
@@ -513,37 +513,6 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		run.counters = append(run.counters, mr.CountersOf(s.Work))
 	}
 	return run, errors.Join(err, out.close())
-}
-
-func nodesOf(c *workload.Cluster) (nodes []sched.NodeSpec) {
-	for n := range c.Nodes() {
-		nodes = append(nodes, *n)
-	}
-	return nodes
-}
-
-// taskSlots is how many tasks run at once.
-func taskSlots(c *workload.Cluster) int {
-	r := c.Capacity()
-	if slots := r[sched.MapSlots] + r[sched.ReduceSlots]; slots > 0 {
-		return int(slots)
-	}
-	return int(max(1, r[sched.VCores]))
-}
-
-// siteOf says what tasks hold: a slot where the cluster has slots, else a core and its part of the memory.
-func siteOf(m *mix, memory *mr.Memory, slots int) mr.Site {
-	s := mr.Site{Memory: memory, Cores: min(slots, runtime.GOMAXPROCS(0))}
-	if r := m.cluster.Capacity(); r[sched.MapSlots] > 0 {
-		s.Map[sched.MapSlots], s.Reduce[sched.ReduceSlots] = 1, 1
-		return s
-	}
-	s.Map[sched.VCores] = 1
-	if mib := m.cluster.Capacity()[sched.Memory]; mib > 0 {
-		s.Map[sched.Memory] = max(1, mib/int64(2*slots))
-	}
-	s.Reduce = s.Map
-	return s
 }
 
 // compareOutputs returns the jobs whose output differs between policies.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -17,6 +18,30 @@ type Site struct {
 	Map    sched.Resources // of one map task
 	Reduce sched.Resources // of one reduce task
 	Cores  int             // splits are cut so that as many workers are busy
+}
+
+// Slots returns how many tasks run at once on a cluster of so much.
+func Slots(capacity sched.Resources) int {
+	if slots := capacity[sched.MapSlots] + capacity[sched.ReduceSlots]; slots > 0 {
+		return int(slots)
+	}
+	return int(max(1, capacity[sched.VCores]))
+}
+
+// SiteOf says what tasks hold on a cluster of so much: a slot where it has slots, else a core and its part of the memory.
+func SiteOf(capacity sched.Resources, memory *Memory) Site {
+	slots := Slots(capacity)
+	s := Site{Memory: memory, Cores: min(slots, runtime.GOMAXPROCS(0))}
+	if capacity[sched.MapSlots] > 0 {
+		s.Map[sched.MapSlots], s.Reduce[sched.ReduceSlots] = 1, 1
+		return s
+	}
+	s.Map[sched.VCores] = 1
+	if mib := capacity[sched.Memory]; mib > 0 {
+		s.Map[sched.Memory] = max(1, mib/int64(2*slots)) // as many again may be suspended
+	}
+	s.Reduce = s.Map
+	return s
 }
 
 // Order is a job that a user wants run: what, on which files, to which directory.

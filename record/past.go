@@ -14,6 +14,9 @@ type PastJob struct {
 	ID    sched.JobID
 	Spec  *sched.JobSpec // Submit is when it came. Where the engine did not know the tasks of a stage, they are those that succeeded
 	Times [][]sched.Time // by stage, then by task − 1
+
+	ProbeTimes  []sched.Time     // of the tasks of the sample of it that came through, its map's first; nil: none did
+	ProbeCounts []sched.Counters // likewise, what they counted
 }
 
 // PastJobs yields the jobs of a record in order of submission, samples of other jobs left out; its decisions do not matter. An error is the last
@@ -61,6 +64,18 @@ type pastJob struct {
 	at     sched.Time
 	ended  bool
 	stages []pastStage
+	probe  pastProbe
+}
+
+// A pastProbe is what a sample of a job did.
+type pastProbe struct {
+	times  []sched.Time
+	counts []sched.Counters
+}
+
+// reset begins with a new sample, of so many tasks.
+func (p *pastProbe) reset(tasks int) {
+	p.times, p.counts = slices.Repeat([]sched.Time{-1}, tasks), make([]sched.Counters, tasks)
 }
 
 type pastStage struct {
@@ -83,7 +98,7 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 			p.pauses.begin(p.view, e.Attempt)
 		case sched.AttemptDone:
 			if a := ended(p.view, events, i); a != nil {
-				p.done(a, e.Outcome)
+				p.done(a, e)
 			}
 		case sched.JobEnded:
 			if j := p.byID[e.Job]; j != nil {
@@ -102,6 +117,9 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 func (p *past) submit(now sched.Time, e *sched.Event) {
 	spec := e.Body.(*sched.JobSpec)
 	if spec.Probes != 0 {
+		if j := p.byID[spec.Probes]; j != nil {
+			j.probe.reset(len(spec.Stages))
+		}
 		return
 	}
 	j := &pastJob{id: e.Job, spec: spec, at: now}
@@ -125,14 +143,25 @@ func (p *past) ask(e *sched.Event) {
 	j.stages = append(j.stages, st)
 }
 
-func (p *past) done(a *sched.Attempt, outcome sched.Outcome) {
+func (p *past) done(a *sched.Attempt, e *sched.Event) {
 	paused := p.pauses.forget(a.ID, p.view.Now)
-	j := p.byID[a.Stage.ID.Job]
-	if j == nil || outcome != sched.OK {
+	of := a.Stage.Job.Spec.Probes
+	j := p.byID[cmp.Or(of, a.Stage.ID.Job)]
+	if j == nil || e.Outcome != sched.OK {
+		return
+	}
+	took := sched.Time(math.Round(float64(p.view.Now-a.Start-paused) * p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)))
+	if at := int(a.Stage.ID.Index); of != 0 {
+		if at >= len(j.probe.times) {
+			return // a sample has its stages from the start
+		}
+		j.probe.times[at] = took
+		if k, ok := e.Body.(*sched.Counters); ok {
+			j.probe.counts[at] = *k
+		}
 		return
 	}
 	st := &j.stages[a.Stage.ID.Index]
-	took := sched.Time(math.Round(float64(p.view.Now-a.Start-paused) * p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)))
 	if a.Task == 0 {
 		st.times, st.order = append(st.times, took), append(st.order, a.ID.Serial())
 		return
@@ -161,6 +190,9 @@ func (j *pastJob) finish() *PastJob {
 	spec := *j.spec
 	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
 	out := &PastJob{ID: j.id, Spec: &spec}
+	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
+		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
+	}
 	for i := range j.stages {
 		st := &j.stages[i]
 		spec.Stages[i] = *st.spec

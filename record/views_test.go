@@ -327,6 +327,43 @@ func TestPastJobs(t *testing.T) {
 	}
 }
 
+// A sample's times and counts belong to its job's past: those of the second try where the first failed, and none of one that did not come through.
+func TestPastJobsOfProbes(t *testing.T) {
+	sample := func(of sched.JobID) *sched.JobSpec { s := *mapReduce(0, 1, sec, 1, sec); s.Probes = of; return &s }
+	b := recorded(t, Options{}, func(w *Writer) {
+		r := newRig(sched.Config{Can: allPowers}, w)
+		r.node(slots(9, 9))
+		r.submit(1, mapReduce(0, 1, 20*sec, 0, 0))
+		r.submit(2, sample(1))
+		r.submit(3, mapReduce(0, 1, 5*sec, 0, 0))
+		r.submit(4, sample(3))
+		r.at(7*sec, sched.Event{Kind: sched.JobSubmitted, Job: 5, Body: sample(1)})
+		r.takes = func(a *sched.Attempt) sched.Time {
+			switch a.Stage.Job.ID {
+			case 4: // its reduce outlives the job
+				return 4 * sec
+			case 5:
+				return []sched.Time{2 * sec, 3 * sec}[a.Stage.ID.Index]
+			}
+			return sched.Time([]int{20, 1, 5}[a.Stage.Job.ID-1]) * sec
+		}
+		r.run()
+	})
+	want := map[sched.JobID][]sched.Time{1: {2 * sec, 3 * sec}, 3: nil}
+	for j, err := range PastJobs(reader(t, b), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if times, ok := want[j.ID]; !ok || !slices.Equal(j.ProbeTimes, times) || len(j.ProbeCounts) != len(times) {
+			t.Errorf("job %d: its sample took %v, counted %v, want %v", j.ID, j.ProbeTimes, j.ProbeCounts, times)
+		}
+		delete(want, j.ID)
+	}
+	if len(want) > 0 {
+		t.Errorf("no jobs %v", want)
+	}
+}
+
 // An application whose tasks the engine does not know: two maps of 5 and 3 s in order of launch, and a reduce asked for when one of the maps was
 // done; a task that failed first and took 4 s then; one that never succeeded takes the median.
 func TestPastJobsOfAsks(t *testing.T) {

@@ -177,6 +177,26 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// Where it is known what a probe did, as of a recorded run, it does that again: nothing is added to its times.
+func TestProbeOfThePast(t *testing.T) {
+	job := mr{maps: 4, mapTime: 10 * sec, reduces: 2, redTime: 10 * sec, part: 1, input: 400}.job()
+	truth := job.Payload.(*workload.Truth)
+	truth.ProbeTimes, truth.ProbeCounts = []sched.Time{3 * sec, 4 * sec}, []sched.Counters{{InputBytes: 77}, {InputRecords: 5}}
+	policy := at(map[sched.Time]func(*sched.Plan){0: func(p *sched.Plan) { p.Probe(p.Job(1)) }})
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(5, 2)), Jobs: source(job), Costs: Costs{Probing: Probing{Base: sec}}, Core: sched.Config{Policy: policy}})
+	wantEnds(t, l, 0, 20*sec, 7*sec)
+	var bytes, records int64
+	for _, ev := range l.events {
+		if k, ok := ev.Body.(*sched.Counters); ok && k != nil {
+			bytes += k.InputBytes
+			records += k.InputRecords
+		}
+	}
+	if bytes != 77 || records != 5 {
+		t.Errorf("counted %d bytes and %d records, want 77 and 5", bytes, records)
+	}
+}
+
 // A probe ends with the job that it is of: a job of 3 s whose probe takes 1 + 2 s to start and read, and 3 s to map.
 func TestProbeEndsWithJob(t *testing.T) {
 	policy := at(map[sched.Time]func(*sched.Plan){0: func(p *sched.Plan) { p.Probe(p.Job(1)) }})

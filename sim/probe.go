@@ -74,24 +74,39 @@ func (e *engine) sampleOf(of *sched.Job) (s sample) {
 	return s
 }
 
-// probe submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it; then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in turn.
-func (e *engine) probe(of *sched.Job) {
-	s := e.sampleOf(of)
-	c := &e.config.Costs
+// probeTimes returns how long the tasks of a probe take: as they did, where that is known, else the probe's own cost and the part of the job that it reads.
+func (e *engine) probeTimes(of *sched.Job) []sched.Time {
+	if known := (*e.jobs.Of(of)).truth.ProbeTimes; known != nil {
+		return known
+	}
+	s, c := e.sampleOf(of), &e.config.Costs
 	read := 0.0
 	if rate := c.Reading.Rates[sched.OffSwitch]; rate > 0 {
 		read = float64(s.input) / rate * 1e9
 	}
+	cost := func(ns float64) sched.Time {
+		return c.Probing.Base + sched.Time(min(math.Round(ns), workload.MaxTime))
+	}
+	times := []sched.Time{cost(s.mapTime + read)}
+	if s.redTime > 0 {
+		times = append(times, cost(s.redTime))
+	}
+	return times
+}
+
+// probe submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it; then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in turn.
+func (e *engine) probe(of *sched.Job) {
 	spec := &sched.JobSpec{Name: "probe of " + of.Spec.Name, User: of.Spec.User, Queue: of.Spec.Queue, Type: of.Spec.Type, Submit: e.now, Probes: of.ID}
 	t := &workload.Truth{}
-	add := func(kind sched.StageKind, ns float64, after []sched.Dep) {
-		task := workload.Task{Compute: c.Probing.Base + sched.Time(min(math.Round(ns), workload.MaxTime))}
+	add := func(kind sched.StageKind, took sched.Time, after []sched.Dep) {
+		task := workload.Task{Compute: took}
 		spec.Stages = append(spec.Stages, sched.StageSpec{Kind: kind, PerTask: of.Spec.Stages[0].PerTask, Tasks: 1, After: after, MaxAttempts: sched.DefaultMaxAttempts})
 		t.Stages = append(t.Stages, workload.StageTruth{Tasks: 1, List: []workload.Task{task}})
 	}
-	add(sched.Map, s.mapTime+read, nil)
-	if s.redTime > 0 {
-		add(sched.Reduce, s.redTime, []sched.Dep{{Stage: 0, Part: 1}})
+	times := e.probeTimes(of)
+	add(sched.Map, times[0], nil)
+	if len(times) > 1 {
+		add(sched.Reduce, times[1], []sched.Dep{{Stage: 0, Part: 1}})
 	}
 	spec.Payload = t
 	e.feed.newest++
@@ -108,6 +123,9 @@ func (e *engine) counted(r *attempt) *sched.Counters {
 	row := e.core.Job(of)
 	if row == nil {
 		return nil
+	}
+	if known := (*e.jobs.Of(row)).truth.ProbeCounts; known != nil {
+		return &known[r.core.Stage.ID.Index]
 	}
 	s := e.sampleOf(row)
 	k := &sched.Counters{}

@@ -63,6 +63,15 @@ func (c *Cluster) Count() int32 {
 	return n
 }
 
+// List returns all nodes.
+func (c *Cluster) List() []sched.NodeSpec {
+	nodes := make([]sched.NodeSpec, 0, c.Count())
+	for n := range c.Nodes() {
+		nodes = append(nodes, *n)
+	}
+	return nodes
+}
+
 // Capacity returns the resources of all nodes.
 func (c *Cluster) Capacity() sched.Resources {
 	var r sched.Resources

@@ -36,6 +36,9 @@ func (t Task) Time() sched.Time { return t.Compute + t.Fetch }
 type Truth struct {
 	Seed   uint64       // of the chance in task times that is the job's own (Sigma)
 	Stages []StageTruth // one for each of JobSpec.Stages
+
+	ProbeTimes  []sched.Time     `json:",omitempty"` // of the tasks of a probe of the job, its map's first, where that is known; else it takes its part of the stages
+	ProbeCounts []sched.Counters `json:",omitempty"` // likewise, what they counted
 }
 
 // A StageTruth describes the tasks of one stage, by a few totals or one by one.

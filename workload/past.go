@@ -1,0 +1,41 @@
+package workload
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Past is a job of a recorded run: when it came, how long its tasks took, and what its probe did. Its fields are those of record.PastJob, which says more.
+type Past struct {
+	ID          sched.JobID
+	Spec        *sched.JobSpec
+	Times       [][]sched.Time
+	ProbeTimes  []sched.Time
+	ProbeCounts []sched.Counters
+}
+
+// On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has them.
+func (p Past) On(c *Cluster) *sched.JobSpec {
+	spec := *p.Spec
+	spec.Stages = slices.Clone(spec.Stages)
+	o, room := c.Options(), c.Capacity()
+	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts}
+	for i := range spec.Stages {
+		st := &spec.Stages[i]
+		list := make([]Task, len(p.Times[i]))
+		for k, t := range p.Times[i] {
+			list[k].Compute = t
+		}
+		truth.Stages = append(truth.Stages, StageTruth{Tasks: int32(len(list)), List: list})
+		st.Tasks, st.Copies, st.Places = int32(len(list)), 0, nil
+		if !st.PerTask.FitsIn(room) {
+			st.PerTask = o.MapTask
+			if st.Kind == sched.Reduce {
+				st.PerTask = o.ReduceTask
+			}
+		}
+	}
+	spec.Payload, spec.Open = truth, false
+	return &spec
+}

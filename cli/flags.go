@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // output are the flags that say how results are shown.
@@ -55,42 +52,6 @@ func (o *output) logger(w io.Writer) *slog.Logger {
 		level = slog.LevelError
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
-}
-
-var powerWords = []struct {
-	power sched.Powers
-	word  string
-}{
-	{sched.CanKill, "kill"}, {sched.CanSuspend, "suspend"}, {sched.CanResize, "resize"}, {sched.CanNameTasks, "name tasks"}, {sched.CanProbe, "probe"},
-}
-
-func powerNames(p sched.Powers) (names []string) {
-	for _, w := range powerWords {
-		if p&w.power != 0 {
-			names = append(names, w.word)
-		}
-	}
-	return names
-}
-
-// checkPowers refuses a policy that an engine cannot serve, in one sentence.
-func checkPowers(spec string, needs, has sched.Powers, engine string) error {
-	if lacks := powerNames(needs &^ has); len(lacks) > 0 {
-		return fmt.Errorf("policy %s needs an engine that can %s, which %s cannot", spec, strings.Join(lacks, " and "), engine)
-	}
-	return nil
-}
-
-// sayWithoutSlots says which policies have no slots to hand out on a cluster of containers.
-func (a *app) sayWithoutSlots(policies []string, capacity sched.Resources) {
-	if capacity[sched.MapSlots]+capacity[sched.ReduceSlots] > 0 {
-		return
-	}
-	for _, spec := range policies {
-		if _, card, err := a.policies.Parse(spec); err == nil && card.Slots {
-			fmt.Fprintf(a.Err, "sojourn: policy %s lends slots, and this cluster has none: describe it with map-slots and reduce-slots (--cluster)\n", spec)
-		}
-	}
 }
 
 // named puts a policy's name into a file name that has {policy} in it.

@@ -37,7 +37,7 @@ func (p *policyFlags) register(c *cobra.Command, estimator string) {
 var estimators = []string{"oracle", "noisy:sigma=1", "mean", "history", "fspy", "fspy:fit=relative"}
 
 // parse checks the policies against what an engine can do.
-func (p *policyFlags) parse(all policyEntries, has sched.Powers, engine string) ([]string, error) {
+func (p *policyFlags) parse(all policyEntries, on engineKind) ([]string, error) {
 	specs, err := all.ParseList(p.policies)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--policy: %w", err)}
@@ -47,7 +47,7 @@ func (p *policyFlags) parse(all policyEntries, has sched.Powers, engine string) 
 		if err != nil {
 			return nil, err
 		}
-		if err := checkPowers(s, card.Needs, has, engine); err != nil {
+		if err := on.with(p.of(on, card).estimator).check(s, card.Needs); err != nil {
 			return nil, err
 		}
 	}
@@ -136,10 +136,12 @@ func fitting(params string) (c model.FitConfig, err error) {
 	return c, nil
 }
 
-// onMachine returns the flags as they are meant for a policy that runs jobs on this machine: where no estimator is named, fspy for one that has jobs probed,
-// since the others learn nothing from probes, else mean.
-func (p policyFlags) onMachine(card policy.Card) policyFlags {
+// of returns the flags as they are meant for a policy on an engine: for one that runs jobs on this machine, where no estimator is named, fspy for one that has
+// jobs probed, since the others learn nothing from probes, else mean.
+func (p policyFlags) of(on engineKind, card policy.Card) policyFlags {
 	switch {
+	case on.verb != embedded.verb:
+		return p
 	case p.estimator != "":
 	case card.Probes:
 		p.estimator = "fspy"
@@ -148,15 +150,6 @@ func (p policyFlags) onMachine(card policy.Card) policyFlags {
 	}
 	p.estimator = withoutContainers(p.estimator)
 	return p
-}
-
-// powersWith returns what an engine can do: no probes, where the estimator would learn nothing from them.
-func powersWith(e sched.Estimator, has sched.Powers) sched.Powers {
-	switch e.(type) {
-	case *model.Mean, *model.History:
-		return has &^ sched.CanProbe
-	}
-	return has
 }
 
 // withoutContainers has fspy know of an engine whose tasks need no container, and may take a millisecond, unless the user has said what they take at least.

@@ -16,7 +16,7 @@ import (
 // reproduceFlags say with what a paper's claims are redone.
 type reproduceFlags struct {
 	output
-	trace  string
+	lab    reproduce.Lab
 	folder string
 	trials int
 }
@@ -35,7 +35,8 @@ same stands, with pictures, on the page that is written. There are: ` + strings.
 	}
 	f.output.register(c)
 	fl := c.Flags()
-	fl.StringVar(&f.trace, "trace", "", "Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it")
+	fl.StringVar(&f.lab.Trace, "trace", "", "Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it")
+	fl.StringVar(&f.lab.Trace2010, "trace-2010", "", "Facebook's day of 2010, likewise (FB-2010_samples_24_times_1hr_0.tsv)")
 	fl.StringVar(&f.folder, "output", filepath.Join("docs", "reproduction"), "folder for the page and its pictures")
 	fl.IntVar(&f.trials, "trials", 0, "trials an experiment at most; 0: as many as the page has")
 	return c
@@ -72,7 +73,7 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) err
 		return fmt.Errorf("--output: %w", err)
 	}
 	bar := newBar(&f.output, a.Err, "reproduce "+name, 0)
-	report, err := reproduce.Redo(ctx, paper, reproduce.Lab{Trace: f.trace}, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
+	report, err := reproduce.Redo(ctx, paper, f.lab, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
 		bar.of(int64(total))
 		bar.set(int64(done), fmt.Sprintf("%d of %d trials: %s", done, total, about))
 	}})

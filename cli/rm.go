@@ -55,12 +55,15 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	if f.conf == "" {
 		return usagef("--conf is needed: a folder with yarn-site.xml")
 	}
-	policies, err := f.policies.parse(a.policies, yarn.Powers, "a ResourceManager")
+	policies, err := f.policies.parse(a.policies, manager)
 	if err != nil {
 		return err
 	}
 	if len(policies) != 1 {
 		return usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
+	}
+	if !f.quiet {
+		a.sayProbes(policies, manager, f.policies)
 	}
 	config, notes, err := yarn.Site(f.conf)
 	if err != nil {

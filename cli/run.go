@@ -108,7 +108,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	policies, err := f.policies.parse(a.policies, mr.Powers, "run")
+	policies, err := f.policies.parse(a.policies, embedded)
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	if !f.quiet {
 		a.sayWithoutSlots(policies, m.cluster.Capacity())
+		a.sayProbes(policies, embedded, f.policies)
 	}
 	if err := checkInputs(m); err != nil {
 		return err
@@ -474,7 +475,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	if err != nil {
 		return nil, err
 	}
-	flags := f.policies.onMachine(card)
+	flags := f.policies.of(embedded, card)
 	core, learned, err := flags.core(a.policies, place.policy, nil)
 	if err != nil {
 		return nil, err
@@ -482,10 +483,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	learned.keepSaving(saveEvery, func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) })
 	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues = m.cluster.Queues
-	core.Can = powersWith(core.Estimator, mr.Powers)
-	if err := checkPowers(place.policy, card.Needs, core.Can, "run --estimator "+flags.estimator); err != nil {
-		return nil, err
-	}
+	core.Can = embedded.with(flags.estimator).can
 
 	run = &policyRun{place: place}
 	rows, closeRows, err := jobRows(named(f.perJob, place.policy))

@@ -153,7 +153,7 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	if err := f.output.check(); err != nil {
 		return err
 	}
-	policies, err := f.policies.parse(a.policies, sim.Powers, "sim")
+	policies, err := f.policies.parse(a.policies, simulator)
 	if err != nil {
 		return err
 	}
@@ -168,6 +168,7 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	}
 	if !f.quiet {
 		a.sayWithoutSlots(policies, cluster.Capacity())
+		a.sayProbes(policies, simulator, f.policies)
 	}
 	costs, options, err := f.costs.read(cluster, f.seed)
 	if err != nil {
@@ -264,10 +265,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	if err != nil {
 		return r, err
 	}
-	core.Queues, core.Can = config.Cluster.Queues, powersWith(core.Estimator, sim.Powers)
-	if err := checkPowers(spec, card.Needs, core.Can, "sim --estimator "+f.policies.estimator); err != nil {
-		return r, err
-	}
+	core.Queues, core.Can = config.Cluster.Queues, simulator.with(f.policies.estimator).can
 	if card.Progress && config.Costs.Reporting.Progress == 0 {
 		config.Costs.Reporting.Progress = time.Second
 	}

@@ -102,7 +102,7 @@ func TestFspyTheory(t *testing.T) {
 
 // jobsOfSlots are jobs with memory to be sized by.
 func jobsOfSlots() []*sched.JobSpec {
-	jobs := poisson(20, 1, 5)
+	jobs := poisson(testbedBatch(20, 5), reduceWork(), 5)
 	for _, j := range jobs {
 		for i := range j.Stages {
 			j.Stages[i].PerTask = sched.Resources{sched.Memory: 1024}

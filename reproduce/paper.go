@@ -97,7 +97,8 @@ type Left struct{ Where, Says, Why string }
 
 // A Lab is what trials may need from outside.
 type Lab struct {
-	Trace string // Facebook's day of 2009 in SWIM's format; "": not here
+	Trace     string // Facebook's day of 2009 in SWIM's format; "": not here
+	Trace2010 string // that of 2010
 }
 
 // A Missing error says what a trial needs and the lab does not have: its part is not run, and its page says so.

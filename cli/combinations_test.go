@@ -17,7 +17,7 @@ func wrapped(spec, estimator string) []string {
 	return append(list, "probe{"+spec+"}", "late{probe{"+spec+"}}:min-run=5s")
 }
 
-// with adds parameters to a policy.
+// withParams adds parameters to a policy.
 func withParams(spec, params string) string {
 	switch {
 	case params == "":
@@ -63,5 +63,97 @@ func TestCombinationsSim(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// And real jobs on this machine: outputs are equal byte for byte, whoever decides. mrorder has its rounds every 20 ms, as these jobs take less than its
+// default of 10 s; the nodes have slots, so that some can be lent.
+func TestCombinationsRun(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.txt")
+	must(t, "generate", "text", "--size", "1MB", "--output", in)
+	var list strings.Builder
+	for i, job := range []string{"wordcount", "sort", "grep"} {
+		define := ""
+		if job == "grep" {
+			define = ", conf: {pattern: the}"
+		}
+		fmt.Fprintf(&list, "  - {name: j%d, job: %s, input: [%s], output: %s, submit: %dms, reduces: 2%s}\n", i, job, in, filepath.Join(dir, fmt.Sprint("out", i)), 10*i, define)
+	}
+	mix := writeFile(t, "mix.yaml", "jobs:\n"+list.String())
+	for _, estimator := range []string{"mean", "history", "fspy"} {
+		args := []string{"run", mix, "--cluster", "nodes=2,map-slots=1,reduce-slots=1", "--overwrite", "--json", "--estimator", estimator, "--policy", "fifo"}
+		n := 1
+		for _, policy := range []string{"mrorder:interval=20ms", "mrorder:interval=20ms,goal=makespan,backlog=off", "dynamicmr", "dynamicmr:base=srpt,dhsa=pd,delay=10ms", "fspy:uber-maps=0", "gittins:locality=off"} {
+			for _, spec := range wrapped(policy) {
+				args = append(args, "--policy", spec)
+				n++
+			}
+		}
+		var doc struct {
+			Results []struct {
+				Policy                     string
+				Jobs                       int
+				Failed, Killed, Unfinished int
+			}
+		}
+		if err := json.Unmarshal([]byte(must(t, args...)), &doc); err != nil || len(doc.Results) != n {
+			t.Fatalf("%s: %d results of %d policies, %v", estimator, len(doc.Results), n, err)
+		}
+		for _, r := range doc.Results {
+			if r.Jobs != 3 || r.Failed+r.Killed+r.Unfinished > 0 {
+				t.Errorf("%s, %s: %d jobs of 3 are through, %d failed, %d killed, %d unfinished", estimator, r.Policy, r.Jobs, r.Failed, r.Killed, r.Unfinished)
+			}
+		}
+	}
+}
+
+// What an engine cannot do is refused at start by one sentence, which names the policy, the engine, and where it can be had.
+func TestCombinationsRefused(t *testing.T) {
+	in := writeFile(t, "in.txt", "a\n")
+	for _, spec := range []string{"dynamicmr", "late{mrorder:goal=makespan}", "probe{gittins}", "late{probe{fspy}}", "gittins:preempt=suspend"} {
+		_, _, errs := sojourn(t, "rm", "--conf", t.TempDir(), "--policy", spec)
+		for _, part := range []string{"policy " + spec + " needs", "a ResourceManager cannot", "'sojourn sim' and 'sojourn run' can"} {
+			if !strings.Contains(errs, part) {
+				t.Errorf("rm --policy %s says %q, want %q in it", spec, errs, part)
+			}
+		}
+	}
+	for _, estimator := range []string{"oracle", "noisy:sigma=1"} {
+		status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"), "--policy", "mrorder", "--estimator", estimator)
+		if status != statusUsage || !strings.Contains(errs, estimator) || !strings.Contains(errs, "use mean, history or fspy") {
+			t.Errorf("run --estimator %s: exit status %d, %q", estimator, status, errs)
+		}
+	}
+}
+
+// What would be without effect is said, and not refused.
+func TestCombinationsSaid(t *testing.T) {
+	for _, c := range []struct {
+		spec, estimator string
+		on              engineKind
+		says            string
+	}{
+		{"mrorder", "oracle", simulator, ""},
+		{"fspy", "oracle", simulator, ""},
+		{"probe{srpt}", "fspy:fit=relative", simulator, ""},
+		{"late{fspy}", "fspy", embedded, ""},
+		{"late{mrorder:goal=makespan}", "fspy", simulator, "use --policy 'probe{late{mrorder:goal=makespan}}'"},
+		{"late{probe{gittins}}", "mean", embedded, "learns nothing: use --estimator fspy"},
+		{"fspy", "history", manager, "a ResourceManager runs no probes: policy fspy goes by the sizes that --estimator history knows"},
+		{"mrorder", "fspy", manager, "use --estimator history"},
+	} {
+		_, card, err := builtInPolicies().Parse(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := aboutProbes(c.spec, card, c.on, c.estimator); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%s, %s, %s: %q, want %q in it", c.on.verb, c.spec, c.estimator, got, c.says)
+		}
+	}
+	trace := generated(t)
+	_, _, errs := sojourn(t, "sim", "--trace", trace, "--cluster", "nodes=4,memory=8GiB,vcores=4", "--policy", "late{dynamicmr}")
+	if want := "policy late{dynamicmr} lends slots, and this cluster has none: describe it with map-slots and reduce-slots"; !strings.Contains(errs, want) {
+		t.Errorf("dynamicmr on containers: %q, want %q in it", errs, want)
 	}
 }

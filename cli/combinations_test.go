@@ -85,7 +85,7 @@ func TestCombinationsRun(t *testing.T) {
 		args := []string{"run", mix, "--cluster", "nodes=2,map-slots=1,reduce-slots=1", "--overwrite", "--json", "--estimator", estimator, "--policy", "fifo"}
 		n := 1
 		for _, policy := range []string{"mrorder:interval=20ms", "mrorder:interval=20ms,goal=makespan,backlog=off", "dynamicmr", "dynamicmr:base=srpt,dhsa=pd,delay=10ms", "fspy:uber-maps=0", "gittins:locality=off"} {
-			for _, spec := range wrapped(policy) {
+			for _, spec := range wrapped(policy, estimator) {
 				args = append(args, "--policy", spec)
 				n++
 			}
@@ -119,6 +119,19 @@ func TestCombinationsRefused(t *testing.T) {
 			}
 		}
 	}
+	for _, verb := range []string{"sim", "run"} {
+		args := []string{verb, "--estimator", "mean", "--policy", "fifo", "--policy", "late{probe{mrorder}}"}
+		if verb == "sim" {
+			args = append(args, "--trace", generated(t), "--cluster", smallCluster)
+		} else {
+			args = append(args, "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"))
+		}
+		status, out, errs := sojourn(t, args...)
+		want := fmt.Sprintf("policy late{probe{mrorder}} is for having jobs probed, from which sojourn %s --estimator mean cannot learn: use --estimator fspy", verb)
+		if status == statusOK || !strings.Contains(errs, want) || out != "" {
+			t.Errorf("%s: exit status %d, %q, want %q and nothing run", verb, status, errs, want)
+		}
+	}
 	for _, estimator := range []string{"oracle", "noisy:sigma=1"} {
 		status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"), "--policy", "mrorder", "--estimator", estimator)
 		if status != statusUsage || !strings.Contains(errs, estimator) || !strings.Contains(errs, "use mean, history or fspy") {
@@ -139,7 +152,8 @@ func TestCombinationsSaid(t *testing.T) {
 		{"probe{srpt}", "fspy:fit=relative", simulator, ""},
 		{"late{fspy}", "fspy", embedded, ""},
 		{"late{mrorder:goal=makespan}", "fspy", simulator, "use --policy 'probe{late{mrorder:goal=makespan}}'"},
-		{"late{probe{gittins}}", "mean", embedded, "learns nothing: use --estimator fspy"},
+		{"late{probe{gittins}}", "oracle", simulator, "learns nothing: use --estimator fspy"},
+		{"fspy", "mean", embedded, "policy fspy is at its best with --estimator fspy"},
 		{"fspy", "history", manager, "a ResourceManager runs no probes: policy fspy goes by the sizes that --estimator history knows"},
 		{"mrorder", "fspy", manager, "use --estimator history"},
 	} {
@@ -147,7 +161,7 @@ func TestCombinationsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := aboutProbes(c.spec, card, c.on, c.estimator); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+		if got := aboutProbes(c.spec, card, c.on.with(c.estimator), c.estimator); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%s, %s, %s: %q, want %q in it", c.on.verb, c.spec, c.estimator, got, c.says)
 		}
 	}

@@ -30,6 +30,13 @@ func adminServer(m *manager) *rpc.Server {
 		}),
 		"checkForDecommissioningNodes": byUser(m, (*manager).decommissioning),
 		"updateNodeResource":           byUser(m, (*manager).updateNodes),
+		"refreshUserToGroupsMappings": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
+			if err := m.admit(c.User); err != nil {
+				return nil, err
+			}
+			m.groups.forget()
+			return nil, nil
+		}),
 		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
 			if err := m.admit(c.User); err != nil {
 				return nil, err
@@ -48,13 +55,14 @@ func adminServer(m *manager) *rpc.Server {
 
 // admit is administers for who is not the owner: strangers have no files read, and hear nothing of what is in them.
 func (m *manager) admit(user string) error {
+	m.meet(user)
 	_, err := m.ask(func(m *manager) (answer, error) { return nil, m.administers(user) })
 	return err
 }
 
 // administers reports, as an error, that a user may not change the cluster.
 func (m *manager) administers(user string) error {
-	if user == "" || !m.mayChange(user, "") {
+	if !m.administrates(user) {
 		m.log.refused("administration refused", "user", user)
 		return rpc.Errorf(classAccess, "User %s doesn't have permission to call this method", user)
 	}

@@ -36,6 +36,7 @@ type application struct {
 	expires    time.Time              // when it is killed; zero: never
 	alarm      *alarm                 // for that; nil: it never was to be
 	missed     []wire.ContainerStatus // ends of containers that it keeps over attempts, while there was none
+	access     map[int32]ACL          // as it was submitted with, by what they let users do
 }
 
 // outcome is what an application's end is reported to be.
@@ -52,7 +53,7 @@ func (app *application) ended() bool { return app.over }
 // submit makes an application of a submission.
 func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	app := &application{m: m, id: s.ID, job: m.apps.newest + 1, user: user, queue: queue, submission: *s, state: wire.AppAccepted, asks: newAskTable(),
-		nodes: map[*node]bool{}, times: times{started: m.millis()}}
+		nodes: map[*node]bool{}, times: times{started: m.millis()}, access: accessOf(s.Launch.ACLs())}
 	m.apps.newest++
 	m.apps.byID[app.id] = app
 	m.apps.taken.add(app.id.ID)

@@ -22,6 +22,7 @@ const (
 //	    .root.etl.capacity = 40                              percent of the one above; 2w: a weight; [memory=10240,vcores=12]: amounts
 //	    .root.etl.maximum-capacity = 60                      the same without weights; 100 or -1: none
 //	    .root.etl.state = STOPPED                            takes no new applications
+//	    .root.etl.acl_submit_applications = ana,bo etl       users, a space, groups; and acl_administer_queue
 //	    .root.etl.ordering-policy = fair                     of its applications; else in order of submission
 //
 // As in Hadoop, percentages of siblings make up 100, and siblings that have weights all have.
@@ -32,6 +33,7 @@ func (p *properties) capacityQueues() (q Queues) {
 	if mapped := capacityPrefix + "queue-mappings"; p.text(mapped, "") != "" {
 		q.Rules = p.mappings(mapped)
 	}
+	p.capacityAccess("root", &q)
 	q.Tree = p.capacityBelow("root", 0, &q)
 	return q
 }
@@ -56,6 +58,7 @@ func (p *properties) capacityBelow(path string, depth int, q *Queues) (list []*s
 		below := path + "." + queue
 		s := &sched.QueueSpec{Name: queue}
 		p.capacityOf(below, s)
+		p.capacityAccess(below, q)
 		switch state := p.text(capacityPrefix+below+".state", "RUNNING"); strings.ToUpper(state) {
 		case "RUNNING":
 		case "STOPPED":
@@ -75,6 +78,17 @@ func (p *properties) capacityBelow(path string, depth int, q *Queues) (list []*s
 	}
 	p.capacitySum(path, list)
 	return list
+}
+
+// capacityAccess reads who may submit to a queue and administer it.
+func (p *properties) capacityAccess(path string, q *Queues) {
+	list := func(name string) (ACL, bool) {
+		name = capacityPrefix + path + "." + name
+		return parseACL(p.raw(name, "")), p.has(name)
+	}
+	submit, a := list("acl_submit_applications")
+	administer, b := list("acl_administer_queue")
+	q.said(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), QueueAccess{submit, administer}, [2]bool{a, b})
 }
 
 // capacityOf reads what a queue is guaranteed and what it may have at most.

@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
 )
 
-// What clients change of applications that are there: only their owners and administrators may.
+// What clients change of applications that are there: their owners may, and who administers, and where access lists count those who are on them.
 
 // changing finds an application that a user may change.
 func (m *manager) changing(user string, id wire.ApplicationID) (*application, error) {
@@ -20,7 +20,7 @@ func (m *manager) changing(user string, id wire.ApplicationID) (*application, er
 	if err != nil {
 		return nil, err
 	}
-	if !m.mayChange(user, app.user) {
+	if !app.may(user, wire.ModifyApp) {
 		m.log.refused("change refused", "application", id.String(), "user", user)
 		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", user, id)
 	}
@@ -67,6 +67,10 @@ func (m *manager) move(user string, q *wire.Move) (answer, error) {
 		return nil, rpc.Errorf(classYARN, "Failed to move %s to queue %s: there is no such leaf queue", q.ID, q.Queue)
 	case slices.Contains(m.queues.Stopped, path):
 		return nil, rpc.Errorf(classYARN, "Failed to move %s to queue %s: it is STOPPED", q.ID, q.Queue)
+	}
+	if !m.maySubmit(user, path) {
+		m.log.refused("move refused", "application", q.ID.String(), "user", user, "queue", path)
+		return nil, rpc.Errorf(classAccess, "User %s cannot submit applications to target queue or the target queue doesn't exist: %s while moving %s", user, q.Queue, q.ID)
 	}
 	if path != app.queue {
 		app.queue = path

@@ -19,6 +19,7 @@ func clientServer(m *manager) *rpc.Server {
 		"submitApplication":    byUser(m, (*manager).submitApplication),
 		"getApplicationReport": byUser(m, (*manager).applicationReport),
 		"forceKillApplication": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.KillRequest) (proto.Message, error) {
+			m.meet(c.User)
 			return m.ask(func(m *manager) (answer, error) { return m.killApplication(c.User, c.Remote, q) })
 		}),
 		"getApplications":             byUser(m, (*manager).applications),
@@ -66,6 +67,7 @@ func byUser[Q any, P interface {
 	proto.Decoder
 }](m *manager, do func(*manager, string, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
+		m.meet(c.User)
 		return m.serve(c, func(m *manager) (answer, error) { return do(m, c.User, q) })
 	})
 }
@@ -102,9 +104,14 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 		named = h.queue
 	}
 	queue, err := m.queues.place(user, named)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, named, err)
+	case !m.maySubmit(user, queue):
+		m.log.refused("submission refused", "application", s.ID.String(), "user", user, "queue", queue)
+		return nil, rpc.Errorf(classAccess, "User %s does not have permission to submit %s to queue root.%s", user, s.ID, queue)
 	}
+	m.queues.make(queue)
 	app := m.submit(user, queue, s)
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
@@ -128,18 +135,13 @@ func (m *manager) applicationReport(user string, q *wire.ApplicationRequest) (an
 		return nil, err
 	}
 	return func() proto.Message {
-		r := &wire.ApplicationResponse{Report: app.report()}
+		r := &wire.ApplicationResponse{Report: app.seen(user)}
 		if a := app.current(); app.submission.Unmanaged && user == app.user && a != nil && a.state == wire.AttemptLaunched {
 			t := a.token()
 			r.Report.MasterToken = &t
 		}
 		return r
 	}, nil
-}
-
-// mayChange reports whether a user may change what is another's.
-func (m *manager) mayChange(user, owner string) bool {
-	return user == owner || slices.Contains(m.config.Admins, user)
 }
 
 func (m *manager) killApplication(user string, from net.Addr, q *wire.KillRequest) (answer, error) {
@@ -165,7 +167,7 @@ func (m *manager) applications(user string, q *wire.ApplicationsRequest) (answer
 			break
 		}
 		if app.passes(q) && (!q.Own || app.user == user) {
-			r.Reports = append(r.Reports, app.report())
+			r.Reports = append(r.Reports, app.seen(user))
 		}
 	}
 	return reply(r)
@@ -218,8 +220,8 @@ func (m *manager) clusterNodes(_ string, q *wire.NodesRequest) (answer, error) {
 	return reply(r)
 }
 
-// queueInfo tells of a queue; users' own queues below it are not shown, as Hadoop has none.
-func (m *manager) queueInfo(_ string, q *wire.QueueRequest) (answer, error) {
+// queueInfo tells a user of a queue; users' own queues below it are not shown, as Hadoop has none.
+func (m *manager) queueInfo(user string, q *wire.QueueRequest) (answer, error) {
 	queue, ok := m.core.Queues[0], q.Name == "root" || q.Name == ""
 	if !ok {
 		queue, ok = m.core.QueueNamed(q.Name)
@@ -227,10 +229,10 @@ func (m *manager) queueInfo(_ string, q *wire.QueueRequest) (answer, error) {
 	if !ok {
 		return reply(&wire.QueueResponse{}) // an exception would have clients try again
 	}
-	return reply(&wire.QueueResponse{Queue: m.tellQueue(queue, q)})
+	return reply(&wire.QueueResponse{Queue: m.tellQueue(user, queue, q)})
 }
 
-func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
+func (m *manager) tellQueue(user string, queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
 	path, below := "root", ""
 	if queue.ID != 0 {
 		below = m.core.Path(queue)
@@ -270,7 +272,7 @@ func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.Queu
 			s.Killed++
 		}
 		if q.Apps && !app.over {
-			info.Apps = append(info.Apps, app.report())
+			info.Apps = append(info.Apps, app.seen(user))
 		}
 	}
 	if q.Children || q.Recursive {
@@ -278,25 +280,41 @@ func (m *manager) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.Queu
 			if child := m.core.Queues[id]; child != nil && !child.User {
 				deeper := *q
 				deeper.Children = q.Recursive
-				info.Children = append(info.Children, *m.tellQueue(child, &deeper))
+				info.Children = append(info.Children, *m.tellQueue(user, child, &deeper))
 			}
 		}
 	}
 	return info
 }
 
-func (m *manager) queueACLs(string, *wire.Empty) (answer, error) {
-	r := &wire.QueueACLs{Queues: []string{"root"}}
-	for _, q := range m.core.Queues[1:] {
-		if q != nil && !q.User {
-			r.Queues = append(r.Queues, "root."+m.core.Path(q))
+func (m *manager) queueACLs(user string, _ *wire.Empty) (answer, error) {
+	r := &wire.QueueACLs{}
+	for _, q := range m.core.Queues {
+		if q.User {
+			continue
 		}
+		name, path := "root", ""
+		if q.ID != 0 {
+			path = m.core.Path(q)
+			name += "." + path
+		}
+		may := []int32{}
+		if !m.config.Access.Lists || m.queues.allows(path, m.listed(user), submits) {
+			may = append(may, wire.SubmitTo)
+		}
+		if !m.config.Access.Lists || m.mayAdminister(user, path) {
+			may = append(may, wire.Administer)
+		}
+		r.Queues = append(r.Queues, wire.QueueACL{Queue: name, May: may})
 	}
 	return reply(r)
 }
 
-func (m *manager) attemptReport(_ string, q *wire.AttemptRequest) (answer, error) {
+func (m *manager) attemptReport(user string, q *wire.AttemptRequest) (answer, error) {
 	a, err := m.knownAttempt(q.ID)
+	if err == nil && !a.app.may(user, wire.ViewApp) {
+		err = unseen(user, "attempt "+q.ID.String())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -314,8 +332,11 @@ func (m *manager) knownAttempt(id wire.AttemptID) (*attempt, error) {
 	return a, nil
 }
 
-func (m *manager) attemptReports(_ string, q *wire.ApplicationRequest) (answer, error) {
+func (m *manager) attemptReports(user string, q *wire.ApplicationRequest) (answer, error) {
 	app, err := m.application(q.ID)
+	if err == nil && !app.may(user, wire.ViewApp) {
+		err = unseen(user, "application "+q.ID.String())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -341,16 +362,22 @@ func (a *attempt) report() wire.AttemptReport {
 	return r
 }
 
-func (m *manager) containerReport(_ string, q *wire.ContainerRequest) (answer, error) {
+func (m *manager) containerReport(user string, q *wire.ContainerRequest) (answer, error) {
 	c := m.container(q.ID)
-	if c == nil || c.state == done {
+	switch {
+	case c == nil || c.state == done:
 		return nil, rpc.Errorf(classNoContainer, "Container with id '%s' doesn't exist in RM.", q.ID)
+	case !c.attempt.app.may(user, wire.ViewApp):
+		return nil, unseen(user, "application "+c.attempt.app.id.String())
 	}
 	return reply(&wire.ContainersResponse{Reports: []wire.ContainerReport{c.tell()}})
 }
 
-func (m *manager) containerReports(_ string, q *wire.AttemptRequest) (answer, error) {
+func (m *manager) containerReports(user string, q *wire.AttemptRequest) (answer, error) {
 	a, err := m.knownAttempt(q.ID)
+	if err == nil && !a.app.may(user, wire.ViewApp) {
+		err = unseen(user, "application "+q.ID.App.String())
+	}
 	if err != nil {
 		return nil, err
 	}

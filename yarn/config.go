@@ -37,8 +37,8 @@ type Config struct {
 	Reread func() (Queues, error)
 	// Hosts reads which hosts may have NodeManagers (yarn.resourcemanager.nodes.include-path and exclude-path); nil: all may.
 	Hosts func() (Hosts, error)
-	// Admins may kill anybody's applications and change the cluster, beside the user that this process runs as.
-	Admins []string
+	// Access says who may submit, see, change and administer. What queues say of that is in Queues.
+	Access Access
 	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin with it. By default
 	// it is where REST is served.
 	Web string
@@ -95,7 +95,10 @@ func (c Config) withDefaults() *Config {
 		c.Log = slog.Default()
 	}
 	if me, err := user.Current(); err == nil {
-		c.Admins = append([]string{me.Username}, c.Admins...)
+		c.Access.Admins.Users = append([]string{me.Username}, c.Access.Admins.Users...)
+	}
+	if c.Access.Groups == nil {
+		c.Access.Groups = systemGroups
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
 	if len(c.Queues.Tree) == 0 {

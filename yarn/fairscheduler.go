@@ -60,6 +60,7 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 //	    <maxResources>40%</maxResources>
 //	    <weight>2</weight>
 //	    <schedulingPolicy>fair</schedulingPolicy>             or fifo, or drf
+//	    <aclSubmitApps>ana,bo etl</aclSubmitApps>             users, a space, groups; and <aclAdministerApps>
 //	    <queue name="nightly"/>
 //	  </queue>
 //	</allocations>
@@ -71,7 +72,7 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 	if root.XMLName.Local != "allocations" {
 		return fmt.Errorf("read %s: <%s>: must be <allocations>", file, root.XMLName.Local)
 	}
-	f := fairReader{file: file, noted: map[string]bool{}}
+	f := fairReader{file: file, noted: map[string]bool{}, queues: q}
 	for i := range root.Children {
 		switch e := &root.Children[i]; e.XMLName.Local {
 		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
@@ -84,10 +85,13 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 		switch e := &root.Children[i]; e.XMLName.Local {
 		case "queue", "pool":
 			if name := strings.TrimSpace(e.attribute("name")); name == "root" {
+				f.access("", e)
 				for k := range e.Children {
-					if c := &e.Children[k]; c.XMLName.Local == "queue" || c.XMLName.Local == "pool" {
+					switch c := &e.Children[k]; c.XMLName.Local {
+					case "queue", "pool":
 						f.add(&q.Tree, c, "root", 0)
-					} else {
+					case aclSubmit, aclAdminister:
+					default:
 						f.note("root", c)
 					}
 				}
@@ -108,6 +112,7 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 // A fairReader goes over an allocation file.
 type fairReader struct {
 	file   string
+	queues *Queues     // that are being read
 	policy string      // of queues that name none
 	max    sched.Share // of queues that name none
 	noted  map[string]bool
@@ -142,6 +147,7 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 	}
 	s := &sched.QueueSpec{Name: name, Policy: f.policy, Max: f.max}
 	*list = append(*list, s)
+	f.access(strings.TrimPrefix(path, "root."), e)
 	for i := range e.Children {
 		switch c := &e.Children[i]; c.XMLName.Local {
 		case "queue", "pool":
@@ -160,6 +166,7 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 			s.Weight = w
 		case "schedulingPolicy", "schedulingMode":
 			s.Policy = f.schedulingPolicy(path, c)
+		case aclSubmit, aclAdminister:
 		default:
 			f.note(path, c)
 		}
@@ -167,6 +174,24 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 	if aboveMax(s) && f.err == nil {
 		f.err = fmt.Errorf("%s: <minResources> of %s: must be at most its <maxResources>, or <queueMaxResourcesDefault> where it has none", f.file, path)
 	}
+}
+
+// The elements with a queue's access lists.
+const aclSubmit, aclAdminister = "aclSubmitApps", "aclAdministerApps"
+
+// access reads who may submit to a queue and administer it.
+func (f *fairReader) access(path string, e *fairElement) {
+	var a QueueAccess
+	var which [2]bool
+	for i := range e.Children {
+		switch c := &e.Children[i]; c.XMLName.Local {
+		case aclSubmit:
+			a.Submit, which[0] = parseACL(strings.Trim(c.Text, "\r\n\t")), true
+		case aclAdminister:
+			a.Administer, which[1] = parseACL(strings.Trim(c.Text, "\r\n\t")), true
+		}
+	}
+	f.queues.said(path, a, which)
 }
 
 func (f *fairReader) schedulingPolicy(where string, e *fairElement) string {

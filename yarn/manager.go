@@ -31,13 +31,19 @@ type manager struct {
 	count  counts
 
 	events []sched.Event // facts for the next Step
-	wake   time.Time     // when the core wants a Step; zero: it does not
 	start  launcher
+	groups *groupTable // not the owner's alone
 
 	line  line
+	bell  bell
+	spare sync.Pool // of calls that somebody waited for
+}
+
+// A bell has a turn made when something is due that nobody calls for.
+type bell struct {
 	timer *time.Timer
 	armed time.Time // when timer goes off; zero: it has
-	spare sync.Pool // of calls that somebody waited for
+	wake  time.Time // when the core wants a Step; zero: it does not
 }
 
 // keys sign the three kinds of tokens.
@@ -81,7 +87,7 @@ const (
 func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
 	now := clock()
 	m := &manager{config: config, core: sched.New(config.Core), clock: clock, started: now, now: now, log: logbook{Logger: config.Log}, start: start,
-		timer: time.NewTimer(farAway)}
+		bell: bell{timer: time.NewTimer(farAway)}, groups: newGroupTable(&config.Access)}
 	m.keys = keys{master: token.NewKeys(token.RandomKey()), node: token.NewKeys(token.RandomKey()), container: token.NewKeys(token.RandomKey())}
 	m.keys.delegations = newDelegations()
 	m.spare.New = func() any { return &call{done: make(chan news, 1)} }
@@ -217,12 +223,12 @@ func crash() {
 
 // loop has a turn made when something is due that nobody calls for, until ctx is done.
 func (m *manager) loop(ctx context.Context) {
-	defer m.timer.Stop()
+	defer m.bell.timer.Stop()
 	for {
 		select {
-		case <-m.timer.C:
+		case <-m.bell.timer.C:
 			m.ask(func(m *manager) (answer, error) {
-				m.armed = time.Time{}
+				m.bell.armed = time.Time{}
 				return nil, nil
 			})
 		case <-ctx.Done():
@@ -258,12 +264,12 @@ func (m *manager) turn(batch []*call) {
 // arm sets the timer for what happens by itself. One that goes off too early is set again.
 func (m *manager) arm() {
 	next := m.live.next(m.now)
-	if !m.wake.IsZero() && m.wake.Before(next) {
-		next = m.wake
+	if !m.bell.wake.IsZero() && m.bell.wake.Before(next) {
+		next = m.bell.wake
 	}
-	if m.armed.IsZero() || next.Before(m.armed) {
-		m.armed = next
-		m.timer.Reset(max(0, next.Sub(m.now)))
+	if m.bell.armed.IsZero() || next.Before(m.bell.armed) {
+		m.bell.armed = next
+		m.bell.timer.Reset(max(0, next.Sub(m.now)))
 	}
 }
 
@@ -282,9 +288,9 @@ func (m *manager) note(e sched.Event) { m.events = append(m.events, e) }
 // step has the core decide, and carries out what it decided, until there is nothing new: to carry an action out may be a fact at once. Within a Step
 // the core takes facts in the order of their kinds, so whoever needs two in another order calls step between them.
 func (m *manager) step() {
-	due := !m.wake.IsZero() && !m.now.Before(m.wake)
+	due := !m.bell.wake.IsZero() && !m.now.Before(m.bell.wake)
 	if due {
-		m.wake = time.Time{} // the core says when next
+		m.bell.wake = time.Time{} // the core says when next
 	}
 	for ; len(m.events) > 0 || due; due = false {
 		actions := m.core.Step(m.at(), m.events)
@@ -330,9 +336,9 @@ func (m *manager) act(a *sched.Action) {
 			c.preempt(a.At)
 		}
 	case sched.Wake:
-		m.wake = time.Time{}
+		m.bell.wake = time.Time{}
 		if a.At > 0 {
-			m.wake = m.started.Add(a.At)
+			m.bell.wake = m.started.Add(a.At)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (p *properties) read(file string, text []byte) error {
 		return fmt.Errorf("read %s: %w: must be <configuration> with a <property> of <name> and <value> for each property", file, err)
 	}
 	for _, one := range doc.Property {
-		p.values[strings.TrimSpace(one.Name)] = property{strings.TrimSpace(one.Value), file}
+		p.values[strings.TrimSpace(one.Name)] = property{one.Value, file}
 	}
 	return nil
 }
@@ -85,8 +85,13 @@ func (p *properties) read(file string, text []byte) error {
 // mostSubstitutions is Hadoop's bound on variables within the values of variables.
 const mostSubstitutions = 20
 
-// text returns a property's value, with ${names} in it replaced by the values of those.
+// text returns a property's value, with ${names} in it replaced by the values of those, without spaces around it.
 func (p *properties) text(name, otherwise string) string {
+	return strings.TrimSpace(p.raw(name, otherwise))
+}
+
+// raw is text with the spaces around it, which in access lists say that there are no users before the groups.
+func (p *properties) raw(name, otherwise string) string {
 	p.used[name] = true
 	one, ok := p.values[name]
 	if !ok {
@@ -107,7 +112,7 @@ func (p *properties) text(name, otherwise string) string {
 			p.fail(name, "something without variables that nobody sets")
 			break
 		}
-		if v = v[:i] + inner.value + v[i+j+1:]; len(v) > mostConfiguration {
+		if v = v[:i] + strings.TrimSpace(inner.value) + v[i+j+1:]; len(v) > mostConfiguration {
 			p.fail(name, "something whose variables come to an end")
 			return otherwise
 		}
@@ -192,7 +197,7 @@ func (p *properties) ordered(less, more string, has, most int64) {
 // fail says what a property must be.
 func (p *properties) fail(name, want string) {
 	one := p.values[name]
-	p.wrong = append(p.wrong, fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, one.value, want))
+	p.wrong = append(p.wrong, fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, strings.TrimSpace(one.value), want))
 }
 
 // notes lists what is meant for a ResourceManager and is not read here.
@@ -203,6 +208,7 @@ func (p *properties) notes() (list []string) {
 			continue
 		}
 		one := p.values[name]
+		one.value = strings.TrimSpace(one.value)
 		switch without, hint := needless(name); {
 		case without == anyValue || without == one.value && without != "":
 		case hint != "":
@@ -239,8 +245,7 @@ func needless(name string) (value, hint string) {
 
 // needlessProperties are by name, those of the Capacity Scheduler without their prefix, those of its queues after QUEUE.
 var needlessProperties = map[string]needlessProperty{
-	"resource-calculator": {"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator", "cores are counted as well as memory"},
-	"yarn.acl.enable":     {"false", "simple mode has no access lists: who owns an application, and who administers (yarn.admin.acl), may change it"},
+	"resource-calculator":                              {"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator", "cores are counted as well as memory"},
 	"per-node-heartbeat.multiple-assignments-enabled":  {anyValue, ""}, // containers are placed when something changes, not when nodes beat
 	"per-node-heartbeat.maximum-container-assignments": {anyValue, ""},
 	"per-node-heartbeat.maximum-offswitch-assignments": {anyValue, ""},
@@ -256,8 +261,6 @@ var needlessProperties = map[string]needlessProperty{
 	"QUEUE.maximum-am-resource-percent":                {anyValue, ""},
 	"QUEUE.minimum-user-limit-percent":                 {"100", "one limit serves all queues: --policy capacity:user-min=0.25"},
 	"QUEUE.user-limit-factor":                          {"1", "one limit serves all queues: --policy capacity:user-factor=2"},
-	"QUEUE.acl_submit_applications":                    {"*", "everybody may submit to every queue"},
-	"QUEUE.acl_administer_queue":                       {"*", "owners and administrators (yarn.admin.acl) may change applications"},
 	"QUEUE.acl_application_max_priority":               {"*", "priorities are not bounded by access lists"},
 	"QUEUE.accessible-node-labels":                     {"*", "there are no node labels"},
 	"QUEUE.default-application-priority":               {"0", "applications that name no priority have 0"},

@@ -176,10 +176,12 @@ func (m *manager) appPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var found *wire.ApplicationReport
+	user := visitor(r)
+	m.meet(user)
 	m.ask(func(m *manager) (answer, error) {
 		return func() proto.Message {
 			if app := m.apps.byID[id]; app != nil {
-				r := app.report()
+				r := app.seen(user)
 				found = &r
 			}
 			return nil

@@ -13,9 +13,10 @@ import (
 
 // Queues is what a cluster's configuration says of its queues.
 type Queues struct {
-	Tree    []*sched.QueueSpec // below the root; nil: one named default
-	Stopped []string           // dotted paths below the root that take no new applications
-	Rules   []Rule             // where an application goes; nil: to the queue that it names
+	Tree    []*sched.QueueSpec     // below the root; nil: one named default
+	Stopped []string               // dotted paths below the root that take no new applications
+	Rules   []Rule                 // where an application goes; nil: to the queue that it names
+	Access  map[string]QueueAccess // by dotted path below the root, of those of which it is said; "" is the root
 }
 
 // A Rule says where applications go: the first one that names a queue which is there, or may be made, decides.
@@ -109,24 +110,25 @@ type placement struct {
 	made   map[string]bool // paths of queues that users have made, and of those above them: the core keeps all
 }
 
-// make makes a queue that mayCreate, if there are not too many.
-func (q *placement) make(path string) bool {
-	if q.made[path] {
-		return true
-	}
-	if len(q.made)+strings.Count(path, ".") >= mostMade {
-		return false
+// room reports whether a queue that mayCreate is there, or there are not too many for one more.
+func (q *placement) room(path string) bool {
+	return q.made[path] || len(q.made)+strings.Count(path, ".") < mostMade
+}
+
+// make notes that an application goes to a queue, which the core makes where no file says it.
+func (q *placement) make(path string) {
+	if _, said := q.leaves.byPath[path]; said {
+		return
 	}
 	for i, r := range path {
-		if r == '.' {
+		if _, said := q.leaves.byPath[path[:i]]; r == '.' && !said {
 			q.made[path[:i]] = true
 		}
 	}
 	q.made[path] = true
-	return true
 }
 
-// place returns the queue of an application of a user that names a queue, or says why there is none.
+// place returns the queue of an application of a user that names a queue, which may have to be made, or says why there is none.
 func (q *placement) place(user, named string) (string, error) {
 	if !wellNamed(user) {
 		return "", fmt.Errorf("user %.200q: must be %s", user, nameRule)
@@ -153,7 +155,7 @@ func (q *placement) place(user, named string) (string, error) {
 		}
 		found, ok := t.find(path)
 		if !ok && r.Create && t.mayCreate(found) {
-			ok = q.make(found)
+			ok = q.room(found)
 		}
 		switch {
 		case ok && slices.Contains(q.Stopped, found):

@@ -86,6 +86,7 @@ func rest(m *manager, w http.ResponseWriter, r *http.Request, do func(*manager, 
 		err = killWanted(r) // reads the body, which the owner must not wait for
 	}
 	if err == nil {
+		m.meet(visitor(r))
 		_, err = m.ask(func(m *manager) (answer, error) {
 			var err error
 			reply, err = do(m, r)
@@ -141,7 +142,7 @@ func (m *manager) restMetrics(*http.Request) (object, error) {
 }
 
 func (m *manager) restScheduler(*http.Request) (object, error) {
-	root := m.tellQueue(m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
+	root := m.tellQueue("", m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
 	info := restQueue(root)
 	info["type"] = "capacityScheduler"
 	return object{"scheduler": object{"schedulerInfo": info}}, nil
@@ -208,8 +209,8 @@ func finalName(f wire.FinalStatus) string {
 	return finalNames[f]
 }
 
-func (m *manager) restAppObject(app *application) object {
-	r := app.report()
+func (m *manager) restAppObject(user string, app *application) object {
+	r := app.seen(user)
 	o := object{"id": r.ID.String(), "user": r.User, "name": r.Name, "queue": r.Queue, "state": r.State.String(), "finalStatus": finalName(r.Final),
 		"progress": 100 * r.Progress, "trackingUI": "ApplicationMaster", "trackingUrl": r.Master.Tracking, "diagnostics": r.Diagnostics,
 		"clusterId": m.identity(), "applicationType": r.Type, "applicationTags": strings.Join(r.Tags, ","), "priority": r.Priority,
@@ -225,7 +226,7 @@ func (m *manager) restAppObject(app *application) object {
 		o["allocatedMB"], o["allocatedVCores"], o["runningContainers"] = r.Usage.Used.Memory, r.Usage.Used.VCores, r.Usage.Containers
 		o["reservedMB"], o["reservedVCores"] = 0, 0
 	}
-	if a := app.current(); a != nil && a.master != nil {
+	if a := app.current(); a != nil && a.master != nil && app.may(user, wire.ViewApp) {
 		n := a.master.node
 		o["masterNodeId"], o["amHostHttpAddress"] = n.id.String(), n.web
 		o["amContainerLogs"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
@@ -273,7 +274,7 @@ func (m *manager) restApps(r *http.Request) (object, error) {
 	apps := []object{}
 	for _, app := range m.apps.list {
 		if len(apps) < limit && app.passes(q) && (final == "" || final == finalName(app.outcome.final)) {
-			apps = append(apps, m.restAppObject(app))
+			apps = append(apps, m.restAppObject(visitor(r), app))
 		}
 	}
 	return object{"apps": object{"app": apps}}, nil
@@ -306,7 +307,7 @@ func (m *manager) restApp(r *http.Request) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object{"app": m.restAppObject(app)}, nil
+	return object{"app": m.restAppObject(visitor(r), app)}, nil
 }
 
 func (m *manager) restState(r *http.Request) (object, error) {
@@ -317,8 +318,17 @@ func (m *manager) restState(r *http.Request) (object, error) {
 	return object{"state": app.state.String()}, nil
 }
 
-func (m *manager) restAttempts(r *http.Request) (object, error) {
+// restSeen finds the application that a path names, for who may see what it is made of.
+func (m *manager) restSeen(r *http.Request) (*application, error) {
 	app, err := m.restNamed(r)
+	if user := visitor(r); err == nil && !app.may(user, wire.ViewApp) {
+		return nil, &restError{http.StatusForbidden, "ForbiddenException", "User " + user + " does not have privilege to see this application " + app.id.String()}
+	}
+	return app, err
+}
+
+func (m *manager) restAttempts(r *http.Request) (object, error) {
+	app, err := m.restSeen(r)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +358,7 @@ var attemptNames = map[wire.AttemptState]string{wire.AttemptSubmitted: "SUBMITTE
 
 // restNamedAttempt finds the attempt that a path names.
 func (m *manager) restNamedAttempt(r *http.Request) (*attempt, error) {
-	app, err := m.restNamed(r)
+	app, err := m.restSeen(r)
 	if err != nil {
 		return nil, err
 	}
@@ -463,14 +473,14 @@ func killWanted(r *http.Request) error {
 	return nil
 }
 
-// restKill kills an application for its owner or an administrator: who that is, the caller says in user.name, as everywhere in simple mode.
+// restKill kills an application for who may change it: who that is, the caller says in user.name, as everywhere in simple mode.
 func (m *manager) restKill(r *http.Request) (object, error) {
 	app, err := m.restNamed(r)
 	if err != nil {
 		return nil, err
 	}
 	user := r.URL.Query().Get("user.name")
-	if user == "" || !m.mayChange(user, app.user) {
+	if user == "" || !app.may(user, wire.ModifyApp) {
 		m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
 		return nil, &restError{http.StatusForbidden, "ForbiddenException", "User " + user + " cannot perform operation MODIFY_APP on " + app.id.String()}
 	}

@@ -26,6 +26,12 @@ func Site(dir string) (config Config, notes []string, err error) {
 	config = p.config(dir)
 	var more []string
 	config.Queues, more = p.queues(dir, slices.Contains(found, capacityFile))
+	if len(config.Queues.Access) > 0 && !config.Access.Lists {
+		more = append(more, fmt.Sprintf("%s: access lists of queues: of no effect, as yarn.acl.enable is not true", dir))
+	}
+	if mapping := p.text("hadoop.security.group.mapping", ""); mapping != "" && !strings.Contains(mapping, "UnixGroups") && (config.Access.Lists || len(config.Access.Admins.Groups) > 0) {
+		more = append(more, fmt.Sprintf("%s: hadoop.security.group.mapping = %s: not understood; the groups of users are those of the operating system", p.values["hadoop.security.group.mapping"].file, mapping))
+	}
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
 	return config, append(p.notes(), more...), errors.Join(p.wrong...)
 }
@@ -158,10 +164,19 @@ func (p *properties) config(dir string) Config {
 		}
 	}
 	c.RackScript = p.text("net.topology.script.file.name", "")
-	for user := range strings.FieldsFuncSeq(p.text("yarn.admin.acl", ""), func(r rune) bool { return r == ',' || r == ' ' }) {
-		if user != "*" { // everybody, which simple mode is already too close to
-			c.Admins = append(c.Admins, user)
+	p.access(&c.Access)
+	return c
+}
+
+// access reads who may do what, queues apart. Where nobody is said to administer, the user that the ResourceManager runs as does, not everybody as in Hadoop.
+func (p *properties) access(a *Access) {
+	a.Lists = p.yes("yarn.acl.enable", false)
+	a.Admins = parseACL(p.raw("yarn.admin.acl", ""))
+	const static = "hadoop.user.group.static.mapping.overrides"
+	if text := p.text(static, ""); text != "" {
+		var ok bool
+		if a.Groups, ok = staticGroups(text, systemGroups); !ok {
+			p.fail(static, "a list of users and their groups like ana=etl,ops;bo=ops")
 		}
 	}
-	return c
 }

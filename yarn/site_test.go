@@ -46,7 +46,7 @@ func TestSite(t *testing.T) {
 	want := Config{
 		Addresses: Addresses{"rm.example.org:8031", "10.0.0.1:9030", "rm.example.org:8032", "rm.example.org:8033", "rm.example.org:8088"},
 		Sizes:     Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
-		Attempts: 3, Web: "rm.example.org:8088", Admins: []string{"ops", "admins"}, Keys: Keys{Roll: 24 * time.Hour},
+		Attempts: 3, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
 	}
 	config.Reread = nil // a function
 	if !reflect.DeepEqual(config, want) {

@@ -36,7 +36,7 @@ func start(t *testing.T, change func(*Config)) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := Config{Interval: 20 * time.Millisecond, Sizes: Sizes{MinMemory: 256, MaxMemory: 4096, MaxVCores: 8}, Admins: []string{"root"},
+	config := Config{Interval: 20 * time.Millisecond, Sizes: Sizes{MinMemory: 256, MaxMemory: 4096, MaxVCores: 8}, Access: Access{Admins: ACL{Users: []string{"root"}}},
 		Addresses: Addresses{"127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"}, Log: slog.New(slog.DiscardHandler)}
 	config.Core.Policy = fifo
 	if change != nil {

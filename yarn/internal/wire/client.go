@@ -717,12 +717,24 @@ func (m *QueueShares) Decode(b []byte) error {
 	return r.Err()
 }
 
-// QueueACLs says of queues that their caller may submit to them and administer them.
-type QueueACLs struct{ Queues []string }
+// QueueACLs says of queues what their caller may do.
+type QueueACLs struct{ Queues []QueueACL }
+
+// A QueueACL says what may be done with a queue.
+type QueueACL struct {
+	Queue string
+	May   []int32 // SubmitTo, Administer
+}
+
+// What may be done with a queue.
+const (
+	SubmitTo int32 = iota + 1
+	Administer
+)
 
 func (m *QueueACLs) Append(b []byte) []byte {
 	for _, q := range m.Queues {
-		b = proto.AppendMessage(b, 1, proto.Raw(proto.AppendInts(proto.AppendString(nil, 1, q), 2, []int32{1, 2})))
+		b = proto.AppendMessage(b, 1, proto.Raw(proto.AppendInts(proto.AppendString(nil, 1, q.Queue), 2, q.May)))
 	}
 	return b
 }
@@ -730,13 +742,19 @@ func (m *QueueACLs) Append(b []byte) []byte {
 func (m *QueueACLs) Decode(b []byte) error {
 	r := proto.Read(b)
 	for r.Next() {
-		if r.Num() == 1 {
-			for q := proto.Read(r.Lent()); q.Next(); {
-				if q.Num() == 1 {
-					m.Queues = append(m.Queues, q.String())
-				}
+		if r.Num() != 1 {
+			continue
+		}
+		var one QueueACL
+		for q := proto.Read(r.Lent()); q.Next(); {
+			switch q.Num() {
+			case 1:
+				one.Queue = q.String()
+			case 2:
+				one.May = q.Ints(one.May)
 			}
 		}
+		m.Queues = append(m.Queues, one)
 	}
 	return r.Err()
 }

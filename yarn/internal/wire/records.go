@@ -460,11 +460,17 @@ const (
 	Killed
 )
 
-// An ACL lets users see (1) or change (2) an application.
+// An ACL lets users see (ViewApp) or change (ModifyApp) an application.
 type ACL struct {
 	Type  int32
 	Users string
 }
+
+// What an ACL is of.
+const (
+	ViewApp int32 = iota + 1
+	ModifyApp
+)
 
 func (m *ACL) Decode(b []byte) error {
 	r := proto.Read(b)

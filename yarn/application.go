@@ -59,6 +59,7 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	m.apps.taken.add(app.id.ID)
 	m.apps.byJob[app.job] = app
 	m.apps.list = append(m.apps.list, app)
+	app.submission.Priority = m.priority(s.Priority)
 	app.submission.Name, app.submission.Type = cut(s.Name, mostTitle), cut(s.Type, mostType)
 	hints, wrong := readHints(s.Tags)
 	if len(wrong) > 0 {

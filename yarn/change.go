@@ -44,14 +44,19 @@ func (app *application) respecify(change func(*sched.JobSpec)) {
 	app.m.step()
 }
 
+// priority is what an application gets that wants a priority.
+func (m *manager) priority(wanted wire.Priority) wire.Priority {
+	return min(wanted, wire.Priority(m.config.MostPriority))
+}
+
 func (m *manager) changePriority(user string, q *wire.PriorityChange) (answer, error) {
 	app, err := m.changing(user, q.ID)
 	if err != nil {
 		return nil, err
 	}
-	if !app.over && app.submission.Priority != q.Priority { // one that is over keeps its own, and is told it, as in Hadoop
-		app.submission.Priority = q.Priority
-		app.respecify(func(s *sched.JobSpec) { s.Priority = int32(q.Priority) })
+	if to := m.priority(q.Priority); !app.over && app.submission.Priority != to { // one that is over keeps its own, and is told it, as in Hadoop
+		app.submission.Priority = to
+		app.respecify(func(s *sched.JobSpec) { s.Priority = int32(to) })
 	}
 	return reply(&wire.PriorityChanged{Priority: app.submission.Priority})
 }

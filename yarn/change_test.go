@@ -25,7 +25,7 @@ func class(err error) string {
 
 // What changes an application is its owner's and the administrators' alone.
 func TestChangesAreTheOwners(t *testing.T) {
-	c := start(t, func(config *Config) { config.Queues.Tree = []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}} })
+	c := start(t, func(config *Config) { config.MostPriority, config.Queues.Tree = 3, []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}} })
 	c.node()
 	id := c.submit(func(s *wire.Submission) { s.Unmanaged = true })
 	attempt := wire.AttemptID{App: id, Attempt: 1}
@@ -48,6 +48,9 @@ func TestChangesAreTheOwners(t *testing.T) {
 	if r := invoke[wire.PriorityChanged](c, root, "updateApplicationPriority", &wire.PriorityChange{ID: id, Priority: 3}); r.Priority != 3 {
 		t.Errorf("priority %d", r.Priority)
 	}
+	if r := invoke[wire.PriorityChanged](c, c.client, "updateApplicationPriority", &wire.PriorityChange{ID: id, Priority: 1000}); r.Priority != 3 {
+		t.Errorf("more than the cluster's maximum of 3: priority %d", r.Priority)
+	}
 	invoke[wire.Empty](c, c.client, "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "root.etl"})
 	if err := c.client.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "nowhere"}, nil); class(err) != classYARN {
 		t.Errorf("moved to nowhere: %v", err)
@@ -61,6 +64,11 @@ func TestChangesAreTheOwners(t *testing.T) {
 			t.Errorf("the core has it in %s with priority %d", q, j.Spec.Priority)
 		}
 	})
+	above := c.submit(func(s *wire.Submission) { s.Unmanaged, s.Priority = true, 1000 })
+	if r := c.report(above); r.Priority != 3 {
+		t.Errorf("submitted with more than the cluster's maximum of 3: priority %d", r.Priority)
+	}
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: above})
 	invoke[wire.Empty](c, c.client, "failApplicationAttempt", &wire.AttemptRequest{ID: attempt})
 	if r := c.ends(id, wire.AppFailed); !strings.Contains(r.Diagnostics, "Attempt failed by user alice.") {
 		t.Errorf("diagnostics %q", r.Diagnostics)

@@ -27,6 +27,8 @@ type Config struct {
 	Interval time.Duration
 	// Completed is how many applications that are over are still told of (yarn.resourcemanager.max-completed-applications): 1000.
 	Completed int
+	// MostPriority is the most that an application's priority may be (yarn.cluster.max-application-priority): 0. What is said beyond is this.
+	MostPriority int32
 	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that tells the rack of the host that is its
 	// argument (net.topology.script.file.name). A host of which neither says anything is in DefaultRack.
 	Racks      map[string]string

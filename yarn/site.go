@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"path/filepath"
 	"slices"
@@ -150,6 +151,8 @@ func (p *properties) config(dir string) Config {
 		Web:       p.text(rm+"webapp.address", net.JoinHostPort(host, "8088")), // as browsers know it
 	}
 	p.times(&c)
+	most, _ := p.number("yarn.cluster.max-application-priority", span{0, math.MaxInt32})
+	c.MostPriority = int32(most)
 	included, excluded := p.text(rm+"nodes.include-path", ""), p.text(rm+"nodes.exclude-path", "")
 	if included != "" || excluded != "" {
 		c.Hosts = func() (Hosts, error) { return readHosts(dir, included, excluded) }

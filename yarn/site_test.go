@@ -38,6 +38,7 @@ func TestSite(t *testing.T) {
 		yarn.resourcemanager.am.max-attempts=3
 		yarn.admin.acl=*,ops admins
 		yarn.resourcemanager.scheduler.class=org.example.Other
+		yarn.cluster.max-application-priority=7
 		yarn.resourcemanager.connect.retry-interval.ms=1000
 		yarn.nodemanager.local-dirs=/data`))
 	if err != nil {
@@ -46,7 +47,7 @@ func TestSite(t *testing.T) {
 	want := Config{
 		Addresses: Addresses{"rm.example.org:8031", "10.0.0.1:9030", "rm.example.org:8032", "rm.example.org:8033", "rm.example.org:8088"},
 		Sizes:     Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
-		Attempts: 3, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
+		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
 	}
 	config.Reread = nil // a function
 	if !reflect.DeepEqual(config, want) {
@@ -110,6 +111,7 @@ func TestSenselessNumbers(t *testing.T) {
 		{"yarn.resourcemanager.max-completed-applications=0", "yarn.resourcemanager.max-completed-applications", "0", "a whole number from 1 to"},
 		{"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=-2", "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "-2", "a whole number from -1 to"},
 		{roll + "=1800", roll, "1800", "more than 3 times " + expiry + ", which is 10m0s"},
+		{"yarn.cluster.max-application-priority=-1", "yarn.cluster.max-application-priority", "-1", "a whole number from 0 to"},
 		{roll + "=0", roll, "0", "a whole number from 1 to"},
 		{"yarn.resourcemanager.address=rm:80320", "yarn.resourcemanager.address", "rm:80320", "a port from 0 to 65535"},
 	} {

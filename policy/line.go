@@ -48,6 +48,9 @@ func (l *line) skip(st *sched.Stage) {
 
 // first is Index.First.
 func (l *line) first() (first *sched.Stage) {
+	if len(l.parts) == 1 {
+		return l.parts[0].First()
+	}
 	for i := range l.parts {
 		first = l.better(first, l.parts[i].First())
 	}

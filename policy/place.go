@@ -35,6 +35,10 @@ func newPlacer(a Args) placer {
 
 // place starts one task of st, and reports whether it did.
 func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
+	if !w.near(st) { // the common case, by the short way
+		n := p.First(st)
+		return n != nil && p.Launch(st, n)
+	}
 	return w.placeWhere(p, st, sched.Where{})
 }
 

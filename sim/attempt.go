@@ -88,19 +88,28 @@ func (e *engine) launch(a *sched.Attempt) {
 		copy(grown, e.rows)
 		e.rows = grown
 	}
-	j := *e.jobs.Of(a.Stage.Job)
-	t := j.task(a)
-	r := &e.rows[slot]
-	*r = attempt{id: a.ID, core: a, job: j, whole: e.time(j, a, &t)}
-	r.due = r.whole
+	r, st := &e.rows[slot], a.Stage
+	*r = attempt{id: a.ID, core: a, job: *e.jobs.Of(st.Job)}
 	e.alive++
 	e.total.Launches++
 	e.idle.futile++
-	if e.config.Costs.Faults.Attempts > 0 {
-		e.maybeFail(r)
+	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // of its task nothing but the time matters
+		r.whole = e.stretch(r, r.job.truth.Time(st.ID.Index, a.Task))
+		e.begin(r)
+		e.compute(r)
+		return
 	}
-	if len(a.Stage.Spec.After) > 0 {
-		if done, total := outputs(a.Stage); done < total || e.net.on && t.Shuffle > 0 {
+	t := r.job.truth.Task(st.ID.Index, a.Task)
+	r.whole = e.stretch(r, t.Compute)
+	if !e.net.on {
+		r.whole += t.Fetch
+	}
+	if t.Input > 0 && st.Spec.Copies > 0 {
+		r.whole += e.config.Costs.Reading.penalty(t.Input, e.feed.layout.level(a))
+	}
+	e.begin(r)
+	if len(st.Spec.After) > 0 {
+		if done, total := outputs(st); done < total || e.net.on && t.Shuffle > 0 {
 			e.net.start(r, &t)
 			return
 		}
@@ -108,35 +117,28 @@ func (e *engine) launch(a *sched.Attempt) {
 	e.compute(r)
 }
 
-// task is what really happens in the task of an attempt, as far as it will be asked for.
-func (j *job) task(a *sched.Attempt) workload.Task {
-	if a.Stage.Spec.Copies == 0 && len(a.Stage.Spec.After) == 0 {
-		return workload.Task{Compute: j.truth.Time(a.Stage.ID.Index, a.Task)}
+// begin settles how long an attempt has to compute.
+func (e *engine) begin(r *attempt) {
+	r.due = r.whole
+	if e.config.Costs.Faults.Attempts > 0 {
+		e.maybeFail(r)
 	}
-	return j.truth.Task(a.Stage.ID.Index, a.Task)
 }
 
-// time returns how long an attempt computes, a shuffle that is simulated apart.
-func (e *engine) time(j *job, a *sched.Attempt, t *workload.Task) sched.Time {
-	c := &e.config.Costs
+// stretch returns how long it takes in an attempt to compute what takes d.
+func (e *engine) stretch(r *attempt, d sched.Time) sched.Time {
+	c, j, a := &e.config.Costs.Chance, r.job, r.core
 	f := e.nodes.list[a.Node-1].slow
-	if c.Chance.Sigma > 0 {
-		f *= j.draw(a, forTaskTime).Factor(c.Chance.Sigma)
+	if c.Sigma > 0 {
+		f *= j.draw(a, forTaskTime).Factor(c.Sigma)
 	}
-	if c.Chance.Stragglers > 0 && e.drawAgain(j, a, forStraggler).Uniform() < c.Chance.Stragglers {
-		f *= max(1, c.Chance.Slowdown)
+	if c.Stragglers > 0 && e.drawAgain(j, a, forStraggler).Uniform() < c.Stragglers {
+		f *= max(1, c.Slowdown)
 	}
-	d := t.Compute
-	if f != 1 {
-		d = sched.Time(min(math.Round(float64(d)*f), workload.MaxTime))
+	if f == 1 {
+		return d
 	}
-	if !e.net.on {
-		d += t.Fetch
-	}
-	if t.Input > 0 && a.Stage.Spec.Copies > 0 {
-		d += e.config.Costs.Reading.penalty(t.Input, e.feed.layout.level(a))
-	}
-	return d
+	return sched.Time(min(math.Round(float64(d)*f), workload.MaxTime))
 }
 
 // draw is the chance of a task.

@@ -114,9 +114,8 @@ func (c *calendar) settle() {
 				c.soonest = top.at
 				return
 			}
-			c.today.pop()
+			c.release(c.today.pop())
 			c.dead--
-			c.release(top.item)
 		}
 		if !c.open() {
 			c.soonest = never
@@ -132,14 +131,11 @@ func (c *calendar) take(list []uint64) []uint64 {
 		c.settle()
 	}
 	for len(c.today) > 0 && c.today[0].at == at {
-		i := c.today[0].item
-		c.today.pop()
-		if what := c.items[i].what; what != 0 {
+		if what := c.release(c.today.pop()); what != 0 {
 			list = append(list, what)
 		} else {
 			c.dead--
 		}
-		c.release(i)
 	}
 	c.live -= len(list) - n
 	c.pops += len(list) - n
@@ -154,10 +150,13 @@ func (c *calendar) take(list []uint64) []uint64 {
 	return list
 }
 
-func (c *calendar) release(i int32) {
-	c.items[i].what = 0
-	c.items[i].next = c.free
+// release frees an item and returns what it was about; zero: it had been dropped.
+func (c *calendar) release(i int32) (what uint64) {
+	x := &c.items[i]
+	what, x.what = x.what, 0
+	x.next = c.free
 	c.free = i
+	return what
 }
 
 // open makes the next day that has something today, and reports whether there is one.
@@ -183,8 +182,9 @@ func (c *calendar) open() bool {
 		c.ring[b] = 0
 		c.words[b>>6] &^= 1 << (b & 63)
 		for i != 0 {
-			c.today.push(due{c.items[i].at, i})
-			i = c.items[i].next
+			x := &c.items[i]
+			c.today.push(due{x.at, i})
+			i = x.next
 			c.inRing--
 		}
 	}
@@ -278,15 +278,17 @@ func (h *dueHeap) push(d due) {
 	a[i] = d
 }
 
-func (h *dueHeap) pop() {
+// pop takes out the first, and returns its item.
+func (h *dueHeap) pop() (first int32) {
 	a := *h
+	first = a[0].item
 	n := len(a) - 1
-	*h = a[:n]
-	if n == 0 {
-		return
-	}
 	d := a[n]
 	a = a[:n]
+	*h = a
+	if n == 0 {
+		return first
+	}
 	i := 0
 	for {
 		least := 4*i + 1
@@ -305,4 +307,5 @@ func (h *dueHeap) pop() {
 		i = least
 	}
 	a[i] = d
+	return first
 }

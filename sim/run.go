@@ -122,10 +122,12 @@ func (e *engine) instant(at sched.Time) {
 	if e.gather() {
 		e.step()
 	}
-	if len(e.evs) == 0 { // else the core learns first
+	if len(e.evs) == 0 && len(e.net.changed) > 0 { // else the core learns first
 		e.net.lookAll()
 	}
-	e.net.settle()
+	if len(e.net.dirty) > 0 {
+		e.net.settle()
+	}
 }
 
 func (e *engine) report() {

@@ -146,7 +146,9 @@ func (c *Core) begin(now Time) {
 	c.Now = now
 	c.steps++
 	c.attempts.recycle()
-	c.recycleJobs()
+	if len(c.jobs.ended) > 0 {
+		c.recycleJobs()
+	}
 	c.log.trim(len(c.stages.rows))
 	c.Offers = c.Offers[:0]
 	c.derived, c.doomed, c.opened = c.derived[:0], c.doomed[:0], c.opened[:0]
@@ -386,9 +388,7 @@ func (c *Core) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	slot := a.ID.Row()
 	st.attempts.remove(a, &c.attempts)
-	i := slices.Index(n.slots, slot)
-	copy(n.slots[i:], n.slots[i+1:])
-	n.slots = n.slots[:len(n.slots)-1]
+	n.slots = without(n.slots, slot)
 	c.stay(a)
 	b := booking{shape: c.shapes.list[a.Holds], sign: -1}
 	if a.parked {
@@ -407,6 +407,18 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 		c.jobs.ended = append(c.jobs.ended, st.Job)
 	}
 	c.offer(n)
+}
+
+// without returns list, in its order, without slot, which is in it. On a node there are few: two loops cost less than a search and a copy.
+func without(list []int32, slot int32) []int32 {
+	i, last := 0, len(list)-1
+	for i < last && list[i] != slot {
+		i++
+	}
+	for ; i < last; i++ {
+		list[i] = list[i+1]
+	}
+	return list[:last]
 }
 
 // leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether there was none.
@@ -592,42 +604,34 @@ func (c *Core) book(st *Stage, n *Node, b booking) {
 
 // climb applies b to the queues from the stage's up to the root.
 func (c *Core) climb(st *Stage, b booking) {
-	var taken, waiting []part
-	if b.shape != nil {
-		taken = b.shape.parts
-	}
-	demand := b.sign // what is taken is asked for, unless it was before
-	if b.count.Pending != 0 {
-		if own := c.shapes.list[st.Shape]; own == b.shape && int64(b.count.Pending) == -b.sign {
-			demand = 0
-		} else {
-			waiting = own.parts
-		}
-	}
 	leaf := st.Job.leaf
 	if leaf.since != c.Now { // else those above were brought up to now with it
 		c.accrueUp(leaf)
 	}
-	for i := range taken { // one short walk for each sum keeps it in registers
-		p := &taken[i]
-		k, used, asked := p.kind%NumResources, p.amount*b.sign, p.amount*demand
-		for q := leaf; q != nil; q = q.above {
-			q.Used[k] += used
-			q.Demand[k] += asked
-		}
-	}
-	for i := range waiting {
-		p := &waiting[i]
-		k, asked := p.kind%NumResources, p.amount*int64(b.count.Pending)
-		for q := leaf; q != nil; q = q.above {
-			q.Demand[k] += asked
-		}
+	// What is taken is asked for, and what waits is, in the stage's own shape.
+	if own, waits := c.shapes.list[st.Shape], int64(b.count.Pending); b.shape == own || b.shape == nil {
+		raise(leaf, own.parts, b.sign, b.sign+waits)
+	} else {
+		raise(leaf, b.shape.parts, b.sign, b.sign)
+		raise(leaf, own.parts, 0, waits)
 	}
 	for q, kind := leaf, st.Kind%NumKinds; q != nil; q = q.above {
 		n := &q.Count[kind]
 		n.Pending += b.count.Pending
 		n.Running += b.count.Running
 		n.Away += b.count.Away
+	}
+}
+
+// raise adds so many times parts to what a queue and those above it use, and to what they ask for.
+func raise(leaf *Queue, parts []part, used, asked int64) {
+	for i := range parts { // one short walk for each sum keeps it in registers
+		p := &parts[i]
+		k, used, asked := p.kind%NumResources, p.amount*used, p.amount*asked
+		for q := leaf; q != nil; q = q.above {
+			q.Used[k] += used
+			q.Demand[k] += asked
+		}
 	}
 }
 
@@ -651,8 +655,9 @@ func (c *Core) demand(st *Stage, s *shape, sign int64) {
 // accrue adds what was used for a time to served.
 func (c *Core) accrue(served *Work, used *Resources, held Time) {
 	seconds := float64(held) * 1e-9
-	for _, k := range c.kinds {
-		served[k%NumResources] += float64(used[k%NumResources]) * seconds
+	for i := range c.kinds {
+		k := c.kinds[i] % NumResources
+		served[k] += float64(used[k]) * seconds
 	}
 }
 

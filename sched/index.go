@@ -157,7 +157,7 @@ func (x *Index) update(st *Stage) {
 		h := &x.heaps[w.heap-1]
 		if x.belongs(st, &h.id) {
 			switch old := &h.entries[w.pos]; {
-			case e.value == old.value && e.then == old.then && e.class == old.class && e.id == old.id:
+			case *old == e:
 			case e.before(old):
 				x.up(w.heap, w.pos, e)
 			default:

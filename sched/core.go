@@ -409,16 +409,16 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	c.offer(n)
 }
 
-// without returns list, in its order, without slot, which is in it. On a node there are few: two loops cost less than a search and a copy.
+// without returns list, in its order, without slot, which is in it. Its place cannot be foretold, so that nothing branches on it.
 func without(list []int32, slot int32) []int32 {
-	i, last := 0, len(list)-1
-	for i < last && list[i] != slot {
-		i++
+	kept := 0
+	for _, other := range list {
+		list[kept] = other
+		if other != slot {
+			kept++
+		}
 	}
-	for ; i < last; i++ {
-		list[i] = list[i+1]
-	}
-	return list[:last]
+	return list[:kept]
 }
 
 // leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether there was none.

@@ -111,7 +111,9 @@ func (p *Plan) SpeculateAs(a *Attempt, n *Node, holds ShapeID) bool {
 }
 
 func (p *Plan) launched(a *Attempt) {
-	p.actions = append(p.actions, Action{Kind: Launch, Stage: a.Stage.ID, Node: a.Node, Task: a.Task, Shape: a.Holds, Attempt: a.ID})
+	p.actions = append(p.actions, Action{})
+	said := &p.actions[len(p.actions)-1] // filled where it stands: what is copied right after it was written waits for the writes
+	said.Kind, said.Stage, said.Node, said.Task, said.Shape, said.Attempt = Launch, a.Stage.ID, a.Node, a.Task, a.Holds, a.ID
 }
 
 // fitsOn reports whether st may launch a task that holds a shape on n now.

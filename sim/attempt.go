@@ -191,13 +191,13 @@ func (e *engine) end(r *attempt) {
 	if r.outcome == sched.OK {
 		e.idle.futile = 0
 	}
-	ev := sched.Event{Kind: sched.AttemptDone, Outcome: r.outcome, Attempt: r.id}
+	ev := e.tell(r)
+	ev.Kind, ev.Outcome, ev.Attempt = sched.AttemptDone, r.outcome, r.id
 	if r.job.probe {
 		if k := e.counted(r); k != nil {
 			ev.Body = k
 		}
 	}
-	e.tell(r, ev)
 	if !e.beats.reports {
 		e.forget(r)
 	}
@@ -243,7 +243,8 @@ func (e *engine) suspend(id sched.AttemptID) {
 		return
 	}
 	e.halt(r)
-	e.tell(r, sched.Event{Kind: sched.AttemptSuspended, Attempt: id})
+	ev := e.tell(r)
+	ev.Kind, ev.Attempt = sched.AttemptSuspended, id
 }
 
 // resume has a suspended attempt go on.
@@ -258,12 +259,13 @@ func (e *engine) resume(id sched.AttemptID) {
 	}
 }
 
-// tell has the core learn something of an attempt: now, or with the next heartbeat of its node.
-func (e *engine) tell(r *attempt, ev sched.Event) {
+// tell returns an event to be filled, by which the core learns something of an attempt: now, or with the next heartbeat of its node. It is filled where
+// it stands, since what is copied right after it was written waits for the writes.
+func (e *engine) tell(r *attempt) *sched.Event {
+	list := &e.evs
 	if e.beats.reports {
-		n := &e.nodes.list[r.core.Node-1]
-		n.news = append(n.news, ev)
-		return
+		list = &e.nodes.list[r.core.Node-1].news
 	}
-	e.evs = append(e.evs, ev)
+	*list = append(*list, sched.Event{})
+	return &(*list)[len(*list)-1]
 }

@@ -25,7 +25,9 @@ func class(err error) string {
 
 // What changes an application is its owner's and the administrators' alone.
 func TestChangesAreTheOwners(t *testing.T) {
-	c := start(t, func(config *Config) { config.MostPriority, config.Queues.Tree = 3, []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}} })
+	c := start(t, func(config *Config) {
+		config.MostPriority, config.Queues.Tree = 3, []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}}
+	})
 	c.node()
 	id := c.submit(func(s *wire.Submission) { s.Unmanaged = true })
 	attempt := wire.AttemptID{App: id, Attempt: 1}

@@ -95,7 +95,7 @@ func (n *node) join() {
 }
 
 func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
-	return &sched.NodeSpec{Name: n.name, Class: fmt.Sprintf("%dMiB-%d", n.capacity.Memory, n.capacity.VCores), Rack: n.m.nodes.rackID(n.rack),
+	return &sched.NodeSpec{Name: n.name, Class: n.m.nodes.class(n.capacity), Rack: n.m.nodes.rackID(n.rack),
 		Capacity: amount(capacity)}
 }
 
@@ -117,6 +117,7 @@ func (n *node) gone(to wire.NodeState) {
 	n.silent.leave()
 	n.leave(to)
 	n.orders, n.last = orders{}, nil
+	n.m.nodes.gone.watch(&n.silent, n.m.now, n)
 	n.m.log.Info("node left", "node", n.name, "state", int32(to))
 }
 
@@ -267,16 +268,72 @@ func (n *node) tell() wire.NodeReport {
 type nodeTable struct {
 	byID  map[wire.NodeID]*node
 	list  []*node // list[id-1], as the core has them
+	gone  aging   // of list, those that have left and are remembered, longest ago first; for silent
 	racks map[string]sched.RackID
 
 	byPlace  map[string][]*node // by host and by rack, in order of ID
+	classes  map[string]bool    // names of sizes of nodes
 	topology *topology          // not the owner's alone
 	hosts    hostSet            // that may be used
 	up       int32              // of list, those that the core has
 }
 
 func newNodeTable() nodeTable {
-	return nodeTable{byID: map[wire.NodeID]*node{}, racks: map[string]sched.RackID{}, byPlace: map[string][]*node{}}
+	return nodeTable{byID: map[wire.NodeID]*node{}, racks: map[string]sched.RackID{}, byPlace: map[string][]*node{}, classes: map[string]bool{}}
+}
+
+// What bounds nodes that come and go: those that have left and are remembered, and the classes that they are told apart by.
+const (
+	mostGone    = 1000
+	mostClasses = 256
+)
+
+// class names the class of nodes of a size. Sizes beyond many are one class.
+func (t *nodeTable) class(r wire.Resource) string {
+	name := fmt.Sprintf("%dMiB-%d", r.Memory, r.VCores)
+	if !t.classes[name] && len(t.classes) >= mostClasses {
+		return "others"
+	}
+	t.classes[name] = true
+	return name
+}
+
+// add puts a node that is new into the table, in the place of the one that left longest ago where many have left.
+func (t *nodeTable) add(n *node) {
+	if t.gone.count >= mostGone {
+		old := t.gone.oldest().thing.(*node)
+		t.forget(old)
+		n.sched = old.sched
+		t.list[n.sched-1] = n
+	} else {
+		t.list = append(t.list, n)
+		n.sched = sched.NodeID(len(t.list))
+	}
+	t.byID[n.id] = n
+	for _, place := range []string{n.id.Host, n.rack} {
+		at, _ := slices.BinarySearchFunc(t.byPlace[place], n, func(a, b *node) int { return cmp.Compare(a.sched, b.sched) })
+		t.byPlace[place] = slices.Insert(t.byPlace[place], at, n)
+	}
+}
+
+// forget takes a node that has left out of the table, all but its place.
+func (t *nodeTable) forget(n *node) {
+	n.silent.leave()
+	delete(t.byID, n.id)
+	for _, place := range []string{n.id.Host, n.rack} {
+		list := t.byPlace[place]
+		if i := slices.Index(list, n); len(list) > 1 {
+			t.byPlace[place] = slices.Delete(list, i, i+1)
+		} else {
+			delete(t.byPlace, place)
+		}
+	}
+	for _, app := range n.m.apps.list {
+		delete(app.nodes, n)
+		if a := app.current(); a != nil {
+			delete(a.dues.tokens, n)
+		}
+	}
 }
 
 func (t *nodeTable) rackID(name string) sched.RackID {

@@ -2,6 +2,8 @@ package yarn
 
 import (
 	"math"
+	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,4 +69,40 @@ func TestSizesOfNodes(t *testing.T) {
 			t.Errorf("an operator makes a node of %v: %v", bad, err)
 		}
 	}
+}
+
+// NodeManagers that come under ever new names, and in ever new sizes, are not remembered for ever; and a new one in the place of an old one is nobody but itself.
+func TestNodesAreForgotten(t *testing.T) {
+	f := newFew(t)
+	f.allocate(asks("host7 1 true", "* 1 false")) // of a node to come
+	leave := func(host string, port int32) {
+		f.do(func(m *manager) (answer, error) {
+			return m.unregisterNode(&wire.UnregisterNode{Node: wire.NodeID{Host: host, Port: port}})
+		})
+	}
+	for i := range int32(3 * mostGone) {
+		f.do(func(m *manager) (answer, error) {
+			return m.registerNode(&wire.RegisterNodeRequest{Node: wire.NodeID{Host: "h", Port: i + 1}, Resource: wire.Resource{Memory: 1024 + int64(i), VCores: 4}}, &net.TCPAddr{})
+		})
+		leave("h", i+1)
+	}
+	n := &f.m.nodes
+	const most = 3 + mostGone // three live
+	if len(n.list) != most || len(n.byID) != most || len(f.m.core.Nodes) != most || len(n.byPlace["h"]) != mostGone || len(f.m.core.Classes) > mostClasses+1 {
+		t.Errorf("%d nodes listed, %d by name, %d in the core, %d by host, of %d classes; want %d and %d, of %d", len(n.list), len(n.byID), len(f.m.core.Nodes),
+			len(n.byPlace["h"]), len(f.m.core.Classes), most, mostGone, mostClasses+1)
+	}
+	if n.byID[wire.NodeID{Host: "h", Port: 1}] != nil || n.byID[wire.NodeID{Host: "h", Port: 3 * mostGone}] == nil {
+		t.Error("not the one that left longest ago is forgotten")
+	}
+	f.join("host7", 7)
+	if got := f.allocate(&wire.AllocateRequest{}); !slices.Equal(got, []string{"host7"}) {
+		t.Errorf("containers on %v, want on host7, which has the place of another", got)
+	}
+	leave("host7", 7)
+	f.join("host7", 7) // and comes back, which those that have left may
+	if got := f.allocate(asks("host7 1 true", "* 1 false")); !slices.Equal(got, []string{"host7"}) {
+		t.Errorf("containers on %v, want on host7 again", got)
+	}
+	f.check()
 }

@@ -245,6 +245,7 @@ func needless(name string) (value, hint string) {
 
 // needlessProperties are by name, those of the Capacity Scheduler without their prefix, those of its queues after QUEUE.
 var needlessProperties = map[string]needlessProperty{
+	"yarn.resourcemanager.node-removal-untracked.timeout-ms": {anyValue, ""}, // of nodes that left, so many are remembered, however long ago
 	"resource-calculator":                              {"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator", "cores are counted as well as memory"},
 	"per-node-heartbeat.multiple-assignments-enabled":  {anyValue, ""}, // containers are placed when something changes, not when nodes beat
 	"per-node-heartbeat.maximum-container-assignments": {anyValue, ""},

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
@@ -107,12 +106,7 @@ func checkNode(r wire.Resource) string {
 func (m *manager) newNode(id wire.NodeID) *node {
 	rack := m.nodes.topology.of(id.Host)
 	n := &node{m: m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
-	m.nodes.byID[id] = n
-	m.nodes.list = append(m.nodes.list, n)
-	n.sched = sched.NodeID(len(m.nodes.list))
-	for _, place := range []string{id.Host, rack} {
-		m.nodes.byPlace[place] = append(m.nodes.byPlace[place], n)
-	}
+	m.nodes.add(n)
 	return n
 }
 

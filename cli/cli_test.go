@@ -7,11 +7,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // sojourn runs a command and returns its exit status and what it wrote.
@@ -378,6 +381,28 @@ func TestWith(t *testing.T) {
 		}
 	}()
 	with(t, "", []Option{With(Job{Name: "wordcount"})}, "jobs")
+}
+
+// An ordering of one's own for the rounds of mrorder is a policy like any other: here the job of most maps first, of 100 that come over time.
+func TestWithOrdering(t *testing.T) {
+	asked := 0
+	widest := func(jobs []theory.SlotJob, _ theory.Slots) []int {
+		asked++
+		order := make([]int, len(jobs))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return jobs[b].Maps - jobs[a].Maps })
+		return order
+	}
+	mine := With(Policy{Name: "widest", Entry: policy.MROrder(widest)})
+	status, out, errs := with(t, "", []Option{mine}, "sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "mrorder", "--policy", "widest:rounds=fti,interval=60s", "--progress", "never")
+	if status != statusOK || !strings.Contains(out, "widest:rounds=fti,interval=60s") || asked == 0 {
+		t.Errorf("exit status %d, asked %d times: %s%s", status, asked, out, errs)
+	}
+	if _, out, _ := with(t, "", []Option{mine}, "policies", "widest"); !strings.Contains(out, "own, auto, mk-jr") {
+		t.Errorf("its card has no order=own:\n%s", out)
+	}
 }
 
 // Every verb explains itself, and lists agree with their JSON.

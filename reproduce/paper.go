@@ -108,7 +108,7 @@ func (m Missing) Error() string { return m.What }
 
 // All are the papers, by name.
 func All() map[string]*Paper {
-	return map[string]*Paper{"dynamicmr": dynamicmr(), "fspy": fspy(), "mrorder": mrorder()}
+	return map[string]*Paper{"dynamicmr": dynamicmr(), "fspy": fspy(), "gittins": gittins(), "mrorder": mrorder()}
 }
 
 // Names are those of All, in order.

@@ -27,7 +27,7 @@ var fspyCard = Card{
 	Probes: true,
 	Memory: []string{
 		"the virtual cluster, and the capacity that its shares are of",
-		"by job: its queue, what it held when last counted, its probe, its rank",
+		"by job: its queue, what it held when last counted, its probe",
 		"by stage: how many tasks were done when its size was asked last",
 		"mean times of the tasks of jobs too small to be probed",
 		"by stage: since when it waits for a node near its input (with a delay)",
@@ -49,12 +49,16 @@ type fspy struct {
 	Held    [sizedQueue + 1]int64
 	Target  float64 // what the fair queue has in the virtual cluster
 	Next    float64 // when the next job has nothing left there; zero: none has, ever
-	Swap    float64 // when the next two ranks cross; zero: they do not
 
 	fspyOptions
 	queues  [sizedQueue + 1]sched.Index
 	changed bool // the virtual cluster, at this instant
-	ranked  []rankedJob
+
+	// What follows from the virtual cluster and the time.
+	race    theory.Race        // of jobs of known size that are not late, to having nothing left
+	started bool               // since the last share
+	ranks   sched.Per[float64] // by job: in the race
+	racers  []theory.Racer
 }
 
 // fspyOptions are the parameters that are about the order of jobs.
@@ -84,7 +88,6 @@ type fspyJob struct {
 	Since  sched.Time  // when its probe was asked for last
 	Probe  sched.JobID // its probe
 	Finish float64     // in the virtual cluster: of a late job
-	Rank   float64     // among those of known size that are not late
 }
 
 // mostProbes is how often a job is probed: once more if the first probe fails.
@@ -128,7 +131,7 @@ func (f *fspy) key(j *sched.Job, m *fspyJob) sched.Key {
 	case m.Queue == probeQueue:
 		return sched.Key{}
 	case !m.Late:
-		return sched.Key{Class: secondClass, Value: m.Rank}
+		return sched.Key{Class: secondClass, Value: *f.ranks.Of(j)}
 	case f.lateShare:
 		return sched.Key{Class: firstClass, Value: f.amount(j.Used)[0]}
 	}

@@ -106,11 +106,11 @@ func TestFspyF9EndToEnd(t *testing.T) {
 	r.wants("size left of job 3 at 20", left, 60)
 	r.wants("share of job 3 at 20", has, 2)
 	r.wants("bound of job 3", v.Bound[0], 2)
-	ranks := func() (a, b float64) { return r.f.Jobs.Of(r.core.Job(1)).Rank, r.f.Jobs.Of(r.core.Job(3)).Rank }
+	ranks := func() (a, b float64) { return *r.f.ranks.Of(r.core.Job(1)), *r.f.ranks.Of(r.core.Job(3)) }
 	if a, b := ranks(); a < b {
 		t.Error("job 1 ranks before job 3 at 20")
 	}
-	r.wants("instant at which the ranks cross", r.f.Swap/1e9, 20+980./94)
+	r.wants("instant at which the ranks cross", (r.f.Cluster.At+r.f.race.Next())/1e9, 20+980./94)
 	r.step(30.42)
 	if a, b := ranks(); a < b {
 		t.Error("job 1 ranks before job 3 at 30.42")
@@ -242,25 +242,6 @@ func TestFspyLateAges(t *testing.T) {
 		if left, _, _ := r.virtual(1); !c.late && (math.Abs(left-100) > 1e-6 || r.f.Cluster.At != 11e9) {
 			t.Errorf("%s: %v left at %v, want 100 anew at 11 s", c.spec, left, r.f.Cluster.At)
 		}
-	}
-}
-
-// Ranks cross where they must: of two jobs the one that is served faster comes to the front when both have the same left, the older one at that very instant.
-func TestRankedJobCompare(t *testing.T) {
-	a, b := rankedJob{1, 10, 1}, rankedJob{2, 14, 3} // they meet after 2
-	for _, c := range []struct {
-		after float64
-		want  int
-	}{{0, -1}, {1.9, -1}, {2, -1}, {2.1, 1}} {
-		if got, back := a.compare(b, c.after), b.compare(a, c.after); got != c.want || back != -c.want {
-			t.Errorf("after %v: %d and %d, want %d and %d", c.after, got, back, c.want, -c.want)
-		}
-	}
-	if same := (rankedJob{3, 10, 1}); a.compare(same, 5) != -1 || same.compare(a, 5) != 1 {
-		t.Error("of equal jobs the older is not first")
-	}
-	if fast := (rankedJob{3, 10, 2}); a.compare(fast, 0) != 1 {
-		t.Error("of equal jobs of different rate the faster one is not first")
 	}
 }
 

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -25,12 +24,10 @@ func (f *fspy) advance(p *sched.Plan) {
 	for i := range p.Events {
 		f.happen(p, &p.Events[i])
 	}
-	switch {
-	case f.changed:
+	if f.changed {
 		f.share(p)
-	case f.Swap != 0 && now >= f.Swap:
-		f.rerank(p)
 	}
+	f.rerank(p)
 	if f.age && f.Next != 0 {
 		p.Wake(sched.Time(math.Ceil(f.Next)))
 	}
@@ -128,12 +125,9 @@ func smallKind(st *sched.Stage) int {
 // end has a job leave (2.6, onProbeDone and onFinish). The virtual job of one whose size was known goes on, unless the real one came to nothing.
 func (f *fspy) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
 	was := f.Jobs.Of(j).Queue
-	switch {
-	case was == fairQueue || was == sizedQueue && outcome != sched.OK:
+	if was == fairQueue || was == sizedQueue && outcome != sched.OK {
 		f.change(p)
 		f.Cluster.Remove(int64(j.ID))
-	case was == sizedQueue && !f.byFinish:
-		f.Swap = max(1, float64(p.Now)) // its neighbours in the order are neighbours now
 	}
 	f.move(p, j, noQueue)
 	if was == probeQueue {
@@ -247,7 +241,7 @@ func (f *fspy) resize(p *sched.Plan) {
 	}
 }
 
-// share divides the virtual cluster anew and ranks the jobs by that.
+// share divides the virtual cluster anew.
 func (f *fspy) share(p *sched.Plan) {
 	f.Cluster.Share(f.capacity(), f.drf)
 	f.Target = 0
@@ -259,72 +253,32 @@ func (f *fspy) share(p *sched.Plan) {
 	if f.Next = f.Cluster.Next(); math.IsInf(f.Next, 1) {
 		f.Next = 0
 	}
-	f.rerank(p)
+	f.started = false
 }
 
-// A rankedJob is a job of known size: left virtually at the instant of the last share, and served since then at a rate.
-type rankedJob struct {
-	id         int64
-	left, rate float64
-}
-
-// rerank ranks the jobs as they are now, and finds out when the next two will change places.
+// rerank ranks the jobs of known size as they are now in the virtual cluster. Those whose real job has ended have a rank there as well, so that only what
+// happens there changes ranks.
 func (f *fspy) rerank(p *sched.Plan) {
-	f.ranked = f.ranked[:0]
-	for i := range f.Cluster.Jobs {
-		v := &f.Cluster.Jobs[i]
-		j := p.Job(sched.JobID(v.ID))
-		if v.Open || j == nil || j.Ended {
-			continue
+	moved := func(id int64, rank float64) {
+		if j := p.Job(sched.JobID(id)); j != nil && !j.Ended {
+			*f.ranks.Of(j) = rank
+			p.TouchJob(j)
 		}
-		if f.byFinish {
-			f.rank(p, j, min(f.Cluster.At+v.End(), math.MaxFloat64))
-			continue
-		}
-		f.ranked = append(f.ranked, rankedJob{v.ID, v.Left()[0], v.Rate[0]})
 	}
-	since := float64(p.Now) - f.Cluster.At
-	slices.SortFunc(f.ranked, func(a, b rankedJob) int { return a.compare(b, since) })
-	f.Swap = 0
-	for i, r := range f.ranked {
-		f.rank(p, p.Job(sched.JobID(r.id)), float64(i))
-		if i == 0 {
-			continue
-		}
-		if before := f.ranked[i-1]; r.rate > before.rate {
-			if at := f.Cluster.At + before.meets(r); f.Swap == 0 || at < f.Swap {
-				f.Swap = at
+	if !f.started {
+		f.started = true
+		f.racers = f.racers[:0]
+		for i := range f.Cluster.Jobs {
+			v := &f.Cluster.Jobs[i]
+			switch {
+			case v.Open:
+			case f.byFinish:
+				f.racers = append(f.racers, theory.Racer{ID: v.ID, Left: f.Cluster.At + v.End()})
+			default:
+				f.racers = append(f.racers, theory.Racer{ID: v.ID, Left: v.Left()[0], Rate: v.Rate[0]})
 			}
 		}
+		f.race.Start(f.racers, moved)
 	}
-}
-
-func (f *fspy) rank(p *sched.Plan, j *sched.Job, rank float64) {
-	if m := f.Jobs.Of(j); m.Rank != rank {
-		m.Rank = rank
-		p.TouchJob(j)
-	}
-}
-
-// meets returns after how long two jobs of different rates have the same left.
-func (a rankedJob) meets(b rankedJob) float64 { return (b.left - a.left) / (b.rate - a.rate) }
-
-// compare orders two jobs by what they have left after a time, of equals the older first. It goes by the instant at which they meet, so that
-// two looks between which none meet agree to the last digit.
-func (a rankedJob) compare(b rankedJob, after float64) int {
-	order := cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(b.rate, a.rate), cmp.Compare(a.id, b.id))
-	if first, second := a, b; a.left != b.left {
-		if order > 0 {
-			first, second = b, a
-		}
-		if second.rate > first.rate {
-			switch meets := first.meets(second); {
-			case after > meets:
-				return -order
-			case after == meets:
-				return cmp.Compare(a.id, b.id)
-			}
-		}
-	}
-	return order
+	f.race.Advance(float64(p.Now)-f.Cluster.At, moved)
 }

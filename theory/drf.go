@@ -22,42 +22,13 @@ type TaskClaim struct {
 // (progressive filling). With one resource this is MaxMin without minima. A user that needs a resource of capacity
 // zero gets nothing; one whose task takes nothing gets its Limit. O(n log n + n·k) for n users and k resources.
 func DRF(capacity []float64, users []TaskClaim) []float64 {
-	f := filling{
-		users: users,
-		speed: make([]float64, len(users)),
-		tasks: make([]float64, len(users)),
-		rest:  slices.Clone(capacity),
-		rate:  make([]float64, len(capacity)),
+	f := newFilling(capacity, users)
+	byLimit := make([]int32, len(users))
+	for i := range byLimit {
+		byLimit[i] = int32(i)
 	}
-	var byLimit []int
-	for i, u := range users {
-		dominant := dominantShare(capacity, u.Task)
-		switch {
-		case dominant == 0:
-			f.tasks[i] = u.Limit
-		case u.Weight > 0 && !math.IsInf(dominant, 1):
-			f.speed[i] = u.Weight / dominant
-			f.add(i, 1)
-			byLimit = append(byLimit, i)
-		}
-	}
-	slices.SortStableFunc(byLimit, func(a, b int) int {
-		return cmp.Compare(users[a].Limit/f.speed[a], users[b].Limit/f.speed[b])
-	})
-	for _, i := range byLimit {
-		for f.speed[i] > 0 {
-			goal := users[i].Limit / f.speed[i]
-			k, full := f.nextFull()
-			if goal <= full {
-				f.advance(goal)
-				f.stop(i, users[i].Limit)
-				break
-			}
-			f.advance(full)
-			f.exhaust(k)
-		}
-	}
-	return f.tasks
+	slices.SortStableFunc(byLimit, func(a, b int32) int { return cmp.Compare(f.reaches(a), f.reaches(b)) })
+	return f.fill(byLimit)
 }
 
 // dominantShare returns the largest share of a resource that the task takes: +Inf where there is none of it.
@@ -80,6 +51,53 @@ type filling struct {
 	rest  []float64 // of each resource
 	rate  []float64 // at which the resource is taken, per level
 	level float64
+}
+
+func newFilling(capacity []float64, users []TaskClaim) *filling {
+	f := &filling{
+		users: users,
+		speed: make([]float64, len(users)),
+		tasks: make([]float64, len(users)),
+		rest:  slices.Clone(capacity),
+		rate:  make([]float64, len(capacity)),
+	}
+	for i, u := range users {
+		dominant := dominantShare(capacity, u.Task)
+		switch {
+		case dominant == 0:
+			f.tasks[i] = u.Limit
+		case u.Weight > 0 && !math.IsInf(dominant, 1):
+			f.speed[i] = u.Weight / dominant
+			f.add(i, 1)
+		}
+	}
+	return f
+}
+
+// reaches returns the level at which a user would reach its limit; +Inf: it takes no part.
+func (f *filling) reaches(user int32) float64 {
+	if f.speed[user] == 0 {
+		return math.Inf(1)
+	}
+	return f.users[user].Limit / f.speed[user]
+}
+
+// fill raises the level until everybody has stopped, and returns the numbers of tasks. byLimit is the users by the level at which they reach their limits.
+func (f *filling) fill(byLimit []int32) []float64 {
+	for _, i := range byLimit {
+		for f.speed[i] > 0 {
+			goal := f.reaches(i)
+			k, full := f.nextFull()
+			if goal <= full {
+				f.advance(goal)
+				f.stop(int(i), f.users[i].Limit)
+				break
+			}
+			f.advance(full)
+			f.exhaust(k)
+		}
+	}
+	return f.tasks
 }
 
 func (f *filling) add(i int, sign float64) {

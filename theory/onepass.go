@@ -22,16 +22,21 @@ func OnePassShares(capacity []float64, bounds [][]float64) []float64 {
 	rest := slices.Clone(capacity)
 	fractions := make([]float64, len(bounds))
 	for done, i := range order {
-		fraction := 1.0
-		for k, bound := range bounds[i] {
-			if bound > 0 {
-				fraction = min(fraction, rest[k]/float64(len(order)-done)/bound)
-			}
-		}
-		for k, bound := range bounds[i] {
-			rest[k] = max(0, rest[k]-bound*fraction)
-		}
-		fractions[i] = fraction
+		fractions[i] = onePass(rest, bounds[i], len(order)-done)
 	}
 	return fractions
+}
+
+// onePass returns which fraction of its bound the first of so many jobs gets of the rest, and takes that from it.
+func onePass(rest, bound []float64, jobs int) (fraction float64) {
+	fraction = 1
+	for k, most := range bound {
+		if most > 0 {
+			fraction = min(fraction, rest[k]/float64(jobs)/most)
+		}
+	}
+	for k, most := range bound {
+		rest[k] = max(0, rest[k]-most*fraction)
+	}
+	return fraction
 }

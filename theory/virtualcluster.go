@@ -101,17 +101,23 @@ func (j *VirtualJob) End() float64 {
 type VirtualCluster struct {
 	At   float64
 	Jobs []VirtualJob // by rising ID
+
+	bounds Race // jobs by the order in which they are given their shares; what is there is as of the last Share
+	sorted []Racer
 }
 
 // Share divides the capacity among the jobs anew, by the one-pass form of the paper (its Algorithm 2) or by dominant resource fairness, and sets
 // at what rate each is served: by what it has beyond its master. Where nobody has more than that, each is served by the part of its share that its
-// bound has beyond the master, or virtual time would stand still. O(n log n).
+// bound has beyond the master, or virtual time would stand still. O(n), and O(m log m) for the m jobs that came or have other bounds than at the last Share.
 func (c *VirtualCluster) Share(capacity Pair, drf bool) {
-	parts := c.parts(capacity, drf)
+	if drf {
+		c.fill(capacity)
+	} else {
+		c.onePass(capacity)
+	}
 	frozen := true
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
-		j.Has = Pair{}.Add(parts[i], j.Bound)
 		j.Rate = Pair{max(0, j.Has[0]-j.Master[0]), max(0, j.Has[1]-j.Master[1])}
 		frozen = frozen && j.Rate[0] == 0
 	}
@@ -128,20 +134,35 @@ func (c *VirtualCluster) Share(capacity Pair, drf bool) {
 	}
 }
 
-// parts returns which part of its bound each job gets.
-func (c *VirtualCluster) parts(capacity Pair, drf bool) []float64 {
-	if drf {
-		users := make([]TaskClaim, len(c.Jobs))
-		for i := range c.Jobs {
-			users[i] = TaskClaim{Weight: 1, Task: c.Jobs[i].Bound[:], Limit: 1}
-		}
-		return DRF(capacity[:], users)
+// onePass gives each job what it has in one pass by rising bound (OnePassShares).
+func (c *VirtualCluster) onePass(capacity Pair) {
+	order := c.inOrder(func(i int32) float64 { return c.Jobs[i].Bound[0] })
+	for done, i := range order {
+		j := &c.Jobs[i]
+		j.Has = Pair{}.Add(onePass(capacity[:], j.Bound[:], len(order)-done), j.Bound)
 	}
-	bounds := make([][]float64, len(c.Jobs))
+}
+
+// fill gives each job what it has by dominant resource fairness (DRF).
+func (c *VirtualCluster) fill(capacity Pair) {
+	users := make([]TaskClaim, len(c.Jobs))
 	for i := range c.Jobs {
-		bounds[i] = c.Jobs[i].Bound[:]
+		users[i] = TaskClaim{Weight: 1, Task: c.Jobs[i].Bound[:], Limit: 1}
 	}
-	return OnePassShares(capacity[:], bounds)
+	f := newFilling(capacity[:], users)
+	for i, part := range f.fill(c.inOrder(f.reaches)) {
+		c.Jobs[i].Has = Pair{}.Add(part, c.Jobs[i].Bound)
+	}
+}
+
+// inOrder returns the places in Jobs by a number, of equals the smaller ID first. The order of the last time is mended.
+func (c *VirtualCluster) inOrder(by func(i int32) float64) []int32 {
+	c.sorted = c.sorted[:0]
+	for i := range c.Jobs {
+		c.sorted = append(c.sorted, Racer{ID: c.Jobs[i].ID, Left: by(int32(i))})
+	}
+	c.bounds.Start(c.sorted, func(int64, float64) {})
+	return c.bounds.order
 }
 
 // Serve brings the cluster to an instant, at the rates of the last Share, and removes and returns the jobs that have nothing left (FSPY, Algorithm

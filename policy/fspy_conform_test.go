@@ -125,3 +125,92 @@ func TestFspyUnknownSizes(t *testing.T) {
 		})
 	}
 }
+
+// fspy does what its definition says, computed plainly, action by action: with probes and without, sizes known at once, late, wrongly or never, masters, jobs
+// that fail, and nodes that are lost.
+func TestFspyAgainstPlain(t *testing.T) {
+	const seeds = 40
+	plain := policy.Registry{"fspy": policy.PlainFSPY}
+	crossed := 0
+	for _, spec := range append(fspySpecs, "fspy:late=order", "fspy:vra=drf", "fspy:uber-maps=0,vra=drf,late=age", "fspy:uber-maps=0,rank=finish") {
+		for seed := range uint64(seeds) {
+			run := func(r policy.Registry) []policytest.Entry {
+				p, _, err := r.Parse(spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := &overtaken{Policy: p}
+				res, err := policytest.Run(fspySetup(seed), w)
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v", spec, seed, err)
+				}
+				crossed += w.times
+				return res.Log
+			}
+			got, want := run(policy.All), run(plain)
+			for i := range max(len(got), len(want)) {
+				if i >= len(got) || i >= len(want) || got[i] != want[i] {
+					t.Fatalf("%s, seed %d: action %d of %d is not that of the definition, which has %d", spec, seed, i+1, len(got), len(want))
+				}
+			}
+		}
+	}
+	if crossed < 1000 {
+		t.Errorf("jobs overtook each other %d times: little was tested", crossed)
+	}
+}
+
+// overtaken counts how often a job of known size comes to be ranked before one that was ranked before it.
+type overtaken struct {
+	sched.Policy
+	before []sched.JobID
+	times  int
+}
+
+func (w *overtaken) Decide(p *sched.Plan) {
+	w.Policy.Decide(p)
+	now := policy.RankedByFSPY(p, w.Policy)
+	places := map[sched.JobID]int{}
+	for i, id := range now {
+		places[id] = i
+	}
+	last := -1
+	for _, id := range w.before {
+		if at, there := places[id]; there {
+			if at < last {
+				w.times++
+			}
+			last = at
+		}
+	}
+	w.before = now
+}
+
+// fspySetup is a load in which much happens to the virtual cluster: twice as many jobs, at odd instants or, as likely, at such that coincide; some have
+// a master, and some fail with their first attempt that does.
+func fspySetup(seed uint64) policytest.Setup {
+	s := oddSetup(seed)
+	if seed%2 == 0 {
+		s = policytest.RandomSetup(seed, 1)
+		s.Jobs = append(s.Jobs, policytest.RandomSetup(seed, 1).Jobs...)
+	}
+	s.Can |= sched.CanProbe
+	switch seed % 5 {
+	case 0:
+		s.Can &^= sched.CanProbe
+	case 1:
+		s.Estimator = func(func() *sched.Core) sched.Estimator { return &doubtful{Probed: map[sched.JobID]bool{}} }
+	case 2:
+		s.Estimator = func(func() *sched.Core) sched.Estimator { return model.NewFSPY(model.DefaultFit) }
+	}
+	for i, j := range s.Jobs {
+		if i%3 == 0 {
+			master := j.Stages[0]
+			j.Stages = append(j.Stages, sched.StageSpec{Kind: sched.Master, Tasks: 1, PerTask: master.PerTask, Prior: 10 * time.Second, MaxAttempts: 12})
+		}
+		if i%7 == 0 {
+			j.Stages[0].MaxAttempts = 1
+		}
+	}
+	return s
+}

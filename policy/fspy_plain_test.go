@@ -125,3 +125,18 @@ func TestRankedJobCompare(t *testing.T) {
 		t.Error("of equal jobs of different rate the faster one is not first")
 	}
 }
+
+// RankedByFSPY returns the jobs of known size that are not late, in the order in which fspy, or its plain form, has them.
+func RankedByFSPY(p *sched.Plan, policy sched.Policy) (ids []sched.JobID) {
+	f, ok := policy.(*fspy)
+	if !ok {
+		f = policy.(*plainFSPY).fspy
+	}
+	for j := range p.Jobs() {
+		if m := f.Jobs.Of(j); m.Queue == sizedQueue && !m.Late && !j.Ended {
+			ids = append(ids, j.ID)
+		}
+	}
+	slices.SortFunc(ids, func(a, b sched.JobID) int { return cmp.Compare(*f.ranks.Of(p.Job(a)), *f.ranks.Of(p.Job(b))) })
+	return ids
+}

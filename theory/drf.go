@@ -28,7 +28,10 @@ func DRF(capacity []float64, users []TaskClaim) []float64 {
 		byLimit[i] = int32(i)
 	}
 	slices.SortStableFunc(byLimit, func(a, b int32) int { return cmp.Compare(f.reaches(a), f.reaches(b)) })
-	return f.fill(byLimit)
+	for _, i := range byLimit {
+		f.serve(i)
+	}
+	return f.tasks
 }
 
 // dominantShare returns the largest share of a resource that the task takes: +Inf where there is none of it.
@@ -82,22 +85,19 @@ func (f *filling) reaches(user int32) float64 {
 	return f.users[user].Limit / f.speed[user]
 }
 
-// fill raises the level until everybody has stopped, and returns the numbers of tasks. byLimit is the users by the level at which they reach their limits.
-func (f *filling) fill(byLimit []int32) []float64 {
-	for _, i := range byLimit {
-		for f.speed[i] > 0 {
-			goal := f.reaches(i)
-			k, full := f.nextFull()
-			if goal <= full {
-				f.advance(goal)
-				f.stop(int(i), f.users[i].Limit)
-				break
-			}
-			f.advance(full)
-			f.exhaust(k)
+// serve raises the level until a user has stopped. Users come by the level at which they reach their limits.
+func (f *filling) serve(user int32) {
+	for f.speed[user] > 0 {
+		goal := f.reaches(user)
+		k, full := f.nextFull()
+		if goal <= full {
+			f.advance(goal)
+			f.stop(int(user), f.users[user].Limit)
+			return
 		}
+		f.advance(full)
+		f.exhaust(k)
 	}
-	return f.tasks
 }
 
 func (f *filling) add(i int, sign float64) {

@@ -19,24 +19,54 @@ func OnePassShares(capacity []float64, bounds [][]float64) []float64 {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bounds[a][0], bounds[b][0]) })
-	rest := slices.Clone(capacity)
-	fractions := make([]float64, len(bounds))
-	for done, i := range order {
-		fractions[i] = onePass(rest, bounds[i], len(order)-done)
+	pass := newOnePass(capacity, len(bounds))
+	has, fractions := make([]float64, len(capacity)), make([]float64, len(bounds))
+	for _, i := range order {
+		fractions[i] = pass.share(bounds[i], has)
 	}
 	return fractions
 }
 
-// onePass returns which fraction of its bound the first of so many jobs gets of the rest, and takes that from it.
-func onePass(rest, bound []float64, jobs int) (fraction float64) {
+// A onePass is what is left for the jobs whose turn has not come.
+type onePass struct {
+	rest, fair []float64 // of each resource; fair: rest ÷ jobs
+	jobs       int
+}
+
+func newOnePass(capacity []float64, jobs int) onePass {
+	p := onePass{slices.Clone(capacity), make([]float64, len(capacity)), jobs}
+	for k, rest := range p.rest {
+		p.fair[k] = rest / float64(jobs)
+	}
+	return p
+}
+
+// share sets what the next job has, and returns which fraction of its bound that is. Of what it has its fair share of, the others have the same fair share
+// as it, to the last digit: equal jobs are served equally.
+func (p *onePass) share(bound, has []float64) (fraction float64) {
 	fraction = 1
+	limits := 0 // a bit for each resource of which it has its fair share
 	for k, most := range bound {
-		if most > 0 {
-			fraction = min(fraction, rest[k]/float64(jobs)/most)
+		if most == 0 {
+			continue
+		}
+		switch part := p.fair[k] / most; {
+		case part < fraction:
+			fraction, limits = part, 1<<k
+		case part == fraction:
+			limits |= 1 << k
 		}
 	}
+	p.jobs--
 	for k, most := range bound {
-		rest[k] = max(0, rest[k]-most*fraction)
+		if limits&(1<<k) != 0 {
+			has[k] = p.fair[k]
+			p.rest[k] = max(0, p.rest[k]-has[k])
+			continue
+		}
+		has[k] = most * fraction
+		p.rest[k] = max(0, p.rest[k]-has[k])
+		p.fair[k] = p.rest[k] / float64(p.jobs)
 	}
 	return fraction
 }

@@ -102,8 +102,16 @@ type VirtualCluster struct {
 	At   float64
 	Jobs []VirtualJob // by rising ID
 
-	bounds Race // jobs by the order in which they are given their shares; what is there is as of the last Share
-	sorted []Racer
+	sharing lineup // jobs in the order in which they are given their shares
+	bounds  []Racer
+	zero    zero // the next one, as of the last Share
+}
+
+// A zero is when a job has nothing left.
+type zero struct {
+	known bool
+	job   int // of Jobs; -1: none ever has
+	at    float64
 }
 
 // Share divides the capacity among the jobs anew, by the one-pass form of the paper (its Algorithm 2) or by dominant resource fairness, and sets
@@ -121,9 +129,14 @@ func (c *VirtualCluster) Share(capacity Pair, drf bool) {
 		j.Rate = Pair{max(0, j.Has[0]-j.Master[0]), max(0, j.Has[1]-j.Master[1])}
 		frozen = frozen && j.Rate[0] == 0
 	}
-	if !frozen {
-		return
+	if frozen {
+		c.thaw()
 	}
+	c.zero = c.first()
+}
+
+// thaw has everybody be served although nobody has more than its master.
+func (c *VirtualCluster) thaw() {
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
 		for k := range j.Rate {
@@ -136,10 +149,10 @@ func (c *VirtualCluster) Share(capacity Pair, drf bool) {
 
 // onePass gives each job what it has in one pass by rising bound (OnePassShares).
 func (c *VirtualCluster) onePass(capacity Pair) {
-	order := c.inOrder(func(i int32) float64 { return c.Jobs[i].Bound[0] })
-	for done, i := range order {
-		j := &c.Jobs[i]
-		j.Has = Pair{}.Add(onePass(capacity[:], j.Bound[:], len(order)-done), j.Bound)
+	pass := newOnePass(capacity[:], len(c.Jobs))
+	for _, s := range c.inOrder(func(i int32) float64 { return c.Jobs[i].Bound[0] }) {
+		j := &c.Jobs[s.who]
+		pass.share(j.Bound[:], j.Has[:])
 	}
 }
 
@@ -150,19 +163,22 @@ func (c *VirtualCluster) fill(capacity Pair) {
 		users[i] = TaskClaim{Weight: 1, Task: c.Jobs[i].Bound[:], Limit: 1}
 	}
 	f := newFilling(capacity[:], users)
-	for i, part := range f.fill(c.inOrder(f.reaches)) {
+	for _, s := range c.inOrder(f.reaches) {
+		f.serve(s.who)
+	}
+	for i, part := range f.tasks {
 		c.Jobs[i].Has = Pair{}.Add(part, c.Jobs[i].Bound)
 	}
 }
 
-// inOrder returns the places in Jobs by a number, of equals the smaller ID first. The order of the last time is mended.
-func (c *VirtualCluster) inOrder(by func(i int32) float64) []int32 {
-	c.sorted = c.sorted[:0]
+// inOrder returns the jobs by a number, of equals the smaller ID first.
+func (c *VirtualCluster) inOrder(by func(i int32) float64) []spot {
+	c.bounds = c.bounds[:0]
 	for i := range c.Jobs {
-		c.sorted = append(c.sorted, Racer{ID: c.Jobs[i].ID, Left: by(int32(i))})
+		c.bounds = append(c.bounds, Racer{ID: c.Jobs[i].ID, Left: by(int32(i))})
 	}
-	c.bounds.Start(c.sorted, func(int64, float64) {})
-	return c.bounds.order
+	c.sharing.enter(c.bounds)
+	return c.sharing.spots
 }
 
 // Serve brings the cluster to an instant, at the rates of the last Share, and removes and returns the jobs that have nothing left (FSPY, Algorithm
@@ -177,33 +193,38 @@ func (c *VirtualCluster) Serve(at float64) (done []VirtualJob) {
 //
 //	for done := c.Zero(now); done != nil; done = c.Zero(now) { c.Share(capacity, drf) }
 func (c *VirtualCluster) Zero(at float64) []VirtualJob {
-	first, next := c.first()
-	if first < 0 || next > at {
+	next := c.next()
+	if next.job < 0 || next.at > at {
 		return nil
 	}
-	c.serve(next)
-	c.Jobs[first].Served = c.Jobs[first].Size // exactly
+	c.serve(next.at)
+	c.Jobs[next.job].Served = c.Jobs[next.job].Size // exactly
 	return c.retire()
 }
 
 // Next returns the instant of the next Zero; +Inf: there is none at these rates.
-func (c *VirtualCluster) Next() float64 {
-	_, next := c.first()
-	return next
+func (c *VirtualCluster) Next() float64 { return c.next().at }
+
+func (c *VirtualCluster) next() zero {
+	if !c.zero.known {
+		c.zero = c.first()
+	}
+	return c.zero
 }
 
-// first returns the job that has nothing left first, and when; -1: none ever.
-func (c *VirtualCluster) first() (job int, at float64) {
+// first finds the job that has nothing left first.
+func (c *VirtualCluster) first() zero {
 	job, least := -1, math.Inf(1)
 	for i := range c.Jobs {
 		if t := c.Jobs[i].End(); t < least {
 			job, least = i, t
 		}
 	}
-	return job, c.At + least
+	return zero{true, job, c.At + least}
 }
 
 func (c *VirtualCluster) serve(at float64) {
+	c.zero = zero{}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
 		j.Served = j.Served.Add(at-c.At, j.Rate)
@@ -215,13 +236,19 @@ func (c *VirtualCluster) serve(at float64) {
 const roundOff = 1e-9
 
 func (c *VirtualCluster) retire() (done []VirtualJob) {
-	c.Jobs = slices.DeleteFunc(c.Jobs, func(j VirtualJob) bool {
-		over := !j.Open && j.Left()[0] <= roundOff*j.Size[0]
-		if over {
-			done = append(done, j)
+	kept := 0
+	for i := range c.Jobs {
+		j := &c.Jobs[i]
+		switch {
+		case !j.Open && j.Size[0]-j.Served[0] <= roundOff*j.Size[0]:
+			done = append(done, *j)
+			continue
+		case kept < i:
+			c.Jobs[kept] = *j
 		}
-		return over
-	})
+		kept++
+	}
+	c.Jobs = c.Jobs[:kept]
 	return done
 }
 
@@ -233,6 +260,7 @@ func (c *VirtualCluster) Find(id int64) (int, bool) {
 // Remove takes a job out, if it is there.
 func (c *VirtualCluster) Remove(id int64) {
 	if i, ok := c.Find(id); ok {
+		c.zero = zero{}
 		c.Jobs = slices.Delete(c.Jobs, i, i+1)
 	}
 }

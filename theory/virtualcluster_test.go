@@ -365,3 +365,68 @@ func ExampleVirtualCluster() {
 	// job 2 at 2
 	// job 1 at 4
 }
+
+// The shares and rates of a cluster that has been shared before are those of one that is shared for the first time, to the last digit, whatever has come,
+// gone or got another bound in between.
+func TestFspyShareFromBefore(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		amount := func(most int) theory.Pair { return theory.Pair{float64(r.IntN(most)), float64(r.IntN(most))} }
+		c := &theory.VirtualCluster{}
+		for id := range int64(150) {
+			c.Jobs = append(c.Jobs, theory.VirtualJob{ID: id, Bound: amount(8), Master: amount(2), Size: theory.Pair{1 + 50*r.Float64()}})
+			if r.IntN(4) == 0 {
+				c.Jobs[r.IntN(len(c.Jobs))].Bound = amount(20)
+			}
+			if r.IntN(4) == 0 {
+				c.Remove(c.Jobs[r.IntN(len(c.Jobs))].ID)
+			}
+			capacity, drf := theory.Pair{float64(20 + r.IntN(60)), float64(20 + r.IntN(60))}, r.IntN(3) == 0
+			anew := &theory.VirtualCluster{At: c.At, Jobs: slices.Clone(c.Jobs)}
+			c.Share(capacity, drf)
+			anew.Share(capacity, drf)
+			if !slices.Equal(c.Jobs, anew.Jobs) || c.Next() != anew.Next() {
+				t.Fatalf("seed %d, step %d: %v until %v, want %v until %v", seed, id, c.Jobs, c.Next(), anew.Jobs, anew.Next())
+			}
+			used := theory.Pair{}
+			for _, j := range c.Jobs {
+				used = used.Add(1, j.Has)
+			}
+			for k := range used {
+				if used[k] > capacity[k]*(1+1e-12) {
+					t.Fatalf("seed %d, step %d: %v of %v", seed, id, used, capacity)
+				}
+			}
+			switch at := c.At + r.Float64(); {
+			case c.Next() < at:
+				c.Zero(at)
+			default:
+				c.Serve(at)
+			}
+		}
+	}
+}
+
+// Jobs of the same bound that share one resource have the same part of it to the last digit, whatever stands between them in the order of bounds, or
+// those of equal size would not stay equal.
+func TestFspyEqualJobsStayEqual(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		c := &theory.VirtualCluster{}
+		for id := range int64(40) {
+			c.Jobs = append(c.Jobs, theory.VirtualJob{ID: id, Bound: theory.Pair{float64(1 + r.IntN(30))}, Master: theory.Pair{0.1}, Size: theory.Pair{100}})
+		}
+		capacity := 20 + 300*r.Float64()
+		c.Share(theory.Pair{capacity}, false)
+		level := 0.0 // of those who have less than their bound
+		for _, j := range c.Jobs {
+			switch {
+			case j.Has == j.Bound:
+			case level == 0:
+				level = j.Has[0]
+			case j.Has[0] != level:
+				t.Fatalf("on %v one job has %v, another %v", capacity, j.Has[0], level)
+			}
+		}
+	}
+}

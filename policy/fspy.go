@@ -38,8 +38,8 @@ var fspyCard = Card{
 // fspy keeps a virtual cluster of the real one's capacity that all jobs share fairly, and serves first the job that has least left there. A job whose size
 // is not known shares the real cluster fairly with others like it, which together get what they have in the virtual one, until a probe has told its size.
 //
-// A job event costs O(n log n) for n jobs, as in the paper; a task event O(log n), and one at which ranks cross O(n log n). Times are in
-// nanoseconds, sizes in nanoseconds times the unit of the resource.
+// A job event costs O(n) for n jobs, since it changes the shares of all; a task event O(log n), and O(log n) for each two jobs whose ranks have crossed
+// by then. Times are in nanoseconds, sizes in nanoseconds times the unit of the resource.
 type fspy struct {
 	placer
 	fspySizes

@@ -9,15 +9,15 @@ import (
 	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
 )
 
-// A logbook is a log in which refusals take one line a second at most.
+// A logbook is a log in which refusals of one kind take one line a second at most.
 type logbook struct {
 	*slog.Logger
 	brake rpc.Brake
 }
 
-// refused logs what a peer was refused.
+// refused logs what a peer was refused: what names the kind, and is not of the peer's making.
 func (l *logbook) refused(what string, args ...any) {
-	if silent, ok := l.brake.Pass(time.Now()); ok {
+	if silent, ok := l.brake.Pass(what, time.Now()); ok {
 		l.Warn(what, append(args, "more", silent)...)
 	}
 }

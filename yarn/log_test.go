@@ -53,6 +53,18 @@ func TestStrangersFillNoLog(t *testing.T) {
 	if n := logged() - before; n > 30*200 { // a line takes less than 200 bytes, 500 kills less than 30 s
 		t.Errorf("500 refused kills log %d bytes", n)
 	}
+	// A flood of one kind hides no other.
+	if err := mallory.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "default"}, nil); err == nil {
+		t.Fatal("anybody moves")
+	}
+	if err := c.operator("mallory").Call(t.Context(), "refreshQueues", &wire.Empty{}, nil); err == nil {
+		t.Fatal("anybody administers")
+	}
+	c.look(func(*manager) {
+		if !strings.Contains(out.String(), "administration refused") {
+			t.Error("500 refused kills hide a refused administration")
+		}
+	})
 	before = logged()
 	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id, Diagnostics: strings.Repeat("ö", 1<<20)})
 	if n := logged() - before; n > 8<<10 {

@@ -126,7 +126,7 @@ func (b *bench) accept(ctx context.Context, ln net.Listener) error {
 				return err
 			}
 			pause = min(2*pause+5*time.Millisecond, time.Second) // out of file descriptors, most likely: some will come back
-			b.refused(ln.Addr(), err)
+			b.refused("accept", ln.Addr(), err)
 			time.Sleep(pause)
 			continue
 		}
@@ -134,7 +134,7 @@ func (b *bench) accept(ctx context.Context, ln net.Listener) error {
 		c := newServerConn(b, nc)
 		if !b.add(c) {
 			nc.Close()
-			b.refused(nc.RemoteAddr(), fmt.Errorf("%d connections are open", b.limits.Conns))
+			b.refused("full", nc.RemoteAddr(), fmt.Errorf("%d connections are open", b.limits.Conns))
 			continue
 		}
 		b.wg.Go(func() {
@@ -179,9 +179,9 @@ func (b *bench) close() {
 	b.wg.Wait()
 }
 
-// refused logs why a peer was turned away.
-func (b *bench) refused(peer net.Addr, why error) {
-	if silent, ok := b.brake.Pass(time.Now()); ok {
+// refused logs why a peer was turned away, of which there are kinds.
+func (b *bench) refused(kind string, peer net.Addr, why error) {
+	if silent, ok := b.brake.Pass(kind, time.Now()); ok {
 		b.log.Warn("refused", "protocol", b.server.Protocol, "peer", peer.String(), "why", why, "more", silent)
 	}
 }

@@ -45,11 +45,11 @@ func (c *serverConn) serve(ctx context.Context) {
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Fatal():
-		c.bench.refused(c.call.Remote, e)
+		c.bench.refused(e.Class, c.call.Remote, e)
 	case c.in.stopped.Load(), err == io.EOF, errors.Is(err, net.ErrClosed):
 	case timedOut(err) && c.known:
 	default:
-		c.bench.refused(c.call.Remote, err)
+		c.bench.refused("broken", c.call.Remote, err)
 	}
 	c.flush()
 }

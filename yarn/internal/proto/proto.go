@@ -1,6 +1,9 @@
 // Package proto reads and writes protocol buffer messages by hand: fields in, fields out, in the order and with the bytes that the caller
 // chooses. Hadoop's tokens are signed over encoded messages, and its peers read meaning into which default values are present, so that exact
 // bytes matter here more than generated types would help.
+//
+// A message that names its fields (Described) is written and read by Append and Decode. Below that are a Reader and functions that append single fields,
+// for what is looked into without being a message.
 package proto
 
 import (
@@ -18,24 +21,47 @@ type Decoder interface{ Decode(b []byte) error }
 
 // A Reader goes over the fields of an encoded message. The zero Reader is at the end of an empty message.
 type Reader struct {
-	rest  []byte
-	num   protowire.Number
+	b     []byte // what is read, of which limit bytes
+	limit int
+	num   int32 // of the field; 0: there is none
 	typ   protowire.Type
+	start int    // of the field, in b
+	body  int    // of its contents, where it is length-delimited
+	end   int    // of the field, where the next begins
 	value uint64 // of a varint or a fixed field
-	bytes []byte // of a length-delimited field, aliasing the message
-	raw   []byte // the whole field with its tag, aliasing the message
 	err   error
 }
 
 // Read returns a Reader before the first field of b.
-func Read(b []byte) Reader { return Reader{rest: b} }
+func Read(b []byte) Reader { return Reader{b: b, limit: len(b)} }
 
 // Next goes to the next field, and reports whether there is one that can be read.
 func (r *Reader) Next() bool {
-	if r.err != nil || len(r.rest) == 0 {
+	at := r.end
+	r.num = 0
+	if at >= r.limit || r.err != nil {
 		return false
 	}
-	b := r.rest
+	// Nearly all fields have a number below 16, and a value or a length below 128: a byte for each.
+	if b := r.b[at:r.limit]; len(b) > 1 && b[0] >= 8 && b[0]|b[1] < 0x80 {
+		switch typ := protowire.Type(b[0] & 7); typ {
+		case protowire.VarintType:
+			r.num, r.typ, r.value = int32(b[0]>>3), typ, uint64(b[1])
+			r.start, r.end = at, at+2
+			return true
+		case protowire.BytesType:
+			if n := 2 + int(b[1]); n <= len(b) {
+				r.num, r.typ = int32(b[0]>>3), typ
+				r.start, r.body, r.end = at, at+2, at+n
+				return true
+			}
+		}
+	}
+	return r.long(r.b[at:r.limit])
+}
+
+// long reads a field of any form, the first of b.
+func (r *Reader) long(b []byte) bool {
 	tag, n := protowire.ConsumeVarint(b)
 	if n < 0 {
 		return r.fail(protowire.ParseError(n))
@@ -45,11 +71,9 @@ func (r *Reader) Next() bool {
 		return r.fail(fmt.Errorf("field number %d is not valid", num))
 	}
 	m := 0
-	switch r.num, r.typ = num, typ; typ {
+	switch typ {
 	case protowire.VarintType:
 		r.value, m = protowire.ConsumeVarint(b[n:])
-	case protowire.BytesType:
-		r.bytes, m = protowire.ConsumeBytes(b[n:])
 	case protowire.Fixed32Type:
 		var v uint32
 		v, m = protowire.ConsumeFixed32(b[n:])
@@ -62,7 +86,12 @@ func (r *Reader) Next() bool {
 	if m < 0 {
 		return r.fail(fmt.Errorf("field %d: %w", num, protowire.ParseError(m)))
 	}
-	r.raw, r.rest = b[:n+m], b[n+m:]
+	r.num, r.typ = int32(num), typ
+	r.start, r.end = r.end, r.end+n+m
+	if typ == protowire.BytesType {
+		_, size := protowire.ConsumeVarint(b[n:])
+		r.body = r.start + n + size
+	}
 	return true
 }
 
@@ -73,15 +102,17 @@ func (r *Reader) fail(err error) bool {
 	return false
 }
 
-func (r *Reader) is(t protowire.Type) bool {
-	return r.typ == t || r.fail(fmt.Errorf("field %d: wire type %d, must be %d", r.num, r.typ, t))
+func (r *Reader) is(t protowire.Type) bool { return r.typ == t || r.wrong(t) }
+
+func (r *Reader) wrong(t protowire.Type) bool {
+	return r.fail(fmt.Errorf("field %d: wire type %d, must be %d", r.num, r.typ, t))
 }
 
 // Num returns the number of the field.
-func (r *Reader) Num() int32 { return int32(r.num) }
+func (r *Reader) Num() int32 { return r.num }
 
 // Raw returns the field as it came, tag included. It aliases the message.
-func (r *Reader) Raw() []byte { return r.raw }
+func (r *Reader) Raw() []byte { return r.b[r.start:r.end:r.end] }
 
 // Err returns what was wrong with the message, up to where Next stopped.
 func (r *Reader) Err() error { return r.err }
@@ -119,7 +150,7 @@ func (r *Reader) Lent() []byte {
 	if !r.is(protowire.BytesType) {
 		return nil
 	}
-	return r.bytes
+	return r.b[r.body:r.end:r.end]
 }
 
 // Bytes returns a copy of the contents of a length-delimited field; not nil, even where they are empty.
@@ -131,7 +162,7 @@ func (r *Reader) String() string { return string(r.Lent()) }
 // Message decodes the nested message that the field holds.
 func (r *Reader) Message(m Decoder) {
 	if r.is(protowire.BytesType) {
-		if err := m.Decode(r.bytes); err != nil {
+		if err := m.Decode(r.Lent()); err != nil {
 			r.fail(fmt.Errorf("field %d: %w", r.num, err))
 		}
 	}
@@ -169,18 +200,6 @@ func Many[T any, P interface {
 	list = append(list, zero)
 	r.Message(P(&list[len(list)-1]))
 	return list
-}
-
-// One decodes an optional nested message; as protobuf has it, a second one is merged into the first.
-func One[T any, P interface {
-	*T
-	Decoder
-}](r *Reader, m *T) *T {
-	if m == nil {
-		m = new(T)
-	}
-	r.Message(P(m))
-	return m
 }
 
 // Each appends every element of list as one element of a repeated message field.
@@ -239,12 +258,6 @@ func AppendMessage(b []byte, num int32, m Message) []byte {
 	return AppendDelimited(tag(b, num, protowire.BytesType), m)
 }
 
-// Open begins a field that holds a nested message, and returns where; what is appended until Shut is the message.
-func Open(b []byte, num int32) ([]byte, int) {
-	b = tag(b, num, protowire.BytesType)
-	return append(b, 0), len(b)
-}
-
 // AppendDelimited appends a message after its length.
 func AppendDelimited(b []byte, m Message) []byte {
 	at := len(b)
@@ -285,6 +298,14 @@ func (m Raw) Append(b []byte) []byte { return append(b, m...) }
 func (m *Raw) Decode(b []byte) error {
 	*m = append((*m)[:0:0], b...)
 	return nil
+}
+
+// Fields are all that it has, known or not.
+func (m *Raw) Fields(f *Fields) {
+	if f.Begins() {
+		*m = append(Raw{}, f.Encoded()...)
+	}
+	f.Copy(*m)
 }
 
 // AppendStrings appends a repeated string field.

@@ -10,31 +10,23 @@ type requestHeader struct {
 	kind   int32
 }
 
-func (h *requestHeader) Decode(b []byte) error {
-	h.retry = retryNone
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			h.kind = r.Int32()
-		case 3:
-			h.call = r.Sint32()
-		case 4:
-			h.client = r.Lent()
-		case 5:
-			h.retry = r.Sint32()
-		}
+func (h *requestHeader) Fields(f *proto.Fields) {
+	if f.Begins() {
+		h.retry = retryNone
 	}
-	return r.Err()
+	if f.Reading() {
+		f.Int32(1, &h.kind)
+	} else {
+		f.Put(1, kindProto)
+	}
+	f.Put(2, 0) // the final packet
+	f.Sint32(3, &h.call)
+	f.Lent(4, &h.client)
+	f.Sint32(5, &h.retry)
 }
 
-func (h *requestHeader) Append(b []byte) []byte {
-	b = proto.AppendInt32(b, 1, kindProto)
-	b = proto.AppendInt32(b, 2, 0) // the final packet
-	b = proto.AppendSint32(b, 3, h.call)
-	b = proto.AppendBytes(b, 4, h.client)
-	return proto.AppendSint32(b, 5, h.retry)
-}
+func (h *requestHeader) Append(b []byte) []byte { return proto.Append(b, h) }
+func (h *requestHeader) Decode(b []byte) error  { return proto.Decode(b, h) }
 
 // responseHeader is Hadoop's RpcResponseHeaderProto.
 type responseHeader struct {
@@ -45,71 +37,54 @@ type responseHeader struct {
 	retry  int32
 }
 
-func (h *responseHeader) Decode(b []byte) error {
-	h.retry = retryNone
-	var e Error
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			h.call = r.Int32()
-		case 2:
-			h.status = r.Int32()
-		case 4:
-			e.Class = r.String()
-		case 5:
-			e.Message = r.String()
-		case 6:
-			e.Detail = Detail(r.Int32())
-		case 7:
-			h.client = r.Lent()
-		case 8:
-			h.retry = r.Sint32()
-		}
+func (h *responseHeader) Fields(f *proto.Fields) {
+	if f.Begins() {
+		h.retry = retryNone
 	}
-	if h.status != statusSuccess {
-		if h.status == statusFatal && !e.Fatal() {
-			e.Detail = FatalUnknown
-		}
-		h.err = &e
+	f.Uint32(1, &h.call) // 32-bit two's complement: five bytes for what is negative
+	f.Int32(2, &h.status)
+	f.Put(3, ipcVersion)
+	if h.err != nil {
+		h.err.fields(f)
 	}
-	return r.Err()
+	f.Lent(7, &h.client)
+	f.Sint32(8, &h.retry)
 }
 
-func (h *responseHeader) Append(b []byte) []byte {
-	b = proto.AppendUint64(b, 1, uint64(uint32(h.call))) // 32-bit two's complement: five bytes for what is negative
-	b = proto.AppendInt32(b, 2, h.status)
-	b = proto.AppendInt32(b, 3, ipcVersion)
-	if h.err != nil {
-		b = proto.AppendString(b, 4, h.err.Class)
-		b = proto.AppendString(b, 5, h.err.Message)
-		b = proto.AppendInt32(b, 6, int32(max(h.err.Detail, Application)))
+func (h *responseHeader) Append(b []byte) []byte { return proto.Append(b, h) }
+func (h *responseHeader) Decode(b []byte) error {
+	h.err = new(Error)
+	err := proto.Decode(b, h)
+	if h.status == statusSuccess {
+		h.err = nil
+	} else if h.status == statusFatal && !h.err.Fatal() {
+		h.err.Detail = FatalUnknown
 	}
-	b = proto.AppendBytes(b, 7, h.client)
-	return proto.AppendSint32(b, 8, h.retry)
+	return err
+}
+
+// fields are those of a header that are about an exception.
+func (e *Error) fields(f *proto.Fields) {
+	f.String(4, &e.Class)
+	f.String(5, &e.Message)
+	if f.Reading() {
+		f.Int32(6, (*int32)(&e.Detail))
+	} else {
+		f.Put(6, int64(max(e.Detail, Application)))
+	}
 }
 
 // methodHeader is the protobuf engine's RequestHeaderProto: which method of which protocol is called.
 type methodHeader struct{ method, protocol []byte } // lent
 
-func (h *methodHeader) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			h.method = r.Lent()
-		case 2:
-			h.protocol = r.Lent()
-		}
-	}
-	return r.Err()
+func (h *methodHeader) Fields(f *proto.Fields) {
+	f.Lent(1, &h.method)
+	f.Lent(2, &h.protocol)
+	f.Put(3, 1)
 }
 
-func (h *methodHeader) Append(b []byte) []byte {
-	b = proto.AppendBytes(b, 1, h.method)
-	b = proto.AppendBytes(b, 2, h.protocol)
-	return proto.AppendInt32(b, 3, 1)
-}
+func (h *methodHeader) Append(b []byte) []byte { return proto.Append(b, h) }
+func (h *methodHeader) Decode(b []byte) error  { return proto.Decode(b, h) }
 
 // contextHeader is Hadoop's IpcConnectionContextProto: who calls, and by which protocol.
 type contextHeader struct {
@@ -117,46 +92,28 @@ type contextHeader struct {
 	protocol string
 }
 
-func (h *contextHeader) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 2:
-			r.Message(&h.user)
-		case 3:
-			h.protocol = r.String()
-		}
-	}
-	return r.Err()
+func (h *contextHeader) Fields(f *proto.Fields) {
+	f.Message(2, &h.user)
+	f.String(3, &h.protocol)
 }
 
-func (h *contextHeader) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 2, &h.user)
-	return proto.AppendString(b, 3, h.protocol)
-}
+func (h *contextHeader) Append(b []byte) []byte { return proto.Append(b, h) }
+func (h *contextHeader) Decode(b []byte) error  { return proto.Decode(b, h) }
 
 // userInfo names the user to act as, and the one who really asks where that is another. Under a token both are absent.
 type userInfo struct{ effective, real string }
 
-func (u *userInfo) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			u.effective = r.String()
-		case 2:
-			u.real = r.String()
-		}
+func (u *userInfo) Fields(f *proto.Fields) {
+	if f.Has(u.effective != "") {
+		f.String(1, &u.effective)
 	}
-	return r.Err()
+	if f.Has(u.real != "") {
+		f.String(2, &u.real)
+	}
 }
 
-func (u *userInfo) Append(b []byte) []byte {
-	if u.effective != "" {
-		b = proto.AppendString(b, 1, u.effective)
-	}
-	return b
-}
+func (u *userInfo) Append(b []byte) []byte { return proto.Append(b, u) }
+func (u *userInfo) Decode(b []byte) error  { return proto.Decode(b, u) }
 
 // saslState is the state of a SASL message.
 type saslState int32
@@ -176,28 +133,16 @@ type saslMessage struct {
 	auths []saslAuth
 }
 
-func (m *saslMessage) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 2:
-			m.state = saslState(r.Int32())
-		case 3:
-			m.token = r.Bytes()
-		case 4:
-			m.auths = proto.Many(&r, m.auths)
-		}
+func (m *saslMessage) Fields(f *proto.Fields) {
+	f.Int32(2, (*int32)(&m.state))
+	if f.Has(m.token != nil) {
+		f.Bytes(3, &m.token)
 	}
-	return r.Err()
+	proto.Repeated(f, 4, &m.auths)
 }
 
-func (m *saslMessage) Append(b []byte) []byte {
-	b = proto.AppendInt32(b, 2, int32(m.state))
-	if m.token != nil {
-		b = proto.AppendBytes(b, 3, m.token)
-	}
-	return proto.Each(b, 4, m.auths)
-}
+func (m *saslMessage) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *saslMessage) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // saslAuth is one way to prove who one is. All four strings are present even where they are empty: Java compares them.
 type saslAuth struct {
@@ -205,35 +150,18 @@ type saslAuth struct {
 	challenge                           []byte // nil: absent
 }
 
-func (a *saslAuth) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			a.method = r.String()
-		case 2:
-			a.mechanism = r.String()
-		case 3:
-			a.protocol = r.String()
-		case 4:
-			a.server = r.String()
-		case 5:
-			a.challenge = r.Bytes()
-		}
+func (a *saslAuth) Fields(f *proto.Fields) {
+	f.String(1, &a.method)
+	f.String(2, &a.mechanism)
+	f.String(3, &a.protocol)
+	f.String(4, &a.server)
+	if f.Has(a.challenge != nil) {
+		f.Bytes(5, &a.challenge)
 	}
-	return r.Err()
 }
 
-func (a *saslAuth) Append(b []byte) []byte {
-	b = proto.AppendString(b, 1, a.method)
-	b = proto.AppendString(b, 2, a.mechanism)
-	b = proto.AppendString(b, 3, a.protocol)
-	b = proto.AppendString(b, 4, a.server)
-	if a.challenge != nil {
-		b = proto.AppendBytes(b, 5, a.challenge)
-	}
-	return b
-}
+func (a *saslAuth) Append(b []byte) []byte { return proto.Append(b, a) }
+func (a *saslAuth) Decode(b []byte) error  { return proto.Decode(b, a) }
 
 // byToken is how a holder of a token proves it.
 var byToken = saslAuth{method: "TOKEN", mechanism: "DIGEST-MD5", server: "default"}

@@ -14,37 +14,15 @@ type Delegation struct {
 	Sequence, Key        int32
 }
 
-// Append writes the identifier.
-func (m *Delegation) Append(b []byte) []byte {
-	b = proto.AppendString(b, 1, m.Owner)
-	b = proto.AppendString(b, 2, m.Renewer)
-	b = proto.AppendString(b, 3, m.Real)
-	b = proto.AppendInt64(b, 4, m.Issued)
-	b = proto.AppendInt64(b, 5, m.Most)
-	b = proto.AppendInt32(b, 6, m.Sequence)
-	return proto.AppendInt32(b, 7, m.Key)
+func (m *Delegation) Fields(f *proto.Fields) {
+	f.String(1, &m.Owner)
+	f.String(2, &m.Renewer)
+	f.String(3, &m.Real)
+	f.Int64(4, &m.Issued)
+	f.Int64(5, &m.Most)
+	f.Int32(6, &m.Sequence)
+	f.Int32(7, &m.Key)
 }
 
-// Decode reads the identifier.
-func (m *Delegation) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.Owner = r.String()
-		case 2:
-			m.Renewer = r.String()
-		case 3:
-			m.Real = r.String()
-		case 4:
-			m.Issued = r.Int64()
-		case 5:
-			m.Most = r.Int64()
-		case 6:
-			m.Sequence = r.Int32()
-		case 7:
-			m.Key = r.Int32()
-		}
-	}
-	return r.Err()
-}
+func (m *Delegation) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Delegation) Decode(b []byte) error  { return proto.Decode(b, m) }

@@ -13,25 +13,13 @@ type Master struct {
 	Key     int32
 }
 
-// Append writes the identifier.
-func (m *Master) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Attempt)
-	return proto.AppendInt32(b, 2, m.Key)
+func (m *Master) Fields(f *proto.Fields) {
+	f.Message(1, &m.Attempt)
+	f.Int32(2, &m.Key)
 }
 
-// Decode reads the identifier.
-func (m *Master) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Attempt)
-		case 2:
-			m.Key = r.Int32()
-		}
-	}
-	return r.Err()
-}
+func (m *Master) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Master) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A Node lets an attempt, or the ResourceManager for it, start and stop containers on one node.
 type Node struct {
@@ -41,33 +29,18 @@ type Node struct {
 	Key     int32
 }
 
-// Append writes the identifier.
-func (m *Node) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Attempt)
-	b = proto.AppendMessage(b, 2, &m.Node)
-	b = proto.AppendString(b, 3, m.User)
-	return proto.AppendInt32(b, 4, m.Key)
+func (m *Node) Fields(f *proto.Fields) {
+	f.Message(1, &m.Attempt)
+	f.Message(2, &m.Node)
+	f.String(3, &m.User)
+	f.Int32(4, &m.Key)
 }
 
-// Decode reads the identifier.
-func (m *Node) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Attempt)
-		case 2:
-			r.Message(&m.Node)
-		case 3:
-			m.User = r.String()
-		case 4:
-			m.Key = r.Int32()
-		}
-	}
-	return r.Err()
-}
+func (m *Node) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Node) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// A Container is a lease of a part of a node. A NodeManager whose container token has no resource ends: Resource must never be left out.
+// A Container is a lease of a part of a node, with all fields that Hadoop's ResourceManager writes. A NodeManager whose container token has no
+// resource ends: Resource must never be left out.
 type Container struct {
 	ID              wire.ContainerID
 	Node            string // host:port, exactly as the node registered
@@ -83,60 +56,28 @@ type Container struct {
 	Allocation      int64
 }
 
-// Append writes the identifier with all fields that Hadoop's ResourceManager writes.
-func (m *Container) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.ID)
-	b = proto.AppendString(b, 2, m.Node)
-	b = proto.AppendString(b, 3, m.User)
-	b = proto.AppendMessage(b, 4, &m.Resource)
-	b = proto.AppendInt64(b, 5, m.Expires)
-	b = proto.AppendInt32(b, 6, m.Key)
-	b = proto.AppendInt64(b, 7, m.ResourceManager)
-	b = proto.AppendMessage(b, 8, &m.Priority)
-	b = proto.AppendInt64(b, 9, m.Created)
-	if m.LogAggregation != nil {
-		b = proto.AppendMessage(b, 10, m.LogAggregation)
+func (m *Container) Fields(f *proto.Fields) {
+	f.Message(1, &m.ID)
+	f.String(2, &m.Node)
+	f.String(3, &m.User)
+	f.Message(4, &m.Resource)
+	f.Int64(5, &m.Expires)
+	f.Int32(6, &m.Key)
+	f.Int64(7, &m.ResourceManager)
+	f.Message(8, &m.Priority)
+	f.Int64(9, &m.Created)
+	if f.Has(m.LogAggregation != nil) {
+		f.Message(10, &m.LogAggregation)
 	}
-	b = proto.AppendString(b, 11, "") // node label
-	b = proto.AppendInt32(b, 12, int32(m.Type))
-	b = proto.AppendInt32(b, 13, 1) // guaranteed
-	b = proto.AppendInt32(b, 14, 0) // version
-	return proto.AppendInt64(b, 15, m.Allocation)
+	f.PutString(11, "") // node label
+	f.Int32(12, (*int32)(&m.Type))
+	f.Put(13, 1) // guaranteed
+	f.Put(14, 0) // version
+	f.Int64(15, &m.Allocation)
 }
 
-// Decode reads the identifier.
-func (m *Container) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.Node = r.String()
-		case 3:
-			m.User = r.String()
-		case 4:
-			r.Message(&m.Resource)
-		case 5:
-			m.Expires = r.Int64()
-		case 6:
-			m.Key = r.Int32()
-		case 7:
-			m.ResourceManager = r.Int64()
-		case 8:
-			r.Message(&m.Priority)
-		case 9:
-			m.Created = r.Int64()
-		case 10:
-			m.LogAggregation = r.Bytes()
-		case 12:
-			m.Type = wire.ContainerType(r.Int32())
-		case 15:
-			m.Allocation = r.Int64()
-		}
-	}
-	return r.Err()
-}
+func (m *Container) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Container) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // ReadMaster reads the identifier of a token of an ApplicationMaster.
 func ReadMaster(identifier []byte) (Master, error) {

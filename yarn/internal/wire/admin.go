@@ -25,39 +25,23 @@ type RefreshNodes struct {
 	Timeout int32 // s, for a graceful end; -1: the default
 }
 
-func (m *RefreshNodes) Decode(b []byte) error {
-	m.How, m.Timeout = DecommissionNormal, -1
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.How = Decommissioning(r.Int32())
-		case 2:
-			m.Timeout = r.Int32()
-		}
+func (m *RefreshNodes) Fields(f *proto.Fields) {
+	if f.Begins() {
+		m.How, m.Timeout = DecommissionNormal, -1
 	}
-	return r.Err()
+	f.Int32(1, (*int32)(&m.How))
+	f.Int32(2, &m.Timeout)
 }
 
-func (m *RefreshNodes) Append(b []byte) []byte {
-	b = proto.AppendInt32(b, 1, int32(m.How))
-	return proto.AppendInt32(b, 2, m.Timeout)
-}
+func (m *RefreshNodes) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *RefreshNodes) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // UpdateNodeResource gives nodes other sizes.
 type UpdateNodeResource struct{ Nodes []NodeResource }
 
-func (m *UpdateNodeResource) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			m.Nodes = proto.Many(&r, m.Nodes)
-		}
-	}
-	return r.Err()
-}
-
-func (m *UpdateNodeResource) Append(b []byte) []byte { return proto.Each(b, 1, m.Nodes) }
+func (m *UpdateNodeResource) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Nodes) }
+func (m *UpdateNodeResource) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *UpdateNodeResource) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A NodeResource is a node's new size. What is over-committed by it is left to end by itself.
 type NodeResource struct {
@@ -65,43 +49,14 @@ type NodeResource struct {
 	Resource Resource
 }
 
-func (m *NodeResource) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Node)
-		case 2:
-			option := proto.Read(r.Lent())
-			for option.Next() {
-				if option.Num() == 1 {
-					option.Message(&m.Resource)
-				}
-			}
-			if err := option.Err(); err != nil {
-				return err
-			}
-		}
-	}
-	return r.Err()
-}
-
-func (m *NodeResource) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Node)
-	return proto.AppendMessage(b, 2, proto.Raw(proto.AppendMessage(nil, 1, &m.Resource)))
+func (m *NodeResource) Fields(f *proto.Fields) {
+	f.Message(1, &m.Node)
+	f.Within(2, func() { f.Message(1, &m.Resource) })
 }
 
 // NodeIDs is a list of nodes.
 type NodeIDs struct{ Nodes []NodeID }
 
-func (m *NodeIDs) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			m.Nodes = proto.Many(&r, m.Nodes)
-		}
-	}
-	return r.Err()
-}
-
-func (m *NodeIDs) Append(b []byte) []byte { return proto.Each(b, 1, m.Nodes) }
+func (m *NodeIDs) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Nodes) }
+func (m *NodeIDs) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *NodeIDs) Decode(b []byte) error  { return proto.Decode(b, m) }

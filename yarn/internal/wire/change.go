@@ -19,38 +19,20 @@ type PriorityChange struct {
 	Priority Priority
 }
 
-func (m *PriorityChange) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			r.Message(&m.Priority)
-		}
-	}
-	return r.Err()
+func (m *PriorityChange) Fields(f *proto.Fields) {
+	f.Message(1, &m.ID)
+	f.Message(2, &m.Priority)
 }
 
-func (m *PriorityChange) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.ID)
-	return proto.AppendMessage(b, 2, &m.Priority)
-}
+func (m *PriorityChange) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *PriorityChange) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // PriorityChanged says which priority an application has now.
 type PriorityChanged struct{ Priority Priority }
 
-func (m *PriorityChanged) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			r.Message(&m.Priority)
-		}
-	}
-	return r.Err()
-}
-
-func (m *PriorityChanged) Append(b []byte) []byte { return proto.AppendMessage(b, 1, &m.Priority) }
+func (m *PriorityChanged) Fields(f *proto.Fields) { f.Message(1, &m.Priority) }
+func (m *PriorityChanged) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *PriorityChanged) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A Move puts an application into another queue.
 type Move struct {
@@ -58,22 +40,13 @@ type Move struct {
 	Queue string
 }
 
-func (m *Move) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.Queue = r.String()
-		}
-	}
-	return r.Err()
+func (m *Move) Fields(f *proto.Fields) {
+	f.Message(1, &m.ID)
+	f.String(2, &m.Queue)
 }
 
-func (m *Move) Append(b []byte) []byte {
-	return proto.AppendString(proto.AppendMessage(b, 1, &m.ID), 2, m.Queue)
-}
+func (m *Move) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Move) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A Signal is sent to a container by its node.
 type Signal struct {
@@ -91,22 +64,13 @@ const (
 	SignalForceful                 // kill
 )
 
-func (m *Signal) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Container)
-		case 2:
-			m.Command = SignalCommand(r.Int32())
-		}
-	}
-	return r.Err()
+func (m *Signal) Fields(f *proto.Fields) {
+	f.Message(1, &m.Container)
+	f.Int32(2, (*int32)(&m.Command))
 }
 
-func (m *Signal) Append(b []byte) []byte {
-	return proto.AppendInt32(proto.AppendMessage(b, 1, &m.Container), 2, int32(m.Command))
-}
+func (m *Signal) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Signal) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // TimeoutLifetime is the one kind of timeout: of how long an application may live.
 const TimeoutLifetime = 1
@@ -117,21 +81,9 @@ type Timeout struct {
 	Expires string
 }
 
-func (m *Timeout) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.Kind = r.Int32()
-		case 2:
-			m.Expires = r.String()
-		}
-	}
-	return r.Err()
-}
-
-func (m *Timeout) Append(b []byte) []byte {
-	return proto.AppendString(proto.AppendInt32(b, 1, m.Kind), 2, m.Expires)
+func (m *Timeout) Fields(f *proto.Fields) {
+	f.Int32(1, &m.Kind)
+	f.String(2, &m.Expires)
 }
 
 // A TimeoutChange changes when an application is ended.
@@ -140,79 +92,38 @@ type TimeoutChange struct {
 	Timeouts []Timeout
 }
 
-func (m *TimeoutChange) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.Timeouts = proto.Many(&r, m.Timeouts)
-		}
-	}
-	return r.Err()
+func (m *TimeoutChange) Fields(f *proto.Fields) {
+	f.Message(1, &m.ID)
+	proto.Repeated(f, 2, &m.Timeouts)
 }
 
-func (m *TimeoutChange) Append(b []byte) []byte {
-	return proto.Each(proto.AppendMessage(b, 1, &m.ID), 2, m.Timeouts)
-}
+func (m *TimeoutChange) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *TimeoutChange) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // TimeoutsChanged says when an application is ended now.
 type TimeoutsChanged struct{ Timeouts []Timeout }
 
-func (m *TimeoutsChanged) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			m.Timeouts = proto.Many(&r, m.Timeouts)
-		}
-	}
-	return r.Err()
-}
-
-func (m *TimeoutsChanged) Append(b []byte) []byte { return proto.Each(b, 1, m.Timeouts) }
+func (m *TimeoutsChanged) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Timeouts) }
+func (m *TimeoutsChanged) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *TimeoutsChanged) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // TokenWanted asks for a delegation token that somebody may renew.
 type TokenWanted struct{ Renewer string }
 
-func (m *TokenWanted) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			m.Renewer = r.String()
-		}
-	}
-	return r.Err()
-}
-
-func (m *TokenWanted) Append(b []byte) []byte { return proto.AppendString(b, 1, m.Renewer) }
+func (m *TokenWanted) Fields(f *proto.Fields) { f.String(1, &m.Renewer) }
+func (m *TokenWanted) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *TokenWanted) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // TokenGiven is a delegation token: given, to be renewed, or to be cancelled.
 type TokenGiven struct{ Token Token }
 
-func (m *TokenGiven) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			r.Message(&m.Token)
-		}
-	}
-	return r.Err()
-}
-
-func (m *TokenGiven) Append(b []byte) []byte { return proto.AppendMessage(b, 1, &m.Token) }
+func (m *TokenGiven) Fields(f *proto.Fields) { f.Message(1, &m.Token) }
+func (m *TokenGiven) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *TokenGiven) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // TokenRenewed says until when a delegation token is good now, in ms since 1970.
 type TokenRenewed struct{ Expires int64 }
 
-func (m *TokenRenewed) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			m.Expires = r.Int64()
-		}
-	}
-	return r.Err()
-}
-
-func (m *TokenRenewed) Append(b []byte) []byte { return proto.AppendInt64(b, 1, m.Expires) }
+func (m *TokenRenewed) Fields(f *proto.Fields) { f.Int64(1, &m.Expires) }
+func (m *TokenRenewed) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *TokenRenewed) Decode(b []byte) error  { return proto.Decode(b, m) }

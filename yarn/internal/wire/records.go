@@ -15,22 +15,9 @@ type ApplicationID struct {
 	Timestamp int64
 }
 
-func (m *ApplicationID) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.ID = r.Int32()
-		case 2:
-			m.Timestamp = r.Int64()
-		}
-	}
-	return r.Err()
-}
-
-func (m *ApplicationID) Append(b []byte) []byte {
-	b = proto.AppendInt32(b, 1, m.ID)
-	return proto.AppendInt64(b, 2, m.Timestamp)
+func (m *ApplicationID) Fields(f *proto.Fields) {
+	f.Int32(1, &m.ID)
+	f.Int64(2, &m.Timestamp)
 }
 
 // String returns the form that commands and logs use.
@@ -55,23 +42,13 @@ type AttemptID struct {
 	Attempt int32
 }
 
-func (m *AttemptID) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.App)
-		case 2:
-			m.Attempt = r.Int32()
-		}
-	}
-	return r.Err()
+func (m *AttemptID) Fields(f *proto.Fields) {
+	f.Message(1, &m.App)
+	f.Int32(2, &m.Attempt)
 }
 
-func (m *AttemptID) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.App)
-	return proto.AppendInt32(b, 2, m.Attempt)
-}
+func (m *AttemptID) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *AttemptID) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // String returns the form that logs and token holders use.
 func (m AttemptID) String() string {
@@ -86,23 +63,13 @@ type ContainerID struct {
 
 const epochShift = 40
 
-func (m *ContainerID) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 2:
-			r.Message(&m.Attempt)
-		case 3:
-			m.ID = r.Int64()
-		}
-	}
-	return r.Err()
+func (m *ContainerID) Fields(f *proto.Fields) {
+	f.Message(2, &m.Attempt)
+	f.Int64(3, &m.ID)
 }
 
-func (m *ContainerID) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 2, &m.Attempt)
-	return proto.AppendInt64(b, 3, m.ID)
-}
+func (m *ContainerID) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *ContainerID) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // String returns the form that commands, logs and folders use.
 func (m ContainerID) String() string {
@@ -119,84 +86,44 @@ type NodeID struct {
 	Port int32
 }
 
-func (m *NodeID) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			if host := r.Lent(); string(host) != m.Host { // mostly it is the same again
-				m.Host = string(host)
-			}
-		case 2:
-			m.Port = r.Int32()
-		}
-	}
-	return r.Err()
-}
-
-func (m *NodeID) Append(b []byte) []byte {
-	b = proto.AppendString(b, 1, m.Host)
-	return proto.AppendInt32(b, 2, m.Port)
+func (m *NodeID) Fields(f *proto.Fields) {
+	f.String(1, &m.Host)
+	f.Int32(2, &m.Port)
 }
 
 // String returns host:port.
 func (m NodeID) String() string { return net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port))) }
 
-// A Resource is an amount of memory, in MiB, and of cores. Other kinds are not kept.
+// A Resource is an amount of memory, in MiB, and of cores. Other kinds are not kept. Both amounts are written twice, by field and by name, as
+// every stock peer does.
 type Resource struct {
 	Memory int64
 	VCores int32
 }
 
-func (m *Resource) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.Memory = r.Int64()
-		case 2:
-			m.VCores = r.Int32()
-		}
-	}
-	return r.Err()
+func (m *Resource) Fields(f *proto.Fields) {
+	f.Int64(1, &m.Memory)
+	f.Int32(2, &m.VCores)
+	putAmount(f, "memory-mb", "Mi", m.Memory)
+	putAmount(f, "vcores", "", int64(m.VCores))
 }
 
-// Append writes both amounts twice, by field and by name, as every stock peer does.
-func (m *Resource) Append(b []byte) []byte {
-	b = proto.AppendInt64(b, 1, m.Memory)
-	b = proto.AppendInt32(b, 2, m.VCores)
-	b = appendAmount(b, "memory-mb", "Mi", m.Memory)
-	return appendAmount(b, "vcores", "", int64(m.VCores))
-}
-
-func appendAmount(b []byte, kind, units string, value int64) []byte {
-	b, at := proto.Open(b, 3)
-	b = proto.AppendString(b, 1, kind)
-	b = proto.AppendInt64(b, 2, value)
-	b = proto.AppendString(b, 3, units)
-	return proto.Shut(proto.AppendInt32(b, 4, 0), at) // countable
+func putAmount(f *proto.Fields, kind, units string, value int64) {
+	f.PutWithin(3, func() {
+		f.PutString(1, kind)
+		f.Put(2, value)
+		f.PutString(3, units)
+		f.Put(4, 0) // countable
+	})
 }
 
 // A ResourceType is a kind of resource as it is announced.
 type ResourceType struct{ Name, Units string }
 
-func (m *ResourceType) Append(b []byte) []byte {
-	b = proto.AppendString(b, 1, m.Name)
-	b = proto.AppendString(b, 2, m.Units)
-	return proto.AppendInt32(b, 3, 0)
-}
-
-func (m *ResourceType) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.Name = r.String()
-		case 2:
-			m.Units = r.String()
-		}
-	}
-	return r.Err()
+func (m *ResourceType) Fields(f *proto.Fields) {
+	f.String(1, &m.Name)
+	f.String(2, &m.Units)
+	f.Put(3, 0)
 }
 
 // ResourceTypes are the kinds of resources that this project schedules on YARN.
@@ -205,17 +132,7 @@ func ResourceTypes() []ResourceType { return []ResourceType{{"memory-mb", "Mi"},
 // A Priority is a number alone in a message. Of containers, smaller is more urgent; of applications, larger.
 type Priority int32
 
-func (m *Priority) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			*m = Priority(r.Int32())
-		}
-	}
-	return r.Err()
-}
-
-func (m *Priority) Append(b []byte) []byte { return proto.AppendInt32(b, 1, int32(*m)) }
+func (m *Priority) Fields(f *proto.Fields) { f.Int32(1, (*int32)(m)) }
 
 // A Token is an identifier, and the password that shows who signed it.
 type Token struct {
@@ -223,29 +140,15 @@ type Token struct {
 	Kind, Service        string
 }
 
-func (m *Token) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.Identifier = r.Bytes()
-		case 2:
-			m.Password = r.Bytes()
-		case 3:
-			m.Kind = r.String()
-		case 4:
-			m.Service = r.String()
-		}
-	}
-	return r.Err()
+func (m *Token) Fields(f *proto.Fields) {
+	f.Bytes(1, &m.Identifier)
+	f.Bytes(2, &m.Password)
+	f.String(3, &m.Kind)
+	f.String(4, &m.Service)
 }
 
-func (m *Token) Append(b []byte) []byte {
-	b = proto.AppendBytes(b, 1, m.Identifier)
-	b = proto.AppendBytes(b, 2, m.Password)
-	b = proto.AppendString(b, 3, m.Kind)
-	return proto.AppendString(b, 4, m.Service)
-}
+func (m *Token) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Token) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A MasterKey is what tokens are signed with. A NodeManager adopts a key only if its ID differs from the one that it has.
 type MasterKey struct {
@@ -253,22 +156,9 @@ type MasterKey struct {
 	Key []byte
 }
 
-func (m *MasterKey) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.ID = r.Int32()
-		case 2:
-			m.Key = append(m.Key[:0], r.Lent()...)
-		}
-	}
-	return r.Err()
-}
-
-func (m *MasterKey) Append(b []byte) []byte {
-	b = proto.AppendInt32(b, 1, m.ID)
-	return proto.AppendBytes(b, 2, m.Key)
+func (m *MasterKey) Fields(f *proto.Fields) {
+	f.Int32(1, &m.ID)
+	f.Bytes(2, &m.Key)
 }
 
 // ContainerState says how far a container is.
@@ -300,24 +190,21 @@ type ContainerStatus struct {
 	raw         []byte // as a NodeManager sent it, lent; nil: made here
 }
 
-func (m *ContainerStatus) Decode(b []byte) error {
-	m.Exit, m.raw = ExitInvalid, b
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.State = ContainerState(r.Int32())
-		case 3:
-			if m.State == ContainerComplete { // of what runs it is not needed, and comes every second
-				m.Diagnostics = r.String()
-			}
-		case 4:
-			m.Exit = r.Int32()
-		}
+func (m *ContainerStatus) Fields(f *proto.Fields) {
+	if f.Begins() {
+		m.Exit, m.raw = ExitInvalid, f.Encoded()
+	} else if !f.Reading() && len(m.raw) > 0 {
+		f.Copy(m.raw) // as it came
+		return
 	}
-	return r.Err()
+	f.Message(1, &m.ID)
+	f.Int32(2, (*int32)(&m.State))
+	if f.Reading() && m.State != ContainerComplete {
+		f.Skip(3) // of what runs it is not needed, and comes every second
+	} else {
+		f.String(3, &m.Diagnostics)
+	}
+	f.Int32(4, &m.Exit)
 }
 
 // Keep returns the status with what was lent to it copied to the end of b, and b.
@@ -327,17 +214,6 @@ func (m *ContainerStatus) Keep(b []byte) (ContainerStatus, []byte) {
 	kept := *m
 	kept.raw = b[at:len(b):len(b)]
 	return kept, b
-}
-
-// Append passes on what a NodeManager sent as it came.
-func (m *ContainerStatus) Append(b []byte) []byte {
-	if len(m.raw) > 0 {
-		return append(b, m.raw...)
-	}
-	b = proto.AppendMessage(b, 1, &m.ID)
-	b = proto.AppendInt32(b, 2, int32(m.State))
-	b = proto.AppendString(b, 3, m.Diagnostics)
-	return proto.AppendInt32(b, 4, m.Exit)
 }
 
 // ContainerType tells an ApplicationMaster's container from the others.
@@ -361,43 +237,20 @@ type Container struct {
 	Allocation  int64 // of the ask that it answers
 }
 
-func (m *Container) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.ID)
-	b = proto.AppendMessage(b, 2, &m.Node)
-	b = proto.AppendString(b, 3, m.HTTPAddress)
-	b = proto.AppendMessage(b, 4, &m.Resource)
-	b = proto.AppendMessage(b, 5, &m.Priority)
-	b = proto.AppendMessage(b, 6, &m.Token)
-	b = proto.AppendInt32(b, 7, executionGuaranteed)
-	return proto.AppendInt64(b, 8, m.Allocation)
-}
-
-func (m *Container) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			r.Message(&m.Node)
-		case 3:
-			m.HTTPAddress = r.String()
-		case 4:
-			r.Message(&m.Resource)
-		case 5:
-			r.Message(&m.Priority)
-		case 6:
-			r.Message(&m.Token)
-		case 8:
-			m.Allocation = r.Int64()
-		}
-	}
-	return r.Err()
+func (m *Container) Fields(f *proto.Fields) {
+	f.Message(1, &m.ID)
+	f.Message(2, &m.Node)
+	f.String(3, &m.HTTPAddress)
+	f.Message(4, &m.Resource)
+	f.Message(5, &m.Priority)
+	f.Message(6, &m.Token)
+	f.Put(7, executionGuaranteed)
+	f.Int64(8, &m.Allocation)
 }
 
 const executionGuaranteed = 1 // Hadoop's other kind, opportunistic containers, is not offered
 
-// A ResourceRequest says how many containers of one size an application wants in one place.
+// A ResourceRequest says how many containers of one size an application wants in one place. It is written as Hadoop's AMRMClient does.
 type ResourceRequest struct {
 	Priority   Priority
 	Place      string // "*", "/rack" or host
@@ -411,42 +264,23 @@ type ResourceRequest struct {
 // Anywhere is the place of the request that carries the total.
 const Anywhere = "*"
 
-func (m *ResourceRequest) Decode(b []byte) error {
-	m.Relax, m.Allocation = true, -1
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Priority)
-		case 2:
-			m.Place = r.String()
-		case 3:
-			r.Message(&m.Resource)
-		case 4:
-			m.Containers = r.Int32()
-		case 5:
-			m.Relax = r.Bool()
-		case 6:
-			m.Label = r.String()
-		case 8:
-			m.Allocation = r.Int64()
-		}
+func (m *ResourceRequest) Fields(f *proto.Fields) {
+	if f.Begins() {
+		m.Relax, m.Allocation = true, -1
 	}
-	return r.Err()
-}
-
-// Append writes the request as Hadoop's AMRMClient does.
-func (m *ResourceRequest) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Priority)
-	b = proto.AppendString(b, 2, m.Place)
-	b = proto.AppendMessage(b, 3, &m.Resource)
-	b = proto.AppendInt32(b, 4, m.Containers)
-	b = proto.AppendBool(b, 5, m.Relax)
-	if m.Label != "" {
-		b = proto.AppendString(b, 6, m.Label)
+	f.Message(1, &m.Priority)
+	f.String(2, &m.Place)
+	f.Message(3, &m.Resource)
+	f.Int32(4, &m.Containers)
+	f.Bool(5, &m.Relax)
+	if f.Has(m.Label != "") {
+		f.String(6, &m.Label)
 	}
-	b = proto.AppendMessage(b, 7, proto.Raw{0x08, executionGuaranteed, 0x10, 0}) // not enforced
-	return proto.AppendInt64(b, 8, m.Allocation)
+	f.PutWithin(7, func() {
+		f.Put(1, executionGuaranteed)
+		f.Put(2, 0) // not enforced
+	})
+	f.Int64(8, &m.Allocation)
 }
 
 // FinalStatus is what an application says of itself at its end.
@@ -472,23 +306,13 @@ const (
 	ModifyApp
 )
 
-func (m *ACL) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.Type = r.Int32()
-		case 2:
-			m.Users = r.String()
-		}
-	}
-	return r.Err()
+func (m *ACL) Fields(f *proto.Fields) {
+	f.Int32(1, &m.Type)
+	f.String(2, &m.Users)
 }
 
-func (m *ACL) Append(b []byte) []byte {
-	b = proto.AppendInt32(b, 1, m.Type)
-	return proto.AppendString(b, 2, m.Users)
-}
+func (m *ACL) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *ACL) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // NodeState is a node's state as it is reported to clients and ApplicationMasters.
 type NodeState int32
@@ -520,65 +344,29 @@ type NodeReport struct {
 	Machine     proto.Raw // of the whole machine
 }
 
-func (m *NodeReport) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.ID)
-	b = proto.AppendString(b, 2, m.HTTPAddress)
-	b = proto.AppendString(b, 3, m.Rack)
-	b = proto.AppendMessage(b, 4, &m.Used)
-	b = proto.AppendMessage(b, 5, &m.Capacity)
-	if m.Containers > 0 {
-		b = proto.AppendInt32(b, 6, m.Containers)
+func (m *NodeReport) Fields(f *proto.Fields) {
+	f.Message(1, &m.ID)
+	f.String(2, &m.HTTPAddress)
+	f.String(3, &m.Rack)
+	f.Message(4, &m.Used)
+	f.Message(5, &m.Capacity)
+	if f.Has(m.Containers > 0) {
+		f.Int32(6, &m.Containers)
 	}
-	b = proto.AppendInt32(b, 7, int32(m.State))
-	b = proto.AppendString(b, 8, m.Health)
-	b = proto.AppendInt64(b, 9, m.HealthTime)
-	if m.Utilization != nil {
-		b = proto.AppendMessage(b, 11, m.Utilization)
+	f.Int32(7, (*int32)(&m.State))
+	f.String(8, &m.Health)
+	f.Int64(9, &m.HealthTime)
+	if f.Has(m.Utilization != nil) {
+		f.Message(11, &m.Utilization)
 	}
-	if m.Machine != nil {
-		b = proto.AppendMessage(b, 12, m.Machine)
+	if f.Has(m.Machine != nil) {
+		f.Message(12, &m.Machine)
 	}
-	return b
-}
-
-func (m *NodeReport) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.HTTPAddress = r.String()
-		case 3:
-			m.Rack = r.String()
-		case 4:
-			r.Message(&m.Used)
-		case 5:
-			r.Message(&m.Capacity)
-		case 6:
-			m.Containers = r.Int32()
-		case 7:
-			m.State = NodeState(r.Int32())
-		case 8:
-			m.Health = r.String()
-		case 9:
-			m.HealthTime = r.Int64()
-		case 11:
-			m.Utilization = r.Bytes()
-		case 12:
-			m.Machine = r.Bytes()
-		}
-	}
-	return r.Err()
 }
 
 // Empty is a message without fields: what many methods are answered with.
 type Empty struct{}
 
-func (*Empty) Append(b []byte) []byte { return b }
-func (*Empty) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-	}
-	return r.Err()
-}
+func (m *Empty) Fields(*proto.Fields)   {}
+func (m *Empty) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Empty) Decode(b []byte) error  { return proto.Decode(b, m) }

@@ -1,8 +1,12 @@
 package wire
 
-import "github.com/sojourn-sched/sojourn/yarn/internal/proto"
+import (
+	"bytes"
 
-// A Submission is an application as its user submits it.
+	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
+)
+
+// A Submission is an application as its user submits it. One that was read is written as it came, one made here from its fields.
 type Submission struct {
 	ID             ApplicationID
 	Name           string
@@ -22,85 +26,46 @@ type Submission struct {
 	raw            proto.Raw
 }
 
-func (m *Submission) Decode(b []byte) error {
-	m.raw = append(m.raw[:0:0], b...)
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.Name = r.String()
-		case 3:
-			m.Queue = r.String()
-		case 4:
-			r.Message(&m.Priority)
-		case 5:
-			r.Message(&m.Launch)
-		case 7:
-			m.Unmanaged = r.Bool()
-		case 8:
-			m.MaxAttempts = r.Int32()
-		case 9:
-			m.Resource = proto.One(&r, m.Resource)
-		case 10:
-			m.Type = r.String()
-		case 11:
-			m.KeepContainers = r.Bool()
-		case 12:
-			m.Tags = append(m.Tags, r.String())
-		case 14:
-			m.LogAggregation = r.Bytes()
-		case 16:
-			m.Label = r.String()
-		case 17:
-			m.Master = proto.Many(&r, m.Master)
-		case 18:
-			m.Lifetime = lifetimeOf(r.Lent())
-		}
+func (m *Submission) Fields(f *proto.Fields) {
+	if f.Begins() {
+		m.raw = bytes.Clone(f.Encoded())
+	} else if !f.Reading() && len(m.raw) > 0 {
+		f.Copy(m.raw)
+		return
 	}
-	return r.Err()
+	f.Message(1, &m.ID)
+	f.String(2, &m.Name)
+	f.String(3, &m.Queue)
+	f.Message(4, &m.Priority)
+	f.Message(5, &m.Launch)
+	f.Bool(7, &m.Unmanaged)
+	f.Int32(8, &m.MaxAttempts)
+	proto.Optional(f, 9, &m.Resource)
+	if f.Has(m.Type != "") {
+		f.String(10, &m.Type)
+	}
+	f.Bool(11, &m.KeepContainers)
+	f.Strings(12, &m.Tags)
+	if f.Has(m.LogAggregation != nil) {
+		f.Message(14, &m.LogAggregation)
+	}
+	if f.Has(m.Label != "") {
+		f.String(16, &m.Label)
+	}
+	proto.Repeated(f, 17, &m.Master)
+	if f.Has(m.Lifetime != 0) {
+		f.Within(18, func() {
+			f.Put(1, TimeoutLifetime)
+			f.Int64(2, &m.Lifetime)
+		})
+	}
 }
 
-// Append writes a decoded submission as it came, and one made here from its fields.
-func (m *Submission) Append(b []byte) []byte {
-	if m.raw != nil {
-		return append(b, m.raw...)
-	}
-	b = proto.AppendMessage(b, 1, &m.ID)
-	b = proto.AppendString(b, 2, m.Name)
-	b = proto.AppendString(b, 3, m.Queue)
-	b = proto.AppendMessage(b, 4, &m.Priority)
-	b = proto.AppendMessage(b, 5, &m.Launch)
-	b = proto.AppendBool(b, 7, m.Unmanaged)
-	b = proto.AppendInt32(b, 8, m.MaxAttempts)
-	if m.Resource != nil {
-		b = proto.AppendMessage(b, 9, m.Resource)
-	}
-	if m.Type != "" {
-		b = proto.AppendString(b, 10, m.Type)
-	}
-	b = proto.AppendBool(b, 11, m.KeepContainers)
-	b = proto.AppendStrings(b, 12, m.Tags)
-	b = proto.Each(b, 17, m.Master)
-	if m.Lifetime != 0 {
-		b = proto.AppendMessage(b, 18, proto.Raw(proto.AppendInt64(proto.AppendInt32(nil, 1, TimeoutLifetime), 2, m.Lifetime)))
-	}
-	return b
-}
+func (m *Submission) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Submission) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // Launched lets go of what only launching needs, which may be large: the context, the credentials in it, and the message as it came.
 func (m *Submission) Launched() { m.Launch, m.LogAggregation, m.raw = LaunchContext{}, nil, nil }
-
-// lifetimeOf reads a timeout of a submission: its kind, and a number of s.
-func lifetimeOf(b []byte) (s int64) {
-	for r := proto.Read(b); r.Next(); {
-		if r.Num() == 2 {
-			s = r.Int64()
-		}
-	}
-	return s
-}
 
 // MasterResource returns what the ApplicationMaster's container is to have.
 func (m *Submission) MasterResource() (Resource, bool) {
@@ -119,15 +84,7 @@ func (m *Submission) MasterResource() (Resource, bool) {
 // it has, known here or not.
 type LaunchContext struct{ fields proto.Raw }
 
-func (m *LaunchContext) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-	}
-	m.fields = append(m.fields[:0:0], b...)
-	return r.Err()
-}
-
-func (m *LaunchContext) Append(b []byte) []byte { return m.fields.Append(b) }
+func (m *LaunchContext) Fields(f *proto.Fields) { m.fields.Fields(f) }
 
 // NewLaunchContext returns one that runs a command.
 func NewLaunchContext(command string) LaunchContext {
@@ -163,9 +120,13 @@ func (m *LaunchContext) ACLs() (list []ACL) {
 // A Variable is one of a container's environment.
 type Variable struct{ Name, Value string }
 
-func (m *Variable) Append(b []byte) []byte {
-	return proto.AppendString(proto.AppendString(b, 1, m.Name), 2, m.Value)
+func (m *Variable) Fields(f *proto.Fields) {
+	f.String(1, &m.Name)
+	f.String(2, &m.Value)
 }
+
+func (m *Variable) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Variable) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // With returns the context with other credentials and more environment; the rest stays as it is.
 func (m *LaunchContext) With(tokens []byte, more []Variable) LaunchContext {

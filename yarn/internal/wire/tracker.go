@@ -30,46 +30,19 @@ type RegisterNodeRequest struct {
 	Status     *NodeStatus
 }
 
-func (m *RegisterNodeRequest) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Node)
-		case 3:
-			m.HTTPPort = r.Int32()
-		case 4:
-			r.Message(&m.Resource)
-		case 5:
-			m.Version = r.String()
-		case 6:
-			m.Containers = proto.Many(&r, m.Containers)
-		case 7:
-			m.Apps = proto.Many(&r, m.Apps)
-		case 9:
-			m.Physical = proto.One(&r, m.Physical)
-		case 12:
-			m.Status = proto.One(&r, m.Status)
-		}
-	}
-	return r.Err()
+func (m *RegisterNodeRequest) Fields(f *proto.Fields) {
+	f.Message(1, &m.Node)
+	f.Int32(3, &m.HTTPPort)
+	f.Message(4, &m.Resource)
+	f.String(5, &m.Version)
+	proto.Repeated(f, 6, &m.Containers)
+	proto.Repeated(f, 7, &m.Apps)
+	proto.Optional(f, 9, &m.Physical)
+	proto.Optional(f, 12, &m.Status)
 }
 
-func (m *RegisterNodeRequest) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Node)
-	b = proto.AppendInt32(b, 3, m.HTTPPort)
-	b = proto.AppendMessage(b, 4, &m.Resource)
-	b = proto.AppendString(b, 5, m.Version)
-	b = proto.Each(b, 6, m.Containers)
-	b = proto.Each(b, 7, m.Apps)
-	if m.Physical != nil {
-		b = proto.AppendMessage(b, 9, m.Physical)
-	}
-	if m.Status != nil {
-		b = proto.AppendMessage(b, 12, m.Status)
-	}
-	return b
-}
+func (m *RegisterNodeRequest) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *RegisterNodeRequest) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A RegisterNodeResponse lets a NodeManager in, or tells it to end. Without both keys it never beats.
 type RegisterNodeResponse struct {
@@ -79,36 +52,26 @@ type RegisterNodeResponse struct {
 	Diagnostics           string
 }
 
-func (m *RegisterNodeResponse) Append(b []byte) []byte {
-	if m.Action != NodeNormal {
-		b = proto.AppendInt32(b, 3, int32(m.Action))
-		return proto.AppendString(b, 5, m.Diagnostics)
+func (m *RegisterNodeResponse) Fields(f *proto.Fields) {
+	in := f.Has(m.Action == NodeNormal)
+	if in {
+		f.Message(1, &m.ContainerKey)
+		f.Message(2, &m.NodeKey)
 	}
-	b = proto.AppendMessage(b, 1, &m.ContainerKey)
-	b = proto.AppendMessage(b, 2, &m.NodeKey)
-	b = proto.AppendInt32(b, 3, int32(m.Action))
-	b = proto.AppendInt64(b, 4, m.ResourceManager)
-	return proto.AppendString(b, 6, Version)
+	f.Int32(3, (*int32)(&m.Action))
+	if in {
+		f.Int64(4, &m.ResourceManager)
+	}
+	if f.Has(m.Action != NodeNormal) {
+		f.String(5, &m.Diagnostics)
+	}
+	if in {
+		f.PutString(6, Version)
+	}
 }
 
-func (m *RegisterNodeResponse) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ContainerKey)
-		case 2:
-			r.Message(&m.NodeKey)
-		case 3:
-			m.Action = NodeAction(r.Int32())
-		case 4:
-			m.ResourceManager = r.Int64()
-		case 5:
-			m.Diagnostics = r.String()
-		}
-	}
-	return r.Err()
-}
+func (m *RegisterNodeResponse) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *RegisterNodeResponse) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A NodeContainer is a container as a NodeManager that comes back tells of it: enough to know it again.
 type NodeContainer struct {
@@ -122,41 +85,18 @@ type NodeContainer struct {
 	Allocation  int64
 }
 
-func (m *NodeContainer) Decode(b []byte) error {
-	m.Exit, m.Allocation = ExitInvalid, -1
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.ID)
-		case 2:
-			m.State = ContainerState(r.Int32())
-		case 3:
-			r.Message(&m.Resource)
-		case 4:
-			r.Message(&m.Priority)
-		case 5:
-			m.Diagnostics = r.String()
-		case 6:
-			m.Exit = r.Int32()
-		case 7:
-			m.Created = r.Int64()
-		case 11:
-			m.Allocation = r.Int64()
-		}
+func (m *NodeContainer) Fields(f *proto.Fields) {
+	if f.Begins() {
+		m.Exit, m.Allocation = ExitInvalid, -1
 	}
-	return r.Err()
-}
-
-func (m *NodeContainer) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.ID)
-	b = proto.AppendInt32(b, 2, int32(m.State))
-	b = proto.AppendMessage(b, 3, &m.Resource)
-	b = proto.AppendMessage(b, 4, &m.Priority)
-	b = proto.AppendString(b, 5, m.Diagnostics)
-	b = proto.AppendInt32(b, 6, m.Exit)
-	b = proto.AppendInt64(b, 7, m.Created)
-	return proto.AppendInt64(b, 11, m.Allocation)
+	f.Message(1, &m.ID)
+	f.Int32(2, (*int32)(&m.State))
+	f.Message(3, &m.Resource)
+	f.Message(4, &m.Priority)
+	f.String(5, &m.Diagnostics)
+	f.Int32(6, &m.Exit)
+	f.Int64(7, &m.Created)
+	f.Int64(11, &m.Allocation)
 }
 
 // A NodeStatus is how a node and its containers are doing.
@@ -170,41 +110,18 @@ type NodeStatus struct {
 	rest        []byte // fields from 8 on, lent
 }
 
-func (m *NodeStatus) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch n := r.Num(); {
-		case n == 1:
-			r.Message(&m.Node)
-		case n == 2:
-			m.ResponseID = r.Int32()
-		case n == 3:
-			m.Containers = proto.Many(&r, m.Containers)
-		case n == 4:
-			r.Message(&m.Health)
-		case n == 6:
-			m.Utilization = r.Lent()
-		case n == 7:
-			m.Machine = r.Lent()
-		case n >= 8:
-			m.rest = append(m.rest, r.Raw()...)
-		}
+func (m *NodeStatus) Fields(f *proto.Fields) {
+	f.Message(1, &m.Node)
+	f.Int32(2, &m.ResponseID)
+	proto.Repeated(f, 3, &m.Containers)
+	f.Message(4, &m.Health)
+	if f.Has(m.Utilization != nil) {
+		f.Lent(6, &m.Utilization)
 	}
-	return r.Err()
-}
-
-func (m *NodeStatus) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Node)
-	b = proto.AppendInt32(b, 2, m.ResponseID)
-	b = proto.Each(b, 3, m.Containers)
-	b = proto.AppendMessage(b, 4, &m.Health)
-	if m.Utilization != nil {
-		b = proto.AppendBytes(b, 6, m.Utilization)
+	if f.Has(m.Machine != nil) {
+		f.Lent(7, &m.Machine)
 	}
-	if m.Machine != nil {
-		b = proto.AppendBytes(b, 7, m.Machine)
-	}
-	return append(b, m.rest...)
+	f.Rest(8, &m.rest)
 }
 
 // Health is whether a node can be used, as its own checks see it.
@@ -214,25 +131,10 @@ type Health struct {
 	Time   int64 // ms since 1970
 }
 
-func (m *Health) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.OK = r.Bool()
-		case 2:
-			m.Report = r.String()
-		case 3:
-			m.Time = r.Int64()
-		}
-	}
-	return r.Err()
-}
-
-func (m *Health) Append(b []byte) []byte {
-	b = proto.AppendBool(b, 1, m.OK)
-	b = proto.AppendString(b, 2, m.Report)
-	return proto.AppendInt64(b, 3, m.Time)
+func (m *Health) Fields(f *proto.Fields) {
+	f.Bool(1, &m.OK)
+	f.String(2, &m.Report)
+	f.Int64(3, &m.Time)
 }
 
 // A HeartbeatRequest is a node's status, and the keys that it knows.
@@ -249,29 +151,15 @@ func (m *HeartbeatRequest) Reset() {
 		ContainerKey: MasterKey{Key: m.ContainerKey.Key[:0]}, NodeKey: MasterKey{Key: m.NodeKey.Key[:0]}}
 }
 
-func (m *HeartbeatRequest) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			r.Message(&m.Status)
-		case 2:
-			r.Message(&m.ContainerKey)
-		case 3:
-			r.Message(&m.NodeKey)
-		case 8:
-			m.Sequence = r.Int64()
-		}
-	}
-	return r.Err()
+func (m *HeartbeatRequest) Fields(f *proto.Fields) {
+	f.Message(1, &m.Status)
+	f.Message(2, &m.ContainerKey)
+	f.Message(3, &m.NodeKey)
+	f.Int64(8, &m.Sequence)
 }
 
-func (m *HeartbeatRequest) Append(b []byte) []byte {
-	b = proto.AppendMessage(b, 1, &m.Status)
-	b = proto.AppendMessage(b, 2, &m.ContainerKey)
-	b = proto.AppendMessage(b, 3, &m.NodeKey)
-	return proto.AppendInt64(b, 8, m.Sequence)
-}
+func (m *HeartbeatRequest) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *HeartbeatRequest) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // A HeartbeatResponse is what a node is to do. Its lists are delivered once, in a response that is kept until the next request.
 type HeartbeatResponse struct {
@@ -287,72 +175,36 @@ type HeartbeatResponse struct {
 	Resource              *Resource // the node's new size; nil: as it is
 }
 
-func (m *HeartbeatResponse) Append(b []byte) []byte {
-	if m.Action != NodeNormal {
-		b = proto.AppendInt32(b, 4, int32(m.Action))
-		return proto.AppendString(b, 8, m.Diagnostics)
+func (m *HeartbeatResponse) Fields(f *proto.Fields) {
+	normal := f.Has(m.Action == NodeNormal)
+	if normal {
+		f.Int32(1, &m.ResponseID)
+		proto.Optional(f, 2, &m.ContainerKey)
+		proto.Optional(f, 3, &m.NodeKey)
 	}
-	b = proto.AppendInt32(b, 1, m.ResponseID)
-	if m.ContainerKey != nil {
-		b = proto.AppendMessage(b, 2, m.ContainerKey)
+	f.Int32(4, (*int32)(&m.Action))
+	if normal {
+		proto.Repeated(f, 5, &m.Cleanup)
+		proto.Repeated(f, 6, &m.CleanupApps)
+		f.Int32(7, &m.Interval)
 	}
-	if m.NodeKey != nil {
-		b = proto.AppendMessage(b, 3, m.NodeKey)
+	if f.Has(m.Action != NodeNormal) {
+		f.String(8, &m.Diagnostics)
 	}
-	b = proto.AppendInt32(b, 4, int32(m.Action))
-	b = proto.Each(b, 5, m.Cleanup)
-	b = proto.Each(b, 6, m.CleanupApps)
-	b = proto.AppendInt32(b, 7, m.Interval)
-	b = proto.Each(b, 9, m.Remove)
-	b = proto.Each(b, 13, m.Signals)
-	if m.Resource != nil {
-		b = proto.AppendMessage(b, 14, m.Resource)
+	if normal {
+		proto.Repeated(f, 9, &m.Remove)
+		proto.Repeated(f, 13, &m.Signals)
+		proto.Optional(f, 14, &m.Resource)
+		f.Put(19, 1)
 	}
-	return proto.AppendInt64(b, 19, 1)
 }
 
-func (m *HeartbeatResponse) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		switch r.Num() {
-		case 1:
-			m.ResponseID = r.Int32()
-		case 2:
-			m.ContainerKey = proto.One(&r, m.ContainerKey)
-		case 3:
-			m.NodeKey = proto.One(&r, m.NodeKey)
-		case 4:
-			m.Action = NodeAction(r.Int32())
-		case 5:
-			m.Cleanup = proto.Many(&r, m.Cleanup)
-		case 6:
-			m.CleanupApps = proto.Many(&r, m.CleanupApps)
-		case 7:
-			m.Interval = r.Int32()
-		case 8:
-			m.Diagnostics = r.String()
-		case 9:
-			m.Remove = proto.Many(&r, m.Remove)
-		case 13:
-			m.Signals = proto.Many(&r, m.Signals)
-		case 14:
-			m.Resource = proto.One(&r, m.Resource)
-		}
-	}
-	return r.Err()
-}
+func (m *HeartbeatResponse) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *HeartbeatResponse) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // UnregisterNode says that a NodeManager ends.
 type UnregisterNode struct{ Node NodeID }
 
-func (m *UnregisterNode) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			r.Message(&m.Node)
-		}
-	}
-	return r.Err()
-}
-
-func (m *UnregisterNode) Append(b []byte) []byte { return proto.AppendMessage(b, 1, &m.Node) }
+func (m *UnregisterNode) Fields(f *proto.Fields) { f.Message(1, &m.Node) }
+func (m *UnregisterNode) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *UnregisterNode) Decode(b []byte) error  { return proto.Decode(b, m) }

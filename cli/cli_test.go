@@ -210,6 +210,52 @@ func TestSimRecordReplay(t *testing.T) {
 	}
 }
 
+// Jobs with masters leave records that are decided again alike, explained, and simulated again; masters that cannot be are refused.
+func TestSimMasters(t *testing.T) {
+	trace, dir := generated(t), t.TempDir()
+	const containers = "nodes=10,memory=8GiB,vcores=8,racks=2"
+	mean := func(args ...string) float64 {
+		var doc struct {
+			Results []struct {
+				Jobs    int
+				Sojourn struct{ Mean float64 } `json:"sojourn_s"`
+			}
+		}
+		if err := json.Unmarshal([]byte(must(t, append([]string{"sim", "--json"}, args...)...)), &doc); err != nil || doc.Results[0].Jobs != 100 {
+			t.Fatalf("%v: %+v, %v", args, doc, err)
+		}
+		return doc.Results[0].Sojourn.Mean
+	}
+	for i, policy := range []string{"fair", "capacity", "fspy:big=kept", "late{fair}:min-run=10s", "fair:preempt=kill", "srpt:preempt=suspend"} {
+		rec := filepath.Join(dir, fmt.Sprint(i, ".rec"))
+		mean("--trace", trace, "--cluster", containers, "--policy", policy, "--masters", "1536MiB", "--uber", "--stragglers", "0.05", "--failures", "0.01", "--mtbf", "5h", "--mttr", "5m",
+			"--heartbeat", "1s", "--record", rec)
+		if out := must(t, "record", "replay", rec); !strings.Contains(out, "all decided as recorded") {
+			t.Errorf("%s: %s", policy, out)
+		}
+		if out := must(t, "record", "explain", rec, "50", "--at", "20m"); !strings.Contains(out, "job 50") {
+			t.Errorf("%s: explain: %s", policy, out)
+		}
+	}
+	rec := filepath.Join(dir, "plain.rec")
+	args := []string{"--cluster", containers, "--policy", "fair", "--costs", "none", "--masters", "1GiB", "--master-start", "9s"}
+	led := mean(append([]string{"--trace", trace, "--record", rec}, args...)...)
+	if again := mean(append([]string{"--from-record", rec}, args...)...); math.Abs(again-led) > 1e-6 {
+		t.Errorf("mean sojourn %v s, simulated from its record %v", led, again)
+	}
+	if bare := mean(append([]string{"--from-record", rec}, args[:6]...)...); led < bare+9 {
+		t.Errorf("mean sojourn %v s with masters that take 9 s to start, %v without", led, bare)
+	}
+	for want, bad := range map[string][]string{
+		"the cluster has slots": {"--masters", "1536MiB", "--cluster", smallCluster}, "no node of the cluster has room": {"--masters", "9GiB", "--cluster", containers},
+		"--masters 1536MiB": {"--uber", "--cluster", containers}, "--masters: ": {"--masters", "many", "--cluster", containers},
+	} {
+		if status, _, errs := sojourn(t, append([]string{"sim", "--trace", trace}, bad...)...); status != statusUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit status %d, %q; want %q", bad, status, errs, want)
+		}
+	}
+}
+
 // A simulation of a record under the policy that made it, without chance, gives the record's sojourn times.
 func TestSimFromRecord(t *testing.T) {
 	trace := generated(t)

@@ -67,6 +67,8 @@ type costFlags struct {
 	preset    string
 	costs     sim.Costs
 	options   workload.Options
+	master    workload.Master
+	masters   string
 	rates     []float64
 	mapsOnly  bool
 	block     string
@@ -95,6 +97,11 @@ func (f *costFlags) register(c *cobra.Command) {
 	fl.DurationVar(&f.costs.Master.Every, "master-every", d.Master.Every, "how often a job's master looks whether its reduces keep its maps from room; 0: never")
 	fl.Float64Var(&f.costs.Master.Part, "master-part", d.Master.Part, "part of what the job can get that one such look may free; 0 to 1")
 	fl.DurationVar(&f.costs.Master.Patience, "master-patience", d.Master.Patience, "after which a master ends reduces although room seems to be there; 0: never")
+	f.master = workload.DefaultMaster()
+	fl.StringVar(&f.masters, "masters", "", "each MapReduce job holds a container of this size, 1536MiB say, for its ApplicationMaster, on a cluster with memory")
+	fl.Int64Var(&f.master.Size[sched.VCores], "master-vcores", f.master.Size[sched.VCores], "vcores of such a container")
+	fl.DurationVar(&f.master.Start, "master-start", f.master.Start, "time from its launch until it asks for tasks")
+	fl.BoolVar(&f.master.Uber, "uber", false, "with --masters: jobs of at most 9 maps, one reduce and one block of input run in their masters' containers")
 	fl.DurationVar(&f.costs.Probing.Base, "probe-base", d.Probing.Base, "time to start a probe's map, and to start its reduce")
 	fl.Float64Var(&f.options.SlowStart, "slow-start", workload.HadoopSlowStart, "part of a job's maps that is done before its reduces start; 0 to 1")
 	fl.BoolVar(&f.mapsOnly, "maps-only", false, "leave reduces out, on a cluster without reduce slots")
@@ -142,6 +149,26 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	return costs, o, nil
 }
 
+// lead gives jobs their masters, if they are to have any.
+func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.Options) (workload.Source, error) {
+	if f.masters == "" {
+		if f.master.Uber {
+			return nil, usagef("--uber: small jobs run in the containers of their masters: say how large these are, as in --masters 1536MiB")
+		}
+		return jobs, nil
+	}
+	bytes, err := workload.ParseSize(f.masters)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--masters: %w", err)}
+	}
+	m := f.master
+	m.Size[sched.Memory], m.Block, m.TaskStart = (bytes+1<<20-1)>>20, o.Block, o.Startup
+	if err := m.Fit(c); err != nil {
+		return nil, usageError{fmt.Errorf("--masters: %w", err)}
+	}
+	return m.Lead(jobs, c), nil
+}
+
 // A simRun is what one policy made of the workload.
 type simRun struct {
 	result      record.Result
@@ -176,6 +203,9 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	}
 	jobs, name, err := a.simJobs(f, cluster, options)
 	if err != nil {
+		return err
+	}
+	if jobs, err = f.costs.lead(jobs, cluster, options); err != nil {
 		return err
 	}
 	var runs []simRun

@@ -29,7 +29,7 @@ var capacityCard = Card{
 type capacity struct {
 	tree
 	reclaimer
-	Kept []bar // nodes kept for stages
+	keeper
 
 	guarantee []sched.Resources // by queue; of the capacity there is
 	total     sched.Resources   // for which guarantee was computed
@@ -181,12 +181,7 @@ func (c *capacity) limit(q *sched.Queue, st *sched.Stage, active int) float64 {
 // Decide starts tasks where there is room, keeps nodes for big ones, and takes back what is lent and wanted again.
 func (c *capacity) Decide(p *sched.Plan) {
 	c.guarantees(p)
-	c.settleKept(p)
-	chosen := len(p.Actions())
-	for again := true; again; again = c.settleKept(p) {
-		c.fill(p)
-	}
-	c.keepForBig(p, p.Actions()[chosen:])
+	c.fillKeeping(p, &c.keeper)
 	if !c.kills || !c.due(p, c.check) {
 		return
 	}
@@ -208,73 +203,4 @@ func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
 		}
 	}
 	return need - float64(p.Capacity[k]-p.Queues[0].Used[k])
-}
-
-// settleKept drops what is kept for stages that need it no more, and reports whether a node got free.
-func (c *capacity) settleKept(p *sched.Plan) (freed bool) {
-	kept := c.Kept[:0]
-	for _, b := range c.Kept {
-		n, st := p.Node(b.Node), p.Stage(b.Stage)
-		switch {
-		case n.Reserved != b.Stage:
-			freed = true // the stage has what it waited for, and the rest of the node is for all
-		case st == nil || st.Pending == 0 || n.Open && st.Spec.PerTask.FitsIn(n.Free()) && p.First(st) == nil:
-			p.Reserve(nil, n) // nothing waits any more, or it avoids this node
-			freed = true
-		default:
-			kept = append(kept, b)
-		}
-	}
-	c.Kept = kept
-	return freed
-}
-
-// keepForBig keeps a node for the stage whose turn it is if a smaller task was started instead because no node had room for one of its own.
-func (c *capacity) keepForBig(p *sched.Plan, started []sched.Action) {
-	for k := range sched.ResourceKind(sched.NumResources) {
-		if !c.has(k) || len(started) == 0 {
-			continue
-		}
-		c.pass++
-		st := c.descend(p, p.Queues[0], k, false)
-		if st == nil || !overtaken(p, st, started) || c.keeps(st) || p.First(st) != nil {
-			continue
-		}
-		if n := emptiest(p, st, k); n != nil && p.Reserve(st, n) {
-			c.Kept = append(c.Kept, bar{st.ID, n.ID})
-		}
-	}
-}
-
-func (c *capacity) keeps(st *sched.Stage) bool {
-	for _, b := range c.Kept {
-		if b.Stage == st.ID {
-			return true
-		}
-	}
-	return false
-}
-
-// overtaken reports whether a task was started that competes with those of st and needs less than one.
-func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
-	for _, a := range started {
-		if r := p.Amount(a.Shape); a.Kind == sched.Launch && r[kindOf(st)] > 0 && !st.Spec.PerTask.FitsIn(r) {
-			return true
-		}
-	}
-	return false
-}
-
-// emptiest returns the node that could hold a task of st and has most room, counting what is leaving; nil: none.
-func emptiest(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) (best *sched.Node) {
-	most := int64(-1)
-	for _, n := range p.Nodes {
-		if n.Lost || n.Reserved != (sched.StageID{}) || !st.Spec.PerTask.FitsIn(n.Capacity) {
-			continue
-		}
-		if room := n.Capacity[k] - n.Used[k] + n.Leaving[k]; room > most {
-			best, most = n, room
-		}
-	}
-	return best
 }

@@ -29,7 +29,7 @@ type Claim uint8
 
 // The claims.
 const (
-	// WorkConserving: after a decision no stage that waits has a node with room for it.
+	// WorkConserving: after a decision no stage that waits has a node with room for it, but for masters of a queue that has all of them that it may.
 	WorkConserving Claim = iota
 	// NonPreemptive: what runs is never killed or suspended by the policy.
 	NonPreemptive

@@ -11,13 +11,15 @@ var fairCard = Card{
 	Spec:   "docs/spec/policies.md#fair",
 	Params: placing(
 		Param{Name: "users", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}}, Meaning: "whether the users of a queue share it equally, or only its jobs"},
+		leading,
+		keeping,
 		taking(optOff, optKill),
 		Param{Name: "min-timeout", Kind: Duration, Default: "300s", Meaning: "how long a queue has less than its minimum share before others' tasks are killed for it"},
 		Param{Name: "fair-timeout", Kind: Duration, Default: "600s", Meaning: "how long a queue has less than a part of its fair share before others' tasks are killed for it"},
 		Param{Name: "threshold", Kind: Number, Default: "0.5", Max: 1, Meaning: "that part"},
 		Param{Name: "check", Kind: Duration, Default: "500ms", Min: 0.001, Meaning: "how often queues are looked at for that"},
 	),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", "the capacity that shares are of", "by queue: since when it has less than its shares (with preempt)"},
+	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", "the capacity that shares are of", "by queue: since when it has less than its shares (with preempt)", "nodes kept for big tasks (with big=kept)"},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
@@ -27,9 +29,11 @@ type fair struct {
 	reclaimer
 	BelowMin, BelowFair [sched.NumResources]sched.Per[since] // by queue
 
-	kills            bool
-	minTime, outTime sched.Time
-	threshold        float64
+	keeper
+
+	kills, keepsNodes bool
+	minTime, outTime  sched.Time
+	threshold         float64
 }
 
 // A since says from when on something has been so, if it is.
@@ -51,8 +55,8 @@ func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 }
 
 func newFair(a Args) sched.Policy {
-	f := &fair{kills: a.Choice("preempt") == "kill", minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
-	f.check = a.Time("check")
+	f := &fair{kills: a.Choice("preempt") == "kill", keepsNodes: a.Choice(keeping.Name) == "kept", minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
+	f.check, f.leads = a.Time("check"), newLeads(a)
 	f.users = a.Choice("users") == "on"
 	f.turn = f.entitled
 	f.tree.init(a, f.within)
@@ -96,7 +100,11 @@ func (t *tree) dominant(q *sched.Queue) sched.Key {
 
 // Decide starts tasks where there is room, and kills some for queues that have had too little for too long.
 func (f *fair) Decide(p *sched.Plan) {
-	f.fill(p)
+	if f.keepsNodes {
+		f.fillKeeping(p, &f.keeper)
+	} else {
+		f.fill(p)
+	}
 	if !f.kills || !f.due(p, f.check) {
 		return
 	}

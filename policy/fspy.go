@@ -23,6 +23,7 @@ var fspyCard = Card{
 		Param{Name: "probe-timeout", Kind: Duration, Default: "120s", Meaning: "after which a probe that is not through is not waited for: the job stays of unknown size"},
 		Param{Name: "uber-maps", Kind: Integer, Default: "9", Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are"},
 		Param{Name: "uber-task", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "what a task of such a job takes, until one is seen"},
+		keeping,
 	),
 	Probes: true,
 	Memory: []string{
@@ -31,6 +32,7 @@ var fspyCard = Card{
 		"by stage: how many tasks were done when its size was asked last",
 		"mean times of the tasks of jobs too small to be probed",
 		"by stage: since when it waits for a node near its input (with a delay)",
+		"nodes kept for big tasks (with big=kept)",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -43,6 +45,7 @@ var fspyCard = Card{
 type fspy struct {
 	placer
 	fspySizes
+	keeper
 	Cluster theory.VirtualCluster
 	Jobs    sched.Per[fspyJob] // by job
 	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
@@ -64,6 +67,7 @@ type fspy struct {
 // fspyOptions are the parameters that are about the order of jobs.
 type fspyOptions struct {
 	drf, byFinish, lateShare, age bool
+	keepsNodes                    bool
 	probeTimeout                  sched.Time
 }
 
@@ -101,6 +105,7 @@ func newFSPY(a Args) sched.Policy {
 	}
 	f.fspyOptions = fspyOptions{
 		drf: a.Choice("vra") == "drf", byFinish: a.Choice("rank") == "finish", lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
+		keepsNodes:   a.Choice(keeping.Name) == "kept",
 		probeTimeout: a.Time("probe-timeout"),
 	}
 	for q := probeQueue; q <= sizedQueue; q++ {
@@ -141,11 +146,33 @@ func (f *fspy) key(j *sched.Job, m *fspyJob) sched.Key {
 // Decide starts tasks where there is room.
 func (f *fspy) Decide(p *sched.Plan) {
 	f.advance(p)
+	f.keeper.settle(p)
+	chosen := len(p.Actions())
+	for again := true; again; again = f.keeper.settle(p) {
+		f.sync(p)
+		for f.grant(p) {
+		}
+	}
+	if f.keepsNodes && len(p.Actions()) > chosen {
+		f.sync(p)
+		f.keep(p, f.head(), p.Actions()[chosen:])
+	}
+}
+
+func (f *fspy) sync(p *sched.Plan) {
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Sync(p)
 	}
-	for f.grant(p) {
+}
+
+// head returns the stage whose turn it is, room or not; nil: nothing waits.
+func (f *fspy) head() *sched.Stage {
+	for _, q := range f.turn() {
+		if st := f.queues[q].Head(0); st != nil {
+			return st
+		}
 	}
+	return nil
 }
 
 // grant starts one task of the queue whose turn it is, or of the next that has one which fits, and reports whether it did.

@@ -106,12 +106,33 @@ func (f *fspy) probe(p *sched.Plan, j *sched.Job) {
 func (f *fspy) observe(p *sched.Plan, a *sched.Attempt) {
 	j, st := a.Stage.Job, a.Stage
 	m := f.Jobs.Of(j)
-	if f.isUber(j) {
+	switch {
+	case !f.isUber(j):
+	case st.Kind != sched.Master:
 		f.Small[smallKind(st)].add(p.Now - a.Start)
+	default:
+		f.ran(j, p.Now-a.Start)
 	}
 	if asked := f.Asked.Of(st); m.Queue == fairQueue && st.Done > 0 && st.Done >= 2**asked {
 		*asked = st.Done
 		f.ask(p, j)
+	}
+}
+
+// ran is told how long the master of an uber job ran. Where the job's tasks ran in it, each took its part of that.
+func (f *fspy) ran(j *sched.Job, took sched.Time) {
+	n := int32(0)
+	for _, st := range j.Stages {
+		if st.Kind != sched.Master {
+			if n += st.Total; st.Done > 0 {
+				return
+			}
+		}
+	}
+	for _, st := range j.Stages {
+		if st.Kind != sched.Master && st.Total > 0 {
+			f.Small[smallKind(st)].add(took / sched.Time(n))
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type tree struct {
 	users bool                                                                              // each user of a queue is a child of it; else they are not told apart
 	flat  bool                                                                              // there is one queue, the root, whatever has been configured
 	all   bool                                                                              // queues of which nothing waits are looked into as well
+	leads leads                                                                             // how much of a queue masters may hold
 
 	view     *sched.View
 	kinds    uint32   // of which some stage has asked for, by bit
@@ -58,7 +59,11 @@ func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.Nu
 func (t *tree) group(st *sched.Stage) int {
 	k := kindOf(st)
 	t.kinds |= 1 << k
-	return groupOf(t.queueOf(t.view, st.Job), k)
+	group := groupOf(t.queueOf(t.view, st.Job), k)
+	if t.leads.limit(st) {
+		return mastersOf(group)
+	}
+	return group
 }
 
 // queueOf returns the queue that a job is in: its user's where users are told apart.
@@ -100,6 +105,7 @@ func (t *tree) begin(p *sched.Plan) {
 		t.siblings.forget()
 	}
 	t.follow(p)
+	t.leads.follow(p)
 	for len(t.full) < len(p.Queues) {
 		t.full = append(t.full, 0)
 	}
@@ -216,7 +222,21 @@ func (t *tree) own(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room boo
 	if t.leaf != nil {
 		return t.leaf(p, q, k, room)
 	}
-	return t.at(groupOf(q.ID, k), room)
+	st := t.at(groupOf(q.ID, k), room)
+	if t.leads.part == 0 {
+		return st
+	}
+	m := t.at(mastersOf(groupOf(q.ID, k)), room)
+	if m == nil || !t.leads.allow(p.View, q, m) || st != nil && !t.ahead(p.View, m, st) {
+		return st
+	}
+	return m
+}
+
+// ahead reports whether a comes before b in a leaf.
+func (t *tree) ahead(v *sched.View, a, b *sched.Stage) bool {
+	ka, kb := t.rank(v, a, 1), t.rank(v, b, 1)
+	return before(ka, kb) || !before(kb, ka) && earlier(a, b)
 }
 
 // at returns the first stage of a group, among those with room or among all; nil: none.
@@ -243,10 +263,13 @@ func compareKeys(a, b sched.Key) int {
 	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
 }
 
-// Position tells a stage's place for explanations: how many queues have their turn before its own as things stand, then its place among the jobs there.
+// Position tells a stage's place for explanations, which a master has none while its queue has all that it may: how many queues have their turn before its own as things stand, then its place among the jobs there.
 // It costs the number of queues.
 func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if _, ok := t.index.Position(st); !ok {
+		return sched.Key{}, false
+	}
+	if t.leads.limit(st) && !t.leads.allow(v, v.Queues[t.queueOf(v, st.Job)], st) {
 		return sched.Key{}, false
 	}
 	key := t.rank(v, st, 1)

@@ -285,6 +285,7 @@ func (c *coder) stageSpec(s *sched.StageSpec) {
 		number(c, &d.Stage)
 		c.float(&d.Part)
 	})
+	s.Asked = c.present(s.Asked)
 	number(c, &s.MaxAttempts)
 	number(c, &s.Gang)
 	number(c, &s.InputBytes)

@@ -33,6 +33,9 @@ func (c *Core) carry(j *Job, sign int32) {
 			n.Away += sign * c.away(st)
 			q.Demand = q.Demand.Add(c.Amount(st.Shape).Times(int64(sign * st.Pending)))
 			for a := range c.Attempts(st) {
+				if st.Kind == Master {
+					q.Masters = q.Masters.Add(c.Amount(a.Holds).Times(int64(sign)))
+				}
 				if a.leaves != 0 {
 					q.Leaving = q.Leaving.Add(c.Amount(a.leaves).Times(int64(sign)))
 				}

@@ -39,3 +39,44 @@ func TestAsksMoveSiblings(t *testing.T) {
 		}
 	}
 }
+
+// Tasks that must be asked for do not wait before, though their number is known; what a queue's masters hold is a sum of its own, that follows a job which moves.
+func TestAskedFor(t *testing.T) {
+	var launch StageID
+	c := New(Config{Policy: policyFunc(func(p *Plan) {
+		if st := p.Stage(launch); st != nil {
+			p.Launch(st, p.Nodes[0])
+		}
+		launch = StageID{}
+	})})
+	spec := &JobSpec{Queue: "a", Stages: []StageSpec{{Kind: Map, Tasks: 3, PerTask: slots(1, 0), MaxAttempts: 1, Asked: true}, {Kind: Master, Tasks: 1, PerTask: slots(2, 0), MaxAttempts: 1}}}
+	launch = StageID{1, 1}
+	c.Step(0, []Event{{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(9, 0)}}, {Kind: JobSubmitted, Job: 1, Body: spec}})
+	maps := c.Stage(StageID{1, 0})
+	if maps.Pending != 0 || maps.Total != 3 {
+		t.Errorf("%d of %d maps wait before they are asked for", maps.Pending, maps.Total)
+	}
+	launch = StageID{1, 0}
+	c.Step(sec, []Event{{Kind: AsksChanged, Job: 1, Body: &Asks{Stage: 0, Pending: 3}}})
+	if maps.Pending != 2 || maps.Running != 1 {
+		t.Errorf("%d maps wait and %d run, want 2 and 1", maps.Pending, maps.Running)
+	}
+	moved := *spec
+	moved.Queue = "b"
+	c.Step(2*sec, []Event{{Kind: SpecChanged, Job: 1, Body: &moved}})
+	for path, want := range map[string]Resources{"a": {}, "b": slots(2, 0)} {
+		if q, _ := c.QueueNamed(path); q.Masters != want {
+			t.Errorf("masters hold %v of queue %s, want %v", q.Masters, path, want)
+		}
+	}
+	ends := []Event{{Kind: JobEnded, Job: 1, Outcome: Killed}}
+	for _, st := range c.Job(1).Stages {
+		for a := range c.Attempts(st) {
+			ends = append(ends, Event{Kind: AttemptDone, Attempt: a.ID, Outcome: Killed})
+		}
+	}
+	c.Step(3*sec, ends)
+	if root := c.Queues[0]; root.Masters != (Resources{}) || root.Used != (Resources{}) {
+		t.Errorf("masters hold %v of %v when nothing is left", root.Masters, root.Used)
+	}
+}

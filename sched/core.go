@@ -615,6 +615,13 @@ func (c *Core) climb(st *Stage, b booking) {
 		raise(leaf, b.shape.parts, b.sign, b.sign)
 		raise(leaf, own.parts, 0, waits)
 	}
+	if st.Kind == Master && b.shape != nil {
+		for _, p := range b.shape.parts {
+			for q := leaf; q != nil; q = q.above {
+				q.Masters[p.kind%NumResources] += p.amount * b.sign
+			}
+		}
+	}
 	for q, kind := leaf, st.Kind%NumKinds; q != nil; q = q.above {
 		n := &q.Count[kind]
 		n.Pending += b.count.Pending

@@ -42,7 +42,8 @@ type Queue struct {
 	User       bool    // made for a user's first job, gone with the last
 	Children   []QueueID
 	Jobs       int32     // unfinished, of all below
-	Used       Resources // of all below, as the next two
+	Used       Resources // of all below, as the next three
+	Masters    Resources // of Used, what masters hold
 	Leaving    Resources
 	Demand     Resources // Used + pending × per-task
 	Count      [NumKinds]Count

@@ -45,6 +45,7 @@ type StageSpec struct {
 	PerTask     Resources
 	Tasks       int32 // -1 where the engine cannot know (yarn): what is wanted comes as AsksChanged, the end as JobEnded
 	After       []Dep // all must hold before a task may start
+	Asked       bool  // no task may start before it is asked for (AsksChanged): its job has a master, which must have started
 	MaxAttempts int32 // failures of one task that fail the job; zero: failed tasks are not the core's to start again
 	Gang        int32 // tasks that are of use only together; zero or one: each alone
 	InputBytes  int64
@@ -89,7 +90,7 @@ type Share struct {
 	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not spoken of
 }
 
-// Asks are what a YARN application wants now of one kind of container: absolute, not a difference. A new stage with a known number of
+// Asks are what an application wants now of one kind of container: absolute, not a difference. A new stage with a known number of
 // tasks has all of them pending.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one

@@ -191,7 +191,10 @@ func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
 	st := c.stages.get()
 	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.shapes.intern(spec.PerTask)
 	st.Total, st.Job, st.Spec, st.alive = spec.Tasks, j, spec, true
-	st.waiting, st.cap = max(0, spec.Tasks), j.leaf.cap
+	st.cap = j.leaf.cap
+	if !spec.Asked {
+		st.waiting = max(0, spec.Tasks)
+	}
 	c.shapes.use(st.Shape, 1)
 	j.Stages = append(j.Stages, st)
 	if spec.Tasks != 0 {
@@ -205,7 +208,7 @@ func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
 	return st
 }
 
-// asksChanged adds a stage, or makes the tasks that wait for one of a YARN application what the application says.
+// asksChanged adds a stage, or makes the tasks that wait for one what the application says.
 func (c *Core) asksChanged(j *Job, asks *Asks) {
 	var st *Stage
 	switch {

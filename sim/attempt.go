@@ -28,6 +28,7 @@ const (
 	fetching        // bytes flow
 	waiting         // for outputs of maps
 	frozen          // suspended, computing or not
+	serving         // a master that has started, until its job is done
 	over            // ended; the core is told with the next heartbeat
 )
 
@@ -38,6 +39,7 @@ type job struct {
 	chance   workload.Chance
 	probe    bool
 	probedBy sched.JobID      // its last probe
+	master   sched.AttemptID  // its master that runs; zero: none
 	again    map[taskID]int32 // attempts of a task that ended without success
 	supply
 }
@@ -70,6 +72,7 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 		j.chance = e.chance.With(uint64(e.feed.admitted))
 	}
 	*e.jobs.Of(e.core.Job(id)) = j
+	e.leads.admit(spec)
 }
 
 // find returns the row of an attempt; nil: the core has been told of its end.
@@ -93,6 +96,9 @@ func (e *engine) launch(a *sched.Attempt) {
 	e.alive++
 	e.total.Launches++
 	e.idle.futile++
+	if e.leads.some && e.leads.launched(r) {
+		return
+	}
 	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // of its task nothing but the time matters
 		r.whole = e.stretch(r, r.job.truth.Time(st.ID.Index, a.Task))
 		e.begin(r)

@@ -7,7 +7,7 @@ import (
 
 // Alone returns a function that gives the time which a job would take alone on the empty cluster, as a yardstick for its slowdown: the sum
 // over its stages of the larger of waves × mean task time and the longest task, with true times on the fastest nodes. Waves are the stage's tasks ÷ the tasks
-// that the cluster holds at once, rounded up. Locality, shuffle and accidents are left out. It is zero for a job without tasks, and for one
+// that the cluster holds at once, rounded up. A master counts with its start, and an uber job's tasks one by one. Locality, shuffle and accidents are left out. It is zero for a job without tasks, and for one
 // that the cluster cannot hold.
 func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 	speed := 0.0
@@ -31,6 +31,10 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 			return 0
 		}
 		for i := range j.Stages {
+			if mean, _ := t.Times(int32(i)); t.Uber {
+				d += sched.Time(float64(mean*sched.Time(t.Stages[i].Tasks)) / speed)
+				continue
+			}
 			n := room(j.Stages[i].PerTask)
 			if n == 0 {
 				return 0

@@ -75,7 +75,8 @@ type Reporting struct {
 }
 
 // Master is what a simulated MapReduce ApplicationMaster does on a cluster where maps and reduces compete for the same room: it ends
-// reduces that wait for maps which find none (RMContainerAllocator.preemptReducesIfNeeded).
+// reduces that wait for maps which find none (RMContainerAllocator.preemptReducesIfNeeded). That it holds a container itself is the job's to say
+// (workload.Master).
 type Master struct {
 	Every    sched.Time // interval at which it looks; zero: there is no master, and such a job is stuck
 	Part     float64    // of what the job can get, that one look may free; in [0, 1]

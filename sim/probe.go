@@ -33,6 +33,9 @@ func (e *engine) sampleOf(of *sched.Job) (s sample) {
 	reduces, redTime, output, input := 0, 0.0, 0.0, 0.0
 	for i := range of.Spec.Stages {
 		k, tasks := int32(i), t.Stages[i].Tasks
+		if of.Spec.Stages[i].Kind == sched.Master {
+			continue
+		}
 		if of.Spec.Stages[i].Kind != sched.Map {
 			mean, _ := t.Times(k)
 			reduces += int(tasks)

@@ -39,6 +39,7 @@ type engine struct {
 	nodes  machines
 	net    network
 	master masters
+	leads  leads
 	beats  beats
 	feed   feed
 
@@ -81,7 +82,7 @@ func newEngine(config *Config) (*engine, error) {
 	e.core = sched.New(core)
 	e.nodes.join(e)
 	e.net.init(e)
-	e.master.e = e
+	e.master.e, e.leads.e = e, e
 	e.beats.init(e)
 	if err := e.nodes.plan(config.Script); err != nil {
 		return nil, err
@@ -182,6 +183,7 @@ func (e *engine) gather() bool {
 
 // step tells the core what happened, and does what it says.
 func (e *engine) step() {
+	e.leads.hush()
 	given := len(e.evs)
 	acts := e.core.Step(e.now, e.evs)
 	e.total.Steps++
@@ -191,12 +193,14 @@ func (e *engine) step() {
 		switch ev := &e.evs[i]; ev.Kind {
 		case sched.AttemptDone:
 			moved = true
+			e.leads.ended(ev)
 		case sched.JobSubmitted:
 			moved = true
 			e.admit(ev.Job, ev.Body.(*sched.JobSpec))
 		}
 	}
 	e.evs = e.evs[:0]
+	e.leads.settle()
 	if len(e.core.Events) > given {
 		for i := range e.core.Events[given:] {
 			e.follow(&e.core.Events[given+i])
@@ -214,6 +218,7 @@ func (e *engine) follow(ev *sched.Event) {
 	case sched.AttemptDone: // lost with its node
 		if r := e.find(ev.Attempt); r != nil {
 			e.halt(r)
+			e.leads.lost(r)
 			e.forget(r)
 		}
 	case sched.TaskUndone:
@@ -271,7 +276,11 @@ func (e *engine) happen(what uint64) {
 	switch what &^ idMask {
 	case endOf:
 		e.pending--
-		e.end(e.find(sched.AttemptID(id)))
+		if r := e.find(sched.AttemptID(id)); e.leads.some && r.core.Stage.Kind == sched.Master {
+			e.leads.due(r)
+		} else {
+			e.end(r)
+		}
 	case graceOf:
 		e.pending--
 		e.kill(sched.AttemptID(id), 0)

@@ -19,10 +19,14 @@ type Past struct {
 func (p Past) On(c *Cluster) *sched.JobSpec {
 	spec := *p.Spec
 	spec.Stages = slices.Clone(spec.Stages)
+	if slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) { // its master was one of Lead's, who may be asked again
+		spec.Stages = slices.DeleteFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master })
+	}
 	o, room := c.Options(), c.Capacity()
 	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts}
 	for i := range spec.Stages {
 		st := &spec.Stages[i]
+		st.Asked = false
 		list := make([]Task, len(p.Times[i]))
 		for k, t := range p.Times[i] {
 			list[k].Compute = t

@@ -1,0 +1,92 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else whoever fits into a hole takes it, and the big task waits
+// until two on one node end at once (Hadoop's reserved containers).
+type keeper struct {
+	Kept []bar // nodes kept for stages
+}
+
+// keeping is the parameter of policies that may or may not.
+var keeping = Param{Name: "big", Kind: Choice, Default: "overtaken", Choices: []Option{{Name: "overtaken"}, {Name: "kept"}}, Voids: []Claim{WorkConserving},
+	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node is kept for it"}
+
+// fillKeeping starts tasks until nothing that waits has room, and keeps nodes for those that smaller ones overtook.
+func (t *tree) fillKeeping(p *sched.Plan, k *keeper) {
+	k.settle(p)
+	chosen := len(p.Actions())
+	for again := true; again; again = k.settle(p) {
+		t.fill(p)
+	}
+	started := p.Actions()[chosen:]
+	for kind := range sched.ResourceKind(sched.NumResources) {
+		if t.has(kind) && len(started) > 0 {
+			t.pass++
+			k.keep(p, t.descend(p, p.Queues[0], kind, false), started)
+		}
+	}
+}
+
+// settle drops what is kept for stages that need it no more, and reports whether a node got free.
+func (k *keeper) settle(p *sched.Plan) (freed bool) {
+	kept := k.Kept[:0]
+	for _, b := range k.Kept {
+		n, st := p.Node(b.Node), p.Stage(b.Stage)
+		switch {
+		case n.Reserved != b.Stage:
+			freed = true // the stage has what it waited for, and the rest of the node is for all
+		case st == nil || st.Pending == 0 || n.Open && st.Spec.PerTask.FitsIn(n.Free()) && p.First(st) == nil:
+			p.Reserve(nil, n) // nothing waits any more, or it avoids this node
+			freed = true
+		default:
+			kept = append(kept, b)
+		}
+	}
+	k.Kept = kept
+	return freed
+}
+
+// keep keeps a node for st, whose turn it is, if a smaller task was started instead because no node had room for one of its own. A stage has one node at
+// a time; nil has none.
+func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
+	if st == nil || !overtaken(p, st, started) || k.keeps(st) || p.First(st) != nil {
+		return
+	}
+	if n := emptiest(p, st, kindOf(st)); n != nil && p.Reserve(st, n) {
+		k.Kept = append(k.Kept, bar{st.ID, n.ID})
+	}
+}
+
+func (k *keeper) keeps(st *sched.Stage) bool {
+	for _, b := range k.Kept {
+		if b.Stage == st.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// overtaken reports whether a task was started that competes with those of st and needs less than one.
+func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
+	for _, a := range started {
+		if r := p.Amount(a.Shape); a.Kind == sched.Launch && r[kindOf(st)] > 0 && !st.Spec.PerTask.FitsIn(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// emptiest returns the node that could hold a task of st and has most room, counting what is leaving; nil: none.
+func emptiest(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) (best *sched.Node) {
+	most := int64(-1)
+	for _, n := range p.Nodes {
+		if n.Lost || n.Reserved != (sched.StageID{}) || !st.Spec.PerTask.FitsIn(n.Capacity) {
+			continue
+		}
+		if room := n.Capacity[k] - n.Used[k] + n.Leaving[k]; room > most {
+			best, most = n, room
+		}
+	}
+	return best
+}

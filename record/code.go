@@ -276,16 +276,20 @@ func (c *coder) profile(p *sched.Profile) {
 }
 
 func (c *coder) stageSpec(s *sched.StageSpec) {
-	if number(c, &s.Kind); s.Kind >= sched.NumKinds {
-		c.fail(fmt.Errorf("there is no kind of stage %d", s.Kind))
+	kind := s.Kind
+	if s.Asked { // which stands in the same number
+		kind += sched.NumKinds
 	}
+	if number(c, &kind); kind >= 2*sched.NumKinds {
+		c.fail(fmt.Errorf("there is no kind of stage %d", kind))
+	}
+	s.Kind, s.Asked = kind%sched.NumKinds, kind >= sched.NumKinds
 	c.resources(&s.PerTask)
 	number(c, &s.Tasks)
 	list(c, &s.After, func(d *sched.Dep) {
 		number(c, &d.Stage)
 		c.float(&d.Part)
 	})
-	s.Asked = c.present(s.Asked)
 	number(c, &s.MaxAttempts)
 	number(c, &s.Gang)
 	number(c, &s.InputBytes)

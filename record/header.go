@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the format that this package writes, and the only one that it reads.
-const Format = 2
+const Format = 1
 
 const (
 	magic      = "sojourn-record "

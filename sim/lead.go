@@ -44,7 +44,7 @@ func (l *leads) launched(r *attempt) bool {
 func (l *leads) due(r *attempt) {
 	j, row := r.job, r.core.Stage.Job
 	if j.truth.Uber {
-		l.e.tell(r, sched.Event{Kind: sched.JobEnded, Job: j.id, Outcome: sched.OK})
+		*l.e.tell(r) = sched.Event{Kind: sched.JobEnded, Job: j.id, Outcome: sched.OK}
 		l.e.end(r)
 		l.e.endProbe(row)
 		return

@@ -36,8 +36,8 @@ var arrows = map[string][]string{
 	"web":       {"record", "sched"},
 	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr"},
 	"cli":       {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
-	"cmd":       {"cli", "yarn"}, // yarn/load is a program of its own
-	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
+	"cmd":       {"cli", "yarn"},                                                                                // yarn/load is a program of its own
+	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"}, // whose mixes of real jobs it replays
 }
 
 // more is what one folder may import beyond its package's arrows.

@@ -2,20 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
-	"strings"
-)
+	"time"
 
-// mixJob is a job of the mix that is replayed: which, on which input, and when it comes.
-type mixJob struct {
-	name, job string
-	in        inputFile
-	conf      string
-	submit    int // ms
-}
+	"github.com/sojourn-sched/sojourn/reproduce"
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/workload"
+)
 
 // runReplay runs a mix under some policies with a record, replays each record in the simulator, and compares the mean sojourn times. Contestants take
 // turns: each replay is of the run just before it.
@@ -24,6 +19,7 @@ func runReplay(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(mix.Folder)
 	// The cluster of a run without --cluster: one node with as many vcores as cores. Memory is never what it lacks. Slots are lent where there are any.
 	whole := fmt.Sprintf("nodes=1,vcores=%d,memory=1TiB", cores())
 	slots := fmt.Sprintf("nodes=1,map-slots=%d,reduce-slots=%d", (cores()+1)/2, (cores()+1)/2)
@@ -35,12 +31,20 @@ func runReplay(ctx context.Context, b *bench) error {
 		if c.cluster == slots {
 			name += ", slots"
 		}
+		if mix.Cluster, err = workload.ParseCluster(c.cluster); err != nil {
+			return err
+		}
 		var real, simulated, off []float64
 		for range b.reps {
-			r, s, err := b.replay(ctx, c.policy, c.cluster, mix)
+			run, err := mix.Run(ctx, c.policy, nil)
 			if err != nil {
 				return err
 			}
+			again, err := mix.Simulate(ctx, c.policy, run)
+			if err != nil {
+				return err
+			}
+			r, s := meanOf(run.Sojourns), meanOf(again)
 			b.say("%s: %.3f s, simulated %.3f s", name, r, s)
 			real, simulated, off = append(real, r), append(simulated, s), append(off, math.Abs(s/r-1)*100)
 			if b.late(1) {
@@ -48,15 +52,22 @@ func runReplay(ctx context.Context, b *bench) error {
 			}
 		}
 		d := spreadOver(off)
-		b.rows = append(b.rows, row{Case: name, Who: "sojourn run", Unit: "s", Value: spreadOver(real)},
-			row{Case: name, Who: "sojourn sim", Unit: "s", Value: spreadOver(simulated)},
+		b.rows = append(b.rows, row{Case: name, Who: "mr", Unit: "s", Value: spreadOver(real)},
+			row{Case: name, Who: "sim", Unit: "s", Value: spreadOver(simulated)},
 			row{Case: name, Who: "distance", Unit: "%", Value: d, Goal: &goal{5, true, d.Median <= 5}})
 	}
 	return nil
 }
 
-// mix makes the inputs of twelve jobs, long ones and short ones, that come faster than they are done.
-func (b *bench) mix(ctx context.Context) ([]mixJob, error) {
+func meanOf(values []float64) (mean float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	return mean
+}
+
+// mix makes twelve jobs, long ones and short ones, that come faster than they are done, and their inputs.
+func (b *bench) mix(ctx context.Context) (*reproduce.Mix, error) {
 	part := b.size / 5
 	text, err := b.generated(ctx, "text", part)
 	if err != nil {
@@ -74,50 +85,26 @@ func (b *bench) mix(ctx context.Context) ([]mixJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds := []mixJob{{"sort", "sort", text, "", 0}, {"index", "inverted-index", text, "", 0}, {"memo", "wordcount", memo, "", 0},
-		{"find", "grep", text, "[a-z]+nee[dt]", 0}, {"records", "terasort", records, "", 0}, {"ratings", "histogram-ratings", ratings, "", 0}}
-	var jobs []mixJob
-	for i := range 12 {
-		j := kinds[i%len(kinds)]
-		j.name, j.submit = fmt.Sprint(j.name, i/len(kinds)+1), 150*i
-		jobs = append(jobs, j)
-	}
-	return jobs, nil
-}
-
-// replay runs the mix and its replay once, and returns the mean sojourn times in seconds.
-func (b *bench) replay(ctx context.Context, policy, cluster string, mix []mixJob) (real, simulated float64, err error) {
-	out, err := b.fresh("mix")
+	folder, err := b.fresh("mix")
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	var y strings.Builder
-	y.WriteString("jobs:\n")
-	for _, j := range mix {
-		fmt.Fprintf(&y, "  - {name: %s, job: %s, input: [%q], output: %q, submit: %dms", j.name, j.job, j.in.path, out+"/"+j.name, j.submit)
-		if j.conf != "" {
-			fmt.Fprintf(&y, ", conf: {pattern: '%s'}", j.conf)
-		}
-		y.WriteString("}\n")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
 	}
-	file, record := b.path("tmp", "mix.yaml"), b.path("tmp", "mix.rec")
-	if err := errors.Join(os.RemoveAll(record), os.WriteFile(file, []byte(y.String()), 0o666)); err != nil {
-		return 0, 0, err
+	kinds := []struct {
+		name, job string
+		in        inputFile
+		conf      map[string]string
+	}{
+		{"sort", "sort", text, nil}, {"index", "inverted-index", text, nil}, {"memo", "wordcount", memo, nil},
+		{"find", "grep", text, map[string]string{"pattern": "[a-z]+nee[dt]"}}, {"records", "terasort", records, nil}, {"ratings", "histogram-ratings", ratings, nil},
 	}
-	mean := func(c command) (float64, error) {
-		doc := runDocument{}
-		if _, err := measureJSON(ctx, c, &doc); err != nil {
-			return 0, err
-		}
-		if len(doc.Results) != 1 {
-			return 0, fmt.Errorf("%s printed no result", c.path)
-		}
-		return doc.Results[0].Sojourn.Mean, nil
+	mix := &reproduce.Mix{Folder: folder, Seed: 1}
+	for i := range 12 {
+		k := kinds[i%len(kinds)]
+		mix.Jobs = append(mix.Jobs, reproduce.MixJob{Name: fmt.Sprint(k.name, i/len(kinds)+1), Submit: sched.Time(i) * 150 * time.Millisecond,
+			Job: k.job, Input: []string{k.in.path}, Conf: k.conf})
 	}
-	if real, err = mean(b.command("run", file, "--json", "--policy", policy, "--cluster", cluster, "--record", record)); err != nil {
-		return 0, 0, err
-	}
-	simulated, err = mean(b.command("sim", "--json", "--from-record", record, "--policy", policy, "--estimator", "mean",
-		"--cluster", cluster, "--costs", "none", "--probe-base", "0s"))
-	return real, simulated, err
+	return mix, nil
 }

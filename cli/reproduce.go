@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,6 +39,7 @@ same stands, with pictures, on the page that is written. There are: ` + strings.
 	fl.StringVar(&f.lab.Trace, "trace", "", "Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it")
 	fl.StringVar(&f.lab.Trace2010, "trace-2010", "", "Facebook's day of 2010, likewise (FB-2010_samples_24_times_1hr_0.tsv)")
 	fl.StringVar(&f.folder, "output", filepath.Join("docs", "reproduction"), "folder for the page and its pictures")
+	fl.StringVar(&f.lab.Scratch, "scratch", os.TempDir(), "folder for the data of real jobs, up to 2 GB, which is removed at the end")
 	fl.IntVar(&f.trials, "trials", 0, "trials an experiment at most; 0: as many as the page has")
 	return c
 }
@@ -58,7 +60,7 @@ type claimJSON struct {
 	Why       string  `json:"why,omitempty"`
 }
 
-func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) error {
+func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (err error) {
 	if err := f.output.check(); err != nil {
 		return err
 	}
@@ -72,8 +74,13 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) err
 	if err := os.MkdirAll(f.folder, 0o777); err != nil { // before minutes of work
 		return fmt.Errorf("--output: %w", err)
 	}
+	lab := f.lab
+	if lab.Scratch, err = os.MkdirTemp(f.lab.Scratch, "sojourn-reproduce-"); err != nil {
+		return fmt.Errorf("--scratch: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(lab.Scratch)) }()
 	bar := newBar(&f.output, a.Err, "reproduce "+name, 0)
-	report, err := reproduce.Redo(ctx, paper, f.lab, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
+	report, err := reproduce.Redo(ctx, paper, lab, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
 		bar.of(int64(total))
 		bar.set(int64(done), fmt.Sprintf("%d of %d trials: %s", done, total, about))
 	}})

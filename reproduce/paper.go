@@ -3,10 +3,11 @@
 //	Paper    a system and the parts of its evaluation; one a file
 //	Part     one experiment, run once a seed, with the claims that it bears on and its pictures
 //	Claim    a published statement, as data: what was said, what would agree with it, which of the experiment's figures it is about
-//	Redo     runs a paper's parts, two trials at once, in an order that does not depend on which ends first
+//	Redo     runs a paper's parts, two trials at once, and then, one at a time, those that measure the machine
+//	Mix      real jobs for the engine mr, whose runs the simulator repeats from their records
 //	Report   what came out; writes a page of Markdown with its pictures, in which no figure is typed by hand
 //
-// Simulated parts draw all chance from their seeds, so that a page is the same byte for byte when it is made again.
+// Simulated parts draw all chance from their seeds, so that their figures are the same byte for byte when they are made again. Those of real jobs are a machine's.
 package reproduce
 
 import (
@@ -36,6 +37,7 @@ type Part struct {
 	How     string // what is run, where it differs from the paper's, and why
 	Reading string // what the claims come to, without figures of ours
 	Trials  int    // how many; the k-th, from 1, has seed k. One: there is no chance in it
+	Alone   bool   // trials measure this machine: they are run one at a time, when all others are through
 	Trial   func(context.Context, Lab, uint64) (Sample, error)
 	Over    func([]Sample) Sample // figures of all trials together; nil: none
 	Claims  []Claim
@@ -99,6 +101,7 @@ type Left struct{ Where, Says, Why string }
 type Lab struct {
 	Trace     string // Facebook's day of 2009 in SWIM's format; "": not here
 	Trace2010 string // that of 2010
+	Scratch   string // folder for the data of real jobs, up to a few GB, which whoever gives it removes; "": none are run
 }
 
 // A Missing error says what a trial needs and the lab does not have: its part is not run, and its page says so.
@@ -108,7 +111,7 @@ func (m Missing) Error() string { return m.What }
 
 // All are the papers, by name.
 func All() map[string]*Paper {
-	return map[string]*Paper{"dynamicmr": dynamicmr(), "fspy": fspy(), "gittins": gittins(), "mrorder": mrorder()}
+	return map[string]*Paper{"dynamicmr": dynamicmr(), "fspy": fspy(), "gittins": gittins(), "mix": officeMix(), "mrorder": mrorder()}
 }
 
 // Names are those of All, in order.
@@ -124,7 +127,7 @@ type Options struct {
 // Redo runs the parts of a paper. An error names the part and the seed.
 func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
 	r := &Report{Paper: p}
-	var work []trial
+	var together, alone []trial
 	for i, part := range p.Parts {
 		n := part.Trials
 		if o.Trials > 0 {
@@ -132,28 +135,21 @@ func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
 		}
 		r.Parts = append(r.Parts, PartReport{Part: part, Samples: make([]Sample, n)})
 		for k := range n {
-			work = append(work, trial{i, k})
+			if part.Alone {
+				alone = append(alone, trial{i, k})
+			} else {
+				together = append(together, trial{i, k})
+			}
 		}
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	todo, done := make(chan trial), make(chan finished)
-	for range max(1, min(len(work), cmp.Or(o.Workers, 2))) {
-		go func() {
-			for t := range todo {
-				s, err := p.Parts[t.part].Trial(ctx, lab, uint64(t.run)+1)
-				done <- finished{t, s, err}
-			}
-		}()
+	run := func(t trial) finished {
+		s, err := p.Parts[t.part].Trial(ctx, lab, uint64(t.run)+1)
+		return finished{t, s, err}
 	}
-	go func() {
-		for _, t := range work {
-			todo <- t
-		}
-		close(todo)
-	}()
-	for n := range work {
-		f := <-done
+	ended := 0
+	note := func(f finished) {
 		part := &r.Parts[f.part]
 		if missing, ok := f.err.(Missing); ok {
 			part.Missing = missing.What
@@ -161,10 +157,12 @@ func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
 			stop(fmt.Errorf("%s, seed %d: %w", part.Title, f.run+1, f.err))
 		}
 		part.Samples[f.run] = f.sample
-		if o.Progress != nil {
-			o.Progress(n+1, len(work), part.Title)
+		if ended++; o.Progress != nil {
+			o.Progress(ended, len(together)+len(alone), part.Title)
 		}
 	}
+	inTurns(together, cmp.Or(o.Workers, 2), run, note)
+	inTurns(alone, 1, run, note)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -174,6 +172,27 @@ func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// inTurns runs trials, some at a time, and notes what came of each, one after the other.
+func inTurns(work []trial, workers int, run func(trial) finished, note func(finished)) {
+	todo, done := make(chan trial), make(chan finished)
+	for range min(len(work), workers) {
+		go func() {
+			for t := range todo {
+				done <- run(t)
+			}
+		}()
+	}
+	go func() {
+		for _, t := range work {
+			todo <- t
+		}
+		close(todo)
+	}()
+	for range work {
+		note(<-done)
+	}
 }
 
 type trial struct{ part, run int }

@@ -188,19 +188,25 @@ func (r *Report) Page() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	same, run := r.count()
-	say("# %s: its claims, redone\n\n", r.Paper.Title)
+	say("# %s", r.Paper.Title)
+	if run > 0 {
+		say(": its claims, redone")
+	}
+	say("\n\n")
 	say("Made by `sojourn reproduce %s`; nothing on this page is typed by hand. Source: %s\n\n", r.Paper.Name, r.Paper.Source)
 	say("%s\n\n", strings.TrimSpace(r.Paper.About))
-	say("Of %d published statements that were run again, **%d go the same way**", run, same)
-	switch other := run - same; other {
-	case 0:
-	case 1:
-		say(" and 1 does not; why stands below its table")
-	default:
-		say(" and %d do not; why stands below their tables", other)
+	if run > 0 {
+		say("Of %d published statements that were run again, **%d go the same way**", run, same)
+		switch other := run - same; other {
+		case 0:
+		case 1:
+			say(" and 1 does not; why stands below its table")
+		default:
+			say(" and %d do not; why stands below their tables", other)
+		}
+		say(". *Same* says that it goes the same way as the published figure; *larger* and *smaller* compare the size. ")
 	}
-	say(". *Ours* is the median over trials, and in brackets the least and the greatest. *Same* says that it goes the same way as the published figure; " +
-		"*larger* and *smaller* compare the size.\n")
+	say("*Ours* is the median over trials, and in brackets the least and the greatest.\n")
 	for i := range r.Parts {
 		r.Parts[i].write(&b)
 	}

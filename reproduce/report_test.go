@@ -52,7 +52,7 @@ Made by ` + "`sojourn reproduce made`" + `; nothing on this page is typed by han
 
 It is made up.
 
-Of 4 published statements that were run again, **3 go the same way** and 1 does not; why stands below its table. *Ours* is the median over trials, and in brackets the least and the greatest. *Same* says that it goes the same way as the published figure; *larger* and *smaller* compare the size.
+Of 4 published statements that were run again, **3 go the same way** and 1 does not; why stands below its table. *Same* says that it goes the same way as the published figure; *larger* and *smaller* compare the size. *Ours* is the median over trials, and in brackets the least and the greatest.
 
 ## Seeds
 

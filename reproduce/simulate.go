@@ -101,11 +101,7 @@ func collect(source workload.Source) (jobs []*sched.JobSpec, err error) {
 
 // slotCluster is a cluster of equal nodes with slots, on the simulator's default network.
 func slotCluster(nodes int32, maps, reduces int64) *workload.Cluster {
-	c, err := workload.ParseCluster(fmt.Sprintf("nodes=%d,map-slots=%d,reduce-slots=%d", nodes, maps, reduces))
-	if err != nil {
-		panic(err)
-	}
-	return c
+	return clusterOf("nodes=%d,map-slots=%d,reduce-slots=%d", nodes, maps, reduces)
 }
 
 // jobOf makes a job for the simulator of task counts and times in seconds; the list of a stage, where it is given, has its tasks' own times.

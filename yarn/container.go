@@ -38,6 +38,7 @@ type container struct {
 	waits    aged     // for its node to say that it runs
 	leaving  *leaving // it was asked to end and still runs; nil: it was not
 	notice   notice   // how far the news of its end has come
+	grace    *alarm   // when it is killed for its room; nil: it is not wanted
 }
 
 // leaving is how a container that was asked to end will have ended.
@@ -144,7 +145,7 @@ func (c *container) preempt(grace sched.Time) {
 		kill()
 	default:
 		c.attempt.dues.wanted = append(c.attempt.dues.wanted, c.id)
-		c.m.live.at(c.m.now.Add(grace), kill)
+		c.grace = c.m.live.at(c.m.now.Add(grace), kill)
 	}
 }
 
@@ -177,6 +178,7 @@ func (c *container) lost(why string) {
 func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.state, c.leaving = done, nil
 	c.waits.leave()
+	c.m.live.off(c.grace)
 	c.m.leases.remove(c)
 	c.node.drop(c)
 	if c.isMaster() {

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"fmt"
 	"net"
 	"sync"
 
@@ -16,6 +17,15 @@ const fewestConns = 16
 // connsOf is how many connections each of the five servers takes, of a process that may have so many files open: an eighth, so that three are
 // left for calls to NodeManagers, for what is proxied, and for files, when strangers hold all that servers take.
 func connsOf(files int) int { return max(fewestConns, min(files/8, rpc.DefaultMaxConns)) }
+
+// fewConns says that a cluster has more nodes, as far as its files name them, than a server takes connections; "": it has not, or they name none.
+func fewConns(conns, nodes int) string {
+	if nodes <= conns {
+		return ""
+	}
+	return fmt.Sprintf("each server takes %d connections, an eighth of the files that this process may have open, and %d hosts are named as nodes: raise ulimit -n to %d or more",
+		conns, nodes, 8*nodes)
+}
 
 // A doorway is a listener that has a bounded number of connections open: who comes when there are more waits, as the system has it wait, until one
 // is closed.

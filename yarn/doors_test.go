@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -11,6 +12,16 @@ func TestServersShareFiles(t *testing.T) {
 		if got := connsOf(files); got != want {
 			t.Errorf("of %d files a server takes %d connections, want %d", files, got, want)
 		}
+	}
+}
+
+// More nodes are named than a server takes connections: that is said, with what would be right.
+func TestFewConnections(t *testing.T) {
+	if got := fewConns(connsOf(1024), 129); !strings.Contains(got, "takes 128 connections") || !strings.Contains(got, "129 hosts") || !strings.Contains(got, "ulimit -n to 1032") {
+		t.Errorf("of 1024 files and 129 nodes: %q", got)
+	}
+	if got := fewConns(connsOf(1032), 129); got != "" {
+		t.Errorf("with what was said to be right: %q", got)
 	}
 }
 

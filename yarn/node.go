@@ -31,8 +31,8 @@ type node struct {
 	state    wire.NodeState
 	resized  *wire.Resource // by an operator, and not told yet
 	silent   aged
-	life     int32 // how often it has registered: who had a token for an earlier life needs a new one
-	leaving  int32 // how often it was told to end gracefully
+	life     int32  // how often it has registered: who had a token for an earlier life needs a new one
+	patience *alarm // when it ends though things run there, if it is to end gracefully
 	doing    doing
 
 	containers []*container            // that are not over, in no order
@@ -101,6 +101,7 @@ func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
 
 // leave takes the node from the core, and what runs there is lost.
 func (n *node) leave(to wire.NodeState) {
+	n.m.live.off(n.patience)
 	was := n.usable()
 	n.become(to)
 	if was {
@@ -161,13 +162,8 @@ func (n *node) decommission(patience time.Duration) {
 	case n.state == wire.NodeUnhealthy: // nothing runs there that could be waited for
 		n.gone(wire.NodeDecommissioned)
 	default:
-		n.leaving++
-		round := n.leaving
-		n.m.live.at(n.m.now.Add(patience), func() {
-			if n.state == wire.NodeDecommissioning && n.leaving == round {
-				n.gone(wire.NodeDecommissioned)
-			}
-		})
+		n.m.live.off(n.patience)
+		n.patience = n.m.live.at(n.m.now.Add(patience), func() { n.gone(wire.NodeDecommissioned) })
 		if n.state == wire.NodeDecommissioning {
 			return
 		}
@@ -179,6 +175,7 @@ func (n *node) decommission(patience time.Duration) {
 
 // recommission has a node stay that was to end when nothing runs there any more.
 func (n *node) recommission() {
+	n.m.live.off(n.patience)
 	n.become(wire.NodeRunning)
 	n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(n.capacity)})
 	n.m.apps.nodesChanged(n)

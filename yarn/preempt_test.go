@@ -2,7 +2,9 @@ package yarn
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -70,6 +72,11 @@ func TestPreemption(t *testing.T) {
 			t.Errorf("%v is over with %d, %s; want %d", s.ID, s.Exit, s.Diagnostics, wire.ExitPreempted)
 		}
 	}
+	c.look(func(m *manager) { // the roll of keys and nothing else: what is over need not be killed any more
+		if len(m.live.alarms) > 1 {
+			t.Errorf("%d alarms", len(m.live.alarms))
+		}
+	})
 	for _, x := range []*peer.Master{m, n} {
 		if err := x.Finish(t.Context(), wire.Succeeded); err != nil {
 			t.Fatal(err)
@@ -78,4 +85,45 @@ func TestPreemption(t *testing.T) {
 	c.ends(first, wire.AppFinished)
 	c.ends(second, wire.AppFinished)
 	c.clean(first, second)
+}
+
+// What was to be killed for its room, and ends before that, is not waited for; nor is a node that was to end and stays, or has ended.
+func TestGraceIsTakenBack(t *testing.T) {
+	f := newFew(t)
+	f.allocate(asks("* 3 true"))
+	list := f.master.own()
+	before := len(f.m.live.alarms)
+	for _, c := range list {
+		f.do(func(m *manager) (answer, error) { c.preempt(sched.Time(time.Hour)); return nil, nil })
+	}
+	if got := len(f.m.live.alarms) - before; got != 3 {
+		t.Fatalf("%d alarms for 3 containers that are to be killed", got)
+	}
+	f.allocate(&wire.AllocateRequest{Releases: []wire.ContainerID{list[0].id, list[1].id}})
+	f.do(func(m *manager) (answer, error) { list[2].node.gone(wire.NodeLost); return nil, nil })
+	if got := len(f.m.live.alarms) - before; got != 0 {
+		t.Errorf("%d alarms when two are given back and one is lost", got)
+	}
+	f.allocate(asks("* 2 true"))
+	n := f.m.leases.slots[slices.IndexFunc(f.m.leases.slots, func(c *container) bool { return c != nil })].node
+	for range 5 {
+		f.do(func(m *manager) (answer, error) {
+			n.decommission(time.Hour)
+			n.decommission(time.Minute)
+			return nil, nil
+		})
+		if got := len(f.m.live.alarms) - before; got != 1 || n.state != wire.NodeDecommissioning {
+			t.Fatalf("%d alarms for one node that is to end, in state %d", got, n.state)
+		}
+		f.do(func(m *manager) (answer, error) { n.recommission(); return nil, nil })
+	}
+	if got := len(f.m.live.alarms) - before; got != 0 {
+		t.Errorf("%d alarms for a node that stays", got)
+	}
+	f.do(func(m *manager) (answer, error) { n.decommission(time.Minute); return nil, nil })
+	f.now = f.now.Add(time.Minute)
+	f.m.turn(nil)
+	if n.state != wire.NodeDecommissioned || len(f.m.live.alarms) != before {
+		t.Errorf("when patience is over the node is in state %d, with %d alarms", n.state, len(f.m.live.alarms)-before)
+	}
 }

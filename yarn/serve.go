@@ -79,6 +79,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	conns := connsOf(mostFiles())
 	rm.config.Log.Info("serving", "tracker", at.Tracker, "master", at.Master, "client", at.Client, "admin", at.Admin, "rest", at.Web, "connections", conns,
 		"authentication", "simple: callers are believed to be who they say they are")
+	if few := fewConns(conns, max(len(m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
+		rm.config.Log.Warn(few)
+	}
 	calls, stopCalls := context.WithCancelCause(ctx)
 	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
 	var owning, serving sync.WaitGroup

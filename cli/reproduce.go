@@ -30,7 +30,8 @@ func (a *app) reproduceCommand() *cobra.Command {
 		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what came out beside it. The
 same stands, with pictures, on the page that is written. There are: ` + strings.Join(reproduce.Names(), ", ") + ".",
 		Example: `  sojourn reproduce mrorder
-  sojourn reproduce mrorder --trials 3 --output /tmp/pages      # a quick look`,
+  sojourn reproduce mrorder --trials 3 --output /tmp/pages      # a quick look
+  sojourn reproduce gittins --trace FB-2009_samples_24_times_1hr_0.tsv`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: fixedCompletion(reproduce.Names()),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.reproduce(cmd.Context(), &f, args[0]) },
 	}
@@ -71,6 +72,12 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 	if err != nil {
 		return usageError{err}
 	}
+	page := filepath.Join(f.folder, name+".md")
+	if _, err := os.Stat(page); err == nil && paper.Needs != nil {
+		if missing := paper.Needs(f.lab); missing != nil {
+			return usagef("%s is there and would lose what cannot be run: %v. Give that, or another --output", page, missing)
+		}
+	}
 	if err := os.MkdirAll(f.folder, 0o777); err != nil { // before minutes of work
 		return fmt.Errorf("--output: %w", err)
 	}
@@ -87,14 +94,6 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 	bar.stop()
 	if err != nil {
 		return err
-	}
-	page := filepath.Join(f.folder, name+".md")
-	for i := range report.Parts {
-		if p := &report.Parts[i]; p.Missing != "" {
-			if _, err := os.Stat(page); err == nil {
-				return usagef("%s is there and would lose what was not run: %s. Give that, or another --output", page, p.Missing)
-			}
-		}
 	}
 	if err := report.Write(f.folder); err != nil {
 		return failure{err}

@@ -26,7 +26,7 @@ const (
 func fspy() *Paper {
 	segments := &segments{}
 	return &Paper{
-		Name: "fspy", Title: "FSPY",
+		Name: "fspy", Title: "FSPY", Needs: day2009,
 		Source: "*High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN* (FSPY: Fair Sojourn Protocol in YARN), section IV; [docs/spec/fspy.md](../spec/fspy.md) has every formula and what is wrong in print.",
 		About: `FSPY serves first the job that would have least left if all jobs had shared the cluster fairly since they came. Sizes come from a probe of the job, a small sample that is run, and
 from linear models of what jobs have taken; until a job's size is known it shares fairly with others like it. Claimed: with exact sizes and jobs that can use the whole
@@ -57,8 +57,8 @@ func fspyCluster() *workload.Cluster { return clusterOf("nodes=8,memory=8GiB,vco
 
 // of returns the jobs of a segment, from 1, and its level of load.
 func (g *segments) of(lab Lab, k uint64) ([]*sched.JobSpec, float64, error) {
-	if lab.Trace == "" {
-		return nil, 0, Missing{"the trace of Facebook's day of 2009 is needed (`--trace`): FB-2009_samples_24_times_1hr_0.tsv of SWIM's repository"}
+	if err := day2009(lab); err != nil {
+		return nil, 0, err
 	}
 	g.once.Do(func() { g.err = g.read(lab.Trace) })
 	if g.err != nil {

@@ -45,6 +45,7 @@ The cluster is that of the thesis, 57 map and 19 reduce slots. Batches run on pa
 tasks whose times vary, on ` + "`sojourn sim`" + ` under the policy ` + "`mrorder`" + `, without costs of locality or network, which the thesis does not have either. A gain in percent is
 the baseline's figure ÷ that of the order tested − 1; *total* is the sum of completion times, counted from time 0.`,
 		Parts: []Part{mrorderOrders(), mrorderSpread(), mrorderTestbed(), mrorderFacebook(), mrorderBounds(), mrorderVariation(), mrorderSearch(), mrorderOnline(), mrorderArrivals(), mrorderIntervals(), mrorderDensity(), mrorderTrace(), mrorderBacklog()},
+		Needs: day2010,
 		Left: []Left{
 			{"Fig. 3.10", "the simulator is within 8 % of EC2", "needs the EC2 runs. `make bench` compares our simulator with our engine on the same jobs"},
 			{"Fig. 3.7", "makespans from 3,800 to 5,800 s of 100 testbed jobs", "the jobs are not given, and 100 jobs of table 3.2 in equal parts need 11,000 s for their reduces alone"},

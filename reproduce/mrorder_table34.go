@@ -238,8 +238,8 @@ as ` + "`sojourn sim`" + ` reckons them by default (docs/spec/simulator.md). Not
 		Reading: "The shape of the table comes back that equal arrivals do not have: the gain is greatest at 300 jobs and falls fast after, as what waited behind the first large jobs is done and later ones add to the total only.",
 	}
 	p.Trial = func(ctx context.Context, lab Lab, _ uint64) (Sample, error) {
-		if lab.Trace2010 == "" {
-			return nil, Missing{"the trace of Facebook's day of 2010 is needed (`--trace-2010`): FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository"}
+		if err := day2010(lab); err != nil {
+			return nil, err
 		}
 		s := Sample{}
 		for _, b := range blocks {

@@ -29,6 +29,7 @@ type Paper struct {
 	About  string // what it does and what was claimed, paragraphs of Markdown without figures of ours
 	Parts  []Part
 	Left   []Left
+	Needs  func(Lab) error // a Missing if a lab cannot run every part; nil: any can
 }
 
 // A Part is one experiment and what it bears on.

@@ -88,6 +88,22 @@ func oracle() sched.Estimator {
 	}}
 }
 
+// day2009 reports whether the lab has Facebook's day of 2009.
+func day2009(lab Lab) error {
+	if lab.Trace == "" {
+		return Missing{"the trace of Facebook's day of 2009 is needed (`--trace`): FB-2009_samples_24_times_1hr_0.tsv of SWIM's repository"}
+	}
+	return nil
+}
+
+// day2010 reports whether the lab has Facebook's day of 2010.
+func day2010(lab Lab) error {
+	if lab.Trace2010 == "" {
+		return Missing{"the trace of Facebook's day of 2010 is needed (`--trace-2010`): FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository"}
+	}
+	return nil
+}
+
 // collect returns the jobs of a source.
 func collect(source workload.Source) (jobs []*sched.JobSpec, err error) {
 	for j, err := range source {

@@ -20,6 +20,10 @@ type Config struct {
 	MostEvents int64        // end the run with an error after so many; zero: no limit
 	Until      sched.Time   // end the run at this instant, whatever is unfinished; zero: when all jobs are
 	Progress   func(Status) // called now and then; nil: never
+
+	// Fetched is told of the bytes that reduces of a rack fetched between two instants, at a rate that did not change meanwhile. What a rack's reduces fetch comes
+	// in order of time; nil: nobody asks.
+	Fetched func(from, to sched.Time, bytes float64)
 }
 
 // Costs are what happens to tasks besides the time they truly take. The zero value of each adds nothing.

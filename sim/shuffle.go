@@ -122,10 +122,16 @@ func (n *network) advance(id sched.RackID) *rack {
 	r := &n.racks[id]
 	if r.at != n.e.now {
 		s := (n.e.now - r.at).Seconds()
+		bytes := 0.0
 		for k := 1; k < len(r.groups); k++ {
 			if g := &r.groups[k]; len(g.nodes) > 0 {
-				g.clock += float64(n.rate(r, k) * s)
+				each := float64(n.rate(r, k) * s)
+				g.clock += each
+				bytes += float64(each * float64(k*len(g.nodes)))
 			}
+		}
+		if tell := n.e.config.Fetched; tell != nil && bytes > 0 {
+			tell(r.at, n.e.now, bytes)
 		}
 		r.at = n.e.now
 	}

@@ -173,3 +173,24 @@ func TestShuffleAgainstSteps(t *testing.T) {
 		}
 	}
 }
+
+// Fetched is told of every byte once, of no instant twice, and never of more than the links carry: 4 nodes of 100 bytes/s.
+func TestFetched(t *testing.T) {
+	for _, batch := range []float64{0.1, 1} {
+		total, last, most := 0.0, sched.Time(0), 0.0
+		config := Config{Cluster: slotCluster(4, 1, slots(2, 2)), Costs: withShuffle(batch), Jobs: source(
+			mr{maps: 9, mapTime: 3 * sec, reduces: 5, redTime: sec, part: 0.3, shuffle: 4000}.job(), mr{maps: 4, mapTime: sec, reduces: 7, redTime: 2 * sec, part: 1, shuffle: 2100}.job()),
+			Fetched: func(from, to sched.Time, bytes float64) {
+				if from < last || to <= from {
+					t.Errorf("from %v to %v, after %v", from, to, last)
+				}
+				last = to
+				total += bytes
+				most = max(most, bytes/(to-from).Seconds())
+			}}
+		simulate(t, config)
+		if math.Abs(total-6100) > 1e-3 || most > 400*(1+1e-9) {
+			t.Errorf("batch %v: %v bytes at up to %v a second, want 6100 at up to 400", batch, total, most)
+		}
+	}
+}

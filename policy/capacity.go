@@ -118,11 +118,12 @@ func (c *capacity) guaranteeBelow(p *sched.Plan, q *sched.Queue, k int) {
 	}
 }
 
-// underLimit returns the first stage in a queue among those of users under their limits; room says whether it must have room.
+// underLimit returns the first stage in a queue among those of users under their limits.
 //
 // A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by the users who want
 // more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has nothing may always start.
-func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) (first *sched.Stage) {
+func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
+	k := s.kind
 	active := active(p.View, q, k)
 	var least sched.Key
 	for _, id := range q.Children {
@@ -130,7 +131,7 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, k sched.ResourceKin
 		if !u.User || u.Demand[k] <= u.Used[k] {
 			continue
 		}
-		st := c.at(groupOf(id, k), room)
+		st := c.at(groupOf(id, k), s.room)
 		if st == nil || u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, active) {
 			continue
 		}

@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"math"
-
-	"github.com/sojourn-sched/sojourn/sched"
-)
+import "github.com/sojourn-sched/sojourn/sched"
 
 var dynamicmrCard = Card{
 	Title:    "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",
@@ -24,7 +20,8 @@ var dynamicmrCard = Card{
 			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the queue; off: there are no second attempts"},
 		Param{Name: "checked", Kind: Number, Default: "0.8", Max: 1, Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's second attempts come right after its own tasks, as in Hadoop 1"},
 		Param{Name: "overdue", Kind: Choice, Default: "kill", Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "wait"}},
-			Meaning: "what becomes of a straggler without a second attempt that has run longer than twice its stage's finished tasks"},
+			Meaning: "what becomes of a straggler without a second attempt that has run much longer than its stage's finished tasks"},
+		Param{Name: "overdue-after", Kind: Number, Default: "4", Min: 1, Max: 1e6, Meaning: "how many times as long as their mean"},
 		Param{Name: "prescheduling", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}},
 			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit would leave idle"},
 		Param{Name: "most-borrowed", Kind: Integer, Default: "100000", Meaning: "how many reduce slots maps may hold by that at once"},
@@ -44,7 +41,7 @@ var dynamicmrCard = Card{
 // dynamicmr serves maps on map slots and reduces on reduce slots in the order beneath, and then lets each kind have what the other leaves
 // idle. Tasks that ask for no slots are served as by the order beneath.
 //
-// A decision costs what the order beneath does, some times over: O(log n) for n jobs plus siblings in the queue tree. A look for stragglers costs what
+// A decision costs what the order beneath does, some times over: O(log n) for n jobs, or siblings in the queue tree. A look for stragglers costs what
 // they are, and O(n log n) where there are any while tasks wait.
 type dynamicmr struct {
 	tree
@@ -54,14 +51,6 @@ type dynamicmr struct {
 
 	bySize bool
 	pooled bool // PD-DHSA
-	search search
-}
-
-// A search says what the way down the queues looks for.
-type search struct {
-	index  *sched.Index
-	lent   bool // tasks that would hold slots of the other kind
-	either bool // queues of which anything might start
 }
 
 // The slots that DynamicMR knows.
@@ -78,16 +67,27 @@ func otherSlots(k sched.ResourceKind) sched.ResourceKind {
 func newDynamicMR(a Args) sched.Policy {
 	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd"}
 	d.Sizes, d.bySize = newSizes(a), a.Choice("base") == "srpt"
+	d.stragglers.set(a)
 	d.flat = a.Choice("base") != "fair"
 	d.turn, d.leaf = d.queueTurn, d.pick
 	d.tree.init(a, d.within)
-	d.siblings.few = math.MaxInt // it goes down by orders of its own, of what waits and of what is suspected
-	d.suspects.Group = d.group
-	d.suspects.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		if slow, ok := d.Slow.Has(st); !ok || len(*slow) == 0 {
-			return sched.Key{}, false
+	if d.pooled {
+		d.lanes = 1 << eitherSlots
+	}
+	key := d.index.Key
+	d.index.Key = func(v *sched.View, st *sched.Stage, at sched.Time) (sched.Key, bool) {
+		if st.Pending > 0 {
+			d.Order[0].note(st)
+			d.Order[1].note(st)
 		}
-		return d.within(v, st, 1), true
+		return key(v, st, at)
+	}
+	d.suspects.index.Group, d.suspects.some.Group = d.group, kindGroup
+	d.suspects.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return d.within(v, st, 1), d.suspected(st)
+	}
+	d.suspects.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return sched.Key{}, d.suspected(st)
 	}
 	return d
 }
@@ -100,14 +100,14 @@ func (d *dynamicmr) Decide(p *sched.Plan) {
 	if d.bySize {
 		d.Sizes.learn(p)
 	}
-	d.begin(p)
+	d.tree.begin(p)
+	d.suspects.skipped = false
 	if looks {
 		d.lookAround(p)
 	}
 	if d.idle(p) {
 		d.serveSlots(p)
 	}
-	d.seek(&d.index, false)
 	for k := range sched.ResourceKind(sched.NumResources) {
 		if d.has(k) && k != sched.MapSlots && k != sched.ReduceSlots {
 			d.fillKind(p, k)
@@ -146,15 +146,12 @@ func (d *dynamicmr) servePhases(p *sched.Plan) {
 	}
 }
 
-// seek says what is looked for next, with every stage in its place again.
-func (d *dynamicmr) seek(x *sched.Index, lent bool) {
-	d.search = search{index: x, lent: lent}
-	d.pass++
-}
-
-// next returns the stage of kind k whose turn it is among those looked for; nil: none.
-func (d *dynamicmr) next(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
-	return d.descend(p, p.Queues[0], k, true)
+// waitsFor is what waits of kind k, for slots of its own or lent ones, every stage in its place again.
+func (d *dynamicmr) waitsFor(p *sched.Plan, k sched.ResourceKind, lent bool) sought {
+	d.crowd.begin(p)
+	s := d.waiting(k, true)
+	s.lent = lent
+	return s
 }
 
 // serveOwn starts tasks of kind k on slots of their own.
@@ -162,16 +159,14 @@ func (d *dynamicmr) serveOwn(p *sched.Plan, k sched.ResourceKind) {
 	if !d.has(k) {
 		return
 	}
-	d.index.Sync(p)
-	d.seek(&d.index, false)
-	for d.index.First() != nil {
-		st := d.next(p, k)
+	for s := d.waitsFor(p, k, false); ; {
+		st := d.choose(p, s)
 		switch {
 		case st == nil:
 			return
 		case d.overtaken(p, st, k):
 		case !d.placeOwn(p, st, k):
-			d.index.Skip(st)
+			d.skip(st)
 		}
 	}
 }
@@ -182,17 +177,15 @@ func (d *dynamicmr) serveLent(p *sched.Plan, k sched.ResourceKind) {
 	if *extra <= 0 || !d.has(k) {
 		return
 	}
-	d.index.Sync(p)
-	d.seek(&d.index, true)
-	for *extra > 0 {
-		st := d.next(p, k)
+	for s := d.waitsFor(p, k, true); *extra > 0; {
+		st := d.choose(p, s)
 		switch {
 		case st == nil:
 			return
 		case d.placeLent(p, st, k):
 			*extra--
 		default:
-			d.index.Skip(st)
+			d.skip(st)
 		}
 	}
 }
@@ -230,15 +223,14 @@ func (d *dynamicmr) preschedule(p *sched.Plan) {
 	if !d.mayBorrow() || !d.has(sched.MapSlots) || d.spare(p, sched.ReduceSlots) <= 0 {
 		return
 	}
-	d.index.Sync(p)
-	d.seek(&d.index, true)
+	s := d.waitsFor(p, sched.MapSlots, true)
 	for range mostLooks {
-		st := d.next(p, sched.MapSlots)
+		st := d.choose(p, s)
 		if st == nil || !d.mayBorrow() {
 			return
 		}
 		if !d.borrow(p, st) {
-			d.index.Skip(st)
+			d.skip(st)
 		}
 	}
 }

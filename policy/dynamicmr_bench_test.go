@@ -15,12 +15,17 @@ type slotLoop struct {
 	queues int
 }
 
-// newSlotLoop has as many jobs as nodes, of 4 map slots and 1 reduce slot each.
-func newSlotLoop(n, queues int, p sched.Policy) *slotLoop {
-	l := &slotLoop{loop{core: sched.New(sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks})}, queues}
+// newSlotLoop has as many jobs as nodes, of 4 map slots and 1 reduce slot each. One task in so many takes five times as long; 0: none does. Caches
+// are dropped when forget says so; nil: never.
+func newSlotLoop(n, queues, oneIn int, p sched.Policy, forget func() bool) *slotLoop {
+	l := &slotLoop{loop{core: sched.New(sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks, Forget: forget})}, queues}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 1 << 16 {
-		l.times = append(l.times, sched.Time(25e9*math.Exp(r.NormFloat64()*0.5-0.125)))
+	for i := range 1 << 16 {
+		t := 25e9 * math.Exp(r.NormFloat64()*0.5-0.125)
+		if oneIn > 0 && i%oneIn == 0 {
+			t *= 5
+		}
+		l.times = append(l.times, sched.Time(t))
 		l.tasks = append(l.tasks, int32(math.Exp(r.NormFloat64()*1.5+3.5))+1)
 	}
 	for i := range n {
@@ -60,26 +65,29 @@ func (l *slotLoop) step() {
 	}
 }
 
-// BenchmarkDynamicMR is the cost of one completion, core included, beside that of the order beneath on its own.
+// BenchmarkDynamicMR is the cost of one completion, core included, beside that of the order beneath on its own; looks for stragglers are in it, and
+// second attempts where they are found.
 func BenchmarkDynamicMR(b *testing.B) {
-	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:base=fifo", "dynamicmr:dhsa=pd", "late{dynamicmr:sepb=off}"} {
+	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:sepb=queue", "dynamicmr:checked=0", "dynamicmr:base=fifo", "dynamicmr:dhsa=pd", "late{dynamicmr:sepb=off}"} {
 		for _, n := range []int{1000, 10000} {
-			for _, queues := range []int{1, 100} {
-				b.Run(fmt.Sprintf("%s/jobs=%d/queues=%d", spec, n, queues), func(b *testing.B) {
-					p, _, err := Parse(spec)
-					if err != nil {
-						b.Fatal(err)
-					}
-					l := newSlotLoop(n, queues, p)
-					for range 10 * n {
-						l.step()
-					}
-					start := cpu()
-					for b.Loop() {
-						l.step()
-					}
-					b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
-				})
+			for _, queues := range []int{1, 100, 1000} {
+				for _, oneIn := range []int{0, 20} {
+					b.Run(fmt.Sprintf("%s/jobs=%d/queues=%d/stragglers=%d", spec, n, queues, oneIn), func(b *testing.B) {
+						p, _, err := Parse(spec)
+						if err != nil {
+							b.Fatal(err)
+						}
+						l := newSlotLoop(n, queues, oneIn, p, nil)
+						for range 10 * n {
+							l.step()
+						}
+						start := cpu()
+						for b.Loop() {
+							l.step()
+						}
+						b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
+					})
+				}
 			}
 		}
 	}

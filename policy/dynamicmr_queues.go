@@ -51,21 +51,49 @@ func (d *dynamicmr) queueTurn(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	return sched.Key{Value: float64(used) / q.Weight()}
 }
 
-// pick returns the stage among a queue's own jobs whose turn it is, of those looked for.
-func (d *dynamicmr) pick(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, _ bool) *sched.Stage {
-	if !d.search.either {
-		return d.first(p, groupOf(q.ID, k))
+// choose returns the stage whose turn it is of those sought; nil: none.
+func (d *dynamicmr) choose(p *sched.Plan, s sought) *sched.Stage {
+	if d.siblings.kept > 0 && !d.anyFits(p, s) {
+		return nil // the way down would be gone in vain
 	}
-	if q.Count[sched.Map].Pending+q.Count[sched.Reduce].Pending == 0 && q.ID != 0 {
-		return nil
+	return d.next(p, s)
+}
+
+// anyFits reports whether any stage sought may have room, in whatever queue.
+func (d *dynamicmr) anyFits(p *sched.Plan, s sought) bool {
+	if s.lane == eitherSlots {
+		return d.ofEither(p, s, func(s sought) *sched.Stage { return d.anyOf(p, s) }) != nil
 	}
-	for _, lent := range [2]bool{false, true} {
-		d.search.lent = lent
-		for _, k := range slotKinds {
-			if lent && d.extra[sideOfSlots(otherSlots(k))] <= 0 && (k != sched.MapSlots || !d.mayBorrow()) {
+	return d.anyOf(p, s) != nil
+}
+
+// anyOf returns a stage of one kind, of those sought, that has room; nil: none.
+func (d *dynamicmr) anyOf(p *sched.Plan, s sought) *sched.Stage {
+	if !s.lent {
+		return s.of.any(p, s.kind, 0)
+	}
+	if head := s.of.head(p, s.kind); head != nil {
+		return s.of.any(p, s.kind, d.lentShape(p, head))
+	}
+	return nil
+}
+
+// pick returns the stage among a queue's own jobs whose turn it is, of those sought.
+func (d *dynamicmr) pick(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
+	if s.lane == eitherSlots {
+		return d.ofEither(p, s, func(s sought) *sched.Stage { return d.first(p, groupOf(q.ID, s.kind), s) })
+	}
+	return d.first(p, groupOf(q.ID, s.kind), s)
+}
+
+// ofEither returns the first stage that is found of either kind: on slots of its own, or on those of the other that may be lent.
+func (d *dynamicmr) ofEither(p *sched.Plan, s sought, find func(sought) *sched.Stage) *sched.Stage {
+	for _, s.lent = range [2]bool{false, true} {
+		for _, s.kind = range slotKinds {
+			if s.lent && d.extra[sideOfSlots(otherSlots(s.kind))] <= 0 && (s.kind != sched.MapSlots || !d.mayBorrow()) {
 				continue
 			}
-			if st := d.first(p, groupOf(q.ID, k)); st != nil {
+			if st := find(s); st != nil {
 				return st
 			}
 		}
@@ -73,16 +101,16 @@ func (d *dynamicmr) pick(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, _ 
 	return nil
 }
 
-// first returns the first stage of a group that has room, of those looked for.
-func (d *dynamicmr) first(p *sched.Plan, group int) *sched.Stage {
-	if !d.search.lent {
-		return d.search.index.FirstOf(group, 0)
+// first returns the first stage of a group, of those sought.
+func (d *dynamicmr) first(p *sched.Plan, group int, s sought) *sched.Stage {
+	if !s.lent || !s.room {
+		return s.of.at(group, s.room)
 	}
-	head := d.search.index.Head(group)
+	head := s.of.index.Head(group)
 	if head == nil {
 		return nil
 	}
-	return d.search.index.FirstOf(group, d.lentShape(p, head)) // all maps ask for the same, and so do all reduces
+	return s.of.index.FirstOf(group, d.lentShape(p, head)) // all maps ask for the same, and so do all reduces
 }
 
 // serveQueues is PD-DHSA (algorithm 7): slot by slot the queue that has least of both kinds together serves itself, first with slots of the kind that
@@ -103,26 +131,21 @@ func (d *dynamicmr) borrowLimits(p *sched.Plan) {
 
 // serveNeediest starts one task of the first queue that can, and reports whether one could.
 func (d *dynamicmr) serveNeediest(p *sched.Plan) bool {
-	d.pass++
 	d.borrowLimits(p)
-	for {
-		d.index.Sync(p)
-		d.search = search{index: &d.index, either: true}
-		d.all = true
-		st := d.next(p, sched.MapSlots)
-		d.all = false
+	for s := d.seek(sought{of: &d.crowd, kind: sched.MapSlots, lane: eitherSlots, room: true}); ; {
+		d.crowd.begin(p)
+		st := d.choose(p, s)
 		if st == nil {
 			return false
 		}
 		queue := d.queueOf(p.View, st.Job)
-		d.search.either = false
 		if d.serveQueue(p, queue) {
 			return true
 		}
 		if d.flat {
 			return false
 		}
-		d.full[queue] = d.pass
+		d.full[queue] = s.pass
 	}
 }
 
@@ -144,17 +167,16 @@ func (d *dynamicmr) serveQueue(p *sched.Plan, queue sched.QueueID) bool {
 
 // start starts one task of the first stages of a group for which try can.
 func (d *dynamicmr) start(p *sched.Plan, group int, lent bool, try func(*sched.Plan, *sched.Stage) bool) bool {
-	d.index.Sync(p)
-	d.search = search{index: &d.index, lent: lent}
+	d.crowd.begin(p)
 	for range mostLooks {
-		st := d.first(p, group)
+		st := d.first(p, group, sought{of: &d.crowd, room: true, lent: lent})
 		if st == nil {
 			return false
 		}
 		if try(p, st) {
 			return true
 		}
-		d.index.Skip(st)
+		d.skip(st)
 	}
 	return false
 }
@@ -206,17 +228,16 @@ func (d *dynamicmr) serveAnywhere(p *sched.Plan) bool {
 		if lent && d.extra[1] <= 0 {
 			return false
 		}
-		d.index.Sync(p)
-		d.seek(&d.index, lent)
+		s := d.waitsFor(p, sched.MapSlots, lent)
 		for range mostLooks {
-			st := d.next(p, sched.MapSlots)
+			st := d.choose(p, s)
 			if st == nil {
 				break
 			}
 			if lent && d.placeLent(p, st, sched.MapSlots) || !lent && d.placeOwn(p, st, sched.MapSlots) {
 				return true
 			}
-			d.index.Skip(st)
+			d.skip(st)
 		}
 	}
 	return false

@@ -16,6 +16,8 @@ func withFew(p sched.Policy, few int) sched.Policy {
 		p.siblings.few = few
 	case *drf:
 		p.siblings.few = few
+	case *dynamicmr:
+		p.siblings.few = few
 	}
 	return p
 }

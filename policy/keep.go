@@ -22,8 +22,7 @@ func (t *tree) fillKeeping(p *sched.Plan, k *keeper) {
 	started := p.Actions()[chosen:]
 	for kind := range sched.ResourceKind(sched.NumResources) {
 		if t.has(kind) && len(started) > 0 {
-			t.pass++
-			k.keep(p, t.descend(p, p.Queues[0], kind, false), started)
+			k.keep(p, t.next(p, t.waiting(kind, false)), started)
 		}
 	}
 }

@@ -37,7 +37,11 @@ type late struct {
 	Inner sched.Policy
 }
 
-func newLate(a Args) sched.Policy { return &late{Inner: a.Inner, stragglers: newStragglers(a)} }
+func newLate(a Args) sched.Policy {
+	l := &late{Inner: a.Inner}
+	l.set(a)
+	return l
+}
 
 // Decide has the inner policy decide, and starts second attempts.
 func (l *late) Decide(p *sched.Plan) {
@@ -77,7 +81,8 @@ type stragglers struct {
 
 	cap, slowNode, slowTask float64
 	minRun, check           sched.Time
-	started                 sched.Index // stages of which everything has been started
+	started                 sched.Index           // stages of which everything has been started, by quiet
+	quiet                   sched.Per[sched.Time] // by stage: until when none of its attempts has run for minRun
 	slow                    []candidate
 	rates                   []float64
 	scores                  []float64
@@ -90,11 +95,13 @@ type candidate struct {
 	left    float64 // seconds
 }
 
-func newStragglers(a Args) stragglers {
-	return stragglers{cap: a.Number("cap"), slowNode: a.Number("slow-node"), slowTask: a.Number("slow-task"), minRun: a.Time("min-run"), check: a.Time("check"),
-		started: sched.Index{Key: func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-			return sched.Key{}, st.Pending == 0 && st.Running > 0 && st.Kind != sched.Master
-		}}}
+// set reads the parameters. The policy must not be copied after that.
+func (l *stragglers) set(a Args) {
+	l.cap, l.slowNode, l.slowTask = a.Number("cap"), a.Number("slow-node"), a.Number("slow-task")
+	l.minRun, l.check = a.Time("min-run"), a.Time("check")
+	l.started.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return sched.Key{Then: int64(*l.quiet.Of(st))}, st.Pending == 0 && st.Running > 0 && st.Kind != sched.Master
+	}
 }
 
 // left returns how many second attempts may be started now.
@@ -120,7 +127,11 @@ func (l *stragglers) find(p *sched.Plan, all bool) []candidate {
 	if all {
 		first = func() *sched.Stage { return l.started.Head(0) }
 	}
-	for st := first(); st != nil; st = first() {
+	for st := first(); st != nil && *l.quiet.Of(st) <= p.Now; st = first() {
+		if l.isQuiet(p, st) {
+			p.Touch(st)
+			continue
+		}
 		l.look(p, st)
 		l.started.Skip(st)
 	}
@@ -155,6 +166,17 @@ func slots(p *sched.Plan) int64 {
 		return n
 	}
 	return int64(p.Queues[0].Running())
+}
+
+// isQuiet reports whether no attempt of a stage has run for minRun yet, and notes when the first will have. Those that are started later will have
+// later.
+func (l *stragglers) isQuiet(p *sched.Plan, st *sched.Stage) bool {
+	first := p.Now
+	for a := range p.Attempts(st) {
+		first = min(first, a.Start)
+	}
+	*l.quiet.Of(st) = first + l.minRun
+	return first+l.minRun > p.Now
 }
 
 // look adds the slow tasks of a stage to the candidates.

@@ -14,17 +14,38 @@ type siblings struct {
 	since []int64        // by queue: ordinal of its appearance; of equals the one that was there first is first
 	uses  sched.Per[bool]
 	count int64
-	place []int32 // by queue and kind: in entries, from 1; 0: nowhere; -1: aside
+	place [][numLanes]int32 // by queue: in entries, from 1; 0: nowhere; -1: aside
+}
+
+// A lane is an order of siblings: one for each kind of resource, of those of which something waits for it, and those of dynamicmr.
+type lane uint8
+
+const (
+	eitherSlots    lane = sched.NumResources + iota // something waits for slots of one kind or the other
+	suspectMaps                                     // maps may be stragglers
+	suspectReduces                                  // reduces may be
+	numLanes
+)
+
+// kind returns the kind of resource by which turns in a lane are.
+func (l lane) kind() sched.ResourceKind {
+	switch l {
+	case eitherSlots, suspectMaps:
+		return sched.MapSlots
+	case suspectReduces:
+		return sched.ReduceSlots
+	}
+	return sched.ResourceKind(l)
 }
 
 // A siblingLine is the children of one queue.
 type siblingLine struct {
 	of    *siblings
 	dirty []sched.QueueID // children that have changed
-	kinds [sched.NumResources]siblingHeap
+	lanes [numLanes]siblingHeap
 }
 
-// A siblingHeap is the children that want a kind of resource, in a binary heap.
+// A siblingHeap is the children that are in a lane, in a binary heap.
 type siblingHeap struct {
 	pass    uint64
 	entries []sibling
@@ -87,9 +108,9 @@ func (l *siblingLine) bringUp(t *tree) {
 	for _, id := range l.dirty {
 		q := t.view.Queues[id]
 		l.of.appeared(t, q)
-		for k := range sched.ResourceKind(sched.NumResources) {
-			if t.has(k) {
-				l.update(t, q, k)
+		for in := range numLanes {
+			if t.lanes>>in&1 != 0 {
+				l.update(t, q, in)
 			}
 		}
 	}
@@ -100,7 +121,7 @@ func (l *siblingLine) bringUp(t *tree) {
 func (s *siblings) appeared(t *tree, q *sched.Queue) {
 	if n := len(t.view.Queues); len(s.since) < n {
 		s.since = append(s.since, make([]int64, n-len(s.since))...)
-		s.place = append(s.place, make([]int32, n*sched.NumResources-len(s.place))...)
+		s.place = append(s.place, make([][numLanes]int32, n-len(s.place))...)
 	}
 	if seen := s.uses.Of(q); !*seen {
 		children := t.view.Queues[q.Parent].Children
@@ -116,38 +137,39 @@ func (s *siblings) appeared(t *tree, q *sched.Queue) {
 	}
 }
 
-// update puts one child in its place for one kind.
-func (l *siblingLine) update(t *tree, q *sched.Queue, k sched.ResourceKind) {
-	h, at := &l.kinds[k], &l.of.place[groupOf(q.ID, k)]
+// update puts one child in its place in one lane.
+func (l *siblingLine) update(t *tree, q *sched.Queue, in lane) {
+	h, at := &l.lanes[in], &l.of.place[q.ID][in]
 	if *at < 0 {
 		return
 	}
-	if !t.wants(q, k) {
+	if !t.wants(q, sought{lane: in}) {
 		if *at > 0 {
-			l.remove(k, int(*at-1))
+			l.remove(in, int(*at-1))
 		}
 		return
 	}
-	e := sibling{t.turn(q, k), l.of.since[q.ID], q.ID}
+	e := sibling{t.turn(q, in.kind()), l.of.since[q.ID], q.ID}
 	if *at == 0 {
 		h.entries = append(h.entries, e)
-		l.up(k, len(h.entries)-1)
+		l.up(in, len(h.entries)-1)
 		return
 	}
 	i := int(*at - 1)
 	h.entries[i] = e
-	l.up(k, i)
-	l.down(k, int(l.of.place[groupOf(q.ID, k)]-1))
+	l.up(in, i)
+	l.down(in, int(l.of.place[q.ID][in]-1))
 }
 
 // first returns the child whose turn it is among those that were not set aside in this pass; nil: none.
-func (l *siblingLine) first(t *tree, k sched.ResourceKind) *sched.Queue {
-	h := &l.kinds[k]
-	if h.pass != t.pass {
-		h.pass = t.pass
+func (l *siblingLine) first(t *tree, s sought) *sched.Queue {
+	in := s.lane
+	h := &l.lanes[in]
+	if h.pass != s.pass {
+		h.pass = s.pass
 		for _, id := range h.aside {
-			l.of.place[groupOf(id, k)] = 0
-			l.update(t, t.view.Queues[id], k)
+			l.of.place[id][in] = 0
+			l.update(t, t.view.Queues[id], in)
 		}
 		h.aside = h.aside[:0]
 	}
@@ -158,42 +180,42 @@ func (l *siblingLine) first(t *tree, k sched.ResourceKind) *sched.Queue {
 }
 
 // setAside leaves the first child out until the next pass, or until it changes.
-func (l *siblingLine) setAside(k sched.ResourceKind, untilChanged bool) {
-	h := &l.kinds[k]
+func (l *siblingLine) setAside(in lane, untilChanged bool) {
+	h := &l.lanes[in]
 	id := h.entries[0].id
-	l.remove(k, 0)
+	l.remove(in, 0)
 	if !untilChanged {
-		l.of.place[groupOf(id, k)] = -1
+		l.of.place[id][in] = -1
 		h.aside = append(h.aside, id)
 	}
 }
 
-func (l *siblingLine) remove(k sched.ResourceKind, i int) {
-	h := &l.kinds[k]
+func (l *siblingLine) remove(in lane, i int) {
+	h := &l.lanes[in]
 	last := len(h.entries) - 1
-	l.of.place[groupOf(h.entries[i].id, k)] = 0
+	l.of.place[h.entries[i].id][in] = 0
 	moved := h.entries[last]
 	h.entries = h.entries[:last]
 	if i < last {
 		h.entries[i] = moved
-		l.up(k, i)
-		l.down(k, int(l.of.place[groupOf(moved.id, k)]-1))
+		l.up(in, i)
+		l.down(in, int(l.of.place[moved.id][in]-1))
 	}
 }
 
-func (l *siblingLine) up(k sched.ResourceKind, i int) {
-	h := l.kinds[k].entries
+func (l *siblingLine) up(in lane, i int) {
+	h := l.lanes[in].entries
 	e := h[i]
 	for ; i > 0 && e.before(&h[(i-1)/2]); i = (i - 1) / 2 {
 		h[i] = h[(i-1)/2]
-		l.of.place[groupOf(h[i].id, k)] = int32(i + 1)
+		l.of.place[h[i].id][in] = int32(i + 1)
 	}
 	h[i] = e
-	l.of.place[groupOf(e.id, k)] = int32(i + 1)
+	l.of.place[e.id][in] = int32(i + 1)
 }
 
-func (l *siblingLine) down(k sched.ResourceKind, i int) {
-	h := l.kinds[k].entries
+func (l *siblingLine) down(in lane, i int) {
+	h := l.lanes[in].entries
 	e := h[i]
 	for {
 		least := 2*i + 1
@@ -204,9 +226,9 @@ func (l *siblingLine) down(k sched.ResourceKind, i int) {
 			break
 		}
 		h[i] = h[least]
-		l.of.place[groupOf(h[i].id, k)] = int32(i + 1)
+		l.of.place[h[i].id][in] = int32(i + 1)
 		i = least
 	}
 	h[i] = e
-	l.of.place[groupOf(e.id, k)] = int32(i + 1)
+	l.of.place[e.id][in] = int32(i + 1)
 }

@@ -14,7 +14,8 @@ import (
 // Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees with many queues and users, some of
 // which come and go, where many have equal turns.
 func TestSiblingsInOrder(t *testing.T) {
-	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "drf"} {
+	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "drf",
+		"dynamicmr:min-run=3s,cap=1", "dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1", "dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
 		launched := 0
 		for seed := range uint64(60) {
 			run := func(how func(sched.Policy) sched.Policy) policytest.Result {

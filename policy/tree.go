@@ -16,24 +16,90 @@ type tree struct {
 	placer
 	Total sched.Resources // capacity for which dominant shares are computed
 
-	index sched.Index                                                                       // in one group for each queue and kind
-	some  sched.Index                                                                       // in one group, to tell whether there is room for any
-	rank  ranking                                                                           // of the jobs of a leaf
-	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key                              // a child's place among its siblings
-	leaf  func(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
-	users bool                                                                              // each user of a queue is a child of it; else they are not told apart
-	flat  bool                                                                              // there is one queue, the root, whatever has been configured
-	all   bool                                                                              // queues of which nothing waits are looked into as well
-	leads leads                                                                             // how much of a queue masters may hold
+	crowd                                                            // what waits
+	rank  ranking                                                    // of the jobs of a leaf
+	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key       // a child's place among its siblings
+	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
+	users bool                                                       // each user of a queue is a child of it; else they are not told apart
+	flat  bool                                                       // there is one queue, the root, whatever has been configured
+	leads leads                                                      // how much of a queue masters may hold
 
 	view     *sched.View
-	kinds    uint32   // of which some stage has asked for, by bit
-	full     []uint64 // by queue: the pass in which it had nothing that fits
-	pass     uint64
-	synced   bool // some is up to date
-	skipped  bool // some stage has been passed over
+	lanes    uint32   // that are in use, by bit
+	marks    []uint32 // by queue: lanes beyond those of kinds in which the policy says that it is, by bit
+	passes   uint64   // so far
 	siblings siblings
+	told     int // actions of which siblings know
 	changes  int // of the configured queues, that siblings know of
+}
+
+// A crowd is stages that somebody is to be chosen from.
+type crowd struct {
+	index   sched.Index // in one group for each queue and kind
+	some    sched.Index // in one group for each kind, to tell whether there is room for any
+	synced  bool        // some is up to date
+	skipped bool        // some stage has been passed over in this Step
+	full    []uint64    // by queue: the pass in which it had nothing that fits
+}
+
+// begin brings back what was passed over.
+func (c *crowd) begin(p *sched.Plan) {
+	c.index.Sync(p)
+	c.synced = false
+	if more := len(p.Queues) - len(c.full); more > 0 {
+		c.full = append(c.full, make([]uint64, more)...)
+	}
+}
+
+// skip passes a stage over until begin.
+func (c *crowd) skip(st *sched.Stage) {
+	c.index.Skip(st)
+	c.skipped = true
+	if c.synced {
+		c.some.Skip(st)
+	}
+}
+
+// head returns the first stage of kind k, room or not; nil: none.
+func (c *crowd) head(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
+	c.follow(p)
+	return c.some.Head(int(k))
+}
+
+// follow brings some up to date.
+func (c *crowd) follow(p *sched.Plan) {
+	if !c.synced {
+		c.synced = true
+		c.some.Sync(p)
+	}
+}
+
+// any returns a stage of kind k that has room if its task holds a shape, zero being its own; nil: none has.
+func (c *crowd) any(p *sched.Plan, k sched.ResourceKind, holds sched.ShapeID) *sched.Stage {
+	c.follow(p)
+	return c.some.FirstOf(int(k), holds)
+}
+
+// A sought is what the way down the queues looks for.
+type sought struct {
+	of   *crowd
+	kind sched.ResourceKind // that the stages compete for, and by which the queues' turns are
+	lane lane               // the order of siblings that is gone by
+	room bool               // it must fit somewhere
+	lent bool               // as a task that is away from its own slots
+	pass uint64             // queues in which there was nothing are not looked into again in the same pass
+}
+
+// waiting is what waits and competes for kind k, all queues to be looked into.
+func (t *tree) waiting(k sched.ResourceKind, room bool) sought {
+	return t.seek(sought{of: &t.crowd, kind: k, lane: lane(k), room: room})
+}
+
+// seek is s in a pass of its own.
+func (t *tree) seek(s sought) sought {
+	t.passes++
+	s.pass = t.passes
+	return s
 }
 
 // init sets up the index; rank orders the jobs of a leaf.
@@ -48,7 +114,7 @@ func (t *tree) init(a Args, rank ranking) {
 		}
 		return rank(v, st, 1), true
 	}
-	t.some.Group = func(st *sched.Stage) int { return int(kindOf(st)) }
+	t.some.Group = kindGroup
 	t.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 		return sched.Key{}, st.Pending > 0
 	}
@@ -56,9 +122,11 @@ func (t *tree) init(a Args, rank ranking) {
 
 func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.NumResources + int(k) }
 
+func kindGroup(st *sched.Stage) int { return int(kindOf(st)) }
+
 func (t *tree) group(st *sched.Stage) int {
 	k := kindOf(st)
-	t.kinds |= 1 << k
+	t.lanes |= 1 << k
 	group := groupOf(t.queueOf(t.view, st.Job), k)
 	if t.leads.limit(st) {
 		return mastersOf(group)
@@ -78,7 +146,7 @@ func (t *tree) queueOf(v *sched.View, j *sched.Job) sched.QueueID {
 }
 
 // has reports whether some stage has asked for kind k.
-func (t *tree) has(k sched.ResourceKind) bool { return t.kinds>>k&1 != 0 }
+func (t *tree) has(k sched.ResourceKind) bool { return t.lanes>>k&1 != 0 }
 
 // fill starts tasks until nothing that waits has room.
 func (t *tree) fill(p *sched.Plan) {
@@ -104,29 +172,19 @@ func (t *tree) begin(p *sched.Plan) {
 		t.changes = p.QueueChanges
 		t.siblings.forget()
 	}
-	t.follow(p)
+	t.followAll(p)
 	t.leads.follow(p)
-	for len(t.full) < len(p.Queues) {
-		t.full = append(t.full, 0)
-	}
 }
 
 // fillKind starts tasks that compete for kind k.
 func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
-	t.pass++
-	for t.room(p, k) { // else the way down would be gone in vain
-		st := t.descend(p, p.Queues[0], k, true)
+	for s := t.waiting(k, true); t.room(p, k); { // else the way down would be gone in vain
+		st := t.next(p, s)
 		if st == nil {
 			break
 		}
-		if t.place(p, st) {
-			t.siblings.changed(p.View, st.Job.Queue)
-			continue
-		}
-		t.index.Skip(st)
-		t.skipped = true
-		if t.synced {
-			t.some.Skip(st)
+		if !t.place(p, st) {
+			t.skip(st)
 		}
 	}
 }
@@ -136,17 +194,26 @@ func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
 	if t.siblings.kept == 0 {
 		return t.index.First() != nil // looks at each queue
 	}
-	if !t.synced {
-		t.synced = true
-		t.some.Sync(p)
-	}
-	return t.some.FirstOf(int(k), 0) != nil
+	return t.any(p, k, 0) != nil
 }
 
-// follow brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have ended it passes over.
-func (t *tree) follow(p *sched.Plan) {
-	t.index.Sync(p)
-	t.synced, t.skipped = false, false
+// next returns the stage whose turn it is; nil: none.
+func (t *tree) next(p *sched.Plan, s sought) *sched.Stage {
+	acts := p.Actions()
+	for i := t.told; i < len(acts); i++ {
+		if a := &acts[i]; a.Kind == sched.Launch {
+			t.siblings.changed(p.View, p.Attempt(a.Attempt).Stage.Job.Queue)
+		}
+	}
+	t.told = len(acts)
+	return t.descend(p, p.Queues[0], s)
+}
+
+// followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have ended it passes over.
+func (t *tree) followAll(p *sched.Plan) {
+	t.crowd.begin(p)
+	t.skipped = false
+	t.told = len(p.Actions())
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone:
@@ -161,51 +228,54 @@ func (t *tree) follow(p *sched.Plan) {
 	}
 }
 
-// descend returns the stage below q whose turn it is, among those with room or among all; nil: none. A child is looked into only if
-// its turn would come before that of the best one so far.
-func (t *tree) descend(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) (first *sched.Stage) {
+// descend returns the stage below q whose turn it is; nil: none. A child is looked into only if its turn would come before that of the best one so far.
+func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
 	if q.ID != 0 || t.flat {
-		if st := t.own(p, q, k, room); st != nil || t.flat {
+		if st := t.own(p, q, s); st != nil || t.flat {
 			return st
 		}
 	}
 	if line := t.siblings.line(t, q); line != nil {
-		for c := line.first(t, k); c != nil; c = line.first(t, k) {
-			if st := t.descend(p, c, k, room); st != nil {
-				return st
+		for c := line.first(t, s); c != nil; c = line.first(t, s) {
+			full := s.room && s.of.full[c.ID] == s.pass
+			if !full {
+				if st := t.descend(p, c, s); st != nil {
+					return st
+				}
 			}
-			line.setAside(k, t.leaf != nil && !t.skipped && t.held(p, c, k))
+			line.setAside(s.lane, !full && t.leaf != nil && !s.of.skipped && t.held(p, c, s))
 		}
 		return nil
 	}
 	var best *sched.Queue
 	for _, id := range q.Children {
 		c := p.Queues[id]
-		if room && t.full[id] == t.pass || !t.wants(c, k) {
+		if s.room && s.of.full[id] == s.pass || !t.wants(c, s) {
 			continue
 		}
-		if best != nil && !before(t.turn(c, k), t.turn(best, k)) {
+		if best != nil && !before(t.turn(c, s.kind), t.turn(best, s.kind)) {
 			continue
 		}
-		if st := t.descend(p, c, k, room); st != nil {
+		if st := t.descend(p, c, s); st != nil {
 			first, best = st, c
-		} else if room {
-			t.full[id] = t.pass
+		} else if s.room {
+			s.of.full[id] = s.pass
 		}
 	}
 	return first
 }
 
-// held reports whether, room or not, nothing below q may start before something there changes: its users are at their limits.
-func (t *tree) held(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) bool {
-	if t.own(p, q, k, false) != nil {
+// held reports whether, room or not, nothing below q may start before something there changes: its users are at their limits, or there is nothing.
+func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
+	s.room = false
+	if t.own(p, q, s) != nil {
 		return false
 	}
 	if line := t.siblings.line(t, q); line != nil {
-		return len(line.kinds[k].entries)+len(line.kinds[k].aside) == 0
+		return len(line.lanes[s.lane].entries)+len(line.lanes[s.lane].aside) == 0
 	}
 	for _, id := range q.Children {
-		if c := p.Queues[id]; t.wants(c, k) && !t.held(p, c, k) {
+		if c := p.Queues[id]; t.wants(c, s) && !t.held(p, c, s) {
 			return false
 		}
 	}
@@ -213,20 +283,29 @@ func (t *tree) held(p *sched.Plan, q *sched.Queue, k sched.ResourceKind) bool {
 }
 
 // wants reports whether the way down may lead into a queue.
-func (t *tree) wants(q *sched.Queue, k sched.ResourceKind) bool {
-	return (t.all || q.Demand[k] > q.Used[k]) && (!q.User || t.users && t.leaf == nil)
+func (t *tree) wants(q *sched.Queue, s sought) bool {
+	if q.User && (!t.users || t.leaf != nil) {
+		return false
+	}
+	switch s.lane {
+	case suspectMaps, suspectReduces:
+		return int(q.ID) < len(t.marks) && t.marks[q.ID]>>s.lane&1 != 0
+	case eitherSlots:
+		return q.Count[sched.Map].Pending+q.Count[sched.Reduce].Pending > 0
+	}
+	return q.Demand[s.lane] > q.Used[s.lane]
 }
 
 // own returns the first stage among a queue's own jobs.
-func (t *tree) own(p *sched.Plan, q *sched.Queue, k sched.ResourceKind, room bool) *sched.Stage {
+func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 	if t.leaf != nil {
-		return t.leaf(p, q, k, room)
+		return t.leaf(p, q, s)
 	}
-	st := t.at(groupOf(q.ID, k), room)
+	st := s.of.at(groupOf(q.ID, s.kind), s.room)
 	if t.leads.part == 0 {
 		return st
 	}
-	m := t.at(mastersOf(groupOf(q.ID, k)), room)
+	m := s.of.at(mastersOf(groupOf(q.ID, s.kind)), s.room)
 	if m == nil || !t.leads.allow(p.View, q, m) || st != nil && !t.ahead(p.View, m, st) {
 		return st
 	}
@@ -240,11 +319,11 @@ func (t *tree) ahead(v *sched.View, a, b *sched.Stage) bool {
 }
 
 // at returns the first stage of a group, among those with room or among all; nil: none.
-func (t *tree) at(group int, room bool) *sched.Stage {
+func (c *crowd) at(group int, room bool) *sched.Stage {
 	if room {
-		return t.index.FirstOf(group, 0)
+		return c.index.FirstOf(group, 0)
 	}
-	return t.index.Head(group)
+	return c.index.Head(group)
 }
 
 // before reports whether a comes before b; neither of equals does.
@@ -280,7 +359,7 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 		}
 		for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
 			for _, id := range v.Queues[q.Parent].Children {
-				if c := v.Queues[id]; c != q && t.wants(c, k) && t.comesFirst(c, q, k) {
+				if c := v.Queues[id]; c != q && t.wants(c, sought{lane: lane(k)}) && t.comesFirst(c, q, k) {
 					key.Class += t.leaves(v, c, k)
 				}
 			}
@@ -299,7 +378,7 @@ func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
 func (t *tree) leaves(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
 	n = 1
 	for _, id := range q.Children {
-		if c := v.Queues[id]; t.wants(c, k) {
+		if c := v.Queues[id]; t.wants(c, sought{lane: lane(k)}) {
 			n += t.leaves(v, c, k)
 		}
 	}

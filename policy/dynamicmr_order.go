@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/theory"
+)
+
+// A turnList is all jobs in the order beneath, for one kind of slots, as it was at the last look. SEPB asks of it whether any of so many jobs from a
+// place on has a task that waits. That costs a bit for each of them, whatever the jobs have done since.
+type turnList struct {
+	Jobs  []sched.JobID
+	Turns sched.Per[int32] // by job: its place in Jobs, from 1
+	Ends  []int32          // by QueueID: the place of the last of its jobs
+	Reach int              // the first place before which no straggler has all the jobs that are checked for it
+
+	waits [2][]uint64 // of maps, of reduces: by place from 0, whether some may wait; none that does is missing
+}
+
+// turn returns a job's place, from 1; 0: it has none.
+func (l *turnList) turn(j *sched.Job) int {
+	at, ok := l.Turns.Has(j)
+	if !ok || *at == 0 || int(*at) > len(l.Jobs) || l.Jobs[*at-1] != j.ID {
+		return 0
+	}
+	return int(*at)
+}
+
+// end returns the place of the last job of a queue; 0: it has none.
+func (l *turnList) end(q sched.QueueID) int {
+	if int(q) < len(l.Ends) {
+		return int(l.Ends[q])
+	}
+	return 0
+}
+
+// note notes that tasks of st wait.
+func (l *turnList) note(st *sched.Stage) {
+	if len(l.Jobs) == 0 || st.Kind > sched.Reduce {
+		return
+	}
+	if at := l.turn(st.Job); at > 0 {
+		l.set(st.Kind, at-1)
+	}
+}
+
+func (l *turnList) set(kind sched.StageKind, at int) {
+	w := &l.waits[kind]
+	if need := (len(l.Jobs) + 63) / 64; len(*w) < need {
+		*w = append(*w, make([]uint64, need-len(*w))...)
+	}
+	(*w)[at/64] |= 1 << (at % 64)
+}
+
+// arrange puts so many jobs into the list that are in order.
+func (l *turnList) arrange(jobs []jobTurn) {
+	l.Jobs, l.Ends = l.Jobs[:0], l.Ends[:0]
+	for i := range l.waits {
+		clear(l.waits[i])
+	}
+	for at := range jobs {
+		l.Jobs = append(l.Jobs, jobs[at].job.ID)
+		*l.Turns.Of(jobs[at].job) = int32(at + 1)
+		for int(jobs[at].queue) >= len(l.Ends) {
+			l.Ends = append(l.Ends, 0)
+		}
+		l.Ends[jobs[at].queue] = int32(at + 1)
+	}
+	for at := range jobs {
+		for _, st := range jobs[at].job.Stages {
+			if st.Pending > 0 && st.Kind <= sched.Reduce {
+				l.set(st.Kind, at)
+			}
+		}
+	}
+}
+
+// anyWaits reports whether a task of a kind waits of any of the jobs whose places from 0 are in [from, to).
+func (l *turnList) anyWaits(p *sched.Plan, kind sched.StageKind, from, to int) bool {
+	words := l.waits[kind]
+	to = min(to, 64*len(words))
+	for at := from; at < to; at++ {
+		rest := words[at/64] >> (at % 64)
+		if rest == 0 {
+			at |= 63
+			continue
+		}
+		if at += bits.TrailingZeros64(rest); at >= to {
+			return false
+		}
+		if waits(p.Job(l.Jobs[at]), kind) {
+			return true
+		}
+		words[at/64] &^= 1 << (at % 64)
+	}
+	return false
+}
+
+// waits reports whether any task of a kind of a job waits.
+func waits(j *sched.Job, kind sched.StageKind) bool {
+	if j == nil || j.Ended {
+		return false
+	}
+	return slices.ContainsFunc(j.Stages, func(st *sched.Stage) bool { return st.Pending > 0 && st.Kind == kind })
+}
+
+// A jobTurn is a job's turn.
+type jobTurn struct {
+	after int // the queue's place among the queues
+	key   sched.Key
+	queue sched.QueueID
+	job   *sched.Job
+}
+
+func compareTurns(a, b jobTurn) int {
+	switch {
+	case a.after != b.after:
+		return a.after - b.after
+	case before(a.key, b.key):
+		return -1
+	case before(b.key, a.key):
+		return 1
+	}
+	return cmp.Compare(a.job.ID, b.job.ID)
+}
+
+// arrange remembers the order of all jobs for each kind of slots of which there are stragglers. It costs O(n log n) for n jobs, at a look, and is of use only
+// while tasks wait.
+func (d *dynamicmr) arrange(p *sched.Plan) {
+	var suspected [2]bool
+	for _, id := range d.Stages {
+		if k := kindOf(p.Stage(id)); isSlots(k) {
+			suspected[sideOfSlots(k)] = true
+		}
+	}
+	for i, k := range slotKinds {
+		l := &d.Order[i]
+		d.turns = d.turns[:0]
+		if suspected[i] && p.Queues[0].Pending() > 0 {
+			d.listJobs(p, k)
+		}
+		l.arrange(d.turns)
+		l.Reach = len(l.Jobs) + 1
+		for _, id := range d.Stages {
+			if st := p.Stage(id); kindOf(st) == k {
+				l.Reach = min(l.Reach, l.turn(st.Job)+d.window(p, st))
+			}
+		}
+	}
+	clear(d.turns[:cap(d.turns)])
+}
+
+// listJobs lists all jobs: queue by queue as their turns are, in each as its jobs' are.
+func (d *dynamicmr) listJobs(p *sched.Plan, k sched.ResourceKind) {
+	rank := d.rankQueues(p, k)
+	for j := range p.Jobs() {
+		st := j.Stages[0]
+		for _, o := range j.Stages {
+			if kindOf(o) == k {
+				st = o
+				break
+			}
+		}
+		q := d.queueOf(p.View, j)
+		d.turns = append(d.turns, jobTurn{rank[q], d.within(p.View, st, 1), q, j})
+	}
+	slices.SortFunc(d.turns, compareTurns)
+}
+
+// rankQueues returns the places of the queues in the order of their turns, by QueueID.
+func (d *dynamicmr) rankQueues(p *sched.Plan, k sched.ResourceKind) []int {
+	rank, n := make([]int, len(p.Queues)), 0
+	var walk func(q *sched.Queue)
+	walk = func(q *sched.Queue) {
+		n++
+		rank[q.ID] = n
+		var children []queueTurn
+		for i, id := range q.Children {
+			if c := p.Queues[id]; !c.User {
+				children = append(children, queueTurn{d.queueTurn(c, k), i})
+			}
+		}
+		slices.SortFunc(children, func(a, b queueTurn) int { return cmp.Or(compareKeys(a.key, b.key), a.at-b.at) })
+		for _, c := range children {
+			walk(p.Queues[q.Children[c.at]])
+		}
+	}
+	walk(p.Queues[0])
+	return rank
+}
+
+// A queueTurn is the turn of a child of a queue.
+type queueTurn struct {
+	key sched.Key
+	at  int // among the children
+}
+
+// window returns how many jobs are checked for a straggler of st's job, its own included.
+func (d *dynamicmr) window(p *sched.Plan, st *sched.Stage) int {
+	if d.perQueue {
+		return theory.CheckedJobs(d.checked, int(p.Queue(d.queueOf(p.View, st.Job)).Jobs))
+	}
+	return theory.CheckedJobs(d.checked, p.LiveJobs())
+}
+
+// tasksFirst reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait and might use the slot. A job that has
+// no place in the order yet counts as one that has.
+func (d *dynamicmr) tasksFirst(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
+	root, i := p.Queues[0], sideOfSlots(k)
+	own, other := sched.Map, sched.Reduce
+	if i == 1 {
+		own, other = other, own
+	}
+	lends := d.quota(p, i) > 0
+	if d.checked == 0 || root.Count[own].Pending == 0 && !(lends && root.Count[other].Pending > 0) {
+		return false
+	}
+	l := &d.Order[i]
+	at := l.turn(st.Job)
+	if at == 0 {
+		return true
+	}
+	from, to := at-1, min(at-1+d.window(p, st), len(l.Jobs))
+	if d.perQueue {
+		to = min(to, max(at, l.end(d.queueOf(p.View, st.Job))))
+	}
+	return l.anyWaits(p, own, from, to) || lends && l.anyWaits(p, other, from, to)
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/chart"
@@ -48,11 +47,12 @@ var benchmarks = []benchmark{
 const bandwidth = 15e6
 
 // The policies that are compared: Hadoop's fair scheduler with LATE's second attempts, lending alone, and all three techniques. Maps wait for a place near their input for
-// a heartbeat. Tasks that run twice as long as others are not ended: a part of its own says what that does.
+// a heartbeat. Tasks that run far longer than others are not ended: a part of its own says what that does.
 const (
 	static   = "dynamicmr:dhsa=off,checked=0,overdue=wait,prescheduling=off,delay=3s"
 	lending  = "dynamicmr:checked=0,overdue=wait,prescheduling=off,delay=3s"
 	complete = "dynamicmr:overdue=wait,delay=3s"
+	ending   = "dynamicmr:overdue=kill,delay=3s"
 )
 
 func dynamicmr() *Paper {
@@ -69,10 +69,7 @@ own table 3.2. On ` + "`sojourn sim`" + ` with heartbeats of 3 s, three copies o
 three times as long), and reduces that start after the last map and then share their node's network. How much each benchmark shuffles was not published and is ours, and one number was
 fitted: the reduces of a node fetch 15 MB/s together, with which lending gains Sort about the 29 % of figure 4.11. A gain in percent is the baseline's time ÷ ours − 1.
 Static Hadoop is ` + "`" + static + "`" + `: the fair scheduler with LATE's second attempts.`,
-		Parts: []Part{dynamicmrPools(), dynamicmrSplits(), dynamicmrLending(), dynamicmrSEPB(), dynamicmrLocal(), dynamicmrAll()},
-		Left: []Left{
-			{"Fig. 4.18", "YARN's shuffle throughput fluctuates more", "a picture of one run over time; what follows from it, the batch's time, is in the last section"},
-		},
+		Parts: []Part{dynamicmrPools(), dynamicmrSplits(), dynamicmrLending(), dynamicmrSEPB(), dynamicmrOverdue(), dynamicmrLocal(), dynamicmrAll(), dynamicmrShuffle()},
 	}
 }
 
@@ -327,214 +324,72 @@ func dynamicmrLending() Part {
 	}
 }
 
-func dynamicmrSEPB() Part {
-	sizes := []int{5, 10, 20}
-	p := Part{
-		Title: "Waiting tasks before second attempts", Trials: 8,
-		How:     "Batches of 5, 10 and 20 jobs; one attempt in twenty takes three times as long. Time of the batch with all three techniques, looking at 80 % of the jobs for waiting tasks before a second attempt, over looking at none, as LATE does.",
-		Reading: "A second attempt helps one job and costs the batch a slot; while others wait, it is better not made. Nor is it better to end what is slow: what has run for long is more often nearly done than stuck.",
-	}
-	for _, n := range sizes {
-		p.Claims = append(p.Claims, Claim{Where: "Fig. 4.12", Says: fmt.Sprintf("%d jobs", n), Published: Range{3, 10}, Unit: "%", Figure: fmt.Sprint("gain ", n), Agrees: above(0),
-			Why: "how many stragglers there are, and how slow, was not published; LATE makes second attempts of at most a tenth of the slots, so that there is little to be saved"})
-	}
-	for _, n := range sizes {
-		p.Claims = append(p.Claims, Claim{Where: "ours", Says: fmt.Sprintf("%d jobs: ending slow tasks as well, over not", n), Unit: "%", Figure: fmt.Sprint("kill ", n), Own: true})
-	}
-	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
-		s := Sample{}
-		for _, n := range sizes {
-			set := hadoop(batch(n, seed, false), setUp, seed)
-			set.costs.Chance.Stragglers = 0.1
-			none, err := set.under(ctx, complete+",checked=0")
-			if err != nil {
-				return nil, err
-			}
-			most, err := set.under(ctx, complete)
-			if err != nil {
-				return nil, err
-			}
-			kill, err := set.under(ctx, strings.Replace(complete, "overdue=wait", "overdue=kill", 1))
-			if err != nil {
-				return nil, err
-			}
-			s.set(fmt.Sprint("gain ", n), gain(none.Makespan, most.Makespan))
-			s.set(fmt.Sprint("kill ", n), gain(most.Makespan, kill.Makespan))
-		}
-		return s, nil
-	}
-	return p
-}
-
 func dynamicmrLocal() Part {
 	sizes := []int{16, 32, 160}
 	p := Part{
 		Title: "Maps near their input", Trials: 20,
-		How:     "A Sort of 16, 32 and 160 maps alone, with delay scheduling on both sides: part of the maps that run on a node with their input, and time of the job, with PreScheduling over without. How many copies a block has was not published. With one copy there is something to gain; with three nearly every map finds its input either way.",
+		How:     "A Sort of 16, 32 and 160 maps alone, with delay scheduling on both sides: part of the maps that run on a node with their input, and time of the job, with PreScheduling over without. How many copies a block has was not published. With one copy there is something to gain; with three nearly every map finds its input either way. What a map far from its input takes longer was not published either: first it reads at two thirds of a disk's rate, as elsewhere on this page; then over the network that reduces fetch from, at what one of two on a node gets. In more than half of the trials every map finds a place near its input either way, so that the median says little, and the mean is given.",
 		Reading: "PreScheduling acts where load balancing would spread a small job evenly over nodes that have unequal parts of its input.",
 	}
 	for _, n := range sizes {
 		p.Claims = append(p.Claims,
 			Claim{Where: "Fig. 4.13", Says: fmt.Sprintf("%d maps, one copy: maps near their input", n), Published: Range{2, 25}, Unit: "%", Figure: fmt.Sprint("local 1 ", n), Agrees: above(0), Why: "how long delay scheduling waits was not published; ours waits for a heartbeat"},
 			Claim{Where: "Fig. 4.14", Says: fmt.Sprintf("%d maps, one copy: time", n), Published: Range{2, 25}, Unit: "%", Figure: fmt.Sprint("time 1 ", n), Agrees: above(0),
-				Why: "a map far from its input takes a few seconds longer here, and most of a Sort is its reduces"})
+				Why: "in most trials the last map to end has its input near either way; one far from it takes a second longer here, and most of a Sort is its reduces"},
+			Claim{Where: "Fig. 4.14", Says: fmt.Sprintf("%d maps, one copy, reading over the reduces' network: time, mean of all trials", n), Published: Range{2, 25}, Unit: "%", Figure: fmt.Sprint("mean far time ", n), Agrees: above(0),
+				Why: "with more maps than slots most find their input either way"})
 	}
 	for _, n := range sizes {
 		p.Claims = append(p.Claims, Claim{Where: "ours", Says: fmt.Sprintf("%d maps, three copies: maps near their input", n), Unit: "%", Figure: fmt.Sprint("local 3 ", n), Own: true})
 	}
-	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
+	p.Over = func(samples []Sample) Sample {
 		s := Sample{}
-		for _, copies := range []int32{1, 3} {
-			for _, n := range sizes {
-				b := *named("Sort")
-				part := float64(n) / float64(b.maps)
-				b.maps, b.gigabytes, b.reduces = n, b.gigabytes*part, max(1, int(float64(b.reduces)*part))
-				set := hadoop([]*sched.JobSpec{b.job(int(seed), false)}, 10, seed)
-				set.costs.Reading.Copies = copies
-				without, err := set.under(ctx, complete+",prescheduling=off")
-				if err != nil {
-					return nil, err
-				}
-				with, err := set.under(ctx, complete)
-				if err != nil {
-					return nil, err
-				}
-				s.set(fmt.Sprintf("local %d %d", copies, n), gain(with.Locality.Node, without.Locality.Node))
-				s.set(fmt.Sprintf("time %d %d", copies, n), gain(without.Makespan, with.Makespan))
-			}
-		}
-		return s, nil
-	}
-	return p
-}
-
-func dynamicmrAll() Part {
-	fitted := "a fitted bandwidth stands for disks and network, and task times are those of another cluster (table 3.2): slower reduces gain more from more slots"
-	sizes := []int{5, 10, 20, 30}
-	splits := []int64{6, 8, 9, 10}
-	p := Part{
-		Title: "All three, against the best division and against containers", Trials: 5,
-		How: `Each benchmark alone, and batches of 5 to 30 of them: all three techniques (PI) over static Hadoop at the cluster's division of 10 and 2, at the best of four (6, 8, 9 and 10 of 12 slots for maps) for
-each batch, with FIFO beneath both, and over containers, as many as slots, which maps and reduces take as they come (` + "`late{fair}`" + ` on a cluster of cores).`,
-		Charts: []Picture{{"dynamicmr-all", "Gain of DynamicMR over static Hadoop, at the cluster's division and at the best of four, and over containers; black: the published range over static Hadoop", func(samples []Sample) chart.Chart {
-			c := chart.Chart{Y: chart.Axis{Label: "gain (%)"}}
-			given, static, yarn := chart.Line{Name: "over 10 and 2", Manner: chart.Apart}, chart.Line{Name: "over the best", Manner: chart.Apart}, chart.Line{Name: "over containers", Manner: chart.Apart}
-			published := chart.Line{Name: "published", Manner: chart.Given}
-			for i, what := range append([]string{"single"}, "5", "10", "20", "30") {
-				c.X.Names = append(c.X.Names, what)
-				given.Points = append(given.Points, point(samples, float64(i), "given "+what))
-				static.Points = append(static.Points, point(samples, float64(i), "static "+what))
-				yarn.Points = append(yarn.Points, point(samples, float64(i), "yarn "+what))
-				low, high := 49.0, 112.0
-				if what == "single" {
-					low, high = 46, 115
-				}
-				published.Points = append(published.Points, chart.Point{X: float64(i), Y: (low + high) / 2, Low: low, High: high})
-			}
-			c.X.Label, c.Lines = "jobs", []chart.Line{given, static, yarn, published}
-			return c
-		}}},
-		Reading: "Most of what lending gains over a good division of slots it gains from reduces: they have the whole cluster as soon as maps run out, and a part of it before.",
-	}
-	smaller := "the thesis tuned one division for all its workloads; the best of four for each batch is a harder baseline. With many jobs there is nearly always somebody for either kind of slot"
-	p.Claims = []Claim{
-		{Where: "Fig. 4.15", Says: "single jobs over 10 and 2: least of the nine", Published: exactly(46), Unit: "%", Figure: "given least", Agrees: above(0), Why: fitted},
-		{Where: "Fig. 4.15", Says: "single jobs over 10 and 2: most of the nine", Published: exactly(115), Unit: "%", Figure: "given most", Agrees: above(0), Why: fitted},
-		{Where: "Fig. 4.15", Says: "single jobs over the best division: median of the nine", Published: Range{46, 115}, Unit: "%", Figure: "static single", Agrees: above(0), Why: smaller},
-	}
-	for _, n := range sizes {
-		p.Claims = append(p.Claims, Claim{Where: "Fig. 4.15", Says: fmt.Sprintf("%d jobs over 10 and 2", n), Published: Range{49, 112}, Unit: "%", Figure: fmt.Sprint("given ", n), Agrees: above(0), Why: fitted},
-			Claim{Where: "Fig. 4.15", Says: fmt.Sprintf("%d jobs over the best division", n), Published: Range{49, 112}, Unit: "%", Figure: fmt.Sprint("static ", n), Agrees: above(0), Why: smaller})
-	}
-	p.Claims = append(p.Claims,
-		Claim{Where: "Fig. 4.16", Says: "FIFO beneath both, 10 jobs, over 10 and 2", Published: atMost(60), Unit: "%", Figure: "fifo 10", Agrees: above(0), Why: smaller},
-		Claim{Where: "Fig. 4.17", Says: "containers, single jobs: better for some, worse for others: least", Published: atMost(0), Unit: "%", Figure: "yarn least", Agrees: below(2), Why: "inconclusive in print as well"},
-		Claim{Where: "Fig. 4.17", Says: "the same: most", Published: atLeast(0), Unit: "%", Figure: "yarn most", Agrees: above(0)})
-	for _, n := range sizes {
-		p.Claims = append(p.Claims, Claim{Where: "Fig. 4.17", Says: fmt.Sprintf("containers, %d jobs", n), Published: Range{2, 9}, Unit: "%", Figure: fmt.Sprint("yarn ", n), Agrees: above(0),
-			Why: "the difference is what many reduces at once cost, on disks and in memory as well, of which our network has the part that is bytes: they then only take turns, and lose nothing"})
-	}
-	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
-		s := Sample{}
-		var givens, singles, yarns []float64
-		for i := range benchmarks {
-			t, err := threeWays(ctx, func(containers bool) []*sched.JobSpec {
-				return []*sched.JobSpec{benchmarks[i].job(int(seed), containers)}
-			}, splits, seed)
-			if err != nil {
-				return nil, err
-			}
-			givens = append(givens, gain(t.given, t.dynamic))
-			singles, yarns = append(singles, gain(t.static, t.dynamic)), append(yarns, gain(t.containers, t.dynamic))
-		}
-		middle, least, most := spread(givens)
-		s.set("given single", middle)
-		s.set("given least", least)
-		s.set("given most", most)
-		middle, _, _ = spread(singles)
-		s.set("static single", middle)
-		middle, least, most = spread(yarns)
-		s.set("yarn single", middle)
-		s.set("yarn least", least)
-		s.set("yarn most", most)
 		for _, n := range sizes {
-			t, err := threeWays(ctx, func(containers bool) []*sched.JobSpec { return batch(n, seed, containers) }, splits, seed)
+			sum := 0.0
+			for _, one := range samples {
+				sum += one.of(fmt.Sprint("far time ", n))
+			}
+			s.set(fmt.Sprint("mean far time ", n), sum/float64(len(samples)))
+		}
+		return s
+	}
+	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
+		s := Sample{}
+		for _, n := range sizes {
+			for _, copies := range []int32{1, 3} {
+				near, faster, err := prescheduled(ctx, n, sim.Reading{Copies: copies, Rates: sim.Defaults().Reading.Rates}, seed)
+				if err != nil {
+					return nil, err
+				}
+				s.set(fmt.Sprintf("local %d %d", copies, n), near)
+				s.set(fmt.Sprintf("time %d %d", copies, n), faster)
+			}
+			disk := sim.Defaults().Reading.Rates[sched.NodeLocal]
+			_, faster, err := prescheduled(ctx, n, sim.Reading{Copies: 1, Rates: [3]float64{disk, bandwidth / 2, bandwidth / 2}}, seed)
 			if err != nil {
 				return nil, err
 			}
-			s.set(fmt.Sprint("given ", n), gain(t.given, t.dynamic))
-			s.set(fmt.Sprint("static ", n), gain(t.static, t.dynamic))
-			s.set(fmt.Sprint("yarn ", n), gain(t.containers, t.dynamic))
+			s.set(fmt.Sprint("far time ", n), faster)
 		}
-		fifo := hadoop(batch(10, seed, false), setUp, seed)
-		before, err := fifo.under(ctx, static+",base=fifo")
-		if err != nil {
-			return nil, err
-		}
-		after, err := fifo.under(ctx, complete+",base=fifo")
-		if err != nil {
-			return nil, err
-		}
-		s.set("fifo 10", gain(before.Makespan, after.Makespan))
 		return s, nil
 	}
 	return p
 }
 
-// times are those of a batch three ways, in seconds.
-type times struct{ given, static, dynamic, containers float64 }
-
-// threeWays runs jobs on static slots at the best of some divisions, with all of DynamicMR at the same division, and in containers.
-func threeWays(ctx context.Context, jobs func(containers bool) []*sched.JobSpec, splits []int64, seed uint64) (t times, err error) {
-	t.static = math.Inf(1)
-	best := splits[0]
-	for _, k := range splits {
-		set := hadoop(jobs(false), k, seed)
-		o, err := set.under(ctx, static)
-		if err != nil {
-			return t, err
-		}
-		if k == setUp {
-			t.given = o.Makespan
-		}
-		if o.Makespan < t.static {
-			t.static, best = o.Makespan, k
-		}
-	}
-	set := hadoop(jobs(false), best, seed)
-	o, err := set.under(ctx, complete)
+// prescheduled returns what PreScheduling gains a Sort of so many maps: of maps near their input, and of time, in percent.
+func prescheduled(ctx context.Context, maps int, reading sim.Reading, seed uint64) (near, faster float64, err error) {
+	b := *named("Sort")
+	part := float64(maps) / float64(b.maps)
+	b.maps, b.gigabytes, b.reduces = maps, b.gigabytes*part, max(1, int(float64(b.reduces)*part))
+	set := hadoop([]*sched.JobSpec{b.job(int(seed), false)}, setUp, seed)
+	set.costs.Reading = reading
+	without, err := set.under(ctx, complete+",prescheduling=off")
 	if err != nil {
-		return t, err
+		return 0, 0, err
 	}
-	t.dynamic = o.Makespan
-	cluster, err := workload.ParseCluster(fmt.Sprintf("nodes=%d,vcores=%d", theirNodes, perNode))
+	with, err := set.under(ctx, complete)
 	if err != nil {
-		return t, err
+		return 0, 0, err
 	}
-	set = setting{cluster: slowNetwork(cluster), jobs: jobs(true), costs: hadoopCosts(), seed: seed}
-	if o, err = set.under(ctx, "late{fair:delay=3s}"); err != nil {
-		return t, err
-	}
-	t.containers = o.Makespan
-	return t, nil
+	return gain(with.Locality.Node, without.Locality.Node), gain(without.Makespan, with.Makespan), nil
 }

@@ -1,7 +1,9 @@
 package reproduce
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,10 +14,13 @@ import (
 
 // Every part that is quick, once, with every figure that a claim names.
 func TestDynamicMRTrials(t *testing.T) {
-	for _, part := range []Part{dynamicmrPools(), dynamicmrSplits(), dynamicmrLending(), dynamicmrLocal()} {
+	for _, part := range []Part{dynamicmrPools(), dynamicmrSplits(), dynamicmrLending(), dynamicmrLocal(), dynamicmrShuffle()} {
 		s, err := part.Trial(t.Context(), Lab{}, 1)
 		if err != nil {
 			t.Fatalf("%s: %v", part.Title, err)
+		}
+		if part.Over != nil {
+			maps.Copy(s, part.Over([]Sample{s}))
 		}
 		for _, c := range part.Claims {
 			if v := s.of(c.Figure); math.IsNaN(v) || math.IsInf(v, 0) {
@@ -84,5 +89,20 @@ func TestPoolWatch(t *testing.T) {
 	// 12 maps until 10 s, which is the first step at or after both instants, then the other 8.
 	if len(w.seen) != 2 || w.seen[0][0] != [2]float64{8, 0} || w.seen[1] != w.seen[0] {
 		t.Errorf("seen %v", w.seen)
+	}
+}
+
+// A throughput sums up by steps of 2 s what came at even rates: 300 bytes from 3 to 6 s are 100 in the second step and 200 in the third, 50 from 8 to 9 s in the fifth.
+func TestThroughput(t *testing.T) {
+	var x throughput
+	x.add(3*time.Second, 6*time.Second, 300)
+	x.add(8*time.Second, 9*time.Second, 50)
+	if want := (throughput{0, 100, 200, 0, 50}); !slices.EqualFunc(x, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+		t.Fatalf("%v, want %v", x, want)
+	}
+	// From the second step on: mean 350 / 4 = 87.5, deviations 12.5, 112.5, -87.5, -37.5.
+	deviation, peak := x.variation()
+	if want := math.Sqrt((12.5*12.5+112.5*112.5+87.5*87.5+37.5*37.5)/4) / 87.5; math.Abs(deviation-want) > 1e-9 || math.Abs(peak-200/87.5) > 1e-9 {
+		t.Errorf("variation %v, %v, want %v, %v", deviation, peak, want, 200/87.5)
 	}
 }

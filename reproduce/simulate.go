@@ -22,7 +22,8 @@ type setting struct {
 	costs     sim.Costs
 	estimator func() sched.Estimator // nil: an oracle
 	seed      uint64
-	watch     record.Follower // shown the run; nil: nobody
+	watch     record.Follower                          // shown the run; nil: nobody
+	fetched   func(from, to sched.Time, bytes float64) // as sim.Config.Fetched
 }
 
 // An outcome is what became of the jobs, in seconds.
@@ -70,7 +71,7 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 	if s.watch != nil {
 		core.Recorder = record.Tee{tally, s.watch}
 	}
-	if _, err := sim.Run(ctx, sim.Config{Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Core: core, Seed: s.seed, Costs: s.costs}); err != nil {
+	if _, err := sim.Run(ctx, sim.Config{Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Core: core, Seed: s.seed, Costs: s.costs, Fetched: s.fetched}); err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", spec, err)
 	}
 	o.Result = tally.Result()

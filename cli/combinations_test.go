@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // wrapped are a policy alone and in what goes around any: around those of an estimator that learns nothing from probes no probe.
@@ -137,6 +140,23 @@ func TestCombinationsRefused(t *testing.T) {
 		if status != statusUsage || !strings.Contains(errs, estimator) || !strings.Contains(errs, "use mean, history or fspy") {
 			t.Errorf("run --estimator %s: exit status %d, %q", estimator, status, errs)
 		}
+	}
+}
+
+// The policies that need no more than a ResourceManager can are served by one; that it runs no probes is said where it matters.
+func TestCombinationsManager(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
+	for spec, says := range map[string]string{"mrorder:goal=makespan,rounds=pnj": "", "fspy": "a ResourceManager runs no probes: policy fspy", "gittins:delay=1s": ""} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		errs := &untilReady{end: cancel}
+		if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, errs}, []string{"rm", "--conf", dir, "--policy", spec}); status != statusOK {
+			t.Errorf("rm --policy %s: status %d: %s", spec, status, errs)
+		}
+		if got := errs.String(); !strings.Contains(got, says) || says == "" && strings.Contains(got, "probes") {
+			t.Errorf("rm --policy %s says %q, want %q in it", spec, got, says)
+		}
+		cancel()
 	}
 }
 

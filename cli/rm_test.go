@@ -28,9 +28,9 @@ func (u *untilReady) Write(b []byte) (int, error) {
 	return u.Buffer.Write(b)
 }
 
-// The command that a ResourceManager was started with starts it again after a crash, which leaves its record: where that may be replaced.
-func TestManagerStartsAgain(t *testing.T) {
-	dir := t.TempDir()
+// writeSite has a ResourceManager of a folder listen on the loopback, on ports that are free.
+func writeSite(t *testing.T, dir string) {
+	t.Helper()
 	site := "<configuration>"
 	for _, name := range []string{"resource-tracker", "scheduler", "", "admin", "webapp"} {
 		site += "<property><name>" + strings.ReplaceAll("yarn.resourcemanager."+name+".address", "..", ".") + "</name><value>127.0.0.1:0</value></property>"
@@ -38,6 +38,12 @@ func TestManagerStartsAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site+"</configuration>"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// The command that a ResourceManager was started with starts it again after a crash, which leaves its record: where that may be replaced.
+func TestManagerStartsAgain(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
 	kept := filepath.Join(dir, "kept")
 	for i, c := range []struct {
 		status int

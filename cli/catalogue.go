@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -180,7 +181,7 @@ func (a *app) listJobs(asJSON bool) error {
 func (a *app) jobNamed(name string) (jobs.Entry, error) {
 	e, ok := a.jobs[name]
 	if !ok {
-		return e, usagef("no job is named %q: there are %v", name, sortedKeys(a.jobs))
+		return e, usagef("no job is named %q: there are %s", name, strings.Join(sortedKeys(a.jobs), ", "))
 	}
 	return e, nil
 }

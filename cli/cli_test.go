@@ -545,3 +545,41 @@ func TestRunHadoopKeys(t *testing.T) {
 		}
 	}
 }
+
+// What can be known at the start is said at the start, and what comes to nothing is exit status 1.
+func TestSettled(t *testing.T) {
+	trace, dir := generated(t), t.TempDir()
+	rec := filepath.Join(dir, "run.rec")
+	must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--record", rec)
+	cluster := func(most string) string {
+		return writeFile(t, "cluster.yaml", "classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\nqueues: [{name: default, max: 100%}, {name: etl, max: 50%, queues: [{name: small, max: "+most+"}]}]\n")
+	}
+	in := writeFile(t, "in.txt", "a\n")
+	mix := writeFile(t, "mix.yaml", fmt.Sprintf("queues: [{name: tiny, max: 1%%}]\njobs:\n  - {name: w, job: wordcount, input: [%s], output: %s, queue: tiny}\n", in, filepath.Join(dir, "out")))
+	for _, c := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"sim --trace TRACE --cluster SMALL --failures 1", statusFailed, "policy fifo: none of 100 jobs succeeded, 100 failed"},
+		{"sim --trace TRACE --cluster SMALL --failures 0.3", statusOK, ""}, // some fail: a result
+		{"sim --trace TRACE --cluster SMALL --costs none --slow-start 0.5", statusUsage, "--costs none and --slow-start"},
+		{"sim --trace TRACE --cluster SMALL --costs none --replicas 2", statusUsage, "--costs none and --replicas"},
+		{"sim --trace TRACE --cluster SMALL --costs none --read-rates 1,1,1", statusUsage, "--costs none and --read-rates"},
+		{"sim --trace TRACE --cluster SMALL --costs none --shuffle=false", statusOK, ""},
+		{"record explain REC 101", statusFailed, "run.rec: job 101 is not in it: the record has no job 101: the last is 100"},
+		{"record export REC --format pdf", statusUsage, `--format "pdf": must be one of csv, json, chrome`},
+		{"run bogus --input x --output y", statusUsage, "there are adjacency-list, classification"},
+		{"sim --trace TRACE --cluster " + cluster("9%"), statusUsage, "queue etl.small: its maximum of 9 % of 10 map-slots is less than one, and no task could ever run there: must be at least 10 %"},
+		{"sim --trace TRACE --cluster " + cluster("10%"), statusOK, ""},
+		{"run " + mix + " --cluster nodes=1,vcores=2,memory=1GiB", statusUsage, "queue tiny: its maximum of 1 % of 2 vcores"},
+	} {
+		args := strings.Fields(strings.NewReplacer("TRACE", trace, "SMALL", smallCluster, "REC", rec).Replace(c.args))
+		if status, out, errs := sojourn(t, args...); status != c.status || !strings.Contains(errs, c.says) {
+			t.Errorf("sojourn %s: exit status %d, want %d; standard error %q, want %q in it; %s", c.args, status, c.status, errs, c.says, out)
+		}
+	}
+	if status, out, _ := sojourn(t, "sim", "--trace", trace, "--cluster", smallCluster, "--failures", "1", "--json"); status != statusFailed || !json.Valid([]byte(out)) {
+		t.Errorf("with --json: exit status %d, %s", status, out)
+	}
+}

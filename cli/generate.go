@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ func (a *app) generateCommand() *cobra.Command {
 			}
 			e, ok := generate.All[args[0]]
 			if !ok {
-				return usagef("no generator is named %q: there are %v", args[0], append(sortedKeys(generate.All), documentsKind))
+				return usagef("no generator is named %q: there are %s", args[0], strings.Join(append(sortedKeys(generate.All), documentsKind), ", "))
 			}
 			return a.makeInput(e.New(n, seed), output)
 		},

@@ -26,6 +26,33 @@ func namesOf(queues []*sched.QueueSpec) queueNames {
 	return names
 }
 
+// checkMaxima refuses queues whose maximum, of what the one above may have, is not one whole unit of something that a task needs: no task would ever run there.
+func checkMaxima(queues []*sched.QueueSpec, capacity, task sched.Resources) error {
+	var check func(above string, most sched.Resources, list []*sched.QueueSpec) error
+	check = func(above string, most sched.Resources, list []*sched.QueueSpec) error {
+		for _, q := range list {
+			own := most
+			for k := range own {
+				switch {
+				case q.Max.Amount[k] > 0:
+					own[k] = q.Max.Amount[k]
+				case q.Max.Part > 0:
+					own[k] = int64(q.Max.Part * float64(most[k]))
+				}
+				if kind := sched.ResourceKind(k); task[k] > 0 && most[k] > 0 && own[k] == 0 {
+					return fmt.Errorf("queue %s%s: its maximum of %g %% of %d %s is less than one, and no task could ever run there: must be at least %.3g %%",
+						above, q.Name, 100*q.Max.Part, most[k], kind, 100/float64(most[k]))
+				}
+			}
+			if err := check(above+q.Name+".", own, q.Queues); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return check("", capacity, queues)
+}
+
 // check refuses a job whose queue is not configured, as Hadoop does, where queues are. A job that names none is in the default one.
 func (n queueNames) check(j *sched.JobSpec) error {
 	name := strings.TrimPrefix(j.Queue, "root.")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,7 +102,7 @@ func (a *app) recordExport() *cobra.Command {
 	c := &cobra.Command{Use: "export RECORD", Short: "Write the attempts of a run as CSV, JSON, or a Chrome trace that opens in Perfetto", Args: exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(record.Formats, format) {
-				return usagef("--format %q: must be one of %q", format, record.Formats)
+				return usagef("--format %q: must be one of %s", format, strings.Join(record.Formats, ", "))
 			}
 			return a.withRecord(args, func(r *record.Reader) error { return record.Export(a.Out, r, format) })
 		}}
@@ -223,6 +224,9 @@ func (a *app) recordExplain() *cobra.Command {
 				x, err := record.Explain(r, record.Question{Job: sched.JobID(id), At: t}, a.deciders)
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
+				}
+				if x.State == record.Unknown {
+					return failuref("%s: job %d is not in it: %s", args[0], id, x.Note)
 				}
 				if asJSON {
 					return errors.Join(err, a.printJSON(x))

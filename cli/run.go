@@ -248,6 +248,10 @@ func (a *app) readMix(f *runFlags, m *mix, path string) error {
 	} else if len(file.Queues) > 0 {
 		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", path)
 	}
+	capacity := m.cluster.Capacity()
+	if err := checkMaxima(m.cluster.Queues, capacity, mr.SiteOf(capacity, nil).Map); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	names := namesOf(m.cluster.Queues)
 	for i := range m.jobs {
 		if err := names.check(m.jobs[i].spec); err != nil {
@@ -502,6 +506,9 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	bars := newJobBars(&f.output, a.Err, place.policy)
 	config := mr.Config{Core: core, Nodes: m.cluster.List(), Chaos: m.chaos, Seed: f.seed, Timeout: f.timeout, Report: time.Second,
 		Watch: bars.watch}
+	fault := &blame{policy: place.policy, verbose: f.verbose, to: a.Err, again: "--record leaves what led to it, as far as it had been decided"}
+	fault.watch(&config.Core)
+	defer fault.caught(&err)
 	start := time.Now()
 	run.results, err = mr.Serve(ctx, config, jobs)
 	run.wall = time.Since(start)

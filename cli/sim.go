@@ -39,7 +39,7 @@ func (a *app) simCommand() *cobra.Command {
 		Use:   "sim --trace FILE --cluster nodes=20,map-slots=3,reduce-slots=1",
 		Short: "Simulate a workload under one policy, or compare several, on a described cluster",
 		Long: `Simulate the jobs of a trace, task by task, on a described cluster. Every policy is given the same jobs, and the same luck
-from the same seed.`,
+from the same seed. A job that fails is a result; that no job of a policy succeeds is a failure, exit status 1.`,
 		Example: `  sojourn sim --trace jobs.tsv --cluster nodes=600,map-slots=3,reduce-slots=2 --policy fifo,fair,srpt,hfsp
   sojourn sim --trace history.json.gz --cluster cluster.yaml --policy capacity --record run.rec
   sojourn sim --from-record yesterday.rec --policy fifo --policy fair:delay=5s`,
@@ -64,6 +64,7 @@ from the same seed.`,
 
 // costFlags are what happens to tasks besides their true times.
 type costFlags struct {
+	said      func(flag string) bool // by the user
 	preset    string
 	costs     sim.Costs
 	options   workload.Options
@@ -79,6 +80,7 @@ func (f *costFlags) register(c *cobra.Command) {
 	f.costs = sim.Defaults()
 	d, o := f.costs, workload.Defaults()
 	fl := c.Flags()
+	f.said = fl.Changed
 	fl.StringVar(&f.preset, "costs", "hadoop", "hadoop: input has places, reduces fetch over the network; none: tasks take their true times and nothing else")
 	fl.Float64Var(&f.costs.Chance.Sigma, "sigma", d.Chance.Sigma, "spread of task times: lognormal with mean 1; 0 to 10")
 	fl.Float64Var(&f.costs.Chance.Stragglers, "stragglers", 0, "probability that an attempt is a straggler; 0 to 1")
@@ -130,6 +132,11 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	switch f.preset {
 	case "hadoop":
 	case "none":
+		for _, flag := range []string{"slow-start", "replicas", "read-rates", "shuffle", "shuffle-batch", "interference"} {
+			if f.said(flag) && (flag != "shuffle" || f.costs.Shuffle.On) {
+				return costs, o, usagef("--costs none and --%s: without costs there is nothing that --%[1]s could change: give one or the other", flag)
+			}
+		}
 		costs.Reading, costs.Shuffle, o.SlowStart, o.Nodes = sim.Reading{}, sim.Shuffle{}, 1, 0
 	default:
 		return costs, o, usagef("--costs %q: must be hadoop or none", f.preset)
@@ -202,6 +209,9 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 		return err
 	}
 	jobs, name, err := a.simJobs(f, cluster, options)
+	if err == nil {
+		err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
+	}
 	if err != nil {
 		return err
 	}
@@ -230,12 +240,23 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 		predicted = append(predicted, r.predictions...)
 	}
 	if f.json {
-		return a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted})
+		return errors.Join(a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted}), noneSucceeded(runs))
 	}
 	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs, runs[0].result.Tasks, cluster.Count(), f.seed)
 	compareResults(a.Out, resultsOf(runs))
 	printPredictions(a.Out, predicted)
-	return nil
+	return noneSucceeded(runs)
+}
+
+// noneSucceeded makes an error of policies under which no job succeeded: their figures are of nothing. That some jobs fail is a result.
+func noneSucceeded(runs []simRun) error {
+	var errs []error
+	for _, r := range runs {
+		if x := r.result; x.Failed+x.Killed == x.Jobs {
+			errs = append(errs, failuref("policy %s: none of %d jobs succeeded, %d failed: see --failures and --mtbf", x.Policy, x.Jobs, x.Failed))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // resultJSON is the document of sim and run.
@@ -327,6 +348,9 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	config.Progress = func(s sim.Status) {
 		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, s.Jobs, s.Now.Round(time.Second)))
 	}
+	fault := &blame{policy: spec, verbose: f.verbose, to: a.Err, again: "the same command does it again"}
+	fault.watch(&config.Core)
+	defer fault.caught(&err)
 	start := time.Now()
 	done, err := sim.Run(ctx, *config)
 	bar.stop()

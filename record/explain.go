@@ -40,12 +40,15 @@ type Explanation struct {
 	Job       sched.JobID        `json:"job"`
 	Name      string             `json:"name,omitempty"`
 	At        float64            `json:"at_s"`
-	State     string             `json:"state"` // "not submitted", "unfinished", "ended", "unknown": the record has no such job
+	State     string             `json:"state"` // "not submitted", "unfinished", "ended", Unknown
 	Submitted float64            `json:"submitted_s,omitempty"`
 	Ended     float64            `json:"ended_s,omitempty"`
 	Stages    []StageExplanation `json:"stages,omitempty"` // of an unfinished job
 	Note      string             `json:"note,omitempty"`   // what is not known, and why
 }
+
+// Unknown is the state of a job that the record does not have.
+const Unknown = "unknown"
 
 // A StageExplanation says it of one stage.
 type StageExplanation struct {
@@ -117,7 +120,7 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 		}
 	}
 	if x.e.State == "not submitted" && jobs < q.Job {
-		x.e.State = "unknown"
+		x.e.State = Unknown
 		x.e.Note = strings.TrimPrefix(x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs), "; ")
 	}
 	if x.e.State == "unfinished" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -29,7 +30,7 @@ func Export(out io.Writer, r *Reader, format string) error {
 	case "chrome":
 		x = newChrome(w, r.Header)
 	default:
-		return fmt.Errorf("format %q: must be one of %q", format, Formats)
+		return fmt.Errorf("format %q: must be one of %s", format, strings.Join(Formats, ", "))
 	}
 	var stopped error
 	for _, err := range play(r, x).steps() {

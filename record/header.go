@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -91,7 +92,7 @@ next:
 				continue next
 			}
 		}
-		return fmt.Errorf("power %q: must be one of %q", name, powerNames)
+		return fmt.Errorf("power %q: must be one of %s", name, strings.Join(powerNames, ", "))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // MarshalJSON writes the kinds of which r has any, by name, in the order of the kinds.
@@ -30,7 +31,7 @@ func (r *Resources) UnmarshalJSON(b []byte) error {
 	for name, a := range amounts {
 		k, ok := ResourceNamed(name)
 		if !ok {
-			return fmt.Errorf("resource %q: must be one of %v", name, resourceNames)
+			return fmt.Errorf("resource %q: must be one of %s", name, strings.Join(resourceNames[:], ", "))
 		}
 		r[k] = a
 	}

@@ -19,8 +19,10 @@ import (
 // The segments of the paper: 37 of 200 jobs, 150 apart.
 const (
 	segmentJobs, segmentStride, segmentsUsed = 200, 150, 37
-	levelOfLoad1                             = 6.0 // the level of load at which work comes as fast as it can be done
-	segmentsAtLeast6                         = 19  // of those used, as published: what sizes are scaled to
+	levelOfLoad1                             = 6.0      // the level of load at which work comes as fast as it can be done
+	fspyBlock                                = 64 << 20 // bytes of input a map
+	taskStart                                = 5 * time.Second
+	segmentsAtLeast6                         = 19 // of those used, as published: what sizes are scaled to
 )
 
 func fspy() *Paper {
@@ -33,11 +35,12 @@ from linear models of what jobs have taken; until a job's size is known it share
 cluster, nobody is done later than under fair sharing; on a cluster with heavy load, the mean sojourn time is a tenth.
 
 The cluster is the paper's, 8 nodes of 8 GiB and 8 cores; the jobs are Facebook's of the public day of 2009, as in the paper: 37 segments of 200 jobs that follow each other, each
-150 jobs after the one before, under ` + "`" + asPrinted + "`" + ` and under ` + "`fair`" + `. The paper scales the data to its cluster and does not say how; here jobs keep their sizes and come closer to each
+150 jobs after the one before, under FSPY as printed and under fair sharing. The paper scales the data to its cluster and does not say how; here jobs keep their sizes and come closer to each
 other by one factor, such that 19 of the 37 segments have a level of load (RCP) of 6 or more, as published, with load 1 at level 6: one level more is twice the load. A map reads a block
 of 64 MiB as in the paper, a reduce fetches 256 MiB; both hold 1 GiB and a core, take 5 s to start and then the time of their bytes, and reduces start after the last map. Probes cost what
-they take. What a shared network adds is in the second section. *Fair slowdown* is a job's sojourn time over that under fair sharing, *common slowdown* that over its sojourn time alone on the empty cluster.`,
-		Parts: []Part{fspySegments(segments), fspyErrors(segments), fspyTheory(segments), fspyReal()},
+they take. In the first two sections, as on the paper's cluster, each job has an ApplicationMaster, a container of 1536 MiB and a core (Hadoop's default) that takes 5 s to start and is held until the job is done; small jobs run in it (uber), as the paper has it; and
+task times are spread around those of their bytes, lognormal with σ = 0.3, since no cluster's tasks are alike. What a shared network adds is in the section on wrong sizes, which like the one on theory has neither masters nor spread. *Fair slowdown* is a job's sojourn time over that under fair sharing, *common slowdown* that over its sojourn time alone on the empty cluster.`,
+		Parts: []Part{fspySegments(segments), fspyMasters(segments), fspyErrors(segments), fspyTheory(segments), fspyReal()},
 		Left: []Left{
 			{"Fig. 7", "the two curves coincide below 15 s and above 64 s", "seconds of another cluster"},
 		},
@@ -73,7 +76,7 @@ func (g *segments) of(lab Lab, k uint64) ([]*sched.JobSpec, float64, error) {
 // read reads the trace, packs its jobs as closely as makes as many segments as published reach level 6, and cuts it.
 func (g *segments) read(trace string) error {
 	o := fspyCluster().Options()
-	o.Block, o.ReduceBytes, o.MaxReduces, o.Startup = 64<<20, 256<<20, 0, 5*time.Second
+	o.Block, o.ReduceBytes, o.MaxReduces, o.Startup = fspyBlock, 256<<20, 0, taskStart
 	file, err := workload.Open(trace, o)
 	if err != nil {
 		return err
@@ -138,250 +141,6 @@ func predictor() sched.Estimator { return model.NewFSPY(model.DefaultFit) }
 
 // asPrinted is the policy fspy as the paper has it: late jobs go one after the other.
 const asPrinted = "fspy:late=order"
-
-func fspySegments(g *segments) Part {
-	p := Part{
-		Title: "Facebook's day, segment by segment", Trials: segmentsUsed,
-		How: "A trial is a segment: under `fair`; under `fspy` with probes and the paper's predictor; and under `fspy` and `srpt` with exact sizes, for comparison.",
-		Charts: []Picture{
-			{"fspy-load", "Mean sojourn time under fair sharing ÷ that under FSPY, by level of load; each point is a segment", func(samples []Sample) chart.Chart {
-				c := chart.Chart{X: chart.Axis{Label: "level of load (RCP); 6 is load 1"}, Y: chart.Axis{Label: "mean sojourn time: fair ÷ this"}}
-				for _, name := range []string{"fspy", "fspy, exact sizes", "srpt, exact sizes"} {
-					l := chart.Line{Name: name, Manner: chart.Apart}
-					for _, s := range samples {
-						l.Points = append(l.Points, chart.Point{X: s.of("level"), Y: s.of("gain " + name)})
-					}
-					c.Lines = append(c.Lines, l)
-				}
-				return c
-			}},
-			{"fspy-sojourn", "Distribution of sojourn times, all jobs of the segments at RCP 6", func(samples []Sample) chart.Chart {
-				c := chart.Chart{X: chart.Axis{Label: "sojourn time (s)", Log: true}, Y: chart.Axis{Label: "part of the jobs", Most: 1}, Low: true}
-				for _, name := range []string{"fair", "fspy"} {
-					c.Lines = append(c.Lines, chart.Line{Name: name, Manner: chart.Steps, Points: chart.Distribution(pooled(samples, name+" sojourn", 6), 1e-3)})
-				}
-				return c
-			}},
-			{"fspy-slowdown", "Distribution of common slowdown, all jobs of the segments at the heaviest loads (RCP 7 and more)", func(samples []Sample) chart.Chart {
-				c := chart.Chart{X: chart.Axis{Label: "sojourn time ÷ sojourn time alone", Log: true}, Y: chart.Axis{Label: "part of the jobs", Most: 1}, Low: true}
-				for _, name := range []string{"fair", "fspy"} {
-					c.Lines = append(c.Lines, chart.Line{Name: name, Manner: chart.Steps, Points: chart.Distribution(pooled(samples, name+" slowdown", 7, 8, 9, 10), 0.1)})
-				}
-				return c
-			}},
-			{"fspy-fair", "Distribution of fair slowdown at RCP 6: left of 1 a job is better off than under fair sharing", func(samples []Sample) chart.Chart {
-				c := chart.Chart{X: chart.Axis{Label: "sojourn time ÷ sojourn time under fair sharing", Log: true}, Y: chart.Axis{Label: "part of the jobs", Most: 1}, Low: true}
-				for _, name := range []string{"fspy", "fspy, exact sizes"} {
-					c.Lines = append(c.Lines, chart.Line{Name: name, Manner: chart.Steps, Points: chart.Distribution(pooled(samples, name+" fair slowdown", 6), 1e-3)})
-				}
-				return c
-			}},
-		},
-		Reading: "The heavier the load, the longer the line of small jobs that fair sharing makes wait together with the large ones; serving by what is left lets them through. Exact sizes change little: most of the gain is in knowing which jobs are small.",
-	}
-	masters := "in the paper each job also holds a container for its ApplicationMaster for as long as it runs. Under fair sharing all jobs run at once, and on 64 GB their masters leave less room for tasks, " +
-		"which may be where the paper's larger gain comes from. Our jobs have no masters: one of a single task starts almost at once under fair sharing as well"
-	chunks := "a job of one task that comes when all containers are held waits for one to be free; fair sharing has the same wait at other instants, so that jobs of equal size trade places by a task's time, which is most of a small job's"
-	p.Claims = []Claim{
-		{Where: "Fig. 5", Says: "groups of level (RCP rounded)", Published: exactly(7), Figure: "groups", Agrees: Range{6, 9}, Why: "the paper joins levels at the low end: its first group is RCP ≤ 3"},
-		{Where: "Fig. 5", Says: "segments at RCP 6 or more (by construction)", Published: exactly(19), Figure: "heavy", Agrees: exactly(19)},
-		{Where: "Fig. 6", Says: "mean sojourn time, fair ÷ FSPY, RCP ≤ 3", Published: exactly(1), Unit: "×", Figure: "light gain", Agrees: Range{0.9, 1.1}, Why: "without load nobody waits, and the order does not matter; probes cost a little"},
-		{Where: "ours", Says: "the same, RCP 4 and 5", Unit: "×", Figure: "middle gain", Own: true},
-		{Where: "Fig. 6", Says: "the same, RCP 6 and more: far better", Published: atLeast(1), Unit: "×", Figure: "heavy gain", Agrees: above(1)},
-		{Where: "Fig. 6", Says: "the gap widens with load: rank correlation of gain and level", Published: atLeast(0), Figure: "trend", Agrees: above(0.3)},
-		{Where: "abstract", Says: "mean sojourn time at heavy load: the largest gain of a segment", Published: exactly(10), Unit: "×", Figure: "largest gain", Agrees: above(1), Why: masters},
-		{Where: "Fig. 7", Says: "jobs done under FSPY in the time in which half are under fair sharing, RCP 6", Published: atLeast(80), Unit: "%", Figure: "half", Agrees: above(50), Why: masters},
-		{Where: "Fig. 8", Says: "jobs with a common slowdown below 4 under FSPY, heavy load (RCP 7 and more)", Published: atLeast(95), Unit: "%", Figure: "below 4 fspy", Agrees: above(80), Why: chunks},
-		{Where: "Fig. 8", Says: "the same under fair sharing", Published: atMost(65), Unit: "%", Figure: "below 4 fair", Agrees: below(80), Why: masters},
-		{Where: "Fig. 8", Says: "largest common slowdown, fair ÷ FSPY (10 ÷ 5)", Published: exactly(2), Unit: "×", Figure: "largest slowdown", Agrees: above(1), Why: chunks},
-		{Where: "Fig. 9", Says: "jobs with a fair slowdown of at most 1, RCP 6", Published: atLeast(75), Unit: "%", Figure: "fair at most 1", Agrees: above(50), Why: chunks},
-		{Where: "Fig. 9", Says: "jobs with a fair slowdown below 1.5, RCP 6", Published: atLeast(98), Unit: "%", Figure: "fair below 1.5", Agrees: above(85), Why: chunks},
-		{Where: "Fig. 9", Says: "largest fair slowdown, RCP 6", Published: exactly(1.7), Unit: "×", Figure: "fair largest", Agrees: above(1), Why: chunks},
-		{Where: "Fig. 10", Says: "jobs later than under fair sharing, RCP 6: by how much, median", Published: Range{0, 9}, Unit: "s", Figure: "delay", Agrees: Range{0, 9}, Why: "a few seconds are taken for fewer than ten"},
-		{Where: "Fig. 10", Says: "they are small: median size of those jobs over that of all, RCP 6", Published: atMost(1), Unit: "×", Figure: "delayed size", Agrees: atMost(1 + 1e-6)},
-		{Where: "§ I", Says: "close to SRPT: mean sojourn time, FSPY ÷ SRPT, both with exact sizes, RCP 6 and more", Published: exactly(1), Unit: "×", Figure: "srpt", Agrees: Range{0.8, 1.25}},
-	}
-	p.Trial = func(ctx context.Context, lab Lab, k uint64) (Sample, error) {
-		jobs, level, err := g.of(lab, k)
-		if err != nil {
-			return nil, err
-		}
-		set := segment(jobs, k)
-		fair, err := set.under(ctx, "fair")
-		if err != nil {
-			return nil, err
-		}
-		s := Sample{}
-		s.set("level", level)
-		s.set("fair sojourn", fair.sojourns...)
-		alone, err := aloneTimes(ctx, set)
-		if err != nil {
-			return nil, err
-		}
-		ratio(s, "fair slowdown", fair.sojourns, alone)
-		means := map[string]float64{}
-		for name, run := range map[string]struct {
-			spec  string
-			sizes func() sched.Estimator
-		}{"fspy": {asPrinted, predictor}, "fspy, exact sizes": {asPrinted, oracle}, "srpt, exact sizes": {"srpt", oracle}} {
-			set.estimator = run.sizes
-			o, err := set.under(ctx, run.spec)
-			if err != nil {
-				return nil, err
-			}
-			means[name] = o.Sojourn.Mean
-			s.set("gain "+name, fair.Sojourn.Mean/o.Sojourn.Mean)
-			s.set(name+" sojourn", o.sojourns...)
-			ratio(s, name+" slowdown", o.sojourns, alone)
-			ratio(s, name+" fair slowdown", o.sojourns, fair.sojourns)
-		}
-		switch group := math.Round(level); {
-		case group <= 3:
-			s.set("light gain", s.of("gain fspy"))
-		case group <= 5:
-			s.set("middle gain", s.of("gain fspy"))
-		default:
-			s.set("heavy gain", s.of("gain fspy"))
-			s.set("srpt", means["fspy, exact sizes"]/means["srpt, exact sizes"])
-		}
-		s.set("size", sizesOf(jobs)...)
-		return s, nil
-	}
-	p.Over = overSegments
-	return p
-}
-
-// ratio adds the ratios of two lists, job by job.
-func ratio(s Sample, name string, a, b []float64) {
-	list := make([]float64, len(a))
-	for i := range a {
-		list[i] = a[i] / b[i]
-	}
-	s.set(name, list...)
-}
-
-// aloneTimes runs each job alone on the empty cluster.
-func aloneTimes(ctx context.Context, set setting) (times []float64, err error) {
-	for _, j := range fromEach(set.jobs) {
-		one := set
-		one.jobs = []*sched.JobSpec{j}
-		o, err := one.under(ctx, "fair")
-		if err != nil {
-			return nil, err
-		}
-		times = append(times, o.sojourns[0])
-	}
-	return times, nil
-}
-
-// fromEach returns jobs that all come at 0.
-func fromEach(jobs []*sched.JobSpec) (list []*sched.JobSpec) {
-	for _, j := range jobs {
-		list = append(list, fromZero([]*sched.JobSpec{j})...)
-	}
-	return list
-}
-
-// pooled returns a series of all segments whose level rounds to one of some.
-func pooled(samples []Sample, series string, levels ...float64) (all []float64) {
-	for _, s := range samples {
-		if slices.Contains(levels, math.Round(s.of("level"))) {
-			all = append(all, s[series]...)
-		}
-	}
-	return all
-}
-
-// overSegments are the figures of all segments together.
-func overSegments(samples []Sample) Sample {
-	s, groups, heavy := Sample{}, map[float64]bool{}, 0
-	var levels, gains []float64
-	for _, x := range samples {
-		group := math.Round(x.of("level"))
-		groups[group] = true
-		if group >= 6 {
-			heavy++
-		}
-		levels, gains = append(levels, x.of("level")), append(gains, x.of("gain fspy"))
-	}
-	s.set("groups", float64(len(groups)))
-	s.set("heavy", float64(heavy))
-	s.set("trend", rankCorrelation(levels, gains))
-	s.set("largest gain", slices.Max(gains))
-
-	fair, ours := pooled(samples, "fair sojourn", 6), pooled(samples, "fspy sojourn", 6)
-	if len(fair) == 0 {
-		return s
-	}
-	middle, _, _ := spread(fair)
-	s.set("half", partBelow(ours, math.Nextafter(middle, math.Inf(1))))
-	slowdowns := pooled(samples, "fspy fair slowdown", 6)
-	s.set("fair at most 1", partBelow(slowdowns, 1+1e-9))
-	s.set("fair below 1.5", partBelow(slowdowns, 1.5))
-	s.set("fair largest", slices.Max(slowdowns))
-	sizes := pooled(samples, "size", 6)
-	var delays, delayed []float64
-	for i := range ours {
-		if ours[i] > fair[i] {
-			delays, delayed = append(delays, ours[i]-fair[i]), append(delayed, sizes[i])
-		}
-	}
-	if len(delays) > 0 {
-		delay, _, _ := spread(delays)
-		of, _, _ := spread(delayed)
-		all, _, _ := spread(sizes)
-		s.set("delay", delay)
-		s.set("delayed size", of/all)
-	}
-	if heavyFair, heavyOurs := pooled(samples, "fair slowdown", 7, 8, 9, 10), pooled(samples, "fspy slowdown", 7, 8, 9, 10); len(heavyFair) > 0 {
-		s.set("below 4 fair", partBelow(heavyFair, 4))
-		s.set("below 4 fspy", partBelow(heavyOurs, 4))
-		s.set("largest slowdown", slices.Max(heavyFair)/slices.Max(heavyOurs))
-	}
-	return s
-}
-
-// partBelow is the part of values below x, in percent.
-func partBelow(values []float64, x float64) float64 {
-	n := 0
-	for _, v := range values {
-		if v < x {
-			n++
-		}
-	}
-	return 100 * float64(n) / float64(len(values))
-}
-
-// rankCorrelation is Spearman's: the correlation of ranks, ties in the order given.
-func rankCorrelation(a, b []float64) float64 {
-	n := float64(len(a))
-	x, y, sum := ranks(a), ranks(b), 0.0
-	for i := range x {
-		sum += (x[i] - y[i]) * (x[i] - y[i])
-	}
-	return 1 - 6*sum/(n*(n*n-1))
-}
-
-func ranks(values []float64) []float64 {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, k int) int {
-		switch {
-		case values[i] < values[k]:
-			return -1
-		case values[i] > values[k]:
-			return 1
-		}
-		return 0
-	})
-	ranks := make([]float64, len(values))
-	for r, i := range order {
-		ranks[i] = float64(r)
-	}
-	return ranks
-}
 
 // sizeErrors are those of the sizes that policies are told: estimate = size × exp(σN).
 var sizeErrors = []struct {

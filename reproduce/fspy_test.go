@@ -45,24 +45,38 @@ func TestFspySegments(t *testing.T) {
 	}
 
 	// Segment 9 is light: every figure that a claim takes from a single trial is there, or another segment's to give.
-	for _, part := range []Part{fspySegments(g), fspyErrors(g), fspyTheory(g)} {
+	for _, part := range []Part{fspySegments(g), fspyMasters(g), fspyErrors(g), fspyTheory(g)} {
 		s, err := part.Trial(t.Context(), lab, 9)
 		if err != nil {
 			t.Fatalf("%s: %v", part.Title, err)
 		}
-		if part.Over != nil {
-			if over := part.Over([]Sample{s}); over.of("groups") != 1 {
-				t.Errorf("%s: %v groups of one segment", part.Title, over.of("groups"))
-			}
-			if g := s.of("gain fspy"); !(g > 0.5 && g < 2) {
-				t.Errorf("%s: gain %v of a light segment", part.Title, g)
-			}
-			for _, x := range s["fair slowdown"] {
-				if x < 1-1e-9 {
-					t.Errorf("%s: a job is faster among others than alone: %v", part.Title, x)
-					break
-				}
-			}
+		if part.Over == nil {
+			continue
+		}
+		over := part.Over([]Sample{s})
+		if s["gain fspy"] != nil {
+			checkSegment(t, part.Title, s, over)
+			continue
+		}
+		for _, m := range matches() {
+			checkSegment(t, part.Title+", "+m.name, within([]Sample{s}, m.name)[0], within([]Sample{over}, m.name)[0])
+		}
+	}
+}
+
+// checkSegment checks what came of one light segment.
+func checkSegment(t *testing.T, of string, s, over Sample) {
+	t.Helper()
+	if over.of("groups") != 1 {
+		t.Errorf("%s: %v groups of one segment", of, over.of("groups"))
+	}
+	if g := s.of("gain fspy"); !(g > 0.5 && g < 2) {
+		t.Errorf("%s: gain %v of a light segment", of, g)
+	}
+	for _, x := range s["fair slowdown"] {
+		if x < 1-1e-9 {
+			t.Errorf("%s: a job is faster among others than alone: %v", of, x)
+			break
 		}
 	}
 }

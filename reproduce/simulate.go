@@ -30,6 +30,7 @@ type setting struct {
 type outcome struct {
 	record.Result
 	sojourns, ends []float64 // by job
+	masters        float64   // part of the memory that masters held, on average over the run
 }
 
 // total is the sum of completion times, counted from time 0 as the MROrder thesis counts them.
@@ -67,18 +68,43 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 			i := of[r.ID]
 			o.sojourns[i], o.ends[i] = r.Sojourn().Seconds(), r.Finish.Seconds()
 		}})
-	core.Recorder = tally
+	held := &heldByMasters{}
+	all := record.Tee{tally, held}
 	if s.watch != nil {
-		core.Recorder = record.Tee{tally, s.watch}
+		all = append(all, s.watch)
 	}
+	core.Recorder = all
 	if _, err := sim.Run(ctx, sim.Config{Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Core: core, Seed: s.seed, Costs: s.costs, Fetched: s.fetched}); err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", spec, err)
 	}
-	o.Result = tally.Result()
+	o.Result, o.masters = tally.Result(), held.part()
 	if slices.ContainsFunc(o.ends, math.IsNaN) || o.JobCounts.Jobs != len(s.jobs) || o.Failed+o.Killed+o.Unfinished > 0 {
 		return nil, fmt.Errorf("simulate %s: of %d jobs %d ended, %d failed", spec, len(s.jobs), o.JobCounts.Jobs, o.Failed)
 	}
 	return o, nil
+}
+
+// heldByMasters is how much memory masters hold, over time.
+type heldByMasters struct {
+	view         *sched.View
+	last         sched.Time
+	now, sum, of float64 // MiB, and MiB-seconds: held, and there
+}
+
+func (h *heldByMasters) Attach(v *sched.View) { h.view = v }
+
+func (h *heldByMasters) Record(now sched.Time, _ []sched.Event, _ []sched.Action) {
+	took := (now - h.last).Seconds()
+	h.sum, h.of = h.sum+h.now*took, h.of+float64(h.view.Capacity[sched.Memory])*took
+	h.last, h.now = now, float64(h.view.Queues[0].Masters[sched.Memory])
+}
+
+// part is what masters hold of all, on average.
+func (h *heldByMasters) part() float64 {
+	if h.of == 0 {
+		return 0
+	}
+	return h.sum / h.of
 }
 
 // oracle knows the true times of simulated jobs.

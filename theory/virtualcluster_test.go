@@ -315,6 +315,23 @@ func TestFspyF12Bounds(t *testing.T) {
 	}
 }
 
+// Section 2.5: jobs that have nothing left virtually, and really have, are served in the order in which that came to be, not in that of their names. On 2
+// units, B of 2 comes at 0 and has all until 1, though virtually only half of it until 2; C of 3, which uses 1 unit, has that virtually from 0 to 3 and
+// really from 1 on. A of 2 comes at 2 and has the rest: 1 unit, virtually 2 from 3 on, so that it is late from 3.5 on, and C from 3 on. C keeps its unit, and
+// both are done at 4; if A were first then, it would be done at 3.75, and C at 4.25.
+func TestFspyLateOrder(t *testing.T) {
+	jobs := []theory.BoundedJob{{2, 2, 2}, {0, 2, 2}, {0, 3, 1}}
+	checkEnds(t, "by virtual size", theory.BoundedFluid(2, jobs, true), []float64{4, 1, 4})
+	for _, order := range [][]int{{2, 1, 0}, {1, 2, 0}, {0, 2, 1}} {
+		var renamed []theory.BoundedJob
+		var want []float64
+		for _, i := range order {
+			renamed, want = append(renamed, jobs[i]), append(want, []float64{4, 1, 4}[i])
+		}
+		checkEnds(t, fmt.Sprintf("by virtual size, named %v", order), theory.BoundedFluid(2, renamed, true), want)
+	}
+}
+
 // Section 2.7: where each job can use the whole cluster, none is done later than under fair sharing; where not, some are, by half at most.
 func TestFspyFairSlowdown(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 12))

@@ -274,21 +274,34 @@ func (l *load) run(slot int, id sched.AttemptID, ends sched.Time) {
 // until runs completions until an instant; ok is false where nothing runs any more.
 func (l *load) until(end time.Time) (steps int, ok bool) {
 	for steps == 0 || steps&15 != 0 || time.Now().Before(end) {
-		if len(l.running) == 0 && l.wake == 0 {
+		e, ok := l.next()
+		if !ok {
 			return steps, false
 		}
+		l.complete(e)
+		steps++
+	}
+	return steps, true
+}
+
+// next returns the next completion, after the wakes before it; ok is false where nothing runs any more.
+func (l *load) next() (e ending, ok bool) {
+	for len(l.running) > 0 || l.wake > 0 {
 		if at := l.wake; at > 0 && (len(l.running) == 0 || at <= l.running[0].at) {
 			l.wake = 0
 			l.step(max(at, l.core.Now))
 			continue
 		}
-		e := l.running.pop()
-		if t := &l.tries[e.id&attemptSlots]; uint64(t.id) != e.id || t.ends != e.at {
-			continue // it was ended or suspended meanwhile
-		}
-		l.events = append(l.events, sched.Event{Kind: sched.AttemptDone, Attempt: sched.AttemptID(e.id)})
-		l.step(e.at)
-		steps++
+		e = l.running.pop()
+		if t := &l.tries[e.id&attemptSlots]; uint64(t.id) == e.id && t.ends == e.at {
+			return e, true
+		} // else it was ended or suspended meanwhile
 	}
-	return steps, true
+	return e, false
+}
+
+// complete runs a completion, and what follows from it.
+func (l *load) complete(e ending) {
+	l.events = append(l.events, sched.Event{Kind: sched.AttemptDone, Attempt: sched.AttemptID(e.id)})
+	l.step(e.at)
 }

@@ -139,6 +139,7 @@ func parts() []part {
 		{"overhead", "What the engine costs where there is nothing to do.", runOverhead, false},
 		{"sim", "The day FB-2010 (24,442 jobs, 8.1 M maps) on 600 nodes of 5 slots, on one core. Million events a second, reading included.", runSim, false},
 		{"decisions", "One completion, and what is launched in its place, core included, in µs of processor time; as many jobs as nodes of 5 slots, in one queue or in so many. At once: what each of so many jobs costs that come at one instant.", runDecisions, true},
+		{"events", "What an event costs where a task ends, and where its job ends with it and another comes: medians in µs of processor time, core included; as many jobs as nodes of 5 slots.", runEvents, true},
 		{"replay", "A mix run for real and recorded, then simulated from its record under the same policy. Mean sojourn time in seconds.", runReplay, false},
 		{"yarn", "ResourceManagers under the load of a cluster with ten applications, over real sockets, on the cores that the load itself needs too.", runYARN, true},
 	}

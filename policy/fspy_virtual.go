@@ -265,12 +265,7 @@ func (f *fspy) resize(p *sched.Plan) {
 // share divides the virtual cluster anew.
 func (f *fspy) share(p *sched.Plan) {
 	f.Cluster.Share(f.capacity(), f.drf)
-	f.Target = 0
-	for i := range f.Cluster.Jobs {
-		if v := &f.Cluster.Jobs[i]; v.Open {
-			f.Target += v.Has[0]
-		}
-	}
+	f.Target = f.Cluster.Open[0]
 	if f.Next = f.Cluster.Next(); math.IsInf(f.Next, 1) {
 		f.Next = 0
 	}

@@ -101,10 +101,13 @@ func (j *VirtualJob) End() float64 {
 type VirtualCluster struct {
 	At   float64
 	Jobs []VirtualJob // by rising ID
+	Open Pair         // what open jobs have of the capacity together, since the last Share
 
+	zero    zero   // the next one, as of the last Share
 	sharing lineup // jobs in the order in which they are given their shares
-	bounds  []Racer
-	zero    zero // the next one, as of the last Share
+	numbers []Racer
+	bounds  []Pair // of Jobs: there is less to walk through than in these
+	has     []Pair
 }
 
 // A zero is when a job has nothing left.
@@ -118,16 +121,25 @@ type zero struct {
 // at what rate each is served: by what it has beyond its master. Where nobody has more than that, each is served by the part of its share that its
 // bound has beyond the master, or virtual time would stand still. O(n), and O(m log m) for the m jobs that came or have other bounds than at the last Share.
 func (c *VirtualCluster) Share(capacity Pair, drf bool) {
+	c.bounds, c.has = c.bounds[:0], slices.Grow(c.has[:0], len(c.Jobs))[:len(c.Jobs)]
+	for i := range c.Jobs {
+		c.bounds = append(c.bounds, c.Jobs[i].Bound)
+	}
 	if drf {
 		c.fill(capacity)
 	} else {
 		c.onePass(capacity)
 	}
 	frozen := true
+	c.Open = Pair{}
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
+		j.Has = c.has[i]
 		j.Rate = Pair{max(0, j.Has[0]-j.Master[0]), max(0, j.Has[1]-j.Master[1])}
 		frozen = frozen && j.Rate[0] == 0
+		if j.Open {
+			c.Open = c.Open.Add(1, j.Has)
+		}
 	}
 	if frozen {
 		c.thaw()
@@ -147,45 +159,43 @@ func (c *VirtualCluster) thaw() {
 	}
 }
 
-// onePass gives each job what it has in one pass by rising bound (OnePassShares).
+// onePass divides in one pass by rising bound (OnePassShares).
 func (c *VirtualCluster) onePass(capacity Pair) {
-	pass := newOnePass(capacity[:], len(c.Jobs))
-	for _, s := range c.inOrder(func(i int32) float64 { return c.Jobs[i].Bound[0] }) {
-		j := &c.Jobs[s.who]
-		pass.share(j.Bound[:], j.Has[:])
+	pass := newOnePass(capacity[:], len(c.bounds))
+	for _, s := range c.inOrder(func(i int32) float64 { return c.bounds[i][0] }) {
+		pass.share(c.bounds[s.who][:], c.has[s.who][:])
 	}
 }
 
-// fill gives each job what it has by dominant resource fairness (DRF).
+// fill divides by dominant resource fairness (DRF).
 func (c *VirtualCluster) fill(capacity Pair) {
-	users := make([]TaskClaim, len(c.Jobs))
-	for i := range c.Jobs {
-		users[i] = TaskClaim{Weight: 1, Task: c.Jobs[i].Bound[:], Limit: 1}
+	users := make([]TaskClaim, len(c.bounds))
+	for i := range c.bounds {
+		users[i] = TaskClaim{Weight: 1, Task: c.bounds[i][:], Limit: 1}
 	}
 	f := newFilling(capacity[:], users)
 	for _, s := range c.inOrder(f.reaches) {
 		f.serve(s.who)
 	}
 	for i, part := range f.tasks {
-		c.Jobs[i].Has = Pair{}.Add(part, c.Jobs[i].Bound)
+		c.has[i] = Pair{}.Add(part, c.bounds[i])
 	}
 }
 
 // inOrder returns the jobs by a number, of equals the smaller ID first.
 func (c *VirtualCluster) inOrder(by func(i int32) float64) []spot {
-	c.bounds = c.bounds[:0]
+	c.numbers = c.numbers[:0]
 	for i := range c.Jobs {
-		c.bounds = append(c.bounds, Racer{ID: c.Jobs[i].ID, Left: by(int32(i))})
+		c.numbers = append(c.numbers, Racer{ID: c.Jobs[i].ID, Left: by(int32(i))})
 	}
-	c.sharing.enter(c.bounds)
+	c.sharing.enter(c.numbers)
 	return c.sharing.spots
 }
 
 // Serve brings the cluster to an instant, at the rates of the last Share, and removes and returns the jobs that have nothing left (FSPY, Algorithm
 // 3). It is exact if none had nothing left before that instant: see Zero. O(n).
 func (c *VirtualCluster) Serve(at float64) (done []VirtualJob) {
-	c.serve(at)
-	return c.retire()
+	return c.serve(at, -1)
 }
 
 // Zero serves up to the first instant, not after at, at which a job has nothing left, and removes and returns the jobs that have nothing left then;
@@ -197,9 +207,7 @@ func (c *VirtualCluster) Zero(at float64) []VirtualJob {
 	if next.job < 0 || next.at > at {
 		return nil
 	}
-	c.serve(next.at)
-	c.Jobs[next.job].Served = c.Jobs[next.job].Size // exactly
-	return c.retire()
+	return c.serve(next.at, next.job)
 }
 
 // Next returns the instant of the next Zero; +Inf: there is none at these rates.
@@ -223,22 +231,18 @@ func (c *VirtualCluster) first() zero {
 	return zero{true, job, c.At + least}
 }
 
-func (c *VirtualCluster) serve(at float64) {
-	c.zero = zero{}
-	for i := range c.Jobs {
-		j := &c.Jobs[i]
-		j.Served = j.Served.Add(at-c.At, j.Rate)
-	}
-	c.At = at
-}
-
 // roundOff is the part of a job's size below which what is left of it is an error of rounding.
 const roundOff = 1e-9
 
-func (c *VirtualCluster) retire() (done []VirtualJob) {
+// serve brings the cluster to an instant at which one job, or -1, has exactly nothing left, and takes out the jobs that have nothing left.
+func (c *VirtualCluster) serve(at float64, exact int) (done []VirtualJob) {
+	c.zero = zero{}
 	kept := 0
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
+		if j.Served = j.Served.Add(at-c.At, j.Rate); i == exact {
+			j.Served = j.Size
+		}
 		switch {
 		case !j.Open && j.Size[0]-j.Served[0] <= roundOff*j.Size[0]:
 			done = append(done, *j)
@@ -248,7 +252,7 @@ func (c *VirtualCluster) retire() (done []VirtualJob) {
 		}
 		kept++
 	}
-	c.Jobs = c.Jobs[:kept]
+	c.At, c.Jobs = at, c.Jobs[:kept]
 	return done
 }
 

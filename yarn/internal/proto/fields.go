@@ -83,17 +83,8 @@ func (f *Fields) Copy(fields []byte) {
 // Int32 is an int32 or enum field.
 func (f *Fields) Int32(num int32, p *int32) {
 	if f.at(num) {
-		f.int32(num, p)
+		number(f, num, p)
 	}
-}
-
-func (f *Fields) int32(num int32, p *int32) {
-	if f.r.num == writes {
-		f.varint(num, uint64(int64(*p)))
-		return
-	}
-	*p = f.r.Int32()
-	f.r.Next()
 }
 
 // Uint32 is an int32 field that is written as an unsigned one: what is negative takes five bytes instead of ten.
@@ -118,16 +109,16 @@ func (f *Fields) Sint32(num int32, p *int32) {
 // Int64 is an int64 field.
 func (f *Fields) Int64(num int32, p *int64) {
 	if f.at(num) {
-		f.int64(num, p)
+		number(f, num, p)
 	}
 }
 
-func (f *Fields) int64(num int32, p *int64) {
+func number[T int32 | int64](f *Fields, num int32, p *T) {
 	if f.r.num == writes {
-		f.varint(num, uint64(*p))
+		f.varint(num, uint64(*p)) // the sign goes on to the left
 		return
 	}
-	*p = f.r.Int64()
+	*p = T(f.r.Uint64())
 	f.r.Next()
 }
 

@@ -8,14 +8,16 @@ type Node struct {
 	Open     bool    // may be launched on in this Step: always, or under heartbeats only when it has just reported
 	Lost     bool    // gone, perhaps to return under the same ID
 	Reserved StageID // the only stage that may launch here; zero: any
-	Name     string
+
+	class   *Class  // this and the next two are in the first cache line, with the above: each event reads them, of a node at random
+	offered uint64  // the Step in which it was last put into Offers
+	slots   []int32 // of the attempts that run or are suspended here, in order of launch
+
 	Capacity Resources
 	Used     Resources // may exceed Capacity, after it shrank
 	Leaving  Resources // of Used, what a Kill or a Suspend has asked for
+	Name     string
 
-	class   *Class
-	offered uint64  // the Step in which it was last put into Offers
-	slots   []int32 // of the attempts that run or are suspended here, in order of launch
 	outputs outputs // finished tasks whose output is here and may still be needed
 }
 

@@ -134,7 +134,7 @@ func (e *engine) begin(r *attempt) {
 // stretch returns how long it takes in an attempt to compute what takes d.
 func (e *engine) stretch(r *attempt, d sched.Time) sched.Time {
 	c, j, a := &e.config.Costs.Chance, r.job, r.core
-	f := e.nodes.list[a.Node-1].slow
+	f := e.nodes.slow[a.Node-1]
 	if c.Sigma > 0 {
 		f *= j.draw(a, forTaskTime).Factor(c.Sigma)
 	}

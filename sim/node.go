@@ -12,7 +12,6 @@ import (
 // A node is what the simulator knows of a machine.
 type node struct {
 	spec  *sched.NodeSpec
-	slow  float64 // what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
 	lost  bool
 	gone  sched.Time    // instant of its last loss
 	count uint64        // losses by chance so far
@@ -22,7 +21,8 @@ type node struct {
 // machines are all nodes: they join, are lost and return.
 type machines struct {
 	e    *engine
-	list []node // by NodeID-1
+	list []node    // by NodeID-1
+	slow []float64 // the same: what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
 }
 
 // join has all nodes join, and draws when the first of them are lost.
@@ -31,11 +31,11 @@ func (m *machines) join(e *engine) {
 	c := &e.config.Costs
 	for spec, class := range e.config.Cluster.Nodes() {
 		id := sched.NodeID(len(m.list) + 1)
-		n := node{spec: spec, slow: 1 / class.Speed}
+		n, slow := node{spec: spec}, 1/class.Speed
 		if c.Chance.SlowNodes > 0 && e.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.Chance.SlowNodes {
-			n.slow *= max(1, c.Chance.Slowdown)
+			slow *= max(1, c.Chance.Slowdown)
 		}
-		m.list = append(m.list, n)
+		m.list, m.slow = append(m.list, n), append(m.slow, slow)
 		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: spec})
 		m.planLoss(id)
 	}

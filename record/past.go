@@ -14,6 +14,8 @@ type PastJob struct {
 	ID    sched.JobID
 	Spec  *sched.JobSpec // Submit is when it came. Where the engine did not know the tasks of a stage, they are those that succeeded
 	Times [][]sched.Time // by stage, then by task − 1
+	// Rounds are, by stage, 0 for those that it came with, and one more each time that more were found when all those before were done.
+	Rounds []int32
 
 	ProbeTimes  []sched.Time     // of the tasks of the sample of it that came through, its map's first; nil: none did
 	ProbeCounts []sched.Counters // likewise, what they counted
@@ -82,6 +84,8 @@ type pastStage struct {
 	spec  *sched.StageSpec
 	times []sched.Time // by task − 1, −1: none; of a stage with unknown tasks, as they ended
 	order []uint64     // of such a stage: serials of the launches
+	round int32        // PastJob.Rounds
+	asked sched.Time   // when it was asked for; zero: with the job
 	after int32        // of such a stage: tasks of the stage before that were done when it was asked for
 }
 
@@ -137,8 +141,12 @@ func (p *past) ask(e *sched.Event) {
 		return
 	}
 	st := pastStage{spec: asks.Spec}
+	st.asked = p.view.Now
 	if k := len(j.stages); k > 0 {
 		st.after = p.view.Job(e.Job).Stages[k-1].Done
+		if st.round = j.stages[k-1].round; st.spec.Tasks >= 0 && st.asked != j.stages[k-1].asked {
+			st.round++
+		}
 	}
 	j.stages = append(j.stages, st)
 }
@@ -203,6 +211,7 @@ func (j *pastJob) finish() *PastJob {
 				spec.Stages[i].After = []sched.Dep{{Stage: int32(i - 1), Part: min(1, float64(st.after)/float64(max(1, spec.Stages[i-1].Tasks)))}}
 			}
 		}
+		out.Rounds = append(out.Rounds, st.round)
 		out.Times = append(out.Times, st.complete(spec.Stages[i].Tasks))
 	}
 	return out

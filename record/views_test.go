@@ -327,6 +327,29 @@ func TestPastJobs(t *testing.T) {
 	}
 }
 
+// What an open job finds when its stages are done is another round; two stages that are found at once are of one.
+func TestPastJobsOfRounds(t *testing.T) {
+	b := recorded(t, Options{}, func(w *Writer) {
+		r := newRig(sched.Config{Can: allPowers}, w)
+		r.node(slots(2, 1))
+		job := mapReduce(0, 2, 5*sec, 0, 0)
+		job.Open = true
+		r.submit(1, job)
+		r.takes = func(*sched.Attempt) sched.Time { return 5 * sec }
+		for k, at := range []sched.Time{5 * sec, 5 * sec, 10 * sec} {
+			spec := &sched.StageSpec{Kind: sched.Map, PerTask: slots(1, 0), Tasks: 1}
+			r.at(at, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: int32(k + 1), Spec: spec, Pending: 1}})
+		}
+		r.at(15*sec, sched.Event{Kind: sched.JobEnded, Job: 1})
+		r.run()
+	})
+	for j, err := range PastJobs(reader(t, b), nil) {
+		if err != nil || !slices.Equal(j.Rounds, []int32{0, 1, 1, 2}) {
+			t.Errorf("rounds %v, %v", j.Rounds, err)
+		}
+	}
+}
+
 // A sample's times and counts belong to its job's past: those of the second try where the first failed, and none of one that did not come through.
 func TestPastJobsOfProbes(t *testing.T) {
 	sample := func(of sched.JobID) *sched.JobSpec { s := *mapReduce(0, 1, sec, 1, sec); s.Probes = of; return &s }

@@ -41,6 +41,7 @@ type job struct {
 	probedBy sched.JobID      // its last probe
 	master   sched.AttemptID  // its master that runs; zero: none
 	again    map[taskID]int32 // attempts of a task that ended without success
+	found    int              // rounds of truth.Later
 	supply
 }
 
@@ -73,6 +74,7 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 	}
 	*e.jobs.Of(e.core.Job(id)) = j
 	e.leads.admit(spec)
+	e.feed.rounds.some = e.feed.rounds.some || spec.Open
 }
 
 // find returns the row of an attempt; nil: the core has been told of its end.

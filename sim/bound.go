@@ -30,12 +30,12 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 		if !ok {
 			return 0
 		}
-		for i := range j.Stages {
+		for i, st := range t.All(j) {
 			if mean, _ := t.Times(int32(i)); t.Uber {
 				d += sched.Time(float64(mean*sched.Time(t.Stages[i].Tasks)) / speed)
 				continue
 			}
-			n := room(j.Stages[i].PerTask)
+			n := room(st.PerTask)
 			if n == 0 {
 				return 0
 			}

@@ -82,7 +82,7 @@ func newEngine(config *Config) (*engine, error) {
 	e.core = sched.New(core)
 	e.nodes.join(e)
 	e.net.init(e)
-	e.master.e, e.leads.e = e, e
+	e.master.e, e.leads.e, e.feed.rounds.e = e, e, e
 	e.beats.init(e)
 	if err := e.nodes.plan(config.Script); err != nil {
 		return nil, err
@@ -194,6 +194,7 @@ func (e *engine) step() {
 		case sched.AttemptDone:
 			moved = true
 			e.leads.ended(ev)
+			e.feed.rounds.ended(ev)
 		case sched.JobSubmitted:
 			moved = true
 			e.admit(ev.Job, ev.Body.(*sched.JobSpec))
@@ -201,6 +202,7 @@ func (e *engine) step() {
 	}
 	e.evs = e.evs[:0]
 	e.leads.settle()
+	e.feed.rounds.settle()
 	if len(e.core.Events) > given {
 		for i := range e.core.Events[given:] {
 			e.follow(&e.core.Events[given+i])
@@ -312,6 +314,7 @@ type feed struct {
 	admitted int64       // of them, those that the core knows
 	newest   sched.JobID // submitted, probes included
 	layout   layout
+	rounds   rounds
 }
 
 func (f *feed) init(e *engine) {
@@ -343,12 +346,20 @@ func (f *feed) advance() {
 
 // check reports what the simulator needs of a job and does not find.
 func (f *feed) check(spec *sched.JobSpec) error {
-	if err := spec.Validate(); err != nil {
-		return err
-	}
 	t, ok := spec.Payload.(*workload.Truth)
 	if !ok {
 		return fmt.Errorf("payload is a %T, and the simulator needs the true times of tasks (*workload.Truth)", spec.Payload)
+	}
+	if len(t.Later) > 0 {
+		if !spec.Open {
+			return errors.New("it finds stages later and is not open")
+		}
+		all := *spec
+		all.Stages = t.All(spec)
+		spec = &all
+	}
+	if err := spec.Validate(); err != nil {
+		return err
 	}
 	if len(t.Stages) != len(spec.Stages) {
 		return fmt.Errorf("its truth has %d stages, its spec %d", len(t.Stages), len(spec.Stages))

@@ -11,11 +11,13 @@ type Past struct {
 	ID          sched.JobID
 	Spec        *sched.JobSpec
 	Times       [][]sched.Time
+	Rounds      []int32
 	ProbeTimes  []sched.Time
 	ProbeCounts []sched.Counters
 }
 
-// On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has them.
+// On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has them. Rounds that were found later
+// are found later again.
 func (p Past) On(c *Cluster) *sched.JobSpec {
 	spec := *p.Spec
 	spec.Stages = slices.Clone(spec.Stages)
@@ -41,5 +43,17 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 		}
 	}
 	spec.Payload, spec.Open = truth, false
+	for i := len(spec.Stages) - 1; i > 0 && p.Rounds[i] > 0; i-- {
+		if i == len(spec.Stages)-1 || p.Rounds[i] != p.Rounds[i+1] {
+			truth.Later = append(truth.Later, nil)
+		}
+		last := &truth.Later[len(truth.Later)-1]
+		*last = append(*last, spec.Stages[i])
+	}
+	for _, round := range truth.Later {
+		slices.Reverse(round)
+		spec.Stages, spec.Open = spec.Stages[:len(spec.Stages)-len(round)], true
+	}
+	slices.Reverse(truth.Later)
 	return &spec
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -35,8 +36,10 @@ func (t Task) Time() sched.Time { return t.Compute + t.Fetch }
 // Truth is what really happens in each task of a job (JobSpec.Payload). No policy may look at it.
 type Truth struct {
 	Seed   uint64       // of the chance in task times that is the job's own (Sigma)
-	Stages []StageTruth // one for each of JobSpec.Stages; of a master the time that it takes to start
+	Stages []StageTruth // one for each of JobSpec.Stages, and then of Later; of a master the time that it takes to start
 	Uber   bool         `json:",omitempty"` // all tasks run in the container of the job's master, one after the other
+
+	Later [][]sched.StageSpec `json:",omitempty"` // of an open job: what it finds, round by round, when all its stages so far are done
 
 	ProbeTimes  []sched.Time     `json:",omitempty"` // of the tasks of a probe of the job, its map's first, where that is known; else it takes its part of the stages
 	ProbeCounts []sched.Counters `json:",omitempty"` // likewise, what they counted
@@ -134,17 +137,26 @@ func (t *Truth) Times(stage int32) (mean, longest sched.Time) {
 	return sched.Time(math.Round(sum / float64(s.Tasks))), longest
 }
 
+// All returns the stages of job, whose Payload t is, with those that it finds later.
+func (t *Truth) All(job *sched.JobSpec) []sched.StageSpec {
+	if len(t.Later) == 0 {
+		return job.Stages
+	}
+	return slices.Concat(append([][]sched.StageSpec{job.Stages}, t.Later...)...)
+}
+
 // Size returns the resource-seconds that the tasks of job, whose Payload t is, hold in all on nodes of speed 1. What its master holds is no part of
 // it: how much that is depends on how long the job runs.
 func (t *Truth) Size(job *sched.JobSpec) sched.Work {
 	var w sched.Work
+	stages := t.All(job)
 	for i := range t.Stages {
-		if job.Stages[i].Kind == sched.Master {
+		if stages[i].Kind == sched.Master {
 			continue
 		}
 		mean, _ := t.Times(int32(i))
 		s := mean.Seconds() * float64(t.Stages[i].Tasks)
-		for k, a := range job.Stages[i].PerTask {
+		for k, a := range stages[i].PerTask {
 			w[k] += s * float64(a)
 		}
 	}

@@ -68,7 +68,7 @@ func (l *slotLoop) step() {
 // BenchmarkDynamicMR is the cost of one completion, core included, beside that of the order beneath on its own; looks for stragglers are in it, and
 // second attempts where they are found.
 func BenchmarkDynamicMR(b *testing.B) {
-	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:sepb=queue", "dynamicmr:checked=0", "dynamicmr:base=fifo", "dynamicmr:dhsa=pd", "late{dynamicmr:sepb=off}"} {
+	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:sepb=queue", "dynamicmr:checked=0", "dynamicmr:base=fifo", "dynamicmr:base=srpt", "dynamicmr:dhsa=pd", "late{dynamicmr:sepb=off}"} {
 		for _, n := range []int{1000, 10000} {
 			for _, queues := range []int{1, 100, 1000} {
 				for _, oneIn := range []int{0, 20} {

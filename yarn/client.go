@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"iter"
 	"net"
 	"slices"
 	"strings"
@@ -287,12 +288,29 @@ func (m *manager) tellQueue(user string, queue *sched.Queue, q *wire.QueueReques
 	return info
 }
 
+// standing are the queues that there are, parents before children; rows of those that have gone wait for others.
+func (m *manager) standing() iter.Seq[*sched.Queue] {
+	var walk func(q *sched.Queue, yield func(*sched.Queue) bool) bool
+	walk = func(q *sched.Queue, yield func(*sched.Queue) bool) bool {
+		if q.User {
+			return true
+		}
+		if !yield(q) {
+			return false
+		}
+		for _, id := range q.Children {
+			if !walk(m.core.Queues[id], yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func(*sched.Queue) bool) { walk(m.core.Queues[0], yield) }
+}
+
 func (m *manager) queueACLs(user string, _ *wire.Empty) (answer, error) {
 	r := &wire.QueueACLs{}
-	for _, q := range m.core.Queues {
-		if q.User {
-			continue
-		}
+	for q := range m.standing() {
 		name, path := "root", ""
 		if q.ID != 0 {
 			path = m.core.Path(q)

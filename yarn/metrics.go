@@ -88,10 +88,7 @@ func (m *manager) collect(d *described) (list []sample) {
 	for state := wire.AppAccepted; state <= wire.AppKilled; state++ {
 		gauge(d.apps, float64(apps[state]), strings.ToLower(state.String()))
 	}
-	for _, q := range m.core.Queues {
-		if q.User {
-			continue
-		}
+	for q := range m.standing() {
 		name, waits := "root", q.Demand.Sub(q.Used)
 		if q.ID != 0 {
 			name += "." + m.core.Path(q)

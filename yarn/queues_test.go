@@ -344,8 +344,20 @@ func TestRefreshQueues(t *testing.T) {
 	}
 	now.Store(one("default"))
 	refresh("")
+	gone := func() (metrics string, queues int) {
+		_, _, metrics = c.get("/metrics", "")
+		return metrics, len(invoke[wire.QueueACLs](c, c.client, "getQueueUserAcls", &wire.Empty{}).Queues)
+	}
 	if q := invoke[wire.QueueResponse](c, c.client, "getQueueInfo", &wire.QueueRequest{Name: "etl"}); q.Queue != nil {
 		t.Errorf("queue %s is still there", q.Queue.Path)
+	}
+	if text, n := gone(); strings.Contains(text, "root.etl") || n != 2 {
+		t.Errorf("queues that have gone are told of, %d in all:\n%s", n, text)
+	}
+	now.Store(one("default", "etl"))
+	refresh("") // and comes back
+	if text, n := gone(); strings.Count(text, `queue="root.etl",resource="memory",what="used"`) != 1 || n != 3 {
+		t.Errorf("a queue that came back is not told of once, %d in all:\n%s", n, text)
 	}
 }
 

@@ -237,13 +237,12 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 	}
 	if line := t.siblings.line(t, q); line != nil {
 		for c := line.first(t, s); c != nil; c = line.first(t, s) {
-			full := s.room && s.of.full[c.ID] == s.pass
-			if !full {
+			if !s.room || s.of.full[c.ID] != s.pass {
 				if st := t.descend(p, c, s); st != nil {
 					return st
 				}
 			}
-			line.setAside(s.lane, !full && t.leaf != nil && !s.of.skipped && t.held(p, c, s))
+			line.setAside(s.lane, t.leaf != nil && !s.of.skipped && t.held(p, c, s))
 		}
 		return nil
 	}

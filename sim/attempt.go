@@ -38,6 +38,7 @@ type job struct {
 	truth    *workload.Truth
 	chance   workload.Chance
 	probe    bool
+	led      bool             // it has a master that asks for its tasks
 	probedBy sched.JobID      // its last probe
 	master   sched.AttemptID  // its master that runs; zero: none
 	again    map[taskID]int32 // attempts of a task that ended without success
@@ -73,7 +74,7 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 		j.chance = e.chance.With(uint64(e.feed.admitted))
 	}
 	*e.jobs.Of(e.core.Job(id)) = j
-	e.leads.admit(spec)
+	e.leads.admit(j, spec)
 	e.feed.rounds.some = e.feed.rounds.some || spec.Open
 }
 

@@ -15,14 +15,19 @@ type leads struct {
 	orphans []sched.JobID // whose master was lost, until another has started
 }
 
-func (l *leads) admit(spec *sched.JobSpec) {
-	l.some = l.some || slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master })
+// admit notes whether a job has tasks that its master must ask for. Without such, as in a record of applications, a master is a task like others.
+func (l *leads) admit(j *job, spec *sched.JobSpec) {
+	j.led = slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Asked })
+	l.some = l.some || j.led
 }
+
+// leads reports whether an attempt is a master that asks for tasks.
+func (r *attempt) leads() bool { return r.job.led && r.core.Stage.Kind == sched.Master }
 
 // launched begins an attempt that is a master, and ends one whose master was lost in this very instant; of others it reports false.
 func (l *leads) launched(r *attempt) bool {
 	switch st := r.core.Stage; {
-	case st.Kind == sched.Master:
+	case r.leads():
 		r.job.master = r.id
 		start := r.job.truth.Time(st.ID.Index, r.core.Task)
 		if r.job.truth.Uber {
@@ -93,7 +98,8 @@ func (l *leads) settle() {
 
 // dismiss ends the master of a job that has nothing left to do.
 func (l *leads) dismiss(row *sched.Job) {
-	if row.Ended {
+	j := *l.e.jobs.Of(row)
+	if row.Ended || !j.led {
 		return
 	}
 	for _, st := range row.Stages {
@@ -101,7 +107,7 @@ func (l *leads) dismiss(row *sched.Job) {
 			return
 		}
 	}
-	if r := l.e.find((*l.e.jobs.Of(row)).master); r != nil && r.state == serving {
+	if r := l.e.find(j.master); r != nil && r.state == serving {
 		l.e.end(r)
 	}
 }
@@ -109,7 +115,7 @@ func (l *leads) dismiss(row *sched.Job) {
 // lost has the tasks of a master that was lost with its node end with it.
 func (l *leads) lost(r *attempt) {
 	row := r.core.Stage.Job
-	if r.core.Stage.Kind != sched.Master || row.Ended {
+	if !r.leads() || row.Ended {
 		return
 	}
 	r.job.master = 0

@@ -132,3 +132,11 @@ func TestMastersNeedContainers(t *testing.T) {
 		}
 	}
 }
+
+// A master that no task must be asked of, as in a record of applications, is a task like others: what comes after it starts when it has ended.
+func TestMasterAsTask(t *testing.T) {
+	j := mr{maps: 1, mapTime: 4 * sec, reduces: 2, redTime: 3 * sec, part: 1, mapEach: memory(1024), redEach: memory(1024)}.job()
+	j.Stages[0].Kind = sched.Master
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, memory(4096)), Jobs: source(j)})
+	wantEnds(t, l, 0, 7*sec)
+}

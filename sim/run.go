@@ -278,7 +278,7 @@ func (e *engine) happen(what uint64) {
 	switch what &^ idMask {
 	case endOf:
 		e.pending--
-		if r := e.find(sched.AttemptID(id)); e.leads.some && r.core.Stage.Kind == sched.Master {
+		if r := e.find(sched.AttemptID(id)); e.leads.some && r.leads() {
 			e.leads.due(r)
 		} else {
 			e.end(r)

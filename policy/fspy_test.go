@@ -259,7 +259,7 @@ func TestProbeMakesSizesKnown(t *testing.T) {
 	core.Step(seconds(1), []sched.Event{submission(3, &sched.JobSpec{Probes: 2, Stages: []sched.StageSpec{memoryStage(sched.Map, 1, 1)}})})
 	known[2] = true
 	core.Step(seconds(2), []sched.Event{{Kind: sched.JobEnded, Job: 3}})
-	units := &p.(*probe).Inner.(*srpt).Units
+	units := &p.(*probe).Inner.(*bySize).Units
 	if a, b := units.Of(core.Job(1).Stages[0]), units.Of(core.Job(2).Stages[0]); a.Known || !b.Known || b.Time != 10*time.Second {
 		t.Errorf("the job that was not probed is known: %v; the other: %v, of %v a task, want 10 s", a.Known, b.Known, b.Time)
 	}

@@ -71,7 +71,7 @@ func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 // Decide starts tasks where there is room.
 func (g *gittins) Decide(p *sched.Plan) {
 	if g.aging > 0 {
-		for _, j := range g.retire(p) {
+		for _, j := range g.retire(p, nobody) {
 			g.promise(p, j)
 		}
 		g.follow(p)

@@ -11,7 +11,7 @@ var hfspCard = Card{
 	Source: "Pastorelli, Barbuzzi, Carra, Dell'Amico, Michiardi, HFSP: Size-based Scheduling for Hadoop, IEEE BigData 2013; late jobs as in PSBS",
 	Spec:   "docs/spec/policies.md#hfsp",
 	Params: sizing(placing(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...),
-	Memory: append([]string{"the virtual cluster", "by job: where it is there, or that it was done"}, sizedMemory...),
+	Memory: append([]string{"the virtual cluster", "by job: where it is there, if it is not done"}, sizedMemory...),
 	Claims: []Claim{WorkConserving, TimeInvariant},
 }
 
@@ -23,18 +23,11 @@ var hfspCard = Card{
 type hfsp struct {
 	order
 	sizes
-	Cluster virtualCluster
-	Places  sched.Per[virtualPlace] // by job
-}
-
-// A virtualPlace is where a job is in the virtual cluster.
-type virtualPlace struct {
-	Slot int32 // plus 1; zero: it is not there
-	Late bool  // it was done there
+	virtualShares // by weight, up to what a job can use
 }
 
 func newHFSP(a Args) sched.Policy {
-	h := &hfsp{sizes: newSizes(a)}
+	h := &hfsp{sizes: newSizes(a), virtualShares: virtualShares{most: 1}}
 	h.initParts(a, h.projected, parting{2, h.side, func(v *sched.View, st *sched.Stage, more int32) sched.Key {
 		return h.at(st, more, (*virtualJob).end)
 	}})
@@ -51,19 +44,17 @@ func (h *hfsp) at(st *sched.Stage, more int32, by func(*virtualJob) float64) sch
 	if !h.known(st) {
 		return h.unknown(st, h.will(st)+st.Suspended+more)
 	}
-	switch w := h.Places.Of(st.Job); {
-	case w.Late:
+	s := h.Shares.Of(st.Job)
+	if s.Slot == 0 {
 		return h.lateness(st, more)
-	case w.Slot != 0:
-		return sched.Key{Class: ranked, Value: by(&h.Cluster.Jobs[w.Slot-1])}
 	}
-	return sched.Key{Class: ranked}
+	return sched.Key{Class: ranked, Value: by(&h.Cluster.Jobs[s.Slot-1])}
 }
 
 // side is the part of the order that a stage is in.
 func (h *hfsp) side(st *sched.Stage) int {
-	if at := h.Places.Of(st.Job); at.Slot != 0 && h.known(st) {
-		return int(h.Cluster.Jobs[at.Slot-1].Side)
+	if s := h.Shares.Of(st.Job); s.Slot != 0 && h.known(st) {
+		return int(h.Cluster.Jobs[s.Slot-1].Side)
 	}
 	return sharing
 }
@@ -76,43 +67,17 @@ func (h *hfsp) Decide(p *sched.Plan) {
 
 // advance brings the virtual cluster up to now.
 func (h *hfsp) advance(p *sched.Plan) {
-	now := p.Now.Seconds()
 	moved := func(id sched.JobID) {
 		if j := p.Job(id); j != nil && !j.Ended {
 			p.TouchJob(j)
 		}
 	}
-	for id := h.Cluster.done(now, moved); id != 0; id = h.Cluster.done(now, moved) {
-		h.late(p, id)
-	}
-	changed := false
-	for i := range p.Events {
-		e := &p.Events[i]
-		if e.Kind != sched.JobSubmitted && e.Kind != sched.JobEnded {
-			continue
-		}
-		j := p.Job(e.Job)
-		if j == nil {
-			continue // stale: it ended before
-		}
-		at := h.Places.Of(j)
-		switch {
-		case e.Kind == sched.JobSubmitted:
-			h.Cluster.serve(now)
-			at.Slot = 1 + h.Cluster.add(virtualJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: 1})
-			changed = true
-		case at.Slot != 0 && h.Cluster.Jobs[at.Slot-1].Open:
-			h.Cluster.serve(now)
-			h.Cluster.remove(at.Slot - 1)
-			at.Slot = 0
-			changed = true
-		}
-	}
+	h.retire(p, moved)
+	changed := h.follow(p)
 	h.learn(p)
 	for _, j := range h.news {
-		if at := h.Places.Of(j); at.Slot != 0 && !j.Ended {
-			h.Cluster.serve(now)
-			h.resize(p, j, at)
+		if s := h.Shares.Of(j); s.Slot != 0 && !j.Ended {
+			h.know(p, j, s)
 			changed = true
 		}
 	}
@@ -124,29 +89,16 @@ func (h *hfsp) advance(p *sched.Plan) {
 	}
 }
 
-// resize gives a job the size that is known now; what it has received in the virtual cluster stays received.
-func (h *hfsp) resize(p *sched.Plan, j *sched.Job, at *virtualPlace) {
-	v := h.Cluster.Jobs[at.Slot-1]
+// know gives a job the size, and the cap, that are known now; what it has received in the virtual cluster stays received.
+func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
+	h.Cluster.serve(p.Now.Seconds())
+	v := h.Cluster.Jobs[s.Slot-1]
 	v.Got, v.Open, v.Size, v.Cap = h.Cluster.received(&v), false, h.size(j), h.parallelism(p, j)
-	h.Cluster.remove(at.Slot - 1)
-	if v.Size <= v.Got {
-		h.late(p, j.ID)
-		return
+	h.Cluster.remove(s.Slot - 1)
+	if s.Slot = 0; v.Size > v.Got {
+		s.Slot = 1 + h.Cluster.add(v)
 	}
-	at.Slot = 1 + h.Cluster.add(v)
 	p.TouchJob(j)
-}
-
-// late notes that a job is not in the virtual cluster any more.
-func (h *hfsp) late(p *sched.Plan, id sched.JobID) {
-	j := p.Job(id)
-	if j == nil {
-		return
-	}
-	*h.Places.Of(j) = virtualPlace{Late: true} // of one that ends at this instant too: another may have its slot before its end is seen
-	if !j.Ended {
-		p.TouchJob(j)
-	}
 }
 
 // parallelism is the part of the cluster that a job uses on average when it has the cluster for itself: its size over the time of its waves.

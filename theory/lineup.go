@@ -116,11 +116,12 @@ func (l *lineup) rank(moved func(id int64, rank float64)) {
 			l.number(moved)
 			return
 		}
-		for ; from < to; from++ {
-			before += step
-			l.spots[from].rank = before
-			moved(l.racers[l.spots[from].who].ID, before)
+		for i := range l.spots[from:to] {
+			s := &l.spots[from+i]
+			s.rank = before + step*float64(i+1)
+			moved(l.racers[s.who].ID, s.rank)
 		}
+		from = to
 	}
 }
 
@@ -141,8 +142,8 @@ func (l *lineup) gap(from, to int) (before, step float64) {
 	return before, step
 }
 
-// finest is how close to each other ranks may be, as a part of them: such that they differ however they are summed up.
-const finest = 1e-12
+// finest is how close to each other ranks may be, as a part of them: a few times the precision of a float64.
+const finest = 1e-15
 
 // number gives the spots the ranks 0, 1, 2, ...
 func (l *lineup) number(moved func(id int64, rank float64)) {

@@ -21,6 +21,7 @@ import (
 func officeMix() *Paper {
 	return &Paper{
 		Name: "mix", Title: "A mix of real jobs, and what the simulator says of it",
+		Needs:  func(Lab) error { _, err := sourceFolder(); return err },
 		Source: "the mix of `make run`, [examples/mix/mix.yaml](../../examples/mix/mix.yaml).",
 		About: `Twelve real jobs as they come in an office, two long ones first and short ones behind them: 600 MB of generated data, and the source code of the Go distribution. They are run by the engine
 ` + "`mr`" + ` on this machine under one policy after the other, and each run is recorded. ` + "`sim`" + ` takes from a record when jobs came and how long their tasks took, and decides anew. It is asked twice: from
@@ -171,16 +172,24 @@ var (
 	code    = ingredient{kind: goSource}
 )
 
+// sourceFolder returns where the source code of the Go distribution is.
+func sourceFolder() (string, error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", Missing{"the source code of the Go distribution is needed, and `go env GOROOT` does not say where it is"}
+	}
+	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
+}
+
 // officeJobsIn makes the jobs, with their input in memory as far as the system keeps files there.
 func officeJobsIn(lab Lab, seed uint64) (*Mix, error) {
 	if lab.Scratch == "" {
 		return nil, Missing{"a folder is needed for the data of real jobs"}
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	source, err := sourceFolder()
 	if err != nil {
-		return nil, Missing{"the source code of the Go distribution is needed, and `go env GOROOT` does not say where it is"}
+		return nil, err
 	}
-	source := filepath.Join(strings.TrimSpace(string(root)), "src")
 	m := &Mix{Folder: lab.Scratch, Seed: seed}
 	for _, j := range officeJobs {
 		job := MixJob{Name: j.name, Job: j.job, Submit: j.submit, Input: []string{source}}

@@ -29,7 +29,7 @@ func DefaultMaster() Master {
 // Hadoop's mapreduce.job.ubertask.maxmaps and .maxreduces.
 const uberMaps, uberReduces = 9, 1
 
-// Lead yields the jobs of s, each with a master. Jobs that are no MapReduce, and those that have one, stay as they are. On a cluster of slots
+// Lead yields the jobs of s, each with a master. Jobs that are no MapReduce, those of several rounds, and those that have one stay as they are. On a cluster of slots
 // there are no masters: an error.
 func (m Master) Lead(s Source, c *Cluster) Source {
 	return func(yield func(*sched.JobSpec, error) bool) {
@@ -80,7 +80,7 @@ func (m Master) Fit(c *Cluster) error {
 // lead returns a job with a master, after its other stages, so that these have the same luck as without one.
 func (m *Master) lead(spec *sched.JobSpec) *sched.JobSpec {
 	t, ok := spec.Payload.(*Truth)
-	if !ok || spec.Type != mapReduce || slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master }) {
+	if !ok || spec.Open || spec.Type != mapReduce || slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master }) {
 		return spec
 	}
 	led, truth := *spec, *t

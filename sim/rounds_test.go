@@ -13,10 +13,7 @@ func inRounds() *sched.JobSpec {
 	stage := func(kind sched.StageKind, tasks int32, needs sched.Resources, after ...sched.Dep) sched.StageSpec {
 		return sched.StageSpec{Kind: kind, Tasks: tasks, PerTask: needs, MaxAttempts: 4, After: after}
 	}
-	truth := &workload.Truth{}
-	for _, s := range []workload.StageTruth{{Tasks: 2, Base: 5 * sec}, {Tasks: 2, Base: 3 * sec}, {Tasks: 1, Base: 2 * sec}, {Tasks: 1, Base: 4 * sec}} {
-		truth.Stages = append(truth.Stages, s)
-	}
+	truth := &workload.Truth{Stages: []workload.StageTruth{{Tasks: 2, Base: 5 * sec}, {Tasks: 2, Base: 3 * sec}, {Tasks: 1, Base: 2 * sec}, {Tasks: 1, Base: 4 * sec}}}
 	truth.Later = [][]sched.StageSpec{
 		{stage(sched.Map, 2, slots(1, 0)), stage(sched.Reduce, 1, slots(0, 1), sched.Dep{Stage: 1, Part: 1})},
 		{stage(sched.Map, 1, slots(1, 0), sched.Dep{Stage: 2, Part: 1})},

@@ -49,8 +49,9 @@ type dynamicmr struct {
 	lender
 	Sizes sizes // known where jobs are served by size
 
-	bySize bool
-	pooled bool // PD-DHSA
+	bySize  bool
+	pooled  bool                 // PD-DHSA
+	visited map[sched.JobID]bool // PD-DHSA: jobs of which a map near its input was looked for in this Step
 }
 
 // The slots that DynamicMR knows.
@@ -65,7 +66,7 @@ func otherSlots(k sched.ResourceKind) sched.ResourceKind {
 }
 
 func newDynamicMR(a Args) sched.Policy {
-	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd"}
+	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd", visited: map[sched.JobID]bool{}}
 	d.Sizes, d.bySize = newSizes(a), a.Choice("base") == "srpt"
 	d.stragglers.set(a)
 	d.flat = a.Choice("base") != "fair"

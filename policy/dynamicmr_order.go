@@ -150,7 +150,7 @@ func (d *dynamicmr) arrange(p *sched.Plan) {
 			}
 		}
 	}
-	clear(d.turns[:cap(d.turns)])
+	clear(d.turns[:cap(d.turns)]) // or it would keep jobs that are over
 }
 
 // listJobs lists all jobs: queue by queue as their turns are, in each as its jobs' are.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -10,19 +11,18 @@ import (
 // attempt takes its job's turn, but not while a task waits that might use the slot, of that job or of those that come next.
 type sepb struct {
 	stragglers
-	Slow    sched.Per[[]sched.AttemptID] // by stage: stragglers without a second attempt at the last look, the one with most time left first
-	Stages  []sched.StageID              // those with stragglers
-	Nodes   []bool                       // by NodeID-1: slow at the last look
-	Order   [2]turnList                  // by kind of slots: all jobs at the last look
-	Ran     sched.Per[ranTasks]          // by stage
-	Killed  sched.Per[[]int32]           // by stage: tasks of which an attempt was killed
-	Urgent  []sched.StageID              // stages that are to start such a task again
-	visited map[sched.JobID]bool         // in this Step, for maps
+	Slow   sched.Per[[]sched.AttemptID] // by stage: stragglers without a second attempt at the last look, the one with most time left first
+	Stages []sched.StageID              // those with stragglers
+	Nodes  []bool                       // by NodeID-1: slow at the last look
+	Order  [2]turnList                  // by kind of slots: all jobs at the last look
+	Ran    sched.Per[ranTasks]          // by stage
+	Killed sched.Per[[]int32]           // by stage: tasks of which an attempt was killed
+	Urgent []sched.StageID              // stages that are to start such a task again
 
 	speculates, perQueue, kills bool
 	checked, overdueAfter       float64
 	suspects                    crowd // stages with stragglers
-	marked                      bool  // the queues that they are in
+	marked                      bool  // the queues that they are in are marked
 	turns                       []jobTurn
 }
 
@@ -37,7 +37,7 @@ const leastFinished = 3
 
 func newSEPB(a Args) sepb {
 	return sepb{speculates: a.Choice("sepb") != "off", perQueue: a.Choice("sepb") == "queue",
-		kills: a.Choice("overdue") == "kill", checked: a.Number("checked"), overdueAfter: a.Number("overdue-after"), visited: map[sched.JobID]bool{}}
+		kills: a.Choice("overdue") == "kill", checked: a.Number("checked"), overdueAfter: a.Number("overdue-after")}
 }
 
 // learn remembers how long tasks took, and reports whether it is time to look for stragglers.
@@ -201,7 +201,7 @@ func (d *dynamicmr) startSeconds(p *sched.Plan) {
 }
 
 func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent bool) {
-	limit := int64(1) << 32
+	limit := int64(math.MaxInt64) // what is idle of its own kind is limit enough
 	if i := sideOfSlots(k); lent {
 		limit = d.quota(p, 1-i) - d.balance(p)[i].Away
 	}

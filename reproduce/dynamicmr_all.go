@@ -28,7 +28,7 @@ var (
 func (w way) setting(jobs []*sched.JobSpec, seed uint64) setting {
 	var cluster *workload.Cluster
 	if w.containers {
-		cluster = coreCluster(theirNodes, perNode)
+		cluster = clusterOf("nodes=%d,vcores=%d", theirNodes, perNode)
 	} else {
 		cluster = slotCluster(theirNodes, w.maps, w.reduces)
 	}
@@ -197,13 +197,4 @@ func allTrial(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 	}
 	s.set("fifo 10", gain(before.Makespan, after.Makespan))
 	return s, nil
-}
-
-// coreCluster is a cluster of equal nodes with cores.
-func coreCluster(nodes int32, cores int64) *workload.Cluster {
-	c, err := workload.ParseCluster(fmt.Sprintf("nodes=%d,vcores=%d", nodes, cores))
-	if err != nil {
-		panic(err)
-	}
-	return c
 }

@@ -204,12 +204,16 @@ func (f *foretold) sample() Sample {
 		s.set("all "+what, r2Of(all[k], 0))
 		s.set("ordinary "+what, r2Of(fitted, 0))
 		s.set("relative "+what, r2Of(fitted, 1))
-		s.set("fitted", float64(len(fitted)))
 		for _, t := range fitted {
 			s["actual "+what] = append(s["actual "+what], t.took)
 			s["predicted "+what] = append(s["predicted "+what], t.by[0])
 		}
-		s.set("little "+what, ofLittle(fitted, what == "reduces"))
+		switch what {
+		case "maps", "reduces": // of which the paper says something
+			s.set("little "+what, ofLittle(fitted, what == "reduces"))
+		case "sizes":
+			s.set("fitted", float64(len(fitted)))
+		}
 	}
 	return s
 }

@@ -99,6 +99,17 @@ func mixPart(title, file string, cluster func(cores int) *workload.Cluster, poli
 		mix.Cluster = cluster(runtime.GOMAXPROCS(0))
 		return mixTrial(ctx, mix, policies)
 	}
+	p.Over = func(samples []Sample) Sample {
+		s := Sample{}
+		for _, spec := range policies[1:] {
+			right := 0.0 // a median would hide a trial in which it was not
+			for _, t := range samples {
+				right += t.of("was right "+spec) / float64(len(samples))
+			}
+			s.set("right "+spec, right)
+		}
+		return s
+	}
 	return p
 }
 
@@ -130,9 +141,9 @@ func mixTrial(ctx context.Context, mix *Mix, policies []string) (Sample, error) 
 		really, said := started/took, started/mean(foretold)
 		s.set("really "+spec, really)
 		s.set("foretold "+spec, said)
-		s.set("right "+spec, 0)
+		s.set("was right "+spec, 0)
 		if (really > 1) == (said > 1) || math.Abs(really/said-1) <= 0.02 {
-			s.set("right "+spec, 100)
+			s.set("was right "+spec, 100)
 		}
 		s.set("sojourns "+spec, run.Sojourns...)
 	}

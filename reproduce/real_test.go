@@ -3,6 +3,7 @@ package reproduce
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -74,6 +75,13 @@ func TestMixTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	part := mixPart("Small", "small", machine, policies)
+	wrong := maps.Clone(s)
+	s.set("was right "+policies[1], 100)
+	wrong.set("was right "+policies[1], 0)
+	maps.Copy(s, part.Over([]Sample{s, s, wrong, s}))
+	if right := s.of("right " + policies[1]); right != 75 {
+		t.Errorf("right in %v %% of the trials, want 75: in three of four", right)
+	}
 	for _, c := range part.Claims {
 		if math.IsNaN(s.of(c.Figure)) {
 			t.Errorf("no figure %q", c.Figure)

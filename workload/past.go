@@ -42,18 +42,23 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 			}
 		}
 	}
-	spec.Payload, spec.Open = truth, false
-	for i := len(spec.Stages) - 1; i > 0 && p.Rounds[i] > 0; i-- {
-		if i == len(spec.Stages)-1 || p.Rounds[i] != p.Rounds[i+1] {
-			truth.Later = append(truth.Later, nil)
-		}
-		last := &truth.Later[len(truth.Later)-1]
-		*last = append(*last, spec.Stages[i])
-	}
-	for _, round := range truth.Later {
-		slices.Reverse(round)
-		spec.Stages, spec.Open = spec.Stages[:len(spec.Stages)-len(round)], true
-	}
-	slices.Reverse(truth.Later)
+	spec.Stages, truth.Later = p.rounds(spec.Stages)
+	spec.Payload, spec.Open = truth, len(truth.Later) > 0
 	return &spec
+}
+
+// rounds parts the stages of a job in those that it came with, and those that it found later.
+func (p *Past) rounds(stages []sched.StageSpec) (first []sched.StageSpec, later [][]sched.StageSpec) {
+	for i, st := range stages {
+		if p.Rounds[i] == 0 {
+			first = append(first, st)
+			continue
+		}
+		if len(later) == 0 || p.Rounds[i] != p.Rounds[i-1] {
+			later = append(later, nil)
+		}
+		last := &later[len(later)-1]
+		*last = append(*last, st)
+	}
+	return first, later
 }

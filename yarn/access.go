@@ -37,7 +37,7 @@ func parseACL(text string) (a ACL) {
 		return ACL{Everybody: true}
 	}
 	names := func(list string) []string {
-		return slices.DeleteFunc(strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '\n' || r == '\t' || r == ' ' }), func(s string) bool { return s == "" })
+		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\n", r) })
 	}
 	return ACL{Users: names(users), Groups: names(groups)}
 }

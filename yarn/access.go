@@ -30,14 +30,19 @@ type ACL struct {
 }
 
 // parseACL reads Hadoop's form: users, a space, groups, either separated by commas; * in the place of either is everybody. What begins with a space is groups
-// alone.
+// alone. Names of groups may have spaces in them, as those of directories do.
 func parseACL(text string) (a ACL) {
 	users, groups, _ := strings.Cut(text, " ")
 	if strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*" {
 		return ACL{Everybody: true}
 	}
-	names := func(list string) []string {
-		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\n", r) })
+	names := func(list string) (names []string) {
+		for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+		return names
 	}
 	return ACL{Users: names(users), Groups: names(groups)}
 }
@@ -115,16 +120,24 @@ func (app *application) may(user string, do int32) bool {
 	return m.listed(user)(app.access[do]) || m.mayAdminister(user, app.queue)
 }
 
-// accessOf reads the lists that an application was submitted with.
-func accessOf(lists []wire.ACL) map[int32]ACL {
-	if len(lists) == 0 {
-		return nil
-	}
-	access := map[int32]ACL{}
+// mostAccess bounds the access lists of an application, in bytes: they are kept as long as it is told of.
+const mostAccess = 16 << 10
+
+// accessOf reads the lists that an application was submitted with, of what there are lists of, and returns how long they are.
+func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 	for _, l := range lists {
+		if length += len(l.Users); length > mostAccess {
+			break
+		}
+		if l.Type != wire.ViewApp && l.Type != wire.ModifyApp {
+			continue
+		}
+		if access == nil {
+			access = map[int32]ACL{}
+		}
 		access[l.Type] = parseACL(l.Users)
 	}
-	return access
+	return access, length
 }
 
 // seen is a report of an application for a user: who may not see it is told no more of it than that it is there.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
 )
 
@@ -23,6 +24,8 @@ func TestParseACL(t *testing.T) {
 	for text, want := range map[string]ACL{
 		"*": {Everybody: true}, " * ": {Everybody: true}, "ana *": {Everybody: true}, "": {}, " ": {}, "ana": {Users: []string{"ana"}},
 		"ana,bo etl,ops": {Users: []string{"ana", "bo"}, Groups: []string{"etl", "ops"}}, " etl": {Groups: []string{"etl"}}, "*,ana": {Users: []string{"*", "ana"}},
+		" domain users,ops\n, etl": {Groups: []string{"domain users", "ops", "etl"}}, "ana, bo": {Users: []string{"ana"}, Groups: []string{"bo"}},
+		"\tana\n": {Users: []string{"ana"}}, "ana etl *": {Users: []string{"ana"}, Groups: []string{"etl *"}},
 	} {
 		got := parseACL(text)
 		if got.Everybody != want.Everybody || !slices.Equal(got.Users, want.Users) || !slices.Equal(got.Groups, want.Groups) {
@@ -82,13 +85,22 @@ func newHouse(t *testing.T, dir string) *house {
 
 func (h *house) submit(user, queue string, lists ...wire.ACL) (wire.ApplicationID, error) {
 	r, _ := h.do(func(m *manager) (answer, error) { return m.newApplication(user, nil) })
-	s := wire.Submission{ID: r.(*wire.NewApplication).ID, Unmanaged: true, Queue: queue}
-	h.m.meet(user)
-	_, err := h.do(func(m *manager) (answer, error) { return m.submitApplication(user, &wire.SubmitRequest{Submission: s}) })
-	if err == nil {
-		h.m.apps.byID[s.ID].access = accessOf(lists)
+	id := r.(*wire.NewApplication).ID
+	launch := wire.NewLaunchContext("date")
+	context := proto.Append(nil, &launch)
+	for i := range lists {
+		context = proto.AppendMessage(context, 6, &lists[i])
 	}
-	return s.ID, err
+	if err := proto.Decode(context, &launch); err != nil {
+		h.t.Fatal(err)
+	}
+	var q wire.SubmitRequest // as it comes
+	if err := q.Decode((&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true, Queue: queue, Launch: launch}}).Append(nil)); err != nil {
+		h.t.Fatal(err)
+	}
+	h.m.meet(user)
+	_, err := h.do(func(m *manager) (answer, error) { return m.submitApplication(user, &q) })
+	return id, err
 }
 
 // Who may submit where, who may change and see what: the same in the words of either scheduler's file.
@@ -215,6 +227,24 @@ func TestAccessDefaults(t *testing.T) {
 		if _, err := h.do(func(m *manager) (answer, error) { return m.attemptReports(user, &wire.ApplicationRequest{ID: id}) }); err != nil {
 			t.Errorf("without lists, %s sees: %v", user, err)
 		}
+	}
+}
+
+// Lists of the one queue that there is where no queues are said count, and an application's are bounded, as they are kept.
+func TestAccessOfOneQueue(t *testing.T) {
+	h := newHouse(t, withFile(t, people, capacityFile, capacityXML("root.acl_submit_applications= \nroot.acl_administer_queue= \nroot.default.acl_submit_applications= etl")))
+	for user, ok := range map[string]bool{"ana": true, "stranger": false} {
+		if _, err := h.submit(user, "default"); ok != (err == nil) {
+			t.Errorf("%s submits: %v", user, err)
+		}
+	}
+	if _, err := h.submit("ana", "default", wire.ACL{Type: wire.ViewApp, Users: strings.Repeat("a", mostAccess)}, wire.ACL{Type: 7, Users: "x"}); class(err) != classYARN ||
+		!strings.Contains(err.Error(), "16384 bytes") {
+		t.Errorf("lists that are too long: %v", err)
+	}
+	id, err := h.submit("ana", "default", wire.ACL{Type: 7, Users: "*"}, wire.ACL{Type: wire.ViewApp, Users: "bo"})
+	if err != nil || len(h.m.apps.byID[id].access) != 1 {
+		t.Errorf("%v: lists of what there is none of are kept: %v", err, h.m.apps.byID[id].access)
 	}
 }
 

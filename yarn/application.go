@@ -53,7 +53,7 @@ func (app *application) ended() bool { return app.over }
 // submit makes an application of a submission.
 func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 	app := &application{m: m, id: s.ID, job: m.apps.newest + 1, user: user, queue: queue, submission: *s, state: wire.AppAccepted, asks: newAskTable(),
-		nodes: map[*node]bool{}, times: times{started: m.millis()}, access: accessOf(s.Launch.ACLs())}
+		nodes: map[*node]bool{}, times: times{started: m.millis()}}
 	m.apps.newest++
 	m.apps.byID[app.id] = app
 	m.apps.taken.add(app.id.ID)

@@ -27,13 +27,14 @@ const (
 //
 // As in Hadoop, percentages of siblings make up 100, and siblings that have weights all have.
 func (p *properties) capacityQueues() (q Queues) {
-	if !p.has(capacityPrefix + "root.queues") {
+	p.capacityAccess("root", &q)
+	if !p.has(capacityPrefix + "root.queues") { // there is one then
+		p.capacityAccess("root."+sched.DefaultQueue, &q)
 		return q
 	}
 	if mapped := capacityPrefix + "queue-mappings"; p.text(mapped, "") != "" {
 		q.Rules = p.mappings(mapped)
 	}
-	p.capacityAccess("root", &q)
 	q.Tree = p.capacityBelow("root", 0, &q)
 	return q
 }

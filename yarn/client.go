@@ -86,6 +86,7 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 		return nil, nil
 	}
 	size, ok := s.MasterResource()
+	access, length := accessOf(s.Launch.ACLs())
 	switch err := m.config.Sizes.check(size); {
 	case s.ID.Timestamp != m.identity() || s.ID.ID < 1 || s.ID.ID > m.apps.named:
 		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its id was not given by this ResourceManager", s.ID)
@@ -97,6 +98,8 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 		return nil, rpc.Errorf(classInvalidResource, "Invalid resource request, failed to submit application %s: its ApplicationMaster: %v", s.ID, err)
 	case len(s.Tags) > mostTags || slices.ContainsFunc(s.Tags, func(tag string) bool { return len(tag) > mostTag }):
 		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its tags must be up to %d of up to %d bytes", s.ID, mostTags, mostTag)
+	case length > mostAccess:
+		return nil, rpc.Errorf(classYARN, "Failed to submit application %s: its access lists must be up to %d bytes", s.ID, mostAccess)
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}
@@ -114,6 +117,7 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 	}
 	m.queues.make(queue)
 	app := m.submit(user, queue, s)
+	app.access = access
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
 	}

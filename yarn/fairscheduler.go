@@ -85,7 +85,7 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 		switch e := &root.Children[i]; e.XMLName.Local {
 		case "queue", "pool":
 			if name := strings.TrimSpace(e.attribute("name")); name == "root" {
-				f.access("", e)
+				f.root(e)
 				for k := range e.Children {
 					switch c := &e.Children[k]; c.XMLName.Local {
 					case "queue", "pool":
@@ -115,6 +115,7 @@ type fairReader struct {
 	queues *Queues     // that are being read
 	policy string      // of queues that name none
 	max    sched.Share // of queues that name none
+	rooted bool        // the root was named
 	noted  map[string]bool
 	notes  []string
 	err    error // the first
@@ -178,6 +179,15 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 
 // The elements with a queue's access lists.
 const aclSubmit, aclAdminister = "aclSubmitApps", "aclAdministerApps"
+
+// root reads who may use the root. There is one, or a list in one element would be that of the other.
+func (f *fairReader) root(e *fairElement) {
+	if f.rooted && f.err == nil {
+		f.err = fmt.Errorf("%s: <%s name=\"root\"> is there twice: must be one, with all that is said of the root", f.file, e.XMLName.Local)
+	}
+	f.rooted = true
+	f.access("", e)
+}
 
 // access reads who may submit to a queue and administer it.
 func (f *fairReader) access(path string, e *fairElement) {

@@ -144,7 +144,8 @@ func TestFairQueues(t *testing.T) {
 	for _, bad := range []string{"<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "<allocations><queue/></allocations>",
 		"<allocations><queue name='a'/><queue name='a'/></allocations>", "<allocations><queue name='a'><maxResources>lots</maxResources></queue></allocations>",
 		"<allocations><queue name='a'><maxResources>40% memory, 50% cpu</maxResources></queue></allocations>", "<configuration/>", "",
-		"<allocations><queue name='a'><schedulingPolicy>lottery</schedulingPolicy></queue></allocations>"} {
+		"<allocations><queue name='a'><schedulingPolicy>lottery</schedulingPolicy></queue></allocations>",
+		"<allocations><queue name='root'><aclSubmitApps> </aclSubmitApps></queue><pool name='root'><aclAdministerApps>ana</aclAdministerApps></pool></allocations>"} {
 		if _, _, err := Site(withFile(t, class, fairFile, bad)); err == nil || !strings.Contains(err.Error(), "fair-scheduler.xml: ") || !strings.Contains(err.Error(), "must ") && bad != "" {
 			t.Errorf("%s: %v", bad, err)
 		}

@@ -447,3 +447,23 @@ func TestFspyEqualJobsStayEqual(t *testing.T) {
 		}
 	}
 }
+
+// Of what a job has the master is no service: two jobs of 8 on 10 have 5 each, of which 4 serve. Where nobody has more than its master, each is served by the
+// part of what it has that its bound has beyond the master: 2.5 each on 5, of which (8 − 3) ÷ 8. What open jobs have is their sum, not that of their bounds.
+func TestFspyRates(t *testing.T) {
+	job := func(id int64, master float64, open bool) theory.VirtualJob {
+		return theory.VirtualJob{ID: id, Bound: theory.Pair{8, 4}, Master: theory.Pair{master, 0}, Size: theory.Pair{100, 100}, Open: open}
+	}
+	for _, c := range []struct{ capacity, master, rate, open float64 }{{10, 1, 4, 5}, {5, 3, 2.5 * 5 / 8, 2.5}} {
+		v := &theory.VirtualCluster{Jobs: []theory.VirtualJob{job(1, c.master, true), job(2, c.master, false)}}
+		v.Share(theory.Pair{c.capacity, 100}, false)
+		for _, j := range v.Jobs {
+			if math.Abs(j.Rate[0]-c.rate) > 1e-12 {
+				t.Errorf("job %d on %v is served at %v, want %v", j.ID, c.capacity, j.Rate[0], c.rate)
+			}
+		}
+		if math.Abs(v.Open[0]-c.open) > 1e-12 {
+			t.Errorf("on %v the open job has %v, want %v", c.capacity, v.Open[0], c.open)
+		}
+	}
+}

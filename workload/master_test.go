@@ -45,3 +45,18 @@ func TestMasterLeads(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Hadoop's rule for small jobs: at most 9 maps, one reduce, and one block of input; one more of either is too much.
+func TestUberRule(t *testing.T) {
+	m := Master{Block: 100}
+	for _, c := range []struct {
+		maps, reduces int32
+		input         int64
+		uber          bool
+	}{{9, 1, 100, true}, {10, 1, 100, false}, {9, 2, 100, false}, {9, 1, 101, false}, {1, 0, 0, true}} {
+		spec := &sched.JobSpec{Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: c.maps, InputBytes: c.input}, {Kind: sched.Reduce, Tasks: c.reduces}}}
+		if got := m.isUber(spec); got != c.uber {
+			t.Errorf("%d maps, %d reduces, %d bytes: %v", c.maps, c.reduces, c.input, got)
+		}
+	}
+}

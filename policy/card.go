@@ -19,7 +19,7 @@ type Card struct {
 	Wraps    bool     // it takes an inner policy: name{inner}
 	Slots    bool     // it is about map and reduce slots: on a cluster of containers nothing of its own is left
 	Progress bool     // it looks at how far running tasks are, where the engine tells
-	Probes   bool     // it has samples of jobs run, which are in vain unless the estimator learns from them
+	Probes   bool     // it has jobs probed, which is in vain unless the estimator learns from them
 	Memory   []string // what it remembers, one line each; none: it decides from the view alone
 	Claims   []Claim
 }

@@ -55,8 +55,8 @@ type mrorder struct {
 	engine            orderEngine
 }
 
-// sampleRank is that of samples of other jobs, which are not held back: a round may need what they tell.
-const sampleRank = -1
+// probeRank is that of probes, which are not held back: a round may need what they tell.
+const probeRank = -1
 
 func newMROrder(a Args) sched.Policy {
 	return newOrdered(a, ruleNamed(a.Choice("order"), a.Choice("goal")))
@@ -131,7 +131,7 @@ func (m *mrorder) follow(p *sched.Plan) {
 			switch j := p.Job(e.Job); {
 			case j.Ended:
 			case j.Spec.Probes != 0:
-				*m.Ranks.Of(j) = sampleRank
+				*m.Ranks.Of(j) = probeRank
 				p.TouchJob(j)
 			default:
 				m.Waiting = append(m.Waiting, j.ID)
@@ -214,7 +214,7 @@ func (m *mrorder) left(p *sched.Plan) (keep, again []*sched.Job) {
 	for j := range p.Jobs() {
 		switch rank := *m.Ranks.Of(j); {
 		case j.Ended || rank == 0:
-		case m.backlog == "reorder" && rank != sampleRank:
+		case m.backlog == "reorder" && rank != probeRank:
 			again = append(again, j)
 		default:
 			keep = append(keep, j)

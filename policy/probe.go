@@ -12,12 +12,12 @@ var probeCard = Card{
 	Claims: []Claim{TimeInvariant},
 }
 
-// probe asks for a sample of each job at its arrival, and leaves the rest to another policy.
+// probe asks for a probe of each job at its arrival, and leaves the rest to another policy.
 type probe struct{ Inner sched.Policy }
 
 func newProbe(a Args) sched.Policy { return &probe{a.Inner} }
 
-// Decide asks for samples.
+// Decide asks for probes.
 func (w *probe) Decide(p *sched.Plan) {
 	for i := range p.Events {
 		if e := &p.Events[i]; e.Kind == sched.JobSubmitted {

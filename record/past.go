@@ -17,11 +17,11 @@ type PastJob struct {
 	// Rounds are, by stage, 0 for those that it came with, and one more each time that more were found when all those before were done.
 	Rounds []int32
 
-	ProbeTimes  []sched.Time     // of the tasks of the sample of it that came through, its map's first; nil: none did
+	ProbeTimes  []sched.Time     // of the tasks of the probe of it that came through, its map's first; nil: none did
 	ProbeCounts []sched.Counters // likewise, what they counted
 }
 
-// PastJobs yields the jobs of a record in order of submission, samples of other jobs left out; its decisions do not matter. An error is the last
+// PastJobs yields the jobs of a record in order of submission, probes left out; its decisions do not matter. An error is the last
 // thing that it yields: an ErrCut after the jobs of what is whole.
 //
 // A task takes as long as the attempt of it that succeeded ran, suspension left out, times the speed of its node's class (nil: all are 1): its time on
@@ -69,13 +69,13 @@ type pastJob struct {
 	probe  pastProbe
 }
 
-// A pastProbe is what a sample of a job did.
+// A pastProbe is what a probe of a job did.
 type pastProbe struct {
 	times  []sched.Time
 	counts []sched.Counters
 }
 
-// reset begins with a new sample, of so many tasks.
+// reset begins with a new probe, of so many tasks.
 func (p *pastProbe) reset(tasks int) {
 	p.times, p.counts = slices.Repeat([]sched.Time{-1}, tasks), make([]sched.Counters, tasks)
 }
@@ -161,7 +161,7 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 	took := sched.Time(math.Round(float64(p.view.Now-a.Start-paused) * p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)))
 	if at := int(a.Stage.ID.Index); of != 0 {
 		if at >= len(j.probe.times) {
-			return // a sample has its stages from the start
+			return // a probe has its stages from the start
 		}
 		j.probe.times[at] = took
 		if k, ok := e.Body.(*sched.Counters); ok {

@@ -30,7 +30,7 @@ type Result struct {
 	EventRate   float64            `json:"events_per_s,omitempty"` // Events ÷ Wall
 }
 
-// JobCounts are of jobs; samples of other jobs are not counted.
+// JobCounts are of jobs; probes are not counted.
 type JobCounts struct {
 	Jobs       int `json:"jobs"` // that ended, the next two included
 	Failed     int `json:"failed,omitempty"`

@@ -21,7 +21,7 @@ type Tally struct {
 	view    *sched.View
 	result  Result // its counts of jobs, tasks and events, as they stand
 
-	submitted int // jobs that are not samples
+	submitted int // jobs that are no probes
 	first     sched.Time
 	last      sched.Time // end of a job
 	began     bool

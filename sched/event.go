@@ -66,7 +66,7 @@ const (
 	Resume                    // Attempt, Node, Stage
 	Resize                    // Attempt, Node, Stage, Shape
 	Reserve                   // Stage (zero: nobody any more), Node
-	Probe                     // Stage.Job: run a sample of that job
+	Probe                     // Stage.Job: run a probe of that job
 	Wake                      // At: call Step then, with or without events; zero: not needed any more
 	numActionKinds
 )

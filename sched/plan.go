@@ -268,7 +268,7 @@ func (c *Core) unreserve(n *Node) {
 	c.offer(n)
 }
 
-// Probe asks the engine to run a sample of a job. It comes back as a job whose Spec.Probes names j.
+// Probe asks the engine to run a probe of a job. It comes back as a job whose Spec.Probes names j.
 func (p *Plan) Probe(j *Job) bool {
 	if p.Can&CanProbe == 0 {
 		return false

@@ -11,7 +11,7 @@ type JobSpec struct {
 	Goal              *Goal
 	Profile           *Profile
 	Stages            []StageSpec
-	Probes            JobID // this job is a sample of that one; zero: it is not a sample
+	Probes            JobID // this job is a probe of that one; zero: it is no probe
 	Open              bool  // stages may yet be added (AsksChanged): the job is over when the engine says so (JobEnded)
 	Payload           any   // the engine's own: true task times, or a program and its input. Policies may not look at it
 }

@@ -70,7 +70,8 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		return err
 	}
 	if f.queues != "" {
-		config.Reread = func() (yarn.Queues, error) { return readQueues(f.queues) }
+		folder := config.Reread
+		config.Reread = func() (yarn.Queues, error) { return readQueues(f.queues, folder) }
 		if config.Queues, err = config.Reread(); err != nil {
 			return err
 		}
@@ -120,8 +121,13 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	return nil
 }
 
-// readQueues reads the queues of a YAML file.
-func readQueues(path string) (q yarn.Queues, err error) {
+// readQueues reads the queues of a YAML file. It has no access lists: those of the folder count, as who may use a queue must not change with how large it is.
+func readQueues(path string, folder func() (yarn.Queues, error)) (q yarn.Queues, err error) {
+	said, err := folder()
+	if err != nil {
+		return q, err
+	}
+	q.Access = said.Access
 	file, err := os.Open(path)
 	if err != nil {
 		return q, fmt.Errorf("--queues: %w", err)

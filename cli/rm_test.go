@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
+	"github.com/sojourn-sched/sojourn/yarn"
 )
 
 // An untilReady is standard error that ends the command once it has said that it is ready.
@@ -56,6 +58,42 @@ func TestManagerStartsAgain(t *testing.T) {
 			t.Errorf("life %d: status %d, want %d: %s", i+1, status, c.status, errs)
 		}
 		cancel()
+	}
+}
+
+// Queues of a YAML file are in the place of the folder's, but for who may use them: at the start, and when they are read again.
+func TestManagerQueuesKeepLists(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
+	list := func(users string) {
+		t.Helper()
+		text := "<configuration>"
+		for name, value := range map[string]string{"root.queues": "old", "root.old.capacity": "100", "root.acl_submit_applications": " ",
+			"root.old.acl_submit_applications": users} {
+			text += "<property><name>yarn.scheduler.capacity." + name + "</name><value>" + value + "</value></property>"
+		}
+		if err := os.WriteFile(filepath.Join(dir, "capacity-scheduler.xml"), []byte(text+"</configuration>"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list("ana")
+	config, _, err := yarn.Site(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "queues.yaml")
+	if err := os.WriteFile(path, []byte("queues: [{name: old, weight: 2}, {name: new}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, users := range []string{"ana", "bo"} {
+		list(users)
+		q, err := readQueues(path, config.Reread)
+		if err != nil || len(q.Tree) != 2 || q.Tree[1].Name != "new" {
+			t.Fatalf("%+v, %v", q, err)
+		}
+		if root, said := q.Access[""]; !said || root.Submit.Everybody || !slices.Equal(q.Access["old"].Submit.Users, []string{users}) {
+			t.Errorf("lists %+v, want nobody at the root and %s at old", q.Access, users)
+		}
 	}
 }
 

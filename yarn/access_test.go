@@ -248,6 +248,14 @@ func TestAccessOfOneQueue(t *testing.T) {
 	}
 }
 
+// A property that would hide applications in lists is said to have no effect.
+func TestAccessNotUnderstood(t *testing.T) {
+	_, notes, err := Site(withFile(t, "yarn.webapp.filter-app-list-by-user=true", capacityFile, capacityXML("root.queues=etl\nroot.etl.capacity=100")))
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "yarn.webapp.filter-app-list-by-user = true: not understood") {
+		t.Errorf("notes %q, %v", notes, err)
+	}
+}
+
 // Lists change by a refresh, and REST goes by them.
 func TestAccessByREST(t *testing.T) {
 	dir := withFile(t, people, capacityFile, capacityXML(houseCapacity))

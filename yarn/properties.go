@@ -203,7 +203,8 @@ func (p *properties) fail(name, want string) {
 // notes lists what is meant for a ResourceManager and is not read here.
 func (p *properties) notes() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
-		ours := strings.HasPrefix(name, "yarn.resourcemanager.") || strings.HasPrefix(name, "yarn.scheduler.") || strings.HasPrefix(name, "yarn.acl.")
+		ours := strings.HasPrefix(name, "yarn.resourcemanager.") || strings.HasPrefix(name, "yarn.scheduler.") || strings.HasPrefix(name, "yarn.acl.") ||
+			strings.HasPrefix(name, "yarn.webapp.filter-") // who is shown what
 		if !ours || p.used[name] || forOthers[name] {
 			continue
 		}

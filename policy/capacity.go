@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -14,6 +15,7 @@ var capacityCard = Card{
 	Params: placing(
 		Param{Name: "user-min", Kind: Number, Default: "1", Min: 0.01, Max: 1, Meaning: "part of a queue below which a user is not held while others of the queue want more (minimum-user-limit-percent)"},
 		Param{Name: "user-factor", Kind: Number, Default: "1", Min: 0.01, Meaning: "how many times the queue's guarantee one user may have (user-limit-factor)"},
+		leading("0.1", "a queue's guarantee, or of what it might have now if that is more,"),
 		taking(optOff, optKill),
 		Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001, Meaning: "how often it is looked for queues below their guarantee (monitoring_interval)"},
 		Param{Name: "grace", Kind: Duration, Default: "15s", Meaning: "how long a task is warned before it is killed (max_wait_before_kill)"},
@@ -44,7 +46,7 @@ type capacity struct {
 func newCapacity(a Args) sched.Policy {
 	c := &capacity{userMin: a.Number("user-min"), factor: a.Number("user-factor"), kills: a.Choice("preempt") == "kill", round: a.Number("round"), slack: a.Number("slack")}
 	c.check, c.grace = a.Time("check"), a.Time("grace")
-	c.users = true
+	c.users, c.leads = true, leads{a.Number("masters"), c.usable}
 	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.part(q, k)} }
 	c.leaf = c.underLimit
 	c.tree.init(a, c.within)
@@ -121,7 +123,8 @@ func (c *capacity) guaranteeBelow(p *sched.Plan, q *sched.Queue, k int) {
 // underLimit returns the first stage in a queue among those of users under their limits.
 //
 // A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by the users who want
-// more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has nothing may always start.
+// more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has nothing may always start, but for masters beyond what
+// those of the queue may hold: they are in an order of their own.
 func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
 	k := s.kind
 	active := active(p.View, q, k)
@@ -131,26 +134,84 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 		if !u.User || u.Demand[k] <= u.Used[k] {
 			continue
 		}
-		st := c.at(groupOf(id, k), s.room)
-		if st == nil || u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, active) {
-			continue
-		}
-		key := c.rank(p.View, st, 1)
-		if first == nil || before(key, least) || !before(least, key) && earlier(st, first) {
-			first, least = st, key
+		for _, group := range [2]int{groupOf(id, k), mastersOf(groupOf(id, k))} {
+			st := c.at(group, s.room)
+			if st == nil || !c.mayStart(p.View, st, active) {
+				continue
+			}
+			key := c.rank(p.View, st, 1)
+			if first == nil || before(key, least) || !before(least, key) && earlier(st, first) {
+				first, least = st, key
+			}
 		}
 	}
 	return first
 }
 
-// Position tells a stage's place; it has none while its user is at his limit.
+// Position tells a stage's place; it has none while its user is at his limit, or while it is a master that may not start.
 func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	u, k := v.Queues[st.Job.Queue], kindOf(st)
 	q := v.Queues[u.Parent]
-	if u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, max(1, active(v, q, k))) {
+	if !c.mayStart(v, st, max(1, active(v, q, k))) {
 		return sched.Key{}, false
 	}
 	return c.tree.Position(v, st)
+}
+
+// Withheld says in words why a master may not start: its queue has all that masters may hold there, or its user; "": it may.
+func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
+	if why := c.tree.Withheld(v, st); why != "" || !c.leads.limit(st) {
+		return why
+	}
+	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	q := v.Queues[u.Parent]
+	users := max(1, active(v, q, k))
+	if c.mayLead(v, st, users) {
+		return ""
+	}
+	return fmt.Sprintf("masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d", u.Spec.Name, u.Masters[k], k, c.mostLeads(v, st, users), v.Path(q), st.Spec.PerTask[k])
+}
+
+// mayLead reports whether a master's user may have one more, of which he may always have one.
+func (c *capacity) mayLead(v *sched.View, st *sched.Stage, active int) bool {
+	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	return u.Masters[k] == 0 || float64(u.Masters[k]+st.Spec.PerTask[k]) <= c.mostLeads(v, st, active)
+}
+
+// mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself may of its guarantee
+// (LeafQueue.getUserAMResourceLimitPerPartition).
+func (c *capacity) mostLeads(v *sched.View, st *sched.Stage, active int) float64 {
+	q := v.Queues[v.Queues[st.Job.Queue].Parent]
+	part := c.leads.partOf(v, q)
+	if part >= 1 {
+		return math.MaxFloat64
+	}
+	return part * max(1/float64(active), c.userMin) * c.factor * float64(c.guarantee[q.ID][kindOf(st)])
+}
+
+// usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what nobody has, if that is more
+// (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
+func (c *capacity) usable(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
+	return float64(max(c.guarantee[q.ID][k], reach(v, q, k)))
+}
+
+// reach is what a queue has and might have now of what nobody has, within its maximum and those above (ParentQueue.getResourceLimitsOfChild).
+func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
+	if q.ID == 0 {
+		return v.Capacity[k]
+	}
+	above := v.Queues[q.Parent]
+	return min(q.Max[k], reach(v, above, k)-above.Used[k]+q.Used[k])
+}
+
+// mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters may hold.
+func (c *capacity) mayStart(v *sched.View, st *sched.Stage, active int) bool {
+	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	q := v.Queues[u.Parent]
+	if u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, active) {
+		return false
+	}
+	return !c.leads.limit(st) || c.leads.allow(v, q, st) && c.mayLead(v, st, active)
 }
 
 // active returns how many users of q want more of kind k.

@@ -11,7 +11,7 @@ var fairCard = Card{
 	Spec:   "docs/spec/policies.md#fair",
 	Params: placing(
 		Param{Name: "users", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}}, Meaning: "whether the users of a queue share it equally, or only its jobs"},
-		leading,
+		leading("0.5", "a queue's share"),
 		keeping,
 		taking(optOff, optKill),
 		Param{Name: "min-timeout", Kind: Duration, Default: "300s", Meaning: "how long a queue has less than its minimum share before others' tasks are killed for it"},
@@ -30,6 +30,7 @@ type fair struct {
 	BelowMin, BelowFair [sched.NumResources]sched.Per[since] // by queue
 
 	keeper
+	shares weighted // of which masters may hold a part
 
 	kills, keepsNodes bool
 	minTime, outTime  sched.Time
@@ -56,7 +57,7 @@ func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 
 func newFair(a Args) sched.Policy {
 	f := &fair{kills: a.Choice("preempt") == "kill", keepsNodes: a.Choice(keeping.Name) == "kept", minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
-	f.check, f.leads = a.Time("check"), newLeads(a)
+	f.check, f.leads = a.Time("check"), leads{a.Number("masters"), f.shares.of}
 	f.users = a.Choice("users") == "on"
 	f.turn = f.entitled
 	f.tree.init(a, f.within)
@@ -100,6 +101,7 @@ func (t *tree) dominant(q *sched.Queue) sched.Key {
 
 // Decide starts tasks where there is room, and kills some for queues that have had too little for too long.
 func (f *fair) Decide(p *sched.Plan) {
+	f.shares.follow(p)
 	if f.keepsNodes {
 		f.fillKeeping(p, &f.keeper)
 	} else {

@@ -259,3 +259,8 @@ func percentileWith(sorted []float64, x float64, times int, part float64) float6
 func (l *late) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return positionIn(l.Inner, view, st)
 }
+
+// Withheld passes the question why a stage may not start on to the inner policy.
+func (l *late) Withheld(view *sched.View, st *sched.Stage) string {
+	return withheldIn(l.Inner, view, st)
+}

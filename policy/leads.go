@@ -1,72 +1,95 @@
 package policy
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// leads bound what masters hold of a queue to a part of its share (FairScheduler's maxAMShare): else the masters of many jobs, which hold their room until
-// the last task of their job has ended, leave none for tasks, and all wait for each other.
+// leads bound what masters hold of a queue to a part of what it has (FairScheduler's maxAMShare, CapacityScheduler's maximum-am-resource-percent): else
+// the masters of many jobs, which hold their room until the last task of their job has ended, leave none for tasks, and all wait for each other.
 //
-// A queue's share is what it has by weight among the siblings that have jobs, level by level, and at most its maximum. It is found in O(depth): the sums
-// of weights follow the jobs that come and go. Masters that wait are in an order of their own, so that those which may not start are not looked at one by one.
+// Masters that wait are in an order of their own, so that those which may not start are not looked at one by one.
 type leads struct {
-	part float64 // of the share; zero: masters are like all others
+	part  float64                                                           // where a queue does not say its own; 1: no limit
+	whole func(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 // what a queue has; nil: masters are like all others
+}
 
+// leading is the parameter of policies that bound masters, but for its default.
+func leading(standard, meaning string) Param {
+	return Param{Name: "masters", Kind: Number, Default: standard, Max: 1,
+		Meaning: "part of " + meaning + " that ApplicationMasters may hold, of which one may always start, where the queue does not say its own; 1: no limit"}
+}
+
+// mastersOf is the group of the masters that wait in a group.
+func mastersOf(group int) int { return -1 - group }
+
+// limit reports whether a stage is of those that are bounded.
+func (l *leads) limit(st *sched.Stage) bool { return l.whole != nil && st.Kind == sched.Master }
+
+// allow reports whether a queue may have one master more.
+func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
+	k := kindOf(st)
+	return q.Masters[k] == 0 || float64(q.Masters[k]+st.Spec.PerTask[k]) <= l.most(v, q, k)
+}
+
+// most is how much the masters of a queue may hold.
+func (l *leads) most(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
+	if part := l.partOf(v, q); part < 1 {
+		return part * l.whole(v, q, k)
+	}
+	return math.MaxFloat64
+}
+
+// partOf is the part of a queue, or of a user's queue, that masters may hold.
+func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
+	if q.User {
+		q = v.Queues[q.Parent]
+	}
+	if q.Spec.Masters > 0 {
+		return q.Spec.Masters
+	}
+	return l.part
+}
+
+// refusal says in words why a queue may not have one master more.
+func (l *leads) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) string {
+	k := kindOf(st)
+	return fmt.Sprintf("masters of queue %s hold %d %v of at most %.0f, and one more takes %d", v.Path(q), q.Masters[k], k, l.most(v, q, k), st.Spec.PerTask[k])
+}
+
+// weighted is what queues have by weight: each a part among the siblings that have jobs, level by level, and at most its maximum. It is found in O(depth):
+// the sums of weights follow the jobs that come and go.
+type weighted struct {
 	sums    []int64 // by parent, of what its children count: in millionths, so that the order of adding is no matter
 	counts  []int64 // by queue: its weight, if it has jobs
 	known   bool
 	changes int // of the configured queues, that sums know of
 }
 
-// newLeads reads the parameter of leading: all of the share is no limit.
-func newLeads(a Args) leads {
-	if part := a.Number(leading.Name); part < 1 {
-		return leads{part: part}
-	}
-	return leads{}
-}
-
-// leading is the parameter of policies that bound masters.
-var leading = Param{Name: "masters", Kind: Number, Default: "0.5", Max: 1,
-	Meaning: "part of a queue's share that ApplicationMasters may hold, of which one may always start (maxAMShare); 1: no limit"}
-
-// mastersOf is the group of the masters that wait in a group.
-func mastersOf(group int) int { return -1 - group }
-
-// limit reports whether a stage is of those that are bounded.
-func (l *leads) limit(st *sched.Stage) bool { return l.part > 0 && st.Kind == sched.Master }
-
-// allow reports whether a queue may have one master more.
-func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
-	k := kindOf(st)
-	if q.Masters[k] == 0 {
-		return true
-	}
+// of is what a queue has of kind k.
+func (w *weighted) of(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	share := float64(v.Capacity[k])
-	for of := q; of.ID != 0; of = v.Queues[of.Parent] {
-		if l.counts[of.ID] > 0 {
-			share *= float64(l.counts[of.ID]) / float64(l.sums[of.Parent])
+	for at := q; at.ID != 0; at = v.Queues[at.Parent] {
+		if w.counts[at.ID] > 0 {
+			share *= float64(w.counts[at.ID]) / float64(w.sums[at.Parent])
 		}
 	}
-	return float64(q.Masters[k]+st.Spec.PerTask[k]) <= l.part*min(share, float64(q.Max[k]))
+	return min(share, float64(q.Max[k]))
 }
 
 // follow brings the sums up to date.
-func (l *leads) follow(p *sched.Plan) {
-	if l.part == 0 {
-		return
-	}
+func (w *weighted) follow(p *sched.Plan) {
 	moved := false
 	for i := range p.Events {
 		moved = moved || p.Events[i].Kind == sched.SpecChanged
 	}
-	if !l.known || moved || l.changes != p.QueueChanges {
-		*l = leads{part: l.part, known: true, changes: p.QueueChanges}
+	if !w.known || moved || w.changes != p.QueueChanges {
+		*w = weighted{known: true, changes: p.QueueChanges}
 		for _, q := range p.Queues {
 			if q != nil && q.ID != 0 {
-				l.count(q)
+				w.count(q)
 			}
 		}
 		return
@@ -76,7 +99,7 @@ func (l *leads) follow(p *sched.Plan) {
 		case sched.JobSubmitted, sched.JobEnded:
 			if j := p.Job(e.Job); j != nil {
 				for q := p.Queues[j.Queue]; q.ID != 0; q = p.Queues[q.Parent] {
-					l.count(q)
+					w.count(q)
 				}
 			}
 		}
@@ -84,14 +107,14 @@ func (l *leads) follow(p *sched.Plan) {
 }
 
 // count has a queue count among its siblings, or not any more.
-func (l *leads) count(q *sched.Queue) {
-	for n := max(q.ID, q.Parent); int(n) >= len(l.counts); {
-		l.counts, l.sums = append(l.counts, 0), append(l.sums, 0)
+func (w *weighted) count(q *sched.Queue) {
+	for n := max(q.ID, q.Parent); int(n) >= len(w.counts); {
+		w.counts, w.sums = append(w.counts, 0), append(w.sums, 0)
 	}
 	now := int64(0)
 	if q.Jobs > 0 {
 		now = max(1, int64(math.Round(q.Weight()*1e6)))
 	}
-	l.sums[q.Parent] += now - l.counts[q.ID]
-	l.counts[q.ID] = now
+	w.sums[q.Parent] += now - w.counts[q.ID]
+	w.counts[q.ID] = now
 }

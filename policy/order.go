@@ -88,6 +88,16 @@ func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool
 	return sched.Key{}, false
 }
 
+// withheldIn says in words why a policy lets a stage not start; "": it may, or the policy cannot tell.
+func withheldIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
+	if r, ok := p.(interface {
+		Withheld(*sched.View, *sched.Stage) string
+	}); ok {
+		return r.Withheld(v, st)
+	}
+	return ""
+}
+
 // kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
 func kindOf(st *sched.Stage) sched.ResourceKind {
 	for k, a := range st.Spec.PerTask {

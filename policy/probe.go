@@ -33,3 +33,8 @@ func (w *probe) Decide(p *sched.Plan) {
 func (w *probe) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return positionIn(w.Inner, view, st)
 }
+
+// Withheld passes the question why a stage may not start on to the inner policy.
+func (w *probe) Withheld(view *sched.View, st *sched.Stage) string {
+	return withheldIn(w.Inner, view, st)
+}

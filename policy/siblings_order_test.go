@@ -14,7 +14,7 @@ import (
 // Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees with many queues and users, some of
 // which come and go, where many have equal turns.
 func TestSiblingsInOrder(t *testing.T) {
-	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "drf",
+	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "fair:masters=0.1", "capacity:masters=0.15,user-factor=4,user-min=0.4", "drf",
 		"dynamicmr:min-run=3s,cap=1", "dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1", "dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
 		launched := 0
 		for seed := range uint64(60) {
@@ -60,6 +60,9 @@ func manyQueues(s *policytest.Setup, seed uint64) {
 			if s.Nodes[0].Capacity[sched.Memory] == 0 {
 				j.Stages[i].PerTask = sched.Resources{sched.MapSlots: int64(1 - min(i, 1)), sched.ReduceSlots: int64(min(i, 1))}
 			}
+		}
+		if r.IntN(3) == 0 && s.Nodes[0].Capacity[sched.Memory] > 0 {
+			j.Stages[0].Kind = sched.Master
 		}
 		j.User = fmt.Sprint("u", r.IntN(6))
 		j.Queue = []string{"a", "b.x", "b.y", fmt.Sprint("q", r.IntN(5)), fmt.Sprint("b.z", r.IntN(3))}[r.IntN(5)]

@@ -173,7 +173,6 @@ func (t *tree) begin(p *sched.Plan) {
 		t.siblings.forget()
 	}
 	t.followAll(p)
-	t.leads.follow(p)
 }
 
 // fillKind starts tasks that compete for kind k.
@@ -267,7 +266,7 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 // held reports whether, room or not, nothing below q may start before something there changes: its users are at their limits, or there is nothing.
 func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 	s.room = false
-	if t.own(p, q, s) != nil {
+	if t.own(p, q, s) != nil || t.leads.whole != nil && q.Count[sched.Master].Pending > 0 { // what masters may hold depends on other queues as well
 		return false
 	}
 	if line := t.siblings.line(t, q); line != nil {
@@ -301,7 +300,7 @@ func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 		return t.leaf(p, q, s)
 	}
 	st := s.of.at(groupOf(q.ID, s.kind), s.room)
-	if t.leads.part == 0 {
+	if t.leads.whole == nil {
 		return st
 	}
 	m := s.of.at(mastersOf(groupOf(q.ID, s.kind)), s.room)
@@ -341,13 +340,13 @@ func compareKeys(a, b sched.Key) int {
 	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
 }
 
-// Position tells a stage's place for explanations, which a master has none while its queue has all that it may: how many queues have their turn before its own as things stand, then its place among the jobs there.
+// Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their turn before its own as things stand, then its place among the jobs there.
 // It costs the number of queues.
 func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if _, ok := t.index.Position(st); !ok {
 		return sched.Key{}, false
 	}
-	if t.leads.limit(st) && !t.leads.allow(v, v.Queues[t.queueOf(v, st.Job)], st) {
+	if t.Withheld(v, st) != "" {
 		return sched.Key{}, false
 	}
 	key := t.rank(v, st, 1)
@@ -365,6 +364,21 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 		}
 	}
 	return key, true
+}
+
+// Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold; "": it may.
+func (t *tree) Withheld(v *sched.View, st *sched.Stage) string {
+	if !t.leads.limit(st) {
+		return ""
+	}
+	q := v.Queues[t.queueOf(v, st.Job)]
+	if t.leaf != nil && q.User {
+		q = v.Queues[q.Parent] // what bounds a user is the leaf's
+	}
+	if t.leads.allow(v, q, st) {
+		return ""
+	}
+	return t.leads.refusal(v, q, st)
 }
 
 // comesFirst reports whether it is the turn of a before that of its sibling b; of equals the older one is first.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -334,6 +335,19 @@ func (c *coder) queue(p **sched.QueueSpec) {
 	}
 	c.string(&q.Policy)
 	list(c, &q.Queues, c.queue)
+}
+
+// sayMasters reports whether some of the queues, or of those below them, say what masters may hold.
+func sayMasters(queues []*sched.QueueSpec) bool {
+	return slices.ContainsFunc(queues, func(q *sched.QueueSpec) bool { return q.Masters != 0 || sayMasters(q.Queues) })
+}
+
+// masters codes what queues, and those below them, say of masters.
+func (c *coder) masters(queues []*sched.QueueSpec) {
+	for _, q := range queues {
+		c.float(&q.Masters)
+		c.masters(q.Queues)
+	}
 }
 
 func (c *coder) undone(u *sched.Undone) {

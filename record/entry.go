@@ -32,6 +32,7 @@ const (
 	withBody   = flag3 // AttemptDone, NodeReported
 	withNear   = flag3 // AsksChanged
 	ofQueues   = flag3 // SpecChanged: of the queues, not of a job
+	ofMasters  = flag2 // SpecChanged, of the queues: some say what masters may hold, which follows for all
 	sameStage  = flag1 // Launch: of the stage of the last launch
 	sameNode   = flag2 // Launch: on the node that was guessed
 	unusual    = flag3 // Launch: a byte of the bits below follows
@@ -233,7 +234,9 @@ func (m *memory) writeEvent(e *sched.Event) {
 			t |= withNear
 		}
 	case *sched.Queues:
-		t |= ofQueues
+		if t |= ofQueues; sayMasters(body.List) {
+			t |= ofMasters
+		}
 	}
 	m.tags = append(m.tags, t)
 	m.event(t, e)
@@ -365,7 +368,12 @@ func (m *memory) event(t tag, e *sched.Event) {
 		m.submitted(e)
 	case sched.SpecChanged:
 		if t&ofQueues != 0 {
-			body(c, e, func(q *sched.Queues) { list(c, &q.List, c.queue) })
+			body(c, e, func(q *sched.Queues) {
+				list(c, &q.List, c.queue)
+				if t&ofMasters != 0 {
+					c.masters(q.List)
+				}
+			})
 			return
 		}
 		number(c, &e.Job)

@@ -17,6 +17,12 @@ type Ranker interface {
 	Position(*sched.View, *sched.Stage) (sched.Key, bool)
 }
 
+// A Withholder is a Ranker that can say in words why it lets a stage not start, whatever room there is: as ApplicationMasters of a queue hold all that they
+// may there; "": it may start, as far as that goes.
+type Withholder interface {
+	Withheld(*sched.View, *sched.Stage) string
+}
+
 // A Reason is why tasks of a stage do not run.
 type Reason string
 
@@ -25,6 +31,7 @@ const (
 	NothingWaits Reason = "nothing waits"     // its tasks run or are done
 	EarlierStage Reason = "earlier stage"     // it starts after another stage, of which too little is done
 	QueueMaximum Reason = "queue maximum"     // one more task would take its queue, or one above, beyond the maximum
+	MasterLimit  Reason = "limit of masters"  // it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
 	TooLarge     Reason = "too large"         // no node could ever hold a task
 	NoNodeFits   Reason = "no node fits"      // no node has room for a task now
 	ReservedRoom Reason = "reserved"          // nodes have room, but are kept for others
@@ -192,6 +199,10 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 		e.Detail = fmt.Sprintf("queue %s uses %d of at most %d %v, and a task takes %d", v.Path(q), q.Used[k], q.Max[k], k, st.Spec.PerTask[k])
 		return e
 	}
+	if why := x.withheld(st); why != "" {
+		e.Reason, e.Detail = MasterLimit, why
+		return e
+	}
 	x.room(&e, st)
 	return e
 }
@@ -254,6 +265,16 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 	e.Ahead = len(e.Before)
 	slices.SortStableFunc(e.Before, func(a, b Rank) int { return compareKeys(a.Key, b.Key, int(a.Stage.Job-b.Stage.Job)) })
 	e.Before = e.Before[:min(mostNamed, len(e.Before))]
+}
+
+// withheld says why the policy lets a stage not start; "": it does, or cannot tell.
+func (x *explainer) withheld(st *sched.Stage) string {
+	if ranker, v := x.ranker(); ranker != nil {
+		if w, ok := ranker.(Withholder); ok {
+			return w.Withheld(v, v.Stage(st.ID))
+		}
+	}
+	return ""
 }
 
 // ranker returns the policy, if it can tell its order, and the view that it knows.

@@ -47,6 +47,19 @@ func explainAt(t *testing.T, config sched.Config, q Question, run func(*rig)) St
 	return e.Stages[0]
 }
 
+// withholding is ranked, and says why it lets a kind of stage not start.
+type withholding struct {
+	ranked
+	kind sched.StageKind
+}
+
+func (w *withholding) Withheld(_ *sched.View, st *sched.Stage) string {
+	if st.Kind == w.kind {
+		return "masters of queue a hold all that they may"
+	}
+	return ""
+}
+
 // ranked is a policy function that orders stages by submission, and keeps some out of its order.
 type ranked struct {
 	decide func(*sched.Plan)
@@ -158,6 +171,12 @@ func TestExplain(t *testing.T) {
 			r.submit(2, mapReduce(0, 1, 10*sec, 0, 0))
 			r.at(9*sec, sched.Event{Kind: sched.JobEnded, Job: 2, Outcome: sched.Killed})
 		}, Held, "no place for the stage", 0, 0},
+		{"the policy says what keeps the job back", sched.Config{Policy: &withholding{ranked{launchOnly(1), nil}, sched.Map}}, Question{2, 5 * sec}, func(r *rig) {
+			r.node(slots(3, 0))
+			r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
+			r.submit(2, mapReduce(0, 1, 10*sec, 0, 0))
+			r.at(9*sec, sched.Event{Kind: sched.JobEnded, Job: 2, Outcome: sched.Killed})
+		}, MasterLimit, "masters of queue a hold all that they may", 0, 0},
 		{"the first in order is waited for", sched.Config{Policy: &ranked{decide: launchOnly()}}, Question{2, 5 * sec}, func(r *rig) {
 			r.node(slots(3, 0))
 			r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))

@@ -271,7 +271,7 @@ func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
 	g.at(last+3*sec, sched.Event{Kind: sched.SpecChanged, Job: jobs + 1, Body: &sched.JobSpec{Queue: "b.c", Weight: 2, Priority: 4, Deadline: 90 * sec,
 		Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: sched.Resources{sched.Memory: 1}, Tasks: -1}}}})
 	g.at(last+4*sec, sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: []*sched.QueueSpec{{Name: "a", Weight: 3, Policy: "fair"},
-		{Name: "b", Min: sched.Share{Part: 0.25}, Queues: []*sched.QueueSpec{{Name: "d", Max: sched.Share{Amount: sched.Resources{sched.Memory: 3}}}}}}}})
+		{Name: "b", Min: sched.Share{Part: 0.25}, Queues: []*sched.QueueSpec{{Name: "d", Masters: 0.25, Max: sched.Share{Amount: sched.Resources{sched.Memory: 3}}}}}}}})
 	g.at(last+60*sec, sched.Event{Kind: sched.JobEnded, Job: jobs + 1})
 	g.at(last+9*sec, sched.Event{Kind: sched.TaskUndone, Job: jobs, Body: &sched.Undone{Stage: 0, Tasks: []int32{1}}})
 	for i := range 6 {

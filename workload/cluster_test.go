@@ -68,7 +68,7 @@ queues:
     min: 20%
     max: {memory: 4GiB}
     policy: fair
-    queues: [{name: daily}, {name: hourly}]
+    queues: [{name: daily, masters: 25%}, {name: hourly}]
   - name: adhoc
 `
 
@@ -88,7 +88,7 @@ func TestClusterFile(t *testing.T) {
 		},
 		Network: Network{Node: 125_000_000, Rack: 5_000_000_000},
 		Queues: []*sched.QueueSpec{
-			{Name: "etl", Weight: 2, Policy: "fair", Min: sched.Share{Part: 0.2}, Max: sched.Share{Amount: sched.Resources{sched.Memory: 4096}}, Queues: []*sched.QueueSpec{{Name: "daily"}, {Name: "hourly"}}},
+			{Name: "etl", Weight: 2, Policy: "fair", Min: sched.Share{Part: 0.2}, Max: sched.Share{Amount: sched.Resources{sched.Memory: 4096}}, Queues: []*sched.QueueSpec{{Name: "daily", Masters: 0.25}, {Name: "hourly"}}},
 			{Name: "adhoc"},
 		},
 	}
@@ -125,6 +125,7 @@ func TestClusterErrors(t *testing.T) {
 		{"name: slow", "name: fast", `classes: name "fast": must be there, and different`},
 		{"40Gbit", "40Gparsec", `c.yaml:5:30: network.rack: "40Gparsec" is not a bandwidth`},
 		{"min: 20%", "min: 20", `c.yaml:9:10: queues.min: "20" must be a part such as 20%`},
+		{"masters: 25%", "masters: 0%", `queues.masters: "0%" must be a part above 0%, up to 100% for no limit`},
 		{"policy: fair", "polcy: fair", "queues.polcy: is not known here; known are name, weight"},
 		{"accelerators", "gpus", "classes.resources.gpus: is not known here; known are memory, vcores"},
 		{"classes:", "klasses:", "c.yaml:2:1: klasses: is not known here; known are classes, network, queues"},

@@ -226,7 +226,7 @@ const (
 	depthMax  = 32
 )
 
-// queueList reads queues: [{name, weight, min, max, policy, queues}].
+// queueList reads queues: [{name, weight, min, max, masters, policy, queues}].
 func (y *yamlText) queueList(n ast.Node, depth int) (all []*sched.QueueSpec, err error) {
 	if depth == depthMax {
 		return nil, y.wrong(n, "are nested more than %d deep", depthMax)
@@ -237,7 +237,7 @@ func (y *yamlText) queueList(n ast.Node, depth int) (all []*sched.QueueSpec, err
 			return y.wrong(v, "are more than %d queues", queuesMax)
 		}
 		q := &sched.QueueSpec{}
-		err := y.fields(v, "name, weight, min, max, policy, queues", func(key string, v ast.Node) (_ bool, err error) {
+		err := y.fields(v, "name, weight, min, max, masters, policy, queues", func(key string, v ast.Node) (_ bool, err error) {
 			switch key {
 			case "name":
 				q.Name, err = y.text(v)
@@ -247,6 +247,8 @@ func (y *yamlText) queueList(n ast.Node, depth int) (all []*sched.QueueSpec, err
 				q.Min, err = y.share(v)
 			case "max":
 				q.Max, err = y.share(v)
+			case "masters":
+				q.Masters, err = yamlValue(y, v, parseMasters)
 			case "policy":
 				q.Policy, err = y.text(v)
 			case "queues":
@@ -294,6 +296,15 @@ func parsePercent(text string) (float64, error) {
 		return 0, fmt.Errorf("%q must be a part such as 20%%, or amounts such as {memory: 8GiB, vcores: 4}", text)
 	}
 	return x / 100, nil
+}
+
+// parseMasters reads what part of what a queue has masters may hold: one may always start, so that none at all cannot be said.
+func parseMasters(text string) (float64, error) {
+	x, err := parsePercent(text)
+	if err != nil || x == 0 {
+		return 0, fmt.Errorf("%q must be a part above 0%%, up to 100%% for no limit", text)
+	}
+	return x, nil
 }
 
 // weightMax bounds weights, so that sums of them are numbers still.

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +24,7 @@ const (
 //	    .root.etl.maximum-capacity = 60                      the same without weights; 100 or -1: none
 //	    .root.etl.state = STOPPED                            takes no new applications
 //	    .root.etl.acl_submit_applications = ana,bo etl       users, a space, groups; and acl_administer_queue
+//	    .root.etl.maximum-am-resource-percent = 0.2          part that ApplicationMasters may hold; without root.etl: of queues that do not say
 //	    .root.etl.ordering-policy = fair                     of its applications; else in order of submission
 //
 // As in Hadoop, percentages of siblings make up 100, and siblings that have weights all have.
@@ -59,6 +61,7 @@ func (p *properties) capacityBelow(path string, depth int, q *Queues) (list []*s
 		below := path + "." + queue
 		s := &sched.QueueSpec{Name: queue}
 		p.capacityOf(below, s)
+		s.Masters = cmp.Or(p.masters(capacityPrefix+below+"."+mastersPart), p.masters(capacityPrefix+mastersPart))
 		p.capacityAccess(below, q)
 		switch state := p.text(capacityPrefix+below+".state", "RUNNING"); strings.ToUpper(state) {
 		case "RUNNING":
@@ -118,6 +121,26 @@ func (p *properties) capacityOf(path string, s *sched.QueueSpec) {
 	if s.Max.Part >= 1 {
 		s.Max = sched.Share{}
 	}
+}
+
+// mastersPart is the property with the part of a queue that ApplicationMasters may hold, of one queue or of all.
+const mastersPart = "maximum-am-resource-percent"
+
+// oneMaster stands for no part at all: one master may start always.
+const oneMaster = 1e-9
+
+// masters reads such a part; zero where nothing is said.
+func (p *properties) masters(name string) float64 {
+	text := p.text(name, "")
+	if text == "" {
+		return 0
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 1) {
+		p.fail(name, "a part from 0 to 1, where 0.1 is a tenth")
+		return 0
+	}
+	return max(x, oneMaster)
 }
 
 // unbounded reports whether a maximum is Hadoop's for none, -1.

@@ -409,7 +409,8 @@ func TestChaos(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_700_000_000, 0)}
-			config := Config{Core: sched.Config{Policy: p}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.DiscardHandler), Completed: 5,
+			queues := Queues{Tree: []*sched.QueueSpec{{Name: sched.DefaultQueue, Masters: []float64{0, 1}[seed%2]}}} // what the policy says, or no limit
+			config := Config{Core: sched.Config{Policy: p}, Queues: queues, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.DiscardHandler), Completed: 5,
 				Expiry: Expiry{Node: 10 * time.Second, Master: 15 * time.Second, Container: 10 * time.Second, Finish: 10 * time.Second}}.withDefaults()
 			w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
 			for i := range 4 {

@@ -59,6 +59,7 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 //	    <minResources>10240 mb, 12 vcores</minResources>      or 20%, or memory-mb=10240, vcores=12
 //	    <maxResources>40%</maxResources>
 //	    <weight>2</weight>
+//	    <maxAMShare>0.5</maxAMShare>                          part that ApplicationMasters may hold; -1.0: no limit
 //	    <schedulingPolicy>fair</schedulingPolicy>             or fifo, or drf
 //	    <aclSubmitApps>ana,bo etl</aclSubmitApps>             users, a space, groups; and <aclAdministerApps>
 //	    <queue name="nightly"/>
@@ -79,6 +80,8 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 			f.policy = f.schedulingPolicy("allocations", e)
 		case "queueMaxResourcesDefault":
 			f.max = f.share("allocations", e)
+		case "queueMaxAMShareDefault":
+			f.masters = f.part("allocations", e)
 		}
 	}
 	for i := range root.Children {
@@ -100,7 +103,7 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 			}
 		case "queuePlacementPolicy":
 			q.Rules = f.rules(e)
-		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode", "queueMaxResourcesDefault":
+		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode", "queueMaxResourcesDefault", "queueMaxAMShareDefault":
 		default:
 			f.note("allocations", e)
 		}
@@ -111,14 +114,15 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 
 // A fairReader goes over an allocation file.
 type fairReader struct {
-	file   string
-	queues *Queues     // that are being read
-	policy string      // of queues that name none
-	max    sched.Share // of queues that name none
-	rooted bool        // the root was named
-	noted  map[string]bool
-	notes  []string
-	err    error // the first
+	file    string
+	queues  *Queues     // that are being read
+	policy  string      // of queues that name none
+	max     sched.Share // of queues that name none
+	masters float64     // of queues that name none
+	rooted  bool        // the root was named
+	noted   map[string]bool
+	notes   []string
+	err     error // the first
 }
 
 // note lists an element that is not understood, once for all queues.
@@ -146,7 +150,7 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 		}
 		return
 	}
-	s := &sched.QueueSpec{Name: name, Policy: f.policy, Max: f.max}
+	s := &sched.QueueSpec{Name: name, Policy: f.policy, Max: f.max, Masters: f.masters}
 	*list = append(*list, s)
 	f.access(strings.TrimPrefix(path, "root."), e)
 	for i := range e.Children {
@@ -159,6 +163,8 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 			if s.Max = f.share(path, c); s.Max == (sched.Share{}) {
 				f.fail(path, c, "more than nothing: a queue in which nothing may run cannot be said, leave it out")
 			}
+		case "maxAMShare":
+			s.Masters = f.part(path, c)
 		case "weight":
 			w, err := strconv.ParseFloat(strings.TrimSpace(c.Text), 64)
 			if err != nil || !(w > 0 && w <= 1e6) {
@@ -213,6 +219,18 @@ func (f *fairReader) schedulingPolicy(where string, e *fairElement) string {
 	}
 	f.fail(where, e, "fair, fifo or drf")
 	return ""
+}
+
+// part reads what part of a queue's share ApplicationMasters may hold. As in Hadoop, more than all is all.
+func (f *fairReader) part(where string, e *fairElement) float64 {
+	x, err := strconv.ParseFloat(strings.TrimSpace(e.Text), 64)
+	switch {
+	case err == nil && x == -1:
+		return 1
+	case err != nil || !(x >= 0):
+		f.fail(where, e, "a part from 0 to 1 such as 0.5, or -1.0 for no limit")
+	}
+	return min(max(x, oneMaster), 1)
 }
 
 // share reads one percentage for all resources, or amounts.

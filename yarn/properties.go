@@ -255,12 +255,10 @@ var needlessProperties = map[string]needlessProperty{
 	"node-locality-delay":                              {"40", "waiting for a near node is in time here: --policy capacity:delay=5s"},
 	"rack-locality-additional-delay":                   {"-1", "waiting for a near rack is in time here: --policy capacity:rack-delay=5s"},
 	"maximum-applications":                             {"10000", "the number of applications is not bounded"},
-	"maximum-am-resource-percent":                      {anyValue, ""}, // noted with its queue's, when it is one
 	"queue-mappings-override.enable":                   {"false", "queues that applications name are never overridden"},
 	"application.fail-fast":                            {anyValue, ""},
 	"workflow-priority-mappings":                       {"", ""},
 	"QUEUE.maximum-applications":                       {"10000", "the number of applications is not bounded"},
-	"QUEUE.maximum-am-resource-percent":                {anyValue, ""},
 	"QUEUE.minimum-user-limit-percent":                 {"100", "one limit serves all queues: --policy capacity:user-min=0.25"},
 	"QUEUE.user-limit-factor":                          {"1", "one limit serves all queues: --policy capacity:user-factor=2"},
 	"QUEUE.acl_application_max_priority":               {"*", "priorities are not bounded by access lists"},

@@ -52,7 +52,9 @@ func TestCapacityQueues(t *testing.T) {
 		root.adhoc.maximum-capacity=50
 		root.adhoc.state=STOPPED
 		root.adhoc.user-limit-factor=2
-		root.adhoc.maximum-am-resource-percent=0.1
+		maximum-am-resource-percent=0.2
+		root.adhoc.maximum-am-resource-percent=0.5
+		root.etl.hourly.maximum-am-resource-percent=0
 		root.etl.maximum-capacity=[memory=64Gi,vcores=20]
 		maximum-applications=10000
 		node-locality-delay=40
@@ -64,8 +66,8 @@ func TestCapacityQueues(t *testing.T) {
 	want := Queues{
 		Tree: []*sched.QueueSpec{
 			{Name: "etl", Min: sched.Share{Part: 0.6}, Max: sched.Share{Amount: sched.Resources{sched.Memory: 64 << 10, sched.VCores: 20}},
-				Queues: []*sched.QueueSpec{{Name: "nightly", Weight: 3, Policy: "fair"}, {Name: "hourly", Weight: 1}}},
-			{Name: "adhoc", Min: sched.Share{Part: 0.4}, Max: sched.Share{Part: 0.5}},
+				Masters: 0.2, Queues: []*sched.QueueSpec{{Name: "nightly", Weight: 3, Masters: 0.2, Policy: "fair"}, {Name: "hourly", Weight: 1, Masters: oneMaster}}},
+			{Name: "adhoc", Min: sched.Share{Part: 0.4}, Max: sched.Share{Part: 0.5}, Masters: 0.5},
 		},
 		Stopped: []string{"adhoc"},
 		Rules:   []Rule{{By: BySpecified, Final: true}, {By: ByDefault, User: "ana", Queue: "nightly"}, {By: ByDefault, Queue: "default"}},
@@ -85,18 +87,20 @@ func TestCapacityQueues(t *testing.T) {
 // A wrong file is refused by file, property and what would be right.
 func TestCapacityRefused(t *testing.T) {
 	for lines, want := range map[string]string{
-		"root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=30":           "property yarn.scheduler.capacity.root.queues is \"a,b\": must be of queues whose capacities make up 100, and they make up 90: change yarn.scheduler.capacity.root.a.capacity, yarn.scheduler.capacity.root.b.capacity",
-		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50":           "all have weights or all have percentages",
-		"root.queues=a\nroot.a.capacity=lots":                               "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must be percent up to 100",
-		"root.queues=a\nroot.a.capacity=-1w":                                "must be a weight above 0",
-		"root.queues=a\nroot.a.capacity=[memory=x]":                         "must be amounts of memory in MiB",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=50":    "must be at least the queue's capacity, 100",
-		"root.queues=a,a\nroot.a.capacity=50":                               "a is there twice",
-		"root.queues=a.b\nroot.a.b.capacity=100":                            "without dots",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP":           "must be RUNNING or STOPPED",
-		"root.queues=a\nroot.a.capacity=NaN":                                "percent up to 100",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=random": "must be fifo or fair",
-		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=g:staff:a":      "groups are not known here",
+		"root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=30":                    "property yarn.scheduler.capacity.root.queues is \"a,b\": must be of queues whose capacities make up 100, and they make up 90: change yarn.scheduler.capacity.root.a.capacity, yarn.scheduler.capacity.root.b.capacity",
+		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50":                    "all have weights or all have percentages",
+		"root.queues=a\nroot.a.capacity=lots":                                        "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must be percent up to 100",
+		"root.queues=a\nroot.a.capacity=-1w":                                         "must be a weight above 0",
+		"root.queues=a\nroot.a.capacity=[memory=x]":                                  "must be amounts of memory in MiB",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=50":             "must be at least the queue's capacity, 100",
+		"root.queues=a,a\nroot.a.capacity=50":                                        "a is there twice",
+		"root.queues=a.b\nroot.a.b.capacity=100":                                     "without dots",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP":                    "must be RUNNING or STOPPED",
+		"root.queues=a\nroot.a.capacity=NaN":                                         "percent up to 100",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=random":          "must be fifo or fair",
+		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=g:staff:a":               "groups are not known here",
+		"root.queues=a\nroot.a.capacity=100\nmaximum-am-resource-percent=10":         "property yarn.scheduler.capacity.maximum-am-resource-percent is \"10\": must be a part from 0 to 1, where 0.1 is a tenth",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-am-resource-percent=NaN": "property yarn.scheduler.capacity.root.a.maximum-am-resource-percent is \"NaN\"",
 	} {
 		dir := withFile(t, "", capacityFile, capacityXML(lines))
 		if _, _, err := Site(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), capacityFile) {
@@ -116,11 +120,12 @@ func TestFairQueues(t *testing.T) {
 		    <queue name="etl">
 		      <minResources>10240 mb,4vcores</minResources><maxResources>memory-mb=20Gi, vcores=8</maxResources>
 		      <weight>2.5</weight><schedulingPolicy>drf</schedulingPolicy><maxRunningApps>50</maxRunningApps>
-		      <queue name="nightly"><schedulingPolicy>fifo</schedulingPolicy></queue>
+		      <queue name="nightly"><schedulingPolicy>fifo</schedulingPolicy><maxAMShare>-1.0</maxAMShare></queue>
+		      <maxAMShare>0.25</maxAMShare>
 		    </queue>
 		  </queue>
 		  <pool name="adhoc"><maxResources>40% memory, 40% cpu</maxResources><maxRunningApps>5</maxRunningApps></pool>
-		  <userMaxAppsDefault>5</userMaxAppsDefault>
+		  <userMaxAppsDefault>5</userMaxAppsDefault><queueMaxAMShareDefault>0.3</queueMaxAMShareDefault>
 		  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
 		  <queuePlacementPolicy><rule name="specified" create="false"/><rule name="primaryGroup"/><rule name="user"/><rule name="default" queue="adhoc"/></queuePlacementPolicy>
 		</allocations>`))
@@ -130,8 +135,8 @@ func TestFairQueues(t *testing.T) {
 	want := Queues{
 		Tree: []*sched.QueueSpec{
 			{Name: "etl", Weight: 2.5, Policy: "drf", Min: sched.Share{Amount: sched.Resources{sched.Memory: 10240, sched.VCores: 4}},
-				Max: sched.Share{Amount: sched.Resources{sched.Memory: 20 << 10, sched.VCores: 8}}, Queues: []*sched.QueueSpec{{Name: "nightly", Policy: "fifo"}}},
-			{Name: "adhoc", Policy: "fair", Max: sched.Share{Part: 0.4}},
+				Max: sched.Share{Amount: sched.Resources{sched.Memory: 20 << 10, sched.VCores: 8}}, Masters: 0.25, Queues: []*sched.QueueSpec{{Name: "nightly", Policy: "fifo", Masters: 1}}},
+			{Name: "adhoc", Policy: "fair", Max: sched.Share{Part: 0.4}, Masters: 0.3},
 		},
 		Rules: []Rule{{By: BySpecified}, {By: ByUser, Create: true}, {By: ByDefault, Create: true, Queue: "adhoc"}},
 	}
@@ -144,6 +149,7 @@ func TestFairQueues(t *testing.T) {
 	for _, bad := range []string{"<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "<allocations><queue/></allocations>",
 		"<allocations><queue name='a'/><queue name='a'/></allocations>", "<allocations><queue name='a'><maxResources>lots</maxResources></queue></allocations>",
 		"<allocations><queue name='a'><maxResources>40% memory, 50% cpu</maxResources></queue></allocations>", "<configuration/>", "",
+		"<allocations><queue name='a'><maxAMShare>-0.5</maxAMShare></queue></allocations>", "<allocations><queueMaxAMShareDefault>half</queueMaxAMShareDefault></allocations>",
 		"<allocations><queue name='a'><schedulingPolicy>lottery</schedulingPolicy></queue></allocations>",
 		"<allocations><queue name='root'><aclSubmitApps> </aclSubmitApps></queue><pool name='root'><aclAdministerApps>ana</aclAdministerApps></pool></allocations>"} {
 		if _, _, err := Site(withFile(t, class, fairFile, bad)); err == nil || !strings.Contains(err.Error(), "fair-scheduler.xml: ") || !strings.Contains(err.Error(), "must ") && bad != "" {

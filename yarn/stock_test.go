@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/yarn/internal/wire"
@@ -91,6 +92,7 @@ func (s *stock) serve(policyName string, change func(*Config)) {
 	any := "127.0.0.1:0"
 	config := Config{Addresses: Addresses{Tracker: any, Master: any, Client: any, Admin: any}, Sizes: Sizes{MinMemory: 256}, Log: slog.New(slog.NewTextHandler(logs, nil))}
 	config.Core.Policy = p
+	config.Queues.Tree = []*sched.QueueSpec{{Name: sched.DefaultQueue, Masters: 0.5}} // a tenth of a few GiB is one master, and jobs are to run at once
 	if change != nil {
 		change(&config)
 	}

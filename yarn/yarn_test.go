@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
 	"github.com/sojourn-sched/sojourn/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/yarn/internal/rpc"
@@ -276,6 +277,7 @@ func TestContention(t *testing.T) {
 					t.Fatal(err)
 				}
 				config.Core.Policy = p
+				config.Queues.Tree = []*sched.QueueSpec{{Name: sched.DefaultQueue, Masters: 1}} // else one master holds all that they may
 			})
 			c.node()
 			c.master = c.job(20)

@@ -242,6 +242,8 @@ func (s *scenario) addQueue(path string, opts map[string]string) error {
 			q.Min, err = share(v)
 		case "max":
 			q.Max, err = share(v)
+		case "masters":
+			q.Masters, err = strconv.ParseFloat(v, 64)
 		case "policy":
 			q.Policy = v
 		default:

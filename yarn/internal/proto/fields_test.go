@@ -269,3 +269,37 @@ func FuzzFields(f *testing.F) {
 		}
 	})
 }
+
+// described is a message of whatever a function names.
+type described func(f *Fields)
+
+func (d described) Fields(f *Fields) { d(f) }
+
+// Small fields are written the short way. At its edges, a field number of 16, a number of 128 and 128 bytes, each takes one byte more, as protobuf has it.
+func TestFieldsShortForms(t *testing.T) {
+	long := strings.Repeat("a", 128)
+	for _, c := range []struct {
+		num  int32
+		v    int64
+		text string
+		want string // hex of what stands before the text
+	}{{15, 127, "", "787f"}, {15, 128, "", "788001"}, {16, 127, "", "80017f"}, {15, 0, long[1:], "7a7f"}, {15, 0, long, "7a8001"}, {16, 0, long[1:], "82017f"}} {
+		m := described(func(f *Fields) { f.Int64(c.num, &c.v) })
+		within := described(func(f *Fields) {})
+		if c.text != "" {
+			m = func(f *Fields) { f.String(c.num, &c.text) }
+			within = func(f *Fields) { f.Within(c.num, func() { f.Copy([]byte(c.text)) }) }
+		}
+		want, err := hex.DecodeString(c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, c.text...)
+		if got := Append(nil, m); !bytes.Equal(got, want) {
+			t.Errorf("field %d of %d and %d bytes: %x, want %x", c.num, c.v, len(c.text), got, want)
+		}
+		if got := Append(nil, within); c.text != "" && !bytes.Equal(got, want) {
+			t.Errorf("field %d with a message of %d bytes: %x, want %x", c.num, len(c.text), got, want)
+		}
+	}
+}

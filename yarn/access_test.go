@@ -256,6 +256,28 @@ func TestAccessNotUnderstood(t *testing.T) {
 	}
 }
 
+// However Hadoop lets a file say that lists count, they do, or the file is refused.
+func TestAccessEnabled(t *testing.T) {
+	const name, on = "yarn.acl.enable", "<property><name>yarn.acl.enable</name><value>true</value><final>true</final></property>"
+	for text, want := range map[string]bool{
+		on: true,
+		"<property name='yarn.acl.enable' value='true'/>":                                                              true,
+		on + "<property><name>yarn.acl.enable</name><value>false</value></property>":                                   true,
+		"<property name='yarn.acl.enable' value='true' final='true'/><property name='yarn.acl.enable' value='false'/>": true,
+		"<property name='yarn.acl.enable' value='true'/><property name='yarn.acl.enable' value='false'/>":              false,
+	} {
+		p := &properties{values: map[string]property{}, used: map[string]bool{}}
+		if err := p.read("f", []byte("<configuration>"+text+"</configuration>")); err != nil || p.yes(name, false) != want {
+			t.Errorf("%s: %v, %v, want %v", text, p.yes(name, false), err, want)
+		}
+	}
+	p := &properties{values: map[string]property{}, used: map[string]bool{}}
+	if err := p.read("f", []byte("<configuration xmlns:xi='http://www.w3.org/2001/XInclude'><xi:include href='acl.xml'/></configuration>")); err == nil ||
+		!strings.Contains(err.Error(), `includes "acl.xml": must be`) {
+		t.Errorf("a file that includes another: %v", err)
+	}
+}
+
 // Lists change by a refresh, and REST goes by them.
 func TestAccessByREST(t *testing.T) {
 	dir := withFile(t, people, capacityFile, capacityXML(houseCapacity))

@@ -22,8 +22,11 @@ type properties struct {
 	wrong  []error
 }
 
-// A property is a value and the file that it stands in.
-type property struct{ value, file string }
+// A property is a value and the file that it stands in. One that is final is not changed by what comes after it.
+type property struct {
+	value, file string
+	final       bool
+}
 
 // mostConfiguration bounds a configuration file, in bytes.
 const mostConfiguration = 16 << 20
@@ -64,20 +67,41 @@ func readBounded(path string) ([]byte, error) {
 	return text, err
 }
 
-// read takes the properties of one file in.
+// read takes the properties of one file in. They may be elements or attributes, as in Hadoop; what a file includes is not read, and might be what closes a
+// cluster, so such a file is refused.
 func (p *properties) read(file string, text []byte) error {
 	var doc struct {
 		XMLName  xml.Name `xml:"configuration"`
 		Property []struct {
-			Name  string `xml:"name"`
-			Value string `xml:"value"`
+			Name  string     `xml:"name"`
+			Value string     `xml:"value"`
+			Final string     `xml:"final"`
+			Attr  []xml.Attr `xml:",any,attr"`
 		} `xml:"property"`
+		Include []struct {
+			File string `xml:"href,attr"`
+		} `xml:"include"`
 	}
 	if err := xml.Unmarshal(text, &doc); err != nil {
 		return fmt.Errorf("read %s: %w: must be <configuration> with a <property> of <name> and <value> for each property", file, err)
 	}
+	if len(doc.Include) > 0 {
+		return fmt.Errorf("read %s: it includes %q: must be the properties themselves, in one file", file, doc.Include[0].File)
+	}
 	for _, one := range doc.Property {
-		p.values[strings.TrimSpace(one.Name)] = property{one.Value, file}
+		for _, a := range one.Attr {
+			switch a.Name.Local {
+			case "name":
+				one.Name = a.Value
+			case "value":
+				one.Value = a.Value
+			case "final":
+				one.Final = a.Value
+			}
+		}
+		if name := strings.TrimSpace(one.Name); !p.values[name].final {
+			p.values[name] = property{one.Value, file, strings.TrimSpace(one.Final) == "true"}
+		}
 	}
 	return nil
 }

@@ -237,6 +237,22 @@ func TestSimMasters(t *testing.T) {
 			t.Errorf("%s: explain: %s", policy, out)
 		}
 	}
+	two := filepath.Join(dir, "two.yaml")
+	if err := os.WriteFile(two, []byte("jobs:\n  - {name: a, maps: {count: 4, time: 60s}}\n  - {name: b, submit: 1s, maps: {count: 4, time: 60s}}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for policy, why := range map[string]string{ // of 16 GiB a tenth is one master of 1 GiB; a user may have half of two tenths under user-factor=0.5
+		"capacity":                             "limit of masters: masters of queue default hold 1024 memory of at most 1638, and one more takes 1024",
+		"late{capacity}":                       "limit of masters: masters of queue default hold 1024 memory of at most 1638, and one more takes 1024",
+		"capacity:masters=0.2,user-factor=0.5": "masters of user - hold 1024 memory of at most 1638 in queue default",
+		"fair:masters=0.1":                     "masters of queue default hold 1024 memory of at most 1638",
+	} {
+		rec := filepath.Join(dir, "two.rec")
+		must(t, "sim", "--trace", two, "--cluster", "nodes=2,memory=8GiB,vcores=8", "--policy", policy, "--masters", "1GiB", "--record", rec, "--overwrite")
+		if out := must(t, "record", "explain", rec, "2", "--at", "5s"); !strings.Contains(out, why) || !strings.Contains(out, "not asked for: its job's ApplicationMaster") {
+			t.Errorf("%s: explain: %s", policy, out)
+		}
+	}
 	rec := filepath.Join(dir, "plain.rec")
 	args := []string{"--cluster", containers, "--policy", "fair", "--costs", "none", "--masters", "1GiB", "--master-start", "9s"}
 	led := mean(append([]string{"--trace", trace, "--record", rec}, args...)...)

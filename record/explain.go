@@ -30,6 +30,7 @@ type Reason string
 const (
 	NothingWaits Reason = "nothing waits"     // its tasks run or are done
 	EarlierStage Reason = "earlier stage"     // it starts after another stage, of which too little is done
+	NotAsked     Reason = "not asked for"     // its tasks wait until its job's ApplicationMaster asks for them
 	QueueMaximum Reason = "queue maximum"     // one more task would take its queue, or one above, beyond the maximum
 	MasterLimit  Reason = "limit of masters"  // it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
 	TooLarge     Reason = "too large"         // no node could ever hold a task
@@ -191,6 +192,9 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 		b := st.Job.Stages[before.Stage]
 		e.Reason = EarlierStage
 		e.Detail = fmt.Sprintf("it starts when %g of stage %d (%v) is done; %d of %d tasks are", before.Part, before.Stage, b.Kind, b.Done, b.Total)
+		return e
+	case st.Spec.Asked && st.Pending == 0:
+		e.Reason, e.Detail = NotAsked, "its job's ApplicationMaster has not asked for its tasks yet"
 		return e
 	}
 	x.rank(&e, st)

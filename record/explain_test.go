@@ -102,6 +102,13 @@ func TestExplain(t *testing.T) {
 			r.node(slots(2, 1))
 			r.submit(1, mapReduce(0, 2, 10*sec, 1, sec))
 		}, EarlierStage, "starts when 1 of stage 0 (map) is done; 0 of 2 tasks are", 0, 0},
+		{"nobody asked for the tasks", sched.Config{}, Question{1, 5 * sec}, func(r *rig) {
+			r.node(slots(2, 1))
+			j := mapReduce(0, 2, 10*sec, 0, 0)
+			j.Stages[0].Asked = true
+			r.submit(1, j)
+			r.at(9*sec, sched.Event{Kind: sched.JobEnded, Job: 1, Outcome: sched.Killed})
+		}, NotAsked, "has not asked for its tasks", 0, 0},
 		{"a reduce slot is taken while all maps run", sched.Config{}, Question{1, 5 * sec}, func(r *rig) {
 			r.node(slots(2, 1))
 			r.submit(1, mapReduce(0, 2, 10*sec, 0, 0))

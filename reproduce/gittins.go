@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/chart"
 	"github.com/sojourn-sched/sojourn/model"
@@ -81,7 +82,7 @@ func gittinsFluid() Part {
 			return s, nil
 		},
 	}
-	swapped := "spt and psbs are within two hundredths of each other, and other seeds have them the other way round"
+	swapped := "spt and psbs are nearly as good as each other there, and other seeds have them the other way round"
 	for k, sigma := range gittinsErrors {
 		p.Claims = append(p.Claims,
 			Claim{Where: fmt.Sprintf("σ = %v", sigma), Says: "place of gittins, of six", Published: exactly(1), Figure: fmt.Sprintf("place %v", sigma), Agrees: exactly(1)},
@@ -191,6 +192,9 @@ type taskDay struct {
 	names   []string
 }
 
+// busySlots are the kinds of slots of which it is told how busy they are.
+var busySlots = [2]string{"map_slots", "reduce_slots"}
+
 // trial runs the policies, las once, as no error touches it.
 func (d *taskDay) trial(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
 	if err := day2009(lab); err != nil {
@@ -225,6 +229,9 @@ func (d *taskDay) trial(ctx context.Context, lab Lab, seed uint64) (Sample, erro
 			}
 			if s.set(errorFigure(name, sigma), r.Sojourn.Mean); name == "las" {
 				las = r.Sojourn.Mean
+				for _, k := range busySlots {
+					s.set("busy "+k, 100*r.Utilization[k])
+				}
 			}
 		}
 	}
@@ -238,9 +245,14 @@ func (d *taskDay) part(p Part, file, why string) Part {
 	p.Charts = []Picture{{file, "Mean sojourn time by error of estimates: the mean of the seeds, the bar from the best to the worst", func(samples []Sample) chart.Chart {
 		return errorChart(samples, d.sigmas, d.names)
 	}}}
+	for _, k := range busySlots {
+		if k == "map_slots" || d.costs.Shuffle.On {
+			p.Claims = append(p.Claims, Claim{Where: "`las`", Says: strings.ReplaceAll(k, "_", " ") + " busy, from the first submission to the last completion", Unit: "%", Figure: "busy " + k, Own: true})
+		}
+	}
 	for _, sigma := range d.sigmas {
 		where := fmt.Sprintf("σ = %v", sigma)
-		p.Claims = append(p.Claims, Claim{Where: where, Says: "place of gittins, of six", Published: exactly(1), Figure: fmt.Sprintf("place %v", sigma), Agrees: exactly(1), Why: why})
+		p.Claims = append(p.Claims, Claim{Where: where, Says: "gittins is the first of six: its place", Figure: fmt.Sprintf("place %v", sigma), Agrees: exactly(1), Why: why, Own: true})
 		for _, name := range d.names {
 			p.Claims = append(p.Claims, Claim{Where: where, Says: name + ", mean of the seeds", Unit: "s", Figure: "mean " + errorFigure(name, sigma), Own: true})
 		}
@@ -252,7 +264,7 @@ func gittinsMaps() Part {
 	d := taskDay{cluster: slotCluster(15, 4, 0), scale: 6.3, slow: 1, sigmas: gittinsErrors, names: gittinsNames()}
 	return d.part(Part{
 		Title: "On tasks: maps alone", Trials: 6,
-		How:     "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy srpt,fsp,psbs,spt,las,gittins --maps-only --costs none --size-scale 6.3 --cluster nodes=15,map-slots=4`: 60 slots, 85 % busy. Nothing that runs is taken back.",
+		How:     "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy srpt,fsp,psbs,spt,las,gittins --maps-only --costs none --size-scale 6.3 --cluster nodes=15,map-slots=4`: 60 slots. Nothing that runs is taken back.",
 		Reading: "The task-level policy keeps the order. What separates the others is less than on one server: a job that is larger than it said keeps the slots that it has, and not the whole server, and tasks that are left are counted and never fall below none.",
 	}, "gittins-maps", "")
 }
@@ -261,7 +273,7 @@ func gittinsReduces() Part {
 	d := taskDay{cluster: slotCluster(12, 4, 8), scale: 4, costs: sim.Defaults(), slow: workload.HadoopSlowStart, sigmas: []float64{1, 2}, names: append(gittinsNames(), "gittins:aging=0")}
 	return d.part(Part{
 		Title: "On tasks: with reduces and all costs", Trials: 6,
-		How:     "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy srpt,fsp,psbs,spt,las,gittins --policy gittins:aging=0 --size-scale 4 --cluster nodes=12,map-slots=4,reduce-slots=8`: 48 map and 96 reduce slots, reduces 92 % busy, with Hadoop's costs of reading and shuffling.",
+		How:     "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy srpt,fsp,psbs,spt,las,gittins --policy gittins:aging=0 --size-scale 4 --cluster nodes=12,map-slots=4,reduce-slots=8`: 48 map and 96 reduce slots, with Hadoop's costs of reading and shuffling.",
 		Reading: "Here the mean is that of few jobs of hours, whose reduces hold their slots whatever the order, and of what waits behind them, so that orders by size are close to each other and far from those that share. `aging=0` is gittins without its guard against starvation, which such jobs call upon.",
 	}, "gittins-reduces", "a few large jobs decide the mean, and srpt is as near as the seeds are apart; see below the picture")
 }

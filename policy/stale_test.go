@@ -57,4 +57,9 @@ func TestInstant(t *testing.T) {
 			t.Fatalf("the instant of %v s is %v s", s, at)
 		}
 	}
+	for _, s := range []float64{math.MaxInt64 / 1e9, 1e10, 1e300, math.Inf(1)} {
+		if at := instant(s); at != math.MaxInt64 {
+			t.Errorf("the instant of %v s is %d ns, want the last that there is", s, at)
+		}
+	}
 }

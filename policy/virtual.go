@@ -300,8 +300,11 @@ func (c *virtualCluster) down(h virtuals, which, i int) {
 	c.Jobs[k.Slot].Place[which] = int32(i)
 }
 
-// instant returns the first Time that is not before a number of seconds.
+// instant returns the first Time that is not before a number of seconds; the last that there is, 292 years, where none is.
 func instant(s float64) sched.Time {
+	if s*1e9 >= math.MaxInt64 {
+		return math.MaxInt64
+	}
 	t := sched.Time(math.Ceil(s * 1e9))
 	for t.Seconds() < s { // the product was rounded down
 		t++

@@ -506,8 +506,7 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	bars := newJobBars(&f.output, a.Err, place.policy)
 	config := mr.Config{Core: core, Nodes: m.cluster.List(), Chaos: m.chaos, Seed: f.seed, Timeout: f.timeout, Report: time.Second,
 		Watch: bars.watch}
-	fault := &blame{policy: place.policy, verbose: f.verbose, to: a.Err, again: "--record leaves what led to it, as far as it had been decided"}
-	fault.watch(&config.Core)
+	fault := &blame{policy: place.policy, verbose: f.verbose, to: a.Err, again: "--record leaves what led to it, as far as it had been decided", tally: run.tally}
 	defer fault.caught(&err)
 	start := time.Now()
 	run.results, err = mr.Serve(ctx, config, jobs)

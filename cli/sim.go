@@ -348,8 +348,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	config.Progress = func(s sim.Status) {
 		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, s.Jobs, s.Now.Round(time.Second)))
 	}
-	fault := &blame{policy: spec, verbose: f.verbose, to: a.Err, again: "the same command does it again"}
-	fault.watch(&config.Core)
+	fault := &blame{policy: spec, verbose: f.verbose, to: a.Err, again: "the same command does it again", tally: tally}
 	defer fault.caught(&err)
 	start := time.Now()
 	done, err := sim.Run(ctx, *config)

@@ -134,7 +134,8 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 		if !u.User || u.Demand[k] <= u.Used[k] {
 			continue
 		}
-		for _, group := range [2]int{groupOf(id, k), mastersOf(groupOf(id, k))} {
+		groups := [2]int{groupOf(id, k), mastersOf(groupOf(id, k))}
+		for _, group := range groups[:1+min(1, u.Count[sched.Master].Pending)] {
 			st := c.at(group, s.room)
 			if st == nil || !c.mayStart(p.View, st, active) {
 				continue

@@ -22,9 +22,6 @@ func leading(standard, meaning string) Param {
 		Meaning: "part of " + meaning + " that ApplicationMasters may hold, of which one may always start, where the queue does not say its own; 1: no limit"}
 }
 
-// mastersOf is the group of the masters that wait in a group.
-func mastersOf(group int) int { return -1 - group }
-
 // limit reports whether a stage is of those that are bounded.
 func (l *leads) limit(st *sched.Stage) bool { return l.whole != nil && st.Kind == sched.Master }
 
@@ -79,8 +76,11 @@ func (w *weighted) of(v *sched.View, q *sched.Queue, k sched.ResourceKind) float
 	return min(share, float64(q.Max[k]))
 }
 
-// follow brings the sums up to date.
+// follow brings the sums up to date, from when the first master waits.
 func (w *weighted) follow(p *sched.Plan) {
+	if !w.known && p.Queues[0].Count[sched.Master].Pending == 0 {
+		return
+	}
 	moved := false
 	for i := range p.Events {
 		moved = moved || p.Events[i].Kind == sched.SpecChanged

@@ -100,8 +100,9 @@ func withheldIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
 
 // kindOf returns the kind of resource in which st competes with others: the first that a task has any of.
 func kindOf(st *sched.Stage) sched.ResourceKind {
-	for k, a := range st.Spec.PerTask {
-		if a > 0 {
+	each := &st.Spec.PerTask // a range over the vector itself would copy it
+	for k := range each {
+		if each[k] > 0 {
 			return sched.ResourceKind(k)
 		}
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"math/bits"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -120,7 +121,13 @@ func (t *tree) init(a Args, rank ranking) {
 	}
 }
 
-func groupOf(q sched.QueueID, k sched.ResourceKind) int { return int(q)*sched.NumResources + int(k) }
+// groupOf is the group of what waits in a queue and competes for kind k, but for masters that are bounded.
+func groupOf(q sched.QueueID, k sched.ResourceKind) int {
+	return 2 * (int(q)*sched.NumResources + int(k))
+}
+
+// mastersOf is the group of those masters.
+func mastersOf(group int) int { return group + 1 }
 
 func kindGroup(st *sched.Stage) int { return int(kindOf(st)) }
 
@@ -151,10 +158,8 @@ func (t *tree) has(k sched.ResourceKind) bool { return t.lanes>>k&1 != 0 }
 // fill starts tasks until nothing that waits has room.
 func (t *tree) fill(p *sched.Plan) {
 	t.begin(p)
-	for k := range sched.ResourceKind(sched.NumResources) {
-		if t.has(k) {
-			t.fillKind(p, k)
-		}
+	for kinds := t.lanes & (1<<sched.NumResources - 1); kinds != 0; kinds &= kinds - 1 {
+		t.fillKind(p, sched.ResourceKind(bits.TrailingZeros32(kinds)))
 	}
 }
 
@@ -198,6 +203,14 @@ func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
 
 // next returns the stage whose turn it is; nil: none.
 func (t *tree) next(p *sched.Plan, s sought) *sched.Stage {
+	if t.siblings.kept > 0 {
+		t.tell(p)
+	}
+	return t.descend(p, p.Queues[0], s)
+}
+
+// tell tells siblings what has been launched since they were told last.
+func (t *tree) tell(p *sched.Plan) {
 	acts := p.Actions()
 	for i := t.told; i < len(acts); i++ {
 		if a := &acts[i]; a.Kind == sched.Launch {
@@ -205,7 +218,6 @@ func (t *tree) next(p *sched.Plan, s sought) *sched.Stage {
 		}
 	}
 	t.told = len(acts)
-	return t.descend(p, p.Queues[0], s)
 }
 
 // followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have ended it passes over.
@@ -213,6 +225,9 @@ func (t *tree) followAll(p *sched.Plan) {
 	t.crowd.begin(p)
 	t.skipped = false
 	t.told = len(p.Actions())
+	if t.siblings.kept == 0 {
+		return
+	}
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone:
@@ -300,7 +315,7 @@ func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 		return t.leaf(p, q, s)
 	}
 	st := s.of.at(groupOf(q.ID, s.kind), s.room)
-	if t.leads.whole == nil {
+	if t.leads.whole == nil || q.Count[sched.Master].Pending == 0 {
 		return st
 	}
 	m := s.of.at(mastersOf(groupOf(q.ID, s.kind)), s.room)

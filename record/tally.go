@@ -68,6 +68,9 @@ func NewTally(o TallyOptions) *Tally {
 // Attach implements Follower.
 func (t *Tally) Attach(v *sched.View) { t.view = v }
 
+// Now returns the instant of the last Step, one that a policy is deciding in included. There must have been an Attach.
+func (t *Tally) Now() sched.Time { return t.view.Now }
+
 // Record implements sched.Recorder.
 func (t *Tally) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
 	for i := range events {

@@ -18,7 +18,7 @@ type Index struct {
 	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, those of the job's other stages, what the
 	// policy remembers of these (Touch says that this changed), and at; nothing else.
 	Key func(v *View, st *Stage, at Time) (Key, bool)
-	// Group sorts the stages into orders of their own, by a small number. It may read what never changes. Nil: one order.
+	// Group sorts the stages into orders of their own, by a small number from 0. It may read what never changes, and the queue of the stage's job. Nil: one order.
 	Group func(*Stage) int
 	// Every is for keys that age: at its multiples all are computed anew, for the same at. Zero: keys do not age, and at is 0.
 	Every Time
@@ -29,17 +29,18 @@ type Index struct {
 	changes int64
 	heaps   []stageHeap
 	which   map[heapID]int32
-	live    []int32           // heaps that are not empty
-	byGroup map[int32][]int32 // the same by group
-	where   []place           // by stage slot
-	aside   []int32           // slots
+	live    []int32   // heaps that are not empty
+	byGroup [][]int32 // the same by group
+	where   []place   // by stage slot
+	aside   []int32   // slots
 }
 
 // A place is where a stage is in an Index.
 type place struct {
 	heap  int32 // index of heaps + 1; 0: nowhere
 	pos   int32
-	aside bool // skipped until the next Sync
+	queue int64 // of its job when it got there
+	aside bool  // skipped until the next Sync
 }
 
 // Stages share a heap when they find room under the same conditions, so that a look at the first one is enough.
@@ -105,7 +106,9 @@ func (x *Index) rebuild() {
 		x.heaps[i].entries = x.heaps[i].entries[:0]
 	}
 	x.live = x.live[:0]
-	clear(x.byGroup)
+	for group := range x.byGroup {
+		x.byGroup[group] = x.byGroup[group][:0]
+	}
 	if n := len(c.stages.rows); len(x.where) < n {
 		x.where = make([]place, n)
 	}
@@ -153,10 +156,12 @@ func (x *Index) update(st *Stage) {
 		return
 	}
 	e := entry{key.Value, key.Then, st.ID.number(), key.Class, st.slot}
+	_, queue := st.Job.leaf.row()
 	if w.heap != 0 {
 		h := &x.heaps[w.heap-1]
-		if x.belongs(st, &h.id) {
-			switch old := &h.entries[w.pos]; {
+		old := &h.entries[w.pos]
+		if old.id == e.id && w.queue == queue && h.id.shape == st.Shape && h.id.cap == st.cap && h.id.keeps == (len(st.reserved) > 0) {
+			switch {
 			case *old == e:
 			case e.before(old):
 				x.up(w.heap, w.pos, e)
@@ -172,6 +177,7 @@ func (x *Index) update(st *Stage) {
 	if len(h.entries) == 0 {
 		x.open(i)
 	}
+	w.queue = queue
 	h.entries = append(h.entries, e)
 	x.up(i, int32(len(h.entries)-1), e)
 }
@@ -184,22 +190,28 @@ func (x *Index) heapIDOf(st *Stage) heapID {
 	return id
 }
 
-// belongs reports whether id is that of the heap for st.
-func (x *Index) belongs(st *Stage, id *heapID) bool {
-	return id.shape == st.Shape && id.cap == st.cap && id.keeps == (len(st.reserved) > 0) && (x.Group == nil || id.group == int32(x.Group(st)))
-}
-
 func (x *Index) heapOf(id heapID) int32 {
 	if i, ok := x.which[id]; ok {
 		return i
 	}
 	if x.which == nil {
-		x.which, x.byGroup = map[heapID]int32{}, map[int32][]int32{}
+		x.which = map[heapID]int32{}
 	}
 	x.heaps = append(x.heaps, stageHeap{id: id})
+	for len(x.byGroup) <= int(id.group) {
+		x.byGroup = append(x.byGroup, nil)
+	}
 	i := int32(len(x.heaps))
 	x.which[id] = i
 	return i
+}
+
+// heapsOf returns the heaps of a group that are not empty.
+func (x *Index) heapsOf(group int) []int32 {
+	if group < len(x.byGroup) {
+		return x.byGroup[group]
+	}
+	return nil
 }
 
 // open notes that a heap is about to have its first entry.
@@ -313,7 +325,7 @@ func (x *Index) FirstOf(group int, shape ShapeID) *Stage {
 	}
 	x.follow()
 	var best *entry
-	for _, i := range x.byGroup[int32(group)] {
+	for _, i := range x.heapsOf(group) {
 		best = x.better(best, &x.heaps[i-1], shape)
 	}
 	return x.stage(best)
@@ -357,7 +369,7 @@ func (x *Index) stage(e *entry) *Stage {
 func (x *Index) Head(group int) *Stage {
 	x.follow()
 	var best *entry
-	for _, i := range x.byGroup[int32(group)] {
+	for _, i := range x.heapsOf(group) {
 		if h := &x.heaps[i-1]; len(h.entries) > 0 && (best == nil || h.entries[0].before(best)) {
 			best = &h.entries[0]
 		}
@@ -380,7 +392,7 @@ func (x *Index) All(group int) iter.Seq[*Stage] {
 				next[i], next[(i-1)/2] = next[(i-1)/2], next[i]
 			}
 		}
-		for _, i := range x.byGroup[int32(group)] {
+		for _, i := range x.heapsOf(group) {
 			if len(x.heaps[i-1].entries) > 0 {
 				push(place{heap: i})
 			}
@@ -433,7 +445,7 @@ func (x *Index) Skip(st *Stage) {
 // Len returns how many stages a group has.
 func (x *Index) Len(group int) (n int) {
 	x.follow()
-	for _, i := range x.byGroup[int32(group)] {
+	for _, i := range x.heapsOf(group) {
 		n += len(x.heaps[i-1].entries)
 	}
 	return n

@@ -80,9 +80,6 @@ func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
 
 // ended is told of an attempt whose end the core has been told: it may have been the last task of its job.
 func (l *leads) ended(ev *sched.Event) {
-	if !l.some {
-		return
-	}
 	if a := l.e.core.Attempt(ev.Attempt); a != nil {
 		l.check = append(l.check, a.Stage.Job)
 	}
@@ -129,9 +126,6 @@ func (l *leads) lost(r *attempt) {
 
 // hush takes back, before each Step, what orphans wait for: the ends of their tasks have these wait again.
 func (l *leads) hush() {
-	if len(l.orphans) == 0 {
-		return
-	}
 	l.orphans = slices.DeleteFunc(l.orphans, func(id sched.JobID) bool {
 		row := l.e.core.Job(id)
 		return row == nil || row.Ended

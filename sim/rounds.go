@@ -11,7 +11,7 @@ type rounds struct {
 
 // ended notes that an attempt has, in the Step that tells of it.
 func (r *rounds) ended(ev *sched.Event) {
-	if !r.some || ev.Outcome != sched.OK {
+	if ev.Outcome != sched.OK {
 		return
 	}
 	if a := r.e.core.Attempt(ev.Attempt); a != nil && a.Stage.Job.Spec.Open {

@@ -183,7 +183,9 @@ func (e *engine) gather() bool {
 
 // step tells the core what happened, and does what it says.
 func (e *engine) step() {
-	e.leads.hush()
+	if len(e.leads.orphans) > 0 {
+		e.leads.hush()
+	}
 	given := len(e.evs)
 	acts := e.core.Step(e.now, e.evs)
 	e.total.Steps++
@@ -193,16 +195,24 @@ func (e *engine) step() {
 		switch ev := &e.evs[i]; ev.Kind {
 		case sched.AttemptDone:
 			moved = true
-			e.leads.ended(ev)
-			e.feed.rounds.ended(ev)
+			if e.leads.some {
+				e.leads.ended(ev)
+			}
+			if e.feed.rounds.some {
+				e.feed.rounds.ended(ev)
+			}
 		case sched.JobSubmitted:
 			moved = true
 			e.admit(ev.Job, ev.Body.(*sched.JobSpec))
 		}
 	}
 	e.evs = e.evs[:0]
-	e.leads.settle()
-	e.feed.rounds.settle()
+	if e.leads.some {
+		e.leads.settle()
+	}
+	if e.feed.rounds.some {
+		e.feed.rounds.settle()
+	}
 	if len(e.core.Events) > given {
 		for i := range e.core.Events[given:] {
 			e.follow(&e.core.Events[given+i])

@@ -43,7 +43,7 @@ var (
 
 // with returns the engine as it is with an estimator: without probes, where that learns nothing from them.
 func (e engineKind) with(estimator string) engineKind {
-	if name, _, _ := strings.Cut(estimator, ":"); (name == "mean" || name == "history") && e.can&sched.CanProbe != 0 {
+	if k, _, err := estimatorOf(estimator); err == nil && !k.knows && !k.probes && e.can&sched.CanProbe != 0 {
 		e.name += " --estimator " + estimator
 		e.can &^= sched.CanProbe
 		e.deaf = true
@@ -102,7 +102,8 @@ func (a *app) sayProbes(policies []string, on engineKind, flags policyFlags) {
 // aboutProbes says what does not go together of a policy that has jobs probed or not, an engine that can or not, and an estimator that learns from probes or
 // not; "" where all do.
 func aboutProbes(spec string, card policy.Card, on engineKind, estimator string) string {
-	learns, probing := strings.HasPrefix(estimator, "fspy"), on.can&sched.CanProbe != 0
+	kind, _, _ := estimatorOf(estimator)
+	learns, probing := kind.probes, on.can&sched.CanProbe != 0
 	switch {
 	case learns && !probing:
 		return fmt.Sprintf("%s runs no probes, from which --estimator fspy learns sizes for policy %s: use --estimator history", on.name, spec)

@@ -85,7 +85,7 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		if err := os.MkdirAll(f.state, 0o700); err != nil {
 			return fmt.Errorf("--state: %w", err)
 		}
-		if name, _, _ := strings.Cut(f.policies.estimator, ":"); (name == "history" || name == "fspy") && f.policies.history == "" {
+		if k, _, err := estimatorOf(f.policies.estimator); err == nil && keepsHistory(k) && f.policies.history == "" {
 			f.policies.history = filepath.Join(f.state, "history.db")
 		}
 	}

@@ -30,7 +30,7 @@ type Chart struct {
 // An Axis says what a direction means. Where Least and Most are both zero the range is that of the data.
 type Axis struct {
 	Label       string
-	Log         bool     // logarithmic; all values are above zero
+	Log         bool     // logarithmic: points that are not above zero are left out
 	Names       []string // of the values 0, 1, 2, ...: the axis is one of kinds, and lines stand beside each other at each
 	Least, Most float64
 }
@@ -67,9 +67,14 @@ const (
 // ErrEmpty is returned when there is no point to draw.
 var ErrEmpty = errors.New("there is nothing to draw")
 
-// Empty reports whether no line has a point.
+// Empty reports whether no line has a point that can be drawn.
 func (c *Chart) Empty() bool {
-	return !slices.ContainsFunc(c.Lines, func(l Line) bool { return len(l.Points) > 0 })
+	return !slices.ContainsFunc(c.Lines, func(l Line) bool { return slices.ContainsFunc(l.Points, c.shows) })
+}
+
+// shows reports whether the axes have a place for a point and its range.
+func (c *Chart) shows(p Point) bool {
+	return !math.IsNaN(p.X+p.Y) && (!c.X.Log || p.X > 0) && (!c.Y.Log || p.Y > 0 && (p.Low == p.High || p.Low > 0))
 }
 
 // WriteSVG draws the chart. It returns ErrEmpty where it is empty.
@@ -81,7 +86,8 @@ func (c *Chart) WriteSVG(out io.Writer) error {
 	p.Add(plotter.NewGrid())
 	coloured := 0
 	for i, l := range c.Lines {
-		if len(l.Points) == 0 {
+		points := slices.DeleteFunc(slices.Clone(l.Points), func(q Point) bool { return !c.shows(q) })
+		if len(points) == 0 {
 			continue
 		}
 		brush := brush{manner: l.Manner, colour: color.RGBA{A: 255}}
@@ -89,7 +95,6 @@ func (c *Chart) WriteSVG(out io.Writer) error {
 			brush.colour, brush.dashed = colours[coloured%len(colours)], coloured >= len(colours)
 			coloured++
 		}
-		points := slices.Clone(l.Points)
 		if len(c.X.Names) > 0 {
 			for k := range points {
 				points[k].X += apart * (float64(i) - float64(len(c.Lines)-1)/2)

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,7 @@ func TestWriteSVG(t *testing.T) {
 			{"ours <1>", []Point{{0, 20, 10, 40}, {1, 30, 30, 30}}, Apart},
 			{"nothing", nil, Joined},
 			{"published", []Point{{0, 24, 0, 0}}, Given},
+			{"no place on a logarithmic axis", []Point{{0, 0, 0, 0}, {1, 5, -1, 9}, {1, math.NaN(), 0, 0}}, Apart},
 		},
 	}
 	svg, words := drawn(t, c)
@@ -47,8 +49,8 @@ func TestWriteSVG(t *testing.T) {
 			t.Errorf("%q is not in the picture: %s", want, words)
 		}
 	}
-	if strings.Contains(words, "nothing") {
-		t.Error("a line without points is in the legend")
+	if strings.Contains(words, "nothing") || strings.Contains(words, "no place") {
+		t.Error("a line of which nothing can be drawn is in the legend")
 	}
 	if !strings.Contains(svg, "Liberation Sans,Arial") {
 		t.Error("no font that others than its maker have")

@@ -139,7 +139,10 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("part below: %v", got)
 	}
 	samples := []Sample{{"level": {5.6}, "x": {1, 2}}, {"level": {6.6}, "x": {3}}, {"level": {6.2}, "x": {4}}}
-	if got := pooled(samples, "x", 6); !slices.Equal(got, []float64{1, 2, 4}) {
-		t.Errorf("pooled %v", got)
+	if got := (pool{samples, 6, 6}).of("x"); !slices.Equal(got, []float64{1, 2, 4}) {
+		t.Errorf("jobs at level 6: %v", got)
+	}
+	if got := (pool{samples, 7, math.Inf(1)}).of("x"); !slices.Equal(got, []float64{3}) {
+		t.Errorf("jobs from level 7 on: %v", got)
 	}
 }

@@ -127,7 +127,7 @@ type Options struct {
 
 // Redo runs the parts of a paper. An error names the part and the seed.
 func Redo(ctx context.Context, p *Paper, lab Lab, o Options) (*Report, error) {
-	r := &Report{Paper: p}
+	r := &Report{Paper: p, Most: o.Trials}
 	var together, alone []trial
 	for i, part := range p.Parts {
 		n := part.Trials

@@ -18,6 +18,7 @@ import (
 type Report struct {
 	Paper *Paper
 	Parts []PartReport
+	Most  int // trials of a part that were run at most; zero: as many as it has
 }
 
 // A PartReport is what came out of one part.
@@ -37,6 +38,11 @@ type Row struct {
 
 // Same reports whether ours goes the same way as the published.
 func (r *Row) Same() bool { return r.Trials > 0 && r.Agrees.Has(r.Median) }
+
+// Alike reports whether ours goes the same way and is of the published size: no number was published, ours is in its range, or its range in our spread.
+func (r *Row) Alike() bool {
+	return r.Same() && (r.Published == Range{} || r.Published.Has(r.Median) || r.High >= r.Published.Low && r.Low <= r.Published.High)
+}
 
 // Rows are the claims of the part with what came of them.
 func (p *PartReport) Rows() []Row {
@@ -131,7 +137,7 @@ func (r *Row) Verdict() string {
 		return "same"
 	case r.Published.Has(r.Median):
 		return "same, in the range"
-	case r.High >= r.Published.Low && r.Low <= r.Published.High:
+	case r.Alike():
 		return "same, " + r.side() + "; the range is within the spread"
 	}
 	return "same, " + r.side()
@@ -187,22 +193,22 @@ func (p *PartReport) drawn(c Picture) (chart.Chart, bool) {
 func (r *Report) Page() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	same, run := r.count()
 	say("# %s", r.Paper.Title)
-	if run > 0 {
+	n := r.count()
+	if n.run > 0 {
 		say(": its claims, redone")
 	}
 	say("\n\n")
 	say("Made by `sojourn reproduce %s`; nothing on this page is typed by hand. Source: %s\n\n", r.Paper.Name, r.Paper.Source)
 	say("%s\n\n", strings.TrimSpace(r.Paper.About))
-	if run > 0 {
-		say("Of %d published statements that were run again, **%d go the same way**", run, same)
-		switch other := run - same; other {
-		case 0:
-		case 1:
-			say(" and 1 does not; why stands below its table")
-		default:
-			say(" and %d do not; why stands below their tables", other)
+	if r.Most > 0 {
+		say("**A quick look:** at most %d trials of each experiment were run, and what is said of all trials below may not hold for so few.\n\n", r.Most)
+	}
+	if n.run > 0 {
+		say("Of %d rows with a published statement (some are compared in several settings), **%d agree**: ours is in the published range, or that in our spread; %d more go the same way at another size, "+
+			"and %d do not", n.run, n.alike, n.same-n.alike, n.run-n.same)
+		if n.run > n.same {
+			say("; why stands below their tables")
 		}
 		say(". *Same* says that it goes the same way as the published figure; *larger* and *smaller* compare the size. ")
 	}
@@ -219,17 +225,23 @@ func (r *Report) Page() string {
 	return b.String()
 }
 
-func (r *Report) count() (same, run int) {
+// A tally is how many rows somebody published that were run, of them how many go the same way, and of these how many are of the same size.
+type tally struct{ run, same, alike int }
+
+func (r *Report) count() (n tally) {
 	for _, row := range r.Rows() {
 		if row.Own || row.Trials == 0 {
 			continue
 		}
-		run++
+		n.run++
 		if row.Same() {
-			same++
+			n.same++
+		}
+		if row.Alike() {
+			n.alike++
 		}
 	}
-	return same, run
+	return n
 }
 
 func (p *PartReport) write(b *strings.Builder) {

@@ -15,9 +15,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit statuses, as the command line promises them.
@@ -146,10 +148,35 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	root.AddCommand(a.runCommand(), a.simCommand(), a.fluidCommand(), a.workloadCommand(), a.recordCommand(), a.rmCommand(), a.reproduceCommand(),
 		a.policiesCommand(), a.jobsCommand(), a.generateCommand(), a.versionCommand())
 	return root
+}
+
+// flagError says of a value that its flag cannot take what would be right, where the library says which of its functions failed.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	right, ok := map[string]string{
+		"bool":         "true or false",
+		"uint64":       "a whole number, 0 or more",
+		"int":          "a whole number",
+		"int32":        "a whole number",
+		"int64":        "a whole number",
+		"float64":      "a number",
+		"float64Slice": "numbers with commas between them",
+		"duration":     "a time, such as 500ms, 90s or 5m",
+	}[invalid.GetFlag().Value.Type()]
+	switch {
+	case !ok:
+		return err
+	case errors.Is(err, strconv.ErrRange):
+		right += ", and not as far from 0"
+	}
+	return fmt.Errorf("--%s %s: must be %s", invalid.GetFlag().Name, invalid.GetValue(), right)
 }
 
 func suggestion(cmd *cobra.Command, word string) string {

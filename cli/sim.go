@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,21 +160,43 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 // lead gives jobs their masters, if they are to have any.
 func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.Options) (workload.Source, error) {
 	if f.masters == "" {
-		if f.master.Uber {
-			return nil, usagef("--uber: small jobs run in the containers of their masters: say how large these are, as in --masters 1536MiB")
+		for _, flag := range []string{"uber", "master-start", "master-vcores"} {
+			if f.said(flag) && (flag != "uber" || f.master.Uber) {
+				return nil, usagef("--%s: is about the containers of jobs' masters: say how large these are, as in --masters 1536MiB", flag)
+			}
 		}
 		return jobs, nil
 	}
-	bytes, err := workload.ParseSize(f.masters)
-	if err != nil {
+	m, err := f.master, error(nil)
+	if m.Size[sched.Memory], err = wholeMiB(f.masters); err != nil {
 		return nil, usageError{fmt.Errorf("--masters: %w", err)}
 	}
-	m := f.master
-	m.Size[sched.Memory], m.Block, m.TaskStart = (bytes+1<<20-1)>>20, o.Block, o.Startup
+	m.Block, m.TaskStart = o.Block, o.Startup
 	if err := m.Fit(c); err != nil {
 		return nil, usageError{fmt.Errorf("--masters: %w", err)}
 	}
 	return m.Lead(jobs, c), nil
+}
+
+// wholeMiB reads the memory of a container, which comes in MiB and not in parts of one: a bare number has Hadoop's users mean MiB, and here it would be bytes.
+func wholeMiB(text string) (int64, error) {
+	bytes, err := workload.ParseSize(text)
+	switch {
+	case err == nil && bytes == 0:
+		return 0, fmt.Errorf("%q: a master has memory: for jobs without masters leave the flag out", text)
+	case err == nil && bytes%(1<<20) == 0:
+		return bytes >> 20, nil
+	}
+	near := "1536MiB"
+	unit := strings.TrimLeft(text, "0123456789")
+	switch digits := strings.TrimSuffix(text, unit); {
+	case digits == "":
+	case unit == "" || strings.HasPrefix(strings.ToUpper(unit), "M"):
+		near = digits + "MiB"
+	case strings.HasPrefix(strings.ToUpper(unit), "G"):
+		near = digits + "GiB"
+	}
+	return 0, fmt.Errorf("%q: must be a whole number of MiB or GiB, such as %s", text, near)
 }
 
 // A simRun is what one policy made of the workload.
@@ -186,6 +209,9 @@ type simRun struct {
 func (a *app) sim(ctx context.Context, f *simFlags) error {
 	if err := f.output.check(); err != nil {
 		return err
+	}
+	if f.most < 0 {
+		return usagef("--max-events %d: must be 0 or more; 0: no limit", f.most)
 	}
 	policies, err := f.policies.parse(a.policies, simulator)
 	if err != nil {

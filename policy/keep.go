@@ -52,7 +52,11 @@ func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || !overtaken(p, st, started) || k.keeps(st) || p.First(st) != nil {
 		return
 	}
-	if n := emptiest(p, st, kindOf(st)); n != nil && p.Reserve(st, n) {
+	n := emptiest(p, st, kindOf(st))
+	if n == nil || n.Open && st.Spec.PerTask.FitsIn(n.Free()) {
+		return // nothing is in its way but what keeping does not change: its maximum, or that it avoids the node
+	}
+	if p.Reserve(st, n) {
 		k.Kept = append(k.Kept, bar{st.ID, n.ID})
 	}
 }

@@ -80,6 +80,9 @@ func randomQueues(r *rand.Rand, containers bool) []*sched.QueueSpec {
 			q.Weight = float64(1 + r.IntN(3))
 		}
 		if r.IntN(3) == 0 {
+			q.Masters = float64(1+r.IntN(4)) / 10
+		}
+		if r.IntN(3) == 0 {
 			q.Min.Part = float64(1+r.IntN(4)) / 10
 		}
 		if r.IntN(4) == 0 && containers { // slots are so few that a maximum might be none at all

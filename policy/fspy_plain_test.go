@@ -19,8 +19,8 @@ type plainFSPY struct{ *fspy }
 func (f *plainFSPY) Decide(p *sched.Plan) {
 	f.changed = false
 	for f.Next != 0 && f.Next <= float64(p.Now) {
-		for _, v := range f.Cluster.Zero(f.Next) {
-			f.zero(p, v)
+		for _, v := range f.Cluster.Deplete(f.Next) {
+			f.depleted(p, v)
 		}
 		f.share()
 	}

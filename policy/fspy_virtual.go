@@ -13,8 +13,8 @@ func (f *fspy) advance(p *sched.Plan) {
 	now := float64(p.Now)
 	f.changed = false
 	for f.Next != 0 && f.Next <= now {
-		for _, v := range f.Cluster.Zero(f.Next) {
-			f.zero(p, v)
+		for _, v := range f.Cluster.Deplete(f.Next) {
+			f.depleted(p, v)
 		}
 		f.share(p)
 	}
@@ -38,7 +38,7 @@ func (f *fspy) change(p *sched.Plan) {
 	if !f.changed {
 		f.changed = true
 		for _, v := range f.Cluster.Serve(float64(p.Now)) { // what rounding kept from being done before
-			f.zero(p, v)
+			f.depleted(p, v)
 		}
 	}
 }
@@ -199,13 +199,13 @@ func (f *fspy) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
 	if v.Left()[0] <= 0 {
 		done := *v
 		f.Cluster.Remove(done.ID)
-		f.zero(p, done)
+		f.depleted(p, done)
 	}
 }
 
-// zero is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks
+// depleted is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks
 // take: by the estimator, twice that the second time, and so on.
-func (f *fspy) zero(p *sched.Plan, v theory.VirtualJob) {
+func (f *fspy) depleted(p *sched.Plan, v theory.VirtualJob) {
 	j := p.Job(sched.JobID(v.ID))
 	if j == nil || j.Ended {
 		return

@@ -21,7 +21,7 @@ type orderedServer struct {
 	came               []bool
 	left, end          []float64
 	has, vleft, vrates []float64
-	zero               []float64 // when a job had nothing left in the virtual cluster; +Inf: it has
+	depleted           []float64 // when a job had nothing left in the virtual cluster; +Inf: it has
 }
 
 // BoundedFluid returns when each job is done when a divisible server gives everybody the share that one-pass sharing gives (OnePassShares), or, ranked,
@@ -29,9 +29,9 @@ type orderedServer struct {
 // later when ranked (Friedman and Henderson, SIGMETRICS 2003); where they are less, some are. O(n²) an event.
 func BoundedFluid(capacity float64, jobs []BoundedJob, ranked bool) []float64 {
 	n := len(jobs)
-	s := orderedServer{capacity: capacity, jobs: jobs, ranked: ranked, came: make([]bool, n), left: make([]float64, n), end: make([]float64, n), zero: make([]float64, n)}
+	s := orderedServer{capacity: capacity, jobs: jobs, ranked: ranked, came: make([]bool, n), left: make([]float64, n), end: make([]float64, n), depleted: make([]float64, n)}
 	for i, j := range jobs {
-		s.left[i], s.end[i], s.zero[i] = j.Size, math.Inf(1), math.Inf(1)
+		s.left[i], s.end[i], s.depleted[i] = j.Size, math.Inf(1), math.Inf(1)
 	}
 	for now := 0.0; !math.IsInf(now, 1); {
 		s.arrive(now)
@@ -72,8 +72,8 @@ func (s *orderedServer) share() {
 		}
 	}
 	key := func(i int) [2]float64 {
-		if !math.IsInf(s.zero[i], 1) {
-			return [2]float64{0, s.zero[i]}
+		if !math.IsInf(s.depleted[i], 1) {
+			return [2]float64{0, s.depleted[i]}
 		}
 		return [2]float64{1, s.vleft[i]}
 	}
@@ -126,6 +126,6 @@ func (s *orderedServer) serve(now, next float64) {
 		}
 	}
 	for _, j := range s.virtual.Serve(next) {
-		s.zero[j.ID] = next
+		s.depleted[j.ID] = next
 	}
 }

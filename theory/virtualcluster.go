@@ -103,15 +103,15 @@ type VirtualCluster struct {
 	Jobs []VirtualJob // by rising ID
 	Open Pair         // what open jobs have of the capacity together, since the last Share
 
-	zero    zero   // the next one, as of the last Share
-	sharing lineup // jobs in the order in which they are given their shares
+	next    depletion // as of the last Share
+	sharing lineup    // jobs in the order in which they are given their shares
 	numbers []Racer
 	bounds  []Pair // of Jobs: there is less to walk through than in these
 	has     []Pair
 }
 
-// A zero is when a job has nothing left.
-type zero struct {
+// A depletion is when a job has nothing left.
+type depletion struct {
 	known bool
 	job   int // of Jobs; -1: none ever has
 	at    float64
@@ -144,7 +144,7 @@ func (c *VirtualCluster) Share(capacity Pair, drf bool) {
 	if frozen {
 		c.thaw()
 	}
-	c.zero = c.first()
+	c.next = c.first()
 }
 
 // thaw has everybody be served although nobody has more than its master.
@@ -193,42 +193,42 @@ func (c *VirtualCluster) inOrder(by func(i int32) float64) []spot {
 }
 
 // Serve brings the cluster to an instant, at the rates of the last Share, and removes and returns the jobs that have nothing left (FSPY, Algorithm
-// 3). It is exact if none had nothing left before that instant: see Zero. O(n).
+// 3). It is exact if none had nothing left before that instant: see Deplete. O(n).
 func (c *VirtualCluster) Serve(at float64) (done []VirtualJob) {
 	return c.serve(at, -1)
 }
 
-// Zero serves up to the first instant, not after at, at which a job has nothing left, and removes and returns the jobs that have nothing left then;
+// Deplete serves up to the first instant, not after at, at which a job has nothing left, and removes and returns the jobs that have nothing left then;
 // nil: there is none, and nothing has changed. Called until then, with a Share after each call, it is the exact clock:
 //
-//	for done := c.Zero(now); done != nil; done = c.Zero(now) { c.Share(capacity, drf) }
-func (c *VirtualCluster) Zero(at float64) []VirtualJob {
-	next := c.next()
+//	for done := c.Deplete(now); done != nil; done = c.Deplete(now) { c.Share(capacity, drf) }
+func (c *VirtualCluster) Deplete(at float64) []VirtualJob {
+	next := c.depletion()
 	if next.job < 0 || next.at > at {
 		return nil
 	}
 	return c.serve(next.at, next.job)
 }
 
-// Next returns the instant of the next Zero; +Inf: there is none at these rates.
-func (c *VirtualCluster) Next() float64 { return c.next().at }
+// Next returns the next instant at which a job has nothing left; +Inf: there is none at these rates.
+func (c *VirtualCluster) Next() float64 { return c.depletion().at }
 
-func (c *VirtualCluster) next() zero {
-	if !c.zero.known {
-		c.zero = c.first()
+func (c *VirtualCluster) depletion() depletion {
+	if !c.next.known {
+		c.next = c.first()
 	}
-	return c.zero
+	return c.next
 }
 
 // first finds the job that has nothing left first.
-func (c *VirtualCluster) first() zero {
+func (c *VirtualCluster) first() depletion {
 	job, least := -1, math.Inf(1)
 	for i := range c.Jobs {
 		if t := c.Jobs[i].End(); t < least {
 			job, least = i, t
 		}
 	}
-	return zero{true, job, c.At + least}
+	return depletion{true, job, c.At + least}
 }
 
 // roundOff is the part of a job's size below which what is left of it is an error of rounding.
@@ -236,7 +236,7 @@ const roundOff = 1e-9
 
 // serve brings the cluster to an instant at which one job, or -1, has exactly nothing left, and takes out the jobs that have nothing left.
 func (c *VirtualCluster) serve(at float64, exact int) (done []VirtualJob) {
-	c.zero = zero{}
+	c.next = depletion{}
 	kept := 0
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
@@ -264,7 +264,7 @@ func (c *VirtualCluster) Find(id int64) (int, bool) {
 // Remove takes a job out, if it is there.
 func (c *VirtualCluster) Remove(id int64) {
 	if i, ok := c.Find(id); ok {
-		c.zero = zero{}
+		c.next = depletion{}
 		c.Jobs = slices.Delete(c.Jobs, i, i+1)
 	}
 }

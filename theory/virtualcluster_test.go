@@ -221,7 +221,7 @@ func TestFspyF8LateServe(t *testing.T) {
 // advance is the exact clock; it returns when each job was done.
 func advance(c *theory.VirtualCluster, capacity theory.Pair, at float64) map[int64]float64 {
 	zeros := map[int64]float64{}
-	for done := c.Zero(at); done != nil; done = c.Zero(at) {
+	for done := c.Deplete(at); done != nil; done = c.Deplete(at) {
 		for _, j := range done {
 			zeros[j.ID] = c.At
 		}
@@ -372,7 +372,7 @@ func ExampleVirtualCluster() {
 		{ID: 1, Bound: theory.Pair{1}, Size: theory.Pair{3}},
 		{ID: 2, Bound: theory.Pair{1}, Size: theory.Pair{1}}}}
 	c.Share(theory.Pair{1}, false)
-	for done := c.Zero(10); done != nil; done = c.Zero(10) {
+	for done := c.Deplete(10); done != nil; done = c.Deplete(10) {
 		for _, j := range done {
 			fmt.Println("job", j.ID, "at", c.At)
 		}
@@ -416,7 +416,7 @@ func TestFspyShareFromBefore(t *testing.T) {
 			}
 			switch at := c.At + r.Float64(); {
 			case c.Next() < at:
-				c.Zero(at)
+				c.Deplete(at)
 			default:
 				c.Serve(at)
 			}

@@ -41,6 +41,8 @@ type job struct {
 	led      bool             // it has a master that asks for its tasks
 	probedBy sched.JobID      // its last probe
 	master   sched.AttemptID  // its master that runs; zero: none
+	orphan   bool             // its master was lost, and no other has started yet
+	looked   bool             // it is in masters.looks
 	again    map[taskID]int32 // attempts of a task that ended without success
 	found    int              // rounds of truth.Later
 	supply
@@ -74,8 +76,8 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 		j.chance = e.chance.With(uint64(e.feed.admitted))
 	}
 	*e.jobs.Of(e.core.Job(id)) = j
-	e.leads.admit(j, spec)
-	e.feed.rounds.some = e.feed.rounds.some || spec.Open
+	j.led = mustAsk(spec)
+	e.sequel.some = e.sequel.some || j.led || spec.Open
 }
 
 // find returns the row of an attempt; nil: the core has been told of its end.
@@ -99,7 +101,7 @@ func (e *engine) launch(a *sched.Attempt) {
 	e.alive++
 	e.total.Launches++
 	e.idle.futile++
-	if e.leads.some && e.leads.launched(r) {
+	if r.job.led && e.masters.launched(r) {
 		return
 	}
 	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // of its task nothing but the time matters

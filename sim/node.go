@@ -74,6 +74,7 @@ func (m *machines) lose(id sched.NodeID) {
 	}
 	n.lost, n.gone = true, m.e.now
 	n.news = n.news[:0]
+	m.e.masters.lookAll()
 	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeLost, Node: id})
 }
 

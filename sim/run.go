@@ -33,15 +33,15 @@ type engine struct {
 	due     []uint64 // scratch: what was taken from it
 	pending int      // items in queue that bring some job on, or let one go on that waits
 
-	rows   []attempt // by slot of AttemptID
-	alive  int       // attempts of which the core has not been told the end
-	jobs   sched.Per[*job]
-	nodes  machines
-	net    network
-	master masters
-	leads  leads
-	beats  beats
-	feed   feed
+	rows    []attempt // by slot of AttemptID
+	alive   int       // attempts of which the core has not been told the end
+	jobs    sched.Per[*job]
+	nodes   machines
+	net     network
+	masters masters
+	sequel  sequel
+	beats   beats
+	feed    feed
 
 	evs   []sched.Event // of the next Step
 	wake  sched.Time
@@ -75,14 +75,15 @@ func newEngine(config *Config) (*engine, error) {
 	}
 	e := &engine{config: config, chance: workload.NewChance(config.Seed), queue: newCalendar(), wake: never}
 	core := config.Core
-	if core.Can &= Powers; core.Can == 0 {
+	if core.Can == 0 {
 		core.Can = Powers
 	}
+	core.Can &= Powers
 	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
 	e.core = sched.New(core)
 	e.nodes.join(e)
 	e.net.init(e)
-	e.master.e, e.leads.e, e.feed.rounds.e = e, e, e
+	e.masters.e, e.sequel.e = e, e
 	e.beats.init(e)
 	if err := e.nodes.plan(config.Script); err != nil {
 		return nil, err
@@ -183,8 +184,8 @@ func (e *engine) gather() bool {
 
 // step tells the core what happened, and does what it says.
 func (e *engine) step() {
-	if len(e.leads.orphans) > 0 {
-		e.leads.hush()
+	if e.sequel.some {
+		e.sequel.before()
 	}
 	given := len(e.evs)
 	acts := e.core.Step(e.now, e.evs)
@@ -195,23 +196,14 @@ func (e *engine) step() {
 		switch ev := &e.evs[i]; ev.Kind {
 		case sched.AttemptDone:
 			moved = true
-			if e.leads.some {
-				e.leads.ended(ev)
-			}
-			if e.feed.rounds.some {
-				e.feed.rounds.ended(ev)
-			}
 		case sched.JobSubmitted:
 			moved = true
 			e.admit(ev.Job, ev.Body.(*sched.JobSpec))
 		}
 	}
 	e.evs = e.evs[:0]
-	if e.leads.some {
-		e.leads.settle()
-	}
-	if e.feed.rounds.some {
-		e.feed.rounds.settle()
+	if e.sequel.some {
+		e.sequel.after()
 	}
 	if len(e.core.Events) > given {
 		for i := range e.core.Events[given:] {
@@ -230,7 +222,7 @@ func (e *engine) follow(ev *sched.Event) {
 	case sched.AttemptDone: // lost with its node
 		if r := e.find(ev.Attempt); r != nil {
 			e.halt(r)
-			e.leads.lost(r)
+			e.masters.lost(r)
 			e.forget(r)
 		}
 	case sched.TaskUndone:
@@ -288,8 +280,8 @@ func (e *engine) happen(what uint64) {
 	switch what &^ idMask {
 	case endOf:
 		e.pending--
-		if r := e.find(sched.AttemptID(id)); e.leads.some && r.leads() {
-			e.leads.due(r)
+		if r := e.find(sched.AttemptID(id)); r.leads() {
+			e.masters.due(r)
 		} else {
 			e.end(r)
 		}
@@ -309,7 +301,7 @@ func (e *engine) happen(what uint64) {
 		e.pending--
 		e.nodes.incident(e.config.Script[id-1])
 	case masterOf:
-		e.master.look(sched.JobID(id))
+		e.net.ramp.look(sched.JobID(id))
 	}
 }
 
@@ -324,7 +316,6 @@ type feed struct {
 	admitted int64       // of them, those that the core knows
 	newest   sched.JobID // submitted, probes included
 	layout   layout
-	rounds   rounds
 }
 
 func (f *feed) init(e *engine) {

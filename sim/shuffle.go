@@ -46,6 +46,7 @@ type network struct {
 	dirty   []sched.RackID
 	changed []*job  // attempts of which came to an end or began to wait at this instant, while reduces wait for outputs
 	done    []int32 // scratch
+	ramp    rampDown
 }
 
 // A rack is what shares an uplink.
@@ -93,7 +94,7 @@ type supply struct {
 func (n *network) init(e *engine) {
 	c := &e.config.Costs.Shuffle
 	*n = network{e: e, on: c.On, nodeRate: float64(e.config.Cluster.Network.Node), rackRate: float64(e.config.Cluster.Network.Rack),
-		interfere: c.Interference, batch: c.Batch, fetches: make([]fetch, 1), flowPos: make([]int32, 1)}
+		interfere: c.Interference, batch: c.Batch, fetches: make([]fetch, 1), flowPos: make([]int32, 1), ramp: rampDown{e}}
 	n.links, n.nodePos = make([]link, len(e.nodes.list)), make([]int32, len(e.nodes.list))
 	for i := range e.nodes.list {
 		r := e.nodes.list[i].spec.Rack
@@ -377,7 +378,7 @@ func (n *network) look(j *job) {
 			}
 		}
 	}
-	n.e.master.watch(j)
+	n.ramp.watch(j)
 }
 
 // lost has reduces that fetch fetch no more than there still is. What they have got they keep.

@@ -19,11 +19,9 @@ type Past struct {
 // On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has them. Rounds that were found later
 // are found later again.
 func (p Past) On(c *Cluster) *sched.JobSpec {
+	p = p.withoutMaster()
 	spec := *p.Spec
 	spec.Stages = slices.Clone(spec.Stages)
-	if slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) { // its master was one of Lead's, who may be asked again
-		spec.Stages = slices.DeleteFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master })
-	}
 	o, room := c.Options(), c.Capacity()
 	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts}
 	for i := range spec.Stages {
@@ -45,6 +43,29 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	spec.Stages, truth.Later = p.rounds(spec.Stages)
 	spec.Payload, spec.Open = truth, len(truth.Later) > 0
 	return &spec
+}
+
+// withoutMaster leaves out the master of a job whose tasks it had to ask for: it was one of Lead's, who may be asked again.
+func (p Past) withoutMaster() Past {
+	if !slices.ContainsFunc(p.Spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) {
+		return p
+	}
+	spec, all := *p.Spec, p
+	spec.Stages, p.Times, p.Rounds = nil, nil, nil
+	number := make([]int32, len(all.Spec.Stages)) // of each stage, among those that stay
+	for i, st := range all.Spec.Stages {
+		if number[i] = int32(len(spec.Stages)); st.Kind == sched.Master {
+			continue
+		}
+		st.After = slices.Clone(st.After)
+		for k := range st.After {
+			st.After[k].Stage = number[st.After[k].Stage]
+		}
+		spec.Stages = append(spec.Stages, st)
+		p.Times, p.Rounds = append(p.Times, all.Times[i]), append(p.Rounds, all.Rounds[i])
+	}
+	p.Spec = &spec
+	return p
 }
 
 // rounds parts the stages of a job in those that it came with, and those that it found later.

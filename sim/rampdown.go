@@ -13,12 +13,12 @@ type hunger struct {
 	since sched.Time
 }
 
-// masters are the ApplicationMasters of all jobs.
-type masters struct{ e *engine }
+// A rampDown is what all ApplicationMasters do where maps starve: each ends reduces of its job that wait for them.
+type rampDown struct{ e *engine }
 
 // starving returns the stage of a job of which nothing runs although some of it waits or is suspended, and which reduces that run wait for; nil: none.
-func (m *masters) starving(j *job) *sched.Stage {
-	row := m.e.core.Job(j.id)
+func (d *rampDown) starving(j *job) *sched.Stage {
+	row := d.e.core.Job(j.id)
 	if row == nil || row.Ended || len(j.fetches) == 0 {
 		return nil
 	}
@@ -27,9 +27,9 @@ func (m *masters) starving(j *job) *sched.Stage {
 			continue
 		}
 		for _, id := range j.fetches {
-			r := m.e.find(m.e.net.fetches[id].id)
-			for _, d := range r.core.Stage.Spec.After {
-				if d.Stage == st.ID.Index {
+			r := d.e.find(d.e.net.fetches[id].id)
+			for _, dep := range r.core.Stage.Spec.After {
+				if dep.Stage == st.ID.Index {
 					return st
 				}
 			}
@@ -39,30 +39,30 @@ func (m *masters) starving(j *job) *sched.Stage {
 }
 
 // watch has the master of a job look in a while, where maps starve.
-func (m *masters) watch(j *job) {
-	if every := m.e.config.Costs.Master.Every; every > 0 && !j.hungry.on && m.starving(j) != nil {
-		j.hungry = hunger{true, m.e.now}
-		m.e.queue.push(m.e.now+every, masterOf|uint64(j.id))
+func (d *rampDown) watch(j *job) {
+	if every := d.e.config.Costs.Master.Every; every > 0 && !j.hungry.on && d.starving(j) != nil {
+		j.hungry = hunger{true, d.e.now}
+		d.e.queue.push(d.e.now+every, masterOf|uint64(j.id))
 	}
 }
 
 // look ends reduces of a job if its maps still starve: as many as make room for the maps that wait, but no more than the
 // part of what the job can get that the master may free at once, and at least enough for one map; the least advanced first, the youngest of equals.
-func (m *masters) look(id sched.JobID) {
-	row := m.e.core.Job(id)
+func (d *rampDown) look(id sched.JobID) {
+	row := d.e.core.Job(id)
 	if row == nil {
 		return
 	}
-	j := *m.e.jobs.Of(row)
-	st := m.starving(j)
+	j := *d.e.jobs.Of(row)
+	st := d.starving(j)
 	if st == nil {
 		j.hungry.on = false
 		return
 	}
-	c := &m.e.config.Costs.Master
-	m.e.queue.push(m.e.now+c.Every, masterOf|uint64(id))
-	headroom := m.e.core.Headroom(row)
-	if st.Spec.PerTask.FitsIn(headroom) && (c.Patience == 0 || m.e.now-j.hungry.since < c.Patience) {
+	c := &d.e.config.Costs.Master
+	d.e.queue.push(d.e.now+c.Every, masterOf|uint64(id))
+	headroom := d.e.core.Headroom(row)
+	if st.Spec.PerTask.FitsIn(headroom) && (c.Patience == 0 || d.e.now-j.hungry.since < c.Patience) {
 		return
 	}
 	type victim struct {
@@ -71,8 +71,8 @@ func (m *masters) look(id sched.JobID) {
 	}
 	var victims []victim
 	for _, f := range j.fetches {
-		if r := m.e.find(m.e.net.fetches[f].id); r.state == fetching || r.state == waiting {
-			_, part := m.e.progress(r)
+		if r := d.e.find(d.e.net.fetches[f].id); r.state == fetching || r.state == waiting {
+			_, part := d.e.progress(r)
 			victims = append(victims, victim{r, part})
 		}
 	}
@@ -80,15 +80,15 @@ func (m *masters) look(id sched.JobID) {
 		return
 	}
 	slices.SortFunc(victims, func(a, b victim) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(b.r.id, a.r.id)) })
-	each := m.e.core.Amount(victims[0].r.core.Holds)
+	each := d.e.core.Amount(victims[0].r.core.Holds)
 	one := times(st.Spec.PerTask, each)
 	all := times(st.Spec.PerTask.Times(int64(st.Pending)), each)
 	limit := times(headroom.Add(row.Used), each)
 	most := min(max(one, int64(float64(limit)*c.Part)), all, int64(len(victims)))
 	for _, v := range victims[:most] {
-		m.e.halt(v.r)
+		d.e.halt(v.r)
 		v.r.outcome = sched.Killed
-		m.e.end(v.r)
+		d.e.end(v.r)
 	}
 }
 

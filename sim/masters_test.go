@@ -105,6 +105,16 @@ func TestMasterLost(t *testing.T) {
 			t.Errorf("a map starts at %v, without a master", at)
 		}
 	}
+	// Each of the two masters asks once. In between, asks are taken back in the report of 18.5 that tells of the ends of the first one's maps, and in none of those after it.
+	asked := 0
+	for _, ev := range l.events {
+		if ev.Kind == sched.AsksChanged {
+			asked++
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asks change %d times, want 3", asked)
+	}
 }
 
 // Masters that fill the cluster leave no room for tasks, and each waits for the others to go: Hadoop hangs, and the simulator says so. With room for one

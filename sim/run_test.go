@@ -149,3 +149,17 @@ func TestUntil(t *testing.T) {
 		t.Errorf("ends at %v with %d jobs, want 100s with those of 0 to 100 s", r.End, r.Jobs)
 	}
 }
+
+// A run can do what both its configuration and the simulator can: nothing said is all, and what the simulator cannot do does not count as nothing said.
+func TestPowers(t *testing.T) {
+	for can, want := range map[sched.Powers]sched.Powers{0: Powers, sched.CanKill: sched.CanKill, ^Powers: 0, ^Powers | sched.CanProbe: sched.CanProbe} {
+		e, err := newEngine(&Config{Cluster: slotCluster(1, 1, slots(1, 0)), Jobs: source(), Core: sched.Config{Can: can, Policy: &inOrder{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.feed.stop()
+		if e.core.Can != want {
+			t.Errorf("Can %b is %b, want %b", can, e.core.Can, want)
+		}
+	}
+}

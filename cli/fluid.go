@@ -17,6 +17,7 @@ import (
 // fluidFlags say which jobs, under what, on one divisible server.
 type fluidFlags struct {
 	output
+	leaving
 	policies []string
 	source   sourceFlags
 	load     float64
@@ -24,8 +25,6 @@ type fluidFlags struct {
 	sigmas   []float64
 	seed     uint64
 	seeds    int
-	plot     string
-	perJob   string
 }
 
 func (a *app) fluidCommand() *cobra.Command {
@@ -44,6 +43,7 @@ load × the last submission time.`,
 		RunE: func(*cobra.Command, []string) error { return a.fluid(&f) },
 	}
 	f.output.register(c)
+	f.leaving.register(c, "replace files of earlier runs: CSV, SVG")
 	f.source.register(c)
 	fl := c.Flags()
 	fl.StringArrayVar(&f.policies, "policy", []string{"fifo,ps,las,srpt,fsp,psbs,spt"}, "disciplines to compare, a comma list or several flags: "+strings.Join(disciplineNames(), ", "))
@@ -52,8 +52,6 @@ load × the last submission time.`,
 	fl.Float64SliceVar(&f.sigmas, "sigma", []float64{0}, "error of size estimates: estimate = size × exp(sigma × N); 0 or more, several as a comma list to compare")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	fl.IntVar(&f.seeds, "seeds", 1, "repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the means; 1 to 10000")
-	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
-	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(disciplineNames()))
 	return c
 }
@@ -192,7 +190,7 @@ func (f *fluidFlags) check() ([]theory.Discipline, error) {
 	for i, d := range list {
 		names[i] = string(d)
 	}
-	return list, checkNamed("per-job", f.perJob, names)
+	return list, f.leaving.check(names, func() []flagFile { return []flagFile{{"--trace", f.source.trace}} })
 }
 
 // mostSigma bounds errors: by e^100 any size leaves the range of numbers that a server takes.
@@ -330,17 +328,18 @@ func (a *app) printErrors(f *fluidFlags, results []fluidResult) {
 
 // writeFluidJobs writes what became of each job, with the columns that sim has.
 func writeFluidJobs(path string, names []string, jobs []theory.FluidJob, r *fluidResult) error {
-	write, closeAll, err := jobRows(path)
+	rows, err := newJobTable(path)
 	if err != nil {
 		return err
 	}
+	defer rows.drop()
 	for i, j := range jobs {
 		at := func(s float64) sched.Time { return sched.Time(s * 1e9) }
 		row := record.JobRow{Policy: r.Policy, ID: sched.JobID(i + 1), Name: names[i], Submit: at(j.Arrival), FirstLaunch: -1, Finish: at(j.Arrival + r.sojourns[i]), Size: j.Size}
 		if j.Size > 0 {
 			row.Slowdown = r.sojourns[i] / j.Size
 		}
-		write(&row)
+		rows.write(&row)
 	}
-	return closeAll()
+	return rows.keep()
 }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"time"
 
@@ -246,14 +244,15 @@ func seconds(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), '
 
 // plot draws the distribution functions of sojourn times.
 func plot(path string, curves []record.Curve) error {
-	f, err := os.Create(path)
+	f, err := newDraft(path)
 	if err != nil {
-		return err
+		return failure{err}
 	}
-	if err := errors.Join(record.PlotSojourns(f, curves), f.Close()); err != nil {
-		return failure{errors.Join(fmt.Errorf("draw %s: %w", path, err), os.Remove(path))}
+	defer f.drop()
+	if err := record.PlotSojourns(f, curves); err != nil {
+		return failuref("draw %s: %w", path, err)
 	}
-	return nil
+	return f.keep()
 }
 
 // plotRuns draws the sojourn times of all runs.

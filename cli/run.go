@@ -27,18 +27,15 @@ import (
 // runFlags say what to run on this machine, and under which policies.
 type runFlags struct {
 	output
-	policies  policyFlags
-	program   workload.Program
-	conf      []string
-	cluster   string
-	memory    string
-	chaos     string
-	timeout   time.Duration
-	overwrite bool
-	seed      uint64
-	record    string
-	perJob    string
-	plot      string
+	leaving
+	policies policyFlags
+	program  workload.Program
+	conf     []string
+	cluster  string
+	memory   string
+	chaos    string
+	timeout  time.Duration
+	seed     uint64
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -60,6 +57,8 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 		},
 	}
 	f.output.register(c)
+	f.leaving.register(c, "replace outputs and files of earlier runs, outputs once the new ones are complete")
+	f.registerRecord(c)
 	f.policies.register(c, "")
 	fl := c.Flags()
 	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read; several by repeating the flag")
@@ -73,11 +72,7 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
 	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so long; 0: never")
-	fl.BoolVar(&f.overwrite, "overwrite", false, "replace outputs of earlier runs, once the new ones are complete, and records")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
-	fl.StringVar(&f.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
-	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
-	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
 	return c
 }
 
@@ -112,10 +107,8 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	for flag, path := range map[string]string{"record": f.record, "per-job": f.perJob} {
-		if err := checkNamed(flag, path, policies); err != nil {
-			return err
-		}
+	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
+		return err
 	}
 	if !f.quiet {
 		a.sayWithoutSlots(policies, m.cluster.Capacity())
@@ -158,6 +151,23 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		return err
 	}
 	return failuresOf(m, runs, differ)
+}
+
+// reads lists the files that a run reads. What of the input cannot be found is told by the job that wants it.
+func (f *runFlags) reads(m *mix) []flagFile {
+	list := []flagFile{{"--cluster", f.cluster}, {"--history", f.policies.history}}
+	if !m.single {
+		list = append(list, flagFile{"workload", m.name})
+	}
+	for _, j := range m.jobs {
+		for _, pattern := range j.program.Input {
+			files, _ := input.Expand([]string{pattern}, input.Config{})
+			for i := range files {
+				list = append(list, flagFile{"--input", files[i].Path})
+			}
+		}
+	}
+	return list
 }
 
 // A policyPlace is a policy and whether its outputs have a directory of their own.
@@ -490,14 +500,14 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	core.Can = embedded.with(flags.estimator).can
 
 	run = &policyRun{place: place}
-	rows, closeRows, err := jobRows(named(f.perJob, place.policy))
+	rows, err := newJobTable(named(f.perJob, place.policy))
 	if err != nil {
-		return run, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, closeRows()) }()
+	defer rows.drop()
 	run.tally = record.NewTally(record.TallyOptions{Policy: place.policy, Row: func(r *record.JobRow) {
 		run.rows = append(run.rows, *r)
-		rows(r)
+		rows.write(r)
 	}})
 	out := &recording{overwrite: f.overwrite, seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: flags.estimator, cluster: m.cluster}
 	if err := out.open(named(f.record, place.policy), &core, run.tally); err != nil {
@@ -516,7 +526,10 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	for _, s := range jobs {
 		run.counters = append(run.counters, mr.CountersOf(s.Work))
 	}
-	return run, errors.Join(err, out.close())
+	if err = errors.Join(err, out.close()); err == nil {
+		err = rows.keep()
+	}
+	return run, err
 }
 
 // compareOutputs returns the jobs whose output differs between policies.

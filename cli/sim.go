@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -21,16 +22,13 @@ import (
 // simFlags say what to simulate, on which cluster, at which costs.
 type simFlags struct {
 	output
+	leaving
 	policies   policyFlags
 	source     sourceFlags
 	costs      costFlags
 	fromRecord string
 	cluster    string
 	seed       uint64
-	record     string
-	overwrite  bool
-	perJob     string
-	plot       string
 	most       int64
 }
 
@@ -48,6 +46,8 @@ from the same seed. A job that fails is a result; that no job of a policy succee
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.sim(cmd.Context(), &f) },
 	}
 	f.output.register(c)
+	f.leaving.register(c, "replace files of earlier runs: records, CSV, SVG")
+	f.registerRecord(c)
 	f.policies.register(c, "oracle")
 	f.source.register(c)
 	f.costs.register(c)
@@ -55,10 +55,6 @@ from the same seed. A job that fails is a result; that no job of a policy succee
 	fl.StringVar(&f.fromRecord, "from-record", "", "take arrivals and task times, not decisions, from this record instead of a trace")
 	fl.StringVar(&f.cluster, "cluster", "nodes=20,map-slots=3,reduce-slots=1,racks=2", "the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
-	fl.StringVar(&f.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
-	fl.BoolVar(&f.overwrite, "overwrite", false, "replace records that exist")
-	fl.StringVar(&f.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
-	fl.StringVar(&f.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
 	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events; 0: no limit")
 	return c
 }
@@ -217,10 +213,9 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	if err != nil {
 		return err
 	}
-	for flag, path := range map[string]string{"record": f.record, "per-job": f.perJob} {
-		if err := checkNamed(flag, path, policies); err != nil {
-			return err
-		}
+	reads := []flagFile{{"--trace", f.source.trace}, {"--from-record", f.fromRecord}, {"--cluster", f.cluster}, {"--history", f.policies.history}}
+	if err := f.leaving.check(policies, func() []flagFile { return reads }); err != nil {
+		return err
 	}
 	cluster, err := openCluster(f.cluster)
 	if err != nil {
@@ -348,11 +343,11 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	}
 
 	alone, capacity := sim.Alone(config.Cluster), config.Cluster.Capacity()
-	rows, closeRows, err := jobRows(named(f.perJob, spec))
+	rows, err := newJobTable(named(f.perJob, spec))
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, closeRows()) }()
+	defer rows.drop()
 	tally := record.NewTally(record.TallyOptions{Policy: spec,
 		Truth: func(j *sched.Job) (float64, sched.Time) {
 			return j.Spec.Payload.(*workload.Truth).Size(j.Spec).Seconds(capacity), alone(j.Spec)
@@ -361,7 +356,7 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 			if f.plot != "" && row.Outcome == sched.OK {
 				r.sojourns = append(r.sojourns, row.Sojourn())
 			}
-			rows(row)
+			rows.write(row)
 		}})
 	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
 	out := &recording{overwrite: f.overwrite, engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: t.workload, cluster: config.Cluster}
@@ -394,31 +389,13 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	if done.Refused > 0 {
 		return r, failuref("policy %s asked for %d actions that are invalid: a defect of the policy", spec, done.Refused)
 	}
-	return r, nil
+	return r, rows.keep()
 }
 
 // simTruth tells the oracle what really happens in a simulated job.
 var simTruth model.Truth = func(j *sched.JobSpec) (model.JobTruth, bool) {
 	t, ok := j.Payload.(*workload.Truth)
 	return t, ok
-}
-
-// jobRows returns where to write what became of each job; nowhere without a path.
-func jobRows(path string) (write func(*record.JobRow), closeAll func() error, err error) {
-	if path == "" {
-		return func(*record.JobRow) {}, func() error { return nil }, nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	csv := record.NewJobsCSV(f)
-	return csv.Write, func() error {
-		if err := errors.Join(csv.Close(), f.Close()); err != nil {
-			return failure{fmt.Errorf("write %s: %w", path, err)}
-		}
-		return nil
-	}, nil
 }
 
 // A recording leaves a record of a run, where one is wanted.
@@ -449,7 +426,11 @@ func (r *recording) open(path string, core *sched.Config, tally *record.Tally) e
 			return err
 		}
 	}
-	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite}); err != nil {
+	info, err := os.Stat(path)
+	device := err == nil && !info.Mode().IsRegular()
+	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite || device}); errors.Is(err, fs.ErrExist) {
+		return failuref("--record: %w: choose another name, remove it, or say --overwrite", err)
+	} else if err != nil {
 		return failure{err}
 	}
 	var writer record.Follower = r.writer

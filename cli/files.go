@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/record"
+)
+
+// leaving are the flags that say which files a run leaves behind.
+type leaving struct {
+	record    string
+	perJob    string
+	plot      string
+	overwrite bool
+}
+
+// register registers them; overwrite says what that flag replaces.
+func (l *leaving) register(c *cobra.Command, overwrite string) {
+	fl := c.Flags()
+	fl.StringVar(&l.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
+	fl.StringVar(&l.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
+	fl.BoolVar(&l.overwrite, "overwrite", false, overwrite)
+}
+
+// registerRecord registers the flag of engines that leave records.
+func (l *leaving) registerRecord(c *cobra.Command) {
+	c.Flags().StringVar(&l.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
+}
+
+// A flagFile is a file and the word of the command line that names it.
+type flagFile struct{ flag, path string }
+
+func (f flagFile) String() string { return f.flag + " " + f.path }
+
+// check refuses, before anything is opened, files to leave behind that would destroy what the run reads or each other, that exist and are not to be replaced, or
+// that cannot be made. reads may be nil; it is asked only if there is anything that it could be.
+func (l *leaving) check(policies []string, reads func() []flagFile) error {
+	var writes []flagFile
+	for _, f := range []flagFile{{"record", l.record}, {"per-job", l.perJob}} {
+		if err := checkNamed(f.flag, f.path, policies); err != nil {
+			return err
+		}
+		if f.path == "" {
+			continue
+		}
+		for _, p := range policies {
+			writes = append(writes, flagFile{"--" + f.flag, named(f.path, p)})
+		}
+	}
+	if l.plot != "" {
+		writes = append(writes, flagFile{"--plot", l.plot})
+	}
+	var others []flagFile
+	if len(writes) > 0 {
+		others = reads()
+	}
+	for _, w := range writes {
+		for _, o := range others {
+			if sameFile(w.path, o.path) {
+				return usagef("%s and %s are one file, of which something would be lost: give %s another name", o, w, w.flag)
+			}
+		}
+		others = append(others, w)
+	}
+	for _, w := range writes {
+		if err := l.room(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room refuses a file that cannot be made, or exists and is not to be replaced. Devices and pipes are written as they are.
+func (l *leaving) room(w flagFile) error {
+	info, err := os.Stat(w.path)
+	switch {
+	case err == nil && info.IsDir():
+		return usagef("%s is a folder: give the name of a file", w)
+	case err == nil && info.Mode().IsRegular() && !l.overwrite:
+		return usagef("%s exists: choose another name, remove it, or say --overwrite", w)
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return usageError{fmt.Errorf("%s: %w", w.flag, err)}
+	}
+	if dir, err := os.Stat(filepath.Dir(w.path)); err != nil {
+		return usageError{fmt.Errorf("%s: %w", w, err)}
+	} else if !dir.IsDir() {
+		return usagef("%s: %s is not a folder", w, filepath.Dir(w.path))
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file, be it there or not. A device is nobody's: writing to it loses nothing.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return x.Mode().IsRegular() && os.SameFile(x, y)
+	}
+	return errA != nil && errB != nil && whereabouts(a) == whereabouts(b)
+}
+
+// whereabouts is a clean path of a file that need not be there, through links to its folder.
+func whereabouts(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return filepath.Clean(path)
+}
+
+// A draft is a file in the making: it gets its name when it is whole, and until then what had that name stays.
+type draft struct {
+	*os.File
+	path string
+}
+
+func newDraft(path string) (*draft, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		return &draft{f, path}, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the link stays
+	}
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.partial", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return &draft{f, path}, err
+}
+
+// keep gives the file its name.
+func (d *draft) keep() error {
+	err := d.Close()
+	if err == nil && d.Name() != d.path {
+		err = os.Rename(d.Name(), d.path)
+	}
+	if err != nil {
+		d.remove()
+		return failure{fmt.Errorf("write %s: %w", d.path, err)}
+	}
+	return nil
+}
+
+func (d *draft) remove() {
+	if d.Name() != d.path {
+		_ = os.Remove(d.Name())
+	}
+}
+
+// drop removes the file, unless it has been kept.
+func (d *draft) drop() {
+	if d.Close() == nil { // a kept one is closed
+		d.remove()
+	}
+}
+
+// A jobTable writes what became of each job as CSV. A nil one writes nothing.
+type jobTable struct {
+	csv  *record.JobsCSV
+	file *draft
+}
+
+// newJobTable begins a table; nil without a path. It is to be kept, and dropped in any case.
+func newJobTable(path string) (*jobTable, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := newDraft(path)
+	if err != nil {
+		return nil, err
+	}
+	return &jobTable{record.NewJobsCSV(f), f}, nil
+}
+
+func (t *jobTable) write(row *record.JobRow) {
+	if t != nil {
+		t.csv.Write(row)
+	}
+}
+
+// keep gives the table its name: no row is missing.
+func (t *jobTable) keep() error {
+	if t == nil {
+		return nil
+	}
+	if err := t.csv.Close(); err != nil {
+		return failure{fmt.Errorf("write %s: %w", t.file.path, err)}
+	}
+	return t.file.keep()
+}
+
+// drop removes a table that was not kept.
+func (t *jobTable) drop() {
+	if t != nil {
+		t.file.drop()
+	}
+}

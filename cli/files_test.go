@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// folderOf returns the names and contents of a folder's files.
+func folderOf(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, _ := os.ReadFile(filepath.Join(dir, e.Name())) // of a folder there is none
+		fmt.Fprintf(&b, "%s: %x\n", e.Name(), text)
+	}
+	return b.String()
+}
+
+// Outputs that are inputs, each other, there already, or cannot be made are refused by a sentence that names the flags, and nothing in the folder has changed then.
+func TestOutputsRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"there.csv", "in.txt"} {
+		if err := os.WriteFile(name, []byte("kept\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, "workload", "generate", "--jobs", "5", "--output", "jobs.tsv")
+	must(t, "sim", "--trace", "jobs.tsv", "--record", "x.rec")
+	for path, text := range map[string]string{"cluster.yaml": "classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\n",
+		"mix.yaml": "jobs:\n  - {name: w, job: wordcount, input: [in.txt], output: out}\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("jobs.tsv", "link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link("jobs.tsv", "second"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("folder", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	before := folderOf(t, dir)
+	for args, want := range map[string]string{
+		"sim --from-record x.rec --record x.rec --overwrite":                             "--from-record x.rec and --record x.rec are one file",
+		"sim --trace jobs.tsv --record jobs.tsv --overwrite":                             "--trace jobs.tsv and --record jobs.tsv are one file",
+		"sim --trace jobs.tsv --per-job ./folder/../jobs.tsv --overwrite":                "--trace jobs.tsv and --per-job ./folder/../jobs.tsv are one file",
+		"sim --trace jobs.tsv --plot second --overwrite":                                 "--trace jobs.tsv and --plot second are one file",
+		"sim --trace link --plot jobs.tsv":                                               "--trace link and --plot jobs.tsv are one file",
+		"sim --trace jobs.tsv --cluster cluster.yaml --record cluster.yaml --overwrite":  "--cluster cluster.yaml and --record cluster.yaml are one file",
+		"sim --trace jobs.tsv --record z --per-job " + dir + "/z":                        "--record z and --per-job " + dir + "/z are one file",
+		"sim --trace jobs.tsv --per-job z --plot z":                                      "--per-job z and --plot z are one file",
+		"sim --trace jobs.tsv --policy fifo --policy fair --record {policy} --plot fair": "--record fair and --plot fair are one file",
+		"fluid --trace jobs.tsv --policy ps --plot jobs.tsv --overwrite":                 "--trace jobs.tsv and --plot jobs.tsv are one file",
+		"run wordcount --input . --output o --per-job in.txt --overwrite":                "--input in.txt and --per-job in.txt are one file",
+		"run mix.yaml --record mix.yaml --overwrite":                                     "workload mix.yaml and --record mix.yaml are one file",
+		"run mix.yaml --plot in.txt --overwrite":                                         "--input in.txt and --plot in.txt are one file",
+
+		"sim --trace jobs.tsv --record x.rec --per-job new.csv":                                        "--record x.rec exists: choose another name, remove it, or say --overwrite",
+		"sim --trace jobs.tsv --per-job there.csv":                                                     "--per-job there.csv exists: choose another name, remove it, or say --overwrite",
+		"sim --trace jobs.tsv --plot there.csv":                                                        "--plot there.csv exists",
+		"sim --trace jobs.tsv --policy fifo --policy srpt --per-job new-{policy}.csv --plot there.csv": "--plot there.csv exists",
+		"sim --trace jobs.tsv --plot folder --overwrite":                                               "--plot folder is a folder",
+		"sim --trace jobs.tsv --plot nowhere/x.svg":                                                    "--plot nowhere/x.svg: stat nowhere",
+		"fluid --trace jobs.tsv --policy ps --per-job there.csv":                                       "--per-job there.csv exists",
+		"run mix.yaml --per-job there.csv":                                                             "--per-job there.csv exists",
+	} {
+		if status, out, errs := sojourn(t, strings.Fields(args)...); status != statusUsage || !strings.Contains(errs, want) || out != "" {
+			t.Errorf("%s: exit status %d, %q; want 2 and %q", args, status, errs, want)
+		}
+		if after := folderOf(t, dir); after != before {
+			t.Fatalf("%s: the folder has changed:\n%s\nwas\n%s", args, after, before)
+		}
+	}
+	for _, args := range []string{
+		"sim --trace jobs.tsv --record x.rec --per-job there.csv --plot x.svg --overwrite",
+		"sim --trace jobs.tsv --record /dev/null --per-job /dev/null --plot /dev/null",
+		"fluid --trace jobs.tsv --policy ps --per-job there.csv --plot x.svg --overwrite",
+		"run mix.yaml --per-job there.csv --plot x.svg --record x.rec --overwrite",
+	} {
+		must(t, strings.Fields(args)...)
+	}
+	if csv, err := os.ReadFile("there.csv"); err != nil || !strings.HasPrefix(string(csv), "policy,id,") || strings.Count(string(csv), "\n") != 2 {
+		t.Errorf("the CSV of one job is %q, %v", csv, err)
+	}
+	if left, _ := filepath.Glob("*.partial"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A run that is interrupted or fails leaves no part of a CSV, and what had its name stays.
+func TestPartialOutputs(t *testing.T) {
+	trace, dir := generated(t), t.TempDir()
+	csv := filepath.Join(dir, "jobs.csv")
+	if err := os.WriteFile(csv, []byte("kept\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"sim", "--trace", trace, "--cluster", smallCluster, "--per-job", csv, "--overwrite"}
+	check := func(what string) {
+		t.Helper()
+		if got := folderOf(t, dir); got != fmt.Sprintf("jobs.csv: %x\n", "kept\n") {
+			t.Errorf("%s: the folder has %.200s", what, got)
+		}
+	}
+	if status, _, errs := sojourn(t, append(args, "--max-events", "300")...); status != statusFailed {
+		t.Errorf("exit status %d, want 1: %s", status, errs)
+	}
+	check("a limit of events")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs bytes.Buffer
+	long := filepath.Join(t.TempDir(), "long.tsv") // the simulator looks at its context now and then
+	must(t, "workload", "generate", "--jobs", "5000", "--gap", "20s", "--input", "1GB", "--output", long)
+	interrupted := append([]string{"sim", "--trace", long}, args[3:]...)
+	if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, &errs}, interrupted); status != statusInterrupted {
+		t.Errorf("exit status %d, want 130: %s", status, &errs)
+	}
+	check("an interruption")
+	must(t, args...)
+	if text, err := os.ReadFile(csv); err != nil || bytes.Count(text, []byte("\n")) != 101 {
+		t.Errorf("the CSV of a hundred jobs has %d lines, %v", bytes.Count(text, []byte("\n")), err)
+	}
+}

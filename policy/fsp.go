@@ -20,7 +20,7 @@ var fspCard = Card{
 type fsp struct {
 	order
 	sizes
-	virtualShares
+	levelShares
 
 	lateShare bool // PSBS: late jobs are served by their weights, before all others
 }

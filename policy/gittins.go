@@ -32,7 +32,7 @@ var gittinsCard = Card{
 type gittins struct {
 	order
 	sizes
-	virtualShares
+	levelShares
 	Learned  theory.SizeBelief // from all that have finished
 	Believed theory.SizeBelief // what ranks go by
 	Finished int

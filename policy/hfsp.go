@@ -23,24 +23,24 @@ var hfspCard = Card{
 type hfsp struct {
 	order
 	sizes
-	virtualShares // by weight, up to what a job can use
+	levelShares // by weight, up to what a job can use
 }
 
 func newHFSP(a Args) sched.Policy {
-	h := &hfsp{sizes: newSizes(a), virtualShares: virtualShares{most: 1}}
+	h := &hfsp{sizes: newSizes(a), levelShares: levelShares{most: 1}}
 	h.initParts(a, h.projected, parting{2, h.side, func(v *sched.View, st *sched.Stage, more int32) sched.Key {
-		return h.at(st, more, (*virtualJob).end)
+		return h.at(st, more, (*levelJob).end)
 	}})
 	return h
 }
 
 // projected is a stage's place in the whole order.
 func (h *hfsp) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
-	return h.at(st, more, func(j *virtualJob) float64 { return h.Cluster.instant(j.Side, j.end()) })
+	return h.at(st, more, func(j *levelJob) float64 { return h.Server.instant(j.Side, j.end()) })
 }
 
 // at is a stage's place, where by tells when a job would be done.
-func (h *hfsp) at(st *sched.Stage, more int32, by func(*virtualJob) float64) sched.Key {
+func (h *hfsp) at(st *sched.Stage, more int32, by func(*levelJob) float64) sched.Key {
 	if !h.known(st) {
 		return h.unknown(st, h.will(st)+st.Suspended+more)
 	}
@@ -48,13 +48,13 @@ func (h *hfsp) at(st *sched.Stage, more int32, by func(*virtualJob) float64) sch
 	if s.Slot == 0 {
 		return h.lateness(st, more)
 	}
-	return sched.Key{Class: ranked, Value: by(&h.Cluster.Jobs[s.Slot-1])}
+	return sched.Key{Class: ranked, Value: by(&h.Server.Jobs[s.Slot-1])}
 }
 
 // side is the part of the order that a stage is in.
 func (h *hfsp) side(st *sched.Stage) int {
 	if s := h.Shares.Of(st.Job); s.Slot != 0 && h.known(st) {
-		return int(h.Cluster.Jobs[s.Slot-1].Side)
+		return int(h.Server.Jobs[s.Slot-1].Side)
 	}
 	return sharing
 }
@@ -82,21 +82,21 @@ func (h *hfsp) advance(p *sched.Plan) {
 		}
 	}
 	if changed {
-		h.Cluster.settle(moved)
+		h.Server.settle(moved)
 	}
-	if next, _ := h.Cluster.next(); !math.IsInf(next, 1) {
+	if next, _ := h.Server.next(); !math.IsInf(next, 1) {
 		p.Wake(instant(next))
 	}
 }
 
 // know gives a job the size, and the cap, that are known now; what it has received in the virtual cluster stays received.
 func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
-	h.Cluster.serve(p.Now.Seconds())
-	v := h.Cluster.Jobs[s.Slot-1]
-	v.Got, v.Open, v.Size, v.Cap = h.Cluster.received(&v), false, h.size(j), h.parallelism(p, j)
-	h.Cluster.remove(s.Slot - 1)
+	h.Server.serve(p.Now.Seconds())
+	v := h.Server.Jobs[s.Slot-1]
+	v.Got, v.Open, v.Size, v.Cap = h.Server.received(&v), false, h.size(j), h.parallelism(p, j)
+	h.Server.remove(s.Slot - 1)
 	if s.Slot = 0; v.Size > v.Got {
-		s.Slot = 1 + h.Cluster.add(v)
+		s.Slot = 1 + h.Server.add(v)
 	}
 	p.TouchJob(j)
 }

@@ -23,8 +23,8 @@ var PlainHFSP = Entry{hfspCard, func(a Args) sched.Policy {
 type plainHFSP struct {
 	order
 	sizes
-	Cluster plainCluster
-	Finish  sched.Per[plainEnd]
+	Server plainServer
+	Finish sched.Per[plainEnd]
 }
 
 type plainEnd struct {
@@ -45,30 +45,30 @@ func (h *plainHFSP) projected(_ *sched.View, st *sched.Stage, more int32) sched.
 
 func (h *plainHFSP) Decide(p *sched.Plan) {
 	now := p.Now.Seconds()
-	for next := h.Cluster.next(); next <= now; next = h.Cluster.next() {
-		h.Cluster.serve(next)
+	for next := h.Server.next(); next <= now; next = h.Server.next() {
+		h.Server.serve(next)
 		h.settle(p)
 	}
-	h.Cluster.serve(now)
+	h.Server.serve(now)
 	for i := range p.Events {
 		e := &p.Events[i]
 		j := p.Job(e.Job)
-		switch at, there := h.Cluster.find(e.Job); {
+		switch at, there := h.Server.find(e.Job); {
 		case e.Kind == sched.JobSubmitted:
-			h.Cluster.Jobs = append(h.Cluster.Jobs, plainJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: 1})
-		case e.Kind == sched.JobEnded && there && h.Cluster.Jobs[at].Open:
-			h.Cluster.Jobs = slices.Delete(h.Cluster.Jobs, at, at+1)
+			h.Server.Jobs = append(h.Server.Jobs, plainJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: 1})
+		case e.Kind == sched.JobEnded && there && h.Server.Jobs[at].Open:
+			h.Server.Jobs = slices.Delete(h.Server.Jobs, at, at+1)
 		}
 	}
 	h.learn(p)
 	for _, j := range h.news {
-		if at, there := h.Cluster.find(j.ID); there && !j.Ended {
-			v, g := &h.Cluster.Jobs[at], &hfsp{sizes: h.sizes}
+		if at, there := h.Server.find(j.ID); there && !j.Ended {
+			v, g := &h.Server.Jobs[at], &hfsp{sizes: h.sizes}
 			v.Open, v.Left, v.Cap = false, h.size(j)-v.Got, g.parallelism(p, j)
 		}
 	}
 	h.settle(p)
-	if next := h.Cluster.next(); !math.IsInf(next, 1) {
+	if next := h.Server.next(); !math.IsInf(next, 1) {
 		p.Wake(instant(next))
 	}
 	h.fill(p)
@@ -76,23 +76,23 @@ func (h *plainHFSP) Decide(p *sched.Plan) {
 
 // settle takes out who is done and shares among the rest.
 func (h *plainHFSP) settle(p *sched.Plan) {
-	for _, id := range h.Cluster.settle() {
+	for _, id := range h.Server.settle() {
 		if j := p.Job(id); j != nil && !j.Ended {
 			h.Finish.Of(j).Late = true
 			p.TouchJob(j)
 		}
 	}
-	for i := range h.Cluster.Jobs {
-		v := &h.Cluster.Jobs[i]
+	for i := range h.Server.Jobs {
+		v := &h.Server.Jobs[i]
 		if j := p.Job(v.ID); j != nil && !j.Ended && !v.Open {
-			h.Finish.Of(j).At = h.Cluster.At + v.Left/v.Rate
+			h.Finish.Of(j).At = h.Server.At + v.Left/v.Rate
 			p.TouchJob(j)
 		}
 	}
 }
 
-// A plainCluster is a virtualCluster in which everything is computed at every change.
-type plainCluster struct {
+// A plainServer is a levelServer in which everything is computed at every change.
+type plainServer struct {
 	At   float64
 	Jobs []plainJob
 }
@@ -104,7 +104,7 @@ type plainJob struct {
 	Weight, Cap, Done float64
 }
 
-func (c *plainCluster) next() float64 {
+func (c *plainServer) next() float64 {
 	left := math.Inf(1)
 	for _, v := range c.Jobs {
 		if !v.Open {
@@ -114,7 +114,7 @@ func (c *plainCluster) next() float64 {
 	return c.At + left
 }
 
-func (c *plainCluster) serve(at float64) {
+func (c *plainServer) serve(at float64) {
 	for i := range c.Jobs {
 		v := &c.Jobs[i]
 		if !v.Open && c.At+v.Left/v.Rate <= at {
@@ -128,7 +128,7 @@ func (c *plainCluster) serve(at float64) {
 	c.At = at
 }
 
-func (c *plainCluster) settle() (done []sched.JobID) {
+func (c *plainServer) settle() (done []sched.JobID) {
 	c.Jobs = slices.DeleteFunc(c.Jobs, func(v plainJob) bool {
 		over := !v.Open && v.Left <= 0
 		if over {
@@ -146,18 +146,18 @@ func (c *plainCluster) settle() (done []sched.JobID) {
 	return done
 }
 
-func (c *plainCluster) find(id sched.JobID) (int, bool) {
+func (c *plainServer) find(id sched.JobID) (int, bool) {
 	return slices.BinarySearchFunc(c.Jobs, id, func(v plainJob, id sched.JobID) int { return cmp.Compare(v.ID, id) })
 }
 
-// The virtual cluster agrees with the plain one: at every change the same jobs are done by then, at the same instants, and each of the others has received
+// A levelServer agrees with the plain one: at every change the same jobs are done by then, at the same instants, and each of the others has received
 // the same and has the same end. Weights, sizes and caps are over three decades, so that jobs change sides often.
-func TestVirtualCluster(t *testing.T) {
+func TestLevelServer(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		decades := func(n float64) float64 { return math.Exp((r.Float64() - 0.5) * n * math.Ln10) }
-		var c virtualCluster
-		var plain plainCluster
+		var c levelServer
+		var plain plainServer
 		slots := map[sched.JobID]int32{}
 		sides := 0
 		near := func(what string, got, want float64) {
@@ -193,7 +193,7 @@ func TestVirtualCluster(t *testing.T) {
 			case k < 3 || len(plain.Jobs) == 0:
 				open, weight, limit := k == 0, decades(3), min(1, decades(3)/8)
 				plain.Jobs = append(plain.Jobs, plainJob{ID: id, Open: open, Weight: weight, Cap: limit, Left: decades(2)})
-				slots[id] = c.add(virtualJob{ID: id, Open: open, Weight: weight, Cap: limit, Size: plain.Jobs[len(plain.Jobs)-1].Left})
+				slots[id] = c.add(levelJob{ID: id, Open: open, Weight: weight, Cap: limit, Size: plain.Jobs[len(plain.Jobs)-1].Left})
 			case k < 5: // another size
 				v := &plain.Jobs[r.IntN(len(plain.Jobs))]
 				v.Open, v.Left, v.Cap = false, decades(2), min(1, decades(3)/8)

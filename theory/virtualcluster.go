@@ -97,7 +97,8 @@ func (j *VirtualJob) End() float64 {
 }
 
 // A VirtualCluster is what all jobs would have received from the instant of their submission to At if they had shared a cluster fairly
-// (FSPY, III-B). Between changes nothing is computed, so that looking more often changes no digit. Any unit of time does.
+// (FSPY, III-B): two resources, shared in one pass or by dominance, each job up to its bound. Between changes nothing is computed, so that looking
+// more often changes no digit. Any unit of time does.
 type VirtualCluster struct {
 	At   float64
 	Jobs []VirtualJob // by rising ID

@@ -2,10 +2,10 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// virtualShares is a virtual cluster that all jobs share by weight, and what each has there.
-type virtualShares struct {
-	Cluster virtualCluster
-	Shares  sched.Per[share] // by job
+// levelShares is a virtual cluster that all jobs share by weight, and what each has there.
+type levelShares struct {
+	Server levelServer
+	Shares sched.Per[share] // by job
 
 	most float64 // the cap of a job of unknown size; zero: none
 }
@@ -18,9 +18,9 @@ type share struct {
 }
 
 // retire has the jobs leave that are done there by now, and returns them; moved is called for each that changes sides by that.
-func (f *virtualShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sched.Job) {
+func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sched.Job) {
 	now := p.Now.Seconds()
-	for id := f.Cluster.done(now, moved); id != 0; id = f.Cluster.done(now, moved) {
+	for id := f.Server.done(now, moved); id != 0; id = f.Server.done(now, moved) {
 		if j := p.Job(id); j != nil {
 			f.Shares.Of(j).Slot = 0 // of one that ends at this instant too: another may have its slot before its end is seen
 			p.TouchJob(j)
@@ -31,7 +31,7 @@ func (f *virtualShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*
 }
 
 // follow has jobs share from their arrival on, as ones of unknown size, and reports whether that changed anything. One that ends as such leaves.
-func (f *virtualShares) follow(p *sched.Plan) (changed bool) {
+func (f *levelShares) follow(p *sched.Plan) (changed bool) {
 	now := p.Now.Seconds()
 	for i := range p.Events {
 		e := &p.Events[i]
@@ -44,12 +44,12 @@ func (f *virtualShares) follow(p *sched.Plan) (changed bool) {
 		}
 		switch s := f.Shares.Of(j); {
 		case e.Kind == sched.JobSubmitted:
-			f.Cluster.serve(now)
-			*s = share{Slot: 1 + f.Cluster.add(virtualJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: f.most}), Begin: f.Cluster.Clock}
+			f.Server.serve(now)
+			*s = share{Slot: 1 + f.Server.add(levelJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: f.most}), Begin: f.Server.Clock}
 			changed = true
-		case s.Slot != 0 && f.Cluster.Jobs[s.Slot-1].Open:
-			f.Cluster.serve(now)
-			f.Cluster.remove(s.Slot - 1)
+		case s.Slot != 0 && f.Server.Jobs[s.Slot-1].Open:
+			f.Server.serve(now)
+			f.Server.remove(s.Slot - 1)
 			s.Slot = 0
 			changed = true
 		}
@@ -61,24 +61,24 @@ func (f *virtualShares) follow(p *sched.Plan) (changed bool) {
 func nobody(sched.JobID) {}
 
 // resize gives a job the size that is known now; what it has received in the virtual cluster stays received.
-func (f *virtualShares) resize(p *sched.Plan, j *sched.Job, size float64) {
+func (f *levelShares) resize(p *sched.Plan, j *sched.Job, size float64) {
 	s := f.Shares.Of(j)
-	f.Cluster.serve(p.Now.Seconds())
+	f.Server.serve(p.Now.Seconds())
 	if s.Slot != 0 {
-		f.Cluster.remove(s.Slot - 1)
+		f.Server.remove(s.Slot - 1)
 		s.Slot = 0
 	}
-	got := (f.Cluster.Clock - s.Begin) * j.Weight
+	got := (f.Server.Clock - s.Begin) * j.Weight
 	s.Tag = s.Begin + size/j.Weight
-	if s.Tag > f.Cluster.Clock {
-		s.Slot = 1 + f.Cluster.add(virtualJob{ID: j.ID, Weight: j.Weight, Size: size, Got: got})
+	if s.Tag > f.Server.Clock {
+		s.Slot = 1 + f.Server.add(levelJob{ID: j.ID, Weight: j.Weight, Size: size, Got: got})
 	}
 	p.TouchJob(j)
 }
 
 // divide shares the virtual cluster out anew after changes, and returns the instant at which the next job is done there; +Inf: none is.
-func (f *virtualShares) divide() (next float64) {
-	f.Cluster.settle(nobody)
-	next, _ = f.Cluster.next()
+func (f *levelShares) divide() (next float64) {
+	f.Server.settle(nobody)
+	next, _ = f.Server.next()
 	return next
 }

@@ -1,0 +1,314 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins (that of fspy, which has two resources and shares otherwise, is a theory.VirtualCluster):
+// weighted max-min sharing of one divisible server among jobs none of which can use more than its cap, computed lazily:
+//
+//	rate_i = min(cap_i, level × weight_i),  Σ rate_i = min(1, Σ cap_i)
+//
+// A virtual clock goes at the level. A job that shares is done when the clock reads what it read when the job began to share, plus its size ÷ its
+// weight; a full one, which has its cap, is done at an instant of its own. Neither changes while the job stays on its side, so each side keeps
+// its jobs in a heap by their ends, and in another one by the level cap ÷ weight at which they change sides (without caps this is the clock of weighted
+// fair queueing, and of PSBS). What comes, is done or is resized costs O(log n), and O(log n) more for each job that changes sides by it.
+//
+// Times are in seconds, sizes in seconds of the whole server. Between changes nothing is computed, so that being asked more often changes no digit.
+type levelServer struct {
+	At    float64 // the instant of the last change
+	Clock float64 // virtual time at that instant
+	Level float64 // speed of the clock; zero while nobody shares
+	Jobs  []levelJob
+	Free  []int32      // of Jobs
+	Sides [2]levelSide // sharing, full
+	Moves int          // joins and leaves since the sums were last made anew
+}
+
+const (
+	sharing = 0
+	full    = 1
+)
+
+// A levelSide is the jobs of a levelServer that share, or those that are full.
+type levelSide struct {
+	Jobs  int
+	Sum   float64      // of their weights, or of their caps
+	Heaps [2]levelHeap // those of known size by their ends; those with a cap, the one first that changes sides first
+}
+
+// A levelJob is served at its weight times the level, or, full, at its cap.
+type levelJob struct {
+	ID          sched.JobID // zero: free
+	Side        uint8
+	Open        bool    // of unknown size: it is never done
+	Weight, Cap float64 // Cap: the part of the server that it can use; zero: any
+	Size        float64
+	Got, Since  float64  // what it had received when it joined its side, and what the side's clock read then
+	Place       [2]int32 // in the side's two heaps
+}
+
+// A levelHeap is jobs by a key, in a binary heap.
+type levelHeap []levelKey
+
+// A levelKey is a job of a heap, found by its slot.
+type levelKey struct {
+	Key  float64
+	ID   sched.JobID
+	Slot int32
+}
+
+func (a levelKey) before(b levelKey) bool { return a.Key < b.Key || a.Key == b.Key && a.ID < b.ID }
+
+// level returns the level at which the job changes sides.
+func (j *levelJob) level() float64 { return j.Cap / j.Weight }
+
+// pace is how fast the job is served by its side's clock.
+func (j *levelJob) pace() float64 {
+	if j.Side == full {
+		return j.Cap
+	}
+	return j.Weight
+}
+
+// end is what its side's clock reads when the job is done.
+func (j *levelJob) end() float64 { return j.Since + (j.Size-j.Got)/j.pace() }
+
+// clock is what the clock of a side reads at the instant of the last change.
+func (l *levelServer) clock(side uint8) float64 {
+	if side == full {
+		return l.At
+	}
+	return l.Clock
+}
+
+// received returns what a job has received by the instant of the last change.
+func (l *levelServer) received(j *levelJob) float64 {
+	return j.Got + j.pace()*(l.clock(j.Side)-j.Since)
+}
+
+// instant converts what the clock of a side reads.
+func (l *levelServer) instant(side uint8, reads float64) float64 {
+	switch {
+	case side == full:
+		return reads
+	case l.Level <= 0:
+		return math.Inf(1)
+	}
+	return l.At + (reads-l.Clock)/l.Level
+}
+
+// next returns the instant at which the next job is done, and its side; +Inf: none is.
+func (l *levelServer) next() (at float64, of uint8) {
+	at = math.Inf(1)
+	for s := range l.Sides {
+		if ends := l.Sides[s].Heaps[byEnd]; len(ends) > 0 {
+			if t := l.instant(uint8(s), ends[0].Key); t < at {
+				at, of = t, uint8(s)
+			}
+		}
+	}
+	return at, of
+}
+
+// done removes and returns a job that is done by an instant, the first one first; zero: there is none. It settles.
+func (l *levelServer) done(now float64, moved func(sched.JobID)) sched.JobID {
+	at, of := l.next()
+	if at > now {
+		return 0
+	}
+	e := l.Sides[of].Heaps[byEnd][0]
+	l.serve(max(at, l.At))
+	if of == sharing {
+		l.Clock = e.Key
+	}
+	l.remove(e.Slot)
+	l.settle(moved)
+	return e.ID
+}
+
+// serve brings the server to an instant by which no job is done.
+func (l *levelServer) serve(now float64) {
+	l.Clock += l.Level * (now - l.At)
+	l.At = now
+}
+
+// add has a job join, now, and returns its slot. The caller settles then.
+func (l *levelServer) add(j levelJob) (slot int32) {
+	if n := len(l.Free); n > 0 {
+		slot = l.Free[n-1]
+		l.Free = l.Free[:n-1]
+	} else {
+		slot = int32(len(l.Jobs))
+		l.Jobs = append(l.Jobs, levelJob{})
+	}
+	j.Side = sharing
+	if j.Cap > 0 && (l.Level == 0 || j.level() <= l.Level) {
+		j.Side = full
+	}
+	l.Jobs[slot] = j
+	l.join(slot)
+	return slot
+}
+
+// remove has a job leave. The caller settles then.
+func (l *levelServer) remove(slot int32) {
+	l.leave(slot)
+	l.Jobs[slot] = levelJob{}
+	l.Free = append(l.Free, slot)
+}
+
+// settle finds the level, and calls moved for each job that changes sides by that. Each change raises the level: the full ones that have more than
+// the level gives them leave first, and then those join to whom it gives all they can use.
+func (l *levelServer) settle(moved func(sched.JobID)) {
+	if l.Moves > len(l.Jobs) {
+		l.sumAnew()
+	}
+	l.findLevel()
+	for caps := l.Sides[full].Heaps[byCap]; len(caps) > 0 && -caps[0].Key > l.most(); caps = l.Sides[full].Heaps[byCap] {
+		l.change(caps[0], moved)
+	}
+	for caps := l.Sides[sharing].Heaps[byCap]; len(caps) > 0 && caps[0].Key <= l.Level; caps = l.Sides[sharing].Heaps[byCap] {
+		l.change(caps[0], moved)
+	}
+}
+
+// most is the highest level up to which jobs are full.
+func (l *levelServer) most() float64 {
+	if l.Sides[sharing].Jobs == 0 && l.Sides[full].Sum <= 1 {
+		return math.Inf(1)
+	}
+	return l.Level
+}
+
+func (l *levelServer) findLevel() {
+	l.Level = 0
+	if l.Sides[sharing].Jobs > 0 {
+		l.Level = max(0, 1-l.Sides[full].Sum) / l.Sides[sharing].Sum
+	}
+}
+
+// change has a job change sides.
+func (l *levelServer) change(k levelKey, moved func(sched.JobID)) {
+	j := &l.Jobs[k.Slot]
+	l.leave(k.Slot)
+	j.Side = 1 - j.Side
+	l.join(k.Slot)
+	l.findLevel()
+	moved(k.ID)
+}
+
+// sumAnew drops what rounding has left in the sums.
+func (l *levelServer) sumAnew() {
+	l.Moves = 0
+	l.Sides[sharing].Sum, l.Sides[full].Sum = 0, 0
+	for i := range l.Jobs {
+		if j := &l.Jobs[i]; j.ID != 0 {
+			l.Sides[j.Side].Sum += j.pace()
+		}
+	}
+}
+
+// The heaps of a side.
+const (
+	byEnd = iota
+	byCap
+)
+
+func (l *levelServer) join(slot int32) {
+	j := &l.Jobs[slot]
+	s := &l.Sides[j.Side]
+	j.Since = l.clock(j.Side)
+	s.Jobs++
+	s.Sum += j.pace()
+	l.Moves++
+	if !j.Open {
+		l.push(&s.Heaps[byEnd], byEnd, levelKey{j.end(), j.ID, slot})
+	}
+	if j.Cap > 0 {
+		level := j.level()
+		if j.Side == full {
+			level = -level // the highest first
+		}
+		l.push(&s.Heaps[byCap], byCap, levelKey{level, j.ID, slot})
+	}
+}
+
+func (l *levelServer) leave(slot int32) {
+	j := &l.Jobs[slot]
+	j.Got = l.received(j)
+	s := &l.Sides[j.Side]
+	s.Jobs--
+	s.Sum -= j.pace()
+	l.Moves++
+	if s.Jobs == 0 {
+		s.Sum = 0 // not a rounding error
+	}
+	if !j.Open {
+		l.drop(&s.Heaps[byEnd], byEnd, j.Place[byEnd])
+	}
+	if j.Cap > 0 {
+		l.drop(&s.Heaps[byCap], byCap, j.Place[byCap])
+	}
+}
+
+// push puts a job into a heap.
+func (l *levelServer) push(h *levelHeap, which int, k levelKey) {
+	*h = append(*h, k)
+	l.up(*h, which, len(*h)-1)
+}
+
+// drop takes out the job at a place of a heap.
+func (l *levelServer) drop(h *levelHeap, which int, at int32) {
+	last := len(*h) - 1
+	moved := (*h)[last]
+	*h = (*h)[:last]
+	if int(at) == last {
+		return
+	}
+	(*h)[at] = moved
+	l.up(*h, which, int(at))
+	l.down(*h, which, int(l.Jobs[moved.Slot].Place[which]))
+}
+
+func (l *levelServer) up(h levelHeap, which, i int) {
+	k := h[i]
+	for ; i > 0 && k.before(h[(i-1)/2]); i = (i - 1) / 2 {
+		h[i] = h[(i-1)/2]
+		l.Jobs[h[i].Slot].Place[which] = int32(i)
+	}
+	h[i] = k
+	l.Jobs[k.Slot].Place[which] = int32(i)
+}
+
+func (l *levelServer) down(h levelHeap, which, i int) {
+	k := h[i]
+	for {
+		least := 2*i + 1
+		if least+1 < len(h) && h[least+1].before(h[least]) {
+			least++
+		}
+		if least >= len(h) || !h[least].before(k) {
+			break
+		}
+		h[i] = h[least]
+		l.Jobs[h[i].Slot].Place[which] = int32(i)
+		i = least
+	}
+	h[i] = k
+	l.Jobs[k.Slot].Place[which] = int32(i)
+}
+
+// instant returns the first Time that is not before a number of seconds; the last that there is, 292 years, where none is.
+func instant(s float64) sched.Time {
+	if s*1e9 >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	t := sched.Time(math.Ceil(s * 1e9))
+	for t.Seconds() < s { // the product was rounded down
+		t++
+	}
+	return t
+}

@@ -8,7 +8,7 @@ import (
 // A lineup keeps racers in order from one time to the next, when most of them are still there and in the order in which they were: O(n), and
 // O(m log m) for the m whose places are not what they were.
 //
-// Each spot of the order has a rank, a number that rises from the first to the last. Who is where it was between its neighbours keeps its rank.
+// Who is where it was between its neighbours keeps its spot; who is not gets a new one, unranked. Ranks are given by a Race; elsewhere none are.
 type lineup struct {
 	racers []Racer // by rising ID
 	spots  []spot  // in order
@@ -19,8 +19,8 @@ type lineup struct {
 
 // A spot is a place of the order, and who is there.
 type spot struct {
-	who  int32 // of racers
-	rank float64
+	who  int32   // of racers
+	rank float64 // of a Race
 }
 
 // unranked is the rank of a spot that has none yet.
@@ -99,58 +99,3 @@ func (l *lineup) mend() {
 }
 
 func (l *lineup) before(a, b int32) bool { return l.racers[a].before(&l.racers[b]) }
-
-// rank gives ranks to the spots that have none, evenly between those of the next ones that have, and calls moved for who is there. Where numbers
-// do not lie close enough for that, all spots are ranked anew.
-func (l *lineup) rank(moved func(id int64, rank float64)) {
-	for from := 0; from < len(l.spots); from++ {
-		if !math.IsNaN(l.spots[from].rank) {
-			continue
-		}
-		to := from + 1
-		for to < len(l.spots) && math.IsNaN(l.spots[to].rank) {
-			to++
-		}
-		before, step := l.gap(from, to)
-		if step == 0 {
-			l.number(moved)
-			return
-		}
-		for i := range l.spots[from:to] {
-			s := &l.spots[from+i]
-			s.rank = before + step*float64(i+1)
-			moved(l.racers[s.who].ID, s.rank)
-		}
-		from = to
-	}
-}
-
-// gap returns the rank after which those of some spots begin, and how far apart they are; zero: there are not so many numbers between their neighbours.
-func (l *lineup) gap(from, to int) (before, step float64) {
-	switch {
-	case to == len(l.spots) && from == 0:
-		return -1, 1
-	case to == len(l.spots):
-		return l.spots[from-1].rank, 1
-	case from == 0:
-		return l.spots[to].rank - float64(to+1), 1
-	}
-	before, after := l.spots[from-1].rank, l.spots[to].rank
-	if step = (after - before) / float64(to-from+1); step <= finest*max(math.Abs(before), math.Abs(after)) {
-		return 0, 0
-	}
-	return before, step
-}
-
-// finest is how close to each other ranks may be, as a part of them: a few times the precision of a float64.
-const finest = 1e-15
-
-// number gives the spots the ranks 0, 1, 2, ...
-func (l *lineup) number(moved func(id int64, rank float64)) {
-	for i := range l.spots {
-		if s := &l.spots[i]; s.rank != float64(i) {
-			s.rank = float64(i)
-			moved(l.racers[s.who].ID, s.rank)
-		}
-	}
-}

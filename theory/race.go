@@ -85,3 +85,58 @@ func (r *Race) Next() float64 { return r.overtakes.least() }
 func (r *Race) overtaken(at int) float64 {
 	return r.racers[r.spots[at].who].overtaken(&r.racers[r.spots[at+1].who])
 }
+
+// rank gives ranks to the spots that have none, evenly between those of the next ones that have, and calls moved for who is there. Where numbers
+// do not lie close enough for that, all spots are ranked anew.
+func (r *Race) rank(moved func(id int64, rank float64)) {
+	for from := 0; from < len(r.spots); from++ {
+		if !math.IsNaN(r.spots[from].rank) {
+			continue
+		}
+		to := from + 1
+		for to < len(r.spots) && math.IsNaN(r.spots[to].rank) {
+			to++
+		}
+		before, step := r.gap(from, to)
+		if step == 0 {
+			r.number(moved)
+			return
+		}
+		for i := range r.spots[from:to] {
+			s := &r.spots[from+i]
+			s.rank = before + step*float64(i+1)
+			moved(r.racers[s.who].ID, s.rank)
+		}
+		from = to
+	}
+}
+
+// gap returns the rank after which those of some spots begin, and how far apart they are; zero: there are not so many numbers between their neighbours.
+func (r *Race) gap(from, to int) (before, step float64) {
+	switch {
+	case to == len(r.spots) && from == 0:
+		return -1, 1
+	case to == len(r.spots):
+		return r.spots[from-1].rank, 1
+	case from == 0:
+		return r.spots[to].rank - float64(to+1), 1
+	}
+	before, after := r.spots[from-1].rank, r.spots[to].rank
+	if step = (after - before) / float64(to-from+1); step <= finest*max(math.Abs(before), math.Abs(after)) {
+		return 0, 0
+	}
+	return before, step
+}
+
+// finest is how close to each other ranks may be, as a part of them: a few times the precision of a float64.
+const finest = 1e-15
+
+// number gives the spots the ranks 0, 1, 2, ...
+func (r *Race) number(moved func(id int64, rank float64)) {
+	for i := range r.spots {
+		if s := &r.spots[i]; s.rank != float64(i) {
+			s.rank = float64(i)
+			moved(r.racers[s.who].ID, s.rank)
+		}
+	}
+}

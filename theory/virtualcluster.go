@@ -106,8 +106,8 @@ type VirtualCluster struct {
 
 	next    depletion // as of the last Share
 	sharing lineup    // jobs in the order in which they are given their shares
-	numbers []Racer
-	bounds  []Pair // of Jobs: there is less to walk through than in these
+	numbers []Racer   // that stand still: only their order at the start is wanted
+	bounds  []Pair    // of Jobs: there is less to walk through than in these
 	has     []Pair
 }
 

@@ -25,15 +25,20 @@ type reproduceFlags struct {
 func (a *app) reproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
-		Use:   "reproduce NAME",
+		Use:   "reproduce [NAME]",
 		Short: "Redo a paper's claims: published, ours, spread over seeds, verdict; writes docs/reproduction/NAME.md",
 		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what came out beside it. The
 same stands, with pictures, on the page that is written. There are: ` + strings.Join(reproduce.Names(), ", ") + ".",
 		Example: `  sojourn reproduce mrorder
   sojourn reproduce mrorder --trials 3 --output /tmp/pages      # a quick look
   sojourn reproduce gittins --trace FB-2009_samples_24_times_1hr_0.tsv`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: fixedCompletion(reproduce.Names()),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.reproduce(cmd.Context(), &f, args[0]) },
+		Args: atMostOne, ValidArgsFunction: fixedCompletion(reproduce.Names()),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listPapers(f.json)
+			}
+			return a.reproduce(cmd.Context(), &f, args[0])
+		},
 	}
 	f.output.register(c)
 	fl := c.Flags()
@@ -73,13 +78,16 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 		return usageError{err}
 	}
 	page := filepath.Join(f.folder, name+".md")
-	if _, err := os.Stat(page); err == nil && paper.Needs != nil {
-		if missing := paper.Needs(f.lab); missing != nil {
-			return usagef("%s is there and would lose what cannot be run: %v. Give that, or another --output", page, missing)
-		}
+	var lacking error
+	if paper.Needs != nil {
+		lacking = paper.Needs(f.lab)
 	}
-	if err := os.MkdirAll(f.folder, 0o777); err != nil { // before minutes of work
-		return fmt.Errorf("--output: %w", err)
+	if lacking == nil {
+		if err := os.MkdirAll(f.folder, 0o777); err != nil { // before minutes of work
+			return fmt.Errorf("--output: %w", err)
+		}
+	} else if _, err := os.Stat(page); err == nil {
+		return usagef("%s is there and would lose what cannot be run: %w. Give that, or another --output", page, lacking)
 	}
 	lab := f.lab
 	if lab.Scratch, err = os.MkdirTemp(f.lab.Scratch, "sojourn-reproduce-"); err != nil {
@@ -95,6 +103,19 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 	if err != nil {
 		return err
 	}
+	left := 0
+	for i := range report.Parts {
+		if report.Parts[i].Missing != "" {
+			left++
+		}
+	}
+	switch {
+	case lacking == nil:
+	case left == len(report.Parts): // of which each saw at once that it cannot be run
+		return usagef("no part of %s can be run: %w", name, lacking)
+	case !f.quiet:
+		fmt.Fprintf(a.Err, "sojourn: %d of %d parts of %s are not run: %v\n", left, len(report.Parts), name, lacking)
+	}
 	if err := report.Write(f.folder); err != nil {
 		return failure{err}
 	}
@@ -102,6 +123,26 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 		return a.printJSON(claimsOf(report))
 	}
 	a.printReport(report, page)
+	return nil
+}
+
+// listPapers lists what can be redone.
+func (a *app) listPapers(asJSON bool) error {
+	type paperJSON struct {
+		Name  string `json:"name"`
+		Title string `json:"title"`
+	}
+	papers, list := reproduce.All(), []paperJSON{}
+	t := newTable("NAME", "TITLE")
+	for _, name := range reproduce.Names() {
+		p := papers[name]
+		list = append(list, paperJSON{name, p.Title})
+		t.row(name, p.Title)
+	}
+	if asJSON {
+		return a.printJSON(list)
+	}
+	t.print(a.Out)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -131,5 +132,35 @@ func TestPartialOutputs(t *testing.T) {
 	must(t, args...)
 	if text, err := os.ReadFile(csv); err != nil || bytes.Count(text, []byte("\n")) != 101 {
 		t.Errorf("the CSV of a hundred jobs has %d lines, %v", bytes.Count(text, []byte("\n")), err)
+	}
+}
+
+// A policy that comes to no end takes nothing from those before and after it: their rows are printed, and it is named.
+func TestFailedPolicyAmongOthers(t *testing.T) {
+	trace := generated(t)
+	events := func(policy string) int {
+		var doc struct{ Results []struct{ Events int } }
+		if err := json.Unmarshal([]byte(must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--heartbeat", "1s", "--policy", policy, "--json")), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.Results[0].Events
+	}
+	few, many := events("fair"), events("late{fair}") // which has reports of progress besides
+	if few+1 >= many {
+		t.Fatalf("%d events under fair, %d under late{fair}: no limit is between them", few, many)
+	}
+	args := []string{"sim", "--trace", trace, "--cluster", smallCluster, "--heartbeat", "1s", "--policy", "fair", "--policy", "late{fair}", "--policy", "fair:delay=0s",
+		"--max-events", fmt.Sprint((few + many) / 2)}
+	status, out, errs := sojourn(t, args...)
+	if status != statusFailed || strings.Contains(out, "late{fair}") || strings.Count(out, "\n  fair") < 1 || !strings.Contains(out, "fair:delay=0s") || !strings.Contains(errs, "policy late{fair}: ") {
+		t.Errorf("exit status %d, want 1; %q\n%s", status, errs, out)
+	}
+	var doc struct {
+		Results []struct{ Policy string }
+		Failed  []struct{ Policy, Error string }
+	}
+	status, out, _ = sojourn(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || status != statusFailed || len(doc.Results) != 2 || len(doc.Failed) != 1 || doc.Failed[0].Policy != "late{fair}" || doc.Failed[0].Error == "" {
+		t.Errorf("exit status %d, want 1; %v: %s", status, err, out)
 	}
 }

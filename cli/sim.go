@@ -240,12 +240,20 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 		return err
 	}
 	var runs []simRun
+	var failed []policyFailure
 	for _, p := range policies {
 		r, err := a.simUnder(ctx, f, simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}})
-		if err != nil {
+		switch {
+		case err == nil:
+			runs = append(runs, r)
+		case ctx.Err() != nil || !errors.As(err, new(failure)) || errors.As(err, new(lossError)):
 			return err
+		default: // the others' results stand
+			failed = append(failed, policyFailure{p, err.Error(), err})
 		}
-		runs = append(runs, r)
+	}
+	if len(runs) == 0 {
+		return failuresUnder(failed, nil)
 	}
 	if f.plot != "" {
 		var curves []record.Curve
@@ -261,12 +269,28 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 		predicted = append(predicted, r.predictions...)
 	}
 	if f.json {
-		return errors.Join(a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted}), noneSucceeded(runs))
+		return errors.Join(a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed}), failuresUnder(failed, runs))
 	}
 	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs, runs[0].result.Tasks, cluster.Count(), f.seed)
 	compareResults(a.Out, resultsOf(runs))
 	printPredictions(a.Out, predicted)
-	return noneSucceeded(runs)
+	return failuresUnder(failed, runs)
+}
+
+// A policyFailure is a policy of which there is no result, and why.
+type policyFailure struct {
+	Policy string `json:"policy"`
+	Why    string `json:"error"`
+	err    error
+}
+
+// failuresUnder makes one error of the policies that came to no end and of those that came to nothing.
+func failuresUnder(failed []policyFailure, runs []simRun) error {
+	var errs []error
+	for _, p := range failed {
+		errs = append(errs, p.err)
+	}
+	return errors.Join(append(errs, noneSucceeded(runs))...)
 }
 
 // noneSucceeded makes an error of policies under which no job succeeded: their figures are of nothing. That some jobs fail is a result.
@@ -288,7 +312,8 @@ type resultJSON struct {
 	Version string            `json:"version"`
 	Results []record.Result   `json:"results"`
 
-	Predictions []prediction `json:"predictions,omitempty"` // of --estimator fspy
+	Predictions []prediction    `json:"predictions,omitempty"` // of --estimator fspy
+	Failed      []policyFailure `json:"failed,omitempty"`      // policies without a result
 }
 
 func resultsOf(runs []simRun) (results []record.Result) {

@@ -164,30 +164,30 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	if why := c.tree.Withheld(v, st); why != "" || !c.leads.limit(st) {
 		return why
 	}
-	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	u := v.Queues[st.Job.Queue]
 	q := v.Queues[u.Parent]
-	users := max(1, active(v, q, k))
-	if c.mayLead(v, st, users) {
+	users := max(1, active(v, q, kindOf(st)))
+	k, over := c.overLed(v, st, users)
+	if !over {
 		return ""
 	}
-	return fmt.Sprintf("masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d", u.Spec.Name, u.Masters[k], k, c.mostLeads(v, st, users), v.Path(q), st.Spec.PerTask[k])
+	return fmt.Sprintf("masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d", u.Spec.Name, u.Masters[k], k, c.mostLeads(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
 }
 
-// mayLead reports whether a master's user may have one more, of which he may always have one.
-func (c *capacity) mayLead(v *sched.View, st *sched.Stage, active int) bool {
-	u, k := v.Queues[st.Job.Queue], kindOf(st)
-	return u.Masters[k] == 0 || float64(u.Masters[k]+st.Spec.PerTask[k]) <= c.mostLeads(v, st, active)
+// overLed returns a resource of which the masters of a master's user would hold too much with one more, of which he may always have one; false: of none.
+func (c *capacity) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
+	return beyond(v.Queues[st.Job.Queue].Masters, st, func(k sched.ResourceKind) float64 { return c.mostLeads(v, st, k, active) })
 }
 
 // mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself may of its guarantee
 // (LeafQueue.getUserAMResourceLimitPerPartition).
-func (c *capacity) mostLeads(v *sched.View, st *sched.Stage, active int) float64 {
+func (c *capacity) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
 	q := v.Queues[v.Queues[st.Job.Queue].Parent]
 	part := c.leads.partOf(v, q)
 	if part >= 1 {
 		return math.MaxFloat64
 	}
-	return part * max(1/float64(active), c.userMin) * c.factor * float64(c.guarantee[q.ID][kindOf(st)])
+	return part * max(1/float64(active), c.userMin) * c.factor * float64(c.guarantee[q.ID][k])
 }
 
 // usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what nobody has, if that is more
@@ -212,7 +212,11 @@ func (c *capacity) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 	if u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, active) {
 		return false
 	}
-	return !c.leads.limit(st) || c.leads.allow(v, q, st) && c.mayLead(v, st, active)
+	if !c.leads.limit(st) {
+		return true
+	}
+	_, over := c.overLed(v, st, active)
+	return !over && c.leads.allow(v, q, st)
 }
 
 // active returns how many users of q want more of kind k.

@@ -17,9 +17,9 @@ func TestConform(t *testing.T) {
 		"fifo:delay=3s,rack-delay=2s", "fifo:locality=off",
 		"srpt:preempt=suspend,delay=2s", "srpt:preempt=kill", "spt:preempt=suspend", "las:preempt=suspend,quantum=5s",
 		"fsp:preempt=suspend", "psbs:preempt=suspend", "psbs:preempt=kill,sample=2", "hfsp:preempt=kill", "hfsp:preempt=wait",
-		"fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "fair:users=on,delay=4s", "fair:big=kept,masters=0.3", "fspy:big=kept",
+		"fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "fair:users=on,delay=4s", "fair:big=kept,masters=0.3", "fspy:big=kept,masters=0.2",
 		"capacity:masters=0.4,user-factor=3,user-min=0.4", "capacity:preempt=kill,round=1,slack=0,user-min=0.5,user-factor=3", "capacity:preempt=kill,grace=2s,round=0.5",
-		"drf:delay=3s", "late{fair:delay=1s}:min-run=10s,cap=0.5", "late{hfsp}:min-run=5s", "probe{srpt}", "probe{gittins}", "late{fspy}:min-run=10s,cap=0.5", "late{mrorder}:min-run=5s", "late{dynamicmr:base=srpt}:min-run=5s", "probe{late{gittins}:min-run=5s}", "late{probe{dynamicmr:dhsa=pd}}:min-run=5s", "dynamicmr:base=srpt,delay=2s", "dynamicmr:base=srpt,dhsa=pd,sample=2", "gittins:preempt=suspend,aging=1", "gittins:aging=0,sample=2,delay=2s",
+		"drf:delay=3s,masters=0.3", "late{fair:delay=1s}:min-run=10s,cap=0.5", "late{hfsp}:min-run=5s", "probe{srpt}", "probe{gittins}", "late{fspy}:min-run=10s,cap=0.5", "late{mrorder}:min-run=5s", "late{dynamicmr:base=srpt}:min-run=5s", "probe{late{gittins}:min-run=5s}", "late{probe{dynamicmr:dhsa=pd}}:min-run=5s", "dynamicmr:base=srpt,delay=2s", "dynamicmr:base=srpt,dhsa=pd,sample=2", "gittins:preempt=suspend,aging=1", "gittins:aging=0,sample=2,delay=2s",
 	}
 	for _, name := range policy.All.Names() {
 		if policy.All[name].Card.Wraps {

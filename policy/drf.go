@@ -6,17 +6,20 @@ var drfCard = Card{
 	Title:  "the queue, and in it the user, whose largest share of any resource is least for its weight",
 	Source: "Ghodsi et al., Dominant Resource Fairness, NSDI 2011, algorithm 1; level by level in a queue tree as in Hadoop's DominantResourceFairnessPolicy",
 	Spec:   "docs/spec/policies.md#drf",
-	Params: placing(),
+	Params: placing(leading("0.5", "a user's share")),
 	Memory: []string{"the capacity that shares are of", "by stage: since when it waits for a node near its input (with a delay)"},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
 // drf serves the queue, user and job with the least dominant share for its weight.
-type drf struct{ tree }
+type drf struct {
+	tree
+	shares weighted // of which masters may hold a part
+}
 
 func newDRF(a Args) sched.Policy {
 	d := &drf{}
-	d.users = true
+	d.users, d.leads = true, leads{a.Number("masters"), d.shares.of}
 	d.turn = func(q *sched.Queue, _ sched.ResourceKind) sched.Key { return d.dominant(q) }
 	d.init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 		return sched.Key{Value: st.Job.Used.DominantShare(d.Total) / st.Job.Weight}
@@ -25,4 +28,7 @@ func newDRF(a Args) sched.Policy {
 }
 
 // Decide starts tasks where there is room.
-func (d *drf) Decide(p *sched.Plan) { d.fill(p) }
+func (d *drf) Decide(p *sched.Plan) {
+	d.shares.follow(p)
+	d.fill(p)
+}

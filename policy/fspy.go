@@ -23,6 +23,7 @@ var fspyCard = Card{
 		Param{Name: "probe-timeout", Kind: Duration, Default: "120s", Meaning: "after which a probe that is not through is not waited for: the job stays of unknown size"},
 		Param{Name: "uber-maps", Kind: Integer, Default: "9", Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are"},
 		Param{Name: "uber-task", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "what a task of such a job takes, until one is seen"},
+		leading("0.5", "the cluster"),
 		keeping,
 	),
 	Probes: true,
@@ -54,6 +55,7 @@ type fspy struct {
 	Next    float64 // when the next job has nothing left there; zero: none has, ever
 
 	fspyOptions
+	leads   leads
 	queues  [sizedQueue + 1]sched.Index
 	changed bool // the virtual cluster, at this instant
 
@@ -108,7 +110,14 @@ func newFSPY(a Args) sched.Policy {
 		keepsNodes:   a.Choice(keeping.Name) == "kept",
 		probeTimeout: a.Time("probe-timeout"),
 	}
+	f.leads = leads{a.Number("masters"), ofAll}
 	for q := probeQueue; q <= sizedQueue; q++ {
+		f.queues[q].Group = func(st *sched.Stage) int {
+			if f.leads.limit(st) {
+				return mastersOf(0)
+			}
+			return 0
+		}
 		f.queues[q].Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 			m := f.Jobs.Of(st.Job)
 			if m.Queue != q || st.Pending == 0 {
@@ -155,7 +164,7 @@ func (f *fspy) Decide(p *sched.Plan) {
 	}
 	if f.keepsNodes && len(p.Actions()) > chosen {
 		f.sync(p)
-		f.keep(p, f.head(), p.Actions()[chosen:])
+		f.keep(p, f.head(p), p.Actions()[chosen:])
 	}
 }
 
@@ -166,9 +175,10 @@ func (f *fspy) sync(p *sched.Plan) {
 }
 
 // head returns the stage whose turn it is, room or not; nil: nothing waits.
-func (f *fspy) head() *sched.Stage {
+func (f *fspy) head(p *sched.Plan) *sched.Stage {
 	for _, q := range f.turn() {
-		if st := f.queues[q].Head(0); st != nil {
+		x := &f.queues[q]
+		if st := f.leads.first(p.View, x, x.Head(0), x.Head(mastersOf(0))); st != nil {
 			return st
 		}
 	}
@@ -179,7 +189,11 @@ func (f *fspy) head() *sched.Stage {
 func (f *fspy) grant(p *sched.Plan) bool {
 	for _, q := range f.turn() {
 		x := &f.queues[q]
-		for st := x.First(); st != nil; st = x.First() {
+		for {
+			st := f.leads.first(p.View, x, x.FirstOf(0, 0), x.FirstOf(mastersOf(0), 0))
+			if st == nil {
+				break
+			}
 			if f.place(p, st) {
 				f.count(p, st.Job)
 				return true
@@ -204,15 +218,23 @@ func (f *fspy) turn() [3]fspyQueue {
 }
 
 // Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place there.
-func (f *fspy) Position(_ *sched.View, st *sched.Stage) (sched.Key, bool) {
+func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	m := f.Jobs.Of(st.Job)
-	if m.Queue == noQueue {
+	if m.Queue == noQueue || f.Withheld(v, st) != "" {
 		return sched.Key{}, false
 	}
 	key, ok := f.queues[m.Queue].Position(st)
 	turns := f.turn()
 	key.Class += int32(slices.Index(turns[:], m.Queue)) * (secondClass + 1)
 	return key, ok
+}
+
+// Withheld says in words why a master may not start: masters hold all that they may of the cluster; "": it may.
+func (f *fspy) Withheld(v *sched.View, st *sched.Stage) string {
+	if q := v.Queues[0]; f.leads.limit(st) && !f.leads.allow(v, q, st) {
+		return f.leads.refusal(v, q, st)
+	}
+	return ""
 }
 
 // count brings up to date what the queue of a job holds.

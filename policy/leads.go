@@ -10,6 +10,8 @@ import (
 // leads bound what masters hold of a queue to a part of what it has (FairScheduler's maxAMShare, CapacityScheduler's maximum-am-resource-percent): else
 // the masters of many jobs, which hold their room until the last task of their job has ended, leave none for tasks, and all wait for each other.
 //
+// Every resource that a master takes counts: where masters hold all vcores, memory that is left is of no use.
+//
 // Masters that wait are in an order of their own, so that those which may not start are not looked at one by one.
 type leads struct {
 	part  float64                                                           // where a queue does not say its own; 1: no limit
@@ -27,8 +29,26 @@ func (l *leads) limit(st *sched.Stage) bool { return l.whole != nil && st.Kind =
 
 // allow reports whether a queue may have one master more.
 func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
-	k := kindOf(st)
-	return q.Masters[k] == 0 || float64(q.Masters[k]+st.Spec.PerTask[k]) <= l.most(v, q, k)
+	_, over := l.over(v, q, st)
+	return !over
+}
+
+// over returns a resource of which the masters of a queue would hold too much with one more; false: of none.
+func (l *leads) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {
+	return beyond(q.Masters, st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
+}
+
+// beyond returns the first resource of which masters that hold something would hold more than most with one like st; false: none.
+func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind) float64) (sched.ResourceKind, bool) {
+	if held == (sched.Resources{}) {
+		return 0, false
+	}
+	for i, n := range st.Spec.PerTask {
+		if k := sched.ResourceKind(i); n > 0 && float64(held[k]+n) > most(k) {
+			return k, true
+		}
+	}
+	return 0, false
 }
 
 // most is how much the masters of a queue may hold.
@@ -52,8 +72,29 @@ func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
 
 // refusal says in words why a queue may not have one master more.
 func (l *leads) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) string {
-	k := kindOf(st)
+	k, _ := l.over(v, q, st)
 	return fmt.Sprintf("masters of queue %s hold %d %v of at most %.0f, and one more takes %d", v.Path(q), q.Masters[k], k, l.most(v, q, k), st.Spec.PerTask[k])
+}
+
+// ofAll is the whole cluster, whatever the queue.
+func ofAll(v *sched.View, _ *sched.Queue, k sched.ResourceKind) float64 {
+	return float64(v.Capacity[k])
+}
+
+// first returns which of two stages, of which one is a master, an index has first, the master only if all of the cluster may have one more; nil: neither.
+func (l *leads) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *sched.Stage {
+	switch {
+	case master == nil || !l.allow(v, v.Queues[0], master):
+		return st
+	case st == nil:
+		return master
+	}
+	a, _ := x.Position(master)
+	b, _ := x.Position(st)
+	if before(a, b) || !before(b, a) && earlier(master, st) {
+		return master
+	}
+	return st
 }
 
 // weighted is what queues have by weight: each a part among the siblings that have jobs, level by level, and at most its maximum. It is found in O(depth):

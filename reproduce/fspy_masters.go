@@ -26,8 +26,8 @@ func matches() []match {
 	return []match{
 		of(asAbove, func(*match) {}),
 		of("fair without a limit of masters", func(m *match) { m.fair += ",masters=1" }),
-		of("no node kept", func(m *match) { m.fair, m.fspy = "fair", asPrinted }),
-		of("late jobs share", func(m *match) { m.fspy = "fspy:big=kept" }),
+		of("no node kept", func(m *match) { m.fair, m.fspy = "fair", asPrinted+unbounded }),
+		of("late jobs share", func(m *match) { m.fspy = "fspy:big=kept" + unbounded }),
 		of("tasks in containers of their own", func(m *match) { m.master = hadoopMaster(false) }),
 		of("tasks alike", func(m *match) { m.sigma = 0 }),
 		of("spread σ = 0.1", func(m *match) { m.sigma = 0.1 }),

@@ -20,9 +20,12 @@ type match struct {
 	exact      []string         // policies that are run with exact sizes as well
 }
 
+// unbounded has FSPY start as many masters as find room, as printed.
+const unbounded = ",masters=1"
+
 // ours is the match that is nearest to the paper's cluster.
 func ours() match {
-	return match{fair: "fair:big=kept", fspy: asPrinted + ",big=kept", master: hadoopMaster(true), sigma: 0.3, exact: []string{asPrinted + ",big=kept"}}
+	return match{fair: "fair:big=kept", fspy: asPrinted + ",big=kept" + unbounded, master: hadoopMaster(true), sigma: 0.3, exact: []string{asPrinted + ",big=kept" + unbounded}}
 }
 
 // hadoopMaster is a master of Hadoop's defaults, which starts as long as a task of these jobs.

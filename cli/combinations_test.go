@@ -31,6 +31,26 @@ func withParams(spec, params string) string {
 	return spec + ":" + params
 }
 
+// checkThrough fails the test unless a JSON document has results of so many policies, under each of which all jobs are through.
+func checkThrough(t *testing.T, out string, policies, jobs int) {
+	t.Helper()
+	var doc struct {
+		Results []struct {
+			Policy                     string
+			Jobs                       int
+			Failed, Killed, Unfinished int
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Results) != policies {
+		t.Fatalf("%d results of %d policies, %v", len(doc.Results), policies, err)
+	}
+	for _, r := range doc.Results {
+		if r.Jobs != jobs || r.Failed+r.Killed+r.Unfinished > 0 {
+			t.Errorf("%s: %d jobs of %d are through, %d failed, %d killed, %d unfinished", r.Policy, r.Jobs, jobs, r.Failed, r.Killed, r.Unfinished)
+		}
+	}
+}
+
 // Every policy of the research works runs all jobs in the simulator, whatever is around it, whatever tells it sizes, and wherever it may put tasks; with
 // stragglers and attempts that fail, so that the wrappers have something to do.
 func TestCombinationsSim(t *testing.T) {
@@ -49,21 +69,7 @@ func TestCombinationsSim(t *testing.T) {
 						n++
 					}
 				}
-				var doc struct {
-					Results []struct {
-						Policy                     string
-						Jobs                       int
-						Failed, Killed, Unfinished int
-					}
-				}
-				if err := json.Unmarshal([]byte(must(t, args...)), &doc); err != nil || len(doc.Results) != n {
-					t.Fatalf("%d results of %d policies, %v", len(doc.Results), n, err)
-				}
-				for _, r := range doc.Results {
-					if r.Jobs != jobs || r.Failed+r.Killed+r.Unfinished > 0 {
-						t.Errorf("%s: %d jobs of %d are through, %d failed, %d killed, %d unfinished", r.Policy, r.Jobs, jobs, r.Failed, r.Killed, r.Unfinished)
-					}
-				}
+				checkThrough(t, must(t, args...), n, jobs)
 			})
 		}
 	}
@@ -93,21 +99,7 @@ func TestCombinationsRun(t *testing.T) {
 				n++
 			}
 		}
-		var doc struct {
-			Results []struct {
-				Policy                     string
-				Jobs                       int
-				Failed, Killed, Unfinished int
-			}
-		}
-		if err := json.Unmarshal([]byte(must(t, args...)), &doc); err != nil || len(doc.Results) != n {
-			t.Fatalf("%s: %d results of %d policies, %v", estimator, len(doc.Results), n, err)
-		}
-		for _, r := range doc.Results {
-			if r.Jobs != 3 || r.Failed+r.Killed+r.Unfinished > 0 {
-				t.Errorf("%s, %s: %d jobs of 3 are through, %d failed, %d killed, %d unfinished", estimator, r.Policy, r.Jobs, r.Failed, r.Killed, r.Unfinished)
-			}
-		}
+		t.Run(estimator, func(t *testing.T) { checkThrough(t, must(t, args...), n, 3) })
 	}
 }
 

@@ -17,10 +17,10 @@ run: build ## run a mix of real MapReduce jobs under three policies and compare 
 	./examples/mix/run.sh $(BIN)
 
 test: ## vet, lint and test everything, beside stock Hadoop where a JDK and Maven are (minutes)
-	SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./yarn/fetch-stock.sh hadoop) $(GO) test -timeout 9m ./...
+	SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./internal/yarn/fetch-stock.sh hadoop) $(GO) test -timeout 9m ./...
 
 test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
-	./yarn/test-stock.sh '$(PART)'
+	./internal/yarn/test-stock.sh '$(PART)'
 
 lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .

@@ -19,25 +19,57 @@ import (
 
 const module = "github.com/sojourn-sched/sojourn/"
 
-// arrows lists what of ours each package may import; what is not listed may import nothing of ours. Packages below another's folder share its
-// arrows and may import each other.
+// arrows lists what of ours each package may import; what is not listed may import nothing of ours. Packages below
+// another's folder share its arrows and may import each other.
 var arrows = map[string][]string{
-	"sched":     {},
-	"theory":    {},
-	"chart":     {},
-	"spelling":  {},
-	"model":     {"theory", "sched"},
-	"policy":    {"theory", "sched", "spelling"},
-	"record":    {"sched", "chart"},
-	"workload":  {"sched"},
-	"sim":       {"sched", "workload", "theory"}, // jobs come with their truth, which is workload's; what a probe samples is theory's
+	"sched":    {},
+	"theory":   {},
+	"chart":    {},
+	"spelling": {},
+	"model":    {"theory", "sched"},
+	"policy":   {"theory", "sched", "spelling"},
+	"record":   {"sched", "chart"},
+	"workload": {"sched"},
+	"sim": {
+		"sched",
+		"workload",
+		"theory",
+	}, // jobs come with their truth, which is workload's; what a probe samples is theory's
 	"mr":        {"sched", "theory", "spelling"}, // an engine: no policy, no record, no other engine
 	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
 	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr"},
-	"cli":       {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web", "reproduce"},
-	"cmd":       {"cli", "yarn"},                                                                                // yarn/load is a program of its own
-	"bench":     {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"}, // whose mixes of real jobs it replays
+	"cli": {
+		"theory",
+		"sched",
+		"chart",
+		"spelling",
+		"model",
+		"policy",
+		"record",
+		"workload",
+		"sim",
+		"mr",
+		"yarn",
+		"web",
+		"reproduce",
+	},
+	"cmd": {
+		"cli",
+		"yarn",
+	}, // yarn/load is a program of its own
+	"bench": {
+		"theory",
+		"sched",
+		"model",
+		"policy",
+		"record",
+		"workload",
+		"sim",
+		"mr",
+		"yarn",
+		"reproduce",
+	}, // whose mixes of real jobs it replays
 }
 
 // more is what one folder may import beyond its package's arrows.
@@ -46,11 +78,23 @@ var more = map[string][]string{
 	"yarn/load":         {"theory"}, // its statistics
 }
 
-// pure packages decide or compute; they must not know what time it is, draw chance that no seed controls, run at once with
-// anything, or touch the world, or runs could not be repeated.
+// pure packages decide or compute; they must not know what time it is, draw chance that no seed controls, run at once
+// with anything, or touch the world, or runs could not be repeated.
 var pure = map[string]bool{"sched": true, "policy": true, "model": true, "theory": true}
 
-var forbiddenImports = []string{"os", "net", "sync", "sync/atomic", "math/rand", "crypto/rand", "context", "syscall", "runtime", "log", "log/slog"}
+var forbiddenImports = []string{
+	"os",
+	"net",
+	"sync",
+	"sync/atomic",
+	"math/rand",
+	"crypto/rand",
+	"context",
+	"syscall",
+	"runtime",
+	"log",
+	"log/slog",
+}
 
 var forbiddenCalls = map[string]string{
 	"time.Now": "reads the clock", "time.Since": "reads the clock", "time.Sleep": "waits", "time.After": "waits", "time.NewTimer": "waits",
@@ -73,7 +117,7 @@ var wide = map[string]string{
 
 type source struct {
 	path string // from the root
-	pkg  string // first element of the path
+	pkg  string // first element of the path below the root or internal/
 	test bool
 	file *ast.File
 	text []byte
@@ -86,7 +130,8 @@ func sources(t *testing.T) (list []source, set *token.FileSet) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "out" || d.Name() == "bin") {
+		if d.IsDir() && path != "." &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "out" || d.Name() == "bin") {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".go" {
@@ -100,7 +145,7 @@ func sources(t *testing.T) (list []source, set *token.FileSet) {
 		if err != nil {
 			return err
 		}
-		pkg, _, ok := strings.Cut(filepath.ToSlash(path), "/")
+		pkg, _, ok := strings.Cut(strings.TrimPrefix(filepath.ToSlash(path), "internal/"), "/")
 		if !ok {
 			pkg = ""
 		}
@@ -123,18 +168,31 @@ func TestTidyImports(t *testing.T) {
 			continue
 		}
 		if _, known := arrows[s.pkg]; !known {
-			t.Errorf("%s: folder %s is not in the list of packages: say in tidy_test.go what it may import", s.path, s.pkg)
+			t.Errorf(
+				"%s: folder %s is not in the list of packages: say in tidy_test.go what it may import",
+				s.path,
+				s.pkg,
+			)
 		}
-		allowed := append(slices.Clone(arrows[s.pkg]), more[filepath.ToSlash(filepath.Dir(s.path))]...)
+		allowed := append(
+			slices.Clone(arrows[s.pkg]),
+			more[strings.TrimPrefix(filepath.ToSlash(filepath.Dir(s.path)), "internal/")]...)
 		for _, im := range s.file.Imports {
 			path := strings.Trim(im.Path.Value, `"`)
 			if ours, ok := strings.CutPrefix(path, module); ok && !s.test {
-				if to, _, _ := strings.Cut(ours, "/"); to != s.pkg && !slices.Contains(allowed, to) {
+				if to, _, _ := strings.Cut(strings.TrimPrefix(ours, "internal/"), "/"); to != s.pkg &&
+					!slices.Contains(allowed, to) {
 					t.Errorf("%s imports %s: %s may import only %v", s.path, ours, s.pkg, allowed)
 				}
 			}
-			if pure[s.pkg] && !s.test && !strings.HasPrefix(s.path, "policy/policytest/") && slices.Contains(forbiddenImports, path) {
-				t.Errorf("%s imports %s: package %s reads no clock, draws no chance, runs nothing at once and does no I/O", s.path, path, s.pkg)
+			if pure[s.pkg] && !s.test && !strings.HasPrefix(s.path, "policy/policytest/") &&
+				slices.Contains(forbiddenImports, path) {
+				t.Errorf(
+					"%s imports %s: package %s reads no clock, draws no chance, runs nothing at once and does no I/O",
+					s.path,
+					path,
+					s.pkg,
+				)
 			}
 			if path == "math/rand" {
 				t.Errorf("%s imports math/rand: use math/rand/v2 with a seed", s.path)

@@ -12,14 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/mr/generate"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// The loop that the engine is held against must be right, or it is no yardstick: words of every length about the 8 and 16 bytes that it treats
-// apart, control characters that part words and such that do not, with and without an end of the last line.
+// The loop that the engine is held against must be right, or it is no yardstick: words of every length about the 8 and
+// 16 bytes that it treats apart, control characters that part words and such that do not, with and without an end of
+// the last line.
 func TestLoopCountsWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const seps = " \t\n\f\r"
@@ -52,7 +53,14 @@ func TestLoopCountsWords(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(out); err != nil || string(got) != want {
-				t.Errorf("%s, %d goroutines: %d bytes written (%v), want %d, and not the same", name, workers, len(got), err, len(want))
+				t.Errorf(
+					"%s, %d goroutines: %d bytes written (%v), want %d, and not the same",
+					name,
+					workers,
+					len(got),
+					err,
+					len(want),
+				)
 			}
 		}
 	}
@@ -78,7 +86,8 @@ func TestHeapGivesInOrder(t *testing.T) {
 	}
 }
 
-// Every byte of a line is printable but for the newline, no line is shorter, and keys differ where those of teragen do, nearly always.
+// Every byte of a line is printable but for the newline, no line is shorter, and keys differ where those of teragen do,
+// nearly always.
 func TestLinesAreRecords(t *testing.T) {
 	const rows = 1000
 	var out bytes.Buffer
@@ -113,7 +122,8 @@ func TestAgree(t *testing.T) {
 	write("ours/part-1", "b\t2\n")
 	write("ours/_SUCCESS", "")
 	ours := filepath.Join(dir, "ours")
-	if d, err := agree(ours, write("same", "a\t1\nb\t2\nc\t3\n"), filepath.Join(dir, "absent")); err != nil || d.lines != 3 {
+	if d, err := agree(ours, write("same", "a\t1\nb\t2\nc\t3\n"), filepath.Join(dir, "absent")); err != nil ||
+		d.lines != 3 {
 		t.Errorf("the same lines in other files: %d lines, %v", d.lines, err)
 	}
 	if _, err := agree(ours, write("other", "a\t1\nb\t2\nc\t4\n")); err == nil {
@@ -129,7 +139,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// Ours took 1, 2 and 4 s of 100 MB, theirs 2, 8 and 4 s, on two processors each: the ratios of the turns are 2, 4 and 1.
+// Ours took 1, 2 and 4 s of 100 MB, theirs 2, 8 and 4 s, on two processors each: the ratios of the turns are 2, 4 and
+// 1.
 func TestRatiosAreOfTurns(t *testing.T) {
 	var ours, theirs []sample
 	for _, s := range [][2]float64{{1, 2}, {2, 8}, {4, 4}} {
@@ -159,7 +170,10 @@ func TestReplaceTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(text)
-	if !strings.HasPrefix(got, "before\n<!-- bench sim -->\nABOUT") || !strings.HasSuffix(got, "<!-- end bench sim -->\nafter\n") || strings.Contains(got, "old") || !strings.Contains(got, "| CASE | WHO |") {
+	if !strings.HasPrefix(got, "before\n<!-- bench sim -->\nABOUT") ||
+		!strings.HasSuffix(got, "<!-- end bench sim -->\nafter\n") ||
+		strings.Contains(got, "old") ||
+		!strings.Contains(got, "| CASE | WHO |") {
 		t.Errorf("the page is\n%s", got)
 	}
 	if err := replaceTable(page, machine{}, results{Part: "mr"}); err == nil {
@@ -174,7 +188,8 @@ func TestPageHasAllParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range partNames() {
-		if !strings.Contains(string(text), "<!-- bench "+name+" -->\n") || !strings.Contains(string(text), "<!-- end bench "+name+" -->\n") {
+		if !strings.Contains(string(text), "<!-- bench "+name+" -->\n") ||
+			!strings.Contains(string(text), "<!-- end bench "+name+" -->\n") {
 			t.Errorf("docs/performance.md has no markers for %s", name)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// A contest is one case: contestants that do the same work, in turns. The first is ours; ratios are its value ÷ theirs, more is better.
+// A contest is one case: contestants that do the same work, in turns. The first is ours; ratios are its value ÷ theirs,
+// more is better.
 type contest struct {
 	name        string
 	unit        string
@@ -30,7 +31,8 @@ type contestant struct {
 	once    bool    // is not repeated, however short it is
 }
 
-// hold runs a contest and adds its rows. Turns go on until each contestant has had as many as asked for; one that takes long has one.
+// hold runs a contest and adds its rows. Turns go on until each contestant has had as many as asked for; one that takes
+// long has one.
 func (b *bench) hold(ctx context.Context, c contest) error {
 	if err := errors.Join(os.RemoveAll(b.path("output")), os.Mkdir(b.path("output"), 0o777)); err != nil {
 		return err
@@ -39,7 +41,8 @@ func (b *bench) hold(ctx context.Context, c contest) error {
 	remark := ""
 	for rep := range b.reps {
 		for i, who := range c.contestants {
-			if who.missing != "" || rep > 0 && (who.once || b.late(enough) || samples[i][0].wall > b.patience.Seconds()) {
+			if who.missing != "" ||
+				rep > 0 && (who.once || b.late(enough) || samples[i][0].wall > b.patience.Seconds()) {
 				continue
 			}
 			if rep == 0 && b.late(1) {
@@ -54,7 +57,15 @@ func (b *bench) hold(ctx context.Context, c contest) error {
 			if s.value == 0 {
 				s.value = c.amount / s.wall
 			}
-			b.say("%s, %s: %.3g %s, %.2f s, %.2f s of processors", c.name, who.who, s.value, c.unit, s.wall, s.processor)
+			b.say(
+				"%s, %s: %.3g %s, %.2f s, %.2f s of processors",
+				c.name,
+				who.who,
+				s.value,
+				c.unit,
+				s.wall,
+				s.processor,
+			)
 			samples[i] = append(samples[i], s)
 		}
 		if rep == 0 && c.check != nil {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // decisionSizes are how many nodes there are, and as many jobs.
@@ -23,18 +23,26 @@ const (
 	decisionSetUp = 15 * time.Second
 )
 
-// manyQueues and burst are the sizes of the two other cases, on decisionSizes[0] nodes: how many queues the jobs are in, and how many jobs come at
-// one instant.
+// manyQueues and burst are the sizes of the two other cases, on decisionSizes[0] nodes: how many queues the jobs are
+// in, and how many jobs come at one instant.
 const (
 	manyQueues = 1_000
 	burst      = 20_000
 )
 
-// runDecisions measures what one completion costs the core and a policy, launches in the place of what ended included, in a cluster that is always
-// full: when a job ends, another arrives. The heap that such a loop needs is in the time; the first line has nothing else.
+// runDecisions measures what one completion costs the core and a policy, launches in the place of what ended included,
+// in a cluster that is always full: when a job ends, another arrives. The heap that such a loop needs is in the time;
+// the first line has nothing else.
 func runDecisions(ctx context.Context, b *bench) error {
 	for _, n := range decisionSizes {
-		b.rows = append(b.rows, decided("(heap alone)", scale{nodes: n}, func(end time.Time) (steps int, ok bool) { return idle(n, end), true }))
+		b.rows = append(
+			b.rows,
+			decided(
+				"(heap alone)",
+				scale{nodes: n},
+				func(end time.Time) (steps int, ok bool) { return idle(n, end), true },
+			),
+		)
 	}
 	for _, name := range b.measured() {
 		for _, n := range decisionSizes {
@@ -106,7 +114,10 @@ func (b *bench) atOnce(spec string) {
 	l.step(l.core.Now)
 	each := (processorTime() - before).Seconds() * 1e6 / burst
 	b.say("%s, %d jobs at once: %s µs a job", spec, burst, number(each))
-	b.rows = append(b.rows, row{Case: fmt.Sprintf("%d at once", burst), Who: spec, Unit: "µs", Value: spread{each, each, each, 1}})
+	b.rows = append(
+		b.rows,
+		row{Case: fmt.Sprintf("%d at once", burst), Who: spec, Unit: "µs", Value: spread{each, each, each, 1}},
+	)
 }
 
 // decided calls a loop until an instant, and makes a row of the processor time of a step.
@@ -222,8 +233,15 @@ func newLoad(config sched.Config, s scale) (l *load, ok bool) {
 // submit adds the arrival of a job, which may be a sample of another.
 func (l *load) submit(tasks int32, of sched.JobID) {
 	l.newest++
-	spec := &sched.JobSpec{Queue: fmt.Sprint("q", int(l.newest)%l.queues), User: l.users[int(l.newest)%len(l.users)], Probes: of, Stages: []sched.StageSpec{{Kind: sched.Map,
-		PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: tasks, Prior: 25e9, MaxAttempts: sched.DefaultMaxAttempts}}}
+	spec := &sched.JobSpec{
+		Queue:  fmt.Sprint("q", int(l.newest)%l.queues),
+		User:   l.users[int(l.newest)%len(l.users)],
+		Probes: of,
+		Stages: []sched.StageSpec{{Kind: sched.Map,
+			PerTask: sched.Resources{
+				sched.MapSlots: 1,
+			}, Tasks: tasks, Prior: 25e9, MaxAttempts: sched.DefaultMaxAttempts}},
+	}
 	l.events = append(l.events, sched.Event{Kind: sched.JobSubmitted, Job: l.newest, Body: spec})
 }
 

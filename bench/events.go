@@ -11,16 +11,19 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// eventPolicies are those whose events are measured apart: those of which a job event costs more by what they are, and one that costs little.
+// eventPolicies are those whose events are measured apart: those of which a job event costs more by what they are, and
+// one that costs little.
 var eventPolicies = []string{"fifo", "mrorder", "dynamicmr", "fspy", "gittins"}
 
-// mostTimed is how many events of a kind are timed at most, leastTimed how many of those in which a job ends at least, if that does not take too long.
+// mostTimed is how many events of a kind are timed at most, leastTimed how many of those in which a job ends at least,
+// if that does not take too long.
 const (
 	mostTimed  = 1 << 17
 	leastTimed = 100
 )
 
-// runEvents measures apart what completions cost after which their job goes on, and those that end it and bring the next one.
+// runEvents measures apart what completions cost after which their job goes on, and those that end it and bring the
+// next one.
 func runEvents(ctx context.Context, b *bench) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -43,7 +46,12 @@ func runEvents(ctx context.Context, b *bench) error {
 				name  string
 				costs []float64
 			}{{"task", task}, {"job", job}} {
-				r := row{Case: fmt.Sprintf("%s event, %d jobs", kind.name, n), Who: spec, Unit: "µs", Value: spreadOver(kind.costs)}
+				r := row{
+					Case:  fmt.Sprintf("%s event, %d jobs", kind.name, n),
+					Who:   spec,
+					Unit:  "µs",
+					Value: spreadOver(kind.costs),
+				}
 				if len(kind.costs) == 0 {
 					r.Skipped = "none"
 				}
@@ -55,7 +63,8 @@ func runEvents(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// apart runs completions for a while, and returns what those cost after which the job goes on, and those that end one, in µs of processor time.
+// apart runs completions for a while, and returns what those cost after which the job goes on, and those that end one,
+// in µs of processor time.
 func (l *load) apart(begun time.Time) (task, job []float64) {
 	var idle []float64
 	for range 1000 {

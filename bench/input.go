@@ -26,7 +26,8 @@ type inputFile struct {
 	size float64 // bytes
 }
 
-// input returns an input by its name, and makes it where it is not there yet. Its bytes are read once, so that they are in the page cache.
+// input returns an input by its name, and makes it where it is not there yet. Its bytes are read once, so that they are
+// in the page cache.
 func (b *bench) input(name string, size int64, produce func(path string) error) (inputFile, error) {
 	in := inputFile{path: b.path("input", fmt.Sprintf("%s-%d", name, size))}
 	if _, err := os.Stat(in.path); err != nil {
@@ -66,7 +67,8 @@ func readThrough(path string) (int64, error) {
 	return io.Copy(struct{ io.Writer }{io.Discard}, f)
 }
 
-// filesBelow returns a file, or the files of a folder, in order of their names; what begins with a point or an underline, as _SUCCESS does, is none.
+// filesBelow returns a file, or the files of a folder, in order of their names; what begins with a point or an
+// underline, as _SUCCESS does, is none.
 func filesBelow(path string) (files []string, err error) {
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && !strings.ContainsAny(d.Name()[:1], "._") {
@@ -93,7 +95,8 @@ func (b *bench) wideText(ctx context.Context) (inputFile, error) {
 	return b.input("wide", b.size, func(path string) error { return produce(ctx, "wide", path, b.size) })
 }
 
-// produce makes an input in a process of its own: the memory of this one would count as that of the processes it starts.
+// produce makes an input in a process of its own: the memory of this one would count as that of the processes it
+// starts.
 func produce(ctx context.Context, role, path string, size int64) error {
 	c, err := self(role, path, fmt.Sprint(size))
 	if err != nil {
@@ -104,10 +107,14 @@ func produce(ctx context.Context, role, path string, size int64) error {
 }
 
 func writeWide(path string, size int64) error {
-	return writeTo(path, func(w io.Writer) error { return generate.Text{Bytes: size, Seed: 1, Words: 2_000_000}.Write(w) })
+	return writeTo(
+		path,
+		func(w io.Writer) error { return generate.Text{Bytes: size, Seed: 1, Words: 2_000_000}.Write(w) },
+	)
 }
 
-// sourceText is text that people wrote: what there is of Go's distribution and of modules, file behind file, up to the size asked for.
+// sourceText is text that people wrote: what there is of Go's distribution and of modules, file behind file, up to the
+// size asked for.
 func (b *bench) sourceText(ctx context.Context) (inputFile, error) {
 	return b.input("source", b.size, func(path string) error {
 		out, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOMODCACHE").Output()
@@ -125,7 +132,8 @@ func (b *bench) sourceText(ctx context.Context) (inputFile, error) {
 						return filepath.SkipAll
 					}
 					raw, err := os.ReadFile(p)
-					if err != nil || !utf8.Valid(raw) || bytes.ContainsAny(raw, "\x00\x01\r") { // what DuckDB would read otherwise
+					if err != nil || !utf8.Valid(raw) ||
+						bytes.ContainsAny(raw, "\x00\x01\r") { // what DuckDB would read otherwise
 						return err
 					}
 					if len(raw) > 0 && raw[len(raw)-1] != '\n' {
@@ -152,20 +160,24 @@ func isText(path string) bool {
 	return false
 }
 
-// keyLines are records of 100 bytes that are lines too, so that programs for lines can sort them: teragen's, with a key of ten characters out
-// of 64 in the place of ten bytes, the bytes that no text has replaced, and a newline at the end.
+// keyLines are records of 100 bytes that are lines too, so that programs for lines can sort them: teragen's, with a key
+// of ten characters out of 64 in the place of ten bytes, the bytes that no text has replaced, and a newline at the end.
 func (b *bench) keyLines(ctx context.Context) (inputFile, error) {
 	return b.input("lines", b.size, func(path string) error { return produce(ctx, "lines", path, b.size) })
 }
 
 func writeLines(path string, size int64) error {
-	return writeTo(path, func(w io.Writer) error { return generate.TeraGen{Rows: size / teraRecord}.Write(lineMaker{w}) })
+	return writeTo(
+		path,
+		func(w io.Writer) error { return generate.TeraGen{Rows: size / teraRecord}.Write(lineMaker{w}) },
+	)
 }
 
 // teraRecord is the length of a record of terasort.
 const teraRecord = 100
 
-// A lineMaker makes lines of the records that are written to it. Writes end with a record, but for the last of a buffer, so it keeps none.
+// A lineMaker makes lines of the records that are written to it. Writes end with a record, but for the last of a
+// buffer, so it keeps none.
 type lineMaker struct{ to io.Writer }
 
 const keyCharacters = "+/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -240,7 +252,8 @@ func digestOf(path string) (d digest, err error) {
 	return d, nil
 }
 
-// agree compares outputs by their lines; those that are not there are passed over, since their writers did not take part.
+// agree compares outputs by their lines; those that are not there are passed over, since their writers did not take
+// part.
 func agree(ours string, theirs ...string) (digest, error) {
 	want, err := digestOf(ours)
 	if err != nil {
@@ -255,7 +268,15 @@ func agree(ours string, theirs ...string) (digest, error) {
 			return want, err
 		}
 		if got != want {
-			return want, fmt.Errorf("%s has %d lines with checksum %x, and %s has %d with %x: they did not do the same", ours, want.lines, want.sum, path, got.lines, got.sum)
+			return want, fmt.Errorf(
+				"%s has %d lines with checksum %x, and %s has %d with %x: they did not do the same",
+				ours,
+				want.lines,
+				want.sum,
+				path,
+				got.lines,
+				got.sum,
+			)
 		}
 	}
 	return want, nil

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopWordCount counts the words of a file and writes them sorted, word TAB count, as the engine's wordcount does: as fast as we know how to
-// write it in Go for this one job, this one machine and memory without end. It has no splits, tasks, retries, bounds or partitions; it is what
-// the engine is held against. The text is mapped; each of a few goroutines counts a part of it into a table of its own; then each
-// adds up and sorts the words of one part of the hashes; then one goroutine merges the sorted lists into the file.
+// loopWordCount counts the words of a file and writes them sorted, word TAB count, as the engine's wordcount does: as
+// fast as we know how to write it in Go for this one job, this one machine and memory without end. It has no splits,
+// tasks, retries, bounds or partitions; it is what the engine is held against. The text is mapped; each of a few
+// goroutines counts a part of it into a table of its own; then each adds up and sorts the words of one part of the
+// hashes; then one goroutine merges the sorted lists into the file.
 func loopWordCount(in, out string, workers int) error {
 	text, err := mapFile(in)
 	if err != nil {
@@ -73,8 +74,8 @@ func loopCut(text []byte, at int) int {
 	return at
 }
 
-// A loopSlot is a word: its first 16 bytes, with zeros behind a shorter one, where it is first seen, and how often. An empty slot has a
-// count of zero.
+// A loopSlot is a word: its first 16 bytes, with zeros behind a shorter one, where it is first seen, and how often. An
+// empty slot has a count of zero.
 type loopSlot struct {
 	a, b  uint64 // as they lie in memory: the first byte is the lowest
 	where uint64 // offset<<24 | length
@@ -142,7 +143,13 @@ func newLoopTable(text []byte, size int) *loopTable {
 
 // loopSlots makes empty slots: on huge pages, where the system has any, since every word looks elsewhere.
 func loopSlots(n int) []loopSlot {
-	raw, err := unix.Mmap(-1, 0, n*int(unsafe.Sizeof(loopSlot{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	raw, err := unix.Mmap(
+		-1,
+		0,
+		n*int(unsafe.Sizeof(loopSlot{})),
+		unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_ANON|unix.MAP_PRIVATE,
+	)
 	if err != nil {
 		return make([]loopSlot, n)
 	}
@@ -191,8 +198,9 @@ var wordMasks = func() (m [17][2]uint64) {
 	return m
 }()
 
-// flush counts the first n spans. It goes over them three times, each time without a branch that could be guessed wrong, but for the last: what the
-// words are, a look at each one's slot, so that the processor has many misses under way, and the counting.
+// flush counts the first n spans. It goes over them three times, each time without a branch that could be guessed
+// wrong, but for the last: what the words are, a look at each one's slot, so that the processor has many misses under
+// way, and the counting.
 func (t *loopTable) flush(n int) {
 	for i := range t.spans[:n] {
 		sp, w := &t.spans[i], &t.todo[i]
@@ -214,7 +222,8 @@ func (t *loopTable) flush(n int) {
 	for i := range t.todo[:n] {
 		w := &t.todo[i]
 		s := &t.slots[w.hash>>t.shift]
-		if length := w.where & longestWord; s.a == w.a && s.b == w.b && s.where&longestWord == length && length <= 16 && s.n > 0 {
+		if length := w.where & longestWord; s.a == w.a && s.b == w.b && s.where&longestWord == length && length <= 16 &&
+			s.n > 0 {
 			s.n++
 			continue
 		}
@@ -229,7 +238,12 @@ func (t *loopTable) addLast(start, end int) {
 	}
 	var w [16]byte
 	copy(w[:], t.text[start:end])
-	s := loopSlot{binary.LittleEndian.Uint64(w[:]), binary.LittleEndian.Uint64(w[8:]), uint64(start)<<24 | uint64(end-start), 0}
+	s := loopSlot{
+		binary.LittleEndian.Uint64(w[:]),
+		binary.LittleEndian.Uint64(w[8:]),
+		uint64(start)<<24 | uint64(end-start),
+		0,
+	}
 	t.add(&s, s.hash(t.text), 1)
 }
 

@@ -18,7 +18,8 @@ func runMR(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// wordCounts counts words of three texts. All outputs have the same lines; ours are in two sorted parts, the others' in one.
+// wordCounts counts words of three texts. All outputs have the same lines; ours are in two sorted parts, the others' in
+// one.
 func wordCounts(ctx context.Context, p *peers) error {
 	zipf, err := p.generated(ctx, "text", p.size)
 	if err != nil {
@@ -60,16 +61,29 @@ func (p *peers) wordCount(ctx context.Context, name string, in inputFile, goals 
 	duck.goal = goals.duckdb
 	contestants := []contestant{ours, {who: "Go loop", run: written(loop, out("loop")), goal: goals.loop}, duck}
 	if goals.loop > 0 { // the others take minutes, and one text is enough
-		contestants = append(contestants, p.hadoop("wordcount", in, out("hadoop")), p.spark("wordcount", in, out("spark")))
+		contestants = append(
+			contestants,
+			p.hadoop("wordcount", in, out("hadoop")),
+			p.spark("wordcount", in, out("spark")),
+		)
 	}
-	return p.hold(ctx, contest{name: name, unit: "MB/s", amount: in.size / 1e6, contestants: contestants, check: func() (string, error) {
-		d, err := agree(out("sojourn"), out("loop"), out("duckdb"), out("hadoop"), out("spark"))
-		return fmt.Sprintf(" (%d MB, %d distinct)", int(in.size/1e6), d.lines), err
-	}})
+	return p.hold(
+		ctx,
+		contest{
+			name:        name,
+			unit:        "MB/s",
+			amount:      in.size / 1e6,
+			contestants: contestants,
+			check: func() (string, error) {
+				d, err := agree(out("sojourn"), out("loop"), out("duckdb"), out("hadoop"), out("spark"))
+				return fmt.Sprintf(" (%d MB, %d distinct)", int(in.size/1e6), d.lines), err
+			},
+		},
+	)
 }
 
-// greps count the distinct matches of a pattern. Two of GNU grep's ways stand beside ours: the pipeline that does the same, and grep -c, which
-// does less: it counts lines, and stops at the first match in each.
+// greps count the distinct matches of a pattern. Two of GNU grep's ways stand beside ours: the pipeline that does the
+// same, and grep -c, which does less: it counts lines, and stops at the first match in each.
 func greps(ctx context.Context, p *peers) error {
 	in, err := p.generated(ctx, "text", p.size)
 	if err != nil {
@@ -93,10 +107,23 @@ func greps(ctx context.Context, p *peers) error {
 		if regexp.QuoteMeta(g.pattern) == g.pattern {
 			kind = "-F"
 		}
-		counting := p.tool("grep -c", `grep -c "$4" -e "$3" "$2" >"$1" || [ $? = 1 ]`, out("count"), in.path, g.pattern, kind)
+		counting := p.tool(
+			"grep -c",
+			`grep -c "$4" -e "$3" "$2" >"$1" || [ $? = 1 ]`,
+			out("count"),
+			in.path,
+			g.pattern,
+			kind,
+		)
 		counting.goal = g.ratio
-		same := p.tool("grep -o | sort | uniq -c",
-			`grep -o "$4" -e "$3" "$2" | sort -S 1G | uniq -c | sort -k1,1nr -k2 | sed 's/^ *\([0-9]*\) /\1\t/' >"$1"`, out("gnu"), in.path, g.pattern, kind)
+		same := p.tool(
+			"grep -o | sort | uniq -c",
+			`grep -o "$4" -e "$3" "$2" | sort -S 1G | uniq -c | sort -k1,1nr -k2 | sed 's/^ *\([0-9]*\) /\1\t/' >"$1"`,
+			out("gnu"),
+			in.path,
+			g.pattern,
+			kind,
+		)
 		contestants := []contestant{ours, counting, same}
 		others := []string{out("gnu")}
 		if g.pattern == "ation" || g.pattern == "[a-z]+nee[dt]" {
@@ -104,14 +131,26 @@ func greps(ctx context.Context, p *peers) error {
 			others = append(others, out("duckdb"))
 		}
 		if g.pattern == "ation" {
-			contestants = append(contestants, p.hadoop("grep", in, out("hadoop"), g.pattern), p.spark("grep", in, out("spark"), g.pattern))
+			contestants = append(
+				contestants,
+				p.hadoop("grep", in, out("hadoop"), g.pattern),
+				p.spark("grep", in, out("spark"), g.pattern),
+			)
 			others = append(others, out("hadoop"), out("spark"))
 		}
-		err := p.hold(ctx, contest{name: "grep '" + g.pattern + "', " + g.name, unit: "MB/s", amount: in.size / 1e6, contestants: contestants,
-			check: func() (string, error) {
-				d, err := agree(out("sojourn"), others...)
-				return fmt.Sprintf(" (%d distinct matches)", d.lines), err
-			}})
+		err := p.hold(
+			ctx,
+			contest{
+				name:        "grep '" + g.pattern + "', " + g.name,
+				unit:        "MB/s",
+				amount:      in.size / 1e6,
+				contestants: contestants,
+				check: func() (string, error) {
+					d, err := agree(out("sojourn"), others...)
+					return fmt.Sprintf(" (%d distinct matches)", d.lines), err
+				},
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -119,8 +158,9 @@ func greps(ctx context.Context, p *peers) error {
 	return nil
 }
 
-// teraSorts sort records of 100 bytes. GNU sort and DuckDB sort lines, so they are given records that are lines, with keys of ten characters; ours
-// sorts those too, and the outputs must be equal. The true records, which have binary keys, are ours and Hadoop's only.
+// teraSorts sort records of 100 bytes. GNU sort and DuckDB sort lines, so they are given records that are lines, with
+// keys of ten characters; ours sorts those too, and the outputs must be equal. The true records, which have binary
+// keys, are ours and Hadoop's only.
 func teraSorts(ctx context.Context, p *peers) error {
 	records, err := p.generated(ctx, "teragen", p.size)
 	if err != nil {
@@ -134,8 +174,11 @@ func teraSorts(ctx context.Context, p *peers) error {
 	millions := records.size / teraRecord / 1e6
 	ours := p.ours(out("sojourn"), "terasort", "--input", records.path, "--memory", "4GB")
 	ours.goal = 600
-	err = p.hold(ctx, contest{name: fmt.Sprintf("terasort, %s M records", number(millions)), unit: "MB/s", amount: records.size / 1e6,
-		contestants: []contestant{ours, p.hadoop("terasort", records, out("hadoop"))}})
+	err = p.hold(
+		ctx,
+		contest{name: fmt.Sprintf("terasort, %s M records", number(millions)), unit: "MB/s", amount: records.size / 1e6,
+			contestants: []contestant{ours, p.hadoop("terasort", records, out("hadoop"))}},
+	)
 	if err != nil {
 		return err
 	}
@@ -149,22 +192,42 @@ func teraSorts(ctx context.Context, p *peers) error {
 		{"in a fifth of its size", max(p.size/5, leastMemory), 1, false},
 	} {
 		ours := p.ours(out("sojourn"), "terasort", "--input", lines.path, "--memory", fmt.Sprint(c.memory))
-		gnu := p.tool("sort", `sort -S "$3b" -T "$4" --parallel="$5" -o "$1" "$2"`, out("gnu"), lines.path, fmt.Sprint(c.memory), p.path("tmp"), fmt.Sprint(cores()))
+		gnu := p.tool(
+			"sort",
+			`sort -S "$3b" -T "$4" --parallel="$5" -o "$1" "$2"`,
+			out("gnu"),
+			lines.path,
+			fmt.Sprint(c.memory),
+			p.path("tmp"),
+			fmt.Sprint(cores()),
+		)
 		gnu.who, gnu.goal = "GNU sort", c.goal
 		contestants := []contestant{ours, gnu}
 		others := []string{out("gnu")}
 		if c.others {
-			contestants = append(contestants, p.duckdb("sort", lines, out("duckdb"), "4GB"), p.spark("sort", lines, out("spark")))
+			contestants = append(
+				contestants,
+				p.duckdb("sort", lines, out("duckdb"), "4GB"),
+				p.spark("sort", lines, out("spark")),
+			)
 			others = append(others, out("duckdb"), out("spark"))
 		}
-		err := p.hold(ctx, contest{name: fmt.Sprintf("sort of %s M lines of 100 bytes, %s", number(millions), c.name), unit: "MB/s", amount: lines.size / 1e6,
-			contestants: contestants, check: func() (string, error) {
-				if err := equalBytes(out("sojourn"), out("gnu")); err != nil {
+		err := p.hold(
+			ctx,
+			contest{
+				name:        fmt.Sprintf("sort of %s M lines of 100 bytes, %s", number(millions), c.name),
+				unit:        "MB/s",
+				amount:      lines.size / 1e6,
+				contestants: contestants,
+				check: func() (string, error) {
+					if err := equalBytes(out("sojourn"), out("gnu")); err != nil {
+						return "", err
+					}
+					_, err := agree(out("sojourn"), others...)
 					return "", err
-				}
-				_, err := agree(out("sojourn"), others...)
-				return "", err
-			}})
+				},
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -184,15 +247,31 @@ func runStreaming(ctx context.Context, b *bench) error {
 	out := func(who string) string { return b.path("output", "streaming-"+who) }
 	ours := b.ours(out("sojourn"), "--mapper", "cat", "--reducer", "cat", "--input", in.path, "--memory", "4GB")
 	ours.goal = 200
-	gnu := b.tool("sort", `cat "$2" | sort -S 4G -T "$3" --parallel="$4" | cat >"$1"`, out("gnu"), in.path, b.path("tmp"), fmt.Sprint(cores()))
+	gnu := b.tool(
+		"sort",
+		`cat "$2" | sort -S 4G -T "$3" --parallel="$4" | cat >"$1"`,
+		out("gnu"),
+		in.path,
+		b.path("tmp"),
+		fmt.Sprint(cores()),
+	)
 	gnu.who = "cat | sort | cat"
-	return b.hold(ctx, contest{name: "cat and cat", unit: "MB/s", amount: in.size / 1e6, contestants: []contestant{ours, gnu}, check: func() (string, error) {
-		// Lines without a tab are keys with an empty value, and Hadoop's contract has them written with a tab.
-		tabbed := b.path("tmp", "tabbed")
-		if _, _, err := measure(ctx, shell(`sed 's/$/\t/' "$1" >"$2"`, out("gnu"), tabbed)); err != nil {
-			return "", err
-		}
-		_, err := agree(out("sojourn"), tabbed)
-		return "", err
-	}})
+	return b.hold(
+		ctx,
+		contest{
+			name:        "cat and cat",
+			unit:        "MB/s",
+			amount:      in.size / 1e6,
+			contestants: []contestant{ours, gnu},
+			check: func() (string, error) {
+				// Lines without a tab are keys with an empty value, and Hadoop's contract has them written with a tab.
+				tabbed := b.path("tmp", "tabbed")
+				if _, _, err := measure(ctx, shell(`sed 's/$/\t/' "$1" >"$2"`, out("gnu"), tabbed)); err != nil {
+					return "", err
+				}
+				_, err := agree(out("sojourn"), tabbed)
+				return "", err
+			},
+		},
+	)
 }

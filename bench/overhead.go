@@ -37,7 +37,10 @@ func runOverhead(ctx context.Context, b *bench) error {
 		return err
 	}
 	first := contestant{who: "sojourn", run: b.firstRecord(one), goal: 50, most: true}
-	return b.hold(ctx, contest{name: "start to first record, in a program as mapper", unit: "ms", contestants: []contestant{first}})
+	return b.hold(
+		ctx,
+		contest{name: "start to first record, in a program as mapper", unit: "ms", contestants: []contestant{first}},
+	)
 }
 
 // tasks runs a job with many splits and one with many files.
@@ -48,10 +51,26 @@ func (b *bench) tasks(ctx context.Context) error {
 		return err
 	}
 	out := b.path("output", "tasks")
-	splits := b.ours(out, "wordcount", "--input", small.path, "-D", fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", line),
-		"-D", "mapreduce.input.fileinputformat.split.minsize=1")
+	splits := b.ours(
+		out,
+		"wordcount",
+		"--input",
+		small.path,
+		"-D",
+		fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", line),
+		"-D",
+		"mapreduce.input.fileinputformat.split.minsize=1",
+	)
 	splits.goal = 1000
-	err = b.hold(ctx, contest{name: fmt.Sprintf("%d tasks of %d bytes", emptyTasks, line), unit: "tasks/s", amount: emptyTasks, contestants: []contestant{splits}})
+	err = b.hold(
+		ctx,
+		contest{
+			name:        fmt.Sprintf("%d tasks of %d bytes", emptyTasks, line),
+			unit:        "tasks/s",
+			amount:      emptyTasks,
+			contestants: []contestant{splits},
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -70,9 +89,23 @@ func (b *bench) tasks(ctx context.Context) error {
 		return err
 	}
 	many := b.ours(out, "wordcount", "--input", files.path)
-	cat := b.tool("xargs", `find "$2" -type f -print0 | xargs -0 -n 1 -P "$3" cat >"$1"`, b.path("output", "cat"), files.path, fmt.Sprint(cores()))
+	cat := b.tool(
+		"xargs",
+		`find "$2" -type f -print0 | xargs -0 -n 1 -P "$3" cat >"$1"`,
+		b.path("output", "cat"),
+		files.path,
+		fmt.Sprint(cores()),
+	)
 	cat.who = "find | xargs -n 1 cat"
-	return b.hold(ctx, contest{name: fmt.Sprintf("%d files of a line", emptyTasks), unit: "files/s", amount: emptyTasks, contestants: []contestant{many, cat}})
+	return b.hold(
+		ctx,
+		contest{
+			name:        fmt.Sprintf("%d files of a line", emptyTasks),
+			unit:        "files/s",
+			amount:      emptyTasks,
+			contestants: []contestant{many, cat},
+		},
+	)
 }
 
 // firstRecord measures from the start of sojourn until its mapper, a program, has a record in hand.
@@ -90,7 +123,17 @@ func (b *bench) firstRecord(in inputFile) func(context.Context) (sample, error) 
 		if err != nil {
 			return sample{}, err
 		}
-		c := b.command("run", "--mapper", mapper.path+" child stamp "+stamp, "--reducer", "NONE", "--input", in.path, "--output", out)
+		c := b.command(
+			"run",
+			"--mapper",
+			mapper.path+" child stamp "+stamp,
+			"--reducer",
+			"NONE",
+			"--input",
+			in.path,
+			"--output",
+			out,
+		)
 		start := time.Now()
 		s, _, err := measure(ctx, c)
 		if err != nil {

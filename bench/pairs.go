@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// runPairs compares jobs by what their maps emit: an inverted index and a self-join do about as much for a byte of that as word count does,
-// which has the fewest distinct keys of the three.
+// runPairs compares jobs by what their maps emit: an inverted index and a self-join do about as much for a byte of that
+// as word count does, which has the fewest distinct keys of the three.
 func runPairs(ctx context.Context, b *bench) error {
 	text, err := b.generated(ctx, "text", b.size)
 	if err != nil {

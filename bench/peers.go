@@ -16,7 +16,8 @@ var duckdbProgram string
 //go:embed spark.py
 var sparkProgram string
 
-// peers makes contestants of other people's programs. Each is looked for once; where it is not there, the contestant says how to get it.
+// peers makes contestants of other people's programs. Each is looked for once; where it is not there, the contestant
+// says how to get it.
 type peers struct {
 	*bench
 	noDuckDB, noSpark, noHadoop string // why not
@@ -27,7 +28,12 @@ func (b *bench) peers(ctx context.Context) *peers {
 	p := &peers{bench: b}
 	module := func(name string) string {
 		if err := exec.CommandContext(ctx, b.python, "-c", "import "+name).Run(); err != nil {
-			return fmt.Sprintf("%s has no package %s: python3 -m venv out/venv && out/venv/bin/pip install %s, then -python out/venv/bin/python", b.python, name, name)
+			return fmt.Sprintf(
+				"%s has no package %s: python3 -m venv out/venv && out/venv/bin/pip install %s, then -python out/venv/bin/python",
+				b.python,
+				name,
+				name,
+			)
 		}
 		return ""
 	}
@@ -61,19 +67,30 @@ func written(c command, output string) func(context.Context) (sample, error) {
 
 // ours runs a job of sojourn's with arguments of 'sojourn run'.
 func (b *bench) ours(output string, args ...string) contestant {
-	c := command{path: b.sojourn, args: append([]string{"run", "--quiet", "--progress", "never", "--output", output}, args...)}
+	c := command{
+		path: b.sojourn,
+		args: append([]string{"run", "--quiet", "--progress", "never", "--output", output}, args...),
+	}
 	return contestant{who: "sojourn", run: written(c, output)}
 }
 
 // duckdb runs a query of duckdb.py: its name, what it reads, what it writes, and what more it needs.
 func (p *peers) duckdb(query string, in inputFile, output string, more ...string) contestant {
-	c := p.script("duckdb.py", duckdbProgram, append([]string{query, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...))
+	c := p.script(
+		"duckdb.py",
+		duckdbProgram,
+		append([]string{query, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...),
+	)
 	return contestant{who: "DuckDB", run: written(c, output), missing: p.noDuckDB}
 }
 
 // spark runs a job of spark.py.
 func (p *peers) spark(job string, in inputFile, output string, more ...string) contestant {
-	c := p.script("spark.py", sparkProgram, append([]string{job, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...))
+	c := p.script(
+		"spark.py",
+		sparkProgram,
+		append([]string{job, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...),
+	)
 	run := func(ctx context.Context) (sample, error) {
 		s, err := written(c, output)(ctx)
 		s.processor, s.memory = 0, 0 // those of Python; the virtual machine is not its child when it ends
@@ -94,15 +111,23 @@ func (p *peers) script(name, text string, args []string) command {
 func (p *peers) hadoop(program string, in inputFile, output string, more ...string) contestant {
 	args := []string{"-Xmx2g", "-cp", p.jars, "org.apache.hadoop.examples.ExampleDriver", program,
 		"-Dmapreduce.framework.name=local", "-Dfs.defaultFS=file:///", "-Dhadoop.tmp.dir=" + p.absolute("tmp"),
-		fmt.Sprintf("-Dmapreduce.local.map.tasks.maximum=%d", cores()), "-Dmapreduce.task.io.sort.mb=256", in.path, output}
+		fmt.Sprintf(
+			"-Dmapreduce.local.map.tasks.maximum=%d",
+			cores(),
+		), "-Dmapreduce.task.io.sort.mb=256", in.path, output}
 	c := command{path: "java", args: append(args, more...)}
 	return contestant{who: "Hadoop local", run: written(c, output), missing: p.noHadoop, goal: 10, once: true}
 }
 
-// tool is a command line of the shell, which writes $1 and has further arguments from $2 on. The first word of who is a program that it needs.
+// tool is a command line of the shell, which writes $1 and has further arguments from $2 on. The first word of who is a
+// program that it needs.
 func (b *bench) tool(who, line, output string, args ...string) contestant {
 	name, _, _ := strings.Cut(who, " ")
-	return contestant{who: who, run: written(shell(line, append([]string{output}, args...)...), output), missing: b.lacks(name)}
+	return contestant{
+		who:     who,
+		run:     written(shell(line, append([]string{output}, args...)...), output),
+		missing: b.lacks(name),
+	}
 }
 
 // lacks says what to do where a program of GNU's is not there.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	yarnload "github.com/sojourn-sched/sojourn/yarn/load"
+	yarnload "github.com/sojourn-sched/sojourn/internal/yarn/load"
 )
 
 // A command is a process to measure.
@@ -82,7 +82,8 @@ func measureJSON(ctx context.Context, c command, to any) (sample, error) {
 	return s, nil
 }
 
-// child is what this program does when it is a process to measure: the figures of a loop are of a whole process, as ours are.
+// child is what this program does when it is a process to measure: the figures of a loop are of a whole process, as
+// ours are.
 func child(ctx context.Context, role string, args []string) error {
 	if role == "load" {
 		return yarnload.Main(ctx, args, os.Stdout, "child", role)

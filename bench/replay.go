@@ -7,20 +7,21 @@ import (
 	"os"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
-// runReplay runs a mix under some policies with a record, replays each record in the simulator, and compares the mean sojourn times. Contestants take
-// turns: each replay is of the run just before it.
+// runReplay runs a mix under some policies with a record, replays each record in the simulator, and compares the mean
+// sojourn times. Contestants take turns: each replay is of the run just before it.
 func runReplay(ctx context.Context, b *bench) error {
 	mix, err := b.mix(ctx)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(mix.Folder)
-	// The cluster of a run without --cluster: one node with as many vcores as cores. Memory is never what it lacks. Slots are lent where there are any.
+	// The cluster of a run without --cluster: one node with as many vcores as cores. Memory is never what it lacks.
+	// Slots are lent where there are any.
 	whole := fmt.Sprintf("nodes=1,vcores=%d,memory=1TiB", cores())
 	slots := fmt.Sprintf("nodes=1,map-slots=%d,reduce-slots=%d", (cores()+1)/2, (cores()+1)/2)
 	for _, c := range []struct{ policy, cluster string }{
@@ -98,13 +99,21 @@ func (b *bench) mix(ctx context.Context) (*reproduce.Mix, error) {
 		conf      map[string]string
 	}{
 		{"sort", "sort", text, nil}, {"index", "inverted-index", text, nil}, {"memo", "wordcount", memo, nil},
-		{"find", "grep", text, map[string]string{"pattern": "[a-z]+nee[dt]"}}, {"records", "terasort", records, nil}, {"ratings", "histogram-ratings", ratings, nil},
+		{
+			"find",
+			"grep",
+			text,
+			map[string]string{"pattern": "[a-z]+nee[dt]"},
+		}, {"records", "terasort", records, nil}, {"ratings", "histogram-ratings", ratings, nil},
 	}
 	mix := &reproduce.Mix{Folder: folder, Seed: 1}
 	for i := range 12 {
 		k := kinds[i%len(kinds)]
-		mix.Jobs = append(mix.Jobs, reproduce.MixJob{Name: fmt.Sprint(k.name, i/len(kinds)+1), Submit: sched.Time(i) * 150 * time.Millisecond,
-			Job: k.job, Input: []string{k.in.path}, Conf: k.conf})
+		mix.Jobs = append(
+			mix.Jobs,
+			reproduce.MixJob{Name: fmt.Sprint(k.name, i/len(kinds)+1), Submit: sched.Time(i) * 150 * time.Millisecond,
+				Job: k.job, Input: []string{k.in.path}, Conf: k.conf},
+		)
 	}
 	return mix, nil
 }

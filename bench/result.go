@@ -109,7 +109,20 @@ func (t *results) layout() table.Writer {
 		return t.byPolicy()
 	}
 	out := table.NewWriter()
-	out.AppendHeader(table.Row{"case", "who", "median", "min–max", "runs", "processor s", "peak MB", "ours ÷ this", "by processor", "goal"})
+	out.AppendHeader(
+		table.Row{
+			"case",
+			"who",
+			"median",
+			"min–max",
+			"runs",
+			"processor s",
+			"peak MB",
+			"ours ÷ this",
+			"by processor",
+			"goal",
+		},
+	)
 	last := ""
 	for _, r := range t.Rows {
 		if r.Skipped != "" {
@@ -120,8 +133,22 @@ func (t *results) layout() table.Writer {
 			name = ""
 		}
 		last = r.Case
-		out.AppendRow(table.Row{name, r.Who, number(r.Value.Median) + " " + r.Unit, number(r.Value.Min) + "–" + number(r.Value.Max), r.Value.Runs,
-			unlessZero(r.Processor.Median), unlessZero(r.Memory), r.Ratio.String(), r.ByProcessor.String(), r.Goal.String()})
+		out.AppendRow(
+			table.Row{
+				name,
+				r.Who,
+				number(r.Value.Median) + " " + r.Unit,
+				number(r.Value.Min) + "–" + number(r.Value.Max),
+				r.Value.Runs,
+				unlessZero(
+					r.Processor.Median,
+				),
+				unlessZero(r.Memory),
+				r.Ratio.String(),
+				r.ByProcessor.String(),
+				r.Goal.String(),
+			},
+		)
 	}
 	return out
 }
@@ -214,7 +241,12 @@ func replaceTable(path string, m machine, t results) error {
 	before, rest, ok := strings.Cut(string(page), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		return fmt.Errorf("%s: no lines %q and %q to put the table between", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return fmt.Errorf(
+			"%s: no lines %q and %q to put the table between",
+			path,
+			strings.TrimSpace(begin),
+			strings.TrimSpace(end),
+		)
 	}
 	return os.WriteFile(path, []byte(before+begin+t.markdown(m)+end+after), 0o666)
 }
@@ -232,7 +264,17 @@ type machine struct {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%d cores of %s, %s, %s, %s, %s; inputs of %s MB, %d repetitions.", m.Cores, m.CPU, m.Memory, m.System, m.Go, m.Sojourn, number(float64(m.Size)/1e6), m.Reps)
+	return fmt.Sprintf(
+		"%d cores of %s, %s, %s, %s, %s; inputs of %s MB, %d repetitions.",
+		m.Cores,
+		m.CPU,
+		m.Memory,
+		m.System,
+		m.Go,
+		m.Sojourn,
+		number(float64(m.Size)/1e6),
+		m.Reps,
+	)
 }
 
 func cores() int { return runtime.GOMAXPROCS(0) }
@@ -257,11 +299,23 @@ func thisMachine(ctx context.Context, o *options) machine {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	return machine{CPU: first("/proc/cpuinfo", "model name"), Cores: cores(), Memory: first("/proc/meminfo", "MemTotal"),
-		System: answer("uname", "-sr"), Go: runtime.Version(), Sojourn: answer(o.sojourn, "version"), Size: o.size, Reps: o.reps}
+	return machine{
+		CPU:    first("/proc/cpuinfo", "model name"),
+		Cores:  cores(),
+		Memory: first("/proc/meminfo", "MemTotal"),
+		System: answer(
+			"uname",
+			"-sr",
+		),
+		Go:      runtime.Version(),
+		Sojourn: answer(o.sojourn, "version"),
+		Size:    o.size,
+		Reps:    o.reps,
+	}
 }
 
-// loadAverage is the mean number of processes that ran or wanted to in the last minute; 0 where the system does not tell.
+// loadAverage is the mean number of processes that ran or wanted to in the last minute; 0 where the system does not
+// tell.
 func loadAverage() float64 {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

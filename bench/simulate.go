@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // The cluster of the simulated day, for its maps, and with room for its reduces.
@@ -29,21 +29,40 @@ func runSim(ctx context.Context, b *bench) error {
 	_, err := os.Stat(b.trace)
 	missing := ""
 	if err != nil {
-		missing = fmt.Sprintf("no %s: it is FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository, say -trace", b.trace)
+		missing = fmt.Sprintf(
+			"no %s: it is FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository, say -trace",
+			b.trace,
+		)
 	}
-	// As the trace has them, the tasks of a wave end together, which makes a calendar's life easy; lognormal times are what clusters have.
+	// As the trace has them, the tasks of a wave end together, which makes a calendar's life easy; lognormal times are
+	// what clusters have.
 	for _, sigma := range []string{"0", "0.5"} {
 		loop, err := self("bare", b.trace, sigma)
 		if err != nil {
 			return err
 		}
 		loop.env = []string{"GOMAXPROCS=1"}
-		bare := contestant{who: "bare loop", missing: missing, run: func(ctx context.Context) (sample, error) { return simulated(ctx, loop) }}
+		bare := contestant{
+			who:     "bare loop",
+			missing: missing,
+			run:     func(ctx context.Context) (sample, error) { return simulated(ctx, loop) },
+		}
 		for _, p := range []struct {
 			policy string
 			goal   float64
 		}{{"fifo", 0.45}, {"srpt", 0.45}, {"fair", 0.35}} {
-			ours := b.simulating(missing, "--cluster", dayCluster, "--maps-only", "--costs", "none", "--sigma", sigma, "--policy", p.policy)
+			ours := b.simulating(
+				missing,
+				"--cluster",
+				dayCluster,
+				"--maps-only",
+				"--costs",
+				"none",
+				"--sigma",
+				sigma,
+				"--policy",
+				p.policy,
+			)
 			ours.goal, bare.goal = 5, p.goal
 			name := fmt.Sprintf("maps, %s, sigma %s", p.policy, sigma)
 			if err := b.hold(ctx, contest{name: name, unit: "M events/s", contestants: []contestant{ours, bare}}); err != nil {
@@ -57,8 +76,27 @@ func runSim(ctx context.Context, b *bench) error {
 			p = "late{" + p + "}"
 		}
 		record := b.path("output", "everything.rec")
-		ours := b.simulating(missing, "--cluster", fullCluster, "--policy", p, "--heartbeat", "3s", "--sigma", "0.3", "--stragglers", "0.02",
-			"--slow-nodes", "0.02", "--failures", "0.005", "--mtbf", "100h", "--record", record)
+		ours := b.simulating(
+			missing,
+			"--cluster",
+			fullCluster,
+			"--policy",
+			p,
+			"--heartbeat",
+			"3s",
+			"--sigma",
+			"0.3",
+			"--stragglers",
+			"0.02",
+			"--slow-nodes",
+			"0.02",
+			"--failures",
+			"0.005",
+			"--mtbf",
+			"100h",
+			"--record",
+			record,
+		)
 		ours.goal, ours.once = 1, true // it takes long, and its record may not be there
 		if err := b.hold(ctx, contest{name: "everything on, " + p, unit: "M events/s", contestants: []contestant{ours}}); err != nil {
 			return err
@@ -74,10 +112,15 @@ func runSim(ctx context.Context, b *bench) error {
 func (b *bench) simulating(missing string, args ...string) contestant {
 	c := b.command("sim", append([]string{"--json", "--trace", b.trace}, args...)...)
 	c.env = []string{"GOMAXPROCS=1"}
-	return contestant{who: "sojourn sim", missing: missing, run: func(ctx context.Context) (sample, error) { return simulated(ctx, c) }}
+	return contestant{
+		who:     "sojourn sim",
+		missing: missing,
+		run:     func(ctx context.Context) (sample, error) { return simulated(ctx, c) },
+	}
 }
 
-// simulated runs a simulation; its value is millions of events a second of the simulation, reading included, the start of the process not.
+// simulated runs a simulation; its value is millions of events a second of the simulation, reading included, the start
+// of the process not.
 func simulated(ctx context.Context, c command) (sample, error) {
 	doc := runDocument{}
 	s, err := measureJSON(ctx, c, &doc)
@@ -95,8 +138,16 @@ func simulated(ctx context.Context, c command) (sample, error) {
 func (b *bench) bound(who, name string, most float64) {
 	for _, r := range b.rows {
 		if r.Case == name && r.Who == who && r.Skipped == "" {
-			b.rows = append(b.rows, row{Case: name, Who: who, Unit: "MB at the peak", Value: spread{r.Memory, r.Memory, r.Memory, r.Value.Runs},
-				Goal: &goal{most, true, r.Memory <= most}})
+			b.rows = append(
+				b.rows,
+				row{
+					Case:  name,
+					Who:   who,
+					Unit:  "MB at the peak",
+					Value: spread{r.Memory, r.Memory, r.Memory, r.Value.Runs},
+					Goal:  &goal{most, true, r.Memory <= most},
+				},
+			)
 		}
 	}
 }
@@ -112,7 +163,10 @@ func (b *bench) allocations(ctx context.Context) error {
 		if _, err := measureJSON(ctx, c, &n); err != nil {
 			return err
 		}
-		b.rows = append(b.rows, row{Case: "allocations for each event, " + name, Who: "sim.Run", Value: spread{n, n, n, 1}})
+		b.rows = append(
+			b.rows,
+			row{Case: "allocations for each event, " + name, Who: "sim.Run", Value: spread{n, n, n, 1}},
+		)
 	}
 	return nil
 }
@@ -163,8 +217,9 @@ func readDay(path string) (*workload.Cluster, []*sched.JobSpec, error) {
 	return c, jobs, nil
 }
 
-// bareDay runs the day in a loop that has nothing but what the run needs: a heap of the tasks that run, and two counters for each job. It prints
-// what 'sojourn sim --json' prints of its speed. Reading the trace is in the time, as it is in ours.
+// bareDay runs the day in a loop that has nothing but what the run needs: a heap of the tasks that run, and two
+// counters for each job. It prints what 'sojourn sim --json' prints of its speed. Reading the trace is in the time, as
+// it is in ours.
 func bareDay(path, sigma string) error {
 	start := time.Now()
 	spread, err := strconv.ParseFloat(sigma, 64)
@@ -184,7 +239,8 @@ func bareDay(path, sigma string) error {
 		{"events": float64(events), "wall_s": seconds, "events_per_s": float64(events) / seconds}}})
 }
 
-// bareLoop runs the maps of jobs in order of submission on so many slots, and returns the number of arrivals and completions.
+// bareLoop runs the maps of jobs in order of submission on so many slots, and returns the number of arrivals and
+// completions.
 func bareLoop(jobs []*sched.JobSpec, slots int) (events int64) {
 	type job struct {
 		truth         *workload.Truth

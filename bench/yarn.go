@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	yarnload "github.com/sojourn-sched/sojourn/yarn/load"
+	yarnload "github.com/sojourn-sched/sojourn/internal/yarn/load"
 )
 
 // A cell is one column of the table of ResourceManagers.
@@ -39,7 +39,16 @@ func runYARN(ctx context.Context, b *bench) error {
 			if each {
 				name += ", a beat for each end"
 			}
-			args := []string{"-json", "-nodes", fmt.Sprint(nodes), fmt.Sprintf("-each=%v", each), "-measure", "8s", "-settle", "2s"}
+			args := []string{
+				"-json",
+				"-nodes",
+				fmt.Sprint(nodes),
+				fmt.Sprintf("-each=%v", each),
+				"-measure",
+				"8s",
+				"-settle",
+				"2s",
+			}
 			ours, err := b.loaded(ctx, name+": sojourn rm", append(args, "-sojourn", b.sojourn))
 			if err != nil {
 				return err
@@ -57,7 +66,11 @@ func runYARN(ctx context.Context, b *bench) error {
 				if them == 0 {
 					continue
 				}
-				r := row{Case: c.name, Who: name + ": ours ÷ Hadoop's", Value: spread{us / them, us / them, us / them, 1}}
+				r := row{
+					Case:  c.name,
+					Who:   name + ": ours ÷ Hadoop's",
+					Value: spread{us / them, us / them, us / them, 1},
+				}
 				if c.goal > 0 {
 					r.Goal = &goal{c.goal, !c.more, c.more == (us/them >= c.goal)}
 				}

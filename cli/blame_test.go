@@ -23,7 +23,8 @@ func (f faulty) Decide(p *sched.Plan) {
 	f.Policy.Decide(p)
 }
 
-// A panic while a policy decides is one sentence with the policy, the instant and how to see it again, exit status 1; the stack only comes for who asks.
+// A panic while a policy decides is one sentence with the policy, the instant and how to see it again, exit status 1;
+// the stack only comes for who asks.
 func TestPolicyPanics(t *testing.T) {
 	entry := policy.All["fifo"]
 	whole := entry.New
@@ -43,7 +44,9 @@ func TestPolicyPanics(t *testing.T) {
 				all = append(all, "--verbose", "--overwrite")
 			}
 			status, _, errs := with(t, "", []Option{mine}, all...)
-			if status != statusFailed || !strings.Contains(errs, "policy mine, or what it called, panicked when it decided after event ") || !strings.Contains(errs, "index out of range") {
+			if status != statusFailed ||
+				!strings.Contains(errs, "policy mine, or what it called, panicked when it decided after event ") ||
+				!strings.Contains(errs, "index out of range") {
 				t.Errorf("sojourn %s: status %d, want 1: %s", strings.Join(all, " "), status, errs)
 			}
 			if shown := strings.Contains(errs, "faulty.Decide"); shown != verbose {

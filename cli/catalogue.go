@@ -13,8 +13,11 @@ import (
 // policiesCommand lists the policies, or prints the card of one.
 func (a *app) policiesCommand() *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "policies [NAME]", Short: "List the policies, or show one: what it does, its parameters, what it needs",
-		Args: atMostOne, ValidArgsFunction: fixedCompletion(sortedKeys(a.policies)),
+	c := &cobra.Command{
+		Use:               "policies [NAME]",
+		Short:             "List the policies, or show one: what it does, its parameters, what it needs",
+		Args:              atMostOne,
+		ValidArgsFunction: fixedCompletion(sortedKeys(a.policies)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listPolicies(asJSON)
@@ -29,7 +32,8 @@ func (a *app) policiesCommand() *cobra.Command {
 			}
 			a.printCard(args[0], e.Card)
 			return nil
-		}}
+		},
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	return c
 }
@@ -55,7 +59,15 @@ type paramJSON struct {
 }
 
 func cardOf(name string, c policy.Card) cardJSON {
-	j := cardJSON{Name: name, Title: c.Title, Source: c.Source, Spec: c.Spec, Wraps: c.Wraps, Needs: powerNames(c.Needs), Memory: c.Memory}
+	j := cardJSON{
+		Name:   name,
+		Title:  c.Title,
+		Source: c.Source,
+		Spec:   c.Spec,
+		Wraps:  c.Wraps,
+		Needs:  powerNames(c.Needs),
+		Memory: c.Memory,
+	}
 	for _, p := range c.Params {
 		j.Params = append(j.Params, paramJSON{p.Name, p.Default, p.Range(), p.Meaning})
 	}
@@ -113,8 +125,11 @@ func (a *app) printCard(name string, c policy.Card) {
 // jobsCommand lists the MapReduce jobs, or shows one.
 func (a *app) jobsCommand() *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "jobs [NAME]", Short: "List the built-in MapReduce jobs, or show one: what it reads, what may be configured",
-		Args: atMostOne, ValidArgsFunction: fixedCompletion(sortedKeys(a.jobs)),
+	c := &cobra.Command{
+		Use:               "jobs [NAME]",
+		Short:             "List the built-in MapReduce jobs, or show one: what it reads, what may be configured",
+		Args:              atMostOne,
+		ValidArgsFunction: fixedCompletion(sortedKeys(a.jobs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listJobs(asJSON)
@@ -136,7 +151,8 @@ func (a *app) jobsCommand() *cobra.Command {
 				t.print(a.Out)
 			}
 			return nil
-		}}
+		},
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	return c
 }

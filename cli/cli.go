@@ -1,4 +1,5 @@
-// Package cli is the command line: one verb a file. It wires packages together, holds flags and prints; it decides nothing.
+// Package cli is the command line: one verb a file. It wires packages together, holds flags and prints; it decides
+// nothing.
 //
 // A program of your own with a job or a policy of yours in it is three lines, as cmd/sojourn is:
 //
@@ -149,12 +150,24 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
-	root.AddCommand(a.runCommand(), a.simCommand(), a.fluidCommand(), a.workloadCommand(), a.recordCommand(), a.rmCommand(), a.reproduceCommand(),
-		a.policiesCommand(), a.jobsCommand(), a.generateCommand(), a.versionCommand())
+	root.AddCommand(
+		a.runCommand(),
+		a.simCommand(),
+		a.fluidCommand(),
+		a.workloadCommand(),
+		a.recordCommand(),
+		a.rmCommand(),
+		a.reproduceCommand(),
+		a.policiesCommand(),
+		a.jobsCommand(),
+		a.generateCommand(),
+		a.versionCommand(),
+	)
 	return root
 }
 
-// flagError says of a value that its flag cannot take what would be right, where the library says which of its functions failed.
+// flagError says of a value that its flag cannot take what would be right, where the library says which of its
+// functions failed.
 func flagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {

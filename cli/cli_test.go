@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
 	"github.com/sojourn-sched/sojourn/policy"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // sojourn runs a command and returns its exit status and what it wrote.
@@ -52,7 +52,19 @@ func TestFluidFacebook(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Skip("the trace is not here: ", path)
 		}
-		out := must(t, "fluid", "--trace", path, "--load", "0.9", "--disk-network-ratio", "4", "--policy", "fifo,ps,las,srpt,fsp,psbs,spt", "--json")
+		out := must(
+			t,
+			"fluid",
+			"--trace",
+			path,
+			"--load",
+			"0.9",
+			"--disk-network-ratio",
+			"4",
+			"--policy",
+			"fifo,ps,las,srpt,fsp,psbs,spt",
+			"--json",
+		)
 		var doc struct {
 			Results []struct {
 				Policy  string
@@ -70,7 +82,8 @@ func TestFluidFacebook(t *testing.T) {
 	}
 }
 
-// Several errors of estimates are columns of one table, and of one document: las has the same mean whatever they are, spt not.
+// Several errors of estimates are columns of one table, and of one document: las has the same mean whatever they are,
+// spt not.
 func TestFluidErrors(t *testing.T) {
 	args := []string{"fluid", "--trace", generated(t), "--policy", "spt,las,gittins", "--sigma", "0,2", "--seeds", "3"}
 	out := must(t, args...)
@@ -88,12 +101,14 @@ func TestFluidErrors(t *testing.T) {
 			Worst  float64 `json:"mean_sojourn_worst_s"`
 		}
 	}
-	if err := json.Unmarshal([]byte(must(t, append(args, "--json")...)), &doc); err != nil || doc.Sigma != nil || len(doc.Results) != 6 {
+	if err := json.Unmarshal([]byte(must(t, append(args, "--json")...)), &doc); err != nil || doc.Sigma != nil ||
+		len(doc.Results) != 6 {
 		t.Fatalf("%d results with sigma %v, want 6 with sigmas of their own: %v", len(doc.Results), doc.Sigma, err)
 	}
 	for i := 0; i < len(doc.Results); i += 2 {
 		exact, wrong := doc.Results[i], doc.Results[i+1]
-		if exact.Policy != wrong.Policy || exact.Sigma != 0 || wrong.Sigma != 2 || !(wrong.Worst >= wrong.Mean && wrong.Mean > 0) {
+		if exact.Policy != wrong.Policy || exact.Sigma != 0 || wrong.Sigma != 2 ||
+			!(wrong.Worst >= wrong.Mean && wrong.Mean > 0) {
 			t.Errorf("%+v and %+v are not the results of one policy without and with errors", exact, wrong)
 		}
 		if same := math.Abs(exact.Mean-wrong.Mean) < 1e-9*exact.Mean; same != (exact.Policy == "las") {
@@ -102,15 +117,32 @@ func TestFluidErrors(t *testing.T) {
 	}
 }
 
-// The models of fspy are kept from run to run, a record is decided again with what they knew, and how good they were is said.
+// The models of fspy are kept from run to run, a record is decided again with what they knew, and how good they were is
+// said.
 func TestFspyEstimator(t *testing.T) {
 	dir := t.TempDir()
 	trace, history := generated(t), filepath.Join(dir, "history.db")
 	jobs := func(rec string) int {
 		var doc struct{ Predictions []prediction }
-		out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "probe{srpt}", "--estimator", "fspy:fit=relative,window=1000",
-			"--history", history, "--record", rec, "--json")
-		if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Predictions) != 1 || doc.Predictions[0].Size == nil {
+		out := must(
+			t,
+			"sim",
+			"--trace",
+			trace,
+			"--cluster",
+			smallCluster,
+			"--policy",
+			"probe{srpt}",
+			"--estimator",
+			"fspy:fit=relative,window=1000",
+			"--history",
+			history,
+			"--record",
+			rec,
+			"--json",
+		)
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Predictions) != 1 ||
+			doc.Predictions[0].Size == nil {
 			t.Fatalf("predictions %+v, want those of one policy: %v", doc.Predictions, err)
 		}
 		return doc.Predictions[0].Jobs
@@ -120,18 +152,25 @@ func TestFspyEstimator(t *testing.T) {
 		t.Errorf("%d jobs were predicted in the first run, %d with those of the second: nothing was kept", once, twice)
 	}
 	for _, rec := range []string{"1.rec", "2.rec"} {
-		if out := must(t, "record", "replay", filepath.Join(dir, rec)); !strings.Contains(out, "all decided as recorded") {
+		if out := must(t, "record", "replay", filepath.Join(dir, rec)); !strings.Contains(
+			out,
+			"all decided as recorded",
+		) {
 			t.Errorf("%s: %s", rec, out)
 		}
 	}
-	if out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "fspy:uber-maps=0", "--estimator", "fspy"); !strings.Contains(out, "R² of what was predicted") {
+	if out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "fspy:uber-maps=0", "--estimator", "fspy"); !strings.Contains(
+		out,
+		"R² of what was predicted",
+	) {
 		t.Errorf("R² is not said:\n%s", out)
 	}
 	if out := must(t, "__complete", "sim", "--estimator", "fs"); !strings.Contains(out, "fspy") {
 		t.Errorf("completion of --estimator: %q", out)
 	}
 	for _, bad := range []string{"fspy:fit=good", "fspy:window=0", "fspy:size=3"} {
-		if status, _, errs := sojourn(t, "sim", "--trace", trace, "--estimator", bad); status != statusUsage || !strings.Contains(errs, "fspy") {
+		if status, _, errs := sojourn(t, "sim", "--trace", trace, "--estimator", bad); status != statusUsage ||
+			!strings.Contains(errs, "fspy") {
 			t.Errorf("--estimator %s: exit status %d, %q", bad, status, errs)
 		}
 	}
@@ -151,7 +190,19 @@ func writeFile(t *testing.T, name, text string) string {
 func generated(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "jobs.tsv")
-	must(t, "workload", "generate", "--jobs", "100", "--gap", "20s", "--input", "pareto:min=100MB,max=200GB,alpha=0.8", "--output", path)
+	must(
+		t,
+		"workload",
+		"generate",
+		"--jobs",
+		"100",
+		"--gap",
+		"20s",
+		"--input",
+		"pareto:min=100MB,max=200GB,alpha=0.8",
+		"--output",
+		path,
+	)
 	return path
 }
 
@@ -164,15 +215,44 @@ func TestSimRecordReplay(t *testing.T) {
 		var docs []string
 		for _, n := range []string{"a", "b"} {
 			rec := filepath.Join(dir, policy+n+".rec")
-			docs = append(docs, must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", policy, "--sigma", "0.5", "--stragglers", "0.05",
-				"--failures", "0.01", "--mtbf", "5h", "--mttr", "5m", "--heartbeat", "1s", "--record", rec, "--json"))
+			docs = append(
+				docs,
+				must(
+					t,
+					"sim",
+					"--trace",
+					trace,
+					"--cluster",
+					smallCluster,
+					"--policy",
+					policy,
+					"--sigma",
+					"0.5",
+					"--stragglers",
+					"0.05",
+					"--failures",
+					"0.01",
+					"--mtbf",
+					"5h",
+					"--mttr",
+					"5m",
+					"--heartbeat",
+					"1s",
+					"--record",
+					rec,
+					"--json",
+				),
+			)
 		}
 		a, errA := os.ReadFile(filepath.Join(dir, policy+"a.rec"))
 		b, errB := os.ReadFile(filepath.Join(dir, policy+"b.rec"))
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s: two runs left different records (%v, %v)", policy, errA, errB)
 		}
-		if out := must(t, "record", "replay", filepath.Join(dir, policy+"a.rec")); !strings.Contains(out, "all decided as recorded") {
+		if out := must(t, "record", "replay", filepath.Join(dir, policy+"a.rec")); !strings.Contains(
+			out,
+			"all decided as recorded",
+		) {
 			t.Errorf("%s: %s", policy, out)
 		}
 		mean := func(doc string, many bool) float64 {
@@ -194,14 +274,21 @@ func TestSimRecordReplay(t *testing.T) {
 			}
 			return one.Sojourn.Mean
 		}
-		if ran, read := mean(docs[0], true), mean(must(t, "record", "summary", "--json", filepath.Join(dir, policy+"a.rec")), false); ran != read || !(ran > 0) {
+		if ran, read := mean(docs[0], true), mean(must(t, "record", "summary", "--json", filepath.Join(dir, policy+"a.rec")), false); ran != read ||
+			!(ran > 0) {
 			t.Errorf("%s: mean sojourn %v in the run, %v in its record", policy, ran, read)
 		}
 	}
-	if out := must(t, "record", "diff", filepath.Join(dir, "fifoa.rec"), filepath.Join(dir, "srpta.rec")); !strings.Contains(out, "the runs part at") {
+	if out := must(t, "record", "diff", filepath.Join(dir, "fifoa.rec"), filepath.Join(dir, "srpta.rec")); !strings.Contains(
+		out,
+		"the runs part at",
+	) {
 		t.Errorf("fifo and srpt are told to be alike: %s", out)
 	}
-	if out := must(t, "record", "explain", filepath.Join(dir, "fifoa.rec"), "50", "--at", "20m"); !strings.Contains(out, "job 50") {
+	if out := must(t, "record", "explain", filepath.Join(dir, "fifoa.rec"), "50", "--at", "20m"); !strings.Contains(
+		out,
+		"job 50",
+	) {
 		t.Errorf("explain: %s", out)
 	}
 	out := must(t, "record", "export", "--format", "chrome", filepath.Join(dir, "fifoa.rec"))
@@ -210,7 +297,8 @@ func TestSimRecordReplay(t *testing.T) {
 	}
 }
 
-// Jobs with masters leave records that are decided again alike, explained, and simulated again; masters that cannot be are refused.
+// Jobs with masters leave records that are decided again alike, explained, and simulated again; masters that cannot be
+// are refused.
 func TestSimMasters(t *testing.T) {
 	trace, dir := generated(t), t.TempDir()
 	const containers = "nodes=10,memory=8GiB,vcores=8,racks=2"
@@ -221,15 +309,37 @@ func TestSimMasters(t *testing.T) {
 				Sojourn struct{ Mean float64 } `json:"sojourn_s"`
 			}
 		}
-		if err := json.Unmarshal([]byte(must(t, append([]string{"sim", "--json"}, args...)...)), &doc); err != nil || doc.Results[0].Jobs != 100 {
+		if err := json.Unmarshal([]byte(must(t, append([]string{"sim", "--json"}, args...)...)), &doc); err != nil ||
+			doc.Results[0].Jobs != 100 {
 			t.Fatalf("%v: %+v, %v", args, doc, err)
 		}
 		return doc.Results[0].Sojourn.Mean
 	}
 	for i, policy := range []string{"fair", "capacity", "fspy:big=kept", "late{fair}:min-run=10s", "fair:preempt=kill", "srpt:preempt=suspend"} {
 		rec := filepath.Join(dir, fmt.Sprint(i, ".rec"))
-		mean("--trace", trace, "--cluster", containers, "--policy", policy, "--masters", "1536MiB", "--uber", "--stragglers", "0.05", "--failures", "0.01", "--mtbf", "5h", "--mttr", "5m",
-			"--heartbeat", "1s", "--record", rec)
+		mean(
+			"--trace",
+			trace,
+			"--cluster",
+			containers,
+			"--policy",
+			policy,
+			"--masters",
+			"1536MiB",
+			"--uber",
+			"--stragglers",
+			"0.05",
+			"--failures",
+			"0.01",
+			"--mtbf",
+			"5h",
+			"--mttr",
+			"5m",
+			"--heartbeat",
+			"1s",
+			"--record",
+			rec,
+		)
 		if out := must(t, "record", "replay", rec); !strings.Contains(out, "all decided as recorded") {
 			t.Errorf("%s: %s", policy, out)
 		}
@@ -248,13 +358,39 @@ func TestSimMasters(t *testing.T) {
 		"fair:masters=0.1":                     "masters of queue default hold 1024 memory of at most 1638",
 	} {
 		rec := filepath.Join(dir, "two.rec")
-		must(t, "sim", "--trace", two, "--cluster", "nodes=2,memory=8GiB,vcores=8", "--policy", policy, "--masters", "1GiB", "--record", rec, "--overwrite")
-		if out := must(t, "record", "explain", rec, "2", "--at", "5s"); !strings.Contains(out, why) || !strings.Contains(out, "not asked for: its job's ApplicationMaster") {
+		must(
+			t,
+			"sim",
+			"--trace",
+			two,
+			"--cluster",
+			"nodes=2,memory=8GiB,vcores=8",
+			"--policy",
+			policy,
+			"--masters",
+			"1GiB",
+			"--record",
+			rec,
+			"--overwrite",
+		)
+		if out := must(t, "record", "explain", rec, "2", "--at", "5s"); !strings.Contains(out, why) ||
+			!strings.Contains(out, "not asked for: its job's ApplicationMaster") {
 			t.Errorf("%s: explain: %s", policy, out)
 		}
 	}
 	rec := filepath.Join(dir, "plain.rec")
-	args := []string{"--cluster", containers, "--policy", "fair", "--costs", "none", "--masters", "1GiB", "--master-start", "9s"}
+	args := []string{
+		"--cluster",
+		containers,
+		"--policy",
+		"fair",
+		"--costs",
+		"none",
+		"--masters",
+		"1GiB",
+		"--master-start",
+		"9s",
+	}
 	led := mean(append([]string{"--trace", trace, "--record", rec}, args...)...)
 	if again := mean(append([]string{"--from-record", rec}, args...)...); math.Abs(again-led) > 1e-6 {
 		t.Errorf("mean sojourn %v s, simulated from its record %v", led, again)
@@ -266,7 +402,8 @@ func TestSimMasters(t *testing.T) {
 		"the cluster has slots": {"--masters", "1536MiB", "--cluster", smallCluster}, "no node of the cluster has room": {"--masters", "9GiB", "--cluster", containers},
 		"--masters 1536MiB": {"--uber", "--cluster", containers}, "--masters: ": {"--masters", "many", "--cluster", containers},
 	} {
-		if status, _, errs := sojourn(t, append([]string{"sim", "--trace", trace}, bad...)...); status != statusUsage || !strings.Contains(errs, want) {
+		if status, _, errs := sojourn(t, append([]string{"sim", "--trace", trace}, bad...)...); status != statusUsage ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%v: exit status %d, %q; want %q", bad, status, errs, want)
 		}
 	}
@@ -284,7 +421,8 @@ func TestSimFromRecord(t *testing.T) {
 			Sojourn struct{ Mean, Max float64 } `json:"sojourn_s"`
 		}
 	}
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || math.Abs(x.Results[0].Sojourn.Mean-y.Results[0].Sojourn.Mean) > 1e-6 {
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil ||
+		math.Abs(x.Results[0].Sojourn.Mean-y.Results[0].Sojourn.Mean) > 1e-6 {
 		t.Errorf("mean sojourn %v, from the record %v", x, y)
 	}
 }
@@ -327,12 +465,20 @@ func TestErrors(t *testing.T) {
 	} {
 		status, out, errs := sojourn(t, c.args...)
 		if status != statusUsage || !strings.Contains(errs, c.says) || out != "" {
-			t.Errorf("sojourn %s: exit status %d, want 2; standard error %q, want %q in it; standard output %q", strings.Join(c.args, " "), status, errs, c.says, out)
+			t.Errorf(
+				"sojourn %s: exit status %d, want 2; standard error %q, want %q in it; standard output %q",
+				strings.Join(c.args, " "),
+				status,
+				errs,
+				c.says,
+				out,
+			)
 		}
 		if c.args[0] == "sim" || c.args[0] == "fluid" || c.args[0] == "run" {
 			_, out, _ = sojourn(t, append(c.args, "--json")...)
 			var doc struct{ Error string }
-			if !strings.Contains(strings.Join(c.args, " "), "bogus") && (json.Unmarshal([]byte(out), &doc) != nil || doc.Error == "") {
+			if !strings.Contains(strings.Join(c.args, " "), "bogus") &&
+				(json.Unmarshal([]byte(out), &doc) != nil || doc.Error == "") {
 				t.Errorf("sojourn %s --json: %q is no JSON document with the error", strings.Join(c.args, " "), out)
 			}
 		}
@@ -344,14 +490,18 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, "in.txt", strings.Repeat("b a\nc a\n", 1000))
 	out := filepath.Join(dir, "counts")
-	if text := must(t, "run", "wordcount", "--input", in, "--output", out, "--reduces", "1"); !strings.Contains(text, "REDUCE_OUTPUT_RECORDS") {
+	if text := must(t, "run", "wordcount", "--input", in, "--output", out, "--reduces", "1"); !strings.Contains(
+		text,
+		"REDUCE_OUTPUT_RECORDS",
+	) {
 		t.Errorf("no counters: %s", text)
 	}
 	want := "a\t2000\nb\t1000\nc\t1000\n"
 	if got, err := os.ReadFile(filepath.Join(out, "part-r-00000")); err != nil || string(got) != want {
 		t.Errorf("counts %q, %v; want %q", got, err, want)
 	}
-	if status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", out); status != statusUsage || !strings.Contains(errs, "--overwrite") {
+	if status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", out); status != statusUsage ||
+		!strings.Contains(errs, "--overwrite") {
 		t.Errorf("an output that exists: exit status %d, %s", status, errs)
 	}
 	must(t, "run", "wordcount", "--input", in, "--output", out, "--overwrite", "--chaos", "rate=0.3,seed=7")
@@ -368,7 +518,18 @@ func TestRun(t *testing.T) {
 			t.Errorf("sojourn %s: exit status %d, %q; want 2 and %q", c.args, status, errs, c.says)
 		}
 	}
-	must(t, "run", "--mapper", "sh -c 'echo $my_own_key'", "-D", "my.own.key=x", "--input", in, "--output", filepath.Join(dir, "own"))
+	must(
+		t,
+		"run",
+		"--mapper",
+		"sh -c 'echo $my_own_key'",
+		"-D",
+		"my.own.key=x",
+		"--input",
+		in,
+		"--output",
+		filepath.Join(dir, "own"),
+	)
 
 	lost := writeFile(t, "lost.yaml", fmt.Sprintf(`
 jobs:
@@ -412,14 +573,35 @@ jobs:
 			}
 		}
 	}
-	must(t, "sim", "--from-record", filepath.Join(dir, "fair.rec"), "--policy", "fifo", "--cluster", "nodes=1,vcores=2,memory=4GiB")
+	must(
+		t,
+		"sim",
+		"--from-record",
+		filepath.Join(dir, "fair.rec"),
+		"--policy",
+		"fifo",
+		"--cluster",
+		"nodes=1,vcores=2,memory=4GiB",
+	)
 }
 
-// A program that fails is exit status 1, with its name, task, attempt, and the end of its standard error; nothing is left.
+// A program that fails is exit status 1, with its name, task, attempt, and the end of its standard error; nothing is
+// left.
 func TestRunFailure(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, "in.txt", "a\n")
-	status, _, errs := sojourn(t, "run", "--mapper", `sh -c "echo it hurts >&2; exit 3"`, "--reducer", "cat", "--input", in, "--output", filepath.Join(dir, "out"))
+	status, _, errs := sojourn(
+		t,
+		"run",
+		"--mapper",
+		`sh -c "echo it hurts >&2; exit 3"`,
+		"--reducer",
+		"cat",
+		"--input",
+		in,
+		"--output",
+		filepath.Join(dir, "out"),
+	)
 	for _, part := range []string{"map task 0", "attempt 3", "it hurts"} {
 		if status != statusFailed || !strings.Contains(errs, part) {
 			t.Errorf("exit status %d, want 1; standard error lacks %q: %s", status, part, errs)
@@ -432,7 +614,14 @@ func TestRunFailure(t *testing.T) {
 
 // A program of one's own with a job of one's own.
 func TestWith(t *testing.T) {
-	mine := Job{"mine", jobs.Entry{About: "counts lines", Input: "text", New: func(conf mr.Conf) (*mr.Job, error) { return jobs.WordCount(conf) }}}
+	mine := Job{
+		"mine",
+		jobs.Entry{
+			About: "counts lines",
+			Input: "text",
+			New:   func(conf mr.Conf) (*mr.Job, error) { return jobs.WordCount(conf) },
+		},
+	}
 	in, out := writeFile(t, "in.txt", "x\n"), filepath.Join(t.TempDir(), "out")
 	if status, _, errs := with(t, "", []Option{With(mine)}, "run", "mine", "--input", in, "--output", out); status != statusOK {
 		t.Errorf("exit status %d: %s", status, errs)
@@ -445,7 +634,8 @@ func TestWith(t *testing.T) {
 	with(t, "", []Option{With(Job{Name: "wordcount"})}, "jobs")
 }
 
-// An ordering of one's own for the rounds of mrorder is a policy like any other: here the job of most maps first, of 100 that come over time.
+// An ordering of one's own for the rounds of mrorder is a policy like any other: here the job of most maps first, of
+// 100 that come over time.
 func TestWithOrdering(t *testing.T) {
 	asked := 0
 	widest := func(jobs []theory.SlotJob, _ theory.Slots) []int {
@@ -458,7 +648,22 @@ func TestWithOrdering(t *testing.T) {
 		return order
 	}
 	mine := With(Policy{Name: "widest", Entry: policy.MROrder(widest)})
-	status, out, errs := with(t, "", []Option{mine}, "sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "mrorder", "--policy", "widest:rounds=fti,interval=60s", "--progress", "never")
+	status, out, errs := with(
+		t,
+		"",
+		[]Option{mine},
+		"sim",
+		"--trace",
+		generated(t),
+		"--cluster",
+		smallCluster,
+		"--policy",
+		"mrorder",
+		"--policy",
+		"widest:rounds=fti,interval=60s",
+		"--progress",
+		"never",
+	)
 	if status != statusOK || !strings.Contains(out, "widest:rounds=fti,interval=60s") || asked == 0 {
 		t.Errorf("exit status %d, asked %d times: %s%s", status, asked, out, errs)
 	}
@@ -490,15 +695,22 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Jobs of a mix are probed by running samples of them: their outputs are those of a run without, a record has the probes as jobs, a summary counts
-// none of them, and a simulation of the record has none.
+// Jobs of a mix are probed by running samples of them: their outputs are those of a run without, a record has the
+// probes as jobs, a summary counts none of them, and a simulation of the record has none.
 func TestRunProbes(t *testing.T) {
 	dir := t.TempDir()
 	in, rec := filepath.Join(dir, "in.txt"), filepath.Join(dir, "{policy}.rec")
 	must(t, "generate", "text", "--size", "8MB", "--output", in)
 	var jobs strings.Builder
 	for i, job := range []string{"wordcount", "sort", "inverted-index"} {
-		fmt.Fprintf(&jobs, "  - {name: j%d, job: %s, input: [%s], output: %s}\n", i, job, in, filepath.Join(dir, fmt.Sprint("out", i)))
+		fmt.Fprintf(
+			&jobs,
+			"  - {name: j%d, job: %s, input: [%s], output: %s}\n",
+			i,
+			job,
+			in,
+			filepath.Join(dir, fmt.Sprint("out", i)),
+		)
 	}
 	mix := writeFile(t, "mix.yaml", "jobs:\n"+jobs.String())
 	out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--record", rec)
@@ -511,7 +723,8 @@ func TestRunProbes(t *testing.T) {
 	if err != nil || len(recs) != 1 {
 		t.Fatalf("records %v, %v", recs, err)
 	}
-	if events := must(t, "record", "events", recs[0]); !strings.Contains(events, "action probe job=1") || strings.Count(events, `name="probe of j`) != 3 {
+	if events := must(t, "record", "events", recs[0]); !strings.Contains(events, "action probe job=1") ||
+		strings.Count(events, `name="probe of j`) != 3 {
 		t.Errorf("not three probes:\n%s", events)
 	}
 	if summary := must(t, "record", "summary", recs[0]); !strings.Contains(summary, "3 jobs") {
@@ -523,17 +736,34 @@ func TestRunProbes(t *testing.T) {
 
 	// An estimator that learns nothing from probes has none run, and a policy that is for nothing else says so.
 	mean := filepath.Join(dir, "mean-fspy-uber-maps0.rec")
-	must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--estimator", "mean", "--overwrite", "--record", filepath.Join(dir, "mean-{policy}.rec"))
+	must(
+		t,
+		"run",
+		mix,
+		"--policy",
+		"fifo",
+		"--policy",
+		"fspy:uber-maps=0",
+		"--estimator",
+		"mean",
+		"--overwrite",
+		"--record",
+		filepath.Join(dir, "mean-{policy}.rec"),
+	)
 	if events := must(t, "record", "events", mean); strings.Contains(events, "probe") {
 		t.Errorf("probes in vain:\n%s", events)
 	}
 	if again := must(t, "record", "replay", mean); !strings.Contains(again, "all decided as recorded") {
 		t.Errorf("replay: %s", again)
 	}
-	if status, _, errs := sojourn(t, "run", mix, "--policy", "fifo", "--policy", "probe{srpt}", "--estimator", "mean", "--overwrite"); status == 0 || !strings.Contains(errs, "run --estimator mean cannot") {
+	if status, _, errs := sojourn(t, "run", mix, "--policy", "fifo", "--policy", "probe{srpt}", "--estimator", "mean", "--overwrite"); status == 0 ||
+		!strings.Contains(errs, "run --estimator mean cannot") {
 		t.Errorf("probe{srpt} with the estimator mean: exit status %d, %q", status, errs)
 	}
-	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs", "none"); !strings.Contains(simulated, ": 3 jobs") {
+	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs", "none"); !strings.Contains(
+		simulated,
+		": 3 jobs",
+	) {
 		t.Errorf("not 3 jobs:\n%s", simulated)
 	}
 }
@@ -554,7 +784,9 @@ func TestRunHadoopKeys(t *testing.T) {
 		{"-D mapreduce.task.timeout=-1", 0},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		status, _, errs := sojourn(t, append([]string{"run", "wordcount", "--input", in, "--output", out}, strings.Fields(c.args)...)...)
+		status, _, errs := sojourn(
+			t,
+			append([]string{"run", "wordcount", "--input", in, "--output", out}, strings.Fields(c.args)...)...)
 		parts, _ := filepath.Glob(out + "/part-*")
 		if len(parts) != c.want || (status == statusUsage) != (c.want == 0) {
 			t.Errorf("%s: %d parts, want %d; exit status %d\n%s", c.args, len(parts), c.want, status, errs)
@@ -568,10 +800,22 @@ func TestSettled(t *testing.T) {
 	rec := filepath.Join(dir, "run.rec")
 	must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--record", rec)
 	cluster := func(most string) string {
-		return writeFile(t, "cluster.yaml", "classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\nqueues: [{name: default, max: 100%}, {name: etl, max: 50%, queues: [{name: small, max: "+most+"}]}]\n")
+		return writeFile(
+			t,
+			"cluster.yaml",
+			"classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\nqueues: [{name: default, max: 100%}, {name: etl, max: 50%, queues: [{name: small, max: "+most+"}]}]\n",
+		)
 	}
 	in := writeFile(t, "in.txt", "a\n")
-	mix := writeFile(t, "mix.yaml", fmt.Sprintf("queues: [{name: tiny, max: 1%%}]\njobs:\n  - {name: w, job: wordcount, input: [%s], output: %s, queue: tiny}\n", in, filepath.Join(dir, "out")))
+	mix := writeFile(
+		t,
+		"mix.yaml",
+		fmt.Sprintf(
+			"queues: [{name: tiny, max: 1%%}]\njobs:\n  - {name: w, job: wordcount, input: [%s], output: %s, queue: tiny}\n",
+			in,
+			filepath.Join(dir, "out"),
+		),
+	)
 	for _, c := range []struct {
 		args   string
 		status int
@@ -592,10 +836,19 @@ func TestSettled(t *testing.T) {
 	} {
 		args := strings.Fields(strings.NewReplacer("TRACE", trace, "SMALL", smallCluster, "REC", rec).Replace(c.args))
 		if status, out, errs := sojourn(t, args...); status != c.status || !strings.Contains(errs, c.says) {
-			t.Errorf("sojourn %s: exit status %d, want %d; standard error %q, want %q in it; %s", c.args, status, c.status, errs, c.says, out)
+			t.Errorf(
+				"sojourn %s: exit status %d, want %d; standard error %q, want %q in it; %s",
+				c.args,
+				status,
+				c.status,
+				errs,
+				c.says,
+				out,
+			)
 		}
 	}
-	if status, out, _ := sojourn(t, "sim", "--trace", trace, "--cluster", smallCluster, "--failures", "1", "--json"); status != statusFailed || !json.Valid([]byte(out)) {
+	if status, out, _ := sojourn(t, "sim", "--trace", trace, "--cluster", smallCluster, "--failures", "1", "--json"); status != statusFailed ||
+		!json.Valid([]byte(out)) {
 		t.Errorf("with --json: exit status %d, %s", status, out)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// wrapped are a policy alone and in what goes around any: around those of an estimator that learns nothing from probes no probe.
+// wrapped are a policy alone and in what goes around any: around those of an estimator that learns nothing from probes
+// no probe.
 func wrapped(spec, estimator string) []string {
 	list := []string{spec, "late{" + spec + "}:min-run=5s"}
 	if estimator == "mean" || estimator == "history" {
@@ -31,7 +32,8 @@ func withParams(spec, params string) string {
 	return spec + ":" + params
 }
 
-// checkThrough fails the test unless a JSON document has results of so many policies, under each of which all jobs are through.
+// checkThrough fails the test unless a JSON document has results of so many policies, under each of which all jobs are
+// through.
 func checkThrough(t *testing.T, out string, policies, jobs int) {
 	t.Helper()
 	var doc struct {
@@ -46,22 +48,55 @@ func checkThrough(t *testing.T, out string, policies, jobs int) {
 	}
 	for _, r := range doc.Results {
 		if r.Jobs != jobs || r.Failed+r.Killed+r.Unfinished > 0 {
-			t.Errorf("%s: %d jobs of %d are through, %d failed, %d killed, %d unfinished", r.Policy, r.Jobs, jobs, r.Failed, r.Killed, r.Unfinished)
+			t.Errorf(
+				"%s: %d jobs of %d are through, %d failed, %d killed, %d unfinished",
+				r.Policy,
+				r.Jobs,
+				jobs,
+				r.Failed,
+				r.Killed,
+				r.Unfinished,
+			)
 		}
 	}
 }
 
-// Every policy of the research works runs all jobs in the simulator, whatever is around it, whatever tells it sizes, and wherever it may put tasks; with
-// stragglers and attempts that fail, so that the wrappers have something to do.
+// Every policy of the research works runs all jobs in the simulator, whatever is around it, whatever tells it sizes,
+// and wherever it may put tasks; with stragglers and attempts that fail, so that the wrappers have something to do.
 func TestCombinationsSim(t *testing.T) {
 	const jobs = 20
 	trace := filepath.Join(t.TempDir(), "jobs.tsv")
-	must(t, "workload", "generate", "--jobs", fmt.Sprint(jobs), "--gap", "5s", "--input", "pareto:min=100MB,max=20GB,alpha=0.8", "--output", trace)
+	must(
+		t,
+		"workload",
+		"generate",
+		"--jobs",
+		fmt.Sprint(jobs),
+		"--gap",
+		"5s",
+		"--input",
+		"pareto:min=100MB,max=20GB,alpha=0.8",
+		"--output",
+		trace,
+	)
 	for _, policy := range []string{"mrorder", "mrorder:goal=makespan,backlog=off", "dynamicmr", "dynamicmr:base=srpt,dhsa=pd", "fspy", "fspy:uber-maps=0,late=age", "gittins"} {
 		for _, estimator := range []string{"oracle", "noisy:sigma=1", "mean", "history", "fspy"} {
 			t.Run(policy+"/"+estimator, func(t *testing.T) {
 				t.Parallel()
-				args := []string{"sim", "--trace", trace, "--cluster", "nodes=6,map-slots=3,reduce-slots=1,racks=2", "--json", "--estimator", estimator, "--stragglers", "0.1", "--failures", "0.02"}
+				args := []string{
+					"sim",
+					"--trace",
+					trace,
+					"--cluster",
+					"nodes=6,map-slots=3,reduce-slots=1,racks=2",
+					"--json",
+					"--estimator",
+					estimator,
+					"--stragglers",
+					"0.1",
+					"--failures",
+					"0.02",
+				}
 				n := 0
 				for _, placing := range []string{"", "delay=3s,rack-delay=2s", "locality=off"} {
 					for _, spec := range wrapped(withParams(policy, placing), estimator) {
@@ -75,8 +110,8 @@ func TestCombinationsSim(t *testing.T) {
 	}
 }
 
-// And real jobs on this machine: outputs are equal byte for byte, whoever decides. mrorder has its rounds every 20 ms, as these jobs take less than its
-// default of 10 s; the nodes have slots, so that some can be lent.
+// And real jobs on this machine: outputs are equal byte for byte, whoever decides. mrorder has its rounds every 20 ms,
+// as these jobs take less than its default of 10 s; the nodes have slots, so that some can be lent.
 func TestCombinationsRun(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.txt")
@@ -87,11 +122,31 @@ func TestCombinationsRun(t *testing.T) {
 		if job == "grep" {
 			define = ", conf: {pattern: the}"
 		}
-		fmt.Fprintf(&list, "  - {name: j%d, job: %s, input: [%s], output: %s, submit: %dms, reduces: 2%s}\n", i, job, in, filepath.Join(dir, fmt.Sprint("out", i)), 10*i, define)
+		fmt.Fprintf(
+			&list,
+			"  - {name: j%d, job: %s, input: [%s], output: %s, submit: %dms, reduces: 2%s}\n",
+			i,
+			job,
+			in,
+			filepath.Join(dir, fmt.Sprint("out", i)),
+			10*i,
+			define,
+		)
 	}
 	mix := writeFile(t, "mix.yaml", "jobs:\n"+list.String())
 	for _, estimator := range []string{"mean", "history", "fspy"} {
-		args := []string{"run", mix, "--cluster", "nodes=2,map-slots=1,reduce-slots=1", "--overwrite", "--json", "--estimator", estimator, "--policy", "fifo"}
+		args := []string{
+			"run",
+			mix,
+			"--cluster",
+			"nodes=2,map-slots=1,reduce-slots=1",
+			"--overwrite",
+			"--json",
+			"--estimator",
+			estimator,
+			"--policy",
+			"fifo",
+		}
 		n := 1
 		for _, policy := range []string{"mrorder:interval=20ms", "mrorder:interval=20ms,goal=makespan,backlog=off", "dynamicmr", "dynamicmr:base=srpt,dhsa=pd,delay=10ms", "fspy:uber-maps=0", "gittins:locality=off"} {
 			for _, spec := range wrapped(policy, estimator) {
@@ -103,7 +158,8 @@ func TestCombinationsRun(t *testing.T) {
 	}
 }
 
-// What an engine cannot do is refused at start by one sentence, which names the policy, the engine, and where it can be had.
+// What an engine cannot do is refused at start by one sentence, which names the policy, the engine, and where it can be
+// had.
 func TestCombinationsRefused(t *testing.T) {
 	in := writeFile(t, "in.txt", "a\n")
 	for _, spec := range []string{"dynamicmr", "late{mrorder:goal=makespan}", "probe{gittins}", "late{probe{fspy}}", "gittins:preempt=suspend"} {
@@ -122,20 +178,37 @@ func TestCombinationsRefused(t *testing.T) {
 			args = append(args, "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"))
 		}
 		status, out, errs := sojourn(t, args...)
-		want := fmt.Sprintf("policy late{probe{mrorder}} is for having jobs probed, from which sojourn %s --estimator mean cannot learn: use --estimator fspy", verb)
+		want := fmt.Sprintf(
+			"policy late{probe{mrorder}} is for having jobs probed, from which sojourn %s --estimator mean cannot learn: use --estimator fspy",
+			verb,
+		)
 		if status == statusOK || !strings.Contains(errs, want) || out != "" {
 			t.Errorf("%s: exit status %d, %q, want %q and nothing run", verb, status, errs, want)
 		}
 	}
 	for _, estimator := range []string{"oracle", "noisy:sigma=1"} {
-		status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"), "--policy", "mrorder", "--estimator", estimator)
-		if status != statusUsage || !strings.Contains(errs, estimator) || !strings.Contains(errs, "use mean, history or fspy") {
+		status, _, errs := sojourn(
+			t,
+			"run",
+			"wordcount",
+			"--input",
+			in,
+			"--output",
+			filepath.Join(t.TempDir(), "out"),
+			"--policy",
+			"mrorder",
+			"--estimator",
+			estimator,
+		)
+		if status != statusUsage || !strings.Contains(errs, estimator) ||
+			!strings.Contains(errs, "use mean, history or fspy") {
 			t.Errorf("run --estimator %s: exit status %d, %q", estimator, status, errs)
 		}
 	}
 }
 
-// The policies that need no more than a ResourceManager can are served by one; that it runs no probes is said where it matters.
+// The policies that need no more than a ResourceManager can are served by one; that it runs no probes is said where it
+// matters.
 func TestCombinationsManager(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
@@ -173,13 +246,26 @@ func TestCombinationsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := aboutProbes(c.spec, card, c.on.with(c.estimator), c.estimator); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+		if got := aboutProbes(c.spec, card, c.on.with(c.estimator), c.estimator); c.says == "" && got != "" ||
+			!strings.Contains(got, c.says) {
 			t.Errorf("%s, %s, %s: %q, want %q in it", c.on.verb, c.spec, c.estimator, got, c.says)
 		}
 	}
 	trace := generated(t)
-	_, _, errs := sojourn(t, "sim", "--trace", trace, "--cluster", "nodes=4,memory=8GiB,vcores=4", "--policy", "late{dynamicmr}")
-	if want := "policy late{dynamicmr} lends slots, and this cluster has none: describe it with map-slots and reduce-slots"; !strings.Contains(errs, want) {
+	_, _, errs := sojourn(
+		t,
+		"sim",
+		"--trace",
+		trace,
+		"--cluster",
+		"nodes=4,memory=8GiB,vcores=4",
+		"--policy",
+		"late{dynamicmr}",
+	)
+	if want := "policy late{dynamicmr} lends slots, and this cluster has none: describe it with map-slots and reduce-slots"; !strings.Contains(
+		errs,
+		want,
+	) {
 		t.Errorf("dynamicmr on containers: %q, want %q in it", errs, want)
 	}
 }

@@ -13,8 +13,8 @@ type column[R any] struct {
 	of   func(R) float64 // NaN: does not apply
 }
 
-// compare prints one row a result: its figures, the best of each column marked, and the change of the first column against the
-// first result.
+// compare prints one row a result: its figures, the best of each column marked, and the change of the first column
+// against the first result.
 func compare[R any](w io.Writer, results []R, name func(R) string, columns []column[R]) {
 	header := []string{"POLICY"}
 	best := make([]float64, len(columns))

@@ -4,18 +4,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/yarn"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/yarn"
 )
 
 var powerWords = []struct {
 	power sched.Powers
 	word  string
 }{
-	{sched.CanKill, "kill"}, {sched.CanSuspend, "suspend"}, {sched.CanResize, "resize"}, {sched.CanNameTasks, "name tasks"}, {sched.CanProbe, "probe"},
+	{
+		sched.CanKill,
+		"kill",
+	}, {sched.CanSuspend, "suspend"}, {sched.CanResize, "resize"}, {sched.CanNameTasks, "name tasks"}, {sched.CanProbe, "probe"},
 }
 
 func powerNames(p sched.Powers) (names []string) {
@@ -58,7 +61,11 @@ func (e engineKind) check(spec string, needs sched.Powers) error {
 	case len(lacks) == 0:
 		return nil
 	case e.deaf && needs&^e.can == sched.CanProbe:
-		return fmt.Errorf("policy %s is for having jobs probed, from which %s cannot learn: use --estimator fspy", spec, e.name)
+		return fmt.Errorf(
+			"policy %s is for having jobs probed, from which %s cannot learn: use --estimator fspy",
+			spec,
+			e.name,
+		)
 	}
 	var others []string
 	for _, o := range [...]engineKind{simulator, embedded, manager} {
@@ -70,7 +77,13 @@ func (e engineKind) check(spec string, needs sched.Powers) error {
 	if len(others) > 0 {
 		where = strings.Join(others, " and ") + " can"
 	}
-	return fmt.Errorf("policy %s needs an engine that can %s, which %s cannot: %s; 'sojourn policies' lists others", spec, strings.Join(lacks, " and "), e.name, where)
+	return fmt.Errorf(
+		"policy %s needs an engine that can %s, which %s cannot: %s; 'sojourn policies' lists others",
+		spec,
+		strings.Join(lacks, " and "),
+		e.name,
+		where,
+	)
 }
 
 // sayWithoutSlots says which policies have no slots to hand out on a cluster of containers.
@@ -80,7 +93,11 @@ func (a *app) sayWithoutSlots(policies []string, capacity sched.Resources) {
 	}
 	for _, spec := range policies {
 		if _, card, err := a.policies.Parse(spec); err == nil && card.Slots {
-			fmt.Fprintf(a.Err, "sojourn: policy %s lends slots, and this cluster has none: describe it with map-slots and reduce-slots (--cluster)\n", spec)
+			fmt.Fprintf(
+				a.Err,
+				"sojourn: policy %s lends slots, and this cluster has none: describe it with map-slots and reduce-slots (--cluster)\n",
+				spec,
+			)
 		}
 	}
 }
@@ -99,22 +116,43 @@ func (a *app) sayProbes(policies []string, on engineKind, flags policyFlags) {
 	}
 }
 
-// aboutProbes says what does not go together of a policy that has jobs probed or not, an engine that can or not, and an estimator that learns from probes or
-// not; "" where all do.
+// aboutProbes says what does not go together of a policy that has jobs probed or not, an engine that can or not, and an
+// estimator that learns from probes or not; "" where all do.
 func aboutProbes(spec string, card policy.Card, on engineKind, estimator string) string {
 	kind, _, _ := estimatorOf(estimator)
 	learns, probing := kind.probes, on.can&sched.CanProbe != 0
 	switch {
 	case learns && !probing:
-		return fmt.Sprintf("%s runs no probes, from which --estimator fspy learns sizes for policy %s: use --estimator history", on.name, spec)
+		return fmt.Sprintf(
+			"%s runs no probes, from which --estimator fspy learns sizes for policy %s: use --estimator history",
+			on.name,
+			spec,
+		)
 	case learns && !card.Probes:
-		return fmt.Sprintf("policy %s has no job probed, and --estimator fspy learns sizes from probes: use --policy 'probe{%s}'", spec, spec)
+		return fmt.Sprintf(
+			"policy %s has no job probed, and --estimator fspy learns sizes from probes: use --policy 'probe{%s}'",
+			spec,
+			spec,
+		)
 	case on.deaf && card.Probes:
-		return fmt.Sprintf("%s runs no probes, as nothing is learned from them: policy %s is at its best with --estimator fspy", on.name, spec)
+		return fmt.Sprintf(
+			"%s runs no probes, as nothing is learned from them: policy %s is at its best with --estimator fspy",
+			on.name,
+			spec,
+		)
 	case card.Probes && !probing:
-		return fmt.Sprintf("%s runs no probes: policy %s goes by the sizes that --estimator %s knows without", on.name, spec, estimator)
+		return fmt.Sprintf(
+			"%s runs no probes: policy %s goes by the sizes that --estimator %s knows without",
+			on.name,
+			spec,
+			estimator,
+		)
 	case card.Needs&sched.CanProbe != 0 && !learns:
-		return fmt.Sprintf("policy %s has jobs probed, from which --estimator %s learns nothing: use --estimator fspy", spec, estimator)
+		return fmt.Sprintf(
+			"policy %s has jobs probed, from which --estimator %s learns nothing: use --estimator fspy",
+			spec,
+			estimator,
+		)
 	}
 	return ""
 }

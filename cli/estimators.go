@@ -22,17 +22,37 @@ type estimatorKind struct {
 
 // estimators are all kinds, in the order in which they are offered.
 var estimators = []estimatorKind{
-	{name: "oracle", knows: true, make: func(_ string, truth *model.Truth) (sched.Estimator, error) { return &model.Oracle{Truth: *truth}, nil }},
-	{name: "noisy", example: "sigma=1", knows: true, make: func(params string, truth *model.Truth) (sched.Estimator, error) {
-		sigma, seed, err := noise(params)
-		return &model.Noisy{Truth: *truth, Sigma: sigma, Seed: seed}, err
-	}},
+	{
+		name:  "oracle",
+		knows: true,
+		make:  func(_ string, truth *model.Truth) (sched.Estimator, error) { return &model.Oracle{Truth: *truth}, nil },
+	},
+	{
+		name:    "noisy",
+		example: "sigma=1",
+		knows:   true,
+		make: func(params string, truth *model.Truth) (sched.Estimator, error) {
+			sigma, seed, err := noise(params)
+			return &model.Noisy{Truth: *truth, Sigma: sigma, Seed: seed}, err
+		},
+	},
 	{name: "mean", make: func(string, *model.Truth) (sched.Estimator, error) { return &model.Mean{}, nil }},
-	{name: "history", keeps: historyBucket, make: func(string, *model.Truth) (sched.Estimator, error) { return newTaskTimes(), nil }},
-	{name: "fspy", example: "fit=relative", local: "least=1ms", probes: true, keeps: modelsBucket, make: func(params string, _ *model.Truth) (sched.Estimator, error) {
-		fit, err := fitting(params)
-		return &sizeModels{FSPY: model.NewFSPY(fit)}, err
-	}},
+	{
+		name:  "history",
+		keeps: historyBucket,
+		make:  func(string, *model.Truth) (sched.Estimator, error) { return newTaskTimes(), nil },
+	},
+	{
+		name:    "fspy",
+		example: "fit=relative",
+		local:   "least=1ms",
+		probes:  true,
+		keeps:   modelsBucket,
+		make: func(params string, _ *model.Truth) (sched.Estimator, error) {
+			fit, err := fitting(params)
+			return &sizeModels{FSPY: model.NewFSPY(fit)}, err
+		},
+	},
 }
 
 // estimatorOf returns the kind that a value of --estimator names, and the parameters there.
@@ -43,7 +63,11 @@ func estimatorOf(value string) (kind estimatorKind, params string, err error) {
 			return k, params, nil
 		}
 	}
-	return kind, "", usagef("--estimator %q: must be %s", value, estimatorsThat(func(estimatorKind) bool { return true }))
+	return kind, "", usagef(
+		"--estimator %q: must be %s",
+		value,
+		estimatorsThat(func(estimatorKind) bool { return true }),
+	)
 }
 
 // estimatorsThat names the kinds of which something is so: a, b or c.
@@ -71,7 +95,8 @@ func estimatorValues() (values []string) {
 	return values
 }
 
-// newEstimator makes the one for a run, and opens what it has learned before, which is to be closed after the run. The truth is nil where nobody knows it.
+// newEstimator makes the one for a run, and opens what it has learned before, which is to be closed after the run. The
+// truth is nil where nobody knows it.
 func (p *policyFlags) newEstimator(truth *model.Truth) (sched.Estimator, *historyFile, error) {
 	k, params, err := estimatorOf(p.estimator)
 	switch {
@@ -80,10 +105,17 @@ func (p *policyFlags) newEstimator(truth *model.Truth) (sched.Estimator, *histor
 	case p.history != "" && k.keeps == nil:
 		return nil, nil, usagef("--history is for --estimator %s", estimatorsThat(keepsHistory))
 	case params != "" && k.example == "":
-		return nil, nil, usagef("--estimator %s: parameters are for %s", p.estimator, estimatorsThat(func(k estimatorKind) bool { return k.example != "" }))
+		return nil, nil, usagef(
+			"--estimator %s: parameters are for %s",
+			p.estimator,
+			estimatorsThat(func(k estimatorKind) bool { return k.example != "" }),
+		)
 	case k.knows && truth == nil:
-		return nil, nil, usagef("--estimator %s: nobody knows the true sizes of real work before it is done; use %s", p.estimator,
-			estimatorsThat(func(k estimatorKind) bool { return !k.knows }))
+		return nil, nil, usagef(
+			"--estimator %s: nobody knows the true sizes of real work before it is done; use %s",
+			p.estimator,
+			estimatorsThat(func(k estimatorKind) bool { return !k.knows }),
+		)
 	}
 	e, err := k.make(params, truth)
 	if err != nil || k.keeps == nil {
@@ -123,7 +155,11 @@ func fitting(params string) (c model.FitConfig, err error) {
 			return c, usagef("--estimator fspy:fit=%s: must be equal or relative", value)
 		case key == "window":
 			if c.Window, err = strconv.Atoi(value); err != nil || c.Window < 1 || c.Window > mostWindow {
-				return c, usagef("--estimator fspy:window=%s: must be a whole number of jobs from 1 to %d", value, mostWindow)
+				return c, usagef(
+					"--estimator fspy:window=%s: must be a whole number of jobs from 1 to %d",
+					value,
+					mostWindow,
+				)
 			}
 		case key == "least":
 			least, err := time.ParseDuration(value)

@@ -7,8 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Each value that is offered makes an estimator, as it is and for an engine without containers; one that keeps a history can; one that is told the truth
-// is refused where nobody knows it; and one that takes no parameters refuses them.
+// Each value that is offered makes an estimator, as it is and for an engine without containers; one that keeps a
+// history can; one that is told the truth is refused where nobody knows it; and one that takes no parameters refuses
+// them.
 func TestEstimatorKinds(t *testing.T) {
 	truth := simTruth
 	for _, value := range estimatorValues() {
@@ -23,12 +24,18 @@ func TestEstimatorKinds(t *testing.T) {
 			}
 		}
 		if _, can := made.(keeper); can != keepsHistory(k) {
-			t.Errorf("--estimator %s: the table says that it keeps a history: %v, and it can: %v", value, keepsHistory(k), can)
+			t.Errorf(
+				"--estimator %s: the table says that it keeps a history: %v, and it can: %v",
+				value,
+				keepsHistory(k),
+				can,
+			)
 		}
 		if _, _, err = (&policyFlags{estimator: value}).newEstimator(nil); (err != nil) != k.knows {
 			t.Errorf("--estimator %s where nobody knows the truth: %v", value, err)
 		}
-		if _, _, err = (&policyFlags{estimator: k.name + ":bogus=1"}).newEstimator(&truth); err == nil || !strings.Contains(err.Error(), k.name) {
+		if _, _, err = (&policyFlags{estimator: k.name + ":bogus=1"}).newEstimator(&truth); err == nil ||
+			!strings.Contains(err.Error(), k.name) {
 			t.Errorf("--estimator %s:bogus=1: %v", k.name, err)
 		}
 	}

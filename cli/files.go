@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/internal/record"
 )
 
 // leaving are the flags that say which files a run leaves behind.
@@ -23,14 +23,20 @@ type leaving struct {
 // register registers them; overwrite says what that flag replaces.
 func (l *leaving) register(c *cobra.Command, overwrite string) {
 	fl := c.Flags()
-	fl.StringVar(&l.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name contains {policy}")
+	fl.StringVar(
+		&l.perJob,
+		"per-job",
+		"",
+		"write one CSV line a job to this file; with several policies the name contains {policy}",
+	)
 	fl.StringVar(&l.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
 	fl.BoolVar(&l.overwrite, "overwrite", false, overwrite)
 }
 
 // registerRecord registers the flag of engines that leave records.
 func (l *leaving) registerRecord(c *cobra.Command) {
-	c.Flags().StringVar(&l.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
+	c.Flags().
+		StringVar(&l.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
 }
 
 // A flagFile is a file and the word of the command line that names it.
@@ -38,8 +44,9 @@ type flagFile struct{ flag, path string }
 
 func (f flagFile) String() string { return f.flag + " " + f.path }
 
-// check refuses, before anything is opened, files to leave behind that would destroy what the run reads or each other, that exist and are not to be replaced, or
-// that cannot be made. reads may be nil; it is asked only if there is anything that it could be.
+// check refuses, before anything is opened, files to leave behind that would destroy what the run reads or each other,
+// that exist and are not to be replaced, or that cannot be made. reads may be nil; it is asked only if there is
+// anything that it could be.
 func (l *leaving) check(policies []string, reads func() []flagFile) error {
 	var writes []flagFile
 	for _, f := range []flagFile{{"record", l.record}, {"per-job", l.perJob}} {
@@ -63,7 +70,12 @@ func (l *leaving) check(policies []string, reads func() []flagFile) error {
 	for _, w := range writes {
 		for _, o := range others {
 			if sameFile(w.path, o.path) {
-				return usagef("%s and %s are one file, of which something would be lost: give %s another name", o, w, w.flag)
+				return usagef(
+					"%s and %s are one file, of which something would be lost: give %s another name",
+					o,
+					w,
+					w.flag,
+				)
 			}
 		}
 		others = append(others, w)
@@ -76,7 +88,8 @@ func (l *leaving) check(policies []string, reads func() []flagFile) error {
 	return nil
 }
 
-// room refuses a file that cannot be made, or exists and is not to be replaced. Devices and pipes are written as they are.
+// room refuses a file that cannot be made, or exists and is not to be replaced. Devices and pipes are written as they
+// are.
 func (l *leaving) room(w flagFile) error {
 	info, err := os.Stat(w.path)
 	switch {
@@ -97,7 +110,8 @@ func (l *leaving) room(w flagFile) error {
 	return nil
 }
 
-// sameFile reports whether two names are of one file, be it there or not. A device is nobody's: writing to it loses nothing.
+// sameFile reports whether two names are of one file, be it there or not. A device is nobody's: writing to it loses
+// nothing.
 func sameFile(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)

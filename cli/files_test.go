@@ -27,7 +27,8 @@ func folderOf(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// Outputs that are inputs, each other, there already, or cannot be made are refused by a sentence that names the flags, and nothing in the folder has changed then.
+// Outputs that are inputs, each other, there already, or cannot be made are refused by a sentence that names the flags,
+// and nothing in the folder has changed then.
 func TestOutputsRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -78,7 +79,9 @@ func TestOutputsRefused(t *testing.T) {
 		"fluid --trace jobs.tsv --policy ps --per-job there.csv":                                       "--per-job there.csv exists",
 		"run mix.yaml --per-job there.csv":                                                             "--per-job there.csv exists",
 	} {
-		if status, out, errs := sojourn(t, strings.Fields(args)...); status != statusUsage || !strings.Contains(errs, want) || out != "" {
+		if status, out, errs := sojourn(t, strings.Fields(args)...); status != statusUsage ||
+			!strings.Contains(errs, want) ||
+			out != "" {
 			t.Errorf("%s: exit status %d, %q; want 2 and %q", args, status, errs, want)
 		}
 		if after := folderOf(t, dir); after != before {
@@ -93,7 +96,8 @@ func TestOutputsRefused(t *testing.T) {
 	} {
 		must(t, strings.Fields(args)...)
 	}
-	if csv, err := os.ReadFile("there.csv"); err != nil || !strings.HasPrefix(string(csv), "policy,id,") || strings.Count(string(csv), "\n") != 2 {
+	if csv, err := os.ReadFile("there.csv"); err != nil || !strings.HasPrefix(string(csv), "policy,id,") ||
+		strings.Count(string(csv), "\n") != 2 {
 		t.Errorf("the CSV of one job is %q, %v", csv, err)
 	}
 	if left, _ := filepath.Glob("*.partial"); len(left) > 0 {
@@ -149,10 +153,27 @@ func TestFailedPolicyAmongOthers(t *testing.T) {
 	if few+1 >= many {
 		t.Fatalf("%d events under fair, %d under late{fair}: no limit is between them", few, many)
 	}
-	args := []string{"sim", "--trace", trace, "--cluster", smallCluster, "--heartbeat", "1s", "--policy", "fair", "--policy", "late{fair}", "--policy", "fair:delay=0s",
-		"--max-events", fmt.Sprint((few + many) / 2)}
+	args := []string{
+		"sim",
+		"--trace",
+		trace,
+		"--cluster",
+		smallCluster,
+		"--heartbeat",
+		"1s",
+		"--policy",
+		"fair",
+		"--policy",
+		"late{fair}",
+		"--policy",
+		"fair:delay=0s",
+		"--max-events",
+		fmt.Sprint((few + many) / 2),
+	}
 	status, out, errs := sojourn(t, args...)
-	if status != statusFailed || strings.Contains(out, "late{fair}") || strings.Count(out, "\n  fair") < 1 || !strings.Contains(out, "fair:delay=0s") || !strings.Contains(errs, "policy late{fair}: ") {
+	if status != statusFailed || strings.Contains(out, "late{fair}") || strings.Count(out, "\n  fair") < 1 ||
+		!strings.Contains(out, "fair:delay=0s") ||
+		!strings.Contains(errs, "policy late{fair}: ") {
 		t.Errorf("exit status %d, want 1; %q\n%s", status, errs, out)
 	}
 	var doc struct {
@@ -160,7 +181,10 @@ func TestFailedPolicyAmongOthers(t *testing.T) {
 		Failed  []struct{ Policy, Error string }
 	}
 	status, out, _ = sojourn(t, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), &doc); err != nil || status != statusFailed || len(doc.Results) != 2 || len(doc.Failed) != 1 || doc.Failed[0].Policy != "late{fair}" || doc.Failed[0].Error == "" {
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || status != statusFailed || len(doc.Results) != 2 ||
+		len(doc.Failed) != 1 ||
+		doc.Failed[0].Policy != "late{fair}" ||
+		doc.Failed[0].Error == "" {
 		t.Errorf("exit status %d, want 1; %v: %s", status, err, out)
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // fluidFlags say which jobs, under what, on one divisible server.
@@ -46,12 +46,37 @@ load × the last submission time.`,
 	f.leaving.register(c, "replace files of earlier runs: CSV, SVG")
 	f.source.register(c)
 	fl := c.Flags()
-	fl.StringArrayVar(&f.policies, "policy", []string{"fifo,ps,las,srpt,fsp,psbs,spt"}, "disciplines to compare, a comma list or several flags: "+strings.Join(disciplineNames(), ", "))
-	fl.Float64Var(&f.load, "load", 0.9, "share of the time until the last submission for which the server is busy; above 0")
-	fl.Float64Var(&f.ratio, "disk-network-ratio", 4, "speed of the cluster's disks over its network's: how much a shuffled byte weighs; 0 or more")
-	fl.Float64SliceVar(&f.sigmas, "sigma", []float64{0}, "error of size estimates: estimate = size × exp(sigma × N); 0 or more, several as a comma list to compare")
+	fl.StringArrayVar(
+		&f.policies,
+		"policy",
+		[]string{"fifo,ps,las,srpt,fsp,psbs,spt"},
+		"disciplines to compare, a comma list or several flags: "+strings.Join(disciplineNames(), ", "),
+	)
+	fl.Float64Var(
+		&f.load,
+		"load",
+		0.9,
+		"share of the time until the last submission for which the server is busy; above 0",
+	)
+	fl.Float64Var(
+		&f.ratio,
+		"disk-network-ratio",
+		4,
+		"speed of the cluster's disks over its network's: how much a shuffled byte weighs; 0 or more",
+	)
+	fl.Float64SliceVar(
+		&f.sigmas,
+		"sigma",
+		[]float64{0},
+		"error of size estimates: estimate = size × exp(sigma × N); 0 or more, several as a comma list to compare",
+	)
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
-	fl.IntVar(&f.seeds, "seeds", 1, "repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the means; 1 to 10000")
+	fl.IntVar(
+		&f.seeds,
+		"seeds",
+		1,
+		"repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the means; 1 to 10000",
+	)
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(disciplineNames()))
 	return c
 }
@@ -97,7 +122,13 @@ func quantilesOf(values []float64) (q quantiles) {
 		sum += v
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return quantiles{sum / float64(len(values)), theory.Percentile(sorted, 50), theory.Percentile(sorted, 95), theory.Percentile(sorted, 99), sorted[len(sorted)-1]}
+	return quantiles{
+		sum / float64(len(values)),
+		theory.Percentile(sorted, 50),
+		theory.Percentile(sorted, 95),
+		theory.Percentile(sorted, 99),
+		sorted[len(sorted)-1],
+	}
 }
 
 func (a *app) fluid(f *fluidFlags) error {
@@ -149,7 +180,16 @@ func (a *app) fluid(f *fluidFlags) error {
 			Results []fluidResult `json:"results"`
 		}{f.seed, f.source.trace, f.load, f.ratio, f.oneSigma(), version(), results})
 	}
-	fmt.Fprintf(a.Out, "%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n", f.source.trace, len(jobs), f.load, f.ratio, joined(f.sigmas), f.seed)
+	fmt.Fprintf(
+		a.Out,
+		"%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n",
+		f.source.trace,
+		len(jobs),
+		f.load,
+		f.ratio,
+		joined(f.sigmas),
+		f.seed,
+	)
 	if len(f.sigmas) > 1 {
 		a.printErrors(f, results)
 	} else {
@@ -225,7 +265,11 @@ func (f *fluidFlags) jobs() (jobs []theory.FluidJob, names []string, err error) 
 		}
 		truth, ok := spec.Payload.(*workload.Truth)
 		if !ok {
-			return nil, nil, fmt.Errorf("%s: job %s says what to run, not how much: a divisible server cannot run it", f.source.trace, spec.Name)
+			return nil, nil, fmt.Errorf(
+				"%s: job %s says what to run, not how much: a divisible server cannot run it",
+				f.source.trace,
+				spec.Name,
+			)
 		}
 		input, shuffle, written := truth.Bytes()
 		size := theory.DataSize(float64(input), float64(shuffle), float64(written), f.ratio)
@@ -277,7 +321,11 @@ func (f *fluidFlags) run(d theory.Discipline, sigma float64, jobs []theory.Fluid
 		q := quantilesOf(sojourns)
 		means = append(means, q.Mean)
 		if i == 0 {
-			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(done)-jobs[0].Arrival, q, quantilesOf(theory.Slowdowns(sojourns, sizes)), sojourns
+			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(
+				done,
+			)-jobs[0].Arrival, q, quantilesOf(
+				theory.Slowdowns(sojourns, sizes),
+			), sojourns
 		}
 	}
 	if f.seeds > 1 {
@@ -300,14 +348,18 @@ func (a *app) printFluid(f *fluidFlags, results []fluidResult) {
 		{"MEAN SLOWDOWN", func(r fluidResult) float64 { return r.Slowdown.Mean }},
 	}
 	if f.seeds > 1 {
-		columns = append(columns, column[fluidResult]{fmt.Sprintf("MEAN OF %d", f.seeds), func(r fluidResult) float64 { return r.Mean }},
+		columns = append(
+			columns,
+			column[fluidResult]{fmt.Sprintf("MEAN OF %d", f.seeds), func(r fluidResult) float64 { return r.Mean }},
 			column[fluidResult]{"MEDIAN", func(r fluidResult) float64 { return r.Median }},
-			column[fluidResult]{"WORST", func(r fluidResult) float64 { return r.Worst }})
+			column[fluidResult]{"WORST", func(r fluidResult) float64 { return r.Worst }},
+		)
 	}
 	compare(a.Out, results, func(r fluidResult) string { return r.Policy }, columns)
 }
 
-// printErrors prints one row a discipline and one column an error of estimates: the mean sojourn time, and with several seeds the worst of them.
+// printErrors prints one row a discipline and one column an error of estimates: the mean sojourn time, and with several
+// seeds the worst of them.
 func (a *app) printErrors(f *fluidFlags, results []fluidResult) {
 	var rows [][]fluidResult
 	for r := range slices.Chunk(results, len(f.sigmas)) {
@@ -316,11 +368,23 @@ func (a *app) printErrors(f *fluidFlags, results []fluidResult) {
 	var columns []column[[]fluidResult]
 	for i, sigma := range f.sigmas {
 		if f.seeds == 1 {
-			columns = append(columns, column[[]fluidResult]{fmt.Sprintf("SIGMA %v", sigma), func(r []fluidResult) float64 { return r[i].Sojourn.Mean }})
+			columns = append(
+				columns,
+				column[[]fluidResult]{
+					fmt.Sprintf("SIGMA %v", sigma),
+					func(r []fluidResult) float64 { return r[i].Sojourn.Mean },
+				},
+			)
 			continue
 		}
-		columns = append(columns, column[[]fluidResult]{fmt.Sprintf("SIGMA %v: MEAN", sigma), func(r []fluidResult) float64 { return r[i].Mean }},
-			column[[]fluidResult]{"WORST", func(r []fluidResult) float64 { return r[i].Worst }})
+		columns = append(
+			columns,
+			column[[]fluidResult]{
+				fmt.Sprintf("SIGMA %v: MEAN", sigma),
+				func(r []fluidResult) float64 { return r[i].Mean },
+			},
+			column[[]fluidResult]{"WORST", func(r []fluidResult) float64 { return r[i].Worst }},
+		)
 	}
 	fmt.Fprintf(a.Out, "mean sojourn time in seconds, of %d seeds\n", f.seeds)
 	compare(a.Out, rows, func(r []fluidResult) string { return r[0].Policy }, columns)
@@ -335,7 +399,15 @@ func writeFluidJobs(path string, names []string, jobs []theory.FluidJob, r *flui
 	defer rows.drop()
 	for i, j := range jobs {
 		at := func(s float64) sched.Time { return sched.Time(s * 1e9) }
-		row := record.JobRow{Policy: r.Policy, ID: sched.JobID(i + 1), Name: names[i], Submit: at(j.Arrival), FirstLaunch: -1, Finish: at(j.Arrival + r.sojourns[i]), Size: j.Size}
+		row := record.JobRow{
+			Policy:      r.Policy,
+			ID:          sched.JobID(i + 1),
+			Name:        names[i],
+			Submit:      at(j.Arrival),
+			FirstLaunch: -1,
+			Finish:      at(j.Arrival + r.sojourns[i]),
+			Size:        j.Size,
+		}
 		if j.Size > 0 {
 			row.Slowdown = r.sojourns[i] / j.Size
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr/generate"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // documentsKind is the generator that writes a folder.
@@ -46,11 +46,18 @@ func (a *app) generateCommand() *cobra.Command {
 				return usagef("--output is needed: a file, a folder for documents, or - for standard output")
 			}
 			if args[0] == documentsKind {
-				return makeDocuments(generate.Documents{Files: files, Text: generate.Text{Bytes: n, Seed: seed}}, output)
+				return makeDocuments(
+					generate.Documents{Files: files, Text: generate.Text{Bytes: n, Seed: seed}},
+					output,
+				)
 			}
 			e, ok := generate.All[args[0]]
 			if !ok {
-				return usagef("no generator is named %q: there are %s", args[0], strings.Join(append(sortedKeys(generate.All), documentsKind), ", "))
+				return usagef(
+					"no generator is named %q: there are %s",
+					args[0],
+					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "),
+				)
 			}
 			return a.makeInput(e.New(n, seed), output)
 		},

@@ -177,7 +177,8 @@ func (t *taskTimes) news() map[string]any {
 	return news
 }
 
-// sizeModels keeps what a model.FSPY has learned from jobs that are over. What it learns is locked; who estimates is who observes.
+// sizeModels keeps what a model.FSPY has learned from jobs that are over. What it learns is locked; who estimates is
+// who observes.
 type sizeModels struct {
 	*model.FSPY
 	mu    sync.Mutex

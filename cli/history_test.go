@@ -17,7 +17,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// learner makes a keeper by the name of its estimator, and tells how many tasks it knows of, and how long the last of them took.
+// learner makes a keeper by the name of its estimator, and tells how many tasks it knows of, and how long the last of
+// them took.
 func learner(t *testing.T, estimator, path string) (keeper, *historyFile, func(keeper) (tasks int, last sched.Time)) {
 	t.Helper()
 	flags := policyFlags{estimator: estimator, history: path}
@@ -38,7 +39,8 @@ func learner(t *testing.T, estimator, path string) (keeper, *historyFile, func(k
 	}
 }
 
-// What an estimator has learned while it runs outlives a kill by signal 9, up to what was saved last; and what is saved is whole whenever the kill comes.
+// What an estimator has learned while it runs outlives a kill by signal 9, up to what was saved last; and what is saved
+// is whole whenever the kill comes.
 func TestLearnedOutlivesKill(t *testing.T) {
 	const as = "SAVING_AS"
 	if estimator := os.Getenv(as); estimator != "" {
@@ -84,8 +86,8 @@ func TestLearnedOutlivesKill(t *testing.T) {
 	}
 }
 
-// learnForEver has an estimator learn of tasks, of which the n-th takes n seconds, and prints of how many it was saved that it knows, each time that there
-// are more.
+// learnForEver has an estimator learn of tasks, of which the n-th takes n seconds, and prints of how many it was saved
+// that it knows, each time that there are more.
 func learnForEver(t *testing.T, estimator, path string) {
 	k, file, _ := learner(t, estimator, path)
 	file.keepSaving(time.Millisecond, func(err error) { fmt.Println(err) })
@@ -114,7 +116,8 @@ func learnForEver(t *testing.T, estimator, path string) {
 	}
 }
 
-// What could not be saved is saved the next time, and when the end of a run cannot save it, that is why the command fails, interrupted or not.
+// What could not be saved is saved the next time, and when the end of a run cannot save it, that is why the command
+// fails, interrupted or not.
 func TestLearnedAndNotSaved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	k, file, _ := learner(t, "history", path)

@@ -11,10 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/workload"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-// machineMemory returns the bytes of memory that this process may use: the machine's, or its control group's where that is less.
+// machineMemory returns the bytes of memory that this process may use: the machine's, or its control group's where that
+// is less.
 func machineMemory() (int64, error) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -20,13 +20,23 @@ type policyFlags struct {
 
 func (p *policyFlags) register(c *cobra.Command, estimator string) {
 	f := c.Flags()
-	f.StringArrayVar(&p.policies, "policy", []string{"fifo"}, "policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma list without parameters")
+	f.StringArrayVar(
+		&p.policies,
+		"policy",
+		[]string{"fifo"},
+		"policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma list without parameters",
+	)
 	usage := "where task times and job sizes come from: " + strings.Join(estimatorValues(), ", ")
 	if estimator == "" {
 		usage += " (default fspy for policies that have jobs probed, else mean)"
 	}
 	f.StringVar(&p.estimator, "estimator", estimator, usage)
-	f.StringVar(&p.history, "history", "", "file that keeps what was learned from run to run (for --estimator "+estimatorsThat(keepsHistory)+")")
+	f.StringVar(
+		&p.history,
+		"history",
+		"",
+		"file that keeps what was learned from run to run (for --estimator "+estimatorsThat(keepsHistory)+")",
+	)
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(sortedKeys(builtInPolicies())))
 	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(estimatorValues()))
 }
@@ -49,16 +59,21 @@ func (p *policyFlags) parse(all policyEntries, on engineKind) ([]string, error) 
 	return specs, nil
 }
 
-// core makes policy and estimator for one run, and what is to be closed after it. The truth is nil where nobody knows it.
-func (p *policyFlags) core(all policyEntries, spec string, truth *model.Truth) (c sched.Config, learned *historyFile, err error) {
+// core makes policy and estimator for one run, and what is to be closed after it. The truth is nil where nobody knows
+// it.
+func (p *policyFlags) core(
+	all policyEntries,
+	spec string,
+	truth *model.Truth,
+) (c sched.Config, learned *historyFile, err error) {
 	if c.Policy, _, err = all.Parse(spec); err == nil {
 		c.Estimator, learned, err = p.newEstimator(truth)
 	}
 	return c, learned, err
 }
 
-// of returns the flags as they are meant for a policy on an engine: for one that runs jobs on this machine, where no estimator is named, fspy for one that has
-// jobs probed, since the others learn nothing from probes, else mean.
+// of returns the flags as they are meant for a policy on an engine: for one that runs jobs on this machine, where no
+// estimator is named, fspy for one that has jobs probed, since the others learn nothing from probes, else mean.
 func (p policyFlags) of(on engineKind, card policy.Card) policyFlags {
 	switch {
 	case on.verb != embedded.verb:

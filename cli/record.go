@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 func (a *app) recordCommand() *cobra.Command {
@@ -22,7 +22,8 @@ func (a *app) recordCommand() *cobra.Command {
 		a.recordSummary(), a.recordEvents(), a.recordExport(), a.recordReplay(), a.recordDiff(), a.recordExplain())
 }
 
-// withRecord opens the record that a command is about. One that was cut off is read as far as it goes, and that is said.
+// withRecord opens the record that a command is about. One that was cut off is read as far as it goes, and that is
+// said.
 func (a *app) withRecord(args []string, use func(*record.Reader) error) error {
 	r, err := record.Open(args[0], truthPayload)
 	if err != nil {
@@ -51,7 +52,10 @@ func exactly(n int, what string) cobra.PositionalArgs {
 
 func (a *app) recordSummary() *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "summary RECORD", Short: "Print the figures of a recorded run", Args: exactly(1, "one record"),
+	c := &cobra.Command{
+		Use:   "summary RECORD",
+		Short: "Print the figures of a recorded run",
+		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withRecord(args, func(r *record.Reader) error {
 				res, err := record.Summarize(r, record.TallyOptions{Truth: truthOf(r.Header)})
@@ -62,7 +66,18 @@ func (a *app) recordSummary() *cobra.Command {
 					return errors.Join(err, a.printJSON(res))
 				}
 				h := r.Header
-				fmt.Fprintf(a.Out, "%s: engine %s, policy %s, workload %s, seed %d\n%d jobs, %d tasks, %d events\n\n", args[0], h.Engine, h.Policy, h.Trace, h.Seed, res.Jobs, res.Tasks, res.Events)
+				fmt.Fprintf(
+					a.Out,
+					"%s: engine %s, policy %s, workload %s, seed %d\n%d jobs, %d tasks, %d events\n\n",
+					args[0],
+					h.Engine,
+					h.Policy,
+					h.Trace,
+					h.Seed,
+					res.Jobs,
+					res.Tasks,
+					res.Events,
+				)
 				compareResults(a.Out, []record.Result{res})
 				if len(res.Utilization) > 0 {
 					fmt.Fprint(a.Out, "  utilisation:")
@@ -73,7 +88,8 @@ func (a *app) recordSummary() *cobra.Command {
 				}
 				return err
 			})
-		}}
+		},
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	return c
 }
@@ -81,11 +97,15 @@ func (a *app) recordSummary() *cobra.Command {
 func (a *app) recordEvents() *cobra.Command {
 	var o record.EventOptions
 	var job, node int32
-	c := &cobra.Command{Use: "events RECORD", Short: "Print what happened and what was decided, a line each", Args: exactly(1, "one record"),
+	c := &cobra.Command{
+		Use:   "events RECORD",
+		Short: "Print what happened and what was decided, a line each",
+		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Job, o.Node = sched.JobID(job), sched.NodeID(node)
 			return a.withRecord(args, func(r *record.Reader) error { return record.Events(a.Out, r, o) })
-		}}
+		},
+	}
 	f := c.Flags()
 	f.Int32Var(&job, "job", 0, "only of this job")
 	f.Int32Var(&node, "node", 0, "only on this node")
@@ -99,13 +119,17 @@ func (a *app) recordEvents() *cobra.Command {
 
 func (a *app) recordExport() *cobra.Command {
 	var format string
-	c := &cobra.Command{Use: "export RECORD", Short: "Write the attempts of a run as CSV, JSON, or a Chrome trace that opens in Perfetto", Args: exactly(1, "one record"),
+	c := &cobra.Command{
+		Use:   "export RECORD",
+		Short: "Write the attempts of a run as CSV, JSON, or a Chrome trace that opens in Perfetto",
+		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(record.Formats, format) {
 				return usagef("--format %q: must be one of %s", format, strings.Join(record.Formats, ", "))
 			}
 			return a.withRecord(args, func(r *record.Reader) error { return record.Export(a.Out, r, format) })
-		}}
+		},
+	}
 	c.Flags().StringVar(&format, "format", "csv", "csv, json, chrome")
 	_ = c.RegisterFlagCompletionFunc("format", fixedCompletion(record.Formats))
 	return c
@@ -127,7 +151,10 @@ func (a *app) deciders(h *record.Header) (sched.Policy, sched.Estimator, error) 
 
 func (a *app) recordReplay() *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "replay RECORD", Short: "Decide again from the recorded events, and compare with what was decided then", Args: exactly(1, "one record"),
+	c := &cobra.Command{
+		Use:   "replay RECORD",
+		Short: "Decide again from the recorded events, and compare with what was decided then",
+		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withRecord(args, func(r *record.Reader) error {
 				done, err := record.Replay(r, a.deciders)
@@ -144,7 +171,8 @@ func (a *app) recordReplay() *cobra.Command {
 				}
 				return err
 			})
-		}}
+		},
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	return c
 }
@@ -152,7 +180,10 @@ func (a *app) recordReplay() *cobra.Command {
 func (a *app) recordDiff() *cobra.Command {
 	var most int
 	var asJSON bool
-	c := &cobra.Command{Use: "diff RECORD RECORD", Short: "Compare two runs: where they part, and each job's sojourn times", Args: exactly(2, "two records"),
+	c := &cobra.Command{
+		Use:   "diff RECORD RECORD",
+		Short: "Compare two runs: where they part, and each job's sojourn times",
+		Args:  exactly(2, "two records"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withRecord(args[:1], func(x *record.Reader) error {
 				return a.withRecord(args[1:], func(y *record.Reader) error {
@@ -167,7 +198,8 @@ func (a *app) recordDiff() *cobra.Command {
 					return err
 				})
 			})
-		}}
+		},
+	}
 	c.Flags().IntVar(&most, "jobs", 20, "show so many of the jobs that differ most; 0: all")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	return c
@@ -214,7 +246,11 @@ func (a *app) recordExplain() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[1], 10, 32)
 			if err != nil || id < 1 {
-				return usagef("job %q: must be the number of a job, from 1: 'sojourn record events %s --kind job-submitted' lists them", args[1], args[0])
+				return usagef(
+					"job %q: must be the number of a job, from 1: 'sojourn record events %s --kind job-submitted' lists them",
+					args[1],
+					args[0],
+				)
 			}
 			t, err := workload.ParseTime(at)
 			if err != nil {
@@ -274,7 +310,8 @@ func (a *app) pastJobs(path string, c *workload.Cluster) (workload.Source, error
 // truthOf returns what a simulated run's record knows of sizes and times alone on the cluster; nil: nothing.
 func truthOf(h *record.Header) func(*sched.Job) (float64, sched.Time) {
 	var c workload.Cluster
-	if h.Engine != "sim" || h.Payload != truthPayload.Name || json.Unmarshal(h.Cluster, &c) != nil || len(c.Classes) == 0 {
+	if h.Engine != "sim" || h.Payload != truthPayload.Name || json.Unmarshal(h.Cluster, &c) != nil ||
+		len(c.Classes) == 0 {
 		return nil
 	}
 	alone, capacity := sim.Alone(&c), c.Capacity()
@@ -322,13 +359,29 @@ func (a *app) printExplanation(x *record.Explanation) {
 		fmt.Fprintf(a.Out, "%s at %v, submitted at %v:\n", name, at, sched.Time(x.Submitted*1e9))
 	}
 	for _, st := range x.Stages {
-		fmt.Fprintf(a.Out, "  %s (stage %d): %d wait, %d run, %d are done\n    %s", st.Kind, st.Stage, st.Waiting, st.Running, st.Done, st.Reason)
+		fmt.Fprintf(
+			a.Out,
+			"  %s (stage %d): %d wait, %d run, %d are done\n    %s",
+			st.Kind,
+			st.Stage,
+			st.Waiting,
+			st.Running,
+			st.Done,
+			st.Reason,
+		)
 		if st.Detail != "" {
 			fmt.Fprintf(a.Out, ": %s", st.Detail)
 		}
 		fmt.Fprintln(a.Out)
 		for _, b := range st.Before {
-			fmt.Fprintf(a.Out, "    before it: job %d %s, stage %d, key %v\n", b.Stage.Job, b.Name, b.Stage.Index, b.Key)
+			fmt.Fprintf(
+				a.Out,
+				"    before it: job %d %s, stage %d, key %v\n",
+				b.Stage.Job,
+				b.Name,
+				b.Stage.Index,
+				b.Key,
+			)
 		}
 		for _, h := range st.Holders {
 			fmt.Fprintf(a.Out, "    has room: job %d %s, with %d attempts\n", h.Job, h.Name, h.Attempts)

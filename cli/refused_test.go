@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Values that flags cannot take are refused by a sentence of ours that says what would be right, and masters that are not whole MiB: 1536 is not 1536 bytes.
+// Values that flags cannot take are refused by a sentence of ours that says what would be right, and masters that are
+// not whole MiB: 1536 is not 1536 bytes.
 func TestValuesRefused(t *testing.T) {
 	trace := generated(t)
 	const containers = "nodes=10,memory=8GiB,vcores=8,racks=2"
@@ -31,9 +32,23 @@ func TestValuesRefused(t *testing.T) {
 		"--shuffle=maybe":             "--shuffle maybe: must be true or false\n",
 	} {
 		args := append([]string{"sim", "--trace", trace, "--cluster", containers}, strings.Fields(flags)...)
-		if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, want) || strings.Contains(errs, "strconv") || strings.Contains(errs, "4096") {
+		if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, want) ||
+			strings.Contains(errs, "strconv") ||
+			strings.Contains(errs, "4096") {
 			t.Errorf("%s: exit status %d, %q; want 2 and %q", flags, status, errs, want)
 		}
 	}
-	must(t, "sim", "--trace", trace, "--cluster", containers, "--uber=false", "--masters", "1.5GiB", "--max-events", "0")
+	must(
+		t,
+		"sim",
+		"--trace",
+		trace,
+		"--cluster",
+		containers,
+		"--uber=false",
+		"--masters",
+		"1.5GiB",
+		"--max-events",
+		"0",
+	)
 }

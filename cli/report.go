@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
-	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // compareResults prints the figures that operators ask for first; --json has them all.
@@ -50,12 +50,26 @@ func compareResults(w io.Writer, results []record.Result) {
 	fmt.Fprintln(w, "  times in seconds; LOST: attempt-seconds of work that was thrown away")
 	for _, r := range results {
 		if r.Failed+r.Killed+r.Unfinished > 0 {
-			fmt.Fprintf(w, "  %s: %d jobs failed, %d were killed, %d did not finish\n", r.Policy, r.Failed, r.Killed, r.Unfinished)
+			fmt.Fprintf(
+				w,
+				"  %s: %d jobs failed, %d were killed, %d did not finish\n",
+				r.Policy,
+				r.Failed,
+				r.Killed,
+				r.Unfinished,
+			)
 		}
 	}
 	for _, r := range results {
 		if r.Wall > 0 && r.EventRate > 0 {
-			fmt.Fprintf(w, "  %s: %d events in %.2f s, %.2f million a second\n", r.Policy, r.Events, r.Wall, r.EventRate/1e6)
+			fmt.Fprintf(
+				w,
+				"  %s: %d events in %.2f s, %.2f million a second\n",
+				r.Policy,
+				r.Events,
+				r.Wall,
+				r.EventRate/1e6,
+			)
 		}
 	}
 }
@@ -75,7 +89,12 @@ func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string)
 			header = append(header, "CHANGE")
 		}
 	}
-	fmt.Fprintf(a.Out, "%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n", m.name, len(m.jobs))
+	fmt.Fprintf(
+		a.Out,
+		"%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n",
+		m.name,
+		len(m.jobs),
+	)
 	t := newTable(header...)
 	for i, j := range m.jobs {
 		cells := []string{j.spec.Name, seconds(j.spec.Submit)}
@@ -183,7 +202,13 @@ func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []stri
 		for i, j := range m.jobs {
 			c := &r.counters[i]
 			all.Add(c)
-			job := runJobJSON{Name: j.spec.Name, Outcome: "killed", Output: r.place.output(j.program.Output), Submit: j.spec.Submit.Seconds(), Counters: map[string]int64{}}
+			job := runJobJSON{
+				Name:     j.spec.Name,
+				Outcome:  "killed",
+				Output:   r.place.output(j.program.Output),
+				Submit:   j.spec.Submit.Seconds(),
+				Counters: map[string]int64{},
+			}
 			for name, n := range countersOf(c) {
 				job.Counters[name] = n
 			}
@@ -194,12 +219,20 @@ func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []stri
 				}
 			}
 			if s := r.sojourn(i); s > 0 {
-				job.Sojourn, job.BytesPerSecond, job.RecordsPerSecond = s, float64(c.Of[mr.BytesRead])/s, float64(c.Of[mr.MapInputRecords])/s
+				job.Sojourn, job.BytesPerSecond, job.RecordsPerSecond = s, float64(
+					c.Of[mr.BytesRead],
+				)/s, float64(
+					c.Of[mr.MapInputRecords],
+				)/s
 			}
 			res.PerJob = append(res.PerJob, job)
 		}
 		if s := r.wall.Seconds(); s > 0 {
-			res.BytesPerSecond, res.RecordsPerSecond = float64(all.Of[mr.BytesRead])/s, float64(all.Of[mr.MapInputRecords])/s
+			res.BytesPerSecond, res.RecordsPerSecond = float64(
+				all.Of[mr.BytesRead],
+			)/s, float64(
+				all.Of[mr.MapInputRecords],
+			)/s
 		}
 		doc.Results = append(doc.Results, res)
 		doc.Predictions = append(doc.Predictions, r.predictions...)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/reproduce"
 )
 
 // reproduceFlags say with what a paper's claims are redone.
@@ -28,7 +28,10 @@ func (a *app) reproduceCommand() *cobra.Command {
 		Use:   "reproduce [NAME]",
 		Short: "Redo a paper's claims: published, ours, spread over seeds, verdict; writes docs/reproduction/NAME.md",
 		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what came out beside it. The
-same stands, with pictures, on the page that is written. There are: ` + strings.Join(reproduce.Names(), ", ") + ".",
+same stands, with pictures, on the page that is written. There are: ` + strings.Join(
+			reproduce.Names(),
+			", ",
+		) + ".",
 		Example: `  sojourn reproduce mrorder
   sojourn reproduce mrorder --trials 3 --output /tmp/pages      # a quick look
   sojourn reproduce gittins --trace FB-2009_samples_24_times_1hr_0.tsv`,
@@ -42,10 +45,25 @@ same stands, with pictures, on the page that is written. There are: ` + strings.
 	}
 	f.output.register(c)
 	fl := c.Flags()
-	fl.StringVar(&f.lab.Trace, "trace", "", "Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it")
-	fl.StringVar(&f.lab.Trace2010, "trace-2010", "", "Facebook's day of 2010, likewise (FB-2010_samples_24_times_1hr_0.tsv)")
+	fl.StringVar(
+		&f.lab.Trace,
+		"trace",
+		"",
+		"Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it",
+	)
+	fl.StringVar(
+		&f.lab.Trace2010,
+		"trace-2010",
+		"",
+		"Facebook's day of 2010, likewise (FB-2010_samples_24_times_1hr_0.tsv)",
+	)
 	fl.StringVar(&f.folder, "output", filepath.Join("docs", "reproduction"), "folder for the page and its pictures")
-	fl.StringVar(&f.lab.Scratch, "scratch", os.TempDir(), "folder for the data of real jobs, up to 2 GB, which is removed at the end")
+	fl.StringVar(
+		&f.lab.Scratch,
+		"scratch",
+		os.TempDir(),
+		"folder for the data of real jobs, up to 2 GB, which is removed at the end",
+	)
 	fl.IntVar(&f.trials, "trials", 0, "trials an experiment at most; 0: as many as the page has")
 	return c
 }
@@ -95,10 +113,15 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(lab.Scratch)) }()
 	bar := newBar(&f.output, a.Err, "reproduce "+name, 0)
-	report, err := reproduce.Redo(ctx, paper, lab, reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
-		bar.of(int64(total))
-		bar.set(int64(done), fmt.Sprintf("%d of %d trials: %s", done, total, about))
-	}})
+	report, err := reproduce.Redo(
+		ctx,
+		paper,
+		lab,
+		reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
+			bar.of(int64(total))
+			bar.set(int64(done), fmt.Sprintf("%d of %d trials: %s", done, total, about))
+		}},
+	)
 	bar.stop()
 	if err != nil {
 		return err
@@ -149,7 +172,20 @@ func (a *app) listPapers(asJSON bool) error {
 func claimsOf(r *reproduce.Report) (list []claimJSON) {
 	for i := range r.Parts {
 		for _, row := range r.Parts[i].Rows() {
-			c := claimJSON{r.Parts[i].Title, row.Where, row.Says, row.Unit, row.PublishedText(), row.Own, row.Trials, row.Median, row.Low, row.High, row.Same(), ""}
+			c := claimJSON{
+				r.Parts[i].Title,
+				row.Where,
+				row.Says,
+				row.Unit,
+				row.PublishedText(),
+				row.Own,
+				row.Trials,
+				row.Median,
+				row.Low,
+				row.High,
+				row.Same(),
+				"",
+			}
 			if row.Explained() {
 				c.Why = row.Why
 			}

@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/reproduce"
 )
 
-// A paper of which no part can be run leaves nothing behind, and which flag would bring its parts is said; so it is of a page that would lose parts, which stays.
+// A paper of which no part can be run leaves nothing behind, and which flag would bring its parts is said; so it is of
+// a page that would lose parts, which stays.
 func TestReproduceLacking(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "pages")
 	status, out, errs := sojourn(t, "reproduce", "gittins", "--output", folder)
-	if status != statusUsage || out != "" || !strings.Contains(errs, "no part of gittins can be run: ") || !strings.Contains(errs, "--trace") {
+	if status != statusUsage || out != "" || !strings.Contains(errs, "no part of gittins can be run: ") ||
+		!strings.Contains(errs, "--trace") {
 		t.Errorf("exit status %d, want 2; %q; %s", status, errs, out)
 	}
 	if _, err := os.Stat(folder); err == nil {
@@ -29,7 +31,8 @@ func TestReproduceLacking(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, _, errs := sojourn(t, "reproduce", name, "--output", folder)
-		if text, err := os.ReadFile(page); status != statusUsage || !strings.Contains(errs, flag) || err != nil || string(text) != "kept\n" {
+		if text, err := os.ReadFile(page); status != statusUsage || !strings.Contains(errs, flag) || err != nil ||
+			string(text) != "kept\n" {
 			t.Errorf("%s: exit status %d, %q; the page is %q, %v", name, status, errs, text, err)
 		}
 	}
@@ -39,7 +42,8 @@ func TestReproduceLacking(t *testing.T) {
 func TestReproduceList(t *testing.T) {
 	text := must(t, "reproduce")
 	var doc []struct{ Name, Title string }
-	if err := json.Unmarshal([]byte(must(t, "reproduce", "--json")), &doc); err != nil || len(doc) != len(reproduce.Names()) {
+	if err := json.Unmarshal([]byte(must(t, "reproduce", "--json")), &doc); err != nil ||
+		len(doc) != len(reproduce.Names()) {
 		t.Fatalf("%d papers of %d: %v", len(doc), len(reproduce.Names()), err)
 	}
 	for _, p := range doc {
@@ -47,7 +51,8 @@ func TestReproduceList(t *testing.T) {
 			t.Errorf("%+v is not in\n%s", p, text)
 		}
 	}
-	if status, _, errs := sojourn(t, "reproduce", "a", "b"); status != statusUsage || !strings.Contains(errs, "one name at most") {
+	if status, _, errs := sojourn(t, "reproduce", "a", "b"); status != statusUsage ||
+		!strings.Contains(errs, "one name at most") {
 		t.Errorf("two names: exit status %d, %q", status, errs)
 	}
 }

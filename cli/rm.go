@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/workload"
-	"github.com/sojourn-sched/sojourn/yarn"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/internal/yarn"
 )
 
 // rmFlags say which cluster to be the ResourceManager of, and how.
@@ -42,10 +42,25 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	f.policies.register(c, "history")
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
-	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder")
-	fl.StringVar(&f.state, "state", "", "folder for what is kept over restarts: what was learned of task times and sizes (history.db)")
+	fl.StringVar(
+		&f.queues,
+		"queues",
+		"",
+		"YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder",
+	)
+	fl.StringVar(
+		&f.state,
+		"state",
+		"",
+		"folder for what is kept over restarts: what was learned of task times and sizes (history.db)",
+	)
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
-	fl.BoolVar(&f.overwrite, "overwrite", false, "replace a record that exists, as one of an earlier life of the same command")
+	fl.BoolVar(
+		&f.overwrite,
+		"overwrite",
+		false,
+		"replace a record that exists, as one of an earlier life of the same command",
+	)
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
 	return c
@@ -96,8 +111,14 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	learned.keepSaving(saveEvery, func(err error) { config.Log.Error("what was learned is not saved", "why", err) })
 	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues, core.Can = config.Queues.Specs(), yarn.Powers
-	out := &recording{overwrite: f.overwrite, engine: "yarn", policy: policies[0], estimator: f.policies.estimator, cluster: &workload.Cluster{},
-		complain: func(err error) { config.Log.Error("the record ends here", "why", err) }}
+	out := &recording{
+		overwrite: f.overwrite,
+		engine:    "yarn",
+		policy:    policies[0],
+		estimator: f.policies.estimator,
+		cluster:   &workload.Cluster{},
+		complain:  func(err error) { config.Log.Error("the record ends here", "why", err) },
+	}
 	if err := out.open(f.record, &core, nil); err != nil {
 		return err
 	}
@@ -121,7 +142,8 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	return nil
 }
 
-// readQueues reads the queues of a YAML file. It has no access lists: those of the folder count, as who may use a queue must not change with how large it is.
+// readQueues reads the queues of a YAML file. It has no access lists: those of the folder count, as who may use a queue
+// must not change with how large it is.
 func readQueues(path string, folder func() (yarn.Queues, error)) (q yarn.Queues, err error) {
 	said, err := folder()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/record"
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/yarn"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/yarn"
 )
 
 // An untilReady is standard error that ends the command once it has said that it is ready.
@@ -35,14 +35,19 @@ func writeSite(t *testing.T, dir string) {
 	t.Helper()
 	site := "<configuration>"
 	for _, name := range []string{"resource-tracker", "scheduler", "", "admin", "webapp"} {
-		site += "<property><name>" + strings.ReplaceAll("yarn.resourcemanager."+name+".address", "..", ".") + "</name><value>127.0.0.1:0</value></property>"
+		site += "<property><name>" + strings.ReplaceAll(
+			"yarn.resourcemanager."+name+".address",
+			"..",
+			".",
+		) + "</name><value>127.0.0.1:0</value></property>"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site+"</configuration>"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// The command that a ResourceManager was started with starts it again after a crash, which leaves its record: where that may be replaced.
+// The command that a ResourceManager was started with starts it again after a crash, which leaves its record: where
+// that may be replaced.
 func TestManagerStartsAgain(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
@@ -61,7 +66,8 @@ func TestManagerStartsAgain(t *testing.T) {
 	}
 }
 
-// Queues of a YAML file are in the place of the folder's, but for who may use them: at the start, and when they are read again.
+// Queues of a YAML file are in the place of the folder's, but for who may use them: at the start, and when they are
+// read again.
 func TestManagerQueuesKeepLists(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
@@ -91,7 +97,8 @@ func TestManagerQueuesKeepLists(t *testing.T) {
 		if err != nil || len(q.Tree) != 2 || q.Tree[1].Name != "new" {
 			t.Fatalf("%+v, %v", q, err)
 		}
-		if root, said := q.Access[""]; !said || root.Submit.Everybody || !slices.Equal(q.Access["old"].Submit.Users, []string{users}) {
+		if root, said := q.Access[""]; !said || root.Submit.Everybody ||
+			!slices.Equal(q.Access["old"].Submit.Users, []string{users}) {
 			t.Errorf("lists %+v, want nobody at the root and %s at old", q.Access, users)
 		}
 	}
@@ -109,7 +116,8 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// That a record cannot be written any more is said once, when it happens; and at the end it is why the command fails, interrupted or not.
+// That a record cannot be written any more is said once, when it happens; and at the end it is why the command fails,
+// interrupted or not.
 func TestRecordThatCannotBeWritten(t *testing.T) {
 	w, err := record.NewWriter(&full{room: 4096}, record.Header{Engine: "yarn", Policy: "fifo"}, record.Options{})
 	if err != nil {
@@ -118,7 +126,11 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 	var said []error
 	c := &complaining{w, func(err error) { said = append(said, err) }}
 	for i := range 100_000 {
-		c.Record(sched.Time(i)*sched.Time(time.Second), []sched.Event{{Kind: sched.NodeLost, Node: sched.NodeID(i + 1)}}, nil)
+		c.Record(
+			sched.Time(i)*sched.Time(time.Second),
+			[]sched.Event{{Kind: sched.NodeLost, Node: sched.NodeID(i + 1)}},
+			nil,
+		)
 	}
 	if len(said) != 1 || !errors.Is(said[0], errFull) {
 		t.Errorf("%d complaints, want one: %v", len(said), said)

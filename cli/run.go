@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/streaming"
-	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // runFlags say what to run on this machine, and under which policies.
@@ -68,10 +68,20 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 	fl.StringVar(&f.program.Combiner, "combiner", "", "program to run on parts of the mapper's output first")
 	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; default: as many as cores")
 	fl.StringArrayVarP(&f.conf, "define", "D", nil, "KEY=VALUE of a job's configuration; several by repeating the flag")
-	fl.StringVar(&f.cluster, "cluster", "", "nodes to account on, such as nodes=2,map-slots=2,reduce-slots=1, or a YAML file; default: one node, as many vcores as cores")
+	fl.StringVar(
+		&f.cluster,
+		"cluster",
+		"",
+		"nodes to account on, such as nodes=2,map-slots=2,reduce-slots=1, or a YAML file; default: one node, as many vcores as cores",
+	)
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
-	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so long; 0: never")
+	fl.DurationVar(
+		&f.timeout,
+		"timeout",
+		10*time.Minute,
+		"end an attempt that shows no sign of life for so long; 0: never",
+	)
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	return c
 }
@@ -203,7 +213,9 @@ func (a *app) mix(f *runFlags, args []string) (*mix, error) {
 	streams := f.program.Mapper != "" || f.program.Reducer != "" || f.program.Combiner != ""
 	switch {
 	case len(args) == 0 && !streams:
-		return nil, usagef("run what? the name of a job ('sojourn jobs' lists them), a workload file, or --mapper and --reducer")
+		return nil, usagef(
+			"run what? the name of a job ('sojourn jobs' lists them), a workload file, or --mapper and --reducer",
+		)
 	case len(args) == 1 && streams:
 		return nil, usagef("%q and --mapper, --reducer or --combiner: give one or the other", args[0])
 	case len(args) == 1:
@@ -246,7 +258,12 @@ func (a *app) readMix(f *runFlags, m *mix, path string) error {
 		}
 		program, ok := spec.Payload.(*workload.Program)
 		if !ok {
-			return fmt.Errorf("%s: job %q says how long it takes and not what to run: 'sojourn sim --trace %s' simulates it", path, spec.Name, path)
+			return fmt.Errorf(
+				"%s: job %q says how long it takes and not what to run: 'sojourn sim --trace %s' simulates it",
+				path,
+				spec.Name,
+				path,
+			)
 		}
 		m.jobs = append(m.jobs, mixJob{spec, *program})
 	}
@@ -288,13 +305,20 @@ func (a *app) place(f *runFlags, m *mix) (err error) {
 			return err
 		}
 		if c := m.cluster.Capacity(); c[sched.VCores] > int64(runtime.NumCPU()) {
-			fmt.Fprintf(a.Err, "sojourn: the cluster has %d vcores and this machine %d cores: tasks will take turns\n", c[sched.VCores], runtime.NumCPU())
+			fmt.Fprintf(
+				a.Err,
+				"sojourn: the cluster has %d vcores and this machine %d cores: tasks will take turns\n",
+				c[sched.VCores],
+				runtime.NumCPU(),
+			)
 		}
 		return nil
 	}
 	var r sched.Resources
 	r[sched.VCores], r[sched.Memory] = int64(runtime.GOMAXPROCS(0)), m.memory>>20
-	m.cluster = &workload.Cluster{Classes: []workload.Class{{Name: "local", Count: 1, Racks: 1, Speed: 1, Resources: r}}}
+	m.cluster = &workload.Cluster{
+		Classes: []workload.Class{{Name: "local", Count: 1, Racks: 1, Speed: 1, Resources: r}},
+	}
 	return nil
 }
 
@@ -371,13 +395,15 @@ func parseConf(pairs []string) (map[string]string, error) {
 	return conf, nil
 }
 
-// checkInputs refuses input that is not there, before any work is done. Of several jobs one may make the input of another.
+// checkInputs refuses input that is not there, before any work is done. Of several jobs one may make the input of
+// another.
 func checkInputs(m *mix) error {
 	if len(m.jobs) != 1 {
 		return nil
 	}
 	for _, path := range m.jobs[0].program.Input {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != "-" && !strings.ContainsAny(path, `*?[{\`) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != "-" &&
+			!strings.ContainsAny(path, `*?[{\`) {
 			return fmt.Errorf("input %s: %w", path, fs.ErrNotExist)
 		}
 	}
@@ -472,12 +498,21 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		if j.program.Reduces == 0 {
 			job.Reduces, job.Combine = mr.MapOnly, nil
 		}
-		w, err := mr.Open(mr.Order{Job: job, Input: j.program.Input, Output: place.output(j.program.Output), Reduces: reduces, Overwrite: f.overwrite,
-			Notes: func(s string) {
-				if !f.quiet {
-					fmt.Fprintf(a.Err, "sojourn: job %s: %s\n", j.spec.Name, s)
-				}
-			}}, site)
+		w, err := mr.Open(
+			mr.Order{
+				Job:       job,
+				Input:     j.program.Input,
+				Output:    place.output(j.program.Output),
+				Reduces:   reduces,
+				Overwrite: f.overwrite,
+				Notes: func(s string) {
+					if !f.quiet {
+						fmt.Fprintf(a.Err, "sojourn: job %s: %s\n", j.spec.Name, s)
+					}
+				},
+			},
+			site,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("job %q: %w", j.spec.Name, err)
 		}
@@ -494,7 +529,10 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 	if err != nil {
 		return nil, err
 	}
-	learned.keepSaving(saveEvery, func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) })
+	learned.keepSaving(
+		saveEvery,
+		func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) },
+	)
 	defer func() { err = errors.Join(err, learned.close()) }()
 	core.Queues = m.cluster.Queues
 	core.Can = embedded.with(flags.estimator).can
@@ -509,14 +547,35 @@ func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPla
 		run.rows = append(run.rows, *r)
 		rows.write(r)
 	}})
-	out := &recording{overwrite: f.overwrite, seed: f.seed, engine: "mr", trace: m.name, policy: place.policy, estimator: flags.estimator, cluster: m.cluster}
+	out := &recording{
+		overwrite: f.overwrite,
+		seed:      f.seed,
+		engine:    "mr",
+		trace:     m.name,
+		policy:    place.policy,
+		estimator: flags.estimator,
+		cluster:   m.cluster,
+	}
 	if err := out.open(named(f.record, place.policy), &core, run.tally); err != nil {
 		return nil, err
 	}
 	bars := newJobBars(&f.output, a.Err, place.policy)
-	config := mr.Config{Core: core, Nodes: m.cluster.List(), Chaos: m.chaos, Seed: f.seed, Timeout: f.timeout, Report: time.Second,
-		Watch: bars.watch}
-	fault := &blame{policy: place.policy, verbose: f.verbose, to: a.Err, again: "--record leaves what led to it, as far as it had been decided", tally: run.tally}
+	config := mr.Config{
+		Core:    core,
+		Nodes:   m.cluster.List(),
+		Chaos:   m.chaos,
+		Seed:    f.seed,
+		Timeout: f.timeout,
+		Report:  time.Second,
+		Watch:   bars.watch,
+	}
+	fault := &blame{
+		policy:  place.policy,
+		verbose: f.verbose,
+		to:      a.Err,
+		again:   "--record leaves what led to it, as far as it had been decided",
+		tally:   run.tally,
+	}
 	defer fault.caught(&err)
 	start := time.Now()
 	run.results, err = mr.Serve(ctx, config, jobs)
@@ -557,7 +616,10 @@ func failuresOf(m *mix, runs []*policyRun, differ []string) error {
 	for _, r := range runs {
 		for _, res := range r.results {
 			if res.Err != nil {
-				errs = append(errs, failuref("under %s, job %q failed: %v", r.place.policy, m.jobs[res.Index].spec.Name, res.Err))
+				errs = append(
+					errs,
+					failuref("under %s, job %q failed: %v", r.place.policy, m.jobs[res.Index].spec.Name, res.Err),
+				)
 			}
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/model"
-	"github.com/sojourn-sched/sojourn/record"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // simFlags say what to simulate, on which cluster, at which costs.
@@ -52,8 +52,18 @@ from the same seed. A job that fails is a result; that no job of a policy succee
 	f.source.register(c)
 	f.costs.register(c)
 	fl := c.Flags()
-	fl.StringVar(&f.fromRecord, "from-record", "", "take arrivals and task times, not decisions, from this record instead of a trace")
-	fl.StringVar(&f.cluster, "cluster", "nodes=20,map-slots=3,reduce-slots=1,racks=2", "the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file")
+	fl.StringVar(
+		&f.fromRecord,
+		"from-record",
+		"",
+		"take arrivals and task times, not decisions, from this record instead of a trace",
+	)
+	fl.StringVar(
+		&f.cluster,
+		"cluster",
+		"nodes=20,map-slots=3,reduce-slots=1,racks=2",
+		"the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file",
+	)
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events; 0: no limit")
 	return c
@@ -78,44 +88,152 @@ func (f *costFlags) register(c *cobra.Command) {
 	d, o := f.costs, workload.Defaults()
 	fl := c.Flags()
 	f.said = fl.Changed
-	fl.StringVar(&f.preset, "costs", "hadoop", "hadoop: input has places, reduces fetch over the network; none: tasks take their true times and nothing else")
-	fl.Float64Var(&f.costs.Chance.Sigma, "sigma", d.Chance.Sigma, "spread of task times: lognormal with mean 1; 0 to 10")
+	fl.StringVar(
+		&f.preset,
+		"costs",
+		"hadoop",
+		"hadoop: input has places, reduces fetch over the network; none: tasks take their true times and nothing else",
+	)
+	fl.Float64Var(
+		&f.costs.Chance.Sigma,
+		"sigma",
+		d.Chance.Sigma,
+		"spread of task times: lognormal with mean 1; 0 to 10",
+	)
 	fl.Float64Var(&f.costs.Chance.Stragglers, "stragglers", 0, "probability that an attempt is a straggler; 0 to 1")
-	fl.Float64Var(&f.costs.Chance.SlowNodes, "slow-nodes", 0, "part of the nodes on which every attempt is a straggler; 0 to 1")
-	fl.Float64Var(&f.costs.Chance.Slowdown, "slowdown", d.Chance.Slowdown, "what a straggler's time is multiplied by; 1 or more")
+	fl.Float64Var(
+		&f.costs.Chance.SlowNodes,
+		"slow-nodes",
+		0,
+		"part of the nodes on which every attempt is a straggler; 0 to 1",
+	)
+	fl.Float64Var(
+		&f.costs.Chance.Slowdown,
+		"slowdown",
+		d.Chance.Slowdown,
+		"what a straggler's time is multiplied by; 1 or more",
+	)
 	fl.Float64Var(&f.costs.Faults.Attempts, "failures", 0, "probability that an attempt fails; 0 to 1")
 	fl.DurationVar(&f.costs.Faults.MTBF, "mtbf", 0, "mean time that a node stays; 0: for ever")
 	fl.DurationVar(&f.costs.Faults.MTTR, "mttr", d.Faults.MTTR, "mean time that a lost node is away")
-	fl.DurationVar(&f.costs.Reporting.Heartbeat, "heartbeat", 0, "nodes report, and can be launched on, at this interval; 0: at once and always")
-	fl.DurationVar(&f.costs.Reporting.Progress, "progress-reports", 0, "running attempts report progress at this interval; 0: never, but 1s for late{...} and dynamicmr")
-	fl.Int32Var(&f.costs.Reading.Copies, "replicas", d.Reading.Copies, "copies of each block of input, placed as HDFS does; 0: all input is local everywhere")
-	fl.Float64SliceVar(&f.rates, "read-rates", d.Reading.Rates[:], "bytes a second at which a task reads input on its node, in its rack, elsewhere; 0: costs nothing")
-	fl.BoolVar(&f.costs.Shuffle.On, "shuffle", d.Shuffle.On, "reduces fetch over the cluster's network, which they share")
-	fl.Float64Var(&f.costs.Shuffle.Batch, "shuffle-batch", d.Shuffle.Batch, "part of its input that a reduce which has fetched all there is waits for before it fetches again; 0 to 1")
-	fl.Float64Var(&f.costs.Shuffle.Interference, "interference", d.Shuffle.Interference, "part of a node's bandwidth that each fetching reduce beyond the first takes from all; 0 to 10")
-	fl.DurationVar(&f.costs.Master.Every, "master-every", d.Master.Every, "how often a job's master looks whether its reduces keep its maps from room; 0: never")
-	fl.Float64Var(&f.costs.Master.Part, "master-part", d.Master.Part, "part of what the job can get that one such look may free; 0 to 1")
-	fl.DurationVar(&f.costs.Master.Patience, "master-patience", d.Master.Patience, "after which a master ends reduces although room seems to be there; 0: never")
+	fl.DurationVar(
+		&f.costs.Reporting.Heartbeat,
+		"heartbeat",
+		0,
+		"nodes report, and can be launched on, at this interval; 0: at once and always",
+	)
+	fl.DurationVar(
+		&f.costs.Reporting.Progress,
+		"progress-reports",
+		0,
+		"running attempts report progress at this interval; 0: never, but 1s for late{...} and dynamicmr",
+	)
+	fl.Int32Var(
+		&f.costs.Reading.Copies,
+		"replicas",
+		d.Reading.Copies,
+		"copies of each block of input, placed as HDFS does; 0: all input is local everywhere",
+	)
+	fl.Float64SliceVar(
+		&f.rates,
+		"read-rates",
+		d.Reading.Rates[:],
+		"bytes a second at which a task reads input on its node, in its rack, elsewhere; 0: costs nothing",
+	)
+	fl.BoolVar(
+		&f.costs.Shuffle.On,
+		"shuffle",
+		d.Shuffle.On,
+		"reduces fetch over the cluster's network, which they share",
+	)
+	fl.Float64Var(
+		&f.costs.Shuffle.Batch,
+		"shuffle-batch",
+		d.Shuffle.Batch,
+		"part of its input that a reduce which has fetched all there is waits for before it fetches again; 0 to 1",
+	)
+	fl.Float64Var(
+		&f.costs.Shuffle.Interference,
+		"interference",
+		d.Shuffle.Interference,
+		"part of a node's bandwidth that each fetching reduce beyond the first takes from all; 0 to 10",
+	)
+	fl.DurationVar(
+		&f.costs.Master.Every,
+		"master-every",
+		d.Master.Every,
+		"how often a job's master looks whether its reduces keep its maps from room; 0: never",
+	)
+	fl.Float64Var(
+		&f.costs.Master.Part,
+		"master-part",
+		d.Master.Part,
+		"part of what the job can get that one such look may free; 0 to 1",
+	)
+	fl.DurationVar(
+		&f.costs.Master.Patience,
+		"master-patience",
+		d.Master.Patience,
+		"after which a master ends reduces although room seems to be there; 0: never",
+	)
 	f.master = workload.DefaultMaster()
-	fl.StringVar(&f.masters, "masters", "", "each MapReduce job holds a container of this size, 1536MiB say, for its ApplicationMaster, on a cluster with memory")
-	fl.Int64Var(&f.master.Size[sched.VCores], "master-vcores", f.master.Size[sched.VCores], "vcores of such a container")
+	fl.StringVar(
+		&f.masters,
+		"masters",
+		"",
+		"each MapReduce job holds a container of this size, 1536MiB say, for its ApplicationMaster, on a cluster with memory",
+	)
+	fl.Int64Var(
+		&f.master.Size[sched.VCores],
+		"master-vcores",
+		f.master.Size[sched.VCores],
+		"vcores of such a container",
+	)
 	fl.DurationVar(&f.master.Start, "master-start", f.master.Start, "time from its launch until it asks for tasks")
-	fl.BoolVar(&f.master.Uber, "uber", false, "with --masters: jobs of at most 9 maps, one reduce and one block of input run in their masters' containers")
-	fl.DurationVar(&f.costs.Probing.Base, "probe-base", d.Probing.Base, "time to start a probe's map, and to start its reduce")
-	fl.Float64Var(&f.options.SlowStart, "slow-start", workload.HadoopSlowStart, "part of a job's maps that is done before its reduces start; 0 to 1")
+	fl.BoolVar(
+		&f.master.Uber,
+		"uber",
+		false,
+		"with --masters: jobs of at most 9 maps, one reduce and one block of input run in their masters' containers",
+	)
+	fl.DurationVar(
+		&f.costs.Probing.Base,
+		"probe-base",
+		d.Probing.Base,
+		"time to start a probe's map, and to start its reduce",
+	)
+	fl.Float64Var(
+		&f.options.SlowStart,
+		"slow-start",
+		workload.HadoopSlowStart,
+		"part of a job's maps that is done before its reduces start; 0 to 1",
+	)
 	fl.BoolVar(&f.mapsOnly, "maps-only", false, "leave reduces out, on a cluster without reduce slots")
 	fl.StringVar(&f.block, "block", "128MiB", "bytes of input a map, of traces that give bytes")
 	fl.StringVar(&f.perReduce, "bytes-per-reduce", "1GiB", "bytes of shuffle a reduce, of traces that give bytes")
-	fl.DurationVar(&f.options.Startup, "startup", o.Startup, "time that each task takes to start, of traces that give bytes")
+	fl.DurationVar(
+		&f.options.Startup,
+		"startup",
+		o.Startup,
+		"time that each task takes to start, of traces that give bytes",
+	)
 	fl.Float64Var(&f.options.MapRate, "map-rate", o.MapRate, "bytes a second of a map, of traces that give bytes")
-	fl.Float64Var(&f.options.ReduceRate, "reduce-rate", o.ReduceRate, "bytes a second of a reduce, of traces that give bytes")
+	fl.Float64Var(
+		&f.options.ReduceRate,
+		"reduce-rate",
+		o.ReduceRate,
+		"bytes a second of a reduce, of traces that give bytes",
+	)
 }
 
 // read returns the costs, and how a trace's jobs become tasks on a cluster.
 func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.Options, error) {
 	costs, o := f.costs, c.Options()
 	if len(f.rates) != len(costs.Reading.Rates) {
-		return costs, o, usagef("--read-rates: %d rates, must be three: on the node, in the rack, elsewhere", len(f.rates))
+		return costs, o, usagef(
+			"--read-rates: %d rates, must be three: on the node, in the rack, elsewhere",
+			len(f.rates),
+		)
 	}
 	copy(costs.Reading.Rates[:], f.rates)
 	o.Startup, o.MapRate, o.ReduceRate, o.SlowStart, o.Seed = f.options.Startup, f.options.MapRate, f.options.ReduceRate, f.options.SlowStart, seed
@@ -131,7 +249,10 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	case "none":
 		for _, flag := range []string{"slow-start", "replicas", "read-rates", "shuffle", "shuffle-batch", "interference"} {
 			if f.said(flag) && (flag != "shuffle" || f.costs.Shuffle.On) {
-				return costs, o, usagef("--costs none and --%s: without costs there is nothing that --%[1]s could change: give one or the other", flag)
+				return costs, o, usagef(
+					"--costs none and --%s: without costs there is nothing that --%[1]s could change: give one or the other",
+					flag,
+				)
 			}
 		}
 		costs.Reading, costs.Shuffle, o.SlowStart, o.Nodes = sim.Reading{}, sim.Shuffle{}, 1, 0
@@ -148,7 +269,9 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 		return costs, o, usageError{err}
 	}
 	if o.MaxReduces < 0 && !f.mapsOnly {
-		return costs, o, usagef("--cluster has no room for reduces: give it reduce-slots, or say --maps-only to leave reduces out")
+		return costs, o, usagef(
+			"--cluster has no room for reduces: give it reduce-slots, or say --maps-only to leave reduces out",
+		)
 	}
 	return costs, o, nil
 }
@@ -158,7 +281,10 @@ func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.O
 	if f.masters == "" {
 		for _, flag := range []string{"uber", "master-start", "master-vcores"} {
 			if f.said(flag) && (flag != "uber" || f.master.Uber) {
-				return nil, usagef("--%s: is about the containers of jobs' masters: say how large these are, as in --masters 1536MiB", flag)
+				return nil, usagef(
+					"--%s: is about the containers of jobs' masters: say how large these are, as in --masters 1536MiB",
+					flag,
+				)
 			}
 		}
 		return jobs, nil
@@ -174,7 +300,8 @@ func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.O
 	return m.Lead(jobs, c), nil
 }
 
-// wholeMiB reads the memory of a container, which comes in MiB and not in parts of one: a bare number has Hadoop's users mean MiB, and here it would be bytes.
+// wholeMiB reads the memory of a container, which comes in MiB and not in parts of one: a bare number has Hadoop's
+// users mean MiB, and here it would be bytes.
 func wholeMiB(text string) (int64, error) {
 	bytes, err := workload.ParseSize(text)
 	switch {
@@ -213,7 +340,12 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	if err != nil {
 		return err
 	}
-	reads := []flagFile{{"--trace", f.source.trace}, {"--from-record", f.fromRecord}, {"--cluster", f.cluster}, {"--history", f.policies.history}}
+	reads := []flagFile{
+		{"--trace", f.source.trace},
+		{"--from-record", f.fromRecord},
+		{"--cluster", f.cluster},
+		{"--history", f.policies.history},
+	}
 	if err := f.leaving.check(policies, func() []flagFile { return reads }); err != nil {
 		return err
 	}
@@ -242,7 +374,11 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	var runs []simRun
 	var failed []policyFailure
 	for _, p := range policies {
-		r, err := a.simUnder(ctx, f, simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}})
+		r, err := a.simUnder(
+			ctx,
+			f,
+			simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}},
+		)
 		switch {
 		case err == nil:
 			runs = append(runs, r)
@@ -269,9 +405,20 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 		predicted = append(predicted, r.predictions...)
 	}
 	if f.json {
-		return errors.Join(a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed}), failuresUnder(failed, runs))
+		return errors.Join(
+			a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed}),
+			failuresUnder(failed, runs),
+		)
 	}
-	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs, runs[0].result.Tasks, cluster.Count(), f.seed)
+	fmt.Fprintf(
+		a.Out,
+		"%s: %d jobs, %d tasks on %d nodes, seed %d\n\n",
+		name,
+		runs[0].result.Jobs,
+		runs[0].result.Tasks,
+		cluster.Count(),
+		f.seed,
+	)
 	compareResults(a.Out, resultsOf(runs))
 	printPredictions(a.Out, predicted)
 	return failuresUnder(failed, runs)
@@ -293,12 +440,21 @@ func failuresUnder(failed []policyFailure, runs []simRun) error {
 	return errors.Join(append(errs, noneSucceeded(runs))...)
 }
 
-// noneSucceeded makes an error of policies under which no job succeeded: their figures are of nothing. That some jobs fail is a result.
+// noneSucceeded makes an error of policies under which no job succeeded: their figures are of nothing. That some jobs
+// fail is a result.
 func noneSucceeded(runs []simRun) error {
 	var errs []error
 	for _, r := range runs {
 		if x := r.result; x.Failed+x.Killed == x.Jobs {
-			errs = append(errs, failuref("policy %s: none of %d jobs succeeded, %d failed: see --failures and --mtbf", x.Policy, x.Jobs, x.Failed))
+			errs = append(
+				errs,
+				failuref(
+					"policy %s: none of %d jobs succeeded, %d failed: see --failures and --mtbf",
+					x.Policy,
+					x.Jobs,
+					x.Failed,
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -384,7 +540,15 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 			rows.write(row)
 		}})
 	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
-	out := &recording{overwrite: f.overwrite, engine: "sim", seed: f.seed, policy: spec, estimator: f.policies.estimator, trace: t.workload, cluster: config.Cluster}
+	out := &recording{
+		overwrite: f.overwrite,
+		engine:    "sim",
+		seed:      f.seed,
+		policy:    spec,
+		estimator: f.policies.estimator,
+		trace:     t.workload,
+		cluster:   config.Cluster,
+	}
 	if err := out.open(named(f.record, spec), &core, tally); err != nil {
 		return r, err
 	}
@@ -412,7 +576,11 @@ func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, e
 	r.result.Wall = time.Since(start).Seconds()
 	r.result.EventRate = float64(done.Events) / r.result.Wall
 	if done.Refused > 0 {
-		return r, failuref("policy %s asked for %d actions that are invalid: a defect of the policy", spec, done.Refused)
+		return r, failuref(
+			"policy %s asked for %d actions that are invalid: a defect of the policy",
+			spec,
+			done.Refused,
+		)
 	}
 	return r, rows.keep()
 }
@@ -445,7 +613,15 @@ func (r *recording) open(path string, core *sched.Config, tally *record.Tally) e
 	if err != nil {
 		return err
 	}
-	h := record.Header{Engine: r.engine, Seed: r.seed, Policy: r.policy, Estimator: r.estimator, Trace: r.trace, Cluster: cluster, Core: record.CoreConfigOf(*core)}
+	h := record.Header{
+		Engine:    r.engine,
+		Seed:      r.seed,
+		Policy:    r.policy,
+		Estimator: r.estimator,
+		Trace:     r.trace,
+		Cluster:   cluster,
+		Core:      record.CoreConfigOf(*core),
+	}
 	if core.Estimator != nil {
 		if h.Learned, err = json.Marshal(core.Estimator); err != nil {
 			return err
@@ -453,7 +629,10 @@ func (r *recording) open(path string, core *sched.Config, tally *record.Tally) e
 	}
 	info, err := os.Stat(path)
 	device := err == nil && !info.Mode().IsRegular()
-	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite || device}); errors.Is(err, fs.ErrExist) {
+	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite || device}); errors.Is(
+		err,
+		fs.ErrExist,
+	) {
 		return failuref("--record: %w: choose another name, remove it, or say --overwrite", err)
 	} else if err != nil {
 		return failure{err}

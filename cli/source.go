@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // sourceFlags say which jobs: a workload, and what part of it.
@@ -23,7 +23,8 @@ type sourceFlags struct {
 }
 
 func (s *sourceFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&s.trace, "trace", "", "workload file, format by content: SWIM, Rumen, SLS, YAML; .gz and .zst as they are; - is standard input")
+	c.Flags().
+		StringVar(&s.trace, "trace", "", "workload file, format by content: SWIM, Rumen, SLS, YAML; .gz and .zst as they are; - is standard input")
 	s.registerPart(c)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// A textTable aligns columns with two spaces between them and no frame, so that it reads well and cuts well. Columns of numbers are
-// aligned to the right.
+// A textTable aligns columns with two spaces between them and no frame, so that it reads well and cuts well. Columns of
+// numbers are aligned to the right.
 type textTable struct {
 	header  table.Row
 	rows    []table.Row
@@ -29,7 +29,8 @@ func (t *textTable) row(cells ...string) {
 	r := make(table.Row, len(cells))
 	for i, c := range cells {
 		r[i] = c
-		if i < len(t.numbers) && c != "" && !strings.ContainsAny(c[:1], "0123456789-+<*") && !strings.HasPrefix(c, "÷") {
+		if i < len(t.numbers) && c != "" && !strings.ContainsAny(c[:1], "0123456789-+<*") &&
+			!strings.HasPrefix(c, "÷") {
 			t.numbers[i] = false
 		}
 	}

@@ -13,7 +13,13 @@ func (a *app) versionCommand() *cobra.Command {
 	c := &cobra.Command{Use: "version", Short: "Print what this program is", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.printJSON(
+					map[string]string{
+						"version":  version(),
+						"go":       runtime.Version(),
+						"platform": runtime.GOOS + "/" + runtime.GOARCH,
+					},
+				)
 			}
 			fmt.Fprintf(a.Out, "sojourn %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

@@ -11,11 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/workload"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
 func (a *app) workloadCommand() *cobra.Command {
-	return parent("workload", "Look at, convert and make workloads", a.workloadShow(), a.workloadConvert(), a.workloadGenerate())
+	return parent(
+		"workload",
+		"Look at, convert and make workloads",
+		a.workloadShow(),
+		a.workloadConvert(),
+		a.workloadGenerate(),
+	)
 }
 
 func (a *app) workloadShow() *cobra.Command {
@@ -66,7 +72,15 @@ func (a *app) printSummary(trace string, format workload.Format, sum workload.Su
 	if sum.Programs == sum.Jobs {
 		return
 	}
-	fmt.Fprintf(a.Out, "%d maps, %d reduces; %s read, %s shuffled, %s written\n\n", sum.Maps, sum.Reduces, bytesText(sum.Input), bytesText(sum.Shuffle), bytesText(sum.Output))
+	fmt.Fprintf(
+		a.Out,
+		"%d maps, %d reduces; %s read, %s shuffled, %s written\n\n",
+		sum.Maps,
+		sum.Reduces,
+		bytesText(sum.Input),
+		bytesText(sum.Shuffle),
+		bytesText(sum.Output),
+	)
 	t := newTable("OF A JOB", "MEAN", "P50", "P90", "P99", "MAX")
 	plain := func(v float64) string { return figure(v) }
 	size := func(v float64) string { return bytesText(int64(v)) }
@@ -146,20 +160,50 @@ func (a *app) workloadGenerate() *cobra.Command {
 		Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.generateWorkload(&g) }}
 	f := c.Flags()
 	f.Int64Var(&g.jobs, "jobs", 100, "number of jobs; 1 or more")
-	f.StringVar(&g.mix, "mix", "", "facebook: task counts by the table of Facebook's cluster in October 2009 (MROrder 5.1)")
+	f.StringVar(
+		&g.mix,
+		"mix",
+		"",
+		"facebook: task counts by the table of Facebook's cluster in October 2009 (MROrder 5.1)",
+	)
 	f.DurationVar(&g.arrivals.Gap, "gap", 10*time.Second, "mean time between jobs; 0: all at once")
-	f.Float64Var(&g.arrivals.Burst, "burst", g.arrivals.Burst, "how much denser jobs come in bursts; 1 or less: no bursts")
+	f.Float64Var(
+		&g.arrivals.Burst,
+		"burst",
+		g.arrivals.Burst,
+		"how much denser jobs come in bursts; 1 or less: no bursts",
+	)
 	f.DurationVar(&g.arrivals.On, "burst-length", 0, "mean length of a burst; 0: ten gaps")
-	f.StringVar(&g.input, "input", "pareto:min=1MB,max=1TB,alpha=0.6", "bytes that a job reads: a size, or a distribution: lognormal:median=1GB,sigma=2, pareto:min=1MB,max=1TB,alpha=1, exponential:mean=1GB, zipf, uniform")
+	f.StringVar(
+		&g.input,
+		"input",
+		"pareto:min=1MB,max=1TB,alpha=0.6",
+		"bytes that a job reads: a size, or a distribution: lognormal:median=1GB,sigma=2, pareto:min=1MB,max=1TB,alpha=1, exponential:mean=1GB, zipf, uniform",
+	)
 	f.StringVar(&g.shuffle, "shuffle", "0.3", "bytes shuffled ÷ bytes read: a number or a distribution")
 	f.StringVar(&g.written, "written", "0.1", "bytes written ÷ bytes read: a number or a distribution")
 	f.IntVar(&g.users, "users", 0, "number of users, equally likely; 0: none are named")
 	f.StringVar(&g.queues, "queues", "", "comma list of queues, equally likely")
-	f.Float64Var(&g.load, "load", 0, "choose the gap so that the work that arrives is this part of what --cluster can do; 0: --gap says")
+	f.Float64Var(
+		&g.load,
+		"load",
+		0,
+		"choose the gap so that the work that arrives is this part of what --cluster can do; 0: --gap says",
+	)
 	f.StringVar(&g.cluster, "cluster", "", "the cluster that --load is of")
 	f.Uint64Var(&g.seed, "seed", 1, "seed of all chance")
-	f.StringVar(&g.format, "format", "", "format to write: swim, sls, yaml; default: by the end of --output's name, else swim")
-	f.StringVar(&g.output, "output", workload.StandardInput, "file to write, which must not exist; - is standard output")
+	f.StringVar(
+		&g.format,
+		"format",
+		"",
+		"format to write: swim, sls, yaml; default: by the end of --output's name, else swim",
+	)
+	f.StringVar(
+		&g.output,
+		"output",
+		workload.StandardInput,
+		"file to write, which must not exist; - is standard output",
+	)
 	return c
 }
 

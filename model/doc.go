@@ -1,5 +1,5 @@
-// Package model holds estimators: what a core knows of task times and job sizes. Of a core's one estimator everything that
-// it has learned is in exported fields and goes through JSON, so that it is saved with the policy's memory.
+// Package model holds estimators: what a core knows of task times and job sizes. Of a core's one estimator everything
+// that it has learned is in exported fields and goes through JSON, so that it is saved with the policy's memory.
 //
 //	Oracle    the truth, where an engine has it
 //	Noisy     the truth, off by a random factor for each job

@@ -7,11 +7,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// FSPY predicts what all maps and all reduces of a job take together, from what a probe of the job has counted, by two linear models that are fitted to the
-// jobs that were probed and have finished (High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN, III-A). A job's size is
-// known from its probe on; what its tasks take before that is guessed from the tasks of its own stage, else from those of all jobs.
+// FSPY predicts what all maps and all reduces of a job take together, from what a probe of the job has counted, by two
+// linear models that are fitted to the jobs that were probed and have finished (High-Responsive Scheduling with
+// MapReduce Performance Prediction on Hadoop YARN, III-A). A job's size is known from its probe on; what its tasks take
+// before that is guessed from the tasks of its own stage, else from those of all jobs.
 //
-// Probes are jobs whose Spec.Probes says of which; somebody has to ask for them: the policy fspy does, and the wrapper probe.
+// Probes are jobs whose Spec.Probes says of which; somebody has to ask for them: the policy fspy does, and the wrapper
+// probe.
 type FSPY struct {
 	Fit FitConfig `json:"-"`
 
@@ -28,7 +30,8 @@ type Learned struct {
 	Trials        []Trial                 // the last jobs that were probed and have finished, oldest first; as many as the models look at
 }
 
-// A Trial is what was predicted of a job when it had finished, before the models learned from it, and what it took: by model, in seconds.
+// A Trial is what was predicted of a job when it had finished, before the models learned from it, and what it took: by
+// model, in seconds.
 type Trial struct {
 	Predicted, Took [2]float64
 	Task            [2]float64 // what one task holds, of the resource that jobs compete for: memory, else vcores, else slots
@@ -39,8 +42,8 @@ func (t *Trial) size(seconds [2]float64) float64 {
 	return t.Task[mapModel]*seconds[mapModel] + t.Task[reduceModel]*seconds[reduceModel]
 }
 
-// Accuracy returns R² of the predicted times of all maps, of all reduces of the jobs that have any, and of job sizes (III-D, Figs. 2 to 4), over
-// Trials. NaN where there is nothing to compare.
+// Accuracy returns R² of the predicted times of all maps, of all reduces of the jobs that have any, and of job sizes
+// (III-D, Figs. 2 to 4), over Trials. NaN where there is nothing to compare.
 func (l *Learned) Accuracy() (maps, reduces, size float64) {
 	var took, predicted [3][]float64
 	add := func(k int, y, p float64) { took[k], predicted[k] = append(took[k], y), append(predicted[k], p) }
@@ -53,7 +56,16 @@ func (l *Learned) Accuracy() (maps, reduces, size float64) {
 		}
 		add(2, t.size(t.Took), t.size(t.Predicted))
 	}
-	return R2(took[mapModel], predicted[mapModel]), R2(took[reduceModel], predicted[reduceModel]), R2(took[2], predicted[2])
+	return R2(
+			took[mapModel],
+			predicted[mapModel],
+		), R2(
+			took[reduceModel],
+			predicted[reduceModel],
+		), R2(
+			took[2],
+			predicted[2],
+		)
 }
 
 // NewFSPY returns a predictor that has learned nothing.
@@ -74,7 +86,8 @@ type Ran struct {
 	Tasks   [2]int32
 }
 
-// Features are what the models go by: of the whole job, scaled from its probe. Times are in seconds; amounts of data in any fixed unit.
+// Features are what the models go by: of the whole job, scaled from its probe. Times are in seconds; amounts of data in
+// any fixed unit.
 type Features struct {
 	Maps, Reduces, Input          float64
 	MapTime, MapOut, MapRecords   float64 // of the map function; of its output
@@ -86,8 +99,8 @@ func (x Features) MapRow() []float64 {
 	return []float64{x.Maps, x.Input, x.MapTime, x.MapOut, x.MapRecords, sorting(x.MapRecords)}
 }
 
-// ReduceRow returns the regressors of the time of all reduces, of which that of all maps is one: early reduces wait for them (eq. 7, whose print repeats
-// eq. 6).
+// ReduceRow returns the regressors of the time of all reduces, of which that of all maps is one: early reduces wait for
+// them (eq. 7, whose print repeats eq. 6).
 func (x Features) ReduceRow(maps float64) []float64 {
 	return []float64{x.Reduces, x.MapOut, x.ReduceTime, x.ReduceOut, x.Sorted, sorting(x.Sorted), maps}
 }
@@ -279,8 +292,9 @@ func (f *FSPY) features(j *sched.Job, p Probed) Features {
 	}
 }
 
-// Predict returns what all maps and all reduces of a job take together, in seconds, and whether its probe has told. Until a model has twice as many
-// jobs as coefficients it is the probe's own time, scaled. A prediction is at least Fit.Least for each task.
+// Predict returns what all maps and all reduces of a job take together, in seconds, and whether its probe has told.
+// Until a model has twice as many jobs as coefficients it is the probe's own time, scaled. A prediction is at least
+// Fit.Least for each task.
 func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
 	p, known := f.probe(j)
 	if !known {
@@ -304,8 +318,8 @@ func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
 	return maps, reduces, true
 }
 
-// Estimate returns the time of a task: of a job that was probed an equal part of what is predicted, one sample standing for the probe; else the mean of
-// the stage's own finished tasks, else of all finished tasks of its kind as a guess.
+// Estimate returns the time of a task: of a job that was probed an equal part of what is predicted, one sample standing
+// for the probe; else the mean of the stage's own finished tasks, else of all finished tasks of its kind as a guess.
 func (f *FSPY) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	if k := modelOf(st); k >= 0 {
 		if maps, reduces, known := f.Predict(st.Job); known {
@@ -320,7 +334,8 @@ func (f *FSPY) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	return own
 }
 
-// Size returns the predicted size of a job, its master left out. It is known when a probe of the job is through, or tasks of each of its stages are.
+// Size returns the predicted size of a job, its master left out. It is known when a probe of the job is through, or
+// tasks of each of its stages are.
 func (f *FSPY) Size(j *sched.Job) (w sched.Work, known bool) {
 	_, _, known = f.Predict(j)
 	seen := !slices.ContainsFunc(j.Stages, func(st *sched.Stage) bool {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // Section 4, F3, with its made-up coefficients, which are in the order of eq. 6 and 7.
@@ -21,7 +21,10 @@ func TestFspyF3Prediction(t *testing.T) {
 	if !near(maps, 1246.395106, 1e-9) || !near(reduces, 635.283008, 1e-9) {
 		t.Errorf("predicted %.6f and %.6f s, want 1246.395106 and 635.283008", maps, reduces)
 	}
-	loads := []theory.StageLoad{{Task: theory.Pair{1024, 1}, Tasks: 40, Mean: maps / 40}, {Task: theory.Pair{2048, 1}, Tasks: 8, Mean: reduces / 8}}
+	loads := []theory.StageLoad{
+		{Task: theory.Pair{1024, 1}, Tasks: 40, Mean: maps / 40},
+		{Task: theory.Pair{2048, 1}, Tasks: 8, Mean: reduces / 8},
+	}
 	capacity := theory.Pair{65536, 64}
 	for _, c := range []struct {
 		what string
@@ -53,10 +56,17 @@ func newLawful(id sched.JobID, r *rand.Rand) lawful {
 	spec := &sched.JobSpec{Name: "j", Stages: []sched.StageSpec{
 		{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1024}, Tasks: n, InputBytes: int64(n) << 26},
 		{Kind: sched.Reduce, PerTask: sched.Resources{sched.Memory: 2048}, Tasks: m}}}
-	probe := &sched.JobSpec{Probes: id, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1}, {Kind: sched.Reduce, Tasks: 1}}}
+	probe := &sched.JobSpec{
+		Probes: id,
+		Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1}, {Kind: sched.Reduce, Tasks: 1}},
+	}
 	l := lawful{job: rows(id, spec), probe: rows(id+1, probe)}
 	part := int64(max(n, m))
-	l.counted[0] = sched.Counters{InputBytes: spec.Stages[0].InputBytes / part, OutputBytes: 1 << (10 + r.IntN(15)), OutputRecords: int64(10 + r.IntN(1e6))}
+	l.counted[0] = sched.Counters{
+		InputBytes:    spec.Stages[0].InputBytes / part,
+		OutputBytes:   1 << (10 + r.IntN(15)),
+		OutputRecords: int64(10 + r.IntN(1e6)),
+	}
 	l.counted[0].Phases[sched.PhaseMap] = time.Duration(1+r.IntN(30)) * time.Second
 	l.counted[1] = sched.Counters{InputRecords: l.counted[0].OutputRecords, OutputBytes: 1 << (8 + r.IntN(15))}
 	l.counted[1].Phases[sched.PhaseReduce] = time.Duration(1+r.IntN(20)) * time.Second
@@ -69,7 +79,16 @@ func newLawful(id sched.JobID, r *rand.Rand) lawful {
 func rows(id sched.JobID, spec *sched.JobSpec) *sched.Job {
 	j := &sched.Job{ID: id, Spec: spec}
 	for i := range spec.Stages {
-		j.Stages = append(j.Stages, &sched.Stage{ID: sched.StageID{Job: id, Index: int32(i)}, Kind: spec.Stages[i].Kind, Total: spec.Stages[i].Tasks, Job: j, Spec: &spec.Stages[i]})
+		j.Stages = append(
+			j.Stages,
+			&sched.Stage{
+				ID:    sched.StageID{Job: id, Index: int32(i)},
+				Kind:  spec.Stages[i].Kind,
+				Total: spec.Stages[i].Tasks,
+				Job:   j,
+				Spec:  &spec.Stages[i],
+			},
+		)
 	}
 	return j
 }
@@ -90,7 +109,8 @@ func (l *lawful) run(f *FSPY) {
 	}
 }
 
-// Trained by 30 jobs that follow a linear law, the predictor tells the 31st to a thousandth; before, it goes by the time of the probe.
+// Trained by 30 jobs that follow a linear law, the predictor tells the 31st to a thousandth; before, it goes by the
+// time of the probe.
 func TestFspyPredictor(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	f := NewFSPY(DefaultFit)
@@ -100,7 +120,8 @@ func TestFspyPredictor(t *testing.T) {
 	}
 	first.runProbe(f)
 	part := float64(first.counted[0].InputBytes) / float64(first.job.Spec.Stages[0].InputBytes)
-	if maps, reduces, known := f.Predict(first.job); !known || !near(maps, 9/part, 1e-9) || !near(reduces, 9/part, 1e-9) {
+	if maps, reduces, known := f.Predict(first.job); !known || !near(maps, 9/part, 1e-9) ||
+		!near(reduces, 9/part, 1e-9) {
 		t.Errorf("after the first probe %v and %v s, %v; want 9 s ÷ %v", maps, reduces, known, part)
 	}
 	first.run(f)
@@ -110,7 +131,12 @@ func TestFspyPredictor(t *testing.T) {
 		l.run(f)
 	}
 	if len(f.Maps.Rows) != 30 || len(f.Reduces.Rows) != 30 || len(f.Probes) != 0 {
-		t.Fatalf("learned of %d and %d jobs, %d probes left; want 30, 30, 0", len(f.Maps.Rows), len(f.Reduces.Rows), len(f.Probes))
+		t.Fatalf(
+			"learned of %d and %d jobs, %d probes left; want 30, 30, 0",
+			len(f.Maps.Rows),
+			len(f.Reduces.Rows),
+			len(f.Probes),
+		)
 	}
 	next := newLawful(61, r)
 	next.runProbe(f)
@@ -130,7 +156,8 @@ func TestFspyPredictor(t *testing.T) {
 	if want := 1024*next.maps + 2048*next.reduces; !known || math.Abs(w[sched.Memory]/want-1) > 1e-3 {
 		t.Errorf("size %v, want %v MiB·s", w[sched.Memory], want)
 	}
-	if e := back.Estimate(next.job.Stages[0], 0); e.Samples != 1 || !near(e.Mean.Seconds(), next.maps/float64(next.job.Stages[0].Total), 1e-3) {
+	if e := back.Estimate(next.job.Stages[0], 0); e.Samples != 1 ||
+		!near(e.Mean.Seconds(), next.maps/float64(next.job.Stages[0].Total), 1e-3) {
 		t.Errorf("a map is estimated at %v", e)
 	}
 	// Of a job without probe a map is guessed to be as those before, and its size is not known.
@@ -143,11 +170,22 @@ func TestFspyPredictor(t *testing.T) {
 	}
 }
 
-// A job without reduces is not learned from by the model of reduces, and has none in its prediction; a task that is done again does not count twice.
+// A job without reduces is not learned from by the model of reduces, and has none in its prediction; a task that is
+// done again does not count twice.
 func TestFspyMapOnly(t *testing.T) {
 	f := NewFSPY(DefaultFit)
-	spec := &sched.JobSpec{Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: 4, InputBytes: 400}}}
-	j, probe := rows(1, spec), rows(2, &sched.JobSpec{Probes: 1, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1}}})
+	spec := &sched.JobSpec{
+		Stages: []sched.StageSpec{
+			{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: 4, InputBytes: 400},
+		},
+	}
+	j, probe := rows(
+		1,
+		spec,
+	), rows(
+		2,
+		&sched.JobSpec{Probes: 1, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1}}},
+	)
 	f.Observe(&sched.Attempt{Stage: probe.Stages[0]}, 3*sec, &sched.Counters{InputBytes: 50}) // 1/8 of the input
 	if maps, reduces, known := f.Predict(j); !known || maps != 24 || reduces != 0 {
 		t.Errorf("predicted %v and %v s, %v; want 3 s × 8 and none", maps, reduces, known)

@@ -6,12 +6,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// samplesKept is how many task times History keeps of a kind: enough for a mean, few enough that a changed job shows soon.
+// samplesKept is how many task times History keeps of a kind: enough for a mean, few enough that a changed job shows
+// soon.
 const samplesKept = 50
 
-// History estimates a stage by the tasks of stages like it that ran before, perhaps in earlier runs: of jobs of the same user, name (runs of
-// digits apart: dates and numbers change from run to run), type and kind of stage. As soon as tasks of the stage itself are
-// finished, they are asked instead.
+// History estimates a stage by the tasks of stages like it that ran before, perhaps in earlier runs: of jobs of the
+// same user, name (runs of digits apart: dates and numbers change from run to run), type and kind of stage. As soon as
+// tasks of the stage itself are finished, they are asked instead.
 type History struct {
 	Past map[string][]sched.Time // by HistoryKey, oldest first, the last 50
 	Own  Mean

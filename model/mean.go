@@ -6,13 +6,14 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Mean estimates the tasks of a stage by the mean and the standard deviation of those that are finished, and by the spec's prior
-// before one is. Of failed attempts nothing is learned.
+// Mean estimates the tasks of a stage by the mean and the standard deviation of those that are finished, and by the
+// spec's prior before one is. Of failed attempts nothing is learned.
 type Mean struct {
 	Seen sched.Per[Moments] // by stage
 }
 
-// Moments are the count, the mean and the sum of squared deviations of some times in seconds (Welford, Technometrics 4(3), 1962).
+// Moments are the count, the mean and the sum of squared deviations of some times in seconds (Welford, Technometrics
+// 4(3), 1962).
 type Moments struct {
 	N    int
 	Mean float64
@@ -56,8 +57,8 @@ func (m *Mean) Estimate(st *sched.Stage, _ sched.ClassID) sched.Estimate {
 // Size returns the job's tasks at their stages' estimates. It is known once something is known of every stage.
 func (m *Mean) Size(j *sched.Job) (sched.Work, bool) { return sizeOf(m, j) }
 
-// sizeOf sums the tasks of a job at an estimator's task times. It is known if each stage's number of tasks is, and its time, be it
-// from a prior.
+// sizeOf sums the tasks of a job at an estimator's task times. It is known if each stage's number of tasks is, and its
+// time, be it from a prior.
 func sizeOf(e sched.Estimator, j *sched.Job) (w sched.Work, known bool) {
 	known = true
 	for _, st := range j.Stages {

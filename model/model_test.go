@@ -35,7 +35,16 @@ func job(id sched.JobID, payload any) *sched.Job {
 		{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: 2, Prior: sec}}}
 	j := &sched.Job{ID: id, Spec: spec}
 	for i := range spec.Stages {
-		j.Stages = append(j.Stages, &sched.Stage{ID: sched.StageID{Job: id, Index: int32(i)}, Kind: spec.Stages[i].Kind, Total: spec.Stages[i].Tasks, Job: j, Spec: &spec.Stages[i]})
+		j.Stages = append(
+			j.Stages,
+			&sched.Stage{
+				ID:    sched.StageID{Job: id, Index: int32(i)},
+				Kind:  spec.Stages[i].Kind,
+				Total: spec.Stages[i].Tasks,
+				Job:   j,
+				Spec:  &spec.Stages[i],
+			},
+		)
 	}
 	return j
 }
@@ -55,8 +64,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// ln(estimate ÷ truth) has mean 0 and deviation Sigma: over 20,000 jobs the mean is within 4 of its standard errors of 0.5/√20000 = 0.0035, the
-// deviation within 4 of about 0.5/√40000 = 0.0025. One job's tasks share the error.
+// ln(estimate ÷ truth) has mean 0 and deviation Sigma: over 20,000 jobs the mean is within 4 of its standard errors of
+// 0.5/√20000 = 0.0035, the deviation within 4 of about 0.5/√40000 = 0.0025. One job's tasks share the error.
 func TestNoisy(t *testing.T) {
 	n := &Noisy{truth, 0.5, 7}
 	const jobs = 20000
@@ -67,7 +76,9 @@ func TestNoisy(t *testing.T) {
 		x := math.Log(w[sched.MapSlots] / 30)
 		sum += x
 		squares += x * x
-		if got, want := n.Estimate(j.Stages[1], 0).Mean.Seconds()/20, w[sched.MapSlots]/30; math.Abs(got/want-1) > 1e-6 {
+		if got, want := n.Estimate(j.Stages[1], 0).Mean.Seconds()/20, w[sched.MapSlots]/30; math.Abs(
+			got/want-1,
+		) > 1e-6 {
 			t.Fatalf("job %d: a task is off by %v, the job by %v", id, got, want)
 		}
 	}
@@ -121,7 +132,8 @@ func TestMeanOfTwo(t *testing.T) {
 	m.Observe(&sched.Attempt{Stage: j.Stages[0]}, 10*sec, nil)
 	m.Observe(&sched.Attempt{Stage: j.Stages[0], Start: 5 * sec}, 19*sec, nil)
 	// 10 s and 14 s: mean 12 s, sample standard deviation √8 s.
-	if e := m.Estimate(j.Stages[0], 0); e.Mean != 12*sec || math.Abs(e.StdDev.Seconds()-math.Sqrt(8)) > 1e-9 || e.Samples != 2 {
+	if e := m.Estimate(j.Stages[0], 0); e.Mean != 12*sec || math.Abs(e.StdDev.Seconds()-math.Sqrt(8)) > 1e-9 ||
+		e.Samples != 2 {
 		t.Errorf("estimate %v", e)
 	}
 	if w, known := m.Size(j); !known || w[sched.MapSlots] != 36 || w[sched.ReduceSlots] != 2 {

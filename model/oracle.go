@@ -42,8 +42,9 @@ func (o *Oracle) Size(j *sched.Job) (sched.Work, bool) {
 	return sizeOf(o, j)
 }
 
-// Noisy is an oracle with an error that is the same for all tasks of a job: estimate = truth × exp(Sigma·N), N standard normal, drawn from
-// (Seed, job). It is the error law of the studies of size-based scheduling (Dell'Amico et al., IEEE ToC 2016, 6.2).
+// Noisy is an oracle with an error that is the same for all tasks of a job: estimate = truth × exp(Sigma·N), N standard
+// normal, drawn from (Seed, job). It is the error law of the studies of size-based scheduling (Dell'Amico et al., IEEE
+// ToC 2016, 6.2).
 type Noisy struct {
 	Truth Truth   `json:"-"`
 	Sigma float64 // from 0, which is no error

@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Regression is a linear model with a constant term, y ≈ θ0 + Σ θk·xk, fitted to what was observed last by generalised least squares.
+// A Regression is a linear model with a constant term, y ≈ θ0 + Σ θk·xk, fitted to what was observed last by
+// generalised least squares.
 type Regression struct {
 	Rows    [][]float64 // oldest first, equally long, without the constant
 	Targets []float64   // of Rows
@@ -21,8 +22,8 @@ type Weighting uint8
 const (
 	// Equal is ordinary least squares, Ω = 1.
 	Equal Weighting = iota
-	// Relative makes relative errors small (feasible generalised least squares): a first fit with Ω = 1 predicts ŷ, the second has
-	// Ω_ii = max(ŷ_i, 1)².
+	// Relative makes relative errors small (feasible generalised least squares): a first fit with Ω = 1 predicts ŷ, the
+	// second has Ω_ii = max(ŷ_i, 1)².
 	Relative
 )
 
@@ -34,10 +35,12 @@ type FitConfig struct {
 	Least     float64 // seconds that a task is predicted to take at least; >= 0
 }
 
-// DefaultFit is FSPY's: ordinary least squares of the last 500 jobs, whose tasks take a second at least, as every container does.
+// DefaultFit is FSPY's: ordinary least squares of the last 500 jobs, whose tasks take a second at least, as every
+// container does.
 var DefaultFit = FitConfig{Window: 500, Ridge: 1e-6, Least: 1}
 
-// Add takes an observation into account, and forgets the oldest beyond the window. A row of another length than those before is not taken.
+// Add takes an observation into account, and forgets the oldest beyond the window. A row of another length than those
+// before is not taken.
 func (r *Regression) Add(row []float64, y float64, c FitConfig) {
 	if len(r.Rows) > 0 && len(r.Rows[0]) != len(row) {
 		return
@@ -49,11 +52,12 @@ func (r *Regression) Add(row []float64, y float64, c FitConfig) {
 	r.theta = nil
 }
 
-// Ready reports whether there are twice as many observations as coefficients, from which on a prediction means something.
+// Ready reports whether there are twice as many observations as coefficients, from which on a prediction means
+// something.
 func (r *Regression) Ready() bool { return len(r.Rows) > 0 && len(r.Rows) >= 2*(1+len(r.Rows[0])) }
 
-// Predict returns θ0 + Σ θk·xk for a row as long as those added, of which there is at least one. It costs a fit, O(m·k²) for m observations, when there
-// are new ones.
+// Predict returns θ0 + Σ θk·xk for a row as long as those added, of which there is at least one. It costs a fit,
+// O(m·k²) for m observations, when there are new ones.
 func (r *Regression) Predict(row []float64, c FitConfig) float64 {
 	if r.theta == nil {
 		r.theta = Fit(r.Rows, r.Targets, c)
@@ -87,8 +91,9 @@ func Fit(rows [][]float64, y []float64, c FitConfig) []float64 {
 	return theta
 }
 
-// LeastSquares returns the coefficients θ, the constant first, that make Σ (y − θ0 − Σ θk·xk)² ÷ Ω smallest, for a diagonal Ω > 0. Columns are
-// standardised and the system is solved by QR; where columns are not independent, ridge > 0 makes the smallest of the solutions the answer.
+// LeastSquares returns the coefficients θ, the constant first, that make Σ (y − θ0 − Σ θk·xk)² ÷ Ω smallest, for a
+// diagonal Ω > 0. Columns are standardised and the system is solved by QR; where columns are not independent, ridge > 0
+// makes the smallest of the solutions the answer.
 func LeastSquares(rows [][]float64, y, omega []float64, ridge float64) []float64 {
 	m, k := len(rows), len(rows[0])
 	mean, scale := moments(rows, omega)
@@ -167,8 +172,8 @@ func weightedMean(x, omega []float64) float64 {
 	return sum / weights
 }
 
-// R2 returns 1 − Σ(y − ŷ)² ÷ Σ(y − ȳ)², the part of the variance that predictions explain: 1 when all are right, below 0 when the mean would have been
-// better. NaN where y does not vary.
+// R2 returns 1 − Σ(y − ŷ)² ÷ Σ(y − ȳ)², the part of the variance that predictions explain: 1 when all are right, below
+// 0 when the mean would have been better. NaN where y does not vary.
 func R2(y, predicted []float64) float64 {
 	mean := 0.0
 	for _, v := range y {

@@ -28,7 +28,13 @@ func TestFspyF15LeastSquares(t *testing.T) {
 // randomJobs are rows as a probe gives them for maps: features of very different size, of which two are n and n·ln n.
 func randomJobs(r *rand.Rand, n int) (rows [][]float64) {
 	for range n {
-		x := Features{Maps: float64(1 + r.IntN(500)), Input: r.Float64() * 1e12, MapTime: r.ExpFloat64() * 1e4, MapOut: r.Float64() * 1e11, MapRecords: r.Float64() * 1e9}
+		x := Features{
+			Maps:       float64(1 + r.IntN(500)),
+			Input:      r.Float64() * 1e12,
+			MapTime:    r.ExpFloat64() * 1e4,
+			MapOut:     r.Float64() * 1e11,
+			MapRecords: r.Float64() * 1e9,
+		}
 		rows = append(rows, x.MapRow())
 	}
 	return rows
@@ -59,8 +65,8 @@ func TestFitExact(t *testing.T) {
 	}
 }
 
-// With an error that grows with y, the relative fit is nearer to the truth for small jobs: of 100 data sets the one with the smaller mean relative error is the
-// relative fit in far more than half.
+// With an error that grows with y, the relative fit is nearer to the truth for small jobs: of 100 data sets the one
+// with the smaller mean relative error is the relative fit in far more than half.
 func TestFitRelative(t *testing.T) {
 	better := 0
 	for seed := range uint64(100) {

@@ -25,7 +25,8 @@ func benchmarkInput(b *testing.B, variable string) (path string, size int64) {
 	return path, info.Size()
 }
 
-// measure runs f as a benchmark, and reports megabytes for each second of processor time besides: a busy machine changes it less.
+// measure runs f as a benchmark, and reports megabytes for each second of processor time besides: a busy machine
+// changes it less.
 func measure(b *testing.B, size int64, f func()) {
 	before := processorTime()
 	n := 0
@@ -66,16 +67,21 @@ func BenchmarkTeraSortSpill(b *testing.B) { benchmark(b, "RECORDS", 64<<20, tera
 
 // BenchmarkPairs sorts (word, document) pairs: an inverted index without folding.
 func BenchmarkPairs(b *testing.B) {
-	benchmark(b, "TEXT", 6<<30, &Job{Name: "pairs", Map: mapWords([]byte("document-1")), Reduce: func(_ *Task, in *Groups, out *Emitter) error {
-		for in.Next() {
-			n := 0
-			for in.NextValue() {
-				n += len(in.Value())
+	benchmark(
+		b,
+		"TEXT",
+		6<<30,
+		&Job{Name: "pairs", Map: mapWords([]byte("document-1")), Reduce: func(_ *Task, in *Groups, out *Emitter) error {
+			for in.Next() {
+				n := 0
+				for in.NextValue() {
+					n += len(in.Value())
+				}
+				out.Emit(in.Key(), fmt.Append(nil, n))
 			}
-			out.Emit(in.Key(), fmt.Append(nil, n))
-		}
-		return nil
-	}})
+			return nil
+		}},
+	)
 }
 
 // BenchmarkEmptyTask is what a map and a reduce cost that have nothing to do, commits included.

@@ -149,7 +149,8 @@ func (b *binned) fold(f *Fold) (full bool, err error) {
 		}
 		most = max(most, n)
 	}
-	// Pairs of a map come in the order of their hashes, which would crowd the front of a table that is too small for them.
+	// Pairs of a map come in the order of their hashes, which would crowd the front of a table that is too small for
+	// them.
 	if !b.table.Reserve(most) {
 		return true, nil
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
 )
 
-// Every part is cut into bins, ranges of keys, as the maps emit: a reduce then folds or sorts one after the other, each within the
-// cache, where a table or an index of the whole part would miss it at every turn. Cuts come from a sample of the keys. Only speed
-// depends on where they are: equal keys share a bin, in the order in which they came.
+// Every part is cut into bins, ranges of keys, as the maps emit: a reduce then folds or sorts one after the other, each
+// within the cache, where a table or an index of the whole part would miss it at every turn. Cuts come from a sample of
+// the keys. Only speed depends on where they are: equal keys share a bin, in the order in which they came.
 type bins struct {
 	cuts  *cuts
 	per   int  // bins of a part
@@ -27,7 +27,8 @@ const (
 	leastBinned  = 4 << 10   // keys of a map whose sample is good enough
 )
 
-// binnable: keys have an order that cuts can be looked up in quickly, and nothing wants all pairs of a part from a map at once.
+// binnable: keys have an order that cuts can be looked up in quickly, and nothing wants all pairs of a part from a map
+// at once.
 func (r *Run) binnable() bool { return r.Job.Compare == nil && r.Job.Combine == nil }
 
 // binsOf is how many bins a part has if the maps emit so many bytes.
@@ -39,12 +40,17 @@ func (r *Run) binsOf(emitted int64) int {
 	if r.Job.Fold != nil { // less is left of what is folded
 		bytes = foldedBytes
 	}
-	n := min(emitted/bytes, mostBins*int64(r.Parts), mostBinLogs/int64(max(r.maps, 1)), r.Memory.attemptBytes()/leastBinRoom)
+	n := min(
+		emitted/bytes,
+		mostBins*int64(r.Parts),
+		mostBinLogs/int64(max(r.maps, 1)),
+		r.Memory.attemptBytes()/leastBinRoom,
+	)
 	return int(max(n/int64(r.Parts), 1))
 }
 
-// publish makes bins for the run out of a sample of pairs, for so many bytes of all maps, unless another map was faster; and gives those of
-// the run.
+// publish makes bins for the run out of a sample of pairs, for so many bytes of all maps, unless another map was
+// faster; and gives those of the run.
 func (r *Run) publish(emitted int64, pairs func(func(key, value []byte))) *bins {
 	b := &bins{per: r.binsOf(emitted)}
 	s := sampler{most: binSample * b.per, room: sampleBytes, every: 1}

@@ -37,7 +37,8 @@ func TestCuts(t *testing.T) {
 	})
 }
 
-// binnedInput is a file for which there are no bins yet, since it is so small, and one that has many; and how often each word occurs.
+// binnedInput is a file for which there are no bins yet, since it is so small, and one that has many; and how often
+// each word occurs.
 func binnedInput(t *testing.T, dir string) (paths []string, words map[string]int) {
 	r := rand.New(rand.NewPCG(1, 1))
 	words = map[string]int{}
@@ -53,7 +54,8 @@ func binnedInput(t *testing.T, dir string) (paths []string, words map[string]int
 	return []string{write(t, dir, "a.txt", lines(100)), write(t, dir, "b.txt", lines(400_000))}, words
 }
 
-// TestBins: parts that are cut into bins have the output of those that are not, values of equal keys in the order of (map, emission).
+// TestBins: parts that are cut into bins have the output of those that are not, values of equal keys in the order of
+// (map, emission).
 func TestBins(t *testing.T) {
 	dir := t.TempDir()
 	paths, words := binnedInput(t, dir)

@@ -24,7 +24,8 @@ func AppendInt64(dst []byte, n int64) []byte {
 // OrderedInt64 reads what [AppendInt64] wrote.
 func OrderedInt64(key []byte) int64 { return int64(binary.BigEndian.Uint64(key) ^ 1<<63) }
 
-// AppendFloat64 appends 8 bytes whose order as bytes is the order of x (-0 before 0; not a number at the ends): for keys.
+// AppendFloat64 appends 8 bytes whose order as bytes is the order of x (-0 before 0; not a number at the ends): for
+// keys.
 func AppendFloat64(dst []byte, x float64) []byte {
 	b := math.Float64bits(x)
 	if b>>63 == 1 {
@@ -66,7 +67,8 @@ func Lines(data []byte) iter.Seq[[]byte] {
 	}
 }
 
-// CutTab cuts a line at its first TAB into key and value, as Hadoop's KeyValueTextInputFormat does; a line without TAB is a key.
+// CutTab cuts a line at its first TAB into key and value, as Hadoop's KeyValueTextInputFormat does; a line without TAB
+// is a key.
 func CutTab(line []byte) (key, value []byte) {
 	key, value, _ = bytes.Cut(line, []byte{'\t'})
 	return key, value

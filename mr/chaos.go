@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Chaos loses attempts, with the processes they run, and finished map outputs at random, to show that results do not depend on
-// luck. The same seed loses the same ones of the same run.
+// Chaos loses attempts, with the processes they run, and finished map outputs at random, to show that results do not
+// depend on luck. The same seed loses the same ones of the same run.
 type Chaos struct {
 	Rate float64 // probability for each attempt, from 0 to below 1
 	Seed uint64

@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
-// collector takes what a map emits: into a hash table where the job folds, else into a log for each bin of each part, in the order of
-// emission. Nothing is sorted before it must be: in memory, the reduce sorts all of a bin at once. When memory is used up, what is
-// there goes sorted to the attempt's file.
+// collector takes what a map emits: into a hash table where the job folds, else into a log for each bin of each part,
+// in the order of emission. Nothing is sorted before it must be: in memory, the reduce sorts all of a bin at once. When
+// memory is used up, what is there goes sorted to the attempt's file.
 type collector struct {
 	pairLogs
 	run      *Run
@@ -57,7 +57,11 @@ func (c *collector) place(key []byte) int {
 func (c *collector) add(key, value []byte) error {
 	if c.table != nil {
 		if len(value) != c.run.Job.Fold.Width {
-			return fmt.Errorf("emit: value of %d bytes, the job's Fold has a Width of %d", len(value), c.run.Job.Fold.Width)
+			return fmt.Errorf(
+				"emit: value of %d bytes, the job's Fold has a Width of %d",
+				len(value),
+				c.run.Job.Fold.Width,
+			)
 		}
 		for !c.table.Add(key, value) {
 			if err := c.spill(); err != nil {
@@ -156,7 +160,11 @@ func (c *collector) more(l *pairLog, need int) error {
 			}
 		}
 		if again {
-			return fmt.Errorf("a pair of %d MiB does not fit the memory of an attempt, %d MiB", need>>20, c.account.Limit()>>20)
+			return fmt.Errorf(
+				"a pair of %d MiB does not fit the memory of an attempt, %d MiB",
+				need>>20,
+				c.account.Limit()>>20,
+			)
 		}
 		if err := c.spill(); err != nil {
 			return err
@@ -378,7 +386,8 @@ func (c *collector) restOfTable() error {
 	defer table.Reset(false)
 	c.run.hint.Store(int64(table.Len()))
 	if c.unbinned && table.Len() >= leastBinned {
-		// Each map emits about as much. A key that comes often in this one comes in the others too, and they add little.
+		// Each map emits about as much. A key that comes often in this one comes in the others too, and they add
+		// little.
 		all := table.Bytes() * int64(c.run.maps)
 		if table.Repeats() {
 			all = 2 * table.Bytes()

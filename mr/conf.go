@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/spelling"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 )
 
-// Conf is a job's configuration, as -D key=value gives it. Getters return the default where the key is missing, and an error
-// that names the key where its value cannot be read.
+// Conf is a job's configuration, as -D key=value gives it. Getters return the default where the key is missing, and an
+// error that names the key where its value cannot be read.
 type Conf map[string]string
 
 // A format is how values of one type are written, in words too.
@@ -75,8 +75,8 @@ func (c Conf) Duration(key string, def time.Duration) (time.Duration, error) {
 	return get(c, key, def, format[time.Duration]{"a duration, such as 90s or 5m", time.ParseDuration})
 }
 
-// Check returns an error for the first key, in order, that is none of known but seems meant to be: each one if all says so, else one that is
-// at most two letters from a known key. It names the nearest.
+// Check returns an error for the first key, in order, that is none of known but seems meant to be: each one if all says
+// so, else one that is at most two letters from a known key. It names the nearest.
 func (c Conf) Check(known []string, all bool) error {
 	for _, key := range slices.Sorted(maps.Keys(c)) {
 		if slices.Contains(known, key) {

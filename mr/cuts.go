@@ -19,8 +19,8 @@ const (
 	sampleBytes  = 256 << 20 // that their keys may take
 )
 
-// Cut is told the splits before the first attempt. For a job with TotalOrder and more than one part it finds the keys at which those
-// begin, from what Map emits on the beginnings of some of the splits, evenly spread.
+// Cut is told the splits before the first attempt. For a job with TotalOrder and more than one part it finds the keys
+// at which those begin, from what Map emits on the beginnings of some of the splits, evenly spread.
 func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	r.maps, r.input = len(splits), 0
 	for i := range splits {

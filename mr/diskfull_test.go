@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestDiskFull: where the disk takes no more of an output part, or of a run that is spilled, the job fails with an error that names job, task
-// and file, and nothing is left. The disk is one that takes a MiB of each file: the limit holds for a process, which is this one
-// started again.
+// TestDiskFull: where the disk takes no more of an output part, or of a run that is spilled, the job fails with an
+// error that names job, task and file, and nothing is left. The disk is one that takes a MiB of each file: the limit
+// holds for a process, which is this one started again.
 func TestDiskFull(t *testing.T) {
 	const variable = "DISK_FULL_INPUT"
 	if path := os.Getenv(variable); path != "" {

@@ -3,10 +3,10 @@
 // A [Job] says what to compute; the engine cuts its input into splits, runs a map attempt for each split and a reduce
 // attempt for each part of the output, moves what the maps emit to the reduces, and commits what the reduces write.
 //
-// Map and reduce functions pull their input: they are called once for an attempt, keep their state in local variables, and
-// loop over batches or groups until there is no more. The engine stops them between two batches (suspend, kill), so a
-// function that pulls is suspended and ended without knowing. All byte slices they are handed are lent until the next call
-// of the iterator they came from, and all byte slices they hand to an [Emitter] are copied before it returns.
+// Map and reduce functions pull their input: they are called once for an attempt, keep their state in local variables,
+// and loop over batches or groups until there is no more. The engine stops them between two batches (suspend, kill), so
+// a function that pulls is suspended and ended without knowing. All byte slices they are handed are lent until the next
+// call of the iterator they came from, and all byte slices they hand to an [Emitter] are copied before it returns.
 //
 //	func WordCount(conf mr.Conf) (*mr.Job, error) {
 //		return &mr.Job{

@@ -11,9 +11,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
-// An Emitter takes what a function emits: of a map or combine function, pairs on their way to the reduces; of a reduce function, or
-// a map function of a [MapOnly] job, the output. Keys and values are copied before a method returns. What goes wrong
-// (a disk is full) ends the attempt at the next batch or group; methods do not report it.
+// An Emitter takes what a function emits: of a map or combine function, pairs on their way to the reduces; of a reduce
+// function, or a map function of a [MapOnly] job, the output. Keys and values are copied before a method returns. What
+// goes wrong (a disk is full) ends the attempt at the next batch or group; methods do not report it.
 type Emitter struct {
 	collect *collector  // pairs of a map
 	log     *pairLog    // with collect: pairs of a combiner that stay in memory
@@ -25,7 +25,9 @@ type Emitter struct {
 	failed  error
 }
 
-var errWrite = errors.New("Write used where pairs are wanted: only reduces, and maps of map-only jobs, write to the output")
+var errWrite = errors.New(
+	"Write used where pairs are wanted: only reduces, and maps of map-only jobs, write to the output",
+)
 
 // Emit emits a pair. Of a job with a Fold, value has the Fold's Width.
 func (e *Emitter) Emit(key, value []byte) {
@@ -90,8 +92,8 @@ type Batches struct {
 	failed  error
 }
 
-// Next moves to the next batch, and reports whether there is one. It waits while the attempt is suspended, and is false when
-// it was killed or reading failed: the function then just returns.
+// Next moves to the next batch, and reports whether there is one. It waits while the attempt is suspended, and is false
+// when it was killed or reading failed: the function then just returns.
 func (b *Batches) Next() bool {
 	if b.failed != nil || b.out.failed != nil {
 		return false
@@ -122,7 +124,8 @@ func (b *Batches) Next() bool {
 	return true
 }
 
-// Data is the batch: at least one whole record of one file, lines each with one LF at its end and none elsewhere. Lent until Next.
+// Data is the batch: at least one whole record of one file, lines each with one LF at its end and none elsewhere. Lent
+// until Next.
 func (b *Batches) Data() []byte { return b.data }
 
 // Path is the file that the batch is of.

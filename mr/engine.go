@@ -15,12 +15,15 @@ import (
 
 // Work is what a job does, as the engine sees it: the engine knows when and where, the work knows what.
 type Work interface {
-	// Stages returns the stages that come next: the first ones when the job arrives, and more whenever all so far are done. None means that the
-	// job is over and its output in place. It may take its time: the engine goes on meanwhile.
+	// Stages returns the stages that come next: the first ones when the job arrives, and more whenever all so far are
+	// done. None means that the job is over and its output in place. It may take its time: the engine goes on
+	// meanwhile.
 	Stages(ctx context.Context) ([]sched.StageSpec, error)
-	// Run runs an attempt to its end, on a goroutine of its own. ErrCommitted says that another attempt of the task was faster.
+	// Run runs an attempt to its end, on a goroutine of its own. ErrCommitted says that another attempt of the task was
+	// faster.
 	Run(l *Launch) error
-	// Close is called once, when nothing of the job runs any more. Unless the job went well, it removes what was not committed.
+	// Close is called once, when nothing of the job runs any more. Unless the job went well, it removes what was not
+	// committed.
 	Close(ok bool) error
 }
 
@@ -59,11 +62,13 @@ type Config struct {
 	Chaos Chaos
 	// Seed is of which parts of its job a probe reads.
 	Seed uint64
-	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is 10 minutes.
+	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is
+	// 10 minutes.
 	Timeout time.Duration
 	// Report is how often the core is told of progress; zero: never.
 	Report time.Duration
-	// Watch is called after every step, on the engine's goroutine; nil: never. It may read the core and must not keep it waiting.
+	// Watch is called after every step, on the engine's goroutine; nil: never. It may read the core and must not keep
+	// it waiting.
 	Watch func(*sched.Core)
 	// Settle is for tests under a fake clock: it returns when everything that happens at this instant has happened.
 	Settle func()
@@ -89,7 +94,8 @@ const (
 	patience  = 10 * time.Second
 )
 
-// An engine runs jobs on the nodes of one process. One goroutine owns it; attempts and what takes time run on others and send mail.
+// An engine runs jobs on the nodes of one process. One goroutine owns it; attempts and what takes time run on others
+// and send mail.
 type engine struct {
 	config   Config
 	core     *sched.Core
@@ -109,7 +115,8 @@ type engine struct {
 	results  []Result
 }
 
-// Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that of ctx, which ends all attempts.
+// Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that
+// of ctx, which ends all attempts.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
 	if config.Core.Can &= Powers; config.Core.Can == 0 {
 		config.Core.Can = Powers
@@ -121,9 +128,15 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	}
 	e.planAhead(ctx)
 	e.start = time.Now()
-	slices.SortStableFunc(e.arriving, func(a, b arrival) int { return cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit) })
+	slices.SortStableFunc(
+		e.arriving,
+		func(a, b arrival) int { return cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit) },
+	)
 	for i := range config.Nodes {
-		e.events = append(e.events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]})
+		e.events = append(
+			e.events,
+			sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]},
+		)
 	}
 	e.step(ctx, 0)
 	for e.busy() && ctx.Err() == nil {
@@ -278,7 +291,14 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	case errors.As(err, &lost):
 		done.Outcome = sched.Lost
 		if stage, ok := j.undo(l.Stage, lost.Map); ok {
-			e.events = append(e.events, sched.Event{Kind: sched.TaskUndone, Job: j.id, Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}}})
+			e.events = append(
+				e.events,
+				sched.Event{
+					Kind: sched.TaskUndone,
+					Job:  j.id,
+					Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}},
+				},
+			)
 		}
 	case errors.Is(err, errChaos), errors.Is(err, errNotYet):
 		done.Outcome = sched.Lost
@@ -312,7 +332,9 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	case err != nil:
 		j.err = err
 		for i := range e.events { // the attempt did not bring the job to its end
-			if v := &e.events[i]; v.Kind == sched.AttemptDone && v.Outcome == sched.OK && e.core.Attempt(v.Attempt) != nil && e.core.Attempt(v.Attempt).Stage.ID.Job == j.id {
+			if v := &e.events[i]; v.Kind == sched.AttemptDone && v.Outcome == sched.OK &&
+				e.core.Attempt(v.Attempt) != nil &&
+				e.core.Attempt(v.Attempt).Stage.ID.Job == j.id {
 				v.Outcome, v.Body = sched.Killed, nil
 			}
 		}
@@ -325,7 +347,14 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 		for i := range stages {
 			at := int32(len(j.stages))
 			j.addStage(stages[i].Tasks)
-			e.events = append(e.events, sched.Event{Kind: sched.AsksChanged, Job: j.id, Body: &sched.Asks{Stage: at, Spec: &stages[i], Pending: stages[i].Tasks}})
+			e.events = append(
+				e.events,
+				sched.Event{
+					Kind: sched.AsksChanged,
+					Job:  j.id,
+					Body: &sched.Asks{Stage: at, Spec: &stages[i], Pending: stages[i].Tasks},
+				},
+			)
 		}
 	}
 }
@@ -354,8 +383,9 @@ type arrival struct {
 	ahead []sched.StageSpec // its first stages, where they could be planned before the clock starts
 }
 
-// planAhead plans the jobs whose input is there before the clock starts, as Hadoop's client cuts splits before it submits. The others, which read
-// what earlier ones write, are planned when they arrive, and what is wrong with them is told then.
+// planAhead plans the jobs whose input is there before the clock starts, as Hadoop's client cuts splits before it
+// submits. The others, which read what earlier ones write, are planned when they arrive, and what is wrong with them is
+// told then.
 func (e *engine) planAhead(ctx context.Context) {
 	var wg sync.WaitGroup
 	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -473,7 +503,10 @@ func (e *engine) lookAfter(now sched.Time) {
 	if e.config.Report > 0 && t.Sub(e.reported) >= e.config.Report {
 		e.reported = t
 		for id, l := range e.attempts {
-			e.events = append(e.events, sched.Event{Kind: sched.AttemptProgress, Attempt: id, Progress: l.Attempt.Progress()})
+			e.events = append(
+				e.events,
+				sched.Event{Kind: sched.AttemptProgress, Attempt: id, Progress: l.Attempt.Progress()},
+			)
 		}
 	}
 	if e.config.Timeout == 0 || t.Sub(e.looked) < lookAfter {
@@ -486,7 +519,12 @@ func (e *engine) lookAfter(now sched.Time) {
 		case signs != l.signs || l.Attempt.held.Load():
 			l.signs, l.alive = signs, t
 		case l.hung && t.Sub(l.alive) > e.config.Timeout+patience:
-			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung, e.config.Timeout)
+			err := fmt.Errorf(
+				"task %d: %w of %v, and does not end when asked: given up",
+				l.Task,
+				ErrHung,
+				e.config.Timeout,
+			)
 			e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
 		case !l.hung && t.Sub(l.alive) > e.config.Timeout:
 			l.hung = true
@@ -581,5 +619,13 @@ func (a *Attempt) counters() *sched.Counters {
 	return c
 }
 
-var schedPhase = [NumPhases]sched.Phase{Read: sched.PhaseRead, Map: sched.PhaseMap, Sort: sched.PhaseSort, Spill: sched.PhaseSpill,
-	Shuffle: sched.PhaseShuffle, Merge: sched.PhaseMerge, Reduce: sched.PhaseReduce, Write: sched.PhaseWrite}
+var schedPhase = [NumPhases]sched.Phase{
+	Read:    sched.PhaseRead,
+	Map:     sched.PhaseMap,
+	Sort:    sched.PhaseSort,
+	Spill:   sched.PhaseSpill,
+	Shuffle: sched.PhaseShuffle,
+	Merge:   sched.PhaseMerge,
+	Reduce:  sched.PhaseReduce,
+	Write:   sched.PhaseWrite,
+}

@@ -65,7 +65,14 @@ func (s *sleeper) Close(bool) error { s.closed.Add(1); return nil }
 func mapReduce(maps int32, mapTime time.Duration, reduces int32, reduceTime time.Duration) []sched.StageSpec {
 	return []sched.StageSpec{
 		{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: maps, Prior: mapTime, MaxAttempts: 4},
-		{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: reduces, Prior: reduceTime, MaxAttempts: 4, After: []sched.Dep{{Stage: 0, Part: 1}}},
+		{
+			Kind:        sched.Reduce,
+			PerTask:     sched.Resources{sched.ReduceSlots: 1},
+			Tasks:       reduces,
+			Prior:       reduceTime,
+			MaxAttempts: 4,
+			After:       []sched.Dep{{Stage: 0, Part: 1}},
+		},
 	}
 }
 
@@ -80,17 +87,32 @@ func (e endings) Record(now sched.Time, events []sched.Event, _ []sched.Action) 
 	}
 }
 
-// mrorder 4.1 on this engine, its tasks asleep under a fake clock: J1..J4 end at 16, 8, 26, 44 under FIFO, to the nanosecond.
+// mrorder 4.1 on this engine, its tasks asleep under a fake clock: J1..J4 end at 16, 8, 26, 44 under FIFO, to the
+// nanosecond.
 func TestServeMROrder41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := endings{}
 		var jobs []Submission
 		for i, j := range [][4]int{{10, 4, 2, 8}, {4, 2, 4, 2}, {2, 6, 4, 10}, {24, 6, 6, 8}} {
 			jobs = append(jobs, Submission{Spec: &sched.JobSpec{Name: fmt.Sprint("J", i+1)},
-				Work: &sleeper{stages: mapReduce(int32(j[0]), time.Duration(j[1])*time.Second, int32(j[2]), time.Duration(j[3])*time.Second)}})
+				Work: &sleeper{
+					stages: mapReduce(
+						int32(j[0]),
+						time.Duration(j[1])*time.Second,
+						int32(j[2]),
+						time.Duration(j[3])*time.Second,
+					),
+				}})
 		}
-		nodes := slices.Repeat([]sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}, 4)
-		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}, Recorder: ended}, Nodes: nodes, Settle: synctest.Wait}, jobs)
+		nodes := slices.Repeat(
+			[]sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}},
+			4,
+		)
+		results, err := Serve(
+			t.Context(),
+			Config{Core: sched.Config{Policy: &inOrder{}, Recorder: ended}, Nodes: nodes, Settle: synctest.Wait},
+			jobs,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +130,11 @@ func TestServeMROrder41(t *testing.T) {
 func serveOne(t *testing.T, w *sleeper, timeout time.Duration) Result {
 	t.Helper()
 	nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
-	results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes, Settle: synctest.Wait, Timeout: timeout},
-		[]Submission{{Spec: &sched.JobSpec{Name: "job"}, Work: w}})
+	results, err := Serve(
+		t.Context(),
+		Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes, Settle: synctest.Wait, Timeout: timeout},
+		[]Submission{{Spec: &sched.JobSpec{Name: "job"}, Work: w}},
+	)
 	if err != nil || len(results) != 1 {
 		t.Fatalf("results %v, error %v", results, err)
 	}
@@ -119,7 +144,8 @@ func serveOne(t *testing.T, w *sleeper, timeout time.Duration) Result {
 	return results[0]
 }
 
-// A task that fails three times and then succeeds does not fail its job; one that fails four times does, with the last error.
+// A task that fails three times and then succeeds does not fail its job; one that fails four times does, with the last
+// error.
 func TestServeRetries(t *testing.T) {
 	for failures, want := range map[int]sched.Outcome{3: sched.OK, 4: sched.Failed} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +163,8 @@ func TestServeRetries(t *testing.T) {
 				return nil
 			}
 			r := serveOne(t, w, 0)
-			if r.Outcome != want || (want == sched.Failed) != (r.Err != nil && strings.Contains(r.Err.Error(), "failure 4")) {
+			if r.Outcome != want ||
+				(want == sched.Failed) != (r.Err != nil && strings.Contains(r.Err.Error(), "failure 4")) {
 				t.Errorf("after %d failures: %v, %v", failures, r.Outcome, r.Err)
 			}
 		})
@@ -149,7 +176,8 @@ func TestServePermanentErrorIsNotRetried(t *testing.T) {
 		starts := 0
 		w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
 		w.run = func(*Launch) error { starts++; return Permanent(errors.New("the file has changed")) }
-		if r := serveOne(t, w, 0); r.Outcome != sched.Failed || starts != 1 || !strings.Contains(r.Err.Error(), "has changed") {
+		if r := serveOne(t, w, 0); r.Outcome != sched.Failed || starts != 1 ||
+			!strings.Contains(r.Err.Error(), "has changed") {
 			t.Errorf("%d attempts, %v, %v", starts, r.Outcome, r.Err)
 		}
 	})
@@ -176,7 +204,8 @@ func TestServeLostOutput(t *testing.T) {
 	})
 }
 
-// An attempt without a sign of life for 30 s is ended and tried again, four times in all; one that does not even end is given up 10 s later.
+// An attempt without a sign of life for 30 s is ended and tried again, four times in all; one that does not even end is
+// given up 10 s later.
 func TestServeHang(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -212,9 +241,16 @@ func TestServeCancelled(t *testing.T) {
 		defer cancel()
 		w := &sleeper{stages: mapReduce(8, time.Minute, 1, time.Second)}
 		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
-		results, err := Serve(ctx, Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
-			[]Submission{{Spec: &sched.JobSpec{}, Work: w}, {Spec: &sched.JobSpec{Submit: time.Hour}, Work: &sleeper{}}})
-		if !errors.Is(err, context.DeadlineExceeded) || len(results) != 1 || results[0].Outcome != sched.Killed || w.closed.Load() != 1 {
+		results, err := Serve(
+			ctx,
+			Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
+			[]Submission{
+				{Spec: &sched.JobSpec{}, Work: w},
+				{Spec: &sched.JobSpec{Submit: time.Hour}, Work: &sleeper{}},
+			},
+		)
+		if !errors.Is(err, context.DeadlineExceeded) || len(results) != 1 || results[0].Outcome != sched.Killed ||
+			w.closed.Load() != 1 {
 			t.Errorf("results %v, error %v, closed %d times", results, err, w.closed.Load())
 		}
 	})
@@ -233,7 +269,12 @@ func site(t *testing.T, slots int) Site {
 		}
 		memory.Close()
 	})
-	return Site{Memory: memory, Map: sched.Resources{sched.VCores: 1}, Reduce: sched.Resources{sched.VCores: 1}, Cores: slots}
+	return Site{
+		Memory: memory,
+		Map:    sched.Resources{sched.VCores: 1},
+		Reduce: sched.Resources{sched.VCores: 1},
+		Cores:  slots,
+	}
 }
 
 // Real jobs on real files, with attempts and outputs lost at random: the output is that of a run without.
@@ -251,7 +292,13 @@ func TestServeChaos(t *testing.T) {
 	for _, rate := range []float64{0, 0.2, 0.5} {
 		out := filepath.Join(dir, fmt.Sprint("out", rate))
 		s := site(t, 2)
-		job := &Job{Name: "count", Fold: Sum(1), Conf: Conf{"mapreduce.input.fileinputformat.split.maxsize": "65536", "mapreduce.input.fileinputformat.split.minsize": "1"},
+		job := &Job{
+			Name: "count",
+			Fold: Sum(1),
+			Conf: Conf{
+				"mapreduce.input.fileinputformat.split.maxsize": "65536",
+				"mapreduce.input.fileinputformat.split.minsize": "1",
+			},
 			Map: func(_ *Task, in *Batches, out *Emitter) error {
 				var words [256]Span
 				for in.Next() {
@@ -263,13 +310,21 @@ func TestServeChaos(t *testing.T) {
 					}
 				}
 				return nil
-			}}
+			},
+		}
 		w, err := Open(Order{Job: job, Input: []string{in}, Output: out, Reduces: 3}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
-			Chaos: Chaos{Rate: rate, Seed: 7}}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		results, err := Serve(
+			t.Context(),
+			Config{
+				Core:  sched.Config{Policy: &inOrder{}},
+				Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
+				Chaos: Chaos{Rate: rate, Seed: 7},
+			},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}},
+		)
 		if err != nil || results[0].Outcome != sched.OK {
 			t.Fatalf("rate %v: %v, %v", rate, results, err)
 		}

@@ -66,8 +66,8 @@ func (g *Groups) sameAsBefore() bool {
 	return g.order(before, &g.recs[g.at]) == 0
 }
 
-// Next moves to the next group, past what was not read of this one, and reports whether there is one. It waits while the attempt
-// is suspended, and is false when it was killed or reading failed: the function then just returns.
+// Next moves to the next group, past what was not read of this one, and reports whether there is one. It waits while
+// the attempt is suspended, and is false when it was killed or reading failed: the function then just returns.
 func (g *Groups) Next() bool {
 	for g.NextValue() {
 	}
@@ -80,8 +80,8 @@ func (g *Groups) Next() bool {
 	return true
 }
 
-// Key is the key of the group: where SameGroup lets keys of a group differ, that of the value read last, of the first before that. Its
-// bytes are lent until Next or NextValue.
+// Key is the key of the group: where SameGroup lets keys of a group differ, that of the value read last, of the first
+// before that. Its bytes are lent until Next or NextValue.
 func (g *Groups) Key() []byte { return g.key }
 
 // NextValue moves to the next value of the group, the first at first, and reports whether there is one.

@@ -2,8 +2,9 @@ package mr
 
 import "github.com/sojourn-sched/sojourn/mr/input"
 
-// A Job is what the engine computes: functions over bytes, and what may be assumed of them. The zero value of each field is
-// the common case. A Job is read by many attempts at once and is not written to after it was handed to the engine.
+// A Job is what the engine computes: functions over bytes, and what may be assumed of them. The zero value of each
+// field is the common case. A Job is read by many attempts at once and is not written to after it was handed to the
+// engine.
 type Job struct {
 	Name string // for people and records; no meaning to the engine
 	Conf Conf   // the user's key=value pairs, for the functions; no meaning to the engine
@@ -14,38 +15,39 @@ type Job struct {
 	// Map reads the batches of one split and emits. Called once for an attempt.
 	Map Func[*Batches]
 
-	// Fold declares that values of one key may be folded into one as they come; see [Fold]. Excludes Combine and Compare.
+	// Fold declares that values of one key may be folded into one as they come; see [Fold]. Excludes Combine and
+	// Compare.
 	Fold *Fold
-	// Combine may run on any part of a group, any number of times, before Reduce; what it emits must have the keys of its
-	// group. nil: none.
+	// Combine may run on any part of a group, any number of times, before Reduce; what it emits must have the keys of
+	// its group. nil: none.
 	Combine Func[*Groups]
-	// Reduce reads the groups of one part and emits what is output. nil: the pairs themselves are output; of a Fold of one
-	// integer in decimal.
+	// Reduce reads the groups of one part and emits what is output. nil: the pairs themselves are output; of a Fold of
+	// one integer in decimal.
 	Reduce Func[*Groups]
 	// Reduces is the number of parts; 0: as many as the run asks for. [MapOnly]: what the maps emit is output.
 	Reduces int
 
 	// Partition gives the part of a key, from 0 to parts-1; nil: by a hash of the key. Excludes TotalOrder.
 	Partition func(key []byte, parts int) int
-	// TotalOrder makes part i hold smaller keys than part i+1: cut points are taken from the keys that Map emits on a sample of
-	// the input, the same sample in every run.
+	// TotalOrder makes part i hold smaller keys than part i+1: cut points are taken from the keys that Map emits on a
+	// sample of the input, the same sample in every run.
 	TotalOrder bool
-	// Compare orders keys: negative, zero, positive. nil: by bytes, which is much faster; [AppendInt64] and its like make
-	// keys whose bytes are in the order of their values.
+	// Compare orders keys: negative, zero, positive. nil: by bytes, which is much faster; [AppendInt64] and its like
+	// make keys whose bytes are in the order of their values.
 	Compare func(a, b []byte) int
 	// SameGroup reports whether two keys, neighbours in order, go to one group. nil: where they are equal.
 	SameGroup func(a, b []byte) bool
 
 	Output Format // how pairs are written
 
-	// Next gives the next round of a job that has several, from what the last round left behind; nil: this is the last. A nil
-	// Job ends the chain: the output of the last round is the output of all.
+	// Next gives the next round of a job that has several, from what the last round left behind; nil: this is the last.
+	// A nil Job ends the chain: the output of the last round is the output of all.
 	Next func(*Round) (*Job, error)
 }
 
-// Func is a map function (of batches), a combine or a reduce function (of groups). It is called once for an attempt, pulls its
-// input, and returns when there is no more, or an error, which fails the attempt. It may start goroutines, but those end
-// before it returns, and the iterator and the emitter are used by one goroutine at a time each.
+// Func is a map function (of batches), a combine or a reduce function (of groups). It is called once for an attempt,
+// pulls its input, and returns when there is no more, or an error, which fails the attempt. It may start goroutines,
+// but those end before it returns, and the iterator and the emitter are used by one goroutine at a time each.
 type Func[In any] func(t *Task, in In, out *Emitter) error
 
 // MapOnly as Job.Reduces: no shuffle, no reduce; each map task writes a part of the output.
@@ -70,13 +72,13 @@ const (
 	Plain               // key, value and nothing else: fixed-length records
 )
 
-// A Fold says that the values of a key can be folded into one, in place, in any order and any grouping: sums, minima, sets.
-// The engine then keeps one value for each key in a hash table while it maps, which is faster than any sort.
-// All values of the job have Width bytes. Use [Sum] and [Distinct] where they fit.
+// A Fold says that the values of a key can be folded into one, in place, in any order and any grouping: sums, minima,
+// sets. The engine then keeps one value for each key in a hash table while it maps, which is faster than any sort. All
+// values of the job have Width bytes. Use [Sum] and [Distinct] where they fit.
 type Fold struct {
 	Width int // bytes, 0 to 64 KiB. 0: only the keys matter
-	// Into folds value into acc, both Width bytes. It must be associative and commutative to the last bit (integers are,
-	// floating point is not). nil: both are arrays of little-endian int64, added element by element.
+	// Into folds value into acc, both Width bytes. It must be associative and commutative to the last bit (integers
+	// are, floating point is not). nil: both are arrays of little-endian int64, added element by element.
 	Into func(acc, value []byte)
 }
 

@@ -58,18 +58,24 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// TestGroups: SameGroup joins keys, Key follows the values, stays when they are read, and unread values are passed over.
+// TestGroups: SameGroup joins keys, Key follows the values, stays when they are read, and unread values are passed
+// over.
 func TestGroups(t *testing.T) {
 	sameLetter := func(a, b []byte) bool { return a[0] == b[0] }
 	job := func(reduce Func[*Groups]) *Job {
-		return &Job{Name: "groups", SameGroup: sameLetter, Reduce: reduce, Map: func(_ *Task, in *Batches, out *Emitter) error {
-			for in.Next() {
-				for line := range Lines(in.Data()) {
-					out.Emit(CutTab(line))
+		return &Job{
+			Name:      "groups",
+			SameGroup: sameLetter,
+			Reduce:    reduce,
+			Map: func(_ *Task, in *Batches, out *Emitter) error {
+				for in.Next() {
+					for line := range Lines(in.Data()) {
+						out.Emit(CutTab(line))
+					}
 				}
-			}
-			return nil
-		}}
+				return nil
+			},
+		}
 	}
 	var in strings.Builder
 	want := map[bool]string{}
@@ -170,7 +176,8 @@ func TestOrderedNumbers(t *testing.T) {
 		}
 		f, g := rapid.Float64().Draw(t, "f"), rapid.Float64().Draw(t, "g")
 		a, b = AppendFloat64(nil, f), AppendFloat64(nil, g)
-		if math.Float64bits(OrderedFloat64(a)) != math.Float64bits(f) || f != g && (bytes.Compare(a, b) < 0) != (f < g) {
+		if math.Float64bits(OrderedFloat64(a)) != math.Float64bits(f) ||
+			f != g && (bytes.Compare(a, b) < 0) != (f < g) {
 			t.Fatalf("%x, %x", a, b)
 		}
 	})

@@ -61,7 +61,8 @@ func (j *jobLife) taskDone(l *Launch) bool {
 	return true
 }
 
-// undo notes that the output of a map was lost, found by a task of a stage, and returns the map's stage, the one before; false: known already.
+// undo notes that the output of a map was lost, found by a task of a stage, and returns the map's stage, the one
+// before; false: known already.
 func (j *jobLife) undo(stage, task int) (maps int, news bool) {
 	maps = stage - 1
 	s := j.stages[maps]

@@ -50,7 +50,13 @@ func (l local) run(j *Job, files ...string) (*Counters, error) {
 }
 
 func (l local) round(j *Job, paths []string, memory *Memory, work *Workspace) (*Run, *Counters, error) {
-	config := input.Config{RecordLength: j.Record, OnlyLF: true, Cores: l.workers, MaxSplit: l.split, MinSplit: min(l.split, 1<<20)}
+	config := input.Config{
+		RecordLength: j.Record,
+		OnlyLF:       true,
+		Cores:        l.workers,
+		MaxSplit:     l.split,
+		MinSplit:     min(l.split, 1<<20),
+	}
 	files, err := input.Expand(paths, config)
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +163,8 @@ func (l local) each(n int, f func(int) error) error {
 	return errors.Join(errs...)
 }
 
-// readParts gives the parts of an output, and fails the test unless the output is complete and nothing else was left behind.
+// readParts gives the parts of an output, and fails the test unless the output is complete and nothing else was left
+// behind.
 func readParts(t testing.TB, dir string) []string {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dir, successFile)); err != nil {
@@ -209,14 +216,20 @@ func mapWords(value []byte) Func[*Batches] {
 
 // teraSort sorts records of 100 bytes by their first 10.
 func teraSort() *Job {
-	return &Job{Name: "terasort", Record: 100, TotalOrder: true, Output: Plain, Map: func(_ *Task, in *Batches, out *Emitter) error {
-		for in.Next() {
-			for b := in.Data(); len(b) > 0; b = b[100:] {
-				out.Emit(b[:10], b[10:100])
+	return &Job{
+		Name:       "terasort",
+		Record:     100,
+		TotalOrder: true,
+		Output:     Plain,
+		Map: func(_ *Task, in *Batches, out *Emitter) error {
+			for in.Next() {
+				for b := in.Data(); len(b) > 0; b = b[100:] {
+					out.Emit(b[:10], b[10:100])
+				}
 			}
-		}
-		return nil
-	}}
+			return nil
+		},
+	}
 }
 
 var cores = runtime.GOMAXPROCS(0)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopWordCount counts words as fast as a program can that does nothing else: no tasks, no parts, no limits of memory. The engine's
-// word count is held against it.
+// loopWordCount counts words as fast as a program can that does nothing else: no tasks, no parts, no limits of memory.
+// The engine's word count is held against it.
 func loopWordCount(path, out string, workers int) error {
 	f, err := os.Open(path)
 	if err != nil {

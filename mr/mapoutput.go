@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// MapOutput is what a map attempt hands to the reduces: pairs by part, in memory or in the attempt's file. It belongs to whoever
-// ran the map, who calls Release when no reduce wants it any more.
+// MapOutput is what a map attempt hands to the reduces: pairs by part, in memory or in the attempt's file. It belongs
+// to whoever ran the map, who calls Release when no reduce wants it any more.
 type MapOutput struct {
 	Task, Attempt int
 

@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
 
-// Memory is what all attempts of an engine share: half of it holds finished map output, the other half is divided among the
-// attempts that run, so that no attempt waits for another's.
+// Memory is what all attempts of an engine share: half of it holds finished map output, the other half is divided among
+// the attempts that run, so that no attempt waits for another's.
 type Memory struct {
 	pool    *mem.Pool
 	results *mem.Account
@@ -16,18 +16,25 @@ type Memory struct {
 }
 
 const (
-	// runtimeShare of the limit, plus runtimeFixed bytes, are left to Go's own heap and stacks, buffers of files, and code.
+	// runtimeShare of the limit, plus runtimeFixed bytes, are left to Go's own heap and stacks, buffers of files, and
+	// code.
 	runtimeShare = 8
 	runtimeFixed = 24 << 20
 	leastMemory  = 4 << 20 // for each slot
 )
 
-// NewMemory reserves what attempts may use of limit, in bytes, with at most slots of them at a time. Only what is used counts.
+// NewMemory reserves what attempts may use of limit, in bytes, with at most slots of them at a time. Only what is used
+// counts.
 func NewMemory(limit int64, slots int) (*Memory, error) {
 	size := limit - limit/runtimeShare - runtimeFixed
 	if least := int64(slots) * leastMemory; size < least {
 		need := (least + runtimeFixed) * runtimeShare / (runtimeShare - 1)
-		return nil, fmt.Errorf("memory of %d MiB is too little for %d slots: want at least %d MiB", limit>>20, slots, need>>20+1)
+		return nil, fmt.Errorf(
+			"memory of %d MiB is too little for %d slots: want at least %d MiB",
+			limit>>20,
+			slots,
+			need>>20+1,
+		)
 	}
 	return newMemory(size, slots)
 }

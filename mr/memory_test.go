@@ -20,8 +20,8 @@ const (
 	tightInput = 120 << 20
 )
 
-// TestMemoryLimit sorts ten times more than memory holds in a process of its own, which may have 64 open files, and looks at what the
-// kernel counts as its anonymous memory.
+// TestMemoryLimit sorts ten times more than memory holds in a process of its own, which may have 64 open files, and
+// looks at what the kernel counts as its anonymous memory.
 func TestMemoryLimit(t *testing.T) {
 	if path := os.Getenv("MEMORY_LIMIT_INPUT"); path != "" {
 		if err := sortTightly(path); err != nil {
@@ -104,7 +104,13 @@ func sortTightly(path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("pool %d MiB, most in use %d MiB of %d, %d records spilled\n", size>>20, most>>20, tightLimit>>20, counters.Of[SpilledRecords])
+	fmt.Printf(
+		"pool %d MiB, most in use %d MiB of %d, %d records spilled\n",
+		size>>20,
+		most>>20,
+		tightLimit>>20,
+		counters.Of[SpilledRecords],
+	)
 	if most > tightLimit {
 		return fmt.Errorf("%d MiB of anonymous memory, limit %d", most>>20, tightLimit>>20)
 	}

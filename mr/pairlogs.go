@@ -35,7 +35,11 @@ const leastPiece = 1 << 10
 
 // newPairLogs makes n empty logs; pieces have at most most bytes, or what a single pair takes.
 func newPairLogs(account *mem.Account, n, most int) pairLogs {
-	return pairLogs{account: account, logs: make([]pairLog, n), mostPiece: int(min(int64(most), account.Limit()/int64(4*n)))}
+	return pairLogs{
+		account:   account,
+		logs:      make([]pairLog, n),
+		mostPiece: int(min(int64(most), account.Limit()/int64(4*n))),
+	}
 }
 
 // room makes room for a pair of need bytes with its head, and reports whether there is.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // mostSplits is how many splits of a job's input a probe reads from (FSPY 2.3).
@@ -18,19 +18,20 @@ const mostSplits = 10
 
 // probed is work of which a sample can be run.
 type probed interface {
-	// Probe returns work on a sample of the job, or nil where there can be none. Its stages are known at once. Where it is given up, or closed, nothing
-	// of the job has changed. draw(n) returns a random number from 0 to n−1.
+	// Probe returns work on a sample of the job, or nil where there can be none. Its stages are known at once. Where it
+	// is given up, or closed, nothing of the job has changed. draw(n) returns a random number from 0 to n−1.
 	Probe(draw func(n int) int) Work
 }
 
-// A probe is a sample of a job at work: one map, on beginnings of splits of the job's first round, and one reduce where the job has reduces. Its files lie
-// among the job's, and what it writes goes with it.
+// A probe is a sample of a job at work: one map, on beginnings of splits of the job's first round, and one reduce where
+// the job has reduces. Its files lie among the job's, and what it writes goes with it.
 type probe struct {
 	jobWork
 	sample *round
 }
 
-// Probe samples the first round: later ones read what is not there yet. Input that can be read only once cannot be sampled.
+// Probe samples the first round: later ones read what is not there yet. Input that can be read only once cannot be
+// sampled.
 func (w *jobWork) Probe(draw func(n int) int) Work {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +52,10 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 	}
 	job := *first.run.Job
 	job.Reduces, job.Next = min(job.Reduces, 0), nil
-	files := &Workspace{dir: filepath.Join(w.files.dir, fmt.Sprintf("probe-%d", w.probes)), committed: map[string]bool{}}
+	files := &Workspace{
+		dir:       filepath.Join(w.files.dir, fmt.Sprintf("probe-%d", w.probes)),
+		committed: map[string]bool{},
+	}
 	run, err := NewRun(&job, 1, w.site.Memory, files)
 	if err != nil { // a check of the job that it has passed
 		return nil
@@ -78,7 +82,8 @@ func pipeIn(splits []input.Split) (path string, ok bool) {
 	return "", false
 }
 
-// sampleOf returns what a probe of a job reads: beginnings of splits chosen at random, in the order of the input (FSPY, Algorithm 1).
+// sampleOf returns what a probe of a job reads: beginnings of splits chosen at random, in the order of the input (FSPY,
+// Algorithm 1).
 func sampleOf(splits []input.Split, reduces int, draw func(n int) int) input.Split {
 	lengths := make([]int64, len(splits))
 	for i := range splits {
@@ -120,7 +125,8 @@ func (p *probe) Close(bool) error {
 	return os.RemoveAll(p.files.dir)
 }
 
-// probe submits a sample of a job as a job of its own. A job that cannot be sampled runs without; one whose probe is at work has no second at once.
+// probe submits a sample of a job as a job of its own. A job that cannot be sampled runs without; one whose probe is at
+// work has no second at once.
 func (e *engine) probe(of *jobLife) {
 	from, ok := of.work.(probed)
 	if !ok || of.ended || e.atWork(of.probe) {
@@ -136,7 +142,15 @@ func (e *engine) probe(of *jobLife) {
 	}
 	e.newest++
 	spec := *of.sub.Spec
-	spec = sched.JobSpec{Name: "probe of " + spec.Name, User: spec.User, Queue: spec.Queue, Type: spec.Type, Submit: e.core.Now, Stages: stages, Probes: of.id}
+	spec = sched.JobSpec{
+		Name:   "probe of " + spec.Name,
+		User:   spec.User,
+		Queue:  spec.Queue,
+		Type:   spec.Type,
+		Submit: e.core.Now,
+		Stages: stages,
+		Probes: of.id,
+	}
 	p := &jobLife{id: e.newest, index: noResult, sub: Submission{Spec: &spec, Work: work}, work: work, of: of}
 	for i := range stages {
 		p.addStage(stages[i].Tasks)
@@ -147,7 +161,8 @@ func (e *engine) probe(of *jobLife) {
 	e.events = append(e.events, sched.Event{Kind: sched.JobSubmitted, Job: p.id, Body: &spec})
 }
 
-// atWork reports whether there is a probe that the core has not seen the end of, which may be the event that it is acting on.
+// atWork reports whether there is a probe that the core has not seen the end of, which may be the event that it is
+// acting on.
 func (e *engine) atWork(p *jobLife) bool {
 	if p == nil || p.ended {
 		return false

@@ -15,13 +15,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// probing asks for a probe of each job that comes, and for one more when a probe fails. Probes go first, and nothing is launched
-// at the instant at which one is asked for, so that it is there before the job's own tasks.
+// probing asks for a probe of each job that comes, and for one more when a probe fails. Probes go first, and nothing is
+// launched at the instant at which one is asked for, so that it is there before the job's own tasks.
 type probing struct {
 	inOrder
 	asked int
@@ -113,7 +113,10 @@ func (r probeRun) serve(t *testing.T) (string, *samples, Result) {
 		}
 		r.job = &job
 	}
-	w, err := Open(Order{Job: r.job, Input: []string{r.input}, Output: out, Reduces: r.reduces, Notes: r.notes}, site(t, 2))
+	w, err := Open(
+		Order{Job: r.job, Input: []string{r.input}, Output: out, Reduces: r.reduces, Notes: r.notes},
+		site(t, 2),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +124,12 @@ func (r probeRun) serve(t *testing.T) (string, *samples, Result) {
 	if ctx == nil {
 		ctx = t.Context()
 	}
-	results, err := Serve(ctx, Config{Core: sched.Config{Policy: &probing{most: r.most}, Recorder: s, Estimator: s}, Seed: r.seed,
-		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}}},
-		[]Submission{{Spec: &sched.JobSpec{Name: "job", User: "ana", Queue: "", Open: r.job.Next != nil}, Work: w}})
+	results, err := Serve(
+		ctx,
+		Config{Core: sched.Config{Policy: &probing{most: r.most}, Recorder: s, Estimator: s}, Seed: r.seed,
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}}},
+		[]Submission{{Spec: &sched.JobSpec{Name: "job", User: "ana", Queue: "", Open: r.job.Next != nil}, Work: w}},
+	)
 	if r.ctx == nil && err != nil || len(results) != 1 {
 		t.Fatalf("results %v, error %v", results, err)
 	}
@@ -137,7 +143,10 @@ func (r probeRun) serve(t *testing.T) (string, *samples, Result) {
 }
 
 // smallSplits make 64 KiB a split.
-var smallSplits = Conf{"mapreduce.input.fileinputformat.split.maxsize": "65536", "mapreduce.input.fileinputformat.split.minsize": "1"}
+var smallSplits = Conf{
+	"mapreduce.input.fileinputformat.split.maxsize": "65536",
+	"mapreduce.input.fileinputformat.split.minsize": "1",
+}
 
 // linesOf writes lines of words of all lengths to a file of many splits.
 func linesOf(t *testing.T, seed uint64) (path, content string) {
@@ -145,8 +154,8 @@ func linesOf(t *testing.T, seed uint64) (path, content string) {
 	return write(t, t.TempDir(), "in.txt", content), content
 }
 
-// sampled finds out what a probe of text reads, from its definition: pieces of equal splits, each from after the first line end in it to the
-// first after it. read has what the pieces before that line end have as well.
+// sampled finds out what a probe of text reads, from its definition: pieces of equal splits, each from after the first
+// line end in it to the first after it. read has what the pieces before that line end have as well.
 func sampled(content string, maps, reduces int, seed uint64) (lines string, read int64) {
 	part := (len(content) + maps - 1) / maps
 	var lengths []int64
@@ -180,7 +189,9 @@ func TestFspyProbeCounts(t *testing.T) {
 			t.Fatalf("%d reduces: %v, %v; same output: %v", reduces, r.Outcome, r.Err, got == want)
 		}
 		for _, spec := range s.probes {
-			if spec.Name != "probe of job" || spec.User != "ana" || spec.Probes != r.Job || len(spec.Stages) != 2 || spec.Stages[0].Tasks != 1 || spec.Stages[1].Tasks != 1 {
+			if spec.Name != "probe of job" || spec.User != "ana" || spec.Probes != r.Job || len(spec.Stages) != 2 ||
+				spec.Stages[0].Tasks != 1 ||
+				spec.Stages[1].Tasks != 1 {
 				t.Errorf("the probe is %+v", spec)
 			}
 		}
@@ -195,11 +206,28 @@ func TestFspyProbeCounts(t *testing.T) {
 		if m == nil || x == nil {
 			t.Fatalf("%d reduces: the probe is not through: %v", reduces, s.outcomes)
 		}
-		if m.InputBytes != read || m.InputRecords != int64(strings.Count(lines, "\n")) || m.OutputRecords != int64(words) || m.OutputBytes != int64(bytes) {
-			t.Errorf("%d reduces, map: %+v, want %d bytes, %d records, %d words of %d bytes", reduces, m, read, strings.Count(lines, "\n"), words, bytes)
+		if m.InputBytes != read || m.InputRecords != int64(strings.Count(lines, "\n")) ||
+			m.OutputRecords != int64(words) ||
+			m.OutputBytes != int64(bytes) {
+			t.Errorf(
+				"%d reduces, map: %+v, want %d bytes, %d records, %d words of %d bytes",
+				reduces,
+				m,
+				read,
+				strings.Count(lines, "\n"),
+				words,
+				bytes,
+			)
 		}
-		if x.InputRecords != int64(len(counts)) || x.OutputRecords != int64(len(counts)) || x.OutputBytes != int64(len(sortedCounts(counts))) {
-			t.Errorf("%d reduces, reduce: %+v, want %d words, %d bytes", reduces, x, len(counts), len(sortedCounts(counts)))
+		if x.InputRecords != int64(len(counts)) || x.OutputRecords != int64(len(counts)) ||
+			x.OutputBytes != int64(len(sortedCounts(counts))) {
+			t.Errorf(
+				"%d reduces, reduce: %+v, want %d words, %d bytes",
+				reduces,
+				x,
+				len(counts),
+				len(sortedCounts(counts)),
+			)
 		}
 		if m.Phases[sched.PhaseMap] <= 0 || x.Phases[sched.PhaseReduce] <= 0 {
 			t.Errorf("%d reduces: times of the functions are missing: %v, %v", reduces, m.Phases, x.Phases)
@@ -233,7 +261,14 @@ func TestFspyProbeSeed(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, s.counted)
 		}
 		if m.InputBytes != read || m.OutputBytes != int64(len(lines)) {
-			t.Errorf("seed %d: read %d bytes and wrote %d, want %d and %d", seed, m.InputBytes, m.OutputBytes, read, len(lines))
+			t.Errorf(
+				"seed %d: read %d bytes and wrote %d, want %d and %d",
+				seed,
+				m.InputBytes,
+				m.OutputBytes,
+				read,
+				len(lines),
+			)
 		}
 		seen[m.OutputBytes] = true
 	}
@@ -245,7 +280,8 @@ func TestFspyProbeSeed(t *testing.T) {
 // aProbe tells a probe's map of a job with several reduces from the job's own.
 func aProbe(t *Task) bool { return t.Stage == MapStage && t.Parts == 1 }
 
-// A job whose probe hangs is done when it is done; the probe is ended then, and nothing is left of it. Cancelled in the middle, nothing is either.
+// A job whose probe hangs is done when it is done; the probe is ended then, and nothing is left of it. Cancelled in the
+// middle, nothing is either.
 func TestFspyProbeEnded(t *testing.T) {
 	path, _ := linesOf(t, 5)
 	job := wordCount()
@@ -326,7 +362,14 @@ func TestFspyProbeRounds(t *testing.T) {
 	}
 	got, s, r := probeRun{job: job, input: path, most: 1, after: true, seed: 1}.serve(t)
 	if r.Outcome != sched.OK || got != content || rounds.Load() != 1 || len(s.probes) != 1 {
-		t.Errorf("%v, %v; same: %v, Next was called %d times, %d probes", r.Outcome, r.Err, got == content, rounds.Load(), len(s.probes))
+		t.Errorf(
+			"%v, %v; same: %v, Next was called %d times, %d probes",
+			r.Outcome,
+			r.Err,
+			got == content,
+			rounds.Load(),
+			len(s.probes),
+		)
 	}
 }
 
@@ -343,8 +386,17 @@ func TestFspyProbePipe(t *testing.T) {
 		}
 	}()
 	var notes []string
-	got, s, r := probeRun{job: wordCount(), input: path, reduces: 1, most: 1, notes: func(n string) { notes = append(notes, n) }}.serve(t)
-	if r.Outcome != sched.OK || got != "a\t1\nb\t2\n" || len(s.probes) != 0 || !strings.Contains(strings.Join(notes, "\n"), "so the job is not probed") {
+	got, s, r := probeRun{
+		job:     wordCount(),
+		input:   path,
+		reduces: 1,
+		most:    1,
+		notes:   func(n string) { notes = append(notes, n) },
+	}.serve(
+		t,
+	)
+	if r.Outcome != sched.OK || got != "a\t1\nb\t2\n" || len(s.probes) != 0 ||
+		!strings.Contains(strings.Join(notes, "\n"), "so the job is not probed") {
 		t.Errorf("%v, %v: %q, %d probes, %q", r.Outcome, r.Err, got, len(s.probes), notes)
 	}
 }

@@ -101,7 +101,8 @@ func (in *reduceInput) allInMemory() bool {
 	return !slices.ContainsFunc(in.segments, func(s reduceSegment) bool { return s.path != "" })
 }
 
-// bin gives segments in memory that have no bins those that others have: of maps that emitted little before there were any.
+// bin gives segments in memory that have no bins those that others have: of maps that emitted little before there were
+// any.
 func (in *reduceInput) bin() {
 	b := in.run.bins.Load()
 	if in.bins = b.each(); in.bins == 1 {
@@ -141,7 +142,8 @@ func (in *reduceInput) foldAll() (full bool, err error) {
 	for i := range in.segments {
 		most = max(most, in.segments[i].pairs)
 	}
-	// Pairs of a segment come in the order of their hashes, which would crowd the front of a table that is too small for them.
+	// Pairs of a segment come in the order of their hashes, which would crowd the front of a table that is too small
+	// for them.
 	if in.pairs > 0 && !in.table.Reserve(int(most)) {
 		return true, nil
 	}
@@ -189,8 +191,8 @@ func (in *reduceInput) foldRun(s *reduceSegment) (full bool, err error) {
 	}
 }
 
-// maxFanIn is how many runs are merged at a time where memory has room for their readers. More would save no pass over the data before
-// there are thousands.
+// maxFanIn is how many runs are merged at a time where memory has room for their readers. More would save no pass over
+// the data before there are thousands.
 const maxFanIn = 128
 
 // sorted gives all pairs in order: what is in memory sorted now, what is in files merged.
@@ -265,7 +267,8 @@ func (in *reduceInput) sort(pieces []piece) (sources []source, err error) {
 	return sources, nil
 }
 
-// mergeSome merges neighbours until fanIn sources are left, or once all round. Only neighbours: equal keys keep their order.
+// mergeSome merges neighbours until fanIn sources are left, or once all round. Only neighbours: equal keys keep their
+// order.
 func (in *reduceInput) mergeSome(sources []source, fanIn int) ([]source, error) {
 	var merged []source
 	for excess := len(sources) - fanIn; len(sources) > 0; {

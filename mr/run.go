@@ -86,8 +86,8 @@ func (r *Run) attempt(t *Task, first Phase, work func() error) error {
 	return fmt.Errorf("job %s, %s task %d, attempt %d: %w", r.Job.Name, t.Stage, a.Task, a.Number, err)
 }
 
-// Map runs a map attempt on a split. Of a map-only job the output is a part, ready to be committed, and the MapOutput is nil. After an
-// error nothing is left of the attempt.
+// Map runs a map attempt on a split. Of a map-only job the output is a part, ready to be committed, and the MapOutput
+// is nil. After an error nothing is left of the attempt.
 func (r *Run) Map(a *Attempt, s input.Split) (*MapOutput, error) {
 	t := r.task(MapStage, a)
 	t.Split = s
@@ -168,8 +168,9 @@ func (r *Run) toPart(t *Task, out *Emitter, work func() error) (err error) {
 	return err
 }
 
-// Reduce runs a reduce attempt on its part of all maps' outputs, which are in the order of the maps. The output is a part, ready to
-// be committed. An error that is a *LostOutput names a map that must run again. After an error nothing is left of the attempt.
+// Reduce runs a reduce attempt on its part of all maps' outputs, which are in the order of the maps. The output is a
+// part, ready to be committed. An error that is a *LostOutput names a map that must run again. After an error nothing
+// is left of the attempt.
 func (r *Run) Reduce(a *Attempt, maps []*MapOutput) error {
 	t := r.task(ReduceStage, a)
 	return r.attempt(t, Shuffle, func() error {

@@ -75,8 +75,8 @@ func sum(_ *Task, in *Groups, out *Emitter) error {
 // smallest is the least memory that two workers can do with: little enough that a few thousand words spill.
 const smallest = 2 * 2 * 6 * mem.Chunk
 
-// TestWordCount holds every way that pairs can take against a Go map: hash table, sort, sort with a combiner; in memory and
-// through files; one and many parts; outputs lost.
+// TestWordCount holds every way that pairs can take against a Go map: hash table, sort, sort with a combiner; in memory
+// and through files; one and many parts; outputs lost.
 func TestWordCount(t *testing.T) {
 	in := text(1, 120_000)
 	want := countedWords(in)
@@ -175,7 +175,10 @@ func TestSort(t *testing.T) {
 		line := rapid.OneOf(
 			rapid.StringMatching(`[ab]{0,3}`),
 			rapid.StringMatching(`[a-z\x00\x{e9}]{0,20}`),
-			rapid.Map(rapid.IntRange(0, 5), func(n int) string { return strings.Repeat("same beginning ", 10) + strconv.Itoa(n) }),
+			rapid.Map(
+				rapid.IntRange(0, 5),
+				func(n int) string { return strings.Repeat("same beginning ", 10) + strconv.Itoa(n) },
+			),
 			rapid.Map(rapid.IntRange(1, 100_000), func(n int) string { return strings.Repeat("x", n) }),
 		)
 		some := rapid.SliceOfN(line, 0, 60).Draw(t, "lines")
@@ -195,7 +198,13 @@ func TestSort(t *testing.T) {
 		if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := local{workers: 2, reduces: 1, memory: rapid.SampledFrom([]int64{4 * smallest, 64 << 20}).Draw(t, "memory"), split: 256 << 10, output: out}
+		l := local{
+			workers: 2,
+			reduces: 1,
+			memory:  rapid.SampledFrom([]int64{4 * smallest, 64 << 20}).Draw(t, "memory"),
+			split:   256 << 10,
+			output:  out,
+		}
 		if j.TotalOrder {
 			l.reduces = rapid.IntRange(1, 9).Draw(t, "reduces")
 		}
@@ -256,7 +265,14 @@ func TestFailures(t *testing.T) {
 			dir := t.TempDir()
 			path := write(t, dir, "in.txt", in)
 			c.job.Name = name
-			l := local{workers: 2, reduces: 3, memory: 2 * smallest, split: 64 << 10, output: filepath.Join(dir, "out"), ctx: c.ctx}
+			l := local{
+				workers: 2,
+				reduces: 3,
+				memory:  2 * smallest,
+				split:   64 << 10,
+				output:  filepath.Join(dir, "out"),
+				ctx:     c.ctx,
+			}
 			_, err := l.run(&c.job, path)
 			if err == nil || !c.want(err) {
 				t.Errorf("error %v", err)

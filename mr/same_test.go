@@ -7,31 +7,54 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
-// steps writes down what a core was given and what it said, a line an event or action, apart from what only one engine can know.
+// steps writes down what a core was given and what it said, a line an event or action, apart from what only one engine
+// can know.
 type steps []string
 
 func (s *steps) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
 	for _, e := range events {
 		if !e.Derived {
-			*s = append(*s, fmt.Sprintf("%v %v %v node %d job %d attempt %d", now, e.Kind, e.Outcome, e.Node, e.Job, e.Attempt))
+			*s = append(
+				*s,
+				fmt.Sprintf("%v %v %v node %d job %d attempt %d", now, e.Kind, e.Outcome, e.Node, e.Job, e.Attempt),
+			)
 		}
 	}
 	for _, a := range actions {
-		*s = append(*s, fmt.Sprintf("%v do %v %v task %d node %d attempt %d at %v", now, a.Kind, a.Stage, a.Task, a.Node, a.Attempt, a.At))
+		*s = append(
+			*s,
+			fmt.Sprintf(
+				"%v do %v %v task %d node %d attempt %d at %v",
+				now,
+				a.Kind,
+				a.Stage,
+				a.Task,
+				a.Node,
+				a.Attempt,
+				a.At,
+			),
+		)
 	}
 }
 
-// The same jobs under the same policy leave the same events and the same actions at the same instants on this engine, its tasks asleep
-// under a fake clock, and in the simulator.
+// The same jobs under the same policy leave the same events and the same actions at the same instants on this engine,
+// its tasks asleep under a fake clock, and in the simulator.
 func TestSameAsSim(t *testing.T) {
 	type job struct{ at, maps, mapTime, reduces, reduceTime int }
-	jobs := []job{{0, 10, 4, 2, 8}, {1, 4, 2, 4, 2}, {1, 2, 6, 4, 10}, {3, 24, 6, 6, 8}, {7, 1, 1, 0, 0}, {9, 6, 3, 1, 5}}
+	jobs := []job{
+		{0, 10, 4, 2, 8},
+		{1, 4, 2, 4, 2},
+		{1, 2, 6, 4, 10},
+		{3, 24, 6, 6, 8},
+		{7, 1, 1, 0, 0},
+		{9, 6, 3, 1, 5},
+	}
 	cluster, err := workload.ParseCluster("nodes=4,map-slots=2,reduce-slots=1")
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +71,17 @@ func TestSameAsSim(t *testing.T) {
 			var real, simulated steps
 			var specs []*sched.JobSpec
 			for i, j := range jobs {
-				s := &sched.JobSpec{Name: fmt.Sprint("J", i+1), User: [...]string{"ana", "bo"}[i%2], Submit: time.Duration(j.at) * time.Second,
-					Stages: mapReduce(int32(j.maps), time.Duration(j.mapTime)*time.Second, int32(j.reduces), time.Duration(j.reduceTime)*time.Second)}
+				s := &sched.JobSpec{
+					Name:   fmt.Sprint("J", i+1),
+					User:   [...]string{"ana", "bo"}[i%2],
+					Submit: time.Duration(j.at) * time.Second,
+					Stages: mapReduce(
+						int32(j.maps),
+						time.Duration(j.mapTime)*time.Second,
+						int32(j.reduces),
+						time.Duration(j.reduceTime)*time.Second,
+					),
+				}
 				truth := &workload.Truth{}
 				for _, st := range s.Stages {
 					truth.Stages = append(truth.Stages, workload.StageTruth{Tasks: st.Tasks, Base: st.Prior})

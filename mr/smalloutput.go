@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
 
-// smallOutput is the most bytes of a map's output that it is worth moving to a chunk with others for: with a chunk of its own, the
-// outputs of ten thousand small maps would fill memory with nothing.
+// smallOutput is the most bytes of a map's output that it is worth moving to a chunk with others for: with a chunk of
+// its own, the outputs of ten thousand small maps would fill memory with nothing.
 const smallOutput = mem.Chunk / 4
 
 // shelf packs small outputs of maps into chunks that they share.

@@ -80,7 +80,8 @@ func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []
 	tmp := mem.Slice[order.Entry](account, pairs)
 	ix.entries = mem.Slice[order.Entry](account, pairs)
 	if tmp == nil || ix.entries == nil {
-		// The pool is used up by others, or a single piece has more pairs than room: half of what there is, while it can be halved.
+		// The pool is used up by others, or a single piece has more pairs than room: half of what there is, while it
+		// can be halved.
 		mem.FreeSlice(account, tmp)
 		mem.FreeSlice(account, ix.entries)
 		if n > 1 {
@@ -206,7 +207,12 @@ type mergeInput struct {
 const mergePairs = 64
 
 func newMerger(o ordering, sources []source) (*merger, error) {
-	m := &merger{ordering: o, inputs: make([]mergeInput, len(sources)), tree: make([]int32, max(len(sources), 1)), dry: -1}
+	m := &merger{
+		ordering: o,
+		inputs:   make([]mergeInput, len(sources)),
+		tree:     make([]int32, max(len(sources), 1)),
+		dry:      -1,
+	}
 	for i, s := range sources {
 		in := &m.inputs[i]
 		in.from, in.recs = s, make([]rec, mergePairs)

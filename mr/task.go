@@ -30,8 +30,8 @@ func (p Phase) String() string {
 	return [NumPhases]string{"read", "map", "sort", "spill", "shuffle", "merge", "reduce", "write"}[p]
 }
 
-// Attempt is one execution of a task, as who started it sees it: to suspend, resume and watch. Its methods may be called from
-// any goroutine. It is used once.
+// Attempt is one execution of a task, as who started it sees it: to suspend, resume and watch. Its methods may be
+// called from any goroutine. It is used once.
 type Attempt struct {
 	Task   int // from 0
 	Number int // of the attempt at the task, from 0
@@ -88,7 +88,8 @@ type Suspendable interface {
 	Resume()
 }
 
-// Suspends says that child, which works for the attempt, is to be suspended and resumed with it; nil: there is no child any more.
+// Suspends says that child, which works for the attempt, is to be suspended and resumed with it; nil: there is no child
+// any more.
 func (t *Task) Suspends(child Suspendable) {
 	a := t.attempt
 	a.mu.Lock()
@@ -177,7 +178,8 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// Context ends when the attempt is to end: for functions that wait for something else than their input, such as a child.
+// Context ends when the attempt is to end: for functions that wait for something else than their input, such as a
+// child.
 func (t *Task) Context() context.Context { return t.attempt.ctx }
 
 // Count adds n to a count of the job's own. It takes a lock: count in a local variable what happens for every record.

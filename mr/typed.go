@@ -9,8 +9,8 @@ import (
 // Scalar is what a [Typed] job may have for keys and values.
 type Scalar interface{ string | int64 | float64 }
 
-// Typed is a job over lines in Go values: for comfort. It costs a call and, for strings, an allocation a pair. Output is
-// text, strings as they are, numbers in decimal.
+// Typed is a job over lines in Go values: for comfort. It costs a call and, for strings, an allocation a pair. Output
+// is text, strings as they are, numbers in decimal.
 type Typed[K, V Scalar] struct {
 	Name string
 	// Map is called for each line, without its end.

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// Words finds words in text from at on: runs of bytes other than space, TAB, LF, FF and CR. It fills spans, and gives how many it
-// found and where to go on; it stops at the end of text or when spans, which has room for at least 8, is nearly full.
+// Words finds words in text from at on: runs of bytes other than space, TAB, LF, FF and CR. It fills spans, and gives
+// how many it found and where to go on; it stops at the end of text or when spans, which has room for at least 8, is
+// nearly full.
 func Words(spans []Span, text []byte, at int) (n, next int) {
 	start := at
 	for ; at+8 <= len(text) && n+8 <= len(spans); at += 8 {

@@ -28,7 +28,8 @@ func Slots(capacity sched.Resources) int {
 	return int(max(1, capacity[sched.VCores]))
 }
 
-// SiteOf says what tasks hold on a cluster of so much: a slot where it has slots, else a core and its part of the memory.
+// SiteOf says what tasks hold on a cluster of so much: a slot where it has slots, else a core and its part of the
+// memory.
 func SiteOf(capacity sched.Resources, memory *Memory) Site {
 	slots := Slots(capacity)
 	s := Site{Memory: memory, Cores: min(slots, runtime.GOMAXPROCS(0))}
@@ -74,7 +75,8 @@ type round struct {
 	maps   []*MapOutput // by task; nil: not there (yet)
 }
 
-// Open claims the output directory of an order and returns the work to do. Close, which the engine calls, gives it back.
+// Open claims the output directory of an order and returns the work to do. Close, which the engine calls, gives it
+// back.
 func Open(order Order, site Site) (Work, error) {
 	if order.Job == nil {
 		return nil, errors.New("no job")
@@ -189,21 +191,31 @@ func (r *round) stages() int {
 	return 2
 }
 
-// specs describes the stages of a round to the core. Reduces wait for all maps: within one process there is nothing to fetch before.
+// specs describes the stages of a round to the core. Reduces wait for all maps: within one process there is nothing to
+// fetch before.
 func (w *jobWork) specs(r *round, at int) []sched.StageSpec {
 	bytes := int64(0)
 	for _, s := range r.splits {
 		bytes += s.Bytes()
 	}
-	maps := sched.StageSpec{Kind: sched.Map, PerTask: w.site.Map, Tasks: int32(len(r.splits)), MaxAttempts: sched.DefaultMaxAttempts, InputBytes: bytes}
+	maps := sched.StageSpec{
+		Kind:        sched.Map,
+		PerTask:     w.site.Map,
+		Tasks:       int32(len(r.splits)),
+		MaxAttempts: sched.DefaultMaxAttempts,
+		InputBytes:  bytes,
+	}
 	if at > 0 {
 		maps.After = []sched.Dep{{Stage: int32(at - 1), Part: 1}}
 	}
 	if r.stages() == 1 {
 		return []sched.StageSpec{maps}
 	}
-	return []sched.StageSpec{maps, {Kind: sched.Reduce, PerTask: w.site.Reduce, Tasks: int32(r.run.Parts), MaxAttempts: sched.DefaultMaxAttempts,
-		After: []sched.Dep{{Stage: int32(at), Part: 1}}}}
+	return []sched.StageSpec{
+		maps,
+		{Kind: sched.Reduce, PerTask: w.site.Reduce, Tasks: int32(r.run.Parts), MaxAttempts: sched.DefaultMaxAttempts,
+			After: []sched.Dep{{Stage: int32(at), Part: 1}}},
+	}
 }
 
 // roundOf finds the round that a stage belongs to, and whether it is its map stage.

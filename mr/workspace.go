@@ -12,12 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Workspace is where a job's attempts write until the job is done, and what makes its output appear at once. It is the directory
-// .NAME._temporary beside the output directory NAME, on the same file system, locked while its owner lives. The kernel
-// drops the lock of a process that was killed, so the next run on the same output finds the leftovers and removes them.
+// Workspace is where a job's attempts write until the job is done, and what makes its output appear at once. It is the
+// directory .NAME._temporary beside the output directory NAME, on the same file system, locked while its owner lives.
+// The kernel drops the lock of a process that was killed, so the next run on the same output finds the leftovers and
+// removes them.
 //
-// As with Hadoop's FileOutputCommitter attempts write apart, one of a task's attempts commits by rename, and the job's commit puts the
-// parts in place, _SUCCESS among them. Unlike there it does so by one rename of the whole directory: there is never half an output.
+// As with Hadoop's FileOutputCommitter attempts write apart, one of a task's attempts commits by rename, and the job's
+// commit puts the parts in place, _SUCCESS among them. Unlike there it does so by one rename of the whole directory:
+// there is never half an output.
 type Workspace struct {
 	output    string
 	dir       string
@@ -42,7 +44,8 @@ var (
 	ErrCommitted = errors.New("another attempt has committed this task")
 )
 
-// OpenWorkspace claims an output directory. It must not exist, unless it is to be replaced: then it stays as it is until Commit.
+// OpenWorkspace claims an output directory. It must not exist, unless it is to be replaced: then it stays as it is
+// until Commit.
 func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
 	output, err := filepath.Abs(output)
 	if err != nil {
@@ -153,7 +156,8 @@ func (w *Workspace) parts(round int) string {
 	return filepath.Join(w.dir, fmt.Sprintf("round-%d", round))
 }
 
-// CommitTask makes the part that an attempt wrote that of its task. ErrCommitted: another attempt's is, and this one's is removed.
+// CommitTask makes the part that an attempt wrote that of its task. ErrCommitted: another attempt's is, and this one's
+// is removed.
 func (r *Run) CommitTask(a *Attempt) error {
 	stage, letter := ReduceStage, "r"
 	if r.Job.Reduces == MapOnly {

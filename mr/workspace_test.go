@@ -152,7 +152,8 @@ func TestAppearedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestKilled: what a killed process has left is removed by the next run on the same output; while it lives, the output is its own.
+// TestKilled: what a killed process has left is removed by the next run on the same output; while it lives, the output
+// is its own.
 func TestKilled(t *testing.T) {
 	if out := os.Getenv("KILLED_OUTPUT"); out != "" {
 		w, err := OpenWorkspace(out, false)

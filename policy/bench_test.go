@@ -83,7 +83,9 @@ func newLoop(nodes, jobs int, p sched.Policy, queues int) *loop {
 func (l *loop) submit(queues int) {
 	l.newest++
 	spec := &sched.JobSpec{Queue: fmt.Sprint("q", int(l.newest)%queues), Stages: []sched.StageSpec{{Kind: sched.Map,
-		PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: l.tasks[int(l.newest)&(1<<16-1)], Prior: 25e9, MaxAttempts: 4}}}
+		PerTask: sched.Resources{
+			sched.MapSlots: 1,
+		}, Tasks: l.tasks[int(l.newest)&(1<<16-1)], Prior: 25e9, MaxAttempts: 4}}}
 	l.do(l.core.Step(l.core.Now, []sched.Event{{Kind: sched.JobSubmitted, Job: l.newest, Body: spec}}))
 }
 

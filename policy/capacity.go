@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 var capacityCard = Card{
@@ -13,21 +13,62 @@ var capacityCard = Card{
 	Source: "Hadoop's Capacity Scheduler: LeafQueue, UsersManager, ProportionalCapacityPreemptionPolicy",
 	Spec:   "docs/spec/policies.md#capacity",
 	Params: placing(
-		Param{Name: "user-min", Kind: Number, Default: "1", Min: 0.01, Max: 1, Meaning: "part of a queue below which a user is not held while others of the queue want more (minimum-user-limit-percent)"},
-		Param{Name: "user-factor", Kind: Number, Default: "1", Min: 0.01, Meaning: "how many times the queue's guarantee one user may have (user-limit-factor)"},
+		Param{
+			Name:    "user-min",
+			Kind:    Number,
+			Default: "1",
+			Min:     0.01,
+			Max:     1,
+			Meaning: "part of a queue below which a user is not held while others of the queue want more (minimum-user-limit-percent)",
+		},
+		Param{
+			Name:    "user-factor",
+			Kind:    Number,
+			Default: "1",
+			Min:     0.01,
+			Meaning: "how many times the queue's guarantee one user may have (user-limit-factor)",
+		},
 		leading("0.1", "a queue's guarantee, or of what it might have now if that is more,"),
 		taking(optOff, optKill),
-		Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001, Meaning: "how often it is looked for queues below their guarantee (monitoring_interval)"},
-		Param{Name: "grace", Kind: Duration, Default: "15s", Meaning: "how long a task is warned before it is killed (max_wait_before_kill)"},
-		Param{Name: "round", Kind: Number, Default: "0.1", Min: 0.001, Max: 1, Meaning: "part of the cluster taken back at most in one look (total_preemption_per_round)"},
-		Param{Name: "slack", Kind: Number, Default: "0.1", Max: 1, Meaning: "part of its share by which a queue may exceed it before anything is taken (max_ignored_over_capacity)"},
+		Param{
+			Name:    "check",
+			Kind:    Duration,
+			Default: "3s",
+			Min:     0.001,
+			Meaning: "how often it is looked for queues below their guarantee (monitoring_interval)",
+		},
+		Param{
+			Name:    "grace",
+			Kind:    Duration,
+			Default: "15s",
+			Meaning: "how long a task is warned before it is killed (max_wait_before_kill)",
+		},
+		Param{
+			Name:    "round",
+			Kind:    Number,
+			Default: "0.1",
+			Min:     0.001,
+			Max:     1,
+			Meaning: "part of the cluster taken back at most in one look (total_preemption_per_round)",
+		},
+		Param{
+			Name:    "slack",
+			Kind:    Number,
+			Default: "0.1",
+			Max:     1,
+			Meaning: "part of its share by which a queue may exceed it before anything is taken (max_ignored_over_capacity)",
+		},
 	),
-	Memory: []string{"nodes kept for big tasks", "by stage: since when it waits for a node near its input (with a delay)"},
+	Memory: []string{
+		"nodes kept for big tasks",
+		"by stage: since when it waits for a node near its input (with a delay)",
+	},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 
-// capacity serves the queue that uses the least part of its guarantee, and in it the most urgent, then the oldest job of a user who is
-// under his limit. A stage that was passed over for want of a node with enough room, while smaller tasks started, keeps a node.
+// capacity serves the queue that uses the least part of its guarantee, and in it the most urgent, then the oldest job
+// of a user who is under his limit. A stage that was passed over for want of a node with enough room, while smaller
+// tasks started, keeps a node.
 type capacity struct {
 	tree
 	reclaimer
@@ -44,7 +85,13 @@ type capacity struct {
 }
 
 func newCapacity(a Args) sched.Policy {
-	c := &capacity{userMin: a.Number("user-min"), factor: a.Number("user-factor"), kills: a.Choice("preempt") == "kill", round: a.Number("round"), slack: a.Number("slack")}
+	c := &capacity{
+		userMin: a.Number("user-min"),
+		factor:  a.Number("user-factor"),
+		kills:   a.Choice("preempt") == "kill",
+		round:   a.Number("round"),
+		slack:   a.Number("slack"),
+	}
 	c.check, c.grace = a.Time("check"), a.Time("grace")
 	c.users, c.leads = true, leads{a.Number("masters"), c.usable}
 	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.part(q, k)} }
@@ -54,7 +101,8 @@ func newCapacity(a Args) sched.Policy {
 	return c
 }
 
-// within orders the jobs of a queue: by priority and age, or by what they have for their weight where the queue says "fair".
+// within orders the jobs of a queue: by priority and age, or by what they have for their weight where the queue says
+// "fair".
 func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	if v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy == "fair" {
 		return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
@@ -70,8 +118,8 @@ func (c *capacity) part(q *sched.Queue, k sched.ResourceKind) float64 {
 	return math.MaxFloat64
 }
 
-// guarantees computes what each queue is guaranteed: what its spec says; where it says nothing, a part by weight of what the
-// siblings that say something leave.
+// guarantees computes what each queue is guaranteed: what its spec says; where it says nothing, a part by weight of
+// what the siblings that say something leave.
 func (c *capacity) guarantees(p *sched.Plan) {
 	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) && c.changes == p.QueueChanges {
 		return
@@ -122,9 +170,9 @@ func (c *capacity) guaranteeBelow(p *sched.Plan, q *sched.Queue, k int) {
 
 // underLimit returns the first stage in a queue among those of users under their limits.
 //
-// A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by the users who want
-// more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has nothing may always start, but for masters beyond what
-// those of the queue may hold: they are in an order of their own.
+// A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by
+// the users who want more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has
+// nothing may always start, but for masters beyond what those of the queue may hold: they are in an order of their own.
 func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
 	k := s.kind
 	active := active(p.View, q, k)
@@ -149,7 +197,8 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 	return first
 }
 
-// Position tells a stage's place; it has none while its user is at his limit, or while it is a master that may not start.
+// Position tells a stage's place; it has none while its user is at his limit, or while it is a master that may not
+// start.
 func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	u, k := v.Queues[st.Job.Queue], kindOf(st)
 	q := v.Queues[u.Parent]
@@ -159,7 +208,8 @@ func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return c.tree.Position(v, st)
 }
 
-// Withheld says in words why a master may not start: its queue has all that masters may hold there, or its user; "": it may.
+// Withheld says in words why a master may not start: its queue has all that masters may hold there, or its user; "": it
+// may.
 func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	if why := c.tree.Withheld(v, st); why != "" || !c.leads.limit(st) {
 		return why
@@ -171,16 +221,29 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	if !over {
 		return ""
 	}
-	return fmt.Sprintf("masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d", u.Spec.Name, u.Masters[k], k, c.mostLeads(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
+	return fmt.Sprintf(
+		"masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d",
+		u.Spec.Name,
+		u.Masters[k],
+		k,
+		c.mostLeads(v, st, k, users),
+		v.Path(q),
+		st.Spec.PerTask[k],
+	)
 }
 
-// overLed returns a resource of which the masters of a master's user would hold too much with one more, of which he may always have one; false: of none.
+// overLed returns a resource of which the masters of a master's user would hold too much with one more, of which he may
+// always have one; false: of none.
 func (c *capacity) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
-	return beyond(v.Queues[st.Job.Queue].Masters, st, func(k sched.ResourceKind) float64 { return c.mostLeads(v, st, k, active) })
+	return beyond(
+		v.Queues[st.Job.Queue].Masters,
+		st,
+		func(k sched.ResourceKind) float64 { return c.mostLeads(v, st, k, active) },
+	)
 }
 
-// mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself may of its guarantee
-// (LeafQueue.getUserAMResourceLimitPerPartition).
+// mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself
+// may of its guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
 func (c *capacity) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
 	q := v.Queues[v.Queues[st.Job.Queue].Parent]
 	part := c.leads.partOf(v, q)
@@ -190,13 +253,14 @@ func (c *capacity) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKin
 	return part * max(1/float64(active), c.userMin) * c.factor * float64(c.guarantee[q.ID][k])
 }
 
-// usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what nobody has, if that is more
-// (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
+// usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what nobody has,
+// if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (c *capacity) usable(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(max(c.guarantee[q.ID][k], reach(v, q, k)))
 }
 
-// reach is what a queue has and might have now of what nobody has, within its maximum and those above (ParentQueue.getResourceLimitsOfChild).
+// reach is what a queue has and might have now of what nobody has, within its maximum and those above
+// (ParentQueue.getResourceLimitsOfChild).
 func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
 	if q.ID == 0 {
 		return v.Capacity[k]
@@ -205,7 +269,8 @@ func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
 	return min(q.Max[k], reach(v, above, k)-above.Used[k]+q.Used[k])
 }
 
-// mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters may hold.
+// mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters
+// may hold.
 func (c *capacity) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 	u, k := v.Queues[st.Job.Queue], kindOf(st)
 	q := v.Queues[u.Parent]
@@ -259,7 +324,8 @@ func (c *capacity) Decide(p *sched.Plan) {
 	}
 }
 
-// lacking returns how much of kind k queues want that they would have if what is lent were given back, and is not leaving yet.
+// lacking returns how much of kind k queues want that they would have if what is lent were given back, and is not
+// leaving yet.
 func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
 	c.divide(p, k, func(q *sched.Queue) theory.Claim {
 		return theory.Claim{Weight: float64(c.guarantee[q.ID][k]), Max: float64(min(q.Demand[k], q.Max[k]))}

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Card says what a policy is, as data: the command line prints it, checks what it needs against the engine, and tests hold
-// the policy to what it claims.
+// A Card says what a policy is, as data: the command line prints it, checks what it needs against the engine, and tests
+// hold the policy to what it claims.
 type Card struct {
 	Title    string       // one line: what it does
 	Source   string       // paper, section; or the system whose behaviour it is
@@ -29,7 +29,8 @@ type Claim uint8
 
 // The claims.
 const (
-	// WorkConserving: after a decision no stage that waits has a node with room for it, but for masters of a queue that has all of them that it may.
+	// WorkConserving: after a decision no stage that waits has a node with room for it, but for masters of a queue that
+	// has all of them that it may.
 	WorkConserving Claim = iota
 	// NonPreemptive: what runs is never killed or suspended by the policy.
 	NonPreemptive

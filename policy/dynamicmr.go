@@ -10,21 +10,66 @@ var dynamicmrCard = Card{
 	Slots:    true,
 	Progress: true,
 	Params: sizing(placing(speculating(
-		Param{Name: "base", Kind: Choice, Default: "fair", Choices: []Option{{Name: "fair"}, {Name: "fifo"}, {Name: "srpt"}},
-			Meaning: "the order beneath: queues and in them jobs by what runs of them, all jobs by priority and age, or all jobs by what work is left of them"},
+		Param{
+			Name:    "base",
+			Kind:    Choice,
+			Default: "fair",
+			Choices: []Option{{Name: "fair"}, {Name: "fifo"}, {Name: "srpt"}},
+			Meaning: "the order beneath: queues and in them jobs by what runs of them, all jobs by priority and age, or all jobs by what work is left of them",
+		},
 		Param{Name: "dhsa", Kind: Choice, Default: "pi", Choices: []Option{{Name: "pi"}, {Name: "pd"}, {Name: "off"}},
 			Meaning: "how slots are lent: once maps and reduces have been served, each kind shared for itself; or by each queue to itself first, both kinds shared as one; or not"},
-		Param{Name: "lend-maps", Kind: Number, Default: "1", Max: 1, Meaning: "part of the map slots that reduces may hold (Pec_M)"},
-		Param{Name: "lend-reduces", Kind: Number, Default: "1", Max: 1, Meaning: "part of the reduce slots that maps may hold (Pec_R)"},
-		Param{Name: "sepb", Kind: Choice, Default: "cluster", Choices: []Option{{Name: "cluster"}, {Name: "queue"}, {Name: "off"}},
-			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the queue; off: there are no second attempts"},
-		Param{Name: "checked", Kind: Number, Default: "0.8", Max: 1, Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's second attempts come right after its own tasks, as in Hadoop 1"},
-		Param{Name: "overdue", Kind: Choice, Default: "kill", Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "wait"}},
-			Meaning: "what becomes of a straggler without a second attempt that has run much longer than its stage's finished tasks"},
-		Param{Name: "overdue-after", Kind: Number, Default: "4", Min: 1, Max: 1e6, Meaning: "how many times as long as their mean"},
+		Param{
+			Name:    "lend-maps",
+			Kind:    Number,
+			Default: "1",
+			Max:     1,
+			Meaning: "part of the map slots that reduces may hold (Pec_M)",
+		},
+		Param{
+			Name:    "lend-reduces",
+			Kind:    Number,
+			Default: "1",
+			Max:     1,
+			Meaning: "part of the reduce slots that maps may hold (Pec_R)",
+		},
+		Param{
+			Name:    "sepb",
+			Kind:    Choice,
+			Default: "cluster",
+			Choices: []Option{{Name: "cluster"}, {Name: "queue"}, {Name: "off"}},
+			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the queue; off: there are no second attempts",
+		},
+		Param{
+			Name:    "checked",
+			Kind:    Number,
+			Default: "0.8",
+			Max:     1,
+			Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's second attempts come right after its own tasks, as in Hadoop 1",
+		},
+		Param{
+			Name:    "overdue",
+			Kind:    Choice,
+			Default: "kill",
+			Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "wait"}},
+			Meaning: "what becomes of a straggler without a second attempt that has run much longer than its stage's finished tasks",
+		},
+		Param{
+			Name:    "overdue-after",
+			Kind:    Number,
+			Default: "4",
+			Min:     1,
+			Max:     1e6,
+			Meaning: "how many times as long as their mean",
+		},
 		Param{Name: "prescheduling", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}},
 			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit would leave idle"},
-		Param{Name: "most-borrowed", Kind: Integer, Default: "100000", Meaning: "how many reduce slots maps may hold by that at once"},
+		Param{
+			Name:    "most-borrowed",
+			Kind:    Integer,
+			Default: "100000",
+			Meaning: "how many reduce slots maps may hold by that at once",
+		},
 	)...)...),
 	Memory: []string{
 		"tasks that were slow when last looked, nodes that were, and the order of the jobs then",
@@ -38,11 +83,11 @@ var dynamicmrCard = Card{
 	Claims: []Claim{TimeInvariant},
 }
 
-// dynamicmr serves maps on map slots and reduces on reduce slots in the order beneath, and then lets each kind have what the other leaves
-// idle. Tasks that ask for no slots are served as by the order beneath.
+// dynamicmr serves maps on map slots and reduces on reduce slots in the order beneath, and then lets each kind have
+// what the other leaves idle. Tasks that ask for no slots are served as by the order beneath.
 //
-// A decision costs what the order beneath does, some times over: O(log n) for n jobs, or siblings in the queue tree. A look for stragglers costs what
-// they are, and O(n log n) where there are any while tasks wait.
+// A decision costs what the order beneath does, some times over: O(log n) for n jobs, or siblings in the queue tree. A
+// look for stragglers costs what they are, and O(n log n) where there are any while tasks wait.
 type dynamicmr struct {
 	tree
 	sepb
@@ -66,7 +111,12 @@ func otherSlots(k sched.ResourceKind) sched.ResourceKind {
 }
 
 func newDynamicMR(a Args) sched.Policy {
-	d := &dynamicmr{sepb: newSEPB(a), lender: newLender(a), pooled: a.Choice("dhsa") == "pd", visited: map[sched.JobID]bool{}}
+	d := &dynamicmr{
+		sepb:    newSEPB(a),
+		lender:  newLender(a),
+		pooled:  a.Choice("dhsa") == "pd",
+		visited: map[sched.JobID]bool{},
+	}
 	d.Sizes, d.bySize = newSizes(a), a.Choice("base") == "srpt"
 	d.stragglers.set(a)
 	d.flat = a.Choice("base") != "fair"
@@ -131,8 +181,9 @@ func (d *dynamicmr) serveSlots(p *sched.Plan) {
 	d.startSeconds(p)
 }
 
-// servePhases is PI-DHSA (algorithm 6): each kind of tasks on its own slots, and then on what the other leaves. A stage that waits for a node near its
-// input begins to wait anew when a task of it was started away from its slots, so it is asked again.
+// servePhases is PI-DHSA (algorithm 6): each kind of tasks on its own slots, and then on what the other leaves. A stage
+// that waits for a node near its input begins to wait anew when a task of it was started away from its slots, so it is
+// asked again.
 func (d *dynamicmr) servePhases(p *sched.Plan) {
 	for again := true; again; {
 		for _, k := range slotKinds {
@@ -191,8 +242,8 @@ func (d *dynamicmr) serveLent(p *sched.Plan, k sched.ResourceKind) {
 	}
 }
 
-// placeOwn starts a task of st on a slot of its own kind k: near its input, if need be on a slot beyond the balancing line (Slot
-// PreScheduling, case 1), else where the line and the delay allow it.
+// placeOwn starts a task of st on a slot of its own kind k: near its input, if need be on a slot beyond the balancing
+// line (Slot PreScheduling, case 1), else where the line and the delay allow it.
 func (d *dynamicmr) placeOwn(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	where := d.below(p, st, k)
 	if d.prescheduling && st.Kind == sched.Map && d.near(st) && where.Ok != nil &&
@@ -219,7 +270,8 @@ func (d *dynamicmr) placeLent(p *sched.Plan, st *sched.Stage, k sched.ResourceKi
 // mostLooks bounds how many stages are looked at for one with a task whose input is on a node with an idle slot.
 const mostLooks = 32
 
-// preschedule starts maps on reduce slots that lending leaves idle, on nodes with their input and no idle map slot (Slot PreScheduling, case 2).
+// preschedule starts maps on reduce slots that lending leaves idle, on nodes with their input and no idle map slot
+// (Slot PreScheduling, case 2).
 func (d *dynamicmr) preschedule(p *sched.Plan) {
 	if !d.mayBorrow() || !d.has(sched.MapSlots) || d.spare(p, sched.ReduceSlots) <= 0 {
 		return

@@ -15,10 +15,17 @@ type slotLoop struct {
 	queues int
 }
 
-// newSlotLoop has as many jobs as nodes, of 4 map slots and 1 reduce slot each. One task in so many takes five times as long; 0: none does. Caches
-// are dropped when forget says so; nil: never.
+// newSlotLoop has as many jobs as nodes, of 4 map slots and 1 reduce slot each. One task in so many takes five times as
+// long; 0: none does. Caches are dropped when forget says so; nil: never.
 func newSlotLoop(n, queues, oneIn int, p sched.Policy, forget func() bool) *slotLoop {
-	l := &slotLoop{loop{core: sched.New(sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks, Forget: forget})}, queues}
+	l := &slotLoop{
+		loop{
+			core: sched.New(
+				sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks, Forget: forget},
+			),
+		},
+		queues,
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 1 << 16 {
 		t := 25e9 * math.Exp(r.NormFloat64()*0.5-0.125)
@@ -44,7 +51,14 @@ func (l *slotLoop) submit() {
 	n := l.tasks[int(l.newest)&(1<<16-1)]
 	spec := &sched.JobSpec{Queue: fmt.Sprint("q", int(l.newest)%l.queues), Stages: []sched.StageSpec{
 		{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: n, Prior: 25e9, MaxAttempts: 4},
-		{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: n/4 + 1, Prior: 25e9, MaxAttempts: 4, After: []sched.Dep{{Stage: 0, Part: 1}}},
+		{
+			Kind:        sched.Reduce,
+			PerTask:     sched.Resources{sched.ReduceSlots: 1},
+			Tasks:       n/4 + 1,
+			Prior:       25e9,
+			MaxAttempts: 4,
+			After:       []sched.Dep{{Stage: 0, Part: 1}},
+		},
 	}}
 	l.do(l.core.Step(l.core.Now, []sched.Event{{Kind: sched.JobSubmitted, Job: l.newest, Body: spec}}))
 }
@@ -65,28 +79,31 @@ func (l *slotLoop) step() {
 	}
 }
 
-// BenchmarkDynamicMR is the cost of one completion, core included, beside that of the order beneath on its own; looks for stragglers are in it, and
-// second attempts where they are found.
+// BenchmarkDynamicMR is the cost of one completion, core included, beside that of the order beneath on its own; looks
+// for stragglers are in it, and second attempts where they are found.
 func BenchmarkDynamicMR(b *testing.B) {
 	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:sepb=queue", "dynamicmr:checked=0", "dynamicmr:base=fifo", "dynamicmr:base=srpt", "dynamicmr:dhsa=pd", "late{dynamicmr:sepb=off}"} {
 		for _, n := range []int{1000, 10000} {
 			for _, queues := range []int{1, 100, 1000} {
 				for _, oneIn := range []int{0, 20} {
-					b.Run(fmt.Sprintf("%s/jobs=%d/queues=%d/stragglers=%d", spec, n, queues, oneIn), func(b *testing.B) {
-						p, _, err := Parse(spec)
-						if err != nil {
-							b.Fatal(err)
-						}
-						l := newSlotLoop(n, queues, oneIn, p, nil)
-						for range 10 * n {
-							l.step()
-						}
-						start := cpu()
-						for b.Loop() {
-							l.step()
-						}
-						b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
-					})
+					b.Run(
+						fmt.Sprintf("%s/jobs=%d/queues=%d/stragglers=%d", spec, n, queues, oneIn),
+						func(b *testing.B) {
+							p, _, err := Parse(spec)
+							if err != nil {
+								b.Fatal(err)
+							}
+							l := newSlotLoop(n, queues, oneIn, p, nil)
+							for range 10 * n {
+								l.step()
+							}
+							start := cpu()
+							for b.Loop() {
+								l.step()
+							}
+							b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
+						},
+					)
 				}
 			}
 		}

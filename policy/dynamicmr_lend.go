@@ -1,14 +1,16 @@
 package policy
 
 import (
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// A lender knows how many slots of each kind may be lent, and how many of a node's may be used so that all nodes are used alike.
+// A lender knows how many slots of each kind may be lent, and how many of a node's may be used so that all nodes are
+// used alike.
 //
-// Where tasks ask for slot-weight, a node's capacity of that is what its slots weigh together, and a task that is away from its own slots holds
-// weight alone: so the weight that idle slots leave serves as many tasks as it suffices for, whichever slots it comes from.
+// Where tasks ask for slot-weight, a node's capacity of that is what its slots weigh together, and a task that is away
+// from its own slots holds weight alone: so the weight that idle slots leave serves as many tasks as it suffices for,
+// whichever slots it comes from.
 type lender struct {
 	Loans map[sched.AttemptID]bool // maps on reduce slots near their input
 	Owed  int                      // of them, those that no reduce has made up for
@@ -35,7 +37,9 @@ type slotState struct {
 func newLender(a Args) lender {
 	return lender{
 		Loans: map[sched.AttemptID]bool{}, lends: a.Choice("dhsa") != "off", pooledLine: a.Choice("dhsa") == "pd",
-		prescheduling: a.Choice("prescheduling") == "on", parts: [2]float64{a.Number("lend-maps"), a.Number("lend-reduces")},
+		prescheduling: a.Choice(
+			"prescheduling",
+		) == "on", parts: [2]float64{a.Number("lend-maps"), a.Number("lend-reduces")},
 		mostLoans: a.Int("most-borrowed"), slotState: slotState{at: map[sched.StageID]sched.NodeID{}},
 	}
 }
@@ -64,8 +68,8 @@ func (l *lender) mayBorrow() bool {
 	return l.prescheduling && l.lends && l.parts[1] > 0 && l.Owed < l.mostLoans
 }
 
-// weigh learns what tasks weigh from the jobs that come. As long as it has seen tasks of one kind only, slots of the other weigh what those leave of a
-// node's weight.
+// weigh learns what tasks weigh from the jobs that come. As long as it has seen tasks of one kind only, slots of the
+// other weigh what those leave of a node's weight.
 func (l *lender) weigh(p *sched.Plan) {
 	l.weights = [2]int64{}
 	whole := p.Capacity[sched.SlotWeight]
@@ -78,7 +82,8 @@ func (l *lender) weigh(p *sched.Plan) {
 			continue
 		}
 		for _, st := range p.Job(e.Job).Stages {
-			if w := st.Spec.PerTask[sched.SlotWeight]; w > 0 && (lendable(st, sched.MapSlots) || lendable(st, sched.ReduceSlots)) {
+			if w := st.Spec.PerTask[sched.SlotWeight]; w > 0 &&
+				(lendable(st, sched.MapSlots) || lendable(st, sched.ReduceSlots)) {
 				l.Seen[sideOfSlots(kindOf(st))] = w
 			}
 		}
@@ -110,7 +115,12 @@ func (l *lender) balance(p *sched.Plan) (kinds [2]theory.SlotKind) {
 	away := [2]int64{int64(root.Count[sched.Map].Away), int64(root.Count[sched.Reduce].Away)}
 	for i, k := range slotKinds {
 		lent := away[1-i]
-		kinds[i] = theory.SlotKind{Slots: p.Capacity[k], Demand: root.Demand[k] + away[i] - lent, Away: away[i], Lent: lent}
+		kinds[i] = theory.SlotKind{
+			Slots:  p.Capacity[k],
+			Demand: root.Demand[k] + away[i] - lent,
+			Away:   away[i],
+			Lent:   lent,
+		}
 		if l.weighted() {
 			kinds[i].Demand = root.Demand[k] + away[i]
 			kinds[i].Lent = (lent*l.weights[1-i] + l.weights[i] - 1) / l.weights[i]
@@ -163,7 +173,8 @@ func (l *lender) under(n *sched.Node, i int) bool {
 	return used < theory.UsableSlots(l.demand[i], l.capacity[i], has)
 }
 
-// below returns the nodes on which st may take a slot of kind k by the balancing line. Where all slots are wanted there is no line.
+// below returns the nodes on which st may take a slot of kind k by the balancing line. Where all slots are wanted there
+// is no line.
 func (l *lender) below(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) sched.Where {
 	i := sideOfSlots(k)
 	lent := k != kindOf(st)
@@ -176,7 +187,8 @@ func (l *lender) below(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) sch
 	return sched.Where{After: l.at[st.ID], Ok: l.line[i]}
 }
 
-// passed notes up to which node all that a stage may use are at the line, after it has started a task on the first one below.
+// passed notes up to which node all that a stage may use are at the line, after it has started a task on the first one
+// below.
 func (l *lender) passed(p *sched.Plan, st *sched.Stage, where sched.Where) {
 	if where.Ok != nil && !st.Placed() {
 		acts := p.Actions()
@@ -186,7 +198,8 @@ func (l *lender) passed(p *sched.Plan, st *sched.Stage, where sched.Where) {
 
 // lendable reports whether tasks of st may hold slots of the other kind than k.
 func lendable(st *sched.Stage, k sched.ResourceKind) bool {
-	return st.Kind == sched.Map && k == sched.MapSlots && kindOf(st) == k || st.Kind == sched.Reduce && k == sched.ReduceSlots && kindOf(st) == k
+	return st.Kind == sched.Map && k == sched.MapSlots && kindOf(st) == k ||
+		st.Kind == sched.Reduce && k == sched.ReduceSlots && kindOf(st) == k
 }
 
 // lentShape returns what a task of st holds away from the slots of its kind.

@@ -5,12 +5,13 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// A turnList is all jobs in the order beneath, for one kind of slots, as it was at the last look. SEPB asks of it whether any of so many jobs from a
-// place on has a task that waits. That costs a bit for each of them, whatever the jobs have done since.
+// A turnList is all jobs in the order beneath, for one kind of slots, as it was at the last look. SEPB asks of it
+// whether any of so many jobs from a place on has a task that waits. That costs a bit for each of them, whatever the
+// jobs have done since.
 type turnList struct {
 	Jobs  []sched.JobID
 	Turns sched.Per[int32] // by job: its place in Jobs, from 1
@@ -127,8 +128,8 @@ func compareTurns(a, b jobTurn) int {
 	return cmp.Compare(a.job.ID, b.job.ID)
 }
 
-// arrange remembers the order of all jobs for each kind of slots of which there are stragglers. It costs O(n log n) for n jobs, at a look, and is of use only
-// while tasks wait.
+// arrange remembers the order of all jobs for each kind of slots of which there are stragglers. It costs O(n log n) for
+// n jobs, at a look, and is of use only while tasks wait.
 func (d *dynamicmr) arrange(p *sched.Plan) {
 	var suspected [2]bool
 	for _, id := range d.Stages {
@@ -206,8 +207,8 @@ func (d *dynamicmr) window(p *sched.Plan, st *sched.Stage) int {
 	return theory.CheckedJobs(d.checked, p.LiveJobs())
 }
 
-// tasksFirst reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait and might use the slot. A job that has
-// no place in the order yet counts as one that has.
+// tasksFirst reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait
+// and might use the slot. A job that has no place in the order yet counts as one that has.
 func (d *dynamicmr) tasksFirst(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	root, i := p.Queues[0], sideOfSlots(k)
 	own, other := sched.Map, sched.Reduce

@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A plainSEPB is dynamicmr that, after each of its decisions, has every question that SEPB might ask of the order of the last look answered by walking
-// over the jobs as well.
+// A plainSEPB is dynamicmr that, after each of its decisions, has every question that SEPB might ask of the order of
+// the last look answered by walking over the jobs as well.
 type plainSEPB struct {
 	*dynamicmr
 	t     *testing.T
@@ -30,7 +30,16 @@ func (c *plainSEPB) Decide(p *sched.Plan) {
 				want = want || waits(p.Job(id), kind)
 			}
 			if got := l.anyWaits(p, kind, from, to); got != want {
-				c.t.Fatalf("at %v, of the jobs in places %d to %d of %d: a %v waits: %v, want %v", p.Now, from, to, len(l.Jobs), kind, got, want)
+				c.t.Fatalf(
+					"at %v, of the jobs in places %d to %d of %d: a %v waits: %v, want %v",
+					p.Now,
+					from,
+					to,
+					len(l.Jobs),
+					kind,
+					got,
+					want,
+				)
 			} else if got {
 				c.asked[1]++
 			} else {
@@ -40,8 +49,8 @@ func (c *plainSEPB) Decide(p *sched.Plan) {
 	}
 }
 
-// Whether any of some jobs has a task that waits is told by bits as by a walk over them, whatever has started, ended and come since the look, with caches
-// dropped at times.
+// Whether any of some jobs has a task that waits is told by bits as by a walk over them, whatever has started, ended
+// and come since the look, with caches dropped at times.
 func TestWaitingJobsByBits(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -15,7 +15,8 @@ func running(j *sched.Job, k sched.ResourceKind) (n int32) {
 // isSlots reports whether k is one of the kinds of slots.
 func isSlots(k sched.ResourceKind) bool { return k == sched.MapSlots || k == sched.ReduceSlots }
 
-// within orders the jobs of a queue: by how much of them runs for their weight, by priority and age, or by what is left of them.
+// within orders the jobs of a queue: by how much of them runs for their weight, by priority and age, or by what is left
+// of them.
 func (d *dynamicmr) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j, k := st.Job, kindOf(st)
 	switch {
@@ -31,8 +32,8 @@ func (d *dynamicmr) within(v *sched.View, st *sched.Stage, more int32) sched.Key
 	return sched.Key{Value: float64(running(j, k)) / j.Weight}
 }
 
-// queueTurn is a queue's place among its siblings: those that have less than their minimum share first, the others by what runs of them for
-// their weight; in PD-DHSA of maps and reduces together.
+// queueTurn is a queue's place among its siblings: those that have less than their minimum share first, the others by
+// what runs of them for their weight; in PD-DHSA of maps and reduces together.
 func (d *dynamicmr) queueTurn(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	used, demand, least := q.Used[k], q.Demand[k], q.Min[k]
 	if isSlots(k) {
@@ -86,7 +87,8 @@ func (d *dynamicmr) pick(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 	return d.first(p, groupOf(q.ID, s.kind), s)
 }
 
-// ofEither returns the first stage that is found of either kind: on slots of its own, or on those of the other that may be lent.
+// ofEither returns the first stage that is found of either kind: on slots of its own, or on those of the other that may
+// be lent.
 func (d *dynamicmr) ofEither(p *sched.Plan, s sought, find func(sought) *sched.Stage) *sched.Stage {
 	for _, s.lent = range [2]bool{false, true} {
 		for _, s.kind = range slotKinds {
@@ -113,8 +115,8 @@ func (d *dynamicmr) first(p *sched.Plan, group int, s sought) *sched.Stage {
 	return s.of.index.FirstOf(group, d.lentShape(p, head)) // all maps ask for the same, and so do all reduces
 }
 
-// serveQueues is PD-DHSA (algorithm 7): slot by slot the queue that has least of both kinds together serves itself, first with slots of the kind that
-// its tasks need. When no queue finds a slot near its maps' input, a map takes any.
+// serveQueues is PD-DHSA (algorithm 7): slot by slot the queue that has least of both kinds together serves itself,
+// first with slots of the kind that its tasks need. When no queue finds a slot near its maps' input, a map takes any.
 func (d *dynamicmr) serveQueues(p *sched.Plan) {
 	clear(d.visited)
 	for d.idle(p) && (d.serveNeediest(p) || d.serveAnywhere(p)) {

@@ -7,8 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// sepb decides between tasks that wait and second attempts of stragglers (SEPB, algorithm 8). Stragglers are those that LATE finds, at each look. A second
-// attempt takes its job's turn, but not while a task waits that might use the slot, of that job or of those that come next.
+// sepb decides between tasks that wait and second attempts of stragglers (SEPB, algorithm 8). Stragglers are those that
+// LATE finds, at each look. A second attempt takes its job's turn, but not while a task waits that might use the slot,
+// of that job or of those that come next.
 type sepb struct {
 	stragglers
 	Slow   sched.Per[[]sched.AttemptID] // by stage: stragglers without a second attempt at the last look, the one with most time left first
@@ -94,8 +95,8 @@ func (d *dynamicmr) lookAround(p *sched.Plan) {
 	d.arrange(p)
 }
 
-// overtaken starts a second attempt on a slot of kind k for a job that comes before that of st, which waits for one, if no job checked has a
-// task that waits; and reports whether it did.
+// overtaken starts a second attempt on a slot of kind k for a job that comes before that of st, which waits for one, if
+// no job checked has a task that waits; and reports whether it did.
 func (d *dynamicmr) overtaken(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	if len(d.Stages) == 0 || d.checked == 1 && !d.perQueue || d.left(p) <= 0 {
 		return false
@@ -155,7 +156,8 @@ func (d *dynamicmr) mark(p *sched.Plan) {
 	}
 }
 
-// startSecond starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports whether it did.
+// startSecond starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports
+// whether it did.
 func (d *dynamicmr) startSecond(p *sched.Plan, st *sched.Stage, holds sched.ShapeID) bool {
 	a := d.slowest(p, st)
 	if a == nil || d.left(p) <= 0 {
@@ -187,7 +189,8 @@ func (d *dynamicmr) slowest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
 	return nil
 }
 
-// startSeconds starts second attempts on slots that are idle still: of their own kind first, then, as lending allows, of the other.
+// startSeconds starts second attempts on slots that are idle still: of their own kind first, then, as lending allows,
+// of the other.
 func (d *dynamicmr) startSeconds(p *sched.Plan) {
 	if len(d.Stages) == 0 || !d.idle(p) || d.left(p) <= 0 {
 		return
@@ -224,8 +227,8 @@ func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent boo
 	}
 }
 
-// killOverdue ends stragglers that have no second attempt and have run much longer than the finished tasks of their stage, each task's once. They are
-// to start again before everything else.
+// killOverdue ends stragglers that have no second attempt and have run much longer than the finished tasks of their
+// stage, each task's once. They are to start again before everything else.
 func (d *dynamicmr) killOverdue(p *sched.Plan) {
 	if !d.kills || p.Can&sched.CanKill == 0 {
 		return
@@ -242,7 +245,9 @@ func (d *dynamicmr) killOverdue(p *sched.Plan) {
 				continue
 			}
 			killed := d.Killed.Of(st)
-			if float64(p.Now-a.Start)*float64(r.Tasks) <= d.overdueAfter*float64(r.Time) || slices.Contains(*killed, a.Task) || !p.Kill(a, 0) {
+			if float64(p.Now-a.Start)*float64(r.Tasks) <= d.overdueAfter*float64(r.Time) ||
+				slices.Contains(*killed, a.Task) ||
+				!p.Kill(a, 0) {
 				continue
 			}
 			*killed = append(*killed, a.Task)

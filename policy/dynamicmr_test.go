@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// The numbers in the names of these tests, and of the scenarios in testdata/dynamicmr, are those of the vectors in docs/spec/dynamicmr.md.
+// The numbers in the names of these tests, and of the scenarios in testdata/dynamicmr, are those of the vectors in
+// docs/spec/dynamicmr.md.
 
 func TestDynamicMRConforms(t *testing.T) {
 	for _, spec := range []string{
@@ -30,12 +31,19 @@ func TestDynamicMRConforms(t *testing.T) {
 // nine returns nine nodes of so many map and reduce slots.
 func nine(maps, reduces int64) (nodes []sched.NodeSpec) {
 	for i := range 9 {
-		nodes = append(nodes, sched.NodeSpec{Name: fmt.Sprint("n", i+1), Capacity: sched.Resources{sched.MapSlots: maps, sched.ReduceSlots: reduces}})
+		nodes = append(
+			nodes,
+			sched.NodeSpec{
+				Name:     fmt.Sprint("n", i+1),
+				Capacity: sched.Resources{sched.MapSlots: maps, sched.ReduceSlots: reduces},
+			},
+		)
 	}
 	return nodes
 }
 
-// Sort of table 3.2, alone: 320 maps of 9 s and 200 reduces of 24 s. With lending the time does not depend on how the 108 slots are divided.
+// Sort of table 3.2, alone: 320 maps of 9 s and 200 reduces of 24 s. With lending the time does not depend on how the
+// 108 slots are divided.
 func TestDynamicMR42(t *testing.T) {
 	sort := theory.SlotJob{Maps: 320, Reduces: 200, MapTime: 9, ReduceTime: 24}
 	for k := int64(1); k <= 11; k++ {
@@ -56,10 +64,23 @@ func TestDynamicMR42(t *testing.T) {
 func stageTasks(queue string, maps, reduces int32) *sched.JobSpec {
 	j := &sched.JobSpec{Name: queue, Queue: queue}
 	if maps > 0 {
-		j.Stages = append(j.Stages, sched.StageSpec{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: maps, Prior: 10 * time.Second})
+		j.Stages = append(
+			j.Stages,
+			sched.StageSpec{
+				Kind:    sched.Map,
+				PerTask: sched.Resources{sched.MapSlots: 1},
+				Tasks:   maps,
+				Prior:   10 * time.Second,
+			},
+		)
 	}
 	if reduces > 0 {
-		st := sched.StageSpec{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: reduces, Prior: 10 * time.Second}
+		st := sched.StageSpec{
+			Kind:    sched.Reduce,
+			PerTask: sched.Resources{sched.ReduceSlots: 1},
+			Tasks:   reduces,
+			Prior:   10 * time.Second,
+		}
 		if maps > 0 {
 			st.After = []sched.Dep{{Stage: 0, Part: 1}}
 		}
@@ -102,7 +123,10 @@ func TestDynamicMR45(t *testing.T) {
 		{"dynamicmr:dhsa=pd", starts{
 			{queue: "p1", kind: reduces}: 18, {queue: "p1", kind: reduces, lent: true}: 18, {queue: "p2", kind: maps}: 36, {queue: "p3", kind: maps}: 36}},
 	} {
-		s := policytest.Setup{Nodes: nine(10, 2), Take: func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK }}
+		s := policytest.Setup{
+			Nodes: nine(10, 2),
+			Take:  func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK },
+		}
 		s.Jobs = []*sched.JobSpec{stageTasks("p1", 36, 1000), stageTasks("p2", 1000, 0), stageTasks("p3", 1000, 0)}
 		res, err := policytest.Run(s, parsed(t, c.spec))
 		if err != nil {
@@ -121,14 +145,25 @@ func TestDynamicMR45(t *testing.T) {
 	}
 }
 
-// The same queues, each with 30 map and 6 reduce slots as its share, under PD-DHSA. (a) A queue with 40 reduces and nothing else has its own 6 and 30 slots
-// first; (b) one with 100 maps likewise; (c) one with 10 maps and 2 reduces leaves 24 slots to the others; (d) both kinds in excess.
+// The same queues, each with 30 map and 6 reduce slots as its share, under PD-DHSA. (a) A queue with 40 reduces and
+// nothing else has its own 6 and 30 slots first; (b) one with 100 maps likewise; (c) one with 10 maps and 2 reduces
+// leaves 24 slots to the others; (d) both kinds in excess.
 func TestDynamicMR45Shares(t *testing.T) {
 	for _, c := range []struct{ maps, reduces, want, others int }{ // tasks of p1 at once; of p2 and p3, which have maps and reduces in plenty
 		{0, 40, 36, 36}, {100, 0, 36, 36}, {10, 2, 12, 48}, {50, 20, 36, 36},
 	} {
-		s := policytest.Setup{Nodes: nine(10, 2), Take: func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK }}
-		s.Jobs = []*sched.JobSpec{stageTasks("p1", int32(c.maps), 0), stageTasks("p1", 0, int32(c.reduces)), stageTasks("p2", 500, 0), stageTasks("p2", 0, 500), stageTasks("p3", 500, 0), stageTasks("p3", 0, 500)}
+		s := policytest.Setup{
+			Nodes: nine(10, 2),
+			Take:  func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK },
+		}
+		s.Jobs = []*sched.JobSpec{
+			stageTasks("p1", int32(c.maps), 0),
+			stageTasks("p1", 0, int32(c.reduces)),
+			stageTasks("p2", 500, 0),
+			stageTasks("p2", 0, 500),
+			stageTasks("p3", 500, 0),
+			stageTasks("p3", 0, 500),
+		}
 		if c.maps == 0 {
 			s.Jobs = s.Jobs[1:]
 		} else if c.reduces == 0 {
@@ -143,12 +178,20 @@ func TestDynamicMR45Shares(t *testing.T) {
 			each[l.queue] += n
 		}
 		if each["p1"] != c.want || each["p2"] != c.others || each["p3"] != c.others {
-			t.Errorf("p1 with %d maps and %d reduces: %v tasks run, want %d of p1 and %d each of the others", c.maps, c.reduces, each, c.want, c.others)
+			t.Errorf(
+				"p1 with %d maps and %d reduces: %v tasks run, want %d of p1 and %d each of the others",
+				c.maps,
+				c.reduces,
+				each,
+				c.want,
+				c.others,
+			)
 		}
 	}
 }
 
-// The first decision of algorithm 7 where node 1 has the idle slots and node 2, without slots, the input that is not local.
+// The first decision of algorithm 7 where node 1 has the idle slots and node 2, without slots, the input that is not
+// local.
 func TestDynamicMR46(t *testing.T) {
 	const (
 		none = iota
@@ -172,8 +215,16 @@ func TestDynamicMR46(t *testing.T) {
 	} {
 		core := sched.New(sched.Config{Policy: parsed(t, "dynamicmr:dhsa=pd")})
 		events := []sched.Event{
-			{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: sched.Resources{sched.MapSlots: c.maps, sched.ReduceSlots: c.reduces}}},
-			{Kind: sched.NodeJoined, Node: 2, Body: &sched.NodeSpec{Rack: 1, Capacity: sched.Resources{sched.VCores: 1}}},
+			{
+				Kind: sched.NodeJoined,
+				Node: 1,
+				Body: &sched.NodeSpec{Capacity: sched.Resources{sched.MapSlots: c.maps, sched.ReduceSlots: c.reduces}},
+			},
+			{
+				Kind: sched.NodeJoined,
+				Node: 2,
+				Body: &sched.NodeSpec{Rack: 1, Capacity: sched.Resources{sched.VCores: 1}},
+			},
 		}
 		if c.pending != none {
 			j := stageTasks("p", 3, 0)
@@ -198,8 +249,9 @@ func TestDynamicMR46(t *testing.T) {
 	}
 }
 
-// Four nodes of 4 map slots on which 1, 2, 1 and 2 maps run; two more wait, so that each may use 2. J1's map has its input on nodes 2 and 4, the other's input is
-// elsewhere. A node with input but no slot below the line lends one beyond it; one without input waits for the delay.
+// Four nodes of 4 map slots on which 1, 2, 1 and 2 maps run; two more wait, so that each may use 2. J1's map has its
+// input on nodes 2 and 4, the other's input is elsewhere. A node with input but no slot below the line lends one beyond
+// it; one without input waits for the delay.
 func TestDynamicMR48(t *testing.T) {
 	for node, want := range map[sched.NodeID]int{1: 0, 2: 1, 3: 0, 4: 1} {
 		for spec, want := range map[string]int{"dynamicmr:delay=1h": want, "dynamicmr:delay=1h,dhsa=off,sepb=off": want, "dynamicmr:delay=1h,dhsa=pd": want, "dynamicmr:delay=1h,prescheduling=off": 0} {
@@ -210,7 +262,14 @@ func TestDynamicMR48(t *testing.T) {
 				if n == 5 {
 					slots = sched.Resources{sched.VCores: 1}
 				}
-				events = append(events, sched.Event{Kind: sched.NodeJoined, Node: n, Body: &sched.NodeSpec{Class: "c", Rack: sched.RackID(n), Capacity: slots}})
+				events = append(
+					events,
+					sched.Event{
+						Kind: sched.NodeJoined,
+						Node: n,
+						Body: &sched.NodeSpec{Class: "c", Rack: sched.RackID(n), Capacity: slots},
+					},
+				)
 			}
 			newest := sched.JobID(0)
 			submit := func(tasks int32, places ...sched.NodeID) {
@@ -254,8 +313,9 @@ func TestDynamicMR48(t *testing.T) {
 	}
 }
 
-// No reduces, plenty of maps, 9 nodes of 10 map and 2 reduce slots that report one after the other, and all reduce slots may be lent: all 18 are. With the load
-// as printed it would be 14: 2 on each of the first nodes, until the slots lent so far count as used but not as wanted.
+// No reduces, plenty of maps, 9 nodes of 10 map and 2 reduce slots that report one after the other, and all reduce
+// slots may be lent: all 18 are. With the load as printed it would be 14: 2 on each of the first nodes, until the slots
+// lent so far count as used but not as wanted.
 func TestDynamicMRLendsAllUnderHeartbeats(t *testing.T) {
 	core := sched.New(sched.Config{Policy: parsed(t, "dynamicmr"), Heartbeats: true, Can: sched.CanNameTasks})
 	var events []sched.Event
@@ -271,7 +331,8 @@ func TestDynamicMRLendsAllUnderHeartbeats(t *testing.T) {
 	}
 }
 
-// The loads of conformance make the policy do all that it can: lend both ways, borrow near input, start second attempts, kill.
+// The loads of conformance make the policy do all that it can: lend both ways, borrow near input, start second
+// attempts, kill.
 func TestDynamicMRConformanceReachesAll(t *testing.T) {
 	lent, second, killed := [2]int{}, 0, 0
 	for seed := range uint64(40) {

@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 var fairCard = Card{
@@ -10,16 +10,43 @@ var fairCard = Card{
 	Source: "Hadoop's Fair Scheduler: FairSharePolicy, FifoPolicy, DominantResourceFairnessPolicy; Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, UCB/EECS-2009-55",
 	Spec:   "docs/spec/policies.md#fair",
 	Params: placing(
-		Param{Name: "users", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "on"}}, Meaning: "whether the users of a queue share it equally, or only its jobs"},
+		Param{
+			Name:    "users",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether the users of a queue share it equally, or only its jobs",
+		},
 		leading("0.5", "a queue's share"),
 		keeping,
 		taking(optOff, optKill),
-		Param{Name: "min-timeout", Kind: Duration, Default: "300s", Meaning: "how long a queue has less than its minimum share before others' tasks are killed for it"},
-		Param{Name: "fair-timeout", Kind: Duration, Default: "600s", Meaning: "how long a queue has less than a part of its fair share before others' tasks are killed for it"},
+		Param{
+			Name:    "min-timeout",
+			Kind:    Duration,
+			Default: "300s",
+			Meaning: "how long a queue has less than its minimum share before others' tasks are killed for it",
+		},
+		Param{
+			Name:    "fair-timeout",
+			Kind:    Duration,
+			Default: "600s",
+			Meaning: "how long a queue has less than a part of its fair share before others' tasks are killed for it",
+		},
 		Param{Name: "threshold", Kind: Number, Default: "0.5", Max: 1, Meaning: "that part"},
-		Param{Name: "check", Kind: Duration, Default: "500ms", Min: 0.001, Meaning: "how often queues are looked at for that"},
+		Param{
+			Name:    "check",
+			Kind:    Duration,
+			Default: "500ms",
+			Min:     0.001,
+			Meaning: "how often queues are looked at for that",
+		},
 	),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", "the capacity that shares are of", "by queue: since when it has less than its shares (with preempt)", "nodes kept for big tasks (with big=kept)"},
+	Memory: []string{
+		"by stage: since when it waits for a node near its input (with a delay)",
+		"the capacity that shares are of",
+		"by queue: since when it has less than its shares (with preempt)",
+		"nodes kept for big tasks (with big=kept)",
+	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
@@ -56,7 +83,13 @@ func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 }
 
 func newFair(a Args) sched.Policy {
-	f := &fair{kills: a.Choice("preempt") == "kill", keepsNodes: a.Choice(keeping.Name) == "kept", minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
+	f := &fair{
+		kills:      a.Choice("preempt") == "kill",
+		keepsNodes: a.Choice(keeping.Name) == "kept",
+		minTime:    a.Time("min-timeout"),
+		outTime:    a.Time("fair-timeout"),
+		threshold:  a.Number("threshold"),
+	}
 	f.check, f.leads = a.Time("check"), leads{a.Number("masters"), f.shares.of}
 	f.users = a.Choice("users") == "on"
 	f.turn = f.entitled
@@ -77,8 +110,8 @@ func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
-// entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have; the others
-// by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
+// entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;
+// the others by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
 func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	if f.view.Queues[q.Parent].Spec.Policy == "drf" {
 		return f.dominant(q)
@@ -117,8 +150,8 @@ func (f *fair) Decide(p *sched.Plan) {
 	}
 }
 
-// starved returns how much of kind k is lacking to queues that have had less than their minimum share, or than a part of their fair
-// share, for too long.
+// starved returns how much of kind k is lacking to queues that have had less than their minimum share, or than a part
+// of their fair share, for too long.
 func (f *fair) starved(p *sched.Plan, k sched.ResourceKind) (need float64) {
 	f.divide(p, k, func(q *sched.Queue) theory.Claim {
 		demand := float64(min(q.Demand[k], q.Max[k]))

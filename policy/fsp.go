@@ -11,12 +11,14 @@ var fspCard = Card{
 	Source: "Friedman and Henderson, Fairness and Efficiency in Web Server Protocols, SIGMETRICS 2003",
 	Spec:   "docs/spec/policies.md#fsp",
 	Params: sizing(placing(taking(optOff, optSuspend, optKill), lookingBack)...),
-	Memory: append([]string{"the virtual cluster that all jobs share", "by job: when it entered there, and when it is done"}, sizedMemory...),
+	Memory: append(
+		[]string{"the virtual cluster that all jobs share", "by job: when it entered there, and when it is done"},
+		sizedMemory...),
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// fsp serves jobs in the order in which they would be done on a server that all share by weight (processor sharing). A job that
-// should have been done there, but is not, stays where it is in that order: before all that are not late.
+// fsp serves jobs in the order in which they would be done on a server that all share by weight (processor sharing). A
+// job that should have been done there, but is not, stays where it is in that order: before all that are not late.
 type fsp struct {
 	order
 	sizes

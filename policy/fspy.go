@@ -3,8 +3,8 @@ package policy
 import (
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 var fspyCard = Card{
@@ -12,17 +12,74 @@ var fspyCard = Card{
 	Source: "High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN (FSPY)",
 	Spec:   "docs/spec/fspy.md#parameters",
 	Params: placing(
-		Param{Name: "probing", Kind: Number, Default: "0.1", Max: 1, Meaning: "the part of the cluster that probes have before all others"},
-		Param{Name: "vra", Kind: Choice, Default: "one-pass", Choices: []Option{{Name: "one-pass"}, {Name: "drf"}}, Meaning: "how the virtual cluster is shared: in one pass as in the paper, or by dominant resource fairness"},
-		Param{Name: "rank", Kind: Choice, Default: "left", Choices: []Option{{Name: "left"}, {Name: "finish"}}, Meaning: "by the virtual size left, or by when it will be served at the present shares"},
-		Param{Name: "late", Kind: Choice, Default: "share", Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
-			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing equally, or given the size that their unfinished tasks now say"},
-		Param{Name: "virtual", Kind: Choice, Default: "whole", Choices: []Option{{Name: "whole"}, {Name: "production"}}, Meaning: "whether the virtual cluster has the part for probes as well"},
-		Param{Name: "waves", Kind: Choice, Default: "ratio", Choices: []Option{{Name: "ratio"}, {Name: "whole"}}, Meaning: "whether the bound of a job is by amounts or by containers that fit whole"},
-		Param{Name: "bound", Kind: Choice, Default: "with-master", Choices: []Option{{Name: "with-master"}, {Name: "printed"}}, Meaning: "whether the bound of a job of known size has room for its master, or is as printed"},
-		Param{Name: "probe-timeout", Kind: Duration, Default: "120s", Meaning: "after which a probe that is not through is not waited for: the job stays of unknown size"},
-		Param{Name: "uber-maps", Kind: Integer, Default: "9", Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are"},
-		Param{Name: "uber-task", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "what a task of such a job takes, until one is seen"},
+		Param{
+			Name:    "probing",
+			Kind:    Number,
+			Default: "0.1",
+			Max:     1,
+			Meaning: "the part of the cluster that probes have before all others",
+		},
+		Param{
+			Name:    "vra",
+			Kind:    Choice,
+			Default: "one-pass",
+			Choices: []Option{{Name: "one-pass"}, {Name: "drf"}},
+			Meaning: "how the virtual cluster is shared: in one pass as in the paper, or by dominant resource fairness",
+		},
+		Param{
+			Name:    "rank",
+			Kind:    Choice,
+			Default: "left",
+			Choices: []Option{{Name: "left"}, {Name: "finish"}},
+			Meaning: "by the virtual size left, or by when it will be served at the present shares",
+		},
+		Param{
+			Name:    "late",
+			Kind:    Choice,
+			Default: "share",
+			Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
+			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing equally, or given the size that their unfinished tasks now say",
+		},
+		Param{
+			Name:    "virtual",
+			Kind:    Choice,
+			Default: "whole",
+			Choices: []Option{{Name: "whole"}, {Name: "production"}},
+			Meaning: "whether the virtual cluster has the part for probes as well",
+		},
+		Param{
+			Name:    "waves",
+			Kind:    Choice,
+			Default: "ratio",
+			Choices: []Option{{Name: "ratio"}, {Name: "whole"}},
+			Meaning: "whether the bound of a job is by amounts or by containers that fit whole",
+		},
+		Param{
+			Name:    "bound",
+			Kind:    Choice,
+			Default: "with-master",
+			Choices: []Option{{Name: "with-master"}, {Name: "printed"}},
+			Meaning: "whether the bound of a job of known size has room for its master, or is as printed",
+		},
+		Param{
+			Name:    "probe-timeout",
+			Kind:    Duration,
+			Default: "120s",
+			Meaning: "after which a probe that is not through is not waited for: the job stays of unknown size",
+		},
+		Param{
+			Name:    "uber-maps",
+			Kind:    Integer,
+			Default: "9",
+			Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are",
+		},
+		Param{
+			Name:    "uber-task",
+			Kind:    Duration,
+			Default: "10s",
+			Min:     0.001,
+			Meaning: "what a task of such a job takes, until one is seen",
+		},
 		leading("0.5", "the cluster"),
 		keeping,
 	),
@@ -38,11 +95,13 @@ var fspyCard = Card{
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// fspy keeps a virtual cluster of the real one's capacity that all jobs share fairly, and serves first the job that has least left there. A job whose size
-// is not known shares the real cluster fairly with others like it, which together get what they have in the virtual one, until a probe has told its size.
+// fspy keeps a virtual cluster of the real one's capacity that all jobs share fairly, and serves first the job that has
+// least left there. A job whose size is not known shares the real cluster fairly with others like it, which together
+// get what they have in the virtual one, until a probe has told its size.
 //
-// A job event costs O(n) for n jobs, since it changes the shares of all; a task event O(log n), and O(log n) for each two jobs whose ranks have crossed
-// by then. Times are in nanoseconds, sizes in nanoseconds times the unit of the resource.
+// A job event costs O(n) for n jobs, since it changes the shares of all; a task event O(log n), and O(log n) for each
+// two jobs whose ranks have crossed by then. Times are in nanoseconds, sizes in nanoseconds times the unit of the
+// resource.
 type fspy struct {
 	placer
 	fspySizes
@@ -102,11 +161,15 @@ const mostProbes = 2
 func newFSPY(a Args) sched.Policy {
 	f := &fspy{placer: newPlacer(a)}
 	f.fspySizes = fspySizes{
-		probing: a.Number("probing"), production: a.Choice("virtual") == "production", whole: a.Choice("waves") == "whole",
+		probing: a.Number(
+			"probing",
+		), production: a.Choice("virtual") == "production", whole: a.Choice("waves") == "whole",
 		printed: a.Choice("bound") == "printed", uberTask: a.Time("uber-task"), uberMaps: int32(a.Int("uber-maps")),
 	}
 	f.fspyOptions = fspyOptions{
-		drf: a.Choice("vra") == "drf", byFinish: a.Choice("rank") == "finish", lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
+		drf: a.Choice(
+			"vra",
+		) == "drf", byFinish: a.Choice("rank") == "finish", lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
 		keepsNodes:   a.Choice(keeping.Name) == "kept",
 		probeTimeout: a.Time("probe-timeout"),
 	}
@@ -185,7 +248,8 @@ func (f *fspy) head(p *sched.Plan) *sched.Stage {
 	return nil
 }
 
-// grant starts one task of the queue whose turn it is, or of the next that has one which fits, and reports whether it did.
+// grant starts one task of the queue whose turn it is, or of the next that has one which fits, and reports whether it
+// did.
 func (f *fspy) grant(p *sched.Plan) bool {
 	for _, q := range f.turn() {
 		x := &f.queues[q]
@@ -204,8 +268,8 @@ func (f *fspy) grant(p *sched.Plan) bool {
 	return false
 }
 
-// turn returns the queues in the order in which room is offered to them: probes while they have less of their part than the others of
-// theirs; of these, the fair queue while it holds less than in the virtual cluster.
+// turn returns the queues in the order in which room is offered to them: probes while they have less of their part than
+// the others of theirs; of these, the fair queue while it holds less than in the virtual cluster.
 func (f *fspy) turn() [3]fspyQueue {
 	first, second := sizedQueue, fairQueue
 	if float64(f.Held[fairQueue]) < f.Target {
@@ -217,7 +281,8 @@ func (f *fspy) turn() [3]fspyQueue {
 	return [3]fspyQueue{first, second, probeQueue}
 }
 
-// Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place there.
+// Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place
+// there.
 func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	m := f.Jobs.Of(st.Job)
 	if m.Queue == noQueue || f.Withheld(v, st) != "" {

@@ -74,8 +74,8 @@ func (w *restless) Decide(p *sched.Plan) {
 	w.inner.Decide(p)
 }
 
-// With sizes that become known late or never, jobs go through all queues. The run ends, nothing is refused, and neither JSON nor being asked more often
-// changes an action.
+// With sizes that become known late or never, jobs go through all queues. The run ends, nothing is refused, and neither
+// JSON nor being asked more often changes an action.
 func TestFspyUnknownSizes(t *testing.T) {
 	for _, spec := range fspySpecs {
 		t.Run(spec, func(t *testing.T) {
@@ -120,14 +120,19 @@ func TestFspyUnknownSizes(t *testing.T) {
 				sized += len(a.Ends)
 			}
 			if probes == 0 || sized == 0 || both == 0 {
-				t.Errorf("%d probes, %d ends, %d runs in which nodes report and are lost: nothing was tested", probes, sized, both)
+				t.Errorf(
+					"%d probes, %d ends, %d runs in which nodes report and are lost: nothing was tested",
+					probes,
+					sized,
+					both,
+				)
 			}
 		})
 	}
 }
 
-// fspy does what its definition says, computed plainly, action by action: with probes and without, sizes known at once, late, wrongly or never, masters, jobs
-// that fail, and nodes that are lost.
+// fspy does what its definition says, computed plainly, action by action: with probes and without, sizes known at once,
+// late, wrongly or never, masters, jobs that fail, and nodes that are lost.
 func TestFspyAgainstPlain(t *testing.T) {
 	const seeds = 40
 	plain := policy.Registry{"fspy": policy.PlainFSPY}
@@ -150,7 +155,14 @@ func TestFspyAgainstPlain(t *testing.T) {
 			got, want := run(policy.All), run(plain)
 			for i := range max(len(got), len(want)) {
 				if i >= len(got) || i >= len(want) || got[i] != want[i] {
-					t.Fatalf("%s, seed %d: action %d of %d is not that of the definition, which has %d", spec, seed, i+1, len(got), len(want))
+					t.Fatalf(
+						"%s, seed %d: action %d of %d is not that of the definition, which has %d",
+						spec,
+						seed,
+						i+1,
+						len(got),
+						len(want),
+					)
 				}
 			}
 		}
@@ -186,8 +198,8 @@ func (w *overtaken) Decide(p *sched.Plan) {
 	w.before = now
 }
 
-// fspySetup is a load in which much happens to the virtual cluster: twice as many jobs, at odd instants or, as likely, at such that coincide; some have
-// a master, and some fail with their first attempt that does.
+// fspySetup is a load in which much happens to the virtual cluster: twice as many jobs, at odd instants or, as likely,
+// at such that coincide; some have a master, and some fail with their first attempt that does.
 func fspySetup(seed uint64) policytest.Setup {
 	s := oddSetup(seed)
 	if seed%2 == 0 {
@@ -206,7 +218,16 @@ func fspySetup(seed uint64) policytest.Setup {
 	for i, j := range s.Jobs {
 		if i%3 == 0 {
 			master := j.Stages[0]
-			j.Stages = append(j.Stages, sched.StageSpec{Kind: sched.Master, Tasks: 1, PerTask: master.PerTask, Prior: 10 * time.Second, MaxAttempts: 12})
+			j.Stages = append(
+				j.Stages,
+				sched.StageSpec{
+					Kind:        sched.Master,
+					Tasks:       1,
+					PerTask:     master.PerTask,
+					Prior:       10 * time.Second,
+					MaxAttempts: 12,
+				},
+			)
 		}
 		if i%7 == 0 {
 			j.Stages[0].MaxAttempts = 1

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// PlainFSPY is fspy as it is defined: at every change the virtual cluster is divided from nothing, and at every decision all jobs are sorted by what they
-// have left at that instant. It is what the policy must agree with.
+// PlainFSPY is fspy as it is defined: at every change the virtual cluster is divided from nothing, and at every
+// decision all jobs are sorted by what they have left at that instant. It is what the policy must agree with.
 var PlainFSPY = Entry{fspyCard, func(a Args) sched.Policy { return &plainFSPY{newFSPY(a).(*fspy)} }}
 
 type plainFSPY struct{ *fspy }
@@ -87,8 +87,8 @@ type rankedJob struct {
 // meets returns after how long two jobs of different rates have the same left.
 func (a rankedJob) meets(b rankedJob) float64 { return (b.left - a.left) / (b.rate - a.rate) }
 
-// compare orders two jobs by what they have left after a time, of equals the older first. It goes by the instant at which they meet, so that
-// two looks between which none meet agree to the last digit.
+// compare orders two jobs by what they have left after a time, of equals the older first. It goes by the instant at
+// which they meet, so that two looks between which none meet agree to the last digit.
 func (a rankedJob) compare(b rankedJob, after float64) int {
 	order := cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(b.rate, a.rate), cmp.Compare(a.id, b.id))
 	if first, second := a, b; a.left != b.left {
@@ -107,7 +107,8 @@ func (a rankedJob) compare(b rankedJob, after float64) int {
 	return order
 }
 
-// Ranks cross where they must: of two jobs the one that is served faster comes to the front when both have the same left, the older one at that very instant.
+// Ranks cross where they must: of two jobs the one that is served faster comes to the front when both have the same
+// left, the older one at that very instant.
 func TestRankedJobCompare(t *testing.T) {
 	a, b := rankedJob{1, 10, 1}, rankedJob{2, 14, 3} // they meet after 2
 	for _, c := range []struct {
@@ -126,7 +127,8 @@ func TestRankedJobCompare(t *testing.T) {
 	}
 }
 
-// RankedByFSPY returns the jobs of known size that are not late, in the order in which fspy, or its plain form, has them.
+// RankedByFSPY returns the jobs of known size that are not late, in the order in which fspy, or its plain form, has
+// them.
 func RankedByFSPY(p *sched.Plan, policy sched.Policy) (ids []sched.JobID) {
 	f, ok := policy.(*fspy)
 	if !ok {
@@ -137,6 +139,9 @@ func RankedByFSPY(p *sched.Plan, policy sched.Policy) (ids []sched.JobID) {
 			ids = append(ids, j.ID)
 		}
 	}
-	slices.SortFunc(ids, func(a, b sched.JobID) int { return cmp.Compare(*f.ranks.Of(p.Job(a)), *f.ranks.Of(p.Job(b))) })
+	slices.SortFunc(
+		ids,
+		func(a, b sched.JobID) int { return cmp.Compare(*f.ranks.Of(p.Job(a)), *f.ranks.Of(p.Job(b))) },
+	)
 	return ids
 }

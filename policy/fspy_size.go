@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // fspySizes is what fspy knows of amounts and sizes: of the cluster, and of jobs too small to be probed.
@@ -49,7 +49,8 @@ func (f *fspySizes) capacity() theory.Pair {
 	return c
 }
 
-// isUber reports whether a job is so small that it is not worth a probe: by Hadoop's rule for jobs that run in the container of their master.
+// isUber reports whether a job is so small that it is not worth a probe: by Hadoop's rule for jobs that run in the
+// container of their master.
 func (f *fspySizes) isUber(j *sched.Job) bool {
 	maps, reduces, input := int32(0), int32(0), int64(0)
 	for _, st := range j.Stages {
@@ -77,7 +78,8 @@ func (f *fspySizes) master(j *sched.Job) (r theory.Pair) {
 	return r
 }
 
-// container returns what an uber job holds: the container of its master, and where it has none one that has room for each of its tasks.
+// container returns what an uber job holds: the container of its master, and where it has none one that has room for
+// each of its tasks.
 func (f *fspySizes) container(j *sched.Job) theory.Pair {
 	r := f.master(j)
 	if r != (theory.Pair{}) {
@@ -99,7 +101,8 @@ func (f *fspySizes) workless(j *sched.Job) theory.Pair {
 	return f.master(j)
 }
 
-// firstBound is the bound of a job whose size is not known: room for its master and for all tasks that wait for no others (eq. 9).
+// firstBound is the bound of a job whose size is not known: room for its master and for all tasks that wait for no
+// others (eq. 9).
 func (f *fspySizes) firstBound(j *sched.Job) theory.Pair {
 	if f.isUber(j) {
 		return f.container(j)
@@ -133,7 +136,11 @@ func (f *fspySizes) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 		if st.Kind == sched.Master {
 			continue
 		}
-		l := theory.StageLoad{Task: f.amount(st.Spec.PerTask), Tasks: float64(tasks(st)), Mean: float64(p.Estimate(st, 0).Mean)}
+		l := theory.StageLoad{
+			Task:  f.amount(st.Spec.PerTask),
+			Tasks: float64(tasks(st)),
+			Mean:  float64(p.Estimate(st, 0).Mean),
+		}
 		if !known {
 			l.Mean = float64(f.uberTask)
 			if seen := f.Small[smallKind(st)]; seen.N > 0 {

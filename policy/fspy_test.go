@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // tenSeconds is an estimator by which every task takes 10 s; it knows the sizes of the jobs that it is told to know.
@@ -41,7 +41,14 @@ func newFspyRig(t *testing.T, spec string, memory int64) *fspyRig {
 	}
 	r := &fspyRig{t: t, f: p.(*fspy), knows: map[sched.JobID]bool{}}
 	r.core = sched.New(sched.Config{Policy: p, Estimator: tenSeconds{r.knows}, Can: sched.CanProbe})
-	r.step(0, sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n1", Capacity: sched.Resources{sched.Memory: memory}}})
+	r.step(
+		0,
+		sched.Event{
+			Kind: sched.NodeJoined,
+			Node: 1,
+			Body: &sched.NodeSpec{Name: "n1", Capacity: sched.Resources{sched.Memory: memory}},
+		},
+	)
 	return r
 }
 
@@ -54,7 +61,13 @@ func submission(id sched.JobID, spec *sched.JobSpec) sched.Event {
 }
 
 func memoryStage(kind sched.StageKind, tasks int32, each int64, after ...sched.Dep) sched.StageSpec {
-	return sched.StageSpec{Kind: kind, Tasks: tasks, PerTask: sched.Resources{sched.Memory: each}, MaxAttempts: 4, After: after}
+	return sched.StageSpec{
+		Kind:        kind,
+		Tasks:       tasks,
+		PerTask:     sched.Resources{sched.Memory: each},
+		MaxAttempts: 4,
+		After:       after,
+	}
 }
 
 // virtual returns what a job has left and what it has of the virtual cluster, in MiB·s and MiB.
@@ -74,10 +87,17 @@ func (r *fspyRig) wants(what string, got, want float64) {
 	}
 }
 
-// Section 4, F9: job 1 is normal, probed by job 2, job 3 is an uber job. The master of job 1 does its work in a stage of its own.
+// Section 4, F9: job 1 is normal, probed by job 2, job 3 is an uber job. The master of job 1 does its work in a stage
+// of its own.
 func TestFspyF9EndToEnd(t *testing.T) {
 	r := newFspyRig(t, "fspy:uber-maps=3", 100)
-	job1 := &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Master, 1, 2), memoryStage(sched.Map, 100, 2), memoryStage(sched.Reduce, 20, 5, sched.Dep{Stage: 1, Part: 1})}}
+	job1 := &sched.JobSpec{
+		Stages: []sched.StageSpec{
+			memoryStage(sched.Master, 1, 2),
+			memoryStage(sched.Map, 100, 2),
+			memoryStage(sched.Reduce, 20, 5, sched.Dep{Stage: 1, Part: 1}),
+		},
+	}
 	acts := r.step(0, submission(1, job1))
 	if len(acts) == 0 || acts[0].Kind != sched.Probe || acts[0].Stage.Job != 1 {
 		t.Fatalf("the first action is %v, want a probe of job 1", acts[0])
@@ -98,7 +118,13 @@ func TestFspyF9EndToEnd(t *testing.T) {
 	if r.f.Jobs.Of(r.core.Job(1)).Queue != sizedQueue {
 		t.Error("job 1 is not among those of known size")
 	}
-	r.step(20, submission(3, &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Master, 1, 2), memoryStage(sched.Map, 3, 2)}}))
+	r.step(
+		20,
+		submission(
+			3,
+			&sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Master, 1, 2), memoryStage(sched.Map, 3, 2)}},
+		),
+	)
 	left, has, _ = r.virtual(1)
 	r.wants("size left of job 1 at 20", left, 1040)
 	r.wants("share of job 1 at 20", has, 98)
@@ -146,7 +172,19 @@ func TestFspyF2Uber(t *testing.T) {
 		return st
 	}
 	r.f.Small = [2]average{{1, 12e9}, {1, 20e9}}
-	r.step(1, submission(1, &sched.JobSpec{Stages: []sched.StageSpec{stage(sched.Master, 1, 1536), stage(sched.Map, 2, 1024), stage(sched.Reduce, 1, 1024)}}))
+	r.step(
+		1,
+		submission(
+			1,
+			&sched.JobSpec{
+				Stages: []sched.StageSpec{
+					stage(sched.Master, 1, 1536),
+					stage(sched.Map, 2, 1024),
+					stage(sched.Reduce, 1, 1024),
+				},
+			},
+		),
+	)
 	_, _, v := r.virtual(1)
 	if v.Bound != (theory.Pair{1536, 1}) || v.Size != (theory.Pair{67584e9, 44e9}) || v.Master != (theory.Pair{}) {
 		t.Errorf("bound %v, size %v, master %v; want (1536, 1), (67584, 44) s and none", v.Bound, v.Size, v.Master)
@@ -156,15 +194,22 @@ func TestFspyF2Uber(t *testing.T) {
 		want theory.Pair
 	}{{100, theory.Pair{65536, 64}}, {10, theory.Pair{11776, 11}}} {
 		id := sched.JobID(2 + i)
-		r.step(1, submission(id, &sched.JobSpec{Stages: []sched.StageSpec{stage(sched.Master, 1, 1536), stage(sched.Map, c.maps, 1024),
-			memoryStage(sched.Reduce, 5, 1024, sched.Dep{Stage: 1, Part: 1})}}))
+		r.step(
+			1,
+			submission(
+				id,
+				&sched.JobSpec{Stages: []sched.StageSpec{stage(sched.Master, 1, 1536), stage(sched.Map, c.maps, 1024),
+					memoryStage(sched.Reduce, 5, 1024, sched.Dep{Stage: 1, Part: 1})}},
+			),
+		)
 		if _, _, v := r.virtual(id); v.Bound != c.want || !v.Open {
 			t.Errorf("first bound of a job of %d maps is %v, open %v; want %v, open", c.maps, v.Bound, v.Open, c.want)
 		}
 	}
 }
 
-// Section 4, F13: the fair queue is offered room first while it holds less than its jobs have virtually, and in it the job that holds least.
+// Section 4, F13: the fair queue is offered room first while it holds less than its jobs have virtually, and in it the
+// job that holds least.
 func TestFspyF13Arbitration(t *testing.T) {
 	f := &fspy{fspySizes: fspySizes{probing: 0.1}}
 	for _, c := range []struct {
@@ -183,7 +228,8 @@ func TestFspyF13Arbitration(t *testing.T) {
 			t.Errorf("held %v, target %v: queues %v, want %v", c.held, c.target, got, c.want)
 		}
 	}
-	// Two jobs of unknown size with tasks of 5 and 7 MiB on 30: 5, 7, 5 (5 < 7), 7 (7 < 10), 5 (10 < 14): 15 and 14, and 1 is left.
+	// Two jobs of unknown size with tasks of 5 and 7 MiB on 30: 5, 7, 5 (5 < 7), 7 (7 < 10), 5 (10 < 14): 15 and 14,
+	// and 1 is left.
 	r := newFspyRig(t, "fspy:uber-maps=0", 30)
 	r.step(1, submission(1, &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Map, 9, 5)}}),
 		submission(2, &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Map, 9, 7)}}))
@@ -225,7 +271,8 @@ func TestFspyProbeTrouble(t *testing.T) {
 	}
 }
 
-// Jobs that are late: with late=age, one whose tasks take longer than was said gets the size that its unfinished tasks say, and is not first for that.
+// Jobs that are late: with late=age, one whose tasks take longer than was said gets the size that its unfinished tasks
+// say, and is not first for that.
 func TestFspyLateAges(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -253,15 +300,35 @@ func TestProbeMakesSizesKnown(t *testing.T) {
 	}
 	known := map[sched.JobID]bool{}
 	core := sched.New(sched.Config{Policy: p, Estimator: onceKnown{known}, Can: sched.CanProbe})
-	core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n1", Capacity: sched.Resources{sched.Memory: 10}}}})
+	core.Step(
+		0,
+		[]sched.Event{
+			{
+				Kind: sched.NodeJoined,
+				Node: 1,
+				Body: &sched.NodeSpec{Name: "n1", Capacity: sched.Resources{sched.Memory: 10}},
+			},
+		},
+	)
 	job := func() *sched.JobSpec { return &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Map, 9, 2)}} }
 	core.Step(seconds(1), []sched.Event{submission(1, job()), submission(2, job())})
-	core.Step(seconds(1), []sched.Event{submission(3, &sched.JobSpec{Probes: 2, Stages: []sched.StageSpec{memoryStage(sched.Map, 1, 1)}})})
+	core.Step(
+		seconds(1),
+		[]sched.Event{
+			submission(3, &sched.JobSpec{Probes: 2, Stages: []sched.StageSpec{memoryStage(sched.Map, 1, 1)}}),
+		},
+	)
 	known[2] = true
 	core.Step(seconds(2), []sched.Event{{Kind: sched.JobEnded, Job: 3}})
 	units := &p.(*probe).Inner.(*bySize).Units
-	if a, b := units.Of(core.Job(1).Stages[0]), units.Of(core.Job(2).Stages[0]); a.Known || !b.Known || b.Time != 10*time.Second {
-		t.Errorf("the job that was not probed is known: %v; the other: %v, of %v a task, want 10 s", a.Known, b.Known, b.Time)
+	if a, b := units.Of(core.Job(1).Stages[0]), units.Of(core.Job(2).Stages[0]); a.Known || !b.Known ||
+		b.Time != 10*time.Second {
+		t.Errorf(
+			"the job that was not probed is known: %v; the other: %v, of %v a task, want 10 s",
+			a.Known,
+			b.Known,
+			b.Time,
+		)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 // advance brings the virtual cluster and the queues up to now.
@@ -81,7 +81,10 @@ func (f *fspy) submit(p *sched.Plan, j *sched.Job) {
 		return
 	}
 	f.change(p)
-	f.Cluster.Jobs = append(f.Cluster.Jobs, theory.VirtualJob{ID: int64(j.ID), Open: true, Bound: f.firstBound(j), Master: f.master(j)})
+	f.Cluster.Jobs = append(
+		f.Cluster.Jobs,
+		theory.VirtualJob{ID: int64(j.ID), Open: true, Bound: f.firstBound(j), Master: f.master(j)},
+	)
 	f.move(p, j, fairQueue)
 	if f.ask(p, j); f.Jobs.Of(j).Queue != fairQueue {
 		return
@@ -102,7 +105,8 @@ func (f *fspy) probe(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// observe learns of an attempt that succeeded, and asks for the size of its job if that is unknown and there is reason to.
+// observe learns of an attempt that succeeded, and asks for the size of its job if that is unknown and there is reason
+// to.
 func (f *fspy) observe(p *sched.Plan, a *sched.Attempt) {
 	j, st := a.Stage.Job, a.Stage
 	m := f.Jobs.Of(j)
@@ -143,7 +147,8 @@ func smallKind(st *sched.Stage) int {
 	return 1
 }
 
-// end has a job leave (2.6, onProbeDone and onFinish). The virtual job of one whose size was known goes on, unless the real one came to nothing.
+// end has a job leave (2.6, onProbeDone and onFinish). The virtual job of one whose size was known goes on, unless the
+// real one came to nothing.
 func (f *fspy) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
 	was := f.Jobs.Of(j).Queue
 	if was == fairQueue || was == sizedQueue && outcome != sched.OK {
@@ -230,8 +235,8 @@ func (f *fspy) depleted(p *sched.Plan, v theory.VirtualJob) {
 	p.TouchJob(j)
 }
 
-// An aged job must still take so many nanoseconds to be given a new size, and each time its tasks are taken to be twice as long as the time before, so
-// that it is not given one over and over.
+// An aged job must still take so many nanoseconds to be given a new size, and each time its tasks are taken to be twice
+// as long as the time before, so that it is not given one over and over.
 const (
 	shortest = 1e6
 	mostAged = 32
@@ -272,8 +277,8 @@ func (f *fspy) share(p *sched.Plan) {
 	f.started = false
 }
 
-// rerank ranks the jobs of known size as they are now in the virtual cluster. Those whose real job has ended have a rank there as well, so that only what
-// happens there changes ranks.
+// rerank ranks the jobs of known size as they are now in the virtual cluster. Those whose real job has ended have a
+// rank there as well, so that only what happens there changes ranks.
 func (f *fspy) rerank(p *sched.Plan) {
 	moved := func(id int64, rank float64) {
 		if j := p.Job(sched.JobID(id)); j != nil && !j.Ended {

@@ -3,8 +3,8 @@ package policy
 import (
 	"math"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 var gittinsCard = Card{
@@ -22,13 +22,15 @@ var gittinsCard = Card{
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// gittins serves the job of the smallest Gittins rank: what its posterior law of size, given its estimate and what it has received, costs for each job done.
-// Prior and error law are those of the jobs that have finished. Sizes are in seconds of the whole cluster.
+// gittins serves the job of the smallest Gittins rank: what its posterior law of size, given its estimate and what it
+// has received, costs for each job done. Prior and error law are those of the jobs that have finished. Sizes are in
+// seconds of the whole cluster.
 //
-// A job that has not been done when a server that all share would have done it aging times over, and has received less than was expected of it, goes
-// before all others, and such jobs share by weight, as late jobs under PSBS.
+// A job that has not been done when a server that all share would have done it aging times over, and has received less
+// than was expected of it, goes before all others, and such jobs share by weight, as late jobs under PSBS.
 //
-// A task event costs O(log n) for n jobs; when an eighth more jobs have finished than at the last time, all are ranked anew.
+// A task event costs O(log n) for n jobs; when an eighth more jobs have finished than at the last time, all are ranked
+// anew.
 type gittins struct {
 	order
 	sizes
@@ -135,8 +137,8 @@ func (g *gittins) grow(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// seen returns a job's size by what its tasks have taken so far, those that run being half done: its error is that of its tasks. Zero before a sample of
-// them is finished.
+// seen returns a job's size by what its tasks have taken so far, those that run being half done: its error is that of
+// its tasks. Zero before a sample of them is finished.
 func (g *gittins) seen(j *sched.Job, b *bet) float64 {
 	done, expected := int32(0), 0.0
 	for _, st := range j.Stages {
@@ -162,7 +164,8 @@ func (g *gittins) bet(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// promise gives a job that is late, and has received all that was expected of it, twice as long: it is not starved but large.
+// promise gives a job that is late, and has received all that was expected of it, twice as long: it is not starved but
+// large.
 func (g *gittins) promise(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	for b.Goal > 0 && b.Age >= b.Goal && g.Shares.Of(j).Slot == 0 && !j.Ended {

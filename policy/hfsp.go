@@ -15,11 +15,12 @@ var hfspCard = Card{
 	Claims: []Claim{WorkConserving, TimeInvariant},
 }
 
-// hfsp serves jobs in the order in which they would be done on a virtual cluster that they share by weighted max-min, no job having more
-// of it than it can use. Jobs that should have been done there share by weight, before all others.
+// hfsp serves jobs in the order in which they would be done on a virtual cluster that they share by weighted max-min,
+// no job having more of it than it can use. Jobs that should have been done there share by weight, before all others.
 //
-// The ends of jobs that share the virtual cluster move whenever a job comes or is done there, but not their order; nor do those of jobs that have all they
-// can use. So the order is kept in two parts, and a change costs O(log n) for n jobs, and for each that gets into the other part.
+// The ends of jobs that share the virtual cluster move whenever a job comes or is done there, but not their order; nor
+// do those of jobs that have all they can use. So the order is kept in two parts, and a change costs O(log n) for n
+// jobs, and for each that gets into the other part.
 type hfsp struct {
 	order
 	sizes
@@ -89,7 +90,8 @@ func (h *hfsp) advance(p *sched.Plan) {
 	}
 }
 
-// know gives a job the size, and the cap, that are known now; what it has received in the virtual cluster stays received.
+// know gives a job the size, and the cap, that are known now; what it has received in the virtual cluster stays
+// received.
 func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
 	h.Server.serve(p.Now.Seconds())
 	v := h.Server.Jobs[s.Slot-1]
@@ -101,7 +103,8 @@ func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
 	p.TouchJob(j)
 }
 
-// parallelism is the part of the cluster that a job uses on average when it has the cluster for itself: its size over the time of its waves.
+// parallelism is the part of the cluster that a job uses on average when it has the cluster for itself: its size over
+// the time of its waves.
 func (h *hfsp) parallelism(p *sched.Plan, j *sched.Job) float64 {
 	size, alone := 0.0, 0.0
 	for _, st := range j.Stages {

@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Jobs of which each ends, really and in the virtual cluster, at the instant at which the next one comes: the newcomer may get the virtual place of the one
-// before, and keeps it.
+// Jobs of which each ends, really and in the virtual cluster, at the instant at which the next one comes: the newcomer
+// may get the virtual place of the one before, and keeps it.
 func TestHFSPEndsAsAnotherComes(t *testing.T) {
 	s := policytest.Setup{
 		Nodes: []sched.NodeSpec{{Name: "n", Capacity: sched.Resources{sched.MapSlots: 1}}},
@@ -19,7 +19,9 @@ func TestHFSPEndsAsAnotherComes(t *testing.T) {
 	const jobs = 4
 	for i := range jobs {
 		s.Jobs = append(s.Jobs, &sched.JobSpec{Name: "j", Submit: sched.Time(i) * 4 * time.Second,
-			Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: 2, Prior: 2 * time.Second}}})
+			Stages: []sched.StageSpec{
+				{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: 2, Prior: 2 * time.Second},
+			}})
 	}
 	for _, spec := range []string{"hfsp", "fsp", "psbs"} {
 		p, _, err := policy.All.Parse(spec)

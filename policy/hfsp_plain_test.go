@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// PlainHFSP is hfsp as it is defined: the virtual cluster is divided anew among all jobs whenever one comes or is done there, and every job's end at its
-// share is computed anew. It is what the policy must agree with.
+// PlainHFSP is hfsp as it is defined: the virtual cluster is divided anew among all jobs whenever one comes or is done
+// there, and every job's end at its share is computed anew. It is what the policy must agree with.
 var PlainHFSP = Entry{hfspCard, func(a Args) sched.Policy {
 	h := &plainHFSP{sizes: newSizes(a)}
 	h.initTaking(a, h.projected)
@@ -150,8 +150,9 @@ func (c *plainServer) find(id sched.JobID) (int, bool) {
 	return slices.BinarySearchFunc(c.Jobs, id, func(v plainJob, id sched.JobID) int { return cmp.Compare(v.ID, id) })
 }
 
-// A levelServer agrees with the plain one: at every change the same jobs are done by then, at the same instants, and each of the others has received
-// the same and has the same end. Weights, sizes and caps are over three decades, so that jobs change sides often.
+// A levelServer agrees with the plain one: at every change the same jobs are done by then, at the same instants, and
+// each of the others has received the same and has the same end. Weights, sizes and caps are over three decades, so
+// that jobs change sides often.
 func TestLevelServer(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -192,8 +193,13 @@ func TestLevelServer(t *testing.T) {
 			switch k := r.IntN(6); {
 			case k < 3 || len(plain.Jobs) == 0:
 				open, weight, limit := k == 0, decades(3), min(1, decades(3)/8)
-				plain.Jobs = append(plain.Jobs, plainJob{ID: id, Open: open, Weight: weight, Cap: limit, Left: decades(2)})
-				slots[id] = c.add(levelJob{ID: id, Open: open, Weight: weight, Cap: limit, Size: plain.Jobs[len(plain.Jobs)-1].Left})
+				plain.Jobs = append(
+					plain.Jobs,
+					plainJob{ID: id, Open: open, Weight: weight, Cap: limit, Left: decades(2)},
+				)
+				slots[id] = c.add(
+					levelJob{ID: id, Open: open, Weight: weight, Cap: limit, Size: plain.Jobs[len(plain.Jobs)-1].Left},
+				)
 			case k < 5: // another size
 				v := &plain.Jobs[r.IntN(len(plain.Jobs))]
 				v.Open, v.Left, v.Cap = false, decades(2), min(1, decades(3)/8)

@@ -11,9 +11,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// hfsp does what its definition says, computed plainly: the same actions at the same instants, to the microsecond, whatever the parameters. Times are made
-// odd; still the rounding of either way decides where a job is done virtually at the very instant of an event, as one that has the cluster to itself is.
-// That may be so under one seed in fifty.
+// hfsp does what its definition says, computed plainly: the same actions at the same instants, to the microsecond,
+// whatever the parameters. Times are made odd; still the rounding of either way decides where a job is done virtually
+// at the very instant of an event, as one that has the cluster to itself is. That may be so under one seed in fifty.
 func TestHFSPAgainstPlain(t *testing.T) {
 	const seeds = 100
 	plain := policy.Registry{"hfsp": policy.PlainHFSP}

@@ -2,15 +2,21 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else whoever fits into a hole takes it, and the big task waits
-// until two on one node end at once (Hadoop's reserved containers).
+// A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else whoever fits into a hole
+// takes it, and the big task waits until two on one node end at once (Hadoop's reserved containers).
 type keeper struct {
 	Kept []bar // nodes kept for stages
 }
 
 // keeping is the parameter of policies that may or may not.
-var keeping = Param{Name: "big", Kind: Choice, Default: "overtaken", Choices: []Option{{Name: "overtaken"}, {Name: "kept"}}, Voids: []Claim{WorkConserving},
-	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node is kept for it"}
+var keeping = Param{
+	Name:    "big",
+	Kind:    Choice,
+	Default: "overtaken",
+	Choices: []Option{{Name: "overtaken"}, {Name: "kept"}},
+	Voids:   []Claim{WorkConserving},
+	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node is kept for it",
+}
 
 // fillKeeping starts tasks until nothing that waits has room, and keeps nodes for those that smaller ones overtook.
 func (t *tree) fillKeeping(p *sched.Plan, k *keeper) {
@@ -46,8 +52,8 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 	return freed
 }
 
-// keep keeps a node for st, whose turn it is, if a smaller task was started instead because no node had room for one of its own. A stage has one node at
-// a time; nil has none.
+// keep keeps a node for st, whose turn it is, if a smaller task was started instead because no node had room for one of
+// its own. A stage has one node at a time; nil has none.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || !overtaken(p, st, started) || k.keeps(st) || p.First(st) != nil {
 		return

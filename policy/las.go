@@ -7,10 +7,21 @@ var lasCard = Card{
 	Source: "Nuyens and Wierman, The Foreground-Background Queue: A Survey, Performance Evaluation 65, 2008",
 	Spec:   "docs/spec/policies.md#las",
 	Params: placing(
-		taking(optOff, optSuspend), lookingBack,
-		Param{Name: "quantum", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "how often it is looked up what jobs have received"},
+		taking(optOff, optSuspend),
+		lookingBack,
+		Param{
+			Name:    "quantum",
+			Kind:    Duration,
+			Default: "10s",
+			Min:     0.001,
+			Meaning: "how often it is looked up what jobs have received",
+		},
 	),
-	Memory: []string{"by job: what it had received at the last multiple of the quantum", "by stage: since when it waits for a node near its input (with a delay)", "what leaves for whom (with preempt)"},
+	Memory: []string{
+		"by job: what it had received at the last multiple of the quantum",
+		"by stage: since when it waits for a node near its input (with a delay)",
+		"what leaves for whom (with preempt)",
+	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
@@ -25,7 +36,10 @@ type las struct {
 
 func newLAS(a Args) sched.Policy {
 	l := &las{quantum: a.Time("quantum")}
-	l.initTaking(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key { return sched.Key{Value: *l.Served.Of(st.Job)} })
+	l.initTaking(
+		a,
+		func(_ *sched.View, st *sched.Stage, _ int32) sched.Key { return sched.Key{Value: *l.Served.Of(st.Job)} },
+	)
 	return l
 }
 

@@ -20,18 +20,45 @@ var lateCard = Card{
 
 // speculating are the parameters of every policy that starts second attempts.
 func speculating(own ...Param) []Param {
-	return append(own,
-		Param{Name: "cap", Kind: Number, Default: "0.1", Max: 1, Meaning: "second attempts at once, as part of the cluster's slots; one is always allowed (SpeculativeCap)"},
-		Param{Name: "slow-node", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of the nodes, by progress made on them, that get no second attempts (SlowNodeThreshold)"},
-		Param{Name: "slow-task", Kind: Number, Default: "0.25", Max: 1, Meaning: "part of a stage's tasks, by rate of progress, that may get one (SlowTaskThreshold)"},
+	return append(
+		own,
+		Param{
+			Name:    "cap",
+			Kind:    Number,
+			Default: "0.1",
+			Max:     1,
+			Meaning: "second attempts at once, as part of the cluster's slots; one is always allowed (SpeculativeCap)",
+		},
+		Param{
+			Name:    "slow-node",
+			Kind:    Number,
+			Default: "0.25",
+			Max:     1,
+			Meaning: "part of the nodes, by progress made on them, that get no second attempts (SlowNodeThreshold)",
+		},
+		Param{
+			Name:    "slow-task",
+			Kind:    Number,
+			Default: "0.25",
+			Max:     1,
+			Meaning: "part of a stage's tasks, by rate of progress, that may get one (SlowTaskThreshold)",
+		},
 		Param{Name: "min-run", Kind: Duration, Default: "60s", Meaning: "how long a task must have run"},
-		Param{Name: "check", Kind: Duration, Default: "1s", Min: 0.001, Meaning: "how often it is looked for such tasks"},
+		Param{
+			Name:    "check",
+			Kind:    Duration,
+			Default: "1s",
+			Min:     0.001,
+			Meaning: "how often it is looked for such tasks",
+		},
 	)
 }
 
-// late lets another policy have its turn, and then uses room that is left for second attempts of the tasks that are estimated to end last.
+// late lets another policy have its turn, and then uses room that is left for second attempts of the tasks that are
+// estimated to end last.
 //
-// The inner policy sees second attempts only when it is asked the next time, so for one that takes back it matters when that is.
+// The inner policy sees second attempts only when it is asked the next time, so for one that takes back it matters when
+// that is.
 type late struct {
 	stragglers
 	Inner sched.Policy
@@ -72,8 +99,8 @@ func (l *late) speculate(p *sched.Plan) {
 
 // stragglers finds the tasks that are estimated to end last, and counts their second attempts.
 //
-// A task's rate is its progress over the time it has run. Where an engine reports no progress, a task is taken to go at the mean rate of
-// the finished ones of its stage, until it has run longer than they: then it is taken to be half done.
+// A task's rate is its progress over the time it has run. Where an engine reports no progress, a task is taken to go at
+// the mean rate of the finished ones of its stage, until it has run longer than they: then it is taken to be half done.
 type stragglers struct {
 	ticker
 	Second []sched.AttemptID
@@ -119,7 +146,8 @@ func (l *stragglers) second(p *sched.Plan, a *sched.Attempt, n *sched.Node, hold
 	return true
 }
 
-// find returns the tasks that are slow now, the one with most time left first: all, or those of stages that have room somewhere.
+// find returns the tasks that are slow now, the one with most time left first: all, or those of stages that have room
+// somewhere.
 func (l *stragglers) find(p *sched.Plan, all bool) []candidate {
 	l.slow = l.slow[:0]
 	l.started.Sync(p)
@@ -168,8 +196,8 @@ func slots(p *sched.Plan) int64 {
 	return int64(p.Queues[0].Running())
 }
 
-// isQuiet reports whether no attempt of a stage has run for minRun yet, and notes when the first will have. Those that are started later will have
-// later.
+// isQuiet reports whether no attempt of a stage has run for minRun yet, and notes when the first will have. Those that
+// are started later will have later.
 func (l *stragglers) isQuiet(p *sched.Plan, st *sched.Stage) bool {
 	first := p.Now
 	for a := range p.Attempts(st) {
@@ -203,8 +231,8 @@ func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 	}
 }
 
-// pace returns the rate of an attempt's progress in tasks a second, how many seconds are left of it at that rate, and whether anything is
-// known of it.
+// pace returns the rate of an attempt's progress in tasks a second, how many seconds are left of it at that rate, and
+// whether anything is known of it.
 func pace(p *sched.Plan, a *sched.Attempt, e sched.Estimate) (rate, left float64, ok bool) {
 	ran := (p.Now - a.Start).Seconds()
 	mean := e.Mean.Seconds()

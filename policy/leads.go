@@ -7,8 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// leads bound what masters hold of a queue to a part of what it has (FairScheduler's maxAMShare, CapacityScheduler's maximum-am-resource-percent): else
-// the masters of many jobs, which hold their room until the last task of their job has ended, leave none for tasks, and all wait for each other.
+// leads bound what masters hold of a queue to a part of what it has (FairScheduler's maxAMShare, CapacityScheduler's
+// maximum-am-resource-percent): else the masters of many jobs, which hold their room until the last task of their job
+// has ended, leave none for tasks, and all wait for each other.
 //
 // Every resource that a master takes counts: where masters hold all vcores, memory that is left is of no use.
 //
@@ -38,7 +39,8 @@ func (l *leads) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.Reso
 	return beyond(q.Masters, st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
 }
 
-// beyond returns the first resource of which masters that hold something would hold more than most with one like st; false: none.
+// beyond returns the first resource of which masters that hold something would hold more than most with one like st;
+// false: none.
 func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind) float64) (sched.ResourceKind, bool) {
 	if held == (sched.Resources{}) {
 		return 0, false
@@ -73,7 +75,14 @@ func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
 // refusal says in words why a queue may not have one master more.
 func (l *leads) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) string {
 	k, _ := l.over(v, q, st)
-	return fmt.Sprintf("masters of queue %s hold %d %v of at most %.0f, and one more takes %d", v.Path(q), q.Masters[k], k, l.most(v, q, k), st.Spec.PerTask[k])
+	return fmt.Sprintf(
+		"masters of queue %s hold %d %v of at most %.0f, and one more takes %d",
+		v.Path(q),
+		q.Masters[k],
+		k,
+		l.most(v, q, k),
+		st.Spec.PerTask[k],
+	)
 }
 
 // ofAll is the whole cluster, whatever the queue.
@@ -81,7 +90,8 @@ func ofAll(v *sched.View, _ *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(v.Capacity[k])
 }
 
-// first returns which of two stages, of which one is a master, an index has first, the master only if all of the cluster may have one more; nil: neither.
+// first returns which of two stages, of which one is a master, an index has first, the master only if all of the
+// cluster may have one more; nil: neither.
 func (l *leads) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *sched.Stage {
 	switch {
 	case master == nil || !l.allow(v, v.Queues[0], master):
@@ -97,8 +107,8 @@ func (l *leads) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *s
 	return st
 }
 
-// weighted is what queues have by weight: each a part among the siblings that have jobs, level by level, and at most its maximum. It is found in O(depth):
-// the sums of weights follow the jobs that come and go.
+// weighted is what queues have by weight: each a part among the siblings that have jobs, level by level, and at most
+// its maximum. It is found in O(depth): the sums of weights follow the jobs that come and go.
 type weighted struct {
 	sums    []int64 // by parent, of what its children count: in millionths, so that the order of adding is no matter
 	counts  []int64 // by queue: its weight, if it has jobs

@@ -6,17 +6,20 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins (that of fspy, which has two resources and shares otherwise, is a theory.VirtualCluster):
-// weighted max-min sharing of one divisible server among jobs none of which can use more than its cap, computed lazily:
+// A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins (that of fspy, which has two resources and shares
+// otherwise, is a theory.VirtualCluster): weighted max-min sharing of one divisible server among jobs none of which can
+// use more than its cap, computed lazily:
 //
 //	rate_i = min(cap_i, level × weight_i),  Σ rate_i = min(1, Σ cap_i)
 //
-// A virtual clock goes at the level. A job that shares is done when the clock reads what it read when the job began to share, plus its size ÷ its
-// weight; a full one, which has its cap, is done at an instant of its own. Neither changes while the job stays on its side, so each side keeps
-// its jobs in a heap by their ends, and in another one by the level cap ÷ weight at which they change sides (without caps this is the clock of weighted
-// fair queueing, and of PSBS). What comes, is done or is resized costs O(log n), and O(log n) more for each job that changes sides by it.
+// A virtual clock goes at the level. A job that shares is done when the clock reads what it read when the job began to
+// share, plus its size ÷ its weight; a full one, which has its cap, is done at an instant of its own. Neither changes
+// while the job stays on its side, so each side keeps its jobs in a heap by their ends, and in another one by the level
+// cap ÷ weight at which they change sides (without caps this is the clock of weighted fair queueing, and of PSBS). What
+// comes, is done or is resized costs O(log n), and O(log n) more for each job that changes sides by it.
 //
-// Times are in seconds, sizes in seconds of the whole server. Between changes nothing is computed, so that being asked more often changes no digit.
+// Times are in seconds, sizes in seconds of the whole server. Between changes nothing is computed, so that being asked
+// more often changes no digit.
 type levelServer struct {
 	At    float64 // the instant of the last change
 	Clock float64 // virtual time at that instant
@@ -160,8 +163,9 @@ func (l *levelServer) remove(slot int32) {
 	l.Free = append(l.Free, slot)
 }
 
-// settle finds the level, and calls moved for each job that changes sides by that. Each change raises the level: the full ones that have more than
-// the level gives them leave first, and then those join to whom it gives all they can use.
+// settle finds the level, and calls moved for each job that changes sides by that. Each change raises the level: the
+// full ones that have more than the level gives them leave first, and then those join to whom it gives all they can
+// use.
 func (l *levelServer) settle(moved func(sched.JobID)) {
 	if l.Moves > len(l.Jobs) {
 		l.sumAnew()
@@ -301,7 +305,8 @@ func (l *levelServer) down(h levelHeap, which, i int) {
 	l.Jobs[k.Slot].Place[which] = int32(i)
 }
 
-// instant returns the first Time that is not before a number of seconds; the last that there is, 292 years, where none is.
+// instant returns the first Time that is not before a number of seconds; the last that there is, 292 years, where none
+// is.
 func instant(s float64) sched.Time {
 	if s*1e9 >= math.MaxInt64 {
 		return math.MaxInt64

@@ -17,7 +17,8 @@ type share struct {
 	Tag   float64 // virtual time at which it is done, if its size is known
 }
 
-// retire has the jobs leave that are done there by now, and returns them; moved is called for each that changes sides by that.
+// retire has the jobs leave that are done there by now, and returns them; moved is called for each that changes sides
+// by that.
 func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sched.Job) {
 	now := p.Now.Seconds()
 	for id := f.Server.done(now, moved); id != 0; id = f.Server.done(now, moved) {
@@ -30,7 +31,8 @@ func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sc
 	return done
 }
 
-// follow has jobs share from their arrival on, as ones of unknown size, and reports whether that changed anything. One that ends as such leaves.
+// follow has jobs share from their arrival on, as ones of unknown size, and reports whether that changed anything. One
+// that ends as such leaves.
 func (f *levelShares) follow(p *sched.Plan) (changed bool) {
 	now := p.Now.Seconds()
 	for i := range p.Events {
@@ -45,7 +47,10 @@ func (f *levelShares) follow(p *sched.Plan) (changed bool) {
 		switch s := f.Shares.Of(j); {
 		case e.Kind == sched.JobSubmitted:
 			f.Server.serve(now)
-			*s = share{Slot: 1 + f.Server.add(levelJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: f.most}), Begin: f.Server.Clock}
+			*s = share{
+				Slot:  1 + f.Server.add(levelJob{ID: j.ID, Open: true, Weight: j.Weight, Cap: f.most}),
+				Begin: f.Server.Clock,
+			}
 			changed = true
 		case s.Slot != 0 && f.Server.Jobs[s.Slot-1].Open:
 			f.Server.serve(now)
@@ -76,7 +81,8 @@ func (f *levelShares) resize(p *sched.Plan, j *sched.Job, size float64) {
 	p.TouchJob(j)
 }
 
-// divide shares the virtual cluster out anew after changes, and returns the instant at which the next job is done there; +Inf: none is.
+// divide shares the virtual cluster out anew after changes, and returns the instant at which the next job is done
+// there; +Inf: none is.
 func (f *levelShares) divide() (next float64) {
 	f.Server.settle(nobody)
 	next, _ = f.Server.next()

@@ -2,8 +2,8 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A line is an order of stages kept in parts. In each part a stage has a key that changes only when the stage is touched; how the parts
-// lie to each other may change with everything. Most orders have one part.
+// A line is an order of stages kept in parts. In each part a stage has a key that changes only when the stage is
+// touched; how the parts lie to each other may change with everything. Most orders have one part.
 type line struct {
 	parts []sched.Index
 	whole func(v *sched.View, st *sched.Stage) sched.Key // a stage's place in the whole order; not asked for where there is one part
@@ -23,7 +23,11 @@ const nowhere = -1
 func onePart(rank ranking) parting { return parting{1, func(*sched.Stage) int { return 0 }, rank} }
 
 // init sets up the parts in groups; key says whether a stage is in a part.
-func (l *line) init(group func(*sched.Stage) int, parts int, key func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool)) {
+func (l *line) init(
+	group func(*sched.Stage) int,
+	parts int,
+	key func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool),
+) {
 	l.parts = make([]sched.Index, parts)
 	for i := range l.parts {
 		l.parts[i].Group = group

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
 var mrorderCard = Card{
@@ -16,19 +16,75 @@ var mrorderCard = Card{
 	Params: placing(
 		Param{Name: "goal", Kind: Choice, Default: "tct", Choices: []Option{{Name: "tct"}, {Name: "makespan"}},
 			Meaning: "what an order is to make small: the sum of completion times, or the last one"},
-		Param{Name: "order", Kind: Choice, Default: "auto", Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and arrival are for comparison",
-			Choices: []Option{{Name: "auto"}, {Name: "mk-jr"}, {Name: "mk-tct-jr"}, {Name: "tct"}, {Name: "worst"}, {Name: "arrival"}}},
-		Param{Name: "rounds", Kind: Choice, Default: "ati", Choices: []Option{{Name: "ati"}, {Name: "fti"}, {Name: "pnj"}, {Name: "offline"}},
-			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer (with backlog=reorder at equal intervals, as fti), fti at equal intervals, pnj when enough jobs wait, offline at each instant at which jobs come"},
-		Param{Name: "interval", Kind: Duration, Default: "10s", Min: 0.001, Meaning: "the time between two rounds of ati at least, of fti exactly"},
+		Param{
+			Name:    "order",
+			Kind:    Choice,
+			Default: "auto",
+			Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and arrival are for comparison",
+			Choices: []Option{
+				{Name: "auto"},
+				{Name: "mk-jr"},
+				{Name: "mk-tct-jr"},
+				{Name: "tct"},
+				{Name: "worst"},
+				{Name: "arrival"},
+			},
+		},
+		Param{
+			Name:    "rounds",
+			Kind:    Choice,
+			Default: "ati",
+			Choices: []Option{{Name: "ati"}, {Name: "fti"}, {Name: "pnj"}, {Name: "offline"}},
+			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer (with backlog=reorder at equal intervals, as fti), fti at equal intervals, pnj when enough jobs wait, offline at each instant at which jobs come",
+		},
+		Param{
+			Name:    "interval",
+			Kind:    Duration,
+			Default: "10s",
+			Min:     0.001,
+			Meaning: "the time between two rounds of ati at least, of fti exactly",
+		},
 		Param{Name: "jobs", Kind: Integer, Default: "10", Min: 1, Meaning: "how many waiting jobs make a round of pnj"},
-		Param{Name: "timeout", Kind: Duration, Default: "60s", Min: 0.001, Meaning: "how long a job waits at most for others in pnj"},
-		Param{Name: "limit", Kind: Integer, Default: "0", Meaning: "how many jobs a round takes at most, the oldest; 0: all"},
-		Param{Name: "backlog", Kind: Choice, Default: "reorder", Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
-			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too; off is as published"},
-		Param{Name: "sim", Kind: Integer, Default: "7", Max: 9, Meaning: "up to how many jobs auto finds the best order of all"},
-		Param{Name: "search", Kind: Integer, Default: "200", Meaning: "up to how many jobs auto searches for a better order than the rule's"},
-		Param{Name: "effort", Kind: Integer, Default: "1500", Min: 1, Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of orders for a tenth"},
+		Param{
+			Name:    "timeout",
+			Kind:    Duration,
+			Default: "60s",
+			Min:     0.001,
+			Meaning: "how long a job waits at most for others in pnj",
+		},
+		Param{
+			Name:    "limit",
+			Kind:    Integer,
+			Default: "0",
+			Meaning: "how many jobs a round takes at most, the oldest; 0: all",
+		},
+		Param{
+			Name:    "backlog",
+			Kind:    Choice,
+			Default: "reorder",
+			Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
+			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too; off is as published",
+		},
+		Param{
+			Name:    "sim",
+			Kind:    Integer,
+			Default: "7",
+			Max:     9,
+			Meaning: "up to how many jobs auto finds the best order of all",
+		},
+		Param{
+			Name:    "search",
+			Kind:    Integer,
+			Default: "200",
+			Meaning: "up to how many jobs auto searches for a better order than the rule's",
+		},
+		Param{
+			Name:    "effort",
+			Kind:    Integer,
+			Default: "1500",
+			Min:     1,
+			Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of orders for a tenth",
+		},
 	),
 	Memory: []string{
 		"the jobs that wait for a round", "by job: its place in the order of release", "when the next round is (ati, fti)",
@@ -37,8 +93,8 @@ var mrorderCard = Card{
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 
-// mrorder holds jobs back until a round, which gives them an order; released jobs are served in that order, those of earlier rounds
-// first. What a job is like comes from the estimator, at the round that orders it.
+// mrorder holds jobs back until a round, which gives them an order; released jobs are served in that order, those of
+// earlier rounds first. What a job is like comes from the estimator, at the round that orders it.
 //
 // A round costs O(n log n) for n jobs, and the search as many orders as effort allows; a task event costs O(log n).
 type mrorder struct {
@@ -62,8 +118,8 @@ func newMROrder(a Args) sched.Policy {
 	return newOrdered(a, ruleNamed(a.Choice("order"), a.Choice("goal")))
 }
 
-// MROrder is the policy mrorder with an ordering of one's own, to be put into a registry. It is used where order=own is chosen, which is the
-// default there.
+// MROrder is the policy mrorder with an ordering of one's own, to be put into a registry. It is used where order=own is
+// chosen, which is the default there.
 func MROrder(own Ordering) Entry {
 	card := mrorderCard
 	card.Params = slices.Clone(card.Params)
@@ -140,8 +196,8 @@ func (m *mrorder) follow(p *sched.Plan) {
 	}
 }
 
-// passOver counts the rounds before an instant at which nobody waited. They came at intervals, as of an empty round there is nothing to wait for;
-// nobody had to be asked then.
+// passOver counts the rounds before an instant at which nobody waited. They came at intervals, as of an empty round
+// there is nothing to wait for; nobody had to be asked then.
 func (m *mrorder) passOver(now sched.Time) {
 	if m.Next == 0 {
 		m.Next = m.interval
@@ -151,8 +207,8 @@ func (m *mrorder) passOver(now sched.Time) {
 	}
 }
 
-// byTime has a round when its time has come (TP-FTI, TP-ATI). Where jobs that are released can still be ordered anew, nothing is gained by holding
-// others back while those keep the cluster busy.
+// byTime has a round when its time has come (TP-FTI, TP-ATI). Where jobs that are released can still be ordered anew,
+// nothing is gained by holding others back while those keep the cluster busy.
 func (m *mrorder) byTime(p *sched.Plan) {
 	if len(m.Waiting) == 0 {
 		return
@@ -182,8 +238,8 @@ func (m *mrorder) byNumber(p *sched.Plan) {
 	}
 }
 
-// round orders and releases those that wait, and returns how long the cluster is busy with the jobs that were ordered (TA of TP-ATI, by the
-// two-machine model).
+// round orders and releases those that wait, and returns how long the cluster is busy with the jobs that were ordered
+// (TA of TP-ATI, by the two-machine model).
 func (m *mrorder) round(p *sched.Plan) sched.Time {
 	jobs, again := m.left(p)
 	before, n := len(jobs), len(m.Waiting)
@@ -206,7 +262,8 @@ func (m *mrorder) round(p *sched.Plan) sched.Time {
 	return microseconds(theory.FlowMakespan(theory.Flows(batch.jobs, batch.slots), order))
 }
 
-// left returns the released jobs that a round reckons with, in their order, and those that it orders again, the oldest first. It costs O(n log n).
+// left returns the released jobs that a round reckons with, in their order, and those that it orders again, the oldest
+// first. It costs O(n log n).
 func (m *mrorder) left(p *sched.Plan) (keep, again []*sched.Job) {
 	if m.backlog == "off" {
 		return nil, nil
@@ -224,5 +281,6 @@ func (m *mrorder) left(p *sched.Plan) (keep, again []*sched.Job) {
 	return keep, again
 }
 
-// microseconds rounds a number of seconds, so that the last digit of an estimate does not decide on which side of an event a round is.
+// microseconds rounds a number of seconds, so that the last digit of an estimate does not decide on which side of an
+// event a round is.
 func microseconds(s float64) sched.Time { return 1000 * sched.Time(math.Round(s*1e6)) }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// An Ordering puts the jobs of a round in order: it returns their indices, the first to be served first. It must depend on its
-// arguments alone. The jobs come in order of arrival, with times as the estimator says; slots are what the whole cluster has.
+// An Ordering puts the jobs of a round in order: it returns their indices, the first to be served first. It must depend
+// on its arguments alone. The jobs come in order of arrival, with times as the estimator says; slots are what the whole
+// cluster has.
 type Ordering func(jobs []theory.SlotJob, slots theory.Slots) []int
 
 // ruleNamed returns the rule of a choice, or of a goal where nothing is chosen.
@@ -39,11 +40,12 @@ func arrival(jobs []theory.SlotJob, _ theory.Slots) []int {
 	return order
 }
 
-// beginnings is how many beginnings of orders cost as much as an order, roughly. With it the default effort suffices for the 13,699 that seven
-// jobs have.
+// beginnings is how many beginnings of orders cost as much as an order, roughly. With it the default effort suffices
+// for the 13,699 that seven jobs have.
 const beginnings = 10
 
-// mostBranch is how many jobs branch and bound is tried on after the local search. Beyond, it would only turn the last few over.
+// mostBranch is how many jobs branch and bound is tried on after the local search. Beyond, it would only turn the last
+// few over.
 const mostBranch = 12
 
 // An orderEngine orders rounds: by a rule, or by what it finds starting from it.
@@ -55,7 +57,13 @@ type orderEngine struct {
 }
 
 func newOrderEngine(a Args, rule Ordering) orderEngine {
-	e := orderEngine{rule: rule, searches: a.Choice("order") == "auto", sim: a.Int("sim"), search: a.Int("search"), effort: a.Int("effort")}
+	e := orderEngine{
+		rule:     rule,
+		searches: a.Choice("order") == "auto",
+		sim:      a.Int("sim"),
+		search:   a.Int("search"),
+		effort:   a.Int("effort"),
+	}
 	if e.goal = theory.LeastTotal; a.Choice("goal") == "makespan" {
 		e.goal = theory.LeastMakespan
 	}
@@ -70,7 +78,13 @@ func (e *orderEngine) arrange(b orderBatch) []int {
 		order = append(order, b.before+i)
 	}
 	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, arrival(b.jobs, b.slots)) {
-		panic(fmt.Sprintf("policy: an ordering of %d jobs gave %v, which names not each of them once", len(b.jobs)-b.before, order))
+		panic(
+			fmt.Sprintf(
+				"policy: an ordering of %d jobs gave %v, which names not each of them once",
+				len(b.jobs)-b.before,
+				order,
+			),
+		)
 	}
 	n := len(b.jobs) - b.before
 	if !e.searches || n < 2 || n > max(e.sim, e.search) {
@@ -108,11 +122,11 @@ type side struct {
 // A timeSum is task times added up, in seconds.
 type timeSum struct{ time, tasks float64 }
 
-// newOrderBatch asks the estimator about every stage of jobs. What is done of a job is not counted, nor what running attempts have behind
-// them. The first jobs, as many as before, keep their places.
+// newOrderBatch asks the estimator about every stage of jobs. What is done of a job is not counted, nor what running
+// attempts have behind them. The first jobs, as many as before, keep their places.
 //
-// A slot is the smallest part of the cluster that a task of the batch takes; one that takes k times as much counts as a task k times
-// as long. A stage of which nothing is known is taken for an average one.
+// A slot is the smallest part of the cluster that a task of the batch takes; one that takes k times as much counts as a
+// task k times as long. A stage of which nothing is known is taken for an average one.
 func newOrderBatch(v *sched.View, jobs []*sched.Job, before int) orderBatch {
 	var sides [2]side // maps and all others, reduces
 	for _, j := range jobs {
@@ -184,7 +198,8 @@ func (s *side) weight(st *sched.Stage, capacity sched.Resources) float64 {
 	return partOf(st.Spec.PerTask, capacity) / s.unit
 }
 
-// average returns the mean task time where the estimator knows one: with none known, a second, so that the number of tasks decides.
+// average returns the mean task time where the estimator knows one: with none known, a second, so that the number of
+// tasks decides.
 func (s *side) average() float64 {
 	if s.known.tasks == 0 {
 		return 1

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// The numbers in the names of these tests, and of the scenarios in testdata/mrorder, are those of docs/spec/mrorder.md, section 4.
+// The numbers in the names of these tests, and of the scenarios in testdata/mrorder, are those of docs/spec/mrorder.md,
+// section 4.
 
 func TestMROrderConforms(t *testing.T) {
 	for _, spec := range []string{
@@ -28,14 +29,29 @@ func TestMROrderConforms(t *testing.T) {
 // slotSetup is jobs at time 0 on slots, with task times known.
 func slotSetup(jobs []theory.SlotJob, slots theory.Slots) policytest.Setup {
 	s := policytest.Setup{
-		Nodes: []sched.NodeSpec{{Name: "n", Capacity: sched.Resources{sched.MapSlots: int64(slots.Map), sched.ReduceSlots: int64(slots.Reduce)}}},
-		Take:  func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK },
+		Nodes: []sched.NodeSpec{
+			{
+				Name:     "n",
+				Capacity: sched.Resources{sched.MapSlots: int64(slots.Map), sched.ReduceSlots: int64(slots.Reduce)},
+			},
+		},
+		Take: func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK },
 	}
 	for i, j := range jobs {
 		s.Jobs = append(s.Jobs, &sched.JobSpec{Name: fmt.Sprint(i), Stages: []sched.StageSpec{
-			{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: int32(j.Maps), Prior: seconds(j.MapTime)},
-			{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: int32(j.Reduces), Prior: seconds(j.ReduceTime),
-				After: []sched.Dep{{Stage: 0, Part: 1}}},
+			{
+				Kind:    sched.Map,
+				PerTask: sched.Resources{sched.MapSlots: 1},
+				Tasks:   int32(j.Maps),
+				Prior:   seconds(j.MapTime),
+			},
+			{
+				Kind:    sched.Reduce,
+				PerTask: sched.Resources{sched.ReduceSlots: 1},
+				Tasks:   int32(j.Reduces),
+				Prior:   seconds(j.ReduceTime),
+				After:   []sched.Dep{{Stage: 0, Part: 1}},
+			},
 		}})
 	}
 	return s
@@ -132,8 +148,8 @@ func TestMROrder43(t *testing.T) {
 	}
 }
 
-// The jobs of Table 3.5 are unknown; what it shows is that SIM is never behind the rule. Here with the first n Purdue jobs, and beyond the seven
-// that SIM is for, where the search takes over.
+// The jobs of Table 3.5 are unknown; what it shows is that SIM is never behind the rule. Here with the first n Purdue
+// jobs, and beyond the seven that SIM is for, where the search takes over.
 func TestMROrder410(t *testing.T) {
 	for n := 1; n <= len(purdue); n++ {
 		s := func() policytest.Setup { return slotSetup(purdue[:n], purdueSlots) }
@@ -148,15 +164,20 @@ func TestMROrder410(t *testing.T) {
 	}
 }
 
-// With 8 to 40 jobs at time 0 the searched order is, on the engine, never worse than the rule's, and better in most draws (of 20, with 50 to 250
-// orders tried).
+// With 8 to 40 jobs at time 0 the searched order is, on the engine, never worse than the rule's, and better in most
+// draws (of 20, with 50 to 250 orders tried).
 func TestMROrderNeverWorseThanItsRule(t *testing.T) {
 	better := 0
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		jobs := make([]theory.SlotJob, 8+r.IntN(33))
 		for i := range jobs {
-			jobs[i] = theory.SlotJob{Maps: 1 + r.IntN(20), Reduces: 1 + r.IntN(8), MapTime: float64(1 + r.IntN(30)), ReduceTime: float64(1 + r.IntN(60))}
+			jobs[i] = theory.SlotJob{
+				Maps:       1 + r.IntN(20),
+				Reduces:    1 + r.IntN(8),
+				MapTime:    float64(1 + r.IntN(30)),
+				ReduceTime: float64(1 + r.IntN(60)),
+			}
 		}
 		slots := theory.Slots{Map: 1 + r.IntN(12), Reduce: 1 + r.IntN(6)}
 		rule, _ := offline(t, slotSetup(jobs, slots), parsed(t, "mrorder:rounds=offline,order=tct"))
@@ -193,7 +214,10 @@ func TestMROrderOwnOrdering(t *testing.T) {
 		}
 		return p
 	}
-	if _, first := offline(t, slotSetup(purdue, purdueSlots), parse("widest:rounds=offline")); !slices.Equal(first, []int{3, 2, 1, 7, 0, 4, 5, 6, 8}) {
+	if _, first := offline(t, slotSetup(purdue, purdueSlots), parse("widest:rounds=offline")); !slices.Equal(
+		first,
+		[]int{3, 2, 1, 7, 0, 4, 5, 6, 8},
+	) {
 		t.Errorf("order %v, want those with 640, 480, 320, 320 and 160 maps", first)
 	}
 	if seen != purdueSlots {
@@ -245,8 +269,8 @@ func TestMROrderKilledWhileWaiting(t *testing.T) {
 	}
 }
 
-// Rounds are at multiples of the interval although an engine with a real clock asks a little late each time: with a job that waits whenever one is held, the
-// third round is due at 30 s, not at 30 s and what the first two were late.
+// Rounds are at multiples of the interval although an engine with a real clock asks a little late each time: with a job
+// that waits whenever one is held, the third round is due at 30 s, not at 30 s and what the first two were late.
 func TestMROrderLateClock(t *testing.T) {
 	const late = 100 * time.Millisecond
 	for _, rounds := range []string{"ati", "fti"} {

@@ -9,8 +9,8 @@ type order struct {
 	index line
 }
 
-// A ranking is a stage's place in an order: with one attempt more than it has when it is about whether to start the next, with none more
-// when it is about whether to take one back. So nobody takes what would at once be taken back.
+// A ranking is a stage's place in an order: with one attempt more than it has when it is about whether to start the
+// next, with none more when it is about whether to take one back. So nobody takes what would at once be taken back.
 type ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
 
 // init sets up an order by rank that takes nothing back. The policy must not be copied after that.
@@ -117,8 +117,9 @@ type ticker struct {
 // due reports whether a multiple of every has come while there are jobs.
 func (t *ticker) due(p *sched.Plan, every sched.Time) bool { return t.dueWhile(p, every, !p.Idle()) }
 
-// dueWhile reports whether a multiple of every has come, and asks to be woken for the next one, as long as there is something to do. The first one
-// of such a period is the one after its beginning, so that it does not matter whether anybody asked in the quiet before.
+// dueWhile reports whether a multiple of every has come, and asks to be woken for the next one, as long as there is
+// something to do. The first one of such a period is the one after its beginning, so that it does not matter whether
+// anybody asked in the quiet before.
 func (t *ticker) dueWhile(p *sched.Plan, every sched.Time, busy bool) bool {
 	if !busy {
 		t.Next = 0

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/spelling"
 )
 
 // A Registry holds policies by the name that the command line uses.
@@ -64,8 +64,8 @@ func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 	return e.New(args), card, nil
 }
 
-// ParseList returns the specs in flags, each checked. A flag may list several, separated by commas, where none of them has
-// parameters or an inner policy.
+// ParseList returns the specs in flags, each checked. A flag may list several, separated by commas, where none of them
+// has parameters or an inner policy.
 func (r Registry) ParseList(flags []string) ([]string, error) {
 	var specs []string
 	for _, f := range flags {
@@ -80,7 +80,10 @@ func (r Registry) ParseList(flags []string) ([]string, error) {
 	for _, s := range specs {
 		if _, _, err := r.Parse(s); err != nil {
 			if strings.Contains(s, ",") {
-				return nil, fmt.Errorf("%w (policies with parameters are not listed with commas: give the flag once for each)", err)
+				return nil, fmt.Errorf(
+					"%w (policies with parameters are not listed with commas: give the flag once for each)",
+					err,
+				)
 			}
 			return nil, err
 		}
@@ -215,9 +218,19 @@ func unknownParam(key string, params []Param) error {
 	for i, q := range params {
 		names[i] = q.Name
 	}
-	return fmt.Errorf("there is no parameter %q; it takes %s%s", key, strings.Join(names, ", "), spelling.Suggest(key, names))
+	return fmt.Errorf(
+		"there is no parameter %q; it takes %s%s",
+		key,
+		strings.Join(names, ", "),
+		spelling.Suggest(key, names),
+	)
 }
 
 func (r Registry) unknown(name string) error {
-	return fmt.Errorf("there is no policy %q; there are %s%s", name, strings.Join(r.Names(), ", "), spelling.Suggest(name, r.Names()))
+	return fmt.Errorf(
+		"there is no policy %q; there are %s%s",
+		name,
+		strings.Join(r.Names(), ", "),
+		spelling.Suggest(name, r.Names()),
+	)
 }

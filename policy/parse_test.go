@@ -19,11 +19,19 @@ var toy = Registry{
 		{Name: "delay", Kind: Duration, Default: "5s", Max: 60},
 		{Name: "part", Kind: Number, Default: "0.5", Max: 1},
 		{Name: "most", Kind: Integer, Default: "3", Min: 1},
-		{Name: "preempt", Kind: Choice, Default: "off", Choices: []Option{{Name: "off"}, {Name: "suspend", Needs: sched.CanSuspend}}},
+		{
+			Name:    "preempt",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "suspend", Needs: sched.CanSuspend}},
+		},
 	}}, func(a Args) sched.Policy {
 		return values{a.Time("delay"), a.Number("part"), a.Int("most"), a.Choice("preempt")}
 	}},
-	"around": {Card{Wraps: true, Params: []Param{{Name: "max", Kind: Number, Default: "1"}}}, func(a Args) sched.Policy { return around{a.Inner} }},
+	"around": {
+		Card{Wraps: true, Params: []Param{{Name: "max", Kind: Number, Default: "1"}}},
+		func(a Args) sched.Policy { return around{a.Inner} },
+	},
 }
 
 type nothing struct{}
@@ -136,7 +144,8 @@ func TestParseList(t *testing.T) {
 			t.Errorf("%q: got %q, %v", c.flags, got, err)
 		}
 	}
-	if _, err := toy.ParseList([]string{"order:delay=1s,plain"}); err == nil || !strings.Contains(err.Error(), "once for each") {
+	if _, err := toy.ParseList([]string{"order:delay=1s,plain"}); err == nil ||
+		!strings.Contains(err.Error(), "once for each") {
 		t.Errorf("a list with parameters: %v", err)
 	}
 }
@@ -145,7 +154,8 @@ func TestParseList(t *testing.T) {
 func TestCards(t *testing.T) {
 	for _, name := range All.Names() {
 		c := All[name].Card
-		if c.Title == "" || c.Source == "" || !strings.HasPrefix(c.Spec, "docs/spec/") || len(c.Claims) == 0 && !c.Wraps {
+		if c.Title == "" || c.Source == "" || !strings.HasPrefix(c.Spec, "docs/spec/") ||
+			len(c.Claims) == 0 && !c.Wraps {
 			t.Errorf("%s: title, source, page or claims are missing on the card", name)
 		}
 		for _, p := range c.Params {
@@ -162,7 +172,8 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// Every policy has a section or a page, which its card names and which says each of its parameters with its default, and scenarios.
+// Every policy has a section or a page, which its card names and which says each of its parameters with its default,
+// and scenarios.
 func TestSpec(t *testing.T) {
 	shared, err := os.ReadFile("../docs/spec/policies.md")
 	if err != nil {
@@ -186,7 +197,8 @@ func TestSpec(t *testing.T) {
 		}
 		for _, p := range entry.Card.Params {
 			said, row := "`"+p.Name+"="+p.Default+"`", "|"+p.Name+"|"+p.Default+"|"
-			if !strings.Contains(string(page), said) && !strings.Contains(string(shared), said) && !strings.Contains(plain.Replace(string(page)), row) {
+			if !strings.Contains(string(page), said) && !strings.Contains(string(shared), said) &&
+				!strings.Contains(plain.Replace(string(page)), row) {
 				t.Errorf("%s: %s does not say %s", name, path, said)
 			}
 		}

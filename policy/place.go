@@ -5,15 +5,34 @@ import "github.com/sojourn-sched/sojourn/sched"
 // placing are the parameters of every policy that places tasks itself.
 func placing(own ...Param) []Param {
 	waits := []Claim{WorkConserving, InOrder}
-	return append(own,
-		Param{Name: "delay", Kind: Duration, Default: "0s", Voids: waits, Meaning: "how long a stage waits for a node with its input before it takes one in the same rack"},
-		Param{Name: "rack-delay", Kind: Duration, Default: "0s", Voids: waits, Meaning: "how long it then waits for such a rack before it takes any node"},
-		Param{Name: "locality", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}}, Meaning: "whether nodes near the input are preferred"},
+	return append(
+		own,
+		Param{
+			Name:    "delay",
+			Kind:    Duration,
+			Default: "0s",
+			Voids:   waits,
+			Meaning: "how long a stage waits for a node with its input before it takes one in the same rack",
+		},
+		Param{
+			Name:    "rack-delay",
+			Kind:    Duration,
+			Default: "0s",
+			Voids:   waits,
+			Meaning: "how long it then waits for such a rack before it takes any node",
+		},
+		Param{
+			Name:    "locality",
+			Kind:    Choice,
+			Default: "on",
+			Choices: []Option{{Name: "on"}, {Name: "off"}},
+			Meaning: "whether nodes near the input are preferred",
+		},
 	)
 }
 
-// A placer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010, algorithm 3).
-// Waiting is measured in time, not in opportunities, so being asked often changes nothing; without a delay the
+// A placer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010, algorithm
+// 3). Waiting is measured in time, not in opportunities, so being asked often changes nothing; without a delay the
 // nearest node with room is taken at once.
 type placer struct {
 	Waits sched.Per[wait] // by stage

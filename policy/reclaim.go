@@ -1,13 +1,13 @@
 package policy
 
 import (
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/theory"
 )
 
-// A reclaimer kills tasks of queues that hold more than their shares for queues that hold less: of the queue farthest above its share, in
-// it the last job in order, of that the youngest task, and none that would bring its queue below its share. Queues are the
-// configured ones without queues below them; their users are not told apart.
+// A reclaimer kills tasks of queues that hold more than their shares for queues that hold less: of the queue farthest
+// above its share, in it the last job in order, of that the youngest task, and none that would bring its queue below
+// its share. Queues are the configured ones without queues below them; their users are not told apart.
 type reclaimer struct {
 	ticker
 
@@ -31,7 +31,8 @@ func (r *reclaimer) init(t *tree) {
 	}
 }
 
-// divide computes what each queue would have of kind k if room could be moved at will: weighted max-min from the root down.
+// divide computes what each queue would have of kind k if room could be moved at will: weighted max-min from the root
+// down.
 func (r *reclaimer) divide(p *sched.Plan, k sched.ResourceKind, claim func(*sched.Queue) theory.Claim) {
 	r.share = append(r.share[:0], make([]float64, len(p.Queues))...)
 	r.share[0] = float64(p.Capacity[k])
@@ -79,7 +80,8 @@ func (r *reclaimer) isLeaf(p *sched.Plan, q *sched.Queue) bool {
 // staying is how much of kind k a queue holds and has not been asked to give back.
 func staying(q *sched.Queue, k sched.ResourceKind) float64 { return float64(q.Used[k] - q.Leaving[k]) }
 
-// take kills tasks until need of kind k is free or leaving, or nobody has too much; a queue may keep slack times its share.
+// take kills tasks until need of kind k is free or leaving, or nobody has too much; a queue may keep slack times its
+// share.
 func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float64) {
 	r.victims.Sync(p)
 	for need > 0 {
@@ -88,7 +90,8 @@ func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float6
 			return
 		}
 		st := r.victims.Head(groupOf(q.ID, k))
-		if a := youngest(p, st); a == nil || staying(q, k)-float64(p.Amount(a.Holds)[k]) < r.share[q.ID] || !p.Kill(a, r.grace) {
+		if a := youngest(p, st); a == nil || staying(q, k)-float64(p.Amount(a.Holds)[k]) < r.share[q.ID] ||
+			!p.Kill(a, r.grace) {
 			r.victims.Skip(st)
 		} else {
 			need -= float64(p.Amount(a.Holds)[k])

@@ -2,11 +2,12 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// fewSiblings is up to how many children a queue's are looked at one by one, which costs less than keeping them in order.
+// fewSiblings is up to how many children a queue's are looked at one by one, which costs less than keeping them in
+// order.
 const fewSiblings = 16
 
-// siblings are the children of queues that have many, in the order of their turns. They are a cache: a queue that changed is put in its place before
-// the order is looked at again.
+// siblings are the children of queues that have many, in the order of their turns. They are a cache: a queue that
+// changed is put in its place before the order is looked at again.
 type siblings struct {
 	few   int
 	lines []*siblingLine // by parent; nil: not kept in order
@@ -17,7 +18,8 @@ type siblings struct {
 	place [][numLanes]int32 // by queue: in entries, from 1; 0: nowhere; -1: aside
 }
 
-// A lane is an order of siblings: one for each kind of resource, of those of which something waits for it, and those of dynamicmr.
+// A lane is an order of siblings: one for each kind of resource, of those of which something waits for it, and those of
+// dynamicmr.
 type lane uint8
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees with many queues and users, some of
-// which come and go, where many have equal turns.
+// Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees
+// with many queues and users, some of which come and go, where many have equal turns.
 func TestSiblingsInOrder(t *testing.T) {
 	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "fair:masters=0.1", "capacity:masters=0.15,user-factor=4,user-min=0.4", "drf",
 		"dynamicmr:min-run=3s,cap=1", "dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1", "dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
@@ -35,7 +35,14 @@ func TestSiblingsInOrder(t *testing.T) {
 			if !slices.Equal(got.Log, want.Log) {
 				for i := range got.Log {
 					if i >= len(want.Log) || got.Log[i] != want.Log[i] {
-						t.Fatalf("%s, seed %d: action %d is %v, want %v", spec, seed, i+1, got.Log[i], want.Log[min(i, len(want.Log)-1)])
+						t.Fatalf(
+							"%s, seed %d: action %d is %v, want %v",
+							spec,
+							seed,
+							i+1,
+							got.Log[i],
+							want.Log[min(i, len(want.Log)-1)],
+						)
 					}
 				}
 				t.Fatalf("%s, seed %d: %d actions, want %d", spec, seed, len(got.Log), len(want.Log))
@@ -58,7 +65,10 @@ func manyQueues(s *policytest.Setup, seed uint64) {
 		for i := range j.Stages {
 			j.Stages[i].PerTask, j.Stages[i].Places, j.Stages[i].Copies = sched.Resources{sched.Memory: 1024}, nil, 0
 			if s.Nodes[0].Capacity[sched.Memory] == 0 {
-				j.Stages[i].PerTask = sched.Resources{sched.MapSlots: int64(1 - min(i, 1)), sched.ReduceSlots: int64(min(i, 1))}
+				j.Stages[i].PerTask = sched.Resources{
+					sched.MapSlots:    int64(1 - min(i, 1)),
+					sched.ReduceSlots: int64(min(i, 1)),
+				}
 			}
 		}
 		if r.IntN(3) == 0 && s.Nodes[0].Capacity[sched.Memory] > 0 {

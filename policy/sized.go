@@ -15,11 +15,12 @@ var sizedMemory = []string{
 	"what leaves for whom (with preempt)",
 }
 
-// sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage arrives and
-// each time the number of its finished tasks has doubled, and when a probe of the job is through, so that learning costs O(log n) questions for n tasks.
+// sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage
+// arrives and each time the number of its finished tasks has doubled, and when a probe of the job is through, so that
+// learning costs O(log n) questions for n tasks.
 //
-// A stage of which nobody knows anything is sampled: a few of its tasks go before everything else, the rest after it (HFSP 3.2.1
-// trains with 5 tasks).
+// A stage of which nobody knows anything is sampled: a few of its tasks go before everything else, the rest after it
+// (HFSP 3.2.1 trains with 5 tasks).
 type sizes struct {
 	Units sched.Per[unit] // by stage
 
@@ -83,7 +84,12 @@ func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
 	e := p.Estimate(st, 0)
 	var w sched.Work
 	w.Add(st.Spec.PerTask, e.Mean)
-	u := unit{w.Seconds(p.Capacity), e.Mean, st.Done, (e.Mean > 0 || e.Samples > 0) && p.Capacity != (sched.Resources{})}
+	u := unit{
+		w.Seconds(p.Capacity),
+		e.Mean,
+		st.Done,
+		(e.Mean > 0 || e.Samples > 0) && p.Capacity != (sched.Resources{}),
+	}
 	was := s.Units.Of(st)
 	if u.Seconds != was.Seconds || u.Known != was.Known {
 		s.news = append(s.news, st.Job)
@@ -100,7 +106,8 @@ func (s *sizes) remaining(j *sched.Job) (left float64) {
 	return left
 }
 
-// byRemaining orders stages by the work that is left of their jobs; attempts are those that one of a stage of unknown size has.
+// byRemaining orders stages by the work that is left of their jobs; attempts are those that one of a stage of unknown
+// size has.
 func (s *sizes) byRemaining(st *sched.Stage, attempts int32) sched.Key {
 	if !s.known(st) {
 		return s.unknown(st, attempts)
@@ -135,7 +142,8 @@ func (s *sizes) unknown(st *sched.Stage, attempts int32) sched.Key {
 	return sched.Key{Class: unranked}
 }
 
-// begun reports whether a sample of st would tell anything yet: not while it waits for what earlier stages still have to make.
+// begun reports whether a sample of st would tell anything yet: not while it waits for what earlier stages still have
+// to make.
 func begun(st *sched.Stage) bool {
 	for _, d := range st.Spec.After {
 		if before := st.Job.Stages[d.Stage]; before.Done < before.Total {

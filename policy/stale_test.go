@@ -8,7 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Live engines send facts that are no longer true. No policy minds the end of a job, an attempt or a task of which nobody knows any more.
+// Live engines send facts that are no longer true. No policy minds the end of a job, an attempt or a task of which
+// nobody knows any more.
 func TestStaleEvents(t *testing.T) {
 	for _, name := range All.Names() {
 		spec := name
@@ -20,8 +21,22 @@ func TestStaleEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := sched.New(sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks})
-		job := &sched.JobSpec{Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: 1, Prior: 1e9, MaxAttempts: 4}}}
-		acts := c.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1}}}, {Kind: sched.JobSubmitted, Job: 1, Body: job}})
+		job := &sched.JobSpec{
+			Stages: []sched.StageSpec{
+				{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: 1, Prior: 1e9, MaxAttempts: 4},
+			},
+		}
+		acts := c.Step(
+			0,
+			[]sched.Event{
+				{
+					Kind: sched.NodeJoined,
+					Node: 1,
+					Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1}},
+				},
+				{Kind: sched.JobSubmitted, Job: 1, Body: job},
+			},
+		)
 		var attempt sched.AttemptID
 		for _, a := range acts {
 			attempt = max(attempt, a.Attempt)
@@ -36,8 +51,20 @@ func TestStaleEvents(t *testing.T) {
 			continue
 		}
 		c.Step(40e9, []sched.Event{{Kind: sched.AttemptDone, Attempt: attempt}})
-		c.Step(41e9, []sched.Event{{Kind: sched.JobEnded, Job: 1}, {Kind: sched.AttemptDone, Attempt: attempt}, {Kind: sched.TaskUndone, Job: 1, Body: &sched.Undone{Tasks: []int32{1}}},
-			{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{}}, {Kind: sched.AttemptSuspended, Attempt: attempt}})
+		c.Step(
+			41e9,
+			[]sched.Event{
+				{Kind: sched.JobEnded, Job: 1},
+				{Kind: sched.AttemptDone, Attempt: attempt},
+				{Kind: sched.TaskUndone, Job: 1, Body: &sched.Undone{Tasks: []int32{1}}},
+				{
+					Kind: sched.AsksChanged,
+					Job:  1,
+					Body: &sched.Asks{},
+				},
+				{Kind: sched.AttemptSuspended, Attempt: attempt},
+			},
+		)
 		if !c.Idle() || c.Refused() > 0 {
 			t.Errorf("%s: %d jobs, %d refused", spec, c.LiveJobs(), c.Refused())
 		}

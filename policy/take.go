@@ -18,8 +18,14 @@ const (
 
 // taking are the modes of a parameter preempt; the first is the default.
 func taking(first Option, others ...Option) Param {
-	return Param{Name: "preempt", Kind: Choice, Default: first.Name, Choices: append([]Option{first}, others...), Voids: []Claim{NonPreemptive},
-		Meaning: "how the tasks of jobs that are less urgent make room for the others"}
+	return Param{
+		Name:    "preempt",
+		Kind:    Choice,
+		Default: first.Name,
+		Choices: append([]Option{first}, others...),
+		Voids:   []Claim{NonPreemptive},
+		Meaning: "how the tasks of jobs that are less urgent make room for the others",
+	}
 }
 
 var (
@@ -45,11 +51,11 @@ func modeOf(choice string) mode {
 var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001,
 	Meaning: "where nodes do not report, how often it is looked for suspended tasks that come before what runs on their node"}
 
-// A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has suspended
-// attempts go on when their turn has come.
+// A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has
+// suspended attempts go on when their turn has come.
 //
-// A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node are looked at when the
-// node reports, or, where nodes do not, every so often.
+// A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node
+// are looked at when the node reports, or, where nodes do not, every so often.
 type taker struct {
 	Claims  []claim          // what is leaving for whom
 	Claimed sched.Per[int32] // by stage: how many of Claims are for it
@@ -98,12 +104,16 @@ func (t *taker) lateness(st *sched.Stage, more int32) sched.Key {
 
 // initTaker sets up the lines, in parts as in is.
 func (t *taker) initTaker(in parting) {
-	t.victims.init(func(st *sched.Stage) int { return int(kindOf(st)) }, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
-		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
-			return sched.Key{}, false
-		}
-		return backwards(in.key(v, st, 0), st), true
-	})
+	t.victims.init(
+		func(st *sched.Stage) int { return int(kindOf(st)) },
+		in.parts,
+		func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+			if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
+				return sched.Key{}, false
+			}
+			return backwards(in.key(v, st, 0), st), true
+		},
+	)
 	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(t.rank(v, st, 0), st) }
 	t.waiting.init(nil, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
 		if st.Suspended == 0 || in.part(st) != part {
@@ -119,7 +129,8 @@ func backwards(k sched.Key, st *sched.Stage) sched.Key {
 	return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}
 }
 
-// settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free by that.
+// settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free
+// by that.
 func (t *taker) settle(p *sched.Plan) (freed bool) {
 	t.count(p, t.Claims)
 	kept := t.Claims[:0]
@@ -162,8 +173,8 @@ func unreserve(p *sched.Plan, c claim) bool {
 	return n.Reserved == c.Stage && p.Reserve(nil, n)
 }
 
-// release frees the nodes on which everything has left that was to leave, and which the stage does not use although it may, and
-// reports whether there were any. The stage will not ask for them again.
+// release frees the nodes on which everything has left that was to leave, and which the stage does not use although it
+// may, and reports whether there were any. The stage will not ask for them again.
 func (t *taker) release(p *sched.Plan) (freed bool) {
 	for _, c := range t.Claims {
 		if leaving(p, c) {
@@ -190,8 +201,8 @@ func (t *taker) release(p *sched.Plan) (freed bool) {
 	return freed
 }
 
-// resume has suspended attempts go on where room is news, the first in order first, but not before stages that are more urgent and
-// have room somewhere.
+// resume has suspended attempts go on where room is news, the first in order first, but not before stages that are more
+// urgent and have room somewhere.
 func (t *taker) resume(p *sched.Plan, order *line) {
 	for i := 0; i < len(p.Offers); i++ {
 		n := p.Node(p.Offers[i])
@@ -262,7 +273,8 @@ func (t *taker) take(p *sched.Plan, order *line) {
 	}
 }
 
-// reporting reports whether only nodes that have just reported may be launched on: then no more are open than those whose room is news.
+// reporting reports whether only nodes that have just reported may be launched on: then no more are open than those
+// whose room is news.
 func reporting(p *sched.Plan) bool {
 	open := 0
 	for _, n := range p.Nodes {
@@ -279,8 +291,9 @@ func reporting(p *sched.Plan) bool {
 	return slices.ContainsFunc(p.Events, func(e sched.Event) bool { return e.Kind == sched.NodeReported })
 }
 
-// takeBack has attempts leave the nodes on which suspended ones wait that come before them. Where nodes do not report it also finds those that
-// may go on although the room on their node is no news: the maximum of their queue was in the way.
+// takeBack has attempts leave the nodes on which suspended ones wait that come before them. Where nodes do not report
+// it also finds those that may go on although the room on their node is no news: the maximum of their queue was in the
+// way.
 func (t *taker) takeBack(p *sched.Plan, order *line, reporting bool) {
 	if reporting {
 		for i := 0; i < len(p.Offers); i++ {
@@ -317,7 +330,8 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 	}
 }
 
-// lastOn returns the last in order of the attempts on a node that come after st, and would make room for what a task of it needs; nil: none.
+// lastOn returns the last in order of the attempts on a node that come after st, and would make room for what a task of
+// it needs; nil: none.
 func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
 	most := t.rank(p.View, st, 1)
 	for b := range p.AttemptsOn(n) {
@@ -341,13 +355,15 @@ func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 	p.TouchJob(st.Job)
 }
 
-// takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there is no more to do.
+// takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there
+// is no more to do.
 func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bool {
 	st, last := order.head(kind), t.victims.head(kind)
 	if st == nil || last == nil {
 		return false
 	}
-	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
+	if *t.Claimed.Of(st) >= st.Pending ||
+		p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
 		order.skip(st)
 		return true
 	}
@@ -378,12 +394,13 @@ func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {
 	return p.Suspend(a)
 }
 
-// lastReported returns the last in order of the attempts that hold a kind of resource on nodes that have just reported, and whose leaving would make
-// room for a task of st; nil: none. Of other nodes nobody knows whether they have room.
+// lastReported returns the last in order of the attempts that hold a kind of resource on nodes that have just reported,
+// and whose leaving would make room for a task of st; nil: none. Of other nodes nobody knows whether they have room.
 func (t *taker) lastReported(p *sched.Plan, st *sched.Stage, kind int) (last *sched.Attempt) {
 	for _, id := range p.Offers {
 		a := t.lastOn(p, p.Node(id), st, st.Spec.PerTask)
-		if a != nil && int(kindOf(a.Stage)) == kind && (last == nil || before(t.rank(p.View, last.Stage, 0), t.rank(p.View, a.Stage, 0))) {
+		if a != nil && int(kindOf(a.Stage)) == kind &&
+			(last == nil || before(t.rank(p.View, last.Stage, 0), t.rank(p.View, a.Stage, 0))) {
 			last = a
 		}
 	}
@@ -410,7 +427,8 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 // makesRoom reports whether what a task of st needs fits on a's node once a has left, beside what others leave for.
 func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	n := p.Node(a.Node)
-	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID || slices.Contains(t.Barred, bar{st.ID, n.ID}) {
+	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID ||
+		slices.Contains(t.Barred, bar{st.ID, n.ID}) {
 		return false
 	}
 	freed := p.Amount(a.Holds)
@@ -420,8 +438,8 @@ func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need
 	return need.Times(int64(1 + t.nodes[n.ID].claims)).FitsIn(n.Free().Add(n.Leaving).Add(freed))
 }
 
-// runners are the attempts of a stage that may run, in order of launch: all that were there when it was last looked, less some of those that
-// have been seen not to run.
+// runners are the attempts of a stage that may run, in order of launch: all that were there when it was last looked,
+// less some of those that have been seen not to run.
 type runners struct {
 	ids    []sched.AttemptID
 	newest sched.AttemptID // of all that were seen

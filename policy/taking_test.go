@@ -15,15 +15,27 @@ func (d deciding) Decide(p *sched.Plan) { d(p) }
 
 // nodeOf is a node of so many map slots and 4 GiB.
 func nodeOf(n int64) sched.Event {
-	return sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.MapSlots: n, sched.Memory: 4096}}}
+	return sched.Event{
+		Kind: sched.NodeJoined,
+		Node: 1,
+		Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.MapSlots: n, sched.Memory: 4096}},
+	}
 }
 
 func jobOf(id sched.JobID, queue string, tasks int32, each sched.Resources) sched.Event {
-	return sched.Event{Kind: sched.JobSubmitted, Job: id, Body: &sched.JobSpec{Queue: queue, Stages: []sched.StageSpec{{PerTask: each, Tasks: tasks, Prior: time.Second, MaxAttempts: 4}}}}
+	return sched.Event{
+		Kind: sched.JobSubmitted,
+		Job:  id,
+		Body: &sched.JobSpec{
+			Queue:  queue,
+			Stages: []sched.StageSpec{{PerTask: each, Tasks: tasks, Prior: time.Second, MaxAttempts: 4}},
+		},
+	}
 }
 
-// An attempt makes room for a task if the node is not kept for others nor avoided, and has room for it beside what others leave for once the attempt has
-// left; suspended it keeps its memory. Job 1 holds both slots, with 1 GiB each; 2 GiB are free.
+// An attempt makes room for a task if the node is not kept for others nor avoided, and has room for it beside what
+// others leave for once the attempt has left; suspended it keeps its memory. Job 1 holds both slots, with 1 GiB each; 2
+// GiB are free.
 func TestMakesRoom(t *testing.T) {
 	one := sched.Resources{sched.MapSlots: 1}
 	both := sched.Resources{sched.MapSlots: 1, sched.Memory: 1024}
@@ -68,15 +80,21 @@ func TestMakesRoom(t *testing.T) {
 	c.Step(0, []sched.Event{nodeOf(2), jobOf(1, "", 2, both), jobOf(2, "", 9, one), jobOf(3, "", 9, one)})
 }
 
-// What is leaving already is not asked for again. Queue b is owed one slot of four; queue a, whose fair share is two, holds all. At 2 s one task is
-// killed; while that is leaving, the looks that follow kill none.
+// What is leaving already is not asked for again. Queue b is owed one slot of four; queue a, whose fair share is two,
+// holds all. At 2 s one task is killed; while that is leaving, the looks that follow kill none.
 func TestFairCountsWhatIsComing(t *testing.T) {
 	p, _, err := Parse("fair:preempt=kill,min-timeout=1s,fair-timeout=1000s,check=500ms")
 	if err != nil {
 		t.Fatal(err)
 	}
 	one := sched.Resources{sched.MapSlots: 1}
-	c := sched.New(sched.Config{Policy: p, Can: sched.CanKill, Queues: []*sched.QueueSpec{{Name: "a"}, {Name: "b", Min: sched.Share{Amount: one}}}})
+	c := sched.New(
+		sched.Config{
+			Policy: p,
+			Can:    sched.CanKill,
+			Queues: []*sched.QueueSpec{{Name: "a"}, {Name: "b", Min: sched.Share{Amount: one}}},
+		},
+	)
 	c.Step(0, []sched.Event{nodeOf(4), jobOf(1, "a", 9, one)})
 	c.Step(time.Millisecond, []sched.Event{jobOf(2, "b", 9, one)})
 	kills := 0
@@ -102,7 +120,8 @@ func (e *asked) Estimate(st *sched.Stage, _ sched.ClassID) sched.Estimate {
 	return sched.Estimate{Mean: time.Second, Samples: 1}
 }
 
-// The estimator is asked when a stage arrives and each time its finished tasks have doubled: of 20 tasks, after 1, 2, 4, 8 and 16.
+// The estimator is asked when a stage arrives and each time its finished tasks have doubled: of 20 tasks, after 1, 2,
+// 4, 8 and 16.
 func TestEstimatorIsAskedWhenDoubled(t *testing.T) {
 	p, _, err := Parse("srpt")
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A tree serves stages queue by queue: from the root it goes down to the child whose turn it is, and in a leaf to the first job.
+// A tree serves stages queue by queue: from the root it goes down to the child whose turn it is, and in a leaf to the
+// first job.
 //
-// Tasks that need different kinds of slots do not compete, so that each kind is shared for itself: memory among those that need
-// memory, map slots among maps, reduce slots among reduces, as both of Hadoop's generations have it.
+// Tasks that need different kinds of slots do not compete, so that each kind is shared for itself: memory among those
+// that need memory, map slots among maps, reduce slots among reduces, as both of Hadoop's generations have it.
 //
 // A decision costs O(log n) for n siblings on each level on the way down, whatever the number of jobs.
 type tree struct {
@@ -220,7 +221,8 @@ func (t *tree) tell(p *sched.Plan) {
 	t.told = len(acts)
 }
 
-// followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have ended it passes over.
+// followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have
+// ended it passes over.
 func (t *tree) followAll(p *sched.Plan) {
 	t.crowd.begin(p)
 	t.skipped = false
@@ -242,7 +244,8 @@ func (t *tree) followAll(p *sched.Plan) {
 	}
 }
 
-// descend returns the stage below q whose turn it is; nil: none. A child is looked into only if its turn would come before that of the best one so far.
+// descend returns the stage below q whose turn it is; nil: none. A child is looked into only if its turn would come
+// before that of the best one so far.
 func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
 	if q.ID != 0 || t.flat {
 		if st := t.own(p, q, s); st != nil || t.flat {
@@ -278,10 +281,13 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 	return first
 }
 
-// held reports whether, room or not, nothing below q may start before something there changes: its users are at their limits, or there is nothing.
+// held reports whether, room or not, nothing below q may start before something there changes: its users are at their
+// limits, or there is nothing.
 func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 	s.room = false
-	if t.own(p, q, s) != nil || t.leads.whole != nil && q.Count[sched.Master].Pending > 0 { // what masters may hold depends on other queues as well
+	if t.own(p, q, s) != nil ||
+		t.leads.whole != nil &&
+			q.Count[sched.Master].Pending > 0 { // what masters may hold depends on other queues as well
 		return false
 	}
 	if line := t.siblings.line(t, q); line != nil {
@@ -355,8 +361,8 @@ func compareKeys(a, b sched.Key) int {
 	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
 }
 
-// Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their turn before its own as things stand, then its place among the jobs there.
-// It costs the number of queues.
+// Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their
+// turn before its own as things stand, then its place among the jobs there. It costs the number of queues.
 func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if _, ok := t.index.Position(st); !ok {
 		return sched.Key{}, false
@@ -381,7 +387,8 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return key, true
 }
 
-// Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold; "": it may.
+// Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold;
+// "": it may.
 func (t *tree) Withheld(v *sched.View, st *sched.Stage) string {
 	if !t.leads.limit(st) {
 		return ""

@@ -1,7 +1,7 @@
 package sched
 
-// amend has a job's queue, weight, priority and deadline be those of spec. What it holds and waits for counts in its new queue from now on; what it
-// held so far stays with the old one.
+// amend has a job's queue, weight, priority and deadline be those of spec. What it holds and waits for counts in its
+// new queue from now on; what it held so far stays with the old one.
 func (c *Core) amend(j *Job, spec *JobSpec) {
 	own := *j.Spec
 	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline

@@ -40,7 +40,8 @@ func TestAsksMoveSiblings(t *testing.T) {
 	}
 }
 
-// Tasks that must be asked for do not wait before, though their number is known; what a queue's masters hold is a sum of its own, that follows a job which moves.
+// Tasks that must be asked for do not wait before, though their number is known; what a queue's masters hold is a sum
+// of its own, that follows a job which moves.
 func TestAskedFor(t *testing.T) {
 	var launch StageID
 	c := New(Config{Policy: policyFunc(func(p *Plan) {
@@ -49,9 +50,21 @@ func TestAskedFor(t *testing.T) {
 		}
 		launch = StageID{}
 	})})
-	spec := &JobSpec{Queue: "a", Stages: []StageSpec{{Kind: Map, Tasks: 3, PerTask: slots(1, 0), MaxAttempts: 1, Asked: true}, {Kind: Master, Tasks: 1, PerTask: slots(2, 0), MaxAttempts: 1}}}
+	spec := &JobSpec{
+		Queue: "a",
+		Stages: []StageSpec{
+			{Kind: Map, Tasks: 3, PerTask: slots(1, 0), MaxAttempts: 1, Asked: true},
+			{Kind: Master, Tasks: 1, PerTask: slots(2, 0), MaxAttempts: 1},
+		},
+	}
 	launch = StageID{1, 1}
-	c.Step(0, []Event{{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(9, 0)}}, {Kind: JobSubmitted, Job: 1, Body: spec}})
+	c.Step(
+		0,
+		[]Event{
+			{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(9, 0)}},
+			{Kind: JobSubmitted, Job: 1, Body: spec},
+		},
+	)
 	maps := c.Stage(StageID{1, 0})
 	if maps.Pending != 0 || maps.Total != 3 {
 		t.Errorf("%d of %d maps wait before they are asked for", maps.Pending, maps.Total)

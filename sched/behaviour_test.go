@@ -29,7 +29,8 @@ func youngest(c *Core, st *Stage) *Attempt {
 	return nil
 }
 
-// The first attempt of task 1 would take 100 s. A second one, started at 10 s on a node where it ends at 20 s, wins; the core kills the first.
+// The first attempt of task 1 would take 100 s. A second one, started at 10 s on a node where it ends at 20 s, wins;
+// the core kills the first.
 func TestSpeculationKillsTheLoser(t *testing.T) {
 	var first, second AttemptID
 	fill := &inOrder{}
@@ -65,7 +66,8 @@ func TestSpeculationKillsTheLoser(t *testing.T) {
 	}
 }
 
-// When both attempts of a task succeed at one instant, the task is done once, nothing is killed, and the stage does not count twice.
+// When both attempts of a task succeed at one instant, the task is done once, nothing is killed, and the stage does not
+// count twice.
 func TestTwinsThatEndTogether(t *testing.T) {
 	r := newRig(t, Config{Can: CanKill | CanNameTasks})
 	r.node(slots(2, 0))
@@ -93,7 +95,8 @@ func TestTwinsThatEndTogether(t *testing.T) {
 	}
 }
 
-// A task that fails four times fails its job, and what else runs of it is killed; the failures of different tasks do not add up.
+// A task that fails four times fails its job, and what else runs of it is killed; the failures of different tasks do
+// not add up.
 func TestFourFailuresFailTheJob(t *testing.T) {
 	r := newRig(t, Config{})
 	for range 12 { // enough that avoiding bad nodes leaves some
@@ -174,8 +177,8 @@ func TestBlacklist(t *testing.T) {
 	}
 }
 
-// Node 1 holds the outputs of maps 1 and 2 and runs a reduce when it is lost at 15 s: the reduce is lost, both maps run again
-// before a reduce may start, and the job ends at 15 + 10 + 20 = 45 s on the other node.
+// Node 1 holds the outputs of maps 1 and 2 and runs a reduce when it is lost at 15 s: the reduce is lost, both maps run
+// again before a reduce may start, and the job ends at 15 + 10 + 20 = 45 s on the other node.
 func TestNodeLossRunsMapsAgain(t *testing.T) {
 	r := newRig(t, Config{})
 	r.node(slots(2, 1))
@@ -203,7 +206,10 @@ func TestNodeLossAfterTheReduces(t *testing.T) {
 	r.node(slots(2, 0))
 	r.node(slots(0, 1))
 	j := mapReduce(0, 2, 10*sec, 1, 20*sec)
-	j.Stages = append(j.Stages, StageSpec{Kind: Other, PerTask: slots(0, 1), Tasks: 1, Prior: 30 * sec, MaxAttempts: 4, After: []Dep{{1, 1}}})
+	j.Stages = append(
+		j.Stages,
+		StageSpec{Kind: Other, PerTask: slots(0, 1), Tasks: 1, Prior: 30 * sec, MaxAttempts: 4, After: []Dep{{1, 1}}},
+	)
 	r.submit(1, j)
 	r.at(35*sec, Event{Kind: NodeLost, Node: 1}) // reduce done at 30 s
 	r.run()
@@ -216,7 +222,11 @@ func TestNodeLossAfterTheReduces(t *testing.T) {
 func TestSuspendKeepsMemory(t *testing.T) {
 	r := newRig(t, Config{Can: CanSuspend})
 	r.node(Resources{Memory: 4, VCores: 2})
-	j := &JobSpec{Stages: []StageSpec{{Kind: Map, PerTask: Resources{Memory: 3, VCores: 2}, Tasks: 1, Prior: 50 * sec, MaxAttempts: 4}}}
+	j := &JobSpec{
+		Stages: []StageSpec{
+			{Kind: Map, PerTask: Resources{Memory: 3, VCores: 2}, Tasks: 1, Prior: 50 * sec, MaxAttempts: 4},
+		},
+	}
 	r.submit(1, j)
 	r.step()
 	c := r.core
@@ -231,14 +241,17 @@ func TestSuspendKeepsMemory(t *testing.T) {
 	c.policy = policyFunc(func(*Plan) {})
 	c.Step(sec, []Event{{Kind: AttemptSuspended, Attempt: a.ID}})
 	root := c.Queues[0]
-	if a.State != Suspended || n.Leaving != (Resources{}) || n.Used != (Resources{Memory: 3}) || st.Suspended != 1 || st.Running != 0 || root.Demand != (Resources{Memory: 3, VCores: 2}) {
+	if a.State != Suspended || n.Leaving != (Resources{}) || n.Used != (Resources{Memory: 3}) || st.Suspended != 1 ||
+		st.Running != 0 ||
+		root.Demand != (Resources{Memory: 3, VCores: 2}) {
 		t.Errorf("suspended: %v, leaving %v, used %v, demand %v", a.State, n.Leaving, n.Used, root.Demand)
 	}
 	checkSums(t, c)
 	resumed := false
 	c.policy = policyFunc(func(p *Plan) { resumed = p.Resume(a) })
 	c.Step(2*sec, nil)
-	if !resumed || a.State != Running || n.Used != (Resources{Memory: 3, VCores: 2}) || root.Count[Map] != (Count{Running: 1}) {
+	if !resumed || a.State != Running || n.Used != (Resources{Memory: 3, VCores: 2}) ||
+		root.Count[Map] != (Count{Running: 1}) {
 		t.Errorf("resumed %v: %v, used %v, count %v", resumed, a.State, n.Used, root.Count[Map])
 	}
 	checkSums(t, c)
@@ -248,7 +261,14 @@ func TestSuspendKeepsMemory(t *testing.T) {
 func TestResize(t *testing.T) {
 	r := newRig(t, Config{Can: CanResize})
 	r.node(Resources{Memory: 10, VCores: 4})
-	r.submit(1, &JobSpec{Stages: []StageSpec{{Kind: Map, PerTask: Resources{Memory: 4, VCores: 1}, Tasks: 1, Prior: 50 * sec, MaxAttempts: 4}}})
+	r.submit(
+		1,
+		&JobSpec{
+			Stages: []StageSpec{
+				{Kind: Map, PerTask: Resources{Memory: 4, VCores: 1}, Tasks: 1, Prior: 50 * sec, MaxAttempts: 4},
+			},
+		},
+	)
 	r.step()
 	c := r.core
 	a, n := find(t, c, c.Job(1).Stages[0], 1), c.Node(1)
@@ -272,7 +292,8 @@ func TestResize(t *testing.T) {
 	checkSums(t, c)
 }
 
-// A reserved node is for one stage: others do not see it, and it is free again once that stage has launched there or ends.
+// A reserved node is for one stage: others do not see it, and it is free again once that stage has launched there or
+// ends.
 func TestReserve(t *testing.T) {
 	r := newRig(t, Config{Policy: policyFunc(func(*Plan) {})})
 	r.node(slots(2, 0))
@@ -331,7 +352,15 @@ func TestIndexSeesReservedRoom(t *testing.T) {
 
 // A queue's maximum holds whatever the policy: 3 of 10 slots for a, half of what is left above for its child.
 func TestQueueMaximum(t *testing.T) {
-	r := newRig(t, Config{Queues: []*QueueSpec{{Name: "a", Max: Share{Amount: slots(4, 0)}, Queues: []*QueueSpec{{Name: "b", Max: Share{Part: 0.5}}}}, {Name: "c"}}})
+	r := newRig(
+		t,
+		Config{
+			Queues: []*QueueSpec{
+				{Name: "a", Max: Share{Amount: slots(4, 0)}, Queues: []*QueueSpec{{Name: "b", Max: Share{Part: 0.5}}}},
+				{Name: "c"},
+			},
+		},
+	)
 	for range 10 {
 		r.node(slots(1, 0))
 	}
@@ -436,7 +465,14 @@ func TestLimit(t *testing.T) {
 func TestTaskNearestItsData(t *testing.T) {
 	r := newRig(t, Config{Policy: policyFunc(func(*Plan) {})})
 	for i := range 4 { // racks 1, 1, 2, 2
-		r.at(0, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Rack: RackID(1 + i/2), Capacity: slots(9, 0)}})
+		r.at(
+			0,
+			Event{
+				Kind: NodeJoined,
+				Node: NodeID(i + 1),
+				Body: &NodeSpec{Class: "c", Rack: RackID(1 + i/2), Capacity: slots(9, 0)},
+			},
+		)
 	}
 	j := mapReduce(0, 4, sec, 0, 0)
 	j.Stages[0].Copies, j.Stages[0].Places = 2, []NodeID{3, 4, 1, 3, 2, 0, 3, 4}
@@ -601,7 +637,19 @@ func TestIndexAgainstSorting(t *testing.T) {
 					slices.SortFunc(want, func(a, b *Stage) int {
 						ka, _ := x.Key(p.View, a, 0)
 						kb, _ := x.Key(p.View, b, 0)
-						ea, eb := entry{ka.Value, ka.Then, a.ID.number(), ka.Class, 0}, entry{kb.Value, kb.Then, b.ID.number(), kb.Class, 0}
+						ea, eb := entry{
+							ka.Value,
+							ka.Then,
+							a.ID.number(),
+							ka.Class,
+							0,
+						}, entry{
+							kb.Value,
+							kb.Then,
+							b.ID.number(),
+							kb.Class,
+							0,
+						}
 						if ea.before(&eb) {
 							return -1
 						}
@@ -619,7 +667,16 @@ func TestIndexAgainstSorting(t *testing.T) {
 		})})
 		g.node(slots(3, 2))
 		for i := range 40 {
-			g.submit(JobID(i+1), mapReduce(Time(i)*sec, int32(1+r.IntN(5)), Time(1+r.IntN(9))*sec, int32(r.IntN(3)), Time(1+r.IntN(5))*sec))
+			g.submit(
+				JobID(i+1),
+				mapReduce(
+					Time(i)*sec,
+					int32(1+r.IntN(5)),
+					Time(1+r.IntN(9))*sec,
+					int32(r.IntN(3)),
+					Time(1+r.IntN(5))*sec,
+				),
+			)
 		}
 		g.run()
 		if len(g.ended) != 40 {
@@ -702,13 +759,21 @@ func TestResourcesJSON(t *testing.T) {
 	}
 }
 
-// The task that starts is the first of those nearest the node, as a scan of all pending tasks finds it, also where a row's storage is used again.
+// The task that starts is the first of those nearest the node, as a scan of all pending tasks finds it, also where a
+// row's storage is used again.
 func TestNearestAgainstScan(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	g := newRig(t, Config{Policy: policyFunc(func(*Plan) {})})
 	const nodes = 12
 	for i := range nodes {
-		g.at(0, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Rack: RackID(i % 4), Capacity: slots(1000, 0)}})
+		g.at(
+			0,
+			Event{
+				Kind: NodeJoined,
+				Node: NodeID(i + 1),
+				Body: &NodeSpec{Class: "c", Rack: RackID(i % 4), Capacity: slots(1000, 0)},
+			},
+		)
 	}
 	g.step()
 	c := g.core

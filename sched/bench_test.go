@@ -78,9 +78,14 @@ type load struct {
 
 func newLoad(nodes, jobs int, policy Policy, estimator Estimator) *load {
 	l := &load{core: New(Config{Policy: policy, Estimator: estimator}), times: durations(),
-		spec: []StageSpec{{Kind: Map, PerTask: slots(1, 0), Tasks: 300, Prior: 25 * sec, MaxAttempts: DefaultMaxAttempts}}}
+		spec: []StageSpec{
+			{Kind: Map, PerTask: slots(1, 0), Tasks: 300, Prior: 25 * sec, MaxAttempts: DefaultMaxAttempts},
+		}}
 	for i := range nodes {
-		l.evs = append(l.evs, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Capacity: slots(5, 0)}})
+		l.evs = append(
+			l.evs,
+			Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Capacity: slots(5, 0)}},
+		)
 	}
 	l.do(l.core.Step(0, l.evs))
 	for range jobs {
@@ -117,7 +122,8 @@ func (l *load) step() {
 	}
 }
 
-// BenchmarkStep is the cost of a completion and the launch that follows, with as many jobs unfinished as there are nodes.
+// BenchmarkStep is the cost of a completion and the launch that follows, with as many jobs unfinished as there are
+// nodes.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{600, 1000, 10000, 100000} {
 		b.Run(fmt.Sprint("inorder/nodes=", n), func(b *testing.B) {

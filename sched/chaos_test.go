@@ -53,14 +53,18 @@ func (c *chaos) Decide(p *Plan) {
 	p.Wake(p.Now + sec)
 }
 
-// Whatever happens, the sums are those of the attempts there are (checkSums after every Step), nothing invalid was applied, and every job ends.
+// Whatever happens, the sums are those of the attempts there are (checkSums after every Step), nothing invalid was
+// applied, and every job ends.
 func TestSumsHoldUnderChaos(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		policy := &chaos{r: rand.New(rand.NewPCG(seed, 8))}
 		g := newRig(t, Config{
 			Policy: policy, Can: CanKill | CanSuspend | CanResize | CanNameTasks, Limit: int(seed % 5),
-			Queues: []*QueueSpec{{Name: "a", Max: Share{Amount: Resources{Memory: 9}}}, {Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.6}}}}},
+			Queues: []*QueueSpec{
+				{Name: "a", Max: Share{Amount: Resources{Memory: 9}}},
+				{Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.6}}}},
+			},
 		})
 		nodes := 2 + r.IntN(5)
 		for range nodes {
@@ -68,7 +72,13 @@ func TestSumsHoldUnderChaos(t *testing.T) {
 		}
 		jobs := 12
 		for i := range jobs {
-			j := mapReduce(Time(3*i)*sec, int32(1+r.IntN(8)), Time(1+r.IntN(9))*sec, int32(r.IntN(4)), Time(1+r.IntN(20))*sec)
+			j := mapReduce(
+				Time(3*i)*sec,
+				int32(1+r.IntN(8)),
+				Time(1+r.IntN(9))*sec,
+				int32(r.IntN(4)),
+				Time(1+r.IntN(20))*sec,
+			)
 			j.Queue, j.User = [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)], [...]string{"", "ana", "bo"}[r.IntN(3)]
 			for k := range j.Stages {
 				j.Stages[k].PerTask = Resources{Memory: int64(1 + r.IntN(3)), VCores: 1}
@@ -90,7 +100,14 @@ func TestSumsHoldUnderChaos(t *testing.T) {
 			spec := &NodeSpec{Name: "n", Class: "c", Capacity: Resources{Memory: int64(4 + r.IntN(4)), VCores: 4}}
 			g.at(at, Event{Kind: NodeLost, Node: n})
 			g.at(at+5*sec, Event{Kind: NodeJoined, Node: n, Body: spec})
-			g.at(at+7*sec, Event{Kind: NodeReported, Node: n, Body: &NodeSpec{Class: "c", Capacity: Resources{Memory: 5, VCores: 3}}})
+			g.at(
+				at+7*sec,
+				Event{
+					Kind: NodeReported,
+					Node: n,
+					Body: &NodeSpec{Class: "c", Capacity: Resources{Memory: 5, VCores: 3}},
+				},
+			)
 		}
 		steps := 0
 		for g.wakeOrStep(r) {

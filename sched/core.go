@@ -15,18 +15,21 @@ type Config struct {
 	Can        Powers
 	Heartbeats bool // nodes may be launched on only in a Step in which they report
 	Limit      int  // launches a Step, so that live engines stay responsive; zero: no limit
-	// Forget is for tests: asked at each Sync of an Index whether that is to be built anew, which may change no decision.
+	// Forget is for tests: asked at each Sync of an Index whether that is to be built anew, which may change no
+	// decision.
 	Forget func() bool
 }
 
-// Hadoop's defaults for keeping a job away from nodes on which its tasks fail: mapreduce.job.maxtaskfailures.per.tracker, and
-// the part of the nodes that a job may at most avoid (yarn.app.mapreduce.am.job.node-blacklisting.ignore-threshold-node-percent).
+// Hadoop's defaults for keeping a job away from nodes on which its tasks fail:
+// mapreduce.job.maxtaskfailures.per.tracker, and the part of the nodes that a job may at most avoid
+// (yarn.app.mapreduce.am.job.node-blacklisting.ignore-threshold-node-percent).
 const (
 	failuresToAvoidNode = 3
 	mostNodesAvoided    = 0.33
 )
 
-// A Core holds the state of a cluster and its jobs, and decides. It is not safe for concurrent use: one goroutine owns it.
+// A Core holds the state of a cluster and its jobs, and decides. It is not safe for concurrent use: one goroutine owns
+// it.
 type Core struct {
 	View
 
@@ -74,8 +77,8 @@ func New(config Config) *Core {
 	return c
 }
 
-// Step applies what happened at now, which is not before the last Step, asks the policy once, and returns what to do. A second Step at
-// the same instant is legal. Events may be given in any order; both slices are lent until the next call.
+// Step applies what happened at now, which is not before the last Step, asks the policy once, and returns what to do. A
+// second Step at the same instant is legal. Events may be given in any order; both slices are lent until the next call.
 //
 // Stale facts (the end of an attempt that is gone already) are ignored, as live engines send them. Step panics
 // where an engine breaks its contract: time that goes back, a node or a job under a wrong ID, a spec that is not valid.
@@ -134,7 +137,8 @@ func compareEvents(a, b Event) int {
 func sorted(events []Event) bool {
 	for i := 1; i < len(events); i++ {
 		a, b := &events[i-1], &events[i]
-		if a.Kind > b.Kind || a.Kind == b.Kind && (a.Attempt > b.Attempt || a.Attempt == b.Attempt && compareEvents(*a, *b) > 0) {
+		if a.Kind > b.Kind ||
+			a.Kind == b.Kind && (a.Attempt > b.Attempt || a.Attempt == b.Attempt && compareEvents(*a, *b) > 0) {
 			return false
 		}
 	}
@@ -237,7 +241,9 @@ func (c *Core) nodeJoined(id NodeID, spec *NodeSpec) {
 	if n.Rack != spec.Rack {
 		c.layouts++
 	}
-	n.Name, n.Rack, n.class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(spec.Class), false, !c.config.Heartbeats
+	n.Name, n.Rack, n.class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(
+		spec.Class,
+	), false, !c.config.Heartbeats
 	n.Class = n.class.ID
 	n.class.Nodes++
 	c.resize(n, spec.Capacity)
@@ -409,7 +415,8 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	c.offer(n)
 }
 
-// without returns list, in its order, without slot, which is in it. Its place cannot be foretold, so that nothing branches on it.
+// without returns list, in its order, without slot, which is in it. Its place cannot be foretold, so that nothing
+// branches on it.
 func without(list []int32, slot int32) []int32 {
 	kept := 0
 	for _, other := range list {
@@ -421,7 +428,8 @@ func without(list []int32, slot int32) []int32 {
 	return list[:kept]
 }
 
-// leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether there was none.
+// leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether
+// there was none.
 func (c *Core) leaveTwins(a *Attempt) (alone bool) {
 	if a.twin == nil {
 		return true
@@ -686,7 +694,8 @@ func (c *Core) keepNothing(st *Stage) {
 	}
 }
 
-// ready opens the stages of j that may start now, and closes those that may not any more because what they need was lost.
+// ready opens the stages of j that may start now, and closes those that may not any more because what they need was
+// lost.
 func (c *Core) ready(j *Job) {
 	for _, st := range j.Stages {
 		ok := true

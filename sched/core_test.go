@@ -2,7 +2,8 @@ package sched
 
 import "testing"
 
-// mrorder 4.1: J1 10×4 2×8, J2 4×2 4×2, J3 2×6 4×10, J4 24×6 6×8 on 8 map and 4 reduce slots end at 16, 8, 26, 44 under FIFO.
+// mrorder 4.1: J1 10×4 2×8, J2 4×2 4×2, J3 2×6 4×10, J4 24×6 6×8 on 8 map and 4 reduce slots end at 16, 8, 26, 44 under
+// FIFO.
 func TestMROrder41(t *testing.T) {
 	r := newRig(t, Config{})
 	for range 4 {

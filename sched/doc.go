@@ -1,9 +1,9 @@
 // Package sched is the deterministic core of Sojourn: the vocabulary of a cluster and its jobs, the state of both, and
 // one function, [Core.Step], that takes what happened at an instant and returns what to do about it.
 //
-// Facts go in as an [Event], work comes out as an [Action]. Nothing here reads a clock, draws a random number, starts a goroutine,
-// takes a lock or does I/O: an engine owns all of that. Equal events therefore give equal actions, in a simulation, in a
-// live engine and in a replay.
+// Facts go in as an [Event], work comes out as an [Action]. Nothing here reads a clock, draws a random number, starts a
+// goroutine, takes a lock or does I/O: an engine owns all of that. Equal events therefore give equal actions, in a
+// simulation, in a live engine and in a replay.
 //
 // A [Policy] sees the cluster as a [View] and chooses actions through a [Plan]. Most policies are an order of stages,
 // kept by an [Index], and a rule where to put a task; what they remember of a job or a stage lives in a [Per].
@@ -16,6 +16,6 @@
 //
 // # Conventions
 //
-// IDs count from 1 and zero means none, except that queue 0 is the root. Slices and rows that a View or a Step hands out
-// are lent: they are valid until the next Step, and rows of what has ended stay readable until then.
+// IDs count from 1 and zero means none, except that queue 0 is the root. Slices and rows that a View or a Step hands
+// out are lent: they are valid until the next Step, and rows of what has ended stay readable until then.
 package sched

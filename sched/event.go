@@ -22,9 +22,22 @@ const (
 	numEventKinds
 )
 
-var eventNames = [numEventKinds]string{"node-joined", "node-reported", "node-lost", "attempt-done", "attempt-suspended", "attempt-resized",
-	"attempt-progress", "task-undone", "resize-asked", "job-ended", "asks-changed", "job-submitted", "tick",
-	"spec-changed"}
+var eventNames = [numEventKinds]string{
+	"node-joined",
+	"node-reported",
+	"node-lost",
+	"attempt-done",
+	"attempt-suspended",
+	"attempt-resized",
+	"attempt-progress",
+	"task-undone",
+	"resize-asked",
+	"job-ended",
+	"asks-changed",
+	"job-submitted",
+	"tick",
+	"spec-changed",
+}
 
 func (k EventKind) String() string { return eventNames[k] }
 
@@ -86,7 +99,8 @@ type Action struct {
 	At      Time
 }
 
-// A Refusal is an action that a policy asked for and the core did not take, because it was invalid: not because of room.
+// A Refusal is an action that a policy asked for and the core did not take, because it was invalid: not because of
+// room.
 type Refusal struct {
 	Action Action
 	Reason string

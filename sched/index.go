@@ -10,17 +10,20 @@ type Key struct {
 }
 
 // An Index keeps stages in order. It follows the core's log of changes by itself and pays O(log n) for a stage that
-// changed, so any number of them can live in any policy, wrapped or not; one that fell behind, or was just restored, builds itself
-// anew. It is a cache: dropping it changes no decision, provided that Key is a function of what it may read.
+// changed, so any number of them can live in any policy, wrapped or not; one that fell behind, or was just restored,
+// builds itself anew. It is a cache: dropping it changes no decision, provided that Key is a function of what it may
+// read.
 //
 // Key, Group and Every are set once, before the first Sync. All methods but Sync need a Sync in the same Step.
 type Index struct {
-	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, those of the job's other stages, what the
-	// policy remembers of these (Touch says that this changed), and at; nothing else.
+	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, those of the
+	// job's other stages, what the policy remembers of these (Touch says that this changed), and at; nothing else.
 	Key func(v *View, st *Stage, at Time) (Key, bool)
-	// Group sorts the stages into orders of their own, by a small number from 0. It may read what never changes, and the queue of the stage's job. Nil: one order.
+	// Group sorts the stages into orders of their own, by a small number from 0. It may read what never changes, and
+	// the queue of the stage's job. Nil: one order.
 	Group func(*Stage) int
-	// Every is for keys that age: at its multiples all are computed anew, for the same at. Zero: keys do not age, and at is 0.
+	// Every is for keys that age: at its multiples all are computed anew, for the same at. Zero: keys do not age, and
+	// at is 0.
 	Every Time
 
 	view    *View
@@ -160,7 +163,8 @@ func (x *Index) update(st *Stage) {
 	if w.heap != 0 {
 		h := &x.heaps[w.heap-1]
 		old := &h.entries[w.pos]
-		if old.id == e.id && w.queue == queue && h.id.shape == st.Shape && h.id.cap == st.cap && h.id.keeps == (len(st.reserved) > 0) {
+		if old.id == e.id && w.queue == queue && h.id.shape == st.Shape && h.id.cap == st.cap &&
+			h.id.keeps == (len(st.reserved) > 0) {
 			switch {
 			case *old == e:
 			case e.before(old):
@@ -304,8 +308,9 @@ func (x *Index) put(heap, pos, slot int32) {
 	w.heap, w.pos = heap, pos
 }
 
-// First returns the first stage of all that has room on some node, as far as nodes go; nil: none. A stage may still be kept off those nodes by
-// blacklists or constraints: then launching fails, and Skip goes on to the next. It costs the number of groups × shapes in use.
+// First returns the first stage of all that has room on some node, as far as nodes go; nil: none. A stage may still be
+// kept off those nodes by blacklists or constraints: then launching fails, and Skip goes on to the next. It costs the
+// number of groups × shapes in use.
 func (x *Index) First() *Stage {
 	if t := &x.view.core.shapes; t.kept == 0 && !t.room() {
 		return nil // what changed is read when it matters: by then it may have changed again
@@ -377,8 +382,8 @@ func (x *Index) Head(group int) *Stage {
 	return x.stage(best)
 }
 
-// All yields the stages of a group in order, room or not, as they are when it begins; the first k cost O(k log k). The loop may use
-// the plan, but not this index.
+// All yields the stages of a group in order, room or not, as they are when it begins; the first k cost O(k log k). The
+// loop may use the plan, but not this index.
 func (x *Index) All(group int) iter.Seq[*Stage] {
 	return func(yield func(*Stage) bool) {
 		x.follow()

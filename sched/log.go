@@ -1,7 +1,7 @@
 package sched
 
-// A changeLog lists the slots of stages in the order in which they changed, so that an index can pay for what changed since it
-// last looked. It keeps about as much as building an index anew would cost.
+// A changeLog lists the slots of stages in the order in which they changed, so that an index can pay for what changed
+// since it last looked. It keeps about as much as building an index anew would cost.
 type changeLog struct {
 	slots []int32
 	base  int64 // entries dropped so far

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The first node near the input of a stage is the one that looking at every node that fits would find, whatever is launched, kept for others,
-// forbidden or filtered.
+// The first node near the input of a stage is the one that looking at every node that fits would find, whatever is
+// launched, kept for others, forbidden or filtered.
 func TestFirstNearAgainstLooking(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -23,7 +23,11 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 				}
 				for l := NodeLocal; l <= RackLocal; l++ {
 					third := NodeID(r.IntN(3))
-					w := Where{Level: l, After: NodeID(r.IntN(4) * 20), Ok: func(n *Node) bool { return n.ID%3 != third }}
+					w := Where{
+						Level: l,
+						After: NodeID(r.IntN(4) * 20),
+						Ok:    func(n *Node) bool { return n.ID%3 != third },
+					}
 					var want, wantWhere *Node
 					for n := range p.Fits(st, 0) {
 						if near := p.Level(st, n) <= l; near && want == nil {
@@ -59,7 +63,14 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 		nodes := 10 + r.IntN(200)
 		var events []Event
 		for i := range nodes {
-			events = append(events, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Rack: RackID(1 + i/7), Capacity: slots(1+int64(r.IntN(2)), 0)}})
+			events = append(
+				events,
+				Event{
+					Kind: NodeJoined,
+					Node: NodeID(i + 1),
+					Body: &NodeSpec{Rack: RackID(1 + i/7), Capacity: slots(1+int64(r.IntN(2)), 0)},
+				},
+			)
 		}
 		for id := range JobID(4) {
 			st := StageSpec{Kind: Map, Tasks: int32(1 + r.IntN(60)), Copies: 3, PerTask: slots(1, 0), Prior: sec}
@@ -79,7 +90,13 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 func TestPlacesOnLateNodes(t *testing.T) {
 	c := New(Config{})
 	st := StageSpec{Kind: Map, Tasks: 2, Copies: 1, PerTask: slots(1, 0), Prior: sec, Places: []NodeID{2, 2}}
-	c.Step(0, []Event{{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Rack: 1, Capacity: slots(1, 0)}}, {Kind: JobSubmitted, Job: 1, Body: &JobSpec{Stages: []StageSpec{st}}}})
+	c.Step(
+		0,
+		[]Event{
+			{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Rack: 1, Capacity: slots(1, 0)}},
+			{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Stages: []StageSpec{st}}},
+		},
+	)
 	stage := c.Stage(StageID{Job: 1})
 	if l := c.Level(stage, c.Node(1)); l != OffSwitch {
 		t.Errorf("before the node has joined the other one is %v, want off-switch", l)

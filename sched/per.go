@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Per keeps a T for each job, stage or queue, found by the row's slot, and forgets it when the slot gets a new owner. In JSON it is a list
-// by ID, so it survives a restart in which slots are given anew.
+// A Per keeps a T for each job, stage or queue, found by the row's slot, and forgets it when the slot gets a new owner.
+// In JSON it is a list by ID, so it survives a restart in which slots are given anew.
 type Per[T any] struct {
 	slots    []owned[T]
 	restored map[int64]T // read from JSON, and not asked for yet

@@ -2,7 +2,8 @@ package sched
 
 import "slices"
 
-// A Plan is a View and the actions chosen so far. Verbs book what they ask for at once, so that the View is true after each.
+// A Plan is a View and the actions chosen so far. Verbs book what they ask for at once, so that the View is true after
+// each.
 type Plan struct {
 	*View
 	actions  []Action
@@ -83,7 +84,8 @@ func (p *Plan) refuseLaunch(st *Stage, n *Node, as As, reason string) bool {
 	return p.refuse(Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}, reason)
 }
 
-// Speculate starts another attempt of the task of a on n, and reports whether it fits. When one succeeds, the core kills the others.
+// Speculate starts another attempt of the task of a on n, and reports whether it fits. When one succeeds, the core
+// kills the others.
 func (p *Plan) Speculate(a *Attempt, n *Node) bool { return p.SpeculateAs(a, n, a.Stage.Shape) }
 
 // SpeculateAs is Speculate for an attempt that holds a shape of its own.
@@ -129,7 +131,8 @@ func (p *Plan) act(k ActionKind, a *Attempt) Action {
 	return Action{Kind: k, Stage: a.Stage.ID, Node: a.Node, Attempt: a.ID}
 }
 
-// Kill asks for an attempt's end, after a warning for grace. Its room is free when the engine has said so, and its task waits again.
+// Kill asks for an attempt's end, after a warning for grace. Its room is free when the engine has said so, and its task
+// waits again.
 func (p *Plan) Kill(a *Attempt, grace Time) bool {
 	if p.Can&CanKill == 0 {
 		return false
@@ -150,7 +153,8 @@ func (p *Plan) evict(a *Attempt, grace Time) {
 	p.core.touchJob(a.Stage.Job)
 }
 
-// Suspend asks for an attempt to stop and to keep its memory only. The rest of its room is free when the engine has said so.
+// Suspend asks for an attempt to stop and to keep its memory only. The rest of its room is free when the engine has
+// said so.
 func (p *Plan) Suspend(a *Attempt) bool {
 	if p.Can&CanSuspend == 0 {
 		return false
@@ -193,8 +197,8 @@ func (p *Plan) Resume(a *Attempt) bool {
 	return true
 }
 
-// Resize has an attempt hold another shape, and reports whether its node has room. What becomes more is booked at once, what
-// becomes less is free when the engine has said so.
+// Resize has an attempt hold another shape, and reports whether its node has room. What becomes more is booked at once,
+// what becomes less is free when the engine has said so.
 func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	if p.Can&CanResize == 0 {
 		return false
@@ -287,8 +291,8 @@ func (p *Plan) Touch(st *Stage) { p.core.touch(st) }
 // TouchJob is Touch for all stages of a job.
 func (p *Plan) TouchJob(j *Job) { p.core.touchJob(j) }
 
-// Wake asks for a Step at an instant after Now, events or not. The core keeps the earliest and forgets the others, so a policy asks again in every
-// Decide; and it keeps none when no job is left.
+// Wake asks for a Step at an instant after Now, events or not. The core keeps the earliest and forgets the others, so a
+// policy asks again in every Decide; and it keeps none when no job is left.
 func (p *Plan) Wake(at Time) {
 	if at > p.Now && (p.wake == 0 || at < p.wake) {
 		p.wake = at

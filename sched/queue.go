@@ -56,7 +56,8 @@ func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 	return q.ID
 }
 
-// change makes the configured queues those of specs. Rows of queues that go are not used again: parents stay before children.
+// change makes the configured queues those of specs. Rows of queues that go are not used again: parents stay before
+// children.
 func (t *queueTable) change(specs []*QueueSpec) {
 	c := t.core
 	said := map[QueueID]bool{}
@@ -147,8 +148,8 @@ func (s Share) of(k int, whole, none int64) int64 {
 	return none
 }
 
-// leafOf returns the queue of a job's user, made where need be: a queue that nobody configured gets weight 1 below the root,
-// as Hadoop's Fair Scheduler has it.
+// leafOf returns the queue of a job's user, made where need be: a queue that nobody configured gets weight 1 below the
+// root, as Hadoop's Fair Scheduler has it.
 func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 	path := strings.TrimPrefix(spec.Queue, "root.")
 	if path == "" {
@@ -191,7 +192,15 @@ func (t *queueTable) addUser(parent QueueID, user string) QueueID {
 	id := spare[len(spare)-1]
 	t.spare[parent] = spare[:len(spare)-1]
 	q := c.Queues[id]
-	*q = Queue{ID: id, Parent: parent, above: c.Queues[parent], User: true, Spec: &QueueSpec{Name: user}, since: -1, uses: q.uses + 1}
+	*q = Queue{
+		ID:     id,
+		Parent: parent,
+		above:  c.Queues[parent],
+		User:   true,
+		Spec:   &QueueSpec{Name: user},
+		since:  -1,
+		uses:   q.uses + 1,
+	}
 	c.Queues[parent].Children = append(c.Queues[parent].Children, id)
 	t.limit(q)
 	return id

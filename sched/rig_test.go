@@ -177,10 +177,26 @@ func checkSums(t *testing.T, c *Core) {
 			}
 			running += nRun
 			if nRun != st.Running || nSus != st.Suspended {
-				t.Fatalf("at %v stage %v: %d run, %d suspended, has %d and %d", c.Now, st.ID, st.Running, st.Suspended, nRun, nSus)
+				t.Fatalf(
+					"at %v stage %v: %d run, %d suspended, has %d and %d",
+					c.Now,
+					st.ID,
+					st.Running,
+					st.Suspended,
+					nRun,
+					nSus,
+				)
 			}
 			if st.Total > 0 && st.waiting+int32(len(live))+st.Done != st.Total {
-				t.Fatalf("at %v stage %v: %d wait + %d run + %d done is not %d", c.Now, st.ID, st.waiting, len(live), st.Done, st.Total)
+				t.Fatalf(
+					"at %v stage %v: %d wait + %d run + %d done is not %d",
+					c.Now,
+					st.ID,
+					st.waiting,
+					len(live),
+					st.Done,
+					st.Total,
+				)
 			}
 			for q := c.Queues[j.Queue]; ; q = c.Queues[q.Parent] {
 				s := queues[q.ID]
@@ -196,7 +212,15 @@ func checkSums(t *testing.T, c *Core) {
 	}
 	for _, q := range c.Queues {
 		if s := queues[q.ID]; q.Used != s.used || q.Leaving != s.leaving || q.Demand != s.demand {
-			t.Fatalf("at %v queue %d: used %v leaving %v demand %v, attempts say %v", c.Now, q.ID, q.Used, q.Leaving, q.Demand, *s)
+			t.Fatalf(
+				"at %v queue %d: used %v leaving %v demand %v, attempts say %v",
+				c.Now,
+				q.ID,
+				q.Used,
+				q.Leaving,
+				q.Demand,
+				*s,
+			)
 		}
 	}
 }
@@ -208,9 +232,24 @@ func slots(maps, reduces int64) Resources {
 
 // mapReduce is a job with a full barrier between its stages.
 func mapReduce(submit Time, maps int32, mapTime Time, reduces int32, reduceTime Time) *JobSpec {
-	j := &JobSpec{Submit: submit, Stages: []StageSpec{{Kind: Map, PerTask: slots(1, 0), Tasks: maps, Prior: mapTime, MaxAttempts: DefaultMaxAttempts}}}
+	j := &JobSpec{
+		Submit: submit,
+		Stages: []StageSpec{
+			{Kind: Map, PerTask: slots(1, 0), Tasks: maps, Prior: mapTime, MaxAttempts: DefaultMaxAttempts},
+		},
+	}
 	if reduces > 0 {
-		j.Stages = append(j.Stages, StageSpec{Kind: Reduce, PerTask: slots(0, 1), Tasks: reduces, Prior: reduceTime, MaxAttempts: DefaultMaxAttempts, After: []Dep{{0, 1}}})
+		j.Stages = append(
+			j.Stages,
+			StageSpec{
+				Kind:        Reduce,
+				PerTask:     slots(0, 1),
+				Tasks:       reduces,
+				Prior:       reduceTime,
+				MaxAttempts: DefaultMaxAttempts,
+				After:       []Dep{{0, 1}},
+			},
+		)
 	}
 	return j
 }

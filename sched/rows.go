@@ -155,8 +155,8 @@ type Attempt struct {
 	twin   *Attempt // ring of the attempts of the same task; nil: alone
 }
 
-// An attemptList is the slots of a stage's attempts in order of launch, with gaps where one has ended, so that taking one out
-// touches no other.
+// An attemptList is the slots of a stage's attempts in order of launch, with gaps where one has ended, so that taking
+// one out touches no other.
 type attemptList struct {
 	slots []int32 // -1: a gap
 	gaps  int

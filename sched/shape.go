@@ -1,6 +1,7 @@
 package sched
 
-// keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one of them.
+// keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one of
+// them.
 const keepIdle = 32
 
 // A shape is one of the few distinct vectors that tasks ask for, with the open nodes that have room for it.
@@ -127,8 +128,8 @@ func (t *shapes) grow(n NodeID) {
 	}
 }
 
-// nextFit returns the first node after one on which st may launch a task that holds a shape now. The nodes reserved for st come
-// in their place in the order.
+// nextFit returns the first node after one on which st may launch a task that holds a shape now. The nodes reserved for
+// st come in their place in the order.
 func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
 	c := v.core
 	s := c.shapes.list[id]
@@ -164,7 +165,8 @@ func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
 	if class != 0 && n.Class != class {
 		return false
 	}
-	if st.only != nil && (!contains(st.only, n.ID) || st.tasks.wishes != nil && st.tasks.wishes.level(st, n) == OffSwitch) {
+	if st.only != nil &&
+		(!contains(st.only, n.ID) || st.tasks.wishes != nil && st.tasks.wishes.level(st, n) == OffSwitch) {
 		return false
 	}
 	return st.Job.banned == nil || !st.Job.banned[n.ID]

@@ -1,6 +1,7 @@
 package sched
 
-// A JobSpec is what a user says of a job. Once submitted, it changes by SpecChanged only, which puts another in its place.
+// A JobSpec is what a user says of a job. Once submitted, it changes by SpecChanged only, which puts another in its
+// place.
 type JobSpec struct {
 	Name, User, Queue string  // Queue: dotted path below the root; "" is "default"
 	Type              string  // as history keys have it: "MAPREDUCE", "SPARK", ...
@@ -81,8 +82,8 @@ type QueueSpec struct {
 	Queues   []*QueueSpec
 }
 
-// Queues are all queues below the root that there are from now on (SpecChanged). Those of which nothing is said any more go when nothing is in
-// them, and say nothing until then.
+// Queues are all queues below the root that there are from now on (SpecChanged). Those of which nothing is said any
+// more go when nothing is in them, and say nothing until then.
 type Queues struct{ List []*QueueSpec }
 
 // A Share is an entitlement: amounts, or a part of the parent's. The zero Share says nothing.
@@ -91,8 +92,8 @@ type Share struct {
 	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not spoken of
 }
 
-// Asks are what an application wants now of one kind of container: absolute, not a difference. A new stage with a known number of
-// tasks has all of them pending.
+// Asks are what an application wants now of one kind of container: absolute, not a difference. A new stage with a known
+// number of tasks has all of them pending.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now; nil else
@@ -102,7 +103,8 @@ type Asks struct {
 	Banned  []NodeID // nodes not to use for the whole job, sorted
 }
 
-// A Near is how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each that has a copy.
+// A Near is how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each that has
+// a copy.
 type Near struct {
 	Node  NodeID // zero: Rack is meant
 	Rack  RackID
@@ -141,7 +143,8 @@ type Estimate struct {
 	Samples      int // zero: Mean is a prior, or nothing at all
 }
 
-// A Recorder keeps what went into a Step and what came out. The slices are lent; events with Derived set follow from the others.
+// A Recorder keeps what went into a Step and what came out. The slices are lent; events with Derived set follow from
+// the others.
 type Recorder interface {
 	Record(now Time, events []Event, actions []Action)
 }

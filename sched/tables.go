@@ -61,7 +61,12 @@ func (t *stageTable) get() *Stage {
 	if k := len(t.free); k > 0 {
 		st := t.rows[t.free[k-1]]
 		t.free = t.free[:k-1]
-		*st = Stage{slot: st.slot, reserved: st.reserved[:0], attempts: attemptList{slots: st.attempts.slots[:0]}, tasks: taskSet{again: st.tasks.again[:0], near: st.tasks.near}}
+		*st = Stage{
+			slot:     st.slot,
+			reserved: st.reserved[:0],
+			attempts: attemptList{slots: st.attempts.slots[:0]},
+			tasks:    taskSet{again: st.tasks.again[:0], near: st.tasks.near},
+		}
 		if st.tasks.near != nil {
 			st.tasks.near.layout = 0
 		}

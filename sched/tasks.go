@@ -143,7 +143,9 @@ func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
 		}
 	}
 	for _, r := range st.reserved {
-		if n := c.Node(r); r > w.After && (first == nil || r < first.ID) && n.Open && n.hasRoom(s) && t.level(c, st, n) <= w.Level && ok(n) {
+		if n := c.Node(r); r > w.After && (first == nil || r < first.ID) && n.Open && n.hasRoom(s) &&
+			t.level(c, st, n) <= w.Level &&
+			ok(n) {
 			first = n
 		}
 	}
@@ -215,8 +217,9 @@ func (st *Stage) placesOf(task int32) []NodeID {
 	return st.Spec.Places[(task-1)*k : task*k]
 }
 
-// places finds the tasks of a stage that are near a node. Both lists are made once for a layout of nodes, in O(n) for n copies of input; a task that was
-// started otherwise is dropped when it is met. Its storage is used again for the next stage in the row.
+// places finds the tasks of a stage that are near a node. Both lists are made once for a layout of nodes, in O(n) for n
+// copies of input; a task that was started otherwise is dropped when it is met. Its storage is used again for the next
+// stage in the row.
 type places struct {
 	layout         uint32 // Core.layouts when they were made; 0: not for this stage
 	byNode, byRack tasksBy
@@ -261,7 +264,8 @@ func (p *places) build(c *Core, st *Stage) {
 	p.byRack.build(p.pairs, len(c.Nodes))
 }
 
-// build sorts pairs, which come in order of tasks, by key; of pairs that are equal one is kept. There are at most so many keys.
+// build sorts pairs, which come in order of tasks, by key; of pairs that are equal one is kept. There are at most so
+// many keys.
 func (b *tasksBy) build(pairs []keyedTask, keys int) {
 	size := 4
 	for size < 2*min(len(pairs), keys) {

@@ -38,7 +38,16 @@ const (
 	NumResources = 8
 )
 
-var resourceNames = [NumResources]string{"memory", "vcores", "map-slots", "reduce-slots", "accelerators", "slot-weight", "disk-io", "network-io"}
+var resourceNames = [NumResources]string{
+	"memory",
+	"vcores",
+	"map-slots",
+	"reduce-slots",
+	"accelerators",
+	"slot-weight",
+	"disk-io",
+	"network-io",
+}
 
 // String returns the name that files and the command line use.
 func (k ResourceKind) String() string { return resourceNames[k] }
@@ -189,7 +198,8 @@ const (
 
 func (l Locality) String() string { return [...]string{"node-local", "rack-local", "off-switch"}[l] }
 
-// Powers are what an engine can do beyond launching: a policy looks before it asks, and verbs without power return false.
+// Powers are what an engine can do beyond launching: a policy looks before it asks, and verbs without power return
+// false.
 type Powers uint8
 
 // The powers.

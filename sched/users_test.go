@@ -2,11 +2,16 @@ package sched
 
 import "testing"
 
-// Users whose queues take the place of one that has gone get one each, also when several jobs of the one that has gone ended at once.
+// Users whose queues take the place of one that has gone get one each, also when several jobs of the one that has gone
+// ended at once.
 func TestUsersAfterSeveralEndedAtOnce(t *testing.T) {
 	c := New(Config{})
 	job := func(id JobID, user string) Event {
-		return Event{Kind: JobSubmitted, Job: id, Body: &JobSpec{User: user, Stages: []StageSpec{{Kind: Map, Tasks: 1, PerTask: slots(1, 0), Prior: sec}}}}
+		return Event{
+			Kind: JobSubmitted,
+			Job:  id,
+			Body: &JobSpec{User: user, Stages: []StageSpec{{Kind: Map, Tasks: 1, PerTask: slots(1, 0), Prior: sec}}},
+		}
 	}
 	c.Step(0, []Event{job(1, "ana"), job(2, "ana"), job(3, "ana")})
 	c.Step(sec, []Event{{Kind: JobEnded, Job: 1}, {Kind: JobEnded, Job: 2}, {Kind: JobEnded, Job: 3}})

@@ -23,7 +23,8 @@ func (v *View) Node(id NodeID) *Node { return v.Nodes[id-1] }
 // Queue returns the queue with an ID, which must exist.
 func (v *View) Queue(id QueueID) *Queue { return v.Queues[id] }
 
-// Jobs yields the unfinished jobs in order of submission. It is for what happens once a job or once an epoch: it costs O(jobs).
+// Jobs yields the unfinished jobs in order of submission. It is for what happens once a job or once an epoch: it costs
+// O(jobs).
 func (v *View) Jobs() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		t := &v.core.jobs
@@ -148,8 +149,9 @@ func (v *View) Headroom(j *Job) Resources {
 	}
 }
 
-// Fits yields the nodes of a class (zero: of any) on which a task of st may be launched now, in order of ID. Blacklists, constraints,
-// reservations, queue maxima and closed nodes are taken care of; nodes without room are not even passed.
+// Fits yields the nodes of a class (zero: of any) on which a task of st may be launched now, in order of ID.
+// Blacklists, constraints, reservations, queue maxima and closed nodes are taken care of; nodes without room are not
+// even passed.
 func (v *View) Fits(st *Stage, class ClassID) iter.Seq[*Node] { return v.FitsAs(st, class, st.Shape) }
 
 // FitsAs is Fits for a task that holds another shape than its stage's own.
@@ -172,11 +174,12 @@ func (v *View) FirstAs(st *Stage, shape ShapeID) *Node { return v.nextFit(st, sh
 // Placed reports whether it matters where the tasks of st run: some have their input on some nodes.
 func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != nil }
 
-// Level returns how near its input the nearest pending task of st would be on n. A stage without places is local everywhere.
+// Level returns how near its input the nearest pending task of st would be on n. A stage without places is local
+// everywhere.
 func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.core, st, n) }
 
-// FirstAt returns the first node that Fits would yield on which Level is at most l; nil: none. It costs the places of the stage's
-// pending tasks, or the nodes with room, whichever are fewer.
+// FirstAt returns the first node that Fits would yield on which Level is at most l; nil: none. It costs the places of
+// the stage's pending tasks, or the nodes with room, whichever are fewer.
 func (v *View) FirstAt(st *Stage, l Locality) *Node { return st.tasks.firstAt(v.core, st, l) }
 
 // A Where says which nodes a task may take otherwise than Fits does.
@@ -187,8 +190,8 @@ type Where struct {
 	Ok    func(*Node) bool // only nodes of which this is true; nil: all
 }
 
-// FirstWhere returns the first node that Fits would yield, and where says; nil: none. It costs the places of the stage's pending tasks,
-// or the nodes with room, whichever are fewer.
+// FirstWhere returns the first node that Fits would yield, and where says; nil: none. It costs the places of the
+// stage's pending tasks, or the nodes with room, whichever are fewer.
 func (v *View) FirstWhere(st *Stage, where Where) *Node {
 	if where.Shape == 0 {
 		where.Shape = st.Shape

@@ -2,7 +2,8 @@ package sched
 
 import "testing"
 
-// Four nodes; a stage whose input is on nodes 2 and 4. FirstWhere goes by level, shape, place in the order and condition, all at once.
+// Four nodes; a stage whose input is on nodes 2 and 4. FirstWhere goes by level, shape, place in the order and
+// condition, all at once.
 func TestFirstWhere(t *testing.T) {
 	c := New(Config{})
 	var events []Event
@@ -62,7 +63,8 @@ func TestSpeculateAs(t *testing.T) {
 		if !p.SpeculateAs(a, p.Node(1), p.Shape(Resources{ReduceSlots: 1})) {
 			t.Error("it does not fit on a reduce slot")
 		}
-		if n := p.Node(1).Used; n[MapSlots] != 1 || n[ReduceSlots] != 1 || p.Queues[0].Count[Map] != (Count{Running: 2, Away: 1}) {
+		if n := p.Node(1).Used; n[MapSlots] != 1 || n[ReduceSlots] != 1 ||
+			p.Queues[0].Count[Map] != (Count{Running: 2, Away: 1}) {
 			t.Errorf("used %v, counted %+v", n, p.Queues[0].Count[Map])
 		}
 	})

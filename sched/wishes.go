@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// wishes are where the waiting tasks of a stage would run whose tasks the engine chooses (Asks.Near): how many on which node, how many in which rack.
-// A task that has copies of its input on several nodes counts at each, so that nobody knows how many tasks there are behind the
-// numbers; whoever asked says what is left after each task that it is given.
+// wishes are where the waiting tasks of a stage would run whose tasks the engine chooses (Asks.Near): how many on which
+// node, how many in which rack. A task that has copies of its input on several nodes counts at each, so that nobody
+// knows how many tasks there are behind the numbers; whoever asked says what is left after each task that it is given.
 type wishes struct {
 	nodes, racks []wish // sorted by id
 	spent        int    // of nodes, those at the front with no task left
@@ -50,7 +50,8 @@ func at(sorted []wish, id int32) *wish {
 	return &sorted[i]
 }
 
-// free reports whether some of the waiting tasks have no place: to them all nodes are alike. Not so where only some nodes will do.
+// free reports whether some of the waiting tasks have no place: to them all nodes are alike. Not so where only some
+// nodes will do.
 func (w *wishes) free(st *Stage) bool { return st.only == nil && st.Pending > w.listed }
 
 func (w *wishes) level(st *Stage, n *Node) Locality {
@@ -80,8 +81,8 @@ func (w *wishes) take(st *Stage, n *Node) {
 	}
 }
 
-// firstAt returns the first node that fits on which level is at most l, nearer than anywhere: by way of the nodes with room or by way of those
-// wished for, whichever are fewer.
+// firstAt returns the first node that fits on which level is at most l, nearer than anywhere: by way of the nodes with
+// room or by way of those wished for, whichever are fewer.
 func (w *wishes) firstAt(c *Core, st *Stage, l Locality) *Node {
 	for w.spent < len(w.nodes) && w.nodes[w.spent].tasks == 0 {
 		w.spent++

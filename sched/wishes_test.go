@@ -7,10 +7,27 @@ func asked(r *rig, nodes int, asks *Asks) (*Core, *Stage) {
 	r.t.Helper()
 	var evs []Event
 	for i := range nodes { // nodes 1, 2 in rack 1, nodes 3, 4 in rack 2, ...
-		evs = append(evs, Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Name: "n", Class: "c", Rack: RackID(i/2 + 1), Capacity: slots(2, 0)}})
+		evs = append(
+			evs,
+			Event{
+				Kind: NodeJoined,
+				Node: NodeID(i + 1),
+				Body: &NodeSpec{Name: "n", Class: "c", Rack: RackID(i/2 + 1), Capacity: slots(2, 0)},
+			},
+		)
 	}
 	c := r.core
-	c.Step(0, append(evs, Event{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Open: true, Stages: []StageSpec{{Kind: Master, PerTask: slots(0, 1)}}}}))
+	c.Step(
+		0,
+		append(
+			evs,
+			Event{
+				Kind: JobSubmitted,
+				Job:  1,
+				Body: &JobSpec{Open: true, Stages: []StageSpec{{Kind: Master, PerTask: slots(0, 1)}}},
+			},
+		),
+	)
 	asks.Stage, asks.Spec = 1, &StageSpec{Kind: Map, PerTask: slots(1, 0), Tasks: -1}
 	c.Step(0, []Event{{Kind: AsksChanged, Job: 1, Body: asks}})
 	return c, c.Job(1).Stages[1]
@@ -22,7 +39,14 @@ var idle = policyFunc(func(*Plan) {})
 // Two tasks have their input on nodes 2 and 3 of racks 1 and 2: counted at both, and in both racks.
 func TestNearIsSpent(t *testing.T) {
 	r := newRig(t, Config{Policy: idle})
-	c, st := asked(r, 6, &Asks{Pending: 2, Near: []Near{{Node: 2, Tasks: 2}, {Node: 3, Tasks: 2}, {Rack: 1, Tasks: 2}, {Rack: 2, Tasks: 2}}})
+	c, st := asked(
+		r,
+		6,
+		&Asks{
+			Pending: 2,
+			Near:    []Near{{Node: 2, Tasks: 2}, {Node: 3, Tasks: 2}, {Rack: 1, Tasks: 2}, {Rack: 2, Tasks: 2}},
+		},
+	)
 	if !st.Placed() {
 		t.Fatal("the stage has places")
 	}
@@ -51,7 +75,8 @@ func TestNearIsSpent(t *testing.T) {
 	}
 }
 
-// Of three tasks one has its input somewhere: to the others all nodes are alike, so nobody need wait. The one that is left is not.
+// Of three tasks one has its input somewhere: to the others all nodes are alike, so nobody need wait. The one that is
+// left is not.
 func TestNearOfSome(t *testing.T) {
 	r := newRig(t, Config{Policy: idle})
 	c, st := asked(r, 4, &Asks{Pending: 3, Near: []Near{{Node: 4, Tasks: 1}, {Rack: 2, Tasks: 1}}})
@@ -73,16 +98,33 @@ func TestNearOfSome(t *testing.T) {
 func TestNearIsABound(t *testing.T) {
 	fill := &inOrder{}
 	r := newRig(t, Config{Policy: fill})
-	c, st := asked(r, 4, &Asks{Pending: 4, Only: []NodeID{2, 3, 4}, Near: []Near{{Node: 2, Tasks: 1}, {Rack: 2, Tasks: 1}}})
+	c, st := asked(
+		r,
+		4,
+		&Asks{Pending: 4, Only: []NodeID{2, 3, 4}, Near: []Near{{Node: 2, Tasks: 1}, {Rack: 2, Tasks: 1}}},
+	)
 	if st.Running != 2 || c.Node(2).Used != slots(1, 0) || c.Node(3).Used != slots(1, 0) {
-		t.Errorf("%d run; node 2 has %v, node 3 %v, node 4 %v", st.Running, c.Node(2).Used, c.Node(3).Used, c.Node(4).Used)
+		t.Errorf(
+			"%d run; node 2 has %v, node 3 %v, node 4 %v",
+			st.Running,
+			c.Node(2).Used,
+			c.Node(3).Used,
+			c.Node(4).Used,
+		)
 	}
 	checkSums(t, c)
 }
 
-// Queues change while jobs are in them: what is new gets jobs, what is bounded is, what is said no more goes when it is empty, and not before.
+// Queues change while jobs are in them: what is new gets jobs, what is bounded is, what is said no more goes when it is
+// empty, and not before.
 func TestQueuesChange(t *testing.T) {
-	r := newRig(t, Config{Can: CanKill, Queues: []*QueueSpec{{Name: "a", Queues: []*QueueSpec{{Name: "x"}, {Name: "y"}}}, {Name: "b"}}})
+	r := newRig(
+		t,
+		Config{
+			Can:    CanKill,
+			Queues: []*QueueSpec{{Name: "a", Queues: []*QueueSpec{{Name: "x"}, {Name: "y"}}}, {Name: "b"}},
+		},
+	)
 	for range 4 {
 		r.node(slots(2, 0))
 	}
@@ -91,7 +133,15 @@ func TestQueuesChange(t *testing.T) {
 	r.submit(1, x)
 	r.submit(2, b)
 	half := Share{Part: 0.5}
-	r.at(15*sec, Event{Kind: SpecChanged, Body: &Queues{[]*QueueSpec{{Name: "a", Queues: []*QueueSpec{{Name: "x", Max: half, Weight: 3}}}, {Name: "c"}}}})
+	r.at(
+		15*sec,
+		Event{
+			Kind: SpecChanged,
+			Body: &Queues{
+				[]*QueueSpec{{Name: "a", Queues: []*QueueSpec{{Name: "x", Max: half, Weight: 3}}}, {Name: "c"}},
+			},
+		},
+	)
 	r.step()
 	if q, _ := r.core.QueueNamed("a.x"); q.Running() != 8 {
 		t.Fatalf("%d tasks of the first job run, all 8 slots are its", q.Running())
@@ -123,7 +173,8 @@ func TestQueuesChange(t *testing.T) {
 	}
 }
 
-// A job moves to another queue with all that it holds and waits for, in the midst of its work, and is more urgent from then on.
+// A job moves to another queue with all that it holds and waits for, in the midst of its work, and is more urgent from
+// then on.
 func TestJobChanges(t *testing.T) {
 	r := newRig(t, Config{Can: CanKill, Queues: []*QueueSpec{{Name: "a"}, {Name: "b", Max: Share{Part: 0.25}}}})
 	r.node(slots(4, 0))
@@ -140,9 +191,17 @@ func TestJobChanges(t *testing.T) {
 	a, _ := r.core.QueueNamed("a")
 	b, _ := r.core.QueueNamed("b")
 	if a.Running() != 0 || a.Jobs != 0 || len(a.Children) != 0 || b.Running() != 8 || b.Pending() != 16 || b.Jobs != 1 {
-		t.Errorf("a has %d jobs, %d running; b has %d, %d and %d pending", a.Jobs, a.Running(), b.Jobs, b.Running(), b.Pending())
+		t.Errorf(
+			"a has %d jobs, %d running; b has %d, %d and %d pending",
+			a.Jobs,
+			a.Running(),
+			b.Jobs,
+			b.Running(),
+			b.Pending(),
+		)
 	}
-	if j.Spec.Priority != 7 || j.Weight != 2 || j.Spec.Deadline != 60*sec || r.core.Path(r.core.Queues[j.Queue]) != "b" {
+	if j.Spec.Priority != 7 || j.Weight != 2 || j.Spec.Deadline != 60*sec ||
+		r.core.Path(r.core.Queues[j.Queue]) != "b" {
 		t.Errorf("job %+v", j.Spec)
 	}
 	r.run() // 8 in the first 10 s, then 2 at a time, a quarter of 8

@@ -4,8 +4,8 @@
 //	sojourn-load -jars ~/.cache/sojourn/hadoop-3.4.2/jars     Hadoop's own, tuned, started here
 //	sojourn-load -tracker HOST:8031 -master HOST:8030 -client HOST:8032 -pid PID      one that runs
 //
-// NodeManagers and ApplicationMasters are of this process; each has a connection of its own. First applications want more than there is, then
-// they ask at random for half of what that made, then there is nothing to do but beat.
+// NodeManagers and ApplicationMasters are of this process; each has a connection of its own. First applications want
+// more than there is, then they ask at random for half of what that made, then there is nothing to do but beat.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/sojourn-sched/sojourn/yarn/load"
+	"github.com/sojourn-sched/sojourn/internal/yarn/load"
 )
 
 func main() {

@@ -20,10 +20,22 @@ type Writer interface{ Write(w io.Writer) error }
 
 // All has every generator that writes one stream, by name. Documents, which needs a folder, is not among them.
 var All = map[string]Entry{
-	"text":         {"words by Zipf's law, in lines: wordcount, grep, sort", func(n int64, seed uint64) Writer { return Text{Bytes: n, Seed: seed} }},
-	"ratings":      {"movies with their ratings: histograms, classification, kmeans", func(n int64, seed uint64) Writer { return Ratings{Bytes: n, Seed: seed} }},
-	"edges":        {"edges from,to of a graph with few big vertices: adjacency-list", func(n int64, seed uint64) Writer { return Edges{Bytes: n, Seed: seed} }},
-	"associations": {"associations f1,…,fk that share prefixes: self-join", func(n int64, seed uint64) Writer { return Associations{Bytes: n, Seed: seed} }},
+	"text": {
+		"words by Zipf's law, in lines: wordcount, grep, sort",
+		func(n int64, seed uint64) Writer { return Text{Bytes: n, Seed: seed} },
+	},
+	"ratings": {
+		"movies with their ratings: histograms, classification, kmeans",
+		func(n int64, seed uint64) Writer { return Ratings{Bytes: n, Seed: seed} },
+	},
+	"edges": {
+		"edges from,to of a graph with few big vertices: adjacency-list",
+		func(n int64, seed uint64) Writer { return Edges{Bytes: n, Seed: seed} },
+	},
+	"associations": {
+		"associations f1,…,fk that share prefixes: self-join",
+		func(n int64, seed uint64) Writer { return Associations{Bytes: n, Seed: seed} },
+	},
 	"teragen": {"records of 100 bytes, Hadoop's teragen: terasort", func(n int64, seed uint64) Writer {
 		return TeraGen{Rows: (n + recordBytes - 1) / recordBytes, Seed: seed}
 	}},

@@ -48,7 +48,10 @@ func TestTeraGenStartsAnywhere(t *testing.T) {
 	}
 	// The layout of gensort's documentation: break bytes and the record's number at fixed places.
 	last := whole[99_900:]
-	if got := hex.EncodeToString(last[10:12]) + string(last[12:44]) + hex.EncodeToString(last[44:48]); got != "0011"+fmt.Sprintf("%032X", 999)+"8899aabb" {
+	if got := hex.EncodeToString(last[10:12]) + string(last[12:44]) + hex.EncodeToString(last[44:48]); got != "0011"+fmt.Sprintf(
+		"%032X",
+		999,
+	)+"8899aabb" {
 		t.Errorf("record 999 has %s after its key", got)
 	}
 }
@@ -67,7 +70,16 @@ func (f eachRecord) Write(p []byte) (int, error) {
 func TestSizeAndSeed(t *testing.T) {
 	const size = 300_000
 	for name, entry := range All {
-		a, again, other := written(t, entry.New(size, 1)), written(t, entry.New(size, 1)), written(t, entry.New(size, 2))
+		a, again, other := written(
+			t,
+			entry.New(size, 1),
+		), written(
+			t,
+			entry.New(size, 1),
+		), written(
+			t,
+			entry.New(size, 2),
+		)
 		if !bytes.Equal(a, again) {
 			t.Errorf("%s: the same seed gave other bytes", name)
 		}

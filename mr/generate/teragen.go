@@ -10,8 +10,8 @@ import (
 const recordBytes = 100
 
 // TeraGen writes the records of Hadoop's teragen and of gensort -b, byte for byte where Seed is 0: a key of 10 random
-// bytes, 00 11, the record's number in 32 hexadecimal digits, 88 99 AA BB, 48 bytes of filler, CC DD EE FF. Record n has the
-// generator's n-th number, reached without computing those before it.
+// bytes, 00 11, the record's number in 32 hexadecimal digits, 88 99 AA BB, 48 bytes of filler, CC DD EE FF. Record n
+// has the generator's n-th number, reached without computing those before it.
 type TeraGen struct {
 	First int64 // number of the first record, ≥ 0
 	Rows  int64 // ≥ 0
@@ -21,7 +21,11 @@ type TeraGen struct {
 // Write implements Writer.
 func (t TeraGen) Write(w io.Writer) error {
 	if t.First < 0 || t.Rows < 0 {
-		return fmt.Errorf("generate terasort records: first is %d and rows is %d, and neither may be below 0", t.First, t.Rows)
+		return fmt.Errorf(
+			"generate terasort records: first is %d and rows is %d, and neither may be below 0",
+			t.First,
+			t.Rows,
+		)
 	}
 	out := newOutput(w, t.Rows*recordBytes)
 	random := wide{}.skip(wide{hi: t.Seed, lo: uint64(t.First)})

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Codec is how a file is compressed. The end of its name decides, as in Hadoop (.gz, .zst, .bz2, in any case); the first
-// bytes must agree, or reading it is an error. Pipes have no telling name: there the first bytes decide.
+// Codec is how a file is compressed. The end of its name decides, as in Hadoop (.gz, .zst, .bz2, in any case); the
+// first bytes must agree, or reading it is an error. Pipes have no telling name: there the first bytes decide.
 type Codec uint8
 
 const (
@@ -45,9 +45,9 @@ func (f *File) Whole() bool { return f.Pipe || f.Codec != Plain }
 // directories, \ before a character that means itself; an existing path is always taken literally.
 //
 // As Hadoop does, names that begin with '_' or '.' are passed over in directories and globs (unless the pattern itself
-// begins so), a file matched by two patterns is read twice, and an empty directory is an empty input. Unlike
-// Hadoop's default, directories are followed down unless c.Flat. Links are followed. In directories, what is neither file
-// nor directory is passed over. A pattern that matches nothing, and a file that cannot be read, are errors.
+// begins so), a file matched by two patterns is read twice, and an empty directory is an empty input. Unlike Hadoop's
+// default, directories are followed down unless c.Flat. Links are followed. In directories, what is neither file nor
+// directory is passed over. A pattern that matches nothing, and a file that cannot be read, are errors.
 func Expand(patterns []string, c Config) ([]File, error) {
 	var all []File
 	for _, pattern := range patterns {

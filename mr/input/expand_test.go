@@ -140,7 +140,8 @@ func TestConfigure(t *testing.T) {
 		"textinputformat.record.delimiter":                    "\n",
 		"mapreduce.job.reduces":                               "no affair of input",
 	})
-	if want := (Config{RecordLength: 100, MinSplit: 3 << 20, MaxSplit: 64 << 20, Flat: true, OnlyLF: true}); err != nil || c != want {
+	if want := (Config{RecordLength: 100, MinSplit: 3 << 20, MaxSplit: 64 << 20, Flat: true, OnlyLF: true}); err != nil ||
+		c != want {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
 	// Hadoop's default where the option is missing would be flat; ours is deep.
@@ -191,7 +192,8 @@ func FuzzExpand(f *testing.F) {
 			return // out of the directory; more alternatives than a fuzzer should wait for
 		}
 		files, err := Expand([]string{dir + "/" + pattern}, Config{})
-		if err == nil && slices.ContainsFunc(files, func(f File) bool { return filepath.Clean(f.Path) != filepath.Join(dir, "a") }) {
+		if err == nil &&
+			slices.ContainsFunc(files, func(f File) bool { return filepath.Clean(f.Path) != filepath.Join(dir, "a") }) {
 			t.Errorf("pattern %q found %v", pattern, paths(files))
 		}
 	})

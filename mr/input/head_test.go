@@ -60,7 +60,8 @@ func TestHeadOfLines(t *testing.T) {
 	}
 }
 
-// Of a compressed file a head is whole lines from its beginning, and about as many stored bytes as are asked for: a block more.
+// Of a compressed file a head is whole lines from its beginning, and about as many stored bytes as are asked for: a
+// block more.
 func TestHeadOfGzip(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 400_000 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Range is a part of a file: the records that begin in it, by the rule of the format. Where the file is Whole it is all of
-// the file, or the beginning of it, and Lo and Hi count its bytes as they are stored.
+// Range is a part of a file: the records that begin in it, by the rule of the format. Where the file is Whole it is all
+// of the file, or the beginning of it, and Lo and Hi count its bytes as they are stored.
 type Range struct {
 	File   *File
 	Lo, Hi int64 // bytes from the file's beginning; Hi is not part of it
@@ -40,8 +40,9 @@ func (s Split) String() string {
 	return name
 }
 
-// Head returns the beginning of the split: the ranges that its first n bytes as stored, at least one, lie in. A Reader reads the last of them on to the
-// end of a record. Of a compressed file, in which no byte of the file is a place in its records, it reads blocks until n bytes have been taken.
+// Head returns the beginning of the split: the ranges that its first n bytes as stored, at least one, lie in. A Reader
+// reads the last of them on to the end of a record. Of a compressed file, in which no byte of the file is a place in
+// its records, it reads blocks until n bytes have been taken.
 func (s Split) Head(n int64) Split {
 	head := Split{c: s.c}
 	n = max(n, 1)
@@ -78,10 +79,10 @@ const (
 	expansion = 4
 )
 
-// Plan cuts files into splits, in the order of the files, so that the output of a job without reduces keeps the order of
-// its input. The size of a split is total ÷ (8 × cores), at least c.MinSplit, at most c.MaxSplit. A file larger than that
-// is cut into equal parts, at multiples of the record length where there is one; smaller files are put together, as
-// Hadoop's CombineFileInputFormat does. The notes are sentences for the user about files that could not be cut.
+// Plan cuts files into splits, in the order of the files, so that the output of a job without reduces keeps the order
+// of its input. The size of a split is total ÷ (8 × cores), at least c.MinSplit, at most c.MaxSplit. A file larger than
+// that is cut into equal parts, at multiples of the record length where there is one; smaller files are put together,
+// as Hadoop's CombineFileInputFormat does. The notes are sentences for the user about files that could not be cut.
 func Plan(files []File, c Config) (splits []Split, notes []string) {
 	size := splitSize(files, c)
 	var group []Range

@@ -72,9 +72,9 @@ func (r *Reader) Bytes() int64 {
 	return r.before + r.pos - r.lo
 }
 
-// Next lends the next batch: one or more whole records of one file, until the next call or Close. Each line ends in '\n',
-// the only '\n' in it, and no '\r' is left unless Config.OnlyLF. After the last batch the error is io.EOF. Other errors
-// name file and offset; ErrChanged and ErrCorrupt tell what trying again cannot cure. After an error the Reader
+// Next lends the next batch: one or more whole records of one file, until the next call or Close. Each line ends in
+// '\n', the only '\n' in it, and no '\r' is left unless Config.OnlyLF. After the last batch the error is io.EOF. Other
+// errors name file and offset; ErrChanged and ErrCorrupt tell what trying again cannot cure. After an error the Reader
 // can only be opened anew or closed.
 func (r *Reader) Next() (batch []byte, err error) {
 	err = r.Guard(func() error {
@@ -166,7 +166,11 @@ func (r *Reader) open() error {
 		r.mapped = mapped{f: file, size: g.File.Size, window: r.sizes.window, next: g.Lo}
 		r.source = &r.mapped
 	default:
-		r.source = &buffered{r: io.NewSectionReader(file, g.Lo, math.MaxInt64-g.Lo), buf: &r.buffer, size: r.sizes.buffer}
+		r.source = &buffered{
+			r:    io.NewSectionReader(file, g.Lo, math.MaxInt64-g.Lo),
+			buf:  &r.buffer,
+			size: r.sizes.buffer,
+		}
 	}
 	return nil
 }
@@ -221,7 +225,8 @@ func (r *Reader) more(keep int) error {
 
 // lines cuts a batch of lines. A line belongs to the range in which the byte before it lies, and the first line of a
 // file to the first range: a range that does not begin the file skips to after the first line end at or after Lo, and
-// reads on to after the first line end at or after Hi. This is Hadoop's rule, and makes ranges a partition of the lines.
+// reads on to after the first line end at or after Hi. This is Hadoop's rule, and makes ranges a partition of the
+// lines.
 func (r *Reader) lines() ([]byte, error) {
 	for {
 		if len(r.block) == 0 && !r.last {

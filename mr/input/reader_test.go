@@ -106,7 +106,9 @@ func referenceLines(data []byte, onlyLF bool) (lines []string) {
 // byte order mark, no line end at the end.
 func content() *rapid.Generator[[]byte] {
 	piece := rapid.OneOf(
-		rapid.SampledFrom([]string{"\n", "\r\n", "\r", "\n\r", "\r\r\n", "\x00", "\xff\xfe", "\xef\xbb\xbf", "", "a\tb"}),
+		rapid.SampledFrom(
+			[]string{"\n", "\r\n", "\r", "\n\r", "\r\r\n", "\x00", "\xff\xfe", "\xef\xbb\xbf", "", "a\tb"},
+		),
 		rapid.Map(rapid.IntRange(1, 12), func(n int) string { return "abcdefghijkl"[:n] }),
 		rapid.Map(rapid.IntRange(30, 9000), func(n int) string { return strings.Repeat("x", n) }),
 	)
@@ -182,7 +184,13 @@ func TestPlanPartitionsFiles(t *testing.T) {
 			}
 			for _, g := range s.Ranges {
 				if g.File != &files[file] || g.Lo != at {
-					t.Fatalf("file %d: range from %d, want file %d from %d", slices.IndexFunc(files, func(f File) bool { return f == *g.File }), g.Lo, file, at)
+					t.Fatalf(
+						"file %d: range from %d, want file %d from %d",
+						slices.IndexFunc(files, func(f File) bool { return f == *g.File }),
+						g.Lo,
+						file,
+						at,
+					)
 				}
 				if n := int64(c.RecordLength); n > 0 && !g.File.Whole() && g.Lo%n != 0 {
 					t.Fatalf("range from %d, records of %d", g.Lo, n)
@@ -208,7 +216,8 @@ func TestPlanKeepsCoresBusy(t *testing.T) {
 	if len(splits) != 16 || len(notes) != 0 {
 		t.Errorf("%d splits, notes %q; want 16 and none", len(splits), notes)
 	}
-	// 10,000 files of 4 KiB are 36 KiB each with their opening: 352 MiB on two cores, 16 splits and one for what rounding left.
+	// 10,000 files of 4 KiB are 36 KiB each with their opening: 352 MiB on two cores, 16 splits and one for what
+	// rounding left.
 	many := make([]File, 10_000)
 	for i := range many {
 		many[i].Size = 4096
@@ -222,8 +231,18 @@ func TestPlanKeepsCoresBusy(t *testing.T) {
 	if len(splits) != 1<<40/(128<<20) {
 		t.Errorf("1 TiB is %d splits, want %d", len(splits), 1<<40/(128<<20))
 	}
-	splits, notes = Plan([]File{{Path: "a.gz", Size: 1 << 30, Codec: Gzip}, {Path: "b.gz", Size: 1 << 30, Codec: Gzip}, {Path: "-", Pipe: true}}, Config{Cores: 2})
-	if want := []string{"a.gz and 1 more: gzip files cannot be split, so each is read by one task", "-: a pipe is read by one task, which cannot be tried again"}; !slices.Equal(notes, want) {
+	splits, notes = Plan(
+		[]File{
+			{Path: "a.gz", Size: 1 << 30, Codec: Gzip},
+			{Path: "b.gz", Size: 1 << 30, Codec: Gzip},
+			{Path: "-", Pipe: true},
+		},
+		Config{Cores: 2},
+	)
+	if want := []string{"a.gz and 1 more: gzip files cannot be split, so each is read by one task", "-: a pipe is read by one task, which cannot be tried again"}; !slices.Equal(
+		notes,
+		want,
+	) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 	if len(splits) < 2 {
@@ -252,7 +271,12 @@ func TestFixedRecords(t *testing.T) {
 		// Cut anywhere: a record belongs to the range in which it begins.
 		cut := rapid.Int64Range(0, int64(len(data))).Draw(t, "cut")
 		r := Reader{sizes: small}
-		got, err := readAll(&r, c, Split{[]Range{{&files[0], 0, cut}}, c}, Split{[]Range{{&files[0], cut, files[0].Size}}, c})
+		got, err := readAll(
+			&r,
+			c,
+			Split{[]Range{{&files[0], 0, cut}}, c},
+			Split{[]Range{{&files[0], cut, files[0].Size}}, c},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +288,9 @@ func TestFixedRecords(t *testing.T) {
 	c := Config{RecordLength: 100}
 	r := Reader{sizes: small}
 	got, err := readAll(&r, c, whole(&f, c))
-	if want := "input " + f.Path + " at byte 200: corrupt input: the last record has 50 of 100 bytes"; len(got) != 2 || !errors.Is(err, ErrCorrupt) || err.Error() != want {
+	if want := "input " + f.Path + " at byte 200: corrupt input: the last record has 50 of 100 bytes"; len(got) != 2 ||
+		!errors.Is(err, ErrCorrupt) ||
+		err.Error() != want {
 		t.Errorf("%d records and %v; want 2 and %s", len(got), err, want)
 	}
 }
@@ -289,13 +315,16 @@ func compressors(t testing.TB) map[string]func([]byte) []byte {
 }
 
 // "hello\nworld\n" through bzip2 -9: the standard library does not write bzip2.
-var helloBzip2 = []byte("BZh91AY&SYk_\xb1\xdd\x00\x00\x02A\x80\x00\x10\x06D\x90\x80 \x001\x0c\b!\xa3i\b\a#\xae\x87\x8b\xb9\"\x9c(H5\xaf\xd8\xee\x80")
+var helloBzip2 = []byte(
+	"BZh91AY&SYk_\xb1\xdd\x00\x00\x02A\x80\x00\x10\x06D\x90\x80 \x001\x0c\b!\xa3i\b\a#\xae\x87\x8b\xb9\"\x9c(H5\xaf\xd8\xee\x80",
+)
 
 func TestCompressed(t *testing.T) {
 	text := []byte(strings.Repeat("one two three\r\nfour\n\nfive without end", 5000))
 	want := referenceLines(append(slices.Clone(text), text...), false)
 	for name, compress := range compressors(t) {
-		// Two members one after the other, as `cat a.gz b.gz` makes them: the last line of the first goes on in the second.
+		// Two members one after the other, as `cat a.gz b.gz` makes them: the last line of the first goes on in the
+		// second.
 		data := append(compress(text), compress(text)...)
 		f := write(t, name, data)
 		r := Reader{sizes: small}
@@ -320,7 +349,8 @@ func TestCompressed(t *testing.T) {
 		wrong := slices.Clone(data)
 		wrong[len(wrong)/4] ^= 0x55
 		f = write(t, name, wrong)
-		if _, err := readAll(&r, Config{}, whole(&f, Config{})); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), f.Path) {
+		if _, err := readAll(&r, Config{}, whole(&f, Config{})); !errors.Is(err, ErrCorrupt) ||
+			!strings.Contains(err.Error(), f.Path) {
 			t.Errorf("%s with a wrong byte: %v; want ErrCorrupt with the path", name, err)
 		}
 		f = write(t, name, []byte("not compressed at all"))
@@ -406,13 +436,14 @@ func TestChangedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r Reader
-	if _, err := readAll(&r, Config{}, whole(&f, Config{})); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), f.Path) {
+	if _, err := readAll(&r, Config{}, whole(&f, Config{})); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), f.Path) {
 		t.Errorf("removed: %v; want not exist, with the path", err)
 	}
 }
 
-// The batch is lent memory of the file: reading it when the file has shrunk is an error of the job's attempt, not the end
-// of the process. Faults elsewhere are not ours.
+// The batch is lent memory of the file: reading it when the file has shrunk is an error of the job's attempt, not the
+// end of the process. Faults elsewhere are not ours.
 func TestGuard(t *testing.T) {
 	f := write(t, "f", bytes.Repeat([]byte("0123456\n"), 8192))
 	r := Reader{sizes: sizes{mapFrom: 0, window: 1 << 20, buffer: 8192, batch: 1 << 20}}

@@ -26,15 +26,15 @@ type source interface {
 
 // sizes are what reading is tuned by; tests make them small.
 type sizes struct {
-	// mapFrom: ranges below this are read into a buffer. Mapping costs system calls, page faults and an interrupt to the
-	// other cores, which only pays when spread over a few hundred kilobytes.
+	// mapFrom: ranges below this are read into a buffer. Mapping costs system calls, page faults and an interrupt to
+	// the other cores, which only pays when spread over a few hundred kilobytes.
 	mapFrom int64
 	// window of a file that is mapped at a time; what is behind is unmapped, so resident memory stays bounded.
 	window int64
 	// buffer is what is read at a time.
 	buffer int
-	// batch bounds a batch, unless one record is larger: small enough to stay in a core's own cache from finding the last
-	// line's end to the job's reading it, large enough that what is done once a batch costs nothing.
+	// batch bounds a batch, unless one record is larger: small enough to stay in a core's own cache from finding the
+	// last line's end to the job's reading it, large enough that what is done once a batch costs nothing.
 	batch int
 }
 
@@ -43,9 +43,9 @@ var tuned = sizes{mapFrom: 512 << 10, window: 16 << 20, buffer: 256 << 10, batch
 // zstdWindow is the most that a zstd frame may ask of memory: the limit of the zstd command.
 const zstdWindow = 128 << 20
 
-// mapped yields a regular file by memory mapping, which at 15 GB/s from the page cache is half again as fast as reading it
-// into a buffer that stays in the cache. From a disk both reach 1.8 GB/s here, by the kernel's own reading ahead: its advice
-// calls (sequential, will need) halved that.
+// mapped yields a regular file by memory mapping, which at 15 GB/s from the page cache is half again as fast as reading
+// it into a buffer that stays in the cache. From a disk both reach 1.8 GB/s here, by the kernel's own reading ahead:
+// its advice calls (sequential, will need) halved that.
 type mapped struct {
 	f      *os.File
 	size   int64
@@ -164,8 +164,8 @@ func (d *decoders) taken() int64 {
 
 var magic = [...][]byte{Gzip: {0x1f, 0x8b}, Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Bzip2: []byte("BZh")}
 
-// zstdSkippable are the three bytes after the first, 0x50 to 0x5f, of a frame that holds no data (RFC 8878, 3.1.2); tools
-// put one in front of their data.
+// zstdSkippable are the three bytes after the first, 0x50 to 0x5f, of a frame that holds no data (RFC 8878, 3.1.2);
+// tools put one in front of their data.
 var zstdSkippable = []byte{0x2a, 0x4d, 0x18}
 
 func hasMagic(codec Codec, head []byte) bool {

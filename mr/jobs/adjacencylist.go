@@ -6,11 +6,18 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// AdjacencyList lists the neighbours of each vertex: docs/spec/jobs.md, 4.1. The key is vertex, direction, neighbour; the
-// reduce writes lists as they come, so that a vertex with a billion neighbours needs no memory. Few edges come twice: sorting
-// them all takes a third of the time of keeping a set of them.
+// AdjacencyList lists the neighbours of each vertex: docs/spec/jobs.md, 4.1. The key is vertex, direction, neighbour;
+// the reduce writes lists as they come, so that a vertex with a billion neighbours needs no memory. Few edges come
+// twice: sorting them all takes a third of the time of keeping a set of them.
 func AdjacencyList(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "adjacency-list", Conf: conf, Partition: fieldPart, SameGroup: sameField, Map: splitEdges, Reduce: writeLists}, nil
+	return &mr.Job{
+		Name:      "adjacency-list",
+		Conf:      conf,
+		Partition: fieldPart,
+		SameGroup: sameField,
+		Map:       splitEdges,
+		Reduce:    writeLists,
+	}, nil
 }
 
 // Directions of an edge in a key, in the order they are written.

@@ -17,8 +17,8 @@ import (
 // benchBytes is the input of a benchmark: enough that starting and ending a job are nothing beside it.
 const benchBytes = 128 << 20
 
-// processorTime is what this process (syscall.RUSAGE_SELF) or its children (RUSAGE_CHILDREN) have used of all cores: on a
-// busy machine it says more than the clock.
+// processorTime is what this process (syscall.RUSAGE_SELF) or its children (RUSAGE_CHILDREN) have used of all cores: on
+// a busy machine it says more than the clock.
 func processorTime(who int) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(who, &u); err != nil {
@@ -119,7 +119,13 @@ func BenchmarkJobs(b *testing.B) {
 		{"self-join", nil},
 	} {
 		b.Run(fmt.Sprint(c.job, " ", c.conf["pattern"]), func(b *testing.B) {
-			s := setup{name: c.job, split: 32 << 20, reduces: runtime.NumCPU(), memory: 6 << 30, workers: runtime.NumCPU()}
+			s := setup{
+				name:    c.job,
+				split:   32 << 20,
+				reduces: runtime.NumCPU(),
+				memory:  6 << 30,
+				workers: runtime.NumCPU(),
+			}
 			entry := All[c.job]
 			paths := inputs[entry.Input]
 			switch {

@@ -14,7 +14,8 @@ import (
 // maxClusters is as many centroids as a vote's 16 bits can number.
 const maxClusters = 1 << 16
 
-// centroids are movies that others are compared with, as a table of who rated them: most users that a movie has rated none.
+// centroids are movies that others are compared with, as a table of who rated them: most users that a movie has rated
+// none.
 type centroids struct {
 	lines [][]byte // as they were read
 	slots []slot   // open addressing by user; a power of two, at most half full
@@ -78,8 +79,8 @@ func (c *centroids) slot(user uint32) *slot {
 // affinity adds up, for a movie and a centroid, over the users who rated both.
 type affinity struct{ product, movie, centroid uint64 } // Σ rc, Σ r², Σ c²; a line of 2^32 ratings would keep them below 2^37
 
-// nearest is the centroid that the movie is most similar to, the first of equals, and the similarity in millionths. sums is
-// scratch, one for each centroid.
+// nearest is the centroid that the movie is most similar to, the first of equals, and the similarity in millionths.
+// sums is scratch, one for each centroid.
 func (c *centroids) nearest(m *movie, sums []affinity) (cluster int, similarity uint64) {
 	clear(sums)
 	for k, user := range m.users {

@@ -13,11 +13,23 @@ var chaotic = []setup{
 }
 
 // chaoticSpill has less memory than the input takes, so that files are lost as well.
-var chaoticSpill = setup{name: "chaos, little memory", split: 500_000, reduces: 3, memory: 2 * least, workers: 2, chaos: 0.3}
+var chaoticSpill = setup{
+	name:    "chaos, little memory",
+	split:   500_000,
+	reduces: 3,
+	memory:  2 * least,
+	workers: 2,
+	chaos:   0.3,
+}
 
 // Every job's output is that of its reference while attempts and outputs of maps are lost.
 func TestChaos(t *testing.T) {
-	kinds := map[string]string{text: "text", movies: "ratings", All["adjacency-list"].Input: "edges", All["self-join"].Input: "associations"}
+	kinds := map[string]string{
+		text:                        "text",
+		movies:                      "ratings",
+		All["adjacency-list"].Input: "edges",
+		All["self-join"].Input:      "associations",
+	}
 	all := corpora()
 	tested := map[string]bool{}
 	var lost atomic.Int64

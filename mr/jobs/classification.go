@@ -22,7 +22,13 @@ func Classification(conf mr.Conf) (*mr.Job, error) {
 			keys.flush(out, nil)
 			return nil
 		}
-		return &mr.Job{Name: "classification", Conf: conf, Partition: clusterPart, Map: classify, Reduce: writeClasses}, nil
+		return &mr.Job{
+			Name:      "classification",
+			Conf:      conf,
+			Partition: clusterPart,
+			Map:       classify,
+			Reduce:    writeClasses,
+		}, nil
 	})
 }
 

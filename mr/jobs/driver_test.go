@@ -29,7 +29,8 @@ type setup struct {
 
 const enough = 256 << 20
 
-// least is what the engine needs for one attempt: 2 MiB of it are for what the attempt holds, so that the larger inputs spill.
+// least is what the engine needs for one attempt: 2 MiB of it are for what the attempt holds, so that the larger inputs
+// spill.
 const least = 32 << 20
 
 // run runs a job, all rounds, and returns its parts.
@@ -103,7 +104,14 @@ func readParts(t testing.TB, output string) (parts [][]byte) {
 }
 
 // serve runs a job on the engine, under the chaos option.
-func (s setup) serve(t testing.TB, build mr.Builder, conf mr.Conf, paths []string, order mr.Order, memory *mr.Memory) *mr.Counters {
+func (s setup) serve(
+	t testing.TB,
+	build mr.Builder,
+	conf mr.Conf,
+	paths []string,
+	order mr.Order,
+	memory *mr.Memory,
+) *mr.Counters {
 	t.Helper()
 	conf = maps.Clone(conf)
 	if conf == nil {
@@ -150,7 +158,14 @@ func (s setup) serve(t testing.TB, build mr.Builder, conf mr.Conf, paths []strin
 	return &counters
 }
 
-func (s setup) round(t testing.TB, job *mr.Job, paths []string, memory *mr.Memory, files *mr.Workspace, round int) (*mr.Run, *mr.Counters) {
+func (s setup) round(
+	t testing.TB,
+	job *mr.Job,
+	paths []string,
+	memory *mr.Memory,
+	files *mr.Workspace,
+	round int,
+) (*mr.Run, *mr.Counters) {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/dfa"
 )
 
-// Grep counts what a regular expression matches: docs/spec/jobs.md, 2.2. The first round counts texts, the second puts them in
-// order of their counts.
+// Grep counts what a regular expression matches: docs/spec/jobs.md, 2.2. The first round counts texts, the second puts
+// them in order of their counts.
 func Grep(conf mr.Conf) (*mr.Job, error) {
 	p, err := newPattern(conf)
 	if err != nil {
@@ -24,9 +24,22 @@ func Grep(conf mr.Conf) (*mr.Job, error) {
 		}
 		return nil
 	}
-	return &mr.Job{Name: "grep: search", Conf: conf, Fold: mr.Sum(1), Map: search, Next: func(r *mr.Round) (*mr.Job, error) {
-		return &mr.Job{Name: "grep: sort", Conf: conf, Input: r.Parts, Reduces: 1, Map: mostFrequent, Reduce: writeCounts}, nil
-	}}, nil
+	return &mr.Job{
+		Name: "grep: search",
+		Conf: conf,
+		Fold: mr.Sum(1),
+		Map:  search,
+		Next: func(r *mr.Round) (*mr.Job, error) {
+			return &mr.Job{
+				Name:    "grep: sort",
+				Conf:    conf,
+				Input:   r.Parts,
+				Reduces: 1,
+				Map:     mostFrequent,
+				Reduce:  writeCounts,
+			}, nil
+		},
+	}, nil
 }
 
 func mostFrequent(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
@@ -69,7 +82,9 @@ type pattern struct {
 func newPattern(conf mr.Conf) (*pattern, error) {
 	expr := conf.String("pattern", "")
 	if expr == "" {
-		return nil, fmt.Errorf("configuration pattern: missing; give the regular expression to count, as in -D pattern='[a-z]+ing'")
+		return nil, fmt.Errorf(
+			"configuration pattern: missing; give the regular expression to count, as in -D pattern='[a-z]+ing'",
+		)
 	}
 	p := &pattern{}
 	var err error
@@ -177,8 +192,8 @@ func (m *matcher) line(text []byte, start, end int) {
 	}
 }
 
-// automatic finds the matches of a line that begins at offset with the automaton. False: it did nothing, and package regexp
-// has to; from now on, if the automaton is too slow for this pattern and input.
+// automatic finds the matches of a line that begins at offset with the automaton. False: it did nothing, and package
+// regexp has to; from now on, if the automaton is too slow for this pattern and input.
 func (m *matcher) automatic(line []byte, offset int) bool {
 	before := len(m.found)
 	if m.group > 0 {

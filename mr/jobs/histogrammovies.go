@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// HistogramMovies counts movies by mean rating: docs/spec/jobs.md, 3.2. Bins sort as text because they have one digit before
-// the point.
+// HistogramMovies counts movies by mean rating: docs/spec/jobs.md, 3.2. Bins sort as text because they have one digit
+// before the point.
 func HistogramMovies(conf mr.Conf) (*mr.Job, error) {
 	return &mr.Job{Name: "histogram-movies", Conf: conf, Fold: mr.Sum(1), Map: countMeans}, nil
 }

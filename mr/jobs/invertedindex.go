@@ -6,10 +6,17 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// InvertedIndex finds the documents of each word: docs/spec/jobs.md, 2.4. The output line is the key: a set of lines, of which
-// those of one word go to one part.
+// InvertedIndex finds the documents of each word: docs/spec/jobs.md, 2.4. The output line is the key: a set of lines,
+// of which those of one word go to one part.
 func InvertedIndex(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "inverted-index", Conf: conf, Fold: mr.Distinct(), Partition: wordPart, Output: mr.Keys, Map: pairWords}, nil
+	return &mr.Job{
+		Name:      "inverted-index",
+		Conf:      conf,
+		Fold:      mr.Distinct(),
+		Partition: wordPart,
+		Output:    mr.Keys,
+		Map:       pairWords,
+	}, nil
 }
 
 // wordPart is the part of a word TAB document. Words have no TAB.

@@ -1,9 +1,11 @@
-// Package jobs has the built-in MapReduce jobs, one a file: the Purdue MapReduce Benchmarks (F. Ahmad et al., TR-ECE-12-11,
-// 2012) with terasort's validator. docs/spec/jobs.md says of each, line by line, what it reads and writes; what the comments
-// here say is why it is done so.
+// Package jobs has the built-in MapReduce jobs, one a file: the Purdue MapReduce Benchmarks (F. Ahmad et al.,
+// TR-ECE-12-11,
+// 2012) with terasort's validator. docs/spec/jobs.md says of each, line by line, what it reads and writes; what the
+// comments here say is why it is done so.
 //
-// Two things recur. Keys of several fields are written so that their order as bytes is the order of the fields (keys.go),
-// because comparing bytes is what the engine does fastest. And what a map can add up in a few words of memory it adds up itself.
+// Two things recur. Keys of several fields are written so that their order as bytes is the order of the fields
+// (keys.go), because comparing bytes is what the engine does fastest. And what a map can add up in a few words of
+// memory it adds up itself.
 package jobs
 
 import "github.com/sojourn-sched/sojourn/mr"
@@ -28,28 +30,76 @@ const (
 
 // All has every built-in job by name.
 var All = map[string]Entry{
-	"adjacency-list": {"for each vertex, the vertices with an edge to it, and those it has one to", "edges, from,to", nil, AdjacencyList},
-	"classification": {"for each movie the most similar of given centroids", movies, []Param{clustersParam, centroidsParam}, Classification},
+	"adjacency-list": {
+		"for each vertex, the vertices with an edge to it, and those it has one to",
+		"edges, from,to",
+		nil,
+		AdjacencyList,
+	},
+	"classification": {
+		"for each movie the most similar of given centroids",
+		movies,
+		[]Param{clustersParam, centroidsParam},
+		Classification,
+	},
 	"grep": {"how often each text that matches a regular expression occurs, the most frequent first", text, []Param{
 		{"pattern", "", "regular expression in Go's syntax, tried on each line; required"},
 		{"group", "0", "count what this parenthesis of the pattern matched; 0: the whole match"}}, Grep},
-	"histogram-movies":      {"how many movies have a mean rating in each bin of width 1/2", movies, nil, HistogramMovies},
-	"histogram-ratings":     {"how often each rating was given", movies, nil, HistogramRatings},
-	"inverted-index":        {"for each word the documents it occurs in", text, nil, InvertedIndex},
-	"kmeans":                {"clusters of movies that the same users like", movies, []Param{clustersParam, centroidsParam, {"rounds", "5", "most rounds, 1 to 1000"}}, KMeans},
-	"ranked-inverted-index": {"for each text the documents it occurs in, the most frequent first", "output of sequence-count, text|document TAB count", nil, RankedInvertedIndex},
-	"self-join":             {"pairs of items that follow the same prefix", "associations, field,…,field,item", nil, SelfJoin},
-	"sequence-count":        {"how often three words follow each other, by document", text, nil, SequenceCount},
-	"sort":                  {"all lines in order", text, nil, Sort},
-	"term-vector":           {"the frequent words of each document, the most frequent first", text, []Param{{"cutoff", "10", "least number of occurrences, from 1"}}, TermVector},
-	"terasort":              {"all records in order of their keys", records, nil, TeraSort},
-	"teravalidate":          {"whether records are in order, and their checksum", records + ", sorted", nil, TeraValidate},
-	"wordcount":             {"how often each word occurs", text, nil, WordCount},
+	"histogram-movies": {
+		"how many movies have a mean rating in each bin of width 1/2",
+		movies,
+		nil,
+		HistogramMovies,
+	},
+	"histogram-ratings": {"how often each rating was given", movies, nil, HistogramRatings},
+	"inverted-index":    {"for each word the documents it occurs in", text, nil, InvertedIndex},
+	"kmeans": {
+		"clusters of movies that the same users like",
+		movies,
+		[]Param{clustersParam, centroidsParam, {"rounds", "5", "most rounds, 1 to 1000"}},
+		KMeans,
+	},
+	"ranked-inverted-index": {
+		"for each text the documents it occurs in, the most frequent first",
+		"output of sequence-count, text|document TAB count",
+		nil,
+		RankedInvertedIndex,
+	},
+	"self-join": {
+		"pairs of items that follow the same prefix",
+		"associations, field,…,field,item",
+		nil,
+		SelfJoin,
+	},
+	"sequence-count": {"how often three words follow each other, by document", text, nil, SequenceCount},
+	"sort":           {"all lines in order", text, nil, Sort},
+	"term-vector": {
+		"the frequent words of each document, the most frequent first",
+		text,
+		[]Param{{"cutoff", "10", "least number of occurrences, from 1"}},
+		TermVector,
+	},
+	"terasort": {"all records in order of their keys", records, nil, TeraSort},
+	"teravalidate": {
+		"whether records are in order, and their checksum",
+		records + ", sorted",
+		nil,
+		TeraValidate,
+	},
+	"wordcount": {"how often each word occurs", text, nil, WordCount},
 }
 
 var (
-	clustersParam  = Param{"clusters", "16", "number of centroids taken from the input where none are given, 1 to 65536"}
-	centroidsParam = Param{"centroids", "", "file of centroids, such as the output of kmeans; none: the first movies of the input"}
+	clustersParam = Param{
+		"clusters",
+		"16",
+		"number of centroids taken from the input where none are given, 1 to 65536",
+	}
+	centroidsParam = Param{
+		"centroids",
+		"",
+		"file of centroids, such as the output of kmeans; none: the first movies of the input",
+	}
 )
 
 // malformed counts lines that a job passed over.

@@ -57,11 +57,22 @@ func corpora() map[string]corpus {
 		"text":              {"a.txt": text(200_000, 1), "b.txt": text(30_000, 2), "c.txt": text(100, 3)},
 		"one long line":     {"long": strings.ReplaceAll(text(150_000, 4), "\n", " ")},
 		"one long word":     {"word": strings.Repeat("x", 100_000) + " " + strings.Repeat("x", 100_000)},
-		"ratings":           {"movies": ratings, "more": "7:1_5,1_4,2_3\n7:1_5,1_4,2_3\n7:1_5\n18446744073709551615:4294967295_1\n"},
-		"malformed ratings": {"bad": "1\n1:\n:1_2\n1:1_6\n1:1_0\n1:1_2,\n1:_2\n1:1_2;2_3\n1:1_22\n1:4294967296_1\n18446744073709551616:1_1\n1:1\n1:1_\n-1:1_1\n1:1_1 \n01:007_3\n"},
-		"sequences":         {"counts": strings.Join(refSequenceCount(corpus{"x": text(40_000, 5), "y": text(40_000, 6)}), "\n"), "bad": "a|b\t\na|b\t-1\na|b\t9223372036854775808\na|b\t9223372036854775807\nb\t3\n|\t0\na|b|c\t1|2\t007\n"},
-		"edges":             {"edges": edges, "again": edges, "bad": "a,b,c\n,a\na,\n,\na\n\x00,\x00\x00\nself,self\n"},
-		"associations":      {"sets": made(generate.Associations{Bytes: 60_000, Seed: 1, Fields: 4}), "bad": ",\n,,\nx\n,x\n,y\n"},
+		"ratings": {
+			"movies": ratings,
+			"more":   "7:1_5,1_4,2_3\n7:1_5,1_4,2_3\n7:1_5\n18446744073709551615:4294967295_1\n",
+		},
+		"malformed ratings": {
+			"bad": "1\n1:\n:1_2\n1:1_6\n1:1_0\n1:1_2,\n1:_2\n1:1_2;2_3\n1:1_22\n1:4294967296_1\n18446744073709551616:1_1\n1:1\n1:1_\n-1:1_1\n1:1_1 \n01:007_3\n",
+		},
+		"sequences": {
+			"counts": strings.Join(refSequenceCount(corpus{"x": text(40_000, 5), "y": text(40_000, 6)}), "\n"),
+			"bad":    "a|b\t\na|b\t-1\na|b\t9223372036854775808\na|b\t9223372036854775807\nb\t3\n|\t0\na|b|c\t1|2\t007\n",
+		},
+		"edges": {"edges": edges, "again": edges, "bad": "a,b,c\n,a\na,\n,\na\n\x00,\x00\x00\nself,self\n"},
+		"associations": {
+			"sets": made(generate.Associations{Bytes: 60_000, Seed: 1, Fields: 4}),
+			"bad":  ",\n,,\nx\n,x\n,y\n",
+		},
 	}
 }
 
@@ -69,7 +80,10 @@ func corpora() map[string]corpus {
 func large(kind string) corpus {
 	switch kind {
 	case text:
-		return corpus{"a": made(generate.Text{Bytes: 2_000_000, Seed: 9, Words: 100_000}), "b": made(generate.Text{Bytes: 500_000, Seed: 10, Words: 100_000})}
+		return corpus{
+			"a": made(generate.Text{Bytes: 2_000_000, Seed: 9, Words: 100_000}),
+			"b": made(generate.Text{Bytes: 500_000, Seed: 10, Words: 100_000}),
+		}
 	case movies:
 		return corpus{"movies": made(generate.Ratings{Bytes: 1_000_000, Seed: 2, Users: 5000})}
 	case All["adjacency-list"].Input:
@@ -77,7 +91,12 @@ func large(kind string) corpus {
 	case All["self-join"].Input:
 		return corpus{"sets": made(generate.Associations{Bytes: 3_000_000, Seed: 2})}
 	default:
-		return corpus{"counts": strings.Join(refSequenceCount(corpus{"a": made(generate.Text{Bytes: 1_000_000, Seed: 11, Words: 1000})}), "\n")}
+		return corpus{
+			"counts": strings.Join(
+				refSequenceCount(corpus{"a": made(generate.Text{Bytes: 1_000_000, Seed: 11, Words: 1000})}),
+				"\n",
+			),
+		}
 	}
 }
 
@@ -214,7 +233,17 @@ func (c corpus) write(t testing.TB) (paths []string) {
 func TestGroupsStayTogether(t *testing.T) {
 	text := corpora()["text"]
 	for _, job := range []string{"inverted-index", "term-vector", "wordcount"} {
-		parts := setup{name: "many reduces", split: 20_000, reduces: 7, memory: enough}.run(t, All[job].New, nil, text.write(t))
+		parts := setup{
+			name:    "many reduces",
+			split:   20_000,
+			reduces: 7,
+			memory:  enough,
+		}.run(
+			t,
+			All[job].New,
+			nil,
+			text.write(t),
+		)
 		if len(parts) != 7 {
 			t.Fatalf("%s: %d parts, want 7", job, len(parts))
 		}
@@ -270,15 +299,38 @@ func TestTeraValidateFindsDisorder(t *testing.T) {
 	in := corpus{"part-r-00000": strings.Join(recs[:50], ""), "part-r-00001": strings.Join(recs[50:], "")}
 	all := refTeraValidate(in) // 31, then 71 − 50 and 90 − 50 in the second part
 	want := []string{all[0], all[1], all[3]}
-	setup{name: "whole files", split: 1 << 30, reduces: 1, memory: enough}.compare(t, "teravalidate", nil, in.write(t), want)
+	setup{
+		name:    "whole files",
+		split:   1 << 30,
+		reduces: 1,
+		memory:  enough,
+	}.compare(
+		t,
+		"teravalidate",
+		nil,
+		in.write(t),
+		want,
+	)
 	in = corpus{"part-r-00000": strings.Join(recs[50:51], ""), "part-r-00001": strings.Join(recs[:1], "")}
-	setup{name: "whole files", split: 1 << 30, reduces: 1, memory: enough}.compare(t, "teravalidate", nil, in.write(t), refTeraValidate(in))
+	setup{
+		name:    "whole files",
+		split:   1 << 30,
+		reduces: 1,
+		memory:  enough,
+	}.compare(
+		t,
+		"teravalidate",
+		nil,
+		in.write(t),
+		refTeraValidate(in),
+	)
 }
 
 // Word count and sort against the programs everybody has.
 func TestAgainstCoreutils(t *testing.T) {
 	for name, in := range corpora() {
-		if strings.Contains(in["cr"], "\r") || name == "binary" { // coreutils know one end of line, and awk no zero bytes
+		if strings.Contains(in["cr"], "\r") ||
+			name == "binary" { // coreutils know one end of line, and awk no zero bytes
 			continue
 		}
 		paths := in.write(t)
@@ -296,7 +348,19 @@ func TestAgainstCoreutils(t *testing.T) {
 			if err != nil {
 				t.Skipf("coreutils: %v", err)
 			}
-			got := joined(setup{name: "one split, one reduce", split: 1 << 30, reduces: 1, memory: enough}.run(t, All[job].New, nil, paths))
+			got := joined(
+				setup{
+					name:    "one split, one reduce",
+					split:   1 << 30,
+					reduces: 1,
+					memory:  enough,
+				}.run(
+					t,
+					All[job].New,
+					nil,
+					paths,
+				),
+			)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s of %s: %d bytes differ from the %d that coreutils give", job, name, len(got), len(want))
 			}
@@ -329,7 +393,10 @@ func TestCosineIsExact(t *testing.T) {
 	for range 50_000 {
 		a := affinity{movie: 1 + r.Uint64N(1<<r.UintN(37)), centroid: 1 + r.Uint64N(1<<r.UintN(37))}
 		// The product is at most the root, by Cauchy and Schwarz; near it rounding matters most.
-		root := new(big.Int).Sqrt(new(big.Int).Mul(new(big.Int).SetUint64(a.movie), new(big.Int).SetUint64(a.centroid))).Uint64()
+		root := new(
+			big.Int,
+		).Sqrt(new(big.Int).Mul(new(big.Int).SetUint64(a.movie), new(big.Int).SetUint64(a.centroid))).
+			Uint64()
 		a.product = root - min(root, r.Uint64N(1<<r.UintN(20)))
 		q := new(big.Int).Mul(new(big.Int).SetUint64(a.product), big.NewInt(millionths))
 		q.Mul(q, q).Div(q, new(big.Int).Mul(new(big.Int).SetUint64(a.movie), new(big.Int).SetUint64(a.centroid)))
@@ -346,8 +413,16 @@ func TestFieldOrder(t *testing.T) {
 	for range 20_000 {
 		a, b, rest := field(), field(), field()
 		ka, kb := append(appendField(nil, a), rest...), append(appendField(nil, b), field()...)
-		if order := bytes.Compare(a, b); order != 0 && bytes.Compare(ka, kb) != order || (order == 0) != sameField(ka, kb) {
-			t.Fatalf("fields %q and %q: order %d, keys' %d, same %v", a, b, order, bytes.Compare(ka, kb), sameField(ka, kb))
+		if order := bytes.Compare(a, b); order != 0 && bytes.Compare(ka, kb) != order ||
+			(order == 0) != sameField(ka, kb) {
+			t.Fatalf(
+				"fields %q and %q: order %d, keys' %d, same %v",
+				a,
+				b,
+				order,
+				bytes.Compare(ka, kb),
+				sameField(ka, kb),
+			)
 		}
 		f, tail := cutField(ka)
 		if !bytes.Equal(appendPlain(nil, f), a) || !bytes.Equal(tail, rest) {
@@ -405,11 +480,26 @@ func FuzzMovie(f *testing.F) {
 			return
 		}
 		if m.id != want.id || len(m.users) != len(want.users) {
-			t.Fatalf("%q: movie %d with %d ratings, want %d with %d", line, m.id, len(m.users), want.id, len(want.users))
+			t.Fatalf(
+				"%q: movie %d with %d ratings, want %d with %d",
+				line,
+				m.id,
+				len(m.users),
+				want.id,
+				len(want.users),
+			)
 		}
 		for i := range m.users {
 			if uint64(m.users[i]) != want.users[i] || int64(m.stars[i]) != want.stars[i] {
-				t.Fatalf("%q: rating %d is %d_%d, want %d_%d", line, i, m.users[i], m.stars[i], want.users[i], want.stars[i])
+				t.Fatalf(
+					"%q: rating %d is %d_%d, want %d_%d",
+					line,
+					i,
+					m.users[i],
+					m.stars[i],
+					want.users[i],
+					want.stars[i],
+				)
 			}
 		}
 	})
@@ -431,7 +521,10 @@ func TestDocumentNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		work, err := mr.Open(mr.Order{Job: job, Input: []string{path}, Output: filepath.Join(t.TempDir(), "out")}, mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 1})
+		work, err := mr.Open(
+			mr.Order{Job: job, Input: []string{path}, Output: filepath.Join(t.TempDir(), "out")},
+			mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,9 +532,13 @@ func TestDocumentNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := mr.Serve(t.Context(), mr.Config{Core: sched.Config{Policy: fifo}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: one}}},
-			[]mr.Submission{{Spec: &sched.JobSpec{}, Work: work}})
-		if err != nil || results[0].Err == nil || !strings.Contains(results[0].Err.Error(), `two\nlines": its name has an end of line`) {
+		results, err := mr.Serve(
+			t.Context(),
+			mr.Config{Core: sched.Config{Policy: fifo}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: one}}},
+			[]mr.Submission{{Spec: &sched.JobSpec{}, Work: work}},
+		)
+		if err != nil || results[0].Err == nil ||
+			!strings.Contains(results[0].Err.Error(), `two\nlines": its name has an end of line`) {
 			t.Errorf("%s: %v, %v; want the name refused", name, results, err)
 		}
 		if err := memory.Close(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// fieldEnd ends a field within a key. It sorts before everything that a field may go on with: a zero byte of the field itself
-// is written as 00 FF. So keys compare as their fields do, shorter fields first.
+// fieldEnd ends a field within a key. It sorts before everything that a field may go on with: a zero byte of the field
+// itself is written as 00 FF. So keys compare as their fields do, shorter fields first.
 var fieldEnd = []byte{0, 0}
 
 // appendField appends a field of any bytes, and its end.
@@ -74,12 +74,17 @@ func partOf(s []byte, parts int) int {
 	return int(part)
 }
 
-// document is the name that a file's words are counted under. One that no line of output could hold is refused: a reader would take
-// it for two lines.
+// document is the name that a file's words are counted under. One that no line of output could hold is refused: a
+// reader would take it for two lines.
 func document(path string) ([]byte, error) {
 	name := filepath.Base(path)
 	if strings.ContainsAny(name, "\n\r") {
-		return nil, mr.Permanent(fmt.Errorf("file %q: its name has an end of line, and documents are named in lines of output: rename it", path))
+		return nil, mr.Permanent(
+			fmt.Errorf(
+				"file %q: its name has an end of line, and documents are named in lines of output: rename it",
+				path,
+			),
+		)
 	}
 	return []byte(name), nil
 }
@@ -91,7 +96,8 @@ type pending struct {
 	start int // of the key that is being put together
 }
 
-// fullPending is how many bytes are handed over at a time: they are read again at once, so they should still be in the cache.
+// fullPending is how many bytes are handed over at a time: they are read again at once, so they should still be in the
+// cache.
 const fullPending = 16 << 10
 
 // end ends the key that was appended to text, and hands over what there is if it is much.

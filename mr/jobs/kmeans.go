@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// KMeans clusters movies: docs/spec/jobs.md, 3.4. A round takes two jobs: one adds up similarities, the next, which knows each
-// cluster's mean, finds the movie nearest to it. Both pass over the whole input and shuffle a few lines; one job that did it
-// all would have to shuffle, or keep, every movie.
+// KMeans clusters movies: docs/spec/jobs.md, 3.4. A round takes two jobs: one adds up similarities, the next, which
+// knows each cluster's mean, finds the movie nearest to it. Both pass over the whole input and shuffle a few lines; one
+// job that did it all would have to shuffle, or keep, every movie.
 func KMeans(conf mr.Conf) (*mr.Job, error) {
 	rounds, err := conf.Int("rounds", 5, 1, 1000)
 	if err != nil {
@@ -50,7 +50,10 @@ func measure(conf mr.Conf, c *centroids, rounds int64) *mr.Job {
 					n += mr.Int64(in.Value(), 0)
 					sum += mr.Int64(in.Value(), 1)
 				}
-				out.Emit(strconv.AppendUint(nil, uint64(binary.BigEndian.Uint16(in.Key())), 10), fmt.Appendf(nil, "%d\t%d", n, sum/n))
+				out.Emit(
+					strconv.AppendUint(nil, uint64(binary.BigEndian.Uint16(in.Key())), 10),
+					fmt.Appendf(nil, "%d\t%d", n, sum/n),
+				)
 			}
 			return nil
 		},
@@ -95,7 +98,8 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 				i, s := c.nearest(m, scratch)
 				far := max(s, clusters[i].mean) - min(s, clusters[i].mean)
 				key = appendCandidate(key[:0], i, far, m.id)
-				if best[i] == nil || bytes.Compare(key, best[i][:len(key)]) < 0 || bytes.Equal(key, best[i][:len(key)]) && bytes.Compare(line, best[i][len(key):]) < 0 {
+				if best[i] == nil || bytes.Compare(key, best[i][:len(key)]) < 0 ||
+					bytes.Equal(key, best[i][:len(key)]) && bytes.Compare(line, best[i][len(key):]) < 0 {
 					best[i] = append(append(best[i][:0], key...), line...)
 				}
 			})
@@ -109,7 +113,10 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 		Reduce: func(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 			next := 0 // cluster to be written
 			write := func(line []byte) {
-				out.Emit(strconv.AppendInt(nil, int64(next), 10), fmt.Appendf(nil, "%d\t%s", clusters[next].movies, line))
+				out.Emit(
+					strconv.AppendInt(nil, int64(next), 10),
+					fmt.Appendf(nil, "%d\t%s", clusters[next].movies, line),
+				)
 				next++
 			}
 			for in.Next() {
@@ -134,8 +141,8 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 	}
 }
 
-// A candidate for centroid is a key that begins with its cluster, then how far its similarity is from the mean, then its movie
-// and its line: the first key of a cluster is the one to take.
+// A candidate for centroid is a key that begins with its cluster, then how far its similarity is from the mean, then
+// its movie and its line: the first key of a cluster is the one to take.
 func appendCandidate(key []byte, cluster int, far, movie uint64) []byte {
 	key = binary.BigEndian.AppendUint16(key, uint16(cluster))
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(key, far), movie)

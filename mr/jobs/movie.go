@@ -30,8 +30,10 @@ func (m *movie) parse(line []byte) bool {
 			user = user*10 + uint64(line[at]-'0')
 			at++
 		}
-		// No more than ten digits, so user did not overflow on the way. What follows is _, one digit, and a comma or the end.
-		if digits := at - first; digits == 0 || digits > 10 || user > math.MaxUint32 || at+1 >= len(line) || line[at] != '_' {
+		// No more than ten digits, so user did not overflow on the way. What follows is _, one digit, and a comma or
+		// the end.
+		if digits := at - first; digits == 0 || digits > 10 || user > math.MaxUint32 || at+1 >= len(line) ||
+			line[at] != '_' {
 			return false
 		}
 		star := line[at+1] - '0'
@@ -49,7 +51,8 @@ func (m *movie) parse(line []byte) bool {
 	}
 }
 
-// parseID reads the decimal number that line begins with, of at most the given number of digits, and tells where it ends.
+// parseID reads the decimal number that line begins with, of at most the given number of digits, and tells where it
+// ends.
 func parseID(line []byte, digits int) (id uint64, end int, ok bool) {
 	for end < len(line) && line[end]-'0' < 10 {
 		d := uint64(line[end] - '0')
@@ -62,7 +65,8 @@ func parseID(line []byte, digits int) (id uint64, end int, ok bool) {
 	return id, end, end > 0
 }
 
-// eachMovie calls do with every well-formed movie of the input and its line, and counts the malformed ones. Both are lent.
+// eachMovie calls do with every well-formed movie of the input and its line, and counts the malformed ones. Both are
+// lent.
 func eachMovie(t *mr.Task, in *mr.Batches, do func(*movie, []byte)) {
 	var m movie
 	bad := int64(0)

@@ -8,10 +8,16 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// RankedInvertedIndex orders the documents of each text by count: docs/spec/jobs.md, 2.6. The key is text, negated count,
-// document: the shuffle's order is the output's, and the reduce only rewrites it.
+// RankedInvertedIndex orders the documents of each text by count: docs/spec/jobs.md, 2.6. The key is text, negated
+// count, document: the shuffle's order is the output's, and the reduce only rewrites it.
 func RankedInvertedIndex(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "ranked-inverted-index", Conf: conf, Partition: fieldPart, Map: rankLines, Reduce: writeRanked}, nil
+	return &mr.Job{
+		Name:      "ranked-inverted-index",
+		Conf:      conf,
+		Partition: fieldPart,
+		Map:       rankLines,
+		Reduce:    writeRanked,
+	}, nil
 }
 
 func rankLines(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {

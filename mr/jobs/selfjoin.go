@@ -9,7 +9,14 @@ import (
 // SelfJoin pairs the items of a prefix: docs/spec/jobs.md, 4.2. The key is prefix and item; a group is a prefix. Few
 // pairs come twice, so they are sorted rather than folded.
 func SelfJoin(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "self-join", Conf: conf, Partition: fieldPart, SameGroup: sameField, Map: cutItems, Reduce: writePairs}, nil
+	return &mr.Job{
+		Name:      "self-join",
+		Conf:      conf,
+		Partition: fieldPart,
+		SameGroup: sameField,
+		Map:       cutItems,
+		Reduce:    writePairs,
+	}, nil
 }
 
 func cutItems(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {

@@ -7,10 +7,16 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// SequenceCount counts three words in a row by document: docs/spec/jobs.md, 2.5. Most sequences come once, so they are sorted
-// rather than folded; where they recur, combining keeps spills small.
+// SequenceCount counts three words in a row by document: docs/spec/jobs.md, 2.5. Most sequences come once, so they are
+// sorted rather than folded; where they recur, combining keeps spills small.
 func SequenceCount(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "sequence-count", Conf: conf, Map: countSequences, Combine: addUp(false), Reduce: addUp(true)}, nil
+	return &mr.Job{
+		Name:    "sequence-count",
+		Conf:    conf,
+		Map:     countSequences,
+		Combine: addUp(false),
+		Reduce:  addUp(true),
+	}, nil
 }
 
 // addUp adds counts, and writes them in decimal if these are the last.

@@ -8,10 +8,17 @@ const (
 	keyBytes    = 10
 )
 
-// TeraSort sorts records: docs/spec/jobs.md, 5.1. The whole record is the key: its first ten bytes decide nearly always, and
-// what follows decides between equal ones, so that the order does not depend on splits.
+// TeraSort sorts records: docs/spec/jobs.md, 5.1. The whole record is the key: its first ten bytes decide nearly
+// always, and what follows decides between equal ones, so that the order does not depend on splits.
 func TeraSort(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "terasort", Conf: conf, Record: recordBytes, TotalOrder: true, Output: mr.Plain, Map: emitRecords}, nil
+	return &mr.Job{
+		Name:       "terasort",
+		Conf:       conf,
+		Record:     recordBytes,
+		TotalOrder: true,
+		Output:     mr.Plain,
+		Map:        emitRecords,
+	}, nil
 }
 
 func emitRecords(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {

@@ -11,10 +11,17 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// TeraValidate checks that parts are sorted: docs/spec/jobs.md, 5.3. A map tells of its split the first and last key, the first
-// disorder and the sum; one reduce reads these in the order of the parts and compares neighbours.
+// TeraValidate checks that parts are sorted: docs/spec/jobs.md, 5.3. A map tells of its split the first and last key,
+// the first disorder and the sum; one reduce reads these in the order of the parts and compares neighbours.
 func TeraValidate(conf mr.Conf) (*mr.Job, error) {
-	return &mr.Job{Name: "teravalidate", Conf: conf, Record: recordBytes, Reduces: 1, Map: validateSplit, Reduce: validateParts}, nil
+	return &mr.Job{
+		Name:    "teravalidate",
+		Conf:    conf,
+		Record:  recordBytes,
+		Reduces: 1,
+		Map:     validateSplit,
+		Reduce:  validateParts,
+	}, nil
 }
 
 // stretch is what is known of consecutive records of a file. Its key is path and number, its value the rest.
@@ -92,7 +99,10 @@ func validateParts(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	var all, last stretch
 	any := false
 	complain := func(s *stretch, record int64, key, after [keyBytes]byte) {
-		out.Emit([]byte("error"), fmt.Appendf(nil, "misorder in %s at record %d: %x after %x", filepath.Base(s.path), record, key, after))
+		out.Emit(
+			[]byte("error"),
+			fmt.Appendf(nil, "misorder in %s at record %d: %x after %x", filepath.Base(s.path), record, key, after),
+		)
 	}
 	for in.Next() {
 		for in.NextValue() {

@@ -10,15 +10,23 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// TermVector finds the frequent words of each document: docs/spec/jobs.md, 2.7. Words are counted by (document, word), and a
-// group is a document; its frequent words are kept until all are there and can be put in order.
+// TermVector finds the frequent words of each document: docs/spec/jobs.md, 2.7. Words are counted by (document, word),
+// and a group is a document; its frequent words are kept until all are there and can be put in order.
 func TermVector(conf mr.Conf) (*mr.Job, error) {
 	cutoff, err := conf.Int("cutoff", 10, 1, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	reduce := func(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error { return writeVectors(in, out, cutoff) }
-	return &mr.Job{Name: "term-vector", Conf: conf, Fold: mr.Sum(1), Partition: fieldPart, SameGroup: sameField, Map: countTerms, Reduce: reduce}, nil
+	return &mr.Job{
+		Name:      "term-vector",
+		Conf:      conf,
+		Fold:      mr.Sum(1),
+		Partition: fieldPart,
+		SameGroup: sameField,
+		Map:       countTerms,
+		Reduce:    reduce,
+	}, nil
 }
 
 func countTerms(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {

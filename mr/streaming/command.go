@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// words splits a command line at blanks. Single and double quotes hold what is between them together, and join what they
-// touch as in a shell. Nothing else is special: a backslash is a backslash, as in Hadoop.
+// words splits a command line at blanks. Single and double quotes hold what is between them together, and join what
+// they touch as in a shell. Nothing else is special: a backslash is a backslash, as in Hadoop.
 func words(line string) ([]string, error) {
 	var all []string
 	var word strings.Builder
@@ -47,8 +47,8 @@ func words(line string) ([]string, error) {
 	return all, nil
 }
 
-// parseCommand splits a command line and finds its program: a relative one in the working directory, as Hadoop looks there for the
-// files shipped with a job, then along PATH.
+// parseCommand splits a command line and finds its program: a relative one in the working directory, as Hadoop looks
+// there for the files shipped with a job, then along PATH.
 func parseCommand(line string) ([]string, error) {
 	args, err := words(line)
 	if err != nil {
@@ -73,7 +73,12 @@ func parseCommand(line string) ([]string, error) {
 	}
 	switch {
 	case here:
-		return nil, fmt.Errorf("program %s is not executable: chmod +x %s, or name what runs it, as in \"python3 %s\"", program, path, program)
+		return nil, fmt.Errorf(
+			"program %s is not executable: chmod +x %s, or name what runs it, as in \"python3 %s\"",
+			program,
+			path,
+			program,
+		)
 	case err == nil:
 		return nil, fmt.Errorf("program %s is not a file", program)
 	case errors.Is(err, fs.ErrNotExist):

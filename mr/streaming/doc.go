@@ -1,7 +1,7 @@
-// Package streaming runs programs in any language as mappers, combiners and reducers, by the contract of Hadoop Streaming
-// (hadoop.apache.org, "Hadoop Streaming"): a program reads lines on its standard input and writes lines on its standard
-// output; in a pair, the key is what stands before the first TAB. It finds the job's configuration in its environment, and
-// speaks to the engine by lines on standard error that begin with "reporter:".
+// Package streaming runs programs in any language as mappers, combiners and reducers, by the contract of Hadoop
+// Streaming (hadoop.apache.org, "Hadoop Streaming"): a program reads lines on its standard input and writes lines on
+// its standard output; in a pair, the key is what stands before the first TAB. It finds the job's configuration in its
+// environment, and speaks to the engine by lines on standard error that begin with "reporter:".
 //
 // [Job] makes a job of command lines; [Start] runs one program, for whoever wants only that.
 //

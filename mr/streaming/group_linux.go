@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup puts a program into a process group of its own, and lets it die with the engine, even by kill -9; its own children
-// are left to the guard then. (The kernel watches the thread that starts it; those of Go end with the process.)
+// ownGroup puts a program into a process group of its own, and lets it die with the engine, even by kill -9; its own
+// children are left to the guard then. (The kernel watches the thread that starts it; those of Go end with the
+// process.)
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -10,12 +10,20 @@ import (
 	"testing"
 )
 
-// An engine that is killed by kill -9 can end nobody: the kernel ends its programs for it, and the guard what those have started. The
-// engine is this test binary, started again.
+// An engine that is killed by kill -9 can end nobody: the kernel ends its programs for it, and the guard what those
+// have started. The engine is this test binary, started again.
 func TestProgramsDieWithTheEngine(t *testing.T) {
 	const asEngine = "STREAMING_TEST_AS_ENGINE"
 	if os.Getenv(asEngine) != "" {
-		p, err := Start(t.Context(), Command{Args: sh("sleep 1000 & sleep 1000; :"), guard: new(guard), Reporter: &reports{}, Output: func([]byte) error { return nil }})
+		p, err := Start(
+			t.Context(),
+			Command{
+				Args:     sh("sleep 1000 & sleep 1000; :"),
+				guard:    new(guard),
+				Reporter: &reports{},
+				Output:   func([]byte) error { return nil },
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

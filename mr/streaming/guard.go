@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// guard ends the process groups of programs after their engine was killed by a signal that it cannot catch. The kernel ends the programs
-// themselves then (ownGroup), but not what they have started. A shell, in a session of its own, is told of each group; it sees the
-// end of its input when the engine is no more, and kills the groups that it has not been told to forget. What has left its
-// program's group lives on, as does what a program starts in the moment before its group is told.
+// guard ends the process groups of programs after their engine was killed by a signal that it cannot catch. The kernel
+// ends the programs themselves then (ownGroup), but not what they have started. A shell, in a session of its own, is
+// told of each group; it sees the end of its input when the engine is no more, and kills the groups that it has not
+// been told to forget. What has left its program's group lives on, as does what a program starts in the moment before
+// its group is told.
 type guard struct {
 	mu      sync.Mutex
 	pipe    *os.File // to the shell; nil: none runs

@@ -22,8 +22,8 @@ type Programs struct {
 // None as Programs.Reducer: no shuffle and no reduce.
 const None = "NONE"
 
-// Job makes a job of programs. Of conf it reads, by Hadoop's names, what is listed in options.go; all of it is in the programs'
-// environment. An error names the program or the option and what would be right.
+// Job makes a job of programs. Of conf it reads, by Hadoop's names, what is listed in options.go; all of it is in the
+// programs' environment. An error names the program or the option and what would be right.
 func Job(programs Programs, conf mr.Conf) (*mr.Job, error) {
 	o, err := readOptions(conf)
 	if err != nil {
@@ -116,8 +116,8 @@ func (o *options) stage(role, line string, out fields) (*stage, error) {
 	return &stage{o, args, out}, nil
 }
 
-// A pipe is a program at work for an attempt. The attempt's own goroutine feeds it, another emits what it writes; the engine's
-// iterators and emitters share what they count, so they take turns.
+// A pipe is a program at work for an attempt. The attempt's own goroutine feeds it, another emits what it writes; the
+// engine's iterators and emitters share what they count, so they take turns.
 type pipe struct {
 	*Process
 	task *mr.Task
@@ -167,8 +167,9 @@ func (p *pipe) finish(fed error) error {
 	return err
 }
 
-// mapBatches runs the mapper on a split: once for each file of it, since a mapper may ask which file it reads, or once for all of
-// them where the job's input format says that it combines files. A split without records has its mapper run too, as in Hadoop.
+// mapBatches runs the mapper on a split: once for each file of it, since a mapper may ask which file it reads, or once
+// for all of them where the job's input format says that it combines files. A split without records has its mapper run
+// too, as in Hadoop.
 func (s *stage) mapBatches(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	more := in.Next()
 	for ranges := t.Split.Ranges; ; {
@@ -223,8 +224,8 @@ func (s *stage) reduce(t *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	return s.groups(t, &pairFeed{in: in, separator: s.options.reduceIn}, out.Emit)
 }
 
-// combine runs the combiner on the groups of a spill. What it writes comes when it likes, and in the order it likes: it is
-// kept, and emitted in the order of keys, which the engine relies on.
+// combine runs the combiner on the groups of a spill. What it writes comes when it likes, and in the order it likes: it
+// is kept, and emitted in the order of keys, which the engine relies on.
 func (s *stage) combine(t *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	var text []byte
 	type pair struct{ key, value, end int } // where they begin and end in text

@@ -16,8 +16,15 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
-// execute runs a job on files, two attempts at a time, all maps and then all reduces, and gives the parts of its output.
-func execute(t testing.TB, programs Programs, conf mr.Conf, reduces int, paths ...string) ([]string, *mr.Counters, error) {
+// execute runs a job on files, two attempts at a time, all maps and then all reduces, and gives the parts of its
+// output.
+func execute(
+	t testing.TB,
+	programs Programs,
+	conf mr.Conf,
+	reduces int,
+	paths ...string,
+) ([]string, *mr.Counters, error) {
 	t.Helper()
 	j, err := Job(programs, conf)
 	if err != nil {
@@ -200,7 +207,12 @@ var pairTests = []struct {
 	{"cat", Programs{Mapper: "cat", Reducer: "cat"}, nil, "a\t\nb\t2\tx\nb\t1\n"},
 	{"what the reducer reads", Programs{Mapper: "cat", Reducer: "sed 's/\t/|/g'"}, nil, "a|\t\nb|2|x\t\nb|1\t\n"},
 	{"map only", Programs{Mapper: "cat", Reducer: None}, nil, "b\t2\tx\na\t\nb\t1\n"},
-	{"map only, by option", Programs{Mapper: "cat", Reducer: "false"}, mr.Conf{"mapreduce.job.reduces": "0"}, "b\t2\tx\na\t\nb\t1\n"},
+	{
+		"map only, by option",
+		Programs{Mapper: "cat", Reducer: "false"},
+		mr.Conf{"mapreduce.job.reduces": "0"},
+		"b\t2\tx\na\t\nb\t1\n",
+	},
 	{"key of two fields", Programs{Mapper: "sed 's/\t/./g'", Reducer: "cat"}, mr.Conf{
 		"stream.map.output.field.separator": ".", "stream.num.map.output.key.fields": "2",
 	}, "a\t\nb.1\t\nb.2\tx\n"},
@@ -214,11 +226,16 @@ var pairTests = []struct {
 		"stream.non.zero.exit.is.failure": "false",
 	}, "b\t2\tx\na\t\nb\t1\n"},
 	{"mapper that wants little", Programs{Mapper: "head -n 1", Reducer: None}, nil, "b\t2\tx\n"},
-	{"environment", Programs{Mapper: `sh -c 'echo $A $B'`, Reducer: None}, mr.Conf{"stream.addenvironment": "A=1 B=2=3"}, "1 2=3\t\n"},
+	{
+		"environment",
+		Programs{Mapper: `sh -c 'echo $A $B'`, Reducer: None},
+		mr.Conf{"stream.addenvironment": "A=1 B=2=3"},
+		"1 2=3\t\n",
+	},
 }
 
-// What Hadoop Streaming makes of lines: the whole line is the key where there is no TAB, the value then empty; the output has
-// a TAB between key and value in any case.
+// What Hadoop Streaming makes of lines: the whole line is the key where there is no TAB, the value then empty; the
+// output has a TAB between key and value in any case.
 func TestPairs(t *testing.T) {
 	in := file(t, "in", pairs)
 	for _, test := range pairTests {
@@ -236,13 +253,24 @@ func TestCombinerInNoOrder(t *testing.T) {
 		fmt.Fprintf(&text, "k%d\t1\n", i%300)
 	}
 	awk := `awk -F'\t' '{n[$1] += $2} END {for (k in n) print k "\t" n[k]}'`
-	got, counters, err := execute(t, Programs{Mapper: "cat", Combiner: awk, Reducer: awk + " "}, nil, 1, file(t, "in", text.String()))
+	got, counters, err := execute(
+		t,
+		Programs{Mapper: "cat", Combiner: awk, Reducer: awk + " "},
+		nil,
+		1,
+		file(t, "in", text.String()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Fields(strings.Join(got, ""))
 	if len(lines) != 600 || counters.Of[mr.CombineInputRecords] != 5000 || counters.Of[mr.ReduceInputGroups] != 300 {
-		t.Errorf("%d words, %d combined, %d groups; want 600, 5000, 300", len(lines), counters.Of[mr.CombineInputRecords], counters.Of[mr.ReduceInputGroups])
+		t.Errorf(
+			"%d words, %d combined, %d groups; want 600, 5000, 300",
+			len(lines),
+			counters.Of[mr.CombineInputRecords],
+			counters.Of[mr.ReduceInputGroups],
+		)
 	}
 	for i := 1; i < len(lines); i += 2 {
 		if n := lines[i]; n != "17" && n != "16" { // 5000 / 300 is 16 and two thirds
@@ -259,7 +287,10 @@ func TestMapperPerFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := Programs{Mapper: `sh -c 'f=$(basename $mapreduce_map_input_file); n=$(cat | wc -l); printf "$f,$map_input_start,$map_input_length\t%d\n" $n'`, Reducer: None}
+	p := Programs{
+		Mapper:  `sh -c 'f=$(basename $mapreduce_map_input_file); n=$(cat | wc -l); printf "$f,$map_input_start,$map_input_length\t%d\n" $n'`,
+		Reducer: None,
+	}
 	conf := mr.Conf{"mapreduce.input.fileinputformat.split.minsize": "1m"}
 	got, _, err := execute(t, p, conf, 1, dir)
 	if text := strings.Join(got, ""); err != nil || text != "a,0,4\t2\nc,0,2\t1\n" {
@@ -290,9 +321,21 @@ func TestEnvironment(t *testing.T) {
 		for _, n := range names {
 			want = append(want, strings.ReplaceAll(n, "%s", kind))
 		}
-		want = append(want, fmt.Sprintf("mapreduce_task_ismap=%v", kind == "m"), fmt.Sprintf("mapred_task_is_map=%v", kind == "m"))
+		want = append(
+			want,
+			fmt.Sprintf("mapreduce_task_ismap=%v", kind == "m"),
+			fmt.Sprintf("mapred_task_is_map=%v", kind == "m"),
+		)
 	}
-	want = append(want, "mapreduce_map_input_file="+in, "map_input_file="+in, "mapreduce_map_input_start=0", "map_input_start=0", "mapreduce_map_input_length=2", "map_input_length=2")
+	want = append(
+		want,
+		"mapreduce_map_input_file="+in,
+		"map_input_file="+in,
+		"mapreduce_map_input_start=0",
+		"map_input_start=0",
+		"mapreduce_map_input_length=2",
+		"map_input_length=2",
+	)
 	env := `sh -c 'cat; env | grep -E "^(map|reduce)"'`
 	got, _, err := execute(t, Programs{Mapper: env, Reducer: env}, mr.Conf{"mapreduce.job.name": "mine"}, 1, in)
 	if err != nil {
@@ -315,11 +358,18 @@ func TestJobFails(t *testing.T) {
 	} {
 		_, _, err := execute(t, p, nil, 1, in)
 		failed := new(Error)
-		if !errors.As(err, &failed) || failed.Stderr != "why" || !strings.Contains(err.Error(), "task 0, attempt 0") || !strings.Contains(err.Error(), "exit status 5") {
+		if !errors.As(err, &failed) || failed.Stderr != "why" || !strings.Contains(err.Error(), "task 0, attempt 0") ||
+			!strings.Contains(err.Error(), "exit status 5") {
 			t.Errorf("%+v: %v; want the task, the exit status and the end of its standard error", p, err)
 		}
 	}
-	_, _, err := execute(t, Programs{Mapper: "sleep 1000", Reducer: None}, mr.Conf{"mapreduce.task.timeout": "100"}, 1, in)
+	_, _, err := execute(
+		t,
+		Programs{Mapper: "sleep 1000", Reducer: None},
+		mr.Conf{"mapreduce.task.timeout": "100"},
+		1,
+		in,
+	)
 	if !errors.Is(err, ErrSilent) {
 		t.Errorf("%v; want ErrSilent", err)
 	}
@@ -399,7 +449,11 @@ func BenchmarkJob(b *testing.B) {
 	chance := rand.New(rand.NewPCG(1, 1))
 	var text bytes.Buffer
 	for text.Len() < 200<<20 {
-		fmt.Fprintf(&text, "%012x\ta line of some hundred bytes, as logs have it, with a key of random digits and a value\n", chance.Uint64()>>16)
+		fmt.Fprintf(
+			&text,
+			"%012x\ta line of some hundred bytes, as logs have it, with a key of random digits and a value\n",
+			chance.Uint64()>>16,
+		)
 	}
 	in := file(b, "in", text.String())
 	b.SetBytes(int64(text.Len()))

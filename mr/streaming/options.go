@@ -69,7 +69,8 @@ var followed = []string{
 	"stream.addenvironment", "mapreduce.task.timeout", "mapred.task.timeout",
 }
 
-// check refuses what is misspelt. Keys of the programs' own are theirs; those that begin with "stream." are Hadoop Streaming's.
+// check refuses what is misspelt. Keys of the programs' own are theirs; those that begin with "stream." are Hadoop
+// Streaming's.
 func check(conf mr.Conf) error {
 	known := append(slices.Clone(followed), input.Options()...)
 	for _, r := range refused {
@@ -91,8 +92,12 @@ func readOptions(conf mr.Conf) (*options, error) {
 	}
 	var errs []error
 	for _, r := range refused {
-		if v, ok := conf[r.name]; ok && !slices.ContainsFunc(r.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {
-			errs = append(errs, fmt.Errorf("configuration %s=%q is not supported; leave it out, or %s", r.name, v, r.harmless[0]))
+		if v, ok := conf[r.name]; ok &&
+			!slices.ContainsFunc(r.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {
+			errs = append(
+				errs,
+				fmt.Errorf("configuration %s=%q is not supported; leave it out, or %s", r.name, v, r.harmless[0]),
+			)
 		}
 	}
 	text := func(def string, names ...string) string {
@@ -125,8 +130,14 @@ func readOptions(conf mr.Conf) (*options, error) {
 	}
 	o.name = text("streaming", "mapreduce.job.name", "mapred.job.name")
 	o.id = strings.TrimPrefix(text("job_local_0001", "mapreduce.job.id"), "job_")
-	o.mapOut = fields{separator("stream.map.output.field.separator"), int(number(1, 1, "stream.num.map.output.key.fields"))}
-	o.reduceOut = fields{separator("stream.reduce.output.field.separator"), int(number(1, 1, "stream.num.reduce.output.key.fields"))}
+	o.mapOut = fields{
+		separator("stream.map.output.field.separator"),
+		int(number(1, 1, "stream.num.map.output.key.fields")),
+	}
+	o.reduceOut = fields{
+		separator("stream.reduce.output.field.separator"),
+		int(number(1, 1, "stream.num.reduce.output.key.fields")),
+	}
 	o.reduceIn = separator("stream.reduce.input.field.separator")
 	o.reduces = number(-1, 0, "mapreduce.job.reduces", "mapred.reduce.tasks")
 	format := text("", "mapreduce.job.inputformat.class", "mapred.input.format.class")
@@ -137,7 +148,13 @@ func readOptions(conf mr.Conf) (*options, error) {
 	case "CombineTextInputFormat":
 		o.combined = true
 	default:
-		errs = append(errs, fmt.Errorf("configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or CombineTextInputFormat", format))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or CombineTextInputFormat",
+				format,
+			),
+		)
 	}
 	failure, err := conf.Bool("stream.non.zero.exit.is.failure", true)
 	o.anyExit = !failure
@@ -151,8 +168,9 @@ func readOptions(conf mr.Conf) (*options, error) {
 	return o, errors.Join(append(errs, err)...)
 }
 
-// environment is what an attempt's program finds in its environment besides the engine's own: the configuration, with every byte of
-// a name that is neither letter nor digit made '_', and what Hadoop tells of the attempt, under its new and old names.
+// environment is what an attempt's program finds in its environment besides the engine's own: the configuration, with
+// every byte of a name that is neither letter nor digit made '_', and what Hadoop tells of the attempt, under its new
+// and old names.
 func (o *options) environment(t *mr.Task, file *input.Range) []string {
 	env := make([]string, 0, len(o.conf)+len(o.extra)+24)
 	for name, value := range o.conf {

@@ -51,7 +51,8 @@ func (f *probesFirst) Decide(p *sched.Plan) {
 	}
 }
 
-// Programs are probed as functions are: cat has on the sample as many lines as it reads, and the job's output is that of a run without a probe.
+// Programs are probed as functions are: cat has on the sample as many lines as it reads, and the job's output is that
+// of a run without a probe.
 func TestFspyProbeCat(t *testing.T) {
 	program(t, "cat")
 	var text strings.Builder
@@ -72,13 +73,22 @@ func TestFspyProbeCat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := Job(Programs{Mapper: "cat", Reducer: "cat"}, mr.Conf{"mapreduce.input.fileinputformat.split.maxsize": "65536", "mapreduce.input.fileinputformat.split.minsize": "1"})
+		j, err := Job(
+			Programs{Mapper: "cat", Reducer: "cat"},
+			mr.Conf{
+				"mapreduce.input.fileinputformat.split.maxsize": "65536",
+				"mapreduce.input.fileinputformat.split.minsize": "1",
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
 		one := sched.Resources{sched.VCores: 1}
-		w, err := mr.Open(mr.Order{Job: j, Input: []string{in}, Output: filepath.Join(dir, "out"), Reduces: 2}, mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 2})
+		w, err := mr.Open(
+			mr.Order{Job: j, Input: []string{in}, Output: filepath.Join(dir, "out"), Reduces: 2},
+			mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 2},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +102,14 @@ func TestFspyProbeCat(t *testing.T) {
 				return run(task, in, out)
 			}
 		}
-		results, err := mr.Serve(t.Context(), mr.Config{Core: sched.Config{Policy: p, Estimator: s}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}}},
-			[]mr.Submission{{Spec: &sched.JobSpec{Name: "cat"}, Work: w}})
+		results, err := mr.Serve(
+			t.Context(),
+			mr.Config{
+				Core:  sched.Config{Policy: p, Estimator: s},
+				Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
+			},
+			[]mr.Submission{{Spec: &sched.JobSpec{Name: "cat"}, Work: w}},
+		)
 		if err != nil || results[0].Outcome != sched.OK {
 			t.Fatalf("probed %v: %v, %v", probed, results, err)
 		}

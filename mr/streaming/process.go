@@ -23,8 +23,8 @@ type Command struct {
 	Args []string // the program's path and its arguments
 	Env  []string // name=value, added to this process's environment
 
-	// Output takes the program's output: whole lines, each ended by one '\n', lent until it returns. It is called by one goroutine,
-	// never after Wait has returned. An error kills the program and is Wait's.
+	// Output takes the program's output: whole lines, each ended by one '\n', lent until it returns. It is called by
+	// one goroutine, never after Wait has returned. An error kills the program and is Wait's.
 	Output   func(lines []byte) error
 	Reporter Reporter
 
@@ -36,8 +36,8 @@ type Command struct {
 	AnyExit bool // a non-zero exit status is success too (stream.non.zero.exit.is.failure=false)
 }
 
-// Process is a running program and its children: one process group. Feed and Wait are for one goroutine, in this order; the other
-// methods for any.
+// Process is a running program and its children: one process group. Feed and Wait are for one goroutine, in this order;
+// the other methods for any.
 type Process struct {
 	command Command
 	cmd     *exec.Cmd
@@ -57,8 +57,8 @@ type Process struct {
 	reaped bool       // its process group may be somebody else's now
 }
 
-// pipeBytes is what a pipe to or from a program holds: a program and the engine then run side by side in long stretches, and
-// change places seldom.
+// pipeBytes is what a pipe to or from a program holds: a program and the engine then run side by side in long
+// stretches, and change places seldom.
 const pipeBytes = 1 << 20
 
 // maxLine bounds a line that a program writes, as in the engine's input.
@@ -147,8 +147,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// Feed writes a batch to the program's input, and waits while the program is behind. The error is ErrNoMore where the program
-// wants no more.
+// Feed writes a batch to the program's input, and waits while the program is behind. The error is ErrNoMore where the
+// program wants no more.
 func (p *Process) Feed(batch []byte) error {
 	p.expect()
 	defer p.waiting.Add(1)
@@ -175,8 +175,8 @@ func (p *Process) Wait() error {
 	return p.err
 }
 
-// Kill ends the program and its children, asked by SIGTERM, forced by SIGKILL after the grace. The first reason becomes the
-// cause of Wait's error.
+// Kill ends the program and its children, asked by SIGTERM, forced by SIGKILL after the grace. The first reason becomes
+// the cause of Wait's error.
 func (p *Process) Kill(why error) {
 	select {
 	case p.kill <- why:

@@ -101,7 +101,11 @@ func TestProcess(t *testing.T) {
 func TestProcessManyBytes(t *testing.T) {
 	var batches []string
 	for i := range 200 {
-		batches = append(batches, strings.Repeat(strconv.Itoa(i)+" some words\n", i*37), strings.Repeat("long", i*i)+"\n")
+		batches = append(
+			batches,
+			strings.Repeat(strconv.Itoa(i)+" some words\n", i*37),
+			strings.Repeat("long", i*i)+"\n",
+		)
 	}
 	out, _, err := run(t, Command{Args: program(t, "cat")}, batches...)
 	if want := strings.Join(batches, ""); err != nil || out != want {
@@ -111,7 +115,10 @@ func TestProcessManyBytes(t *testing.T) {
 
 // A mapper such as head stops reading: that is no failure, however much input is left.
 func TestProcessStopsReading(t *testing.T) {
-	batch := strings.Repeat("0123456\n", 1<<17) // a mebibyte: more than the pipe and head hold together when sent four times
+	batch := strings.Repeat(
+		"0123456\n",
+		1<<17,
+	) // a mebibyte: more than the pipe and head hold together when sent four times
 	out, _, err := run(t, Command{Args: program(t, "head -n 3")}, batch, batch, batch, batch)
 	if want := "0123456\n0123456\n0123456\n"; err != nil || out != want {
 		t.Errorf("%q, %v; want %q", out, err, want)
@@ -128,7 +135,8 @@ func TestProcessFails(t *testing.T) {
 		t.Fatalf("%v; want exit status 3", err)
 	}
 	// 20 lines of the 100 are kept.
-	if lines := strings.Split(failed.Stderr, "\n"); len(lines) != 20 || lines[0] != "line 81" || lines[19] != "line 100" {
+	if lines := strings.Split(failed.Stderr, "\n"); len(lines) != 20 || lines[0] != "line 81" ||
+		lines[19] != "line 100" {
 		t.Errorf("standard error %q; want lines 81 to 100", failed.Stderr)
 	}
 	if s := err.Error(); !strings.Contains(s, "exit status 3; the end of its standard error:\n  line 81\n") {
@@ -137,7 +145,8 @@ func TestProcessFails(t *testing.T) {
 	if _, _, err := run(t, Command{Args: sh("exit 3"), AnyExit: true}); err != nil {
 		t.Errorf("any exit status is fine: %v", err)
 	}
-	if _, _, err := run(t, Command{Args: sh("kill -SEGV $$"), AnyExit: true}); err == nil || !strings.Contains(err.Error(), "segmentation fault") {
+	if _, _, err := run(t, Command{Args: sh("kill -SEGV $$"), AnyExit: true}); err == nil ||
+		!strings.Contains(err.Error(), "segmentation fault") {
 		t.Errorf("died of a signal: %v; want an error that says so", err)
 	}
 	if _, err := Start(t.Context(), Command{Args: []string{"/nowhere/at/all"}}); !errors.Is(err, os.ErrNotExist) {
@@ -145,7 +154,10 @@ func TestProcessFails(t *testing.T) {
 	}
 	// What takes the output fails, at its last line too.
 	full := errors.New("disk full")
-	p, err := Start(t.Context(), Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error { return full }})
+	p, err := Start(
+		t.Context(),
+		Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error { return full }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,12 +180,19 @@ func TestReporter(t *testing.T) {
 		echo a message
 		printf 'reporter:counter:G,records,4' # without a line end
 	} >&2; exit 1`)})
-	if want := []string{"G/records+3", "G/bad lines+-1", "status half way", "G/records+4"}; !slices.Equal(r.lines, want) {
+	if want := []string{"G/records+3", "G/bad lines+-1", "status half way", "G/records+4"}; !slices.Equal(
+		r.lines,
+		want,
+	) {
 		t.Errorf("%q, want %q", r.lines, want)
 	}
 	// What cannot be obeyed is shown to people.
 	failed := new(Error)
-	if want := "reporter:counter:G,two,many,commas,1\nreporter:counter:G,name,none\nreporter:other:x\na message"; !errors.As(err, &failed) || failed.Stderr != want {
+	if want := "reporter:counter:G,two,many,commas,1\nreporter:counter:G,name,none\nreporter:other:x\na message"; !errors.As(
+		err,
+		&failed,
+	) ||
+		failed.Stderr != want {
 		t.Errorf("%v; want %q", err, want)
 	}
 }
@@ -189,7 +208,8 @@ func FuzzErrorStream(f *testing.F) {
 		twice.take(text[:at])
 		twice.take(text[at:])
 		twice.end()
-		if once.last() != twice.last() || !slices.Equal(once.reporter.(*reports).lines, twice.reporter.(*reports).lines) {
+		if once.last() != twice.last() ||
+			!slices.Equal(once.reporter.(*reports).lines, twice.reporter.(*reports).lines) {
 			t.Errorf("cut at %d: %q and %q", at, once.last(), twice.last())
 		}
 		if s := once.last(); strings.Count(s, "\n") >= tailLines || len(s) > 3*tailBytes {
@@ -265,7 +285,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Whoever is told to end takes his children along, even those that do not want to, and output that is held open by them.
+// Whoever is told to end takes his children along, even those that do not want to, and output that is held open by
+// them.
 func TestKill(t *testing.T) {
 	reason := errors.New("preempted")
 	for name, script := range map[string]string{
@@ -321,7 +342,8 @@ func TestTimeout(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	p := started(t, t.Context(), "echo before the end >&2; sleep 1000", Command{Timeout: limit})
 	err := p.Wait()
-	if want := "no progress for 100ms"; !errors.Is(err, ErrSilent) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "before the end") {
+	if want := "no progress for 100ms"; !errors.Is(err, ErrSilent) || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "before the end") {
 		t.Errorf("%v; want %s, and its standard error", err, want)
 	}
 	p = started(t, t.Context(), "sleep 1000", Command{Timeout: limit})
@@ -381,7 +403,10 @@ func TestFeedOfShrunkenFile(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(t.Context(), Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error { return nil }})
+	p, err := Start(
+		t.Context(),
+		Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error { return nil }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +446,10 @@ func BenchmarkStart(b *testing.B) {
 		b.Skip("this machine has no program true")
 	}
 	for b.Loop() {
-		p, err := Start(b.Context(), Command{Args: []string{path}, Reporter: &reports{}, Output: func([]byte) error { return nil }})
+		p, err := Start(
+			b.Context(),
+			Command{Args: []string{path}, Reporter: &reports{}, Output: func([]byte) error { return nil }},
+		)
 		if err != nil {
 			b.Fatal(err)
 		}

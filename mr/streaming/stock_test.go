@@ -23,8 +23,17 @@ func hadoop(t *testing.T, programs Programs, conf mr.Conf, reduces int, in strin
 		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test sets it")
 	}
 	dir := t.TempDir()
-	args := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars + "/*", "org.apache.hadoop.streaming.HadoopStreaming",
-		"-D", "mapreduce.framework.name=local", "-D", "hadoop.tmp.dir=" + dir + "/tmp"}
+	args := []string{
+		"-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1",
+		"-cp",
+		jars + "/*",
+		"org.apache.hadoop.streaming.HadoopStreaming",
+		"-D",
+		"mapreduce.framework.name=local",
+		"-D",
+		"hadoop.tmp.dir=" + dir + "/tmp",
+	}
 	conf = maps.Clone(conf)
 	if conf == nil {
 		conf = mr.Conf{}
@@ -69,14 +78,16 @@ func hadoop(t *testing.T, programs Programs, conf mr.Conf, reduces int, in strin
 	return parts
 }
 
-// lines are those of all parts, in order: which part has a key, and in which order a key's values come, is each engine's own affair.
+// lines are those of all parts, in order: which part has a key, and in which order a key's values come, is each
+// engine's own affair.
 func lines(parts []string) []string {
 	list := strings.SplitAfter(strings.Join(parts, ""), "\n")
 	slices.Sort(list)
 	return list
 }
 
-// Stock Hadoop Streaming makes the same of the same programs: of Python's in every `make test`, of all of TestPairs in `make test-hadoop`.
+// Stock Hadoop Streaming makes the same of the same programs: of Python's in every `make test`, of all of TestPairs in
+// `make test-hadoop`.
 func TestStockStreaming(t *testing.T) {
 	program(t, "python3")
 	mapper, reducer := file(t, "m.py", pythonMapper), file(t, "r.py", pythonReducer)

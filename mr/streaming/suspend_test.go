@@ -12,7 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
-// A suspended attempt's program stands still where it is, although it does not wait for input, and goes on when the attempt does.
+// A suspended attempt's program stands still where it is, although it does not wait for input, and goes on when the
+// attempt does.
 func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	dir := t.TempDir()
 	in, beats := filepath.Join(dir, "in"), filepath.Join(dir, "beats")

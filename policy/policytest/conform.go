@@ -14,7 +14,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Conform runs the policy that spec names under seeds of random load and trouble (RandomSetup) and requires of each run:
+// Conform runs the policy that spec names under seeds of random load and trouble (RandomSetup) and requires of each
+// run:
 //
 //   - it ends, every job of it, and no action is refused as invalid;
 //   - the view is not written to: a second core that is given the same events and asked for the same actions is equal, row by row;
@@ -33,7 +34,10 @@ func Conform(t *testing.T, r policy.Registry, spec string, seeds int) {
 		t.Fatal(err)
 	}
 	c := conformance{registry: r, spec: spec, card: card}
-	c.claims = slices.DeleteFunc(slices.Clone(card.Claims), func(claim policy.Claim) bool { return voids(card, spec, claim) })
+	c.claims = slices.DeleteFunc(
+		slices.Clone(card.Claims),
+		func(claim policy.Claim) bool { return voids(card, spec, claim) },
+	)
 	for seed := range uint64(seeds) {
 		if err := c.run(seed); err != nil {
 			t.Fatalf("%s, seed %d: %v", spec, seed, err)
@@ -52,7 +56,8 @@ func voids(card policy.Card, spec string, claim policy.Claim) bool {
 			}
 		}
 	}
-	return strings.Contains(spec, "{") && strings.Contains(spec, ":") && claim != policy.TimeInvariant // what is inside may void it
+	return strings.Contains(spec, "{") && strings.Contains(spec, ":") &&
+		claim != policy.TimeInvariant // what is inside may void it
 }
 
 // RandomSpec returns the spec of a policy with parameters drawn from what its card says they may be.
@@ -70,7 +75,10 @@ func RandomSpec(name string, card policy.Card, r *rand.Rand) string {
 			if most == 0 {
 				most = q.Min + 60
 			}
-			value = max(time.Duration(q.Min*1e9), time.Duration((q.Min+r.Float64()*(most-q.Min))*1e9).Truncate(100*time.Millisecond)).String()
+			value = max(
+				time.Duration(q.Min*1e9),
+				time.Duration((q.Min+r.Float64()*(most-q.Min))*1e9).Truncate(100*time.Millisecond),
+			).String()
 		default:
 			if most == 0 {
 				most = q.Min + 8
@@ -212,8 +220,8 @@ func (c *conformance) disturbed(s Setup, seed uint64, base Result) error {
 	return fmt.Errorf("%s, all together: %s", strings.Join(names, ", "), all)
 }
 
-// differ says where a log differs from the one expected, whose times are to be multiplied; "": nowhere. Instants that a policy computes are
-// rounded to a nanosecond, which doubling shows: a microsecond is not a difference.
+// differ says where a log differs from the one expected, whose times are to be multiplied; "": nowhere. Instants that a
+// policy computes are rounded to a nanosecond, which doubling shows: a microsecond is not a difference.
 func differ(want, got []Entry, times sched.Time) string {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) {
@@ -226,7 +234,14 @@ func differ(want, got []Entry, times sched.Time) string {
 		}
 		off := max(w.At-g.At, g.At-w.At)
 		if w.At = g.At; w != g || off > time.Microsecond {
-			return fmt.Sprintf("action %d is %v %+v instead of %v %+v", i+1, got[i].At, got[i].Action, want[i].At*times, want[i].Action)
+			return fmt.Sprintf(
+				"action %d is %v %+v instead of %v %+v",
+				i+1,
+				got[i].At,
+				got[i].Action,
+				want[i].At*times,
+				want[i].Action,
+			)
 		}
 	}
 	return ""

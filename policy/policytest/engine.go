@@ -8,7 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Setup is a cluster, the jobs that come to it, and what happens to both: all that a run depends on besides the policy.
+// A Setup is a cluster, the jobs that come to it, and what happens to both: all that a run depends on besides the
+// policy.
 type Setup struct {
 	Nodes     []sched.NodeSpec
 	Queues    []*sched.QueueSpec
@@ -118,7 +119,10 @@ func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	for i := range s.Nodes {
 		e.push(0, due{event: sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &s.Nodes[i]}})
 		if s.Heartbeat > 0 {
-			e.push(s.Heartbeat*sched.Time(i)/sched.Time(len(s.Nodes)), due{event: sched.Event{Kind: sched.NodeReported, Node: sched.NodeID(i + 1)}})
+			e.push(
+				s.Heartbeat*sched.Time(i)/sched.Time(len(s.Nodes)),
+				due{event: sched.Event{Kind: sched.NodeReported, Node: sched.NodeID(i + 1)}},
+			)
 		}
 	}
 	for _, j := range s.Jobs {
@@ -327,7 +331,10 @@ func (e *engine) act(now sched.Time, a sched.Action) {
 	case sched.Resize:
 		e.push(now, due{event: sched.Event{Kind: sched.AttemptResized, Attempt: a.Attempt}})
 	case sched.Probe:
-		e.push(now, due{event: sched.Event{Kind: sched.JobSubmitted, Body: probeOf(a.Stage.Job, e.core.Job(a.Stage.Job).Spec)}})
+		e.push(
+			now,
+			due{event: sched.Event{Kind: sched.JobSubmitted, Body: probeOf(a.Stage.Job, e.core.Job(a.Stage.Job).Spec)}},
+		)
 	case sched.Wake:
 		e.wake = a.At
 	}
@@ -358,7 +365,13 @@ func (e *engine) launch(now sched.Time, a sched.Action) {
 func probeOf(id sched.JobID, j *sched.JobSpec) *sched.JobSpec {
 	st := j.Stages[0]
 	st.Tasks, st.Places, st.Copies = 1, nil, 0
-	return &sched.JobSpec{Name: "probe of " + j.Name, User: j.User, Queue: j.Queue, Stages: []sched.StageSpec{st}, Probes: id}
+	return &sched.JobSpec{
+		Name:   "probe of " + j.Name,
+		User:   j.User,
+		Queue:  j.Queue,
+		Stages: []sched.StageSpec{st},
+		Probes: id,
+	}
 }
 
 // stuck says what did not end.
@@ -367,7 +380,15 @@ func (e *engine) stuck() string {
 	for j := range e.core.Jobs() {
 		s += fmt.Sprintf("job %d (%s):", j.ID, j.Spec.Name)
 		for _, st := range j.Stages {
-			s += fmt.Sprintf(" %v %d waiting %d running %d suspended %d of %d done;", st.Kind, st.Pending, st.Running, st.Suspended, st.Done, st.Total)
+			s += fmt.Sprintf(
+				" %v %d waiting %d running %d suspended %d of %d done;",
+				st.Kind,
+				st.Pending,
+				st.Running,
+				st.Suspended,
+				st.Done,
+				st.Total,
+			)
 		}
 		s += " "
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// RandomSetup makes a small cluster with a few jobs and some trouble from a seed: slots or containers, racks and classes, a queue
-// tree with shares and maxima, several users, barriers and slow start, inputs with places, attempts that fail, nodes that are lost
-// and return, heartbeats, slow suspension. Times are multiples of 100 ms times scale, so that instants often coincide.
+// RandomSetup makes a small cluster with a few jobs and some trouble from a seed: slots or containers, racks and
+// classes, a queue tree with shares and maxima, several users, barriers and slow start, inputs with places, attempts
+// that fail, nodes that are lost and return, heartbeats, slow suspension. Times are multiples of 100 ms times scale, so
+// that instants often coincide.
 func RandomSetup(seed uint64, scale sched.Time) Setup {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	unit := 100 * time.Millisecond * scale
@@ -19,7 +20,11 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 	containers := r.IntN(2) == 0
 	nodes := 2 + r.IntN(5)
 	for i := range nodes {
-		n := sched.NodeSpec{Name: fmt.Sprint("n", i+1), Class: [...]string{"new", "old"}[r.IntN(2)], Rack: sched.RackID(1 + r.IntN(2))}
+		n := sched.NodeSpec{
+			Name:  fmt.Sprint("n", i+1),
+			Class: [...]string{"new", "old"}[r.IntN(2)],
+			Rack:  sched.RackID(1 + r.IntN(2)),
+		}
 		if containers {
 			n.Capacity = sched.Resources{sched.Memory: 4096 + 1024*r.Int64N(5), sched.VCores: 4 + r.Int64N(3)}
 		} else {
@@ -35,7 +40,11 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 		lost := sched.NodeID(1 + r.IntN(nodes))
 		at := sched.Time(r.IntN(600)) * unit
 		if !s.lostAt(lost, at, unit) {
-			s.Trouble = append(s.Trouble, Trouble{At: at, Node: lost}, Trouble{At: at + 100*unit, Node: lost, Back: true})
+			s.Trouble = append(
+				s.Trouble,
+				Trouble{At: at, Node: lost},
+				Trouble{At: at + 100*unit, Node: lost, Back: true},
+			)
 		}
 	}
 	if r.IntN(4) == 0 {
@@ -105,11 +114,19 @@ type jobKind struct {
 func randomJob(r *rand.Rand, i int, kind jobKind) *sched.JobSpec {
 	nodes, containers, unit := kind.nodes, kind.containers, kind.unit
 	j := &sched.JobSpec{
-		Name: fmt.Sprint("job-", i%4), User: [...]string{"", "ana", "bo"}[r.IntN(3)], Queue: [...]string{"", "a", "b.x", "b.y"}[r.IntN(4)],
+		Name: fmt.Sprint(
+			"job-",
+			i%4,
+		), User: [...]string{"", "ana", "bo"}[r.IntN(3)], Queue: [...]string{"", "a", "b.x", "b.y"}[r.IntN(4)],
 		Priority: int32(r.IntN(3)), Weight: float64(r.IntN(3)), Submit: sched.Time(10*r.IntN(40)) * unit,
 	}
 	stage := func(kind sched.StageKind, tasks int) sched.StageSpec {
-		st := sched.StageSpec{Kind: kind, Tasks: int32(tasks), MaxAttempts: 12, Prior: sched.Time(10*(1+r.IntN(20))) * unit}
+		st := sched.StageSpec{
+			Kind:        kind,
+			Tasks:       int32(tasks),
+			MaxAttempts: 12,
+			Prior:       sched.Time(10*(1+r.IntN(20))) * unit,
+		}
 		switch {
 		case containers:
 			st.PerTask = sched.Resources{sched.Memory: 512 * (1 + r.Int64N(4)), sched.VCores: 1 + r.Int64N(2)}

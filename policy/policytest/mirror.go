@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A mirror is a second core that gets the same events and is asked for the same actions. If a policy only reads the view, the two are
-// equal after every Step.
+// A mirror is a second core that gets the same events and is asked for the same actions. If a policy only reads the
+// view, the two are equal after every Step.
 type mirror struct {
 	core   *sched.Core
 	replay *replay
@@ -30,7 +30,10 @@ func (m *mirror) follow(e *engine, chosen []sched.Action) error {
 		return fmt.Errorf("at %v: %w", e.core.Now, m.replay.err)
 	}
 	if digest(&e.core.View) != digest(&m.core.View) {
-		return fmt.Errorf("at %v: the view was written to: a core with the same events and actions is not equal", e.core.Now)
+		return fmt.Errorf(
+			"at %v: the view was written to: a core with the same events and actions is not equal",
+			e.core.Now,
+		)
 	}
 	return nil
 }
@@ -99,12 +102,38 @@ func digest(v *sched.View) uint64 {
 		add(*c)
 	}
 	for _, q := range v.Queues {
-		add([...]any{q.ID, q.Parent, q.User, len(q.Children), q.Jobs, q.Used, q.Leaving, q.Demand, q.Count, q.Min, q.Max})
+		add(
+			[...]any{
+				q.ID,
+				q.Parent,
+				q.User,
+				len(q.Children),
+				q.Jobs,
+				q.Used,
+				q.Leaving,
+				q.Demand,
+				q.Count,
+				q.Min,
+				q.Max,
+			},
+		)
 	}
 	for j := range v.Jobs() {
 		add([...]any{j.ID, j.Queue, j.Weight, j.Submitted, j.Running, j.Ended, j.Used, len(j.Stages)})
 		for _, st := range j.Stages {
-			add([...]any{st.ID, st.Kind, v.Amount(st.Shape), st.Total, st.Pending, st.Running, st.Suspended, st.Done, st.Leaving})
+			add(
+				[...]any{
+					st.ID,
+					st.Kind,
+					v.Amount(st.Shape),
+					st.Total,
+					st.Pending,
+					st.Running,
+					st.Suspended,
+					st.Done,
+					st.Leaving,
+				},
+			)
 		}
 	}
 	return h.Sum64()

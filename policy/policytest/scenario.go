@@ -32,11 +32,12 @@ import (
 //	----
 //	A 16s
 //
-// where a run takes the cluster and the jobs last described, and its output is the instant at which each job ends. A stage follows
-// the one before it with a full barrier; with after=0.05 (slow start) its tasks may start, and hold their room, when that part is done, but take
-// their whole time from when the last task they wait for has ended. A task asks for a slot of its kind unless memory= or vcores= are
-// given. The policy is told the mean task time (prior=30s tells it another, "estimator mean" what has been observed). What package sim can
-// express as well (one rack, no broken nodes, ...) is run there too and must come to the same actions at the same instants.
+// where a run takes the cluster and the jobs last described, and its output is the instant at which each job ends. A
+// stage follows the one before it with a full barrier; with after=0.05 (slow start) its tasks may start, and hold their
+// room, when that part is done, but take their whole time from when the last task they wait for has ended. A task asks
+// for a slot of its kind unless memory= or vcores= are given. The policy is told the mean task time (prior=30s tells it
+// another, "estimator mean" what has been observed). What package sim can express as well (one rack, no broken nodes,
+// ...) is run there too and must come to the same actions at the same instants.
 //
 //	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times); broken=5s (every attempt fails after 5s)
 //	queue  weight; min, max as 50% or kind:amount,...; policy
@@ -304,7 +305,12 @@ func (s *scenario) jobLine(line string) error {
 	return j.Validate()
 }
 
-var stageKinds = map[string]sched.StageKind{"map": sched.Map, "reduce": sched.Reduce, "master": sched.Master, "other": sched.Other}
+var stageKinds = map[string]sched.StageKind{
+	"map":    sched.Map,
+	"reduce": sched.Reduce,
+	"master": sched.Master,
+	"other":  sched.Other,
+}
 
 func (s *scenario) addStage(j *sched.JobSpec, words []string) error {
 	if len(words) < 2 {
@@ -365,7 +371,13 @@ func (s *scenario) addStage(j *sched.JobSpec, words []string) error {
 	return nil
 }
 
-var powers = map[string]sched.Powers{"kill": sched.CanKill, "suspend": sched.CanSuspend, "resize": sched.CanResize, "name": sched.CanNameTasks, "probe": sched.CanProbe}
+var powers = map[string]sched.Powers{
+	"kill":    sched.CanKill,
+	"suspend": sched.CanSuspend,
+	"resize":  sched.CanResize,
+	"name":    sched.CanNameTasks,
+	"probe":   sched.CanProbe,
+}
 
 const allPowers = sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 

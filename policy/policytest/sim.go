@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // simulable reports whether package sim can express a run of this scenario.
@@ -29,8 +29,8 @@ func (s *scenario) simulable(setup Setup) bool {
 	return true
 }
 
-// agree runs a scenario in package sim and reports where that comes to something else than want. Samples of jobs are not compared: what they
-// cost is the engine's own.
+// agree runs a scenario in package sim and reports where that comes to something else than want. Samples of jobs are
+// not compared: what they cost is the engine's own.
 func (s *scenario) agree(setup Setup, spec string, want Result) error {
 	p, card, err := s.registry.Parse(spec)
 	if err != nil {

@@ -45,7 +45,8 @@ func (w *watch) Decide(p *sched.Plan) {
 	}
 }
 
-// claimChecks are the claims as functions of the plan after a decision; they say what contradicts the claim, "" if nothing does.
+// claimChecks are the claims as functions of the plan after a decision; they say what contradicts the claim, "" if
+// nothing does.
 var claimChecks = map[policy.Claim]func(*watch, *sched.Plan) string{
 	policy.WorkConserving: (*watch).idleRoom,
 	policy.NonPreemptive:  (*watch).tookBack,

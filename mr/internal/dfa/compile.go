@@ -16,7 +16,8 @@ type Regexp struct{ forward, reverse *program }
 // still run it.
 var ErrTooLarge = errors.New("expression is too large for an automaton")
 
-// Compile compiles an expression in the syntax of package regexp. The error is ErrTooLarge, or says what is wrong with it.
+// Compile compiles an expression in the syntax of package regexp. The error is ErrTooLarge, or says what is wrong with
+// it.
 func Compile(expr string) (*Regexp, error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -148,7 +149,8 @@ func bit(v bool) byte {
 }
 
 func readsRune(in *syntax.Inst) bool {
-	return in.Op == syntax.InstRune || in.Op == syntax.InstRune1 || in.Op == syntax.InstRuneAny || in.Op == syntax.InstRuneAnyNotNL
+	return in.Op == syntax.InstRune || in.Op == syntax.InstRune1 || in.Op == syntax.InstRuneAny ||
+		in.Op == syntax.InstRuneAnyNotNL
 }
 
 func (p *program) classOf(r rune) uint16 {

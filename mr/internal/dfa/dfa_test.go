@@ -123,7 +123,8 @@ func FuzzAgainstRegexp(f *testing.F) {
 		f.Add(expr, []byte(lines[i%len(lines)]))
 	}
 	f.Fuzz(func(t *testing.T, expr string, line []byte) {
-		if len(expr) > 60 || len(line) > 300 || bytes.ContainsAny(line, "\n") || strings.Contains(expr, "FFFD") || strings.Contains(expr, "\uFFFD") {
+		if len(expr) > 60 || len(line) > 300 || bytes.ContainsAny(line, "\n") || strings.Contains(expr, "FFFD") ||
+			strings.Contains(expr, "\uFFFD") {
 			t.Skip()
 		}
 		compare(t, expr, line)
@@ -152,7 +153,8 @@ func TestLiterals(t *testing.T) {
 		{`[a-z]+ing\b`, "ing", false},
 	} {
 		literals, whole, err := Literals(c.expr)
-		if got := string(bytes.Join(literals, []byte(" "))); err != nil || got != c.want || whole != c.whole && got != "" {
+		if got := string(bytes.Join(literals, []byte(" "))); err != nil || got != c.want ||
+			whole != c.whole && got != "" {
 			t.Errorf("%s: literals %q, whole %v, error %v; want %q, %v", c.expr, got, whole, err, c.want, c.whole)
 		}
 	}
@@ -161,7 +163,8 @@ func TestLiterals(t *testing.T) {
 func TestFinder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {
-		// Two letters make candidates frequent, and lengths around 8 and 32 meet the edges of words and of the unrolled loop.
+		// Two letters make candidates frequent, and lengths around 8 and 32 meet the edges of words and of the unrolled
+		// loop.
 		text := make([]byte, r.IntN(100))
 		for i := range text {
 			text[i] = "ab"[r.IntN(2)]

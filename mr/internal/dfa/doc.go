@@ -1,7 +1,7 @@
 // Package dfa searches lines for a regular expression at the speed of a table look-up a byte.
 //
-// Syntax and meaning are those of package regexp (RE2; leftmost, preferring as Perl does), applied to one line at a time.
-// Three parts, each usable alone:
+// Syntax and meaning are those of package regexp (RE2; leftmost, preferring as Perl does), applied to one line at a
+// time. Three parts, each usable alone:
 //
 //   - [Compile] turns an expression into two programs, forward and reversed, over classes of characters;
 //   - a [Searcher] runs them as deterministic automata whose states are made when first needed (R. Cox, "Regular

@@ -14,8 +14,8 @@ const (
 	maxLiteral  = 64
 )
 
-// Literals returns strings of which every match of expr contains at least one, and whether they are all there is to it: a match
-// is one of these strings, found from left to right, and none begins with another. nil: none could be found.
+// Literals returns strings of which every match of expr contains at least one, and whether they are all there is to it:
+// a match is one of these strings, found from left to right, and none begins with another. nil: none could be found.
 func Literals(expr string) (literals [][]byte, whole bool, err error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -47,7 +47,8 @@ type stringSet struct {
 	needed []string // each of them contains one of these; nil: unknown
 }
 
-// stringsOf is R. Cox's analysis ("Regular Expression Matching with a Trigram Index", 2012) without prefixes and suffixes.
+// stringsOf is R. Cox's analysis ("Regular Expression Matching with a Trigram Index", 2012) without prefixes and
+// suffixes.
 func stringsOf(re *syntax.Regexp) stringSet {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

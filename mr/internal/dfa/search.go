@@ -38,9 +38,9 @@ func (s *Searcher) Find(line []byte, at int) (start, end int, err error) {
 	return start, end, err
 }
 
-// automaton is a program as a deterministic automaton. A state is what a backtracking matcher could still be doing, in order
-// of preference, before the assertions (^, \b) at its position are decided: those need the next character, so a match is
-// noticed one character late, by a mark on the transition.
+// automaton is a program as a deterministic automaton. A state is what a backtracking matcher could still be doing, in
+// order of preference, before the assertions (^, \b) at its position are decided: those need the next character, so a
+// match is noticed one character late, by a mark on the transition.
 type automaton struct {
 	*program
 	leftmost bool // the preferred match; else the longest. Only the leftmost may begin anywhere
@@ -61,8 +61,8 @@ type automaton struct {
 	key      []byte
 }
 
-// A transition is the number of the next state times stride; negative (bitwise complement) where this needs a look: a match
-// ends before the character that was read, or the next state is dead. Zero is not known yet.
+// A transition is the number of the next state times stride; negative (bitwise complement) where this needs a look: a
+// match ends before the character that was read, or the next state is dead. Zero is not known yet.
 const (
 	dead      = 1 // number of the state that nothing leads out of
 	matchMark = 1 << 30
@@ -75,7 +75,8 @@ type state struct {
 	seeking bool // a match may also begin here, less preferred than all that is going on
 }
 
-// context is what assertions want to know of the character before a position. Where a program has none that ask, it is middle.
+// context is what assertions want to know of the character before a position. Where a program has none that ask, it is
+// middle.
 type context uint8
 
 const (
@@ -85,7 +86,8 @@ const (
 	contexts
 )
 
-// maxTransitions bounds an automaton's memory: 4 bytes each, 8 MiB. Ten thousand states take a few milliseconds to make.
+// maxTransitions bounds an automaton's memory: 4 bytes each, 8 MiB. Ten thousand states take a few milliseconds to
+// make.
 const (
 	maxTransitions = 2 << 20
 	patience       = 10_000
@@ -151,8 +153,8 @@ func (a *automaton) number(pcs []uint32, before context, seeking bool) int32 {
 	return n
 }
 
-// charge accounts for one more state made at the expense of a search that has read n characters since its last charge. It
-// allows as many states as there is patience, and one more for each ten characters read.
+// charge accounts for one more state made at the expense of a search that has read n characters since its last charge.
+// It allows as many states as there is patience, and one more for each ten characters read.
 func (a *automaton) charge(n int) error {
 	a.budget = min(a.budget+n/10, a.patience) - 1
 	if a.budget < -a.patience {
@@ -170,7 +172,8 @@ func (a *automaton) step(from int32, class uint16) int32 {
 	a.next = a.next[:0]
 	a.round++
 	for _, pc := range a.reach {
-		if in := &a.Inst[pc]; in.Op != syntax.InstMatch && int(class) < a.classes && a.matches[pc][class] && a.mark[in.Out] != a.round {
+		if in := &a.Inst[pc]; in.Op != syntax.InstMatch && int(class) < a.classes && a.matches[pc][class] &&
+			a.mark[in.Out] != a.round {
 			a.mark[in.Out] = a.round
 			a.next = append(a.next, in.Out)
 		}
@@ -192,8 +195,9 @@ func (a *automaton) step(from int32, class uint16) int32 {
 	return t
 }
 
-// close fills reach with the pcs that read a character, or match, before a character of the class: what the state's pcs lead
-// to without reading, in order of preference. In a leftmost automaton it ends at a match: what is less preferred is lost.
+// close fills reach with the pcs that read a character, or match, before a character of the class: what the state's pcs
+// lead to without reading, in order of preference. In a leftmost automaton it ends at a match: what is less preferred
+// is lost.
 func (a *automaton) close(st state, class uint16) (matched bool) {
 	holds := syntax.EmptyOp(0)
 	if st.before == begin {
@@ -245,7 +249,8 @@ func (a *automaton) close(st state, class uint16) (matched bool) {
 	return matched
 }
 
-// run returns where the preferred match that begins at or after at ends, -1 if there is none; with any, where some match ends.
+// run returns where the preferred match that begins at or after at ends, -1 if there is none; with any, where some
+// match ends.
 func (a *automaton) run(line []byte, at int, any bool) (int, error) {
 	s := a.beginning(a.contextBefore(line, at))
 	last, charged := -1, at

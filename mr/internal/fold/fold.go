@@ -1,6 +1,6 @@
-// Package fold is the hash table that folds the values of equal keys into one: linear probing over slots of half a cache line, which
-// hold keys up to 16 bytes themselves. Work is done for many keys at a time, first the arithmetic, then a request for each slot, then
-// the probing, so that the misses of different keys overlap.
+// Package fold is the hash table that folds the values of equal keys into one: linear probing over slots of half a
+// cache line, which hold keys up to 16 bytes themselves. Work is done for many keys at a time, first the arithmetic,
+// then a request for each slot, then the probing, so that the misses of different keys overlap.
 package fold
 
 import (
@@ -24,8 +24,8 @@ const (
 	slotShift = 5 // a slot has 1<<slotShift bytes
 )
 
-// slot holds one key. tag is its length + 1, at most lenMask, and above that where the key lies in the arena, if it is longer than
-// inline: 4 bytes of its length, then the key. Zero: the slot is free.
+// slot holds one key. tag is its length + 1, at most lenMask, and above that where the key lies in the arena, if it is
+// longer than inline: 4 bytes of its length, then the key. Zero: the slot is free.
 type slot struct {
 	a, b  uint64 // pair.Words
 	tag   uint64
@@ -35,8 +35,8 @@ type slot struct {
 // Span is a piece of a text.
 type Span = struct{ Start, End uint32 }
 
-// Table is the table. It is full when its account is: what is to be folded is then refused, the caller empties the table somewhere and
-// goes on with a cleared one.
+// Table is the table. It is full when its account is: what is to be folded is then refused, the caller empties the
+// table somewhere and goes on with a cleared one.
 type Table struct {
 	account *mem.Account
 	slots   []slot
@@ -129,7 +129,8 @@ func (t *Table) key(s *slot, buf *[inline]byte) []byte {
 	return buf[:n]
 }
 
-// AddEach folds the same value into each of keys, pieces of text, and gives how many it got done: less than all where the table is full.
+// AddEach folds the same value into each of keys, pieces of text, and gives how many it got done: less than all where
+// the table is full.
 func (t *Table) AddEach(text []byte, keys []Span, value []byte) (done int) {
 	for done < len(keys) {
 		some := keys[done:min(done+batch, len(keys))]
@@ -283,7 +284,10 @@ func (t *Table) drop(s *slot) {
 // AddInts adds the little-endian int64 of value to those of acc, element by element.
 func AddInts(acc, value []byte) {
 	for i := 0; i+8 <= len(acc); i += 8 {
-		binary.LittleEndian.PutUint64(acc[i:], binary.LittleEndian.Uint64(acc[i:])+binary.LittleEndian.Uint64(value[i:]))
+		binary.LittleEndian.PutUint64(
+			acc[i:],
+			binary.LittleEndian.Uint64(acc[i:])+binary.LittleEndian.Uint64(value[i:]),
+		)
 	}
 }
 
@@ -331,8 +335,8 @@ type Cursor struct {
 	seen       uint64 // keeps the loads of Ahead
 }
 
-// Ahead has the cache fetch what the next n calls of Next need, where pairs are in the order of keys and so anywhere in memory: all at
-// once, which takes much less time than one after the other.
+// Ahead has the cache fetch what the next n calls of Next need, where pairs are in the order of keys and so anywhere in
+// memory: all at once, which takes much less time than one after the other.
 func (c *Cursor) Ahead(n int) {
 	if !c.sorted {
 		return
@@ -409,8 +413,8 @@ type Sorted struct {
 	ends    []int // of each part, in entries
 }
 
-// Sort puts the pairs in order: first by part, which is below parts, then by key. It needs no memory of the account: the pairs move to the
-// front of their slots, at most half of which are taken, and the entries fit into the other half.
+// Sort puts the pairs in order: first by part, which is below parts, then by key. It needs no memory of the account:
+// the pairs move to the front of their slots, at most half of which are taken, and the entries fit into the other half.
 func (t *Table) Sort(parts int, part func(key []byte, hash uint64) int) *Sorted {
 	n := 0
 	for i := range t.slots {

@@ -2,8 +2,8 @@
 
 package fold
 
-// prefetch asks the cache for the slots of n probes. It takes an instruction of its own: a load that misses holds up all that is behind
-// it, and the table would be half as fast.
+// prefetch asks the cache for the slots of n probes. It takes an instruction of its own: a load that misses holds up
+// all that is behind it, and the table would be half as fast.
 //
 //go:noescape
 func prefetch(slots *slot, todo *probe, n int)

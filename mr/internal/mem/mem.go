@@ -1,6 +1,6 @@
-// Package mem is the engine's memory: one mapping outside Go's heap, as large as the user allows, handed out in chunks against
-// accounts. The kernel counts what was touched, the garbage collector sees none of it, and huge pages spare the hash
-// tables most of their address translation misses.
+// Package mem is the engine's memory: one mapping outside Go's heap, as large as the user allows, handed out in chunks
+// against accounts. The kernel counts what was touched, the garbage collector sees none of it, and huge pages spare the
+// hash tables most of their address translation misses.
 package mem
 
 import (
@@ -38,7 +38,12 @@ func New(size int64) (*Pool, error) {
 		return nil, fmt.Errorf("reserve %d MiB of memory: %w", chunks*Chunk>>20, err)
 	}
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(mapped)))) & (hugePage - 1)
-	p := &Pool{mapped: mapped, base: mapped[skip : skip+chunks*Chunk], chunks: chunks, used: make([]uint64, (chunks+63)/64)}
+	p := &Pool{
+		mapped: mapped,
+		base:   mapped[skip : skip+chunks*Chunk],
+		chunks: chunks,
+		used:   make([]uint64, (chunks+63)/64),
+	}
 	if whole := len(p.base) &^ (hugePage - 1); whole > 0 {
 		// Advice: a kernel without huge pages is slower, not wrong.
 		_ = unix.Madvise(p.base[:whole], unix.MADV_HUGEPAGE)
@@ -151,8 +156,8 @@ func (p *Pool) Account(limit int64) *Account {
 	return &Account{pool: p, limit: int(limit / Chunk)}
 }
 
-// Alloc gives at least n bytes, with what they held before, len and cap a multiple of Chunk; nil where the account's limit or
-// the pool does not allow it.
+// Alloc gives at least n bytes, with what they held before, len and cap a multiple of Chunk; nil where the account's
+// limit or the pool does not allow it.
 func (a *Account) Alloc(n int) []byte {
 	chunks := (n + Chunk - 1) / Chunk
 	if !a.book(chunks) {
@@ -184,7 +189,8 @@ func (a *Account) Free(b []byte) {
 	a.book(-cap(b) / Chunk)
 }
 
-// Move books all of bs, as Alloc gave them, to another account, and reports whether that has room; if not, nothing changes.
+// Move books all of bs, as Alloc gave them, to another account, and reports whether that has room; if not, nothing
+// changes.
 func (a *Account) Move(bs [][]byte, to *Account) bool {
 	chunks := 0
 	for _, b := range bs {

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
 )
 
-// Entry refers to a pair: its key's prefix, and where it is. Among equal keys the smaller Ref goes first, so the order of
-// entries is total and no sort need be stable.
+// Entry refers to a pair: its key's prefix, and where it is. Among equal keys the smaller Ref goes first, so the order
+// of entries is total and no sort need be stable.
 type Entry struct{ Prefix, Ref uint64 }
 
 const (
@@ -18,9 +18,9 @@ const (
 	manyBits = 11 // of one scatter: 2,048 targets, whose open cache lines fit the second-level cache
 )
 
-// Sort sorts a, whose Refs ascend, by key in the order of bytes; tmp is as long as a; key finds a key by Ref.
-// It scatters by the highest bits that differ, then again in each bucket: most significant digit first, each entry's bytes read
-// at most once for every 7 that it shares with others.
+// Sort sorts a, whose Refs ascend, by key in the order of bytes; tmp is as long as a; key finds a key by Ref. It
+// scatters by the highest bits that differ, then again in each bucket: most significant digit first, each entry's bytes
+// read at most once for every 7 that it shares with others.
 func Sort(a, tmp []Entry, key func(ref uint64) []byte) {
 	s := sorter{key: key}
 	s.sort(a, tmp[:len(a)], 0)

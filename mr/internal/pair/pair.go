@@ -1,5 +1,5 @@
-// Package pair is the form in which a key and its value lie in memory and in runs: two unsigned varints, the lengths, then key and
-// value; and the numbers that stand for a key: its prefix, for order, and its hash.
+// Package pair is the form in which a key and its value lie in memory and in runs: two unsigned varints, the lengths,
+// then key and value; and the numbers that stand for a key: its prefix, for order, and its hash.
 package pair
 
 import (
@@ -55,8 +55,8 @@ func longHead(b []byte, at int) (k, v, p int) {
 	return int(ku), int(vu), at + n + m
 }
 
-// Prefix is a number in the order of the keys: the first 7 bytes, then how many bytes there are, at most 8. Where the prefixes of two
-// keys differ, so do the keys, in the same sense; where they are the same and [Whole], so are the keys.
+// Prefix is a number in the order of the keys: the first 7 bytes, then how many bytes there are, at most 8. Where the
+// prefixes of two keys differ, so do the keys, in the same sense; where they are the same and [Whole], so are the keys.
 func Prefix(key []byte) uint64 {
 	if n := len(key); n < 8 {
 		if cap(key) >= 8 {
@@ -79,8 +79,8 @@ const (
 	mix1 = 0xe7037ed1a0b428db
 )
 
-// Words gives the first 16 bytes of a key as two numbers in its order, zeros beyond its end; of a longer key b is a hash of all
-// after the first 8.
+// Words gives the first 16 bytes of a key as two numbers in its order, zeros beyond its end; of a longer key b is a
+// hash of all after the first 8.
 func Words(key []byte) (a, b uint64) {
 	n := len(key)
 	if n > 16 {

@@ -9,9 +9,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-var someKey = rapid.OneOf(rapid.StringMatching(`[a\x00\xff]{0,10}`), rapid.StringMatching(`[ab]{14,18}`), rapid.StringN(0, 300, -1))
+var someKey = rapid.OneOf(
+	rapid.StringMatching(`[a\x00\xff]{0,10}`),
+	rapid.StringMatching(`[ab]{14,18}`),
+	rapid.StringN(0, 300, -1),
+)
 
-// TestNumbers: prefixes are in the order of their keys, and tell all where they say so; hashes do not depend on where a key lies.
+// TestNumbers: prefixes are in the order of their keys, and tell all where they say so; hashes do not depend on where a
+// key lies.
 func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, y := someKey.Draw(t, "x"), someKey.Draw(t, "y")

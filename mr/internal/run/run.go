@@ -4,7 +4,8 @@
 //
 //	bytes of the pairs | bytes of the body | CRC32C of the first 8 bytes of the head and of the body
 //
-// The body is the pairs (package pair), whole ones only, compressed with S2; or as they are where both lengths are the same.
+// The body is the pairs (package pair), whole ones only, compressed with S2; or as they are where both lengths are the
+// same.
 package run
 
 import (

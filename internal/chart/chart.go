@@ -1,0 +1,282 @@
+// Package chart draws the project's pictures: lines, steps and points with ranges, as SVG that looks the same
+// everywhere and does not change unless the numbers do.
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// A Chart is lines over two axes.
+type Chart struct {
+	X, Y  Axis
+	Lines []Line
+	Low   bool // the legend is in the corner at the bottom right, where distribution functions leave room; else it stands beside the chart
+}
+
+// An Axis says what a direction means. Where Least and Most are both zero the range is that of the data.
+type Axis struct {
+	Label       string
+	Log         bool     // logarithmic: points that are not above zero are left out
+	Names       []string // of the values 0, 1, 2, ...: the axis is one of kinds, and lines stand beside each other at each
+	Least, Most float64
+}
+
+// A Line is points with a name and a manner.
+type Line struct {
+	Name   string
+	Points []Point
+	Manner Manner
+}
+
+// A Point is a value and, where Low and High differ, a range around it.
+type Point struct{ X, Y, Low, High float64 }
+
+// Manner is how a line is drawn.
+type Manner uint8
+
+const (
+	Joined Manner = iota // points joined by straight lines
+	Steps                // joined by steps: the value holds until the next point
+	Apart                // points, with their ranges
+	Given                // what somebody else states: black, a range as a bar, a value as a cross
+)
+
+// Colours that the colour-blind can tell apart (Okabe and Ito, Color Universal Design, 2008); lines beyond them are
+// dashed.
+var colours = []color.RGBA{
+	{0, 114, 178, 255},
+	{213, 94, 0, 255},
+	{0, 158, 115, 255},
+	{204, 121, 167, 255},
+	{86, 180, 233, 255},
+	{230, 159, 0, 255},
+	{0, 0, 0, 255},
+}
+
+const (
+	width  = 7 * vg.Inch // README size: 672 × 384 pixels at 96 an inch
+	height = 4 * vg.Inch
+	apart  = 0.13 // how far lines stand from each other on an axis of kinds
+)
+
+// ErrEmpty is returned when there is no point to draw.
+var ErrEmpty = errors.New("there is nothing to draw")
+
+// Empty reports whether no line has a point that can be drawn.
+func (c *Chart) Empty() bool {
+	return !slices.ContainsFunc(c.Lines, func(l Line) bool { return slices.ContainsFunc(l.Points, c.shows) })
+}
+
+// shows reports whether the axes have a place for a point and its range.
+func (c *Chart) shows(p Point) bool {
+	return !math.IsNaN(p.X+p.Y) && (!c.X.Log || p.X > 0) && (!c.Y.Log || p.Y > 0 && (p.Low == p.High || p.Low > 0))
+}
+
+// WriteSVG draws the chart. It returns ErrEmpty where it is empty.
+func (c *Chart) WriteSVG(out io.Writer) error {
+	if c.Empty() {
+		return ErrEmpty
+	}
+	p := plot.New()
+	p.Add(plotter.NewGrid())
+	coloured := 0
+	for i, l := range c.Lines {
+		points := slices.DeleteFunc(slices.Clone(l.Points), func(q Point) bool { return !c.shows(q) })
+		if len(points) == 0 {
+			continue
+		}
+		brush := brush{manner: l.Manner, colour: color.RGBA{A: 255}}
+		if l.Manner != Given {
+			brush.colour, brush.dashed = colours[coloured%len(colours)], coloured >= len(colours)
+			coloured++
+		}
+		if len(c.X.Names) > 0 {
+			for k := range points {
+				points[k].X += apart * (float64(i) - float64(len(c.Lines)-1)/2)
+			}
+		}
+		shown, err := brush.draw(p, points)
+		if err != nil {
+			return fmt.Errorf("draw line %s: %w", l.Name, err)
+		}
+		p.Legend.Add(l.Name, shown...)
+	}
+	c.X.lay(&p.X)
+	c.Y.lay(&p.Y)
+	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
+	svg := vgsvg.New(width, height)
+	canvas := draw.New(svg)
+	p.Legend.Padding = vg.Points(2)
+	if c.Low {
+		p.Legend.XOffs, p.Legend.YOffs = vg.Points(-10), vg.Points(10)
+		p.Draw(canvas)
+	} else {
+		beside := p.Legend
+		beside.Top, beside.Left = true, true
+		p.Legend = plot.NewLegend()
+		wide := beside.Rectangle(canvas).Size().X + vg.Points(10)
+		p.Draw(draw.Crop(canvas, 0, -wide, 0, 0))
+		beside.Draw(draw.Crop(canvas, canvas.Size().X-wide, 0, 0, -vg.Points(10)))
+	}
+	return write(out, svg)
+}
+
+// write writes SVG whose fonts every machine has.
+func write(out io.Writer, svg *vgsvg.Canvas) error {
+	var b bytes.Buffer
+	if _, err := svg.WriteTo(&b); err != nil {
+		return fmt.Errorf("draw: %w", err)
+	}
+	fonts := []byte("font-family:Liberation Sans")
+	if _, err := out.Write(bytes.ReplaceAll(b.Bytes(), fonts, append(fonts, ",Arial,Helvetica,sans-serif"...))); err != nil {
+		return fmt.Errorf("write plot: %w", err)
+	}
+	return nil
+}
+
+// lay applies what is known of an axis to one that has the range of its data.
+func (a *Axis) lay(to *plot.Axis) {
+	to.Label.Text = a.Label
+	if a.Least != 0 || a.Most != 0 {
+		to.Min, to.Max = a.Least, a.Most
+	}
+	switch {
+	case len(a.Names) > 0:
+		to.Min, to.Max, to.Tick.Length = -0.5, float64(len(a.Names))-0.5, 0
+		var ticks plot.ConstantTicks
+		for i, name := range a.Names {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+		}
+		to.Tick.Marker = ticks
+	case a.Log:
+		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
+	case to.Min == to.Max:
+		to.Min, to.Max = to.Min-1, to.Max+1
+	}
+}
+
+// decades labels the powers of ten, and 2 and 5 of each where the range is less than two of them.
+func decades(least, most float64) (ticks []plot.Tick) {
+	narrow := most < 100*least
+	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+		for m := 1; m < 10; m++ {
+			t := plot.Tick{Value: float64(m) * math.Pow(10, e)}
+			if m == 1 || narrow && (m == 2 || m == 5) {
+				t.Label = strconv.FormatFloat(t.Value, 'f', max(0, -int(e)), 64)
+			}
+			if t.Value >= least*(1-1e-9) && t.Value <= most*(1+1e-9) {
+				ticks = append(ticks, t)
+			}
+		}
+	}
+	return ticks
+}
+
+// A brush is how one line is drawn.
+type brush struct {
+	manner Manner
+	colour color.RGBA
+	dashed bool
+}
+
+// draw adds points to a plot and returns what stands for them in the legend.
+func (b brush) draw(p *plot.Plot, points []Point) ([]plot.Thumbnailer, error) {
+	xys := make(plotter.XYs, len(points))
+	for i, q := range points {
+		xys[i] = plotter.XY{X: q.X, Y: q.Y}
+	}
+	if b.manner == Joined || b.manner == Steps {
+		l, err := plotter.NewLine(xys)
+		if err != nil {
+			return nil, err
+		}
+		l.Width, l.Color = vg.Points(1.5), b.colour
+		if b.manner == Steps {
+			l.StepStyle = plotter.PostStep
+		}
+		if b.dashed {
+			l.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		}
+		p.Add(l)
+		if !slices.ContainsFunc(points, Point.ranges) {
+			return []plot.Thumbnailer{l}, nil
+		}
+		return []plot.Thumbnailer{l}, b.ranges(p, points, xys)
+	}
+	s, err := plotter.NewScatter(xys)
+	if err != nil {
+		return nil, err
+	}
+	s.Color, s.Radius, s.Shape = b.colour, vg.Points(3), draw.CircleGlyph{}
+	if b.manner == Given {
+		s.Radius, s.Shape = vg.Points(4), draw.CrossGlyph{}
+	}
+	if err := b.ranges(p, points, xys); err != nil {
+		return nil, err
+	}
+	p.Add(s)
+	return []plot.Thumbnailer{s}, nil
+}
+
+func (q Point) ranges() bool { return q.High > q.Low }
+
+// ranges adds the ranges of points.
+func (b brush) ranges(p *plot.Plot, points []Point, xys plotter.XYs) error {
+	var with struct {
+		plotter.XYs
+		plotter.YErrors
+	}
+	for i, q := range points {
+		if q.ranges() {
+			with.XYs = append(with.XYs, xys[i])
+			with.YErrors = append(with.YErrors, struct{ Low, High float64 }{q.Y - q.Low, q.High - q.Y})
+		}
+	}
+	if len(with.XYs) == 0 {
+		return nil
+	}
+	bars, err := plotter.NewYErrorBars(with)
+	if err != nil {
+		return err
+	}
+	bars.Color, bars.Width, bars.CapWidth = b.colour, vg.Points(1), vg.Points(4)
+	p.Add(bars)
+	return nil
+}
+
+// mostSteps bounds the points of a distribution function, evenly by rank: more than there are pixels, less than a
+// megabyte.
+const mostSteps = 500
+
+// Distribution returns the points of a distribution function, for each value the part of all values that is no larger;
+// values below floor stand at floor. It returns none without values.
+func Distribution(values []float64, floor float64) (points []Point) {
+	if len(values) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	points = append(points, Point{X: max(sorted[0], floor)})
+	k := min(n, mostSteps)
+	for i := 1; i <= k; i++ {
+		r := (i*n + k - 1) / k // the rank, from 1
+		points = append(points, Point{X: max(sorted[r-1], floor), Y: float64(r) / float64(n)})
+	}
+	return points
+}

@@ -1,0 +1,100 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// drawn returns the chart as SVG and the words in it.
+func drawn(t *testing.T, c Chart) (svg, words string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.WriteSVG(&out); err != nil {
+		t.Fatal(err)
+	}
+	d := xml.NewDecoder(bytes.NewReader(out.Bytes()))
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			return out.String(), words
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, ok := tok.(xml.CharData); ok {
+			words += strings.TrimSpace(string(c)) + "|"
+		}
+	}
+}
+
+func TestWriteSVG(t *testing.T) {
+	c := Chart{
+		X: Axis{Label: "batch", Names: []string{"small", "large"}}, Y: Axis{Label: "gain (%)", Log: true},
+		Lines: []Line{
+			{"ours <1>", []Point{{0, 20, 10, 40}, {1, 30, 30, 30}}, Apart},
+			{"nothing", nil, Joined},
+			{"published", []Point{{0, 24, 0, 0}}, Given},
+			{"no place on a logarithmic axis", []Point{{0, 0, 0, 0}, {1, 5, -1, 9}, {1, math.NaN(), 0, 0}}, Apart},
+		},
+	}
+	svg, words := drawn(t, c)
+	for _, want := range []string{"|ours <1>|", "|published|", "batch|", "|small|", "|large|", "|gain (%)|", "|20|"} {
+		if !strings.Contains("|"+words, want) {
+			t.Errorf("%q is not in the picture: %s", want, words)
+		}
+	}
+	if strings.Contains(words, "nothing") || strings.Contains(words, "no place") {
+		t.Error("a line of which nothing can be drawn is in the legend")
+	}
+	if !strings.Contains(svg, "Liberation Sans,Arial") {
+		t.Error("no font that others than its maker have")
+	}
+	if again, _ := drawn(t, c); again != svg {
+		t.Error("the same chart is drawn in two ways")
+	}
+	if c.Lines[0].Points[0].X != 0 {
+		t.Error("drawing has changed the points")
+	}
+	if err := (&Chart{Lines: c.Lines[1:2]}).WriteSVG(io.Discard); !errors.Is(err, ErrEmpty) {
+		t.Errorf("without points: %v", err)
+	}
+}
+
+// The ranks of 2,000 values are shown evenly by 500 steps, ends included; what is below the floor stands at it.
+func TestDistribution(t *testing.T) {
+	if got, want := Distribution([]float64{4, 1, 2, 2}, 1.5), []Point{{X: 1.5}, {X: 1.5, Y: 0.25}, {X: 2, Y: 0.5}, {X: 2, Y: 0.75}, {X: 4, Y: 1}}; !slices.Equal(
+		got,
+		want,
+	) {
+		t.Errorf("points %v, want %v", got, want)
+	}
+	many := make([]float64, 2000)
+	for i := range many {
+		many[i] = float64(i + 1)
+	}
+	p := Distribution(many, 0)
+	if len(p) != 501 || p[1] != (Point{X: 4, Y: 0.002}) || p[500] != (Point{X: 2000, Y: 1}) {
+		t.Errorf("%d points, the second %v, the last %v", len(p), p[1], p[len(p)-1])
+	}
+	if Distribution(nil, 0) != nil {
+		t.Error("points of nothing")
+	}
+}
+
+func TestDecades(t *testing.T) {
+	var labels []string
+	for _, k := range decades(2, 30) {
+		if k.Label != "" {
+			labels = append(labels, k.Label)
+		}
+	}
+	if want := []string{"2", "5", "10", "20"}; !slices.Equal(labels, want) {
+		t.Errorf("labels %v, want %v", labels, want)
+	}
+}

@@ -1,0 +1,496 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A tag is the first byte of an entry: a kind, and three flags that mean something else for each kind.
+type tag = byte
+
+const (
+	tagStep   tag = 0
+	tagShape  tag = 1  // what a ShapeID stands for, before the first action that has it
+	tagEvent  tag = 2  // + EventKind
+	tagAction tag = 16 // + ActionKind
+	tagKinds  tag = 31
+
+	flag1 tag = 1 << 5
+	flag2 tag = 1 << 6
+	flag3 tag = 1 << 7
+
+	lastEvent  = tagEvent + tag(sched.SpecChanged)
+	lastAction = tagAction + tag(sched.Wake)
+)
+
+// Flags of the entries that are many.
+const (
+	notRunning = flag1 // events and actions of an attempt: it is given in full, because it is not one that runs
+	notOK      = flag2 // AttemptDone, JobEnded: an outcome follows
+	withBody   = flag3 // AttemptDone, NodeReported
+	withNear   = flag3 // AsksChanged
+	ofQueues   = flag3 // SpecChanged: of the queues, not of a job
+	ofMasters  = flag2 // SpecChanged, of the queues: some say what masters may hold, which follows for all
+	sameStage  = flag1 // Launch: of the stage of the last launch
+	sameNode   = flag2 // Launch: on the node that was guessed
+	unusual    = flag3 // Launch: a byte of the bits below follows
+	noWake     = flag1 // Wake: at zero
+	withPlace  = flag2 // actions on an attempt: node and stage follow, because they are not those of its launch
+)
+
+const (
+	otherTask   = 1 << iota // not the one after the stage's last
+	otherShape              // not that of the stage's last launch
+	otherSlot               // of the AttemptID: not the one guessed
+	otherSerial             // of the AttemptID: not one more than the last
+)
+
+// A memory is what both sides of a record remember of the entries so far, so as to say less. It depends on nothing
+// else: the reader, which sees no derived events, has the same. Guesses that are wrong cost bytes, nothing more.
+type memory struct {
+	coder
+	tags     []byte // of the entries, apart from the rest: they repeat, so that together they compress to little
+	now      sched.Time
+	serial   uint64        // of the last launch
+	referred uint64        // serial of the attempt that was last named
+	stage    sched.StageID // of the last launch
+	node     sched.NodeID  // guessed for the next launch
+	reported sched.NodeID
+	job      sched.JobID  // last submitted
+	nodes    sched.NodeID // that have joined
+
+	stages []stageMemory // by a hash of the StageID; a stage may lose its place to another
+	slots  []slotMemory  // by slot of the AttemptID
+	freed  []int32       // slots of attempts that ended in this Step
+	free   []int32       // and before: the last one is used next
+	shapes map[sched.ShapeID]sched.Resources
+	find   map[uint64]int32 // slot of a running attempt by serial; for the reader, which is told no slots
+}
+
+type stageMemory struct {
+	id    sched.StageID
+	task  int32 // launched last
+	shape sched.ShapeID
+}
+
+type slotMemory struct {
+	serial  uint64
+	stage   sched.StageID
+	node    sched.NodeID
+	running bool
+}
+
+const (
+	stageBits = 12 // of the hash of a StageID
+	slotBits  = 24 // of an AttemptID, whose slot is below its serial
+)
+
+func newMemory(reading bool, payload Payload) *memory {
+	m := &memory{stages: make([]stageMemory, 1<<stageBits), shapes: map[sched.ShapeID]sched.Resources{}}
+	m.reading, m.payload = reading, payload
+	if reading {
+		m.find = map[uint64]int32{}
+	}
+	return m
+}
+
+func (m *memory) of(id sched.StageID) *stageMemory {
+	h := uint32(id.Job)*2654435761 ^ uint32(id.Index)*40503
+	s := &m.stages[h>>(32-stageBits)]
+	if s.id != id {
+		*s = stageMemory{id: id}
+	}
+	return s
+}
+
+func slotOf(id sched.AttemptID) int32 { return int32(id & (1<<slotBits - 1)) }
+
+// beginStep opens a Step; its tag is written or read already.
+func (m *memory) beginStep(now sched.Time) {
+	d := m.uvarint(uint64(now - m.now))
+	if m.reading {
+		now = m.now + sched.Time(d)
+		if now < m.now {
+			m.fail(errors.New("an instant is beyond all time"))
+			return
+		}
+	}
+	m.now = now
+	m.free = append(m.free, m.freed...)
+	m.freed = m.freed[:0]
+	if len(m.free) > 2*len(m.slots)+64 {
+		m.free = m.free[:0] // entries that were guessed wrongly have piled up
+	}
+}
+
+func (m *memory) knows(id sched.ShapeID) bool {
+	_, ok := m.shapes[id]
+	return ok
+}
+
+// isRunning reports whether an attempt is one that the memory knows to run.
+func (m *memory) isRunning(id sched.AttemptID) bool {
+	slot := slotOf(id)
+	return int(slot) < len(m.slots) && m.slots[slot].running && m.slots[slot].serial == id.Serial()
+}
+
+// attempt codes the ID of an attempt: one that runs by how much later or earlier it was launched than the last one
+// named.
+func (m *memory) attempt(t tag, id sched.AttemptID) sched.AttemptID {
+	if t&notRunning != 0 {
+		return sched.AttemptID(m.uvarint(uint64(id)))
+	}
+	serial := m.referred + uint64(m.varint(int64(id.Serial()-m.referred)))
+	m.referred = serial
+	if !m.reading {
+		return id
+	}
+	slot, ok := m.find[serial]
+	if !ok {
+		m.fail(fmt.Errorf("attempt %d does not run", serial))
+		return 0
+	}
+	return sched.AttemptID(serial<<slotBits | uint64(slot))
+}
+
+func (m *memory) attemptTag(t tag, id sched.AttemptID) tag {
+	if !m.isRunning(id) {
+		t |= notRunning
+	}
+	return t
+}
+
+// guessSlot returns the slot that the core would most likely use next.
+func (m *memory) guessSlot() int32 {
+	for k := len(m.free); k > 0; k = len(m.free) {
+		if slot := m.free[k-1]; !m.slots[slot].running {
+			return slot
+		}
+		m.free = m.free[:k-1]
+	}
+	return int32(len(m.slots))
+}
+
+// launched remembers a launch.
+func (m *memory) launched(a *sched.Action) {
+	slot := slotOf(a.Attempt)
+	if k := len(m.free); k > 0 && m.free[k-1] == slot {
+		m.free = m.free[:k-1]
+	}
+	for int(slot) >= len(m.slots) {
+		m.slots = append(m.slots, slotMemory{})
+	}
+	s := &m.slots[slot]
+	m.serial = a.Attempt.Serial()
+	if m.reading {
+		delete(m.find, s.serial)
+		m.find[m.serial] = slot
+	}
+	*s = slotMemory{m.serial, a.Stage, a.Node, true}
+	m.stage, m.node = a.Stage, a.Node
+	memo := m.of(a.Stage)
+	memo.task, memo.shape = a.Task, a.Shape
+}
+
+// ended remembers the end of an attempt.
+func (m *memory) ended(id sched.AttemptID) {
+	slot := slotOf(id)
+	s := &m.slots[slot]
+	s.running = false
+	m.node = s.node
+	m.freed = append(m.freed, slot)
+	if m.reading {
+		delete(m.find, s.serial)
+	}
+}
+
+// Writing.
+
+func (m *memory) writeEvent(e *sched.Event) {
+	t := tagEvent + tag(e.Kind)
+	switch e.Kind {
+	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.AttemptProgress, sched.ResizeAsked:
+		t = m.attemptTag(t, e.Attempt)
+	}
+	if e.Outcome != sched.OK && (e.Kind == sched.AttemptDone || e.Kind == sched.JobEnded) {
+		t |= notOK
+	}
+	if e.Kind == sched.AttemptDone || e.Kind == sched.NodeReported {
+		switch body := e.Body.(type) {
+		case *sched.Counters:
+			if body != nil {
+				t |= withBody
+			}
+		case *sched.NodeSpec:
+			if body != nil {
+				t |= withBody
+			}
+		}
+	}
+	switch body := e.Body.(type) {
+	case *sched.Asks:
+		if len(body.Near) > 0 {
+			t |= withNear
+		}
+	case *sched.Queues:
+		if t |= ofQueues; sayMasters(body.List) {
+			t |= ofMasters
+		}
+	}
+	m.tags = append(m.tags, t)
+	m.event(t, e)
+}
+
+func (m *memory) writeAction(a *sched.Action) {
+	t := tagAction + tag(a.Kind)
+	switch a.Kind {
+	case sched.Launch:
+		m.writeLaunch(t, a)
+		return
+	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
+		t = m.attemptTag(t, a.Attempt)
+		if s := slotOf(a.Attempt); t&notRunning != 0 || m.slots[s].node != a.Node || m.slots[s].stage != a.Stage {
+			t |= withPlace
+		}
+	}
+	if a.Kind == sched.Wake && a.At == 0 {
+		t |= noWake
+	}
+	m.tags = append(m.tags, t)
+	m.action(t, a)
+}
+
+func (m *memory) writeLaunch(t tag, a *sched.Action) {
+	more := byte(0)
+	if a.Stage == m.stage {
+		t |= sameStage
+	}
+	if a.Node == m.node {
+		t |= sameNode
+	}
+	memo := m.of(a.Stage)
+	if a.Task != memo.task+1 {
+		more |= otherTask
+	}
+	if a.Shape != memo.shape {
+		more |= otherShape
+	}
+	if slotOf(a.Attempt) != m.guessSlot() {
+		more |= otherSlot
+	}
+	if a.Attempt.Serial() != m.serial+1 {
+		more |= otherSerial
+	}
+	if more != 0 {
+		t |= unusual
+	}
+	m.tags = append(m.tags, t)
+	if more != 0 {
+		m.tags = append(m.tags, more)
+	}
+	m.launch(t, more, a)
+}
+
+func (m *memory) writeShape(id sched.ShapeID, r sched.Resources) {
+	m.tags = append(m.tags, tagShape)
+	m.shape(&id, &r)
+}
+
+// Both ways.
+
+func (m *memory) shape(id *sched.ShapeID, r *sched.Resources) {
+	number(&m.coder, id)
+	m.resources(r)
+	m.shapes[*id] = *r
+}
+
+// event codes the fields of an event that its kind has.
+func (m *memory) event(t tag, e *sched.Event) {
+	c := &m.coder
+	switch e.Kind {
+	case sched.NodeJoined:
+		number(c, &e.Node)
+		if e.Node == m.nodes+1 {
+			m.nodes++
+		}
+		m.known(e.Node)
+		body(c, e, c.nodeSpec)
+	case sched.NodeReported:
+		e.Node = m.reported + 1 + sched.NodeID(m.varint(int64(e.Node-m.reported-1)))
+		m.known(e.Node)
+		m.reported, m.node = e.Node, e.Node
+		if t&withBody != 0 {
+			body(c, e, c.nodeSpec)
+		}
+	case sched.NodeLost:
+		number(c, &e.Node)
+		m.known(e.Node)
+	case sched.AttemptDone:
+		e.Attempt = m.attempt(t, e.Attempt)
+		if t&notOK != 0 {
+			m.outcome(e)
+		}
+		if t&withBody != 0 {
+			body(c, e, c.counters)
+		}
+		if t&notRunning == 0 && m.err == nil {
+			m.ended(e.Attempt)
+		}
+	case sched.AttemptSuspended, sched.AttemptResized:
+		e.Attempt = m.attempt(t, e.Attempt)
+	case sched.AttemptProgress:
+		e.Attempt = m.attempt(t, e.Attempt)
+		e.Progress = m.float32(e.Progress)
+		if e.Phase = sched.Phase(m.byte(byte(e.Phase))); e.Phase >= sched.NumPhases {
+			m.fail(fmt.Errorf("there is no phase %d", e.Phase))
+		}
+	case sched.TaskUndone:
+		number(c, &e.Job)
+		body(c, e, c.undone)
+	case sched.ResizeAsked:
+		e.Attempt = m.attempt(t, e.Attempt)
+		body(c, e, c.resources)
+	case sched.JobEnded:
+		number(c, &e.Job)
+		if t&notOK != 0 {
+			m.outcome(e)
+		}
+	case sched.AsksChanged:
+		number(c, &e.Job)
+		body(c, e, c.asks)
+		if t&withNear != 0 {
+			list(c, &e.Body.(*sched.Asks).Near, c.near)
+		}
+	case sched.JobSubmitted:
+		e.Job = m.job + sched.JobID(m.varint(int64(e.Job-m.job)))
+		body(c, e, c.jobSpec)
+		m.submitted(e)
+	case sched.SpecChanged:
+		if t&ofQueues != 0 {
+			body(c, e, func(q *sched.Queues) {
+				list(c, &q.List, c.queue)
+				if t&ofMasters != 0 {
+					c.masters(q.List)
+				}
+			})
+			return
+		}
+		number(c, &e.Job)
+		body(c, e, c.jobSpec)
+		if m.reading && m.err == nil {
+			if err := e.Body.(*sched.JobSpec).Validate(); err != nil {
+				m.fail(fmt.Errorf("job %d: %w", e.Job, err))
+			}
+		}
+	}
+}
+
+// submitted remembers a job, and checks what the core would not take.
+func (m *memory) submitted(e *sched.Event) {
+	if m.reading && m.err == nil {
+		if e.Job <= m.job {
+			m.fail(fmt.Errorf("job %d is submitted after job %d", e.Job, m.job))
+		} else if err := e.Body.(*sched.JobSpec).Validate(); err != nil {
+			m.fail(fmt.Errorf("job %d: %w", e.Job, err))
+		}
+	}
+	m.job = e.Job
+}
+
+// known checks that a node that is read has joined.
+func (m *memory) known(n sched.NodeID) {
+	if m.reading && (n < 1 || n > m.nodes) {
+		m.fail(fmt.Errorf("node %d: %d have joined", n, m.nodes))
+	}
+}
+
+func (m *memory) outcome(e *sched.Event) {
+	if e.Outcome = sched.Outcome(m.byte(byte(e.Outcome))); e.Outcome > sched.Released {
+		m.fail(fmt.Errorf("there is no outcome %d", e.Outcome))
+	}
+}
+
+func (m *memory) stageID(id *sched.StageID) {
+	id.Job = m.stage.Job + sched.JobID(m.varint(int64(id.Job-m.stage.Job)))
+	number(&m.coder, &id.Index)
+}
+
+// body codes what an event points to.
+func body[T any](c *coder, e *sched.Event, each func(*T)) {
+	if c.reading {
+		e.Body = new(T)
+	}
+	each(e.Body.(*T))
+}
+
+// action codes the fields of an action other than Launch that its kind has.
+func (m *memory) action(t tag, a *sched.Action) {
+	c := &m.coder
+	switch a.Kind {
+	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
+		a.Attempt = m.attempt(t, a.Attempt)
+		if t&withPlace != 0 {
+			number(c, &a.Node)
+			m.known(a.Node)
+			m.stageID(&a.Stage)
+		} else if s := slotOf(a.Attempt); m.reading && m.err == nil && int(s) < len(m.slots) {
+			a.Node, a.Stage = m.slots[s].node, m.slots[s].stage
+		}
+		switch a.Kind {
+		case sched.Kill:
+			number(c, &a.At)
+		case sched.Resize:
+			number(c, &a.Shape)
+		}
+	case sched.Reserve:
+		m.stageID(&a.Stage)
+		number(c, &a.Node)
+		m.known(a.Node)
+	case sched.Probe:
+		number(c, &a.Stage.Job)
+	case sched.Wake:
+		if t&noWake == 0 {
+			a.At = m.now + sched.Time(m.uvarint(uint64(a.At-m.now)))
+		}
+	}
+}
+
+// launch codes a launch; more says what was guessed wrongly.
+func (m *memory) launch(t tag, more byte, a *sched.Action) {
+	if t&sameStage == 0 {
+		m.stageID(&a.Stage)
+	} else {
+		a.Stage = m.stage
+	}
+	if t&sameNode == 0 {
+		a.Node = m.node + sched.NodeID(m.varint(int64(a.Node-m.node)))
+	} else {
+		a.Node = m.node
+	}
+	m.known(a.Node)
+	memo := m.of(a.Stage)
+	task, shape, slot, serial := memo.task+1, memo.shape, m.guessSlot(), m.serial+1
+	if more&otherTask != 0 {
+		task += int32(m.varint(int64(a.Task - task)))
+	}
+	if more&otherShape != 0 {
+		shape = sched.ShapeID(m.uvarint(uint64(a.Shape)))
+	}
+	if more&otherSlot != 0 {
+		slot = int32(m.uvarint(uint64(slotOf(a.Attempt))))
+	}
+	if more&otherSerial != 0 {
+		serial = m.uvarint(a.Attempt.Serial())
+	}
+	if m.reading {
+		// The core uses slots densely, which bounds what a damaged record makes a reader remember.
+		if slot < 0 || int(slot) > len(m.slots) {
+			m.fail(fmt.Errorf("attempt %d is launched in slot %d of %d", serial, slot, len(m.slots)))
+			return
+		}
+		a.Task, a.Shape, a.Attempt = task, shape, sched.AttemptID(serial<<slotBits|uint64(slot))
+	}
+	m.launched(a)
+}

@@ -1,0 +1,541 @@
+package record
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Ranker is a policy that can say where a stage stands in its order: its key, smaller first, then by submission;
+// false: it has no place, because the policy holds it back or nothing of it waits. It is asked after a Step, changes
+// nothing, and serves to explain. A wrapper passes the question on; where queues have orders of their own, a key begins
+// with the queue's.
+type Ranker interface {
+	Position(*sched.View, *sched.Stage) (sched.Key, bool)
+}
+
+// A Withholder is a Ranker that can say in words why it lets a stage not start, whatever room there is: as
+// ApplicationMasters of a queue hold all that they may there; "": it may start, as far as that goes.
+type Withholder interface {
+	Withheld(*sched.View, *sched.Stage) string
+}
+
+// A Reason is why tasks of a stage do not run.
+type Reason string
+
+// The reasons. They are looked for in this order.
+const (
+	NothingWaits Reason = "nothing waits"     // its tasks run or are done
+	EarlierStage Reason = "earlier stage"     // it starts after another stage, of which too little is done
+	NotAsked     Reason = "not asked for"     // its tasks wait until its job's ApplicationMaster asks for them
+	QueueMaximum Reason = "queue maximum"     // one more task would take its queue, or one above, beyond the maximum
+	MasterLimit  Reason = "limit of masters"  // it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
+	TooLarge     Reason = "too large"         // no node could ever hold a task
+	NoNodeFits   Reason = "no node fits"      // no node has room for a task now
+	ReservedRoom Reason = "reserved"          // nodes have room, but are kept for others
+	Blacklisted  Reason = "blacklisted"       // nodes have room, but the job avoids them: tasks failed there, or it asked for others
+	NoReport     Reason = "no report"         // under heartbeats: nodes have room, but have not reported since
+	Held         Reason = "held"              // a node fits, and the policy holds it back: it has no place in the order, or is first and waits
+	Behind       Reason = "behind"            // a node fits, and others come first in the policy's order
+	Unordered    Reason = "the policy's wish" // a node fits; the policy is not known, or cannot tell its order
+)
+
+// An Explanation says why a job was where it was at an instant.
+type Explanation struct {
+	Job       sched.JobID        `json:"job"`
+	Name      string             `json:"name,omitempty"`
+	At        float64            `json:"at_s"`
+	State     string             `json:"state"` // "not submitted", "unfinished", "ended", Unknown
+	Submitted float64            `json:"submitted_s,omitempty"`
+	Ended     float64            `json:"ended_s,omitempty"`
+	Stages    []StageExplanation `json:"stages,omitempty"` // of an unfinished job
+	Note      string             `json:"note,omitempty"`   // what is not known, and why
+}
+
+// Unknown is the state of a job that the record does not have.
+const Unknown = "unknown"
+
+// A StageExplanation says it of one stage.
+type StageExplanation struct {
+	Stage   int32      `json:"stage"`
+	Kind    string     `json:"kind"`
+	Waiting int32      `json:"waiting"` // tasks, for whatever reason
+	Running int32      `json:"running"` // attempts
+	Done    int32      `json:"done"`
+	Reason  Reason     `json:"reason"`
+	Detail  string     `json:"detail"` // in words
+	Key     *sched.Key `json:"key,omitempty"`
+	Ahead   int        `json:"ahead,omitempty"`   // stages of other jobs that have tasks waiting and come first
+	Before  []Rank     `json:"before,omitempty"`  // the first of them
+	Holders []Holder   `json:"holders,omitempty"` // where no node fits: who has the room, the largest first
+}
+
+// A Rank is a stage's place in a policy's order.
+type Rank struct {
+	Stage sched.StageID `json:"stage"`
+	Name  string        `json:"name,omitempty"`
+	Key   sched.Key     `json:"key"`
+}
+
+// A Holder is a job that holds room which others wait for.
+type Holder struct {
+	Job      sched.JobID `json:"job"`
+	Name     string      `json:"name,omitempty"`
+	Attempts int         `json:"attempts"`
+}
+
+const mostNamed = 5 // jobs in a list
+
+// Explain says why a job did not run, or ran with no more tasks, after the last Step at or before an instant. The
+// record's decisions are done again; the policy, made anew (a nil make: it is not known), is asked only for its order.
+func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
+	x := &explainer{q: q, known: play(r), e: &Explanation{Job: q.Job, At: q.At.Seconds(), State: "not submitted"}}
+	x.heard = newHeard(q.Job, &x.known.core.View)
+	if make != nil {
+		var err error
+		if x.policy, err = newReplayer(r, make); err != nil {
+			return nil, err
+		}
+	}
+	if ranker, _ := x.ranker(); ranker == nil && make != nil {
+		x.e.Note = fmt.Sprintf("policy %s cannot tell its order", r.Header.Policy)
+	}
+	jobs := sched.JobID(0)
+	for s, err := range r.Steps() {
+		if errors.Is(err, ErrCut) {
+			x.e.Note = err.Error()
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range s.Events {
+			if e := &s.Events[i]; e.Kind == sched.JobSubmitted {
+				jobs = e.Job
+			}
+		}
+		if s.Now > q.At && (x.e.State != "not submitted" || jobs >= q.Job) {
+			break
+		}
+		if s.Now > q.At {
+			continue // it may come yet
+		}
+		if err := x.follow(s); err != nil {
+			return nil, err
+		}
+	}
+	if x.e.State == "not submitted" && jobs < q.Job {
+		x.e.State = Unknown
+		x.e.Note = strings.TrimPrefix(
+			x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs),
+			"; ",
+		)
+	}
+	if x.e.State == "unfinished" {
+		for _, st := range x.known.core.Job(q.Job).Stages {
+			x.e.Stages = append(x.e.Stages, x.explain(st))
+		}
+	}
+	return x.e, nil
+}
+
+// A Question is about a job at an instant.
+type Question struct {
+	Job sched.JobID
+	At  sched.Time
+}
+
+// An explainer has two cores live through a record: one that does what was done, and knows what could be done, and one
+// under the policy, which knows its order.
+type explainer struct {
+	q      Question
+	known  *player
+	policy *replayer // nil: not known, or it decides otherwise now
+	heard  *heard
+	e      *Explanation
+}
+
+// follow takes in a Step.
+func (x *explainer) follow(s *Step) error {
+	if err := x.known.apply(s); err != nil {
+		return err
+	}
+	x.heard.follow(s)
+	if x.policy != nil {
+		actions, err := x.policy.step(s)
+		if err != nil {
+			return err
+		}
+		if d := x.policy.difference(s, actions); d != nil {
+			x.e.Note = fmt.Sprintf("the policy decides otherwise now than it did (%v): its order is not known", d)
+			x.policy = nil
+		}
+	}
+	if j := x.known.core.Job(x.q.Job); j != nil {
+		x.e.Name, x.e.State, x.e.Submitted = j.Spec.Name, "unfinished", j.Submitted.Seconds()
+		if j.Ended {
+			x.e.State, x.e.Ended = "ended", s.Now.Seconds()
+		}
+	}
+	return nil
+}
+
+func (x *explainer) explain(st *sched.Stage) StageExplanation {
+	v := &x.known.core.View
+	e := StageExplanation{
+		Stage:   st.ID.Index,
+		Kind:    st.Kind.String(),
+		Running: st.Running,
+		Done:    st.Done,
+		Waiting: waiting(v, st),
+	}
+	before := unmet(st)
+	switch {
+	case e.Waiting == 0:
+		e.Reason, e.Detail = NothingWaits, "its tasks run or are done"
+		return e
+	case before != nil:
+		b := st.Job.Stages[before.Stage]
+		e.Reason = EarlierStage
+		e.Detail = fmt.Sprintf(
+			"it starts when %g of stage %d (%v) is done; %d of %d tasks are",
+			before.Part,
+			before.Stage,
+			b.Kind,
+			b.Done,
+			b.Total,
+		)
+		return e
+	case st.Spec.Asked && st.Pending == 0:
+		e.Reason, e.Detail = NotAsked, "its job's ApplicationMaster has not asked for its tasks yet"
+		return e
+	}
+	x.rank(&e, st)
+	if q, k := full(v, st); q != nil {
+		e.Reason = QueueMaximum
+		e.Detail = fmt.Sprintf(
+			"queue %s uses %d of at most %d %v, and a task takes %d",
+			v.Path(q),
+			q.Used[k],
+			q.Max[k],
+			k,
+			st.Spec.PerTask[k],
+		)
+		return e
+	}
+	if why := x.withheld(st); why != "" {
+		e.Reason, e.Detail = MasterLimit, why
+		return e
+	}
+	x.room(&e, st)
+	return e
+}
+
+// waiting returns how many tasks of a stage neither run nor are done, whether they may start or not.
+func waiting(v *sched.View, st *sched.Stage) int32 {
+	if st.Pending > 0 || st.Total < 0 {
+		return st.Pending
+	}
+	live := map[int32]bool{}
+	for a := range v.Attempts(st) {
+		live[a.Task] = true
+	}
+	return max(0, st.Total-st.Done-int32(len(live)))
+}
+
+// unmet returns a dependency of a stage that does not hold; nil: all do. It rounds as the core does.
+func unmet(st *sched.Stage) *sched.Dep {
+	for i, d := range st.Spec.After {
+		if b := st.Job.Stages[d.Stage]; float64(b.Done) < d.Part*float64(b.Total) {
+			return &st.Spec.After[i]
+		}
+	}
+	return nil
+}
+
+// full returns the queue, of the stage's and those above, whose maximum has no room for one more task, and the kind of
+// resource; nil: none.
+func full(v *sched.View, st *sched.Stage) (*sched.Queue, sched.ResourceKind) {
+	for q := v.Queue(st.Job.Queue); ; q = v.Queue(q.Parent) {
+		for k, a := range st.Spec.PerTask {
+			if a > 0 && q.Used[k]+a > q.Max[k] {
+				return q, sched.ResourceKind(k)
+			}
+		}
+		if q.ID == 0 {
+			return nil, 0
+		}
+	}
+}
+
+// rank says where the policy has a stage.
+func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
+	ranker, v := x.ranker()
+	if ranker == nil {
+		return
+	}
+	own := v.Stage(st.ID)
+	key, ok := ranker.Position(v, own)
+	if !ok {
+		return
+	}
+	e.Key = &key
+	for j := range v.Jobs() {
+		for _, o := range j.Stages {
+			if k, ok := ranker.Position(v, o); ok && j.ID != st.ID.Job && o.Pending > 0 &&
+				compareKeys(k, key, int(j.ID-st.ID.Job)) < 0 {
+				e.Before = append(e.Before, Rank{o.ID, j.Spec.Name, k})
+			}
+		}
+	}
+	e.Ahead = len(e.Before)
+	slices.SortStableFunc(
+		e.Before,
+		func(a, b Rank) int { return compareKeys(a.Key, b.Key, int(a.Stage.Job-b.Stage.Job)) },
+	)
+	e.Before = e.Before[:min(mostNamed, len(e.Before))]
+}
+
+// withheld says why the policy lets a stage not start; "": it does, or cannot tell.
+func (x *explainer) withheld(st *sched.Stage) string {
+	if ranker, v := x.ranker(); ranker != nil {
+		if w, ok := ranker.(Withholder); ok {
+			return w.Withheld(v, v.Stage(st.ID))
+		}
+	}
+	return ""
+}
+
+// ranker returns the policy, if it can tell its order, and the view that it knows.
+func (x *explainer) ranker() (Ranker, *sched.View) {
+	if x.policy == nil {
+		return nil, nil
+	}
+	r, ok := x.policy.policy.(Ranker)
+	if !ok {
+		return nil, nil
+	}
+	return r, &x.policy.core.View
+}
+
+// compareKeys is the order of an Index; submitted is what decides where keys are equal.
+func compareKeys(a, b sched.Key, submitted int) int {
+	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then), submitted)
+}
+
+// A survey is of the nodes that are there, for one more task of a stage.
+type survey struct {
+	nodes, large int           // there, and large enough if they were empty
+	fits         []*sched.Node // a task may be launched there
+	reserved     []*sched.Node // have room, and are kept for another stage
+	avoided      []*sched.Node // have room, and the job avoids them
+}
+
+func look(v *sched.View, st *sched.Stage) (s survey) {
+	allowed := map[sched.NodeID]bool{}
+	for n := range v.FitsAs(st, 0, v.Shape(sched.Resources{})) { // nothing fits everywhere where it may
+		allowed[n.ID] = true
+	}
+	for _, n := range v.Nodes {
+		if n.Lost {
+			continue
+		}
+		s.nodes++
+		if st.Spec.PerTask.FitsIn(n.Capacity) {
+			s.large++
+		}
+		switch {
+		case !st.Spec.PerTask.FitsIn(n.Free()):
+		case allowed[n.ID]:
+			s.fits = append(s.fits, n)
+		case n.Reserved != (sched.StageID{}):
+			s.reserved = append(s.reserved, n)
+		default:
+			s.avoided = append(s.avoided, n)
+		}
+	}
+	return s
+}
+
+// room says why a stage that may start has tasks waiting, as far as nodes go, and whose turn it is where they go far
+// enough.
+func (x *explainer) room(e *StageExplanation, st *sched.Stage) {
+	v := &x.known.core.View
+	s := look(v, st)
+	switch {
+	case s.large == 0:
+		e.Reason, e.Detail = TooLarge, fmt.Sprintf(
+			"a task takes %s, more than any of the %d nodes has",
+			amounts(st.Spec.PerTask),
+			s.nodes,
+		)
+	case len(s.fits) > 0:
+		x.turn(e, st, s.fits)
+	case len(s.reserved) > 0:
+		n := s.reserved[0]
+		e.Reason, e.Detail = ReservedRoom, fmt.Sprintf(
+			"%s have room but are reserved, %s for job %d stage %d",
+			names(s.reserved),
+			n.Name,
+			n.Reserved.Job,
+			n.Reserved.Index,
+		)
+	case len(s.avoided) > 0:
+		e.Reason, e.Detail = Blacklisted, fmt.Sprintf(
+			"%s have room, and the job avoids them: its tasks failed there, or it asked for others",
+			names(s.avoided),
+		)
+	default:
+		e.Reason, e.Holders = NoNodeFits, holders(v, st)
+		e.Detail = fmt.Sprintf(
+			"a task takes %s, and none of the %d nodes has that free",
+			amounts(st.Spec.PerTask),
+			s.nodes,
+		)
+		if e.Ahead > 0 {
+			e.Detail += fmt.Sprintf("; %d stages come first when one has", e.Ahead)
+		}
+	}
+}
+
+// turn says why nothing of a stage was launched although nodes fit.
+func (x *explainer) turn(e *StageExplanation, st *sched.Stage, fits []*sched.Node) {
+	ranker, _ := x.ranker()
+	switch {
+	case x.known.reader.Header.Core.Heartbeats && !x.heard.any(st.ID, fits):
+		e.Reason, e.Detail = NoReport, fmt.Sprintf("%s have room, and have not reported since", names(fits))
+	case ranker == nil:
+		e.Reason, e.Detail = Unordered, fmt.Sprintf(
+			"%s fit; the policy cannot be asked why it launches nothing there",
+			names(fits),
+		)
+	case e.Key == nil:
+		e.Reason, e.Detail = Held, fmt.Sprintf(
+			"%s fit; the policy has no place for the stage in its order now",
+			names(fits),
+		)
+	case e.Ahead > 0:
+		e.Reason, e.Detail = Behind, fmt.Sprintf(
+			"%s fit; %d stages come first in the policy's order, the first of job %d",
+			names(fits),
+			e.Ahead,
+			e.Before[0].Stage.Job,
+		)
+	default:
+		e.Reason, e.Detail = Held, fmt.Sprintf(
+			"%s fit and no stage comes first; the policy waits for a better one",
+			names(fits),
+		)
+	}
+}
+
+// names names a few nodes.
+func names(nodes []*sched.Node) string {
+	var some []string
+	for _, n := range nodes[:min(mostNamed, len(nodes))] {
+		some = append(some, n.Name)
+	}
+	if more := len(nodes) - len(some); more > 0 {
+		some = append(some, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(some, ", ")
+}
+
+// amounts writes what there is of a vector.
+func amounts(r sched.Resources) string {
+	l := line{}
+	l.resources("", r)
+	return strings.TrimPrefix(string(l.b), " =")
+}
+
+// holders returns the jobs with the most attempts on nodes that a task of st would fit on if they were empty.
+func holders(v *sched.View, st *sched.Stage) (list []Holder) {
+	at := map[sched.JobID]int{}
+	running(v, func(a *sched.Attempt) {
+		if !st.Spec.PerTask.FitsIn(v.Node(a.Node).Capacity) || !shares(v.Amount(a.Holds), st.Spec.PerTask) {
+			return
+		}
+		k, ok := at[a.Stage.ID.Job]
+		if !ok {
+			k = len(list)
+			at[a.Stage.ID.Job] = k
+			list = append(list, Holder{Job: a.Stage.ID.Job, Name: a.Stage.Job.Spec.Name})
+		}
+		list[k].Attempts++
+	})
+	slices.SortFunc(
+		list,
+		func(a, b Holder) int { return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Job, b.Job)) },
+	)
+	return list[:min(mostNamed, len(list))]
+}
+
+// shares reports whether two vectors have a kind in common.
+func shares(a, b sched.Resources) bool {
+	for k := range a {
+		if a[k] > 0 && b[k] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// heard remembers when nodes reported and had more room, and since when stages of a job may start: under heartbeats a
+// policy can use room only when its node reports.
+type heard struct {
+	view            *sched.View
+	job             sched.JobID
+	reported, freed map[sched.NodeID]sched.Time
+	since           map[int32]sched.Time
+}
+
+func newHeard(job sched.JobID, v *sched.View) *heard {
+	return &heard{
+		view:     v,
+		job:      job,
+		reported: map[sched.NodeID]sched.Time{},
+		freed:    map[sched.NodeID]sched.Time{},
+		since:    map[int32]sched.Time{},
+	}
+}
+
+func (h *heard) follow(s *Step) {
+	for i := range h.view.Events {
+		switch e := &h.view.Events[i]; e.Kind {
+		case sched.NodeReported:
+			h.reported[e.Node] = s.Now
+		case sched.NodeJoined:
+			h.freed[e.Node] = s.Now
+			delete(h.reported, e.Node)
+		case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized:
+			if a := h.view.Attempt(e.Attempt); a != nil {
+				h.freed[a.Node] = s.Now
+			}
+		}
+	}
+	j := h.view.Job(h.job)
+	if j == nil {
+		return
+	}
+	for _, st := range j.Stages {
+		if _, ok := h.since[st.ID.Index]; st.Pending == 0 {
+			delete(h.since, st.ID.Index)
+		} else if !ok {
+			h.since[st.ID.Index] = s.Now
+		}
+	}
+}
+
+// any reports whether one of nodes has reported since it had room and the stage could start.
+func (h *heard) any(st sched.StageID, nodes []*sched.Node) bool {
+	for _, n := range nodes {
+		if at, ok := h.reported[n.ID]; ok && at >= max(h.freed[n.ID], h.since[st.Index]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,501 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"flag"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// populate sets every field of a value, however deep, to something that is not zero.
+func populate(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		populate(v.Elem(), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			populate(v.Field(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 3, 3))
+		for i := range 3 {
+			populate(v.Index(i), n)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			populate(v.Index(i), n)
+		}
+	case reflect.String:
+		v.SetString(strings.Repeat("é", *n%5+1))
+	case reflect.Float64:
+		v.SetFloat(float64(*n) + 0.1)
+	case reflect.Uint8:
+		v.SetUint(uint64(*n%3 + 1))
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf("a payload"))
+	default:
+		panic(v.Type().String())
+	}
+}
+
+var textPayload = Payload{
+	Name:   "text",
+	Append: func(b []byte, payload any) ([]byte, error) { return append(b, payload.(string)...), nil },
+	Parse:  func(b []byte) (any, error) { return string(b), nil },
+}
+
+// bodies are one of each type that Event.Body has, with every field set: a field that is new in sched and not coded
+// here fails this test.
+func bodies() []any {
+	list := []any{
+		&sched.JobSpec{},
+		&sched.NodeSpec{},
+		&sched.Asks{},
+		&sched.Counters{},
+		&sched.Undone{},
+		&sched.Resources{},
+	}
+	n := 0
+	for _, b := range list {
+		populate(reflect.ValueOf(b).Elem(), &n)
+	}
+	return list
+}
+
+func codeBody(c *coder, body any) {
+	switch b := body.(type) {
+	case *sched.JobSpec:
+		c.jobSpec(b)
+	case *sched.NodeSpec:
+		c.nodeSpec(b)
+	case *sched.Asks:
+		c.asks(b)
+		list(c, &b.Near, c.near)
+	case *sched.Counters:
+		c.counters(b)
+	case *sched.Undone:
+		c.undone(b)
+	case *sched.Resources:
+		c.resources(b)
+	}
+}
+
+func TestEveryFieldComesBack(t *testing.T) {
+	for _, body := range bodies() {
+		w := coder{payload: textPayload}
+		codeBody(&w, body)
+		again := reflect.New(reflect.TypeOf(body).Elem()).Interface()
+		r := coder{b: w.b, reading: true, payload: textPayload}
+		codeBody(&r, again)
+		if w.err != nil || r.err != nil || len(r.b) != 0 || !reflect.DeepEqual(body, again) {
+			t.Errorf("%T: errors %v, %v; %d bytes left\n%+v\n%+v", body, w.err, r.err, len(r.b), body, again)
+		}
+		for cut := range w.b { // of a body that ends too soon: an error, and no panic
+			r := coder{b: w.b[:cut], reading: true, payload: textPayload}
+			if codeBody(&r, reflect.New(reflect.TypeOf(body).Elem()).Interface()); r.err == nil {
+				t.Errorf("%T cut to %d of %d bytes is read without an error", body, cut, len(w.b))
+			}
+		}
+	}
+}
+
+// Numbers at the edges of their types come back, nil and empty lists stay what they are, and places of any width do.
+func TestValuesComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := &sched.JobSpec{
+			Name: rapid.String().
+				Draw(t, "name"),
+			Weight: rapid.Float64().Draw(t, "weight"), Priority: rapid.Int32().Draw(t, "priority"),
+			Submit: sched.Time(
+				rapid.Int64().Draw(t, "submit"),
+			), Deadline: sched.Time(rapid.Int64().Draw(t, "deadline")),
+		}
+		most := rapid.Int32Range(0, math.MaxInt32).Draw(t, "largest place")
+		spec.Stages = make([]sched.StageSpec, rapid.IntRange(0, 3).Draw(t, "stages"))
+		for i := range spec.Stages {
+			st := &spec.Stages[i]
+			st.Tasks, st.InputBytes = rapid.Int32().Draw(t, "tasks"), rapid.Int64().Draw(t, "bytes")
+			for k := range st.PerTask {
+				st.PerTask[k] = rapid.Int64().Draw(t, "amount")
+			}
+			for _, n := range rapid.SliceOf(rapid.Int32Range(0, most)).Draw(t, "places") {
+				st.Places = append(st.Places, sched.NodeID(n))
+			}
+			if rapid.Bool().Draw(t, "empty") {
+				st.After = []sched.Dep{}
+			}
+		}
+		w := coder{}
+		w.jobSpec(spec)
+		r, again := coder{b: w.b, reading: true}, &sched.JobSpec{}
+		r.jobSpec(again)
+		if r.err != nil || w.err != nil || len(r.b) != 0 {
+			t.Fatalf("errors %v, %v; %d bytes left", w.err, r.err, len(r.b))
+		}
+		if !reflect.DeepEqual(spec, again) {
+			t.Fatalf("%+v\n%+v", spec, again)
+		}
+	})
+}
+
+// A payload comes back through its codec; a reader without it leaves the payload out, and reads all the rest.
+func TestPayload(t *testing.T) {
+	spec := mapReduce(0, 2, sec, 0, 0)
+	spec.Payload = "how it really is"
+	b := recorded(t, Options{Payload: textPayload}, func(w *Writer) {
+		r := newRig(sched.Config{}, w)
+		r.node(slots(1, 0))
+		r.submit(1, spec)
+		r.run()
+	})
+	for want, codec := range map[any]Payload{"how it really is": textPayload, nil: {}} {
+		r, err := NewReader(bytes.NewReader(b), "test", codec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, err := range r.Steps() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range s.Events {
+				if got, ok := e.Body.(*sched.JobSpec); ok && (got.Payload != want || got.Stages[0].Tasks != 2) {
+					t.Errorf("with codec %q: %+v", codec.Name, got)
+				}
+			}
+		}
+	}
+	broken := errors.New("no such truth")
+	_, err := NewWriter(io.Discard, Header{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := NewWriter(
+		io.Discard,
+		Header{},
+		Options{Payload: Payload{Name: "bad", Append: func([]byte, any) ([]byte, error) { return nil, broken }}},
+	)
+	r := newRig(sched.Config{}, w)
+	r.node(slots(1, 0))
+	r.submit(1, spec)
+	r.run()
+	if err := w.Close(); !errors.Is(err, broken) || !errors.Is(w.Err(), broken) {
+		t.Errorf("a payload that cannot be written: %v", err)
+	}
+}
+
+func TestHeader(t *testing.T) {
+	h := Header{
+		Engine:    "sim",
+		Seed:      1<<63 + 1,
+		Policy:    "fair:delay=5s",
+		Estimator: "oracle",
+		Trace:     "FB.tsv",
+		Cluster:   json.RawMessage(`{"nodes":4}`),
+		Learned:   json.RawMessage(`[1]`),
+		Core: CoreConfig{
+			Can:        Powers(sched.CanKill | sched.CanProbe),
+			Heartbeats: true,
+			Limit:      7,
+			Queues: []*sched.QueueSpec{
+				{Name: "a", Weight: 2, Max: sched.Share{Part: 0.5}, Queues: []*sched.QueueSpec{{Name: "b"}}},
+			},
+		},
+	}
+	var b bytes.Buffer
+	w, err := NewWriter(&b, h, Options{Payload: textPayload})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := reader(t, b.Bytes())
+	h.Format, h.Payload = Format, "text"
+	if !reflect.DeepEqual(*r.Header, h) {
+		t.Errorf("%+v\n%+v", *r.Header, h)
+	}
+	if !strings.Contains(b.String(), `"can":["kill","probe"]`) {
+		t.Errorf("powers are not written by name: %s", b.String())
+	}
+	if c := r.Header.Core.Config(); c.Can != sched.CanKill|sched.CanProbe || c.Limit != 7 || !c.Heartbeats ||
+		c.Queues[0].Queues[0].Name != "b" {
+		t.Errorf("configuration %+v", c)
+	}
+	line := func(doc string) []byte {
+		return append(
+			[]byte(magic),
+			[]byte(strings.ToLower(hex(crc32.Checksum([]byte(doc), castagnoli)))+" "+doc+"\n")...)
+	}
+	for _, c := range []struct {
+		in   []byte
+		want error
+		say  string
+	}{
+		{line(`{"format":2}`), ErrFormat, "format 2, and this is a reader of format 1"},
+		{line(`{"format":1,"core":{"can":["fly"]}}`), ErrFormat, `power "fly"`},
+		{line(`{"format":1`), ErrFormat, "header"},
+		{bytes.Replace(line(`{"format":1}`), []byte("1}"), []byte("1 }"), 1), ErrDamaged, "checksum of the header"},
+		{[]byte("job0\t9\t9\n"), ErrFormat, "first line"},
+		{bytes.Repeat([]byte("x"), 1000), ErrFormat, "first line"},
+		{nil, ErrCut, "not complete"},
+		{line(`{"format":1}`)[:20], ErrCut, "not complete"},
+	} {
+		if _, err := NewReader(bytes.NewReader(c.in), "my.record", Payload{}); !errors.Is(err, c.want) ||
+			!strings.Contains(err.Error(), c.say) ||
+			!strings.Contains(err.Error(), "my.record") {
+			t.Errorf("%.40q: %v, want %v and %q", c.in, err, c.want, c.say)
+		}
+	}
+}
+
+func hex(v uint32) string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, 8)
+	for i := range b {
+		b[i] = digits[v>>(28-4*i)&15]
+	}
+	return string(b)
+}
+
+// A record is not written over another unless that is asked for; what is on disk after a flush is readable before the
+// end.
+func TestFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.record")
+	w, err := Create(path, Header{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kept{}
+	r := mrorder41(sched.Config{}, w, k)
+	for r.core.Now < 8*sec {
+		r.step()
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	count := func() (n int, last error) {
+		f, err := Open(path, Payload{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for _, err := range f.Steps() {
+			if last = err; err == nil {
+				n++
+			}
+		}
+		return n, last
+	}
+	if n, err := count(); n != len(k.steps) || !errors.Is(err, ErrCut) {
+		t.Errorf("growing: %d of %d steps, %v", n, len(k.steps), err)
+	}
+	r.run()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := count(); n != len(k.steps) || err != nil {
+		t.Errorf("closed: %d of %d steps, %v", n, len(k.steps), err)
+	}
+	if _, err := Create(path, Header{}, Options{}); !errors.Is(err, fs.ErrExist) ||
+		!strings.Contains(err.Error(), path) {
+		t.Errorf("over an existing record: %v", err)
+	}
+	if w, err = Create(path, Header{}, Options{Overwrite: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := count(); n != 0 || err != nil {
+		t.Errorf("written over: %d steps, %v", n, err)
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), Payload{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a record that is not there: %v", err)
+	}
+}
+
+// short takes n bytes and then fails, as a disk that fills up.
+type short struct {
+	b    bytes.Buffer
+	n    int
+	err  error
+	more int // writes after the first that failed
+}
+
+func (s *short) Write(b []byte) (int, error) {
+	if s.b.Len()+len(b) > s.n {
+		if s.b.Len() == s.n {
+			s.more++
+		}
+		k, _ := s.b.Write(b[:s.n-s.b.Len()])
+		return k, s.err
+	}
+	return s.b.Write(b)
+}
+
+// When the disk is full the writer says so, keeps saying the same, writes no more, and what it wrote is a record that
+// was cut off.
+func TestDiskFull(t *testing.T) {
+	whole := recorded(t, Options{Span: sec}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
+	out := &short{n: len(whole) - 60, err: errors.New("no space left on device")}
+	w, err := NewWriter(out, Header{Engine: "test", Seed: 1, Policy: "test"}, Options{Span: sec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mrorder41(sched.Config{}, w).run()
+	first := w.Err()
+	if !errors.Is(first, out.err) || w.Close() != first || out.more != 0 || w.Written() != int64(out.n) {
+		t.Errorf("%v, then %v; %d more writes; %d bytes written of %d", first, w.Close(), out.more, w.Written(), out.n)
+	}
+	n := 0
+	for _, err := range reader(t, out.b.Bytes()).Steps() {
+		if err == nil {
+			n++
+		} else if !errors.Is(err, ErrCut) {
+			t.Error(err)
+		}
+	}
+	if n == 0 {
+		t.Error("nothing of it is readable")
+	}
+}
+
+// A Step that is larger than a block has one of its own, and its neighbours are in others.
+func TestLargeStep(t *testing.T) {
+	k := &kept{}
+	b := recorded(t, Options{Span: -1}, func(w *Writer) {
+		r := newRig(sched.Config{}, w, k)
+		r.node(slots(5, 0))
+		r.submit(1, mapReduce(0, 1, sec, 0, 0))
+		for id := range sched.JobID(5000) { // 5000 specs at one instant take more than 64 KiB
+			r.submit(id+2, mapReduce(2*sec, 1, sec, 0, 0))
+		}
+		r.run()
+	})
+	check(t, b, k.steps)
+	r, blocks := reader(t, b), 0
+	for range r.Steps() {
+		if n := len(r.plain); n > blockSize && r.step.Now != 2*sec {
+			t.Errorf("the step at %v is in a block of %d bytes", r.step.Now, n)
+		}
+		blocks = r.block
+	}
+	if blocks < 3 {
+		t.Errorf("%d blocks, want at least three", blocks)
+	}
+}
+
+var golden = flag.Bool("golden", false, "write testdata/v1.record anew: only where the format is not out in the world")
+
+// Records of format 1 stay readable for ever: this one has the 13 jobs of a chaotic run, every kind of event and of
+// action among their entries.
+func TestGolden(t *testing.T) {
+	const path = "testdata/v1.record"
+	if *golden {
+		if err := os.WriteFile(path, recordedAs(t, 4, func(w *Writer) { chaosRun(t, 4, w) }), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, actions := map[sched.EventKind]int{}, map[sched.ActionKind]int{}
+	for s, err := range reader(t, old).Steps() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.Events {
+			events[e.Kind]++
+		}
+		for _, a := range s.Actions {
+			actions[a.Kind]++
+		}
+	}
+	if len(events) != int(sched.Tick)+1 || len(actions) != int(sched.Wake)+1 || events[sched.JobSubmitted] != 13 {
+		t.Errorf("events %v\nactions %v", events, actions)
+	}
+}
+
+// seal makes a record of one block whose content is anything at all.
+func seal(plain []byte) []byte {
+	line, err := Header{}.line()
+	if err != nil {
+		panic(err)
+	}
+	zip, err := zstd.NewWriter(
+		nil,
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(64<<10),
+		zstd.WithEncoderConcurrency(1),
+	)
+	if err != nil {
+		panic(err)
+	}
+	frame := zip.EncodeAll(plain, nil)
+	line = binary.LittleEndian.AppendUint32(line, uint32(len(frame)))
+	line = binary.LittleEndian.AppendUint32(line, crc32.Checksum(frame, castagnoli))
+	return append(line, frame...)
+}
+
+// FuzzReader gives a reader any bytes, both as a file and, so that checksums keep nothing out, as the content of a
+// block. It may fail in no other way than by one of the sentinel errors, and what it yields can be told and played.
+func FuzzReader(f *testing.F) {
+	whole := recordedAs(f, 4, func(w *Writer) { chaosRun(f, 4, w) })
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	r := reader(f, whole)
+	for range r.Steps() {
+		if len(r.memory.tags) == 0 {
+			f.Add(bytes.Clone(r.plain))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, in := range [][]byte{b, seal(b)} {
+			huge := false // tasks for which the core would rightly take more memory than a test should
+			r, err := NewReader(bytes.NewReader(in), "fuzz.record", Payload{})
+			if err == nil {
+				for s, e := range r.Steps() {
+					err = e
+					for i := 0; e == nil && i < len(s.Events); i++ {
+						if spec, ok := s.Events[i].Body.(*sched.JobSpec); ok {
+							for k := range spec.Stages {
+								huge = huge || spec.Stages[k].Tasks > 1<<20
+							}
+						}
+					}
+				}
+			}
+			if err != nil && !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
+				t.Fatal(err)
+			}
+			if r, err = NewReader(bytes.NewReader(in), "fuzz.record", Payload{}); err == nil && !huge {
+				if err := Events(io.Discard, r, EventOptions{}); err != nil && !errors.Is(err, ErrCut) &&
+					!errors.Is(err, ErrDamaged) {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}

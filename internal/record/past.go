@@ -1,0 +1,260 @@
+package record
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A PastJob is a job of a recorded run as a workload: when it came, and how long its tasks took.
+type PastJob struct {
+	ID    sched.JobID
+	Spec  *sched.JobSpec // Submit is when it came. Where the engine did not know the tasks of a stage, they are those that succeeded
+	Times [][]sched.Time // by stage, then by task − 1
+	// Rounds are, by stage, 0 for those that it came with, and one more each time that more were found when all those
+	// before were done.
+	Rounds []int32
+
+	ProbeTimes  []sched.Time     // of the tasks of the probe of it that came through, its map's first; nil: none did
+	ProbeCounts []sched.Counters // likewise, what they counted
+}
+
+// PastJobs yields the jobs of a record in order of submission, probes left out; its decisions do not matter. An error
+// is the last thing that it yields: an ErrCut after the jobs of what is whole.
+//
+// A task takes as long as the attempt of it that succeeded ran, suspension left out, times the speed of its node's
+// class (nil: all are 1): its time on a node of speed 1. A task of which none succeeded takes the median of its stage,
+// and, where the stage has none, what its spec says. Where the engine did not know a stage's tasks (yarn) its tasks are
+// the attempts that succeeded, in order of launch, and it starts when as much of the stage before is done as was when
+// it was first asked for.
+//
+// A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
+func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*PastJob, error] {
+	return func(yield func(*PastJob, error) bool) {
+		if speed == nil {
+			speed = func(string) float64 { return 1 }
+		}
+		past := &past{speed: speed, byID: map[sched.JobID]*pastJob{}, pauses: pauses{}}
+		for _, err := range play(r, past).steps() {
+			if err != nil {
+				if past.yield(yield, true) {
+					yield(nil, err)
+				}
+				return
+			}
+			if !past.yield(yield, false) {
+				return
+			}
+		}
+		past.yield(yield, true)
+	}
+}
+
+// past follows a run and keeps the jobs that are not yielded yet.
+type past struct {
+	view   *sched.View
+	speed  func(string) float64
+	jobs   []*pastJob // in order of submission
+	byID   map[sched.JobID]*pastJob
+	pauses pauses
+}
+
+type pastJob struct {
+	id     sched.JobID
+	spec   *sched.JobSpec
+	at     sched.Time
+	ended  bool
+	stages []pastStage
+	probe  pastProbe
+}
+
+// A pastProbe is what a probe of a job did.
+type pastProbe struct {
+	times  []sched.Time
+	counts []sched.Counters
+}
+
+// reset begins with a new probe, of so many tasks.
+func (p *pastProbe) reset(tasks int) {
+	p.times, p.counts = slices.Repeat([]sched.Time{-1}, tasks), make([]sched.Counters, tasks)
+}
+
+type pastStage struct {
+	spec  *sched.StageSpec
+	times []sched.Time // by task − 1, −1: none; of a stage with unknown tasks, as they ended
+	order []uint64     // of such a stage: serials of the launches
+	round int32        // PastJob.Rounds
+	asked sched.Time   // when it was asked for; zero: with the job
+	after int32        // of such a stage: tasks of the stage before that were done when it was asked for
+}
+
+func (p *past) Attach(v *sched.View) { p.view = v }
+
+func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case sched.JobSubmitted:
+			p.submit(now, e)
+		case sched.AsksChanged:
+			p.ask(e)
+		case sched.AttemptSuspended:
+			p.pauses.begin(p.view, e.Attempt)
+		case sched.AttemptDone:
+			if a := ended(p.view, events, i); a != nil {
+				p.done(a, e)
+			}
+		case sched.JobEnded:
+			if j := p.byID[e.Job]; j != nil {
+				j.ended = true
+				delete(p.byID, e.Job)
+			}
+		}
+	}
+	for i := range actions {
+		if a := &actions[i]; a.Kind == sched.Resume {
+			p.pauses.end(a.Attempt, now)
+		}
+	}
+}
+
+func (p *past) submit(now sched.Time, e *sched.Event) {
+	spec := e.Body.(*sched.JobSpec)
+	if spec.Probes != 0 {
+		if j := p.byID[spec.Probes]; j != nil {
+			j.probe.reset(len(spec.Stages))
+		}
+		return
+	}
+	j := &pastJob{id: e.Job, spec: spec, at: now}
+	for i := range spec.Stages {
+		j.stages = append(j.stages, pastStage{spec: &spec.Stages[i]})
+	}
+	p.jobs = append(p.jobs, j)
+	p.byID[e.Job] = j
+}
+
+// ask remembers a stage that an application has found, and how far the one before was.
+func (p *past) ask(e *sched.Event) {
+	j, asks := p.byID[e.Job], e.Body.(*sched.Asks)
+	if j == nil || int(asks.Stage) != len(j.stages) || asks.Spec == nil {
+		return
+	}
+	st := pastStage{spec: asks.Spec}
+	st.asked = p.view.Now
+	if k := len(j.stages); k > 0 {
+		st.after = p.view.Job(e.Job).Stages[k-1].Done
+		if st.round = j.stages[k-1].round; st.spec.Tasks >= 0 && st.asked != j.stages[k-1].asked {
+			st.round++
+		}
+	}
+	j.stages = append(j.stages, st)
+}
+
+func (p *past) done(a *sched.Attempt, e *sched.Event) {
+	paused := p.pauses.forget(a.ID, p.view.Now)
+	of := a.Stage.Job.Spec.Probes
+	j := p.byID[cmp.Or(of, a.Stage.ID.Job)]
+	if j == nil || e.Outcome != sched.OK {
+		return
+	}
+	took := sched.Time(
+		math.Round(float64(p.view.Now-a.Start-paused) * p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)),
+	)
+	if at := int(a.Stage.ID.Index); of != 0 {
+		if at >= len(j.probe.times) {
+			return // a probe has its stages from the start
+		}
+		j.probe.times[at] = took
+		if k, ok := e.Body.(*sched.Counters); ok {
+			j.probe.counts[at] = *k
+		}
+		return
+	}
+	st := &j.stages[a.Stage.ID.Index]
+	if a.Task == 0 {
+		st.times, st.order = append(st.times, took), append(st.order, a.ID.Serial())
+		return
+	}
+	if st.times == nil {
+		st.times = slices.Repeat([]sched.Time{-1}, int(st.spec.Tasks))
+	}
+	st.times[a.Task-1] = took
+}
+
+// yield yields the jobs at the front that have ended; all when the run is over.
+func (p *past) yield(yield func(*PastJob, error) bool, all bool) bool {
+	n := 0
+	for n < len(p.jobs) && (all || p.jobs[n].ended) {
+		if !yield(p.jobs[n].finish(), nil) {
+			return false
+		}
+		n++
+	}
+	p.jobs = slices.Delete(p.jobs, 0, n)
+	return true
+}
+
+// finish fills in what is not known.
+func (j *pastJob) finish() *PastJob {
+	spec := *j.spec
+	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
+	out := &PastJob{ID: j.id, Spec: &spec}
+	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
+		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
+	}
+	for i := range j.stages {
+		st := &j.stages[i]
+		spec.Stages[i] = *st.spec
+		if st.spec.Tasks < 0 {
+			st.inOrder()
+			spec.Stages[i].Tasks = int32(len(st.times))
+			if i > 0 {
+				spec.Stages[i].After = []sched.Dep{
+					{Stage: int32(i - 1), Part: min(1, float64(st.after)/float64(max(1, spec.Stages[i-1].Tasks)))},
+				}
+			}
+		}
+		out.Rounds = append(out.Rounds, st.round)
+		out.Times = append(out.Times, st.complete(spec.Stages[i].Tasks))
+	}
+	return out
+}
+
+// inOrder sorts the times of a stage with unknown tasks by launch.
+func (st *pastStage) inOrder() {
+	type launch struct {
+		serial uint64
+		took   sched.Time
+	}
+	list := make([]launch, len(st.times))
+	for i := range list {
+		list[i] = launch{st.order[i], st.times[i]}
+	}
+	slices.SortFunc(list, func(a, b launch) int { return cmp.Compare(a.serial, b.serial) })
+	for i := range list {
+		st.times[i] = list[i].took
+	}
+}
+
+// complete returns a time for each of n tasks.
+func (st *pastStage) complete(n int32) []sched.Time {
+	times := st.times
+	if times == nil {
+		times = slices.Repeat([]sched.Time{-1}, int(n))
+	}
+	known := slices.DeleteFunc(slices.Clone(times), func(t sched.Time) bool { return t < 0 })
+	usual := st.spec.Prior
+	if len(known) > 0 {
+		slices.Sort(known)
+		usual = known[rank(len(known), 50)]
+	}
+	for i := range times {
+		if times[i] < 0 {
+			times[i] = usual
+		}
+	}
+	return times
+}

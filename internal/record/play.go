@@ -1,0 +1,173 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Play has a core live through a recorded run, shown to followers as the run itself was: the events come from the
+// record, and so do the decisions, so that no policy is needed. It costs as much as a run under a policy that does not
+// think. An ErrCut comes when everything that is whole has been played.
+func Play(r *Reader, to ...Follower) error {
+	for _, err := range play(r, to...).steps() {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Summarize computes the figures of a recorded run. An ErrCut comes with those of what is whole.
+func Summarize(r *Reader, o TallyOptions) (Result, error) {
+	if o.Policy == "" {
+		o.Policy = r.Header.Policy
+	}
+	t := NewTally(o)
+	err := Play(r, t)
+	return t.Result(), err
+}
+
+// A player is a core whose policy does what a record says. Its state after a Step is that of the run.
+//
+// It has every power, no limit and, where the run had heartbeats, nodes that are always open: what the run could not
+// have done it does not do either, because it does only what the run did.
+type player struct {
+	replayer
+	now  *Step
+	lost error // the first action that could not be done again
+}
+
+func play(r *Reader, to ...Follower) *player {
+	p := &player{}
+	all := sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
+	p.replayer = replayer{
+		reader: r,
+		core:   sched.New(sched.Config{Policy: p, Can: all, Queues: r.Header.Core.Queues, Recorder: Tee(to)}),
+	}
+	return p
+}
+
+// steps yields the Steps of the record, each when the core is through with it.
+func (p *player) steps() iter.Seq2[*Step, error] {
+	return func(yield func(*Step, error) bool) {
+		for s, err := range p.reader.Steps() {
+			if err == nil {
+				err = p.apply(s)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// apply has the core live through a Step.
+func (p *player) apply(s *Step) error {
+	p.now = s
+	if _, err := p.step(s); err != nil {
+		return err
+	}
+	return p.lost
+}
+
+// Decide implements sched.Policy: it does what the record says.
+func (p *player) Decide(plan *sched.Plan) {
+	for i := range p.now.Actions {
+		a := &p.now.Actions[i]
+		if err := p.do(plan, a); err != nil && p.lost == nil {
+			p.lost = fmt.Errorf(
+				"play %s: step %d at %v, entry %d: %w: %s: %v",
+				p.reader.name,
+				p.now.Number,
+				p.now.Now,
+				p.now.Entry+int64(len(p.now.Events)+i),
+				ErrDamaged,
+				describeAction(plan.View, p.now, a),
+				err,
+			)
+		}
+	}
+}
+
+var (
+	errNoStage   = errors.New("there is no such stage")
+	errNoAttempt = errors.New("there is no such attempt")
+	errCannot    = errors.New("that cannot be done")
+)
+
+// do does one recorded action.
+func (p *player) do(plan *sched.Plan, a *sched.Action) error {
+	var at *sched.Attempt
+	switch a.Kind {
+	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
+		if at = plan.Attempt(a.Attempt); at == nil {
+			return errNoAttempt
+		}
+	}
+	ok := true
+	switch a.Kind {
+	case sched.Launch:
+		return p.launch(plan, a)
+	case sched.Kill:
+		ok = at.State == sched.Leaving || plan.Kill(at, a.At) // the core has done its own kills by now
+	case sched.Suspend:
+		ok = plan.Suspend(at)
+	case sched.Resume:
+		ok = plan.Resume(at)
+	case sched.Resize:
+		amount, known := p.reader.Amount(a.Shape)
+		ok = known && plan.Resize(at, plan.Shape(amount))
+	case sched.Reserve:
+		st := plan.Stage(a.Stage)
+		if st == nil && a.Stage != (sched.StageID{}) {
+			return errNoStage
+		}
+		ok = plan.Reserve(st, plan.Node(a.Node))
+	case sched.Probe:
+		j := plan.Job(a.Stage.Job)
+		ok = j != nil && plan.Probe(j)
+	case sched.Wake:
+		plan.Wake(a.At)
+	}
+	if !ok {
+		return errCannot
+	}
+	return nil
+}
+
+// launch starts the very task that the run started, which may be one that runs already.
+func (p *player) launch(plan *sched.Plan, a *sched.Action) error {
+	st, n := plan.Stage(a.Stage), plan.Node(a.Node)
+	if st == nil {
+		return errNoStage
+	}
+	amount, ok := p.reader.Amount(a.Shape)
+	if !ok {
+		return errCannot
+	}
+	as := sched.As{Task: a.Task, Shape: plan.Shape(amount)}
+	if !plan.LaunchAs(st, n, as) && !speculate(plan, st, a, as.Shape) {
+		return errCannot
+	}
+	if done := plan.Actions(); done[len(done)-1].Attempt != a.Attempt {
+		return fmt.Errorf("it is attempt %d now", done[len(done)-1].Attempt)
+	}
+	return nil
+}
+
+// speculate starts another attempt of a task that runs.
+func speculate(plan *sched.Plan, st *sched.Stage, a *sched.Action, holds sched.ShapeID) bool {
+	for b := range plan.Attempts(st) {
+		if b.Task == a.Task {
+			return plan.SpeculateAs(b, plan.Node(a.Node), holds)
+		}
+	}
+	return false
+}

@@ -1,0 +1,115 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Deciders makes anew the policy and the estimator (nil: none) of a run from what its header says.
+type Deciders func(*Header) (sched.Policy, sched.Estimator, error)
+
+// A Replayed says what a replay found.
+type Replayed struct {
+	Steps   int64       `json:"steps"` // replayed, as the next two
+	Events  int64       `json:"events"`
+	Actions int64       `json:"actions"`
+	Differs *Difference `json:"differs,omitempty"` // the first one; nil: all was decided as recorded
+}
+
+// A Difference is where two runs part.
+type Difference struct {
+	Step  int64      `json:"step"`  // its number in the record, from 1
+	Entry int64      `json:"entry"` // likewise
+	At    sched.Time `json:"at_ns"`
+	A     string     `json:"a"` // what one has there, "": nothing
+	B     string     `json:"b"` // and the other
+}
+
+func (d *Difference) String() string {
+	or := func(s string) string {
+		if s == "" {
+			return "nothing more"
+		}
+		return s
+	}
+	return fmt.Sprintf("step %d at %v, entry %d: %s, against %s", d.Step, d.At, d.Entry, or(d.A), or(d.B))
+}
+
+// Replay gives a core the recorded events and compares what it decides with what was recorded, up to the first
+// difference (A: recorded, B: decided now). An ErrCut comes with what was replayed until then.
+func Replay(r *Reader, make Deciders) (*Replayed, error) {
+	p, err := newReplayer(r, make)
+	if err != nil {
+		return nil, err
+	}
+	done := &Replayed{}
+	for step, err := range r.Steps() {
+		if err != nil {
+			return done, err
+		}
+		actions, err := p.step(step)
+		if err != nil {
+			return done, err
+		}
+		done.Steps++
+		done.Events += int64(len(step.Events))
+		done.Actions += int64(len(actions))
+		if done.Differs = p.difference(step, actions); done.Differs != nil {
+			break
+		}
+	}
+	return done, nil
+}
+
+// A replayer is a core that is given recorded events.
+type replayer struct {
+	reader *Reader
+	core   *sched.Core
+	policy sched.Policy
+}
+
+func newReplayer(r *Reader, make Deciders) (*replayer, error) {
+	config := r.Header.Core.Config()
+	var err error
+	if config.Policy, config.Estimator, err = make(r.Header); err != nil {
+		return nil, fmt.Errorf("replay %s under %s: %w", r.name, r.Header.Policy, err)
+	}
+	return &replayer{r, sched.New(config), config.Policy}, nil
+}
+
+// step gives the core the events of a Step. A core panics where an engine breaks its contract; here the engine is a
+// file, whose content is checked only entry by entry, so that this is an error of the file.
+func (p *replayer) step(s *Step) (actions []sched.Action, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf(
+				"replay %s: step %d at %v: %w: no engine gives such events: %v",
+				p.reader.name,
+				s.Number,
+				s.Now,
+				ErrDamaged,
+				broken,
+			)
+		}
+	}()
+	return p.core.Step(s.Now, s.Events), nil
+}
+
+// difference returns where actions differ from those of a Step; nil: nowhere.
+func (p *replayer) difference(s *Step, actions []sched.Action) *Difference {
+	for i := range max(len(s.Actions), len(actions)) {
+		if i < len(s.Actions) && i < len(actions) && s.Actions[i] == actions[i] {
+			continue
+		}
+		d := &Difference{Step: s.Number, Entry: s.Entry + int64(len(s.Events)+i), At: s.Now}
+		if i < len(s.Actions) {
+			d.A = describeAction(&p.core.View, s, &s.Actions[i])
+		}
+		if i < len(actions) {
+			d.B = describeAction(&p.core.View, s, &actions[i])
+		}
+		return d
+	}
+	return nil
+}

@@ -1,0 +1,335 @@
+package reproduce
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/chart"
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// The real jobs whose sizes are predicted: each of these on input of each size, in a random order.
+var (
+	predictedJobs = []struct {
+		job, input string
+		conf       map[string]string
+	}{
+		{
+			"wordcount",
+			"text",
+			nil,
+		}, {"grep", "text", map[string]string{"pattern": "[a-z]+nee[dt]"}}, {"sort", "text", nil}, {"inverted-index", "documents", nil},
+		{
+			"term-vector",
+			"documents",
+			nil,
+		}, {"terasort", "teragen", nil}, {"histogram-movies", "ratings", nil}, {"self-join", "associations", nil},
+	}
+	predictedSizes = []int64{2e6, 2.6e6, 3.3e6, 4.3e6, 5.5e6, 7e6, 9e6, 12e6, 15e6, 19e6, 25e6, 32e6} // bytes
+)
+
+// predictedGap is the time from one job's arrival to the next one's.
+const predictedGap = 400 * time.Millisecond
+
+func fspyReal() Part {
+	noise := "tasks take milliseconds here, of a machine that does other things as well, and not tens of seconds"
+	p := Part{
+		Title: "Predictions of real jobs", Trials: 3, Alone: true,
+		How: fmt.Sprintf(
+			`%d real jobs on the engine %s: %d of the built-in kinds on input of %d sizes each, from %.0f to %.0f MB, made by the generators of `+"`sojourn generate`"+`,
+which come %v apart under `+"`fspy:uber-maps=0`"+`. A trial is a whole run; its seed is the order of the jobs and which parts their probes read. A prediction is what the policy was told when the probe of a
+job was through; the models have learned from the jobs that had finished until then, and begin each run knowing nothing. *Ordinary* is the fit that the policy used, *relative* another one that was shown the
+same run. Of the first jobs there is no model yet: until it has twice as many jobs as coefficients, the time of the probe is scaled. These are figures of a machine, not of a seed: they
+differ from run to run, and mean nothing where something else runs beside them.`,
+			len(
+				predictedJobs,
+			)*len(
+				predictedSizes,
+			),
+			"`mr`",
+			len(predictedJobs),
+			len(predictedSizes),
+			float64(predictedSizes[0])/1e6,
+			float64(predictedSizes[len(predictedSizes)-1])/1e6,
+			predictedGap,
+		),
+		Claims: []Claim{
+			{
+				Where:     "Fig. 2",
+				Says:      "R² of the time of all maps, ordinary fit",
+				Published: exactly(0.942),
+				Figure:    "ordinary maps",
+				Agrees:    atLeast(0.9),
+				Why:       noise,
+			},
+			{
+				Where:     "Fig. 3",
+				Says:      "R² of the time of all reduces, ordinary fit",
+				Published: exactly(0.918),
+				Figure:    "ordinary reduces",
+				Agrees:    atLeast(0.9),
+				Why:       noise,
+			},
+			{
+				Where:     "Fig. 4",
+				Says:      "R² of sizes, ordinary fit",
+				Published: exactly(0.970),
+				Figure:    "ordinary sizes",
+				Agrees:    atLeast(0.9),
+				Why:       noise,
+			},
+			{
+				Where:     "Fig. 2",
+				Says:      "jobs with little map time (the least third) are under-predicted: predicted ÷ actual, median",
+				Published: atMost(1),
+				Unit:      "×",
+				Figure:    "little maps",
+				Agrees:    below(1),
+				Why:       noise,
+			},
+			{
+				Where:     "Fig. 3",
+				Says:      "reduces of small jobs (the least third) are over-predicted: predicted ÷ actual, median",
+				Published: atLeast(1),
+				Unit:      "×",
+				Figure:    "little reduces",
+				Agrees:    above(1),
+				Why:       noise,
+			},
+		},
+		Charts: []Picture{
+			{
+				"fspy-predicted",
+				"Predicted and actual times of all maps, all reduces and whole jobs, of all trials; what is predicted right lies on the line",
+				func(samples []Sample) chart.Chart {
+					c := chart.Chart{
+						X: chart.Axis{Label: "actual (s of one core)", Log: true},
+						Y: chart.Axis{Label: "predicted (s)", Log: true},
+					}
+					least, most := math.Inf(1), 0.0
+					for _, what := range predictedTimes {
+						l := chart.Line{Name: what, Manner: chart.Apart}
+						for _, s := range samples {
+							for i, x := range s["actual "+what] {
+								y := s["predicted "+what][i]
+								l.Points = append(l.Points, chart.Point{X: x, Y: y})
+								least, most = min(least, x, y), max(most, x, y)
+							}
+						}
+						c.Lines = append(c.Lines, l)
+					}
+					if most > 0 {
+						c.Lines = append(
+							c.Lines,
+							chart.Line{Name: "equal", Points: []chart.Point{{X: least, Y: least}, {X: most, Y: most}}},
+						)
+					}
+					return c
+				},
+			},
+		},
+	}
+	own := func(says, figure string) {
+		p.Claims = append(p.Claims, Claim{Where: "ours", Says: says, Figure: figure, Own: true})
+	}
+	for _, what := range predictedTimes {
+		own("R² of "+what+", relative fit", "relative "+what)
+	}
+	for _, what := range predictedTimes {
+		own("R² of "+what+", with the first jobs, of which there is no model", "all "+what)
+	}
+	own("jobs that were predicted before they were done", "predicted")
+	own("of which by fitted models", "fitted")
+	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
+		mix, err := predictedMix(lab, seed)
+		if err != nil {
+			return nil, err
+		}
+		relative := realFit()
+		relative.Weighting = model.Relative
+		e := &foretold{
+			fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(relative)},
+			jobs: map[sched.JobID]*foretoldJob{},
+		}
+		if _, err := mix.Run(ctx, "fspy:uber-maps=0", e); err != nil {
+			return nil, err
+		}
+		return e.sample(), nil
+	}
+	return p
+}
+
+// predictedTimes are what is predicted of a job.
+var predictedTimes = [3]string{"maps", "reduces", "sizes"}
+
+// predictedMix makes the jobs, in an order of the seed's.
+func predictedMix(lab Lab, seed uint64) (*Mix, error) {
+	if lab.Scratch == "" {
+		return nil, Missing{"a folder is needed for the data of real jobs"}
+	}
+	m := &Mix{Cluster: machine(runtime.GOMAXPROCS(0)), Folder: lab.Scratch, Seed: seed}
+	for _, size := range predictedSizes {
+		for _, j := range predictedJobs {
+			path, err := ingredient{j.input, size, 1}.in(lab.Scratch)
+			if err != nil {
+				return nil, err
+			}
+			m.Jobs = append(
+				m.Jobs,
+				MixJob{Name: fmt.Sprintf("%s-%d", j.job, size), Job: j.job, Input: []string{path}, Conf: j.conf},
+			)
+		}
+	}
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(m.Jobs), func(i, k int) { m.Jobs[i], m.Jobs[k] = m.Jobs[k], m.Jobs[i] })
+	for i := range m.Jobs {
+		m.Jobs[i].Submit = sched.Time(i) * predictedGap
+	}
+	return m, nil
+}
+
+// foretold is FSPY's predictor by its ordinary fit, and notes what it and the relative one predict of each job, and
+// what the job then takes.
+type foretold struct {
+	fits [2]*model.FSPY // ordinary, relative
+	jobs map[sched.JobID]*foretoldJob
+}
+
+// A foretoldJob is in seconds of one core, by maps and reduces.
+type foretoldJob struct {
+	by     [2][2]float64 // by fit: when its probe was through
+	fitted [2]bool       // the models had jobs enough
+	known  bool
+	took   [2]float64
+}
+
+func (f *foretold) job(id sched.JobID) *foretoldJob {
+	j := f.jobs[id]
+	if j == nil {
+		j = &foretoldJob{}
+		f.jobs[id] = j
+	}
+	return j
+}
+
+// Observe implements sched.Estimator.
+func (f *foretold) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	for _, fit := range f.fits {
+		fit.Observe(a, ended, c)
+	}
+	if a.Stage.Job.Spec.Probes == 0 {
+		kind := 0
+		if a.Stage.Kind != sched.Map {
+			kind = 1
+		}
+		f.job(a.Stage.Job.ID).took[kind] += (ended - a.Start).Seconds()
+	}
+}
+
+// Estimate implements sched.Estimator.
+func (f *foretold) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
+	return f.fits[0].Estimate(st, class)
+}
+
+// Size implements sched.Estimator. The first time that a probe has told, it notes the predictions.
+func (f *foretold) Size(j *sched.Job) (sched.Work, bool) {
+	if job := f.job(j.ID); !job.known {
+		for i, fit := range f.fits {
+			job.by[i][0], job.by[i][1], job.known = fit.Predict(j)
+		}
+		job.fitted = [2]bool{f.fits[0].Maps.Ready(), f.fits[0].Reduces.Ready()}
+	}
+	return f.fits[0].Size(j)
+}
+
+// A foretelling is one figure of a job: what it came to, what the two fits had said, and what the whole job came to.
+type foretelling struct {
+	took, size float64
+	by         [2]float64
+	fitted     bool
+}
+
+// sample gives the figures of a run.
+func (f *foretold) sample() Sample {
+	var all [len(predictedTimes)][]foretelling
+	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
+		j := f.jobs[id]
+		if !j.known {
+			continue
+		}
+		size := j.took[0] + j.took[1]
+		for k := range j.took {
+			if j.took[k] > 0 {
+				all[k] = append(all[k], foretelling{j.took[k], size, [2]float64{j.by[0][k], j.by[1][k]}, j.fitted[k]})
+			}
+		}
+		// A map and a reduce hold the same here, so that sizes are times of both.
+		all[2] = append(
+			all[2],
+			foretelling{
+				size,
+				size,
+				[2]float64{j.by[0][0] + j.by[0][1], j.by[1][0] + j.by[1][1]},
+				j.fitted[0] && j.fitted[1],
+			},
+		)
+	}
+	s := Sample{}
+	s.set("predicted", float64(len(all[2])))
+	for k, what := range predictedTimes {
+		fitted := slices.DeleteFunc(slices.Clone(all[k]), func(t foretelling) bool { return !t.fitted })
+		s.set("all "+what, r2Of(all[k], 0))
+		s.set("ordinary "+what, r2Of(fitted, 0))
+		s.set("relative "+what, r2Of(fitted, 1))
+		for _, t := range fitted {
+			s["actual "+what] = append(s["actual "+what], t.took)
+			s["predicted "+what] = append(s["predicted "+what], t.by[0])
+		}
+		switch what {
+		case "maps", "reduces": // of which the paper says something
+			s.set("little "+what, ofLittle(fitted, what == "reduces"))
+		case "sizes":
+			s.set("fitted", float64(len(fitted)))
+		}
+	}
+	return s
+}
+
+// r2Of is R² of what a fit said.
+func r2Of(list []foretelling, fit int) float64 {
+	var took, by []float64
+	for _, t := range list {
+		took, by = append(took, t.took), append(by, t.by[fit])
+	}
+	if len(took) < 2 {
+		return math.NaN()
+	}
+	return model.R2(took, by)
+}
+
+// ofLittle is the median of predicted ÷ actual of the third that took least, or is of the least jobs.
+func ofLittle(list []foretelling, ofJobs bool) float64 {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b foretelling) int {
+		if ofJobs {
+			return cmp.Compare(a.size, b.size)
+		}
+		return cmp.Compare(a.took, b.took)
+	})
+	var ratios []float64
+	for _, t := range list[:(len(list)+2)/3] {
+		ratios = append(ratios, t.by[0]/t.took)
+	}
+	if len(ratios) == 0 {
+		return math.NaN()
+	}
+	middle, _, _ := spread(ratios)
+	return middle
+}

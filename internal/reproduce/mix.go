@@ -1,0 +1,279 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/chart"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+func officeMix() *Paper {
+	return &Paper{
+		Name: "mix", Title: "A mix of real jobs, and what the simulator says of it",
+		Needs:  func(Lab) error { _, err := sourceFolder(); return err },
+		Source: "the mix of `make run`, [examples/mix/mix.yaml](../../examples/mix/mix.yaml).",
+		About: `Twelve real jobs as they come in an office, two long ones first and short ones behind them: 600 MB of generated data, and the source code of the Go distribution. They are run by the engine
+` + "`mr`" + ` on this machine under one policy after the other, and each run is recorded. ` + "`sim`" + ` takes from a record when jobs came and how long their tasks took, and decides anew. It is asked twice: from
+the record of that very run, under the same policy, where what is off is what the engine does between tasks; and from the record of a run under *another* policy, which is what one asks a simulator for: what would
+this policy have done to yesterday's jobs? What counts there is whether it is right about which of the two is better. ` + "`fspy`" + ` has all jobs probed and predicts their sizes, ` + "`srpt`, `hfsp`, `gittins`" + ` and
+` + "`mrorder`" + ` know of times what finished tasks have told. All figures are of a machine, and of a run: they mean something where nothing else runs beside them.`,
+		Parts: []Part{
+			mixPart(
+				"Containers",
+				"mix",
+				machine,
+				[]string{"fifo", "fair", "srpt", "hfsp", "gittins", "mrorder:interval=500ms", "fspy:uber-maps=0"},
+			),
+			mixPart("Slots", "mix-slots", slotMachine, []string{"fair", "fifo", "dynamicmr", "late{dynamicmr}"}),
+		},
+	}
+}
+
+// mixPart is the mix under policies on a cluster; the first of them is what the others are foretold from.
+func mixPart(title, file string, cluster func(cores int) *workload.Cluster, policies []string) Part {
+	base := policies[0]
+	p := Part{
+		Title: title, Trials: 3, Alone: true,
+		How: fmt.Sprintf(
+			"A trial is a run under each policy. Each run is simulated from its own record, and from that of the trial's run under `%s`.",
+			base,
+		),
+		Charts: []Picture{
+			{
+				file + "-means",
+				"Mean sojourn time on the machine, and as simulated from the run's own record and from that under " + base,
+				func(samples []Sample) chart.Chart {
+					c := chart.Chart{X: chart.Axis{Names: policies}, Y: chart.Axis{Label: "mean sojourn time (s)"}}
+					for _, what := range []string{"mr", "sim, own record", "sim, record of " + base} {
+						l := chart.Line{Name: what, Manner: chart.Apart}
+						for i, spec := range policies {
+							if what != "sim, record of "+base || spec != base {
+								l.Points = append(l.Points, point(samples, float64(i), what+" "+spec))
+							}
+						}
+						c.Lines = append(c.Lines, l)
+					}
+					return c
+				},
+			},
+			{
+				file + "-jobs",
+				"What each policy does to the jobs: sojourn time by job, in order of submission, median of the trials",
+				func(samples []Sample) chart.Chart {
+					c := chart.Chart{Y: chart.Axis{Label: "sojourn time (s)", Log: true}}
+					for _, j := range officeJobs {
+						c.X.Names = append(c.X.Names, j.name)
+					}
+					for _, spec := range policies {
+						l := chart.Line{Name: spec, Manner: chart.Apart}
+						for i := range officeJobs {
+							var of []float64
+							for _, s := range samples {
+								of = append(of, s["sojourns "+spec][i])
+							}
+							if len(of) > 0 {
+								y, _, _ := spread(of)
+								l.Points = append(l.Points, chart.Point{X: float64(i), Y: y})
+							}
+						}
+						c.Lines = append(c.Lines, l)
+					}
+					return c
+				},
+			},
+		},
+	}
+	claim := func(spec, says, unit, figure string, agrees Range) {
+		p.Claims = append(
+			p.Claims,
+			Claim{
+				Where:  "`" + spec + "`",
+				Says:   says,
+				Unit:   unit,
+				Figure: figure + " " + spec,
+				Agrees: agrees,
+				Own:    true,
+			},
+		)
+	}
+	for _, spec := range policies {
+		claim(spec, "mean sojourn time on the machine", "s", "mr", Range{})
+		claim(spec, "simulated from its own record: by how much that is off", "%", "off", Range{-5, 5})
+		if spec == base {
+			continue
+		}
+		claim(spec, "mean sojourn time, "+base+" ÷ this, on the machine", "×", "really", Range{})
+		claim(spec, "the same, foretold from the record under "+base, "×", "foretold", Range{})
+		claim(
+			spec,
+			"trials in which that is right about which is better, or they are within 2 %",
+			"%",
+			"right",
+			exactly(100),
+		)
+	}
+	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
+		mix, err := officeJobsIn(lab, seed)
+		if err != nil {
+			return nil, err
+		}
+		mix.Cluster = cluster(runtime.GOMAXPROCS(0))
+		return mixTrial(ctx, mix, policies)
+	}
+	p.Over = func(samples []Sample) Sample {
+		s := Sample{}
+		for _, spec := range policies[1:] {
+			right := 0.0 // a median would hide a trial in which it was not
+			for _, t := range samples {
+				right += t.of("was right "+spec) / float64(len(samples))
+			}
+			s.set("right "+spec, right)
+		}
+		return s
+	}
+	return p
+}
+
+// mixTrial runs a mix under policies, the first of which is what the others are foretold from.
+func mixTrial(ctx context.Context, mix *Mix, policies []string) (Sample, error) {
+	s, base := Sample{}, policies[0]
+	var first *MixRun
+	for _, spec := range policies {
+		run, err := mix.Run(ctx, spec, nil)
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = run
+		}
+		again, err := mix.Simulate(ctx, spec, run)
+		if err != nil {
+			return nil, err
+		}
+		foretold, err := mix.Simulate(ctx, spec, first)
+		if err != nil {
+			return nil, err
+		}
+		took, started := mean(run.Sojourns), mean(first.Sojourns)
+		s.set("mr "+spec, took)
+		s.set("sim, own record "+spec, mean(again))
+		s.set("sim, record of "+base+" "+spec, mean(foretold))
+		s.set("off "+spec, 100*(mean(again)/took-1))
+		really, said := started/took, started/mean(foretold)
+		s.set("really "+spec, really)
+		s.set("foretold "+spec, said)
+		s.set("was right "+spec, 0)
+		if (really > 1) == (said > 1) || math.Abs(really/said-1) <= 0.02 {
+			s.set("was right "+spec, 100)
+		}
+		s.set("sojourns "+spec, run.Sojourns...)
+	}
+	return s, nil
+}
+
+// goSource stands for the source code of the Go distribution, as a kind of input.
+const goSource = "go"
+
+// officeJobs are those of examples/mix/mix.yaml.
+var officeJobs = []struct {
+	name, job string
+	input     ingredient
+	folders   []string // of the source code; none: all
+	pattern   string
+	submit    sched.Time
+}{
+	{"sort-words", "sort", words, nil, "", 0},
+	{"index-code", "inverted-index", code, nil, "", 100 * time.Millisecond},
+	{"count-memo", "wordcount", memo, nil, "", 300 * time.Millisecond},
+	{"find-panic", "grep", code, nil, `panic\(`, 500 * time.Millisecond},
+	{"sort-records", "terasort", ingredient{"teragen", 200e6, 1}, nil, "", 700 * time.Millisecond},
+	{"ratings", "histogram-ratings", ratings, nil, "", 900 * time.Millisecond},
+	{"movies", "histogram-movies", ratings, nil, "", 1100 * time.Millisecond},
+	{"count-words", "wordcount", words, nil, "", 1300 * time.Millisecond},
+	{"graph", "adjacency-list", ingredient{"edges", 20e6, 1}, nil, "", 1500 * time.Millisecond},
+	{"joins", "self-join", ingredient{"associations", 40e6, 1}, nil, "", 1700 * time.Millisecond},
+	{"find-memo", "grep", memo, nil, "th", 1900 * time.Millisecond},
+	{"terms", "term-vector", code, []string{"net", "os"}, "", 2100 * time.Millisecond},
+}
+
+// Input that several of them read.
+var (
+	words   = ingredient{"text", 300e6, 1}
+	memo    = ingredient{"text", 4e6, 2}
+	ratings = ingredient{"ratings", 60e6, 1}
+	code    = ingredient{kind: goSource}
+)
+
+// sourceFolder returns where the source code of the Go distribution is.
+func sourceFolder() (string, error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", Missing{
+			"the source code of the Go distribution is needed, and `go env GOROOT` does not say where it is",
+		}
+	}
+	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
+}
+
+// officeJobsIn makes the jobs, with their input in memory as far as the system keeps files there.
+func officeJobsIn(lab Lab, seed uint64) (*Mix, error) {
+	if lab.Scratch == "" {
+		return nil, Missing{"a folder is needed for the data of real jobs"}
+	}
+	source, err := sourceFolder()
+	if err != nil {
+		return nil, err
+	}
+	m := &Mix{Folder: lab.Scratch, Seed: seed}
+	for _, j := range officeJobs {
+		job := MixJob{Name: j.name, Job: j.job, Submit: j.submit, Input: []string{source}}
+		if j.input.kind != goSource {
+			if job.Input[0], err = j.input.in(lab.Scratch); err != nil {
+				return nil, err
+			}
+		}
+		if len(j.folders) > 0 {
+			job.Input = nil
+			for _, folder := range j.folders {
+				job.Input = append(job.Input, filepath.Join(source, folder))
+			}
+		}
+		if j.pattern != "" {
+			job.Conf = map[string]string{"pattern": j.pattern}
+		}
+		m.Jobs = append(m.Jobs, job)
+		for _, path := range job.Input {
+			if err := readAll(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return m, nil
+}
+
+// readAll reads all files of a folder, or one, so that no run finds them on the disk and the next in memory.
+func readAll(path string) error {
+	return filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = io.Copy(io.Discard, f)
+		return err
+	})
+}

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Alone returns a function that gives the time which a job would take alone on the empty cluster, as a yardstick for
+// its slowdown: the sum over its stages of the larger of waves × mean task time and the longest task, with true times
+// on the fastest nodes. Waves are the stage's tasks ÷ the tasks that the cluster holds at once, rounded up. A master
+// counts with its start, and an uber job's tasks one by one. Locality, shuffle and accidents are left out. It is zero
+// for a job without tasks, and for one that the cluster cannot hold.
+func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
+	speed := 0.0
+	for i := range c.Classes {
+		speed = max(speed, c.Classes[i].Speed)
+	}
+	rooms := map[sched.Resources]int64{}
+	room := func(needs sched.Resources) int64 {
+		n, ok := rooms[needs]
+		if !ok {
+			for i := range c.Classes {
+				n += holds(c.Classes[i].Resources, needs) * int64(c.Classes[i].Count)
+			}
+			rooms[needs] = n
+		}
+		return n
+	}
+	return func(j *sched.JobSpec) (d sched.Time) {
+		t, ok := j.Payload.(*workload.Truth)
+		if !ok {
+			return 0
+		}
+		for i, st := range t.All(j) {
+			if mean, _ := t.Times(int32(i)); t.Uber {
+				d += sched.Time(float64(mean*sched.Time(t.Stages[i].Tasks)) / speed)
+				continue
+			}
+			n := room(st.PerTask)
+			if n == 0 {
+				return 0
+			}
+			mean, longest := t.Times(int32(i))
+			waves := (int64(t.Stages[i].Tasks) + n - 1) / n
+			d += sched.Time(float64(max(mean*sched.Time(waves), longest)) / speed)
+		}
+		return d
+	}
+}
+
+// holds returns how many tasks with needs fit on a node.
+func holds(capacity, needs sched.Resources) int64 {
+	n := int64(-1)
+	for k, a := range needs {
+		if a > 0 && (n < 0 || capacity[k]/a < n) {
+			n = capacity[k] / a
+		}
+	}
+	return max(n, 0)
+}

@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// patterns are the ways in which times can be pushed: ahead of now, in nanoseconds.
+var patterns = []struct {
+	name  string
+	ahead func(r *rand.Rand, k int) sched.Time
+}{
+	{"exponential", func(r *rand.Rand, _ int) sched.Time { return sched.Time(r.ExpFloat64() * 25e9) }},
+	{"all equal", func(*rand.Rand, int) sched.Time { return 25e9 }},
+	{"same instant", func(*rand.Rand, int) sched.Time { return 0 }},
+	{"far and near", func(r *rand.Rand, _ int) sched.Time { return sched.Time(1) << (r.UintN(56)) }},
+	{"burst and lull", func(r *rand.Rand, k int) sched.Time {
+		if k/1000%2 == 0 {
+			return sched.Time(r.Uint64N(1000))
+		}
+		return sched.Time(1e12 + r.Uint64N(1e12))
+	}},
+	{"width changes a millionfold", func(r *rand.Rand, k int) sched.Time {
+		if k < 30000 {
+			return sched.Time(r.Uint64N(1e6))
+		}
+		return sched.Time(r.Uint64N(1e15))
+	}},
+}
+
+// The calendar gives back what is due in the order of a sorted list, whatever is pushed and dropped.
+func TestCalendarAgainstSorting(t *testing.T) {
+	for _, p := range patterns {
+		t.Run(p.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			c := newCalendar()
+			type thing struct {
+				at     sched.Time
+				handle int32
+			}
+			in := map[uint64]thing{}
+			now, last := sched.Time(0), uint64(0)
+			for k := range 60000 {
+				for range 1 + r.IntN(2) {
+					last++
+					at := now + p.ahead(r, k)
+					in[last] = thing{at, c.push(at, last)}
+				}
+				if r.IntN(8) == 0 {
+					for what, x := range in { // any: which one the map gives does not matter for what must hold
+						c.drop(x.handle)
+						delete(in, what)
+						break
+					}
+				}
+				if len(in) > 3000 || r.IntN(3) == 0 {
+					at := c.next()
+					ok := at != never
+					if ok != (len(in) > 0) {
+						t.Fatalf("next says %v with %d items", ok, len(in))
+					}
+					if !ok {
+						continue
+					}
+					got := c.take(nil)
+					if !slices.IsSorted(got) {
+						t.Fatalf("not in order: %v", got)
+					}
+					for _, what := range got {
+						if in[what].at != at {
+							t.Fatalf("item of %v taken at %v", in[what].at, at)
+						}
+						delete(in, what)
+					}
+					if at < now {
+						t.Fatalf("instant %v after %v", at, now)
+					}
+					now = at
+				}
+			}
+			var rest []sched.Time
+			for _, x := range in {
+				rest = append(rest, x.at)
+			}
+			slices.Sort(rest)
+			for _, want := range slices.Compact(rest) {
+				if at := c.next(); at != want {
+					t.Fatalf("next is %v, want %v", at, want)
+				}
+				c.take(nil)
+			}
+			if c.next() != never || c.live != 0 {
+				t.Fatalf("%d items are left", c.live)
+			}
+		})
+	}
+}
+
+// What was dropped does not pile up, and the width of buckets follows the times: 3000 items, exponential with mean 25
+// s, are due 8.3 ms apart, about 2^23 ns.
+func TestCalendarSize(t *testing.T) {
+	c := newCalendar()
+	for i := range 1_000_000 {
+		c.drop(c.push(sched.Time(1e9+i*1e6), 1))
+	}
+	if len(c.items) > 10*leastLook {
+		t.Errorf("%d items are kept of a million dropped", len(c.items))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 3000 {
+		c.push(patterns[0].ahead(r, i), uint64(i+1))
+	}
+	for range 100_000 {
+		at := c.next()
+		for _, what := range c.take(nil) {
+			c.push(at+patterns[0].ahead(r, 0), what)
+		}
+	}
+	if c.shift < 21 || c.shift > 25 || len(c.ring) < 4*3000 || len(c.ring) > 16*3000 {
+		t.Errorf("%d buckets of 2^%d ns", len(c.ring), c.shift)
+	}
+}
+
+// BenchmarkCalendar is an item pushed and taken with as many items in the queue as the name says.
+func BenchmarkCalendar(b *testing.B) {
+	for _, p := range patterns {
+		for _, n := range []int{100, 3000, 100000} {
+			b.Run(p.name+"/items="+itoa(n), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 2))
+				ahead := make([]sched.Time, 1<<16)
+				for i := range ahead {
+					ahead[i] = p.ahead(r, i)
+				}
+				c := newCalendar()
+				for i := range n {
+					c.push(ahead[i&65535], uint64(i+1))
+				}
+				var due []uint64
+				at := sched.Time(0)
+				k := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					if len(due) == 0 {
+						at = c.next()
+						due = c.take(due[:0])
+					}
+					c.push(at+ahead[k&65535], due[len(due)-1])
+					due = due[:len(due)-1]
+					k++
+				}
+			})
+		}
+	}
+}

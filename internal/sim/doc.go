@@ -1,0 +1,13 @@
+// Package sim is the engine that simulates: a clock of whole nanoseconds that jumps from event to event, and a cluster
+// that exists as a description. What it drives is sched.Core, the same code that live engines drive.
+//
+// Jobs come from a workload.Source with the truth about their tasks in JobSpec.Payload (*workload.Truth). Costs say
+// what else happens on the way: chance, remote reads, stragglers, failures, lost nodes, a shared network, heartbeats.
+// The zero Costs add nothing: a task takes its true time divided by the speed of its node.
+//
+// All chance is a function of Config.Seed and of what it is for (which job, stage, task, node), never of the order in
+// which things happen. So one seed gives policies that are compared the same jobs on the same cluster with the same
+// accidents, and two runs are equal.
+//
+// docs/spec/simulator.md states the whole model: every cost, its default, where the default is from, and its flag.
+package sim

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// masters are the containers of ApplicationMasters: a job's master starts, asks for the job's tasks, and ends with the
+// last of them. A master that is lost with its node takes the tasks that run with it; those that are done stay done
+// (Hadoop's recovery of jobs), and the next master asks for the rest.
+type masters struct {
+	e       *engine
+	orphans []*job // and some that were, since the last loss of a node
+	looks   []*job // of which tasks may wait again without a master
+}
+
+// mustAsk reports whether a job has tasks that its master must ask for. Without such, as in a record of applications, a
+// master is a task like others.
+func mustAsk(spec *sched.JobSpec) bool {
+	return slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Asked })
+}
+
+// leads reports whether an attempt is a master that asks for tasks.
+func (r *attempt) leads() bool { return r.job.led && r.core.Stage.Kind == sched.Master }
+
+// launched begins an attempt that is a master, and ends one whose master was lost in this very instant; of others it
+// reports false.
+func (m *masters) launched(r *attempt) bool {
+	switch st := r.core.Stage; {
+	case r.leads():
+		r.job.master = r.id
+		start := r.job.truth.Time(st.ID.Index, r.core.Task)
+		if r.job.truth.Uber {
+			start += r.job.serial(st.Job.Spec)
+		}
+		r.whole = m.e.stretch(r, start)
+		r.due = r.whole
+		m.e.compute(r)
+	case st.Spec.Asked && r.job.master == 0:
+		r.state = frozen
+		m.e.kill(r.id, 0)
+	default:
+		return false
+	}
+	return true
+}
+
+// due says that a master has started, or that it has done all the work of an uber job.
+func (m *masters) due(r *attempt) {
+	j, row := r.job, r.core.Stage.Job
+	if j.truth.Uber {
+		*m.e.tell(r) = sched.Event{Kind: sched.JobEnded, Job: j.id, Outcome: sched.OK}
+		m.e.end(r)
+		m.e.endProbe(row)
+		return
+	}
+	r.state, r.due = serving, 0
+	j.orphan = false
+	for i, st := range row.Stages {
+		if st.Spec.Asked {
+			m.e.evs = append(m.e.evs, asks(j.id, i, st.Total-st.Done-st.Running-st.Suspended))
+		}
+	}
+	m.dismiss(row)
+}
+
+func asks(job sched.JobID, stage int, pending int32) sched.Event {
+	return sched.Event{Kind: sched.AsksChanged, Job: job, Body: &sched.Asks{Stage: int32(stage), Pending: pending}}
+}
+
+// serial returns how long the tasks of a job take one after the other.
+func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
+	for i := range spec.Stages {
+		for task := int32(1); task <= spec.Stages[i].Tasks && spec.Stages[i].Kind != sched.Master; task++ {
+			d += j.truth.Time(int32(i), task)
+		}
+	}
+	return d
+}
+
+// dismiss ends the master of a job that has nothing left to do.
+func (m *masters) dismiss(row *sched.Job) {
+	j := *m.e.jobs.Of(row)
+	if row.Ended || !j.led {
+		return
+	}
+	for _, st := range row.Stages {
+		if st.Kind != sched.Master && st.Done < st.Total {
+			return
+		}
+	}
+	if r := m.e.find(j.master); r != nil && r.state == serving {
+		m.e.end(r)
+	}
+}
+
+// lost has the tasks of a master that was lost with its node end with it.
+func (m *masters) lost(r *attempt) {
+	row := r.core.Stage.Job
+	if !r.leads() || row.Ended {
+		return
+	}
+	j := r.job
+	j.master = 0
+	if !j.orphan {
+		j.orphan = true
+		m.orphans = append(m.orphans, j)
+	}
+	m.look(j)
+	for _, st := range row.Stages {
+		for a := range m.e.core.Attempts(st) {
+			m.e.kill(a.ID, 0)
+		}
+	}
+}
+
+// lookAll has all orphans be looked at before the next Step, which loses a node: whose tasks and outputs were there,
+// the core will say.
+func (m *masters) lookAll() {
+	m.orphans = slices.DeleteFunc(m.orphans, func(j *job) bool { return !j.orphan })
+	for _, j := range m.orphans {
+		m.look(j)
+	}
+}
+
+// look has a job be looked at before the next Step, if it is an orphan then.
+func (m *masters) look(j *job) {
+	if j.orphan && !j.looked {
+		j.looked = true
+		m.looks = append(m.looks, j)
+	}
+}
+
+// hush takes back, before a Step, what orphans wait for of which tasks end or were lost: the core has such wait again.
+func (m *masters) hush() {
+	for _, j := range m.looks {
+		j.looked = false
+		row := m.e.core.Job(j.id)
+		if row == nil || row.Ended {
+			j.orphan = false
+		}
+		if !j.orphan {
+			continue
+		}
+		for i, st := range row.Stages {
+			if st.Spec.Asked {
+				m.e.evs = append(m.e.evs, asks(j.id, i, 0))
+			}
+		}
+	}
+	m.looks = m.looks[:0]
+}

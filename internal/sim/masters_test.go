@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// memory is a vector of MiB.
+func memory(mib int64) sched.Resources { return sched.Resources{sched.Memory: mib} }
+
+// led are jobs whose masters hold 1536 MiB and start in 5 s; their tasks hold 1024.
+func led(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
+	m := workload.Master{Size: memory(1536), Start: 5 * sec, Uber: uber, Block: 100, TaskStart: sec}
+	var list []*sched.JobSpec
+	for _, j := range jobs {
+		j.mapEach, j.redEach = memory(1024), memory(1024)
+		spec := j.job()
+		spec.Type, spec.Stages[0].InputBytes = "MAPREDUCE", j.input
+		list = append(list, spec)
+	}
+	return m.Lead(source(list...), c)
+}
+
+// A master is granted first, asks for the maps when it has started, for the reduces when these may start, and goes with
+// the last task. On a node of 4096 MiB it leaves room for two tasks: maps 5-15, 5-15 and 15-25, the reduce 25-32.
+func TestMasterHoldsItsContainer(t *testing.T) {
+	c := slotCluster(1, 1, memory(4096))
+	l, r := simulate(
+		t,
+		Config{Cluster: c, Jobs: led(false, c, mr{maps: 3, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1})},
+	)
+	wantEnds(t, l, 0, 32*sec)
+	wantTimes(t, "launches", l.when(sched.Launch), 0, 5*sec, 5*sec, 15*sec, 25*sec)
+	wantTimes(t, "ends", l.ends(sched.OK), 15*sec, 15*sec, 25*sec, 32*sec, 32*sec)
+	if first := l.actions[0]; first.Stage.Index != 2 || r.Refused != 0 {
+		t.Errorf("first action %v, %d refused; want the master, which is stage 2", first, r.Refused)
+	}
+}
+
+// Under heartbeats the end of the master, and so the job's, is known with the next report of its node: the maps end at
+// 15, which the node says at 16; the master then ends, which it says at 20.
+func TestMasterUnderHeartbeats(t *testing.T) {
+	c := slotCluster(1, 1, memory(4096))
+	l, _ := simulate(
+		t,
+		Config{
+			Cluster: c,
+			Jobs:    led(false, c, mr{maps: 2, mapTime: 7 * sec}),
+			Costs:   Costs{Reporting: Reporting{Heartbeat: 4 * sec}},
+		},
+	)
+	wantTimes(t, "launches", l.when(sched.Launch), 0, 8*sec, 8*sec)
+	wantEnds(t, l, 0, 20*sec)
+}
+
+// Tasks have the same luck with and without a master.
+func TestMasterChangesNoLuck(t *testing.T) {
+	c := slotCluster(1, 1, memory(16384))
+	costs := Costs{Chance: Variation{Sigma: 0.7}}
+	job := mr{maps: 4, mapTime: 10 * sec, mapEach: memory(1024)}
+	bare, _ := simulate(t, Config{Cluster: c, Jobs: source(job.job()), Costs: costs})
+	with, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, job), Costs: costs})
+	first := with.when(sched.Launch)[1]
+	for i, at := range bare.ends(sched.OK) {
+		if got := with.ends(sched.OK)[i] - first; got != at {
+			t.Errorf("task %d takes %v, without a master %v", i, got, at)
+		}
+	}
+}
+
+// A small job runs in the container of its master: 5 s of start, two maps of 10 s and a reduce of 7 s, each without the
+// second that starting its own container takes. The one with too many maps, and the one with too much input, do not.
+func TestUberJobs(t *testing.T) {
+	c := slotCluster(1, 1, memory(32768))
+	l, r := simulate(
+		t,
+		Config{
+			Cluster: c,
+			Jobs: led(true, c, mr{maps: 2, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1, input: 100},
+				mr{maps: 10, mapTime: 10 * sec}, mr{maps: 2, mapTime: 10 * sec, input: 101}),
+		},
+	)
+	wantEnds(t, l, 0, 29*sec, 15*sec, 15*sec)
+	if r.Launches != 1+11+3 || r.Failed != 0 {
+		t.Errorf("%d launches, %d jobs failed; want 15 and none", r.Launches, r.Failed)
+	}
+	alone := Alone(c)
+	for spec, err := range led(true, c, mr{maps: 2, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1}) {
+		if got := alone(spec); err != nil || got != 29*sec {
+			t.Errorf("alone %v, %v; want 29 s", got, err)
+		}
+	}
+}
+
+// A master that is lost with its node takes what runs with it; what is done stays done. Node 1 has the master and two
+// maps (5-15), node 2 four (5-15). At 8 node 1 is lost: all six end, the next master starts on node 2 (8-13), where two
+// maps run at a time: 13-23, 23-33, 33-43.
+func TestMasterLost(t *testing.T) {
+	c := slotCluster(2, 1, memory(4096))
+	script := []Incident{{At: 8 * sec, Node: 1}}
+	l, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 6, mapTime: 10 * sec}), Script: script})
+	wantEnds(t, l, 0, 43*sec)
+	wantTimes(t, "launches", l.when(sched.Launch)[:9], 0, 5*sec, 5*sec, 5*sec, 5*sec, 5*sec, 5*sec, 8*sec, 13*sec)
+
+	// Four maps are done when it is lost at 18, of which none has to run again: two are left, 23-33.
+	script[0].At = 18 * sec
+	l, _ = simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 8, mapTime: 10 * sec}), Script: script})
+	if lost, killed := len(l.ends(sched.Lost)), len(l.ends(sched.Killed)); lost != 3 ||
+		killed != 2 { // the last two maps and the master; the maps again, at once
+		t.Errorf("%d attempts are lost and %d killed, want 3 and 2", lost, killed)
+	}
+	wantEnds(t, l, 0, 33*sec)
+
+	// Under heartbeats ends are told late; nothing of the job starts without a master all the same.
+	l, _ = simulate(
+		t,
+		Config{
+			Cluster: c,
+			Jobs:    led(false, c, mr{maps: 8, mapTime: 10 * sec}),
+			Script:  script,
+			Costs:   Costs{Reporting: Reporting{Heartbeat: sec}},
+		},
+	)
+	for i, a := range l.actions {
+		if at := l.acted[i]; a.Kind == sched.Launch && a.Stage.Index == 0 && at > 18*sec && at < 23*sec {
+			t.Errorf("a map starts at %v, without a master", at)
+		}
+	}
+	// Each of the two masters asks once. In between, asks are taken back in the report of 18.5 that tells of the ends
+	// of the first one's maps, and in none of those after it.
+	asked := 0
+	for _, ev := range l.events {
+		if ev.Kind == sched.AsksChanged {
+			asked++
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asks change %d times, want 3", asked)
+	}
+}
+
+// Masters that fill the cluster leave no room for tasks, and each waits for the others to go: Hadoop hangs, and the
+// simulator says so. With room for one task beside them all jobs end.
+func TestMastersFillTheCluster(t *testing.T) {
+	jobs := []mr{{maps: 1, mapTime: sec}, {maps: 1, mapTime: sec}, {maps: 1, mapTime: sec}}
+	full := slotCluster(1, 1, memory(3*1536))
+	_, err := Run(
+		context.Background(),
+		Config{Cluster: full, Jobs: led(false, full, jobs...), Core: sched.Config{Policy: &inOrder{}}},
+	)
+	if !errors.Is(err, ErrStuck) ||
+		!strings.Contains(err.Error(), "1 tasks wait for room, while 1 attempts of the job itself hold room") {
+		t.Errorf("got %v, want ErrStuck that says that masters hold the room", err)
+	}
+	c := slotCluster(1, 1, memory(3*1536+1024))
+	l, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, jobs...)})
+	if len(l.ended) != 3 {
+		t.Errorf("%d jobs end, want 3", len(l.ended))
+	}
+}
+
+// Masters are containers: there are none on a cluster of slots, nor where none fits.
+func TestMastersNeedContainers(t *testing.T) {
+	for want, c := range map[string]*workload.Cluster{"the cluster has slots": slotCluster(1, 1, slots(2, 1)), "no node of the cluster has room for it": slotCluster(4, 1, memory(1024))} {
+		_, err := Run(
+			context.Background(),
+			Config{Cluster: c, Jobs: led(false, c, mr{maps: 1}), Core: sched.Config{Policy: &inOrder{}}},
+		)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// A master that no task must be asked of, as in a record of applications, is a task like others: what comes after it
+// starts when it has ended.
+func TestMasterAsTask(t *testing.T) {
+	j := mr{
+		maps:    1,
+		mapTime: 4 * sec,
+		reduces: 2,
+		redTime: 3 * sec,
+		part:    1,
+		mapEach: memory(1024),
+		redEach: memory(1024),
+	}.job()
+	j.Stages[0].Kind = sched.Master
+	l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, memory(4096)), Jobs: source(j)})
+	wantEnds(t, l, 0, 7*sec)
+}

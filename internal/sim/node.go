@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A node is what the simulator knows of a machine.
+type node struct {
+	spec  *sched.NodeSpec
+	lost  bool
+	gone  sched.Time    // instant of its last loss
+	count uint64        // losses by chance so far
+	news  []sched.Event // what the core learns with the next heartbeat
+}
+
+// machines are all nodes: they join, are lost and return.
+type machines struct {
+	e    *engine
+	list []node    // by NodeID-1
+	slow []float64 // the same: what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
+}
+
+// join has all nodes join, and draws when the first of them are lost.
+func (m *machines) join(e *engine) {
+	m.e = e
+	c := &e.config.Costs
+	for spec, class := range e.config.Cluster.Nodes() {
+		id := sched.NodeID(len(m.list) + 1)
+		n, slow := node{spec: spec}, 1/class.Speed
+		if c.Chance.SlowNodes > 0 && e.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.Chance.SlowNodes {
+			slow *= max(1, c.Chance.Slowdown)
+		}
+		m.list, m.slow = append(m.list, n), append(m.slow, slow)
+		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: spec})
+		m.planLoss(id)
+	}
+}
+
+// after draws a time with a mean, at least 1 ns.
+func (m *machines) after(id sched.NodeID, mean sched.Time) sched.Time {
+	n := &m.list[id-1]
+	n.count++
+	d := m.e.chance.With(forLoss).With(uint64(id)).With(n.count).Exponential() * float64(mean)
+	return sched.Time(min(max(d, 1), workload.MaxTime))
+}
+
+func (m *machines) planLoss(id sched.NodeID) {
+	if mean := m.e.config.Costs.Faults.MTBF; mean > 0 {
+		m.e.queue.push(m.e.now+m.after(id, mean), lossOf|uint64(id))
+	}
+}
+
+// lossDue has a node be lost by chance.
+func (m *machines) lossDue(id sched.NodeID) {
+	m.lose(id)
+	m.e.queue.push(m.e.now+m.after(id, m.e.config.Costs.Faults.MTTR), returnOf|uint64(id))
+}
+
+// returnDue has a node return that was lost by chance.
+func (m *machines) returnDue(id sched.NodeID) {
+	m.restore(id)
+	m.planLoss(id)
+}
+
+func (m *machines) lose(id sched.NodeID) {
+	n := &m.list[id-1]
+	if n.lost {
+		return
+	}
+	n.lost, n.gone = true, m.e.now
+	n.news = n.news[:0]
+	m.e.masters.lookAll()
+	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeLost, Node: id})
+}
+
+func (m *machines) restore(id sched.NodeID) {
+	n := &m.list[id-1]
+	switch {
+	case !n.lost:
+		return
+	case n.gone == m.e.now: // the core takes what joins before what is lost
+		m.e.queue.push(m.e.now+1, comeOf|uint64(id))
+		return
+	}
+	n.lost = false
+	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.spec})
+}
+
+// plan puts what the script says into the queue.
+func (m *machines) plan(script []Incident) error {
+	for i, x := range script {
+		if x.Node < 1 || int(x.Node) > len(m.list) {
+			return fmt.Errorf("incident %d: node %d: the cluster has nodes 1 to %d", i+1, x.Node, len(m.list))
+		}
+		if x.At < 0 {
+			return fmt.Errorf("incident %d: at %v: must not be negative", i+1, x.At)
+		}
+		m.e.queue.push(x.At, incidentOf|uint64(i+1))
+		m.e.pending++
+	}
+	order := slices.Clone(script)
+	slices.SortStableFunc(
+		order,
+		func(a, b Incident) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.At, b.At)) },
+	)
+	for i := 1; i < len(order); i++ {
+		if a, b := order[i-1], order[i]; a.Node == b.Node && a.At == b.At {
+			return fmt.Errorf("node %d has two incidents at %v", b.Node, b.At)
+		}
+	}
+	return nil
+}
+
+func (m *machines) incident(x Incident) {
+	if x.Returns {
+		m.restore(x.Node)
+	} else {
+		m.lose(x.Node)
+	}
+}

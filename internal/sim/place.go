@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A layout is which nodes are in which rack.
+type layout struct {
+	byRack [][]sched.NodeID // racks that have nodes
+	rackOf []int32          // by NodeID-1: index of byRack
+}
+
+func newLayout(nodes []node) layout {
+	l := layout{rackOf: make([]int32, len(nodes))}
+	index := map[sched.RackID]int32{}
+	for i := range nodes {
+		r, ok := index[nodes[i].spec.Rack]
+		if !ok {
+			r = int32(len(l.byRack))
+			index[nodes[i].spec.Rack] = r
+			l.byRack = append(l.byRack, nil)
+		}
+		l.rackOf[i] = r
+		l.byRack[r] = append(l.byRack[r], sched.NodeID(i+1))
+	}
+	return l
+}
+
+// place returns the spec with places for the stages that read input and do not say where it is: each task's input is
+// one block. It costs O(copies) for each task. A spec that needs no places is returned as it is, another is copied.
+func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
+	copies := min(f.e.config.Costs.Reading.Copies, int32(len(f.layout.rackOf)))
+	truth := spec.Payload.(*workload.Truth)
+	var own *sched.JobSpec
+	for i := range spec.Stages {
+		st, t := &spec.Stages[i], &truth.Stages[i]
+		if copies == 0 || st.Copies > 0 || st.Tasks <= 0 || t.Input == 0 && t.List == nil {
+			continue
+		}
+		if own == nil {
+			c := *spec
+			own = &c
+			own.Stages = append([]sched.StageSpec(nil), spec.Stages...)
+		}
+		places := make([]sched.NodeID, int(st.Tasks)*int(copies))
+		chance := f.e.chance.With(forPlace).With(uint64(ordinal)).With(uint64(i))
+		for task := range st.Tasks {
+			f.layout.block(chance.With(uint64(task+1)), places[task*copies:(task+1)*copies])
+		}
+		own.Stages[i].Copies, own.Stages[i].Places = copies, places
+	}
+	if own == nil {
+		return spec
+	}
+	return own
+}
+
+// block places the copies of a block as HDFS's BlockPlacementPolicyDefault does for a writer outside the cluster: the
+// first on any node, the second in another rack, the third in the second's rack, more anywhere; all on different nodes.
+// Where a rack has no node left, any will do.
+func (l *layout) block(c workload.Chance, copies []sched.NodeID) {
+	for k := range copies {
+		var within []sched.NodeID
+		not := int32(-1)
+		switch {
+		case k == 1 && len(l.byRack) > 1:
+			not = l.rackOf[copies[0]-1]
+		case k == 2 && len(l.byRack) > 1:
+			if r := l.byRack[l.rackOf[copies[1]-1]]; len(r) > 1 {
+				within = r
+			}
+		}
+		copies[k] = l.pick(c.With(uint64(k)), copies[:k], within, not)
+	}
+}
+
+// pick returns a node of a list (nil: of all) that is neither taken nor in a rack. Tries are few, because copies are;
+// should they all fail, the next node in order that is not taken does.
+func (l *layout) pick(c workload.Chance, taken, within []sched.NodeID, not int32) sched.NodeID {
+	n := len(l.rackOf)
+	if within != nil {
+		n = len(within)
+	}
+	at := func(i int) sched.NodeID {
+		if within != nil {
+			return within[i]
+		}
+		return sched.NodeID(i + 1)
+	}
+	const tries = 32
+	first := 0
+	for t := range uint64(tries) {
+		i := c.With(t).Below(n)
+		if t == 0 {
+			first = i
+		}
+		if id := at(i); l.rackOf[id-1] != not && !isIn(taken, id) {
+			return id
+		}
+	}
+	for i := range n {
+		if id := at((first + i) % n); !isIn(taken, id) {
+			return id
+		}
+	}
+	return at(first)
+}
+
+func isIn(list []sched.NodeID, id sched.NodeID) bool {
+	for _, x := range list {
+		if x == id {
+			return true
+		}
+	}
+	return false
+}
+
+// level returns how near its input an attempt runs.
+func (l *layout) level(a *sched.Attempt) sched.Locality {
+	spec := a.Stage.Spec
+	near := sched.OffSwitch
+	for _, p := range spec.Places[(a.Task-1)*spec.Copies : a.Task*spec.Copies] {
+		switch {
+		case p == a.Node:
+			return sched.NodeLocal
+		case p > 0 && int(p) <= len(l.rackOf) && l.rackOf[p-1] == l.rackOf[a.Node-1]:
+			near = sched.RackLocal
+		}
+	}
+	return near
+}
+
+// penalty returns how much longer than locally reading bytes takes.
+func (r *Reading) penalty(bytes int64, l sched.Locality) sched.Time {
+	if l == sched.NodeLocal || r.Rates[l] == 0 {
+		return 0
+	}
+	s := float64(bytes) / r.Rates[l]
+	if local := r.Rates[sched.NodeLocal]; local > 0 {
+		s -= float64(bytes) / local
+	}
+	return sched.Time(min(math.Round(max(0, s)*1e9), workload.MaxTime))
+}

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A hunger is since when no map of a job runs although some wait, while its reduces wait for their output.
+type hunger struct {
+	on    bool // a look is in the queue
+	since sched.Time
+}
+
+// A rampDown is what all ApplicationMasters do where maps starve: each ends reduces of its job that wait for them.
+type rampDown struct{ e *engine }
+
+// starving returns the stage of a job of which nothing runs although some of it waits or is suspended, and which
+// reduces that run wait for; nil: none.
+func (d *rampDown) starving(j *job) *sched.Stage {
+	row := d.e.core.Job(j.id)
+	if row == nil || row.Ended || len(j.fetches) == 0 {
+		return nil
+	}
+	for _, st := range row.Stages {
+		if st.Pending+st.Suspended == 0 || st.Running > 0 {
+			continue
+		}
+		for _, id := range j.fetches {
+			r := d.e.find(d.e.net.fetches[id].id)
+			for _, dep := range r.core.Stage.Spec.After {
+				if dep.Stage == st.ID.Index {
+					return st
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// watch has the master of a job look in a while, where maps starve.
+func (d *rampDown) watch(j *job) {
+	if every := d.e.config.Costs.Master.Every; every > 0 && !j.hungry.on && d.starving(j) != nil {
+		j.hungry = hunger{true, d.e.now}
+		d.e.queue.push(d.e.now+every, masterOf|uint64(j.id))
+	}
+}
+
+// look ends reduces of a job if its maps still starve: as many as make room for the maps that wait, but no more than
+// the part of what the job can get that the master may free at once, and at least enough for one map; the least
+// advanced first, the youngest of equals.
+func (d *rampDown) look(id sched.JobID) {
+	row := d.e.core.Job(id)
+	if row == nil {
+		return
+	}
+	j := *d.e.jobs.Of(row)
+	st := d.starving(j)
+	if st == nil {
+		j.hungry.on = false
+		return
+	}
+	c := &d.e.config.Costs.Master
+	d.e.queue.push(d.e.now+c.Every, masterOf|uint64(id))
+	headroom := d.e.core.Headroom(row)
+	if st.Spec.PerTask.FitsIn(headroom) && (c.Patience == 0 || d.e.now-j.hungry.since < c.Patience) {
+		return
+	}
+	type victim struct {
+		r    *attempt
+		part float32
+	}
+	var victims []victim
+	for _, f := range j.fetches {
+		if r := d.e.find(d.e.net.fetches[f].id); r.state == fetching || r.state == waiting {
+			_, part := d.e.progress(r)
+			victims = append(victims, victim{r, part})
+		}
+	}
+	if len(victims) == 0 {
+		return
+	}
+	slices.SortFunc(
+		victims,
+		func(a, b victim) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(b.r.id, a.r.id)) },
+	)
+	each := d.e.core.Amount(victims[0].r.core.Holds)
+	one := times(st.Spec.PerTask, each)
+	all := times(st.Spec.PerTask.Times(int64(st.Pending)), each)
+	limit := times(headroom.Add(row.Used), each)
+	most := min(max(one, int64(float64(limit)*c.Part)), all, int64(len(victims)))
+	for _, v := range victims[:most] {
+		d.e.halt(v.r)
+		v.r.outcome = sched.Killed
+		d.e.end(v.r)
+	}
+}
+
+// times returns how many of each make up what is wanted, as far as each has of it.
+func times(wanted, each sched.Resources) (n int64) {
+	for k, a := range each {
+		if a > 0 {
+			n = max(n, (wanted[k]+a-1)/a)
+		}
+	}
+	return n
+}

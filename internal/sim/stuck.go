@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// ErrStuck is returned when jobs are left and nothing will bring any of them on. The message names them, and why.
+var ErrStuck = errors.New("jobs are left, and nothing will bring them on")
+
+// An idleness is since when nothing has been launched, ended or submitted, and since when nothing has succeeded.
+type idleness struct {
+	since  sched.Time
+	steps  int64
+	futile int64 // attempts launched since one succeeded
+}
+
+// Nodes may go on reporting, and policies waking, while no job gets on. A run is stuck when nothing runs, no job is to
+// come, and this has gone on for so many steps, or for so long that all nodes have reported twice and more.
+const (
+	patienceSteps = 1_000_000
+	// mostFutile attempts may be launched for each that runs without one that succeeds: with Hadoop's 4 attempts a
+	// task, jobs fail long before. Only what does not count as a failure, the loss of nodes, comes to that.
+	mostFutile = 100
+	patience   = 24 * time.Hour
+)
+
+func (x *idleness) note(now sched.Time, moved bool) {
+	if moved {
+		x.since, x.steps = now, 0
+		return
+	}
+	x.steps++
+}
+
+func (x *idleness) tooLong(e *engine, at sched.Time) bool {
+	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
+		return false
+	}
+	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience
+}
+
+// inVain reports whether attempts are launched again and again and none ever succeeds, as where nodes are lost faster
+// than tasks end.
+func (x *idleness) inVain(e *engine) bool {
+	return x.futile > patienceSteps && x.futile > mostFutile*int64(e.alive)
+}
+
+// stuck says which jobs are left and why.
+func (e *engine) stuck() error {
+	const most = 5
+	var lines []string
+	for j := range e.core.Jobs() {
+		if len(lines) == most {
+			lines = append(lines, fmt.Sprintf("and %d more", e.core.LiveJobs()-most))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("job %d (%s): %s", j.ID, j.Spec.Name, e.why(j)))
+	}
+	if len(lines) == 0 {
+		lines = append(lines, fmt.Sprintf("no job, but %d attempts that were asked to end", e.alive))
+	}
+	return fmt.Errorf("%w: %s", ErrStuck, strings.Join(lines, "; "))
+}
+
+// why says what a job waits for.
+func (e *engine) why(j *sched.Job) string {
+	for _, st := range j.Stages {
+		who := fmt.Sprintf("stage %d (%v)", st.ID.Index, st.Kind)
+		switch {
+		case st.Suspended > 0:
+			return fmt.Sprintf("%s: %d attempts are suspended, and the policy resumes none", who, st.Suspended)
+		case st.Pending > 0 && !e.nodes.everFit(st):
+			return fmt.Sprintf(
+				"%s: a task asks for %s, more than any node has (%s)",
+				who,
+				amounts(st.Spec.PerTask),
+				amounts(e.nodes.largest()),
+			)
+		case st.Pending > 0 && e.core.First(st) != nil:
+			return fmt.Sprintf(
+				"%s: %d tasks wait, node %d has room, and the policy starts none",
+				who,
+				st.Pending,
+				e.core.First(st).ID,
+			)
+		case st.Pending > 0 && j.Running > 0:
+			return fmt.Sprintf(
+				"%s: %d tasks wait for room, while %d attempts of the job itself hold room and wait for them",
+				who,
+				st.Pending,
+				j.Running,
+			)
+		case st.Pending > 0:
+			return fmt.Sprintf(
+				"%s: %d tasks wait, and no node that is there, open to it and within its queue's maximum has room",
+				who,
+				st.Pending,
+			)
+		case st.Running > 0:
+			return fmt.Sprintf("%s: %d attempts run and wait for what other stages make", who, st.Running)
+		}
+	}
+	return "waits for nothing that could be named"
+}
+
+// everFit reports whether some node could hold a task, if it were empty.
+func (m *machines) everFit(st *sched.Stage) bool {
+	for i := range m.list {
+		if st.Spec.PerTask.FitsIn(m.list[i].spec.Capacity) {
+			return true
+		}
+	}
+	return false
+}
+
+// largest returns the most of each kind that any node has.
+func (m *machines) largest() (r sched.Resources) {
+	for i := range m.list {
+		for k, a := range m.list[i].spec.Capacity {
+			r[k] = max(r[k], a)
+		}
+	}
+	return r
+}
+
+// amounts writes the kinds of which r has any.
+func amounts(r sched.Resources) string {
+	var parts []string
+	for k, a := range r {
+		if a > 0 {
+			parts = append(parts, fmt.Sprintf("%v %d", sched.ResourceKind(k), a))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

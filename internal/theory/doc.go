@@ -1,0 +1,18 @@
+// Package theory holds the mathematics of sharing and of sequencing as pure functions of numbers: no clock, no
+// randomness of its own, no I/O, nothing of the scheduler's vocabulary. Policies use it to decide, tests use it as an
+// oracle, and the fluid simulation is the yardstick against which real schedules are read.
+//
+//	Fluid                          one divisible server under FIFO, PS, LAS, SRPT, SPT, FSP, PSBS, GITTINS
+//	GittinsRanks, SizeBelief       whom to serve when sizes are known by their law only
+//	BoundedFluid                   one divisible server under FSPY and fair sharing, of jobs that use a part of it at most
+//	ScaleToLoad, DataSize          sizes for Fluid from bytes
+//	MaxMin, DRF, OnePassShares     dividing capacity: one resource, several resources, the one-pass form
+//	Johnson, SplitJohnson, ...     orders for jobs of two stages, and what the two-machine model says of an order
+//	SlotSim                        the same jobs task by task on slots; exhaustive and local search over orders
+//	Waves, StaticTime, ...         closed forms for one job on slots
+//	PSCompletions, FSPCompletions  closed forms for a batch on the divisible server
+//	Percentile, JainIndex          statistics with a stated convention
+//
+// Times are in seconds and work is in seconds of the whole server unless a comment says otherwise; nothing depends on
+// the unit, only on its being the same everywhere in a call. Jobs are named by their index in the slice given.
+package theory

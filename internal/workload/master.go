@@ -1,0 +1,131 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Master is the ApplicationMaster of a MapReduce job on a cluster of containers: a container that the job is granted
+// first, and holds until its last task has ended. Its tasks are asked for once it has started.
+type Master struct {
+	Size  sched.Resources // of its container; Hadoop's yarn.app.mapreduce.am.resource.mb is 1536, and .cpu-vcores 1
+	Start sched.Time      // from its launch until it asks for tasks
+	// Uber has small jobs run all their tasks in the container of the master, one after the other (Hadoop:
+	// mapreduce.job.ubertask.enable, which is false): those of at most 9 maps, one reduce and Block bytes of input.
+	Uber  bool
+	Block int64
+	// TaskStart is what of each task's time is the start of its own container, which a task of an uber job does not
+	// need.
+	TaskStart sched.Time
+}
+
+// DefaultMaster is that of Hadoop; its time to start is ours, a few times that of a task.
+func DefaultMaster() Master {
+	return Master{
+		Size:      sched.Resources{sched.Memory: 1536, sched.VCores: 1},
+		Start:     5 * time.Second,
+		Block:     Defaults().Block,
+		TaskStart: Defaults().Startup,
+	}
+}
+
+// Hadoop's mapreduce.job.ubertask.maxmaps and .maxreduces.
+const uberMaps, uberReduces = 9, 1
+
+// Lead yields the jobs of s, each with a master. Jobs that are no MapReduce, those of several rounds, and those that
+// have one stay as they are. On a cluster of slots there are no masters: an error.
+func (m Master) Lead(s Source, c *Cluster) Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		size := m.on(c)
+		if err := m.Fit(c); err != nil {
+			yield(nil, err)
+			return
+		}
+		m.Size = size
+		for spec, err := range s {
+			if err == nil {
+				spec = m.lead(spec)
+			}
+			if !yield(spec, err) {
+				return
+			}
+		}
+	}
+}
+
+// on returns what a master holds on a cluster, which does not limit what it does not say.
+func (m *Master) on(c *Cluster) (size sched.Resources) {
+	capacity := c.Capacity()
+	for k, n := range m.Size {
+		if capacity[k] > 0 {
+			size[k] = n
+		}
+	}
+	return size
+}
+
+// Fit reports why there are no such masters on a cluster.
+func (m Master) Fit(c *Cluster) error {
+	capacity, size := c.Capacity(), m.on(c)
+	switch {
+	case capacity[sched.Memory] == 0 && capacity[sched.VCores] == 0:
+		return fmt.Errorf("the cluster has slots, and a master is a container: give it memory, or vcores")
+	case m.Start < 0 || m.Start > MaxTime:
+		return fmt.Errorf("a master that takes %v to start: must be from 0 to ten years", m.Start)
+	case m.Size[sched.Memory] < 0 || m.Size[sched.VCores] < 0 || size == (sched.Resources{}):
+		return fmt.Errorf(
+			"a master of %d MiB and %d vcores: must be of some of what the cluster has",
+			m.Size[sched.Memory],
+			m.Size[sched.VCores],
+		)
+	case c.room(size) == 0:
+		return fmt.Errorf(
+			"a master of %d MiB and %d vcores: no node of the cluster has room for it",
+			m.Size[sched.Memory],
+			m.Size[sched.VCores],
+		)
+	}
+	return nil
+}
+
+// lead returns a job with a master, after its other stages, so that these have the same luck as without one.
+func (m *Master) lead(spec *sched.JobSpec) *sched.JobSpec {
+	t, ok := spec.Payload.(*Truth)
+	if !ok || spec.Open || spec.Type != mapReduce ||
+		slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master }) {
+		return spec
+	}
+	led, truth := *spec, *t
+	led.Stages = append(
+		slices.Clone(spec.Stages),
+		sched.StageSpec{Kind: sched.Master, PerTask: m.Size, Tasks: 1, MaxAttempts: sched.DefaultMaxAttempts},
+	)
+	for i := range spec.Stages {
+		led.Stages[i].Asked = true
+	}
+	truth.Stages = append(slices.Clone(t.Stages), StageTruth{Tasks: 1, Base: m.Start})
+	if truth.Uber = m.Uber && m.isUber(spec); truth.Uber {
+		for i := range t.Stages {
+			truth.Stages[i].Base = max(0, truth.Stages[i].Base-m.TaskStart)
+		}
+	}
+	led.Payload = &truth
+	return &led
+}
+
+// isUber is Hadoop's rule for jobs that are small enough (JobImpl.makeUberDecision).
+func (m *Master) isUber(spec *sched.JobSpec) bool {
+	maps, reduces, input := int32(0), int32(0), int64(0)
+	for i := range spec.Stages {
+		switch st := &spec.Stages[i]; st.Kind {
+		case sched.Map:
+			maps, input = maps+st.Tasks, input+st.InputBytes
+		default:
+			reduces += st.Tasks
+		}
+	}
+	return maps <= uberMaps && reduces <= uberReduces && input <= m.Block
+}

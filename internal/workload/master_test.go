@@ -1,0 +1,74 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A job is given a master behind its other stages; what it is given from is left as it was, and its size stays what its
+// tasks are.
+func TestMasterLeads(t *testing.T) {
+	c, err := ParseCluster("nodes=2,memory=8GiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := c.Options()
+	plain, err := o.fromBytes(sched.JobSpec{Name: "j"}, 1, traffic{input: 3 * o.Block, shuffle: 100, output: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *plain
+	other.Type = "SPARK"
+	m := DefaultMaster()
+	m.Uber, m.Block = true, 4*o.Block
+	var got []*sched.JobSpec
+	for j, err := range m.Lead(m.Lead(Of(plain, &other), c), c) { // who has one gets no second
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, j)
+	}
+	led, truth := got[0], got[0].Payload.(*Truth)
+	if len(led.Stages) != 3 || led.Stages[2].Kind != sched.Master ||
+		led.Stages[2].PerTask != (sched.Resources{sched.Memory: 1536}) ||
+		!led.Stages[0].Asked ||
+		!led.Stages[1].Asked {
+		t.Errorf(
+			"stages %+v; want a map and a reduce that must be asked for, and a master of the 1536 MiB that a cluster of memory knows",
+			led.Stages,
+		)
+	}
+	if plain.Stages[0].Asked || len(plain.Payload.(*Truth).Stages) != 2 || got[1] != &other {
+		t.Error("the job that was given, or one that is no MapReduce, is changed")
+	}
+	// Three maps and a reduce of an uber job each save the second that a container takes to start, at 1024 MiB.
+	was, is := plain.Payload.(*Truth).Size(plain)[sched.Memory], truth.Size(led)[sched.Memory]
+	if !truth.Uber || was-is < 4*1024-1 || was-is > 4*1024+1 || truth.Time(2, 1) != 5*time.Second {
+		t.Errorf("size %v, without a master %v; it starts in %v", is, was, truth.Time(2, 1))
+	}
+	if err := led.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Hadoop's rule for small jobs: at most 9 maps, one reduce, and one block of input; one more of either is too much.
+func TestUberRule(t *testing.T) {
+	m := Master{Block: 100}
+	for _, c := range []struct {
+		maps, reduces int32
+		input         int64
+		uber          bool
+	}{{9, 1, 100, true}, {10, 1, 100, false}, {9, 2, 100, false}, {9, 1, 101, false}, {1, 0, 0, true}} {
+		spec := &sched.JobSpec{
+			Stages: []sched.StageSpec{
+				{Kind: sched.Map, Tasks: c.maps, InputBytes: c.input},
+				{Kind: sched.Reduce, Tasks: c.reduces},
+			},
+		}
+		if got := m.isUber(spec); got != c.uber {
+			t.Errorf("%d maps, %d reduces, %d bytes: %v", c.maps, c.reduces, c.input, got)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Format is a format of workload files.
+type Format string
+
+// The formats.
+const (
+	SWIM  Format = "swim"  // tab-separated: job, submit s, gap s, map input bytes, shuffle bytes, output bytes (Chen et al., MASCOTS 2011)
+	Rumen Format = "rumen" // Hadoop's job histories as JSON: one LoggedJob after the other
+	SLS   Format = "sls"   // JSON input of YARN's Scheduler Load Simulator
+	YAML  Format = "yaml"  // our own: jobs with their tasks, or with the programs to run
+)
+
+// StandardInput is the path that means standard input.
+const StandardInput = "-"
+
+// window is how many jobs are read ahead to put those that are slightly out of order in order.
+const window = 10_000
+
+// A File is a workload in a file.
+type File struct {
+	Path   string
+	Format Format
+	Queues []*sched.QueueSpec // that the file asks for; nil: none
+	Jobs   Source
+}
+
+// Open opens the workload at a path; what format it has, and whether gzip or zstd packs it, shows in its content.
+// Jobs opens the file again for each pass; standard input has one pass.
+func Open(path string, o Options) (*File, error) {
+	if path == StandardInput {
+		return Read("standard input", os.Stdin, o)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open workload: %w", err)
+	}
+	defer f.Close()
+	w, err := Read(path, f, o)
+	if err != nil {
+		return nil, err
+	}
+	w.Jobs = func(yield func(*sched.JobSpec, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(nil, fmt.Errorf("open workload: %w", err))
+			return
+		}
+		defer f.Close()
+		again, err := Read(path, f, o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		again.Jobs(yield)
+	}
+	return w, nil
+}
+
+// Read reads a workload from r; errors call it name. Its Jobs have one pass, which reads on from r.
+func Read(name string, r io.Reader, o Options) (*File, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("workload options: %w", err)
+	}
+	in, err := unpack(name, r)
+	if err != nil {
+		return nil, err
+	}
+	format, err := in.sniff()
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return in.file(format, &o)
+}
+
+// file returns what a text holds that has a format.
+func (in *input) file(format Format, o *Options) (f *File, err error) {
+	f = &File{Path: in.name, Format: format}
+	var jobs func(emit) error
+	switch format {
+	case SWIM:
+		jobs = func(e emit) error { return readSWIM(in, o, e) }
+	case Rumen:
+		jobs = func(e emit) error { return readRumen(in, o, e) }
+	case SLS:
+		jobs = func(e emit) error { return readSLS(in, o, e) }
+	case YAML:
+		y := newYAMLJobs(in, o)
+		if f.Queues, err = y.head(); err != nil {
+			in.close()
+			return nil, err
+		}
+		jobs = y.jobs
+	}
+	passed := false
+	f.Jobs = func(yield func(*sched.JobSpec, error) bool) {
+		if passed {
+			yield(nil, fmt.Errorf("%s: can be read only once", in.name))
+			return
+		}
+		passed = true
+		defer in.close()
+		inOrder(in.name, jobs)(yield)
+	}
+	if f.Format == Rumen {
+		f.Jobs = fromZero(f.Jobs)
+	}
+	return f, nil
+}
+
+// emit takes a job, and the line where it stands; it returns false to have no more.
+type emit func(spec *sched.JobSpec, line int) (more bool)
+
+// input is the text of a workload.
+type input struct {
+	*bufio.Reader
+	name  string
+	close func()
+}
+
+// lineMax is the length of the longest line of a SWIM file, and of what is looked at to tell a format.
+const lineMax = 1 << 16
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	byteOrder = []byte{0xef, 0xbb, 0xbf} // U+FEFF in UTF-8, which some editors write first
+)
+
+// unpack removes what packs a text.
+func unpack(name string, r io.Reader) (*input, error) {
+	in := &input{Reader: bufio.NewReaderSize(r, lineMax), name: name, close: func() {}}
+	magic, _ := in.Peek(4)
+	switch {
+	case bytes.HasPrefix(magic, gzipMagic):
+		z, err := gzip.NewReader(in.Reader)
+		if err != nil {
+			return nil, in.broken(err)
+		}
+		in.Reader = bufio.NewReaderSize(z, lineMax)
+	case bytes.Equal(magic, zstdMagic):
+		z, err := zstd.NewReader(in.Reader, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(1<<27))
+		if err != nil {
+			return nil, in.broken(err)
+		}
+		in.Reader, in.close = bufio.NewReaderSize(z, lineMax), z.Close
+	}
+	if mark, _ := in.Peek(len(byteOrder)); bytes.Equal(mark, byteOrder) {
+		in.Discard(len(byteOrder))
+	}
+	return in, nil
+}
+
+// broken says that the bytes could not be had.
+func (in *input) broken(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("read %s: ends in the middle: the file is cut off", in.name)
+	}
+	return fmt.Errorf("read %s: %w", in.name, err)
+}
+
+// at says what is wrong at a line and a column, both from 1; zero: not known.
+func (in *input) at(line, column int, format string, args ...any) error {
+	where := in.name
+	if line > 0 {
+		where = fmt.Sprintf("%s:%d", where, line)
+	}
+	if column > 0 {
+		where = fmt.Sprintf("%s:%d", where, column)
+	}
+	return fmt.Errorf("%s: %w", where, fmt.Errorf(format, args...))
+}
+
+// sniff tells the format by the beginning of the text.
+func (in *input) sniff() (Format, error) {
+	start, err := in.Peek(lineMax)
+	if err != nil && err != io.EOF {
+		return "", in.broken(err)
+	}
+	text := bytes.TrimLeft(start, " \t\r\n")
+	if len(text) == 0 {
+		return "", in.at(0, 0, "is empty; it should hold a workload: SWIM, Rumen, SLS or YAML")
+	}
+	if bytes.IndexByte(start, 0) >= 0 || !validPrefix(start) {
+		return "", in.at(
+			1,
+			0,
+			"is not text; it should hold a workload: SWIM, Rumen, SLS or YAML, as it is or packed by gzip or zstd",
+		)
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	for len(first) > 0 && first[0] == '#' {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+		text = bytes.TrimLeft(text, " \t\r\n")
+		first, _, _ = bytes.Cut(text, []byte("\n"))
+	}
+	braced := len(first) > 0 && (first[0] == '{' || first[0] == '[')
+	switch has := func(key string) bool { return bytes.Contains(text, []byte(key)) }; {
+	case isSWIM(first) || !braced && bytes.IndexByte(first, '\t') > 0:
+		return SWIM, nil
+	case braced && (has(`"job.tasks"`) || has(`"am.type"`) || has(`"job.start.ms"`) || has(`"num.nodes"`)):
+		return SLS, nil
+	case braced && (has(`"jobID"`) || has(`"mapTasks"`) || has(`"submitTime"`)):
+		return Rumen, nil
+	}
+	return YAML, nil
+}
+
+// isSWIM reports whether a line is one of SWIM's, whatever its first field: JSON and YAML have no number behind a tab.
+func isSWIM(line []byte) bool {
+	fields := bytes.SplitN(line, []byte("\t"), swimColumns)
+	if len(fields) < swimColumns {
+		return false
+	}
+	_, err := swimSeconds(fields[swimSubmit])
+	return err == nil
+}
+
+// validPrefix reports whether text is UTF-8, apart from a last rune that the end may have cut.
+func validPrefix(text []byte) bool {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n <= 1 {
+			return !utf8.FullRune(text)
+		}
+		text = text[n:]
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+package workload
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Past is a job of a recorded run: when it came, how long its tasks took, and what its probe did. Its fields are
+// those of record.PastJob, which says more.
+type Past struct {
+	ID          sched.JobID
+	Spec        *sched.JobSpec
+	Times       [][]sched.Time
+	Rounds      []int32
+	ProbeTimes  []sched.Time
+	ProbeCounts []sched.Counters
+}
+
+// On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has
+// them. Rounds that were found later are found later again.
+func (p Past) On(c *Cluster) *sched.JobSpec {
+	p = p.withoutMaster()
+	spec := *p.Spec
+	spec.Stages = slices.Clone(spec.Stages)
+	o, room := c.Options(), c.Capacity()
+	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts}
+	for i := range spec.Stages {
+		st := &spec.Stages[i]
+		st.Asked = false
+		list := make([]Task, len(p.Times[i]))
+		for k, t := range p.Times[i] {
+			list[k].Compute = t
+		}
+		truth.Stages = append(truth.Stages, StageTruth{Tasks: int32(len(list)), List: list})
+		st.Tasks, st.Copies, st.Places = int32(len(list)), 0, nil
+		if !st.PerTask.FitsIn(room) {
+			st.PerTask = o.MapTask
+			if st.Kind == sched.Reduce {
+				st.PerTask = o.ReduceTask
+			}
+		}
+	}
+	spec.Stages, truth.Later = p.rounds(spec.Stages)
+	spec.Payload, spec.Open = truth, len(truth.Later) > 0
+	return &spec
+}
+
+// withoutMaster leaves out the master of a job whose tasks it had to ask for: it was one of Lead's, who may be asked
+// again.
+func (p Past) withoutMaster() Past {
+	if !slices.ContainsFunc(p.Spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) {
+		return p
+	}
+	spec, all := *p.Spec, p
+	spec.Stages, p.Times, p.Rounds = nil, nil, nil
+	number := make([]int32, len(all.Spec.Stages)) // of each stage, among those that stay
+	for i, st := range all.Spec.Stages {
+		if number[i] = int32(len(spec.Stages)); st.Kind == sched.Master {
+			continue
+		}
+		st.After = slices.Clone(st.After)
+		for k := range st.After {
+			st.After[k].Stage = number[st.After[k].Stage]
+		}
+		spec.Stages = append(spec.Stages, st)
+		p.Times, p.Rounds = append(p.Times, all.Times[i]), append(p.Rounds, all.Rounds[i])
+	}
+	p.Spec = &spec
+	return p
+}
+
+// rounds parts the stages of a job in those that it came with, and those that it found later.
+func (p *Past) rounds(stages []sched.StageSpec) (first []sched.StageSpec, later [][]sched.StageSpec) {
+	for i, st := range stages {
+		if p.Rounds[i] == 0 {
+			first = append(first, st)
+			continue
+		}
+		if len(later) == 0 || p.Rounds[i] != p.Rounds[i-1] {
+			later = append(later, nil)
+		}
+		last := &later[len(later)-1]
+		*last = append(*last, st)
+	}
+	return first, later
+}

@@ -1,0 +1,133 @@
+package workload
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Take yields the first n jobs of s.
+func Take(s Source, n int) Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		if n <= 0 {
+			return
+		}
+		left := n
+		for spec, err := range s {
+			if left--; !yield(spec, err) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// Between yields the jobs of s submitted from one instant until before another, at the times at which s has them; an
+// until of zero is none.
+func Between(s Source, from, until sched.Time) Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		for spec, err := range s {
+			if err == nil {
+				if spec.Submit < from {
+					continue
+				}
+				if until > 0 && spec.Submit >= until {
+					return
+				}
+			}
+			if !yield(spec, err) {
+				return
+			}
+		}
+	}
+}
+
+// TimeScale yields the jobs of s with times of submission multiplied by x, which is positive: 0.5 doubles the load.
+func TimeScale(s Source, x float64) Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		if !(x > 0) || math.IsInf(x, 0) {
+			yield(nil, fmt.Errorf("time scale %v: must be positive", x))
+			return
+		}
+		for spec, err := range s {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			at := math.Round(float64(spec.Submit) * x)
+			if at > MaxTime {
+				yield(
+					nil,
+					fmt.Errorf(
+						"job %s: submitted at %g s when scaled by %v: must be at most ten years",
+						spec.Name,
+						at/1e9,
+						x,
+					),
+				)
+				return
+			}
+			scaled := *spec
+			scaled.Submit = sched.Time(at)
+			if !yield(&scaled, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Merge yields the jobs of several sources in order of submission; of those submitted at the same time, those of
+// earlier sources first.
+func Merge(sources ...Source) Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		type head struct {
+			spec *sched.JobSpec
+			next func() (*sched.JobSpec, error, bool)
+		}
+		var heads []head
+		for _, s := range sources {
+			next, stop := iter.Pull2(s)
+			defer stop()
+			spec, err, ok := next()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if ok {
+				heads = append(heads, head{spec, next})
+			}
+		}
+		for len(heads) > 0 {
+			first := 0
+			for i := range heads {
+				if heads[i].spec.Submit < heads[first].spec.Submit {
+					first = i
+				}
+			}
+			h := &heads[first]
+			if !yield(h.spec, nil) {
+				return
+			}
+			spec, err, ok := h.next()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if h.spec = spec; !ok {
+				heads = append(heads[:first], heads[first+1:]...)
+			}
+		}
+	}
+}
+
+// Of yields the given jobs, which are in order of submission.
+func Of(jobs ...*sched.JobSpec) Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		for _, j := range jobs {
+			if !yield(j, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package workload
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// clusterMax is the size of the largest cluster file.
+const clusterMax = 16 << 20
+
+// OpenCluster reads a cluster: the shorthand of ParseCluster where text has a "=" and names no file, else the YAML file
+// at that path.
+func OpenCluster(text string) (*Cluster, error) {
+	f, err := os.Open(text)
+	if err != nil {
+		if strings.Contains(text, "=") {
+			return ParseCluster(text)
+		}
+		return nil, fmt.Errorf("open cluster: %w (give a YAML file, or nodes=20,map-slots=3,reduce-slots=1)", err)
+	}
+	defer f.Close()
+	return ReadCluster(text, f)
+}
+
+// ReadCluster reads a cluster from YAML; errors call it name. Racks and speed are 1 and the network is one of 1 Gbit/s
+// a node and 10 Gbit/s a rack where nothing is said.
+//
+//	classes: [{name: fast, count: 20, racks: 2, speed: 1.5, resources: {memory: 8GiB, vcores: 4}}]
+//	network: {node: 1Gbit, rack: 10Gbit}
+//	queues: [{name: etl, weight: 2, min: 20%, max: {vcores: 40}, policy: fair, queues: []}]
+func ReadCluster(name string, r io.Reader) (*Cluster, error) {
+	c, err := readCluster(name, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// readCluster reads a cluster file, of which any part may be missing.
+func readCluster(name string, r io.Reader) (*Cluster, error) {
+	in, err := unpack(name, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	text, err := io.ReadAll(io.LimitReader(in, clusterMax+1))
+	if err != nil {
+		return nil, in.broken(err)
+	}
+	if len(text) > clusterMax {
+		return nil, in.at(0, 0, "is longer than %d MiB: not a cluster", clusterMax>>20)
+	}
+	y := &yamlText{in: in, anchors: map[string]ast.Node{}}
+	root, err := y.parse(text, 1)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Network: defaultNetwork}
+	err = y.fields(root, "classes, network, queues", func(key string, v ast.Node) (_ bool, err error) {
+		switch key {
+		case "classes":
+			err = y.items(v, func(v ast.Node) error {
+				cl, err := y.class(v)
+				c.Classes = append(c.Classes, cl)
+				return err
+			})
+		case "network":
+			err = y.network(v, &c.Network)
+		case "queues":
+			c.Queues, err = y.queueList(v, 0)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ReadQueues reads the queues of a cluster file in which nothing else need stand; errors call it name.
+func ReadQueues(name string, r io.Reader) ([]*sched.QueueSpec, error) {
+	c, err := readCluster(name, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.Queues, nil
+}
+
+// class reads one class of nodes.
+func (y *yamlText) class(n ast.Node) (Class, error) {
+	cl := Class{Name: "node", Racks: 1, Speed: 1}
+	err := y.fields(n, "name, count, racks, speed, resources", func(key string, v ast.Node) (_ bool, err error) {
+		count := func(s string) (int32, error) { return parseCount(s, MaxNodes) }
+		switch key {
+		case "name":
+			cl.Name, err = y.text(v)
+		case "count":
+			cl.Count, err = yamlValue(y, v, count)
+		case "racks":
+			cl.Racks, err = yamlValue(y, v, count)
+		case "speed":
+			cl.Speed, err = yamlValue(y, v, parseNumber)
+		case "resources":
+			cl.Resources, err = y.resources(v)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	return cl, err
+}
+
+// network reads the bandwidths.
+func (y *yamlText) network(n ast.Node, net *Network) error {
+	return y.fields(n, "node, rack", func(key string, v ast.Node) (_ bool, err error) {
+		switch key {
+		case "node":
+			net.Node, err = yamlValue(y, v, ParseRate)
+		case "rack":
+			net.Rack, err = yamlValue(y, v, ParseRate)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+}
+
+// QueuesOf returns the queues that a run has: the cluster's, which win, else the workload's.
+func QueuesOf(c *Cluster, f *File) []*sched.QueueSpec {
+	if c.Queues != nil {
+		return c.Queues
+	}
+	return f.Queues
+}

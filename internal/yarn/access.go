@@ -1,0 +1,280 @@
+package yarn
+
+import (
+	"errors"
+	"os/user"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// Access says who may do what. Who an application belongs to and who administers the cluster may always see and change
+// it.
+type Access struct {
+	// Lists is whether the access lists of queues and of applications count (yarn.acl.enable). Where they do not,
+	// everybody may submit to every queue and see every application.
+	Lists bool
+	// Admins administer the cluster (yarn.admin.acl), beside the user that this process runs as.
+	Admins ACL
+	// Groups tells the groups of a user; nil: those of the operating system. It may take a while, and is asked again
+	// when its answer is a few minutes old.
+	Groups func(user string) ([]string, error)
+}
+
+// An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is nobody.
+type ACL struct {
+	Everybody     bool
+	Users, Groups []string
+}
+
+// parseACL reads Hadoop's form: users, a space, groups, either separated by commas; * in the place of either is
+// everybody. What begins with a space is groups alone. Names of groups may have spaces in them, as those of directories
+// do.
+func parseACL(text string) (a ACL) {
+	users, groups, _ := strings.Cut(text, " ")
+	if strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*" {
+		return ACL{Everybody: true}
+	}
+	names := func(list string) (names []string) {
+		for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	return ACL{Users: names(users), Groups: names(groups)}
+}
+
+// A QueueAccess is who may use a queue and those below it. Who administers a queue may submit to it, too.
+type QueueAccess struct{ Submit, Administer ACL }
+
+// allows reports whether a user with groups is on a queue's list, or on that of a queue above it. The root's list is
+// everybody where nobody says one, as in Hadoop, so lists below count only where the root's are said.
+func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL) bool {
+	for {
+		list, said := q.Access[path]
+		if path == "" && !said || is(of(list)) {
+			return true
+		}
+		if path == "" {
+			return false
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+	}
+}
+
+// said notes what a file says of who may use a queue: submit, administer. A list that it does not say is empty, and the
+// root's everybody.
+func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
+	if which == [2]bool{} {
+		return
+	}
+	if path == "" && !which[0] {
+		a.Submit = ACL{Everybody: true}
+	}
+	if path == "" && !which[1] {
+		a.Administer = ACL{Everybody: true}
+	}
+	if q.Access == nil {
+		q.Access = map[string]QueueAccess{}
+	}
+	q.Access[path] = a
+}
+
+func submits(a QueueAccess) ACL     { return a.Submit }
+func administers(a QueueAccess) ACL { return a.Administer }
+
+// listed makes the test whether a user is on a list. Groups are those that learn has found.
+func (m *manager) listed(user string) func(ACL) bool {
+	return func(a ACL) bool {
+		return a.Everybody || slices.Contains(a.Users, user) ||
+			len(a.Groups) > 0 &&
+				slices.ContainsFunc(m.groups.of(user), func(g string) bool { return slices.Contains(a.Groups, g) })
+	}
+}
+
+// administrates reports whether a user administers the cluster.
+func (m *manager) administrates(user string) bool {
+	return user != "" && m.listed(user)(m.config.Access.Admins)
+}
+
+// maySubmit reports whether a user may submit to a queue.
+func (m *manager) maySubmit(user, queue string) bool {
+	return !m.config.Access.Lists || m.queues.allows(queue, m.listed(user), submits) || m.mayAdminister(user, queue)
+}
+
+// mayAdminister reports whether a user is on the list of those who administer a queue.
+func (m *manager) mayAdminister(user, queue string) bool {
+	return m.queues.allows(queue, m.listed(user), administers)
+}
+
+// may reports whether a user may see or change an application, with how the application was submitted.
+func (app *application) may(user string, do int32) bool {
+	m := app.m
+	switch {
+	case user != "" && user == app.user || m.administrates(user):
+		return true
+	case !m.config.Access.Lists:
+		return do == wire.ViewApp
+	}
+	return m.listed(user)(app.access[do]) || m.mayAdminister(user, app.queue)
+}
+
+// mostAccess bounds the access lists of an application, in bytes: they are kept as long as it is told of.
+const mostAccess = 16 << 10
+
+// accessOf reads the lists that an application was submitted with, of what there are lists of, and returns how long
+// they are.
+func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
+	for _, l := range lists {
+		if length += len(l.Users); length > mostAccess {
+			break
+		}
+		if l.Type != wire.ViewApp && l.Type != wire.ModifyApp {
+			continue
+		}
+		if access == nil {
+			access = map[int32]ACL{}
+		}
+		access[l.Type] = parseACL(l.Users)
+	}
+	return access, length
+}
+
+// seen is a report of an application for a user: who may not see it is told no more of it than that it is there.
+func (app *application) seen(user string) wire.ApplicationReport {
+	r := app.report()
+	if !app.may(user, wire.ViewApp) {
+		r.Diagnostics, r.Progress, r.Usage, r.Attempt.Attempt = wire.NotAvailable, 0, wire.Usage{}, -1
+		r.Master = wire.MasterAddress{
+			Host:     wire.NotAvailable,
+			Port:     -1,
+			Tracking: wire.NotAvailable,
+			Original: wire.NotAvailable,
+		}
+	}
+	return r
+}
+
+// unseen refuses to tell of a part of an application.
+func unseen(user, what string) error {
+	return rpc.Errorf(classYARN, "User %s does not have privilege to see this %s", user, what)
+}
+
+// How long groups are believed, by Hadoop's default, and of how many users.
+const (
+	groupsKept = 5 * time.Minute
+	mostUsers  = 100_000
+)
+
+// A groupTable knows the groups of users. It may be used by many goroutines: who asks the system is not the owner, who
+// waits for nobody.
+type groupTable struct {
+	ask   func(user string) ([]string, error) // nil: no list names a group or ever will
+	mu    sync.Mutex
+	known map[string]membership
+}
+
+type membership struct {
+	groups []string
+	until  time.Time
+}
+
+func newGroupTable(a *Access) *groupTable {
+	t := &groupTable{ask: a.Groups, known: map[string]membership{}}
+	if !a.Lists && len(a.Admins.Groups) == 0 {
+		t.ask = nil
+	}
+	return t
+}
+
+// of returns the groups of a user as far as they are known.
+func (t *groupTable) of(user string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known[user].groups
+}
+
+// learn asks for the groups of a user where they are not known, or not believed any more. Who cannot be asked about has
+// those that he had.
+func (t *groupTable) learn(user string, now time.Time) error {
+	if t.ask == nil || !wellNamed(user) {
+		return nil
+	}
+	t.mu.Lock()
+	had := t.known[user]
+	t.mu.Unlock()
+	if now.Before(had.until) {
+		return nil
+	}
+	groups, err := t.ask(user)
+	if err != nil {
+		groups = had.groups
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known) >= mostUsers {
+		clear(t.known) // all can be asked again
+	}
+	t.known[user] = membership{groups, now.Add(groupsKept)}
+	return err
+}
+
+// forget has all users' groups asked for again.
+func (t *groupTable) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.known)
+}
+
+// meet learns the groups of a user who calls. It is no part of the owner's turn.
+func (m *manager) meet(user string) {
+	if err := m.groups.learn(user, time.Now()); err != nil {
+		m.log.refused("groups not known", "user", cut(user, mostName), "why", err)
+	}
+}
+
+// systemGroups tells the groups that the operating system has of a user; nobody that it does not know is in any.
+func systemGroups(name string) (groups []string, err error) {
+	u, err := user.Lookup(name)
+	if errors.As(err, new(user.UnknownUserError)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := u.GroupIds()
+	for _, id := range ids {
+		if g, err := user.LookupGroupId(id); err == nil {
+			groups = append(groups, g.Name)
+		}
+	}
+	return groups, err
+}
+
+// staticGroups tells the groups of the users that a property names (hadoop.user.group.static.mapping.overrides):
+// ana=etl,ops;bo=;, and asks otherwise for those of others.
+func staticGroups(text string, otherwise func(string) ([]string, error)) (func(string) ([]string, error), bool) {
+	said := map[string][]string{}
+	for one := range strings.SplitSeq(text, ";") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		name, groups, ok := strings.Cut(one, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, false
+		}
+		said[name] = parseACL(" " + groups).Groups
+	}
+	return func(user string) ([]string, error) {
+		if groups, ok := said[user]; ok {
+			return groups, nil
+		}
+		return otherwise(user)
+	}, true
+}

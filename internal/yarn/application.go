@@ -1,0 +1,379 @@
+package yarn
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// An application's states are those that are reported:
+//
+//	ACCEPTED ─▶ RUNNING ─▶ FINISHED     its ApplicationMaster registers; says that it is over
+//	    ▲          │
+//	    └──────────┴─▶ FAILED            the ApplicationMaster dies: again, or once too often
+//	any of the first two ─▶ KILLED       somebody asked for it
+//
+// FINISHED is reported from when the ApplicationMaster has said so; the job of the core is over when its container is,
+// too.
+type application struct {
+	m          *manager
+	id         wire.ApplicationID
+	job        sched.JobID
+	user       string
+	queue      string // dotted path below the root
+	hints      hints
+	submission wire.Submission
+	state      wire.AppState
+	outcome    outcome
+	attempts   []*attempt // the last is the one that lives
+	asks       askTable
+	progress   float32
+	nodes      map[*node]bool // that have had a container of it, and must be told of its end
+	times      times
+	used       sched.Work             // once it is over
+	over       bool                   // nothing of it lives any more
+	expires    time.Time              // when it is killed; zero: never
+	alarm      *alarm                 // for that; nil: it never was to be
+	missed     []wire.ContainerStatus // ends of containers that it keeps over attempts, while there was none
+	access     map[int32]ACL          // as it was submitted with, by what they let users do
+}
+
+// outcome is what an application's end is reported to be.
+type outcome struct {
+	final       wire.FinalStatus
+	diagnostics string
+}
+
+// times are in ms since 1970; zero: not yet.
+type times struct{ started, launched, finished int64 }
+
+func (app *application) ended() bool { return app.over }
+
+// submit makes an application of a submission.
+func (m *manager) submit(user, queue string, s *wire.Submission) *application {
+	app := &application{
+		m:          m,
+		id:         s.ID,
+		job:        m.apps.newest + 1,
+		user:       user,
+		queue:      queue,
+		submission: *s,
+		state:      wire.AppAccepted,
+		asks:       newAskTable(),
+		nodes:      map[*node]bool{},
+		times:      times{started: m.millis()},
+	}
+	m.apps.newest++
+	m.apps.byID[app.id] = app
+	m.apps.taken.add(app.id.ID)
+	m.apps.byJob[app.job] = app
+	m.apps.list = append(m.apps.list, app)
+	app.submission.Priority = m.priority(s.Priority)
+	app.submission.Name, app.submission.Type = cut(s.Name, mostTitle), cut(s.Type, mostType)
+	hints, wrong := readHints(s.Tags)
+	if len(wrong) > 0 {
+		m.log.Warn("hint not understood", "application", app.id.String(), "why", wrong[0], "more", len(wrong)-1)
+	}
+	app.hints = hints
+	if s.Lifetime > 0 && s.Lifetime < mostLifetime {
+		app.expire(m.now.Add(time.Duration(s.Lifetime) * time.Second))
+	}
+	tasks := int32(1)
+	if s.Unmanaged {
+		tasks = 0
+	}
+	size, _ := s.MasterResource()
+	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: app.spec(tasks, m.config.Sizes.normal(size))})
+	m.log.Info(
+		"application submitted",
+		"application",
+		app.id.String(),
+		"user",
+		user,
+		"name",
+		app.submission.Name,
+		"type",
+		app.submission.Type,
+		"queue",
+		app.queue,
+	)
+	return app
+}
+
+// mostLifetime bounds lifetimes, in s: what is said to live longer lives for ever.
+const mostLifetime = 100 * 365 * 24 * 3600
+
+// spec is what the core is told of the application. Its stages come as it asks for containers.
+func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
+	s := &app.submission
+	spec := &sched.JobSpec{
+		Name:     s.Name,
+		User:     app.user,
+		Queue:    app.queue,
+		Type:     s.Type,
+		Priority: int32(s.Priority),
+		Submit:   app.m.at(),
+		Open:     true,
+		Stages: []sched.StageSpec{
+			{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.mostAttempts()},
+		},
+	}
+	spec.Deadline = app.hints.deadline
+	return spec
+}
+
+func (app *application) mostAttempts() int32 {
+	if n := app.submission.MaxAttempts; n > 0 {
+		return min(n, app.m.config.Attempts)
+	}
+	return app.m.config.Attempts
+}
+
+// current returns the attempt that lives, or lived last; nil: none has begun.
+func (app *application) current() *attempt {
+	if len(app.attempts) == 0 {
+		return nil
+	}
+	return app.attempts[len(app.attempts)-1]
+}
+
+// launch makes a container of an action of the core: for the ApplicationMaster, which begins an attempt, or for what it
+// asked for.
+func (app *application) launch(a *sched.Action) {
+	m := app.m
+	if app.over || a.Stage.Index > 0 && app.current().ended() { // ended by what was done for an action before this one
+		m.note(
+			sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: a.Attempt, Node: a.Node, Job: app.job},
+		)
+		return
+	}
+	n := m.nodes.list[a.Node-1]
+	c := &container{m: m, lease: a.Attempt, node: n, resource: size(m.core.Amount(a.Shape)), created: m.millis()}
+	if a.Stage.Index == 0 {
+		c.attempt = app.begin()
+		c.attempt.master = c
+		c.group = -1
+	} else {
+		key := app.asks.stages[a.Stage.Index]
+		c.attempt, c.priority, c.group = app.current(), key.priority, key.allocation
+		app.asks.placed(app.asks.groups[key.groupKey], n)
+	}
+	c.attempt.sequence++
+	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: c.attempt.sequence}
+	m.leases.put(c)
+	m.count.kept++
+	n.hold(c)
+	c.attempt.containers.put(c)
+	m.count.granted++
+	app.nodes[n] = true
+	if c.isMaster() {
+		c.attempt.launch()
+	} else {
+		c.notice = unheard
+		c.attempt.dues.granted = append(c.attempt.dues.granted, c)
+	}
+}
+
+// exhausted says that the core has counted one failure of the ApplicationMaster too many.
+func (app *application) exhausted() {
+	why := "its ApplicationMaster failed"
+	if a := app.current(); a != nil && a.diagnostics != "" {
+		why = a.diagnostics
+	}
+	app.end(
+		wire.AppFailed,
+		outcome{
+			wire.Failed,
+			fmt.Sprintf(
+				"Application %s failed %d times due to %s. Failing the application.",
+				app.id,
+				len(app.attempts),
+				why,
+			),
+		},
+	)
+}
+
+// end is the application's end: everything that still runs of it ends, and every node that had a part of it is told.
+func (app *application) end(state wire.AppState, o outcome) {
+	if app.over {
+		return
+	}
+	m := app.m
+	app.over, app.state, app.times.finished = true, state, m.millis()
+	m.live.off(app.alarm)
+	if app.outcome.final == wire.Undefined {
+		app.outcome = o
+	}
+	if j := m.core.Job(app.job); j != nil {
+		app.used = m.core.Service(j, max(m.at(), m.core.Now))
+		if !j.Ended {
+			m.note(sched.Event{Kind: sched.JobEnded, Job: app.job, Outcome: jobOutcome(state, app.outcome.final)})
+		}
+	}
+	if a := app.current(); a != nil {
+		a.finish(attemptStates[state], app.outcome.diagnostics)
+	}
+	for n := range app.nodes {
+		n.apps = append(n.apps, app.id)
+	}
+	clear(app.nodes)
+	app.submission.Launched()
+	m.log.Info(
+		"application ended",
+		"application",
+		app.id.String(),
+		"state",
+		state.String(),
+		"attempts",
+		len(app.attempts),
+		"diagnostics",
+		cut(app.outcome.diagnostics, mostLogged),
+	)
+	m.apps.gone++
+	m.apps.trim(m.config.Completed)
+}
+
+var attemptStates = map[wire.AppState]wire.AttemptState{
+	wire.AppFinished: wire.AttemptFinished, wire.AppFailed: wire.AttemptFailed, wire.AppKilled: wire.AttemptKilled,
+}
+
+func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
+	switch {
+	case state == wire.AppKilled || final == wire.Killed:
+		return sched.Killed
+	case state == wire.AppFailed || final == wire.Failed:
+		return sched.Failed
+	}
+	return sched.OK
+}
+
+// report is what clients are told.
+func (app *application) report() wire.ApplicationReport {
+	m := app.m
+	r := wire.ApplicationReport{
+		ID:          app.id,
+		User:        app.user,
+		Queue:       "root." + app.queue,
+		Name:        app.submission.Name,
+		Type:        app.submission.Type,
+		State:       app.state,
+		Final:       app.outcome.final,
+		Diagnostics: app.outcome.diagnostics,
+		Start:       app.times.started,
+		Finish:      app.times.finished,
+		Launched:    app.times.launched,
+		Attempt:     wire.AttemptID{App: app.id, Attempt: -1},
+		Progress:    app.progress,
+		Tags:        app.submission.Tags,
+		Priority:    app.submission.Priority,
+		Unmanaged:   app.submission.Unmanaged,
+		Master: wire.MasterAddress{
+			Host:     wire.NotAvailable,
+			Port:     -1,
+			Tracking: m.proxied(app.id),
+			Original: wire.NotAvailable,
+		},
+	}
+	if r.Type == "" {
+		r.Type = "YARN"
+	}
+	if a := app.current(); a != nil {
+		r.Attempt = a.id
+		if a.address.Host != "" {
+			r.Master.Host, r.Master.Port = a.address.Host, a.address.Port
+		}
+		if a.address.Original != "" {
+			r.Master.Original = a.address.Original
+		}
+	}
+	if !app.expires.IsZero() {
+		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, int64(app.expires.Sub(m.now).Seconds()))}
+	}
+	if app.over {
+		r.Progress = 1
+		if app.state != wire.AppFinished {
+			page := "http://" + m.config.Web + "/cluster/app/" + app.id.String()
+			r.Master = wire.MasterAddress{Host: wire.NotAvailable, Port: -1, Tracking: page, Original: page}
+		}
+	}
+	used := app.used
+	if j := m.core.Job(app.job); j != nil && !app.over {
+		used = m.core.Service(j, max(m.at(), m.core.Now))
+		r.Usage = wire.Usage{
+			Known:          j.Running > 0,
+			Containers:     j.Running,
+			Used:           size(j.Used),
+			ClusterPercent: percent(j.Used, m.core.Capacity),
+		}
+		r.Usage.QueuePercent = r.Usage.ClusterPercent
+	}
+	r.Usage.MemorySeconds, r.Usage.VCoreSeconds = int64(used[sched.Memory]), int64(used[sched.VCores])
+	return r
+}
+
+func percent(part, whole sched.Resources) float32 {
+	if whole[sched.Memory] == 0 {
+		return 0
+	}
+	return 100 * float32(part[sched.Memory]) / float32(whole[sched.Memory])
+}
+
+// proxied is the URL by which a browser reaches an ApplicationMaster.
+func (m *manager) proxied(id wire.ApplicationID) string {
+	return "http://" + m.config.Web + "/proxy/" + id.String() + "/"
+}
+
+// An appTable finds applications.
+type appTable struct {
+	byID   map[wire.ApplicationID]*application
+	byJob  map[sched.JobID]*application
+	list   []*application // in order of submission
+	newest sched.JobID
+	named  int32 // the last id that was given to a client
+	taken  idSet // of those, with which an application was submitted
+	gone   int   // of list, those that are over
+}
+
+func newAppTable() appTable {
+	return appTable{byID: map[wire.ApplicationID]*application{}, byJob: map[sched.JobID]*application{}}
+}
+
+// trim forgets the oldest of the applications that are over and have nothing left, beyond what is kept.
+func (t *appTable) trim(keep int) {
+	for i := 0; t.gone > keep && i < len(t.list); {
+		app := t.list[i]
+		if !app.over || !app.cleared() {
+			i++
+			continue
+		}
+		t.list = append(t.list[:i], t.list[i+1:]...)
+		delete(t.byID, app.id)
+		delete(t.byJob, app.job)
+		t.gone--
+	}
+}
+
+// cleared reports whether no node has a container of the application any more that is not forgotten.
+func (app *application) cleared() bool {
+	for _, a := range app.attempts {
+		if a.containers.count > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// nodesChanged has every ApplicationMaster told of a node that came, left or will leave.
+func (t *appTable) nodesChanged(n *node) {
+	for _, app := range t.list {
+		if a := app.current(); !app.over && a != nil && !a.ended() {
+			a.dues.changed(n)
+			if n.state == wire.NodeRunning {
+				app.nodeCame()
+			}
+		}
+	}
+}

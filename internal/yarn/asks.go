@@ -1,0 +1,450 @@
+package yarn
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// What one application may ask for at a time: kinds of containers, and hosts and racks, as many not to have as to have.
+const (
+	mostStages = 4096
+	mostPlaces = 1 << 16
+)
+
+// An askTable is what an application wants. Asks are absolute: a new one for a place replaces the one before, zero
+// takes it back. Those of one priority and allocation id are a group, with one size at a time; a group that has wanted
+// containers is a stage of the core, until it wants none and none is on its way.
+type askTable struct {
+	groups  map[groupKey]*group
+	stages  []stageKey // by index in the core: whose they are, or were last
+	idle    map[askKind][]int32
+	pending int64           // of all groups
+	places  int             // of all groups
+	banned  map[string]bool // hosts and racks that the application does not want
+	bans    []sched.NodeID  // the nodes that these are, sorted
+}
+
+type groupKey struct {
+	priority   wire.Priority
+	allocation int64
+}
+
+type stageKey struct {
+	groupKey
+	size wire.Resource
+}
+
+// An askKind is what the core cannot tell apart: a stage that no group has is used again for another of its kind.
+type askKind struct {
+	priority wire.Priority
+	size     wire.Resource
+}
+
+func (k stageKey) kind() askKind { return askKind{k.priority, k.size} }
+
+// A group is the asks of one priority and allocation id. The request for anywhere carries the total; those for hosts
+// and racks are hints, and bounds where farther places will not do.
+type group struct {
+	key     groupKey
+	stage   int32 // in the core; 0: none
+	size    wire.Resource
+	total   int32
+	relax   bool                            // any node will do
+	places  map[string]wire.ResourceRequest // nil: none yet
+	strict  bool                            // the core was told to use some nodes only
+	changed bool                            // by the call that is being taken in
+	owed    int32                           // containers that were granted and that the ApplicationMaster has not heard of
+}
+
+// newAskTable returns the table of an application whose ApplicationMaster's container is stage 0.
+func newAskTable() askTable {
+	return askTable{
+		groups: map[groupKey]*group{},
+		stages: make([]stageKey, 1),
+		idle:   map[askKind][]int32{},
+		banned: map[string]bool{},
+	}
+}
+
+// kindOf is the kind of a stage: MapReduce tells its tasks apart by priority.
+func kindOf(appType string, p wire.Priority) sched.StageKind {
+	if appType == "MAPREDUCE" {
+		switch p {
+		case 20, 19, 5: // maps, opportunistic ones, and those to be run again
+			return sched.Map
+		case 10:
+			return sched.Reduce
+		}
+	}
+	return sched.Other
+}
+
+// checkAsks reports what is wrong with the asks of a call, before any of them is taken.
+func (app *application) checkAsks(q *wire.AllocateRequest) error {
+	for i := range q.Asks {
+		a := &q.Asks[i]
+		switch err := app.m.config.Sizes.check(a.Resource); {
+		case err != nil:
+			return rpc.Errorf(classInvalidResource, "Invalid resource request! %v", err)
+		case a.Containers < 0:
+			return rpc.Errorf(classInvalidResource, "Invalid resource request! %d containers", a.Containers)
+		case a.Label != "" && a.Label != "*":
+			return rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", a.Label)
+		}
+	}
+	t := &app.asks
+	if n := len(t.stages) + t.newStages(q, app.m.config.Sizes); n > mostStages {
+		return rpc.Errorf(
+			classInvalidResource,
+			"Invalid resource request! More than %d kinds of containers",
+			mostStages,
+		)
+	}
+	if n := t.places + t.newPlaces(q); n > mostPlaces {
+		return rpc.Errorf(
+			classInvalidResource,
+			"Invalid resource request! %d hosts and racks are asked for, may be %d",
+			n,
+			mostPlaces,
+		)
+	}
+	banned := len(t.banned)
+	for _, place := range q.Blacklist.Add {
+		if !t.banned[place] {
+			banned++
+		}
+	}
+	switch {
+	case slices.Contains(q.Blacklist.Add, wire.Anywhere):
+		return rpc.Errorf(classInvalidBlacklist, "Cannot add %s to the blacklist!", wire.Anywhere)
+	case banned > mostPlaces:
+		return rpc.Errorf(
+			classInvalidBlacklist,
+			"Cannot add to the blacklist: %d hosts and racks, may be %d",
+			banned,
+			mostPlaces,
+		)
+	}
+	return nil
+}
+
+// newStages counts the stages that a call may need beyond those that there are.
+func (t *askTable) newStages(q *wire.AllocateRequest, sizes Sizes) (n int) {
+	if len(t.stages)+len(q.Asks) <= mostStages {
+		return 0 // however many
+	}
+	wanted := map[groupKey]wire.Resource{}
+	for i := range q.Asks {
+		if a := &q.Asks[i]; a.Place == wire.Anywhere {
+			key := groupKey{a.Priority, a.Allocation}
+			if delete(wanted, key); a.Containers > 0 {
+				wanted[key] = sizes.normal(a.Resource)
+			}
+		}
+	}
+	again := map[askKind]int{}
+	for key, size := range wanted {
+		if g := t.groups[key]; g != nil && t.fits(g, size) {
+			continue
+		}
+		if k := (askKind{key.priority, size}); again[k] < len(t.idle[k]) {
+			again[k]++
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// newPlaces counts the hosts and racks of a call that were not asked for yet.
+func (t *askTable) newPlaces(q *wire.AllocateRequest) (n int) {
+	for i := range q.Asks {
+		a := &q.Asks[i]
+		if a.Place == wire.Anywhere || a.Containers == 0 {
+			continue
+		}
+		g := t.groups[groupKey{a.Priority, a.Allocation}]
+		if g == nil {
+			n++
+		} else if _, there := g.places[a.Place]; !there {
+			n++
+		}
+	}
+	return n
+}
+
+// ask takes the asks and the blacklist of a call in, which have been checked.
+func (app *application) ask(q *wire.AllocateRequest) {
+	t := &app.asks
+	for _, place := range q.Blacklist.Add {
+		t.banned[place] = true
+	}
+	for _, place := range q.Blacklist.Remove {
+		delete(t.banned, place)
+	}
+	rebanned := len(q.Blacklist.Add)+len(q.Blacklist.Remove) > 0
+	if rebanned {
+		app.ban()
+	}
+	var changed []*group
+	for i := range q.Asks {
+		a := &q.Asks[i]
+		key := groupKey{a.Priority, a.Allocation}
+		g := t.groups[key]
+		if g == nil {
+			if a.Containers == 0 {
+				continue
+			}
+			g = &group{key: key, relax: true}
+			t.groups[key] = g
+		}
+		t.take(g, a, app.m.config.Sizes)
+		if !g.changed {
+			g.changed = true
+			changed = append(changed, g)
+		}
+	}
+	for _, g := range changed {
+		g.changed = false
+		app.settle(g)
+	}
+	if rebanned && len(changed) == 0 {
+		app.rebanned()
+	}
+}
+
+// take puts one ask into its group. A total was counted without what its sender has not heard of yet: that is taken
+// off, or it would be granted twice.
+func (t *askTable) take(g *group, a *wire.ResourceRequest, sizes Sizes) {
+	if a.Place == wire.Anywhere {
+		t.want(g, max(0, a.Containers-g.owed))
+		g.relax, g.size = a.Relax, sizes.normal(a.Resource)
+		return
+	}
+	if g.size == (wire.Resource{}) {
+		g.size = sizes.normal(a.Resource)
+	}
+	before := len(g.places)
+	if a.Containers == 0 {
+		delete(g.places, a.Place)
+	} else {
+		if g.places == nil {
+			g.places = map[string]wire.ResourceRequest{}
+		}
+		g.places[a.Place] = *a
+	}
+	t.places += len(g.places) - before
+}
+
+// want changes how many containers a group waits for.
+func (t *askTable) want(g *group, n int32) {
+	t.pending += int64(n) - int64(g.total)
+	g.total = n
+}
+
+// fits reports whether a group has a stage, for containers of a size.
+func (t *askTable) fits(g *group, size wire.Resource) bool {
+	return g.stage != 0 && t.stages[g.stage].size == size
+}
+
+// settle tells the core what a group wants now: of its stage, and nothing any more of the stage that it had with
+// another size.
+func (app *application) settle(g *group) {
+	t := &app.asks
+	if g.stage != 0 && !t.fits(g, g.size) {
+		app.tellAsks(&sched.Asks{Stage: g.stage})
+		t.leave(g)
+	}
+	if g.stage != 0 || g.total > 0 {
+		asks := &sched.Asks{Pending: g.total, Only: g.only(&app.m.nodes), Near: g.near(&app.m.nodes)}
+		if g.stage == 0 {
+			asks.Spec = app.enter(g)
+		}
+		asks.Stage, g.strict = g.stage, asks.Only != nil
+		app.tellAsks(asks)
+	}
+	t.forget(g)
+}
+
+// enter gives a group a stage. A new one has a spec.
+func (app *application) enter(g *group) *sched.StageSpec {
+	t, key := &app.asks, stageKey{g.key, g.size}
+	if list := t.idle[key.kind()]; len(list) > 0 {
+		g.stage, t.idle[key.kind()] = list[len(list)-1], list[:len(list)-1]
+		t.stages[g.stage] = key
+		return nil
+	}
+	g.stage = int32(len(t.stages))
+	t.stages = append(t.stages, key)
+	return &sched.StageSpec{
+		Kind:    kindOf(app.submission.Type, g.key.priority),
+		PerTask: amount(g.size),
+		Tasks:   -1,
+		Prior:   app.hints.prior(g.stage, g.total),
+	}
+}
+
+// leave takes a group's stage from it, which waits for nothing any more.
+func (t *askTable) leave(g *group) {
+	k := t.stages[g.stage].kind()
+	t.idle[k] = append(t.idle[k], g.stage)
+	g.stage = 0
+}
+
+// forget takes a group out of which nothing is left.
+func (t *askTable) forget(g *group) {
+	if g.total == 0 && g.owed == 0 && len(g.places) == 0 {
+		if g.stage != 0 {
+			t.leave(g)
+		}
+		delete(t.groups, g.key)
+	}
+}
+
+func (app *application) tellAsks(asks *sched.Asks) {
+	asks.Banned = app.asks.bans
+	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
+}
+
+// only returns the nodes that a group is bound to; nil: none.
+func (g *group) only(nodes *nodeTable) []sched.NodeID {
+	if g.relax {
+		return nil
+	}
+	ids := []sched.NodeID{}
+	for place, a := range g.places {
+		if a.Containers > 0 && (a.Relax || !nodes.isRack(place)) {
+			ids = append(ids, nodes.named(place)...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// near returns where the containers of a group would be, by node and by rack.
+func (g *group) near(nodes *nodeTable) (list []sched.Near) {
+	if g.total == 0 {
+		return nil
+	}
+	for place, a := range g.places {
+		switch {
+		case !nodes.isRack(place):
+			for _, id := range nodes.named(place) {
+				list = append(list, sched.Near{Node: id, Tasks: a.Containers})
+			}
+		case a.Relax || g.relax:
+			if rack, ok := nodes.racks[place]; ok {
+				list = append(list, sched.Near{Rack: rack, Tasks: a.Containers})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b sched.Near) int {
+		if a.Node == 0 || b.Node == 0 { // nodes before racks
+			return cmp.Or(cmp.Compare(b.Node, a.Node), cmp.Compare(a.Rack, b.Rack))
+		}
+		return cmp.Compare(a.Node, b.Node)
+	})
+	return list
+}
+
+// placed takes a container that was granted off its group's counts: off the host's, the rack's and the total, as far as
+// they go.
+func (t *askTable) placed(g *group, n *node) {
+	g.owed++
+	t.want(g, max(0, g.total-1))
+	for _, place := range []string{n.id.Host, n.rack} {
+		if a, ok := g.places[place]; ok {
+			if a.Containers--; a.Containers == 0 {
+				delete(g.places, place)
+				t.places--
+			} else {
+				g.places[place] = a
+			}
+		}
+	}
+}
+
+// heard says that the ApplicationMaster hears of a container that was granted.
+func (t *askTable) heard(c *container) {
+	g := t.groups[groupKey{c.priority, c.group}]
+	g.owed--
+	t.forget(g)
+}
+
+// ban works out which nodes the blacklist names.
+func (app *application) ban() {
+	t := &app.asks
+	t.bans = nil
+	for place := range t.banned {
+		t.bans = append(t.bans, app.m.nodes.named(place)...)
+	}
+	slices.Sort(t.bans)
+	t.bans = slices.Compact(t.bans)
+}
+
+// rebanned tells the core of a blacklist that changed without an ask.
+func (app *application) rebanned() {
+	if t := &app.asks; len(t.stages) > 1 {
+		asks := &sched.Asks{Stage: 1}
+		if g := t.of(1); g != nil {
+			asks.Pending, asks.Only, asks.Near = g.total, g.only(&app.m.nodes), g.near(&app.m.nodes)
+		}
+		app.tellAsks(asks)
+	}
+}
+
+// of returns the group that has a stage; nil: none has.
+func (t *askTable) of(stage int32) *group {
+	if g := t.groups[t.stages[stage].groupKey]; g != nil && g.stage == stage {
+		return g
+	}
+	return nil
+}
+
+// nodeCame looks again at what was asked of some places, and at the blacklist: a node that has come may be meant.
+func (app *application) nodeCame() {
+	t := &app.asks
+	if len(t.banned) > 0 {
+		app.ban()
+		app.rebanned()
+	}
+	for i := range t.stages[1:] {
+		if g := t.of(int32(i + 1)); g != nil && (g.strict || len(g.places) > 0) {
+			app.settle(g)
+		}
+	}
+}
+
+// drop takes all asks back, and the blacklist: the next ApplicationMaster may start anywhere, and only one that keeps
+// its containers is bound by what the one before did not want.
+func (app *application) drop() {
+	t := &app.asks
+	t.bans = nil
+	if !app.submission.KeepContainers {
+		clear(t.banned)
+	}
+	for i := range t.stages[1:] {
+		stage := int32(i + 1)
+		if g := t.of(stage); g != nil {
+			t.leave(g)
+		}
+		app.tellAsks(&sched.Asks{Stage: stage})
+	}
+	clear(t.groups)
+	t.pending, t.places = 0, 0
+}
+
+// unplaced puts a container back that was granted and is over before the ApplicationMaster has heard of it.
+func (app *application) unplaced(c *container) {
+	g := app.asks.groups[groupKey{c.priority, c.group}]
+	g.owed--
+	app.asks.want(g, g.total+1)
+	app.settle(g)
+}
+
+// isRack reports whether a place is a rack, which it is when its name is a path.
+func (t *nodeTable) isRack(place string) bool { return len(place) > 0 && place[0] == '/' }

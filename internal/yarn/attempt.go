@@ -1,0 +1,385 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// An attempt is one life of an application's ApplicationMaster. Its states are those that are reported:
+//
+//	ALLOCATED ─▶ LAUNCHED ─▶ RUNNING ─▶ FINISHING ─▶ FINISHED
+//	    └────────────┴──────────┴─▶ FAILED, KILLED
+//
+// It is ALLOCATED when the core gave its ApplicationMaster a container, LAUNCHED when the node has started that,
+// RUNNING when the ApplicationMaster has registered, which may be heard of before the node's reply, FINISHING when it
+// has said that it is over, FINISHED when its container has ended. One that somebody else launches, unmanaged, is
+// LAUNCHED at once and FINISHED without FINISHING.
+type attempt struct {
+	app         *application
+	id          wire.AttemptID
+	state       wire.AttemptState
+	master      *container // nil: unmanaged
+	address     wire.MasterAddress
+	silent      aged
+	finishing   aged
+	diagnostics string
+	times       times
+	sequence    int64          // of the last container
+	containers  containerTable // that live, or that their node may not forget yet
+	dues        dues
+	cancel      func() // takes the launch back while it goes on; nil: it does not
+}
+
+// dues are what an ApplicationMaster is owed in its next answer, and what it had in the last.
+type dues struct {
+	granted   []*container
+	completed []wire.ContainerStatus
+	kept      []byte       // what completed was lent
+	told      []*container // in the last answer
+	ending    []*container // of completed
+	wanted    []wire.ContainerID
+	updated   map[*node]bool
+	tokens    map[*node]nodeToken // that it has
+	key       int32               // of its own token
+	last      *wire.AllocateResponse
+	text      struct{ tokens, completed []byte } // of last
+}
+
+// nodeToken says which token an ApplicationMaster has for a node: a new key, or a node that has registered again, needs
+// another.
+type nodeToken struct{ key, life int32 }
+
+// changed has the ApplicationMaster told of a node, once however often it changes until then.
+func (d *dues) changed(n *node) {
+	if d.updated == nil {
+		d.updated = map[*node]bool{}
+	}
+	d.updated[n] = true
+}
+
+func (a *attempt) ended() bool {
+	return a.state == wire.AttemptFinished || a.state == wire.AttemptFailed || a.state == wire.AttemptKilled
+}
+
+// begin makes the next attempt.
+func (app *application) begin() *attempt {
+	a := &attempt{
+		app:   app,
+		id:    wire.AttemptID{App: app.id, Attempt: int32(len(app.attempts) + 1)},
+		state: wire.AttemptAllocated,
+		times: times{started: app.m.millis()},
+	}
+	a.dues.tokens = map[*node]nodeToken{}
+	if last := app.current(); last != nil {
+		a.adopt(last)
+		if len(app.asks.banned) > 0 {
+			app.ban()
+			app.rebanned()
+		}
+	}
+	app.attempts = append(app.attempts, a)
+	app.state = wire.AppAccepted
+	a.watch()
+	return a
+}
+
+// adopt takes over what the attempt before has left of an application that keeps its containers.
+func (a *attempt) adopt(last *attempt) {
+	for _, c := range last.own() {
+		if last.keeps(c) {
+			c.attempt = a
+		}
+	}
+	a.dues.completed, a.app.missed = a.app.missed, nil
+}
+
+// keeps reports whether a container outlives its attempt: that of an application that says so, when another attempt may
+// follow.
+func (a *attempt) keeps(c *container) bool {
+	return a.app.submission.KeepContainers && a.state == wire.AttemptFailed && !a.app.over && a.master != nil &&
+		!c.isMaster() && (c.state == acquired || c.state == running) && c.leaving == nil
+}
+
+// own returns the containers that are the attempt's in order of allocation: those that it has taken over first.
+func (a *attempt) own() (list []*container) {
+	if a.app.submission.KeepContainers {
+		for _, before := range a.app.attempts {
+			if before != a {
+				list = append(
+					list,
+					slices.DeleteFunc(before.sorted(), func(c *container) bool { return c.attempt != a })...)
+			}
+		}
+	}
+	return append(list, slices.DeleteFunc(a.sorted(), func(c *container) bool { return c.attempt != a })...)
+}
+
+// previous tells an ApplicationMaster of the containers that its attempt has taken over.
+func (a *attempt) previous(r *wire.RegisterMasterResponse) {
+	for _, c := range a.own() {
+		if c.id.Attempt == a.id || c.state == done || c.leaving != nil {
+			continue
+		}
+		signed, _ := c.token(nil)
+		r.Containers = append(r.Containers, c.describe(signed))
+		if t, ok := a.tokenFor(c.node); ok {
+			r.NodeTokens = append(r.NodeTokens, t)
+		}
+	}
+}
+
+// tokenFor returns a token for a node, unless the ApplicationMaster has one that is still good.
+func (a *attempt) tokenFor(n *node) (wire.NodeToken, bool) {
+	have := nodeToken{a.app.m.keys.node.Current().ID, n.life}
+	if a.dues.tokens[n] == have {
+		return wire.NodeToken{}, false
+	}
+	a.dues.tokens[n] = have
+	return wire.NodeToken{Node: n.id, Token: a.nodeToken(n)}, true
+}
+
+// watch begins to wait for calls of the ApplicationMaster.
+func (a *attempt) watch() {
+	m := a.app.m
+	m.live.masters.watch(&a.silent, m.now, (*silentMaster)(a))
+}
+
+// A silentMaster is an attempt whose ApplicationMaster has not called for too long.
+type silentMaster attempt
+
+func (s *silentMaster) expired() {
+	a := (*attempt)(s)
+	a.fail(fmt.Sprintf("ApplicationMaster for attempt %s timed out", a.id))
+}
+
+// A lingeringMaster is an attempt whose ApplicationMaster has said that it is over, and does not end.
+type lingeringMaster attempt
+
+func (s *lingeringMaster) expired() { s.app.end(wire.AppFinished, s.app.outcome) }
+
+// token signs the token by which the ApplicationMaster is known here.
+func (a *attempt) token() wire.Token {
+	k := a.app.m.keys.master
+	a.dues.key = k.Current().ID
+	id := token.Master{Attempt: a.id, Key: a.dues.key}
+	identifier := id.Append(nil)
+	return wire.Token{Identifier: identifier, Password: k.Sign(identifier), Kind: token.KindMaster}
+}
+
+// nodeToken signs a token for a node.
+func (a *attempt) nodeToken(n *node) wire.Token {
+	k := a.app.m.keys.node
+	id := token.Node{Attempt: a.id, Node: n.id, User: a.app.user, Key: k.Current().ID}
+	identifier := id.Append(nil)
+	return wire.Token{Identifier: identifier, Password: k.Sign(identifier), Kind: token.KindNode, Service: n.service}
+}
+
+// launch has the ApplicationMaster started on its node.
+func (a *attempt) launch() {
+	m, s := a.app.m, &a.app.submission
+	blob, err := token.AddCredential(s.Launch.Tokens(), a.token())
+	if err != nil {
+		a.fail(err.Error())
+		return
+	}
+	env := []wire.Variable{{Name: "APPLICATION_WEB_PROXY_BASE", Value: "/proxy/" + a.app.id.String()},
+		{
+			Name:  "APP_SUBMIT_TIME_ENV",
+			Value: fmt.Sprint(a.app.times.started),
+		}} // MapReduce's ApplicationMaster ends at once without
+	signed, _ := a.master.sign(nil)
+	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: signed}
+	a.cancel = m.start.launch(
+		launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request},
+		func(err error) {
+			m.post(func(m *manager) { a.launched(err) })
+		},
+	)
+}
+
+// launched says what became of the launch.
+func (a *attempt) launched(err error) {
+	a.unlaunch()
+	switch {
+	case err != nil:
+		a.fail(fmt.Sprintf("Error launching %s. Got exception: %v", a.id, err))
+	case a.state == wire.AttemptAllocated:
+		a.state = wire.AttemptLaunched
+	}
+	if err == nil && a.app.times.launched == 0 {
+		a.app.times.launched = a.app.m.millis()
+	}
+}
+
+// unlaunch ends the launch, if it still goes on.
+func (a *attempt) unlaunch() {
+	if a.cancel != nil {
+		a.cancel()
+		a.cancel = nil
+	}
+}
+
+// fail ends the attempt because its ApplicationMaster cannot be reached any more. The core begins another when the
+// container is gone.
+func (a *attempt) fail(why string) {
+	if a.ended() {
+		return
+	}
+	a.finish(wire.AttemptFailed, why)
+	if a.master == nil {
+		a.app.end(wire.AppFailed, outcome{wire.Failed, why})
+	}
+}
+
+// masterOver says that the ApplicationMaster's container has ended, and how the core is to see that: an
+// ApplicationMaster that ends without a word has failed, whatever its exit status.
+func (a *attempt) masterOver(end *wire.ContainerStatus, o sched.Outcome) sched.Outcome {
+	switch {
+	case a.app.over:
+		return o
+	case a.state == wire.AttemptFinishing:
+		a.app.end(wire.AppFinished, outcome{})
+		return sched.OK
+	case !a.ended():
+		a.finish(
+			wire.AttemptFailed,
+			fmt.Sprintf("AM Container for %s exited with exitCode: %d: %s", a.id, end.Exit, end.Diagnostics),
+		)
+	}
+	if o == sched.OK || o == sched.Released {
+		return sched.Failed
+	}
+	return o
+}
+
+// finish ends the attempt: its containers end with it, and what it wanted is wanted no more.
+func (a *attempt) finish(state wire.AttemptState, why string) {
+	if a.ended() {
+		return
+	}
+	a.state, a.diagnostics, a.times.finished = state, why, a.app.m.millis()
+	a.silent.leave()
+	a.finishing.leave()
+	a.unlaunch()
+	if !a.app.over {
+		a.app.drop()
+	}
+	if a.app.submission.KeepContainers {
+		a.app.missed = append(a.app.missed, a.dues.completed...)
+	}
+	a.dues = dues{key: a.dues.key}
+	for _, c := range a.own() {
+		if a.keeps(c) {
+			continue
+		}
+		o := sched.Killed
+		if c.isMaster() && state == wire.AttemptFailed {
+			o = sched.Failed
+		}
+		c.giveUp(wire.ExitAfterApp, saidFinished, o)
+		c.settle()
+	}
+	a.app.m.log.Info("attempt ended", "attempt", a.id.String(), "diagnostics", cut(why, mostLogged))
+}
+
+// sorted returns the containers in order of allocation.
+func (a *attempt) sorted() []*container { return a.containers.sorted() }
+
+// tell has the ApplicationMaster told, once, that a container is over.
+func (a *attempt) tell(c *container, end wire.ContainerStatus) {
+	if c.notice == none && a.ended() && a.app.submission.KeepContainers && !a.app.over && !c.isMaster() {
+		kept, _ := end.Keep(nil)
+		a.app.missed = append(a.app.missed, kept) // for the next attempt
+	}
+	if c.notice > unheard || c.isMaster() || a.ended() {
+		return
+	}
+	if c.notice == unheard {
+		i := slices.Index(a.dues.granted, c)
+		a.dues.granted = slices.Delete(a.dues.granted, i, i+1)
+		c.notice = heard
+		a.app.unplaced(c)
+		return
+	}
+	c.notice = queued
+	var kept wire.ContainerStatus
+	kept, a.dues.kept = end.Keep(a.dues.kept)
+	a.dues.completed = append(a.dues.completed, kept)
+	a.dues.ending = append(a.dues.ending, c)
+}
+
+// called says that the ApplicationMaster has called again: it has the last answer.
+func (a *attempt) called() {
+	a.silent.touch(a.app.m.now)
+	for _, c := range a.dues.told {
+		c.notice = heard
+		c.settle()
+	}
+	clear(a.dues.told)
+	a.dues.told = a.dues.told[:0]
+}
+
+// answer begins the answer to a call and returns what completes it, after the Step, with what the ApplicationMaster is
+// owed then. It is kept from now on, so that the same call, made again before that or after, is answered by the same;
+// it is where the answer before was, which is not asked for any more.
+func (a *attempt) answer(id int32) answer {
+	r := a.dues.last
+	*r = wire.AllocateResponse{
+		ResponseID: next(id),
+		Allocated:  r.Allocated[:0],
+		Completed:  r.Completed[:0],
+		NodeTokens: r.NodeTokens[:0],
+	}
+	return func() proto.Message {
+		a.pay(r)
+		return r
+	}
+}
+
+// pay moves what the ApplicationMaster is owed into its answer.
+func (a *attempt) pay(r *wire.AllocateResponse) {
+	m, d := a.app.m, &a.dues
+	r.Completed, d.completed = d.completed, r.Completed
+	d.text.completed, d.kept = d.kept, d.text.completed[:0]
+	r.Nodes, r.Priority = m.nodes.usable(), a.app.submission.Priority
+	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), int32(min(a.app.asks.pending, math.MaxInt32))
+	text := d.text.tokens[:0]
+	for _, c := range d.granted {
+		c.notice = none
+		var signed wire.Token
+		signed, text = c.sign(text)
+		a.app.asks.heard(c)
+		r.Allocated = append(r.Allocated, c.describe(signed))
+		if t, ok := a.tokenFor(c.node); ok {
+			r.NodeTokens = append(r.NodeTokens, t)
+		}
+	}
+	for _, n := range slices.SortedFunc(maps.Keys(d.updated), func(x, y *node) int { return cmp.Compare(x.sched, y.sched) }) {
+		r.UpdatedNodes = append(r.UpdatedNodes, n.tell())
+	}
+	if len(d.wanted) > 0 {
+		r.Preempt = &wire.Preemption{Containers: d.wanted}
+	}
+	if d.key != m.keys.master.Current().ID {
+		t := a.token()
+		r.MasterToken = &t
+	}
+	if j := m.core.Job(a.app.job); j != nil && !j.Ended {
+		r.Headroom = size(m.core.Headroom(j))
+	}
+	d.text.tokens = text
+	for _, c := range d.ending {
+		c.notice = sent
+	}
+	d.told, d.ending = d.ending, d.told
+	clear(d.granted)
+	d.granted, d.wanted, d.updated = d.granted[:0], nil, nil
+}

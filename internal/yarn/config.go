@@ -1,0 +1,148 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"os/user"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Powers are what this engine can do beyond launching: tasks are the ApplicationMaster's to choose.
+const Powers = sched.CanKill
+
+// Config is what a ResourceManager is made from. Zero fields mean Hadoop's defaults.
+type Config struct {
+	Core      sched.Config // policy, estimator, recorder, queues; Can and Heartbeats are the engine's
+	Addresses Addresses
+	Sizes     Sizes
+	Expiry    Expiry
+	Keys      Keys
+	// Attempts is how many ApplicationMasters an application may use up (yarn.resourcemanager.am.max-attempts): 2.
+	Attempts int32
+	// Interval is how often NodeManagers beat (yarn.resourcemanager.nodemanagers.heartbeat-interval-ms): 1 s.
+	Interval time.Duration
+	// Completed is how many applications that are over are still told of
+	// (yarn.resourcemanager.max-completed-applications): 1000.
+	Completed int
+	// MostPriority is the most that an application's priority may be (yarn.cluster.max-application-priority): 0. What
+	// is said beyond is this.
+	MostPriority int32
+	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that tells the rack of the
+	// host that is its argument (net.topology.script.file.name). A host of which neither says anything is in
+	// DefaultRack.
+	Racks      map[string]string
+	RackScript string
+	// Queues are those that there are, which Core need not say.
+	Queues Queues
+	// Reread reads Queues anew, for refreshQueues; nil: they do not change.
+	Reread func() (Queues, error)
+	// Hosts reads which hosts may have NodeManagers (yarn.resourcemanager.nodes.include-path and exclude-path); nil:
+	// all may.
+	Hosts func() (Hosts, error)
+	// Access says who may submit, see, change and administer. What queues say of that is in Queues.
+	Access Access
+	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin
+	// with it. By default it is where REST is served.
+	Web string
+	Log *slog.Logger // nil: slog.Default
+}
+
+// Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for
+// ApplicationMasters, 8032 for clients, 8033 for operators and 8088 for REST, which is not served where no address is
+// given.
+type Addresses struct{ Tracker, Master, Client, Admin, Web string }
+
+// Sizes bound what a container may ask for.
+type Sizes struct {
+	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
+	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
+}
+
+// Expiry is how long silence is borne.
+type Expiry struct {
+	Node      time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms: 10 minutes
+	Master    time.Duration // yarn.am.liveness-monitor.expiry-interval-ms: 15 minutes
+	Container time.Duration // from being handed out to running (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes
+	Finish    time.Duration // from an application's saying that it is over to its ApplicationMaster's end: 15 minutes
+	Launch    time.Duration // of attempts to reach a NodeManager for an ApplicationMaster: 3 minutes
+	Graceful  time.Duration // from being excluded gracefully to being ended (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs): 1 hour
+}
+
+// Keys says when the keys that sign tokens change.
+type Keys struct {
+	Roll  time.Duration // zero: never
+	Delay time.Duration // from being offered to being used: 1.5 times Expiry.Node
+}
+
+// Hadoop's defaults that a configuration is checked against.
+const (
+	usualNodeExpiry = 10 * time.Minute
+	usualInterval   = time.Second
+)
+
+func (s Sizes) withDefaults() Sizes {
+	return Sizes{cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192), cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)}
+}
+
+func (c Config) withDefaults() *Config {
+	c.Sizes = c.Sizes.withDefaults()
+	e := &c.Expiry
+	*e = Expiry{cmp.Or(e.Node, usualNodeExpiry), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
+		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute), cmp.Or(e.Graceful, time.Hour)}
+	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
+	c.Attempts = cmp.Or(c.Attempts, 2)
+	c.Interval = cmp.Or(c.Interval, usualInterval)
+	c.Completed = cmp.Or(c.Completed, 1000)
+	c.Web = cmp.Or(c.Web, c.Addresses.Web, "localhost:8088")
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if me, err := user.Current(); err == nil {
+		c.Access.Admins.Users = append([]string{me.Username}, c.Access.Admins.Users...)
+	}
+	if c.Access.Groups == nil {
+		c.Access.Groups = systemGroups
+	}
+	c.Core.Can, c.Core.Heartbeats = Powers, false
+	if len(c.Queues.Tree) == 0 {
+		c.Queues.Tree = c.Core.Queues
+	}
+	c.Queues.withDefaults()
+	c.Core.Queues = c.Queues.Tree
+	return &c
+}
+
+// normal returns what a container that asks for r gets: at least the minimum, in whole steps of it.
+func (s Sizes) normal(r wire.Resource) wire.Resource {
+	return wire.Resource{Memory: roundUp(r.Memory, s.MinMemory), VCores: roundUp(r.VCores, s.MinVCores)}
+}
+
+func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
+
+// check reports why no container may be of the size r.
+func (s Sizes) check(r wire.Resource) error {
+	if r.Memory < 0 || r.VCores < 0 || r.Memory > s.MaxMemory || r.VCores > s.MaxVCores {
+		return fmt.Errorf(
+			"a container of %d MiB and %d cores: may be up to %d MiB and %d cores",
+			r.Memory,
+			r.VCores,
+			s.MaxMemory,
+			s.MaxVCores,
+		)
+	}
+	return nil
+}
+
+// amount is a size as the core has it.
+func amount(r wire.Resource) sched.Resources {
+	return sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
+}
+
+// size is an amount as peers have it.
+func size(r sched.Resources) wire.Resource {
+	return wire.Resource{Memory: r[sched.Memory], VCores: int32(r[sched.VCores])}
+}

@@ -1,0 +1,233 @@
+package yarn
+
+import (
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// containerState is how far a container is:
+//
+//	allocated ─▶ acquired ─▶ running ─▶ done ─▶ forgotten
+//	    └───────────┴──────────────────▲
+//
+// It is allocated when the core chose its node, acquired when its ApplicationMaster was told (or its launcher has it),
+// running when its node says so, done when its node says so or when it has been given up, and forgotten when its node
+// need not repeat it any more.
+type containerState uint8
+
+const (
+	allocated containerState = iota
+	acquired
+	running
+	done
+)
+
+// A container is a lease of a part of a node, and an attempt of the core.
+type container struct {
+	m        *manager
+	id       wire.ContainerID
+	lease    sched.AttemptID
+	attempt  *attempt
+	node     *node
+	resource wire.Resource
+	priority wire.Priority
+	group    int64 // allocation id of the ask
+	state    containerState
+	created  int64    // ms since 1970
+	at       int32    // in its node's containers
+	waits    aged     // for its node to say that it runs
+	leaving  *leaving // it was asked to end and still runs; nil: it was not
+	notice   notice   // how far the news of its end has come
+	grace    *alarm   // when it is killed for its room; nil: it is not wanted
+}
+
+// leaving is how a container that was asked to end will have ended.
+type leaving struct {
+	end     wire.ContainerStatus
+	outcome sched.Outcome
+}
+
+// A notice is how far the news of a container's end has come on its way to the ApplicationMaster.
+type notice uint8
+
+const (
+	none    notice = iota
+	unheard        // it has not even heard of the container
+	queued         // for the next answer
+	sent           // in the last answer
+	heard          // the ApplicationMaster has called since
+)
+
+// The endings that the ResourceManager itself makes, with Hadoop's words.
+const (
+	saidReleased  = "Container released by application"
+	saidLost      = "Container released on a *lost* node"
+	saidExpired   = "Container expired since it was unused"
+	saidPreempted = "Container preempted by scheduler"
+	saidFinished  = "Container of a finished application"
+	saidUnknown   = "Container not known to its node any more"
+)
+
+// sign makes the token that lets the container start, at the end of b, and begins to wait for that.
+func (c *container) sign(b []byte) (wire.Token, []byte) {
+	c.state = acquired
+	c.m.live.containers.watch(&c.waits, c.m.now, c)
+	return c.token(b)
+}
+
+// describe is what an ApplicationMaster is told of the container.
+func (c *container) describe(t wire.Token) wire.Container {
+	return wire.Container{
+		ID:          c.id,
+		Node:        c.node.id,
+		HTTPAddress: c.node.web,
+		Resource:    c.resource,
+		Priority:    c.priority,
+		Token:       t,
+		Allocation:  c.group,
+	}
+}
+
+// token signs, at the end of b, what its node must see to start it.
+func (c *container) token(b []byte) (wire.Token, []byte) {
+	m, app := c.m, c.attempt.app
+	kind := wire.TaskContainer
+	if c.isMaster() {
+		kind = wire.MasterContainer
+	}
+	id := token.Container{ID: c.id, Node: c.node.name, User: app.user, Resource: c.resource,
+		Expires: m.now.Add(m.config.Expiry.Container).
+			UnixMilli(),
+		Key: m.keys.container.Current().ID, ResourceManager: m.identity(),
+		Priority: c.priority, Created: c.created, LogAggregation: app.submission.LogAggregation, Type: kind, Allocation: c.group}
+	at := len(b)
+	b = id.Append(b)
+	signed := len(b)
+	b = m.keys.container.AppendSign(b, b[at:])
+	return wire.Token{
+		Identifier: b[at:signed:signed],
+		Password:   b[signed:len(b):len(b)],
+		Kind:       token.KindContainer,
+		Service:    c.node.service,
+	}, b
+}
+
+// expired says that its node has not said in time that it runs.
+func (c *container) expired() { c.giveUp(wire.ExitAborted, saidExpired, sched.Released) }
+
+func (c *container) isMaster() bool { return c == c.attempt.master }
+
+// report takes in what its node says of it.
+func (c *container) report(s *wire.ContainerStatus) {
+	switch {
+	case s.State == wire.ContainerComplete:
+		c.completed(s)
+	case c.state < running:
+		c.state = running
+		c.waits.leave()
+	case c.state == done: // given up before its node had said that it runs
+		c.node.stop(c.id)
+	}
+}
+
+// completed says that the container's process has ended.
+func (c *container) completed(s *wire.ContainerStatus) {
+	switch {
+	case c.state == done:
+		c.settle()
+	case c.leaving != nil:
+		c.over(c.leaving.end, c.leaving.outcome)
+	default:
+		outcome := sched.Failed
+		switch s.Exit {
+		case 0:
+			outcome = sched.OK
+		case wire.ExitAborted, wire.ExitDisks, wire.ExitPreempted, wire.ExitByRM: // not the application's fault
+			outcome = sched.Killed
+		}
+		c.over(*s, outcome)
+	}
+}
+
+// preempt has the container end because the core wants its room: after its ApplicationMaster was asked for it, and did
+// not give it back in time. What is left of an application that is over ends without asking.
+func (c *container) preempt(grace sched.Time) {
+	kill := func() { c.giveUp(wire.ExitPreempted, saidPreempted, sched.Killed) }
+	switch {
+	case c.attempt.ended():
+		c.giveUp(wire.ExitAfterApp, saidFinished, sched.Killed)
+	case grace <= 0 || c.state == allocated || c.isMaster():
+		kill()
+	default:
+		c.attempt.dues.wanted = append(c.attempt.dues.wanted, c.id)
+		c.grace = c.m.live.at(c.m.now.Add(grace), kill)
+	}
+}
+
+// giveUp ends the container, for a reason that its ApplicationMaster is told. What runs holds its room until its node
+// says that it has ended; what does not is over at once, because its node may never hear of it.
+func (c *container) giveUp(exit int32, why string, outcome sched.Outcome) {
+	if c.state == done || c.leaving != nil {
+		return
+	}
+	end := wire.ContainerStatus{ID: c.id, State: wire.ContainerComplete, Diagnostics: why, Exit: exit}
+	if c.state != allocated {
+		c.node.stop(c.id)
+	}
+	if c.state == running && c.node.usable() {
+		c.leaving = &leaving{end, outcome}
+		c.attempt.tell(c, end)
+		return
+	}
+	c.over(end, outcome)
+}
+
+// lost ends the container because its node does not have it any more.
+func (c *container) lost(why string) {
+	if c.state != done {
+		c.over(
+			wire.ContainerStatus{ID: c.id, State: wire.ContainerComplete, Diagnostics: why, Exit: wire.ExitAborted},
+			sched.Lost,
+		)
+	}
+}
+
+// over frees the container's room and has its ApplicationMaster told. What end has of its node is lent.
+func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
+	c.state, c.leaving = done, nil
+	c.waits.leave()
+	c.m.live.off(c.grace)
+	c.m.leases.remove(c)
+	c.node.drop(c)
+	if c.isMaster() {
+		outcome = c.attempt.masterOver(&end, outcome)
+		c.notice = heard
+	}
+	c.m.count.ended[outcome]++
+	c.m.note(
+		sched.Event{
+			Kind:    sched.AttemptDone,
+			Outcome: outcome,
+			Attempt: c.lease,
+			Node:    c.node.sched,
+			Job:     c.attempt.app.job,
+		},
+	)
+	c.attempt.tell(c, end)
+	c.settle()
+}
+
+// settle lets the container's node forget it, once it is over and all who must know of that do.
+func (c *container) settle() {
+	if c.state != done || c.notice != heard && !c.attempt.ended() {
+		return
+	}
+	if c.attempt.app.attempts[c.id.Attempt.Attempt-1].containers.remove(c) { // of the attempt that it was granted to
+		c.m.count.kept--
+		c.node.remove = append(c.node.remove, c.id)
+		if c.attempt.app.over {
+			c.m.apps.trim(c.m.config.Completed)
+		}
+	}
+}

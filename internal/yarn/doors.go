@@ -1,0 +1,77 @@
+package yarn
+
+import (
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+)
+
+// usualFiles is how many files a process may have open where the system does not say.
+const usualFiles = 1024
+
+// fewestConns is what each server may have open, however few files there may be.
+const fewestConns = 16
+
+// connsOf is how many connections each of the five servers takes, of a process that may have so many files open: an
+// eighth, so that three are left for calls to NodeManagers, for what is proxied, and for files, when strangers hold all
+// that servers take.
+func connsOf(files int) int { return max(fewestConns, min(files/8, rpc.DefaultMaxConns)) }
+
+// fewConns says that a cluster has more nodes, as far as its files name them, than a server takes connections; "": it
+// has not, or they name none.
+func fewConns(conns, nodes int) string {
+	if nodes <= conns {
+		return ""
+	}
+	return fmt.Sprintf(
+		"each server takes %d connections, an eighth of the files that this process may have open, and %d hosts are named as nodes: raise ulimit -n to %d or more",
+		conns,
+		nodes,
+		8*nodes,
+	)
+}
+
+// A doorway is a listener that has a bounded number of connections open: who comes when there are more waits, as the
+// system has it wait, until one is closed.
+type doorway struct {
+	net.Listener
+	room   chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newDoorway(ln net.Listener, most int) *doorway {
+	return &doorway{Listener: ln, room: make(chan struct{}, most), closed: make(chan struct{})}
+}
+
+func (d *doorway) Accept() (net.Conn, error) {
+	select {
+	case d.room <- struct{}{}:
+	case <-d.closed:
+		return nil, net.ErrClosed
+	}
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		<-d.room
+		return nil, err
+	}
+	return &guest{Conn: conn, leave: sync.OnceFunc(func() { <-d.room })}, nil
+}
+
+func (d *doorway) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return d.Listener.Close()
+}
+
+// A guest is a connection that makes room when it is closed.
+type guest struct {
+	net.Conn
+	leave func()
+}
+
+func (v *guest) Close() error {
+	defer v.leave()
+	return v.Conn.Close()
+}

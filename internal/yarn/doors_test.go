@@ -1,0 +1,76 @@
+package yarn
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestServersShareFiles(t *testing.T) {
+	for files, want := range map[int]int{64: 16, 1024: 128, 20_000: 2500, 1 << 30: 20_000} {
+		if got := connsOf(files); got != want {
+			t.Errorf("of %d files a server takes %d connections, want %d", files, got, want)
+		}
+	}
+}
+
+// More nodes are named than a server takes connections: that is said, with what would be right.
+func TestFewConnections(t *testing.T) {
+	if got := fewConns(connsOf(1024), 129); !strings.Contains(got, "takes 128 connections") ||
+		!strings.Contains(got, "129 hosts") ||
+		!strings.Contains(got, "ulimit -n to 1032") {
+		t.Errorf("of 1024 files and 129 nodes: %q", got)
+	}
+	if got := fewConns(connsOf(1032), 129); got != "" {
+		t.Errorf("with what was said to be right: %q", got)
+	}
+}
+
+// A doorway of two lets the third in when one of the first has left, and one that is full can be closed.
+func TestDoorway(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDoorway(inner, 2)
+	accepted := make(chan net.Conn)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			conn, err := d.Accept()
+			if err != nil {
+				ended <- err
+				return
+			}
+			accepted <- conn
+		}
+	}()
+	for range 4 {
+		conn, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	first, second := <-accepted, <-accepted
+	select {
+	case <-accepted:
+		t.Fatal("a third is let in where two may be")
+	case <-time.After(20 * time.Millisecond):
+	}
+	first.Close()
+	first.Close() // leaves once
+	third := <-accepted
+	select {
+	case <-accepted:
+		t.Fatal("one has left and two are let in")
+	case <-time.After(20 * time.Millisecond):
+	}
+	d.Close()
+	if err := <-ended; err == nil {
+		t.Error("a closed doorway accepts")
+	}
+	second.Close()
+	third.Close()
+}

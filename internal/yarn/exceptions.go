@@ -1,0 +1,24 @@
+package yarn
+
+import "github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+
+// The exceptions that peers act on, by class.
+const (
+	classAccess           = "org.apache.hadoop.security.AccessControlException"
+	classInvalidToken     = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
+	classAppNotFound      = yarnException + "ApplicationNotFoundException"
+	classAttemptNotFound  = yarnException + "ApplicationAttemptNotFoundException" // MapReduce's ApplicationMaster ends itself
+	classNotRegistered    = yarnException + "ApplicationMasterNotRegisteredException"
+	classInvalidMaster    = yarnException + "InvalidApplicationMasterRequestException"
+	classInvalidResource  = yarnException + "InvalidResourceRequestException"
+	classInvalidLabel     = yarnException + "InvalidLabelResourceRequestException" // MapReduce kills the job
+	classInvalidBlacklist = yarnException + "InvalidResourceBlacklistRequestException"
+	classInvalidRelease   = yarnException + "InvalidContainerReleaseException"
+	classNoContainer      = yarnException + "ContainerNotFoundException"
+	classNotEnabled       = yarnException + "YARNFeatureNotEnabledException" // distributed shell goes on without
+	classYARN             = yarnException + "YarnException"
+	yarnException         = "org.apache.hadoop.yarn.exceptions."
+)
+
+// notSupported refuses what this ResourceManager does not do.
+func notSupported(what string) error { return rpc.Errorf(classYARN, "%s: not supported", what) }

@@ -1,0 +1,338 @@
+package yarn
+
+import (
+	"encoding/xml"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// fairFile is the Fair Scheduler's allocation file, unless yarn.scheduler.fair.allocation.file names another.
+const fairFile = "fair-scheduler.xml"
+
+// A fairElement is one of the allocation file: its text, its attributes and what is in it.
+type fairElement struct {
+	XMLName  xml.Name
+	Attr     []xml.Attr    `xml:",any,attr"`
+	Text     string        `xml:",chardata"`
+	Children []fairElement `xml:",any"`
+}
+
+func (e *fairElement) attribute(name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// fairQueues reads the Fair Scheduler's queues. A file that is not there has none, as there.
+func (p *properties) fairQueues(path string) (q Queues, notes []string) {
+	declared, byUser := p.yes(
+		"yarn.scheduler.fair.allow-undeclared-pools",
+		true,
+	), p.yes(
+		"yarn.scheduler.fair.user-as-default-queue",
+		true,
+	)
+	q.Rules = []Rule{{By: BySpecified, Create: declared, Final: !declared}}
+	if byUser {
+		q.Rules = append(q.Rules, Rule{By: ByUser, Create: declared})
+	}
+	q.Rules = append(q.Rules, Rule{By: ByDefault, Queue: sched.DefaultQueue, Create: true})
+	text, err := readBounded(path)
+	if os.IsNotExist(err) {
+		return q, nil
+	}
+	if err == nil {
+		err = q.parseFair(path, text, &notes)
+	}
+	if err != nil {
+		p.wrong = append(p.wrong, err)
+	}
+	return q, notes
+}
+
+// parseFair reads an allocation file:
+//
+//	<allocations>
+//	  <queue name="etl">
+//	    <minResources>10240 mb, 12 vcores</minResources>      or 20%, or memory-mb=10240, vcores=12
+//	    <maxResources>40%</maxResources>
+//	    <weight>2</weight>
+//	    <maxAMShare>0.5</maxAMShare>                          part that ApplicationMasters may hold; -1.0: no limit
+//	    <schedulingPolicy>fair</schedulingPolicy>             or fifo, or drf
+//	    <aclSubmitApps>ana,bo etl</aclSubmitApps>             users, a space, groups; and <aclAdministerApps>
+//	    <queue name="nightly"/>
+//	  </queue>
+//	</allocations>
+func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
+	var root fairElement
+	if err := xml.Unmarshal(text, &root); err != nil {
+		return fmt.Errorf("read %s: %w: must be <allocations> with a <queue> for each queue", file, err)
+	}
+	if root.XMLName.Local != "allocations" {
+		return fmt.Errorf("read %s: <%s>: must be <allocations>", file, root.XMLName.Local)
+	}
+	f := fairReader{file: file, noted: map[string]bool{}, queues: q}
+	for i := range root.Children {
+		switch e := &root.Children[i]; e.XMLName.Local {
+		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
+			f.policy = f.schedulingPolicy("allocations", e)
+		case "queueMaxResourcesDefault":
+			f.max = f.share("allocations", e)
+		case "queueMaxAMShareDefault":
+			f.masters = f.part("allocations", e)
+		}
+	}
+	for i := range root.Children {
+		switch e := &root.Children[i]; e.XMLName.Local {
+		case "queue", "pool":
+			if name := strings.TrimSpace(e.attribute("name")); name == "root" {
+				f.root(e)
+				for k := range e.Children {
+					switch c := &e.Children[k]; c.XMLName.Local {
+					case "queue", "pool":
+						f.add(&q.Tree, c, "root", 0)
+					case aclSubmit, aclAdminister:
+					default:
+						f.note("root", c)
+					}
+				}
+			} else {
+				f.add(&q.Tree, e, "root", 0)
+			}
+		case "queuePlacementPolicy":
+			q.Rules = f.rules(e)
+		case "defaultQueueSchedulingPolicy",
+			"defaultQueueSchedulingMode",
+			"queueMaxResourcesDefault",
+			"queueMaxAMShareDefault":
+		default:
+			f.note("allocations", e)
+		}
+	}
+	*notes = append(*notes, f.notes...)
+	return f.err
+}
+
+// A fairReader goes over an allocation file.
+type fairReader struct {
+	file    string
+	queues  *Queues     // that are being read
+	policy  string      // of queues that name none
+	max     sched.Share // of queues that name none
+	masters float64     // of queues that name none
+	rooted  bool        // the root was named
+	noted   map[string]bool
+	notes   []string
+	err     error // the first
+}
+
+// note lists an element that is not understood, once for all queues.
+func (f *fairReader) note(where string, e *fairElement) {
+	name := e.XMLName.Local
+	if !f.noted[name] {
+		f.noted[name] = true
+		f.notes = append(f.notes, fmt.Sprintf("%s: <%s> of %s: not understood, and of no effect", f.file, name, where))
+	}
+}
+
+func (f *fairReader) fail(where string, e *fairElement, want string) {
+	if f.err == nil {
+		f.err = fmt.Errorf(
+			"%s: <%s> of %s is %q: must be %s",
+			f.file,
+			e.XMLName.Local,
+			where,
+			strings.TrimSpace(e.Text),
+			want,
+		)
+	}
+}
+
+// add reads a queue and those below it.
+func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string, depth int) {
+	name := strings.TrimSpace(e.attribute("name"))
+	path := above + "." + name
+	if wrong := checkQueue(name, *list); wrong != "" || depth == mostDepth {
+		if f.err == nil {
+			f.err = fmt.Errorf(
+				"%s: <%s name=%q> below %s: must have %s, nested at most %d deep",
+				f.file,
+				e.XMLName.Local,
+				name,
+				above,
+				wrong,
+				mostDepth,
+			)
+		}
+		return
+	}
+	s := &sched.QueueSpec{Name: name, Policy: f.policy, Max: f.max, Masters: f.masters}
+	*list = append(*list, s)
+	f.access(strings.TrimPrefix(path, "root."), e)
+	for i := range e.Children {
+		switch c := &e.Children[i]; c.XMLName.Local {
+		case "queue", "pool":
+			f.add(&s.Queues, c, path, depth+1)
+		case "minResources":
+			s.Min = f.share(path, c)
+		case "maxResources":
+			if s.Max = f.share(path, c); s.Max == (sched.Share{}) {
+				f.fail(path, c, "more than nothing: a queue in which nothing may run cannot be said, leave it out")
+			}
+		case "maxAMShare":
+			s.Masters = f.part(path, c)
+		case "weight":
+			w, err := strconv.ParseFloat(strings.TrimSpace(c.Text), 64)
+			if err != nil || !(w > 0 && w <= 1e6) {
+				f.fail(path, c, "a number above 0")
+			}
+			s.Weight = w
+		case "schedulingPolicy", "schedulingMode":
+			s.Policy = f.schedulingPolicy(path, c)
+		case aclSubmit, aclAdminister:
+		default:
+			f.note(path, c)
+		}
+	}
+	if aboveMax(s) && f.err == nil {
+		f.err = fmt.Errorf(
+			"%s: <minResources> of %s: must be at most its <maxResources>, or <queueMaxResourcesDefault> where it has none",
+			f.file,
+			path,
+		)
+	}
+}
+
+// The elements with a queue's access lists.
+const aclSubmit, aclAdminister = "aclSubmitApps", "aclAdministerApps"
+
+// root reads who may use the root. There is one, or a list in one element would be that of the other.
+func (f *fairReader) root(e *fairElement) {
+	if f.rooted && f.err == nil {
+		f.err = fmt.Errorf(
+			"%s: <%s name=\"root\"> is there twice: must be one, with all that is said of the root",
+			f.file,
+			e.XMLName.Local,
+		)
+	}
+	f.rooted = true
+	f.access("", e)
+}
+
+// access reads who may submit to a queue and administer it.
+func (f *fairReader) access(path string, e *fairElement) {
+	var a QueueAccess
+	var which [2]bool
+	for i := range e.Children {
+		switch c := &e.Children[i]; c.XMLName.Local {
+		case aclSubmit:
+			a.Submit, which[0] = parseACL(strings.Trim(c.Text, "\r\n\t")), true
+		case aclAdminister:
+			a.Administer, which[1] = parseACL(strings.Trim(c.Text, "\r\n\t")), true
+		}
+	}
+	f.queues.said(path, a, which)
+}
+
+func (f *fairReader) schedulingPolicy(where string, e *fairElement) string {
+	switch name := strings.ToLower(strings.TrimSpace(e.Text)); name {
+	case "fair", "":
+		return "fair"
+	case "fifo", "drf":
+		return name
+	}
+	f.fail(where, e, "fair, fifo or drf")
+	return ""
+}
+
+// part reads what part of a queue's share ApplicationMasters may hold. As in Hadoop, more than all is all.
+func (f *fairReader) part(where string, e *fairElement) float64 {
+	x, err := strconv.ParseFloat(strings.TrimSpace(e.Text), 64)
+	switch {
+	case err == nil && x == -1:
+		return 1
+	case err != nil || !(x >= 0):
+		f.fail(where, e, "a part from 0 to 1 such as 0.5, or -1.0 for no limit")
+	}
+	return min(max(x, oneMaster), 1)
+}
+
+// share reads one percentage for all resources, or amounts.
+func (f *fairReader) share(where string, e *fairElement) (s sched.Share) {
+	const want = "one percentage for all resources such as 40%, or amounts such as 10240 mb, 12 vcores"
+	text := strings.ToLower(strings.TrimSpace(e.Text))
+	if strings.Contains(text, "%") {
+		for part := range strings.SplitSeq(text, ",") {
+			number, kind, _ := strings.Cut(part, "%")
+			if key, after, ok := strings.Cut(number, "="); ok {
+				number, kind = after, key
+			}
+			x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err != nil || !(x >= 0 && x <= 100) || s.Part != 0 && s.Part != x/100 ||
+				!slices.Contains([]string{"", "memory", "memory-mb", "cpu", "vcores"}, strings.TrimSpace(kind)) {
+				f.fail(where, e, want)
+				return s
+			}
+			s.Part = x / 100
+		}
+		return s
+	}
+	if !strings.Contains(text, "=") { // 10240 mb, 12 vcores
+		text = strings.NewReplacer("vcores", " vcores=", "mb", " memory=").Replace(text)
+		var parts []string
+		for part := range strings.SplitSeq(text, ",") {
+			fields := strings.Fields(part)
+			if len(fields) != 2 {
+				f.fail(where, e, want)
+				return s
+			}
+			parts = append(parts, fields[1]+fields[0])
+		}
+		text = strings.Join(parts, ",")
+	}
+	var ok bool
+	if s.Amount, ok = amounts(text, true); !ok {
+		f.fail(where, e, want)
+	}
+	return s
+}
+
+// rules reads the queue placement policy.
+func (f *fairReader) rules(e *fairElement) (list []Rule) {
+	for i := range e.Children {
+		c := &e.Children[i]
+		r := Rule{Create: c.attribute("create") != "false"}
+		switch name := c.attribute("name"); name {
+		case "specified":
+			r.By = BySpecified
+		case "user":
+			r.By = ByUser
+		case "default":
+			r.By, r.Queue = ByDefault, sched.DefaultQueue
+			if named := c.attribute("queue"); named != "" {
+				r.Queue = strings.TrimPrefix(named, "root.")
+			}
+		case "reject":
+			r.By = ByReject
+		default:
+			f.notes = append(
+				f.notes,
+				fmt.Sprintf("%s: rule %q of <queuePlacementPolicy>: not understood, and passed over", f.file, name),
+			)
+			continue
+		}
+		list = append(list, r)
+	}
+	if len(list) == 0 {
+		f.fail("allocations", e, "a <rule name=\"...\"> of specified, user, default or reject, at least one")
+	}
+	return list
+}

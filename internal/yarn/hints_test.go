@@ -1,0 +1,272 @@
+package yarn
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+func TestHints(t *testing.T) {
+	h, wrong := readHints([]string{"nightly", "sojourn.deadline=10m", "sojourn.size=2h", "sojourn.queue=etl"})
+	if want := (hints{10 * time.Minute, 2 * time.Hour, "etl"}); h != want || len(wrong) != 0 {
+		t.Errorf("%+v, %v", h, wrong)
+	}
+	for _, bad := range []string{"sojourn.deadline=soon", "sojourn.deadline=-5m", "sojourn.size=0s", "sojourn.sise=2h", "sojourn."} {
+		if h, wrong := readHints([]string{bad}); len(wrong) != 1 || h != (hints{}) ||
+			!strings.Contains(wrong[0].Error(), bad) {
+			t.Errorf("%s: %+v, %v", bad, h, wrong)
+		}
+	}
+	if h.prior(1, 60) != 2*time.Minute || h.prior(2, 60) != 0 || h.prior(1, 0) != 0 {
+		t.Error("2 h are 60 tasks of 2 min; of later stages nothing is said")
+	}
+}
+
+// contended returns whose containers come in which order under a policy, when four of six slots that a first
+// application holds are given back, and two others wait for two each.
+func contended(
+	t *testing.T,
+	spec string,
+	tags func(name string) []string,
+	past map[string][]sched.Time,
+) (order []string) {
+	t.Helper()
+	f := newFew(t)
+	p, _, err := policy.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := *f.m.config
+	config.Core.Policy, config.Core.Estimator = p, &model.History{Past: past}
+	f.m = newManager(&config, Hosts{}, f.world, func() time.Time { return f.now })
+	for i, host := range []string{"a", "b", "c"} {
+		f.join(host, int32(i+1))
+	}
+	begin := func(name string) *attempt {
+		r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+		id := r.(*wire.NewApplication).ID
+		if _, err := f.do(func(m *manager) (answer, error) {
+			return m.submitApplication("ana", &wire.SubmitRequest{Submission: wire.Submission{ID: id, Name: name, Type: "MAPREDUCE", Unmanaged: true, Tags: tags(name)}})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		a := f.m.apps.byID[id].current()
+		f.do(func(m *manager) (answer, error) { return m.registerMaster(a, &wire.RegisterMasterRequest{}) })
+		return a
+	}
+	beats := map[*attempt]int32{}
+	beat := func(a *attempt, q *wire.AllocateRequest) []wire.Container {
+		q.ResponseID = beats[a]
+		r, err := f.do(func(m *manager) (answer, error) { return m.allocate(a, q) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		beats[a]++
+		return append([]wire.Container(nil), r.(*wire.AllocateResponse).Allocated...)
+	}
+	want := func(n int32) *wire.AllocateRequest {
+		return &wire.AllocateRequest{
+			Asks: []wire.ResourceRequest{
+				{
+					Priority:   20,
+					Place:      "*",
+					Resource:   wire.Resource{Memory: 512, VCores: 1},
+					Containers: n,
+					Relax:      true,
+					Allocation: -1,
+				},
+			},
+		}
+	}
+	first := begin("first")
+	held := beat(first, want(6))
+	long, short := begin("long"), begin("short")
+	beat(long, want(2))
+	beat(short, want(2))
+	for _, c := range held[:4] {
+		beat(first, &wire.AllocateRequest{Releases: []wire.ContainerID{c.ID}})
+		for _, a := range []*attempt{long, short} {
+			for range beat(a, &wire.AllocateRequest{}) {
+				order = append(order, a.app.submission.Name)
+			}
+		}
+	}
+	return order
+}
+
+// Sizes that were seen, or that a user hints at, decide whose containers come first; without either, who came first.
+func TestPredictedSizes(t *testing.T) {
+	none := func(string) []string { return nil }
+	hinted := func(name string) []string {
+		return map[string][]string{"first": {"sojourn.size=1h"}, "long": {"sojourn.size=30m"}, "short": {"sojourn.size=2m"}}[name]
+	}
+	past := map[string][]sched.Time{}
+	for name, took := range map[string]time.Duration{"first": time.Second, "long": time.Hour, "short": time.Minute} {
+		past[model.HistoryKey(&sched.JobSpec{User: "ana", Name: name, Type: "MAPREDUCE"}, sched.Map)] = []sched.Time{
+			took,
+			took,
+		}
+	}
+	for _, c := range []struct {
+		what, policy string
+		tags         func(string) []string
+		past         map[string][]sched.Time
+		want         string
+	}{
+		{"order of submission", "fifo", none, past, "long long short short"},
+		{"predicted", "srpt", none, past, "short short long long"},
+		{"hinted", "srpt", hinted, map[string][]sched.Time{}, "short short long long"},
+	} {
+		if got := strings.Join(contended(t, c.policy, c.tags, c.past), " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+// A tag names the queue where the submission does not, and the deadline that policies see.
+func TestHintsReachTheCore(t *testing.T) {
+	c := start(t, func(config *Config) { config.Queues.Tree = []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}} })
+	id := c.submit(func(s *wire.Submission) {
+		s.Queue, s.Tags = "default", []string{"sojourn.queue=etl", "sojourn.deadline=90s"}
+	})
+	other := c.submit(func(s *wire.Submission) { s.Queue, s.Tags = "root.default", []string{"sojourn.queue=etl"} })
+	c.look(func(m *manager) {
+		if s := m.core.Job(m.apps.byID[id].job).Spec; s.Queue != "etl" || s.Deadline != 90*time.Second {
+			t.Errorf("queue %s, deadline %v", s.Queue, s.Deadline)
+		}
+	})
+	if q := c.report(other).Queue; q != "root.default" {
+		t.Errorf("a queue that was named is overridden: %s", q)
+	}
+}
+
+// What was learned of task times is there in the next life, and in its record; the configuration's oddities are told of
+// once, before it is ready.
+func TestHistoryIsKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: not with -short")
+	}
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "sojourn")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn").CombinedOutput(); err != nil {
+		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
+	}
+	c := &cluster{t: t, at: newPorts().addresses(t)}
+	writeSite(t, dir, map[string]string{
+		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,
+		"yarn.resourcemanager.address": c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin, "yarn.resourcemanager.webapp.address": c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20", "yarn.resourcemanager.oddity": "7",
+	})
+	if err := os.WriteFile(filepath.Join(dir, capacityFile), []byte(capacityXML("root.queues=default,etl\nroot.default.capacity=40\nroot.etl.capacity=60")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.master = c.job(20)
+	c.task = func(context.Context, wire.ContainerID) int32 { return 0 }
+	state := []string{"--policy", "srpt", "--state", filepath.Join(dir, "state")}
+	rm := startVerb(t, binary, dir, "1.rec", state...)
+	for what, n := range map[string]int{"yarn.resourcemanager.oddity = 7: not understood": 1, "users are who they say they are": 1} {
+		if got := strings.Count(strings.Join(rm.said, "\n"), what); got != n {
+			t.Errorf("%q is said %d times before it is ready:\n%s", what, got, strings.Join(rm.said, "\n"))
+		}
+	}
+	c.client = c.as("alice")
+	c.nodes = append(c.nodes, c.node())
+	t.Cleanup(func() { c.nodes[0].Crash() })
+	c.ends(c.submit(func(s *wire.Submission) { s.Name, s.Queue = "nightly 2026-01-31", "etl" }), wire.AppFinished)
+	if err := rm.end(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bolt.Open(
+		filepath.Join(dir, "state", "history.db"),
+		0o600,
+		&bolt.Options{ReadOnly: true, Timeout: time.Second},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := strings.Join([]string{"alice", "nightly #-#-#", "MAPREDUCE", "map"}, "\x00")
+	db.View(func(tx *bolt.Tx) error {
+		tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+			if times := b.Get([]byte(key)); bytes.Count(times, []byte(",")) != 19 {
+				t.Errorf("of 20 maps the history has %s", times)
+			}
+			return nil
+		})
+		return nil
+	})
+	db.Close()
+	rm = startVerb(t, binary, dir, "2.rec", state...)
+	if err := rm.end(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if header, err := os.ReadFile(filepath.Join(dir, "2.rec")); err != nil ||
+		!bytes.Contains(header, []byte("nightly #-#-#")) ||
+		!bytes.Contains(header, []byte(`"name":"etl"`)) && !bytes.Contains(header, []byte(`"Name":"etl"`)) {
+		t.Errorf("the second record does not begin with what was learned and the queues: %v, %.600q", err, header)
+	}
+}
+
+// Strangers who send random bytes to every port are turned away and disturb nobody, and a log does not fill with them.
+func TestStrangers(t *testing.T) {
+	var mu sync.Mutex
+	var text strings.Builder
+	c := start(t, func(config *Config) {
+		config.Log = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return text.Write(b)
+		}), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	})
+	c.node()
+	c.master = c.job(40)
+	began := time.Now()
+	id := c.submit(nil)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		for _, address := range []string{c.at.Tracker, c.at.Master, c.at.Client, c.at.Admin, c.at.Web} {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, random.IntN(200))
+			for i := range b {
+				b[i] = byte(random.Uint32())
+			}
+			if random.IntN(2) == 0 { // a good beginning
+				b = append([]byte("hrpc\x09\x00\x00\x00\x00\x00\x20"), b...)
+			}
+			conn.Write(b)
+			conn.Close()
+		}
+	}
+	c.ends(id, wire.AppFinished)
+	c.clean(id)
+	c.stop()
+	mu.Lock()
+	defer mu.Unlock()
+	if lines, most := strings.Count(text.String(), "msg=refused"), 4*(int(time.Since(began).Seconds())+2); lines < 1 ||
+		lines > most { // one a second for each of four protocols
+		t.Errorf("%d lines of strangers in the log, want 1 to %d:\n%s", lines, most, text.String())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -1,0 +1,202 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// A Master is an ApplicationMaster's side of its protocol. One goroutine owns it.
+type Master struct {
+	Address string // of the ResourceManager for ApplicationMasters
+	Token   wire.Token
+
+	client     *rpc.Client
+	responseID int32
+	nodes      map[wire.NodeID]wire.Token
+}
+
+// mostTries bounds how often a call is made again whose reply was lost.
+const mostTries = 20
+
+// call calls until there is a reply, or an exception, which is one.
+func (m *Master) call(ctx context.Context, method string, q proto.Message, r proto.Decoder) error {
+	var err error
+	for range mostTries {
+		if m.client == nil {
+			d := rpc.Dialer{
+				Protocol: wire.ApplicationMaster,
+				Secret:   &rpc.Secret{Identifier: m.Token.Identifier, Password: m.Token.Password},
+			}
+			if m.client, err = d.Dial(ctx, m.Address); err != nil {
+				return err
+			}
+		}
+		var raw proto.Raw
+		err = m.client.Call(ctx, method, q, &raw)
+		var e *rpc.Error
+		if errors.As(err, &e) {
+			return err
+		}
+		if err == nil {
+			return r.Decode(raw)
+		}
+		m.Close()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("%d replies in a row were lost, the last: %w", mostTries, err)
+}
+
+// Close ends the connection.
+func (m *Master) Close() {
+	if m.client != nil {
+		m.client.Close()
+		m.client = nil
+	}
+}
+
+// Register introduces the ApplicationMaster.
+func (m *Master) Register(ctx context.Context) (*wire.RegisterMasterResponse, error) {
+	var r wire.RegisterMasterResponse
+	err := m.call(
+		ctx,
+		"registerApplicationMaster",
+		&wire.RegisterMasterRequest{Host: "localhost", Port: 4711, Tracking: "http://localhost:4712"},
+		&r,
+	)
+	m.responseID, m.nodes = 0, map[wire.NodeID]wire.Token{}
+	return &r, err
+}
+
+// Allocate beats once.
+func (m *Master) Allocate(ctx context.Context, q *wire.AllocateRequest) (*wire.AllocateResponse, error) {
+	q.ResponseID = m.responseID
+	var r wire.AllocateResponse
+	if err := m.call(ctx, "allocate", q, &r); err != nil {
+		return nil, err
+	}
+	m.responseID = r.ResponseID
+	for _, t := range r.NodeTokens {
+		m.nodes[t.Node] = t.Token
+	}
+	if r.MasterToken != nil {
+		m.Token = *r.MasterToken
+		m.Close()
+	}
+	return &r, nil
+}
+
+// Start starts a container that was allocated, on its node's own address at 127.0.0.1.
+func (m *Master) Start(ctx context.Context, c *wire.Container) error {
+	t, ok := m.nodes[c.Node]
+	if !ok {
+		return fmt.Errorf("no NMToken sent for %s", c.Node)
+	}
+	d := rpc.Dialer{
+		Protocol: wire.ContainerManagement,
+		Secret:   &rpc.Secret{Identifier: t.Identifier, Password: t.Password},
+	}
+	client, err := d.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", c.Node.Port))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	var r wire.StartContainersResponse
+	if err := client.Call(ctx, "startContainers", &wire.StartContainersRequest{Launch: wire.NewLaunchContext("task"), Token: c.Token}, &r); err != nil {
+		return err
+	}
+	if len(r.Failed) > 0 {
+		return &r.Failed[0]
+	}
+	return nil
+}
+
+// Finish says how the application ended, until that has been taken note of.
+func (m *Master) Finish(ctx context.Context, final wire.FinalStatus) error {
+	for {
+		var r wire.FinishMasterResponse
+		if err := m.call(ctx, "finishApplicationMaster", &wire.FinishMasterRequest{Final: final}, &r); err != nil ||
+			r.Unregistered {
+			return err
+		}
+	}
+}
+
+// A Job is an application that runs waves of equal tasks: as many at once as it gets room for, until all have
+// succeeded.
+type Job struct {
+	Tasks    int32
+	Resource wire.Resource
+	Interval time.Duration // between beats
+}
+
+// Run is the life of the job's ApplicationMaster, as Hadoop's own are written: asks are absolute, surplus is given
+// back, what did not succeed is asked for again. It returns how many containers it was given.
+func (j *Job) Run(ctx context.Context, m *Master) (given int, err error) {
+	defer m.Close()
+	if _, err := m.Register(ctx); err != nil {
+		return 0, err
+	}
+	left, changed, succeeded := j.Tasks, true, int32(0)
+	running := map[wire.ContainerID]bool{}
+	var release []wire.ContainerID
+	for succeeded < j.Tasks {
+		q := &wire.AllocateRequest{Releases: release, Progress: float32(succeeded) / float32(j.Tasks)}
+		if changed { // told anew after every change, as Hadoop's tables do
+			q.Asks = []wire.ResourceRequest{
+				{
+					Priority:   20,
+					Place:      wire.Anywhere,
+					Resource:   j.Resource,
+					Containers: left,
+					Relax:      true,
+					Allocation: -1,
+				},
+			}
+			changed = false
+		}
+		r, err := m.Allocate(ctx, q)
+		if err != nil {
+			return given, err
+		}
+		release = nil
+		for i := range r.Allocated {
+			c := &r.Allocated[i]
+			given++
+			if left == 0 {
+				release = append(release, c.ID)
+				continue
+			}
+			left--
+			changed, running[c.ID] = true, true
+			if err := m.Start(ctx, c); err != nil {
+				return given, err
+			}
+		}
+		for _, s := range r.Completed {
+			switch {
+			case !running[s.ID]:
+				continue
+			case s.Exit == 0:
+				succeeded++
+			default:
+				left++
+				changed = true
+			}
+			delete(running, s.ID)
+		}
+		select {
+		case <-ctx.Done():
+			return given, ctx.Err()
+		case <-time.After(j.Interval):
+		}
+	}
+	return given, m.Finish(ctx, wire.Succeeded)
+}

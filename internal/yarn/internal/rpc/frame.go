@@ -1,0 +1,145 @@
+package rpc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// ErrFrameTooLong means that a peer announced a frame longer than the limit.
+var ErrFrameTooLong = errors.New("frame too long")
+
+const (
+	readBuffer  = 4 << 10  // holds the frames that are many
+	growBy      = 64 << 10 // how much of a long frame is made room for before it has arrived
+	keepBuffer  = 64 << 10 // a buffer larger than this is not kept
+	keepReplies = 1 << 20  // the same of replies to who has proved to hold a token: an ApplicationMaster that is granted hundreds at once will be again
+	deadlineLag = time.Second
+)
+
+// A frameReader cuts what a peer sends into frames, and gives up a peer that is slow or silent. The buffer of a
+// connection with nothing to say is four KiB; a long frame takes room as it arrives, not as it is announced.
+type frameReader struct {
+	conn     net.Conn
+	buf      *bufio.Reader
+	taken    int           // bytes at the head of buf that the last frame lent
+	long     []byte        // a frame that buf cannot hold
+	idle     time.Duration // between frames
+	transfer time.Duration // for the rest of a frame
+	deadline time.Time     // as last set
+	stopped  atomic.Bool   // no more frames are wanted
+	last     int           // bytes of the last frame, its length included
+}
+
+func newFrameReader(conn net.Conn, idle, transfer time.Duration) *frameReader {
+	return &frameReader{conn: conn, buf: bufio.NewReaderSize(conn, readBuffer), idle: idle, transfer: transfer}
+}
+
+// stop has next return when it waits, and when it is asked again. It may be called from any goroutine.
+func (f *frameReader) stop() {
+	f.stopped.Store(true)
+	f.conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+// next returns the next frame without its length. It is lent until the next call. io.EOF: the peer has closed between
+// frames.
+func (f *frameReader) next(most int) ([]byte, error) {
+	f.buf.Discard(f.taken)
+	f.taken = 0
+	if f.buf.Buffered() == 0 {
+		f.wait(f.idle)
+	}
+	head, err := f.buf.Peek(4)
+	if err != nil {
+		if len(head) > 0 && err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	announced := binary.BigEndian.Uint32(head)
+	if announced > uint32(most) {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrFrameTooLong, announced, most)
+	}
+	n := int(announced)
+	f.last = 4 + n
+	if f.buf.Buffered() < 4+n {
+		f.wait(f.transfer)
+	}
+	if 4+n <= readBuffer {
+		b, err := f.buf.Peek(4 + n)
+		if err != nil {
+			return nil, cut(err)
+		}
+		f.taken = 4 + n
+		return b[4:], nil
+	}
+	f.buf.Discard(4)
+	if cap(f.long) > keepBuffer {
+		f.long = nil
+	}
+	f.long = f.long[:0]
+	for len(f.long) < n {
+		at, more := len(f.long), min(n-len(f.long), max(growBy, len(f.long)))
+		f.long = append(f.long, make([]byte, more)...)
+		if _, err := io.ReadFull(f.buf, f.long[at:]); err != nil {
+			return nil, cut(err)
+		}
+	}
+	return f.long, nil
+}
+
+// cut makes the end of a stream inside a frame an error of its own.
+func cut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// exactly returns the next n bytes, at most a buffer's, where no frame is expected. They are lent until the next call.
+func (f *frameReader) exactly(n int) ([]byte, error) {
+	f.wait(f.idle)
+	b, err := f.buf.Peek(n)
+	f.taken = n
+	return b, err
+}
+
+// more reports whether the next frame has arrived already.
+func (f *frameReader) more() bool {
+	rest := f.buf.Buffered() - f.taken
+	if rest < 4 {
+		return false
+	}
+	b, err := f.buf.Peek(f.taken + 4)
+	return err == nil && rest-4 >= int(binary.BigEndian.Uint32(b[f.taken:]))
+}
+
+// wait sets when to give up reading. It is only moved when that is a second or more, because moving it costs more than
+// a frame is worth.
+func (f *frameReader) wait(d time.Duration) {
+	at := time.Now().Add(d)
+	if lag := at.Sub(f.deadline); lag < -deadlineLag || lag > min(deadlineLag, d/8) {
+		f.deadline = at
+		f.conn.SetReadDeadline(at)
+	}
+	if f.stopped.Load() { // asked for before the deadline was moved, or while it was
+		f.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// timedOut reports whether reading was given up because the peer was silent for too long.
+func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+// startFrame makes room for the length of a frame; endFrame writes it.
+func startFrame(b []byte) ([]byte, int) { return append(b, 0, 0, 0, 0), len(b) }
+
+func endFrame(b []byte, at int) []byte {
+	binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return b
+}

@@ -1,0 +1,199 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+)
+
+// A Call is one request of a peer. All of it is lent until the method returns.
+type Call struct {
+	User   string   // who the peer claims to be; "" under a token
+	Token  []byte   // identifier of the token whose password the peer has proved to know; nil without
+	Remote net.Addr // of the peer
+	Body   []byte   // the request, encoded
+
+	Scratch proto.Raw // the method's own, as the call before on the connection left it: a reply may lie in it
+	request any       // of the call before, to be decoded into again; nil: there was none that can be
+}
+
+// A Method answers calls. It is called by many goroutines at once, one a connection, and must return in less than the
+// 120 s that Hadoop's clients wait. A nil reply is an empty message. An *Error goes to the peer as it is, any other
+// error as a java.io.IOException.
+type Method func(ctx context.Context, c *Call) (proto.Message, error)
+
+// Handle makes a Method of a function that takes a decoded request.
+func Handle[Q any, P interface {
+	*Q
+	proto.Decoder
+}](f func(context.Context, *Call, *Q) (proto.Message, error)) Method {
+	return func(ctx context.Context, c *Call) (proto.Message, error) {
+		q, _ := c.request.(*Q)
+		if q == nil {
+			q = new(Q)
+		}
+		if again, ok := any(q).(resetter); ok {
+			again.Reset()
+			c.request = q
+		}
+		if err := P(q).Decode(c.Body); err != nil {
+			return nil, &Error{Class: classServer, Message: "read request: " + err.Error(), Detail: FatalBadRequest}
+		}
+		return f(ctx, c, q)
+	}
+}
+
+// A resetter is a request that can be decoded into again, into the room that it has. What is in it is lent to the
+// method, as the call is.
+type resetter interface{ Reset() }
+
+// A Server answers the calls of one protocol.
+type Server struct {
+	Protocol string            // as Java names it
+	Methods  map[string]Method // by name
+	// Password returns the password of a token. With it, only holders of tokens are let in; nil: whoever comes is
+	// believed. An error ends the connection: the peer hears the exception that an *Error names, else that its token is
+	// invalid.
+	Password func(identifier []byte) ([]byte, error)
+	Log      *slog.Logger // of what was refused; nil: nowhere
+	Limits   Limits
+}
+
+// Limits are what a server lets peers take of it; zero fields have the defaults of this package.
+type Limits struct {
+	Frame     int           // bytes
+	Conns     int           // open at once; more are closed unheard
+	Handshake time.Duration // until a connection's first call
+	Transfer  time.Duration // for a frame that has begun to arrive, or a reply to be taken
+	Idle      time.Duration // between calls
+}
+
+func (l Limits) orDefaults() Limits {
+	return Limits{
+		cmp.Or(l.Frame, DefaultMaxFrame),
+		cmp.Or(l.Conns, DefaultMaxConns),
+		cmp.Or(l.Handshake, DefaultHandshake),
+		cmp.Or(l.Transfer, DefaultTransfer),
+		cmp.Or(l.Idle, DefaultIdle),
+	}
+}
+
+// graceToClose is how long calls being answered may take when a server stops.
+const graceToClose = 5 * time.Second
+
+// Serve accepts connections until ctx is done, then lets the calls that are being answered end, and returns when all
+// connections have ended. It closes ln. The error is nil after ctx was done, else that somebody has closed ln: where
+// accepting fails for another reason, it tries again.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	b := newBench(s)
+	calls, cancel := context.WithCancel(context.WithoutCancel(ctx)) // calls outlive ctx by the grace
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { ln.Close() })
+	defer stop()
+	err := b.accept(calls, ln)
+	ln.Close()
+	b.close()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("accept on %v: %w", ln.Addr(), err)
+}
+
+// A bench is the connections of a server that is running.
+type bench struct {
+	server *Server
+	limits Limits
+	log    *slog.Logger
+	wg     sync.WaitGroup
+	brake  Brake // of refusals that are logged
+
+	mu    sync.Mutex
+	conns map[*serverConn]bool
+}
+
+func newBench(s *Server) *bench {
+	b := &bench{server: s, limits: s.Limits.orDefaults(), conns: map[*serverConn]bool{}, log: s.Log}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	return b
+}
+
+func (b *bench) accept(ctx context.Context, ln net.Listener) error {
+	pause := time.Duration(0)
+	for {
+		nc, err := ln.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			pause = min(
+				2*pause+5*time.Millisecond,
+				time.Second,
+			) // out of file descriptors, most likely: some will come back
+			b.refused("accept", ln.Addr(), err)
+			time.Sleep(pause)
+			continue
+		}
+		pause = 0
+		c := newServerConn(b, nc)
+		if !b.add(c) {
+			nc.Close()
+			b.refused("full", nc.RemoteAddr(), fmt.Errorf("%d connections are open", b.limits.Conns))
+			continue
+		}
+		b.wg.Go(func() {
+			defer b.remove(c)
+			c.serve(ctx)
+		})
+	}
+}
+
+func (b *bench) add(c *serverConn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.conns) >= b.limits.Conns {
+		return false
+	}
+	b.conns[c] = true
+	return true
+}
+
+func (b *bench) remove(c *serverConn) {
+	c.conn.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.conns, c)
+}
+
+// close ends all connections: each after the call that it is answering, or after the grace.
+func (b *bench) close() {
+	b.mu.Lock()
+	for c := range b.conns {
+		c.in.stop()
+	}
+	b.mu.Unlock()
+	hard := time.AfterFunc(graceToClose, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for c := range b.conns {
+			c.conn.Close()
+		}
+	})
+	defer hard.Stop()
+	b.wg.Wait()
+}
+
+// refused logs why a peer was turned away, of which there are kinds.
+func (b *bench) refused(kind string, peer net.Addr, why error) {
+	if silent, ok := b.brake.Pass(kind, time.Now()); ok {
+		b.log.Warn("refused", "protocol", b.server.Protocol, "peer", peer.String(), "why", why, "more", silent)
+	}
+}

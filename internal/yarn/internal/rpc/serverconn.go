@@ -1,0 +1,325 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+)
+
+// mostUnsent is how many bytes of replies are kept back while more calls have arrived already.
+const mostUnsent = 32 << 10
+
+// A serverConn is one connection of a peer. Its goroutine owns it.
+type serverConn struct {
+	bench *bench
+	conn  net.Conn
+	in    *frameReader
+	out   []byte // replies not yet written
+	sent  time.Time
+
+	known bool   // the context has come: calls may
+	nonce string // of the challenge that was sent; "" before and after
+	proof bool   // the peer has proved to hold the token that call names
+	sasl  bool   // the peer wants a SASL handshake
+	call  Call
+
+	head  requestHeader  // of the call being answered
+	reply responseHeader // of its reply
+}
+
+func newServerConn(b *bench, nc net.Conn) *serverConn {
+	return &serverConn{
+		bench: b,
+		conn:  nc,
+		in:    newFrameReader(nc, b.limits.Handshake, b.limits.Transfer),
+		call:  Call{Remote: nc.RemoteAddr()},
+	}
+}
+
+// serve answers a peer until it leaves, or breaks the rules.
+func (c *serverConn) serve(ctx context.Context) {
+	err := c.preamble()
+	for err == nil {
+		err = c.next(ctx)
+	}
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Fatal():
+		c.bench.refused(e.Class, c.call.Remote, e)
+	case c.in.stopped.Load(), err == io.EOF, errors.Is(err, net.ErrClosed):
+	case timedOut(err) && c.known:
+	default:
+		c.bench.refused("broken", c.call.Remote, err)
+	}
+	c.flush()
+}
+
+// hint is what a browser is told.
+const hint = "HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\nConnection: close\r\n\r\nThis port speaks Hadoop's RPC, not HTTP.\r\n"
+
+// preamble reads what a connection begins with.
+func (c *serverConn) preamble() error {
+	b, err := c.in.exactly(len(magic) + 3)
+	if err != nil {
+		return err
+	}
+	switch {
+	case string(b[:4]) == "GET ":
+		c.out = append(c.out, hint...)
+		return errors.New("HTTP")
+	case string(b[:4]) != magic:
+		return fmt.Errorf("begins with %q, not with %q", b[:4], magic)
+	case b[4] != ipcVersion:
+		return c.fail(&requestHeader{call: callUnauthorized, retry: retryNone},
+			fatal(FatalVersion, classVersion, "IPC version %d is not spoken here: it is %d", b[4], ipcVersion))
+	case b[6] != authNone && b[6] != authSASL:
+		return fmt.Errorf("auth byte %#x is neither NONE nor SASL", b[6])
+	}
+	c.sasl = b[6] == authSASL
+	if !c.sasl && c.bench.server.Password != nil {
+		return c.fail(&requestHeader{call: callUnauthorized, retry: retryNone},
+			fatal(FatalUnauthorized, classAccess, "SIMPLE authentication is not enabled.  Available:[TOKEN]"))
+	}
+	return nil
+}
+
+// next takes one frame and answers it. An error ends the connection; the peer has been told what may be told.
+func (c *serverConn) next(ctx context.Context) error {
+	most := c.bench.limits.Frame
+	if !c.known {
+		most = min(most, mostHandshakeFrame)
+	}
+	frame, err := c.in.next(most)
+	if err != nil {
+		return err
+	}
+	h := &c.head
+	*h = requestHeader{}
+	head, rest, err := proto.Delimited(frame)
+	if err == nil {
+		err = h.Decode(head)
+	}
+	if err != nil {
+		h.retry = retryNone
+		return c.fail(h, fatal(FatalBadRequest, classServer, "read request header: %v", err))
+	}
+	switch {
+	case h.call == callPing:
+		return nil
+	case h.kind != kindProto:
+		err = fatal(
+			FatalInvalidHeader,
+			classServer,
+			"RPC kind %d: only protocol buffers (%d) are spoken here",
+			h.kind,
+			kindProto,
+		)
+	case h.call == callSASL:
+		err = c.handshake(h, rest)
+	case h.call == callContext:
+		err = c.context(rest)
+	case h.call < 0:
+		err = fatal(FatalInvalidHeader, classServer, "call %d: not a number of a call", h.call)
+	case !c.known:
+		err = fatal(FatalInvalidHeader, classServer, "call %d before the connection's context", h.call)
+	default:
+		err = c.answer(ctx, h, rest)
+	}
+	if err != nil {
+		return c.fail(h, err)
+	}
+	if len(c.out) > mostUnsent || !c.in.more() {
+		return c.flush()
+	}
+	return nil
+}
+
+// handshake takes a SASL message and answers it.
+func (c *serverConn) handshake(h *requestHeader, b []byte) error {
+	if !c.sasl || c.known || c.proof {
+		return fatal(FatalUnauthorized, classSASL, "SASL where none is expected")
+	}
+	var m saslMessage
+	if b, _, err := proto.Delimited(b); err != nil || m.Decode(b) != nil {
+		return fatal(FatalBadRequest, classServer, "SASL message cannot be read")
+	}
+	password := c.bench.server.Password
+	switch {
+	case password == nil && m.state == saslNegotiate:
+		c.say(h, &saslMessage{state: saslSuccess}) // go on without: whoever comes is believed
+	case password == nil && m.state == saslInitiate:
+		// The peer has chosen SIMPLE by itself, and does not wait for an answer.
+	case m.state == saslNegotiate && c.nonce == "":
+		c.nonce = newNonce()
+		by := byToken
+		by.challenge = digestChallenge(c.nonce)
+		c.say(h, &saslMessage{state: saslNegotiate, auths: []saslAuth{by}})
+	case (m.state == saslInitiate || m.state == saslResponse) && c.nonce != "":
+		nonce := c.nonce
+		c.nonce = ""
+		identifier, values, err := digestIdentifier(m.token)
+		if err != nil {
+			return fatal(FatalUnauthorized, classSASL, "DIGEST-MD5: %v", err)
+		}
+		secret, err := password(identifier)
+		var e *Error
+		if errors.As(err, &e) {
+			return fatal(FatalUnauthorized, e.Class, "%s", e.Message)
+		}
+		if err != nil {
+			return fatal(FatalUnauthorized, classInvalidToken, "%v", err)
+		}
+		proof, ok := digestVerify(Secret{identifier, secret}, nonce, values)
+		if !ok {
+			return fatal(
+				FatalUnauthorized,
+				classSASL,
+				"DIGEST-MD5: digest response format violation. Mismatched response.",
+			)
+		}
+		c.call.Token, c.proof = identifier, true
+		c.say(h, &saslMessage{state: saslSuccess, token: proof})
+	default:
+		return fatal(FatalUnauthorized, classSASL, "SASL state %d is not expected here", m.state)
+	}
+	return nil
+}
+
+// context takes who the peer is. It is not answered.
+func (c *serverConn) context(b []byte) error {
+	switch {
+	case c.known:
+		return fatal(FatalInvalidHeader, classServer, "a second context")
+	case c.bench.server.Password != nil && !c.proof:
+		return fatal(FatalUnauthorized, classAccess, "a token is needed")
+	}
+	var h contextHeader
+	if b, _, err := proto.Delimited(b); err != nil || h.Decode(b) != nil {
+		return fatal(FatalBadRequest, classServer, "connection context cannot be read")
+	}
+	if h.protocol != c.bench.server.Protocol {
+		return fatal(FatalInvalidHeader, classNoSuchProtocol, "Unknown protocol: %s", h.protocol)
+	}
+	if u := h.user; u.real != "" && u.real != u.effective {
+		return fatal(FatalUnauthorized, classAccess, "User: %s is not allowed to impersonate %s", u.real, u.effective)
+	}
+	if !c.proof {
+		c.call.User = h.user.effective
+	}
+	c.known = true
+	c.in.idle = c.bench.limits.Idle
+	return nil
+}
+
+// answer has a call's method answer it. A fatal error is returned, any other has been told to the peer.
+func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) error {
+	var m methodHeader
+	head, b, err := proto.Delimited(b)
+	if err == nil {
+		if err = m.Decode(head); err == nil {
+			c.call.Body, _, err = proto.Delimited(b)
+		}
+	}
+	if err != nil {
+		return fatal(FatalBadRequest, classServer, "read call: %v", err)
+	}
+	var reply proto.Message
+	switch method := c.bench.server.Methods[string(m.method)]; {
+	case string(m.protocol) != c.bench.server.Protocol:
+		err = &Error{classNoSuchProtocol, fmt.Sprintf("Unknown protocol: %s", m.protocol), NoSuchProtocol}
+	case method == nil:
+		err = &Error{
+			classNoSuchMethod,
+			fmt.Sprintf("Unknown method %s called on %s protocol.", m.method, m.protocol),
+			NoSuchMethod,
+		}
+	default:
+		reply, err = method(ctx, &c.call)
+	}
+	c.call.Body = nil
+	if err == nil {
+		c.say(h, reply)
+		if cap(c.call.Scratch) > c.keep() {
+			c.call.Scratch = nil
+		}
+		return nil
+	}
+	e := asError(err)
+	if e.Fatal() {
+		return e
+	}
+	c.header(h, e)
+	return nil
+}
+
+func asError(err error) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{Class: classIO, Message: err.Error()}
+	}
+	return e
+}
+
+// say puts a message into the replies. An empty one is its length, 0, alone.
+func (c *serverConn) say(h *requestHeader, m proto.Message) {
+	out, at := startFrame(c.out)
+	c.reply = responseHeader{call: h.call, client: h.client, retry: h.retry}
+	out = proto.AppendDelimited(out, &c.reply)
+	if m == nil {
+		out = append(out, 0)
+	} else {
+		out = proto.AppendDelimited(out, m)
+	}
+	c.out = endFrame(out, at)
+}
+
+// header puts an error into the replies.
+func (c *serverConn) header(h *requestHeader, e *Error) {
+	status := int32(statusError)
+	if e.Fatal() {
+		status = statusFatal
+	}
+	out, at := startFrame(c.out)
+	c.out = endFrame(
+		proto.AppendDelimited(
+			out,
+			&responseHeader{call: h.call, status: status, err: e, client: h.client, retry: h.retry},
+		),
+		at,
+	)
+}
+
+// fail tells the peer why the connection ends, and returns that.
+func (c *serverConn) fail(h *requestHeader, err error) error {
+	c.header(h, asError(err))
+	return err
+}
+
+// flush writes the replies.
+func (c *serverConn) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	if now := time.Now(); now.Sub(c.sent) > deadlineLag { // moved once a second at most, as it costs
+		c.sent = now
+		c.conn.SetWriteDeadline(now.Add(c.bench.limits.Transfer + deadlineLag))
+	}
+	_, err := c.conn.Write(c.out)
+	if c.out = c.out[:0]; cap(c.out) > c.keep() {
+		c.out = nil
+	}
+	return err
+}
+
+// keep is how large a buffer for replies is kept.
+func (c *serverConn) keep() int {
+	if c.proof {
+		return keepReplies
+	}
+	return keepBuffer
+}

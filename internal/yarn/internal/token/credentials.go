@@ -1,0 +1,123 @@
+package token
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// The blob of credentials that a container starts with is, in Java's Writable form,
+//
+//	"HDTS" 0  count of tokens, each: alias, identifier, password, kind, service
+//	          count of secrets, each: alias, bytes
+//
+// where everything is bytes after their length, and lengths and counts are Hadoop's own kind of variable-length
+// integers. Version 1 is a delimited protocol buffer instead.
+const (
+	blobMagic    = "HDTS"
+	blobWritable = 0
+	blobProto    = 1
+)
+
+// AddCredential returns a blob of credentials with one token more, under the empty alias. What is in it stays as it is
+// and is not read, trailing bytes, which some clients send, included. An empty blob is one without tokens.
+func AddCredential(blob []byte, t wire.Token) ([]byte, error) {
+	if len(blob) == 0 {
+		blob = []byte(blobMagic + "\x00\x00\x00")
+	}
+	if len(blob) < 6 || string(blob[:4]) != blobMagic {
+		return nil, fmt.Errorf("read credentials: %d bytes that do not begin with %s", len(blob), blobMagic)
+	}
+	out := append([]byte(nil), blob[:5]...)
+	switch rest := blob[5:]; blob[4] {
+	case blobWritable:
+		count, n, err := readVInt(rest)
+		if err != nil || count < 0 {
+			return nil, fmt.Errorf("read credentials: count of tokens %d: %w", count, errors.Join(err, errCount))
+		}
+		out = appendVInt(out, count+1)
+		for _, b := range [][]byte{nil, t.Identifier, t.Password, []byte(t.Kind), []byte(t.Service)} {
+			out = append(appendVInt(out, int64(len(b))), b...)
+		}
+		return append(out, rest[n:]...), nil
+	case blobProto:
+		m, trailing, err := proto.Delimited(rest)
+		if err != nil {
+			return nil, fmt.Errorf("read credentials: %w", err)
+		}
+		entry := proto.AppendMessage(proto.AppendString(nil, 1, ""), 2, &t)
+		out = proto.AppendDelimited(out, proto.Raw(proto.AppendBytes(append([]byte(nil), m...), 1, entry)))
+		return append(out, trailing...), nil
+	}
+	return nil, fmt.Errorf("read credentials: version %d, known are 0 and 1", blob[4])
+}
+
+var errCount = errors.New("must be a count")
+
+// appendVInt appends one of Hadoop's variable-length integers (WritableUtils.writeVLong): -112 to 127 in one byte; else
+// a byte that tells sign and length, and the magnitude, big-endian.
+func appendVInt(b []byte, v int64) []byte {
+	if v >= -112 && v <= 127 {
+		return append(b, byte(v))
+	}
+	marker := -112
+	if v < 0 {
+		v, marker = ^v, -120
+	}
+	n := (bits.Len64(uint64(v)) + 7) / 8
+	var be [8]byte
+	binary.BigEndian.PutUint64(be[:], uint64(v))
+	return append(append(b, byte(marker-n)), be[8-n:]...)
+}
+
+// readVInt reads one of Hadoop's variable-length integers, and returns how many bytes it takes.
+func readVInt(b []byte) (v int64, n int, err error) {
+	if len(b) == 0 {
+		return 0, 0, errors.New("ends where a number must be")
+	}
+	first := int8(b[0])
+	if first >= -112 {
+		return int64(first), 1, nil
+	}
+	n, negative := -112-int(first), false
+	if first < -120 {
+		n, negative = -120-int(first), true
+	}
+	if len(b) < 1+n {
+		return 0, 0, errors.New("ends inside a number")
+	}
+	for _, c := range b[1 : 1+n] {
+		v = v<<8 | int64(c)
+	}
+	if negative {
+		v = ^v
+	}
+	return v, 1 + n, nil
+}
+
+// Credential finds the first token of a kind in a blob of version 0.
+func Credential(blob []byte, kind string) (t wire.Token, ok bool) {
+	if len(blob) < 6 || string(blob[:5]) != blobMagic+"\x00" {
+		return t, false
+	}
+	count, n, err := readVInt(blob[5:])
+	rest := blob[5+n:]
+	var part [5][]byte // alias, identifier, password, kind, service
+	for ; err == nil && count > 0; count-- {
+		for i := range part {
+			size, n, err := readVInt(rest)
+			if err != nil || size < 0 || size > int64(len(rest)-n) {
+				return t, false
+			}
+			part[i], rest = rest[n:n+int(size)], rest[n+int(size):]
+		}
+		if string(part[3]) == kind {
+			return wire.Token{Identifier: part[1], Password: part[2], Kind: kind, Service: string(part[4])}, true
+		}
+	}
+	return t, false
+}

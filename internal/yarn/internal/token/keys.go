@@ -1,0 +1,91 @@
+package token
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/binary"
+	"hash"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// keyBytes is the length of Java's keys.
+const keyBytes = 8
+
+// Keys sign tokens of one kind. A new key is first offered to those who check tokens, then used; what was signed with
+// the one before stays good until the next roll. One goroutine owns it.
+type Keys struct {
+	current  key
+	next     *key // offered, and not used yet; nil: none
+	previous *key // not used any more, still good; nil: none
+}
+
+type key struct {
+	wire.MasterKey
+	mac hash.Hash
+}
+
+func newKey(k wire.MasterKey) key { return key{k, hmac.New(sha1.New, k.Key)} }
+
+func (k *key) sign(b, identifier []byte) []byte {
+	k.mac.Reset()
+	k.mac.Write(identifier)
+	return k.mac.Sum(b)
+}
+
+// NewKeys returns keys that start with a given one.
+func NewKeys(first wire.MasterKey) *Keys { return &Keys{current: newKey(first)} }
+
+// RandomKey returns a key that nobody knows. Its ID is random too, so that a ResourceManager that lost its keys does
+// not give new bytes an old ID: NodeManagers would ignore them.
+func RandomKey() wire.MasterKey {
+	b := make([]byte, 4+keyBytes)
+	rand.Read(b) // never fails
+	return wire.MasterKey{ID: int32(binary.BigEndian.Uint32(b)), Key: b[4:]}
+}
+
+// Current returns the key that signs now.
+func (k *Keys) Current() wire.MasterKey { return k.current.MasterKey }
+
+// Offered returns the newest key: the one that those who check tokens should have.
+func (k *Keys) Offered() wire.MasterKey {
+	if k.next != nil {
+		return k.next.MasterKey
+	}
+	return k.current.MasterKey
+}
+
+// Offer makes a new key, which signs only once it is used; a key offered before and not used is forgotten.
+func (k *Keys) Offer() {
+	n := RandomKey()
+	n.ID = k.Offered().ID + 1 // as Java counts; it may wrap to the negative, as Java's does
+	next := newKey(n)
+	k.next = &next
+}
+
+// Use has the offered key sign from now on, and reports whether there was one.
+func (k *Keys) Use() bool {
+	if k.next == nil {
+		return false
+	}
+	old := k.current
+	k.previous, k.current, k.next = &old, *k.next, nil
+	return true
+}
+
+// Sign returns the password of an identifier that names the current key.
+func (k *Keys) Sign(identifier []byte) []byte { return k.AppendSign(nil, identifier) }
+
+// AppendSign appends the password of an identifier that names the current key.
+func (k *Keys) AppendSign(b, identifier []byte) []byte { return k.current.sign(b, identifier) }
+
+// Password returns the password of an identifier that names a key by its ID, and whether that key is known.
+func (k *Keys) Password(id int32, identifier []byte) ([]byte, bool) {
+	for _, one := range []*key{&k.current, k.previous, k.next} {
+		if one != nil && one.ID == id {
+			return one.sign(nil, identifier), true
+		}
+	}
+	return nil, false
+}

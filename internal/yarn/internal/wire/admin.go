@@ -1,0 +1,62 @@
+package wire
+
+import "github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+
+// ResourceManagerAdministrationProtocol: what operators say.
+//
+//	refreshNodes        RefreshNodes        → Empty
+//	refreshQueues       Empty               → Empty
+//	updateNodeResource  UpdateNodeResource  → Empty
+//	checkForDecommissioningNodes  Empty    → NodeIDs
+
+// Decommissioning is how nodes that are excluded leave.
+type Decommissioning int32
+
+// The ways of leaving.
+const (
+	DecommissionNormal   Decommissioning = iota + 1 // at once
+	DecommissionGraceful                            // after what runs there
+	DecommissionForceful
+)
+
+// RefreshNodes has the lists of nodes read anew.
+type RefreshNodes struct {
+	How     Decommissioning
+	Timeout int32 // s, for a graceful end; -1: the default
+}
+
+func (m *RefreshNodes) Fields(f *proto.Fields) {
+	if f.Begins() {
+		m.How, m.Timeout = DecommissionNormal, -1
+	}
+	f.Int32(1, (*int32)(&m.How))
+	f.Int32(2, &m.Timeout)
+}
+
+func (m *RefreshNodes) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *RefreshNodes) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// UpdateNodeResource gives nodes other sizes.
+type UpdateNodeResource struct{ Nodes []NodeResource }
+
+func (m *UpdateNodeResource) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Nodes) }
+func (m *UpdateNodeResource) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *UpdateNodeResource) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// A NodeResource is a node's new size. What is over-committed by it is left to end by itself.
+type NodeResource struct {
+	Node     NodeID
+	Resource Resource
+}
+
+func (m *NodeResource) Fields(f *proto.Fields) {
+	f.Message(1, &m.Node)
+	f.Within(2, func() { f.Message(1, &m.Resource) })
+}
+
+// NodeIDs is a list of nodes.
+type NodeIDs struct{ Nodes []NodeID }
+
+func (m *NodeIDs) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Nodes) }
+func (m *NodeIDs) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *NodeIDs) Decode(b []byte) error  { return proto.Decode(b, m) }

@@ -1,0 +1,21 @@
+// Package wire has the messages of YARN's five protocols as plain structs: one file a protocol, and records.go for what
+// they share. A message names its fields once, for both directions, with the numbers that they have and in the order in
+// which Hadoop 3.4 writes them; what Java peers fail without is always written, as stock peers do. Those that travel
+// alone have Append and Decode too, which every message could have.
+//
+// Decoding keeps what is used and skips the rest, except in what is passed on to others (launch contexts, container
+// statuses, utilization): that is kept as it came, fields that nobody here knows included. Decoded strings and bytes
+// are copies unless a comment says that they are lent.
+package wire
+
+// The protocols, as Java names them.
+const (
+	ResourceTracker     = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
+	ApplicationMaster   = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+	ApplicationClient   = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+	Administration      = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
+	ContainerManagement = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+)
+
+// Version is the release of Hadoop whose peer this project is.
+const Version = "3.4.2"

@@ -1,0 +1,121 @@
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn"
+	"github.com/sojourn-sched/sojourn/internal/yarn/load"
+	"github.com/sojourn-sched/sojourn/policy"
+)
+
+// TestMain lets the test binary be the echo that Run starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "echo" {
+		if err := load.Main(context.Background(), os.Args[1:], os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve is a ResourceManager until the test ends.
+func serve(t *testing.T) load.Addresses {
+	t.Helper()
+	fair, _, err := policy.Parse("fair")
+	if err != nil {
+		t.Fatal(err)
+	}
+	any := "127.0.0.1:0"
+	config := yarn.Config{
+		Addresses: yarn.Addresses{Tracker: any, Master: any, Client: any, Admin: any},
+		Log:       slog.New(slog.DiscardHandler),
+	}
+	config.Core.Policy = fair
+	ctx, cancel := context.WithCancel(context.Background())
+	rm, err := yarn.Listen(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- rm.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	at := rm.Addresses()
+	return load.Addresses{Tracker: at.Tracker, Master: at.Master, Client: at.Client}
+}
+
+func TestRun(t *testing.T) {
+	for _, each := range []bool{false, true} {
+		o := load.Options{
+			Addresses: serve(t),
+			Process:   os.Getpid(),
+			Nodes:     20,
+			Apps:      3,
+			Slots:     4,
+			Each:      each,
+			Beat:      10 * time.Millisecond,
+			Calls:     5 * time.Millisecond,
+			Warm:      50 * time.Millisecond,
+			Measure:   300 * time.Millisecond,
+			Settle:    100 * time.Millisecond,
+		}
+		r, err := load.Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := r.Saturated; s.Completed <= 0 || s.Rate <= 0 || s.Processor <= 0 {
+			t.Errorf("each %v: nothing was done: %+v", each, s)
+		}
+		if j := r.Saturated.Fairness; j < 0.5 || j > 1 { // three applications alike under fair: far from 1/3
+			t.Errorf("each %v: Jain's index is %g", each, j)
+		}
+		if p := r.Poisson; p.Asks == 0 || p.P50 <= 0 || p.P99 < p.P50 {
+			t.Errorf("each %v: asks were not answered: %+v", each, p)
+		}
+		if i := r.Idle; i.Beats == 0 || i.Processor <= 0 || i.Echo <= 0 || i.Sent < 100 || i.Received < 20 {
+			t.Errorf("each %v: no beats: %+v", each, i)
+		}
+		if r.PeakMB <= 1 {
+			t.Errorf("each %v: a peak of %g MB", each, r.PeakMB)
+		}
+	}
+}
+
+func TestRunNobodyThere(t *testing.T) {
+	_, err := load.Run(
+		t.Context(),
+		load.Options{
+			Addresses: load.Addresses{Tracker: "127.0.0.1:1", Master: "127.0.0.1:1", Client: "127.0.0.1:1"},
+			Nodes:     1,
+		},
+	)
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("got %v, want an error that names the address", err)
+	}
+}
+
+func TestMainRefuses(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"", "say -sojourn PROGRAM"},
+		{"-nodes 0 -sojourn x", "-nodes 0: must be 1 to"},
+		{"-apps 0 -sojourn x", "-apps 0: must be 1 or more"},
+		{"-scheduler fifo -jars x", "-scheduler fifo: must be capacity or fair"},
+		{"more", "flags only"},
+	} {
+		err := load.Main(t.Context(), strings.Fields(c.args), &bytes.Buffer{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("sojourn-load %s: %v, want %q", c.args, err, c.want)
+		}
+	}
+}

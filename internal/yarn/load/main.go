@@ -1,0 +1,141 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Main is the command line: flags in, a table or a JSON document out. With "echo TAKE GIVE" it is Echo. Before stands
+// before arguments where the program is more than this.
+func Main(ctx context.Context, args []string, out io.Writer, before ...string) error {
+	if len(args) == 3 && args[0] == "echo" {
+		take, err := strconv.Atoi(args[1])
+		give, err2 := strconv.Atoi(args[2])
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		return Echo(take, give)
+	}
+	o, s := Options{self: before}, Server{}
+	f := flag.NewFlagSet("sojourn-load", flag.ContinueOnError)
+	f.IntVar(&o.Nodes, "nodes", 1000, "NodeManagers")
+	f.IntVar(&o.Apps, "apps", 10, "applications")
+	f.IntVar(&o.Slots, "slots", 0, "containers that a node holds at once; 0: 100,000 ÷ nodes")
+	f.BoolVar(&o.Each, "each", false, "a NodeManager beats once more for each container that ends, as Hadoop's do")
+	f.DurationVar(&o.Beat, "beat", time.Second, "between a NodeManager's beats")
+	f.DurationVar(
+		&o.Calls,
+		"calls",
+		100*time.Millisecond,
+		"between an ApplicationMaster's calls while it wants all it can get",
+	)
+	f.DurationVar(&o.Warm, "warm", 0, "load before anything is measured; 0: 3s, and 35s for Hadoop's")
+	f.DurationVar(&o.Measure, "measure", 10*time.Second, "of each phase")
+	f.DurationVar(&o.Settle, "settle", 3*time.Second, "between phases")
+	f.Uint64Var(&o.Seed, "seed", 1, "of the times of asks")
+	f.StringVar(&o.Addresses.Tracker, "tracker", "", "where a ResourceManager that runs serves NodeManagers, host:port")
+	f.StringVar(&o.Addresses.Master, "master", "", "where it serves ApplicationMasters")
+	f.StringVar(&o.Addresses.Client, "client", "", "where it serves clients")
+	f.IntVar(&o.Process, "pid", 0, "its process, if it is on this machine: else what it costs is not known")
+	f.StringVar(&s.Sojourn, "sojourn", "", "program to start as ResourceManager")
+	f.StringVar(&s.Policy, "policy", "fair", "of that program")
+	f.StringVar(&s.Jars, "jars", "", "folder with Hadoop's jars, to start its ResourceManager")
+	f.StringVar(&s.Scheduler, "scheduler", "capacity", "of Hadoop's ResourceManager: capacity or fair")
+	f.BoolVar(&s.Shipped, "shipped", false, "with the scheduler's defaults, a container for each node and beat")
+	f.StringVar(&s.Heap, "heap", "4g", "of Java")
+	asJSON := f.Bool("json", false, "print a JSON document")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case f.NArg() > 0:
+		return fmt.Errorf("%q: there are flags only", f.Arg(0))
+	case o.Nodes < 1 || o.Nodes > mostNodes:
+		return fmt.Errorf("-nodes %d: must be 1 to %d", o.Nodes, mostNodes)
+	case o.Apps < 1:
+		return fmt.Errorf("-apps %d: must be 1 or more", o.Apps)
+	case s.Scheduler != "capacity" && s.Scheduler != "fair":
+		return fmt.Errorf("-scheduler %s: must be capacity or fair", s.Scheduler)
+	}
+	started := s.Sojourn != "" || s.Jars != ""
+	if !started && (o.Addresses.Tracker == "" || o.Addresses.Master == "" || o.Addresses.Client == "") {
+		return errors.New(
+			"say -sojourn PROGRAM, -jars FOLDER, or -tracker, -master and -client of a ResourceManager that runs",
+		)
+	}
+	if o.Warm == 0 && s.Sojourn == "" {
+		o.Warm = 35 * time.Second
+	}
+	if started {
+		var err error
+		if s.Dir, err = os.MkdirTemp("", "sojourn-load-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(s.Dir)
+		rm, err := s.Start(ctx)
+		if err != nil {
+			return err
+		}
+		defer rm.Stop()
+		o.Addresses, o.Process = rm.Addresses, rm.Process
+	}
+	r, err := Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	r.print(out)
+	return nil
+}
+
+// mostNodes is how many addresses and ports there are for them.
+const mostNodes = 50_000
+
+func (r *Result) print(w io.Writer) {
+	how := "what ended is in a node's next beat"
+	if r.Each {
+		how = "one more beat for each container that ends"
+	}
+	fmt.Fprintf(w, "%d nodes of %d containers, %d applications, %s\n", r.Nodes, r.Slots, r.Apps, how)
+	s := r.Saturated
+	fmt.Fprintf(
+		w,
+		"saturated  %.0f containers/s completed, %.1f µs of processor each (%.2f cores), generator %.1f µs each, %.0f beats/s, Jain's index %.3f\n",
+		s.Rate,
+		s.Processor,
+		s.Cores,
+		s.Generator,
+		s.Beats,
+		s.Fairness,
+	)
+	p := r.Poisson
+	fmt.Fprintf(
+		w,
+		"Poisson    %.0f asks/s, ask to grant %.2f ms median, %.2f ms p99, %.1f µs of processor each, %d not granted\n",
+		p.Rate,
+		p.P50,
+		p.P99,
+		p.Processor,
+		p.Late,
+	)
+	i := r.Idle
+	fmt.Fprintf(
+		w,
+		"idle       %.1f µs of processor for a beat, bare echo %.1f µs (%.2f times), %d bytes and %d\n",
+		i.Processor,
+		i.Echo,
+		i.Processor/max(i.Echo, 1e-9),
+		i.Sent,
+		i.Received,
+	)
+	fmt.Fprintf(w, "memory     %.0f MB at the peak\n", r.PeakMB)
+}

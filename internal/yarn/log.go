@@ -1,0 +1,45 @@
+package yarn
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+)
+
+// A logbook is a log in which refusals of one kind take one line a second at most.
+type logbook struct {
+	*slog.Logger
+	brake rpc.Brake
+}
+
+// refused logs what a peer was refused: what names the kind, and is not of the peer's making.
+func (l *logbook) refused(what string, args ...any) {
+	if silent, ok := l.brake.Pass(what, time.Now()); ok {
+		l.Warn(what, append(args, "more", silent)...)
+	}
+}
+
+// What bounds texts of peers, in bytes. Tags beyond are refused, as in Hadoop, where 10 may be; other texts are cut.
+const (
+	mostTags        = 100
+	mostTag         = 100
+	mostTitle       = 1 << 10  // of an application
+	mostType        = 20       // of an application, as Hadoop cuts it
+	mostDiagnostics = 64 << 10 // as yarn.app.attempt.diagnostics.limit.kc has it
+	mostLogged      = 1 << 10  // of diagnostics, in the log
+)
+
+// cut returns the beginning of a text, at most so many bytes, of whole characters. What is cut off is not kept in
+// memory.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return strings.Clone(s[:most])
+}

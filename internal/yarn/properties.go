@@ -1,0 +1,345 @@
+package yarn
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// properties are those of Hadoop's configuration files; later files win.
+type properties struct {
+	values map[string]property
+	used   map[string]bool // names that were asked for
+	wrong  []error
+}
+
+// A property is a value and the file that it stands in. One that is final is not changed by what comes after it.
+type property struct {
+	value, file string
+	final       bool
+}
+
+// mostConfiguration bounds a configuration file, in bytes.
+const mostConfiguration = 16 << 20
+
+// readProperties reads those of the files of a folder that are there, and reports which are.
+func readProperties(dir string, names ...string) (p *properties, found []string, err error) {
+	p = &properties{values: map[string]property{}, used: map[string]bool{}}
+	for _, name := range names {
+		text, err := readBounded(filepath.Join(dir, name))
+		switch {
+		case os.IsNotExist(err):
+			continue
+		case err != nil:
+			return nil, nil, err
+		}
+		if err := p.read(filepath.Join(dir, name), text); err != nil {
+			return nil, nil, err
+		}
+		found = append(found, name)
+	}
+	return p, found, nil
+}
+
+// readBounded reads a file of at most mostConfiguration bytes.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s, err := f.Stat(); err == nil && !s.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("must be a file")}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostConfiguration+1))
+	if err == nil && len(text) > mostConfiguration {
+		err = &fs.PathError{
+			Op:   "read",
+			Path: path,
+			Err:  fmt.Errorf("is longer than %d MiB: not a configuration file", mostConfiguration>>20),
+		}
+	}
+	return text, err
+}
+
+// read takes the properties of one file in. They may be elements or attributes, as in Hadoop; what a file includes is
+// not read, and might be what closes a cluster, so such a file is refused.
+func (p *properties) read(file string, text []byte) error {
+	var doc struct {
+		XMLName  xml.Name `xml:"configuration"`
+		Property []struct {
+			Name  string     `xml:"name"`
+			Value string     `xml:"value"`
+			Final string     `xml:"final"`
+			Attr  []xml.Attr `xml:",any,attr"`
+		} `xml:"property"`
+		Include []struct {
+			File string `xml:"href,attr"`
+		} `xml:"include"`
+	}
+	if err := xml.Unmarshal(text, &doc); err != nil {
+		return fmt.Errorf(
+			"read %s: %w: must be <configuration> with a <property> of <name> and <value> for each property",
+			file,
+			err,
+		)
+	}
+	if len(doc.Include) > 0 {
+		return fmt.Errorf(
+			"read %s: it includes %q: must be the properties themselves, in one file",
+			file,
+			doc.Include[0].File,
+		)
+	}
+	for _, one := range doc.Property {
+		for _, a := range one.Attr {
+			switch a.Name.Local {
+			case "name":
+				one.Name = a.Value
+			case "value":
+				one.Value = a.Value
+			case "final":
+				one.Final = a.Value
+			}
+		}
+		if name := strings.TrimSpace(one.Name); !p.values[name].final {
+			p.values[name] = property{one.Value, file, strings.TrimSpace(one.Final) == "true"}
+		}
+	}
+	return nil
+}
+
+// mostSubstitutions is Hadoop's bound on variables within the values of variables.
+const mostSubstitutions = 20
+
+// text returns a property's value, with ${names} in it replaced by the values of those, without spaces around it.
+func (p *properties) text(name, otherwise string) string {
+	return strings.TrimSpace(p.raw(name, otherwise))
+}
+
+// raw is text with the spaces around it, which in access lists say that there are no users before the groups.
+func (p *properties) raw(name, otherwise string) string {
+	p.used[name] = true
+	one, ok := p.values[name]
+	if !ok {
+		return otherwise
+	}
+	v := one.value
+	for range mostSubstitutions {
+		i := strings.Index(v, "${")
+		if i < 0 {
+			break
+		}
+		j := strings.Index(v[i:], "}")
+		if j < 0 {
+			break
+		}
+		inner, known := p.values[v[i+2:i+j]]
+		if !known {
+			p.fail(name, "something without variables that nobody sets")
+			break
+		}
+		if v = v[:i] + strings.TrimSpace(inner.value) + v[i+j+1:]; len(v) > mostConfiguration {
+			p.fail(name, "something whose variables come to an end")
+			return otherwise
+		}
+	}
+	return v
+}
+
+// has reports whether a property is there.
+func (p *properties) has(name string) bool {
+	_, ok := p.values[name]
+	return ok
+}
+
+// A span is the numbers that something may be.
+type span struct{ least, most int64 }
+
+// number returns the value of a property that counts something; nothing where it says nothing, or what it may not.
+func (p *properties) number(name string, may span) (n int64, said bool) {
+	s := p.text(name, "")
+	if s == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < may.least || n > may.most {
+		p.fail(name, fmt.Sprintf("a whole number from %d to %d", may.least, may.most))
+		return 0, false
+	}
+	return n, true
+}
+
+// count is number for what fits 32 bits and is at least 1; 0 where nothing is said.
+func (p *properties) count(name string) int32 {
+	n, _ := p.number(name, span{1, math.MaxInt32})
+	return int32(n)
+}
+
+// yes returns the value of a property that is true or false.
+func (p *properties) yes(name string, otherwise bool) bool {
+	switch strings.ToLower(p.text(name, "")) {
+	case "":
+		return otherwise
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	p.fail(name, "true or false")
+	return otherwise
+}
+
+// mostTime bounds what is waited for, so that sums of times do not overflow.
+const mostTime = 100 * 365 * 24 * time.Hour
+
+// millis returns the value of a property that is a time: a number of ms, or one with a unit; zero where nothing is
+// said.
+func (p *properties) millis(name string) time.Duration {
+	s := p.text(name, "")
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if n, whole := strconv.ParseInt(s, 10, 64); whole == nil {
+		d, err = time.Duration(min(max(n, 0), int64(mostTime/time.Millisecond)+1))*time.Millisecond, nil
+	}
+	if err != nil || d < time.Millisecond || d > mostTime {
+		p.fail(name, "a number of ms, or a time like 10m, above 0 and up to a hundred years")
+		return 0
+	}
+	return d
+}
+
+// ordered fails where what one property says, or its default, is more than what another may be at most, or its default:
+// at the one that is set.
+func (p *properties) ordered(less, more string, has, most int64) {
+	switch {
+	case has <= most:
+	case p.has(less):
+		p.fail(less, fmt.Sprintf("at most %s, which is %d", more, most))
+	default:
+		p.fail(more, fmt.Sprintf("at least %s, which is %d", less, has))
+	}
+}
+
+// fail says what a property must be.
+func (p *properties) fail(name, want string) {
+	one := p.values[name]
+	p.wrong = append(
+		p.wrong,
+		fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, strings.TrimSpace(one.value), want),
+	)
+}
+
+// notes lists what is meant for a ResourceManager and is not read here.
+func (p *properties) notes() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		ours := strings.HasPrefix(name, "yarn.resourcemanager.") || strings.HasPrefix(name, "yarn.scheduler.") ||
+			strings.HasPrefix(name, "yarn.acl.") ||
+			strings.HasPrefix(name, "yarn.webapp.filter-") // who is shown what
+		if !ours || p.used[name] || forOthers[name] {
+			continue
+		}
+		one := p.values[name]
+		one.value = strings.TrimSpace(one.value)
+		switch without, hint := needless(name); {
+		case without == anyValue || without == one.value && without != "":
+		case hint != "":
+			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value, hint))
+		default:
+			list = append(list, fmt.Sprintf("%s: %s = %s: not understood, and of no effect", one.file, name, one.value))
+		}
+	}
+	return list
+}
+
+// forOthers are properties that carry the ResourceManager's name and are read by its peers.
+var forOthers = map[string]bool{
+	"yarn.resourcemanager.connect.retry-interval.ms": true, "yarn.resourcemanager.connect.max-wait.ms": true,
+}
+
+// anyValue stands for every value of a property.
+const anyValue = "*any*"
+
+// A needlessProperty is one that is not read: it need not be told of where it has this value, and for the others there
+// is a hint.
+type needlessProperty struct{ value, hint string }
+
+// needless returns the value with which a property that is not read says what is so anyway, and what to do with others.
+func needless(name string) (value, hint string) {
+	one, ok := needlessProperties[name]
+	if rest, of := strings.CutPrefix(name, capacityPrefix); of && !ok {
+		one, ok = needlessProperties[rest]
+		if i := strings.LastIndexByte(rest, '.'); i >= 0 && !ok {
+			one = needlessProperties["QUEUE"+rest[i:]]
+		}
+	}
+	return one.value, one.hint
+}
+
+// needlessProperties are by name, those of the Capacity Scheduler without their prefix, those of its queues after
+// QUEUE.
+var needlessProperties = map[string]needlessProperty{
+	"yarn.resourcemanager.node-removal-untracked.timeout-ms": {
+		anyValue,
+		"",
+	}, // of nodes that left, so many are remembered, however long ago
+	"resource-calculator": {
+		"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+		"cores are counted as well as memory",
+	},
+	"per-node-heartbeat.multiple-assignments-enabled": {
+		anyValue,
+		"",
+	}, // containers are placed when something changes, not when nodes beat
+	"per-node-heartbeat.maximum-container-assignments": {anyValue, ""},
+	"per-node-heartbeat.maximum-offswitch-assignments": {anyValue, ""},
+	"schedule-asynchronously.enable":                   {anyValue, ""},
+	"node-locality-delay": {
+		"40",
+		"waiting for a near node is in time here: --policy capacity:delay=5s",
+	},
+	"rack-locality-additional-delay": {
+		"-1",
+		"waiting for a near rack is in time here: --policy capacity:rack-delay=5s",
+	},
+	"maximum-applications":           {"10000", "the number of applications is not bounded"},
+	"queue-mappings-override.enable": {"false", "queues that applications name are never overridden"},
+	"application.fail-fast":          {anyValue, ""},
+	"workflow-priority-mappings":     {"", ""},
+	"QUEUE.maximum-applications":     {"10000", "the number of applications is not bounded"},
+	"QUEUE.minimum-user-limit-percent": {
+		"100",
+		"one limit serves all queues: --policy capacity:user-min=0.25",
+	},
+	"QUEUE.user-limit-factor": {
+		"1",
+		"one limit serves all queues: --policy capacity:user-factor=2",
+	},
+	"QUEUE.acl_application_max_priority": {"*", "priorities are not bounded by access lists"},
+	"QUEUE.accessible-node-labels":       {"*", "there are no node labels"},
+	"QUEUE.default-application-priority": {"0", "applications that name no priority have 0"},
+	"QUEUE.maximum-application-lifetime": {
+		"-1",
+		"say a lifetime when submitting, or with yarn application -updateLifetime",
+	},
+	"QUEUE.default-application-lifetime": {
+		"-1",
+		"say a lifetime when submitting, or with yarn application -updateLifetime",
+	},
+	"QUEUE.disable_preemption": {
+		anyValue,
+		"",
+	}, // taking back is a parameter of the policy, off by default
+	"QUEUE.priority": {"0", "queues have weights and guarantees, not priorities"},
+}

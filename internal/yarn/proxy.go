@@ -1,0 +1,224 @@
+package yarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// Limits on the pages of ApplicationMasters.
+const (
+	proxyDial   = 10 * time.Second
+	proxyHeader = 30 * time.Second // for the head of an answer
+	proxyIdle   = 20               // connections kept
+)
+
+// proxyName is how the proxy is known to itself.
+const proxyName = "sojourn-rm"
+
+// A proxy shows the pages of ApplicationMasters under /proxy/application_…: they send browsers here that call them
+// directly, since only the machine of this address may.
+type proxy struct {
+	m       *manager
+	reverse *httputil.ReverseProxy
+}
+
+// proxyTarget is where a request goes to, in its context.
+type proxyTarget struct{}
+
+func newProxy(m *manager, own []net.Addr) *proxy {
+	p := &proxy{m: m}
+	p.reverse = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			to := r.In.Context().Value(proxyTarget{}).(*url.URL)
+			r.Out.URL, r.Out.Host = to, to.Host
+			r.Out.Header.Del("Cookie") // those of this address are nobody else's
+			r.Out.Header.Set("Via", "1.1 "+proxyName)
+			r.Out.AddCookie(&http.Cookie{Name: "proxy-user", Value: visitor(r.In)})
+		},
+		Transport: &http.Transport{
+			DialContext:           dialOthers(own),
+			ResponseHeaderTimeout: proxyHeader,
+			MaxIdleConns:          proxyIdle,
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if errors.Is(err, errOwnPages) {
+				page(w, http.StatusLoopDetected, "These are no pages of an ApplicationMaster", err.Error())
+				return
+			}
+			page(w, http.StatusBadGateway, "The ApplicationMaster does not answer", err.Error())
+		},
+	}
+	return p
+}
+
+// errOwnPages says that an application named an address of the ResourceManager as that of its pages: what is asked
+// there would be asked by this machine, in nobody's name.
+var errOwnPages = errors.New("the address is the ResourceManager's own")
+
+// dialOthers connects to what is not the ResourceManager itself, whatever name is used for it: the address that was
+// reached counts.
+func dialOthers(own []net.Addr) func(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: proxyDial}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		for _, ln := range own {
+			if reaches(c, ln) {
+				c.Close()
+				return nil, fmt.Errorf("pages at %s: %w", address, errOwnPages)
+			}
+		}
+		return c, nil
+	}
+}
+
+// reaches reports whether a connection is to a listener of this process. One that listens everywhere is reached by
+// every address of the machine: from itself, or from loopback.
+func reaches(c net.Conn, ln net.Addr) bool {
+	to, ok := c.RemoteAddr().(*net.TCPAddr)
+	at, ok2 := ln.(*net.TCPAddr)
+	from, ok3 := c.LocalAddr().(*net.TCPAddr)
+	if !ok || !ok2 || !ok3 || to.Port != at.Port {
+		return false
+	}
+	if at.IP.IsUnspecified() {
+		return to.IP.IsLoopback() || to.IP.Equal(from.IP)
+	}
+	return to.IP.Equal(at.IP)
+}
+
+// visitor is who a browser says that it is for.
+func visitor(r *http.Request) string {
+	if user := r.URL.Query().Get("user.name"); user != "" && !strings.ContainsAny(user, "\"; ,\\\r\n") {
+		return user
+	}
+	return "dr.who" // Hadoop's name for who says nothing
+}
+
+// ServeHTTP serves /proxy/application_…/path, also with redirect/ before it, which says that the ApplicationMaster sent
+// the browser here.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/proxy/"), "redirect/")
+	name, path, _ := strings.Cut(rest, "/")
+	id, err := wire.ParseApplicationID(name)
+	if err != nil {
+		page(w, http.StatusBadRequest, "No application", err.Error())
+		return
+	}
+	var original string
+	var over, known bool
+	p.m.ask(func(m *manager) (answer, error) {
+		app := m.apps.byID[id]
+		if known = app != nil; known {
+			over = app.over || app.state == wire.AppFinished
+			if a := app.current(); a != nil {
+				original = a.address.Original
+			}
+		}
+		return nil, nil
+	})
+	to, ok := pagesOf(original)
+	switch {
+	case strings.Contains(r.Header.Get("Via"), proxyName): // an ApplicationMaster that says that its pages are these
+		page(w, http.StatusLoopDetected, "The ApplicationMaster's pages are this one", original)
+	case !known:
+		page(w, http.StatusNotFound, "No application "+id.String(), "it never was, or is over for long")
+	case !ok && over:
+		http.Redirect(w, r, "/cluster/app/"+id.String(), http.StatusFound)
+	case !ok:
+		page(
+			w,
+			http.StatusOK,
+			id.String()+" has no pages yet",
+			"its ApplicationMaster has not registered any: try again soon",
+		)
+	case over: // what it left as its tracking URL: its history
+		http.Redirect(w, r, to.String(), http.StatusFound)
+	default:
+		if path != "" {
+			to = to.JoinPath(path)
+		}
+		to.RawQuery = r.URL.RawQuery
+		p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), proxyTarget{}, to)))
+	}
+}
+
+// pagesOf reads a tracking URL, and reports whether it is one of pages.
+func pagesOf(tracking string) (*url.URL, bool) {
+	if tracking == "" || tracking == wire.NotAvailable {
+		return nil, false
+	}
+	if !strings.Contains(tracking, "://") {
+		tracking = "http://" + tracking
+	}
+	u, err := url.Parse(tracking)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, false
+	}
+	return u, true
+}
+
+// page writes a short page.
+func page(w http.ResponseWriter, status int, title, text string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	fmt.Fprintf(
+		w,
+		"<!doctype html><title>%[1]s</title><h1>%[1]s</h1><pre>%[2]s</pre>\n",
+		html.EscapeString(title),
+		html.EscapeString(text),
+	)
+}
+
+// appPage tells of an application that has no pages of its own: reports of such name this one.
+func (m *manager) appPage(w http.ResponseWriter, r *http.Request) {
+	id, err := wire.ParseApplicationID(r.PathValue("app"))
+	if err != nil {
+		page(w, http.StatusBadRequest, "No application", err.Error())
+		return
+	}
+	var found *wire.ApplicationReport
+	user := visitor(r)
+	m.meet(user)
+	m.ask(func(m *manager) (answer, error) {
+		return func() proto.Message {
+			if app := m.apps.byID[id]; app != nil {
+				r := app.seen(user)
+				found = &r
+			}
+			return nil
+		}, nil
+	})
+	if found == nil {
+		page(w, http.StatusNotFound, "No application "+id.String(), "it never was, or is over for long")
+		return
+	}
+	page(
+		w,
+		http.StatusOK,
+		id.String(),
+		fmt.Sprintf(
+			"name   %s\nuser   %s\nqueue  %s\nstate  %s\nfinal  %s\n\n%s",
+			found.Name,
+			found.User,
+			found.Queue,
+			found.State,
+			finalName(found.Final),
+			found.Diagnostics,
+		),
+	)
+}

@@ -1,0 +1,541 @@
+package yarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// withFile puts a file into a folder with an empty yarn-site.xml, or with the properties given.
+func withFile(t *testing.T, properties, name, text string) string {
+	t.Helper()
+	dir := site(t, properties)
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// capacityXML makes capacity-scheduler.xml of lines name=value, each for yarn.scheduler.capacity.
+func capacityXML(lines string) string {
+	text := "<configuration>\n"
+	for line := range strings.Lines(lines) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			text += "<property><name>" + capacityPrefix + name + "</name><value>" + value + "</value></property>\n"
+		}
+	}
+	return text + "</configuration>\n"
+}
+
+func TestCapacityQueues(t *testing.T) {
+	config, notes, err := Site(withFile(t, "etl=60", capacityFile, capacityXML(`
+		root.queues=etl, adhoc
+		root.etl.capacity=${etl}
+		root.etl.queues=nightly,hourly
+		root.etl.nightly.capacity=3w
+		root.etl.hourly.capacity=1w
+		root.etl.nightly.ordering-policy=fair
+		root.adhoc.capacity=40.0
+		root.adhoc.maximum-capacity=50
+		root.adhoc.state=STOPPED
+		root.adhoc.user-limit-factor=2
+		maximum-am-resource-percent=0.2
+		root.adhoc.maximum-am-resource-percent=0.5
+		root.etl.hourly.maximum-am-resource-percent=0
+		root.etl.maximum-capacity=[memory=64Gi,vcores=20]
+		maximum-applications=10000
+		node-locality-delay=40
+		resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator
+		queue-mappings=u:ana:nightly`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Queues{
+		Tree: []*sched.QueueSpec{
+			{
+				Name:    "etl",
+				Min:     sched.Share{Part: 0.6},
+				Max:     sched.Share{Amount: sched.Resources{sched.Memory: 64 << 10, sched.VCores: 20}},
+				Masters: 0.2,
+				Queues: []*sched.QueueSpec{
+					{Name: "nightly", Weight: 3, Masters: 0.2, Policy: "fair"},
+					{Name: "hourly", Weight: 1, Masters: oneMaster},
+				},
+			},
+			{Name: "adhoc", Min: sched.Share{Part: 0.4}, Max: sched.Share{Part: 0.5}, Masters: 0.5},
+		},
+		Stopped: []string{"adhoc"},
+		Rules: []Rule{
+			{By: BySpecified, Final: true},
+			{By: ByDefault, User: "ana", Queue: "nightly"},
+			{By: ByDefault, Queue: "default"},
+		},
+	}
+	if !reflect.DeepEqual(config.Queues, want) {
+		t.Errorf("read\n%+v, want\n%+v", config.Queues, want)
+	}
+	if len(notes) != 1 ||
+		!strings.HasSuffix(
+			notes[0],
+			"capacity-scheduler.xml: yarn.scheduler.capacity.root.adhoc.user-limit-factor = 2: of no effect: one limit serves all queues: --policy capacity:user-factor=2",
+		) {
+		t.Errorf("notes %q", notes)
+	}
+	again, err := config.Reread()
+	if err != nil || !reflect.DeepEqual(again, want) {
+		t.Errorf("read again: %+v, %v", again, err)
+	}
+}
+
+// A wrong file is refused by file, property and what would be right.
+func TestCapacityRefused(t *testing.T) {
+	for lines, want := range map[string]string{
+		"root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=30":                    "property yarn.scheduler.capacity.root.queues is \"a,b\": must be of queues whose capacities make up 100, and they make up 90: change yarn.scheduler.capacity.root.a.capacity, yarn.scheduler.capacity.root.b.capacity",
+		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50":                    "all have weights or all have percentages",
+		"root.queues=a\nroot.a.capacity=lots":                                        "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must be percent up to 100",
+		"root.queues=a\nroot.a.capacity=-1w":                                         "must be a weight above 0",
+		"root.queues=a\nroot.a.capacity=[memory=x]":                                  "must be amounts of memory in MiB",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=50":             "must be at least the queue's capacity, 100",
+		"root.queues=a,a\nroot.a.capacity=50":                                        "a is there twice",
+		"root.queues=a.b\nroot.a.b.capacity=100":                                     "without dots",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP":                    "must be RUNNING or STOPPED",
+		"root.queues=a\nroot.a.capacity=NaN":                                         "percent up to 100",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=random":          "must be fifo or fair",
+		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=g:staff:a":               "groups are not known here",
+		"root.queues=a\nroot.a.capacity=100\nmaximum-am-resource-percent=10":         "property yarn.scheduler.capacity.maximum-am-resource-percent is \"10\": must be a part from 0 to 1, where 0.1 is a tenth",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-am-resource-percent=NaN": "property yarn.scheduler.capacity.root.a.maximum-am-resource-percent is \"NaN\"",
+	} {
+		dir := withFile(t, "", capacityFile, capacityXML(lines))
+		if _, _, err := Site(dir); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), capacityFile) {
+			t.Errorf("%s: %v, want %s", lines, err, want)
+		}
+	}
+	if _, _, err := Site(withFile(t, "", capacityFile, "<configuration><prop")); err == nil ||
+		!strings.Contains(err.Error(), "capacity-scheduler.xml: ") {
+		t.Errorf("half a file: %v", err)
+	}
+}
+
+func TestFairQueues(t *testing.T) {
+	const class = "yarn.resourcemanager.scheduler.class=org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+	config, notes, err := Site(withFile(t, class, fairFile, `<?xml version="1.0"?>
+		<allocations>
+		  <queue name="root">
+		    <queue name="etl">
+		      <minResources>10240 mb,4vcores</minResources><maxResources>memory-mb=20Gi, vcores=8</maxResources>
+		      <weight>2.5</weight><schedulingPolicy>drf</schedulingPolicy><maxRunningApps>50</maxRunningApps>
+		      <queue name="nightly"><schedulingPolicy>fifo</schedulingPolicy><maxAMShare>-1.0</maxAMShare></queue>
+		      <maxAMShare>0.25</maxAMShare>
+		    </queue>
+		  </queue>
+		  <pool name="adhoc"><maxResources>40% memory, 40% cpu</maxResources><maxRunningApps>5</maxRunningApps></pool>
+		  <userMaxAppsDefault>5</userMaxAppsDefault><queueMaxAMShareDefault>0.3</queueMaxAMShareDefault>
+		  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
+		  <queuePlacementPolicy><rule name="specified" create="false"/><rule name="primaryGroup"/><rule name="user"/><rule name="default" queue="adhoc"/></queuePlacementPolicy>
+		</allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Queues{
+		Tree: []*sched.QueueSpec{
+			{
+				Name:   "etl",
+				Weight: 2.5,
+				Policy: "drf",
+				Min:    sched.Share{Amount: sched.Resources{sched.Memory: 10240, sched.VCores: 4}},
+				Max: sched.Share{
+					Amount: sched.Resources{sched.Memory: 20 << 10, sched.VCores: 8},
+				},
+				Masters: 0.25,
+				Queues:  []*sched.QueueSpec{{Name: "nightly", Policy: "fifo", Masters: 1}},
+			},
+			{Name: "adhoc", Policy: "fair", Max: sched.Share{Part: 0.4}, Masters: 0.3},
+		},
+		Rules: []Rule{{By: BySpecified}, {By: ByUser, Create: true}, {By: ByDefault, Create: true, Queue: "adhoc"}},
+	}
+	if !reflect.DeepEqual(config.Queues, want) {
+		t.Errorf("read\n%+v, want\n%+v", config.Queues, want)
+	}
+	if len(notes) != 3 { // maxRunningApps, once; userMaxAppsDefault; the rule by group
+		t.Errorf("notes %q", notes)
+	}
+	for _, bad := range []string{"<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "<allocations><queue/></allocations>",
+		"<allocations><queue name='a'/><queue name='a'/></allocations>", "<allocations><queue name='a'><maxResources>lots</maxResources></queue></allocations>",
+		"<allocations><queue name='a'><maxResources>40% memory, 50% cpu</maxResources></queue></allocations>", "<configuration/>", "",
+		"<allocations><queue name='a'><maxAMShare>-0.5</maxAMShare></queue></allocations>", "<allocations><queueMaxAMShareDefault>half</queueMaxAMShareDefault></allocations>",
+		"<allocations><queue name='a'><schedulingPolicy>lottery</schedulingPolicy></queue></allocations>",
+		"<allocations><queue name='root'><aclSubmitApps> </aclSubmitApps></queue><pool name='root'><aclAdministerApps>ana</aclAdministerApps></pool></allocations>"} {
+		if _, _, err := Site(withFile(t, class, fairFile, bad)); err == nil ||
+			!strings.Contains(err.Error(), "fair-scheduler.xml: ") ||
+			!strings.Contains(err.Error(), "must ") && bad != "" {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	tree := []*sched.QueueSpec{
+		{Name: "a", Queues: []*sched.QueueSpec{{Name: "x"}, {Name: "y"}}},
+		{Name: "b", Queues: []*sched.QueueSpec{{Name: "x"}}},
+		{Name: "default"},
+		{Name: "shut"},
+	}
+	capacity := Queues{Tree: tree, Stopped: []string{"shut"}}
+	capacity.withDefaults()
+	fair := Queues{
+		Tree:  tree,
+		Rules: []Rule{{By: BySpecified, Create: true}, {By: ByUser, Create: true}, {By: ByDefault, Queue: "default"}},
+	}
+	closed := Queues{Tree: tree, Rules: []Rule{{By: BySpecified}, {By: ByUser}, {By: ByReject}}}
+	mapped := Queues{
+		Tree: tree,
+		Rules: []Rule{
+			{By: BySpecified, Final: true},
+			{By: ByDefault, User: "ana", Queue: "y"},
+			{By: ByDefault, Queue: "default"},
+		},
+	}
+	for _, c := range []struct {
+		q           *Queues
+		named, want string // a want that begins with ! is part of the error
+	}{
+		{&capacity, "", "default"}, {&capacity, "root.a.y", "a.y"}, {&capacity, "y", "a.y"}, {&capacity, "a.x", "a.x"}, {&capacity, "x", "!several, root.a.x and root.b.x"},
+		{&capacity, "a", "!no such leaf"}, {&capacity, "nowhere", "!no such leaf"}, {&capacity, "root", "!no such leaf"}, {&capacity, "shut", "!STOPPED"},
+		{&fair, "default", "ana"}, {&fair, "root.new.one", "new.one"}, {&fair, "a.x.below", "ana"}, {&fair, "a..b", "ana"}, {&fair, "root.a.y", "a.y"},
+		{&closed, "nowhere", "!no rule"}, {&closed, "b.x", "b.x"}, {&mapped, "default", "a.y"}, {&mapped, "b.x", "b.x"},
+	} {
+		p := placement{*c.q, c.q.leaves(), map[string]bool{}}
+		got, err := p.place("ana", c.named)
+		if part, fails := strings.CutPrefix(c.want, "!"); fails &&
+			(err == nil || !strings.Contains(err.Error(), part)) ||
+			!fails && (err != nil || got != c.want) {
+			t.Errorf("%q goes to %q, %v; want %s", c.named, got, err, c.want)
+		}
+	}
+}
+
+// What users name their queues, and themselves, goes into metrics and pages, and the core keeps every queue: names,
+// depth and count are bounded.
+func TestQueuesThatUsersMake(t *testing.T) {
+	fair := Queues{Rules: []Rule{{By: BySpecified, Create: true, Final: true}}}
+	p := placement{fair, fair.leaves(), map[string]bool{}}
+	place := func(user, named string) (string, error) {
+		path, err := p.place(user, named)
+		if err == nil {
+			p.make(path)
+		}
+		return path, err
+	}
+	deepest := strings.Repeat("a.", mostDepth-1) + "a"
+	for _, bad := range []string{"q\xff", "q\x01", "a..b", "a.", strings.Repeat("n", mostName+1), deepest + ".a", strings.Repeat("a.", 4000) + "a", "<b>"} {
+		if path, err := place("ana", bad); err == nil {
+			t.Errorf("%.40q is made: %.40q", bad, path)
+		}
+	}
+	for _, user := range []string{"ana\xff", "ana\n", "", strings.Repeat("n", mostName+1)} {
+		if _, err := place(user, "q"); err == nil {
+			t.Errorf("user %.40q is let in", user)
+		}
+	}
+	if len(p.made) != 0 {
+		t.Errorf("refused and counted: %d", len(p.made))
+	}
+	for _, good := range []string{deepest, "größe", strings.Repeat("n", mostName)} {
+		if path, err := place("ana", good); err != nil || path != good {
+			t.Errorf("%.40q: %v", good, err)
+		}
+	}
+	made := len(p.made)
+	if made != mostDepth+2 {
+		t.Errorf("%d queues are made", made)
+	}
+	for i := range mostMade {
+		if _, err := place("ana", fmt.Sprint("q", i)); err == nil {
+			made++
+		}
+	}
+	if made != mostMade || len(p.made) != mostMade {
+		t.Errorf("%d queues are made and %d counted, want %d", made, len(p.made), mostMade)
+	}
+	if _, err := place("ana", "q7"); err != nil {
+		t.Errorf("a queue that is there: %v", err)
+	}
+}
+
+// Metrics are made of whatever queues are called, and the owner lives on.
+func TestMetricsOfStrangeQueues(t *testing.T) {
+	c := start(t, func(config *Config) { config.Core.Queues = []*sched.QueueSpec{{Name: "default"}, {Name: "q\xff"}} })
+	if status, _, text := c.get("/metrics", ""); status != http.StatusInternalServerError ||
+		!strings.Contains(text, "UTF-8") {
+		t.Errorf("%d %.200s", status, text)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.client.Call(ctx, "getClusterMetrics", &wire.Empty{}, &wire.ClusterMetrics{}); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A panic in the owner's turn ends the process, though an HTTP server recovers above it: else the lead is held for
+// ever.
+func TestPanicInTurnEndsAll(t *testing.T) {
+	if os.Getenv("PANIC_IN_TURN") == "" {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPanicInTurnEndsAll$")
+		child.Env = append(os.Environ(), "PANIC_IN_TURN=1")
+		out, err := child.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "on purpose, in the owner's turn") ||
+			strings.Contains(string(out), "went on") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	c := start(t, nil)
+	func() {
+		defer func() { recover() }() // as net/http does
+		c.rm.manager.ask(func(*manager) (answer, error) { panic("on purpose") })
+	}()
+	t.Log("went on")
+}
+
+func TestHosts(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"include": "a b # and c\n# d\n  e\n", "exclude.xml": "<hosts><host><name>b, c</name><timeout>60</timeout></host><host><name>d</name></host></hosts>", "bad": "<hosts><host>"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := readHosts(dir, "include", filepath.Join(dir, "exclude.xml"))
+	if want := (Hosts{[]string{"a", "b", "e"}, []string{"b", "c", "d"}}); err != nil || !reflect.DeepEqual(h, want) {
+		t.Errorf("%+v, %v", h, err)
+	}
+	s := h.set()
+	if !s.allows("a") || s.allows("b") || s.allows("z") {
+		t.Error("a is included; b is excluded as well; z is not included")
+	}
+	all := Hosts{}.set()
+	if !all.allows("z") {
+		t.Error("without lists, all may")
+	}
+	for _, path := range []string{"bad", "missing"} {
+		if _, err := readHosts(dir, "", path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// as an operator.
+func (c *cluster) operator(user string) *rpc.Client {
+	c.t.Helper()
+	d := rpc.Dialer{Protocol: wire.Administration, User: user}
+	client, err := d.Dial(c.t.Context(), c.at.Admin)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// Queues change under a running application; a change that would take its queue away, or cannot be read, changes
+// nothing.
+func TestRefreshQueues(t *testing.T) {
+	var now atomic.Pointer[Queues]
+	one := func(names ...string) *Queues {
+		q := &Queues{}
+		for _, n := range names {
+			q.Tree = append(q.Tree, &sched.QueueSpec{Name: n})
+		}
+		return q
+	}
+	c := start(t, func(config *Config) {
+		config.Queues = *one("default", "etl")
+		config.Reread = func() (Queues, error) {
+			if q := now.Load(); q != nil {
+				return *q, nil
+			}
+			return Queues{}, errors.New("capacity-scheduler.xml: half")
+		}
+	})
+	c.node()
+	id := c.submit(func(s *wire.Submission) { s.Unmanaged, s.Queue = true, "root.etl" })
+	root := c.operator("root")
+	refresh := func(want string) {
+		t.Helper()
+		err := root.Call(t.Context(), "refreshQueues", &wire.Empty{}, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("refreshed: %v, want %q", err, want)
+		}
+	}
+	refresh("half")
+	now.Store(one("default"))
+	refresh("root.etl has 1 applications")
+	now.Store(&Queues{Tree: []*sched.QueueSpec{{Name: "etl", Queues: []*sched.QueueSpec{{Name: "sub"}}}}})
+	refresh("root.etl has 1 applications")
+	if e := new(rpc.Error); !errors.As(
+		c.operator("mallory").Call(t.Context(), "refreshQueues", &wire.Empty{}, nil),
+		&e,
+	) ||
+		e.Class != classAccess {
+		t.Errorf("a stranger refreshes the queues: %v", e)
+	}
+	now.Store(nil)
+	if err := c.operator("mallory").Call(t.Context(), "refreshQueues", &wire.Empty{}, nil); err == nil ||
+		strings.Contains(err.Error(), "half") {
+		t.Errorf("a stranger is told of files: %v", err)
+	}
+	now.Store(one("default", "etl", "new"))
+	refresh("")
+	other := c.submit(func(s *wire.Submission) { s.Unmanaged, s.Queue = true, "new" })
+	if r := c.report(other); r.Queue != "root.new" {
+		t.Errorf("queue %s", r.Queue)
+	}
+	for _, app := range []wire.ApplicationID{id, other} {
+		invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: app})
+	}
+	now.Store(one("default"))
+	refresh("")
+	gone := func() (metrics string, queues int) {
+		_, _, metrics = c.get("/metrics", "")
+		return metrics, len(invoke[wire.QueueACLs](c, c.client, "getQueueUserAcls", &wire.Empty{}).Queues)
+	}
+	if q := invoke[wire.QueueResponse](c, c.client, "getQueueInfo", &wire.QueueRequest{Name: "etl"}); q.Queue != nil {
+		t.Errorf("queue %s is still there", q.Queue.Path)
+	}
+	if text, n := gone(); strings.Contains(text, "root.etl") || n != 2 {
+		t.Errorf("queues that have gone are told of, %d in all:\n%s", n, text)
+	}
+	now.Store(one("default", "etl"))
+	refresh("") // and comes back
+	if text, n := gone(); strings.Count(text, `queue="root.etl",resource="memory",what="used"`) != 1 || n != 3 {
+		t.Errorf("a queue that came back is not told of once, %d in all:\n%s", n, text)
+	}
+}
+
+// A node that is to leave gracefully stays when it is allowed again, and ends when patience is over.
+func TestRecommission(t *testing.T) {
+	var excluded atomic.Bool
+	var read atomic.Int32
+	c := start(t, func(config *Config) {
+		config.Hosts = func() (Hosts, error) {
+			read.Add(1)
+			if excluded.Load() {
+				return Hosts{Excluded: []string{"127.0.0.1"}}, nil
+			}
+			return Hosts{}, nil
+		}
+	})
+	n := c.node()
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
+	id := c.submit(nil)
+	c.until("tasks run", func() bool { running, _ := n.Running(); return running == 8 })
+	before := read.Load()
+	if err := c.operator("mallory").Call(t.Context(), "refreshNodes", &wire.RefreshNodes{}, nil); err == nil ||
+		read.Load() != before {
+		t.Errorf("a stranger has the files of hosts read: %v", err)
+	}
+	root := c.operator("root")
+	refresh := func(out bool, timeout int32) []wire.NodeID {
+		excluded.Store(out)
+		invoke[wire.Empty](
+			c,
+			root,
+			"refreshNodes",
+			&wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: timeout},
+		)
+		return invoke[wire.NodeIDs](c, root, "checkForDecommissioningNodes", &wire.Empty{}).Nodes
+	}
+	if leaving := refresh(true, -1); len(leaving) != 1 {
+		t.Errorf("%d nodes are leaving", len(leaving))
+	}
+	if leaving := refresh(false, -1); len(leaving) != 0 {
+		t.Errorf("%d nodes are leaving", len(leaving))
+	}
+	if s := invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}); s.Active != 1 {
+		t.Errorf("%+v", s)
+	}
+	refresh(true, 0)
+	c.until("the node has ended", func() bool { return n.Shutdown() != "" })
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
+}
+
+func FuzzCapacityQueues(f *testing.F) {
+	f.Add(
+		[]byte(capacityXML("root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=${x}\nqueue-mappings=u:%user:%user")),
+	)
+	f.Add(
+		[]byte(
+			capacityXML("root.queues=a\nroot.a.capacity=[memory=10Gi,vcores=4]\nroot.a.queues=a\nroot.a.a.capacity=2w"),
+		),
+	)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p := &properties{values: map[string]property{}, used: map[string]bool{}}
+		if p.read("fuzz.xml", text) != nil {
+			return
+		}
+		q := p.capacityQueues()
+		checkTree(t, q.Tree)
+		p.config(".")
+		p.notes()
+	})
+}
+
+func FuzzFairQueues(f *testing.F) {
+	f.Add(
+		[]byte(
+			"<allocations><queue name='a'><weight>2</weight><maxResources>10 mb, 2 vcores</maxResources><queue name='b'/></queue></allocations>",
+		),
+	)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var q Queues
+		var notes []string
+		if q.parseFair("fuzz.xml", text, &notes) == nil {
+			checkTree(t, q.Tree)
+		}
+	})
+}
+
+func FuzzHosts(f *testing.F) {
+	f.Add([]byte("a b # c"))
+	f.Add([]byte("<hosts><host><name>a,b</name></host></hosts>"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		list, err := parseHosts("fuzz", text)
+		for _, h := range list {
+			if err == nil && strings.ContainsAny(h, " \n\t") {
+				t.Errorf("host %q", h)
+			}
+		}
+	})
+}
+
+// checkTree checks that the core can have a tree: names once, shares within bounds, and that it takes it while running.
+func checkTree(t *testing.T, list []*sched.QueueSpec) {
+	t.Helper()
+	var walk func(list []*sched.QueueSpec, depth int)
+	walk = func(list []*sched.QueueSpec, depth int) {
+		seen := map[string]bool{}
+		for _, s := range list {
+			if seen[s.Name] || s.Name == "" || depth > mostDepth || s.Weight < 0 || s.Min.Part < 0 || s.Min.Part > 1 ||
+				s.Max.Part > 1 {
+				t.Fatalf("queue %+v at depth %d", s, depth)
+			}
+			seen[s.Name] = true
+			walk(s.Queues, depth+1)
+		}
+	}
+	walk(list, 0)
+	core := sched.New(sched.Config{})
+	core.Step(time.Second, []sched.Event{{Kind: sched.SpecChanged, Body: &sched.Queues{List: list}}})
+}

@@ -1,0 +1,314 @@
+package yarn
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// rest calls REST and returns the status and the answer.
+func (c *cluster) rest(method, path, body string) (int, any) {
+	c.t.Helper()
+	q, err := http.NewRequestWithContext(
+		c.t.Context(),
+		method,
+		"http://"+c.at.Web+"/ws/v1/cluster"+path,
+		strings.NewReader(body),
+	)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil && r.StatusCode == http.StatusOK {
+		c.t.Fatalf("%s: %v: %s", path, err, text)
+	}
+	return r.StatusCode, v
+}
+
+// at finds what is at a path of names, separated by dots, in nested objects; of lists, in their first element.
+func at(v any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		if list, ok := v.([]any); ok {
+			if len(list) == 0 {
+				return nil
+			}
+			v = list[0]
+		}
+		o, _ := v.(map[string]any)
+		v = o[name]
+	}
+	return v
+}
+
+func TestREST(t *testing.T) {
+	c := start(t, nil)
+	n := c.node()
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
+	c.master = c.job(20)
+	id := c.submit(func(s *wire.Submission) { s.Tags = []string{"nightly"} })
+	c.runs(8) // 7 tasks beside the ApplicationMaster
+	app := "/apps/" + id.String()
+	for _, q := range []struct {
+		path, at string
+		want     any
+	}{
+		{"/info", "clusterInfo.state", "STARTED"},
+		{"", "clusterInfo.haState", "ACTIVE"},
+		{"/metrics", "clusterMetrics.totalMB", 4096.0},
+		{"/metrics", "clusterMetrics.appsRunning", 1.0},
+		{"/metrics", "clusterMetrics.allocatedMB", 4096.0},
+		{"/metrics", "clusterMetrics.containersPending", 13.0}, // 20 tasks, 7 run
+		{"/nodes", "nodes.node.numContainers", 8.0},
+		{"/nodes?states=lost", "nodes.node.id", nil},
+		{"/nodes/" + n.ID().String(), "node.state", "RUNNING"},
+		{"/apps", "apps.app.id", id.String()},
+		{"/apps?states=running&user=alice&limit=1&applicationTags=nightly", "apps.app.user", "alice"},
+		{"/apps?states=FINISHED", "apps.app.id", nil},
+		{"/apps?startedTimeBegin=99999999999999", "apps.app.id", nil},
+		{app, "app.runningContainers", 8.0},
+		{app, "app.queue", "root.default"},
+		{app + "/state", "state", "RUNNING"},
+		{app + "/appattempts", "appAttempts.appAttempt.id", 1.0},
+		{app + "/queue", "queue", "default"},
+		{app + "/priority", "priority", 0.0},
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001", "appAttempt.appAttemptState", "RUNNING"},
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers", "containers.container.containerState", "RUNNING"},
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers/container_" + id.String()[len("application_"):] + "_01_000002", "container.allocatedMB", 512.0},
+		{"/appstatistics?states=running&applicationTypes=mapreduce", "appStatInfo.statItem.count", 1.0},
+		{"/apps?name=job&finalStatus=UNDEFINED", "apps.app.id", id.String()},
+		{"/apps?name=another", "apps.app.id", nil},
+		{"/apps?finishedTimeEnd=1", "apps.app.id", id.String()}, // what runs has finished at 0, as in Hadoop
+		{"/scheduler", "scheduler.schedulerInfo.type", "capacityScheduler"},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.queueName", "default"},
+	} {
+		if status, v := c.rest("GET", q.path, ""); status != 200 || at(v, q.at) != q.want {
+			t.Errorf("%s: status %d, %s is %v, want %v", q.path, status, q.at, at(v, q.at), q.want)
+		}
+	}
+	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/nonsense": 400, "/nodes/h:1": 404, "/apps?states=HAPPY": 400, "/apps?limit=0": 400,
+		"/apps?startedTimeEnd=soon":                   400,
+		app + "/appattempts/appattempt_1_0001_000001": 404, "/appstatistics?states=HAPPY": 400} {
+		if status, v := c.rest("GET", path, ""); status != want || at(v, "RemoteException.message") == nil {
+			t.Errorf("%s: status %d, want %d: %v", path, status, want, v)
+		}
+	}
+	kill := `{"state":"KILLED"}`
+	for _, q := range []struct {
+		path, body string
+		want       int
+	}{
+		{"/state", kill, 403}, {"/state?user.name=mallory", kill, 403}, {"/state?user.name=alice", `{"state":"RUNNING"}`, 400}, {"/state?user.name=alice", "", 400},
+		{"/state?user.name=alice", kill, 200},
+	} {
+		if status, v := c.rest("PUT", app+q.path, q.body); status != q.want {
+			t.Errorf("PUT %s %s: status %d, want %d: %v", q.path, q.body, status, q.want, v)
+		}
+	}
+	c.ends(id, wire.AppKilled)
+	c.clean(id)
+	if _, v := c.rest("GET", app, ""); at(v, "app.finalStatus") != "KILLED" || at(v, "app.runningContainers") != -1.0 {
+		t.Errorf("after the end: %v", v)
+	}
+}
+
+// get fetches a path of the web address as a browser that follows nothing, and returns the status, the header and the
+// text.
+func (c *cluster) get(path, accept string) (int, http.Header, string) {
+	c.t.Helper()
+	q, err := http.NewRequestWithContext(c.t.Context(), "GET", "http://"+c.at.Web+path, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	q.Header.Set("Accept", accept)
+	r, err := http.DefaultTransport.RoundTrip(q)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r.StatusCode, r.Header, string(text)
+}
+
+func TestRESTInXML(t *testing.T) {
+	c := start(t, nil)
+	for _, q := range []struct{ path, accept, want string }{
+		{"/ws/v1/cluster/info", "application/xml", "<state>STARTED</state>"},
+		{"/ws/v1/cluster/info", "text/html,application/xml;q=0.9", "<clusterInfo>"},
+		{"/ws/v1/cluster/info", "application/json, application/xml", `{"clusterInfo":{`},
+		{"/ws/v1/cluster/nodes/a&b:1", "application/xml", "<message>nodeId, a&amp;b:1, is not found</message>"},
+	} {
+		if _, h, text := c.get(q.path, q.accept); !strings.Contains(text, q.want) ||
+			strings.HasPrefix(q.want, "<") != strings.HasPrefix(h.Get("Content-Type"), "application/xml") {
+			t.Errorf("%s for %s: %s: %s", q.path, q.accept, h.Get("Content-Type"), text)
+		}
+	}
+	got := string(
+		appendXML(nil, object{"apps": object{"app": []object{{"id": 1, "name": "a<b"}, {"id": 2}}, "n": nil}}),
+	)
+	if want := `<?xml version="1.0" encoding="UTF-8"?><apps><app><id>1</id><name>a&lt;b</name></app><app><id>2</id></app></apps>`; got != want {
+		t.Errorf("wrote %s, want %s", got, want)
+	}
+}
+
+// The pages of an ApplicationMaster are shown under /proxy, without what is this address's own; once it is over,
+// browsers go to what it left.
+func TestProxy(t *testing.T) {
+	c := start(t, nil)
+	c.node()
+	master := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cookie, _ := r.Cookie("proxy-user")
+		secret, _ := r.Cookie("secret")
+		if cookie == nil || secret != nil {
+			t.Errorf("cookies %v", r.Header["Cookie"])
+		}
+		io.WriteString(w, "page "+r.URL.Path+"?"+r.URL.RawQuery+" for "+cookie.Value)
+	}))
+	defer master.Close()
+	register := func(tracking string) (wire.ApplicationID, *peer.Master) {
+		id := c.submit(func(s *wire.Submission) { s.Unmanaged = true })
+		m := &peer.Master{Address: c.at.Master, Token: *c.report(id).MasterToken}
+		t.Cleanup(m.Close)
+		if status, _, _ := c.get("/proxy/"+id.String()+"/", ""); status != http.StatusOK {
+			t.Errorf("before it has registered: %d", status)
+		}
+		if _, err := m.Register(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.look(func(m *manager) { m.apps.byID[id].current().address.Original = tracking })
+		return id, m
+	}
+	id, m := register(master.URL + "/base")
+	for path, want := range map[string]string{"": "/base? for dr.who", "/": "/base? for dr.who", "/jobs/1?x=y": "/base/jobs/1?x=y for dr.who", "/jobs?user.name=ana": "/base/jobs?user.name=ana for ana"} {
+		if status, _, text := c.get("/proxy/"+id.String()+path, ""); status != 200 || text != "page "+want {
+			t.Errorf("%q: %d %s, want %s", path, status, text, want)
+		}
+	}
+	if status, _, text := c.get("/proxy/redirect/"+id.String()+"/jobs", ""); status != 200 ||
+		!strings.HasPrefix(text, "page /base/jobs") {
+		t.Errorf("sent back by the ApplicationMaster: %d %s", status, text)
+	}
+	if err := m.Finish(t.Context(), wire.Succeeded); err != nil {
+		t.Fatal(err)
+	}
+	if status, h, _ := c.get("/proxy/"+id.String()+"/", ""); status != http.StatusFound ||
+		h.Get("Location") != master.URL+"/base" {
+		t.Errorf("after its end: %d to %s", status, h.Get("Location"))
+	}
+	loop, _ := register("http://" + c.at.Web + "/proxy/" + id.String())
+	c.look(func(m *manager) {
+		a := m.apps.byID[loop].current()
+		a.address.Original = "http://" + c.at.Web + "/proxy/" + loop.String()
+	})
+	if status, _, _ := c.get("/proxy/"+loop.String()+"/", ""); status != http.StatusLoopDetected {
+		t.Errorf("pages that are the proxy's own: %d", status)
+	}
+	_, port, _ := net.SplitHostPort(c.at.Web)
+	for _, to := range []string{"http://" + c.at.Web + "/metrics", "http://localhost:" + port + "/ws/v1/cluster/info", "http://" + c.at.Tracker} {
+		own, _ := register(to)
+		if status, _, text := c.get("/proxy/"+own.String()+"/", ""); status != http.StatusLoopDetected {
+			t.Errorf("pages at %s, the ResourceManager's own: %d %s", to, status, text)
+		}
+	}
+	silent, _ := register("127.0.0.1:1") // nobody listens there
+	if status, _, _ := c.get("/proxy/"+silent.String()+"/", ""); status != http.StatusBadGateway {
+		t.Errorf("pages that nobody serves: %d", status)
+	}
+	odd, _ := register("file:///etc/passwd")
+	if status, _, text := c.get("/proxy/"+odd.String()+"/", ""); status != http.StatusOK ||
+		!strings.Contains(text, "has no pages yet") {
+		t.Errorf("what is not a page: %d %s", status, text)
+	}
+	for path, want := range map[string]int{"/proxy/nonsense": 400, "/proxy/application_1_0001/": 404, "/cluster/app/application_1_0001": 404} {
+		if status, _, _ := c.get(path, ""); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: odd, Diagnostics: "<script>"})
+	if status, h, _ := c.get("/proxy/"+odd.String()+"/", ""); status != http.StatusFound ||
+		h.Get("Location") != "/cluster/app/"+odd.String() {
+		t.Errorf("killed without pages: %d to %s", status, h.Get("Location"))
+	}
+	if status, _, text := c.get("/cluster/app/"+odd.String(), ""); status != 200 || !strings.Contains(text, "KILLED") ||
+		strings.Contains(text, "<script>") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	c := start(t, nil)
+	n := c.node()
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
+	c.master = c.job(20)
+	id := c.submit(nil)
+	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
+	_, _, text := c.get("/metrics", "")
+	for _, want := range []string{
+		`sojourn_rm_nodes{state="running"} 1`, `sojourn_rm_applications{state="running"} 1`, `sojourn_rm_resources{resource="memory",what="used"} 4096`,
+		`sojourn_rm_resources{resource="memory",what="total"} 4096`, `sojourn_rm_containers_running 8`, `sojourn_rm_containers_pending 13`,
+		`sojourn_rm_queue_resources{queue="root.default",resource="memory",what="used"} 4096`, `sojourn_rm_containers_granted_total 8`, `sojourn_rm_policy_refused_total 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
+	c.clean(id)
+	if _, _, text := c.get("/metrics", ""); !strings.Contains(
+		text,
+		`sojourn_rm_containers_ended_total{outcome="killed"} 8`+"\n",
+	) {
+		t.Errorf("after the end:\n%s", text)
+	}
+}
+
+// What a policy asks for and cannot have is counted, and logged once.
+func TestRefusalsAreCounted(t *testing.T) {
+	var text strings.Builder
+	c := start(t, func(config *Config) {
+		config.Log = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		config.Core.Policy = greedy{}
+	})
+	c.node()
+	id := c.submit(nil)
+	refused := int64(0)
+	c.look(func(m *manager) { refused = m.count.refused })
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
+	c.stop()
+	if refused < 1 || strings.Count(text.String(), "nothing of the stage is pending") != 1 {
+		t.Errorf("refused %d, logged %q", refused, text.String())
+	}
+}
+
+// greedy starts each task twice.
+type greedy struct{}
+
+func (greedy) Decide(p *sched.Plan) {
+	for j := range p.Jobs() {
+		if st := j.Stages[0]; st.Pending > 0 {
+			p.Launch(st, p.Node(1))
+			p.Launch(st, p.Node(1))
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+)
+
+// Serve is a ResourceManager until ctx is done, or until a port cannot be listened on. When it returns, nothing of it
+// runs any more: first the servers end, each connection after the call that it is carrying out, then what starts
+// ApplicationMasters, then the owner of the state.
+func Serve(ctx context.Context, config Config) error {
+	rm, err := Listen(ctx, config)
+	if err != nil {
+		return err
+	}
+	return rm.Serve(ctx)
+}
+
+// A ResourceManager is one that listens and does not serve yet.
+type ResourceManager struct {
+	config       *Config
+	listeners    []net.Listener
+	manager      *manager
+	start        *nodeCaller
+	stopLaunches context.CancelFunc
+}
+
+// Listen takes the ports.
+func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
+	rm := &ResourceManager{config: config.withDefaults()}
+	c := rm.config
+	var hosts Hosts
+	if c.Hosts != nil {
+		var err error
+		if hosts, err = c.Hosts(); err != nil {
+			return nil, fmt.Errorf("read which hosts may have NodeManagers: %w", err)
+		}
+	}
+	for _, at := range []struct{ what, address string }{
+		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master}, {"clients", c.Addresses.Client},
+		{"operators", c.Addresses.Admin}, {"REST", c.Addresses.Web},
+	} {
+		if at.what == "REST" && at.address == "" {
+			continue
+		}
+		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", at.address)
+		if err != nil {
+			for _, ln := range rm.listeners {
+				ln.Close()
+			}
+			return nil, fmt.Errorf("listen for %s: %w", at.what, err)
+		}
+		rm.listeners = append(rm.listeners, ln)
+	}
+	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
+	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch), stop
+	rm.manager = newManager(c, hosts, rm.start, time.Now)
+	return rm, nil
+}
+
+// Addresses are where it listens: the ports that were chosen where a configured one was 0.
+func (rm *ResourceManager) Addresses() Addresses {
+	at := func(i int) string {
+		if i >= len(rm.listeners) {
+			return ""
+		}
+		return rm.listeners[i].Addr().String()
+	}
+	return Addresses{at(0), at(1), at(2), at(3), at(4)}
+}
+
+// Serve serves until ctx is done. The error is nil then, else why a server ended.
+func (rm *ResourceManager) Serve(ctx context.Context) error {
+	m, at := rm.manager, rm.Addresses()
+	conns := connsOf(mostFiles())
+	rm.config.Log.Info(
+		"serving",
+		"tracker",
+		at.Tracker,
+		"master",
+		at.Master,
+		"client",
+		at.Client,
+		"admin",
+		at.Admin,
+		"rest",
+		at.Web,
+		"connections",
+		conns,
+		"authentication",
+		"simple: callers are believed to be who they say they are",
+	)
+	if few := fewConns(conns, max(len(m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
+		rm.config.Log.Warn(few)
+	}
+	calls, stopCalls := context.WithCancelCause(ctx)
+	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
+	var owning, serving sync.WaitGroup
+	var own []net.Addr
+	for _, ln := range rm.listeners {
+		own = append(own, ln.Addr())
+	}
+	owning.Go(func() { m.loop(owner) })
+	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
+		s.Limits.Conns = conns
+		serving.Go(func() {
+			if err := s.Serve(calls, rm.listeners[i]); err != nil {
+				stopCalls(err)
+			}
+		})
+	}
+	if len(rm.listeners) > 4 {
+		serving.Go(func() {
+			if err := serveREST(calls, m, newDoorway(rm.listeners[4], conns), own); err != nil {
+				stopCalls(err)
+			}
+		})
+	}
+	serving.Wait()
+	rm.stopLaunches()
+	rm.start.wait()
+	stopOwner()
+	owning.Wait()
+	why := context.Cause(calls)
+	stopCalls(nil)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return why
+}

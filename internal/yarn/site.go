@@ -1,0 +1,226 @@
+package yarn
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Site reads a cluster's own configuration from a folder with core-site.xml, yarn-site.xml and capacity-scheduler.xml
+// or fair-scheduler.xml, as they stand. What it says goes into a Config without Core; notes say, a line each, which
+// properties for the ResourceManager are not understood here and have no effect.
+func Site(dir string) (config Config, notes []string, err error) {
+	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", capacityFile)
+	if err != nil {
+		return config, nil, err
+	}
+	if !slices.Contains(found, "yarn-site.xml") {
+		return config, nil, fmt.Errorf(
+			"no yarn-site.xml in %s: must be the folder with the cluster's configuration",
+			dir,
+		)
+	}
+	config = p.config(dir)
+	var more []string
+	config.Queues, more = p.queues(dir, slices.Contains(found, capacityFile))
+	if len(config.Queues.Access) > 0 && !config.Access.Lists {
+		more = append(
+			more,
+			fmt.Sprintf("%s: access lists of queues: of no effect, as yarn.acl.enable is not true", dir),
+		)
+	}
+	if mapping := p.text("hadoop.security.group.mapping", ""); mapping != "" &&
+		!strings.Contains(mapping, "UnixGroups") &&
+		(config.Access.Lists || len(config.Access.Admins.Groups) > 0) {
+		more = append(
+			more,
+			fmt.Sprintf(
+				"%s: hadoop.security.group.mapping = %s: not understood; the groups of users are those of the operating system",
+				p.values["hadoop.security.group.mapping"].file,
+				mapping,
+			),
+		)
+	}
+	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
+	return config, append(p.notes(), more...), errors.Join(p.wrong...)
+}
+
+// rereadQueues reads what a folder says of the queues now.
+func rereadQueues(dir string) (Queues, error) {
+	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", capacityFile)
+	if err != nil {
+		return Queues{}, err
+	}
+	q, _ := p.queues(dir, slices.Contains(found, capacityFile))
+	return q, errors.Join(p.wrong...)
+}
+
+// queues reads the queues from the file of the scheduler that is configured: Hadoop's default is the Capacity
+// Scheduler. What decides is the policy, whatever they are called.
+func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string) {
+	switch p.scheduler() {
+	case fairScheduler:
+		path := p.text("yarn.scheduler.fair.allocation.file", fairFile)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		return p.fairQueues(path)
+	case "CapacityScheduler":
+		if capacity {
+			return p.capacityQueues(), nil
+		}
+	case "FifoScheduler":
+	default:
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"%s: %s = %s: not understood; the queues are those of the Fifo Scheduler, one named default",
+				p.values[schedulerClass].file,
+				schedulerClass,
+				p.text(schedulerClass, ""),
+			),
+		)
+	}
+	return Queues{}, notes
+}
+
+// schedulerClass names Hadoop's scheduler by its Java class, of which fairScheduler is the last part of one.
+const schedulerClass, fairScheduler = "yarn.resourcemanager.scheduler.class", "FairScheduler"
+
+// scheduler is the name of the scheduler that is configured, without its package.
+func (p *properties) scheduler() string {
+	class := p.text(schedulerClass, "CapacityScheduler")
+	return class[strings.LastIndexByte(class, '.')+1:]
+}
+
+// sizes reads what containers may ask for. The Fair Scheduler may have minima of zero, which are no minima.
+func (p *properties) sizes() (s Sizes) {
+	const least, most = "yarn.scheduler.minimum-allocation-", "yarn.scheduler.maximum-allocation-"
+	limit := func(name string, mayBe span) int64 {
+		n, said := p.number(name, mayBe)
+		if said {
+			n = max(1, n)
+		}
+		return n
+	}
+	from := int64(1)
+	if p.scheduler() == fairScheduler {
+		from = 0
+	}
+	s.MinMemory, s.MaxMemory = limit(least+"mb", span{from, mostAmount}), limit(most+"mb", span{1, mostAmount})
+	s.MinVCores, s.MaxVCores = int32(
+		limit(least+"vcores", span{from, mostCores}),
+	), int32(
+		limit(most+"vcores", span{1, mostCores}),
+	)
+	full := s.withDefaults()
+	p.ordered(least+"mb", most+"mb", full.MinMemory, full.MaxMemory)
+	p.ordered(least+"vcores", most+"vcores", int64(full.MinVCores), int64(full.MaxVCores))
+	return s
+}
+
+// times reads how long silence is borne, how often nodes beat, and how often keys change.
+func (p *properties) times(c *Config) {
+	const rm, node = "yarn.resourcemanager.", "yarn.nm.liveness-monitor.expiry-interval-ms"
+	const beat, graceful, roll = rm + "nodemanagers.heartbeat-interval-ms", rm + "nodemanager-graceful-decommission-timeout-secs", rm + "nm-tokens.master-key-rolling-interval-secs"
+	c.Expiry = Expiry{
+		Node:      p.millis(node),
+		Master:    p.millis("yarn.am.liveness-monitor.expiry-interval-ms"),
+		Container: p.millis(rm + "rm.container-allocation.expiry-interval-ms"),
+	}
+	c.Interval = p.millis(beat)
+	silence := cmp.Or(c.Expiry.Node, usualNodeExpiry)
+	p.ordered(beat, node, cmp.Or(c.Interval, usualInterval).Milliseconds(), silence.Milliseconds())
+	switch n, said := p.number(graceful, span{-1, int64(mostTime / time.Second)}); {
+	case n < 0:
+		c.Expiry.Graceful = mostTime // as long as it takes
+	case said:
+		c.Expiry.Graceful = max(time.Nanosecond, time.Duration(n)*time.Second) // zero: at once
+	}
+	c.Keys.Roll = usualRoll
+	if n, said := p.number(roll, span{1, int64(mostTime / time.Second)}); said {
+		// A key is used when nodes have had 1.5 times their silence to hear of it, and must be gone before the next but
+		// one.
+		if c.Keys.Roll = time.Duration(n) * time.Second; c.Keys.Roll <= 3*silence {
+			p.fail(roll, fmt.Sprintf("more than 3 times %s, which is %v", node, silence))
+		}
+	}
+}
+
+// usualRoll is how often keys change where nothing is said.
+const usualRoll = 24 * time.Hour
+
+// config is what the properties say, queues apart.
+func (p *properties) config(dir string) Config {
+	const rm = "yarn.resourcemanager."
+	host := p.text(rm+"hostname", "localhost")
+	bind := p.text(rm+"bind-host", "")
+	address := func(what, port string) string {
+		a := p.text(rm+what, net.JoinHostPort(host, port))
+		h, port, err := net.SplitHostPort(a)
+		if n, odd := strconv.ParseUint(port, 10, 16); err != nil || odd != nil {
+			p.fail(rm+what, "host:port, with a port from 0 to 65535")
+		} else if port = strconv.Itoa(int(n)); bind != "" {
+			return net.JoinHostPort(bind, port)
+		} else if h == "" || h == "0.0.0.0" && host == "localhost" {
+			return net.JoinHostPort("127.0.0.1", port) // no address was named
+		}
+		return a
+	}
+	c := Config{
+		Addresses: Addresses{
+			Tracker: address("resource-tracker.address", "8031"),
+			Master:  address("scheduler.address", "8030"),
+			Client: address(
+				"address",
+				"8032",
+			),
+			Admin: address("admin.address", "8033"),
+			Web:   address("webapp.address", "8088"),
+		},
+		Sizes:     p.sizes(),
+		Attempts:  p.count(rm + "am.max-attempts"),
+		Completed: int(p.count(rm + "max-completed-applications")),
+		Web:       p.text(rm+"webapp.address", net.JoinHostPort(host, "8088")), // as browsers know it
+	}
+	p.times(&c)
+	most, _ := p.number("yarn.cluster.max-application-priority", span{0, math.MaxInt32})
+	c.MostPriority = int32(most)
+	included, excluded := p.text(rm+"nodes.include-path", ""), p.text(rm+"nodes.exclude-path", "")
+	if included != "" || excluded != "" {
+		c.Hosts = func() (Hosts, error) { return readHosts(dir, included, excluded) }
+	}
+	if path := p.text("net.topology.table.file.name", ""); path != "" {
+		text, err := readBounded(path)
+		if err == nil {
+			c.Racks, err = parseRacks(path, text)
+		}
+		if err != nil {
+			p.wrong = append(p.wrong, err)
+		}
+	}
+	c.RackScript = p.text("net.topology.script.file.name", "")
+	p.access(&c.Access)
+	return c
+}
+
+// access reads who may do what, queues apart. Where nobody is said to administer, the user that the ResourceManager
+// runs as does, not everybody as in Hadoop.
+func (p *properties) access(a *Access) {
+	a.Lists = p.yes("yarn.acl.enable", false)
+	a.Admins = parseACL(p.raw("yarn.admin.acl", ""))
+	const static = "hadoop.user.group.static.mapping.overrides"
+	if text := p.text(static, ""); text != "" {
+		var ok bool
+		if a.Groups, ok = staticGroups(text, systemGroups); !ok {
+			p.fail(static, "a list of users and their groups like ana=etl,ops;bo=ops")
+		}
+	}
+}

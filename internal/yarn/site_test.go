@@ -1,0 +1,181 @@
+package yarn
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+func site(t *testing.T, properties string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := "<?xml version=\"1.0\"?>\n<configuration>\n"
+	for line := range strings.Lines(properties) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			text += "<property><name>" + name + "</name><value>" + value + "</value></property>\n"
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text+"</configuration>\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestSite(t *testing.T) {
+	config, notes, err := Site(site(t, `
+		domain=example.org
+		yarn.resourcemanager.hostname=rm.${domain}
+		yarn.resourcemanager.scheduler.address=10.0.0.1:9030
+		yarn.scheduler.minimum-allocation-mb=256
+		yarn.scheduler.maximum-allocation-vcores=16
+		yarn.nm.liveness-monitor.expiry-interval-ms=5000
+		yarn.am.liveness-monitor.expiry-interval-ms=2m
+		yarn.resourcemanager.am.max-attempts=3
+		yarn.admin.acl=*,ops admins
+		yarn.resourcemanager.scheduler.class=org.example.Other
+		yarn.cluster.max-application-priority=7
+		yarn.resourcemanager.connect.retry-interval.ms=1000
+		yarn.nodemanager.local-dirs=/data`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Addresses: Addresses{
+			"rm.example.org:8031",
+			"10.0.0.1:9030",
+			"rm.example.org:8032",
+			"rm.example.org:8033",
+			"rm.example.org:8088",
+		},
+		Sizes: Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
+		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
+	}
+	config.Reread = nil // a function
+	if !reflect.DeepEqual(config, want) {
+		t.Errorf("read\n%+v, want\n%+v", config, want)
+	}
+	if len(notes) != 1 ||
+		!strings.Contains(
+			notes[0],
+			"yarn-site.xml: yarn.resourcemanager.scheduler.class = org.example.Other: not understood",
+		) {
+		t.Errorf("notes %q", notes)
+	}
+	// Where no address is named, nothing listens to the network.
+	config, _, err = Site(site(t, ""))
+	if err != nil || config.Addresses.Tracker != "localhost:8031" {
+		t.Errorf("%+v, %v", config.Addresses, err)
+	}
+	config, _, err = Site(site(t, "yarn.resourcemanager.bind-host=0.0.0.0"))
+	if err != nil || config.Addresses.Client != "0.0.0.0:8032" {
+		t.Errorf("%+v, %v", config.Addresses, err)
+	}
+}
+
+func TestSiteRefused(t *testing.T) {
+	for properties, want := range map[string]string{
+		"yarn.scheduler.minimum-allocation-mb=1g":                `property yarn.scheduler.minimum-allocation-mb is "1g": must be a whole number`,
+		"yarn.resourcemanager.address=rm":                        `property yarn.resourcemanager.address is "rm": must be host:port`,
+		"yarn.resourcemanager.hostname=${nobody}":                "must be something without variables",
+		"yarn.am.liveness-monitor.expiry-interval-ms=soon":       "must be a number of ms, or a time like 10m",
+		"yarn.resourcemanager.am.max-attempts=-1":                "must be a whole number",
+		"yarn.resourcemanager.hostname=${a}\na=${a}${a}${a}${a}": "",
+	} {
+		_, _, err := Site(site(t, properties))
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %s", properties, err, want)
+		}
+	}
+	if _, _, err := Site(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no yarn-site.xml in ") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// Numbers that make no sense are refused, each by file, property, value and what would be right.
+func TestSenselessNumbers(t *testing.T) {
+	const fair = "yarn.resourcemanager.scheduler.class=org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+	const minMB, maxMB = "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.maximum-allocation-mb"
+	const expiry, roll = "yarn.nm.liveness-monitor.expiry-interval-ms", "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs"
+	for _, c := range []struct{ lines, name, value, right string }{
+		{minMB + "=-1024", minMB, "-1024", "a whole number from 1 to"},
+		{minMB + "=0", minMB, "0", "a whole number from 1 to"}, // Hadoop's default would be used in its place
+		{maxMB + "=99999999999999999", maxMB, "99999999999999999", "a whole number from 1 to"},
+		{minMB + "=4096\n" + maxMB + "=2048", minMB, "4096", "at most " + maxMB + ", which is 2048"},
+		{minMB + "=16384", minMB, "16384", "at most " + maxMB + ", which is 8192"},
+		{maxMB + "=512", maxMB, "512", "at least " + minMB + ", which is 1024"},
+		{"yarn.scheduler.minimum-allocation-vcores=8", "yarn.scheduler.minimum-allocation-vcores", "8", "at most yarn.scheduler.maximum-allocation-vcores, which is 4"},
+		{"yarn.scheduler.maximum-allocation-vcores=0", "yarn.scheduler.maximum-allocation-vcores", "0", "a whole number from 1 to"},
+		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=0", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "0", "above 0"},
+		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=-5s", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "-5s", "above 0"},
+		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=3000\n" + expiry + "=2000", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "3000", "at most " + expiry + ", which is 2000"},
+		{expiry + "=500", expiry, "500", "at least yarn.resourcemanager.nodemanagers.heartbeat-interval-ms, which is 1000"},
+		{expiry + "=0", expiry, "0", "above 0"},
+		{"yarn.am.liveness-monitor.expiry-interval-ms=9223372036854775807", "yarn.am.liveness-monitor.expiry-interval-ms", "9223372036854775807", "up to a hundred years"},
+		{"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms=-1", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", "-1", "above 0"},
+		{"yarn.resourcemanager.am.max-attempts=0", "yarn.resourcemanager.am.max-attempts", "0", "a whole number from 1 to"},
+		{"yarn.resourcemanager.max-completed-applications=0", "yarn.resourcemanager.max-completed-applications", "0", "a whole number from 1 to"},
+		{"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=-2", "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "-2", "a whole number from -1 to"},
+		{roll + "=1800", roll, "1800", "more than 3 times " + expiry + ", which is 10m0s"},
+		{"yarn.cluster.max-application-priority=-1", "yarn.cluster.max-application-priority", "-1", "a whole number from 0 to"},
+		{roll + "=0", roll, "0", "a whole number from 1 to"},
+		{"yarn.resourcemanager.address=rm:80320", "yarn.resourcemanager.address", "rm:80320", "a port from 0 to 65535"},
+	} {
+		_, _, err := Site(site(t, c.lines))
+		if want := "yarn-site.xml: property " + c.name + " is \"" + c.value + "\": must be "; err == nil ||
+			!strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), c.right) {
+			t.Errorf("%s: %v, want %s...%s", c.lines, err, want, c.right)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: one mistake is said in several ways: %v", c.lines, err)
+		}
+	}
+	for lines, want := range map[string]string{
+		"root.queues=a\nroot.a.capacity=120":                                                          `capacity is "120": must be percent up to 100`,
+		"root.queues=a,b\nroot.a.capacity=-20\nroot.b.capacity=100":                                   `capacity is "-20": must be percent up to 100 and not below 0`,
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=150":                             `maximum-capacity is "150": must be percent up to 100`,
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=0":                               `maximum-capacity is "0": must be more than nothing`,
+		"root.queues=a\nroot.a.capacity=[memory=4096]\nroot.a.maximum-capacity=[memory=2Gi,vcores=4]": `maximum-capacity is "[memory=2Gi,vcores=4]": must be at least the queue's capacity, [memory=4096]`,
+	} {
+		if _, _, err := Site(withFile(t, "", capacityFile, capacityXML(lines))); err == nil ||
+			!strings.Contains(err.Error(), "capacity-scheduler.xml: property yarn.scheduler.capacity.root.") ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", lines, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"<minResources>-1 mb,1 vcores</minResources>":                                                  `<minResources> of root.a is "-1 mb,1 vcores": must be one percentage`,
+		"<maxResources>140%</maxResources>":                                                            `<maxResources> of root.a is "140%": must be one percentage`,
+		"<maxResources>0 mb, 0 vcores</maxResources>":                                                  `<maxResources> of root.a is "0 mb, 0 vcores": must be more than nothing`,
+		"<minResources>4096 mb, 2 vcores</minResources><maxResources>2048 mb, 2 vcores</maxResources>": "<minResources> of root.a: must be at most its <maxResources>",
+		"<weight>0</weight>": `<weight> of root.a is "0": must be a number above 0`,
+	} {
+		dir := withFile(t, fair, fairFile, "<allocations><queue name='a'>"+text+"</queue></allocations>")
+		if _, _, err := Site(dir); err == nil || !strings.Contains(err.Error(), "fair-scheduler.xml: "+want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	// What Hadoop allows is not refused: no minimum under the Fair Scheduler, no end to patience, ending at once, no
+	// maximum.
+	config, _, err := Site(
+		site(t, fair+"\n"+minMB+"=0\nyarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=-1"),
+	)
+	if err != nil || config.Sizes.MinMemory != 1 || config.Expiry.Graceful != mostTime {
+		t.Errorf("sizes %+v, graceful %v, %v", config.Sizes, config.Expiry.Graceful, err)
+	}
+	config, _, err = Site(site(t, "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=0"))
+	if err != nil || config.Expiry.Graceful != time.Nanosecond {
+		t.Errorf("graceful %v, %v", config.Expiry.Graceful, err)
+	}
+	config, _, err = Site(
+		withFile(t, "", capacityFile, capacityXML("root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=-1")),
+	)
+	if err != nil || config.Queues.Tree[0].Max != (sched.Share{}) {
+		t.Errorf("%+v, %v", config.Queues, err)
+	}
+}

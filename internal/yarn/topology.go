@@ -1,0 +1,125 @@
+package yarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// DefaultRack is the rack of hosts of which nothing is said.
+const DefaultRack = "/default-rack"
+
+// Bounds on the operator's script.
+const (
+	scriptTime   = 30 * time.Second // to tell a host's rack
+	scriptWait   = time.Minute      // for others to end; with scriptTime, less than NodeManagers wait
+	scriptLinger = time.Second      // from its end to that of a child that holds its output open
+	scriptOutput = 4 << 10          // bytes
+	mostScripts  = 16               // at once
+	mostHosts    = 100_000          // whose racks are kept
+)
+
+// A topology knows the racks of hosts: by the table that it was given, and by the operator's script, which is asked
+// once for each host. It may be used by many goroutines.
+type topology struct {
+	script string        // net.topology.script.file.name; "": none
+	asked  chan struct{} // scripts that run
+
+	mu    sync.Mutex
+	known map[string]string
+}
+
+func newTopology(racks map[string]string, script string) *topology {
+	t := &topology{script: script, known: map[string]string{}, asked: make(chan struct{}, mostScripts)}
+	maps.Copy(t.known, racks)
+	return t
+}
+
+// of returns the rack of a host as far as it is known.
+func (t *topology) of(host string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if rack := t.known[host]; rack != "" {
+		return rack
+	}
+	return DefaultRack
+}
+
+// learn asks the script for a host's rack, where nobody has. It may take as long as the script does.
+func (t *topology) learn(ctx context.Context, host string) error {
+	if t.knows(host) {
+		return nil
+	}
+	if strings.HasPrefix(host, "-") || !wellNamed(host) || strings.Contains(host, " ") {
+		return fmt.Errorf("host %.200q: must be a name or an address", host)
+	}
+	select {
+	case t.asked <- struct{}{}:
+		defer func() { <-t.asked }()
+	case <-time.After(scriptWait):
+		return fmt.Errorf("ask %s for the rack of %s: %d of it run, and none ends", t.script, host, mostScripts)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if t.knows(host) { // by who was asked meanwhile
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	var out beginning
+	cmd := exec.CommandContext(ctx, t.script, host)
+	cmd.Stdout, cmd.WaitDelay = &out, scriptLinger
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return fmt.Errorf("ask %s for the rack of %s: %w", t.script, host, err)
+	}
+	rack := strings.Fields(string(out.text))
+	if len(rack) != 1 || !strings.HasPrefix(rack[0], "/") || !wellNamed(rack[0]) {
+		return fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, host, out.text)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known) >= mostHosts {
+		return fmt.Errorf("rack of %s: those of %d hosts are kept already", host, mostHosts)
+	}
+	t.known[host] = rack[0]
+	return nil
+}
+
+// knows reports whether nobody need be asked for a host's rack.
+func (t *topology) knows(host string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, known := t.known[host]
+	return known || t.script == ""
+}
+
+// A beginning keeps the first scriptOutput bytes of what is written to it.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), scriptOutput-len(b.text))]...)
+	return len(p), nil
+}
+
+// parseRacks reads a table of racks (net.topology.table.file.name): a host and a rack a line, comments after #.
+func parseRacks(file string, text []byte) (map[string]string, error) {
+	racks := map[string]string{}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		switch f := strings.Fields(line); {
+		case len(f) == 0:
+		case len(f) == 2 && strings.HasPrefix(f[1], "/"):
+			racks[f[0]] = f[1]
+		default:
+			return nil, fmt.Errorf("%s:%d: must be a host and a rack, like: node7 /rack1", file, n)
+		}
+	}
+	return racks, nil
+}

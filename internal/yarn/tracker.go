@@ -1,0 +1,238 @@
+package yarn
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// trackerServer is what NodeManagers call.
+func trackerServer(m *manager) *rpc.Server {
+	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log.Logger, Methods: map[string]rpc.Method{
+		"registerNodeManager": rpc.Handle(
+			func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
+				if !m.nodes.topology.knows(q.Node.Host) {
+					m.learnRack(ctx, q)
+				}
+				return m.serve(c, func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
+			},
+		),
+		"nodeHeartbeat": rpc.Handle(
+			func(_ context.Context, c *rpc.Call, q *wire.HeartbeatRequest) (proto.Message, error) {
+				return m.serve(c, func(m *manager) (answer, error) { return m.heartbeat(q) })
+			},
+		),
+		"unRegisterNodeManager": rpc.Handle(
+			func(_ context.Context, c *rpc.Call, q *wire.UnregisterNode) (proto.Message, error) {
+				return m.serve(c, func(m *manager) (answer, error) { return m.unregisterNode(q) })
+			},
+		),
+	}}
+}
+
+// learnRack asks the operator's script for the rack of a node that may join: strangers have no programs run.
+func (m *manager) learnRack(ctx context.Context, q *wire.RegisterNodeRequest) {
+	refused := ""
+	m.ask(func(m *manager) (answer, error) {
+		refused = m.refuses(q)
+		return nil, nil
+	})
+	if refused != "" {
+		return
+	}
+	if err := m.nodes.topology.learn(ctx, q.Node.Host); err != nil {
+		m.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+	}
+}
+
+// reply is the answer that does not depend on what the core decides.
+func reply(r proto.Message) (answer, error) { return func() proto.Message { return r }, nil }
+
+// registerNode lets a NodeManager in: a new one, one that comes back, or one that starts its conversation anew because
+// it was told to.
+func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
+	if why := m.refuses(q); why != "" {
+		m.log.refused("node refused", "node", q.Node.String(), "why", why)
+		return reply(&wire.RegisterNodeResponse{Action: wire.NodeActShutdown, Diagnostics: why})
+	}
+	n := m.nodes.byID[q.Node]
+	if n == nil {
+		n = m.newNode(q.Node)
+	}
+	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
+	n.life++
+	n.last = nil
+	if n.usable() {
+		if n.capacity != q.Resource {
+			n.resize(q.Resource)
+		}
+		n.silent.touch(m.now)
+	} else {
+		n.silent.leave()
+		m.live.nodes.watch(&n.silent, m.now, n)
+		n.capacity = q.Resource
+		n.join()
+	}
+	n.merge(q)
+	m.log.Info(
+		"node registered",
+		"node",
+		n.name,
+		"rack",
+		n.rack,
+		"memory",
+		n.capacity.Memory,
+		"vcores",
+		n.capacity.VCores,
+		"containers",
+		len(q.Containers),
+	)
+	return reply(
+		&wire.RegisterNodeResponse{
+			ContainerKey:    m.keys.container.Offered(),
+			NodeKey:         m.keys.node.Offered(),
+			ResourceManager: m.identity(),
+		},
+	)
+}
+
+// refuses says why a NodeManager may not join; "": it may.
+func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
+	s := m.config.Sizes
+	switch {
+	case !m.nodes.hosts.allows(q.Node.Host):
+		return fmt.Sprintf("Disallowed NodeManager from %s, sending SHUTDOWN signal to the NodeManager.", q.Node.Host)
+	case q.Resource.Memory < s.MinMemory || q.Resource.VCores < s.MinVCores:
+		return fmt.Sprintf(
+			"NodeManager from %s has %d MiB and %d cores: at least %d MiB and %d cores are needed for one container",
+			q.Node.Host,
+			q.Resource.Memory,
+			q.Resource.VCores,
+			s.MinMemory,
+			s.MinVCores,
+		)
+	}
+	if wrong := checkNode(q.Resource); wrong != "" {
+		return "NodeManager from " + q.Node.Host + " " + wrong
+	}
+	return ""
+}
+
+// mostCores bounds the virtual cores of a node, so that what a thousand have is a number that peers can be told.
+const mostCores = 1 << 20
+
+// checkNode reports why no node may be of a size; "": it may. Sums over nodes must not overflow.
+func checkNode(r wire.Resource) string {
+	if r.Memory < 0 || r.Memory > mostAmount || r.VCores < 0 || r.VCores > mostCores {
+		return fmt.Sprintf(
+			"has %d MiB and %d cores: must be up to %d MiB and %d cores, and not below zero",
+			r.Memory,
+			r.VCores,
+			int64(mostAmount),
+			mostCores,
+		)
+	}
+	return ""
+}
+
+func (m *manager) newNode(id wire.NodeID) *node {
+	rack := m.nodes.topology.of(id.Host)
+	n := &node{m: m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
+	m.nodes.add(n)
+	return n
+}
+
+// service is how tokens name a node: by the address that it calls from, as stock ResourceManagers do.
+func service(id wire.NodeID, remote net.Addr) string {
+	host := id.Host
+	if a, ok := remote.(*net.TCPAddr); ok {
+		host = a.IP.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(id.Port)))
+}
+
+// merge holds what a node says that it has against what it should have. What it should run and does not have is lost;
+// what it has and should not is ended; an application that nobody here knows is cleaned up.
+func (n *node) merge(q *wire.RegisterNodeRequest) {
+	there := map[wire.ContainerID]bool{}
+	statuses := make([]wire.ContainerStatus, len(q.Containers))
+	for i, c := range q.Containers {
+		there[c.ID] = true
+		if known := n.m.container(c.ID); known != nil && known.leaving != nil {
+			n.stop(c.ID) // it may have missed that
+		}
+		statuses[i] = wire.ContainerStatus{ID: c.ID, State: c.State, Diagnostics: c.Diagnostics, Exit: c.Exit}
+	}
+	for _, c := range n.sorted() {
+		if c.state == running && !there[c.id] {
+			c.lost(saidUnknown)
+		}
+	}
+	n.reported(statuses)
+	for _, id := range q.Apps {
+		switch app := n.m.apps.byID[id]; {
+		case app != nil && !app.ended():
+			app.nodes[n] = true
+		case len(n.apps) < mostUnknown:
+			n.apps = append(n.apps, id)
+		}
+	}
+	if q.Status != nil {
+		n.checked(q.Status)
+	}
+}
+
+// heartbeat takes in how a node is doing, and answers with what it is to do. A repeated heartbeat gets the same answer
+// again.
+func (m *manager) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
+	n := m.nodes.byID[q.Status.Node]
+	switch {
+	case !m.nodes.hosts.allows(q.Status.Node.Host) && (n == nil || n.state == wire.NodeDecommissioned):
+		return reply(
+			&wire.HeartbeatResponse{
+				Action:      wire.NodeActShutdown,
+				Diagnostics: "Disallowed NodeManager nodeId: " + q.Status.Node.String(),
+			},
+		)
+	case n == nil || !n.usable() && n.state != wire.NodeUnhealthy:
+		return reply(
+			&wire.HeartbeatResponse{
+				Action:      wire.NodeResync,
+				Diagnostics: "Node not found resyncing " + q.Status.Node.String(),
+			},
+		)
+	}
+	switch id := q.Status.ResponseID; {
+	case n.last != nil && next(id) == n.last.ResponseID:
+		n.silent.touch(m.now)
+		return reply(n.last)
+	case n.last != nil && id != n.last.ResponseID || n.last == nil && id != 0:
+		return reply(
+			&wire.HeartbeatResponse{
+				Action:      wire.NodeResync,
+				Diagnostics: fmt.Sprintf("Too far behind rm response id: nm response id:%d", id),
+			},
+		)
+	}
+	n.silent.touch(m.now)
+	n.checked(&q.Status)
+	n.reported(q.Status.Containers)
+	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {
+		n.gone(wire.NodeDecommissioned)
+		return reply(&wire.HeartbeatResponse{Action: wire.NodeActShutdown, Diagnostics: "decommissioned"})
+	}
+	return n.answer(q), nil
+}
+
+// unregisterNode says that a node ends. What runs there is killed by it.
+func (m *manager) unregisterNode(q *wire.UnregisterNode) (answer, error) {
+	if n := m.nodes.byID[q.Node]; n != nil && (n.usable() || n.state == wire.NodeUnhealthy) {
+		n.gone(wire.NodeShutdown)
+	}
+	return nil, nil
+}

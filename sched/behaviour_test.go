@@ -218,6 +218,39 @@ func TestNodeLossAfterTheReduces(t *testing.T) {
 	}
 }
 
+// The attempt runs from 0 to 1 s and from 3 to 4 s, and is suspended between: the pause does not count.
+func TestElapsedWithoutPauses(t *testing.T) {
+	c := New(Config{Can: CanSuspend, Policy: &inOrder{}})
+	c.Step(0, []Event{
+		{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(2, 0)}},
+		{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 2, 100*sec, 0, 0)},
+	})
+	st := c.Job(1).Stages[0]
+	a := find(t, c, st, 1)
+	expect := func(ran, elapsed Time) {
+		t.Helper()
+		if c.Ran(a, c.Now) != ran || st.Elapsed(c.Now) != elapsed {
+			t.Errorf("at %v: ran %v, elapsed %v, want %v and %v", c.Now, c.Ran(a, c.Now), st.Elapsed(c.Now), ran, elapsed)
+		}
+	}
+	c.policy = policyFunc(func(p *Plan) { p.Suspend(a) })
+	c.Step(1*sec, nil)
+	c.policy = nil
+	expect(1*sec, 2*sec)
+	c.Step(1*sec, []Event{{Kind: AttemptSuspended, Attempt: a.ID}})
+	c.Step(2*sec, nil)
+	expect(1*sec, 2*sec)
+	c.policy = policyFunc(func(p *Plan) { p.Resume(a) })
+	c.Step(3*sec, nil)
+	c.policy = nil
+	c.Step(4*sec, []Event{{Kind: AttemptDone, Attempt: a.ID}})
+	expect(2*sec, 4*sec)
+	c.Step(5*sec, nil)
+	if len(c.attempts.pauses) != 0 || st.Elapsed(c.Now) != 5*sec {
+		t.Errorf("%d pauses are kept, elapsed %v", len(c.attempts.pauses), st.Elapsed(c.Now))
+	}
+}
+
 // A suspended attempt frees its cores and keeps its memory; resumed, it has both again, on the same node.
 func TestSuspendKeepsMemory(t *testing.T) {
 	r := newRig(t, Config{Can: CanSuspend})

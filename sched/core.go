@@ -341,6 +341,7 @@ func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt 
 	a.Holds, a.wants, a.leaves, a.parked, a.moot = holds, holds, 0, false, false
 	a.twin = nil
 	st.attempts.add(a)
+	st.attempts.starts += c.Now
 	n.slots = append(n.slots, a.ID.Row())
 	st.Running++
 	st.Pending -= pending
@@ -403,6 +404,7 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	} else {
 		st.Running--
 		st.Job.Running--
+		st.attempts.starts -= c.attempts.shiftedStart(a)
 		b.count = Count{Running: -1, Away: -a.away()}
 	}
 	c.book(st, n, b)
@@ -553,10 +555,12 @@ func (c *Core) leaving(a *Attempt, sign int64) {
 	}
 }
 
-// suspended has a hold its memory only.
+// suspended ends the running of attempt a, which keeps only its memory from now on.
 func (c *Core) suspended(a *Attempt) {
 	c.stay(a)
 	st := a.Stage
+	st.attempts.starts -= c.attempts.shiftedStart(a)
+	c.attempts.pause(a, c.Now)
 	st.Running--
 	st.Suspended++
 	st.Job.Running--

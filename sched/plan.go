@@ -186,6 +186,8 @@ func (p *Plan) Resume(a *Attempt) bool {
 	c.demand(st, lacks, -1)
 	c.rebook(a, a.wants)
 	a.State, a.parked = Running, false
+	c.attempts.resume(a, c.Now)
+	st.attempts.starts += c.attempts.shiftedStart(a)
 	st.Suspended--
 	st.Running++
 	st.Job.Running++

@@ -165,11 +165,13 @@ func checkSums(t *testing.T, c *Core) {
 		for _, st := range j.Stages {
 			live := map[int32]bool{}
 			nRun, nSus := int32(0), int32(0)
+			ran := Time(0)
 			for a := range c.Attempts(st) {
 				if a.parked {
 					nSus++
 				} else {
 					nRun++
+					ran += c.Ran(a, c.Now+7)
 				}
 				if !a.moot {
 					live[a.Task] = true
@@ -186,6 +188,9 @@ func checkSums(t *testing.T, c *Core) {
 					nRun,
 					nSus,
 				)
+			}
+			if st.Elapsed(c.Now+7) != ran {
+				t.Fatalf("at %v stage %v: Elapsed %v, attempts say %v", c.Now, st.ID, st.Elapsed(c.Now+7), ran)
 			}
 			if st.Total > 0 && st.waiting+int32(len(live))+st.Done != st.Total {
 				t.Fatalf(

@@ -155,11 +155,12 @@ type Attempt struct {
 	twin   *Attempt // ring of the attempts of the same task; nil: alone
 }
 
-// An attemptList is the slots of a stage's attempts in order of launch, with gaps where one has ended, so that taking
-// one out touches no other.
+// An attemptList holds the slots of a stage's attempts in order of launch. A gap marks an attempt that has ended, so
+// that the removal of one attempt moves no other.
 type attemptList struct {
-	slots []int32 // -1: a gap
-	gaps  int
+	slots  []int32 // -1: a gap
+	gaps   int
+	starts Time // sum over the running attempts of their starts, shifted by their pauses; it may wrap around
 }
 
 func weightOr1(w float64) float64 {

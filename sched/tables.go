@@ -84,6 +84,36 @@ type attemptTable struct {
 	free   []int32
 	ended  []int32 // slots that are readable until the next Step
 	serial uint64
+	pauses map[AttemptID]pause // of the attempts that were ever suspended, until they are recycled
+}
+
+// A pause says how long an attempt has been suspended.
+type pause struct {
+	since Time // start of the last suspension
+	total Time // length of the suspensions that are over
+}
+
+// pause notes that attempt a is suspended from now on.
+func (t *attemptTable) pause(a *Attempt, now Time) {
+	if t.pauses == nil {
+		t.pauses = map[AttemptID]pause{}
+	}
+	t.pauses[a.ID] = pause{now, t.pauses[a.ID].total}
+}
+
+// resume notes that the suspended attempt a runs again from now on.
+func (t *attemptTable) resume(a *Attempt, now Time) {
+	p := t.pauses[a.ID]
+	p.total += now - p.since
+	t.pauses[a.ID] = p
+}
+
+// shiftedStart returns the instant at which attempt a would have started if it had run without its pauses.
+func (t *attemptTable) shiftedStart(a *Attempt) Time {
+	if len(t.pauses) == 0 {
+		return a.Start
+	}
+	return a.Start + t.pauses[a.ID].total
 }
 
 const (
@@ -155,6 +185,9 @@ func (l *attemptList) remove(a *Attempt, t *attemptTable) {
 
 func (t *attemptTable) recycle() {
 	for _, slot := range t.ended {
+		if len(t.pauses) > 0 {
+			delete(t.pauses, t.at(slot).ID)
+		}
 		t.at(slot).ID = 0
 		t.free = append(t.free, slot)
 	}

@@ -82,6 +82,20 @@ func (v *View) AttemptsOn(n *Node) iter.Seq[*Attempt] {
 	}
 }
 
+// Ran returns how long attempt a has run up to the instant at, which is not before Now. The time for which a was
+// suspended does not count.
+func (v *View) Ran(a *Attempt, at Time) Time {
+	if a.parked {
+		at = v.core.attempts.pauses[a.ID].since
+	}
+	return at - v.core.attempts.shiftedStart(a)
+}
+
+// Elapsed returns the sum of [View.Ran] over the running attempts of s, without the suspended ones, in O(1). So the
+// work that is left of a stage with a known task time costs no walk over its attempts. The sum stays exact up to 292
+// years of attempts.
+func (s *Stage) Elapsed(at Time) Time { return Time(s.Running)*at - s.attempts.starts }
+
 // Twins returns how many attempts of a's task run, a included.
 func (v *View) Twins(a *Attempt) int {
 	n := 1

@@ -19,9 +19,7 @@ type binned struct {
 
 // binned makes a source of segments in memory; it takes no memory before it is read.
 func (in *reduceInput) binned(segments []reduceSegment) *binned {
-	b := &binned{in: in, segments: segments}
-	in.opened = append(in.opened, b)
-	return b
+	return &binned{in: in, segments: segments}
 }
 
 // segment is the pieces that a segment has in a bin.
@@ -68,7 +66,7 @@ func (b *binned) fill(recs []rec) (int, error) {
 				return n, err
 			}
 		}
-		b.close()
+		b.closeBin()
 		if b.next == b.in.bins {
 			return 0, nil
 		}
@@ -78,8 +76,8 @@ func (b *binned) fill(recs []rec) (int, error) {
 	}
 }
 
-// close gives back what the bin that is being read takes.
-func (b *binned) close() {
+// closeBin frees the memory of the bin that was read. The table keeps its slots while bins are left to fold.
+func (b *binned) closeBin() {
 	for _, ix := range b.indexes {
 		ix.free()
 	}

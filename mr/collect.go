@@ -1,8 +1,10 @@
 package mr
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/sojourn-sched/sojourn/mr/internal/fold"
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
@@ -285,7 +287,7 @@ func (c *collector) combine(in source, out *Emitter) error {
 	a := c.task.attempt
 	a.count(CombineInputRecords, g.pairs)
 	a.count(CombineOutputRecords, out.pairs)
-	return firstError(err, g.failed, out.failed)
+	return firstError(err, g.failed, out.failed, context.Cause(a.ctx))
 }
 
 // finish gives what was collected as the output of the map.
@@ -434,8 +436,6 @@ func (c *collector) combineInMemory() error {
 		if !full {
 			err := c.combine(ix, &Emitter{collect: c, log: &c.logs[p]})
 			if full = errors.Is(err, errFull); err != nil && !full {
-				ix.free()
-				c.chunks = append(c.chunks, old.chunks...)
 				return err
 			}
 		}
@@ -450,13 +450,10 @@ func (c *collector) combineInMemory() error {
 	return nil
 }
 
-// discard drops everything: the attempt has failed.
+// discard removes the file: the attempt has failed. Memory is the account's to free.
 func (c *collector) discard() {
-	if c.table != nil {
-		c.table.Reset(false)
-	}
-	c.drop()
 	if c.file != nil {
 		c.file.Close()
 	}
+	os.Remove(c.path)
 }

@@ -48,7 +48,11 @@ func (p *pairLogs) room(l *pairLog, need int) bool {
 		return true
 	}
 	if need > len(p.spare) {
-		b := p.account.Alloc(need)
+		get := p.account.Alloc
+		if len(p.chunks) == 0 {
+			get = p.account.Need // empty logs take a pair, even while others use up the pool
+		}
+		b := get(need)
 		if b == nil {
 			return false
 		}

@@ -20,10 +20,7 @@ type reduceInput struct {
 	segments []reduceSegment
 	pairs    int64
 	table    *fold.Table
-	readers  []*run.Reader
-	bins     int // that segments in memory have; 1: some may have more
-	opened   []*binned
-	chunks   [][]byte // of segments that were given bins here
+	bins     int      // that segments in memory have; 1: some may have more
 	files    int      // runs of its own written so far
 	paths    []string // of them
 }
@@ -50,20 +47,8 @@ func (in *reduceInput) gather(maps []*MapOutput) error {
 	return a.pass()
 }
 
-// close lets go of all that was used.
+// close gives up the maps' outputs, and removes the files. Memory is the account's to free.
 func (in *reduceInput) close() {
-	if in.table != nil {
-		in.table.Reset(false)
-	}
-	for _, b := range in.opened {
-		b.close()
-	}
-	for _, b := range in.chunks {
-		in.task.attempt.account.Free(b)
-	}
-	for _, r := range in.readers {
-		r.Close()
-	}
 	for _, m := range in.maps {
 		m.drop()
 	}
@@ -124,7 +109,6 @@ func (in *reduceInput) bin() {
 				l.put(key, value)
 			}
 		})
-		in.chunks = append(in.chunks, logs.chunks...)
 		if !ok { // one bin, then, of all
 			in.bins = 1
 			return
@@ -318,9 +302,7 @@ func (in *reduceInput) write(from source) (source, error) {
 
 // read gives the pairs of a segment in a file; of is whose it is, nil: the reduce's own.
 func (in *reduceInput) read(path string, s run.Segment, of *MapOutput) source {
-	r := run.NewReader(path, s, in.task.attempt.account)
-	in.readers = append(in.readers, r)
-	return &fromRun{r, in.run.ordering(), of}
+	return &fromRun{run.NewReader(path, s, in.task.attempt.account), in.run.ordering(), of}
 }
 
 func drain(a *Attempt, from source, w *run.Writer) error {

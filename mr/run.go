@@ -66,13 +66,15 @@ func (r *Run) task(s Stage, a *Attempt) *Task {
 	return &Task{Job: r.Job, Stage: s, Index: a.Task, Attempt: a.Number, Parts: r.Parts, attempt: a}
 }
 
-// attempt runs one: it makes an error of a panic, names the attempt in errors, and closes the books.
+// attempt runs one attempt: it makes an error of a panic, and names the attempt in errors. Whichever way work ends, all
+// memory that the attempt still holds is free afterwards: what is to outlive the attempt is moved to Memory.results.
 func (r *Run) attempt(t *Task, first Phase, work func() error) error {
 	a := t.attempt
 	if a.account != nil {
 		panic("mr: an attempt is used once")
 	}
 	a.account = r.Memory.attempt()
+	defer a.account.Close()
 	a.enter(first)
 	err := guarded(work)
 	a.enter(first)
@@ -102,7 +104,6 @@ func (r *Run) Map(a *Attempt, s input.Split) (*MapOutput, error) {
 		defer func() {
 			if !done { // an error or a panic
 				out.collect.discard()
-				os.Remove(out.collect.path)
 			}
 		}()
 		if err := r.mapInto(t, out); err != nil {
@@ -132,7 +133,8 @@ func (r *Run) mapInto(t *Task, out *Emitter) error {
 	if errors.Is(in.failed, io.EOF) {
 		in.failed = nil
 	}
-	return firstError(out.failed, in.failed, err)
+	// The function may have returned early, without an error, because the attempt's context ended.
+	return firstError(out.failed, in.failed, err, context.Cause(a.ctx))
 }
 
 // batches opens the task's split.
@@ -202,7 +204,7 @@ func (r *Run) reduce(t *Task, in *reduceInput, from source, out *Emitter) error 
 	a.count(ReduceInputGroups, g.groups)
 	a.count(ReduceInputRecords, g.pairs)
 	a.count(ReduceOutputRecords, out.pairs)
-	return firstError(out.failed, g.failed, err)
+	return firstError(out.failed, g.failed, err, context.Cause(a.ctx))
 }
 
 // identity writes all pairs as they are.

@@ -68,7 +68,10 @@ const entryBytes = int64(unsafe.Sizeof(order.Entry{}))
 // indexSlack is what an index may take beyond its entries: memory comes in chunks.
 const indexSlack = 4 * mem.Chunk
 
-// newIndex sorts the pairs of as many pieces as memory allows, at least of one, and gives the pieces that are left.
+// newIndex sorts the pairs of as many of pieces as memory allows, at least of one, and returns the pieces that are left.
+// Callers go on with those until none is left. It takes the longest prefix whose entries fit the account, and halves it
+// while the pool has no room for them, because others use it. A single piece is sorted in Go's heap if it must be: 16
+// bytes of entries for a pair, twice.
 func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []piece) {
 	room := (account.Left() - min(indexSlack, account.Limit()/4)) / (2 * entryBytes)
 	n, pairs := 0, 0
@@ -76,20 +79,18 @@ func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []
 		pairs += pieces[n].pairs
 		n++
 	}
-	ix = &index{pieces: pieces[:n], account: account}
-	tmp := mem.Slice[order.Entry](account, pairs)
-	ix.entries = mem.Slice[order.Entry](account, pairs)
-	if tmp == nil || ix.entries == nil {
-		// The pool is used up by others, or a single piece has more pairs than room: half of what there is, while it
-		// can be halved.
-		mem.FreeSlice(account, tmp)
-		mem.FreeSlice(account, ix.entries)
-		if n > 1 {
-			ix, _ = r.newIndex(pieces[:n/2], account)
-			return ix, pieces[n/2:]
+	ix = &index{account: account}
+	tmp := ix.allocate(pairs)
+	for ; tmp == nil && n > 1; tmp = ix.allocate(pairs) {
+		for _, p := range pieces[n-n/2 : n] {
+			pairs -= p.pairs
 		}
+		n -= n / 2
+	}
+	if tmp == nil {
 		tmp, ix.entries, ix.heap = make([]order.Entry, pairs), make([]order.Entry, pairs), true
 	}
+	ix.pieces = pieces[:n]
 	o := r.ordering()
 	at := 0
 	for i, p := range ix.pieces {
@@ -108,6 +109,20 @@ func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []
 		mem.FreeSlice(account, tmp)
 	}
 	return ix, pieces[n:]
+}
+
+// allocate makes room for the entries of so many pairs, and for as many again that sorting needs. It returns the latter,
+// nil where the account has no room for both.
+func (ix *index) allocate(pairs int) (tmp []order.Entry) {
+	tmp = mem.Slice[order.Entry](ix.account, pairs)
+	ix.entries = mem.Slice[order.Entry](ix.account, pairs)
+	if tmp != nil && ix.entries != nil {
+		return tmp
+	}
+	mem.FreeSlice(ix.account, tmp)
+	mem.FreeSlice(ix.account, ix.entries)
+	ix.entries = nil
+	return nil
 }
 
 func (ix *index) free() {

@@ -88,7 +88,11 @@ func (t *Table) Reserve(keys int) bool {
 
 func (t *Table) grow(n int) bool {
 	old := t.slots
-	slots := mem.Slice[slot](t.account, n)
+	get := mem.Slice[slot]
+	if old == nil && n == minSlots {
+		get = mem.NeedSlice[slot] // an empty table takes a key, even while others use up the pool
+	}
+	slots := get(t.account, n)
 	if slots == nil {
 		return false
 	}

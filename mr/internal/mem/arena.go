@@ -15,7 +15,11 @@ func (a *Arena) Make(n int) (ref uint64, b []byte) {
 		if len(a.chunks) == maxChunks {
 			return 0, nil
 		}
-		c := a.Account.Alloc(max(n, 1))
+		get := a.Account.Alloc
+		if len(a.chunks) == 0 {
+			get = a.Account.Need // an empty arena takes a string, even while others use up the pool
+		}
+		c := get(max(n, 1))
 		if c == nil {
 			return 0, nil
 		}

@@ -26,6 +26,7 @@ type Pool struct {
 	chunks  int
 	low     int // no chunk below is free
 	inUse   int // chunks
+	heap    int // chunks that accounts took from Go's heap
 	touched int // chunks below were handed out at some time
 }
 
@@ -60,11 +61,18 @@ func (p *Pool) Close() error { return unix.Munmap(p.mapped) }
 // Size is how many bytes there are.
 func (p *Pool) Size() int64 { return int64(p.chunks) * Chunk }
 
-// InUse is how many bytes are handed out.
+// InUse is how many bytes the accounts hold, those from Go's heap too.
 func (p *Pool) InUse() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return int64(p.inUse) * Chunk
+	return int64(p.inUse+p.heap) * Chunk
+}
+
+// borrow counts chunks that an account takes from Go's heap, or gives back if n is negative.
+func (p *Pool) borrow(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heap += n
 }
 
 // alloc finds n chunks side by side, the lowest there are; nil: there are none.
@@ -143,63 +151,120 @@ func (p *Pool) Trim() {
 	p.touched = top
 }
 
-// Account allocates from a pool up to a limit. Its methods may be called from many goroutines.
+// Account allocates from a pool up to a limit. It knows what it holds, so that Close frees everything, whichever way its
+// owner ended. Its methods may be called from many goroutines.
 type Account struct {
 	pool  *Pool
-	mu    sync.Mutex
-	limit int
-	used  int
+	mu    sync.Mutex // guards what follows
+	limit int        // chunks
+	used  int        // chunks
+	held  map[*byte]holding
+}
+
+// holding describes one allocation.
+type holding struct {
+	chunks int
+	heap   bool // it is Go's, because the pool was used up
 }
 
 // Account opens an account of at most limit bytes.
 func (p *Pool) Account(limit int64) *Account {
-	return &Account{pool: p, limit: int(limit / Chunk)}
+	return &Account{pool: p, limit: int(limit / Chunk), held: map[*byte]holding{}}
 }
 
-// Alloc gives at least n bytes, with what they held before, len and cap a multiple of Chunk; nil where the account's
-// limit or the pool does not allow it.
-func (a *Account) Alloc(n int) []byte {
-	chunks := (n + Chunk - 1) / Chunk
-	if !a.book(chunks) {
+// Alloc returns at least n bytes, with what they held before. len and cap are a multiple of Chunk. Alloc returns nil
+// where the account's limit forbids the allocation, or where the pool has no n free bytes side by side.
+func (a *Account) Alloc(n int) []byte { return a.alloc(n, false) }
+
+// Need is Alloc for bytes that the owner cannot go on without. Within the account's limit it always succeeds: if other
+// accounts have used up the pool, the bytes come from Go's heap.
+func (a *Account) Need(n int) []byte { return a.alloc(n, true) }
+
+func (a *Account) alloc(n int, must bool) []byte {
+	h := holding{chunks: (n + Chunk - 1) / Chunk}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.used+h.chunks > a.limit {
 		return nil
 	}
-	b := a.pool.alloc(chunks)
-	if b == nil {
-		a.book(-chunks)
+	b := a.pool.alloc(h.chunks)
+	if b == nil && must {
+		b, h.heap = make([]byte, h.chunks*Chunk), true
+		a.pool.borrow(h.chunks)
+	}
+	if b != nil {
+		a.used += h.chunks
+		a.held[unsafe.SliceData(b)] = h
 	}
 	return b
 }
 
-func (a *Account) book(chunks int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if chunks > 0 && a.used+chunks > a.limit {
-		return false
-	}
-	a.used += chunks
-	return true
-}
-
-// Free takes back what Alloc gave.
+// Free takes back what Alloc or Need returned.
 func (a *Account) Free(b []byte) {
 	if b == nil {
 		return
 	}
-	a.pool.free(b)
-	a.book(-cap(b) / Chunk)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first := unsafe.SliceData(b)
+	h, ok := a.held[first]
+	if !ok || h.chunks != cap(b)/Chunk {
+		panic("mem: free of what the account does not hold")
+	}
+	delete(a.held, first)
+	a.used -= h.chunks
+	a.pool.release(b, h)
 }
 
-// Move books all of bs, as Alloc gave them, to another account, and reports whether that has room; if not, nothing
-// changes.
+// Close frees all that the account holds. Afterwards the account allocates nothing.
+func (a *Account) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for first, h := range a.held {
+		a.pool.release(unsafe.Slice(first, h.chunks*Chunk), h)
+	}
+	clear(a.held)
+	a.used, a.limit = 0, 0
+}
+
+// release frees an allocation of an account.
+func (p *Pool) release(b []byte, h holding) {
+	if h.heap {
+		p.borrow(-h.chunks)
+	} else {
+		p.free(b)
+	}
+}
+
+// Move books all of bs, as Alloc returned them, to another account, and reports whether the other account has room. If
+// it has none, nothing changes.
 func (a *Account) Move(bs [][]byte, to *Account) bool {
 	chunks := 0
 	for _, b := range bs {
 		chunks += cap(b) / Chunk
 	}
-	if !to.book(chunks) {
+	to.mu.Lock()
+	room := to.used+chunks <= to.limit
+	if room {
+		to.used += chunks
+	}
+	to.mu.Unlock()
+	if !room {
 		return false
 	}
-	a.book(-chunks)
+	moved := make([]holding, len(bs))
+	a.mu.Lock()
+	for i, b := range bs {
+		moved[i] = a.held[unsafe.SliceData(b)]
+		delete(a.held, unsafe.SliceData(b))
+	}
+	a.used -= chunks
+	a.mu.Unlock()
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	for i, b := range bs {
+		to.held[unsafe.SliceData(b)] = moved[i]
+	}
 	return true
 }
 
@@ -220,22 +285,29 @@ func (a *Account) Used() int64 {
 	return int64(a.used) * Chunk
 }
 
-// Slice allocates n elements of a type without pointers; nil as of Alloc. Give back with FreeSlice.
-func Slice[T any](a *Account, n int) []T {
+// Slice allocates n elements of a type without pointers, as Alloc allocates bytes: nil where there is no room. FreeSlice
+// takes them back.
+func Slice[T any](a *Account, n int) []T { return sliceOf[T](a.Alloc(sliceBytes[T](n)), n) }
+
+// NeedSlice is Slice for elements that the owner cannot go on without, as Need is Alloc.
+func NeedSlice[T any](a *Account, n int) []T { return sliceOf[T](a.Need(sliceBytes[T](n)), n) }
+
+// FreeSlice takes back what Slice or NeedSlice returned, whole.
+func FreeSlice[T any](a *Account, s []T) {
+	if s != nil {
+		whole := (sliceBytes[T](len(s)) + Chunk - 1) / Chunk * Chunk
+		a.Free(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), whole))
+	}
+}
+
+func sliceBytes[T any](n int) int {
 	var t T
-	b := a.Alloc(max(n, 1) * int(unsafe.Sizeof(t)))
+	return max(n, 1) * int(unsafe.Sizeof(t))
+}
+
+func sliceOf[T any](b []byte, n int) []T {
 	if b == nil {
 		return nil
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
-}
-
-// FreeSlice takes back what Slice gave, whole.
-func FreeSlice[T any](a *Account, s []T) {
-	if s == nil {
-		return
-	}
-	var t T
-	n := (max(len(s), 1)*int(unsafe.Sizeof(t)) + Chunk - 1) / Chunk * Chunk
-	a.Free(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), n))
 }

@@ -1,10 +1,11 @@
 package sched
 
-// amend has a job's queue, weight, priority and deadline be those of spec. What it holds and waits for counts in its
-// new queue from now on; what it held so far stays with the old one.
+// amend replaces what may change of job j by what spec says. What j holds and waits for counts in its new queue from now
+// on. The service that j has received so far stays with the old queue.
 func (c *Core) amend(j *Job, spec *JobSpec) {
 	own := *j.Spec
 	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline
+	own.Min, own.Max, own.Goal, own.Profile = spec.Min, spec.Max, spec.Goal, spec.Profile
 	j.Spec, j.Weight = &own, weightOr1(own.Weight)
 	if to := c.queues.leafOf(&own); to != j.leaf {
 		from := j.leaf
@@ -19,7 +20,7 @@ func (c *Core) amend(j *Job, spec *JobSpec) {
 	}
 }
 
-// carry adds (sign 1) all that a job holds and waits for to its queues, or takes it off (-1).
+// carry adds all that job j holds and waits for to its queues (sign 1), or takes it off (sign -1).
 func (c *Core) carry(j *Job, sign int32) {
 	c.countJob(j, sign)
 	c.accrueUp(j.leaf)

@@ -18,7 +18,7 @@ const (
 	AsksChanged                       // Job, Body *Asks
 	JobSubmitted                      // Job: larger than any before; Body *JobSpec
 	Tick                              // nothing but time
-	SpecChanged                       // Job, Body *JobSpec: its queue, weight, priority and deadline are those now; without Job, Body *Queues
+	SpecChanged                       // Job, Body *JobSpec: what JobSpec says may change; without Job, Body *Queues
 	numEventKinds
 )
 

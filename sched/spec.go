@@ -1,40 +1,71 @@
 package sched
 
-// A JobSpec is what a user says of a job. Once submitted, it changes by SpecChanged only, which puts another in its
-// place.
+// A JobSpec is what a user says of a job. After the submission only SpecChanged changes it: the event replaces the queue,
+// the weight, the priority, the deadline, the allocation, the goal and the profile.
 type JobSpec struct {
-	Name, User, Queue string  // Queue: dotted path below the root; "" is "default"
-	Type              string  // as history keys have it: "MAPREDUCE", "SPARK", ...
-	Weight            float64 // share among the jobs of its queue; zero means 1
-	Priority          int32   // larger is more urgent (fifo, capacity)
-	Submit            Time
-	Deadline          Time // after Submit; zero: none
-	Goal              *Goal
-	Profile           *Profile
+	Name, User, Queue string    // Queue: dotted path below the root; "" is "default"
+	Type              string    // as in the keys of the history: "MAPREDUCE", "SPARK", ...
+	Weight            float64   // share among the jobs of its queue; zero means 1
+	Priority          int32     // larger is more urgent (fifo, capacity)
+	Submit            Time      // instant of the submission
+	Deadline          Time      // after Submit; zero: none. The completion goal of policies that have one
+	Min, Max          Resources // allocation that the job wants at least and at most at once; a kind with zero has no bound
+	Goal              *Goal     // nil: the policy's metric, with the job's Weight
+	Profile           *Profile  // nil: unknown
 	Stages            []StageSpec
-	Probes            JobID // this job is a probe of that one; zero: it is no probe
-	Open              bool  // stages may yet be added (AsksChanged): the job is over when the engine says so (JobEnded)
-	Payload           any   // the engine's own: true task times, or a program and its input. Policies may not look at it
+	Probes            JobID // the job that this job is a probe of; zero: it is no probe
+	Open              bool  // stages may yet be added (AsksChanged): the engine ends the job (JobEnded)
+	Payload           any   // the engine's own: true task times, or a program and its input. Policies must not read it
 }
 
-// A Goal is what a job's owner optimises when jobs differ in that (FLEX 2): a metric, its weight, and, for a
-// metric of steps, the cost of finishing after each instant.
+// A Metric names the cost of a job as a function of the time t at which it completes (FLEX 2.2). A policy that goes by
+// costs makes their sum or their maximum over all jobs small. d is the job's deadline and w the weight of its goal.
+type Metric uint8
+
+// The metrics. None is negative but MetricLateness.
+const (
+	NoMetric        Metric = iota // the policy's choice
+	MetricResponse                // w·(t − submission)
+	MetricStretch                 // w·(t − submission) ÷ the time that the job takes alone
+	MetricTardy                   // w if t > d, else 0
+	MetricTardiness               // w·max(0, t − d)
+	MetricLateness                // w·(t − d)
+	MetricSteps                   // w·the cost of the last of Goal.Steps that lies before t; 0 before the first
+	NumMetrics
+)
+
+var metricNames = [NumMetrics]string{"", "response", "stretch", "tardy", "tardiness", "lateness", "steps"}
+
+// String returns the name that files and the command line use; "" for NoMetric.
+func (m Metric) String() string { return metricNames[m] }
+
+// MetricNamed returns the metric with a name, and whether there is one.
+func MetricNamed(name string) (Metric, bool) {
+	for m, n := range metricNames {
+		if n == name && n != "" {
+			return Metric(m), true
+		}
+	}
+	return NoMetric, false
+}
+
+// A Goal says what finishing late costs the owner of a job.
 type Goal struct {
-	Metric string // "response", "stretch", "tardiness", "late", "steps", ...
-	Weight float64
-	Steps  []CostStep
+	Metric Metric
+	Weight float64    // of the cost among those of other jobs; zero: the job's Weight
+	Steps  []CostStep // of MetricSteps, a service level agreement: by rising After and Cost; nil for other metrics
 }
 
-// A CostStep is the cost of a job that is not finished at an instant after its submission.
+// A CostStep is the cost of a job that has not completed at an instant after its submission.
 type CostStep struct {
 	After Time
 	Cost  float64
 }
 
-// A Profile is what a task of each phase uses, and the node classes whose hardware its code can use.
+// A Profile is what a task uses in each phase, and which accelerators its code can use.
 type Profile struct {
-	Phases       [NumPhases]Resources
-	Accelerators []ClassID
+	Phases       [NumPhases]Resources // of one task while it is in the phase
+	Accelerators []string             // names of classes of nodes (NodeSpec.Class) that the code makes use of; best first
 }
 
 // DefaultMaxAttempts is Hadoop's mapreduce.map.maxattempts and mapreduce.reduce.maxattempts.

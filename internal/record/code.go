@@ -253,7 +253,7 @@ func (c *coder) jobSpec(s *sched.JobSpec) {
 	number(c, &s.Priority)
 	number(c, &s.Submit)
 	number(c, &s.Deadline)
-	pointer(c, &s.Goal, c.goal)
+	c.wanted(s)
 	pointer(c, &s.Profile, c.profile)
 	list(c, &s.Stages, c.stageSpec)
 	number(c, &s.Probes)
@@ -261,8 +261,39 @@ func (c *coder) jobSpec(s *sched.JobSpec) {
 	c.opaque(&s.Payload)
 }
 
+// wanted codes the goal and the allocation that a job wants, after a byte that says which of them there are.
+func (c *coder) wanted(s *sched.JobSpec) {
+	const goal, least, most = 1, 2, 4
+	there := byte(0)
+	if s.Goal != nil {
+		there |= goal
+	}
+	if s.Min != (sched.Resources{}) {
+		there |= least
+	}
+	if s.Max != (sched.Resources{}) {
+		there |= most
+	}
+	if there = c.byte(there); there >= 2*most {
+		c.fail(fmt.Errorf("there is no goal with the flags %d", there))
+		return
+	}
+	if there&goal != 0 {
+		if c.reading {
+			s.Goal = &sched.Goal{}
+		}
+		c.goal(s.Goal)
+	}
+	if there&least != 0 {
+		c.resources(&s.Min)
+	}
+	if there&most != 0 {
+		c.resources(&s.Max)
+	}
+}
+
 func (c *coder) goal(g *sched.Goal) {
-	c.string(&g.Metric)
+	number(c, &g.Metric)
 	c.float(&g.Weight)
 	list(c, &g.Steps, func(s *sched.CostStep) {
 		number(c, &s.After)
@@ -274,7 +305,7 @@ func (c *coder) profile(p *sched.Profile) {
 	for i := range p.Phases {
 		c.resources(&p.Phases[i])
 	}
-	list(c, &p.Accelerators, func(k *sched.ClassID) { number(c, k) })
+	list(c, &p.Accelerators, c.string)
 }
 
 func (c *coder) stageSpec(s *sched.StageSpec) {

@@ -79,7 +79,7 @@ func TestReadme(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("README.md shows no YAML")
 	}
-	if jobs := mustRead(t, text, Defaults()); len(jobs) != 5 {
-		t.Errorf("%d jobs, want 5", len(jobs))
+	if jobs := mustRead(t, text, Defaults()); len(jobs) != 6 {
+		t.Errorf("%d jobs, want 6", len(jobs))
 	}
 }

@@ -192,6 +192,7 @@ func appendYAML(b []byte, job *sched.JobSpec) ([]byte, error) {
 	if job.Deadline > 0 {
 		l = l.raw("deadline", job.Deadline.String())
 	}
+	l = l.needs(job.Min, sched.Resources{}, "min").needs(job.Max, sched.Resources{}, "max").goal(job.Goal).profile(job.Profile)
 	if job.Type != mapReduce {
 		l = l.text("type", job.Type)
 	}
@@ -203,9 +204,9 @@ func appendYAML(b []byte, job *sched.JobSpec) ([]byte, error) {
 			return nil, err
 		}
 		plain := Defaults()
-		l = l.stage("maps", &t.Stages[0]).needs(job.Stages[0].PerTask, plain.MapTask).close()
+		l = l.stage("maps", &t.Stages[0]).needs(job.Stages[0].PerTask, plain.MapTask, "resources").close()
 		if len(job.Stages) > 1 {
-			l = l.stage("reduces", &t.Stages[1]).needs(job.Stages[1].PerTask, plain.ReduceTask).close()
+			l = l.stage("reduces", &t.Stages[1]).needs(job.Stages[1].PerTask, plain.ReduceTask, "resources").close()
 		}
 	}
 	return append(append(append(b, "  - "...), l.close()...), '\n'), nil
@@ -239,12 +240,47 @@ func (l yamlLine) stage(key string, t *StageTruth) yamlLine {
 	return append(l, ']')
 }
 
-// needs writes what a task holds, unless it is what a task holds anyway.
-func (l yamlLine) needs(needs, anyway sched.Resources) yamlLine {
+// goal writes the goal of a job, unless it has none.
+func (l yamlLine) goal(g *sched.Goal) yamlLine {
+	if g == nil {
+		return l
+	}
+	l = l.open("goal").raw("metric", g.Metric.String()).float("weight", g.Weight)
+	if len(g.Steps) > 0 {
+		l = append(l.key("steps"), '[')
+		for _, step := range g.Steps {
+			l = l.open("").raw("after", step.After.String()).float("cost", step.Cost).close()
+		}
+		l = append(l, ']')
+	}
+	return l.close()
+}
+
+// profile writes the profile of a job, unless it has none.
+func (l yamlLine) profile(p *sched.Profile) yamlLine {
+	if p == nil {
+		return l
+	}
+	l = l.open("profile")
+	for phase, uses := range p.Phases {
+		l = l.needs(uses, sched.Resources{}, sched.Phase(phase).String())
+	}
+	if len(p.Accelerators) > 0 {
+		l = append(l.key("accelerators"), '[')
+		for _, name := range p.Accelerators {
+			l = strconv.AppendQuote(l.key(""), name)
+		}
+		l = append(l, ']')
+	}
+	return l.close()
+}
+
+// needs writes amounts of resources under a key, unless they are what holds anyway.
+func (l yamlLine) needs(needs, anyway sched.Resources, key string) yamlLine {
 	if needs == anyway {
 		return l
 	}
-	l = l.open("resources")
+	l = l.open(key)
 	for k, a := range needs {
 		kind := sched.ResourceKind(k)
 		switch {

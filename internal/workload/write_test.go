@@ -50,6 +50,7 @@ func drawn(t *rapid.T, f Format) []*sched.JobSpec {
 			spec.Priority = rapid.Int32().Draw(t, "priority")
 			spec.Deadline = sched.Time(rapid.Int64Range(0, 1e13).Draw(t, "deadline"))
 			spec.Type = rapid.SampledFrom([]string{"", "SPARK"}).Draw(t, "type")
+			drawTerms(t, &spec)
 			if rapid.Bool().Draw(t, "program") {
 				jobs = append(jobs, drawnProgram(t, spec))
 				continue
@@ -58,6 +59,33 @@ func drawn(t *rapid.T, f Format) []*sched.JobSpec {
 		jobs = append(jobs, o.join(spec, k+1, drawnStage(t, f, 1), drawnStage(t, f, 0)))
 	}
 	return jobs
+}
+
+// drawTerms draws the allocation, the goal and the profile of a job, or leaves them out.
+func drawTerms(t *rapid.T, spec *sched.JobSpec) {
+	amount := rapid.Int64Range(0, 1000)
+	for _, k := range []sched.ResourceKind{sched.Memory, sched.VCores, sched.MapSlots} {
+		spec.Min[k] = amount.Draw(t, "min")
+		if spec.Max[k] = amount.Draw(t, "max"); spec.Max[k] != 0 {
+			spec.Max[k] += spec.Min[k]
+		}
+	}
+	if rapid.Bool().Draw(t, "goal") {
+		g := &sched.Goal{Metric: sched.MetricSteps, Weight: rapid.Float64Range(0, 9).Draw(t, "cost weight")}
+		for i := range rapid.IntRange(1, 3).Draw(t, "steps") {
+			g.Steps = append(g.Steps, sched.CostStep{After: sched.Time(i) * time.Minute, Cost: float64(i) + 0.5})
+		}
+		if rapid.Bool().Draw(t, "simple") {
+			g.Metric, g.Steps = rapid.SampledFrom([]sched.Metric{sched.MetricStretch, sched.MetricResponse}).Draw(t, "metric"), nil
+		}
+		spec.Goal = g
+	}
+	if rapid.Bool().Draw(t, "profile") {
+		p := &sched.Profile{Accelerators: rapid.SampledFrom([][]string{nil, {"gpu"}, {"gpu", "vector unit"}}).Draw(t, "accelerators")}
+		p.Phases[sched.PhaseMap][sched.VCores] = amount.Draw(t, "map")
+		p.Phases[sched.PhaseShuffle][sched.NetworkIO] = amount.Draw(t, "shuffle")
+		spec.Profile = p
+	}
 }
 
 func drawnProgram(t *rapid.T, spec sched.JobSpec) *sched.JobSpec {

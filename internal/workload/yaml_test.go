@@ -22,6 +22,11 @@ jobs:
     submit: 10s
     weight: 2.5
     priority: -3
+    deadline: 5m
+    min: {vcores: 2}
+    max: {vcores: 8, memory: 16GiB}
+    goal: {metric: steps, weight: 3, steps: [{after: 5m, cost: 1}, {after: 10m, cost: 4}]}
+    profile: {map: {vcores: 2, disk-io: 300}, shuffle: {network-io: 200}, accelerators: [gpu, vectors]}
     maps:
       times: [1s, {time: 2s, fetch: 1ms, input: 1KiB, shuffle: 2, output: 3}]
       resources: {memory: 2GiB, vcores: 2}
@@ -80,6 +85,18 @@ func TestYAMLByHand(t *testing.T) {
 	if got := truth(list).Task(0, 2); got != (Task{Compute: 2 * time.Second, Fetch: time.Millisecond, Input: 1024, Shuffle: 2, Output: 3}) {
 		t.Errorf("listed: %+v", got)
 	}
+	wantGoal := &sched.Goal{Metric: sched.MetricSteps, Weight: 3,
+		Steps: []sched.CostStep{{After: 5 * time.Minute, Cost: 1}, {After: 10 * time.Minute, Cost: 4}}}
+	if list.Deadline != 5*time.Minute || list.Min != (sched.Resources{sched.VCores: 2}) ||
+		list.Max != (sched.Resources{sched.VCores: 8, sched.Memory: 16384}) || !reflect.DeepEqual(list.Goal, wantGoal) {
+		t.Errorf("listed: deadline %v, min %v, max %v, goal %+v", list.Deadline, list.Min, list.Max, list.Goal)
+	}
+	wantProfile := &sched.Profile{Accelerators: []string{"gpu", "vectors"}}
+	wantProfile.Phases[sched.PhaseMap] = sched.Resources{sched.VCores: 2, sched.DiskIO: 300}
+	wantProfile.Phases[sched.PhaseShuffle][sched.NetworkIO] = 200
+	if !reflect.DeepEqual(list.Profile, wantProfile) {
+		t.Errorf("listed: profile %+v, want %+v", list.Profile, wantProfile)
+	}
 	p := conf.Payload.(*Program)
 	if p.Output != "two\n" || !slices.Equal(p.Input, []string{"one"}) || p.Conf["mapreduce.job.reduces"] != "3" ||
 		p.Conf["text"] != "a: b" {
@@ -136,22 +153,29 @@ func TestYAMLErrors(t *testing.T) {
 		job("maps: {count: 1, time: 1s}, mapper: x"):                  "jobs: has maps or reduces with times, and something to run",
 		job("reduces: {count: 1, time: 1s}"):                          "jobs: has reduces but no maps",
 		job("maps: {count: 1, time: 1s}, reduces: 4"):                 "jobs: reduces: must be {count, time} beside maps",
-		job("submit: 5s"):                      "trace:3", // nothing to do
-		job("job: grep, mapper: x"):            "has both job and mapper",
-		job("job: grep, input: x"):             "needs input and output",
-		job("job: [grep]"):                     "jobs.job: must be a single value",
-		job("job: grep, deadline: 0s"):         "jobs.deadline: must be after the submission",
-		job("job: grep, weight: 0"):            `jobs.weight: "0" must be a positive number`,
-		job("job: grep, priority: 3000000000"): `jobs.priority: "3000000000" must be a whole number, at most 2^31-1`,
-		job("maps: *nobody"):                   "jobs.maps: nothing before it is anchored as &nobody",
-		job("maps: {count: 1, time: 1s"):       "trace:3",
-		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\nqueues: []\n": "trace:3:3: must be an item of the list of jobs",
-		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\njobs:\n":      "trace:3",
-		"queues: [{name: a.b}]\njobs:\n":                                 `trace:1:10: queues: name "a.b": must be there, without dots`,
-		"queues: [{name: a}, {name: a}]\njobs:\n":                        `queues: name "a": is given twice`,
-		"queues: [{name: a, min: 120%}]\njobs:\n":                        `queues.min: "120%" must be a part such as 20%`,
-		"queues: [{name: a, max: {memory: 1}}]\njobs:\n":                 `queues.max.memory: "1" must be a whole number of MiB`,
-		"queues: &q [{name: a, queues: *q}]\njobs:\n":                    "queues.queues: are nested more than 32 deep",
+		job("submit: 5s"):                                                               "trace:3", // nothing to do
+		job("job: grep, mapper: x"):                                                     "has both job and mapper",
+		job("job: grep, input: x"):                                                      "needs input and output",
+		job("job: [grep]"):                                                              "jobs.job: must be a single value",
+		job("job: grep, deadline: 0s"):                                                  "jobs.deadline: must be after the submission",
+		job("job: grep, weight: 0"):                                                     `jobs.weight: "0" must be a positive number`,
+		job("job: grep, priority: 3000000000"):                                          `jobs.priority: "3000000000" must be a whole number, at most 2^31-1`,
+		job("maps: {count: 1, time: 1s}, goal: {metric: late}"):                         `jobs.goal.metric: "late" must be one of response, stretch, tardy`,
+		job("maps: {count: 1, time: 1s}, goal: {metric: tardy}"):                        "jobs: goal: metric tardy: needs a deadline of the job",
+		job("maps: {count: 1, time: 1s}, goal: {metric: steps}"):                        "jobs: goal: steps: 0, must be at least one",
+		job("maps: {count: 1, time: 1s}, goal: {metric: steps, steps: [{before: 1s}]}"): "jobs.goal.steps.before: is not known here; known are after, cost",
+		job("maps: {count: 1, time: 1s}, min: {vcores: 3}, max: {vcores: 2}"):           "jobs: min 3 of vcores: must be at most max, 2",
+		job("maps: {count: 1, time: 1s}, profile: {fetch: {vcores: 1}}"):                "jobs.profile.fetch: is not known here; known are accelerators, read, map",
+		job("maps: {count: 1, time: 1s}, profile: {accelerators: [gpu, gpu]}"):          `jobs: profile: accelerator "gpu": must be a name, and given once`,
+		job("maps: *nobody"):                                                            "jobs.maps: nothing before it is anchored as &nobody",
+		job("maps: {count: 1, time: 1s"):                                                "trace:3",
+		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\nqueues: []\n":                "trace:3:3: must be an item of the list of jobs",
+		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\njobs:\n":                     "trace:3",
+		"queues: [{name: a.b}]\njobs:\n":                                                `trace:1:10: queues: name "a.b": must be there, without dots`,
+		"queues: [{name: a}, {name: a}]\njobs:\n":                                       `queues: name "a": is given twice`,
+		"queues: [{name: a, min: 120%}]\njobs:\n":                                       `queues.min: "120%" must be a part such as 20%`,
+		"queues: [{name: a, max: {memory: 1}}]\njobs:\n":                                `queues.max.memory: "1" must be a whole number of MiB`,
+		"queues: &q [{name: a, queues: *q}]\njobs:\n":                                   "queues.queues: are nested more than 32 deep",
 		"tasks: 7\n":         "trace:1:1: tasks: is not known here; known are queues, jobs",
 		"queues: []\n":       "trace: has no jobs: it should hold jobs:",
 		"jobs: 7\n":          "trace:1:7: jobs: must be a list",

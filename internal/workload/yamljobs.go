@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/goccy/go-yaml/ast"
@@ -181,7 +182,8 @@ func (y *yamlJobs) list() error {
 	)
 }
 
-const jobFields = "name, submit, user, queue, weight, priority, deadline, type, maps, reduces; or job, or mapper, combiner and reducer, and input, output, conf"
+const jobFields = "name, submit, user, queue, weight, priority, deadline, min, max, goal, profile, type, maps, reduces; " +
+	"or job, or mapper, combiner and reducer, and input, output, conf"
 
 // yamlJob gathers a job.
 type yamlJob struct {
@@ -206,6 +208,9 @@ func (y *yamlJobs) job(n ast.Node) error {
 	}
 	job, err := j.job(y.o, y.ordinal)
 	if err != nil {
+		return y.wrong(n, "%w", err)
+	}
+	if err := job.ValidateTerms(); err != nil {
 		return y.wrong(n, "%w", err)
 	}
 	line := y.number
@@ -238,6 +243,14 @@ func (y *yamlJobs) field(j *yamlJob, key string, v ast.Node) (_ bool, err error)
 		if j.spec.Deadline, err = yamlValue(&y.yamlText, v, ParseTime); err == nil && j.spec.Deadline == 0 {
 			err = y.wrong(v, "must be after the submission")
 		}
+	case "min":
+		j.spec.Min, err = y.resources(v)
+	case "max":
+		j.spec.Max, err = y.resources(v)
+	case "goal":
+		j.spec.Goal, err = y.goal(v)
+	case "profile":
+		j.spec.Profile, err = y.profile(v)
 	case "type":
 		j.spec.Type, err = y.text(v)
 	case "maps":
@@ -267,6 +280,70 @@ func (y *yamlJobs) field(j *yamlJob, key string, v ast.Node) (_ bool, err error)
 		return false, nil
 	}
 	return true, err
+}
+
+// goal reads {metric, weight, steps: [{after, cost}]}.
+func (y *yamlText) goal(n ast.Node) (*sched.Goal, error) {
+	g := &sched.Goal{}
+	return g, y.fields(n, "metric, weight, steps", func(key string, v ast.Node) (_ bool, err error) {
+		switch key {
+		case "metric":
+			g.Metric, err = yamlValue(y, v, parseMetric)
+		case "weight":
+			g.Weight, err = yamlValue(y, v, parseWeight)
+		case "steps":
+			err = y.items(v, func(v ast.Node) error {
+				var step sched.CostStep
+				err := y.fields(v, "after, cost", func(key string, v ast.Node) (_ bool, err error) {
+					switch key {
+					case "after":
+						step.After, err = yamlValue(y, v, ParseTime)
+					case "cost":
+						step.Cost, err = yamlValue(y, v, parseWeight)
+					default:
+						return false, nil
+					}
+					return true, err
+				})
+				g.Steps = append(g.Steps, step)
+				return err
+			})
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+}
+
+// profile reads what a task uses by the names of phases, and the names of accelerators.
+func (y *yamlText) profile(n ast.Node) (*sched.Profile, error) {
+	p := &sched.Profile{}
+	known := "accelerators"
+	for phase := sched.NoPhase + 1; phase < sched.NumPhases; phase++ {
+		known += ", " + phase.String()
+	}
+	return p, y.fields(n, known, func(key string, v ast.Node) (_ bool, err error) {
+		if key == "accelerators" {
+			p.Accelerators, err = y.texts(v)
+			return true, err
+		}
+		for phase := sched.NoPhase + 1; phase < sched.NumPhases; phase++ {
+			if phase.String() == key {
+				p.Phases[phase], err = y.resources(v)
+				return true, err
+			}
+		}
+		return false, nil
+	})
+}
+
+// parseMetric reads the name of a metric.
+func parseMetric(text string) (sched.Metric, error) {
+	m, ok := sched.MetricNamed(text)
+	if !ok {
+		return m, fmt.Errorf("%q must be one of response, stretch, tardy, tardiness, lateness, steps", text)
+	}
+	return m, nil
 }
 
 // anyFields reads a mapping of whatever names to single values.

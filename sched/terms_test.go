@@ -1,0 +1,57 @@
+package sched
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// SpecChanged replaces everything that JobSpec says may change, and nothing else.
+func TestSpecChangedCarriesAllTerms(t *testing.T) {
+	c := New(Config{Policy: &inOrder{}})
+	c.Step(0, []Event{
+		{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(1, 0)}},
+		{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)},
+	})
+	said := &JobSpec{
+		Name: "another", Queue: "etl", Weight: 2, Priority: 3, Deadline: 60 * sec,
+		Min: slots(1, 0), Max: slots(2, 0),
+		Goal: &Goal{Metric: MetricTardiness, Weight: 4}, Profile: &Profile{Accelerators: []string{"gpu"}},
+	}
+	c.Step(sec, []Event{{Kind: SpecChanged, Job: 1, Body: said}})
+	want := *mapReduce(0, 1, sec, 0, 0)
+	want.Queue, want.Weight, want.Priority, want.Deadline = "etl", 2, 3, 60*sec
+	want.Min, want.Max, want.Goal, want.Profile = said.Min, said.Max, said.Goal, said.Profile
+	if got := c.Job(1).Spec; !reflect.DeepEqual(*got, want) {
+		t.Errorf("the spec is %+v, want %+v", *got, want)
+	}
+}
+
+func TestValidateTerms(t *testing.T) {
+	for want, s := range map[string]JobSpec{
+		"": {Deadline: sec, Min: slots(1, 0), Max: slots(1, 0),
+			Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{0, 0}, {sec, 1}, {2 * sec, 1}}}},
+		"deadline -1s: must be after":                  {Deadline: -sec},
+		"min 2 of map-slots: must be at most max, 1":   {Min: slots(2, 0), Max: slots(1, 0)},
+		"min -1 and max 0 of reduce-slots":             {Min: slots(0, -1)},
+		"goal: metric 7: must be below 7":              {Goal: &Goal{Metric: NumMetrics}},
+		"goal: weight -1: must be from 0":              {Goal: &Goal{Weight: -1}},
+		"goal: metric lateness: needs a deadline":      {Goal: &Goal{Metric: MetricLateness}},
+		"goal: steps: 1, must be at least one with":    {Goal: &Goal{Steps: []CostStep{{sec, 1}}}},
+		"goal: steps: 0, must be at least one with":    {Goal: &Goal{Metric: MetricSteps}},
+		"goal: step 1, cost 0.5 after 2s: must be":     {Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{sec, 1}, {2 * sec, 0.5}}}},
+		"goal: step 1, cost 2 after 1s: must be later": {Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{sec, 1}, {sec, 2}}}},
+		"profile: disk-io in phase map: -1, must be":   {Profile: &Profile{Phases: [NumPhases]Resources{PhaseMap: {DiskIO: -1}}}},
+		`profile: accelerator "": must be a name`:      {Profile: &Profile{Accelerators: []string{""}}},
+	} {
+		err := s.ValidateTerms()
+		if want == "" != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	for m := NoMetric + 1; m < NumMetrics; m++ {
+		if again, ok := MetricNamed(m.String()); !ok || again != m {
+			t.Errorf("metric %v: MetricNamed returns %v, %v", m, again, ok)
+		}
+	}
+}

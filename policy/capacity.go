@@ -12,7 +12,7 @@ var capacityCard = Card{
 	Title:  "guaranteed parts of the cluster for queues, lent while unused, jobs in order of submission, limits for users",
 	Source: "Hadoop's Capacity Scheduler: LeafQueue, UsersManager, ProportionalCapacityPreemptionPolicy",
 	Spec:   "docs/spec/policies.md#capacity",
-	Params: placing(
+	Params: PlacingParams(
 		Param{
 			Name:    "user-min",
 			Kind:    Number,
@@ -292,11 +292,6 @@ func active(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int) {
 		}
 	}
 	return n
-}
-
-// earlier reports whether a was submitted before b: the order of stages whose keys are equal.
-func earlier(a, b *sched.Stage) bool {
-	return a.ID.Job < b.ID.Job || a.ID.Job == b.ID.Job && a.ID.Index < b.ID.Index
 }
 
 // limit is how much of what st competes for its user may have.

@@ -129,6 +129,12 @@ func (a Args) Int(name string) int { return int(a.get(name).number) }
 // Choice returns a parameter of kind Choice.
 func (a Args) Choice(name string) string { return a.get(name).text }
 
+// has reports whether the card has a parameter.
+func (a Args) has(name string) bool {
+	_, ok := a.values[name]
+	return ok
+}
+
 func (a Args) get(name string) value {
 	v, ok := a.values[name]
 	if !ok {

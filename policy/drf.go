@@ -6,7 +6,7 @@ var drfCard = Card{
 	Title:  "the queue, and in it the user, whose largest share of any resource is least for its weight",
 	Source: "Ghodsi et al., Dominant Resource Fairness, NSDI 2011, algorithm 1; level by level in a queue tree as in Hadoop's DominantResourceFairnessPolicy",
 	Spec:   "docs/spec/policies.md#drf",
-	Params: placing(leading("0.5", "a user's share")),
+	Params: PlacingParams(leading("0.5", "a user's share")),
 	Memory: []string{
 		"the capacity that shares are of",
 		"by stage: since when it waits for a node near its input (with a delay)",

@@ -9,7 +9,7 @@ var dynamicmrCard = Card{
 	Needs:    sched.CanNameTasks,
 	Slots:    true,
 	Progress: true,
-	Params: sizing(placing(speculating(
+	Params: sizing(PlacingParams(speculating(
 		Param{
 			Name:    "base",
 			Kind:    Choice,

@@ -9,7 +9,7 @@ var fairCard = Card{
 	Title:  "equal shares for queues and for the jobs in them, by weight, minimum shares first",
 	Source: "Hadoop's Fair Scheduler: FairSharePolicy, FifoPolicy, DominantResourceFairnessPolicy; Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, UCB/EECS-2009-55",
 	Spec:   "docs/spec/policies.md#fair",
-	Params: placing(
+	Params: PlacingParams(
 		Param{
 			Name:    "users",
 			Kind:    Choice,

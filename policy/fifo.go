@@ -6,17 +6,20 @@ var fifoCard = Card{
 	Title:  "the most urgent job first, the oldest among equals",
 	Source: "Hadoop 1.x, JobQueueTaskScheduler",
 	Spec:   "docs/spec/policies.md#fifo",
-	Params: placing(),
+	Params: PlacingParams(),
 	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)"},
 	Claims: []Claim{WorkConserving, NonPreemptive, InOrder, TimeInvariant},
 }
 
 // fifo serves jobs by priority, then in order of submission.
-type fifo struct{ order }
+type fifo struct {
+	Order
+	DelayPlacer
+}
 
 func newFIFO(a Args) sched.Policy {
-	f := &fifo{}
-	f.init(a, urgency)
+	f := &fifo{DelayPlacer: NewDelayPlacer(a)}
+	f.Init(a, urgency)
 	return f
 }
 
@@ -25,4 +28,4 @@ func urgency(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 }
 
 // Decide starts tasks where there is room.
-func (f *fifo) Decide(p *sched.Plan) { f.fill(p) }
+func (f *fifo) Decide(p *sched.Plan) { f.Fill(p, &f.DelayPlacer) }

@@ -10,7 +10,7 @@ var fspCard = Card{
 	Title:  "the job first that would be done first if all shared the cluster",
 	Source: "Friedman and Henderson, Fairness and Efficiency in Web Server Protocols, SIGMETRICS 2003",
 	Spec:   "docs/spec/policies.md#fsp",
-	Params: sizing(placing(taking(optOff, optSuspend, optKill), lookingBack)...),
+	Params: sizing(PlacingParams(taking(optOff, optSuspend, optKill), lookingBack)...),
 	Memory: append(
 		[]string{"the virtual cluster that all jobs share", "by job: when it entered there, and when it is done"},
 		sizedMemory...),
@@ -20,7 +20,8 @@ var fspCard = Card{
 // fsp serves jobs in the order in which they would be done on a server that all share by weight (processor sharing). A
 // job that should have been done there, but is not, stays where it is in that order: before all that are not late.
 type fsp struct {
-	order
+	Order
+	DelayPlacer
 	sizes
 	levelShares
 
@@ -28,18 +29,18 @@ type fsp struct {
 }
 
 func newFSP(a Args) sched.Policy {
-	f := &fsp{sizes: newSizes(a)}
-	f.initTaking(a, f.tag)
+	f := &fsp{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a)}
+	f.Init(a, f.tag)
 	return f
 }
 
 func (f *fsp) tag(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	if !f.known(st) {
-		return f.unknown(st, f.will(st)+st.Suspended+more)
+		return f.unknown(st, f.attempts(st, more))
 	}
 	s := f.Shares.Of(st.Job)
 	if f.lateShare && s.Slot == 0 {
-		return f.lateness(st, more)
+		return f.Taking.lateness(st, more)
 	}
 	return sched.Key{Class: ranked, Value: s.Tag}
 }
@@ -57,5 +58,5 @@ func (f *fsp) Decide(p *sched.Plan) {
 	if next := f.divide(); f.lateShare && !math.IsInf(next, 1) {
 		p.Wake(instant(next))
 	}
-	f.fill(p)
+	f.Fill(p, &f.DelayPlacer)
 }

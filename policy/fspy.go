@@ -11,7 +11,7 @@ var fspyCard = Card{
 	Title:  "by what each job would have left under fair sharing; jobs of unknown size share fairly while a probe of them runs",
 	Source: "High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN (FSPY)",
 	Spec:   "docs/spec/fspy.md#parameters",
-	Params: placing(
+	Params: PlacingParams(
 		Param{
 			Name:    "probing",
 			Kind:    Number,
@@ -103,7 +103,7 @@ var fspyCard = Card{
 // two jobs whose ranks have crossed by then. Times are in nanoseconds, sizes in nanoseconds times the unit of the
 // resource.
 type fspy struct {
-	placer
+	DelayPlacer
 	fspySizes
 	keeper
 	Cluster theory.VirtualCluster
@@ -159,7 +159,7 @@ type fspyJob struct {
 const mostProbes = 2
 
 func newFSPY(a Args) sched.Policy {
-	f := &fspy{placer: newPlacer(a)}
+	f := &fspy{DelayPlacer: NewDelayPlacer(a)}
 	f.fspySizes = fspySizes{
 		probing: a.Number(
 			"probing",
@@ -258,7 +258,7 @@ func (f *fspy) grant(p *sched.Plan) bool {
 			if st == nil {
 				break
 			}
-			if f.place(p, st) {
+			if f.Place(p, st) {
 				f.count(p, st.Job)
 				return true
 			}

@@ -13,7 +13,7 @@ var gittinsCard = Card{
 	Spec:   "docs/spec/gittins.md#parameters",
 	Params: append([]Param{{Name: "aging", Kind: Number, Default: "4",
 		Meaning: "a job goes first that has waited so many times longer than it would take if all shared the cluster; 0: none does"}},
-		sizing(placing(taking(optOff, optSuspend), lookingBack)...)...),
+		sizing(PlacingParams(taking(optOff, optSuspend), lookingBack)...)...),
 	Memory: append([]string{
 		"how large finished jobs were, and by how much their estimates missed; the part of that which ranks go by",
 		"by job: its estimate, first and last, what it had received when its last attempt ended, its rank",
@@ -32,7 +32,8 @@ var gittinsCard = Card{
 // A task event costs O(log n) for n jobs; when an eighth more jobs have finished than at the last time, all are ranked
 // anew.
 type gittins struct {
-	order
+	Order
+	DelayPlacer
 	sizes
 	levelShares
 	Learned  theory.SizeBelief // from all that have finished
@@ -55,17 +56,17 @@ type bet struct {
 }
 
 func newGittins(a Args) sched.Policy {
-	g := &gittins{sizes: newSizes(a), aging: a.Number("aging")}
-	g.initTaking(a, g.rank)
+	g := &gittins{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), aging: a.Number("aging")}
+	g.Init(a, g.rank)
 	return g
 }
 
 func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	if !g.known(st) {
-		return g.unknown(st, g.will(st)+st.Suspended+more)
+		return g.unknown(st, g.attempts(st, more))
 	}
 	if g.aging > 0 && g.Shares.Of(st.Job).Slot == 0 {
-		return g.lateness(st, more)
+		return g.Taking.lateness(st, more)
 	}
 	return sched.Key{Class: ranked, Value: g.Bets.Of(st.Job).Rank / st.Job.Weight}
 }
@@ -102,7 +103,7 @@ func (g *gittins) Decide(p *sched.Plan) {
 	if next := g.divide(); !math.IsInf(next, 1) {
 		p.Wake(instant(next))
 	}
-	g.fill(p)
+	g.Fill(p, &g.DelayPlacer)
 }
 
 // finish learns from a job that is done.

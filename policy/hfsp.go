@@ -10,7 +10,7 @@ var hfspCard = Card{
 	Title:  "fsp for a cluster: virtual shares bounded by what a job can use, running tasks suspended for more urgent ones",
 	Source: "Pastorelli, Barbuzzi, Carra, Dell'Amico, Michiardi, HFSP: Size-based Scheduling for Hadoop, IEEE BigData 2013; late jobs as in PSBS",
 	Spec:   "docs/spec/policies.md#hfsp",
-	Params: sizing(placing(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...),
+	Params: sizing(PlacingParams(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...),
 	Memory: append([]string{"the virtual cluster", "by job: where it is there, if it is not done"}, sizedMemory...),
 	Claims: []Claim{WorkConserving, TimeInvariant},
 }
@@ -22,13 +22,14 @@ var hfspCard = Card{
 // do those of jobs that have all they can use. So the order is kept in two parts, and a change costs O(log n) for n
 // jobs, and for each that gets into the other part.
 type hfsp struct {
-	order
+	Order
+	DelayPlacer
 	sizes
 	levelShares // by weight, up to what a job can use
 }
 
 func newHFSP(a Args) sched.Policy {
-	h := &hfsp{sizes: newSizes(a), levelShares: levelShares{most: 1}}
+	h := &hfsp{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), levelShares: levelShares{most: 1}}
 	h.initParts(a, h.projected, parting{2, h.side, func(v *sched.View, st *sched.Stage, more int32) sched.Key {
 		return h.at(st, more, (*levelJob).end)
 	}})
@@ -43,11 +44,11 @@ func (h *hfsp) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 // at is a stage's place, where by tells when a job would be done.
 func (h *hfsp) at(st *sched.Stage, more int32, by func(*levelJob) float64) sched.Key {
 	if !h.known(st) {
-		return h.unknown(st, h.will(st)+st.Suspended+more)
+		return h.unknown(st, h.attempts(st, more))
 	}
 	s := h.Shares.Of(st.Job)
 	if s.Slot == 0 {
-		return h.lateness(st, more)
+		return h.Taking.lateness(st, more)
 	}
 	return sched.Key{Class: ranked, Value: by(&h.Server.Jobs[s.Slot-1])}
 }
@@ -63,7 +64,7 @@ func (h *hfsp) side(st *sched.Stage) int {
 // Decide starts tasks where there is room, and has others make room.
 func (h *hfsp) Decide(p *sched.Plan) {
 	h.advance(p)
-	h.fill(p)
+	h.Fill(p, &h.DelayPlacer)
 }
 
 // advance brings the virtual cluster up to now.

@@ -15,13 +15,14 @@ import (
 // PlainHFSP is hfsp as it is defined: the virtual cluster is divided anew among all jobs whenever one comes or is done
 // there, and every job's end at its share is computed anew. It is what the policy must agree with.
 var PlainHFSP = Entry{hfspCard, func(a Args) sched.Policy {
-	h := &plainHFSP{sizes: newSizes(a)}
-	h.initTaking(a, h.projected)
+	h := &plainHFSP{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a)}
+	h.Init(a, h.projected)
 	return h
 }}
 
 type plainHFSP struct {
-	order
+	Order
+	DelayPlacer
 	sizes
 	Server plainServer
 	Finish sched.Per[plainEnd]
@@ -35,9 +36,9 @@ type plainEnd struct {
 func (h *plainHFSP) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	switch f := h.Finish.Of(st.Job); {
 	case !h.known(st):
-		return h.unknown(st, h.will(st)+st.Suspended+more)
+		return h.unknown(st, h.attempts(st, more))
 	case f.Late:
-		return h.lateness(st, more)
+		return h.Taking.lateness(st, more)
 	default:
 		return sched.Key{Class: ranked, Value: f.At}
 	}
@@ -71,7 +72,7 @@ func (h *plainHFSP) Decide(p *sched.Plan) {
 	if next := h.Server.next(); !math.IsInf(next, 1) {
 		p.Wake(instant(next))
 	}
-	h.fill(p)
+	h.Fill(p, &h.DelayPlacer)
 }
 
 // settle takes out who is done and shares among the rest.
@@ -248,12 +249,12 @@ func CheckRunners(p *sched.Plan, policy sched.Policy) error {
 	}
 	for j := range p.Jobs() {
 		for _, st := range j.Stages {
-			if _, looked := h.runs.Has(st); !looked {
+			if _, looked := h.Taking.runs.Has(st); !looked {
 				continue
 			}
 			known := map[sched.AttemptID]bool{}
 			last := sched.AttemptID(0)
-			for _, id := range h.runningOf(p, st).ids {
+			for _, id := range h.Taking.runningOf(p, st).ids {
 				if id <= last {
 					return fmt.Errorf("attempts of job %d are not in order of launch", j.ID)
 				}

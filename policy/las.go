@@ -6,7 +6,7 @@ var lasCard = Card{
 	Title:  "the job that has received least first; no sizes needed",
 	Source: "Nuyens and Wierman, The Foreground-Background Queue: A Survey, Performance Evaluation 65, 2008",
 	Spec:   "docs/spec/policies.md#las",
-	Params: placing(
+	Params: PlacingParams(
 		taking(optOff, optSuspend),
 		lookingBack,
 		Param{
@@ -27,7 +27,8 @@ var lasCard = Card{
 
 // las serves the job that has received the least service, in seconds of the whole cluster.
 type las struct {
-	order
+	Order
+	DelayPlacer
 	ticker
 	Served sched.Per[float64] // by job
 
@@ -35,9 +36,8 @@ type las struct {
 }
 
 func newLAS(a Args) sched.Policy {
-	l := &las{quantum: a.Time("quantum")}
-	l.initTaking(
-		a,
+	l := &las{DelayPlacer: NewDelayPlacer(a), quantum: a.Time("quantum")}
+	l.Init(a,
 		func(_ *sched.View, st *sched.Stage, _ int32) sched.Key { return sched.Key{Value: *l.Served.Of(st.Job)} },
 	)
 	return l
@@ -53,5 +53,5 @@ func (l *las) Decide(p *sched.Plan) {
 			}
 		}
 	}
-	l.fill(p)
+	l.Fill(p, &l.DelayPlacer)
 }

@@ -14,13 +14,13 @@ type line struct {
 type parting struct {
 	parts int
 	part  func(*sched.Stage) int // or nowhere
-	key   ranking
+	key   Ranking
 }
 
 const nowhere = -1
 
 // onePart keeps an order as one, by rank.
-func onePart(rank ranking) parting { return parting{1, func(*sched.Stage) int { return 0 }, rank} }
+func onePart(rank Ranking) parting { return parting{1, func(*sched.Stage) int { return 0 }, rank} }
 
 // init sets up the parts in groups; key says whether a stage is in a part.
 func (l *line) init(

@@ -13,7 +13,7 @@ var mrorderCard = Card{
 	Title:  "holds jobs back, and releases them round by round in a good order of the round",
 	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3 (MROrder)",
 	Spec:   "docs/spec/mrorder.md#3-the-policy",
-	Params: placing(
+	Params: PlacingParams(
 		Param{Name: "goal", Kind: Choice, Default: "tct", Choices: []Option{{Name: "tct"}, {Name: "makespan"}},
 			Meaning: "what an order is to make small: the sum of completion times, or the last one"},
 		Param{
@@ -98,7 +98,8 @@ var mrorderCard = Card{
 //
 // A round costs O(n log n) for n jobs, and the search as many orders as effort allows; a task event costs O(log n).
 type mrorder struct {
-	order
+	Order
+	DelayPlacer
 	Waiting []sched.JobID    // oldest first
 	Ranks   sched.Per[int64] // by job: its place among the released; zero: it waits
 	Last    int64            // rank given
@@ -136,11 +137,12 @@ func MROrder(own Ordering) Entry {
 
 func newOrdered(a Args, rule Ordering) sched.Policy {
 	m := &mrorder{
-		rounds: a.Choice("rounds"), interval: a.Time("interval"), timeout: a.Time("timeout"),
+		DelayPlacer: NewDelayPlacer(a),
+		rounds:      a.Choice("rounds"), interval: a.Time("interval"), timeout: a.Time("timeout"),
 		jobs: a.Int("jobs"), limit: a.Int("limit"), backlog: a.Choice("backlog"),
 		engine: newOrderEngine(a, rule),
 	}
-	m.set(a, m.released, parting{1, m.part, m.released})
+	m.initParts(a, m.released, parting{1, m.part, m.released})
 	return m
 }
 
@@ -169,7 +171,7 @@ func (m *mrorder) Decide(p *sched.Plan) {
 	default:
 		m.byTime(p)
 	}
-	m.fill(p)
+	m.Fill(p, &m.DelayPlacer)
 }
 
 // follow keeps the list of those that wait.

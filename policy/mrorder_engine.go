@@ -8,10 +8,16 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// An Ordering puts the jobs of a round in order: it returns their indices, the first to be served first. It must depend
-// on its arguments alone. The jobs come in order of arrival, with times as the estimator says; slots are what the whole
-// cluster has.
-type Ordering func(jobs []theory.SlotJob, slots theory.Slots) []int
+// A RoundJob is a job as mrorder orders it: how many Maps and Reduces are left of it, and the MapTime and ReduceTime of
+// one of them in seconds, as the estimator says.
+type RoundJob = theory.SlotJob
+
+// RoundSlots are the slots of the whole cluster, Map and Reduce.
+type RoundSlots = theory.Slots
+
+// An Ordering puts the jobs of a round of mrorder in order: it returns their indices, and the first one is served first.
+// It must depend on its arguments alone. The jobs come in order of arrival.
+type Ordering func(jobs []RoundJob, slots RoundSlots) []int
 
 // ruleNamed returns the rule of a choice, or of a goal where nothing is chosen.
 func ruleNamed(order, goal string) Ordering {

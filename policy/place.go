@@ -2,8 +2,8 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// placing are the parameters of every policy that places tasks itself.
-func placing(own ...Param) []Param {
+// PlacingParams appends the parameters that a [DelayPlacer] reads: delay, rack-delay and locality.
+func PlacingParams(own ...Param) []Param {
 	waits := []Claim{WorkConserving, InOrder}
 	return append(
 		own,
@@ -31,10 +31,10 @@ func placing(own ...Param) []Param {
 	)
 }
 
-// A placer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010, algorithm
+// A DelayPlacer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010, algorithm
 // 3). Waiting is measured in time, not in opportunities, so being asked often changes nothing; without a delay the
 // nearest node with room is taken at once.
-type placer struct {
+type DelayPlacer struct {
 	Waits sched.Per[wait] // by stage
 
 	delay, rackDelay sched.Time
@@ -48,12 +48,13 @@ type wait struct {
 	Level   sched.Locality // at which it last started a task
 }
 
-func newPlacer(a Args) placer {
-	return placer{delay: a.Time("delay"), rackDelay: a.Time("rack-delay"), blind: a.Choice("locality") == "off"}
+// NewDelayPlacer returns a placer with the parameters of [PlacingParams].
+func NewDelayPlacer(a Args) DelayPlacer {
+	return DelayPlacer{delay: a.Time("delay"), rackDelay: a.Time("rack-delay"), blind: a.Choice("locality") == "off"}
 }
 
-// place starts one task of st, and reports whether it did.
-func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
+// Place starts one task of st, and reports whether it did.
+func (w *DelayPlacer) Place(p *sched.Plan, st *sched.Stage) bool {
 	if !w.near(st) { // the common case, by the short way
 		n := p.First(st)
 		return n != nil && p.Launch(st, n)
@@ -61,8 +62,8 @@ func (w *placer) place(p *sched.Plan, st *sched.Stage) bool {
 	return w.placeWhere(p, st, sched.Where{})
 }
 
-// placeWhere is place on nodes that where allows, but for its Level.
-func (w *placer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Where) bool {
+// placeWhere is Place on nodes that where allows, but for its Level.
+func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Where) bool {
 	switch {
 	case !w.near(st):
 		n := firstWhere(p, st, sched.OffSwitch, where)
@@ -89,7 +90,7 @@ func (w *placer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Where) b
 }
 
 // near reports whether it matters where a task of st runs.
-func (w *placer) near(st *sched.Stage) bool { return st.Placed() && !w.blind }
+func (w *DelayPlacer) near(st *sched.Stage) bool { return st.Placed() && !w.blind }
 
 // firstWhere returns the first node not farther from the input of st than l that where allows; nil: none.
 func firstWhere(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) *sched.Node {
@@ -101,7 +102,7 @@ func firstWhere(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Wh
 }
 
 // allowed is how far from its input a task may start now.
-func (w *placer) allowed(p *sched.Plan, m *wait) sched.Locality {
+func (w *DelayPlacer) allowed(p *sched.Plan, m *wait) sched.Locality {
 	now := *m
 	if !now.Waiting {
 		now.Since = p.Now
@@ -116,7 +117,7 @@ func (w *placer) allowed(p *sched.Plan, m *wait) sched.Locality {
 }
 
 // turns returns from when on a stage takes a node in the rack of its input, and from when on any.
-func (w *placer) turns(m *wait) (rack, off sched.Time) {
+func (w *DelayPlacer) turns(m *wait) (rack, off sched.Time) {
 	switch m.Level {
 	case sched.NodeLocal:
 		return m.Since + w.delay, m.Since + w.delay + w.rackDelay
@@ -127,7 +128,7 @@ func (w *placer) turns(m *wait) (rack, off sched.Time) {
 }
 
 // nearest starts a task of st as near its input as there is room where where allows, but not farther than l.
-func (w *placer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) bool {
+func (w *DelayPlacer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) bool {
 	for at := sched.NodeLocal; at <= l; at++ {
 		if n := firstWhere(p, st, at, where); n != nil {
 			at = p.Level(st, n)

@@ -16,7 +16,13 @@ const (
 	kill                // its work is lost
 )
 
-// taking are the modes of a parameter preempt; the first is the default.
+// PreemptParams appends the parameters of a policy that embeds an [Order] and lets it take tasks back: preempt, which is
+// off, suspend or kill, and check.
+func PreemptParams(own ...Param) []Param {
+	return append(own, taking(optOff, optSuspend, optKill), lookingBack)
+}
+
+// taking returns the parameter preempt with the modes to choose from; the first one is the default.
 func taking(first Option, others ...Option) Param {
 	return Param{
 		Name:    "preempt",
@@ -64,7 +70,7 @@ type taker struct {
 
 	mode    mode
 	check   sched.Time
-	rank    ranking
+	rank    Ranking
 	victims line // of what runs, the last first, in one group for each kind of resource
 	waiting line // of what is suspended, the first first, in one group
 	runs    sched.Per[runners]
@@ -102,31 +108,32 @@ func (t *taker) lateness(st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Class: overdue, Value: float64(more) / st.Job.Weight}
 }
 
-// initTaker sets up the lines, in parts as in is.
-func (t *taker) initTaker(in parting) {
-	t.victims.init(
-		func(st *sched.Stage) int { return int(kindOf(st)) },
-		in.parts,
-		func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
-			if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
-				return sched.Key{}, false
-			}
-			return backwards(in.key(v, st, 0), st), true
-		},
-	)
-	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(t.rank(v, st, 0), st) }
+// init reads the parameters preempt and check, if the card has them, and sets up the lines in the parts that in says.
+func (t *taker) init(a Args, rank Ranking, in parting) {
+	t.rank = rank
+	if a.has("preempt") {
+		t.mode = modeOf(a.Choice("preempt"))
+	}
+	if t.mode == keep {
+		return
+	}
+	if t.mode == suspend {
+		t.check = a.Time(lookingBack.Name)
+	}
+	t.victims.init(kindGroup, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
+			return sched.Key{}, false
+		}
+		return backwards(in.key(v, st, 0), st), true
+	})
+	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(rank(v, st, 0), st) }
 	t.waiting.init(nil, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
 		if st.Suspended == 0 || in.part(st) != part {
 			return sched.Key{}, false
 		}
 		return in.key(v, st, 1), true
 	})
-	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return t.rank(v, st, 1) }
-}
-
-// backwards is the key of a stage in the order from the last to the first.
-func backwards(k sched.Key, st *sched.Stage) sched.Key {
-	return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}
+	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
 // settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"math/bits"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -15,11 +14,11 @@ import (
 //
 // A decision costs O(log n) for n siblings on each level on the way down, whatever the number of jobs.
 type tree struct {
-	placer
+	DelayPlacer
 	Total sched.Resources // capacity for which dominant shares are computed
 
 	crowd                                                            // what waits
-	rank  ranking                                                    // of the jobs of a leaf
+	rank  Ranking                                                    // of the jobs of a leaf
 	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key       // a child's place among its siblings
 	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
 	users bool                                                       // each user of a queue is a child of it; else they are not told apart
@@ -105,8 +104,8 @@ func (t *tree) seek(s sought) sought {
 }
 
 // init sets up the index; rank orders the jobs of a leaf.
-func (t *tree) init(a Args, rank ranking) {
-	t.placer, t.rank = newPlacer(a), rank
+func (t *tree) init(a Args, rank Ranking) {
+	t.DelayPlacer, t.rank = NewDelayPlacer(a), rank
 	t.siblings.few = fewSiblings
 	t.index.Group = t.group
 	t.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
@@ -129,8 +128,6 @@ func groupOf(q sched.QueueID, k sched.ResourceKind) int {
 
 // mastersOf is the group of those masters.
 func mastersOf(group int) int { return group + 1 }
-
-func kindGroup(st *sched.Stage) int { return int(kindOf(st)) }
 
 func (t *tree) group(st *sched.Stage) int {
 	k := kindOf(st)
@@ -188,7 +185,7 @@ func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
 		if st == nil {
 			break
 		}
-		if !t.place(p, st) {
+		if !t.Place(p, st) {
 			t.skip(st)
 		}
 	}
@@ -343,22 +340,6 @@ func (c *crowd) at(group int, room bool) *sched.Stage {
 		return c.index.FirstOf(group, 0)
 	}
 	return c.index.Head(group)
-}
-
-// before reports whether a comes before b; neither of equals does.
-func before(a, b sched.Key) bool {
-	switch {
-	case a.Class != b.Class:
-		return a.Class < b.Class
-	case a.Value != b.Value:
-		return a.Value < b.Value
-	}
-	return a.Then < b.Then
-}
-
-// compareKeys is before for sorting: negative where a comes before b, positive where b does.
-func compareKeys(a, b sched.Key) int {
-	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
 }
 
 // Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their

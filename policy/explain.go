@@ -1,0 +1,31 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// A ranker is a policy that can tell the place of a stage in its order. The command explain asks it; see
+// [Order.Position].
+type ranker interface {
+	Position(*sched.View, *sched.Stage) (sched.Key, bool)
+}
+
+// A withholder is a policy that can tell why it does not let a stage start.
+type withholder interface {
+	Withheld(*sched.View, *sched.Stage) string
+}
+
+// positionIn returns the place of st in the order of policy p. It returns false if st has no place, or if p cannot tell.
+func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if r, ok := p.(ranker); ok {
+		return r.Position(v, st)
+	}
+	return sched.Key{}, false
+}
+
+// withheldIn returns the reason for which policy p does not let st start, in words. It returns "" if st may start, or if
+// p cannot tell.
+func withheldIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
+	if w, ok := p.(withholder); ok {
+		return w.Withheld(v, st)
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"cmp"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// before reports whether key a comes before key b. Of two equal keys neither does.
+func before(a, b sched.Key) bool {
+	switch {
+	case a.Class != b.Class:
+		return a.Class < b.Class
+	case a.Value != b.Value:
+		return a.Value < b.Value
+	}
+	return a.Then < b.Then
+}
+
+// compareKeys returns a negative number if a comes before b, a positive one if b comes before a, and 0 if they are
+// equal.
+func compareKeys(a, b sched.Key) int {
+	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
+}
+
+// earlier reports whether stage a was submitted before stage b. It decides between stages with equal keys.
+func earlier(a, b *sched.Stage) bool {
+	return a.ID.Job < b.ID.Job || a.ID.Job == b.ID.Job && a.ID.Index < b.ID.Index
+}
+
+// backwards returns the key of st in the order from the last stage to the first, where k is its key in the order.
+func backwards(k sched.Key, st *sched.Stage) sched.Key {
+	return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}
+}
+
+// kindOf returns the kind of resource in which st competes with other stages: the first kind that a task asks for.
+func kindOf(st *sched.Stage) sched.ResourceKind {
+	each := &st.Spec.PerTask // a range over the vector itself would copy it
+	for k := range each {
+		if each[k] > 0 {
+			return sched.ResourceKind(k)
+		}
+	}
+	panic("policy: a task that asks for nothing")
+}
+
+// kindGroup is the group of an index with one group for each kind of resource.
+func kindGroup(st *sched.Stage) int { return int(kindOf(st)) }

@@ -10,6 +10,7 @@
 //	Johnson, SplitJohnson, ...     orders for jobs of two stages, and what the two-machine model says of an order
 //	SlotSim                        the same jobs task by task on slots; exhaustive and local search over orders
 //	Waves, StaticTime, ...         closed forms for one job on slots
+//	malleable                      a folder: dividing slots so that a metric is as good as it can be (FLEX)
 //	PSCompletions, FSPCompletions  closed forms for a batch on the divisible server
 //	Percentile, JainIndex          statistics with a stated convention
 //

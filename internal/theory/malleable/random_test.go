@@ -1,0 +1,294 @@
+package malleable
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// instances returns how many random instances a test looks at: few, or many with SOJOURN_LONG=1.
+func instances(few, many int) int {
+	if os.Getenv("SOJOURN_LONG") == "1" {
+		return many
+	}
+	return few
+}
+
+// drawn draws a problem of n jobs under a metric: minima and maxima that may bind, deadlines up to the makespan, three
+// steps of service level. Amounts are whole numbers, so that instants coincide now and then.
+func drawn(r *rand.Rand, n int, metric string) *Problem {
+	p := &Problem{Slots: 2 + r.IntN(30)}
+	left := p.Slots
+	for range n {
+		j := Job{Work: float64(1 + r.IntN(60)), Max: 1 + r.IntN(p.Slots)}
+		if r.IntN(3) > 0 {
+			j.Work *= float64(1 + r.IntN(10))
+		}
+		j.Min = min(left, r.IntN(2+p.Slots/n), j.Max)
+		left -= j.Min
+		p.Jobs = append(p.Jobs, j)
+	}
+	span := p.work() / float64(p.Slots)
+	return p.under(metric, func(i int) Facts {
+		f := Facts{Deadline: math.Ceil(r.Float64() * span), Weight: 0.1 + r.Float64(), Base: p.alone(i)}
+		var after, costs []float64
+		for range 3 {
+			after, costs = append(after, math.Ceil(r.Float64()*span)), append(costs, r.Float64())
+		}
+		slices.Sort(after)
+		slices.Sort(costs)
+		for k := range after {
+			f.Steps = append(f.Steps, Step{after[k], costs[k]})
+		}
+		return f
+	})
+}
+
+func metricNames() []string { return slices.Sorted(maps.Keys(Metrics)) }
+
+// permute calls do with every order of n jobs.
+func permute(n int, do func([]int)) {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	var walk func(k int)
+	walk = func(k int) {
+		if k == n {
+			do(list)
+			return
+		}
+		for i := k; i < n; i++ {
+			list[k], list[i] = list[i], list[k]
+			walk(k + 1)
+			list[k], list[i] = list[i], list[k]
+		}
+	}
+	walk(0)
+}
+
+// A schedule respects minima, maxima and slots, does all work, and wastes no slot that a job could use.
+func TestPackProperties(t *testing.T) {
+	for seed := range uint64(instances(500, 20_000)) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := drawn(r, 1+r.IntN(9), "avg-response")
+		if err := p.Check(); err != nil {
+			t.Fatal(err)
+		}
+		order := r.Perm(len(p.Jobs))
+		s := p.Pack(order)
+		work := make([]float64, len(p.Jobs))
+		for _, in := range s.Intervals {
+			sum, most := 0, 0
+			for i, a := range in.Slots {
+				live := s.Done[i] > in.From || s.Done[i] == in.To && in.To == in.From
+				if live && in.To > in.From && (a < p.Jobs[i].Min || a > p.Jobs[i].Max) || a < 0 {
+					t.Fatalf("seed %d: job %d has %d slots in %v", seed, i, a, in)
+				}
+				if a > 0 {
+					most += p.Jobs[i].Max
+				} else if live && p.Jobs[i].Min == 0 && s.Done[i] > in.From {
+					most += p.Jobs[i].Max
+				}
+				sum += a
+				work[i] += float64(a) * (in.To - in.From)
+			}
+			if sum > p.Slots || in.To > in.From && sum < min(p.Slots, most) {
+				t.Fatalf("seed %d: %d of %d slots used, %d could be: %v", seed, sum, p.Slots, most, in)
+			}
+		}
+		for i := range work {
+			near(t, fmt.Sprintf("seed %d: work of job %d", seed, i), work[i], p.Jobs[i].Work)
+		}
+		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-9*max(1, b) }
+		if done := p.Finish(order); !slices.EqualFunc(done, s.Done, same) {
+			t.Fatalf("seed %d: fast completions %v, of the intervals %v", seed, done, s.Done)
+		}
+	}
+}
+
+// Greedy, selection and dynamic programming are equally good where penalties are convex; dynamic programming and
+// Bottleneck are as good as the best of all allocations.
+func TestMoldableExact(t *testing.T) {
+	for seed := range uint64(instances(300, 10_000)) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		names := metricNames()
+		p := drawn(r, 1+r.IntN(4), names[r.IntN(len(names))])
+		best := math.Inf(1)
+		a := p.allot()
+		slots := slices.Clone(a.low)
+		var walk func(i, left int)
+		walk = func(i, left int) {
+			if i == len(slots) {
+				best = min(best, p.moldableValue(slots))
+				return
+			}
+			for s := a.low[i]; s <= a.high[i] && s-a.low[i] <= left; s++ {
+				slots[i] = s
+				walk(i+1, left-s+a.low[i])
+			}
+			slots[i] = a.low[i]
+		}
+		walk(0, a.spare)
+		is := func(what string, slots []int) {
+			if v := p.moldableValue(slots); math.Abs(v-best) > 1e-9*max(1, math.Abs(best)) {
+				t.Fatalf("seed %d: %s: %v gives %v, the best is %v", seed, what, slots, v, best)
+			}
+		}
+		is("Moldable", p.Moldable(math.MaxInt))
+		if p.Worst {
+			is("Bottleneck", p.Bottleneck())
+			continue
+		}
+		is("Dynamic", p.Dynamic())
+		if p.Convex() {
+			is("Greedy", p.Greedy())
+			is("Select", p.Select())
+		}
+	}
+}
+
+// Best is the best of all orders, and no completion of a beginning depends on the order of the rest.
+func TestBestIsExhaustive(t *testing.T) {
+	for seed := range uint64(instances(300, 10_000)) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		names := metricNames()
+		p := drawn(r, 2+r.IntN(5), names[int(seed)%len(names)])
+		k := newPacker(p)
+		least := math.Inf(1)
+		permute(len(p.Jobs), func(o []int) { least = min(least, k.value(o)) })
+		if _, v, exact := p.Best(1 << 30); !exact || math.Abs(v-least) > 1e-8*max(1, math.Abs(least)) {
+			t.Fatalf("seed %d: Best %v, of all orders %v", seed, v, least)
+		}
+		order := r.Perm(len(p.Jobs))
+		cut := 1 + r.IntN(len(order)-1)
+		done := slices.Clone(k.finish(order))
+		r.Shuffle(len(order)-cut, func(i, j int) { order[cut+i], order[cut+j] = order[cut+j], order[cut+i] })
+		for _, i := range order[:cut] {
+			near(t, fmt.Sprintf("seed %d: job %d of the beginning", seed, i), k.finish(order)[i], done[i])
+		}
+	}
+}
+
+// FLEX finds the best of all orders, or comes as near as docs/spec/flex.md, 5.5, allows; a bound stays below.
+func TestSolveAgainstBest(t *testing.T) {
+	for _, metric := range metricNames() {
+		t.Run(metric, func(t *testing.T) {
+			n := instances(40, 10_000/len(Metrics)+1)
+			exact, through, sum, worst := 0, 0, 0.0, 0.0
+			for seed := range uint64(n) {
+				r := rand.New(rand.NewPCG(seed, 4))
+				p := drawn(r, 2+r.IntN(instances(6, 9)), metric)
+				s := p.Solve(Attempt{})
+				_, best, _ := p.Best(1 << 30)
+				if s.Exact {
+					through++
+				}
+				switch {
+				case less(s.Value, best):
+					t.Fatalf("seed %d: %v is below the best of all orders, %v", seed, s.Value, best)
+				case !less(best, s.Value):
+					exact++
+				case s.Exact:
+					t.Errorf("seed %d: %v, the best of all orders has %v", seed, s.Value, best)
+				}
+				for _, o := range p.Orders(DefaultEffort) {
+					if v := p.Value(p.Finish(o.Jobs)); less(v, s.Value) {
+						t.Fatalf("seed %d: the order of rule %s is better", seed, o.Rule)
+					}
+				}
+				if b := p.Bound(); less(best, b) {
+					t.Fatalf("seed %d: bound %v, best %v", seed, b, best)
+				}
+				if best > 0 {
+					sum += s.Value/best - 1
+					worst = max(worst, s.Value/best-1)
+				}
+			}
+			t.Logf("%d of %d the best, %d known to be; on average %.3f %% above, at worst %.1f %%",
+				exact, n, through, 100*sum/float64(n), 100*worst)
+			if part := float64(exact) / float64(n); part < 0.9 {
+				t.Errorf("the best order was found in %d of %d instances", exact, n)
+			}
+		})
+	}
+}
+
+// Keeping the order of last time costs at most the part that was allowed.
+func TestChurn(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p := drawn(r, 6, "weighted-tardiness")
+		keep := r.Perm(6)
+		best := p.Solve(Attempt{})
+		s := p.Solve(Attempt{Keep: keep, Churn: 0.2})
+		had := p.Value(p.Finish(keep))
+		if s.Rule == "kept" && less(best.Value, had*0.8) || s.Rule != "kept" && !less(best.Value, had*0.8) {
+			t.Fatalf("seed %d: kept order %v, best %v, took %s", seed, had, best.Value, s.Rule)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	good := Job{Work: 1, Max: 1}
+	for want, p := range map[string]*Problem{
+		"slots":        {Jobs: []Job{good}},
+		"work":         {Slots: 1, Jobs: []Job{{Max: 1}}},
+		"not a number": {Slots: 1, Jobs: []Job{{Work: math.NaN(), Max: 1}}},
+		"maximum":      {Slots: 1, Jobs: []Job{{Work: 1}}},
+		"above slots":  {Slots: 1, Jobs: []Job{{Work: 1, Max: 2}}},
+		"minimum":      {Slots: 2, Jobs: []Job{{Work: 1, Min: 2, Max: 1}}},
+		"minima":       {Slots: 1, Jobs: []Job{{Work: 1, Min: 1, Max: 1}, {Work: 1, Min: 1, Max: 1}}},
+		"times":        {Slots: 2, Jobs: []Job{{Work: 1, Max: 2, Times: []float64{1}}}},
+	} {
+		if p.Check() == nil {
+			t.Errorf("%s: no error", want)
+		}
+	}
+	if err := (&Problem{Slots: 1, Jobs: []Job{good}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A cluster of a run: mostly small jobs, minima from half of the slots.
+func loadOf(n int, metric string) *Problem {
+	r := rand.New(rand.NewPCG(uint64(n), 6))
+	p := &Problem{Slots: 10 * n}
+	for range n {
+		work := 60.0
+		if r.IntN(5) == 0 {
+			work = 600
+		}
+		j := Job{Work: work * (0.1 + r.Float64()), Min: r.IntN(10)}
+		j.Max = max(j.Min, 1, min(p.Slots, int(j.Work*5)))
+		j.Work *= 30
+		p.Jobs = append(p.Jobs, j)
+	}
+	span := p.work() / float64(p.Slots)
+	return p.under(metric, func(i int) Facts {
+		d := r.Float64() * span
+		return Facts{Deadline: d, Weight: 0.1 + r.Float64(), Base: p.Jobs[i].Work / float64(p.Jobs[i].Max),
+			Steps: []Step{{d / 2, 1}, {d, 2}, {2 * d, 3}}}
+	})
+}
+
+func BenchmarkSolve(b *testing.B) {
+	for _, metric := range []string{"avg-response", "max-stretch", "weighted-tardiness", "tardy", "sla"} {
+		for _, n := range []int{40, 100, 400, 4000} {
+			p := loadOf(n, metric)
+			b.Run(fmt.Sprintf("%s/%d", metric, n), func(b *testing.B) {
+				var s Solution
+				for b.Loop() {
+					s = p.Solve(Attempt{})
+				}
+				if bound := p.Bound(); p.Jobs[0].Penalty.Shape == Line { // of others it is not tight
+					b.ReportMetric(100*(s.Value/bound-1), "%-above-bound")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,457 @@
+package malleable
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The vectors of docs/spec/flex.md, section 4. Jobs are A, B, C, ... in order of arrival.
+
+// order reads an order as "ACBD".
+func order(letters string) (list []int) {
+	for _, c := range letters {
+		list = append(list, int(c-'A'))
+	}
+	return list
+}
+
+func letters(order []int) string {
+	var b strings.Builder
+	for _, i := range order {
+		b.WriteByte('A' + byte(i))
+	}
+	return b.String()
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func allNear(t *testing.T, what string, got []float64, want ...float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %v, want %v", what, got, want)
+	}
+	for i := range got {
+		near(t, fmt.Sprintf("%s, %d", what, i), got[i], want[i])
+	}
+}
+
+// jobs makes jobs of work, minimum and maximum, with the penalty of their completion instant.
+func jobs(slots int, list ...[3]float64) *Problem {
+	p := &Problem{Slots: slots}
+	for _, j := range list {
+		p.Jobs = append(p.Jobs, Job{Work: j[0], Min: int(j[1]), Max: int(j[2]), Penalty: Penalty{Weight: 1}})
+	}
+	return p
+}
+
+func x4() *Problem {
+	return jobs(12, [3]float64{12, 1, 3}, [3]float64{48, 1, 12}, [3]float64{30, 2, 5}, [3]float64{90, 2, 12})
+}
+
+func x5() *Problem {
+	return jobs(10, [3]float64{40, 1, 6}, [3]float64{60, 2, 8}, [3]float64{20, 1, 4})
+}
+
+// under returns the problem with the penalties of a metric.
+func (p *Problem) under(metric string, facts func(i int) Facts) *Problem {
+	m, ok := Metrics[metric]
+	if !ok {
+		panic(metric)
+	}
+	q := *p
+	q.Worst, q.Jobs = m.Worst, slices.Clone(p.Jobs)
+	for i := range q.Jobs {
+		q.Jobs[i].Penalty = m.Penalty(facts(i))
+	}
+	return &q
+}
+
+func TestX1Speedup(t *testing.T) {
+	allNear(t, "monotone", Monotone([]float64{10, 6, 7, 4}, nil), 10, 6, 6, 4)
+	got := Monotone([]float64{10, 6, 7, 4}, []bool{false, true, false, true})
+	if !math.IsInf(got[0], 1) {
+		t.Errorf("one slot is not allowed: %v", got[0])
+	}
+	allNear(t, "allowed 2 and 4", got[1:], 6, 6, 4)
+}
+
+func TestX2Minima(t *testing.T) {
+	for _, c := range []struct {
+		slots        int
+		minima, want []int
+	}{
+		{12, []int{5, 5, 10}, []int{3, 3, 6}},
+		{10, []int{4, 4, 4}, []int{4, 3, 3}},
+		{8, []int{7, 2, 3}, []int{5, 1, 2}},
+		{10, []int{7, 2, 1}, []int{7, 2, 1}},
+		{4, []int{100, 1, 1, 1}, []int{1, 1, 1, 1}},
+		{2, []int{5, 5, 5}, []int{1, 1, 0}},
+	} {
+		if got := Normalize(c.slots, c.minima); !slices.Equal(got, c.want) {
+			t.Errorf("%d slots, minima %v: %v, want %v", c.slots, c.minima, got, c.want)
+		}
+	}
+}
+
+func TestX4Pack(t *testing.T) {
+	p := x4()
+	s := p.Pack(order("ACBD"))
+	allNear(t, "A,C,B,D", s.Done, 4, 9, 6, 15)
+	sameIntervals(t, s.Intervals, []Interval{
+		{0, 4, []int{3, 2, 5, 2}}, {4, 6, []int{0, 5, 5, 2}}, {6, 9, []int{0, 10, 0, 2}}, {9, 15, []int{0, 0, 0, 12}},
+	})
+	s = p.Pack(order("DBCA"))
+	near(t, "D,B,C,A, sum", p.Value(s.Done), 213./4)
+	sameIntervals(t, s.Intervals, []Interval{
+		{0, 45. / 4, []int{1, 1, 2, 8}}, {45. / 4, 12, []int{1, 9, 2, 0}},
+		{12, 15, []int{0, 10, 2, 0}}, {15, 15, []int{0, 0, 5, 0}},
+	})
+	allNear(t, "B,A,C,D", p.Pack(order("BACD")).Done, 60./7, 48./7, 354./35, 15)
+}
+
+func sameIntervals(t *testing.T, got, want []Interval) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	for i := range got {
+		near(t, "from", got[i].From, want[i].From)
+		near(t, "to", got[i].To, want[i].To)
+		if !slices.Equal(got[i].Slots, want[i].Slots) {
+			t.Errorf("interval %d: slots %v, want %v", i, got[i].Slots, want[i].Slots)
+		}
+	}
+}
+
+func TestX5IdleSlots(t *testing.T) {
+	p := x5()
+	s := p.Pack(order("CAB"))
+	allNear(t, "C,A,B", s.Done, 25./3, 155./12, 5)
+	sameIntervals(t, s.Intervals, []Interval{
+		{0, 5, []int{4, 2, 4}}, {5, 25. / 3, []int{6, 4, 0}}, {25. / 3, 155. / 12, []int{0, 8, 0}},
+	})
+	near(t, "sum", p.Value(s.Done), 105./4)
+	if _, v, _ := p.Best(1 << 30); math.Abs(v-105./4) > 1e-9 {
+		t.Errorf("best of all orders: %v", v)
+	}
+	near(t, "A,B,C, sum", p.Value(p.Pack(order("ABC")).Done), 185./6)
+}
+
+func TestX6FIFO(t *testing.T) {
+	p := jobs(12, [3]float64{90, 2, 12}, [3]float64{48, 1, 12}, [3]float64{30, 2, 5}, [3]float64{12, 1, 3})
+	s := FIFO(p)
+	allNear(t, "D,B,C,A", s.Done, 15./2, 23./2, 35./2, 31./2)
+	allNear(t, "X5", FIFO(x5()).Done, 20./3, 65./6, 55./4)
+	if !slices.Equal(s.Done, p.withoutMinima().Pack([]int{0, 1, 2, 3}).Done) {
+		t.Error("FIFO is not malleable packing without minima")
+	}
+}
+
+func (p *Problem) withoutMinima() *Problem {
+	q := *p
+	q.Jobs = slices.Clone(p.Jobs)
+	for i := range q.Jobs {
+		q.Jobs[i].Min = 0
+	}
+	return &q
+}
+
+func TestX7Fair(t *testing.T) {
+	allNear(t, "X4", Fair(x4(), false).Done, 4, 23./2, 17./2, 15)
+	allNear(t, "X5", Fair(x5(), false).Done, 10, 25./2, 6)
+	allNear(t, "X5, whole slots", Fair(x5(), true).Done, 28./3, 38./3, 20./3)
+	near(t, "fair ÷ flex", mean(Fair(x4(), false).Done)/8.5, 1.147058823529)
+}
+
+func TestX8Greedy(t *testing.T) {
+	p := jobs(12, [3]float64{8, 1, 12}, [3]float64{18, 1, 12}, [3]float64{32, 1, 12})
+	for name, slots := range map[string][]int{"Greedy": p.Greedy(), "Select": p.Select(), "Dynamic": p.Dynamic()} {
+		if !slices.Equal(slots, []int{3, 4, 5}) {
+			t.Errorf("%s: %v, want 3 4 5", name, slots)
+		}
+	}
+	near(t, "sum", p.moldableValue([]int{3, 4, 5}), 407./30)
+}
+
+// moldableValue returns the objective if jobs keep their slots.
+func (p *Problem) moldableValue(slots []int) float64 {
+	a := p.allot()
+	done := make([]float64, len(slots))
+	for i, s := range slots {
+		done[i] = a.end(i, s)
+	}
+	return p.Value(done)
+}
+
+func TestX9Generic(t *testing.T) {
+	p := x4()
+	slots := p.Moldable(DefaultEffort)
+	if !slices.Equal(slots, []int{2, 3, 3, 4}) {
+		t.Errorf("slots %v, want A2 B3 C3 D4", slots)
+	}
+	near(t, "moldable sum", p.moldableValue(slots), 109./2)
+	if got := letters(p.generic(slots)); got != "ACBD" {
+		t.Errorf("order %s, want ACBD", got)
+	}
+	s := p.Solve(Attempt{})
+	near(t, "mean", s.Value/4, 8.5)
+	if _, best, _ := p.Best(1 << 30); best != s.Value {
+		t.Errorf("best of all orders %v, flex %v", best, s.Value)
+	}
+	if !slices.Equal(s.Slots, []int{3, 2, 5, 2}) { // all 12
+		t.Errorf("first interval %v: these are to be Fair's minima, without slack", s.Slots)
+	}
+}
+
+func TestX10Minimax(t *testing.T) {
+	p := jobs(3, [3]float64{10, 1, 3}, [3]float64{2, 1, 3})
+	p.Worst = true
+	if got := p.Bottleneck(); !slices.Equal(got, []int{2, 1}) {
+		t.Errorf("slots %v, want 2 1", got)
+	}
+	near(t, "largest", p.moldableValue([]int{2, 1}), 5)
+	// The transformation as printed, Σ_{i≤s} f(i), prefers the worse allocation; the corrected one, −Σ_{i<s} f(i), does
+	// not.
+	printed := func(slots []int) (sum float64) {
+		for i, s := range slots {
+			for k := 1; k <= s; k++ {
+				sum += p.Jobs[i].Work / float64(k)
+			}
+		}
+		return sum
+	}
+	near(t, "printed, 2 1", printed([]int{2, 1}), 17)
+	near(t, "printed, 1 2", printed([]int{1, 2}), 13)
+	near(t, "corrected, 2 1", -printed([]int{1, 0}), -10)
+	near(t, "corrected, 1 2", -printed([]int{0, 1}), -2)
+	q := x5()
+	q.Worst = true
+	if got := q.Bottleneck(); !slices.Equal(got, []int{3, 5, 2}) {
+		t.Errorf("X5: slots %v, want A3 B5 C2", got)
+	}
+	near(t, "X5, largest", q.moldableValue(q.Bottleneck()), 40./3)
+}
+
+func TestX11WeightedTardy(t *testing.T) {
+	d, w := []float64{6, 4, 3}, []float64{5, 4, 3}
+	p := jobs(10, [3]float64{24, 1, 10}, [3]float64{20, 1, 10}, [3]float64{12, 1, 10}).
+		under("weighted-tardy", func(i int) Facts { return Facts{Deadline: d[i], Weight: w[i]} })
+	slots := p.Dynamic()
+	if !slices.Equal(slots, []int{4, 5, 1}) {
+		t.Errorf("slots %v, want 4 5 1", slots)
+	}
+	near(t, "moldable", p.moldableValue(slots), 3)
+	near(t, "by gains alone", p.moldableValue(p.Greedy()), 7)
+	if got := letters(p.generic(slots)); got != "BAC" {
+		t.Errorf("generic order %s, want BAC", got)
+	}
+	done := p.Finish(order("BAC"))
+	allNear(t, "B,A,C", done, 44./9, 5./2, 28./5)
+	near(t, "B,A,C", p.Value(done), 3)
+	for _, o := range [][]int{p.byDue(0), p.packedMoore(0, DefaultEffort)} {
+		if letters(o) != "CBA" {
+			t.Errorf("order %s, want CBA", letters(o))
+		}
+	}
+	s := p.Pack(order("CBA"))
+	sameIntervals(t, s.Intervals, []Interval{
+		{0, 3. / 2, []int{1, 1, 8}}, {3. / 2, 32. / 9, []int{1, 9, 0}}, {32. / 9, 28. / 5, []int{10, 0, 0}},
+	})
+	near(t, "flex", p.Solve(Attempt{}).Value, 0)
+}
+
+func TestX12ServiceLevels(t *testing.T) {
+	steps := [][]Step{{{4, 2}, {8, 6}}, {{3, 1}, {6, 9}}, {{2, 4}, {6, 5}}}
+	p := jobs(10, [3]float64{24, 1, 10}, [3]float64{20, 1, 10}, [3]float64{12, 1, 10}).
+		under("sla", func(i int) Facts { return Facts{Steps: steps[i]} })
+	slots := p.Dynamic()
+	if !slices.Equal(slots, []int{3, 4, 2}) {
+		t.Errorf("slots %v, want 3 4 2", slots)
+	}
+	near(t, "moldable", p.moldableValue(slots), 7)
+	if slots = p.Moldable(DefaultEffort); !slices.Equal(slots, []int{4, 4, 2}) {
+		t.Errorf("with what is left: %v, want 4 4 2", slots)
+	}
+	if got := letters(p.generic(slots)); got != "BCA" {
+		t.Errorf("generic order %s, want BCA", got)
+	}
+	for o, want := range map[string]float64{"ABC": 5, "ACB": 5, "BAC": 6, "BCA": 6, "CAB": 1, "CBA": 3} {
+		near(t, o, p.Value(p.Finish(order(o))), want)
+	}
+	near(t, "flex", p.Solve(Attempt{}).Value, 1)
+}
+
+func TestX13MaxStretch(t *testing.T) {
+	facts := []Facts{{Arrival: 0, Base: 20}, {Arrival: 9, Base: 2}, {Arrival: 5, Base: 10}}
+	base := &Problem{Slots: 1, Start: 10, Jobs: []Job{{Work: 4, Max: 1}, {Work: 2, Max: 1}, {Work: 10, Max: 1}}}
+	p := base.under("max-stretch", func(i int) Facts { return facts[i] })
+	done := p.Finish(order("BCA"))
+	for i, want := range []float64{13. / 10, 3. / 2, 17. / 10} {
+		near(t, "stretch", p.Jobs[i].Penalty.At(done[i]), want)
+	}
+	due := make([]float64, 3)
+	p.latest(1.7, due)
+	allNear(t, "due dates", due, 26, 12.4, 22) // A's 34 is cut to the horizon, 10 + 16
+	for o, want := range map[string]float64{"BCA": 1.7, "BAC": 2.1, "ABC": 3.5, "CBA": 6.5, "ACB": 8.5, "CAB": 8.5} {
+		near(t, o, p.Value(p.Finish(order(o))), want)
+	}
+	if s := p.Solve(Attempt{}); letters(s.Order) != "BCA" {
+		t.Errorf("flex: %s", letters(s.Order))
+	}
+	q := base.under("avg-stretch", func(i int) Facts { return facts[i] })
+	s := q.Solve(Attempt{})
+	near(t, "sum of stretches", s.Value, 22./5)
+	if letters(s.Order) != "BAC" {
+		t.Errorf("least average stretch: %s, want BAC", letters(s.Order))
+	}
+}
+
+// one makes a problem of one slot.
+func one(tau []float64, penalty func(i int) Penalty) *Problem {
+	p := &Problem{Slots: 1}
+	for i, x := range tau {
+		p.Jobs = append(p.Jobs, Job{Work: x, Max: 1, Penalty: penalty(i)})
+	}
+	return p
+}
+
+func TestX14ClassicalRules(t *testing.T) {
+	tau, d := []float64{4, 2, 6, 3}, []float64{5, 6, 10, 8}
+	count := func(w []float64) *Problem { return one(tau, func(i int) Penalty { return tardy(d[i], w[i]) }) }
+	p := count([]float64{1, 1, 1, 1})
+	moore := p.moore(0)
+	if got := letters(moore[:2]); got != "BD" {
+		t.Errorf("Moore-Hodgson: on time %s, want BD", got)
+	}
+	near(t, "tardy", p.Value(p.Finish(moore)), 2)
+	p = count([]float64{10, 1, 10, 1})
+	lm := p.lawlerMoore(DefaultEffort)
+	if got := letters(lm[:2]); got != "AC" {
+		t.Errorf("Lawler-Moore: on time %s, want AC", got)
+	}
+	near(t, "weight tardy", p.Value(p.Finish(lm)), 2)
+
+	lawler := one([]float64{3, 2, 4}, func(i int) Penalty {
+		return []Penalty{{Weight: 2}, {Shape: Ramp, Weight: 3, From: 4}, {Weight: 1}}[i]
+	})
+	lawler.Worst = true
+	if got := letters(lawler.lawler()); got != "ABC" {
+		t.Errorf("Lawler: %s, want ABC", got)
+	}
+	near(t, "largest", lawler.Value(lawler.Finish(lawler.lawler())), 9)
+
+	d = []float64{4, 3, 5, 6}
+	late := func(w ...float64) *Problem {
+		return one([]float64{3, 2, 4, 5}, func(i int) Penalty { return ramp(d[i], w[i]) })
+	}
+	p = late(1, 1, 1, 1)
+	for o, want := range map[string]float64{"BACD": 13, "ABCD": 14, "BADC": 14, "BCAD": 14} {
+		near(t, o, p.Value(p.Finish(order(o))), want)
+	}
+	for name, o := range map[string][]int{"modified due date": p.modifiedDue(), "subsets": p.subsets()} {
+		if letters(o) != "BACD" {
+			t.Errorf("%s: %s, want BACD", name, letters(o))
+		}
+	}
+	p = late(1, 1, 4, 1)
+	if got := letters(p.subsets()); got != "CBAD" {
+		t.Errorf("weighted: %s, want CBAD", got)
+	}
+	near(t, "weighted", p.Value(p.Finish(p.subsets())), 16)
+}
+
+// Lemma 1 of the paper, that some packing is optimal, fails where maxima bind: a schedule meets all deadlines, and no
+// packing does (2.6 of the page).
+func TestX15LemmaOne(t *testing.T) {
+	d := []float64{1, 1.5, 2.5}
+	facts := func(i int) Facts { return Facts{Deadline: d[i], Weight: 1} }
+	for _, c := range []struct {
+		name  string
+		jobs  *Problem
+		slots [][]int // of the schedule that meets the deadlines
+		until []float64
+	}{
+		{
+			"without minima", jobs(2, [3]float64{1, 0, 1}, [3]float64{1, 0, 1}, [3]float64{2, 0, 1}),
+			[][]int{{1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {0, 0, 1}}, []float64{.5, 1, 1.5, 2.5},
+		},
+		{
+			"with minima", jobs(20, [3]float64{10, 1, 10}, [3]float64{10, 1, 10}, [3]float64{20, 1, 10}),
+			[][]int{{10, 5, 5}, {0, 10, 10}, {0, 0, 10}}, []float64{1, 1.5, 2.5},
+		},
+	} {
+		done, from := make([]float64, 3), 0.0
+		left := []float64{c.jobs.Jobs[0].Work, c.jobs.Jobs[1].Work, c.jobs.Jobs[2].Work}
+		for k, slots := range c.slots {
+			sum := 0
+			for i, s := range slots {
+				sum += s
+				if left[i] > 0 && (s < c.jobs.Jobs[i].Min || s > c.jobs.Jobs[i].Max) {
+					t.Errorf("%s: job %d has %d slots", c.name, i, s)
+				}
+				if left[i] -= float64(s) * (c.until[k] - from); left[i] <= 0 && done[i] == 0 {
+					done[i] = c.until[k]
+				}
+			}
+			if sum > c.jobs.Slots {
+				t.Errorf("%s: %d slots used", c.name, sum)
+			}
+			from = c.until[k]
+		}
+		if p := c.jobs.under("max-lateness", facts); p.Value(done) > 0 {
+			t.Errorf("%s: the schedule is late: %v", c.name, done)
+		}
+		if _, best, _ := c.jobs.under("max-lateness", facts).Best(1 << 30); best <= 0 {
+			t.Errorf("%s: some packing meets all deadlines: lateness %v", c.name, best)
+		}
+		if _, best, _ := c.jobs.under("tardy", facts).Best(1 << 30); best != 1 {
+			t.Errorf("%s: %v tardy in the best packing, want 1", c.name, best)
+		}
+	}
+	p := jobs(2, [3]float64{1, 0, 1}, [3]float64{1, 0, 1}, [3]float64{2, 0, 1})
+	for o, want := range map[string][]float64{
+		"ABC": {1, 1, 3}, "ACB": {1, 2, 2}, "CAB": {1, 2, 2}, "BAC": {1, 1, 3}, "BCA": {2, 1, 2}, "CBA": {2, 1, 2},
+	} {
+		allNear(t, o, p.Finish(order(o)), want...)
+	}
+	_, best, _ := p.under("max-lateness", facts).Best(1 << 30)
+	near(t, "least lateness", best, .5)
+}
+
+func TestX16Metrics(t *testing.T) {
+	p := x4()
+	d := []float64{6, 8, 8, 14}
+	facts := func(i int) Facts {
+		return Facts{Deadline: d[i], Weight: 1, Base: p.Jobs[i].Work / float64(p.Jobs[i].Max)}
+	}
+	for metric, want := range map[string]float64{
+		"tardy": 1, "tardiness": 2, "max-lateness": 1, "makespan": 15, "avg-stretch": 25. / 4, "max-stretch": 2,
+	} {
+		q := p.under(metric, facts)
+		_, best, _ := q.Best(1 << 30)
+		near(t, metric, best, want)
+		near(t, metric+", flex", q.Solve(Attempt{}).Value, want)
+	}
+	allNear(t, "A,C,D,B", p.Finish(order("ACDB")), 4, 15, 6, 12)
+	allNear(t, "A,B,C,D", p.Finish(order("ABCD")), 4, 15./2, 21./2, 15)
+	q := p.under("max-lateness", facts)
+	near(t, "due dates, ties by id", q.Value(q.Finish(order("ABCD"))), 5./2)
+	if got := letters(q.byDue(0)); got != "ACBD" {
+		t.Errorf("due dates, ties by laxity: %s, want ACBD", got)
+	}
+	q = p.under("max-stretch", facts)
+	near(t, "shortest first", q.Value(q.Finish(q.wsptOfWork())), 9./4)
+}
+
+// wsptOfWork is the order by work.
+func (p *Problem) wsptOfWork() []int {
+	return sorted(len(p.Jobs), func(i int) (work, arrival float64) { return p.Jobs[i].Work, 0 })
+}

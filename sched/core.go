@@ -400,6 +400,7 @@ func (c *Core) unlink(a *Attempt, st *Stage, n *Node) {
 	b := booking{shape: c.shapes.list[a.Holds], sign: -1}
 	if a.parked {
 		st.Suspended--
+		st.attempts.paused -= c.Ran(a, c.Now)
 		c.demand(st, c.missing(a), -1)
 	} else {
 		st.Running--
@@ -560,6 +561,7 @@ func (c *Core) suspended(a *Attempt) {
 	c.stay(a)
 	st := a.Stage
 	st.attempts.starts -= c.attempts.shiftedStart(a)
+	st.attempts.paused += c.Ran(a, c.Now)
 	c.attempts.pause(a, c.Now)
 	st.Running--
 	st.Suspended++

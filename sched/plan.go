@@ -185,6 +185,7 @@ func (p *Plan) Resume(a *Attempt) bool {
 	}
 	c.demand(st, lacks, -1)
 	c.rebook(a, a.wants)
+	st.attempts.paused -= c.Ran(a, c.Now)
 	a.State, a.parked = Running, false
 	c.attempts.resume(a, c.Now)
 	st.attempts.starts += c.attempts.shiftedStart(a)

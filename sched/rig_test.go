@@ -165,10 +165,11 @@ func checkSums(t *testing.T, c *Core) {
 		for _, st := range j.Stages {
 			live := map[int32]bool{}
 			nRun, nSus := int32(0), int32(0)
-			ran := Time(0)
+			ran, paused := Time(0), Time(0)
 			for a := range c.Attempts(st) {
 				if a.parked {
 					nSus++
+					paused += c.Ran(a, c.Now+7)
 				} else {
 					nRun++
 					ran += c.Ran(a, c.Now+7)
@@ -189,8 +190,9 @@ func checkSums(t *testing.T, c *Core) {
 					nSus,
 				)
 			}
-			if st.Elapsed(c.Now+7) != ran {
-				t.Fatalf("at %v stage %v: Elapsed %v, attempts say %v", c.Now, st.ID, st.Elapsed(c.Now+7), ran)
+			if st.Elapsed(c.Now+7) != ran || st.Paused() != paused {
+				t.Fatalf("at %v stage %v: Elapsed %v and Paused %v, attempts say %v and %v",
+					c.Now, st.ID, st.Elapsed(c.Now+7), st.Paused(), ran, paused)
 			}
 			if st.Total > 0 && st.waiting+int32(len(live))+st.Done != st.Total {
 				t.Fatalf(

@@ -161,6 +161,7 @@ type attemptList struct {
 	slots  []int32 // -1: a gap
 	gaps   int
 	starts Time // sum over the running attempts of their starts, shifted by their pauses; it may wrap around
+	paused Time // sum over the suspended attempts of the time for which they have run
 }
 
 func weightOr1(w float64) float64 {

@@ -96,6 +96,9 @@ func (v *View) Ran(a *Attempt, at Time) Time {
 // years of attempts.
 func (s *Stage) Elapsed(at Time) Time { return Time(s.Running)*at - s.attempts.starts }
 
+// Paused returns the sum of [View.Ran] over the suspended attempts of s, in O(1).
+func (s *Stage) Paused() Time { return s.attempts.paused }
+
 // Twins returns how many attempts of a's task run, a included.
 func (v *View) Twins(a *Attempt) int {
 	n := 1

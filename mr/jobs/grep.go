@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/mr"
@@ -75,8 +76,9 @@ type pattern struct {
 	std      *regexp.Regexp
 	auto     *dfa.Regexp // nil: the expression is too large
 	group    int
-	literals [][]byte // every match has one of them; nil: unknown
-	whole    bool     // they are what is counted: nothing else needs to be looked at
+	literals [][]byte // every match contains one of them, and none has a newline; nil: unknown
+	whole    bool     // every match is one of the literals: nothing else needs to be looked at
+	never    bool     // no line matches
 }
 
 func newPattern(conf mr.Conf) (*pattern, error) {
@@ -100,10 +102,11 @@ func newPattern(conf mr.Conf) (*pattern, error) {
 	if p.literals, p.whole, err = dfa.Literals(expr); err != nil {
 		return nil, fmt.Errorf("configuration pattern=%q: %w", expr, err)
 	}
-	for _, lit := range p.literals {
-		// Lines have no newline, so such a literal must not be found across two of them.
-		p.whole = p.whole && p.group == 0 && bytes.IndexByte(lit, '\n') < 0
-	}
+	p.whole = p.whole && p.group == 0
+	// A match with a newline in it cannot be: lines have none. Without any literal left, nothing matches.
+	newline := func(lit []byte) bool { return bytes.IndexByte(lit, '\n') >= 0 }
+	p.never = p.literals != nil && !slices.ContainsFunc(p.literals, func(lit []byte) bool { return !newline(lit) })
+	p.literals = slices.DeleteFunc(p.literals, newline)
 	return p, nil
 }
 
@@ -117,7 +120,7 @@ type matcher struct {
 
 func (p *pattern) matcher() *matcher {
 	m := &matcher{pattern: p}
-	if p.literals != nil {
+	if len(p.literals) > 0 {
 		m.finder = dfa.NewFinder(p.literals)
 	}
 	if p.auto != nil {
@@ -132,6 +135,7 @@ func (m *matcher) search(text []byte, out *mr.Emitter) {
 		m.finder.Reset()
 	}
 	switch {
+	case m.never:
 	case m.whole && len(m.literals) == 1:
 		n := int64(0)
 		for start, end := m.finder.Find(text, 0); start >= 0; start, end = m.finder.Find(text, end) {

@@ -246,20 +246,18 @@ func (e *engine) launch(ctx context.Context, a sched.Action) {
 		Attempt: NewAttempt(actx, task, j.number(stage, task))}
 	e.attempts[a.Attempt] = l
 	j.running++
-	fate := e.config.Chaos.fate(a)
+	fate := e.config.Chaos.fate(a.Stage, a.Task, l.Attempt.Number)
+	l.Attempt.loseAt, l.Attempt.lose = fate.loseAt, func() { cancel(errChaos) }
 	go func() {
-		if fate.what == loseAttempt {
-			defer time.AfterFunc(fate.after, func() { cancel(errChaos) }).Stop()
-		}
 		err := j.work.Run(l)
 		if cause := context.Cause(actx); err != nil && cause != nil && !errors.Is(err, cause) {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
 		cancel(nil)
-		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
-		if loser, ok := j.work.(outputLoser); ok && fate.what == loseOutput && err == nil {
-			loser.LoseOutput(stage, task)
+		if loser, ok := j.work.(outputLoser); ok && fate.loseOutput && err == nil {
+			loser.LoseOutput(stage, task) // before the engine hears of the end, which may end the round
 		}
+		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
 	}()
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -186,10 +187,13 @@ func TestServePermanentErrorIsNotRetried(t *testing.T) {
 // A map whose output a reduce finds lost runs again, and the reduce after it.
 func TestServeLostOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // of log: two maps end at the same instant
 		var log []string
 		w := &sleeper{stages: mapReduce(2, time.Second, 1, time.Second)}
 		w.run = func(l *Launch) error {
 			time.Sleep(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
 			log = append(log, fmt.Sprint(l.Stage, l.Task, l.Attempt.Number))
 			if l.Stage == 1 && l.Attempt.Number == 0 {
 				return fmt.Errorf("reduce: %w", &LostOutput{Map: 1})
@@ -289,6 +293,7 @@ func TestServeChaos(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want string
+	var counted [NumCounters]int64
 	for _, rate := range []float64{0, 0.2, 0.5} {
 		out := filepath.Join(dir, fmt.Sprint("out", rate))
 		s := site(t, 2)
@@ -328,6 +333,13 @@ func TestServeChaos(t *testing.T) {
 		if err != nil || results[0].Outcome != sched.OK {
 			t.Fatalf("rate %v: %v, %v", rate, results, err)
 		}
+		counters := CountersOf(w).Of
+		for _, c := range []Counter{MapInputRecords, MapOutputRecords, BytesRead, ReduceOutputRecords, BytesWritten} {
+			if rate > 0 && counters[c] != counted[c] {
+				t.Errorf("rate %v: %v is %d, without chaos %d", rate, c, counters[c], counted[c])
+			}
+		}
+		counted = counters
 		var got strings.Builder
 		for i := range 3 {
 			b, err := os.ReadFile(filepath.Join(out, fmt.Sprintf("part-r-%05d", i)))

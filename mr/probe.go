@@ -66,7 +66,7 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 	site.Reduce = site.Map // both use one container in turn
 	return &probe{
 		jobWork: jobWork{order: Order{Job: &job}, site: site, files: files},
-		sample:  &round{run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1)},
+		sample:  &round{run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1), counts: make([]*Counters, 1)},
 	}
 }
 

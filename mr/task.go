@@ -40,6 +40,8 @@ type Attempt struct {
 	account *mem.Account
 	held    atomic.Bool
 	signs   atomic.Int64
+	loseAt  int64        // the sign of life at which the chaos option loses the attempt; 0: it does not
+	lose    func()       // ends ctx; nil where loseAt is 0
 	share   atomic.Int64 // progress in ppm
 
 	mu     sync.Mutex    // guards what follows
@@ -100,7 +102,14 @@ func (t *Task) Suspends(child Suspendable) {
 }
 
 // Alive is a sign of life, for functions that wait for something else than their input.
-func (t *Task) Alive() { t.attempt.signs.Add(1) }
+func (t *Task) Alive() { t.attempt.sign() }
+
+// sign counts a sign of life.
+func (a *Attempt) sign() {
+	if n := a.signs.Add(1); n == a.loseAt {
+		a.lose()
+	}
+}
 
 // Progress is the share of the work that is done, 0 to 1.
 func (a *Attempt) Progress() float32 { return float32(a.share.Load()) / 1e6 }
@@ -130,7 +139,7 @@ func (a *Attempt) Report() *Report {
 
 // pass waits while the attempt is suspended, and gives the error it is to end with.
 func (a *Attempt) pass() error {
-	a.signs.Add(1)
+	a.sign()
 	if a.held.Load() {
 		a.mu.Lock()
 		gate := a.gate
@@ -184,7 +193,7 @@ func (t *Task) Context() context.Context { return t.attempt.ctx }
 
 // Count adds n to a count of the job's own. It takes a lock: count in a local variable what happens for every record.
 func (t *Task) Count(group, name string, n int64) {
-	t.attempt.signs.Add(1)
+	t.attempt.sign()
 	t.attempt.mu.Lock()
 	defer t.attempt.mu.Unlock()
 	t.attempt.counts.addUser(UserCounter{group, name}, n)
@@ -192,7 +201,7 @@ func (t *Task) Count(group, name string, n int64) {
 
 // Status says in a few words what the attempt is doing, for whoever looks; it also counts as a sign of life.
 func (t *Task) Status(s string) {
-	t.attempt.signs.Add(1)
+	t.attempt.sign()
 	t.attempt.mu.Lock()
 	defer t.attempt.mu.Unlock()
 	t.attempt.status = s

@@ -61,11 +61,11 @@ type jobWork struct {
 	site  Site
 	files *Workspace
 
-	mu       sync.Mutex // guards what follows: attempts of all stages use it
+	mu       sync.Mutex // guards what follows and the rounds' maps and counts: attempts of all stages use them
 	rounds   []*round
-	first    []int // index of each round's first stage
-	counters Counters
-	probes   int // asked for
+	first    []int    // index of each round's first stage
+	counters Counters // of tasks whose output cannot be lost
+	probes   int      // asked for
 }
 
 // A round is a map stage, and a reduce stage where the job has one.
@@ -73,6 +73,8 @@ type round struct {
 	run    *Run
 	splits []input.Split
 	maps   []*MapOutput // by task; nil: not there (yet)
+	counts []*Counters  // by task, of the attempt that made the output last; nil: none yet
+	over   bool         // released
 }
 
 // Open claims the output directory of an order and returns the work to do. Close, which the engine calls, gives it
@@ -88,13 +90,21 @@ func Open(order Order, site Site) (Work, error) {
 	return &jobWork{order: order, site: site, files: files}, nil
 }
 
-// CountersOf returns the counts of all tasks of work that was opened here, so far.
+// CountersOf returns the counts of all tasks of work that was opened here, so far. A map that ran again because its
+// output was lost counts once.
 func CountersOf(w Work) Counters {
 	j := w.(*jobWork)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var c Counters
 	c.Add(&j.counters)
+	for _, r := range j.rounds {
+		for _, n := range r.counts {
+			if n != nil {
+				c.Add(n)
+			}
+		}
+	}
 	return c
 }
 
@@ -104,7 +114,9 @@ func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 		return w.plan(ctx, w.order.Job, w.order.Input)
 	}
 	r := w.rounds[len(w.rounds)-1]
+	w.mu.Lock()
 	r.release()
+	w.mu.Unlock()
 	if n := len(w.rounds); n > 1 {
 		if err := w.rounds[n-2].run.DropOutputs(); err != nil {
 			return nil, err
@@ -177,7 +189,7 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 	if n := len(w.rounds); n > 0 {
 		at = w.first[n-1] + w.rounds[n-1].stages()
 	}
-	r := &round{run: run, splits: splits, maps: make([]*MapOutput, len(splits))}
+	r := &round{run: run, splits: splits, maps: make([]*MapOutput, len(splits)), counts: make([]*Counters, len(splits))}
 	w.rounds = append(w.rounds, r)
 	w.first = append(w.first, at)
 	return w.specs(r, at), nil
@@ -246,7 +258,11 @@ func (w *jobWork) Run(l *Launch) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counters.Add(&l.Attempt.Report().Counters)
+	if counters := &l.Attempt.Report().Counters; isMap && r.stages() == 2 {
+		r.counts[l.Task] = counters
+	} else {
+		w.counters.Add(counters)
+	}
 	return nil
 }
 
@@ -260,7 +276,7 @@ func (w *jobWork) runMap(r *round, l *Launch) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.maps[l.Task] != nil {
+	if r.over || r.maps[l.Task] != nil { // over: the engine has given the attempt up
 		out.Release()
 		return ErrCommitted
 	}
@@ -312,8 +328,9 @@ func (w *jobWork) LoseOutput(stage, task int) {
 	}
 }
 
-// release gives up the outputs of all maps.
+// release gives up the outputs of all maps. Callers hold the work's mutex.
 func (r *round) release() {
+	r.over = true
 	for i, m := range r.maps {
 		if m != nil {
 			m.Release()

@@ -1,0 +1,153 @@
+package jobs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// restless is a policy that starts what it can in order of submission, and now and then kills, suspends or resumes some
+// attempt at random.
+type restless struct {
+	sched.Policy // the order
+	random       *rand.Rand
+	killed       int
+	suspended    int
+}
+
+func (r *restless) Decide(p *sched.Plan) {
+	for j := range p.Jobs() {
+		for _, st := range j.Stages {
+			for a := range p.Attempts(st) {
+				switch n := r.random.IntN(40); {
+				case n == 0 && (a.State == sched.Running || a.State == sched.Suspended) && p.Kill(a, 0):
+					r.killed++
+				case n == 1 && a.State == sched.Running && p.Suspend(a):
+					r.suspended++
+				case n > 30 && a.State == sched.Suspended:
+					p.Resume(a)
+				}
+			}
+		}
+	}
+	r.Policy.Decide(p)
+	p.Wake(p.Now + sched.Time(2*time.Millisecond)) // whatever happens, suspended attempts are resumed
+}
+
+// A mix is several jobs at once, on little memory for all.
+type mix struct {
+	policy string // "restless", or as of policy.Parse
+	counts int    // word counts, which fold and spill
+	sorts  int    // small sorts
+	seed   uint64
+}
+
+// run runs the mix under chaos, and compares every output with its reference.
+func (m mix) run(t *testing.T) {
+	t.Helper()
+	const slots = 3
+	memory, err := mr.NewMemory(60<<20, 2*slots) // as many again may be suspended: 2 MiB for an attempt
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := sched.Resources{sched.VCores: 1, sched.Memory: 1}
+	place := mr.Site{Memory: memory, Map: one, Reduce: one, Cores: slots}
+	dir := t.TempDir()
+	big := large(text)
+	counted := refWordCount(big)
+	paths := big.write(t)
+	var jobs []mr.Submission
+	var outputs []string
+	var want [][]string
+	add := func(name string, submit time.Duration, paths []string, split int, reduces int, wanted []string) {
+		job, err := All[name].New(mr.Conf{
+			"mapreduce.input.fileinputformat.split.maxsize": fmt.Sprint(split),
+			"mapreduce.input.fileinputformat.split.minsize": "1",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(dir, fmt.Sprintf("%s-%d", name, len(jobs)))
+		work, err := mr.Open(mr.Order{Job: job, Input: paths, Output: out, Reduces: reduces}, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := &sched.JobSpec{Name: filepath.Base(out), Submit: sched.Time(submit), Open: job.Next != nil}
+		jobs = append(jobs, mr.Submission{Spec: spec, Work: work})
+		outputs, want = append(outputs, out), append(want, wanted)
+	}
+	for i := range m.counts {
+		add("wordcount", time.Duration(i)*5*time.Millisecond, paths, 400_000, 2, counted)
+	}
+	for i := range m.sorts {
+		in := corpus{"lines": junk(m.seed+uint64(i), 20_000+1000*i, "abcdefgh \n")}
+		add("sort", time.Duration(i)*2*time.Millisecond, in.write(t), 8_000, 2, refSort(in))
+	}
+	core := sched.Config{Estimator: &model.Mean{}}
+	wild := &restless{random: rand.New(rand.NewPCG(m.seed, 3))}
+	if m.policy == "restless" {
+		if wild.Policy, _, err = policy.Parse("fifo"); err != nil {
+			t.Fatal(err)
+		}
+		core.Policy = wild
+	} else if core.Policy, _, err = policy.Parse(m.policy); err != nil {
+		t.Fatal(err)
+	}
+	results, err := mr.Serve(t.Context(), mr.Config{
+		Core:  core,
+		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: slots, sched.Memory: 2 * slots}}},
+		Chaos: mr.Chaos{Rate: 0.15, Seed: m.seed},
+	}, jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if r.Outcome != sched.OK {
+			t.Fatalf("%s ended %v: %v", jobs[i].Spec.Name, r.Outcome, r.Err)
+		}
+		got, wanted := string(joined(readParts(t, outputs[i]))), strings.Join(want[i], "\n")+"\n"
+		if strings.HasPrefix(jobs[i].Spec.Name, "wordcount") { // parts are sorted each for itself
+			got, wanted = string(sorted([]byte(got))), string(sorted([]byte(wanted)))
+		}
+		if got != wanted {
+			t.Errorf("%s: %d lines, want %d, or in another order", jobs[i].Spec.Name, strings.Count(got, "\n"),
+				strings.Count(wanted, "\n"))
+		}
+	}
+	if used := memory.InUse(); used != 0 {
+		t.Errorf("%d bytes of memory are still in use", used)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if m.policy == "restless" && (wild.killed == 0 || wild.suspended == 0) {
+		t.Errorf("%d attempts were killed, %d suspended", wild.killed, wild.suspended)
+	}
+	if err := memory.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMix runs several jobs at once, on little memory for all, while attempts are killed, suspended and lost and
+// outputs of maps are lost: no job fails or stands still, every output is that of its reference, and no memory is kept.
+// With SOJOURN_PROPERTY_FOR=1h it goes on with new seeds for an hour.
+func TestMix(t *testing.T) {
+	long, _ := time.ParseDuration(os.Getenv("SOJOURN_PROPERTY_FOR"))
+	end := time.Now().Add(long)
+	for seed := uint64(1); seed == 1 || time.Now().Before(end) && !t.Failed(); seed++ {
+		for _, name := range []string{"restless", "srpt:preempt=kill", "srpt:preempt=suspend"} {
+			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
+				mix{policy: name, counts: 3, sorts: 20, seed: seed}.run(t)
+			})
+		}
+	}
+}

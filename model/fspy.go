@@ -327,11 +327,13 @@ func (f *FSPY) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 			return sched.Estimate{Mean: seconds(all / max(1, counts(st.Job)[k])), Samples: 1}
 		}
 	}
-	own := f.Own.Estimate(st, class)
-	if past := f.Past[st.Kind]; own.Samples == 0 && past.N > 0 {
+	if seen, ok := f.Own.Seen.Has(st); ok && seen.N > 0 {
+		return seen.on(class)
+	}
+	if past := f.Past[st.Kind]; past.N > 0 {
 		return sched.Estimate{Mean: seconds(past.Mean)}
 	}
-	return own
+	return sched.Estimate{Mean: st.Spec.Prior}
 }
 
 // Size returns the predicted size of a job, its master left out. It is known when a probe of the job is through, or

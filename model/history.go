@@ -51,10 +51,11 @@ func (h *History) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters)
 	h.Past[key] = list
 }
 
-// Estimate returns the mean of the stage's own finished tasks, else of those like them.
+// Estimate returns the mean of the stage's own finished tasks on a class of nodes (zero: on any). Before the first one
+// there it is a guess from the other classes, and before the first one at all the mean of past tasks like them.
 func (h *History) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
-	if own := h.Own.Estimate(st, class); own.Samples > 0 {
-		return own
+	if seen, ok := h.Own.Seen.Has(st); ok && seen.N > 0 {
+		return seen.on(class)
 	}
 	past := h.Past[HistoryKey(st.Job.Spec, st.Kind)]
 	if len(past) == 0 {

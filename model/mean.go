@@ -6,10 +6,62 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Mean estimates the tasks of a stage by the mean and the standard deviation of those that are finished, and by the
-// spec's prior before one is. Of failed attempts nothing is learned.
+// Mean estimates the tasks of a stage by the mean and the standard deviation of its finished tasks, and by the spec's
+// prior before the first task has finished. It learns nothing from failed attempts.
 type Mean struct {
-	Seen sched.Per[Moments] // by stage
+	Seen sched.Per[Seen] // by stage
+}
+
+// Seen are the times of a stage's finished tasks, on all nodes and by class of nodes. Most stages run on one class only,
+// and need no list.
+type Seen struct {
+	Moments
+	Class   sched.ClassID  // of the first task
+	ByClass []ClassMoments `json:",omitempty"` // in order of their first tasks; nil: all tasks ran on Class
+}
+
+// ClassMoments are the times of the finished tasks on a class of nodes.
+type ClassMoments struct {
+	Class sched.ClassID
+	Moments
+}
+
+// add takes the time of a task on a class of nodes into account.
+func (s *Seen) add(class sched.ClassID, took sched.Time) {
+	switch {
+	case s.N == 0:
+		s.Class = class
+	case s.ByClass == nil && class != s.Class:
+		s.ByClass = []ClassMoments{{s.Class, s.Moments}}
+	}
+	s.Moments.Add(took)
+	if s.ByClass == nil {
+		return
+	}
+	for i := range s.ByClass {
+		if s.ByClass[i].Class == class {
+			s.ByClass[i].Add(took)
+			return
+		}
+	}
+	s.ByClass = append(s.ByClass, ClassMoments{Class: class})
+	s.ByClass[len(s.ByClass)-1].Add(took)
+}
+
+// on returns the estimate for a class of nodes (zero: any), of which there is a task: a guess from all classes where none
+// has finished on this one.
+func (s *Seen) on(class sched.ClassID) sched.Estimate {
+	if class == 0 || s.ByClass == nil && class == s.Class {
+		return s.Moments.Estimate()
+	}
+	for i := range s.ByClass {
+		if k := &s.ByClass[i]; k.Class == class {
+			return k.Estimate()
+		}
+	}
+	e := s.Moments.Estimate()
+	e.Samples = 0
+	return e
 }
 
 // Moments are the count, the mean and the sum of squared deviations of some times in seconds (Welford, Technometrics
@@ -43,13 +95,14 @@ func seconds(s float64) sched.Time { return sched.Time(math.Round(s * 1e9)) }
 
 // Observe learns from an attempt that succeeded.
 func (m *Mean) Observe(a *sched.Attempt, ended sched.Time, _ *sched.Counters) {
-	m.Seen.Of(a.Stage).Add(ended - a.Start)
+	m.Seen.Of(a.Stage).add(a.Class, ended-a.Start)
 }
 
-// Estimate returns the mean of the finished tasks of st, on whatever nodes they ran.
-func (m *Mean) Estimate(st *sched.Stage, _ sched.ClassID) sched.Estimate {
+// Estimate returns the mean of the tasks of st that have finished on a class of nodes (zero: on any). Before the first
+// one there it is a guess: the mean on all other classes, else the spec's prior.
+func (m *Mean) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	if seen, ok := m.Seen.Has(st); ok && seen.N > 0 {
-		return seen.Estimate()
+		return seen.on(class)
 	}
 	return sched.Estimate{Mean: st.Spec.Prior}
 }

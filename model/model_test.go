@@ -49,6 +49,38 @@ func job(id sched.JobID, payload any) *sched.Job {
 	return j
 }
 
+// Two tasks take 10 s and 14 s on class 1, one takes 4 s on class 2, none has run on class 3. The memory says the same
+// after a way through JSON.
+func TestMeanByClass(t *testing.T) {
+	var m Mean
+	st := job(1, nil).Stages[0]
+	for _, ran := range []struct {
+		class sched.ClassID
+		took  sched.Time
+	}{{1, 10 * sec}, {2, 4 * sec}, {1, 14 * sec}} {
+		m.Observe(&sched.Attempt{Stage: st, Class: ran.class}, ran.took, nil)
+	}
+	var again Mean
+	b, err := json.Marshal(&m)
+	if err == nil {
+		err = json.Unmarshal(b, &again)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for class, want := range []struct {
+		mean    float64
+		samples int
+	}{{28. / 3, 3}, {12, 2}, {4, 1}, {28. / 3, 0}} {
+		for _, est := range []*Mean{&m, &again} {
+			e := est.Estimate(st, sched.ClassID(class))
+			if math.Abs(e.Mean.Seconds()-want.mean) > 1e-9 || e.Samples != want.samples {
+				t.Errorf("class %d: %v of %d samples, want %v s of %d", class, e.Mean, e.Samples, want.mean, want.samples)
+			}
+		}
+	}
+}
+
 func TestOracle(t *testing.T) {
 	o := &Oracle{truth}
 	j := job(1, fixed{10 * sec, 20 * sec})

@@ -37,9 +37,7 @@ func (c *Core) carry(j *Job, sign int32) {
 				if st.Kind == Master {
 					q.Masters = q.Masters.Add(c.Amount(a.Holds).Times(int64(sign)))
 				}
-				if a.leaves != 0 {
-					q.Leaving = q.Leaving.Add(c.Amount(a.leaves).Times(int64(sign)))
-				}
+				q.Leaving = q.Leaving.Add(c.leaves(a).amount.Times(int64(sign)))
 				if a.parked {
 					q.Demand = q.Demand.Add(c.missing(a).amount.Times(int64(sign)))
 				}

@@ -245,7 +245,7 @@ func (c *Core) nodeJoined(id NodeID, spec *NodeSpec) {
 		spec.Class,
 	), false, !c.config.Heartbeats
 	n.Class = n.class.ID
-	n.class.Nodes++
+	n.class.add(id)
 	c.resize(n, spec.Capacity)
 	c.offer(n)
 }
@@ -259,6 +259,21 @@ func (c *Core) classNamed(name string) *Class {
 	k := &Class{ID: ClassID(len(c.Classes) + 1), Name: name}
 	c.Classes = append(c.Classes, k)
 	return k
+}
+
+// add makes the node with an ID a member of class k.
+func (k *Class) add(id NodeID) {
+	for len(k.members) <= int(id>>6) {
+		k.members = append(k.members, 0)
+	}
+	k.members[id>>6] |= 1 << (id & 63)
+	k.Nodes++
+}
+
+// remove takes the node with an ID, which is a member, out of class k.
+func (k *Class) remove(id NodeID) {
+	k.members[id>>6] &^= 1 << (id & 63)
+	k.Nodes--
 }
 
 // resize sets the capacity of a node.
@@ -303,7 +318,7 @@ func (c *Core) nodeLost(n *Node) {
 		c.attemptDone(a, Lost, nil)
 	}
 	c.resize(n, Resources{})
-	n.class.Nodes--
+	n.class.remove(n.ID)
 	lost := n.outputs.list
 	n.outputs = outputs{}
 	slices.SortFunc(lost, func(a, b output) int {
@@ -338,7 +353,7 @@ func (c *Core) offer(n *Node) {
 func (c *Core) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
 	a := c.attempts.get()
 	a.Stage, a.Node, a.Start, a.Task, a.Progress, a.Phase, a.State = st, n.ID, c.Now, 0, -1, NoPhase, Running
-	a.Holds, a.wants, a.leaves, a.parked, a.moot = holds, holds, 0, false, false
+	a.Holds, a.wants, a.Class, a.parked, a.moot = holds, holds, n.Class, false, false
 	a.twin = nil
 	st.attempts.add(a)
 	st.attempts.starts += c.Now
@@ -528,23 +543,37 @@ func (st *Stage) isNeeded() bool {
 	return false
 }
 
-// leave says that a was asked to give back an amount.
-func (c *Core) leave(a *Attempt, to AttemptState, amount Resources) {
+// leave notes that attempt a was asked to end (to is Leaving) or to suspend (Suspending).
+func (c *Core) leave(a *Attempt, to AttemptState) {
 	c.stay(a)
-	a.State, a.leaves = to, c.shapes.intern(amount)
+	a.State = to
 	c.leaving(a, 1)
 }
 
-// stay takes back what leave said.
+// stay takes back what leave noted, if anything. The caller sets the new state of attempt a.
 func (c *Core) stay(a *Attempt) {
-	if a.leaves != 0 {
+	if a.State == Leaving || a.State == Suspending {
 		c.leaving(a, -1)
-		a.leaves = 0
 	}
 }
 
+// leaves returns what attempt a was asked to give back: all that it holds, or all but its memory.
+func (c *Core) leaves(a *Attempt) *shape {
+	switch a.State {
+	case Leaving:
+		return c.shapes.list[a.Holds]
+	case Suspending:
+		amount := c.Amount(a.Holds)
+		amount[Memory] = 0
+		return c.shapes.list[c.shapes.intern(amount)]
+	}
+	return c.shapes.list[0]
+}
+
+// leaving adds what attempt a was asked to give back to the sums of its node, its stage and its queues (sign 1), or
+// takes it off (sign -1).
 func (c *Core) leaving(a *Attempt, sign int64) {
-	s, n := c.shapes.list[a.leaves], c.Node(a.Node)
+	s, n := c.leaves(a), c.Node(a.Node)
 	for _, p := range s.parts {
 		n.Leaving[p.kind] += p.amount * sign
 	}

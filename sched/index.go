@@ -318,46 +318,65 @@ func (x *Index) First() *Stage {
 	x.follow()
 	var best *entry
 	for _, i := range x.live {
-		best = x.better(best, &x.heaps[i-1], 0)
+		best = x.better(best, &x.heaps[i-1], fitting{})
 	}
 	return x.stage(best)
 }
 
 // FirstOf is First within a group, for tasks that hold shape (zero: their stage's own). It costs the number of shapes.
 func (x *Index) FirstOf(group int, shape ShapeID) *Stage {
-	if t := &x.view.core.shapes; shape == 0 && t.kept == 0 && !t.room() {
+	return x.firstOf(group, fitting{shape: shape})
+}
+
+// FirstIn is First within a group, for nodes of a class. It costs the number of shapes, and a step for each 64 nodes of
+// other classes that have room.
+func (x *Index) FirstIn(group int, class ClassID) *Stage {
+	return x.firstOf(group, fitting{class: class})
+}
+
+func (x *Index) firstOf(group int, how fitting) *Stage {
+	if t := &x.view.core.shapes; how.shape == 0 && t.kept == 0 && !t.room() {
 		return nil
 	}
 	x.follow()
 	var best *entry
 	for _, i := range x.heapsOf(group) {
-		best = x.better(best, &x.heaps[i-1], shape)
+		best = x.better(best, &x.heaps[i-1], how)
 	}
 	return x.stage(best)
 }
 
+// A fitting says how a task would be launched: with which shape (zero: its stage's own), on nodes of which class (zero:
+// any).
+type fitting struct {
+	shape ShapeID
+	class ClassID
+}
+
 // better returns the first entry of h that has room, if that is before best, else best.
-func (x *Index) better(best *entry, h *stageHeap, shape ShapeID) *entry {
+func (x *Index) better(best *entry, h *stageHeap, how fitting) *entry {
 	if len(h.entries) == 0 || best != nil && !h.id.keeps && !h.entries[0].before(best) {
 		return best
 	}
-	if shape == 0 {
-		shape = h.id.shape
+	if how.shape == 0 {
+		how.shape = h.id.shape
 	}
 	c := x.view.core
 	if h.id.keeps {
 		for i := range h.entries {
-			if e := &h.entries[i]; (best == nil || e.before(best)) && c.FirstAs(c.stages.rows[e.slot], shape) != nil {
+			if e := &h.entries[i]; (best == nil || e.before(best)) &&
+				c.nextFit(c.stages.rows[e.slot], how.shape, how.class, 0) != nil {
 				best = e
 			}
 		}
 		return best
 	}
-	s := c.shapes.list[shape]
+	s := c.shapes.list[how.shape]
 	if !s.active {
 		c.shapes.activate(s)
 	}
-	if c.exhausted || !s.fits.any() || h.id.cap != 0 && !c.underMax(h.id.cap, s) {
+	if c.exhausted || !s.fits.any() || how.class != 0 && s.next(c, 0, how.class) == 0 ||
+		h.id.cap != 0 && !c.underMax(h.id.cap, s) {
 		return best
 	}
 	return &h.entries[0]

@@ -146,7 +146,7 @@ func (p *Plan) Kill(a *Attempt, grace Time) bool {
 
 // evict is Kill without asking whether the engine can: what the core itself ends, every engine can end.
 func (p *Plan) evict(a *Attempt, grace Time) {
-	p.core.leave(a, Leaving, p.Amount(a.Holds))
+	p.core.leave(a, Leaving)
 	k := p.act(Kill, a)
 	k.At = grace
 	p.actions = append(p.actions, k)
@@ -162,9 +162,7 @@ func (p *Plan) Suspend(a *Attempt) bool {
 	if a.State != Running {
 		return p.refuse(p.act(Suspend, a), "the attempt does not run")
 	}
-	amount := p.Amount(a.Holds)
-	amount[Memory] = 0
-	p.core.leave(a, Suspending, amount)
+	p.core.leave(a, Suspending)
 	p.actions = append(p.actions, p.act(Suspend, a))
 	p.core.touchJob(a.Stage.Job)
 	return true

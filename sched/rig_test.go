@@ -137,7 +137,7 @@ func checkSums(t *testing.T, c *Core) {
 	for _, n := range c.Nodes {
 		nodes[n.ID] = &sums{}
 		for a := range c.AttemptsOn(n) {
-			amount, left := c.Amount(a.Holds), c.Amount(a.leaves)
+			amount, left := c.Amount(a.Holds), c.leaves(a).amount
 			s := nodes[n.ID]
 			s.used, s.leaving = s.used.Add(amount), s.leaving.Add(left)
 			for q := c.Queues[a.Stage.Job.Queue]; ; q = c.Queues[q.Parent] {

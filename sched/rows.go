@@ -30,6 +30,8 @@ type Class struct {
 	Name           string
 	Nodes          int
 	Capacity, Used Resources
+
+	members []uint64 // the nodes that are there, as bits
 }
 
 // A Count is of tasks of one kind of stage in a queue.
@@ -144,6 +146,7 @@ type Attempt struct {
 	Task     int32   // from 1; zero where the engine chooses
 	Progress float32 // in [0, 1]; -1 where the engine has not said
 	Holds    ShapeID
+	Class    ClassID // of its node when it was launched
 	Phase    Phase
 	State    AttemptState
 
@@ -151,7 +154,6 @@ type Attempt struct {
 	moot   bool     // its task is done without it, or its job has ended
 	place  int32    // in its stage's list
 	wants  ShapeID  // what it holds once resized, or resumed
-	leaves ShapeID  // what it was asked to give back; zero: nothing
 	twin   *Attempt // ring of the attempts of the same task; nil: alone
 }
 

@@ -145,16 +145,24 @@ func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node
 			own = n
 		}
 	}
-	for i := s.fits.after(after); i != 0; i = s.fits.after(i) {
+	for i := s.next(c, after, class); i != 0; i = s.next(c, i, class) {
 		if own != nil && own.ID < i {
 			return own
 		}
-		n := v.Nodes[i-1]
-		if class == 0 && st.free() || c.allows(st, n, class) {
+		if n := v.Nodes[i-1]; st.free() || c.allows(st, n, 0) {
 			return n
 		}
 	}
 	return own
+}
+
+// next returns the first open node of a class (zero: of any) after another that has room for s; 0: none. Nodes of other
+// classes cost a step for each 64 of them.
+func (s *shape) next(c *Core, after NodeID, class ClassID) NodeID {
+	if class == 0 {
+		return s.fits.after(after)
+	}
+	return s.fits.afterIn(after, c.Classes[class-1].members)
 }
 
 // free reports whether nothing keeps st off any node.

@@ -160,9 +160,10 @@ type Policy interface{ Decide(*Plan) }
 
 // An Estimator predicts task times and sizes. A core has one, and tells it of an attempt before the policy is asked.
 type Estimator interface {
-	// Observe learns from an attempt that succeeded at ended; c is nil where the engine counts nothing.
+	// Observe learns from attempt a, which succeeded at the instant ended on a node of the class a.Class. Counters c are
+	// nil where the engine counts nothing.
 	Observe(a *Attempt, ended Time, c *Counters)
-	// Estimate returns the time of one task of st on a class of nodes (zero: any).
+	// Estimate returns the time of one task of st on a class of nodes (zero: on any node).
 	Estimate(st *Stage, class ClassID) Estimate
 	// Size returns the whole job's size, done parts included, and whether it is known.
 	Size(j *Job) (Work, bool)
@@ -171,7 +172,7 @@ type Estimator interface {
 // An Estimate is of the time of one task.
 type Estimate struct {
 	Mean, StdDev Time
-	Samples      int // zero: Mean is a prior, or nothing at all
+	Samples      int // attempts on the class asked for; zero: Mean is a guess, from other classes or a prior, or nothing
 }
 
 // A Recorder keeps what went into a Step and what came out. The slices are lent; events with Derived set follow from

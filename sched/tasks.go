@@ -102,7 +102,7 @@ func (t *taskSet) firstWhere(c *Core, st *Stage, w Where) (first *Node) {
 	if w.Level != OffSwitch && st.Spec.Copies > 0 && len(t.again) == 0 && t.wishes == nil {
 		return t.firstNear(c, st, w)
 	}
-	for n := c.nextFit(st, w.Shape, 0, w.After); n != nil; n = c.nextFit(st, w.Shape, 0, n.ID) {
+	for n := c.nextFit(st, w.Shape, w.Class, w.After); n != nil; n = c.nextFit(st, w.Shape, w.Class, n.ID) {
 		if (w.Level == OffSwitch || t.level(c, st, n) <= w.Level) && (w.Ok == nil || w.Ok(n)) {
 			return n
 		}
@@ -118,7 +118,9 @@ func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
 	}
 	c.shapes.activate(s)
 	near := t.index(c, st)
-	ok := func(n *Node) bool { return (st.free() || c.allows(st, n, 0)) && (w.Ok == nil || w.Ok(n)) }
+	ok := func(n *Node) bool {
+		return (w.Class == 0 && st.free() || c.allows(st, n, w.Class)) && (w.Ok == nil || w.Ok(n))
+	}
 	switch {
 	case w.Level == RackLocal:
 		rack, has := RackID(-1), false

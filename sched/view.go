@@ -202,6 +202,7 @@ func (v *View) FirstAt(st *Stage, l Locality) *Node { return st.tasks.firstAt(v.
 // A Where says which nodes a task may take otherwise than Fits does.
 type Where struct {
 	Shape ShapeID          // what the task would hold; zero: its stage's shape
+	Class ClassID          // only nodes of this class; zero: of any
 	Level Locality         // it is no farther from its input than this
 	After NodeID           // only nodes after this one
 	Ok    func(*Node) bool // only nodes of which this is true; nil: all

@@ -48,6 +48,72 @@ func TestFirstWhere(t *testing.T) {
 	}
 }
 
+// Nodes 1 and 2 are of class a, node 3 of class b. The index finds the first stage that fits in a class; a stage with an
+// attempt knows its class.
+func TestFirstInClass(t *testing.T) {
+	join := func(id NodeID, class string, room Resources) Event {
+		return Event{Kind: NodeJoined, Node: id, Body: &NodeSpec{Class: class, Capacity: room}}
+	}
+	submit := func(id JobID, needs Resources) Event {
+		return Event{Kind: JobSubmitted, Job: id, Body: &JobSpec{
+			Stages: []StageSpec{{PerTask: needs, Tasks: 5, MaxAttempts: 4}}}}
+	}
+	var x Index
+	x.Key = func(_ *View, st *Stage, _ Time) (Key, bool) { return Key{}, st.Pending > 0 }
+	first := func(class ClassID) (id JobID) {
+		if st := x.FirstIn(0, class); st != nil {
+			id = st.ID.Job
+		}
+		return id
+	}
+	steps := []func(*Plan){
+		func(p *Plan) {
+			if a, b := first(1), first(2); a != 2 || b != 1 {
+				t.Errorf("first in the classes are jobs %d and %d, want 2 and 1", a, b)
+			}
+			st := p.Job(2).Stages[0]
+			if n := p.FirstWhere(st, Where{Class: 2}); n == nil || n.ID != 3 {
+				t.Errorf("job 2 in class 2: node %v, want 3", n)
+			}
+			n := p.FirstWhere(st, Where{Class: 1})
+			if n == nil || n.ID != 1 || !p.Launch(st, n) {
+				t.Fatalf("job 2 in class 1: node %v, want 1", n)
+			}
+			if a := youngest(p.core, st); a.Class != 1 {
+				t.Errorf("the attempt is in class %d, want 1", a.Class)
+			}
+			p.Reserve(st, p.Node(2))
+		},
+		func(p *Plan) {
+			if id := first(1); id != 2 {
+				t.Errorf("first in class 1 is job %d, want 2, which node 2 is reserved for", id)
+			}
+			p.Reserve(nil, p.Node(2))
+		},
+		func(*Plan) {}, // node 2 is lost
+		func(p *Plan) { // and comes back in class b
+			if a, b := first(1), first(2); a != 0 || b != 1 {
+				t.Errorf("first in the classes are jobs %d and %d, want none and 1", a, b)
+			}
+			if n := p.FirstWhere(p.Job(2).Stages[0], Where{Class: 2}); n == nil || n.ID != 2 {
+				t.Errorf("job 2 in class 2: node %v, want 2", n)
+			}
+		},
+	}
+	c := New(Config{Policy: policyFunc(func(p *Plan) {
+		x.Sync(p)
+		steps[0](p)
+		steps = steps[1:]
+	})})
+	c.Step(0, []Event{
+		join(1, "a", Resources{VCores: 1}), join(2, "a", Resources{VCores: 1}), join(3, "b", Resources{VCores: 2}),
+		submit(1, Resources{VCores: 2}), submit(2, Resources{VCores: 1}),
+	})
+	c.Step(sec, nil)
+	c.Step(2*sec, []Event{{Kind: NodeLost, Node: 2}})
+	c.Step(3*sec, []Event{join(2, "b", Resources{VCores: 1})})
+}
+
 // A second attempt may hold another kind of slot than the first; it counts as away from its own.
 func TestSpeculateAs(t *testing.T) {
 	r := newRig(t, Config{Can: CanNameTasks})

@@ -95,11 +95,11 @@ func digest(v *sched.View) uint64 {
 	for _, n := range v.Nodes {
 		add([...]any{n.ID, n.Class, n.Rack, n.Open, n.Lost, n.Reserved, n.Capacity, n.Used, n.Leaving})
 		for a := range v.AttemptsOn(n) {
-			add([...]any{a.ID, a.Stage.ID, a.Start, a.Node, a.Task, a.Progress, a.Phase, a.State, v.Amount(a.Holds)})
+			add([...]any{a.ID, a.Stage.ID, a.Start, a.Node, a.Task, a.Progress, a.Phase, a.State, a.Class, v.Amount(a.Holds)})
 		}
 	}
 	for _, c := range v.Classes {
-		add(*c)
+		add([...]any{c.ID, c.Name, c.Nodes, c.Capacity, c.Used})
 	}
 	for _, q := range v.Queues {
 		add(

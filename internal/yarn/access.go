@@ -3,12 +3,10 @@ package yarn
 import (
 	"errors"
 	"os/user"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
@@ -53,78 +51,6 @@ func parseACL(text string) (a ACL) {
 // A QueueAccess is who may use a queue and those below it. Who administers a queue may submit to it, too.
 type QueueAccess struct{ Submit, Administer ACL }
 
-// allows reports whether a user with groups is on a queue's list, or on that of a queue above it. The root's list is
-// everybody where nobody says one, as in Hadoop, so lists below count only where the root's are said.
-func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL) bool {
-	for {
-		list, said := q.Access[path]
-		if path == "" && !said || is(of(list)) {
-			return true
-		}
-		if path == "" {
-			return false
-		}
-		path = path[:max(0, strings.LastIndexByte(path, '.'))]
-	}
-}
-
-// said notes what a file says of who may use a queue: submit, administer. A list that it does not say is empty, and the
-// root's everybody.
-func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
-	if which == [2]bool{} {
-		return
-	}
-	if path == "" && !which[0] {
-		a.Submit = ACL{Everybody: true}
-	}
-	if path == "" && !which[1] {
-		a.Administer = ACL{Everybody: true}
-	}
-	if q.Access == nil {
-		q.Access = map[string]QueueAccess{}
-	}
-	q.Access[path] = a
-}
-
-func submits(a QueueAccess) ACL     { return a.Submit }
-func administers(a QueueAccess) ACL { return a.Administer }
-
-// listed makes the test whether a user is on a list. Groups are those that learn has found.
-func (m *manager) listed(user string) func(ACL) bool {
-	return func(a ACL) bool {
-		return a.Everybody || slices.Contains(a.Users, user) ||
-			len(a.Groups) > 0 &&
-				slices.ContainsFunc(m.groups.of(user), func(g string) bool { return slices.Contains(a.Groups, g) })
-	}
-}
-
-// administrates reports whether a user administers the cluster.
-func (m *manager) administrates(user string) bool {
-	return user != "" && m.listed(user)(m.config.Access.Admins)
-}
-
-// maySubmit reports whether a user may submit to a queue.
-func (m *manager) maySubmit(user, queue string) bool {
-	return !m.config.Access.Lists || m.queues.allows(queue, m.listed(user), submits) || m.mayAdminister(user, queue)
-}
-
-// mayAdminister reports whether a user is on the list of those who administer a queue.
-func (m *manager) mayAdminister(user, queue string) bool {
-	return m.queues.allows(queue, m.listed(user), administers)
-}
-
-// may reports whether a user may see or change an application, with how the application was submitted.
-func (app *application) may(user string, do int32) bool {
-	m := app.m
-	switch {
-	case user != "" && user == app.user || m.administrates(user):
-		return true
-	case !m.config.Access.Lists:
-		return do == wire.ViewApp
-	}
-	return m.listed(user)(app.access[do]) || m.mayAdminister(user, app.queue)
-}
-
 // mostAccess bounds the access lists of an application, in bytes: they are kept as long as it is told of.
 const mostAccess = 16 << 10
 
@@ -146,26 +72,6 @@ func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 	return access, length
 }
 
-// seen is a report of an application for a user: who may not see it is told no more of it than that it is there.
-func (app *application) seen(user string) wire.ApplicationReport {
-	r := app.report()
-	if !app.may(user, wire.ViewApp) {
-		r.Diagnostics, r.Progress, r.Usage, r.Attempt.Attempt = wire.NotAvailable, 0, wire.Usage{}, -1
-		r.Master = wire.MasterAddress{
-			Host:     wire.NotAvailable,
-			Port:     -1,
-			Tracking: wire.NotAvailable,
-			Original: wire.NotAvailable,
-		}
-	}
-	return r
-}
-
-// unseen refuses to tell of a part of an application.
-func unseen(user, what string) error {
-	return rpc.Errorf(classYARN, "User %s does not have privilege to see this %s", user, what)
-}
-
 // How long groups are believed, by Hadoop's default, and of how many users.
 const (
 	groupsKept = 5 * time.Minute
@@ -175,6 +81,7 @@ const (
 // A groupTable knows the groups of users. It may be used by many goroutines: who asks the system is not the owner, who
 // waits for nobody.
 type groupTable struct {
+	log   *logbook
 	ask   func(user string) ([]string, error) // nil: no list names a group or ever will
 	mu    sync.Mutex
 	known map[string]membership
@@ -185,8 +92,8 @@ type membership struct {
 	until  time.Time
 }
 
-func newGroupTable(a *Access) *groupTable {
-	t := &groupTable{ask: a.Groups, known: map[string]membership{}}
+func newGroupTable(a *Access, log *logbook) *groupTable {
+	t := &groupTable{log: log, ask: a.Groups, known: map[string]membership{}}
 	if !a.Lists && len(a.Admins.Groups) == 0 {
 		t.ask = nil
 	}
@@ -225,18 +132,18 @@ func (t *groupTable) learn(user string, now time.Time) error {
 	return err
 }
 
+// meet learns the groups of a user who calls. It may wait for the operating system, so it is called outside of turns.
+func (t *groupTable) meet(user string) {
+	if err := t.learn(user, time.Now()); err != nil {
+		t.log.refused("groups not known", "user", cut(user, mostName), "why", err)
+	}
+}
+
 // forget has all users' groups asked for again.
 func (t *groupTable) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.known)
-}
-
-// meet learns the groups of a user who calls. It is no part of the owner's turn.
-func (m *manager) meet(user string) {
-	if err := m.groups.learn(user, time.Now()); err != nil {
-		m.log.refused("groups not known", "user", cut(user, mostName), "why", err)
-	}
 }
 
 // systemGroups tells the groups that the operating system has of a user; nobody that it does not know is in any.

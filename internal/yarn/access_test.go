@@ -80,12 +80,12 @@ func newHouse(t *testing.T, dir string) *house {
 	}
 	config.Log = slog.New(slog.DiscardHandler)
 	h := &house{&world{t: t, now: time.Unix(1_700_000_000, 0)}}
-	h.m = newManager(config.withDefaults(), Hosts{}, h.world, func() time.Time { return h.now })
+	h.open(config.withDefaults(), Hosts{}, h.world, func() time.Time { return h.now })
 	return h
 }
 
 func (h *house) submit(user, queue string, lists ...wire.ACL) (wire.ApplicationID, error) {
-	r, _ := h.do(func(m *manager) (answer, error) { return m.newApplication(user, nil) })
+	r, _ := h.do(func(m *manager) (answer, error) { return client{m, user}.newID(nil) })
 	id := r.(*wire.NewApplication).ID
 	launch := wire.NewLaunchContext("date")
 	context := proto.Append(nil, &launch)
@@ -99,8 +99,8 @@ func (h *house) submit(user, queue string, lists ...wire.ACL) (wire.ApplicationI
 	if err := q.Decode((&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true, Queue: queue, Launch: launch}}).Append(nil)); err != nil {
 		h.t.Fatal(err)
 	}
-	h.m.meet(user)
-	_, err := h.do(func(m *manager) (answer, error) { return m.submitApplication(user, &q) })
+	h.m.groups.meet(user)
+	_, err := h.do(func(m *manager) (answer, error) { return client{m, user}.submit(&q) })
 	return id, err
 }
 
@@ -157,7 +157,7 @@ func TestAccessLists(t *testing.T) {
 			{"stranger", false, false, false, false},
 			{"", false, false, false, false},
 		} {
-			h.m.meet(c.user)
+			h.m.groups.meet(c.user)
 			verdict := func(what string, ok bool, do func(m *manager) (answer, error), classOf string) {
 				t.Helper()
 				if _, err := h.do(do); ok != (err == nil) || !ok && class(err) != classOf {
@@ -165,24 +165,26 @@ func TestAccessLists(t *testing.T) {
 				}
 			}
 			verdict("changes its priority", c.change, func(m *manager) (answer, error) {
-				return m.changePriority(c.user, &wire.PriorityChange{ID: mine, Priority: 1})
+				return client{m, c.user}.changePriority(&wire.PriorityChange{ID: mine, Priority: 1})
 			}, classAccess)
 			for queue, ok := range map[string]bool{"open": c.toOpen, "adhoc": c.toAdhoc} {
 				verdict(
 					"moves it to "+queue,
 					ok,
-					func(m *manager) (answer, error) { return m.move(c.user, &wire.Move{ID: mine, Queue: queue}) },
+					func(m *manager) (answer, error) { return client{m, c.user}.move(&wire.Move{ID: mine, Queue: queue}) },
 					classAccess,
 				)
 				h.do(
-					func(m *manager) (answer, error) { return m.move("max", &wire.Move{ID: mine, Queue: "etl.nightly"}) },
+					func(m *manager) (answer, error) {
+						return client{m, "max"}.move(&wire.Move{ID: mine, Queue: "etl.nightly"})
+					},
 				)
 			}
 			verdict("sees its attempts", c.see, func(m *manager) (answer, error) {
-				return m.attemptReports(c.user, &wire.ApplicationRequest{ID: mine})
+				return client{m, c.user}.attemptReports(&wire.ApplicationRequest{ID: mine})
 			}, classYARN)
 			r, err := h.do(func(m *manager) (answer, error) {
-				return m.applicationReport(c.user, &wire.ApplicationRequest{ID: mine})
+				return client{m, c.user}.report(&wire.ApplicationRequest{ID: mine})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -193,18 +195,18 @@ func TestAccessLists(t *testing.T) {
 				t.Errorf("%s: %q is told %+v", name, c.user, told)
 			}
 		}
-		if _, err := h.do(func(m *manager) (answer, error) { return m.killApplication("bo", nil, &wire.KillRequest{ID: mine}) }); class(
+		if _, err := h.do(func(m *manager) (answer, error) { return client{m, "bo"}.kill(nil, &wire.KillRequest{ID: mine}) }); class(
 			err,
 		) != classAccess ||
 			!strings.Contains(err.Error(), "User bo cannot perform operation MODIFY_APP on "+mine.String()) {
 			t.Errorf("%s: bo kills: %v", name, err)
 		}
 		if _, err := h.do(func(m *manager) (answer, error) {
-			return m.killApplication("kim", &net.TCPAddr{}, &wire.KillRequest{ID: mine})
+			return client{m, "kim"}.kill(&net.TCPAddr{}, &wire.KillRequest{ID: mine})
 		}); err != nil {
 			t.Errorf("%s: kim kills: %v", name, err)
 		}
-		r, _ := h.do(func(m *manager) (answer, error) { return m.queueACLs("kim", nil) })
+		r, _ := h.do(func(m *manager) (answer, error) { return client{m, "kim"}.queueACLs(nil) })
 		var read wire.QueueACLs
 		if err := read.Decode(r.Append(nil)); err != nil {
 			t.Fatal(err)
@@ -231,7 +233,7 @@ func TestAccessDefaults(t *testing.T) {
 	if err != nil {
 		t.Errorf("nothing is said of the root: %v", err)
 	}
-	if _, err := h.do(func(m *manager) (answer, error) { _, err := m.changing("cleo", id); return nil, err }); err != nil {
+	if _, err := h.do(func(m *manager) (answer, error) { _, err := client{m, "cleo"}.changing(id); return nil, err }); err != nil {
 		t.Errorf("nothing is said of the root: %v", err)
 	}
 	off := strings.Replace(people, "yarn.acl.enable=true", "", 1)
@@ -250,10 +252,12 @@ func TestAccessDefaults(t *testing.T) {
 		t.Errorf("without lists: %v", err)
 	}
 	for user, ok := range map[string]bool{"stranger": true, "root": true, "ana": false} {
-		if _, err := h.do(func(m *manager) (answer, error) { return m.changePriority(user, &wire.PriorityChange{ID: id}) }); ok != (err == nil) {
+		if _, err := h.do(func(m *manager) (answer, error) { return client{m, user}.changePriority(&wire.PriorityChange{ID: id}) }); ok != (err == nil) {
 			t.Errorf("without lists, %s changes: %v", user, err)
 		}
-		if _, err := h.do(func(m *manager) (answer, error) { return m.attemptReports(user, &wire.ApplicationRequest{ID: id}) }); err != nil {
+		if _, err := h.do(func(m *manager) (answer, error) {
+			return client{m, user}.attemptReports(&wire.ApplicationRequest{ID: id})
+		}); err != nil {
 			t.Errorf("without lists, %s sees: %v", user, err)
 		}
 	}
@@ -337,7 +341,7 @@ func TestAccessByREST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(restHandler(h.m, nil))
+	server := httptest.NewServer(restHandler(h.f, nil))
 	defer server.Close()
 	get := func(path, user string) int {
 		r, err := http.Get(server.URL + "/ws/v1/cluster/apps/" + id.String() + path + "?user.name=" + user)
@@ -362,7 +366,7 @@ func TestAccessByREST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.do(func(m *manager) (answer, error) { return m.refreshQueues("root", q) }); err != nil {
+	if _, err := h.do(func(m *manager) (answer, error) { return admin{m, "root"}.refreshQueues(q) }); err != nil {
 		t.Fatal(err)
 	}
 	for user, want := range map[string]int{"kim": 403, "stranger": 200} {
@@ -376,7 +380,7 @@ func TestAccessByREST(t *testing.T) {
 func TestGroups(t *testing.T) {
 	asked, groups, fails := 0, []string{"etl"}, error(nil)
 	table := newGroupTable(
-		&Access{Lists: true, Groups: func(string) ([]string, error) { asked++; return groups, fails }},
+		&Access{Lists: true, Groups: func(string) ([]string, error) { asked++; return groups, fails }}, nil,
 	)
 	now := time.Unix(1_700_000_000, 0)
 	for range 3 {
@@ -399,7 +403,7 @@ func TestGroups(t *testing.T) {
 	off := newGroupTable(
 		&Access{
 			Groups: func(string) ([]string, error) { t.Error("asked for groups that nobody needs"); return nil, nil },
-		},
+		}, nil,
 	)
 	off.learn("ana", now)
 	if _, ok := staticGroups("ana", nil); ok {

@@ -12,78 +12,85 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// adminServer is what operators call. What is read from files is read before the owner is asked, which waits for no
-// disk.
-func adminServer(m *manager) *rpc.Server {
-	return &rpc.Server{Protocol: wire.Administration, Log: m.log.Logger, Methods: map[string]rpc.Method{
+// An admin carries out the calls of operators' commands within a turn.
+type admin struct {
+	m    *manager
+	user string
+}
+
+// newAdmin returns the server that operators call. Files are read before the turn, which must not wait for a disk.
+func newAdmin(f *front) *rpc.Server {
+	operator := func(m *manager, user string) admin { return admin{m, user} }
+	return &rpc.Server{Protocol: wire.Administration, Log: f.log.Logger, Methods: map[string]rpc.Method{
 		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
-			if err := m.admit(c.User); err != nil {
+			if err := admit(f, c.User); err != nil {
 				return nil, err
 			}
 			var hosts Hosts
-			if m.config.Hosts != nil {
+			if f.config.Hosts != nil {
 				var err error
-				if hosts, err = m.config.Hosts(); err != nil {
+				if hosts, err = f.config.Hosts(); err != nil {
 					return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
 				}
 			}
-			return m.serve(c, func(m *manager) (answer, error) { return m.refreshNodes(hosts, q), nil })
+			return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshNodes(hosts, q), nil })
 		}),
-		"checkForDecommissioningNodes": byUser(m, (*manager).decommissioning),
-		"updateNodeResource":           byUser(m, (*manager).updateNodes),
+		"checkForDecommissioningNodes": byUser(f, operator, admin.decommissioning),
+		"updateNodeResource":           byUser(f, operator, admin.updateNodes),
 		"refreshUserToGroupsMappings": rpc.Handle(
 			func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
-				if err := m.admit(c.User); err != nil {
+				if err := admit(f, c.User); err != nil {
 					return nil, err
 				}
-				m.groups.forget()
+				f.groups.forget()
 				return nil, nil
 			},
 		),
 		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
-			if err := m.admit(c.User); err != nil {
+			if err := admit(f, c.User); err != nil {
 				return nil, err
 			}
-			if m.config.Reread == nil {
+			if f.config.Reread == nil {
 				return nil, notSupported("changing queues that no file says")
 			}
-			q, err := m.config.Reread()
+			q, err := f.config.Reread()
 			if err != nil {
 				return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: %v", err)
 			}
-			return m.serve(c, func(m *manager) (answer, error) { return m.refreshQueues(c.User, q) })
+			return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshQueues(q) })
 		}),
 	}}
 }
 
-// admit is administers for who is not the owner: strangers have no files read, and hear nothing of what is in them.
-func (m *manager) admit(user string) error {
-	m.meet(user)
-	_, err := m.ask(func(m *manager) (answer, error) { return nil, m.administers(user) })
+// admit is administers for callers outside of a turn: for users who may not administer, no file is read, and they are
+// told nothing of what files say.
+func admit(f *front, user string) error {
+	f.groups.meet(user)
+	_, err := f.ask(func(m *manager) (answer, error) { return nil, admin{m, user}.administers() })
 	return err
 }
 
 // administers reports, as an error, that a user may not change the cluster.
-func (m *manager) administers(user string) error {
-	if !m.administrates(user) {
-		m.log.refused("administration refused", "user", user)
-		return rpc.Errorf(classAccess, "User %s doesn't have permission to call this method", user)
+func (o admin) administers() error {
+	if !o.m.administrates(o.user) {
+		o.m.log.refused("administration refused", "user", o.user)
+		return rpc.Errorf(classAccess, "User %s doesn't have permission to call this method", o.user)
 	}
 	return nil
 }
 
 // refreshNodes has other hosts be allowed. Nodes on hosts that are not any more leave; those that were leaving and are
 // allowed again stay.
-func (m *manager) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
+func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	patience := time.Duration(0)
 	if q.How == wire.DecommissionGraceful {
-		if patience = m.config.Expiry.Graceful; q.Timeout >= 0 {
+		if patience = o.m.config.Expiry.Graceful; q.Timeout >= 0 {
 			patience = time.Duration(q.Timeout) * time.Second
 		}
 	}
-	m.nodes.hosts = hosts.set()
-	for _, n := range m.nodes.list {
-		switch allowed := m.nodes.hosts.allows(n.id.Host); {
+	o.m.nodes.hosts = hosts.set()
+	for _, n := range o.m.nodes.list {
+		switch allowed := o.m.nodes.hosts.allows(n.id.Host); {
 		case !allowed:
 			n.decommission(patience)
 		case n.state == wire.NodeDecommissioning:
@@ -94,9 +101,9 @@ func (m *manager) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 }
 
 // decommissioning lists the nodes that end when nothing runs there any more: operators' commands wait for them.
-func (m *manager) decommissioning(string, *wire.Empty) (answer, error) {
+func (o admin) decommissioning(*wire.Empty) (answer, error) {
 	r := &wire.NodeIDs{}
-	for _, n := range m.nodes.list {
+	for _, n := range o.m.nodes.list {
 		if n.state == wire.NodeDecommissioning {
 			r.Nodes = append(r.Nodes, n.id)
 		}
@@ -105,17 +112,17 @@ func (m *manager) decommissioning(string, *wire.Empty) (answer, error) {
 }
 
 // refreshQueues has the queues be others, if every application that is not over keeps its own.
-func (m *manager) refreshQueues(user string, q Queues) (answer, error) {
+func (o admin) refreshQueues(q Queues) (answer, error) {
 	q.withDefaults()
 	leaves := q.leaves()
 	in := map[string]int{}
-	for _, app := range m.apps.list {
+	for _, app := range o.m.apps.list {
 		if !app.over {
 			in[app.queue]++
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(in)) {
-		declared := m.queues.leaves.byPath[path]
+		declared := o.m.queues.leaves.byPath[path]
 		switch leaf, there := leaves.byPath[path]; {
 		case there && !leaf:
 			return nil, rpc.Errorf(
@@ -133,20 +140,20 @@ func (m *manager) refreshQueues(user string, q Queues) (answer, error) {
 			)
 		}
 	}
-	m.queues = placement{q, leaves, m.queues.made}
-	m.note(sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: q.Tree}})
-	m.step() // what comes in this turn finds the new queues
-	m.log.Info("queues refreshed", "by", user, "queues", len(leaves.byPath))
+	o.m.queues = placement{q, leaves, o.m.queues.made}
+	o.m.note(sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: q.Tree}})
+	o.m.step() // what comes in this turn finds the new queues
+	o.m.log.Info("queues refreshed", "by", o.user, "queues", len(leaves.byPath))
 	return nil, nil
 }
 
 // updateNodes gives nodes other sizes. What then is too much is left to end by itself.
-func (m *manager) updateNodes(user string, q *wire.UpdateNodeResource) (answer, error) {
-	if err := m.administers(user); err != nil {
+func (o admin) updateNodes(q *wire.UpdateNodeResource) (answer, error) {
+	if err := o.administers(); err != nil {
 		return nil, err
 	}
 	for i := range q.Nodes {
-		if n := m.nodes.byID[q.Nodes[i].Node]; n == nil {
+		if n := o.m.nodes.byID[q.Nodes[i].Node]; n == nil {
 			return nil, rpc.Errorf(classYARN, "Resource update get exception: node %s is not known", q.Nodes[i].Node)
 		}
 		if wrong := checkNode(q.Nodes[i].Resource); wrong != "" {
@@ -154,7 +161,7 @@ func (m *manager) updateNodes(user string, q *wire.UpdateNodeResource) (answer, 
 		}
 	}
 	for i := range q.Nodes {
-		n, to := m.nodes.byID[q.Nodes[i].Node], q.Nodes[i].Resource
+		n, to := o.m.nodes.byID[q.Nodes[i].Node], q.Nodes[i].Resource
 		n.resized = &to
 		n.resize(to)
 	}

@@ -8,55 +8,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// An application's states are those that are reported:
-//
-//	ACCEPTED ─▶ RUNNING ─▶ FINISHED     its ApplicationMaster registers; says that it is over
-//	    ▲          │
-//	    └──────────┴─▶ FAILED            the ApplicationMaster dies: again, or once too often
-//	any of the first two ─▶ KILLED       somebody asked for it
-//
-// FINISHED is reported from when the ApplicationMaster has said so; the job of the core is over when its container is,
-// too.
-type application struct {
-	m          *manager
-	id         wire.ApplicationID
-	job        sched.JobID
-	user       string
-	queue      string // dotted path below the root
-	hints      hints
-	submission wire.Submission
-	state      wire.AppState
-	outcome    outcome
-	attempts   []*attempt // the last is the one that lives
-	asks       askTable
-	progress   float32
-	nodes      map[*node]bool // that have had a container of it, and must be told of its end
-	times      times
-	used       sched.Work             // once it is over
-	over       bool                   // nothing of it lives any more
-	expires    time.Time              // when it is killed; zero: never
-	alarm      *alarm                 // for that; nil: it never was to be
-	missed     []wire.ContainerStatus // ends of containers that it keeps over attempts, while there was none
-	access     map[int32]ACL          // as it was submitted with, by what they let users do
-}
-
-// outcome is what an application's end is reported to be.
-type outcome struct {
-	final       wire.FinalStatus
-	diagnostics string
-}
-
-// times are in ms since 1970; zero: not yet.
-type times struct{ started, launched, finished int64 }
-
-func (app *application) ended() bool { return app.over }
-
-// submit makes an application of a submission.
-func (m *manager) submit(user, queue string, s *wire.Submission) *application {
+// newApplication makes an application of a submission of a user to a queue.
+func newApplication(m *manager, user, queue string, s *wire.Submission) *application {
 	app := &application{
 		m:          m,
 		id:         s.ID,
-		job:        m.apps.newest + 1,
 		user:       user,
 		queue:      queue,
 		submission: *s,
@@ -65,11 +21,7 @@ func (m *manager) submit(user, queue string, s *wire.Submission) *application {
 		nodes:      map[*node]bool{},
 		times:      times{started: m.millis()},
 	}
-	m.apps.newest++
-	m.apps.byID[app.id] = app
-	m.apps.taken.add(app.id.ID)
-	m.apps.byJob[app.job] = app
-	m.apps.list = append(m.apps.list, app)
+	m.apps.add(app)
 	app.submission.Priority = m.priority(s.Priority)
 	app.submission.Name, app.submission.Type = cut(s.Name, mostTitle), cut(s.Type, mostType)
 	hints, wrong := readHints(s.Tags)
@@ -131,14 +83,6 @@ func (app *application) mostAttempts() int32 {
 	return app.m.config.Attempts
 }
 
-// current returns the attempt that lives, or lived last; nil: none has begun.
-func (app *application) current() *attempt {
-	if len(app.attempts) == 0 {
-		return nil
-	}
-	return app.attempts[len(app.attempts)-1]
-}
-
 // launch makes a container of an action of the core: for the ApplicationMaster, which begins an attempt, or for what it
 // asked for.
 func (app *application) launch(a *sched.Action) {
@@ -172,7 +116,7 @@ func (app *application) launch(a *sched.Action) {
 		c.attempt.launch()
 	} else {
 		c.notice = unheard
-		c.attempt.dues.granted = append(c.attempt.dues.granted, c)
+		c.attempt.dues.granted.add(c)
 	}
 }
 
@@ -321,51 +265,6 @@ func percent(part, whole sched.Resources) float32 {
 	return 100 * float32(part[sched.Memory]) / float32(whole[sched.Memory])
 }
 
-// proxied is the URL by which a browser reaches an ApplicationMaster.
-func (m *manager) proxied(id wire.ApplicationID) string {
-	return "http://" + m.config.Web + "/proxy/" + id.String() + "/"
-}
-
-// An appTable finds applications.
-type appTable struct {
-	byID   map[wire.ApplicationID]*application
-	byJob  map[sched.JobID]*application
-	list   []*application // in order of submission
-	newest sched.JobID
-	named  int32 // the last id that was given to a client
-	taken  idSet // of those, with which an application was submitted
-	gone   int   // of list, those that are over
-}
-
-func newAppTable() appTable {
-	return appTable{byID: map[wire.ApplicationID]*application{}, byJob: map[sched.JobID]*application{}}
-}
-
-// trim forgets the oldest of the applications that are over and have nothing left, beyond what is kept.
-func (t *appTable) trim(keep int) {
-	for i := 0; t.gone > keep && i < len(t.list); {
-		app := t.list[i]
-		if !app.over || !app.cleared() {
-			i++
-			continue
-		}
-		t.list = append(t.list[:i], t.list[i+1:]...)
-		delete(t.byID, app.id)
-		delete(t.byJob, app.job)
-		t.gone--
-	}
-}
-
-// cleared reports whether no node has a container of the application any more that is not forgotten.
-func (app *application) cleared() bool {
-	for _, a := range app.attempts {
-		if a.containers.count > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // nodesChanged has every ApplicationMaster told of a node that came, left or will leave.
 func (t *appTable) nodesChanged(n *node) {
 	for _, app := range t.list {
@@ -376,4 +275,38 @@ func (t *appTable) nodesChanged(n *node) {
 			}
 		}
 	}
+}
+
+// instant is how clients write when an application is to be ended.
+const instant = "2006-01-02T15:04:05.000-0700"
+
+// unlimited is how they write that it is not.
+const unlimited = "UNLIMITED"
+
+// expire has an application killed at an instant; zero: never.
+func (app *application) expire(at time.Time) {
+	app.m.live.off(app.alarm)
+	if app.expires = at; at.IsZero() {
+		return
+	}
+	app.alarm = app.m.live.at(at, func() {
+		app.end(
+			wire.AppKilled,
+			outcome{
+				wire.Killed,
+				fmt.Sprintf(
+					"Application %s is killed by ResourceManager as it has exceeded the lifetime period.",
+					app.id,
+				),
+			},
+		)
+	})
+}
+
+// expiry tells when that is.
+func (app *application) expiry() string {
+	if app.expires.IsZero() {
+		return unlimited
+	}
+	return app.expires.Format(instant)
 }

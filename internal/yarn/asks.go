@@ -15,50 +15,7 @@ const (
 	mostPlaces = 1 << 16
 )
 
-// An askTable is what an application wants. Asks are absolute: a new one for a place replaces the one before, zero
-// takes it back. Those of one priority and allocation id are a group, with one size at a time; a group that has wanted
-// containers is a stage of the core, until it wants none and none is on its way.
-type askTable struct {
-	groups  map[groupKey]*group
-	stages  []stageKey // by index in the core: whose they are, or were last
-	idle    map[askKind][]int32
-	pending int64           // of all groups
-	places  int             // of all groups
-	banned  map[string]bool // hosts and racks that the application does not want
-	bans    []sched.NodeID  // the nodes that these are, sorted
-}
-
-type groupKey struct {
-	priority   wire.Priority
-	allocation int64
-}
-
-type stageKey struct {
-	groupKey
-	size wire.Resource
-}
-
-// An askKind is what the core cannot tell apart: a stage that no group has is used again for another of its kind.
-type askKind struct {
-	priority wire.Priority
-	size     wire.Resource
-}
-
 func (k stageKey) kind() askKind { return askKind{k.priority, k.size} }
-
-// A group is the asks of one priority and allocation id. The request for anywhere carries the total; those for hosts
-// and racks are hints, and bounds where farther places will not do.
-type group struct {
-	key     groupKey
-	stage   int32 // in the core; 0: none
-	size    wire.Resource
-	total   int32
-	relax   bool                            // any node will do
-	places  map[string]wire.ResourceRequest // nil: none yet
-	strict  bool                            // the core was told to use some nodes only
-	changed bool                            // by the call that is being taken in
-	owed    int32                           // containers that were granted and that the ApplicationMaster has not heard of
-}
 
 // newAskTable returns the table of an application whose ApplicationMaster's container is stage 0.
 func newAskTable() askTable {
@@ -445,6 +402,3 @@ func (app *application) unplaced(c *container) {
 	app.asks.want(g, g.total+1)
 	app.settle(g)
 }
-
-// isRack reports whether a place is a rack, which it is when its name is a path.
-func (t *nodeTable) isRack(place string) bool { return len(place) > 0 && place[0] == '/' }

@@ -33,24 +33,24 @@ func newFewUnder(t *testing.T, spec string) *few {
 	w := &world{t: t, now: time.Unix(1_700_000_000, 0)}
 	config := Config{Core: sched.Config{Policy: fifo}, Sizes: Sizes{MinMemory: 512}, Log: slog.New(slog.DiscardHandler),
 		Racks: map[string]string{"a": "/one", "b": "/one", "c": "/two", "d": "/two"}}.withDefaults()
-	w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
+	w.open(config, Hosts{}, w, func() time.Time { return w.now })
 	f := &few{world: w}
 	for i, host := range []string{"a", "b", "c"} {
 		f.join(host, int32(i+1))
 	}
-	r, _ := w.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+	r, _ := w.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 	id := r.(*wire.NewApplication).ID
 	w.do(func(m *manager) (answer, error) {
-		return m.submitApplication("user", &wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
+		return client{m, "user"}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
 	})
 	f.master = w.m.apps.byID[id].current()
-	w.do(func(m *manager) (answer, error) { return m.registerMaster(f.master, &wire.RegisterMasterRequest{}) })
+	w.do(func(m *manager) (answer, error) { return master{m, f.master}.register(&wire.RegisterMasterRequest{}) })
 	return f
 }
 
 func (f *few) join(host string, port int32) {
 	f.do(func(m *manager) (answer, error) {
-		return m.registerNode(
+		return tracker{m}.register(
 			&wire.RegisterNodeRequest{
 				Node:     wire.NodeID{Host: host, Port: port},
 				Resource: wire.Resource{Memory: 1024, VCores: 4},
@@ -64,7 +64,7 @@ func (f *few) join(host string, port int32) {
 func (f *few) allocate(q *wire.AllocateRequest) []string {
 	f.t.Helper()
 	q.ResponseID = f.id
-	r, err := f.do(func(m *manager) (answer, error) { return m.allocate(f.master, q) })
+	r, err := f.do(func(m *manager) (answer, error) { return master{m, f.master}.allocate(q) })
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestNextAttemptAsksAnew(t *testing.T) {
 		id := f.managed(func(s *wire.Submission) { s.KeepContainers = keep })
 		app := f.m.apps.byID[id]
 		f.master, f.id = app.current(), 0
-		f.do(func(m *manager) (answer, error) { return m.registerMaster(f.master, &wire.RegisterMasterRequest{}) })
+		f.do(func(m *manager) (answer, error) { return master{m, f.master}.register(&wire.RegisterMasterRequest{}) })
 		q := asks("unknown 1 true", "* 9 false")
 		q.Blacklist.Add = []string{"a", "b", "c"}
 		f.allocate(q)
@@ -265,7 +265,7 @@ func TestNextAttemptAsksAnew(t *testing.T) {
 			Status: wire.NodeStatus{Node: f.master.master.node.id, Health: wire.Health{OK: true},
 				Containers: []wire.ContainerStatus{{ID: f.master.master.id, State: wire.ContainerComplete, Exit: 1}}},
 		}
-		f.do(func(m *manager) (answer, error) { return m.heartbeat(beat) })
+		f.do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(beat) })
 		if len(app.attempts) != 2 {
 			t.Fatalf(
 				"keep %v: %d attempts: the second finds no node that the first would have used",
@@ -274,7 +274,7 @@ func TestNextAttemptAsksAnew(t *testing.T) {
 			)
 		}
 		f.master, f.id = app.current(), 0
-		f.do(func(m *manager) (answer, error) { return m.registerMaster(f.master, &wire.RegisterMasterRequest{}) })
+		f.do(func(m *manager) (answer, error) { return master{m, f.master}.register(&wire.RegisterMasterRequest{}) })
 		got, want := f.allocate(asks("* 5 true")), 5
 		if keep {
 			want = 0
@@ -288,7 +288,7 @@ func TestNextAttemptAsksAnew(t *testing.T) {
 // managed submits an application, and returns when its ApplicationMaster has a container.
 func (f *few) managed(change func(*wire.Submission)) wire.ApplicationID {
 	f.t.Helper()
-	r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+	r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 	s := wire.Submission{
 		ID:       r.(*wire.NewApplication).ID,
 		Resource: &wire.Resource{Memory: 512, VCores: 1},
@@ -298,7 +298,7 @@ func (f *few) managed(change func(*wire.Submission)) wire.ApplicationID {
 		change(&s)
 	}
 	if _, err := f.do(func(m *manager) (answer, error) {
-		return m.submitApplication("user", &wire.SubmitRequest{Submission: s})
+		return client{m, "user"}.submit(&wire.SubmitRequest{Submission: s})
 	}); err != nil || f.m.apps.byID[s.ID].current() == nil {
 		f.t.Fatalf("submit: %v", err)
 	}
@@ -360,7 +360,7 @@ func TestTooMuchIsRefusedWhole(t *testing.T) {
 		f := newFew(t)
 		q := &wire.AllocateRequest{ResponseID: f.id}
 		c.fill(q)
-		if _, err := f.do(func(m *manager) (answer, error) { return m.allocate(f.master, q) }); err == nil {
+		if _, err := f.do(func(m *manager) (answer, error) { return master{m, f.master}.allocate(q) }); err == nil {
 			t.Errorf("%s: no error", c.what)
 		}
 		a := &f.master.app.asks

@@ -13,62 +13,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// An attempt is one life of an application's ApplicationMaster. Its states are those that are reported:
-//
-//	ALLOCATED ─▶ LAUNCHED ─▶ RUNNING ─▶ FINISHING ─▶ FINISHED
-//	    └────────────┴──────────┴─▶ FAILED, KILLED
-//
-// It is ALLOCATED when the core gave its ApplicationMaster a container, LAUNCHED when the node has started that,
-// RUNNING when the ApplicationMaster has registered, which may be heard of before the node's reply, FINISHING when it
-// has said that it is over, FINISHED when its container has ended. One that somebody else launches, unmanaged, is
-// LAUNCHED at once and FINISHED without FINISHING.
-type attempt struct {
-	app         *application
-	id          wire.AttemptID
-	state       wire.AttemptState
-	master      *container // nil: unmanaged
-	address     wire.MasterAddress
-	silent      aged
-	finishing   aged
-	diagnostics string
-	times       times
-	sequence    int64          // of the last container
-	containers  containerTable // that live, or that their node may not forget yet
-	dues        dues
-	cancel      func() // takes the launch back while it goes on; nil: it does not
-}
-
-// dues are what an ApplicationMaster is owed in its next answer, and what it had in the last.
-type dues struct {
-	granted   []*container
-	completed []wire.ContainerStatus
-	kept      []byte       // what completed was lent
-	told      []*container // in the last answer
-	ending    []*container // of completed
-	wanted    []wire.ContainerID
-	updated   map[*node]bool
-	tokens    map[*node]nodeToken // that it has
-	key       int32               // of its own token
-	last      *wire.AllocateResponse
-	text      struct{ tokens, completed []byte } // of last
-}
-
-// nodeToken says which token an ApplicationMaster has for a node: a new key, or a node that has registered again, needs
-// another.
-type nodeToken struct{ key, life int32 }
-
-// changed has the ApplicationMaster told of a node, once however often it changes until then.
-func (d *dues) changed(n *node) {
-	if d.updated == nil {
-		d.updated = map[*node]bool{}
-	}
-	d.updated[n] = true
-}
-
-func (a *attempt) ended() bool {
-	return a.state == wire.AttemptFinished || a.state == wire.AttemptFailed || a.state == wire.AttemptKilled
-}
-
 // begin makes the next attempt.
 func (app *application) begin() *attempt {
 	a := &attempt{
@@ -200,7 +144,7 @@ func (a *attempt) launch() {
 	a.cancel = m.start.launch(
 		launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request},
 		func(err error) {
-			m.post(func(m *manager) { a.launched(err) })
+			m.post(func() { a.launched(err) })
 		},
 	)
 }
@@ -303,8 +247,7 @@ func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 		return
 	}
 	if c.notice == unheard {
-		i := slices.Index(a.dues.granted, c)
-		a.dues.granted = slices.Delete(a.dues.granted, i, i+1)
+		a.dues.granted.remove(c)
 		c.notice = heard
 		a.app.unplaced(c)
 		return
@@ -330,7 +273,7 @@ func (a *attempt) called() {
 // answer begins the answer to a call and returns what completes it, after the Step, with what the ApplicationMaster is
 // owed then. It is kept from now on, so that the same call, made again before that or after, is answered by the same;
 // it is where the answer before was, which is not asked for any more.
-func (a *attempt) answer(id int32) answer {
+func (a *attempt) answer(id int32) func() proto.Message {
 	r := a.dues.last
 	*r = wire.AllocateResponse{
 		ResponseID: next(id),
@@ -352,7 +295,7 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	r.Nodes, r.Priority = m.nodes.usable(), a.app.submission.Priority
 	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), int32(min(a.app.asks.pending, math.MaxInt32))
 	text := d.text.tokens[:0]
-	for _, c := range d.granted {
+	for c := d.granted.next(); c != nil; c = d.granted.next() {
 		c.notice = none
 		var signed wire.Token
 		signed, text = c.sign(text)
@@ -380,6 +323,5 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 		c.notice = sent
 	}
 	d.told, d.ending = d.ending, d.told
-	clear(d.granted)
-	d.granted, d.wanted, d.updated = d.granted[:0], nil, nil
+	d.wanted, d.updated = nil, nil
 }

@@ -186,7 +186,7 @@ func serveBench(b *testing.B) (m *manager, tracker string) {
 		cancel()
 		<-ended
 	})
-	return rm.manager, rm.Addresses().Tracker
+	return rm.front.m, rm.Addresses().Tracker
 }
 
 // BenchmarkContainer is the whole life of a container without the wire: asked for, granted with its tokens, run, over,
@@ -211,9 +211,10 @@ func benchContainers(b *testing.B, name string) {
 	}.withDefaults()
 	now := time.Unix(1_700_000_000, 0)
 	m := newManager(config, Hosts{}, nil, func() time.Time { return now })
+	o := newOwner(m)
 	do := func(f func(*manager) (answer, error)) proto.Message {
 		c := &call{do: f}
-		m.turn([]*call{c})
+		o.turn([]*call{c})
 		if c.err != nil {
 			b.Fatal(c.err)
 		}
@@ -224,7 +225,7 @@ func benchContainers(b *testing.B, name string) {
 	for i := range ids {
 		ids[i] = wire.NodeID{Host: "node", Port: int32(i + 1)}
 		do(func(m *manager) (answer, error) {
-			return m.registerNode(
+			return tracker{m}.register(
 				&wire.RegisterNodeRequest{Node: ids[i], Resource: wire.Resource{Memory: 2048, VCores: 8}},
 				&net.TCPAddr{},
 			)
@@ -234,15 +235,12 @@ func benchContainers(b *testing.B, name string) {
 	}
 	masters := make([]*attempt, apps)
 	for i := range masters {
-		id := do(func(m *manager) (answer, error) { return m.newApplication("", nil) }).(*wire.NewApplication).ID
+		id := do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) }).(*wire.NewApplication).ID
 		do(func(m *manager) (answer, error) {
-			return m.submitApplication(
-				"user",
-				&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}},
-			)
+			return client{m, "user"}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
 		})
 		masters[i] = m.apps.byID[id].current()
-		do(func(m *manager) (answer, error) { return m.registerMaster(masters[i], &wire.RegisterMasterRequest{}) })
+		do(func(m *manager) (answer, error) { return master{m, masters[i]}.register(&wire.RegisterMasterRequest{}) })
 	}
 	turns := make([]int32, apps)
 	over := 0
@@ -260,7 +258,7 @@ func benchContainers(b *testing.B, name string) {
 				},
 			},
 		}
-		r := do(func(m *manager) (answer, error) { return m.allocate(masters[i], q) }).(*wire.AllocateResponse)
+		r := do(func(m *manager) (answer, error) { return master{m, masters[i]}.allocate(q) }).(*wire.AllocateResponse)
 		turns[i]++
 		over += len(r.Completed)
 	}
@@ -271,7 +269,7 @@ func benchContainers(b *testing.B, name string) {
 		k := beat % nodes
 		now = now.Add(time.Millisecond)
 		s := &beats[k].Status
-		do(func(m *manager) (answer, error) { return m.heartbeat(&beats[k]) })
+		do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(&beats[k]) })
 		s.ResponseID++
 		s.Containers = s.Containers[:0]
 		for _, c := range m.nodes.list[k].containers { // what runs has ended by the next beat

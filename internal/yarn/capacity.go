@@ -11,11 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// The Capacity Scheduler's file, and what its properties begin with.
-const (
-	capacityFile   = "capacity-scheduler.xml"
-	capacityPrefix = "yarn.scheduler.capacity."
-)
+// capacityFile is the Capacity Scheduler's file.
+const capacityFile = "capacity-scheduler.xml"
 
 // capacityQueues reads the queues of capacity-scheduler.xml:
 //

@@ -12,30 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// What clients change of applications that are there: their owners may, and who administers, and where access lists
-// count those who are on them.
-
-// changing finds an application that a user may change.
-func (m *manager) changing(user string, id wire.ApplicationID) (*application, error) {
-	app, err := m.application(id)
-	if err != nil {
-		return nil, err
-	}
-	if !app.may(user, wire.ModifyApp) {
-		m.log.refused("change refused", "application", id.String(), "user", user)
-		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", user, id)
-	}
-	return app, nil
-}
-
-// changingLive is changing for what needs the application not to be over.
-func (m *manager) changingLive(user string, id wire.ApplicationID) (*application, error) {
-	app, err := m.changing(user, id)
-	if err == nil && (app.over || app.state == wire.AppFinished) {
-		err = rpc.Errorf(classYARN, "Application %s is %s: what is over cannot be changed", id, app.state)
-	}
-	return app, err
-}
+// What clients change of applications: their owners may, and who administers, and, where access lists count, users on
+// those lists.
 
 // respecify tells the core what is said of an application now, at once: the next change begins with that.
 func (app *application) respecify(change func(*sched.JobSpec)) {
@@ -45,17 +23,12 @@ func (app *application) respecify(change func(*sched.JobSpec)) {
 	app.m.step()
 }
 
-// priority is what an application gets that wants a priority.
-func (m *manager) priority(wanted wire.Priority) wire.Priority {
-	return min(wanted, wire.Priority(m.config.MostPriority))
-}
-
-func (m *manager) changePriority(user string, q *wire.PriorityChange) (answer, error) {
-	app, err := m.changing(user, q.ID)
+func (u client) changePriority(q *wire.PriorityChange) (answer, error) {
+	app, err := u.changing(q.ID)
 	if err != nil {
 		return nil, err
 	}
-	if to := m.priority(q.Priority); !app.over &&
+	if to := u.m.priority(q.Priority); !app.over &&
 		app.submission.Priority != to { // one that is over keeps its own, and is told it, as in Hadoop
 		app.submission.Priority = to
 		app.respecify(func(s *sched.JobSpec) { s.Priority = int32(to) })
@@ -63,24 +36,24 @@ func (m *manager) changePriority(user string, q *wire.PriorityChange) (answer, e
 	return reply(&wire.PriorityChanged{Priority: app.submission.Priority})
 }
 
-func (m *manager) move(user string, q *wire.Move) (answer, error) {
-	app, err := m.changingLive(user, q.ID)
+func (u client) move(q *wire.Move) (answer, error) {
+	app, err := u.changingLive(q.ID)
 	if err != nil {
 		return nil, err
 	}
-	path, ok := m.queues.leaves.find(q.Queue)
+	path, ok := u.m.queues.leaves.find(q.Queue)
 	switch {
 	case !ok:
 		return nil, rpc.Errorf(classYARN, "Failed to move %s to queue %s: there is no such leaf queue", q.ID, q.Queue)
-	case slices.Contains(m.queues.Stopped, path):
+	case slices.Contains(u.m.queues.Stopped, path):
 		return nil, rpc.Errorf(classYARN, "Failed to move %s to queue %s: it is STOPPED", q.ID, q.Queue)
 	}
-	if !m.maySubmit(user, path) {
-		m.log.refused("move refused", "application", q.ID.String(), "user", user, "queue", path)
+	if !u.m.maySubmit(u.user, path) {
+		u.m.log.refused("move refused", "application", q.ID.String(), "user", u.user, "queue", path)
 		return nil, rpc.Errorf(
 			classAccess,
 			"User %s cannot submit applications to target queue or the target queue doesn't exist: %s while moving %s",
-			user,
+			u.user,
 			q.Queue,
 			q.ID,
 		)
@@ -88,17 +61,17 @@ func (m *manager) move(user string, q *wire.Move) (answer, error) {
 	if path != app.queue {
 		app.queue = path
 		app.respecify(func(s *sched.JobSpec) { s.Queue = path })
-		m.log.Info("application moved", "application", q.ID.String(), "queue", path, "by", user)
+		u.m.log.Info("application moved", "application", q.ID.String(), "queue", path, "by", u.user)
 	}
 	return nil, nil
 }
 
-func (m *manager) signal(user string, q *wire.Signal) (answer, error) {
-	app, err := m.changing(user, q.Container.Attempt.App)
+func (u client) signal(q *wire.Signal) (answer, error) {
+	app, err := u.changing(q.Container.Attempt.App)
 	if err != nil {
 		return nil, err
 	}
-	c := m.container(q.Container)
+	c := u.m.container(q.Container)
 	switch {
 	case c == nil || c.state != running:
 		return nil, rpc.Errorf(classYARN, "Container %s does not run: it gets no signal", q.Container)
@@ -111,7 +84,7 @@ func (m *manager) signal(user string, q *wire.Signal) (answer, error) {
 		)
 	}
 	c.node.signals = append(c.node.signals, *q)
-	m.log.Info(
+	u.m.log.Info(
 		"container signalled",
 		"container",
 		q.Container.String(),
@@ -120,33 +93,27 @@ func (m *manager) signal(user string, q *wire.Signal) (answer, error) {
 		"command",
 		int32(q.Command),
 		"by",
-		user,
+		u.user,
 	)
 	return nil, nil
 }
 
-func (m *manager) failAttempt(user string, q *wire.AttemptRequest) (answer, error) {
-	if _, err := m.changing(user, q.ID.App); err != nil {
+func (u client) failAttempt(q *wire.AttemptRequest) (answer, error) {
+	if _, err := u.changing(q.ID.App); err != nil {
 		return nil, err
 	}
-	a, err := m.knownAttempt(q.ID)
+	a, err := u.m.knownAttempt(q.ID)
 	if err != nil {
 		return nil, err
 	}
 	if a == a.app.current() && !a.app.over {
-		a.fail(fmt.Sprintf("Attempt failed by user %s.", user))
+		a.fail(fmt.Sprintf("Attempt failed by user %s.", u.user))
 	}
 	return nil, nil
 }
 
-// instant is how clients write when an application is to be ended.
-const instant = "2006-01-02T15:04:05.000-0700"
-
-// unlimited is how they write that it is not.
-const unlimited = "UNLIMITED"
-
-func (m *manager) changeTimeouts(user string, q *wire.TimeoutChange) (answer, error) {
-	app, err := m.changingLive(user, q.ID)
+func (u client) changeTimeouts(q *wire.TimeoutChange) (answer, error) {
+	app, err := u.changingLive(q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -163,40 +130,12 @@ func (m *manager) changeTimeouts(user string, q *wire.TimeoutChange) (answer, er
 		}
 		if strings.EqualFold(t.Expires, unlimited) {
 			at = time.Time{}
-		} else if at, err = time.Parse(instant, t.Expires); err != nil || !at.After(m.now) {
-			return nil, rpc.Errorf(classYARN, "timeout %q of %s: must be an instant to come like %s", t.Expires, q.ID, m.now.Add(time.Hour).UTC().Format(instant))
+		} else if at, err = time.Parse(instant, t.Expires); err != nil || !at.After(u.m.now) {
+			return nil, rpc.Errorf(classYARN, "timeout %q of %s: must be an instant to come like %s", t.Expires, q.ID, u.m.now.Add(time.Hour).UTC().Format(instant))
 		}
 	}
 	app.expire(at)
 	return func() proto.Message {
 		return &wire.TimeoutsChanged{Timeouts: []wire.Timeout{{Kind: wire.TimeoutLifetime, Expires: app.expiry()}}}
 	}, nil
-}
-
-// expire has an application killed at an instant; zero: never.
-func (app *application) expire(at time.Time) {
-	app.m.live.off(app.alarm)
-	if app.expires = at; at.IsZero() {
-		return
-	}
-	app.alarm = app.m.live.at(at, func() {
-		app.end(
-			wire.AppKilled,
-			outcome{
-				wire.Killed,
-				fmt.Sprintf(
-					"Application %s is killed by ResourceManager as it has exceeded the lifetime period.",
-					app.id,
-				),
-			},
-		)
-	})
-}
-
-// expiry tells when that is.
-func (app *application) expiry() string {
-	if app.expires.IsZero() {
-		return unlimited
-	}
-	return app.expires.Format(instant)
 }

@@ -91,12 +91,10 @@ func TestLifetime(t *testing.T) {
 	app := f.master.app
 	change := func(expires string) error {
 		_, err := f.do(func(m *manager) (answer, error) {
-			return m.changeTimeouts(
-				"user",
-				&wire.TimeoutChange{
-					ID:       app.id,
-					Timeouts: []wire.Timeout{{Kind: wire.TimeoutLifetime, Expires: expires}},
-				},
+			return client{m, "user"}.changeTimeouts(&wire.TimeoutChange{
+				ID:       app.id,
+				Timeouts: []wire.Timeout{{Kind: wire.TimeoutLifetime, Expires: expires}},
+			},
 			)
 		})
 		return err
@@ -127,21 +125,21 @@ func TestLifetime(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.now = f.now.Add(time.Minute)
-	m.turn(nil)
+	f.f.turn(nil)
 	if app.state != wire.AppKilled || !strings.Contains(app.outcome.diagnostics, "exceeded the lifetime") {
 		t.Errorf("%v: %s", app.state, app.outcome.diagnostics)
 	}
-	r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+	r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 	s := wire.Submission{ID: r.(*wire.NewApplication).ID, Unmanaged: true, Lifetime: 30}
 	var again wire.Submission
 	if err := again.Decode(s.Append(nil)); err != nil || again.Lifetime != 30 {
 		t.Fatalf("%+v, %v", again, err)
 	}
 	f.do(func(m *manager) (answer, error) {
-		return m.submitApplication("user", &wire.SubmitRequest{Submission: again})
+		return client{m, "user"}.submit(&wire.SubmitRequest{Submission: again})
 	})
 	f.now = f.now.Add(31 * time.Second)
-	m.turn(nil)
+	f.f.turn(nil)
 	if state := m.apps.byID[s.ID].state; state != wire.AppKilled {
 		t.Errorf("submitted with a lifetime: %v", state)
 	}
@@ -154,7 +152,7 @@ func TestSignal(t *testing.T) {
 	c := f.master.own()[0]
 	signal := func() error {
 		_, err := f.do(func(m *manager) (answer, error) {
-			return m.signal("user", &wire.Signal{Container: c.id, Command: wire.SignalThreadDump})
+			return client{m, "user"}.signal(&wire.Signal{Container: c.id, Command: wire.SignalThreadDump})
 		})
 		return err
 	}
@@ -163,7 +161,7 @@ func TestSignal(t *testing.T) {
 	}
 	beat := func(id int32) *wire.HeartbeatResponse {
 		r, _ := f.do(func(m *manager) (answer, error) {
-			return m.heartbeat(
+			return tracker{m}.heartbeat(
 				&wire.HeartbeatRequest{
 					Status: wire.NodeStatus{Node: c.node.id, ResponseID: id, Health: wire.Health{OK: true},
 						Containers: []wire.ContainerStatus{{ID: c.id, State: wire.ContainerRunning}}},
@@ -312,7 +310,9 @@ func TestDelegationTokensEnd(t *testing.T) {
 	f := newFew(t)
 	give := func() *wire.TokenGiven {
 		r, err := f.do(
-			func(m *manager) (answer, error) { return m.giveToken("user", &wire.TokenWanted{Renewer: "user"}) },
+			func(m *manager) (answer, error) {
+				return client{m, "user"}.giveToken(&wire.TokenWanted{Renewer: "user"})
+			},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -322,14 +322,14 @@ func TestDelegationTokensEnd(t *testing.T) {
 	one, _ := give(), give()
 	f.now = f.now.Add(23 * time.Hour)
 	renew := func() error {
-		_, err := f.do(func(m *manager) (answer, error) { return m.renewToken("user", one) })
+		_, err := f.do(func(m *manager) (answer, error) { return client{m, "user"}.renewToken(one) })
 		return err
 	}
 	if err := renew(); err != nil {
 		t.Fatal(err)
 	}
 	f.now = f.now.Add(2 * time.Hour)
-	f.m.turn(nil)
+	f.f.turn(nil)
 	if len(f.m.keys.delegations.good) != 1 {
 		t.Errorf("%d tokens, the one that was renewed is left", len(f.m.keys.delegations.good))
 	}
@@ -340,7 +340,7 @@ func TestDelegationTokensEnd(t *testing.T) {
 	if err := renew(); class(err) != classInvalidToken {
 		t.Errorf("after more than a week: %v", err)
 	}
-	f.m.turn(nil)
+	f.f.turn(nil)
 	if len(f.m.keys.delegations.good) != 0 {
 		t.Errorf("%d tokens are left", len(f.m.keys.delegations.good))
 	}
@@ -361,7 +361,7 @@ func TestAlarmsGo(t *testing.T) {
 				},
 			},
 		}
-		if _, err := f.do(func(m *manager) (answer, error) { return m.changeTimeouts("user", q) }); err != nil {
+		if _, err := f.do(func(m *manager) (answer, error) { return client{m, "user"}.changeTimeouts(q) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -370,16 +370,18 @@ func TestAlarmsGo(t *testing.T) {
 	}
 	for range 100 {
 		r, err := f.do(
-			func(m *manager) (answer, error) { return m.giveToken("user", &wire.TokenWanted{Renewer: "user"}) },
+			func(m *manager) (answer, error) {
+				return client{m, "user"}.giveToken(&wire.TokenWanted{Renewer: "user"})
+			},
 		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.do(func(m *manager) (answer, error) { return m.cancelToken("user", r.(*wire.TokenGiven)) }); err != nil {
+		if _, err := f.do(func(m *manager) (answer, error) { return client{m, "user"}.cancelToken(r.(*wire.TokenGiven)) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f.do(func(m *manager) (answer, error) { return m.killApplication("user", nil, &wire.KillRequest{ID: app.id}) })
+	f.do(func(m *manager) (answer, error) { return client{m, "user"}.kill(nil, &wire.KillRequest{ID: app.id}) })
 	if got := len(f.m.live.alarms) - none; got != 0 {
 		t.Errorf("%d alarms when the application is over and the tokens are cancelled", got)
 	}
@@ -418,7 +420,7 @@ func TestLaunchContextsGo(t *testing.T) {
 	launch := wire.NewLaunchContext(strings.Repeat("x", size))
 	before := heap()
 	for range 20 {
-		r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 		sent := wire.SubmitRequest{
 			Submission: wire.Submission{ID: r.(*wire.NewApplication).ID, Unmanaged: true, Launch: launch},
 		}
@@ -426,11 +428,11 @@ func TestLaunchContextsGo(t *testing.T) {
 		if err := q.Decode(sent.Append(nil)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.do(func(m *manager) (answer, error) { return m.submitApplication("user", &q) }); err != nil {
+		if _, err := f.do(func(m *manager) (answer, error) { return client{m, "user"}.submit(&q) }); err != nil {
 			t.Fatal(err)
 		}
 		f.do(func(m *manager) (answer, error) {
-			return m.killApplication("user", nil, &wire.KillRequest{ID: q.Submission.ID})
+			return client{m, "user"}.kill(nil, &wire.KillRequest{ID: q.Submission.ID})
 		})
 	}
 	if kept := heap() - before; kept > 5*size {
@@ -446,13 +448,13 @@ func TestIDsAreTakenOnce(t *testing.T) {
 	f.m.config.Completed = 1
 	submit := func(user string, id wire.ApplicationID) error {
 		_, err := f.do(func(m *manager) (answer, error) {
-			return m.submitApplication(user, &wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
+			return client{m, user}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
 		})
 		return err
 	}
 	var first wire.ApplicationID
 	for i := range 70 { // more than a word of bits
-		r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 		id := r.(*wire.NewApplication).ID
 		if i == 0 {
 			first = id
@@ -466,7 +468,7 @@ func TestIDsAreTakenOnce(t *testing.T) {
 		if err := submit("mallory", id); class(err) != classYARN {
 			t.Errorf("%s by another user: %v", id, err)
 		}
-		f.do(func(m *manager) (answer, error) { return m.killApplication("alice", nil, &wire.KillRequest{ID: id}) })
+		f.do(func(m *manager) (answer, error) { return client{m, "alice"}.kill(nil, &wire.KillRequest{ID: id}) })
 	}
 	if f.m.apps.byID[first] != nil {
 		t.Fatalf("%s is not forgotten", first)

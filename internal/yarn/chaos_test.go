@@ -25,6 +25,7 @@ type world struct {
 	rand   *rand.Rand
 	now    time.Time
 	m      *manager
+	f      *front // of m
 	nodes  []*worldNode
 	apps   []*worldApp
 	orders []worldOrder
@@ -58,8 +59,14 @@ func (w *world) launch(o launchOrder, done func(error)) func() {
 	return func() {} // too late: the node has had the order
 }
 
+// open makes the world's manager and its owner.
+func (w *world) open(config *Config, hosts Hosts, start launcher, clock func() time.Time) {
+	w.m = newManager(config, hosts, start, clock)
+	w.f = newFront(w.m)
+}
+
 func (w *world) do(f func(*manager) (answer, error)) (proto.Message, error) {
-	return w.m.ask(f)
+	return w.f.ask(f)
 }
 
 func (w *world) one(n int) bool { return w.rand.IntN(n) == 0 }
@@ -82,7 +89,7 @@ func (w *world) register(n *worldNode) {
 			q.Containers = append(q.Containers, wire.NodeContainer{ID: id, State: state})
 		}
 	}
-	r, err := w.do(func(m *manager) (answer, error) { return m.registerNode(q, &net.TCPAddr{}) })
+	r, err := w.do(func(m *manager) (answer, error) { return tracker{m}.register(q, &net.TCPAddr{}) })
 	if err != nil || r.(*wire.RegisterNodeResponse).Action != wire.NodeNormal {
 		w.t.Fatalf("register: %+v, %v", r, err)
 	}
@@ -103,7 +110,7 @@ func (w *world) beat(n *worldNode) {
 			q.Status.Containers = append(q.Status.Containers, s)
 		}
 	}
-	reply, err := w.do(func(m *manager) (answer, error) { return m.heartbeat(q) })
+	reply, err := w.do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(q) })
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -136,7 +143,7 @@ func (w *world) beat(n *worldNode) {
 }
 
 func (w *world) submit() {
-	r, _ := w.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+	r, _ := w.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 	app := &worldApp{id: r.(*wire.NewApplication).ID}
 	s := wire.Submission{
 		ID:        app.id,
@@ -145,7 +152,7 @@ func (w *world) submit() {
 		Launch:    wire.NewLaunchContext(""),
 	}
 	if _, err := w.do(func(m *manager) (answer, error) {
-		return m.submitApplication("user", &wire.SubmitRequest{Submission: s})
+		return client{m, "user"}.submit(&wire.SubmitRequest{Submission: s})
 	}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -158,7 +165,9 @@ func (w *world) submit() {
 
 func (w *world) masterStarts(app *worldApp) {
 	app.response, app.has, app.last = 0, nil, nil
-	w.do(func(m *manager) (answer, error) { return m.registerMaster(app.attempt, &wire.RegisterMasterRequest{}) })
+	w.do(func(m *manager) (answer, error) {
+		return master{m, app.attempt}.register(&wire.RegisterMasterRequest{})
+	})
 }
 
 // carry takes one launch order to its node: it starts the ApplicationMaster, or the node cannot be reached.
@@ -238,7 +247,7 @@ func (w *world) allocate(app *worldApp) {
 		if a.ended() { // by what was due before the call
 			return nil, nil
 		}
-		return m.allocate(a, q)
+		return master{m, a}.allocate(q)
 	})
 	if err != nil {
 		w.t.Fatalf("allocate: %v", err)
@@ -318,7 +327,7 @@ func (w *world) event() {
 func (w *world) finish(app *worldApp) {
 	if a := app.attempt; a != nil && !a.ended() {
 		w.do(func(m *manager) (answer, error) {
-			return m.finishMaster(a, &wire.FinishMasterRequest{Final: wire.Succeeded})
+			return master{m, a}.finish(&wire.FinishMasterRequest{Final: wire.Succeeded})
 		})
 		if a.master != nil {
 			for _, n := range w.nodes {
@@ -332,7 +341,7 @@ func (w *world) finish(app *worldApp) {
 }
 
 func (w *world) kill(app *worldApp) {
-	w.do(func(m *manager) (answer, error) { return m.killApplication("user", nil, &wire.KillRequest{ID: app.id}) })
+	w.do(func(m *manager) (answer, error) { return client{m, "user"}.kill(nil, &wire.KillRequest{ID: app.id}) })
 	app.attempt = nil
 	w.apps = w.apps[1:]
 }
@@ -385,7 +394,7 @@ func (w *world) check() {
 	for _, app := range m.apps.list {
 		if a := app.current(); a != nil && !app.over && !a.ended() {
 			owed := map[groupKey]int32{}
-			for _, c := range a.dues.granted {
+			for c := range a.dues.granted.all() {
 				owed[groupKey{c.priority, c.group}]++
 			}
 			var pending int64
@@ -450,7 +459,7 @@ func TestChaos(t *testing.T) {
 					Finish:    10 * time.Second,
 				},
 			}.withDefaults()
-			w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
+			w.open(config, Hosts{}, w, func() time.Time { return w.now })
 			for i := range 4 {
 				n := &worldNode{
 					id:      wire.NodeID{Host: fmt.Sprint("host", i/2), Port: int32(i + 1)},
@@ -544,12 +553,12 @@ func FuzzMethods(f *testing.F) {
 			now: time.Unix(1795296959, 429e6),
 		} // the identity of the recorded ResourceManager, so that its ids are known
 		config := Config{Core: sched.Config{Policy: fifo}, Log: slog.New(slog.DiscardHandler)}.withDefaults()
-		w.m = newManager(config, Hosts{}, w, func() time.Time { return w.now })
+		w.open(config, Hosts{}, w, func() time.Time { return w.now })
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan bool)
-		go func() { w.m.loop(ctx); close(ended) }()
-		w.m.ask(func(m *manager) (answer, error) { m.apps.named = 9; return nil, nil })
-		for _, s := range []*rpc.Server{trackerServer(w.m), clientServer(w.m), adminServer(w.m)} {
+		go func() { w.f.loop(ctx); close(ended) }()
+		w.f.ask(func(m *manager) (answer, error) { m.apps.named = 9; return nil, nil })
+		for _, s := range []*rpc.Server{newTracker(w.f), newClient(w.f), newAdmin(w.f)} {
 			if do := s.Methods[method]; do != nil {
 				for range 2 {
 					if reply, err := do(ctx, &rpc.Call{User: "root", Body: body, Remote: &net.TCPAddr{}}); err == nil &&
@@ -559,7 +568,7 @@ func FuzzMethods(f *testing.F) {
 				}
 			}
 		}
-		w.m.ask(func(*manager) (answer, error) { w.check(); return nil, nil })
+		w.f.ask(func(*manager) (answer, error) { w.check(); return nil, nil })
 		cancel()
 		<-ended
 	})

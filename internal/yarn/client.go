@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"context"
 	"iter"
 	"net"
 	"slices"
@@ -13,101 +12,47 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// clientServer is what users' programs and commands call. As in Hadoop's simple mode, a caller is who he says he is.
-func clientServer(m *manager) *rpc.Server {
-	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: m.log.Logger, Methods: map[string]rpc.Method{
-		"getNewApplication":    byUser(m, (*manager).newApplication),
-		"submitApplication":    byUser(m, (*manager).submitApplication),
-		"getApplicationReport": byUser(m, (*manager).applicationReport),
-		"forceKillApplication": rpc.Handle(
-			func(_ context.Context, c *rpc.Call, q *wire.KillRequest) (proto.Message, error) {
-				m.meet(c.User)
-				return m.ask(func(m *manager) (answer, error) { return m.killApplication(c.User, c.Remote, q) })
-			},
-		),
-		"getApplications":             byUser(m, (*manager).applications),
-		"getClusterMetrics":           byUser(m, (*manager).clusterMetrics),
-		"getClusterNodes":             byUser(m, (*manager).clusterNodes),
-		"getQueueInfo":                byUser(m, (*manager).queueInfo),
-		"getQueueUserAcls":            byUser(m, (*manager).queueACLs),
-		"getApplicationAttemptReport": byUser(m, (*manager).attemptReport),
-		"getApplicationAttempts":      byUser(m, (*manager).attemptReports),
-		"getContainerReport":          byUser(m, (*manager).containerReport),
-		"getContainers":               byUser(m, (*manager).containerReports),
-		"getResourceTypeInfo":         byUser(m, (*manager).resourceTypes),
-		"updateApplicationPriority":   byUser(m, (*manager).changePriority),
-		"moveApplicationAcrossQueues": byUser(m, (*manager).move),
-		"signalToContainer":           byUser(m, (*manager).signal),
-		"failApplicationAttempt":      byUser(m, (*manager).failAttempt),
-		"updateApplicationTimeouts":   byUser(m, (*manager).changeTimeouts),
-		"getDelegationToken":          byUser(m, (*manager).giveToken),
-		"renewDelegationToken":        byUser(m, (*manager).renewToken),
-		"cancelDelegationToken":       byUser(m, (*manager).cancelToken),
-	}}
-	for method, what := range notServed {
-		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) { return nil, notSupported(what) }
-	}
-	for _, method := range []string{"getResourceProfiles", "getResourceProfile"} {
-		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) {
-			return nil, rpc.Errorf(
-				classNotEnabled,
-				"Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)",
-			)
-		}
-	}
-	for _, method := range []string{"getNodeToLabels", "getLabelsToNodes", "getClusterNodeLabels", "getClusterNodeAttributes", "getAttributesToNodes", "getNodesToAttributes"} {
-		s.Methods[method] = func(context.Context, *rpc.Call) (proto.Message, error) { return nil, nil } // there are none
-	}
-	return s
+// A client carries out the calls of a user's programs and commands within a turn. As in Hadoop's simple mode, users are
+// who they say they are.
+type client struct {
+	m    *manager
+	user string
 }
 
-// notServed are methods that Hadoop has and this ResourceManager does not, yet or at all.
-var notServed = map[string]string{
-	"getNewReservation": "reservations", "submitReservation": "reservations", "updateReservation": "reservations", "deleteReservation": "reservations",
-	"listReservations": "reservations",
-}
+// as binds a user to the state.
+func as(m *manager, user string) client { return client{m, user} }
 
-// byUser makes a method of a function of the owner that takes who calls.
-func byUser[Q any, P interface {
-	*Q
-	proto.Decoder
-}](m *manager, do func(*manager, string, *Q) (answer, error)) rpc.Method {
-	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
-		m.meet(c.User)
-		return m.serve(c, func(m *manager) (answer, error) { return do(m, c.User, q) })
-	})
-}
-
-func (m *manager) newApplication(string, *wire.Empty) (answer, error) {
-	m.apps.named++
+// newID gives a client the id of an application that it may submit.
+func (u client) newID(*wire.Empty) (answer, error) {
+	u.m.apps.named++
 	return reply(
-		&wire.NewApplication{ID: wire.ApplicationID{ID: m.apps.named, Timestamp: m.identity()}, Maximum: m.largest()},
+		&wire.NewApplication{ID: wire.ApplicationID{ID: u.m.apps.named, Timestamp: u.m.identity()}, Maximum: u.m.nodes.largest(u.m.config.Sizes)},
 	)
 }
 
 // submitApplication takes an application in. The same one again is no error to who submitted it: a client may not have
 // heard that it was taken. Ids are not used again, also when their applications are forgotten.
-func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer, error) {
+func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	s := &q.Submission
-	if app := m.apps.byID[s.ID]; app != nil && app.user == user {
+	if app := u.m.apps.byID[s.ID]; app != nil && app.user == u.user {
 		return nil, nil
 	}
 	size, ok := s.MasterResource()
 	access, length := accessOf(s.Launch.ACLs())
-	switch err := m.config.Sizes.check(size); {
-	case s.ID.Timestamp != m.identity() || s.ID.ID < 1 || s.ID.ID > m.apps.named:
+	switch err := u.m.config.Sizes.check(size); {
+	case s.ID.Timestamp != u.m.identity() || s.ID.ID < 1 || s.ID.ID > u.m.apps.named:
 		return nil, rpc.Errorf(
 			classYARN,
 			"Failed to submit application %s: its id was not given by this ResourceManager",
 			s.ID,
 		)
-	case m.apps.taken.has(s.ID.ID):
+	case u.m.apps.taken.has(s.ID.ID):
 		return nil, rpc.Errorf(
 			classYARN,
 			"Failed to submit application %s: its id is another application's, ask for a new one",
 			s.ID,
 		)
-	case user == "":
+	case u.user == "":
 		return nil, rpc.Errorf(classAccess, "Failed to submit application %s: no user", s.ID)
 	case !ok && !s.Unmanaged || err != nil:
 		return nil, rpc.Errorf(
@@ -138,51 +83,38 @@ func (m *manager) submitApplication(user string, q *wire.SubmitRequest) (answer,
 	if h, _ := readHints(s.Tags); h.queue != "" && (named == "" || named == sched.DefaultQueue) {
 		named = h.queue
 	}
-	queue, err := m.queues.place(user, named)
+	queue, err := u.m.queues.place(u.user, named)
 	switch {
 	case err != nil:
 		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, named, err)
-	case !m.maySubmit(user, queue):
-		m.log.refused("submission refused", "application", s.ID.String(), "user", user, "queue", queue)
+	case !u.m.maySubmit(u.user, queue):
+		u.m.log.refused("submission refused", "application", s.ID.String(), "user", u.user, "queue", queue)
 		return nil, rpc.Errorf(
 			classAccess,
 			"User %s does not have permission to submit %s to queue root.%s",
-			user,
+			u.user,
 			s.ID,
 			queue,
 		)
 	}
-	m.queues.make(queue)
-	app := m.submit(user, queue, s)
+	u.m.queues.make(queue)
+	app := newApplication(u.m, u.user, queue, s)
 	app.access = access
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
 	}
-	m.step() // the core takes the end of a job before its submission, and a kill may come in the same turn
+	u.m.step() // the core takes the end of a job before its submission, and a kill may come in the same turn
 	return nil, nil
 }
 
-// application finds an application, or says that there is none.
-func (m *manager) application(id wire.ApplicationID) (*application, error) {
-	app := m.apps.byID[id]
-	if app == nil {
-		return nil, rpc.Errorf(
-			classAppNotFound,
-			"Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.",
-			id,
-		)
-	}
-	return app, nil
-}
-
-func (m *manager) applicationReport(user string, q *wire.ApplicationRequest) (answer, error) {
-	app, err := m.application(q.ID)
+func (u client) report(q *wire.ApplicationRequest) (answer, error) {
+	app, err := u.m.application(q.ID)
 	if err != nil {
 		return nil, err
 	}
 	return func() proto.Message {
-		r := &wire.ApplicationResponse{Report: app.seen(user)}
-		if a := app.current(); app.submission.Unmanaged && user == app.user && a != nil &&
+		r := &wire.ApplicationResponse{Report: app.seen(u.user)}
+		if a := app.current(); app.submission.Unmanaged && u.user == app.user && a != nil &&
 			a.state == wire.AttemptLaunched {
 			t := a.token()
 			r.Report.MasterToken = &t
@@ -191,12 +123,12 @@ func (m *manager) applicationReport(user string, q *wire.ApplicationRequest) (an
 	}, nil
 }
 
-func (m *manager) killApplication(user string, from net.Addr, q *wire.KillRequest) (answer, error) {
-	app, err := m.changing(user, q.ID)
+func (u client) kill(from net.Addr, q *wire.KillRequest) (answer, error) {
+	app, err := u.changing(q.ID)
 	if err != nil {
 		return nil, err
 	}
-	why := "Application " + app.id.String() + " was killed by user " + user
+	why := "Application " + app.id.String() + " was killed by user " + u.user
 	if a, ok := from.(*net.TCPAddr); ok {
 		why += " at " + a.IP.String()
 	}
@@ -207,14 +139,14 @@ func (m *manager) killApplication(user string, from net.Addr, q *wire.KillReques
 	return reply(&wire.KillResponse{Done: true})
 }
 
-func (m *manager) applications(user string, q *wire.ApplicationsRequest) (answer, error) {
+func (u client) applications(q *wire.ApplicationsRequest) (answer, error) {
 	r := &wire.ApplicationsResponse{}
-	for _, app := range m.apps.list {
+	for _, app := range u.m.apps.list {
 		if q.Limit > 0 && int64(len(r.Reports)) >= q.Limit {
 			break
 		}
-		if app.passes(q) && (!q.Own || app.user == user) {
-			r.Reports = append(r.Reports, app.seen(user))
+		if app.passes(q) && (!q.Own || app.user == u.user) {
+			r.Reports = append(r.Reports, app.seen(u.user))
 		}
 	}
 	return reply(r)
@@ -237,9 +169,9 @@ func (app *application) passes(q *wire.ApplicationsRequest) bool {
 		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))
 }
 
-func (m *manager) clusterMetrics(string, *wire.Empty) (answer, error) {
+func (u client) clusterMetrics(*wire.Empty) (answer, error) {
 	r := &wire.ClusterMetrics{}
-	for _, n := range m.nodes.list {
+	for _, n := range u.m.nodes.list {
 		switch n.state {
 		case wire.NodeRunning:
 			r.Active++
@@ -259,9 +191,9 @@ func (m *manager) clusterMetrics(string, *wire.Empty) (answer, error) {
 	return reply(r)
 }
 
-func (m *manager) clusterNodes(_ string, q *wire.NodesRequest) (answer, error) {
+func (u client) clusterNodes(q *wire.NodesRequest) (answer, error) {
 	r := &wire.NodesResponse{}
-	for _, n := range m.nodes.list {
+	for _, n := range u.m.nodes.list {
 		if len(q.States) == 0 || slices.Contains(q.States, int32(n.state)) {
 			r.Reports = append(r.Reports, n.tell())
 		}
@@ -270,24 +202,24 @@ func (m *manager) clusterNodes(_ string, q *wire.NodesRequest) (answer, error) {
 }
 
 // queueInfo tells a user of a queue; users' own queues below it are not shown, as Hadoop has none.
-func (m *manager) queueInfo(user string, q *wire.QueueRequest) (answer, error) {
-	queue, ok := m.core.Queues[0], q.Name == "root" || q.Name == ""
+func (u client) queueInfo(q *wire.QueueRequest) (answer, error) {
+	queue, ok := u.m.core.Queues[0], q.Name == "root" || q.Name == ""
 	if !ok {
-		queue, ok = m.core.QueueNamed(q.Name)
+		queue, ok = u.m.core.QueueNamed(q.Name)
 	}
 	if !ok {
 		return reply(&wire.QueueResponse{}) // an exception would have clients try again
 	}
-	return reply(&wire.QueueResponse{Queue: m.tellQueue(user, queue, q)})
+	return reply(&wire.QueueResponse{Queue: u.tellQueue(queue, q)})
 }
 
-func (m *manager) tellQueue(user string, queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
+func (u client) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
 	path, below := "root", ""
 	if queue.ID != 0 {
-		below = m.core.Path(queue)
+		below = u.m.core.Path(queue)
 		path += "." + below
 	}
-	whole := m.core.Capacity
+	whole := u.m.core.Capacity
 	share := func(r sched.Resources) float32 { return float32(min(1, max(0, r.DominantShare(whole)))) }
 	most := queue.Max
 	for k := range most {
@@ -324,7 +256,7 @@ func (m *manager) tellQueue(user string, queue *sched.Queue, q *wire.QueueReques
 	}
 	waits := queue.Demand.Sub(queue.Used)
 	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
-	for _, app := range m.apps.list {
+	for _, app := range u.m.apps.list {
 		if below != "" && app.queue != below {
 			continue
 		}
@@ -342,15 +274,15 @@ func (m *manager) tellQueue(user string, queue *sched.Queue, q *wire.QueueReques
 			s.Killed++
 		}
 		if q.Apps && !app.over {
-			info.Apps = append(info.Apps, app.seen(user))
+			info.Apps = append(info.Apps, app.seen(u.user))
 		}
 	}
 	if q.Children || q.Recursive {
 		for _, id := range queue.Children {
-			if child := m.core.Queues[id]; child != nil && !child.User {
+			if child := u.m.core.Queues[id]; child != nil && !child.User {
 				deeper := *q
 				deeper.Children = q.Recursive
-				info.Children = append(info.Children, *m.tellQueue(user, child, &deeper))
+				info.Children = append(info.Children, *u.tellQueue(child, &deeper))
 			}
 		}
 	}
@@ -377,19 +309,19 @@ func (m *manager) standing() iter.Seq[*sched.Queue] {
 	return func(yield func(*sched.Queue) bool) { walk(m.core.Queues[0], yield) }
 }
 
-func (m *manager) queueACLs(user string, _ *wire.Empty) (answer, error) {
+func (u client) queueACLs(_ *wire.Empty) (answer, error) {
 	r := &wire.QueueACLs{}
-	for q := range m.standing() {
+	for q := range u.m.standing() {
 		name, path := "root", ""
 		if q.ID != 0 {
-			path = m.core.Path(q)
+			path = u.m.core.Path(q)
 			name += "." + path
 		}
 		may := []int32{}
-		if !m.config.Access.Lists || m.queues.allows(path, m.listed(user), submits) {
+		if !u.m.config.Access.Lists || u.m.queues.allows(path, u.m.listed(u.user), submits) {
 			may = append(may, wire.SubmitTo)
 		}
-		if !m.config.Access.Lists || m.mayAdminister(user, path) {
+		if !u.m.config.Access.Lists || u.m.mayAdminister(u.user, path) {
 			may = append(may, wire.Administer)
 		}
 		r.Queues = append(r.Queues, wire.QueueACL{Queue: name, May: may})
@@ -397,10 +329,10 @@ func (m *manager) queueACLs(user string, _ *wire.Empty) (answer, error) {
 	return reply(r)
 }
 
-func (m *manager) attemptReport(user string, q *wire.AttemptRequest) (answer, error) {
-	a, err := m.knownAttempt(q.ID)
-	if err == nil && !a.app.may(user, wire.ViewApp) {
-		err = unseen(user, "attempt "+q.ID.String())
+func (u client) attemptReport(q *wire.AttemptRequest) (answer, error) {
+	a, err := u.m.knownAttempt(q.ID)
+	if err == nil && !a.app.may(u.user, wire.ViewApp) {
+		err = unseen(u.user, "attempt "+q.ID.String())
 	}
 	if err != nil {
 		return nil, err
@@ -408,21 +340,10 @@ func (m *manager) attemptReport(user string, q *wire.AttemptRequest) (answer, er
 	return reply(&wire.AttemptsResponse{Reports: []wire.AttemptReport{a.report()}})
 }
 
-func (m *manager) knownAttempt(id wire.AttemptID) (*attempt, error) {
-	if _, err := m.application(id.App); err != nil {
-		return nil, err
-	}
-	a := m.attempt(id)
-	if a == nil {
-		return nil, rpc.Errorf(classAttemptNotFound, "ApplicationAttempt with id '%s' doesn't exist in RM.", id)
-	}
-	return a, nil
-}
-
-func (m *manager) attemptReports(user string, q *wire.ApplicationRequest) (answer, error) {
-	app, err := m.application(q.ID)
-	if err == nil && !app.may(user, wire.ViewApp) {
-		err = unseen(user, "application "+q.ID.String())
+func (u client) attemptReports(q *wire.ApplicationRequest) (answer, error) {
+	app, err := u.m.application(q.ID)
+	if err == nil && !app.may(u.user, wire.ViewApp) {
+		err = unseen(u.user, "application "+q.ID.String())
 	}
 	if err != nil {
 		return nil, err
@@ -460,21 +381,21 @@ func (a *attempt) report() wire.AttemptReport {
 	return r
 }
 
-func (m *manager) containerReport(user string, q *wire.ContainerRequest) (answer, error) {
-	c := m.container(q.ID)
+func (u client) containerReport(q *wire.ContainerRequest) (answer, error) {
+	c := u.m.container(q.ID)
 	switch {
 	case c == nil || c.state == done:
 		return nil, rpc.Errorf(classNoContainer, "Container with id '%s' doesn't exist in RM.", q.ID)
-	case !c.attempt.app.may(user, wire.ViewApp):
-		return nil, unseen(user, "application "+c.attempt.app.id.String())
+	case !c.attempt.app.may(u.user, wire.ViewApp):
+		return nil, unseen(u.user, "application "+c.attempt.app.id.String())
 	}
 	return reply(&wire.ContainersResponse{Reports: []wire.ContainerReport{c.tell()}})
 }
 
-func (m *manager) containerReports(user string, q *wire.AttemptRequest) (answer, error) {
-	a, err := m.knownAttempt(q.ID)
-	if err == nil && !a.app.may(user, wire.ViewApp) {
-		err = unseen(user, "application "+q.ID.App.String())
+func (u client) containerReports(q *wire.AttemptRequest) (answer, error) {
+	a, err := u.m.knownAttempt(q.ID)
+	if err == nil && !a.app.may(u.user, wire.ViewApp) {
+		err = unseen(u.user, "application "+q.ID.App.String())
 	}
 	if err != nil {
 		return nil, err
@@ -499,6 +420,28 @@ func (c *container) tell() wire.ContainerReport {
 		Log: page + "/node/containerlogs/" + c.id.String() + "/" + c.attempt.app.user, State: state, NodeAddress: page}
 }
 
-func (m *manager) resourceTypes(string, *wire.Empty) (answer, error) {
+func (u client) resourceTypes(*wire.Empty) (answer, error) {
 	return reply(&wire.ResourceTypesResponse{Types: wire.ResourceTypes()})
+}
+
+// changing finds an application that the user may change.
+func (u client) changing(id wire.ApplicationID) (*application, error) {
+	app, err := u.m.application(id)
+	if err != nil {
+		return nil, err
+	}
+	if !app.may(u.user, wire.ModifyApp) {
+		u.m.log.refused("change refused", "application", id.String(), "user", u.user)
+		return nil, rpc.Errorf(classAccess, "User %s cannot perform operation MODIFY_APP on %s", u.user, id)
+	}
+	return app, nil
+}
+
+// changingLive is changing for what needs the application not to be over.
+func (u client) changingLive(id wire.ApplicationID) (*application, error) {
+	app, err := u.changing(id)
+	if err == nil && (app.over || app.state == wire.AppFinished) {
+		err = rpc.Errorf(classYARN, "Application %s is %s: what is over cannot be changed", id, app.state)
+	}
+	return app, err
 }

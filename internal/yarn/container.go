@@ -6,59 +6,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// containerState is how far a container is:
-//
-//	allocated ─▶ acquired ─▶ running ─▶ done ─▶ forgotten
-//	    └───────────┴──────────────────▲
-//
-// It is allocated when the core chose its node, acquired when its ApplicationMaster was told (or its launcher has it),
-// running when its node says so, done when its node says so or when it has been given up, and forgotten when its node
-// need not repeat it any more.
-type containerState uint8
-
-const (
-	allocated containerState = iota
-	acquired
-	running
-	done
-)
-
-// A container is a lease of a part of a node, and an attempt of the core.
-type container struct {
-	m        *manager
-	id       wire.ContainerID
-	lease    sched.AttemptID
-	attempt  *attempt
-	node     *node
-	resource wire.Resource
-	priority wire.Priority
-	group    int64 // allocation id of the ask
-	state    containerState
-	created  int64    // ms since 1970
-	at       int32    // in its node's containers
-	waits    aged     // for its node to say that it runs
-	leaving  *leaving // it was asked to end and still runs; nil: it was not
-	notice   notice   // how far the news of its end has come
-	grace    *alarm   // when it is killed for its room; nil: it is not wanted
-}
-
-// leaving is how a container that was asked to end will have ended.
-type leaving struct {
-	end     wire.ContainerStatus
-	outcome sched.Outcome
-}
-
-// A notice is how far the news of a container's end has come on its way to the ApplicationMaster.
-type notice uint8
-
-const (
-	none    notice = iota
-	unheard        // it has not even heard of the container
-	queued         // for the next answer
-	sent           // in the last answer
-	heard          // the ApplicationMaster has called since
-)
-
 // The endings that the ResourceManager itself makes, with Hadoop's words.
 const (
 	saidReleased  = "Container released by application"
@@ -115,8 +62,6 @@ func (c *container) token(b []byte) (wire.Token, []byte) {
 
 // expired says that its node has not said in time that it runs.
 func (c *container) expired() { c.giveUp(wire.ExitAborted, saidExpired, sched.Released) }
-
-func (c *container) isMaster() bool { return c == c.attempt.master }
 
 // report takes in what its node says of it.
 func (c *container) report(s *wire.ContainerStatus) {

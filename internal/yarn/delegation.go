@@ -18,25 +18,6 @@ const (
 	mostDelegations = 100_000
 )
 
-// delegations are the delegation tokens that are good. In simple mode nobody needs one; programs that ask for them, as
-// Oozie does, get them.
-type delegations struct {
-	keys *token.Keys // of one key for ever: what is good is what is listed
-	last int32
-	good map[string]*delegation // by identifier
-}
-
-type delegation struct {
-	id       token.Delegation
-	password []byte
-	expires  time.Time
-	alarm    *alarm // to forget it
-}
-
-func newDelegations() delegations {
-	return delegations{keys: token.NewKeys(token.RandomKey()), good: map[string]*delegation{}}
-}
-
 // short is a user's name without realm and host, as renewers are compared.
 func short(user string) string {
 	if i := strings.IndexAny(user, "/@"); i >= 0 {
@@ -45,9 +26,9 @@ func short(user string) string {
 	return user
 }
 
-func (m *manager) giveToken(user string, q *wire.TokenWanted) (answer, error) {
-	d := &m.keys.delegations
-	if user == "" || len(d.good) >= mostDelegations {
+func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
+	d := &u.m.keys.delegations
+	if u.user == "" || len(d.good) >= mostDelegations {
 		return nil, rpc.Errorf(
 			classYARN,
 			"no delegation token: there are %d for known users, and may be %d",
@@ -58,19 +39,19 @@ func (m *manager) giveToken(user string, q *wire.TokenWanted) (answer, error) {
 	d.last++
 	one := &delegation{
 		id: token.Delegation{
-			Owner:    user,
+			Owner:    u.user,
 			Renewer:  short(q.Renewer),
-			Issued:   m.millis(),
-			Most:     m.now.Add(tokenLife).UnixMilli(),
+			Issued:   u.m.millis(),
+			Most:     u.m.now.Add(tokenLife).UnixMilli(),
 			Sequence: d.last,
 			Key:      d.keys.Current().ID,
 		},
-		expires: m.now.Add(tokenRenewal),
+		expires: u.m.now.Add(tokenRenewal),
 	}
 	identifier := one.id.Append(nil)
 	one.password = d.keys.Sign(identifier)
 	d.good[string(identifier)] = one
-	m.forgetToken(string(identifier), one)
+	u.m.forgetToken(string(identifier), one)
 	return reply(
 		&wire.TokenGiven{Token: wire.Token{Identifier: identifier, Password: one.password, Kind: token.KindDelegation}},
 	)
@@ -100,36 +81,36 @@ func (m *manager) goodToken(q *wire.TokenGiven) (*delegation, error) {
 	return one, nil
 }
 
-func (m *manager) renewToken(user string, q *wire.TokenGiven) (answer, error) {
-	one, err := m.goodToken(q)
+func (u client) renewToken(q *wire.TokenGiven) (answer, error) {
+	one, err := u.m.goodToken(q)
 	if err != nil {
 		return nil, err
 	}
-	if short(user) != one.id.Renewer || one.id.Renewer == "" {
+	if short(u.user) != one.id.Renewer || one.id.Renewer == "" {
 		return nil, rpc.Errorf(
 			classAccess,
 			"%s tries to renew a token of %s whose renewer is %q",
-			user,
+			u.user,
 			one.id.Owner,
 			one.id.Renewer,
 		)
 	}
-	one.expires = m.now.Add(tokenRenewal)
+	one.expires = u.m.now.Add(tokenRenewal)
 	if most := time.UnixMilli(one.id.Most); most.Before(one.expires) {
 		one.expires = most
 	}
 	return reply(&wire.TokenRenewed{Expires: one.expires.UnixMilli()})
 }
 
-func (m *manager) cancelToken(user string, q *wire.TokenGiven) (answer, error) {
-	one, err := m.goodToken(q)
+func (u client) cancelToken(q *wire.TokenGiven) (answer, error) {
+	one, err := u.m.goodToken(q)
 	if err != nil {
 		return nil, err
 	}
-	if user != one.id.Owner && short(user) != one.id.Renewer {
-		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", user, one.id.Owner)
+	if u.user != one.id.Owner && short(u.user) != one.id.Renewer {
+		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", u.user, one.id.Owner)
 	}
-	m.live.off(one.alarm)
-	delete(m.keys.delegations.good, string(q.Token.Identifier))
+	u.m.live.off(one.alarm)
+	delete(u.m.keys.delegations.good, string(q.Token.Identifier))
 	return nil, nil
 }

@@ -125,7 +125,7 @@ func TestStockKeys(t *testing.T) {
 	s.serve("capacity", func(c *Config) { c.Keys = Keys{Roll: 12 * time.Second, Delay: 4 * time.Second} })
 	s.addNodes(1)
 	key := func() (id int32) {
-		s.rm.manager.ask(func(m *manager) (answer, error) { id = m.keys.container.Current().ID; return nil, nil })
+		s.rm.front.ask(func(m *manager) (answer, error) { id = m.keys.container.Current().ID; return nil, nil })
 		return id
 	}
 	s.part("nine maps of four seconds", func(s *stock) {

@@ -55,26 +55,26 @@ func contended(
 	}
 	config := *f.m.config
 	config.Core.Policy, config.Core.Estimator = p, &model.History{Past: past}
-	f.m = newManager(&config, Hosts{}, f.world, func() time.Time { return f.now })
+	f.open(&config, Hosts{}, f.world, func() time.Time { return f.now })
 	for i, host := range []string{"a", "b", "c"} {
 		f.join(host, int32(i+1))
 	}
 	begin := func(name string) *attempt {
-		r, _ := f.do(func(m *manager) (answer, error) { return m.newApplication("", nil) })
+		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 		id := r.(*wire.NewApplication).ID
 		if _, err := f.do(func(m *manager) (answer, error) {
-			return m.submitApplication("ana", &wire.SubmitRequest{Submission: wire.Submission{ID: id, Name: name, Type: "MAPREDUCE", Unmanaged: true, Tags: tags(name)}})
+			return client{m, "ana"}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Name: name, Type: "MAPREDUCE", Unmanaged: true, Tags: tags(name)}})
 		}); err != nil {
 			t.Fatal(err)
 		}
 		a := f.m.apps.byID[id].current()
-		f.do(func(m *manager) (answer, error) { return m.registerMaster(a, &wire.RegisterMasterRequest{}) })
+		f.do(func(m *manager) (answer, error) { return master{m, a}.register(&wire.RegisterMasterRequest{}) })
 		return a
 	}
 	beats := map[*attempt]int32{}
 	beat := func(a *attempt, q *wire.AllocateRequest) []wire.Container {
 		q.ResponseID = beats[a]
-		r, err := f.do(func(m *manager) (answer, error) { return m.allocate(a, q) })
+		r, err := f.do(func(m *manager) (answer, error) { return master{m, a}.allocate(q) })
 		if err != nil {
 			t.Fatal(err)
 		}

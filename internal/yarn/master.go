@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -13,61 +12,60 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// masterServer is what ApplicationMasters call. No message of theirs says whose it is: that is known by their token
-// alone.
-func masterServer(m *manager) *rpc.Server {
+// A master carries out the calls of an ApplicationMaster within a turn.
+type master struct {
+	m *manager
+	a *attempt // whose token the caller has
+}
+
+// newMaster returns the server that ApplicationMasters call. Their messages do not say whose they are: that is known by
+// their token alone.
+func newMaster(f *front) *rpc.Server {
 	return &rpc.Server{
 		Protocol: wire.ApplicationMaster,
-		Log:      m.log.Logger,
-		Password: m.masterPassword,
+		Log:      f.log.Logger,
+		Password: func(identifier []byte) ([]byte, error) { return masterPassword(f, identifier) },
 		Methods: map[string]rpc.Method{
-			"registerApplicationMaster": byMaster(m, (*manager).registerMaster),
-			"allocate":                  byMaster(m, (*manager).allocate),
-			"finishApplicationMaster":   byMaster(m, (*manager).finishMaster),
+			"registerApplicationMaster": byMaster(f, master.register),
+			"allocate":                  byMaster(f, master.allocate),
+			"finishApplicationMaster":   byMaster(f, master.finish),
 		},
 	}
 }
 
-// byMaster makes a method of a function of the owner that takes the attempt whose token the caller has.
+// byMaster makes a Method of a function that carries out the call of an ApplicationMaster within a turn.
 func byMaster[Q any, P interface {
 	*Q
 	proto.Decoder
-}](m *manager, do func(*manager, *attempt, *Q) (answer, error)) rpc.Method {
+}](f *front, do func(master, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
 		id, err := token.ReadMaster(c.Token)
 		if err != nil {
 			return nil, err
 		}
-		return m.serve(c, func(m *manager) (answer, error) {
+		return f.serve(c, func(m *manager) (answer, error) {
 			a := m.attempt(id.Attempt)
 			if a == nil || a.ended() {
-				return nil, rpc.Errorf(
-					classAttemptNotFound,
-					"Application attempt %s doesn't exist in ApplicationMasterService cache.",
-					id.Attempt,
-				)
+				return nil, rpc.Errorf(classAttemptNotFound,
+					"Application attempt %s doesn't exist in ApplicationMasterService cache.", id.Attempt)
 			}
-			return do(m, a, q)
+			return do(master{m, a}, q)
 		})
 	})
 }
 
-// masterPassword is the password of an ApplicationMaster's token. One whose attempt is over still gets in, to be told
-// so. One of a life of the ResourceManager before this one cannot get in, as the keys of that life are lost: it is
-// refused by the exception that ends it, or it would try again for minutes.
-func (m *manager) masterPassword(identifier []byte) ([]byte, error) {
+// masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over still
+// gets in, to be told so. One of an earlier life of the ResourceManager cannot get in, because the keys of that life are
+// lost: it gets the exception that ends it, or it would try again for minutes.
+func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 	id, err := token.ReadMaster(identifier)
 	if err != nil {
 		return nil, err
 	}
-	var password []byte
-	_, err = m.ask(func(m *manager) (answer, error) {
+	_, err = f.ask(func(m *manager) (answer, error) {
 		if id.Attempt.App.Timestamp != m.identity() {
-			return nil, rpc.Errorf(
-				classAttemptNotFound,
-				"Application attempt %s is of another life of the ResourceManager.",
-				id.Attempt,
-			)
+			return nil, rpc.Errorf(classAttemptNotFound,
+				"Application attempt %s is of another life of the ResourceManager.", id.Attempt)
 		}
 		var ok bool
 		if password, ok = m.keys.master.Password(id.Key, identifier); !ok {
@@ -78,17 +76,9 @@ func (m *manager) masterPassword(identifier []byte) ([]byte, error) {
 	return password, err
 }
 
-// attempt finds an attempt; nil: it is not known.
-func (m *manager) attempt(id wire.AttemptID) *attempt {
-	app := m.apps.byID[id.App]
-	if app == nil || id.Attempt < 1 || int(id.Attempt) > len(app.attempts) {
-		return nil
-	}
-	return app.attempts[id.Attempt-1]
-}
-
-// registerMaster takes in that an ApplicationMaster lives, and where clients find it.
-func (m *manager) registerMaster(a *attempt, q *wire.RegisterMasterRequest) (answer, error) {
+// register takes in that an ApplicationMaster lives, and where clients find it.
+func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
+	m, a := am.m, am.a
 	switch a.state {
 	case wire.AttemptRunning, wire.AttemptFinishing:
 		return nil, rpc.Errorf(classInvalidMaster, "Application Master is already registered : %s", a.app.id)
@@ -99,7 +89,7 @@ func (m *manager) registerMaster(a *attempt, q *wire.RegisterMasterRequest) (ans
 	a.dues.last = &wire.AllocateResponse{}
 	m.log.Info("application master registered", "attempt", a.id.String(), "host", q.Host)
 	r := &wire.RegisterMasterResponse{
-		Maximum: m.largest(),
+		Maximum: m.nodes.largest(m.config.Sizes),
 		ACLs:    a.app.submission.Launch.ACLs(),
 		Queue:   "root." + a.app.queue,
 	}
@@ -109,7 +99,8 @@ func (m *manager) registerMaster(a *attempt, q *wire.RegisterMasterRequest) (ans
 
 // allocate takes in what an ApplicationMaster wants and gives back, and answers with what it is granted by that. A
 // repeated call gets the same answer again.
-func (m *manager) allocate(a *attempt, q *wire.AllocateRequest) (answer, error) {
+func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
+	m, a := am.m, am.a
 	a.silent.touch(m.now)
 	last := a.dues.last
 	switch {
@@ -174,9 +165,10 @@ func released(c *container) sched.Outcome {
 	return sched.Released
 }
 
-// finishMaster takes in that an application is over, as its ApplicationMaster sees it. The ApplicationMaster lives on
+// finish takes in that an application is over, as its ApplicationMaster sees it. The ApplicationMaster lives on
 // until it ends by itself.
-func (m *manager) finishMaster(a *attempt, q *wire.FinishMasterRequest) (answer, error) {
+func (am master) finish(q *wire.FinishMasterRequest) (answer, error) {
+	m, a := am.m, am.a
 	if a.dues.last == nil {
 		return nil, rpc.Errorf(
 			classNotRegistered,
@@ -197,7 +189,7 @@ func (m *manager) finishMaster(a *attempt, q *wire.FinishMasterRequest) (answer,
 		app.end(wire.AppFinished, app.outcome)
 		return reply(&wire.FinishMasterResponse{Unregistered: true})
 	}
-	for _, c := range slices.Clone(a.dues.granted) { // it does not want them any more
+	for c := range a.dues.granted.all() { // it does not want them any more
 		c.giveUp(wire.ExitAfterApp, saidFinished, sched.Released)
 	}
 	a.state, app.state, app.times.finished = wire.AttemptFinishing, wire.AppFinished, m.millis()

@@ -12,7 +12,7 @@ import (
 )
 
 // A collector tells Prometheus of the cluster. Its numbers are read together, between two turns.
-type collector struct{ m *manager }
+type collector struct{ f *front }
 
 // describe makes the description of a metric.
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -60,10 +60,7 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	d := describeAll()
 	var list []sample
-	c.m.ask(func(m *manager) (answer, error) {
-		list = m.collect(&d)
-		return nil, nil
-	})
+	c.f.look(func(m *manager) { list = collect(m, &d) })
 	for _, s := range list {
 		one, err := prometheus.NewConstMetric(s.what, s.kind, s.value, s.labels...)
 		if err != nil {
@@ -82,7 +79,7 @@ type sample struct {
 }
 
 // collect takes the numbers.
-func (m *manager) collect(d *described) (list []sample) {
+func collect(m *manager, d *described) (list []sample) {
 	add := func(kind prometheus.ValueType, desc *prometheus.Desc, value float64, labels ...string) {
 		list = append(list, sample{desc, kind, value, labels})
 	}
@@ -130,8 +127,8 @@ func (m *manager) collect(d *described) (list []sample) {
 }
 
 // metricsHandler serves what Prometheus scrapes.
-func metricsHandler(m *manager) http.Handler {
+func metricsHandler(f *front) http.Handler {
 	r := prometheus.NewRegistry()
-	r.MustRegister(&collector{m})
+	r.MustRegister(&collector{f})
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }

@@ -106,12 +106,12 @@ func TestNodesAreForgotten(t *testing.T) {
 	f.allocate(asks("host7 1 true", "* 1 false")) // of a node to come
 	leave := func(host string, port int32) {
 		f.do(func(m *manager) (answer, error) {
-			return m.unregisterNode(&wire.UnregisterNode{Node: wire.NodeID{Host: host, Port: port}})
+			return tracker{m}.unregister(&wire.UnregisterNode{Node: wire.NodeID{Host: host, Port: port}})
 		})
 	}
 	for i := range int32(3 * mostGone) {
 		f.do(func(m *manager) (answer, error) {
-			return m.registerNode(
+			return tracker{m}.register(
 				&wire.RegisterNodeRequest{
 					Node:     wire.NodeID{Host: "h", Port: i + 1},
 					Resource: wire.Resource{Memory: 1024 + int64(i), VCores: 4},

@@ -127,7 +127,7 @@ func TestGraceIsTakenBack(t *testing.T) {
 	}
 	f.do(func(m *manager) (answer, error) { n.decommission(time.Minute); return nil, nil })
 	f.now = f.now.Add(time.Minute)
-	f.m.turn(nil)
+	f.f.turn(nil)
 	if n.state != wire.NodeDecommissioned || len(f.m.live.alarms) != before {
 		t.Errorf("when patience is over the node is in state %d, with %d alarms", n.state, len(f.m.live.alarms)-before)
 	}

@@ -263,6 +263,9 @@ func (p *properties) notes() (list []string) {
 	return list
 }
 
+// capacityPrefix begins the Capacity Scheduler's properties.
+const capacityPrefix = "yarn.scheduler.capacity."
+
 // forOthers are properties that carry the ResourceManager's name and are read by its peers.
 var forOthers = map[string]bool{
 	"yarn.resourcemanager.connect.retry-interval.ms": true, "yarn.resourcemanager.connect.max-wait.ms": true,

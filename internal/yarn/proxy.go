@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
@@ -29,15 +28,15 @@ const proxyName = "sojourn-rm"
 // A proxy shows the pages of ApplicationMasters under /proxy/application_…: they send browsers here that call them
 // directly, since only the machine of this address may.
 type proxy struct {
-	m       *manager
+	f       *front
 	reverse *httputil.ReverseProxy
 }
 
 // proxyTarget is where a request goes to, in its context.
 type proxyTarget struct{}
 
-func newProxy(m *manager, own []net.Addr) *proxy {
-	p := &proxy{m: m}
+func newProxy(f *front, own []net.Addr) *proxy {
+	p := &proxy{f: f}
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := r.In.Context().Value(proxyTarget{}).(*url.URL)
@@ -120,7 +119,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var original string
 	var over, known bool
-	p.m.ask(func(m *manager) (answer, error) {
+	p.f.look(func(m *manager) {
 		app := m.apps.byID[id]
 		if known = app != nil; known {
 			over = app.over || app.state == wire.AppFinished
@@ -128,7 +127,6 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				original = a.address.Original
 			}
 		}
-		return nil, nil
 	})
 	to, ok := pagesOf(original)
 	switch {
@@ -184,8 +182,8 @@ func page(w http.ResponseWriter, status int, title, text string) {
 	)
 }
 
-// appPage tells of an application that has no pages of its own: reports of such name this one.
-func (m *manager) appPage(w http.ResponseWriter, r *http.Request) {
+// appPage serves the page of an application that has no pages of its own. Reports of such applications name it.
+func appPage(f *front, w http.ResponseWriter, r *http.Request) {
 	id, err := wire.ParseApplicationID(r.PathValue("app"))
 	if err != nil {
 		page(w, http.StatusBadRequest, "No application", err.Error())
@@ -193,32 +191,17 @@ func (m *manager) appPage(w http.ResponseWriter, r *http.Request) {
 	}
 	var found *wire.ApplicationReport
 	user := visitor(r)
-	m.meet(user)
-	m.ask(func(m *manager) (answer, error) {
-		return func() proto.Message {
-			if app := m.apps.byID[id]; app != nil {
-				r := app.seen(user)
-				found = &r
-			}
-			return nil
-		}, nil
+	f.groups.meet(user)
+	f.look(func(m *manager) {
+		if app := m.apps.byID[id]; app != nil {
+			r := app.seen(user)
+			found = &r
+		}
 	})
 	if found == nil {
 		page(w, http.StatusNotFound, "No application "+id.String(), "it never was, or is over for long")
 		return
 	}
-	page(
-		w,
-		http.StatusOK,
-		id.String(),
-		fmt.Sprintf(
-			"name   %s\nuser   %s\nqueue  %s\nstate  %s\nfinal  %s\n\n%s",
-			found.Name,
-			found.User,
-			found.Queue,
-			found.State,
-			finalName(found.Final),
-			found.Diagnostics,
-		),
-	)
+	page(w, http.StatusOK, id.String(), fmt.Sprintf("name   %s\nuser   %s\nqueue  %s\nstate  %s\nfinal  %s\n\n%s",
+		found.Name, found.User, found.Queue, found.State, finalName(found.Final), found.Diagnostics))
 }

@@ -205,3 +205,40 @@ func checkQueue(name string, siblings []*sched.QueueSpec) string {
 	}
 	return ""
 }
+
+// allows reports whether a user with groups is on a queue's list, or on that of a queue above it. The root's list is
+// everybody where nobody says one, as in Hadoop, so lists below count only where the root's are said.
+func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL) bool {
+	for {
+		list, said := q.Access[path]
+		if path == "" && !said || is(of(list)) {
+			return true
+		}
+		if path == "" {
+			return false
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+	}
+}
+
+// said notes what a file says of who may use a queue: submit, administer. A list that it does not say is empty, and the
+// root's everybody.
+func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
+	if which == [2]bool{} {
+		return
+	}
+	if path == "" && !which[0] {
+		a.Submit = ACL{Everybody: true}
+	}
+	if path == "" && !which[1] {
+		a.Administer = ACL{Everybody: true}
+	}
+	if q.Access == nil {
+		q.Access = map[string]QueueAccess{}
+	}
+	q.Access[path] = a
+}
+
+func submits(a QueueAccess) ACL { return a.Submit }
+
+func administers(a QueueAccess) ACL { return a.Administer }

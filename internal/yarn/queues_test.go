@@ -306,7 +306,7 @@ func TestPanicInTurnEndsAll(t *testing.T) {
 	c := start(t, nil)
 	func() {
 		defer func() { recover() }() // as net/http does
-		c.rm.manager.ask(func(*manager) (answer, error) { panic("on purpose") })
+		c.rm.front.ask(func(*manager) (answer, error) { panic("on purpose") })
 	}()
 	t.Log("went on")
 }

@@ -1,9 +1,13 @@
 package yarn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -24,10 +28,10 @@ const (
 )
 
 // serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy,
-// and /metrics, until ctx is done. own is where the ResourceManager listens: no pages are fetched from there.
-func serveREST(ctx context.Context, m *manager, ln net.Listener, own []net.Addr) error {
+// and /metrics, until ctx is done. own are the addresses of the ResourceManager: no pages are fetched from there.
+func serveREST(ctx context.Context, f *front, ln net.Listener, own []net.Addr) error {
 	s := &http.Server{
-		Handler:           restHandler(m, own),
+		Handler:           restHandler(f, own),
 		ReadHeaderTimeout: restHeader,
 		ReadTimeout:       restIdle,
 		WriteTimeout:      restWrite,
@@ -41,103 +45,152 @@ func serveREST(ctx context.Context, m *manager, ln net.Listener, own []net.Addr)
 	return nil
 }
 
-// An object is one of JSON. Names and nesting are Hadoop's, which tools know.
-type object map[string]any
+// A rest carries out a request within a turn.
+type rest struct {
+	m    *manager
+	user string // who asks
+	r    *http.Request
+}
 
-func restHandler(m *manager, own []net.Addr) http.Handler {
+// restPages are the pages of /ws/v1/cluster that only read.
+var restPages = map[string]func(rest) (body, error){
+	"":                                  rest.info,
+	"/info":                             rest.info,
+	"/metrics":                          rest.metrics,
+	"/scheduler":                        rest.scheduler,
+	"/nodes":                            rest.nodes,
+	"/nodes/{node}":                     rest.node,
+	"/apps":                             rest.apps,
+	"/apps/{app}":                       rest.app,
+	"/apps/{app}/state":                 rest.state,
+	"/apps/{app}/queue":                 rest.queueOf,
+	"/apps/{app}/priority":              rest.priority,
+	"/apps/{app}/appattempts":           rest.attempts,
+	"/appstatistics":                    rest.statistics,
+	"/apps/{app}/appattempts/{attempt}": rest.attempt,
+	"/apps/{app}/appattempts/{attempt}/containers":             rest.containers,
+	"/apps/{app}/appattempts/{attempt}/containers/{container}": rest.container,
+}
+
+func restHandler(f *front, own []net.Addr) http.Handler {
 	mux := http.NewServeMux()
-	get := func(path string, do func(*manager, *http.Request) (object, error)) {
-		mux.HandleFunc("GET /ws/v1/cluster"+path, func(w http.ResponseWriter, r *http.Request) { rest(m, w, r, do) })
+	const cluster = "/ws/v1/cluster"
+	for path, do := range restPages {
+		mux.HandleFunc("GET "+cluster+path, func(w http.ResponseWriter, r *http.Request) { answerREST(f, w, r, do) })
 	}
-	get("", (*manager).restInfo)
-	get("/info", (*manager).restInfo)
-	get("/metrics", (*manager).restMetrics)
-	get("/scheduler", (*manager).restScheduler)
-	get("/nodes", (*manager).restNodes)
-	get("/nodes/{node}", (*manager).restNode)
-	get("/apps", (*manager).restApps)
-	get("/apps/{app}", (*manager).restApp)
-	get("/apps/{app}/state", (*manager).restState)
-	get("/apps/{app}/appattempts", (*manager).restAttempts)
-	get("/apps/{app}/appattempts/{attempt}", (*manager).restAttempt)
-	get("/apps/{app}/appattempts/{attempt}/containers", (*manager).restContainers)
-	get("/apps/{app}/appattempts/{attempt}/containers/{container}", (*manager).restContainer)
-	get("/apps/{app}/queue", (*manager).restQueueOf)
-	get("/apps/{app}/priority", (*manager).restPriority)
-	get("/appstatistics", (*manager).restStatistics)
-	mux.HandleFunc("GET /cluster/app/{app}", m.appPage)
-	mux.Handle("GET /metrics", metricsHandler(m))
-	proxied := newProxy(m, own)
+	mux.HandleFunc("PUT "+cluster+"/apps/{app}/state", func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, restBody)
+		if err := killWanted(r.Body); err != nil { // reads the body, which a turn must not wait for
+			writeREST(w, r, body{}, err)
+			return
+		}
+		answerREST(f, w, r, rest.kill)
+	})
+	mux.HandleFunc("GET /cluster/app/{app}", func(w http.ResponseWriter, r *http.Request) { appPage(f, w, r) })
+	mux.Handle("GET /metrics", metricsHandler(f))
+	proxied := newProxy(f, own)
 	mux.Handle("GET /proxy/", proxied)
 	mux.Handle("PUT /proxy/", proxied)
-	mux.HandleFunc(
-		"PUT /ws/v1/cluster/apps/{app}/state",
-		func(w http.ResponseWriter, r *http.Request) { rest(m, w, r, (*manager).restKill) },
-	)
 	return mux
 }
 
-// A restError is what is told of a request that cannot be served.
+// A restError is why a request cannot be served.
 type restError struct {
 	status  int
-	class   string
+	class   string // of Hadoop's exception, without its package
 	message string
 }
 
 func (e *restError) Error() string { return e.message }
 
-// rest has the owner make an object and writes it.
-func rest(m *manager, w http.ResponseWriter, r *http.Request, do func(*manager, *http.Request) (object, error)) {
-	r.Body = http.MaxBytesReader(w, r.Body, restBody)
-	var reply object
-	var err error
-	if r.Method == http.MethodPut {
-		err = killWanted(r) // reads the body, which the owner must not wait for
-	}
-	if err == nil {
-		m.meet(visitor(r))
-		_, err = m.ask(func(m *manager) (answer, error) {
-			var err error
-			reply, err = do(m, r)
-			return nil, err
-		})
-	}
+// badRequest refuses what a request says.
+func badRequest(message string) error {
+	return &restError{http.StatusBadRequest, "BadRequestException", message}
+}
+
+// notFound says that a request names what is not there.
+func notFound(message string) error {
+	return &restError{http.StatusNotFound, "NotFoundException", message}
+}
+
+// forbidden refuses what a user may not do.
+func forbidden(message string) error {
+	return &restError{http.StatusForbidden, "ForbiddenException", message}
+}
+
+// answerREST runs do in a turn and writes its reply.
+func answerREST(f *front, w http.ResponseWriter, r *http.Request, do func(rest) (body, error)) {
+	user := visitor(r)
+	f.groups.meet(user)
+	var b body
+	_, err := f.ask(func(m *manager) (_ answer, err error) {
+		b, err = do(rest{m, user, r})
+		return nil, err
+	})
+	writeREST(w, r, b, err)
+}
+
+// writeREST writes a reply, or why there is none, in JSON or XML as the request accepts.
+func writeREST(w http.ResponseWriter, r *http.Request, b body, err error) {
 	status := http.StatusOK
 	if err != nil {
 		e := &restError{http.StatusBadRequest, "BadRequestException", err.Error()}
 		errors.As(err, &e)
 		status = e.status
-		reply = object{
-			"RemoteException": object{
-				"exception":     e.class,
-				"javaClassName": "org.apache.hadoop.yarn.webapp." + e.class,
-				"message":       e.message,
-			},
-		}
+		b = body{"RemoteException", exceptionInfo{e.class, "org.apache.hadoop.yarn.webapp." + e.class, e.message}}
 	}
+	kind, write := "json", writeJSON
 	if wantsXML(r) {
-		w.Header().Set("Content-Type", "application/xml;charset=utf-8")
-		w.WriteHeader(status)
-		w.Write(appendXML(nil, reply))
-		return
+		kind, write = "xml", writeXML
 	}
-	w.Header().Set("Content-Type", "application/json;charset=utf-8")
+	w.Header().Set("Content-Type", "application/"+kind+";charset=utf-8")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(reply)
+	write(w, b)
 }
 
-func (m *manager) restInfo(*http.Request) (object, error) {
-	return object{
-		"clusterInfo": object{"id": m.identity(), "startedOn": m.identity(), "state": "STARTED", "haState": "ACTIVE",
-			"rmStateStoreName": "none", "resourceManagerVersion": wire.Version, "resourceManagerBuildVersion": "sojourn", "hadoopVersion": wire.Version,
-			"hadoopBuildVersion": "sojourn", "haZooKeeperConnectionState": "Could not find leader elector. Verify both HA and automatic failover are enabled."},
-	}, nil
+// writeJSON writes an object of one name.
+func writeJSON(w io.Writer, b body) error {
+	return json.NewEncoder(w).Encode(map[string]any{b.name: b.value})
 }
 
-func (m *manager) restMetrics(*http.Request) (object, error) {
-	count := map[wire.AppState]int{}
+// writeXML writes an element of that name. The elements of a list have the name of the list each, as Hadoop's have.
+func writeXML(w io.Writer, b body) error {
+	if _, err := io.WriteString(w, strings.TrimSuffix(xml.Header, "\n")); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	return errors.Join(e.EncodeElement(b.value, xml.StartElement{Name: xml.Name{Local: b.name}}), e.Close())
+}
+
+// wantsXML reports whether a request asks for XML, and not for JSON before it. A request that says nothing gets JSON,
+// as from Hadoop.
+func wantsXML(r *http.Request) bool {
+	accept := strings.ToLower(r.Header.Get("Accept"))
+	x, j := strings.Index(accept, "application/xml"), strings.Index(accept, "application/json")
+	return x >= 0 && (j < 0 || x < j)
+}
+
+func (q rest) info() (body, error) {
+	return body{"clusterInfo", clusterInfo{
+		ID:                   q.m.identity(),
+		StartedOn:            q.m.identity(),
+		State:                "STARTED",
+		HAState:              "ACTIVE",
+		Store:                "none",
+		ResourceManager:      wire.Version,
+		ResourceManagerBuild: "sojourn",
+		Hadoop:               wire.Version,
+		HadoopBuild:          "sojourn",
+		Connection: "Could not find leader elector. " +
+			"Verify both HA and automatic failover are enabled.",
+	}}, nil
+}
+
+func (q rest) metrics() (body, error) {
+	m := q.m
+	apps := map[wire.AppState]int{}
 	for _, app := range m.apps.list {
-		count[app.state]++
+		apps[app.state]++
 	}
 	nodes := map[wire.NodeState]int{}
 	for _, n := range m.nodes.list {
@@ -145,479 +198,316 @@ func (m *manager) restMetrics(*http.Request) (object, error) {
 	}
 	root, all := m.core.Queues[0], m.core.Capacity
 	waits := root.Demand.Sub(root.Used)
-	return object{"clusterMetrics": object{
-		"appsSubmitted": len(
-			m.apps.list,
-		), "appsCompleted": count[wire.AppFinished], "appsPending": count[wire.AppAccepted],
-		"appsRunning": count[wire.AppRunning], "appsFailed": count[wire.AppFailed], "appsKilled": count[wire.AppKilled],
-		"reservedMB": 0, "availableMB": all[sched.Memory] - root.Used[sched.Memory], "allocatedMB": root.Used[sched.Memory],
-		"pendingMB": waits[sched.Memory], "totalMB": all[sched.Memory],
-		"reservedVirtualCores": 0, "availableVirtualCores": all[sched.VCores] - root.Used[sched.VCores], "allocatedVirtualCores": root.Used[sched.VCores],
-		"pendingVirtualCores": waits[sched.VCores], "totalVirtualCores": all[sched.VCores],
-		"containersAllocated": m.leases.count, "containersReserved": 0, "containersPending": root.Pending(),
-		"totalNodes": len(
-			m.nodes.list,
-		), "activeNodes": nodes[wire.NodeRunning], "lostNodes": nodes[wire.NodeLost], "unhealthyNodes": nodes[wire.NodeUnhealthy],
-		"decommissioningNodes": nodes[wire.NodeDecommissioning], "decommissionedNodes": nodes[wire.NodeDecommissioned], "rebootedNodes": 0,
-		"shutdownNodes": nodes[wire.NodeShutdown]}}, nil
+	return body{"clusterMetrics", parts{
+		appCounts{
+			Submitted: len(m.apps.list),
+			Completed: apps[wire.AppFinished],
+			Pending:   apps[wire.AppAccepted],
+			Running:   apps[wire.AppRunning],
+			Failed:    apps[wire.AppFailed],
+			Killed:    apps[wire.AppKilled],
+		},
+		memoryCounts{
+			Available: all[sched.Memory] - root.Used[sched.Memory],
+			Allocated: root.Used[sched.Memory],
+			Pending:   waits[sched.Memory],
+			Total:     all[sched.Memory],
+		},
+		coreCounts{
+			Available:           all[sched.VCores] - root.Used[sched.VCores],
+			Allocated:           root.Used[sched.VCores],
+			Pending:             waits[sched.VCores],
+			Total:               all[sched.VCores],
+			ContainersAllocated: m.leases.count,
+			ContainersPending:   int(root.Pending()),
+		},
+		nodeCounts{
+			Total:           len(m.nodes.list),
+			Active:          nodes[wire.NodeRunning],
+			Lost:            nodes[wire.NodeLost],
+			Unhealthy:       nodes[wire.NodeUnhealthy],
+			Decommissioning: nodes[wire.NodeDecommissioning],
+			Decommissioned:  nodes[wire.NodeDecommissioned],
+			Shutdown:        nodes[wire.NodeShutdown],
+		},
+	}}, nil
 }
 
-func (m *manager) restScheduler(*http.Request) (object, error) {
-	root := m.tellQueue("", m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
-	info := restQueue(root)
-	info["type"] = "capacityScheduler"
-	return object{"scheduler": object{"schedulerInfo": info}}, nil
+func (q rest) scheduler() (body, error) {
+	root := client{q.m, q.user}.tellQueue(q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
+	info := bodyOfQueue(root)
+	info.Type = "capacityScheduler"
+	return body{"scheduler", schedulerInfo{info}}, nil
 }
 
-func restQueue(q *wire.QueueInfo) object {
-	children := []object{}
-	for i := range q.Children {
-		children = append(children, restQueue(&q.Children[i]))
-	}
-	s := &q.Statistics
-	o := object{
-		"queueName":            q.Name,
-		"queuePath":            q.Path,
-		"capacity":             100 * q.Capacity,
-		"usedCapacity":         100 * q.Current,
-		"maxCapacity":          100 * q.Max,
-		"absoluteCapacity":     100 * q.Shares.Absolute,
-		"absoluteMaxCapacity":  100 * q.Shares.AbsoluteMax,
-		"absoluteUsedCapacity": 100 * q.Current,
-		"state":                "RUNNING",
-		"numApplications":      s.Running + s.Pending,
-		"resourcesUsed":        object{"memory": s.UsedMemory, "vCores": s.UsedVCores},
-	}
-	if len(children) > 0 {
-		o["queues"] = object{"queue": children}
-	} else {
-		o["type"] = "capacitySchedulerLeafQueueInfo"
-	}
-	return o
-}
-
-var nodeStates = map[wire.NodeState]string{
-	wire.NodeNew:             "NEW",
-	wire.NodeRunning:         "RUNNING",
-	wire.NodeUnhealthy:       "UNHEALTHY",
-	wire.NodeDecommissioned:  "DECOMMISSIONED",
-	wire.NodeLost:            "LOST",
-	wire.NodeDecommissioning: "DECOMMISSIONING",
-	wire.NodeShutdown:        "SHUTDOWN",
-}
-
-func restNodeObject(n *node) object {
-	r := n.tell()
-	return object{
-		"rack":                  r.Rack,
-		"state":                 nodeStates[r.State],
-		"id":                    r.ID.String(),
-		"nodeHostName":          r.ID.Host,
-		"nodeHTTPAddress":       r.HTTPAddress,
-		"lastHealthUpdate":      r.HealthTime,
-		"version":               wire.Version,
-		"healthReport":          r.Health,
-		"numContainers":         r.Containers,
-		"usedMemoryMB":          r.Used.Memory,
-		"availMemoryMB":         r.Capacity.Memory - r.Used.Memory,
-		"usedVirtualCores":      r.Used.VCores,
-		"availableVirtualCores": r.Capacity.VCores - r.Used.VCores,
-	}
-}
-
-func (m *manager) restNodes(r *http.Request) (object, error) {
-	want := splitUpper(r.FormValue("states"))
-	list := []object{}
-	for _, n := range m.nodes.list {
+func (q rest) nodes() (body, error) {
+	want := splitUpper(q.r.FormValue("states"))
+	list := nodeList{Node: []nodeInfo{}}
+	for _, n := range q.m.nodes.list {
 		if name := nodeStates[n.state]; slices.Contains(want, name) ||
 			len(want) == 0 && (n.usable() || n.state == wire.NodeUnhealthy) {
-			list = append(list, restNodeObject(n))
+			r := n.tell()
+			list.Node = append(list.Node, bodyOfNode(&r))
 		}
 	}
-	return object{"nodes": object{"node": list}}, nil
+	return body{"nodes", list}, nil
 }
 
-func (m *manager) restNode(r *http.Request) (object, error) {
-	for _, n := range m.nodes.list {
-		if n.id.String() == r.PathValue("node") {
-			return object{"node": restNodeObject(n)}, nil
+func (q rest) node() (body, error) {
+	name := q.r.PathValue("node")
+	for _, n := range q.m.nodes.list {
+		if n.name == name {
+			r := n.tell()
+			return body{"node", bodyOfNode(&r)}, nil
 		}
 	}
-	return nil, &restError{
-		http.StatusNotFound,
-		"NotFoundException",
-		"nodeId, " + r.PathValue("node") + ", is not found",
-	}
+	return body{}, notFound("nodeId, " + name + ", is not found")
 }
 
 func splitUpper(s string) []string {
 	return strings.FieldsFunc(strings.ToUpper(s), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-var finalNames = []string{"UNDEFINED", "SUCCEEDED", "FAILED", "KILLED"}
-
-func finalName(f wire.FinalStatus) string {
-	if f < 0 || int(f) >= len(finalNames) {
-		return finalNames[0]
-	}
-	return finalNames[f]
-}
-
-func (m *manager) restAppObject(user string, app *application) object {
-	r := app.seen(user)
-	o := object{
-		"id":                         r.ID.String(),
-		"user":                       r.User,
-		"name":                       r.Name,
-		"queue":                      r.Queue,
-		"state":                      r.State.String(),
-		"finalStatus":                finalName(r.Final),
-		"progress":                   100 * r.Progress,
-		"trackingUI":                 "ApplicationMaster",
-		"trackingUrl":                r.Master.Tracking,
-		"diagnostics":                r.Diagnostics,
-		"clusterId":                  m.identity(),
-		"applicationType":            r.Type,
-		"applicationTags":            strings.Join(r.Tags, ","),
-		"priority":                   r.Priority,
-		"startedTime":                r.Start,
-		"launchTime":                 r.Launched,
-		"finishedTime":               r.Finish,
-		"elapsedTime":                max(r.Finish, m.millis()) - r.Start,
-		"allocatedMB":                -1,
-		"allocatedVCores":            -1,
-		"reservedMB":                 -1,
-		"reservedVCores":             -1,
-		"runningContainers":          -1,
-		"memorySeconds":              r.Usage.MemorySeconds,
-		"vcoreSeconds":               r.Usage.VCoreSeconds,
-		"queueUsagePercentage":       r.Usage.QueuePercent,
-		"clusterUsagePercentage":     r.Usage.ClusterPercent,
-		"preemptedResourceMB":        0,
-		"preemptedResourceVCores":    0,
-		"numNonAMContainerPreempted": 0,
-		"numAMContainerPreempted":    0,
-		"logAggregationStatus":       "DISABLED",
-		"unmanagedApplication":       r.Unmanaged,
-	}
-	if r.Finish > 0 {
-		o["elapsedTime"] = r.Finish - r.Start
-	}
-	if r.Usage.Known {
-		o["allocatedMB"], o["allocatedVCores"], o["runningContainers"] = r.Usage.Used.Memory, r.Usage.Used.VCores, r.Usage.Containers
-		o["reservedMB"], o["reservedVCores"] = 0, 0
-	}
-	if a := app.current(); a != nil && a.master != nil && app.may(user, wire.ViewApp) {
+// bodyOf describes an application to the user who asks.
+func (q rest) bodyOf(app *application) parts {
+	r := app.seen(q.user)
+	var at masterPlace
+	if a := app.current(); a != nil && a.master != nil && app.may(q.user, wire.ViewApp) {
 		n := a.master.node
-		o["masterNodeId"], o["amHostHttpAddress"] = n.id.String(), n.web
-		o["amContainerLogs"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + app.user
+		at = masterPlace{n.name, n.web, a.master.id.String()}
 	}
-	if r.Master.Port > 0 {
-		o["amRPCAddress"] = net.JoinHostPort(r.Master.Host, strconv.Itoa(int(r.Master.Port)))
-	}
-	return o
+	return bodyOfApp(&r, q.m.millis(), q.m.identity(), at)
 }
 
-// restApps lists applications; its filters are those of Hadoop: states, finalStatus, user, queue, limit,
-// applicationTypes, applicationTags and the time ranges by start and finish.
-func (m *manager) restApps(r *http.Request) (object, error) {
-	q := &wire.ApplicationsRequest{}
+// An appFilter says which applications a request asks for.
+type appFilter struct {
+	wire.ApplicationsRequest
+	limit int
+	final string // name of a final status; "": all
+}
+
+// filterOf reads the filters of a request, which are Hadoop's: states, finalStatus, user, queue, limit,
+// applicationTypes, applicationTags, name and the time ranges of start and finish, in ms.
+func filterOf(r *http.Request) (f appFilter, err error) {
 	for _, name := range splitUpper(r.FormValue("states") + "," + r.FormValue("state")) {
 		state := stateNamed(name)
 		if state == 0 {
-			return nil, &restError{http.StatusBadRequest, "BadRequestException", "Invalid application-state " + name}
+			return f, badRequest("Invalid application-state " + name)
 		}
-		q.States = append(q.States, int32(state))
+		f.States = append(f.States, int32(state))
 	}
 	list := func(name string) []string {
 		return strings.FieldsFunc(r.FormValue(name), func(r rune) bool { return r == ',' })
 	}
-	q.Types, q.Tags, q.Users, q.Queues = list("applicationTypes"), list("applicationTags"), list("user"), list("queue")
-	for name, to := range map[string]*int64{"startedTimeBegin": &q.Started.From, "startedTimeEnd": &q.Started.Until, "finishedTimeBegin": &q.Finished.From, "finishedTimeEnd": &q.Finished.Until} {
-		if s := r.FormValue(name); s != "" {
+	f.Types, f.Tags, f.Users, f.Queues = list("applicationTypes"), list("applicationTags"), list("user"), list("queue")
+	for _, one := range []struct {
+		name string
+		to   *int64
+	}{
+		{"startedTimeBegin", &f.Started.From}, {"startedTimeEnd", &f.Started.Until},
+		{"finishedTimeBegin", &f.Finished.From}, {"finishedTimeEnd", &f.Finished.Until},
+	} {
+		if s := r.FormValue(one.name); s != "" {
 			t, err := strconv.ParseInt(s, 10, 64)
 			if err != nil || t < 0 {
-				return nil, &restError{
-					http.StatusBadRequest,
-					"BadRequestException",
-					name + " must be a time in ms, not " + s,
-				}
+				return f, badRequest(one.name + " must be a time in ms, not " + s)
 			}
-			*to = t
+			*one.to = t
 		}
 	}
-	q.Name = r.FormValue("name")
-	limit := len(m.apps.list)
+	f.Name, f.limit = r.FormValue("name"), math.MaxInt
 	if s := r.FormValue("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n <= 0 {
-			return nil, &restError{http.StatusBadRequest, "BadRequestException", "limit value must be greater then 0"}
+			return f, badRequest("limit value must be greater then 0")
 		}
-		limit = n
+		f.limit = n
 	}
-	final := strings.ToUpper(r.FormValue("finalStatus"))
-	apps := []object{}
-	for _, app := range m.apps.list {
-		if len(apps) < limit && app.passes(q) && (final == "" || final == finalName(app.outcome.final)) {
-			apps = append(apps, m.restAppObject(visitor(r), app))
-		}
-	}
-	return object{"apps": object{"app": apps}}, nil
+	f.final = strings.ToUpper(r.FormValue("finalStatus"))
+	return f, nil
 }
 
-func stateNamed(name string) wire.AppState {
-	for s := wire.AppNew; s <= wire.AppKilled; s++ {
-		if s.String() == name {
-			return s
+func (q rest) apps() (body, error) {
+	f, err := filterOf(q.r)
+	if err != nil {
+		return body{}, err
+	}
+	list := appList{App: []parts{}}
+	for _, app := range q.m.apps.list {
+		if len(list.App) < f.limit && app.passes(&f.ApplicationsRequest) &&
+			(f.final == "" || f.final == finalName(app.outcome.final)) {
+			list.App = append(list.App, q.bodyOf(app))
 		}
 	}
-	return 0
+	return body{"apps", list}, nil
 }
 
-// restNamed finds the application that a path names.
-func (m *manager) restNamed(r *http.Request) (*application, error) {
-	id, err := wire.ParseApplicationID(r.PathValue("app"))
+// named finds the application that the path names.
+func (q rest) named() (*application, error) {
+	id, err := wire.ParseApplicationID(q.r.PathValue("app"))
 	if err != nil {
 		return nil, err
 	}
-	app := m.apps.byID[id]
+	app := q.m.apps.byID[id]
 	if app == nil {
-		return nil, &restError{http.StatusNotFound, "NotFoundException", "app with id: " + id.String() + " not found"}
+		return nil, notFound("app with id: " + id.String() + " not found")
 	}
 	return app, nil
 }
 
-func (m *manager) restApp(r *http.Request) (object, error) {
-	app, err := m.restNamed(r)
-	if err != nil {
-		return nil, err
-	}
-	return object{"app": m.restAppObject(visitor(r), app)}, nil
-}
-
-func (m *manager) restState(r *http.Request) (object, error) {
-	app, err := m.restNamed(r)
-	if err != nil {
-		return nil, err
-	}
-	return object{"state": app.state.String()}, nil
-}
-
-// restSeen finds the application that a path names, for who may see what it is made of.
-func (m *manager) restSeen(r *http.Request) (*application, error) {
-	app, err := m.restNamed(r)
-	if user := visitor(r); err == nil && !app.may(user, wire.ViewApp) {
-		return nil, &restError{
-			http.StatusForbidden,
-			"ForbiddenException",
-			"User " + user + " does not have privilege to see this application " + app.id.String(),
-		}
+// seen finds the application that the path names, if the user may see its attempts and containers.
+func (q rest) seen() (*application, error) {
+	app, err := q.named()
+	if err == nil && !app.may(q.user, wire.ViewApp) {
+		return nil, forbidden("User " + q.user + " does not have privilege to see this application " + app.id.String())
 	}
 	return app, err
 }
 
-func (m *manager) restAttempts(r *http.Request) (object, error) {
-	app, err := m.restSeen(r)
+// tried finds the attempt that the path names.
+func (q rest) tried() (*attempt, error) {
+	app, err := q.seen()
 	if err != nil {
 		return nil, err
 	}
-	list := []object{}
+	name := q.r.PathValue("attempt")
 	for _, a := range app.attempts {
-		list = append(list, restAttemptObject(a))
-	}
-	return object{"appAttempts": object{"appAttempt": list}}, nil
-}
-
-func restAttemptObject(a *attempt) object {
-	r := a.report()
-	o := object{
-		"id":                  a.id.Attempt,
-		"appAttemptId":        a.id.String(),
-		"startTime":           a.times.started,
-		"finishedTime":        a.times.finished,
-		"appAttemptState":     attemptNames[a.state],
-		"diagnosticsInfo":     a.diagnostics,
-		"trackingUrl":         r.Master.Tracking,
-		"originalTrackingUrl": r.Master.Original,
-		"host":                r.Master.Host,
-		"rpcPort":             r.Master.Port,
-	}
-	if a.master != nil {
-		n := a.master.node
-		o["containerId"], o["nodeId"], o["nodeHttpAddress"] = a.master.id.String(), n.name, n.web
-		o["logsLink"] = "http://" + n.web + "/node/containerlogs/" + a.master.id.String() + "/" + a.app.user
-	}
-	return o
-}
-
-var attemptNames = map[wire.AttemptState]string{
-	wire.AttemptSubmitted: "SUBMITTED",
-	wire.AttemptScheduled: "SCHEDULED",
-	wire.AttemptAllocated: "ALLOCATED",
-	wire.AttemptLaunched:  "LAUNCHED",
-	wire.AttemptRunning:   "RUNNING",
-	wire.AttemptFinishing: "FINISHING",
-	wire.AttemptFinished:  "FINISHED",
-	wire.AttemptFailed:    "FAILED",
-	wire.AttemptKilled:    "KILLED",
-}
-
-// restNamedAttempt finds the attempt that a path names.
-func (m *manager) restNamedAttempt(r *http.Request) (*attempt, error) {
-	app, err := m.restSeen(r)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range app.attempts {
-		if a.id.String() == r.PathValue("attempt") {
+		if a.id.String() == name {
 			return a, nil
 		}
 	}
-	return nil, &restError{
-		http.StatusNotFound,
-		"NotFoundException",
-		"app attempt with id: " + r.PathValue("attempt") + " not found",
-	}
+	return nil, notFound("app attempt with id: " + name + " not found")
 }
 
-func (m *manager) restAttempt(r *http.Request) (object, error) {
-	a, err := m.restNamedAttempt(r)
+func (q rest) app() (body, error) {
+	app, err := q.named()
 	if err != nil {
-		return nil, err
+		return body{}, err
 	}
-	return object{"appAttempt": restAttemptObject(a)}, nil
+	return body{"app", q.bodyOf(app)}, nil
 }
 
-func restContainerObject(c *container) object {
-	r := c.tell()
-	state := "NEW"
-	if c.state == running {
-		state = "RUNNING"
-	}
-	return object{
-		"containerId":     c.id.String(),
-		"allocatedMB":     r.Resource.Memory,
-		"allocatedVCores": r.Resource.VCores,
-		"assignedNodeId":  c.node.name,
-		"priority":        r.Priority,
-		"startedTime":     r.Start,
-		"finishedTime":    0,
-		"elapsedTime":     c.m.millis() - r.Start,
-		"logUrl":          r.Log,
-		"containerState":  state,
-		"nodeHttpAddress": r.NodeAddress,
-	}
-}
-
-func (m *manager) restContainers(r *http.Request) (object, error) {
-	a, err := m.restNamedAttempt(r)
+func (q rest) state() (body, error) {
+	app, err := q.named()
 	if err != nil {
-		return nil, err
+		return body{}, err
 	}
-	list := []object{}
+	return body{"state", app.state.String()}, nil
+}
+
+func (q rest) queueOf() (body, error) {
+	app, err := q.named()
+	if err != nil {
+		return body{}, err
+	}
+	return body{"queue", app.queue}, nil
+}
+
+func (q rest) priority() (body, error) {
+	app, err := q.named()
+	if err != nil {
+		return body{}, err
+	}
+	return body{"priority", app.submission.Priority}, nil
+}
+
+func (q rest) attempts() (body, error) {
+	app, err := q.seen()
+	if err != nil {
+		return body{}, err
+	}
+	list := attemptList{Attempt: []attemptInfo{}}
+	for _, a := range app.attempts {
+		list.Attempt = append(list.Attempt, bodyOfAttempt(a))
+	}
+	return body{"appAttempts", list}, nil
+}
+
+func (q rest) attempt() (body, error) {
+	a, err := q.tried()
+	if err != nil {
+		return body{}, err
+	}
+	return body{"appAttempt", bodyOfAttempt(a)}, nil
+}
+
+func (q rest) containers() (body, error) {
+	a, err := q.tried()
+	if err != nil {
+		return body{}, err
+	}
+	list := containerList{Container: []containerInfo{}}
 	for _, c := range a.own() {
 		if c.state != done {
-			list = append(list, restContainerObject(c))
+			list.Container = append(list.Container, bodyOfContainer(c))
 		}
 	}
-	return object{"containers": object{"container": list}}, nil
+	return body{"containers", list}, nil
 }
 
-func (m *manager) restContainer(r *http.Request) (object, error) {
-	a, err := m.restNamedAttempt(r)
+func (q rest) container() (body, error) {
+	a, err := q.tried()
 	if err != nil {
-		return nil, err
+		return body{}, err
 	}
+	name := q.r.PathValue("container")
 	for _, c := range a.own() {
-		if c.state != done && c.id.String() == r.PathValue("container") {
-			return object{"container": restContainerObject(c)}, nil
+		if c.state != done && c.id.String() == name {
+			return body{"container", bodyOfContainer(c)}, nil
 		}
 	}
-	return nil, &restError{
-		http.StatusNotFound,
-		"NotFoundException",
-		"container with id: " + r.PathValue("container") + " not found",
-	}
+	return body{}, notFound("container with id: " + name + " not found")
 }
 
-func (m *manager) restQueueOf(r *http.Request) (object, error) {
-	app, err := m.restNamed(r)
-	if err != nil {
-		return nil, err
-	}
-	return object{"queue": app.queue}, nil
-}
-
-func (m *manager) restPriority(r *http.Request) (object, error) {
-	app, err := m.restNamed(r)
-	if err != nil {
-		return nil, err
-	}
-	return object{"priority": app.submission.Priority}, nil
-}
-
-// restStatistics counts applications by state and type; the filters are states and applicationTypes, of which there may
-// be one, as in Hadoop.
-func (m *manager) restStatistics(r *http.Request) (object, error) {
-	kind := r.FormValue("applicationTypes")
+// statistics counts applications by state and type. The filters are states and applicationTypes; as in Hadoop there may
+// be one type only.
+func (q rest) statistics() (body, error) {
+	kind := q.r.FormValue("applicationTypes")
 	if strings.Contains(kind, ",") {
-		return nil, &restError{
-			http.StatusBadRequest,
-			"BadRequestException",
-			"applicationTypes must be one type, not " + kind,
-		}
+		return body{}, badRequest("applicationTypes must be one type, not " + kind)
 	}
-	names := splitUpper(r.FormValue("states"))
+	names := splitUpper(q.r.FormValue("states"))
 	if len(names) == 0 {
 		for s := wire.AppNew; s <= wire.AppKilled; s++ {
 			names = append(names, s.String())
 		}
 	}
-	list := []object{}
+	list := statistics{Item: []statistic{}}
 	for _, name := range names {
 		state, n := stateNamed(name), 0
 		if state == 0 {
-			return nil, &restError{http.StatusBadRequest, "BadRequestException", "Invalid application-state " + name}
+			return body{}, badRequest("Invalid application-state " + name)
 		}
-		for _, app := range m.apps.list {
+		for _, app := range q.m.apps.list {
 			if app.state == state && (kind == "" || strings.EqualFold(kind, app.submission.Type)) {
 				n++
 			}
 		}
-		typed := kind
-		if typed == "" {
-			typed = "*"
-		}
-		list = append(list, object{"state": name, "type": typed, "count": n})
+		list.Item = append(list.Item, statistic{name, cmp.Or(kind, "*"), n})
 	}
-	return object{"appStatInfo": object{"statItem": list}}, nil
+	return body{"appStatInfo", list}, nil
 }
 
-// killWanted reads the only change that may be asked for.
-func killWanted(r *http.Request) error {
+// killWanted reads the only change that may be asked for: that the application is killed.
+func killWanted(r io.Reader) error {
 	var q struct{ State string }
-	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || strings.ToUpper(q.State) != "KILLED" {
-		return &restError{http.StatusBadRequest, "BadRequestException", `the body must be {"state":"KILLED"}`}
+	if err := json.NewDecoder(r).Decode(&q); err != nil || strings.ToUpper(q.State) != "KILLED" {
+		return badRequest(`the body must be {"state":"KILLED"}`)
 	}
 	return nil
 }
 
-// restKill kills an application for who may change it: who that is, the caller says in user.name, as everywhere in
-// simple mode.
-func (m *manager) restKill(r *http.Request) (object, error) {
-	app, err := m.restNamed(r)
+// kill kills an application. As everywhere in simple mode, the caller says in user.name who it is.
+func (q rest) kill() (body, error) {
+	app, err := q.named()
 	if err != nil {
-		return nil, err
+		return body{}, err
 	}
-	user := r.URL.Query().Get("user.name")
+	user := q.r.URL.Query().Get("user.name")
 	if user == "" || !app.may(user, wire.ModifyApp) {
-		m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
-		return nil, &restError{
-			http.StatusForbidden,
-			"ForbiddenException",
-			"User " + user + " cannot perform operation MODIFY_APP on " + app.id.String(),
-		}
+		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
+		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
 	}
 	app.end(wire.AppKilled, outcome{wire.Killed, "Application " + app.id.String() + " was killed by user " + user})
-	return object{"state": app.state.String()}, nil
+	return body{"state", app.state.String()}, nil
 }

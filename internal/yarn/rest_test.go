@@ -164,9 +164,18 @@ func TestRESTInXML(t *testing.T) {
 			t.Errorf("%s for %s: %s: %s", q.path, q.accept, h.Get("Content-Type"), text)
 		}
 	}
-	got := string(
-		appendXML(nil, object{"apps": object{"app": []object{{"id": 1, "name": "a<b"}, {"id": 2}}, "n": nil}}),
-	)
+	var text strings.Builder
+	type app struct {
+		ID   int    `xml:"id"`
+		Name string `xml:"name,omitempty"`
+	}
+	type none struct{}
+	type apps struct {
+		App []any `xml:"app"`
+		N   *int  `xml:"n"`
+	}
+	writeXML(&text, body{"apps", apps{App: []any{app{1, "a<b"}, parts{app{ID: 2}, none{}}}}})
+	got := text.String()
 	if want := `<?xml version="1.0" encoding="UTF-8"?><apps><app><id>1</id><name>a&lt;b</name></app><app><id>2</id></app></apps>`; got != want {
 		t.Errorf("wrote %s, want %s", got, want)
 	}

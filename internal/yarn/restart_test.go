@@ -61,7 +61,7 @@ func TestRestart(t *testing.T) {
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
 	managed := c.submit(nil)
 	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
-	identity, ids := c.rm.manager.identity(), c.rm.manager.keys.container.Current().ID
+	identity, ids := c.rm.front.m.identity(), c.rm.front.m.keys.container.Current().ID
 	c.stop()
 	again := start(t, func(config *Config) { config.Addresses = c.at })
 	again.nodes = append(again.nodes, n)
@@ -71,7 +71,7 @@ func TestRestart(t *testing.T) {
 		return known == 0 &&
 			invoke[wire.ClusterMetrics](again, again.client, "getClusterMetrics", &wire.Empty{}).Active == 1
 	})
-	if m := again.rm.manager; m.identity() == identity || m.keys.container.Current().ID == ids {
+	if m := again.rm.front.m; m.identity() == identity || m.keys.container.Current().ID == ids {
 		t.Error("the second has the identity or the key id of the first")
 	}
 	again.forgotten(managed, m)

@@ -25,7 +25,7 @@ func Serve(ctx context.Context, config Config) error {
 type ResourceManager struct {
 	config       *Config
 	listeners    []net.Listener
-	manager      *manager
+	front        *front
 	start        *nodeCaller
 	stopLaunches context.CancelFunc
 }
@@ -59,7 +59,7 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	}
 	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
 	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch), stop
-	rm.manager = newManager(c, hosts, rm.start, time.Now)
+	rm.front = newFront(newManager(c, hosts, rm.start, time.Now))
 	return rm, nil
 }
 
@@ -76,7 +76,7 @@ func (rm *ResourceManager) Addresses() Addresses {
 
 // Serve serves until ctx is done. The error is nil then, else why a server ended.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
-	m, at := rm.manager, rm.Addresses()
+	f, at := rm.front, rm.Addresses()
 	conns := connsOf(mostFiles())
 	rm.config.Log.Info(
 		"serving",
@@ -95,7 +95,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		"authentication",
 		"simple: callers are believed to be who they say they are",
 	)
-	if few := fewConns(conns, max(len(m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
+	if few := fewConns(conns, max(len(f.m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
 		rm.config.Log.Warn(few)
 	}
 	calls, stopCalls := context.WithCancelCause(ctx)
@@ -105,8 +105,8 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	for _, ln := range rm.listeners {
 		own = append(own, ln.Addr())
 	}
-	owning.Go(func() { m.loop(owner) })
-	for i, s := range []*rpc.Server{trackerServer(m), masterServer(m), clientServer(m), adminServer(m)} {
+	owning.Go(func() { f.loop(owner) })
+	for i, s := range []*rpc.Server{newTracker(f), newMaster(f), newClient(f), newAdmin(f)} {
 		s.Limits.Conns = conns
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
@@ -116,7 +116,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	}
 	if len(rm.listeners) > 4 {
 		serving.Go(func() {
-			if err := serveREST(calls, m, newDoorway(rm.listeners[4], conns), own); err != nil {
+			if err := serveREST(calls, f, newDoorway(rm.listeners[4], conns), own); err != nil {
 				stopCalls(err)
 			}
 		})

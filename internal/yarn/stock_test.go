@@ -499,7 +499,7 @@ func (s *stock) clean() {
 	})
 	if s.rm != nil {
 		s.until("the books are empty", limit, func() (empty bool) {
-			s.rm.manager.ask(func(m *manager) (answer, error) {
+			s.rm.front.ask(func(m *manager) (answer, error) {
 				waiting := m.live.containers.count + m.live.masters.count + m.live.finishing.count
 				empty = m.count.kept+m.leases.count+waiting == 0 &&
 					!slices.ContainsFunc(

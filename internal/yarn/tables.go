@@ -1,27 +1,12 @@
 package yarn
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
-
-// container finds a container; nil: it is not known, or its node has been told to forget it.
-func (m *manager) container(id wire.ContainerID) *container {
-	a := m.attempt(id.Attempt)
-	if a == nil {
-		return nil
-	}
-	return a.containers.at(id.ID)
-}
-
-// A leaseTable finds containers by the core's attempts, in whose slots they are.
-type leaseTable struct {
-	slots []*container
-	count int
-}
 
 func (t *leaseTable) at(id sched.AttemptID) *container {
 	if i := id.Row(); int(i) < len(t.slots) && t.slots[i] != nil && t.slots[i].lease == id {
@@ -44,20 +29,6 @@ func (t *leaseTable) remove(c *container) {
 		t.slots[c.lease.Row()] = nil
 		t.count--
 	}
-}
-
-// A containerTable finds an attempt's containers by their ids, which count up: most that live are neighbours, so they
-// are kept a page of neighbours at a time. A page goes when the last on it does.
-type containerTable struct {
-	pages map[int64]*containerPage
-	count int
-}
-
-const pageBits = 6
-
-type containerPage struct {
-	at   [1 << pageBits]*container
-	used int
 }
 
 func (t *containerTable) at(id int64) *container {
@@ -110,8 +81,58 @@ func (t *containerTable) sorted() []*container {
 	return list
 }
 
-// An idSet is a set of numbers that count up, a bit each.
-type idSet []uint64
+// add puts a container at the end. O(1) amortized.
+func (l *grantList) add(c *container) {
+	if l.first > len(l.slots)/2 {
+		l.pack()
+	}
+	c.due = int32(len(l.slots))
+	l.slots = append(l.slots, c)
+	l.count++
+}
+
+// pack moves the containers to the front of slots.
+func (l *grantList) pack() {
+	kept := l.slots[:0]
+	for _, c := range l.slots[l.first:] {
+		if c != nil {
+			c.due = int32(len(kept))
+			kept = append(kept, c)
+		}
+	}
+	clear(l.slots[len(kept):])
+	l.slots, l.first = kept, 0
+}
+
+// remove takes out a container that is in the list.
+func (l *grantList) remove(c *container) {
+	l.slots[c.due] = nil
+	if l.count--; l.count == 0 {
+		l.slots, l.first = l.slots[:0], 0
+	}
+}
+
+// next takes out the first container; nil: the list is empty.
+func (l *grantList) next() *container {
+	for ; l.first < len(l.slots); l.first++ {
+		if c := l.slots[l.first]; c != nil {
+			l.remove(c)
+			return c
+		}
+	}
+	return nil
+}
+
+// all yields the containers in order. The caller may remove those that it was given.
+func (l *grantList) all() iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		for i := l.first; i < len(l.slots); i++ {
+			if c := l.slots[i]; c != nil && !yield(c) {
+				return
+			}
+		}
+	}
+}
 
 func (s idSet) has(id int32) bool { return int(id>>6) < len(s) && s[id>>6]>>(id&63)&1 == 1 }
 

@@ -80,11 +80,11 @@ func TestOneOwner(t *testing.T) {
 		wg.Go(func() {
 			for k := range calls {
 				if (i+k)%3 == 0 {
-					c.rm.manager.post(func(*manager) { count++ })
+					c.rm.front.post(func() { count++ })
 					continue
 				}
 				before := 0
-				c.rm.manager.ask(func(*manager) (answer, error) {
+				c.rm.front.ask(func(*manager) (answer, error) {
 					before = count
 					count++
 					return nil, nil
@@ -97,7 +97,7 @@ func TestOneOwner(t *testing.T) {
 	}
 	wg.Wait()
 	got := 0
-	c.rm.manager.ask(func(*manager) (answer, error) { got = count; return nil, nil })
+	c.rm.front.ask(func(*manager) (answer, error) { got = count; return nil, nil })
 	if got != callers*calls {
 		t.Errorf("%d calls were carried out of %d", got, callers*calls)
 	}

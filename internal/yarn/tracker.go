@@ -11,58 +11,56 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// trackerServer is what NodeManagers call.
-func trackerServer(m *manager) *rpc.Server {
-	return &rpc.Server{Protocol: wire.ResourceTracker, Log: m.log.Logger, Methods: map[string]rpc.Method{
+// A tracker carries out the calls of NodeManagers within a turn.
+type tracker struct{ m *manager }
+
+// newTracker returns the server that NodeManagers call.
+func newTracker(f *front) *rpc.Server {
+	return &rpc.Server{Protocol: wire.ResourceTracker, Log: f.log.Logger, Methods: map[string]rpc.Method{
 		"registerNodeManager": rpc.Handle(
 			func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
-				if !m.nodes.topology.knows(q.Node.Host) {
-					m.learnRack(ctx, q)
+				if !f.topology.knows(q.Node.Host) {
+					learnRack(ctx, f, q)
 				}
-				return m.serve(c, func(m *manager) (answer, error) { return m.registerNode(q, c.Remote) })
+				return f.serve(c, func(m *manager) (answer, error) { return tracker{m}.register(q, c.Remote) })
 			},
 		),
-		"nodeHeartbeat": rpc.Handle(
-			func(_ context.Context, c *rpc.Call, q *wire.HeartbeatRequest) (proto.Message, error) {
-				return m.serve(c, func(m *manager) (answer, error) { return m.heartbeat(q) })
-			},
-		),
-		"unRegisterNodeManager": rpc.Handle(
-			func(_ context.Context, c *rpc.Call, q *wire.UnregisterNode) (proto.Message, error) {
-				return m.serve(c, func(m *manager) (answer, error) { return m.unregisterNode(q) })
-			},
-		),
+		"nodeHeartbeat":         byNode(f, tracker.heartbeat),
+		"unRegisterNodeManager": byNode(f, tracker.unregister),
 	}}
 }
 
-// learnRack asks the operator's script for the rack of a node that may join: strangers have no programs run.
-func (m *manager) learnRack(ctx context.Context, q *wire.RegisterNodeRequest) {
-	refused := ""
-	m.ask(func(m *manager) (answer, error) {
-		refused = m.refuses(q)
-		return nil, nil
+// byNode makes a Method of a function that carries out the call of a NodeManager within a turn.
+func byNode[Q any, P interface {
+	*Q
+	proto.Decoder
+}](f *front, do func(tracker, *Q) (answer, error)) rpc.Method {
+	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
+		return f.serve(c, func(m *manager) (answer, error) { return do(tracker{m}, q) })
 	})
+}
+
+// learnRack asks the operator's script for the rack of a node that may join. It runs no program for nodes that may not.
+func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
+	refused := ""
+	f.look(func(m *manager) { refused = tracker{m}.refuses(q) })
 	if refused != "" {
 		return
 	}
-	if err := m.nodes.topology.learn(ctx, q.Node.Host); err != nil {
-		m.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+	if err := f.topology.learn(ctx, q.Node.Host); err != nil {
+		f.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
 	}
 }
 
-// reply is the answer that does not depend on what the core decides.
-func reply(r proto.Message) (answer, error) { return func() proto.Message { return r }, nil }
-
-// registerNode lets a NodeManager in: a new one, one that comes back, or one that starts its conversation anew because
-// it was told to.
-func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
-	if why := m.refuses(q); why != "" {
-		m.log.refused("node refused", "node", q.Node.String(), "why", why)
+// register lets a NodeManager in: a new one, one that comes back, or one that was told to register again.
+func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
+	if why := t.refuses(q); why != "" {
+		t.m.log.refused("node refused", "node", q.Node.String(), "why", why)
 		return reply(&wire.RegisterNodeResponse{Action: wire.NodeActShutdown, Diagnostics: why})
 	}
-	n := m.nodes.byID[q.Node]
+	n := t.m.nodes.byID[q.Node]
 	if n == nil {
-		n = m.newNode(q.Node)
+		n = t.newNode(q.Node)
 	}
 	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
 	n.life++
@@ -71,15 +69,15 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 		if n.capacity != q.Resource {
 			n.resize(q.Resource)
 		}
-		n.silent.touch(m.now)
+		n.silent.touch(t.m.now)
 	} else {
 		n.silent.leave()
-		m.live.nodes.watch(&n.silent, m.now, n)
+		t.m.live.nodes.watch(&n.silent, t.m.now, n)
 		n.capacity = q.Resource
 		n.join()
 	}
 	n.merge(q)
-	m.log.Info(
+	t.m.log.Info(
 		"node registered",
 		"node",
 		n.name,
@@ -94,18 +92,18 @@ func (m *manager) registerNode(q *wire.RegisterNodeRequest, remote net.Addr) (an
 	)
 	return reply(
 		&wire.RegisterNodeResponse{
-			ContainerKey:    m.keys.container.Offered(),
-			NodeKey:         m.keys.node.Offered(),
-			ResourceManager: m.identity(),
+			ContainerKey:    t.m.keys.container.Offered(),
+			NodeKey:         t.m.keys.node.Offered(),
+			ResourceManager: t.m.identity(),
 		},
 	)
 }
 
 // refuses says why a NodeManager may not join; "": it may.
-func (m *manager) refuses(q *wire.RegisterNodeRequest) string {
-	s := m.config.Sizes
+func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
+	s := t.m.config.Sizes
 	switch {
-	case !m.nodes.hosts.allows(q.Node.Host):
+	case !t.m.nodes.hosts.allows(q.Node.Host):
 		return fmt.Sprintf("Disallowed NodeManager from %s, sending SHUTDOWN signal to the NodeManager.", q.Node.Host)
 	case q.Resource.Memory < s.MinMemory || q.Resource.VCores < s.MinVCores:
 		return fmt.Sprintf(
@@ -140,10 +138,10 @@ func checkNode(r wire.Resource) string {
 	return ""
 }
 
-func (m *manager) newNode(id wire.NodeID) *node {
-	rack := m.nodes.topology.of(id.Host)
-	n := &node{m: m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
-	m.nodes.add(n)
+func (t tracker) newNode(id wire.NodeID) *node {
+	rack := t.m.nodes.topology.of(id.Host)
+	n := &node{m: t.m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
+	t.m.nodes.add(n)
 	return n
 }
 
@@ -176,7 +174,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	n.reported(statuses)
 	for _, id := range q.Apps {
 		switch app := n.m.apps.byID[id]; {
-		case app != nil && !app.ended():
+		case app != nil && !app.over:
 			app.nodes[n] = true
 		case len(n.apps) < mostUnknown:
 			n.apps = append(n.apps, id)
@@ -189,10 +187,10 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 
 // heartbeat takes in how a node is doing, and answers with what it is to do. A repeated heartbeat gets the same answer
 // again.
-func (m *manager) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
-	n := m.nodes.byID[q.Status.Node]
+func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
+	n := t.m.nodes.byID[q.Status.Node]
 	switch {
-	case !m.nodes.hosts.allows(q.Status.Node.Host) && (n == nil || n.state == wire.NodeDecommissioned):
+	case !t.m.nodes.hosts.allows(q.Status.Node.Host) && (n == nil || n.state == wire.NodeDecommissioned):
 		return reply(
 			&wire.HeartbeatResponse{
 				Action:      wire.NodeActShutdown,
@@ -209,7 +207,7 @@ func (m *manager) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	}
 	switch id := q.Status.ResponseID; {
 	case n.last != nil && next(id) == n.last.ResponseID:
-		n.silent.touch(m.now)
+		n.silent.touch(t.m.now)
 		return reply(n.last)
 	case n.last != nil && id != n.last.ResponseID || n.last == nil && id != 0:
 		return reply(
@@ -219,7 +217,7 @@ func (m *manager) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 			},
 		)
 	}
-	n.silent.touch(m.now)
+	n.silent.touch(t.m.now)
 	n.checked(&q.Status)
 	n.reported(q.Status.Containers)
 	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {
@@ -229,9 +227,9 @@ func (m *manager) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	return n.answer(q), nil
 }
 
-// unregisterNode says that a node ends. What runs there is killed by it.
-func (m *manager) unregisterNode(q *wire.UnregisterNode) (answer, error) {
-	if n := m.nodes.byID[q.Node]; n != nil && (n.usable() || n.state == wire.NodeUnhealthy) {
+// unregister takes in that a node ends. What runs there is killed by it.
+func (t tracker) unregister(q *wire.UnregisterNode) (answer, error) {
+	if n := t.m.nodes.byID[q.Node]; n != nil && (n.usable() || n.state == wire.NodeUnhealthy) {
 		n.gone(wire.NodeShutdown)
 	}
 	return nil, nil

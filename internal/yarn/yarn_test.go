@@ -271,7 +271,7 @@ func (c *cluster) runs(want int) {
 
 // look has the owner show its state.
 func (c *cluster) look(f func(*manager)) {
-	c.rm.manager.ask(func(m *manager) (answer, error) { f(m); return nil, nil })
+	c.rm.front.ask(func(m *manager) (answer, error) { f(m); return nil, nil })
 }
 
 func TestJob(t *testing.T) {

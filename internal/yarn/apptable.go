@@ -1,0 +1,45 @@
+package yarn
+
+import (
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+func newAppTable() appTable {
+	return appTable{byID: map[wire.ApplicationID]*application{}, byJob: map[sched.JobID]*application{}}
+}
+
+// add puts a new application into the table, as the next job of the core.
+func (t *appTable) add(app *application) {
+	t.newest++
+	app.job = t.newest
+	t.byID[app.id] = app
+	t.taken.add(app.id.ID)
+	t.byJob[app.job] = app
+	t.list = append(t.list, app)
+}
+
+// trim forgets the oldest of the applications that are over and have nothing left, beyond the keep latest.
+func (t *appTable) trim(keep int) {
+	for i := 0; t.gone > keep && i < len(t.list); {
+		app := t.list[i]
+		if !app.over || !app.cleared() {
+			i++
+			continue
+		}
+		t.list = append(t.list[:i], t.list[i+1:]...)
+		delete(t.byID, app.id)
+		delete(t.byJob, app.job)
+		t.gone--
+	}
+}
+
+// cleared reports whether the nodes may have forgotten all containers of the application.
+func (app *application) cleared() bool {
+	for _, a := range app.attempts {
+		if a.containers.count > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,68 @@
+package yarn
+
+import (
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// step asks the core to decide, and carries out what it decided, until nothing is new: carrying an action out may be a
+// fact at once. Within a Step the core takes facts in the order of their kinds. A caller that needs two facts in
+// another order calls step between them.
+func (m *manager) step() {
+	due := !m.wake.IsZero() && !m.now.Before(m.wake)
+	if due {
+		m.wake = time.Time{} // the core says when next
+	}
+	for ; len(m.events) > 0 || due; due = false {
+		actions := m.core.Step(m.at(), m.events)
+		m.events = m.events[:0]
+		m.refused()
+		for i := range actions {
+			m.act(&actions[i])
+		}
+		for _, e := range m.core.Events {
+			if e.Derived && e.Kind == sched.JobEnded {
+				if app := m.apps.byJob[e.Job]; app != nil {
+					app.exhausted()
+				}
+			}
+		}
+	}
+}
+
+// refused counts the invalid actions that the policy asked for, and logs each reason once.
+func (m *manager) refused() {
+	if int64(m.core.Refused()) == m.count.refused {
+		return
+	}
+	m.count.refused = int64(m.core.Refused())
+	for _, r := range m.core.Refusals() {
+		kind := r.Action.Kind.String()
+		if why := kind + ": " + r.Reason; !m.count.said[why] {
+			if m.count.said == nil {
+				m.count.said = map[string]bool{}
+			}
+			m.count.said[why] = true
+			m.log.Warn("the policy asked for what cannot be done; said once, counted from now on",
+				"action", kind, "why", r.Reason, "job", r.Action.Stage.Job)
+		}
+	}
+}
+
+// act carries one action of the core out.
+func (m *manager) act(a *sched.Action) {
+	switch a.Kind {
+	case sched.Launch:
+		m.apps.byJob[a.Stage.Job].launch(a)
+	case sched.Kill:
+		if c := m.leases.at(a.Attempt); c != nil {
+			c.preempt(a.At)
+		}
+	case sched.Wake:
+		m.wake = time.Time{}
+		if a.At > 0 {
+			m.wake = m.started.Add(a.At)
+		}
+	}
+}

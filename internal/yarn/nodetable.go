@@ -1,0 +1,175 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+func newNodeTable(hosts hostSet, t *topology) nodeTable {
+	return nodeTable{
+		byID:     map[wire.NodeID]*node{},
+		racks:    map[string]sched.RackID{},
+		byPlace:  map[string][]*node{},
+		classes:  map[string]bool{},
+		topology: t,
+		hosts:    hosts,
+	}
+}
+
+// Limits on nodes that come and go: how many that have left are remembered, and how many sizes the core tells apart.
+const (
+	mostGone    = 1000
+	mostClasses = 256
+)
+
+// class names the class of nodes of size r. Sizes beyond mostClasses are one class.
+func (t *nodeTable) class(r wire.Resource) string {
+	name := fmt.Sprintf("%dMiB-%d", r.Memory, r.VCores)
+	if !t.classes[name] && len(t.classes) >= mostClasses {
+		return "others"
+	}
+	t.classes[name] = true
+	return name
+}
+
+// add puts a new node into the table. Where mostGone nodes are remembered, it takes the place of the one that left
+// longest ago.
+func (t *nodeTable) add(n *node) {
+	if t.gone.count >= mostGone {
+		old := t.gone.oldest().thing.(*node)
+		t.forget(old)
+		n.sched = old.sched
+		t.list[n.sched-1] = n
+	} else {
+		t.list = append(t.list, n)
+		n.sched = sched.NodeID(len(t.list))
+	}
+	t.byID[n.id] = n
+	for _, place := range []string{n.id.Host, n.rack} {
+		at, _ := slices.BinarySearchFunc(t.byPlace[place], n, bySched)
+		t.byPlace[place] = slices.Insert(t.byPlace[place], at, n)
+	}
+}
+
+// bySched orders nodes by their ids in the core.
+func bySched(a, b *node) int { return cmp.Compare(a.sched, b.sched) }
+
+// forget takes a node that has left out of the table. Its place in list is kept for the node that follows it.
+func (t *nodeTable) forget(n *node) {
+	n.silent.leave()
+	delete(t.byID, n.id)
+	for _, place := range []string{n.id.Host, n.rack} {
+		list := t.byPlace[place]
+		if i := slices.Index(list, n); len(list) > 1 {
+			t.byPlace[place] = slices.Delete(list, i, i+1)
+		} else {
+			delete(t.byPlace, place)
+		}
+	}
+	for _, app := range n.m.apps.list {
+		delete(app.nodes, n)
+		if a := app.current(); a != nil {
+			delete(a.dues.tokens, n)
+		}
+	}
+}
+
+// rackID returns the core's id of a rack, which it makes for a new rack.
+func (t *nodeTable) rackID(name string) sched.RackID {
+	id, ok := t.racks[name]
+	if !ok {
+		id = sched.RackID(len(t.racks) + 1)
+		t.racks[name] = id
+	}
+	return id
+}
+
+// usable counts the nodes that the core has.
+func (t *nodeTable) usable() int32 { return t.up }
+
+// named returns the nodes that a host or a rack stands for, in order.
+func (t *nodeTable) named(place string) (ids []sched.NodeID) {
+	for _, n := range t.byPlace[place] {
+		ids = append(ids, n.sched)
+	}
+	return ids
+}
+
+// isRack reports whether a place is a rack: names of racks are paths.
+func (t *nodeTable) isRack(place string) bool { return len(place) > 0 && place[0] == '/' }
+
+// largest returns the most that one container may get: what the largest node has, within the limits s.
+func (t *nodeTable) largest(s Sizes) wire.Resource {
+	var most wire.Resource
+	for _, n := range t.list {
+		if n.usable() {
+			most = wire.Resource{
+				Memory: max(most.Memory, n.capacity.Memory),
+				VCores: max(most.VCores, n.capacity.VCores),
+			}
+		}
+	}
+	if most == (wire.Resource{}) {
+		return wire.Resource{Memory: s.MaxMemory, VCores: s.MaxVCores}
+	}
+	return wire.Resource{Memory: min(most.Memory, s.MaxMemory), VCores: min(most.VCores, s.MaxVCores)}
+}
+
+// spec describes the node to the core, with the capacity that it may use there.
+func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
+	return &sched.NodeSpec{Name: n.name, Class: n.m.nodes.class(n.capacity), Rack: n.m.nodes.rackID(n.rack),
+		Capacity: amount(capacity)}
+}
+
+// become changes the state.
+func (n *node) become(s wire.NodeState) {
+	if n.usable() {
+		n.m.nodes.up--
+	}
+	if n.state = s; n.usable() {
+		n.m.nodes.up++
+	}
+}
+
+// hold puts a container on the node.
+func (n *node) hold(c *container) {
+	c.at = int32(len(n.containers))
+	n.containers = append(n.containers, c)
+}
+
+// drop takes a container off the node.
+func (n *node) drop(c *container) {
+	last := len(n.containers) - 1
+	n.containers[c.at] = n.containers[last]
+	n.containers[c.at].at = c.at
+	n.containers[last] = nil
+	n.containers = n.containers[:last]
+}
+
+// stop orders the node to end a container.
+func (n *node) stop(id wire.ContainerID) {
+	if n.stopped[id] {
+		return
+	}
+	if n.stopped == nil {
+		n.stopped = map[wire.ContainerID]bool{}
+	}
+	n.stopped[id] = true
+	n.cleanup = append(n.cleanup, id)
+}
+
+// tell makes a report of the node.
+func (n *node) tell() wire.NodeReport {
+	r := wire.NodeReport{ID: n.id, HTTPAddress: n.web, Rack: n.rack, Capacity: n.capacity,
+		Containers: int32(len(n.containers)), State: n.state,
+		Health: n.doing.health.Report, HealthTime: n.doing.health.Time,
+		Utilization: slices.Clone(n.doing.utilization), Machine: slices.Clone(n.doing.machine)}
+	if n.usable() && int(n.sched) <= len(n.m.core.Nodes) {
+		r.Used = size(n.m.core.Node(n.sched).Used)
+	}
+	return r
+}

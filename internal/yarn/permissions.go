@@ -1,0 +1,64 @@
+package yarn
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// listed makes the test whether a user is on a list. Groups are those that learn has found.
+func (m *manager) listed(user string) func(ACL) bool {
+	return func(a ACL) bool {
+		return a.Everybody || slices.Contains(a.Users, user) ||
+			len(a.Groups) > 0 &&
+				slices.ContainsFunc(m.groups.of(user), func(g string) bool { return slices.Contains(a.Groups, g) })
+	}
+}
+
+// administrates reports whether a user administers the cluster.
+func (m *manager) administrates(user string) bool {
+	return user != "" && m.listed(user)(m.config.Access.Admins)
+}
+
+// maySubmit reports whether a user may submit to a queue.
+func (m *manager) maySubmit(user, queue string) bool {
+	return !m.config.Access.Lists || m.queues.allows(queue, m.listed(user), submits) || m.mayAdminister(user, queue)
+}
+
+// mayAdminister reports whether a user is on the list of those who administer a queue.
+func (m *manager) mayAdminister(user, queue string) bool {
+	return m.queues.allows(queue, m.listed(user), administers)
+}
+
+// may reports whether a user may see or change an application, with how the application was submitted.
+func (app *application) may(user string, do int32) bool {
+	m := app.m
+	switch {
+	case user != "" && user == app.user || m.administrates(user):
+		return true
+	case !m.config.Access.Lists:
+		return do == wire.ViewApp
+	}
+	return m.listed(user)(app.access[do]) || m.mayAdminister(user, app.queue)
+}
+
+// seen is a report of an application for a user: who may not see it is told no more of it than that it is there.
+func (app *application) seen(user string) wire.ApplicationReport {
+	r := app.report()
+	if !app.may(user, wire.ViewApp) {
+		r.Diagnostics, r.Progress, r.Usage, r.Attempt.Attempt = wire.NotAvailable, 0, wire.Usage{}, -1
+		r.Master = wire.MasterAddress{
+			Host:     wire.NotAvailable,
+			Port:     -1,
+			Tracking: wire.NotAvailable,
+			Original: wire.NotAvailable,
+		}
+	}
+	return r
+}
+
+// unseen refuses to tell of a part of an application.
+func unseen(user, what string) error {
+	return rpc.Errorf(classYARN, "User %s does not have privilege to see this %s", user, what)
+}

@@ -1,0 +1,416 @@
+package yarn
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// The bodies of REST replies. Names and nesting are Hadoop's, which tools know. A member that is not always there is
+// left out when it is empty.
+
+// parts are structs whose members stand side by side in one object, because Hadoop has objects of that many members.
+type parts []any
+
+// MarshalJSON writes the members of all parts.
+func (p parts) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for _, part := range p {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) > 1 && len(text) > len("{}") {
+			b = append(b, ',')
+		}
+		b = append(b, text[1:len(text)-1]...)
+	}
+	return append(b, '}'), nil
+}
+
+// MarshalXML writes the members of all parts as elements.
+func (p parts) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	var inner struct {
+		Text []byte `xml:",innerxml"`
+	}
+	for _, part := range p {
+		text, err := xml.Marshal(part)
+		if err != nil {
+			return err
+		}
+		text = text[bytes.IndexByte(text, '>')+1 : bytes.LastIndexByte(text, '<')] // without the name of the part
+		inner.Text = append(inner.Text, text...)
+	}
+	return e.EncodeElement(inner, start)
+}
+
+// A body is a reply: one object, or one value, under a name.
+type body struct {
+	name  string
+	value any
+}
+
+type clusterInfo struct {
+	ID                   int64  `json:"id" xml:"id"`
+	StartedOn            int64  `json:"startedOn" xml:"startedOn"`
+	State                string `json:"state" xml:"state"`
+	HAState              string `json:"haState" xml:"haState"`
+	Store                string `json:"rmStateStoreName" xml:"rmStateStoreName"`
+	ResourceManager      string `json:"resourceManagerVersion" xml:"resourceManagerVersion"`
+	ResourceManagerBuild string `json:"resourceManagerBuildVersion" xml:"resourceManagerBuildVersion"`
+	Hadoop               string `json:"hadoopVersion" xml:"hadoopVersion"`
+	HadoopBuild          string `json:"hadoopBuildVersion" xml:"hadoopBuildVersion"`
+	Connection           string `json:"haZooKeeperConnectionState" xml:"haZooKeeperConnectionState"`
+}
+
+// appCounts, memoryCounts, coreCounts and nodeCounts are the parts of what is told of the whole cluster in numbers.
+type appCounts struct {
+	Submitted int `json:"appsSubmitted" xml:"appsSubmitted"`
+	Completed int `json:"appsCompleted" xml:"appsCompleted"`
+	Pending   int `json:"appsPending" xml:"appsPending"`
+	Running   int `json:"appsRunning" xml:"appsRunning"`
+	Failed    int `json:"appsFailed" xml:"appsFailed"`
+	Killed    int `json:"appsKilled" xml:"appsKilled"`
+}
+
+// memoryCounts are in MiB.
+type memoryCounts struct {
+	Reserved  int64 `json:"reservedMB" xml:"reservedMB"`
+	Available int64 `json:"availableMB" xml:"availableMB"`
+	Allocated int64 `json:"allocatedMB" xml:"allocatedMB"`
+	Pending   int64 `json:"pendingMB" xml:"pendingMB"`
+	Total     int64 `json:"totalMB" xml:"totalMB"`
+}
+
+type coreCounts struct {
+	Reserved            int64 `json:"reservedVirtualCores" xml:"reservedVirtualCores"`
+	Available           int64 `json:"availableVirtualCores" xml:"availableVirtualCores"`
+	Allocated           int64 `json:"allocatedVirtualCores" xml:"allocatedVirtualCores"`
+	Pending             int64 `json:"pendingVirtualCores" xml:"pendingVirtualCores"`
+	Total               int64 `json:"totalVirtualCores" xml:"totalVirtualCores"`
+	ContainersAllocated int   `json:"containersAllocated" xml:"containersAllocated"`
+	ContainersReserved  int   `json:"containersReserved" xml:"containersReserved"`
+	ContainersPending   int   `json:"containersPending" xml:"containersPending"`
+}
+
+type nodeCounts struct {
+	Total           int `json:"totalNodes" xml:"totalNodes"`
+	Active          int `json:"activeNodes" xml:"activeNodes"`
+	Lost            int `json:"lostNodes" xml:"lostNodes"`
+	Unhealthy       int `json:"unhealthyNodes" xml:"unhealthyNodes"`
+	Decommissioning int `json:"decommissioningNodes" xml:"decommissioningNodes"`
+	Decommissioned  int `json:"decommissionedNodes" xml:"decommissionedNodes"`
+	Rebooted        int `json:"rebootedNodes" xml:"rebootedNodes"`
+	Shutdown        int `json:"shutdownNodes" xml:"shutdownNodes"`
+}
+
+type schedulerInfo struct {
+	Info queueInfo `json:"schedulerInfo" xml:"schedulerInfo"`
+}
+
+// queueInfo describes a queue. Its capacities are in percent.
+type queueInfo struct {
+	Type                 string     `json:"type,omitempty" xml:"type,omitempty"`
+	Name                 string     `json:"queueName" xml:"queueName"`
+	Path                 string     `json:"queuePath" xml:"queuePath"`
+	Capacity             float32    `json:"capacity" xml:"capacity"`
+	UsedCapacity         float32    `json:"usedCapacity" xml:"usedCapacity"`
+	MaxCapacity          float32    `json:"maxCapacity" xml:"maxCapacity"`
+	AbsoluteCapacity     float32    `json:"absoluteCapacity" xml:"absoluteCapacity"`
+	AbsoluteMaxCapacity  float32    `json:"absoluteMaxCapacity" xml:"absoluteMaxCapacity"`
+	AbsoluteUsedCapacity float32    `json:"absoluteUsedCapacity" xml:"absoluteUsedCapacity"`
+	State                string     `json:"state" xml:"state"`
+	Applications         int64      `json:"numApplications" xml:"numApplications"`
+	Used                 amountInfo `json:"resourcesUsed" xml:"resourcesUsed"`
+	Queues               *queueList `json:"queues,omitempty" xml:"queues,omitempty"`
+}
+
+type queueList struct {
+	Queue []queueInfo `json:"queue" xml:"queue"`
+}
+
+// amountInfo is memory in MiB and virtual cores.
+type amountInfo struct {
+	Memory int64 `json:"memory" xml:"memory"`
+	VCores int64 `json:"vCores" xml:"vCores"`
+}
+
+func bodyOfQueue(q *wire.QueueInfo) queueInfo {
+	s := &q.Statistics
+	o := queueInfo{
+		Name:                 q.Name,
+		Path:                 q.Path,
+		Capacity:             100 * q.Capacity,
+		UsedCapacity:         100 * q.Current,
+		MaxCapacity:          100 * q.Max,
+		AbsoluteCapacity:     100 * q.Shares.Absolute,
+		AbsoluteMaxCapacity:  100 * q.Shares.AbsoluteMax,
+		AbsoluteUsedCapacity: 100 * q.Current,
+		State:                "RUNNING",
+		Applications:         s.Running + s.Pending,
+		Used:                 amountInfo{s.UsedMemory, s.UsedVCores},
+	}
+	if len(q.Children) == 0 {
+		o.Type = "capacitySchedulerLeafQueueInfo"
+		return o
+	}
+	o.Queues = &queueList{}
+	for i := range q.Children {
+		o.Queues.Queue = append(o.Queues.Queue, bodyOfQueue(&q.Children[i]))
+	}
+	return o
+}
+
+type nodeList struct {
+	Node []nodeInfo `json:"node" xml:"node"`
+}
+
+// nodeInfo describes a node. Memory is in MiB.
+type nodeInfo struct {
+	Rack             string `json:"rack" xml:"rack"`
+	State            string `json:"state" xml:"state"`
+	ID               string `json:"id" xml:"id"`
+	Host             string `json:"nodeHostName" xml:"nodeHostName"`
+	HTTPAddress      string `json:"nodeHTTPAddress" xml:"nodeHTTPAddress"`
+	LastHealthUpdate int64  `json:"lastHealthUpdate" xml:"lastHealthUpdate"`
+	Version          string `json:"version" xml:"version"`
+	HealthReport     string `json:"healthReport" xml:"healthReport"`
+	Containers       int32  `json:"numContainers" xml:"numContainers"`
+	UsedMemory       int64  `json:"usedMemoryMB" xml:"usedMemoryMB"`
+	AvailableMemory  int64  `json:"availMemoryMB" xml:"availMemoryMB"`
+	UsedVCores       int32  `json:"usedVirtualCores" xml:"usedVirtualCores"`
+	AvailableVCores  int32  `json:"availableVirtualCores" xml:"availableVirtualCores"`
+}
+
+func bodyOfNode(r *wire.NodeReport) nodeInfo {
+	return nodeInfo{
+		Rack:             r.Rack,
+		State:            nodeStates[r.State],
+		ID:               r.ID.String(),
+		Host:             r.ID.Host,
+		HTTPAddress:      r.HTTPAddress,
+		LastHealthUpdate: r.HealthTime,
+		Version:          wire.Version,
+		HealthReport:     r.Health,
+		Containers:       r.Containers,
+		UsedMemory:       r.Used.Memory,
+		AvailableMemory:  r.Capacity.Memory - r.Used.Memory,
+		UsedVCores:       r.Used.VCores,
+		AvailableVCores:  r.Capacity.VCores - r.Used.VCores,
+	}
+}
+
+type appList struct {
+	App []parts `json:"app" xml:"app"`
+}
+
+// appIdentity, appMaster and appUsage are the parts of what is told of an application: what it is, where its
+// ApplicationMaster is, and what it uses.
+
+// appIdentity is in ms where it says a time, and in percent where it says progress.
+type appIdentity struct {
+	ID           string  `json:"id" xml:"id"`
+	User         string  `json:"user" xml:"user"`
+	Name         string  `json:"name" xml:"name"`
+	Queue        string  `json:"queue" xml:"queue"`
+	State        string  `json:"state" xml:"state"`
+	FinalStatus  string  `json:"finalStatus" xml:"finalStatus"`
+	Progress     float32 `json:"progress" xml:"progress"`
+	TrackingUI   string  `json:"trackingUI" xml:"trackingUI"`
+	TrackingURL  string  `json:"trackingUrl" xml:"trackingUrl"`
+	Diagnostics  string  `json:"diagnostics" xml:"diagnostics"`
+	ClusterID    int64   `json:"clusterId" xml:"clusterId"`
+	Type         string  `json:"applicationType" xml:"applicationType"`
+	Tags         string  `json:"applicationTags" xml:"applicationTags"`
+	Priority     int32   `json:"priority" xml:"priority"`
+	StartedTime  int64   `json:"startedTime" xml:"startedTime"`
+	LaunchTime   int64   `json:"launchTime" xml:"launchTime"`
+	FinishedTime int64   `json:"finishedTime" xml:"finishedTime"`
+	ElapsedTime  int64   `json:"elapsedTime" xml:"elapsedTime"`
+}
+
+type appMaster struct {
+	ContainerLogs string `json:"amContainerLogs,omitempty" xml:"amContainerLogs,omitempty"`
+	HTTPAddress   string `json:"amHostHttpAddress,omitempty" xml:"amHostHttpAddress,omitempty"`
+	RPCAddress    string `json:"amRPCAddress,omitempty" xml:"amRPCAddress,omitempty"`
+	Node          string `json:"masterNodeId,omitempty" xml:"masterNodeId,omitempty"`
+	Unmanaged     bool   `json:"unmanagedApplication" xml:"unmanagedApplication"`
+}
+
+// appUsage is what an application holds; -1 where it holds nothing any more.
+type appUsage struct {
+	AllocatedMemory   int64   `json:"allocatedMB" xml:"allocatedMB"`
+	AllocatedVCores   int32   `json:"allocatedVCores" xml:"allocatedVCores"`
+	ReservedMemory    int64   `json:"reservedMB" xml:"reservedMB"`
+	ReservedVCores    int32   `json:"reservedVCores" xml:"reservedVCores"`
+	RunningContainers int32   `json:"runningContainers" xml:"runningContainers"`
+	MemorySeconds     int64   `json:"memorySeconds" xml:"memorySeconds"`
+	VCoreSeconds      int64   `json:"vcoreSeconds" xml:"vcoreSeconds"`
+	QueuePercent      float32 `json:"queueUsagePercentage" xml:"queueUsagePercentage"`
+	ClusterPercent    float32 `json:"clusterUsagePercentage" xml:"clusterUsagePercentage"`
+	PreemptedMemory   int64   `json:"preemptedResourceMB" xml:"preemptedResourceMB"`
+	PreemptedVCores   int32   `json:"preemptedResourceVCores" xml:"preemptedResourceVCores"`
+	TasksPreempted    int32   `json:"numNonAMContainerPreempted" xml:"numNonAMContainerPreempted"`
+	MastersPreempted  int32   `json:"numAMContainerPreempted" xml:"numAMContainerPreempted"`
+	LogAggregation    string  `json:"logAggregationStatus" xml:"logAggregationStatus"`
+}
+
+// A masterPlace is where the ApplicationMaster of an application is, for those who may see it.
+type masterPlace struct{ node, web, container string }
+
+// bodyOfApp describes an application. now and cluster are in ms; at is empty where the ApplicationMaster has no
+// container, or the user may not see it.
+func bodyOfApp(r *wire.ApplicationReport, now, cluster int64, at masterPlace) parts {
+	id := appIdentity{
+		ID:           r.ID.String(),
+		User:         r.User,
+		Name:         r.Name,
+		Queue:        r.Queue,
+		State:        r.State.String(),
+		FinalStatus:  finalName(r.Final),
+		Progress:     100 * r.Progress,
+		TrackingUI:   "ApplicationMaster",
+		TrackingURL:  r.Master.Tracking,
+		Diagnostics:  r.Diagnostics,
+		ClusterID:    cluster,
+		Type:         r.Type,
+		Tags:         strings.Join(r.Tags, ","),
+		Priority:     int32(r.Priority),
+		StartedTime:  r.Start,
+		LaunchTime:   r.Launched,
+		FinishedTime: r.Finish,
+		ElapsedTime:  now - r.Start,
+	}
+	if r.Finish > 0 {
+		id.ElapsedTime = r.Finish - r.Start
+	}
+	master := appMaster{Unmanaged: r.Unmanaged}
+	if at.container != "" {
+		master.Node, master.HTTPAddress = at.node, at.web
+		master.ContainerLogs = "http://" + at.web + "/node/containerlogs/" + at.container + "/" + r.User
+	}
+	if r.Master.Port > 0 {
+		master.RPCAddress = net.JoinHostPort(r.Master.Host, strconv.Itoa(int(r.Master.Port)))
+	}
+	used := appUsage{
+		AllocatedMemory:   -1,
+		AllocatedVCores:   -1,
+		ReservedMemory:    -1,
+		ReservedVCores:    -1,
+		RunningContainers: -1,
+		MemorySeconds:     r.Usage.MemorySeconds,
+		VCoreSeconds:      r.Usage.VCoreSeconds,
+		QueuePercent:      r.Usage.QueuePercent,
+		ClusterPercent:    r.Usage.ClusterPercent,
+		LogAggregation:    "DISABLED",
+	}
+	if r.Usage.Known {
+		used.AllocatedMemory, used.AllocatedVCores = r.Usage.Used.Memory, r.Usage.Used.VCores
+		used.ReservedMemory, used.ReservedVCores, used.RunningContainers = 0, 0, r.Usage.Containers
+	}
+	return parts{id, master, used}
+}
+
+type attemptList struct {
+	Attempt []attemptInfo `json:"appAttempt" xml:"appAttempt"`
+}
+
+type attemptInfo struct {
+	ID          int32  `json:"id" xml:"id"`
+	AttemptID   string `json:"appAttemptId" xml:"appAttemptId"`
+	Start       int64  `json:"startTime" xml:"startTime"`
+	Finished    int64  `json:"finishedTime" xml:"finishedTime"`
+	State       string `json:"appAttemptState" xml:"appAttemptState"`
+	Diagnostics string `json:"diagnosticsInfo" xml:"diagnosticsInfo"`
+	Tracking    string `json:"trackingUrl" xml:"trackingUrl"`
+	Original    string `json:"originalTrackingUrl" xml:"originalTrackingUrl"`
+	Host        string `json:"host" xml:"host"`
+	Port        int32  `json:"rpcPort" xml:"rpcPort"`
+	Container   string `json:"containerId,omitempty" xml:"containerId,omitempty"`
+	Node        string `json:"nodeId,omitempty" xml:"nodeId,omitempty"`
+	HTTPAddress string `json:"nodeHttpAddress,omitempty" xml:"nodeHttpAddress,omitempty"`
+	Logs        string `json:"logsLink,omitempty" xml:"logsLink,omitempty"`
+}
+
+func bodyOfAttempt(a *attempt) attemptInfo {
+	r := a.report()
+	o := attemptInfo{
+		ID:          a.id.Attempt,
+		AttemptID:   a.id.String(),
+		Start:       a.times.started,
+		Finished:    a.times.finished,
+		State:       attemptNames[a.state],
+		Diagnostics: a.diagnostics,
+		Tracking:    r.Master.Tracking,
+		Original:    r.Master.Original,
+		Host:        r.Master.Host,
+		Port:        r.Master.Port,
+	}
+	if a.master != nil {
+		n := a.master.node
+		o.Container, o.Node, o.HTTPAddress = a.master.id.String(), n.name, n.web
+		o.Logs = "http://" + n.web + "/node/containerlogs/" + o.Container + "/" + a.app.user
+	}
+	return o
+}
+
+type containerList struct {
+	Container []containerInfo `json:"container" xml:"container"`
+}
+
+type containerInfo struct {
+	ID          string `json:"containerId" xml:"containerId"`
+	Memory      int64  `json:"allocatedMB" xml:"allocatedMB"`
+	VCores      int32  `json:"allocatedVCores" xml:"allocatedVCores"`
+	Node        string `json:"assignedNodeId" xml:"assignedNodeId"`
+	Priority    int32  `json:"priority" xml:"priority"`
+	Started     int64  `json:"startedTime" xml:"startedTime"`
+	Finished    int64  `json:"finishedTime" xml:"finishedTime"`
+	Elapsed     int64  `json:"elapsedTime" xml:"elapsedTime"`
+	Log         string `json:"logUrl" xml:"logUrl"`
+	State       string `json:"containerState" xml:"containerState"`
+	HTTPAddress string `json:"nodeHttpAddress" xml:"nodeHttpAddress"`
+}
+
+func bodyOfContainer(c *container) containerInfo {
+	r := c.tell()
+	o := containerInfo{
+		ID:          c.id.String(),
+		Memory:      r.Resource.Memory,
+		VCores:      r.Resource.VCores,
+		Node:        c.node.name,
+		Priority:    int32(r.Priority),
+		Started:     r.Start,
+		Elapsed:     c.m.millis() - r.Start,
+		Log:         r.Log,
+		State:       "NEW",
+		HTTPAddress: r.NodeAddress,
+	}
+	if c.state == running {
+		o.State = "RUNNING"
+	}
+	return o
+}
+
+type statistics struct {
+	Item []statistic `json:"statItem" xml:"statItem"`
+}
+
+// statistic counts the applications of a state and a type.
+type statistic struct {
+	State string `json:"state" xml:"state"`
+	Type  string `json:"type" xml:"type"`
+	Count int    `json:"count" xml:"count"`
+}
+
+// exceptionInfo says why a request was refused.
+type exceptionInfo struct {
+	Exception string `json:"exception" xml:"exception"`
+	Class     string `json:"javaClassName" xml:"javaClassName"`
+	Message   string `json:"message" xml:"message"`
+}

@@ -30,7 +30,7 @@ type hfsp struct {
 
 func newHFSP(a Args) sched.Policy {
 	h := &hfsp{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), levelShares: levelShares{most: 1}}
-	h.initParts(a, h.projected, parting{2, h.side, func(v *sched.View, st *sched.Stage, more int32) sched.Key {
+	h.initParts(a, h.projected, parting{parts: 2, part: h.side, key: func(v *sched.View, st *sched.Stage, more int32) sched.Key {
 		return h.at(st, more, (*levelJob).end)
 	}})
 	return h

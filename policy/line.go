@@ -15,12 +15,15 @@ type parting struct {
 	parts int
 	part  func(*sched.Stage) int // or nowhere
 	key   Ranking
+	falls bool // the key of a stage to take from falls while its tasks run, and nothing says that it did
 }
 
 const nowhere = -1
 
 // onePart keeps an order as one, by rank.
-func onePart(rank Ranking) parting { return parting{1, func(*sched.Stage) int { return 0 }, rank} }
+func onePart(rank Ranking) parting {
+	return parting{parts: 1, part: func(*sched.Stage) int { return 0 }, key: rank}
+}
 
 // init sets up the parts in groups; key says whether a stage is in a part.
 func (l *line) init(

@@ -142,7 +142,7 @@ func newOrdered(a Args, rule Ordering) sched.Policy {
 		jobs: a.Int("jobs"), limit: a.Int("limit"), backlog: a.Choice("backlog"),
 		engine: newOrderEngine(a, rule),
 	}
-	m.initParts(a, m.released, parting{1, m.part, m.released})
+	m.initParts(a, m.released, parting{parts: 1, part: m.part, key: m.released})
 	return m
 }
 

@@ -69,6 +69,7 @@ type taker struct {
 	Back    ticker
 
 	mode    mode
+	falls   bool // as in parting
 	check   sched.Time
 	rank    Ranking
 	victims line // of what runs, the last first, in one group for each kind of resource
@@ -120,6 +121,7 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	if t.mode == suspend {
 		t.check = a.Time(lookingBack.Name)
 	}
+	t.falls = in.falls
 	t.victims.init(kindGroup, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
 		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
 			return sched.Key{}, false
@@ -365,7 +367,7 @@ func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 // takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there
 // is no more to do.
 func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bool {
-	st, last := order.head(kind), t.victims.head(kind)
+	st, last := order.head(kind), t.last(p, kind)
 	if st == nil || last == nil {
 		return false
 	}
@@ -392,6 +394,22 @@ func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bo
 		t.victims.skip(last)
 	}
 	return true
+}
+
+// last returns the last in order of the stages that hold a kind of resource; nil: none.
+//
+// Where keys fall while tasks run, a key in victims may be of an earlier instant: then its stage comes before that place,
+// never after it. So the last stage is marked as changed, which computes its key anew, until it stays the last.
+func (t *taker) last(p *sched.Plan, kind int) *sched.Stage {
+	last := t.victims.head(kind)
+	if !t.falls {
+		return last
+	}
+	for known := (*sched.Stage)(nil); last != known; last = t.victims.head(kind) {
+		known = last
+		p.Touch(last)
+	}
+	return last
 }
 
 func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {

@@ -7,6 +7,9 @@
 //	BoundedFluid                   one divisible server under FSPY and fair sharing, of jobs that use a part of it at most
 //	ScaleToLoad, DataSize          sizes for Fluid from bytes
 //	MaxMin, DRF, OnePassShares     dividing capacity: one resource, several resources, the one-pass form
+//	LongTermRule, LongTermTree     fairness that remembers: LTYARN's models, its engine, rounds and quanta
+//	Karma                          fairness that remembers, by credits for what was donated
+//	UnitTime, Apportion, Loans     exact accounts of what was held, lent and borrowed
 //	Johnson, SplitJohnson, ...     orders for jobs of two stages, and what the two-machine model says of an order
 //	SlotSim                        the same jobs task by task on slots; exhaustive and local search over orders
 //	Waves, StaticTime, ...         closed forms for one job on slots

@@ -26,9 +26,9 @@ var arrows = map[string][]string{
 	"theory":   {},
 	"chart":    {},
 	"spelling": {},
-	"model":    {"theory", "sched"},
+	"model":    {"theory", "sched", "spelling"},
 	"policy":   {"theory", "sched", "spelling"},
-	"record":   {"sched", "chart"},
+	"record":   {"sched", "chart", "workload"}, // a past run is a workload
 	"workload": {"sched"},
 	"sim": {
 		"sched",
@@ -38,7 +38,8 @@ var arrows = map[string][]string{
 	"mr":        {"sched", "theory", "spelling"}, // an engine: no policy, no record, no other engine
 	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
-	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr"},
+	"run":       {"sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
+	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr", "run"},
 	"cli": {
 		"theory",
 		"sched",
@@ -52,6 +53,7 @@ var arrows = map[string][]string{
 		"mr",
 		"yarn",
 		"web",
+		"run",
 		"reproduce",
 	},
 	"cmd": {

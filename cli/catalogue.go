@@ -6,31 +6,32 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
 	"github.com/sojourn-sched/sojourn/policy"
 )
 
 // policiesCommand lists the policies, or prints the card of one.
-func (a *app) policiesCommand() *cobra.Command {
+func policiesCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "policies [NAME]",
 		Short:             "List the policies, or show one: what it does, its parameters, what it needs",
 		Args:              atMostOne,
-		ValidArgsFunction: fixedCompletion(sortedKeys(a.policies)),
+		ValidArgsFunction: fixedCompletion(a.names.Policies.Names()),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.listPolicies(asJSON)
+				return listPolicies(a, asJSON)
 			}
-			e, ok := a.policies[args[0]]
+			e, ok := a.names.Policies[args[0]]
 			if !ok {
-				_, _, err := a.policies.Parse(args[0])
+				_, _, err := a.names.Policies.Parse(args[0])
 				return err
 			}
 			if asJSON {
 				return a.printJSON(cardOf(args[0], e.Card))
 			}
-			a.printCard(args[0], e.Card)
+			printCard(a, args[0], e.Card)
 			return nil
 		},
 	}
@@ -65,7 +66,7 @@ func cardOf(name string, c policy.Card) cardJSON {
 		Source: c.Source,
 		Spec:   c.Spec,
 		Wraps:  c.Wraps,
-		Needs:  powerNames(c.Needs),
+		Needs:  run.PowerNames(c.Needs),
 		Memory: c.Memory,
 	}
 	for _, p := range c.Params {
@@ -77,17 +78,17 @@ func cardOf(name string, c policy.Card) cardJSON {
 	return j
 }
 
-func (a *app) listPolicies(asJSON bool) error {
+func listPolicies(a *app, asJSON bool) error {
 	if asJSON {
 		var all []cardJSON
-		for _, name := range sortedKeys(a.policies) {
-			all = append(all, cardOf(name, a.policies[name].Card))
+		for _, name := range a.names.Policies.Names() {
+			all = append(all, cardOf(name, a.names.Policies[name].Card))
 		}
 		return a.printJSON(all)
 	}
 	t := newTable("POLICY", "WHAT IT DOES")
-	for _, name := range sortedKeys(a.policies) {
-		e := a.policies[name]
+	for _, name := range a.names.Policies.Names() {
+		e := a.names.Policies[name]
 		if e.Card.Wraps {
 			name += "{inner}"
 		}
@@ -98,12 +99,12 @@ func (a *app) listPolicies(asJSON bool) error {
 	return nil
 }
 
-func (a *app) printCard(name string, c policy.Card) {
+func printCard(a *app, name string, c policy.Card) {
 	fmt.Fprintf(a.Out, "%s: %s\nsource: %s\n", name, c.Title, c.Source)
 	if c.Spec != "" {
 		fmt.Fprintf(a.Out, "defined in: %s\n", c.Spec)
 	}
-	if needs := powerNames(c.Needs); len(needs) > 0 {
+	if needs := run.PowerNames(c.Needs); len(needs) > 0 {
 		fmt.Fprintf(a.Out, "needs an engine that can: %v\n", needs)
 	}
 	if len(c.Params) > 0 {
@@ -123,7 +124,7 @@ func (a *app) printCard(name string, c policy.Card) {
 }
 
 // jobsCommand lists the MapReduce jobs, or shows one.
-func (a *app) jobsCommand() *cobra.Command {
+func jobsCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "jobs [NAME]",
@@ -132,9 +133,9 @@ func (a *app) jobsCommand() *cobra.Command {
 		ValidArgsFunction: fixedCompletion(sortedKeys(a.jobs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.listJobs(asJSON)
+				return listJobs(a, asJSON)
 			}
-			e, err := a.jobNamed(args[0])
+			e, err := jobNamed(a, args[0])
 			if err != nil {
 				return err
 			}
@@ -178,7 +179,7 @@ func jobOf(name string, e jobs.Entry) jobJSON {
 	return j
 }
 
-func (a *app) listJobs(asJSON bool) error {
+func listJobs(a *app, asJSON bool) error {
 	if asJSON {
 		var all []jobJSON
 		for _, name := range sortedKeys(a.jobs) {
@@ -194,7 +195,7 @@ func (a *app) listJobs(asJSON bool) error {
 	return nil
 }
 
-func (a *app) jobNamed(name string) (jobs.Entry, error) {
+func jobNamed(a *app, name string) (jobs.Entry, error) {
 	e, ok := a.jobs[name]
 	if !ok {
 		return e, usagef("no job is named %q: there are %s", name, strings.Join(sortedKeys(a.jobs), ", "))

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"strconv"
@@ -21,6 +22,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/mr/jobs"
 )
 
 // Exit statuses, as the command line promises them.
@@ -51,11 +55,11 @@ type Streams struct {
 func Run(ctx context.Context, streams Streams, args []string, options ...Option) int {
 	out := &checked{to: streams.Out}
 	streams.Out = out
-	a := &app{Streams: streams, jobs: builtInJobs(), policies: builtInPolicies()}
+	a := newApp(streams)
 	for _, o := range options {
 		o(a)
 	}
-	root := a.root()
+	root := command(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if out.err != nil {
@@ -96,20 +100,19 @@ func (c *checked) Write(b []byte) (int, error) {
 // app is one command's surroundings.
 type app struct {
 	Streams
-	jobs     jobEntries
-	policies policyEntries
-	printed  bool // a JSON document is on Out already
+	names   run.Names // policies and estimators
+	jobs    map[string]jobs.Entry
+	printed bool // a JSON document is on Out already
 }
 
-// A failure is an error of the work, not of what was asked: exit status 1.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
-// A lossError says that what was to be kept is not: no interruption excuses that.
-type lossError struct{ error }
-
-func (l lossError) Unwrap() error { return l.error }
+func newApp(s Streams) *app {
+	b := run.BuiltIn
+	return &app{
+		Streams: s,
+		names:   run.Names{Policies: maps.Clone(b.Policies), Estimators: maps.Clone(b.Estimators)},
+		jobs:    maps.Clone(jobs.All),
+	}
+}
 
 // A usageError is an error in the words of a command: the reader is pointed to --help.
 type usageError struct{ error }
@@ -118,21 +121,22 @@ func (u usageError) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func failuref(format string, args ...any) error { return failure{fmt.Errorf(format, args...)} }
+// failuref returns an error of the work, not of what was asked for: exit status 1.
+func failuref(format string, args ...any) error { return run.Failuref(format, args...) }
 
 func statusOf(ctx context.Context, err error) int {
 	switch {
-	case errors.As(err, new(lossError)):
+	case errors.As(err, new(run.Loss)):
 		return statusFailed
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return statusInterrupted
-	case errors.As(err, new(failure)):
+	case errors.As(err, new(run.Failure)):
 		return statusFailed
 	}
 	return statusUsage
 }
 
-func (a *app) root() *cobra.Command {
+func command(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sojourn",
 		Short:         "Schedule MapReduce-style batch work: simulate it, run it here, run it on a cluster",
@@ -151,17 +155,17 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	root.AddCommand(
-		a.runCommand(),
-		a.simCommand(),
-		a.fluidCommand(),
-		a.workloadCommand(),
-		a.recordCommand(),
-		a.rmCommand(),
-		a.reproduceCommand(),
-		a.policiesCommand(),
-		a.jobsCommand(),
-		a.generateCommand(),
-		a.versionCommand(),
+		runCommand(a),
+		simCommand(a),
+		fluidCommand(a),
+		workloadCommand(a),
+		recordCommand(a),
+		rmCommand(a),
+		reproduceCommand(a),
+		policiesCommand(a),
+		jobsCommand(a),
+		generateCommand(a),
+		versionCommand(a),
 	)
 	return root
 }

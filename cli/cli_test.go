@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
@@ -123,7 +124,7 @@ func TestFspyEstimator(t *testing.T) {
 	dir := t.TempDir()
 	trace, history := generated(t), filepath.Join(dir, "history.db")
 	jobs := func(rec string) int {
-		var doc struct{ Predictions []prediction }
+		var doc struct{ Predictions []run.Prediction }
 		out := must(
 			t,
 			"sim",
@@ -455,7 +456,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"run", "wordcount", "--input", bad}, "--output is needed"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--memory", "1kB"}, "memory"},
-		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--estimator", "oracle"}, "nobody knows"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--estimator", "oracle"}, "are not known before"},
 		{[]string{"run", "wordcount", "--mapper", "cat", "--input", bad, "--output", "x"}, "one or the other"},
 		{[]string{"record", "summary", bad}, "bad.tsv"},
 		{[]string{"record", "explain", bad, "none"}, "must be the number of a job"},
@@ -757,7 +758,7 @@ func TestRunProbes(t *testing.T) {
 		t.Errorf("replay: %s", again)
 	}
 	if status, _, errs := sojourn(t, "run", mix, "--policy", "fifo", "--policy", "probe{srpt}", "--estimator", "mean", "--overwrite"); status == 0 ||
-		!strings.Contains(errs, "run --estimator mean cannot") {
+		!strings.Contains(errs, "run --estimator mean does not learn") {
 		t.Errorf("probe{srpt} with the estimator mean: exit status %d, %q", status, errs)
 	}
 	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs", "none"); !strings.Contains(

@@ -158,7 +158,7 @@ func (d *draft) keep() error {
 	}
 	if err != nil {
 		d.remove()
-		return failure{fmt.Errorf("write %s: %w", d.path, err)}
+		return failuref("write %s: %w", d.path, err)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (t *jobTable) keep() error {
 		return nil
 	}
 	if err := t.csv.Close(); err != nil {
-		return failure{fmt.Errorf("write %s: %w", t.file.path, err)}
+		return failuref("write %s: %w", t.file.path, err)
 	}
 	return t.file.keep()
 }

@@ -27,7 +27,7 @@ type fluidFlags struct {
 	seeds    int
 }
 
-func (a *app) fluidCommand() *cobra.Command {
+func fluidCommand(a *app) *cobra.Command {
 	var f fluidFlags
 	c := &cobra.Command{
 		Use:   "fluid --trace FILE --policy fifo,ps,...",
@@ -40,7 +40,7 @@ load × the last submission time.`,
 		Example: `  sojourn fluid --trace jobs.tsv --load 0.9 --policy fifo,ps,las,srpt,fsp,psbs,spt,gittins
   sojourn fluid --trace jobs.tsv --sigma 0.5,1,2 --seeds 30 --policy srpt,fsp,psbs,spt,las,gittins`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.fluid(&f) },
+		RunE: func(*cobra.Command, []string) error { return f.serve(a) },
 	}
 	f.output.register(c)
 	f.leaving.register(c, "replace files of earlier runs: CSV, SVG")
@@ -131,7 +131,7 @@ func quantilesOf(values []float64) (q quantiles) {
 	}
 }
 
-func (a *app) fluid(f *fluidFlags) error {
+func (f *fluidFlags) serve(a *app) error {
 	disciplines, err := f.check()
 	if err != nil {
 		return err
@@ -191,9 +191,9 @@ func (a *app) fluid(f *fluidFlags) error {
 		f.seed,
 	)
 	if len(f.sigmas) > 1 {
-		a.printErrors(f, results)
+		printErrors(a, f, results)
 	} else {
-		a.printFluid(f, results)
+		printFluid(a, f, results)
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func (f *fluidFlags) run(d theory.Discipline, sigma float64, jobs []theory.Fluid
 	return r, nil
 }
 
-func (a *app) printFluid(f *fluidFlags, results []fluidResult) {
+func printFluid(a *app, f *fluidFlags, results []fluidResult) {
 	columns := []column[fluidResult]{
 		{"MEAN SOJOURN", func(r fluidResult) float64 { return r.Sojourn.Mean }},
 		{"P50", func(r fluidResult) float64 { return r.Sojourn.P50 }},
@@ -360,7 +360,7 @@ func (a *app) printFluid(f *fluidFlags, results []fluidResult) {
 
 // printErrors prints one row a discipline and one column an error of estimates: the mean sojourn time, and with several
 // seeds the worst of them.
-func (a *app) printErrors(f *fluidFlags, results []fluidResult) {
+func printErrors(a *app, f *fluidFlags, results []fluidResult) {
 	var rows [][]fluidResult
 	for r := range slices.Chunk(results, len(f.sigmas)) {
 		rows = append(rows, r)

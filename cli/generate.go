@@ -19,7 +19,7 @@ import (
 const documentsKind = "documents"
 
 // generateCommand makes input for the built-in jobs.
-func (a *app) generateCommand() *cobra.Command {
+func generateCommand(a *app) *cobra.Command {
 	var size, output string
 	var seed uint64
 	var files int
@@ -59,7 +59,7 @@ func (a *app) generateCommand() *cobra.Command {
 					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "),
 				)
 			}
-			return a.makeInput(e.New(n, seed), output)
+			return makeInput(a, e.New(n, seed), output)
 		},
 	}
 	f := c.Flags()
@@ -70,7 +70,7 @@ func (a *app) generateCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) makeInput(w generate.Writer, path string) error {
+func makeInput(a *app, w generate.Writer, path string) error {
 	if path == workload.StandardInput {
 		return writeAll(w, a.Out)
 	}
@@ -79,7 +79,7 @@ func (a *app) makeInput(w generate.Writer, path string) error {
 		return err
 	}
 	if err := errors.Join(writeAll(w, f), f.Close()); err != nil {
-		return failure{errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))}
+		return failuref("%w", errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path)))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func makeDocuments(d generate.Documents, dir string) error {
 	}
 	err := d.Each(func(name string) (io.WriteCloser, error) { return os.Create(filepath.Join(dir, name)) })
 	if err != nil {
-		return failure{errors.Join(fmt.Errorf("write %s: %w", dir, err), os.RemoveAll(dir))}
+		return failuref("%w", errors.Join(fmt.Errorf("write %s: %w", dir, err), os.RemoveAll(dir)))
 	}
 	return nil
 }

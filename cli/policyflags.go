@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sojourn-sched/sojourn/model"
-	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -18,7 +18,8 @@ type policyFlags struct {
 	history   string
 }
 
-func (p *policyFlags) register(c *cobra.Command, estimator string) {
+// register registers the flags for a program that knows some names; estimator is the default, "" one by the policy.
+func (p *policyFlags) register(c *cobra.Command, names run.Names, estimator string) {
 	f := c.Flags()
 	f.StringArrayVar(
 		&p.policies,
@@ -26,64 +27,64 @@ func (p *policyFlags) register(c *cobra.Command, estimator string) {
 		[]string{"fifo"},
 		"policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma list without parameters",
 	)
-	usage := "where task times and job sizes come from: " + strings.Join(estimatorValues(), ", ")
+	examples := names.Estimators.Examples()
+	usage := "where task times and job sizes come from: " + strings.Join(examples, ", ")
 	if estimator == "" {
-		usage += " (default fspy for policies that have jobs probed, else mean)"
+		usage += " (default fspy for policies that ask for probes, else mean)"
 	}
 	f.StringVar(&p.estimator, "estimator", estimator, usage)
 	f.StringVar(
 		&p.history,
 		"history",
 		"",
-		"file that keeps what was learned from run to run (for --estimator "+estimatorsThat(keepsHistory)+")",
+		"file that keeps what was learned from run to run (for --estimator "+names.Estimators.Which(run.Keeps)+")",
 	)
-	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(sortedKeys(builtInPolicies())))
-	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(estimatorValues()))
+	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(names.Policies.Names()))
+	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(examples))
 }
 
 // parse checks the policies against what an engine can do.
-func (p *policyFlags) parse(all policyEntries, on engineKind) ([]string, error) {
-	specs, err := all.ParseList(p.policies)
+func (p *policyFlags) parse(names run.Names, on run.Engine) ([]string, error) {
+	specs, err := names.Policies.ParseList(p.policies)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--policy: %w", err)}
 	}
 	for _, s := range specs {
-		_, card, err := all.Parse(s)
-		if err != nil {
-			return nil, err
-		}
-		if err := on.with(p.of(on, card).estimator).check(s, card.Needs); err != nil {
+		if err := names.Check(on, p.choice(s)); err != nil {
 			return nil, err
 		}
 	}
 	return specs, nil
 }
 
-// core makes policy and estimator for one run, and what is to be closed after it. The truth is nil where nobody knows
-// it.
-func (p *policyFlags) core(
-	all policyEntries,
-	spec string,
-	truth *model.Truth,
-) (c sched.Config, learned *historyFile, err error) {
-	if c.Policy, _, err = all.Parse(spec); err == nil {
-		c.Estimator, learned, err = p.newEstimator(truth)
-	}
-	return c, learned, err
+// choice returns the choice of one of the policies.
+func (p *policyFlags) choice(policy string) run.Choice {
+	return run.Choice{Policy: policy, Estimator: p.estimator}
 }
 
-// of returns the flags as they are meant for a policy on an engine: for one that runs jobs on this machine, where no
-// estimator is named, fspy for one that has jobs probed, since the others learn nothing from probes, else mean.
-func (p policyFlags) of(on engineKind, card policy.Card) policyFlags {
-	switch {
-	case on.verb != embedded.verb:
-		return p
-	case p.estimator != "":
-	case card.Probes:
-		p.estimator = "fspy"
-	default:
-		p.estimator = "mean"
+// remark prints what does not fit together of policies, estimator, engine and cluster; a nil capacity is not looked at.
+func (p *policyFlags) remark(a *app, policies []string, on run.Engine, capacity *sched.Resources) {
+	for _, s := range policies {
+		for _, remark := range a.names.Remarks(on, p.choice(s), capacity) {
+			fmt.Fprintln(a.Err, "sojourn: "+remark)
+		}
 	}
-	p.estimator = withoutContainers(p.estimator)
-	return p
+}
+
+// check refuses an estimator that the engine cannot use.
+func (p *policyFlags) check(names run.Names, on run.Engine, policies []string) error {
+	for _, s := range policies {
+		setup := run.Setup{Engine: on, Names: names, Choice: p.choice(s), History: p.history}
+		if err := setup.Check(); err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
+}
+
+// stack prints the stack of a policy's panic, where the user wants to see more.
+func (a *app) stack(err error, verbose bool) {
+	if p := (run.Panic{}); verbose && errors.As(err, &p) {
+		fmt.Fprintf(a.Err, "%s", p.Stack)
+	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,28 +11,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
-	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-func (a *app) recordCommand() *cobra.Command {
+func recordCommand(a *app) *cobra.Command {
 	return parent("record", "Read what a run left behind: summary, events, export, replay, diff, explain",
-		a.recordSummary(), a.recordEvents(), a.recordExport(), a.recordReplay(), a.recordDiff(), a.recordExplain())
+		recordSummary(a), recordEvents(a), recordExport(a), recordReplay(a), recordDiff(a), recordExplain(a))
 }
 
 // withRecord opens the record that a command is about. One that was cut off is read as far as it goes, and that is
 // said.
-func (a *app) withRecord(args []string, use func(*record.Reader) error) error {
-	r, err := record.Open(args[0], truthPayload)
+func withRecord(a *app, args []string, use func(*record.Reader) error) error {
+	r, err := record.Open(args[0], run.Payload)
 	if err != nil {
 		return err
 	}
-	return a.mend(errors.Join(use(r), r.Close()))
+	return mend(a, errors.Join(use(r), r.Close()))
 }
 
 // mend makes a remark of a record that ends early.
-func (a *app) mend(err error) error {
+func mend(a *app, err error) error {
 	if errors.Is(err, record.ErrCut) {
 		fmt.Fprintf(a.Err, "sojourn: %v; what is shown is what is whole\n", err)
 		return nil
@@ -50,15 +49,15 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) recordSummary() *cobra.Command {
+func recordSummary(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "summary RECORD",
 		Short: "Print the figures of a recorded run",
 		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withRecord(args, func(r *record.Reader) error {
-				res, err := record.Summarize(r, record.TallyOptions{Truth: truthOf(r.Header)})
+			return withRecord(a, args, func(r *record.Reader) error {
+				res, err := record.Summarize(r, record.TallyOptions{Truth: run.Recorded(r.Header)})
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}
@@ -94,7 +93,7 @@ func (a *app) recordSummary() *cobra.Command {
 	return c
 }
 
-func (a *app) recordEvents() *cobra.Command {
+func recordEvents(a *app) *cobra.Command {
 	var o record.EventOptions
 	var job, node int32
 	c := &cobra.Command{
@@ -103,7 +102,7 @@ func (a *app) recordEvents() *cobra.Command {
 		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Job, o.Node = sched.JobID(job), sched.NodeID(node)
-			return a.withRecord(args, func(r *record.Reader) error { return record.Events(a.Out, r, o) })
+			return withRecord(a, args, func(r *record.Reader) error { return record.Events(a.Out, r, o) })
 		},
 	}
 	f := c.Flags()
@@ -117,7 +116,7 @@ func (a *app) recordEvents() *cobra.Command {
 	return c
 }
 
-func (a *app) recordExport() *cobra.Command {
+func recordExport(a *app) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "export RECORD",
@@ -127,7 +126,7 @@ func (a *app) recordExport() *cobra.Command {
 			if !slices.Contains(record.Formats, format) {
 				return usagef("--format %q: must be one of %s", format, strings.Join(record.Formats, ", "))
 			}
-			return a.withRecord(args, func(r *record.Reader) error { return record.Export(a.Out, r, format) })
+			return withRecord(a, args, func(r *record.Reader) error { return record.Export(a.Out, r, format) })
 		},
 	}
 	c.Flags().StringVar(&format, "format", "csv", "csv, json, chrome")
@@ -135,29 +134,15 @@ func (a *app) recordExport() *cobra.Command {
 	return c
 }
 
-// deciders makes the policy and the estimator of a record's header anew.
-func (a *app) deciders(h *record.Header) (sched.Policy, sched.Estimator, error) {
-	f := policyFlags{estimator: h.Estimator}
-	truth := simTruth
-	core, _, err := f.core(a.policies, h.Policy, &truth)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(h.Learned) > 0 { // without --history: the file may have changed since
-		err = recall(core.Estimator, h.Learned)
-	}
-	return core.Policy, core.Estimator, err
-}
-
-func (a *app) recordReplay() *cobra.Command {
+func recordReplay(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "replay RECORD",
 		Short: "Decide again from the recorded events, and compare with what was decided then",
 		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withRecord(args, func(r *record.Reader) error {
-				done, err := record.Replay(r, a.deciders)
+			return withRecord(a, args, func(r *record.Reader) error {
+				done, err := record.Replay(r, a.names.Deciders)
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}
@@ -177,7 +162,7 @@ func (a *app) recordReplay() *cobra.Command {
 	return c
 }
 
-func (a *app) recordDiff() *cobra.Command {
+func recordDiff(a *app) *cobra.Command {
 	var most int
 	var asJSON bool
 	c := &cobra.Command{
@@ -185,8 +170,8 @@ func (a *app) recordDiff() *cobra.Command {
 		Short: "Compare two runs: where they part, and each job's sojourn times",
 		Args:  exactly(2, "two records"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withRecord(args[:1], func(x *record.Reader) error {
-				return a.withRecord(args[1:], func(y *record.Reader) error {
+			return withRecord(a, args[:1], func(x *record.Reader) error {
+				return withRecord(a, args[1:], func(y *record.Reader) error {
 					d, err := record.Diff(x, y)
 					if err != nil && !errors.Is(err, record.ErrCut) {
 						return err
@@ -194,7 +179,7 @@ func (a *app) recordDiff() *cobra.Command {
 					if asJSON {
 						return errors.Join(err, a.printJSON(d))
 					}
-					a.printDiff(args, d, most)
+					printDiff(a, args, d, most)
 					return err
 				})
 			})
@@ -205,7 +190,7 @@ func (a *app) recordDiff() *cobra.Command {
 	return c
 }
 
-func (a *app) printDiff(names []string, d *record.Compared, most int) {
+func printDiff(a *app, names []string, d *record.Compared, most int) {
 	for _, h := range d.Headers {
 		fmt.Fprintln(a.Out, h)
 	}
@@ -238,7 +223,7 @@ func (a *app) printDiff(names []string, d *record.Compared, most int) {
 	fmt.Fprintf(a.Out, "\n  sojourn times in seconds; %d of %d jobs, those that differ most\n", len(jobs), len(d.Jobs))
 }
 
-func (a *app) recordExplain() *cobra.Command {
+func recordExplain(a *app) *cobra.Command {
 	var at string
 	var asJSON bool
 	c := &cobra.Command{Use: "explain RECORD JOB --at T", Short: "Say why a job did not run, or did, at an instant",
@@ -256,8 +241,8 @@ func (a *app) recordExplain() *cobra.Command {
 			if err != nil {
 				return usageError{fmt.Errorf("--at: %w", err)}
 			}
-			return a.withRecord(args[:1], func(r *record.Reader) error {
-				x, err := record.Explain(r, record.Question{Job: sched.JobID(id), At: t}, a.deciders)
+			return withRecord(a, args[:1], func(r *record.Reader) error {
+				x, err := record.Explain(r, record.Question{Job: sched.JobID(id), At: t}, a.names.Deciders)
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}
@@ -267,7 +252,7 @@ func (a *app) recordExplain() *cobra.Command {
 				if asJSON {
 					return errors.Join(err, a.printJSON(x))
 				}
-				a.printExplanation(x)
+				printExplanation(a, x)
 				return err
 			})
 		}}
@@ -276,73 +261,8 @@ func (a *app) recordExplain() *cobra.Command {
 	return c
 }
 
-// pastJobs makes a workload of a record: its arrivals and task times, not its decisions.
-func (a *app) pastJobs(path string, c *workload.Cluster) (workload.Source, error) {
-	r, err := record.Open(path, truthPayload)
-	if err != nil {
-		return nil, err
-	}
-	speed := speedsOf(r.Header)
-	if err := r.Close(); err != nil {
-		return nil, err
-	}
-	return func(yield func(*sched.JobSpec, error) bool) {
-		r, err := record.Open(path, truthPayload)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer r.Close()
-		for past, err := range record.PastJobs(r, speed) {
-			if err != nil {
-				if err = a.mend(err); err != nil {
-					yield(nil, err)
-				}
-				return
-			}
-			if !yield(workload.Past(*past).On(c), nil) {
-				return
-			}
-		}
-	}, nil
-}
-
-// truthOf returns what a simulated run's record knows of sizes and times alone on the cluster; nil: nothing.
-func truthOf(h *record.Header) func(*sched.Job) (float64, sched.Time) {
-	var c workload.Cluster
-	if h.Engine != "sim" || h.Payload != truthPayload.Name || json.Unmarshal(h.Cluster, &c) != nil ||
-		len(c.Classes) == 0 {
-		return nil
-	}
-	alone, capacity := sim.Alone(&c), c.Capacity()
-	return func(j *sched.Job) (float64, sched.Time) {
-		t, ok := j.Spec.Payload.(*workload.Truth)
-		if !ok {
-			return 0, 0
-		}
-		return t.Size(j.Spec).Seconds(capacity), alone(j.Spec)
-	}
-}
-
-// speedsOf returns the speeds of the classes of nodes that a record's run had.
-func speedsOf(h *record.Header) func(class string) float64 {
-	speeds := map[string]float64{}
-	var c workload.Cluster
-	if json.Unmarshal(h.Cluster, &c) == nil {
-		for _, class := range c.Classes {
-			speeds[class.Name] = class.Speed
-		}
-	}
-	return func(class string) float64 {
-		if s := speeds[class]; s > 0 {
-			return s
-		}
-		return 1
-	}
-}
-
 // printExplanation says in words why a job was where it was.
-func (a *app) printExplanation(x *record.Explanation) {
+func printExplanation(a *app, x *record.Explanation) {
 	name := fmt.Sprintf("job %d", x.Job)
 	if x.Name != "" {
 		name += " (" + x.Name + ")"

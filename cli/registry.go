@@ -5,22 +5,18 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
 	"github.com/sojourn-sched/sojourn/policy"
-)
-
-type (
-	jobEntries    = map[string]jobs.Entry
-	policyEntries = policy.Registry
 )
 
 // An Option changes what the program knows.
 type Option func(*app)
 
-// An Addition is a Job or a Policy that the program is to know besides its own.
+// An Addition is a Job, a Policy or an Estimator that the program knows besides its own.
 type Addition interface{ addTo(*app) }
 
-// With adds jobs and policies. A name that is taken already is a mistake in the program, and panics.
+// With adds jobs, policies and estimators. A name that is taken already is a mistake in the program, and panics.
 func With(additions ...Addition) Option {
 	return func(a *app) {
 		for _, x := range additions {
@@ -43,7 +39,15 @@ type Policy struct {
 	Entry policy.Entry
 }
 
-func (p Policy) addTo(a *app) { add(a.policies, "policy", p.Name, p.Entry) }
+func (p Policy) addTo(a *app) { add(a.names.Policies, "policy", p.Name, p.Entry) }
+
+// An Estimator is one that --estimator NAME chooses.
+type Estimator struct {
+	Name  string
+	Entry model.Entry
+}
+
+func (e Estimator) addTo(a *app) { add(a.names.Estimators, "estimator", e.Name, e.Entry) }
 
 func add[T any](to map[string]T, what, name string, entry T) {
 	if _, taken := to[name]; taken || name == "" {
@@ -51,9 +55,5 @@ func add[T any](to map[string]T, what, name string, entry T) {
 	}
 	to[name] = entry
 }
-
-func builtInJobs() jobEntries { return maps.Clone(jobs.All) }
-
-func builtInPolicies() policyEntries { return maps.Clone(policy.All) }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -74,16 +75,25 @@ func compareResults(w io.Writer, results []record.Result) {
 	}
 }
 
-// printRuns prints what each policy did to each job.
-func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string) {
+// A comparison is what all policies made of a mix.
+type comparison struct {
+	mix    *mix
+	seed   uint64
+	runs   []*policyRun
+	differ []string // jobs whose outputs differ
+}
+
+// print prints what each policy did to each job.
+func (c *comparison) print(a *app) {
+	m, runs, differ := c.mix, c.runs, c.differ
 	if m.single && len(runs) == 1 {
-		a.printSingle(m, runs[0])
+		printSingle(a, m, runs[0])
 		return
 	}
 	var results []record.Result
 	header := []string{"JOB", "SUBMITTED"}
 	for _, r := range runs {
-		results = append(results, r.result())
+		results = append(results, r.result)
 		header = append(header, r.place.policy)
 		if len(header) > 3 {
 			header = append(header, "CHANGE")
@@ -97,7 +107,7 @@ func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string)
 	)
 	t := newTable(header...)
 	for i, j := range m.jobs {
-		cells := []string{j.spec.Name, seconds(j.spec.Submit)}
+		cells := []string{j.Spec.Name, seconds(j.Spec.Submit)}
 		for k, r := range runs {
 			cell := "failed"
 			if r.row(i) != nil && r.row(i).Outcome == sched.OK {
@@ -113,7 +123,7 @@ func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string)
 	t.print(a.Out)
 	fmt.Fprintln(a.Out)
 	compareResults(a.Out, results)
-	var predicted []prediction
+	var predicted []run.Prediction
 	for _, r := range runs {
 		predicted = append(predicted, r.predictions...)
 	}
@@ -124,7 +134,7 @@ func (a *app) printRuns(f *runFlags, m *mix, runs []*policyRun, differ []string)
 }
 
 // printSingle prints what one job did, as hadoop does.
-func (a *app) printSingle(m *mix, r *policyRun) {
+func printSingle(a *app, m *mix, r *policyRun) {
 	row := r.row(0)
 	if row == nil || row.Outcome != sched.OK {
 		return
@@ -135,7 +145,7 @@ func (a *app) printSingle(m *mix, r *policyRun) {
 	if read := c.Of[mr.BytesRead]; read > 0 && s > 0 {
 		fmt.Fprintf(a.Out, ", %.0f MB/s of input", float64(read)/1e6/s)
 	}
-	fmt.Fprintf(a.Out, "; output in %s\n\n", r.place.output(m.jobs[0].program.Output))
+	fmt.Fprintf(a.Out, "; output in %s\n\n", r.place.output(m.jobs[0].Program.Output))
 	t := newTable("COUNTER", "VALUE")
 	for name, n := range countersOf(c) {
 		t.row(name, strconv.FormatInt(n, 10))
@@ -172,7 +182,7 @@ type runJSON struct {
 	Differ  []string          `json:"outputs_differ,omitempty"`
 	Results []runResultJSON   `json:"results"`
 
-	Predictions []prediction `json:"predictions,omitempty"` // of --estimator fspy
+	Predictions []run.Prediction `json:"predictions,omitempty"` // of --estimator fspy
 }
 
 type runResultJSON struct {
@@ -194,27 +204,28 @@ type runJobJSON struct {
 	Counters         map[string]int64 `json:"counters"`
 }
 
-func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []string) error {
-	doc := runJSON{Seed: f.seed, Trace: m.name, Cluster: m.cluster, Version: version(), Differ: differ}
+func (c *comparison) printJSON(a *app) error {
+	m, runs, differ := c.mix, c.runs, c.differ
+	doc := runJSON{Seed: c.seed, Trace: m.name, Cluster: m.cluster, Version: version(), Differ: differ}
 	for _, r := range runs {
-		res := runResultJSON{Result: r.result()}
+		res := runResultJSON{Result: r.result}
 		var all mr.Counters
 		for i, j := range m.jobs {
 			c := &r.counters[i]
 			all.Add(c)
 			job := runJobJSON{
-				Name:     j.spec.Name,
+				Name:     j.Spec.Name,
 				Outcome:  "killed",
-				Output:   r.place.output(j.program.Output),
-				Submit:   j.spec.Submit.Seconds(),
+				Output:   r.place.output(j.Program.Output),
+				Submit:   j.Spec.Submit.Seconds(),
 				Counters: map[string]int64{},
 			}
 			for name, n := range countersOf(c) {
 				job.Counters[name] = n
 			}
-			if i < len(r.results) {
-				job.Outcome = r.results[i].Outcome.String()
-				if err := r.results[i].Err; err != nil {
+			if i < len(r.jobs) {
+				job.Outcome = r.jobs[i].Outcome.String()
+				if err := r.jobs[i].Err; err != nil {
 					job.Error = err.Error()
 				}
 			}
@@ -227,7 +238,7 @@ func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []stri
 			}
 			res.PerJob = append(res.PerJob, job)
 		}
-		if s := r.wall.Seconds(); s > 0 {
+		if s := r.result.Wall; s > 0 {
 			res.BytesPerSecond, res.RecordsPerSecond = float64(
 				all.Of[mr.BytesRead],
 			)/s, float64(
@@ -240,25 +251,13 @@ func (a *app) printRunJSON(f *runFlags, m *mix, runs []*policyRun, differ []stri
 	return a.printJSON(doc)
 }
 
-func (r *policyRun) result() record.Result {
-	res := r.tally.Result()
-	res.Wall = r.wall.Seconds()
-	for i, x := range r.results {
-		if x.Outcome == sched.Failed && r.row(i) == nil { // before the core heard of it
-			res.Jobs++
-			res.Failed++
-		}
-	}
-	return res
-}
-
 // row returns what became of the i-th job of the mix; nil if it never ran.
 func (r *policyRun) row(i int) *record.JobRow {
-	if i >= len(r.results) {
+	if i >= len(r.jobs) {
 		return nil
 	}
 	for k := range r.rows {
-		if r.rows[k].ID == r.results[i].Job {
+		if r.rows[k].ID == r.jobs[i].Job {
 			return &r.rows[k]
 		}
 	}
@@ -279,7 +278,7 @@ func seconds(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), '
 func plot(path string, curves []record.Curve) error {
 	f, err := newDraft(path)
 	if err != nil {
-		return failure{err}
+		return failuref("%w", err)
 	}
 	defer f.drop()
 	if err := record.PlotSojourns(f, curves); err != nil {

@@ -22,7 +22,7 @@ type reproduceFlags struct {
 	trials int
 }
 
-func (a *app) reproduceCommand() *cobra.Command {
+func reproduceCommand(a *app) *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
 		Use:   "reproduce [NAME]",
@@ -38,9 +38,9 @@ same stands, with pictures, on the page that is written. There are: ` + strings.
 		Args: atMostOne, ValidArgsFunction: fixedCompletion(reproduce.Names()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.listPapers(f.json)
+				return listPapers(a, f.json)
 			}
-			return a.reproduce(cmd.Context(), &f, args[0])
+			return f.redo(cmd.Context(), a, args[0])
 		},
 	}
 	f.output.register(c)
@@ -84,7 +84,7 @@ type claimJSON struct {
 	Why       string  `json:"why,omitempty"`
 }
 
-func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (err error) {
+func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err error) {
 	if err := f.output.check(); err != nil {
 		return err
 	}
@@ -140,17 +140,17 @@ func (a *app) reproduce(ctx context.Context, f *reproduceFlags, name string) (er
 		fmt.Fprintf(a.Err, "sojourn: %d of %d parts of %s are not run: %v\n", left, len(report.Parts), name, lacking)
 	}
 	if err := report.Write(f.folder); err != nil {
-		return failure{err}
+		return failuref("%w", err)
 	}
 	if f.json {
 		return a.printJSON(claimsOf(report))
 	}
-	a.printReport(report, page)
+	printReport(a, report, page)
 	return nil
 }
 
 // listPapers lists what can be redone.
-func (a *app) listPapers(asJSON bool) error {
+func listPapers(a *app, asJSON bool) error {
 	type paperJSON struct {
 		Name  string `json:"name"`
 		Title string `json:"title"`
@@ -196,7 +196,7 @@ func claimsOf(r *reproduce.Report) (list []claimJSON) {
 }
 
 // printReport prints the claims part by part, and why those differ that do.
-func (a *app) printReport(r *reproduce.Report, page string) {
+func printReport(a *app, r *reproduce.Report, page string) {
 	for i := range r.Parts {
 		p := &r.Parts[i]
 		fmt.Fprintf(a.Out, "%s\n\n", p.Title)

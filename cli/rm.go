@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
 )
@@ -26,7 +27,7 @@ type rmFlags struct {
 	quiet     bool
 }
 
-func (a *app) rmCommand() *cobra.Command {
+func rmCommand(a *app) *cobra.Command {
 	var f rmFlags
 	c := &cobra.Command{
 		Use:   "rm --conf DIR --policy capacity",
@@ -37,9 +38,9 @@ Hadoop does.
 
 What ran when it was restarted must be submitted again; there is no Kerberos, no node labels, no high availability. docs/hadoop.md has the rest.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.rm(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
-	f.policies.register(c, "history")
+	f.policies.register(c, a.names, "history")
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
 	fl.StringVar(
@@ -66,11 +67,11 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	return c
 }
 
-func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
+func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if f.conf == "" {
 		return usagef("--conf is needed: a folder with yarn-site.xml")
 	}
-	policies, err := f.policies.parse(a.policies, manager)
+	policies, err := f.policies.parse(a.names, run.Manager)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,10 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		return usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
 	}
 	if !f.quiet {
-		a.sayProbes(policies, manager, f.policies)
+		f.policies.remark(a, policies, run.Manager, nil)
+	}
+	if err := f.policies.check(a.names, run.Manager, policies); err != nil {
+		return err
 	}
 	config, notes, err := yarn.Site(f.conf)
 	if err != nil {
@@ -100,33 +104,31 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 		if err := os.MkdirAll(f.state, 0o700); err != nil {
 			return fmt.Errorf("--state: %w", err)
 		}
-		if k, _, err := estimatorOf(f.policies.estimator); err == nil && keepsHistory(k) && f.policies.history == "" {
+		if e, err := a.names.Estimators.Find(f.policies.estimator); err == nil && run.Keeps(e) && f.policies.history == "" {
 			f.policies.history = filepath.Join(f.state, "history.db")
 		}
 	}
-	core, learned, err := f.policies.core(a.policies, policies[0], nil)
+	setup := run.Setup{
+		Engine:    run.Manager,
+		Names:     a.names,
+		Choice:    f.policies.choice(policies[0]),
+		History:   f.policies.history,
+		Cluster:   &workload.Cluster{},
+		Queues:    config.Queues.Specs(),
+		Record:    f.record,
+		Overwrite: f.overwrite,
+		Complain:  func(err error) { config.Log.Error("the record ends here", "why", err) },
+		Unsaved:   func(err error) { config.Log.Error("what was learned is not saved", "why", err) },
+	}
+	opened, err := setup.Open()
 	if err != nil {
 		return err
 	}
-	learned.keepSaving(saveEvery, func(err error) { config.Log.Error("what was learned is not saved", "why", err) })
-	defer func() { err = errors.Join(err, learned.close()) }()
-	core.Queues, core.Can = config.Queues.Specs(), yarn.Powers
-	out := &recording{
-		overwrite: f.overwrite,
-		engine:    "yarn",
-		policy:    policies[0],
-		estimator: f.policies.estimator,
-		cluster:   &workload.Cluster{},
-		complain:  func(err error) { config.Log.Error("the record ends here", "why", err) },
-	}
-	if err := out.open(f.record, &core, nil); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.close()) }()
-	config.Core = core
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	config.Core = opened.Core
 	rm, err := yarn.Listen(ctx, config)
 	if err != nil {
-		return failure{err}
+		return failuref("%w", err)
 	}
 	fmt.Fprintln(a.Err, "sojourn: simple authentication: users are who they say they are")
 	at := rm.Addresses()
@@ -137,7 +139,7 @@ func (a *app) rm(ctx context.Context, f *rmFlags) (err error) {
 	}
 	fmt.Fprintln(a.Err, "ready")
 	if err := rm.Serve(ctx); err != nil {
-		return failure{err}
+		return failuref("%w", err)
 	}
 	return nil
 }

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
-	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // An untilReady is standard error that ends the command once it has said that it is ready.
@@ -104,44 +103,14 @@ func TestManagerQueuesKeepLists(t *testing.T) {
 	}
 }
 
-var errFull = errors.New("no space left")
-
-// A full disk takes the first writes only.
-type full struct{ room int }
-
-func (f *full) Write(b []byte) (int, error) {
-	if f.room -= len(b); f.room < 0 {
-		return 0, errFull
-	}
-	return len(b), nil
-}
-
-// That a record cannot be written any more is said once, when it happens; and at the end it is why the command fails,
-// interrupted or not.
-func TestRecordThatCannotBeWritten(t *testing.T) {
-	w, err := record.NewWriter(&full{room: 4096}, record.Header{Engine: "yarn", Policy: "fifo"}, record.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said []error
-	c := &complaining{w, func(err error) { said = append(said, err) }}
-	for i := range 100_000 {
-		c.Record(
-			sched.Time(i)*sched.Time(time.Second),
-			[]sched.Event{{Kind: sched.NodeLost, Node: sched.NodeID(i + 1)}},
-			nil,
-		)
-	}
-	if len(said) != 1 || !errors.Is(said[0], errFull) {
-		t.Errorf("%d complaints, want one: %v", len(said), said)
-	}
+// What is lost counts even when the command was interrupted; other failures of an interrupted command do not.
+func TestStatusOfLoss(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := &recording{writer: w}
-	if got := statusOf(ctx, r.close()); got != statusFailed {
-		t.Errorf("status %d, want %d", got, statusFailed)
+	if got := statusOf(ctx, run.Lost(errors.New("full"))); got != statusFailed {
+		t.Errorf("status %d of a loss, want %d", got, statusFailed)
 	}
-	if got := statusOf(ctx, failure{context.Canceled}); got != statusInterrupted {
+	if got := statusOf(ctx, failuref("%w", context.Canceled)); got != statusInterrupted {
 		t.Errorf("status %d of what was interrupted, want %d", got, statusInterrupted)
 	}
 }

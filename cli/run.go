@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
-	"github.com/sojourn-sched/sojourn/mr/streaming"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -38,7 +37,7 @@ type runFlags struct {
 	seed     uint64
 }
 
-func (a *app) runCommand() *cobra.Command {
+func runCommand(a *app) *cobra.Command {
 	f := runFlags{program: workload.Program{Reduces: -1}}
 	c := &cobra.Command{
 		Use:   "run [JOB | WORKLOAD.yaml]",
@@ -53,13 +52,13 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 			if n := f.program.Reduces; n < 0 && cmd.Flags().Changed("reduces") {
 				return usagef("--reduces %d: must not be negative; 0: no reduces, each map writes a part", n)
 			}
-			return a.run(cmd.Context(), &f, args)
+			return f.execute(cmd.Context(), a, args)
 		},
 	}
 	f.output.register(c)
 	f.leaving.register(c, "replace outputs and files of earlier runs, outputs once the new ones are complete")
 	f.registerRecord(c)
-	f.policies.register(c, "")
+	f.policies.register(c, a.names, "")
 	fl := c.Flags()
 	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read; several by repeating the flag")
 	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist")
@@ -92,28 +91,22 @@ func fileOr(words []string) cobra.CompletionFunc {
 	}
 }
 
-// A mixJob is one job of a run, before it is opened for a policy.
-type mixJob struct {
-	spec    *sched.JobSpec
-	program workload.Program
-}
-
 // A mix is all jobs of a run, and where they run.
 type mix struct {
 	name    string
 	single  bool // one job from the command line
-	jobs    []mixJob
+	jobs    []run.RealJob
 	cluster *workload.Cluster
 	memory  int64
 	chaos   mr.Chaos
 }
 
-func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
-	m, err := a.mix(f, args)
+func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
+	m, err := f.mix(a, args)
 	if err != nil {
 		return err
 	}
-	policies, err := f.policies.parse(a.policies, embedded)
+	policies, err := f.policies.parse(a.names, run.Embedded)
 	if err != nil {
 		return err
 	}
@@ -121,8 +114,16 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		return err
 	}
 	if !f.quiet {
-		a.sayWithoutSlots(policies, m.cluster.Capacity())
-		a.sayProbes(policies, embedded, f.policies)
+		capacity := m.cluster.Capacity()
+		f.policies.remark(a, policies, run.Embedded, &capacity)
+	}
+	if err := f.policies.check(a.names, run.Embedded, policies); err != nil {
+		return err
+	}
+	for _, j := range m.jobs {
+		if err := f.machine(a, m).Check(j.Program); err != nil {
+			return usageError{fmt.Errorf("job %q: %w", j.Spec.Name, err)}
+		}
 	}
 	if err := checkInputs(m); err != nil {
 		return err
@@ -132,11 +133,11 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	var runs []*policyRun
 	for _, p := range policies {
-		r, err := a.runUnder(ctx, f, m, policyPlace{p, len(policies) > 1})
+		r, err := f.under(ctx, a, m, policyPlace{p, len(policies) > 1})
 		if r != nil {
 			runs = append(runs, r)
 			if len(policies) > 1 && !f.quiet {
-				fmt.Fprintf(a.Err, "sojourn: %s: %d jobs in %.1f s\n", p, len(r.results), r.wall.Seconds())
+				fmt.Fprintf(a.Err, "sojourn: %s: %d jobs in %.1f s\n", p, len(r.jobs), r.result.Wall)
 			}
 		}
 		if err != nil {
@@ -152,10 +153,11 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 			return err
 		}
 	}
+	c := comparison{m, f.seed, runs, differ}
 	if f.json {
-		err = a.printRunJSON(f, m, runs, differ)
+		err = c.printJSON(a)
 	} else {
-		a.printRuns(f, m, runs, differ)
+		c.print(a)
 	}
 	if err != nil {
 		return err
@@ -170,7 +172,7 @@ func (f *runFlags) reads(m *mix) []flagFile {
 		list = append(list, flagFile{"workload", m.name})
 	}
 	for _, j := range m.jobs {
-		for _, pattern := range j.program.Input {
+		for _, pattern := range j.Program.Input {
 			files, _ := input.Expand([]string{pattern}, input.Config{})
 			for i := range files {
 				list = append(list, flagFile{"--input", files[i].Path})
@@ -195,7 +197,7 @@ func (p policyPlace) output(dir string) string {
 }
 
 // mix reads what is to be run.
-func (a *app) mix(f *runFlags, args []string) (*mix, error) {
+func (f *runFlags) mix(a *app, args []string) (*mix, error) {
 	if err := f.output.check(); err != nil {
 		return nil, err
 	}
@@ -207,7 +209,7 @@ func (a *app) mix(f *runFlags, args []string) (*mix, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.place(f, m); err != nil {
+	if err := f.place(a, m); err != nil {
 		return nil, err
 	}
 	streams := f.program.Mapper != "" || f.program.Reducer != "" || f.program.Combiner != ""
@@ -221,10 +223,10 @@ func (a *app) mix(f *runFlags, args []string) (*mix, error) {
 	case len(args) == 1:
 		if _, ok := a.jobs[args[0]]; !ok {
 			if _, err := os.Stat(args[0]); err != nil {
-				_, unknown := a.jobNamed(args[0])
+				_, unknown := jobNamed(a, args[0])
 				return nil, fmt.Errorf("%w; and no file of that name is there", unknown)
 			}
-			return m, a.readMix(f, m, args[0])
+			return m, f.readMix(a, m, args[0])
 		}
 		f.program.Job = args[0]
 	}
@@ -238,12 +240,12 @@ func (a *app) mix(f *runFlags, args []string) (*mix, error) {
 	if m.name == "" {
 		m.name = strings.TrimSpace(filepath.Base(f.program.Mapper) + " " + filepath.Base(f.program.Reducer))
 	}
-	m.jobs = []mixJob{{&sched.JobSpec{Name: m.name}, f.program}}
+	m.jobs = []run.RealJob{{Spec: &sched.JobSpec{Name: m.name}, Program: f.program}}
 	return m, nil
 }
 
 // readMix reads a workload file.
-func (a *app) readMix(f *runFlags, m *mix, path string) error {
+func (f *runFlags) readMix(a *app, m *mix, path string) error {
 	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 {
 		return usagef("--input, --output and -D are for a single job: the workload file says them for each")
 	}
@@ -265,7 +267,7 @@ func (a *app) readMix(f *runFlags, m *mix, path string) error {
 				path,
 			)
 		}
-		m.jobs = append(m.jobs, mixJob{spec, *program})
+		m.jobs = append(m.jobs, run.RealJob{Spec: spec, Program: *program})
 	}
 	if len(m.jobs) == 0 {
 		return fmt.Errorf("%s: no jobs", path)
@@ -281,7 +283,7 @@ func (a *app) readMix(f *runFlags, m *mix, path string) error {
 	}
 	names := namesOf(m.cluster.Queues)
 	for i := range m.jobs {
-		if err := names.check(m.jobs[i].spec); err != nil {
+		if err := names.check(m.jobs[i].Spec); err != nil {
 			return err
 		}
 	}
@@ -289,7 +291,7 @@ func (a *app) readMix(f *runFlags, m *mix, path string) error {
 }
 
 // place reads what the jobs run on.
-func (a *app) place(f *runFlags, m *mix) (err error) {
+func (f *runFlags) place(a *app, m *mix) (err error) {
 	if m.memory, err = memoryFlag(f.memory); err != nil {
 		return err
 	}
@@ -401,7 +403,7 @@ func checkInputs(m *mix) error {
 	if len(m.jobs) != 1 {
 		return nil
 	}
-	for _, path := range m.jobs[0].program.Input {
+	for _, path := range m.jobs[0].Program.Input {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != "-" &&
 			!strings.ContainsAny(path, `*?[{\`) {
 			return fmt.Errorf("input %s: %w", path, fs.ErrNotExist)
@@ -414,18 +416,18 @@ func checkInputs(m *mix) error {
 func (f *runFlags) checkOutputs(m *mix, policies []string) error {
 	seen := map[string]string{}
 	for _, j := range m.jobs {
-		if j.program.Output == "" {
-			return fmt.Errorf("%s: job %q has no output", m.name, j.spec.Name)
+		if j.Program.Output == "" {
+			return fmt.Errorf("%s: job %q has no output", m.name, j.Spec.Name)
 		}
 		for _, p := range policies {
-			dir, err := filepath.Abs(policyPlace{p, len(policies) > 1}.output(j.program.Output))
+			dir, err := filepath.Abs(policyPlace{p, len(policies) > 1}.output(j.Program.Output))
 			if err != nil {
 				return err
 			}
 			if other, twice := seen[dir]; twice {
-				return fmt.Errorf("jobs %q and %q both write to %s", other, j.spec.Name, dir)
+				return fmt.Errorf("jobs %q and %q both write to %s", other, j.Spec.Name, dir)
 			}
-			seen[dir] = j.spec.Name
+			seen[dir] = j.Spec.Name
 			if _, err := os.Lstat(dir); err == nil && !f.overwrite {
 				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", dir)
 			}
@@ -434,176 +436,83 @@ func (f *runFlags) checkOutputs(m *mix, policies []string) error {
 	return nil
 }
 
-// build makes the job of a program.
-func (a *app) build(p workload.Program) (*mr.Job, error) {
-	conf := mr.Conf(maps.Clone(p.Conf))
-	if conf == nil {
-		conf = mr.Conf{}
-	}
-	if p.Job == "" {
-		return streaming.Job(streaming.Programs{Mapper: p.Mapper, Combiner: p.Combiner, Reducer: p.Reducer}, conf)
-	}
-	e, err := a.jobNamed(p.Job)
-	if err != nil {
-		return nil, err
-	}
-	known := input.Options()
-	for _, p := range e.Params {
-		known = append(known, p.Name)
-	}
-	if err := conf.Check(known, true); err != nil {
-		return nil, usageError{err}
-	}
-	return e.New(conf)
-}
-
 // A policyRun is what one policy made of the mix.
 type policyRun struct {
-	place    policyPlace
-	tally    *record.Tally
-	rows     []record.JobRow
-	results  []mr.Result
-	counters []mr.Counters // by job of the mix
-	wall     time.Duration
-
-	predictions []prediction // of --estimator fspy
+	place       policyPlace
+	result      record.Result
+	rows        []record.JobRow
+	jobs        []mr.Result
+	counters    []mr.Counters // by job of the mix
+	predictions []run.Prediction
 }
 
-// runUnder runs the mix under one policy. Every output is claimed before any work is done.
-func (a *app) runUnder(ctx context.Context, f *runFlags, m *mix, place policyPlace) (run *policyRun, err error) {
-	slots := mr.Slots(m.cluster.Capacity())
-	memory, err := mr.NewMemory(m.memory, 2*slots) // as many again may be suspended
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--memory: %w", err)}
-	}
-	defer func() { err = errors.Join(err, memory.Close()) }()
-	site := mr.SiteOf(m.cluster.Capacity(), memory)
-	var jobs []mr.Submission
-	defer func() {
-		if run == nil { // nothing was handed to the engine
-			for _, s := range jobs {
-				err = errors.Join(err, s.Work.Close(false))
-			}
-		}
-	}()
-	for _, j := range m.jobs {
-		job, err := a.build(j.program)
-		if err != nil {
-			return nil, fmt.Errorf("job %q: %w", j.spec.Name, err)
-		}
-		reduces := slots
-		if j.program.Reduces > 0 {
-			reduces = int(j.program.Reduces)
-		}
-		if j.program.Reduces == 0 {
-			job.Reduces, job.Combine = mr.MapOnly, nil
-		}
-		w, err := mr.Open(
-			mr.Order{
-				Job:       job,
-				Input:     j.program.Input,
-				Output:    place.output(j.program.Output),
-				Reduces:   reduces,
-				Overwrite: f.overwrite,
-				Notes: func(s string) {
-					if !f.quiet {
-						fmt.Fprintf(a.Err, "sojourn: job %s: %s\n", j.spec.Name, s)
-					}
-				},
-			},
-			site,
-		)
-		if err != nil {
-			return nil, fmt.Errorf("job %q: %w", j.spec.Name, err)
-		}
-		spec := *j.spec
-		spec.Open = job.Next != nil
-		jobs = append(jobs, mr.Submission{Spec: &spec, Work: w})
-	}
-	_, card, err := a.policies.Parse(place.policy)
-	if err != nil {
-		return nil, err
-	}
-	flags := f.policies.of(embedded, card)
-	core, learned, err := flags.core(a.policies, place.policy, nil)
-	if err != nil {
-		return nil, err
-	}
-	learned.keepSaving(
-		saveEvery,
-		func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) },
-	)
-	defer func() { err = errors.Join(err, learned.close()) }()
-	core.Queues = m.cluster.Queues
-	core.Can = embedded.with(flags.estimator).can
-
-	run = &policyRun{place: place}
+// under runs the mix under one policy.
+func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace) (*policyRun, error) {
 	rows, err := newJobTable(named(f.perJob, place.policy))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.drop()
-	run.tally = record.NewTally(record.TallyOptions{Policy: place.policy, Row: func(r *record.JobRow) {
-		run.rows = append(run.rows, *r)
-		rows.write(r)
-	}})
-	out := &recording{
-		overwrite: f.overwrite,
-		seed:      f.seed,
-		engine:    "mr",
-		trace:     m.name,
-		policy:    place.policy,
-		estimator: flags.estimator,
-		cluster:   m.cluster,
+	r := &policyRun{place: place}
+	setup := run.Setup{
+		Names:     a.names,
+		Choice:    f.policies.choice(place.policy),
+		History:   f.policies.history,
+		Workload:  m.name,
+		Seed:      f.seed,
+		Record:    named(f.record, place.policy),
+		Overwrite: f.overwrite,
+		Unsaved:   func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) },
+		Row: func(row *record.JobRow) {
+			r.rows = append(r.rows, *row)
+			rows.write(row)
+		},
 	}
-	if err := out.open(named(f.record, place.policy), &core, run.tally); err != nil {
+	machine := f.machine(a, m)
+	machine.Output = place.output
+	bars := newJobBars(&f.output, a.Err, place.policy)
+	config := mr.Config{Chaos: m.chaos, Timeout: f.timeout, Report: time.Second, Watch: bars.watch}
+	out, err := machine.Serve(ctx, setup, config, m.jobs)
+	bars.stop()
+	a.stack(err, f.verbose)
+	if out.Jobs == nil && err != nil {
 		return nil, err
 	}
-	bars := newJobBars(&f.output, a.Err, place.policy)
-	config := mr.Config{
-		Core:    core,
-		Nodes:   m.cluster.List(),
-		Chaos:   m.chaos,
-		Seed:    f.seed,
-		Timeout: f.timeout,
-		Report:  time.Second,
-		Watch:   bars.watch,
-	}
-	fault := &blame{
-		policy:  place.policy,
-		verbose: f.verbose,
-		to:      a.Err,
-		again:   "--record leaves what led to it, as far as it had been decided",
-		tally:   run.tally,
-	}
-	defer fault.caught(&err)
-	start := time.Now()
-	run.results, err = mr.Serve(ctx, config, jobs)
-	run.wall = time.Since(start)
-	bars.stop()
-	run.predictions = predictions(place.policy, core.Estimator)
-	for _, s := range jobs {
-		run.counters = append(run.counters, mr.CountersOf(s.Work))
-	}
-	if err = errors.Join(err, out.close()); err == nil {
+	r.result, r.jobs, r.counters, r.predictions = out.Result, out.Jobs, out.Counters, out.Predictions
+	if err == nil {
 		err = rows.keep()
 	}
-	return run, err
+	return r, err
+}
+
+// machine returns where the jobs of a mix run.
+func (f *runFlags) machine(a *app, m *mix) *run.Machine {
+	return &run.Machine{
+		Jobs:      a.jobs,
+		Cluster:   m.cluster,
+		Memory:    m.memory,
+		Overwrite: f.overwrite,
+		Notes: func(job, remark string) {
+			if !f.quiet {
+				fmt.Fprintf(a.Err, "sojourn: job %s: %s\n", job, remark)
+			}
+		},
+	}
 }
 
 // compareOutputs returns the jobs whose output differs between policies.
 func compareOutputs(m *mix, runs []*policyRun) (differ []string, err error) {
 	for i, j := range m.jobs {
 		for _, r := range runs[1:] {
-			if len(r.results) <= i || r.results[i].Outcome != sched.OK || runs[0].results[i].Outcome != sched.OK {
+			if len(r.jobs) <= i || r.jobs[i].Outcome != sched.OK || runs[0].jobs[i].Outcome != sched.OK {
 				continue
 			}
-			same, err := sameFiles(runs[0].place.output(j.program.Output), r.place.output(j.program.Output))
+			same, err := sameFiles(runs[0].place.output(j.Program.Output), r.place.output(j.Program.Output))
 			if err != nil {
 				return nil, err
 			}
-			if !same && !slices.Contains(differ, j.spec.Name) {
-				differ = append(differ, j.spec.Name)
+			if !same && !slices.Contains(differ, j.Spec.Name) {
+				differ = append(differ, j.Spec.Name)
 			}
 		}
 	}
@@ -614,11 +523,11 @@ func compareOutputs(m *mix, runs []*policyRun) (differ []string, err error) {
 func failuresOf(m *mix, runs []*policyRun, differ []string) error {
 	var errs []error
 	for _, r := range runs {
-		for _, res := range r.results {
+		for _, res := range r.jobs {
 			if res.Err != nil {
 				errs = append(
 					errs,
-					failuref("under %s, job %q failed: %v", r.place.policy, m.jobs[res.Index].spec.Name, res.Err),
+					failuref("under %s, job %q failed: %v", r.place.policy, m.jobs[res.Index].Spec.Name, res.Err),
 				)
 			}
 		}

@@ -2,20 +2,17 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -32,7 +29,7 @@ type simFlags struct {
 	most       int64
 }
 
-func (a *app) simCommand() *cobra.Command {
+func simCommand(a *app) *cobra.Command {
 	var f simFlags
 	c := &cobra.Command{
 		Use:   "sim --trace FILE --cluster nodes=20,map-slots=3,reduce-slots=1",
@@ -43,12 +40,12 @@ from the same seed. A job that fails is a result; that no job of a policy succee
   sojourn sim --trace history.json.gz --cluster cluster.yaml --policy capacity --record run.rec
   sojourn sim --from-record yesterday.rec --policy fifo --policy fair:delay=5s`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.sim(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.output.register(c)
 	f.leaving.register(c, "replace files of earlier runs: records, CSV, SVG")
 	f.registerRecord(c)
-	f.policies.register(c, "oracle")
+	f.policies.register(c, a.names, "oracle")
 	f.source.register(c)
 	f.costs.register(c)
 	fl := c.Flags()
@@ -326,17 +323,17 @@ func wholeMiB(text string) (int64, error) {
 type simRun struct {
 	result      record.Result
 	sojourns    []sched.Time
-	predictions []prediction
+	predictions []run.Prediction
 }
 
-func (a *app) sim(ctx context.Context, f *simFlags) error {
+func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.output.check(); err != nil {
 		return err
 	}
 	if f.most < 0 {
 		return usagef("--max-events %d: must be 0 or more; 0: no limit", f.most)
 	}
-	policies, err := f.policies.parse(a.policies, simulator)
+	policies, err := f.policies.parse(a.names, run.Simulator)
 	if err != nil {
 		return err
 	}
@@ -354,14 +351,17 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 		return err
 	}
 	if !f.quiet {
-		a.sayWithoutSlots(policies, cluster.Capacity())
-		a.sayProbes(policies, simulator, f.policies)
+		capacity := cluster.Capacity()
+		f.policies.remark(a, policies, run.Simulator, &capacity)
+	}
+	if err := f.policies.check(a.names, run.Simulator, policies); err != nil {
+		return err
 	}
 	costs, options, err := f.costs.read(cluster, f.seed)
 	if err != nil {
 		return err
 	}
-	jobs, name, err := a.simJobs(f, cluster, options)
+	jobs, name, err := f.jobs(a, cluster, options)
 	if err == nil {
 		err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
 	}
@@ -374,15 +374,13 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 	var runs []simRun
 	var failed []policyFailure
 	for _, p := range policies {
-		r, err := a.simUnder(
-			ctx,
-			f,
-			simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}},
-		)
+		task := simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}}
+		r, err := f.under(ctx, a, task)
+		a.stack(err, f.verbose)
 		switch {
 		case err == nil:
 			runs = append(runs, r)
-		case ctx.Err() != nil || !errors.As(err, new(failure)) || errors.As(err, new(lossError)):
+		case ctx.Err() != nil || !errors.As(err, new(run.Failure)) || errors.As(err, new(run.Loss)):
 			return err
 		default: // the others' results stand
 			failed = append(failed, policyFailure{p, err.Error(), err})
@@ -400,7 +398,7 @@ func (a *app) sim(ctx context.Context, f *simFlags) error {
 			return err
 		}
 	}
-	var predicted []prediction
+	var predicted []run.Prediction
 	for _, r := range runs {
 		predicted = append(predicted, r.predictions...)
 	}
@@ -468,8 +466,8 @@ type resultJSON struct {
 	Version string            `json:"version"`
 	Results []record.Result   `json:"results"`
 
-	Predictions []prediction    `json:"predictions,omitempty"` // of --estimator fspy
-	Failed      []policyFailure `json:"failed,omitempty"`      // policies without a result
+	Predictions []run.Prediction `json:"predictions,omitempty"` // of --estimator fspy
+	Failed      []policyFailure  `json:"failed,omitempty"`      // policies without a result
 }
 
 func resultsOf(runs []simRun) (results []record.Result) {
@@ -480,12 +478,12 @@ func resultsOf(runs []simRun) (results []record.Result) {
 }
 
 // simJobs opens the jobs to simulate, from a trace or from a record.
-func (a *app) simJobs(f *simFlags, c *workload.Cluster, o workload.Options) (workload.Source, string, error) {
+func (f *simFlags) jobs(a *app, c *workload.Cluster, o workload.Options) (workload.Source, string, error) {
 	if f.fromRecord != "" {
 		if f.source.trace != "" {
 			return nil, "", usagef("--trace and --from-record: give one or the other")
 		}
-		jobs, err := a.pastJobs(f.fromRecord, c)
+		jobs, err := run.PastJobs(f.fromRecord, c, func(err error) error { return mend(a, err) })
 		return namesOf(c.Queues).source(jobs), f.fromRecord, err
 	}
 	jobs, file, err := f.source.open(o)
@@ -506,181 +504,37 @@ type simTask struct {
 	config           sim.Config
 }
 
-// simUnder simulates the jobs under one policy.
-func (a *app) simUnder(ctx context.Context, f *simFlags, t simTask) (r simRun, err error) {
-	spec, config, truth := t.policy, &t.config, simTruth
-	core, learned, err := f.policies.core(a.policies, spec, &truth)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, learned.close()) }()
-	_, card, err := a.policies.Parse(spec)
-	if err != nil {
-		return r, err
-	}
-	core.Queues, core.Can = config.Cluster.Queues, simulator.with(f.policies.estimator).can
-	if card.Progress && config.Costs.Reporting.Progress == 0 {
-		config.Costs.Reporting.Progress = time.Second
-	}
-
-	alone, capacity := sim.Alone(config.Cluster), config.Cluster.Capacity()
-	rows, err := newJobTable(named(f.perJob, spec))
+// under simulates the jobs under one policy.
+func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err error) {
+	rows, err := newJobTable(named(f.perJob, t.policy))
 	if err != nil {
 		return r, err
 	}
 	defer rows.drop()
-	tally := record.NewTally(record.TallyOptions{Policy: spec,
-		Truth: func(j *sched.Job) (float64, sched.Time) {
-			return j.Spec.Payload.(*workload.Truth).Size(j.Spec).Seconds(capacity), alone(j.Spec)
-		},
+	setup := run.Setup{
+		Names:     a.names,
+		Choice:    f.policies.choice(t.policy),
+		History:   f.policies.history,
+		Workload:  t.workload,
+		Record:    named(f.record, t.policy),
+		Overwrite: f.overwrite,
 		Row: func(row *record.JobRow) {
 			if f.plot != "" && row.Outcome == sched.OK {
 				r.sojourns = append(r.sojourns, row.Sojourn())
 			}
 			rows.write(row)
-		}})
-	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
-	out := &recording{
-		overwrite: f.overwrite,
-		engine:    "sim",
-		seed:      f.seed,
-		policy:    spec,
-		estimator: f.policies.estimator,
-		trace:     t.workload,
-		cluster:   config.Cluster,
+		},
 	}
-	if err := out.open(named(f.record, spec), &core, tally); err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, out.close()) }()
-	bar := newBar(&f.output, a.Err, "simulate "+spec, 0)
-	config.Core = core
-	config.Progress = func(s sim.Status) {
+	bar := newBar(&f.output, a.Err, "simulate "+t.policy, 0)
+	defer bar.stop()
+	t.config.Costs = a.names.Reporting(t.config.Costs, t.policy)
+	t.config.Progress = func(s sim.Status) {
 		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, s.Jobs, s.Now.Round(time.Second)))
 	}
-	fault := &blame{policy: spec, verbose: f.verbose, to: a.Err, again: "the same command does it again", tally: tally}
-	defer fault.caught(&err)
-	start := time.Now()
-	done, err := sim.Run(ctx, *config)
-	bar.stop()
-	switch {
-	case errors.Is(err, sim.ErrStuck) || errors.Is(err, sim.ErrLimit):
-		return r, failuref("policy %s: %w", spec, err)
-	case err != nil:
-		return r, fmt.Errorf("policy %s: %w", spec, err)
-	case done.Jobs == 0:
-		return r, fmt.Errorf("%s: no jobs are left to simulate", t.workload)
-	}
-	r.predictions = predictions(spec, core.Estimator)
-	r.result = tally.Result()
-	r.result.Wall = time.Since(start).Seconds()
-	r.result.EventRate = float64(done.Events) / r.result.Wall
-	if done.Refused > 0 {
-		return r, failuref(
-			"policy %s asked for %d actions that are invalid: a defect of the policy",
-			spec,
-			done.Refused,
-		)
-	}
-	return r, rows.keep()
-}
-
-// simTruth tells the oracle what really happens in a simulated job.
-var simTruth model.Truth = func(j *sched.JobSpec) (model.JobTruth, bool) {
-	t, ok := j.Payload.(*workload.Truth)
-	return t, ok
-}
-
-// A recording leaves a record of a run, where one is wanted.
-type recording struct {
-	engine, policy, estimator, trace string
-	seed                             uint64
-	overwrite                        bool
-	complain                         func(error) // is told when the writing fails, at once; nil: close says it
-	cluster                          *workload.Cluster
-	writer                           *record.Writer
-}
-
-// open makes the record's file, and has core tell the writer and the tally, where there are any.
-func (r *recording) open(path string, core *sched.Config, tally *record.Tally) error {
-	if tally != nil {
-		core.Recorder = tally
-	}
-	if path == "" {
-		return nil
-	}
-	cluster, err := json.Marshal(r.cluster)
+	out, err := run.Simulate(ctx, setup, t.config)
 	if err != nil {
-		return err
+		return r, err
 	}
-	h := record.Header{
-		Engine:    r.engine,
-		Seed:      r.seed,
-		Policy:    r.policy,
-		Estimator: r.estimator,
-		Trace:     r.trace,
-		Cluster:   cluster,
-		Core:      record.CoreConfigOf(*core),
-	}
-	if core.Estimator != nil {
-		if h.Learned, err = json.Marshal(core.Estimator); err != nil {
-			return err
-		}
-	}
-	info, err := os.Stat(path)
-	device := err == nil && !info.Mode().IsRegular()
-	if r.writer, err = record.Create(path, h, record.Options{Payload: truthPayload, Overwrite: r.overwrite || device}); errors.Is(
-		err,
-		fs.ErrExist,
-	) {
-		return failuref("--record: %w: choose another name, remove it, or say --overwrite", err)
-	} else if err != nil {
-		return failure{err}
-	}
-	var writer record.Follower = r.writer
-	if r.complain != nil {
-		writer = &complaining{r.writer, r.complain}
-	}
-	if core.Recorder = writer; tally != nil {
-		core.Recorder = record.Tee{tally, writer}
-	}
-	return nil
-}
-
-// A complaining writer says at once, and once, that it cannot write: a server runs for long after its disk is full.
-type complaining struct {
-	*record.Writer
-	complain func(error) // nil: it has
-}
-
-// Record implements sched.Recorder.
-func (c *complaining) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
-	c.Writer.Record(now, events, actions)
-	if err := c.Err(); err != nil && c.complain != nil {
-		c.complain(err)
-		c.complain = nil
-	}
-}
-
-func (r *recording) close() error {
-	if r.writer == nil {
-		return nil
-	}
-	if err := r.writer.Close(); err != nil {
-		return lossError{failure{err}}
-	}
-	return nil
-}
-
-// truthPayload keeps in a record what really happened in the jobs, so that a replay can ask the same oracle.
-var truthPayload = record.Payload{
-	Name: "truth",
-	Append: func(b []byte, payload any) ([]byte, error) {
-		text, err := json.Marshal(payload)
-		return append(b, text...), err
-	},
-	Parse: func(b []byte) (any, error) {
-		t := &workload.Truth{}
-		return t, json.Unmarshal(b, t)
-	},
+	r.result, r.predictions = out.Result, out.Predictions
+	return r, rows.keep()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{Use: "version", Short: "Print what this program is", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {

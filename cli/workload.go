@@ -14,17 +14,17 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-func (a *app) workloadCommand() *cobra.Command {
+func workloadCommand(a *app) *cobra.Command {
 	return parent(
 		"workload",
 		"Look at, convert and make workloads",
-		a.workloadShow(),
-		a.workloadConvert(),
-		a.workloadGenerate(),
+		workloadShow(a),
+		workloadConvert(a),
+		workloadGenerate(a),
 	)
 }
 
-func (a *app) workloadShow() *cobra.Command {
+func workloadShow(a *app) *cobra.Command {
 	var s sourceFlags
 	var asJSON bool
 	c := &cobra.Command{Use: "show FILE", Short: "Say what a workload holds: jobs, tasks, bytes, sizes",
@@ -47,7 +47,7 @@ func (a *app) workloadShow() *cobra.Command {
 					workload.Summary
 				}{s.trace, file.Format, sum})
 			}
-			a.printSummary(s.trace, file.Format, sum)
+			printSummary(a, s.trace, file.Format, sum)
 			return nil
 		}}
 	s.registerPart(c)
@@ -64,7 +64,7 @@ func traceArgument(cmd *cobra.Command, s *sourceFlags, args []string) error {
 	return nil
 }
 
-func (a *app) printSummary(trace string, format workload.Format, sum workload.Summary) {
+func printSummary(a *app, trace string, format workload.Format, sum workload.Summary) {
 	fmt.Fprintf(a.Out, "%s (%s): %d jobs, submitted from %v to %v\n", trace, format, sum.Jobs, sum.First, sum.Last)
 	if sum.Programs > 0 {
 		fmt.Fprintf(a.Out, "%d of them run programs: 'sojourn run %s'\n", sum.Programs, trace)
@@ -106,7 +106,7 @@ func bytesText(n int64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + " " + unit
 }
 
-func (a *app) workloadConvert() *cobra.Command {
+func workloadConvert(a *app) *cobra.Command {
 	var s sourceFlags
 	var to, output, cluster string
 	c := &cobra.Command{Use: "convert FILE --to FORMAT", Short: "Write a workload in another format: swim, sls or yaml",
@@ -126,7 +126,7 @@ func (a *app) workloadConvert() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.writeWorkload(output, workload.Format(to), jobs)
+			return writeWorkload(a, output, workload.Format(to), jobs)
 		}}
 	s.registerPart(c)
 	f := c.Flags()
@@ -136,7 +136,7 @@ func (a *app) workloadConvert() *cobra.Command {
 	return c
 }
 
-func (a *app) writeWorkload(path string, f workload.Format, jobs workload.Source) error {
+func writeWorkload(a *app, path string, f workload.Format, jobs workload.Source) error {
 	if path == workload.StandardInput {
 		_, err := workload.Write(a.Out, f, jobs)
 		return err
@@ -152,12 +152,12 @@ func (a *app) writeWorkload(path string, f workload.Format, jobs workload.Source
 	return nil
 }
 
-func (a *app) workloadGenerate() *cobra.Command {
+func workloadGenerate(a *app) *cobra.Command {
 	var g generatorFlags
 	c := &cobra.Command{Use: "generate", Short: "Make a workload: arrivals and sizes by chance, or the Facebook mix",
 		Example: "  sojourn workload generate --jobs 1000 --gap 10s --input pareto:min=1MB,max=1TB,alpha=0.6 --output jobs.tsv\n" +
 			"  sojourn workload generate --mix facebook --jobs 100 --gap 5s --format yaml",
-		Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.generateWorkload(&g) }}
+		Args: noArgs, RunE: func(*cobra.Command, []string) error { return g.write(a) }}
 	f := c.Flags()
 	f.Int64Var(&g.jobs, "jobs", 100, "number of jobs; 1 or more")
 	f.StringVar(
@@ -220,7 +220,7 @@ type generatorFlags struct {
 	format, output          string
 }
 
-func (a *app) generateWorkload(g *generatorFlags) error {
+func (g *generatorFlags) write(a *app) error {
 	o := workload.Defaults()
 	var cluster *workload.Cluster
 	if g.cluster != "" {
@@ -251,7 +251,7 @@ func (a *app) generateWorkload(g *generatorFlags) error {
 		if g.format == "" {
 			format = workload.YAML // it has task times, which SWIM cannot hold
 		}
-		return a.writeWorkload(g.output, format, workload.FacebookMix(g.jobs, g.arrivals, o))
+		return writeWorkload(a, g.output, format, workload.FacebookMix(g.jobs, g.arrivals, o))
 	case "":
 	default:
 		return usagef("--mix %q: must be facebook", g.mix)
@@ -268,7 +268,7 @@ func (a *app) generateWorkload(g *generatorFlags) error {
 			return usageError{err}
 		}
 	}
-	return a.writeWorkload(g.output, format, gen.Source(o))
+	return writeWorkload(a, g.output, format, gen.Source(o))
 }
 
 func (g *generatorFlags) generator() (workload.Generator, error) {

@@ -1,11 +1,42 @@
 package model
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
+
+var fspyCard = Card{
+	About:  "linear models of what probes of jobs have counted",
+	Probes: true,
+	Local:  "least=1ms",
+	Keeps:  "size models, format 1",
+	Params: []Param{
+		{
+			Name: "fit", Default: "equal", Example: "relative", Takes: Choices("equal", "relative"),
+			About: "which errors a fit makes small: of seconds, or relative to the job's time",
+		},
+		{
+			Name: "window", Default: "500", Takes: Wholes(1, mostWindow),
+			About: "jobs that the models are fitted to, the last ones",
+		},
+		{Name: "least", Default: "1s", Takes: Times(), About: "least time that is predicted for a task"},
+	},
+}
+
+// mostWindow bounds the jobs of a fit, whose cost grows with them.
+const mostWindow = 100_000
+
+func newFSPY(a Args) sched.Estimator {
+	c := DefaultFit
+	if a.Choice("fit") == "relative" {
+		c.Weighting = Relative
+	}
+	c.Window, c.Least = int(a.Whole("window")), a.Time("least").Seconds()
+	return NewFSPY(c)
+}
 
 // FSPY predicts what all maps and all reduces of a job take together, from what a probe of the job has counted, by two
 // linear models that are fitted to the jobs that were probed and have finished (High-Responsive Scheduling with
@@ -67,6 +98,18 @@ func (l *Learned) Accuracy() (maps, reduces, size float64) {
 			predicted[2],
 		)
 }
+
+// learnedKey is the key of the one entry that FSPY keeps.
+const learnedKey = "fspy"
+
+// Changes implements Keeper: one entry holds all that was learned.
+func (f *FSPY) Changes(*sched.Attempt) string { return learnedKey }
+
+// Entry implements Keeper. It needs no deep copy: what was learned is added at the ends of slices and never changed.
+func (f *FSPY) Entry(string) any { return f.Learned }
+
+// Load implements Keeper.
+func (f *FSPY) Load(_ string, value []byte) error { return json.Unmarshal(value, &f.Learned) }
 
 // NewFSPY returns a predictor that has learned nothing.
 func NewFSPY(c FitConfig) *FSPY { return &FSPY{Fit: c} }

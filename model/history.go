@@ -1,6 +1,8 @@
 package model
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -9,6 +11,13 @@ import (
 // samplesKept is how many task times History keeps of a kind: enough for a mean, few enough that a changed job shows
 // soon.
 const samplesKept = 50
+
+var historyCard = Card{
+	About: "the last tasks of the same stage of jobs with the same user and name",
+	Keeps: "task times, format 1",
+}
+
+func newHistory(Args) sched.Estimator { return &History{Past: map[string][]sched.Time{}} }
 
 // History estimates a stage by the tasks of stages like it that ran before, perhaps in earlier runs: of jobs of the
 // same user, name (runs of digits apart: dates and numbers change from run to run), type and kind of stage. As soon as
@@ -66,6 +75,23 @@ func (h *History) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate 
 		m.Add(t)
 	}
 	return m.Estimate()
+}
+
+// Changes implements Keeper: an entry holds the last task times of a kind.
+func (h *History) Changes(a *sched.Attempt) string { return HistoryKey(a.Stage.Job.Spec, a.Stage.Kind) }
+
+// Entry implements Keeper.
+func (h *History) Entry(key string) any { return slices.Clone(h.Past[key]) }
+
+// Load implements Keeper.
+func (h *History) Load(key string, value []byte) error {
+	var times []sched.Time
+	err := json.Unmarshal(value, &times)
+	if h.Past == nil {
+		h.Past = map[string][]sched.Time{}
+	}
+	h.Past[key] = times
+	return err
 }
 
 // Size returns the job's tasks at their stages' estimates.

@@ -6,6 +6,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
+var meanCard = Card{About: "the mean of a stage's own finished tasks"}
+
+func newMean(Args) sched.Estimator { return &Mean{} }
+
 // Mean estimates the tasks of a stage by the mean and the standard deviation of its finished tasks, and by the spec's
 // prior before the first task has finished. It learns nothing from failed attempts.
 type Mean struct {

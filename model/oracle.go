@@ -17,6 +17,10 @@ type JobTruth interface {
 // A Truth finds the truth of a job; false: nobody knows it.
 type Truth func(*sched.JobSpec) (JobTruth, bool)
 
+var oracleCard = Card{About: "the true times and sizes", Truth: true}
+
+func newOracle(a Args) sched.Estimator { return &Oracle{Truth: a.Truth} }
+
 // Oracle estimates without error, because it has looked. Jobs that it cannot look into have their specs' priors.
 type Oracle struct {
 	Truth Truth `json:"-"`
@@ -40,6 +44,22 @@ func (o *Oracle) Size(j *sched.Job) (sched.Work, bool) {
 		return t.Size(j.Spec), true
 	}
 	return sizeOf(o, j)
+}
+
+var noisyCard = Card{
+	About: "the true times and sizes, off by a random factor for each job",
+	Truth: true,
+	Params: []Param{
+		{
+			Name: "sigma", Default: "1", Example: "1", Takes: Numbers(0, 100),
+			About: "standard deviation of the factor's logarithm",
+		},
+		{Name: "seed", Default: "1", Takes: Wholes(0, 0), About: "seed of the factors"},
+	},
+}
+
+func newNoisy(a Args) sched.Estimator {
+	return &Noisy{Truth: a.Truth, Sigma: a.Number("sigma"), Seed: a.Whole("seed")}
 }
 
 // Noisy is an oracle with an error that is the same for all tasks of a job: estimate = truth × exp(Sigma·N), N standard

@@ -6,21 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
-
-// A PastJob is a job of a recorded run as a workload: when it came, and how long its tasks took.
-type PastJob struct {
-	ID    sched.JobID
-	Spec  *sched.JobSpec // Submit is when it came. Where the engine did not know the tasks of a stage, they are those that succeeded
-	Times [][]sched.Time // by stage, then by task − 1
-	// Rounds are, by stage, 0 for those that it came with, and one more each time that more were found when all those
-	// before were done.
-	Rounds []int32
-
-	ProbeTimes  []sched.Time     // of the tasks of the probe of it that came through, its map's first; nil: none did
-	ProbeCounts []sched.Counters // likewise, what they counted
-}
 
 // PastJobs yields the jobs of a record in order of submission, probes left out; its decisions do not matter. An error
 // is the last thing that it yields: an ErrCut after the jobs of what is whole.
@@ -32,8 +20,8 @@ type PastJob struct {
 // it was first asked for.
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
-func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*PastJob, error] {
-	return func(yield func(*PastJob, error) bool) {
+func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
+	return func(yield func(*workload.Past, error) bool) {
 		if speed == nil {
 			speed = func(string) float64 { return 1 }
 		}
@@ -86,7 +74,7 @@ type pastStage struct {
 	spec  *sched.StageSpec
 	times []sched.Time // by task − 1, −1: none; of a stage with unknown tasks, as they ended
 	order []uint64     // of such a stage: serials of the launches
-	round int32        // PastJob.Rounds
+	round int32        // workload.Past.Rounds
 	asked sched.Time   // when it was asked for; zero: with the job
 	after int32        // of such a stage: tasks of the stage before that were done when it was asked for
 }
@@ -185,7 +173,7 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 }
 
 // yield yields the jobs at the front that have ended; all when the run is over.
-func (p *past) yield(yield func(*PastJob, error) bool, all bool) bool {
+func (p *past) yield(yield func(*workload.Past, error) bool, all bool) bool {
 	n := 0
 	for n < len(p.jobs) && (all || p.jobs[n].ended) {
 		if !yield(p.jobs[n].finish(), nil) {
@@ -198,10 +186,10 @@ func (p *past) yield(yield func(*PastJob, error) bool, all bool) bool {
 }
 
 // finish fills in what is not known.
-func (j *pastJob) finish() *PastJob {
+func (j *pastJob) finish() *workload.Past {
 	spec := *j.spec
 	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
-	out := &PastJob{ID: j.id, Spec: &spec}
+	out := &workload.Past{ID: j.id, Spec: &spec}
 	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}

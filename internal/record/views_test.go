@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -297,7 +298,7 @@ func TestDiff(t *testing.T) {
 
 func TestPastJobs(t *testing.T) {
 	b := recorded(t, Options{}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
-	var got []PastJob
+	var got []workload.Past
 	from := reader(t, b)
 	for j, err := range PastJobs(from, func(class string) float64 {
 		if class != "c" {

@@ -12,7 +12,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -151,9 +150,6 @@ func segment(jobs []*sched.JobSpec, seed uint64) setting {
 	return setting{cluster: fspyCluster(), jobs: jobs, costs: sim.Costs{Probing: sim.Defaults().Probing}, seed: seed}
 }
 
-// predictor is what the paper's jobs are sized by.
-func predictor() sched.Estimator { return model.NewFSPY(model.DefaultFit) }
-
 // asPrinted is the policy fspy as the paper has it: late jobs go one after the other.
 const asPrinted = "fspy:late=order"
 
@@ -223,9 +219,7 @@ func fspyErrors(g *segments) Part {
 			if err != nil {
 				return nil, err
 			}
-			set.estimator = func() sched.Estimator {
-				return &model.Noisy{Truth: oracle().(*model.Oracle).Truth, Sigma: e.sigma, Seed: k}
-			}
+			set.estimator = noisy(e.sigma, k)
 			for _, spec := range errorPolicies {
 				o, err := set.under(ctx, spec)
 				if err != nil {

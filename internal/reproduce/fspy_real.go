@@ -195,6 +195,13 @@ func predictedMix(lab Lab, seed uint64) (*Mix, error) {
 	return m, nil
 }
 
+// realFit is FSPY's fit of tasks that need no container and may take a millisecond.
+func realFit() model.FitConfig {
+	c := model.DefaultFit
+	c.Least = 1e-3
+	return c
+}
+
 // foretold is FSPY's predictor by its ordinary fit, and notes what it and the relative one predict of each job, and
 // what the job then takes.
 type foretold struct {

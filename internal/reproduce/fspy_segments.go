@@ -86,7 +86,7 @@ func (m *match) trial(ctx context.Context, g *segments, lab Lab, k uint64) (Samp
 	}
 	s.set("fair sojourn", fair.sojourns...)
 	ratio(s, "fair slowdown", fair.sojourns, alone)
-	set.estimator = predictor
+	set.estimator = "fspy"
 	printed, err := set.under(ctx, m.fspy)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (m *match) trial(ctx context.Context, g *segments, lab Lab, k uint64) (Samp
 	s.set("fspy sojourn", printed.sojourns...)
 	ratio(s, "fspy slowdown", printed.sojourns, alone)
 	ratio(s, "fspy fair slowdown", printed.sojourns, fair.sojourns)
-	set.estimator = oracle
+	set.estimator = "oracle"
 	for _, spec := range m.exact {
 		o, err := set.under(ctx, spec)
 		if err != nil {

@@ -12,8 +12,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/model"
-	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // gittinsErrors are the standard deviations of ln(estimate ÷ size) that gittins is measured with.
@@ -253,9 +251,7 @@ func (d *taskDay) trial(ctx context.Context, lab Lab, seed uint64) (Sample, erro
 	}
 	s, las := Sample{}, 0.0
 	for _, sigma := range d.sigmas {
-		set := setting{cluster: d.cluster, jobs: jobs, costs: d.costs, seed: 1, estimator: func() sched.Estimator {
-			return &model.Noisy{Truth: oracle().(*model.Oracle).Truth, Sigma: sigma, Seed: seed}
-		}}
+		set := setting{cluster: d.cluster, jobs: jobs, costs: d.costs, seed: 1, estimator: noisy(sigma, seed)}
 		for _, name := range d.names {
 			if name == "las" && las > 0 {
 				s.set(errorFigure(name, sigma), las)

@@ -9,7 +9,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -668,7 +667,7 @@ func mrorderVariation() Part {
 				set := setting{
 					cluster:   slotCluster(19, 3, 1),
 					jobs:      varied(jobs, v, seed),
-					estimator: func() sched.Estimator { return &model.Mean{} },
+					estimator: "mean",
 					seed:      seed,
 				}
 				var of [3]*outcome

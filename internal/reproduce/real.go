@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/generate"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
@@ -51,101 +50,49 @@ type MixRun struct {
 // mixMemory is what the jobs of a mix may use, in bytes: enough for those of this package to spill nothing.
 const mixMemory = 4 << 30
 
-// Run runs the jobs under a policy. Without an estimator, that is fspy's for a policy that has jobs probed, else the
+// Run runs the jobs under a policy. Without an estimator e, that is fspy's for a policy that asks for probes, else the
 // mean of finished tasks.
-func (m *Mix) Run(ctx context.Context, spec string, e sched.Estimator) (run *MixRun, err error) {
-	p, card, err := policy.All.Parse(spec)
-	if err != nil {
-		return nil, err
-	}
-	if e == nil {
-		e = online(card)
-	}
-	memory, err := mr.NewMemory(mixMemory, 2*mr.Slots(m.Cluster.Capacity()))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, memory.Close()) }()
+func (m *Mix) Run(ctx context.Context, spec string, e sched.Estimator) (done *MixRun, err error) {
 	folder, err := os.MkdirTemp(m.Folder, "run-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	work, err := m.open(folder, mr.SiteOf(m.Cluster.Capacity(), memory))
-	if err != nil {
-		return nil, err
+	machine := run.Machine{
+		Jobs:    jobs.All,
+		Cluster: m.Cluster,
+		Memory:  mixMemory,
+		Output:  func(dir string) string { return filepath.Join(folder, dir) },
 	}
-
-	run = &MixRun{Sojourns: make([]float64, len(m.Jobs))}
+	reduces := mr.SiteOf(m.Cluster.Capacity(), nil).Cores
+	var list []run.RealJob
 	place := map[string]int{}
 	for i, j := range m.Jobs {
 		place[j.Name] = i
+		program := workload.Program{Job: j.Job, Input: j.Input, Conf: j.Conf, Output: j.Name, Reduces: int32(reduces)}
+		list = append(list, run.RealJob{Spec: &sched.JobSpec{Name: j.Name, Submit: j.Submit}, Program: program})
 	}
-	tally := record.NewTally(
-		record.TallyOptions{
-			Policy: spec,
-			Row:    func(r *record.JobRow) { run.Sojourns[place[r.Name]] = r.Sojourn().Seconds() },
-		},
-	)
-	core := sched.Config{Policy: p, Estimator: e, Can: mr.Powers}
+	done = &MixRun{Sojourns: make([]float64, len(m.Jobs))}
 	var out bytes.Buffer
-	writer, err := record.NewWriter(
-		&out,
-		record.Header{Engine: "mr", Seed: m.Seed, Policy: spec, Core: record.CoreConfigOf(core)},
-		record.Options{},
-	)
-	if err != nil {
-		return nil, err
+	setup := run.Setup{
+		Names:    run.BuiltIn,
+		Choice:   run.Choice{Policy: spec},
+		Made:     e,
+		Seed:     m.Seed,
+		RecordTo: &out,
+		Row:      func(r *record.JobRow) { done.Sojourns[place[r.Name]] = r.Sojourn().Seconds() },
 	}
-	core.Recorder = record.Tee{tally, writer}
-	results, err := mr.Serve(
-		ctx,
-		mr.Config{Core: core, Nodes: m.Cluster.List(), Seed: m.Seed, Report: time.Second},
-		work,
-	)
-	for _, r := range results {
+	outcome, err := machine.Serve(ctx, setup, mr.Config{Report: time.Second}, list)
+	for _, r := range outcome.Jobs {
 		if r.Err != nil {
 			err = errors.Join(err, fmt.Errorf("under %s, job %s: %w", spec, m.Jobs[r.Index].Name, r.Err))
 		}
 	}
-	if err = errors.Join(err, writer.Close()); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	run.Result, run.record = tally.Result(), out.Bytes()
-	return run, nil
-}
-
-// open makes the work of all jobs, which write into a folder.
-func (m *Mix) open(folder string, site mr.Site) (list []mr.Submission, err error) {
-	defer func() {
-		if err != nil {
-			for _, s := range list {
-				err = errors.Join(err, s.Work.Close(false))
-			}
-		}
-	}()
-	for _, j := range m.Jobs {
-		e, ok := jobs.All[j.Job]
-		if !ok {
-			return list, fmt.Errorf("job %s: there is no %q", j.Name, j.Job)
-		}
-		job, err := e.New(mr.Conf(maps.Clone(j.Conf)))
-		if err != nil {
-			return list, fmt.Errorf("job %s: %w", j.Name, err)
-		}
-		w, err := mr.Open(
-			mr.Order{Job: job, Input: j.Input, Output: filepath.Join(folder, j.Name), Reduces: site.Cores},
-			site,
-		)
-		if err != nil {
-			return list, fmt.Errorf("job %s: %w", j.Name, err)
-		}
-		list = append(
-			list,
-			mr.Submission{Spec: &sched.JobSpec{Name: j.Name, Submit: j.Submit, Open: job.Next != nil}, Work: w},
-		)
-	}
-	return list, nil
+	done.Result, done.record = outcome.Result, out.Bytes()
+	return done, nil
 }
 
 // Simulate simulates the jobs of a run, which came and took what they did there, under a policy, be it another, and
@@ -155,40 +102,26 @@ func (m *Mix) Simulate(ctx context.Context, spec string, of *MixRun) ([]float64,
 	if err != nil {
 		return nil, err
 	}
-	r, err := record.NewReader(bytes.NewReader(of.record), "the run of "+spec, record.Payload{})
+	r, err := record.NewReader(bytes.NewReader(of.record), "the run of "+spec, run.Payload)
 	if err != nil {
 		return nil, err
 	}
-	set := setting{cluster: m.Cluster, seed: m.Seed, estimator: func() sched.Estimator { return online(card) }}
-	if card.Progress {
-		set.costs.Reporting.Progress = time.Second
+	set := setting{cluster: m.Cluster, seed: m.Seed, estimator: "mean"}
+	if card.Probes {
+		set.estimator = run.BuiltIn.Estimators.WithoutContainers("fspy")
 	}
+	set.costs = run.BuiltIn.Reporting(set.costs, spec)
 	for past, err := range record.PastJobs(r, nil) {
 		if err != nil {
 			return nil, err
 		}
-		set.jobs = append(set.jobs, workload.Past(*past).On(m.Cluster))
+		set.jobs = append(set.jobs, past.On(m.Cluster))
 	}
 	o, err := set.under(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	return o.sojourns, nil
-}
-
-// online returns an estimator that knows of jobs what their tasks, and where there are any their probes, have told.
-func online(c policy.Card) sched.Estimator {
-	if c.Probes {
-		return model.NewFSPY(realFit())
-	}
-	return &model.Mean{}
-}
-
-// realFit is FSPY's fit, of tasks that need no container and may take a millisecond.
-func realFit() model.FitConfig {
-	c := model.DefaultFit
-	c.Least = 1e-3
-	return c
 }
 
 // machine is the cluster that a run of real jobs has: one node with a core for each that Go may use.

@@ -1,17 +1,17 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/model"
-	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -20,9 +20,9 @@ type setting struct {
 	cluster   *workload.Cluster
 	jobs      []*sched.JobSpec // in order of submission
 	costs     sim.Costs
-	estimator func() sched.Estimator // nil: an oracle
+	estimator string // as --estimator names it; "": an oracle
 	seed      uint64
-	watch     record.Follower                          // shown the run; nil: nobody
+	watch     record.Follower                          // follows the run; nil: none does
 	fetched   func(from, to sched.Time, bytes float64) // as sim.Config.Fetched
 }
 
@@ -43,47 +43,34 @@ func (o *outcome) total() (sum float64) {
 
 // under runs the setting under a policy.
 func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
-	p, _, err := policy.All.Parse(spec)
+	var rows []record.JobRow
+	specs, held := submitted{}, &heldByMasters{}
+	setup := run.Setup{
+		Names:  run.BuiltIn,
+		Choice: run.Choice{Policy: spec, Estimator: cmp.Or(s.estimator, "oracle")},
+		Watch:  []record.Follower{specs, held},
+		Row:    func(r *record.JobRow) { rows = append(rows, *r) },
+	}
+	if s.watch != nil {
+		setup.Watch = append(setup.Watch, s.watch)
+	}
+	out, err := run.Simulate(ctx, setup, sim.Config{
+		Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Seed: s.seed, Costs: s.costs, Fetched: s.fetched,
+	})
 	if err != nil {
 		return nil, err
 	}
-	core := sched.Config{
-		Policy:     p,
-		Estimator:  oracle(),
-		Can:        sim.Powers,
-		Heartbeats: s.costs.Reporting.Heartbeat > 0,
-		Queues:     s.cluster.Queues,
-	}
-	if s.estimator != nil {
-		core.Estimator = s.estimator()
-	}
-	o := &outcome{sojourns: make([]float64, len(s.jobs)), ends: make([]float64, len(s.jobs))}
+	o := &outcome{Result: out.Result, masters: held.part()}
+	o.sojourns, o.ends = make([]float64, len(s.jobs)), make([]float64, len(s.jobs))
 	place := map[any]int{} // by payload: the simulator may add places to a spec
 	for i, j := range s.jobs {
 		place[j.Payload] = i
 		o.ends[i] = math.NaN()
 	}
-	of := map[sched.JobID]int{}
-	alone, capacity := sim.Alone(s.cluster), s.cluster.Capacity()
-	tally := record.NewTally(record.TallyOptions{Policy: spec,
-		Truth: func(j *sched.Job) (float64, sched.Time) {
-			of[j.ID] = place[j.Spec.Payload]
-			return j.Spec.Payload.(*workload.Truth).Size(j.Spec).Seconds(capacity), alone(j.Spec)
-		},
-		Row: func(r *record.JobRow) {
-			i := of[r.ID]
-			o.sojourns[i], o.ends[i] = r.Sojourn().Seconds(), r.Finish.Seconds()
-		}})
-	held := &heldByMasters{}
-	all := record.Tee{tally, held}
-	if s.watch != nil {
-		all = append(all, s.watch)
+	for _, r := range rows {
+		i := place[specs[r.ID].Payload]
+		o.sojourns[i], o.ends[i] = r.Sojourn().Seconds(), r.Finish.Seconds()
 	}
-	core.Recorder = all
-	if _, err := sim.Run(ctx, sim.Config{Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Core: core, Seed: s.seed, Costs: s.costs, Fetched: s.fetched}); err != nil {
-		return nil, fmt.Errorf("simulate %s: %w", spec, err)
-	}
-	o.Result, o.masters = tally.Result(), held.part()
 	if slices.ContainsFunc(o.ends, math.IsNaN) || o.JobCounts.Jobs != len(s.jobs) ||
 		o.Failed+o.Killed+o.Unfinished > 0 {
 		return nil, fmt.Errorf(
@@ -95,6 +82,26 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 		)
 	}
 	return o, nil
+}
+
+// submitted holds the specs of a run's jobs, by ID.
+type submitted map[sched.JobID]*sched.JobSpec
+
+// Attach implements record.Follower.
+func (s submitted) Attach(*sched.View) {}
+
+// Record implements sched.Recorder.
+func (s submitted) Record(_ sched.Time, events []sched.Event, _ []sched.Action) {
+	for i := range events {
+		if e := &events[i]; e.Kind == sched.JobSubmitted {
+			s[e.Job] = e.Body.(*sched.JobSpec)
+		}
+	}
+}
+
+// noisy names the estimator of sizes with errors of a spread sigma.
+func noisy(sigma float64, seed uint64) string {
+	return fmt.Sprintf("noisy:sigma=%v,seed=%d", sigma, seed)
 }
 
 // heldByMasters is how much memory masters hold, over time.
@@ -118,14 +125,6 @@ func (h *heldByMasters) part() float64 {
 		return 0
 	}
 	return h.sum / h.of
-}
-
-// oracle knows the true times of simulated jobs.
-func oracle() sched.Estimator {
-	return &model.Oracle{Truth: func(j *sched.JobSpec) (model.JobTruth, bool) {
-		t, ok := j.Payload.(*workload.Truth)
-		return t, ok
-	}}
 }
 
 // day2009 reports whether the lab has Facebook's day of 2009.

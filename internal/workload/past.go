@@ -6,15 +6,19 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Past is a job of a recorded run: when it came, how long its tasks took, and what its probe did. Its fields are
-// those of record.PastJob, which says more.
+// A Past is a job of a recorded run as a workload: when it came, and how long its tasks took.
 type Past struct {
-	ID          sched.JobID
-	Spec        *sched.JobSpec
-	Times       [][]sched.Time
-	Rounds      []int32
-	ProbeTimes  []sched.Time
-	ProbeCounts []sched.Counters
+	ID sched.JobID
+	// Spec is the job's, with its arrival as Submit. Where the engine did not know the tasks of a stage, the stage has
+	// those that succeeded.
+	Spec  *sched.JobSpec
+	Times [][]sched.Time // by stage, then by task − 1
+	// Rounds are by stage: 0 for stages that the job came with, and one more each time that the job found more stages
+	// when all before were done.
+	Rounds []int32
+
+	ProbeTimes  []sched.Time     // of the tasks of the probe that succeeded, its map's first; nil: none succeeded
+	ProbeCounts []sched.Counters // what those tasks counted
 }
 
 // On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has

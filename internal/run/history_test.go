@@ -1,8 +1,8 @@
-package cli
+package run
 
 import (
 	"bufio"
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,33 +14,37 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// learner makes a keeper by the name of its estimator, and tells how many tasks it knows of, and how long the last of
-// them took.
-func learner(t *testing.T, estimator, path string) (keeper, *historyFile, func(keeper) (tasks int, last sched.Time)) {
+// learning makes an estimator that keeps what it learns in a file; known tells of how many tasks it knows, and how
+// long the last of them took.
+func learning(t *testing.T, estimator, path string) (l *learner, file *history, known func(*learner) (int, sched.Time)) {
 	t.Helper()
-	flags := policyFlags{estimator: estimator, history: path}
-	core, file, err := flags.core(builtInPolicies(), "fifo", nil)
+	e, card, err := model.All.Parse(estimator, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return core.Estimator.(keeper), file, func(k keeper) (int, sched.Time) {
-		switch k := k.(type) {
-		case *taskTimes:
-			for _, list := range k.Past {
+	l = newLearner(e)
+	if file, err = openHistory(path, card.Keeps, l); err != nil {
+		t.Fatal(err)
+	}
+	return l, file, func(l *learner) (int, sched.Time) {
+		switch e := l.Estimator.(type) {
+		case *model.History:
+			for _, list := range e.Past {
 				return len(list), list[len(list)-1]
 			}
-		case *sizeModels:
-			return int(k.Past[sched.Map].N), 0
+		case *model.FSPY:
+			return int(e.Past[sched.Map].N), 0
 		}
 		return 0, 0
 	}
 }
 
-// What an estimator has learned while it runs outlives a kill by signal 9, up to what was saved last; and what is saved
-// is whole whenever the kill comes.
+// What an estimator learned while it ran outlives a kill by signal 9, up to the last save, and what is saved is whole
+// whenever the kill comes.
 func TestLearnedOutlivesKill(t *testing.T) {
 	const as = "SAVING_AS"
 	if estimator := os.Getenv(as); estimator != "" {
@@ -72,7 +76,7 @@ func TestLearnedOutlivesKill(t *testing.T) {
 		if err := child.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("%s: the child ended by itself: %v", estimator, err)
 		}
-		k, file, known := learner(t, estimator, path)
+		k, file, known := learning(t, estimator, path)
 		tasks, last := known(k)
 		if estimator == "history" {
 			tasks = int(last / time.Second) // the last 50 are kept, and the n-th took n seconds
@@ -86,10 +90,10 @@ func TestLearnedOutlivesKill(t *testing.T) {
 	}
 }
 
-// learnForEver has an estimator learn of tasks, of which the n-th takes n seconds, and prints of how many it was saved
-// that it knows, each time that there are more.
+// learnForEver shows tasks to an estimator, of which the n-th takes n seconds. Each time that more are saved it prints
+// how many are.
 func learnForEver(t *testing.T, estimator, path string) {
-	k, file, _ := learner(t, estimator, path)
+	k, file, _ := learning(t, estimator, path)
 	file.keepSaving(time.Millisecond, func(err error) { fmt.Println(err) })
 	core := sched.New(sched.Config{})
 	core.Step(0, []sched.Event{{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Name: "j", Open: true,
@@ -98,10 +102,10 @@ func learnForEver(t *testing.T, estimator, path string) {
 	before := 0
 	for n := 1; ; n++ {
 		k.Observe(&sched.Attempt{Stage: stage}, time.Duration(n)*time.Second, nil)
-		again, _, known := learner(t, estimator, "")
+		again, _, known := learning(t, estimator, "")
 		file.db.View(func(tx *bolt.Tx) error {
 			if b := tx.Bucket(file.bucket); b != nil {
-				return b.ForEach(again.read)
+				return b.ForEach(func(key, value []byte) error { return again.keep.Load(string(key), value) })
 			}
 			return nil
 		})
@@ -120,13 +124,13 @@ func learnForEver(t *testing.T, estimator, path string) {
 // fails, interrupted or not.
 func TestLearnedAndNotSaved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
-	k, file, _ := learner(t, "history", path)
+	k, file, _ := learning(t, "history", path)
 	core := sched.New(sched.Config{})
 	core.Step(0, []sched.Event{{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Name: "j", Open: true,
 		Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: 1}}}}})
 	k.Observe(&sched.Attempt{Stage: core.Job(1).Stages[0]}, time.Second, nil)
 	good := file.db
-	closed, err := bolt.Open(writeFile(t, "other.db", ""), 0o600, nil)
+	closed, err := bolt.Open(filepath.Join(t.TempDir(), "other.db"), 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,17 +139,15 @@ func TestLearnedAndNotSaved(t *testing.T) {
 	if err := file.save(); err == nil {
 		t.Error("what is closed takes what was learned")
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err = file.close()
-	if got := statusOf(ctx, err); got != statusFailed || !strings.Contains(err.Error(), "what was learned is lost") {
-		t.Errorf("status %d, want %d: %v", got, statusFailed, err)
+	if err = file.close(); !errors.As(err, new(Loss)) || !errors.As(err, new(Failure)) ||
+		!strings.Contains(err.Error(), "what was learned is lost") {
+		t.Errorf("closing what cannot be saved: %v", err)
 	}
 	file.db = good
 	if err := file.close(); err != nil {
 		t.Fatal(err)
 	}
-	again, file, known := learner(t, "history", path)
+	again, file, known := learning(t, "history", path)
 	if tasks, last := known(again); tasks != 1 || last != time.Second {
 		t.Errorf("%d tasks are known of, the last took %v; want one of 1s", tasks, last)
 	}

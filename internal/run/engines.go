@@ -1,0 +1,106 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/mr"
+)
+
+// An Outcome is what a run came to.
+type Outcome struct {
+	Result      record.Result
+	Predictions []Prediction
+	Jobs        []mr.Result   // of the embedded engine, in the order in which they are given
+	Counters    []mr.Counters // likewise
+}
+
+// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core.
+func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err error) {
+	s.Engine, s.Cluster, s.Queues, s.Seed = Simulator, c.Cluster, c.Cluster.Queues, c.Seed
+	s.Heartbeats = c.Costs.Reporting.Heartbeat > 0
+	o, err := s.Open()
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	defer o.caught(&err)
+	c.Core = o.Core
+	start := time.Now()
+	done, err := sim.Run(ctx, c)
+	policy := s.Choice.Policy
+	switch {
+	case errors.Is(err, sim.ErrStuck) || errors.Is(err, sim.ErrLimit):
+		return out, Failuref("policy %s: %w", policy, err)
+	case err != nil:
+		return out, fmt.Errorf("policy %s: %w", policy, err)
+	case done.Jobs == 0:
+		return out, fmt.Errorf("%s: no jobs are left to simulate", s.Workload)
+	}
+	out.Predictions = o.predictions()
+	out.Result = o.Tally.Result()
+	out.Result.Wall = time.Since(start).Seconds()
+	out.Result.EventRate = float64(done.Events) / out.Result.Wall
+	if done.Refused > 0 {
+		err = Failuref("policy %s asked for %d actions that are invalid: a defect of the policy", policy, done.Refused)
+	}
+	return out, err
+}
+
+// Reporting returns costs with progress reports every second where the policy looks at progress and the costs have no
+// reports.
+func (n Names) Reporting(costs sim.Costs, policy string) sim.Costs {
+	if _, card, err := n.Policies.Parse(policy); err == nil && card.Progress && costs.Reporting.Progress == 0 {
+		costs.Reporting.Progress = time.Second
+	}
+	return costs
+}
+
+// caught is deferred. It makes an error of a panic while a policy decides, of the policy or of what it called of the
+// core: the stack shows which. Other panics go on.
+func (o *Opened) caught(err *error) {
+	why := recover()
+	if why == nil {
+		return
+	}
+	stack := debug.Stack()
+	if !bytes.Contains(stack, []byte(".Decide(")) {
+		panic(why)
+	}
+	*err = Panic{Failuref(
+		"policy %s, or what it called, panicked when it decided after event %d, at %v: %v: a defect of one of them; %s, and --verbose shows where",
+		o.choice.Policy, o.Tally.Result().Events, o.Tally.Now(), why, o.engine.again), stack}
+}
+
+// A Prediction is how good the sizes were that an estimator predicted in a run: R², 1 when all are right.
+type Prediction struct {
+	Policy  string   `json:"policy"`
+	Jobs    int      `json:"jobs"` // that were probed and have finished, at most as many as the models look at
+	Maps    *float64 `json:"r2_maps,omitempty"`
+	Reduces *float64 `json:"r2_reduces,omitempty"`
+	Size    *float64 `json:"r2_size,omitempty"`
+}
+
+// predictions returns those of the run's estimator: none where it does not predict, or has not.
+func (o *Opened) predictions() []Prediction {
+	f, ok := o.estimator.(*model.FSPY)
+	if !ok || len(f.Trials) == 0 {
+		return nil
+	}
+	number := func(x float64) *float64 {
+		if math.IsNaN(x) {
+			return nil
+		}
+		return &x
+	}
+	maps, reduces, size := f.Accuracy()
+	return []Prediction{{o.choice.Policy, len(f.Trials), number(maps), number(reduces), number(size)}}
+}

@@ -1,0 +1,169 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A learner is an estimator that keeps what it learns. Its lock lets another goroutine than the engine's ask for news
+// while the run goes on. The engine's goroutine alone observes and estimates.
+type learner struct {
+	sched.Estimator
+	keep  model.Keeper // the same estimator
+	mu    sync.Mutex
+	fresh map[string]bool // keys of entries that changed since news was called
+}
+
+func newLearner(e sched.Estimator) *learner {
+	return &learner{Estimator: e, keep: e.(model.Keeper), fresh: map[string]bool{}}
+}
+
+// Observe implements sched.Estimator.
+func (l *learner) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Estimator.Observe(a, ended, c)
+	l.fresh[l.keep.Changes(a)] = true
+}
+
+// MarshalJSON writes the estimator's memory.
+func (l *learner) MarshalJSON() ([]byte, error) { return json.Marshal(l.Estimator) }
+
+// UnmarshalJSON reads the estimator's memory.
+func (l *learner) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, l.Estimator) }
+
+// news returns by key what was learned since news was called before.
+func (l *learner) news() map[string]any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news := map[string]any{}
+	for key := range l.fresh {
+		news[key] = l.keep.Entry(key)
+	}
+	clear(l.fresh)
+	return news
+}
+
+// A history is a file in which an estimator's knowledge outlives runs. A run that uses the file locks it. Each kind of
+// estimator has a bucket of its own, so that one file serves all of them.
+type history struct {
+	path    string
+	db      *bolt.DB
+	bucket  []byte
+	of      *learner
+	unsaved map[string]any // news that could not be written yet
+	stop    func()         // ends keepSaving; nil: it does not run
+}
+
+// openHistory reads what an estimator learned in earlier runs. Without a path there is no history.
+func openHistory(path, bucket string, of *learner) (*history, error) {
+	if path == "" {
+		return nil, nil
+	}
+	db, err := bolt.Open(path, 0o666, &bolt.Options{Timeout: time.Second})
+	if err != nil {
+		return nil, fmt.Errorf("--history %s: %w (another run may be using it)", path, err)
+	}
+	err = db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(key, value []byte) error {
+			if err := of.keep.Load(string(key), value); err != nil {
+				return fmt.Errorf("entry %q: %w", key, err)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--history %s: %w", path, err), db.Close())
+	}
+	return &history{path: path, db: db, bucket: []byte(bucket), of: of, unsaved: map[string]any{}}, nil
+}
+
+// save writes what was learned since the last save: all of it, or nothing when save fails or is cut short.
+func (h *history) save() error {
+	maps.Copy(h.unsaved, h.of.news())
+	if len(h.unsaved) == 0 {
+		return nil
+	}
+	err := h.db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(h.bucket)
+		if err != nil {
+			return err
+		}
+		for _, key := range slices.Sorted(maps.Keys(h.unsaved)) {
+			if len(key) > bolt.MaxKeySize {
+				continue // no user gives such a name twice
+			}
+			value, err := json.Marshal(h.unsaved[key])
+			if err != nil {
+				return err
+			}
+			if err := b.Put([]byte(key), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		clear(h.unsaved)
+	}
+	return err
+}
+
+// saveEvery is the interval of saving while jobs run: what is learned in it is lost when the program is killed.
+const saveEvery = time.Minute
+
+// keepSaving starts to save what is learned at an interval, until the history is closed. It tells failed each failure.
+// A nil history does nothing.
+func (h *history) keepSaving(every time.Duration, failed func(error)) {
+	if h == nil {
+		return
+	}
+	done, ended := make(chan bool), make(chan bool)
+	h.stop = func() {
+		close(done)
+		<-ended
+	}
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if err := h.save(); err != nil {
+					failed(err)
+				}
+			}
+		}
+	}()
+}
+
+// close writes what was learned. A nil history does nothing.
+func (h *history) close() error {
+	if h == nil {
+		return nil
+	}
+	if h.stop != nil {
+		h.stop()
+	}
+	if err := errors.Join(h.save(), h.db.Close()); err != nil {
+		return Lost(fmt.Errorf("--history %s: what was learned is lost: %w", h.path, err))
+	}
+	return nil
+}

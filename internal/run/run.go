@@ -1,0 +1,165 @@
+// Package run puts a run together, once for all engines: a policy, an estimator with what it keeps, the figures, a
+// record, and the engine. The command line and the reproductions of papers call it.
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Setup says who decides in a run, what is known beforehand, and what the run leaves behind.
+type Setup struct {
+	Engine  Engine
+	Names   Names
+	Choice  Choice
+	Made    sched.Estimator // used instead of the one that Choice names; nil: that one
+	History string          // file that keeps what the estimator learns; "": nothing is kept
+
+	Workload   string // name, for the record
+	Cluster    *workload.Cluster
+	Queues     []*sched.QueueSpec
+	Heartbeats bool // nodes accept work when they report only
+	Seed       uint64
+
+	Record    string      // file; "": none
+	RecordTo  io.Writer   // instead of the file
+	Overwrite bool        // the file may exist
+	Complain  func(error) // is told at once when the record cannot be written; nil: Close alone tells
+	Unsaved   func(error) // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
+	Row       func(*record.JobRow)
+	Watch     []record.Follower // other followers of the run
+}
+
+// An Opened run has its policy, estimator, figures and record, and waits for its engine.
+type Opened struct {
+	Core  sched.Config  // what the engine makes its core from
+	Tally *record.Tally // nil of a Manager
+
+	engine    Engine
+	choice    Choice          // with the estimator that is used
+	estimator sched.Estimator // as it was made, without what keeps it
+	learned   *history
+	writer    *record.Writer
+}
+
+// Open makes all that a run needs besides its engine. The caller closes it.
+func (s Setup) Open() (o *Opened, err error) {
+	o = &Opened{engine: s.Engine}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.learned.close())
+		}
+	}()
+	if s.Choice, _, err = s.Names.settle(s.Engine, s.Choice); err != nil {
+		return nil, err
+	}
+	o.choice = s.Choice
+	if o.Core.Policy, _, err = s.Names.Policies.Parse(s.Choice.Policy); err != nil {
+		return nil, err
+	}
+	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
+	if err := s.estimate(o); err != nil {
+		return nil, err
+	}
+	if s.Unsaved != nil {
+		o.learned.keepSaving(saveEvery, s.Unsaved)
+	}
+	return o, s.follow(o)
+}
+
+// estimate makes the estimator, and opens what it learned in earlier runs.
+func (s *Setup) estimate(o *Opened) error {
+	if s.Made != nil {
+		o.estimator, o.Core.Estimator = s.Made, s.Made
+		return nil
+	}
+	e, card, err := s.parse()
+	if err != nil {
+		return err
+	}
+	o.Core.Can = s.Names.with(s.Engine, s.Choice.Estimator).Can
+	o.estimator, o.Core.Estimator = e, e
+	if card.Keeps != "" {
+		l := newLearner(e)
+		o.Core.Estimator = l
+		o.learned, err = openHistory(s.History, card.Keeps, l)
+	}
+	return err
+}
+
+// parse makes the estimator that the choice names.
+func (s *Setup) parse() (sched.Estimator, model.Card, error) {
+	var truth model.Truth
+	if s.Engine.Name == Simulator.Name {
+		truth = Truth
+	}
+	e, card, err := s.Names.Estimators.Parse(s.Choice.Estimator, truth)
+	switch {
+	case err != nil:
+		return nil, card, fmt.Errorf("--estimator %w", err)
+	case s.History != "" && card.Keeps == "":
+		return nil, card, fmt.Errorf("--history is for --estimator %s", s.Names.Estimators.Which(Keeps))
+	}
+	return e, card, nil
+}
+
+// Check returns an error where the choice names no estimator that the engine can use. It opens nothing.
+func (s Setup) Check() (err error) {
+	if s.Choice, _, err = s.Names.settle(s.Engine, s.Choice); err == nil {
+		_, _, err = s.parse()
+	}
+	return err
+}
+
+// Keeps reports whether an estimator keeps what it learns from run to run.
+func Keeps(c model.Card) bool { return c.Keeps != "" }
+
+// follow makes the figures and the record followers of the run, whose configuration is complete but for them.
+func (s *Setup) follow(o *Opened) error {
+	options := record.TallyOptions{Policy: s.Choice.Policy, Row: s.Row}
+	if s.Engine.Name == Simulator.Name {
+		options.Truth = measure(s.Cluster)
+	}
+	var all record.Tee
+	if s.Engine.Name != Manager.Name { // whose run has no end, and figures keep a few words a job
+		o.Tally = record.NewTally(options)
+		all = append(all, o.Tally)
+	}
+	w, err := s.openRecord(o.Core)
+	if err != nil {
+		return err
+	}
+	o.writer = w
+	switch {
+	case w == nil:
+	case s.Complain != nil:
+		all = append(all, &complainer{w, s.Complain})
+	default:
+		all = append(all, w)
+	}
+	if all = append(all, s.Watch...); len(all) > 0 {
+		o.Core.Recorder = all
+	}
+	return nil
+}
+
+// Close writes what was learned and ends the record.
+func (o *Opened) Close() error {
+	var err error
+	if o.writer != nil {
+		if err = o.writer.Close(); err != nil {
+			err = Lost(err)
+		}
+	}
+	return errors.Join(err, o.learned.close())
+}
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"encoding/json"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Truth tells an oracle what really happens in a simulated job.
+func Truth(j *sched.JobSpec) (model.JobTruth, bool) {
+	t, ok := j.Payload.(*workload.Truth)
+	return t, ok
+}
+
+// Payload keeps the truth of simulated jobs in a record, so that a replay can ask the same oracle.
+var Payload = record.Payload{
+	Name: "truth",
+	Append: func(b []byte, payload any) ([]byte, error) {
+		text, err := json.Marshal(payload)
+		return append(b, text...), err
+	},
+	Parse: func(b []byte) (any, error) {
+		t := &workload.Truth{}
+		return t, json.Unmarshal(b, t)
+	},
+}
+
+// measure returns what a tally asks about a simulated job on a cluster: its size in seconds of the whole cluster, and
+// its time alone there.
+func measure(c *workload.Cluster) func(*sched.Job) (float64, sched.Time) {
+	alone, capacity := sim.Alone(c), c.Capacity()
+	return func(j *sched.Job) (float64, sched.Time) {
+		t, ok := j.Spec.Payload.(*workload.Truth)
+		if !ok {
+			return 0, 0
+		}
+		return t.Size(j.Spec).Seconds(capacity), alone(j.Spec)
+	}
+}
+
+// Recorded returns what a tally asks about the jobs of a simulated run's record; nil where the record does not tell.
+func Recorded(h *record.Header) func(*sched.Job) (float64, sched.Time) {
+	var c workload.Cluster
+	if h.Engine != Simulator.Name || h.Payload != Payload.Name || json.Unmarshal(h.Cluster, &c) != nil ||
+		len(c.Classes) == 0 {
+		return nil
+	}
+	return measure(&c)
+}
+
+// speedsOf returns the speeds of the classes of nodes of a recorded run; 1 where the record does not tell.
+func speedsOf(h *record.Header) func(class string) float64 {
+	speeds := map[string]float64{}
+	var c workload.Cluster
+	if json.Unmarshal(h.Cluster, &c) == nil {
+		for _, class := range c.Classes {
+			speeds[class.Name] = class.Speed
+		}
+	}
+	return func(class string) float64 {
+		if s := speeds[class]; s > 0 {
+			return s
+		}
+		return 1
+	}
+}
+
+// PastJobs makes a workload of a record: arrivals and task times of its jobs, to be simulated on c. The file is read
+// anew on each pass. mend turns a record that ends early into an error, or into none.
+func PastJobs(path string, c *workload.Cluster, mend func(error) error) (workload.Source, error) {
+	r, err := record.Open(path, Payload)
+	if err != nil {
+		return nil, err
+	}
+	speed := speedsOf(r.Header)
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	return func(yield func(*sched.JobSpec, error) bool) {
+		r, err := record.Open(path, Payload)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.Close()
+		for past, err := range record.PastJobs(r, speed) {
+			if err != nil {
+				if err = mend(err); err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			if !yield(past.On(c), nil) {
+				return
+			}
+		}
+	}, nil
+}

@@ -54,7 +54,11 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 					if at := p.FirstAt(st, NodeLocal); at != nil && r.IntN(4) > 0 {
 						n = at
 					}
+					next := p.NextTask(st, n)
 					p.Launch(st, n)
+					if a := youngest(p.core, st); a.Task != next {
+						t.Fatalf("seed %d: task %d was launched on node %d, NextTask said %d", seed, a.Task, n.ID, next)
+					}
 				} else if n != nil {
 					p.Reserve(st, n)
 				}

@@ -194,6 +194,15 @@ func checkSums(t *testing.T, c *Core) {
 				t.Fatalf("at %v stage %v: Elapsed %v and Paused %v, attempts say %v and %v",
 					c.Now, st.ID, st.Elapsed(c.Now+7), st.Paused(), ran, paused)
 			}
+			wait := int32(0)
+			for task := range c.Waiting(st) {
+				if wait++; live[task] || task < 1 || task > st.Total {
+					t.Fatalf("at %v stage %v: task %d waits and runs, or is none", c.Now, st.ID, task)
+				}
+			}
+			if st.Total > 0 && wait != st.waiting {
+				t.Fatalf("at %v stage %v: Waiting yields %d tasks, want %d", c.Now, st.ID, wait, st.waiting)
+			}
 			if st.Total > 0 && st.waiting+int32(len(live))+st.Done != st.Total {
 				t.Fatalf(
 					"at %v stage %v: %d wait + %d run + %d done is not %d",

@@ -54,6 +54,26 @@ func (t *taskSet) take(c *Core, st *Stage, n *Node) int32 {
 	return t.next
 }
 
+// peek returns the task that take would return.
+func (t *taskSet) peek(c *Core, st *Stage, n *Node) int32 {
+	if k := len(t.again); k > 0 {
+		return t.again[k-1]
+	}
+	if st.Total < 0 {
+		return 0
+	}
+	if st.Spec.Copies > 0 {
+		if task, _ := t.index(c, st).nearest(t, n); task != 0 {
+			return task
+		}
+	}
+	task := t.next + 1
+	for t.isTaken(task) {
+		task++
+	}
+	return task
+}
+
 // takeNamed removes a task, and reports whether it was there.
 func (t *taskSet) takeNamed(st *Stage, task int32) bool {
 	if i := slices.Index(t.again, task); i >= 0 {

@@ -195,6 +195,37 @@ func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != ni
 // everywhere.
 func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.core, st, n) }
 
+// NextTask returns the task that Launch would start for st on n: the last one that must run again, else the first of the
+// tasks that are nearest their input there; zero: none waits, or the engine chooses. It costs O(1), or O(log n) for the
+// waiting tasks that have their input nearby.
+func (v *View) NextTask(st *Stage, n *Node) int32 {
+	if st.waiting == 0 {
+		return 0
+	}
+	return st.tasks.peek(v.core, st, n)
+}
+
+// Waiting yields the tasks of st that wait, also while the stage may not start yet: those that must run again, last first,
+// and then those never started, in their order. It yields none where the engine chooses tasks. It costs O(tasks of st).
+func (v *View) Waiting(st *Stage) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		t, left := &st.tasks, st.waiting
+		for i := len(t.again) - 1; i >= 0 && left > 0; i-- {
+			if left--; !yield(t.again[i]) {
+				return
+			}
+		}
+		for task := t.next + 1; task <= st.Total && left > 0; task++ {
+			if t.isTaken(task) {
+				continue
+			}
+			if left--; !yield(task) {
+				return
+			}
+		}
+	}
+}
+
 // FirstAt returns the first node that Fits would yield on which Level is at most l; nil: none. It costs the places of
 // the stage's pending tasks, or the nodes with room, whichever are fewer.
 func (v *View) FirstAt(st *Stage, l Locality) *Node { return st.tasks.firstAt(v.core, st, l) }

@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	"sched":    {},
 	"theory":   {},
 	"chart":    {},
+	"predict":  {},
 	"spelling": {},
 	"model":    {"theory", "sched", "spelling"},
 	"policy":   {"theory", "sched", "spelling"},

@@ -1,0 +1,351 @@
+package predict
+
+import (
+	"errors"
+	"math"
+)
+
+// Settings choose the form of the model (spec 4).
+type Settings struct {
+	Closed     bool    // one job's timeline and as many equal copies as there are jobs; else all jobs on one timeline
+	Aggregate  bool    // one centre of each kind for the cluster; else one for each node
+	ByKind     bool    // tasks of one job and kind share their mean time after each sweep
+	ByTree     bool    // overlaps from the precedence tree; else from the timeline
+	Binary     bool    // the fork/join estimator goes down a binary tree
+	Tripathi   bool    // the estimate is Tripathi's; else fork/join
+	CV         float64 // of tasks' times: c of fork/join, cv of Tripathi
+	Interleave bool    // reduces and maps take turns; else Hadoop's ramp-up
+	SlowStart  float64 // mapreduce.job.reduce.slowstart.completedmaps
+	RampLimit  float64 // yarn.app.mapreduce.am.job.reduce.rampup.limit
+	Copiers    int     // of a reduce; 0: as many as maps
+
+	Epsilon       float64 // seconds that no task's time may change by any more
+	MaxIterations int
+	Window        int // iterations whose mean estimate is returned where there is no convergence
+}
+
+// Default are the settings of the prediction that users get.
+func Default() Settings {
+	return Settings{SlowStart: 0.05, RampLimit: 0.5, Copiers: 5, Epsilon: 1e-7, MaxIterations: 60, Window: 20}
+}
+
+// Thesis are the settings of the model as printed.
+func Thesis() Settings {
+	s := Default()
+	s.Closed, s.Aggregate, s.ByKind, s.ByTree, s.Binary, s.Interleave = true, true, true, true, true, true
+	s.CV, s.Copiers = 1, 0
+	return s
+}
+
+// A Prediction is what comes out for a list of jobs.
+type Prediction struct {
+	Jobs        []JobPrediction // one for each job; of a closed model one for all
+	Mean        float64         // response time over the jobs, in seconds
+	Iterations  int
+	Converged   bool
+	Utilization [resources]float64 // of the busiest centre of each kind, 0 to 1 and beyond where the model overloads it
+	Timeline    [][]Interval       // by job, in the order of its subtasks
+}
+
+// Bottleneck returns the kind of the busiest centre.
+func (p *Prediction) Bottleneck() Resource {
+	most := CPU
+	for z := range resources {
+		if p.Utilization[z] > p.Utilization[most] {
+			most = z
+		}
+	}
+	return most
+}
+
+// A JobPrediction is what comes out for one job. Times are in seconds.
+type JobPrediction struct {
+	Response float64        // from submission to the end
+	Wait     float64        // of Response, until the first task starts
+	Tasks    [kinds]float64 // mean time of each kind of subtask
+	Service  [kinds]float64 // of it, without any queueing
+	Tree     string         // precedence tree, as S(P(m1, m2), ...): m maps, ss shuffle-sorts, mg merges
+	spread   Moments        // of the time from the first task on
+}
+
+// Quantile returns the time that the job takes at most with probability p, in (0, 1). The form of the distribution
+// follows from the variation of the job's tasks; its mean is Response.
+func (j *JobPrediction) Quantile(p float64) float64 {
+	if j.spread.Mean <= 0 {
+		return j.Response
+	}
+	return j.Wait + (j.Response-j.Wait)*j.spread.Quantile(p)/j.spread.Mean
+}
+
+// Predict computes the response times of jobs that share a cluster, first come first served. Errors say which node or
+// job is invalid; ErrUnschedulable is among them.
+func Predict(c Cluster, jobs []Job, s Settings) (*Prediction, error) {
+	if err := check(&c, jobs); err != nil {
+		return nil, err
+	}
+	if s.MaxIterations < 1 || s.Window < 1 || s.Epsilon < 0 {
+		return nil, errors.New("iterations and window must be at least 1, epsilon not negative")
+	}
+	copies := 1
+	if s.Closed {
+		copies, jobs = len(jobs), jobs[:1]
+	}
+	m := newModel(&c, jobs, s)
+	m.copies = copies
+	return m.solve(), nil
+}
+
+// model is the state of one prediction.
+type model struct {
+	Settings
+	layout
+	jobs   []Job
+	copies int   // of a closed model: equal jobs in the network
+	offset []int // of each job's first subtask among the customers
+	customers
+	lines [][]Interval
+}
+
+func newModel(c *Cluster, jobs []Job, s Settings) *model {
+	m := &model{Settings: s, layout: layout{c, s.Aggregate}, jobs: jobs}
+	for i := range jobs {
+		j := &jobs[i]
+		m.offset = append(m.offset, len(m.demand))
+		for task := range j.tasks() {
+			kind := j.kind(task)
+			m.demand = append(m.demand, j.Demands[kind])
+			first := j.Initial[kind]
+			if first == 0 {
+				first = j.Demands[kind].Total()
+			}
+			m.response = append(m.response, first)
+		}
+	}
+	n := len(m.demand)
+	m.queueing, m.delay = make([]Cost, n), make([]float64, n)
+	m.residence, m.presence, m.interval = make([]Cost, n), make([]Cost, n), make([]Interval, n)
+	return m
+}
+
+// solve iterates: timeline, overlaps, one sweep of the network, until no task's time changes (spec 5 to 11).
+func (m *model) solve() *Prediction {
+	p := &Prediction{}
+	window := make([][]float64, 0, m.Window) // estimates of the last iterations
+	for first := true; p.Iterations < m.MaxIterations && !p.Converged; first = false {
+		p.Iterations++
+		m.lay()
+		if first {
+			m.begin()
+		}
+		var trees []*node
+		if m.Closed || p.Iterations > m.MaxIterations-m.Window {
+			trees = m.trees()
+			window = append(window, m.estimates(trees))
+			if len(window) > m.Window {
+				window = window[1:]
+			}
+		}
+		var next []Cost
+		if m.Closed {
+			next = m.sweepClosed(m.copies, m.within(trees[0]), window[len(window)-1][0])
+		} else {
+			next = m.sweepTimeline(m.layout)
+		}
+		p.Converged = m.replace(next) <= m.Epsilon
+	}
+	m.lay()
+	trees := m.trees()
+	estimates := m.estimates(trees)
+	if !p.Converged {
+		for i := range estimates {
+			estimates[i] = 0
+			for _, past := range window {
+				estimates[i] += past[i] / float64(len(window))
+			}
+		}
+	}
+	m.describe(p, trees, estimates)
+	return p
+}
+
+// lay lays the timeline out anew, and splits each task's demand by the servers of the node where it now runs.
+func (m *model) lay() {
+	response := make([][]float64, len(m.jobs))
+	for i := range m.jobs {
+		response[i] = m.response[m.offset[i]:][:m.jobs[i].tasks()]
+	}
+	m.lines = timeline(m.cluster, m.jobs, response, ramp{m.Interleave, m.SlowStart, m.RampLimit, m.Copiers})
+	nodes := make([][resources]float64, len(m.cluster.Nodes))
+	for node := range nodes {
+		for z := range resources {
+			nodes[node][z] = m.servers(z, node)
+		}
+	}
+	for i, line := range m.lines {
+		copy(m.interval[m.offset[i]:], line)
+	}
+	for i := range m.interval {
+		m.split(i, nodes[max(0, m.interval[i].Node)])
+	}
+}
+
+// begin divides the first response times among the centres: R·S ÷ (delay + ΣS) at each (spec 5.1).
+func (m *model) begin() {
+	for i, r := range m.response {
+		if whole := m.delay[i] + m.queueing[i].Total(); whole > 0 {
+			m.residence[i] = m.queueing[i].times(r / whole)
+		}
+		m.response[i] = m.delay[i] + m.residence[i].Total()
+	}
+}
+
+// replace puts new residence times in the place of the old ones, and returns the largest change of a task's time.
+func (m *model) replace(next []Cost) (change float64) {
+	if m.ByKind {
+		m.average(next)
+	}
+	for i, r := range next {
+		response := m.delay[i] + r.Total()
+		change = max(change, math.Abs(response-m.response[i]))
+		m.residence[i], m.response[i] = r, response
+	}
+	return change
+}
+
+// average gives all tasks of one job and kind their mean residence times.
+func (m *model) average(next []Cost) {
+	for i := range m.jobs {
+		j := &m.jobs[i]
+		ends := [kinds]int{j.Maps, j.Maps + j.Maps*j.Reduces, j.tasks()}
+		from := 0
+		for _, to := range ends {
+			var mean Cost
+			part := next[m.offset[i]+from : m.offset[i]+to]
+			for _, r := range part {
+				mean = mean.plus(r)
+			}
+			for k := range part {
+				part[k] = mean.times(1 / float64(len(part)))
+			}
+			from = to
+		}
+	}
+}
+
+func (m *model) trees() []*node {
+	list := make([]*node, len(m.lines))
+	for i, line := range m.lines {
+		list[i] = tree(line)
+	}
+	return list
+}
+
+// within returns the overlaps of the tasks of the closed model's job.
+func (m *model) within(root *node) [][]overlap {
+	if root == nil {
+		return make([][]overlap, len(m.response))
+	}
+	if m.ByTree {
+		return treeOverlaps(root.binary(), m.response, m.treeCV())
+	}
+	pairs := make([][]overlap, len(m.response))
+	all := make([]int, 0, len(pairs))
+	for i, iv := range m.interval {
+		if iv.End > iv.Start {
+			all = append(all, i)
+		}
+	}
+	m.pairs(all, func(i, j int, meets meeting) { pairs[i] = append(pairs[i], overlap{j, meets.weight}) })
+	return pairs
+}
+
+// treeCV is the variation of tasks in the tree's overlaps, which always come from Tripathi's moments.
+func (m *model) treeCV() float64 {
+	if m.CV > 0 {
+		return m.CV
+	}
+	return 1
+}
+
+// estimates returns each job's response time by the chosen estimator: the wait for its first task, and its tree.
+func (m *model) estimates(trees []*node) []float64 {
+	list := make([]float64, len(trees))
+	for i, root := range trees {
+		if root == nil {
+			list[i] = m.wait(i)
+			continue
+		}
+		response := m.response[m.offset[i]:][:m.jobs[i].tasks()]
+		switch {
+		case m.Tripathi:
+			list[i] = root.binary().moments(response, m.CV, nil).Mean
+		case m.Binary:
+			list[i], _ = root.binary().forkJoin(response, m.CV)
+		default:
+			list[i], _ = root.forkJoin(response, m.CV)
+		}
+		list[i] += m.wait(i)
+	}
+	return list
+}
+
+// wait returns how long job i waits for its first task. Tasks that take no time count only in a job of no others, as
+// the tree leaves them out.
+func (m *model) wait(i int) float64 {
+	first, idle := math.Inf(1), math.Inf(1)
+	for _, iv := range m.lines[i] {
+		if iv.End > iv.Start {
+			first = min(first, iv.Start)
+		}
+		idle = min(idle, iv.Start)
+	}
+	switch {
+	case !math.IsInf(first, 1):
+		return first - m.jobs[i].Submit
+	case !math.IsInf(idle, 1):
+		return idle - m.jobs[i].Submit
+	}
+	return 0
+}
+
+func (m *model) describe(p *Prediction, trees []*node, estimates []float64) {
+	p.Timeline = m.lines
+	horizon := 0.0
+	for i := range m.jobs {
+		j := &m.jobs[i]
+		job := JobPrediction{Response: estimates[i], Wait: m.wait(i)}
+		response := m.response[m.offset[i]:][:j.tasks()]
+		for task, r := range response {
+			job.Tasks[j.kind(task)] += r
+			job.Service[j.kind(task)] += j.Demands[j.kind(task)].Total()
+			horizon = max(horizon, m.lines[i][task].End)
+		}
+		for k, n := range [kinds]int{j.Maps, j.Maps * j.Reduces, j.Reduces} {
+			job.Tasks[k] /= float64(max(1, n))
+			job.Service[k] /= float64(max(1, n))
+		}
+		if trees[i] != nil {
+			job.spread = trees[i].binary().moments(response, j.CV, nil)
+			job.Tree = trees[i].text(j)
+		}
+		p.Jobs = append(p.Jobs, job)
+		p.Mean += estimates[i] / float64(len(m.jobs))
+	}
+	rate := 0.0 // of jobs, or of all jobs at once
+	if m.Closed && estimates[0] > 0 {
+		rate = float64(m.copies) / estimates[0]
+	} else if horizon > 0 {
+		rate = 1 / horizon
+	}
+	busy := map[[2]int]float64{}
+	for i, s := range m.queueing {
+		for z, x := range s {
+			at := [2]int{z, m.interval[i].Node}
+			if m.aggregate || Resource(z) == Net {
+				at[1] = 0
+			}
+			busy[at] += rate * x
+			p.Utilization[z] = max(p.Utilization[z], busy[at])
+		}
+	}
+}

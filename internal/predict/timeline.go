@@ -1,0 +1,479 @@
+package predict
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+)
+
+// An Interval is when and where a subtask runs on the timeline.
+type Interval struct {
+	Job, Task  int // indices: of the jobs given, and of the job's subtasks
+	Kind       Kind
+	Node       int
+	Start, End float64 // seconds
+	// Tasks of one owner follow each other: those of a container slot, or the subtasks of one reduce, of which each
+	// copier is a lane.
+	owner, lane int
+}
+
+// A ramp says how many reduces may hold containers while maps still wait.
+type ramp struct {
+	interleave bool    // one reduce, one map, in turns (the thesis); else as Hadoop's ApplicationMaster does
+	slowStart  float64 // part of the maps that must have ended
+	limit      float64 // part of the cluster that early reduces may hold
+	copiers    int     // parallel copiers of a reduce; 0: as many as maps
+}
+
+// timeline lays out when each subtask runs, if subtask i of job j takes response[j][i] seconds (spec 6.2): a
+// simulation of the ResourceManager's grants, first come first served over the jobs. A job behind may use what those
+// before it cannot. The intervals of a job are in the order of its subtasks.
+func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval {
+	t := scheduler{cluster: c, ramp: r, total: make([]float64, len(c.Nodes[0].Capacity))}
+	t.held = make([]float64, len(t.total))
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		t.nodes = append(
+			t.nodes,
+			nodeState{used: make([]float64, len(n.Capacity)), reduces: make([]float64, len(n.Capacity))},
+		)
+		for d, x := range n.Capacity {
+			t.total[d] += x
+		}
+	}
+	for i := range jobs {
+		t.add(i, &jobs[i], response[i])
+	}
+	for len(t.events) > 0 {
+		t.now = t.events[0].at
+		t.batch = t.batch[:0]
+		for first := t.now; len(t.events) > 0 && t.events[0].at <= first+tolerance; {
+			e := heap.Pop(&t.events).(event)
+			t.now = e.at
+			t.batch = append(t.batch, e)
+		}
+		for _, e := range t.batch {
+			t.apply(e)
+		}
+		t.grant()
+	}
+	lines := make([][]Interval, len(jobs))
+	for i, j := range t.jobs {
+		lines[i] = j.line
+	}
+	return lines
+}
+
+type eventKind uint8
+
+const (
+	arrival eventKind = iota
+	mapDone
+	reduceDone
+)
+
+type event struct {
+	at     float64
+	serial int // of insertion: breaks ties
+	kind   eventKind
+	job    int
+	task   int // map or reduce
+}
+
+type eventHeap []event
+
+func (h eventHeap) Len() int { return len(h) }
+func (h eventHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].serial < h[j].serial
+}
+func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *eventHeap) Push(x any)   { *h = append(*h, x.(event)) }
+func (h *eventHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+type nodeState struct {
+	used, reduces []float64 // held by all containers, and by reduces alone
+	slots         []bool    // container numbers in use
+}
+
+// take returns the lowest free container number.
+func (n *nodeState) take() int {
+	free := slices.Index(n.slots, false)
+	if free < 0 {
+		free = len(n.slots)
+		n.slots = append(n.slots, false)
+	}
+	n.slots[free] = true
+	return free
+}
+
+type reduceState struct {
+	number, node, slot int
+	lanes              []float64 // when each copier is free
+	given              int       // shuffle-sorts laid out
+}
+
+type jobState struct {
+	*Job
+	index      int
+	response   []float64
+	line       []Interval
+	slot       []int // container number of each map
+	waiting    mapQueue
+	running    int
+	completed  []int // maps in order of completion
+	placed     int   // reduces
+	reduces    []*reduceState
+	active     bool
+	turnOfMaps bool // when reduces and maps take turns: a reduce was placed last
+}
+
+// scheduler is the state of one run of the timeline.
+type scheduler struct {
+	cluster *Cluster
+	ramp    ramp
+	total   []float64 // capacity of the cluster
+	held    []float64 // by all running reduces
+	nodes   []nodeState
+	jobs    []*jobState
+	order   []*jobState // by submission, then as given
+	events  eventHeap
+	batch   []event
+	serial  int
+	now     float64
+}
+
+func (t *scheduler) add(index int, j *Job, response []float64) {
+	s := &jobState{
+		Job:      j,
+		index:    index,
+		response: response,
+		line:     make([]Interval, j.tasks()),
+		slot:     make([]int, j.Maps),
+	}
+	for i := range s.line {
+		s.line[i] = Interval{Job: index, Task: i, Kind: j.kind(i), Node: -1}
+	}
+	s.waiting = newMapQueue(t.cluster, j)
+	t.jobs = append(t.jobs, s)
+	at, _ := slices.BinarySearchFunc(t.order, s, func(a, b *jobState) int {
+		if a.Submit <= b.Submit {
+			return -1
+		}
+		return 1
+	})
+	t.order = slices.Insert(t.order, at, s)
+	t.push(event{at: j.Submit, kind: arrival, job: index})
+}
+
+func (t *scheduler) push(e event) {
+	e.serial = t.serial
+	t.serial++
+	heap.Push(&t.events, e)
+}
+
+func (t *scheduler) apply(e event) {
+	j := t.jobs[e.job]
+	switch e.kind {
+	case arrival:
+		j.active = true
+	case mapDone:
+		node := &t.nodes[j.line[e.task].Node]
+		change(node.used, j.MapSize, -1)
+		node.slots[j.slot[e.task]] = false
+		j.running--
+		j.completed = append(j.completed, e.task)
+		for _, r := range j.reduces {
+			t.copy(j, r, e.task, e.at)
+		}
+	case reduceDone:
+		at := slices.IndexFunc(j.reduces, func(r *reduceState) bool { return r.number == e.task })
+		r := j.reduces[at]
+		j.reduces = slices.Delete(j.reduces, at, at+1)
+		node := &t.nodes[r.node]
+		change(node.used, j.ReduceSize, -1)
+		change(node.reduces, j.ReduceSize, -1)
+		change(t.held, j.ReduceSize, -1)
+		node.slots[r.slot] = false
+	}
+}
+
+// grant gives out containers until no job gets another one.
+func (t *scheduler) grant() {
+	for _, j := range t.order {
+		for j.active {
+			placed := false
+			if t.ramp.interleave && j.waiting.left > 0 {
+				if !j.turnOfMaps && t.placeReduce(j) {
+					j.turnOfMaps, placed = true, true
+				}
+				if t.placeMap(j) {
+					j.turnOfMaps, placed = false, true
+				}
+			} else {
+				// Reduces that may be asked for go before maps: their priority number is the smaller one (erratum E1).
+				placed = t.placeReduce(j)
+				placed = t.placeMap(j) || placed
+			}
+			if !placed {
+				break
+			}
+		}
+	}
+}
+
+func (t *scheduler) fits(size []float64, node int) bool {
+	for d, x := range size {
+		if t.nodes[node].used[d]+x > t.cluster.Nodes[node].Capacity[d]+tolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// leastOccupied returns the node with the smallest occupied part on which a container fits, of those given or, for
+// nil, of all; -1: none.
+func (t *scheduler) leastOccupied(size []float64, of []int) int {
+	best, least := -1, math.Inf(1)
+	consider := func(node int) {
+		if !t.fits(size, node) {
+			return
+		}
+		occupied := 0.0
+		for d, used := range t.nodes[node].used {
+			if capacity := t.cluster.Nodes[node].Capacity[d]; capacity > 0 {
+				occupied = max(occupied, used/capacity)
+			}
+		}
+		if occupied = math.Round(occupied*1e12) / 1e12; occupied < least || occupied == least && node < best {
+			best, least = node, occupied
+		}
+	}
+	if of == nil {
+		for node := range t.nodes {
+			consider(node)
+		}
+		return best
+	}
+	for _, node := range of {
+		consider(node)
+	}
+	return best
+}
+
+func (t *scheduler) placeMap(j *jobState) bool {
+	if j.waiting.left == 0 {
+		return false
+	}
+	q, node := j.waiting.next(t, j)
+	if node < 0 {
+		return false
+	}
+	j.waiting.take(q)
+	change(t.nodes[node].used, j.MapSize, 1)
+	slot := t.nodes[node].take()
+	j.slot[q] = slot
+	j.running++
+	line := &j.line[q]
+	line.Node, line.Start, line.End, line.owner = node, t.now, t.now+j.response[q], node<<16|slot
+	t.push(event{at: line.End, kind: mapDone, job: j.index, task: q})
+	return true
+}
+
+// allowed returns how many reduces of j may have been placed by now (spec 6.3).
+func (t *scheduler) allowed(j *jobState) int {
+	completed := len(j.completed)
+	switch {
+	case float64(completed) < math.Ceil(t.ramp.slowStart*float64(j.Maps)):
+		return 0
+	case j.waiting.left == 0 || t.ramp.interleave:
+		return j.Reduces
+	}
+	out := float64(j.waiting.left + j.running)
+	part := min(float64(completed)/float64(j.Maps), t.ramp.limit)
+	least := math.Inf(1)
+	for d, total := range t.total {
+		if j.ReduceSize[d] <= 0 {
+			continue
+		}
+		share := total * part
+		if j.MapSize[d] <= 0 || math.Floor((total-share)/j.MapSize[d]) >= out {
+			share = total - out*j.MapSize[d]
+		}
+		least = min(least, math.Floor(share/j.ReduceSize[d]))
+	}
+	return int(max(0, min(least, float64(math.MaxInt32))))
+}
+
+func (t *scheduler) placeReduce(j *jobState) bool {
+	if j.placed == j.Reduces || j.placed >= t.allowed(j) {
+		return false
+	}
+	node := t.leastOccupied(j.ReduceSize, nil)
+	if node < 0 || j.waiting.left > 0 && !t.early(j, node) {
+		return false
+	}
+	n := &t.nodes[node]
+	change(n.used, j.ReduceSize, 1)
+	change(n.reduces, j.ReduceSize, 1)
+	change(t.held, j.ReduceSize, 1)
+	lanes := max(1, j.Maps)
+	if t.ramp.copiers > 0 {
+		lanes = min(lanes, t.ramp.copiers)
+	}
+	r := &reduceState{number: j.placed, node: node, slot: n.take(), lanes: make([]float64, lanes)}
+	for i := range r.lanes {
+		r.lanes[i] = t.now
+	}
+	j.reduces = append(j.reduces, r)
+	j.placed++
+	for _, q := range j.completed {
+		t.copy(j, r, q, t.now)
+	}
+	if j.Maps == 0 {
+		t.finish(j, r, t.now)
+	}
+	return true
+}
+
+// early reports whether a reduce of j may be placed on a node while maps of j wait: reduces together keep below the
+// limit, and some node keeps room for a map beside its reduces. So maps that reduces wait for can always run.
+func (t *scheduler) early(j *jobState, node int) bool {
+	for d, x := range j.ReduceSize {
+		if t.held[d]+x > t.ramp.limit*t.total[d]+tolerance {
+			return false
+		}
+	}
+	for i := range t.nodes {
+		room := true
+		for d, capacity := range t.cluster.Nodes[i].Capacity {
+			reduces := t.nodes[i].reduces[d]
+			if i == node {
+				reduces += j.ReduceSize[d]
+			}
+			room = room && capacity-reduces >= j.MapSize[d]-tolerance
+		}
+		if room {
+			return true
+		}
+	}
+	return false
+}
+
+// copy lays out the shuffle-sort of map q for a reduce that learns of it at an instant, on the lane that can begin
+// first, and the merge after the last one.
+func (t *scheduler) copy(j *jobState, r *reduceState, q int, at float64) {
+	lane := 0
+	for i, free := range r.lanes {
+		if max(free, at) < max(r.lanes[lane], at) {
+			lane = i
+		}
+	}
+	task := j.shuffle(r.number, q)
+	start := max(r.lanes[lane], at)
+	end := start + j.response[task]
+	r.lanes[lane] = end
+	line := &j.line[task]
+	line.Node, line.Start, line.End, line.owner, line.lane = r.node, start, end, -1-r.number, lane
+	if r.given++; r.given == j.Maps {
+		t.finish(j, r, max(at, slices.Max(r.lanes)))
+	}
+}
+
+func (t *scheduler) finish(j *jobState, r *reduceState, start float64) {
+	task := j.merge(r.number)
+	line := &j.line[task]
+	line.Node, line.Start, line.End, line.owner = r.node, start, start+j.response[task], -1-r.number
+	t.push(event{at: line.End, kind: reduceDone, job: j.index, task: r.number})
+}
+
+func change(amount, size []float64, sign float64) {
+	for d, x := range size {
+		amount[d] += sign * x
+	}
+}
+
+// mapQueue holds the maps of a job that have no container yet. The next one is found in O(nodes), by a list of maps
+// for each node and rack that has input of them.
+type mapQueue struct {
+	left   int
+	taken  []bool
+	first  int           // no map before it waits
+	on     [][]int       // maps by preferred node, ascending, from which taken ones are dropped at the front; nil: no preferences
+	in     map[int][]int // the same by rack, where racks are known
+	prefer [][]int
+}
+
+func newMapQueue(c *Cluster, j *Job) mapQueue {
+	m := mapQueue{left: j.Maps, taken: make([]bool, j.Maps), prefer: j.Prefer}
+	if j.Prefer == nil {
+		return m
+	}
+	m.on, m.in = make([][]int, len(c.Nodes)), map[int][]int{}
+	for q, nodes := range j.Prefer {
+		for _, node := range nodes {
+			m.on[node] = append(m.on[node], q)
+			if rack := c.Nodes[node].Rack; rack != 0 && (len(m.in[rack]) == 0 || m.in[rack][len(m.in[rack])-1] != q) {
+				m.in[rack] = append(m.in[rack], q)
+			}
+		}
+	}
+	return m
+}
+
+func (m *mapQueue) take(q int) {
+	m.taken[q] = true
+	m.left--
+	for m.first < len(m.taken) && m.taken[m.first] {
+		m.first++
+	}
+}
+
+// head drops maps that are taken from the front of a list and returns its first, or -1.
+func (m *mapQueue) head(list *[]int) int {
+	for len(*list) > 0 && m.taken[(*list)[0]] {
+		*list = (*list)[1:]
+	}
+	if len(*list) == 0 {
+		return -1
+	}
+	return (*list)[0]
+}
+
+// next returns the map to place and where: the first with a preferred node that has room, else the first with such a
+// rack, else the first, on the least occupied of those nodes; node -1: none has room.
+func (m *mapQueue) next(t *scheduler, j *jobState) (q, node int) {
+	best := -1
+	for node := range m.on {
+		if q := m.head(&m.on[node]); q >= 0 && (best < 0 || q < best) && t.fits(j.MapSize, node) {
+			best = q
+		}
+	}
+	if best >= 0 {
+		return best, t.leastOccupied(j.MapSize, m.prefer[best])
+	}
+	var nodes []int
+	for node := range m.on {
+		rack := t.cluster.Nodes[node].Rack
+		list := m.in[rack]
+		if rack == 0 || len(list) == 0 || !t.fits(j.MapSize, node) {
+			continue
+		}
+		q := m.head(&list)
+		m.in[rack] = list
+		switch {
+		case q < 0:
+		case best < 0 || q < best:
+			best, nodes = q, []int{node}
+		case q == best:
+			nodes = append(nodes, node)
+		}
+	}
+	if best >= 0 {
+		return best, t.leastOccupied(j.MapSize, nodes)
+	}
+	return m.first, t.leastOccupied(j.MapSize, nil)
+}

@@ -325,7 +325,9 @@ func (m *model) describe(p *Prediction, trees []*node, estimates []float64) {
 			job.Service[k] /= float64(max(1, n))
 		}
 		if trees[i] != nil {
-			job.spread = trees[i].binary().moments(response, j.CV, nil)
+			if j.CV > 0 {
+				job.spread = trees[i].binary().moments(response, j.CV, nil)
+			}
 			job.Tree = trees[i].text(j)
 		}
 		p.Jobs = append(p.Jobs, job)

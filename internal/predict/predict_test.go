@@ -747,6 +747,28 @@ func TestPredictRefuses(t *testing.T) {
 	}
 }
 
+// The range of a prediction surrounds its mean, and widens with the variation of the tasks.
+func TestQuantilesOfPrediction(t *testing.T) {
+	c, jobs := system(1)
+	width := 0.0
+	for _, cv := range []float64{0, 0.2, 0.5, 1} {
+		jobs[0].CV = cv
+		p, err := Predict(c, jobs, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &p.Jobs[0]
+		low, high := j.Quantile(0.05), j.Quantile(0.95)
+		if cv == 0 && (low != j.Response || high != j.Response) {
+			t.Errorf("without variation the range is %v to %v, want %v", low, high, j.Response)
+		}
+		if cv > 0 && !(low < j.Response && j.Response < high && high-low > width) {
+			t.Errorf("variation %v: range %v to %v around %v, %v wide before", cv, low, high, j.Response, width)
+		}
+		width = high - low
+	}
+}
+
 // Jobs without tasks or without time end at once and divide by nothing.
 func TestPredictNothing(t *testing.T) {
 	c, jobs := system(1)

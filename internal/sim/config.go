@@ -17,6 +17,10 @@ type Config struct {
 	Costs   Costs
 	Script  []Incident // besides what Costs.Faults draws
 
+	// Timetables say by the name of a class what each of its nodes offers when, at most its resources; nil: all of them.
+	// Tasks that run when a node comes to offer less stay, and nothing starts there until there is room again.
+	Timetables map[string]*sched.Forecast
+
 	MostEvents int64        // end the run with an error after so many; zero: no limit
 	Until      sched.Time   // end the run at this instant, whatever is unfinished; zero: when all jobs are
 	Progress   func(Status) // called now and then; nil: never

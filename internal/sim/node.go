@@ -12,6 +12,7 @@ import (
 // A node is what the simulator knows of a machine.
 type node struct {
 	spec  *sched.NodeSpec
+	class int // place in the cluster's list
 	lost  bool
 	gone  sched.Time    // instant of its last loss
 	count uint64        // losses by chance so far
@@ -23,20 +24,26 @@ type machines struct {
 	e    *engine
 	list []node    // by NodeID-1
 	slow []float64 // the same: what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
+
+	timetables timetables
 }
 
 // join has all nodes join, and draws when the first of them are lost.
 func (m *machines) join(e *engine) {
 	m.e = e
 	c := &e.config.Costs
+	place := 0
 	for spec, class := range e.config.Cluster.Nodes() {
+		for class != &e.config.Cluster.Classes[place] {
+			place++
+		}
 		id := sched.NodeID(len(m.list) + 1)
-		n, slow := node{spec: spec}, 1/class.Speed
+		n, slow := node{spec: spec, class: place}, 1/class.Speed
 		if c.Chance.SlowNodes > 0 && e.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.Chance.SlowNodes {
 			slow *= max(1, c.Chance.Slowdown)
 		}
 		m.list, m.slow = append(m.list, n), append(m.slow, slow)
-		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: spec})
+		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.joining(e)})
 		m.planLoss(id)
 	}
 }
@@ -88,7 +95,18 @@ func (m *machines) restore(id sched.NodeID) {
 		return
 	}
 	n.lost = false
-	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.spec})
+	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.joining(m.e)})
+}
+
+// joining returns what node n says of itself when it joins now.
+func (n *node) joining(e *engine) *sched.NodeSpec {
+	spec := n.spec
+	if offered := e.nodes.timetables.offered(n.class, spec.Capacity); offered != spec.Capacity {
+		less := *spec
+		less.Capacity = offered
+		spec = &less
+	}
+	return spec
 }
 
 // plan puts what the script says into the queue.
@@ -116,7 +134,15 @@ func (m *machines) plan(script []Incident) error {
 	return nil
 }
 
-func (m *machines) incident(x Incident) {
+// incident does what the item of the queue with an index from 1 stands for: an entry of the script, or the change of a
+// class by its timetable.
+func (m *machines) incident(index int) {
+	if more := index - len(m.e.config.Script) - 1; more >= 0 {
+		m.timetables.change(more)
+		return
+	}
+	m.e.pending--
+	x := m.e.config.Script[index-1]
 	if x.Returns {
 		m.restore(x.Node)
 	} else {

@@ -81,6 +81,9 @@ func newEngine(config *Config) (*engine, error) {
 	core.Can &= Powers
 	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
 	e.core = sched.New(core)
+	if err := e.nodes.timetables.init(e); err != nil {
+		return nil, err
+	}
 	e.nodes.join(e)
 	e.net.init(e)
 	e.masters.e, e.sequel.e = e, e
@@ -272,7 +275,7 @@ const (
 	lossOf                                 // node: is lost by chance
 	returnOf                               // node: returns after that
 	comeOf                                 // node: returns, one nanosecond late
-	incidentOf                             // index of Script + 1
+	incidentOf                             // index of Script + 1; above its length: place of a class whose timetable changes
 	masterOf                               // job: its master looks
 	kindShift  = 61
 	idMask     = 1<<kindShift - 1
@@ -302,8 +305,7 @@ func (e *engine) happen(what uint64) {
 	case comeOf:
 		e.nodes.restore(sched.NodeID(id))
 	case incidentOf:
-		e.pending--
-		e.nodes.incident(e.config.Script[id-1])
+		e.nodes.incident(int(id))
 	case masterOf:
 		e.net.ramp.look(sched.JobID(id))
 	}

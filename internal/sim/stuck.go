@@ -20,7 +20,8 @@ type idleness struct {
 }
 
 // Nodes may go on reporting, and policies waking, while no job gets on. A run is stuck when nothing runs, no job is to
-// come, and this has gone on for so many steps, or for so long that all nodes have reported twice and more.
+// come, and this has gone on for so many steps, or for so long that all nodes have reported twice and more and every
+// timetable has had its changes.
 const (
 	patienceSteps = 1_000_000
 	// mostFutile attempts may be launched for each that runs without one that succeeds: with Hadoop's 4 attempts a
@@ -41,7 +42,7 @@ func (x *idleness) tooLong(e *engine, at sched.Time) bool {
 	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
 		return false
 	}
-	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience
+	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience+e.nodes.timetables.longest
 }
 
 // inVain reports whether attempts are launched again and again and none ever succeeds, as where nodes are lost faster

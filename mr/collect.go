@@ -162,16 +162,19 @@ func (c *collector) more(l *pairLog, need int) error {
 			}
 		}
 		if again {
-			return fmt.Errorf(
-				"a pair of %d MiB does not fit the memory of an attempt, %d MiB",
-				need>>20,
-				c.account.Limit()>>20,
-			)
+			return pairTooLong(c.account)
 		}
 		if err := c.spill(); err != nil {
 			return err
 		}
 	}
+}
+
+// errPairTooLong is why no attempt can hold a pair.
+var errPairTooLong = errors.New("a pair does not fit the memory of an attempt")
+
+func pairTooLong(account *mem.Account) error {
+	return fmt.Errorf("%w, %d MiB; more memory helps", errPairTooLong, account.Limit()>>20)
 }
 
 // spill moves all that is in memory to the file, sorted.
@@ -201,8 +204,11 @@ func (c *collector) spill() error {
 
 func (c *collector) spillTable() error {
 	a := c.task.attempt
-	if c.table.Len() == 0 {
-		return fmt.Errorf("a pair does not fit the memory of an attempt, %d MiB", c.account.Limit()>>20)
+	if c.table.Len() == 0 { // not even one pair fits beside the slots
+		if c.table.Shrink() {
+			return nil
+		}
+		return pairTooLong(c.account)
 	}
 	a.enter(Sort)
 	var bad error

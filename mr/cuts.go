@@ -52,7 +52,7 @@ func (r *Run) sample(ctx context.Context, s input.Split, taken sampler) (keys []
 	t.Split = s
 	out := &Emitter{sample: &taken}
 	in := r.batches(t, out)
-	defer in.reader.Close()
+	defer in.close()
 	in.once = true
 	err = guarded(func() error {
 		return in.reader.Guard(func() error { return r.Job.Map(t, in, out) })

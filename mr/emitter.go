@@ -83,9 +83,10 @@ func (e *Emitter) Write(records []byte) {
 type Batches struct {
 	attempt *Attempt
 	reader  *input.Reader
-	size    int64 // of the split, in bytes as stored
-	record  int   // bytes of a record; 0: lines
-	once    bool  // only the beginning is wanted
+	room    recordRoom // of reader
+	size    int64      // of the split, in bytes as stored
+	record  int        // bytes of a record; 0: lines
+	once    bool       // only the beginning is wanted
 	out     *Emitter
 	data    []byte
 	records int64
@@ -122,6 +123,12 @@ func (b *Batches) Next() bool {
 		b.records += int64(bytes.Count(b.data, []byte{'\n'}))
 	}
 	return true
+}
+
+// close ends reading, and frees what the reader holds.
+func (b *Batches) close() {
+	b.reader.Close()
+	b.room.account.Close()
 }
 
 // Data is the batch: at least one whole record of one file, lines each with one LF at its end and none elsewhere. Lent

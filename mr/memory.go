@@ -51,6 +51,17 @@ func newMemory(size int64, slots int) (*Memory, error) {
 // attempt opens the account of an attempt.
 func (m *Memory) attempt() *mem.Account { return m.pool.Account(m.attemptBytes()) }
 
+// recordRoom is what an attempt reads records into that are longer than its reader's buffers.
+type recordRoom struct{ account *mem.Account }
+
+// reading opens the room for long records of an attempt that reads input. It comes on top of the attempt's account: the
+// pool bounds all accounts together, and where it is used up the records lie in Go's heap, within the account's limit.
+func (m *Memory) reading() recordRoom { return recordRoom{m.attempt()} }
+
+func (r recordRoom) Alloc(n int) []byte { return r.account.Need(n) }
+func (r recordRoom) Free(b []byte)      { r.account.Free(b) }
+func (r recordRoom) Limit() int64       { return r.account.Limit() }
+
 // attemptBytes is the limit of an attempt's account.
 func (m *Memory) attemptBytes() int64 { return m.pool.Size() / 2 / int64(m.slots) }
 

@@ -124,7 +124,7 @@ func (r *Run) mapInto(t *Task, out *Emitter) error {
 	}
 	in := r.batches(t, out)
 	defer r.readers.Put(in.reader)
-	defer in.reader.Close()
+	defer in.close()
 	err := in.reader.Guard(func() error { return r.Job.Map(t, in, out) })
 	a.count(MapInputRecords, in.records)
 	a.count(BytesRead, in.reader.Bytes())
@@ -143,8 +143,10 @@ func (r *Run) batches(t *Task, out *Emitter) *Batches {
 	if reader == nil {
 		reader = new(input.Reader)
 	}
+	room := r.Memory.reading()
+	reader.Memory = room
 	reader.Open(t.Split)
-	return &Batches{attempt: t.attempt, reader: reader, size: t.Split.Bytes(), record: r.Job.Record, out: out}
+	return &Batches{room: room, attempt: t.attempt, reader: reader, size: t.Split.Bytes(), record: r.Job.Record, out: out}
 }
 
 // toPart runs work with an emitter that writes a part; after an error the part is gone.

@@ -251,8 +251,10 @@ func (w *jobWork) Run(l *Launch) error {
 		err = w.runReduce(r, l)
 	}
 	if err != nil {
-		if errors.Is(err, input.ErrChanged) || errors.Is(err, input.ErrCorrupt) {
-			err = Permanent(err)
+		for _, lasting := range []error{input.ErrChanged, input.ErrCorrupt, input.ErrTooLong, errPairTooLong} {
+			if errors.Is(err, lasting) {
+				return Permanent(err)
+			}
 		}
 		return err
 	}

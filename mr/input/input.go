@@ -40,6 +40,9 @@ var (
 	ErrChanged = errors.New("changed while the job was reading it")
 	// ErrCorrupt: the bytes are not what the file's name or the record length promises.
 	ErrCorrupt = errors.New("corrupt input")
+	// ErrTooLong: a record, or the window that a zstd frame asks for, is larger than memory allows, or than compressed
+	// data may expand to.
+	ErrTooLong = errors.New("record too long")
 )
 
 // Hadoop's names of the options that [Configure] reads; each list ends with the name of Hadoop 1, where there is one.

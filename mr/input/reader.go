@@ -25,9 +25,14 @@ type Reader struct {
 	before int64  // stored bytes of the ranges already read
 	clean  []byte // a batch with "\r\n" and '\r' made '\n'
 	buffer []byte
+	large  []byte // of Memory: a batch that was made clean and is longer than clean may become; nil: none
 	mapped mapped
 	sizes  sizes
 	codecs decoders
+
+	// Memory is for what records longer than the Reader's own buffers lie in, where they cannot be mapped. It is set
+	// before Open, and used until Close. nil: Go's heap.
+	Memory Memory
 }
 
 // Open begins to read a split, forgetting the one before. Nothing is opened yet, so nothing can fail.
@@ -36,6 +41,9 @@ func (r *Reader) Open(s Split) {
 	r.split, r.next, r.before = s, 0, 0
 	if r.sizes == (sizes{}) {
 		r.sizes = tuned
+	}
+	if r.Memory == nil {
+		r.Memory = heap{}
 	}
 }
 
@@ -46,6 +54,14 @@ func (r *Reader) Close() {
 		// The file was only read: nothing can be lost by a failed close.
 		_ = r.file.Close()
 		r.file, r.source, r.block = nil, nil, nil
+	}
+	r.freeLarge()
+}
+
+func (r *Reader) freeLarge() {
+	if r.large != nil {
+		r.Memory.Free(r.large)
+		r.large = nil
 	}
 }
 
@@ -142,9 +158,6 @@ func (r *Reader) failed(err error) error {
 func (r *Reader) open() error {
 	g := r.split.Ranges[r.next]
 	r.next++
-	if max(len(r.buffer), cap(r.clean)) > 8*r.sizes.buffer {
-		r.buffer, r.clean = nil, nil // they grew for one record; the next files need not carry that
-	}
 	r.block, r.last, r.codecs.count.n = nil, false, 0
 	r.pos, r.lo, r.hi, r.skip = g.Lo, g.Lo, g.Hi, g.Lo > 0
 	file, err := os.Open(g.File.Path)
@@ -159,20 +172,26 @@ func (r *Reader) open() error {
 	switch {
 	case g.File.Whole():
 		r.hi = math.MaxInt64
-		from, err := r.codecs.open(file, g.File)
-		r.source = &buffered{r: from, buf: &r.buffer, size: r.sizes.buffer}
+		from, err := r.codecs.open(file, g.File, r.Memory.Limit())
+		r.source = r.buffered(from, r.codecs.taken)
 		return err
 	case g.Hi-g.Lo >= r.sizes.mapFrom:
-		r.mapped = mapped{f: file, size: g.File.Size, window: r.sizes.window, next: g.Lo}
-		r.source = &r.mapped
+		r.mapFrom(g.Lo)
 	default:
-		r.source = &buffered{
-			r:    io.NewSectionReader(file, g.Lo, math.MaxInt64-g.Lo),
-			buf:  &r.buffer,
-			size: r.sizes.buffer,
-		}
+		from := io.NewSectionReader(file, g.Lo, math.MaxInt64-g.Lo)
+		r.source = r.buffered(from, func() int64 { return 0 })
 	}
 	return nil
+}
+
+// mapFrom makes the rest of a plain file from offset at the source.
+func (r *Reader) mapFrom(at int64) {
+	r.mapped = mapped{f: r.file, size: r.File().Size, window: r.sizes.window, next: at}
+	r.source = &r.mapped
+}
+
+func (r *Reader) buffered(from io.Reader, stored func() int64) *buffered {
+	return &buffered{r: from, buf: &r.buffer, size: r.sizes.buffer, memory: r.Memory, stored: stored}
 }
 
 // finish ends a range: what was read counts only if the file is still the same.
@@ -210,7 +229,10 @@ const maxRecord = 2<<30 - 1
 // more makes the block begin at the same place and reach further. Nothing but the last keep bytes of it is kept.
 func (r *Reader) more(keep int) error {
 	if keep > maxRecord {
-		return fmt.Errorf("%w: a record of more than %d bytes", ErrCorrupt, maxRecord)
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, maxRecord)
+	}
+	if keep > r.sizes.buffer/2 && r.source != &r.mapped && !r.File().Whole() && !r.last {
+		r.mapFrom(r.pos + int64(len(r.block))) // address space costs less than a buffer
 	}
 	if r.source == &r.mapped { // what lies behind the end of a file cannot be touched
 		if err := r.unchanged(); err != nil {
@@ -253,7 +275,7 @@ func (r *Reader) lines() ([]byte, error) {
 			}
 			keep = 1 // it may be a '\r'
 		} else if n := r.cut(); n > 0 {
-			return r.lend(n), nil
+			return r.lend(n)
 		} else if r.last {
 			batch := append(r.block, '\n') // there is room for it
 			r.at = r.pos
@@ -319,16 +341,29 @@ func (r *Reader) take(n int) {
 }
 
 // lend hands out the first n bytes of the block, as lines that end in '\n'.
-func (r *Reader) lend(n int) []byte {
+func (r *Reader) lend(n int) ([]byte, error) {
 	batch := r.block[:n:n]
 	r.at = r.pos
 	r.take(n)
 	if r.split.c.OnlyLF || bytes.IndexByte(batch, '\r') < 0 {
-		return batch
+		return batch, nil
 	}
-	r.clean = AppendClean(r.clean[:0], batch)
-	return r.clean
+	if r.source != &r.mapped {
+		return AppendClean(batch[:0], batch), nil // in place: the buffer is ours
+	}
+	if n <= cleanMost*r.sizes.buffer {
+		r.clean = AppendClean(r.clean[:0], batch)
+		return r.clean, nil
+	}
+	r.freeLarge()
+	if r.large = r.Memory.Alloc(n); r.large == nil {
+		return nil, tooLong(n, r.Memory)
+	}
+	return AppendClean(r.large[:0], batch), nil
 }
+
+// cleanMost bounds the copy on Go's heap of a batch that is made clean, in buffers.
+const cleanMost = 8
 
 // AppendClean appends lines with "\r\n" and a lone '\r' replaced by '\n'; lines must not begin or end between the two.
 func AppendClean(to, lines []byte) []byte {

@@ -40,8 +40,12 @@ type sizes struct {
 
 var tuned = sizes{mapFrom: 512 << 10, window: 16 << 20, buffer: 256 << 10, batch: 256 << 10}
 
-// zstdWindow is the most that a zstd frame may ask of memory: the limit of the zstd command.
-const zstdWindow = 128 << 20
+// zstdWindow is the most that a zstd frame may ask of memory: the limit of the zstd command. leastWindow is what the
+// command's levels up to 19 ask for.
+const (
+	zstdWindow  = 128 << 20
+	leastWindow = 8 << 20
+)
 
 // mapped yields a regular file by memory mapping, which at 15 GB/s from the page cache is half again as fast as reading
 // it into a buffer that stays in the cache. From a disk both reach 1.8 GB/s here, by the kernel's own reading ahead:
@@ -101,22 +105,65 @@ func (m *mapped) contains(address uintptr) bool {
 	return address >= start && address < start+uintptr(len(m.mem))
 }
 
-// buffered yields whatever can be read, through a buffer that grows only for a record longer than half of it.
+// Memory is where a Reader takes memory for records that are longer than its own buffers.
+type Memory interface {
+	// Alloc returns at least n bytes, or nil where there is no room for them.
+	Alloc(n int) []byte
+	Free(b []byte)
+	// Limit is how many bytes Alloc can return at most.
+	Limit() int64
+}
+
+// heap is Go's heap as a Memory.
+type heap struct{}
+
+func (heap) Alloc(n int) []byte { return make([]byte, n) }
+func (heap) Free([]byte)        {}
+func (heap) Limit() int64       { return 2 * maxRecord }
+
+// What a record that compressed data expands to may be: of any length up to bombFloor bytes, and beyond that up to
+// bombRatio times the bytes that it was stored in. Text shrinks 3 to 20 times, the most regular logs about 100 times.
+const (
+	bombFloor = 64 << 20
+	bombRatio = 200
+)
+
+// buffered yields whatever can be read, through a buffer that doubles for a record longer than half of it. Records up to
+// half of size bytes lie in a buffer on Go's heap, longer ones in memory.
 type buffered struct {
-	r    io.Reader
-	buf  *[]byte // kept by the Reader from file to file
-	size int     // of a new buf
-	end  int     // of the last block in buf
+	r      io.Reader
+	buf    *[]byte // of size bytes; kept by the Reader from file to file
+	size   int
+	memory Memory
+	large  []byte // of memory, instead of buf; nil: none
+	end    int    // of the last block in the buffer
+	stored func() int64
+	mark   int64 // stored before the block that the record began in
 }
 
 func (s *buffered) block(keep int) (b []byte, last bool, err error) {
-	buf := *s.buf
-	kept := buf[s.end-keep : s.end]
-	if len(buf) == 0 || keep > len(buf)/2 {
-		buf = make([]byte, max(s.size, 2*len(buf)))
+	if len(*s.buf) == 0 {
+		*s.buf = make([]byte, s.size)
 	}
-	copy(buf, kept)
-	*s.buf = buf
+	buf := s.large
+	if buf == nil {
+		buf = *s.buf
+	}
+	kept := buf[s.end-keep : s.end]
+	if keep > len(buf)/2 {
+		if err := s.grow(2*len(buf), int64(keep)+1); err != nil {
+			return nil, false, err
+		}
+		old := buf
+		buf = s.large
+		copy(buf, kept)
+		if len(old) > s.size {
+			s.memory.Free(old)
+		}
+	} else {
+		s.mark = s.stored()
+		copy(buf, kept)
+	}
 	n := keep
 	for n < len(buf)-1 {
 		var k int
@@ -132,7 +179,32 @@ func (s *buffered) block(keep int) (b []byte, last bool, err error) {
 	return buf[:n], false, err
 }
 
-func (s *buffered) free() {}
+// grow takes n bytes of memory for a record that has least bytes or more.
+func (s *buffered) grow(n int, least int64) error {
+	if stored := s.stored() - s.mark; least >= bombFloor && least > bombRatio*stored {
+		return fmt.Errorf("%w: more than %d MiB, expanded from %d bytes; data that expands so far is refused", ErrTooLong,
+			least>>20, stored)
+	}
+	large := s.memory.Alloc(n)
+	if large == nil {
+		return tooLong(int(least), s.memory)
+	}
+	s.large = large
+	return nil
+}
+
+// tooLong is the error for a record of n bytes that memory has no room for.
+func tooLong(n int, memory Memory) error {
+	return fmt.Errorf("%w: more than %d MiB, and a task may use %d MiB to read a record; more memory helps", ErrTooLong,
+		n>>20, memory.Limit()>>20)
+}
+
+func (s *buffered) free() {
+	if s.large != nil {
+		s.memory.Free(s.large)
+		s.large = nil
+	}
+}
 
 // decoders decompress; a Reader keeps them from file to file, for their tables are large.
 type decoders struct {
@@ -175,8 +247,10 @@ func hasMagic(codec Codec, head []byte) bool {
 	return bytes.HasPrefix(head, magic[codec])
 }
 
-// open returns the decompressed bytes of r. A pipe's codec is found from its first bytes.
-func (d *decoders) open(r io.Reader, f *File) (io.Reader, error) {
+// open returns the decompressed bytes of r. A pipe's codec is found from its first bytes. A zstd frame's window takes at
+// most limit bytes, or leastWindow if that is more.
+func (d *decoders) open(r io.Reader, f *File, limit int64) (io.Reader, error) {
+	window := max(leastWindow, min(zstdWindow, limit))
 	d.count = counter{r: r}
 	if d.file == nil {
 		d.file = bufio.NewReaderSize(nil, 64<<10)
@@ -202,26 +276,27 @@ func (d *decoders) open(r io.Reader, f *File) (io.Reader, error) {
 			d.gzip = new(gzip.Reader)
 		}
 		err = d.gzip.Reset(d.file)
-		return decoder{d.gzip, codec}, decoder{codec: codec}.explain(err)
+		return decoder{d.gzip, codec, 0}, decoder{codec: codec}.explain(err)
 	case Zstd:
 		if d.zstd == nil {
-			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
+			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(window)))
 			if err != nil {
 				return nil, err
 			}
 		}
 		err = d.zstd.Reset(d.file)
-		return decoder{d.zstd, codec}, decoder{codec: codec}.explain(err)
+		return decoder{d.zstd, codec, window}, decoder{codec: codec, window: window}.explain(err)
 	case Bzip2:
-		return decoder{bzip2.NewReader(d.file), codec}, nil
+		return decoder{bzip2.NewReader(d.file), codec, 0}, nil
 	}
 	return d.file, nil
 }
 
 // decoder says in every error that it is the data which is wrong; the end of the data in the middle of it included.
 type decoder struct {
-	r     io.Reader
-	codec Codec
+	r      io.Reader
+	codec  Codec
+	window int64 // the largest that is allowed, bytes; zstd only
 }
 
 func (d decoder) Read(p []byte) (int, error) {
@@ -240,7 +315,8 @@ func (d decoder) explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the %s data ends too early", ErrCorrupt, d.codec)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB", ErrCorrupt, zstdWindow>>20)
+		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB; compress it without --long or --ultra, or allow more memory",
+			ErrTooLong, d.window>>20)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrCorrupt, d.codec, err)
 }

@@ -495,3 +495,12 @@ func (t *Table) Reset(keep bool) {
 	mem.FreeSlice(t.account, t.slots)
 	t.slots = nil
 }
+
+// Shrink frees the slots of an empty table that has more than the least, and reports whether it had.
+func (t *Table) Shrink() bool {
+	more := t.keys == 0 && len(t.slots) > minSlots
+	if more {
+		t.Reset(false)
+	}
+	return more
+}

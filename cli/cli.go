@@ -37,7 +37,11 @@ const (
 
 // Main runs the program's command line and exits.
 func Main(options ...Option) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once

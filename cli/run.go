@@ -524,12 +524,15 @@ func failuresOf(m *mix, runs []*policyRun, differ []string) error {
 	var errs []error
 	for _, r := range runs {
 		for _, res := range r.jobs {
-			if res.Err != nil {
-				errs = append(
-					errs,
-					failuref("under %s, job %q failed: %v", r.place.policy, m.jobs[res.Index].Spec.Name, res.Err),
-				)
+			if res.Err == nil {
+				continue
 			}
+			name := m.jobs[res.Index].Spec.Name
+			err := failuref("under %s, job %q failed: %v", r.place.policy, name, res.Err)
+			if errors.Is(res.Err, input.ErrTooLong) { // the input is wrong, not the work
+				err = fmt.Errorf("under %s, job %q failed: %v", r.place.policy, name, res.Err)
+			}
+			errs = append(errs, err)
 		}
 	}
 	if len(differ) > 0 {

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestTerminated: a run that a terminal's end, or an operator, terminates removes its temporary directory, and leaves no
+// output.
+func TestTerminated(t *testing.T) {
+	const as = "CLI_TEST_MAIN"
+	if args := os.Getenv(as); args != "" {
+		os.Args = append(os.Args[:1], strings.Split(args, "\n")...)
+		Main()
+	}
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "in.txt")
+		if err := os.WriteFile(in, []byte("a line\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		started := filepath.Join(dir, "started")
+		args := []string{"run", "--mapper", "sh -c 'touch " + started + "; sleep 1000'", "--input", in,
+			"--output", filepath.Join(dir, "out"), "--progress", "never"}
+		child := exec.Command(os.Args[0], "-test.run=^TestTerminated$")
+		child.Env = append(os.Environ(), as+"="+strings.Join(args, "\n"))
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			_ = child.Wait()
+			close(ended)
+		}()
+		for _, err := os.Stat(started); err != nil; _, err = os.Stat(started) {
+			select {
+			case <-ended:
+				t.Fatalf("the run ended before its mapper began: %v", child.ProcessState)
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		if err := child.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		if status := child.ProcessState.ExitCode(); status != statusInterrupted {
+			t.Errorf("%v: status %d, want %d", s, status, statusInterrupted)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+			t.Errorf("%v: left behind: %v", s, left)
+		}
+	}
+}

@@ -30,7 +30,8 @@ var arrows = map[string][]string{
 	"model":    {"theory", "sched", "spelling"},
 	"policy":   {"theory", "sched", "spelling"},
 	"record":   {"sched", "chart", "workload"}, // a past run is a workload
-	"workload": {"sched"},
+	"unpack":   {},
+	"workload": {"sched", "unpack"},
 	"sim": {
 		"sched",
 		"workload",

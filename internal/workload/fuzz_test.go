@@ -18,7 +18,7 @@ func fuzz(f *testing.F, format Format, pattern string, samples ...string) {
 		f.Add(text[:min(len(text), 4096)])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		in, err := unpack("trace", bytes.NewReader(data))
+		in, err := open("trace", bytes.NewReader(data))
 		if err != nil {
 			return
 		}

@@ -11,8 +11,9 @@ import (
 	"strconv"
 )
 
-// jsonMax is the longest value that is read whole: a task with its attempts, never a job.
-const jsonMax = 16 << 20
+// jsonMax is the length in bytes of the longest value that is read whole: a task with its attempts, never a job. Its
+// decoded form takes up to a hundred times as much.
+const jsonMax = 2 << 20
 
 // A jsonText is a stream of JSON values, read a piece at a time: memory goes by the largest task, not the largest job.
 type jsonText struct {

@@ -3,15 +3,13 @@ package workload
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/zstd"
-
+	"github.com/sojourn-sched/sojourn/internal/unpack"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -40,7 +38,7 @@ type File struct {
 	Jobs   Source
 }
 
-// Open opens the workload at a path; what format it has, and whether gzip or zstd packs it, shows in its content.
+// Open opens the workload at a path; what format it has, and how it is compressed, shows in its content.
 // Jobs opens the file again for each pass; standard input has one pass.
 func Open(path string, o Options) (*File, error) {
 	if path == StandardInput {
@@ -77,7 +75,7 @@ func Read(name string, r io.Reader, o Options) (*File, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("workload options: %w", err)
 	}
-	in, err := unpack(name, r)
+	in, err := open(name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -134,43 +132,33 @@ type input struct {
 	close func()
 }
 
-// lineMax is the length of the longest line of a SWIM file, and of what is looked at to tell a format.
+// lineMax is the length in bytes of the longest line of a SWIM file, and of the text that shows the format of a file.
 const lineMax = 1 << 16
 
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-	byteOrder = []byte{0xef, 0xbb, 0xbf} // U+FEFF in UTF-8, which some editors write first
-)
+// byteOrder is U+FEFF in UTF-8, which some editors write first.
+var byteOrder = []byte{0xef, 0xbb, 0xbf}
 
-// unpack removes what packs a text.
-func unpack(name string, r io.Reader) (*input, error) {
-	in := &input{Reader: bufio.NewReaderSize(r, lineMax), name: name, close: func() {}}
-	magic, _ := in.Peek(4)
-	switch {
-	case bytes.HasPrefix(magic, gzipMagic):
-		z, err := gzip.NewReader(in.Reader)
-		if err != nil {
-			return nil, in.broken(err)
-		}
-		in.Reader = bufio.NewReaderSize(z, lineMax)
-	case bytes.Equal(magic, zstdMagic):
-		z, err := zstd.NewReader(in.Reader, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(1<<27))
-		if err != nil {
-			return nil, in.broken(err)
-		}
-		in.Reader, in.close = bufio.NewReaderSize(z, lineMax), z.Close
+// open returns the text of r, decompressed within the limits of unpack.Text.
+func open(name string, r io.Reader) (*input, error) {
+	in := &input{name: name}
+	text, err := unpack.NewReader(r, unpack.Text)
+	if err != nil {
+		return nil, in.broken(err)
 	}
+	in.Reader, in.close = bufio.NewReaderSize(text, lineMax), text.Close
 	if mark, _ := in.Peek(len(byteOrder)); bytes.Equal(mark, byteOrder) {
 		in.Discard(len(byteOrder))
 	}
 	return in, nil
 }
 
-// broken says that the bytes could not be had.
+// broken returns the error of a file whose bytes cannot be read.
 func (in *input) broken(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("read %s: ends in the middle: the file is cut off", in.name)
+	case errors.Is(err, unpack.ErrExpands):
+		return fmt.Errorf("read %s: %w; if the file is meant to be so, decompress it first", in.name, err)
 	}
 	return fmt.Errorf("read %s: %w", in.name, err)
 }
@@ -198,11 +186,7 @@ func (in *input) sniff() (Format, error) {
 		return "", in.at(0, 0, "is empty; it should hold a workload: SWIM, Rumen, SLS or YAML")
 	}
 	if bytes.IndexByte(start, 0) >= 0 || !validPrefix(start) {
-		return "", in.at(
-			1,
-			0,
-			"is not text; it should hold a workload: SWIM, Rumen, SLS or YAML, as it is or packed by gzip or zstd",
-		)
+		return "", in.at(1, 0, "is not text; it should hold a workload: SWIM, Rumen, SLS or YAML, as it is or compressed by gzip, zstd or bzip2")
 	}
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	for len(first) > 0 && first[0] == '#' {

@@ -47,9 +47,10 @@ type rumenJob struct {
 
 // rumenStage gathers the tasks of one stage.
 type rumenStage struct {
-	list   []Task
-	spans  []span           // of the attempts that succeeded, parallel to list
-	places [][]sched.NodeID // parallel to list
+	list  []Task
+	spans []span         // of the attempts that succeeded, parallel to list
+	hosts []sched.NodeID // on which the input of the tasks lies, one task after the other
+	ends  []int32        // parallel to list: how many of hosts belong to this task and those before it
 }
 
 // A span is when an attempt ran and, of a reduce, had its input: ms since 1970. The zero span is not known.
@@ -172,20 +173,18 @@ func (s *rumenStage) add(task *rumenTask, o *Options) error {
 	}
 	s.list, s.spans = append(s.list, r), append(s.spans, ran)
 	if o.Nodes > 0 {
-		var at []sched.NodeID
+		first := len(s.hosts)
 		for _, l := range task.PreferredLocations {
 			n := len(l.Layers)
-			if n == 0 || len(at) == copiesMax {
+			if n == 0 || len(s.hosts)-first == copiesMax {
 				continue
 			}
-			if node := o.nodeOf(l.Layers[n-1]); !slices.Contains(
-				at,
-				node,
-			) { // two hosts may have been laid onto one node
-				at = append(at, node)
+			node := o.nodeOf(l.Layers[n-1])
+			if !slices.Contains(s.hosts[first:], node) { // two hosts of the trace may share a node of the cluster
+				s.hosts = append(s.hosts, node)
 			}
 		}
-		s.places = append(s.places, at)
+		s.ends = append(s.ends, int32(len(s.hosts)))
 	}
 	return nil
 }
@@ -265,17 +264,21 @@ func (s *rumenStage) setTimes(o *Options, lastMap int64) error {
 	return nil
 }
 
-// spread returns the places as a StageSpec has them.
+// spread returns the places of all tasks as a StageSpec holds them: copies for each task, zeros where a task has fewer.
 func (s *rumenStage) spread() (places []sched.NodeID, copies int32) {
-	for _, p := range s.places {
-		copies = max(copies, int32(len(p)))
+	first := int32(0)
+	for _, end := range s.ends {
+		copies = max(copies, end-first)
+		first = end
 	}
 	if copies == 0 {
 		return nil, 0
 	}
-	places = make([]sched.NodeID, int(copies)*len(s.places))
-	for i, p := range s.places {
-		copy(places[i*int(copies):], p)
+	places = make([]sched.NodeID, int(copies)*len(s.ends))
+	first = 0
+	for i, end := range s.ends {
+		copy(places[i*int(copies):], s.hosts[first:end])
+		first = end
 	}
 	return places, copies
 }

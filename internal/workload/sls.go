@@ -43,6 +43,9 @@ type slsJob struct {
 	needs [2]sched.Resources // memory and vcores, the most of any task
 }
 
+// countMax is how many jobs one object may stand for (job.count).
+const countMax = 1_000_000
+
 // slsReduce is the container.type of reduces; every other is a map, as in SLS.
 const slsReduce = "reduce"
 
@@ -106,7 +109,7 @@ func (j *slsJob) field(t *jsonText, o *Options, key string) error {
 		j.spec.Submit = sched.Time(ms) * time.Millisecond
 		return err
 	case "job.count":
-		n, err := t.whole(key, 0, 1<<31-1)
+		n, err := t.whole(key, 0, countMax)
 		j.count = max(1, n)
 		return err
 	case "job.tasks":

@@ -181,13 +181,8 @@ func (l yamlLine) float(key string, x float64) yamlLine {
 
 // appendYAML appends a job as an item of our YAML's list.
 func appendYAML(b []byte, job *sched.JobSpec) ([]byte, error) {
-	l := yamlLine(
-		nil,
-	).open("").
-		text("name", job.Name).
-		raw("submit", job.Submit.String()).
-		text("user", job.User).
-		text("queue", job.Queue)
+	l := yamlLine(nil).open("").text("name", job.Name).raw("submit", job.Submit.String())
+	l = l.text("user", job.User).text("queue", job.Queue)
 	l = l.float("weight", job.Weight).number("priority", int64(job.Priority))
 	if job.Deadline > 0 {
 		l = l.raw("deadline", job.Deadline.String())
@@ -209,7 +204,11 @@ func appendYAML(b []byte, job *sched.JobSpec) ([]byte, error) {
 			l = l.stage("reduces", &t.Stages[1]).needs(job.Stages[1].PerTask, plain.ReduceTask, "resources").close()
 		}
 	}
-	return append(append(append(b, "  - "...), l.close()...), '\n'), nil
+	l = l.close()
+	if n := valuesAtMost(l); n > valuesMax || len(l) > pieceMax {
+		return nil, fmt.Errorf("lists too many tasks for yaml (%d values, %d at most): convert to sls", n, valuesMax)
+	}
+	return append(append(append(b, "  - "...), l...), '\n'), nil
 }
 
 // stage writes the tasks of a stage, and leaves its mapping open.

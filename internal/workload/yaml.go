@@ -1,16 +1,27 @@
 package workload
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Limits of YAML. The parser keeps about 400 bytes for each value, so that a piece of a file takes 256 MiB at most.
+const (
+	pieceMax  = 8 << 20 // bytes of a piece that is parsed at once: a job, the head of a workload, a cluster
+	valuesMax = 1 << 19 // values of a piece, and values that anchors keep from one piece to the next
+	// walkedMax is how many values may be looked at beyond two for each byte of the file. An alias makes a few bytes
+	// stand for as many values as its anchor has, and anchors may hold aliases.
+	walkedMax = 1 << 20
 )
 
 // A yamlText reads pieces of one YAML document and says where in the file something is wrong.
@@ -18,46 +29,105 @@ type yamlText struct {
 	in      *input
 	above   int // lines of the file before the piece
 	path    []string
-	anchors map[string]ast.Node
-	queues  int // read so far
+	anchors map[string]*yaml.Node // of the pieces so far, by name
+	stubs   *yaml.Node            // list of what aliases stand for until plain replaces it by an anchor of an earlier piece
+	kept    int                   // values below anchors
+	read    int64                 // bytes parsed
+	walked  int64                 // values looked at
+	queues  int                   // read so far
 }
 
 // parse returns the root of a piece of text that begins at a line, from 1; nil: there is nothing in it.
-func (y *yamlText) parse(text []byte, line int) (root ast.Node, err error) {
-	y.above, y.path = line-1, y.path[:0]
-	defer func() {
-		// The parser is another's, and the bytes may be damaged: what it cannot stand is an error of the file.
-		if r := recover(); r != nil {
-			root, err = nil, y.in.at(line, 0, "is not YAML")
-		}
-	}()
-	f, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		var at yaml.Error
-		if errors.As(err, &at) && at.GetToken() != nil {
-			p := at.GetToken().Position
-			return nil, y.in.at(y.above+p.Line, p.Column, "%s", at.GetMessage())
-		}
-		return nil, y.in.at(line, 0, "%w", err)
+func (y *yamlText) parse(text []byte, line int) (*yaml.Node, error) {
+	y.above, y.path, y.stubs = line-1, y.path[:0], nil
+	y.read += int64(len(text))
+	if n := valuesAtMost(text); n > valuesMax+together {
+		return nil, y.in.at(line, 0, "what begins here has %d values, must be at most %d: "+
+			"write each job on lines of its own below jobs, and list fewer tasks in one job", n, valuesMax)
 	}
-	for i, d := range f.Docs {
-		if d.Body == nil || d.Body.Type() == ast.CommentType {
-			continue
-		}
-		if root != nil {
-			return nil, y.wrong(f.Docs[i].Body, "a second document: a file holds one")
-		}
-		root = d.Body
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, y.syntax(err)
+	}
+	root := document.Content[0]
+	if err := decoder.Decode(&second); err == nil {
+		return nil, y.wrong(second.Content[0], "a second document: a file holds one")
+	} else if err != io.EOF {
+		return nil, y.syntax(err)
 	}
 	return root, nil
 }
 
+// valuesAtMost returns a number of values that text, which is YAML, does not exceed: each value but the first follows
+// one of these characters.
+func valuesAtMost(text []byte) (n int) {
+	for _, c := range text {
+		switch c {
+		case ',', ':', '[', '{', '?', '-', '\n':
+			n++
+		}
+	}
+	return n + 1
+}
+
+// aliasName is an alias, as the parser takes it.
+var aliasName = regexp.MustCompile(`\*([0-9A-Za-z_-]+)`)
+
+// parseItems parses a piece of text that is some items of a list, indented by so many spaces. An alias there may name an
+// anchor of an earlier piece, which the parser does not know. An item before the others therefore anchors a stub for
+// each name that looks like an alias, and plain follows the stub to the earlier anchor.
+func (y *yamlText) parseItems(text []byte, indent, line int) (*yaml.Node, error) {
+	if bytes.IndexByte(text, '*') < 0 {
+		return y.parse(text, line)
+	}
+	var names []string
+	for _, m := range aliasName.FindAllSubmatch(text, -1) {
+		names = append(names, string(m[1]))
+	}
+	slices.Sort(names)
+	stubs := fmt.Appendf(nil, "%*s- [", indent, "")
+	for _, name := range slices.Compact(names) {
+		stubs = fmt.Appendf(stubs, "&%s '', ", name)
+	}
+	root, err := y.parse(append(append(stubs, "]\n"...), text...), line-1)
+	if err != nil || root == nil || root.Kind != yaml.SequenceNode || len(root.Content) == 0 {
+		return root, err
+	}
+	y.stubs = root.Content[0]
+	root.Content = root.Content[1:]
+	return root, nil
+}
+
+// atLine is how the parser's errors begin. Those of its scanner count lines from 1, those of its grammar, which are
+// told by their words, from 0; no line is named for the first.
+var (
+	atLine    = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	ofGrammar = regexp.MustCompile(`^(did not find expected (<|node content|'-' indicator|key|',' or)|` +
+		`found (duplicate|incompatible|undefined))`)
+)
+
+// syntax returns the error of text that is not YAML, at the line that the parser names.
+func (y *yamlText) syntax(err error) error {
+	prefix := atLine.FindStringSubmatch(err.Error())
+	if prefix == nil {
+		return y.in.at(y.above+1, 0, "is not YAML: %w", err)
+	}
+	message := strings.TrimPrefix(err.Error(), prefix[0])
+	line, _ := strconv.Atoi(prefix[1])
+	if line == 0 || ofGrammar.MatchString(message) {
+		line++
+	}
+	return y.in.at(y.above+line, 0, "is not YAML: %s", message)
+}
+
 // wrong says what is wrong with a node, after the field where it stands.
-func (y *yamlText) wrong(n ast.Node, format string, args ...any) error {
+func (y *yamlText) wrong(n *yaml.Node, format string, args ...any) error {
 	line, column := 0, 0
-	if n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
-		p := n.GetToken().Position
-		line, column = y.above+p.Line, p.Column
+	if n != nil {
+		line, column = y.above+n.Line, n.Column
 	}
 	err := fmt.Errorf(format, args...)
 	if len(y.path) > 0 {
@@ -66,68 +136,85 @@ func (y *yamlText) wrong(n ast.Node, format string, args ...any) error {
 	return y.in.at(line, column, "%w", err)
 }
 
-// aliasesMax is how often an alias may lead to another before it is taken for one that leads to itself.
-const aliasesMax = 32
+var errAliases = errors.New("aliases stand for too many values: write the values out, or use fewer")
 
-// plain returns the node that n stands for: what an alias names, what an anchor or a tag is put before.
-func (y *yamlText) plain(n ast.Node) (ast.Node, error) {
-	for range aliasesMax {
-		switch v := n.(type) {
-		case *ast.AnchorNode:
-			if v.Name != nil {
-				y.anchors[v.Name.GetToken().Value] = v.Value
-			}
-			n = v.Value
-		case *ast.AliasNode:
-			name := ""
-			if v.Value != nil {
-				name = v.Value.GetToken().Value
-			}
-			target, ok := y.anchors[name]
-			if !ok {
-				return nil, y.wrong(n, "nothing before it is anchored as &%s", name)
-			}
-			n = target
-		case *ast.TagNode:
-			n = v.Value
-		default:
-			return n, nil
-		}
+// plain returns the node that n stands for: what an alias names, else n itself.
+func (y *yamlText) plain(n *yaml.Node) (*yaml.Node, error) {
+	if n == nil {
+		return nil, nil
 	}
-	return nil, y.wrong(n, "an alias leads to itself")
+	if y.walked++; y.walked > walkedMax+2*y.read {
+		return nil, y.wrong(n, "%w", errAliases)
+	}
+	if n.Kind == yaml.AliasNode {
+		target := n.Alias
+		if y.stubs != nil && slices.Contains(y.stubs.Content, target) {
+			target = y.anchors[n.Value]
+		}
+		if target == nil {
+			return nil, y.wrong(n, "nothing before it is anchored as &%s", n.Value)
+		}
+		return target, nil
+	}
+	if n.Anchor != "" && y.anchors[n.Anchor] != n {
+		if y.anchors == nil {
+			y.anchors = map[string]*yaml.Node{}
+		}
+		if y.kept += valuesIn(n, valuesMax-y.kept); y.kept > valuesMax {
+			return nil, y.wrong(n, "anchors hold more than %d values", valuesMax)
+		}
+		y.anchors[n.Anchor] = n
+	}
+	return n, nil
+}
+
+// valuesIn returns how many nodes there are in n, aliases not followed; it stops counting beyond most.
+func valuesIn(n *yaml.Node, most int) int {
+	count := 1
+	for _, c := range n.Content {
+		if count > most {
+			break
+		}
+		count += valuesIn(c, most-count)
+	}
+	return count
+}
+
+// isNull reports whether n, which is plain, is no value.
+func isNull(n *yaml.Node) bool {
+	return n == nil || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
 // fields calls each for the keys of a mapping; each returns false for a key that it does not know. Null is an empty
 // mapping.
-func (y *yamlText) fields(n ast.Node, known string, each func(key string, value ast.Node) (bool, error)) error {
+func (y *yamlText) fields(n *yaml.Node, known string, each func(key string, value *yaml.Node) (bool, error)) error {
 	n, err := y.plain(n)
 	if err != nil {
 		return err
 	}
-	var pairs []*ast.MappingValueNode
-	switch m := n.(type) {
-	case *ast.MappingNode:
-		pairs = m.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{m}
-	case nil, *ast.NullNode:
-	default:
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
 		return y.wrong(n, "must be a mapping of %s", known)
 	}
-	seen := make(map[string]bool, len(pairs))
-	for _, p := range pairs {
-		key := p.Key.GetToken().Value
-		y.path = append(y.path, key)
-		if seen[key] {
-			return y.wrong(p.Key, "is given twice")
+	seen := make(map[string]bool, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if name.Kind != yaml.ScalarNode {
+			return y.wrong(name, "a name must stand before each value; known are %s", known)
 		}
-		seen[key] = true
-		ok, err := each(key, p.Value)
+		y.path = append(y.path, name.Value)
+		if seen[name.Value] {
+			return y.wrong(name, "is given twice")
+		}
+		seen[name.Value] = true
+		ok, err := each(name.Value, value)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return y.wrong(p.Key, "is not known here; known are %s", known)
+			return y.wrong(name, "is not known here; known are %s", known)
 		}
 		y.path = y.path[:len(y.path)-1]
 	}
@@ -135,51 +222,44 @@ func (y *yamlText) fields(n ast.Node, known string, each func(key string, value 
 }
 
 // items calls each for the elements of a sequence. Null is an empty sequence.
-func (y *yamlText) items(n ast.Node, each func(ast.Node) error) error {
+func (y *yamlText) items(n *yaml.Node, each func(*yaml.Node) error) error {
 	n, err := y.plain(n)
 	if err != nil {
 		return err
 	}
-	switch s := n.(type) {
-	case *ast.SequenceNode:
-		for _, v := range s.Values {
-			if err := each(v); err != nil {
-				return err
-			}
-		}
-	case nil, *ast.NullNode:
-	default:
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
 		return y.wrong(n, "must be a list")
+	}
+	for _, v := range n.Content {
+		if err := each(v); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // text returns a scalar as it is written, without quotes. Null is "".
-func (y *yamlText) text(n ast.Node) (string, error) {
+func (y *yamlText) text(n *yaml.Node) (string, error) {
 	n, err := y.plain(n)
 	if err != nil {
 		return "", err
 	}
-	s := ""
-	switch v := n.(type) {
-	case nil, *ast.NullNode:
-	case *ast.StringNode:
-		s = v.Value
-	case *ast.LiteralNode:
-		s = v.Value.Value
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		s = n.GetToken().Value
-	default:
+	switch {
+	case isNull(n):
+		return "", nil
+	case n.Kind != yaml.ScalarNode:
 		return "", y.wrong(n, "must be a single value")
-	}
-	if len(s) > MaxName {
+	case len(n.Value) > MaxName:
 		return "", y.wrong(n, "is longer than %d bytes", MaxName)
 	}
-	return s, nil
+	return n.Value, nil
 }
 
 // yamlValue reads a scalar with a parser.
-func yamlValue[T any](y *yamlText, n ast.Node, parse func(string) (T, error)) (v T, err error) {
+func yamlValue[T any](y *yamlText, n *yaml.Node, parse func(string) (T, error)) (v T, err error) {
 	s, err := y.text(n)
 	if err != nil {
 		return v, err
@@ -191,16 +271,16 @@ func yamlValue[T any](y *yamlText, n ast.Node, parse func(string) (T, error)) (v
 }
 
 // texts reads one text, or a list of them.
-func (y *yamlText) texts(n ast.Node) (all []string, err error) {
+func (y *yamlText) texts(n *yaml.Node) (all []string, err error) {
 	p, err := y.plain(n)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := p.(*ast.SequenceNode); !ok {
+	if p == nil || p.Kind != yaml.SequenceNode {
 		s, err := y.text(n)
 		return []string{s}, err
 	}
-	err = y.items(n, func(v ast.Node) error {
+	err = y.items(n, func(v *yaml.Node) error {
 		s, err := y.text(v)
 		all = append(all, s)
 		return err
@@ -209,8 +289,8 @@ func (y *yamlText) texts(n ast.Node) (all []string, err error) {
 }
 
 // resources reads amounts by the names of their kinds.
-func (y *yamlText) resources(n ast.Node) (r sched.Resources, err error) {
-	err = y.fields(n, resourceNames(), func(key string, v ast.Node) (bool, error) {
+func (y *yamlText) resources(n *yaml.Node) (r sched.Resources, err error) {
+	err = y.fields(n, resourceNames(), func(key string, v *yaml.Node) (bool, error) {
 		k, ok := sched.ResourceNamed(key)
 		if !ok {
 			return false, nil
@@ -228,12 +308,12 @@ const (
 )
 
 // queueList reads queues: [{name, weight, min, max, masters, policy, queues}].
-func (y *yamlText) queueList(n ast.Node, depth int) (all []*sched.QueueSpec, err error) {
+func (y *yamlText) queueList(n *yaml.Node, depth int) (all []*sched.QueueSpec, err error) {
 	if depth == depthMax {
 		return nil, y.wrong(n, "are nested more than %d deep", depthMax)
 	}
 	names := map[string]bool{}
-	err = y.items(n, func(v ast.Node) error {
+	err = y.items(n, func(v *yaml.Node) error {
 		if y.queues++; y.queues > queuesMax {
 			return y.wrong(v, "are more than %d queues", queuesMax)
 		}
@@ -241,7 +321,7 @@ func (y *yamlText) queueList(n ast.Node, depth int) (all []*sched.QueueSpec, err
 		err := y.fields(
 			v,
 			"name, weight, min, max, masters, policy, queues",
-			func(key string, v ast.Node) (_ bool, err error) {
+			func(key string, v *yaml.Node) (_ bool, err error) {
 				switch key {
 				case "name":
 					q.Name, err = y.text(v)
@@ -279,15 +359,14 @@ func (y *yamlText) queueList(n ast.Node, depth int) (all []*sched.QueueSpec, err
 }
 
 // share reads 20%, or amounts of resources.
-func (y *yamlText) share(n ast.Node) (s sched.Share, err error) {
+func (y *yamlText) share(n *yaml.Node) (s sched.Share, err error) {
 	p, err := y.plain(n)
 	if err != nil {
 		return s, err
 	}
-	switch p.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
+	if p != nil && p.Kind == yaml.MappingNode {
 		s.Amount, err = y.resources(p)
-	default:
+	} else {
 		s.Part, err = yamlValue(y, p, parsePercent)
 	}
 	return s, err

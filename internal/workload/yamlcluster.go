@@ -6,13 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
-
-// clusterMax is the size of the largest cluster file.
-const clusterMax = 16 << 20
 
 // OpenCluster reads a cluster: the shorthand of ParseCluster where text has a "=" and names no file, else the YAML file
 // at that path.
@@ -47,28 +44,28 @@ func ReadCluster(name string, r io.Reader) (*Cluster, error) {
 
 // readCluster reads a cluster file, of which any part may be missing.
 func readCluster(name string, r io.Reader) (*Cluster, error) {
-	in, err := unpack(name, r)
+	in, err := open(name, r)
 	if err != nil {
 		return nil, err
 	}
 	defer in.close()
-	text, err := io.ReadAll(io.LimitReader(in, clusterMax+1))
+	text, err := io.ReadAll(io.LimitReader(in, pieceMax+1))
 	if err != nil {
 		return nil, in.broken(err)
 	}
-	if len(text) > clusterMax {
-		return nil, in.at(0, 0, "is longer than %d MiB: not a cluster", clusterMax>>20)
+	if len(text) > pieceMax {
+		return nil, in.at(0, 0, "is longer than %d MiB: not a cluster", pieceMax>>20)
 	}
-	y := &yamlText{in: in, anchors: map[string]ast.Node{}}
+	y := &yamlText{in: in}
 	root, err := y.parse(text, 1)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{Network: defaultNetwork}
-	err = y.fields(root, "classes, network, queues", func(key string, v ast.Node) (_ bool, err error) {
+	err = y.fields(root, "classes, network, queues", func(key string, v *yaml.Node) (_ bool, err error) {
 		switch key {
 		case "classes":
-			err = y.items(v, func(v ast.Node) error {
+			err = y.items(v, func(v *yaml.Node) error {
 				cl, err := y.class(v)
 				c.Classes = append(c.Classes, cl)
 				return err
@@ -98,9 +95,9 @@ func ReadQueues(name string, r io.Reader) ([]*sched.QueueSpec, error) {
 }
 
 // class reads one class of nodes.
-func (y *yamlText) class(n ast.Node) (Class, error) {
+func (y *yamlText) class(n *yaml.Node) (Class, error) {
 	cl := Class{Name: "node", Racks: 1, Speed: 1}
-	err := y.fields(n, "name, count, racks, speed, resources", func(key string, v ast.Node) (_ bool, err error) {
+	err := y.fields(n, "name, count, racks, speed, resources", func(key string, v *yaml.Node) (_ bool, err error) {
 		count := func(s string) (int32, error) { return parseCount(s, MaxNodes) }
 		switch key {
 		case "name":
@@ -122,8 +119,8 @@ func (y *yamlText) class(n ast.Node) (Class, error) {
 }
 
 // network reads the bandwidths.
-func (y *yamlText) network(n ast.Node, net *Network) error {
-	return y.fields(n, "node, rack", func(key string, v ast.Node) (_ bool, err error) {
+func (y *yamlText) network(n *yaml.Node, net *Network) error {
+	return y.fields(n, "node, rack", func(key string, v *yaml.Node) (_ bool, err error) {
 		switch key {
 		case "node":
 			net.Node, err = yamlValue(y, v, ParseRate)

@@ -7,31 +7,32 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// pieceMax is the longest job, or head, of a YAML workload in bytes.
-const pieceMax = 16 << 20
+// together is how many bytes of jobs are parsed at once, if one alone is not longer. The parser allocates 58 KB for each
+// call, which is more than it needs for a job.
+const together = 16 << 10
 
-// yamlJobs reads our YAML a job at a time: it cuts the list of jobs where lines begin with the dash of the list, and
-// has each piece parsed alone, so that memory goes by the longest job and not by the file.
+// yamlJobs reads our YAML a few jobs at a time. It cuts the list of jobs where lines begin with the dash of the list, and
+// parses each piece alone. Memory therefore depends on the longest job, not on the file.
 type yamlJobs struct {
 	yamlText
 	o       *Options
 	emit    emit
 	ordinal int64
 
-	line   []byte   // read already, not used
-	number int      // its number
-	ended  bool     // there is no such line: the text has ended
-	inJobs bool     // line is the key of the list of jobs
-	flow   ast.Node // the list of jobs where it stands on the line of its key
+	line   []byte     // read already, not used
+	number int        // its number
+	ended  bool       // there is no such line: the text has ended
+	inJobs bool       // line is the key of the list of jobs
+	flow   *yaml.Node // the list of jobs where it stands on the line of its key
 }
 
 func newYAMLJobs(in *input, o *Options) *yamlJobs {
-	return &yamlJobs{yamlText: yamlText{in: in, anchors: map[string]ast.Node{}}, o: o}
+	return &yamlJobs{yamlText: yamlText{in: in}, o: o}
 }
 
 // next reads a line.
@@ -77,18 +78,19 @@ func isItem(line []byte, at int) bool {
 	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\n' || rest[0] == '\r')
 }
 
-// piece reads lines from the current one until end says that one does not belong to it.
-func (y *yamlJobs) piece(end func(line []byte) bool) (text []byte, first int, err error) {
+// piece reads lines from the current one until end, which is told the length of the piece so far, says that one does not
+// belong to it.
+func (y *yamlJobs) piece(end func(length int, line []byte) bool) (text []byte, first int, err error) {
 	first = y.number
 	for {
 		text = append(text, y.line...)
-		if len(text) > pieceMax {
+		if len(text) > pieceMax+together {
 			return nil, 0, y.in.at(first, 0, "what begins here is longer than %d MiB", pieceMax>>20)
 		}
 		if err := y.next(); err != nil {
 			return nil, 0, err
 		}
-		if y.ended || end(y.line) {
+		if y.ended || end(len(text), y.line) {
 			return text, first, nil
 		}
 	}
@@ -103,7 +105,7 @@ func (y *yamlJobs) head() (queues []*sched.QueueSpec, err error) {
 		y.inJobs = true
 		return nil, nil
 	}
-	text, line, err := y.piece(isJobs)
+	text, line, err := y.piece(func(_ int, line []byte) bool { return isJobs(line) })
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func (y *yamlJobs) head() (queues []*sched.QueueSpec, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = y.fields(root, "queues, jobs", func(key string, v ast.Node) (bool, error) {
+	err = y.fields(root, "queues, jobs", func(key string, v *yaml.Node) (bool, error) {
 		switch key {
 		case "queues":
 			queues, err = y.queueList(v, 0)
@@ -156,14 +158,15 @@ func (y *yamlJobs) list() error {
 	}
 	at := max(0, indent(y.line))
 	for !y.ended && isItem(y.line, at) {
-		text, line, err := y.piece(func(line []byte) bool {
+		text, line, err := y.piece(func(length int, line []byte) bool {
 			n := indent(line)
-			return n >= 0 && n < at || n == at && (at == 0 || isItem(line, at))
+			another := n == at && isItem(line, at)
+			return n >= 0 && n < at || n == at && at == 0 && !another || another && length >= together
 		})
 		if err != nil {
 			return err
 		}
-		root, err := y.parse(text, line)
+		root, err := y.parseItems(text, at, line)
 		if err != nil {
 			return err
 		}
@@ -200,10 +203,10 @@ type yamlStage struct {
 }
 
 // job reads one job.
-func (y *yamlJobs) job(n ast.Node) error {
+func (y *yamlJobs) job(n *yaml.Node) error {
 	y.ordinal++
 	j := yamlJob{program: Program{Reduces: -1}}
-	if err := y.fields(n, jobFields, func(key string, v ast.Node) (bool, error) { return y.field(&j, key, v) }); err != nil {
+	if err := y.fields(n, jobFields, func(key string, v *yaml.Node) (bool, error) { return y.field(&j, key, v) }); err != nil {
 		return err
 	}
 	job, err := j.job(y.o, y.ordinal)
@@ -214,8 +217,8 @@ func (y *yamlJobs) job(n ast.Node) error {
 		return y.wrong(n, "%w", err)
 	}
 	line := y.number
-	if n, err := y.plain(n); err == nil && n != nil && n.GetToken() != nil {
-		line = y.above + n.GetToken().Position.Line
+	if n, err := y.plain(n); err == nil && n != nil {
+		line = y.above + n.Line
 	}
 	if !y.emit(job, line) {
 		return errStop
@@ -224,7 +227,7 @@ func (y *yamlJobs) job(n ast.Node) error {
 }
 
 // field reads one field of a job.
-func (y *yamlJobs) field(j *yamlJob, key string, v ast.Node) (_ bool, err error) {
+func (y *yamlJobs) field(j *yamlJob, key string, v *yaml.Node) (_ bool, err error) {
 	p := &j.program
 	switch key {
 	case "name":
@@ -256,7 +259,7 @@ func (y *yamlJobs) field(j *yamlJob, key string, v ast.Node) (_ bool, err error)
 	case "maps":
 		err = y.stage(&j.maps, v)
 	case "reduces":
-		if m, _ := y.plain(v); m != nil && m.Type() != ast.MappingType && m.Type() != ast.MappingValueType {
+		if m, _ := y.plain(v); m != nil && m.Kind != yaml.MappingNode {
 			p.Reduces, err = yamlValue(&y.yamlText, v, parseTasks)
 			break
 		}
@@ -283,18 +286,18 @@ func (y *yamlJobs) field(j *yamlJob, key string, v ast.Node) (_ bool, err error)
 }
 
 // goal reads {metric, weight, steps: [{after, cost}]}.
-func (y *yamlText) goal(n ast.Node) (*sched.Goal, error) {
+func (y *yamlText) goal(n *yaml.Node) (*sched.Goal, error) {
 	g := &sched.Goal{}
-	return g, y.fields(n, "metric, weight, steps", func(key string, v ast.Node) (_ bool, err error) {
+	return g, y.fields(n, "metric, weight, steps", func(key string, v *yaml.Node) (_ bool, err error) {
 		switch key {
 		case "metric":
 			g.Metric, err = yamlValue(y, v, parseMetric)
 		case "weight":
 			g.Weight, err = yamlValue(y, v, parseWeight)
 		case "steps":
-			err = y.items(v, func(v ast.Node) error {
+			err = y.items(v, func(v *yaml.Node) error {
 				var step sched.CostStep
-				err := y.fields(v, "after, cost", func(key string, v ast.Node) (_ bool, err error) {
+				err := y.fields(v, "after, cost", func(key string, v *yaml.Node) (_ bool, err error) {
 					switch key {
 					case "after":
 						step.After, err = yamlValue(y, v, ParseTime)
@@ -316,13 +319,13 @@ func (y *yamlText) goal(n ast.Node) (*sched.Goal, error) {
 }
 
 // profile reads what a task uses by the names of phases, and the names of accelerators.
-func (y *yamlText) profile(n ast.Node) (*sched.Profile, error) {
+func (y *yamlText) profile(n *yaml.Node) (*sched.Profile, error) {
 	p := &sched.Profile{}
 	known := "accelerators"
 	for phase := sched.NoPhase + 1; phase < sched.NumPhases; phase++ {
 		known += ", " + phase.String()
 	}
-	return p, y.fields(n, known, func(key string, v ast.Node) (_ bool, err error) {
+	return p, y.fields(n, known, func(key string, v *yaml.Node) (_ bool, err error) {
 		if key == "accelerators" {
 			p.Accelerators, err = y.texts(v)
 			return true, err
@@ -347,21 +350,21 @@ func parseMetric(text string) (sched.Metric, error) {
 }
 
 // anyFields reads a mapping of whatever names to single values.
-func (y *yamlText) anyFields(n ast.Node, into map[string]string) error {
-	return y.fields(n, "names and values", func(key string, v ast.Node) (_ bool, err error) {
+func (y *yamlText) anyFields(n *yaml.Node, into map[string]string) error {
+	return y.fields(n, "names and values", func(key string, v *yaml.Node) (_ bool, err error) {
 		into[key], err = y.text(v)
 		return true, err
 	})
 }
 
 // stage reads {count, time, sigma}, or {times}, and what else StageTruth has.
-func (y *yamlJobs) stage(s *yamlStage, n ast.Node) error {
+func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	s.given = true
 	t, timed, counted := &s.truth, false, false
 	err := y.fields(
 		n,
 		"count, time, sigma, times, rate, block, input, shuffle, output, resources",
-		func(key string, v ast.Node) (_ bool, err error) {
+		func(key string, v *yaml.Node) (_ bool, err error) {
 			switch key {
 			case "count":
 				counted = true
@@ -373,7 +376,7 @@ func (y *yamlJobs) stage(s *yamlStage, n ast.Node) error {
 				t.Sigma, err = yamlValue(&y.yamlText, v, parseSigma)
 			case "times":
 				t.List = []Task{}
-				err = y.items(v, func(v ast.Node) error {
+				err = y.items(v, func(v *yaml.Node) error {
 					if len(t.List) == MaxList {
 						return y.wrong(v, "are more than %d", MaxList)
 					}
@@ -418,18 +421,16 @@ func (y *yamlJobs) stage(s *yamlStage, n ast.Node) error {
 }
 
 // task reads one element of times: a time, or {time, fetch, input, shuffle, output}.
-func (y *yamlJobs) task(n ast.Node) (t Task, err error) {
+func (y *yamlJobs) task(n *yaml.Node) (t Task, err error) {
 	p, err := y.plain(n)
 	if err != nil {
 		return t, err
 	}
-	switch p.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-	default:
+	if isNull(p) || p.Kind != yaml.MappingNode {
 		t.Compute, err = y.taskTime(p)
 		return t, err
 	}
-	err = y.fields(p, "time, fetch, input, shuffle, output", func(key string, v ast.Node) (_ bool, err error) {
+	err = y.fields(p, "time, fetch, input, shuffle, output", func(key string, v *yaml.Node) (_ bool, err error) {
 		switch key {
 		case "time":
 			t.Compute, err = y.taskTime(v)
@@ -450,7 +451,7 @@ func (y *yamlJobs) task(n ast.Node) (t Task, err error) {
 }
 
 // taskTime reads a time and stretches it as the options say.
-func (y *yamlJobs) taskTime(n ast.Node) (sched.Time, error) {
+func (y *yamlJobs) taskTime(n *yaml.Node) (sched.Time, error) {
 	return yamlValue(&y.yamlText, n, func(s string) (sched.Time, error) {
 		d, err := ParseTime(s)
 		if err != nil {
@@ -461,7 +462,7 @@ func (y *yamlJobs) taskTime(n ast.Node) (sched.Time, error) {
 }
 
 // bytes reads a size and scales it as the options say.
-func (y *yamlJobs) bytes(n ast.Node) (int64, error) {
+func (y *yamlJobs) bytes(n *yaml.Node) (int64, error) {
 	return yamlValue(&y.yamlText, n, func(s string) (int64, error) {
 		b, err := ParseSize(s)
 		if err != nil {

@@ -6,6 +6,7 @@ var All = Registry{
 	"drf":       {drfCard, newDRF},
 	"dynamicmr": {dynamicmrCard, newDynamicMR},
 	"fair":      {fairCard, newFair},
+	"flex":      {flexCard, newFlex},
 	"fifo":      {fifoCard, newFIFO},
 	"fsp":       {fspCard, newFSP},
 	"fspy":      {fspyCard, newFSPY},

@@ -20,6 +20,9 @@ func TestConform(t *testing.T) {
 		"fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "fair:users=on,delay=4s", "fair:big=kept,masters=0.3", "fspy:big=kept,masters=0.2",
 		"capacity:masters=0.4,user-factor=3,user-min=0.4", "capacity:preempt=kill,round=1,slack=0,user-min=0.5,user-factor=3", "capacity:preempt=kill,grace=2s,round=0.5",
 		"drf:delay=3s,masters=0.3", "late{fair:delay=1s}:min-run=10s,cap=0.5", "late{hfsp}:min-run=5s", "probe{srpt}", "probe{gittins}", "late{fspy}:min-run=10s,cap=0.5", "late{mrorder}:min-run=5s", "late{dynamicmr:base=srpt}:min-run=5s", "probe{late{gittins}:min-run=5s}", "late{probe{dynamicmr:dhsa=pd}}:min-run=5s", "dynamicmr:base=srpt,delay=2s", "dynamicmr:base=srpt,dhsa=pd,sample=2", "gittins:preempt=suspend,aging=1", "gittins:aging=0,sample=2,delay=2s",
+		"flex:base=fair,epoch=3s,metric=weighted-tardiness", "flex:work=printed,epoch=500ms,metric=max-stretch",
+		"flex:work=printed,metric=sla,stages=joint,elapsed=on", "flex:churn=0.1,metric=max-lateness,masters=0.3,least=0",
+		"flex:base=fair,metric=weighted-tardy,effort=1000", "late{flex:metric=tardiness}:min-run=10s",
 	}
 	for _, name := range policy.All.Names() {
 		if policy.All[name].Card.Wraps {

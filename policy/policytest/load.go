@@ -150,7 +150,19 @@ func randomJob(r *rand.Rand, i int, kind jobKind) *sched.JobSpec {
 		st.After = []sched.Dep{{Stage: 0, Part: [...]float64{0.05, 0.5, 1}[r.IntN(3)]}}
 		j.Stages = append(j.Stages, st)
 	}
+	drawTerms(rand.New(rand.NewPCG(uint64(i), uint64(j.Submit/unit)+uint64(m.Tasks))), j, unit)
 	return j
+}
+
+// drawTerms draws the deadline and the minimum of a job, or leaves them out. It draws no goal: times and counts in one
+// objective weigh otherwise when all times are doubled.
+func drawTerms(r *rand.Rand, j *sched.JobSpec, unit sched.Time) {
+	if r.IntN(2) == 0 {
+		j.Deadline = sched.Time(10+r.IntN(900)) * unit
+	}
+	if r.IntN(4) == 0 {
+		j.Min = j.Stages[0].PerTask.Times(1 + r.Int64N(3))
+	}
 }
 
 // randomTake draws the time of an attempt from what it is: equal decisions give equal times.

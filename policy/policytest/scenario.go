@@ -41,7 +41,7 @@ import (
 //
 //	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times); broken=5s (every attempt fails after 5s)
 //	queue  weight; min, max as 50% or kind:amount,...; policy
-//	job    at, user, queue, priority, weight
+//	job    at, user, queue, priority, weight, deadline; min, max as kind:amount,...; goal (a metric, or steps: 4s:2,8s:6)
 //	stage  near (nodes with the input of every task); after; prior; again (time of second attempts); memory, vcores; each (kind:amount,...)
 //	run    policy; show actions; lose, back; estimator; heartbeat; lag (until a suspend has happened); without (kill, suspend, ...)
 func RunScenarios(t *testing.T, r policy.Registry, dir string) {
@@ -268,7 +268,7 @@ func share(text string) (sched.Share, error) {
 }
 
 func (s *scenario) jobLine(line string) error {
-	head, body, ok := strings.Cut(line, ":")
+	head, body, ok := strings.Cut(line, ": ")
 	words, opts := options(strings.Fields(head))
 	if !ok || len(words) != 1 {
 		return fmt.Errorf("must be NAME options: stage; stage")
@@ -289,6 +289,14 @@ func (s *scenario) jobLine(line string) error {
 			j.Priority = int32(n)
 		case "weight":
 			j.Weight, err = strconv.ParseFloat(v, 64)
+		case "deadline":
+			j.Deadline, err = time.ParseDuration(v)
+		case "min":
+			j.Min, err = amounts(v)
+		case "max":
+			j.Max, err = amounts(v)
+		case "goal":
+			j.Goal, err = goal(v)
 		default:
 			err = fmt.Errorf("there is no such option")
 		}
@@ -303,6 +311,27 @@ func (s *scenario) jobLine(line string) error {
 	}
 	s.setup.Jobs = append(s.setup.Jobs, j)
 	return j.Validate()
+}
+
+// goal reads the name of a metric, or steps as 4s:2,8s:6: the cost of a job that completes after each instant.
+func goal(text string) (*sched.Goal, error) {
+	if m, ok := sched.MetricNamed(text); ok {
+		return &sched.Goal{Metric: m}, nil
+	}
+	g := &sched.Goal{Metric: sched.MetricSteps}
+	for step := range strings.SplitSeq(text, ",") {
+		after, cost, _ := strings.Cut(step, ":")
+		at, err := time.ParseDuration(after)
+		if err != nil {
+			return nil, err
+		}
+		c, err := strconv.ParseFloat(cost, 64)
+		if err != nil {
+			return nil, err
+		}
+		g.Steps = append(g.Steps, sched.CostStep{After: at, Cost: c})
+	}
+	return g, nil
 }
 
 var stageKinds = map[string]sched.StageKind{

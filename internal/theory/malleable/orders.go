@@ -23,6 +23,7 @@ func (p *Problem) Orders(effort int) []Order {
 		}
 	}
 	n := len(p.Jobs)
+	add("weighted shortest", p.wspt())
 	if p.Worst {
 		add("longest alone first", sorted(n, func(i int) (float64, float64) { return -p.alone(i), 0 }))
 		add("due date", p.byDue(0))
@@ -32,7 +33,6 @@ func (p *Problem) Orders(effort int) []Order {
 		}
 		return list
 	}
-	add("weighted shortest", p.wspt())
 	shapes, most := p.shapes()
 	if shapes[Ramp] {
 		add("due date", p.byDue(0))

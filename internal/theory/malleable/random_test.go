@@ -182,7 +182,7 @@ func TestSolveAgainstBest(t *testing.T) {
 			exact, through, sum, worst := 0, 0, 0.0, 0.0
 			for seed := range uint64(n) {
 				r := rand.New(rand.NewPCG(seed, 4))
-				p := drawn(r, 2+r.IntN(instances(6, 9)), metric)
+				p := drawn(r, 2+r.IntN(instances(6, 8)), metric)
 				s := p.Solve(Attempt{})
 				_, best, _ := p.Best(1 << 30)
 				if s.Exact {

@@ -227,13 +227,13 @@ func (p *Problem) Dynamic() []int {
 		}
 	}
 	left := 0
-	for best[0][left] > best[0][p.Slots]*(1+1e-12)+1e-12 {
+	for less(best[0][p.Slots], best[0][left]) {
 		left++
 	}
 	slots := make([]int, n)
 	for i := range slots {
 		for _, s := range choices[i] {
-			if s <= left && a.cost(i, s)+best[i+1][left-s] <= best[i][left]*(1+1e-12)+1e-12 {
+			if s <= left && !less(best[i][left], a.cost(i, s)+best[i+1][left-s]) {
 				slots[i] = s
 				left -= s
 				break

@@ -1,6 +1,9 @@
 package malleable
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Solution is the best schedule that Solve found.
 type Solution struct {
@@ -75,7 +78,7 @@ func (p *Problem) Solve(a Attempt) Solution {
 }
 
 // less reports whether a is less than b by more than rounding explains.
-func less(a, b float64) bool { return a < b-1e-9*abs(b)-1e-12 }
+func less(a, b float64) bool { return a+1e-9*min(abs(a), abs(b))+1e-12 < b }
 
 func abs(x float64) float64 { return max(x, -x) }
 
@@ -133,15 +136,20 @@ func (p *Problem) Best(effort int) (order []int, value float64, exact bool) {
 }
 
 // every goes through all orders, puts a better one into s, and reports whether effort sufficed. It is a depth-first
-// walk over beginnings, and gives one up when none of its orders can be better than the best so far. When the jobs of
-// a beginning complete does not depend on the order of the others, which have their minima, or what the beginning
-// cannot use: so a beginning is packed as it is.
+// walk over beginnings. When the jobs of a beginning complete does not depend on the order of the others, which have
+// their minima, or what the beginning cannot use; and no other job completes earlier behind a beginning than right
+// behind it. So what the jobs of a beginning cost, and what each of the others costs at least, is known, and a
+// beginning is given up when none of its orders can be better than the best so far.
 func (k *packer) every(s *Solution, effort int) bool {
 	e := &everyOrder{packer: k, effort: effort, best: s}
 	for i := range k.Jobs {
 		e.rest = append(e.rest, i)
 	}
-	return e.visit()
+	none := 0.0
+	if k.Worst {
+		none = math.Inf(-1)
+	}
+	return e.visit(none)
 }
 
 // An everyOrder is a walk over all orders.
@@ -152,22 +160,37 @@ type everyOrder struct {
 	best               *Solution
 }
 
-// visit tries each of the rest next, and reports whether effort sufficed.
-func (e *everyOrder) visit() bool {
+// visit tries each of the rest next, where the jobs that have begun cost value, and reports whether effort sufficed.
+func (e *everyOrder) visit(value float64) bool {
+	if len(e.rest) == 0 {
+		if less(value, e.best.Value) {
+			e.best.Order, e.best.Value, e.best.Rule = slices.Clone(e.begun), value, "all orders"
+		}
+		return true
+	}
+	next := make([]float64, len(e.rest)) // with each of them, right behind what has begun
+	bound := value
 	for k, i := range e.rest {
 		if e.effort -= 4 * len(e.Jobs); e.effort < 0 {
 			return false
 		}
+		e.whole = append(append(append(append(e.whole[:0], e.begun...), i), e.rest[:k]...), e.rest[k+1:]...)
+		penalty := e.Jobs[i].Penalty.At(e.finish(e.whole)[i])
+		next[k] = e.add(value, penalty)
+		bound = e.add(bound, penalty)
+	}
+	if e.Worst {
+		bound = max(bound, e.lastOf(e.rest))
+	} else {
+		bound = max(bound, value+e.sumOf(e.rest))
+	}
+	for k, i := range e.rest {
+		if !less(bound, e.best.Value) {
+			return true
+		}
 		e.rest = slices.Delete(e.rest, k, k+1)
 		e.begun = append(e.begun, i)
-		through := true
-		if v := e.bound(); less(v, e.best.Value) {
-			if len(e.rest) > 0 {
-				through = e.visit()
-			} else {
-				e.best.Order, e.best.Value, e.best.Rule = slices.Clone(e.begun), v, "all orders"
-			}
-		}
+		through := e.visit(next[k])
 		e.begun = e.begun[:len(e.begun)-1]
 		e.rest = slices.Insert(e.rest, k, i)
 		if !through {
@@ -175,23 +198,4 @@ func (e *everyOrder) visit() bool {
 		}
 	}
 	return true
-}
-
-// bound returns a value that no order with this beginning falls below: the beginning as it is, and of the others what
-// they cost at least by themselves. Of a whole order it is the value.
-func (e *everyOrder) bound() float64 {
-	e.whole = append(append(e.whole[:0], e.begun...), e.rest...)
-	done := e.finish(e.whole)
-	if !e.Worst {
-		sum := 0.0
-		for _, i := range e.begun {
-			sum += e.Jobs[i].Penalty.At(done[i])
-		}
-		return sum + e.sumOf(e.rest)
-	}
-	most := e.lastOf(e.rest)
-	for _, i := range e.begun {
-		most = max(most, e.Jobs[i].Penalty.At(done[i]))
-	}
-	return most
 }

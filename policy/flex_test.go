@@ -1,0 +1,201 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/policy/policytest"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// An asking policy lets a test look at the view right after a decision.
+type asking struct {
+	inner sched.Policy
+	at    sched.Time
+	ask   func(*sched.View)
+}
+
+func (a *asking) Decide(p *sched.Plan) {
+	a.inner.Decide(p)
+	if p.Now == a.at {
+		a.ask(p.View)
+	}
+}
+
+func flexOf(t *testing.T, spec string) sched.Policy {
+	t.Helper()
+	p, _, err := policy.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// slotsOf makes a setup of one node with map slots, where every task takes its stage's prior.
+func slotsOf(slots int64, jobs ...*sched.JobSpec) policytest.Setup {
+	return policytest.Setup{
+		Nodes: []sched.NodeSpec{{Name: "n1", Capacity: sched.Resources{sched.MapSlots: slots}}},
+		Jobs:  jobs,
+		Take:  func(x policytest.Try) (sched.Time, sched.Outcome) { return x.Job.Stages[x.Stage].Prior, sched.OK },
+	}
+}
+
+func mapsOf(name string, tasks int32, each sched.Time) *sched.JobSpec {
+	return &sched.JobSpec{Name: name, Stages: []sched.StageSpec{{
+		Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: tasks, Prior: each,
+	}}}
+}
+
+// X3 of the page: the mean of 4 finished tasks times the 16 that are left.
+func TestFlexX3Work(t *testing.T) {
+	a := mapsOf("A", 20, 0)
+	s := slotsOf(4, a)
+	times := []sched.Time{30 * time.Second, 28 * time.Second, 34 * time.Second, 32 * time.Second}
+	s.Take = func(x policytest.Try) (sched.Time, sched.Outcome) { return times[(x.Task-1)%4], sched.OK }
+	asked := false
+	p := &asking{flexOf(t, "flex:work=printed,epoch=1s"), 34 * time.Second, func(v *sched.View) {
+		for j := range v.Jobs() {
+			if st := j.Stages[0]; st.Done == 4 && st.Total == 20 {
+				asked = true
+			}
+		}
+	}}
+	if _, err := policytest.Run(s, p); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(p.inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !asked || !strings.Contains(string(b), `"Mean":31`) {
+		t.Errorf("asked %v; the mean is not 31 s in %.300s", asked, b)
+	}
+}
+
+// What explain says: place, slots, and the loss by one slot less. B has 3 of 4 slots for 12 s of work: 4 s, with 2
+// slots 6 s.
+func TestFlexWhy(t *testing.T) {
+	s := slotsOf(4, mapsOf("A", 40, 2*time.Second), mapsOf("B", 6, 2*time.Second))
+	said := map[string]string{}
+	p := flexOf(t, "flex")
+	_, err := policytest.Run(s, &asking{p, 0, func(v *sched.View) {
+		for j := range v.Jobs() {
+			said[j.Spec.Name] = p.(interface {
+				Why(*sched.View, *sched.Stage) string
+			}).Why(v, j.Stages[0])
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "flex: place 1, 3 slots, holds 3; " +
+		"with one slot less for good it ends 2 s later, and its penalty grows from 4 to 6"
+	if said["B"] != want {
+		t.Errorf("B: %q, want %q", said["B"], want)
+	}
+	if want := "flex: place 2, 1 slots, holds 1"; said["A"] != want {
+		t.Errorf("A: %q, want %q", said["A"], want)
+	}
+}
+
+// A metric of one's own: penalties that jump a thousandfold for the job with the larger weight.
+func TestFlexOwnMetric(t *testing.T) {
+	own := policy.Registry{"mine": policy.Flex(policy.FlexMetric{
+		Title: "the heavy first",
+		Penalty: func(j policy.FlexJob) func(float64) float64 {
+			return func(at float64) float64 {
+				if j.Weight > 1 {
+					return 1000 * at
+				}
+				return at
+			}
+		},
+	})}
+	p, _, err := own.Parse("mine:least=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, heavy := mapsOf("small", 4, time.Second), mapsOf("heavy", 40, time.Second)
+	heavy.Weight = 2
+	r, err := policytest.Run(slotsOf(4, small, heavy), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(r.Ends[small].At, r.Ends[heavy].At); got != "11s 10s" {
+		t.Errorf("small and heavy end at %s, want 11s and 10s", got)
+	}
+	if _, _, err := own.Parse("mine:metric=tardy"); err == nil {
+		t.Error("a metric is taken although there is one")
+	}
+	for _, spec := range []string{"mine", "mine:base=fair,epoch=2s"} {
+		policytest.Conform(t, own, spec, 5)
+	}
+}
+
+// Jobs with goals of their own, minima, maxima and deadlines: every run ends, nothing is refused, no job ever runs more
+// tasks at once than its maximum, and JSON and extra questions change no action.
+func TestFlexGoals(t *testing.T) {
+	specs := []string{"flex", "flex:base=fair,metric=sla", "flex:metric=max-stretch,epoch=2s,stages=joint"}
+	for _, spec := range specs {
+		for seed := range uint64(15) {
+			setup := policytest.RandomSetup(seed, 1)
+			r := rand.New(rand.NewPCG(seed, 9))
+			for _, j := range setup.Jobs {
+				g := &sched.Goal{Metric: sched.Metric(r.IntN(int(sched.NumMetrics))), Weight: r.Float64()}
+				if g.Metric == sched.MetricSteps {
+					g.Steps = []sched.CostStep{{After: 20 * time.Second, Cost: 1}, {After: 60 * time.Second, Cost: 5}}
+				}
+				j.Goal, j.Deadline = g, sched.Time(1+r.IntN(90))*time.Second
+				j.Min, j.Max = sched.Resources{}, j.Stages[0].PerTask.Times(1+r.Int64N(3))
+			}
+			var last []sched.Time
+			for _, wrapped := range []bool{false, true} {
+				w := &restless{spec: spec, inner: flexOf(t, spec)}
+				if wrapped {
+					w.r = rand.New(rand.NewPCG(seed, 10))
+				}
+				over := &withinMax{inner: w}
+				res, err := policytest.Run(setup, over)
+				switch {
+				case err != nil:
+					t.Fatalf("%s, seed %d: %v", spec, seed, err)
+				case w.err != nil:
+					t.Fatalf("%s, seed %d: %v", spec, seed, w.err)
+				case over.job != 0:
+					t.Fatalf("%s, seed %d: job %d runs more than its maximum", spec, seed, over.job)
+				}
+				var ends []sched.Time
+				for _, j := range setup.Jobs {
+					ends = append(ends, res.Ends[j].At)
+				}
+				if wrapped && !slices.Equal(ends, last) {
+					t.Errorf("%s, seed %d: disturbed %v, else %v", spec, seed, ends, last)
+				}
+				last = ends
+			}
+		}
+	}
+}
+
+// withinMax notes a job of which a stage runs more tasks at once than its maximum allows.
+type withinMax struct {
+	inner sched.Policy
+	job   sched.JobID
+}
+
+func (w *withinMax) Decide(p *sched.Plan) {
+	w.inner.Decide(p)
+	for j := range p.Jobs() {
+		for _, st := range j.Stages {
+			if most := j.Spec.Max[sched.MapSlots]; st.Kind == sched.Map && most > 0 && int64(st.Running) > most {
+				w.job = j.ID
+			}
+		}
+	}
+}

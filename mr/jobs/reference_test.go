@@ -23,10 +23,13 @@ func (c corpus) names() []string { return slices.Sorted(maps.Keys(c)) }
 // lines are those of all files, by name.
 func (c corpus) lines() (all []string) {
 	for _, name := range c.names() {
-		all = append(all, linesOf(c[name])...)
+		all = append(all, linesOf(c.text(name))...)
 	}
 	return all
 }
+
+// text is a file without its byte order mark.
+func (c corpus) text(name string) string { return strings.TrimPrefix(c[name], "\xef\xbb\xbf") }
 
 func linesOf(s string) []string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\n")
@@ -85,7 +88,7 @@ func refSort(in corpus) []string { return slices.Sorted(slices.Values(in.lines()
 func refInvertedIndex(in corpus) []string {
 	pairs := map[string]bool{}
 	for _, doc := range in.names() {
-		for _, w := range wordsOf(in[doc]) {
+		for _, w := range wordsOf(in.text(doc)) {
 			pairs[w+"\t"+doc] = true
 		}
 	}
@@ -95,7 +98,7 @@ func refInvertedIndex(in corpus) []string {
 func refSequenceCount(in corpus) []string {
 	counts := map[string]int{}
 	for _, doc := range in.names() {
-		for _, line := range linesOf(in[doc]) {
+		for _, line := range linesOf(in.text(doc)) {
 			for w := wordsOf(line); len(w) >= 3; w = w[1:] {
 				counts[w[0]+"|"+w[1]+"|"+w[2]+"|"+doc]++
 			}
@@ -136,7 +139,7 @@ func refTermVector(cutoff int) func(corpus) []string {
 	return func(in corpus) (out []string) {
 		for _, doc := range in.names() {
 			counts := map[string]int{}
-			for _, w := range wordsOf(in[doc]) {
+			for _, w := range wordsOf(in.text(doc)) {
 				counts[w]++
 			}
 			words := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {

@@ -29,7 +29,7 @@ type Command struct {
 	Reporter Reporter
 
 	Timeout time.Duration // without a sign of life while it has work; zero: no limit
-	Grace   time.Duration // from asking it to end to ending it; zero: two seconds
+	Grace   time.Duration // from asking it to end to ending it; zero: two seconds. Five times that: see ErrHeld
 
 	guard *guard // of its process group, should the engine be killed; nil: none
 
@@ -44,6 +44,7 @@ type Process struct {
 	pipes   [3]*os.File // our ends of its standard input, output and error
 	stderr  errorStream
 	read    sync.WaitGroup // both outputs have ended
+	exit    chan struct{}  // the program has exited
 	gone    chan struct{}  // the program has exited, and its outputs have ended
 	kill    chan error     // why to kill it; room for one
 	ended   chan struct{}  // all is over, and err known
@@ -88,7 +89,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 func Start(ctx context.Context, c Command) (*Process, error) {
 	p := &Process{
 		command: c, cmd: exec.Command(c.Args[0], c.Args[1:]...), stderr: errorStream{reporter: c.Reporter}, began: time.Now(),
-		gone: make(chan struct{}), kill: make(chan error, 1), ended: make(chan struct{}),
+		exit: make(chan struct{}), gone: make(chan struct{}), kill: make(chan error, 1), ended: make(chan struct{}),
 	}
 	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.SysProcAttr = ownGroup()
@@ -107,6 +108,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.read.Go(func() { p.stderr.read(p.pipes[2], p.alive) })
 	go func() {
 		exited(p.cmd)
+		close(p.exit)
 		p.read.Wait()
 		close(p.gone)
 	}()
@@ -223,8 +225,13 @@ func (p *Process) supervise(ctx context.Context) {
 	}
 	late := time.NewTimer(limit)
 	defer late.Stop()
+	silent, exit := silentErr, p.exit
 	for cause == nil {
 		select {
+		case <-exit: // its outputs end with it, unless a process that it started holds them
+			exit, silent, limit = nil, heldErr, min(limit, linger*p.command.grace())
+			p.alive()
+			late.Reset(limit)
 		case <-p.gone:
 			cause = p.reap()
 			select {
@@ -243,7 +250,7 @@ func (p *Process) supervise(ctx context.Context) {
 			if p.waiting.Load() > 0 {
 				quiet = 0
 			} else if quiet >= limit {
-				cause = fmt.Errorf("%w for %v: it neither took input nor wrote anything", ErrSilent, limit)
+				cause = silent(limit)
 				continue
 			}
 			late.Reset(limit - quiet)
@@ -254,21 +261,42 @@ func (p *Process) supervise(ctx context.Context) {
 	p.err = &Error{p.command.Args, cause, p.stderr.last()}
 }
 
-// ErrSilent says that a program showed no sign of life.
-var ErrSilent = errors.New("no progress")
+var (
+	// ErrSilent says that a program showed no sign of life.
+	ErrSilent = errors.New("no progress")
+	// ErrHeld says that a program exited, but a process that it started keeps the program's output open and writes
+	// nothing. Whether it would write more cannot be known, so the attempt fails.
+	ErrHeld = errors.New("the program has exited, but a process that it started holds its output")
+)
+
+func silentErr(limit time.Duration) error {
+	return fmt.Errorf("%w for %v: it neither took input nor wrote anything", ErrSilent, limit)
+}
+
+func heldErr(limit time.Duration) error {
+	return fmt.Errorf("%w, and wrote nothing for %v: redirect what that process writes, as in >/dev/null 2>&1", ErrHeld,
+		limit)
+}
+
+// linger is how long after a program's exit its outputs may be silent before ErrHeld, in graces.
+const linger = 5
+
+// grace is Grace or its default.
+func (c *Command) grace() time.Duration {
+	if c.Grace == 0 {
+		return 2 * time.Second
+	}
+	return c.Grace
+}
 
 // terminate kills the process group, and waits until it is gone.
 func (p *Process) terminate() {
-	grace := p.command.Grace
-	if grace == 0 {
-		grace = 2 * time.Second
-	}
 	p.signal(syscall.SIGTERM)
 	p.signal(syscall.SIGCONT) // or a suspended one would not hear it
 	select {
 	case <-p.gone:
 		return
-	case <-time.After(grace):
+	case <-time.After(p.command.grace()):
 	}
 	p.signal(syscall.SIGKILL)
 	closeAll(p.pipes[:]) // one that has left the group may hold the other ends

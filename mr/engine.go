@@ -611,6 +611,7 @@ func (a *Attempt) counters() *sched.Counters {
 	if c.OutputBytes == 0 { // a map of whose output no part is made
 		c.OutputBytes = r.Counters.Of[MapOutputBytes]
 	}
+	c.LocalBytes, c.SpilledRecords = c.InputBytes, r.Counters.Of[SpilledRecords] // all nodes are this machine
 	for p := range NumPhases {
 		c.Phases[schedPhase[p]] = r.Phases[p]
 	}

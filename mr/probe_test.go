@@ -260,6 +260,9 @@ func TestFspyProbeSeed(t *testing.T) {
 		if m == nil || s.counted[sched.Reduce] != nil {
 			t.Fatalf("seed %d: %v", seed, s.counted)
 		}
+		if m.LocalBytes != m.InputBytes || m.RemoteBytes != 0 {
+			t.Errorf("seed %d: read %d bytes here and %d elsewhere, want %d and 0", seed, m.LocalBytes, m.RemoteBytes, m.InputBytes)
+		}
 		if m.InputBytes != read || m.OutputBytes != int64(len(lines)) {
 			t.Errorf(
 				"seed %d: read %d bytes and wrote %d, want %d and %d",

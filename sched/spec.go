@@ -148,11 +148,14 @@ type Undone struct {
 	Tasks []int32
 }
 
-// Counters are what an engine counted of an attempt that succeeded.
+// Counters are what an engine counted of an attempt that succeeded; zero where it counts no such thing.
 type Counters struct {
 	InputBytes, OutputBytes     int64
 	InputRecords, OutputRecords int64
-	Phases                      [NumPhases]Time // time spent in each
+	LocalBytes, RemoteBytes     int64           // of InputBytes: read on the attempt's node, and from other nodes
+	SpilledRecords              int64           // written to disk before the output, each time that they were
+	CPU                         Time            // of all threads and processes of the attempt
+	Phases                      [NumPhases]Time // wall-clock time spent in each
 }
 
 // A Policy decides what to do: once in a Step. A wrapper asks its inner policy exactly once a Step.

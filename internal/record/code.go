@@ -387,8 +387,23 @@ func (c *coder) undone(u *sched.Undone) {
 	list(c, &u.Tasks, func(t *int32) { number(c, t) })
 }
 
+// counters codes what an attempt counted. Counts that few engines know stand before the others, after a -1 in the place
+// of the input, and only where one of them is not zero.
 func (c *coder) counters(k *sched.Counters) {
-	for _, n := range []*int64{&k.InputBytes, &k.OutputBytes, &k.InputRecords, &k.OutputRecords} {
+	input := k.InputBytes
+	if k.LocalBytes != 0 || k.RemoteBytes != 0 || k.SpilledRecords != 0 || k.CPU != 0 {
+		input = -1
+	}
+	if number(c, &input); input == -1 {
+		for _, n := range []*int64{&k.LocalBytes, &k.RemoteBytes, &k.SpilledRecords} {
+			number(c, n)
+		}
+		number(c, &k.CPU)
+		input = k.InputBytes
+		number(c, &input)
+	}
+	k.InputBytes = input
+	for _, n := range []*int64{&k.OutputBytes, &k.InputRecords, &k.OutputRecords} {
 		number(c, n)
 	}
 	for i := range k.Phases {

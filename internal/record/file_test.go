@@ -120,6 +120,15 @@ func TestEveryFieldComesBack(t *testing.T) {
 	}
 }
 
+// Counters without those that few engines know are the bytes that they were before there were any.
+func TestCountersStayShort(t *testing.T) {
+	w := coder{}
+	w.counters(&sched.Counters{InputBytes: 1, OutputBytes: 2, InputRecords: 3, OutputRecords: 4})
+	if want := append([]byte{2, 4, 6, 8}, make([]byte, sched.NumPhases)...); !bytes.Equal(w.b, want) {
+		t.Errorf("bytes %v, want %v", w.b, want)
+	}
+}
+
 // Numbers at the edges of their types come back, nil and empty lists stay what they are, and places of any width do.
 func TestValuesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -156,7 +156,7 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 	}
 	config.RecordLength, config.Cores = job.Record, w.site.Cores
 	if len(job.Input) > 0 {
-		paths = job.Input
+		paths, config.KeepMark = job.Input, len(w.rounds) > 0
 	}
 	files, err := input.Expand(paths, config)
 	if err != nil {

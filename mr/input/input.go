@@ -26,6 +26,10 @@ type Config struct {
 	// OnlyLF leaves '\r' in the records: only '\n' ends a line, as with Hadoop's textinputformat.record.delimiter=\n.
 	OnlyLF bool
 
+	// KeepMark leaves a byte order mark at the beginning of a file in its first line: in the files between two rounds,
+	// such bytes are data.
+	KeepMark bool
+
 	// Flat takes only the files directly in a directory, as Hadoop does by default. Otherwise a directory means
 	// everything below it: a source tree is given by its name.
 	Flat bool

@@ -255,7 +255,7 @@ func (r *Reader) lines() ([]byte, error) {
 			if err := r.more(0); err != nil {
 				return nil, err
 			}
-			if r.pos == 0 && bytes.HasPrefix(r.block, byteOrderMark) {
+			if r.pos == 0 && !r.split.c.KeepMark && bytes.HasPrefix(r.block, byteOrderMark) {
 				r.take(len(byteOrderMark))
 				r.hi = max(r.hi, r.pos) // the first line is the first range's, even one that ends within the mark
 			}

@@ -178,7 +178,7 @@ func (s setup) round(
 		config.RecordLength = job.Record
 	}
 	if job.Input != nil {
-		paths = job.Input
+		paths, config.KeepMark = job.Input, true
 	}
 	found, err := input.Expand(paths, config)
 	check(err)

@@ -165,6 +165,14 @@ func TestAgainstReferences(t *testing.T) {
 	}
 }
 
+// TestByteOrderMarkBetweenRounds: what looks like a byte order mark at the beginning of a round's output is data to the
+// next round.
+func TestByteOrderMarkBetweenRounds(t *testing.T) {
+	in := corpus{"marks": "a \ufeff b\n"}
+	engine := setup{name: "engine", split: 1 << 20, reduces: 1, memory: enough, chaos: 1e-9}
+	engine.compare(t, "grep", mr.Conf{"pattern": `[^\w\s]+`}, in.write(t), []string{"1\t\ufeff"})
+}
+
 func TestLittleMemory(t *testing.T) {
 	tested := map[string]bool{}
 	for _, c := range cases {

@@ -37,7 +37,13 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 		tasks = 0
 	}
 	size, _ := s.MasterResource()
-	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: app.spec(tasks, m.config.Sizes.normal(size))})
+	spec := app.spec(tasks, m.config.Sizes.normal(size))
+	spec.Stages[0].Asked = m.live.shunned.count > 0 // then the core must know those nodes before it starts a master
+	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: spec})
+	if spec.Stages[0].Asked {
+		m.step()
+		app.place()
+	}
 	m.log.Info(
 		"application submitted",
 		"application",
@@ -147,7 +153,10 @@ func (app *application) end(state wire.AppState, o outcome) {
 	}
 	m := app.m
 	app.over, app.state, app.times.finished = true, state, m.millis()
-	m.live.off(app.alarm)
+	m.live.off(app.lifetime.alarm)
+	if len(app.shunned) > 0 {
+		m.apps.wary--
+	}
 	if app.outcome.final == wire.Undefined {
 		app.outcome = o
 	}
@@ -233,8 +242,8 @@ func (app *application) report() wire.ApplicationReport {
 			r.Master.Original = a.address.Original
 		}
 	}
-	if !app.expires.IsZero() {
-		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, int64(app.expires.Sub(m.now).Seconds()))}
+	if !app.lifetime.ends.IsZero() {
+		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, int64(app.lifetime.ends.Sub(m.now).Seconds()))}
 	}
 	if app.over {
 		r.Progress = 1
@@ -285,11 +294,11 @@ const unlimited = "UNLIMITED"
 
 // expire has an application killed at an instant; zero: never.
 func (app *application) expire(at time.Time) {
-	app.m.live.off(app.alarm)
-	if app.expires = at; at.IsZero() {
+	app.m.live.off(app.lifetime.alarm)
+	if app.lifetime.ends = at; at.IsZero() {
 		return
 	}
-	app.alarm = app.m.live.at(at, func() {
+	app.lifetime.alarm = app.m.live.at(at, func() {
 		app.end(
 			wire.AppKilled,
 			outcome{
@@ -305,8 +314,8 @@ func (app *application) expire(at time.Time) {
 
 // expiry tells when that is.
 func (app *application) expiry() string {
-	if app.expires.IsZero() {
+	if app.lifetime.ends.IsZero() {
 		return unlimited
 	}
-	return app.expires.Format(instant)
+	return app.lifetime.ends.Format(instant)
 }

@@ -263,7 +263,9 @@ func (t *askTable) forget(g *group) {
 }
 
 func (app *application) tellAsks(asks *sched.Asks) {
-	asks.Banned = app.asks.bans
+	if asks.Banned = app.asks.bans; app.starting() {
+		asks.Banned = app.excluded()
+	}
 	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
 }
 

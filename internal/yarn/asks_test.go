@@ -31,7 +31,7 @@ func newFewUnder(t *testing.T, spec string) *few {
 		t.Fatal(err)
 	}
 	w := &world{t: t, now: time.Unix(1_700_000_000, 0)}
-	config := Config{Core: sched.Config{Policy: fifo}, Sizes: Sizes{MinMemory: 512}, Log: slog.New(slog.DiscardHandler),
+	config := Config{Core: sched.Config{Policy: fifo}, Sizes: Sizes{MinMemory: 512}, Quiet: time.Hour, Log: slog.New(slog.DiscardHandler),
 		Racks: map[string]string{"a": "/one", "b": "/one", "c": "/two", "d": "/two"}}.withDefaults()
 	w.open(config, Hosts{}, w, func() time.Time { return w.now })
 	f := &few{world: w}

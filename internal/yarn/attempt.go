@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -141,8 +142,9 @@ func (a *attempt) launch() {
 		}} // MapReduce's ApplicationMaster ends at once without
 	signed, _ := a.master.sign(nil)
 	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: signed}
+	n := a.master.node
 	a.cancel = m.start.launch(
-		launchOrder{node: a.master.node.id, token: a.nodeToken(a.master.node), request: request},
+		launchOrder{node: n.id, quiet: n.quiet, token: a.nodeToken(n), request: request},
 		func(err error) {
 			m.post(func() { a.launched(err) })
 		},
@@ -154,9 +156,16 @@ func (a *attempt) launched(err error) {
 	a.unlaunch()
 	switch {
 	case err != nil:
+		n := a.master.node
+		a.blameless = errors.Is(err, errSilent)
+		n.distrust()
+		a.app.shun(n)
 		a.fail(fmt.Sprintf("Error launching %s. Got exception: %v", a.id, err))
 	case a.state == wire.AttemptAllocated:
 		a.state = wire.AttemptLaunched
+	}
+	if err == nil {
+		a.master.node.trust()
 	}
 	if err == nil && a.app.times.launched == 0 {
 		a.app.times.launched = a.app.m.millis()
@@ -226,7 +235,9 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 		}
 		o := sched.Killed
 		if c.isMaster() && state == wire.AttemptFailed {
-			o = sched.Failed
+			if o = sched.Failed; a.blameless {
+				o = sched.Lost
+			}
 		}
 		c.giveUp(wire.ExitAfterApp, saidFinished, o)
 		c.settle()

@@ -117,7 +117,7 @@ func (u client) changeTimeouts(q *wire.TimeoutChange) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := app.expires
+	at := app.lifetime.ends
 	for _, t := range q.Timeouts {
 		if t.Kind != wire.TimeoutLifetime {
 			return nil, rpc.Errorf(

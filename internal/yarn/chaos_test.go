@@ -358,6 +358,15 @@ func (m *manager) containers() (list []*container) {
 
 // check holds the books of the manager against those of the core.
 func (w *world) check() {
+	ready := int32(0)
+	for _, n := range w.m.nodes.list {
+		if n.fresh() {
+			ready++
+		}
+	}
+	if ready != w.m.nodes.ready {
+		w.t.Fatalf("%d nodes may get containers, %d are counted", ready, w.m.nodes.ready)
+	}
 	w.t.Helper()
 	m := w.m
 	used := map[sched.NodeID]sched.Resources{}

@@ -25,6 +25,9 @@ type Config struct {
 	Attempts int32
 	// Interval is how often NodeManagers beat (yarn.resourcemanager.nodemanagers.heartbeat-interval-ms): 1 s.
 	Interval time.Duration
+	// Quiet is how long a node may be silent and still get containers
+	// (yarn.scheduler.skip.node.multiplier times Interval): three intervals.
+	Quiet time.Duration
 	// Completed is how many applications that are over are still told of
 	// (yarn.resourcemanager.max-completed-applications): 1000.
 	Completed int
@@ -84,6 +87,10 @@ const (
 	usualInterval   = time.Second
 )
 
+// quietBeats is how many beats of a node may be missing, where nothing is said, until it gets no containers. Hadoop's
+// multiplier is 2.
+const quietBeats = 3
+
 func (s Sizes) withDefaults() Sizes {
 	return Sizes{cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192), cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)}
 }
@@ -96,6 +103,7 @@ func (c Config) withDefaults() *Config {
 	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
 	c.Attempts = cmp.Or(c.Attempts, 2)
 	c.Interval = cmp.Or(c.Interval, usualInterval)
+	c.Quiet = cmp.Or(c.Quiet, quietBeats*c.Interval)
 	c.Completed = cmp.Or(c.Completed, 1000)
 	c.Web = cmp.Or(c.Web, c.Addresses.Web, "localhost:8088")
 	if c.Log == nil {

@@ -9,7 +9,7 @@
 //	                                                one type a protocol: what a call does to the state, and its answer
 //	front.go  owner.go                              what servers use outside of turns; whose turn it is
 //	decide.go                                       a Step of the core, and its actions carried out
-//	node.go  application.go  permissions.go  attempt.go  container.go  asks.go
+//	node.go  application.go  permissions.go  attempt.go  container.go  asks.go  shun.go
 //	                                                what happens to each part of the state
 //	manager.go  nodetable.go  apptable.go  tables.go  liveness.go
 //	                                                how parts are found; what happens when

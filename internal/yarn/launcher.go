@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A launcher has NodeManagers start ApplicationMasters. done is called once, from another goroutine, unless cancel is
-// called before: that takes the order back as far as the node has not had it, and frees what the launch holds.
+// A launcher makes NodeManagers start ApplicationMasters. It calls done once, from another goroutine, unless cancel was
+// called before. cancel takes the order back, if the node has not had it yet, and frees what the launch holds.
 type launcher interface {
 	launch(o launchOrder, done func(error)) (cancel func())
 }
@@ -20,29 +21,50 @@ type launcher interface {
 // A launchOrder is one container to start.
 type launchOrder struct {
 	node    wire.NodeID
-	token   wire.Token // for the node
+	quiet   *atomic.Bool // whether the node is silent
+	token   wire.Token   // for the node
 	request *wire.StartContainersRequest
 }
 
-// A nodeCaller starts containers over the wire, a goroutine and a connection each, as NodeManagers expect it. All have
-// ended when wait returns, which they do soon after ctx is done.
+// errSilent is why a launch is given up on a node that does not beat any more.
+var errSilent = errors.New("the node is silent")
+
+// A nodeCaller starts containers over the wire. Each launch has a goroutine and, while it calls, a connection, as
+// NodeManagers expect it. A node that does not answer holds at most launchesOfNode of mostLaunches calls, for
+// launchDial each, and none any more once it is silent. All launches have ended when wait returns, soon after ctx is
+// done.
 type nodeCaller struct {
 	ctx      context.Context
-	patience time.Duration // how long a node that cannot be reached is tried
-	slots    chan struct{}
+	patience time.Duration // how long a node that beats and cannot be reached is tried
+	slots    chan struct{} // calls that go on
 	wg       sync.WaitGroup
+
+	mu    sync.Mutex
+	lanes map[wire.NodeID]*lane
 }
 
-// How many launches go on at once (yarn.resourcemanager.amlauncher.thread-count), and how long is waited before a node
-// that could not be reached is tried again.
+// A lane bounds the calls to one node.
+type lane struct {
+	slots chan struct{}
+	users int // launches that hold it or wait for it
+}
+
+// Limits on launches.
 const (
-	mostLaunches = 50
-	retryLaunch  = time.Second
-	launchTime   = 30 * time.Second // for one call
+	mostLaunches   = 200 // calls at once
+	launchesOfNode = 4   // of those, calls to one node
+	retryLaunch    = time.Second
+	launchDial     = 5 * time.Second  // until a node has let the caller in
+	launchTime     = 30 * time.Second // for one call
 )
 
 func newNodeCaller(ctx context.Context, patience time.Duration) *nodeCaller {
-	return &nodeCaller{ctx: ctx, patience: patience, slots: make(chan struct{}, mostLaunches)}
+	return &nodeCaller{
+		ctx:      ctx,
+		patience: patience,
+		slots:    make(chan struct{}, mostLaunches),
+		lanes:    map[wire.NodeID]*lane{},
+	}
 }
 
 func (l *nodeCaller) wait() { l.wg.Wait() }
@@ -50,12 +72,6 @@ func (l *nodeCaller) wait() { l.wg.Wait() }
 func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.wg.Go(func() {
-		select {
-		case l.slots <- struct{}{}:
-			defer func() { <-l.slots }()
-		case <-ctx.Done():
-			return
-		}
 		if err := l.try(ctx, &o); ctx.Err() == nil {
 			done(err)
 		}
@@ -63,22 +79,73 @@ func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
 	return cancel
 }
 
-// try calls a node until it answers. What it answers is final.
+// try calls a node until it answers: what it answers is final. It gives up when patience is over, and, after a call that
+// failed or while it waits for its turn, as soon as the node is silent.
 func (l *nodeCaller) try(ctx context.Context, o *launchOrder) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
+	n := l.use(o.node)
+	defer l.unuse(o.node, n)
+	err := errors.New("others were tried first")
 	for {
-		err := o.call(ctx)
-		var refused *rpc.Error
-		var failed *wire.FailedContainer
-		if err == nil || errors.As(err, &refused) || errors.As(err, &failed) {
-			return err
+		if n.enter(ctx, l.slots) {
+			err = o.call(ctx)
+			<-l.slots
+			<-n.slots
+			var refused *rpc.Error
+			var failed *wire.FailedContainer
+			if err == nil || errors.As(err, &refused) || errors.As(err, &failed) {
+				return err
+			}
+		}
+		if o.quiet.Load() {
+			return fmt.Errorf("reach node %s: %w, and %w", o.node, err, errSilent)
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("reach node %s: %w", o.node, err)
 		case <-time.After(retryLaunch):
 		}
+	}
+}
+
+// use returns the lane of a node. The caller must call unuse when it needs it no more.
+func (l *nodeCaller) use(id wire.NodeID) *lane {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.lanes[id]
+	if n == nil {
+		n = &lane{slots: make(chan struct{}, launchesOfNode)}
+		l.lanes[id] = n
+	}
+	n.users++
+	return n
+}
+
+func (l *nodeCaller) unuse(id wire.NodeID, n *lane) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n.users--; n.users == 0 {
+		delete(l.lanes, id)
+	}
+}
+
+// enter waits for one of the node's slots and then for one of all, each for retryLaunch at most, and reports whether it
+// has both.
+func (n *lane) enter(ctx context.Context, all chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(ctx, retryLaunch)
+	defer cancel()
+	select {
+	case n.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	select {
+	case all <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		<-n.slots
+		return false
 	}
 }
 
@@ -89,7 +156,9 @@ func (o *launchOrder) call(ctx context.Context) error {
 		Protocol: wire.ContainerManagement,
 		Secret:   &rpc.Secret{Identifier: o.token.Identifier, Password: o.token.Password},
 	}
-	c, err := d.Dial(ctx, o.node.String())
+	dial, cancelDial := context.WithTimeout(ctx, launchDial)
+	defer cancelDial()
+	c, err := d.Dial(dial, o.node.String())
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"container/heap"
+	"iter"
 	"time"
 )
 
@@ -70,6 +71,14 @@ func (w *aged) leave() {
 	}
 }
 
+// all yields what is waited for, longest silent first.
+func (a *aging) all() iter.Seq[expirer] {
+	return func(yield func(expirer) bool) {
+		for w, left := a.ring.next, a.count; left > 0 && yield(w.thing); w, left = w.next, left-1 {
+		}
+	}
+}
+
 // An alarm is something to do at a time of its own. Who may not want it any more before then keeps it, to take it back.
 type alarm struct {
 	at    time.Time
@@ -98,23 +107,31 @@ func (a *alarms) Pop() any {
 
 // liveness is everything that must be heard of, and what happens at a time of its own.
 type liveness struct {
-	nodes      aging // since their last heartbeat
+	nodes      aging // since their last heartbeat, until they are quiet
+	quiet      aging // since their last heartbeat, from when they are quiet until they are lost
 	masters    aging // since their last call
 	containers aging // from when they are handed out until they run
 	finishing  aging // from when an application has said that it ends until its ApplicationMaster has
+	shunned    aging // nodes, since a launch there failed last
 	alarms     alarms
 }
+
+// shunTime is how long no ApplicationMaster is started on a node where launches failed.
+const shunTime = 10 * time.Minute
 
 // farAway is the wait of an engine on which nothing happens.
 const farAway = time.Hour
 
-func newLiveness(e Expiry) (l liveness) {
-	l.nodes.limit, l.masters.limit, l.containers.limit, l.finishing.limit = e.Node, e.Master, e.Container, e.Finish
+// newLiveness returns what waits for peers with expiries e. Nodes are quiet after a silence of quiet.
+func newLiveness(e Expiry, quiet time.Duration) (l liveness) {
+	l.nodes.limit, l.quiet.limit = min(quiet, e.Node), e.Node
+	l.masters.limit, l.containers.limit, l.finishing.limit = e.Master, e.Container, e.Finish
+	l.shunned.limit = shunTime
 	return l
 }
 
-func (l *liveness) agings() [4]*aging {
-	return [4]*aging{&l.nodes, &l.masters, &l.containers, &l.finishing}
+func (l *liveness) agings() [6]*aging {
+	return [6]*aging{&l.nodes, &l.quiet, &l.masters, &l.containers, &l.finishing, &l.shunned}
 }
 
 // at has something done at a time.

@@ -24,7 +24,7 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 		nodes:   newNodeTable(hosts.set(), newTopology(config.Racks, config.RackScript)),
 		queues:  placement{config.Queues, config.Queues.leaves(), map[string]bool{}},
 		apps:    newAppTable(),
-		live:    newLiveness(config.Expiry),
+		live:    newLiveness(config.Expiry, config.Quiet),
 		start:   start,
 		groups:  newGroupTable(&config.Access, log),
 	}

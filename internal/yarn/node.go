@@ -18,8 +18,21 @@ const mostUnknown = 10_000
 func (n *node) join() {
 	n.m.step() // the core takes what joins before what is lost, and this node may just have been
 	n.become(wire.NodeRunning)
-	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec(n.capacity)})
+	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec()})
 	n.m.apps.nodesChanged(n)
+}
+
+// beats notes that the node was heard of. One that was quiet gets containers again.
+func (n *node) beats() {
+	n.heard = n.m.now
+	if !n.quiet.Load() {
+		n.silent.touch(n.m.now)
+		return
+	}
+	n.hush(false)
+	n.m.live.nodes.watch(&n.silent, n.m.now, n)
+	n.offer()
+	n.m.apps.retry(n.m)
 }
 
 // leave takes the node from the core, and what runs there is lost.
@@ -54,15 +67,23 @@ func (n *node) sorted() []*container {
 	)
 }
 
-// expired says that the node has not beaten for too long.
-func (n *node) expired() { n.gone(wire.NodeLost) }
+// expired is called when the node was silent for Config.Quiet, and again when it was silent for Expiry.Node. After the
+// first it gets no containers, since it may be dead: an emptied node has the most room. After the second it is lost.
+func (n *node) expired() {
+	if n.quiet.Load() {
+		n.gone(wire.NodeLost)
+		return
+	}
+	n.hush(true)
+	n.m.live.quiet.watch(&n.silent, n.heard, n)
+	n.offer()
+	n.m.apps.retry(n.m)
+}
 
 // resize gives the node another capacity.
 func (n *node) resize(to wire.Resource) {
 	n.capacity = to
-	if n.state == wire.NodeRunning {
-		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(to)})
-	}
+	n.offer()
 }
 
 // decommission has the node end: at once, or, where there is patience, when nothing runs there any more, at the latest
@@ -81,7 +102,7 @@ func (n *node) decommission(patience time.Duration) {
 			return
 		}
 		n.become(wire.NodeDecommissioning)
-		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(wire.Resource{})})
+		n.offer()
 		n.m.apps.nodesChanged(n)
 	}
 }
@@ -90,7 +111,7 @@ func (n *node) decommission(patience time.Duration) {
 func (n *node) recommission() {
 	n.m.live.off(n.patience)
 	n.become(wire.NodeRunning)
-	n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec(n.capacity)})
+	n.offer()
 	n.m.apps.nodesChanged(n)
 }
 

@@ -61,6 +61,7 @@ func bySched(a, b *node) int { return cmp.Compare(a.sched, b.sched) }
 // forget takes a node that has left out of the table. Its place in list is kept for the node that follows it.
 func (t *nodeTable) forget(n *node) {
 	n.silent.leave()
+	n.launches.shunned.leave()
 	delete(t.byID, n.id)
 	for _, place := range []string{n.id.Host, n.rack} {
 		list := t.byPlace[place]
@@ -72,6 +73,7 @@ func (t *nodeTable) forget(n *node) {
 	}
 	for _, app := range n.m.apps.list {
 		delete(app.nodes, n)
+		delete(app.shunned, n)
 		if a := app.current(); a != nil {
 			delete(a.dues.tokens, n)
 		}
@@ -119,19 +121,46 @@ func (t *nodeTable) largest(s Sizes) wire.Resource {
 	return wire.Resource{Memory: min(most.Memory, s.MaxMemory), VCores: min(most.VCores, s.MaxVCores)}
 }
 
-// spec describes the node to the core, with the capacity that it may use there.
-func (n *node) spec(capacity wire.Resource) *sched.NodeSpec {
-	return &sched.NodeSpec{Name: n.name, Class: n.m.nodes.class(n.capacity), Rack: n.m.nodes.rackID(n.rack),
-		Capacity: amount(capacity)}
+// offer tells the core what it may use of the node now: nothing while the node is quiet or is being decommissioned.
+func (n *node) offer() {
+	if n.usable() {
+		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec()})
+	}
 }
+
+// spec describes the node to the core.
+func (n *node) spec() *sched.NodeSpec {
+	s := &sched.NodeSpec{Name: n.name, Class: n.m.nodes.class(n.capacity), Rack: n.m.nodes.rackID(n.rack)}
+	if n.fresh() {
+		s.Capacity = amount(n.capacity)
+	}
+	return s
+}
+
+// fresh reports whether the node may get containers.
+func (n *node) fresh() bool { return n.state == wire.NodeRunning && !n.quiet.Load() }
 
 // become changes the state.
 func (n *node) become(s wire.NodeState) {
+	n.count(-1)
+	n.state = s
+	n.count(1)
+}
+
+// hush changes whether the node is quiet.
+func (n *node) hush(quiet bool) {
+	n.count(-1)
+	n.quiet.Store(quiet)
+	n.count(1)
+}
+
+// count adds d to the counts of the table that the node is part of.
+func (n *node) count(d int32) {
 	if n.usable() {
-		n.m.nodes.up--
+		n.m.nodes.up += d
 	}
-	if n.state = s; n.usable() {
-		n.m.nodes.up++
+	if n.fresh() {
+		n.m.nodes.ready += d
 	}
 }
 

@@ -136,6 +136,10 @@ func (p *properties) times(c *Config) {
 		Container: p.millis(rm + "rm.container-allocation.expiry-interval-ms"),
 	}
 	c.Interval = p.millis(beat)
+	if n, said := p.number("yarn.scheduler.skip.node.multiplier", span{1, 1_000_000}); said {
+		every := cmp.Or(c.Interval, usualInterval)
+		c.Quiet = time.Duration(min(n, int64(mostTime/every))) * every
+	}
 	silence := cmp.Or(c.Expiry.Node, usualNodeExpiry)
 	p.ordered(beat, node, cmp.Or(c.Interval, usualInterval).Milliseconds(), silence.Milliseconds())
 	switch n, said := p.number(graceful, span{-1, int64(mostTime / time.Second)}); {

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
@@ -69,6 +70,9 @@ type node struct {
 	state    wire.NodeState
 	resized  *wire.Resource // by an operator; the node was not told yet
 	silent   aged
+	heard    time.Time    // its last beat or registration
+	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; the launcher reads it, too
+	launches launches
 	life     int32  // number of its registrations: a token for an earlier life is of no use
 	patience *alarm // the latest end of a graceful decommission
 	doing    doing
@@ -76,6 +80,12 @@ type node struct {
 	containers []*container            // that are not over, in no order
 	last       *wire.HeartbeatResponse // the last reply, to be sent again if it was lost
 	orders
+}
+
+// launches of ApplicationMasters on a node.
+type launches struct {
+	failures int32 // in a row
+	shunned  aged  // while no ApplicationMaster is started there
 }
 
 // doing is what a node last said of itself.
@@ -122,12 +132,18 @@ type application struct {
 	progress   float32        // 0 to 1
 	nodes      map[*node]bool // nodes that had a container of it, and must be told of its end
 	times      times
-	used       sched.Work             // once it is over
-	over       bool                   // nothing of it lives any more
-	expires    time.Time              // when it is killed; zero: never
-	alarm      *alarm                 // for expires; nil: it was never set
+	used       sched.Work // once it is over
+	over       bool       // nothing of it lives any more
+	lifetime   lifetime
 	missed     []wire.ContainerStatus // ends of containers that outlive attempts, while there was no attempt
+	shunned    map[*node]int32        // nodes, in which life, on which a launch of its ApplicationMaster failed
 	access     map[int32]ACL          // as it was submitted with, by what they let users do
+}
+
+// lifetime is when an application is killed.
+type lifetime struct {
+	ends  time.Time // zero: never
+	alarm *alarm    // for that; nil: it was never set
 }
 
 // outcome is what the end of an application is reported to be.
@@ -169,6 +185,7 @@ type attempt struct {
 	sequence    int64          // of the last container
 	containers  containerTable // that live, or that their node may not forget yet
 	dues        dues
+	blameless   bool   // it ended because its node could not be reached: the core does not count that
 	cancel      func() // takes the launch back while it goes on; nil: no launch goes on
 }
 
@@ -271,6 +288,7 @@ type nodeTable struct {
 	topology *topology          // safe for many goroutines
 	hosts    hostSet            // that may be used
 	up       int32              // of list, those that the core has
+	ready    int32              // of list, those that may get containers
 }
 
 // An appTable finds applications.
@@ -282,6 +300,8 @@ type appTable struct {
 	named  int32 // the last id that was given to a client
 	taken  idSet // of those, with which an application was submitted
 	gone   int   // of list, those that are over
+	wary   int   // of list, those that live and on whose behalf nodes are shunned
+	retold bool  // the core was told of nodes that are shunned, at the last change of nodes
 }
 
 // A leaseTable finds containers by the core's attempts, in whose slots they are.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -64,14 +65,16 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	}
 	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
 	n.life++
-	n.last = nil
+	n.last, n.heard = nil, t.m.now
+	n.trust()
 	if n.usable() {
+		n.beats()
 		if n.capacity != q.Resource {
 			n.resize(q.Resource)
 		}
-		n.silent.touch(t.m.now)
 	} else {
 		n.silent.leave()
+		n.hush(false)
 		t.m.live.nodes.watch(&n.silent, t.m.now, n)
 		n.capacity = q.Resource
 		n.join()
@@ -140,7 +143,7 @@ func checkNode(r wire.Resource) string {
 
 func (t tracker) newNode(id wire.NodeID) *node {
 	rack := t.m.nodes.topology.of(id.Host)
-	n := &node{m: t.m, id: id, name: id.String(), rack: rack, state: wire.NodeNew}
+	n := &node{m: t.m, id: id, name: id.String(), rack: rack, state: wire.NodeNew, quiet: new(atomic.Bool)}
 	t.m.nodes.add(n)
 	return n
 }
@@ -207,7 +210,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	}
 	switch id := q.Status.ResponseID; {
 	case n.last != nil && next(id) == n.last.ResponseID:
-		n.silent.touch(t.m.now)
+		n.beats()
 		return reply(n.last)
 	case n.last != nil && id != n.last.ResponseID || n.last == nil && id != 0:
 		return reply(
@@ -217,7 +220,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 			},
 		)
 	}
-	n.silent.touch(t.m.now)
+	n.beats()
 	n.checked(&q.Status)
 	n.reported(q.Status.Containers)
 	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {

@@ -1,0 +1,109 @@
+package yarn
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Where ApplicationMasters are not started. A launch that fails excludes its node for the application's next attempts,
+// until a NodeManager registers there again. A node on which shunLaunches launches in a row fail is excluded for the
+// ApplicationMasters of all applications, until one starts there, it registers again, or shunTime is over. Where that
+// would exclude every node that may get containers, none is excluded.
+
+// shunLaunches is how many launches on a node fail in a row until it is excluded for all.
+const shunLaunches = 2
+
+// A shunnedNode is a node on which no ApplicationMaster is started. It expires after shunTime.
+type shunnedNode node
+
+func (n *shunnedNode) expired() { (*node)(n).trust() }
+
+// distrust notes that a launch on the node failed.
+func (n *node) distrust() {
+	if n.launches.failures++; n.launches.failures < shunLaunches {
+		return
+	}
+	n.m.live.shunned.watch(&n.launches.shunned, n.m.now, (*shunnedNode)(n))
+	n.m.apps.retry(n.m)
+	n.m.log.Warn("no application master is started on a node: launches there failed", "node", n.name,
+		"launches", n.launches.failures, "for", shunTime)
+}
+
+// trust forgets launches that failed on the node.
+func (n *node) trust() {
+	if n.launches.failures >= shunLaunches {
+		n.launches.failures = 0
+		n.launches.shunned.leave()
+		n.m.apps.retry(n.m)
+	}
+	n.launches.failures = 0
+}
+
+// shun excludes a node for the application's next attempts. The core must know before it hears that the attempt has
+// ended.
+func (app *application) shun(n *node) {
+	if app.shunned == nil {
+		app.shunned = map[*node]int32{}
+		app.m.apps.wary++
+	}
+	app.shunned[n] = n.life
+	app.place()
+	app.m.step()
+}
+
+// excluded returns the nodes on which no ApplicationMaster of the application is started, sorted.
+func (app *application) excluded() (ids []sched.NodeID) {
+	for n, life := range app.shunned {
+		if n.life == life && n.fresh() {
+			ids = append(ids, n.sched)
+		}
+	}
+	for thing := range app.m.live.shunned.all() {
+		if n := (*node)(thing.(*shunnedNode)); n.fresh() {
+			ids = append(ids, n.sched)
+		}
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); int32(len(ids)) >= app.m.nodes.ready {
+		return nil
+	}
+	return ids
+}
+
+// place tells the core where the next ApplicationMaster may be started.
+func (app *application) place() {
+	if app.submission.Unmanaged {
+		return
+	}
+	j := app.m.core.Job(app.job)
+	if j == nil || j.Ended {
+		return
+	}
+	asks := &sched.Asks{Pending: j.Stages[0].Pending, Banned: app.excluded()}
+	if len(app.attempts) == 0 {
+		asks.Pending = 1
+	}
+	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
+}
+
+// starting reports whether the application waits for an ApplicationMaster to be started.
+func (app *application) starting() bool {
+	a := app.current()
+	return !app.over && (a == nil || a.ended())
+}
+
+// retry tells the core again where ApplicationMasters that wait may be started, because nodes have changed. It costs
+// nothing where no launch failed.
+func (t *appTable) retry(m *manager) {
+	wary := t.wary > 0 || m.live.shunned.count > 0
+	if !wary && !t.retold {
+		return
+	}
+	t.retold = wary
+	for _, app := range t.list {
+		if app.starting() {
+			app.place()
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/sojourn-sched/sojourn/sched"
+
 // All holds the policies of this package.
 var All = Registry{
 	"capacity":  {capacityCard, newCapacity},
@@ -20,3 +22,9 @@ var All = Registry{
 	"spt":       {sptCard, newSPT},
 	"srpt":      {srptCard, newSRPT},
 }
+
+// Parse makes the policy of All that spec names; see Registry.Parse.
+func Parse(spec string) (sched.Policy, Card, error) { return All.Parse(spec) }
+
+// ParseList returns the specs in flags, each checked against All; see Registry.ParseList.
+func ParseList(flags []string) ([]string, error) { return All.ParseList(flags) }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -71,33 +70,23 @@ var capacityCard = Card{
 // tasks started, keeps a node.
 type capacity struct {
 	tree
-	reclaimer
-	keeper
+	Keep    keeper
+	Reclaim reclaimer
 
-	guarantee []sched.Resources // by queue; of the capacity there is
-	total     sched.Resources   // for which guarantee was computed
-	changes   int               // and for which state of the configured queues
-	userMin   float64
-	factor    float64
-	kills     bool
-	round     float64
-	slack     float64
+	guaranteed   guarantees
+	limits       userLimits
+	round, slack float64 // of what is taken back
 }
 
 func newCapacity(a Args) sched.Policy {
-	c := &capacity{
-		userMin: a.Number("user-min"),
-		factor:  a.Number("user-factor"),
-		kills:   a.Choice("preempt") == "kill",
-		round:   a.Number("round"),
-		slack:   a.Number("slack"),
-	}
-	c.check, c.grace = a.Time("check"), a.Time("grace")
+	c := &capacity{Keep: keeper{on: true}, round: a.Number("round"), slack: a.Number("slack")}
+	c.limits = userLimits{a.Number("user-min"), a.Number("user-factor"), &c.guaranteed, &c.leads}
 	c.users, c.leads = true, leads{a.Number("masters"), c.usable}
-	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.part(q, k)} }
+	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.guaranteed.part(q, k)} }
 	c.leaf = c.underLimit
 	c.tree.init(a, c.within)
-	c.reclaimer.init(&c.tree)
+	c.Reclaim.init(a, &c.tree)
+	c.Reclaim.grace = a.Time("grace")
 	return c
 }
 
@@ -108,64 +97,6 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 		return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
 	}
 	return urgency(v, st, more)
-}
-
-// part is what a queue uses of its guarantee.
-func (c *capacity) part(q *sched.Queue, k sched.ResourceKind) float64 {
-	if g := c.guarantee[q.ID][k]; g > 0 {
-		return float64(q.Used[k]) / float64(g)
-	}
-	return math.MaxFloat64
-}
-
-// guarantees computes what each queue is guaranteed: what its spec says; where it says nothing, a part by weight of
-// what the siblings that say something leave.
-func (c *capacity) guarantees(p *sched.Plan) {
-	if c.total == p.Capacity && len(c.guarantee) == len(p.Queues) && c.changes == p.QueueChanges {
-		return
-	}
-	c.total, c.changes = p.Capacity, p.QueueChanges
-	c.siblings.forget()
-	c.guarantee = append(c.guarantee[:0], make([]sched.Resources, len(p.Queues))...)
-	c.guarantee[0] = p.Capacity
-	for _, q := range p.Queues {
-		if q == nil || q.User {
-			continue
-		}
-		for k := range q.Used {
-			c.guaranteeBelow(p, q, k)
-		}
-	}
-}
-
-func (c *capacity) guaranteeBelow(p *sched.Plan, q *sched.Queue, k int) {
-	rest, weights := c.guarantee[q.ID][k], 0.0
-	says := func(o *sched.Queue) (int64, bool) {
-		switch m := o.Spec.Min; {
-		case m.Amount[k] > 0:
-			return m.Amount[k], true
-		case m.Part > 0:
-			return int64(m.Part * float64(c.guarantee[q.ID][k])), true
-		}
-		return 0, false
-	}
-	for _, id := range q.Children {
-		if o := p.Queues[id]; !o.User {
-			if g, ok := says(o); ok {
-				c.guarantee[id][k] = g
-				rest -= g
-			} else {
-				weights += o.Weight()
-			}
-		}
-	}
-	for _, id := range q.Children {
-		if o := p.Queues[id]; !o.User {
-			if _, ok := says(o); !ok {
-				c.guarantee[id][k] = int64(float64(max(0, rest)) * o.Weight() / weights)
-			}
-		}
-	}
 }
 
 // underLimit returns the first stage in a queue among those of users under their limits.
@@ -184,8 +115,8 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 		}
 		groups := [2]int{groupOf(id, k), mastersOf(groupOf(id, k))}
 		for _, group := range groups[:1+min(1, u.Count[sched.Master].Pending)] {
-			st := c.at(group, s.room)
-			if st == nil || !c.mayStart(p.View, st, active) {
+			st := c.waits.at(group, s.room)
+			if st == nil || !c.limits.mayStart(p.View, st, active) {
 				continue
 			}
 			key := c.rank(p.View, st, 1)
@@ -202,7 +133,7 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	u, k := v.Queues[st.Job.Queue], kindOf(st)
 	q := v.Queues[u.Parent]
-	if !c.mayStart(v, st, max(1, active(v, q, k))) {
+	if !c.limits.mayStart(v, st, max(1, active(v, q, k))) {
 		return sched.Key{}, false
 	}
 	return c.tree.Position(v, st)
@@ -217,7 +148,7 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	u := v.Queues[st.Job.Queue]
 	q := v.Queues[u.Parent]
 	users := max(1, active(v, q, kindOf(st)))
-	k, over := c.overLed(v, st, users)
+	k, over := c.limits.overLed(v, st, users)
 	if !over {
 		return ""
 	}
@@ -226,37 +157,16 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 		u.Spec.Name,
 		u.Masters[k],
 		k,
-		c.mostLeads(v, st, k, users),
+		c.limits.mostLeads(v, st, k, users),
 		v.Path(q),
 		st.Spec.PerTask[k],
 	)
 }
 
-// overLed returns a resource of which the masters of a master's user would hold too much with one more, of which he may
-// always have one; false: of none.
-func (c *capacity) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
-	return beyond(
-		v.Queues[st.Job.Queue].Masters,
-		st,
-		func(k sched.ResourceKind) float64 { return c.mostLeads(v, st, k, active) },
-	)
-}
-
-// mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself
-// may of its guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
-func (c *capacity) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
-	q := v.Queues[v.Queues[st.Job.Queue].Parent]
-	part := c.leads.partOf(v, q)
-	if part >= 1 {
-		return math.MaxFloat64
-	}
-	return part * max(1/float64(active), c.userMin) * c.factor * float64(c.guarantee[q.ID][k])
-}
-
 // usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what nobody has,
 // if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (c *capacity) usable(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
-	return float64(max(c.guarantee[q.ID][k], reach(v, q, k)))
+	return float64(max(c.guaranteed.of(q, k), reach(v, q, k)))
 }
 
 // reach is what a queue has and might have now of what nobody has, within its maximum and those above
@@ -269,52 +179,18 @@ func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
 	return min(q.Max[k], reach(v, above, k)-above.Used[k]+q.Used[k])
 }
 
-// mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters
-// may hold.
-func (c *capacity) mayStart(v *sched.View, st *sched.Stage, active int) bool {
-	u, k := v.Queues[st.Job.Queue], kindOf(st)
-	q := v.Queues[u.Parent]
-	if u.Used[k] > 0 && float64(u.Used[k]) >= c.limit(q, st, active) {
-		return false
-	}
-	if !c.leads.limit(st) {
-		return true
-	}
-	_, over := c.overLed(v, st, active)
-	return !over && c.leads.allow(v, q, st)
-}
-
-// active returns how many users of q want more of kind k.
-func active(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int) {
-	for _, id := range q.Children {
-		if u := v.Queues[id]; u.User && u.Demand[k] > u.Used[k] {
-			n++
-		}
-	}
-	return n
-}
-
-// limit is how much of what st competes for its user may have.
-func (c *capacity) limit(q *sched.Queue, st *sched.Stage, active int) float64 {
-	k := kindOf(st)
-	g := float64(c.guarantee[q.ID][k])
-	current := g
-	if q.Used[k] >= c.guarantee[q.ID][k] {
-		current = float64(q.Used[k] + st.Spec.PerTask[k])
-	}
-	return min(max(current/float64(active), current*c.userMin), g*c.factor)
-}
-
 // Decide starts tasks where there is room, keeps nodes for big ones, and takes back what is lent and wanted again.
 func (c *capacity) Decide(p *sched.Plan) {
-	c.guarantees(p)
-	c.fillKeeping(p, &c.keeper)
-	if !c.kills || !c.due(p, c.check) {
+	if c.guaranteed.follow(p) {
+		c.siblings.forget()
+	}
+	c.Keep.fill(p, &c.tree)
+	if !c.Reclaim.looks(p) {
 		return
 	}
 	for k := range sched.ResourceKind(sched.NumResources) {
 		if c.has(k) {
-			c.take(p, k, min(c.lacking(p, k), c.round*float64(p.Capacity[k])), 1+c.slack)
+			c.Reclaim.take(p, k, min(c.lacking(p, k), c.round*float64(p.Capacity[k])), 1+c.slack)
 		}
 	}
 }
@@ -322,12 +198,12 @@ func (c *capacity) Decide(p *sched.Plan) {
 // lacking returns how much of kind k queues want that they would have if what is lent were given back, and is not
 // leaving yet.
 func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
-	c.divide(p, k, func(q *sched.Queue) theory.Claim {
-		return theory.Claim{Weight: float64(c.guarantee[q.ID][k]), Max: float64(min(q.Demand[k], q.Max[k]))}
+	c.Reclaim.divide(p, k, func(q *sched.Queue) theory.Claim {
+		return theory.Claim{Weight: float64(c.guaranteed.of(q, k)), Max: float64(min(q.Demand[k], q.Max[k]))}
 	})
 	for _, q := range p.Queues {
-		if q != nil && c.isLeaf(p, q) {
-			need += max(0, c.share[q.ID]-float64(q.Used[k])) - float64(q.Leaving[k])
+		if q != nil && c.Reclaim.isLeaf(p, q) {
+			need += max(0, c.Reclaim.share[q.ID]-float64(q.Used[k])) - float64(q.Leaving[k])
 		}
 	}
 	return need - float64(p.Capacity[k]-p.Queues[0].Used[k])

@@ -89,217 +89,55 @@ var dynamicmrCard = Card{
 // A decision costs what the order beneath does, some times over: O(log n) for n jobs, or siblings in the queue tree. A
 // look for stragglers costs what they are, and O(n log n) where there are any while tasks wait.
 type dynamicmr struct {
-	tree
-	sepb
-	lender
-	Sizes sizes // known where jobs are served by size
+	Queues  slotQueues    // whose turn it is
+	Lending lender        // how many slots of one kind tasks of the other may hold
+	Second  sepb          // second attempts of stragglers
+	Overdue overdueKiller // stragglers that are ended
 
-	bySize  bool
-	pooled  bool                 // PD-DHSA
-	visited map[sched.JobID]bool // PD-DHSA: jobs of which a map near its input was looked for in this Step
-}
-
-// The slots that DynamicMR knows.
-var slotKinds = [2]sched.ResourceKind{sched.MapSlots, sched.ReduceSlots}
-
-// sideOfSlots returns the place of a kind of slots in pairs.
-func sideOfSlots(k sched.ResourceKind) int { return int(k - sched.MapSlots) }
-
-// otherSlots returns the other kind of slots.
-func otherSlots(k sched.ResourceKind) sched.ResourceKind {
-	return sched.MapSlots + sched.ReduceSlots - k
+	serve func(*sched.Plan) // hands out idle slots: PI-DHSA or PD-DHSA
 }
 
 func newDynamicMR(a Args) sched.Policy {
-	d := &dynamicmr{
-		sepb:    newSEPB(a),
-		lender:  newLender(a),
-		pooled:  a.Choice("dhsa") == "pd",
-		visited: map[sched.JobID]bool{},
-	}
-	d.Sizes, d.bySize = newSizes(a), a.Choice("base") == "srpt"
-	d.stragglers.set(a)
-	d.flat = a.Choice("base") != "fair"
-	d.turn, d.leaf = d.queueTurn, d.pick
-	d.tree.init(a, d.within)
-	if d.pooled {
-		d.lanes = 1 << eitherSlots
-	}
-	key := d.index.Key
-	d.index.Key = func(v *sched.View, st *sched.Stage, at sched.Time) (sched.Key, bool) {
-		if st.Pending > 0 {
-			d.Order[0].note(st)
-			d.Order[1].note(st)
-		}
-		return key(v, st, at)
-	}
-	d.suspects.index.Group, d.suspects.some.Group = d.group, kindGroup
-	d.suspects.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		return d.within(v, st, 1), d.suspected(st)
-	}
-	d.suspects.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		return sched.Key{}, d.suspected(st)
+	d := &dynamicmr{Lending: newLender(a)}
+	d.Queues.init(a, &d.Lending, d.Second.Order.note)
+	d.Second.init(a, &d.Queues, &d.Lending)
+	d.Overdue = newOverdue(a, &d.Queues.Tree, &d.Lending)
+	place := slotPlacer{&d.Queues, &d.Lending, &d.Second}
+	if d.Queues.pooled {
+		d.serve = (&queueServer{place, map[sched.JobID]bool{}}).serve
+	} else {
+		d.serve = (&phaseServer{place}).serve
 	}
 	return d
 }
 
 // Decide starts tasks and second attempts where there is room, and now and then looks for stragglers.
 func (d *dynamicmr) Decide(p *sched.Plan) {
-	d.repaid(p)
-	d.weigh(p)
-	looks := d.learn(p)
-	if d.bySize {
-		d.Sizes.learn(p)
+	d.Lending.repaid(p)
+	d.Lending.weigh(p)
+	looks := d.Second.learn(p)
+	d.Overdue.learn(p)
+	if d.Queues.bySize {
+		d.Queues.Sizes.learn(p)
 	}
-	d.tree.begin(p)
-	d.suspects.skipped = false
+	d.Queues.Tree.begin(p)
+	d.Second.suspects.skipped = false
 	if looks {
-		d.lookAround(p)
+		d.Second.lookAround(p)
 	}
-	if d.idle(p) {
-		d.serveSlots(p)
+	if d.Lending.idle(p) {
+		d.Lending.measure(p)
+		d.Overdue.startAgain(p)
+		d.serve(p)
+		d.Second.start(p)
 	}
-	for k := range sched.ResourceKind(sched.NumResources) {
-		if d.has(k) && k != sched.MapSlots && k != sched.ReduceSlots {
-			d.fillKind(p, k)
-		}
-	}
+	d.Queues.fillOthers(p)
 	if looks {
-		d.killOverdue(p)
+		d.Overdue.kill(p, &d.Second)
 	}
 }
 
-// serveSlots hands out the slots that are idle.
-func (d *dynamicmr) serveSlots(p *sched.Plan) {
-	d.measure(p)
-	d.startUrgent(p)
-	if d.pooled {
-		d.serveQueues(p)
-	} else {
-		d.servePhases(p)
-	}
-	d.startSeconds(p)
+// Position returns the place of st in the order beneath.
+func (d *dynamicmr) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return d.Queues.Tree.Position(v, st)
 }
-
-// servePhases is PI-DHSA (algorithm 6): each kind of tasks on its own slots, and then on what the other leaves. A stage
-// that waits for a node near its input begins to wait anew when a task of it was started away from its slots, so it is
-// asked again.
-func (d *dynamicmr) servePhases(p *sched.Plan) {
-	for again := true; again; {
-		for _, k := range slotKinds {
-			d.serveOwn(p, k)
-		}
-		own := len(p.Actions())
-		for _, k := range slotKinds {
-			d.serveLent(p, k)
-		}
-		d.preschedule(p)
-		again = len(p.Actions()) > own && d.delay+d.rackDelay > 0
-	}
-}
-
-// waitsFor is what waits of kind k, for slots of its own or lent ones, every stage in its place again.
-func (d *dynamicmr) waitsFor(p *sched.Plan, k sched.ResourceKind, lent bool) sought {
-	d.crowd.begin(p)
-	s := d.waiting(k, true)
-	s.lent = lent
-	return s
-}
-
-// serveOwn starts tasks of kind k on slots of their own.
-func (d *dynamicmr) serveOwn(p *sched.Plan, k sched.ResourceKind) {
-	if !d.has(k) {
-		return
-	}
-	for s := d.waitsFor(p, k, false); ; {
-		st := d.choose(p, s)
-		switch {
-		case st == nil:
-			return
-		case d.overtaken(p, st, k):
-		case !d.placeOwn(p, st, k):
-			d.skip(st)
-		}
-	}
-}
-
-// serveLent starts tasks of kind k on slots of the other kind, as many as may be lent.
-func (d *dynamicmr) serveLent(p *sched.Plan, k sched.ResourceKind) {
-	extra := &d.extra[sideOfSlots(otherSlots(k))]
-	if *extra <= 0 || !d.has(k) {
-		return
-	}
-	for s := d.waitsFor(p, k, true); *extra > 0; {
-		st := d.choose(p, s)
-		switch {
-		case st == nil:
-			return
-		case d.placeLent(p, st, k):
-			*extra--
-		default:
-			d.skip(st)
-		}
-	}
-}
-
-// placeOwn starts a task of st on a slot of its own kind k: near its input, if need be on a slot beyond the balancing
-// line (Slot PreScheduling, case 1), else where the line and the delay allow it.
-func (d *dynamicmr) placeOwn(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
-	where := d.below(p, st, k)
-	if d.prescheduling && st.Kind == sched.Map && d.near(st) && where.Ok != nil &&
-		(d.nearest(p, st, sched.NodeLocal, where) || d.nearest(p, st, sched.NodeLocal, sched.Where{})) {
-		return true
-	}
-	if !d.placeWhere(p, st, where) {
-		return false
-	}
-	d.passed(p, st, where)
-	return true
-}
-
-// placeLent starts a task of st, of kind k, on a slot of the other kind.
-func (d *dynamicmr) placeLent(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
-	if !lendable(st, k) {
-		return false
-	}
-	where := d.below(p, st, otherSlots(k))
-	where.Shape = d.lentShape(p, st)
-	return d.placeWhere(p, st, where)
-}
-
-// mostLooks bounds how many stages are looked at for one with a task whose input is on a node with an idle slot.
-const mostLooks = 32
-
-// preschedule starts maps on reduce slots that lending leaves idle, on nodes with their input and no idle map slot
-// (Slot PreScheduling, case 2).
-func (d *dynamicmr) preschedule(p *sched.Plan) {
-	if !d.mayBorrow() || !d.has(sched.MapSlots) || d.spare(p, sched.ReduceSlots) <= 0 {
-		return
-	}
-	s := d.waitsFor(p, sched.MapSlots, true)
-	for range mostLooks {
-		st := d.choose(p, s)
-		if st == nil || !d.mayBorrow() {
-			return
-		}
-		if !d.borrow(p, st) {
-			d.skip(st)
-		}
-	}
-}
-
-// borrow starts a map on a reduce slot near its input.
-func (d *dynamicmr) borrow(p *sched.Plan, st *sched.Stage) bool {
-	if !d.near(st) || !lendable(st, sched.MapSlots) {
-		return false
-	}
-	where := sched.Where{Shape: d.lentShape(p, st), Ok: fullOfMaps}
-	if !d.nearest(p, st, sched.NodeLocal, where) {
-		return false
-	}
-	acts := p.Actions()
-	d.lend(acts[len(acts)-1].Attempt)
-	return true
-}
-
-func fullOfMaps(n *sched.Node) bool { return n.Used[sched.MapSlots] >= n.Capacity[sched.MapSlots] }

@@ -36,11 +36,13 @@ type slotState struct {
 
 func newLender(a Args) lender {
 	return lender{
-		Loans: map[sched.AttemptID]bool{}, lends: a.Choice("dhsa") != "off", pooledLine: a.Choice("dhsa") == "pd",
-		prescheduling: a.Choice(
-			"prescheduling",
-		) == "on", parts: [2]float64{a.Number("lend-maps"), a.Number("lend-reduces")},
-		mostLoans: a.Int("most-borrowed"), slotState: slotState{at: map[sched.StageID]sched.NodeID{}},
+		Loans:         map[sched.AttemptID]bool{},
+		lends:         a.Choice("dhsa") != "off",
+		pooledLine:    a.Choice("dhsa") == "pd",
+		prescheduling: a.Choice("prescheduling") == "on",
+		parts:         [2]float64{a.Number("lend-maps"), a.Number("lend-reduces")},
+		mostLoans:     a.Int("most-borrowed"),
+		slotState:     slotState{at: map[sched.StageID]sched.NodeID{}},
 	}
 }
 
@@ -141,6 +143,23 @@ func (l *lender) quota(p *sched.Plan, i int) int64 {
 	return n
 }
 
+// mayLend reports whether tasks of the other kind may yet be let onto slots of kind k.
+func (l *lender) mayLend(k sched.ResourceKind) bool { return l.extra[sideOfSlots(k)] > 0 }
+
+// away returns how many tasks may yet be away from slots of kind k, by the quota alone.
+func (l *lender) away(p *sched.Plan, k sched.ResourceKind) int64 {
+	i := sideOfSlots(k)
+	return l.quota(p, 1-i) - l.balance(p)[i].Away
+}
+
+// byQuotas makes quotas alone say how much may be lent: a queue borrows for itself, whatever others need.
+func (l *lender) byQuotas(p *sched.Plan) {
+	kinds := l.balance(p)
+	for i := range slotKinds {
+		l.extra[i] = max(0, l.quota(p, i)-kinds[1-i].Away)
+	}
+}
+
 // measure computes what may be lent in this Step, and where the balancing lines are.
 func (l *lender) measure(p *sched.Plan) {
 	clear(l.at)
@@ -153,7 +172,8 @@ func (l *lender) measure(p *sched.Plan) {
 		}
 	}
 	if l.pooledLine {
-		l.demand[0], l.capacity[0] = p.Queues[0].Demand[sched.MapSlots]+p.Queues[0].Demand[sched.ReduceSlots], l.capacity[0]+l.capacity[1]
+		l.demand[0] = p.Queues[0].Demand[sched.MapSlots] + p.Queues[0].Demand[sched.ReduceSlots]
+		l.capacity[0] += l.capacity[1]
 		l.demand[1], l.capacity[1] = l.demand[0], l.capacity[0]
 	}
 	if l.line[0] == nil {
@@ -196,14 +216,8 @@ func (l *lender) passed(p *sched.Plan, st *sched.Stage, where sched.Where) {
 	}
 }
 
-// lendable reports whether tasks of st may hold slots of the other kind than k.
-func lendable(st *sched.Stage, k sched.ResourceKind) bool {
-	return st.Kind == sched.Map && k == sched.MapSlots && kindOf(st) == k ||
-		st.Kind == sched.Reduce && k == sched.ReduceSlots && kindOf(st) == k
-}
-
-// lentShape returns what a task of st holds away from the slots of its kind.
-func (l *lender) lentShape(p *sched.Plan, st *sched.Stage) sched.ShapeID {
+// shape returns what a task of st holds away from the slots of its kind.
+func (l *lender) shape(p *sched.Plan, st *sched.Stage) sched.ShapeID {
 	r, k := st.Spec.PerTask, kindOf(st)
 	if r[sched.SlotWeight] == 0 {
 		r[otherSlots(k)] = r[k]

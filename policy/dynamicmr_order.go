@@ -128,51 +128,71 @@ func compareTurns(a, b jobTurn) int {
 	return cmp.Compare(a.job.ID, b.job.ID)
 }
 
-// arrange remembers the order of all jobs for each kind of slots of which there are stragglers. It costs O(n log n) for
-// n jobs, at a look, and is of use only while tasks wait.
-func (d *dynamicmr) arrange(p *sched.Plan) {
+// A jobOrder is the order of all jobs at the last look for stragglers. It tells whether tasks that wait go before a
+// second attempt.
+type jobOrder struct {
+	Lists [2]turnList // by kind of slots
+
+	queues   *slotQueues
+	lending  *lender
+	perQueue bool    // only jobs of the straggler's queue are checked
+	checked  float64 // part of the jobs that is checked
+	turns    []jobTurn
+}
+
+// note notes that tasks of st wait.
+func (o *jobOrder) note(st *sched.Stage) {
+	if st.Pending > 0 {
+		o.Lists[0].note(st)
+		o.Lists[1].note(st)
+	}
+}
+
+// arrange remembers the order of all jobs for each kind of slots of which there are stragglers: those of stages. It
+// costs O(n log n) for n jobs, at a look, and is of use only while tasks wait.
+func (o *jobOrder) arrange(p *sched.Plan, stages []sched.StageID) {
 	var suspected [2]bool
-	for _, id := range d.Stages {
+	for _, id := range stages {
 		if k := kindOf(p.Stage(id)); isSlots(k) {
 			suspected[sideOfSlots(k)] = true
 		}
 	}
 	for i, k := range slotKinds {
-		l := &d.Order[i]
-		d.turns = d.turns[:0]
+		l := &o.Lists[i]
+		o.turns = o.turns[:0]
 		if suspected[i] && p.Queues[0].Pending() > 0 {
-			d.listJobs(p, k)
+			o.listJobs(p, k)
 		}
-		l.arrange(d.turns)
+		l.arrange(o.turns)
 		l.Reach = len(l.Jobs) + 1
-		for _, id := range d.Stages {
+		for _, id := range stages {
 			if st := p.Stage(id); kindOf(st) == k {
-				l.Reach = min(l.Reach, l.turn(st.Job)+d.window(p, st))
+				l.Reach = min(l.Reach, l.turn(st.Job)+o.window(p, st))
 			}
 		}
 	}
-	clear(d.turns[:cap(d.turns)]) // or it would keep jobs that are over
+	clear(o.turns[:cap(o.turns)]) // or it would keep jobs that are over
 }
 
 // listJobs lists all jobs: queue by queue as their turns are, in each as its jobs' are.
-func (d *dynamicmr) listJobs(p *sched.Plan, k sched.ResourceKind) {
-	rank := d.rankQueues(p, k)
+func (o *jobOrder) listJobs(p *sched.Plan, k sched.ResourceKind) {
+	rank := o.rankQueues(p, k)
 	for j := range p.Jobs() {
 		st := j.Stages[0]
-		for _, o := range j.Stages {
-			if kindOf(o) == k {
-				st = o
+		for _, other := range j.Stages {
+			if kindOf(other) == k {
+				st = other
 				break
 			}
 		}
-		q := d.queueOf(p.View, j)
-		d.turns = append(d.turns, jobTurn{rank[q], d.within(p.View, st, 1), q, j})
+		q := o.queues.queueOf(p, j)
+		o.turns = append(o.turns, jobTurn{rank[q], o.queues.within(p.View, st, 1), q, j})
 	}
-	slices.SortFunc(d.turns, compareTurns)
+	slices.SortFunc(o.turns, compareTurns)
 }
 
 // rankQueues returns the places of the queues in the order of their turns, by QueueID.
-func (d *dynamicmr) rankQueues(p *sched.Plan, k sched.ResourceKind) []int {
+func (o *jobOrder) rankQueues(p *sched.Plan, k sched.ResourceKind) []int {
 	rank, n := make([]int, len(p.Queues)), 0
 	var walk func(q *sched.Queue)
 	walk = func(q *sched.Queue) {
@@ -181,7 +201,7 @@ func (d *dynamicmr) rankQueues(p *sched.Plan, k sched.ResourceKind) []int {
 		var children []queueTurn
 		for i, id := range q.Children {
 			if c := p.Queues[id]; !c.User {
-				children = append(children, queueTurn{d.queueTurn(c, k), i})
+				children = append(children, queueTurn{o.queues.turn(c, k), i})
 			}
 		}
 		slices.SortFunc(children, func(a, b queueTurn) int { return cmp.Or(compareKeys(a.key, b.key), a.at-b.at) })
@@ -200,33 +220,46 @@ type queueTurn struct {
 }
 
 // window returns how many jobs are checked for a straggler of st's job, its own included.
-func (d *dynamicmr) window(p *sched.Plan, st *sched.Stage) int {
-	if d.perQueue {
-		return theory.CheckedJobs(d.checked, int(p.Queue(d.queueOf(p.View, st.Job)).Jobs))
+func (o *jobOrder) window(p *sched.Plan, st *sched.Stage) int {
+	if o.perQueue {
+		return theory.CheckedJobs(o.checked, int(p.Queue(o.queues.queueOf(p, st.Job)).Jobs))
 	}
-	return theory.CheckedJobs(d.checked, p.LiveJobs())
+	return theory.CheckedJobs(o.checked, p.LiveJobs())
+}
+
+// before reports whether the job of st b comes so far before the job in place mine of a queue that no job checked for b
+// is in that place or after it. It also returns false if b has no place, or one after mine.
+func (o *jobOrder) before(p *sched.Plan, b *sched.Stage, mine int, queue sched.QueueID) bool {
+	at := o.Lists[sideOfSlots(kindOf(b))].turn(b.Job)
+	switch {
+	case at == 0 || at >= mine:
+		return false
+	case o.perQueue && o.queues.queueOf(p, b.Job) != queue:
+		return true
+	}
+	return mine >= at+o.window(p, b)
 }
 
 // tasksFirst reports whether the jobs that are checked for a straggler of kind k, from its own on, have tasks that wait
 // and might use the slot. A job that has no place in the order yet counts as one that has.
-func (d *dynamicmr) tasksFirst(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
+func (o *jobOrder) tasksFirst(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	root, i := p.Queues[0], sideOfSlots(k)
 	own, other := sched.Map, sched.Reduce
 	if i == 1 {
 		own, other = other, own
 	}
-	lends := d.quota(p, i) > 0
-	if d.checked == 0 || root.Count[own].Pending == 0 && !(lends && root.Count[other].Pending > 0) {
+	lends := o.lending.quota(p, i) > 0
+	if o.checked == 0 || root.Count[own].Pending == 0 && !(lends && root.Count[other].Pending > 0) {
 		return false
 	}
-	l := &d.Order[i]
+	l := &o.Lists[i]
 	at := l.turn(st.Job)
 	if at == 0 {
 		return true
 	}
-	from, to := at-1, min(at-1+d.window(p, st), len(l.Jobs))
-	if d.perQueue {
-		to = min(to, max(at, l.end(d.queueOf(p.View, st.Job))))
+	from, to := at-1, min(at-1+o.window(p, st), len(l.Jobs))
+	if o.perQueue {
+		to = min(to, max(at, l.end(o.queues.queueOf(p, st.Job))))
 	}
 	return l.anyWaits(p, own, from, to) || lends && l.anyWaits(p, other, from, to)
 }

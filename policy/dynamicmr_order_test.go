@@ -18,9 +18,9 @@ type plainSEPB struct {
 
 func (c *plainSEPB) Decide(p *sched.Plan) {
 	c.dynamicmr.Decide(p)
-	c.crowd.begin(p)
-	for side := range c.Order {
-		l := &c.Order[side]
+	c.Queues.Tree.waits.begin(p)
+	for side := range c.Second.Order.Lists {
+		l := &c.Second.Order.Lists[side]
 		for range min(20, len(l.Jobs)) {
 			from := c.r.IntN(len(l.Jobs))
 			to := from + 1 + c.r.IntN(len(l.Jobs)-from)

@@ -2,61 +2,52 @@ package policy
 
 import (
 	"math"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// sepb decides between tasks that wait and second attempts of stragglers (SEPB, algorithm 8). Stragglers are those that
-// LATE finds, at each look. A second attempt takes its job's turn, but not while a task waits that might use the slot,
-// of that job or of those that come next.
+// sepb decides between tasks that wait and second attempts of stragglers (SEPB, algorithm 8). Stragglers are those
+// that LATE finds, at each look. A second attempt takes its job's turn, but not while a task waits that might use the
+// slot, of that job or of those that come next.
 type sepb struct {
-	stragglers
+	Late   stragglers
 	Slow   sched.Per[[]sched.AttemptID] // by stage: stragglers without a second attempt at the last look, the one with most time left first
 	Stages []sched.StageID              // those with stragglers
 	Nodes  []bool                       // by NodeID-1: slow at the last look
-	Order  [2]turnList                  // by kind of slots: all jobs at the last look
-	Ran    sched.Per[ranTasks]          // by stage
-	Killed sched.Per[[]int32]           // by stage: tasks of which an attempt was killed
-	Urgent []sched.StageID              // stages that are to start such a task again
+	Order  jobOrder                     // of all jobs at the last look
 
-	speculates, perQueue, kills bool
-	checked, overdueAfter       float64
-	suspects                    crowd // stages with stragglers
-	marked                      bool  // the queues that they are in are marked
-	turns                       []jobTurn
+	queues   *slotQueues
+	lending  *lender
+	on       bool
+	suspects crowd   // stages with stragglers
+	marked   bool    // the queues that they are in are marked
+	marks    []uint8 // by queue: kinds of slots of which it has stages with stragglers, by bit
+	lanes    [2]lane // of these queues, by kind of slots
 }
 
-// ranTasks are attempts that succeeded.
-type ranTasks struct {
-	Tasks int64
-	Time  sched.Time // of all together
+// init reads the parameters. The value must not be copied after that.
+func (s *sepb) init(a Args, queues *slotQueues, lending *lender) {
+	s.queues, s.lending, s.on = queues, lending, a.Choice("sepb") != "off"
+	s.Order.queues, s.Order.lending = queues, lending
+	s.Order.perQueue, s.Order.checked = a.Choice("sepb") == "queue", a.Number("checked")
+	s.Late.set(a)
+	s.suspects.init(queues.Tree.group, func(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+		return queues.within(v, st, 1), s.suspected(st)
+	}, s.suspected)
+	for i, k := range slotKinds {
+		s.lanes[i] = queues.Tree.addLane(ownLane{k, func(q *sched.Queue) bool {
+			return int(q.ID) < len(s.marks) && s.marks[q.ID]>>i&1 != 0
+		}})
+	}
 }
 
-// leastFinished is how many tasks of a stage must have been finished before another is held against them.
-const leastFinished = 3
-
-func newSEPB(a Args) sepb {
-	return sepb{speculates: a.Choice("sepb") != "off", perQueue: a.Choice("sepb") == "queue",
-		kills: a.Choice("overdue") == "kill", checked: a.Number("checked"), overdueAfter: a.Number("overdue-after")}
-}
-
-// learn remembers how long tasks took, and reports whether it is time to look for stragglers.
+// learn follows the attempts that ended, and reports whether it is time to look for stragglers.
 func (s *sepb) learn(p *sched.Plan) bool {
-	if !s.speculates {
+	if !s.on {
 		return false
 	}
-	s.count(p)
-	for i := range p.Events {
-		if e := &p.Events[i]; s.kills && e.Kind == sched.AttemptDone && e.Outcome == sched.OK {
-			if a := p.Attempt(e.Attempt); a != nil {
-				r := s.Ran.Of(a.Stage)
-				r.Tasks++
-				r.Time += p.Now - a.Start
-			}
-		}
-	}
-	return s.due(p, s.check)
+	s.Late.count(p)
+	return s.Late.due(p, s.Late.check)
 }
 
 // suspected reports whether a stage has stragglers.
@@ -66,109 +57,104 @@ func (s *sepb) suspected(st *sched.Stage) bool {
 }
 
 // lookAround finds the stragglers there are now.
-func (d *dynamicmr) lookAround(p *sched.Plan) {
-	for _, id := range d.Stages {
+func (s *sepb) lookAround(p *sched.Plan) {
+	for _, id := range s.Stages {
 		if st := p.Stage(id); st != nil {
-			*d.Slow.Of(st) = nil
+			*s.Slow.Of(st) = nil
 			p.Touch(st)
 		}
 	}
-	d.Stages = d.Stages[:0]
-	for _, c := range d.stragglers.find(p, true) {
+	s.Stages = s.Stages[:0]
+	for _, c := range s.Late.find(p, true) {
 		st := c.attempt.Stage
-		slow := d.Slow.Of(st)
+		slow := s.Slow.Of(st)
 		if len(*slow) == 0 {
-			d.Stages = append(d.Stages, st.ID)
+			s.Stages = append(s.Stages, st.ID)
 			p.Touch(st)
 		}
 		*slow = append(*slow, c.attempt.ID)
 	}
-	d.marked = false
-	if len(d.Stages) == 0 {
+	s.marked = false
+	if len(s.Stages) == 0 {
 		return
 	}
-	threshold := d.scoreNodes(p)
-	d.Nodes = d.Nodes[:0]
-	for _, score := range d.scores {
-		d.Nodes = append(d.Nodes, score < threshold)
+	threshold := s.Late.scoreNodes(p)
+	s.Nodes = s.Nodes[:0]
+	for _, score := range s.Late.scores {
+		s.Nodes = append(s.Nodes, score < threshold)
 	}
-	d.arrange(p)
+	s.Order.arrange(p, s.Stages)
 }
 
-// overtaken starts a second attempt on a slot of kind k for a job that comes before that of st, which waits for one, if
+// overtakes starts a second attempt on a slot of kind k for a job that comes before that of st, which waits for one, if
 // no job checked has a task that waits; and reports whether it did.
-func (d *dynamicmr) overtaken(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
-	if len(d.Stages) == 0 || d.checked == 1 && !d.perQueue || d.left(p) <= 0 {
+func (s *sepb) overtakes(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
+	o := &s.Order
+	if len(s.Stages) == 0 || o.checked == 1 && !o.perQueue || s.Late.left(p) <= 0 {
 		return false
 	}
-	l := &d.Order[sideOfSlots(k)]
-	mine, queue := l.turn(st.Job), d.queueOf(p.View, st.Job)
-	if mine == 0 || mine < l.Reach && !d.perQueue {
+	l := &o.Lists[sideOfSlots(k)]
+	mine, queue := l.turn(st.Job), s.queues.queueOf(p, st.Job)
+	if mine == 0 || mine < l.Reach && !o.perQueue {
 		return false
 	}
-	s := d.suspectsOf(p, k, false)
+	of := s.suspectsOf(p, k, false)
 	for range mostLooks {
-		b := d.choose(p, s)
-		if b == nil {
-			return false
-		}
-		at := l.turn(b.Job)
-		if at == 0 || at >= mine {
-			return false
-		}
-		if mine < at+d.window(p, b) && (!d.perQueue || d.queueOf(p.View, b.Job) == queue) {
+		b := s.queues.choose(p, of)
+		if b == nil || !o.before(p, b, mine, queue) {
 			return false // st is checked for b, and for those that come between them
 		}
-		if !d.tasksFirst(p, b, k) && d.startSecond(p, b, b.Shape) {
+		if !o.tasksFirst(p, b, k) && s.startOne(p, b, b.Shape) {
 			return true
 		}
-		d.suspects.skip(b)
+		s.suspects.skip(b)
 	}
 	return false
 }
 
-// suspectsOf are the stages with stragglers of kind k, every one in its place again.
-func (d *dynamicmr) suspectsOf(p *sched.Plan, k sched.ResourceKind, lent bool) sought {
-	if !d.marked {
-		d.mark(p)
+// suspectsOf returns the stages with stragglers of kind k, with every one in its place again.
+func (s *sepb) suspectsOf(p *sched.Plan, k sched.ResourceKind, lent bool) slotsSought {
+	if !s.marked {
+		s.mark(p)
 	}
-	d.suspects.begin(p)
-	return d.seek(sought{of: &d.suspects, kind: k, lane: suspectLane(k), room: true, lent: lent})
+	s.suspects.begin(p)
+	in := s.lanes[sideOfSlots(k)]
+	return slotsSought{s.queues.Tree.seek(sought{of: &s.suspects, kind: k, lane: in, room: true}), lent}
 }
 
-func suspectLane(k sched.ResourceKind) lane { return suspectMaps + lane(sideOfSlots(k)) }
-
 // mark marks the queues that have stages with stragglers.
-func (d *dynamicmr) mark(p *sched.Plan) {
-	d.marked = true
-	d.lanes |= 1<<suspectMaps | 1<<suspectReduces
-	d.marks = append(d.marks[:0], make([]uint32, len(p.Queues))...)
-	for _, id := range d.Stages {
+func (s *sepb) mark(p *sched.Plan) {
+	s.marked = true
+	t := &s.queues.Tree
+	t.use(s.lanes[0])
+	t.use(s.lanes[1])
+	s.marks = append(s.marks[:0], make([]uint8, len(p.Queues))...)
+	for _, id := range s.Stages {
 		st := p.Stage(id)
 		if st == nil || !isSlots(kindOf(st)) {
 			continue
 		}
-		in := suspectLane(kindOf(st))
-		for q := p.Queue(d.queueOf(p.View, st.Job)); q.ID != 0 && d.marks[q.ID]>>in&1 == 0; q = p.Queue(q.Parent) {
-			d.marks[q.ID] |= 1 << in
+		bit := uint8(1) << sideOfSlots(kindOf(st))
+		for q := p.Queue(s.queues.queueOf(p, st.Job)); q.ID != 0 && s.marks[q.ID]&bit == 0; q = p.Queue(q.Parent) {
+			s.marks[q.ID] |= bit
 		}
-		d.siblings.changed(p.View, st.Job.Queue)
+		t.siblings.changed(p.View, st.Job.Queue)
 	}
 }
 
-// startSecond starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports
-// whether it did.
-func (d *dynamicmr) startSecond(p *sched.Plan, st *sched.Stage, holds sched.ShapeID) bool {
-	a := d.slowest(p, st)
-	if a == nil || d.left(p) <= 0 {
+// startOne starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports whether
+// it did.
+func (s *sepb) startOne(p *sched.Plan, st *sched.Stage, holds sched.ShapeID) bool {
+	a := s.slowest(p, st)
+	if a == nil || s.Late.left(p) <= 0 {
 		return false
 	}
 	for n := range p.FitsAs(st, 0, holds) {
-		if n.ID == a.Node || int(n.ID) <= len(d.Nodes) && d.Nodes[n.ID-1] {
+		if n.ID == a.Node || int(n.ID) <= len(s.Nodes) && s.Nodes[n.ID-1] {
 			continue
 		}
-		if d.second(p, a, n, holds) {
-			d.slowest(p, st)
+		if s.Late.second(p, a, n, holds) {
+			s.slowest(p, st)
 			return true
 		}
 	}
@@ -176,8 +162,8 @@ func (d *dynamicmr) startSecond(p *sched.Plan, st *sched.Stage, holds sched.Shap
 }
 
 // slowest returns the first straggler of st that still is one; nil: none. It forgets those that are not.
-func (d *dynamicmr) slowest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
-	slow := d.Slow.Of(st)
+func (s *sepb) slowest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
+	slow := s.Slow.Of(st)
 	for len(*slow) > 0 {
 		if a := p.Attempt((*slow)[0]); a != nil && a.Stage == st && a.State == sched.Running && p.Twins(a) == 1 {
 			return a
@@ -189,97 +175,40 @@ func (d *dynamicmr) slowest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
 	return nil
 }
 
-// startSeconds starts second attempts on slots that are idle still: of their own kind first, then, as lending allows,
-// of the other.
-func (d *dynamicmr) startSeconds(p *sched.Plan) {
-	if len(d.Stages) == 0 || !d.idle(p) || d.left(p) <= 0 {
+// start starts second attempts on slots that are idle still: of their own kind first, then, as lending allows, of the
+// other.
+func (s *sepb) start(p *sched.Plan) {
+	if len(s.Stages) == 0 || !s.lending.idle(p) || s.Late.left(p) <= 0 {
 		return
 	}
-	d.crowd.begin(p) // tells what waits
+	s.queues.Tree.waits.begin(p) // tells what waits
 	for _, lent := range [2]bool{false, true} {
 		for _, k := range slotKinds {
-			d.startSecondsOf(p, k, lent)
+			s.startOf(p, k, lent)
 		}
 	}
 }
 
-func (d *dynamicmr) startSecondsOf(p *sched.Plan, k sched.ResourceKind, lent bool) {
+func (s *sepb) startOf(p *sched.Plan, k sched.ResourceKind, lent bool) {
 	limit := int64(math.MaxInt64) // what is idle of its own kind is limit enough
-	if i := sideOfSlots(k); lent {
-		limit = d.quota(p, 1-i) - d.balance(p)[i].Away
+	if lent {
+		limit = s.lending.away(p, k)
 	}
-	s := d.suspectsOf(p, k, lent)
+	of := s.suspectsOf(p, k, lent)
 	for looks := 0; limit > 0 && looks < mostLooks; looks++ {
-		st := d.choose(p, s)
+		st := s.queues.choose(p, of)
 		if st == nil {
 			return
 		}
 		holds := st.Shape
 		if lent {
-			holds = d.lentShape(p, st)
+			holds = s.lending.shape(p, st)
 		}
-		if d.tasksFirst(p, st, k) || lent && !lendable(st, k) || !d.startSecond(p, st, holds) {
-			d.suspects.skip(st)
+		if s.Order.tasksFirst(p, st, k) || lent && !lendable(st, k) || !s.startOne(p, st, holds) {
+			s.suspects.skip(st)
 			continue
 		}
 		limit--
 		looks = 0
 	}
-}
-
-// killOverdue ends stragglers that have no second attempt and have run much longer than the finished tasks of their
-// stage, each task's once. They are to start again before everything else.
-func (d *dynamicmr) killOverdue(p *sched.Plan) {
-	if !d.kills || p.Can&sched.CanKill == 0 {
-		return
-	}
-	for _, id := range d.Stages {
-		st := p.Stage(id)
-		if st == nil {
-			continue
-		}
-		r := d.Ran.Of(st)
-		for _, a := range *d.Slow.Of(st) {
-			a := p.Attempt(a)
-			if a == nil || a.State != sched.Running || p.Twins(a) > 1 || r.Tasks < leastFinished {
-				continue
-			}
-			killed := d.Killed.Of(st)
-			if float64(p.Now-a.Start)*float64(r.Tasks) <= d.overdueAfter*float64(r.Time) ||
-				slices.Contains(*killed, a.Task) ||
-				!p.Kill(a, 0) {
-				continue
-			}
-			*killed = append(*killed, a.Task)
-			if !slices.Contains(d.Urgent, id) {
-				d.Urgent = append(d.Urgent, id)
-			}
-		}
-	}
-}
-
-// startUrgent starts again what was killed.
-func (d *dynamicmr) startUrgent(p *sched.Plan) {
-	d.Urgent = slices.DeleteFunc(d.Urgent, func(id sched.StageID) bool {
-		st := p.Stage(id)
-		if st == nil {
-			return true
-		}
-		for st.Pending > 0 {
-			if !d.nearest(p, st, sched.OffSwitch, sched.Where{}) && !d.startUrgentLent(p, st) {
-				return false
-			}
-		}
-		return st.Leaving == 0
-	})
-}
-
-func (d *dynamicmr) startUrgentLent(p *sched.Plan, st *sched.Stage) bool {
-	k := kindOf(st)
-	extra := &d.extra[sideOfSlots(otherSlots(k))]
-	if *extra <= 0 || !lendable(st, k) || !d.nearest(p, st, sched.OffSwitch, sched.Where{Shape: d.lentShape(p, st)}) {
-		return false
-	}
-	*extra--
-	return true
 }

@@ -17,7 +17,7 @@ func withFew(p sched.Policy, few int) sched.Policy {
 	case *drf:
 		p.siblings.few = few
 	case *dynamicmr:
-		p.siblings.few = few
+		p.Queues.Tree.siblings.few = few
 	}
 	return p
 }

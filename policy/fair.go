@@ -53,15 +53,72 @@ var fairCard = Card{
 // fair serves queues below their minimum share first, then the queue, and in it the job, that has least for its weight.
 type fair struct {
 	tree
-	reclaimer
+	Keep    keeper
+	Reclaim reclaimer
+	Starved starvation
+
+	shares weighted // of which masters may hold a part
+}
+
+func newFair(a Args) sched.Policy {
+	f := &fair{Keep: keeper{on: a.Choice(keeping.Name) == "kept"}, Starved: newStarvation(a)}
+	f.leads = leads{a.Number("masters"), f.shares.of}
+	f.users = a.Choice("users") == "on"
+	f.turn = f.entitled
+	f.tree.init(a, f.within)
+	f.Reclaim.init(a, &f.tree)
+	return f
+}
+
+// within orders the jobs of a queue by the queue's own policy.
+func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
+	j := st.Job
+	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
+	case "fifo":
+		return urgency(v, st, more)
+	case "drf":
+		return sched.Key{Value: j.Used.DominantShare(f.Total) / j.Weight}
+	}
+	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
+}
+
+// entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;
+// the others by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
+func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
+	if f.view.Queues[q.Parent].Spec.Policy == "drf" {
+		return dominant(q, f.Total)
+	}
+	used, least := q.Used[k], min(q.Min[k], q.Demand[k])
+	if used < least {
+		return sched.Key{Class: -1, Value: float64(used) / float64(least)}
+	}
+	return sched.Key{Value: float64(used) / q.Weight()}
+}
+
+// Decide starts tasks where there is room, and kills some for queues that have had too little for too long.
+func (f *fair) Decide(p *sched.Plan) {
+	f.shares.follow(p)
+	f.Keep.fill(p, &f.tree)
+	if !f.Reclaim.looks(p) {
+		return
+	}
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if f.has(k) {
+			f.Reclaim.take(p, k, f.Starved.lack(p, k, &f.Reclaim), 1)
+		}
+	}
+}
+
+// starvation remembers which queues have had less than their shares, and for how long.
+type starvation struct {
 	BelowMin, BelowFair [sched.NumResources]sched.Per[since] // by queue
 
-	keeper
-	shares weighted // of which masters may hold a part
+	minTime, outTime sched.Time
+	threshold        float64
+}
 
-	kills, keepsNodes bool
-	minTime, outTime  sched.Time
-	threshold         float64
+func newStarvation(a Args) starvation {
+	return starvation{minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
 }
 
 // A since says from when on something has been so, if it is.
@@ -82,94 +139,26 @@ func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 	return now-s.At >= long
 }
 
-func newFair(a Args) sched.Policy {
-	f := &fair{
-		kills:      a.Choice("preempt") == "kill",
-		keepsNodes: a.Choice(keeping.Name) == "kept",
-		minTime:    a.Time("min-timeout"),
-		outTime:    a.Time("fair-timeout"),
-		threshold:  a.Number("threshold"),
-	}
-	f.check, f.leads = a.Time("check"), leads{a.Number("masters"), f.shares.of}
-	f.users = a.Choice("users") == "on"
-	f.turn = f.entitled
-	f.tree.init(a, f.within)
-	f.reclaimer.init(&f.tree)
-	return f
-}
-
-// within orders the jobs of a queue by the queue's own policy.
-func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
-	j := st.Job
-	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
-	case "fifo":
-		return urgency(v, st, more)
-	case "drf":
-		return sched.Key{Value: j.Used.DominantShare(f.Total) / j.Weight}
-	}
-	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
-}
-
-// entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;
-// the others by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
-func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
-	if f.view.Queues[q.Parent].Spec.Policy == "drf" {
-		return f.dominant(q)
-	}
-	used, least := q.Used[k], min(q.Min[k], q.Demand[k])
-	if used < least {
-		return sched.Key{Class: -1, Value: float64(used) / float64(least)}
-	}
-	return sched.Key{Value: float64(used) / q.Weight()}
-}
-
-// dominant is the comparison of DominantResourceFairnessPolicy.
-func (t *tree) dominant(q *sched.Queue) sched.Key {
-	used, least := q.Used.DominantShare(t.Total), q.Min.DominantShare(t.Total)
-	if used < least {
-		return sched.Key{Class: -1, Value: used / least}
-	}
-	return sched.Key{Value: used / q.Weight()}
-}
-
-// Decide starts tasks where there is room, and kills some for queues that have had too little for too long.
-func (f *fair) Decide(p *sched.Plan) {
-	f.shares.follow(p)
-	if f.keepsNodes {
-		f.fillKeeping(p, &f.keeper)
-	} else {
-		f.fill(p)
-	}
-	if !f.kills || !f.due(p, f.check) {
-		return
-	}
-	for k := range sched.ResourceKind(sched.NumResources) {
-		if f.has(k) {
-			f.take(p, k, f.starved(p, k), 1)
-		}
-	}
-}
-
-// starved returns how much of kind k is lacking to queues that have had less than their minimum share, or than a part
+// lack returns how much of kind k is lacking to queues that have had less than their minimum share, or than a part
 // of their fair share, for too long.
-func (f *fair) starved(p *sched.Plan, k sched.ResourceKind) (need float64) {
-	f.divide(p, k, func(q *sched.Queue) theory.Claim {
+func (s *starvation) lack(p *sched.Plan, k sched.ResourceKind, r *reclaimer) (need float64) {
+	r.divide(p, k, func(q *sched.Queue) theory.Claim {
 		demand := float64(min(q.Demand[k], q.Max[k]))
 		return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
 	})
 	coming := 0.0
 	for _, q := range p.Queues {
-		if q == nil || !f.isLeaf(p, q) {
+		if q == nil || !r.isLeaf(p, q) {
 			continue
 		}
 		coming += float64(q.Leaving[k])
 		used, least := float64(q.Used[k]), min(float64(q.Min[k]), float64(q.Demand[k]))
 		lack := 0.0
-		if f.BelowMin[k].Of(q).lasted(p.Now, used < least, f.minTime) {
+		if s.BelowMin[k].Of(q).lasted(p.Now, used < least, s.minTime) {
 			lack = least - used
 		}
-		if f.BelowFair[k].Of(q).lasted(p.Now, used < f.threshold*f.share[q.ID], f.outTime) {
-			lack = max(lack, f.share[q.ID]-used)
+		if s.BelowFair[k].Of(q).lasted(p.Now, used < s.threshold*r.share[q.ID], s.outTime) {
+			lack = max(lack, r.share[q.ID]-used)
 		}
 		need += lack
 	}

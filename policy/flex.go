@@ -210,17 +210,8 @@ func newFlexOf(a Args, metric flexMetric) sched.Policy {
 		f.leads.whole = f.weights.of
 	}
 	f.turn = f.entitled
+	f.admit = mayGrow // a job is kept at its maximum by leaving its stages out of the order
 	f.init(a, f.goal)
-	// A job is kept at its maximum by leaving its stages out of the order.
-	all, some := f.index.Key, f.some.Key
-	f.index.Key = func(v *sched.View, st *sched.Stage, at sched.Time) (sched.Key, bool) {
-		key, ok := all(v, st, at)
-		return key, ok && mayGrow(st)
-	}
-	f.some.Key = func(v *sched.View, st *sched.Stage, at sched.Time) (sched.Key, bool) {
-		key, ok := some(v, st, at)
-		return key, ok && mayGrow(st)
-	}
 	return f
 }
 

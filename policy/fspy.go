@@ -3,7 +3,6 @@ package policy
 import (
 	"slices"
 
-	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -104,75 +103,16 @@ var fspyCard = Card{
 // resource.
 type fspy struct {
 	DelayPlacer
-	fspySizes
-	keeper
-	Cluster theory.VirtualCluster
-	Jobs    sched.Per[fspyJob] // by job
-	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
-	Held    [sizedQueue + 1]int64
-	Target  float64 // what the fair queue has in the virtual cluster
-	Next    float64 // when the next job has nothing left there; zero: none has, ever
+	Keep    keeper
+	Virtual fspyCluster
 
-	fspyOptions
-	leads   leads
-	queues  [sizedQueue + 1]sched.Index
-	changed bool // the virtual cluster, at this instant
-
-	// What follows from the virtual cluster and the time.
-	race    theory.Race        // of jobs of known size that are not late, to having nothing left
-	started bool               // since the last share
-	ranks   sched.Per[float64] // by job: in the race
-	racers  []theory.Racer
+	leads  leads
+	queues [sizedQueue + 1]sched.Index
 }
-
-// fspyOptions are the parameters that are about the order of jobs.
-type fspyOptions struct {
-	drf, byFinish, lateShare, age bool
-	keepsNodes                    bool
-	probeTimeout                  sched.Time
-}
-
-// A fspyQueue is where a job is.
-type fspyQueue uint8
-
-const (
-	noQueue fspyQueue = iota // it has ended
-	probeQueue
-	fairQueue  // size unknown
-	sizedQueue // size known
-)
-
-// fspyJob is what is remembered of a job.
-type fspyJob struct {
-	Queue  fspyQueue
-	Late   bool        // done in the virtual cluster
-	Orphan bool        // a probe of a job that is over
-	Tries  int8        // probes asked for
-	Aged   int8        // how often it was given a new size
-	Held   int64       // when last counted
-	Since  sched.Time  // when its probe was asked for last
-	Probe  sched.JobID // its probe
-	Finish float64     // in the virtual cluster: of a late job
-}
-
-// mostProbes is how often a job is probed: once more if the first probe fails.
-const mostProbes = 2
 
 func newFSPY(a Args) sched.Policy {
-	f := &fspy{DelayPlacer: NewDelayPlacer(a)}
-	f.fspySizes = fspySizes{
-		probing: a.Number(
-			"probing",
-		), production: a.Choice("virtual") == "production", whole: a.Choice("waves") == "whole",
-		printed: a.Choice("bound") == "printed", uberTask: a.Time("uber-task"), uberMaps: int32(a.Int("uber-maps")),
-	}
-	f.fspyOptions = fspyOptions{
-		drf: a.Choice(
-			"vra",
-		) == "drf", byFinish: a.Choice("rank") == "finish", lateShare: a.Choice("late") == "share", age: a.Choice("late") == "age",
-		keepsNodes:   a.Choice(keeping.Name) == "kept",
-		probeTimeout: a.Time("probe-timeout"),
-	}
+	f := &fspy{DelayPlacer: NewDelayPlacer(a), Keep: keeper{on: a.Choice(keeping.Name) == "kept"}}
+	f.Virtual = newFSPYCluster(a)
 	f.leads = leads{a.Number("masters"), ofAll}
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Group = func(st *sched.Stage) int {
@@ -182,7 +122,7 @@ func newFSPY(a Args) sched.Policy {
 			return 0
 		}
 		f.queues[q].Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-			m := f.Jobs.Of(st.Job)
+			m := f.Virtual.Jobs.Of(st.Job)
 			if m.Queue != q || st.Pending == 0 {
 				return sched.Key{}, false
 			}
@@ -202,32 +142,32 @@ const (
 func (f *fspy) key(j *sched.Job, m *fspyJob) sched.Key {
 	switch {
 	case m.Queue == fairQueue:
-		return sched.Key{Value: f.amount(j.Used)[0]}
+		return sched.Key{Value: f.Virtual.amount(j.Used)[0]}
 	case m.Queue == probeQueue && m.Orphan:
 		return sched.Key{Class: secondClass}
 	case m.Queue == probeQueue:
 		return sched.Key{}
 	case !m.Late:
-		return sched.Key{Class: secondClass, Value: *f.ranks.Of(j)}
-	case f.lateShare:
-		return sched.Key{Class: firstClass, Value: f.amount(j.Used)[0]}
+		return sched.Key{Class: secondClass, Value: *f.Virtual.ranks.Of(j)}
+	case f.Virtual.lateShare:
+		return sched.Key{Class: firstClass, Value: f.Virtual.amount(j.Used)[0]}
 	}
 	return sched.Key{Class: firstClass, Value: m.Finish}
 }
 
 // Decide starts tasks where there is room.
 func (f *fspy) Decide(p *sched.Plan) {
-	f.advance(p)
-	f.keeper.settle(p)
+	f.Virtual.advance(p)
+	f.Keep.settle(p)
 	chosen := len(p.Actions())
-	for again := true; again; again = f.keeper.settle(p) {
+	for again := true; again; again = f.Keep.settle(p) {
 		f.sync(p)
 		for f.grant(p) {
 		}
 	}
-	if f.keepsNodes && len(p.Actions()) > chosen {
+	if f.Keep.on && len(p.Actions()) > chosen {
 		f.sync(p)
-		f.keep(p, f.head(p), p.Actions()[chosen:])
+		f.Keep.keep(p, f.head(p), p.Actions()[chosen:])
 	}
 }
 
@@ -259,7 +199,7 @@ func (f *fspy) grant(p *sched.Plan) bool {
 				break
 			}
 			if f.Place(p, st) {
-				f.count(p, st.Job)
+				f.Virtual.count(p, st.Job)
 				return true
 			}
 			x.Skip(st)
@@ -272,10 +212,10 @@ func (f *fspy) grant(p *sched.Plan) bool {
 // the others of theirs; of these, the fair queue while it holds less than in the virtual cluster.
 func (f *fspy) turn() [3]fspyQueue {
 	first, second := sizedQueue, fairQueue
-	if float64(f.Held[fairQueue]) < f.Target {
+	if float64(f.Virtual.Held[fairQueue]) < f.Virtual.Target {
 		first, second = second, first
 	}
-	if float64(f.Held[probeQueue])*(1-f.probing) < float64(f.Held[first]+f.Held[second])*f.probing {
+	if float64(f.Virtual.Held[probeQueue])*(1-f.Virtual.probing) < float64(f.Virtual.Held[first]+f.Virtual.Held[second])*f.Virtual.probing {
 		return [3]fspyQueue{probeQueue, first, second}
 	}
 	return [3]fspyQueue{first, second, probeQueue}
@@ -284,7 +224,7 @@ func (f *fspy) turn() [3]fspyQueue {
 // Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place
 // there.
 func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
-	m := f.Jobs.Of(st.Job)
+	m := f.Virtual.Jobs.Of(st.Job)
 	if m.Queue == noQueue || f.Withheld(v, st) != "" {
 		return sched.Key{}, false
 	}
@@ -300,27 +240,4 @@ func (f *fspy) Withheld(v *sched.View, st *sched.Stage) string {
 		return f.leads.refusal(v, q, st)
 	}
 	return ""
-}
-
-// count brings up to date what the queue of a job holds.
-func (f *fspy) count(p *sched.Plan, j *sched.Job) {
-	m := f.Jobs.Of(j)
-	now := int64(f.amount(j.Used)[0])
-	if m.Queue == noQueue {
-		now = 0
-	}
-	f.Held[m.Queue] += now - m.Held
-	m.Held = now
-	if len(j.Stages) > 1 {
-		p.TouchJob(j)
-	}
-}
-
-// move puts a job into another queue.
-func (f *fspy) move(p *sched.Plan, j *sched.Job, to fspyQueue) {
-	m := f.Jobs.Of(j)
-	f.Held[m.Queue] -= m.Held
-	m.Held, m.Queue = 0, to
-	f.count(p, j)
-	p.TouchJob(j)
 }

@@ -17,25 +17,25 @@ var PlainFSPY = Entry{fspyCard, func(a Args) sched.Policy { return &plainFSPY{ne
 type plainFSPY struct{ *fspy }
 
 func (f *plainFSPY) Decide(p *sched.Plan) {
-	f.changed = false
-	for f.Next != 0 && f.Next <= float64(p.Now) {
-		for _, v := range f.Cluster.Deplete(f.Next) {
-			f.depleted(p, v)
+	f.Virtual.changed = false
+	for f.Virtual.Next != 0 && f.Virtual.Next <= float64(p.Now) {
+		for _, v := range f.Virtual.Cluster.Deplete(f.Virtual.Next) {
+			f.Virtual.depleted(p, v)
 		}
 		f.share()
 	}
-	if f.Total != p.Capacity {
-		f.resize(p)
+	if f.Virtual.Total != p.Capacity {
+		f.Virtual.resize(p)
 	}
 	for i := range p.Events {
-		f.happen(p, &p.Events[i])
+		f.Virtual.happen(p, &p.Events[i])
 	}
-	if f.changed {
+	if f.Virtual.changed {
 		f.share()
 	}
 	f.rank(p)
-	if f.age && f.Next != 0 {
-		p.Wake(sched.Time(math.Ceil(f.Next)))
+	if f.Virtual.age && f.Virtual.Next != 0 {
+		p.Wake(sched.Time(math.Ceil(f.Virtual.Next)))
 	}
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Sync(p)
@@ -45,35 +45,35 @@ func (f *plainFSPY) Decide(p *sched.Plan) {
 }
 
 func (f *plainFSPY) share() {
-	f.Cluster = theory.VirtualCluster{At: f.Cluster.At, Jobs: f.Cluster.Jobs}
-	f.Cluster.Share(f.capacity(), f.drf)
-	f.Target = 0
-	for _, v := range f.Cluster.Jobs {
+	f.Virtual.Cluster = theory.VirtualCluster{At: f.Virtual.Cluster.At, Jobs: f.Virtual.Cluster.Jobs}
+	f.Virtual.Cluster.Share(f.Virtual.capacity(), f.Virtual.drf)
+	f.Virtual.Target = 0
+	for _, v := range f.Virtual.Cluster.Jobs {
 		if v.Open {
-			f.Target += v.Has[0]
+			f.Virtual.Target += v.Has[0]
 		}
 	}
-	if f.Next = f.Cluster.Next(); math.IsInf(f.Next, 1) {
-		f.Next = 0
+	if f.Virtual.Next = f.Virtual.Cluster.Next(); math.IsInf(f.Virtual.Next, 1) {
+		f.Virtual.Next = 0
 	}
 }
 
 func (f *plainFSPY) rank(p *sched.Plan) {
 	var ranked []rankedJob
-	for _, v := range f.Cluster.Jobs {
+	for _, v := range f.Virtual.Cluster.Jobs {
 		switch j := p.Job(sched.JobID(v.ID)); {
 		case v.Open || j == nil || j.Ended:
-		case f.byFinish:
-			ranked = append(ranked, rankedJob{v.ID, f.Cluster.At + v.End(), 0})
+		case f.Virtual.byFinish:
+			ranked = append(ranked, rankedJob{v.ID, f.Virtual.Cluster.At + v.End(), 0})
 		default:
 			ranked = append(ranked, rankedJob{v.ID, v.Left()[0], v.Rate[0]})
 		}
 	}
-	since := float64(p.Now) - f.Cluster.At
+	since := float64(p.Now) - f.Virtual.Cluster.At
 	slices.SortFunc(ranked, func(a, b rankedJob) int { return a.compare(b, since) })
 	for i, r := range ranked {
 		j := p.Job(sched.JobID(r.id))
-		*f.ranks.Of(j) = float64(i)
+		*f.Virtual.ranks.Of(j) = float64(i)
 		p.TouchJob(j)
 	}
 }
@@ -135,13 +135,15 @@ func RankedByFSPY(p *sched.Plan, policy sched.Policy) (ids []sched.JobID) {
 		f = policy.(*plainFSPY).fspy
 	}
 	for j := range p.Jobs() {
-		if m := f.Jobs.Of(j); m.Queue == sizedQueue && !m.Late && !j.Ended {
+		if m := f.Virtual.Jobs.Of(j); m.Queue == sizedQueue && !m.Late && !j.Ended {
 			ids = append(ids, j.ID)
 		}
 	}
 	slices.SortFunc(
 		ids,
-		func(a, b sched.JobID) int { return cmp.Compare(*f.ranks.Of(p.Job(a)), *f.ranks.Of(p.Job(b))) },
+		func(a, b sched.JobID) int {
+			return cmp.Compare(*f.Virtual.ranks.Of(p.Job(a)), *f.Virtual.ranks.Of(p.Job(b)))
+		},
 	)
 	return ids
 }

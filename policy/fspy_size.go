@@ -178,3 +178,11 @@ func (f *fspySizes) unfinished(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 
 // tasks returns how many tasks a stage has, of those known so far where an application keeps asking.
 func tasks(st *sched.Stage) int32 { return unfinished(st) + st.Done }
+
+// smallKind returns the place of a stage in Small: 0 for maps, 1 for reduces.
+func smallKind(st *sched.Stage) int {
+	if st.Kind == sched.Map {
+		return 0
+	}
+	return 1
+}

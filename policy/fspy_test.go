@@ -72,11 +72,11 @@ func memoryStage(kind sched.StageKind, tasks int32, each int64, after ...sched.D
 
 // virtual returns what a job has left and what it has of the virtual cluster, in MiB·s and MiB.
 func (r *fspyRig) virtual(id sched.JobID) (left, has float64, v theory.VirtualJob) {
-	at, ok := r.f.Cluster.Find(int64(id))
+	at, ok := r.f.Virtual.Cluster.Find(int64(id))
 	if !ok {
 		return 0, 0, v
 	}
-	v = r.f.Cluster.Jobs[at]
+	v = r.f.Virtual.Cluster.Jobs[at]
 	return v.Left()[0] / 1e9, v.Has[0], v
 }
 
@@ -105,8 +105,8 @@ func TestFspyF9EndToEnd(t *testing.T) {
 	_, has, v := r.virtual(1)
 	r.wants("bound of job 1", v.Bound[0], 100) // min(2 + 2·100, 100)
 	r.wants("share of job 1", has, 100)
-	if m := r.f.Jobs.Of(r.core.Job(1)); m.Queue != fairQueue || r.f.Target != 100 {
-		t.Errorf("job 1 is in queue %d with a target of %v, want the fair one with 100", m.Queue, r.f.Target)
+	if m := r.f.Virtual.Jobs.Of(r.core.Job(1)); m.Queue != fairQueue || r.f.Virtual.Target != 100 {
+		t.Errorf("job 1 is in queue %d with a target of %v, want the fair one with 100", m.Queue, r.f.Virtual.Target)
 	}
 	r.step(0, submission(2, &sched.JobSpec{Probes: 1, Stages: []sched.StageSpec{memoryStage(sched.Map, 1, 1)}}))
 	r.knows[1] = true
@@ -115,7 +115,7 @@ func TestFspyF9EndToEnd(t *testing.T) {
 	r.wants("size left of job 1 at 10", left, 2020) // 3000 − (100−2)·10
 	r.wants("bound of job 1", v.Bound[0], 100)
 	r.wants("share of job 1", has, 100)
-	if r.f.Jobs.Of(r.core.Job(1)).Queue != sizedQueue {
+	if r.f.Virtual.Jobs.Of(r.core.Job(1)).Queue != sizedQueue {
 		t.Error("job 1 is not among those of known size")
 	}
 	r.step(
@@ -132,11 +132,13 @@ func TestFspyF9EndToEnd(t *testing.T) {
 	r.wants("size left of job 3 at 20", left, 60)
 	r.wants("share of job 3 at 20", has, 2)
 	r.wants("bound of job 3", v.Bound[0], 2)
-	ranks := func() (a, b float64) { return *r.f.ranks.Of(r.core.Job(1)), *r.f.ranks.Of(r.core.Job(3)) }
+	ranks := func() (a, b float64) {
+		return *r.f.Virtual.ranks.Of(r.core.Job(1)), *r.f.Virtual.ranks.Of(r.core.Job(3))
+	}
 	if a, b := ranks(); a < b {
 		t.Error("job 1 ranks before job 3 at 20")
 	}
-	r.wants("instant at which the ranks cross", (r.f.Cluster.At+r.f.race.Next())/1e9, 20+980./94)
+	r.wants("instant at which the ranks cross", (r.f.Virtual.Cluster.At+r.f.Virtual.race.Next())/1e9, 20+980./94)
 	r.step(30.42)
 	if a, b := ranks(); a < b {
 		t.Error("job 1 ranks before job 3 at 30.42")
@@ -146,17 +148,17 @@ func TestFspyF9EndToEnd(t *testing.T) {
 		t.Error("job 3 ranks before job 1 at 30.43")
 	}
 	r.step(31)
-	r.wants("virtual end of job 1", r.f.Jobs.Of(r.core.Job(1)).Finish/1e9, 20+1040./96)
-	r.wants("instant of the last change", r.f.Cluster.At/1e9, 20+1040./96)
+	r.wants("virtual end of job 1", r.f.Virtual.Jobs.Of(r.core.Job(1)).Finish/1e9, 20+1040./96)
+	r.wants("instant of the last change", r.f.Virtual.Cluster.At/1e9, 20+1040./96)
 	left, has, _ = r.virtual(3)
 	r.wants("size left of job 3 then", left, 115./3)
 	r.wants("share of job 3 then", has, 2)
-	if m := r.f.Jobs.Of(r.core.Job(1)); !m.Late || m.Queue != sizedQueue {
+	if m := r.f.Virtual.Jobs.Of(r.core.Job(1)); !m.Late || m.Queue != sizedQueue {
 		t.Error("job 1 is not late in the queue of known sizes")
 	}
 	r.step(60)
-	r.wants("virtual end of job 3", r.f.Jobs.Of(r.core.Job(3)).Finish/1e9, 50)
-	if n := len(r.f.Cluster.Jobs); n != 0 {
+	r.wants("virtual end of job 3", r.f.Virtual.Jobs.Of(r.core.Job(3)).Finish/1e9, 50)
+	if n := len(r.f.Virtual.Cluster.Jobs); n != 0 {
 		t.Errorf("%d jobs in the virtual cluster after 50 s", n)
 	}
 }
@@ -171,7 +173,7 @@ func TestFspyF2Uber(t *testing.T) {
 		st.PerTask[sched.VCores] = 1
 		return st
 	}
-	r.f.Small = [2]average{{1, 12e9}, {1, 20e9}}
+	r.f.Virtual.Small = [2]average{{1, 12e9}, {1, 20e9}}
 	r.step(
 		1,
 		submission(
@@ -211,7 +213,7 @@ func TestFspyF2Uber(t *testing.T) {
 // Section 4, F13: the fair queue is offered room first while it holds less than its jobs have virtually, and in it the
 // job that holds least.
 func TestFspyF13Arbitration(t *testing.T) {
-	f := &fspy{fspySizes: fspySizes{probing: 0.1}}
+	f := &fspy{Virtual: fspyCluster{fspySizes: fspySizes{probing: 0.1}}}
 	for _, c := range []struct {
 		held   [sizedQueue + 1]int64
 		target float64
@@ -223,7 +225,7 @@ func TestFspyF13Arbitration(t *testing.T) {
 		{[4]int64{fairQueue: 45, probeQueue: 4}, 50, [3]fspyQueue{probeQueue, fairQueue, sizedQueue}},
 		{[4]int64{}, 0, [3]fspyQueue{sizedQueue, fairQueue, probeQueue}},
 	} {
-		f.Held, f.Target = c.held, c.target
+		f.Virtual.Held, f.Virtual.Target = c.held, c.target
 		if got := f.turn(); got != c.want {
 			t.Errorf("held %v, target %v: queues %v, want %v", c.held, c.target, got, c.want)
 		}
@@ -260,12 +262,12 @@ func TestFspyProbeTrouble(t *testing.T) {
 	if n := ends(3, 5, sched.Failed); n != 0 {
 		t.Errorf("%d probes after the second failed, want none", n)
 	}
-	queue := func() fspyQueue { return r.f.Jobs.Of(r.core.Job(1)).Queue }
+	queue := func() fspyQueue { return r.f.Virtual.Jobs.Of(r.core.Job(1)).Queue }
 	r.knows[1] = true
 	if ends(4, 130, sched.OK); queue() != fairQueue {
 		t.Errorf("a probe that came after 129 s has moved its job to queue %d", queue())
 	}
-	r.f.Jobs.Of(r.core.Job(1)).Since = seconds(130)
+	r.f.Virtual.Jobs.Of(r.core.Job(1)).Since = seconds(130)
 	if ends(5, 140, sched.OK); queue() != sizedQueue {
 		t.Errorf("a probe in time has left its job in queue %d", queue())
 	}
@@ -283,11 +285,11 @@ func TestFspyLateAges(t *testing.T) {
 		r.step(1, submission(1, &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Map, 5, 2)}}))
 		// It is 5·2·10 MiB·s with the cluster to itself: done virtually at 11, really not.
 		r.step(12)
-		if got := r.f.Jobs.Of(r.core.Job(1)).Late; got != c.late {
+		if got := r.f.Virtual.Jobs.Of(r.core.Job(1)).Late; got != c.late {
 			t.Errorf("%s: late %v, want %v", c.spec, got, c.late)
 		}
-		if left, _, _ := r.virtual(1); !c.late && (math.Abs(left-100) > 1e-6 || r.f.Cluster.At != 11e9) {
-			t.Errorf("%s: %v left at %v, want 100 anew at 11 s", c.spec, left, r.f.Cluster.At)
+		if left, _, _ := r.virtual(1); !c.late && (math.Abs(left-100) > 1e-6 || r.f.Virtual.Cluster.At != 11e9) {
+			t.Errorf("%s: %v left at %v, want 100 anew at 11 s", c.spec, left, r.f.Virtual.Cluster.At)
 		}
 	}
 }

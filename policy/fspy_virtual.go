@@ -8,8 +8,103 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
+// A fspyCluster is the virtual cluster of fspy, and the queue that each job is in by it.
+type fspyCluster struct {
+	fspySizes
+	Cluster theory.VirtualCluster
+	Jobs    sched.Per[fspyJob] // by job
+	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
+	Held    [sizedQueue + 1]int64
+	Target  float64 // what the fair queue has in the virtual cluster
+	Next    float64 // when the next job has nothing left there; zero: none has, ever
+
+	fspyOptions
+	changed bool // the virtual cluster, at this instant
+
+	// What follows from the virtual cluster and the time.
+	race    theory.Race        // of jobs of known size that are not late, to having nothing left
+	started bool               // since the last share
+	ranks   sched.Per[float64] // by job: in the race
+	racers  []theory.Racer
+}
+
+// fspyOptions are the parameters that are about the order of jobs.
+type fspyOptions struct {
+	drf, byFinish, lateShare, age bool
+	probeTimeout                  sched.Time
+}
+
+// A fspyQueue is where a job is.
+type fspyQueue uint8
+
+const (
+	noQueue fspyQueue = iota // it has ended
+	probeQueue
+	fairQueue  // size unknown
+	sizedQueue // size known
+)
+
+// fspyJob is what is remembered of a job.
+type fspyJob struct {
+	Queue  fspyQueue
+	Late   bool        // done in the virtual cluster
+	Orphan bool        // a probe of a job that is over
+	Tries  int8        // probes asked for
+	Aged   int8        // how often it was given a new size
+	Held   int64       // when last counted
+	Since  sched.Time  // when its probe was asked for last
+	Probe  sched.JobID // its probe
+	Finish float64     // in the virtual cluster: of a late job
+}
+
+// mostProbes is how often a job is probed: once more if the first probe fails.
+const mostProbes = 2
+
+func newFSPYCluster(a Args) fspyCluster {
+	return fspyCluster{
+		fspySizes: fspySizes{
+			probing:    a.Number("probing"),
+			production: a.Choice("virtual") == "production",
+			whole:      a.Choice("waves") == "whole",
+			printed:    a.Choice("bound") == "printed",
+			uberTask:   a.Time("uber-task"),
+			uberMaps:   int32(a.Int("uber-maps")),
+		},
+		fspyOptions: fspyOptions{
+			drf:          a.Choice("vra") == "drf",
+			byFinish:     a.Choice("rank") == "finish",
+			lateShare:    a.Choice("late") == "share",
+			age:          a.Choice("late") == "age",
+			probeTimeout: a.Time("probe-timeout"),
+		},
+	}
+}
+
+// count brings up to date what the queue of a job holds.
+func (f *fspyCluster) count(p *sched.Plan, j *sched.Job) {
+	m := f.Jobs.Of(j)
+	now := int64(f.amount(j.Used)[0])
+	if m.Queue == noQueue {
+		now = 0
+	}
+	f.Held[m.Queue] += now - m.Held
+	m.Held = now
+	if len(j.Stages) > 1 {
+		p.TouchJob(j)
+	}
+}
+
+// move puts a job into another queue.
+func (f *fspyCluster) move(p *sched.Plan, j *sched.Job, to fspyQueue) {
+	m := f.Jobs.Of(j)
+	f.Held[m.Queue] -= m.Held
+	m.Held, m.Queue = 0, to
+	f.count(p, j)
+	p.TouchJob(j)
+}
+
 // advance brings the virtual cluster and the queues up to now.
-func (f *fspy) advance(p *sched.Plan) {
+func (f *fspyCluster) advance(p *sched.Plan) {
 	now := float64(p.Now)
 	f.changed = false
 	for f.Next != 0 && f.Next <= now {
@@ -34,7 +129,7 @@ func (f *fspy) advance(p *sched.Plan) {
 }
 
 // change brings the virtual cluster to now, before it changes.
-func (f *fspy) change(p *sched.Plan) {
+func (f *fspyCluster) change(p *sched.Plan) {
 	if !f.changed {
 		f.changed = true
 		for _, v := range f.Cluster.Serve(float64(p.Now)) { // what rounding kept from being done before
@@ -44,7 +139,7 @@ func (f *fspy) change(p *sched.Plan) {
 }
 
 // happen draws the consequences of an event.
-func (f *fspy) happen(p *sched.Plan, e *sched.Event) {
+func (f *fspyCluster) happen(p *sched.Plan, e *sched.Event) {
 	switch e.Kind {
 	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized:
 		if a := p.Attempt(e.Attempt); a != nil {
@@ -69,7 +164,7 @@ func (f *fspy) happen(p *sched.Plan, e *sched.Event) {
 }
 
 // submit has a job join the virtual cluster and a queue (2.6, onSubmit).
-func (f *fspy) submit(p *sched.Plan, j *sched.Job) {
+func (f *fspyCluster) submit(p *sched.Plan, j *sched.Job) {
 	if of := j.Spec.Probes; of != 0 {
 		o := p.Job(of)
 		m := f.Jobs.Of(j)
@@ -97,7 +192,7 @@ func (f *fspy) submit(p *sched.Plan, j *sched.Job) {
 }
 
 // probe asks for a probe of a job.
-func (f *fspy) probe(p *sched.Plan, j *sched.Job) {
+func (f *fspyCluster) probe(p *sched.Plan, j *sched.Job) {
 	if p.Probe(j) {
 		m := f.Jobs.Of(j)
 		m.Tries++
@@ -107,7 +202,7 @@ func (f *fspy) probe(p *sched.Plan, j *sched.Job) {
 
 // observe learns of an attempt that succeeded, and asks for the size of its job if that is unknown and there is reason
 // to.
-func (f *fspy) observe(p *sched.Plan, a *sched.Attempt) {
+func (f *fspyCluster) observe(p *sched.Plan, a *sched.Attempt) {
 	j, st := a.Stage.Job, a.Stage
 	m := f.Jobs.Of(j)
 	switch {
@@ -124,7 +219,7 @@ func (f *fspy) observe(p *sched.Plan, a *sched.Attempt) {
 }
 
 // ran is told how long the master of an uber job ran. Where the job's tasks ran in it, each took its part of that.
-func (f *fspy) ran(j *sched.Job, took sched.Time) {
+func (f *fspyCluster) ran(j *sched.Job, took sched.Time) {
 	n := int32(0)
 	for _, st := range j.Stages {
 		if st.Kind != sched.Master {
@@ -140,16 +235,9 @@ func (f *fspy) ran(j *sched.Job, took sched.Time) {
 	}
 }
 
-func smallKind(st *sched.Stage) int {
-	if st.Kind == sched.Map {
-		return 0
-	}
-	return 1
-}
-
 // end has a job leave (2.6, onProbeDone and onFinish). The virtual job of one whose size was known goes on, unless the
 // real one came to nothing.
-func (f *fspy) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
+func (f *fspyCluster) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
 	was := f.Jobs.Of(j).Queue
 	if was == fairQueue || was == sizedQueue && outcome != sched.OK {
 		f.change(p)
@@ -167,7 +255,7 @@ func (f *fspy) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
 }
 
 // probed is what the end of a probe means for its job.
-func (f *fspy) probed(p *sched.Plan, probe *sched.Job, outcome sched.Outcome) {
+func (f *fspyCluster) probed(p *sched.Plan, probe *sched.Job, outcome sched.Outcome) {
 	j := p.Job(probe.Spec.Probes)
 	if j == nil || j.Ended || f.Jobs.Of(j).Queue != fairQueue {
 		return
@@ -180,12 +268,12 @@ func (f *fspy) probed(p *sched.Plan, probe *sched.Job, outcome sched.Outcome) {
 }
 
 // gaveUp reports whether the probe of a job has not come through in time.
-func (f *fspy) gaveUp(p *sched.Plan, m *fspyJob) bool {
+func (f *fspyCluster) gaveUp(p *sched.Plan, m *fspyJob) bool {
 	return m.Tries > 0 && p.Now > m.Since+f.probeTimeout
 }
 
 // ask asks the estimator for the size of a job, and if it is known has the job be ranked by it.
-func (f *fspy) ask(p *sched.Plan, j *sched.Job) {
+func (f *fspyCluster) ask(p *sched.Plan, j *sched.Job) {
 	if f.gaveUp(p, f.Jobs.Of(j)) {
 		return
 	}
@@ -195,7 +283,7 @@ func (f *fspy) ask(p *sched.Plan, j *sched.Job) {
 }
 
 // settle gives a job its size: what it has been served virtually stays served (eq. 10).
-func (f *fspy) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
+func (f *fspyCluster) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
 	f.change(p)
 	at, _ := f.Cluster.Find(int64(j.ID))
 	v := &f.Cluster.Jobs[at]
@@ -210,7 +298,7 @@ func (f *fspy) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
 
 // depleted is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks
 // take: by the estimator, twice that the second time, and so on.
-func (f *fspy) depleted(p *sched.Plan, v theory.VirtualJob) {
+func (f *fspyCluster) depleted(p *sched.Plan, v theory.VirtualJob) {
 	j := p.Job(sched.JobID(v.ID))
 	if j == nil || j.Ended {
 		return
@@ -243,7 +331,7 @@ const (
 )
 
 // resize gives the virtual cluster the capacity of the real one.
-func (f *fspy) resize(p *sched.Plan) {
+func (f *fspyCluster) resize(p *sched.Plan) {
 	f.change(p)
 	f.Total = p.Capacity
 	if slots := f.Total[sched.Memory] == 0; slots != f.Slots && f.Total != (sched.Resources{}) {
@@ -268,7 +356,7 @@ func (f *fspy) resize(p *sched.Plan) {
 }
 
 // share divides the virtual cluster anew.
-func (f *fspy) share(p *sched.Plan) {
+func (f *fspyCluster) share(p *sched.Plan) {
 	f.Cluster.Share(f.capacity(), f.drf)
 	f.Target = f.Cluster.Open[0]
 	if f.Next = f.Cluster.Next(); math.IsInf(f.Next, 1) {
@@ -279,7 +367,7 @@ func (f *fspy) share(p *sched.Plan) {
 
 // rerank ranks the jobs of known size as they are now in the virtual cluster. Those whose real job has ended have a
 // rank there as well, so that only what happens there changes ranks.
-func (f *fspy) rerank(p *sched.Plan) {
+func (f *fspyCluster) rerank(p *sched.Plan) {
 	moved := func(id int64, rank float64) {
 		if j := p.Job(sched.JobID(id)); j != nil && !j.Ended {
 			*f.ranks.Of(j) = rank

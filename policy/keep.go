@@ -6,6 +6,8 @@ import "github.com/sojourn-sched/sojourn/sched"
 // takes it, and the big task waits until two on one node end at once (Hadoop's reserved containers).
 type keeper struct {
 	Kept []bar // nodes kept for stages
+
+	on bool // else smaller tasks overtake big ones
 }
 
 // keeping is the parameter of policies that may or may not.
@@ -18,8 +20,12 @@ var keeping = Param{
 	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node is kept for it",
 }
 
-// fillKeeping starts tasks until nothing that waits has room, and keeps nodes for those that smaller ones overtook.
-func (t *tree) fillKeeping(p *sched.Plan, k *keeper) {
+// fill starts tasks of a tree until nothing that waits has room, and keeps nodes for those that smaller ones overtook.
+func (k *keeper) fill(p *sched.Plan, t *tree) {
+	if !k.on {
+		t.fill(p)
+		return
+	}
 	k.settle(p)
 	chosen := len(p.Actions())
 	for again := true; again; again = k.settle(p) {

@@ -6,6 +6,16 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
+// A Ranking returns the place of stage st in an order: the smallest key first, and of equal keys the job that was
+// submitted first. It may read the row of st, the rows of its job and of the job's other stages, and what the policy
+// remembers of these in a [sched.Per]. If that memory changes, the policy calls [sched.Plan.Touch] or TouchJob. A key
+// that read anything else would be out of date unnoticed.
+//
+// The argument more is 1 when the order is about to start a task of st, and 0 when it considers taking one back. A
+// ranking by running tasks adds it to their number: else a task could be taken back right after its start. Other
+// rankings ignore it.
+type Ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
+
 // before reports whether key a comes before key b. Of two equal keys neither does.
 func before(a, b sched.Key) bool {
 	switch {

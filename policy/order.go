@@ -8,16 +8,6 @@ type Placer interface {
 	Place(p *sched.Plan, st *sched.Stage) bool
 }
 
-// A Ranking returns the place of stage st in an order: the smallest key first, and of equal keys the job that was
-// submitted first. It may read the row of st, the rows of its job and of the job's other stages, and what the policy
-// remembers of these in a [sched.Per]. If that memory changes, the policy calls [sched.Plan.Touch] or TouchJob. A key
-// that read anything else would be out of date unnoticed.
-//
-// The argument more is 1 when the order is about to start a task of st, and 0 when it considers taking one back. A
-// ranking by running tasks adds it to their number: else a task could be taken back right after its start. Other
-// rankings ignore it.
-type Ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
-
 // An Order decides whose turn it is: Fill starts the waiting tasks in the order of a [Ranking]. Where the card of the
 // policy has the parameters of [PreemptParams], the order also takes running tasks back from the last jobs for the sake
 // of the first. A policy embeds an Order and calls Init in its constructor.

@@ -16,12 +16,6 @@ import (
 // A Registry holds policies by the name that the command line uses.
 type Registry map[string]Entry
 
-// Parse makes the policy of All that spec names; see Registry.Parse.
-func Parse(spec string) (sched.Policy, Card, error) { return All.Parse(spec) }
-
-// ParseList returns the specs in flags, each checked against All; see Registry.ParseList.
-func ParseList(flags []string) ([]string, error) { return All.ParseList(flags) }
-
 // Names returns the names of all policies, sorted.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 

@@ -31,14 +31,21 @@ func PlacingParams(own ...Param) []Param {
 	)
 }
 
-// A DelayPlacer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010, algorithm
-// 3). Waiting is measured in time, not in opportunities, so being asked often changes nothing; without a delay the
-// nearest node with room is taken at once.
+// A DelayPlacer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010,
+// algorithm 3). A stage passes over nodes without its input for a time, first those outside the rack, too, then only
+// those. The wait is measured in time, not in opportunities, so extra calls change nothing. Without a delay the nearest
+// node with room is taken at once. Place costs the places of the stage's waiting tasks, or the nodes with room, whichever
+// are fewer; O(1) where it does not matter where a task runs.
 type DelayPlacer struct {
 	Waits sched.Per[wait] // by stage
 
+	by nearness
+}
+
+// A nearness says how much a stage does for locality.
+type nearness struct {
 	delay, rackDelay sched.Time
-	blind            bool
+	blind            bool // where the input is makes no difference
 }
 
 // A wait is what a stage has passed over for the sake of locality.
@@ -49,8 +56,39 @@ type wait struct {
 }
 
 // NewDelayPlacer returns a placer with the parameters of [PlacingParams].
-func NewDelayPlacer(a Args) DelayPlacer {
-	return DelayPlacer{delay: a.Time("delay"), rackDelay: a.Time("rack-delay"), blind: a.Choice("locality") == "off"}
+func NewDelayPlacer(a Args) DelayPlacer { return DelayPlacer{by: newNearness(a)} }
+
+func newNearness(a Args) nearness {
+	return nearness{delay: a.Time("delay"), rackDelay: a.Time("rack-delay"), blind: a.Choice("locality") == "off"}
+}
+
+// waits reports whether stages pass over nodes.
+func (n *nearness) waits() bool { return n.delay != 0 || n.rackDelay != 0 }
+
+// turns returns from when on a stage takes a node in the rack of its input, and from when on any node.
+func (n *nearness) turns(m *wait) (rack, off sched.Time) {
+	switch m.Level {
+	case sched.NodeLocal:
+		return m.Since + n.delay, m.Since + n.delay + n.rackDelay
+	case sched.RackLocal:
+		return m.Since, m.Since + n.rackDelay
+	}
+	return m.Since, m.Since
+}
+
+// allowed returns how far from its input a task may start now.
+func (n *nearness) allowed(now sched.Time, m *wait) sched.Locality {
+	at := *m
+	if !at.Waiting {
+		at.Since = now
+	}
+	switch rack, off := n.turns(&at); {
+	case now >= off:
+		return sched.OffSwitch
+	case now >= rack:
+		return sched.RackLocal
+	}
+	return sched.NodeLocal
 }
 
 // Place starts one task of st, and reports whether it did.
@@ -62,17 +100,17 @@ func (w *DelayPlacer) Place(p *sched.Plan, st *sched.Stage) bool {
 	return w.placeWhere(p, st, sched.Where{})
 }
 
-// placeWhere is Place on nodes that where allows, but for its Level.
+// placeWhere is Place on the nodes that where allows. It sets the Level of where itself.
 func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Where) bool {
 	switch {
 	case !w.near(st):
 		n := firstWhere(p, st, sched.OffSwitch, where)
 		return n != nil && p.LaunchAs(st, n, sched.As{Shape: where.Shape})
-	case w.delay == 0 && w.rackDelay == 0:
+	case !w.by.waits():
 		return w.nearest(p, st, sched.OffSwitch, where)
 	}
 	m := w.Waits.Of(st)
-	if w.nearest(p, st, w.allowed(p, m), where) {
+	if w.nearest(p, st, w.by.allowed(p.Now, m), where) {
 		return true
 	}
 	if firstWhere(p, st, sched.OffSwitch, where) == nil {
@@ -81,7 +119,7 @@ func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Whe
 	if !m.Waiting {
 		m.Waiting, m.Since = true, p.Now
 	}
-	rack, off := w.turns(m)
+	rack, off := w.by.turns(m)
 	if p.Now < rack {
 		p.Wake(rack)
 	}
@@ -90,42 +128,7 @@ func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Whe
 }
 
 // near reports whether it matters where a task of st runs.
-func (w *DelayPlacer) near(st *sched.Stage) bool { return st.Placed() && !w.blind }
-
-// firstWhere returns the first node not farther from the input of st than l that where allows; nil: none.
-func firstWhere(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) *sched.Node {
-	if where.Shape != 0 || where.Ok != nil || where.After != 0 {
-		where.Level = l
-		return p.FirstWhere(st, where)
-	}
-	return p.FirstAt(st, l)
-}
-
-// allowed is how far from its input a task may start now.
-func (w *DelayPlacer) allowed(p *sched.Plan, m *wait) sched.Locality {
-	now := *m
-	if !now.Waiting {
-		now.Since = p.Now
-	}
-	switch rack, off := w.turns(&now); {
-	case p.Now >= off:
-		return sched.OffSwitch
-	case p.Now >= rack:
-		return sched.RackLocal
-	}
-	return sched.NodeLocal
-}
-
-// turns returns from when on a stage takes a node in the rack of its input, and from when on any.
-func (w *DelayPlacer) turns(m *wait) (rack, off sched.Time) {
-	switch m.Level {
-	case sched.NodeLocal:
-		return m.Since + w.delay, m.Since + w.delay + w.rackDelay
-	case sched.RackLocal:
-		return m.Since, m.Since + w.rackDelay
-	}
-	return m.Since, m.Since
-}
+func (w *DelayPlacer) near(st *sched.Stage) bool { return st.Placed() && !w.by.blind }
 
 // nearest starts a task of st as near its input as there is room where where allows, but not farther than l.
 func (w *DelayPlacer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) bool {
@@ -135,11 +138,20 @@ func (w *DelayPlacer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, 
 			if !p.LaunchAs(st, n, sched.As{Shape: where.Shape}) {
 				return false
 			}
-			if w.delay != 0 || w.rackDelay != 0 {
+			if w.by.waits() {
 				*w.Waits.Of(st) = wait{Level: at}
 			}
 			return true
 		}
 	}
 	return false
+}
+
+// firstWhere returns the first node that where allows and that is not farther than l from the input of st; nil: none.
+func firstWhere(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) *sched.Node {
+	if where.Shape != 0 || where.Ok != nil || where.After != 0 {
+		where.Level = l
+		return p.FirstWhere(st, where)
+	}
+	return p.FirstAt(st, l)
 }

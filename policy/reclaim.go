@@ -11,25 +11,29 @@ import (
 type reclaimer struct {
 	ticker
 
+	on      bool
 	tree    *tree
-	check   sched.Time
+	check   sched.Time // between two looks
 	grace   sched.Time
 	victims sched.Index // the last first, in one group for each queue and kind of resource
 	share   []float64   // by queue, of the kind looked at
 	claims  []theory.Claim
 }
 
-func (r *reclaimer) init(t *tree) {
-	r.tree = t
+// init reads the parameters preempt and check. The value must not be copied after that.
+func (r *reclaimer) init(a Args, t *tree) {
+	r.on, r.check, r.tree = a.Choice("preempt") == optKill.Name, a.Time("check"), t
 	r.victims.Group = func(st *sched.Stage) int { return groupOf(t.view.Queues[st.Job.Queue].Parent, kindOf(st)) }
 	r.victims.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master {
 			return sched.Key{}, false
 		}
-		k := t.rank(v, st, 0)
-		return sched.Key{Class: -k.Class, Value: -k.Value, Then: -int64(st.ID.Job)}, true
+		return backwards(t.rank(v, st, 0), st), true
 	}
 }
+
+// looks reports whether it is time to look for queues that hold too little.
+func (r *reclaimer) looks(p *sched.Plan) bool { return r.on && r.due(p, r.check) }
 
 // divide computes what each queue would have of kind k if room could be moved at will: weighted max-min from the root
 // down.

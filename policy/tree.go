@@ -17,83 +17,73 @@ type tree struct {
 	DelayPlacer
 	Total sched.Resources // capacity for which dominant shares are computed
 
-	crowd                                                            // what waits
 	rank  Ranking                                                    // of the jobs of a leaf
 	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key       // a child's place among its siblings
 	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
+	admit func(*sched.Stage) bool                                    // whether a waiting stage may start a task; nil: each may
+	hear  func(*sched.Stage)                                         // is told of each waiting stage that has changed; nil: nothing is
 	users bool                                                       // each user of a queue is a child of it; else they are not told apart
 	flat  bool                                                       // there is one queue, the root, whatever has been configured
 	leads leads                                                      // how much of a queue masters may hold
 
 	view     *sched.View
-	lanes    uint32   // that are in use, by bit
-	marks    []uint32 // by queue: lanes beyond those of kinds in which the policy says that it is, by bit
-	passes   uint64   // so far
+	waits    crowd
+	lanes    uint32    // that are in use, by bit
+	more     []ownLane // lanes beyond those of kinds
+	passes   uint64    // so far
 	siblings siblings
 	told     int // actions of which siblings know
 	changes  int // of the configured queues, that siblings know of
 }
 
-// A crowd is stages that somebody is to be chosen from.
-type crowd struct {
-	index   sched.Index // in one group for each queue and kind
-	some    sched.Index // in one group for each kind, to tell whether there is room for any
-	synced  bool        // some is up to date
-	skipped bool        // some stage has been passed over in this Step
-	full    []uint64    // by queue: the pass in which it had nothing that fits
+// An ownLane is a lane that a policy adds: of the queues that want something, in the order of their turns by kind.
+type ownLane struct {
+	kind  sched.ResourceKind
+	wants func(*sched.Queue) bool
 }
 
-// begin brings back what was passed over.
-func (c *crowd) begin(p *sched.Plan) {
-	c.index.Sync(p)
-	c.synced = false
-	if more := len(p.Queues) - len(c.full); more > 0 {
-		c.full = append(c.full, make([]uint64, more)...)
+// addLane adds a lane. It is kept in order from the first call of use on.
+func (t *tree) addLane(l ownLane) lane {
+	t.more = append(t.more, l)
+	return lane(sched.NumResources + len(t.more) - 1)
+}
+
+// use has a lane kept in order from now on.
+func (t *tree) use(in lane) { t.lanes |= 1 << in }
+
+// init sets up the index; rank orders the jobs of a leaf.
+func (t *tree) init(a Args, rank Ranking) {
+	t.DelayPlacer, t.rank = NewDelayPlacer(a), rank
+	t.siblings = siblings{few: fewSiblings, wants: t.wants, users: t.leaf == nil,
+		turn: func(q *sched.Queue, in lane) sched.Key { return t.turn(q, t.kindIn(in)) }}
+	t.waits.init(t.group, func(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+		t.siblings.changed(v, st.Job.Queue)
+		if !t.mayStart(st) {
+			return sched.Key{}, false
+		}
+		if t.hear != nil {
+			t.hear(st)
+		}
+		return rank(v, st, 1), true
+	}, t.mayStart)
+}
+
+// mayStart reports whether a task of st waits that the policy lets start.
+func (t *tree) mayStart(st *sched.Stage) bool {
+	return st.Pending > 0 && (t.admit == nil || t.admit(st))
+}
+
+// kindIn returns the kind of resource by which turns in a lane are.
+func (t *tree) kindIn(in lane) sched.ResourceKind {
+	if in < sched.NumResources {
+		return sched.ResourceKind(in)
 	}
-}
-
-// skip passes a stage over until begin.
-func (c *crowd) skip(st *sched.Stage) {
-	c.index.Skip(st)
-	c.skipped = true
-	if c.synced {
-		c.some.Skip(st)
-	}
-}
-
-// head returns the first stage of kind k, room or not; nil: none.
-func (c *crowd) head(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
-	c.follow(p)
-	return c.some.Head(int(k))
-}
-
-// follow brings some up to date.
-func (c *crowd) follow(p *sched.Plan) {
-	if !c.synced {
-		c.synced = true
-		c.some.Sync(p)
-	}
-}
-
-// any returns a stage of kind k that has room if its task holds a shape, zero being its own; nil: none has.
-func (c *crowd) any(p *sched.Plan, k sched.ResourceKind, holds sched.ShapeID) *sched.Stage {
-	c.follow(p)
-	return c.some.FirstOf(int(k), holds)
-}
-
-// A sought is what the way down the queues looks for.
-type sought struct {
-	of   *crowd
-	kind sched.ResourceKind // that the stages compete for, and by which the queues' turns are
-	lane lane               // the order of siblings that is gone by
-	room bool               // it must fit somewhere
-	lent bool               // as a task that is away from its own slots
-	pass uint64             // queues in which there was nothing are not looked into again in the same pass
+	return t.more[in-sched.NumResources].kind
 }
 
 // waiting is what waits and competes for kind k, all queues to be looked into.
 func (t *tree) waiting(k sched.ResourceKind, room bool) sought {
-	return t.seek(sought{of: &t.crowd, kind: k, lane: lane(k), room: room})
+	return t.seek(sought{of: &t.waits, kind: k, lane: lane(k), room: room})
 }
 
 // seek is s in a pass of its own.
@@ -102,32 +92,6 @@ func (t *tree) seek(s sought) sought {
 	s.pass = t.passes
 	return s
 }
-
-// init sets up the index; rank orders the jobs of a leaf.
-func (t *tree) init(a Args, rank Ranking) {
-	t.DelayPlacer, t.rank = NewDelayPlacer(a), rank
-	t.siblings.few = fewSiblings
-	t.index.Group = t.group
-	t.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		t.siblings.changed(v, st.Job.Queue)
-		if st.Pending == 0 {
-			return sched.Key{}, false
-		}
-		return rank(v, st, 1), true
-	}
-	t.some.Group = kindGroup
-	t.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		return sched.Key{}, st.Pending > 0
-	}
-}
-
-// groupOf is the group of what waits in a queue and competes for kind k, but for masters that are bounded.
-func groupOf(q sched.QueueID, k sched.ResourceKind) int {
-	return 2 * (int(q)*sched.NumResources + int(k))
-}
-
-// mastersOf is the group of those masters.
-func mastersOf(group int) int { return group + 1 }
 
 func (t *tree) group(st *sched.Stage) int {
 	k := kindOf(st)
@@ -186,7 +150,7 @@ func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
 			break
 		}
 		if !t.Place(p, st) {
-			t.skip(st)
+			t.waits.skip(st)
 		}
 	}
 }
@@ -194,9 +158,9 @@ func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
 // room reports whether any stage that competes for kind k may have room.
 func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
 	if t.siblings.kept == 0 {
-		return t.index.First() != nil // looks at each queue
+		return t.waits.index.First() != nil // looks at each queue
 	}
-	return t.any(p, k, 0) != nil
+	return t.waits.any(p, k, 0) != nil
 }
 
 // next returns the stage whose turn it is; nil: none.
@@ -221,8 +185,8 @@ func (t *tree) tell(p *sched.Plan) {
 // followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have
 // ended it passes over.
 func (t *tree) followAll(p *sched.Plan) {
-	t.crowd.begin(p)
-	t.skipped = false
+	t.waits.begin(p)
+	t.waits.skipped = false
 	t.told = len(p.Actions())
 	if t.siblings.kept == 0 {
 		return
@@ -249,8 +213,8 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 			return st
 		}
 	}
-	if line := t.siblings.line(t, q); line != nil {
-		for c := line.first(t, s); c != nil; c = line.first(t, s) {
+	if line := t.siblings.line(t.view, q, t.lanes); line != nil {
+		for c := line.first(t.view, s.lane, s.pass); c != nil; c = line.first(t.view, s.lane, s.pass) {
 			if !s.room || s.of.full[c.ID] != s.pass {
 				if st := t.descend(p, c, s); st != nil {
 					return st
@@ -263,7 +227,7 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 	var best *sched.Queue
 	for _, id := range q.Children {
 		c := p.Queues[id]
-		if s.room && s.of.full[id] == s.pass || !t.wants(c, s) {
+		if s.room && s.of.full[id] == s.pass || !t.wants(c, s.lane) {
 			continue
 		}
 		if best != nil && !before(t.turn(c, s.kind), t.turn(best, s.kind)) {
@@ -287,29 +251,26 @@ func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 			q.Count[sched.Master].Pending > 0 { // what masters may hold depends on other queues as well
 		return false
 	}
-	if line := t.siblings.line(t, q); line != nil {
+	if line := t.siblings.line(t.view, q, t.lanes); line != nil {
 		return len(line.lanes[s.lane].entries)+len(line.lanes[s.lane].aside) == 0
 	}
 	for _, id := range q.Children {
-		if c := p.Queues[id]; t.wants(c, s) && !t.held(p, c, s) {
+		if c := p.Queues[id]; t.wants(c, s.lane) && !t.held(p, c, s) {
 			return false
 		}
 	}
 	return true
 }
 
-// wants reports whether the way down may lead into a queue.
-func (t *tree) wants(q *sched.Queue, s sought) bool {
+// wants reports whether the way down may lead into a queue, in a lane.
+func (t *tree) wants(q *sched.Queue, in lane) bool {
 	if q.User && (!t.users || t.leaf != nil) {
 		return false
 	}
-	switch s.lane {
-	case suspectMaps, suspectReduces:
-		return int(q.ID) < len(t.marks) && t.marks[q.ID]>>s.lane&1 != 0
-	case eitherSlots:
-		return q.Count[sched.Map].Pending+q.Count[sched.Reduce].Pending > 0
+	if in < sched.NumResources {
+		return q.Demand[in] > q.Used[in]
 	}
-	return q.Demand[s.lane] > q.Used[s.lane]
+	return t.more[in-sched.NumResources].wants(q)
 }
 
 // own returns the first stage among a queue's own jobs.
@@ -334,18 +295,10 @@ func (t *tree) ahead(v *sched.View, a, b *sched.Stage) bool {
 	return before(ka, kb) || !before(kb, ka) && earlier(a, b)
 }
 
-// at returns the first stage of a group, among those with room or among all; nil: none.
-func (c *crowd) at(group int, room bool) *sched.Stage {
-	if room {
-		return c.index.FirstOf(group, 0)
-	}
-	return c.index.Head(group)
-}
-
 // Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their
 // turn before its own as things stand, then its place among the jobs there. It costs the number of queues.
 func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
-	if _, ok := t.index.Position(st); !ok {
+	if _, ok := t.waits.index.Position(st); !ok {
 		return sched.Key{}, false
 	}
 	if t.Withheld(v, st) != "" {
@@ -359,7 +312,7 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 		}
 		for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
 			for _, id := range v.Queues[q.Parent].Children {
-				if c := v.Queues[id]; c != q && t.wants(c, sought{lane: lane(k)}) && t.comesFirst(c, q, k) {
+				if c := v.Queues[id]; c != q && t.wants(c, lane(k)) && t.comesFirst(c, q, k) {
 					key.Class += t.leaves(v, c, k)
 				}
 			}
@@ -394,9 +347,19 @@ func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
 func (t *tree) leaves(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
 	n = 1
 	for _, id := range q.Children {
-		if c := v.Queues[id]; t.wants(c, sought{lane: lane(k)}) {
+		if c := v.Queues[id]; t.wants(c, lane(k)) {
 			n += t.leaves(v, c, k)
 		}
 	}
 	return n
+}
+
+// dominant returns the place of q among its siblings as DominantResourceFairnessPolicy has it: by dominant shares of
+// capacity, those below their minimum share first.
+func dominant(q *sched.Queue, capacity sched.Resources) sched.Key {
+	used, least := q.Used.DominantShare(capacity), q.Min.DominantShare(capacity)
+	if used < least {
+		return sched.Key{Class: -1, Value: used / least}
+	}
+	return sched.Key{Value: used / q.Weight()}
 }

@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// guarantees are the parts of the cluster that the queues of capacity are guaranteed.
+type guarantees struct {
+	list    []sched.Resources // by queue; of the capacity there is
+	total   sched.Resources   // for which list was computed
+	changes int               // and for which state of the configured queues
+}
+
+// of returns what queue q is guaranteed of kind k.
+func (g *guarantees) of(q *sched.Queue, k sched.ResourceKind) int64 { return g.list[q.ID][k] }
+
+// part is what a queue uses of its guarantee.
+func (g *guarantees) part(q *sched.Queue, k sched.ResourceKind) float64 {
+	if has := g.of(q, k); has > 0 {
+		return float64(q.Used[k]) / float64(has)
+	}
+	return math.MaxFloat64
+}
+
+// follow computes what each queue is guaranteed, if the capacity or the queues have changed, and reports whether they
+// have: what its spec says; where it says nothing, a part by weight of what the siblings that say something leave.
+func (g *guarantees) follow(p *sched.Plan) (changed bool) {
+	if g.total == p.Capacity && len(g.list) == len(p.Queues) && g.changes == p.QueueChanges {
+		return false
+	}
+	g.total, g.changes = p.Capacity, p.QueueChanges
+	g.list = append(g.list[:0], make([]sched.Resources, len(p.Queues))...)
+	g.list[0] = p.Capacity
+	for _, q := range p.Queues {
+		if q == nil || q.User {
+			continue
+		}
+		for k := range q.Used {
+			g.below(p, q, k)
+		}
+	}
+	return true
+}
+
+// below computes what the children of q are guaranteed of kind k.
+func (g *guarantees) below(p *sched.Plan, q *sched.Queue, k int) {
+	rest, weights := g.list[q.ID][k], 0.0
+	says := func(o *sched.Queue) (int64, bool) {
+		switch m := o.Spec.Min; {
+		case m.Amount[k] > 0:
+			return m.Amount[k], true
+		case m.Part > 0:
+			return int64(m.Part * float64(g.list[q.ID][k])), true
+		}
+		return 0, false
+	}
+	for _, id := range q.Children {
+		if o := p.Queues[id]; !o.User {
+			if amount, ok := says(o); ok {
+				g.list[id][k] = amount
+				rest -= amount
+			} else {
+				weights += o.Weight()
+			}
+		}
+	}
+	for _, id := range q.Children {
+		if o := p.Queues[id]; !o.User {
+			if _, ok := says(o); !ok {
+				g.list[id][k] = int64(float64(max(0, rest)) * o.Weight() / weights)
+			}
+		}
+	}
+}
+
+// userLimits says how much of a queue its users may have.
+type userLimits struct {
+	least  float64 // part of the queue below which a user is not held
+	factor float64 // most, as a multiple of the queue's guarantee
+	of     *guarantees
+	leads  *leads
+}
+
+// overLed returns a resource of which the masters of a master's user would hold too much with one more, of which he may
+// always have one; false: of none.
+func (l *userLimits) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
+	return beyond(
+		v.Queues[st.Job.Queue].Masters,
+		st,
+		func(k sched.ResourceKind) float64 { return l.mostLeads(v, st, k, active) },
+	)
+}
+
+// mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself
+// may of its guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
+func (l *userLimits) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
+	q := v.Queues[v.Queues[st.Job.Queue].Parent]
+	part := l.leads.partOf(v, q)
+	if part >= 1 {
+		return math.MaxFloat64
+	}
+	return part * max(1/float64(active), l.least) * l.factor * float64(l.of.of(q, k))
+}
+
+// mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters
+// may hold.
+func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
+	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	q := v.Queues[u.Parent]
+	if u.Used[k] > 0 && float64(u.Used[k]) >= l.limit(q, st, active) {
+		return false
+	}
+	if !l.leads.limit(st) {
+		return true
+	}
+	_, over := l.overLed(v, st, active)
+	return !over && l.leads.allow(v, q, st)
+}
+
+// limit is how much of what st competes for its user may have.
+func (l *userLimits) limit(q *sched.Queue, st *sched.Stage, active int) float64 {
+	k := kindOf(st)
+	g := float64(l.of.of(q, k))
+	current := g
+	if q.Used[k] >= l.of.of(q, k) {
+		current = float64(q.Used[k] + st.Spec.PerTask[k])
+	}
+	return min(max(current/float64(active), current*l.least), g*l.factor)
+}
+
+// active returns how many users of q want more of kind k.
+func active(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int) {
+	for _, id := range q.Children {
+		if u := v.Queues[id]; u.User && u.Demand[k] > u.Used[k] {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,83 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// A crowd is the stages that a tree may choose from: those that wait, or those that a policy keeps beside them. A stage
+// is in one group for its queue and the kind of resource that it competes for.
+type crowd struct {
+	index   sched.Index // in one group for each queue and kind
+	some    sched.Index // in one group for each kind, to tell whether there is room for any
+	synced  bool        // some is up to date
+	skipped bool        // some stage has been passed over in this Step
+	full    []uint64    // by queue: the pass in which it had nothing that fits
+}
+
+// init sets up both orders: of each group by key, which also says whether a stage is in the crowd, and of each kind.
+func (c *crowd) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool), in func(*sched.Stage) bool) {
+	c.index.Group, c.some.Group = group, kindGroup
+	c.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return key(v, st) }
+	c.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return sched.Key{}, in(st) }
+}
+
+// begin brings back the stages that were passed over.
+func (c *crowd) begin(p *sched.Plan) {
+	c.index.Sync(p)
+	c.synced = false
+	if more := len(p.Queues) - len(c.full); more > 0 {
+		c.full = append(c.full, make([]uint64, more)...)
+	}
+}
+
+// skip passes a stage over until begin.
+func (c *crowd) skip(st *sched.Stage) {
+	c.index.Skip(st)
+	c.skipped = true
+	if c.synced {
+		c.some.Skip(st)
+	}
+}
+
+// head returns the first stage of kind k, room or not; nil: none.
+func (c *crowd) head(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
+	c.follow(p)
+	return c.some.Head(int(k))
+}
+
+// follow brings some up to date.
+func (c *crowd) follow(p *sched.Plan) {
+	if !c.synced {
+		c.synced = true
+		c.some.Sync(p)
+	}
+}
+
+// any returns a stage of kind k that has room if its task holds a shape, zero being its own; nil: none has.
+func (c *crowd) any(p *sched.Plan, k sched.ResourceKind, holds sched.ShapeID) *sched.Stage {
+	c.follow(p)
+	return c.some.FirstOf(int(k), holds)
+}
+
+// at returns the first stage of a group, among those with room or among all; nil: none.
+func (c *crowd) at(group int, room bool) *sched.Stage {
+	if room {
+		return c.index.FirstOf(group, 0)
+	}
+	return c.index.Head(group)
+}
+
+// groupOf returns the group of the stages in a queue that compete for kind k, without the masters that are bounded.
+func groupOf(q sched.QueueID, k sched.ResourceKind) int {
+	return 2 * (int(q)*sched.NumResources + int(k))
+}
+
+// mastersOf returns the group of those masters.
+func mastersOf(group int) int { return group + 1 }
+
+// A sought is what the way down the queues looks for.
+type sought struct {
+	of   *crowd
+	kind sched.ResourceKind // that the stages compete for, and by which the queues' turns are
+	lane lane               // the order of siblings that is gone by
+	room bool               // it must fit somewhere
+	pass uint64             // queues in which there was nothing are not looked into again in the same pass
+}

@@ -165,6 +165,7 @@ func command(a *app) *cobra.Command {
 		workloadCommand(a),
 		recordCommand(a),
 		rmCommand(a),
+		modelCommand(a),
 		reproduceCommand(a),
 		policiesCommand(a),
 		jobsCommand(a),

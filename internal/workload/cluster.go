@@ -173,7 +173,7 @@ func (c *Cluster) set(key, value string) (err error) {
 				resourceNames(),
 			)
 		}
-		cl.Resources[k], err = parseAmount(k, value)
+		cl.Resources[k], err = ParseAmount(k, value)
 	}
 	return err
 }

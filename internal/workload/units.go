@@ -98,9 +98,9 @@ func parseCount(text string, most int32) (int32, error) {
 // maxAmount bounds the amount of one resource that a node has: enough for any, and a million nodes' sum is no overflow.
 const maxAmount = 1 << 40
 
-// parseAmount reads an amount of a kind of resource: a size for memory, which is returned in MiB and must be whole,
+// ParseAmount reads an amount of a kind of resource: a size for memory, which is returned in MiB and must be whole,
 // else a whole number.
-func parseAmount(k sched.ResourceKind, text string) (int64, error) {
+func ParseAmount(k sched.ResourceKind, text string) (int64, error) {
 	if k == sched.Memory {
 		n, err := ParseSize(text)
 		if err != nil {

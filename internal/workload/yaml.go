@@ -295,7 +295,7 @@ func (y *yamlText) resources(n *yaml.Node) (r sched.Resources, err error) {
 		if !ok {
 			return false, nil
 		}
-		r[k], err = yamlValue(y, v, func(s string) (int64, error) { return parseAmount(k, s) })
+		r[k], err = yamlValue(y, v, func(s string) (int64, error) { return ParseAmount(k, s) })
 		return true, err
 	})
 	return r, err

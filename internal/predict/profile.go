@@ -1,0 +1,201 @@
+package predict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Profile is what a user says of a job to be predicted, in YAML.
+type Profile struct {
+	Name      string    `yaml:"name"`
+	Maps      int       `yaml:"maps"`
+	Reduces   int       `yaml:"reduces"`
+	Container Container `yaml:"container"`
+	Demands   struct {
+		Map     Service `yaml:"map"`
+		Shuffle Service `yaml:"shuffle"` // of one map's output by one reduce
+		Merge   Service `yaml:"merge"`
+	} `yaml:"demands"`
+	Variation float64 `yaml:"variation"` // coefficient of variation of task times; 0: they do not vary
+}
+
+// A Container says what the containers of a job's tasks hold: amounts by kind of resource, as in cluster files. Without
+// it a task holds one vcore, or one slot of its kind, and none of any other resource.
+type Container struct {
+	Map    map[string]string `yaml:"map"`
+	Reduce map[string]string `yaml:"reduce"`
+}
+
+// Service is the time that a subtask needs at each resource, if it never waits.
+type Service struct {
+	CPU     Seconds `yaml:"cpu"`
+	Disk    Seconds `yaml:"disk"`
+	Network Seconds `yaml:"network"`
+}
+
+func (s Service) cost() Cost { return Cost{float64(s.CPU), float64(s.Disk), float64(s.Network)} }
+
+// Seconds is a time that YAML gives with a unit, as 90s or 1.5m.
+type Seconds float64
+
+// UnmarshalYAML reads a time with a unit.
+func (s *Seconds) UnmarshalYAML(text []byte) error {
+	t, err := workload.ParseTime(strings.Trim(string(bytes.TrimSpace(text)), `"'`))
+	if err != nil {
+		return err
+	}
+	*s = Seconds(t.Seconds())
+	return nil
+}
+
+const (
+	mostProfile = 1 << 20 // bytes of a profile
+	mostTasks   = 1 << 20 // subtasks of a job: the timeline holds each
+)
+
+// ReadProfile reads a profile. Errors name the file and, where the text is malformed, line and column.
+func ReadProfile(name string, r io.Reader) (*Profile, error) {
+	text, err := io.ReadAll(io.LimitReader(r, mostProfile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case len(text) > mostProfile:
+		return nil, fmt.Errorf("%s is longer than %d bytes: a profile describes one job", name, mostProfile)
+	}
+	p := &Profile{}
+	if err := decode(text, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+// deepest is how deep a profile's brackets may nest: three levels are in use.
+const deepest = 16
+
+func decode(text []byte, p *Profile) (err error) {
+	depth := 0
+	for _, b := range text {
+		switch b {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > deepest {
+			return fmt.Errorf("brackets nest deeper than %d", deepest)
+		}
+	}
+	defer func() {
+		// The parser is another's, and the bytes may be damaged: what it cannot stand is an error of the file.
+		if recover() != nil {
+			err = errors.New("is not YAML")
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(p)
+	if errors.Is(err, io.EOF) {
+		return errors.New("is empty: a profile gives maps, reduces and demands")
+	}
+	var at yaml.Error
+	if errors.As(err, &at) && at.GetToken() != nil {
+		return fmt.Errorf("line %d, column %d: %s", at.GetToken().Position.Line, at.GetToken().Position.Column, at.GetMessage())
+	}
+	return err
+}
+
+func (p *Profile) check() error {
+	switch {
+	case p.Maps < 0 || p.Reduces < 0:
+		return fmt.Errorf("maps is %d and reduces is %d: neither may be negative", p.Maps, p.Reduces)
+	case p.Maps == 0 && p.Reduces == 0:
+		return errors.New("maps and reduces are missing: how many tasks has the job?")
+	case float64(p.Maps)+float64(p.Reduces)*(float64(p.Maps)+1) > mostTasks:
+		return fmt.Errorf("%d maps and %d reduces: maps + reduces × (maps + 1) must be at most %d", p.Maps, p.Reduces, mostTasks)
+	case !(p.Variation >= 0) || p.Variation > 10:
+		return fmt.Errorf("variation is %v: it must be from 0 to 10", p.Variation)
+	case p.Maps > 0 && p.Demands.Map == Service{}:
+		return errors.New("demands.map is missing: give cpu, disk and network seconds of one map; " +
+			"counters of one run have them (CPU milliseconds ÷ 1000, bytes ÷ rate)")
+	case p.Reduces > 0 && p.Demands.Merge == Service{}:
+		return errors.New("demands.merge is missing: give cpu, disk and network seconds of one reduce, its shuffle left out")
+	}
+	for _, s := range []Service{p.Demands.Map, p.Demands.Shuffle, p.Demands.Merge} {
+		if s.CPU < 0 || s.Disk < 0 || s.Network < 0 {
+			return errors.New("demands must not be negative")
+		}
+	}
+	return nil
+}
+
+// On returns the job of a profile, and the cluster's nodes, in the model's terms: the dimensions of capacity are those
+// resources that the cluster has. disks is the number of disks of each node; a core is a processor.
+func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
+	j := Job{
+		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation,
+		Demands: [kinds]Cost{p.Demands.Map.cost(), p.Demands.Shuffle.cost(), p.Demands.Merge.cost()},
+	}
+	var has []sched.ResourceKind
+	for k, x := range c.Capacity() {
+		if x > 0 {
+			has = append(has, sched.ResourceKind(k))
+		}
+	}
+	var err error
+	if j.MapSize, err = size(p.Container.Map, "container.map", sched.MapSlots, has); err != nil {
+		return Cluster{}, j, err
+	}
+	if j.ReduceSize, err = size(p.Container.Reduce, "container.reduce", sched.ReduceSlots, has); err != nil {
+		return Cluster{}, j, err
+	}
+	to := Cluster{}
+	for spec := range c.Nodes() {
+		n := Node{Disks: disks, Rack: int(spec.Rack)}
+		for _, k := range has {
+			n.Capacity = append(n.Capacity, float64(spec.Capacity[k]))
+		}
+		n.CPUs = int(max(spec.Capacity[sched.VCores], spec.Capacity[sched.MapSlots]+spec.Capacity[sched.ReduceSlots], 1))
+		to.Nodes = append(to.Nodes, n)
+	}
+	return to, j, nil
+}
+
+// size returns a container in the dimensions of the cluster.
+func size(amounts map[string]string, field string, slot sched.ResourceKind, has []sched.ResourceKind) ([]float64, error) {
+	list := make([]float64, len(has))
+	if amounts == nil {
+		for i, k := range has {
+			if k == slot || k == sched.VCores {
+				list[i] = 1
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		text := amounts[name]
+		k, known := sched.ResourceNamed(name)
+		at := slices.Index(has, k)
+		if !known || at < 0 {
+			return nil, fmt.Errorf("%s: the cluster has no %q", field, name)
+		}
+		x, err := workload.ParseAmount(k, text)
+		if err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", field, name, err)
+		}
+		list[at] = float64(x)
+	}
+	if slices.Max(list) <= 0 {
+		return nil, fmt.Errorf("%s is missing: give what a task holds of the cluster, such as memory: 1GiB", field)
+	}
+	return list, nil
+}

@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"sched":    {},
 	"theory":   {},
 	"chart":    {},
-	"predict":  {},
+	"predict":  {"workload", "sched"},
 	"spelling": {},
 	"model":    {"theory", "sched", "spelling"},
 	"policy":   {"theory", "sched", "spelling"},

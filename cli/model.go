@@ -57,7 +57,12 @@ Jobs that run at once are equal and served first come first served.`,
 	fl.IntVar(&f.jobs, "jobs", 1, "equal jobs submitted at once, 1 to 1000")
 	fl.IntVar(&f.disks, "disks", 1, "disks of each node")
 	fl.StringVar(&f.form, "form", "default", "form of the model: default, or thesis, which is as it was printed")
-	fl.StringVar(&f.whatIf, "what-if", "", "vary one number: nodes=4..64 (doubling), or nodes=4,6,8; also jobs, disks, copiers")
+	fl.StringVar(
+		&f.whatIf,
+		"what-if",
+		"",
+		"vary one number: nodes=4..64 (doubling), or nodes=4,6,8; also jobs, disks, copiers",
+	)
 	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, 0 to 1")
 	fl.IntVar(&f.copiers, "copiers", 5, "parallel copiers of a reduce")
 	return c
@@ -251,7 +256,10 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 // resized returns a cluster of one class with another number of nodes.
 func resized(c *workload.Cluster, nodes int) (*workload.Cluster, error) {
 	if len(c.Classes) != 1 {
-		return nil, usagef("--what-if nodes=...: the cluster has %d classes of nodes; it can be varied with one", len(c.Classes))
+		return nil, usagef(
+			"--what-if nodes=...: the cluster has %d classes of nodes; it can be varied with one",
+			len(c.Classes),
+		)
 	}
 	other := *c
 	other.Classes = slices.Clone(c.Classes)
@@ -266,23 +274,59 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 		name = f.job
 	}
 	fmt.Fprintf(a.Out, "%s: %d maps, %d reduces; the %s form of the model\n\n", name, p.Maps, p.Reduces, f.form)
-	t := newTable("CASE", "NODES", "JOBS", "MEAN", "LAST", "P50", "P95", "WAIT", "MAP", "QUEUEING", "MERGE", "BOTTLENECK", "USED")
+	t := newTable(
+		"CASE",
+		"NODES",
+		"JOBS",
+		"MEAN",
+		"LAST",
+		"P50",
+		"P95",
+		"WAIT",
+		"MAP",
+		"QUEUEING",
+		"MERGE",
+		"BOTTLENECK",
+		"USED",
+	)
 	for _, r := range results {
 		label := r.Case
 		if label == "" {
 			label = "as given"
 		}
 		most := r.Use[r.Bottleneck]
-		t.row(label, strconv.Itoa(r.Nodes), strconv.Itoa(r.Jobs), figure(r.Mean), figure(r.Last), figure(r.Low), figure(r.High), figure(r.Wait),
-			figure(r.Task["map"]), figure(r.Queueing["map"]), figure(r.Task["merge"]), r.Bottleneck, fmt.Sprintf("%.0f %%", 100*most))
+		t.row(
+			label,
+			strconv.Itoa(r.Nodes),
+			strconv.Itoa(r.Jobs),
+			figure(r.Mean),
+			figure(r.Last),
+			figure(r.Low),
+			figure(r.High),
+			figure(r.Wait),
+			figure(
+				r.Task["map"],
+			),
+			figure(r.Queueing["map"]),
+			figure(r.Task["merge"]),
+			r.Bottleneck,
+			fmt.Sprintf("%.0f %%", 100*most),
+		)
 	}
 	t.print(a.Out)
-	fmt.Fprintln(a.Out, "\nTimes in seconds: the jobs' mean time from submission to end, the time of the last one with its range (the median and\n"+
-		"95 of 100 runs), the mean wait for a first container; of one map its time, and what of it is spent queueing for\n"+
-		"processors, disks and the network; of one reduce its time after the shuffle; the busiest resource and its use.")
+	fmt.Fprintln(
+		a.Out,
+		"\nTimes in seconds: the jobs' mean time from submission to end, the time of the last one with its range (the median and\n"+
+			"95 of 100 runs), the mean wait for a first container; of one map its time, and what of it is spent queueing for\n"+
+			"processors, disks and the network; of one reduce its time after the shuffle; the busiest resource and its use.",
+	)
 	for _, r := range results {
 		if !r.Converged {
-			fmt.Fprintf(a.Out, "%s: the iteration did not settle; the figures are means over its last rounds.\n", strings.TrimSpace(name+" "+r.Case))
+			fmt.Fprintf(
+				a.Out,
+				"%s: the iteration did not settle; the figures are means over its last rounds.\n",
+				strings.TrimSpace(name+" "+r.Case),
+			)
 		}
 	}
 }

@@ -110,7 +110,12 @@ func decode(text []byte, p *Profile) (err error) {
 	}
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
-		return fmt.Errorf("line %d, column %d: %s", at.GetToken().Position.Line, at.GetToken().Position.Column, at.GetMessage())
+		return fmt.Errorf(
+			"line %d, column %d: %s",
+			at.GetToken().Position.Line,
+			at.GetToken().Position.Column,
+			at.GetMessage(),
+		)
 	}
 	return err
 }
@@ -122,14 +127,21 @@ func (p *Profile) check() error {
 	case p.Maps == 0 && p.Reduces == 0:
 		return errors.New("maps and reduces are missing: how many tasks has the job?")
 	case float64(p.Maps)+float64(p.Reduces)*(float64(p.Maps)+1) > mostTasks:
-		return fmt.Errorf("%d maps and %d reduces: maps + reduces × (maps + 1) must be at most %d", p.Maps, p.Reduces, mostTasks)
+		return fmt.Errorf(
+			"%d maps and %d reduces: maps + reduces × (maps + 1) must be at most %d",
+			p.Maps,
+			p.Reduces,
+			mostTasks,
+		)
 	case !(p.Variation >= 0) || p.Variation > 10:
 		return fmt.Errorf("variation is %v: it must be from 0 to 10", p.Variation)
 	case p.Maps > 0 && p.Demands.Map == Service{}:
 		return errors.New("demands.map is missing: give cpu, disk and network seconds of one map; " +
 			"counters of one run have them (CPU milliseconds ÷ 1000, bytes ÷ rate)")
 	case p.Reduces > 0 && p.Demands.Merge == Service{}:
-		return errors.New("demands.merge is missing: give cpu, disk and network seconds of one reduce, its shuffle left out")
+		return errors.New(
+			"demands.merge is missing: give cpu, disk and network seconds of one reduce, its shuffle left out",
+		)
 	}
 	for _, s := range []Service{p.Demands.Map, p.Demands.Shuffle, p.Demands.Merge} {
 		if s.CPU < 0 || s.Disk < 0 || s.Network < 0 {
@@ -165,14 +177,21 @@ func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 		for _, k := range has {
 			n.Capacity = append(n.Capacity, float64(spec.Capacity[k]))
 		}
-		n.CPUs = int(max(spec.Capacity[sched.VCores], spec.Capacity[sched.MapSlots]+spec.Capacity[sched.ReduceSlots], 1))
+		n.CPUs = int(
+			max(spec.Capacity[sched.VCores], spec.Capacity[sched.MapSlots]+spec.Capacity[sched.ReduceSlots], 1),
+		)
 		to.Nodes = append(to.Nodes, n)
 	}
 	return to, j, nil
 }
 
 // size returns a container in the dimensions of the cluster.
-func size(amounts map[string]string, field string, slot sched.ResourceKind, has []sched.ResourceKind) ([]float64, error) {
+func size(
+	amounts map[string]string,
+	field string,
+	slot sched.ResourceKind,
+	has []sched.ResourceKind,
+) ([]float64, error) {
 	list := make([]float64, len(has))
 	if amounts == nil {
 		for i, k := range has {

@@ -78,7 +78,8 @@ func TestProfileOnOtherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	slots, _ := workload.ParseCluster("nodes=2,map-slots=2,reduce-slots=1")
-	if _, _, err := p.On(slots, 1); err == nil || !strings.Contains(err.Error(), `container.map: the cluster has no "memory"`) {
+	if _, _, err := p.On(slots, 1); err == nil ||
+		!strings.Contains(err.Error(), `container.map: the cluster has no "memory"`) {
 		t.Error(err)
 	}
 	p.Container = Container{}

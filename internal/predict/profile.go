@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -49,10 +49,10 @@ func (s Service) cost() Cost { return Cost{float64(s.CPU), float64(s.Disk), floa
 type Seconds float64
 
 // UnmarshalYAML reads a time with a unit.
-func (s *Seconds) UnmarshalYAML(text []byte) error {
-	t, err := workload.ParseTime(strings.Trim(string(bytes.TrimSpace(text)), `"'`))
+func (s *Seconds) UnmarshalYAML(n *yaml.Node) error {
+	t, err := workload.ParseTime(n.Value)
 	if err != nil {
-		return err
+		return fmt.Errorf("line %d: %w", n.Line, err)
 	}
 	*s = Seconds(t.Seconds())
 	return nil
@@ -82,40 +82,16 @@ func ReadProfile(name string, r io.Reader) (*Profile, error) {
 	return p, nil
 }
 
-// deepest is how deep a profile's brackets may nest: three levels are in use.
-const deepest = 16
-
-func decode(text []byte, p *Profile) (err error) {
-	depth := 0
-	for _, b := range text {
-		switch b {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		}
-		if depth > deepest {
-			return fmt.Errorf("brackets nest deeper than %d", deepest)
-		}
-	}
-	defer func() {
-		// The parser is another's, and the bytes may be damaged: what it cannot stand is an error of the file.
-		if recover() != nil {
-			err = errors.New("is not YAML")
-		}
-	}()
-	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(p)
-	if errors.Is(err, io.EOF) {
+func decode(text []byte, p *Profile) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	err := d.Decode(p)
+	var wrong *yaml.TypeError
+	switch {
+	case errors.Is(err, io.EOF):
 		return errors.New("is empty: a profile gives maps, reduces and demands")
-	}
-	var at yaml.Error
-	if errors.As(err, &at) && at.GetToken() != nil {
-		return fmt.Errorf(
-			"line %d, column %d: %s",
-			at.GetToken().Position.Line,
-			at.GetToken().Position.Column,
-			at.GetMessage(),
-		)
+	case errors.As(err, &wrong):
+		return errors.New(strings.Join(wrong.Errors, "; "))
 	}
 	return err
 }

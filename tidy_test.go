@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 		"mr",
 		"yarn",
 		"web",
-		"run",
+		"predict", "run",
 		"reproduce",
 	},
 	"cmd": {

@@ -18,18 +18,11 @@ func Grep(conf mr.Conf) (*mr.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	search := func(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
-		m := p.matcher()
-		for in.Next() {
-			m.search(in.Data(), out)
-		}
-		return nil
-	}
 	return &mr.Job{
 		Name: "grep: search",
 		Conf: conf,
 		Fold: mr.Sum(1),
-		Map:  search,
+		Map:  p.count,
 		Next: func(r *mr.Round) (*mr.Job, error) {
 			return &mr.Job{
 				Name:    "grep: sort",
@@ -108,6 +101,15 @@ func newPattern(conf mr.Conf) (*pattern, error) {
 	p.never = p.literals != nil && !slices.ContainsFunc(p.literals, func(lit []byte) bool { return !newline(lit) })
 	p.literals = slices.DeleteFunc(p.literals, newline)
 	return p, nil
+}
+
+// count is the map function: it counts each text that matches.
+func (p *pattern) count(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+	m := p.matcher()
+	for in.Next() {
+		m.search(in.Data(), out)
+	}
+	return nil
 }
 
 // matcher searches for a pattern; for one goroutine.

@@ -42,7 +42,7 @@ func (s *Searcher) Find(line []byte, at int) (start, end int, err error) {
 // order of preference, before the assertions (^, \b) at its position are decided: those need the next character, so a
 // match is noticed one character late, by a mark on the transition.
 type automaton struct {
-	*program
+	prog     *program
 	leftmost bool // the preferred match; else the longest. Only the leftmost may begin anywhere
 
 	stride   int              // classes and the end of the line
@@ -94,7 +94,7 @@ const (
 )
 
 func newAutomaton(p *program, leftmost bool) *automaton {
-	a := &automaton{program: p, leftmost: leftmost, stride: p.classes + 1, mark: make([]uint32, len(p.Inst))}
+	a := &automaton{prog: p, leftmost: leftmost, stride: p.classes + 1, mark: make([]uint32, len(p.Inst))}
 	a.limit, a.patience = max(maxTransitions, 16*a.stride), patience
 	a.clear()
 	return a
@@ -112,7 +112,7 @@ func (a *automaton) beginning(before context) int32 {
 	if a.begins[before] == 0 {
 		var pcs []uint32
 		if !a.leftmost {
-			pcs = []uint32{uint32(a.Start)}
+			pcs = []uint32{uint32(a.prog.Start)}
 		}
 		a.begins[before] = a.number(pcs, before, a.leftmost)
 	}
@@ -121,14 +121,14 @@ func (a *automaton) beginning(before context) int32 {
 
 // context is that of a position after a character of the given class.
 func (a *automaton) context(class uint16) context {
-	if a.words && a.isWord[class] {
+	if a.prog.words && a.prog.isWord[class] {
 		return word
 	}
 	return middle
 }
 
 func (a *automaton) lineBegin() context {
-	if a.anchors {
+	if a.prog.anchors {
 		return begin
 	}
 	return middle
@@ -172,7 +172,7 @@ func (a *automaton) step(from int32, class uint16) int32 {
 	a.next = a.next[:0]
 	a.round++
 	for _, pc := range a.reach {
-		if in := &a.Inst[pc]; in.Op != syntax.InstMatch && int(class) < a.classes && a.matches[pc][class] &&
+		if in := &a.prog.Inst[pc]; in.Op != syntax.InstMatch && int(class) < a.prog.classes && a.prog.matches[pc][class] &&
 			a.mark[in.Out] != a.round {
 			a.mark[in.Out] = a.round
 			a.next = append(a.next, in.Out)
@@ -182,7 +182,7 @@ func (a *automaton) step(from int32, class uint16) int32 {
 		a.clear()
 		from = -1
 	}
-	t := a.number(a.next, a.context(class), st.seeking && !matched && !a.fixed) * int32(a.stride)
+	t := a.number(a.next, a.context(class), st.seeking && !matched && !a.prog.fixed) * int32(a.stride)
 	if matched {
 		t |= matchMark
 	}
@@ -203,10 +203,10 @@ func (a *automaton) close(st state, class uint16) (matched bool) {
 	if st.before == begin {
 		holds |= syntax.EmptyBeginText | syntax.EmptyBeginLine
 	}
-	if int(class) == a.classes {
+	if int(class) == a.prog.classes {
 		holds |= syntax.EmptyEndText | syntax.EmptyEndLine
 	}
-	if (st.before == word) != a.isWord[class] {
+	if (st.before == word) != a.prog.isWord[class] {
 		holds |= syntax.EmptyWordBoundary
 	} else {
 		holds |= syntax.EmptyNoWordBoundary
@@ -215,7 +215,7 @@ func (a *automaton) close(st state, class uint16) (matched bool) {
 	a.round++
 	a.stack = a.stack[:0]
 	if st.seeking {
-		a.stack = append(a.stack, uint32(a.Start))
+		a.stack = append(a.stack, uint32(a.prog.Start))
 	}
 	for _, pc := range slices.Backward(st.pcs) {
 		a.stack = append(a.stack, pc)
@@ -227,7 +227,7 @@ func (a *automaton) close(st state, class uint16) (matched bool) {
 			continue
 		}
 		a.mark[pc] = a.round
-		switch in := &a.Inst[pc]; in.Op {
+		switch in := &a.prog.Inst[pc]; in.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
 			a.stack = append(a.stack, in.Arg, in.Out)
 		case syntax.InstCapture, syntax.InstNop:
@@ -256,13 +256,13 @@ func (a *automaton) run(line []byte, at int, any bool) (int, error) {
 	last, charged := -1, at
 	stride := int32(a.stride)
 	for i := at; ; {
-		class, width := uint16(a.classes), 0
+		class, width := uint16(a.prog.classes), 0
 		if i < len(line) {
 			if c := line[i]; c < utf8.RuneSelf {
-				class, width = a.ascii[c], 1
+				class, width = a.prog.ascii[c], 1
 			} else {
 				r, w := utf8.DecodeRune(line[i:])
-				class, width = a.classOf(r), w
+				class, width = a.prog.classOf(r), w
 			}
 		}
 		t := a.trans[int(s)+int(class)]
@@ -294,7 +294,7 @@ func (a *automaton) run(line []byte, at int, any bool) (int, error) {
 		s = t
 		i += width
 		// The common case: ASCII, known, and nothing to look at.
-		trans, ascii := a.trans, &a.ascii
+		trans, ascii := a.trans, &a.prog.ascii
 		for i < len(line) {
 			c := line[i]
 			if c >= utf8.RuneSelf {
@@ -315,16 +315,16 @@ func (a *automaton) runBack(line []byte, at, end int) (int, error) {
 	before := a.lineBegin()
 	if end < len(line) {
 		r, _ := utf8.DecodeRune(line[end:])
-		before = a.context(a.classOf(r))
+		before = a.context(a.prog.classOf(r))
 	}
 	s := a.beginning(before)
 	last, charged := -1, end
 	stride := int32(a.stride)
 	for i := end; ; {
-		class, width := uint16(a.classes), 0
+		class, width := uint16(a.prog.classes), 0
 		if i > 0 {
 			r, w := utf8.DecodeLastRune(line[:i])
-			class, width = a.classOf(r), w
+			class, width = a.prog.classOf(r), w
 		}
 		t := a.trans[int(s)+int(class)]
 		if t == 0 {
@@ -357,5 +357,5 @@ func (a *automaton) contextBefore(line []byte, at int) context {
 		return a.lineBegin()
 	}
 	r, _ := utf8.DecodeLastRune(line[:at])
-	return a.context(a.classOf(r))
+	return a.context(a.prog.classOf(r))
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/internal/sim"
-	"github.com/sojourn-sched/sojourn/mr/generate"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sojourn-sched/sojourn/mr/generate"
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 )
 
 // An inputFile is something to read: a file, or a folder of files.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/mr/generate"
 )
 
 // documentsKind is the generator that writes a folder.

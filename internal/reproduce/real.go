@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
-	"github.com/sojourn-sched/sojourn/mr/generate"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"

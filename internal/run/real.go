@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/streaming"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
-	"github.com/sojourn-sched/sojourn/mr/streaming"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 

@@ -11,7 +11,7 @@ export SOJOURN_HADOOP SOJOURN_SPARK SOJOURN_STOCK=all
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 
-go test -count=1 -run "$part" -timeout 75m -v ./internal/yarn ./mr/streaming | tee "$log/said"
+go test -count=1 -run "$part" -timeout 75m -v ./internal/yarn ./internal/mr/streaming | tee "$log/said"
 status=$?
 {
 	echo "$(date -u +%F), $(java -version 2>&1 | sed -n 's/.*version "\(.*\)".*/Java \1/p'), $(uname -sm), $(nproc) cores, a load of $(cut -d' ' -f1 /proc/loadavg) at the end:"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/mr"
-	"github.com/sojourn-sched/sojourn/mr/generate"
 )
 
 // benchBytes is the input of a benchmark: enough that starting and ending a job are nothing beside it.

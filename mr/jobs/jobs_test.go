@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/mr"
-	"github.com/sojourn-sched/sojourn/mr/generate"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )

@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/mr"
-	"github.com/sojourn-sched/sojourn/mr/generate"
 )
 
 // benchPatterns are those of docs/decisions/regular-expressions.md.

@@ -27,6 +27,7 @@ type simFlags struct {
 	cluster    string
 	seed       uint64
 	most       int64
+	mostJobs   int
 }
 
 func simCommand(a *app) *cobra.Command {
@@ -62,7 +63,8 @@ from the same seed. A job that fails is a result; that no job of a policy succee
 		"the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file",
 	)
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
-	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events; 0: no limit")
+	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events and wakes; 0: no limit")
+	fl.IntVar(&f.mostJobs, "max-jobs", sim.DefaultMostJobs, "end a run with an error when more jobs are unfinished at once")
 	return c
 }
 
@@ -330,6 +332,9 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.output.check(); err != nil {
 		return err
 	}
+	if f.mostJobs < 1 {
+		return usagef("--max-jobs %d: must be 1 or more", f.mostJobs)
+	}
 	if f.most < 0 {
 		return usagef("--max-events %d: must be 0 or more; 0: no limit", f.most)
 	}
@@ -374,7 +379,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	var runs []simRun
 	var failed []policyFailure
 	for _, p := range policies {
-		task := simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most}}
+		task := simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs}}
 		r, err := f.under(ctx, a, task)
 		a.stack(err, f.verbose)
 		switch {

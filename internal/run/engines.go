@@ -38,7 +38,7 @@ func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err erro
 	done, err := sim.Run(ctx, c)
 	policy := s.Choice.Policy
 	switch {
-	case errors.Is(err, sim.ErrStuck) || errors.Is(err, sim.ErrLimit):
+	case errors.Is(err, sim.ErrStuck) || errors.Is(err, sim.ErrLimit) || errors.Is(err, sim.ErrClock):
 		return out, Failuref("policy %s: %w", policy, err)
 	case err != nil:
 		return out, fmt.Errorf("policy %s: %w", policy, err)

@@ -200,7 +200,7 @@ func (e *engine) halt(r *attempt) {
 func (e *engine) end(r *attempt) {
 	r.state = over
 	if r.outcome == sched.OK {
-		e.idle.futile = 0
+		e.idle.succeed()
 	}
 	ev := e.tell(r)
 	ev.Kind, ev.Outcome, ev.Attempt = sched.AttemptDone, r.outcome, r.id
@@ -238,7 +238,7 @@ func (e *engine) kill(id sched.AttemptID, grace sched.Time) {
 	switch {
 	case r == nil || r.state == over:
 	case grace > 0:
-		e.queue.push(e.now+grace, graceOf|uint64(id))
+		e.queue.push(e.now+min(grace, workload.MaxTime), graceOf|uint64(id))
 		e.pending++
 	default:
 		e.halt(r)

@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"math/bits"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 // beats are the instants at which nodes report. Beat s is node s mod n's, at s·every ÷ n: each node reports at the
 // interval, and all of them are spread evenly over it. Nothing is kept in the queue.
@@ -32,7 +36,14 @@ func (b *beats) sleep() { b.asleep = true }
 
 // at returns the instant of beat s.
 func (b *beats) at(s int64) sched.Time {
-	return sched.Time(s/b.n)*b.every + b.every*sched.Time(s%b.n)/sched.Time(b.n)
+	return sched.Time(s/b.n)*b.every + sched.Time(proportion(int64(b.every), s%b.n, b.n))
+}
+
+// proportion returns x·a ÷ b, rounded down, for 0 ≤ a < b; the product may be larger than 64 bits.
+func proportion(x, a, b int64) int64 {
+	high, low := bits.Mul64(uint64(x), uint64(a))
+	q, _ := bits.Div64(high, low, uint64(b))
+	return int64(q)
 }
 
 // next returns the instant of the next beat, which is not before now; never: there is none.
@@ -42,7 +53,7 @@ func (b *beats) next(e *engine) sched.Time {
 	}
 	if b.asleep {
 		b.asleep = false
-		b.s = int64(e.now/b.every)*b.n + int64(e.now%b.every)*b.n/int64(b.every)
+		b.s = int64(e.now/b.every)*b.n + proportion(b.n, int64(e.now%b.every), int64(b.every))
 		if b.at(b.s) < e.now {
 			b.s++
 		}

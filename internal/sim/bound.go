@@ -33,7 +33,7 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 		}
 		for i, st := range t.All(j) {
 			if mean, _ := t.Times(int32(i)); t.Uber {
-				d += sched.Time(float64(mean*sched.Time(t.Stages[i].Tasks)) / speed)
+				d = later(d, float64(mean)*float64(t.Stages[i].Tasks)/speed)
 				continue
 			}
 			n := room(st.PerTask)
@@ -42,10 +42,15 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 			}
 			mean, longest := t.Times(int32(i))
 			waves := (int64(t.Stages[i].Tasks) + n - 1) / n
-			d += sched.Time(float64(max(mean*sched.Time(waves), longest)) / speed)
+			d = later(d, max(float64(mean)*float64(waves), float64(longest))/speed)
 		}
 		return d
 	}
+}
+
+// later returns d and ns nanoseconds more, at most clockMax.
+func later(d sched.Time, ns float64) sched.Time {
+	return min(d+sched.Time(min(ns, float64(clockMax))), clockMax)
 }
 
 // holds returns how many tasks with needs fit on a node.

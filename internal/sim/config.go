@@ -21,7 +21,9 @@ type Config struct {
 	// Tasks that run when a node comes to offer less stay, and nothing starts there until there is room again.
 	Timetables map[string]*sched.Forecast
 
-	MostEvents int64        // end the run with an error after so many; zero: no limit
+	MostEvents int64        // end the run with an error after so many events and wakes; zero: no limit
+	MostJobs   int          // end the run with an error when more are unfinished at once; zero: DefaultMostJobs
+	MostTasks  int64        // the same for the tasks of unfinished jobs; zero: DefaultMostTasks
 	Until      sched.Time   // end the run at this instant, whatever is unfinished; zero: when all jobs are
 	Progress   func(Status) // called now and then; nil: never
 
@@ -29,6 +31,14 @@ type Config struct {
 	// meanwhile. What a rack's reduces fetch comes in order of time; nil: nobody asks.
 	Fetched func(from, to sched.Time, bytes float64)
 }
+
+// DefaultMostJobs is how many jobs may be unfinished at once where Config does not say. They take about 150 MB. Hadoop and
+// Slurm refuse more than 10,000 (yarn.scheduler.capacity.maximum-applications, MaxJobCount).
+const DefaultMostJobs = 100_000
+
+// DefaultMostTasks is how many tasks unfinished jobs may have at once where Config does not say. A task takes up to 100
+// bytes where its input has places, else next to nothing.
+const DefaultMostTasks = 1 << 24
 
 // Costs are what happens to tasks besides the time they truly take. The zero value of each adds nothing.
 type Costs struct {

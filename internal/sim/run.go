@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,15 @@ const lookEvery = 1 << 14
 // Powers are what the simulator can do.
 const Powers = sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 
-// ErrLimit is returned when a run has had Config.MostEvents events.
+// clockMax is the latest instant of a run: a hundred years. An event is scheduled at most a hundred years and a few tasks
+// ahead, so that no instant overflows 64 bits.
+const clockMax = 10 * sched.Time(workload.MaxTime)
+
+// ErrLimit is returned when a run has had Config.MostEvents events and wakes.
 var ErrLimit = errors.New("the limit of events is reached")
+
+// ErrClock is returned when a run goes on beyond a hundred years of simulated time.
+var ErrClock = errors.New("the simulated clock passes a hundred years")
 
 // An engine is one run.
 type engine struct {
@@ -105,8 +113,11 @@ func (e *engine) run(ctx context.Context) error {
 		if until := e.config.Until; until > 0 && at > until || at == never {
 			return nil
 		}
+		if at > clockMax {
+			return e.late()
+		}
 		e.instant(at)
-		if most := e.config.MostEvents; most > 0 && e.total.Events >= most {
+		if most := e.config.MostEvents; most > 0 && e.total.Events+e.idle.wakes >= most {
 			return fmt.Errorf("%w: %d", ErrLimit, most)
 		}
 		if n%lookEvery == 0 {
@@ -115,7 +126,7 @@ func (e *engine) run(ctx context.Context) error {
 			}
 			if e.idle.inVain(e) {
 				return fmt.Errorf(
-					"%w: of the last %d attempts none succeeded: are nodes lost faster than tasks end?",
+					"%w: %d attempts were launched since a job last got further: are nodes lost faster than tasks end?",
 					ErrStuck,
 					e.idle.futile,
 				)
@@ -181,6 +192,9 @@ func (e *engine) gather() bool {
 	for e.feed.at() <= e.now {
 		e.feed.submit()
 	}
+	if e.feed.err != nil { // what has been read of this instant is not all of it
+		return false
+	}
 	e.beats.gather(e)
 	woken := e.wake <= e.now
 	if woken {
@@ -221,6 +235,9 @@ func (e *engine) step() {
 		moved = e.act(&acts[i]) || moved
 	}
 	e.idle.note(e.now, moved)
+	if given == 0 {
+		e.idle.wakes++
+	}
 }
 
 // follow keeps up with what the core derived.
@@ -233,12 +250,15 @@ func (e *engine) follow(ev *sched.Event) {
 			e.forget(r)
 		}
 	case sched.TaskUndone:
+		e.idle.done -= int64(len(ev.Body.(*sched.Undone).Tasks))
 		e.net.lost(*e.jobs.Of(e.core.Job(ev.Job)))
 	case sched.JobEnded:
 		if ev.Outcome != sched.OK {
 			e.total.Failed++
 		}
-		e.endProbe(e.core.Job(ev.Job))
+		row := e.core.Job(ev.Job)
+		e.feed.ended(row.Spec)
+		e.endProbe(row)
 	}
 }
 
@@ -320,6 +340,7 @@ type feed struct {
 	err      error
 	taken    int64       // from the source
 	admitted int64       // of them, those that the core knows
+	tasks    int64       // of the jobs taken that have not ended
 	newest   sched.JobID // submitted, probes included
 	layout   layout
 }
@@ -346,9 +367,39 @@ func (f *feed) advance() {
 		f.err = fmt.Errorf("job %d (%s): %w", f.taken, spec.Name, f.err)
 	} else if spec.Submit < last {
 		f.err = fmt.Errorf("job %d (%s): submitted at %v, before the job before it (%v)", f.taken, spec.Name, spec.Submit, last)
-	} else {
+	} else if f.err = f.fits(spec); f.err == nil {
 		f.head = f.place(spec, f.taken)
 	}
+}
+
+// fits counts the tasks of a job, and reports whether the run would keep too much in memory with it.
+func (f *feed) fits(spec *sched.JobSpec) error {
+	f.tasks += tasksOf(spec)
+	jobs, mostJobs := int64(f.e.core.LiveJobs())+f.taken-f.admitted, int64(cmp.Or(f.e.config.MostJobs, DefaultMostJobs))
+	switch mostTasks := cmp.Or(f.e.config.MostTasks, DefaultMostTasks); {
+	case jobs > mostJobs:
+		return fmt.Errorf("job %d (%s): more than %d jobs are unfinished: the cluster is too small for the workload, "+
+			"or the limit too low (--max-jobs)", f.taken, spec.Name, mostJobs)
+	case f.tasks > mostTasks:
+		return fmt.Errorf("job %d (%s): the unfinished jobs have more than %d tasks: the cluster is too small for the "+
+			"workload", f.taken, spec.Name, mostTasks)
+	}
+	return nil
+}
+
+// ended takes the tasks of a job that has ended off the count. Probes are not counted.
+func (f *feed) ended(spec *sched.JobSpec) {
+	if spec.Probes == 0 {
+		f.tasks -= tasksOf(spec)
+	}
+}
+
+// tasksOf returns how many tasks a job has when it is submitted. O(stages).
+func tasksOf(spec *sched.JobSpec) (n int64) {
+	for i := range spec.Stages {
+		n += int64(spec.Stages[i].Tasks)
+	}
+	return n
 }
 
 // check reports what the simulator needs of a job and does not find.

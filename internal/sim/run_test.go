@@ -98,7 +98,7 @@ func TestInVain(t *testing.T) {
 		Config{Cluster: slotCluster(2, 1, slots(2, 1)), Jobs: source(mr{maps: 2, mapTime: 3600 * sec}.job()),
 			Core: sched.Config{Policy: &inOrder{}}, Costs: costs},
 	)
-	if !errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), "none succeeded") {
+	if !errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), "since a job last got further") {
 		t.Errorf("got %v, want ErrStuck as no attempt succeeds", err)
 	}
 }

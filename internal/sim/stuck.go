@@ -12,11 +12,22 @@ import (
 // ErrStuck is returned when jobs are left and nothing will bring any of them on. The message names them, and why.
 var ErrStuck = errors.New("jobs are left, and nothing will bring them on")
 
-// An idleness is since when nothing has been launched, ended or submitted, and since when nothing has succeeded.
+// An idleness is since when nothing has been launched, ended or submitted, and since when no more tasks are done than
+// ever before.
 type idleness struct {
-	since  sched.Time
-	steps  int64
-	futile int64 // attempts launched since one succeeded
+	since    sched.Time
+	steps    int64
+	done     int64 // tasks that are done, those of ended jobs included; a task whose output is lost is done no more
+	frontier int64 // the largest done so far
+	futile   int64 // attempts launched since frontier grew
+	wakes    int64 // Steps without events
+}
+
+// succeed counts an attempt that succeeded. Doing again what was lost is no progress.
+func (x *idleness) succeed() {
+	if x.done++; x.done > x.frontier {
+		x.frontier, x.futile = x.done, 0
+	}
 }
 
 // Nodes may go on reporting, and policies waking, while no job gets on. A run is stuck when nothing runs, no job is to
@@ -24,8 +35,8 @@ type idleness struct {
 // timetable has had its changes.
 const (
 	patienceSteps = 1_000_000
-	// mostFutile attempts may be launched for each that runs without one that succeeds: with Hadoop's 4 attempts a
-	// task, jobs fail long before. Only what does not count as a failure, the loss of nodes, comes to that.
+	// mostFutile attempts may be launched for each that runs without progress: with Hadoop's 4 attempts a task, jobs
+	// fail long before. Only what does not count as a failure, the loss of nodes, comes to that.
 	mostFutile = 100
 	patience   = 24 * time.Hour
 )
@@ -45,10 +56,16 @@ func (x *idleness) tooLong(e *engine, at sched.Time) bool {
 	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience+e.nodes.timetables.longest
 }
 
-// inVain reports whether attempts are launched again and again and none ever succeeds, as where nodes are lost faster
+// inVain reports whether attempts are launched again and again and no job gets further, as where nodes are lost faster
 // than tasks end.
 func (x *idleness) inVain(e *engine) bool {
 	return x.futile > patienceSteps && x.futile > mostFutile*int64(e.alive)
+}
+
+// late is the error of a run whose clock passes clockMax.
+func (e *engine) late() error {
+	return fmt.Errorf("%w: %d jobs are left, and %d attempts were launched since one of them last got further: are tasks "+
+		"too long for the cluster, or nodes lost faster than tasks end?", ErrClock, e.core.LiveJobs(), e.idle.futile)
 }
 
 // stuck says which jobs are left and why.

@@ -3,8 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -13,6 +16,19 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/sched"
 )
+
+// askedMetrics returns the metrics that the policies were set to and that results know, each once, in that order.
+func askedMetrics(results []record.Result) (metrics []string) {
+	for _, r := range results {
+		for _, name := range slices.Sorted(maps.Keys(results[0].Costs)) {
+			asked := strings.Contains(r.Policy+",", "metric="+name+",") || strings.Contains(r.Policy, "metric="+name+"}")
+			if asked && !slices.Contains(metrics, name) {
+				metrics = append(metrics, name)
+			}
+		}
+	}
+	return metrics
+}
 
 // compareResults prints the figures that operators ask for first; --json has them all.
 func compareResults(w io.Writer, results []record.Result) {
@@ -45,6 +61,14 @@ func compareResults(w io.Writer, results []record.Result) {
 				return math.NaN()
 			}
 			return float64(r.Deadlines.Missed)
+		}})
+	}
+	for _, metric := range askedMetrics(results) {
+		columns = append(columns, column[record.Result]{strings.ToUpper(metric), func(r record.Result) float64 {
+			if cost, ok := r.Costs[metric]; ok {
+				return cost
+			}
+			return math.NaN()
 		}})
 	}
 	compare(w, results, func(r record.Result) string { return r.Policy }, columns)

@@ -27,6 +27,7 @@ type Result struct {
 	Lost        float64            `json:"lost_s"` // attempt-seconds of attempts that failed, were killed or went with their node, suspension apart
 	Deadlines   *Deadlines         `json:"deadlines,omitempty"`
 	Fairness    *Fairness          `json:"fairness,omitempty"`
+	Costs       map[string]float64 `json:"costs,omitempty"`        // of the jobs that succeeded, by the metrics of the policy flex
 	Wall        float64            `json:"wall_s,omitempty"`       // of the run; whoever runs it fills this and the next
 	EventRate   float64            `json:"events_per_s,omitempty"` // Events ÷ Wall
 }

@@ -36,6 +36,7 @@ type Tally struct {
 	deadlines       Deadlines
 	tardiness       total
 	dated           int // jobs with a deadline that succeeded
+	costs           costs
 }
 
 type firstLaunch struct {
@@ -185,6 +186,9 @@ func (t *Tally) end(e *sched.Event) {
 		row.Slowdown = float64(row.Sojourn()) / float64(alone)
 	}
 	t.count(&row, j.Spec.Deadline)
+	if row.Outcome == sched.OK {
+		t.costs.count(&row, j)
+	}
 	if t.options.Row != nil {
 		t.options.Row(&row)
 	}
@@ -243,6 +247,7 @@ func (t *Tally) Result() Result {
 		r.Speculative = &s
 	}
 	r.Lost = t.attempts.lost.seconds()
+	r.Costs = t.costs.byMetric()
 	if d := t.deadlines; d != (Deadlines{}) {
 		d.Tardiness = t.tardiness.seconds() / float64(max(1, t.dated))
 		r.Deadlines = &d

@@ -50,6 +50,9 @@ func TestTallyOfMROrder41(t *testing.T) {
 		Slowdown:    &Distribution{23.5 / 8, 2, 5.5, 5.5, 5.5},
 		Utilization: map[string]float64{"map_slots": 204. / (8 * 44), "reduce_slots": 112. / (4 * 44)},
 		Fairness:    &Fairness{sum * sum / (4 * squares)},
+		Costs: map[string]float64{
+			"weighted-response": 23.5, "max-weighted-response": 44, "avg-stretch": 23.5 / 8, "max-stretch": 5.5,
+		},
 	}
 	// 4 nodes, 4 jobs and 56 ends of attempts.
 	if r.events != 4+4+56 {

@@ -833,6 +833,8 @@ func TestSettled(t *testing.T) {
 		{"run bogus --input x --output y", statusUsage, "there are adjacency-list, classification"},
 		{"sim --trace TRACE --cluster " + cluster("9%"), statusUsage, "queue etl.small: its maximum of 9 % of 10 map-slots is less than one, and no task could ever run there: must be at least 10 %"},
 		{"sim --trace TRACE --cluster " + cluster("10%"), statusOK, ""},
+		{"sim --trace TRACE --cluster " + cluster("50%, policy: 'fifo:delay=5s'"), statusOK, ""},
+		{"sim --trace TRACE --cluster " + cluster("50%, policy: 'fifo:dely=5s'"), statusUsage, `queue etl.small: policy fifo: there is no parameter "dely"; it takes delay, rack-delay, locality (did you mean delay?)`},
 		{"run " + mix + " --cluster nodes=1,vcores=2,memory=1GiB", statusUsage, "queue tiny: its maximum of 1 % of 2 vcores"},
 	} {
 		args := strings.Fields(strings.NewReplacer("TRACE", trace, "SMALL", smallCluster, "REC", rec).Replace(c.args))

@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
+	"github.com/sojourn-sched/sojourn/policy"
 )
 
 // rmFlags say which cluster to be the ResourceManager of, and how.
@@ -157,6 +158,11 @@ func readQueues(path string, folder func() (yarn.Queues, error)) (q yarn.Queues,
 		return q, fmt.Errorf("--queues: %w", err)
 	}
 	defer file.Close()
-	q.Tree, err = workload.ReadQueues(path, file)
-	return q, err
+	if q.Tree, err = workload.ReadQueues(path, file); err != nil {
+		return q, err
+	}
+	if err := policy.CheckQueues(q.Tree); err != nil {
+		return q, fmt.Errorf("%s: %w", path, err)
+	}
+	return q, nil
 }

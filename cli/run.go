@@ -20,6 +20,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -276,6 +277,9 @@ func (f *runFlags) readMix(a *app, m *mix, path string) error {
 		m.cluster.Queues = file.Queues
 	} else if len(file.Queues) > 0 {
 		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", path)
+	}
+	if err := policy.CheckQueues(m.cluster.Queues); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	capacity := m.cluster.Capacity()
 	if err := checkMaxima(m.cluster.Queues, capacity, mr.SiteOf(capacity, nil).Map); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -367,6 +368,9 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	jobs, name, err := f.jobs(a, cluster, options)
+	if err == nil {
+		err = policy.CheckQueues(cluster.Queues)
+	}
 	if err == nil {
 		err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
 	}

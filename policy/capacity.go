@@ -93,7 +93,7 @@ func newCapacity(a Args) sched.Policy {
 // within orders the jobs of a queue: by priority and age, or by what they have for their weight where the queue says
 // "fair".
 func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
-	if v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy == "fair" {
+	if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
 		return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
 	}
 	return urgency(v, st, more)

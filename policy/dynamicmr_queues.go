@@ -54,7 +54,7 @@ func (q *slotQueues) within(v *sched.View, st *sched.Stage, more int32) sched.Ke
 	switch {
 	case q.bySize:
 		return q.Sizes.byRemaining(st, st.Running+more)
-	case q.Tree.flat || v.Queues[v.Queues[j.Queue].Parent].Spec.Policy == "fifo":
+	case q.Tree.flat || q.Tree.orders.name(v.Queues[j.Queue].Parent) == "fifo":
 		return urgency(v, st, more)
 	case !isSlots(k):
 		return sched.Key{Value: float64(j.Used[k]) / j.Weight}

@@ -73,7 +73,7 @@ func newFair(a Args) sched.Policy {
 // within orders the jobs of a queue by the queue's own policy.
 func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j := st.Job
-	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
+	switch f.orders.name(v.Queues[j.Queue].Parent) {
 	case "fifo":
 		return urgency(v, st, more)
 	case "drf":
@@ -85,7 +85,7 @@ func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 // entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;
 // the others by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
 func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
-	if f.view.Queues[q.Parent].Spec.Policy == "drf" {
+	if f.orders.name(q.Parent) == "drf" {
 		return dominant(q, f.Total)
 	}
 	used, least := q.Used[k], min(q.Min[k], q.Demand[k])

@@ -85,6 +85,56 @@ func (r Registry) ParseList(flags []string) ([]string, error) {
 	return specs, nil
 }
 
+// queuePolicies are the orders of jobs that a queue may ask for, for policies that let queues differ. Their parameters
+// are those of [PlacingParams].
+var queuePolicies = map[string]Card{
+	"drf":  {Params: PlacingParams()},
+	"fair": {Params: PlacingParams()},
+	"fifo": {Params: PlacingParams()},
+}
+
+// parseQueue reads the policy of a queue, as in sched.QueueSpec. It returns the name, "" if the queue says none, and the
+// parameters that are given.
+func parseQueue(spec string) (name string, given Args, err error) {
+	if spec == "" {
+		return "", Args{}, nil
+	}
+	p, err := split(spec)
+	if err != nil {
+		return "", Args{}, fmt.Errorf("policy %q: %w", spec, err)
+	}
+	names := slices.Sorted(maps.Keys(queuePolicies))
+	card, ok := queuePolicies[p.name]
+	switch {
+	case !ok:
+		return "", Args{}, fmt.Errorf("there is no policy %q for the jobs of a queue; there are %s%s",
+			p.name, strings.Join(names, ", "), spelling.Suggest(p.name, names))
+	case p.wraps:
+		return "", Args{}, fmt.Errorf("policy %s takes no inner policy in braces", p.name)
+	}
+	given.values = map[string]value{}
+	if err := given.read(p, &card); err != nil {
+		return "", Args{}, fmt.Errorf("policy %s: %w", p.name, err)
+	}
+	return p.name, given, nil
+}
+
+// CheckQueues checks the policies that queues ask for: one of fifo, fair and drf, with parameters as on the command line
+// ("fair:delay=5s"). An error names the queue by its path, says what is wrong and what would be right.
+func CheckQueues(queues []*sched.QueueSpec) error { return checkQueues("", queues) }
+
+func checkQueues(above string, queues []*sched.QueueSpec) error {
+	for _, q := range queues {
+		if _, _, err := parseQueue(q.Policy); err != nil {
+			return fmt.Errorf("queue %s%s: %w", above, q.Name, err)
+		}
+		if err := checkQueues(above+q.Name+".", q.Queues); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // parts are the pieces of a spec.
 type parts struct {
 	name   string
@@ -131,6 +181,22 @@ func split(spec string) (parts, error) {
 
 // fill sets the values of all parameters on the card, and adds to the card what the chosen ones need.
 func (a *Args) fill(p parts, card *Card) error {
+	if err := a.read(p, card); err != nil {
+		return err
+	}
+	for i, q := range card.Params {
+		if _, given := a.values[q.Name]; given {
+			continue
+		}
+		if err := a.set(card, i, q.Default); err != nil {
+			panic(fmt.Sprintf("policy: a default on the card of %s is wrong: %v", p.name, err))
+		}
+	}
+	return nil
+}
+
+// read sets the values of the parameters that are given.
+func (a *Args) read(p parts, card *Card) error {
 	for _, given := range p.params {
 		key, text, ok := strings.Cut(strings.TrimSpace(given), "=")
 		if !ok {
@@ -145,14 +211,6 @@ func (a *Args) fill(p parts, card *Card) error {
 		}
 		if err := a.set(card, i, text); err != nil {
 			return err
-		}
-	}
-	for i, q := range card.Params {
-		if _, given := a.values[q.Name]; given {
-			continue
-		}
-		if err := a.set(card, i, q.Default); err != nil {
-			panic(fmt.Sprintf("policy: a default on the card of %s is wrong: %v", p.name, err))
 		}
 	}
 	return nil

@@ -218,3 +218,32 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A queue's policy is read as on the command line, and an error names the queue by its path and the remedy.
+func TestCheckQueues(t *testing.T) {
+	queue := func(policy string) []*sched.QueueSpec {
+		return []*sched.QueueSpec{{Name: "a"}, {Name: "b", Queues: []*sched.QueueSpec{{Name: "x", Policy: policy}}}}
+	}
+	for _, good := range []string{"", "fifo", "fair", "drf", "fair:delay=5s", "fifo:delay=5s,rack-delay=1s,locality=off"} {
+		if err := CheckQueues(queue(good)); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for bad, wants := range map[string][]string{
+		"fare":                   {"queue b.x", `no policy "fare"`, "drf, fair, fifo", "did you mean fair?"},
+		"srpt":                   {"queue b.x", `no policy "srpt"`, "drf, fair, fifo"},
+		"fair:dely=5s":           {"queue b.x", `no parameter "dely"`, "did you mean delay?"},
+		"fair:delay=5":           {"queue b.x", "delay=5", "a time like 90s"},
+		"late{fifo}":             {"queue b.x", `no policy "late"`},
+		"fifo{fair}":             {"queue b.x", "no inner policy"},
+		"fifo{fair":              {"queue b.x", "not closed"},
+		"fair:delay=1s,delay=2s": {"queue b.x", "given twice"},
+	} {
+		err := CheckQueues(queue(bad))
+		for _, want := range wants {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %q in it", bad, err, want)
+			}
+		}
+	}
+}

@@ -39,7 +39,8 @@ func PlacingParams(own ...Param) []Param {
 type DelayPlacer struct {
 	Waits sched.Per[wait] // by stage
 
-	by nearness
+	by      nearness
+	byQueue func(*sched.Stage) *nearness // of the stage's queue; nil: by for all stages
 }
 
 // A nearness says how much a stage does for locality.
@@ -58,8 +59,20 @@ type wait struct {
 // NewDelayPlacer returns a placer with the parameters of [PlacingParams].
 func NewDelayPlacer(a Args) DelayPlacer { return DelayPlacer{by: newNearness(a)} }
 
-func newNearness(a Args) nearness {
-	return nearness{delay: a.Time("delay"), rackDelay: a.Time("rack-delay"), blind: a.Choice("locality") == "off"}
+func newNearness(a Args) nearness { return nearness{}.with(a) }
+
+// with returns n with the parameters that are given.
+func (n nearness) with(given Args) nearness {
+	if given.has("delay") {
+		n.delay = given.Time("delay")
+	}
+	if given.has("rack-delay") {
+		n.rackDelay = given.Time("rack-delay")
+	}
+	if given.has("locality") {
+		n.blind = given.Choice("locality") == "off"
+	}
+	return n
 }
 
 // waits reports whether stages pass over nodes.
@@ -102,15 +115,16 @@ func (w *DelayPlacer) Place(p *sched.Plan, st *sched.Stage) bool {
 
 // placeWhere is Place on the nodes that where allows. It sets the Level of where itself.
 func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Where) bool {
+	by := w.of(st)
 	switch {
 	case !w.near(st):
 		n := firstWhere(p, st, sched.OffSwitch, where)
 		return n != nil && p.LaunchAs(st, n, sched.As{Shape: where.Shape})
-	case !w.by.waits():
+	case !by.waits():
 		return w.nearest(p, st, sched.OffSwitch, where)
 	}
 	m := w.Waits.Of(st)
-	if w.nearest(p, st, w.by.allowed(p.Now, m), where) {
+	if w.nearest(p, st, by.allowed(p.Now, m), where) {
 		return true
 	}
 	if firstWhere(p, st, sched.OffSwitch, where) == nil {
@@ -119,7 +133,7 @@ func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Whe
 	if !m.Waiting {
 		m.Waiting, m.Since = true, p.Now
 	}
-	rack, off := w.by.turns(m)
+	rack, off := by.turns(m)
 	if p.Now < rack {
 		p.Wake(rack)
 	}
@@ -128,7 +142,15 @@ func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Whe
 }
 
 // near reports whether it matters where a task of st runs.
-func (w *DelayPlacer) near(st *sched.Stage) bool { return st.Placed() && !w.by.blind }
+func (w *DelayPlacer) near(st *sched.Stage) bool { return st.Placed() && !w.of(st).blind }
+
+// of returns how much st does for locality.
+func (w *DelayPlacer) of(st *sched.Stage) *nearness {
+	if w.byQueue == nil {
+		return &w.by
+	}
+	return w.byQueue(st)
+}
 
 // nearest starts a task of st as near its input as there is room where where allows, but not farther than l.
 func (w *DelayPlacer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) bool {
@@ -138,7 +160,7 @@ func (w *DelayPlacer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, 
 			if !p.LaunchAs(st, n, sched.As{Shape: where.Shape}) {
 				return false
 			}
-			if w.by.waits() {
+			if w.of(st).waits() {
 				*w.Waits.Of(st) = wait{Level: at}
 			}
 			return true

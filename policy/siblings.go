@@ -24,6 +24,9 @@ type siblings struct {
 	since []int64        // by queue: ordinal of its appearance; of equals the one that was there first is first
 	uses  sched.Per[bool]
 	count int64
+
+	told    int // actions of this Step that have been told
+	changes int // of the configured queues, that are known
 }
 
 // A lane is one order of siblings. There is a lane for each kind of resource, of the queues in which tasks wait for it.
@@ -61,7 +64,9 @@ func (a *sibling) before(b *sibling) bool {
 }
 
 // forget drops all orders, because turns depend on something that has changed for all queues.
-func (s *siblings) forget() { *s = siblings{few: s.few, turn: s.turn, wants: s.wants, users: s.users} }
+func (s *siblings) forget() {
+	*s = siblings{few: s.few, turn: s.turn, wants: s.wants, users: s.users, told: s.told, changes: s.changes}
+}
 
 // changed notes that what is in a leaf changed, and so the queues above it.
 func (s *siblings) changed(v *sched.View, leaf sched.QueueID) {

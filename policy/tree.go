@@ -26,14 +26,13 @@ type tree struct {
 	flat  bool                                                       // there is one queue, the root, whatever has been configured
 	leads leads                                                      // how much of a queue masters may hold
 
+	orders   queueOrders // of the jobs in a queue, as the queue says
 	view     *sched.View
 	waits    crowd
 	lanes    uint32    // that are in use, by bit
 	more     []ownLane // lanes beyond those of kinds
 	passes   uint64    // so far
 	siblings siblings
-	told     int // actions of which siblings know
-	changes  int // of the configured queues, that siblings know of
 }
 
 // An ownLane is a lane that a policy adds: of the queues that want something, in the order of their turns by kind.
@@ -135,11 +134,26 @@ func (t *tree) begin(p *sched.Plan) {
 			p.TouchJob(j)
 		}
 	}
-	if t.changes != p.QueueChanges {
-		t.changes = p.QueueChanges
-		t.siblings.forget()
+	if s := &t.siblings; s.changes != p.QueueChanges {
+		s.forget()
+		s.changes = p.QueueChanges
+		t.orders.list = nil
+	}
+	if t.orders.list == nil {
+		t.orders.read(p.View, t.by)
+		if t.byQueue = nil; t.orders.differ {
+			t.byQueue = t.nearnessOf
+		}
 	}
 	t.followAll(p)
+}
+
+// nearnessOf returns how much st does for locality, as its queue says.
+func (t *tree) nearnessOf(st *sched.Stage) *nearness {
+	if own := t.orders.of(t.view.Queues[st.Job.Queue].Parent); own != nil {
+		return &own.near
+	}
+	return &t.by
 }
 
 // fillKind starts tasks that compete for kind k.
@@ -174,12 +188,12 @@ func (t *tree) next(p *sched.Plan, s sought) *sched.Stage {
 // tell tells siblings what has been launched since they were told last.
 func (t *tree) tell(p *sched.Plan) {
 	acts := p.Actions()
-	for i := t.told; i < len(acts); i++ {
+	for i := t.siblings.told; i < len(acts); i++ {
 		if a := &acts[i]; a.Kind == sched.Launch {
 			t.siblings.changed(p.View, p.Attempt(a.Attempt).Stage.Job.Queue)
 		}
 	}
-	t.told = len(acts)
+	t.siblings.told = len(acts)
 }
 
 // followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have
@@ -187,7 +201,7 @@ func (t *tree) tell(p *sched.Plan) {
 func (t *tree) followAll(p *sched.Plan) {
 	t.waits.begin(p)
 	t.waits.skipped = false
-	t.told = len(p.Actions())
+	t.siblings.told = len(p.Actions())
 	if t.siblings.kept == 0 {
 		return
 	}

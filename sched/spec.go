@@ -109,7 +109,7 @@ type QueueSpec struct {
 	Weight   float64 // among siblings; zero means 1
 	Min, Max Share
 	Masters  float64 `json:",omitempty"` // part that stages of kind Master may hold of what the queue itself has, for policies that bound them; in (0, 1], 1: no limit; zero: not spoken of
-	Policy   string  // of the jobs in it, for policies that let queues differ: "", "fifo", "fair", "drf"
+	Policy   string  // of the jobs in it, for policies that let queues differ: "", or fifo, fair or drf with parameters, "fifo:delay=5s"
 	Queues   []*QueueSpec
 }
 

@@ -86,7 +86,10 @@ func (s *scenario) do(cmd, input string) (string, error) {
 	switch cmd {
 	case "cluster":
 		s.setup, s.names, s.speed, s.broken = Setup{Jobs: s.setup.Jobs}, map[string]sched.NodeID{}, nil, nil
-		return "", each(lines, s.clusterLine)
+		if err := each(lines, s.clusterLine); err != nil {
+			return "", err
+		}
+		return "", policy.CheckQueues(s.setup.Queues)
 	case "jobs":
 		s.setup.Jobs, s.truth = nil, map[*sched.JobSpec][]stageTruth{}
 		return "", each(lines, s.jobLine)

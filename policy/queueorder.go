@@ -1,0 +1,47 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// A queueOrder is what a queue says of the order of its own jobs: sched.QueueSpec.Policy, read.
+type queueOrder struct {
+	name string // fifo, fair or drf; "": the queue says nothing
+	near nearness
+}
+
+// queueOrders are those of all configured queues, by QueueID. They are a cache of the queues' specs.
+type queueOrders struct {
+	list   []queueOrder
+	differ bool // some queue has parameters of its own
+}
+
+// read reads the orders of all queues. A parameter that a queue does not give is that of the policy, by. A policy that
+// cannot be read counts as none: CheckQueues refuses it where the queues come from.
+func (o *queueOrders) read(v *sched.View, by nearness) {
+	o.list, o.differ = append(o.list[:0], make([]queueOrder, len(v.Queues))...), false
+	for i, q := range v.Queues {
+		o.list[i].near = by
+		if q == nil || q.User || q.Spec.Policy == "" {
+			continue
+		}
+		if name, given, err := parseQueue(q.Spec.Policy); err == nil {
+			o.list[i] = queueOrder{name, by.with(given)}
+			o.differ = o.differ || o.list[i].near != by
+		}
+	}
+}
+
+// of returns the order of a queue; nil: the queue was made for a job, and says nothing.
+func (o *queueOrders) of(q sched.QueueID) *queueOrder {
+	if int(q) < len(o.list) {
+		return &o.list[q]
+	}
+	return nil
+}
+
+// name returns the name of a queue's order; "": the queue says nothing.
+func (o *queueOrders) name(q sched.QueueID) string {
+	if own := o.of(q); own != nil {
+		return own.name
+	}
+	return ""
+}

@@ -138,7 +138,7 @@ func (l *stragglers) left(p *sched.Plan) int {
 
 // second starts a second attempt that holds a shape, and reports whether it fits.
 func (l *stragglers) second(p *sched.Plan, a *sched.Attempt, n *sched.Node, holds sched.ShapeID) bool {
-	if !p.SpeculateAs(a, n, holds) {
+	if !p.Speculate(a, n, holds) {
 		return false
 	}
 	acts := p.Actions()

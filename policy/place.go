@@ -171,9 +171,6 @@ func (w *DelayPlacer) nearest(p *sched.Plan, st *sched.Stage, l sched.Locality, 
 
 // firstWhere returns the first node that where allows and that is not farther than l from the input of st; nil: none.
 func firstWhere(p *sched.Plan, st *sched.Stage, l sched.Locality, where sched.Where) *sched.Node {
-	if where.Shape != 0 || where.Ok != nil || where.After != 0 {
-		where.Level = l
-		return p.FirstWhere(st, where)
-	}
-	return p.FirstAt(st, l)
+	where.Level = l
+	return p.FirstWhere(st, where)
 }

@@ -130,7 +130,7 @@ func TestEstimatorIsAskedWhenDoubled(t *testing.T) {
 	e := &asked{}
 	c := sched.New(sched.Config{Policy: p, Estimator: e})
 	acts := slices.Clone(c.Step(0, []sched.Event{nodeOf(1), jobOf(1, "", 20, sched.Resources{sched.MapSlots: 1})}))
-	for now := time.Second; !c.Idle(); now += time.Second {
+	for now := time.Second; c.LiveJobs() > 0; now += time.Second {
 		acts = slices.Clone(c.Step(now, []sched.Event{{Kind: sched.AttemptDone, Attempt: acts[0].Attempt}}))
 	}
 	if want := []int32{0, 1, 2, 4, 8, 16}; !slices.Equal(e.at, want) {

@@ -8,7 +8,9 @@ type ticker struct {
 }
 
 // due reports whether a multiple of every has come while there are jobs.
-func (t *ticker) due(p *sched.Plan, every sched.Time) bool { return t.dueWhile(p, every, !p.Idle()) }
+func (t *ticker) due(p *sched.Plan, every sched.Time) bool {
+	return t.dueWhile(p, every, p.LiveJobs() > 0)
+}
 
 // dueWhile reports whether a multiple of every has come, and asks to be woken at the next one, as long as busy says that
 // there is something to do. The first multiple of a busy period is the one after its beginning. So extra calls in the

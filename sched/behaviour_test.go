@@ -10,7 +10,7 @@ import (
 )
 
 // find returns the only attempt of a stage's task that runs.
-func find(t *testing.T, c *Core, st *Stage, task int32) *Attempt {
+func find(t *testing.T, c *View, st *Stage, task int32) *Attempt {
 	t.Helper()
 	for a := range c.Attempts(st) {
 		if a.Task == task {
@@ -22,7 +22,7 @@ func find(t *testing.T, c *Core, st *Stage, task int32) *Attempt {
 }
 
 // youngest returns the attempt of a stage that was launched last.
-func youngest(c *Core, st *Stage) *Attempt {
+func youngest(c *View, st *Stage) *Attempt {
 	for a := range c.Attempts(st) {
 		return a
 	}
@@ -38,12 +38,12 @@ func TestSpeculationKillsTheLoser(t *testing.T) {
 		fill.Decide(p)
 		if p.Now == 10*sec && second == 0 {
 			st := p.Job(1).Stages[0]
-			a := find(t, p.core, st, 1)
+			a := find(t, p.View, st, 1)
 			first = a.ID
-			if !p.Speculate(a, p.Node(2)) {
+			if !p.Speculate(a, p.Node(2), 0) {
 				t.Error("the second attempt does not fit on an empty node")
 			}
-			second = find(t, p.core, st, 1).ID
+			second = find(t, p.View, st, 1).ID
 			if p.Twins(a) != 2 {
 				t.Errorf("%d twins, want 2", p.Twins(a))
 			}
@@ -76,7 +76,7 @@ func TestTwinsThatEndTogether(t *testing.T) {
 	r.core.policy = policyFunc(func(p *Plan) {
 		for a := range p.Attempts(p.Job(1).Stages[0]) {
 			if p.Twins(a) == 1 {
-				p.Speculate(a, p.Node(1))
+				p.Speculate(a, p.Node(1), 0)
 			}
 		}
 	})
@@ -90,7 +90,7 @@ func TestTwinsThatEndTogether(t *testing.T) {
 		t.Fatalf("%d attempts run, want 2", len(both))
 	}
 	acts := r.core.Step(10*sec, both)
-	if len(acts) != 0 || !r.core.Idle() {
+	if len(acts) != 0 || r.core.LiveJobs() > 0 {
 		t.Errorf("actions %v, %d jobs left", acts, r.core.LiveJobs())
 	}
 }
@@ -226,7 +226,7 @@ func TestElapsedWithoutPauses(t *testing.T) {
 		{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 2, 100*sec, 0, 0)},
 	})
 	st := c.Job(1).Stages[0]
-	a := find(t, c, st, 1)
+	a := find(t, &c.View, st, 1)
 	expect := func(ran, elapsed Time) {
 		t.Helper()
 		if c.Ran(a, c.Now) != ran || st.Elapsed(c.Now) != elapsed {
@@ -246,8 +246,8 @@ func TestElapsedWithoutPauses(t *testing.T) {
 	c.Step(4*sec, []Event{{Kind: AttemptDone, Attempt: a.ID}})
 	expect(2*sec, 4*sec)
 	c.Step(5*sec, nil)
-	if len(c.attempts.pauses) != 0 || st.Elapsed(c.Now) != 5*sec {
-		t.Errorf("%d pauses are kept, elapsed %v", len(c.attempts.pauses), st.Elapsed(c.Now))
+	if len(c.state.attempts.pauses) != 0 || st.Elapsed(c.Now) != 5*sec {
+		t.Errorf("%d pauses are kept, elapsed %v", len(c.state.attempts.pauses), st.Elapsed(c.Now))
 	}
 }
 
@@ -264,7 +264,7 @@ func TestSuspendKeepsMemory(t *testing.T) {
 	r.step()
 	c := r.core
 	st := c.Job(1).Stages[0]
-	a := find(t, c, st, 1)
+	a := find(t, &c.View, st, 1)
 	n := c.Node(1)
 	c.policy = policyFunc(func(p *Plan) { p.Suspend(a) })
 	c.Step(sec, nil)
@@ -304,7 +304,7 @@ func TestResize(t *testing.T) {
 	)
 	r.step()
 	c := r.core
-	a, n := find(t, c, c.Job(1).Stages[0], 1), c.Node(1)
+	a, n := find(t, &c.View, c.Job(1).Stages[0], 1), c.Node(1)
 	ask := func(r Resources) (ok bool) {
 		c.policy = policyFunc(func(p *Plan) { ok = p.Resize(a, p.Shape(r)) })
 		c.Step(c.Now+sec, nil)
@@ -524,23 +524,23 @@ func TestTaskNearestItsData(t *testing.T) {
 				t.Errorf("%d: level on node %d is %v, want %v", i, want.node, l, want.level)
 			}
 			p.Launch(st, n)
-			if got := youngest(c, st).Task; got != want.task {
+			if got := youngest(&c.View, st).Task; got != want.task {
 				t.Errorf("%d: task %d starts on node %d, want %d", i, got, want.node, want.task)
 			}
 		}
 	})
 	c.Step(0, nil)
-	failed := find(t, c, st, 3)
+	failed := find(t, &c.View, st, 3)
 	c.policy = policyFunc(func(p *Plan) {
-		if n := p.FirstAt(st, NodeLocal); n == nil || n.ID != 2 {
+		if n := p.FirstWhere(st, Where{Level: NodeLocal}); n == nil || n.ID != 2 {
 			t.Errorf("first node with the data of task 3 is %v, want node 2", n)
 		}
 		if l := p.Level(st, p.Node(1)); l != RackLocal {
 			t.Errorf("level of the failed task on node 1: %v, want rack-local", l)
 		}
 		p.Launch(st, p.Node(1))
-		if youngest(c, st).Task != 3 {
-			t.Errorf("task %d starts, want the failed 3", youngest(c, st).Task)
+		if youngest(&c.View, st).Task != 3 {
+			t.Errorf("task %d starts, want the failed 3", youngest(&c.View, st).Task)
 		}
 	})
 	c.Step(sec, []Event{{Kind: AttemptDone, Outcome: Failed, Attempt: failed.ID}})
@@ -563,7 +563,7 @@ func TestRefusals(t *testing.T) {
 		}
 		p.Launch(maps, n)
 		p.Launch(maps, n) // nothing is pending
-		a := youngest(c, maps)
+		a := youngest(&c.View, maps)
 		p.Kill(a, 0)
 		p.Kill(a, 0)
 	})
@@ -771,7 +771,7 @@ func TestOpenJob(t *testing.T) {
 	}
 	r.at(40*sec, Event{Kind: JobEnded, Job: 1})
 	r.run()
-	if !r.core.Idle() {
+	if r.core.LiveJobs() > 0 {
 		t.Error("the job goes on")
 	}
 }
@@ -827,7 +827,7 @@ func TestNearestAgainstScan(t *testing.T) {
 				n := p.Node(NodeID(1 + r.IntN(nodes)))
 				want, level := int32(0), OffSwitch
 				for task := int32(1); task <= st.Total; task++ {
-					if l := c.levelOf(st, task, n); pending[task] && (want == 0 || l < level) {
+					if l := c.state.levelOf(st, task, n); pending[task] && (want == 0 || l < level) {
 						want, level = task, l
 					}
 				}
@@ -836,12 +836,12 @@ func TestNearestAgainstScan(t *testing.T) {
 				}
 				for l := NodeLocal; l <= OffSwitch; l++ {
 					i := slices.IndexFunc(p.Nodes, func(n *Node) bool { return p.Level(st, n) <= l })
-					if first := p.FirstAt(st, l); i < 0 && first != nil || i >= 0 && first != p.Nodes[i] {
+					if first := p.FirstWhere(st, Where{Level: l}); i < 0 && first != nil || i >= 0 && first != p.Nodes[i] {
 						t.Fatalf("job %d: first node at %v is %v, a scan finds node %d", id, l, first, i+1)
 					}
 				}
 				p.Launch(st, n)
-				if got := youngest(c, st).Task; got != want {
+				if got := youngest(&c.View, st).Task; got != want {
 					t.Fatalf("job %d: task %d starts on node %d, want %d", id, got, n.ID, want)
 				}
 				delete(pending, want)

@@ -27,7 +27,7 @@ func (c *chaos) Decide(p *Plan) {
 					}
 				case 5:
 					if !a.moot && a.State == Running && !n.Lost {
-						p.Speculate(a, n)
+						p.Speculate(a, n, 0)
 					}
 				case 6:
 					if a.State == Running && a.wants == a.Holds {
@@ -138,7 +138,7 @@ func (g *rig) wakeOrStep(r *rand.Rand) bool {
 			}
 		}
 	}
-	if len(g.due) == 0 && !g.core.Idle() {
+	if len(g.due) == 0 && g.core.LiveJobs() > 0 {
 		g.at(g.core.Now+sec, Event{Kind: Tick})
 		for _, n := range g.core.Nodes { // what was suspended and resumed has lost its end: say it again
 			for a := range g.core.AttemptsOn(n) {

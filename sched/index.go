@@ -82,12 +82,12 @@ func (e *entry) before(o *entry) bool {
 
 // Sync brings the index up to date and takes back what Skip did.
 func (x *Index) Sync(p *Plan) {
-	c := p.core
+	c := p.cluster
 	at := Time(0)
 	if x.Every > 0 {
 		at = p.Now / x.Every * x.Every
 	}
-	if x.view != p.View || x.at != at || x.seen < c.log.base || c.config.Forget != nil && c.config.Forget() {
+	if x.view != p.View || x.at != at || x.seen < c.ledger.log.base || c.config.Forget != nil && c.config.Forget() {
 		x.view, x.at = p.View, at
 		x.rebuild()
 		return
@@ -104,7 +104,7 @@ func (x *Index) Sync(p *Plan) {
 func (x *Index) At() Time { return x.at }
 
 func (x *Index) rebuild() {
-	c := x.view.core
+	c := x.view.cluster
 	for i := range x.heaps {
 		x.heaps[i].entries = x.heaps[i].entries[:0]
 	}
@@ -120,26 +120,26 @@ func (x *Index) rebuild() {
 	for _, st := range c.stages.rows {
 		x.update(st)
 	}
-	x.seen = c.log.end()
-	c.log.read = x.seen
+	x.seen = c.ledger.log.end()
+	c.ledger.log.read = x.seen
 }
 
 func (x *Index) follow() {
-	if c := x.view.core; x.seen != c.log.end() {
+	if c := x.view.cluster; x.seen != c.ledger.log.end() {
 		x.catchUp(c)
 	}
 }
 
-func (x *Index) catchUp(c *Core) {
+func (x *Index) catchUp(c *cluster) {
 	rows := c.stages.rows
 	if n := len(rows); len(x.where) < n {
 		x.where = append(x.where, make([]place, n-len(x.where))...)
 	}
-	for _, slot := range c.log.slots[x.seen-c.log.base:] {
+	for _, slot := range c.ledger.log.slots[x.seen-c.ledger.log.base:] {
 		x.update(rows[slot])
 	}
-	x.seen = c.log.end()
-	c.log.read = x.seen
+	x.seen = c.ledger.log.end()
+	c.ledger.log.read = x.seen
 }
 
 func (x *Index) update(st *Stage) {
@@ -312,7 +312,7 @@ func (x *Index) put(heap, pos, slot int32) {
 // kept off those nodes by blacklists or constraints: then launching fails, and Skip goes on to the next. It costs the
 // number of groups × shapes in use.
 func (x *Index) First() *Stage {
-	if t := &x.view.core.shapes; t.kept == 0 && !t.room() {
+	if t := &x.view.cluster.ledger.shapes; t.kept == 0 && !t.room() {
 		return nil // what changed is read when it matters: by then it may have changed again
 	}
 	x.follow()
@@ -335,7 +335,7 @@ func (x *Index) FirstIn(group int, class ClassID) *Stage {
 }
 
 func (x *Index) firstOf(group int, how fitting) *Stage {
-	if t := &x.view.core.shapes; how.shape == 0 && t.kept == 0 && !t.room() {
+	if t := &x.view.cluster.ledger.shapes; how.shape == 0 && t.kept == 0 && !t.room() {
 		return nil
 	}
 	x.follow()
@@ -361,7 +361,7 @@ func (x *Index) better(best *entry, h *stageHeap, how fitting) *entry {
 	if how.shape == 0 {
 		how.shape = h.id.shape
 	}
-	c := x.view.core
+	c := x.view.cluster
 	if h.id.keeps {
 		for i := range h.entries {
 			if e := &h.entries[i]; (best == nil || e.before(best)) &&
@@ -371,9 +371,9 @@ func (x *Index) better(best *entry, h *stageHeap, how fitting) *entry {
 		}
 		return best
 	}
-	s := c.shapes.list[how.shape]
+	s := c.ledger.shapes.list[how.shape]
 	if !s.active {
-		c.shapes.activate(s)
+		c.ledger.shapes.activate(s)
 	}
 	if c.exhausted || !s.fits.any() || how.class != 0 && s.next(c, 0, how.class) == 0 ||
 		h.id.cap != 0 && !c.underMax(h.id.cap, s) {
@@ -386,7 +386,7 @@ func (x *Index) stage(e *entry) *Stage {
 	if e == nil {
 		return nil
 	}
-	return x.view.core.stages.rows[e.slot]
+	return x.view.cluster.stages.rows[e.slot]
 }
 
 // Head returns the first stage of a group, room or not; nil: none.

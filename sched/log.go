@@ -22,8 +22,7 @@ func (l *changeLog) trim(stages int) {
 func (l *changeLog) end() int64 { return l.base + int64(len(l.slots)) }
 
 // touch has every index order st anew.
-func (c *Core) touch(st *Stage) {
-	l := &c.log
+func (l *changeLog) touch(st *Stage) {
 	if n := len(l.slots); n > 0 && l.slots[n-1] == st.slot && l.read < l.base+int64(n) {
 		return // said, and nobody has heard it yet
 	}
@@ -31,14 +30,14 @@ func (c *Core) touch(st *Stage) {
 }
 
 // touchJob has every index order all stages of a job anew: their keys may read the job's row, and each other's.
-func (c *Core) touchJob(j *Job) {
+func (l *changeLog) touchJob(j *Job) {
 	if len(j.Stages) == 1 {
-		c.touch(j.Stages[0])
+		l.touch(j.Stages[0])
 		return
 	}
 	for _, st := range j.Stages {
 		if st.Pending|st.Running|st.Suspended != 0 { // else it has no place in any order, or was touched when it lost it
-			c.touch(st)
+			l.touch(st)
 		}
 	}
 }

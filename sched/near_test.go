@@ -43,7 +43,7 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 					if want != nil {
 						hits++
 					}
-					if got := p.FirstAt(st, l); got != want {
+					if got := p.FirstWhere(st, Where{Level: l}); got != want {
 						t.Fatalf("seed %d: first at level %v is %v, want %v", seed, l, got, want)
 					}
 					if got := p.FirstWhere(st, w); got != wantWhere {
@@ -51,12 +51,12 @@ func TestFirstNearAgainstLooking(t *testing.T) {
 					}
 				}
 				if n := p.First(st); n != nil && r.IntN(3) > 0 {
-					if at := p.FirstAt(st, NodeLocal); at != nil && r.IntN(4) > 0 {
+					if at := p.FirstWhere(st, Where{Level: NodeLocal}); at != nil && r.IntN(4) > 0 {
 						n = at
 					}
 					next := p.NextTask(st, n)
 					p.Launch(st, n)
-					if a := youngest(p.core, st); a.Task != next {
+					if a := youngest(p.View, st); a.Task != next {
 						t.Fatalf("seed %d: task %d was launched on node %d, NextTask said %d", seed, a.Task, n.ID, next)
 					}
 				} else if n != nil {
@@ -109,7 +109,7 @@ func TestPlacesOnLateNodes(t *testing.T) {
 	if l := c.Level(stage, c.Node(1)); l != RackLocal {
 		t.Errorf("with the node in its rack the other one is %v, want rack-local", l)
 	}
-	if n := c.FirstAt(stage, NodeLocal); n == nil || n.ID != 2 {
+	if n := c.FirstWhere(stage, Where{Level: NodeLocal}); n == nil || n.ID != 2 {
 		t.Errorf("the first node with input is %v, want node 2", n)
 	}
 }

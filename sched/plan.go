@@ -2,103 +2,116 @@ package sched
 
 import "slices"
 
-// A Plan is a View and the actions chosen so far. Verbs book what they ask for at once, so that the View is true after
-// each.
+// A Plan is a View and the actions that the policy has chosen so far in this Step. A verb books at once what it asks
+// for, so that the View is true after each. A verb returns false where the engine lacks the power for it (View.Can),
+// where there is no room, or where the action is invalid. Core.Refusals lists the invalid ones.
 type Plan struct {
 	*View
+	out choices
+}
+
+// choices are the actions of a Step, and what was wrong with those that were refused.
+type choices struct {
 	actions  []Action
 	refusals []Refusal
 	refused  int  // in the whole run
 	wake     Time // the earliest instant asked for and not reached; zero: none
-	told     Time // the instant the engine was last told
+	told     Time // the instant that the engine was last told; zero: none
 }
 
 const mostRefusals = 16 // kept of one Step
 
-func (p *Plan) begin() {
-	p.actions, p.refusals = p.actions[:0], p.refusals[:0]
-	if p.wake <= p.Now {
-		p.wake = 0
+// reset forgets the actions of the last Step, and the instants to wake at that have come.
+func (o *choices) reset(now Time) {
+	o.actions, o.refusals = o.actions[:0], o.refusals[:0]
+	if o.wake <= now {
+		o.wake = 0
 	}
-	if p.told <= p.Now {
-		p.told = 0
+	if o.told <= now {
+		o.told = 0
 	}
 }
 
-// Actions returns the actions chosen so far in this Step, the core's own among them.
-func (p *Plan) Actions() []Action { return p.actions }
-
-// Refusals returns invalid actions of this Step, the first few of them.
-func (c *Core) Refusals() []Refusal { return c.plan.refusals }
-
-// Refused returns how many actions were invalid in the whole run.
-func (c *Core) Refused() int { return c.plan.refused }
-
-func (p *Plan) refuse(a Action, reason string) bool {
-	p.refused++
-	if len(p.refusals) < mostRefusals {
-		p.refusals = append(p.refusals, Refusal{a, reason})
+// refuse notes that action a is invalid, and returns false.
+func (o *choices) refuse(a Action, reason string) bool {
+	o.refused++
+	if len(o.refusals) < mostRefusals {
+		o.refusals = append(o.refusals, Refusal{a, reason})
 	}
 	return false
 }
 
-// An As says how a task is launched otherwise than it would be by itself.
+// do adds an action.
+func (o *choices) do(a Action) { o.actions = append(o.actions, a) }
+
+// launched adds the launch of attempt a. It fills the action in place: a copy of bytes that were just written waits for
+// the writes.
+func (o *choices) launched(a *Attempt) {
+	o.actions = append(o.actions, Action{})
+	l := &o.actions[len(o.actions)-1]
+	l.Kind, l.Stage, l.Node, l.Task, l.Shape, l.Attempt = Launch, a.Stage.ID, a.Node, a.Task, a.Holds, a.ID
+}
+
+// Actions returns the actions chosen so far in this Step, those of the core included.
+func (p *Plan) Actions() []Action { return p.out.actions }
+
+// An As says how to launch a task otherwise than Launch does.
 type As struct {
-	Task  int32   // that one; zero: the one to run again, else the one nearest its input
+	Task  int32   // the task; zero: the one that View.NextTask returns
 	Shape ShapeID // what it holds; zero: its stage's shape
 }
 
 // Launch starts a task of st on n, and reports whether it fits.
 func (p *Plan) Launch(st *Stage, n *Node) bool { return p.LaunchAs(st, n, As{}) }
 
-// LaunchAs starts a task of st on n, and reports whether it fits.
+// LaunchAs starts a task of st on n as said, and reports whether it fits. To name the task needs CanNameTasks.
 func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
-	c := p.core
+	c := p.cluster
 	if as.Shape == 0 {
 		as.Shape = st.Shape
 	}
 	switch {
 	case !st.alive || st.Pending == 0:
-		return p.refuseLaunch(st, n, as, "nothing of the stage is pending")
+		return p.out.refuse(launchOf(st, n, as), "nothing of the stage is pending")
 	case n.Lost:
-		return p.refuseLaunch(st, n, as, "the node is lost")
+		return p.out.refuse(launchOf(st, n, as), "the node is lost")
 	case !c.fitsOn(st, as.Shape, n):
 		return false
 	case as.Task == 0:
 		as.Task = st.tasks.take(c, st, n)
 	case p.Can&CanNameTasks == 0:
-		return p.refuseLaunch(st, n, as, "this engine chooses the task")
+		return p.out.refuse(launchOf(st, n, as), "this engine chooses the task")
 	case !st.tasks.takeNamed(st, as.Task):
-		return p.refuseLaunch(st, n, as, "the task is not pending")
+		return p.out.refuse(launchOf(st, n, as), "the task is not pending")
 	}
 	a := c.start(st, n, as.Shape, 1)
 	a.Task = as.Task
-	p.launched(a)
+	p.out.launched(a)
 	if n.Reserved == st.ID {
 		c.unreserve(n)
 	}
 	return true
 }
 
-func (p *Plan) refuseLaunch(st *Stage, n *Node, as As, reason string) bool {
-	return p.refuse(Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}, reason)
+func launchOf(st *Stage, n *Node, as As) Action {
+	return Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}
 }
 
-// Speculate starts another attempt of the task of a on n, and reports whether it fits. When one succeeds, the core
-// kills the others.
-func (p *Plan) Speculate(a *Attempt, n *Node) bool { return p.SpeculateAs(a, n, a.Stage.Shape) }
-
-// SpeculateAs is Speculate for an attempt that holds a shape of its own.
-func (p *Plan) SpeculateAs(a *Attempt, n *Node, holds ShapeID) bool {
-	c, st := p.core, a.Stage
+// Speculate starts another attempt of the task of attempt a on n, which holds a shape (zero: that of the stage), and
+// reports whether it fits. When one attempt of the task succeeds, the core kills the others. It needs CanNameTasks.
+func (p *Plan) Speculate(a *Attempt, n *Node, holds ShapeID) bool {
+	c, st := p.cluster, a.Stage
+	if holds == 0 {
+		holds = st.Shape
+	}
 	asked := Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: a.Task, Shape: holds, Attempt: a.ID}
 	switch {
 	case p.Can&CanNameTasks == 0:
 		return false
 	case a.State == gone || a.moot || a.Task == 0:
-		return p.refuse(asked, "the attempt has ended or its task is done")
+		return p.out.refuse(asked, "the attempt has ended or its task is done")
 	case n.Lost:
-		return p.refuse(asked, "the node is lost")
+		return p.out.refuse(asked, "the node is lost")
 	case !c.fitsOn(st, holds, n):
 		return false
 	}
@@ -108,108 +121,96 @@ func (p *Plan) SpeculateAs(a *Attempt, n *Node, holds ShapeID) bool {
 		b.twin = a
 	}
 	a.twin = b
-	p.launched(b)
+	p.out.launched(b)
 	return true
 }
 
-func (p *Plan) launched(a *Attempt) {
-	p.actions = append(p.actions, Action{})
-	said := &p.actions[len(p.actions)-1] // filled where it stands: what is copied right after it was written waits for the writes
-	said.Kind, said.Stage, said.Node, said.Task, said.Shape, said.Attempt = Launch, a.Stage.ID, a.Node, a.Task, a.Holds, a.ID
-}
-
-// fitsOn reports whether st may launch a task that holds a shape on n now.
-func (c *Core) fitsOn(st *Stage, id ShapeID, n *Node) bool {
-	s := c.shapes.list[id]
-	if c.exhausted || !n.Open || n.Reserved != (StageID{}) && n.Reserved != st.ID || !n.hasRoom(s) {
-		return false
-	}
-	return (st.free() || c.allows(st, n, 0)) && (st.cap == 0 || c.underMax(st.cap, s))
-}
-
-func (p *Plan) act(k ActionKind, a *Attempt) Action {
+// actionOn returns an action of a kind on attempt a.
+func actionOn(k ActionKind, a *Attempt) Action {
 	return Action{Kind: k, Stage: a.Stage.ID, Node: a.Node, Attempt: a.ID}
 }
 
-// Kill asks for an attempt's end, after a warning for grace. Its room is free when the engine has said so, and its task
-// waits again.
+// Kill asks the engine to end attempt a after a warning of length grace. The room of a is free when the engine has
+// reported the end, and its task waits again. Kill needs CanKill.
 func (p *Plan) Kill(a *Attempt, grace Time) bool {
 	if p.Can&CanKill == 0 {
 		return false
 	}
 	if a.State == Leaving || a.State == gone {
-		return p.refuse(p.act(Kill, a), "the attempt has ended or was killed before")
+		return p.out.refuse(actionOn(Kill, a), "the attempt has ended or was killed before")
 	}
-	p.evict(a, grace)
+	p.cluster.evict(a, grace)
 	return true
 }
 
-// evict is Kill without asking whether the engine can: what the core itself ends, every engine can end.
-func (p *Plan) evict(a *Attempt, grace Time) {
-	p.core.leave(a, Leaving)
-	k := p.act(Kill, a)
+// evict asks for the end of attempt a. Every engine can end what the core itself ends.
+func (c *cluster) evict(a *Attempt, grace Time) {
+	c.ledger.leave(a, Leaving)
+	k := actionOn(Kill, a)
 	k.At = grace
-	p.actions = append(p.actions, k)
-	p.core.touchJob(a.Stage.Job)
+	c.plan.out.do(k)
+	c.ledger.log.touchJob(a.Stage.Job)
 }
 
-// Suspend asks for an attempt to stop and to keep its memory only. The rest of its room is free when the engine has
-// said so.
+// Suspend asks the engine to stop attempt a, which then keeps only its memory. The rest of its room is free when the
+// engine has reported that it stopped. Suspend needs CanSuspend.
 func (p *Plan) Suspend(a *Attempt) bool {
 	if p.Can&CanSuspend == 0 {
 		return false
 	}
 	if a.State != Running {
-		return p.refuse(p.act(Suspend, a), "the attempt does not run")
+		return p.out.refuse(actionOn(Suspend, a), "the attempt does not run")
 	}
-	p.core.leave(a, Suspending)
-	p.actions = append(p.actions, p.act(Suspend, a))
-	p.core.touchJob(a.Stage.Job)
+	p.cluster.ledger.leave(a, Suspending)
+	p.out.do(actionOn(Suspend, a))
+	p.cluster.ledger.log.touchJob(a.Stage.Job)
 	return true
 }
 
-// Resume has a suspended attempt go on, and reports whether its node has room for it.
+// Resume lets the suspended attempt a run again, and reports whether its node has room for it. It needs CanSuspend.
 func (p *Plan) Resume(a *Attempt) bool {
 	if p.Can&CanSuspend == 0 {
 		return false
 	}
 	if a.State != Suspended {
-		return p.refuse(p.act(Resume, a), "the attempt is not suspended")
+		return p.out.refuse(actionOn(Resume, a), "the attempt is not suspended")
 	}
-	c, st, n := p.core, a.Stage, p.Node(a.Node)
-	lacks := c.missing(a)
+	c, st, n := p.cluster, a.Stage, p.Node(a.Node)
+	lacks := c.ledger.missing(a)
 	if n.Lost || !n.hasRoom(lacks) || n.Reserved != (StageID{}) && n.Reserved != st.ID || !c.underMax(st.cap, lacks) {
 		return false
 	}
-	c.demand(st, lacks, -1)
+	c.ledger.demand(st, lacks, -1)
 	c.rebook(a, a.wants)
-	st.attempts.paused -= c.Ran(a, c.Now)
+	st.attempts.paused -= p.Ran(a, p.Now)
 	a.State, a.parked = Running, false
-	c.attempts.resume(a, c.Now)
+	c.attempts.resume(a, p.Now)
 	st.attempts.starts += c.attempts.shiftedStart(a)
 	st.Suspended--
 	st.Running++
 	st.Job.Running++
-	c.climb(st, booking{count: Count{Running: 1, Away: a.away()}})
+	c.ledger.climb(st, booking{count: Count{Running: 1, Away: a.away()}})
 	if n.Reserved == st.ID {
 		c.unreserve(n)
 	}
-	p.actions = append(p.actions, p.act(Resume, a))
+	p.out.do(actionOn(Resume, a))
 	return true
 }
 
-// Resize has an attempt hold another shape, and reports whether its node has room. What becomes more is booked at once,
-// what becomes less is free when the engine has said so.
+// Resize changes what attempt a holds to a shape, and reports whether its node has room. What becomes more is booked at
+// once. What becomes less is free when the engine has reported AttemptResized. On a node without room it returns false
+// and books nothing: the policy asks again when the node is news (View.Offers), or makes room and reserves the node for
+// the stage. Resize needs CanResize.
 func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	if p.Can&CanResize == 0 {
 		return false
 	}
-	asked := p.act(Resize, a)
+	asked := actionOn(Resize, a)
 	asked.Shape = to
 	if a.State != Running || a.wants != a.Holds {
-		return p.refuse(asked, "the attempt does not run, or is being resized")
+		return p.out.refuse(asked, "the attempt does not run, or is being resized")
 	}
-	c, n := p.core, p.Node(a.Node)
+	c, n := p.cluster, p.Node(a.Node)
 	has, will := p.Amount(a.Holds), p.Amount(to)
 	most := has
 	for k := range most {
@@ -219,98 +220,101 @@ func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 		}
 	}
 	if most != has {
-		c.rebook(a, c.shapes.intern(most))
+		c.rebook(a, c.ledger.shapes.intern(most))
 	}
 	a.wants = to
-	p.actions = append(p.actions, asked)
+	p.out.do(asked)
 	return true
 }
 
-// Reserve keeps n for st: nobody else may launch there until st has, or has nothing pending any more. A nil st frees n.
+// Reserve keeps n for st: no other stage may launch there until st has done so, or has nothing that waits any more. A
+// nil st frees n.
 func (p *Plan) Reserve(st *Stage, n *Node) bool {
-	c := p.core
+	c := p.cluster
 	if st == nil {
 		if n.Reserved != (StageID{}) {
 			c.unreserve(n)
-			p.actions = append(p.actions, Action{Kind: Reserve, Node: n.ID})
+			p.out.do(Action{Kind: Reserve, Node: n.ID})
 		}
 		return true
 	}
 	asked := Action{Kind: Reserve, Stage: st.ID, Node: n.ID}
 	switch {
 	case !st.alive || st.Pending == 0 && st.Suspended == 0:
-		return p.refuse(asked, "nothing of the stage waits")
+		return p.out.refuse(asked, "nothing of the stage waits")
 	case n.Lost:
-		return p.refuse(asked, "the node is lost")
+		return p.out.refuse(asked, "the node is lost")
 	case n.Reserved == st.ID:
 		return true
 	case n.Reserved != (StageID{}):
-		return p.refuse(asked, "the node is reserved for another")
+		return p.out.refuse(asked, "the node is reserved for another")
 	}
 	n.Reserved = st.ID
-	c.shapes.kept++
+	c.ledger.shapes.kept++
 	st.reserved = append(st.reserved, n.ID)
-	c.shapes.note(n)
-	c.touch(st)
-	p.actions = append(p.actions, asked)
+	c.ledger.shapes.note(n)
+	c.ledger.log.touch(st)
+	p.out.do(asked)
 	return true
 }
 
-// unreserve frees a node for all.
-func (c *Core) unreserve(n *Node) {
+// unreserve frees node n for all stages.
+func (c *cluster) unreserve(n *Node) {
 	if n.Reserved == (StageID{}) {
 		return
 	}
-	if st := c.Stage(n.Reserved); st != nil {
+	if st := c.view.Stage(n.Reserved); st != nil {
 		if i := slices.Index(st.reserved, n.ID); i >= 0 {
 			st.reserved = slices.Delete(st.reserved, i, i+1)
 		}
-		c.touch(st)
+		c.ledger.log.touch(st)
 	}
 	n.Reserved = StageID{}
-	c.shapes.kept--
-	c.shapes.note(n)
+	c.ledger.shapes.kept--
+	c.ledger.shapes.note(n)
 	c.offer(n)
 }
 
-// Probe asks the engine to run a probe of a job. It comes back as a job whose Spec.Probes names j.
+// Probe asks the engine to run a probe of job j. The probe is submitted as a job whose Spec.Probes names j. Probe needs
+// CanProbe.
 func (p *Plan) Probe(j *Job) bool {
 	if p.Can&CanProbe == 0 {
 		return false
 	}
 	asked := Action{Kind: Probe, Stage: StageID{Job: j.ID}}
 	if j.Ended {
-		return p.refuse(asked, "the job has ended")
+		return p.out.refuse(asked, "the job has ended")
 	}
-	p.actions = append(p.actions, asked)
+	p.out.do(asked)
 	return true
 }
 
-// Touch has every index order st anew, because what a policy remembers of it changed.
-func (p *Plan) Touch(st *Stage) { p.core.touch(st) }
+// Touch marks st as changed, so that every Index computes its key anew: what the policy remembers of it changed.
+func (p *Plan) Touch(st *Stage) { p.cluster.ledger.log.touch(st) }
 
-// TouchJob is Touch for all stages of a job.
-func (p *Plan) TouchJob(j *Job) { p.core.touchJob(j) }
+// TouchJob is Touch for all stages of job j.
+func (p *Plan) TouchJob(j *Job) { p.cluster.ledger.log.touchJob(j) }
 
-// Wake asks for a Step at an instant after Now, events or not. The core keeps the earliest and forgets the others, so a
-// policy asks again in every Decide; and it keeps none when no job is left.
+// Wake asks for a Step at an instant after Now, with or without events. The core keeps the earliest instant only, so a
+// policy asks again in every Decide. The core keeps none while no job is unfinished.
 func (p *Plan) Wake(at Time) {
-	if at > p.Now && (p.wake == 0 || at < p.wake) {
-		p.wake = at
+	if at > p.Now && (p.out.wake == 0 || at < p.out.wake) {
+		p.out.wake = at
 	}
 }
 
-// settleWake tells the engine when to wake the core, where that has changed.
-func (p *Plan) settleWake() {
-	at := p.wake
-	if p.Idle() {
-		p.wake, at = 0, 0
+// settleWake tells the engine when to wake the core, if that has changed.
+func (c *cluster) settleWake() {
+	o := &c.plan.out
+	at := o.wake
+	if c.view.LiveJobs() == 0 {
+		o.wake, at = 0, 0
 	}
-	if p.core.exhausted {
-		at = max(p.Now, 1) // zero would be: not needed
+	if c.exhausted {
+		at = max(c.view.Now, 1) // zero would be: not needed
 	}
-	if at != p.told {
-		p.told = at
-		p.actions = append(p.actions, Action{Kind: Wake, At: at})
+	if at != o.told {
+		o.told = at
+		o.do(Action{Kind: Wake, At: at})
 	}
 }

@@ -14,10 +14,10 @@ const noUser = "-"
 
 // queueTable finds queues by path and users by queue.
 type queueTable struct {
-	core   *Core
-	byPath map[string]QueueID
-	users  map[userOf]QueueID
-	spare  map[QueueID][]QueueID // rows of users that have gone, by parent
+	cluster *cluster
+	byPath  map[string]QueueID
+	users   map[userOf]QueueID
+	spare   map[QueueID][]QueueID // rows of users that have gone, by parent
 }
 
 type userOf struct {
@@ -25,8 +25,8 @@ type userOf struct {
 	user  string
 }
 
-func (t *queueTable) init(c *Core, specs []*QueueSpec) {
-	*t = queueTable{core: c, byPath: map[string]QueueID{}, users: map[userOf]QueueID{}, spare: map[QueueID][]QueueID{}}
+func (t *queueTable) init(c *cluster, specs []*QueueSpec) {
+	*t = queueTable{cluster: c, byPath: map[string]QueueID{}, users: map[userOf]QueueID{}, spare: map[QueueID][]QueueID{}}
 	t.add(&QueueSpec{Name: "root"}, 0)
 	t.addAll(specs, 0, "")
 }
@@ -44,11 +44,11 @@ func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
 }
 
 func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
-	c := t.core
-	q := &Queue{ID: QueueID(len(c.Queues)), Parent: parent, Spec: spec, since: -1}
-	c.Queues = append(c.Queues, q)
+	c := t.cluster
+	q := &Queue{ID: QueueID(len(c.view.Queues)), Parent: parent, Spec: spec, since: -1}
+	c.view.Queues = append(c.view.Queues, q)
 	if q.ID != 0 {
-		p := c.Queues[parent]
+		p := c.view.Queues[parent]
 		q.above = p
 		p.Children = append(p.Children, q.ID)
 	}
@@ -59,14 +59,14 @@ func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 // change makes the configured queues those of specs. Rows of queues that go are not used again: parents stay before
 // children.
 func (t *queueTable) change(specs []*QueueSpec) {
-	c := t.core
+	c := t.cluster
 	said := map[QueueID]bool{}
 	t.amend(specs, 0, "", said)
 	paths := slices.Sorted(maps.Keys(t.byPath))
 	slices.Reverse(paths) // those below before those above
 	for _, path := range paths {
 		id := t.byPath[path]
-		q := c.Queues[id]
+		q := c.view.Queues[id]
 		if said[id] {
 			continue
 		}
@@ -76,12 +76,12 @@ func (t *queueTable) change(specs []*QueueSpec) {
 			delete(t.byPath, path)
 		}
 	}
-	c.QueueChanges++
+	c.view.QueueChanges++
 	t.setLimits()
-	for j := range c.Jobs() {
+	for j := range c.view.Jobs() {
 		for _, st := range j.Stages {
 			st.cap = j.leaf.cap
-			c.touch(st)
+			c.ledger.log.touch(st)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said
 			id = t.add(s, parent)
 			t.byPath[path+s.Name] = id
 		}
-		t.core.Queues[id].Spec = s
+		t.cluster.view.Queues[id].Spec = s
 		said[id] = true
 		t.amend(s.Queues, id, path+s.Name+".", said)
 	}
@@ -102,7 +102,7 @@ func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said
 
 // cut takes a queue out of its parent's children.
 func (t *queueTable) cut(q *Queue) {
-	siblings := &t.core.Queues[q.Parent].Children
+	siblings := &t.cluster.view.Queues[q.Parent].Children
 	if i := slices.Index(*siblings, q.ID); i >= 0 {
 		*siblings = slices.Delete(*siblings, i, i+1)
 	}
@@ -110,26 +110,26 @@ func (t *queueTable) cut(q *Queue) {
 
 // setLimits computes the shares of all queues for the capacity there is.
 func (t *queueTable) setLimits() {
-	for _, q := range t.core.Queues {
+	for _, q := range t.cluster.view.Queues {
 		t.limit(q)
 	}
 }
 
 func (t *queueTable) limit(q *Queue) {
 	if q.ID == 0 {
-		q.Min, q.Max = t.core.Capacity, Resources{}
+		q.Min, q.Max = t.cluster.view.Capacity, Resources{}
 		for k := range q.Max {
 			q.Max[k] = Unlimited
 		}
 		return
 	}
-	p := t.core.Queues[q.Parent]
+	p := t.cluster.view.Queues[q.Parent]
 	q.cap = p.cap
 	for k := range q.Max {
 		q.Min[k], q.Max[k] = q.Spec.Min.of(k, p.Min[k], 0), Unlimited
 		above := p.Max[k]
 		if above == Unlimited {
-			above = t.core.Capacity[k]
+			above = t.cluster.view.Capacity[k]
 		}
 		if m := q.Spec.Max.of(k, above, Unlimited); m != Unlimited {
 			q.Max[k], q.cap = m, q.ID
@@ -178,30 +178,30 @@ func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 		leaf = t.addUser(id, user)
 		t.users[key] = leaf
 	}
-	return t.core.Queues[leaf]
+	return t.cluster.view.Queues[leaf]
 }
 
 func (t *queueTable) addUser(parent QueueID, user string) QueueID {
-	c := t.core
+	c := t.cluster
 	spare := t.spare[parent]
 	if len(spare) == 0 {
 		id := t.add(&QueueSpec{Name: user}, parent)
-		c.Queues[id].User = true
+		c.view.Queues[id].User = true
 		return id
 	}
 	id := spare[len(spare)-1]
 	t.spare[parent] = spare[:len(spare)-1]
-	q := c.Queues[id]
+	q := c.view.Queues[id]
 	*q = Queue{
 		ID:     id,
 		Parent: parent,
-		above:  c.Queues[parent],
+		above:  c.view.Queues[parent],
 		User:   true,
 		Spec:   &QueueSpec{Name: user},
 		since:  -1,
 		uses:   q.uses + 1,
 	}
-	c.Queues[parent].Children = append(c.Queues[parent].Children, id)
+	c.view.Queues[parent].Children = append(c.view.Queues[parent].Children, id)
 	t.limit(q)
 	return id
 }
@@ -222,7 +222,7 @@ func (t *queueTable) left(q *Queue) {
 
 // QueueNamed returns the configured queue with a dotted path below the root, and whether there is one.
 func (v *View) QueueNamed(path string) (*Queue, bool) {
-	id, ok := v.core.queues.byPath[strings.TrimPrefix(path, "root.")]
+	id, ok := v.cluster.queues.byPath[strings.TrimPrefix(path, "root.")]
 	if !ok {
 		return nil, false
 	}

@@ -137,7 +137,7 @@ func checkSums(t *testing.T, c *Core) {
 	for _, n := range c.Nodes {
 		nodes[n.ID] = &sums{}
 		for a := range c.AttemptsOn(n) {
-			amount, left := c.Amount(a.Holds), c.leaves(a).amount
+			amount, left := c.Amount(a.Holds), c.state.ledger.leaves(a).amount
 			s := nodes[n.ID]
 			s.used, s.leaving = s.used.Add(amount), s.leaving.Add(left)
 			for q := c.Queues[a.Stage.Job.Queue]; ; q = c.Queues[q.Parent] {
@@ -154,7 +154,7 @@ func checkSums(t *testing.T, c *Core) {
 		if n.Used != nodes[n.ID].used || n.Leaving != nodes[n.ID].leaving {
 			t.Fatalf("at %v node %d: used %v leaving %v, attempts say %v", c.Now, n.ID, n.Used, n.Leaving, *nodes[n.ID])
 		}
-		for _, s := range c.shapes.active {
+		for _, s := range c.state.ledger.shapes.active {
 			if s.fits.has(n.ID) != (n.forAll() && n.hasRoom(s)) {
 				t.Fatalf("at %v node %d: set of nodes for %v is out of date", c.Now, n.ID, s.amount)
 			}

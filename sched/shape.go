@@ -21,7 +21,7 @@ type part struct {
 
 // shapes interns vectors, and keeps for each one in use the set of nodes with room for it.
 type shapes struct {
-	core   *Core
+	view   *View
 	list   []*shape // by ShapeID; list[0] is the empty vector
 	byAmt  map[Resources]ShapeID
 	active []*shape
@@ -80,7 +80,7 @@ func (t *shapes) activate(s *shape) {
 	}
 	s.active = true
 	t.active = append(t.active, s)
-	for _, n := range t.core.Nodes {
+	for _, n := range t.view.Nodes {
 		s.fits.grow(n.ID)
 		if fits := n.forAll() && n.hasRoom(s); fits != s.fits.has(n.ID) {
 			s.fits.flip(n.ID)
@@ -130,18 +130,17 @@ func (t *shapes) grow(n NodeID) {
 
 // nextFit returns the first node after one on which st may launch a task that holds a shape now. The nodes reserved for
 // st come in their place in the order.
-func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
-	c := v.core
-	s := c.shapes.list[id]
+func (c *cluster) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
+	s := c.ledger.shapes.list[id]
 	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
 		return nil
 	}
 	if !s.active {
-		c.shapes.activate(s)
+		c.ledger.shapes.activate(s)
 	}
 	var own *Node // the first reserved one
 	for _, r := range st.reserved {
-		if n := v.Node(r); r > after && n.Open && n.hasRoom(s) && (own == nil || r < own.ID) && c.allows(st, n, class) {
+		if n := c.view.Node(r); r > after && n.Open && n.hasRoom(s) && (own == nil || r < own.ID) && c.allows(st, n, class) {
 			own = n
 		}
 	}
@@ -149,7 +148,7 @@ func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node
 		if own != nil && own.ID < i {
 			return own
 		}
-		if n := v.Nodes[i-1]; st.free() || c.allows(st, n, 0) {
+		if n := c.view.Nodes[i-1]; st.free() || c.allows(st, n, 0) {
 			return n
 		}
 	}
@@ -158,18 +157,27 @@ func (v *View) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node
 
 // next returns the first open node of a class (zero: of any) after another that has room for s; 0: none. Nodes of other
 // classes cost a step for each 64 of them.
-func (s *shape) next(c *Core, after NodeID, class ClassID) NodeID {
+func (s *shape) next(c *cluster, after NodeID, class ClassID) NodeID {
 	if class == 0 {
 		return s.fits.after(after)
 	}
-	return s.fits.afterIn(after, c.Classes[class-1].members)
+	return s.fits.afterIn(after, c.view.Classes[class-1].members)
+}
+
+// fitsOn reports whether st may launch a task that holds a shape on n now.
+func (c *cluster) fitsOn(st *Stage, id ShapeID, n *Node) bool {
+	s := c.ledger.shapes.list[id]
+	if c.exhausted || !n.Open || n.Reserved != (StageID{}) && n.Reserved != st.ID || !n.hasRoom(s) {
+		return false
+	}
+	return (st.free() || c.allows(st, n, 0)) && (st.cap == 0 || c.underMax(st.cap, s))
 }
 
 // free reports whether nothing keeps st off any node.
 func (st *Stage) free() bool { return st.only == nil && st.Job.banned == nil }
 
 // allows reports whether constraints of the stage and of its job let it use n, room and reservations apart.
-func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
+func (c *cluster) allows(st *Stage, n *Node, class ClassID) bool {
 	if class != 0 && n.Class != class {
 		return false
 	}
@@ -181,9 +189,9 @@ func (c *Core) allows(st *Stage, n *Node, class ClassID) bool {
 }
 
 // underMax reports whether the queues from cap up have room for one more task with s under their maxima.
-func (c *Core) underMax(cap QueueID, s *shape) bool {
+func (c *cluster) underMax(cap QueueID, s *shape) bool {
 	for cap != 0 {
-		q := c.Queues[cap]
+		q := c.view.Queues[cap]
 		for _, p := range s.parts {
 			if q.Used[p.kind]+p.amount > q.Max[p.kind] {
 				return false
@@ -192,7 +200,7 @@ func (c *Core) underMax(cap QueueID, s *shape) bool {
 		if q.ID == q.Parent {
 			break
 		}
-		cap = c.Queues[q.Parent].cap
+		cap = c.view.Queues[q.Parent].cap
 	}
 	return true
 }

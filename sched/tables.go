@@ -1,9 +1,6 @@
 package sched
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // jobTable holds the unfinished jobs in order of submission, in slots that are used again.
 type jobTable struct {
@@ -201,7 +198,7 @@ func (t *attemptTable) recycle() {
 func (id AttemptID) Serial() uint64 { return uint64(id) >> slotBits }
 
 // submit makes the rows of a job.
-func (c *Core) submit(id JobID, spec *JobSpec) {
+func (c *cluster) submit(id JobID, spec *JobSpec) {
 	if id <= c.jobs.newest {
 		panic(fmt.Sprintf("sched: job %d is submitted after job %d", id, c.jobs.newest))
 	}
@@ -210,11 +207,11 @@ func (c *Core) submit(id JobID, spec *JobSpec) {
 	}
 	c.jobs.newest = id
 	j := c.jobs.get()
-	j.ID, j.Spec, j.Weight, j.Submitted, j.since = id, spec, weightOr1(spec.Weight), c.Now, c.Now
+	j.ID, j.Spec, j.Weight, j.Submitted, j.since = id, spec, weightOr1(spec.Weight), c.view.Now, c.view.Now
 	j.leaf = c.queues.leafOf(spec)
 	j.Queue = j.leaf.ID
 	c.jobs.link(j)
-	c.countJob(j, 1)
+	c.ledger.countJob(j, 1)
 	if spec.Open {
 		j.open++
 	}
@@ -228,15 +225,15 @@ func (c *Core) submit(id JobID, spec *JobSpec) {
 	}
 }
 
-func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
+func (c *cluster) addStage(j *Job, spec *StageSpec) *Stage {
 	st := c.stages.get()
-	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.shapes.intern(spec.PerTask)
+	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.ledger.shapes.intern(spec.PerTask)
 	st.Total, st.Job, st.Spec, st.alive = spec.Tasks, j, spec, true
 	st.cap = j.leaf.cap
 	if !spec.Asked {
 		st.waiting = max(0, spec.Tasks)
 	}
-	c.shapes.use(st.Shape, 1)
+	c.ledger.shapes.use(st.Shape, 1)
 	j.Stages = append(j.Stages, st)
 	if spec.Tasks != 0 {
 		j.open++
@@ -250,7 +247,7 @@ func (c *Core) addStage(j *Job, spec *StageSpec) *Stage {
 }
 
 // asksChanged adds a stage, or makes the tasks that wait for one what the application says.
-func (c *Core) asksChanged(j *Job, asks *Asks) {
+func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	var st *Stage
 	switch {
 	case int(asks.Stage) == len(j.Stages):
@@ -263,11 +260,11 @@ func (c *Core) asksChanged(j *Job, asks *Asks) {
 	}
 	if asks.Spec != nil && asks.Spec != st.Spec {
 		c.pend(st, -st.waiting)
-		away := c.away(st)
-		c.shapes.use(st.Shape, -1)
-		st.Spec, st.Shape = asks.Spec, c.shapes.intern(asks.Spec.PerTask)
-		c.shapes.use(st.Shape, 1)
-		c.climb(st, booking{count: Count{Away: c.away(st) - away}})
+		away := c.ledger.away(st)
+		c.ledger.shapes.use(st.Shape, -1)
+		st.Spec, st.Shape = asks.Spec, c.ledger.shapes.intern(asks.Spec.PerTask)
+		c.ledger.shapes.use(st.Shape, 1)
+		c.ledger.climb(st, booking{count: Count{Away: c.ledger.away(st) - away}})
 	}
 	st.only = asks.Only
 	st.tasks.wish(asks.Near)
@@ -279,48 +276,34 @@ func (c *Core) asksChanged(j *Job, asks *Asks) {
 		j.banned[n] = true
 	}
 	c.pend(st, asks.Pending-st.waiting)
-	c.touchJob(j)
-}
-
-// away counts the attempts of a stage that hold another shape than the stage's.
-func (c *Core) away(st *Stage) (n int32) {
-	for a := range c.Attempts(st) {
-		n += a.away()
-	}
-	return n
+	c.ledger.log.touchJob(j)
 }
 
 // endJob takes a job out of the orders and has what still runs of it killed.
-func (c *Core) endJob(j *Job) {
+func (c *cluster) endJob(j *Job) {
 	j.Ended = true
 	for _, st := range j.Stages {
 		c.pend(st, -st.waiting)
 		st.alive = false
 		for len(st.reserved) > 0 {
-			c.unreserve(c.Node(st.reserved[0]))
+			c.unreserve(c.view.Node(st.reserved[0]))
 		}
-		for a := range c.Attempts(st) {
+		for a := range c.view.Attempts(st) {
 			if !a.moot {
 				a.moot = true
 				c.doomed = append(c.doomed, a)
 			}
 		}
-		c.shapes.use(st.Shape, -1)
-		c.touch(st)
+		c.ledger.shapes.use(st.Shape, -1)
+		c.ledger.log.touch(st)
 	}
 	c.jobs.unlink(j)
-	c.countJob(j, -1)
+	c.ledger.countJob(j, -1)
 	c.jobs.ended = append(c.jobs.ended, j)
 }
 
-func (c *Core) countJob(j *Job, d int32) {
-	for q := j.leaf; q != nil; q = q.above {
-		q.Jobs += d
-	}
-}
-
 // recycleJobs forgets the jobs that ended before this Step and of which nothing runs any more.
-func (c *Core) recycleJobs() {
+func (c *cluster) recycleJobs() {
 	for _, j := range c.jobs.ended {
 		delete(c.jobs.byID, j.ID)
 		if j.ID == 0 || j.attempts > 0 {
@@ -334,129 +317,4 @@ func (c *Core) recycleJobs() {
 		j.ID = 0
 	}
 	c.jobs.ended = c.jobs.ended[:0]
-}
-
-// The largest of what a spec may say: sums of products of them do not overflow.
-const (
-	maxTasks  = 1 << 24
-	maxAmount = 1 << 36
-	maxWeight = 1e9
-	mostSteps = 1000 // of a goal
-)
-
-// Validate reports what is wrong with a spec: the field, and what it should be.
-func (s *JobSpec) Validate() error {
-	if err := s.ValidateTerms(); err != nil {
-		return err
-	}
-	if len(s.Stages) == 0 || len(s.Stages) > 1<<16-1 {
-		return fmt.Errorf("stages: %d, must be 1 to 65535", len(s.Stages))
-	}
-	for i := range s.Stages {
-		if err := s.Stages[i].validate(int32(i)); err != nil {
-			return fmt.Errorf("stage %d (%v): %w", i, s.Stages[i].Kind, err)
-		}
-	}
-	return nil
-}
-
-// ValidateTerms is Validate without the stages, for a job whose stages are not known yet.
-func (s *JobSpec) ValidateTerms() error {
-	if !(s.Weight >= 0 && s.Weight <= maxWeight) {
-		return fmt.Errorf("weight %v: must be from 0, which is 1, to %v", s.Weight, float64(maxWeight))
-	}
-	if s.Submit < 0 {
-		return fmt.Errorf("submit %v: must not be negative", s.Submit)
-	}
-	if s.Deadline < 0 {
-		return fmt.Errorf("deadline %v: must be after the submission", s.Deadline)
-	}
-	for k := range s.Min {
-		if least, most := s.Min[k], s.Max[k]; least < 0 || most < 0 || max(least, most) > maxAmount {
-			return fmt.Errorf("min %d and max %d of %v: must be from 0 to %d", least, most, ResourceKind(k), int64(maxAmount))
-		} else if most > 0 && least > most {
-			return fmt.Errorf("min %d of %v: must be at most max, %d", least, ResourceKind(k), most)
-		}
-	}
-	if s.Goal != nil {
-		if err := s.Goal.validate(s.Deadline); err != nil {
-			return fmt.Errorf("goal: %w", err)
-		}
-	}
-	if s.Profile != nil {
-		if err := s.Profile.validate(); err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-	}
-	return nil
-}
-
-// validate reports what is wrong with goal g of a job with a deadline.
-func (g *Goal) validate(deadline Time) error {
-	switch {
-	case g.Metric >= NumMetrics:
-		return fmt.Errorf("metric %d: must be below %d", g.Metric, NumMetrics)
-	case !(g.Weight >= 0 && g.Weight <= maxWeight):
-		return fmt.Errorf("weight %v: must be from 0, which is the job's, to %v", g.Weight, float64(maxWeight))
-	case (g.Metric == MetricTardy || g.Metric == MetricTardiness || g.Metric == MetricLateness) && deadline == 0:
-		return fmt.Errorf("metric %v: needs a deadline of the job", g.Metric)
-	case (g.Metric == MetricSteps) != (len(g.Steps) > 0):
-		return fmt.Errorf("steps: %d, must be at least one with the metric steps, and none without", len(g.Steps))
-	case len(g.Steps) > mostSteps:
-		return fmt.Errorf("steps: %d, must be at most %d", len(g.Steps), mostSteps)
-	}
-	last := CostStep{After: -1}
-	for i, step := range g.Steps {
-		if step.After <= last.After || !(step.Cost >= last.Cost && step.Cost <= maxWeight) {
-			return fmt.Errorf("step %d, cost %v after %v: must be later than the one before, and cost at least as much",
-				i, step.Cost, step.After)
-		}
-		last = step
-	}
-	return nil
-}
-
-func (p *Profile) validate() error {
-	for phase := range p.Phases {
-		for k, a := range p.Phases[phase] {
-			if a < 0 || a > maxAmount {
-				return fmt.Errorf("%v in phase %v: %d, must be from 0 to %d", ResourceKind(k), Phase(phase), a, int64(maxAmount))
-			}
-		}
-	}
-	for i, name := range p.Accelerators {
-		if name == "" || slices.Contains(p.Accelerators[:i], name) {
-			return fmt.Errorf("accelerator %q: must be a name, and given once", name)
-		}
-	}
-	return nil
-}
-
-func (s *StageSpec) validate(index int32) error {
-	some := false
-	for k, a := range s.PerTask {
-		if a < 0 || a > maxAmount {
-			return fmt.Errorf("%v per task: %d, must be from 0 to %d", ResourceKind(k), a, int64(maxAmount))
-		}
-		some = some || a > 0
-	}
-	switch {
-	case !some:
-		return fmt.Errorf("a task asks for no resources")
-	case s.Tasks < -1 || s.Tasks > maxTasks:
-		return fmt.Errorf("tasks: %d, must be from 0 to %d", s.Tasks, maxTasks)
-	case s.MaxAttempts < 0:
-		return fmt.Errorf("max attempts: %d, must not be negative", s.MaxAttempts)
-	case s.Copies < 0 || s.Tasks > 0 && len(s.Places) != int(s.Copies)*int(s.Tasks):
-		return fmt.Errorf("places: %d, must be copies (%d) × tasks (%d)", len(s.Places), s.Copies, s.Tasks)
-	}
-	for _, d := range s.After {
-		if d.Stage < 0 || d.Stage >= index {
-			return fmt.Errorf("starts after stage %d: must be an earlier one", d.Stage)
-		}
-		if !(d.Part >= 0 && d.Part <= 1) {
-			return fmt.Errorf("starts after a part of %v: must be from 0 to 1", d.Part)
-		}
-	}
-	return nil
 }

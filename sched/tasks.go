@@ -29,7 +29,7 @@ func (t *taskSet) mark(st *Stage, task int32) {
 }
 
 // take removes and returns the task to start on n; 0 where the engine chooses.
-func (t *taskSet) take(c *Core, st *Stage, n *Node) int32 {
+func (t *taskSet) take(c *cluster, st *Stage, n *Node) int32 {
 	if k := len(t.again); k > 0 {
 		task := t.again[k-1]
 		t.again = t.again[:k-1]
@@ -55,7 +55,7 @@ func (t *taskSet) take(c *Core, st *Stage, n *Node) int32 {
 }
 
 // peek returns the task that take would return.
-func (t *taskSet) peek(c *Core, st *Stage, n *Node) int32 {
+func (t *taskSet) peek(c *cluster, st *Stage, n *Node) int32 {
 	if k := len(t.again); k > 0 {
 		return t.again[k-1]
 	}
@@ -88,7 +88,7 @@ func (t *taskSet) takeNamed(st *Stage, task int32) bool {
 }
 
 // level is the locality of the task that take would return.
-func (t *taskSet) level(c *Core, st *Stage, n *Node) Locality {
+func (t *taskSet) level(c *cluster, st *Stage, n *Node) Locality {
 	if t.wishes != nil {
 		return t.wishes.level(st, n)
 	}
@@ -102,25 +102,17 @@ func (t *taskSet) level(c *Core, st *Stage, n *Node) Locality {
 	return l
 }
 
-// firstAt returns the first node that fits on which level is at most l.
-func (t *taskSet) firstAt(c *Core, st *Stage, l Locality) *Node {
-	switch {
-	case l == OffSwitch:
-		return c.First(st)
-	case t.wishes != nil:
-		return t.wishes.firstAt(c, st, l)
-	case st.Spec.Copies == 0:
-		return c.First(st)
-	case len(t.again) > 0:
-		return t.firstFor(c, st, l)
-	}
-	return t.firstNear(c, st, Where{Shape: st.Shape, Level: l})
-}
-
-// firstWhere is FirstWhere.
-func (t *taskSet) firstWhere(c *Core, st *Stage, w Where) (first *Node) {
-	if w.Level != OffSwitch && st.Spec.Copies > 0 && len(t.again) == 0 && t.wishes == nil {
-		return t.firstNear(c, st, w)
+// firstWhere returns the first node that fits and that w allows.
+func (t *taskSet) firstWhere(c *cluster, st *Stage, w Where) *Node {
+	if w.Level != OffSwitch {
+		switch {
+		case t.wishes != nil:
+			if w.Shape == st.Shape && w.Class == 0 && w.After == 0 && w.Ok == nil {
+				return t.wishes.firstAt(c, st, w.Level)
+			}
+		case st.Spec.Copies > 0 && len(t.again) == 0:
+			return t.firstNear(c, st, w)
+		}
 	}
 	for n := c.nextFit(st, w.Shape, w.Class, w.After); n != nil; n = c.nextFit(st, w.Shape, w.Class, n.ID) {
 		if (w.Level == OffSwitch || t.level(c, st, n) <= w.Level) && (w.Ok == nil || w.Ok(n)) {
@@ -131,12 +123,12 @@ func (t *taskSet) firstWhere(c *Core, st *Stage, w Where) (first *Node) {
 }
 
 // firstNear is firstWhere for tasks never started, on the node of their input or in its rack.
-func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
-	s := c.shapes.list[w.Shape]
+func (t *taskSet) firstNear(c *cluster, st *Stage, w Where) (first *Node) {
+	s := c.ledger.shapes.list[w.Shape]
 	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
 		return nil
 	}
-	c.shapes.activate(s)
+	c.ledger.shapes.activate(s)
 	near := t.index(c, st)
 	ok := func(n *Node) bool {
 		return (w.Class == 0 && st.free() || c.allows(st, n, w.Class)) && (w.Ok == nil || w.Ok(n))
@@ -145,7 +137,7 @@ func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
 	case w.Level == RackLocal:
 		rack, has := RackID(-1), false
 		for i := s.fits.after(w.After); i != 0 && first == nil; i = s.fits.after(i) {
-			n := c.Nodes[i-1]
+			n := c.view.Nodes[i-1]
 			if n.Rack != rack { // nodes of a rack often follow each other
 				rack, has = n.Rack, near.byRack.first(t, int32(n.Rack)) != 0
 			}
@@ -159,13 +151,13 @@ func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
 		for i := s.fits.afterIn(w.After, near.has); i != 0 && first == nil; i = s.fits.afterIn(i, near.has) {
 			if near.byNode.first(t, int32(i)) == 0 {
 				near.has[i>>6] &^= 1 << (i & 63)
-			} else if n := c.Nodes[i-1]; ok(n) {
+			} else if n := c.view.Nodes[i-1]; ok(n) {
 				first = n
 			}
 		}
 	}
 	for _, r := range st.reserved {
-		if n := c.Node(r); r > w.After && (first == nil || r < first.ID) && n.Open && n.hasRoom(s) &&
+		if n := c.view.Node(r); r > w.After && (first == nil || r < first.ID) && n.Open && n.hasRoom(s) &&
 			t.level(c, st, n) <= w.Level &&
 			ok(n) {
 			first = n
@@ -174,19 +166,8 @@ func (t *taskSet) firstNear(c *Core, st *Stage, w Where) (first *Node) {
 	return first
 }
 
-// firstFor is firstAt where the next task is one that runs again.
-func (t *taskSet) firstFor(c *Core, st *Stage, l Locality) *Node {
-	task := t.again[len(t.again)-1]
-	for n := c.First(st); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
-		if c.levelOf(st, task, n) <= l {
-			return n
-		}
-	}
-	return nil
-}
-
 // firstOpen returns the first node with input of a task never started of which ok is true; nil: none.
-func (t *taskSet) firstOpen(c *Core, ok func(*Node) bool) (first *Node) {
+func (t *taskSet) firstOpen(c *cluster, ok func(*Node) bool) (first *Node) {
 	near := &t.near.byNode
 	kept, i := 0, 0
 	for ; i < len(near.open) && first == nil; i++ {
@@ -196,7 +177,7 @@ func (t *taskSet) firstOpen(c *Core, ok func(*Node) bool) (first *Node) {
 		}
 		near.open[kept] = near.open[i]
 		kept++
-		if n := c.Node(NodeID(l.key)); ok(n) {
+		if n := c.view.Node(NodeID(l.key)); ok(n) {
 			first = n
 		}
 	}
@@ -206,7 +187,7 @@ func (t *taskSet) firstOpen(c *Core, ok func(*Node) bool) (first *Node) {
 	return first
 }
 
-func (t *taskSet) index(c *Core, st *Stage) *places {
+func (t *taskSet) index(c *cluster, st *Stage) *places {
 	if t.near == nil {
 		t.near = &places{}
 	}
@@ -217,7 +198,7 @@ func (t *taskSet) index(c *Core, st *Stage) *places {
 }
 
 // levelOf is the locality of a task on a node.
-func (c *Core) levelOf(st *Stage, task int32, n *Node) Locality {
+func (c *cluster) levelOf(st *Stage, task int32, n *Node) Locality {
 	if st.Spec.Copies == 0 || task == 0 {
 		return NodeLocal
 	}
@@ -226,7 +207,7 @@ func (c *Core) levelOf(st *Stage, task int32, n *Node) Locality {
 		if p == n.ID {
 			return NodeLocal
 		}
-		if p != 0 && int(p) <= len(c.Nodes) && c.Node(p).Rack == n.Rack {
+		if p != 0 && int(p) <= len(c.view.Nodes) && c.view.Node(p).Rack == n.Rack {
 			l = RackLocal
 		}
 	}
@@ -263,27 +244,27 @@ type tasksBy struct {
 type taskList struct{ key, from, to int32 }
 
 // build makes the lists of a stage.
-func (p *places) build(c *Core, st *Stage) {
+func (p *places) build(c *cluster, st *Stage) {
 	p.layout = c.layouts
 	p.pairs = p.pairs[:0]
 	for task := int32(1); task <= st.Total; task++ {
 		for _, n := range st.placesOf(task) {
-			if n != 0 && int(n) <= len(c.Nodes) {
+			if n != 0 && int(n) <= len(c.view.Nodes) {
 				p.pairs = append(p.pairs, keyedTask{int32(n), task})
 			}
 		}
 	}
-	p.byNode.build(p.pairs, len(c.Nodes))
-	words := len(c.Nodes)>>6 + 1
+	p.byNode.build(p.pairs, len(c.view.Nodes))
+	words := len(c.view.Nodes)>>6 + 1
 	p.has = slices.Grow(p.has[:0], words)[:words]
 	clear(p.has)
 	for _, l := range p.byNode.lists {
 		p.has[l.key>>6] |= 1 << (l.key & 63)
 	}
 	for i := range p.pairs {
-		p.pairs[i].key = int32(c.Node(NodeID(p.pairs[i].key)).Rack)
+		p.pairs[i].key = int32(c.view.Node(NodeID(p.pairs[i].key)).Rack)
 	}
-	p.byRack.build(p.pairs, len(c.Nodes))
+	p.byRack.build(p.pairs, len(c.view.Nodes))
 }
 
 // build sorts pairs, which come in order of tasks, by key; of pairs that are equal one is kept. There are at most so

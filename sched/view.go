@@ -14,7 +14,7 @@ type View struct {
 	Events       []Event   // what happened at this instant, each seen in exactly one Step
 	Offers       []NodeID  // nodes whose room is news
 
-	core *Core
+	cluster *cluster
 }
 
 // Node returns the node with an ID, which must exist.
@@ -27,7 +27,7 @@ func (v *View) Queue(id QueueID) *Queue { return v.Queues[id] }
 // O(jobs).
 func (v *View) Jobs() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
-		t := &v.core.jobs
+		t := &v.cluster.jobs
 		for s := t.first; s >= 0; {
 			j := t.rows[s]
 			s = j.next
@@ -39,13 +39,10 @@ func (v *View) Jobs() iter.Seq[*Job] {
 }
 
 // Job returns the job with an ID; nil when it ended before this Step, or never was.
-func (v *View) Job(id JobID) *Job { return v.core.jobs.byID[id] }
-
-// Idle reports whether no job is unfinished.
-func (v *View) Idle() bool { return v.core.jobs.live == 0 }
+func (v *View) Job(id JobID) *Job { return v.cluster.jobs.byID[id] }
 
 // LiveJobs returns how many jobs are unfinished.
-func (v *View) LiveJobs() int { return v.core.jobs.live }
+func (v *View) LiveJobs() int { return v.cluster.jobs.live }
 
 // Stage returns the stage with an ID; nil when its job ended before this Step, or never was.
 func (v *View) Stage(id StageID) *Stage {
@@ -56,14 +53,14 @@ func (v *View) Stage(id StageID) *Stage {
 }
 
 // Attempt returns the attempt with an ID, until the end of the Step in which it ends; nil after that.
-func (v *View) Attempt(id AttemptID) *Attempt { return v.core.attempts.find(id) }
+func (v *View) Attempt(id AttemptID) *Attempt { return v.cluster.attempts.find(id) }
 
 // Attempts yields the attempts of a stage that run or are suspended, youngest first. The one yielded may be acted on.
 func (v *View) Attempts(st *Stage) iter.Seq[*Attempt] {
 	return func(yield func(*Attempt) bool) {
 		slots := st.attempts.slots
 		for i := len(slots) - 1; i >= 0; i-- {
-			if slots[i] >= 0 && !yield(v.core.attempts.at(slots[i])) {
+			if slots[i] >= 0 && !yield(v.cluster.attempts.at(slots[i])) {
 				return
 			}
 		}
@@ -75,7 +72,7 @@ func (v *View) AttemptsOn(n *Node) iter.Seq[*Attempt] {
 	return func(yield func(*Attempt) bool) {
 		slots := n.slots
 		for i := len(slots) - 1; i >= 0; i-- {
-			if !yield(v.core.attempts.at(slots[i])) {
+			if !yield(v.cluster.attempts.at(slots[i])) {
 				return
 			}
 		}
@@ -86,9 +83,9 @@ func (v *View) AttemptsOn(n *Node) iter.Seq[*Attempt] {
 // suspended does not count.
 func (v *View) Ran(a *Attempt, at Time) Time {
 	if a.parked {
-		at = v.core.attempts.pauses[a.ID].since
+		at = v.cluster.attempts.pauses[a.ID].since
 	}
-	return at - v.core.attempts.shiftedStart(a)
+	return at - v.cluster.attempts.shiftedStart(a)
 }
 
 // Elapsed returns the sum of [View.Ran] over the running attempts of s, without the suspended ones, in O(1). So the
@@ -109,28 +106,29 @@ func (v *View) Twins(a *Attempt) int {
 }
 
 // Amount returns the resources of a shape.
-func (v *View) Amount(s ShapeID) Resources { return v.core.shapes.list[s].amount }
+func (v *View) Amount(s ShapeID) Resources { return v.cluster.ledger.shapes.list[s].amount }
 
 // Shape returns the ID of a vector, a new one where need be.
-func (v *View) Shape(r Resources) ShapeID { return v.core.shapes.intern(r) }
+func (v *View) Shape(r Resources) ShapeID { return v.cluster.ledger.shapes.intern(r) }
 
 // Estimate predicts the time of one task of st on a class of nodes (zero: any).
 func (v *View) Estimate(st *Stage, class ClassID) Estimate {
-	if v.core.estimator == nil {
+	if v.cluster.estimator == nil {
 		return Estimate{Mean: st.Spec.Prior}
 	}
-	return v.core.estimator.Estimate(st, class)
+	return v.cluster.estimator.Estimate(st, class)
 }
 
 // Size returns the size of a job as far as the estimator knows it, and whether it does.
 func (v *View) Size(j *Job) (Work, bool) {
-	if v.core.estimator == nil {
-		return v.priorSize(j)
+	if v.cluster.estimator == nil {
+		return priorSize(j)
 	}
-	return v.core.estimator.Size(j)
+	return v.cluster.estimator.Size(j)
 }
 
-func (v *View) priorSize(j *Job) (w Work, known bool) {
+// priorSize returns the size of job j as its spec says, and whether it says the number and the time of all tasks.
+func priorSize(j *Job) (w Work, known bool) {
 	known = true
 	for _, st := range j.Stages {
 		known = known && st.Total >= 0 && st.Spec.Prior > 0
@@ -174,7 +172,7 @@ func (v *View) Fits(st *Stage, class ClassID) iter.Seq[*Node] { return v.FitsAs(
 // FitsAs is Fits for a task that holds another shape than its stage's own.
 func (v *View) FitsAs(st *Stage, class ClassID, shape ShapeID) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
-		for n := v.nextFit(st, shape, class, 0); n != nil; n = v.nextFit(st, shape, class, n.ID) {
+		for n := v.cluster.nextFit(st, shape, class, 0); n != nil; n = v.cluster.nextFit(st, shape, class, n.ID) {
 			if !yield(n) {
 				return
 			}
@@ -183,17 +181,14 @@ func (v *View) FitsAs(st *Stage, class ClassID, shape ShapeID) iter.Seq[*Node] {
 }
 
 // First returns the first node that Fits would yield for any class; nil: none.
-func (v *View) First(st *Stage) *Node { return v.nextFit(st, st.Shape, 0, 0) }
-
-// FirstAs is First for a task that holds another shape than its stage's own.
-func (v *View) FirstAs(st *Stage, shape ShapeID) *Node { return v.nextFit(st, shape, 0, 0) }
+func (v *View) First(st *Stage) *Node { return v.cluster.nextFit(st, st.Shape, 0, 0) }
 
 // Placed reports whether it matters where the tasks of st run: some have their input on some nodes.
 func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != nil }
 
 // Level returns how near its input the nearest pending task of st would be on n. A stage without places is local
 // everywhere.
-func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.core, st, n) }
+func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.cluster, st, n) }
 
 // NextTask returns the task that Launch would start for st on n: the last one that must run again, else the first of the
 // tasks that are nearest their input there; zero: none waits, or the engine chooses. It costs O(1), or O(log n) for the
@@ -202,7 +197,7 @@ func (v *View) NextTask(st *Stage, n *Node) int32 {
 	if st.waiting == 0 {
 		return 0
 	}
-	return st.tasks.peek(v.core, st, n)
+	return st.tasks.peek(v.cluster, st, n)
 }
 
 // Waiting yields the tasks of st that wait, also while the stage may not start yet: those that must run again, last first,
@@ -226,10 +221,6 @@ func (v *View) Waiting(st *Stage) iter.Seq[int32] {
 	}
 }
 
-// FirstAt returns the first node that Fits would yield on which Level is at most l; nil: none. It costs the places of
-// the stage's pending tasks, or the nodes with room, whichever are fewer.
-func (v *View) FirstAt(st *Stage, l Locality) *Node { return st.tasks.firstAt(v.core, st, l) }
-
 // A Where says which nodes a task may take otherwise than Fits does.
 type Where struct {
 	Shape ShapeID          // what the task would hold; zero: its stage's shape
@@ -245,5 +236,5 @@ func (v *View) FirstWhere(st *Stage, where Where) *Node {
 	if where.Shape == 0 {
 		where.Shape = st.Shape
 	}
-	return st.tasks.firstWhere(v.core, st, where)
+	return st.tasks.firstWhere(v.cluster, st, where)
 }

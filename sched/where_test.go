@@ -79,7 +79,7 @@ func TestFirstInClass(t *testing.T) {
 			if n == nil || n.ID != 1 || !p.Launch(st, n) {
 				t.Fatalf("job 2 in class 1: node %v, want 1", n)
 			}
-			if a := youngest(p.core, st); a.Class != 1 {
+			if a := youngest(p.View, st); a.Class != 1 {
 				t.Errorf("the attempt is in class %d, want 1", a.Class)
 			}
 			p.Reserve(st, p.Node(2))
@@ -115,18 +115,18 @@ func TestFirstInClass(t *testing.T) {
 }
 
 // A second attempt may hold another kind of slot than the first; it counts as away from its own.
-func TestSpeculateAs(t *testing.T) {
+func TestSpeculate(t *testing.T) {
 	r := newRig(t, Config{Can: CanNameTasks})
 	r.node(slots(1, 1))
 	r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
 	r.step()
 	r.core.policy = policyFunc(func(p *Plan) {
 		st := p.Job(1).Stages[0]
-		a := find(t, p.core, st, 1)
-		if p.Speculate(a, p.Node(1)) {
+		a := find(t, p.View, st, 1)
+		if p.Speculate(a, p.Node(1), 0) {
 			t.Error("a second attempt fits where there is no map slot left")
 		}
-		if !p.SpeculateAs(a, p.Node(1), p.Shape(Resources{ReduceSlots: 1})) {
+		if !p.Speculate(a, p.Node(1), p.Shape(Resources{ReduceSlots: 1})) {
 			t.Error("it does not fit on a reduce slot")
 		}
 		if n := p.Node(1).Used; n[MapSlots] != 1 || n[ReduceSlots] != 1 ||

@@ -83,13 +83,13 @@ func (w *wishes) take(st *Stage, n *Node) {
 
 // firstAt returns the first node that fits on which level is at most l, nearer than anywhere: by way of the nodes with
 // room or by way of those wished for, whichever are fewer.
-func (w *wishes) firstAt(c *Core, st *Stage, l Locality) *Node {
+func (w *wishes) firstAt(c *cluster, st *Stage, l Locality) *Node {
 	for w.spent < len(w.nodes) && w.nodes[w.spent].tasks == 0 {
 		w.spent++
 	}
-	fits := &c.shapes.list[st.Shape].fits
+	fits := &c.ledger.shapes.list[st.Shape].fits
 	if l > NodeLocal || w.free(st) || fits.count <= len(w.nodes)-w.spent {
-		for n := c.First(st); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
+		for n := c.nextFit(st, st.Shape, 0, 0); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
 			if w.level(st, n) <= l {
 				return n
 			}
@@ -97,10 +97,10 @@ func (w *wishes) firstAt(c *Core, st *Stage, l Locality) *Node {
 		return nil
 	}
 	for _, one := range w.nodes[w.spent:] {
-		if one.tasks == 0 || int(one.id) > len(c.Nodes) {
+		if one.tasks == 0 || int(one.id) > len(c.view.Nodes) {
 			continue
 		}
-		if n := c.Node(NodeID(one.id)); c.fitsOn(st, st.Shape, n) {
+		if n := c.view.Node(NodeID(one.id)); c.fitsOn(st, st.Shape, n) {
 			return n
 		}
 	}

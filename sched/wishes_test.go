@@ -60,12 +60,12 @@ func TestNearIsSpent(t *testing.T) {
 	}
 	levels(RackLocal, NodeLocal, NodeLocal, RackLocal, OffSwitch, OffSwitch)
 	for l, want := range map[Locality]NodeID{NodeLocal: 2, RackLocal: 1, OffSwitch: 1} {
-		if n := c.FirstAt(st, l); n == nil || n.ID != want {
+		if n := c.FirstWhere(st, Where{Level: l}); n == nil || n.ID != want {
 			t.Errorf("first at most %v: %v, want node %d", l, n, want)
 		}
 	}
-	c.plan.Launch(st, c.Node(2)) // node-local: counts at the node and in its rack
-	c.plan.Launch(st, c.Node(2))
+	c.state.plan.Launch(st, c.Node(2)) // node-local: counts at the node and in its rack
+	c.state.plan.Launch(st, c.Node(2))
 	levels(OffSwitch, OffSwitch, NodeLocal, RackLocal)
 	checkSums(t, c)
 	// The application then says what is left: nothing.
@@ -84,12 +84,12 @@ func TestNearOfSome(t *testing.T) {
 		if l := c.Level(st, c.Node(1)); l != NodeLocal {
 			t.Errorf("a task without places is %v", l)
 		}
-		c.plan.Launch(st, c.Node(1))
+		c.state.plan.Launch(st, c.Node(1))
 	}
 	if l := c.Level(st, c.Node(2)); l != OffSwitch {
 		t.Errorf("the task with a place is %v elsewhere", l)
 	}
-	if n := c.FirstAt(st, NodeLocal); n == nil || n.ID != 4 {
+	if n := c.FirstWhere(st, Where{Level: NodeLocal}); n == nil || n.ID != 4 {
 		t.Errorf("its node is %v", n)
 	}
 }

@@ -166,7 +166,7 @@ func (p *player) launch(plan *sched.Plan, a *sched.Action) error {
 func speculate(plan *sched.Plan, st *sched.Stage, a *sched.Action, holds sched.ShapeID) bool {
 	for b := range plan.Attempts(st) {
 		if b.Task == a.Task {
-			return plan.SpeculateAs(b, plan.Node(a.Node), holds)
+			return plan.Speculate(b, plan.Node(a.Node), holds)
 		}
 	}
 	return false

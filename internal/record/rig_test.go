@@ -230,7 +230,7 @@ func (c *chaos) Decide(p *sched.Plan) {
 					}
 				case 6:
 					if !n.Lost {
-						p.Speculate(a, n)
+						p.Speculate(a, n, 0)
 					}
 				case 7:
 					if a.State == sched.Running {
@@ -409,7 +409,7 @@ func (r *rig) chaosStep(chance *rand.Rand) bool {
 			}
 		}
 	}
-	if len(r.due) == 0 && r.core.Idle() {
+	if len(r.due) == 0 && r.core.LiveJobs() == 0 {
 		return r.step()
 	}
 	if chance.IntN(4) == 0 || len(r.due) == 0 {

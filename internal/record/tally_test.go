@@ -154,7 +154,7 @@ func TestTallyOfPreemption(t *testing.T) {
 // s is missed by 4 s; a second job, at 20 s, meets its own.
 func TestTallyOfSpeculationAndDeadlines(t *testing.T) {
 	policy := scripted(map[sched.Time]func(*sched.Plan){4 * sec: func(p *sched.Plan) {
-		p.Speculate(firstAttempt(p, sched.StageID{Job: 1}), p.Nodes[0])
+		p.Speculate(firstAttempt(p, sched.StageID{Job: 1}), p.Nodes[0], 0)
 	}})
 	tally := NewTally(TallyOptions{})
 	r := newRig(sched.Config{Policy: policy, Can: allPowers}, tally)

@@ -339,7 +339,7 @@ func TestSecondAttemptsLuck(t *testing.T) {
 		if j := p.Job(1); j != nil && p.Now == sec {
 			for a := range p.Attempts(j.Stages[0]) {
 				if p.Twins(a) == 1 {
-					p.Speculate(a, p.Node(1))
+					p.Speculate(a, p.Node(1), 0)
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func (c *chaos) Decide(p *sched.Plan) {
 				p.Resume(a)
 			case 4:
 				if a.State == sched.Running && p.Twins(a) < 3 {
-					p.Speculate(a, p.Nodes[dice.With(3).Below(len(p.Nodes))])
+					p.Speculate(a, p.Nodes[dice.With(3).Below(len(p.Nodes))], 0)
 				}
 			case 5:
 				if j := a.Stage.Job; j.Spec.Probes == 0 && !j.Ended && dice.With(4).Uniform() < 0.02 {
@@ -56,7 +56,7 @@ func (c *chaos) Decide(p *sched.Plan) {
 		}
 	}
 	c.inOrder.Decide(p)
-	if !p.Idle() {
+	if p.LiveJobs() > 0 {
 		p.Wake(p.Now + sec)
 	}
 }

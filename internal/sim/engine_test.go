@@ -198,7 +198,7 @@ func TestSpeculation(t *testing.T) {
 		Core: sched.Config{
 			Policy: at(
 				map[sched.Time]func(*sched.Plan){
-					4 * sec: func(p *sched.Plan) { p.Speculate(only(p, 1, 0), p.Node(2)) },
+					4 * sec: func(p *sched.Plan) { p.Speculate(only(p, 1, 0), p.Node(2), 0) },
 				},
 			),
 		}})

@@ -166,7 +166,7 @@ func (e *engine) next() (sched.Time, error) {
 		return e.now, nil
 	}
 	at := e.feed.at()
-	if e.alive == 0 && e.core.Idle() {
+	if e.alive == 0 && e.core.LiveJobs() == 0 {
 		if at == never {
 			return never, nil
 		}

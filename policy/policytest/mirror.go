@@ -60,7 +60,7 @@ func (r *replay) do(p *sched.Plan, a sched.Action) bool {
 	case sched.Launch:
 		for o := range p.Attempts(st) {
 			if a.Task != 0 && o.Task == a.Task {
-				return p.SpeculateAs(o, p.Node(a.Node), r.shape(p, a))
+				return p.Speculate(o, p.Node(a.Node), r.shape(p, a))
 			}
 		}
 		return p.LaunchAs(st, p.Node(a.Node), sched.As{Task: a.Task, Shape: r.shape(p, a)})

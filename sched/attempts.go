@@ -1,0 +1,263 @@
+package sched
+
+// start makes an attempt of a task of st and books its room; pending is how many waiting tasks that takes off.
+func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
+	a := c.attempts.get()
+	a.Stage, a.Node, a.Start, a.Task, a.Progress, a.Phase, a.State = st, n.ID, c.view.Now, 0, -1, NoPhase, Running
+	a.Holds, a.wants, a.Class, a.parked, a.moot = holds, holds, n.Class, false, false
+	a.twin = nil
+	st.attempts.add(a)
+	st.attempts.starts += c.view.Now
+	n.slots = append(n.slots, a.ID.Row())
+	st.Running++
+	st.Pending -= pending
+	st.waiting -= pending
+	st.Job.Running++
+	st.Job.attempts++
+	c.ledger.book(st, n, booking{c.ledger.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
+	c.keepNothing(st)
+	c.launched++
+	c.exhausted = c.config.Limit > 0 && c.launched >= c.config.Limit
+	return a
+}
+
+// away is what a adds to Count.Away.
+func (a *Attempt) away() int32 {
+	if a.Holds != a.Stage.Shape && !a.parked {
+		return 1
+	}
+	return 0
+}
+
+// attemptDone takes an attempt off its node and draws the consequences for its task.
+func (c *cluster) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
+	st, n := a.Stage, c.view.Node(a.Node)
+	c.unlink(a, st, n)
+	if a.moot || st.Job.Ended {
+		return
+	}
+	alone := c.leaveTwins(a)
+	switch {
+	case outcome == OK:
+		for b := a.twin; b != nil && !b.moot; {
+			b.moot = true
+			c.doomed = append(c.doomed, b)
+			b, b.twin = b.twin, nil
+		}
+		if c.estimator != nil {
+			c.estimator.Observe(a, c.view.Now, counted)
+		}
+		c.taskDone(st, a)
+	case outcome == Failed && c.failed(st, a, n):
+		c.derive(Event{Kind: JobEnded, Outcome: Failed, Job: st.ID.Job})
+		c.endJob(st.Job)
+	case alone && st.Spec.MaxAttempts > 0 && outcome != Released:
+		st.tasks.again = append(st.tasks.again, a.Task)
+		c.pend(st, 1)
+	}
+}
+
+// unlink takes a off its stage's and its node's lists and frees its room.
+func (c *cluster) unlink(a *Attempt, st *Stage, n *Node) {
+	slot := a.ID.Row()
+	st.attempts.remove(a, &c.attempts)
+	n.slots = without(n.slots, slot)
+	c.ledger.stay(a)
+	b := booking{shape: c.ledger.shapes.list[a.Holds], sign: -1}
+	if a.parked {
+		st.Suspended--
+		st.attempts.paused -= c.view.Ran(a, c.view.Now)
+		c.ledger.demand(st, c.ledger.missing(a), -1)
+	} else {
+		st.Running--
+		st.Job.Running--
+		st.attempts.starts -= c.attempts.shiftedStart(a)
+		b.count = Count{Running: -1, Away: -a.away()}
+	}
+	c.ledger.book(st, n, b)
+	c.ledger.log.touch(st)
+	a.State = gone
+	c.attempts.ended = append(c.attempts.ended, slot)
+	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {
+		c.jobs.ended = append(c.jobs.ended, st.Job)
+	}
+	c.offer(n)
+}
+
+// without returns list, in its order, without slot, which is in it. Its place cannot be foretold, so that nothing
+// branches on it.
+func without(list []int32, slot int32) []int32 {
+	kept := 0
+	for _, other := range list {
+		list[kept] = other
+		if other != slot {
+			kept++
+		}
+	}
+	return list[:kept]
+}
+
+// leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether
+// there was none.
+func (c *cluster) leaveTwins(a *Attempt) (alone bool) {
+	if a.twin == nil {
+		return true
+	}
+	last := a.twin
+	for last.twin != a {
+		last = last.twin
+	}
+	if last == a.twin {
+		last.twin = nil
+	} else {
+		last.twin = a.twin
+	}
+	return false
+}
+
+// failed counts a failure and reports whether it is one too many for the job.
+func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
+	if st.Spec.MaxAttempts == 0 {
+		return false
+	}
+	j := st.Job
+	if j.failures == nil {
+		j.failures = map[NodeID]int32{}
+	}
+	j.failures[n.ID]++
+	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= mostNodesAvoided*float64(len(c.view.Nodes)) {
+		if j.banned == nil {
+			j.banned = map[NodeID]bool{}
+		}
+		j.banned[n.ID] = true
+	}
+	if st.tasks.failures == nil {
+		st.tasks.failures = map[int32]int32{}
+	}
+	st.tasks.failures[a.Task]++
+	return st.tasks.failures[a.Task] >= st.Spec.MaxAttempts
+}
+
+func (c *cluster) taskDone(st *Stage, a *Attempt) {
+	st.Done++
+	if st.tasks.ran != nil {
+		st.tasks.ran[a.Task-1] = a.Node
+		n := c.view.Node(a.Node)
+		n.outputs.add(n.ID, st, a.Task)
+	}
+	if len(st.Job.Stages) > 1 {
+		c.ready(st.Job)
+	}
+	if st.Done == st.Total {
+		if st.Job.open--; st.Job.open == 0 {
+			c.derive(Event{Kind: JobEnded, Outcome: OK, Job: st.ID.Job})
+			c.endJob(st.Job)
+		}
+	}
+}
+
+// undo makes finished tasks whose output was lost wait again.
+func (c *cluster) undo(st *Stage, tasks []int32) {
+	if !st.alive || st.tasks.ran == nil {
+		return
+	}
+	n := int32(0)
+	for _, task := range tasks {
+		if task < 1 || task > st.Total || st.tasks.ran[task-1] == 0 {
+			continue
+		}
+		st.tasks.ran[task-1] = 0
+		st.tasks.again = append(st.tasks.again, task)
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	if st.Done == st.Total {
+		st.Job.open++
+	}
+	st.Done -= n
+	c.pend(st, n)
+	c.ready(st.Job)
+	c.ledger.log.touchJob(st.Job)
+}
+
+// isNeeded reports whether a stage that is not complete reads what st made.
+func (st *Stage) isNeeded() bool {
+	for _, o := range st.Job.Stages {
+		for _, d := range o.Spec.After {
+			if d.Stage == st.ID.Index && o.Done < o.Total {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// suspended ends the running of attempt a, which keeps only its memory from now on.
+func (c *cluster) suspended(a *Attempt) {
+	c.ledger.stay(a)
+	st := a.Stage
+	st.attempts.starts -= c.attempts.shiftedStart(a)
+	st.attempts.paused += c.view.Ran(a, c.view.Now)
+	c.attempts.pause(a, c.view.Now)
+	st.Running--
+	st.Suspended++
+	st.Job.Running--
+	c.ledger.climb(st, booking{count: Count{Running: -1, Away: -a.away()}})
+	var keeps Resources
+	keeps[Memory] = c.view.Amount(a.Holds)[Memory]
+	a.State, a.parked, a.wants = Suspended, true, a.Holds
+	c.rebook(a, c.ledger.shapes.intern(keeps))
+	c.ledger.demand(st, c.ledger.missing(a), 1)
+}
+
+// rebook has a hold another shape.
+func (c *cluster) rebook(a *Attempt, to ShapeID) {
+	n, was := c.view.Node(a.Node), a.away()
+	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.list[a.Holds], sign: -1})
+	a.Holds = to
+	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.list[to], sign: 1, count: Count{Away: a.away() - was}})
+	c.offer(n)
+}
+
+// pend changes by d how many tasks of st wait for a node, and, where the stage may start, for nothing else.
+func (c *cluster) pend(st *Stage, d int32) {
+	st.waiting += d
+	if st.ready && d != 0 {
+		st.Pending += d
+		c.ledger.climb(st, booking{count: Count{Pending: d}})
+		c.keepNothing(st)
+	}
+	c.ledger.log.touch(st)
+}
+
+// keepNothing frees the nodes kept for a stage of which nothing waits any more.
+func (c *cluster) keepNothing(st *Stage) {
+	for st.Pending == 0 && st.Suspended == 0 && len(st.reserved) > 0 {
+		c.unreserve(c.view.Node(st.reserved[0]))
+	}
+}
+
+// ready opens the stages of j that may start now, and closes those that may not any more because what they need was
+// lost.
+func (c *cluster) ready(j *Job) {
+	for _, st := range j.Stages {
+		ok := true
+		for _, d := range st.Spec.After {
+			before := j.Stages[d.Stage]
+			ok = ok && d.met(before.Done, before.Total)
+		}
+		if ok == st.ready {
+			continue
+		}
+		d := st.waiting
+		if !ok {
+			d = -d
+		}
+		st.ready = ok
+		st.Pending += d
+		c.ledger.climb(st, booking{count: Count{Pending: d}})
+		c.ledger.log.touch(st)
+	}
+}

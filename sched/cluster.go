@@ -1,0 +1,275 @@
+package sched
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A cluster is the state that Step changes: one method for each kind of event. What attempts hold is booked in its
+// ledger.
+type cluster struct {
+	view      *View
+	config    Config
+	estimator Estimator
+	plan      Plan
+
+	jobs     jobTable
+	stages   stageTable
+	attempts attemptTable
+	queues   queueTable
+	ledger   ledger
+	layouts  uint32 // changes of which nodes there are, in which racks
+	stepState
+}
+
+// stepState is what lasts for one Step.
+type stepState struct {
+	steps     uint64
+	given     []Event // in order; then the derived ones
+	derived   []Event
+	doomed    []*Attempt // to be killed if they are still there when all events are applied
+	opened    []*Node    // by reports, until the Step is over
+	launched  int
+	exhausted bool // launched has reached the limit
+}
+
+func (c *cluster) init(v *View, config Config) {
+	c.view, c.config, c.estimator = v, config, config.Estimator
+	v.cluster, v.Can = c, config.Can
+	c.ledger = ledger{view: v, shapes: shapes{view: v, byAmt: map[Resources]ShapeID{}}}
+	c.ledger.shapes.intern(Resources{})
+	c.jobs = jobTable{first: -1, last: -1, byID: map[JobID]*Job{}}
+	c.plan.View = v
+	c.queues.init(c, config.Queues)
+}
+
+// applyAll puts the events of an instant into their order, applies them, and shows them to the policy with those that
+// follow from them.
+func (c *cluster) applyAll(events []Event) {
+	if len(events) > 1 {
+		c.given = append(c.given[:0], events...) // engines keep their order
+		events = c.given
+		if !sorted(events) {
+			slices.SortStableFunc(events, compareEvents)
+		}
+	}
+	for i := range events {
+		c.apply(&events[i])
+	}
+	if len(c.derived) > 0 {
+		if len(events) == 1 {
+			c.given = append(c.given[:0], events...)
+		}
+		c.given = append(c.given[:len(events)], c.derived...)
+		events = c.given
+	}
+	c.view.Events = events
+	for _, a := range c.doomed {
+		if a.State != gone && a.State != Leaving {
+			c.evict(a, 0)
+		}
+	}
+}
+
+// begin forgets what ended in the last Step.
+func (c *cluster) begin(now Time) {
+	c.view.Now = now
+	c.steps++
+	c.attempts.recycle()
+	if len(c.jobs.ended) > 0 {
+		c.recycleJobs()
+	}
+	c.ledger.log.trim(len(c.stages.rows))
+	c.view.Offers = c.view.Offers[:0]
+	c.derived, c.doomed, c.opened = c.derived[:0], c.doomed[:0], c.opened[:0]
+	c.launched, c.exhausted = 0, false
+	c.plan.out.reset(now)
+}
+
+// finish closes what was open for this Step only, and settles when to be woken.
+func (c *cluster) finish() {
+	for _, n := range c.opened {
+		n.Open = false
+		c.ledger.shapes.note(n)
+	}
+	c.settleWake()
+}
+
+func (c *cluster) derive(e Event) {
+	e.Derived = true
+	c.derived = append(c.derived, e)
+}
+
+func (c *cluster) apply(e *Event) {
+	switch e.Kind {
+	case AttemptDone:
+		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone {
+			k, _ := e.Body.(*Counters)
+			c.attemptDone(a, e.Outcome, k)
+		}
+	case JobSubmitted:
+		c.submit(e.Job, e.Body.(*JobSpec))
+	case NodeJoined:
+		c.nodeJoined(e.Node, e.Body.(*NodeSpec))
+	case NodeReported:
+		spec, _ := e.Body.(*NodeSpec)
+		c.nodeReported(c.view.Node(e.Node), spec)
+	case NodeLost:
+		c.nodeLost(c.view.Node(e.Node))
+	case AttemptSuspended:
+		if a := c.view.Attempt(e.Attempt); a != nil && a.State == Suspending {
+			c.suspended(a)
+		}
+	case AttemptResized:
+		if a := c.view.Attempt(e.Attempt); a != nil && a.State == Running && a.wants != a.Holds {
+			c.rebook(a, a.wants)
+		}
+	case AttemptProgress:
+		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone {
+			a.Progress, a.Phase = e.Progress, e.Phase
+		}
+	case TaskUndone:
+		u := e.Body.(*Undone)
+		if st := c.view.Stage(StageID{e.Job, u.Stage}); st != nil {
+			c.undo(st, u.Tasks)
+		}
+	case JobEnded:
+		if j := c.view.Job(e.Job); j != nil && !j.Ended {
+			c.endJob(j)
+		}
+	case AsksChanged:
+		if j := c.view.Job(e.Job); j != nil && !j.Ended {
+			c.asksChanged(j, e.Body.(*Asks))
+		}
+	case SpecChanged:
+		if q, ok := e.Body.(*Queues); ok {
+			c.queues.change(q.List)
+		} else if j := c.view.Job(e.Job); j != nil && !j.Ended {
+			c.amend(j, e.Body.(*JobSpec))
+		}
+	}
+}
+
+// Nodes.
+
+func (c *cluster) nodeJoined(id NodeID, spec *NodeSpec) {
+	switch {
+	case id == 0 || int(id) > len(c.view.Nodes)+1:
+		panic(fmt.Sprintf("sched: node %d joins as number %d", id, len(c.view.Nodes)+1))
+	case int(id) == len(c.view.Nodes)+1:
+		c.view.Nodes = append(c.view.Nodes, &Node{ID: id, Lost: true, Rack: -1})
+		c.ledger.shapes.grow(id)
+	}
+	n := c.view.Node(id)
+	if !n.Lost {
+		panic(fmt.Sprintf("sched: node %d joins, and is there already", id))
+	}
+	if n.Rack != spec.Rack {
+		c.layouts++
+	}
+	n.Name, n.Rack, n.class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(
+		spec.Class,
+	), false, !c.config.Heartbeats
+	n.Class = n.class.ID
+	n.class.add(id)
+	c.resize(n, spec.Capacity)
+	c.offer(n)
+}
+
+func (c *cluster) classNamed(name string) *Class {
+	for _, k := range c.view.Classes {
+		if k.Name == name {
+			return k
+		}
+	}
+	k := &Class{ID: ClassID(len(c.view.Classes) + 1), Name: name}
+	c.view.Classes = append(c.view.Classes, k)
+	return k
+}
+
+// add makes the node with an ID a member of class k.
+func (k *Class) add(id NodeID) {
+	for len(k.members) <= int(id>>6) {
+		k.members = append(k.members, 0)
+	}
+	k.members[id>>6] |= 1 << (id & 63)
+	k.Nodes++
+}
+
+// remove takes the node with an ID, which is a member, out of class k.
+func (k *Class) remove(id NodeID) {
+	k.members[id>>6] &^= 1 << (id & 63)
+	k.Nodes--
+}
+
+// resize sets the capacity of a node.
+func (c *cluster) resize(n *Node, capacity Resources) {
+	d := capacity.Sub(n.Capacity)
+	n.Capacity = capacity
+	n.class.Capacity = n.class.Capacity.Add(d)
+	c.view.Capacity = c.view.Capacity.Add(d)
+	for k, a := range capacity {
+		if kind := ResourceKind(k); a > 0 && !slices.Contains(c.ledger.kinds, kind) {
+			c.ledger.kinds = append(c.ledger.kinds, kind)
+		}
+	}
+	c.queues.setLimits()
+	c.ledger.shapes.note(n)
+}
+
+func (c *cluster) nodeReported(n *Node, spec *NodeSpec) {
+	if n.Lost {
+		return
+	}
+	if spec != nil && spec.Capacity != n.Capacity {
+		c.resize(n, spec.Capacity)
+	}
+	if c.config.Heartbeats && !n.Open {
+		n.Open = true
+		c.opened = append(c.opened, n)
+		c.ledger.shapes.note(n)
+	}
+	c.offer(n)
+}
+
+func (c *cluster) nodeLost(n *Node) {
+	if n.Lost {
+		return
+	}
+	n.Lost, n.Open = true, false
+	c.unreserve(n)
+	for len(n.slots) > 0 {
+		a := c.attempts.at(n.slots[len(n.slots)-1])
+		c.derive(Event{Kind: AttemptDone, Outcome: Lost, Attempt: a.ID, Node: n.ID, Job: a.Stage.ID.Job})
+		c.attemptDone(a, Lost, nil)
+	}
+	c.resize(n, Resources{})
+	n.class.remove(n.ID)
+	lost := n.outputs.list
+	n.outputs = outputs{}
+	slices.SortFunc(lost, func(a, b output) int {
+		return cmp.Or(cmp.Compare(a.id.number(), b.id.number()), cmp.Compare(a.task, b.task))
+	})
+	for len(lost) > 0 {
+		o := lost[0]
+		u := &Undone{Stage: o.id.Index}
+		for ; len(lost) > 0 && lost[0].id == o.id; lost = lost[1:] {
+			if lost[0].needed(n.ID) && o.stage.isNeeded() {
+				u.Tasks = append(u.Tasks, lost[0].task)
+			}
+		}
+		if u.Tasks = slices.Compact(u.Tasks); len(u.Tasks) > 0 {
+			c.derive(Event{Kind: TaskUndone, Job: o.id.Job, Node: n.ID, Body: u})
+			c.undo(o.stage, u.Tasks)
+		}
+	}
+}
+
+// offer says that the room of n is news.
+func (c *cluster) offer(n *Node) {
+	if n.offered != c.steps {
+		n.offered = c.steps
+		c.view.Offers = append(c.view.Offers, n.ID)
+	}
+}

@@ -1,0 +1,190 @@
+package sched
+
+// A ledger books what attempts hold and what tasks ask for. It keeps the sums in the rows of nodes, classes, jobs and
+// queues, the set of nodes with room for each shape, and the log of changed stages. A booking costs O(depth of the queue
+// tree + shapes in use).
+type ledger struct {
+	view   *View
+	kinds  []ResourceKind // that some node has had
+	shapes shapes
+	log    changeLog
+}
+
+// A booking is a change of what a stage holds and of what it waits for.
+type booking struct {
+	shape *shape // taken or given back; nil: nothing is
+	sign  int64  // 1: taken, -1: given back
+	count Count
+}
+
+// book applies b at a node, for a job and up the queues.
+func (l *ledger) book(st *Stage, n *Node, b booking) {
+	j, class := st.Job, n.class
+	if l.view.Now != j.since {
+		l.accrue(&j.served, &j.Used, l.view.Now-j.since)
+		j.since = l.view.Now
+	}
+	for i := range b.shape.parts {
+		p := &b.shape.parts[i]
+		k, d := p.kind%NumResources, p.amount*b.sign
+		n.Used[k] += d
+		class.Used[k] += d
+		j.Used[k] += d
+	}
+	l.climb(st, b)
+	l.shapes.note(n)
+	l.log.touchJob(j)
+}
+
+// climb applies b to the queues from the stage's up to the root.
+func (l *ledger) climb(st *Stage, b booking) {
+	leaf := st.Job.leaf
+	if leaf.since != l.view.Now { // else those above were brought up to now with it
+		l.accrueUp(leaf)
+	}
+	// What is taken is asked for, and what waits is, in the stage's own shape.
+	if own, waits := l.shapes.list[st.Shape], int64(b.count.Pending); b.shape == own || b.shape == nil {
+		raise(leaf, own.parts, b.sign, b.sign+waits)
+	} else {
+		raise(leaf, b.shape.parts, b.sign, b.sign)
+		raise(leaf, own.parts, 0, waits)
+	}
+	if st.Kind == Master && b.shape != nil {
+		for _, p := range b.shape.parts {
+			for q := leaf; q != nil; q = q.above {
+				q.Masters[p.kind%NumResources] += p.amount * b.sign
+			}
+		}
+	}
+	for q, kind := leaf, st.Kind%NumKinds; q != nil; q = q.above {
+		n := &q.Count[kind]
+		n.Pending += b.count.Pending
+		n.Running += b.count.Running
+		n.Away += b.count.Away
+	}
+}
+
+// raise adds so many times parts to what a queue and those above it use, and to what they ask for.
+func raise(leaf *Queue, parts []part, used, asked int64) {
+	for i := range parts { // one short walk for each sum keeps it in registers
+		p := &parts[i]
+		k, used, asked := p.kind%NumResources, p.amount*used, p.amount*asked
+		for q := leaf; q != nil; q = q.above {
+			q.Used[k] += used
+			q.Demand[k] += asked
+		}
+	}
+}
+
+// accrueUp adds what was used since they last changed to the service of a queue and those above it.
+func (l *ledger) accrueUp(q *Queue) {
+	for now := l.view.Now; q != nil; q = q.above {
+		l.accrue(&q.served, &q.Used, now-q.since)
+		q.since = now
+	}
+}
+
+// demand adds (sign 1) what a suspended attempt lacks to the demand of its queues, or takes it off (-1).
+func (l *ledger) demand(st *Stage, s *shape, sign int64) {
+	for q := st.Job.leaf; q != nil; q = q.above {
+		for _, p := range s.parts {
+			q.Demand[p.kind] += p.amount * sign
+		}
+	}
+}
+
+// accrue adds what was used for a time to served.
+func (l *ledger) accrue(served *Work, used *Resources, held Time) {
+	seconds := float64(held) * 1e-9
+	for i := range l.kinds {
+		k := l.kinds[i] % NumResources
+		served[k] += float64(used[k]) * seconds
+	}
+}
+
+// leave notes that attempt a was asked to end (to is Leaving) or to suspend (Suspending).
+func (l *ledger) leave(a *Attempt, to AttemptState) {
+	l.stay(a)
+	a.State = to
+	l.leaving(a, 1)
+}
+
+// stay takes back what leave noted, if anything. The caller sets the new state of attempt a.
+func (l *ledger) stay(a *Attempt) {
+	if a.State == Leaving || a.State == Suspending {
+		l.leaving(a, -1)
+	}
+}
+
+// leaves returns what attempt a was asked to give back: all that it holds, or all but its memory.
+func (l *ledger) leaves(a *Attempt) *shape {
+	switch a.State {
+	case Leaving:
+		return l.shapes.list[a.Holds]
+	case Suspending:
+		amount := l.view.Amount(a.Holds)
+		amount[Memory] = 0
+		return l.shapes.list[l.shapes.intern(amount)]
+	}
+	return l.shapes.list[0]
+}
+
+// leaving adds what attempt a was asked to give back to the sums of its node, its stage and its queues (sign 1), or
+// takes it off (sign -1).
+func (l *ledger) leaving(a *Attempt, sign int64) {
+	s, n := l.leaves(a), l.view.Node(a.Node)
+	for _, p := range s.parts {
+		n.Leaving[p.kind] += p.amount * sign
+	}
+	a.Stage.Leaving += int32(sign)
+	for q := a.Stage.Job.leaf; q != nil; q = q.above {
+		for _, p := range s.parts {
+			q.Leaving[p.kind] += p.amount * sign
+		}
+	}
+}
+
+// missing is what a suspended attempt lacks to go on.
+func (l *ledger) missing(a *Attempt) *shape {
+	return l.shapes.list[l.shapes.intern(l.view.Amount(a.wants).Sub(l.view.Amount(a.Holds)))]
+}
+
+// away counts the attempts of a stage that hold another shape than the stage's.
+func (l *ledger) away(st *Stage) (n int32) {
+	for a := range l.view.Attempts(st) {
+		n += a.away()
+	}
+	return n
+}
+
+func (l *ledger) countJob(j *Job, d int32) {
+	for q := j.leaf; q != nil; q = q.above {
+		q.Jobs += d
+	}
+}
+
+// carry adds all that job j holds and waits for to its queues (sign 1), or takes it off (sign -1).
+func (l *ledger) carry(j *Job, sign int32) {
+	l.countJob(j, sign)
+	l.accrueUp(j.leaf)
+	for q := j.leaf; q != nil; q = q.above {
+		q.Used = q.Used.Add(j.Used.Times(int64(sign)))
+		q.Demand = q.Demand.Add(j.Used.Times(int64(sign)))
+		for _, st := range j.Stages {
+			n := &q.Count[st.Kind%NumKinds]
+			n.Pending += sign * st.Pending
+			n.Running += sign * st.Running
+			n.Away += sign * l.away(st)
+			q.Demand = q.Demand.Add(l.view.Amount(st.Shape).Times(int64(sign * st.Pending)))
+			for a := range l.view.Attempts(st) {
+				if st.Kind == Master {
+					q.Masters = q.Masters.Add(l.view.Amount(a.Holds).Times(int64(sign)))
+				}
+				q.Leaving = q.Leaving.Add(l.leaves(a).amount.Times(int64(sign)))
+				if a.parked {
+					q.Demand = q.Demand.Add(l.missing(a).amount.Times(int64(sign)))
+				}
+			}
+		}
+	}
+}

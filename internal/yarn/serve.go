@@ -10,17 +10,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 )
 
-// Serve is a ResourceManager until ctx is done, or until a port cannot be listened on. When it returns, nothing of it
-// runs any more: first the servers end, each connection after the call that it is carrying out, then what starts
-// ApplicationMasters, then the owner of the state.
-func Serve(ctx context.Context, config Config) error {
-	rm, err := Listen(ctx, config)
-	if err != nil {
-		return err
-	}
-	return rm.Serve(ctx)
-}
-
 // A ResourceManager is one that listens and does not serve yet.
 type ResourceManager struct {
 	config       *Config

@@ -109,18 +109,6 @@ func StartNode(config NodeConfig) (*Node, error) {
 // ID is what the node is called.
 func (n *Node) ID() wire.NodeID { return n.id }
 
-// Close has the node end as SIGTERM does: it says so, and its containers end.
-func (n *Node) Close() {
-	n.mu.Lock()
-	if n.client != nil {
-		ctx, cancel := context.WithTimeout(n.ctx, time.Second)
-		n.client.Call(ctx, "unRegisterNodeManager", &wire.UnregisterNode{Node: n.id}, nil)
-		cancel()
-	}
-	n.mu.Unlock()
-	n.Crash()
-}
-
 // Crash has the node end without a word, and its containers with it.
 func (n *Node) Crash() {
 	n.cancel()

@@ -1,0 +1,235 @@
+package sojourn
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// The widest lines, in columns; a tab is four.
+const (
+	widestCode = 120
+	widestText = 100 // of Markdown, apart from tables, fenced code and links
+)
+
+// longLines says how many lines of a folder are wider. The numbers may only shrink.
+var longLines = map[string]int{
+	".":                            12,
+	"bench":                        20,
+	"cli":                          96,
+	"docs":                         65,
+	"docs/decisions":               4,
+	"docs/reproduction":            135,
+	"docs/spec":                    33,
+	"internal/chart":               5,
+	"internal/predict":             11,
+	"internal/record":              14,
+	"internal/reproduce":           166,
+	"internal/run":                 7,
+	"internal/sim":                 35,
+	"internal/theory":              23,
+	"internal/unpack":              4,
+	"internal/workload":            129,
+	"internal/yarn":                157,
+	"internal/yarn/internal/peer":  1,
+	"internal/yarn/internal/proto": 3,
+	"internal/yarn/internal/rpc":   20,
+	"internal/yarn/internal/token": 2,
+	"internal/yarn/internal/wire":  10,
+	"internal/yarn/load":           10,
+	"model":                        7,
+	"mr":                           19,
+	"mr/generate":                  4,
+	"mr/input":                     10,
+	"mr/internal/dfa":              8,
+	"mr/internal/fold":             1,
+	"mr/internal/mem":              2,
+	"mr/jobs":                      8,
+	"mr/streaming":                 17,
+	"policy":                       96,
+	"policy/policytest":            13,
+	"sched":                        32,
+}
+
+// TestTidyLines holds lines of code, comments and documents to a width.
+func TestTidyLines(t *testing.T) {
+	found := map[string][]string{}
+	for path := range tracked(t, ".go", ".md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // removed and not yet committed
+		}
+		fenced, widest := false, widestCode
+		if filepath.Ext(path) == ".md" {
+			widest = widestText
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if widest == widestText {
+				fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+				fenced = fenced != fence
+				if fenced || fence || strings.HasPrefix(strings.TrimSpace(line), "|") || strings.Contains(line, "](") {
+					continue
+				}
+			}
+			if w := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); w > widest {
+				dir := filepath.ToSlash(filepath.Dir(path))
+				found[dir] = append(found[dir], fmt.Sprintf("%s:%d has %d columns, more than %d", path, i+1, w, widest))
+			}
+		}
+	}
+	ratchet(t, "longLines", found, longLines)
+}
+
+// phrases are those that plain technical English does without, and what to write instead.
+var phrases = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`(?i)\bno` + `body\b`), "name the actor: no job, no client"},
+	{regexp.MustCompile(`(?i)\bsome` + `body\b`), "name the actor: a user, a client"},
+	{regexp.MustCompile(`(?i)\bwho` + `ever\b`), "name the actor: the caller, the policy"},
+	{regexp.MustCompile(`(?i)\bwho (calls|asks|reads|knows|runs|wants)\b`), "name the actor: the caller, the user"},
+	{regexp.MustCompile(`(?i)\bwh` + `om\b`), "name the person or the program"},
+	{regexp.MustCompile(`(?i)\bof wh` + `ich\b`), "two sentences, with the noun again"},
+	{regexp.MustCompile(`(?i)\bwhich of th` + `em\b`), "the noun again"},
+	{regexp.MustCompile(`(?i)\bbe it\b`), "whether"},
+	{regexp.MustCompile(`(?i)\bfor` + `e(tell|told|tells)\b`), "predict"},
+	{regexp.MustCompile(`(?i)\b(has|have|had|having) ` +
+		`(it|them|jobs|tasks|nodes|programs|policies|` +
+		`(?:an?|the|all|every|each|its|their|what is|what was) (?:\w+ ){0,2}?\w+) ` +
+		`(done|run|made|told|kept|sent|begun|taken|learned|\w{2,}ed) ` +
+		`(again|anew|at|by|for|from|in|of|on|that|to|until|when|while|with)\b`), "a plain verb: makes, asks, starts, ends"},
+	{regexp.MustCompile(`(?i)^(// )?\w+ has (an?|the|all|every|each|its) (\w+ ){1,2}(stay|go|come|end|learn|wait|show|count|start|stop)\b`), "a plain verb"},
+}
+
+// plainWords says how many of the phrases a folder still has. The numbers may only shrink.
+var plainWords = map[string]int{
+	".":                            6,
+	"bench":                        3,
+	"cli":                          12,
+	"docs":                         3,
+	"docs/decisions":               12,
+	"docs/reproduction":            10,
+	"docs/spec":                    17,
+	"internal/chart":               2,
+	"internal/predict":             1,
+	"internal/record":              9,
+	"internal/reproduce":           32,
+	"internal/run":                 1,
+	"internal/sim":                 22,
+	"internal/theory":              34,
+	"internal/theory/malleable":    1,
+	"internal/workload":            6,
+	"internal/yarn":                53,
+	"internal/yarn/internal/peer":  1,
+	"internal/yarn/internal/proto": 4,
+	"internal/yarn/internal/rpc":   12,
+	"internal/yarn/internal/token": 4,
+	"internal/yarn/internal/wire":  4,
+	"internal/yarn/load":           4,
+	"model":                        15,
+	"mr":                           13,
+	"mr/generate":                  1,
+	"mr/input":                     2,
+	"mr/internal/dfa":              2,
+	"mr/internal/fold":             2,
+	"mr/internal/order":            1,
+	"mr/jobs":                      6,
+	"mr/streaming":                 7,
+	"policy":                       50,
+	"sched":                        27,
+}
+
+// TestTidyWords looks for the phrases in comments, messages and documents.
+func TestTidyWords(t *testing.T) {
+	found := map[string][]string{}
+	look := func(path string, line int, text string) {
+		for _, p := range phrases {
+			if m := p.pattern.FindString(text); m != "" {
+				dir := filepath.ToSlash(filepath.Dir(path))
+				found[dir] = append(found[dir], fmt.Sprintf("%s:%d: %q: %s", path, line, m, p.instead))
+			}
+		}
+	}
+	list, set := sources(t)
+	for _, s := range list {
+		for _, group := range s.file.Comments {
+			var words []string
+			for _, c := range group.List {
+				words = append(words, strings.TrimSpace(strings.TrimPrefix(c.Text, "//")))
+			}
+			look(s.path, set.Position(group.Pos()).Line, strings.Join(words, " "))
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.Contains(lit.Value, " ") &&
+				!strings.HasPrefix(s.path, "tidy_") {
+				look(s.path, set.Position(lit.Pos()).Line, lit.Value)
+			}
+			return true
+		})
+	}
+	for path := range tracked(t, ".md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		at := 1
+		for paragraph := range strings.SplitSeq(string(text), "\n\n") {
+			look(path, at, strings.Join(strings.Fields(paragraph), " "))
+			at += strings.Count(paragraph, "\n") + 2
+		}
+	}
+	ratchet(t, "plainWords", found, plainWords)
+}
+
+// slack is how many findings a folder may have beyond its number.
+const slack = 12
+
+// ratchet fails the test where a folder has more findings than it may, and logs where it has fewer.
+func ratchet(t *testing.T, name string, found map[string][]string, allowed map[string]int) {
+	t.Helper()
+	if os.Getenv("TIDY_COUNT") != "" { // prints the numbers as they are
+		for _, dir := range sortedKeys(found) {
+			fmt.Printf("%s\t%q: %d,\n", name, dir, len(found[dir]))
+		}
+		return
+	}
+	for _, dir := range sortedKeys(found) {
+		if n := len(found[dir]); n > allowed[dir]+slack {
+			t.Errorf("%s: %d findings, and %d are allowed:\n%s", dir, n, allowed[dir], strings.Join(found[dir], "\n"))
+		}
+	}
+	for dir, n := range allowed {
+		if len(found[dir]) < n {
+			t.Logf("%s[%q] is %d and can be %d", name, dir, n, len(found[dir]))
+		}
+	}
+}
+
+func sortedKeys[T any](m map[string]T) (keys []string) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// tracked yields the files of the tree with some endings, outside testdata.
+func tracked(t *testing.T, endings ...string) func(yield func(string) bool) {
+	t.Helper()
+	files := everyFile(t)
+	return func(yield func(string) bool) {
+		for path := range files {
+			if slices.Contains(endings, filepath.Ext(path)) && !strings.Contains(path, "testdata/") && !yield(path) {
+				return
+			}
+		}
+	}
+}

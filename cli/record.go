@@ -293,15 +293,11 @@ func printExplanation(a *app, x *record.Explanation) {
 			fmt.Fprintf(a.Out, ": %s", st.Detail)
 		}
 		fmt.Fprintln(a.Out)
+		if st.Ahead > 0 {
+			fmt.Fprintf(a.Out, "    its place: %s\n", st.Words)
+		}
 		for _, b := range st.Before {
-			fmt.Fprintf(
-				a.Out,
-				"    before it: job %d %s, stage %d, key %v\n",
-				b.Stage.Job,
-				b.Name,
-				b.Stage.Index,
-				b.Key,
-			)
+			fmt.Fprintf(a.Out, "    before it: job %d %s, stage %d: %s\n", b.Stage.Job, b.Name, b.Stage.Index, b.Words)
 		}
 		for _, h := range st.Holders {
 			fmt.Fprintf(a.Out, "    has room: job %d %s, with %d attempts\n", h.Job, h.Name, h.Attempts)

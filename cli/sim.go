@@ -55,7 +55,7 @@ from the same seed. A job that fails is a result; that no job of a policy succee
 		&f.fromRecord,
 		"from-record",
 		"",
-		"take arrivals and task times, not decisions, from this record instead of a trace",
+		"take arrivals, task times and, without --cluster, the cluster, not decisions, from this record",
 	)
 	fl.StringVar(
 		&f.cluster,
@@ -352,7 +352,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.leaving.check(policies, func() []flagFile { return reads }); err != nil {
 		return err
 	}
-	cluster, err := openCluster(f.cluster)
+	cluster, script, err := f.openCluster(a)
 	if err != nil {
 		return err
 	}
@@ -383,7 +383,8 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	var runs []simRun
 	var failed []policyFailure
 	for _, p := range policies {
-		task := simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs}}
+		task := simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, Script: script,
+			MostEvents: f.most, MostJobs: f.mostJobs}}
 		r, err := f.under(ctx, a, task)
 		a.stack(err, f.verbose)
 		switch {
@@ -484,6 +485,32 @@ func resultsOf(runs []simRun) (results []record.Result) {
 		results = append(results, r.result)
 	}
 	return results
+}
+
+// openCluster returns the cluster that --cluster names; of --from-record without --cluster that of the record, with the
+// times at which its nodes came and went.
+func (f *simFlags) openCluster(a *app) (*workload.Cluster, []sim.Incident, error) {
+	if f.fromRecord == "" || f.costs.said("cluster") {
+		c, err := openCluster(f.cluster)
+		return c, nil, err
+	}
+	r, err := record.Open(f.fromRecord, record.Payload{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	p, err := record.ClusterOf(r)
+	if err != nil && p != nil {
+		err = mend(a, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var script []sim.Incident
+	for _, c := range p.Changes {
+		script = append(script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
+	}
+	return p.Cluster, script, nil
 }
 
 // simJobs opens the jobs to simulate, from a trace or from a record.

@@ -69,7 +69,8 @@ type StageExplanation struct {
 	Reason  Reason     `json:"reason"`
 	Detail  string     `json:"detail"` // in words
 	Key     *sched.Key `json:"key,omitempty"`
-	Ahead   int        `json:"ahead,omitempty"`   // stages of other jobs that have tasks waiting and come first
+	Words   string     `json:"key_words,omitempty"`
+	Ahead   int        `json:"ahead,omitempty"`   // stages of other jobs that wait for the same kinds of resources and come first
 	Before  []Rank     `json:"before,omitempty"`  // the first of them
 	Holders []Holder   `json:"holders,omitempty"` // where no node fits: who has the room, the largest first
 }
@@ -79,6 +80,23 @@ type Rank struct {
 	Stage sched.StageID `json:"stage"`
 	Name  string        `json:"name,omitempty"`
 	Key   sched.Key     `json:"key"`
+	Words string        `json:"key_words"` // what the key stands for, and what decides where keys are equal
+}
+
+// inWords says what puts a stage of a job with a key where it is: the job's priority, the parts of the key that are not
+// zero, smaller first, and the submission, by which stages with equal keys are ordered.
+func inWords(j *sched.Job, k sched.Key) string {
+	words := []string{fmt.Sprintf("priority %d", j.Spec.Priority)}
+	if k.Class != 0 {
+		words = append(words, fmt.Sprintf("class %d of the policy", k.Class))
+	}
+	if k.Value != 0 {
+		words = append(words, fmt.Sprintf("value %.6g", k.Value))
+	}
+	if k.Then != 0 {
+		words = append(words, fmt.Sprintf("then %d", k.Then))
+	}
+	return strings.Join(append(words, fmt.Sprintf("submitted %v", j.Submitted)), ", ")
 }
 
 // A Holder is a job that holds room which others wait for.
@@ -283,12 +301,13 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 	if !ok {
 		return
 	}
-	e.Key = &key
+	e.Key, e.Words = &key, inWords(own.Job, key)
 	for j := range v.Jobs() {
 		for _, o := range j.Stages {
-			if k, ok := ranker.Position(v, o); ok && j.ID != st.ID.Job && o.Pending > 0 &&
+			k, ok := ranker.Position(v, o)
+			if ok && j.ID != st.ID.Job && o.Pending > 0 && shares(o.Spec.PerTask, st.Spec.PerTask) &&
 				compareKeys(k, key, int(j.ID-st.ID.Job)) < 0 {
-				e.Before = append(e.Before, Rank{o.ID, j.Spec.Name, k})
+				e.Before = append(e.Before, Rank{o.ID, j.Spec.Name, k, inWords(j, k)})
 			}
 		}
 	}

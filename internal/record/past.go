@@ -14,10 +14,13 @@ import (
 // is the last thing that it yields: an ErrCut after the jobs of what is whole.
 //
 // A task takes as long as the attempt of it that succeeded ran, suspension left out, times the speed of its node's
-// class (nil: all are 1): its time on a node of speed 1. A task of which none succeeded takes the median of its stage,
-// and, where the stage has none, what its spec says. Where the engine did not know a stage's tasks (yarn) its tasks are
-// the attempts that succeeded, in order of launch, and it starts when as much of the stage before is done as was when
-// it was first asked for.
+// class (nil: all are 1): its time on a node of speed 1. An attempt that starts before the stages that its stage is
+// after are done waits for them, as a reduce waits for maps; its time counts from the end of their last task. A task of
+// which none succeeded takes the median of its stage, and, where the stage has none, what its spec says.
+//
+// Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch, and
+// it starts when as much of the stage before is done as was when it was first asked for. The job's master asks for such
+// stages when it has started, and holds its container until they are done (Past.Led).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
 func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
@@ -56,6 +59,7 @@ type pastJob struct {
 	at     sched.Time
 	ended  bool
 	stages []pastStage
+	master sched.Time // when its first master was launched; -1: it has none
 	probe  pastProbe
 }
 
@@ -77,6 +81,7 @@ type pastStage struct {
 	round int32        // workload.Past.Rounds
 	asked sched.Time   // when it was asked for; zero: with the job
 	after int32        // of such a stage: tasks of the stage before that were done when it was asked for
+	last  sched.Time   // when the last of its attempts that succeeded so far ended
 }
 
 func (p *past) Attach(v *sched.View) { p.view = v }
@@ -102,8 +107,14 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 		}
 	}
 	for i := range actions {
-		if a := &actions[i]; a.Kind == sched.Resume {
+		switch a := &actions[i]; a.Kind {
+		case sched.Resume:
 			p.pauses.end(a.Attempt, now)
+		case sched.Launch:
+			j := p.byID[a.Stage.Job]
+			if j != nil && j.master < 0 && j.stages[a.Stage.Index].spec.Kind == sched.Master {
+				j.master = now
+			}
 		}
 	}
 }
@@ -116,7 +127,7 @@ func (p *past) submit(now sched.Time, e *sched.Event) {
 		}
 		return
 	}
-	j := &pastJob{id: e.Job, spec: spec, at: now}
+	j := &pastJob{id: e.Job, spec: spec, at: now, master: -1}
 	for i := range spec.Stages {
 		j.stages = append(j.stages, pastStage{spec: &spec.Stages[i]})
 	}
@@ -148,9 +159,12 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 	if j == nil || e.Outcome != sched.OK {
 		return
 	}
-	took := sched.Time(
-		math.Round(float64(p.view.Now-a.Start-paused) * p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)),
-	)
+	began := a.Start
+	if of == 0 {
+		began = j.ready(int(a.Stage.ID.Index), began)
+	}
+	speed := p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)
+	took := sched.Time(math.Round(float64(max(0, p.view.Now-began-paused)) * speed))
 	if at := int(a.Stage.ID.Index); of != 0 {
 		if at >= len(j.probe.times) {
 			return // a probe has its stages from the start
@@ -162,6 +176,7 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 		return
 	}
 	st := &j.stages[a.Stage.ID.Index]
+	st.last = p.view.Now
 	if a.Task == 0 {
 		st.times, st.order = append(st.times, took), append(st.order, a.ID.Serial())
 		return
@@ -170,6 +185,25 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 		st.times = slices.Repeat([]sched.Time{-1}, int(st.spec.Tasks))
 	}
 	st.times[a.Task-1] = took
+}
+
+// ready returns the instant from which an attempt of stage i that started at began could work: when the stages that it
+// is after were done, as far as is known by now.
+func (j *pastJob) ready(i int, began sched.Time) sched.Time {
+	for _, d := range j.stages[i].spec.After {
+		began = max(began, j.stages[d.Stage].last)
+	}
+	if k := i - 1; j.stages[i].spec.Tasks < 0 && k >= 0 && j.stages[k].spec.Kind != sched.Master {
+		began = max(began, j.stages[k].last)
+	}
+	return began
+}
+
+// led reports whether a master asked for all stages but its own, the first, whose tasks the engine did not know.
+func (j *pastJob) led() bool {
+	return len(j.stages) > 1 && j.master >= 0 && !slices.ContainsFunc(j.stages, func(st pastStage) bool {
+		return st.spec.Tasks >= 0
+	}) && j.stages[0].spec.Kind == sched.Master
 }
 
 // yield yields the jobs at the front that have ended; all when the run is over.
@@ -193,13 +227,16 @@ func (j *pastJob) finish() *workload.Past {
 	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}
+	if out.Led = j.led(); out.Led {
+		j.stages[0].times, j.stages[0].order = []sched.Time{max(0, j.stages[1].asked-j.master)}, []uint64{0}
+	}
 	for i := range j.stages {
 		st := &j.stages[i]
 		spec.Stages[i] = *st.spec
 		if st.spec.Tasks < 0 {
 			st.inOrder()
 			spec.Stages[i].Tasks = int32(len(st.times))
-			if i > 0 {
+			if i > 0 && spec.Stages[i-1].Kind != sched.Master { // of which no stage waits for output
 				spec.Stages[i].After = []sched.Dep{
 					{Stage: int32(i - 1), Part: min(1, float64(st.after)/float64(max(1, spec.Stages[i-1].Tasks)))},
 				}

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"container/heap"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -460,8 +461,20 @@ func (k *kept) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 // recorded writes a record into memory while run runs.
 func recorded(t testing.TB, o Options, run func(w *Writer)) []byte {
 	t.Helper()
+	return write(t, Header{}, o, run)
+}
+
+// recordedWith returns the record of run under a header.
+func recordedWith(t testing.TB, h Header, run func(w *Writer)) []byte {
+	t.Helper()
+	return write(t, h, Options{}, run)
+}
+
+func write(t testing.TB, h Header, o Options, run func(w *Writer)) []byte {
+	t.Helper()
+	h.Engine, h.Seed, h.Policy = "test", 1, "test"
 	var b bytes.Buffer
-	w, err := NewWriter(&b, Header{Engine: "test", Seed: 1, Policy: "test"}, o)
+	w, err := NewWriter(&b, h, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,6 +483,16 @@ func recorded(t testing.TB, o Options, run func(w *Writer)) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// marshalled returns v as JSON.
+func marshalled(t testing.TB, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func reader(t testing.TB, record []byte) *Reader {

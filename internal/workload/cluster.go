@@ -35,8 +35,8 @@ type Network struct {
 	Rack int64 `json:"rack"` // into or out of one rack; default 10 Gbit/s
 }
 
-// defaultNetwork is one gigabit Ethernet port a node and one of ten gigabits a rack.
-var defaultNetwork = Network{Node: 1e9 / 8, Rack: 10e9 / 8}
+// DefaultNetwork is one gigabit Ethernet port a node and one of ten gigabits a rack: the network where nothing is said.
+var DefaultNetwork = Network{Node: 1e9 / 8, Rack: 10e9 / 8}
 
 // Nodes yields the nodes with their classes in the order of their IDs: the k-th is node k.
 func (c *Cluster) Nodes() iter.Seq2[*sched.NodeSpec, *Class] {
@@ -125,7 +125,7 @@ func (c *Cluster) Options() Options {
 // ParseCluster reads the shorthand nodes=20,map-slots=3,reduce-slots=1,racks=2: one class of nodes. Keys are nodes,
 // racks, speed, the names of resources (memory=8GiB, vcores=4), and node-bandwidth and rack-bandwidth (1Gbit).
 func ParseCluster(text string) (*Cluster, error) {
-	c := &Cluster{Classes: []Class{{Name: "node", Count: 1, Racks: 1, Speed: 1}}, Network: defaultNetwork}
+	c := &Cluster{Classes: []Class{{Name: "node", Count: 1, Racks: 1, Speed: 1}}, Network: DefaultNetwork}
 	seen := map[string]bool{}
 	for item := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(item, "=")

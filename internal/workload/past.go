@@ -16,6 +16,9 @@ type Past struct {
 	// Rounds are by stage: 0 for stages that the job came with, and one more each time that the job found more stages
 	// when all before were done.
 	Rounds []int32
+	// Led says that the first stage is the master that asked for the tasks of the others. The time of its only task is
+	// from its launch until it asked.
+	Led bool
 
 	ProbeTimes  []sched.Time     // of the tasks of the probe that succeeded, its map's first; nil: none succeeded
 	ProbeCounts []sched.Counters // what those tasks counted
@@ -24,14 +27,16 @@ type Past struct {
 // On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has
 // them. Rounds that were found later are found later again.
 func (p Past) On(c *Cluster) *sched.JobSpec {
-	p = p.withoutMaster()
+	if !p.Led {
+		p = p.withoutMaster()
+	}
 	spec := *p.Spec
 	spec.Stages = slices.Clone(spec.Stages)
 	o, room := c.Options(), c.Capacity()
 	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts}
 	for i := range spec.Stages {
 		st := &spec.Stages[i]
-		st.Asked = false
+		st.Asked = p.Led && st.Kind != sched.Master
 		list := make([]Task, len(p.Times[i]))
 		for k, t := range p.Times[i] {
 			list[k].Compute = t

@@ -61,7 +61,7 @@ func readCluster(name string, r io.Reader) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Network: defaultNetwork}
+	c := &Cluster{Network: DefaultNetwork}
 	err = y.fields(root, "classes, network, queues", func(key string, v *yaml.Node) (_ bool, err error) {
 		switch key {
 		case "classes":

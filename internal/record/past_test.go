@@ -1,0 +1,174 @@
+package record
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// pastOf returns the only job of a record.
+func pastOf(t *testing.T, b []byte) *workload.Past {
+	t.Helper()
+	for j, err := range PastJobs(reader(t, b), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	t.Fatal("no job")
+	return nil
+}
+
+// simulated returns when a simulation of jobs on a cluster ends.
+func simulated(t *testing.T, p *PastCluster, jobs ...*sched.JobSpec) sched.Time {
+	t.Helper()
+	config := sim.Config{Cluster: p.Cluster, Jobs: workload.Of(jobs...), Core: sched.Config{Policy: &inOrder{}}}
+	for _, c := range p.Changes {
+		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
+	}
+	done, err := sim.Run(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done.End
+}
+
+// A reduce that starts at 0 with its slot, waits for maps until 20 s, and works until 23 s, is work of 3 s. Simulated
+// again on the cluster of the record, the job ends when it ended.
+func TestPastReducesThatWait(t *testing.T) {
+	b := recorded(t, Options{}, func(w *Writer) {
+		r := newRig(sched.Config{Can: allPowers}, w)
+		r.node(slots(1, 1))
+		spec := mapReduce(0, 2, 10*sec, 1, 23*sec)
+		spec.Stages[1].After[0].Part = 0
+		r.submit(1, spec)
+		r.run()
+	})
+	past := pastOf(t, b)
+	if want := [][]sched.Time{{10 * sec, 10 * sec}, {3 * sec}}; !reflect.DeepEqual(past.Times, want) {
+		t.Errorf("times %v, want %v", past.Times, want)
+	}
+	p, err := ClusterOf(reader(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := simulated(t, p, past.On(p.Cluster)); end != 23*sec {
+		t.Errorf("simulated, it ends at %v, want 23s", end)
+	}
+}
+
+// An application whose master is launched at 1 s and asks after 5 s for two maps of 10 s, which run one after the other
+// beside it, and then for a reduce of 4 s. The maps do not wait for the master, which holds its container until 30 s.
+// Simulated, its master is launched at once.
+func TestPastMaster(t *testing.T) {
+	each := sched.Resources{sched.Memory: 1024}
+	b := recorded(t, Options{}, func(w *Writer) {
+		r := newRig(sched.Config{Can: allPowers}, w)
+		r.node(sched.Resources{sched.Memory: 2048})
+		ask := func(at sched.Time, stage int32, kind sched.StageKind, n int32) {
+			r.at(at, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{
+				Stage: stage, Pending: n, Spec: &sched.StageSpec{Kind: kind, PerTask: each, Tasks: -1}}})
+		}
+		r.submit(1, &sched.JobSpec{Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: each, Tasks: -1}}})
+		r.at(sec, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: 0, Pending: 1}})
+		ask(6*sec, 1, sched.Map, 2)
+		ask(26*sec, 2, sched.Reduce, 1)
+		r.takes = func(a *sched.Attempt) sched.Time {
+			return []sched.Time{29 * sec, 10 * sec, 10 * sec, 4 * sec}[a.ID.Serial()-1]
+		}
+		r.at(30*sec, sched.Event{Kind: sched.JobEnded, Job: 1})
+		r.run()
+	})
+	past := pastOf(t, b)
+	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.Led || !reflect.DeepEqual(past.Times, want) {
+		t.Errorf("led %v, times %v, want %v", past.Led, past.Times, want)
+	}
+	p, err := ClusterOf(reader(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := simulated(t, p, past.On(p.Cluster)); end != 29*sec {
+		t.Errorf("simulated, it ends at %v, want 29s", end)
+	}
+}
+
+// Three nodes of two kinds: the second joins at 3 s, the third is lost at 4 s and joins again at 6 s.
+func TestClusterOf(t *testing.T) {
+	queues := []*sched.QueueSpec{{Name: "etl", Weight: 2}}
+	b := recordedWith(t, Header{Core: CoreConfigOf(sched.Config{Queues: queues})}, func(w *Writer) {
+		r := newRig(sched.Config{Can: allPowers, Queues: queues}, w)
+		node := func(id sched.NodeID, at sched.Time, class string, rack sched.RackID, maps int64) {
+			r.at(at, sched.Event{Kind: sched.NodeJoined, Node: id,
+				Body: &sched.NodeSpec{Name: class, Class: class, Rack: rack, Capacity: slots(maps, 1)}})
+		}
+		node(1, 0, "big", 1, 4)
+		node(2, 3*sec, "small", 1, 2)
+		node(3, 3*sec, "big", 2, 4)
+		r.at(4*sec, sched.Event{Kind: sched.NodeLost, Node: 3})
+		node(3, 6*sec, "big", 2, 4)
+		r.run()
+	})
+	p, err := ClusterOf(reader(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &workload.Cluster{Network: workload.DefaultNetwork, Queues: p.Cluster.Queues, Classes: []workload.Class{
+		{Name: "big", Count: 2, Racks: 2, Speed: 1, Resources: slots(4, 1)},
+		{Name: "small", Count: 1, Racks: 1, Speed: 1, Resources: slots(2, 1)}}}
+	if !reflect.DeepEqual(p.Cluster, want) || len(p.Cluster.Queues) != 1 || p.Cluster.Queues[0].Name != "etl" {
+		t.Errorf("%+v\nwant %+v", p.Cluster, want)
+	}
+	changes := []NodeChange{{0, 2, false}, {0, 3, false}, {3 * sec, 2, true}, {3 * sec, 3, true}, {4 * sec, 2, false}, {6 * sec, 2, true}}
+	if !reflect.DeepEqual(p.Changes, changes) {
+		t.Errorf("changes %+v\nwant %+v", p.Changes, changes)
+	}
+
+	told := &workload.Cluster{Network: workload.DefaultNetwork,
+		Classes: []workload.Class{{Name: "c", Count: 1, Racks: 1, Speed: 2, Resources: slots(1, 0)}}}
+	b = recordedWith(t, Header{Cluster: marshalled(t, told)}, func(w *Writer) {
+		r := newRig(sched.Config{Can: allPowers}, w)
+		r.node(slots(1, 0))
+		r.run()
+	})
+	if p, err = ClusterOf(reader(t, b)); err != nil || !reflect.DeepEqual(p.Cluster, told) || p.Changes != nil {
+		t.Errorf("%+v, %v; want %+v", p, err, told)
+	}
+	b = recorded(t, Options{}, func(*Writer) {})
+	if _, err = ClusterOf(reader(t, b)); err == nil || !strings.Contains(err.Error(), "no node joined") {
+		t.Errorf("of a record without nodes: %v", err)
+	}
+}
+
+// Reduces of an earlier job are not ahead of a map, which takes other slots; they are where both take memory. A rank is
+// said in words.
+func TestExplainRanksByResource(t *testing.T) {
+	for _, c := range []struct {
+		capacity, maps, reduces sched.Resources
+		ahead                   int
+	}{
+		{slots(1, 0), slots(1, 0), slots(0, 1), 0},
+		{sched.Resources{sched.Memory: 1}, sched.Resources{sched.Memory: 1}, sched.Resources{sched.Memory: 1}, 1},
+	} {
+		job := func(submit sched.Time, kind sched.StageKind, each sched.Resources) *sched.JobSpec {
+			return &sched.JobSpec{Submit: submit, Stages: []sched.StageSpec{{Kind: kind, Tasks: 1, PerTask: each, Prior: 60 * sec}}}
+		}
+		got := explainAt(t, sched.Config{Can: allPowers}, Question{3, 10 * sec}, func(r *rig) {
+			r.node(c.capacity)
+			r.submit(1, job(0, sched.Map, c.maps))
+			r.submit(2, job(sec, sched.Reduce, c.reduces))
+			r.submit(3, job(2*sec, sched.Map, c.maps))
+			r.at(30*sec, sched.Event{Kind: sched.JobEnded, Job: 2, Outcome: sched.Killed})
+		})
+		if got.Ahead != c.ahead || got.Words != "priority 0, submitted 2s" {
+			t.Errorf("%v: %d ahead, want %d: %+v", c.capacity, got.Ahead, c.ahead, got)
+		}
+		if c.ahead > 0 && got.Before[0].Words != "priority 0, submitted 1s" {
+			t.Errorf("before it: %+v", got.Before)
+		}
+	}
+}

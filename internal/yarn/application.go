@@ -78,7 +78,7 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 			{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.mostAttempts()},
 		},
 	}
-	spec.Deadline = app.hints.deadline
+	spec.Deadline, spec.Goal = app.hints.deadline, app.hints.goal
 	return spec
 }
 

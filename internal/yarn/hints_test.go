@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,10 +26,19 @@ import (
 
 func TestHints(t *testing.T) {
 	h, wrong := readHints([]string{"nightly", "sojourn.deadline=10m", "sojourn.size=2h", "sojourn.queue=etl"})
-	if want := (hints{10 * time.Minute, 2 * time.Hour, "etl"}); h != want || len(wrong) != 0 {
+	if want := (hints{deadline: 10 * time.Minute, size: 2 * time.Hour, queue: "etl"}); h != want || len(wrong) != 0 {
 		t.Errorf("%+v, %v", h, wrong)
 	}
-	for _, bad := range []string{"sojourn.deadline=soon", "sojourn.deadline=-5m", "sojourn.size=0s", "sojourn.sise=2h", "sojourn."} {
+	costs, wrong := readHints([]string{"sojourn.weight=3", "sojourn.goal=5m:1/10m:4"})
+	steps := []sched.CostStep{{After: 5 * time.Minute, Cost: 1}, {After: 10 * time.Minute, Cost: 4}}
+	if g := costs.goal; len(wrong) != 0 || g.Metric != sched.MetricSteps || g.Weight != 3 || !slices.Equal(g.Steps, steps) {
+		t.Errorf("%+v, %v", g, wrong)
+	}
+	for _, bad := range []string{
+		"sojourn.deadline=soon", "sojourn.deadline=-5m", "sojourn.size=0s", "sojourn.sise=2h", "sojourn.",
+		"sojourn.goal=tardiness", "sojourn.goal=late", "sojourn.goal=10m:1/5m:4", "sojourn.goal=steps", "sojourn.weight=NaN",
+		"sojourn.weight=-1",
+	} {
 		if h, wrong := readHints([]string{bad}); len(wrong) != 1 || h != (hints{}) ||
 			!strings.Contains(wrong[0].Error(), bad) {
 			t.Errorf("%s: %+v, %v", bad, h, wrong)
@@ -117,6 +127,14 @@ func TestPredictedSizes(t *testing.T) {
 	hinted := func(name string) []string {
 		return map[string][]string{"first": {"sojourn.size=1h"}, "long": {"sojourn.size=30m"}, "short": {"sojourn.size=2m"}}[name]
 	}
+	due := func(app string) func(string) []string {
+		return func(name string) []string {
+			if name == app {
+				return []string{"sojourn.deadline=90s", "sojourn.weight=2", "sojourn.goal=tardiness"}
+			}
+			return nil
+		}
+	}
 	past := map[string][]sched.Time{}
 	for name, took := range map[string]time.Duration{"first": time.Second, "long": time.Hour, "short": time.Minute} {
 		past[model.HistoryKey(&sched.JobSpec{User: "ana", Name: name, Type: "MAPREDUCE"}, sched.Map)] = []sched.Time{
@@ -133,6 +151,9 @@ func TestPredictedSizes(t *testing.T) {
 		{"order of submission", "fifo", none, past, "long long short short"},
 		{"predicted", "srpt", none, past, "short short long long"},
 		{"hinted", "srpt", hinted, map[string][]sched.Time{}, "short short long long"},
+		{"equal shares", "fair", due("short"), past, "long short long short"},
+		{"by deadline", "flex:metric=tardiness,least=0", due("short"), past, "short short long long"},
+		{"by deadline, the other", "flex:metric=tardiness,least=0", due("long"), past, "long long short short"},
 	} {
 		if got := strings.Join(contended(t, c.policy, c.tags, c.past), " "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)

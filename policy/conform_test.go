@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 )
 
-var seeds = flag.Int("seeds", 25, "random clusters and loads that each policy must get through")
+var seeds = flag.Int("seeds", policy.Few(20), "random clusters and loads that each policy must get through")
 
 // Every registered policy conforms, and so does it with the parameters that make it do more.
 func TestConform(t *testing.T) {

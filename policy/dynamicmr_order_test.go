@@ -52,7 +52,7 @@ func (c *plainSEPB) Decide(p *sched.Plan) {
 // Whether any of some jobs has a task that waits is told by bits as by a walk over them, whatever has started, ended
 // and come since the look, with caches dropped at times.
 func TestWaitingJobsByBits(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(Few(2)) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		for _, spec := range []string{"dynamicmr:min-run=20s,cap=1,checked=0.3", "dynamicmr:min-run=20s,cap=1,dhsa=pd,sepb=queue", "dynamicmr:min-run=20s,base=fifo,checked=0.1"} {
 			p, _, err := Parse(spec)

@@ -80,7 +80,7 @@ func TestFspyUnknownSizes(t *testing.T) {
 	for _, spec := range fspySpecs {
 		t.Run(spec, func(t *testing.T) {
 			probes, sized, both := 0, 0, 0
-			for seed := range uint64(25) {
+			for seed := range uint64(policy.Few(12)) {
 				run := func(r *rand.Rand) policytest.Result {
 					setup := policytest.RandomSetup(seed, 1)
 					setup.Can |= sched.CanProbe
@@ -134,7 +134,7 @@ func TestFspyUnknownSizes(t *testing.T) {
 // fspy does what its definition says, computed plainly, action by action: with probes and without, sizes known at once,
 // late, wrongly or never, masters, jobs that fail, and nodes that are lost.
 func TestFspyAgainstPlain(t *testing.T) {
-	const seeds = 40
+	seeds := policy.Few(14)
 	plain := policy.Registry{"fspy": policy.PlainFSPY}
 	crossed := 0
 	for _, spec := range append(fspySpecs, "fspy:late=order", "fspy:vra=drf", "fspy:uber-maps=0,vra=drf,late=age", "fspy:uber-maps=0,rank=finish") {
@@ -167,7 +167,7 @@ func TestFspyAgainstPlain(t *testing.T) {
 			}
 		}
 	}
-	if crossed < 1000 {
+	if crossed < 25*seeds {
 		t.Errorf("jobs overtook each other %d times: little was tested", crossed)
 	}
 }

@@ -188,7 +188,11 @@ func (c *conformance) disturbed(s Setup, seed uint64, base Result) error {
 			switch i {
 			case 0:
 				t.r = r
-				k.swap = func(e sched.Estimator) { t.note(throughJSON(e, e)) }
+				k.swap = func(e sched.Estimator) {
+					if r.IntN(oneSwapIn) == 0 {
+						t.note(throughJSON(e, e))
+					}
+				}
 			case 1:
 				k.forget = r
 			case 2:
@@ -295,6 +299,9 @@ func throughJSON(from, to any) error {
 	return nil
 }
 
+// oneSwapIn is in how many Steps, on average, memory goes through JSON once. A run has hundreds of Steps.
+const oneSwapIn = 8
+
 // A twin now and then replaces a policy by a new one that has its memory.
 type twin struct {
 	*conformance
@@ -311,7 +318,7 @@ func (t *twin) note(err error) {
 
 // Decide has the current policy decide.
 func (t *twin) Decide(p *sched.Plan) {
-	if t.r != nil && t.r.IntN(3) == 0 {
+	if t.r != nil && t.r.IntN(oneSwapIn) == 0 {
 		next := t.fresh(false)
 		t.note(throughJSON(t.current, next))
 		t.current = next

@@ -91,50 +91,80 @@ var digestSeed = maphash.MakeSeed()
 func digest(v *sched.View) uint64 {
 	var h maphash.Hash
 	h.SetSeed(digestSeed)
-	add := func(x any) { maphash.WriteComparable(&h, x) }
 	for _, n := range v.Nodes {
-		add([...]any{n.ID, n.Class, n.Rack, n.Open, n.Lost, n.Reserved, n.Capacity, n.Used, n.Leaving})
+		add(&h, nodeFields{n.ID, n.Class, n.Rack, n.Open, n.Lost, n.Reserved, n.Capacity, n.Used, n.Leaving})
 		for a := range v.AttemptsOn(n) {
-			add([...]any{a.ID, a.Stage.ID, a.Start, a.Node, a.Task, a.Progress, a.Phase, a.State, a.Class, v.Amount(a.Holds)})
+			add(&h, attemptFields{a.ID, a.Stage.ID, a.Start, a.Node, a.Task, a.Progress, a.Phase, a.State, a.Class})
+			add(&h, v.Amount(a.Holds))
 		}
 	}
 	for _, c := range v.Classes {
-		add([...]any{c.ID, c.Name, c.Nodes, c.Capacity, c.Used})
+		add(&h, classFields{c.ID, c.Name, c.Nodes, c.Capacity, c.Used})
 	}
 	for _, q := range v.Queues {
-		add(
-			[...]any{
-				q.ID,
-				q.Parent,
-				q.User,
-				len(q.Children),
-				q.Jobs,
-				q.Used,
-				q.Leaving,
-				q.Demand,
-				q.Count,
-				q.Min,
-				q.Max,
-			},
-		)
+		add(&h, queueFields{q.ID, q.Parent, q.User, len(q.Children), q.Jobs, q.Count})
+		add(&h, [...]sched.Resources{q.Used, q.Masters, q.Leaving, q.Demand, q.Min, q.Max})
 	}
 	for j := range v.Jobs() {
-		add([...]any{j.ID, j.Queue, j.Weight, j.Submitted, j.Running, j.Ended, j.Used, len(j.Stages)})
+		add(&h, jobFields{j.ID, j.Queue, j.Weight, j.Submitted, j.Running, j.Ended, j.Used, len(j.Stages)})
 		for _, st := range j.Stages {
-			add(
-				[...]any{
-					st.ID,
-					st.Kind,
-					v.Amount(st.Shape),
-					st.Total,
-					st.Pending,
-					st.Running,
-					st.Suspended,
-					st.Done,
-					st.Leaving,
-				},
-			)
+			add(&h, stageFields{st.ID, st.Kind, v.Amount(st.Shape)})
+			add(&h, [...]int32{st.Total, st.Pending, st.Running, st.Suspended, st.Done, st.Leaving})
 		}
 	}
 	return h.Sum64()
 }
+
+// add hashes a value without making an interface of it.
+func add[T comparable](h *maphash.Hash, x T) { maphash.WriteComparable(h, x) }
+
+// The exported fields of rows, as digest hashes them.
+type (
+	nodeFields struct {
+		id                        sched.NodeID
+		class                     sched.ClassID
+		rack                      sched.RackID
+		open, lost                bool
+		reserved                  sched.StageID
+		capacity, used, isLeaving sched.Resources
+	}
+	attemptFields struct {
+		id       sched.AttemptID
+		stage    sched.StageID
+		start    sched.Time
+		node     sched.NodeID
+		task     int32
+		progress float32
+		phase    sched.Phase
+		state    sched.AttemptState
+		class    sched.ClassID
+	}
+	classFields struct {
+		id             sched.ClassID
+		name           string
+		nodes          int
+		capacity, used sched.Resources
+	}
+	queueFields struct {
+		id, parent sched.QueueID
+		user       bool
+		children   int
+		jobs       int32
+		count      [sched.NumKinds]sched.Count
+	}
+	jobFields struct {
+		id        sched.JobID
+		queue     sched.QueueID
+		weight    float64
+		submitted sched.Time
+		running   int32
+		ended     bool
+		used      sched.Resources
+		stages    int
+	}
+	stageFields struct {
+		id      sched.StageID
+		kind    sched.StageKind
+		perTask sched.Resources
+	}
+)

@@ -44,7 +44,8 @@ that knows waits for containers, contention and the order of tasks. The profile 
     merge:   {cpu: 3s, disk: 2s}
   variation: 0.3                             # coefficient of variation of task times
 
-Jobs that run at once are equal and served first come first served.`,
+Instead of demands, static: {data: {split: 67108864}, costs: {hdfs-read: 15, ...}} computes them from bytes, records and
+nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equal and served first come first served.`,
 		Example: `  sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --jobs 4
   sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --what-if nodes=4..64`,
 		Args: noArgs,
@@ -221,7 +222,7 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", c.job, err)
 	}
-	s := predict.Default()
+	s := predict.Usual()
 	if c.form == "thesis" {
 		s = predict.Thesis()
 	}

@@ -3,6 +3,9 @@ package predict
 import (
 	"errors"
 	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
 // Settings choose the form of the model (spec 4).
@@ -19,12 +22,22 @@ type Settings struct {
 	RampLimit  float64 // yarn.app.mapreduce.am.job.reduce.rampup.limit
 	Copiers    int     // of a reduce; 0: as many as maps
 
+	Draws int    // timelines with task times drawn by their variation, whose mean is the estimate; 0: the estimator's
+	Seed  uint64 // of the draws
+
 	Epsilon       float64 // seconds that no task's time may change by any more
 	MaxIterations int
 	Window        int // iterations whose mean estimate is returned where there is no convergence
 }
 
-// Default are the settings of the prediction that users get.
+// Usual are the settings of the prediction that users get: the default form, with tasks that vary.
+func Usual() Settings {
+	s := Default()
+	s.Draws, s.Seed = 200, 1
+	return s
+}
+
+// Default are the settings of the default form (spec 4), in which tasks of a kind do not vary.
 func Default() Settings {
 	return Settings{SlowStart: 0.05, RampLimit: 0.5, Copiers: 5, Epsilon: 1e-7, MaxIterations: 60, Window: 20}
 }
@@ -66,11 +79,15 @@ type JobPrediction struct {
 	Service  [kinds]float64 // of it, without any queueing
 	Tree     string         // precedence tree, as S(P(m1, m2), ...): m maps, ss shuffle-sorts, mg merges
 	spread   Moments        // of the time from the first task on
+	drawn    []float64      // response times, ascending; nil: none were drawn
 }
 
-// Quantile returns the time that the job takes at most with probability p, in (0, 1). The form of the distribution
-// follows from the variation of the job's tasks; its mean is Response.
+// Quantile returns the time that the job takes at most with probability p, in (0, 1): of the drawn times, or of the
+// law that follows from the variation of the job's tasks, with Response as its mean.
 func (j *JobPrediction) Quantile(p float64) float64 {
+	if j.drawn != nil {
+		return j.drawn[min(int(p*float64(len(j.drawn))), len(j.drawn)-1)]
+	}
 	if j.spread.Mean <= 0 {
 		return j.Response
 	}
@@ -165,8 +182,48 @@ func (m *model) solve() *Prediction {
 		}
 	}
 	m.describe(p, trees, estimates)
+	if m.Draws > 0 && slices.ContainsFunc(m.jobs, func(j Job) bool { return j.CV > 0 }) {
+		m.draw(p)
+	}
 	return p
 }
+
+// draw replaces the estimates by those of timelines in which each task's time is drawn: lognormal, with the mean that
+// the iteration found and the variation of its job. An estimator knows the largest of parallel tasks only by a
+// formula; a drawn timeline also knows which task waits for which container. It costs a timeline a draw.
+func (m *model) draw(p *Prediction) {
+	response := make([][]float64, len(m.jobs))
+	sigma := make([]float64, len(m.jobs))
+	for i := range m.jobs {
+		response[i] = make([]float64, m.jobs[i].tasks())
+		sigma[i] = math.Sqrt(math.Log1p(m.jobs[i].CV * m.jobs[i].CV))
+		p.Jobs[i].drawn = make([]float64, m.Draws)
+	}
+	for d := range m.Draws {
+		for i, list := range response {
+			chance := workload.NewChance(m.Seed).With(uint64(d)).With(uint64(i))
+			for task := range list {
+				n := chance.With(uint64(task)).Normal()
+				list[task] = m.response[m.offset[i]+task] * math.Exp(sigma[i]*n-sigma[i]*sigma[i]/2)
+			}
+		}
+		for i, line := range timeline(m.cluster, m.jobs, response, m.ramp()) {
+			end := m.jobs[i].Submit
+			for _, iv := range line {
+				end = max(end, iv.End)
+			}
+			p.Jobs[i].drawn[d] = end - m.jobs[i].Submit
+		}
+	}
+	p.Mean = 0
+	for i := range p.Jobs {
+		p.Jobs[i].Response = sum(p.Jobs[i].drawn) / float64(m.Draws)
+		slices.Sort(p.Jobs[i].drawn)
+		p.Mean += p.Jobs[i].Response / float64(len(p.Jobs))
+	}
+}
+
+func (m *model) ramp() ramp { return ramp{m.Interleave, m.SlowStart, m.RampLimit, m.Copiers} }
 
 // lay lays the timeline out anew, and splits each task's demand by the servers of the node where it now runs.
 func (m *model) lay() {
@@ -174,7 +231,7 @@ func (m *model) lay() {
 	for i := range m.jobs {
 		response[i] = m.response[m.offset[i]:][:m.jobs[i].tasks()]
 	}
-	m.lines = timeline(m.cluster, m.jobs, response, ramp{m.Interleave, m.SlowStart, m.RampLimit, m.Copiers})
+	m.lines = timeline(m.cluster, m.jobs, response, m.ramp())
 	nodes := make([][resources]float64, len(m.cluster.Nodes))
 	for node := range nodes {
 		for z := range resources {

@@ -769,6 +769,46 @@ func TestQuantilesOfPrediction(t *testing.T) {
 	}
 }
 
+// Two exponential-like tasks side by side: drawn timelines give the mean of the larger one, which for lognormal times
+// of mean 1 and σ is 2·Φ(σ/√2). Equal inputs give equal draws, and another seed other ones.
+func TestDrawnTimelines(t *testing.T) {
+	c := equal(2, 1)
+	j := Job{Maps: 2, MapSize: []float64{1}, Demands: [kinds]Cost{{10, 0, 0}}}
+	const sigma = 0.5
+	j.CV = math.Sqrt(math.Expm1(sigma * sigma))
+	s := Usual()
+	s.Draws = 20_000
+	predictOnce := func() *Prediction {
+		p, err := Predict(*c, []Job{j}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := predictOnce()
+	want := 10 * (1 + math.Erf(sigma/2)) // 2·Φ(σ/√2) = 1 + erf(σ/2)
+	// The larger of the two has a standard deviation of about 5.6 s: four standard errors of 20,000 draws are 0.16 s.
+	if math.Abs(p.Mean-want) > 0.16 {
+		t.Errorf("mean of the larger of two tasks is %v, want %v", p.Mean, want)
+	}
+	// P(max ≤ t) = F(t)², so the median of the larger is at F = 1/√2.
+	z := math.Sqrt2 * math.Erfinv(2/math.Sqrt2-1)
+	if got, want := p.Jobs[0].Quantile(0.5), 10*math.Exp(sigma*z-sigma*sigma/2); math.Abs(got-want) > 0.03*want {
+		t.Errorf("median is %v, want %v", got, want)
+	}
+	if !reflect.DeepEqual(p, predictOnce()) {
+		t.Error("two predictions of the same differ")
+	}
+	s.Seed = 2
+	if other := predictOnce(); other.Mean == p.Mean {
+		t.Error("another seed draws the same times")
+	}
+	j.CV = 0
+	if p = predictOnce(); p.Mean != 10 {
+		t.Errorf("tasks that do not vary take %v s, want 10", p.Mean)
+	}
+}
+
 // Jobs without tasks or without time end at once and divide by nothing.
 func TestPredictNothing(t *testing.T) {
 	c, jobs := system(1)

@@ -26,7 +26,14 @@ type Profile struct {
 		Shuffle Service `yaml:"shuffle"` // of one map's output by one reduce
 		Merge   Service `yaml:"merge"`
 	} `yaml:"demands"`
-	Variation float64 `yaml:"variation"` // coefficient of variation of task times; 0: they do not vary
+	Variation float64        `yaml:"variation"` // coefficient of variation of task times; 0: they do not vary
+	Static    *StaticProfile `yaml:"static"`    // data and costs to compute the demands from; nil: Demands holds them
+}
+
+// A StaticProfile is what Herodotou's static cost model computes the demands from, with Hadoop's defaults.
+type StaticProfile struct {
+	Data  DataProfile `yaml:"data"`
+	Costs CostFactors `yaml:"costs"`
 }
 
 // A Container says what the containers of a job's tasks hold: amounts by kind of resource, as in cluster files. Without
@@ -111,6 +118,8 @@ func (p *Profile) check() error {
 		)
 	case !(p.Variation >= 0) || p.Variation > 10:
 		return fmt.Errorf("variation is %v: it must be from 0 to 10", p.Variation)
+	case p.Static != nil:
+		return nil // its numbers are checked where they are used
 	case p.Maps > 0 && p.Demands.Map == Service{}:
 		return errors.New("demands.map is missing: give cpu, disk and network seconds of one map; " +
 			"counters of one run have them (CPU milliseconds ÷ 1000, bytes ÷ rate)")
@@ -127,12 +136,34 @@ func (p *Profile) check() error {
 	return nil
 }
 
+// demands returns the service times of a subtask of each kind, and the times to begin with.
+func (p *Profile) demands() (d [kinds]Cost, first [kinds]float64, err error) {
+	if p.Static == nil {
+		return [kinds]Cost{p.Demands.Map.cost(), p.Demands.Shuffle.cost(), p.Demands.Merge.cost()}, first, nil
+	}
+	t := TaskProfile{
+		Maps:    p.Maps,
+		Reduces: p.Reduces,
+		Data:    p.Static.Data,
+		Hadoop:  DefaultSettings(),
+		Costs:   p.Static.Costs,
+	}
+	t.Data.setDefaults()
+	if t.Costs.RemotePart == 0 {
+		t.Costs.RemotePart = 1
+	}
+	if err := t.Check(); err != nil {
+		return d, first, fmt.Errorf("static: %w", err)
+	}
+	d, first = t.Demands()
+	return d, first, nil
+}
+
 // On returns the job of a profile, and the cluster's nodes, in the model's terms: the dimensions of capacity are those
 // resources that the cluster has. disks is the number of disks of each node; a core is a processor.
 func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 	j := Job{
 		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation,
-		Demands: [kinds]Cost{p.Demands.Map.cost(), p.Demands.Shuffle.cost(), p.Demands.Merge.cost()},
 	}
 	var has []sched.ResourceKind
 	for k, x := range c.Capacity() {
@@ -141,6 +172,9 @@ func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 		}
 	}
 	var err error
+	if j.Demands, j.Initial, err = p.demands(); err != nil {
+		return Cluster{}, j, err
+	}
 	if j.MapSize, err = size(p.Container.Map, "container.map", sched.MapSlots, has); err != nil {
 		return Cluster{}, j, err
 	}

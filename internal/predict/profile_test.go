@@ -72,6 +72,32 @@ func TestReadProfileRefuses(t *testing.T) {
 	}
 }
 
+// The demands of a static profile are those of case A of spec 14.13, with the buffer of Hadoop 2.
+func TestReadStaticProfile(t *testing.T) {
+	p, err := ReadProfile("static.yaml", strings.NewReader(`
+maps: 8
+reduces: 4
+static:
+  data: {split: 67108864}
+  costs: {hdfs-read: 15, hdfs-write: 30, local-read: 10, local-write: 15, network: 20, map: 2000, reduce: 1500,
+    partition: 100, serialize: 200, sort: 50, merge: 100}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots, _ := workload.ParseCluster("nodes=2,map-slots=2,reduce-slots=1")
+	_, j, err := p.On(slots, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "map", j.Demands[MapTask].Total(), 4.139145339262425, 1e-12)
+	near(t, "merge", j.Demands[MergeTask].Total(), 7.918845952, 1e-12)
+	p.Static.Data.Split = 0
+	if _, _, err := p.On(slots, 1); err == nil || !strings.Contains(err.Error(), "static: split is 0") {
+		t.Error(err)
+	}
+}
+
 func TestProfileOnOtherCluster(t *testing.T) {
 	p, err := ReadProfile("p.yaml", strings.NewReader(whole))
 	if err != nil {

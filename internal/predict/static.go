@@ -17,15 +17,34 @@ type TaskProfile struct {
 	Costs         CostFactors
 }
 
-// A DataProfile describes a job's data.
+// A DataProfile describes a job's data. Selectivities and ratios that are 0 mean 1.
 type DataProfile struct {
-	Split, PairWidth               float64 // bytes of one map's input; bytes of one pair of it, uncompressed
-	MapBytes, MapPairs             float64 // selectivities of the map function
-	CombineBytes, CombinePairs     float64 // of the combiner; 1 without one
-	ReduceBytes                    float64 // of the reduce function
-	InRatio, MidRatio, OutRatio    float64
-	Combines                       bool // the job has a combiner
-	InPacked, MidPacked, OutPacked bool // compressed: the ratios and the costs of packing count
+	Split        float64 `yaml:"split"`      // bytes of one map's input
+	PairWidth    float64 `yaml:"pair-width"` // bytes of one pair of it, uncompressed; 0 means 100
+	MapBytes     float64 `yaml:"map-bytes"`  // selectivities of the map function
+	MapPairs     float64 `yaml:"map-pairs"`
+	CombineBytes float64 `yaml:"combine-bytes"` // of the combiner
+	CombinePairs float64 `yaml:"combine-pairs"`
+	ReduceBytes  float64 `yaml:"reduce-bytes"` // of the reduce function
+	InRatio      float64 `yaml:"in-ratio"`     // of the input, of map output, of the job's output
+	MidRatio     float64 `yaml:"mid-ratio"`
+	OutRatio     float64 `yaml:"out-ratio"`
+	Combines     bool    `yaml:"combines"`  // the job has a combiner
+	InPacked     bool    `yaml:"in-packed"` // compressed: the costs of packing count
+	MidPacked    bool    `yaml:"mid-packed"`
+	OutPacked    bool    `yaml:"out-packed"`
+}
+
+// setDefaults fills in what is usual for what is not known (spec 5.2).
+func (d *DataProfile) setDefaults() {
+	if d.PairWidth == 0 {
+		d.PairWidth = 100
+	}
+	for _, x := range []*float64{&d.MapBytes, &d.MapPairs, &d.CombineBytes, &d.CombinePairs, &d.ReduceBytes, &d.InRatio, &d.MidRatio, &d.OutRatio} {
+		if *x == 0 {
+			*x = 1
+		}
+	}
 }
 
 // HadoopSettings are those that the cost of a task depends on.
@@ -54,11 +73,23 @@ func DefaultSettings() HadoopSettings {
 
 // CostFactors are nanoseconds a byte or, of the processor's work, a record.
 type CostFactors struct {
-	HDFSRead, HDFSWrite, LocalRead, LocalWrite, Net float64 // a byte
-	InUnpack, MidUnpack, MidPack, OutPack           float64 // a byte
-	Map, Reduce, Combine, Partition, Serialize      float64 // a record
-	Sort, Merge                                     float64 // a record: one comparison level; one merged record
-	RemotePart                                      float64 // of the shuffle that crosses the network; 1 where Net was measured by shuffled byte
+	HDFSRead   float64 `yaml:"hdfs-read"` // a byte, as all down to OutPack
+	HDFSWrite  float64 `yaml:"hdfs-write"`
+	LocalRead  float64 `yaml:"local-read"`
+	LocalWrite float64 `yaml:"local-write"`
+	Net        float64 `yaml:"network"`
+	InUnpack   float64 `yaml:"in-unpack"`
+	MidUnpack  float64 `yaml:"mid-unpack"`
+	MidPack    float64 `yaml:"mid-pack"`
+	OutPack    float64 `yaml:"out-pack"`
+	Map        float64 `yaml:"map"` // a record, as all down to Merge
+	Reduce     float64 `yaml:"reduce"`
+	Combine    float64 `yaml:"combine"`
+	Partition  float64 `yaml:"partition"`
+	Serialize  float64 `yaml:"serialize"`
+	Sort       float64 `yaml:"sort"` // one level of comparisons
+	Merge      float64 `yaml:"merge"`
+	RemotePart float64 `yaml:"remote-part"` // of the shuffle that crosses the network; 1 where Net is a cost by shuffled byte
 }
 
 // A Cost is service time at each kind of centre, in seconds.
@@ -135,6 +166,11 @@ func (p *TaskProfile) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if x := positive[name]; !(x > 0) || math.IsInf(x, 0) {
 			return fmt.Errorf("%s is %v: it must be more than 0", name, x)
+		}
+	}
+	for _, x := range []float64{p.Data.MapBytes, p.Data.MapPairs, p.Data.CombineBytes, p.Data.CombinePairs, p.Data.ReduceBytes} {
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return fmt.Errorf("a selectivity is %v: it must be finite and not negative", x)
 		}
 	}
 	if p.Hadoop.SortFactor < 2 {

@@ -114,11 +114,12 @@ func (m Missing) Error() string { return m.What }
 // All are the papers, by name.
 func All() map[string]*Paper {
 	return map[string]*Paper{
-		"dynamicmr": dynamicmr(),
-		"fspy":      fspy(),
-		"gittins":   gittins(),
-		"mix":       officeMix(),
-		"mrorder":   mrorder(),
+		"dynamicmr":         dynamicmr(),
+		"fspy":              fspy(),
+		"gittins":           gittins(),
+		"mix":               officeMix(),
+		"mrorder":           mrorder(),
+		"performance-model": performanceModel(),
 	}
 }
 

@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"yarn":      {"sched"},
 	"web":       {"record", "sched"},
 	"run":       {"sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
-	"reproduce": {"theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr", "run"},
+	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr", "run"},
 	"cli": {
 		"theory",
 		"sched",

@@ -14,14 +14,19 @@ import (
 	"time"
 )
 
-// The limit that TestMemoryLimit sets, and ten times what it leaves for pairs as input.
-const (
-	tightLimit = 44 << 20
-	tightInput = 120 << 20
-)
+// The limit that TestMemoryLimit sets.
+const tightLimit = 44 << 20
 
-// TestMemoryLimit sorts ten times more than memory holds in a process of its own, which may have 64 open files, and
-// looks at what the kernel counts as its anonymous memory.
+// tightInput is how many bytes TestMemoryLimit sorts: three times what the limit leaves for pairs, or ten times.
+func tightInput() int {
+	if os.Getenv("SOJOURN_LONG") != "" {
+		return 120 << 20
+	}
+	return 40 << 20
+}
+
+// TestMemoryLimit sorts more than memory holds in a process of its own, which may have 64 open files, and looks at what
+// the kernel counts as its anonymous memory.
 func TestMemoryLimit(t *testing.T) {
 	if path := os.Getenv("MEMORY_LIMIT_INPUT"); path != "" {
 		if err := sortTightly(path); err != nil {
@@ -29,12 +34,12 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		return
 	}
-	if testing.Short() {
-		t.Skip("sorts 120 MiB")
+	if raceDetector {
+		t.Skip("the race detector needs more memory than the limit")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "records")
-	if err := writeRecords(path, tightInput/100); err != nil {
+	if err := writeRecords(path, tightInput()/100); err != nil {
 		t.Fatal(err)
 	}
 	child := exec.Command("/proc/self/exe", "-test.run=^TestMemoryLimit$", "-test.v")
@@ -54,8 +59,8 @@ func TestMemoryLimit(t *testing.T) {
 			n++
 		}
 	}
-	if n != tightInput/100 {
-		t.Errorf("%d records, want %d", n, tightInput/100)
+	if n != tightInput()/100 {
+		t.Errorf("%d records, want %d", n, tightInput()/100)
 	}
 }
 
@@ -104,17 +109,12 @@ func sortTightly(path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf(
-		"pool %d MiB, most in use %d MiB of %d, %d records spilled\n",
-		size>>20,
-		most>>20,
-		tightLimit>>20,
-		counters.Of[SpilledRecords],
-	)
+	fmt.Printf("pool %d MiB, most in use %d MiB of %d, %d records spilled\n", size>>20, most>>20, tightLimit>>20,
+		counters.Of[SpilledRecords])
 	if most > tightLimit {
 		return fmt.Errorf("%d MiB of anonymous memory, limit %d", most>>20, tightLimit>>20)
 	}
-	if counters.Of[SpilledRecords] < tightInput/100/2 {
+	if counters.Of[SpilledRecords] < int64(tightInput()/100/2) {
 		return fmt.Errorf("only %d records spilled", counters.Of[SpilledRecords])
 	}
 	return nil

@@ -76,7 +76,7 @@ func TestIndexKeepsAllPairs(t *testing.T) {
 		var want []string
 		for i := range pieces {
 			p := &pieces[i]
-			for p.pairs = range h.random.IntN(4000) {
+			for p.pairs = range h.random.IntN(1500) {
 				key, value := fmt.Append(nil, h.random.IntN(500)), fmt.Appendf(nil, "%d.%d", i, p.pairs)
 				want = append(want, string(key)+"="+string(value))
 				p.data = pair.Append(p.data, key, value)

@@ -9,6 +9,28 @@ type Key struct {
 	Then  int64
 }
 
+// Before reports whether a stage with key k comes before one with key o. Of two equal keys neither does.
+func (k Key) Before(o Key) bool {
+	switch {
+	case k.Class != o.Class:
+		return k.Class < o.Class
+	case k.Value != o.Value:
+		return k.Value < o.Value
+	}
+	return k.Then < o.Then
+}
+
+// Compare returns a negative number if k comes before o, a positive one if o comes before k, and 0 if they are equal.
+func (k Key) Compare(o Key) int {
+	switch {
+	case k.Before(o):
+		return -1
+	case o.Before(k):
+		return 1
+	}
+	return 0
+}
+
 // An Index keeps stages in order. It follows the core's log of changes by itself and pays O(log n) for a stage that
 // changed, so any number of them can live in any policy, wrapped or not; one that fell behind, or was just restored,
 // builds itself anew. It is a cache: dropping it changes no decision, provided that Key is a function of what it may
@@ -60,6 +82,7 @@ type stageHeap struct {
 	at      [2]int32 // places in live and in its group's list, while it is not empty
 }
 
+// An entry is a Key with its stage. Its fields are ordered so that two entries share a cache line.
 type entry struct {
 	value float64
 	then  int64
@@ -68,6 +91,8 @@ type entry struct {
 	slot  int32
 }
 
+// before is [Key.Before], and for equal keys the order of submission. It is written out because every move in a heap asks
+// it.
 func (e *entry) before(o *entry) bool {
 	switch {
 	case e.class != o.class:

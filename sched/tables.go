@@ -116,10 +116,7 @@ func (t *attemptTable) shiftedStart(a *Attempt) Time {
 	return a.Start + t.pauses[a.ID].total
 }
 
-const (
-	slotBits  = 24 // of an AttemptID: at most 16.7 million attempts at once
-	chunkBits = 10
-)
+const chunkBits = 10
 
 func (t *attemptTable) at(slot int32) *Attempt {
 	return &t.chunks[slot>>chunkBits][slot&(1<<chunkBits-1)]
@@ -140,7 +137,7 @@ func (t *attemptTable) get() *Attempt {
 	}
 	t.serial++
 	a := t.at(slot)
-	a.ID = AttemptID(t.serial<<slotBits | uint64(slot))
+	a.ID = NewAttemptID(t.serial, slot)
 	return a
 }
 
@@ -154,9 +151,6 @@ func (t *attemptTable) find(id AttemptID) *Attempt {
 	}
 	return nil
 }
-
-// Row is where the attempt is kept, from 0: one that begins after its end may have the same.
-func (id AttemptID) Row() int32 { return int32(id & (1<<slotBits - 1)) }
 
 // add puts an attempt at the end of the list.
 func (l *attemptList) add(a *Attempt) {
@@ -193,9 +187,6 @@ func (t *attemptTable) recycle() {
 	}
 	t.ended = t.ended[:0]
 }
-
-// Serial returns the ordinal of an attempt's launch in its run, from 1.
-func (id AttemptID) Serial() uint64 { return uint64(id) >> slotBits }
 
 // submit makes the rows of a job.
 func (c *cluster) submit(id JobID, spec *JobSpec) {

@@ -13,8 +13,23 @@ type (
 	ClassID   int32
 	QueueID   int32
 	ShapeID   int32  // an interned vector of Resources
-	AttemptID uint64 // serial<<24 | slot: unique in a run, in order of launch, found without a map
+	AttemptID uint64 // unique in a run, in order of launch, found without a map: NewAttemptID has the layout
 )
+
+// rowBits is how many bits of an AttemptID are its row: at most 16.7 million attempts exist at once.
+const rowBits = 24
+
+// NewAttemptID returns the ID of the attempt with a serial number from 1 that is kept in a row from 0.
+func NewAttemptID(serial uint64, row int32) AttemptID {
+	return AttemptID(serial<<rowBits | uint64(row))
+}
+
+// Serial returns the ordinal of an attempt's launch in its run, from 1.
+func (id AttemptID) Serial() uint64 { return uint64(id) >> rowBits }
+
+// Row returns where the attempt is kept, from 0. Rows are dense, and an attempt that starts after the end of another may
+// get the row of that one.
+func (id AttemptID) Row() int32 { return int32(id & (1<<rowBits - 1)) }
 
 // A StageID names a stage: its job and its place in JobSpec.Stages, from 0. The zero StageID names none.
 type StageID struct {

@@ -82,10 +82,7 @@ type slotMemory struct {
 	running bool
 }
 
-const (
-	stageBits = 12 // of the hash of a StageID
-	slotBits  = 24 // of an AttemptID, whose slot is below its serial
-)
+const stageBits = 12 // of the hash of a StageID
 
 func newMemory(reading bool, payload Payload) *memory {
 	m := &memory{stages: make([]stageMemory, 1<<stageBits), shapes: map[sched.ShapeID]sched.Resources{}}
@@ -104,8 +101,6 @@ func (m *memory) of(id sched.StageID) *stageMemory {
 	}
 	return s
 }
-
-func slotOf(id sched.AttemptID) int32 { return int32(id & (1<<slotBits - 1)) }
 
 // beginStep opens a Step; its tag is written or read already.
 func (m *memory) beginStep(now sched.Time) {
@@ -132,7 +127,7 @@ func (m *memory) knows(id sched.ShapeID) bool {
 
 // isRunning reports whether an attempt is one that the memory knows to run.
 func (m *memory) isRunning(id sched.AttemptID) bool {
-	slot := slotOf(id)
+	slot := id.Row()
 	return int(slot) < len(m.slots) && m.slots[slot].running && m.slots[slot].serial == id.Serial()
 }
 
@@ -152,7 +147,7 @@ func (m *memory) attempt(t tag, id sched.AttemptID) sched.AttemptID {
 		m.fail(fmt.Errorf("attempt %d does not run", serial))
 		return 0
 	}
-	return sched.AttemptID(serial<<slotBits | uint64(slot))
+	return sched.NewAttemptID(serial, slot)
 }
 
 func (m *memory) attemptTag(t tag, id sched.AttemptID) tag {
@@ -175,7 +170,7 @@ func (m *memory) guessSlot() int32 {
 
 // launched remembers a launch.
 func (m *memory) launched(a *sched.Action) {
-	slot := slotOf(a.Attempt)
+	slot := a.Attempt.Row()
 	if k := len(m.free); k > 0 && m.free[k-1] == slot {
 		m.free = m.free[:k-1]
 	}
@@ -196,7 +191,7 @@ func (m *memory) launched(a *sched.Action) {
 
 // ended remembers the end of an attempt.
 func (m *memory) ended(id sched.AttemptID) {
-	slot := slotOf(id)
+	slot := id.Row()
 	s := &m.slots[slot]
 	s.running = false
 	m.node = s.node
@@ -251,7 +246,7 @@ func (m *memory) writeAction(a *sched.Action) {
 		return
 	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
 		t = m.attemptTag(t, a.Attempt)
-		if s := slotOf(a.Attempt); t&notRunning != 0 || m.slots[s].node != a.Node || m.slots[s].stage != a.Stage {
+		if s := a.Attempt.Row(); t&notRunning != 0 || m.slots[s].node != a.Node || m.slots[s].stage != a.Stage {
 			t |= withPlace
 		}
 	}
@@ -277,7 +272,7 @@ func (m *memory) writeLaunch(t tag, a *sched.Action) {
 	if a.Shape != memo.shape {
 		more |= otherShape
 	}
-	if slotOf(a.Attempt) != m.guessSlot() {
+	if a.Attempt.Row() != m.guessSlot() {
 		more |= otherSlot
 	}
 	if a.Attempt.Serial() != m.serial+1 {
@@ -435,7 +430,7 @@ func (m *memory) action(t tag, a *sched.Action) {
 			number(c, &a.Node)
 			m.known(a.Node)
 			m.stageID(&a.Stage)
-		} else if s := slotOf(a.Attempt); m.reading && m.err == nil && int(s) < len(m.slots) {
+		} else if s := a.Attempt.Row(); m.reading && m.err == nil && int(s) < len(m.slots) {
 			a.Node, a.Stage = m.slots[s].node, m.slots[s].stage
 		}
 		switch a.Kind {
@@ -479,7 +474,7 @@ func (m *memory) launch(t tag, more byte, a *sched.Action) {
 		shape = sched.ShapeID(m.uvarint(uint64(a.Shape)))
 	}
 	if more&otherSlot != 0 {
-		slot = int32(m.uvarint(uint64(slotOf(a.Attempt))))
+		slot = int32(m.uvarint(uint64(a.Attempt.Row())))
 	}
 	if more&otherSerial != 0 {
 		serial = m.uvarint(a.Attempt.Serial())
@@ -490,7 +485,7 @@ func (m *memory) launch(t tag, more byte, a *sched.Action) {
 			m.fail(fmt.Errorf("attempt %d is launched in slot %d of %d", serial, slot, len(m.slots)))
 			return
 		}
-		a.Task, a.Shape, a.Attempt = task, shape, sched.AttemptID(serial<<slotBits|uint64(slot))
+		a.Task, a.Shape, a.Attempt = task, shape, sched.NewAttemptID(serial, slot)
 	}
 	m.launched(a)
 }

@@ -306,7 +306,7 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 		for _, o := range j.Stages {
 			k, ok := ranker.Position(v, o)
 			if ok && j.ID != st.ID.Job && o.Pending > 0 && shares(o.Spec.PerTask, st.Spec.PerTask) &&
-				compareKeys(k, key, int(j.ID-st.ID.Job)) < 0 {
+				cmp.Or(k.Compare(key), int(j.ID-st.ID.Job)) < 0 {
 				e.Before = append(e.Before, Rank{o.ID, j.Spec.Name, k, inWords(j, k)})
 			}
 		}
@@ -314,7 +314,7 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 	e.Ahead = len(e.Before)
 	slices.SortStableFunc(
 		e.Before,
-		func(a, b Rank) int { return compareKeys(a.Key, b.Key, int(a.Stage.Job-b.Stage.Job)) },
+		func(a, b Rank) int { return cmp.Or(a.Key.Compare(b.Key), int(a.Stage.Job-b.Stage.Job)) },
 	)
 	e.Before = e.Before[:min(mostNamed, len(e.Before))]
 }
@@ -339,11 +339,6 @@ func (x *explainer) ranker() (Ranker, *sched.View) {
 		return nil, nil
 	}
 	return r, &x.policy.core.View
-}
-
-// compareKeys is the order of an Index; submitted is what decides where keys are equal.
-func compareKeys(a, b sched.Key, submitted int) int {
-	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then), submitted)
 }
 
 // A survey is of the nodes that are there, for one more task of a stage.

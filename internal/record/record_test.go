@@ -230,7 +230,7 @@ func TestReaderRefuses(t *testing.T) {
 		Node:    1,
 		Task:    1,
 		Shape:   1,
-		Attempt: 1 << slotBits,
+		Attempt: sched.NewAttemptID(1, 0),
 	}
 	inSlot7, onNode9 := launch, launch
 	inSlot7.Attempt |= 7

@@ -61,8 +61,6 @@ const (
 	forProbe
 )
 
-const slotMask = 1<<24 - 1 // of an AttemptID
-
 // admit makes the row of a job. A job's chance comes from its place in the source, which no policy changes; a probe's
 // from the job it is of.
 func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
@@ -82,7 +80,7 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 
 // find returns the row of an attempt; nil: the core has been told of its end.
 func (e *engine) find(id sched.AttemptID) *attempt {
-	if slot := int(id & slotMask); slot < len(e.rows) && e.rows[slot].id == id {
+	if slot := int(id.Row()); slot < len(e.rows) && e.rows[slot].id == id {
 		return &e.rows[slot]
 	}
 	return nil
@@ -90,7 +88,7 @@ func (e *engine) find(id sched.AttemptID) *attempt {
 
 // launch starts an attempt.
 func (e *engine) launch(a *sched.Attempt) {
-	slot := int(a.ID & slotMask)
+	slot := int(a.ID.Row())
 	if slot >= len(e.rows) {
 		grown := make([]attempt, max(slot+1, 2*len(e.rows)))
 		copy(grown, e.rows)

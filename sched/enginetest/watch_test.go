@@ -1,0 +1,43 @@
+package enginetest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Each breach of the contract is found: facts and actions of one run, and what is said of them.
+func TestWatchFindsBreaches(t *testing.T) {
+	const sec = time.Second
+	id := sched.NewAttemptID(1, 0)
+	launch := []sched.Action{{Kind: sched.Launch, Attempt: id}}
+	done := sched.Event{Kind: sched.AttemptDone, Attempt: id}
+	type step struct {
+		events  []sched.Event
+		actions []sched.Action
+	}
+	for want, steps := range map[string][]step{
+		"attempt 1 has not ended":              {{nil, launch}},
+		"which was never launched":             {{[]sched.Event{done}, nil}},
+		"succeeds while it is suspended":       {{nil, launch}, {nil, []sched.Action{{Kind: sched.Suspend, Attempt: id}}}, {[]sched.Event{{Kind: sched.AttemptSuspended, Attempt: id}, done}, nil}},
+		"the core did not ask for it":          {{nil, launch}, {[]sched.Event{{Kind: sched.AttemptSuspended, Attempt: id}}, nil}},
+		"has said that it was resized":         {{nil, launch}, {nil, []sched.Action{{Kind: sched.Resize, Attempt: id}}}, {[]sched.Event{done}, nil}},
+		"progress 2 of attempt 1":              {{nil, launch}, {[]sched.Event{{Kind: sched.AttemptProgress, Attempt: id, Progress: 2}}, nil}},
+		"asked to be woken at 1ns":             {{nil, []sched.Action{{Kind: sched.Wake, At: 1}}}, {nil, nil}},
+		"job 1 is submitted after job 2":       {{[]sched.Event{{Kind: sched.JobSubmitted, Job: 2}, {Kind: sched.JobSubmitted, Job: 1}}, nil}},
+		"job 3 ends twice, or was never":       {{[]sched.Event{{Kind: sched.JobEnded, Job: 3}}, nil}},
+		"job 4 has not ended":                  {{[]sched.Event{{Kind: sched.JobSubmitted, Job: 4}}, nil}},
+		"0 nodes, 0 jobs, 0 attempts: want at": {{nil, nil}},
+	} {
+		w := &watch{view: &sched.View{}, attempts: map[sched.AttemptID]*life{}, jobs: map[sched.JobID]bool{}}
+		for i, s := range steps {
+			w.Record(sched.Time(i)*sec, s.events, s.actions)
+		}
+		w.end()
+		if all := strings.Join(w.wrong, "\n"); !strings.Contains(all, want) {
+			t.Errorf("said\n%s\nwant ... %s", all, want)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func Predict(c Cluster, jobs []Job, s Settings) (*Prediction, error) {
 
 // model is the state of one prediction.
 type model struct {
-	Settings
+	set Settings
 	layout
 	jobs   []Job
 	copies int   // of a closed model: equal jobs in the network
@@ -124,7 +124,7 @@ type model struct {
 }
 
 func newModel(c *Cluster, jobs []Job, s Settings) *model {
-	m := &model{Settings: s, layout: layout{c, s.Aggregate}, jobs: jobs}
+	m := &model{set: s, layout: layout{c, s.Aggregate}, jobs: jobs}
 	for i := range jobs {
 		j := &jobs[i]
 		m.offset = append(m.offset, len(m.demand))
@@ -147,28 +147,28 @@ func newModel(c *Cluster, jobs []Job, s Settings) *model {
 // solve iterates: timeline, overlaps, one sweep of the network, until no task's time changes (spec 5 to 11).
 func (m *model) solve() *Prediction {
 	p := &Prediction{}
-	window := make([][]float64, 0, m.Window) // estimates of the last iterations
-	for first := true; p.Iterations < m.MaxIterations && !p.Converged; first = false {
+	window := make([][]float64, 0, m.set.Window) // estimates of the last iterations
+	for first := true; p.Iterations < m.set.MaxIterations && !p.Converged; first = false {
 		p.Iterations++
 		m.lay()
 		if first {
 			m.begin()
 		}
 		var trees []*node
-		if m.Closed || p.Iterations > m.MaxIterations-m.Window {
+		if m.set.Closed || p.Iterations > m.set.MaxIterations-m.set.Window {
 			trees = m.trees()
 			window = append(window, m.estimates(trees))
-			if len(window) > m.Window {
+			if len(window) > m.set.Window {
 				window = window[1:]
 			}
 		}
 		var next []Cost
-		if m.Closed {
+		if m.set.Closed {
 			next = m.sweepClosed(m.copies, m.within(trees[0]), window[len(window)-1][0])
 		} else {
 			next = m.sweepTimeline(m.layout)
 		}
-		p.Converged = m.replace(next) <= m.Epsilon
+		p.Converged = m.replace(next) <= m.set.Epsilon
 	}
 	m.lay()
 	trees := m.trees()
@@ -182,7 +182,7 @@ func (m *model) solve() *Prediction {
 		}
 	}
 	m.describe(p, trees, estimates)
-	if m.Draws > 0 && slices.ContainsFunc(m.jobs, func(j Job) bool { return j.CV > 0 }) {
+	if m.set.Draws > 0 && slices.ContainsFunc(m.jobs, func(j Job) bool { return j.CV > 0 }) {
 		m.draw(p)
 	}
 	return p
@@ -197,11 +197,11 @@ func (m *model) draw(p *Prediction) {
 	for i := range m.jobs {
 		response[i] = make([]float64, m.jobs[i].tasks())
 		sigma[i] = math.Sqrt(math.Log1p(m.jobs[i].CV * m.jobs[i].CV))
-		p.Jobs[i].drawn = make([]float64, m.Draws)
+		p.Jobs[i].drawn = make([]float64, m.set.Draws)
 	}
-	for d := range m.Draws {
+	for d := range m.set.Draws {
 		for i, list := range response {
-			chance := workload.NewChance(m.Seed).With(uint64(d)).With(uint64(i))
+			chance := workload.NewChance(m.set.Seed).With(uint64(d)).With(uint64(i))
 			for task := range list {
 				n := chance.With(uint64(task)).Normal()
 				list[task] = m.response[m.offset[i]+task] * math.Exp(sigma[i]*n-sigma[i]*sigma[i]/2)
@@ -217,13 +217,15 @@ func (m *model) draw(p *Prediction) {
 	}
 	p.Mean = 0
 	for i := range p.Jobs {
-		p.Jobs[i].Response = sum(p.Jobs[i].drawn) / float64(m.Draws)
+		p.Jobs[i].Response = sum(p.Jobs[i].drawn) / float64(m.set.Draws)
 		slices.Sort(p.Jobs[i].drawn)
 		p.Mean += p.Jobs[i].Response / float64(len(p.Jobs))
 	}
 }
 
-func (m *model) ramp() ramp { return ramp{m.Interleave, m.SlowStart, m.RampLimit, m.Copiers} }
+func (m *model) ramp() ramp {
+	return ramp{m.set.Interleave, m.set.SlowStart, m.set.RampLimit, m.set.Copiers}
+}
 
 // lay lays the timeline out anew, and splits each task's demand by the servers of the node where it now runs.
 func (m *model) lay() {
@@ -258,7 +260,7 @@ func (m *model) begin() {
 
 // replace puts new residence times in the place of the old ones, and returns the largest change of a task's time.
 func (m *model) replace(next []Cost) (change float64) {
-	if m.ByKind {
+	if m.set.ByKind {
 		m.average(next)
 	}
 	for i, r := range next {
@@ -302,7 +304,7 @@ func (m *model) within(root *node) [][]overlap {
 	if root == nil {
 		return make([][]overlap, len(m.response))
 	}
-	if m.ByTree {
+	if m.set.ByTree {
 		return treeOverlaps(root.binary(), m.response, m.treeCV())
 	}
 	pairs := make([][]overlap, len(m.response))
@@ -318,8 +320,8 @@ func (m *model) within(root *node) [][]overlap {
 
 // treeCV is the variation of tasks in the tree's overlaps, which always come from Tripathi's moments.
 func (m *model) treeCV() float64 {
-	if m.CV > 0 {
-		return m.CV
+	if m.set.CV > 0 {
+		return m.set.CV
 	}
 	return 1
 }
@@ -334,12 +336,12 @@ func (m *model) estimates(trees []*node) []float64 {
 		}
 		response := m.response[m.offset[i]:][:m.jobs[i].tasks()]
 		switch {
-		case m.Tripathi:
-			list[i] = root.binary().moments(response, m.CV, nil).Mean
-		case m.Binary:
-			list[i], _ = root.binary().forkJoin(response, m.CV)
+		case m.set.Tripathi:
+			list[i] = root.binary().moments(response, m.set.CV, nil).Mean
+		case m.set.Binary:
+			list[i], _ = root.binary().forkJoin(response, m.set.CV)
 		default:
-			list[i], _ = root.forkJoin(response, m.CV)
+			list[i], _ = root.forkJoin(response, m.set.CV)
 		}
 		list[i] += m.wait(i)
 	}
@@ -391,7 +393,7 @@ func (m *model) describe(p *Prediction, trees []*node, estimates []float64) {
 		p.Mean += estimates[i] / float64(len(m.jobs))
 	}
 	rate := 0.0 // of jobs, or of all jobs at once
-	if m.Closed && estimates[0] > 0 {
+	if m.set.Closed && estimates[0] > 0 {
 		rate = float64(m.copies) / estimates[0]
 	} else if horizon > 0 {
 		rate = 1 / horizon

@@ -293,6 +293,9 @@ func printExplanation(a *app, x *record.Explanation) {
 			fmt.Fprintf(a.Out, ": %s", st.Detail)
 		}
 		fmt.Fprintln(a.Out)
+		if st.Wish != "" {
+			fmt.Fprintf(a.Out, "    the policy's wish: %s\n", st.Wish)
+		}
 		if st.Ahead > 0 {
 			fmt.Fprintf(a.Out, "    its place: %s\n", st.Words)
 		}

@@ -13,6 +13,11 @@ type withholder interface {
 	Withheld(*sched.View, *sched.Stage) string
 }
 
+// A reasoner is a policy that can tell what it wants for a stage, and why.
+type reasoner interface {
+	Why(*sched.View, *sched.Stage) string
+}
+
 // positionIn returns the place of st in the order of policy p. It returns false if st has no place, or if p cannot tell.
 func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if r, ok := p.(ranker); ok {
@@ -26,6 +31,14 @@ func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool
 func withheldIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
 	if w, ok := p.(withholder); ok {
 		return w.Withheld(v, st)
+	}
+	return ""
+}
+
+// whyIn returns what policy p wants for st, in words. It returns "" if p cannot tell.
+func whyIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
+	if r, ok := p.(reasoner); ok {
+		return r.Why(v, st)
 	}
 	return ""
 }

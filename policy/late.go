@@ -292,3 +292,6 @@ func (l *late) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
 func (l *late) Withheld(view *sched.View, st *sched.Stage) string {
 	return withheldIn(l.Inner, view, st)
 }
+
+// Why passes the question what is wanted for a stage on to the inner policy.
+func (l *late) Why(view *sched.View, st *sched.Stage) string { return whyIn(l.Inner, view, st) }

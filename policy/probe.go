@@ -38,3 +38,6 @@ func (w *probe) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
 func (w *probe) Withheld(view *sched.View, st *sched.Stage) string {
 	return withheldIn(w.Inner, view, st)
 }
+
+// Why passes the question what is wanted for a stage on to the inner policy.
+func (w *probe) Why(view *sched.View, st *sched.Stage) string { return whyIn(w.Inner, view, st) }

@@ -24,6 +24,12 @@ type Withholder interface {
 	Withheld(*sched.View, *sched.Stage) string
 }
 
+// A Reasoner is a Ranker that can say in words what it wants for a stage, such as an allocation and what that is worth;
+// "": nothing.
+type Reasoner interface {
+	Why(*sched.View, *sched.Stage) string
+}
+
 // A Reason is why tasks of a stage do not run.
 type Reason string
 
@@ -70,6 +76,7 @@ type StageExplanation struct {
 	Detail  string     `json:"detail"` // in words
 	Key     *sched.Key `json:"key,omitempty"`
 	Words   string     `json:"key_words,omitempty"`
+	Wish    string     `json:"wish,omitempty"`    // what the policy wants for it, in words
 	Ahead   int        `json:"ahead,omitempty"`   // stages of other jobs that wait for the same kinds of resources and come first
 	Before  []Rank     `json:"before,omitempty"`  // the first of them
 	Holders []Holder   `json:"holders,omitempty"` // where no node fits: who has the room, the largest first
@@ -297,6 +304,9 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 		return
 	}
 	own := v.Stage(st.ID)
+	if r, ok := ranker.(Reasoner); ok && own != nil {
+		e.Wish = r.Why(v, own)
+	}
 	key, ok := ranker.Position(v, own)
 	if !ok {
 		return

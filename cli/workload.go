@@ -137,6 +137,13 @@ func workloadConvert(a *app) *cobra.Command {
 }
 
 func writeWorkload(a *app, path string, f workload.Format, jobs workload.Source) error {
+	var losses workload.Losses
+	jobs = losses.Watch(f, jobs)
+	defer func() {
+		if what := losses.String(); what != "" {
+			fmt.Fprintf(a.Err, "sojourn: %s\n", what)
+		}
+	}()
 	if path == workload.StandardInput {
 		_, err := workload.Write(a.Out, f, jobs)
 		return err

@@ -17,7 +17,7 @@ const Format = 1
 
 const (
 	magic      = "sojourn-record "
-	mostHeader = 64 << 20 // bytes: the memory of an estimator with a long history fits
+	mostHeader = 32 << 20 // bytes: the memory of an estimator with a long history fits
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -242,6 +243,9 @@ func (r *Reader) next() error {
 	s.Number++
 	s.Entry, s.Now = r.entries+1, m.now
 	s.Events, s.Actions = s.Events[:0], s.Actions[:0]
+	if len(m.tags) > blockSize { // a Step alone: growing by and by would leave as much again behind
+		s.Events = slices.Grow(s.Events, min(len(m.tags), mostEntries))
+	}
 	for m.err == nil && len(m.tags) > 0 && m.tags[0] != tagStep {
 		r.entry()
 	}

@@ -18,8 +18,8 @@ import (
 const (
 	blockSize   = 64 << 10    // bytes before compression, at most, unless one Step alone has more
 	blockSpan   = time.Second // of the run's time, at most
-	mostBlock   = 256 << 20   // bytes before compression that a reader takes
-	mostEntries = 1 << 24     // events and actions of a Step that a reader takes
+	mostBlock   = 40 << 20    // bytes before compression that a block holds at most: a Step of 100,000 jobs fits
+	mostEntries = 5 << 18     // events and actions that a Step holds at most: the largest cluster fits when it joins
 	endMark     = "\x00\x00\x00\x00end\n"
 )
 

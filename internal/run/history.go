@@ -54,6 +54,9 @@ func (l *learner) news() map[string]any {
 	return news
 }
 
+// mostEntry is how many bytes an entry of a history has at most; 50 task times take about 600.
+const mostEntry = 1 << 20
+
 // A history is a file in which an estimator's knowledge outlives runs. A run that uses the file locks it. Each kind of
 // estimator has a bucket of its own, so that one file serves all of them.
 type history struct {
@@ -80,6 +83,10 @@ func openHistory(path, bucket string, of *learner) (*history, error) {
 			return nil
 		}
 		return b.ForEach(func(key, value []byte) error {
+			if len(value) > mostEntry {
+				return fmt.Errorf("entry %q: has %d bytes, must be at most %d: the file is damaged or no history",
+					key[:min(len(key), 80)], len(value), mostEntry)
+			}
 			if err := of.keep.Load(string(key), value); err != nil {
 				return fmt.Errorf("entry %q: %w", key, err)
 			}

@@ -155,3 +155,30 @@ func TestLearnedAndNotSaved(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLargeEntry holds that a history with an entry which no run leaves is refused by name, before it is decoded.
+func TestLargeEntry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	e, card, err := model.All.Parse("history", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket([]byte(card.Keeps))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte("large"), []byte(strings.Repeat("[", mostEntry+1)))
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openHistory(path, card.Keeps, newLearner(e))
+	if want := `entry "large": has 1048577 bytes, must be at most 1048576`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

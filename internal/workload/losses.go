@@ -1,0 +1,115 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Losses counts what a format cannot hold of the jobs that are written in it, so that a conversion does not change
+// results in silence. The zero Losses is ready.
+type Losses struct {
+	format Format
+	jobs   int64
+	counts [numLosses]int64 // jobs, by what they lose
+}
+
+// A loss is something that a job may have and a format may not hold.
+type loss int
+
+const (
+	lostBytes loss = iota
+	lostTimes
+	lostParts
+	lostFetch
+	lostResources
+	lostRank
+	lostOwner
+	lostTerms
+	numLosses
+)
+
+var lossNames = [numLosses]string{
+	lostBytes:     "bytes of tasks: reading and shuffling take no time there",
+	lostTimes:     "task times: they are computed anew from bytes",
+	lostParts:     "parts of a millisecond of times",
+	lostFetch:     "fetch times apart from the rest of a reduce",
+	lostResources: "resources of tasks other than memory and vcores",
+	lostRank:      "weight, priority or deadline",
+	lostOwner:     "user, queue or type",
+	lostTerms:     "goal, minimum, maximum or profile",
+}
+
+// Watch yields the jobs of s, and counts what format f cannot hold of them.
+func (l *Losses) Watch(f Format, s Source) Source {
+	l.format = f
+	return func(yield func(*sched.JobSpec, error) bool) {
+		for job, err := range s {
+			if err == nil {
+				l.count(job)
+			}
+			if !yield(job, err) {
+				return
+			}
+		}
+	}
+}
+
+// count takes in a job. O(tasks that its truth lists).
+func (l *Losses) count(job *sched.JobSpec) {
+	t, ok := job.Payload.(*Truth)
+	if !ok || l.format != SWIM && l.format != SLS {
+		return
+	}
+	l.jobs++
+	var has [numLosses]bool
+	has[lostRank] = job.Weight != 0 && job.Weight != 1 || job.Priority != 0 || job.Deadline != 0
+	has[lostTerms] = job.Goal != nil || job.Profile != nil || job.Min != (sched.Resources{}) || job.Max != (sched.Resources{})
+	has[lostParts] = job.Submit%time.Millisecond != 0 && l.format == SLS
+	if l.format == SWIM {
+		has[lostOwner] = job.User != "" || job.Queue != "" || job.Type != mapReduce
+	}
+	for i := range t.Stages {
+		st, needs := &t.Stages[i], job.Stages[i].PerTask
+		if l.format == SWIM {
+			has[lostTimes] = has[lostTimes] || st.List != nil || st.Sigma != 0 || st.Rate == 0
+			continue
+		}
+		has[lostBytes] = has[lostBytes] || st.Input+st.Shuffle+st.Output > 0
+		for k, n := range needs {
+			switch sched.ResourceKind(k) {
+			case sched.Memory, sched.VCores:
+			case sched.MapSlots, sched.ReduceSlots: // a reader gives each task one
+				has[lostResources] = has[lostResources] || n > 1
+			default:
+				has[lostResources] = has[lostResources] || n > 0
+			}
+		}
+		has[lostParts] = has[lostParts] || st.List == nil && (st.Sigma > 0 || t.Time(int32(i), 1)%time.Millisecond != 0)
+		for _, task := range st.List {
+			has[lostFetch] = has[lostFetch] || task.Fetch > 0
+			has[lostParts] = has[lostParts] || task.Time()%time.Millisecond != 0 || task.Time() == 0
+		}
+	}
+	for what := range has {
+		if has[what] {
+			l.counts[what]++
+		}
+	}
+}
+
+// String says what is lost, and of how many jobs; "" where nothing is.
+func (l *Losses) String() string {
+	var parts []string
+	for what, n := range l.counts {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("of %d of %d jobs %s", n, l.jobs, lossNames[what]))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s does not hold, and results may change by it: %s", l.format, strings.Join(parts, "; "))
+}

@@ -93,3 +93,28 @@ func TestAskedFor(t *testing.T) {
 		t.Errorf("masters hold %v of %v when nothing is left", root.Masters, root.Used)
 	}
 }
+
+// An application that changes what it asks for in all of its stages at once marks each stage a few times, not once for
+// each of the others.
+func TestAsksOfManyStages(t *testing.T) {
+	const stages = 500
+	x := Index{Key: func(_ *View, st *Stage, _ Time) (Key, bool) { return Key{}, st.Pending > 0 }}
+	c := New(Config{Policy: policyFunc(func(p *Plan) { x.Sync(p) })})
+	spec := &JobSpec{Open: true}
+	var change []Event
+	for i := range int32(stages) {
+		spec.Stages = append(spec.Stages, StageSpec{Kind: Other, Tasks: -1, PerTask: slots(1, 0)})
+		change = append(change, Event{Kind: AsksChanged, Job: 1, Body: &Asks{Stage: i, Pending: i + 1}})
+	}
+	c.Step(0, []Event{{Kind: JobSubmitted, Job: 1, Body: spec}})
+	for i := range 3 {
+		for k := range change {
+			change[k].Body.(*Asks).Pending++
+		}
+		before := c.state.ledger.log.end()
+		c.Step(Time(i+1)*sec, change)
+		if marked := c.state.ledger.log.end() - before; marked < stages || marked > 3*stages {
+			t.Errorf("%d marks of %d stages", marked, stages)
+		}
+	}
+}

@@ -29,10 +29,14 @@ func (l *changeLog) touch(st *Stage) {
 	l.slots = append(l.slots, st.slot)
 }
 
-// touchJob has every index order all stages of a job anew: their keys may read the job's row, and each other's.
+// touchJob marks all stages of a job as changed: their keys may read the job's row, and each other's. While no index has
+// read the log since, the stages are in it already, and a job of many stages that all change costs no square of them.
 func (l *changeLog) touchJob(j *Job) {
 	if len(j.Stages) == 1 {
 		l.touch(j.Stages[0])
+		return
+	}
+	if l.read < j.touched {
 		return
 	}
 	for _, st := range j.Stages {
@@ -40,4 +44,5 @@ func (l *changeLog) touchJob(j *Job) {
 			l.touch(st)
 		}
 	}
+	j.touched = l.end()
 }

@@ -100,6 +100,7 @@ type Job struct {
 	served     Work  // up to since
 	since      Time
 	failures   map[NodeID]int32 // failed attempts by node
+	touched    int64            // end of the change log after all stages were marked last
 	banned     map[NodeID]bool
 }
 

@@ -13,6 +13,7 @@ import (
 const (
 	mostStages = 4096
 	mostPlaces = 1 << 16
+	mostWanted = 1_000_000 // containers of one kind
 )
 
 func (k stageKey) kind() askKind { return askKind{k.priority, k.size} }
@@ -47,7 +48,7 @@ func (app *application) checkAsks(q *wire.AllocateRequest) error {
 		switch err := app.m.config.Sizes.check(a.Resource); {
 		case err != nil:
 			return rpc.Errorf(classInvalidResource, "Invalid resource request! %v", err)
-		case a.Containers < 0:
+		case a.Containers < 0 || a.Containers > mostWanted:
 			return rpc.Errorf(classInvalidResource, "Invalid resource request! %d containers", a.Containers)
 		case a.Label != "" && a.Label != "*":
 			return rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", a.Label)
@@ -397,10 +398,26 @@ func (app *application) drop() {
 	t.pending, t.places = 0, 0
 }
 
-// unplaced puts a container back that was granted and is over before the ApplicationMaster has heard of it.
+// unplaced puts a container back that was granted and is over before the ApplicationMaster has heard of it. The core is
+// told before the next Step, once for all containers of a group. O(1).
 func (app *application) unplaced(c *container) {
 	g := app.asks.groups[groupKey{c.priority, c.group}]
 	g.owed--
 	app.asks.want(g, g.total+1)
-	app.settle(g)
+	if !g.changed {
+		g.changed = true
+		app.m.unsettled = append(app.m.unsettled, unsettled{app, g})
+	}
+}
+
+// settleAll tells the core what changed since the last Step without an ask.
+func (m *manager) settleAll() {
+	for _, u := range m.unsettled {
+		if u.app.asks.groups[u.group.key] == u.group && u.group.changed {
+			u.app.settle(u.group)
+		}
+		u.group.changed = false
+	}
+	clear(m.unsettled)
+	m.unsettled = m.unsettled[:0]
 }

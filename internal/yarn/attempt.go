@@ -298,15 +298,48 @@ func (a *attempt) answer(id int32) func() proto.Message {
 	}
 }
 
+// Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients take, and a turn short. What is beyond
+// them is in the next answer.
+const (
+	mostGranted   = 10_000  // containers, of about 300 bytes each
+	mostCompleted = 10_000  // ends of containers
+	mostSaid      = 8 << 20 // bytes of the diagnostics of those
+)
+
+// report moves ends of containers into an answer. Those of d.ending are the last of d.completed.
+func (d *dues) report(r *wire.AllocateResponse) {
+	n, said := 0, 0
+	for n < len(d.completed) && n < mostCompleted && said < mostSaid {
+		said += len(d.completed[n].Diagnostics)
+		n++
+	}
+	if n == len(d.completed) {
+		r.Completed, d.completed = d.completed, r.Completed
+		d.text.completed, d.kept = d.kept, d.text.completed[:0]
+		d.told, d.ending = d.ending, d.told
+	} else {
+		ended := max(0, n-(len(d.completed)-len(d.ending)))
+		r.Completed, d.completed = slices.Clone(d.completed[:n]), slices.Clone(d.completed[n:])
+		d.text.completed, d.kept = nil, nil // both parts refer to what was kept
+		d.told, d.ending = slices.Clone(d.ending[:ended]), slices.Clone(d.ending[ended:])
+	}
+	for _, c := range d.told {
+		c.notice = sent
+	}
+}
+
 // pay moves what the ApplicationMaster is owed into its answer.
 func (a *attempt) pay(r *wire.AllocateResponse) {
 	m, d := a.app.m, &a.dues
-	r.Completed, d.completed = d.completed, r.Completed
-	d.text.completed, d.kept = d.kept, d.text.completed[:0]
+	d.report(r)
 	r.Nodes, r.Priority = m.nodes.usable(), a.app.submission.Priority
 	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), int32(min(a.app.asks.pending, math.MaxInt32))
 	text := d.text.tokens[:0]
-	for c := d.granted.next(); c != nil; c = d.granted.next() {
+	for left := mostGranted; left > 0; left-- {
+		c := d.granted.next()
+		if c == nil {
+			break
+		}
 		c.notice = none
 		var signed wire.Token
 		signed, text = c.sign(text)
@@ -330,9 +363,5 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 		r.Headroom = size(m.core.Headroom(j))
 	}
 	d.text.tokens = text
-	for _, c := range d.ending {
-		c.notice = sent
-	}
-	d.told, d.ending = d.ending, d.told
 	d.wanted, d.updated = nil, nil
 }

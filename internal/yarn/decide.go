@@ -14,7 +14,7 @@ func (m *manager) step() {
 	if due {
 		m.wake = time.Time{} // the core says when next
 	}
-	for ; len(m.events) > 0 || due; due = false {
+	for m.settleAll(); len(m.events) > 0 || due; due = false {
 		actions := m.core.Step(m.at(), m.events)
 		m.events = m.events[:0]
 		m.refused()
@@ -28,6 +28,7 @@ func (m *manager) step() {
 				}
 			}
 		}
+		m.settleAll()
 	}
 }
 

@@ -117,17 +117,22 @@ func (n *node) recommission() {
 
 // checked takes in whether the node can be used.
 func (n *node) checked(s *wire.NodeStatus) {
-	n.doing = doing{
-		s.Health,
-		append(n.doing.utilization[:0], s.Utilization...),
-		append(n.doing.machine[:0], s.Machine...),
-	}
+	n.doing = doing{s.Health, bounded(n.doing.utilization, s.Utilization), bounded(n.doing.machine, s.Machine)}
+	n.doing.health.Report = cut(s.Health.Report, mostHealth)
 	switch {
 	case s.Health.OK && n.state == wire.NodeUnhealthy:
 		n.join()
 	case !s.Health.OK && n.usable():
 		n.leave(wire.NodeUnhealthy)
 	}
+}
+
+// bounded copies what a node says to where it said that before, or nothing where it is longer than mostUse.
+func bounded(to, said proto.Raw) proto.Raw {
+	if len(said) > mostUse {
+		said = nil
+	}
+	return append(to[:0], said...)
 }
 
 // reported takes in how the node's containers are doing. What nobody here knows is ended, and forgotten when it has

@@ -63,7 +63,8 @@ func (rm *ResourceManager) Addresses() Addresses {
 	return Addresses{at(0), at(1), at(2), at(3), at(4)}
 }
 
-// Serve serves until ctx is done. The error is nil then, else why a server ended.
+// Serve serves until ctx is done, and returns at most stopTime later. The error is nil then, else why a server ended, or
+// that a turn was not over in time.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	f, at := rm.front, rm.Addresses()
 	conns := connsOf(mostFiles())
@@ -88,6 +89,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		rm.config.Log.Warn(few)
 	}
 	calls, stopCalls := context.WithCancelCause(ctx)
+	defer stopCalls(nil)
 	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
 	var owning, serving sync.WaitGroup
 	var own []net.Addr
@@ -110,15 +112,35 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 			}
 		})
 	}
-	serving.Wait()
-	rm.stopLaunches()
-	rm.start.wait()
-	stopOwner()
-	owning.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		serving.Wait()
+		rm.stopLaunches()
+		rm.start.wait()
+		stopOwner()
+		owning.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-late(calls):
+		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", stopTime)
+	}
 	why := context.Cause(calls)
-	stopCalls(nil)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return why
+}
+
+// stopTime is how long Serve waits for what goes on when it is to end: service managers kill what takes much longer.
+const stopTime = 4 * time.Second
+
+// late returns a channel that gets a value stopTime after ctx is done.
+func late(ctx context.Context) <-chan time.Time {
+	after := make(chan time.Time, 1)
+	context.AfterFunc(ctx, func() {
+		time.AfterFunc(stopTime, func() { after <- time.Now() })
+	})
+	return after
 }

@@ -116,9 +116,9 @@ func (p *properties) sizes() (s Sizes) {
 	}
 	s.MinMemory, s.MaxMemory = limit(least+"mb", span{from, mostAmount}), limit(most+"mb", span{1, mostAmount})
 	s.MinVCores, s.MaxVCores = int32(
-		limit(least+"vcores", span{from, mostCores}),
+		limit(least+"vcores", span{from, mostVCores}),
 	), int32(
-		limit(most+"vcores", span{1, mostCores}),
+		limit(most+"vcores", span{1, mostVCores}),
 	)
 	full := s.withDefaults()
 	p.ordered(least+"mb", most+"mb", full.MinMemory, full.MaxMemory)

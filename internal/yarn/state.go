@@ -27,11 +27,12 @@ type manager struct {
 	leases leaseTable // containers that hold room in the core
 	count  counts
 
-	events []sched.Event // facts for the next Step
-	wake   time.Time     // when the core wants a Step; zero: not asked for
-	start  launcher
-	post   func(do func()) // runs do in a later turn; called outside of turns
-	groups *groupTable     // safe for many goroutines
+	events    []sched.Event // facts for the next Step
+	unsettled []unsettled   // asks to tell the core of before that
+	wake      time.Time     // when the core wants a Step; zero: not asked for
+	start     launcher
+	post      func(do func()) // runs do in a later turn; called outside of turns
+	groups    *groupTable     // safe for many goroutines
 }
 
 // keys sign the three kinds of tokens.
@@ -330,6 +331,12 @@ type grantList struct {
 	slots []*container // nil: taken out
 	first int          // of slots, the first that may not be nil
 	count int
+}
+
+// An unsettled group changed without an ask.
+type unsettled struct {
+	app   *application
+	group *group
 }
 
 // An askTable is what an application wants. Asks are absolute: a new one for a place replaces the one before, zero

@@ -124,18 +124,24 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	return ""
 }
 
-// mostCores bounds the virtual cores of a node, so that what a thousand have is a number that peers can be told.
-const mostCores = 1 << 20
+// Limits on what a node may say of itself: beyond all machines, but so that what 10,000 of them have is a number, and
+// that the containers of one can end in one turn.
+const (
+	mostNodeMemory = 1 << 32 // MiB: 4 PiB
+	mostNodeCores  = 1 << 15
+	mostHealth     = 4 << 10 // bytes of its health report
+	mostUse        = 4 << 10 // bytes of how it says that it is used
+)
 
 // checkNode reports why no node may be of a size; "": it may. Sums over nodes must not overflow.
 func checkNode(r wire.Resource) string {
-	if r.Memory < 0 || r.Memory > mostAmount || r.VCores < 0 || r.VCores > mostCores {
+	if r.Memory < 0 || r.Memory > mostNodeMemory || r.VCores < 0 || r.VCores > mostNodeCores {
 		return fmt.Sprintf(
 			"has %d MiB and %d cores: must be up to %d MiB and %d cores, and not below zero",
 			r.Memory,
 			r.VCores,
-			int64(mostAmount),
-			mostCores,
+			int64(mostNodeMemory),
+			mostNodeCores,
 		)
 	}
 	return ""

@@ -86,7 +86,7 @@ func (l Limits) orDefaults() Limits {
 }
 
 // graceToClose is how long calls being answered may take when a server stops.
-const graceToClose = 5 * time.Second
+const graceToClose = 2 * time.Second
 
 // Serve accepts connections until ctx is done, then lets the calls that are being answered end, and returns when all
 // connections have ended. It closes ln. The error is nil after ctx was done, else that somebody has closed ln: where

@@ -17,6 +17,7 @@ type Engine struct {
 	Verb  string // of the command line
 	Name  string // in records
 	Can   sched.Powers
+	Limit int    // launches a Step; 0: no limit
 	about string // in a sentence
 	again string // how a decision that panicked can be seen again
 	local bool   // tasks run on this machine, without containers
@@ -33,7 +34,7 @@ var (
 		Verb: "run", Name: "mr", Can: mr.Powers, local: true,
 		about: "sojourn run", again: "--record leaves what led to it, as far as it had been decided",
 	}
-	Manager = Engine{Verb: "rm", Name: "yarn", Can: yarn.Powers, about: "a ResourceManager"}
+	Manager = Engine{Verb: "rm", Name: "yarn", Can: yarn.Powers, Limit: yarn.Launches, about: "a ResourceManager"}
 )
 
 // powerWords name the powers in sentences.

@@ -66,6 +66,7 @@ func (s Setup) Open() (o *Opened, err error) {
 		return nil, err
 	}
 	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
+	o.Core.Limit = s.Engine.Limit
 	if err := s.estimate(o); err != nil {
 		return nil, err
 	}

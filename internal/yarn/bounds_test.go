@@ -85,11 +85,11 @@ func TestLargeAskIsGrantedInTurns(t *testing.T) {
 	f.do(func(m *manager) (answer, error) { return master{m, f.master}.register(&wire.RegisterMasterRequest{}) })
 	const want = 25_000
 	got := len(f.allocate(asks(fmt.Sprintf("* %d true", want))))
-	if got > launchesOfStep {
+	if got > Launches {
 		t.Errorf("%d containers in the first turn", got)
 	}
 	for turns := 0; f.m.leases.count < want; turns++ {
-		if turns > 2*want/launchesOfStep {
+		if turns > 2*want/Launches {
 			t.Fatalf("%d granted after %d turns", f.m.leases.count, turns)
 		}
 		f.now = f.now.Add(time.Millisecond)

@@ -90,9 +90,9 @@ const (
 // mostVCores bounds the virtual cores that files say of a container.
 const mostVCores = 1 << 20
 
-// launchesOfStep is how many containers a Step grants where nothing is said. The rest of a large ask follows in the next
-// turns, so that other callers wait for one Step only: about 10 ms.
-const launchesOfStep = 1000
+// Launches is how many containers a Step grants where nothing is said. The rest of a large ask follows in the next turns,
+// so that other callers wait for one Step only: about 10 ms. Records keep it, because a replay needs it.
+const Launches = 1000
 
 // quietBeats is how many beats of a node may be missing, where nothing is said, until it gets no containers. Hadoop's
 // multiplier is 2.
@@ -123,7 +123,7 @@ func (c Config) withDefaults() *Config {
 		c.Access.Groups = systemGroups
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
-	c.Core.Limit = cmp.Or(c.Core.Limit, launchesOfStep)
+	c.Core.Limit = cmp.Or(c.Core.Limit, Launches)
 	if len(c.Queues.Tree) == 0 {
 		c.Queues.Tree = c.Core.Queues
 	}

@@ -29,11 +29,11 @@ func TestPolicyPanics(t *testing.T) {
 	entry := policy.All["fifo"]
 	whole := entry.New
 	entry.New = func(a policy.Args) sched.Policy { return faulty{whole(a)} }
-	mine := With(Policy{Name: "mine", Entry: entry})
+	faulted := With(Policy{Name: "panics-later", Entry: entry})
 	in := writeFile(t, "in.txt", "a b\n")
 	for _, args := range [][]string{
-		{"sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "mine", "--record", filepath.Join(t.TempDir(), "run.rec")},
-		{"run", "wordcount", "--input", in, "--output", "OUT", "--policy", "mine", "--progress", "never"},
+		{"sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "panics-later", "--record", filepath.Join(t.TempDir(), "run.rec")},
+		{"run", "wordcount", "--input", in, "--output", "OUT", "--policy", "panics-later", "--progress", "never"},
 	} {
 		for _, verbose := range []bool{false, true} {
 			all := slices.Clone(args)
@@ -43,9 +43,9 @@ func TestPolicyPanics(t *testing.T) {
 			if verbose {
 				all = append(all, "--verbose", "--overwrite")
 			}
-			status, _, errs := with(t, "", []Option{mine}, all...)
+			status, _, errs := with(t, "", []Option{faulted}, all...)
 			if status != statusFailed ||
-				!strings.Contains(errs, "policy mine, or what it called, panicked when it decided after event ") ||
+				!strings.Contains(errs, "policy panics-later, or what it called, panicked when it decided after event ") ||
 				!strings.Contains(errs, "index out of range") {
 				t.Errorf("sojourn %s: status %d, want 1: %s", strings.Join(all, " "), status, errs)
 			}

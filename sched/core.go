@@ -72,6 +72,10 @@ func (c *Core) Step(now Time, events []Event) []Action {
 // Refusals returns the first few of the invalid actions that the policy asked for in the last Step.
 func (c *Core) Refusals() []Refusal { return c.state.plan.out.refusals }
 
+// FirstRefusal returns the first invalid action that the policy asked for in the whole run. Refused says whether there
+// was one.
+func (c *Core) FirstRefusal() Refusal { return c.state.plan.out.first }
+
 // Refused returns how many actions were invalid in the whole run.
 func (c *Core) Refused() int { return c.state.plan.out.refused }
 

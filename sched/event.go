@@ -1,5 +1,7 @@
 package sched
 
+import "fmt"
+
 // An EventKind says what happened. Events of one instant are applied in the order of their kinds.
 type EventKind uint8
 
@@ -104,4 +106,21 @@ type Action struct {
 type Refusal struct {
 	Action Action
 	Reason string
+	At     Time // the instant of the Step
+}
+
+// String says which action was refused, when and why.
+func (r Refusal) String() string {
+	a := &r.Action
+	what := fmt.Sprintf("%v at %v", a.Kind, r.At)
+	if a.Stage != (StageID{}) {
+		what += fmt.Sprintf(" for stage %d of job %d", a.Stage.Index, a.Stage.Job)
+	}
+	if a.Node != 0 {
+		what += fmt.Sprintf(" on node %d", a.Node)
+	}
+	if a.Attempt != 0 {
+		what += fmt.Sprintf(", attempt %d", a.Attempt.Serial())
+	}
+	return what + ": " + r.Reason
 }

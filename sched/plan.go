@@ -14,7 +14,9 @@ type Plan struct {
 type choices struct {
 	actions  []Action
 	refusals []Refusal
-	refused  int  // in the whole run
+	refused  int     // in the whole run
+	first    Refusal // of the whole run
+	now      Time
 	wake     Time // the earliest instant asked for and not reached; zero: none
 	told     Time // the instant that the engine was last told; zero: none
 }
@@ -23,7 +25,7 @@ const mostRefusals = 16 // kept of one Step
 
 // reset forgets the actions of the last Step, and the instants to wake at that have come.
 func (o *choices) reset(now Time) {
-	o.actions, o.refusals = o.actions[:0], o.refusals[:0]
+	o.actions, o.refusals, o.now = o.actions[:0], o.refusals[:0], now
 	if o.wake <= now {
 		o.wake = 0
 	}
@@ -34,9 +36,11 @@ func (o *choices) reset(now Time) {
 
 // refuse notes that action a is invalid, and returns false.
 func (o *choices) refuse(a Action, reason string) bool {
-	o.refused++
+	if o.refused++; o.refused == 1 {
+		o.first = Refusal{a, reason, o.now}
+	}
 	if len(o.refusals) < mostRefusals {
-		o.refusals = append(o.refusals, Refusal{a, reason})
+		o.refusals = append(o.refusals, Refusal{a, reason, o.now})
 	}
 	return false
 }

@@ -50,7 +50,8 @@ func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err erro
 	out.Result.Wall = time.Since(start).Seconds()
 	out.Result.EventRate = float64(done.Events) / out.Result.Wall
 	if done.Refused > 0 {
-		err = Failuref("policy %s asked for %d actions that are invalid: a defect of the policy", policy, done.Refused)
+		err = Failuref("policy %s asked for %d actions that are invalid, a defect of the policy; the first: %v",
+			policy, done.Refused, done.Refusal)
 	}
 	return out, err
 }

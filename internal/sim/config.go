@@ -135,14 +135,15 @@ type Status struct {
 
 // A Result is what a run came to. What became of the jobs is the recorder's to tell.
 type Result struct {
-	End      sched.Time // instant of the last event
-	Steps    int64      // calls of Core.Step
-	Events   int64      // facts given to it
-	Launches int64      // attempts
-	Jobs     int64      // submitted; probes included
-	Failed   int64      // of them, those that ended otherwise than well
-	MostJobs int        // unfinished at once
-	Refused  int        // actions that were invalid
+	End      sched.Time    // instant of the last event
+	Steps    int64         // calls of Core.Step
+	Events   int64         // facts given to it
+	Launches int64         // attempts
+	Jobs     int64         // submitted; probes included
+	Failed   int64         // of them, those that ended otherwise than well
+	MostJobs int           // unfinished at once
+	Refused  int           // actions that were invalid
+	Refusal  sched.Refusal // the first of them
 }
 
 // leastInterval is the shortest time at which things happen again and again: what is shorter would keep a run from

@@ -67,7 +67,7 @@ func Run(ctx context.Context, config Config) (Result, error) {
 	}
 	defer e.feed.stop()
 	err = e.run(ctx)
-	e.total.End, e.total.Refused = e.core.Now, e.core.Refused()
+	e.total.End, e.total.Refused, e.total.Refusal = e.core.Now, e.core.Refused(), e.core.FirstRefusal()
 	if err != nil {
 		return e.total, fmt.Errorf("simulate: at %v: %w", e.now, err)
 	}

@@ -170,7 +170,7 @@ func (c *conformance) observed(s Setup) (Result, error) {
 	case first != nil:
 		return res, first
 	case res.Core.Refused() > 0:
-		return res, fmt.Errorf("%d actions were refused", res.Core.Refused())
+		return res, fmt.Errorf("%d actions were refused; the first: %v", res.Core.Refused(), res.Core.FirstRefusal())
 	case len(res.Ends) < len(s.Jobs):
 		return res, fmt.Errorf("%d of %d jobs ended", len(res.Ends), len(s.Jobs))
 	}

@@ -473,7 +473,7 @@ func (s *scenario) run(lines []string) (string, error) {
 		}
 	}
 	if n := res.Core.Refused(); n > 0 {
-		fmt.Fprintf(&b, "%d actions refused\n", n)
+		fmt.Fprintf(&b, "%d actions refused; the first: %v\n", n, res.Core.FirstRefusal())
 	}
 	return b.String(), err
 }

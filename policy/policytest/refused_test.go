@@ -1,0 +1,42 @@
+package policytest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// greedy launches twice as many tasks as wait.
+type greedy struct{}
+
+// Decide launches them on the first node.
+func (greedy) Decide(p *sched.Plan) {
+	for j := range p.Jobs() {
+		st := j.Stages[0]
+		for range 2 * st.Pending {
+			p.Launch(st, p.Node(1))
+		}
+	}
+}
+
+// Whoever tests a policy that asks for invalid actions is told which the first one was, when, and why it is invalid.
+func TestConformNamesTheRefusal(t *testing.T) {
+	r := policy.Registry{"greedy": {New: func(policy.Args) sched.Policy { return greedy{} }}}
+	s := Setup{
+		Can:   allPowers,
+		Nodes: []sched.NodeSpec{{Name: "n1", Rack: 1, Capacity: sched.Resources{sched.MapSlots: 9}}},
+		Jobs: []*sched.JobSpec{{Name: "a", Submit: time.Second, Stages: []sched.StageSpec{
+			{Kind: sched.Map, Tasks: 2, MaxAttempts: 4, PerTask: sched.Resources{sched.MapSlots: 1}},
+		}}},
+		Take: func(Try) (sched.Time, sched.Outcome) { return time.Second, sched.OK },
+	}
+	c := conformance{registry: r, spec: "greedy"}
+	_, err := c.observed(s)
+	want := "2 actions were refused; the first: launch at 1s for stage 0 of job 1 on node 1: nothing of the stage is pending"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}

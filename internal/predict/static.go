@@ -132,9 +132,6 @@ type ReduceCost struct {
 	DiskMerges, Files            int // merges of files while shuffling; files of the last merge
 }
 
-// Total returns the cost of all phases.
-func (r ReduceCost) Total() Cost { return r.Shuffle.plus(r.Sort).plus(r.Reduce).plus(r.Write) }
-
 // Merges is the arithmetic of merging X files with fan-in F (spec 5.2).
 type Merges struct{ First, Reads, Files, Passes int }
 

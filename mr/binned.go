@@ -5,7 +5,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
 
-// binned is a source of the pairs of segments in memory, in order: bin after bin, folded or sorted when it is its turn.
+// binned is a source of the pairs of segments in memory, in order. It folds or sorts one bin after the other, so that
+// the table or index of a bin stays within the cache. Bins are ranges of keys in ascending order, so that the bins'
+// pairs one after the other are in order.
 type binned struct {
 	in       *reduceInput
 	segments []reduceSegment // neighbours
@@ -22,7 +24,7 @@ func (in *reduceInput) binned(segments []reduceSegment) *binned {
 	return &binned{in: in, segments: segments}
 }
 
-// segment is the pieces that a segment has in a bin.
+// segment returns the pieces of segment j in a bin.
 func (b *binned) segment(j, bin int) []piece {
 	if b.in.bins == 1 {
 		return b.segments[j].pieces
@@ -30,7 +32,7 @@ func (b *binned) segment(j, bin int) []piece {
 	return b.segments[j].bin(bin)
 }
 
-// bin is all pieces of a bin, in the order of (map, emission).
+// bin returns all pieces of bin i, in the order of (map, emission).
 func (b *binned) bin(i int) (pieces []piece) {
 	for j := range b.segments {
 		pieces = append(pieces, b.segment(j, i)...)
@@ -38,7 +40,7 @@ func (b *binned) bin(i int) (pieces []piece) {
 	return pieces
 }
 
-// all is all pieces, bin after bin.
+// all returns all pieces, bin after bin.
 func (b *binned) all() (pieces []piece) {
 	for i := range b.in.bins {
 		pieces = append(pieces, b.bin(i)...)
@@ -46,7 +48,7 @@ func (b *binned) all() (pieces []piece) {
 	return pieces
 }
 
-// need is the most memory that reading takes: an index of the largest bin, or a table.
+// need returns the most memory that reading takes, in bytes: that of an index of the largest bin.
 func (b *binned) need() int64 {
 	most := int64(0)
 	for i := range b.in.bins {
@@ -88,7 +90,7 @@ func (b *binned) closeBin() {
 	b.from = nil
 }
 
-// open makes the next bin readable.
+// open folds or sorts the next bin, so that from yields its pairs.
 func (b *binned) open() error {
 	a := b.in.task.attempt
 	defer a.enter(a.enter(Sort))
@@ -131,7 +133,8 @@ func (b *binned) open() error {
 	return nil
 }
 
-// fold folds the bin that was opened into the table, unless that gets full.
+// fold folds the bin that was opened into the table. If the table gets full, nothing of it counts and the bin is to be
+// sorted instead.
 func (b *binned) fold(f *Fold) (full bool, err error) {
 	a := b.in.task.attempt
 	a.enter(Merge)

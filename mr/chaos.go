@@ -28,8 +28,8 @@ type fate struct {
 // spared.
 const latest = 7
 
-// fate draws what happens to attempt number, from 0, at a task. Half of those that are hit lose their output. The others
-// are lost after 1 to 128 signs of life, uniform in the logarithm: many attempts are short.
+// fate draws what happens to attempt number, from 0, at a task. Half of the attempts that are hit lose their output.
+// The others are lost after 1 to 128 signs of life, uniform in the logarithm: many attempts are short.
 func (c Chaos) fate(stage sched.StageID, task int32, number int) fate {
 	if c.Rate <= 0 {
 		return fate{}

@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
-// collector takes what a map emits: into a hash table where the job folds, else into a log for each bin of each part,
-// in the order of emission. Nothing is sorted before it must be: in memory, the reduce sorts all of a bin at once. When
+// collector keeps what a map emits: in a hash table where the job folds, else in a log for each bin of each part, in
+// the order of emission. Nothing is sorted before it must be: in memory, the reduce sorts all of a bin at once. When
 // memory is used up, what is there goes sorted to the attempt's file.
 type collector struct {
 	pairLogs
@@ -90,7 +90,7 @@ func (c *collector) add(key, value []byte) error {
 	return nil
 }
 
-// badPart is the error for a key that the job's Partition went wrong on.
+// badPart returns the error for a key that the job's Partition puts into no part.
 func (c *collector) badPart(key []byte) error {
 	return fmt.Errorf("partition: part %d of a key, want 0 to %d", c.run.Job.Partition(key, c.run.Parts), c.run.Parts-1)
 }
@@ -118,7 +118,7 @@ func (c *collector) bin() {
 	old.drop()
 }
 
-// copy puts a pair where it belongs if memory allows.
+// copy puts a pair into its log, and reports whether memory allowed it.
 func (c *collector) copy(key, value []byte) bool {
 	l := &c.logs[c.place(key)]
 	if !c.room(l, len(key)+len(value)+pair.MaxHead) {
@@ -177,7 +177,7 @@ func pairTooLong(account *mem.Account) error {
 	return fmt.Errorf("%w, %d MiB; more memory helps", errPairTooLong, account.Limit()>>20)
 }
 
-// spill moves all that is in memory to the file, sorted.
+// spill sorts all pairs in memory, writes them to the file, and frees their memory.
 func (c *collector) spill() error {
 	a := c.task.attempt
 	defer a.enter(a.enter(Spill))
@@ -296,7 +296,7 @@ func (c *collector) combine(in source, out *Emitter) error {
 	return firstError(err, g.failed, out.failed, context.Cause(a.ctx))
 }
 
-// finish gives what was collected as the output of the map.
+// finish returns what was collected as the output of the map. The output's memory no longer counts as the attempt's.
 func (c *collector) finish() (*MapOutput, error) {
 	if err := c.rest(); err != nil {
 		return nil, err
@@ -333,7 +333,7 @@ func (c *collector) finish() (*MapOutput, error) {
 	return out, nil
 }
 
-// segments makes segments of the logs.
+// segments adds the pairs in the logs to out, a segment for each part.
 func (c *collector) segments(out *MapOutput) {
 	per := c.bins.each()
 	for p := range out.parts {
@@ -343,7 +343,8 @@ func (c *collector) segments(out *MapOutput) {
 	}
 }
 
-// shelve makes segments of the logs in a chunk that is shared with others, if they are small enough for that.
+// shelve copies the logs to a chunk that small outputs share, and reports whether they were small enough and the chunk
+// had room.
 func (c *collector) shelve(out *MapOutput) bool {
 	if len(c.chunks) != 1 || len(c.chunks[0])-len(c.spare) > smallOutput {
 		return false
@@ -373,7 +374,7 @@ func (c *collector) shelve(out *MapOutput) bool {
 	return true
 }
 
-// rest brings what is still in the table, or not yet combined, into logs that can be handed on.
+// rest moves what is in the table to logs that can be handed on, and combines what is not yet combined.
 func (c *collector) rest() error {
 	a := c.task.attempt
 	if c.table != nil {

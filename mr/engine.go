@@ -60,7 +60,7 @@ type Config struct {
 	Core  sched.Config // Can says which of Powers are used; none: all
 	Nodes []sched.NodeSpec
 	Chaos Chaos
-	// Seed is of which parts of its job a probe reads.
+	// Seed draws the parts of a job's input that a probe reads.
 	Seed uint64
 	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is
 	// 10 minutes.
@@ -80,12 +80,12 @@ const Powers = sched.CanKill | sched.CanSuspend | sched.CanNameTasks | sched.Can
 // ErrHung is why an attempt ended that showed no sign of life.
 var ErrHung = errors.New("no sign of life within the time limit")
 
-// A permanentError is one that another attempt would meet again.
+// A permanentError is an error that another attempt would meet again.
 type permanentError struct{ error }
 
 func (p permanentError) Unwrap() error { return p.error }
 
-// Permanent marks an error that another attempt would meet again: it fails the job at once.
+// Permanent marks err as one that another attempt would meet again. Such an error fails the job at once.
 func Permanent(err error) error { return permanentError{err} }
 
 // How often attempts are looked after, and how long one may take to end when asked, before it is given up.
@@ -157,7 +157,7 @@ func (e *engine) busy() bool {
 
 func (e *engine) now() sched.Time { return time.Since(e.start) }
 
-// turn tells the core everything that has happened, and does what it says.
+// turn collects what has happened since the last turn, and steps the core once for this instant.
 func (e *engine) turn(ctx context.Context) {
 	now := e.now()
 	e.arrive(ctx, now)
@@ -168,7 +168,7 @@ func (e *engine) turn(ctx context.Context) {
 	e.step(ctx, now)
 }
 
-// read does what mail says, and reports whether there was any.
+// read runs the items of the mailbox, and reports whether there were any.
 func (e *engine) read(ctx context.Context) bool {
 	if e.config.Settle != nil {
 		e.config.Settle()
@@ -180,7 +180,8 @@ func (e *engine) read(ctx context.Context) bool {
 	return len(list) > 0
 }
 
-// step asks the core, until what it asks for has no consequence at the same instant any more.
+// step gives the collected events to the core and carries out its actions, until these cause no event at the same
+// instant.
 func (e *engine) step(ctx context.Context, now sched.Time) {
 	for {
 		events := e.events
@@ -264,7 +265,8 @@ func (e *engine) launch(ctx context.Context, a sched.Action) {
 // outputLoser is work whose map outputs chaos can take away.
 type outputLoser interface{ LoseOutput(stage, task int) }
 
-// attemptEnded makes an event of the end of an attempt, or holds it back while the end of its job is being prepared.
+// attemptEnded makes an event of the end of attempt l. The end of a job's last attempt is held back until the job's
+// work has said what comes next.
 func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	if e.attempts[l.id] == nil {
 		return // given up before
@@ -311,7 +313,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	e.closeIfOver(j)
 }
 
-// ask has the work of a job say what comes next, on a goroutine of its own.
+// ask asks the work of job j for its next stages, on a goroutine of its own. The answer arrives as mail.
 func (e *engine) ask(ctx context.Context, j *jobLife) {
 	go func() {
 		stages, err := j.work.Stages(ctx)
@@ -319,7 +321,7 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 	}()
 }
 
-// answered goes on with a job whose stages so far are all done.
+// answered takes the next stages of job j, whose stages so far are all done. None, or an error, ends the job.
 func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	e.events = append(e.events, j.held...)
 	j.held = nil
@@ -357,7 +359,7 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	}
 }
 
-// arrive has the jobs that are due planned.
+// arrive starts to plan the jobs whose submission time has come.
 func (e *engine) arrive(ctx context.Context, now sched.Time) {
 	for len(e.arriving) > 0 && e.arriving[0].sub.Spec.Submit <= now {
 		p := plannedJob{arrival: e.arriving[0], stages: e.arriving[0].ahead}
@@ -381,9 +383,8 @@ type arrival struct {
 	ahead []sched.StageSpec // its first stages, where they could be planned before the clock starts
 }
 
-// planAhead plans the jobs whose input is there before the clock starts, as Hadoop's client cuts splits before it
-// submits. The others, which read what earlier ones write, are planned when they arrive, and what is wrong with them is
-// told then.
+// planAhead plans the jobs whose input exists before the clock starts, as Hadoop's client cuts splits before it
+// submits. Jobs that read what earlier jobs write are planned when they arrive, and errors in them are reported then.
 func (e *engine) planAhead(ctx context.Context) {
 	var wg sync.WaitGroup
 	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -400,7 +401,7 @@ func (e *engine) planAhead(ctx context.Context) {
 	wg.Wait()
 }
 
-// noNodeHolds returns the first stage of which no node could ever hold a task.
+// noNodeHolds returns an error for the first stage whose tasks no node could ever hold.
 func (e *engine) noNodeHolds(stages []sched.StageSpec) error {
 	for i := range stages {
 		st := &stages[i]
@@ -495,7 +496,7 @@ func (e *engine) close(j *jobLife, outcome sched.Outcome, err error) {
 	}()
 }
 
-// lookAfter ends attempts that hang, and tells the core of progress.
+// lookAfter ends attempts that hang, and reports progress to the core.
 func (e *engine) lookAfter(now sched.Time) {
 	t := e.start.Add(now)
 	if e.config.Report > 0 && t.Sub(e.reported) >= e.config.Report {
@@ -531,7 +532,7 @@ func (e *engine) lookAfter(now sched.Time) {
 	}
 }
 
-// wait returns when something has happened or is due.
+// wait returns when there is mail, when something is due, or when ctx ends.
 func (e *engine) wait(ctx context.Context) {
 	due := sched.Time(-1)
 	earlier := func(at sched.Time) {
@@ -569,7 +570,7 @@ func (e *engine) wait(ctx context.Context) {
 	}
 }
 
-// stop ends everything: what does not end within patience is left behind.
+// stop waits for all attempts, whose context has ended. It leaves behind what does not end within patience.
 func (e *engine) stop() {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -587,7 +588,7 @@ func (e *engine) stop() {
 	e.closeAll()
 }
 
-// closeAll closes the jobs that are left, and waits for that.
+// closeAll closes the jobs that are left, and waits until they are closed.
 func (e *engine) closeAll() {
 	for id, j := range e.jobs {
 		delete(e.jobs, id)

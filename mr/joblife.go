@@ -25,7 +25,7 @@ type jobLife struct {
 	probes int      // of it that are not closed
 }
 
-// noResult is the index of what nobody has submitted.
+// noResult is the index of a job that no caller submitted: a probe.
 const noResult = -1
 
 type stageLife struct {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// MapOutput is what a map attempt hands to the reduces: pairs by part, in memory or in the attempt's file. It belongs
-// to whoever ran the map, who calls Release when no reduce wants it any more.
+// MapOutput is what a map attempt hands to the reduces: pairs by part, in memory or in the attempt's file. The caller
+// of Run.Map owns it, and calls Release when no reduce will read it any more.
 type MapOutput struct {
 	Task, Attempt int
 
@@ -20,16 +20,16 @@ type MapOutput struct {
 
 	mu   sync.Mutex
 	refs int   // the owner, and reduces that read
-	lost error // why nobody can read it any more
+	lost error // why no reduce can read it any more; nil: reduces can
 }
 
 // ErrReleased: the output of a map was given up before a reduce read it.
 var ErrReleased = errors.New("map output was given up")
 
-// Bytes is how many bytes it has, in memory and in its file.
+// Bytes returns how many bytes the output has, in memory and in its file.
 func (m *MapOutput) Bytes() int64 { return m.bytes }
 
-// Release gives it up. Reduces that read it already go on; others get LostOutput. More calls do nothing.
+// Release gives the output up. Reduces that already read it go on, others get LostOutput. More calls do nothing.
 func (m *MapOutput) Release() {
 	m.mu.Lock()
 	first := m.lost == nil
@@ -40,7 +40,7 @@ func (m *MapOutput) Release() {
 	}
 }
 
-// take makes it stay for one reduce.
+// take keeps the output for one reduce, until drop. The error is a LostOutput where it was released before.
 func (m *MapOutput) take() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +51,7 @@ func (m *MapOutput) take() error {
 	return nil
 }
 
-// drop undoes a take.
+// drop undoes a take. The last drop frees memory and removes the file.
 func (m *MapOutput) drop() {
 	m.mu.Lock()
 	m.refs--

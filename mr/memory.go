@@ -48,7 +48,7 @@ func newMemory(size int64, slots int) (*Memory, error) {
 	return &Memory{pool: pool, results: results, small: shelf{account: results}, slots: slots}, nil
 }
 
-// attempt opens the account of an attempt.
+// attempt opens the account of an attempt. The attempt closes it.
 func (m *Memory) attempt() *mem.Account { return m.pool.Account(m.attemptBytes()) }
 
 // recordRoom is what an attempt reads records into that are longer than its reader's buffers.
@@ -62,14 +62,14 @@ func (r recordRoom) Alloc(n int) []byte { return r.account.Need(n) }
 func (r recordRoom) Free(b []byte)      { r.account.Free(b) }
 func (r recordRoom) Limit() int64       { return r.account.Limit() }
 
-// attemptBytes is the limit of an attempt's account.
+// attemptBytes returns the limit of an attempt's account, in bytes.
 func (m *Memory) attemptBytes() int64 { return m.pool.Size() / 2 / int64(m.slots) }
 
-// InUse is how many bytes attempts and finished map output hold.
+// InUse returns how many bytes attempts and finished map output hold.
 func (m *Memory) InUse() int64 { return m.pool.InUse() }
 
-// Trim gives what is not in use back to the operating system.
+// Trim returns the pages that are not in use to the operating system.
 func (m *Memory) Trim() { m.pool.Trim() }
 
-// Close gives all of it back. No attempt may be running, and map output is gone.
+// Close unmaps the memory. No attempt may be running, and map output is gone.
 func (m *Memory) Close() error { return m.pool.Close() }

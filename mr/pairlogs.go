@@ -42,7 +42,7 @@ func newPairLogs(account *mem.Account, n, most int) pairLogs {
 	}
 }
 
-// room makes room for a pair of need bytes with its head, and reports whether there is.
+// room makes room in log l for a pair of need bytes, its head included, and reports whether there is room.
 func (p *pairLogs) room(l *pairLog, need int) bool {
 	if need <= cap(l.open)-len(l.open) {
 		return true
@@ -68,14 +68,14 @@ func (p *pairLogs) room(l *pairLog, need int) bool {
 	return true
 }
 
-// put appends a pair that there is room for.
+// put appends a pair. The caller has made room for it.
 func (l *pairLog) put(key, value []byte) {
 	l.open = pair.Append(l.open, key, value)
 	l.opened++
 	l.pairs++
 }
 
-// all are all pieces of a log.
+// all returns all pieces of a log.
 func (l *pairLog) all() []piece {
 	if len(l.open) == 0 {
 		return l.pieces
@@ -83,7 +83,7 @@ func (l *pairLog) all() []piece {
 	return append(l.pieces[:len(l.pieces):len(l.pieces)], piece{l.open, l.opened})
 }
 
-// each gives all pairs, log by log, in the order in which they came.
+// each calls f with all pairs, log by log, in the order in which they came.
 func (p *pairLogs) each(f func(key, value []byte)) {
 	for i := range p.logs {
 		eachPair(p.logs[i].all(), f)
@@ -100,7 +100,7 @@ func eachPair(pieces []piece, f func(key, value []byte)) {
 	}
 }
 
-// drop empties all logs and gives their memory back.
+// drop empties all logs and frees their memory.
 func (p *pairLogs) drop() {
 	for _, b := range p.chunks {
 		p.account.Free(b)
@@ -109,7 +109,7 @@ func (p *pairLogs) drop() {
 	clear(p.logs)
 }
 
-// segment gives the pairs of some logs, neighbours, as one segment, a bin for each.
+// segment returns the pairs of the logs from to to-1 as one segment with a bin for each log.
 func (p *pairLogs) segment(from, to int) segment {
 	s := segment{ends: make([]int32, 0, to-from)}
 	for i := range p.logs[from:to] {
@@ -134,7 +134,7 @@ type segment struct {
 	bytes  int64 // as they lie
 }
 
-// bin is the pieces of a bin.
+// bin returns the pieces of bin i.
 func (s *segment) bin(i int) []piece {
 	from := int32(0)
 	if i > 0 {

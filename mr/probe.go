@@ -16,7 +16,7 @@ import (
 // mostSplits is how many splits of a job's input a probe reads from (FSPY 2.3).
 const mostSplits = 10
 
-// probed is work of which a sample can be run.
+// probed is work that can run on a sample of its input.
 type probed interface {
 	// Probe returns work on a sample of the job, or nil where there can be none. Its stages are known at once. Where it
 	// is given up, or closed, nothing of the job has changed. draw(n) returns a random number from 0 to n−1.
@@ -66,7 +66,9 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 	site.Reduce = site.Map // both use one container in turn
 	return &probe{
 		jobWork: jobWork{order: Order{Job: &job}, site: site, files: files},
-		sample:  &round{run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1), counts: make([]*Counters, 1)},
+		sample: &round{
+			run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1), counts: make([]*Counters, 1),
+		},
 	}
 }
 
@@ -82,7 +84,7 @@ func pipeIn(splits []input.Split) (path string, ok bool) {
 	return "", false
 }
 
-// sampleOf returns what a probe of a job reads: beginnings of splits chosen at random, in the order of the input (FSPY,
+// sampleOf returns what a probe reads: beginnings of splits chosen at random, in the order of the input (FSPY,
 // Algorithm 1).
 func sampleOf(splits []input.Split, reduces int, draw func(n int) int) input.Split {
 	lengths := make([]int64, len(splits))
@@ -171,7 +173,7 @@ func (e *engine) atWork(p *jobLife) bool {
 	return row == nil || !row.Ended // nil: it is about to be submitted
 }
 
-// endProbe ends the probe of a job that is over: nobody has a use for what it would tell.
+// endProbe ends the probe of a job that is over: no estimate needs it any more.
 func (e *engine) endProbe(of *jobLife) {
 	if e.atWork(of.probe) {
 		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Killed, Job: of.probe.id})

@@ -169,7 +169,9 @@ func (f *flow) attempt(task, number, pairs int) *Attempt {
 }
 
 // flowKinds are the ways of pairs through the engine.
-var flowKinds = []string{"sort", "bins", "total order", "sum", "sums", "maximum", "set", "combine", "compare", "partition"}
+var flowKinds = []string{
+	"sort", "bins", "total order", "sum", "sums", "maximum", "set", "combine", "compare", "partition",
+}
 
 // job makes the job of the flow's kind.
 func (f *flow) job() *Job {

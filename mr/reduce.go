@@ -30,7 +30,7 @@ type reduceSegment struct {
 	of *MapOutput
 }
 
-// gather finds the part's segments, in the order of (map, emission).
+// gather takes the outputs of all maps and finds the part's segments, in the order of (map, emission).
 func (in *reduceInput) gather(maps []*MapOutput) error {
 	a := in.task.attempt
 	for _, m := range maps {
@@ -57,7 +57,9 @@ func (in *reduceInput) close() {
 	}
 }
 
-// open gives all pairs in order.
+// open returns a source of all pairs in order. Where everything is in memory and the largest bin has room for its
+// index, bins are folded or sorted one by one. Else a job that folds tries one table for all, and what is left is
+// sorted and merged, by way of the disk where memory is short.
 func (in *reduceInput) open() (source, error) {
 	in.bin()
 	if b := in.binned(in.segments); in.allInMemory() && b.need() < in.task.attempt.account.Left() {
@@ -86,8 +88,8 @@ func (in *reduceInput) allInMemory() bool {
 	return !slices.ContainsFunc(in.segments, func(s reduceSegment) bool { return s.path != "" })
 }
 
-// bin gives segments in memory that have no bins those that others have: of maps that emitted little before there were
-// any.
+// bin cuts segments in memory that have no bins into the bins that others have. They are of maps that emitted little
+// before there were bins.
 func (in *reduceInput) bin() {
 	b := in.run.bins.Load()
 	if in.bins = b.each(); in.bins == 1 {
@@ -117,7 +119,7 @@ func (in *reduceInput) bin() {
 	}
 }
 
-// foldAll folds all segments into a table, unless it gets full.
+// foldAll folds all segments into a table, and reports whether the table got full. Nothing of a full table counts.
 func (in *reduceInput) foldAll() (full bool, err error) {
 	a := in.task.attempt
 	f := in.run.Job.Fold
@@ -179,7 +181,7 @@ func (in *reduceInput) foldRun(s *reduceSegment) (full bool, err error) {
 // the data before there are thousands.
 const maxFanIn = 128
 
-// sorted gives all pairs in order: what is in memory sorted now, what is in files merged.
+// sorted returns a source of all pairs in order: it sorts what is in memory and merges that with what is in files.
 func (in *reduceInput) sorted() (source, error) {
 	a := in.task.attempt
 	var groups []*binned // of neighbours in memory
@@ -235,7 +237,7 @@ func (in *reduceInput) sorted() (source, error) {
 	return newMerger(in.run.ordering(), sources)
 }
 
-// sort sorts pairs in memory, by as many at a time as memory has room for an index of, to files.
+// sort sorts pieces in memory, as many at a time as memory has room to index, and writes them to files.
 func (in *reduceInput) sort(pieces []piece) (sources []source, err error) {
 	for len(pieces) > 0 {
 		in.task.attempt.enter(Sort)
@@ -251,8 +253,8 @@ func (in *reduceInput) sort(pieces []piece) (sources []source, err error) {
 	return sources, nil
 }
 
-// mergeSome merges neighbours until fanIn sources are left, or once all round. Only neighbours: equal keys keep their
-// order.
+// mergeSome merges groups of neighbours, until fanIn sources are left or each source was merged once. Only neighbours
+// are merged, so that equal keys keep their order.
 func (in *reduceInput) mergeSome(sources []source, fanIn int) ([]source, error) {
 	var merged []source
 	for excess := len(sources) - fanIn; len(sources) > 0; {
@@ -275,7 +277,7 @@ func (in *reduceInput) mergeSome(sources []source, fanIn int) ([]source, error) 
 	return merged, nil
 }
 
-// write makes a run of its own of a source.
+// write writes the pairs of a source to a new file, and returns a source of that file.
 func (in *reduceInput) write(from source) (source, error) {
 	a := in.task.attempt
 	defer a.enter(a.enter(Spill))
@@ -300,7 +302,7 @@ func (in *reduceInput) write(from source) (source, error) {
 	return in.read(path, s, nil), nil
 }
 
-// read gives the pairs of a segment in a file; of is whose it is, nil: the reduce's own.
+// read returns a source of a segment in a file. of is the map output that the file belongs to; nil: it is the reduce's.
 func (in *reduceInput) read(path string, s run.Segment, of *MapOutput) source {
 	return &fromRun{run.NewReader(path, s, in.task.attempt.account), in.run.ordering(), of}
 }

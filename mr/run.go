@@ -57,7 +57,7 @@ const maxParts = 100_000
 
 func (r *Run) ordering() ordering { return ordering{r.Job.Compare} }
 
-// scratch is a name for a temporary file of an attempt.
+// scratch returns the path of a temporary file of an attempt.
 func (r *Run) scratch(what string, s Stage, a *Attempt) string {
 	return filepath.Join(r.Files.dir, fmt.Sprintf("%d-%s-%05d-%d.%s", r.Round, s, a.Task, a.Number, what))
 }
@@ -137,7 +137,7 @@ func (r *Run) mapInto(t *Task, out *Emitter) error {
 	return firstError(out.failed, in.failed, err, context.Cause(a.ctx))
 }
 
-// batches opens the task's split.
+// batches opens the split of task t. The caller closes the batches.
 func (r *Run) batches(t *Task, out *Emitter) *Batches {
 	reader, _ := r.readers.Get().(*input.Reader)
 	if reader == nil {
@@ -146,10 +146,12 @@ func (r *Run) batches(t *Task, out *Emitter) *Batches {
 	room := r.Memory.reading()
 	reader.Memory = room
 	reader.Open(t.Split)
-	return &Batches{room: room, attempt: t.attempt, reader: reader, size: t.Split.Bytes(), record: r.Job.Record, out: out}
+	return &Batches{
+		room: room, attempt: t.attempt, reader: reader, size: t.Split.Bytes(), record: r.Job.Record, out: out,
+	}
 }
 
-// toPart runs work with an emitter that writes a part; after an error the part is gone.
+// toPart runs work with an emitter that writes a part. After an error the part is removed.
 func (r *Run) toPart(t *Task, out *Emitter, work func() error) (err error) {
 	path := r.scratch("part", t.Stage, t.attempt)
 	w, err := newPartWriter(path, r.Job, t.attempt)
@@ -209,7 +211,7 @@ func (r *Run) reduce(t *Task, in *reduceInput, from source, out *Emitter) error 
 	return firstError(out.failed, g.failed, err, context.Cause(a.ctx))
 }
 
-// identity writes all pairs as they are.
+// identity writes all pairs as they are: the reduce function of a job without one.
 func (r *Run) identity(g *Groups, out *Emitter) error {
 	for g.load() {
 		for i := range g.recs[:g.n] {
@@ -228,7 +230,7 @@ func (r *Run) identity(g *Groups, out *Emitter) error {
 	return nil
 }
 
-// firstError is the first that is not nil.
+// firstError returns the first error that is not nil.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

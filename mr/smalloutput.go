@@ -24,7 +24,7 @@ type sharedChunk struct {
 	refs  int // outputs in it, and one for the shelf while it is open
 }
 
-// put gives room for n bytes, at most smallOutput; nil where memory has none.
+// put returns n bytes, at most smallOutput, of a chunk that outputs share; nil where memory has no room.
 func (s *shelf) put(n int) (*sharedChunk, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *shelf) put(n int) (*sharedChunk, []byte) {
 	return c, c.bytes[at : at+n : at+n]
 }
 
-// drop takes an output off.
+// drop takes an output off its chunk. The last one frees the chunk.
 func (s *shelf) drop(c *sharedChunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,8 @@ type rec struct {
 	key, value []byte
 }
 
-// source gives pairs in order, many at a time: fill gives at least one, lent until the next call, or none at the end.
+// source yields pairs in order. fill writes at least one pair to recs, lent until the next call, and returns how many;
+// 0: there are no more.
 type source interface {
 	fill(recs []rec) (n int, err error)
 }
@@ -68,10 +69,10 @@ const entryBytes = int64(unsafe.Sizeof(order.Entry{}))
 // indexSlack is what an index may take beyond its entries: memory comes in chunks.
 const indexSlack = 4 * mem.Chunk
 
-// newIndex sorts the pairs of as many of pieces as memory allows, at least of one, and returns the pieces that are left.
-// Callers go on with those until none is left. It takes the longest prefix whose entries fit the account, and halves it
-// while the pool has no room for them, because others use it. A single piece is sorted in Go's heap if it must be: 16
-// bytes of entries for a pair, twice.
+// newIndex sorts the pairs of the first pieces, as many as memory allows and at least one, and returns the pieces that
+// are left. Callers go on with those until none is left: every piece is in exactly one index. newIndex takes the
+// longest prefix whose entries fit the account, and halves it while other accounts use up the pool. The entries of a
+// single piece lie in Go's heap if they must: 16 bytes for a pair, twice.
 func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []piece) {
 	room := (account.Left() - min(indexSlack, account.Limit()/4)) / (2 * entryBytes)
 	n, pairs := 0, 0
@@ -111,8 +112,8 @@ func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []
 	return ix, pieces[n:]
 }
 
-// allocate makes room for the entries of so many pairs, and for as many again that sorting needs. It returns the latter,
-// nil where the account has no room for both.
+// allocate makes room for the entries of so many pairs, and for as many again that sorting needs. It returns the second
+// room, or nil where the account has no room for both.
 func (ix *index) allocate(pairs int) (tmp []order.Entry) {
 	tmp = mem.Slice[order.Entry](ix.account, pairs)
 	ix.entries = mem.Slice[order.Entry](ix.account, pairs)
@@ -203,7 +204,9 @@ func (f *fromTable) fill(recs []rec) (int, error) {
 	return n, nil
 }
 
-// merger merges sources; of equal keys those of earlier sources go first.
+// merger merges sources by a tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): each inner node keeps
+// the source that lost the match there, so that the next winner costs one comparison a level. Of equal keys those of
+// earlier sources go first.
 type merger struct {
 	ordering
 	inputs []mergeInput
@@ -271,7 +274,7 @@ func (m *merger) before(x, y int32) bool {
 	return c < 0 || c == 0 && x < y
 }
 
-// replay lets the winner's next pair play its way up again.
+// replay plays the matches on the way from the winner's leaf to the root again, with the winner's next pair.
 func (m *merger) replay() {
 	w := m.tree[0]
 	for node := (int(w) + len(m.inputs)) / 2; node > 0; node /= 2 {
@@ -328,7 +331,7 @@ func newFolded(from source, f *Fold) *folded {
 	return &folded{from: from, fold: f, recs: make([]rec, fillPairs)}
 }
 
-// fill gives one pair at a time: it is where there is more to fold than memory holds, and the disk is slower.
+// fill yields one pair at a time: it is used where more is folded than memory holds, and the disk is slower.
 func (f *folded) fill(recs []rec) (int, error) {
 	f.open = false
 	for {

@@ -30,8 +30,8 @@ func (p Phase) String() string {
 	return [NumPhases]string{"read", "map", "sort", "spill", "shuffle", "merge", "reduce", "write"}[p]
 }
 
-// Attempt is one execution of a task, as who started it sees it: to suspend, resume and watch. Its methods may be
-// called from any goroutine. It is used once.
+// Attempt is one execution of a task, for the engine to suspend, resume and watch. Its methods may be called from any
+// goroutine. An Attempt is used once.
 type Attempt struct {
 	Task   int // from 0
 	Number int // of the attempt at the task, from 0
@@ -84,14 +84,14 @@ func (a *Attempt) Resume() {
 	}
 }
 
-// Suspendable is what can be stopped where it is, and let go on: a program.
+// Suspendable is something that can be stopped where it is and continued: a program.
 type Suspendable interface {
 	Suspend()
 	Resume()
 }
 
-// Suspends says that child, which works for the attempt, is to be suspended and resumed with it; nil: there is no child
-// any more.
+// Suspends makes the engine suspend and resume child, which works for the attempt, together with the attempt. nil:
+// there is no child any more.
 func (t *Task) Suspends(child Suspendable) {
 	a := t.attempt
 	a.mu.Lock()
@@ -111,10 +111,10 @@ func (a *Attempt) sign() {
 	}
 }
 
-// Progress is the share of the work that is done, 0 to 1.
+// Progress returns the share of the work that is done, 0 to 1.
 func (a *Attempt) Progress() float32 { return float32(a.share.Load()) / 1e6 }
 
-// Signs counts signs of life: an attempt that has shown none for long hangs.
+// Signs returns how many signs of life the attempt has shown. An attempt that shows none for long hangs.
 func (a *Attempt) Signs() int64 { return a.signs.Load() }
 
 // Status is what the job last said that the attempt is doing; empty at first.
@@ -137,7 +137,7 @@ func (a *Attempt) Report() *Report {
 	return &Report{Counters: a.counts, Phases: a.phases}
 }
 
-// pass waits while the attempt is suspended, and gives the error it is to end with.
+// pass waits while the attempt is suspended. It returns the error that the attempt is to end with; nil: it goes on.
 func (a *Attempt) pass() error {
 	a.sign()
 	if a.held.Load() {
@@ -152,7 +152,7 @@ func (a *Attempt) pass() error {
 	return context.Cause(a.ctx)
 }
 
-// enter begins a phase and gives the one it interrupts.
+// enter begins phase p and returns the phase that p interrupts. Only the attempt's own goroutine calls it.
 func (a *Attempt) enter(p Phase) (before Phase) {
 	now := time.Now()
 	before = a.phase
@@ -187,8 +187,8 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// Context ends when the attempt is to end: for functions that wait for something else than their input, such as a
-// child.
+// Context returns a context that ends when the attempt is to end, for functions that wait for something else than their
+// input, such as a child.
 func (t *Task) Context() context.Context { return t.attempt.ctx }
 
 // Count adds n to a count of the job's own. It takes a lock: count in a local variable what happens for every record.
@@ -199,7 +199,7 @@ func (t *Task) Count(group, name string, n int64) {
 	t.attempt.counts.addUser(UserCounter{group, name}, n)
 }
 
-// Status says in a few words what the attempt is doing, for whoever looks; it also counts as a sign of life.
+// Status says in a few words what the attempt is doing, for the user. It also counts as a sign of life.
 func (t *Task) Status(s string) {
 	t.attempt.sign()
 	t.attempt.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Task's resources, and what a job's attempts share with those of others.
+// A Site is where jobs run: the memory that all attempts share, and the resources that each task holds.
 type Site struct {
 	Memory *Memory
 	Map    sched.Resources // of one map task
@@ -20,7 +20,7 @@ type Site struct {
 	Cores  int             // splits are cut so that as many workers are busy
 }
 
-// Slots returns how many tasks run at once on a cluster of so much.
+// Slots returns how many tasks run at once on a cluster of this capacity: its slots where it has any, else its cores.
 func Slots(capacity sched.Resources) int {
 	if slots := capacity[sched.MapSlots] + capacity[sched.ReduceSlots]; slots > 0 {
 		return int(slots)
@@ -28,8 +28,8 @@ func Slots(capacity sched.Resources) int {
 	return int(max(1, capacity[sched.VCores]))
 }
 
-// SiteOf says what tasks hold on a cluster of so much: a slot where it has slots, else a core and its part of the
-// memory.
+// SiteOf returns the site of a cluster of this capacity. A task holds a slot where the cluster has slots, else a core
+// and its part of the memory.
 func SiteOf(capacity sched.Resources, memory *Memory) Site {
 	slots := Slots(capacity)
 	s := Site{Memory: memory, Cores: min(slots, runtime.GOMAXPROCS(0))}
@@ -52,10 +52,11 @@ type Order struct {
 	Output    string   // a directory that must not exist, unless Overwrite
 	Reduces   int      // parts of the output, where the job leaves it open; zero: one
 	Overwrite bool
-	Notes     func(sentence string) // told what the user may want to know, such as input that cannot be split; nil: nobody
+	// Notes is told what the user may want to know, such as input that cannot be split. nil: notes are dropped.
+	Notes func(sentence string)
 }
 
-// Jobs at work on files: what the engine runs.
+// jobWork is a job at work on files: it plans rounds of stages, runs their attempts, and commits the output.
 type jobWork struct {
 	order Order
 	site  Site
@@ -108,7 +109,7 @@ func CountersOf(w Work) Counters {
 	return c
 }
 
-// Stages plans the first round, or ends the last one and plans the next.
+// Stages plans the first round, or ends the last round and plans the next. After the last round it commits the job.
 func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 	if len(w.rounds) == 0 {
 		return w.plan(ctx, w.order.Job, w.order.Input)
@@ -132,7 +133,7 @@ func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 	return w.plan(ctx, next, w.order.Input)
 }
 
-// next is the job's next round; nil: it has no more.
+// next returns the job of the round after r; nil: there is none.
 func (w *jobWork) next(r *round) (*Job, error) {
 	if r.run.Job.Next == nil {
 		return nil, nil
@@ -195,7 +196,7 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 	return w.specs(r, at), nil
 }
 
-// stages is how many stages the round has.
+// stages returns how many stages the round has: 1 for a map-only job, else 2.
 func (r *round) stages() int {
 	if r.run.Job.Reduces == MapOnly {
 		return 1
@@ -230,7 +231,7 @@ func (w *jobWork) specs(r *round, at int) []sched.StageSpec {
 	}
 }
 
-// roundOf finds the round that a stage belongs to, and whether it is its map stage.
+// roundOf returns the round that a stage belongs to, and whether the stage is the round's map stage.
 func (w *jobWork) roundOf(stage int) (r *round, isMap bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -304,7 +305,7 @@ func (w *jobWork) runReduce(r *round, l *Launch) error {
 	return r.run.CommitTask(l.Attempt)
 }
 
-// lose forgets a map output, and reports whether it was there: another reduce may have lost it before.
+// lose forgets the output of a map, and reports whether it was known. Another reduce may have lost it before.
 func (w *jobWork) lose(r *round, task int, out *MapOutput) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -316,7 +317,7 @@ func (w *jobWork) lose(r *round, task int, out *MapOutput) bool {
 	return true
 }
 
-// LoseOutput takes the output of a finished map away, for the chaos option: the reduces find out.
+// LoseOutput releases the output of a finished map, for the chaos option. The reduces notice when they want to read it.
 func (w *jobWork) LoseOutput(stage, task int) {
 	r, isMap := w.roundOf(stage)
 	if !isMap || r.stages() == 1 {
@@ -341,7 +342,7 @@ func (r *round) release() {
 	}
 }
 
-// Close removes all temporary files.
+// Close releases all outputs of maps and removes all temporary files.
 func (w *jobWork) Close(bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Workspace is where a job's attempts write until the job is done, and what makes its output appear at once. It is the
-// directory .NAME._temporary beside the output directory NAME, on the same file system, locked while its owner lives.
-// The kernel drops the lock of a process that was killed, so the next run on the same output finds the leftovers and
-// removes them.
+// Workspace is where a job's attempts write until the job is done. Its commit makes the output directory appear
+// atomically. It is the directory .NAME._temporary beside the output directory NAME, on the same file system, locked
+// while its owner lives. The kernel drops the lock of a process that was killed, so the next run on the same output
+// finds the leftovers and removes them.
 //
 // As with Hadoop's FileOutputCommitter attempts write apart, one of a task's attempts commits by rename, and the job's
 // commit puts the parts in place, _SUCCESS among them. Unlike there it does so by one rename of the whole directory:
@@ -65,7 +65,7 @@ func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
 	if err := w.claim(); err != nil {
 		return nil, fmt.Errorf("output %s: %w", output, err)
 	}
-	// Somebody may have finished between the first look and the lock.
+	// Another run may have finished between the first look and the lock.
 	if err := errors.Join(w.mayWrite(), w.sweep()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -87,7 +87,7 @@ func (w *Workspace) mayWrite() error {
 	return w.isOutput()
 }
 
-// isOutput refuses to overwrite what no job has written: a user may have named a directory of his own by mistake.
+// isOutput returns an error if the directory holds files that no job wrote: a user may have named one by mistake.
 func (w *Workspace) isOutput() error {
 	entries, err := os.ReadDir(w.output)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *Workspace) isOutput() error {
 	return nil
 }
 
-// claim takes the lock. The file may be removed by its last owner between opening and locking: then there is another.
+// claim takes the lock. Its last owner may remove the file between opening and locking: then claim tries the new file.
 func (w *Workspace) claim() error {
 	path := filepath.Join(w.dir, lockFile)
 	for {
@@ -131,7 +131,7 @@ func (w *Workspace) claim() error {
 	}
 }
 
-// sweep removes what a run that was killed has left.
+// sweep removes what a killed run left behind.
 func (w *Workspace) sweep() error {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
@@ -156,8 +156,8 @@ func (w *Workspace) parts(round int) string {
 	return filepath.Join(w.dir, fmt.Sprintf("round-%d", round))
 }
 
-// CommitTask makes the part that an attempt wrote that of its task. ErrCommitted: another attempt's is, and this one's
-// is removed.
+// CommitTask makes the part that attempt a wrote the part of its task, by a rename. The error is ErrCommitted where
+// another attempt has committed the task; the part of a is removed then.
 func (r *Run) CommitTask(a *Attempt) error {
 	stage, letter := ReduceStage, "r"
 	if r.Job.Reduces == MapOnly {
@@ -193,7 +193,7 @@ func (r *Run) DropTask(a *Attempt) error {
 	return os.Remove(r.scratch("part", stage, a))
 }
 
-// Outputs are the committed parts, in order.
+// Outputs returns the paths of the committed parts, in order.
 func (r *Run) Outputs() ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(globQuote(r.Files.parts(r.Round)), "part-*"))
 	return paths, err // sorted: numbers have five digits
@@ -224,7 +224,7 @@ func (r *Run) CommitJob() error {
 	return nil
 }
 
-// publish puts a directory in the place of the output, at once.
+// publish makes dir the output directory, atomically.
 func (w *Workspace) publish(dir string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, w.output, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
@@ -248,7 +248,7 @@ func (w *Workspace) publish(dir string) error {
 	return os.Rename(dir, w.output)
 }
 
-// Close removes all temporary files, those of a job that was not committed too. No attempt may be running.
+// Close removes all temporary files, committed or not. No attempt may be running.
 func (w *Workspace) Close() error {
 	// The lock goes last, and while it is held.
 	err := errors.Join(w.sweep(), os.RemoveAll(w.dir))

@@ -164,8 +164,8 @@ func TestLongRecords(t *testing.T) {
 				t.Errorf("%s with %d bytes: %d bytes, want %d, error %v", filepath.Base(path), limit, n, want, err)
 			}
 			if memory.used != 0 || memory.most > limit {
-				t.Errorf("%s: %d bytes are kept, %d were in use, limit %d", filepath.Base(path), memory.used, memory.most,
-					limit)
+				t.Errorf("%s: %d bytes are kept, %d were in use, limit %d", filepath.Base(path), memory.used,
+					memory.most, limit)
 			}
 		}
 	}

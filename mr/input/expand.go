@@ -37,7 +37,7 @@ type File struct {
 	Pipe     bool // a pipe, terminal or device: read once, front to back, by one task that cannot be retried
 }
 
-// Whole says that one task must read the whole file, because nobody can start in its middle.
+// Whole says that one task must read the whole file, because no task can start in its middle.
 func (f *File) Whole() bool { return f.Pipe || f.Codec != Plain }
 
 // Expand finds the files that the patterns name, in the order of the patterns and sorted by path within each. A pattern

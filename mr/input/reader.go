@@ -35,7 +35,7 @@ type Reader struct {
 	Memory Memory
 }
 
-// Open begins to read a split, forgetting the one before. Nothing is opened yet, so nothing can fail.
+// Open begins to read a split, and forgets the one before. It opens no file yet, so it cannot fail.
 func (r *Reader) Open(s Split) {
 	r.Close()
 	r.split, r.next, r.before = s, 0, 0
@@ -47,7 +47,8 @@ func (r *Reader) Open(s Split) {
 	}
 }
 
-// Close gives back the file and the mapping; a batch that was lent is gone. Closing twice, or before Open, is fine.
+// Close closes the file and frees mapping and memory. A batch that was lent is gone. Closing twice, or before Open, is
+// allowed.
 func (r *Reader) Close() {
 	if r.file != nil {
 		r.source.free()
@@ -127,7 +128,7 @@ func (r *Reader) Next() (batch []byte, err error) {
 	return batch, err
 }
 
-// cutShort reports whether enough was read of a compressed file of which only the beginning is wanted.
+// cutShort reports whether enough was read of a compressed file where only the beginning is wanted.
 func (r *Reader) cutShort() bool {
 	g := &r.split.Ranges[r.next-1]
 	return g.Hi < g.File.Size && g.File.Whole() && r.codecs.taken() >= g.Hi
@@ -194,7 +195,7 @@ func (r *Reader) buffered(from io.Reader, stored func() int64) *buffered {
 	return &buffered{r: from, buf: &r.buffer, size: r.sizes.buffer, memory: r.Memory, stored: stored}
 }
 
-// finish ends a range: what was read counts only if the file is still the same.
+// finish ends a range. What was read counts only if the file is unchanged.
 func (r *Reader) finish() error {
 	if err := r.unchanged(); err != nil {
 		return err
@@ -205,7 +206,7 @@ func (r *Reader) finish() error {
 	return nil
 }
 
-// unchanged compares the open file with the one found when the job began.
+// unchanged returns ErrChanged if the open file differs in size or time from the file found when the job began.
 func (r *Reader) unchanged() error {
 	f := r.File()
 	if f.Pipe {
@@ -226,7 +227,7 @@ func (r *Reader) unchanged() error {
 // maxRecord bounds a record, so that places in a batch fit 32 bits.
 const maxRecord = 2<<30 - 1
 
-// more makes the block begin at the same place and reach further. Nothing but the last keep bytes of it is kept.
+// more reads the next block. It begins with the last keep bytes of the block before and reaches further.
 func (r *Reader) more(keep int) error {
 	if keep > maxRecord {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, maxRecord)
@@ -290,8 +291,8 @@ func (r *Reader) lines() ([]byte, error) {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// cut returns how many bytes of the block are the next batch of whole lines; zero if the block has to reach further, or
-// ends in a line without end.
+// cut returns how many bytes of the block are the next batch of whole lines. It returns zero if the block has to reach
+// further, or ends in a line without an end.
 func (r *Reader) cut() int {
 	b := r.block
 	want := min(len(b), r.sizes.batch)
@@ -340,7 +341,7 @@ func (r *Reader) take(n int) {
 	r.pos += int64(n)
 }
 
-// lend hands out the first n bytes of the block, as lines that end in '\n'.
+// lend returns the first n bytes of the block as a batch of lines that end in '\n'.
 func (r *Reader) lend(n int) ([]byte, error) {
 	batch := r.block[:n:n]
 	r.at = r.pos

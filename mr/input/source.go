@@ -128,8 +128,8 @@ const (
 	bombRatio = 200
 )
 
-// buffered yields whatever can be read, through a buffer that doubles for a record longer than half of it. Records up to
-// half of size bytes lie in a buffer on Go's heap, longer ones in memory.
+// buffered yields whatever can be read, through a buffer that doubles for a record longer than half of it. Records up
+// to half of size bytes lie in a buffer on Go's heap, longer ones in memory.
 type buffered struct {
 	r      io.Reader
 	buf    *[]byte // of size bytes; kept by the Reader from file to file
@@ -182,8 +182,8 @@ func (s *buffered) block(keep int) (b []byte, last bool, err error) {
 // grow takes n bytes of memory for a record that has least bytes or more.
 func (s *buffered) grow(n int, least int64) error {
 	if stored := s.stored() - s.mark; least >= bombFloor && least > bombRatio*stored {
-		return fmt.Errorf("%w: more than %d MiB, expanded from %d bytes; data that expands so far is refused", ErrTooLong,
-			least>>20, stored)
+		return fmt.Errorf("%w: more than %d MiB, expanded from %d bytes; data that expands so far is refused",
+			ErrTooLong, least>>20, stored)
 	}
 	large := s.memory.Alloc(n)
 	if large == nil {
@@ -247,8 +247,8 @@ func hasMagic(codec Codec, head []byte) bool {
 	return bytes.HasPrefix(head, magic[codec])
 }
 
-// open returns the decompressed bytes of r. A pipe's codec is found from its first bytes. A zstd frame's window takes at
-// most limit bytes, or leastWindow if that is more.
+// open returns the decompressed bytes of r. A pipe's codec is found from its first bytes. A zstd frame's window takes
+// at most limit bytes, or leastWindow if that is more.
 func (d *decoders) open(r io.Reader, f *File, limit int64) (io.Reader, error) {
 	window := max(leastWindow, min(zstdWindow, limit))
 	d.count = counter{r: r}
@@ -315,8 +315,8 @@ func (d decoder) explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the %s data ends too early", ErrCorrupt, d.codec)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB; compress it without --long or --ultra, or allow more memory",
-			ErrTooLong, d.window>>20)
+		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB; compress it without --long or --ultra, "+
+			"or allow more memory", ErrTooLong, d.window>>20)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrCorrupt, d.codec, err)
 }

@@ -32,7 +32,7 @@ type vote struct {
 	stars   uint8
 }
 
-// newCentroids parses lines of the form of a movie, of which what stands before a last TAB is passed over.
+// newCentroids parses lines of the form of a movie. What stands before a line's last TAB is passed over.
 func newCentroids(lines [][]byte) (*centroids, error) {
 	if len(lines) == 0 || len(lines) > maxClusters {
 		return nil, fmt.Errorf("read centroids: %d of them, want 1 to %d", len(lines), maxClusters)
@@ -77,7 +77,9 @@ func (c *centroids) slot(user uint32) *slot {
 }
 
 // affinity adds up, for a movie and a centroid, over the users who rated both.
-type affinity struct{ product, movie, centroid uint64 } // Σ rc, Σ r², Σ c²; a line of 2^32 ratings would keep them below 2^37
+//
+// The fields are Σ rc, Σ r² and Σ c². A line of 2^32 ratings would keep them below 2^37.
+type affinity struct{ product, movie, centroid uint64 }
 
 // nearest is the centroid that the movie is most similar to, the first of equals, and the similarity in millionths.
 // sums is scratch, one for each centroid.

@@ -23,7 +23,7 @@ type setup struct {
 	reduces int
 	memory  int64
 	workers int           // tasks at a time; 0: 1
-	chaos   float64       // on the engine, which loses attempts and map outputs with this probability; 0: without an engine
+	chaos   float64       // probability that the engine loses an attempt or a map's output; 0: without an engine
 	lost    *atomic.Int64 // counts attempts that were lost; nil: nobody asks
 }
 

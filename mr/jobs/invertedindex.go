@@ -7,7 +7,7 @@ import (
 )
 
 // InvertedIndex finds the documents of each word: docs/spec/jobs.md, 2.4. The output line is the key: a set of lines,
-// of which those of one word go to one part.
+// and all pairs of one word go to one part.
 func InvertedIndex(conf mr.Conf) (*mr.Job, error) {
 	return &mr.Job{
 		Name:      "inverted-index",

@@ -12,9 +12,10 @@ import "github.com/sojourn-sched/sojourn/mr"
 
 // Entry is a job as a command line lists it.
 type Entry struct {
-	About  string  // one line: what it computes
-	Input  string  // what it reads
-	Params []Param // what may be configured, besides what concerns the input of every job; a command line refuses other keys
+	About string // one line: what it computes
+	Input string // what it reads
+	// Params are what may be configured, besides the input options of every job. A command line refuses other keys.
+	Params []Param
 	New    mr.Builder
 }
 

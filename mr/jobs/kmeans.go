@@ -92,7 +92,7 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 		Name: "kmeans: choose", Conf: conf, Reduces: 1, SameGroup: sameCluster,
 		Map: func(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 			scratch := make([]affinity, len(c.lines))
-			best := make([][]byte, len(c.lines)) // candidates, of which only the smallest of a cluster can be chosen
+			best := make([][]byte, len(c.lines)) // candidates: only the smallest of a cluster is chosen
 			var key []byte
 			eachMovie(t, in, func(m *movie, line []byte) {
 				i, s := c.nearest(m, scratch)

@@ -22,9 +22,9 @@ var benchPatterns = []string{
 	`[a-z]+ing`,           // every line has candidates, many match
 }
 
-// BenchmarkPattern runs grep's first round on 16 MiB of text, with one worker, in three ways: by package regexp on every
-// line; by package regexp on the lines that have a literal of the pattern; and as grep does it, by literals and the
-// automaton.
+// BenchmarkPattern runs grep's first round on 16 MiB of text, with one worker, in three ways: by package regexp on
+// every line; by package regexp on the lines that have a literal of the pattern; and as grep does it, by literals and
+// the automaton.
 func BenchmarkPattern(b *testing.B) {
 	const size = 16 << 20
 	path := filepath.Join(b.TempDir(), "text")

@@ -160,7 +160,7 @@ func (e Edges) Write(w io.Writer) error {
 		if !more {
 			return out.flush()
 		}
-		// Half of the sources are drawn evenly: pages that nobody links to link to others all the same.
+		// Half of the sources are drawn evenly: pages without links to them link to others all the same.
 		from := uint64(ranks.draw(r))
 		if x := r.Uint64(); x&1 == 0 {
 			from = x >> 32 * uint64(n) >> 32

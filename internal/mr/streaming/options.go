@@ -151,7 +151,8 @@ func readOptions(conf mr.Conf) (*options, error) {
 		errs = append(
 			errs,
 			fmt.Errorf(
-				"configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or CombineTextInputFormat",
+				"configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or "+
+					"CombineTextInputFormat",
 				format,
 			),
 		)

@@ -55,7 +55,7 @@ type Process struct {
 	waiting atomic.Int32 // reasons for which nothing is expected of it
 
 	mu     sync.Mutex // guards reaped
-	reaped bool       // its process group may be somebody else's now
+	reaped bool       // its process group may belong to another program now
 }
 
 // pipeBytes is what a pipe to or from a program holds: a program and the engine then run side by side in long
@@ -203,7 +203,7 @@ func (p *Process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
-		_ = syscall.Kill(-p.cmd.Process.Pid, s) // fails only where nobody is left
+		_ = syscall.Kill(-p.cmd.Process.Pid, s) // fails only where the group is empty
 	}
 }
 
@@ -309,7 +309,7 @@ func (p *Process) reap() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
-	if p.command.guard != nil { // before the number can be somebody else's
+	if p.command.guard != nil { // before another group can get the number
 		p.command.guard.end(p.cmd.Process.Pid)
 	}
 	closeAll(p.pipes[:])

@@ -75,9 +75,8 @@ func run(t testing.TB, c Command, batches ...string) (string, *reports, error) {
 // TestDaemonHoldsOutput: a process that a program leaves behind is waited for while it writes. If it only holds the
 // output, the attempt fails with a sentence, instead of waiting for ever.
 func TestDaemonHoldsOutput(t *testing.T) {
-	script := `(while read -r line; do echo "$line"; done; echo end) <&0 & exit 0`
-	if out, _, err := run(t, Command{Args: sh("exec 3<&0; " + strings.Replace(script, "<&0", "<&3", 1))}, "a\n", "b\n"); out !=
-		"a\nb\nend\n" || err != nil {
+	writes := sh(`exec 3<&0; (while read -r line; do echo "$line"; done; echo end) <&3 & exit 0`)
+	if out, _, err := run(t, Command{Args: writes}, "a\n", "b\n"); out != "a\nb\nend\n" || err != nil {
 		t.Errorf("a process that writes: %q, %v", out, err)
 	}
 	for _, script := range []string{"cat; sleep 1000 & exit 0", "cat; setsid sleep 30 & exit 0"} {

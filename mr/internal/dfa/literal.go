@@ -14,8 +14,9 @@ const (
 	maxLiteral  = 64
 )
 
-// Literals returns strings of which every match of expr contains at least one, and whether they are all there is to it:
-// a match is one of these strings, found from left to right, and none begins with another. nil: none could be found.
+// Literals returns strings such that every match of expr contains at least one, and whether they are all there is to
+// it: a match is one of these strings, found from left to right, and none begins with another. nil: none could be
+// found.
 func Literals(expr string) (literals [][]byte, whole bool, err error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -251,8 +252,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// index is bytes.Index, at a speed that does not depend on how often text has the string's first byte: it compares two bytes of
-// eight positions at a time.
+// index is bytes.Index, at a speed that does not depend on how often text has the string's first byte: it compares two
+// bytes of eight positions at a time.
 func (n *needle) index(text []byte) int {
 	at := 0
 	if ends := len(text) - len(n.text) + 1; ends > 0 { // positions where it could begin
@@ -267,7 +268,8 @@ func (n *needle) index(text []byte) int {
 				continue
 			}
 			for k, z := range [...]uint64{z0, z1, z2, z3} {
-				// A byte of hits that is set is a candidate; above the first it may be a false one, which the comparison finds out.
+				// A byte of hits that is set is a candidate; above the first it may be a false one, which the
+				// comparison finds out.
 				for hits := (z - lows) &^ z & highs; hits != 0; hits &= hits - 1 {
 					p := at + 8*k + bits.TrailingZeros64(hits)/8
 					if bytes.Equal(text[p:p+len(n.text)], n.text) {

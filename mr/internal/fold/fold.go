@@ -217,7 +217,7 @@ func (t *Table) AddPairs(pairs []byte) (next int) {
 	return next
 }
 
-// prefetch has the cache fetch what the first n probes will look at.
+// prefetch asks the cache for the slots, and then for the long keys, that the first n probes will look at.
 func (t *Table) prefetch(n int) {
 	prefetch(&t.slots[0], &t.todo[0], n)
 	m := 0
@@ -339,8 +339,8 @@ type Cursor struct {
 	seen       uint64 // keeps the loads of Ahead
 }
 
-// Ahead has the cache fetch what the next n calls of Next need, where pairs are in the order of keys and so anywhere in
-// memory: all at once, which takes much less time than one after the other.
+// Ahead loads what the next n calls of Next need. Pairs in the order of their keys lie anywhere in memory: loading them
+// all at once takes much less time than one after the other, because the cache misses overlap.
 func (c *Cursor) Ahead(n int) {
 	if !c.sorted {
 		return
@@ -361,7 +361,7 @@ func (c *Cursor) Ahead(n int) {
 // Pairs reads all pairs in the order of their hashes.
 func (t *Table) Pairs() *Cursor { return &Cursor{t: t} }
 
-// fetch has the cache fetch the long keys of the next slots.
+// fetch asks the cache for the long keys of the next slots.
 func (c *Cursor) fetch() {
 	t, m := c.t, 0
 	c.fetched = min(c.at+batch, len(t.slots))
@@ -418,7 +418,7 @@ type Sorted struct {
 }
 
 // Sort puts the pairs in order: first by part, which is below parts, then by key. It needs no memory of the account:
-// the pairs move to the front of their slots, at most half of which are taken, and the entries fit into the other half.
+// at most half of the slots are taken, the pairs move to the front, and the entries fit into the other half.
 func (t *Table) Sort(parts int, part func(key []byte, hash uint64) int) *Sorted {
 	n := 0
 	for i := range t.slots {

@@ -2,7 +2,7 @@
 
 package fold
 
-// prefetch and prefetchEach do nothing where nobody has written them.
+// prefetch and prefetchEach do nothing on processors without an assembly version.
 func prefetch(*slot, *probe, int) {}
 
 func prefetchEach(*uintptr, int) {}

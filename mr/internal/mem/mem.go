@@ -151,8 +151,8 @@ func (p *Pool) Trim() {
 	p.touched = top
 }
 
-// Account allocates from a pool up to a limit. It knows what it holds, so that Close frees everything, whichever way its
-// owner ended. Its methods may be called from many goroutines.
+// Account allocates from a pool up to a limit. It knows what it holds, so that Close frees everything, whichever way
+// its owner ended. Its methods may be called from many goroutines.
 type Account struct {
 	pool  *Pool
 	mu    sync.Mutex // guards what follows
@@ -285,8 +285,8 @@ func (a *Account) Used() int64 {
 	return int64(a.used) * Chunk
 }
 
-// Slice allocates n elements of a type without pointers, as Alloc allocates bytes: nil where there is no room. FreeSlice
-// takes them back.
+// Slice allocates n elements of a type without pointers, as Alloc allocates bytes: nil where there is no room.
+// FreeSlice takes them back.
 func Slice[T any](a *Account, n int) []T { return sliceOf[T](a.Alloc(sliceBytes[T](n)), n) }
 
 // NeedSlice is Slice for elements that the owner cannot go on without, as Need is Alloc.

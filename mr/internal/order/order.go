@@ -69,7 +69,7 @@ type digit struct {
 	shift uint
 }
 
-// scatter puts entries in the order of their digits, of which there are len(count), and sorts those that share one.
+// scatter puts entries in the order of their digits, from 0 to len(count)-1, and sorts those that share a digit.
 func (s *sorter) scatter(a, tmp []Entry, count []uint32, d digit, depth int) {
 	for i := range a {
 		count[a[i].Prefix>>(d.shift&63)-d.base]++

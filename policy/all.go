@@ -16,6 +16,7 @@ var All = Registry{
 	"hfsp":      {hfspCard, newHFSP},
 	"las":       {lasCard, newLAS},
 	"late":      {lateCard, newLate},
+	"longterm":  {longtermCard, newLongterm},
 	"mrorder":   {mrorderCard, newMROrder},
 	"probe":     {probeCard, newProbe},
 	"psbs":      {psbsCard, newPSBS},

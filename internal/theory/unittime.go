@@ -140,3 +140,23 @@ func (u *UnitTime) UnmarshalText(b []byte) error {
 	*u = fromBig(x)
 	return nil
 }
+
+// Times returns n × u, which must be in range.
+func (u UnitTime) Times(n int64) UnitTime {
+	if (u.Hi < 0) != (n < 0) {
+		return u.abs().timesMagnitude(magnitude(n)).Neg()
+	}
+	return u.abs().timesMagnitude(magnitude(n))
+}
+
+func (u UnitTime) abs() UnitTime {
+	if u.Hi < 0 {
+		return u.Neg()
+	}
+	return u
+}
+
+func (u UnitTime) timesMagnitude(n uint64) UnitTime {
+	hi, lo := bits.Mul64(u.Lo, n)
+	return UnitTime{int64(hi + uint64(u.Hi)*n), lo}
+}

@@ -1,0 +1,293 @@
+package policy
+
+import (
+	"math/bits"
+
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var longtermCard = Card{
+	Title:  "equal shares over time: a queue that lent its share gets it back later",
+	Source: "S. Tang, PhD thesis, chapter 5 (LTYARN); Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI 2023",
+	Spec:   "docs/spec/ltyarn.md",
+	Params: PlacingParams(
+		Param{
+			Name:    "credit",
+			Kind:    Choice,
+			Default: "ltrf",
+			Choices: []Option{{Name: "ltrf"}, {Name: "karma"}},
+			Meaning: "what a queue is counted for: all that it uses, or what it borrows less what others use of its donations",
+		},
+		Param{
+			Name:    "guaranteed",
+			Kind:    Number,
+			Default: "0.5",
+			Max:     1,
+			Meaning: "part of its share that a queue gets before anything that was used earlier counts",
+		},
+		Param{
+			Name:    "discount",
+			Kind:    Number,
+			Default: "1",
+			Max:     1,
+			Meaning: "how much of what a queue uses above its share counts (η, with credit=ltrf)",
+		},
+		Param{
+			Name:    "round",
+			Kind:    Duration,
+			Default: "24h",
+			Meaning: "length of a round; 0s: one that never ends",
+		},
+		Param{
+			Name:    "rounds",
+			Kind:    Integer,
+			Default: "7",
+			Meaning: "how many rounds are remembered, the present one included; 0: all",
+		},
+		Param{
+			Name:    "decay",
+			Kind:    Number,
+			Default: "0",
+			Max:     1,
+			Meaning: "part of what was counted that is forgotten at the end of each round",
+		},
+		Param{
+			Name:    "cap",
+			Kind:    Duration,
+			Default: "24h",
+			Meaning: "most credit of a queue, as time for which it has its share alone; 0s: no limit",
+		},
+		Param{
+			Name:    "debt",
+			Kind:    Duration,
+			Default: "0s",
+			Meaning: "most debt of a queue, likewise; 0s: no limit",
+		},
+		Param{
+			Name:    "par",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether a queue that becomes active in a round begins with as much as the active one with most",
+		},
+		Param{
+			Name:    "quantum",
+			Kind:    Duration,
+			Default: "10s",
+			Meaning: "how long a task is assumed to run when nothing is known; it counts as soon as the task starts",
+		},
+		Param{
+			Name:    "adapt",
+			Kind:    Choice,
+			Default: "on",
+			Choices: []Option{{Name: "on"}, {Name: "off"}},
+			Meaning: "whether that follows the tasks that have finished, for each job and queue",
+		},
+		Param{
+			Name:    "users",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether the users of a queue share it over time, or only its jobs",
+		},
+		leading("0.5", "a queue's share"),
+		taking(optOff, optKill),
+		Param{
+			Name:    "patience",
+			Kind:    Duration,
+			Default: "60s",
+			Meaning: "how long a queue with credit has less than its fair share before others' tasks are killed for it",
+		},
+		Param{
+			Name:    "check",
+			Kind:    Duration,
+			Default: "3s",
+			Min:     0.001,
+			Meaning: "how often queues are looked at for that",
+		},
+		Param{
+			Name:    "grace",
+			Kind:    Duration,
+			Default: "15s",
+			Meaning: "how long a task is warned before it is killed",
+		},
+		Param{
+			Name:    "most",
+			Kind:    Number,
+			Default: "0.05",
+			Min:     0.001,
+			Max:     1,
+			Meaning: "part of the cluster that is taken back at most in one look",
+		},
+	),
+	Memory: []string{
+		"by queue, and by user: what it was counted for, in each round that is remembered",
+		"attempts that have not run for their quantum yet",
+		"by job: how long its finished tasks ran",
+		"the capacity that shares are of",
+		"by stage: since when it waits for a node near its input (with a delay)",
+		"by queue: since when it has less than its fair share (with preempt)",
+	},
+	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
+}
+
+// longterm serves queues by what they have used over time. Among siblings those below their minimum share are first,
+// then those below the guaranteed part of their share, then the queue that has been counted for least for its weight.
+// Jobs of a queue share it as under fair.
+//
+// What a queue has been counted for grows at a rate of its own while its tasks run, so that the order of siblings
+// changes without any event. The ledger keeps the amounts exactly, and seniority keeps the order.
+type longterm struct {
+	tree
+	Ledger ledger
+	Repay  repayment
+
+	order  seniority
+	shares weighted // of which masters may hold a part
+}
+
+func newLongterm(a Args) sched.Policy {
+	l := &longterm{}
+	l.users, l.leads = a.Choice("users") == "on", leads{a.Number("masters"), l.shares.of}
+	l.Ledger.terms = termsOf(a)
+	l.turn = l.entitled
+	l.tree.init(a, l.within)
+	l.Repay.init(a, &l.tree)
+	return l
+}
+
+// within orders the jobs of a queue by the queue's own policy, as fair does.
+func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
+	j := st.Job
+	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
+	case "fifo":
+		return urgency(v, st, more)
+	case "drf":
+		return sched.Key{Value: j.Used.DominantShare(l.Total) / j.Weight}
+	}
+	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
+}
+
+// entitled tells a queue's place among its siblings for explanations: its class, and what it has been counted for, in
+// seconds of the whole cluster for its weight.
+func (l *longterm) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
+	e := l.Ledger.entry(l.view, q, k)
+	if e.class == byCredit {
+		return sched.Key{Class: e.class, Value: e.account.at(l.view.Now).Seconds() / wholeCluster}
+	}
+	return sched.Key{Class: e.class, Value: e.part}
+}
+
+// Decide starts tasks where there is room, and may kill some for queues that have credit and cannot use it.
+func (l *longterm) Decide(p *sched.Plan) {
+	l.shares.follow(p)
+	l.tree.begin(p)
+	if l.Ledger.follow(p, l.users) {
+		l.order = seniority{}
+	}
+	l.order.begin(l)
+	l.reorder()
+	for kinds := l.lanes & (1<<sched.NumResources - 1); kinds != 0; kinds &= kinds - 1 {
+		l.fillKind(p, sched.ResourceKind(bits.TrailingZeros32(kinds)))
+	}
+	if l.Repay.looks(p) {
+		l.Repay.look(p, &l.Ledger)
+	}
+}
+
+// fillKind starts tasks that compete for kind k until no waiting one finds room.
+func (l *longterm) fillKind(p *sched.Plan, k sched.ResourceKind) {
+	l.order.restore()
+	for s := l.waiting(k, true); l.waits.any(p, k, 0) != nil; {
+		st := l.descend(p, p.Queues[0], s)
+		if st == nil {
+			return
+		}
+		before := len(p.Actions())
+		if !l.Place(p, st) {
+			l.waits.skip(st)
+			continue
+		}
+		for _, a := range p.Actions()[before:] {
+			if a.Kind == sched.Launch {
+				l.Ledger.launched(p, p.Attempt(a.Attempt))
+			}
+		}
+		l.reorder()
+	}
+}
+
+// reorder puts the queues whose accounts have changed in their places.
+func (l *longterm) reorder() {
+	for _, q := range l.Ledger.touched {
+		l.order.changed(l, q)
+	}
+	l.Ledger.touched = l.Ledger.touched[:0]
+}
+
+// descend returns the stage below q whose turn it is; nil: none that waits fits. A child without such a stage is set
+// aside for the rest of the pass. O(log n) for n siblings on each level, and as much for each child that is set aside.
+func (l *longterm) descend(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
+	if q.ID != 0 {
+		if st := l.own(p, q, s); st != nil {
+			return st
+		}
+	}
+	line := l.order.among(l, q, s.kind)
+	for line != nil {
+		c := line.first(p.Now)
+		if c == nil {
+			return nil
+		}
+		if st := l.descend(p, c, s); st != nil {
+			return st
+		}
+		line.setAside(c.ID)
+	}
+	return nil
+}
+
+// A repayment takes back, gently, for queues that have credit what queues in debt hold above their fair shares.
+type repayment struct {
+	reclaimer
+	Short [sched.NumResources]sched.Per[since] // by queue: since when it has less than its fair share
+
+	patience sched.Time
+	most     float64
+}
+
+func (r *repayment) init(a Args, t *tree) {
+	r.patience, r.most, r.grace = a.Time("patience"), a.Number("most"), a.Time("grace")
+	r.reclaimer.init(a, t)
+}
+
+// look kills tasks of queues in debt, from the one farthest above its fair share, for queues with credit that have been
+// below theirs for too long: at most a part of the cluster at once. No queue falls below its fair share by that, and a
+// queue without debt loses nothing. O(queues) for each kind of resource.
+func (r *repayment) look(p *sched.Plan, l *ledger) {
+	for k := range sched.ResourceKind(sched.NumResources) {
+		if !r.tree.has(k) {
+			continue
+		}
+		r.divide(p, k, func(q *sched.Queue) theory.Claim {
+			demand := float64(min(q.Demand[k], q.Max[k]))
+			return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
+		})
+		need := 0.0
+		for _, q := range p.Queues {
+			if q == nil || !r.isLeaf(p, q) {
+				continue
+			}
+			owed := l.owed(p.View, q)
+			if lack := r.share[q.ID] - float64(q.Used[k]); r.Short[k].Of(q).lasted(p.Now, lack > 0 && owed, r.patience) {
+				need += lack
+			}
+			need -= float64(q.Leaving[k])
+			if owed {
+				r.share[q.ID] = float64(p.Capacity[k])
+			}
+		}
+		r.take(p, k, min(need, r.most*float64(p.Capacity[k])), 1)
+	}
+}

@@ -1,0 +1,668 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// wholeCluster is the whole cluster in the unit of the ledger: a millionth of a millionth of it. What a queue holds is
+// its dominant share in that unit, a whole number, so that sums over time are exact.
+const wholeCluster = 1e12
+
+// terms are the parameters by which queues are counted.
+type terms struct {
+	karma      bool
+	guaranteed float64
+	discount   float64
+	round      sched.Time
+	rounds     int
+	decay      int64 // in millionths
+	cap, debt  sched.Time
+	par        bool
+	quantum    sched.Time
+	adapt      bool
+}
+
+func termsOf(a Args) terms {
+	return terms{
+		karma:      a.Choice("credit") == "karma",
+		guaranteed: a.Number("guaranteed"),
+		discount:   a.Number("discount"),
+		round:      a.Time("round"),
+		rounds:     a.Int("rounds"),
+		decay:      int64(math.Round(a.Number("decay") * 1e6)),
+		cap:        a.Time("cap"),
+		debt:       a.Time("debt"),
+		par:        a.Choice("par") == "on",
+		quantum:    a.Time("quantum"),
+		adapt:      a.Choice("adapt") == "on",
+	}
+}
+
+// counted is at what rate a queue counts that holds so much of its share.
+func (t *terms) counted(held, share float64) float64 {
+	if t.karma {
+		return max(0, held-t.guaranteed*share)
+	}
+	return min(held, share) + t.discount*max(0, held-share)
+}
+
+// A clock is an amount that grows at a constant rate between changes.
+type clock struct {
+	Value theory.UnitTime
+	Since sched.Time
+	Rate  int64
+}
+
+// at returns the amount at an instant; not before Since.
+func (c *clock) at(t sched.Time) theory.UnitTime {
+	return c.Value.Add(theory.Held(c.Rate, int64(t-c.Since)))
+}
+
+// set changes the rate from now on.
+func (c *clock) set(now sched.Time, rate int64) { c.Value, c.Since, c.Rate = c.at(now), now, rate }
+
+// An account says what a queue, or a user of one, has been counted for, in units of the ledger for its weight. The
+// amount at an instant is
+//
+//	Counted + Until − Young × instant
+//
+// where the last two are of attempts that have not run for their quantum yet: each counts for the rest of it at once.
+// All numbers are whole, so that it does not matter how often the account is looked at.
+type account struct {
+	Counted clock
+	Young   int64           // Σ of what attempts count that have not run for their quantum
+	Until   theory.UnitTime // Σ of the same × the end of the quantum
+
+	Held  int64 // its dominant share now
+	Share int64 // what is its own by weight
+	Rates rates // at which it counts now, before the division by weight
+
+	Donates int64           // with karma: what it does not hold of its guaranteed part, for its weight, in millionths
+	Seen    theory.UnitTime // with karma: Earning of the queue above at the last change
+
+	Began  theory.UnitTime   // Counted when the round began
+	Rounds []theory.UnitTime // of it, what was counted in earlier rounds that are remembered, the oldest first
+	Active int64             // the round in which it last became active, from 1; 0: in none
+
+	Below   *level
+	Quantum quantum
+}
+
+// A level is what the siblings below one queue have in common.
+type level struct {
+	Children int             // of the queue, when Weights was summed
+	Changes  int             // of the configured queues, likewise
+	Weights  float64         // Σ of the weights of those that share
+	Rates    rates           // Σ of theirs
+	Mean     clock           // what one of them has been counted for that had its fair part of all, for its weight
+	Began    theory.UnitTime // as in account
+	Rounds   []theory.UnitTime
+	Earning  clock // with karma: the part of what is donated that is used, in millionths, over time
+}
+
+// A quantum is how long tasks below a queue are assumed to run: the mean of what is assumed right below it.
+type quantum struct {
+	Time  sched.Time
+	Known bool
+	Sum   sched.Time // of those right below that know anything
+	N     int64
+}
+
+// finished is how long the tasks of a job ran that have succeeded.
+type finished struct {
+	N   int64
+	Sum sched.Time
+}
+
+func (f finished) mean() sched.Time { return f.Sum / sched.Time(f.N) }
+
+// A charge is what an attempt counts that has not run for its quantum, for each queue from its user's up.
+type charge struct {
+	Queue sched.QueueID
+	Until sched.Time
+	Parts []int64
+}
+
+// A ledger keeps the accounts of all queues and users. Accounts are found by name, so that an engine that starts anew
+// finds them again, whatever the order in which queues come then. A user's account outlasts the user's jobs.
+//
+// An event costs O(depth) additions. What costs O(queues) is a change of capacity, of the configuration, or of who is
+// there, and the end of a round.
+type ledger struct {
+	At       sched.Time // of the last decision
+	Capacity sched.Resources
+	Changes  int   // of the configured queues
+	Round    int64 // whole rounds so far
+	Accounts map[string]*account
+	Owners   []string // by queue: whose account it had last
+	Young    map[sched.AttemptID]charge
+	Jobs     sched.Per[finished]
+
+	terms   terms
+	users   bool
+	rows    sched.Per[*account]
+	ends    []quantumEnd // of Young, a binary heap; nil: to be made
+	touched []*sched.Queue
+}
+
+// An quantumEnd is when an attempt has run for its quantum.
+type quantumEnd struct {
+	at sched.Time
+	id sched.AttemptID
+}
+
+// of returns the account of a queue.
+func (l *ledger) of(v *sched.View, q *sched.Queue) *account {
+	row := l.rows.Of(q)
+	if *row == nil {
+		*row = l.find(v, q)
+	}
+	return *row
+}
+
+// find looks an account up by name. One that is new begins with what the others have on average: neither credit nor
+// debt, for it did not pay before it was there. A queue that was there from the start begins with nothing as well.
+func (l *ledger) find(v *sched.View, q *sched.Queue) *account {
+	name := v.Path(q)
+	if q.User {
+		name += "\n" + q.Spec.Name
+	}
+	for int(q.ID) >= len(l.Owners) {
+		l.Owners = append(l.Owners, "")
+	}
+	if last := l.Owners[q.ID]; last != name {
+		if gone := l.Accounts[last]; gone != nil {
+			l.close(v, q, gone)
+		}
+		l.Owners[q.ID] = name
+	}
+	a := l.Accounts[name]
+	if a == nil {
+		if l.Accounts == nil {
+			l.Accounts = map[string]*account{}
+		}
+		a = &account{Quantum: quantum{Time: l.terms.quantum}}
+		a.Counted.Since = v.Now
+		if q.ID != 0 {
+			up := l.of(v, v.Queues[q.Parent])
+			a.Quantum.Time = up.Quantum.Time
+			if up.Below != nil {
+				a.Counted.Value = up.Below.Mean.at(v.Now)
+				a.Seen = up.Below.Earning.at(v.Now)
+			}
+		}
+		l.Accounts[name] = a
+	}
+	return a
+}
+
+// close ends the rates of a user's account whose row another user has now.
+func (l *ledger) close(v *sched.View, q *sched.Queue, a *account) {
+	if above := l.of(v, v.Queues[q.Parent]).Below; above != nil {
+		l.book(above, a, rates{}, v.Now)
+	}
+	a.Counted.set(v.Now, 0)
+	a.Held = 0
+}
+
+// levelOf returns what the children of a queue have in common.
+func (l *ledger) levelOf(v *sched.View, q *sched.Queue) *level {
+	a := l.of(v, q)
+	if a.Below == nil {
+		a.Below = &level{}
+		a.Below.Mean.Since, a.Below.Earning.Since = v.Now, v.Now
+	}
+	return a.Below
+}
+
+// counts reports whether a queue is one of those that share what its parent has.
+func (l *ledger) counts(q *sched.Queue) bool { return l.users || !q.User }
+
+// follow brings all accounts up to now, and reports whether time began anew.
+func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
+	l.users, l.touched = users, l.touched[:0]
+	v := p.View
+	if anew = p.Now < l.At; anew {
+		l.restart()
+	}
+	l.endRounds(p.Now)
+	l.endQuanta(v)
+	all := anew || l.Capacity != p.Capacity || l.Changes != p.QueueChanges
+	l.At, l.Capacity, l.Changes = p.Now, p.Capacity, p.QueueChanges
+	for i := range p.Events {
+		e := &p.Events[i]
+		switch e.Kind {
+		case sched.AttemptDone:
+			l.done(p, e)
+		case sched.JobEnded:
+			l.forget(v, e.Job)
+		case sched.SpecChanged:
+			l.moveYoung(v)
+			all = true
+		}
+		if e.Attempt != 0 {
+			if a := v.Attempt(e.Attempt); a != nil {
+				l.touch(v, v.Queues[a.Stage.Job.Queue])
+			}
+		} else if j := v.Job(e.Job); j != nil {
+			l.touch(v, v.Queues[j.Queue])
+		}
+	}
+	if all {
+		l.touchBelow(v, v.Queues[0])
+		l.closeAbsent(v)
+	}
+	return anew
+}
+
+// restart makes what a run left behind the beginning of another one, whose time starts at 0: nothing runs yet.
+func (l *ledger) restart() {
+	for _, a := range l.Accounts {
+		a.Counted = clock{Value: a.Counted.at(l.At)}
+		a.Young, a.Until, a.Held, a.Rates, a.Active = 0, theory.UnitTime{}, 0, rates{}, 0
+		a.Donates, a.Seen = 0, theory.UnitTime{}
+		if b := a.Below; b != nil {
+			*b = level{Mean: clock{Value: b.Mean.at(l.At)}, Began: b.Began, Rounds: b.Rounds}
+		}
+		a.Quantum.Sum, a.Quantum.N = 0, 0
+	}
+	l.Young, l.ends, l.Owners, l.Round = nil, nil, nil, 0
+	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
+}
+
+// endRounds forgets what is older than the rounds that are remembered, and a part of the rest. O(accounts) for each
+// round that has ended.
+func (l *ledger) endRounds(now sched.Time) {
+	if l.terms.round == 0 {
+		return
+	}
+	for ; l.Round < int64(now/l.terms.round); l.Round++ {
+		end := sched.Time(l.Round+1) * l.terms.round
+		for _, a := range l.Accounts {
+			a.Rounds = l.endRound(end, &a.Counted, &a.Began, a.Rounds)
+			if b := a.Below; b != nil {
+				b.Rounds = l.endRound(end, &b.Mean, &b.Began, b.Rounds)
+			}
+		}
+	}
+}
+
+// endRound ends a round of one clock, and returns what it counted in the earlier ones that are remembered.
+func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime, rounds []theory.UnitTime) []theory.UnitTime {
+	c.set(end, c.Rate)
+	if most := l.terms.rounds; most > 0 {
+		rounds = append(rounds, c.Value.Sub(*began))
+		if len(rounds) >= most {
+			c.Value = c.Value.Sub(rounds[0])
+			rounds = slices.Delete(rounds, 0, 1)
+		}
+	}
+	if keep := 1_000_000 - l.terms.decay; keep < 1_000_000 {
+		c.Value = c.Value.Scale(keep, 1_000_000)
+		for i := range rounds {
+			rounds[i] = rounds[i].Scale(keep, 1_000_000)
+		}
+	}
+	*began = c.Value
+	return rounds
+}
+
+// rates are at what rate a queue counts, and, with karma, how much it does not hold of the guaranteed part of its share,
+// and holds above that, in millionths of the cluster.
+type rates struct{ Charge, Donated, Borrowed int64 }
+
+// add adds o times sign.
+func (r *rates) add(o rates, sign int64) {
+	r.Charge += sign * o.Charge
+	r.Donated += sign * o.Donated
+	r.Borrowed += sign * o.Borrowed
+}
+
+// touch brings the accounts of a queue and of those above it up to what they hold now.
+func (l *ledger) touch(v *sched.View, q *sched.Queue) {
+	for ; q.ID != 0; q = v.Queues[q.Parent] {
+		if !l.counts(q) {
+			continue
+		}
+		if l.weigh(v, v.Queues[q.Parent]) {
+			l.touchBelow(v, v.Queues[q.Parent])
+		}
+		l.one(v, q)
+	}
+}
+
+// touchBelow brings the accounts of all queues below q up to now.
+func (l *ledger) touchBelow(v *sched.View, q *sched.Queue) {
+	l.weigh(v, q)
+	l.levelOf(v, q).Rates = rates{}
+	for _, id := range q.Children {
+		if c := v.Queues[id]; l.counts(c) {
+			l.of(v, c).Rates = rates{}
+			l.one(v, c)
+			l.touchBelow(v, c)
+		}
+	}
+}
+
+// weigh sums the weights of those who share what q has, and reports whether the sum is another than it was.
+func (l *ledger) weigh(v *sched.View, q *sched.Queue) bool {
+	b := l.levelOf(v, q)
+	if b.Children == len(q.Children) && b.Changes == v.QueueChanges {
+		return false
+	}
+	was := b.Weights
+	b.Children, b.Changes, b.Weights = len(q.Children), v.QueueChanges, 0
+	for _, id := range q.Children {
+		if c := v.Queues[id]; l.counts(c) {
+			b.Weights += c.Weight()
+		}
+	}
+	return b.Weights != was
+}
+
+// one brings one account up to now.
+func (l *ledger) one(v *sched.View, q *sched.Queue) {
+	a, up := l.of(v, q), v.Queues[q.Parent]
+	b, above, weight := l.levelOf(v, up), float64(wholeCluster), q.Weight()
+	if up.ID != 0 {
+		above = float64(l.of(v, up).Share)
+	}
+	held, share := q.Used.DominantShare(l.Capacity)*wholeCluster, above*weight/max(weight, b.Weights)
+	a.Held, a.Share = int64(math.Round(held)), int64(math.Round(share))
+	now := rates{Charge: int64(math.Round(l.terms.counted(held, share)))}
+	if own := l.terms.guaranteed * share; !l.terms.karma {
+		// nothing is donated
+	} else if held < own {
+		now.Donated = int64(math.Round((own - held) / 1e6))
+	} else {
+		now.Borrowed = int64(math.Round((held - own) / 1e6))
+	}
+	l.book(b, a, now, v.Now)
+	a.Counted.set(v.Now, int64(math.Round(float64(now.Charge)/weight)))
+	a.Donates = int64(math.Round(float64(now.Donated) / weight))
+	l.bound(a, b, v.Now, int64(math.Round(share/weight)))
+	if l.terms.par {
+		l.activate(v, q, a)
+	}
+	l.touched = append(l.touched, q)
+}
+
+// book settles what an account has earned by donating, and gives it and its level new rates.
+func (l *ledger) book(b *level, a *account, now rates, at sched.Time) {
+	b.Rates.add(a.Rates, -1)
+	b.Rates.add(now, 1)
+	a.Rates = now
+	if l.terms.karma {
+		earning := b.Earning.at(at)
+		a.Counted.Value = a.Counted.Value.Sub(earning.Sub(a.Seen).Times(a.Donates))
+		a.Seen = earning
+		used := int64(0)
+		if b.Rates.Donated > 0 {
+			used = min(1_000_000, b.Rates.Borrowed*1_000_000/b.Rates.Donated)
+		}
+		b.Earning.set(at, used)
+	}
+	if b.Weights > 0 {
+		earned := 1e6 * float64(min(b.Rates.Donated, b.Rates.Borrowed))
+		b.Mean.set(at, int64(math.Round((float64(b.Rates.Charge)-earned)/b.Weights)))
+	}
+}
+
+// bound limits credit and debt of an account, whose share for its weight is given. It happens when something of the
+// queue changes: credit that it cannot spend without a change need not be cut before.
+func (l *ledger) bound(a *account, b *level, now sched.Time, share int64) {
+	mean := b.Mean.at(now)
+	if l.terms.cap > 0 {
+		if least := mean.Sub(theory.Held(share, int64(l.terms.cap))); a.Counted.Value.Compare(least) < 0 {
+			a.Counted.Value = least
+		}
+	}
+	if l.terms.debt > 0 {
+		if most := mean.Add(theory.Held(share, int64(l.terms.debt))); a.Counted.Value.Compare(most) > 0 {
+			a.Counted.Value = most
+		}
+	}
+}
+
+// activate gives a queue that is active for the first time in this round as much as the active sibling with most
+// (LTYARN's pseudo accumulated resources, formula 5.16). O(siblings), once a round for each queue.
+func (l *ledger) activate(v *sched.View, q *sched.Queue, a *account) {
+	round := l.Round + 1
+	if a.Active == round || q.Demand == (sched.Resources{}) {
+		return
+	}
+	a.Active = round
+	for _, id := range v.Queues[q.Parent].Children {
+		o := v.Queues[id]
+		if o == q || !l.counts(o) || o.Demand == (sched.Resources{}) {
+			continue
+		}
+		if other := l.of(v, o); other.Active == round {
+			if most := other.at(v.Now); most.Compare(a.Counted.Value) > 0 {
+				a.Counted.Value = most
+			}
+		}
+	}
+}
+
+// at returns what an account has been counted for at an instant.
+func (a *account) at(t sched.Time) theory.UnitTime {
+	return a.Counted.at(t).Add(a.Until).Sub(theory.Held(a.Young, int64(t)))
+}
+
+// owed reports whether a queue has been counted for less than its siblings on average.
+func (l *ledger) owed(v *sched.View, q *sched.Queue) bool {
+	return l.of(v, q).at(v.Now).Compare(l.levelOf(v, v.Queues[q.Parent]).Mean.at(v.Now)) < 0
+}
+
+// closeAbsent ends the rates of accounts of queues and users that are gone.
+func (l *ledger) closeAbsent(v *sched.View) {
+	there := map[*account]bool{l.of(v, v.Queues[0]): true}
+	var down func(q *sched.Queue)
+	down = func(q *sched.Queue) {
+		for _, id := range q.Children {
+			if c := v.Queues[id]; l.counts(c) {
+				there[l.of(v, c)] = true
+				down(c)
+			}
+		}
+	}
+	down(v.Queues[0])
+	for _, a := range l.Accounts {
+		if !there[a] {
+			a.Counted.set(v.Now, 0)
+			a.Held, a.Rates, a.Donates = 0, rates{}, 0
+		}
+	}
+}
+
+// launched charges a new attempt for its quantum.
+func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
+	v, leaf := p.View, p.Queues[at.Stage.Job.Queue]
+	var before []int64
+	for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
+		before = append(before, l.of(v, q).Held)
+	}
+	l.touch(v, leaf)
+	long := l.assumed(v, at.Stage.Job)
+	if long == 0 {
+		return
+	}
+	c := charge{Queue: leaf.ID, Until: v.Now + long, Parts: before}
+	for i, q := 0, leaf; q.ID != 0; i, q = i+1, v.Queues[q.Parent] {
+		a := l.of(v, q)
+		more := l.terms.counted(float64(a.Held), float64(a.Share)) - l.terms.counted(float64(before[i]), float64(a.Share))
+		c.Parts[i] = int64(math.Round(max(0, more) / q.Weight())) // 0 for a user where users do not count
+	}
+	if l.Young == nil {
+		l.Young = map[sched.AttemptID]charge{}
+	}
+	l.Young[at.ID] = c
+	l.charge(v, &c, 1)
+	l.push(quantumEnd{c.Until, at.ID})
+}
+
+// charge adds what an attempt counts beforehand to the accounts, or takes it off.
+func (l *ledger) charge(v *sched.View, c *charge, sign int64) {
+	for i, q := 0, v.Queues[c.Queue]; q.ID != 0; i, q = i+1, v.Queues[q.Parent] {
+		if part := sign * c.Parts[i]; part != 0 {
+			a := l.of(v, q)
+			a.Young += part
+			a.Until = a.Until.Add(theory.Held(part, int64(c.Until)))
+		}
+	}
+}
+
+// endQuanta ends the charges of attempts that have run for their quantum: they count as they run from then on.
+func (l *ledger) endQuanta(v *sched.View) {
+	if l.ends == nil && len(l.Young) > 0 {
+		for id, c := range l.Young {
+			l.ends = append(l.ends, quantumEnd{c.Until, id})
+		}
+		slices.SortFunc(l.ends, quantumEnd.compare)
+	}
+	for len(l.ends) > 0 && l.ends[0].at <= v.Now {
+		l.discharge(v, l.pop().id)
+	}
+}
+
+// discharge ends the charge of an attempt, if it has one.
+func (l *ledger) discharge(v *sched.View, id sched.AttemptID) {
+	if c, ok := l.Young[id]; ok {
+		delete(l.Young, id)
+		l.charge(v, &c, -1)
+		for q := v.Queues[c.Queue]; q.ID != 0; q = v.Queues[q.Parent] {
+			l.touched = append(l.touched, q)
+		}
+	}
+}
+
+// moveYoung finds the queues of charged attempts again, after jobs have moved.
+func (l *ledger) moveYoung(v *sched.View) {
+	for _, a := range l.Accounts {
+		a.Young, a.Until = 0, theory.UnitTime{}
+	}
+	for id, c := range l.Young {
+		at := v.Attempt(id)
+		if at == nil {
+			delete(l.Young, id)
+			continue
+		}
+		if to := v.Queues[at.Stage.Job.Queue]; to.ID != c.Queue {
+			c = charge{Queue: to.ID, Until: c.Until}
+			share := v.Amount(at.Holds).DominantShare(l.Capacity) * wholeCluster
+			for q := to; q.ID != 0; q = v.Queues[q.Parent] {
+				part := int64(0)
+				if l.counts(q) {
+					part = int64(math.Round(share / q.Weight()))
+				}
+				c.Parts = append(c.Parts, part)
+			}
+			l.Young[id] = c
+		}
+		l.charge(v, &c, 1)
+	}
+}
+
+// done ends the charge of an attempt, and learns how long it ran.
+func (l *ledger) done(p *sched.Plan, e *sched.Event) {
+	at := p.Attempt(e.Attempt)
+	if at == nil {
+		return
+	}
+	l.discharge(p.View, at.ID)
+	if !l.terms.adapt || e.Outcome != sched.OK {
+		return
+	}
+	f := l.Jobs.Of(at.Stage.Job)
+	was := *f
+	f.N++
+	f.Sum += p.Now - at.Start
+	l.learn(p.View, at.Stage.Job, was, *f)
+}
+
+// forget takes a job that has ended out of the mean of its queue, which keeps what it assumes if it was the last.
+func (l *ledger) forget(v *sched.View, id sched.JobID) {
+	j := v.Job(id)
+	if j == nil {
+		return
+	}
+	if f := l.Jobs.Of(j); f.N > 0 {
+		was := *f
+		*f = finished{}
+		l.learn(v, j, was, finished{})
+	}
+}
+
+// learn carries what a job's tasks took up to the quanta of the queues above it (LTYARN's quantum updater).
+func (l *ledger) learn(v *sched.View, j *sched.Job, was, now finished) {
+	moved, known := sched.Time(0), int64(0)
+	if was.N > 0 {
+		moved, known = -was.mean(), -1
+	}
+	if now.N > 0 {
+		moved, known = moved+now.mean(), known+1
+	}
+	for q := v.Queues[v.Queues[j.Queue].Parent]; ; q = v.Queues[q.Parent] {
+		u := &l.of(v, q).Quantum
+		old, wasKnown := u.Time, u.Known
+		u.Sum, u.N = u.Sum+moved, u.N+known
+		if u.N > 0 {
+			u.Time, u.Known = u.Sum/sched.Time(u.N), true
+		}
+		if q.ID == 0 || !u.Known {
+			return
+		}
+		moved, known = u.Time-old, 0
+		if !wasKnown {
+			moved, known = u.Time, 1
+		}
+	}
+}
+
+// assumed is how long a task of a job is assumed to run.
+func (l *ledger) assumed(v *sched.View, j *sched.Job) sched.Time {
+	if !l.terms.adapt {
+		return l.terms.quantum
+	}
+	if f := l.Jobs.Of(j); f.N > 0 {
+		return f.mean()
+	}
+	return l.of(v, v.Queues[v.Queues[j.Queue].Parent]).Quantum.Time
+}
+
+func (a quantumEnd) compare(b quantumEnd) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
+}
+
+func (l *ledger) push(e quantumEnd) {
+	l.ends = append(l.ends, e)
+	for i := len(l.ends) - 1; i > 0 && l.ends[i].compare(l.ends[(i-1)/2]) < 0; i = (i - 1) / 2 {
+		l.ends[i], l.ends[(i-1)/2] = l.ends[(i-1)/2], l.ends[i]
+	}
+}
+
+func (l *ledger) pop() quantumEnd {
+	h := l.ends
+	top, n := h[0], len(h)-1
+	h[0] = h[n]
+	h = h[:n]
+	for i := 0; ; {
+		least := 2*i + 1
+		if least+1 < n && h[least+1].compare(h[least]) < 0 {
+			least++
+		}
+		if least >= n || h[i].compare(h[least]) <= 0 {
+			break
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+	l.ends = h
+	return top
+}

@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"spelling": {},
 	"model":    {"theory", "sched", "spelling"},
 	"policy":   {"theory", "sched", "spelling"},
-	"record":   {"sched", "chart", "workload"}, // a past run is a workload
+	"record":   {"sched", "chart", "theory", "workload"}, // a past run is a workload; who lent to whom is theory's
 	"unpack":   {},
 	"workload": {"sched", "unpack"},
 	"sim": {

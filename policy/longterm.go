@@ -267,27 +267,30 @@ func (r *repayment) init(a Args, t *tree) {
 // queue without debt loses nothing. O(queues) for each kind of resource.
 func (r *repayment) look(p *sched.Plan, l *ledger) {
 	for k := range sched.ResourceKind(sched.NumResources) {
-		if !r.tree.has(k) {
-			continue
+		competes := r.tree.has(k) // else no task waits for it, and no queue is short
+		if competes {
+			r.divide(p, k, func(q *sched.Queue) theory.Claim {
+				demand := float64(min(q.Demand[k], q.Max[k]))
+				return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
+			})
 		}
-		r.divide(p, k, func(q *sched.Queue) theory.Claim {
-			demand := float64(min(q.Demand[k], q.Max[k]))
-			return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
-		})
 		need := 0.0
 		for _, q := range p.Queues {
 			if q == nil || !r.isLeaf(p, q) {
 				continue
 			}
-			owed := l.owed(p.View, q)
-			if lack := r.share[q.ID] - float64(q.Used[k]); r.Short[k].Of(q).lasted(p.Now, lack > 0 && owed, r.patience) {
-				need += lack
+			owed := competes && l.owed(p.View, q)
+			if owed && r.Short[k].Of(q).lasted(p.Now, r.share[q.ID] > float64(q.Used[k]), r.patience) {
+				need += r.share[q.ID] - float64(q.Used[k])
 			}
-			need -= float64(q.Leaving[k])
-			if owed {
-				r.share[q.ID] = float64(p.Capacity[k])
+			if !owed {
+				*r.Short[k].Of(q) = since{}
+				continue
 			}
+			r.share[q.ID] = float64(p.Capacity[k]) // nothing is taken from it
 		}
-		r.take(p, k, min(need, r.most*float64(p.Capacity[k])), 1)
+		if competes {
+			r.take(p, k, min(need-float64(p.Queues[0].Leaving[k]), r.most*float64(p.Capacity[k])), 1)
+		}
 	}
 }

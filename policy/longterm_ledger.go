@@ -223,16 +223,18 @@ func (l *ledger) levelOf(v *sched.View, q *sched.Queue) *level {
 // counts reports whether a queue is one of those that share what its parent has.
 func (l *ledger) counts(q *sched.Queue) bool { return l.users || !q.User }
 
-// follow brings all accounts up to now, and reports whether time began anew.
+// follow brings all accounts up to now. It reports whether all of them may have another place, because a round has
+// ended or time began anew; else those of touched may.
 func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
 	l.users, l.touched = users, l.touched[:0]
 	v := p.View
-	if anew = p.Now < l.At; anew {
+	all := p.Now < l.At
+	if all {
 		l.restart()
 	}
-	l.endRounds(p.Now)
+	anew = l.endRounds(p.Now) || all
 	l.endQuanta(v)
-	all := anew || l.Capacity != p.Capacity || l.Changes != p.QueueChanges
+	all = all || l.Capacity != p.Capacity || l.Changes != p.QueueChanges
 	l.At, l.Capacity, l.Changes = p.Now, p.Capacity, p.QueueChanges
 	for i := range p.Events {
 		e := &p.Events[i]
@@ -275,11 +277,11 @@ func (l *ledger) restart() {
 	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
 }
 
-// endRounds forgets what is older than the rounds that are remembered, and a part of the rest. O(accounts) for each
-// round that has ended.
-func (l *ledger) endRounds(now sched.Time) {
+// endRounds forgets what is older than the rounds that are remembered, and a part of the rest, and reports whether a
+// round has ended. O(accounts) for each that has.
+func (l *ledger) endRounds(now sched.Time) (ended bool) {
 	if l.terms.round == 0 {
-		return
+		return false
 	}
 	for ; l.Round < int64(now/l.terms.round); l.Round++ {
 		end := sched.Time(l.Round+1) * l.terms.round
@@ -289,7 +291,9 @@ func (l *ledger) endRounds(now sched.Time) {
 				b.Rounds = l.endRound(end, &b.Mean, &b.Began, b.Rounds)
 			}
 		}
+		ended = true
 	}
+	return ended
 }
 
 // endRound ends a round of one clock, and returns what it counted in the earlier ones that are remembered.

@@ -1,0 +1,252 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A till is a core under longterm with a queue for each weight, and what runs.
+type till struct {
+	core    *sched.Core
+	policy  *longterm
+	running []sched.AttemptID
+	jobs    sched.JobID
+	queues  []*sched.QueueSpec
+}
+
+func newTill(t testing.TB, spec string, weights ...float64) *till {
+	t.Helper()
+	p, _, err := Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &till{policy: p.(*longterm)}
+	for i, w := range weights {
+		x.queues = append(x.queues, &sched.QueueSpec{Name: fmt.Sprint("q", i), Weight: w})
+	}
+	x.core = sched.New(sched.Config{Policy: p, Queues: x.queues, Can: sched.CanKill})
+	return x
+}
+
+// step is a Step at a second, and returns the queues of what was launched, in order.
+func (x *till) step(second int, events ...sched.Event) (queues []string) {
+	for _, a := range x.core.Step(sched.Time(second)*time.Second, events) {
+		if a.Kind == sched.Launch {
+			x.running = append(x.running, a.Attempt)
+			queues = append(queues, x.core.Attempt(a.Attempt).Stage.Job.Spec.Queue)
+		}
+	}
+	return queues
+}
+
+func (x *till) node(slots int64) sched.Event {
+	return sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n", Class: "c", Capacity: sched.Resources{sched.VCores: slots}}}
+}
+
+func (x *till) job(queue, tasks int) sched.Event {
+	x.jobs++
+	return sched.Event{Kind: sched.JobSubmitted, Job: x.jobs, Body: &sched.JobSpec{Queue: fmt.Sprint("q", queue), Stages: []sched.StageSpec{
+		{PerTask: sched.Resources{sched.VCores: 1}, Tasks: int32(tasks), MaxAttempts: 4},
+	}}}
+}
+
+// finish takes the i-th running attempt out.
+func (x *till) finish(i int) sched.Event {
+	id := x.running[i]
+	x.running = append(x.running[:i:i], x.running[i+1:]...)
+	return sched.Event{Kind: sched.AttemptDone, Attempt: id}
+}
+
+// Every launch is the one that the plain engine of LTYARN (theory.LongTermTree) makes at the same instants, and every
+// account is what it has, under random arrivals and ends. Weights and slots are powers of two, so that its floating
+// point numbers are exact.
+func TestLongtermAgainstPlainEngine(t *testing.T) {
+	const slots, quantum = 8, 4
+	for seed := range uint64(60) {
+		chance := rand.New(rand.NewPCG(seed, 26))
+		weights := []float64{1, 2, 4, 1}
+		x := newTill(t, fmt.Sprintf("longterm:guaranteed=0,round=0s,cap=0s,par=on,adapt=off,quantum=%ds", quantum), weights...)
+		plain := theory.LongTermTree{Root: &theory.LongTermNode{Name: "root", Weight: 1}, Capacity: slots, Discount: 1}
+		nodes, tasks := map[string]*theory.LongTermNode{}, map[sched.AttemptID]*theory.LongTermTask{}
+		for i, w := range weights {
+			name := fmt.Sprint("q", i)
+			nodes[name] = plain.Add(plain.Root, &theory.LongTermNode{Name: name, Weight: w, Size: 1, Quantum: quantum})
+		}
+		x.step(0, x.node(slots))
+		for second := 1; second < 60; second += 1 + chance.IntN(5) {
+			plain.Tick(float64(second))
+			var events []sched.Event
+			for range chance.IntN(3) {
+				if len(x.running) > 0 {
+					i := chance.IntN(len(x.running))
+					plain.Finish(tasks[x.running[i]])
+					events = append(events, x.finish(i))
+				}
+			}
+			if q := chance.IntN(4); chance.IntN(2) == 0 {
+				n := 1 + chance.IntN(6)
+				nodes[fmt.Sprint("q", q)].Pending += n
+				events = append(events, x.job(q, n))
+			}
+			plain.Tick(float64(second))
+			before := len(x.running)
+			for k, got := range x.step(second, events...) {
+				want := plain.Next(1)
+				if want == nil || want.Name != got {
+					t.Fatalf("seed %d, %d s: %s starts, want %v", seed, second, got, want)
+				}
+				tasks[x.running[before+k]] = plain.Start(want)
+			}
+			if len(x.running) < slots && plain.Next(1) != nil {
+				t.Fatalf("seed %d, %d s: %s waits", seed, second, plain.Next(1).Name)
+			}
+			for name, n := range nodes {
+				q, _ := x.core.QueueNamed(name)
+				a := x.policy.Ledger.of(&x.core.View, q)
+				want := plain.Accumulated(n) / n.Weight / slots
+				if got := a.at(x.core.Now).Seconds() / wholeCluster; got-want > 1e-9 || want-got > 1e-9 {
+					t.Fatalf("seed %d, %d s: %s is counted for %v, want %v", seed, second, name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// The kinetic tournament names the child that a look at all children names, at every instant.
+func TestLongtermOrderAgainstLookingAtAll(t *testing.T) {
+	const queues = 23
+	for seed := range uint64(30) {
+		chance := rand.New(rand.NewPCG(seed, 27))
+		weights := make([]float64, queues)
+		for i := range weights {
+			weights[i] = float64(1 + chance.IntN(3))
+		}
+		x := newTill(t, []string{"longterm:guaranteed=0", "longterm:credit=karma,cap=30s", "longterm:guaranteed=0.3,round=50s,rounds=2"}[seed%3], weights...)
+		x.step(0, x.node(40))
+		for second := 1; second < 300; second++ {
+			var events []sched.Event
+			if chance.IntN(3) == 0 {
+				events = append(events, x.job(chance.IntN(queues), 1+chance.IntN(20)))
+			}
+			for range chance.IntN(3) {
+				if len(x.running) > 0 {
+					events = append(events, x.finish(chance.IntN(len(x.running))))
+				}
+			}
+			x.step(second, events...)
+			line := x.policy.order.lines[0][sched.VCores]
+			if line == nil {
+				continue
+			}
+			x.policy.order.restore()
+			var best *contender
+			for i := range line.players {
+				if c := &line.players[i]; c.queue != nil && (best == nil || c.before(best, x.core.Now)) {
+					best = c
+				}
+			}
+			got := line.first(x.core.Now)
+			if (best == nil) != (got == nil) || best != nil && best.queue != got {
+				t.Fatalf("seed %d, %d s: %v is first, want %v", seed, second, got, best)
+			}
+		}
+	}
+}
+
+// A policy that begins anew on another core, with the memory that the last one left, goes on with the debts: queues are
+// found by name, also where they come in another order.
+func TestLongtermRestartKeepsDebts(t *testing.T) {
+	for _, credit := range []string{"ltrf", "karma"} {
+		spec := "longterm:guaranteed=0,quantum=10s,credit=" + credit
+		x := newTill(t, spec, 1, 1)
+		x.step(0, x.node(4), x.job(1, 100)) // q1 has all for 100 s
+		for second := 10; second <= 100; second += 10 {
+			var ends []sched.Event
+			for len(x.running) > 0 {
+				ends = append(ends, x.finish(0))
+			}
+			x.step(second, ends...)
+		}
+		memory, err := json.Marshal(x.policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, remembers := range []bool{true, false} {
+			y := newTill(t, spec, 1, 1)
+			y.queues[0].Name, y.queues[1].Name = "q1", "q0"
+			y.core = sched.New(sched.Config{Policy: y.policy, Queues: y.queues})
+			if remembers {
+				if err := json.Unmarshal(memory, y.policy); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, owed := map[string]int{}, 0
+			for _, q := range y.step(0, y.node(4), y.job(0, 100), y.job(1, 100)) {
+				got[q]++
+			}
+			if owed = 4; !remembers {
+				owed = 2
+			}
+			if got["q0"] != owed {
+				t.Errorf("%s, memory %v: q0 has %d of 4 slots, want %d", credit, remembers, got["q0"], owed)
+			}
+			// What runs at the end of the old run counts to its end, and nothing of the time between.
+			q, _ := y.core.QueueNamed("q1")
+			if a := y.policy.Ledger.of(&y.core.View, q); remembers && a.Counted.at(0) != theory.Held(wholeCluster, 100e9) {
+				t.Errorf("%s: q1 is counted for %v after the restart", credit, a.Counted.at(0))
+			}
+		}
+	}
+}
+
+// Burst of a queue with much credit: with half of a share guaranteed no other queue starves (LTYARN 4.4).
+func TestLongtermBurstDoesNotStarve(t *testing.T) {
+	for guaranteed, least := range map[string]int{"0": 0, "0.5": 2} {
+		x := newTill(t, "longterm:quantum=10s,guaranteed="+guaranteed, 1, 1, 1)
+		x.step(0, x.node(12), x.job(1, 1000), x.job(2, 1000))
+		for second := 10; second <= 100; second += 10 {
+			var events []sched.Event
+			for len(x.running) > 0 {
+				events = append(events, x.finish(0))
+			}
+			if second == 100 {
+				events = append(events, x.job(0, 1000))
+			}
+			got := map[string]int{}
+			for _, q := range x.step(second, events...) {
+				got[q]++
+			}
+			if second == 100 && (got["q1"] != least || got["q2"] != least || got["q0"] != 12-2*least) {
+				t.Errorf("guaranteed %s: %v", guaranteed, got)
+			}
+		}
+	}
+}
+
+// BenchmarkLongterm is the cost of one completion, core included, beside that of fair, for many queues and jobs.
+func BenchmarkLongterm(b *testing.B) {
+	for _, jobs := range []int{1000, 10000} {
+		for _, queues := range []int{10, 100, 1000} {
+			for _, spec := range []string{"fair", "longterm", "longterm:credit=karma"} {
+				b.Run(fmt.Sprintf("%s/jobs=%d/queues=%d", spec, jobs, queues), func(b *testing.B) {
+					p, _, err := Parse(spec)
+					if err != nil {
+						b.Fatal(err)
+					}
+					l := newLoop(1000, jobs, p, queues)
+					start := cpu()
+					for b.Loop() {
+						l.step(queues)
+					}
+					b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
+				})
+			}
+		}
+	}
+}

@@ -16,10 +16,10 @@ func recordFairness(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fairness RECORD",
 		Short: "Print what each queue used, lent and borrowed, in units of a resource times seconds",
-		Long: `Print, for each kind of resource of the cluster, what each queue had as its share by weight, what it used, what it
-lent to others and what it borrowed from them. The sums of lent and borrowed are equal, exactly. BENEFIT is what a queue
-used over what it would have used of a partition of its own: below 1 it lost by sharing. Amounts are of MiB, cores or
-slots, times seconds; --json has them to the nanosecond.`,
+		Long: `Print, for each kind of resource of the cluster, what each queue had as its share by weight, what it
+used, what it lent to others and what it borrowed from them. The sums of lent and borrowed are equal. BENEFIT is what
+a queue used over what it would have used of a partition of its own: below 1 it lost by sharing. Amounts are of MiB,
+cores or slots, times seconds; --json has them to the nanosecond.`,
 		Example: "  sojourn record fairness run.rec --users",
 		Args:    exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -64,5 +64,11 @@ func printFairness(a *app, k *record.KindFairness, users bool) {
 	}
 	fmt.Fprintf(a.Out, "%s, unit × seconds\n", k.Kind)
 	t.print(a.Out)
-	fmt.Fprintf(a.Out, "\n  lent and borrowed by queues: %v; benefit of sharing Ψ %.3f, loss Ω %.3f\n\n", k.Lent, k.Gain, k.Loss)
+	fmt.Fprintf(
+		a.Out,
+		"\n  lent and borrowed by queues: %v; benefit of sharing Ψ %.3f, loss Ω %.3f\n\n",
+		k.Lent,
+		k.Gain,
+		k.Loss,
+	)
 }

@@ -8,16 +8,18 @@ import (
 )
 
 var longtermCard = Card{
-	Title:  "equal shares over time: a queue that lent its share gets it back later",
-	Source: "S. Tang, PhD thesis, chapter 5 (LTYARN); Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI 2023",
-	Spec:   "docs/spec/ltyarn.md",
+	Title: "equal shares over time: a queue that lent its share gets it back later",
+	Source: "S. Tang, PhD thesis, chapter 5 (LTYARN); Vuppalapati et al., Karma: Resource Allocation for Dynamic " +
+		"Demands, OSDI 2023",
+	Spec: "docs/spec/ltyarn.md",
 	Params: PlacingParams(
 		Param{
 			Name:    "credit",
 			Kind:    Choice,
 			Default: "ltrf",
 			Choices: []Option{{Name: "ltrf"}, {Name: "karma"}},
-			Meaning: "what a queue is counted for: all that it uses, or what it borrows less what others use of its donations",
+			Meaning: "what a queue is counted for: all that it uses, or what it borrows less what others use of " +
+				"its donations",
 		},
 		Param{
 			Name:    "guaranteed",

@@ -297,7 +297,12 @@ func (l *ledger) endRounds(now sched.Time) (ended bool) {
 }
 
 // endRound ends a round of one clock, and returns what it counted in the earlier ones that are remembered.
-func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime, rounds []theory.UnitTime) []theory.UnitTime {
+func (l *ledger) endRound(
+	end sched.Time,
+	c *clock,
+	began *theory.UnitTime,
+	rounds []theory.UnitTime,
+) []theory.UnitTime {
 	c.set(end, c.Rate)
 	if most := l.terms.rounds; most > 0 {
 		rounds = append(rounds, c.Value.Sub(*began))
@@ -316,7 +321,8 @@ func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime, roun
 	return rounds
 }
 
-// rates are at what rate a queue counts, and, with karma, how much it does not hold of the guaranteed part of its share,
+// rates are at what rate a queue counts, and, with karma, how much it does not hold of the guaranteed part of its
+// share,
 // and holds above that, in millionths of the cluster.
 type rates struct{ Charge, Donated, Borrowed int64 }
 
@@ -500,7 +506,13 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 	c := charge{Queue: leaf.ID, Until: v.Now + long, Parts: before}
 	for i, q := 0, leaf; q.ID != 0; i, q = i+1, v.Queues[q.Parent] {
 		a := l.of(v, q)
-		more := l.terms.counted(float64(a.Held), float64(a.Share)) - l.terms.counted(float64(before[i]), float64(a.Share))
+		more := l.terms.counted(
+			float64(a.Held),
+			float64(a.Share),
+		) - l.terms.counted(
+			float64(before[i]),
+			float64(a.Share),
+		)
 		c.Parts[i] = int64(math.Round(max(0, more) / q.Weight())) // 0 for a user where users do not count
 	}
 	if l.Young == nil {

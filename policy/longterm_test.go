@@ -46,14 +46,22 @@ func (x *till) step(second int, events ...sched.Event) (queues []string) {
 }
 
 func (x *till) node(slots int64) sched.Event {
-	return sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n", Class: "c", Capacity: sched.Resources{sched.VCores: slots}}}
+	return sched.Event{
+		Kind: sched.NodeJoined,
+		Node: 1,
+		Body: &sched.NodeSpec{Name: "n", Class: "c", Capacity: sched.Resources{sched.VCores: slots}},
+	}
 }
 
 func (x *till) job(queue, tasks int) sched.Event {
 	x.jobs++
-	return sched.Event{Kind: sched.JobSubmitted, Job: x.jobs, Body: &sched.JobSpec{Queue: fmt.Sprint("q", queue), Stages: []sched.StageSpec{
-		{PerTask: sched.Resources{sched.VCores: 1}, Tasks: int32(tasks), MaxAttempts: 4},
-	}}}
+	return sched.Event{
+		Kind: sched.JobSubmitted,
+		Job:  x.jobs,
+		Body: &sched.JobSpec{Queue: fmt.Sprint("q", queue), Stages: []sched.StageSpec{
+			{PerTask: sched.Resources{sched.VCores: 1}, Tasks: int32(tasks), MaxAttempts: 4},
+		}},
+	}
 }
 
 // finish takes the i-th running attempt out.
@@ -71,7 +79,10 @@ func TestLongtermAgainstPlainEngine(t *testing.T) {
 	for seed := range uint64(60) {
 		chance := rand.New(rand.NewPCG(seed, 26))
 		weights := []float64{1, 2, 4, 1}
-		x := newTill(t, fmt.Sprintf("longterm:guaranteed=0,round=0s,cap=0s,par=on,adapt=off,quantum=%ds", quantum), weights...)
+		x := newTill(
+			t,
+			fmt.Sprintf("longterm:guaranteed=0,round=0s,cap=0s,par=on,adapt=off,quantum=%ds", quantum),
+			weights...)
 		plain := theory.LongTermTree{Root: &theory.LongTermNode{Name: "root", Weight: 1}, Capacity: slots, Discount: 1}
 		nodes, tasks := map[string]*theory.LongTermNode{}, map[sched.AttemptID]*theory.LongTermTask{}
 		for i, w := range weights {
@@ -121,13 +132,21 @@ func TestLongtermAgainstPlainEngine(t *testing.T) {
 // The kinetic tournament names the child that a look at all children names, at every instant.
 func TestLongtermOrderAgainstLookingAtAll(t *testing.T) {
 	const queues = 23
+	specs := []string{
+		"longterm:guaranteed=0",
+		"longterm:credit=karma,cap=30s",
+		"longterm:guaranteed=0.3,round=50s,rounds=2",
+	}
 	for seed := range uint64(30) {
 		chance := rand.New(rand.NewPCG(seed, 27))
 		weights := make([]float64, queues)
 		for i := range weights {
 			weights[i] = float64(1 + chance.IntN(3))
 		}
-		x := newTill(t, []string{"longterm:guaranteed=0", "longterm:credit=karma,cap=30s", "longterm:guaranteed=0.3,round=50s,rounds=2"}[seed%3], weights...)
+		x := newTill(
+			t,
+			specs[seed%3],
+			weights...)
 		x.step(0, x.node(40))
 		for second := 1; second < 300; second++ {
 			var events []sched.Event
@@ -198,7 +217,8 @@ func TestLongtermRestartKeepsDebts(t *testing.T) {
 			}
 			// What runs at the end of the old run counts to its end, and nothing of the time between.
 			q, _ := y.core.QueueNamed("q1")
-			if a := y.policy.Ledger.of(&y.core.View, q); remembers && a.Counted.at(0) != theory.Held(wholeCluster, 100e9) {
+			if a := y.policy.Ledger.of(&y.core.View, q); remembers &&
+				a.Counted.at(0) != theory.Held(wholeCluster, 100e9) {
 				t.Errorf("%s: q1 is counted for %v after the restart", credit, a.Counted.at(0))
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // exact, in units × time: MiB·s of memory, core·s, slot·s.
 type Standing struct {
 	Queue    string          `json:"queue"`
-	User     string          `json:"user,omitempty"` // "" on a line of a queue, and for what a queue without users left unused
+	User     string          `json:"user,omitempty"` // "": the queue, or its share while it had no users
 	Share    theory.UnitTime `json:"share"`          // what was its own by weight, over time
 	Used     theory.UnitTime `json:"used"`
 	Lent     theory.UnitTime `json:"lent"`     // of its share, what others used

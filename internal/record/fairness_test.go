@@ -20,8 +20,22 @@ func TestFairnessByHand(t *testing.T) {
 	}
 	k := l.Fairness()[0]
 	want := []Standing{
-		{Queue: "a", Share: theory.Held(40, 1e9), Used: theory.Held(10, 1e9), Lent: theory.Held(30, 1e9), Alone: theory.Held(10, 1e9), Benefit: 1},
-		{Queue: "b", Share: theory.Held(40, 1e9), Used: theory.Held(70, 1e9), Borrowed: theory.Held(30, 1e9), Alone: theory.Held(40, 1e9), Benefit: 1.75},
+		{
+			Queue:   "a",
+			Share:   theory.Held(40, 1e9),
+			Used:    theory.Held(10, 1e9),
+			Lent:    theory.Held(30, 1e9),
+			Alone:   theory.Held(10, 1e9),
+			Benefit: 1,
+		},
+		{
+			Queue:    "b",
+			Share:    theory.Held(40, 1e9),
+			Used:     theory.Held(70, 1e9),
+			Borrowed: theory.Held(30, 1e9),
+			Alone:    theory.Held(40, 1e9),
+			Benefit:  1.75,
+		},
 	}
 	if k.Kind != "map-slots" || len(k.Queues) != 2 || k.Queues[0] != want[0] || k.Queues[1] != want[1] {
 		t.Errorf("%+v, want %+v", k, want)
@@ -47,7 +61,10 @@ func TestFairnessBalancesUnderChaos(t *testing.T) {
 	for seed := range uint64(20) {
 		chance := rand.New(rand.NewPCG(seed, 14))
 		l := &Loans{}
-		specs := []*sched.QueueSpec{{Name: "a", Weight: 1.5}, {Name: "b", Queues: []*sched.QueueSpec{{Name: "x"}, {Name: "y", Weight: 3}}}}
+		specs := []*sched.QueueSpec{
+			{Name: "a", Weight: 1.5},
+			{Name: "b", Queues: []*sched.QueueSpec{{Name: "x"}, {Name: "y", Weight: 3}}},
+		}
 		r := newRig(sched.Config{Queues: specs, Can: sched.CanKill}, l)
 		for range 5 {
 			r.node(sched.Resources{sched.Memory: 4096 + chance.Int64N(4096), sched.VCores: 4})
@@ -67,14 +84,38 @@ func TestFairnessBalancesUnderChaos(t *testing.T) {
 			if lost[n] = !lost[n]; lost[n] {
 				r.at(at+1, sched.Event{Kind: sched.NodeLost, Node: n})
 			} else {
-				capacity := sched.Resources{sched.Memory: 2048 + chance.Int64N(8192), sched.VCores: 2 + chance.Int64N(6)}
-				r.at(at+1, sched.Event{Kind: sched.NodeJoined, Node: n, Body: &sched.NodeSpec{Name: fmt.Sprint("n", n), Class: "c", Capacity: capacity}})
+				memory, cores := 2048+chance.Int64N(8192), 2+chance.Int64N(6)
+				capacity := sched.Resources{sched.Memory: memory, sched.VCores: cores}
+				spec := &sched.NodeSpec{Name: fmt.Sprint("n", n), Class: "c", Capacity: capacity}
+				r.at(at+1, sched.Event{Kind: sched.NodeJoined, Node: n, Body: spec})
 			}
 		}
-		r.at(40e9, sched.Event{Kind: sched.NodeReported, Node: 5, Body: &sched.NodeSpec{Name: "n5", Class: "c", Capacity: sched.Resources{sched.Memory: 2048, sched.VCores: 2}}})
-		r.at(60e9, sched.Event{Kind: sched.SpecChanged, Body: &sched.Queues{List: []*sched.QueueSpec{{Name: "a", Weight: 0.3}, {Name: "b", Queues: specs[1].Queues}}}})
+		r.at(
+			40e9,
+			sched.Event{
+				Kind: sched.NodeReported,
+				Node: 5,
+				Body: &sched.NodeSpec{
+					Name:     "n5",
+					Class:    "c",
+					Capacity: sched.Resources{sched.Memory: 2048, sched.VCores: 2},
+				},
+			},
+		)
+		r.at(
+			60e9,
+			sched.Event{
+				Kind: sched.SpecChanged,
+				Body: &sched.Queues{
+					List: []*sched.QueueSpec{{Name: "a", Weight: 0.3}, {Name: "b", Queues: specs[1].Queues}},
+				},
+			},
+		)
 		for range 5 {
-			r.at(sched.Time(chance.Int64N(120e9)), sched.Event{Kind: sched.JobEnded, Job: sched.JobID(1 + chance.IntN(30)), Outcome: sched.Killed})
+			r.at(
+				sched.Time(chance.Int64N(120e9)),
+				sched.Event{Kind: sched.JobEnded, Job: sched.JobID(1 + chance.IntN(30)), Outcome: sched.Killed},
+			)
 		}
 		for r.step() {
 		}
@@ -88,7 +129,15 @@ func TestFairnessBalancesUnderChaos(t *testing.T) {
 				all = all.Add(q.Used)
 			}
 			if lent != borrowed || k.Lent != k.Borrowed {
-				t.Errorf("seed %d, %s: users lent %v and borrowed %v, queues %v and %v", seed, k.Kind, lent, borrowed, k.Lent, k.Borrowed)
+				t.Errorf(
+					"seed %d, %s: users lent %v and borrowed %v, queues %v and %v",
+					seed,
+					k.Kind,
+					lent,
+					borrowed,
+					k.Lent,
+					k.Borrowed,
+				)
 			}
 			if used != all {
 				t.Errorf("seed %d, %s: users used %v, queues %v", seed, k.Kind, used, all)

@@ -19,7 +19,8 @@ type KarmaUser struct {
 // first.
 type Karma struct {
 	Guaranteed int64 // part of a share that is guaranteed, in millionths (α): 0 to WholeShare
-	// Strict keeps users without credits from borrowing, as it is published. Else they come last, and no slice stays idle
+	// Strict keeps users without credits from borrowing, as it is published. Else they come last, and no slice stays
+	// idle
 	// while anyone asks for it.
 	Strict bool
 }

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// By hand: three users of 4 slices each, half of them guaranteed, 6 credits to begin with. A asks for 1 and donates 1; B
+// By hand: three users of 4 slices each, half of them guaranteed, 6 credits to begin with. A asks for 1 and donates 1;
+// B
 // asks for 8, C for 3. The 6 common slices and the donated one are for B and C, who pay a credit for each above 2.
 // Credits with the 2 that each is given: A 8, B 8, C 8. Slices go B, C, B, B, B, B, B: C has its third after one, and B
 // 8 in all, of which 6 cost. A earns one for the slice that it donated, which is used first.
@@ -43,7 +44,10 @@ func drawDemands(t *rapid.T, users, quanta, most int) [][]int64 {
 }
 
 func drawKarma(t *rapid.T) Karma {
-	return Karma{Guaranteed: int64(rapid.IntRange(0, 4).Draw(t, "guaranteed")) * WholeShare / 4, Strict: rapid.Bool().Draw(t, "strict")}
+	return Karma{
+		Guaranteed: int64(rapid.IntRange(0, 4).Draw(t, "guaranteed")) * WholeShare / 4,
+		Strict:     rapid.Bool().Draw(t, "strict"),
+	}
 }
 
 const plenty = 1000 // credits that never run out in these cases
@@ -68,7 +72,8 @@ func TestKarmaParetoEfficient(t *testing.T) {
 	})
 }
 
-// Nobody gains by asking for more than it has use for: whatever it over-reports in a quantum, what it has got up to then
+// Nobody gains by asking for more than it has use for: whatever it over-reports in a quantum, what it has got up to
+// then
 // that was of use to it is no more.
 func TestKarmaOverReportingGainsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +94,14 @@ func TestKarmaOverReportingGainsNothing(t *testing.T) {
 		honest, gamed := k.Play(shares, plenty, real), k.Play(shares, plenty, liar)
 		for q := range real {
 			if a, b := Useful(honest[:q+1], real)[0], Useful(gamed[:q+1], real)[0]; b > a {
-				t.Fatalf("up to quantum %d lying gives %d of use instead of %d: %v instead of %v", q, b, a, gamed, honest)
+				t.Fatalf(
+					"up to quantum %d lying gives %d of use instead of %d: %v instead of %v",
+					q,
+					b,
+					a,
+					gamed,
+					honest,
+				)
 			}
 		}
 	})
@@ -163,7 +175,12 @@ func TestKarmaWithoutGuaranteeIsLTRF(t *testing.T) {
 		var karma [][]int64
 		credits, used := make([]KarmaUser, n), make([]LongTermUser, n)
 		for i := range shares {
-			credits[i], used[i] = KarmaUser{Share: shares[i], Credits: plenty * shares[i]}, LongTermUser{Weight: shares[i]}
+			credits[i], used[i] = KarmaUser{
+				Share:   shares[i],
+				Credits: plenty * shares[i],
+			}, LongTermUser{
+				Weight: shares[i],
+			}
 		}
 		for q := range demands {
 			for i := range shares {

@@ -25,7 +25,8 @@ type LongTermRule struct {
 
 // Divide gives the units of one step away, one by one, each to the user that has been counted for least for its
 // weight, and returns what each user gets. A user gets at most its demand; of equals the first is served. It is
-// algorithm 10 of LTYARN with unit tasks: water-filling on accumulated totals. The users' Used stays as it is. O(units ×
+// algorithm 10 of LTYARN with unit tasks: water-filling on accumulated totals. The users' Used stays as it is. O(units
+// ×
 // users).
 //
 // Source: S. Tang's thesis, chapter 5, algorithm 10, formulas 5.7 and 5.11.
@@ -67,7 +68,16 @@ func (r LongTermRule) count(users []LongTermUser, i int, units int64) int64 {
 	if r.Memoryless {
 		return held
 	}
-	return min(held, share) + max(0, held-share)/WholeShare*r.Discount + max(0, held-share)%WholeShare*r.Discount/WholeShare
+	return min(
+		held,
+		share,
+	) + max(
+		0,
+		held-share,
+	)/WholeShare*r.Discount + max(
+		0,
+		held-share,
+	)%WholeShare*r.Discount/WholeShare
 }
 
 // A LongTermStep is what happened in one step of time, by user.
@@ -171,7 +181,8 @@ func Apportion(total int64, weights []int64) []int64 {
 
 // Loans says who lends to whom when users hold held of an amount of which share is theirs, both in units. What a user
 // does not use of its share and others use is lent; what it uses above its share, and others do not, is borrowed. Σ
-// lent = Σ borrowed = the smaller of all that is unused and all that is used above shares, exactly; each side is divided
+// lent = Σ borrowed = the smaller of all that is unused and all that is used above shares, exactly; each side is
+// divided
 // in proportion by Apportion. Where capacity has just shrunk below use, what is used above all shares together is
 // nobody's loan.
 func Loans(share, held []int64) (lent, borrowed []int64) {

@@ -71,7 +71,10 @@ func TestLTYARN41Measures(t *testing.T) {
 			LongTermRule{Capacity: 200, Memoryless: true}, []float64{1, 1, 1, 1},
 			[]float64{1.6, 1.4, 38. / 30, 1.2}, []float64{0.6, 0.4, 8. / 30, 0.2},
 		},
-		{everySlot, []float64{1, 1, 14. / 11, 1.25}, []float64{1.6, 1.4, 32. / 30, 1}, []float64{.6, .4, 3./11 + 2./30, .25}},
+		{
+			everySlot, []float64{1, 1, 14. / 11, 1.25},
+			[]float64{1.6, 1.4, 32. / 30, 1}, []float64{.6, .4, 3./11 + 2./30, .25},
+		},
 	} {
 		for i, s := range c.rule.LongTermSteps(equalTwo, twoUsers, 0) {
 			near(t, fmt.Sprint("β of A at ", i+1), s.Benefit[0], c.a[i], exact)
@@ -80,7 +83,8 @@ func TestLTYARN41Measures(t *testing.T) {
 			near(t, fmt.Sprint("Ω at ", i+1), SharingLoss(s.Benefit), 0, exact)
 		}
 	}
-	if Benefit(0, 0) != 1 || SharingLoss([]float64{0.5, 2, 0.75}) != -0.75 || SharingBenefit([]float64{0.5, 2, 0.75}) != 1 {
+	if Benefit(0, 0) != 1 || SharingLoss([]float64{0.5, 2, 0.75}) != -0.75 ||
+		SharingBenefit([]float64{0.5, 2, 0.75}) != 1 {
 		t.Error("β without demand, Ω or Ψ")
 	}
 }
@@ -328,7 +332,8 @@ func TestLongTermTreeOrder(t *testing.T) {
 		order += n.Name
 		tree.Start(n)
 	}
-	if order != "ccaaacaaaa" { // c has its minimum; a draws level and goes first of equals, then c; a ends at its maximum
+	// c has its minimum; a draws level and goes first of equals, then c; a ends at its maximum.
+	if order != "ccaaacaaaa" {
 		t.Errorf("order %s", order)
 	}
 	if tree.Share(a) != 4 || tree.Share(b) != 4 {
@@ -365,7 +370,8 @@ func TestApportion(t *testing.T) {
 			t.Fatalf("%v of %v by %v", parts, total, weights)
 		}
 		for i, w := range weights {
-			if quota := float64(total) * float64(w) / float64(whole); whole > 0 && math.Abs(float64(parts[i])-quota) > 1.01 {
+			if quota := float64(total) * float64(w) / float64(whole); whole > 0 &&
+				math.Abs(float64(parts[i])-quota) > 1.01 {
 				t.Fatalf("part %d is %d of quota %v", i, parts[i], quota)
 			}
 		}
@@ -383,7 +389,8 @@ func TestLoansBalance(t *testing.T) {
 		var a, b int64
 		for i := range share {
 			a, b = a+lent[i], b+borrowed[i]
-			if lent[i] > max(0, share[i]-held[i]) || borrowed[i] > max(0, held[i]-share[i]) || lent[i] < 0 || borrowed[i] < 0 {
+			if lent[i] > max(0, share[i]-held[i]) || borrowed[i] > max(0, held[i]-share[i]) || lent[i] < 0 ||
+				borrowed[i] < 0 {
 				t.Fatalf("user %d with %d of %d lends %d, borrows %d", i, held[i], share[i], lent[i], borrowed[i])
 			}
 		}

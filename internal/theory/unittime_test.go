@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -73,7 +74,7 @@ func TestUnitTimeText(t *testing.T) {
 			t.Errorf("%s: %v %v, as text %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "-", "1e3", "1.0000000001", "--1", ".5", "1.5.5", "99999999999999999999999999999999999999999", "+1"} {
+	for _, text := range []string{"", "-", "1e3", "1.0000000001", "--1", ".5", "1.5.5", strings.Repeat("9", 40), "+1"} {
 		var got UnitTime
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q gave %v", text, got)

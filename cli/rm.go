@@ -114,6 +114,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		Names:     a.names,
 		Choice:    f.policies.choice(policies[0]),
 		History:   f.policies.history,
+		Memory:    memoryIn(f.state),
 		Cluster:   &workload.Cluster{},
 		Queues:    config.Queues.Specs(),
 		Record:    f.record,
@@ -143,6 +144,14 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return failuref("%w", err)
 	}
 	return nil
+}
+
+// memoryIn returns the file of a state folder in which a policy remembers debts; "" without a folder.
+func memoryIn(state string) string {
+	if state == "" {
+		return ""
+	}
+	return filepath.Join(state, "policy.json")
 }
 
 // readQueues reads the queues of a YAML file. It has no access lists: those of the folder count, as who may use a queue

@@ -250,6 +250,12 @@ func (l *longterm) descend(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
 	return nil
 }
 
+// Outlasting implements Lasting: accounts outlast a run.
+func (l *longterm) Outlasting() any { return &l.Ledger }
+
+// Resume implements Lasting.
+func (l *longterm) Resume() { l.Ledger.restart() }
+
 // A repayment takes back, gently, for queues that have credit what queues in debt hold above their fair shares.
 type repayment struct {
 	reclaimer

@@ -274,6 +274,7 @@ func (l *ledger) restart() {
 		a.Quantum.Sum, a.Quantum.N = 0, 0
 	}
 	l.Young, l.ends, l.Owners, l.Round = nil, nil, nil, 0
+	l.At, l.Capacity = 0, sched.Resources{}
 	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
 }
 

@@ -22,6 +22,7 @@ type Setup struct {
 	Choice  Choice
 	Made    sched.Estimator // used instead of the one that Choice names; nil: that one
 	History string          // file that keeps what the estimator learns; "": nothing is kept
+	Memory  string          // file that keeps what a policy.Lasting remembers beyond a run; "": nothing is kept
 
 	Workload   string // name, for the record
 	Cluster    *workload.Cluster
@@ -47,6 +48,7 @@ type Opened struct {
 	choice    Choice          // with the estimator that is used
 	estimator sched.Estimator // as it was made, without what keeps it
 	learned   *history
+	debts     *lasting
 	writer    *record.Writer
 }
 
@@ -64,6 +66,9 @@ func (s Setup) Open() (o *Opened, err error) {
 	o.choice = s.Choice
 	if o.Core.Policy, _, err = s.Names.Policies.Parse(s.Choice.Policy); err != nil {
 		return nil, err
+	}
+	if o.debts, err = recall(s.Memory, o.Core.Policy, s.Unsaved); err != nil {
+		return o, err
 	}
 	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
 	o.Core.Limit = s.Engine.Limit
@@ -146,6 +151,9 @@ func (s *Setup) follow(o *Opened) error {
 	default:
 		all = append(all, w)
 	}
+	if o.debts != nil {
+		all = append(all, o.debts)
+	}
 	if all = append(all, s.Watch...); len(all) > 0 {
 		o.Core.Recorder = all
 	}
@@ -160,7 +168,7 @@ func (o *Opened) Close() error {
 			err = Lost(err)
 		}
 	}
-	return errors.Join(err, o.learned.close())
+	return errors.Join(err, o.learned.close(), o.debts.close())
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A manager that is started again gives its share back to the queue that lent it in the run before.
+func TestDebtsOutlastRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.json")
+	setup := Setup{
+		Engine: Manager, Names: BuiltIn, Memory: path,
+		Choice: Choice{Policy: "longterm:guaranteed=0", Estimator: "history"},
+		Queues: []*sched.QueueSpec{{Name: "lender"}, {Name: "borrower"}},
+	}
+	node := sched.Event{
+		Kind: sched.NodeJoined,
+		Node: 1,
+		Body: &sched.NodeSpec{Name: "n", Class: "c", Capacity: sched.Resources{sched.Memory: 4096}},
+	}
+	job := func(id sched.JobID, queue string) sched.Event {
+		return sched.Event{
+			Kind: sched.JobSubmitted,
+			Job:  id,
+			Body: &sched.JobSpec{Queue: queue, Stages: []sched.StageSpec{
+				{PerTask: sched.Resources{sched.Memory: 1024}, Tasks: 100, MaxAttempts: 4},
+			}},
+		}
+	}
+	open := func() *Opened {
+		o, err := setup.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	first := open()
+	core := sched.New(first.Core)
+	core.Step(time.Second, []sched.Event{node, job(1, "borrower")})
+	core.Step(time.Hour, nil)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	again := open()
+	core = sched.New(again.Core)
+	served := map[string]int{}
+	for _, a := range core.Step(2*time.Second, []sched.Event{node, job(1, "borrower"), job(2, "lender")}) {
+		if a.Kind == sched.Launch {
+			served[core.Attempt(a.Attempt).Stage.Job.Spec.Queue]++
+		}
+	}
+	if served["lender"] != 4 {
+		t.Errorf("after the restart the lender has %d of 4 containers: %v", served["lender"], served)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(path, []byte(`{"At":"x"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := setup.Open(); err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "move it away") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// While a run goes on its debts are saved once a minute, and a save that fails is told.
+func TestDebtsAreSavedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.json")
+	var told error
+	setup := Setup{
+		Engine: Manager, Names: BuiltIn, Choice: Choice{Policy: "longterm", Estimator: "history"}, Memory: path,
+		Unsaved: func(err error) { told = err },
+	}
+	o, err := setup.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := sched.New(o.Core)
+	core.Step(time.Second, nil)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("saved after a second")
+	}
+	core.Step(2*time.Minute, nil)
+	if _, err := os.Stat(path); err != nil || told != nil {
+		t.Errorf("after two minutes: %v, told %v", err, told)
+	}
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	core.Step(4*time.Minute, nil)
+	if told == nil {
+		t.Error("a save failed and was not told")
+	}
+}

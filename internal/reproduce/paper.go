@@ -116,6 +116,7 @@ func All() map[string]*Paper {
 	return map[string]*Paper{
 		"dynamicmr":         dynamicmr(),
 		"fspy":              fspy(),
+		"ltyarn":            ltyarn(),
 		"gittins":           gittins(),
 		"mix":               officeMix(),
 		"mrorder":           mrorder(),

@@ -1,0 +1,431 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/chart"
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// The cluster of the thesis: 9 nodes of 24 GB, in containers of 2 GB. A MiB more of each node is for what only waits.
+const (
+	containerMiB = 2048
+	nodeMiB      = 12 * containerMiB
+	containers   = 108
+	pauseMiB     = 1
+	looks        = 10 // seconds between two points of a curve
+)
+
+// ltyarnQueues are the four queues, a workload each.
+var ltyarnQueues = []string{"facebook", "purdue", "spark", "tpch"}
+
+// facebookBins are table 5.3: maps, reduces, jobs.
+var facebookBins = [][3]int{
+	{
+		1,
+		0,
+		38,
+	}, {2, 0, 18}, {10, 2, 14}, {50, 0, 10}, {100, 10, 6}, {200, 0, 6}, {400, 0, 4}, {400, 30, 2}, {800, 60, 2},
+}
+
+// A chain is a job of stages that run one after the other, each of so many tasks of about so many seconds. A stage of
+// no tasks is a pause.
+type chain []struct {
+	tasks   int
+	seconds float64
+}
+
+// job makes the job of a chain for a queue.
+func (c chain) job(queue string, submit float64, chance *rand.Rand) *sched.JobSpec {
+	j := &sched.JobSpec{Name: queue, Queue: queue, Submit: sched.Time(submit * 1e9)}
+	truth := &workload.Truth{}
+	for i, st := range c {
+		spec := sched.StageSpec{
+			PerTask: sched.Resources{sched.Memory: containerMiB}, Tasks: int32(max(1, st.tasks)),
+			MaxAttempts: sched.DefaultMaxAttempts, Prior: sched.Time(st.seconds * 1e9),
+		}
+		if st.tasks == 0 {
+			spec.PerTask[sched.Memory] = pauseMiB
+		}
+		if i > 0 {
+			spec.After = []sched.Dep{{Stage: int32(i - 1), Part: 1}}
+		}
+		var list []workload.Task
+		for range spec.Tasks {
+			took := st.seconds
+			if st.tasks > 0 {
+				took *= math.Exp(0.3*chance.NormFloat64() - 0.045)
+			}
+			list = append(list, workload.Task{Compute: sched.Time(took * 1e9)})
+		}
+		j.Stages = append(j.Stages, spec)
+		truth.Stages = append(truth.Stages, workload.StageTruth{Tasks: spec.Tasks, Base: spec.Prior, List: list})
+	}
+	j.Payload = truth
+	return j
+}
+
+// fourWorkloads makes the jobs of a trial.
+func fourWorkloads(seed uint64) (jobs []*sched.JobSpec) {
+	chance := rand.New(rand.NewPCG(seed, 108))
+	var facebook []chain
+	for _, bin := range facebookBins {
+		for range bin[2] {
+			c := chain{{bin[0], 11}}
+			if bin[1] > 0 {
+				c = append(c, chain{{bin[1], 11}}...)
+			}
+			facebook = append(facebook, c)
+		}
+	}
+	chance.Shuffle(len(facebook), func(i, k int) { facebook[i], facebook[k] = facebook[k], facebook[i] })
+	at := 0.0
+	for _, c := range facebook {
+		at += 33 * chance.ExpFloat64()
+		jobs = append(jobs, c.job("facebook", at, chance))
+	}
+	for i := range 5 {
+		jobs = append(jobs, chain{{320, 45}, {27, 60}}.job("purdue", 20+180*float64(i), chance))
+	}
+	var tpch, spark chain
+	for range 20 {
+		tpch = append(tpch, chain{{160, 20}, {40, 20}}...)
+		spark = append(spark, chain{{54, 18}, {54, 18}, {0, 120}}...)
+	}
+	jobs = append(jobs, tpch.job("tpch", 25, chance), spark.job("spark", 25, chance))
+	slices.SortStableFunc(jobs, func(a, b *sched.JobSpec) int { return int((a.Submit - b.Submit) / 1000) })
+	return jobs
+}
+
+// fourQueues is the setting of a trial; apart: each queue has a quarter and no more.
+func fourQueues(jobs []*sched.JobSpec, seed uint64, apart bool) setting {
+	cluster := clusterOf("nodes=9,memory=%dMiB", nodeMiB+8*pauseMiB)
+	cluster.Queues = nil
+	for _, name := range ltyarnQueues {
+		q := &sched.QueueSpec{Name: name, Policy: "fifo"}
+		if apart {
+			q.Max.Amount[sched.Memory] = containers / 4 * containerMiB
+		}
+		cluster.Queues = append(cluster.Queues, q)
+	}
+	return setting{cluster: cluster, jobs: jobs, seed: seed}
+}
+
+// A sharing follows a run and measures what queues get by sharing, every few seconds.
+type sharing struct {
+	view        *sched.View
+	last, next  sched.Time
+	used, alone [4]float64
+	now         [4][2]float64 // what they hold, and would hold alone
+	betas       [4][]float64
+	omega, psi  []float64
+	quantum     float64 // assumed run time of a task, in seconds; 0: the mean of the finished ones
+	finished    [2]float64
+	assumed     []float64 // what facebook is counted for, in seconds of the whole cluster
+	done        float64   // of that, by tasks that have ended
+}
+
+// Attach implements record.Follower.
+func (s *sharing) Attach(v *sched.View) { s.view = v }
+
+// Record implements sched.Recorder.
+func (s *sharing) Record(now sched.Time, events []sched.Event, _ []sched.Action) {
+	for s.next <= now {
+		s.settle(s.next)
+		s.look()
+		s.next += looks * 1e9
+	}
+	s.settle(now)
+	for i := range events {
+		if e := &events[i]; e.Kind == sched.AttemptDone {
+			if a := s.view.Attempt(e.Attempt); a != nil && a.Stage.Job.Spec.Queue == "facebook" {
+				took := (now - a.Start).Seconds()
+				s.finished[0], s.finished[1] = s.finished[0]+took, s.finished[1]+1
+				s.done += took
+			}
+		}
+	}
+	for i, name := range ltyarnQueues {
+		if q, ok := s.view.QueueNamed(name); ok {
+			held, wants := float64(q.Used[sched.Memory]/containerMiB), float64(q.Demand[sched.Memory]/containerMiB)
+			s.now[i] = [2]float64{held, min(wants, containers/4)}
+		}
+	}
+}
+
+func (s *sharing) settle(now sched.Time) {
+	passed := (now - s.last).Seconds()
+	for i, n := range s.now {
+		s.used[i] += n[0] * passed
+		s.alone[i] += n[1] * passed
+	}
+	s.last = now
+}
+
+// look takes a point of each curve.
+func (s *sharing) look() {
+	var betas []float64
+	for i := range s.now {
+		b := theory.Benefit(s.used[i], s.alone[i])
+		betas = append(betas, b)
+		s.betas[i] = append(s.betas[i], b)
+	}
+	s.omega, s.psi = append(s.omega, theory.SharingLoss(betas)), append(s.psi, theory.SharingBenefit(betas))
+	quantum := s.quantum
+	if quantum == 0 && s.finished[1] > 0 {
+		quantum = s.finished[0] / s.finished[1]
+	}
+	sum := s.done
+	for j := range s.view.Jobs() {
+		if j.Spec.Queue != "facebook" {
+			continue
+		}
+		for _, st := range j.Stages {
+			for a := range s.view.Attempts(st) {
+				sum += max(quantum, (s.last - a.Start).Seconds())
+			}
+		}
+	}
+	s.assumed = append(s.assumed, sum/containers)
+}
+
+// lossEnds is when Ω was below a hundredth for the last time, in seconds.
+func (s *sharing) lossEnds() float64 {
+	for i, o := range slices.Backward(s.omega) {
+		if o < -0.01 {
+			return float64(i+1) * looks
+		}
+	}
+	return 0
+}
+
+// fall is by how much what facebook is counted for fell most from one look to the next.
+func (s *sharing) fall() (most float64) {
+	for i := 1; i < len(s.assumed); i++ {
+		most = max(most, s.assumed[i-1]-s.assumed[i])
+	}
+	return most
+}
+
+// runFour runs the workloads under a policy, and says when each queue's last job ended.
+func runFour(ctx context.Context, set setting, spec string, watch *sharing) (ends map[string]float64, err error) {
+	set.watch = watch
+	o, err := set.under(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	ends = map[string]float64{}
+	for i, j := range set.jobs {
+		ends[j.Queue] = max(ends[j.Queue], o.ends[i])
+	}
+	return ends, nil
+}
+
+func ltyarnWorkloads() Part {
+	p := Part{
+		Title: "Four workloads", Trials: 12,
+		How: "108 containers of 2 GB on 9 nodes, four equal queues. *Facebook*: the 100 jobs of table 5.3 in " +
+			"random order, one every 33 s on average, tasks of 11 s. " +
+			"*Purdue*: five jobs of 320 maps of 45 s and 27 reduces of 60 s, one every 3 min. *TPC-H*: 20 " +
+			"queries of 160 maps and 40 reduces of 20 s, one after the other. " +
+			"*Spark*: 20 jobs of two stages of 54 tasks of 18 s, each 2 min after the one before. Task times " +
+			"vary by 30 %. " +
+			"Numbers of tasks of the last three and all times but Facebook's are ours: they were not published. " +
+			"Against a static partition into quarters, and against `" +
+			memoryless + "` (memoryless). LTRF is `" + remembers + "`.",
+		Charts: []Picture{
+			{"ltyarn-omega", "Loss of sharing Ω over time, the first seed: 0 is no loss", func(s []Sample) chart.Chart {
+				return chart.Chart{
+					X: chart.Axis{Label: "time (s)"}, Y: chart.Axis{Label: "Ω"},
+					Lines: []chart.Line{
+						curve(s, "memoryless", "mlrf omega curve", looks),
+						curve(s, "LTRF", "ltrf omega curve", looks),
+					},
+				}
+			}},
+			{
+				"ltyarn-beta",
+				"β of each queue over time under LTRF, the first seed",
+				func(s []Sample) chart.Chart { return betaChart(s, "ltrf") },
+			},
+			{
+				"ltyarn-beta-memoryless",
+				"The same under memoryless fairness",
+				func(s []Sample) chart.Chart { return betaChart(s, "mlrf") },
+			},
+		},
+		Reading: "Both lose at first, because containers are held by whoever came first; that is granularity, " +
+			"and no policy without preemption avoids it. LTRF repairs it, and what a queue has lost later as well.",
+		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
+			s := Sample{}
+			static, err := runFour(ctx, fourQueues(fourWorkloads(seed), seed, true), memoryless, &sharing{})
+			if err != nil {
+				return nil, err
+			}
+			ends := map[string]map[string]float64{}
+			for name, spec := range map[string]string{"mlrf": memoryless, "ltrf": remembers} {
+				w := &sharing{}
+				if ends[name], err = runFour(ctx, fourQueues(fourWorkloads(seed), seed, false), spec, w); err != nil {
+					return nil, err
+				}
+				s.set(name+" loss ends", w.lossEnds())
+				s.set(name+" omega", mean(w.omega))
+				s.set(name+" omega worst", slices.Min(w.omega))
+				s.set(name+" omega last", w.omega[len(w.omega)-1])
+				s.set(name+" psi", w.psi[len(w.psi)-1])
+				s.set(name+" omega curve", w.omega...)
+				for i, q := range ltyarnQueues {
+					s.set(name+" beta "+q, w.betas[i]...)
+				}
+				for _, q := range ltyarnQueues {
+					s.set(name+" "+q, gain(static[q], ends[name][q]))
+				}
+			}
+			for _, q := range ltyarnQueues {
+				s.set("ltrf over mlrf "+q, gain(ends["mlrf"][q], ends["ltrf"][q]))
+			}
+			return s, nil
+		},
+	}
+	ours := "arrivals, task times and numbers of tasks of three workloads are ours"
+	p.Claims = []Claim{
+		{
+			Where:     "Fig. 5.5",
+			Says:      "LTRF: Ω is 0 from this instant on",
+			Published: exactly(650),
+			Unit:      "s",
+			Figure:    "ltrf loss ends",
+			Agrees:    atMost(1500),
+			Why:       ours,
+		},
+		{
+			Where:     "Fig. 5.5",
+			Says:      "LTRF: Ω at the end",
+			Published: exactly(0),
+			Figure:    "ltrf omega last",
+			Agrees:    Range{-0.01, 0},
+			Why:       ours,
+		},
+		{
+			Where:  "Fig. 5.5",
+			Says:   "memoryless: Ω is 0 from this instant on (never, in print)",
+			Unit:   "s",
+			Figure: "mlrf loss ends",
+			Own:    true,
+		},
+		{
+			Where: "Fig. 5.5", Says: "memoryless: Ω on average", Published: exactly(-0.5),
+			Figure: "mlrf omega", Agrees: below(0),
+			Why: "the size depends on how often workloads start from nothing against long tasks of others; " + ours,
+		},
+		{Where: "Fig. 5.5", Says: "LTRF: Ω on average", Figure: "ltrf omega", Own: true},
+		{Where: "Fig. 5.5", Says: "LTRF: Ω at its worst, early", Figure: "ltrf omega worst", Own: true},
+		{Where: "Fig. 5.5", Says: "LTRF: Ψ at the end", Figure: "ltrf psi", Own: true},
+		{Where: "Fig. 5.5", Says: "memoryless: Ψ at the end", Figure: "mlrf psi", Own: true},
+	}
+	for _, r := range []struct {
+		name, says, queue string
+		published, agrees Range
+	}{
+		{"mlrf", "memoryless over partitions", "facebook", Range{14, 19}, above(0)},
+		{"mlrf", "memoryless over partitions", "purdue", Range{14, 19}, above(0)},
+		{"mlrf", "memoryless over partitions", "spark", atLeast(0), atLeast(-1)},
+		{"mlrf", "memoryless over partitions", "tpch", atLeast(0), atLeast(-1)},
+		{"ltrf", "LTRF over partitions", "facebook", Range{10, 23}, above(0)},
+		{"ltrf", "LTRF over partitions", "purdue", Range{10, 23}, above(0)},
+		{"ltrf", "LTRF over partitions", "spark", atLeast(0), atLeast(-1)},
+		{"ltrf", "LTRF over partitions", "tpch", atLeast(0), atLeast(-1)},
+		{"ltrf over mlrf", "LTRF over memoryless", "facebook", exactly(-7), atMost(0)},
+		{"ltrf over mlrf", "LTRF over memoryless", "purdue", exactly(8), atLeast(0)},
+		{"ltrf over mlrf", "LTRF over memoryless", "spark", exactly(-2), atMost(0)},
+		{"ltrf over mlrf", "LTRF over memoryless", "tpch", exactly(10), atLeast(0)},
+	} {
+		p.Claims = append(p.Claims, Claim{
+			Where: "Fig. 5.6", Says: fmt.Sprintf("%s: %s, time to its last job", r.says, r.queue),
+			Published: r.published,
+			Unit:      "%",
+			Figure:    r.name + " " + r.queue, Agrees: r.agrees, Why: ours,
+		})
+	}
+	return p
+}
+
+func betaChart(samples []Sample, name string) chart.Chart {
+	c := chart.Chart{X: chart.Axis{Label: "time (s)"}, Y: chart.Axis{Label: "β", Least: 0, Most: 4}}
+	for _, q := range ltyarnQueues {
+		c.Lines = append(c.Lines, curve(samples, q, name+" beta "+q, looks))
+	}
+	return c
+}
+
+func ltyarnQuantum() Part {
+	return Part{
+		Title: "The quantum", Trials: 12,
+		How: "The four workloads under LTRF. Tasks are assumed to run for 600 s until they end (fixed), or for " +
+			"that until something is known, and then for the mean of the finished tasks of their job or queue " +
+			"(adaptive). " +
+			"What Facebook is counted for is looked at every 10 s, in seconds of the whole cluster.",
+		Charts: []Picture{{"ltyarn-quantum", "What Facebook is counted for with a fixed and an adaptive quantum, " +
+			"the first seed", func(s []Sample) chart.Chart {
+			return chart.Chart{
+				X: chart.Axis{Label: "time (s)"}, Y: chart.Axis{Label: "counted (s of the cluster)"},
+				Lines: []chart.Line{
+					curve(s, "fixed, 600 s", "fixed curve", looks),
+					curve(s, "adaptive", "adaptive curve", looks),
+				},
+			}
+		}}},
+		Reading: "A task of 11 s that is assumed to take 600 s counts for 55 times what it uses until it ends. " +
+			"The account jumps up with each burst and down after it, and turns are given by these jumps.",
+		Claims: []Claim{
+			{
+				Where: "Fig. 5.7", Says: "fixed: largest fall between two looks", Published: exactly(389),
+				Unit: "s", Figure: "fixed fall", Agrees: above(100),
+				Why: "the printed one is within 11 s; bursts are other ones",
+			},
+			{Where: "Fig. 5.7", Says: "adaptive: smooth", Unit: "s", Figure: "adaptive fall", Agrees: below(20)},
+			{Where: "Fig. 5.7", Says: "fixed: Ω on average", Figure: "fixed omega", Own: true},
+			{Where: "Fig. 5.7", Says: "adaptive: Ω on average", Figure: "adaptive omega", Own: true},
+			{
+				Where:  "Fig. 5.7",
+				Says:   "fixed: Ω is 0 from this instant on",
+				Unit:   "s",
+				Figure: "fixed loss ends",
+				Own:    true,
+			},
+			{
+				Where:  "Fig. 5.7",
+				Says:   "adaptive: Ω is 0 from this instant on",
+				Unit:   "s",
+				Figure: "adaptive loss ends",
+				Own:    true,
+			},
+		},
+		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
+			s := Sample{}
+			for name, c := range map[string]struct {
+				spec    string
+				quantum float64
+			}{
+				"fixed":    {remembers + ",quantum=600s,adapt=off", 600},
+				"adaptive": {remembers + ",quantum=600s", 0},
+			} {
+				w := &sharing{quantum: c.quantum}
+				if _, err := runFour(ctx, fourQueues(fourWorkloads(seed), seed, false), c.spec, w); err != nil {
+					return nil, err
+				}
+				s.set(name+" fall", w.fall())
+				s.set(name+" omega", mean(w.omega))
+				s.set(name+" loss ends", w.lossEnds())
+				s.set(name+" curve", w.assumed...)
+			}
+			return s, nil
+		},
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/theory"
@@ -239,6 +240,38 @@ func (r *Report) Page() string {
 		for _, l := range r.Paper.Left {
 			say("| %s | %s | %s |\n", l.Where, l.Says, l.Why)
 		}
+	}
+	return fold(b.String())
+}
+
+// pageColumns is the width of a page's text. Tables are as wide as they are.
+const pageColumns = 100
+
+// fold breaks the paragraphs of a page into lines. A word that would be taken for the mark of a list or of a heading
+// stays where it does not begin a line.
+func fold(page string) string {
+	var b strings.Builder
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "!") {
+			b.WriteString(line)
+			continue
+		}
+		at := 0
+		for i, word := range strings.Fields(line) {
+			long := utf8.RuneCountInString(word)
+			switch {
+			case i == 0:
+			case at+1+long > pageColumns && !strings.ContainsAny(word[:1], "-+*#>|0123456789"):
+				b.WriteByte('\n')
+				at = 0
+			default:
+				b.WriteByte(' ')
+				at++
+			}
+			b.WriteString(word)
+			at += long
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

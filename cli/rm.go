@@ -26,6 +26,9 @@ type rmFlags struct {
 	overwrite bool
 	verbose   bool
 	quiet     bool
+	insecure  bool
+	check     bool // say what is read, and start nothing
+	named     bool // --policy was given
 }
 
 func rmCommand(a *app) *cobra.Command {
@@ -39,7 +42,10 @@ Hadoop does.
 
 What ran when it was restarted must be submitted again; there is no Kerberos, no node labels, no high availability. docs/hadoop.md has the rest.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.named = cmd.Flags().Changed("policy")
+			return f.run(cmd.Context(), a)
+		},
 	}
 	f.policies.register(c, a.names, "history")
 	fl := c.Flags()
@@ -63,6 +69,9 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 		false,
 		"replace a record that exists, as one of an earlier life of the same command",
 	)
+	fl.BoolVar(&f.insecure, "insecure", false,
+		"start although the folder is a secured cluster's: every caller is believed to be who it says it is")
+	fl.BoolVar(&f.check, "check", false, "say what of the folder is not understood, and start nothing")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
 	return c
@@ -71,6 +80,13 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if f.conf == "" {
 		return usagef("--conf is needed: a folder with yarn-site.xml")
+	}
+	config, notes, err := yarn.Site(f.conf)
+	if err != nil {
+		return err
+	}
+	if config.Insecure = f.insecure; !f.named {
+		f.policies.policies = []string{config.Policy} // what yarn.resourcemanager.scheduler.class says
 	}
 	policies, err := f.policies.parse(a.names, run.Manager)
 	if err != nil {
@@ -85,10 +101,6 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if err := f.policies.check(a.names, run.Manager, policies); err != nil {
 		return err
 	}
-	config, notes, err := yarn.Site(f.conf)
-	if err != nil {
-		return err
-	}
 	if f.queues != "" {
 		folder := config.Reread
 		config.Reread = func() (yarn.Queues, error) { return readQueues(f.queues, folder) }
@@ -100,6 +112,13 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	config.Log = o.logger(a.Err)
 	for _, n := range notes {
 		fmt.Fprintf(a.Err, "sojourn: %s\n", n)
+	}
+	if err := config.Check(); err != nil {
+		return failuref("%w", err)
+	}
+	if f.check {
+		fmt.Fprintf(a.Out, "policy %s; %d lines are of no effect\n", policies[0], len(notes))
+		return nil
 	}
 	if f.state != "" {
 		if err := os.MkdirAll(f.state, 0o700); err != nil {

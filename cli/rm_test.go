@@ -114,3 +114,33 @@ func TestStatusOfLoss(t *testing.T) {
 		t.Errorf("status %d of what was interrupted, want %d", got, statusInterrupted)
 	}
 }
+
+// Without --policy the scheduler of the folder decides which policy it is; --check says so and starts nothing; a secured
+// cluster's folder starts nothing without --insecure.
+func TestManagerChecks(t *testing.T) {
+	const java = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+	for _, c := range []struct {
+		property, value, args string
+		status                int
+		want                  string
+	}{
+		{"a.b", "c", "", statusOK, "policy capacity"},
+		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "", statusOK, "policy fair"},
+		{"yarn.resourcemanager.scheduler.class", java + "fifo.FifoScheduler", "", statusOK, "policy fifo"},
+		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "--policy=srpt", statusOK, "policy srpt"},
+		{"hadoop.security.authentication", "kerberos", "", statusFailed, "hadoop.security.authentication = kerberos"},
+		{"hadoop.security.authentication", "kerberos", "--insecure", statusOK, "policy capacity"},
+	} {
+		dir := t.TempDir()
+		text := "<configuration><property><name>" + c.property + "</name><value>" + c.value + "</value></property></configuration>"
+		if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		args := append([]string{"rm", "--conf", dir, "--check"}, strings.Fields(c.args)...)
+		status := Run(t.Context(), Streams{strings.NewReader(""), &out, &out}, args)
+		if status != c.status || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s = %s %s: status %d, want %d: %s", c.property, c.value, c.args, status, c.status, &out)
+		}
+	}
+}

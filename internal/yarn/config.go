@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -48,10 +49,25 @@ type Config struct {
 	Hosts func() (Hosts, error)
 	// Access says who may submit, see, change and administer. What queues say of that is in Queues.
 	Access Access
+	// Secured lists, a line each, what the cluster's files say of security that is not supported here: with it, Listen
+	// refuses, unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
+	Secured  []string
+	Insecure bool
+	// Policy names the policy that does what the configured scheduler does: capacity, fair or fifo.
+	Policy string
 	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin
 	// with it. By default it is where REST is served.
 	Web string
 	Log *slog.Logger // nil: slog.Default
+}
+
+// Check returns why no ResourceManager is started with the configuration; nil: it may be.
+func (c *Config) Check() error {
+	if len(c.Secured) == 0 || c.Insecure {
+		return nil
+	}
+	return fmt.Errorf("the cluster is secured, and this ResourceManager is open: whoever reaches its ports is believed. "+
+		"Set --insecure to start all the same, or change\n%s", strings.Join(c.Secured, "\n"))
 }
 
 // Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for

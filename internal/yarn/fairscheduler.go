@@ -73,7 +73,7 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 //	</allocations>
 func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 	var root fairElement
-	if err := xml.Unmarshal(text, &root); err != nil {
+	if err := readXML(text, &root); err != nil {
 		return fmt.Errorf("read %s: %w: must be <allocations> with a <queue> for each queue", file, err)
 	}
 	if root.XMLName.Local != "allocations" {

@@ -70,7 +70,7 @@ func parseHosts(file string, text []byte) (list []string, err error) {
 				Name string `xml:"name"`
 			} `xml:"host"`
 		}
-		if err := xml.Unmarshal(text, &doc); err != nil {
+		if err := readXML(text, &doc); err != nil {
 			return nil, fmt.Errorf("read %s: %w: must be <hosts> with a <host> of <name> for each", file, err)
 		}
 		for _, h := range doc.Hosts {

@@ -86,7 +86,7 @@ func (p *properties) read(file string, text []byte) error {
 			File string `xml:"href,attr"`
 		} `xml:"include"`
 	}
-	if err := xml.Unmarshal(text, &doc); err != nil {
+	if err := readXML(text, &doc); err != nil {
 		return fmt.Errorf(
 			"read %s: %w: must be <configuration> with a <property> of <name> and <value> for each property",
 			file,

@@ -21,6 +21,9 @@ type ResourceManager struct {
 
 // Listen takes the ports.
 func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
 	rm := &ResourceManager{config: config.withDefaults()}
 	c := rm.config
 	var hosts Hosts

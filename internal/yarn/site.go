@@ -212,7 +212,45 @@ func (p *properties) config(dir string) Config {
 	}
 	c.RackScript = p.text("net.topology.script.file.name", "")
 	p.access(&c.Access)
+	c.Secured = p.secured()
+	c.Policy = p.policy()
 	return c
+}
+
+// policy names the policy that does what the configured scheduler does.
+func (p *properties) policy() string {
+	switch p.scheduler() {
+	case fairScheduler:
+		return "fair"
+	case "CapacityScheduler":
+		return "capacity"
+	}
+	return "fifo"
+}
+
+// openValues are the values of properties of security with which a cluster is open; the first is Hadoop's default.
+var openValues = []struct {
+	name string
+	open []string
+}{
+	{"hadoop.security.authentication", []string{"simple"}},
+	{"hadoop.security.authorization", []string{"false"}},
+	{"hadoop.rpc.protection", []string{"authentication"}},
+	{"hadoop.http.authentication.type", []string{"simple"}},
+	{"yarn.http.policy", []string{"HTTP_ONLY", "HTTP_AND_HTTPS"}},
+	{"yarn.authorization-provider", []string{"org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer"}},
+}
+
+// secured lists what files say of security that is not supported.
+func (p *properties) secured() (list []string) {
+	for _, one := range openValues {
+		value := p.text(one.name, "")
+		if value == "" || slices.ContainsFunc(one.open, func(v string) bool { return strings.EqualFold(v, value) }) {
+			continue
+		}
+		list = append(list, fmt.Sprintf("%s: %s = %s: must be %s", p.values[one.name].file, one.name, value, one.open[0]))
+	}
+	return list
 }
 
 // access reads who may do what, queues apart. Where nobody is said to administer, the user that the ResourceManager

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -52,7 +53,7 @@ func TestSite(t *testing.T) {
 			"rm.example.org:8033",
 			"rm.example.org:8088",
 		},
-		Sizes: Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
+		Policy: "fifo", Sizes: Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
 		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
 	}
 	config.Reread = nil // a function
@@ -177,5 +178,45 @@ func TestSenselessNumbers(t *testing.T) {
 	)
 	if err != nil || config.Queues.Tree[0].Max != (sched.Share{}) {
 		t.Errorf("%+v, %v", config.Queues, err)
+	}
+}
+
+// A secured cluster's files start no open ResourceManager, unless the operator says so.
+func TestSecuredFilesAreRefused(t *testing.T) {
+	for line, refused := range map[string]bool{
+		"hadoop.security.authentication=kerberos":                  true,
+		"hadoop.security.authentication=simple":                    false,
+		"hadoop.security.authorization=true":                       true,
+		"hadoop.rpc.protection=privacy":                            true,
+		"hadoop.rpc.protection=authentication,privacy":             true,
+		"hadoop.rpc.protection=authentication":                     false,
+		"hadoop.http.authentication.type=kerberos":                 true,
+		"yarn.http.policy=HTTPS_ONLY":                              true,
+		"yarn.http.policy=HTTP_AND_HTTPS":                          false,
+		"yarn.authorization-provider=org.apache.ranger.Authorizer": true,
+	} {
+		dir := site(t, line)
+		config, _, err := Site(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		any := "127.0.0.1:0"
+		config.Addresses = Addresses{Tracker: any, Master: any, Client: any, Admin: any}
+		config.Core.Policy = greedy{}
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, insecure := range []bool{false, true} {
+			config.Insecure = insecure
+			rm, err := Listen(ctx, config)
+			if name, _, _ := strings.Cut(line, "="); (err != nil) != (refused && !insecure) ||
+				err != nil && (!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), dir)) {
+				t.Errorf("%s, insecure %v: %v", line, insecure, err)
+			}
+			if err == nil {
+				for _, ln := range rm.listeners {
+					ln.Close()
+				}
+			}
+		}
+		cancel()
 	}
 }

@@ -1,0 +1,55 @@
+package yarn
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Limits on a configuration file of XML. 10,000 queues with eight properties each stay within them.
+const (
+	mostXML      = 4 << 20 // bytes
+	mostXMLDepth = 2*mostDepth + 8
+	mostElements = 500_000
+)
+
+// readXML reads a configuration file's text into doc. It refuses files that would take much more memory than they are
+// long: too long, too deep, of too many elements, or with declarations of their own (DTD), which Hadoop's files need not.
+func readXML(text []byte, doc any) error {
+	if len(text) > mostXML {
+		return fmt.Errorf("%d bytes: must be at most %d MiB", len(text), mostXML>>20)
+	}
+	d := xml.NewDecoder(bytes.NewReader(text))
+	for depth, elements := 0, 0; ; {
+		token, err := d.RawToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		line, _ := d.InputPos()
+		switch token := token.(type) {
+		case xml.StartElement:
+			depth++
+			elements++
+		case xml.EndElement:
+			depth--
+		case xml.Directive:
+			if strings.HasPrefix(string(token), "DOCTYPE") || strings.HasPrefix(string(token), "ENTITY") {
+				return fmt.Errorf("line %d: a document type declaration: must be elements only, without entities of its own",
+					line)
+			}
+		}
+		if depth > mostXMLDepth {
+			return fmt.Errorf("line %d: nested more than %d deep", line, mostXMLDepth)
+		}
+		if elements > mostElements {
+			return fmt.Errorf("line %d: more than %d elements", line, mostElements)
+		}
+	}
+	return xml.Unmarshal(text, doc)
+}

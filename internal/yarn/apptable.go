@@ -1,6 +1,9 @@
 package yarn
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -17,6 +20,24 @@ func (t *appTable) add(app *application) {
 	t.taken.add(app.id.ID)
 	t.byJob[app.job] = app
 	t.list = append(t.list, app)
+}
+
+// pageOfApps is how many applications one turn looks at for a list of them.
+const pageOfApps = 100
+
+// page calls visit for the applications that were submitted after job, pageOfApps at most, until visit returns false. It
+// returns the job to go on after, and whether to go on.
+func (t *appTable) page(job sched.JobID, visit func(*application) bool) (last sched.JobID, more bool) {
+	first, _ := slices.BinarySearchFunc(t.list, job+1, func(app *application, id sched.JobID) int {
+		return cmp.Compare(app.job, id)
+	})
+	rest := t.list[first:]
+	for _, app := range rest[:min(len(rest), pageOfApps)] {
+		if last = app.job; !visit(app) {
+			return last, false
+		}
+	}
+	return last, len(rest) > pageOfApps
 }
 
 // trim forgets the oldest of the applications that are over and have nothing left, beyond the keep latest.

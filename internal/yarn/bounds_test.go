@@ -233,3 +233,30 @@ func TestStopsWithinATurn(t *testing.T) {
 	close(s.let)
 	<-over
 }
+
+// A list of applications takes many turns, each of a bounded number of them, and misses none of those that were there
+// from its begin to its end.
+func TestListsComeInPages(t *testing.T) {
+	f := newFleet(t, 0)
+	const count = 3*pageOfApps + 1
+	for range count {
+		f.submitOne(true)
+	}
+	for turns := 0; turns < 3; turns++ {
+		visited := 0
+		f.f.look(func(m *manager) { m.apps.page(0, func(*application) bool { visited++; return true }) })
+		if visited != pageOfApps {
+			t.Errorf("one turn visits %d applications", visited)
+		}
+	}
+	f.submitOne(true).end(wire.AppKilled, outcome{})
+	turns := 0
+	f.m.clock = func() time.Time { turns++; return f.now }
+	r := applications(f.f, "user", &wire.ApplicationsRequest{})
+	if len(r.Reports) != count+1 || turns != 4 {
+		t.Errorf("%d reports in %d turns, want %d in 4", len(r.Reports), turns, count+1)
+	}
+	if r := applications(f.f, "user", &wire.ApplicationsRequest{Limit: 5}); len(r.Reports) != 5 {
+		t.Errorf("%d reports, want 5", len(r.Reports))
+	}
+}

@@ -139,17 +139,16 @@ func (u client) kill(from net.Addr, q *wire.KillRequest) (answer, error) {
 	return reply(&wire.KillResponse{Done: true})
 }
 
-func (u client) applications(q *wire.ApplicationsRequest) (answer, error) {
+// applications returns the reports of the applications that a user asks for. It is called outside of turns.
+func applications(f *front, user string, q *wire.ApplicationsRequest) *wire.ApplicationsResponse {
 	r := &wire.ApplicationsResponse{}
-	for _, app := range u.m.apps.list {
-		if q.Limit > 0 && int64(len(r.Reports)) >= q.Limit {
-			break
+	f.list(func(app *application) bool {
+		if app.passes(q) && (!q.Own || app.user == user) {
+			r.Reports = append(r.Reports, app.seen(user))
 		}
-		if app.passes(q) && (!q.Own || app.user == u.user) {
-			r.Reports = append(r.Reports, app.seen(u.user))
-		}
-	}
-	return reply(r)
+		return q.Limit <= 0 || int64(len(r.Reports)) < q.Limit
+	})
+	return r
 }
 
 // passes reports whether an application is one of those asked for. Empty lists let all pass.

@@ -20,7 +20,12 @@ func newClient(f *front) *rpc.Server {
 				return f.ask(func(m *manager) (answer, error) { return client{m, c.User}.kill(c.Remote, q) })
 			},
 		),
-		"getApplications":             byUser(f, as, client.applications),
+		"getApplications": rpc.Handle(
+			func(_ context.Context, c *rpc.Call, q *wire.ApplicationsRequest) (proto.Message, error) {
+				f.groups.meet(c.User)
+				return applications(f, c.User, q), nil
+			},
+		),
 		"getClusterMetrics":           byUser(f, as, client.clusterMetrics),
 		"getClusterNodes":             byUser(f, as, client.clusterNodes),
 		"getQueueInfo":                byUser(f, as, client.queueInfo),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A front is what the servers use outside of turns: the owner, who runs the turns, and those parts that many goroutines
@@ -20,6 +21,16 @@ type front struct {
 // newFront returns the front of a cluster.
 func newFront(m *manager) *front {
 	return &front{newOwner(m), m.config, m.groups, m.nodes.topology, m.log}
+}
+
+// list calls visit for every application in the order of submission, within turns of pageOfApps applications, so that
+// callers who ask for long lists keep no other caller waiting. It ends when visit returns false. An application that
+// comes or goes meanwhile may be left out.
+func (f *front) list(visit func(*application) bool) {
+	job := sched.JobID(0)
+	for more := true; more; {
+		f.look(func(m *manager) { job, more = m.apps.page(job, visit) })
+	}
 }
 
 // byUser makes a Method of a function that carries out the call of a user within a turn. who binds the state and the

@@ -60,7 +60,6 @@ var restPages = map[string]func(rest) (body, error){
 	"/scheduler":                        rest.scheduler,
 	"/nodes":                            rest.nodes,
 	"/nodes/{node}":                     rest.node,
-	"/apps":                             rest.apps,
 	"/apps/{app}":                       rest.app,
 	"/apps/{app}/state":                 rest.state,
 	"/apps/{app}/queue":                 rest.queueOf,
@@ -78,6 +77,10 @@ func restHandler(f *front, own []net.Addr) http.Handler {
 	for path, do := range restPages {
 		mux.HandleFunc("GET "+cluster+path, func(w http.ResponseWriter, r *http.Request) { answerREST(f, w, r, do) })
 	}
+	mux.HandleFunc("GET "+cluster+"/apps", func(w http.ResponseWriter, r *http.Request) {
+		list, err := appsOf(f, r)
+		writeREST(w, r, body{"apps", list}, err)
+	})
 	mux.HandleFunc("PUT "+cluster+"/apps/{app}/state", func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, restBody)
 		if err := killWanted(r.Body); err != nil { // reads the body, which a turn must not wait for
@@ -268,16 +271,24 @@ func splitUpper(s string) []string {
 	return strings.FieldsFunc(strings.ToUpper(s), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// bodyOf describes an application to the user who asks.
-func (q rest) bodyOf(app *application) parts {
-	r := app.seen(q.user)
-	var at masterPlace
-	if a := app.current(); a != nil && a.master != nil && app.may(q.user, wire.ViewApp) {
-		n := a.master.node
-		at = masterPlace{n.name, n.web, a.master.id.String()}
-	}
-	return bodyOfApp(&r, q.m.millis(), q.m.identity(), at)
+// A seenApp is what a user may see of an application. It can be used outside of turns.
+type seenApp struct {
+	report       wire.ApplicationReport
+	at           masterPlace
+	now, cluster int64 // ms
 }
+
+// see returns what a user may see of an application.
+func see(app *application, user string) seenApp {
+	s := seenApp{report: app.seen(user), now: app.m.millis(), cluster: app.m.identity()}
+	if a := app.current(); a != nil && a.master != nil && app.may(user, wire.ViewApp) {
+		n := a.master.node
+		s.at = masterPlace{n.name, n.web, a.master.id.String()}
+	}
+	return s
+}
+
+func (s *seenApp) body() parts { return bodyOfApp(&s.report, s.now, s.cluster, s.at) }
 
 // An appFilter says which applications a request asks for.
 type appFilter struct {
@@ -327,19 +338,26 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 	return f, nil
 }
 
-func (q rest) apps() (body, error) {
-	f, err := filterOf(q.r)
+// appsOf lists the applications that a request asks for. It is called outside of turns, and makes the bodies there.
+func appsOf(f *front, r *http.Request) (list appList, err error) {
+	want, err := filterOf(r)
 	if err != nil {
-		return body{}, err
+		return list, err
 	}
-	list := appList{App: []parts{}}
-	for _, app := range q.m.apps.list {
-		if len(list.App) < f.limit && app.passes(&f.ApplicationsRequest) &&
-			(f.final == "" || f.final == finalName(app.outcome.final)) {
-			list.App = append(list.App, q.bodyOf(app))
+	user := visitor(r)
+	f.groups.meet(user)
+	var found []seenApp
+	f.list(func(app *application) bool {
+		if app.passes(&want.ApplicationsRequest) && (want.final == "" || want.final == finalName(app.outcome.final)) {
+			found = append(found, see(app, user))
 		}
+		return len(found) < want.limit
+	})
+	list.App = []parts{}
+	for i := range found {
+		list.App = append(list.App, found[i].body())
 	}
-	return body{"apps", list}, nil
+	return list, nil
 }
 
 // named finds the application that the path names.
@@ -384,7 +402,8 @@ func (q rest) app() (body, error) {
 	if err != nil {
 		return body{}, err
 	}
-	return body{"app", q.bodyOf(app)}, nil
+	s := see(app, q.user)
+	return body{"app", s.body()}, nil
 }
 
 func (q rest) state() (body, error) {

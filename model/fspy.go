@@ -43,8 +43,8 @@ func newFSPY(a Args) sched.Estimator {
 // MapReduce Performance Prediction on Hadoop YARN, III-A). A job's size is known from its probe on; what its tasks take
 // before that is guessed from the tasks of its own stage, else from those of all jobs.
 //
-// Probes are jobs whose Spec.Probes says of which; somebody has to ask for them: the policy fspy does, and the wrapper
-// probe.
+// A probe is a job whose Spec.Probes names the job that it samples. The policy fspy and the wrapper probe ask for
+// probes.
 type FSPY struct {
 	Fit FitConfig `json:"-"`
 
@@ -58,14 +58,14 @@ type FSPY struct {
 type Learned struct {
 	Maps, Reduces Regression
 	Past          [sched.NumKinds]Moments // of all finished tasks
-	Trials        []Trial                 // the last jobs that were probed and have finished, oldest first; as many as the models look at
+	Trials        []Trial                 // of the last FitConfig.Window jobs that were probed and finished, oldest first
 }
 
 // A Trial is what was predicted of a job when it had finished, before the models learned from it, and what it took: by
 // model, in seconds.
 type Trial struct {
 	Predicted, Took [2]float64
-	Task            [2]float64 // what one task holds, of the resource that jobs compete for: memory, else vcores, else slots
+	Task            [2]float64 // what a task holds of what jobs compete for: memory, else vcores, else slots
 }
 
 // size returns the size of a job whose tasks take so many seconds by model.
@@ -142,8 +142,8 @@ func (x Features) MapRow() []float64 {
 	return []float64{x.Maps, x.Input, x.MapTime, x.MapOut, x.MapRecords, sorting(x.MapRecords)}
 }
 
-// ReduceRow returns the regressors of the time of all reduces, of which that of all maps is one: early reduces wait for
-// them (eq. 7, whose print repeats eq. 6).
+// ReduceRow returns the regressors of the time of all reduces. The time of all maps is one of them, because early
+// reduces wait for maps (eq. 7, whose print repeats eq. 6).
 func (x Features) ReduceRow(maps float64) []float64 {
 	return []float64{x.Reduces, x.MapOut, x.ReduceTime, x.ReduceOut, x.Sorted, sorting(x.Sorted), maps}
 }
@@ -156,7 +156,7 @@ func sorting(n float64) float64 {
 	return n * math.Log(n)
 }
 
-// mostProbed bounds the probes kept, of which some belong to jobs that failed.
+// mostProbed bounds the probes that are kept. Some belong to jobs that failed.
 const mostProbed = 10000
 
 // models are the two models: of maps, and of what is no map.
@@ -197,7 +197,7 @@ func (f *FSPY) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
 	}
 }
 
-// probed notes what a task of a probe has counted.
+// probed notes what attempt a of a probe of a job has counted.
 func (f *FSPY) probed(of sched.JobID, a *sched.Attempt, took sched.Time, c *sched.Counters) {
 	if f.Probes == nil {
 		f.Probes = map[sched.JobID]Probed{}
@@ -242,7 +242,7 @@ func last(st *sched.Stage) bool {
 	return true
 }
 
-// train has the models learn from a job that is finished. Of tasks that had to be done again the mean time counts.
+// train updates the models with job j, which has finished. For tasks that ran more than once it takes their mean time.
 func (f *FSPY) train(j *sched.Job, ran Ran) {
 	p, ok := f.probe(j)
 	if !ok {
@@ -335,9 +335,9 @@ func (f *FSPY) features(j *sched.Job, p Probed) Features {
 	}
 }
 
-// Predict returns what all maps and all reduces of a job take together, in seconds, and whether its probe has told.
-// Until a model has twice as many jobs as coefficients it is the probe's own time, scaled. A prediction is at least
-// Fit.Least for each task.
+// Predict returns how long all maps and all reduces of job j take together, in seconds, and whether a probe of j has
+// told. A model with fewer than twice as many jobs as coefficients is not used: then it is the time of the probe,
+// scaled. A prediction is at least Fit.Least for each task.
 func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
 	p, known := f.probe(j)
 	if !known {
@@ -379,8 +379,8 @@ func (f *FSPY) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	return sched.Estimate{Mean: st.Spec.Prior}
 }
 
-// Size returns the predicted size of a job, its master left out. It is known when a probe of the job is through, or
-// tasks of each of its stages are.
+// Size returns the predicted size of job j without its master. It is known when a probe of j is complete, or tasks of
+// each stage are.
 func (f *FSPY) Size(j *sched.Job) (w sched.Work, known bool) {
 	_, _, known = f.Predict(j)
 	seen := !slices.ContainsFunc(j.Stages, func(st *sched.Stage) bool {

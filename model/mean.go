@@ -16,8 +16,8 @@ type Mean struct {
 	Seen sched.Per[Seen] // by stage
 }
 
-// Seen are the times of a stage's finished tasks, on all nodes and by class of nodes. Most stages run on one class only,
-// and need no list.
+// Seen are the times of a stage's finished tasks, on all nodes and by class of nodes. Most stages run on one class
+// only, and need no list.
 type Seen struct {
 	Moments
 	Class   sched.ClassID  // of the first task
@@ -52,8 +52,8 @@ func (s *Seen) add(class sched.ClassID, took sched.Time) {
 	s.ByClass[len(s.ByClass)-1].Add(took)
 }
 
-// on returns the estimate for a class of nodes (zero: any), of which there is a task: a guess from all classes where none
-// has finished on this one.
+// on returns the estimate for a class of nodes (zero: any). At least one task has finished. Where none has finished on
+// the class, the estimate is a guess from all classes.
 func (s *Seen) on(class sched.ClassID) sched.Estimate {
 	if class == 0 || s.ByClass == nil && class == s.Class {
 		return s.Moments.Estimate()

@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A JobTruth is what really happens in a job, known only where somebody has looked ahead: in a simulation.
+// A JobTruth is what really happens in a job. It is known in a simulation only.
 type JobTruth interface {
 	// Times returns the mean and the longest time of a task of a stage, on a node of speed 1.
 	Times(stage int32) (mean, longest sched.Time)
@@ -14,14 +14,14 @@ type JobTruth interface {
 	Size(*sched.JobSpec) sched.Work
 }
 
-// A Truth finds the truth of a job; false: nobody knows it.
+// A Truth returns the truth of a job, and whether it is known.
 type Truth func(*sched.JobSpec) (JobTruth, bool)
 
 var oracleCard = Card{About: "the true times and sizes", Truth: true}
 
 func newOracle(a Args) sched.Estimator { return &Oracle{Truth: a.Truth} }
 
-// Oracle estimates without error, because it has looked. Jobs that it cannot look into have their specs' priors.
+// Oracle estimates without error. For a job whose truth is unknown it returns what the spec says.
 type Oracle struct {
 	Truth Truth `json:"-"`
 }

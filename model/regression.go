@@ -56,8 +56,8 @@ func (r *Regression) Add(row []float64, y float64, c FitConfig) {
 // something.
 func (r *Regression) Ready() bool { return len(r.Rows) > 0 && len(r.Rows) >= 2*(1+len(r.Rows[0])) }
 
-// Predict returns θ0 + Σ θk·xk for a row as long as those added, of which there is at least one. It costs a fit,
-// O(m·k²) for m observations, when there are new ones.
+// Predict returns θ0 + Σ θk·xk for a row as long as those added. At least one row was added. With new observations it
+// costs a fit, O(m·k²) for m observations.
 func (r *Regression) Predict(row []float64, c FitConfig) float64 {
 	if r.theta == nil {
 		r.theta = Fit(r.Rows, r.Targets, c)
@@ -172,8 +172,8 @@ func weightedMean(x, omega []float64) float64 {
 	return sum / weights
 }
 
-// R2 returns 1 − Σ(y − ŷ)² ÷ Σ(y − ȳ)², the part of the variance that predictions explain: 1 when all are right, below
-// 0 when the mean would have been better. NaN where y does not vary.
+// R2 returns 1 − Σ(y − ŷ)² ÷ Σ(y − ȳ)², the part of the variance that predictions explain. It is 1 when all predictions
+// are right, below 0 when the mean would have been better, and NaN where y does not vary.
 func R2(y, predicted []float64) float64 {
 	mean := 0.0
 	for _, v := range y {

@@ -1,6 +1,7 @@
 package sched
 
-// start makes an attempt of a task of st and books its room; pending is how many waiting tasks that takes off.
+// start makes an attempt of a task of st on node n and books its room. The parameter pending is by how many it lowers
+// the number of waiting tasks: 1, or 0 for a second attempt of a running task.
 func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
 	a := c.attempts.get()
 	a.Stage, a.Node, a.Start, a.Task, a.Progress, a.Phase, a.State = st, n.ID, c.view.Now, 0, -1, NoPhase, Running
@@ -21,7 +22,7 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 	return a
 }
 
-// away is what a adds to Count.Away.
+// away returns what attempt a adds to Count.Away: 1 while it runs and holds another shape than its stage's.
 func (a *Attempt) away() int32 {
 	if a.Holds != a.Stage.Shape && !a.parked {
 		return 1
@@ -29,7 +30,7 @@ func (a *Attempt) away() int32 {
 	return 0
 }
 
-// attemptDone takes an attempt off its node and draws the consequences for its task.
+// attemptDone ends attempt a with an outcome, and applies what follows for its task, its stage and its job.
 func (c *cluster) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 	st, n := a.Stage, c.view.Node(a.Node)
 	c.unlink(a, st, n)
@@ -57,7 +58,8 @@ func (c *cluster) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 	}
 }
 
-// unlink takes a off its stage's and its node's lists and frees its room.
+// unlink removes attempt a from the lists of its stage and its node, and frees its room. The row stays readable until
+// the next Step.
 func (c *cluster) unlink(a *Attempt, st *Stage, n *Node) {
 	slot := a.ID.Row()
 	st.attempts.remove(a, &c.attempts)
@@ -84,8 +86,8 @@ func (c *cluster) unlink(a *Attempt, st *Stage, n *Node) {
 	c.offer(n)
 }
 
-// without returns list, in its order, without slot, which is in it. Its place cannot be foretold, so that nothing
-// branches on it.
+// without removes slot, which list contains, and keeps the order. Branch-free, because the position of slot is
+// unpredictable.
 func without(list []int32, slot int32) []int32 {
 	kept := 0
 	for _, other := range list {
@@ -97,8 +99,8 @@ func without(list []int32, slot int32) []int32 {
 	return list[:kept]
 }
 
-// leaveTwins takes a out of the ring of its task's attempts, leaves a.twin at one of the others, and reports whether
-// there was none.
+// leaveTwins removes attempt a from the ring of the attempts of its task, and reports whether a was the only one. Else
+// a.twin stays one of the others.
 func (c *cluster) leaveTwins(a *Attempt) (alone bool) {
 	if a.twin == nil {
 		return true
@@ -115,7 +117,8 @@ func (c *cluster) leaveTwins(a *Attempt) (alone bool) {
 	return false
 }
 
-// failed counts a failure and reports whether it is one too many for the job.
+// failed counts a failure of attempt a on node n, and reports whether the task has failed as often as fails the job.
+// After some failures on a node the job avoids it (failuresToAvoidNode).
 func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
 	if st.Spec.MaxAttempts == 0 {
 		return false
@@ -125,7 +128,8 @@ func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
 		j.failures = map[NodeID]int32{}
 	}
 	j.failures[n.ID]++
-	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= mostNodesAvoided*float64(len(c.view.Nodes)) {
+	most := mostNodesAvoided * float64(len(c.view.Nodes))
+	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= most {
 		if j.banned == nil {
 			j.banned = map[NodeID]bool{}
 		}
@@ -138,6 +142,8 @@ func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
 	return st.tasks.failures[a.Task] >= st.Spec.MaxAttempts
 }
 
+// taskDone notes that attempt a has completed its task. The stages that waited for it open, and the job ends with the
+// last task of its last stage.
 func (c *cluster) taskDone(st *Stage, a *Attempt) {
 	st.Done++
 	if st.tasks.ran != nil {
@@ -156,7 +162,7 @@ func (c *cluster) taskDone(st *Stage, a *Attempt) {
 	}
 }
 
-// undo makes finished tasks whose output was lost wait again.
+// undo makes finished tasks of st, whose output was lost, wait again.
 func (c *cluster) undo(st *Stage, tasks []int32) {
 	if !st.alive || st.tasks.ran == nil {
 		return
@@ -182,7 +188,7 @@ func (c *cluster) undo(st *Stage, tasks []int32) {
 	c.ledger.log.touchJob(st.Job)
 }
 
-// isNeeded reports whether a stage that is not complete reads what st made.
+// isNeeded reports whether an incomplete stage reads the output of st.
 func (st *Stage) isNeeded() bool {
 	for _, o := range st.Job.Stages {
 		for _, d := range o.Spec.After {
@@ -212,7 +218,7 @@ func (c *cluster) suspended(a *Attempt) {
 	c.ledger.demand(st, c.ledger.missing(a), 1)
 }
 
-// rebook has a hold another shape.
+// rebook changes the shape that attempt a holds.
 func (c *cluster) rebook(a *Attempt, to ShapeID) {
 	n, was := c.view.Node(a.Node), a.away()
 	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.list[a.Holds], sign: -1})
@@ -221,7 +227,7 @@ func (c *cluster) rebook(a *Attempt, to ShapeID) {
 	c.offer(n)
 }
 
-// pend changes by d how many tasks of st wait for a node, and, where the stage may start, for nothing else.
+// pend changes by d how many tasks of st wait. Where st may start, they are pending.
 func (c *cluster) pend(st *Stage, d int32) {
 	st.waiting += d
 	if st.ready && d != 0 {
@@ -232,15 +238,14 @@ func (c *cluster) pend(st *Stage, d int32) {
 	c.ledger.log.touch(st)
 }
 
-// keepNothing frees the nodes kept for a stage of which nothing waits any more.
+// keepNothing frees the nodes that are reserved for st if no task of st waits any more.
 func (c *cluster) keepNothing(st *Stage) {
 	for st.Pending == 0 && st.Suspended == 0 && len(st.reserved) > 0 {
 		c.unreserve(c.view.Node(st.reserved[0]))
 	}
 }
 
-// ready opens the stages of j that may start now, and closes those that may not any more because what they need was
-// lost.
+// ready opens the stages of job j whose dependencies hold now, and closes those whose dependencies were lost.
 func (c *cluster) ready(j *Job) {
 	for _, st := range j.Stages {
 		ok := true

@@ -72,7 +72,7 @@ func (c *cluster) applyAll(events []Event) {
 	}
 }
 
-// begin forgets what ended in the last Step.
+// begin starts a Step: it forgets what ended in the last one.
 func (c *cluster) begin(now Time) {
 	c.view.Now = now
 	c.steps++
@@ -87,7 +87,7 @@ func (c *cluster) begin(now Time) {
 	c.plan.out.reset(now)
 }
 
-// finish closes what was open for this Step only, and settles when to be woken.
+// finish closes the nodes that were open for this Step only, and settles when the core is woken.
 func (c *cluster) finish() {
 	for _, n := range c.opened {
 		n.Open = false
@@ -96,11 +96,13 @@ func (c *cluster) finish() {
 	c.settleWake()
 }
 
+// derive adds an event that follows from others.
 func (c *cluster) derive(e Event) {
 	e.Derived = true
 	c.derived = append(c.derived, e)
 }
 
+// apply changes the state by one event. It ignores stale facts of attempts and jobs that have ended.
 func (c *cluster) apply(e *Event) {
 	switch e.Kind {
 	case AttemptDone:
@@ -168,15 +170,15 @@ func (c *cluster) nodeJoined(id NodeID, spec *NodeSpec) {
 	if n.Rack != spec.Rack {
 		c.layouts++
 	}
-	n.Name, n.Rack, n.class, n.Lost, n.Open = spec.Name, spec.Rack, c.classNamed(
-		spec.Class,
-	), false, !c.config.Heartbeats
+	n.Name, n.Rack, n.class = spec.Name, spec.Rack, c.classNamed(spec.Class)
+	n.Lost, n.Open = false, !c.config.Heartbeats
 	n.Class = n.class.ID
 	n.class.add(id)
 	c.resize(n, spec.Capacity)
 	c.offer(n)
 }
 
+// classNamed returns the class with a name, and makes it if there is none.
 func (c *cluster) classNamed(name string) *Class {
 	for _, k := range c.view.Classes {
 		if k.Name == name {
@@ -203,7 +205,7 @@ func (k *Class) remove(id NodeID) {
 	k.Nodes--
 }
 
-// resize sets the capacity of a node.
+// resize sets the capacity of node n, and with it the shares of all queues: O(queues).
 func (c *cluster) resize(n *Node, capacity Resources) {
 	d := capacity.Sub(n.Capacity)
 	n.Capacity = capacity
@@ -218,6 +220,8 @@ func (c *cluster) resize(n *Node, capacity Resources) {
 	c.ledger.shapes.note(n)
 }
 
+// nodeReported notes a report of node n, with a new capacity where spec says one. Under heartbeats n is open until the
+// Step ends.
 func (c *cluster) nodeReported(n *Node, spec *NodeSpec) {
 	if n.Lost {
 		return
@@ -233,6 +237,7 @@ func (c *cluster) nodeReported(n *Node, spec *NodeSpec) {
 	c.offer(n)
 }
 
+// nodeLost ends the attempts on node n as lost. Finished tasks whose output was on n, and is still needed, wait again.
 func (c *cluster) nodeLost(n *Node) {
 	if n.Lost {
 		return
@@ -266,7 +271,7 @@ func (c *cluster) nodeLost(n *Node) {
 	}
 }
 
-// offer says that the room of n is news.
+// offer adds node n to View.Offers, once a Step.
 func (c *cluster) offer(n *Node) {
 	if n.offered != c.steps {
 		n.offered = c.steps

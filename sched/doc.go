@@ -12,7 +12,7 @@
 //
 // A job has stages, a stage has tasks, an attempt is one execution of a task on a node. A queue is a named share of the
 // cluster, in a tree; a user of a queue is a leaf below it. A shape is an interned vector of resources: what
-// one task asks for. Room is capacity that nobody uses.
+// one task asks for. Room is unused capacity.
 //
 // # Conventions
 //

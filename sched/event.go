@@ -80,7 +80,7 @@ const (
 	Suspend                   // Attempt, Node, Stage
 	Resume                    // Attempt, Node, Stage
 	Resize                    // Attempt, Node, Stage, Shape
-	Reserve                   // Stage (zero: nobody any more), Node
+	Reserve                   // Stage (zero: the node is free again), Node
 	Probe                     // Stage.Job: run a probe of that job
 	Wake                      // At: call Step then, with or without events; zero: not needed any more
 	numActionKinds
@@ -101,8 +101,7 @@ type Action struct {
 	At      Time
 }
 
-// A Refusal is an action that a policy asked for and the core did not take, because it was invalid: not because of
-// room.
+// A Refusal is an action that the core did not take because it was invalid. Lack of room is no refusal.
 type Refusal struct {
 	Action Action
 	Reason string

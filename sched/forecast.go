@@ -20,8 +20,8 @@ type Forecast struct {
 	whole  Work   // area of a period
 }
 
-// NewForecast returns the step function with the given steps, the first of which is from 0 and the others rise. With a
-// period above zero, which is after the last step, it repeats.
+// NewForecast returns the step function with the given steps. The first step is from 0, and each other one starts later
+// than the one before. With a period above zero, which lies after the start of the last step, the function repeats.
 func NewForecast(period Time, steps ...Supply) (*Forecast, error) {
 	f := &Forecast{steps: steps, areas: make([]Work, len(steps)), period: period}
 	for i, s := range steps {
@@ -32,7 +32,7 @@ func NewForecast(period Time, steps ...Supply) (*Forecast, error) {
 		}
 		if i > 0 {
 			if s.From <= steps[i-1].From {
-				return nil, fmt.Errorf("step %d: from %v: must be after the step before it, %v", i+1, s.From, steps[i-1].From)
+				return nil, fmt.Errorf("step %d: from %v: must be after %v", i+1, s.From, steps[i-1].From)
 			}
 			f.areas[i] = f.areas[i-1]
 			f.areas[i].Add(steps[i-1].Capacity, s.From-steps[i-1].From)

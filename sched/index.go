@@ -31,21 +31,23 @@ func (k Key) Compare(o Key) int {
 	return 0
 }
 
-// An Index keeps stages in order. It follows the core's log of changes by itself and pays O(log n) for a stage that
-// changed, so any number of them can live in any policy, wrapped or not; one that fell behind, or was just restored,
-// builds itself anew. It is a cache: dropping it changes no decision, provided that Key is a function of what it may
-// read.
+// An Index keeps stages in order. It follows the log of changes and pays O(log n) for each stage that changed. Any
+// number of indexes may live in any policy, wrapped or not. An index that fell behind the log, or was just restored,
+// builds itself anew.
 //
-// Key, Group and Every are set once, before the first Sync. All methods but Sync need a Sync in the same Step.
+// An Index is a cache: dropping it changes no decision, provided that Key reads only what it may.
+//
+// Set Key, Group and Every once, before the first Sync. Every method but Sync needs a Sync in the same Step.
 type Index struct {
-	// Key returns a stage's place, and whether it has one. It may read the stage's own row, its job's, those of the
-	// job's other stages, what the policy remembers of these (Touch says that this changed), and at; nothing else.
+	// Key returns the place of a stage, and whether it has one. It may read the rows of the stage, of its job and of
+	// the job's other stages, what the policy remembers of these rows (Touch says that it changed), and at. It must
+	// read nothing else.
 	Key func(v *View, st *Stage, at Time) (Key, bool)
-	// Group sorts the stages into orders of their own, by a small number from 0. It may read what never changes, and
-	// the queue of the stage's job. Nil: one order.
+	// Group returns the order that a stage belongs to, a small number from 0. It may read what never changes, and the
+	// queue of the job. Nil: there is one order.
 	Group func(*Stage) int
-	// Every is for keys that age: at its multiples all are computed anew, for the same at. Zero: keys do not age, and
-	// at is 0.
+	// Every is for keys that age: at its multiples the index computes all keys anew, for the same at. Zero: keys do not
+	// age, and at is 0. For keys that age at rates of their own see Tournament.
 	Every Time
 
 	view    *View
@@ -68,7 +70,8 @@ type place struct {
 	aside bool  // skipped until the next Sync
 }
 
-// Stages share a heap when they find room under the same conditions, so that a look at the first one is enough.
+// A heapID names a heap. Stages share a heap if they find room under the same conditions, so that a look at the first
+// one is enough.
 type heapID struct {
 	group int32
 	shape ShapeID
@@ -91,8 +94,8 @@ type entry struct {
 	slot  int32
 }
 
-// before is [Key.Before], and for equal keys the order of submission. It is written out because every move in a heap asks
-// it.
+// before is [Key.Before], and for equal keys the order of submission. It is written out, because every move in a heap
+// asks it.
 func (e *entry) before(o *entry) bool {
 	switch {
 	case e.class != o.class:
@@ -105,7 +108,7 @@ func (e *entry) before(o *entry) bool {
 	return e.id < o.id
 }
 
-// Sync brings the index up to date and takes back what Skip did.
+// Sync brings the index up to date, and ends the effect of Skip.
 func (x *Index) Sync(p *Plan) {
 	c := p.cluster
 	at := Time(0)
@@ -125,7 +128,7 @@ func (x *Index) Sync(p *Plan) {
 	x.follow()
 }
 
-// At returns the instant that keys are computed for now; zero where they do not age.
+// At returns the instant for which the keys are computed; zero where keys do not age.
 func (x *Index) At() Time { return x.at }
 
 func (x *Index) rebuild() {
@@ -243,7 +246,7 @@ func (x *Index) heapsOf(group int) []int32 {
 	return nil
 }
 
-// open notes that a heap is about to have its first entry.
+// open puts heap i on the lists of heaps that are not empty.
 func (x *Index) open(i int32) {
 	h := &x.heaps[i-1]
 	group := x.byGroup[h.id.group]
@@ -252,7 +255,7 @@ func (x *Index) open(i int32) {
 	x.byGroup[h.id.group] = append(group, i)
 }
 
-// shut notes that a heap is empty.
+// shut takes heap i, which is empty now, off those lists.
 func (x *Index) shut(i int32) {
 	h := &x.heaps[i-1]
 	group := x.byGroup[h.id.group]
@@ -333,12 +336,12 @@ func (x *Index) put(heap, pos, slot int32) {
 	w.heap, w.pos = heap, pos
 }
 
-// First returns the first stage of all that has room on some node, as far as nodes go; nil: none. A stage may still be
-// kept off those nodes by blacklists or constraints: then launching fails, and Skip goes on to the next. It costs the
-// number of groups × shapes in use.
+// First returns the first stage that has room on some node; nil: none. Blacklists and constraints may still keep the
+// stage off every such node: then launching fails, and the caller goes on with Skip. It costs the number of groups ×
+// shapes in use.
 func (x *Index) First() *Stage {
 	if t := &x.view.cluster.ledger.shapes; t.kept == 0 && !t.room() {
-		return nil // what changed is read when it matters: by then it may have changed again
+		return nil // the log is read when there is room: until then the stages may change again
 	}
 	x.follow()
 	var best *entry
@@ -348,7 +351,8 @@ func (x *Index) First() *Stage {
 	return x.stage(best)
 }
 
-// FirstOf is First within a group, for tasks that hold shape (zero: their stage's own). It costs the number of shapes.
+// FirstOf is First within a group, for tasks that hold a shape (zero: that of their stage). It costs the number of
+// shapes.
 func (x *Index) FirstOf(group int, shape ShapeID) *Stage {
 	return x.firstOf(group, fitting{shape: shape})
 }
@@ -371,14 +375,14 @@ func (x *Index) firstOf(group int, how fitting) *Stage {
 	return x.stage(best)
 }
 
-// A fitting says how a task would be launched: with which shape (zero: its stage's own), on nodes of which class (zero:
-// any).
+// A fitting says how a task would be launched: with which shape (zero: that of its stage), on which class of nodes
+// (zero: any).
 type fitting struct {
 	shape ShapeID
 	class ClassID
 }
 
-// better returns the first entry of h that has room, if that is before best, else best.
+// better returns the first entry of h that has room, if it comes before best, else best.
 func (x *Index) better(best *entry, h *stageHeap, how fitting) *entry {
 	if len(h.entries) == 0 || best != nil && !h.id.keeps && !h.entries[0].before(best) {
 		return best
@@ -426,8 +430,8 @@ func (x *Index) Head(group int) *Stage {
 	return x.stage(best)
 }
 
-// All yields the stages of a group in order, room or not, as they are when it begins; the first k cost O(k log k). The
-// loop may use the plan, but not this index.
+// All yields the stages of a group in order, with room or without, as they are when the walk begins. The first k cost
+// O(k log k). The loop may use the plan, but not this index.
 func (x *Index) All(group int) iter.Seq[*Stage] {
 	return func(yield func(*Stage) bool) {
 		x.follow()
@@ -479,7 +483,7 @@ func (x *Index) All(group int) iter.Seq[*Stage] {
 	}
 }
 
-// Skip sets a stage aside until the next Sync.
+// Skip leaves st out of the index until the next Sync.
 func (x *Index) Skip(st *Stage) {
 	w := &x.where[st.slot]
 	if w.heap != 0 {
@@ -500,7 +504,7 @@ func (x *Index) Len(group int) (n int) {
 	return n
 }
 
-// Position returns the key of a stage, and whether it has a place. It serves to explain an order, not to decide.
+// Position returns the key of st, and whether it has a place. It explains an order, and decides nothing.
 func (x *Index) Position(st *Stage) (Key, bool) {
 	if !st.alive {
 		return Key{}, false

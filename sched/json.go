@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MarshalJSON writes the kinds of which r has any, by name, in the order of the kinds.
+// MarshalJSON writes the kinds that are not zero, by name, in the order of the kinds.
 func (r Resources) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for k, a := range r {

@@ -1,8 +1,8 @@
 package sched
 
 // A ledger books what attempts hold and what tasks ask for. It keeps the sums in the rows of nodes, classes, jobs and
-// queues, the set of nodes with room for each shape, and the log of changed stages. A booking costs O(depth of the queue
-// tree + shapes in use).
+// queues, the set of nodes with room for each shape, and the log of changed stages. A booking costs O(depth of the
+// queue tree + shapes in use).
 type ledger struct {
 	view   *View
 	kinds  []ResourceKind // that some node has had
@@ -10,14 +10,15 @@ type ledger struct {
 	log    changeLog
 }
 
-// A booking is a change of what a stage holds and of what it waits for.
+// A booking is a change of what a stage holds and of how many of its tasks wait.
 type booking struct {
 	shape *shape // taken or given back; nil: nothing is
 	sign  int64  // 1: taken, -1: given back
 	count Count
 }
 
-// book applies b at a node, for a job and up the queues.
+// book applies b to node n, to the job of st and to the queues up to the root. O(depth of the queue tree + shapes in
+// use).
 func (l *ledger) book(st *Stage, n *Node, b booking) {
 	j, class := st.Job, n.class
 	if l.view.Now != j.since {
@@ -36,7 +37,7 @@ func (l *ledger) book(st *Stage, n *Node, b booking) {
 	l.log.touchJob(j)
 }
 
-// climb applies b to the queues from the stage's up to the root.
+// climb applies b to the queues from the leaf of st up to the root.
 func (l *ledger) climb(st *Stage, b booking) {
 	leaf := st.Job.leaf
 	if leaf.since != l.view.Now { // else those above were brought up to now with it
@@ -64,7 +65,7 @@ func (l *ledger) climb(st *Stage, b booking) {
 	}
 }
 
-// raise adds so many times parts to what a queue and those above it use, and to what they ask for.
+// raise adds parts, used times, to Queue.Used and, asked times, to Queue.Demand, from leaf up to the root.
 func raise(leaf *Queue, parts []part, used, asked int64) {
 	for i := range parts { // one short walk for each sum keeps it in registers
 		p := &parts[i]
@@ -76,7 +77,7 @@ func raise(leaf *Queue, parts []part, used, asked int64) {
 	}
 }
 
-// accrueUp adds what was used since they last changed to the service of a queue and those above it.
+// accrueUp brings the service of queue q, and of the queues above it, up to now.
 func (l *ledger) accrueUp(q *Queue) {
 	for now := l.view.Now; q != nil; q = q.above {
 		l.accrue(&q.served, &q.Used, now-q.since)
@@ -84,7 +85,7 @@ func (l *ledger) accrueUp(q *Queue) {
 	}
 }
 
-// demand adds (sign 1) what a suspended attempt lacks to the demand of its queues, or takes it off (-1).
+// demand adds what a suspended attempt of st lacks to the demand of its queues (sign 1), or takes it off (sign -1).
 func (l *ledger) demand(st *Stage, s *shape, sign int64) {
 	for q := st.Job.leaf; q != nil; q = q.above {
 		for _, p := range s.parts {
@@ -93,7 +94,7 @@ func (l *ledger) demand(st *Stage, s *shape, sign int64) {
 	}
 }
 
-// accrue adds what was used for a time to served.
+// accrue adds used, held for a time, to served.
 func (l *ledger) accrue(served *Work, used *Resources, held Time) {
 	seconds := float64(held) * 1e-9
 	for i := range l.kinds {
@@ -144,12 +145,12 @@ func (l *ledger) leaving(a *Attempt, sign int64) {
 	}
 }
 
-// missing is what a suspended attempt lacks to go on.
+// missing returns what the suspended attempt a needs to run again.
 func (l *ledger) missing(a *Attempt) *shape {
 	return l.shapes.list[l.shapes.intern(l.view.Amount(a.wants).Sub(l.view.Amount(a.Holds)))]
 }
 
-// away counts the attempts of a stage that hold another shape than the stage's.
+// away returns how many running attempts of st hold another shape than the stage's. O(attempts of st).
 func (l *ledger) away(st *Stage) (n int32) {
 	for a := range l.view.Attempts(st) {
 		n += a.away()
@@ -157,6 +158,7 @@ func (l *ledger) away(st *Stage) (n int32) {
 	return n
 }
 
+// countJob changes the number of unfinished jobs by d in the queues of job j.
 func (l *ledger) countJob(j *Job, d int32) {
 	for q := j.leaf; q != nil; q = q.above {
 		q.Jobs += d

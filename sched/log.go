@@ -1,7 +1,7 @@
 package sched
 
-// A changeLog lists the slots of stages in the order in which they changed, so that an index can pay for what changed
-// since it last looked. It keeps about as much as building an index anew would cost.
+// A changeLog lists the slots of stages in the order in which they changed. An index reads it from where it left off,
+// so that it pays for what changed since. The log keeps about as many entries as it costs to build an index anew.
 type changeLog struct {
 	slots []int32
 	base  int64 // entries dropped so far
@@ -21,16 +21,17 @@ func (l *changeLog) trim(stages int) {
 
 func (l *changeLog) end() int64 { return l.base + int64(len(l.slots)) }
 
-// touch has every index order st anew.
+// touch marks st as changed, so that every index sorts it again.
 func (l *changeLog) touch(st *Stage) {
 	if n := len(l.slots); n > 0 && l.slots[n-1] == st.slot && l.read < l.base+int64(n) {
-		return // said, and nobody has heard it yet
+		return // it is the last entry, which no index has read
 	}
 	l.slots = append(l.slots, st.slot)
 }
 
-// touchJob marks all stages of a job as changed: their keys may read the job's row, and each other's. While no index has
-// read the log since, the stages are in it already, and a job of many stages that all change costs no square of them.
+// touchJob marks the stages of job j as changed: their keys may read the row of the job, and the rows of each other. It
+// returns at once while no index has read the log since the last call for j: then the stages are in the log already. So
+// a change of all of many stages does not cost their square.
 func (l *changeLog) touchJob(j *Job) {
 	if len(j.Stages) == 1 {
 		l.touch(j.Stages[0])
@@ -40,7 +41,7 @@ func (l *changeLog) touchJob(j *Job) {
 		return
 	}
 	for _, st := range j.Stages {
-		if st.Pending|st.Running|st.Suspended != 0 { // else it has no place in any order, or was touched when it lost it
+		if st.Pending|st.Running|st.Suspended != 0 { // else no order has it, or it was touched when it left
 			l.touch(st)
 		}
 	}

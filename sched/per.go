@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Per keeps a T for each job, stage or queue, found by the row's slot, and forgets it when the slot gets a new owner.
-// In JSON it is a list by ID, so it survives a restart in which slots are given anew.
+// A Per keeps a T for each job, stage or queue, by the slot of the row. It forgets the value when the slot gets a new
+// owner. In JSON it is a list by ID, and so survives a restart, after which rows have other slots.
 type Per[T any] struct {
 	slots    []owned[T]
 	restored map[int64]T // read from JSON, and not asked for yet
@@ -19,7 +19,7 @@ type owned[T any] struct {
 	val T
 }
 
-// Of returns the value of a row; the zero T at first. The pointer is valid until the next call.
+// Of returns the value of row r, at first the zero T. The pointer is valid until the next call.
 func (m *Per[T]) Of(r row) *T {
 	slot, id := r.row()
 	if int(slot) >= len(m.slots) {
@@ -38,7 +38,7 @@ func (m *Per[T]) Of(r row) *T {
 	return &o.val
 }
 
-// Has returns the value of a row if Of was asked for it before.
+// Has returns the value of row r, and whether Of was called for r before.
 func (m *Per[T]) Has(r row) (*T, bool) {
 	slot, id := r.row()
 	if _, ok := m.restored[id]; ok {

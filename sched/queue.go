@@ -12,7 +12,7 @@ const DefaultQueue = "default"
 // noUser names the user of jobs that name none.
 const noUser = "-"
 
-// queueTable finds queues by path and users by queue.
+// A queueTable finds queues by their paths, and the leaves of users by queue.
 type queueTable struct {
 	cluster *cluster
 	byPath  map[string]QueueID
@@ -26,12 +26,13 @@ type userOf struct {
 }
 
 func (t *queueTable) init(c *cluster, specs []*QueueSpec) {
-	*t = queueTable{cluster: c, byPath: map[string]QueueID{}, users: map[userOf]QueueID{}, spare: map[QueueID][]QueueID{}}
+	t.cluster = c
+	t.byPath, t.users, t.spare = map[string]QueueID{}, map[userOf]QueueID{}, map[QueueID][]QueueID{}
 	t.add(&QueueSpec{Name: "root"}, 0)
 	t.addAll(specs, 0, "")
 }
 
-// addAll adds the queues of one level before those below them.
+// addAll adds the queues of one level, and then those below them: parents come before children.
 func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
 	ids := make([]QueueID, len(specs))
 	for i, s := range specs {
@@ -56,8 +57,8 @@ func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 	return q.ID
 }
 
-// change makes the configured queues those of specs. Rows of queues that go are not used again: parents stay before
-// children.
+// change replaces the configured queues by those of specs. A queue that specs do not name goes when it is empty. Its
+// row is not used again, so that parents stay before children.
 func (t *queueTable) change(specs []*QueueSpec) {
 	c := t.cluster
 	said := map[QueueID]bool{}
@@ -86,7 +87,7 @@ func (t *queueTable) change(specs []*QueueSpec) {
 	}
 }
 
-// amend adds the queues of one level that are new, and has the others be what their specs say.
+// amend adds the queues of one level that are new, and gives the others their new specs.
 func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said map[QueueID]bool) {
 	for _, s := range specs {
 		id, ok := t.byPath[path+s.Name]
@@ -100,7 +101,7 @@ func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said
 	}
 }
 
-// cut takes a queue out of its parent's children.
+// cut removes queue q from the children of its parent.
 func (t *queueTable) cut(q *Queue) {
 	siblings := &t.cluster.view.Queues[q.Parent].Children
 	if i := slices.Index(*siblings, q.ID); i >= 0 {
@@ -108,7 +109,7 @@ func (t *queueTable) cut(q *Queue) {
 	}
 }
 
-// setLimits computes the shares of all queues for the capacity there is.
+// setLimits computes the minima and maxima of all queues for the present capacity.
 func (t *queueTable) setLimits() {
 	for _, q := range t.cluster.view.Queues {
 		t.limit(q)
@@ -137,7 +138,8 @@ func (t *queueTable) limit(q *Queue) {
 	}
 }
 
-// of returns the share in amounts; none where it says nothing of kind k.
+// of returns the share of resource kind k as an amount, where whole is that of the parent; none where the share says
+// nothing of k.
 func (s Share) of(k int, whole, none int64) int64 {
 	switch {
 	case s.Amount[k] > 0:
@@ -148,8 +150,8 @@ func (s Share) of(k int, whole, none int64) int64 {
 	return none
 }
 
-// leafOf returns the queue of a job's user, made where need be: a queue that nobody configured gets weight 1 below the
-// root, as Hadoop's Fair Scheduler has it.
+// leafOf returns the queue of a job's user, and makes it if there is none. A queue that is not configured gets weight 1
+// below the root, as in Hadoop's Fair Scheduler.
 func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 	path := strings.TrimPrefix(spec.Queue, "root.")
 	if path == "" {
@@ -206,7 +208,7 @@ func (t *queueTable) addUser(parent QueueID, user string) QueueID {
 	return id
 }
 
-// left takes a user's queue out of the tree when nothing is in it any more.
+// left removes the queue of a user from the tree when nothing is in it any more.
 func (t *queueTable) left(q *Queue) {
 	if !q.User || q.Jobs > 0 || q.Running() > 0 || q.Used != (Resources{}) {
 		return

@@ -9,7 +9,8 @@ type Node struct {
 	Lost     bool    // gone, perhaps to return under the same ID
 	Reserved StageID // the only stage that may launch here; zero: any
 
-	class   *Class  // this and the next two are in the first cache line, with the above: each event reads them, of a node at random
+	// The fields up to here and the next three share the first cache line: each event reads them, of a random node.
+	class   *Class
 	offered uint64  // the Step in which it was last put into Offers
 	slots   []int32 // of the attempts that run or are suspended here, in order of launch
 
@@ -34,13 +35,13 @@ type Class struct {
 	members []uint64 // the nodes that are there, as bits
 }
 
-// A Count is of tasks of one kind of stage in a queue.
+// A Count is the number of tasks of one kind of stage in a queue.
 type Count struct {
 	Pending, Running int32
 	Away             int32 // of Running: holding another shape than their stage's own (slots lent to the other kind)
 }
 
-// A Queue is a named share of the cluster; a user of a queue is a queue below it, and jobs are in such leaves only.
+// A Queue is a named share of the cluster. Each user of a queue is a queue below it, and jobs are in such leaves only.
 type Queue struct {
 	ID, Parent QueueID // the root, 0, is its own parent
 	User       bool    // made for a user's first job, gone with the last
@@ -80,7 +81,7 @@ func (q *Queue) Running() (n int32) {
 	return n
 }
 
-// A Job is one that has been submitted and is not finished.
+// A Job is a job that was submitted and has not ended.
 type Job struct {
 	ID        JobID
 	Queue     QueueID
@@ -104,7 +105,7 @@ type Job struct {
 	banned     map[NodeID]bool
 }
 
-// A Stage is tasks of one job that do the same to different data.
+// A Stage is the tasks of one job that do the same to different data.
 type Stage struct {
 	ID                                StageID
 	Kind                              StageKind
@@ -115,9 +116,10 @@ type Stage struct {
 	Job                               *Job
 	Spec                              *StageSpec
 
-	slot     int32
-	cap      QueueID // of its job's queue: the nearest with a maximum
-	waiting  int32   // tasks that neither run nor are done; Pending while the stage is ready, which it is when its dependencies hold
+	slot    int32
+	cap     QueueID // of its job's queue: the nearest with a maximum
+	waiting int32   // tasks that neither run nor are done. While the stage is ready they are Pending
+	// ready says that the dependencies of the stage hold.
 	ready    bool
 	alive    bool // its job has not ended
 	attempts attemptList

@@ -4,7 +4,7 @@ package sched
 // them.
 const keepIdle = 32
 
-// A shape is one of the few distinct vectors that tasks ask for, with the open nodes that have room for it.
+// A shape is one of the few distinct vectors that tasks ask for, and the set of open nodes with room for it.
 type shape struct {
 	amount Resources
 	parts  []part // of amount, those that are not zero
@@ -19,7 +19,7 @@ type part struct {
 	amount int64
 }
 
-// shapes interns vectors, and keeps for each one in use the set of nodes with room for it.
+// shapes interns vectors, and keeps for each active one the set of nodes with room for it.
 type shapes struct {
 	view   *View
 	list   []*shape // by ShapeID; list[0] is the empty vector
@@ -44,7 +44,8 @@ func (t *shapes) intern(r Resources) ShapeID {
 	return id
 }
 
-// use says that a stage with the shape has come (+1) or gone (-1).
+// use notes that a stage with the shape has come (d is 1) or gone (-1). When too many idle shapes are active, their
+// sets are no longer kept.
 func (t *shapes) use(id ShapeID, d int32) {
 	s := t.list[id]
 	s.users += d
@@ -73,7 +74,8 @@ func (t *shapes) use(id ShapeID, d int32) {
 	t.active = kept
 }
 
-// activate brings the set of nodes for s up to date and keeps it so. It costs O(nodes), once.
+// activate brings the set of nodes with room for s up to date and keeps it so. O(nodes) for a shape that was not
+// active.
 func (t *shapes) activate(s *shape) {
 	if s.active {
 		return
@@ -88,20 +90,21 @@ func (t *shapes) activate(s *shape) {
 	}
 }
 
-// forAll reports whether any stage may launch on n, as far as there is room.
+// forAll reports whether n is open and reserved for no stage.
 func (n *Node) forAll() bool { return n.Open && n.Reserved.Job == 0 }
 
+// hasRoom reports whether n has room for s.
 func (n *Node) hasRoom(s *shape) bool {
 	for i := range s.parts {
 		p := &s.parts[i]
-		if k := p.kind % NumResources; n.Used[k]+p.amount > n.Capacity[k] { // % tells the compiler that no check of bounds is needed
+		if k := p.kind % NumResources; n.Used[k]+p.amount > n.Capacity[k] { // % saves the check of bounds
 			return false
 		}
 	}
 	return true
 }
 
-// room reports whether any node has room for any shape in use, for whoever may launch.
+// room reports whether some node has room for some active shape, reserved nodes apart.
 func (t *shapes) room() bool {
 	for _, s := range t.active {
 		if s.fits.count > 0 {
@@ -111,7 +114,7 @@ func (t *shapes) room() bool {
 	return false
 }
 
-// note keeps the sets of nodes up to date after n changed. It costs O(shapes in use).
+// note brings the sets of nodes up to date after n changed. O(shapes in use).
 func (t *shapes) note(n *Node) {
 	forAll := n.forAll()
 	for _, s := range t.active {
@@ -121,15 +124,15 @@ func (t *shapes) note(n *Node) {
 	}
 }
 
-// grow makes room for a node.
+// grow makes space for node n in the sets.
 func (t *shapes) grow(n NodeID) {
 	for _, s := range t.active {
 		s.fits.grow(n)
 	}
 }
 
-// nextFit returns the first node after one on which st may launch a task that holds a shape now. The nodes reserved for
-// st come in their place in the order.
+// nextFit returns the first node after another on which st may launch a task with a shape now, of a class (zero: any).
+// Nodes that are reserved for st come in their place in the order.
 func (c *cluster) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
 	s := c.ledger.shapes.list[id]
 	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
@@ -140,7 +143,8 @@ func (c *cluster) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *N
 	}
 	var own *Node // the first reserved one
 	for _, r := range st.reserved {
-		if n := c.view.Node(r); r > after && n.Open && n.hasRoom(s) && (own == nil || r < own.ID) && c.allows(st, n, class) {
+		n := c.view.Node(r)
+		if r > after && n.Open && n.hasRoom(s) && (own == nil || r < own.ID) && c.allows(st, n, class) {
 			own = n
 		}
 	}
@@ -173,10 +177,11 @@ func (c *cluster) fitsOn(st *Stage, id ShapeID, n *Node) bool {
 	return (st.free() || c.allows(st, n, 0)) && (st.cap == 0 || c.underMax(st.cap, s))
 }
 
-// free reports whether nothing keeps st off any node.
+// free reports whether neither constraints nor failures keep st off any node.
 func (st *Stage) free() bool { return st.only == nil && st.Job.banned == nil }
 
-// allows reports whether constraints of the stage and of its job let it use n, room and reservations apart.
+// allows reports whether the constraints of st and of its job permit node n of a class (zero: any). Room and
+// reservations do not count.
 func (c *cluster) allows(st *Stage, n *Node, class ClassID) bool {
 	if class != 0 && n.Class != class {
 		return false
@@ -188,7 +193,7 @@ func (c *cluster) allows(st *Stage, n *Node, class ClassID) bool {
 	return st.Job.banned == nil || !st.Job.banned[n.ID]
 }
 
-// underMax reports whether the queues from cap up have room for one more task with s under their maxima.
+// underMax reports whether the queues from cap up stay within their maxima with one more task with s.
 func (c *cluster) underMax(cap QueueID, s *shape) bool {
 	for cap != 0 {
 		q := c.view.Queues[cap]
@@ -205,7 +210,7 @@ func (c *cluster) underMax(cap QueueID, s *shape) bool {
 	return true
 }
 
-// contains reports whether sorted has n.
+// contains reports whether sorted contains n.
 func contains(sorted []NodeID, n NodeID) bool {
 	lo, hi := 0, len(sorted)
 	for lo < hi {

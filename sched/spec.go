@@ -1,7 +1,7 @@
 package sched
 
-// A JobSpec is what a user says of a job. After the submission only SpecChanged changes it: the event replaces the queue,
-// the weight, the priority, the deadline, the allocation, the goal and the profile.
+// A JobSpec is what a user says of a job. After the submission only SpecChanged changes it: the event replaces the
+// queue, the weight, the priority, the deadline, the allocation, the goal and the profile.
 type JobSpec struct {
 	Name, User, Queue string    // Queue: dotted path below the root; "" is "default"
 	Type              string    // as in the keys of the history: "MAPREDUCE", "SPARK", ...
@@ -9,7 +9,7 @@ type JobSpec struct {
 	Priority          int32     // larger is more urgent (fifo, capacity)
 	Submit            Time      // instant of the submission
 	Deadline          Time      // after Submit; zero: none. The completion goal of policies that have one
-	Min, Max          Resources // allocation that the job wants at least and at most at once; a kind with zero has no bound
+	Min, Max          Resources // what the job wants to hold at least and at most at once; zero: no bound
 	Goal              *Goal     // nil: the policy's metric, with the job's Weight
 	Profile           *Profile  // nil: unknown
 	Stages            []StageSpec
@@ -65,7 +65,7 @@ type CostStep struct {
 // A Profile is what a task uses in each phase, and which accelerators its code can use.
 type Profile struct {
 	Phases       [NumPhases]Resources // of one task while it is in the phase
-	Accelerators []string             // names of classes of nodes (NodeSpec.Class) that the code makes use of; best first
+	Accelerators []string             // names of classes of nodes (NodeSpec.Class) whose hardware it uses; best first
 }
 
 // DefaultMaxAttempts is Hadoop's mapreduce.map.maxattempts and mapreduce.reduce.maxattempts.
@@ -77,7 +77,7 @@ type StageSpec struct {
 	PerTask     Resources
 	Tasks       int32 // -1 where the engine cannot know (yarn): what is wanted comes as AsksChanged, the end as JobEnded
 	After       []Dep // all must hold before a task may start
-	Asked       bool  // no task may start before it is asked for (AsksChanged): its job has a master, which must have started
+	Asked       bool  // no task may start before the job's master has asked for it (AsksChanged)
 	MaxAttempts int32 // failures of one task that fail the job; zero: failed tasks are not the core's to start again
 	Gang        int32 // tasks that are of use only together; zero or one: each alone
 	InputBytes  int64
@@ -108,13 +108,15 @@ type QueueSpec struct {
 	Name     string
 	Weight   float64 // among siblings; zero means 1
 	Min, Max Share
-	Masters  float64 `json:",omitempty"` // part that stages of kind Master may hold of what the queue itself has, for policies that bound them; in (0, 1], 1: no limit; zero: not spoken of
-	Policy   string  // of the jobs in it, for policies that let queues differ: "", or fifo, fair or drf with parameters, "fifo:delay=5s"
-	Queues   []*QueueSpec
+	// Masters is the part of what the queue has that stages of kind Master may hold, for policies that bound them. It
+	// is in (0, 1], where 1 is no limit; zero says nothing.
+	Masters float64 `json:",omitempty"`
+	Policy  string  // of the jobs in it, where queues may differ: "", or fifo, fair or drf, with parameters: "fifo:delay=5s"
+	Queues  []*QueueSpec
 }
 
-// Queues are all queues below the root that there are from now on (SpecChanged). Those of which nothing is said any
-// more go when nothing is in them, and say nothing until then.
+// Queues are all queues below the root from now on (SpecChanged). A queue that is missing goes when it is empty, and
+// has no shares until then.
 type Queues struct{ List []*QueueSpec }
 
 // A Share is an entitlement: amounts, or a part of the parent's. The zero Share says nothing.
@@ -123,8 +125,8 @@ type Share struct {
 	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not spoken of
 }
 
-// Asks are what an application wants now of one kind of container: absolute, not a difference. A new stage with a known
-// number of tasks has all of them pending.
+// Asks say what an application wants now of one kind of container: absolute numbers, not differences. All tasks of a
+// new stage with a known number of tasks are pending.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now; nil else
@@ -158,13 +160,13 @@ type Counters struct {
 	Phases                      [NumPhases]Time // wall-clock time spent in each
 }
 
-// A Policy decides what to do: once in a Step. A wrapper asks its inner policy exactly once a Step.
+// A Policy decides what to do. The core asks it once a Step. A wrapper asks its inner policy exactly once a Step.
 type Policy interface{ Decide(*Plan) }
 
-// An Estimator predicts task times and sizes. A core has one, and tells it of an attempt before the policy is asked.
+// An Estimator predicts task times and job sizes. A core has one, and tells it of an attempt before it asks the policy.
 type Estimator interface {
-	// Observe learns from attempt a, which succeeded at the instant ended on a node of the class a.Class. Counters c are
-	// nil where the engine counts nothing.
+	// Observe learns from attempt a, which succeeded at the instant ended on a node of the class a.Class. Counters c
+	// are nil where the engine counts nothing.
 	Observe(a *Attempt, ended Time, c *Counters)
 	// Estimate returns the time of one task of st on a class of nodes (zero: on any node).
 	Estimate(st *Stage, class ClassID) Estimate
@@ -178,7 +180,7 @@ type Estimate struct {
 	Samples      int // attempts on the class asked for; zero: Mean is a guess, from other classes or a prior, or nothing
 }
 
-// A Recorder keeps what went into a Step and what came out. The slices are lent; events with Derived set follow from
+// A Recorder keeps what went into a Step and what came out. The slices are lent. Events with Derived set follow from
 // the others.
 type Recorder interface {
 	Record(now Time, events []Event, actions []Action)

@@ -122,7 +122,7 @@ func (t *attemptTable) at(slot int32) *Attempt {
 	return &t.chunks[slot>>chunkBits][slot&(1<<chunkBits-1)]
 }
 
-// get returns a slot; whoever asks sets all fields but the ID.
+// get returns a row with a new ID. The caller sets all other fields.
 func (t *attemptTable) get() *Attempt {
 	var slot int32
 	if k := len(t.free); k > 0 {
@@ -158,10 +158,10 @@ func (l *attemptList) add(a *Attempt) {
 	l.slots = append(l.slots, a.ID.Row())
 }
 
-// leastGaps is how many gaps a list may have before it is looked at whether to close them.
+// leastGaps is how many gaps a list has at least before remove closes them.
 const leastGaps = 32
 
-// remove takes an attempt out. Gaps are closed when they are most of the list.
+// remove takes attempt a out. It closes the gaps when they are most of the list: O(1) amortised.
 func (l *attemptList) remove(a *Attempt, t *attemptTable) {
 	l.slots[a.place] = -1
 	if l.gaps++; l.gaps < leastGaps || 2*l.gaps < len(l.slots) {
@@ -237,7 +237,7 @@ func (c *cluster) addStage(j *Job, spec *StageSpec) *Stage {
 	return st
 }
 
-// asksChanged adds a stage, or makes the tasks that wait for one what the application says.
+// asksChanged adds a stage, or replaces how many tasks of a stage wait, and where they would run.
 func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	var st *Stage
 	switch {
@@ -270,7 +270,7 @@ func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	c.ledger.log.touchJob(j)
 }
 
-// endJob takes a job out of the orders and has what still runs of it killed.
+// endJob takes job j out of all orders, and kills its attempts that still run.
 func (c *cluster) endJob(j *Job) {
 	j.Ended = true
 	for _, st := range j.Stages {
@@ -293,7 +293,7 @@ func (c *cluster) endJob(j *Job) {
 	c.jobs.ended = append(c.jobs.ended, j)
 }
 
-// recycleJobs forgets the jobs that ended before this Step and of which nothing runs any more.
+// recycleJobs forgets the jobs that ended before this Step and have no attempt left.
 func (c *cluster) recycleJobs() {
 	for _, j := range c.jobs.ended {
 		delete(c.jobs.byID, j.ID)

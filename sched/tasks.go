@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A taskSet is the tasks of a stage that may be started: the ones to run again, then those never started, nearest to
-// their input first where the stage has places.
+// A taskSet is the tasks of a stage that may be started: first those that must run again, then those never started. Of
+// the latter those nearest their input come first, where the stage has places.
 type taskSet struct {
 	next     int32           // no task from 1 to next was never started
 	again    []int32         // to run again; the last is the next
@@ -166,7 +166,7 @@ func (t *taskSet) firstNear(c *cluster, st *Stage, w Where) (first *Node) {
 	return first
 }
 
-// firstOpen returns the first node with input of a task never started of which ok is true; nil: none.
+// firstOpen returns the first node that has the input of a task never started and for which ok is true; nil: none.
 func (t *taskSet) firstOpen(c *cluster, ok func(*Node) bool) (first *Node) {
 	near := &t.near.byNode
 	kept, i := 0, 0
@@ -181,7 +181,7 @@ func (t *taskSet) firstOpen(c *cluster, ok func(*Node) bool) (first *Node) {
 			first = n
 		}
 	}
-	if kept < i { // without those that have none left
+	if kept < i { // drop the lists that are empty
 		near.open = near.open[:kept+copy(near.open[kept:], near.open[i:])]
 	}
 	return first
@@ -220,9 +220,9 @@ func (st *Stage) placesOf(task int32) []NodeID {
 	return st.Spec.Places[(task-1)*k : task*k]
 }
 
-// places finds the tasks of a stage that are near a node. Both lists are made once for a layout of nodes, in O(n) for n
-// copies of input; a task that was started otherwise is dropped when it is met. Its storage is used again for the next
-// stage in the row.
+// places finds the tasks of a stage that have their input near a node. Both lists are built once for a layout of nodes,
+// in O(n) for n copies of input. A task that was started in another way is dropped when it is met. The storage is used
+// again for the next stage in the row.
 type places struct {
 	layout         uint32 // Core.layouts when they were made; 0: not for this stage
 	byNode, byRack tasksBy
@@ -350,9 +350,10 @@ func (p *places) nearest(t *taskSet, n *Node) (int32, Locality) {
 // outputs are finished tasks whose output is on a node.
 type outputs struct {
 	list []output
-	trim int // length at which those that nobody needs any more are dropped
+	trim int // length at which outputs that no stage needs are dropped
 }
 
+// An output is a finished task whose output is on a node.
 type output struct {
 	stage *Stage
 	id    StageID

@@ -95,8 +95,8 @@ func (t *Tournament) enter(leaf int, member int32) {
 	}
 }
 
-// play brings match i up to date. The matches above an open one are open, so that a match that still stands ends the way
-// down.
+// play brings match i up to date. The matches above an open one are open, so that a match that still stands ends the
+// way down.
 func (t *Tournament) play(i int, at Time) {
 	m := &t.matches[i]
 	if m.until > at {
@@ -129,9 +129,9 @@ type Line struct {
 // At returns the key at an instant.
 func (l Line) At(at Time) float64 { return l.Value + l.Slope*(at-l.From).Seconds() }
 
-// Compare returns a negative number if l is less than o at an instant, a positive one if it is greater and else 0; and an
-// instant after that up to which (excluded) it returns the same. That instant is early by what rounding may amount to:
-// where two lines are as close as that, it is the next nanosecond.
+// Compare returns a negative number if l is less than o at an instant, a positive one if l is greater, and else 0. The
+// second result is an instant after that, up to which (excluded) the first stays the same. It is early by what rounding
+// may amount to: where two lines are that close, it is the next nanosecond.
 func (l Line) Compare(o Line, at Time) (sign int, until Time) {
 	a, b := l.At(at), o.At(at)
 	gap, opens := a-b, l.Slope-o.Slope // opens: by how much gap grows each second

@@ -86,8 +86,8 @@ func TestLineCompareHolds(t *testing.T) {
 	}
 }
 
-// Time that passes costs the matches that turn: a thousand members at steady rates cost at most two comparisons a second
-// on average, not a thousand.
+// Time that passes costs the matches that turn: a thousand members at steady rates cost at most two comparisons a
+// second on average, not a thousand.
 func TestTournamentCost(t *testing.T) {
 	l := newLines(1000)
 	for i := range l.keys {

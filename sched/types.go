@@ -27,8 +27,8 @@ func NewAttemptID(serial uint64, row int32) AttemptID {
 // Serial returns the ordinal of an attempt's launch in its run, from 1.
 func (id AttemptID) Serial() uint64 { return uint64(id) >> rowBits }
 
-// Row returns where the attempt is kept, from 0. Rows are dense, and an attempt that starts after the end of another may
-// get the row of that one.
+// Row returns where the attempt is kept, from 0. Rows are dense, and an attempt that starts after the end of another
+// may get the row of that one.
 func (id AttemptID) Row() int32 { return int32(id & (1<<rowBits - 1)) }
 
 // A StageID names a stage: its job and its place in JobSpec.Stages, from 0. The zero StageID names none.
@@ -107,7 +107,7 @@ func (r Resources) Times(n int64) Resources {
 	return r
 }
 
-// FitsIn reports whether r is at most room in every kind of which r has any.
+// FitsIn reports whether r is at most room in each kind of which r is not zero.
 func (r Resources) FitsIn(room Resources) bool {
 	for k, a := range r {
 		if a > 0 && a > room[k] {
@@ -183,7 +183,7 @@ func (k StageKind) String() string { return [NumKinds]string{"map", "reduce", "m
 // A Phase is a part inside a task.
 type Phase uint8
 
-// The phases of a task, in the order in which a task goes through those that it has.
+// The phases of a task, in their order. A task goes through some of them.
 const (
 	NoPhase Phase = iota
 	PhaseRead

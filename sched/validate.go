@@ -42,7 +42,8 @@ func (s *JobSpec) ValidateTerms() error {
 	}
 	for k := range s.Min {
 		if least, most := s.Min[k], s.Max[k]; least < 0 || most < 0 || max(least, most) > maxAmount {
-			return fmt.Errorf("min %d and max %d of %v: must be from 0 to %d", least, most, ResourceKind(k), int64(maxAmount))
+			return fmt.Errorf("min %d and max %d of %v: must be from 0 to %d",
+				least, most, ResourceKind(k), int64(maxAmount))
 		} else if most > 0 && least > most {
 			return fmt.Errorf("min %d of %v: must be at most max, %d", least, ResourceKind(k), most)
 		}
@@ -89,7 +90,8 @@ func (p *Profile) validate() error {
 	for phase := range p.Phases {
 		for k, a := range p.Phases[phase] {
 			if a < 0 || a > maxAmount {
-				return fmt.Errorf("%v in phase %v: %d, must be from 0 to %d", ResourceKind(k), Phase(phase), a, int64(maxAmount))
+				return fmt.Errorf("%v in phase %v: %d, must be from 0 to %d",
+					ResourceKind(k), Phase(phase), a, int64(maxAmount))
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package sched
 
 import "iter"
 
-// A View is the cluster as a policy may read it. Everything in it is lent for one call and must not be written to.
+// A View is the cluster as a policy may read it. All of it is lent for one call, and must not be changed.
 type View struct {
 	Now          Time
 	Can          Powers
@@ -23,8 +23,8 @@ func (v *View) Node(id NodeID) *Node { return v.Nodes[id-1] }
 // Queue returns the queue with an ID, which must exist.
 func (v *View) Queue(id QueueID) *Queue { return v.Queues[id] }
 
-// Jobs yields the unfinished jobs in order of submission. It is for what happens once a job or once an epoch: it costs
-// O(jobs).
+// Jobs yields the unfinished jobs in order of submission, in O(jobs). It is for what happens once a job or once an
+// epoch.
 func (v *View) Jobs() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		t := &v.cluster.jobs
@@ -164,9 +164,9 @@ func (v *View) Headroom(j *Job) Resources {
 	}
 }
 
-// Fits yields the nodes of a class (zero: of any) on which a task of st may be launched now, in order of ID.
-// Blacklists, constraints, reservations, queue maxima and closed nodes are taken care of; nodes without room are not
-// even passed.
+// Fits yields the nodes of a class (zero: of any) on which a task of st may be launched now, in order of ID. It leaves
+// out what blacklists, constraints, reservations, queue maxima and closed nodes exclude. Nodes without room cost
+// nothing.
 func (v *View) Fits(st *Stage, class ClassID) iter.Seq[*Node] { return v.FitsAs(st, class, st.Shape) }
 
 // FitsAs is Fits for a task that holds another shape than its stage's own.
@@ -190,9 +190,9 @@ func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != ni
 // everywhere.
 func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.cluster, st, n) }
 
-// NextTask returns the task that Launch would start for st on n: the last one that must run again, else the first of the
-// tasks that are nearest their input there; zero: none waits, or the engine chooses. It costs O(1), or O(log n) for the
-// waiting tasks that have their input nearby.
+// NextTask returns the task that Launch would start for st on n: the last task that must run again, else the first of
+// the tasks nearest their input there. Zero: no task waits, or the engine chooses. It costs O(1), or O(log n) for n
+// waiting tasks with their input near.
 func (v *View) NextTask(st *Stage, n *Node) int32 {
 	if st.waiting == 0 {
 		return 0
@@ -200,8 +200,9 @@ func (v *View) NextTask(st *Stage, n *Node) int32 {
 	return st.tasks.peek(v.cluster, st, n)
 }
 
-// Waiting yields the tasks of st that wait, also while the stage may not start yet: those that must run again, last first,
-// and then those never started, in their order. It yields none where the engine chooses tasks. It costs O(tasks of st).
+// Waiting yields the tasks of st that wait, also while the stage may not start yet: first the tasks that must run
+// again, last first, then the tasks never started, in order. It yields nothing where the engine chooses tasks. O(tasks
+// of st).
 func (v *View) Waiting(st *Stage) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		t, left := &st.tasks, st.waiting
@@ -227,11 +228,11 @@ type Where struct {
 	Class ClassID          // only nodes of this class; zero: of any
 	Level Locality         // it is no farther from its input than this
 	After NodeID           // only nodes after this one
-	Ok    func(*Node) bool // only nodes of which this is true; nil: all
+	Ok    func(*Node) bool // only nodes for which this is true; nil: all
 }
 
-// FirstWhere returns the first node that Fits would yield, and where says; nil: none. It costs the places of the
-// stage's pending tasks, or the nodes with room, whichever are fewer.
+// FirstWhere returns the first node that Fits would yield and that where allows; nil: none. It costs the places of the
+// pending tasks of st, or the nodes with room, whichever are fewer.
 func (v *View) FirstWhere(st *Stage, where Where) *Node {
 	if where.Shape == 0 {
 		where.Shape = st.Shape

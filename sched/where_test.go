@@ -48,8 +48,8 @@ func TestFirstWhere(t *testing.T) {
 	}
 }
 
-// Nodes 1 and 2 are of class a, node 3 of class b. The index finds the first stage that fits in a class; a stage with an
-// attempt knows its class.
+// Nodes 1 and 2 are of class a, node 3 of class b. The index finds the first stage that fits in a class; a stage with
+// an attempt knows its class.
 func TestFirstInClass(t *testing.T) {
 	join := func(id NodeID, class string, room Resources) Event {
 		return Event{Kind: NodeJoined, Node: id, Body: &NodeSpec{Class: class, Capacity: room}}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// wishes are where the waiting tasks of a stage would run whose tasks the engine chooses (Asks.Near): how many on which
-// node, how many in which rack. A task that has copies of its input on several nodes counts at each, so that nobody
-// knows how many tasks there are behind the numbers; whoever asked says what is left after each task that it is given.
+// wishes are where the waiting tasks of a stage would run, for a stage whose tasks the engine chooses (Asks.Near): how
+// many tasks on which node, and how many in which rack. A task with copies of its input on several nodes counts at each
+// of them, so the number of tasks behind the counts is unknown. After each launch the application says what is left.
 type wishes struct {
 	nodes, racks []wish // sorted by id
 	spent        int    // of nodes, those at the front with no task left
@@ -17,7 +17,7 @@ type wishes struct {
 // A wish is a number of tasks at a node or a rack.
 type wish struct{ id, tasks int32 }
 
-// wish takes in where the waiting tasks would run.
+// wish replaces where the waiting tasks would run.
 func (t *taskSet) wish(near []Near) {
 	if len(near) == 0 {
 		t.wishes = nil
@@ -50,8 +50,8 @@ func at(sorted []wish, id int32) *wish {
 	return &sorted[i]
 }
 
-// free reports whether some of the waiting tasks have no place: to them all nodes are alike. Not so where only some
-// nodes will do.
+// free reports whether some waiting tasks have no place, so that all nodes are alike to them. With st.only no task is
+// free.
 func (w *wishes) free(st *Stage) bool { return st.only == nil && st.Pending > w.listed }
 
 func (w *wishes) level(st *Stage, n *Node) Locality {
@@ -64,7 +64,7 @@ func (w *wishes) level(st *Stage, n *Node) Locality {
 	return OffSwitch
 }
 
-// take says that a task was started on n: one of those counted there, if there are any.
+// take notes that a task was started on n: one that is counted there, if there is one.
 func (w *wishes) take(st *Stage, n *Node) {
 	node, rack := at(w.nodes, int32(n.ID)), at(w.racks, int32(n.Rack))
 	if node == nil && w.free(st) {
@@ -81,8 +81,8 @@ func (w *wishes) take(st *Stage, n *Node) {
 	}
 }
 
-// firstAt returns the first node that fits on which level is at most l, nearer than anywhere: by way of the nodes with
-// room or by way of those wished for, whichever are fewer.
+// firstAt returns the first node that fits and where level is at most l. It walks the nodes with room or the nodes
+// wished for, whichever are fewer.
 func (w *wishes) firstAt(c *cluster, st *Stage, l Locality) *Node {
 	for w.spent < len(w.nodes) && w.nodes[w.spent].tasks == 0 {
 		w.spent++

@@ -214,7 +214,8 @@ func (w *watch) action(now sched.Time, a *sched.Action) {
 // end checks what must be true when the run is over.
 func (w *watch) end() {
 	if w.nodes < 2 || len(w.jobs) < 2 || len(w.attempts) < 8 {
-		w.say(w.view.Now, "%d nodes, %d jobs, %d attempts: want at least 2, 2 and 8", w.nodes, len(w.jobs), len(w.attempts))
+		w.say(w.view.Now, "%d nodes, %d jobs, %d attempts: want at least 2, 2 and 8",
+			w.nodes, len(w.jobs), len(w.attempts))
 	}
 	for id, ended := range w.jobs {
 		if !ended {

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"bytes"
-	"path/filepath"
 	"testing"
 )
 
@@ -12,8 +11,7 @@ func fuzz(f *testing.F, format Format, pattern string, samples ...string) {
 	for _, s := range samples {
 		f.Add([]byte(s))
 	}
-	paths, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "traces", pattern))
-	for _, p := range paths {
+	for _, p := range traces(f, pattern) {
 		text := unpacked(f, content(f, p))
 		f.Add(text[:min(len(text), 4096)])
 	}

@@ -153,6 +153,9 @@ func TestRumenTraces(t *testing.T) {
 			}
 		}
 	}
+	if !long {
+		return
+	}
 	// The first map of the first job of 2jobs2min ran from 1371222061163 to 1371222078206: 17.043 s.
 	f, err := Open(traces(t, "rumen-2jobs2min.json.gz")[0], Defaults())
 	if err != nil {

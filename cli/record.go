@@ -18,7 +18,8 @@ import (
 
 func recordCommand(a *app) *cobra.Command {
 	return parent("record", "Read what a run left behind: summary, events, export, replay, diff, explain, fairness",
-		recordSummary(a), recordEvents(a), recordExport(a), recordReplay(a), recordDiff(a), recordExplain(a), recordFairness(a))
+		recordSummary(a), recordEvents(a), recordExport(a), recordReplay(a), recordDiff(a), recordExplain(a),
+		recordFairness(a))
 }
 
 // withRecord opens the record that a command is about. One that was cut off is read as far as it goes, and that is

@@ -23,7 +23,8 @@ func TestConform(t *testing.T) {
 		"flex:base=fair,epoch=3s,metric=weighted-tardiness", "flex:work=printed,epoch=500ms,metric=max-stretch",
 		"flex:work=printed,metric=sla,stages=joint,elapsed=on", "flex:churn=0.1,metric=max-lateness,masters=0.3,least=0",
 		"flex:base=fair,metric=weighted-tardy,effort=1000", "late{flex:metric=tardiness}:min-run=10s",
-		"longterm:guaranteed=0,users=on,delay=2s", "longterm:credit=karma,users=on,round=20s,rounds=3,decay=0.25", "longterm:discount=0.5,round=30s,rounds=1,par=on,cap=5s,debt=5s",
+		"longterm:guaranteed=0,users=on,delay=2s", "longterm:credit=karma,users=on,round=20s,rounds=3,decay=0.25",
+		"longterm:discount=0.5,round=30s,rounds=1,par=on,cap=5s,debt=5s",
 		"longterm:preempt=kill,patience=5s,most=0.5,adapt=off,quantum=4s", "late{longterm:credit=karma}:min-run=5s",
 	}
 	for _, name := range policy.All.Names() {

@@ -40,6 +40,7 @@ type Header struct {
 	Cluster   json.RawMessage `json:"cluster,omitempty"` // as the engine was told; opaque here
 	Core      CoreConfig      `json:"core"`
 	Learned   json.RawMessage `json:"learned,omitempty"` // the estimator's memory at the start
+	Memory    json.RawMessage `json:"memory,omitempty"`  // what the policy remembered of an earlier run at the start
 	Payload   string          `json:"payload,omitempty"` // name of the codec of JobSpec.Payload; "": left out
 }
 

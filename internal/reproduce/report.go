@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,6 +248,10 @@ func (r *Report) Page() string {
 // pageColumns is the width of a page's text. Tables are as wide as they are.
 const pageColumns = 100
 
+// listMark matches a word that Markdown takes for the mark of a list, a quotation, a table or a heading at the beginning
+// of a line.
+var listMark = regexp.MustCompile(`^([-+*]|#+|[>|].*|\d+[.)])$`)
+
 // fold breaks the paragraphs of a page into lines. A word that would be taken for the mark of a list or of a heading
 // stays where it does not begin a line.
 func fold(page string) string {
@@ -261,7 +266,7 @@ func fold(page string) string {
 			long := utf8.RuneCountInString(word)
 			switch {
 			case i == 0:
-			case at+1+long > pageColumns && !strings.ContainsAny(word[:1], "-+*#>|0123456789"):
+			case at+1+long > pageColumns && !listMark.MatchString(word):
 				b.WriteByte('\n')
 				at = 0
 			default:

@@ -81,9 +81,9 @@ It is made up.
 
 Of 4 rows with a published statement (some are compared in several settings), **2 agree**: ours is
 in the published range, or that in our spread; 1 more go the same way at another size, and 1 do not;
-why stands below their tables. *Same* says that it goes the same way as the published figure; *larger*
-and *smaller* compare the size. *Ours* is the median over trials, and in brackets the least and the
-greatest.
+why stands below their tables. *Same* says that it goes the same way as the published figure;
+*larger* and *smaller* compare the size. *Ours* is the median over trials, and in brackets the least
+and the greatest.
 
 ## Seeds
 

@@ -1,12 +1,14 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -47,6 +49,7 @@ func TestDebtsOutlastRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	setup.Record = filepath.Join(t.TempDir(), "run.rec")
 	again := open()
 	core = sched.New(again.Core)
 	served := map[string]int{}
@@ -61,6 +64,17 @@ func TestDebtsOutlastRuns(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
+
+	// The record of the second run has what the policy remembered, so that it is decided again as it was.
+	r, err := record.Open(setup.Record, Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := record.Replay(r, BuiltIn.Deciders)
+	if err := errors.Join(err, r.Close()); err != nil || done.Differs != nil || done.Actions < 4 {
+		t.Errorf("replayed: %+v, %v", done, err)
+	}
+	setup.Record = ""
 
 	if err := os.WriteFile(path, []byte(`{"At":"x"`), 0o600); err != nil {
 		t.Fatal(err)

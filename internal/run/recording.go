@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -30,6 +31,11 @@ func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 	}
 	if core.Estimator != nil {
 		if h.Learned, err = json.Marshal(core.Estimator); err != nil {
+			return nil, err
+		}
+	}
+	if p, ok := core.Policy.(policy.Lasting); ok && s.Memory != "" {
+		if h.Memory, err = json.Marshal(p.Outlasting()); err != nil {
 			return nil, err
 		}
 	}
@@ -69,6 +75,12 @@ func (n Names) Deciders(h *record.Header) (sched.Policy, sched.Estimator, error)
 	p, _, err := n.Policies.Parse(h.Policy)
 	if err != nil {
 		return nil, nil, err
+	}
+	if keeps, ok := p.(policy.Lasting); ok && len(h.Memory) > 0 {
+		if err := json.Unmarshal(h.Memory, keeps.Outlasting()); err != nil {
+			return nil, nil, fmt.Errorf("what the record's policy remembered: %w", err)
+		}
+		keeps.Resume()
 	}
 	e, _, err := n.Estimators.Parse(h.Estimator, Truth)
 	if err != nil {

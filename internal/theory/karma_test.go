@@ -52,7 +52,7 @@ func drawKarma(t *rapid.T) Karma {
 
 const plenty = 1000 // credits that never run out in these cases
 
-// Karma is Pareto-efficient: no slice is idle while anyone asks for more, and nobody has more than it asks for.
+// Karma is Pareto-efficient: no slice is idle while anyone asks for more, and no user has more than it asks for.
 func TestKarmaParetoEfficient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k, n := drawKarma(t), rapid.IntRange(1, 5).Draw(t, "users")
@@ -72,7 +72,7 @@ func TestKarmaParetoEfficient(t *testing.T) {
 	})
 }
 
-// Nobody gains by asking for more than it has use for: whatever it over-reports in a quantum, what it has got up to
+// No user gains by asking for more than it has use for: whatever it over-reports in a quantum, what it has got up to
 // then
 // that was of use to it is no more.
 func TestKarmaOverReportingGainsNothing(t *testing.T) {
@@ -107,8 +107,8 @@ func TestKarmaOverReportingGainsNothing(t *testing.T) {
 	})
 }
 
-// With nothing guaranteed, each quantum is as good for who has least, then for who has second to least, and so on, as
-// any division of that quantum could be: against all divisions.
+// With nothing guaranteed, each quantum makes the least total as large as any division of that quantum could, then the
+// second to least, and so on: against all divisions.
 func TestKarmaLongTermWelfareAgainstBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 3

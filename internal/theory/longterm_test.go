@@ -89,11 +89,11 @@ func TestLTYARN41Measures(t *testing.T) {
 	}
 }
 
-// LTYARN 4.1, B declines to borrow: it asks for no more than its share, and its rest waits with nobody.
+// LTYARN 4.1, B declines to borrow: it asks for no more than its share, and its rest waits.
 func TestLTYARN41Declines(t *testing.T) {
 	users := []LongTermUser{{Weight: 1}, {Weight: 1}}
 	var rest, total [2]int64
-	for step, fresh := range [][2]int64{{40, 100}, {80, 100}, {160, 100}, {120, 100}} {
+	for _, fresh := range [][2]int64{{40, 100}, {80, 100}, {160, 100}, {120, 100}} {
 		for i := range users {
 			users[i].Demand = min(100, rest[i]+fresh[i]) // neither takes more than its share
 			rest[i] += fresh[i] - users[i].Demand
@@ -102,7 +102,6 @@ func TestLTYARN41Declines(t *testing.T) {
 			users[i].Used += g * WholeShare
 			total[i] += g
 		}
-		_ = step
 	}
 	if total != [2]int64{320, 400} {
 		t.Errorf("totals %v, want 320 and 400", total)

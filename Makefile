@@ -4,7 +4,7 @@ BIN := bin/sojourn
 GO  := go
 PART := Stock
 
-.PHONY: help build run test test-hadoop lint bench fuzz clean
+.PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -16,13 +16,20 @@ build: ## build bin/sojourn
 run: build ## run a mix of real MapReduce jobs under three policies and compare them (two minutes at most)
 	./examples/mix/run.sh $(BIN)
 
-test: ## vet, lint and test everything, beside stock Hadoop where a JDK and Maven are (minutes)
-	SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./internal/yarn/fetch-stock.sh hadoop) $(GO) test -timeout 9m ./...
+test: ## vet, lint and test everything (minutes)
+	$(GO) test -timeout 9m ./...
+	cd examples/own && $(GO) vet ./... && $(GO) test ./...
+
+test-long: ## the same with more seeds, the long commands of README.md, and stock Hadoop where a JDK and Maven are
+	SOJOURN_LONG=1 SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./internal/yarn/fetch-stock.sh hadoop) $(GO) test -timeout 60m ./...
+
+test-race: ## every test under the race detector (an hour; needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -timeout 90m ./...
 
 test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
 	./internal/yarn/test-stock.sh '$(PART)'
 
-lint: ## formatting, vet, staticcheck, import arrows and the other rules of the tree
+lint: ## formatting, vet, staticcheck, dead code, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .
 
 bench: build ## the figures of docs/performance.md, beside peers where they are installed (25 minutes; BENCH='-only sim' for less)
@@ -31,5 +38,8 @@ bench: build ## the figures of docs/performance.md, beside peers where they are 
 fuzz: ## a minute of fuzzing for each parser of foreign bytes
 	./bench/fuzz.sh
 
+release: ## write programs, archives and Debian packages for Linux on amd64 and arm64 to dist (a minute)
+	./release/release.sh
+
 clean: ## remove what was built and made here
-	rm -rf bin out
+	rm -rf bin dist out

@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// eventPolicies are those whose events are measured apart: those of which a job event costs more by what they are, and
-// one that costs little.
+// eventPolicies are the policies whose events are measured apart: those that do more work at a job event, and one that
+// does little.
 var eventPolicies = []string{"fifo", "mrorder", "dynamicmr", "fspy", "gittins"}
 
 // mostTimed is how many events of a kind are timed at most, leastTimed how many of those in which a job ends at least,

@@ -57,7 +57,7 @@ type options struct {
 	cache    string   // jars of Hadoop
 	trace    string   // FB-2010
 	slow     bool     // measure Hadoop and Spark too
-	policies []string // of which decisions are measured; empty: all
+	policies []string // whose decisions are measured; empty: all
 }
 
 func parse(args []string) (*options, error) {
@@ -284,7 +284,7 @@ func (b *bench) late(part float64) bool {
 	return time.Since(b.started).Seconds() > part*b.limit.Seconds()
 }
 
-// say tells whoever waits what is being done.
+// say prints progress to standard error.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %s: %s\n", time.Since(b.started).Seconds(), b.part, fmt.Sprintf(format, args...))
 }

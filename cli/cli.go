@@ -59,10 +59,7 @@ type Streams struct {
 func Run(ctx context.Context, streams Streams, args []string, options ...Option) int {
 	out := &checked{to: streams.Out}
 	streams.Out = out
-	a := newApp(streams)
-	for _, o := range options {
-		o(a)
-	}
+	a := newApp(streams, options)
 	root := command(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -109,14 +106,22 @@ type app struct {
 	printed bool // a JSON document is on Out already
 }
 
-func newApp(s Streams) *app {
+func newApp(s Streams, options []Option) *app {
 	b := run.BuiltIn
-	return &app{
+	a := &app{
 		Streams: s,
 		names:   run.Names{Policies: maps.Clone(b.Policies), Estimators: maps.Clone(b.Estimators)},
 		jobs:    maps.Clone(jobs.All),
 	}
+	for _, o := range options {
+		o(a)
+	}
+	return a
 }
+
+// Command returns the command line, for programs that write its documentation or put it below another command. Run is
+// the way to run it: it gives exit statuses and messages.
+func Command(s Streams, options ...Option) *cobra.Command { return command(newApp(s, options)) }
 
 // A usageError is an error in the words of a command: the reader is pointed to --help.
 type usageError struct{ error }
@@ -143,6 +148,7 @@ func statusOf(ctx context.Context, err error) int {
 func command(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sojourn",
+		Version:       version(),
 		Short:         "Schedule MapReduce-style batch work: simulate it, run it here, run it on a cluster",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -157,6 +163,7 @@ func command(a *app) *cobra.Command {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	root.AddCommand(
 		runCommand(a),

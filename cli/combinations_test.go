@@ -32,8 +32,7 @@ func withParams(spec, params string) string {
 	return spec + ":" + params
 }
 
-// checkThrough fails the test unless a JSON document has results of so many policies, under each of which all jobs are
-// through.
+// checkThrough fails the test unless a JSON document has results of so many policies, each with all jobs done.
 func checkThrough(t *testing.T, out string, policies, jobs int) {
 	t.Helper()
 	var doc struct {
@@ -110,8 +109,8 @@ func TestCombinationsSim(t *testing.T) {
 	}
 }
 
-// And real jobs on this machine: outputs are equal byte for byte, whoever decides. mrorder has its rounds every 20 ms,
-// as these jobs take less than its default of 10 s; the nodes have slots, so that some can be lent.
+// And real jobs on this machine: outputs are equal byte for byte under all policies. mrorder starts a round
+// every 20 ms, because these jobs take less than its default of 10 s. The nodes have slots, so that some can be lent.
 func TestCombinationsRun(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.txt")

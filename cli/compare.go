@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// A column of a comparison is a figure of which less is better.
+// A column of a comparison is a figure; less is better.
 type column[R any] struct {
 	name string
 	of   func(R) float64 // NaN: does not apply

@@ -71,7 +71,7 @@ func (l *leaving) check(policies []string, reads func() []flagFile) error {
 		for _, o := range others {
 			if sameFile(w.path, o.path) {
 				return usagef(
-					"%s and %s are one file, of which something would be lost: give %s another name",
+					"%s and %s are one file, and part of it would be lost: give %s another name",
 					o,
 					w,
 					w.flag,
@@ -110,8 +110,8 @@ func (l *leaving) room(w flagFile) error {
 	return nil
 }
 
-// sameFile reports whether two names are of one file, be it there or not. A device is nobody's: writing to it loses
-// nothing.
+// sameFile reports whether two names are of one file, whether the file exists or not. Devices are never the same file,
+// because writing to a device loses nothing.
 func sameFile(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)

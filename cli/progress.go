@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
+	"golang.org/x/term"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -26,12 +28,25 @@ func newBar(o *output, w io.Writer, what string, total int64) *bar {
 	return b
 }
 
+// usualWidth is the width in columns of what is no terminal.
+const usualWidth = 80
+
+// newProgress returns a writer of bars whose lines fit the terminal that w is. The library looks at standard output
+// for the width, which may be a file while the bars are on standard error; a line that wraps would never be erased.
 func newProgress(w io.Writer) progress.Writer {
 	p := progress.NewWriter()
+	width := usualWidth
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			width = n
+		}
+	}
+	p.SetTerminalWidth(width)
+	p.SetTrackerLength(min(20, max(5, width/8)))
 	p.SetOutputWriter(w)
 	p.SetAutoStop(false)
 	p.SetUpdateFrequency(200 * time.Millisecond)
-	p.SetMessageLength(48)
+	p.SetMessageLength(min(48, max(10, width-55)))
 	p.Style().Visibility.ETA = true
 	p.Style().Visibility.Speed = true
 	p.Style().Visibility.Value = true

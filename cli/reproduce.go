@@ -75,7 +75,7 @@ type claimJSON struct {
 	Claim     string  `json:"claim"`
 	Unit      string  `json:"unit,omitempty"`
 	Published string  `json:"published,omitempty"`
-	Own       bool    `json:"own,omitempty"` // nobody published it
+	Own       bool    `json:"own,omitempty"` // of this project, not published
 	Trials    int     `json:"trials"`
 	Median    float64 `json:"median"`
 	Least     float64 `json:"least"`
@@ -134,7 +134,7 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 	}
 	switch {
 	case lacking == nil:
-	case left == len(report.Parts): // of which each saw at once that it cannot be run
+	case left == len(report.Parts): // each part saw at once that it cannot be run
 		return usagef("no part of %s can be run: %w", name, lacking)
 	case !f.quiet:
 		fmt.Fprintf(a.Err, "sojourn: %d of %d parts of %s are not run: %v\n", left, len(report.Parts), name, lacking)

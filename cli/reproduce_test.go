@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/reproduce"
 )
 
-// A paper of which no part can be run leaves nothing behind, and which flag would bring its parts is said; so it is of
-// a page that would lose parts, which stays.
+// A paper leaves nothing behind when none of its parts can be run, and the error names the flag that is missing. A page
+// that would lose parts stays, with the same error.
 func TestReproduceLacking(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "pages")
 	status, out, errs := sojourn(t, "reproduce", "gittins", "--output", folder)

@@ -72,7 +72,7 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	fl.BoolVar(&f.insecure, "insecure", false,
 		"start although the folder is a secured cluster's: every caller is believed to be who it says it is")
 	fl.BoolVar(&f.check, "check", false, "say what of the folder is not understood, and start nothing")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors only")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors, and the line that says ready, only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
 	return c
 }
@@ -111,7 +111,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	o := output{quiet: f.quiet, verbose: f.verbose}
 	config.Log = o.logger(a.Err)
 	for _, n := range notes {
-		fmt.Fprintf(a.Err, "sojourn: %s\n", n)
+		o.remark(a.Err, "%s", n)
 	}
 	if err := config.Check(); err != nil {
 		return failuref("%w", err)
@@ -151,11 +151,11 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return failuref("%w", err)
 	}
-	fmt.Fprintln(a.Err, "sojourn: simple authentication: users are who they say they are")
+	o.remark(a.Err, "simple authentication: a user is who the client says")
 	at := rm.Addresses()
 	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master}, {"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {
 		if p[1] != "" {
-			fmt.Fprintf(a.Err, "sojourn: %s on %s\n", p[0], p[1])
+			o.remark(a.Err, "%s on %s", p[0], p[1])
 		}
 	}
 	fmt.Fprintln(a.Err, "ready")

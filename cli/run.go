@@ -137,8 +137,8 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 		r, err := f.under(ctx, a, m, policyPlace{p, len(policies) > 1})
 		if r != nil {
 			runs = append(runs, r)
-			if len(policies) > 1 && !f.quiet {
-				fmt.Fprintf(a.Err, "sojourn: %s: %d jobs in %.1f s\n", p, len(r.jobs), r.result.Wall)
+			if len(policies) > 1 {
+				f.remark(a.Err, "%s: %d jobs in %.1f s", p, len(r.jobs), r.result.Wall)
 			}
 		}
 		if err != nil {
@@ -276,7 +276,7 @@ func (f *runFlags) readMix(a *app, m *mix, path string) error {
 	if len(m.cluster.Queues) == 0 {
 		m.cluster.Queues = file.Queues
 	} else if len(file.Queues) > 0 {
-		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", path)
+		f.remark(a.Err, "the cluster's queues are used, not those of %s", path)
 	}
 	if err := policy.CheckQueues(m.cluster.Queues); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -311,12 +311,8 @@ func (f *runFlags) place(a *app, m *mix) (err error) {
 			return err
 		}
 		if c := m.cluster.Capacity(); c[sched.VCores] > int64(runtime.NumCPU()) {
-			fmt.Fprintf(
-				a.Err,
-				"sojourn: the cluster has %d vcores and this machine %d cores: tasks will take turns\n",
-				c[sched.VCores],
-				runtime.NumCPU(),
-			)
+			f.remark(a.Err, "the cluster has %d vcores and this machine %d cores: tasks will take turns",
+				c[sched.VCores], runtime.NumCPU())
 		}
 		return nil
 	}
@@ -497,9 +493,7 @@ func (f *runFlags) machine(a *app, m *mix) *run.Machine {
 		Memory:    m.memory,
 		Overwrite: f.overwrite,
 		Notes: func(job, remark string) {
-			if !f.quiet {
-				fmt.Fprintf(a.Err, "sojourn: job %s: %s\n", job, remark)
-			}
+			f.remark(a.Err, "job %s: %s", job, remark)
 		},
 	}
 }

@@ -432,7 +432,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	return failuresUnder(failed, runs)
 }
 
-// A policyFailure is a policy of which there is no result, and why.
+// A policyFailure is a policy without a result, and why.
 type policyFailure struct {
 	Policy string `json:"policy"`
 	Why    string `json:"error"`
@@ -528,10 +528,28 @@ func (f *simFlags) jobs(a *app, c *workload.Cluster, o workload.Options) (worklo
 	}
 	if c.Queues == nil {
 		c.Queues = file.Queues
-	} else if file.Queues != nil && !f.quiet {
-		fmt.Fprintf(a.Err, "sojourn: the cluster's queues are used, not those of %s\n", f.source.trace)
+	} else if file.Queues != nil {
+		f.remark(a.Err, "the cluster's queues are used, not those of %s", f.source.trace)
 	}
-	return namesOf(c.Queues).source(jobs), f.source.trace, nil
+	return timed(f.source.trace, namesOf(c.Queues).source(jobs)), f.source.trace, nil
+}
+
+// timed is a source that ends with an error at the first job that says what to run and not how long it takes.
+func timed(path string, jobs workload.Source) workload.Source {
+	return func(yield func(*sched.JobSpec, error) bool) {
+		for j, err := range jobs {
+			if err == nil {
+				if _, program := j.Payload.(*workload.Program); program {
+					yield(nil, fmt.Errorf("%s: job %q says what to run and not how long its tasks take: 'sojourn run %s' runs "+
+						"it, and with --record FILE leaves what 'sojourn sim --from-record FILE' simulates", path, j.Name, path))
+					return
+				}
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
 }
 
 // A simTask is a simulation under one policy.

@@ -26,6 +26,3 @@ var All = Registry{
 
 // Parse makes the policy of All that spec names; see Registry.Parse.
 func Parse(spec string) (sched.Policy, Card, error) { return All.Parse(spec) }
-
-// ParseList returns the specs in flags, each checked against All; see Registry.ParseList.
-func ParseList(flags []string) ([]string, error) { return All.ParseList(flags) }

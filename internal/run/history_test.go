@@ -90,8 +90,8 @@ func TestLearnedOutlivesKill(t *testing.T) {
 	}
 }
 
-// learnForEver shows tasks to an estimator, of which the n-th takes n seconds. Each time that more are saved it prints
-// how many are.
+// learnForEver shows tasks to an estimator; the n-th takes n seconds. Each time that more tasks are saved it prints
+// their number.
 func learnForEver(t *testing.T, estimator, path string) {
 	k, file, _ := learning(t, estimator, path)
 	file.keepSaving(time.Millisecond, func(err error) { fmt.Println(err) })

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Wrong usage is exit status 2 with every verb, whatever is wrong: a flag that does not exist, and arguments that no
+// verb takes.
+func TestWrongUsageOfEveryVerb(t *testing.T) {
+	var verbs func(c *cobra.Command, above []string) [][]string
+	verbs = func(c *cobra.Command, above []string) (list [][]string) {
+		for _, child := range c.Commands() {
+			path := append(append([]string{}, above...), child.Name())
+			list = append(append(list, path), verbs(child, path)...)
+		}
+		return list
+	}
+	list := verbs(Command(Streams{}), nil)
+	if len(list) < 15 {
+		t.Fatalf("%d verbs: %q", len(list), list)
+	}
+	for _, verb := range list {
+		for _, wrong := range [][]string{{"--no-such-flag"}, {"one", "two", "three", "four"}} {
+			args := append(append([]string{}, verb...), wrong...)
+			if status, out, errs := sojourn(t, args...); status != statusUsage || out != "" || errs == "" {
+				t.Errorf("sojourn %s: exit status %d, want 2: %q, %q", strings.Join(args, " "), status, out, errs)
+			}
+		}
+	}
+}
+
+// --version and version print the same line, and CHANGELOG.md begins with that version.
+func TestVersion(t *testing.T) {
+	if a, b := must(t, "version"), must(t, "--version"); a != b || !strings.HasPrefix(a, "sojourn "+Version) {
+		t.Errorf("version prints %q and --version %q", a, b)
+	}
+	log, err := os.ReadFile(filepath.Join("..", "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, newest, _ := strings.Cut(string(log), "\n## ")
+	if !strings.HasPrefix(newest, Version+" ") {
+		t.Errorf("the newest version of CHANGELOG.md is %.20q, want %s", newest, Version)
+	}
+}
+
+// A workload of programs cannot be simulated, and the error says what to do.
+func TestSimOfPrograms(t *testing.T) {
+	status, _, errs := sojourn(t, "sim", "--trace", filepath.Join("..", "examples", "mix", "mix.yaml"))
+	if status != statusUsage || !strings.Contains(errs, "'sojourn run ../examples/mix/mix.yaml' runs it") {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+}
+
+// With -q a run prints its result and nothing else, also where there is something to remark on.
+func TestQuiet(t *testing.T) {
+	status, out, errs := sojourn(t, "sim", "--trace", generated(t), "--cluster", "nodes=4,memory=8GiB,vcores=4",
+		"--policy", "dynamicmr", "--policy", "probe{srpt}", "--estimator", "oracle", "-q", "--progress", "always")
+	if status != statusOK || out == "" || errs != "" {
+		t.Errorf("exit status %d, %q", status, errs)
+	}
+}

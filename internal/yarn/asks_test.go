@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -374,5 +376,22 @@ func TestTooMuchIsRefusedWhole(t *testing.T) {
 				len(a.banned),
 			)
 		}
+	}
+}
+
+// A SchedulingRequest is refused in Hadoop's words: a client that was not told would wait for ever.
+func TestSchedulingRequestsAreRefused(t *testing.T) {
+	f := newFew(t)
+	q := &wire.AllocateRequest{ResponseID: f.id, Scheduling: []proto.Raw{{0x08, 0x01}}}
+	var again wire.AllocateRequest
+	if err := again.Decode(q.Append(nil)); err != nil || len(again.Scheduling) != 1 {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	_, err := f.do(func(m *manager) (answer, error) { return master{m, f.master}.allocate(&again) })
+	if class(err) != classYARN || !strings.Contains(err.Error(), "non empty SchedulingRequest") {
+		t.Errorf("%v", err)
+	}
+	if got := f.allocate(asks("* 1 true")); len(got) != 1 {
+		t.Errorf("after it was refused: %v", got)
 	}
 }

@@ -123,6 +123,11 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	case a.state == wire.AttemptFinishing:
 		return a.answer(q.ResponseID), nil
 	}
+	if len(q.Scheduling) > 0 {
+		return nil, rpc.Errorf(classYARN, "Found non empty SchedulingRequest in AllocateRequest for application=%s, but the "+
+			"configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
+			"Rejecting this allocate operation", a.id)
+	}
 	if err := a.app.checkAsks(q); err != nil {
 		return nil, err
 	}

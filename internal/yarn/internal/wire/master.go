@@ -57,6 +57,7 @@ type AllocateRequest struct {
 	ResponseID int32
 	Progress   float32
 	Updates    []proto.Raw // of containers' sizes, as they came: they are refused
+	Scheduling []proto.Raw // SchedulingRequests, as they came: they are refused
 	Tracking   string      // a new URL of its pages; "": as it was
 }
 
@@ -67,6 +68,7 @@ func (m *AllocateRequest) Fields(f *proto.Fields) {
 	f.Int32(4, &m.ResponseID)
 	f.Float(5, &m.Progress)
 	proto.Repeated(f, 7, &m.Updates)
+	proto.Repeated(f, 10, &m.Scheduling)
 	if f.Has(m.Tracking != "") {
 		f.String(11, &m.Tracking)
 	}

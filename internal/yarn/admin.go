@@ -127,14 +127,16 @@ func (o admin) refreshQueues(q Queues) (answer, error) {
 		case there && !leaf:
 			return nil, rpc.Errorf(
 				classYARN,
-				"Failed to refresh queues, which stay as they are: root.%s has %d applications, and may have queues below it when they are over",
+				"Failed to refresh queues, which stay as they are: root.%s has %d applications, "+
+					"and may have queues below it when they are over",
 				path,
 				in[path],
 			)
 		case !there && declared:
 			return nil, rpc.Errorf(
 				classYARN,
-				"Failed to refresh queues, which stay as they are: root.%s has %d applications, and may go when they are over",
+				"Failed to refresh queues, which stay as they are: root.%s has %d applications, "+
+					"and may go when they are over",
 				path,
 				in[path],
 			)

@@ -25,8 +25,8 @@ func (t *appTable) add(app *application) {
 // pageOfApps is how many applications one turn looks at for a list of them.
 const pageOfApps = 100
 
-// page calls visit for the applications that were submitted after job, pageOfApps at most, until visit returns false. It
-// returns the job to go on after, and whether to go on.
+// page calls visit for the applications that were submitted after job, pageOfApps at most, until visit returns false.
+// It returns the job to go on after, and whether to go on.
 func (t *appTable) page(job sched.JobID, visit func(*application) bool) (last sched.JobID, more bool) {
 	first, _ := slices.BinarySearchFunc(t.list, job+1, func(app *application, id sched.JobID) int {
 		return cmp.Compare(app.job, id)

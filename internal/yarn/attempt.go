@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -298,8 +297,8 @@ func (a *attempt) answer(id int32) func() proto.Message {
 	}
 }
 
-// Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients take, and a turn short. What is beyond
-// them is in the next answer.
+// Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients take, and a turn short. What is
+// beyond them is in the next answer.
 const (
 	mostGranted   = 10_000  // containers, of about 300 bytes each
 	mostCompleted = 10_000  // ends of containers
@@ -349,7 +348,7 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 			r.NodeTokens = append(r.NodeTokens, t)
 		}
 	}
-	for _, n := range slices.SortedFunc(maps.Keys(d.updated), func(x, y *node) int { return cmp.Compare(x.sched, y.sched) }) {
+	for _, n := range slices.SortedFunc(maps.Keys(d.updated), bySched) {
 		r.UpdatedNodes = append(r.UpdatedNodes, n.tell())
 	}
 	if len(d.wanted) > 0 {

@@ -40,7 +40,8 @@ func TestManyUnheardContainersLeave(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if unheard < 3000 || changes != 1 || f.master.app.asks.pending != int64(unheard) || f.master.dues.granted.count != 0 {
+	if unheard < 3000 || changes != 1 ||
+		f.master.app.asks.pending != int64(unheard) || f.master.dues.granted.count != 0 {
 		t.Errorf("%d were not heard of; %d changes of asks, %d asked for, %d granted",
 			unheard, changes, f.master.app.asks.pending, f.master.dues.granted.count)
 	}
@@ -217,7 +218,8 @@ func TestStopsWithinATurn(t *testing.T) {
 		if err := peer.Call(t.Context(), "getNewApplication", &wire.Empty{}, &r); err != nil {
 			t.Error(err)
 		}
-		q := wire.Submission{ID: r.ID, Resource: &wire.Resource{Memory: 512, VCores: 1}, Launch: wire.NewLaunchContext("")}
+		size := wire.Resource{Memory: 512, VCores: 1}
+		q := wire.Submission{ID: r.ID, Resource: &size, Launch: wire.NewLaunchContext("")}
 		peer.Call(t.Context(), "submitApplication", &wire.SubmitRequest{Submission: q}, nil) // cut off
 	}()
 	<-s.begun

@@ -25,9 +25,10 @@ func as(m *manager, user string) client { return client{m, user} }
 // newID gives a client the id of an application that it may submit.
 func (u client) newID(*wire.Empty) (answer, error) {
 	u.m.apps.named++
-	return reply(
-		&wire.NewApplication{ID: wire.ApplicationID{ID: u.m.apps.named, Timestamp: u.m.identity()}, Maximum: u.m.nodes.largest(u.m.config.Sizes)},
-	)
+	return reply(&wire.NewApplication{
+		ID:      wire.ApplicationID{ID: u.m.apps.named, Timestamp: u.m.identity()},
+		Maximum: u.m.nodes.largest(u.m.config.Sizes),
+	})
 }
 
 // submitApplication takes an application in. The same one again is no error to who submitted it: a client may not have

@@ -48,8 +48,8 @@ func newClient(f *front) *rpc.Server {
 		s.Methods[method] = refuse(notSupported("reservations"))
 	}
 	for _, method := range profiles {
-		s.Methods[method] = refuse(rpc.Errorf(classNotEnabled, "Resource profile is not enabled, please enable resource "+
-			"profile feature before using its functions. "+
+		s.Methods[method] = refuse(rpc.Errorf(classNotEnabled, "Resource profile is not enabled, please enable "+
+			"resource profile feature before using its functions. "+
 			"(by setting yarn.resourcemanager.resource-profiles.enabled to true)"))
 	}
 	for _, method := range labels {

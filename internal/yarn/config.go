@@ -66,8 +66,8 @@ func (c *Config) Check() error {
 	if len(c.Secured) == 0 || c.Insecure {
 		return nil
 	}
-	return fmt.Errorf("the cluster is secured, and this ResourceManager is open: whoever reaches its ports is believed. "+
-		"Set --insecure to start all the same, or change\n%s", strings.Join(c.Secured, "\n"))
+	return fmt.Errorf("the cluster is secured, and this ResourceManager is open: whoever reaches its ports is "+
+		"believed. Set --insecure to start all the same, or change\n%s", strings.Join(c.Secured, "\n"))
 }
 
 // Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for
@@ -106,8 +106,8 @@ const (
 // mostVCores bounds the virtual cores that files say of a container.
 const mostVCores = 1 << 20
 
-// Launches is how many containers a Step grants where nothing is said. The rest of a large ask follows in the next turns,
-// so that other callers wait for one Step only: about 10 ms. Records keep it, because a replay needs it.
+// Launches is how many containers a Step grants where nothing is said. The rest of a large ask follows in the next
+// turns, so that other callers wait for one Step only: about 10 ms. Records keep it, because a replay needs it.
 const Launches = 1000
 
 // quietBeats is how many beats of a node may be missing, where nothing is said, until it gets no containers. Hadoop's

@@ -25,8 +25,8 @@
 // replies, and containers by their attempt. The core chooses the stage and the node of a container, the
 // ApplicationMaster what to run in it.
 //
-// All state has one owner at a time: the goroutine that leads the line of calls, which is one of the callers (owner.go).
-// Each call of a peer is a function that runs within a turn: it takes the facts of the call in and returns how to
-// answer, which is asked after the Step that those facts led to. So an allocate call is answered with what its own asks
-// were granted, and many calls share one Step when many arrive at once.
+// All state has one owner at a time: the goroutine that leads the line of calls, which is one of the callers
+// (owner.go). Each call of a peer is a function that runs within a turn: it takes the facts of the call in and returns
+// how to answer, which is asked after the Step that those facts led to. So an allocate call is answered with what its
+// own asks were granted, and many calls share one Step when many arrive at once.
 package yarn

@@ -79,8 +79,8 @@ func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
 	return cancel
 }
 
-// try calls a node until it answers: what it answers is final. It gives up when patience is over, and, after a call that
-// failed or while it waits for its turn, as soon as the node is silent.
+// try calls a node until it answers: what it answers is final. It gives up when patience is over, and, after a call
+// that failed or while it waits for its turn, as soon as the node is silent.
 func (l *nodeCaller) try(ctx context.Context, o *launchOrder) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()

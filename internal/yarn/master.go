@@ -55,8 +55,8 @@ func byMaster[Q any, P interface {
 }
 
 // masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over still
-// gets in, to be told so. One of an earlier life of the ResourceManager cannot get in, because the keys of that life are
-// lost: it gets the exception that ends it, or it would try again for minutes.
+// gets in, to be told so. One of an earlier life of the ResourceManager cannot get in, because the keys of that life
+// are lost: it gets the exception that ends it, or it would try again for minutes.
 func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 	id, err := token.ReadMaster(identifier)
 	if err != nil {
@@ -107,7 +107,8 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	case last == nil:
 		return nil, rpc.Errorf(
 			classNotRegistered,
-			"AM is not registered for known application attempt: %s or RM had restarted after AM registered. AM should re-register.",
+			"AM is not registered for known application attempt: %s or RM had restarted after AM registered. "+
+				"AM should re-register.",
 			a.id,
 		)
 	case next(q.ResponseID) == last.ResponseID:
@@ -115,7 +116,8 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	case q.ResponseID != last.ResponseID:
 		return nil, rpc.Errorf(
 			classInvalidMaster,
-			"Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d",
+			"Invalid responseId in AllocateRequest from application attempt: %s, "+
+				"expect responseId to be %d, but get %d",
 			a.id,
 			last.ResponseID,
 			q.ResponseID,
@@ -124,8 +126,8 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 		return a.answer(q.ResponseID), nil
 	}
 	if len(q.Scheduling) > 0 {
-		return nil, rpc.Errorf(classYARN, "Found non empty SchedulingRequest in AllocateRequest for application=%s, but the "+
-			"configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
+		return nil, rpc.Errorf(classYARN, "Found non empty SchedulingRequest in AllocateRequest for application=%s, "+
+			"but the configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
 			"Rejecting this allocate operation", a.id)
 	}
 	if err := a.app.checkAsks(q); err != nil {

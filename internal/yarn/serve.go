@@ -66,8 +66,8 @@ func (rm *ResourceManager) Addresses() Addresses {
 	return Addresses{at(0), at(1), at(2), at(3), at(4)}
 }
 
-// Serve serves until ctx is done, and returns at most stopTime later. The error is nil then, else why a server ended, or
-// that a turn was not over in time.
+// Serve serves until ctx is done, and returns at most stopTime later. The error is nil then, else why a server ended,
+// or that a turn was not over in time.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	f, at := rm.front, rm.Addresses()
 	conns := connsOf(mostFiles())

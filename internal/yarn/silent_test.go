@@ -138,7 +138,8 @@ func TestFailedLaunchesExcludeTheirNode(t *testing.T) {
 		launch()
 	}
 	for i, app := range apps {
-		if a := app.current(); app.state != wire.AppAccepted || a == nil || a.state != wire.AttemptLaunched || tried[app.id] > 1 {
+		a := app.current()
+		if app.state != wire.AppAccepted || a == nil || a.state != wire.AttemptLaunched || tried[app.id] > 1 {
 			t.Errorf("application %d: state %v, tried %d times on the dead node", i, app.state, tried[app.id])
 		}
 	}

@@ -248,7 +248,8 @@ func (p *properties) secured() (list []string) {
 		if value == "" || slices.ContainsFunc(one.open, func(v string) bool { return strings.EqualFold(v, value) }) {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: %s = %s: must be %s", p.values[one.name].file, one.name, value, one.open[0]))
+		file := p.values[one.name].file
+		list = append(list, fmt.Sprintf("%s: %s = %s: must be %s", file, one.name, value, one.open[0]))
 	}
 	return list
 }

@@ -17,7 +17,8 @@ const (
 )
 
 // readXML reads a configuration file's text into doc. It refuses files that would take much more memory than they are
-// long: too long, too deep, of too many elements, or with declarations of their own (DTD), which Hadoop's files need not.
+// long: too long, too deep, of too many elements, or with declarations of their own (DTD), which Hadoop's files need
+// not.
 func readXML(text []byte, doc any) error {
 	if len(text) > mostXML {
 		return fmt.Errorf("%d bytes: must be at most %d MiB", len(text), mostXML>>20)
@@ -40,8 +41,7 @@ func readXML(text []byte, doc any) error {
 			depth--
 		case xml.Directive:
 			if strings.HasPrefix(string(token), "DOCTYPE") || strings.HasPrefix(string(token), "ENTITY") {
-				return fmt.Errorf("line %d: a document type declaration: must be elements only, without entities of its own",
-					line)
+				return fmt.Errorf("line %d: a document type declaration: must be elements only", line)
 			}
 		}
 		if depth > mostXMLDepth {

@@ -115,6 +115,7 @@ func (m Missing) Error() string { return m.What }
 func All() map[string]*Paper {
 	return map[string]*Paper{
 		"dynamicmr":         dynamicmr(),
+		"flex":              flex(),
 		"fspy":              fspy(),
 		"ltyarn":            ltyarn(),
 		"gittins":           gittins(),

@@ -1,0 +1,61 @@
+package reproduce
+
+import (
+	"math"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/malleable"
+)
+
+// The jobs of the simulation are what the paper says: a fixed amount of work, minima that leave slack, valid problems.
+func TestFlexDraw(t *testing.T) {
+	for seed := range uint64(50) {
+		for _, slack := range flexSlacks {
+			p, facts := (flexCase{8, slack}).draw(seed)
+			if err := p.Check(); err != nil {
+				t.Fatalf("seed %d, slack %v: %v", seed, slack, err)
+			}
+			work := 0.0
+			for i := range p.Jobs {
+				work += p.Jobs[i].Work
+				if p.Jobs[i].Min < 1 || facts[i].Deadline < 0 || facts[i].Deadline > flexTasks/flexSlots {
+					t.Fatalf("seed %d: job %+v, facts %+v", seed, p.Jobs[i], facts[i])
+				}
+			}
+			if math.Abs(work-flexTasks) > 1e-6 {
+				t.Fatalf("seed %d: %v work, want %d", seed, work, flexTasks)
+			}
+		}
+	}
+}
+
+// In the base case FLEX is at the best order, FAIR half above it and FIFO further.
+func TestFlexBaseCase(t *testing.T) {
+	sum := map[string]float64{}
+	const runs = 20
+	for run := range uint64(runs) {
+		p, facts := flexBase.draw(run)
+		for i := range p.Jobs {
+			p.Jobs[i].Penalty = malleable.Metrics["avg-response"].Penalty(facts[i])
+		}
+		_, best, _ := p.Best(100_000)
+		sum["FIFO"] += p.Value(malleable.FIFO(p).Done) / best / runs
+		sum["FAIR"] += p.Value(malleable.Fair(p, false).Done) / best / runs
+		sum["FLEX"] += p.Solve(malleable.Attempt{Search: malleable.Moves}).Value / best / runs
+	}
+	if sum["FLEX"] > 1.001 || sum["FAIR"] < 1.45 || sum["FAIR"] > 1.6 || sum["FIFO"] < 1.6 {
+		t.Errorf("averages over the best order: %v", sum)
+	}
+}
+
+// On the cluster FLEX's mean response is well below FAIR's when all jobs arrive at once.
+func TestFlexOnCluster(t *testing.T) {
+	s, l := Sample{}, flexUsual
+	l.jobs = 6
+	if err := l.gain(t.Context(), s, "x", 1); err != nil {
+		t.Fatal(err)
+	}
+	if g := s.of("x"); g < 20 || g > 60 {
+		t.Errorf("mean response %v %% below FAIR's: flex %v s, fair %v s", g, s.of("x flex"), s.of("x fair"))
+	}
+}

@@ -17,19 +17,24 @@ func flex() *Paper {
 		Name: "flex", Title: "FLEX",
 		Source: "Wolf et al., FLEX: A Slot Allocation Scheduling Optimizer for MapReduce Workloads, Middleware 2010; " +
 			"[docs/spec/flex.md](../spec/flex.md) has what the policy computes.",
-		About: `FLEX divides slots among jobs so that one metric of choice is as good as it can be, with every job's minimum kept. The paper compares it with FIFO and with FAIR, an equal waterline
-above the minima: by simulation with the best of all orders as the reference, and on a cluster of 26 hosts by mean response.
+		About: `FLEX divides slots among jobs so that one metric of choice is as good as it can be, with every
+job's minimum kept. The paper compares it with FIFO and with FAIR, an equal waterline above the
+minima: by simulation with the best of all orders as the reference, and on a cluster of 26 hosts
+by mean response.
 
-The paper does not say how much work its simulated jobs have, in which range deadlines lie and how many steps a service level has. Here ten jobs have 3,000 tasks' work together on 100 slots,
-deadlines are uniform up to the time that all slots need for all work, and there are three steps. Averages can be compared; worst cases hang on the seed, and ratios of deadline metrics grow without
-bound where the optimum is near zero.`,
+The paper does not say how much work its simulated jobs have, in which range deadlines lie and how
+many steps a service level has. Here ten jobs have 3,000 tasks' work together on 100 slots,
+deadlines are uniform up to the time that all slots need for all work, and there are three steps.
+Averages can be compared; worst cases hang on the seed, and ratios of deadline metrics grow
+without bound where the optimum is near zero.`,
 		Parts: []Part{
 			flexSlack(), flexSmall(), flexThirteen(), flexEffort(), flexMinima(), flexArrivals(), flexSpread(), flexMany(),
 			flexDay("2009"), flexDay("2010"),
 		},
 		Left: []Left{
 			{"4.1", "larger simulations lead to the same conclusions", "no numbers are given"},
-			{"4.2", "GridMix2 itself, and Jaql's jobs", "neither their inputs nor their parameters are in the paper: loads of like shape stand for them"},
+			{"4.2", "GridMix2 itself, and Jaql's jobs", "neither their inputs nor their parameters are in the " +
+				"paper: loads of like shape stand for them"},
 		},
 	}
 }
@@ -192,7 +197,9 @@ func ratioClaim(where, says, figure string, published, agrees Range) Claim {
 func flexSlack() Part {
 	p := Part{
 		Title: "Mean response: base case and slack (figure 5a)", Trials: 3,
-		How: "Ten jobs, 8 of them small, on 100 slots; 100 runs a trial and point. The reference is the best packed order that is known: moves of single jobs, then a walk through all orders, which ends after 500,000 steps, ten times what FLEX may take. Points are the average ratio, bars reach to the worst.",
+		How: "Ten jobs, 8 of them small, on 100 slots; 100 runs a trial and point. The reference is the best " +
+			"packed order that is known: moves of single jobs, then a walk through all orders, which ends after " +
+			"500,000 steps, ten times what FLEX may take. Points are the average ratio, bars reach to the worst.",
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, slack := range flexSlacks {
@@ -204,8 +211,9 @@ func flexSlack() Part {
 			s.set("FIFO rises", boolean(rising(s, slackNames(), "FIFO")))
 			return s, nil
 		},
-		Charts:  []Picture{{"flex-slack", "Mean response by slack", ratioCharts(slackNames(), "slack")}},
-		Reading: "FIFO rises because it knows no minima: only the optimum changes. FAIR moves away from the optimum as minima leave more to divide.",
+		Charts: []Picture{{"flex-slack", "Mean response by slack", ratioCharts(slackNames(), "slack")}},
+		Reading: "FIFO rises because it knows no minima: only the optimum changes. FAIR moves away from the " +
+			"optimum as minima leave more to divide.",
 	}
 	base := slackName(0.75)
 	fitted := "how much work there is was fitted to FAIR's average; FIFO's average follows from it"
@@ -337,7 +345,8 @@ var flexSteady = []string{
 func flexThirteen() Part {
 	p := Part{
 		Title: "All metrics (figure 5c)", Trials: 3,
-		How: "The base case under thirteen metrics. *Published* are averages of an independent simulation of the same set-up; the paper's figure gives no numbers, and some of its bars are cut off.",
+		How: "The base case under thirteen metrics. *Published* are averages of an independent simulation of " +
+			"the same set-up; the paper's figure gives no numbers, and some of its bars are cut off.",
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, m := range flexMetrics {
@@ -350,7 +359,8 @@ func flexThirteen() Part {
 		Charts: []Picture{
 			{"flex-metrics", "Each metric, FIFO, FAIR and FLEX beside the best of all orders", ratioCharts(flexMetrics, "")},
 		},
-		Reading: "Whatever is measured, FLEX set to it is at, or near, the best order, and no single discipline is near it for all.",
+		Reading: "Whatever is measured, FLEX set to it is at, or near, the best order, and no single discipline " +
+			"is near it for all.",
 	}
 	far := "the ratio hangs on few runs whose optimum is near zero"
 	for _, m := range flexMetrics {
@@ -381,7 +391,8 @@ func flexEffort() Part {
 	sizes := []int{10, 40, 100, 172, 400, 4000}
 	p := Part{
 		Title: "Run time", Trials: 3, Alone: true,
-		How: "One division of slots, with the default effort, of jobs as in the base case, ten slots a job. The time is this machine's, whatever else runs on it; the least of five calls.",
+		How: "One division of slots, with the default effort, of jobs as in the base case, ten slots a job. The " +
+			"time is this machine's, whatever else runs on it; the least of five calls.",
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, metric := range []string{"avg-response", "max-stretch", "weighted-tardiness"} {

@@ -153,8 +153,10 @@ func experiment(p Part, file string, points []flexPoint) Part {
 // flexUsual is the experiment that the others vary.
 var flexUsual = flexLoad{jobs: 10, slack: 0.75, spread: 1, slow: workload.HadoopSlowStart}
 
-const flexHow = "The policy `" + flexPrototype + "`, as the prototype was, beside `fair`, on the simulator without costs: 26 hosts, 13 of four and 13 of eight map slots, and half as many reduce slots. " +
-	"Jobs have 14,000 maps together, of 20 s, and a reduce of 60 s for ten maps; reduces start when 5 % of the maps are done. A trial is a seed of the order of arrival and of the task times."
+const flexHow = "The policy `" + flexPrototype + "`, as the prototype was, beside `fair`, on the simulator " +
+	"without costs: 26 hosts, 13 of four and 13 of eight map slots, and half as many reduce slots. " +
+	"Jobs have 14,000 maps together, of 20 s, and a reduce of 60 s for ten maps; reduces start when 5 % of the " +
+	"maps are done. A trial is a seed of the order of arrival and of the task times."
 
 func flexMinima() Part {
 	var points []flexPoint
@@ -170,7 +172,8 @@ func flexMinima() Part {
 		}
 		points = append(points, at)
 	}
-	return experiment(Part{Title: "On the cluster: slack (figure 6a)", How: flexHow + " All jobs arrive at once, with σ = 1."}, "flex-cluster-slack", points)
+	return experiment(Part{Title: "On the cluster: slack (figure 6a)", How: flexHow + " All jobs arrive at " +
+		"once, with σ = 1."}, "flex-cluster-slack", points)
 }
 
 func flexArrivals() Part {
@@ -187,7 +190,8 @@ func flexArrivals() Part {
 		}
 		points = append(points, at)
 	}
-	return experiment(Part{Title: "On the cluster: arrivals (figure 6b)", How: flexHow + " Slack 75 %, σ = 1; the mean time between arrivals varies."}, "flex-cluster-arrivals", points)
+	return experiment(Part{Title: "On the cluster: arrivals (figure 6b)", How: flexHow + " Slack 75 %, σ = 1; " +
+		"the mean time between arrivals varies."}, "flex-cluster-arrivals", points)
 }
 
 func flexSpread() Part {
@@ -209,7 +213,9 @@ func flexSpread() Part {
 	points = append(points, flexPoint{name: "σ = 4, reduces after all maps", load: late})
 	return experiment(Part{
 		Title: "On the cluster: sizes (figure 6c)",
-		How:   flexHow + " All jobs arrive at once, slack 75 %; σ = 0 are equal jobs, at 4 the smallest is a tenth of the largest. The last point starts no reduce before the maps are through, so that no reduce holds a slot and waits.",
+		How: flexHow + " All jobs arrive at once, slack 75 %; σ = 0 are equal jobs, at 4 the smallest is a " +
+			"tenth of the largest. The last point starts no reduce before the maps are through, so that no " +
+			"reduce holds a slot and waits.",
 	}, "flex-cluster-sizes", points)
 }
 
@@ -224,7 +230,8 @@ func flexMany() Part {
 	points = append(points, flexPoint{name: "172 jobs, mixed", load: mix, says: exactly(30), fits: Range{15, 60}})
 	return experiment(Part{
 		Title: "On the cluster: more jobs (4.2)",
-		How:   flexHow + " 20 and 40 jobs at once; and a mix like GridMix: 172 jobs, 10 s apart, whose sizes span two orders of magnitude.",
+		How: flexHow + " 20 and 40 jobs at once; and a mix like GridMix: 172 jobs, 10 s apart, whose sizes " +
+			"span two orders of magnitude.",
 	}, "", points)
 }
 
@@ -244,9 +251,12 @@ var flexMeasures = []string{"mean response", "mean stretch", "mean tardiness", "
 func flexDay(year string) Part {
 	p := Part{
 		Title: "Facebook's day of " + year, Trials: 1,
-		How: "Maps alone on 60 slots, sizes scaled to keep them busy. A deadline is the time alone on the cluster times a factor that is uniform from 1 to 10; stretch divides by that time. " +
-			"Sizes are exact, off by e^N with N normal, or the mean of the job's finished tasks. `flex:metric=max-lateness` is earliest due date first.",
-		Charts: []Picture{{"flex-day-" + year, "Loss of each policy against the best of them, by what is measured; exact, noisy and learned sizes", func(samples []Sample) chart.Chart {
+		How: "Maps alone on 60 slots, sizes scaled to keep them busy. A deadline is the time alone on the " +
+			"cluster times a factor that is uniform from 1 to 10; stretch divides by that time. " +
+			"Sizes are exact, off by e^N with N normal, or the mean of the job's finished tasks. " +
+			"`flex:metric=max-lateness` is earliest due date first.",
+		Charts: []Picture{{"flex-day-" + year, "Loss of each policy against the best of them, by what is " +
+			"measured; exact, noisy and learned sizes", func(samples []Sample) chart.Chart {
 			c := chart.Chart{Y: chart.Axis{Label: "÷ the best", Log: true}}
 			for _, known := range flexKnown {
 				for _, m := range flexMeasures {

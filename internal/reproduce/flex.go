@@ -110,20 +110,26 @@ func (c flexCase) draw(seed uint64) (*malleable.Problem, []malleable.Facts) {
 // flexSchedulers are those whose objective is compared with that of the best order.
 var flexSchedulers = []string{"FIFO", "FAIR", "FLEX", "FLEX, rules only", "FLEX, generic order only"}
 
+// A flexTrial is a metric and the seed of the jobs.
+type flexTrial struct {
+	metric string
+	seed   uint64
+}
+
 // flexEnough is the effort for the reference: for most metrics the search over the orders of ten jobs comes to its end.
 const flexEnough = 500_000
 
 // ratios adds the average and the worst ratio of each scheduler's objective to the best order's under a metric. Runs
 // whose best order costs nothing are dropped, as the paper does.
-func (c flexCase) ratios(ctx context.Context, s Sample, where, metric string, seed uint64) error {
-	m := malleable.Metrics[metric]
+func (c flexCase) ratios(ctx context.Context, s Sample, where string, of flexTrial) error {
+	m := malleable.Metrics[of.metric]
 	all := map[string][]float64{}
 	dropped, proven := 0, 0
 	for run := range uint64(flexRuns) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p, facts := c.draw(seed<<20 + run)
+		p, facts := c.draw(of.seed<<20 + run)
 		p.Worst = m.Worst
 		for i := range p.Jobs {
 			p.Jobs[i].Penalty = m.Penalty(facts[i])
@@ -188,10 +194,13 @@ func ratioCharts(places []string, label string) func([]Sample) chart.Chart {
 	}
 }
 
-// ratioClaims returns the published, or calibrated, averages and worst cases of a scheduler.
-func ratioClaim(where, says, figure string, published, agrees Range) Claim {
-	return Claim{Where: where, Says: says, Published: published, Unit: "%", Figure: figure, Agrees: agrees,
-		Own: published == Range{}}
+// A ratioRange is what was published of a ratio, in percent, and what agrees with it; zero: nothing was published.
+type ratioRange struct{ published, agrees Range }
+
+// ratioClaim returns a claim about the average or the worst ratio of a scheduler.
+func ratioClaim(where, says, figure string, is ratioRange) Claim {
+	return Claim{Where: where, Says: says, Published: is.published, Unit: "%", Figure: figure, Agrees: is.agrees,
+		Own: is.published == Range{}}
 }
 
 func flexSlack() Part {
@@ -203,7 +212,7 @@ func flexSlack() Part {
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, slack := range flexSlacks {
-				if err := (flexCase{8, slack}).ratios(ctx, s, slackName(slack), "avg-response", seed); err != nil {
+				if err := (flexCase{8, slack}).ratios(ctx, s, slackName(slack), flexTrial{"avg-response", seed}); err != nil {
 					return nil, err
 				}
 			}
@@ -218,12 +227,12 @@ func flexSlack() Part {
 	base := slackName(0.75)
 	fitted := "how much work there is was fitted to FAIR's average; FIFO's average follows from it"
 	p.Claims = []Claim{
-		ratioClaim("4.1, base case", "FIFO, average", base+" FIFO", exactly(207), Range{180, 230}),
-		ratioClaim("4.1, base case", "FIFO, worst", base+" FIFO worst", exactly(324), Range{280, 420}),
-		ratioClaim("4.1, base case", "FAIR, average", base+" FAIR", exactly(154), Range{150, 158}),
-		ratioClaim("4.1, base case", "FAIR, worst", base+" FAIR worst", exactly(161), Range{155, 172}),
-		ratioClaim("4.1, base case", "FLEX, worst", base+" FLEX worst", atMost(100.1), atMost(100.1)),
-		ratioClaim("4.1, base case", "FLEX, rules only, worst", base+" FLEX, rules only worst", Range{}, Range{}),
+		ratioClaim("4.1, base case", "FIFO, average", base+" FIFO", ratioRange{exactly(207), Range{180, 230}}),
+		ratioClaim("4.1, base case", "FIFO, worst", base+" FIFO worst", ratioRange{exactly(324), Range{280, 420}}),
+		ratioClaim("4.1, base case", "FAIR, average", base+" FAIR", ratioRange{exactly(154), Range{150, 158}}),
+		ratioClaim("4.1, base case", "FAIR, worst", base+" FAIR worst", ratioRange{exactly(161), Range{155, 172}}),
+		ratioClaim("4.1, base case", "FLEX, worst", base+" FLEX worst", ratioRange{atMost(100.1), atMost(100.1)}),
+		ratioClaim("4.1, base case", "FLEX, rules only, worst", base+" FLEX, rules only worst", ratioRange{}),
 	}
 	for i := range p.Claims {
 		p.Claims[i].Why = fitted
@@ -241,9 +250,9 @@ func flexSlack() Part {
 	for _, slack := range flexSlacks {
 		where := slackName(slack)
 		p.Claims = append(p.Claims,
-			ratioClaim("Fig. 5(a), slack "+where, "FIFO, average", where+" FIFO", Range{}, Range{}),
-			ratioClaim("Fig. 5(a), slack "+where, "FAIR, average", where+" FAIR", Range{}, Range{}),
-			ratioClaim("Fig. 5(a), slack "+where, "FLEX, average", where+" FLEX", Range{99.99, 101}, atMost(101)),
+			ratioClaim("Fig. 5(a), slack "+where, "FIFO, average", where+" FIFO", ratioRange{}),
+			ratioClaim("Fig. 5(a), slack "+where, "FAIR, average", where+" FAIR", ratioRange{}),
+			ratioClaim("Fig. 5(a), slack "+where, "FLEX, average", where+" FLEX", ratioRange{Range{99.99, 101}, atMost(101)}),
 		)
 	}
 	return p
@@ -287,7 +296,7 @@ func flexSmall() Part {
 			s := Sample{}
 			least, most := math.Inf(1), 0.0
 			for i, n := range flexSmalls {
-				if err := (flexCase{n, 0.75}).ratios(ctx, s, names[i], "avg-response", seed); err != nil {
+				if err := (flexCase{n, 0.75}).ratios(ctx, s, names[i], flexTrial{"avg-response", seed}); err != nil {
 					return nil, err
 				}
 				fair := s.of(names[i] + " FAIR")
@@ -311,9 +320,9 @@ func flexSmall() Part {
 	}
 	for _, name := range names {
 		p.Claims = append(p.Claims,
-			ratioClaim("Fig. 5(b), "+name, "FIFO, average", name+" FIFO", Range{}, Range{}),
-			ratioClaim("Fig. 5(b), "+name, "FAIR, average", name+" FAIR", Range{}, Range{}),
-			ratioClaim("Fig. 5(b), "+name, "FLEX, average", name+" FLEX", Range{99.99, 101}, atMost(101)),
+			ratioClaim("Fig. 5(b), "+name, "FIFO, average", name+" FIFO", ratioRange{}),
+			ratioClaim("Fig. 5(b), "+name, "FAIR, average", name+" FAIR", ratioRange{}),
+			ratioClaim("Fig. 5(b), "+name, "FLEX, average", name+" FLEX", ratioRange{Range{99.99, 101}, atMost(101)}),
 		)
 	}
 	return p
@@ -350,7 +359,7 @@ func flexThirteen() Part {
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, m := range flexMetrics {
-				if err := flexBase.ratios(ctx, s, m, m, seed); err != nil {
+				if err := flexBase.ratios(ctx, s, m, flexTrial{m, seed}); err != nil {
 					return nil, err
 				}
 			}
@@ -370,14 +379,14 @@ func flexThirteen() Part {
 			if !slices.Contains(flexSteady, m) && name != "FLEX" {
 				agrees = atLeast(115)
 			}
-			c := ratioClaim(where, name+", average", m+" "+name, exactly(ref[k]), agrees)
+			c := ratioClaim(where, name+", average", m+" "+name, ratioRange{exactly(ref[k]), agrees})
 			c.Why = far
 			p.Claims = append(p.Claims, c)
 		}
 		p.Claims = append(p.Claims,
-			ratioClaim(where, "FLEX, worst", m+" FLEX worst", Range{}, Range{}),
-			ratioClaim(where, "FLEX, rules only, average", m+" FLEX, rules only", Range{}, Range{}),
-			ratioClaim(where, "FLEX, generic order only, average", m+" FLEX, generic order only", Range{}, Range{}),
+			ratioClaim(where, "FLEX, worst", m+" FLEX worst", ratioRange{}),
+			ratioClaim(where, "FLEX, rules only, average", m+" FLEX, rules only", ratioRange{}),
+			ratioClaim(where, "FLEX, generic order only, average", m+" FLEX, generic order only", ratioRange{}),
 			Claim{
 				Where: where, Says: "runs of 100 dropped: the best order costs nothing", Figure: m + " dropped", Own: true,
 			},

@@ -120,7 +120,7 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 				continue
 			}
 			key := c.rank(p.View, st, 1)
-			if first == nil || before(key, least) || !before(least, key) && earlier(st, first) {
+			if first == nil || key.Before(least) || !least.Before(key) && earlier(st, first) {
 				first, least = st, key
 			}
 		}

@@ -116,16 +116,12 @@ type jobTurn struct {
 	job   *sched.Job
 }
 
+// compareTurns orders jobs by after, then by key, then by submission.
 func compareTurns(a, b jobTurn) int {
-	switch {
-	case a.after != b.after:
+	if a.after != b.after {
 		return a.after - b.after
-	case before(a.key, b.key):
-		return -1
-	case before(b.key, a.key):
-		return 1
 	}
-	return cmp.Compare(a.job.ID, b.job.ID)
+	return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.job.ID, b.job.ID))
 }
 
 // A jobOrder is the order of all jobs at the last look for stragglers. It tells whether tasks that wait go before a
@@ -204,7 +200,7 @@ func (o *jobOrder) rankQueues(p *sched.Plan, k sched.ResourceKind) []int {
 				children = append(children, queueTurn{o.queues.turn(c, k), i})
 			}
 		}
-		slices.SortFunc(children, func(a, b queueTurn) int { return cmp.Or(compareKeys(a.key, b.key), a.at-b.at) })
+		slices.SortFunc(children, func(a, b queueTurn) int { return cmp.Or(a.key.Compare(b.key), a.at-b.at) })
 		for _, c := range children {
 			walk(p.Queues[q.Children[c.at]])
 		}

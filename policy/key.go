@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"cmp"
-
-	"github.com/sojourn-sched/sojourn/sched"
-)
+import "github.com/sojourn-sched/sojourn/sched"
 
 // A Ranking returns the place of stage st in an order: the smallest key first, and of equal keys the job that was
 // submitted first. It may read the row of st, the rows of its job and of the job's other stages, and what the policy
@@ -15,23 +11,6 @@ import (
 // ranking by running tasks adds it to their number: else a task could be taken back right after its start. Other
 // rankings ignore it.
 type Ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
-
-// before reports whether key a comes before key b. Of two equal keys neither does.
-func before(a, b sched.Key) bool {
-	switch {
-	case a.Class != b.Class:
-		return a.Class < b.Class
-	case a.Value != b.Value:
-		return a.Value < b.Value
-	}
-	return a.Then < b.Then
-}
-
-// compareKeys returns a negative number if a comes before b, a positive one if b comes before a, and 0 if they are
-// equal.
-func compareKeys(a, b sched.Key) int {
-	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Then, b.Then))
-}
 
 // earlier reports whether stage a was submitted before stage b. It decides between stages with equal keys.
 func earlier(a, b *sched.Stage) bool {

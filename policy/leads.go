@@ -101,7 +101,7 @@ func (l *leads) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *s
 	}
 	a, _ := x.Position(master)
 	b, _ := x.Position(st)
-	if before(a, b) || !before(b, a) && earlier(master, st) {
+	if a.Before(b) || !b.Before(a) && earlier(master, st) {
 		return master
 	}
 	return st

@@ -89,9 +89,9 @@ func (l *line) better(a, b *sched.Stage) *sched.Stage {
 		return a
 	}
 	switch ka, kb := l.whole(l.view, a), l.whole(l.view, b); {
-	case before(ka, kb):
+	case ka.Before(kb):
 		return a
-	case before(kb, ka):
+	case kb.Before(ka):
 		return b
 	}
 	if earlier(a, b) {

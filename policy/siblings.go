@@ -57,10 +57,10 @@ type sibling struct {
 }
 
 func (a *sibling) before(b *sibling) bool {
-	if before(a.key, b.key) {
+	if a.key.Before(b.key) {
 		return true
 	}
-	return a.since < b.since && !before(b.key, a.key)
+	return a.since < b.since && !b.key.Before(a.key)
 }
 
 // forget drops all orders, because turns depend on something that has changed for all queues.

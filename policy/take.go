@@ -227,7 +227,7 @@ func (t *taker) resume(p *sched.Plan, order *line) {
 // goOn has a suspended attempt go on if it may, and reports whether it does.
 func (t *taker) goOn(p *sched.Plan, order *line, a *sched.Attempt) bool {
 	st := order.firstOf(int(kindOf(a.Stage)))
-	if st != nil && before(t.rank(p.View, st, 1), t.rank(p.View, a.Stage, 1)) || !p.Resume(a) {
+	if st != nil && t.rank(p.View, st, 1).Before(t.rank(p.View, a.Stage, 1)) || !p.Resume(a) {
 		return false
 	}
 	t.runsAgain(a)
@@ -256,7 +256,7 @@ func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 		return t.parked
 	}
 	slices.SortFunc(t.parked, func(a, b *sched.Attempt) int {
-		return cmp.Or(compareKeys(t.rank(p.View, a.Stage, 1), t.rank(p.View, b.Stage, 1)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(t.rank(p.View, a.Stage, 1).Compare(t.rank(p.View, b.Stage, 1)), cmp.Compare(a.ID, b.ID))
 	})
 	return t.parked
 }
@@ -347,7 +347,7 @@ func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched
 		if b.State != sched.Running || b.Stage.Job == st.Job || b.Stage.Kind == sched.Master {
 			continue
 		}
-		if k := t.rank(p.View, b.Stage, 0); before(most, k) && t.makesRoom(p, st, b, need) {
+		if k := t.rank(p.View, b.Stage, 0); most.Before(k) && t.makesRoom(p, st, b, need) {
 			last, most = b, k
 		}
 	}
@@ -376,7 +376,7 @@ func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bo
 		order.skip(st)
 		return true
 	}
-	if st.Job == last.Job || !before(t.rank(p.View, st, 1), t.rank(p.View, last, 0)) {
+	if st.Job == last.Job || !t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0)) {
 		return false
 	}
 	var a *sched.Attempt
@@ -425,7 +425,7 @@ func (t *taker) lastReported(p *sched.Plan, st *sched.Stage, kind int) (last *sc
 	for _, id := range p.Offers {
 		a := t.lastOn(p, p.Node(id), st, st.Spec.PerTask)
 		if a != nil && int(kindOf(a.Stage)) == kind &&
-			(last == nil || before(t.rank(p.View, last.Stage, 0), t.rank(p.View, a.Stage, 0))) {
+			(last == nil || t.rank(p.View, last.Stage, 0).Before(t.rank(p.View, a.Stage, 0))) {
 			last = a
 		}
 	}

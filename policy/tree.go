@@ -244,7 +244,7 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 		if s.room && s.of.full[id] == s.pass || !t.wants(c, s.lane) {
 			continue
 		}
-		if best != nil && !before(t.turn(c, s.kind), t.turn(best, s.kind)) {
+		if best != nil && !t.turn(c, s.kind).Before(t.turn(best, s.kind)) {
 			continue
 		}
 		if st := t.descend(p, c, s); st != nil {
@@ -306,7 +306,7 @@ func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 // ahead reports whether a comes before b in a leaf.
 func (t *tree) ahead(v *sched.View, a, b *sched.Stage) bool {
 	ka, kb := t.rank(v, a, 1), t.rank(v, b, 1)
-	return before(ka, kb) || !before(kb, ka) && earlier(a, b)
+	return ka.Before(kb) || !kb.Before(ka) && earlier(a, b)
 }
 
 // Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their
@@ -354,7 +354,7 @@ func (t *tree) Withheld(v *sched.View, st *sched.Stage) string {
 // comesFirst reports whether it is the turn of a before that of its sibling b; of equals the older one is first.
 func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
 	ka, kb := t.turn(a, k), t.turn(b, k)
-	return before(ka, kb) || !before(kb, ka) && a.ID < b.ID
+	return ka.Before(kb) || !kb.Before(ka) && a.ID < b.ID
 }
 
 // leaves returns how many queues with jobs that want kind k are in q, itself included.

@@ -17,15 +17,15 @@ func TestContainerTables(t *testing.T) {
 	var byLease leaseTable
 	n := &node{}
 	model := map[int64]*container{}
-	var free []sched.AttemptID // slots used before, with a new serial
+	var free []int32 // rows used before, with a new serial
 	for next := int64(1); next < 5000; {
 		if len(model) == 0 || r.IntN(100) < 55 && next < 4000 {
-			c := &container{id: wire.ContainerID{ID: next}, lease: sched.AttemptID(next<<24 | int64(len(model)))}
+			c := &container{id: wire.ContainerID{ID: next}, lease: sched.NewAttemptID(uint64(next), int32(len(model)))}
 			if len(free) > 0 {
-				c.lease = sched.AttemptID(next<<24) | free[len(free)-1]
+				c.lease = sched.NewAttemptID(uint64(next), free[len(free)-1])
 				free = free[:len(free)-1]
 			} else {
-				c.lease = sched.AttemptID(next<<24 | int64(len(byLease.slots)))
+				c.lease = sched.NewAttemptID(uint64(next), int32(len(byLease.slots)))
 			}
 			model[next] = c
 			byID.put(c)
@@ -41,7 +41,7 @@ func TestContainerTables(t *testing.T) {
 			}
 			byLease.remove(c)
 			n.drop(c)
-			free = append(free, sched.AttemptID(c.lease.Row()))
+			free = append(free, c.lease.Row())
 			if byID.at(c.id.ID) != nil || byLease.at(c.lease) != nil {
 				t.Fatalf("container %d is found after it was taken out", c.id.ID)
 			}

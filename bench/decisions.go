@@ -182,7 +182,8 @@ func idle(nodes int, end time.Time) (steps int) {
 type load struct {
 	core    *sched.Core
 	running heap
-	tries   []try // by the attempt's slot
+	actions sched.Dispatcher
+	tries   []try // by the row of the AttemptID
 	chance  *chance
 	newest  sched.JobID
 	wake    sched.Time    // 0: not asked for
@@ -197,12 +198,10 @@ type try struct {
 	ends, left sched.Time
 }
 
-// attemptSlots is how many slots of attempts an AttemptID can tell apart.
-const attemptSlots = 1<<24 - 1
-
 // newEmptyLoad is a cluster of n nodes.
 func newEmptyLoad(config sched.Config, n int) *load {
 	l := &load{core: sched.New(config), chance: newChance(), queues: 1}
+	l.actions = l.dispatcher()
 	for i := range l.users {
 		l.users[i] = fmt.Sprint("user", i)
 	}
@@ -256,36 +255,36 @@ func (l *load) step(now sched.Time) {
 				l.submit(l.chance.task(), 0)
 			}
 		}
-		for i := range actions {
-			l.do(now, &actions[i])
-		}
+		l.actions.Do(actions)
 	}
 }
 
-func (l *load) do(now sched.Time, a *sched.Action) {
-	switch slot := int(a.Attempt & attemptSlots); a.Kind {
-	case sched.Launch:
-		for len(l.tries) <= slot {
-			l.tries = append(l.tries, try{})
-		}
-		l.run(slot, a.Attempt, now+l.chance.time())
-	case sched.Kill:
-		l.tries[slot] = try{}
-		l.events = append(l.events, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: a.Attempt})
-	case sched.Suspend:
-		l.tries[slot] = try{id: a.Attempt, left: l.tries[slot].ends - now}
-		l.events = append(l.events, sched.Event{Kind: sched.AttemptSuspended, Attempt: a.Attempt})
-	case sched.Resume:
-		l.run(slot, a.Attempt, now+l.tries[slot].left)
-	case sched.Probe:
-		l.submit(1, a.Stage.Job)
-	case sched.Wake:
-		l.wake = a.At
+// dispatcher returns what the load does for each kind of action.
+func (l *load) dispatcher() sched.Dispatcher {
+	return sched.Dispatcher{
+		Launch: func(a *sched.Action) {
+			for len(l.tries) <= int(a.Attempt.Row()) {
+				l.tries = append(l.tries, try{})
+			}
+			l.run(a.Attempt, l.core.Now+l.chance.time())
+		},
+		Kill: func(id sched.AttemptID, _ sched.Time) {
+			l.tries[id.Row()] = try{}
+			l.events = append(l.events, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: id})
+		},
+		Suspend: func(id sched.AttemptID) {
+			l.tries[id.Row()] = try{id: id, left: l.tries[id.Row()].ends - l.core.Now}
+			l.events = append(l.events, sched.Event{Kind: sched.AttemptSuspended, Attempt: id})
+		},
+		Resume: func(id sched.AttemptID) { l.run(id, l.core.Now+l.tries[id.Row()].left) },
+		Probe:  func(job sched.JobID) { l.submit(1, job) },
+		Wake:   func(at sched.Time) { l.wake = at },
 	}
 }
 
-func (l *load) run(slot int, id sched.AttemptID, ends sched.Time) {
-	l.tries[slot] = try{id: id, ends: ends}
+// run lets an attempt run until an instant.
+func (l *load) run(id sched.AttemptID, ends sched.Time) {
+	l.tries[id.Row()] = try{id: id, ends: ends}
 	l.running.push(ending{ends, uint64(id)})
 }
 
@@ -311,7 +310,7 @@ func (l *load) next() (e ending, ok bool) {
 			continue
 		}
 		e = l.running.pop()
-		if t := &l.tries[e.id&attemptSlots]; uint64(t.id) == e.id && t.ends == e.at {
+		if t := &l.tries[sched.AttemptID(e.id).Row()]; uint64(t.id) == e.id && t.ends == e.at {
 			return e, true
 		} // else it was ended or suspended meanwhile
 	}

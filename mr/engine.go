@@ -99,6 +99,7 @@ const (
 type engine struct {
 	config   Config
 	core     *sched.Core
+	actions  sched.Dispatcher
 	start    time.Time
 	mail     mailbox
 	arriving []arrival    // in order
@@ -123,6 +124,7 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	}
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
 		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}}
+	e.actions = e.dispatcher(ctx)
 	for i, sub := range jobs {
 		e.arriving = append(e.arriving, arrival{index: i, sub: sub})
 	}
@@ -138,7 +140,7 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 			sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]},
 		)
 	}
-	e.step(ctx, 0)
+	e.step(0)
 	for e.busy() && ctx.Err() == nil {
 		e.wait(ctx)
 		e.turn(ctx)
@@ -165,7 +167,7 @@ func (e *engine) turn(ctx context.Context) {
 	}
 	e.submit()
 	e.lookAfter(now)
-	e.step(ctx, now)
+	e.step(now)
 }
 
 // read runs the items of the mailbox, and reports whether there were any.
@@ -182,13 +184,11 @@ func (e *engine) read(ctx context.Context) bool {
 
 // step gives the collected events to the core and carries out its actions, until these cause no event at the same
 // instant.
-func (e *engine) step(ctx context.Context, now sched.Time) {
+func (e *engine) step(now sched.Time) {
 	for {
 		events := e.events
 		e.events = nil
-		for _, a := range e.core.Step(now, events) {
-			e.do(ctx, a)
-		}
+		e.actions.Do(e.core.Step(now, events))
 		for i := range e.core.Events {
 			if v := &e.core.Events[i]; v.Kind == sched.JobEnded {
 				e.jobEnded(v)
@@ -203,34 +203,35 @@ func (e *engine) step(ctx context.Context, now sched.Time) {
 	}
 }
 
-func (e *engine) do(ctx context.Context, a sched.Action) {
-	switch a.Kind {
-	case sched.Launch:
-		e.launch(ctx, a)
-	case sched.Kill:
-		if l := e.attempts[a.Attempt]; l != nil {
-			if a.At > 0 {
-				time.AfterFunc(a.At, func() { l.cancel(errKilled) })
-			} else {
+// dispatcher returns what the engine does for each kind of action. Attempts that it launches end with ctx.
+func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
+	return sched.Dispatcher{
+		Launch: func(a *sched.Action) { e.launch(ctx, a) },
+		Kill: func(id sched.AttemptID, grace sched.Time) {
+			if l := e.attempts[id]; l != nil && grace > 0 {
+				time.AfterFunc(grace, func() { l.cancel(errKilled) })
+			} else if l != nil {
 				l.cancel(errKilled)
 			}
-		}
-	case sched.Suspend:
-		if l := e.attempts[a.Attempt]; l != nil {
-			l.Attempt.Suspend()
-			e.events = append(e.events, sched.Event{Kind: sched.AttemptSuspended, Attempt: a.Attempt})
-		}
-	case sched.Resume:
-		if l := e.attempts[a.Attempt]; l != nil {
-			l.alive = time.Now()
-			l.Attempt.Resume()
-		}
-	case sched.Probe:
-		if j := e.jobs[a.Stage.Job]; j != nil {
-			e.probe(j)
-		}
-	case sched.Wake:
-		e.wake = a.At
+		},
+		Suspend: func(id sched.AttemptID) {
+			if l := e.attempts[id]; l != nil {
+				l.Attempt.Suspend()
+				e.events = append(e.events, sched.Event{Kind: sched.AttemptSuspended, Attempt: id})
+			}
+		},
+		Resume: func(id sched.AttemptID) {
+			if l := e.attempts[id]; l != nil {
+				l.alive = time.Now()
+				l.Attempt.Resume()
+			}
+		},
+		Probe: func(job sched.JobID) {
+			if j := e.jobs[job]; j != nil {
+				e.probe(j)
+			}
+		},
+		Wake: func(at sched.Time) { e.wake = at },
 	}
 }
 
@@ -239,7 +240,8 @@ var (
 	errNotYet = errors.New("its input is being made again")
 )
 
-func (e *engine) launch(ctx context.Context, a sched.Action) {
+// launch starts attempt a.Attempt on a goroutine of its own.
+func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	j := e.jobs[a.Stage.Job]
 	actx, cancel := context.WithCancelCause(ctx)
 	stage, task := int(a.Stage.Index), int(a.Task)-1

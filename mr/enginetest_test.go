@@ -31,3 +31,11 @@ func TestEngineContract(t *testing.T) {
 		}
 	}})
 }
+
+// Powers names what the embedded engine carries out.
+func TestPowers(t *testing.T) {
+	actions := new(engine).dispatcher(t.Context())
+	if got := actions.Powers() | sched.CanNameTasks; got != Powers {
+		t.Errorf("the dispatcher can do %b, want %b", got, Powers)
+	}
+}

@@ -76,17 +76,18 @@ const mostSteps = 200_000
 // An engine runs a Setup to its end.
 type engine struct {
 	Setup
-	core   *sched.Core
-	knobs  knobs
-	due    dueHeap
-	seq    int
-	tries  map[sched.AttemptID]*try
-	nth    map[Try]int // attempts so far, by Try without Nth and Node
-	newest sched.JobID
-	wake   sched.Time
-	left   int // jobs that have not ended, or not come yet
-	events []sched.Event
-	result Result
+	core    *sched.Core
+	actions sched.Dispatcher
+	knobs   knobs
+	due     dueHeap
+	seq     int
+	tries   map[sched.AttemptID]*try
+	nth     map[Try]int // attempts so far, by Try without Nth and Node
+	newest  sched.JobID
+	wake    sched.Time
+	left    int // jobs that have not ended, or not come yet
+	events  []sched.Event
+	result  Result
 }
 
 // A try is an attempt as the engine sees it.
@@ -114,7 +115,7 @@ func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	if k.forget != nil {
 		config.Forget = func() bool { return k.forget.IntN(4) == 0 }
 	}
-	e.core = sched.New(config)
+	e.core, e.actions = sched.New(config), e.dispatcher()
 	e.result.Core = e.core
 	for i := range s.Nodes {
 		e.push(0, due{event: sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &s.Nodes[i]}})
@@ -216,8 +217,8 @@ func (e *engine) step(est sched.Estimator) error {
 			}
 		}
 	}
+	e.actions.Do(acts)
 	for _, a := range acts {
-		e.act(now, a)
 		if a.Kind != sched.Wake {
 			e.result.Log = append(e.result.Log, Entry{now, a})
 		}
@@ -313,35 +314,37 @@ func (e *engine) run(now sched.Time, id sched.AttemptID, t *try) {
 	e.push(t.ends, due{event: sched.Event{Kind: sched.AttemptDone, Outcome: t.outcome, Attempt: id}})
 }
 
-// act does what a policy asked for.
-func (e *engine) act(now sched.Time, a sched.Action) {
-	switch a.Kind {
-	case sched.Launch:
-		e.launch(now, a)
-	case sched.Kill:
-		e.push(now+a.At, due{event: sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: a.Attempt}})
-	case sched.Suspend:
-		e.push(now+e.Lag, due{event: sched.Event{Kind: sched.AttemptSuspended, Attempt: a.Attempt}})
-	case sched.Resume:
-		t := e.tries[a.Attempt]
-		t.parked = false
-		if e.fed(t.attempt.Stage) {
-			e.run(now, a.Attempt, t)
-		}
-	case sched.Resize:
-		e.push(now, due{event: sched.Event{Kind: sched.AttemptResized, Attempt: a.Attempt}})
-	case sched.Probe:
-		e.push(
-			now,
-			due{event: sched.Event{Kind: sched.JobSubmitted, Body: probeOf(a.Stage.Job, e.core.Job(a.Stage.Job).Spec)}},
-		)
-	case sched.Wake:
-		e.wake = a.At
+// dispatcher returns what the engine does for each kind of action.
+func (e *engine) dispatcher() sched.Dispatcher {
+	plan := func(after sched.Time, ev sched.Event) { e.push(e.core.Now+after, due{event: ev}) }
+	return sched.Dispatcher{
+		Launch: e.launch,
+		Kill: func(id sched.AttemptID, grace sched.Time) {
+			plan(grace, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: id})
+		},
+		Suspend: func(id sched.AttemptID) {
+			plan(e.Lag, sched.Event{Kind: sched.AttemptSuspended, Attempt: id})
+		},
+		Resume: func(id sched.AttemptID) {
+			t := e.tries[id]
+			t.parked = false
+			if e.fed(t.attempt.Stage) {
+				e.run(e.core.Now, id, t)
+			}
+		},
+		Resize: func(id sched.AttemptID, _ sched.ShapeID) {
+			plan(0, sched.Event{Kind: sched.AttemptResized, Attempt: id})
+		},
+		Probe: func(job sched.JobID) {
+			plan(0, sched.Event{Kind: sched.JobSubmitted, Body: probeOf(job, e.core.Job(job).Spec)})
+		},
+		Wake: func(at sched.Time) { e.wake = at },
 	}
 }
 
-func (e *engine) launch(now sched.Time, a sched.Action) {
-	attempt := e.core.Attempt(a.Attempt)
+// launch starts attempt a.Attempt at the instant of the present Step.
+func (e *engine) launch(a *sched.Action) {
+	now, attempt := e.core.Now, e.core.Attempt(a.Attempt)
 	job := attempt.Stage.Job.Spec
 	which := Try{Job: job, Stage: a.Stage.Index, Task: a.Task}
 	how := which

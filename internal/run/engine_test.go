@@ -73,3 +73,13 @@ func TestSettle(t *testing.T) {
 		}
 	}
 }
+
+// A policy that does not exist is an error of Open, which leaves nothing behind.
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []Choice{{"none", "oracle"}, {"fifo", "none"}} {
+		o, err := Setup{Engine: Simulator, Names: BuiltIn, Choice: c}.Open()
+		if err == nil || o != nil {
+			t.Errorf("%v: %v, %v", c, o, err)
+		}
+	}
+}

@@ -57,15 +57,15 @@ func (s Setup) Open() (o *Opened, err error) {
 	o = &Opened{engine: s.Engine}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, o.learned.close())
+			err, o = errors.Join(err, o.learned.close()), nil
 		}
 	}()
 	if s.Choice, _, err = s.Names.settle(s.Engine, s.Choice); err != nil {
-		return nil, err
+		return o, err
 	}
 	o.choice = s.Choice
 	if o.Core.Policy, _, err = s.Names.Policies.Parse(s.Choice.Policy); err != nil {
-		return nil, err
+		return o, err
 	}
 	if o.debts, err = recall(s.Memory, o.Core.Policy, s.Unsaved); err != nil {
 		return o, err
@@ -73,7 +73,7 @@ func (s Setup) Open() (o *Opened, err error) {
 	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
 	o.Core.Limit = s.Engine.Limit
 	if err := s.estimate(o); err != nil {
-		return nil, err
+		return o, err
 	}
 	if s.Unsaved != nil {
 		o.learned.keepSaving(saveEvery, s.Unsaved)

@@ -249,6 +249,9 @@ func (f *flow) width() int {
 	return -1
 }
 
+// mostLong bounds the bytes of the long keys and values of one case: the test holds each a few times.
+const mostLong = 32 << 20
+
 // fill draws the pairs.
 func (f *flow) fill(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -256,19 +259,27 @@ func (f *flow) fill(seed uint64) {
 	most := 1 << r.IntN(14)
 	long := r.IntN(4) == 0
 	largest := int(f.memory.attemptBytes()) / 8
+	left := mostLong
+	lengthen := func() int { // length of the next long key or value
+		n := 1 + r.IntN(largest)
+		if left -= n; left < 0 {
+			return 1
+		}
+		return n
+	}
 	f.pairs = make([][]testPair, f.maps)
 	for m := range f.pairs {
 		for range r.IntN(most) {
 			k := r.IntN(distinct)
 			key := fmt.Appendf(nil, "%0*d", 1+k%30, k)
 			if k == 0 && long {
-				key = bytes.Repeat([]byte{'x'}, 1+r.IntN(largest))
+				key = bytes.Repeat([]byte{'x'}, lengthen())
 			}
 			w := f.width()
 			var value []byte
 			if w < 0 {
 				if value = fmt.Appendf(nil, "%d.%d", m, len(f.pairs[m])); long && r.IntN(100) == 0 {
-					value = append(value, make([]byte, r.IntN(largest))...)
+					value = append(value, make([]byte, lengthen())...)
 				}
 			} else if value = make([]byte, w); w > 0 {
 				binary.LittleEndian.PutUint64(value, uint64(r.IntN(1000)))

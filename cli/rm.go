@@ -77,9 +77,30 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	return c
 }
 
+// settle returns the one policy of the ResourceManager, which it must be able to serve.
+func (f *rmFlags) settle(a *app) (string, error) {
+	policies, err := f.policies.parse(a.names, run.Manager)
+	if err != nil {
+		return "", err
+	}
+	if len(policies) != 1 {
+		return "", usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
+	}
+	if !f.quiet {
+		f.policies.remark(a, policies, run.Manager, nil)
+	}
+	return policies[0], f.policies.check(a.names, run.Manager, policies)
+}
+
 func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if f.conf == "" {
 		return usagef("--conf is needed: a folder with yarn-site.xml")
+	}
+	policy := ""
+	if f.named { // a policy that no configuration makes possible is refused before one is read
+		if policy, err = f.settle(a); err != nil {
+			return err
+		}
 	}
 	config, notes, err := yarn.Site(f.conf)
 	if err != nil {
@@ -87,19 +108,9 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	if config.Insecure = f.insecure; !f.named {
 		f.policies.policies = []string{config.Policy} // what yarn.resourcemanager.scheduler.class says
-	}
-	policies, err := f.policies.parse(a.names, run.Manager)
-	if err != nil {
-		return err
-	}
-	if len(policies) != 1 {
-		return usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
-	}
-	if !f.quiet {
-		f.policies.remark(a, policies, run.Manager, nil)
-	}
-	if err := f.policies.check(a.names, run.Manager, policies); err != nil {
-		return err
+		if policy, err = f.settle(a); err != nil {
+			return err
+		}
 	}
 	if f.queues != "" {
 		folder := config.Reread
@@ -117,7 +128,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return failuref("%w", err)
 	}
 	if f.check {
-		fmt.Fprintf(a.Out, "policy %s; %d lines are of no effect\n", policies[0], len(notes))
+		fmt.Fprintf(a.Out, "policy %s; %d lines are of no effect\n", policy, len(notes))
 		return nil
 	}
 	if f.state != "" {
@@ -131,7 +142,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	setup := run.Setup{
 		Engine:    run.Manager,
 		Names:     a.names,
-		Choice:    f.policies.choice(policies[0]),
+		Choice:    f.policies.choice(policy),
 		History:   f.policies.history,
 		Memory:    memoryIn(f.state),
 		Cluster:   &workload.Cluster{},

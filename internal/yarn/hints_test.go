@@ -202,7 +202,7 @@ func TestHistoryIsKept(t *testing.T) {
 	c.task = func(context.Context, wire.ContainerID) int32 { return 0 }
 	state := []string{"--policy", "srpt", "--state", filepath.Join(dir, "state")}
 	rm := startVerb(t, binary, dir, "1.rec", state...)
-	for what, n := range map[string]int{"yarn.resourcemanager.oddity = 7: not understood": 1, "users are who they say they are": 1} {
+	for what, n := range map[string]int{"yarn.resourcemanager.oddity = 7: not understood": 1, "a user is who the client says": 1} {
 		if got := strings.Count(strings.Join(rm.said, "\n"), what); got != n {
 			t.Errorf("%q is said %d times before it is ready:\n%s", what, got, strings.Join(rm.said, "\n"))
 		}

@@ -98,7 +98,11 @@ func decode(text []byte, p *Profile) error {
 	case errors.Is(err, io.EOF):
 		return errors.New("is empty: a profile gives maps, reduces and demands")
 	case errors.As(err, &wrong):
-		return errors.New(strings.Join(wrong.Errors, "; "))
+		list := slices.Clone(wrong.Errors)
+		for i, text := range list {
+			list[i], _, _ = strings.Cut(text, " in type ") // the names of our types say nothing to a user
+		}
+		return errors.New(strings.Join(list, "; "))
 	}
 	return err
 }

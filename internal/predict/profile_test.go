@@ -66,7 +66,7 @@ func TestReadProfileRefuses(t *testing.T) {
 		"# " + strings.Repeat("x", mostProfile):               "longer than",
 	} {
 		_, err := ReadProfile("p.yaml", strings.NewReader(text))
-		if err == nil || !strings.Contains(err.Error(), "p.yaml") || !strings.Contains(err.Error(), says) {
+		if err == nil || strings.Contains(err.Error(), "predict.") || !strings.Contains(err.Error(), "p.yaml") || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v, want it to say %q", text, err, says)
 		}
 	}

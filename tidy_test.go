@@ -392,7 +392,7 @@ func TestTidyWidth(t *testing.T) {
 		case n <= most:
 		case !listed:
 			t.Errorf("%s: %s has %d %s, more than %d: it is two things", set.Position(pos), name, n, what, most)
-		case n > allowed+slack:
+		case n > allowed:
 			t.Errorf("%s: %s has %d %s, and had %d: it may only shrink", set.Position(pos), name, n, what, allowed)
 		default:
 			used[name] = true
@@ -533,8 +533,8 @@ var others = []string{"sched", "policy", "policy/policytest", "model", "mr", "mr
 // unreached says how many functions of a folder no program of ours calls, only tests. The numbers may only shrink.
 var unreached = map[string]int{
 	"internal/predict":                       1,
-	"internal/theory":                        68,
-	"internal/theory/malleable":              11,
+	"internal/theory":                        39,
+	"internal/theory/malleable":              3,
 	"internal/unpack/bomb":                   2,
 	"internal/workload":                      2,
 	"internal/yarn/internal/peer":            37,
@@ -543,6 +543,7 @@ var unreached = map[string]int{
 	"internal/yarn/internal/recording":       6,
 	"internal/yarn/internal/token":           1,
 	"internal/yarn/internal/wire":            3,
+	"sched/enginetest":                       10,
 }
 
 // TestTidyDeadcode looks for functions that neither a program nor a test calls, and for those that only tests call.

@@ -398,3 +398,29 @@ func TestLoansBalance(t *testing.T) {
 		}
 	})
 }
+
+// Cases worked out by hand that are not among the vectors: a tie, a newcomer in debt, who leaves in debt, unequal
+// weights, borrowing that does not count.
+func TestLongTermDivideByHand(t *testing.T) {
+	steps := func(capacity, discount int64, demand [][]int64) (got [][]int64) {
+		users := make([]int64, len(demand[0]))
+		for i := range users {
+			users[i] = 1
+		}
+		r := LongTermRule{Capacity: capacity, Discount: discount}
+		for _, s := range r.LongTermSteps(users, demand, 0) {
+			got = append(got, s.Got)
+		}
+		return got
+	}
+	wantRows(t, "an odd unit", steps(3, WholeShare, [][]int64{{9, 9}, {0, 0}}), [][]int64{{2, 1}, {1, 2}})
+	wantRows(t, "leaves in debt", steps(2, WholeShare, [][]int64{{2, 0, 0}, {0, 2, 2}, {0, 0, 0}}),
+		[][]int64{{2, 0, 0}, {0, 1, 1}, {0, 1, 1}})
+	wantRows(t, "η = 0", steps(4, 0, [][]int64{{4, 0}, {4, 4}}), [][]int64{{4, 0}, {1, 3}})
+	r := LongTermRule{Capacity: 4, Discount: WholeShare}
+	wantRows(t, "comes in debt", [][]int64{
+		r.Divide([]LongTermUser{{1, 4, 10 * WholeShare}, {1, 4, 0}}),
+		r.Divide([]LongTermUser{{1, 4, 10 * WholeShare}, {1, 4, 8 * WholeShare}}),
+		r.Divide([]LongTermUser{{3, 4, 0}, {1, 4, 0}}),
+	}, [][]int64{{0, 4}, {1, 3}, {3, 1}})
+}

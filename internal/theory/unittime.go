@@ -86,16 +86,6 @@ func (u UnitTime) Float() float64 {
 // Seconds returns u in unit·seconds as a float64.
 func (u UnitTime) Seconds() float64 { return u.Float() / 1e9 }
 
-// Whole returns u in unit·seconds, rounded towards minus infinity; the largest int64 where it does not fit in one.
-func (u UnitTime) Whole() int64 {
-	x := u.big()
-	x.Div(x, big.NewInt(1e9))
-	if !x.IsInt64() {
-		return math.MaxInt64
-	}
-	return x.Int64()
-}
-
 func (u UnitTime) big() *big.Int {
 	x := new(big.Int).Lsh(big.NewInt(u.Hi), 64)
 	return x.Add(x, new(big.Int).SetUint64(u.Lo))

@@ -114,7 +114,7 @@ func Normalize(slots int, minima []int) []int {
 		fractions[first] = -1
 	}
 	for i := range least {
-		if least[i] > 0 || minima[i] == 0 {
+		if len(least) > slots || least[i] > 0 || minima[i] == 0 {
 			continue
 		}
 		largest := 0

@@ -94,6 +94,9 @@ func TestX2Minima(t *testing.T) {
 		{10, []int{7, 2, 1}, []int{7, 2, 1}},
 		{4, []int{100, 1, 1, 1}, []int{1, 1, 1, 1}},
 		{2, []int{5, 5, 5}, []int{1, 1, 0}},
+		{3, []int{100, 1, 1, 1}, []int{3, 0, 0, 0}}, // more jobs than slots: in proportion only
+		{4, []int{5, 0, 5}, []int{2, 0, 2}},
+		{0, []int{1, 1}, []int{0, 0}},
 	} {
 		if got := Normalize(c.slots, c.minima); !slices.Equal(got, c.want) {
 			t.Errorf("%d slots, minima %v: %v, want %v", c.slots, c.minima, got, c.want)
@@ -454,4 +457,49 @@ func TestX16Metrics(t *testing.T) {
 // wsptOfWork is the order by work.
 func (p *Problem) wsptOfWork() []int {
 	return sorted(len(p.Jobs), func(i int) (work, arrival float64) { return p.Jobs[i].Work, 0 })
+}
+
+// Cases worked out by hand that are not among the vectors: jobs whose deadline has passed, without a weight, without a
+// deadline; minima that fill the cluster; more jobs than slots; objectives below zero.
+func TestSolveByHand(t *testing.T) {
+	for _, c := range []struct {
+		name, metric string
+		slots        int
+		start        float64
+		jobs         [][3]float64
+		facts        []Facts
+		order        string
+		value        float64
+	}{
+		{"A is late anyway", "tardy", 2, 10, [][3]float64{{4, 0, 2}, {2, 0, 2}}, due(5, 11), "BA", 1},
+		{"8 is less than 7 + 2", "tardiness", 2, 10, [][3]float64{{4, 0, 2}, {2, 0, 2}}, due(5, 11), "BA", 8},
+		{"8 is more than 7", "max-lateness", 2, 10, [][3]float64{{4, 0, 2}, {2, 0, 2}}, due(5, 11), "AB", 7},
+		{"at the deadline is in time", "tardy", 10, 0, [][3]float64{{3, 0, 10}, {6, 0, 10}}, due(.3, .9), "AB", 0},
+		{"no deadline", "tardiness", 1, 0, [][3]float64{{3, 0, 1}, {1, 0, 1}}, due(math.Inf(1), 1), "BA", 0},
+		{"early by 7 at least", "max-lateness", 1, 0, [][3]float64{{1, 0, 1}, {2, 0, 1}}, due(10, 10), "AB", -7},
+		{
+			"without a weight last", "weighted-response", 1, 0, [][3]float64{{1, 0, 1}, {10, 0, 1}},
+			[]Facts{{}, {Weight: 1}}, "BA", 10,
+		},
+		{"minima are all slots", "makespan", 4, 0, [][3]float64{{4, 2, 4}, {12, 2, 4}}, due(0, 0), "AB", 4},
+		{
+			"the minimum of A is the slot", "avg-response", 1, 0, [][3]float64{{9, 1, 1}, {1, 0, 1}, {2, 0, 1}},
+			due(0, 0, 0), "ABC", 31,
+		},
+	} {
+		p := jobs(c.slots, c.jobs...)
+		p.Start = c.start
+		s := p.under(c.metric, func(i int) Facts { return c.facts[i] }).Solve(Attempt{})
+		if got := letters(s.Order); got != c.order || math.Abs(s.Value-c.value) > 1e-9 {
+			t.Errorf("%s, %s: order %s, value %v, want %s, %v", c.metric, c.name, got, s.Value, c.order, c.value)
+		}
+	}
+}
+
+// due returns facts of jobs of weight one with these deadlines.
+func due(deadlines ...float64) (facts []Facts) {
+	for _, d := range deadlines {
+		facts = append(facts, Facts{Deadline: d, Weight: 1})
+	}
+	return facts
 }

@@ -21,11 +21,10 @@ const (
 
 // longLines says how many lines of a folder are wider. The numbers may only shrink.
 var longLines = map[string]int{
-	".":                            21,
+	".":                            18,
 	"bench":                        20,
 	"cli":                          108,
 	"docs":                         68,
-	"docs/decisions":               12,
 	"docs/reproduction":            142,
 	"docs/spec":                    33,
 	"examples/own":                 1,

@@ -4,7 +4,7 @@ BIN := bin/sojourn
 GO  := go
 PART := Stock
 
-.PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean
+.PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean validate-model
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -28,6 +28,9 @@ test-race: ## every test under the race detector (an hour; needs a C compiler)
 
 test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
 	./internal/yarn/test-stock.sh '$(PART)'
+
+validate-model: ## measure 54 cells of real jobs on stock Hadoop, on an idle machine, and write the model's page (half an hour)
+	./internal/yarn/validate-model.sh
 
 lint: ## formatting, vet, staticcheck, dead code, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .

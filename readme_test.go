@@ -10,8 +10,8 @@ import (
 )
 
 // TestReadme runs the commands of README.md, as printed, in a copy of the tree as a fresh clone has it: twice, so that
-// no command fails because of what an earlier one wrote. A word after sh says what a block needs besides: long (minutes,
-// run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a cluster).
+// no command fails because of what an earlier one wrote. A word after sh says what a block needs besides: long
+// (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a cluster).
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -37,7 +37,8 @@ func TestReadme(t *testing.T) {
 	}
 	ran := 0
 	for range 2 {
-		for _, block := range regexp.MustCompile("(?s)```sh([^\n]*)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for _, block := range regexp.MustCompile("(?s)```sh([^\n]*)\n(.*?)```").FindAllStringSubmatch(string(text),
+			-1) {
 			needs, commands := strings.TrimSpace(block[1]), block[2]
 			if needs != "" && !(needs == "long" && os.Getenv("SOJOURN_LONG") == "1") {
 				continue

@@ -34,8 +34,10 @@ func TestLoopCountsWords(t *testing.T) {
 			text = append(text, seps[r.IntN(len(seps))])
 		}
 	}
-	for name, input := range map[string][]byte{"blanks at the end": text, "a word at the end": append(slices.Clone(text), "last"...),
-		"one word": []byte("word"), "one blank": []byte("\n"), "a word of 40 bytes": []byte(strings.Repeat("a", 40))} {
+	for name, input := range map[string][]byte{"blanks at the end": text,
+		"a word at the end": append(slices.Clone(text), "last"...),
+		"one word":          []byte("word"), "one blank": []byte("\n"),
+		"a word of 40 bytes": []byte(strings.Repeat("a", 40))} {
 		counts := map[string]int{}
 		for _, w := range bytes.FieldsFunc(input, func(c rune) bool { return c < 0x80 && isBlank(byte(c)) }) {
 			counts[string(w)]++
@@ -53,14 +55,8 @@ func TestLoopCountsWords(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(out); err != nil || string(got) != want {
-				t.Errorf(
-					"%s, %d goroutines: %d bytes written (%v), want %d, and not the same",
-					name,
-					workers,
-					len(got),
-					err,
-					len(want),
-				)
+				t.Errorf("%s, %d goroutines: %d bytes written (%v), want %d, and not the same", name, workers, len(got),
+					err, len(want))
 			}
 		}
 	}
@@ -159,10 +155,12 @@ func TestRatiosAreOfTurns(t *testing.T) {
 
 func TestReplaceTable(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(page, []byte("before\n<!-- bench sim -->\nold\n<!-- end bench sim -->\nafter\n"), 0o666); err != nil {
+	if err := os.WriteFile(page, []byte("before\n<!-- bench sim -->\nold\n<!-- end bench sim -->\nafter\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceTable(page, machine{}, results{Part: "sim", About: "ABOUT", Rows: []row{{Case: "CASE", Who: "WHO", Value: spread{1, 1, 1, 1}}}}); err != nil {
+	if err := replaceTable(page, machine{}, results{Part: "sim", About: "ABOUT",
+		Rows: []row{{Case: "CASE", Who: "WHO", Value: spread{1, 1, 1, 1}}}}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(page)

@@ -15,7 +15,8 @@ type contest struct {
 	unit        string
 	amount      float64 // what is divided by the seconds on the wall
 	contestants []contestant
-	check       func() (remark string, err error) // after the first turn, on what was written; a remark goes to the name
+	// after the first turn, on what was written; a remark goes to the name
+	check func() (remark string, err error)
 }
 
 // enough is the part of all time after which nothing is repeated any more.
@@ -57,15 +58,8 @@ func (b *bench) hold(ctx context.Context, c contest) error {
 			if s.value == 0 {
 				s.value = c.amount / s.wall
 			}
-			b.say(
-				"%s, %s: %.3g %s, %.2f s, %.2f s of processors",
-				c.name,
-				who.who,
-				s.value,
-				c.unit,
-				s.wall,
-				s.processor,
-			)
+			b.say("%s, %s: %.3g %s, %.2f s, %.2f s of processors", c.name, who.who, s.value, c.unit,
+				s.wall, s.processor)
 			samples[i] = append(samples[i], s)
 		}
 		if rep == 0 && c.check != nil {

@@ -35,14 +35,9 @@ const (
 // the first line has nothing else.
 func runDecisions(ctx context.Context, b *bench) error {
 	for _, n := range decisionSizes {
-		b.rows = append(
-			b.rows,
-			decided(
-				"(heap alone)",
-				scale{nodes: n},
-				func(end time.Time) (steps int, ok bool) { return idle(n, end), true },
-			),
-		)
+		b.rows = append(b.rows, decided("(heap alone)", scale{nodes: n}, func(end time.Time) (steps int, ok bool) {
+			return idle(n, end), true
+		}))
 	}
 	for _, name := range b.measured() {
 		for _, n := range decisionSizes {
@@ -114,10 +109,8 @@ func (b *bench) atOnce(spec string) {
 	l.step(l.core.Now)
 	each := (processorTime() - before).Seconds() * 1e6 / burst
 	b.say("%s, %d jobs at once: %s µs a job", spec, burst, number(each))
-	b.rows = append(
-		b.rows,
-		row{Case: fmt.Sprintf("%d at once", burst), Who: spec, Unit: "µs", Value: spread{each, each, each, 1}},
-	)
+	b.rows = append(b.rows, row{Case: fmt.Sprintf("%d at once", burst), Who: spec, Unit: "µs",
+		Value: spread{each, each, each, 1}})
 }
 
 // decided calls a loop until an instant, and makes a row of the processor time of a step.

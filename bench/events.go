@@ -71,7 +71,8 @@ func (l *load) apart(begun time.Time) (task, job []float64) {
 		idle = append(idle, -threadTime()+threadTime())
 	}
 	clock := spreadOver(idle).Median
-	for steps := 0; steps&15 != 0 || time.Since(begun) < decisionTime || len(job) < leastTimed && time.Since(begun) < decisionSetUp; steps++ {
+	for steps := 0; steps&15 != 0 || time.Since(begun) < decisionTime || len(job) < leastTimed &&
+		time.Since(begun) < decisionSetUp; steps++ {
 		e, ok := l.next()
 		if !ok {
 			break

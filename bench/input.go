@@ -107,10 +107,9 @@ func produce(ctx context.Context, role, path string, size int64) error {
 }
 
 func writeWide(path string, size int64) error {
-	return writeTo(
-		path,
-		func(w io.Writer) error { return generate.Text{Bytes: size, Seed: 1, Words: 2_000_000}.Write(w) },
-	)
+	return writeTo(path, func(w io.Writer) error {
+		return generate.Text{Bytes: size, Seed: 1, Words: 2_000_000}.Write(w)
+	})
 }
 
 // sourceText is text that people wrote: what there is of Go's distribution and of modules, file behind file, up to the
@@ -167,10 +166,9 @@ func (b *bench) keyLines(ctx context.Context) (inputFile, error) {
 }
 
 func writeLines(path string, size int64) error {
-	return writeTo(
-		path,
-		func(w io.Writer) error { return generate.TeraGen{Rows: size / teraRecord}.Write(lineMaker{w}) },
-	)
+	return writeTo(path, func(w io.Writer) error {
+		return generate.TeraGen{Rows: size / teraRecord}.Write(lineMaker{w})
+	})
 }
 
 // teraRecord is the length of a record of terasort.
@@ -268,15 +266,8 @@ func agree(ours string, theirs ...string) (digest, error) {
 			return want, err
 		}
 		if got != want {
-			return want, fmt.Errorf(
-				"%s has %d lines with checksum %x, and %s has %d with %x: they did not do the same",
-				ours,
-				want.lines,
-				want.sum,
-				path,
-				got.lines,
-				got.sum,
-			)
+			return want, fmt.Errorf("%s has %d lines with checksum %x, and %s has %d with %x: they did not do the same",
+				ours, want.lines, want.sum, path, got.lines, got.sum)
 		}
 	}
 	return want, nil

@@ -143,13 +143,8 @@ func newLoopTable(text []byte, size int) *loopTable {
 
 // loopSlots makes empty slots: on huge pages, where the system has any, since every word looks elsewhere.
 func loopSlots(n int) []loopSlot {
-	raw, err := unix.Mmap(
-		-1,
-		0,
-		n*int(unsafe.Sizeof(loopSlot{})),
-		unix.PROT_READ|unix.PROT_WRITE,
-		unix.MAP_ANON|unix.MAP_PRIVATE,
-	)
+	raw, err := unix.Mmap(-1, 0, n*int(unsafe.Sizeof(loopSlot{})), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return make([]loopSlot, n)
 	}

@@ -68,28 +68,16 @@ func parse(args []string) (*options, error) {
 	size := f.String("size", "500MB", "size of each large input")
 	f.IntVar(&o.reps, "reps", 3, "repetitions, from 1")
 	f.DurationVar(&o.patience, "patience", 8*time.Second, "what takes longer is not repeated")
-	f.DurationVar(
-		&o.limit,
-		"limit",
-		30*time.Minute,
-		"time for everything: no repetitions after three quarters of it, no further cases after all of it",
-	)
+	f.DurationVar(&o.limit, "limit", 30*time.Minute, "time for everything: no repetitions after three quarters of "+
+		"it, no further cases after all of it")
 	only := f.String("only", "", "parts to run, separated by commas: "+strings.Join(partNames(), ","))
 	f.BoolVar(&o.json, "json", false, "print one JSON document instead of tables")
-	f.StringVar(
-		&o.markdown,
-		"markdown",
-		"",
-		"also replace the tables in this file, between <!-- bench PART --> and <!-- end bench PART -->",
-	)
+	f.StringVar(&o.markdown, "markdown", "", "also replace the tables in this file, between <!-- bench PART --> and "+
+		"<!-- end bench PART -->")
 	f.StringVar(&o.python, "python", "python3", "Python that has the packages duckdb and pyspark, or one of them")
 	f.StringVar(&o.cache, "cache", defaultCache(), "folder with hadoop-*/jars")
-	f.StringVar(
-		&o.trace,
-		"trace",
-		"../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv",
-		"SWIM's FB-2010 trace, for sim",
-	)
+	f.StringVar(&o.trace, "trace", "../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv",
+		"SWIM's FB-2010 trace, for sim")
 	f.BoolVar(&o.slow, "slow-peers", true, "measure Hadoop and Spark, where they are found: minutes")
 	f.Func("policy", "measure the decisions of this policy only; may be repeated", func(spec string) error {
 		_, _, err := policy.Parse(spec)
@@ -152,7 +140,8 @@ func parts() []part {
 	return []part{
 		{
 			"mr",
-			"The embedded engine on files in the page cache, whole processes, output on disk. MB/s of input on the wall.",
+			"The embedded engine on files in the page cache, whole processes, output on disk. MB/s of input " +
+				"on the wall.",
 			runMR,
 			false,
 		},
@@ -166,31 +155,37 @@ func parts() []part {
 		{"overhead", "What the engine costs where there is nothing to do.", runOverhead, false},
 		{
 			"sim",
-			"The day FB-2010 (24,442 jobs, 8.1 M maps) on 600 nodes of 5 slots, on one core. Million events a second, reading included.",
+			"The day FB-2010 (24,442 jobs, 8.1 M maps) on 600 nodes of 5 slots, on one core. Million events a " +
+				"second, reading included.",
 			runSim,
 			false,
 		},
 		{
 			"decisions",
-			"One completion, and what is launched in its place, core included, in µs of processor time; as many jobs as nodes of 5 slots, in one queue or in so many. At once: what each of so many jobs costs that come at one instant.",
+			"One completion, and what is launched in its place, core included, in µs of processor time; as many jobs " +
+				"as nodes of 5 slots, in one queue or in so many. At once: what each of so many jobs costs that come " +
+				"at one instant.",
 			runDecisions,
 			true,
 		},
 		{
 			"events",
-			"What an event costs where a task ends, and where its job ends with it and another comes: medians in µs of processor time, core included; as many jobs as nodes of 5 slots.",
+			"What an event costs where a task ends, and where its job ends with it and another comes: medians in µs " +
+				"of processor time, core included; as many jobs as nodes of 5 slots.",
 			runEvents,
 			true,
 		},
 		{
 			"replay",
-			"A mix run for real and recorded, then simulated from its record under the same policy. Mean sojourn time in seconds.",
+			"A mix run for real and recorded, then simulated from its record under the same policy. Mean sojourn " +
+				"time in seconds.",
 			runReplay,
 			false,
 		},
 		{
 			"yarn",
-			"ResourceManagers under the load of a cluster with ten applications, over real sockets, on the cores that the load itself needs too.",
+			"ResourceManagers under the load of a cluster with ten applications, over real sockets, on the cores " +
+				"that the load itself needs too.",
 			runYARN,
 			true,
 		},

@@ -25,7 +25,8 @@ func wordCounts(ctx context.Context, p *peers) error {
 	if err != nil {
 		return err
 	}
-	if err := p.wordCount(ctx, "word count, Zipf text", zipf, textGoals{loop: 0.8, duckdb: 2.5, rate: 500}); err != nil {
+	if err := p.wordCount(ctx, "word count, Zipf text", zipf, textGoals{loop: 0.8, duckdb: 2.5,
+		rate: 500}); err != nil {
 		return err
 	}
 	source, err := p.sourceText(ctx)
@@ -61,11 +62,8 @@ func (p *peers) wordCount(ctx context.Context, name string, in inputFile, goals 
 	duck.goal = goals.duckdb
 	contestants := []contestant{ours, {who: "Go loop", run: written(loop, out("loop")), goal: goals.loop}, duck}
 	if goals.loop > 0 { // the others take minutes, and one text is enough
-		contestants = append(
-			contestants,
-			p.hadoop("wordcount", in, out("hadoop")),
-			p.spark("wordcount", in, out("spark")),
-		)
+		contestants = append(contestants, p.hadoop("wordcount", in, out("hadoop")),
+			p.spark("wordcount", in, out("spark")))
 	}
 	return p.hold(
 		ctx,
@@ -107,23 +105,11 @@ func greps(ctx context.Context, p *peers) error {
 		if regexp.QuoteMeta(g.pattern) == g.pattern {
 			kind = "-F"
 		}
-		counting := p.tool(
-			"grep -c",
-			`grep -c "$4" -e "$3" "$2" >"$1" || [ $? = 1 ]`,
-			out("count"),
-			in.path,
-			g.pattern,
-			kind,
-		)
+		counting := p.tool("grep -c", `grep -c "$4" -e "$3" "$2" >"$1" || [ $? = 1 ]`, out("count"), in.path,
+			g.pattern, kind)
 		counting.goal = g.ratio
-		same := p.tool(
-			"grep -o | sort | uniq -c",
-			`grep -o "$4" -e "$3" "$2" | sort -S 1G | uniq -c | sort -k1,1nr -k2 | sed 's/^ *\([0-9]*\) /\1\t/' >"$1"`,
-			out("gnu"),
-			in.path,
-			g.pattern,
-			kind,
-		)
+		same := p.tool("grep -o | sort | uniq -c", `grep -o "$4" -e "$3" "$2" | sort -S 1G | uniq -c | sort -k1,1nr `+
+			`-k2 | sed 's/^ *\([0-9]*\) /\1\t/' >"$1"`, out("gnu"), in.path, g.pattern, kind)
 		contestants := []contestant{ours, counting, same}
 		others := []string{out("gnu")}
 		if g.pattern == "ation" || g.pattern == "[a-z]+nee[dt]" {
@@ -131,11 +117,8 @@ func greps(ctx context.Context, p *peers) error {
 			others = append(others, out("duckdb"))
 		}
 		if g.pattern == "ation" {
-			contestants = append(
-				contestants,
-				p.hadoop("grep", in, out("hadoop"), g.pattern),
-				p.spark("grep", in, out("spark"), g.pattern),
-			)
+			contestants = append(contestants, p.hadoop("grep", in, out("hadoop"), g.pattern),
+				p.spark("grep", in, out("spark"), g.pattern))
 			others = append(others, out("hadoop"), out("spark"))
 		}
 		err := p.hold(
@@ -192,24 +175,14 @@ func teraSorts(ctx context.Context, p *peers) error {
 		{"in a fifth of its size", max(p.size/5, leastMemory), 1, false},
 	} {
 		ours := p.ours(out("sojourn"), "terasort", "--input", lines.path, "--memory", fmt.Sprint(c.memory))
-		gnu := p.tool(
-			"sort",
-			`sort -S "$3b" -T "$4" --parallel="$5" -o "$1" "$2"`,
-			out("gnu"),
-			lines.path,
-			fmt.Sprint(c.memory),
-			p.path("tmp"),
-			fmt.Sprint(cores()),
-		)
+		gnu := p.tool("sort", `sort -S "$3b" -T "$4" --parallel="$5" -o "$1" "$2"`, out("gnu"), lines.path,
+			fmt.Sprint(c.memory), p.path("tmp"), fmt.Sprint(cores()))
 		gnu.who, gnu.goal = "GNU sort", c.goal
 		contestants := []contestant{ours, gnu}
 		others := []string{out("gnu")}
 		if c.others {
-			contestants = append(
-				contestants,
-				p.duckdb("sort", lines, out("duckdb"), "4GB"),
-				p.spark("sort", lines, out("spark")),
-			)
+			contestants = append(contestants, p.duckdb("sort", lines, out("duckdb"), "4GB"),
+				p.spark("sort", lines, out("spark")))
 			others = append(others, out("duckdb"), out("spark"))
 		}
 		err := p.hold(
@@ -247,14 +220,8 @@ func runStreaming(ctx context.Context, b *bench) error {
 	out := func(who string) string { return b.path("output", "streaming-"+who) }
 	ours := b.ours(out("sojourn"), "--mapper", "cat", "--reducer", "cat", "--input", in.path, "--memory", "4GB")
 	ours.goal = 200
-	gnu := b.tool(
-		"sort",
-		`cat "$2" | sort -S 4G -T "$3" --parallel="$4" | cat >"$1"`,
-		out("gnu"),
-		in.path,
-		b.path("tmp"),
-		fmt.Sprint(cores()),
-	)
+	gnu := b.tool("sort", `cat "$2" | sort -S 4G -T "$3" --parallel="$4" | cat >"$1"`, out("gnu"), in.path,
+		b.path("tmp"), fmt.Sprint(cores()))
 	gnu.who = "cat | sort | cat"
 	return b.hold(
 		ctx,

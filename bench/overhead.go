@@ -33,14 +33,13 @@ func runOverhead(ctx context.Context, b *bench) error {
 		}
 	}
 	whole.run = inMilliseconds(whole.run)
-	if err := b.hold(ctx, contest{name: "one record, from start to exit", unit: "ms", contestants: []contestant{whole}}); err != nil {
+	if err := b.hold(ctx, contest{name: "one record, from start to exit", unit: "ms",
+		contestants: []contestant{whole}}); err != nil {
 		return err
 	}
 	first := contestant{who: "sojourn", run: b.firstRecord(one), goal: 50, most: true}
-	return b.hold(
-		ctx,
-		contest{name: "start to first record, in a program as mapper", unit: "ms", contestants: []contestant{first}},
-	)
+	return b.hold(ctx, contest{name: "start to first record, in a program as mapper", unit: "ms",
+		contestants: []contestant{first}})
 }
 
 // tasks runs a job with many splits and one with many files.
@@ -51,16 +50,9 @@ func (b *bench) tasks(ctx context.Context) error {
 		return err
 	}
 	out := b.path("output", "tasks")
-	splits := b.ours(
-		out,
-		"wordcount",
-		"--input",
-		small.path,
-		"-D",
-		fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", line),
-		"-D",
-		"mapreduce.input.fileinputformat.split.minsize=1",
-	)
+	splits := b.ours(out, "wordcount", "--input", small.path, "-D",
+		fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", line), "-D",
+		"mapreduce.input.fileinputformat.split.minsize=1")
 	splits.goal = 1000
 	err = b.hold(
 		ctx,
@@ -79,7 +71,8 @@ func (b *bench) tasks(ctx context.Context) error {
 			return err
 		}
 		for i := range emptyTasks {
-			if err := os.WriteFile(filepath.Join(path, fmt.Sprintf("%05d", i)), fmt.Appendf(nil, "word %d\n", i), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(path, fmt.Sprintf("%05d", i)), fmt.Appendf(nil, "word %d\n", i),
+				0o666); err != nil {
 				return err
 			}
 		}
@@ -89,13 +82,8 @@ func (b *bench) tasks(ctx context.Context) error {
 		return err
 	}
 	many := b.ours(out, "wordcount", "--input", files.path)
-	cat := b.tool(
-		"xargs",
-		`find "$2" -type f -print0 | xargs -0 -n 1 -P "$3" cat >"$1"`,
-		b.path("output", "cat"),
-		files.path,
-		fmt.Sprint(cores()),
-	)
+	cat := b.tool("xargs", `find "$2" -type f -print0 | xargs -0 -n 1 -P "$3" cat >"$1"`, b.path("output", "cat"),
+		files.path, fmt.Sprint(cores()))
 	cat.who = "find | xargs -n 1 cat"
 	return b.hold(
 		ctx,
@@ -123,17 +111,8 @@ func (b *bench) firstRecord(in inputFile) func(context.Context) (sample, error) 
 		if err != nil {
 			return sample{}, err
 		}
-		c := b.command(
-			"run",
-			"--mapper",
-			mapper.path+" child stamp "+stamp,
-			"--reducer",
-			"NONE",
-			"--input",
-			in.path,
-			"--output",
-			out,
-		)
+		c := b.command("run", "--mapper", mapper.path+" child stamp "+stamp, "--reducer", "NONE", "--input", in.path,
+			"--output", out)
 		start := time.Now()
 		s, _, err := measure(ctx, c)
 		if err != nil {

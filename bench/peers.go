@@ -29,7 +29,8 @@ func (b *bench) peers(ctx context.Context) *peers {
 	module := func(name string) string {
 		if err := exec.CommandContext(ctx, b.python, "-c", "import "+name).Run(); err != nil {
 			return fmt.Sprintf(
-				"%s has no package %s: python3 -m venv out/venv && out/venv/bin/pip install %s, then -python out/venv/bin/python",
+				"%s has no package %s: python3 -m venv out/venv && out/venv/bin/pip install %s, then -python "+
+					"out/venv/bin/python",
 				b.python,
 				name,
 				name,
@@ -46,7 +47,8 @@ func (b *bench) peers(ctx context.Context) *peers {
 	if dirs, _ := filepath.Glob(filepath.Join(b.cache, "hadoop-*", "jars")); len(dirs) > 0 {
 		p.jars = filepath.Join(dirs[len(dirs)-1], "*")
 	} else if p.noHadoop == "" {
-		p.noHadoop = fmt.Sprintf("no %s/hadoop-*/jars: put the jars of hadoop-mapreduce-examples and of what it depends on there (mvn dependency:copy-dependencies)", b.cache)
+		p.noHadoop = fmt.Sprintf("no %s/hadoop-*/jars: put the jars of hadoop-mapreduce-examples and of what it "+
+			"depends on there (mvn dependency:copy-dependencies)", b.cache)
 	}
 	if !b.slow {
 		p.noHadoop, p.noSpark = "left out by -slow-peers=false", "left out by -slow-peers=false"
@@ -76,21 +78,15 @@ func (b *bench) ours(output string, args ...string) contestant {
 
 // duckdb runs a query of duckdb.py: its name, what it reads, what it writes, and what more it needs.
 func (p *peers) duckdb(query string, in inputFile, output string, more ...string) contestant {
-	c := p.script(
-		"duckdb.py",
-		duckdbProgram,
-		append([]string{query, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...),
-	)
+	c := p.script("duckdb.py", duckdbProgram,
+		append([]string{query, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...))
 	return contestant{who: "DuckDB", run: written(c, output), missing: p.noDuckDB}
 }
 
 // spark runs a job of spark.py.
 func (p *peers) spark(job string, in inputFile, output string, more ...string) contestant {
-	c := p.script(
-		"spark.py",
-		sparkProgram,
-		append([]string{job, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...),
-	)
+	c := p.script("spark.py", sparkProgram,
+		append([]string{job, in.path, output, fmt.Sprint(cores()), p.path("tmp")}, more...))
 	run := func(ctx context.Context) (sample, error) {
 		s, err := written(c, output)(ctx)
 		s.processor, s.memory = 0, 0 // those of Python; the virtual machine is not its child when it ends
@@ -111,10 +107,8 @@ func (p *peers) script(name, text string, args []string) command {
 func (p *peers) hadoop(program string, in inputFile, output string, more ...string) contestant {
 	args := []string{"-Xmx2g", "-cp", p.jars, "org.apache.hadoop.examples.ExampleDriver", program,
 		"-Dmapreduce.framework.name=local", "-Dfs.defaultFS=file:///", "-Dhadoop.tmp.dir=" + p.absolute("tmp"),
-		fmt.Sprintf(
-			"-Dmapreduce.local.map.tasks.maximum=%d",
-			cores(),
-		), "-Dmapreduce.task.io.sort.mb=256", in.path, output}
+		fmt.Sprintf("-Dmapreduce.local.map.tasks.maximum=%d", cores()), "-Dmapreduce.task.io.sort.mb=256",
+		in.path, output}
 	c := command{path: "java", args: append(args, more...)}
 	return contestant{who: "Hadoop local", run: written(c, output), missing: p.noHadoop, goal: 10, once: true}
 }

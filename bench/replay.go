@@ -25,7 +25,8 @@ func runReplay(ctx context.Context, b *bench) error {
 	whole := fmt.Sprintf("nodes=1,vcores=%d,memory=1TiB", cores())
 	slots := fmt.Sprintf("nodes=1,map-slots=%d,reduce-slots=%d", (cores()+1)/2, (cores()+1)/2)
 	for _, c := range []struct{ policy, cluster string }{
-		{"fifo", whole}, {"fair", whole}, {"srpt", whole}, {"hfsp", whole}, {"gittins", whole}, {"fspy", whole}, {"mrorder:interval=100ms", whole},
+		{"fifo", whole}, {"fair", whole}, {"srpt", whole}, {"hfsp", whole}, {"gittins", whole}, {"fspy", whole},
+		{"mrorder:interval=100ms", whole},
 		{"fair", slots}, {"mrorder:interval=100ms", slots}, {"dynamicmr", slots},
 	} {
 		name := c.policy

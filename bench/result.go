@@ -19,14 +19,15 @@ import (
 
 // A row is what one contestant made of one case.
 type row struct {
-	Case        string  `json:"case"`
-	Who         string  `json:"who"`
-	Unit        string  `json:"unit"`
-	Value       spread  `json:"value"`
-	Processor   spread  `json:"processor_s"`
-	Memory      float64 `json:"memory_mb"`              // the most of all runs, mapped files included
-	Ratio       *spread `json:"ratio,omitempty"`        // ours ÷ theirs, by value
-	ByProcessor *spread `json:"by_processor,omitempty"` // the same for equal processor time instead of equal time on the wall
+	Case      string  `json:"case"`
+	Who       string  `json:"who"`
+	Unit      string  `json:"unit"`
+	Value     spread  `json:"value"`
+	Processor spread  `json:"processor_s"`
+	Memory    float64 `json:"memory_mb"`       // the most of all runs, mapped files included
+	Ratio     *spread `json:"ratio,omitempty"` // ours ÷ theirs, by value
+	// the same for equal processor time instead of equal time on the wall
+	ByProcessor *spread `json:"by_processor,omitempty"`
 	Goal        *goal   `json:"goal,omitempty"`
 	Skipped     string  `json:"skipped,omitempty"` // why there are no figures
 }
@@ -140,9 +141,7 @@ func (t *results) layout() table.Writer {
 				number(r.Value.Median) + " " + r.Unit,
 				number(r.Value.Min) + "–" + number(r.Value.Max),
 				r.Value.Runs,
-				unlessZero(
-					r.Processor.Median,
-				),
+				unlessZero(r.Processor.Median),
 				unlessZero(r.Memory),
 				r.Ratio.String(),
 				r.ByProcessor.String(),
@@ -241,12 +240,8 @@ func replaceTable(path string, m machine, t results) error {
 	before, rest, ok := strings.Cut(string(page), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		return fmt.Errorf(
-			"%s: no lines %q and %q to put the table between",
-			path,
-			strings.TrimSpace(begin),
-			strings.TrimSpace(end),
-		)
+		return fmt.Errorf("%s: no lines %q and %q to put the table between", path, strings.TrimSpace(begin),
+			strings.TrimSpace(end))
 	}
 	return os.WriteFile(path, []byte(before+begin+t.markdown(m)+end+after), 0o666)
 }
@@ -264,17 +259,8 @@ type machine struct {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf(
-		"%d cores of %s, %s, %s, %s, %s; inputs of %s MB, %d repetitions.",
-		m.Cores,
-		m.CPU,
-		m.Memory,
-		m.System,
-		m.Go,
-		m.Sojourn,
-		number(float64(m.Size)/1e6),
-		m.Reps,
-	)
+	return fmt.Sprintf("%d cores of %s, %s, %s, %s, %s; inputs of %s MB, %d repetitions.", m.Cores, m.CPU, m.Memory,
+		m.System, m.Go, m.Sojourn, number(float64(m.Size)/1e6), m.Reps)
 }
 
 func cores() int { return runtime.GOMAXPROCS(0) }
@@ -300,13 +286,10 @@ func thisMachine(ctx context.Context, o *options) machine {
 		return strings.TrimSpace(string(out))
 	}
 	return machine{
-		CPU:    first("/proc/cpuinfo", "model name"),
-		Cores:  cores(),
-		Memory: first("/proc/meminfo", "MemTotal"),
-		System: answer(
-			"uname",
-			"-sr",
-		),
+		CPU:     first("/proc/cpuinfo", "model name"),
+		Cores:   cores(),
+		Memory:  first("/proc/meminfo", "MemTotal"),
+		System:  answer("uname", "-sr"),
 		Go:      runtime.Version(),
 		Sojourn: answer(o.sojourn, "version"),
 		Size:    o.size,

@@ -29,10 +29,8 @@ func runSim(ctx context.Context, b *bench) error {
 	_, err := os.Stat(b.trace)
 	missing := ""
 	if err != nil {
-		missing = fmt.Sprintf(
-			"no %s: it is FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository, say -trace",
-			b.trace,
-		)
+		missing = fmt.Sprintf("no %s: it is FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository, say -trace",
+			b.trace)
 	}
 	// As the trace has them, the tasks of a wave end together, which makes a calendar's life easy; lognormal times are
 	// what clusters have.
@@ -51,21 +49,12 @@ func runSim(ctx context.Context, b *bench) error {
 			policy string
 			goal   float64
 		}{{"fifo", 0.45}, {"srpt", 0.45}, {"fair", 0.35}} {
-			ours := b.simulating(
-				missing,
-				"--cluster",
-				dayCluster,
-				"--maps-only",
-				"--costs",
-				"none",
-				"--sigma",
-				sigma,
-				"--policy",
-				p.policy,
-			)
+			ours := b.simulating(missing, "--cluster", dayCluster, "--maps-only", "--costs", "none", "--sigma", sigma,
+				"--policy", p.policy)
 			ours.goal, bare.goal = 5, p.goal
 			name := fmt.Sprintf("maps, %s, sigma %s", p.policy, sigma)
-			if err := b.hold(ctx, contest{name: name, unit: "M events/s", contestants: []contestant{ours, bare}}); err != nil {
+			if err := b.hold(ctx, contest{name: name, unit: "M events/s",
+				contestants: []contestant{ours, bare}}); err != nil {
 				return err
 			}
 			b.bound(ours.who, name, 500)
@@ -98,7 +87,8 @@ func runSim(ctx context.Context, b *bench) error {
 			record,
 		)
 		ours.goal, ours.once = 1, true // it takes long, and its record may not be there
-		if err := b.hold(ctx, contest{name: "everything on, " + p, unit: "M events/s", contestants: []contestant{ours}}); err != nil {
+		if err := b.hold(ctx, contest{name: "everything on, " + p, unit: "M events/s",
+			contestants: []contestant{ours}}); err != nil {
 			return err
 		}
 	}
@@ -163,10 +153,8 @@ func (b *bench) allocations(ctx context.Context) error {
 		if _, err := measureJSON(ctx, c, &n); err != nil {
 			return err
 		}
-		b.rows = append(
-			b.rows,
-			row{Case: "allocations for each event, " + name, Who: "sim.Run", Value: spread{n, n, n, 1}},
-		)
+		b.rows = append(b.rows, row{Case: "allocations for each event, " + name, Who: "sim.Run",
+			Value: spread{n, n, n, 1}})
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (f faulty) Decide(p *sched.Plan) {
 }
 
 // A panic while a policy decides is one sentence with the policy, the instant and how to see it again, exit status 1;
-// the stack only comes for who asks.
+// the stack only comes on request.
 func TestPolicyPanics(t *testing.T) {
 	entry := policy.All["fifo"]
 	whole := entry.New
@@ -32,7 +32,8 @@ func TestPolicyPanics(t *testing.T) {
 	faulted := With(Policy{Name: "panics-later", Entry: entry})
 	in := writeFile(t, "in.txt", "a b\n")
 	for _, args := range [][]string{
-		{"sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "panics-later", "--record", filepath.Join(t.TempDir(), "run.rec")},
+		{"sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "panics-later", "--record",
+			filepath.Join(t.TempDir(), "run.rec")},
 		{"run", "wordcount", "--input", in, "--output", "OUT", "--policy", "panics-later", "--progress", "never"},
 	} {
 		for _, verbose := range []bool{false, true} {
@@ -45,7 +46,8 @@ func TestPolicyPanics(t *testing.T) {
 			}
 			status, _, errs := with(t, "", []Option{faulted}, all...)
 			if status != statusFailed ||
-				!strings.Contains(errs, "policy panics-later, or what it called, panicked when it decided after event ") ||
+				!strings.Contains(errs, "policy panics-later, or what it called, panicked when it decided "+
+					"after event ") ||
 				!strings.Contains(errs, "index out of range") {
 				t.Errorf("sojourn %s: status %d, want 1: %s", strings.Join(all, " "), status, errs)
 			}

@@ -165,20 +165,9 @@ func command(a *app) *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
-	root.AddCommand(
-		runCommand(a),
-		simCommand(a),
-		fluidCommand(a),
-		workloadCommand(a),
-		recordCommand(a),
-		rmCommand(a),
-		modelCommand(a),
-		reproduceCommand(a),
-		policiesCommand(a),
-		jobsCommand(a),
-		generateCommand(a),
-		versionCommand(a),
-	)
+	root.AddCommand(runCommand(a), simCommand(a), experimentCommand(a), fluidCommand(a), workloadCommand(a),
+		recordCommand(a), rmCommand(a), modelCommand(a), reproduceCommand(a), policiesCommand(a), jobsCommand(a),
+		generateCommand(a), versionCommand(a))
 	return root
 }
 

@@ -41,7 +41,7 @@ func must(t *testing.T, args ...string) string {
 	return out
 }
 
-const traces = "../../shared/traces/swim-FB-"
+const traces = "../internal/workload/testdata/traces/swim-FB-"
 
 // The mean sojourn times of the FSP authors' own simulator, to the digit that they print (docs/spec).
 func TestFluidFacebook(t *testing.T) {
@@ -49,23 +49,9 @@ func TestFluidFacebook(t *testing.T) {
 		"2009": {"11135.5", "75.2", "49.1", "32.5", "32.8", "32.8", "34.5"},
 		"2010": {"1933.9", "27.7", "17.4", "9.8", "10.4", "10.4", "10.4"},
 	} {
-		path := traces + year + "_samples_24_times_1hr_0.tsv"
-		if _, err := os.Stat(path); err != nil {
-			t.Skip("the trace is not here: ", path)
-		}
-		out := must(
-			t,
-			"fluid",
-			"--trace",
-			path,
-			"--load",
-			"0.9",
-			"--disk-network-ratio",
-			"4",
-			"--policy",
-			"fifo,ps,las,srpt,fsp,psbs,spt",
-			"--json",
-		)
+		path := traces + year + "_samples_24_times_1hr_0.tsv.gz"
+		out := must(t, "fluid", "--trace", path, "--load", "0.9", "--disk-network-ratio", "4", "--policy",
+			"fifo,ps,las,srpt,fsp,psbs,spt", "--json")
 		var doc struct {
 			Results []struct {
 				Policy  string
@@ -153,14 +139,13 @@ func TestFspyEstimator(t *testing.T) {
 		t.Errorf("%d jobs were predicted in the first run, %d with those of the second: nothing was kept", once, twice)
 	}
 	for _, rec := range []string{"1.rec", "2.rec"} {
-		if out := must(t, "record", "replay", filepath.Join(dir, rec)); !strings.Contains(
-			out,
-			"all decided as recorded",
-		) {
+		if out := must(t, "record", "replay", filepath.Join(dir, rec)); !strings.Contains(out,
+			"all decided as recorded") {
 			t.Errorf("%s: %s", rec, out)
 		}
 	}
-	if out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "fspy:uber-maps=0", "--estimator", "fspy"); !strings.Contains(
+	if out := must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--policy", "fspy:uber-maps=0", "--estimator",
+		"fspy"); !strings.Contains(
 		out,
 		"R² of what was predicted",
 	) {
@@ -191,19 +176,8 @@ func writeFile(t *testing.T, name, text string) string {
 func generated(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "jobs.tsv")
-	must(
-		t,
-		"workload",
-		"generate",
-		"--jobs",
-		"100",
-		"--gap",
-		"20s",
-		"--input",
-		"pareto:min=100MB,max=200GB,alpha=0.8",
-		"--output",
-		path,
-	)
+	must(t, "workload", "generate", "--jobs", "100", "--gap", "20s", "--input", "pareto:min=100MB,max=200GB,alpha=0.8",
+		"--output", path)
 	return path
 }
 
@@ -250,10 +224,8 @@ func TestSimRecordReplay(t *testing.T) {
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s: two runs left different records (%v, %v)", policy, errA, errB)
 		}
-		if out := must(t, "record", "replay", filepath.Join(dir, policy+"a.rec")); !strings.Contains(
-			out,
-			"all decided as recorded",
-		) {
+		if out := must(t, "record", "replay", filepath.Join(dir, policy+"a.rec")); !strings.Contains(out,
+			"all decided as recorded") {
 			t.Errorf("%s: %s", policy, out)
 		}
 		mean := func(doc string, many bool) float64 {
@@ -275,21 +247,21 @@ func TestSimRecordReplay(t *testing.T) {
 			}
 			return one.Sojourn.Mean
 		}
-		if ran, read := mean(docs[0], true), mean(must(t, "record", "summary", "--json", filepath.Join(dir, policy+"a.rec")), false); ran != read ||
+		if ran, read := mean(docs[0], true),
+			mean(must(t, "record", "summary", "--json", filepath.Join(dir, policy+"a.rec")), false); ran != read ||
 			!(ran > 0) {
 			t.Errorf("%s: mean sojourn %v in the run, %v in its record", policy, ran, read)
 		}
 	}
-	if out := must(t, "record", "diff", filepath.Join(dir, "fifoa.rec"), filepath.Join(dir, "srpta.rec")); !strings.Contains(
+	if out := must(t, "record", "diff", filepath.Join(dir, "fifoa.rec"),
+		filepath.Join(dir, "srpta.rec")); !strings.Contains(
 		out,
 		"the runs part at",
 	) {
 		t.Errorf("fifo and srpt are told to be alike: %s", out)
 	}
-	if out := must(t, "record", "explain", filepath.Join(dir, "fifoa.rec"), "50", "--at", "20m"); !strings.Contains(
-		out,
-		"job 50",
-	) {
+	if out := must(t, "record", "explain", filepath.Join(dir, "fifoa.rec"), "50", "--at",
+		"20m"); !strings.Contains(out, "job 50") {
 		t.Errorf("explain: %s", out)
 	}
 	out := must(t, "record", "export", "--format", "chrome", filepath.Join(dir, "fifoa.rec"))
@@ -316,7 +288,8 @@ func TestSimMasters(t *testing.T) {
 		}
 		return doc.Results[0].Sojourn.Mean
 	}
-	for i, policy := range []string{"fair", "capacity", "fspy:big=kept", "late{fair}:min-run=10s", "fair:preempt=kill", "srpt:preempt=suspend"} {
+	for i, policy := range []string{"fair", "capacity", "fspy:big=kept", "late{fair}:min-run=10s", "fair:preempt=kill",
+		"srpt:preempt=suspend"} {
 		rec := filepath.Join(dir, fmt.Sprint(i, ".rec"))
 		mean(
 			"--trace",
@@ -349,12 +322,16 @@ func TestSimMasters(t *testing.T) {
 		}
 	}
 	two := filepath.Join(dir, "two.yaml")
-	if err := os.WriteFile(two, []byte("jobs:\n  - {name: a, maps: {count: 4, time: 60s}}\n  - {name: b, submit: 1s, maps: {count: 4, time: 60s}}\n"), 0o644); err != nil {
+	if err := os.WriteFile(two, []byte("jobs:\n  - {name: a, maps: {count: 4, time: 60s}}\n  - {name: b, submit: 1s, "+
+		"maps: {count: 4, time: 60s}}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for policy, why := range map[string]string{ // of 16 GiB a tenth is one master of 1 GiB; a user may have half of two tenths under user-factor=0.5
-		"capacity":                             "limit of masters: masters of queue default hold 1024 memory of at most 1638, and one more takes 1024",
-		"late{capacity}":                       "limit of masters: masters of queue default hold 1024 memory of at most 1638, and one more takes 1024",
+	// of 16 GiB a tenth is one master of 1 GiB; a user may have half of two tenths under user-factor=0.5
+	for policy, why := range map[string]string{
+		"capacity": "limit of masters: masters of queue default hold 1024 memory of at " +
+			"most 1638, and one more takes 1024",
+		"late{capacity}": "limit of masters: masters of queue default hold 1024 memory of at " +
+			"most 1638, and one more takes 1024",
 		"capacity:masters=0.2,user-factor=0.5": "masters of user - hold 1024 memory of at most 1638 in queue default",
 		"fair:masters=0.1":                     "masters of queue default hold 1024 memory of at most 1638",
 	} {
@@ -400,8 +377,10 @@ func TestSimMasters(t *testing.T) {
 		t.Errorf("mean sojourn %v s with masters that take 9 s to start, %v without", led, bare)
 	}
 	for want, bad := range map[string][]string{
-		"the cluster has slots": {"--masters", "1536MiB", "--cluster", smallCluster}, "no node of the cluster has room": {"--masters", "9GiB", "--cluster", containers},
-		"--masters 1536MiB": {"--uber", "--cluster", containers}, "--masters: ": {"--masters", "many", "--cluster", containers},
+		"the cluster has slots":           {"--masters", "1536MiB", "--cluster", smallCluster},
+		"no node of the cluster has room": {"--masters", "9GiB", "--cluster", containers},
+		"--masters 1536MiB":               {"--uber", "--cluster", containers}, "--masters: ": {"--masters", "many",
+			"--cluster", containers},
 	} {
 		if status, _, errs := sojourn(t, append([]string{"sim", "--trace", trace}, bad...)...); status != statusUsage ||
 			!strings.Contains(errs, want) {
@@ -456,7 +435,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"run", "wordcount", "--input", bad}, "--output is needed"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--memory", "1kB"}, "memory"},
-		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--estimator", "oracle"}, "are not known before"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--estimator", "oracle"},
+			"are not known before"},
 		{[]string{"run", "wordcount", "--mapper", "cat", "--input", bad, "--output", "x"}, "one or the other"},
 		{[]string{"record", "summary", bad}, "bad.tsv"},
 		{[]string{"record", "explain", bad, "none"}, "must be the number of a job"},
@@ -466,14 +446,8 @@ func TestErrors(t *testing.T) {
 	} {
 		status, out, errs := sojourn(t, c.args...)
 		if status != statusUsage || !strings.Contains(errs, c.says) || out != "" {
-			t.Errorf(
-				"sojourn %s: exit status %d, want 2; standard error %q, want %q in it; standard output %q",
-				strings.Join(c.args, " "),
-				status,
-				errs,
-				c.says,
-				out,
-			)
+			t.Errorf("sojourn %s: exit status %d, want 2; standard error %q, want %q in it; standard output %q",
+				strings.Join(c.args, " "), status, errs, c.says, out)
 		}
 		if c.args[0] == "sim" || c.args[0] == "fluid" || c.args[0] == "run" {
 			_, out, _ = sojourn(t, append(c.args, "--json")...)
@@ -491,10 +465,8 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, "in.txt", strings.Repeat("b a\nc a\n", 1000))
 	out := filepath.Join(dir, "counts")
-	if text := must(t, "run", "wordcount", "--input", in, "--output", out, "--reduces", "1"); !strings.Contains(
-		text,
-		"REDUCE_OUTPUT_RECORDS",
-	) {
+	if text := must(t, "run", "wordcount", "--input", in, "--output", out, "--reduces", "1"); !strings.Contains(text,
+		"REDUCE_OUTPUT_RECORDS") {
 		t.Errorf("no counters: %s", text)
 	}
 	want := "a\t2000\nb\t1000\nc\t1000\n"
@@ -509,7 +481,8 @@ func TestRun(t *testing.T) {
 
 	for _, c := range []struct{ args, says string }{
 		{"run term-vector -D cutof=3", "did you mean cutoff?"},
-		{"run wordcount -D mapreduce.input.fileinputformat.split.maxsiez=1m", "did you mean mapreduce.input.fileinputformat.split.maxsize?"},
+		{"run wordcount -D mapreduce.input.fileinputformat.split.maxsiez=1m",
+			"did you mean mapreduce.input.fileinputformat.split.maxsize?"},
 		{"run wordcount --reduces -2", "must not be negative"},
 		{"run --mapper cat -D stream.map.output.field.seperator=,", "did you mean stream.map.output.field.separator?"},
 		{"run --mapper cat -D mapreduce.job.reducers=3", "did you mean mapreduce.job.reduces?"},
@@ -519,18 +492,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("sojourn %s: exit status %d, %q; want 2 and %q", c.args, status, errs, c.says)
 		}
 	}
-	must(
-		t,
-		"run",
-		"--mapper",
-		"sh -c 'echo $my_own_key'",
-		"-D",
-		"my.own.key=x",
-		"--input",
-		in,
-		"--output",
-		filepath.Join(dir, "own"),
-	)
+	must(t, "run", "--mapper", "sh -c 'echo $my_own_key'", "-D", "my.own.key=x", "--input", in, "--output",
+		filepath.Join(dir, "own"))
 
 	lost := writeFile(t, "lost.yaml", fmt.Sprintf(`
 jobs:
@@ -574,16 +537,8 @@ jobs:
 			}
 		}
 	}
-	must(
-		t,
-		"sim",
-		"--from-record",
-		filepath.Join(dir, "fair.rec"),
-		"--policy",
-		"fifo",
-		"--cluster",
-		"nodes=1,vcores=2,memory=4GiB",
-	)
+	must(t, "sim", "--from-record", filepath.Join(dir, "fair.rec"), "--policy", "fifo", "--cluster",
+		"nodes=1,vcores=2,memory=4GiB")
 }
 
 // A program that fails is exit status 1, with its name, task, attempt, and the end of its standard error; nothing is
@@ -591,18 +546,8 @@ jobs:
 func TestRunFailure(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, "in.txt", "a\n")
-	status, _, errs := sojourn(
-		t,
-		"run",
-		"--mapper",
-		`sh -c "echo it hurts >&2; exit 3"`,
-		"--reducer",
-		"cat",
-		"--input",
-		in,
-		"--output",
-		filepath.Join(dir, "out"),
-	)
+	status, _, errs := sojourn(t, "run", "--mapper", `sh -c "echo it hurts >&2; exit 3"`, "--reducer", "cat", "--input",
+		in, "--output", filepath.Join(dir, "out"))
 	for _, part := range []string{"map task 0", "attempt 3", "it hurts"} {
 		if status != statusFailed || !strings.Contains(errs, part) {
 			t.Errorf("exit status %d, want 1; standard error lacks %q: %s", status, part, errs)
@@ -624,7 +569,8 @@ func TestWith(t *testing.T) {
 		},
 	}
 	in, out := writeFile(t, "in.txt", "x\n"), filepath.Join(t.TempDir(), "out")
-	if status, _, errs := with(t, "", []Option{With(mine)}, "run", "mine", "--input", in, "--output", out); status != statusOK {
+	if status, _, errs := with(t, "", []Option{With(mine)}, "run", "mine", "--input", in, "--output",
+		out); status != statusOK {
 		t.Errorf("exit status %d: %s", status, errs)
 	}
 	defer func() {
@@ -675,8 +621,10 @@ func TestWithOrdering(t *testing.T) {
 
 // Every verb explains itself, and lists agree with their JSON.
 func TestHelp(t *testing.T) {
-	for _, verb := range []string{"", "run", "sim", "fluid", "workload", "workload show", "workload convert", "workload generate", "record", "record summary",
-		"record events", "record export", "record replay", "record diff", "record explain", "policies", "jobs", "generate", "version", "completion"} {
+	for _, verb := range []string{"", "run", "sim", "fluid", "workload", "workload show", "workload convert",
+		"workload generate", "record", "record summary",
+		"record events", "record export", "record replay", "record diff", "record explain", "policies", "jobs",
+		"generate", "version", "completion"} {
 		if out := must(t, append(strings.Fields(verb), "--help")...); !strings.Contains(out, "Usage:") {
 			t.Errorf("sojourn %s --help: %q", verb, out)
 		}
@@ -704,14 +652,8 @@ func TestRunProbes(t *testing.T) {
 	must(t, "generate", "text", "--size", "8MB", "--output", in)
 	var jobs strings.Builder
 	for i, job := range []string{"wordcount", "sort", "inverted-index"} {
-		fmt.Fprintf(
-			&jobs,
-			"  - {name: j%d, job: %s, input: [%s], output: %s}\n",
-			i,
-			job,
-			in,
-			filepath.Join(dir, fmt.Sprint("out", i)),
-		)
+		fmt.Fprintf(&jobs, "  - {name: j%d, job: %s, input: [%s], output: %s}\n", i, job, in,
+			filepath.Join(dir, fmt.Sprint("out", i)))
 	}
 	mix := writeFile(t, "mix.yaml", "jobs:\n"+jobs.String())
 	out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--record", rec)
@@ -737,31 +679,21 @@ func TestRunProbes(t *testing.T) {
 
 	// An estimator that learns nothing from probes has none run, and a policy that is for nothing else says so.
 	mean := filepath.Join(dir, "mean-fspy-uber-maps0.rec")
-	must(
-		t,
-		"run",
-		mix,
-		"--policy",
-		"fifo",
-		"--policy",
-		"fspy:uber-maps=0",
-		"--estimator",
-		"mean",
-		"--overwrite",
-		"--record",
-		filepath.Join(dir, "mean-{policy}.rec"),
-	)
+	must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--estimator", "mean", "--overwrite",
+		"--record", filepath.Join(dir, "mean-{policy}.rec"))
 	if events := must(t, "record", "events", mean); strings.Contains(events, "probe") {
 		t.Errorf("probes in vain:\n%s", events)
 	}
 	if again := must(t, "record", "replay", mean); !strings.Contains(again, "all decided as recorded") {
 		t.Errorf("replay: %s", again)
 	}
-	if status, _, errs := sojourn(t, "run", mix, "--policy", "fifo", "--policy", "probe{srpt}", "--estimator", "mean", "--overwrite"); status == 0 ||
+	if status, _, errs := sojourn(t, "run", mix, "--policy", "fifo", "--policy", "probe{srpt}", "--estimator", "mean",
+		"--overwrite"); status == 0 ||
 		!strings.Contains(errs, "run --estimator mean does not learn") {
 		t.Errorf("probe{srpt} with the estimator mean: exit status %d, %q", status, errs)
 	}
-	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs", "none"); !strings.Contains(
+	if simulated := must(t, "sim", "--from-record", recs[0], "--cluster", "nodes=1,memory=4GiB,vcores=2", "--costs",
+		"none"); !strings.Contains(
 		simulated,
 		": 3 jobs",
 	) {
@@ -804,7 +736,8 @@ func TestSettled(t *testing.T) {
 		return writeFile(
 			t,
 			"cluster.yaml",
-			"classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\nqueues: [{name: default, max: 100%}, {name: etl, max: 50%, queues: [{name: small, max: "+most+"}]}]\n",
+			"classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\nqueues: [{name: default, "+
+				"max: 100%}, {name: etl, max: 50%, queues: [{name: small, max: "+most+"}]}]\n",
 		)
 	}
 	in := writeFile(t, "in.txt", "a\n")
@@ -812,7 +745,8 @@ func TestSettled(t *testing.T) {
 		t,
 		"mix.yaml",
 		fmt.Sprintf(
-			"queues: [{name: tiny, max: 1%%}]\njobs:\n  - {name: w, job: wordcount, input: [%s], output: %s, queue: tiny}\n",
+			"queues: [{name: tiny, max: 1%%}]\njobs:\n  - {name: w, job: wordcount, input: [%s], output: %s, "+
+				"queue: tiny}\n",
 			in,
 			filepath.Join(dir, "out"),
 		),
@@ -822,35 +756,37 @@ func TestSettled(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"sim --trace TRACE --cluster SMALL --failures 1", statusFailed, "policy fifo: none of 100 jobs succeeded, 100 failed"},
+		{"sim --trace TRACE --cluster SMALL --failures 1", statusFailed, "policy fifo: none of 100 jobs " +
+			"succeeded, 100 failed"},
 		{"sim --trace TRACE --cluster SMALL --failures 0.3", statusOK, ""}, // some fail: a result
-		{"sim --trace TRACE --cluster SMALL --costs none --slow-start 0.5", statusUsage, "--costs none and --slow-start"},
+		{"sim --trace TRACE --cluster SMALL --costs none --slow-start 0.5", statusUsage,
+			"--costs none and --slow-start"},
 		{"sim --trace TRACE --cluster SMALL --costs none --replicas 2", statusUsage, "--costs none and --replicas"},
-		{"sim --trace TRACE --cluster SMALL --costs none --read-rates 1,1,1", statusUsage, "--costs none and --read-rates"},
+		{"sim --trace TRACE --cluster SMALL --costs none --read-rates 1,1,1", statusUsage,
+			"--costs none and --read-rates"},
 		{"sim --trace TRACE --cluster SMALL --costs none --shuffle=false", statusOK, ""},
-		{"record explain REC 101", statusFailed, "run.rec: job 101 is not in it: the record has no job 101: the last is 100"},
+		{"record explain REC 101", statusFailed, "run.rec: job 101 is not in it: the record has no job 101: the " +
+			"last is 100"},
 		{"record export REC --format pdf", statusUsage, `--format "pdf": must be one of csv, json, chrome`},
 		{"run bogus --input x --output y", statusUsage, "there are adjacency-list, classification"},
-		{"sim --trace TRACE --cluster " + cluster("9%"), statusUsage, "queue etl.small: its maximum of 9 % of 10 map-slots is less than one, and no task could ever run there: must be at least 10 %"},
+		{"sim --trace TRACE --cluster " + cluster("9%"), statusUsage, "queue etl.small: its maximum of 9 % of 10 " +
+			"map-slots is less than one, and no task could ever run there: must be at least 10 %"},
 		{"sim --trace TRACE --cluster " + cluster("10%"), statusOK, ""},
 		{"sim --trace TRACE --cluster " + cluster("50%, policy: 'fifo:delay=5s'"), statusOK, ""},
-		{"sim --trace TRACE --cluster " + cluster("50%, policy: 'fifo:dely=5s'"), statusUsage, `queue etl.small: policy fifo: there is no parameter "dely"; it takes delay, rack-delay, locality (did you mean delay?)`},
-		{"run " + mix + " --cluster nodes=1,vcores=2,memory=1GiB", statusUsage, "queue tiny: its maximum of 1 % of 2 vcores"},
+		{"sim --trace TRACE --cluster " + cluster("50%, policy: 'fifo:dely=5s'"), statusUsage,
+			`queue etl.small: policy fifo: there is no parameter "dely"; it takes delay, rack-delay, locality (did ` +
+				`you mean delay?)`},
+		{"run " + mix + " --cluster nodes=1,vcores=2,memory=1GiB", statusUsage, "queue tiny: its maximum of 1 % " +
+			"of 2 vcores"},
 	} {
 		args := strings.Fields(strings.NewReplacer("TRACE", trace, "SMALL", smallCluster, "REC", rec).Replace(c.args))
 		if status, out, errs := sojourn(t, args...); status != c.status || !strings.Contains(errs, c.says) {
-			t.Errorf(
-				"sojourn %s: exit status %d, want %d; standard error %q, want %q in it; %s",
-				c.args,
-				status,
-				c.status,
-				errs,
-				c.says,
-				out,
-			)
+			t.Errorf("sojourn %s: exit status %d, want %d; standard error %q, want %q in it; %s", c.args, status,
+				c.status, errs, c.says, out)
 		}
 	}
-	if status, out, _ := sojourn(t, "sim", "--trace", trace, "--cluster", smallCluster, "--failures", "1", "--json"); status != statusFailed ||
+	if status, out, _ := sojourn(t, "sim", "--trace", trace, "--cluster", smallCluster, "--failures", "1",
+		"--json"); status != statusFailed ||
 		!json.Valid([]byte(out)) {
 		t.Errorf("with --json: exit status %d, %s", status, out)
 	}

@@ -47,15 +47,8 @@ func checkThrough(t *testing.T, out string, policies, jobs int) {
 	}
 	for _, r := range doc.Results {
 		if r.Jobs != jobs || r.Failed+r.Killed+r.Unfinished > 0 {
-			t.Errorf(
-				"%s: %d jobs of %d are through, %d failed, %d killed, %d unfinished",
-				r.Policy,
-				r.Jobs,
-				jobs,
-				r.Failed,
-				r.Killed,
-				r.Unfinished,
-			)
+			t.Errorf("%s: %d jobs of %d are through, %d failed, %d killed, %d unfinished", r.Policy, r.Jobs, jobs,
+				r.Failed, r.Killed, r.Unfinished)
 		}
 	}
 }
@@ -65,20 +58,10 @@ func checkThrough(t *testing.T, out string, policies, jobs int) {
 func TestCombinationsSim(t *testing.T) {
 	const jobs = 20
 	trace := filepath.Join(t.TempDir(), "jobs.tsv")
-	must(
-		t,
-		"workload",
-		"generate",
-		"--jobs",
-		fmt.Sprint(jobs),
-		"--gap",
-		"5s",
-		"--input",
-		"pareto:min=100MB,max=20GB,alpha=0.8",
-		"--output",
-		trace,
-	)
-	for _, policy := range []string{"mrorder", "mrorder:goal=makespan,backlog=off", "dynamicmr", "dynamicmr:base=srpt,dhsa=pd", "fspy", "fspy:uber-maps=0,late=age", "gittins"} {
+	must(t, "workload", "generate", "--jobs", fmt.Sprint(jobs), "--gap", "5s", "--input",
+		"pareto:min=100MB,max=20GB,alpha=0.8", "--output", trace)
+	for _, policy := range []string{"mrorder", "mrorder:goal=makespan,backlog=off", "dynamicmr",
+		"dynamicmr:base=srpt,dhsa=pd", "fspy", "fspy:uber-maps=0,late=age", "gittins"} {
 		for _, estimator := range []string{"oracle", "noisy:sigma=1", "mean", "history", "fspy"} {
 			t.Run(policy+"/"+estimator, func(t *testing.T) {
 				t.Parallel()
@@ -121,16 +104,8 @@ func TestCombinationsRun(t *testing.T) {
 		if job == "grep" {
 			define = ", conf: {pattern: the}"
 		}
-		fmt.Fprintf(
-			&list,
-			"  - {name: j%d, job: %s, input: [%s], output: %s, submit: %dms, reduces: 2%s}\n",
-			i,
-			job,
-			in,
-			filepath.Join(dir, fmt.Sprint("out", i)),
-			10*i,
-			define,
-		)
+		fmt.Fprintf(&list, "  - {name: j%d, job: %s, input: [%s], output: %s, submit: %dms, reduces: 2%s}\n", i, job,
+			in, filepath.Join(dir, fmt.Sprint("out", i)), 10*i, define)
 	}
 	mix := writeFile(t, "mix.yaml", "jobs:\n"+list.String())
 	for _, estimator := range []string{"mean", "history", "fspy"} {
@@ -147,7 +122,8 @@ func TestCombinationsRun(t *testing.T) {
 			"fifo",
 		}
 		n := 1
-		for _, policy := range []string{"mrorder:interval=20ms", "mrorder:interval=20ms,goal=makespan,backlog=off", "dynamicmr", "dynamicmr:base=srpt,dhsa=pd,delay=10ms", "fspy:uber-maps=0", "gittins:locality=off"} {
+		for _, policy := range []string{"mrorder:interval=20ms", "mrorder:interval=20ms,goal=makespan,backlog=off",
+			"dynamicmr", "dynamicmr:base=srpt,dhsa=pd,delay=10ms", "fspy:uber-maps=0", "gittins:locality=off"} {
 			for _, spec := range wrapped(policy, estimator) {
 				args = append(args, "--policy", spec)
 				n++
@@ -161,9 +137,11 @@ func TestCombinationsRun(t *testing.T) {
 // had.
 func TestCombinationsRefused(t *testing.T) {
 	in := writeFile(t, "in.txt", "a\n")
-	for _, spec := range []string{"dynamicmr", "late{mrorder:goal=makespan}", "probe{gittins}", "late{probe{fspy}}", "gittins:preempt=suspend"} {
+	for _, spec := range []string{"dynamicmr", "late{mrorder:goal=makespan}", "probe{gittins}", "late{probe{fspy}}",
+		"gittins:preempt=suspend"} {
 		_, _, errs := sojourn(t, "rm", "--conf", t.TempDir(), "--policy", spec)
-		for _, part := range []string{"policy " + spec + " needs", "a ResourceManager cannot", "'sojourn sim' and 'sojourn run' can"} {
+		for _, part := range []string{"policy " + spec + " needs", "a ResourceManager cannot",
+			"'sojourn sim' and 'sojourn run' can"} {
 			if !strings.Contains(errs, part) {
 				t.Errorf("rm --policy %s says %q, want %q in it", spec, errs, part)
 			}
@@ -178,7 +156,8 @@ func TestCombinationsRefused(t *testing.T) {
 		}
 		status, out, errs := sojourn(t, args...)
 		want := fmt.Sprintf(
-			"policy late{probe{mrorder}} needs probes, and sojourn %s --estimator mean does not learn from them: use --estimator fspy",
+			"policy late{probe{mrorder}} needs probes, and sojourn %s --estimator mean does not learn from them: use "+
+				"--estimator fspy",
 			verb,
 		)
 		if status == statusOK || !strings.Contains(errs, want) || out != "" {
@@ -186,19 +165,8 @@ func TestCombinationsRefused(t *testing.T) {
 		}
 	}
 	for _, estimator := range []string{"oracle", "noisy:sigma=1"} {
-		status, _, errs := sojourn(
-			t,
-			"run",
-			"wordcount",
-			"--input",
-			in,
-			"--output",
-			filepath.Join(t.TempDir(), "out"),
-			"--policy",
-			"mrorder",
-			"--estimator",
-			estimator,
-		)
+		status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"),
+			"--policy", "mrorder", "--estimator", estimator)
 		if status != statusUsage || !strings.Contains(errs, estimator) ||
 			!strings.Contains(errs, "use fspy, history or mean") {
 			t.Errorf("run --estimator %s: exit status %d, %q", estimator, status, errs)
@@ -211,10 +179,12 @@ func TestCombinationsRefused(t *testing.T) {
 func TestCombinationsManager(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
-	for spec, says := range map[string]string{"mrorder:goal=makespan,rounds=pnj": "", "fspy": "a ResourceManager runs no probes: policy fspy", "gittins:delay=1s": ""} {
+	for spec, says := range map[string]string{"mrorder:goal=makespan,rounds=pnj": "", "fspy": "a ResourceManager " +
+		"runs no probes: policy fspy", "gittins:delay=1s": ""} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		errs := &untilReady{end: cancel}
-		if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, errs}, []string{"rm", "--conf", dir, "--policy", spec}); status != statusOK {
+		if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, errs},
+			[]string{"rm", "--conf", dir, "--policy", spec}); status != statusOK {
 			t.Errorf("rm --policy %s: status %d: %s", spec, status, errs)
 		}
 		if got := errs.String(); !strings.Contains(got, says) || says == "" && strings.Contains(got, "probes") {
@@ -227,17 +197,10 @@ func TestCombinationsManager(t *testing.T) {
 // A policy that would have no effect of its own is remarked on, and not refused.
 func TestCombinationsSaid(t *testing.T) {
 	trace := generated(t)
-	_, _, errs := sojourn(
-		t,
-		"sim",
-		"--trace",
-		trace,
-		"--cluster",
-		"nodes=4,memory=8GiB,vcores=4",
-		"--policy",
-		"late{dynamicmr}",
-	)
-	if want := "policy late{dynamicmr} lends slots, and this cluster has none: describe it with map-slots and reduce-slots"; !strings.Contains(
+	_, _, errs := sojourn(t, "sim", "--trace", trace, "--cluster", "nodes=4,memory=8GiB,vcores=4", "--policy",
+		"late{dynamicmr}")
+	if want := "policy late{dynamicmr} lends slots, and this cluster has none: describe it with map-slots and " +
+		"reduce-slots"; !strings.Contains(
 		errs,
 		want,
 	) {

@@ -64,11 +64,6 @@ func printFairness(a *app, k *record.KindFairness, users bool) {
 	}
 	fmt.Fprintf(a.Out, "%s, unit × seconds\n", k.Kind)
 	t.print(a.Out)
-	fmt.Fprintf(
-		a.Out,
-		"\n  lent and borrowed by queues: %v; benefit of sharing Ψ %.3f, loss Ω %.3f\n\n",
-		k.Lent,
-		k.Gain,
-		k.Loss,
-	)
+	fmt.Fprintf(a.Out, "\n  lent and borrowed by queues: %v; benefit of sharing Ψ %.3f, loss Ω %.3f\n\n", k.Lent,
+		k.Gain, k.Loss)
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Two queues with a slot each: b has both for 10 s while a has nothing. a asks for one from 5 s on, and runs from 10 s to 20 s.
+// Two queues with a slot each: b has both for 10 s while a has nothing. a asks for one from 5 s on, and runs from 10 s
+// to 20 s.
 func TestRecordFairness(t *testing.T) {
 	dir := t.TempDir()
 	jobs, run := filepath.Join(dir, "jobs.yaml"), filepath.Join(dir, "run.rec")
@@ -20,20 +21,8 @@ jobs:
 	if err := os.WriteFile(jobs, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(
-		t,
-		"sim",
-		"--trace",
-		jobs,
-		"--cluster",
-		"nodes=1,map-slots=2",
-		"--policy",
-		"longterm",
-		"--costs",
-		"none", "--maps-only",
-		"--record",
-		run,
-	)
+	must(t, "sim", "--trace", jobs, "--cluster", "nodes=1,map-slots=2", "--policy", "longterm", "--costs", "none",
+		"--maps-only", "--record", run)
 	table := must(t, "record", "fairness", run)
 	for _, want := range []string{"a 20 10 10 0 10 0.667", "b        20    30     " +
 		"0        10      -10    1.500"} {

@@ -23,20 +23,17 @@ type leaving struct {
 // register registers them; overwrite says what that flag replaces.
 func (l *leaving) register(c *cobra.Command, overwrite string) {
 	fl := c.Flags()
-	fl.StringVar(
-		&l.perJob,
-		"per-job",
-		"",
-		"write one CSV line a job to this file; with several policies the name contains {policy}",
-	)
-	fl.StringVar(&l.plot, "plot", "", "draw the distribution of sojourn times to this SVG file")
+	fl.StringVar(&l.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name "+
+		"contains {policy}")
+	fl.StringVar(&l.plot, "plot", "", "draw the distribution of sojourn times to this file, .svg or .png")
 	fl.BoolVar(&l.overwrite, "overwrite", false, overwrite)
 }
 
 // registerRecord registers the flag of engines that leave records.
 func (l *leaving) registerRecord(c *cobra.Command) {
 	c.Flags().
-		StringVar(&l.record, "record", "", "leave a record of the run in this file; with several policies the name contains {policy}")
+		StringVar(&l.record, "record", "", "leave a record of the run in this file; with several policies the name "+
+			"contains {policy}")
 }
 
 // A flagFile is a file and the word of the command line that names it.
@@ -70,12 +67,8 @@ func (l *leaving) check(policies []string, reads func() []flagFile) error {
 	for _, w := range writes {
 		for _, o := range others {
 			if sameFile(w.path, o.path) {
-				return usagef(
-					"%s and %s are one file, and part of it would be lost: give %s another name",
-					o,
-					w,
-					w.flag,
-				)
+				return usagef("%s and %s are one file, and part of it would be lost: give %s "+
+					"another name", o, w, w.flag)
 			}
 		}
 		others = append(others, w)

@@ -39,7 +39,8 @@ func TestOutputsRefused(t *testing.T) {
 	}
 	must(t, "workload", "generate", "--jobs", "5", "--output", "jobs.tsv")
 	must(t, "sim", "--trace", "jobs.tsv", "--record", "x.rec")
-	for path, text := range map[string]string{"cluster.yaml": "classes: [{name: c, count: 10, resources: {map-slots: 2, reduce-slots: 2}}]\n",
+	for path, text := range map[string]string{"cluster.yaml": "classes: [{name: c, count: 10, resources: {map-slots: " +
+		"2, reduce-slots: 2}}]\n",
 		"mix.yaml": "jobs:\n  - {name: w, job: wordcount, input: [in.txt], output: out}\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -56,28 +57,43 @@ func TestOutputsRefused(t *testing.T) {
 	}
 	before := folderOf(t, dir)
 	for args, want := range map[string]string{
-		"sim --from-record x.rec --record x.rec --overwrite":                             "--from-record x.rec and --record x.rec are one file",
-		"sim --trace jobs.tsv --record jobs.tsv --overwrite":                             "--trace jobs.tsv and --record jobs.tsv are one file",
-		"sim --trace jobs.tsv --per-job ./folder/../jobs.tsv --overwrite":                "--trace jobs.tsv and --per-job ./folder/../jobs.tsv are one file",
-		"sim --trace jobs.tsv --plot second --overwrite":                                 "--trace jobs.tsv and --plot second are one file",
-		"sim --trace link --plot jobs.tsv":                                               "--trace link and --plot jobs.tsv are one file",
-		"sim --trace jobs.tsv --cluster cluster.yaml --record cluster.yaml --overwrite":  "--cluster cluster.yaml and --record cluster.yaml are one file",
-		"sim --trace jobs.tsv --record z --per-job " + dir + "/z":                        "--record z and --per-job " + dir + "/z are one file",
-		"sim --trace jobs.tsv --per-job z --plot z":                                      "--per-job z and --plot z are one file",
-		"sim --trace jobs.tsv --policy fifo --policy fair --record {policy} --plot fair": "--record fair and --plot fair are one file",
-		"fluid --trace jobs.tsv --policy ps --plot jobs.tsv --overwrite":                 "--trace jobs.tsv and --plot jobs.tsv are one file",
-		"run wordcount --input . --output o --per-job in.txt --overwrite":                "--input in.txt and --per-job in.txt are one file",
-		"run mix.yaml --record mix.yaml --overwrite":                                     "workload mix.yaml and --record mix.yaml are one file",
-		"run mix.yaml --plot in.txt --overwrite":                                         "--input in.txt and --plot in.txt are one file",
+		"sim --from-record x.rec --record x.rec --overwrite": "--from-record x.rec and " +
+			"--record x.rec are one file",
+		"sim --trace jobs.tsv --record jobs.tsv --overwrite": "--trace jobs.tsv and " +
+			"--record jobs.tsv are one file",
+		"sim --trace jobs.tsv --per-job ./folder/../jobs.tsv --overwrite": "--trace jobs.tsv and " +
+			"--per-job ./folder/../jobs.tsv are one file",
+		"sim --trace jobs.tsv --plot second --overwrite": "--trace jobs.tsv and " +
+			"--plot second are one file",
+		"sim --trace link --plot jobs.tsv": "--trace link and --plot " +
+			"jobs.tsv are one file",
+		"sim --trace jobs.tsv --cluster cluster.yaml --record cluster.yaml --overwrite": "--cluster cluster.yaml " +
+			"and --record cluster.yaml are one file",
+		"sim --trace jobs.tsv --record z --per-job " + dir + "/z": "--record z and --per-job " +
+			dir + "/z are one file",
+		"sim --trace jobs.tsv --per-job z --plot z": "--per-job z and --plot z " +
+			"are one file",
+		"sim --trace jobs.tsv --policy fifo --policy fair --record {policy} --plot fair": "--record fair and --plot " +
+			"fair are one file",
+		"fluid --trace jobs.tsv --policy ps --plot jobs.tsv --overwrite": "--trace jobs.tsv and --plot jobs.tsv " +
+			"are one file",
+		"run wordcount --input . --output o --per-job in.txt --overwrite": "--input in.txt and --per-job in.txt " +
+			"are one file",
+		"run mix.yaml --record mix.yaml --overwrite": "workload mix.yaml and --record mix.yaml are one file",
+		"run mix.yaml --plot in.txt --overwrite":     "--input in.txt and --plot in.txt are one file",
 
-		"sim --trace jobs.tsv --record x.rec --per-job new.csv":                                        "--record x.rec exists: choose another name, remove it, or say --overwrite",
-		"sim --trace jobs.tsv --per-job there.csv":                                                     "--per-job there.csv exists: choose another name, remove it, or say --overwrite",
-		"sim --trace jobs.tsv --plot there.csv":                                                        "--plot there.csv exists",
-		"sim --trace jobs.tsv --policy fifo --policy srpt --per-job new-{policy}.csv --plot there.csv": "--plot there.csv exists",
-		"sim --trace jobs.tsv --plot folder --overwrite":                                               "--plot folder is a folder",
-		"sim --trace jobs.tsv --plot nowhere/x.svg":                                                    "--plot nowhere/x.svg: stat nowhere",
-		"fluid --trace jobs.tsv --policy ps --per-job there.csv":                                       "--per-job there.csv exists",
-		"run mix.yaml --per-job there.csv":                                                             "--per-job there.csv exists",
+		"sim --trace jobs.tsv --record x.rec --per-job new.csv": "--record " +
+			"x.rec exists: choose another name, remove it, or say --overwrite",
+		"sim --trace jobs.tsv --per-job there.csv": "--per-job " +
+			"there.csv exists: choose another name, remove it, or say --overwrite",
+		"sim --trace jobs.tsv --plot there.csv": "--plot " +
+			"there.csv exists",
+		"sim --trace jobs.tsv --policy fifo --policy srpt --per-job new-{policy}.csv --plot there.csv": "--plot " +
+			"there.csv exists",
+		"sim --trace jobs.tsv --plot folder --overwrite":         "--plot folder is a folder",
+		"sim --trace jobs.tsv --plot nowhere/x.svg":              "--plot nowhere/x.svg: stat nowhere",
+		"fluid --trace jobs.tsv --policy ps --per-job there.csv": "--per-job there.csv exists",
+		"run mix.yaml --per-job there.csv":                       "--per-job there.csv exists",
 	} {
 		if status, out, errs := sojourn(t, strings.Fields(args)...); status != statusUsage ||
 			!strings.Contains(errs, want) ||
@@ -96,7 +112,7 @@ func TestOutputsRefused(t *testing.T) {
 	} {
 		must(t, strings.Fields(args)...)
 	}
-	if csv, err := os.ReadFile("there.csv"); err != nil || !strings.HasPrefix(string(csv), "policy,id,") ||
+	if csv, err := os.ReadFile("there.csv"); err != nil || !strings.HasPrefix(string(csv), "policy,job,") ||
 		strings.Count(string(csv), "\n") != 2 {
 		t.Errorf("the CSV of one job is %q, %v", csv, err)
 	}
@@ -144,7 +160,8 @@ func TestFailedPolicyAmongOthers(t *testing.T) {
 	trace := generated(t)
 	events := func(policy string) int {
 		var doc struct{ Results []struct{ Events int } }
-		if err := json.Unmarshal([]byte(must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--heartbeat", "1s", "--policy", policy, "--json")), &doc); err != nil {
+		if err := json.Unmarshal([]byte(must(t, "sim", "--trace", trace, "--cluster", smallCluster, "--heartbeat", "1s",
+			"--policy", policy, "--json")), &doc); err != nil {
 			t.Fatal(err)
 		}
 		return doc.Results[0].Events

@@ -22,12 +22,8 @@ type output struct {
 func (o *output) register(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.json, "json", false, "one JSON document on standard output")
-	f.StringVar(
-		&o.progress,
-		"progress",
-		"auto",
-		"a progress bar on standard error: auto (on a terminal), always, never",
-	)
+	f.StringVar(&o.progress, "progress", "auto", "a progress bar on standard error: auto (on a terminal), "+
+		"always, never")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "results and errors only")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "structured logs on standard error")
 }

@@ -32,11 +32,11 @@ func fluidCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fluid --trace FILE --policy fifo,ps,...",
 		Short: "Run the jobs on one divisible server: the theory's yardstick",
-		Long: `Run the jobs of a trace on one server that any number of jobs may share in any proportion: no tasks, no waves, no
-network. What a policy can gain on a cluster, it gains here first. Exact event by event.
+		Long: `Run the jobs of a trace on one server that any number of jobs may share in any proportion: no tasks, no
+waves, no network. What a policy can gain on a cluster, it gains here first. Exact event by event.
 
-A job's size is map input + (disk-network ratio + 1) × shuffle + output bytes; sizes are scaled so that all of them together are
-load × the last submission time.`,
+A job's size is map input + (disk-network ratio + 1) × shuffle + output bytes; sizes are scaled so that all of them
+together are load × the last submission time.`,
 		Example: `  sojourn fluid --trace jobs.tsv --load 0.9 --policy fifo,ps,las,srpt,fsp,psbs,spt,gittins
   sojourn fluid --trace jobs.tsv --sigma 0.5,1,2 --seeds 30 --policy srpt,fsp,psbs,spt,las,gittins`,
 		Args: noArgs,
@@ -46,36 +46,21 @@ load × the last submission time.`,
 	f.leaving.register(c, "replace files of earlier runs: CSV, SVG")
 	f.source.register(c)
 	fl := c.Flags()
-	fl.StringArrayVar(
-		&f.policies,
-		"policy",
-		[]string{"fifo,ps,las,srpt,fsp,psbs,spt"},
-		"disciplines to compare, a comma list or several flags: "+strings.Join(disciplineNames(), ", "),
-	)
-	fl.Float64Var(
-		&f.load,
-		"load",
-		0.9,
-		"share of the time until the last submission for which the server is busy; above 0",
-	)
-	fl.Float64Var(
-		&f.ratio,
-		"disk-network-ratio",
-		4,
-		"speed of the cluster's disks over its network's: how much a shuffled byte weighs; 0 or more",
-	)
-	fl.Float64SliceVar(
-		&f.sigmas,
-		"sigma",
-		[]float64{0},
-		"error of size estimates: estimate = size × exp(sigma × N); 0 or more, several as a comma list to compare",
-	)
+	fl.StringArrayVar(&f.policies, "policy", []string{"fifo,ps,las,srpt,fsp,psbs,spt"}, "disciplines to compare, a "+
+		"comma list or several flags: "+strings.Join(disciplineNames(), ", "))
+	fl.Float64Var(&f.load, "load", 0.9, "share of the time until the last submission for which the server is "+
+		"busy; above 0")
+	fl.Float64Var(&f.ratio, "disk-network-ratio", 4, "speed of the cluster's disks over its network's: how much a "+
+		"shuffled byte weighs; 0 or more")
+	fl.Float64SliceVar(&f.sigmas, "sigma", []float64{0}, "error of size estimates: estimate = size × exp(sigma × N); "+
+		"0 or more, several as a comma list to compare")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	fl.IntVar(
 		&f.seeds,
 		"seeds",
 		1,
-		"repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the means; 1 to 10000",
+		"repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the "+
+			"means; 1 to 10000",
 	)
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(disciplineNames()))
 	return c
@@ -180,16 +165,8 @@ func (f *fluidFlags) serve(a *app) error {
 			Results []fluidResult `json:"results"`
 		}{f.seed, f.source.trace, f.load, f.ratio, f.oneSigma(), version(), results})
 	}
-	fmt.Fprintf(
-		a.Out,
-		"%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n",
-		f.source.trace,
-		len(jobs),
-		f.load,
-		f.ratio,
-		joined(f.sigmas),
-		f.seed,
-	)
+	fmt.Fprintf(a.Out, "%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n",
+		f.source.trace, len(jobs), f.load, f.ratio, joined(f.sigmas), f.seed)
 	if len(f.sigmas) > 1 {
 		printErrors(a, f, results)
 	} else {
@@ -265,11 +242,8 @@ func (f *fluidFlags) jobs() (jobs []theory.FluidJob, names []string, err error) 
 		}
 		truth, ok := spec.Payload.(*workload.Truth)
 		if !ok {
-			return nil, nil, fmt.Errorf(
-				"%s: job %s says what to run, not how much: a divisible server cannot run it",
-				f.source.trace,
-				spec.Name,
-			)
+			return nil, nil, fmt.Errorf("%s: job %s says what to run, not how much: a divisible server cannot run it",
+				f.source.trace, spec.Name)
 		}
 		input, shuffle, written := truth.Bytes()
 		size := theory.DataSize(float64(input), float64(shuffle), float64(written), f.ratio)
@@ -321,11 +295,8 @@ func (f *fluidFlags) run(d theory.Discipline, sigma float64, jobs []theory.Fluid
 		q := quantilesOf(sojourns)
 		means = append(means, q.Mean)
 		if i == 0 {
-			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(
-				done,
-			)-jobs[0].Arrival, q, quantilesOf(
-				theory.Slowdowns(sojourns, sizes),
-			), sojourns
+			r.Makespan, r.Sojourn, r.Slowdown, r.sojourns = slices.Max(done)-jobs[0].Arrival, q,
+				quantilesOf(theory.Slowdowns(sojourns, sizes)), sojourns
 		}
 	}
 	if f.seeds > 1 {
@@ -348,12 +319,11 @@ func printFluid(a *app, f *fluidFlags, results []fluidResult) {
 		{"MEAN SLOWDOWN", func(r fluidResult) float64 { return r.Slowdown.Mean }},
 	}
 	if f.seeds > 1 {
-		columns = append(
-			columns,
-			column[fluidResult]{fmt.Sprintf("MEAN OF %d", f.seeds), func(r fluidResult) float64 { return r.Mean }},
-			column[fluidResult]{"MEDIAN", func(r fluidResult) float64 { return r.Median }},
-			column[fluidResult]{"WORST", func(r fluidResult) float64 { return r.Worst }},
-		)
+		columns = append(columns, column[fluidResult]{fmt.Sprintf("MEAN OF %d", f.seeds), func(r fluidResult) float64 {
+			return r.Mean
+		}}, column[fluidResult]{"MEDIAN", func(r fluidResult) float64 {
+			return r.Median
+		}}, column[fluidResult]{"WORST", func(r fluidResult) float64 { return r.Worst }})
 	}
 	compare(a.Out, results, func(r fluidResult) string { return r.Policy }, columns)
 }

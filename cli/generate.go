@@ -24,10 +24,11 @@ func generateCommand(a *app) *cobra.Command {
 	var seed uint64
 	var files int
 	c := &cobra.Command{
-		Use:     "generate KIND --size SIZE --output FILE",
-		Short:   "Make input for the built-in jobs: text, documents, ratings, edges, associations, teragen",
-		Example: "  sojourn generate text --size 500MB --output words.txt\n  sojourn generate documents --files 200 --size 50MB --output docs/",
-		Args:    atMostOne, ValidArgsFunction: fixedCompletion(append(sortedKeys(generate.All), documentsKind)),
+		Use:   "generate KIND --size SIZE --output FILE",
+		Short: "Make input for the built-in jobs: text, documents, ratings, edges, associations, teragen",
+		Example: "  sojourn generate text --size 500MB --output words.txt\n  sojourn generate documents --files 200 " +
+			"--size 50MB --output docs/",
+		Args: atMostOne, ValidArgsFunction: fixedCompletion(append(sortedKeys(generate.All), documentsKind)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				t := newTable("KIND", "WHAT IT MAKES")
@@ -46,18 +47,13 @@ func generateCommand(a *app) *cobra.Command {
 				return usagef("--output is needed: a file, a folder for documents, or - for standard output")
 			}
 			if args[0] == documentsKind {
-				return makeDocuments(
-					generate.Documents{Files: files, Text: generate.Text{Bytes: n, Seed: seed}},
-					output,
-				)
+				return makeDocuments(generate.Documents{Files: files, Text: generate.Text{Bytes: n, Seed: seed}},
+					output)
 			}
 			e, ok := generate.All[args[0]]
 			if !ok {
-				return usagef(
-					"no generator is named %q: there are %s",
-					args[0],
-					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "),
-				)
+				return usagef("no generator is named %q: there are %s", args[0],
+					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "))
 			}
 			return makeInput(a, e.New(n, seed), output)
 		},

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -10,13 +12,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/predict"
+	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // modelFlags say which job is predicted, where, and what might be otherwise.
 type modelFlags struct {
 	output
 	job     string
+	jhist   string
+	record  string
+	name    string
+	maps    int
+	reduces int
 	cluster string
 	jobs    int
 	disks   int
@@ -31,8 +40,8 @@ func modelCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "model --job FILE --cluster CLUSTER",
 		Short: "Predict a job's time before it runs, and say what the time is made of",
-		Long: `Predict the time of a MapReduce job from what its tasks need of processors, disks and the network, by a queueing model
-that knows waits for containers, contention and the order of tasks. The profile is a YAML file:
+		Long: `Predict the time of a MapReduce job from what its tasks need of processors, disks and the network, by a
+queueing model that knows waits for containers, contention and the order of tasks. The profile is a YAML file:
 
   name: wordcount
   maps: 80
@@ -44,26 +53,32 @@ that knows waits for containers, contention and the order of tasks. The profile 
     merge:   {cpu: 3s, disk: 2s}
   variation: 0.3                             # coefficient of variation of task times
 
+A profile is made from past runs by --from-jhist (what Hadoop's job history server keeps) and by --from-record; --maps
+and --reduces say how large the job to predict is.
+
 Instead of demands, static: {data: {split: 67108864}, costs: {hdfs-read: 15, ...}} computes them from bytes, records and
 nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equal and served first come first served.`,
 		Example: `  sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --jobs 4
-  sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --what-if nodes=4..64`,
+  sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --what-if nodes=4..64
+  sojourn model --from-jhist job_1_0001.jhist --maps 80 --cluster nodes=8,memory=8GiB,vcores=4`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.serve(a) },
 	}
 	f.output.register(c)
 	fl := c.Flags()
 	fl.StringVar(&f.job, "job", "", "profile of the job, a YAML file")
+	fl.StringVar(&f.jhist, "from-jhist", "", "instead of --job: histories of the job's runs on Hadoop (a .jhist file, "+
+		"or a folder of them)")
+	fl.StringVar(&f.record, "from-record", "", "instead of --job: a record in which the job ran")
+	fl.StringVar(&f.name, "name", "", "with --from-jhist and --from-record: name of the job to learn from")
+	fl.IntVar(&f.maps, "maps", 0, "maps of the job; 0: as the profile says")
+	fl.IntVar(&f.reduces, "reduces", 0, "reduces of the job; 0: as the profile says")
 	fl.StringVar(&f.cluster, "cluster", "", "cluster: a YAML file, or nodes=8,memory=8GiB,vcores=4")
 	fl.IntVar(&f.jobs, "jobs", 1, "equal jobs submitted at once, 1 to 1000")
 	fl.IntVar(&f.disks, "disks", 1, "disks of each node")
 	fl.StringVar(&f.form, "form", "default", "form of the model: default, or thesis, which is as it was printed")
-	fl.StringVar(
-		&f.whatIf,
-		"what-if",
-		"",
-		"vary one number: nodes=4..64 (doubling), or nodes=4,6,8; also jobs, disks, copiers",
-	)
+	fl.StringVar(&f.whatIf, "what-if", "", "vary one number: nodes=4..64 (doubling), or nodes=4,6,8; also jobs, "+
+		"disks, copiers")
 	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, 0 to 1")
 	fl.IntVar(&f.copiers, "copiers", 5, "parallel copiers of a reduce")
 	return c
@@ -119,8 +134,11 @@ func (f *modelFlags) serve(a *app) error {
 
 func (f *modelFlags) profile() (*predict.Profile, error) {
 	switch {
-	case f.job == "":
-		return nil, usagef("--job is needed: the profile of a job, a YAML file (see --help)")
+	case (f.job != "") == (f.jhist != "" || f.record != "") || f.jhist != "" && f.record != "":
+		return nil, usagef("one of --job, --from-jhist and --from-record is needed: " +
+			"the profile of a job, a YAML file (see --help), or past runs of it")
+	case f.maps < 0 || f.reduces < 0:
+		return nil, usagef("--maps %d --reduces %d: neither may be negative", f.maps, f.reduces)
 	case f.cluster == "":
 		return nil, usagef("--cluster is needed: a YAML file, or nodes=8,memory=8GiB,vcores=4")
 	case f.jobs < 1 || f.jobs > 1000:
@@ -134,12 +152,78 @@ func (f *modelFlags) profile() (*predict.Profile, error) {
 	case f.form != "default" && f.form != "thesis":
 		return nil, usagef("--form %q: must be default or thesis", f.form)
 	}
+	p, err := f.learn()
+	if err != nil {
+		return nil, err
+	}
+	p.Maps, p.Reduces = cmp.Or(f.maps, p.Maps), cmp.Or(f.reduces, p.Reduces)
+	return p, p.Check()
+}
+
+// learn reads the profile, or makes it from past runs.
+func (f *modelFlags) learn() (*predict.Profile, error) {
+	switch {
+	case f.jhist != "":
+		jobs, names, err := predict.ReadHistories(f.jhist, f.name)
+		if err != nil {
+			return nil, fmt.Errorf("--from-jhist %w", err)
+		}
+		if err := oneName("--from-jhist "+f.jhist, f.name, names); err != nil {
+			return nil, err
+		}
+		p, err := predict.FromHistories(jobs)
+		if err != nil {
+			return nil, fmt.Errorf("--from-jhist %s: %w", f.jhist, err)
+		}
+		return p, nil
+	case f.record != "":
+		return f.fromRecord()
+	}
 	file, err := os.Open(f.job)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	return predict.ReadProfile(f.job, file)
+}
+
+// fromRecord makes the profile from a record.
+func (f *modelFlags) fromRecord() (*predict.Profile, error) {
+	cluster, err := openCluster(f.cluster)
+	if err != nil {
+		return nil, err
+	}
+	past, err := run.PastJobs(f.record, cluster, func(err error) error { return err })
+	if err != nil {
+		return nil, err
+	}
+	var jobs []*sched.JobSpec
+	names := map[string]bool{}
+	for j, err := range past {
+		if err != nil {
+			return nil, err
+		}
+		if f.name == "" || j.Name == f.name {
+			jobs = append(jobs, j)
+		}
+		names[j.Name] = true
+	}
+	if err := oneName("--from-record "+f.record, f.name, names); err != nil {
+		return nil, err
+	}
+	p, err := predict.FromJobs(jobs)
+	if err != nil {
+		return nil, fmt.Errorf("--from-record %s: %w", f.record, err)
+	}
+	return p, nil
+}
+
+// oneName refuses jobs of several names where none was chosen.
+func oneName(flag, name string, names map[string]bool) error {
+	if list := slices.Sorted(maps.Keys(names)); name == "" && len(list) > 1 {
+		return usagef("%s has jobs of several names: choose one by --name: %s", flag, strings.Join(list, ", "))
+	}
+	return nil
 }
 
 // A modelCase is one cell of what might be: the flags, with one of them varied.
@@ -257,10 +341,8 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 // resized returns a cluster of one class with another number of nodes.
 func resized(c *workload.Cluster, nodes int) (*workload.Cluster, error) {
 	if len(c.Classes) != 1 {
-		return nil, usagef(
-			"--what-if nodes=...: the cluster has %d classes of nodes; it can be varied with one",
-			len(c.Classes),
-		)
+		return nil, usagef("--what-if nodes=...: the cluster has %d classes of nodes; it can be varied with one",
+			len(c.Classes))
 	}
 	other := *c
 	other.Classes = slices.Clone(c.Classes)
@@ -305,9 +387,7 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 			figure(r.Low),
 			figure(r.High),
 			figure(r.Wait),
-			figure(
-				r.Task["map"],
-			),
+			figure(r.Task["map"]),
 			figure(r.Queueing["map"]),
 			figure(r.Task["merge"]),
 			r.Bottleneck,
@@ -317,17 +397,15 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 	t.print(a.Out)
 	fmt.Fprintln(
 		a.Out,
-		"\nTimes in seconds: the jobs' mean time from submission to end, the time of the last one with its range (the median and\n"+
-			"95 of 100 runs), the mean wait for a first container; of one map its time, and what of it is spent queueing for\n"+
-			"processors, disks and the network; of one reduce its time after the shuffle; the busiest resource and its use.",
+		"\nTimes in seconds: the jobs' mean time from submission to end, the time of the last one with its\n"+
+			"range (the median and 95 of 100 runs), the mean wait for a first container; of one map its time, and\n"+
+			"what of it is spent queueing for processors, disks and the network; of one reduce its time after the\n"+
+			"shuffle; the busiest resource and its use.",
 	)
 	for _, r := range results {
 		if !r.Converged {
-			fmt.Fprintf(
-				a.Out,
-				"%s: the iteration did not settle; the figures are means over its last rounds.\n",
-				strings.TrimSpace(name+" "+r.Case),
-			)
+			fmt.Fprintf(a.Out, "%s: the iteration did not settle; the figures are means over its last rounds.\n",
+				strings.TrimSpace(name+" "+r.Case))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,17 +30,70 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// The history of a job on stock Hadoop is enough to predict it: the word count of the example took 45.2 s beside
+// another job, and what its tasks took then comes to that within a quarter.
+func TestModelFromHistory(t *testing.T) {
+	var r struct {
+		Results []modelResult
+	}
+	args := []string{"model", "--from-jhist", "../examples/history", "--name", "word count",
+		"--cluster", "nodes=2,memory=4GiB,vcores=8", "--json"}
+	if err := json.Unmarshal([]byte(must(t, args...)), &r); err != nil {
+		t.Fatal(err)
+	}
+	const measured = 45.178 // s: 1795431733544 - 1795431688365 ms, from the history's own name
+	if got := r.Results[0].Mean; got < 0.75*measured || got > 1.25*measured {
+		t.Errorf("predicted %.1f s, measured %.1f s", got, measured)
+	}
+	more := must(t, append(args[:len(args)-1], "--maps", "40", "--what-if", "nodes=2,8")...)
+	if !strings.Contains(more, "word count: 40 maps, 2 reduces") {
+		t.Errorf("%s", more)
+	}
+}
+
+// So is a record of the job: one that ran alone in the simulator is predicted within 2 %.
+func TestModelFromRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.rec")
+	jobs := writeFile(t, "jobs.yaml", `jobs: [{name: j, maps: {count: 20, time: 10s}, reduces: {count: 2, time: 5s}}]`)
+	const cluster = "nodes=2,map-slots=2,reduce-slots=1"
+	must(t, "sim", "--trace", jobs, "--cluster", cluster, "--record", path, "--costs", "none")
+	var r struct{ Results []modelResult }
+	text := must(t, "model", "--from-record", path, "--cluster", cluster, "--json", "--slow-start", "1")
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Results[0].Mean; got < 54 || got > 56 {
+		t.Errorf("predicted %.1f s, want 55", got)
+	}
+}
+
 func TestModelRefuses(t *testing.T) {
 	const job = "model --job ../examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 "
 	for args, says := range map[string]string{
-		"model": "--job is needed",
+		"model": "one of --job, --from-jhist and --from-record is needed",
+
+		"model --from-jhist ../examples/history --cluster nodes=2": "choose one by --name: Sleep job, word count",
+
+		"model --from-jhist ../examples/history --name x --cluster nodes=2": "there is no history of a job",
+
+		"model --from-jhist ../examples/model --cluster nodes=2": "there is no .jhist file in it",
+
+		"model --from-jhist a --job b --cluster nodes=2": "one of --job",
+
 		"model --job ../examples/model/wordcount.yaml": "--cluster is needed",
-		"model --job none.yaml --cluster nodes=1":      "none.yaml",
-		job + "--what-if nodes=0":                      "must be a whole number from 1",
-		job + "--what-if colour=3":                     "what can vary",
-		job + "--form other":                           "default or thesis",
-		job + "--jobs 0":                               "--jobs 0",
-		job + "--slow-start NaN":                       "--slow-start NaN",
+
+		"model --job none.yaml --cluster nodes=1": "none.yaml",
+
+		job + "--what-if nodes=0": "must be a whole number from 1",
+
+		job + "--what-if colour=3": "what can vary",
+
+		job + "--form other": "default or thesis",
+
+		job + "--jobs 0": "--jobs 0",
+
+		job + "--slow-start NaN": "--slow-start NaN",
+
 		"model --job ../examples/model/wordcount.yaml --cluster nodes=8,memory=1GiB,vcores=4": "larger than every node",
 	} {
 		status, out, errs := sojourn(t, strings.Fields(args)...)

@@ -25,7 +25,8 @@ func (p *policyFlags) register(c *cobra.Command, names run.Names, estimator stri
 		&p.policies,
 		"policy",
 		[]string{"fifo"},
-		"policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma list without parameters",
+		"policy with its parameters, such as fair:delay=5s; several to compare by repeating the flag, or as a comma "+
+			"list without parameters",
 	)
 	examples := names.Estimators.Examples()
 	usage := "where task times and job sizes come from: " + strings.Join(examples, ", ")
@@ -33,12 +34,8 @@ func (p *policyFlags) register(c *cobra.Command, names run.Names, estimator stri
 		usage += " (default fspy for policies that ask for probes, else mean)"
 	}
 	f.StringVar(&p.estimator, "estimator", estimator, usage)
-	f.StringVar(
-		&p.history,
-		"history",
-		"",
-		"file that keeps what was learned from run to run (for --estimator "+names.Estimators.Which(run.Keeps)+")",
-	)
+	f.StringVar(&p.history, "history", "", "file that keeps what was learned from run to run (for --estimator "+
+		names.Estimators.Which(run.Keeps)+")")
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(names.Policies.Names()))
 	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(examples))
 }

@@ -3,143 +3,227 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A bar shows how far long work is, on standard error; the zero bar shows nothing.
+const (
+	usualWidth = 80                     // columns of what is no terminal
+	redrawn    = 200 * time.Millisecond // how often a line on a terminal is drawn at most
+	repeated   = 10 * time.Second       // how often a line that stays is written at most
+	gauge      = 20                     // columns of the bar itself, on a wide terminal
+)
+
+// A bar shows how far long work is, in one line on standard error; the zero bar shows nothing. On a terminal the line
+// is drawn again in its place, cut to the width that the terminal has at that moment, so that it never wraps. Elsewhere
+// each line stays, and there are few.
 type bar struct {
-	writer  progress.Writer
-	tracker *progress.Tracker
+	out   io.Writer // nil: nothing is shown
+	file  *os.File  // a terminal; nil: it is none
+	what  string
+	begun time.Time
+
+	mu    sync.Mutex
+	part  float64 // done, of 1
+	says  string
+	total int64
+	drawn time.Time
 }
 
+// newBar starts a bar. total 0: how much there is in all is not known yet.
 func newBar(o *output, w io.Writer, what string, total int64) *bar {
 	if !o.bar(w) {
 		return &bar{}
 	}
-	b := &bar{writer: newProgress(w), tracker: &progress.Tracker{Message: what, Total: total}}
-	b.writer.AppendTracker(b.tracker)
-	go b.writer.Render()
+	b := &bar{out: w, what: what, total: total, begun: time.Now()}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		b.file = f
+	}
 	return b
 }
 
-// usualWidth is the width in columns of what is no terminal.
-const usualWidth = 80
-
-// newProgress returns a writer of bars whose lines fit the terminal that w is. The library looks at standard output
-// for the width, which may be a file while the bars are on standard error; a line that wraps would never be erased.
-func newProgress(w io.Writer) progress.Writer {
-	p := progress.NewWriter()
-	width := usualWidth
-	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			width = n
-		}
-	}
-	p.SetTerminalWidth(width)
-	p.SetTrackerLength(min(20, max(5, width/8)))
-	p.SetOutputWriter(w)
-	p.SetAutoStop(false)
-	p.SetUpdateFrequency(200 * time.Millisecond)
-	p.SetMessageLength(min(48, max(10, width-55)))
-	p.Style().Visibility.ETA = true
-	p.Style().Visibility.Speed = true
-	p.Style().Visibility.Value = true
-	return p
-}
-
+// set says how much is done, and what else there is to say.
 func (b *bar) set(n int64, message string) {
-	if b.writer == nil {
+	if b.out == nil {
 		return
 	}
-	b.tracker.SetValue(n)
-	b.tracker.UpdateMessage(message)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	part := 0.0
+	if b.total > 0 {
+		part = float64(n) / float64(b.total)
+	}
+	b.show(part, message)
 }
 
 // of says how much there is in all, once that is known.
 func (b *bar) of(total int64) {
-	if b.writer != nil {
-		b.tracker.UpdateTotal(total)
+	if b.out != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.total = total
 	}
 }
 
-func (b *bar) stop() {
-	if b.writer == nil {
+// show draws the line, unless that was done a moment ago.
+func (b *bar) show(part float64, says string) {
+	b.part, b.says = min(1, part), says
+	every := redrawn
+	if b.file == nil {
+		every = repeated
+	}
+	last := b.drawn
+	if last.IsZero() {
+		last = b.begun
+	}
+	if time.Since(last) >= every {
+		b.draw()
+	}
+}
+
+func (b *bar) draw() {
+	b.drawn = time.Now()
+	if b.file == nil {
+		fmt.Fprintln(b.out, b.line(usualWidth))
 		return
 	}
-	b.tracker.MarkAsDone()
-	stopProgress(b.writer)
-}
-
-// stopProgress ends drawing and waits until the last state is on the screen.
-func stopProgress(p progress.Writer) {
-	p.Stop()
-	for p.IsRenderInProgress() {
-		time.Sleep(10 * time.Millisecond)
+	width := usualWidth
+	if n, _, err := term.GetSize(int(b.file.Fd())); err == nil && n > 0 {
+		width = n
 	}
+	fmt.Fprint(b.out, "\r"+b.line(width-1)+"\x1b[K")
 }
 
-// jobBars show a bar a job that runs, while jobs are few enough for a screen, and nothing where none is wanted.
+// line returns what there is to say in at most width columns: the name, a bar where there is room, percent, words, and
+// the time left.
+func (b *bar) line(width int) string {
+	percent, left := "", ""
+	if b.part > 0 {
+		percent = fmt.Sprintf(" %3.0f %%", math.Floor(100*b.part))
+		if took := time.Since(b.begun); b.part < 1 && took > time.Second {
+			left = ", " + roughly(time.Duration(float64(took)*(1-b.part)/b.part)) + " left"
+		}
+	}
+	line := b.what + percent + "  " + b.says + left
+	if room := width - text.StringWidthWithoutEscSequences(line) - 3; b.part > 0 && room >= 5 {
+		wide := min(gauge, room)
+		full := int(b.part * float64(wide))
+		drawn := strings.Repeat("#", full) + strings.Repeat(".", wide-full)
+		line = b.what + " [" + drawn + "]" + percent + "  " + b.says + left
+	}
+	return text.Snip(line, width, "…")
+}
+
+// roughly writes a time with one or two figures that matter.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Minute).String()
+}
+
+// stop draws the last state, which stays.
+func (b *bar) stop() {
+	if b.out == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file != nil {
+		b.draw()
+		fmt.Fprintln(b.out)
+	}
+	b.out = nil
+}
+
+// jobBars show how far the jobs of a run are, in one line: maps and reduces in percent, as Hadoop does, and jobs.
 type jobBars struct {
-	writer progress.Writer
-	policy string
-	bars   map[sched.JobID]*progress.Tracker
-	drawn  time.Time
+	*bar
+	jobs  int // in all
+	ended int
+	tasks [2]counted // of the jobs that have ended: maps, reduces
 }
 
-const mostBars = 20
+// A counted is how many tasks there are, and how many are done. A running task counts as far as it is.
+type counted struct{ done, total float64 }
 
-func newJobBars(o *output, w io.Writer, policy string) *jobBars {
-	if !o.bar(w) {
-		return &jobBars{}
-	}
-	b := &jobBars{writer: newProgress(w), policy: policy, bars: map[sched.JobID]*progress.Tracker{}}
-	go b.writer.Render()
-	return b
+func newJobBars(o *output, w io.Writer, policy string, jobs int) *jobBars {
+	return &jobBars{bar: newBar(o, w, policy, 0), jobs: jobs}
 }
 
 // watch looks at the core now and then.
 func (b *jobBars) watch(c *sched.Core) {
-	if b.writer == nil {
+	if b.out == nil {
 		return
 	}
 	for _, e := range c.Events {
-		if e.Kind == sched.JobEnded && b.bars[e.Job] != nil {
-			b.bars[e.Job].MarkAsDone()
-			delete(b.bars, e.Job)
+		if e.Kind == sched.JobEnded {
+			if j := c.Job(e.Job); j != nil && j.Spec.Probes == 0 {
+				b.ended++
+				b.add(c, j, &b.tasks)
+			}
 		}
 	}
-	if time.Since(b.drawn) < 100*time.Millisecond {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.drawn) < redrawn {
 		return
 	}
-	b.drawn = time.Now()
+	sums := b.tasks
 	for j := range c.Jobs() {
-		total, done := int64(0), int64(0)
-		for _, st := range j.Stages {
-			total += int64(max(0, st.Total))
-			done += int64(st.Done)
+		if !j.Ended && j.Spec.Probes == 0 {
+			b.add(c, j, &sums)
 		}
-		t := b.bars[j.ID]
-		if t == nil {
-			if len(b.bars) >= mostBars {
-				break
+	}
+	maps, reduces := sums[0], sums[1]
+	says := "map " + maps.percent()
+	if reduces.total > 0 {
+		says += ", reduce " + reduces.percent()
+	}
+	if b.jobs > 1 {
+		says += fmt.Sprintf(", %d of %d jobs", b.ended, b.jobs)
+	}
+	// Jobs that have not come yet count as large as the others.
+	part, known := 0.0, b.ended+c.LiveJobs()
+	if total := maps.total + reduces.total; total > 0 {
+		part = (maps.done + reduces.done) / total * min(1, float64(known)/float64(b.jobs))
+	}
+	b.show(part, says)
+}
+
+// add adds the tasks of a job.
+func (b *jobBars) add(c *sched.Core, j *sched.Job, to *[2]counted) {
+	for _, st := range j.Stages {
+		sum := &to[0]
+		if st.Kind == sched.Reduce {
+			sum = &to[1]
+		}
+		if st.Total > 0 {
+			sum.total += float64(st.Total)
+			sum.done += float64(st.Done)
+		}
+		for a := range c.Attempts(st) {
+			if a.Progress > 0 && a.State == sched.Running && c.Twins(a) == 1 {
+				sum.done += float64(min(1, a.Progress))
 			}
-			t = &progress.Tracker{Message: fmt.Sprintf("%s: %s", b.policy, j.Spec.Name), Total: max(1, total)}
-			b.bars[j.ID] = t
-			b.writer.AppendTracker(t)
 		}
-		t.UpdateTotal(max(1, total))
-		t.SetValue(done)
 	}
 }
 
-func (b *jobBars) stop() {
-	if b.writer != nil {
-		stopProgress(b.writer)
+func (n counted) percent() string {
+	if n.total == 0 {
+		return "0 %"
 	}
+	return fmt.Sprintf("%.0f %%", math.Floor(100*min(1, n.done/n.total)))
 }

@@ -42,7 +42,8 @@ func checkMaxima(queues []*sched.QueueSpec, capacity, task sched.Resources) erro
 				}
 				if kind := sched.ResourceKind(k); task[k] > 0 && most[k] > 0 && own[k] == 0 {
 					return fmt.Errorf(
-						"queue %s%s: its maximum of %g %% of %d %s is less than one, and no task could ever run there: must be at least %.3g %%",
+						"queue %s%s: its maximum of %g %% of %d %s is less than one, and no task could ever run "+
+							"there: must be at least %.3g %%",
 						above,
 						q.Name,
 						100*q.Max.Part,
@@ -68,13 +69,8 @@ func (n queueNames) check(j *sched.JobSpec) error {
 	if len(n) == 0 || name == "" || name == sched.DefaultQueue || slices.Contains(n, name) {
 		return nil
 	}
-	return fmt.Errorf(
-		"job %q is for queue %q, which is not configured%s: the queues are %s",
-		j.Name,
-		j.Queue,
-		spelling.Suggest(name, n),
-		strings.Join(n, ", "),
-	)
+	return fmt.Errorf("job %q is for queue %q, which is not configured%s: the queues are %s", j.Name, j.Queue,
+		spelling.Suggest(name, n), strings.Join(n, ", "))
 }
 
 // source is a source that ends with an error at the first job that check refuses.

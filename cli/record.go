@@ -17,9 +17,9 @@ import (
 )
 
 func recordCommand(a *app) *cobra.Command {
-	return parent("record", "Read what a run left behind: summary, events, export, replay, diff, explain, fairness",
+	return parent("record", "Read what a run left behind: figures, events, a page, and why a job waited",
 		recordSummary(a), recordEvents(a), recordExport(a), recordReplay(a), recordDiff(a), recordExplain(a),
-		recordFairness(a))
+		recordFairness(a), recordServe(a), recordReport(a))
 }
 
 // withRecord opens the record that a command is about. One that was cut off is read as far as it goes, and that is
@@ -66,18 +66,8 @@ func recordSummary(a *app) *cobra.Command {
 					return errors.Join(err, a.printJSON(res))
 				}
 				h := r.Header
-				fmt.Fprintf(
-					a.Out,
-					"%s: engine %s, policy %s, workload %s, seed %d\n%d jobs, %d tasks, %d events\n\n",
-					args[0],
-					h.Engine,
-					h.Policy,
-					h.Trace,
-					h.Seed,
-					res.Jobs,
-					res.Tasks,
-					res.Events,
-				)
+				fmt.Fprintf(a.Out, "%s: engine %s, policy %s, workload %s, seed %d\n%d jobs, %d tasks, %d events\n\n",
+					args[0], h.Engine, h.Policy, h.Trace, h.Seed, res.Jobs, res.Tasks, res.Events)
 				compareResults(a.Out, []record.Result{res})
 				if len(res.Utilization) > 0 {
 					fmt.Fprint(a.Out, "  utilisation:")
@@ -150,7 +140,8 @@ func recordReplay(a *app) *cobra.Command {
 				if asJSON {
 					err = errors.Join(err, a.printJSON(done))
 				} else if done.Differs == nil {
-					fmt.Fprintf(a.Out, "%s: %d steps, %d events, %d actions: all decided as recorded\n", args[0], done.Steps, done.Events, done.Actions)
+					fmt.Fprintf(a.Out, "%s: %d steps, %d events, %d actions: all decided as recorded\n", args[0],
+						done.Steps, done.Events, done.Actions)
 				}
 				if done.Differs != nil {
 					return failuref("%s: decided otherwise than recorded: %v", args[0], done.Differs)
@@ -233,7 +224,8 @@ func recordExplain(a *app) *cobra.Command {
 			id, err := strconv.ParseInt(args[1], 10, 32)
 			if err != nil || id < 1 {
 				return usagef(
-					"job %q: must be the number of a job, from 1: 'sojourn record events %s --kind job-submitted' lists them",
+					"job %q: must be the number of a job, from 1: 'sojourn record events %s --kind "+
+						"job-submitted' lists them",
 					args[1],
 					args[0],
 				)
@@ -280,16 +272,8 @@ func printExplanation(a *app, x *record.Explanation) {
 		fmt.Fprintf(a.Out, "%s at %v, submitted at %v:\n", name, at, sched.Time(x.Submitted*1e9))
 	}
 	for _, st := range x.Stages {
-		fmt.Fprintf(
-			a.Out,
-			"  %s (stage %d): %d wait, %d run, %d are done\n    %s",
-			st.Kind,
-			st.Stage,
-			st.Waiting,
-			st.Running,
-			st.Done,
-			st.Reason,
-		)
+		fmt.Fprintf(a.Out, "  %s (stage %d): %d wait, %d run, %d are done\n    %s", st.Kind, st.Stage, st.Waiting,
+			st.Running, st.Done, st.Reason)
 		if st.Detail != "" {
 			fmt.Fprintf(a.Out, ": %s", st.Detail)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,8 @@ import (
 func askedMetrics(results []record.Result) (metrics []string) {
 	for _, r := range results {
 		for _, name := range slices.Sorted(maps.Keys(results[0].Costs)) {
-			asked := strings.Contains(r.Policy+",", "metric="+name+",") || strings.Contains(r.Policy, "metric="+name+"}")
+			asked := strings.Contains(r.Policy+",", "metric="+name+",") ||
+				strings.Contains(r.Policy, "metric="+name+"}")
 			if asked && !slices.Contains(metrics, name) {
 				metrics = append(metrics, name)
 			}
@@ -75,26 +77,14 @@ func compareResults(w io.Writer, results []record.Result) {
 	fmt.Fprintln(w, "  times in seconds; LOST: attempt-seconds of work that was thrown away")
 	for _, r := range results {
 		if r.Failed+r.Killed+r.Unfinished > 0 {
-			fmt.Fprintf(
-				w,
-				"  %s: %d jobs failed, %d were killed, %d did not finish\n",
-				r.Policy,
-				r.Failed,
-				r.Killed,
-				r.Unfinished,
-			)
+			fmt.Fprintf(w, "  %s: %d jobs failed, %d were killed, %d did not finish\n", r.Policy, r.Failed,
+				r.Killed, r.Unfinished)
 		}
 	}
 	for _, r := range results {
 		if r.Wall > 0 && r.EventRate > 0 {
-			fmt.Fprintf(
-				w,
-				"  %s: %d events in %.2f s, %.2f million a second\n",
-				r.Policy,
-				r.Events,
-				r.Wall,
-				r.EventRate/1e6,
-			)
+			fmt.Fprintf(w, "  %s: %d events in %.2f s, %.2f million a second\n", r.Policy, r.Events, r.Wall,
+				r.EventRate/1e6)
 		}
 	}
 }
@@ -123,12 +113,8 @@ func (c *comparison) print(a *app) {
 			header = append(header, "CHANGE")
 		}
 	}
-	fmt.Fprintf(
-		a.Out,
-		"%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n",
-		m.name,
-		len(m.jobs),
-	)
+	fmt.Fprintf(a.Out, "%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n",
+		m.name, len(m.jobs))
 	t := newTable(header...)
 	for i, j := range m.jobs {
 		cells := []string{j.Spec.Name, seconds(j.Spec.Submit)}
@@ -168,6 +154,11 @@ func printSingle(a *app, m *mix, r *policyRun) {
 	fmt.Fprintf(a.Out, "%s: done in %s s", m.name, seconds(row.Sojourn()))
 	if read := c.Of[mr.BytesRead]; read > 0 && s > 0 {
 		fmt.Fprintf(a.Out, ", %.0f MB/s of input", float64(read)/1e6/s)
+	}
+	if due := m.jobs[0].Spec.Deadline; due > 0 && row.Sojourn() > due {
+		fmt.Fprintf(a.Out, ", %s s after its deadline of %v", figure((row.Sojourn() - due).Seconds()), due)
+	} else if due > 0 {
+		fmt.Fprintf(a.Out, ", within its deadline of %v", due)
 	}
 	fmt.Fprintf(a.Out, "; output in %s\n\n", r.place.output(m.jobs[0].Program.Output))
 	t := newTable("COUNTER", "VALUE")
@@ -254,20 +245,14 @@ func (c *comparison) printJSON(a *app) error {
 				}
 			}
 			if s := r.sojourn(i); s > 0 {
-				job.Sojourn, job.BytesPerSecond, job.RecordsPerSecond = s, float64(
-					c.Of[mr.BytesRead],
-				)/s, float64(
-					c.Of[mr.MapInputRecords],
-				)/s
+				job.Sojourn, job.BytesPerSecond, job.RecordsPerSecond = s, float64(c.Of[mr.BytesRead])/s,
+					float64(c.Of[mr.MapInputRecords])/s
 			}
 			res.PerJob = append(res.PerJob, job)
 		}
 		if s := r.result.Wall; s > 0 {
-			res.BytesPerSecond, res.RecordsPerSecond = float64(
-				all.Of[mr.BytesRead],
-			)/s, float64(
-				all.Of[mr.MapInputRecords],
-			)/s
+			res.BytesPerSecond, res.RecordsPerSecond = float64(all.Of[mr.BytesRead])/s,
+				float64(all.Of[mr.MapInputRecords])/s
 		}
 		doc.Results = append(doc.Results, res)
 		doc.Predictions = append(doc.Predictions, r.predictions...)
@@ -305,7 +290,11 @@ func plot(path string, curves []record.Curve) error {
 		return failuref("%w", err)
 	}
 	defer f.drop()
-	if err := record.PlotSojourns(f, curves); err != nil {
+	draw := record.PlotSojourns
+	if strings.EqualFold(filepath.Ext(path), ".png") {
+		draw = record.PlotSojournsPNG
+	}
+	if err := draw(f, curves); err != nil {
 		return failuref("draw %s: %w", path, err)
 	}
 	return f.keep()

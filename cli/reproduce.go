@@ -27,8 +27,8 @@ func reproduceCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reproduce [NAME]",
 		Short: "Redo a paper's claims: published, ours, spread over seeds, verdict; writes docs/reproduction/NAME.md",
-		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what came out beside it. The
-same stands, with pictures, on the page that is written. There are: ` + strings.Join(
+		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what
+came out beside it. The same stands, with pictures, on the page that is written. There are: ` + strings.Join(
 			reproduce.Names(),
 			", ",
 		) + ".",
@@ -45,25 +45,13 @@ same stands, with pictures, on the page that is written. There are: ` + strings.
 	}
 	f.output.register(c)
 	fl := c.Flags()
-	fl.StringVar(
-		&f.lab.Trace,
-		"trace",
-		"",
-		"Facebook's day of 2009 in SWIM's format (FB-2009_samples_24_times_1hr_0.tsv), for what needs it",
-	)
-	fl.StringVar(
-		&f.lab.Trace2010,
-		"trace-2010",
-		"",
-		"Facebook's day of 2010, likewise (FB-2010_samples_24_times_1hr_0.tsv)",
-	)
+	fl.StringVar(&f.lab.Trace, "trace", "", "Facebook's day of 2009 in SWIM's format "+
+		"(FB-2009_samples_24_times_1hr_0.tsv), for what needs it")
+	fl.StringVar(&f.lab.Trace2010, "trace-2010", "", "Facebook's day of 2010, likewise "+
+		"(FB-2010_samples_24_times_1hr_0.tsv)")
 	fl.StringVar(&f.folder, "output", filepath.Join("docs", "reproduction"), "folder for the page and its pictures")
-	fl.StringVar(
-		&f.lab.Scratch,
-		"scratch",
-		os.TempDir(),
-		"folder for the data of real jobs, up to 2 GB, which is removed at the end",
-	)
+	fl.StringVar(&f.lab.Scratch, "scratch", os.TempDir(), "folder for the data of real jobs, up to 2 GB, which is "+
+		"removed at the end")
 	fl.IntVar(&f.trials, "trials", 0, "trials an experiment at most; 0: as many as the page has")
 	return c
 }
@@ -105,7 +93,8 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 			return fmt.Errorf("--output: %w", err)
 		}
 	} else if _, err := os.Stat(page); err == nil {
-		return usagef("%s is there and would lose what cannot be run: %w. Give that, or another --output", page, lacking)
+		return usagef("%s is there and would lose what cannot be run: %w. Give that, or another --output",
+			page, lacking)
 	}
 	lab := f.lab
 	if lab.Scratch, err = os.MkdirTemp(f.lab.Scratch, "sojourn-reproduce-"); err != nil {

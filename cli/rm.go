@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
 	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // rmFlags say which cluster to be the ResourceManager of, and how.
@@ -27,6 +29,8 @@ type rmFlags struct {
 	verbose   bool
 	quiet     bool
 	insecure  bool
+	pack      bool
+	fairness  bool
 	check     bool // say what is read, and start nothing
 	named     bool // --policy was given
 }
@@ -36,11 +40,12 @@ func rmCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rm --conf DIR --policy capacity",
 		Short: "Be YARN's ResourceManager: stock NodeManagers, MapReduce and Spark run under a policy",
-		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml, yarn-site.xml and
-capacity-scheduler.xml or fair-scheduler.xml as the cluster has them; what is not understood in them is listed at start. Simple authentication trusts the user that a client claims to be, as
-Hadoop does.
+		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml,
+yarn-site.xml and capacity-scheduler.xml or fair-scheduler.xml as the cluster has them; what is not understood in them
+is listed at start. Simple authentication trusts the user that a client claims to be, as Hadoop does.
 
-What ran when it was restarted must be submitted again; there is no Kerberos, no node labels, no high availability. docs/hadoop.md has the rest.`,
+With --state, a restart loses nothing: applications and their containers go on. Without, they must be submitted again.
+There is no Kerberos, no node labels, no high availability. docs/hadoop.md has the rest.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.named = cmd.Flags().Changed("policy")
@@ -50,27 +55,30 @@ What ran when it was restarted must be submitted again; there is no Kerberos, no
 	f.policies.register(c, a.names, "history")
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
-	fl.StringVar(
-		&f.queues,
-		"queues",
-		"",
-		"YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead of those of the folder",
-	)
+	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead "+
+		"of those of the folder")
 	fl.StringVar(
 		&f.state,
 		"state",
 		"",
-		"folder for what is kept over restarts: what was learned of task times and sizes (history.db)",
+		"folder for what outlives a restart: applications, keys and tokens (rm.db), what was learned of task times "+
+			"(history.db), debts between queues (policy.json)",
 	)
-	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file")
+	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file; where it exists, in a file "+
+		"beside it with the next free number, so that each life has one")
 	fl.BoolVar(
 		&f.overwrite,
 		"overwrite",
 		false,
-		"replace a record that exists, as one of an earlier life of the same command",
+		"replace a record that exists",
 	)
 	fl.BoolVar(&f.insecure, "insecure", false,
 		"start although the folder is a secured cluster's: every caller is believed to be who it says it is")
+	fl.BoolVar(&f.fairness, "fairness", false,
+		"keep a statement of what queues lend and borrow, for GET /ws/v1/cluster/fairness "+
+			"(an event costs time for each queue)")
+	fl.BoolVar(&f.pack, "pack", false,
+		"fill one node before the next, so that others stay empty; otherwise containers are spread over the nodes")
 	fl.BoolVar(&f.check, "check", false, "say what of the folder is not understood, and start nothing")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors, and the line that says ready, only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
@@ -106,7 +114,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	if config.Insecure = f.insecure; !f.named {
+	if config.Security.Insecure = f.insecure; !f.named {
 		f.policies.policies = []string{config.Policy} // what yarn.resourcemanager.scheduler.class says
 		if policy, err = f.settle(a); err != nil {
 			return err
@@ -135,7 +143,8 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		if err := os.MkdirAll(f.state, 0o700); err != nil {
 			return fmt.Errorf("--state: %w", err)
 		}
-		if e, err := a.names.Estimators.Find(f.policies.estimator); err == nil && run.Keeps(e) && f.policies.history == "" {
+		if e, err := a.names.Estimators.Find(f.policies.estimator); err == nil && run.Keeps(e) &&
+			f.policies.history == "" {
 			f.policies.history = filepath.Join(f.state, "history.db")
 		}
 	}
@@ -147,24 +156,37 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		Memory:    memoryIn(f.state),
 		Cluster:   &workload.Cluster{},
 		Queues:    config.Queues.Specs(),
-		Record:    f.record,
+		Spread:    !f.pack,
+		Record:    ofThisLife(f.record, f.overwrite),
 		Overwrite: f.overwrite,
 		Complain:  func(err error) { config.Log.Error("the record ends here", "why", err) },
 		Unsaved:   func(err error) { config.Log.Error("what was learned is not saved", "why", err) },
+		Note:      func(note string) { config.Log.Warn("policy "+policy, "note", note) },
 	}
+	if f.fairness {
+		loans := &record.Loans{}
+		setup.Watch = append(setup.Watch, loans)
+		config.Fairness = func(now sched.Time) any { return loans.FairnessAt(now) }
+	}
+	guard := pageOf(a, &setup, &config)
 	opened, err := setup.Open()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	config.Core = opened.Core
+	config.Core, config.Pack = opened.Core, f.pack
+	if f.state != "" {
+		config.State = filepath.Join(f.state, "rm.db")
+	}
 	rm, err := yarn.Listen(ctx, config)
 	if err != nil {
 		return failuref("%w", err)
 	}
+	guard.rm = rm
 	o.remark(a.Err, "simple authentication: a user is who the client says")
 	at := rm.Addresses()
-	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master}, {"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {
+	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master},
+		{"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {
 		if p[1] != "" {
 			o.remark(a.Err, "%s on %s", p[0], p[1])
 		}
@@ -174,6 +196,20 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return failuref("%w", err)
 	}
 	return nil
+}
+
+// ofThisLife returns the file for the record of a life: the named one, or, where that exists and may not be replaced,
+// one with the next free number before its suffix.
+func ofThisLife(named string, overwrite bool) string {
+	suffix := filepath.Ext(named)
+	path := named
+	for i := 2; named != "" && !overwrite; i++ {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			break
+		}
+		path = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(named, suffix), i, suffix)
+	}
+	return path
 }
 
 // memoryIn returns the file of a state folder in which a policy remembers debts; "" without a folder.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/web"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
 )
 
@@ -34,19 +36,16 @@ func writeSite(t *testing.T, dir string) {
 	t.Helper()
 	site := "<configuration>"
 	for _, name := range []string{"resource-tracker", "scheduler", "", "admin", "webapp"} {
-		site += "<property><name>" + strings.ReplaceAll(
-			"yarn.resourcemanager."+name+".address",
-			"..",
-			".",
-		) + "</name><value>127.0.0.1:0</value></property>"
+		site += "<property><name>" + strings.ReplaceAll("yarn.resourcemanager."+name+".address", "..", ".") +
+			"</name><value>127.0.0.1:0</value></property>"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site+"</configuration>"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// The command that a ResourceManager was started with starts it again after a crash, which leaves its record: where
-// that may be replaced.
+// The command that a ResourceManager was started with starts it again after a crash, which leaves its record. Each life
+// has a record of its own, unless the first may be replaced.
 func TestManagerStartsAgain(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
@@ -54,7 +53,7 @@ func TestManagerStartsAgain(t *testing.T) {
 	for i, c := range []struct {
 		status int
 		args   []string
-	}{{statusOK, nil}, {statusFailed, nil}, {statusOK, []string{"--overwrite"}}} {
+	}{{statusOK, nil}, {statusOK, nil}, {statusOK, []string{"--overwrite"}}} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		errs := &untilReady{end: cancel}
 		args := append([]string{"rm", "--conf", dir, "--policy", "fifo", "--quiet", "--record", kept}, c.args...)
@@ -62,6 +61,9 @@ func TestManagerStartsAgain(t *testing.T) {
 			t.Errorf("life %d: status %d, want %d: %s", i+1, status, c.status, errs)
 		}
 		cancel()
+	}
+	if records, _ := filepath.Glob(kept + "*"); !slices.Equal(records, []string{kept, kept + "-2"}) {
+		t.Errorf("three lives left %q; the last replaces the record of the first", records)
 	}
 }
 
@@ -73,11 +75,13 @@ func TestManagerQueuesKeepLists(t *testing.T) {
 	list := func(users string) {
 		t.Helper()
 		text := "<configuration>"
-		for name, value := range map[string]string{"root.queues": "old", "root.old.capacity": "100", "root.acl_submit_applications": " ",
+		for name, value := range map[string]string{"root.queues": "old", "root.old.capacity": "100",
+			"root.acl_submit_applications":     " ",
 			"root.old.acl_submit_applications": users} {
 			text += "<property><name>yarn.scheduler.capacity." + name + "</name><value>" + value + "</value></property>"
 		}
-		if err := os.WriteFile(filepath.Join(dir, "capacity-scheduler.xml"), []byte(text+"</configuration>"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "capacity-scheduler.xml"), []byte(text+"</configuration>"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +102,7 @@ func TestManagerQueuesKeepLists(t *testing.T) {
 		}
 		if root, said := q.Access[""]; !said || root.Submit.Everybody ||
 			!slices.Equal(q.Access["old"].Submit.Users, []string{users}) {
-			t.Errorf("lists %+v, want nobody at the root and %s at old", q.Access, users)
+			t.Errorf("lists %+v, want no user at the root and %s at old", q.Access, users)
 		}
 	}
 }
@@ -115,8 +119,8 @@ func TestStatusOfLoss(t *testing.T) {
 	}
 }
 
-// Without --policy the scheduler of the folder decides which policy it is; --check says so and starts nothing; a secured
-// cluster's folder starts nothing without --insecure.
+// Without --policy the scheduler of the folder decides which policy it is; --check says so and starts nothing; a
+// secured cluster's folder starts nothing without --insecure.
 func TestManagerChecks(t *testing.T) {
 	const java = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 	for _, c := range []struct {
@@ -132,7 +136,8 @@ func TestManagerChecks(t *testing.T) {
 		{"hadoop.security.authentication", "kerberos", "--insecure", statusOK, "policy capacity"},
 	} {
 		dir := t.TempDir()
-		text := "<configuration><property><name>" + c.property + "</name><value>" + c.value + "</value></property></configuration>"
+		text := "<configuration><property><name>" + c.property + "</name><value>" + c.value +
+			"</value></property></configuration>"
 		if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -143,4 +148,35 @@ func TestManagerChecks(t *testing.T) {
 			t.Errorf("%s = %s %s: status %d, want %d: %s", c.property, c.value, c.args, status, c.status, &out)
 		}
 	}
+}
+
+// The ResourceManager's page is at / of its REST port, and shows one run that goes on.
+func TestManagerServesPage(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	lines, out := io.Pipe()
+	status := make(chan int)
+	go func() {
+		args := []string{"rm", "--conf", dir, "--policy", "fair"}
+		s := Run(ctx, Streams{strings.NewReader(""), io.Discard, out}, args)
+		out.Close()
+		status <- s
+	}()
+	at := ""
+	said := bufio.NewScanner(lines)
+	for said.Scan() && said.Text() != "ready" {
+		if _, address, ok := strings.Cut(said.Text(), "REST on "); ok {
+			at = "http://" + address
+		}
+	}
+	go io.Copy(io.Discard, lines)
+	var runs web.Runs
+	ask(t, at+"/api/v1/runs", &runs)
+	if len(runs.Runs) != 1 || !runs.Runs[0].Live || !runs.Runs[0].Acts || runs.Runs[0].Policy != "fair" {
+		t.Errorf("the page shows %+v, must show a live run under fair whose jobs can be changed", runs.Runs)
+	}
+	stop()
+	<-status
 }

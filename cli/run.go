@@ -31,10 +31,13 @@ type runFlags struct {
 	policies policyFlags
 	program  workload.Program
 	conf     []string
+	terms    termFlags
 	cluster  string
+	offers   string
 	memory   string
 	chaos    string
 	timeout  time.Duration
+	live     livePage
 	seed     uint64
 }
 
@@ -43,19 +46,22 @@ func runCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [JOB | WORKLOAD.yaml]",
 		Short: "Run MapReduce jobs on this machine, one or a whole workload, under a policy",
-		Long: `Run a built-in job, programs of yours in any language by Hadoop Streaming's contract, or a workload of several jobs
-that arrive over time, under one policy or several to compare them. Nothing appears in an output directory until its job has succeeded.`,
+		Long: `Run a built-in job, programs of yours in any language by Hadoop Streaming's contract, or a workload of
+several jobs that arrive over time, under one policy or several to compare them. Nothing appears in an output directory
+until its job has succeeded.`,
 		Example: `  sojourn run wordcount --input books/ --output counts
   sojourn run --mapper ./m.py --reducer ./r.py --input 'logs/*.gz' --output out --reduces 4
+  sojourn run sort --input logs/ --output sorted --deadline 90s --policy edf
   sojourn run mix.yaml --policy fifo --policy fair --policy hfsp`,
 		Args: atMostOne, ValidArgsFunction: fileOr(sortedKeys(a.jobs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := f.program.Reduces; n < 0 && cmd.Flags().Changed("reduces") {
 				return usagef("--reduces %d: must not be negative; 0: no reduces, each map writes a part", n)
 			}
-			return f.execute(cmd.Context(), a, args)
+			return f.live.during(cmd.Context(), a, func() error { return f.execute(cmd.Context(), a, args) })
 		},
 	}
+	f.live.register(c)
 	f.output.register(c)
 	f.leaving.register(c, "replace outputs and files of earlier runs, outputs once the new ones are complete")
 	f.registerRecord(c)
@@ -68,20 +74,20 @@ that arrive over time, under one policy or several to compare them. Nothing appe
 	fl.StringVar(&f.program.Combiner, "combiner", "", "program to run on parts of the mapper's output first")
 	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; default: as many as cores")
 	fl.StringArrayVarP(&f.conf, "define", "D", nil, "KEY=VALUE of a job's configuration; several by repeating the flag")
+	f.terms.register(c)
 	fl.StringVar(
 		&f.cluster,
 		"cluster",
 		"",
-		"nodes to account on, such as nodes=2,map-slots=2,reduce-slots=1, or a YAML file; default: one node, as many vcores as cores",
+		"nodes to account on, such as nodes=2,map-slots=2,reduce-slots=1, or a YAML file; default: one node, as many "+
+			"vcores as cores",
 	)
+	fl.StringVar(&f.offers, "availability", "", "what a service on this machine leaves for jobs: a timetable, a file "+
+		"with lines such as 6h 40%, or the word measured; default: all")
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
-	fl.DurationVar(
-		&f.timeout,
-		"timeout",
-		10*time.Minute,
-		"end an attempt that shows no sign of life for so long; 0: never",
-	)
+	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so "+
+		"long; 0: never")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
 	return c
 }
@@ -216,9 +222,8 @@ func (f *runFlags) mix(a *app, args []string) (*mix, error) {
 	streams := f.program.Mapper != "" || f.program.Reducer != "" || f.program.Combiner != ""
 	switch {
 	case len(args) == 0 && !streams:
-		return nil, usagef(
-			"run what? the name of a job ('sojourn jobs' lists them), a workload file, or --mapper and --reducer",
-		)
+		return nil, usagef("run what? the name of a job ('sojourn jobs' lists them), a workload file, or --mapper " +
+			"and --reducer")
 	case len(args) == 1 && streams:
 		return nil, usagef("%q and --mapper, --reducer or --combiner: give one or the other", args[0])
 	case len(args) == 1:
@@ -241,14 +246,19 @@ func (f *runFlags) mix(a *app, args []string) (*mix, error) {
 	if m.name == "" {
 		m.name = strings.TrimSpace(filepath.Base(f.program.Mapper) + " " + filepath.Base(f.program.Reducer))
 	}
-	m.jobs = []run.RealJob{{Spec: &sched.JobSpec{Name: m.name}, Program: f.program}}
+	spec, err := f.terms.spec(m.name, f.program.Conf)
+	if err != nil {
+		return nil, err
+	}
+	m.jobs = []run.RealJob{{Spec: spec, Program: f.program}}
 	return m, nil
 }
 
 // readMix reads a workload file.
 func (f *runFlags) readMix(a *app, m *mix, path string) error {
-	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 {
-		return usagef("--input, --output and -D are for a single job: the workload file says them for each")
+	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 || f.terms != (termFlags{}) {
+		return usagef("--input, --output, --deadline, --goal, --weight and -D are for a single job: the workload " +
+			"file says them for each")
 	}
 	file, err := workload.Open(path, workload.Defaults())
 	if err != nil {
@@ -261,12 +271,8 @@ func (f *runFlags) readMix(a *app, m *mix, path string) error {
 		}
 		program, ok := spec.Payload.(*workload.Program)
 		if !ok {
-			return fmt.Errorf(
-				"%s: job %q says how long it takes and not what to run: 'sojourn sim --trace %s' simulates it",
-				path,
-				spec.Name,
-				path,
-			)
+			return fmt.Errorf("%s: job %q says how long it takes and not what to run: 'sojourn sim --trace %s' "+
+				"simulates it", path, spec.Name, path)
 		}
 		m.jobs = append(m.jobs, run.RealJob{Spec: spec, Program: *program})
 	}
@@ -463,6 +469,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		Record:    named(f.record, place.policy),
 		Overwrite: f.overwrite,
 		Unsaved:   func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) },
+		Note:      func(note string) { f.remark(a.Err, "policy %s: %s", place.policy, note) },
 		Row: func(row *record.JobRow) {
 			r.rows = append(r.rows, *row)
 			rows.write(row)
@@ -470,9 +477,14 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 	}
 	machine := f.machine(a, m)
 	machine.Output = place.output
-	bars := newJobBars(&f.output, a.Err, place.policy)
+	bars := newJobBars(&f.output, a.Err, place.policy, len(m.jobs))
 	config := mr.Config{Chaos: m.chaos, Timeout: f.timeout, Report: time.Second, Watch: bars.watch}
+	if err := offer(f.offers, m.cluster, &setup, &config); err != nil {
+		return nil, err
+	}
+	over := f.live.watch(a, &setup, run.Embedded)
 	out, err := machine.Serve(ctx, setup, config, m.jobs)
+	over(err)
 	bars.stop()
 	a.stack(err, f.verbose)
 	if out.Jobs == nil && err != nil {

@@ -11,14 +11,21 @@ import (
 	"time"
 )
 
-// TestTerminated: a run that a terminal's end, or an operator, terminates removes its temporary directory, and leaves no
-// output.
-func TestTerminated(t *testing.T) {
-	const as = "CLI_TEST_MAIN"
-	if args := os.Getenv(as); args != "" {
+// asMain names the variable that makes a child of a test the program: its lines are the arguments.
+const asMain = "CLI_TEST_MAIN"
+
+// mayBeMain runs the program instead of the test that calls it first, in a child that is to be the program.
+func mayBeMain() {
+	if args := os.Getenv(asMain); args != "" {
 		os.Args = append(os.Args[:1], strings.Split(args, "\n")...)
 		Main()
 	}
+}
+
+// TestTerminated: a run that a terminal's end, or an operator, terminates removes its temporary directory, and leaves
+// no output.
+func TestTerminated(t *testing.T) {
+	mayBeMain()
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		if signal.Ignored(s) {
 			continue // as below nohup: a child inherits that, and goes on
@@ -32,7 +39,7 @@ func TestTerminated(t *testing.T) {
 		args := []string{"run", "--mapper", "sh -c 'touch " + started + "; sleep 1000'", "--input", in,
 			"--output", filepath.Join(dir, "out"), "--progress", "never"}
 		child := exec.Command(os.Args[0], "-test.run=^TestTerminated$")
-		child.Env = append(os.Environ(), as+"="+strings.Join(args, "\n"))
+		child.Env = append(os.Environ(), asMain+"="+strings.Join(args, "\n"))
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}

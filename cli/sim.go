@@ -25,10 +25,16 @@ type simFlags struct {
 	source     sourceFlags
 	costs      costFlags
 	fromRecord string
+	imported   *workload.Report // of the trace's jobs
+	past       *pastRun         // of fromRecord; nil: its own policy cannot be, or need not be, simulated
+	trust      float64
 	cluster    string
+	available  string
 	seed       uint64
+	seeds      int
 	most       int64
 	mostJobs   int
+	live       livePage
 }
 
 func simCommand(a *app) *cobra.Command {
@@ -36,14 +42,22 @@ func simCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim --trace FILE --cluster nodes=20,map-slots=3,reduce-slots=1",
 		Short: "Simulate a workload under one policy, or compare several, on a described cluster",
-		Long: `Simulate the jobs of a trace, task by task, on a described cluster. Every policy is given the same jobs, and the same luck
-from the same seed. A job that fails is a result; that no job of a policy succeeds is a failure, exit status 1.`,
-		Example: `  sojourn sim --trace jobs.tsv --cluster nodes=600,map-slots=3,reduce-slots=2 --policy fifo,fair,srpt,hfsp
+		Long: `Simulate the jobs of a trace, task by task, on a described cluster. Every policy is given the same jobs,
+and the same luck from the same seed. A job that fails is a result; that no job of a policy succeeds is a failure, exit
+status 1.
+
+--from-record takes the jobs, the cluster and its queues from a record. It simulates the record's own policy first, and
+says how far the simulation is from what was measured: what it says of other policies is no better than that.`,
+		Example: `  sojourn sim --trace jobs.tsv --cluster nodes=600,map-slots=3,reduce-slots=2 \
+      --policy fifo,fair,srpt,hfsp
   sojourn sim --trace history.json.gz --cluster cluster.yaml --policy capacity --record run.rec
   sojourn sim --from-record yesterday.rec --policy fifo --policy fair:delay=5s`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.live.during(cmd.Context(), a, func() error { return f.run(cmd.Context(), a) })
+		},
 	}
+	f.live.register(c)
 	f.output.register(c)
 	f.leaving.register(c, "replace files of earlier runs: records, CSV, SVG")
 	f.registerRecord(c)
@@ -51,21 +65,20 @@ from the same seed. A job that fails is a result; that no job of a policy succee
 	f.source.register(c)
 	f.costs.register(c)
 	fl := c.Flags()
-	fl.StringVar(
-		&f.fromRecord,
-		"from-record",
-		"",
-		"take arrivals, task times and, without --cluster, the cluster, not decisions, from this record",
-	)
-	fl.StringVar(
-		&f.cluster,
-		"cluster",
-		"nodes=20,map-slots=3,reduce-slots=1,racks=2",
-		"the cluster: shorthand, memory=8GiB,vcores=4 instead of slots for containers, or a YAML file",
-	)
+	fl.StringVar(&f.fromRecord, "from-record", "", "take arrivals, task times and, without --cluster, the cluster, "+
+		"not decisions, from this record")
+	fl.StringVar(&f.cluster, "cluster", "nodes=20,map-slots=3,reduce-slots=1,racks=2", "the cluster: shorthand, "+
+		"memory=8GiB,vcores=4 instead of slots for containers, or a YAML file")
+	fl.StringVar(&f.available, "availability", "", "timetable of the part of each node that a service leaves for jobs"+
+		": a file with lines such as 6h 40%")
+	fl.Float64Var(&f.trust, "trust", 0.05, "with --from-record: warn when simulating the record's own policy is off "+
+		"by more than this part; 0 to 1")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
+	fl.IntVar(&f.seeds, "seeds", 1, "repeat with so many seeds, from --seed on: means with 95 % intervals, and "+
+		"whether policies differ from the first; 1 to 10000")
 	fl.Int64Var(&f.most, "max-events", 0, "end a run with an error after so many events and wakes; 0: no limit")
-	fl.IntVar(&f.mostJobs, "max-jobs", sim.DefaultMostJobs, "end a run with an error when more jobs are unfinished at once")
+	fl.IntVar(&f.mostJobs, "max-jobs", sim.DefaultMostJobs, "end a run with an error when more jobs are "+
+		"unfinished at once")
 	return c
 }
 
@@ -88,155 +101,79 @@ func (f *costFlags) register(c *cobra.Command) {
 	d, o := f.costs, workload.Defaults()
 	fl := c.Flags()
 	f.said = fl.Changed
-	fl.StringVar(
-		&f.preset,
-		"costs",
-		"hadoop",
-		"hadoop: input has places, reduces fetch over the network; none: tasks take their true times and nothing else",
-	)
-	fl.Float64Var(
-		&f.costs.Chance.Sigma,
-		"sigma",
-		d.Chance.Sigma,
-		"spread of task times: lognormal with mean 1; 0 to 10",
-	)
+	fl.StringVar(&f.preset, "costs", "hadoop", "hadoop: input has places, reduces fetch over the network; none: "+
+		"tasks take their true times and nothing else")
+	fl.Float64Var(&f.costs.Chance.Sigma, "sigma", d.Chance.Sigma, "spread of task times: lognormal with "+
+		"mean 1; 0 to 10")
 	fl.Float64Var(&f.costs.Chance.Stragglers, "stragglers", 0, "probability that an attempt is a straggler; 0 to 1")
-	fl.Float64Var(
-		&f.costs.Chance.SlowNodes,
-		"slow-nodes",
-		0,
-		"part of the nodes on which every attempt is a straggler; 0 to 1",
-	)
-	fl.Float64Var(
-		&f.costs.Chance.Slowdown,
-		"slowdown",
-		d.Chance.Slowdown,
-		"what a straggler's time is multiplied by; 1 or more",
-	)
+	fl.Float64Var(&f.costs.Chance.SlowNodes, "slow-nodes", 0, "part of the nodes on which every attempt is a "+
+		"straggler; 0 to 1")
+	fl.Float64Var(&f.costs.Chance.Slowdown, "slowdown", d.Chance.Slowdown, "what a straggler's time is multiplied "+
+		"by; 1 or more")
 	fl.Float64Var(&f.costs.Faults.Attempts, "failures", 0, "probability that an attempt fails; 0 to 1")
 	fl.DurationVar(&f.costs.Faults.MTBF, "mtbf", 0, "mean time that a node stays; 0: for ever")
 	fl.DurationVar(&f.costs.Faults.MTTR, "mttr", d.Faults.MTTR, "mean time that a lost node is away")
-	fl.DurationVar(
-		&f.costs.Reporting.Heartbeat,
-		"heartbeat",
-		0,
-		"nodes report, and can be launched on, at this interval; 0: at once and always",
-	)
-	fl.DurationVar(
-		&f.costs.Reporting.Progress,
-		"progress-reports",
-		0,
-		"running attempts report progress at this interval; 0: never, but 1s for late{...} and dynamicmr",
-	)
-	fl.Int32Var(
-		&f.costs.Reading.Copies,
-		"replicas",
-		d.Reading.Copies,
-		"copies of each block of input, placed as HDFS does; 0: all input is local everywhere",
-	)
-	fl.Float64SliceVar(
-		&f.rates,
-		"read-rates",
-		d.Reading.Rates[:],
-		"bytes a second at which a task reads input on its node, in its rack, elsewhere; 0: costs nothing",
-	)
-	fl.BoolVar(
-		&f.costs.Shuffle.On,
-		"shuffle",
-		d.Shuffle.On,
-		"reduces fetch over the cluster's network, which they share",
-	)
-	fl.Float64Var(
-		&f.costs.Shuffle.Batch,
-		"shuffle-batch",
-		d.Shuffle.Batch,
-		"part of its input that a reduce which has fetched all there is waits for before it fetches again; 0 to 1",
-	)
-	fl.Float64Var(
-		&f.costs.Shuffle.Interference,
-		"interference",
-		d.Shuffle.Interference,
-		"part of a node's bandwidth that each fetching reduce beyond the first takes from all; 0 to 10",
-	)
-	fl.DurationVar(
-		&f.costs.Master.Every,
-		"master-every",
-		d.Master.Every,
-		"how often a job's master looks whether its reduces keep its maps from room; 0: never",
-	)
-	fl.Float64Var(
-		&f.costs.Master.Part,
-		"master-part",
-		d.Master.Part,
-		"part of what the job can get that one such look may free; 0 to 1",
-	)
-	fl.DurationVar(
-		&f.costs.Master.Patience,
-		"master-patience",
-		d.Master.Patience,
-		"after which a master ends reduces although room seems to be there; 0: never",
-	)
+	fl.DurationVar(&f.costs.Reporting.Heartbeat, "heartbeat", 0, "nodes report, and can be launched on, at this "+
+		"interval; 0: at once and always")
+	fl.DurationVar(&f.costs.Reporting.Progress, "progress-reports", 0, "running attempts report progress at this "+
+		"interval; 0: never, but 1s for late{...} and dynamicmr")
+	fl.Int32Var(&f.costs.Reading.Copies, "replicas", d.Reading.Copies, "copies of each block of input, placed as "+
+		"HDFS does; 0: all input is local everywhere")
+	fl.Float64SliceVar(&f.rates, "read-rates", d.Reading.Rates[:], "bytes a second at which a task reads input on "+
+		"its node, in its rack, elsewhere; 0: costs nothing")
+	fl.BoolVar(&f.costs.Shuffle.On, "shuffle", d.Shuffle.On, "reduces fetch over the cluster's network, "+
+		"which they share")
+	fl.Float64Var(&f.costs.Shuffle.Batch, "shuffle-batch", d.Shuffle.Batch, "part of its input that a reduce which "+
+		"has fetched all there is waits for before it fetches again; 0 to 1")
+	fl.Float64Var(&f.costs.Shuffle.Interference, "interference", d.Shuffle.Interference, "part of a node's bandwidth "+
+		"that each fetching reduce beyond the first takes from all; 0 to 10")
+	fl.Float64Var(&f.costs.Contention.Slope, "contention", 0, "how much longer tasks take on a node whose memory, "+
+		"cores, disk or network their profiles use up: 2.7 is 3.7 times as long; 0: not at all; to 10")
+	fl.Float64Var(&f.costs.Contention.Power, "contention-power", 1.5, "power by which that grows when they want "+
+		"more than there is; 1 to 10")
+	fl.DurationVar(&f.costs.Master.Every, "master-every", d.Master.Every, "how often a job's master looks whether "+
+		"its reduces keep its maps from room; 0: never")
+	fl.Float64Var(&f.costs.Master.Part, "master-part", d.Master.Part, "part of what the job can get that one such "+
+		"look may free; 0 to 1")
+	fl.DurationVar(&f.costs.Master.Patience, "master-patience", d.Master.Patience, "after which a master ends "+
+		"reduces although room seems to be there; 0: never")
 	f.master = workload.DefaultMaster()
 	fl.StringVar(
 		&f.masters,
 		"masters",
 		"",
-		"each MapReduce job holds a container of this size, 1536MiB say, for its ApplicationMaster, on a cluster with memory",
+		"each MapReduce job holds a container of this size, 1536MiB say, for its ApplicationMaster, on a "+
+			"cluster with memory",
 	)
-	fl.Int64Var(
-		&f.master.Size[sched.VCores],
-		"master-vcores",
-		f.master.Size[sched.VCores],
-		"vcores of such a container",
-	)
+	fl.Int64Var(&f.master.Size[sched.VCores], "master-vcores", f.master.Size[sched.VCores],
+		"vcores of such a container")
 	fl.DurationVar(&f.master.Start, "master-start", f.master.Start, "time from its launch until it asks for tasks")
-	fl.BoolVar(
-		&f.master.Uber,
-		"uber",
-		false,
-		"with --masters: jobs of at most 9 maps, one reduce and one block of input run in their masters' containers",
-	)
-	fl.DurationVar(
-		&f.costs.Probing.Base,
-		"probe-base",
-		d.Probing.Base,
-		"time to start a probe's map, and to start its reduce",
-	)
-	fl.Float64Var(
-		&f.options.SlowStart,
-		"slow-start",
-		workload.HadoopSlowStart,
-		"part of a job's maps that is done before its reduces start; 0 to 1",
-	)
+	fl.BoolVar(&f.master.Uber, "uber", false, "with --masters: jobs of at most 9 maps, one reduce and one block of "+
+		"input run in their masters' containers")
+	fl.DurationVar(&f.costs.Probing.Base, "probe-base", d.Probing.Base, "time to start a probe's map, and to "+
+		"start its reduce")
+	fl.Float64Var(&f.options.SlowStart, "slow-start", workload.HadoopSlowStart, "part of a job's maps that is done "+
+		"before its reduces start; 0 to 1")
 	fl.BoolVar(&f.mapsOnly, "maps-only", false, "leave reduces out, on a cluster without reduce slots")
 	fl.StringVar(&f.block, "block", "128MiB", "bytes of input a map, of traces that give bytes")
 	fl.StringVar(&f.perReduce, "bytes-per-reduce", "1GiB", "bytes of shuffle a reduce, of traces that give bytes")
-	fl.DurationVar(
-		&f.options.Startup,
-		"startup",
-		o.Startup,
-		"time that each task takes to start, of traces that give bytes",
-	)
+	fl.DurationVar(&f.options.Startup, "startup", o.Startup, "time that each task takes to start, of traces "+
+		"that give bytes")
 	fl.Float64Var(&f.options.MapRate, "map-rate", o.MapRate, "bytes a second of a map, of traces that give bytes")
-	fl.Float64Var(
-		&f.options.ReduceRate,
-		"reduce-rate",
-		o.ReduceRate,
-		"bytes a second of a reduce, of traces that give bytes",
-	)
+	fl.Float64Var(&f.options.ReduceRate, "reduce-rate", o.ReduceRate, "bytes a second of a reduce, of traces "+
+		"that give bytes")
 }
 
 // read returns the costs, and how a trace's jobs become tasks on a cluster.
 func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.Options, error) {
 	costs, o := f.costs, c.Options()
 	if len(f.rates) != len(costs.Reading.Rates) {
-		return costs, o, usagef(
-			"--read-rates: %d rates, must be three: on the node, in the rack, elsewhere",
-			len(f.rates),
-		)
+		return costs, o, usagef("--read-rates: %d rates, must be three: on the node, in the "+
+			"rack, elsewhere", len(f.rates))
 	}
 	copy(costs.Reading.Rates[:], f.rates)
-	o.Startup, o.MapRate, o.ReduceRate, o.SlowStart, o.Seed = f.options.Startup, f.options.MapRate, f.options.ReduceRate, f.options.SlowStart, seed
+	o.Startup, o.MapRate, o.ReduceRate, o.SlowStart, o.Seed = f.options.Startup, f.options.MapRate,
+		f.options.ReduceRate, f.options.SlowStart, seed
 	var err error
 	if o.Block, err = workload.ParseSize(f.block); err != nil {
 		return costs, o, usageError{fmt.Errorf("--block: %w", err)}
@@ -247,10 +184,12 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	switch f.preset {
 	case "hadoop":
 	case "none":
-		for _, flag := range []string{"slow-start", "replicas", "read-rates", "shuffle", "shuffle-batch", "interference"} {
+		for _, flag := range []string{"slow-start", "replicas", "read-rates", "shuffle", "shuffle-batch",
+			"interference"} {
 			if f.said(flag) && (flag != "shuffle" || f.costs.Shuffle.On) {
 				return costs, o, usagef(
-					"--costs none and --%s: without costs there is nothing that --%[1]s could change: give one or the other",
+					"--costs none and --%s: without costs there is nothing that --%[1]s could change: give one "+
+						"or the other",
 					flag,
 				)
 			}
@@ -269,9 +208,8 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 		return costs, o, usageError{err}
 	}
 	if o.MaxReduces < 0 && !f.mapsOnly {
-		return costs, o, usagef(
-			"--cluster has no room for reduces: give it reduce-slots, or say --maps-only to leave reduces out",
-		)
+		return costs, o, usagef("--cluster has no room for reduces: give it reduce-slots, or say --maps-only to " +
+			"leave reduces out")
 	}
 	return costs, o, nil
 }
@@ -281,10 +219,8 @@ func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.O
 	if f.masters == "" {
 		for _, flag := range []string{"uber", "master-start", "master-vcores"} {
 			if f.said(flag) && (flag != "uber" || f.master.Uber) {
-				return nil, usagef(
-					"--%s: is about the containers of jobs' masters: say how large these are, as in --masters 1536MiB",
-					flag,
-				)
+				return nil, usagef("--%s: is about the containers of jobs' masters: say how large these are, as in "+
+					"--masters 1536MiB", flag)
 			}
 		}
 		return jobs, nil
@@ -336,8 +272,17 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if f.mostJobs < 1 {
 		return usagef("--max-jobs %d: must be 1 or more", f.mostJobs)
 	}
+	if err := f.checkSeeds(); err != nil {
+		return err
+	}
 	if f.most < 0 {
 		return usagef("--max-events %d: must be 0 or more; 0: no limit", f.most)
+	}
+	if !(f.trust >= 0 && f.trust <= 1) {
+		return usagef("--trust %v: must be from 0 to 1", f.trust)
+	}
+	if err := f.readPast(a); err != nil {
+		return err
 	}
 	policies, err := f.policies.parse(a.names, run.Simulator)
 	if err != nil {
@@ -363,29 +308,21 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.policies.check(a.names, run.Simulator, policies); err != nil {
 		return err
 	}
-	costs, options, err := f.costs.read(cluster, f.seed)
+	config, name, err := f.config(a, cluster, f.seed)
 	if err != nil {
 		return err
 	}
-	jobs, name, err := f.jobs(a, cluster, options)
-	if err == nil {
-		err = policy.CheckQueues(cluster.Queues)
-	}
-	if err == nil {
-		err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
-	}
-	if err != nil {
-		return err
-	}
-	if jobs, err = f.costs.lead(jobs, cluster, options); err != nil {
-		return err
-	}
+	config.Script = script
 	var runs []simRun
 	var failed []policyFailure
+	if f.past != nil {
+		policies = f.past.first(policies)
+	}
+	if f.seeds > 1 {
+		return f.repeat(ctx, a, policies, seedTask{name, config})
+	}
 	for _, p := range policies {
-		task := simTask{p, name, sim.Config{Cluster: cluster, Jobs: jobs, Seed: f.seed, Costs: costs, Script: script,
-			MostEvents: f.most, MostJobs: f.mostJobs}}
-		r, err := f.under(ctx, a, task)
+		r, err := f.under(ctx, a, simTask{p, name, config})
 		a.stack(err, f.verbose)
 		switch {
 		case err == nil:
@@ -412,24 +349,49 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	for _, r := range runs {
 		predicted = append(predicted, r.predictions...)
 	}
+	check := f.past.check()
 	if f.json {
-		return errors.Join(
-			a.printJSON(resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed}),
-			failuresUnder(failed, runs),
-		)
+		doc := resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed, check}
+		err := a.printJSON(doc)
+		f.warn(a, check)
+		return errors.Join(err, failuresUnder(failed, runs))
 	}
-	fmt.Fprintf(
-		a.Out,
-		"%s: %d jobs, %d tasks on %d nodes, seed %d\n\n",
-		name,
-		runs[0].result.Jobs,
-		runs[0].result.Tasks,
-		cluster.Count(),
-		f.seed,
-	)
+	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs,
+		runs[0].result.Tasks, cluster.Count(), f.seed)
 	compareResults(a.Out, resultsOf(runs))
 	printPredictions(a.Out, predicted)
+	printCheck(a.Out, check)
+	if f.imported != nil && f.imported.Timed > 0 {
+		fmt.Fprintf(a.Out, "\nas measured, under the policy of that time: mean sojourn %s s of %d jobs\n",
+			figure(f.imported.Measured), f.imported.Timed)
+	}
+	f.warn(a, check)
 	return failuresUnder(failed, runs)
+}
+
+// config returns what to simulate on a cluster with a seed, and the name of the workload. The cluster gets the
+// workload's queues where it has none.
+func (f *simFlags) config(a *app, cluster *workload.Cluster, seed uint64) (c sim.Config, name string, err error) {
+	costs, options, err := f.costs.read(cluster, seed)
+	if err != nil {
+		return c, "", err
+	}
+	jobs, name, err := f.jobs(a, cluster, options)
+	if err == nil {
+		err = policy.CheckQueues(cluster.Queues)
+	}
+	if err == nil {
+		err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
+	}
+	if err == nil {
+		jobs, err = f.costs.lead(jobs, cluster, options)
+	}
+	var tables map[string]*sched.Forecast
+	if err == nil {
+		tables, err = timetables(f.available, cluster)
+	}
+	return sim.Config{Cluster: cluster, Jobs: jobs, Seed: seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs,
+		Timetables: tables}, name, err
 }
 
 // A policyFailure is a policy without a result, and why.
@@ -454,15 +416,8 @@ func noneSucceeded(runs []simRun) error {
 	var errs []error
 	for _, r := range runs {
 		if x := r.result; x.Failed+x.Killed == x.Jobs {
-			errs = append(
-				errs,
-				failuref(
-					"policy %s: none of %d jobs succeeded, %d failed: see --failures and --mtbf",
-					x.Policy,
-					x.Jobs,
-					x.Failed,
-				),
-			)
+			errs = append(errs, failuref("policy %s: none of %d jobs succeeded, %d failed: see --failures and --mtbf",
+				x.Policy, x.Jobs, x.Failed))
 		}
 	}
 	return errors.Join(errs...)
@@ -478,6 +433,7 @@ type resultJSON struct {
 
 	Predictions []run.Prediction `json:"predictions,omitempty"` // of --estimator fspy
 	Failed      []policyFailure  `json:"failed,omitempty"`      // policies without a result
+	Check       *run.Check       `json:"check,omitempty"`       // of --from-record
 }
 
 func resultsOf(runs []simRun) (results []record.Result) {
@@ -526,6 +482,7 @@ func (f *simFlags) jobs(a *app, c *workload.Cluster, o workload.Options) (worklo
 	if err != nil {
 		return nil, "", err
 	}
+	f.imported = file.Report
 	if c.Queues == nil {
 		c.Queues = file.Queues
 	} else if file.Queues != nil {
@@ -540,8 +497,9 @@ func timed(path string, jobs workload.Source) workload.Source {
 		for j, err := range jobs {
 			if err == nil {
 				if _, program := j.Payload.(*workload.Program); program {
-					yield(nil, fmt.Errorf("%s: job %q says what to run and not how long its tasks take: 'sojourn run %s' runs "+
-						"it, and with --record FILE leaves what 'sojourn sim --from-record FILE' simulates", path, j.Name, path))
+					yield(nil, fmt.Errorf("%s: job %q says what to run and not how long its tasks take: 'sojourn "+
+						"run %s' runs it, and with --record FILE leaves what 'sojourn sim --from-record "+
+						"FILE' simulates", path, j.Name, path))
 					return
 				}
 			}
@@ -567,28 +525,48 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 	defer rows.drop()
 	setup := run.Setup{
 		Names:     a.names,
-		Choice:    f.policies.choice(t.policy),
+		Choice:    f.choice(t.policy),
 		History:   f.policies.history,
 		Workload:  t.workload,
 		Record:    named(f.record, t.policy),
 		Overwrite: f.overwrite,
+		Note:      func(note string) { f.remark(a.Err, "policy %s: %s", t.policy, note) },
 		Row: func(row *record.JobRow) {
 			if f.plot != "" && row.Outcome == sched.OK {
 				r.sojourns = append(r.sojourns, row.Sojourn())
 			}
+			f.past.take(t.policy, row)
 			rows.write(row)
 		},
 	}
-	bar := newBar(&f.output, a.Err, "simulate "+t.policy, 0)
+	bar := newBar(&f.output, a.Err, "simulate "+t.policy, f.total(a, t.config.Jobs))
 	defer bar.stop()
 	t.config.Costs = a.names.Reporting(t.config.Costs, t.policy)
 	t.config.Progress = func(s sim.Status) {
-		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, s.Jobs, s.Now.Round(time.Second)))
+		all := max(s.Jobs, bar.total)
+		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, all, s.Now.Round(time.Second)))
 	}
+	setup.Seed = t.config.Seed
+	over := f.live.watch(a, &setup, run.Simulator)
 	out, err := run.Simulate(ctx, setup, t.config)
+	over(err)
 	if err != nil {
 		return r, err
 	}
 	r.result, r.predictions = out.Result, out.Predictions
 	return r, rows.keep()
+}
+
+// total counts the jobs of a workload for a bar; 0 where none is drawn, or the workload can be read once only.
+func (f *simFlags) total(a *app, jobs workload.Source) (n int64) {
+	if !f.bar(a.Err) || f.source.trace == "-" {
+		return 0
+	}
+	for _, err := range jobs {
+		if err != nil {
+			return 0 // the run will say it
+		}
+		n++
+	}
+	return n
 }

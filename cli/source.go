@@ -24,7 +24,8 @@ type sourceFlags struct {
 
 func (s *sourceFlags) register(c *cobra.Command) {
 	c.Flags().
-		StringVar(&s.trace, "trace", "", "workload file, format by content: SWIM, Rumen, SLS, YAML; .gz and .zst as they are; - is standard input")
+		StringVar(&s.trace, "trace", "", "workload file, format by content: SWIM, Rumen, SLS, YAML, job histories "+
+			"(a file or a folder), and others (docs/what-if.md); .gz and .zst as they are; - is standard input")
 	s.registerPart(c)
 }
 

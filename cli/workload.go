@@ -15,13 +15,8 @@ import (
 )
 
 func workloadCommand(a *app) *cobra.Command {
-	return parent(
-		"workload",
-		"Look at, convert and make workloads",
-		workloadShow(a),
-		workloadConvert(a),
-		workloadGenerate(a),
-	)
+	return parent("workload", "Look at, convert and make workloads", workloadShow(a), workloadConvert(a),
+		workloadGenerate(a))
 }
 
 func workloadShow(a *app) *cobra.Command {
@@ -45,9 +40,11 @@ func workloadShow(a *app) *cobra.Command {
 					Trace  string          `json:"trace"`
 					Format workload.Format `json:"format"`
 					workload.Summary
-				}{s.trace, file.Format, sum})
+					*workload.Report
+				}{s.trace, file.Format, sum, file.Report})
 			}
 			printSummary(a, s.trace, file.Format, sum)
+			printImport(a.Out, file.Report)
 			return nil
 		}}
 	s.registerPart(c)
@@ -72,15 +69,8 @@ func printSummary(a *app, trace string, format workload.Format, sum workload.Sum
 	if sum.Programs == sum.Jobs {
 		return
 	}
-	fmt.Fprintf(
-		a.Out,
-		"%d maps, %d reduces; %s read, %s shuffled, %s written\n\n",
-		sum.Maps,
-		sum.Reduces,
-		bytesText(sum.Input),
-		bytesText(sum.Shuffle),
-		bytesText(sum.Output),
-	)
+	fmt.Fprintf(a.Out, "%d maps, %d reduces; %s read, %s shuffled, %s written\n\n", sum.Maps, sum.Reduces,
+		bytesText(sum.Input), bytesText(sum.Shuffle), bytesText(sum.Output))
 	t := newTable("OF A JOB", "MEAN", "P50", "P90", "P99", "MAX")
 	plain := func(v float64) string { return figure(v) }
 	size := func(v float64) string { return bytesText(int64(v)) }
@@ -92,6 +82,34 @@ func printSummary(a *app, trace string, format workload.Format, sum workload.Sum
 		t.row(r.name, r.text(r.p.Mean), r.text(r.p.P50), r.text(r.p.P90), r.text(r.p.P99), r.text(r.p.Max))
 	}
 	t.print(a.Out)
+}
+
+// printImport says what an import understood beyond the jobs, what it left out, and what it cannot know.
+func printImport(w io.Writer, r *workload.Report) {
+	if r.Hosts > 0 || r.Timed > 0 {
+		fmt.Fprintln(w)
+	}
+	if r.Hosts > 0 {
+		fmt.Fprintf(w, "tasks ran on %d hosts\n", r.Hosts)
+	}
+	if r.Timed > 0 {
+		fmt.Fprintf(w, "sojourn time as measured: %s s in the mean of %d jobs\n", figure(r.Measured), r.Timed)
+	}
+	for _, list := range []struct {
+		title string
+		of    []workload.Exception
+	}{{"left out", r.LeftOut}, {"missing", r.Missing}} {
+		for i, e := range list.of {
+			if i == 0 {
+				fmt.Fprintf(w, "\n%s:\n", list.title)
+			}
+			jobs := ""
+			if e.Jobs > 0 {
+				jobs = fmt.Sprintf("%d jobs: ", e.Jobs)
+			}
+			fmt.Fprintf(w, "  %s%s\n", jobs, e.What)
+		}
+	}
 }
 
 // bytesText prints a number of bytes in the unit that suits it.
@@ -162,55 +180,37 @@ func writeWorkload(a *app, path string, f workload.Format, jobs workload.Source)
 func workloadGenerate(a *app) *cobra.Command {
 	var g generatorFlags
 	c := &cobra.Command{Use: "generate", Short: "Make a workload: arrivals and sizes by chance, or the Facebook mix",
-		Example: "  sojourn workload generate --jobs 1000 --gap 10s --input pareto:min=1MB,max=1TB,alpha=0.6 --output jobs.tsv\n" +
+		Example: "  sojourn workload generate --jobs 1000 --gap 10s --input pareto:min=1MB,max=1TB,alpha=0.6 " +
+			"--output jobs.tsv\n" +
 			"  sojourn workload generate --mix facebook --jobs 100 --gap 5s --format yaml",
 		Args: noArgs, RunE: func(*cobra.Command, []string) error { return g.write(a) }}
 	f := c.Flags()
 	f.Int64Var(&g.jobs, "jobs", 100, "number of jobs; 1 or more")
-	f.StringVar(
-		&g.mix,
-		"mix",
-		"",
-		"facebook: task counts by the table of Facebook's cluster in October 2009 (MROrder 5.1)",
-	)
+	f.StringVar(&g.mix, "mix", "", "facebook: task counts by the table of Facebook's cluster in October 2009 "+
+		"(MROrder 5.1)")
 	f.DurationVar(&g.arrivals.Gap, "gap", 10*time.Second, "mean time between jobs; 0: all at once")
-	f.Float64Var(
-		&g.arrivals.Burst,
-		"burst",
-		g.arrivals.Burst,
-		"how much denser jobs come in bursts; 1 or less: no bursts",
-	)
+	f.Float64Var(&g.arrivals.Burst, "burst", g.arrivals.Burst, "how much denser jobs come in bursts; 1 or "+
+		"less: no bursts")
 	f.DurationVar(&g.arrivals.On, "burst-length", 0, "mean length of a burst; 0: ten gaps")
 	f.StringVar(
 		&g.input,
 		"input",
 		"pareto:min=1MB,max=1TB,alpha=0.6",
-		"bytes that a job reads: a size, or a distribution: lognormal:median=1GB,sigma=2, pareto:min=1MB,max=1TB,alpha=1, exponential:mean=1GB, zipf, uniform",
+		"bytes that a job reads: a size, or a distribution: lognormal:median=1GB,sigma=2, "+
+			"pareto:min=1MB,max=1TB,alpha=1, exponential:mean=1GB, zipf, uniform",
 	)
 	f.StringVar(&g.shuffle, "shuffle", "0.3", "bytes shuffled ÷ bytes read: a number or a distribution")
 	f.StringVar(&g.written, "written", "0.1", "bytes written ÷ bytes read: a number or a distribution")
 	f.IntVar(&g.users, "users", 0, "number of users, equally likely; 0: none are named")
 	f.StringVar(&g.queues, "queues", "", "comma list of queues, equally likely")
-	f.Float64Var(
-		&g.load,
-		"load",
-		0,
-		"choose the gap so that the work that arrives is this part of what --cluster can do; 0: --gap says",
-	)
+	f.Float64Var(&g.load, "load", 0, "choose the gap so that the work that arrives is this part of what --cluster "+
+		"can do; 0: --gap says")
 	f.StringVar(&g.cluster, "cluster", "", "the cluster that --load is of")
 	f.Uint64Var(&g.seed, "seed", 1, "seed of all chance")
-	f.StringVar(
-		&g.format,
-		"format",
-		"",
-		"format to write: swim, sls, yaml; default: by the end of --output's name, else swim",
-	)
-	f.StringVar(
-		&g.output,
-		"output",
-		workload.StandardInput,
-		"file to write, which must not exist; - is standard output",
-	)
+	f.StringVar(&g.format, "format", "", "format to write: swim, sls, yaml; default: by the end of --output's "+
+		"name, else swim")
+	f.StringVar(&g.output, "output", workload.StandardInput, "file to write, which must not exist; - is "+
+		"standard output")
 	return c
 }
 

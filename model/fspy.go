@@ -58,7 +58,8 @@ type FSPY struct {
 type Learned struct {
 	Maps, Reduces Regression
 	Past          [sched.NumKinds]Moments // of all finished tasks
-	Trials        []Trial                 // of the last FitConfig.Window jobs that were probed and finished, oldest first
+	// of the last FitConfig.Window jobs that were probed and finished, oldest first
+	Trials []Trial
 }
 
 // A Trial is what was predicted of a job when it had finished, before the models learned from it, and what it took: by
@@ -88,15 +89,9 @@ func (l *Learned) Accuracy() (maps, reduces, size float64) {
 		add(2, t.size(t.Took), t.size(t.Predicted))
 	}
 	return R2(
-			took[mapModel],
-			predicted[mapModel],
-		), R2(
-			took[reduceModel],
-			predicted[reduceModel],
-		), R2(
-			took[2],
-			predicted[2],
-		)
+		took[mapModel],
+		predicted[mapModel],
+	), R2(took[reduceModel], predicted[reduceModel]), R2(took[2], predicted[2])
 }
 
 // learnedKey is the key of the one entry that FSPY keeps.

@@ -33,7 +33,8 @@ func TestFspyF3Prediction(t *testing.T) {
 	}{
 		{"size", theory.TotalSize(loads), theory.Pair{2577368.188, 1881.678113}},
 		{"time alone", theory.Pair{theory.AloneTime(capacity, loads, false)}, theory.Pair{110.570254}},
-		{"bound as printed", theory.AverageBound(capacity, theory.Pair{}, loads, false), theory.Pair{23309.779, 17.017942}},
+		{"bound as printed", theory.AverageBound(capacity, theory.Pair{}, loads, false),
+			theory.Pair{23309.779, 17.017942}},
 		{"bound", theory.AverageBound(capacity, theory.Pair{1536, 1}, loads, false), theory.Pair{24845.779, 18.017942}},
 	} {
 		for k := range c.got {
@@ -116,7 +117,7 @@ func TestFspyPredictor(t *testing.T) {
 	f := NewFSPY(DefaultFit)
 	first := newLawful(1, r)
 	if _, known := f.Size(first.job); known {
-		t.Error("a size is known of which nobody has told")
+		t.Error("a size is known that was never told")
 	}
 	first.runProbe(f)
 	part := float64(first.counted[0].InputBytes) / float64(first.job.Spec.Stages[0].InputBytes)
@@ -131,12 +132,8 @@ func TestFspyPredictor(t *testing.T) {
 		l.run(f)
 	}
 	if len(f.Maps.Rows) != 30 || len(f.Reduces.Rows) != 30 || len(f.Probes) != 0 {
-		t.Fatalf(
-			"learned of %d and %d jobs, %d probes left; want 30, 30, 0",
-			len(f.Maps.Rows),
-			len(f.Reduces.Rows),
-			len(f.Probes),
-		)
+		t.Fatalf("learned of %d and %d jobs, %d probes left; want 30, 30, 0", len(f.Maps.Rows), len(f.Reduces.Rows),
+			len(f.Probes))
 	}
 	next := newLawful(61, r)
 	next.runProbe(f)
@@ -179,13 +176,8 @@ func TestFspyMapOnly(t *testing.T) {
 			{Kind: sched.Map, PerTask: sched.Resources{sched.Memory: 1}, Tasks: 4, InputBytes: 400},
 		},
 	}
-	j, probe := rows(
-		1,
-		spec,
-	), rows(
-		2,
-		&sched.JobSpec{Probes: 1, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1}}},
-	)
+	j, probe := rows(1, spec),
+		rows(2, &sched.JobSpec{Probes: 1, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1}}})
 	f.Observe(&sched.Attempt{Stage: probe.Stages[0]}, 3*sec, &sched.Counters{InputBytes: 50}) // 1/8 of the input
 	if maps, reduces, known := f.Predict(j); !known || maps != 24 || reduces != 0 {
 		t.Errorf("predicted %v and %v s, %v; want 3 s × 8 and none", maps, reduces, known)

@@ -17,14 +17,53 @@ var historyCard = Card{
 	Keeps: "task times, format 1",
 }
 
-func newHistory(Args) sched.Estimator { return &History{Past: map[string][]sched.Time{}} }
+func newHistory(Args) sched.Estimator { return &History{Past: map[string][]PastTask{}} }
 
 // History estimates a stage by the tasks of stages like it that ran before, perhaps in earlier runs: of jobs of the
 // same user, name (runs of digits apart: dates and numbers change from run to run), type and kind of stage. As soon as
-// tasks of the stage itself are finished, they are asked instead.
+// tasks of the stage itself are finished, they are asked instead. Classes of nodes are known by their names, since
+// their numbers are those of one run.
 type History struct {
-	Past map[string][]sched.Time // by HistoryKey, oldest first, the last 50
+	Past map[string][]PastTask // by HistoryKey, oldest first, the last 50
 	Own  Mean
+
+	view *sched.View // names the classes of nodes; nil: none are told apart
+}
+
+// A PastTask is the time of a task that ran before, and the name of the class of its node; "": not known. In JSON it is
+// the time alone where the class is not known.
+type PastTask struct {
+	Took sched.Time
+	On   string
+}
+
+// MarshalJSON writes the time, and the class where it is known.
+func (t PastTask) MarshalJSON() ([]byte, error) {
+	if t.On == "" {
+		return json.Marshal(t.Took)
+	}
+	type plain PastTask
+	return json.Marshal(plain(t))
+}
+
+// UnmarshalJSON reads a time, or a time and a class.
+func (t *PastTask) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] != '{' {
+		return json.Unmarshal(b, &t.Took)
+	}
+	type plain PastTask
+	return json.Unmarshal(b, (*plain)(t))
+}
+
+// Attach shows the history the names of the classes of nodes.
+func (h *History) Attach(v *sched.View) { h.view = v }
+
+// className returns the name of a class of nodes; "": it is not known.
+func (h *History) className(class sched.ClassID) string {
+	if h.view == nil || class < 1 || int(class) > len(h.view.Classes) {
+		return ""
+	}
+	return h.view.Classes[class-1].Name
 }
 
 // HistoryKey names what is alike. Fields are separated by a byte that no name has.
@@ -50,10 +89,10 @@ func withoutDigits(name string) string {
 func (h *History) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
 	h.Own.Observe(a, ended, c)
 	if h.Past == nil {
-		h.Past = map[string][]sched.Time{}
+		h.Past = map[string][]PastTask{}
 	}
 	key := HistoryKey(a.Stage.Job.Spec, a.Stage.Kind)
-	list := append(h.Past[key], ended-a.Start)
+	list := append(h.Past[key], PastTask{ended - a.Start, h.className(a.Class)})
 	if len(list) > samplesKept {
 		list = append(list[:0], list[len(list)-samplesKept:]...)
 	}
@@ -61,20 +100,36 @@ func (h *History) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters)
 }
 
 // Estimate returns the mean of the stage's own finished tasks on a class of nodes (zero: on any). Before the first one
-// there it is a guess from the other classes, and before the first one at all the mean of past tasks like them.
+// there it is the mean of past tasks like them on the class. Without such tasks it is a guess from other classes.
 func (h *History) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
+	var guess sched.Estimate
 	if seen, ok := h.Own.Seen.Has(st); ok && seen.N > 0 {
-		return seen.on(class)
+		if guess = seen.on(class); guess.Samples > 0 {
+			return guess
+		}
 	}
 	past := h.Past[HistoryKey(st.Job.Spec, st.Kind)]
-	if len(past) == 0 {
+	var all, there Moments
+	name := h.className(class)
+	for _, t := range past {
+		all.Add(t.Took)
+		if class != 0 && t.On == name {
+			there.Add(t.Took)
+		}
+	}
+	switch {
+	case there.N > 0:
+		return there.Estimate()
+	case guess.Mean > 0:
+		return guess
+	case all.N == 0:
 		return sched.Estimate{Mean: st.Spec.Prior}
 	}
-	var m Moments
-	for _, t := range past {
-		m.Add(t)
+	e := all.Estimate()
+	if class != 0 {
+		e.Samples = 0
 	}
-	return m.Estimate()
+	return e
 }
 
 // Changes implements Keeper: an entry holds the last task times of a kind.
@@ -85,10 +140,10 @@ func (h *History) Entry(key string) any { return slices.Clone(h.Past[key]) }
 
 // Load implements Keeper.
 func (h *History) Load(key string, value []byte) error {
-	var times []sched.Time
+	var times []PastTask
 	err := json.Unmarshal(value, &times)
 	if h.Past == nil {
-		h.Past = map[string][]sched.Time{}
+		h.Past = map[string][]PastTask{}
 	}
 	h.Past[key] = times
 	return err

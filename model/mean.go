@@ -115,7 +115,7 @@ func (m *Mean) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 func (m *Mean) Size(j *sched.Job) (sched.Work, bool) { return sizeOf(m, j) }
 
 // sizeOf sums the tasks of a job at an estimator's task times. It is known if each stage's number of tasks is, and its
-// time, be it from a prior.
+// time, if only from a prior.
 func sizeOf(e sched.Estimator, j *sched.Job) (w sched.Work, known bool) {
 	known = true
 	for _, st := range j.Stages {

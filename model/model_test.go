@@ -75,7 +75,8 @@ func TestMeanByClass(t *testing.T) {
 		for _, est := range []*Mean{&m, &again} {
 			e := est.Estimate(st, sched.ClassID(class))
 			if math.Abs(e.Mean.Seconds()-want.mean) > 1e-9 || e.Samples != want.samples {
-				t.Errorf("class %d: %v of %d samples, want %v s of %d", class, e.Mean, e.Samples, want.mean, want.samples)
+				t.Errorf("class %d: %v of %d samples, want %v s of %d", class, e.Mean, e.Samples,
+					want.mean, want.samples)
 			}
 		}
 	}
@@ -108,9 +109,8 @@ func TestNoisy(t *testing.T) {
 		x := math.Log(w[sched.MapSlots] / 30)
 		sum += x
 		squares += x * x
-		if got, want := n.Estimate(j.Stages[1], 0).Mean.Seconds()/20, w[sched.MapSlots]/30; math.Abs(
-			got/want-1,
-		) > 1e-6 {
+		if got, want := n.Estimate(j.Stages[1], 0).Mean.Seconds()/20, w[sched.MapSlots]/
+			30; math.Abs(got/want-1) > 1e-6 {
 			t.Fatalf("job %d: a task is off by %v, the job by %v", id, got, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("estimate of tomorrow's job %v, want 35.5s of 50", e)
 	}
 	if e := h.Estimate(next.Stages[1], 0); e.Samples != 0 {
-		t.Errorf("estimate of its reduces %v, of which none has run", e)
+		t.Errorf("estimate of its reduces %v, and none has run", e)
 	}
 	other := job(3, nil)
 	other.Spec.User = "bo"
@@ -155,6 +155,43 @@ func TestHistory(t *testing.T) {
 	}
 	if e := back.Estimate(next.Stages[0], 0); e.Samples != 50 {
 		t.Errorf("after JSON: %v", e)
+	}
+}
+
+// A history tells classes of nodes apart by their names, also when they have other numbers in the next run.
+func TestHistoryByClass(t *testing.T) {
+	run := func(h *History, classes ...string) *sched.View {
+		core := sched.New(sched.Config{Estimator: h})
+		for i, class := range classes {
+			core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1),
+				Body: &sched.NodeSpec{Class: class, Capacity: sched.Resources{sched.MapSlots: 1}}}})
+		}
+		return &core.View
+	}
+	h := &History{}
+	run(h, "plain", "cell")
+	old := job(1, nil)
+	h.Observe(&sched.Attempt{Stage: old.Stages[0], Class: 1}, 125*sec, nil)
+	h.Observe(&sched.Attempt{Stage: old.Stages[0], Class: 2}, 5*sec, nil)
+	text, err := json.Marshal(h.Entry(HistoryKey(old.Spec, sched.Map)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := &History{}
+	if err := back.Load(HistoryKey(old.Spec, sched.Map), text); err != nil {
+		t.Fatal(err)
+	}
+	run(back, "cell", "gpu", "plain")
+	next := job(2, nil)
+	for class, want := range []sched.Estimate{
+		{Mean: 65 * sec, Samples: 2}, {Mean: 5 * sec, Samples: 1}, {Mean: 65 * sec}, {Mean: 125 * sec, Samples: 1},
+	} {
+		if e := back.Estimate(next.Stages[0], sched.ClassID(class)); e.Mean != want.Mean || e.Samples != want.Samples {
+			t.Errorf("class %d: %v, want %v", class, e, want)
+		}
+	}
+	if err := back.Load("old", []byte("[1000000000]")); err != nil || back.Past["old"][0].Took != sec {
+		t.Errorf("an entry without classes: %v (%v)", back.Past["old"], err)
 	}
 }
 

@@ -29,11 +29,16 @@ type Oracle struct {
 // Observe learns nothing: all is known.
 func (*Oracle) Observe(*sched.Attempt, sched.Time, *sched.Counters) {}
 
-// Estimate returns the mean time of the stage's tasks on a node of speed 1.
-func (o *Oracle) Estimate(st *sched.Stage, _ sched.ClassID) sched.Estimate {
+// Estimate returns the mean time of the stage's tasks on a node of speed 1. For a class of nodes that is a guess: how
+// fast a job runs there is not part of its truth.
+func (o *Oracle) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	if t, ok := o.Truth(st.Job.Spec); ok {
 		mean, _ := t.Times(st.ID.Index)
-		return sched.Estimate{Mean: mean, Samples: 1}
+		e := sched.Estimate{Mean: mean}
+		if class == 0 {
+			e.Samples = 1
+		}
+		return e
 	}
 	return sched.Estimate{Mean: st.Spec.Prior}
 }

@@ -117,7 +117,7 @@ func Choices(words ...string) Values {
 // Names returns the names of all estimators, sorted.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
-// Which returns in a phrase, as "a, b or c", the names of the estimators of which is holds.
+// Which returns in a phrase, as "a, b or c", the names of the estimators that satisfy is.
 func (r Registry) Which(is func(Card) bool) string {
 	return oneOf(slices.DeleteFunc(r.Names(), func(name string) bool { return !is(r[name].Card) }))
 }
@@ -162,7 +162,8 @@ func (r Registry) Parse(spec string, truth Truth) (sched.Estimator, Card, error)
 		return nil, card, fmt.Errorf("%s: parameters are for %s", spec, takes)
 	case card.Truth && truth == nil:
 		others := r.Which(func(c Card) bool { return !c.Truth })
-		return nil, card, fmt.Errorf("%s: true sizes of real work are not known before it is done; use %s", spec, others)
+		return nil, card, fmt.Errorf("%s: true sizes of real work are not known before it is "+
+			"done; use %s", spec, others)
 	}
 	args := Args{Truth: truth, values: map[string]any{}}
 	for _, p := range card.Params {

@@ -25,7 +25,7 @@ func TestFspyF15LeastSquares(t *testing.T) {
 	}
 }
 
-// randomJobs are rows as a probe gives them for maps: features of very different size, of which two are n and n·ln n.
+// randomJobs are rows as a probe gives them for maps: features of very different size; two of them are n and n·ln n.
 func randomJobs(r *rand.Rand, n int) (rows [][]float64) {
 	for range n {
 		x := Features{

@@ -40,12 +40,8 @@ func (r *Run) binsOf(emitted int64) int {
 	if r.Job.Fold != nil { // less is left of what is folded
 		bytes = foldedBytes
 	}
-	n := min(
-		emitted/bytes,
-		mostBins*int64(r.Parts),
-		mostBinLogs/int64(max(r.maps, 1)),
-		r.Memory.attemptBytes()/leastBinRoom,
-	)
+	n := min(emitted/bytes, mostBins*int64(r.Parts), mostBinLogs/int64(max(r.maps, 1)),
+		r.Memory.attemptBytes()/leastBinRoom)
 	return int(max(n/int64(r.Parts), 1))
 }
 

@@ -59,11 +59,8 @@ func (c *collector) place(key []byte) int {
 func (c *collector) add(key, value []byte) error {
 	if c.table != nil {
 		if len(value) != c.run.Job.Fold.Width {
-			return fmt.Errorf(
-				"emit: value of %d bytes, the job's Fold has a Width of %d",
-				len(value),
-				c.run.Job.Fold.Width,
-			)
+			return fmt.Errorf("emit: value of %d bytes, the job's Fold has a Width of %d", len(value),
+				c.run.Job.Fold.Width)
 		}
 		for !c.table.Add(key, value) {
 			if err := c.spill(); err != nil {

@@ -25,9 +25,8 @@ type Emitter struct {
 	failed  error
 }
 
-var errWrite = errors.New(
-	"Write used where pairs are wanted: only reduces, and maps of map-only jobs, write to the output",
-)
+var errWrite = errors.New("Write used where pairs are wanted: only reduces, and maps of map-only jobs, write " +
+	"to the output")
 
 // Emit emits a pair. Of a job with a Fold, value has the Fold's Width.
 func (e *Emitter) Emit(key, value []byte) {

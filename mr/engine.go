@@ -67,6 +67,10 @@ type Config struct {
 	Timeout time.Duration
 	// Report is how often the core is told of progress; zero: never.
 	Report time.Duration
+	// Offers tells what nodes offer from now on, at most their capacity, by calling its argument, until ctx is done: as
+	// where a service on the same machine takes more or less. It runs on a goroutine of its own. Nil: nodes offer what
+	// they have. Attempts that run when a node comes to offer less stay, unless the policy takes them back.
+	Offers func(ctx context.Context, tell func(sched.NodeID, sched.Resources))
 	// Watch is called after every step, on the engine's goroutine; nil: never. It may read the core and must not keep
 	// it waiting.
 	Watch func(*sched.Core)
@@ -130,17 +134,15 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	}
 	e.planAhead(ctx)
 	e.start = time.Now()
-	slices.SortStableFunc(
-		e.arriving,
-		func(a, b arrival) int { return cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit) },
-	)
+	slices.SortStableFunc(e.arriving, func(a, b arrival) int {
+		return cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit)
+	})
 	for i := range config.Nodes {
-		e.events = append(
-			e.events,
-			sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &config.Nodes[i]},
-		)
+		e.events = append(e.events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1),
+			Body: &config.Nodes[i]})
 	}
 	e.step(0)
+	defer e.follow(ctx)()
 	for e.busy() && ctx.Err() == nil {
 		e.wait(ctx)
 		e.turn(ctx)
@@ -151,6 +153,26 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	}
 	slices.SortFunc(e.results, func(a, b Result) int { return cmp.Compare(a.Index, b.Index) })
 	return e.results, nil
+}
+
+// follow lets Config.Offers tell the core what nodes offer. The returned function ends it, and waits for that.
+func (e *engine) follow(ctx context.Context) (end func()) {
+	if e.config.Offers == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.config.Offers(ctx, func(id sched.NodeID, offers sched.Resources) {
+			e.mail.send(func(e *engine, _ context.Context) {
+				spec := e.config.Nodes[id-1]
+				spec.Capacity = offers
+				e.events = append(e.events, sched.Event{Kind: sched.NodeReported, Node: id, Body: &spec})
+			})
+		})
+	}()
+	return func() { cancel(); <-done }
 }
 
 func (e *engine) busy() bool {
@@ -247,6 +269,7 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	stage, task := int(a.Stage.Index), int(a.Task)-1
 	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(),
 		Attempt: NewAttempt(actx, task, j.number(stage, task))}
+	l.Attempt.hardware = hardwareOf(e.core, a)
 	e.attempts[a.Attempt] = l
 	j.running++
 	fate := e.config.Chaos.fate(a.Stage, a.Task, l.Attempt.Number)
@@ -262,6 +285,16 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 		}
 		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
 	}()
+}
+
+// hardwareOf returns the class of nodes whose hardware an attempt may use; "": none. Where the devices of a class are
+// counted, that is an attempt which holds one.
+func hardwareOf(c *sched.Core, a *sched.Action) string {
+	class := c.Classes[c.Node(a.Node).Class-1]
+	if class.Capacity[sched.Accelerators] > 0 && c.Amount(a.Shape)[sched.Accelerators] == 0 {
+		return ""
+	}
+	return class.Name
 }
 
 // outputLoser is work whose map outputs chaos can take away.
@@ -504,10 +537,8 @@ func (e *engine) lookAfter(now sched.Time) {
 	if e.config.Report > 0 && t.Sub(e.reported) >= e.config.Report {
 		e.reported = t
 		for id, l := range e.attempts {
-			e.events = append(
-				e.events,
-				sched.Event{Kind: sched.AttemptProgress, Attempt: id, Progress: l.Attempt.Progress()},
-			)
+			e.events = append(e.events, sched.Event{Kind: sched.AttemptProgress, Attempt: id,
+				Progress: l.Attempt.Progress()})
 		}
 	}
 	if e.config.Timeout == 0 || t.Sub(e.looked) < lookAfter {
@@ -520,12 +551,8 @@ func (e *engine) lookAfter(now sched.Time) {
 		case signs != l.signs || l.Attempt.held.Load():
 			l.signs, l.alive = signs, t
 		case l.hung && t.Sub(l.alive) > e.config.Timeout+patience:
-			err := fmt.Errorf(
-				"task %d: %w of %v, and does not end when asked: given up",
-				l.Task,
-				ErrHung,
-				e.config.Timeout,
-			)
+			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung,
+				e.config.Timeout)
 			e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
 		case !l.hung && t.Sub(l.alive) > e.config.Timeout:
 			l.hung = true

@@ -97,23 +97,14 @@ func TestServeMROrder41(t *testing.T) {
 		for i, j := range [][4]int{{10, 4, 2, 8}, {4, 2, 4, 2}, {2, 6, 4, 10}, {24, 6, 6, 8}} {
 			jobs = append(jobs, Submission{Spec: &sched.JobSpec{Name: fmt.Sprint("J", i+1)},
 				Work: &sleeper{
-					stages: mapReduce(
-						int32(j[0]),
-						time.Duration(j[1])*time.Second,
-						int32(j[2]),
-						time.Duration(j[3])*time.Second,
-					),
+					stages: mapReduce(int32(j[0]), time.Duration(j[1])*time.Second, int32(j[2]),
+						time.Duration(j[3])*time.Second),
 				}})
 		}
-		nodes := slices.Repeat(
-			[]sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}},
-			4,
-		)
-		results, err := Serve(
-			t.Context(),
-			Config{Core: sched.Config{Policy: &inOrder{}, Recorder: ended}, Nodes: nodes, Settle: synctest.Wait},
-			jobs,
-		)
+		nodes := slices.Repeat([]sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2,
+			sched.ReduceSlots: 1}}}, 4)
+		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}, Recorder: ended}, Nodes: nodes,
+			Settle: synctest.Wait}, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,14 +119,42 @@ func TestServeMROrder41(t *testing.T) {
 	})
 }
 
+// A node offers two map slots, one from 3 s on, and two again from 9 s on. Seven maps of 2 s: two start at 0 s and at 2
+// s, and one at a time from 4 s on; what runs at 3 s goes on. The last one ends at 10 s, its reduce at 11 s.
+func TestOffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := endings{}
+		slots := func(n int64) sched.Resources { return sched.Resources{sched.MapSlots: n, sched.ReduceSlots: 1} }
+		over := false
+		config := Config{
+			Core:   sched.Config{Policy: &inOrder{}, Recorder: ended},
+			Nodes:  []sched.NodeSpec{{Class: "c", Capacity: slots(2)}},
+			Settle: synctest.Wait,
+			Offers: func(ctx context.Context, tell func(sched.NodeID, sched.Resources)) {
+				time.Sleep(3 * time.Second)
+				tell(1, slots(1))
+				time.Sleep(6 * time.Second)
+				tell(1, slots(2))
+				<-ctx.Done()
+				over = true
+			},
+		}
+		work := &sleeper{stages: mapReduce(7, 2*time.Second, 1, time.Second)}
+		jobs := []Submission{{Spec: &sched.JobSpec{Name: "j"}, Work: work}}
+		if _, err := Serve(t.Context(), config, jobs); err != nil {
+			t.Fatal(err)
+		}
+		if ended[1] != 11*time.Second || !over {
+			t.Errorf("the job ends at %v, want 11s; offers are over: %v", ended[1], over)
+		}
+	})
+}
+
 func serveOne(t *testing.T, w *sleeper, timeout time.Duration) Result {
 	t.Helper()
 	nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
-	results, err := Serve(
-		t.Context(),
-		Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes, Settle: synctest.Wait, Timeout: timeout},
-		[]Submission{{Spec: &sched.JobSpec{Name: "job"}, Work: w}},
-	)
+	results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
+		Settle: synctest.Wait, Timeout: timeout}, []Submission{{Spec: &sched.JobSpec{Name: "job"}, Work: w}})
 	if err != nil || len(results) != 1 {
 		t.Fatalf("results %v, error %v", results, err)
 	}

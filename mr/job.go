@@ -15,6 +15,11 @@ type Job struct {
 	// Map reads the batches of one split and emits. Called once for an attempt.
 	Map Func[*Batches]
 
+	// Accelerated are other implementations of Map by the class of nodes whose hardware they use, such as vector
+	// instructions, a device or a native program. They emit what Map emits. An attempt on a node of another class runs
+	// Map, and so does one that holds none of the class's devices where those are counted. nil: there are none.
+	Accelerated map[string]Func[*Batches]
+
 	// Fold declares that values of one key may be folded into one as they come; see [Fold]. Excludes Combine and
 	// Compare.
 	Fold *Fold
@@ -49,6 +54,14 @@ type Job struct {
 // pulls its input, and returns when there is no more, or an error, which fails the attempt. It may start goroutines,
 // but those end before it returns, and the iterator and the emitter are used by one goroutine at a time each.
 type Func[In any] func(t *Task, in In, out *Emitter) error
+
+// mapOn returns the map function of an attempt that may use the hardware of a class of nodes.
+func (j *Job) mapOn(hardware string) Func[*Batches] {
+	if f := j.Accelerated[hardware]; f != nil {
+		return f
+	}
+	return j.Map
+}
 
 // MapOnly as Job.Reduces: no shuffle, no reduce; each map task writes a part of the output.
 const MapOnly = -1

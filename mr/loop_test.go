@@ -144,7 +144,9 @@ func (t *loopTable) count(text []byte) {
 			start = end + 1
 		}
 	}
-	for _, w := range strings.FieldsFunc(string(text[start:]), func(r rune) bool { return r < 0x80 && isBlank(byte(r)) }) {
+	for _, w := range strings.FieldsFunc(string(text[start:]), func(r rune) bool {
+		return r < 0x80 && isBlank(byte(r))
+	}) {
 		var k [16]byte
 		copy(k[:], w)
 		t.add(binary.BigEndian.Uint64(k[:]), binary.BigEndian.Uint64(k[8:]), []byte(w), 1)

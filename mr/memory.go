@@ -29,12 +29,8 @@ func NewMemory(limit int64, slots int) (*Memory, error) {
 	size := limit - limit/runtimeShare - runtimeFixed
 	if least := int64(slots) * leastMemory; size < least {
 		need := (least + runtimeFixed) * runtimeShare / (runtimeShare - 1)
-		return nil, fmt.Errorf(
-			"memory of %d MiB is too little for %d slots: want at least %d MiB",
-			limit>>20,
-			slots,
-			need>>20+1,
-		)
+		return nil, fmt.Errorf("memory of %d MiB is too little for %d slots: want at least %d MiB", limit>>20,
+			slots, need>>20+1)
 	}
 	return newMemory(size, slots)
 }

@@ -33,15 +33,12 @@ func TestOverwriteSparesOtherFiles(t *testing.T) {
 	}
 }
 
-// A job of which no node could ever hold a task fails at once and says why, instead of waiting for ever.
+// A job whose tasks no node could ever hold fails at once and says why, instead of waiting for ever.
 func TestServeTooLarge(t *testing.T) {
 	w := &sleeper{stages: mapReduce(1, 1e9, 1, 1e9)}
 	nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}
-	results, err := Serve(
-		t.Context(),
-		Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
-		[]Submission{{Spec: &sched.JobSpec{}, Work: w}},
-	)
+	results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
+		[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
 	if err != nil || len(results) != 1 || results[0].Outcome != sched.Failed ||
 		!strings.Contains(results[0].Err.Error(), "reduce-slots") ||
 		w.closed.Load() != 1 {

@@ -113,10 +113,8 @@ func (r probeRun) serve(t *testing.T) (string, *samples, Result) {
 		}
 		r.job = &job
 	}
-	w, err := Open(
-		Order{Job: r.job, Input: []string{r.input}, Output: out, Reduces: r.reduces, Notes: r.notes},
-		site(t, 2),
-	)
+	w, err := Open(Order{Job: r.job, Input: []string{r.input}, Output: out, Reduces: r.reduces, Notes: r.notes},
+		site(t, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,25 +207,13 @@ func TestFspyProbeCounts(t *testing.T) {
 		if m.InputBytes != read || m.InputRecords != int64(strings.Count(lines, "\n")) ||
 			m.OutputRecords != int64(words) ||
 			m.OutputBytes != int64(bytes) {
-			t.Errorf(
-				"%d reduces, map: %+v, want %d bytes, %d records, %d words of %d bytes",
-				reduces,
-				m,
-				read,
-				strings.Count(lines, "\n"),
-				words,
-				bytes,
-			)
+			t.Errorf("%d reduces, map: %+v, want %d bytes, %d records, %d words of %d bytes", reduces, m, read,
+				strings.Count(lines, "\n"), words, bytes)
 		}
 		if x.InputRecords != int64(len(counts)) || x.OutputRecords != int64(len(counts)) ||
 			x.OutputBytes != int64(len(sortedCounts(counts))) {
-			t.Errorf(
-				"%d reduces, reduce: %+v, want %d words, %d bytes",
-				reduces,
-				x,
-				len(counts),
-				len(sortedCounts(counts)),
-			)
+			t.Errorf("%d reduces, reduce: %+v, want %d words, %d bytes", reduces, x, len(counts),
+				len(sortedCounts(counts)))
 		}
 		if m.Phases[sched.PhaseMap] <= 0 || x.Phases[sched.PhaseReduce] <= 0 {
 			t.Errorf("%d reduces: times of the functions are missing: %v, %v", reduces, m.Phases, x.Phases)
@@ -261,17 +247,12 @@ func TestFspyProbeSeed(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, s.counted)
 		}
 		if m.LocalBytes != m.InputBytes || m.RemoteBytes != 0 {
-			t.Errorf("seed %d: read %d bytes here and %d elsewhere, want %d and 0", seed, m.LocalBytes, m.RemoteBytes, m.InputBytes)
+			t.Errorf("seed %d: read %d bytes here and %d elsewhere, want %d and 0", seed, m.LocalBytes,
+				m.RemoteBytes, m.InputBytes)
 		}
 		if m.InputBytes != read || m.OutputBytes != int64(len(lines)) {
-			t.Errorf(
-				"seed %d: read %d bytes and wrote %d, want %d and %d",
-				seed,
-				m.InputBytes,
-				m.OutputBytes,
-				read,
-				len(lines),
-			)
+			t.Errorf("seed %d: read %d bytes and wrote %d, want %d and %d", seed, m.InputBytes, m.OutputBytes,
+				read, len(lines))
 		}
 		seen[m.OutputBytes] = true
 	}
@@ -365,14 +346,8 @@ func TestFspyProbeRounds(t *testing.T) {
 	}
 	got, s, r := probeRun{job: job, input: path, most: 1, after: true, seed: 1}.serve(t)
 	if r.Outcome != sched.OK || got != content || rounds.Load() != 1 || len(s.probes) != 1 {
-		t.Errorf(
-			"%v, %v; same: %v, Next was called %d times, %d probes",
-			r.Outcome,
-			r.Err,
-			got == content,
-			rounds.Load(),
-			len(s.probes),
-		)
+		t.Errorf("%v, %v; same: %v, Next was called %d times, %d probes", r.Outcome, r.Err, got == content,
+			rounds.Load(), len(s.probes))
 	}
 }
 
@@ -395,9 +370,7 @@ func TestFspyProbePipe(t *testing.T) {
 		reduces: 1,
 		most:    1,
 		notes:   func(n string) { notes = append(notes, n) },
-	}.serve(
-		t,
-	)
+	}.serve(t)
 	if r.Outcome != sched.OK || got != "a\t1\nb\t2\n" || len(s.probes) != 0 ||
 		!strings.Contains(strings.Join(notes, "\n"), "so the job is not probed") {
 		t.Errorf("%v, %v: %q, %d probes, %q", r.Outcome, r.Err, got, len(s.probes), notes)

@@ -125,7 +125,7 @@ func (r *Run) mapInto(t *Task, out *Emitter) error {
 	in := r.batches(t, out)
 	defer r.readers.Put(in.reader)
 	defer in.close()
-	err := in.reader.Guard(func() error { return r.Job.Map(t, in, out) })
+	err := in.reader.Guard(func() error { return r.Job.mapOn(t.attempt.hardware)(t, in, out) })
 	a.count(MapInputRecords, in.records)
 	a.count(BytesRead, in.reader.Bytes())
 	a.count(MapOutputRecords, out.pairs)

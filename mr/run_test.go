@@ -172,15 +172,10 @@ func TestSort(t *testing.T) {
 	dir := t.TempDir()
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.OneOf(
-			rapid.StringMatching(`[ab]{0,3}`),
-			rapid.StringMatching(`[a-z\x00\x{e9}]{0,20}`),
-			rapid.Map(
-				rapid.IntRange(0, 5),
-				func(n int) string { return strings.Repeat("same beginning ", 10) + strconv.Itoa(n) },
-			),
-			rapid.Map(rapid.IntRange(1, 100_000), func(n int) string { return strings.Repeat("x", n) }),
-		)
+		line := rapid.OneOf(rapid.StringMatching(`[ab]{0,3}`), rapid.StringMatching(`[a-z\x00\x{e9}]{0,20}`),
+			rapid.Map(rapid.IntRange(0, 5), func(n int) string {
+				return strings.Repeat("same beginning ", 10) + strconv.Itoa(n)
+			}), rapid.Map(rapid.IntRange(1, 100_000), func(n int) string { return strings.Repeat("x", n) }))
 		some := rapid.SliceOfN(line, 0, 60).Draw(t, "lines")
 		in := strings.Repeat(strings.Join(some, "\n")+"\n", rapid.SampledFrom([]int{1, 1, 5, 100}).Draw(t, "times"))
 		if len(in) > 1<<20 {
@@ -241,11 +236,17 @@ func TestFailures(t *testing.T) {
 		ctx  context.Context
 		want func(error) bool
 	}{
-		"map": {job: Job{Map: func(*Task, *Batches, *Emitter) error { return errUser }}, want: func(err error) bool { return errors.Is(err, errUser) }},
-		"panic": {job: Job{Map: func(*Task, *Batches, *Emitter) error { panic("at the disco") }}, want: func(err error) bool {
+		"map": {job: Job{Map: func(*Task, *Batches, *Emitter) error { return errUser }}, want: func(err error) bool {
+			return errors.Is(err, errUser)
+		}},
+		"panic": {job: Job{Map: func(*Task, *Batches, *Emitter) error {
+			panic("at the disco")
+		}}, want: func(err error) bool {
 			return strings.Contains(err.Error(), "at the disco") && strings.Contains(err.Error(), "run_test.go")
 		}},
-		"reduce": {job: Job{Map: mapWords(nil), Reduce: func(*Task, *Groups, *Emitter) error { return errUser }}, want: func(err error) bool { return errors.Is(err, errUser) }},
+		"reduce": {job: Job{Map: mapWords(nil), Reduce: func(*Task, *Groups, *Emitter) error {
+			return errUser
+		}}, want: func(err error) bool { return errors.Is(err, errUser) }},
 		"late reduce": {job: Job{Map: mapWords(nil), Reduce: func(_ *Task, in *Groups, out *Emitter) error {
 			for range 100 {
 				in.Next()
@@ -256,10 +257,18 @@ func TestFailures(t *testing.T) {
 			var p *PanicError
 			return errors.As(err, &p) && p.Value == any(errUser)
 		}},
-		"combine":   {job: Job{Map: mapWords(nil), Combine: func(*Task, *Groups, *Emitter) error { return errUser }}, want: func(err error) bool { return errors.Is(err, errUser) }},
-		"partition": {job: Job{Map: mapWords(nil), Partition: func([]byte, int) int { return 3 }}, want: func(err error) bool { return strings.Contains(err.Error(), "part 3") }},
-		"width":     {job: Job{Fold: Sum(1), Map: mapWords([]byte("x"))}, want: func(err error) bool { return strings.Contains(err.Error(), "Width") }},
-		"cancelled": {job: Job{Map: mapWords(nil)}, ctx: cancelled, want: func(err error) bool { return errors.Is(err, context.Canceled) }},
+		"combine": {job: Job{Map: mapWords(nil), Combine: func(*Task, *Groups, *Emitter) error {
+			return errUser
+		}}, want: func(err error) bool { return errors.Is(err, errUser) }},
+		"partition": {job: Job{Map: mapWords(nil), Partition: func([]byte, int) int {
+			return 3
+		}}, want: func(err error) bool { return strings.Contains(err.Error(), "part 3") }},
+		"width": {job: Job{Fold: Sum(1), Map: mapWords([]byte("x"))}, want: func(err error) bool {
+			return strings.Contains(err.Error(), "Width")
+		}},
+		"cancelled": {job: Job{Map: mapWords(nil)}, ctx: cancelled, want: func(err error) bool {
+			return errors.Is(err, context.Canceled)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

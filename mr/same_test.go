@@ -20,26 +20,13 @@ type steps []string
 func (s *steps) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
 	for _, e := range events {
 		if !e.Derived {
-			*s = append(
-				*s,
-				fmt.Sprintf("%v %v %v node %d job %d attempt %d", now, e.Kind, e.Outcome, e.Node, e.Job, e.Attempt),
-			)
+			*s = append(*s, fmt.Sprintf("%v %v %v node %d job %d attempt %d", now, e.Kind, e.Outcome, e.Node,
+				e.Job, e.Attempt))
 		}
 	}
 	for _, a := range actions {
-		*s = append(
-			*s,
-			fmt.Sprintf(
-				"%v do %v %v task %d node %d attempt %d at %v",
-				now,
-				a.Kind,
-				a.Stage,
-				a.Task,
-				a.Node,
-				a.Attempt,
-				a.At,
-			),
-		)
+		*s = append(*s, fmt.Sprintf("%v do %v %v task %d node %d attempt %d at %v", now, a.Kind, a.Stage, a.Task,
+			a.Node, a.Attempt, a.At))
 	}
 }
 
@@ -59,7 +46,13 @@ func TestSameAsSim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []string{"fifo", "fair", "capacity", "drf", "srpt", "las", "fsp", "psbs", "hfsp:preempt=wait", "mrorder:interval=2s", "dynamicmr", "dynamicmr:dhsa=pd,base=fifo", "dynamicmr:lend-maps=0.5,min-run=3s,checked=0.5,cap=0.5", "late{dynamicmr:sepb=off}:min-run=4s", "fifo:delay=1s"} {
+	for _, spec := range []string{
+		"fifo", "fair", "capacity", "drf", "srpt", "las", "fsp", "psbs", "hfsp:preempt=wait",
+		"longterm:users=on,round=8s,quantum=3s", "longterm:jobs=longterm,credit=karma,quantum=2s",
+		"mrorder:interval=2s", "dynamicmr", "dynamicmr:dhsa=pd,base=fifo",
+		"dynamicmr:lend-maps=0.5,min-run=3s,checked=0.5,cap=0.5", "late{dynamicmr:sepb=off}:min-run=4s",
+		"fifo:delay=1s",
+	} {
 		t.Run(spec, func(t *testing.T) {
 			core := func(r sched.Recorder) sched.Config {
 				p, _, err := policy.Parse(spec)
@@ -75,12 +68,8 @@ func TestSameAsSim(t *testing.T) {
 					Name:   fmt.Sprint("J", i+1),
 					User:   [...]string{"ana", "bo"}[i%2],
 					Submit: time.Duration(j.at) * time.Second,
-					Stages: mapReduce(
-						int32(j.maps),
-						time.Duration(j.mapTime)*time.Second,
-						int32(j.reduces),
-						time.Duration(j.reduceTime)*time.Second,
-					),
+					Stages: mapReduce(int32(j.maps), time.Duration(j.mapTime)*time.Second, int32(j.reduces),
+						time.Duration(j.reduceTime)*time.Second),
 				}
 				truth := &workload.Truth{}
 				for _, st := range s.Stages {
@@ -89,7 +78,8 @@ func TestSameAsSim(t *testing.T) {
 				s.Payload = truth
 				specs = append(specs, s)
 			}
-			if _, err := sim.Run(t.Context(), sim.Config{Cluster: cluster, Jobs: workload.Of(specs...), Core: core(&simulated)}); err != nil {
+			if _, err := sim.Run(t.Context(), sim.Config{Cluster: cluster, Jobs: workload.Of(specs...),
+				Core: core(&simulated)}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
@@ -103,7 +93,8 @@ func TestSameAsSim(t *testing.T) {
 				for n := range cluster.Nodes() {
 					nodes = append(nodes, *n)
 				}
-				if _, err := Serve(t.Context(), Config{Core: core(&real), Nodes: nodes, Settle: synctest.Wait}, submissions); err != nil {
+				if _, err := Serve(t.Context(), Config{Core: core(&real), Nodes: nodes, Settle: synctest.Wait},
+					submissions); err != nil {
 					t.Fatal(err)
 				}
 			})

@@ -36,6 +36,8 @@ type Attempt struct {
 	Task   int // from 0
 	Number int // of the attempt at the task, from 0
 
+	hardware string // class of nodes whose hardware it may use; "": none
+
 	ctx     context.Context
 	account *mem.Account
 	held    atomic.Bool

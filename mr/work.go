@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sojourn-sched/sojourn/mr/input"
@@ -52,6 +54,9 @@ type Order struct {
 	Output    string   // a directory that must not exist, unless Overwrite
 	Reduces   int      // parts of the output, where the job leaves it open; zero: one
 	Overwrite bool
+	// Stores open key-value stores by the word before the colon of an input, as in pebble:DIR, which they are given
+	// without it. A store is held until the job has ended. nil: all inputs are files.
+	Stores map[string]func(path string) (input.Store, error)
 	// Notes is told what the user may want to know, such as input that cannot be split. nil: notes are dropped.
 	Notes func(sentence string)
 }
@@ -64,9 +69,10 @@ type jobWork struct {
 
 	mu       sync.Mutex // guards what follows and the rounds' maps and counts: attempts of all stages use them
 	rounds   []*round
-	first    []int    // index of each round's first stage
-	counters Counters // of tasks whose output cannot be lost
-	probes   int      // asked for
+	first    []int                  // index of each round's first stage
+	counters Counters               // of tasks whose output cannot be lost
+	probes   int                    // asked for
+	stores   map[string]input.Store // opened, by input; only the goroutine that plans
 }
 
 // A round is a map stage, and a reduce stage where the job has one.
@@ -159,7 +165,7 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 	if len(job.Input) > 0 {
 		paths, config.KeepMark = job.Input, len(w.rounds) > 0
 	}
-	files, err := input.Expand(paths, config)
+	files, err := w.expand(paths, config)
 	if err != nil {
 		return nil, err
 	}
@@ -194,6 +200,36 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 	w.rounds = append(w.rounds, r)
 	w.first = append(w.first, at)
 	return w.specs(r, at), nil
+}
+
+// expand finds the files of inputs, and opens the stores that inputs name. A store that an earlier round has opened is
+// used again, so that all rounds see the same instant.
+func (w *jobWork) expand(paths []string, config input.Config) (files []input.File, err error) {
+	for _, path := range paths {
+		scheme, rest, _ := strings.Cut(path, ":")
+		open := w.order.Stores[scheme]
+		var more []input.File
+		if open == nil || rest == "" {
+			more, err = input.Expand([]string{path}, config)
+		} else {
+			s := w.stores[path]
+			if s == nil {
+				if s, err = open(rest); err != nil {
+					return nil, fmt.Errorf("input %s: %w", path, err)
+				}
+				if w.stores == nil {
+					w.stores = map[string]input.Store{}
+				}
+				w.stores[path] = s
+			}
+			more, err = input.FilesOf(path, s, config)
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
 }
 
 // stages returns how many stages the round has: 1 for a map-only job, else 2.
@@ -350,5 +386,11 @@ func (w *jobWork) Close(bool) error {
 		r.release()
 	}
 	w.site.Memory.Trim()
-	return w.files.Close()
+	err := w.files.Close()
+	for _, path := range slices.Sorted(maps.Keys(w.stores)) {
+		if failed := w.stores[path].Close(); failed != nil {
+			err = errors.Join(err, fmt.Errorf("close %s: %w", path, failed))
+		}
+	}
+	return err
 }

@@ -132,7 +132,7 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestAppearedMeanwhile: somebody makes the output directory while the job runs; it is not touched.
+// TestAppearedMeanwhile: another program makes the output directory while the job runs; it is not touched.
 func TestAppearedMeanwhile(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	w, err := OpenWorkspace(out, false)

@@ -8,7 +8,8 @@ import (
 )
 
 var capacityCard = Card{
-	Title:  "guaranteed parts of the cluster for queues, lent while unused, jobs in order of submission, limits for users",
+	Title: "guaranteed parts of the cluster for queues, lent while unused, jobs in order of submission, " +
+		"limits for users",
 	Source: "Hadoop's Capacity Scheduler: LeafQueue, UsersManager, ProportionalCapacityPreemptionPolicy",
 	Spec:   "docs/spec/policies.md#capacity",
 	Params: PlacingParams(
@@ -18,7 +19,8 @@ var capacityCard = Card{
 			Default: "1",
 			Min:     0.01,
 			Max:     1,
-			Meaning: "part of a queue below which a user is not held while others of the queue want more (minimum-user-limit-percent)",
+			Meaning: "part of a queue below which a user is not held while others of the queue want more " +
+				"(minimum-user-limit-percent)",
 		},
 		Param{
 			Name:    "user-factor",
@@ -55,7 +57,8 @@ var capacityCard = Card{
 			Kind:    Number,
 			Default: "0.1",
 			Max:     1,
-			Meaning: "part of its share by which a queue may exceed it before anything is taken (max_ignored_over_capacity)",
+			Meaning: "part of its share by which a queue may exceed it before anything is taken " +
+				"(max_ignored_over_capacity)",
 		},
 	),
 	Memory: []string{
@@ -152,24 +155,17 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	if !over {
 		return ""
 	}
-	return fmt.Sprintf(
-		"masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d",
-		u.Spec.Name,
-		u.Masters[k],
-		k,
-		c.limits.mostLeads(v, st, k, users),
-		v.Path(q),
-		st.Spec.PerTask[k],
-	)
+	return fmt.Sprintf("masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d", u.Spec.Name,
+		u.Masters[k], k, c.limits.mostLeads(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
 }
 
-// usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what nobody has,
+// usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what is free,
 // if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (c *capacity) usable(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(max(c.guaranteed.of(q, k), reach(v, q, k)))
 }
 
-// reach is what a queue has and might have now of what nobody has, within its maximum and those above
+// reach is what a queue has and might have now of what is free, within its maximum and those above
 // (ParentQueue.getResourceLimitsOfChild).
 func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
 	if q.ID == 0 {

@@ -83,14 +83,12 @@ type userLimits struct {
 	leads  *leads
 }
 
-// overLed returns a resource of which the masters of a master's user would hold too much with one more, of which he may
+// overLed returns a resource that the masters of a master's user would hold too much of with one more; the user may
 // always have one; false: of none.
 func (l *userLimits) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
-	return beyond(
-		v.Queues[st.Job.Queue].Masters,
-		st,
-		func(k sched.ResourceKind) float64 { return l.mostLeads(v, st, k, active) },
-	)
+	return beyond(v.Queues[st.Job.Queue].Masters, st, func(k sched.ResourceKind) float64 {
+		return l.mostLeads(v, st, k, active)
+	})
 }
 
 // mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself

@@ -22,6 +22,13 @@ type Card struct {
 	Probes   bool     // it has jobs probed, which is in vain unless the estimator learns from them
 	Memory   []string // what it remembers, one line each; none: it decides from the view alone
 	Claims   []Claim
+	Limits   []Limit // what it cannot know, or cannot do, on some engines
+}
+
+// A Limit is a sentence that is said at the start of a run: what an engine cannot give to a policy.
+type Limit struct {
+	Verb string // of the command line that runs the engine: sim, run or rm
+	Text string
 }
 
 // A Claim is a property that holds in every run of a policy unless a parameter voids it; policytest checks it.

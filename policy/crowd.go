@@ -13,7 +13,8 @@ type crowd struct {
 }
 
 // init sets up both orders: of each group by key, which also says whether a stage is in the crowd, and of each kind.
-func (c *crowd) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool), in func(*sched.Stage) bool) {
+func (c *crowd) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool),
+	in func(*sched.Stage) bool) {
 	c.index.Group, c.some.Group = group, kindGroup
 	c.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return key(v, st) }
 	c.some.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return sched.Key{}, in(st) }

@@ -3,8 +3,9 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var drfCard = Card{
-	Title:  "the queue, and in it the user, whose largest share of any resource is least for its weight",
-	Source: "Ghodsi et al., Dominant Resource Fairness, NSDI 2011, algorithm 1; level by level in a queue tree as in Hadoop's DominantResourceFairnessPolicy",
+	Title: "the queue, and in it the user, whose largest share of any resource is least for its weight",
+	Source: "Ghodsi et al., Dominant Resource Fairness, NSDI 2011, algorithm 1; level by level in a queue tree as in " +
+		"Hadoop's DominantResourceFairnessPolicy",
 	Spec:   "docs/spec/policies.md#drf",
 	Params: PlacingParams(leading("0.5", "a user's share")),
 	Memory: []string{
@@ -17,7 +18,7 @@ var drfCard = Card{
 // drf serves the queue, user and job with the least dominant share for its weight.
 type drf struct {
 	tree
-	shares weighted // of which masters may hold a part
+	shares weighted // of queues; masters may hold a part of each
 }
 
 func newDRF(a Args) sched.Policy {

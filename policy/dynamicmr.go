@@ -3,8 +3,10 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var dynamicmrCard = Card{
-	Title:    "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots for tasks whose input is there",
-	Source:   "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4 (DynamicMR: DHSA, SEPB, Slot PreScheduling), over Hadoop 1's Fair Scheduler",
+	Title: "lends idle slots of one kind to tasks of the other; waiting tasks before second attempts; idle slots " +
+		"for tasks whose input is there",
+	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4 (DynamicMR: DHSA, " +
+		"SEPB, Slot PreScheduling), over Hadoop 1's Fair Scheduler",
 	Spec:     "docs/spec/dynamicmr.md#7-parameters",
 	Needs:    sched.CanNameTasks,
 	Slots:    true,
@@ -15,10 +17,12 @@ var dynamicmrCard = Card{
 			Kind:    Choice,
 			Default: "fair",
 			Choices: []Option{{Name: "fair"}, {Name: "fifo"}, {Name: "srpt"}},
-			Meaning: "the order beneath: queues and in them jobs by what runs of them, all jobs by priority and age, or all jobs by what work is left of them",
+			Meaning: "the order beneath: queues and in them jobs by what runs of them, all jobs by priority and age, " +
+				"or all jobs by what work is left of them",
 		},
 		Param{Name: "dhsa", Kind: Choice, Default: "pi", Choices: []Option{{Name: "pi"}, {Name: "pd"}, {Name: "off"}},
-			Meaning: "how slots are lent: once maps and reduces have been served, each kind shared for itself; or by each queue to itself first, both kinds shared as one; or not"},
+			Meaning: "how slots are lent: once maps and reduces have been served, each kind shared for itself; or by " +
+				"each queue to itself first, both kinds shared as one; or not"},
 		Param{
 			Name:    "lend-maps",
 			Kind:    Number,
@@ -38,21 +42,24 @@ var dynamicmrCard = Card{
 			Kind:    Choice,
 			Default: "cluster",
 			Choices: []Option{{Name: "cluster"}, {Name: "queue"}, {Name: "off"}},
-			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the queue; off: there are no second attempts",
+			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the " +
+				"queue; off: there are no second attempts",
 		},
 		Param{
 			Name:    "checked",
 			Kind:    Number,
 			Default: "0.8",
 			Max:     1,
-			Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's second attempts come right after its own tasks, as in Hadoop 1",
+			Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's " +
+				"second attempts come right after its own tasks, as in Hadoop 1",
 		},
 		Param{
 			Name:    "overdue",
 			Kind:    Choice,
 			Default: "kill",
 			Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "wait"}},
-			Meaning: "what becomes of a straggler without a second attempt that has run much longer than its stage's finished tasks",
+			Meaning: "what becomes of a straggler without a second attempt that has run much longer than its stage's " +
+				"finished tasks",
 		},
 		Param{
 			Name:    "overdue-after",
@@ -63,7 +70,8 @@ var dynamicmrCard = Card{
 			Meaning: "how many times as long as their mean",
 		},
 		Param{Name: "prescheduling", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}},
-			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit would leave idle"},
+			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit " +
+				"would leave idle"},
 		Param{
 			Name:    "most-borrowed",
 			Kind:    Integer,

@@ -13,18 +13,18 @@ import (
 type slotLoop struct {
 	loop
 	queues int
+	goals  sched.Time // deadlines of jobs are drawn like task times, times this; 0: there are none
 }
 
 // newSlotLoop has as many jobs as nodes, of 4 map slots and 1 reduce slot each. One task in so many takes five times as
 // long; 0: none does. Caches are dropped when forget says so; nil: never.
 func newSlotLoop(n, queues, oneIn int, p sched.Policy, forget func() bool) *slotLoop {
 	l := &slotLoop{
-		loop{
-			core: sched.New(
-				sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks, Forget: forget},
-			),
+		loop: loop{
+			core: sched.New(sched.Config{Policy: p, Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks,
+				Forget: forget}),
 		},
-		queues,
+		queues: queues,
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 1 << 16 {
@@ -60,6 +60,9 @@ func (l *slotLoop) submit() {
 			After:       []sched.Dep{{Stage: 0, Part: 1}},
 		},
 	}}
+	if l.goals > 0 {
+		spec.Deadline = l.goals * l.times[int(l.newest)&(1<<16-1)]
+	}
 	l.do(l.core.Step(l.core.Now, []sched.Event{{Kind: sched.JobSubmitted, Job: l.newest, Body: spec}}))
 }
 
@@ -82,7 +85,9 @@ func (l *slotLoop) step() {
 // BenchmarkDynamicMR is the cost of one completion, core included, beside that of the order beneath on its own; looks
 // for stragglers are in it, and second attempts where they are found.
 func BenchmarkDynamicMR(b *testing.B) {
-	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:sepb=queue", "dynamicmr:checked=0", "dynamicmr:base=fifo", "dynamicmr:base=srpt", "dynamicmr:dhsa=pd", "late{dynamicmr:sepb=off}"} {
+	for _, spec := range []string{"fair", "dynamicmr:sepb=off", "dynamicmr", "dynamicmr:sepb=queue",
+		"dynamicmr:checked=0", "dynamicmr:base=fifo", "dynamicmr:base=srpt", "dynamicmr:dhsa=pd",
+		"late{dynamicmr:sepb=off}"} {
 		for _, n := range []int{1000, 10000} {
 			for _, queues := range []int{1, 100, 1000} {
 				for _, oneIn := range []int{0, 20} {

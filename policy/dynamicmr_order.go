@@ -144,7 +144,7 @@ func (o *jobOrder) note(st *sched.Stage) {
 	}
 }
 
-// arrange remembers the order of all jobs for each kind of slots of which there are stragglers: those of stages. It
+// arrange remembers the order of all jobs for each kind of slots that stragglers run on: those of stages. It
 // costs O(n log n) for n jobs, at a look, and is of use only while tasks wait.
 func (o *jobOrder) arrange(p *sched.Plan, stages []sched.StageID) {
 	var suspected [2]bool

@@ -30,16 +30,8 @@ func (c *plainSEPB) Decide(p *sched.Plan) {
 				want = want || waits(p.Job(id), kind)
 			}
 			if got := l.anyWaits(p, kind, from, to); got != want {
-				c.t.Fatalf(
-					"at %v, of the jobs in places %d to %d of %d: a %v waits: %v, want %v",
-					p.Now,
-					from,
-					to,
-					len(l.Jobs),
-					kind,
-					got,
-					want,
-				)
+				c.t.Fatalf("at %v, of the jobs in places %d to %d of %d: a %v waits: %v, want %v", p.Now, from, to,
+					len(l.Jobs), kind, got, want)
 			} else if got {
 				c.asked[1]++
 			} else {
@@ -54,7 +46,8 @@ func (c *plainSEPB) Decide(p *sched.Plan) {
 func TestWaitingJobsByBits(t *testing.T) {
 	for seed := range uint64(Few(2)) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		for _, spec := range []string{"dynamicmr:min-run=20s,cap=1,checked=0.3", "dynamicmr:min-run=20s,cap=1,dhsa=pd,sepb=queue", "dynamicmr:min-run=20s,base=fifo,checked=0.1"} {
+		for _, spec := range []string{"dynamicmr:min-run=20s,cap=1,checked=0.3",
+			"dynamicmr:min-run=20s,cap=1,dhsa=pd,sepb=queue", "dynamicmr:min-run=20s,base=fifo,checked=0.1"} {
 			p, _, err := Parse(spec)
 			if err != nil {
 				t.Fatal(err)

@@ -6,11 +6,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// overdueKiller ends stragglers that have no second attempt and have run much longer than the finished tasks of their stage.
-// Their tasks start again before everything else.
+// overdueKiller ends stragglers that have no second attempt and have run much longer than the finished tasks of their
+// stage. Their tasks start again before everything else.
 type overdueKiller struct {
 	Ran    sched.Per[ranTasks] // by stage
-	Killed sched.Per[[]int32]  // by stage: tasks of which an attempt was killed
+	Killed sched.Per[[]int32]  // by stage: tasks with a killed attempt
 	Urgent []sched.StageID     // stages that are to start such a task again
 
 	tree    *tree // where its placer puts tasks

@@ -6,7 +6,7 @@ import "github.com/sojourn-sched/sojourn/sched"
 // first with slots of the kind that its tasks need.
 type queueServer struct {
 	slotPlacer
-	visited map[sched.JobID]bool // jobs of which a map near its input was looked for in this Step
+	visited map[sched.JobID]bool // jobs whose maps were searched for one near its input in this Step
 }
 
 // serve hands out the idle slots. When no queue finds a slot near its maps' input, a map takes any.

@@ -5,8 +5,8 @@ import "github.com/sojourn-sched/sojourn/sched"
 // phaseServer is PI-DHSA (algorithm 6): each kind of tasks on its own slots, and then on what the other leaves.
 type phaseServer struct{ slotPlacer }
 
-// serve hands out the idle slots. A stage that waits for a node near its input begins to wait anew when a task of it was
-// started away from its slots, so it is asked again.
+// serve hands out the idle slots. A stage that waits for a node near its input begins to wait anew when a task of it
+// was started away from its slots, so it is asked again.
 func (s *phaseServer) serve(p *sched.Plan) {
 	t := &s.queues.Tree
 	for again := true; again; {

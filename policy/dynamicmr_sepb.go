@@ -10,18 +10,19 @@ import (
 // that LATE finds, at each look. A second attempt takes its job's turn, but not while a task waits that might use the
 // slot, of that job or of those that come next.
 type sepb struct {
-	Late   stragglers
-	Slow   sched.Per[[]sched.AttemptID] // by stage: stragglers without a second attempt at the last look, the one with most time left first
-	Stages []sched.StageID              // those with stragglers
-	Nodes  []bool                       // by NodeID-1: slow at the last look
-	Order  jobOrder                     // of all jobs at the last look
+	Late stragglers
+	// by stage: stragglers without a second attempt at the last look, the one with most time left first
+	Slow   sched.Per[[]sched.AttemptID]
+	Stages []sched.StageID // those with stragglers
+	Nodes  []bool          // by NodeID-1: slow at the last look
+	Order  jobOrder        // of all jobs at the last look
 
 	queues   *slotQueues
 	lending  *lender
 	on       bool
 	suspects crowd   // stages with stragglers
 	marked   bool    // the queues that they are in are marked
-	marks    []uint8 // by queue: kinds of slots of which it has stages with stragglers, by bit
+	marks    []uint8 // by queue: kinds of slots on which stages of it have stragglers, by bit
 	lanes    [2]lane // of these queues, by kind of slots
 }
 

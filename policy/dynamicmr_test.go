@@ -16,10 +16,14 @@ import (
 
 func TestDynamicMRConforms(t *testing.T) {
 	for _, spec := range []string{
-		"dynamicmr:sepb=off,prescheduling=off", "dynamicmr:dhsa=off,prescheduling=off,min-run=5s,cap=0.5", "dynamicmr:dhsa=off,sepb=off,delay=4s",
-		"dynamicmr:base=fifo,min-run=5s,checked=0.5,delay=2s,rack-delay=1s", "dynamicmr:dhsa=pd,min-run=5s,checked=0,cap=0.3", "dynamicmr:dhsa=pd,base=fifo,lend-maps=0.5,lend-reduces=0.5,delay=3s",
-		"dynamicmr:dhsa=pd,sepb=queue,min-run=4s,checked=0.6,most-borrowed=1", "dynamicmr:sepb=queue,checked=1,lend-reduces=0.4,min-run=3s,cap=1,overdue=wait",
-		"dynamicmr:checked=0.3,min-run=3s,cap=1,slow-node=0,slow-task=0.5", "late{dynamicmr:sepb=off}:min-run=5s", "late{dynamicmr:dhsa=pd,min-run=8s}:min-run=5s,cap=0.5", "probe{dynamicmr}",
+		"dynamicmr:sepb=off,prescheduling=off", "dynamicmr:dhsa=off,prescheduling=off,min-run=5s,cap=0.5",
+		"dynamicmr:dhsa=off,sepb=off,delay=4s", "dynamicmr:base=fifo,min-run=5s,checked=0.5,delay=2s,rack-delay=1s",
+		"dynamicmr:dhsa=pd,min-run=5s,checked=0,cap=0.3",
+		"dynamicmr:dhsa=pd,base=fifo,lend-maps=0.5,lend-reduces=0.5,delay=3s",
+		"dynamicmr:dhsa=pd,sepb=queue,min-run=4s,checked=0.6,most-borrowed=1",
+		"dynamicmr:sepb=queue,checked=1,lend-reduces=0.4,min-run=3s,cap=1,overdue=wait",
+		"dynamicmr:checked=0.3,min-run=3s,cap=1,slow-node=0,slow-task=0.5", "late{dynamicmr:sepb=off}:min-run=5s",
+		"late{dynamicmr:dhsa=pd,min-run=8s}:min-run=5s,cap=0.5", "probe{dynamicmr}",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +53,8 @@ func TestDynamicMR42(t *testing.T) {
 	for k := int64(1); k <= 11; k++ {
 		slots := theory.Slots{Map: int(9 * k), Reduce: int(9 * (12 - k))}
 		for spec, want := range map[string]float64{
-			"dynamicmr:dhsa=off": sort.StaticTime(slots), "dynamicmr": sort.PooledTime(slots), "dynamicmr:base=fifo": 75, "dynamicmr:dhsa=pd": 75,
+			"dynamicmr:dhsa=off": sort.StaticTime(slots), "dynamicmr": sort.PooledTime(slots),
+			"dynamicmr:base=fifo": 75, "dynamicmr:dhsa=pd": 75,
 		} {
 			s := slotSetup([]theory.SlotJob{sort}, slots)
 			s.Nodes = nine(k, 12-k)
@@ -89,7 +94,7 @@ func stageTasks(queue string, maps, reduces int32) *sched.JobSpec {
 	return j
 }
 
-// A launched is how many tasks of a queue were started at an instant: of a kind, and on slots of which kind.
+// A launched is how many tasks of a queue were started at an instant: their kind, and that of their slots.
 type launched struct {
 	queue string
 	kind  sched.StageKind
@@ -121,7 +126,8 @@ func TestDynamicMR45(t *testing.T) {
 		{"dynamicmr", starts{
 			{queue: "p1", kind: reduces}: 18, {queue: "p2", kind: maps}: 45, {queue: "p3", kind: maps}: 45}},
 		{"dynamicmr:dhsa=pd", starts{
-			{queue: "p1", kind: reduces}: 18, {queue: "p1", kind: reduces, lent: true}: 18, {queue: "p2", kind: maps}: 36, {queue: "p3", kind: maps}: 36}},
+			{queue: "p1", kind: reduces}: 18, {queue: "p1", kind: reduces, lent: true}: 18,
+			{queue: "p2", kind: maps}: 36, {queue: "p3", kind: maps}: 36}},
 	} {
 		s := policytest.Setup{
 			Nodes: nine(10, 2),
@@ -149,7 +155,8 @@ func TestDynamicMR45(t *testing.T) {
 // nothing else has its own 6 and 30 slots first; (b) one with 100 maps likewise; (c) one with 10 maps and 2 reduces
 // leaves 24 slots to the others; (d) both kinds in excess.
 func TestDynamicMR45Shares(t *testing.T) {
-	for _, c := range []struct{ maps, reduces, want, others int }{ // tasks of p1 at once; of p2 and p3, which have maps and reduces in plenty
+	// tasks of p1 at once; of p2 and p3, which have maps and reduces in plenty
+	for _, c := range []struct{ maps, reduces, want, others int }{
 		{0, 40, 36, 36}, {100, 0, 36, 36}, {10, 2, 12, 48}, {50, 20, 36, 36},
 	} {
 		s := policytest.Setup{
@@ -178,14 +185,8 @@ func TestDynamicMR45Shares(t *testing.T) {
 			each[l.queue] += n
 		}
 		if each["p1"] != c.want || each["p2"] != c.others || each["p3"] != c.others {
-			t.Errorf(
-				"p1 with %d maps and %d reduces: %v tasks run, want %d of p1 and %d each of the others",
-				c.maps,
-				c.reduces,
-				each,
-				c.want,
-				c.others,
-			)
+			t.Errorf("p1 with %d maps and %d reduces: %v tasks run, want %d of p1 and %d each of the others", c.maps,
+				c.reduces, each, c.want, c.others)
 		}
 	}
 }
@@ -254,7 +255,8 @@ func TestDynamicMR46(t *testing.T) {
 // it; one without input waits for the delay.
 func TestDynamicMR48(t *testing.T) {
 	for node, want := range map[sched.NodeID]int{1: 0, 2: 1, 3: 0, 4: 1} {
-		for spec, want := range map[string]int{"dynamicmr:delay=1h": want, "dynamicmr:delay=1h,dhsa=off,sepb=off": want, "dynamicmr:delay=1h,dhsa=pd": want, "dynamicmr:delay=1h,prescheduling=off": 0} {
+		for spec, want := range map[string]int{"dynamicmr:delay=1h": want, "dynamicmr:delay=1h,dhsa=off,sepb=off": want,
+			"dynamicmr:delay=1h,dhsa=pd": want, "dynamicmr:delay=1h,prescheduling=off": 0} {
 			core := sched.New(sched.Config{Policy: parsed(t, spec), Heartbeats: true, Can: sched.CanNameTasks})
 			var events []sched.Event
 			for n := sched.NodeID(1); n <= 5; n++ {

@@ -18,7 +18,8 @@ type reasoner interface {
 	Why(*sched.View, *sched.Stage) string
 }
 
-// positionIn returns the place of st in the order of policy p. It returns false if st has no place, or if p cannot tell.
+// positionIn returns the place of st in the order of policy p. It returns false if st has no place, or if p cannot
+// tell.
 func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if r, ok := p.(ranker); ok {
 		return r.Position(v, st)
@@ -26,8 +27,8 @@ func positionIn(p sched.Policy, v *sched.View, st *sched.Stage) (sched.Key, bool
 	return sched.Key{}, false
 }
 
-// withheldIn returns the reason for which policy p does not let st start, in words. It returns "" if st may start, or if
-// p cannot tell.
+// withheldIn returns the reason for which policy p does not let st start, in words. It returns "" if st may start, or
+// if p cannot tell.
 func withheldIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
 	if w, ok := p.(withholder); ok {
 		return w.Withheld(v, st)

@@ -6,9 +6,10 @@ import (
 )
 
 var fairCard = Card{
-	Title:  "equal shares for queues and for the jobs in them, by weight, minimum shares first",
-	Source: "Hadoop's Fair Scheduler: FairSharePolicy, FifoPolicy, DominantResourceFairnessPolicy; Zaharia et al., Job Scheduling for Multi-User MapReduce Clusters, UCB/EECS-2009-55",
-	Spec:   "docs/spec/policies.md#fair",
+	Title: "equal shares for queues and for the jobs in them, by weight, minimum shares first",
+	Source: "Hadoop's Fair Scheduler: FairSharePolicy, FifoPolicy, DominantResourceFairnessPolicy; Zaharia et al., " +
+		"Job Scheduling for Multi-User MapReduce Clusters, UCB/EECS-2009-55",
+	Spec: "docs/spec/policies.md#fair",
 	Params: PlacingParams(
 		Param{
 			Name:    "users",
@@ -57,7 +58,7 @@ type fair struct {
 	Reclaim reclaimer
 	Starved starvation
 
-	shares weighted // of which masters may hold a part
+	shares weighted // of queues; masters may hold a part of each
 }
 
 func newFair(a Args) sched.Policy {

@@ -129,7 +129,7 @@ type flex struct {
 	Divided  sched.Resources            // the capacity that was divided last
 
 	flexOptions
-	weights weighted // of queues, of which masters may hold a part
+	weights weighted // of queues; masters may hold a part of each
 }
 
 // flexOptions are the parameters of flex.
@@ -234,9 +234,9 @@ const (
 	flexHas
 )
 
-// goal orders the stages of a queue. A stage of which no task time is known comes first, with few tasks. Then come
+// goal orders the stages of a queue. A stage whose task time is not known comes first, with few tasks. Then come
 // those that hold less than their slots: with base=none the one that lacks most (2.11 of the page), with base=fair
-// the one that has the smallest part of them, as fair serves minimum shares. Slots that nobody is entitled to, as a
+// the one that has the smallest part of them, as fair serves minimum shares. Slots that no stage is entitled to, as a
 // job has fewer tasks left than slots, go by the order in which packing would give them; with base=fair to the job
 // that holds least for its weight.
 func (f *flex) goal(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
@@ -349,15 +349,13 @@ func (f *flex) Why(v *sched.View, st *sched.Stage) string {
 		text += fmt.Sprintf(" (%d a task)", s.Each)
 	}
 	text += fmt.Sprintf(", holds %d", int64(st.Running)*s.Each)
-	l := f.laneOf(v, kindOf(st))
+	l := laneOf(v, kindOf(st))
 	c := f.claim(v, l, st)
 	at := v.Now.Seconds()
 	if s.Slots < 2 || c.Work <= 0 {
 		return text
 	}
 	with, without := at+c.Work/float64(s.Slots), at+c.Work/float64(s.Slots-1)
-	return text + fmt.Sprintf(
-		"; with one slot less for good it ends %.3g s later, and its penalty grows from %.4g to %.4g",
-		without-with, c.Penalty.At(with), c.Penalty.At(without),
-	)
+	return text + fmt.Sprintf("; with one slot less for good it ends %.3g s later, and its penalty grows from "+
+		"%.4g to %.4g", without-with, c.Penalty.At(with), c.Penalty.At(without))
 }

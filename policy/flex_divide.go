@@ -8,77 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A flexLane is the slots of one kind and the stages that compete for them. Map slots and reduce slots are counted as
-// they are. In a cluster of containers a slot is the smallest dominant share that a task of any of the stages has: a
-// larger task takes several. With tasks of one shape these are the containers that fit by the scarcest resource.
-type flexLane struct {
-	kind   sched.ResourceKind
-	slots  int     // that the stages may have
-	part   float64 // of the cluster that a slot is; zero: slots of a kind that is counted as it is
-	stages []*sched.Stage
-}
-
-// mostFlexSlots bounds the slots of a lane, where the tasks of one stage are tiny.
-const mostFlexSlots = 1 << 20
-
-// each returns how many slots a task of st takes.
-func (l *flexLane) each(v *sched.View, st *sched.Stage) int64 {
-	if l.part == 0 {
-		return st.Spec.PerTask[l.kind]
-	}
-	return max(1, int64(math.Round(st.Spec.PerTask.DominantShare(v.Capacity)/l.part)))
-}
-
-// atMost returns how many slots an amount of resources allows, where kinds with zero, or with more than there is, set
-// no bound.
-func (l *flexLane) atMost(v *sched.View, r sched.Resources) int64 {
-	most := int64(mostFlexSlots)
-	for k, n := range r {
-		switch {
-		case n == 0 || n >= v.Capacity[k]:
-		case l.part == 0 && sched.ResourceKind(k) == l.kind:
-			most = min(most, n)
-		case l.part > 0:
-			most = min(most, int64(float64(n)/float64(v.Capacity[k])/l.part+1e-9))
-		}
-	}
-	return most
-}
-
-// atLeast returns how many slots an amount of resources is a right to.
-func (l *flexLane) atLeast(v *sched.View, r sched.Resources) int64 {
-	if l.part == 0 {
-		return min(r[l.kind], mostFlexSlots)
-	}
-	return int64(r.DominantShare(v.Capacity)/l.part + 1e-9)
-}
-
-// laneOf returns the slots of a kind and the stages that compete for them. O(jobs).
-func (f *flex) laneOf(v *sched.View, k sched.ResourceKind) *flexLane {
-	l := &flexLane{kind: k}
-	for j := range v.Jobs() {
-		for _, st := range j.Stages {
-			if runnable(st) && kindOf(st) == k {
-				l.stages = append(l.stages, st)
-			}
-		}
-	}
-	if k == sched.MapSlots || k == sched.ReduceSlots {
-		l.slots = int(v.Capacity[k])
-		return l
-	}
-	l.part = 1.0
-	for _, st := range l.stages {
-		if s := st.Spec.PerTask.DominantShare(v.Capacity); s > 0 {
-			l.part = min(l.part, s)
-		}
-	}
-	l.part = max(l.part, 1.0/mostFlexSlots)
-	masters := v.Queues[0].Masters.DominantShare(v.Capacity)
-	l.slots = int(max(0, (1-masters)/l.part+1e-9))
-	return l
-}
-
 // mean returns the time of a task of st in seconds, and whether it is known.
 func (f *flex) mean(st *sched.Stage) (float64, bool) {
 	if m := f.Finished.Of(st); f.printed && m.N > 0 {
@@ -90,7 +19,7 @@ func (f *flex) mean(st *sched.Stage) (float64, bool) {
 
 // claim returns the work, the bounds and the penalty of st as a job of the theory; without work: its task time is not
 // known.
-func (f *flex) claim(v *sched.View, l *flexLane, st *sched.Stage) (c malleable.Job) {
+func (f *flex) claim(v *sched.View, l *slotLane, st *sched.Stage) (c malleable.Job) {
 	each := l.each(v, st)
 	left := int64(unfinished(st)) * each
 	c.Max = int(max(1, min(left, int64(l.slots), f.mostOf(v, l, st))))
@@ -109,7 +38,7 @@ func (f *flex) claim(v *sched.View, l *flexLane, st *sched.Stage) (c malleable.J
 }
 
 // mostOf returns the slots that a stage may have by its job and its queues.
-func (f *flex) mostOf(v *sched.View, l *flexLane, st *sched.Stage) int64 {
+func (f *flex) mostOf(v *sched.View, l *slotLane, st *sched.Stage) int64 {
 	most := l.atMost(v, st.Job.Spec.Max)
 	for q := v.Queues[st.Job.Queue]; q.ID != 0; q = v.Queues[q.Parent] {
 		most = min(most, l.atMost(v, q.Max))
@@ -173,7 +102,7 @@ func atOnce(v *sched.View, st *sched.Stage) float64 {
 	if k == sched.MapSlots || k == sched.ReduceSlots {
 		return float64(v.Capacity[k] / st.Spec.PerTask[k])
 	}
-	return math.Floor(1/max(st.Spec.PerTask.DominantShare(v.Capacity), 1.0/mostFlexSlots) + 1e-9)
+	return math.Floor(1/max(st.Spec.PerTask.DominantShare(v.Capacity), 1.0/mostSlots) + 1e-9)
 }
 
 // goalOf returns the penalty of a job that names a metric of its own.
@@ -224,14 +153,14 @@ func (f *flex) divideAll(p *sched.Plan) {
 	}
 	for k, some := range kinds {
 		if some {
-			f.divide(p, f.laneOf(p.View, sched.ResourceKind(k)))
+			f.divide(p, laneOf(p.View, sched.ResourceKind(k)))
 		}
 	}
 }
 
-// divide divides the slots of one kind. A stage of which no task time is known has the sample that it needs, and the
+// divide divides the slots of one kind. A stage whose task time is not known has the sample that it needs, and the
 // others share what is left.
-func (f *flex) divide(p *sched.Plan, l *flexLane) {
+func (f *flex) divide(p *sched.Plan, l *slotLane) {
 	claims := make([]malleable.Job, len(l.stages))
 	for i, st := range l.stages {
 		claims[i] = f.claim(p.View, l, st)
@@ -290,7 +219,7 @@ func (f *flex) kept(stages []*sched.Stage) []int {
 }
 
 // set says what flex wants for a stage, and counts it for its queues.
-func (f *flex) set(p *sched.Plan, l *flexLane, st *sched.Stage, s flexSlots) {
+func (f *flex) set(p *sched.Plan, l *slotLane, st *sched.Stage, s flexSlots) {
 	s.Each = l.each(p.View, st)
 	if now := f.Slots.Of(st); *now != s {
 		*now = s
@@ -310,7 +239,7 @@ func (f *flex) set(p *sched.Plan, l *flexLane, st *sched.Stage, s flexSlots) {
 
 // minima returns the minimum of each stage of a lane: its job's own, at least that of all jobs, and its part of the
 // minimum of each queue above. Together they may be more than the slots.
-func (f *flex) minima(v *sched.View, l *flexLane, claims []malleable.Job) []int {
+func (f *flex) minima(v *sched.View, l *slotLane, claims []malleable.Job) []int {
 	least := make([]int, len(claims))
 	below := make([][]int, len(v.Queues)) // by queue: the stages of a lane in it and below it
 	for i, st := range l.stages {

@@ -183,7 +183,7 @@ func TestFlexGoals(t *testing.T) {
 	}
 }
 
-// withinMax notes a job of which a stage runs more tasks at once than its maximum allows.
+// withinMax notes a job with a stage that runs more tasks at once than its maximum allows.
 type withinMax struct {
 	inner sched.Policy
 	job   sched.JobID

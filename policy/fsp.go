@@ -47,7 +47,7 @@ func (f *fsp) tag(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 
 // Decide starts tasks where there is room.
 func (f *fsp) Decide(p *sched.Plan) {
-	f.retire(p, nobody)
+	f.retire(p, unmoved)
 	f.follow(p)
 	f.learn(p)
 	for _, j := range f.news {

@@ -7,7 +7,8 @@ import (
 )
 
 var fspyCard = Card{
-	Title:  "by what each job would have left under fair sharing; jobs of unknown size share fairly while a probe of them runs",
+	Title: "by what each job would have left under fair sharing; jobs of unknown size share fairly while a probe " +
+		"of them runs",
 	Source: "High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN (FSPY)",
 	Spec:   "docs/spec/fspy.md#parameters",
 	Params: PlacingParams(
@@ -37,7 +38,8 @@ var fspyCard = Card{
 			Kind:    Choice,
 			Default: "share",
 			Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
-			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing equally, or given the size that their unfinished tasks now say",
+			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing " +
+				"equally, or given the size that their unfinished tasks now say",
 		},
 		Param{
 			Name:    "virtual",
@@ -215,7 +217,8 @@ func (f *fspy) turn() [3]fspyQueue {
 	if float64(f.Virtual.Held[fairQueue]) < f.Virtual.Target {
 		first, second = second, first
 	}
-	if float64(f.Virtual.Held[probeQueue])*(1-f.Virtual.probing) < float64(f.Virtual.Held[first]+f.Virtual.Held[second])*f.Virtual.probing {
+	probes, others := f.Virtual.Held[probeQueue], f.Virtual.Held[first]+f.Virtual.Held[second]
+	if float64(probes)*(1-f.Virtual.probing) < float64(others)*f.Virtual.probing {
 		return [3]fspyQueue{probeQueue, first, second}
 	}
 	return [3]fspyQueue{first, second, probeQueue}

@@ -118,13 +118,9 @@ func TestFspyF9EndToEnd(t *testing.T) {
 	if r.f.Virtual.Jobs.Of(r.core.Job(1)).Queue != sizedQueue {
 		t.Error("job 1 is not among those of known size")
 	}
-	r.step(
-		20,
-		submission(
-			3,
-			&sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Master, 1, 2), memoryStage(sched.Map, 3, 2)}},
-		),
-	)
+	r.step(20,
+		submission(3, &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Master, 1, 2),
+			memoryStage(sched.Map, 3, 2)}}))
 	left, has, _ = r.virtual(1)
 	r.wants("size left of job 1 at 20", left, 1040)
 	r.wants("share of job 1 at 20", has, 98)
@@ -221,7 +217,8 @@ func TestFspyF13Arbitration(t *testing.T) {
 	}{
 		{[4]int64{fairQueue: 25 + 20}, 50, [3]fspyQueue{probeQueue, fairQueue, sizedQueue}},
 		{[4]int64{fairQueue: 30 + 22}, 50, [3]fspyQueue{probeQueue, sizedQueue, fairQueue}},
-		{[4]int64{fairQueue: 45, probeQueue: 5}, 50, [3]fspyQueue{fairQueue, sizedQueue, probeQueue}}, // 5 ÷ 0.1 = 45 ÷ 0.9: production first
+		// 5 ÷ 0.1 = 45 ÷ 0.9: production first
+		{[4]int64{fairQueue: 45, probeQueue: 5}, 50, [3]fspyQueue{fairQueue, sizedQueue, probeQueue}},
 		{[4]int64{fairQueue: 45, probeQueue: 4}, 50, [3]fspyQueue{probeQueue, fairQueue, sizedQueue}},
 		{[4]int64{}, 0, [3]fspyQueue{sizedQueue, fairQueue, probeQueue}},
 	} {
@@ -325,12 +322,8 @@ func TestProbeMakesSizesKnown(t *testing.T) {
 	units := &p.(*probe).Inner.(*bySize).Units
 	if a, b := units.Of(core.Job(1).Stages[0]), units.Of(core.Job(2).Stages[0]); a.Known || !b.Known ||
 		b.Time != 10*time.Second {
-		t.Errorf(
-			"the job that was not probed is known: %v; the other: %v, of %v a task, want 10 s",
-			a.Known,
-			b.Known,
-			b.Time,
-		)
+		t.Errorf("the job that was not probed is known: %v; the other: %v, of %v a task, want 10 s", a.Known,
+			b.Known, b.Time)
 	}
 }
 

@@ -176,10 +176,8 @@ func (f *fspyCluster) submit(p *sched.Plan, j *sched.Job) {
 		return
 	}
 	f.change(p)
-	f.Cluster.Jobs = append(
-		f.Cluster.Jobs,
-		theory.VirtualJob{ID: int64(j.ID), Open: true, Bound: f.firstBound(j), Master: f.master(j)},
-	)
+	f.Cluster.Jobs = append(f.Cluster.Jobs, theory.VirtualJob{ID: int64(j.ID), Open: true, Bound: f.firstBound(j),
+		Master: f.master(j)})
 	f.move(p, j, fairQueue)
 	if f.ask(p, j); f.Jobs.Of(j).Queue != fairQueue {
 		return
@@ -272,7 +270,7 @@ func (f *fspyCluster) gaveUp(p *sched.Plan, m *fspyJob) bool {
 	return m.Tries > 0 && p.Now > m.Since+f.probeTimeout
 }
 
-// ask asks the estimator for the size of a job, and if it is known has the job be ranked by it.
+// ask asks the estimator for the size of a job, and ranks the job by it if it is known.
 func (f *fspyCluster) ask(p *sched.Plan, j *sched.Job) {
 	if f.gaveUp(p, f.Jobs.Of(j)) {
 		return

@@ -8,11 +8,14 @@ import (
 )
 
 var gittinsCard = Card{
-	Title:  "the job first that is likeliest to be done soon, by what finished jobs have taught of sizes and of the errors of estimates",
-	Source: "Gittins, Bandit Processes and Dynamic Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; jobs that starve as in PSBS",
-	Spec:   "docs/spec/gittins.md#parameters",
+	Title: "the job first that is likeliest to be done soon, by what finished jobs have taught of sizes and of the " +
+		"errors of estimates",
+	Source: "Gittins, Bandit Processes and Dynamic Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; jobs that " +
+		"starve as in PSBS",
+	Spec: "docs/spec/gittins.md#parameters",
 	Params: append([]Param{{Name: "aging", Kind: Number, Default: "4",
-		Meaning: "a job goes first that has waited so many times longer than it would take if all shared the cluster; 0: none does"}},
+		Meaning: "a job goes first that has waited so many times longer than it would take if all shared the " +
+			"cluster; 0: none does"}},
 		sizing(PlacingParams(taking(optOff, optSuspend), lookingBack)...)...),
 	Memory: append([]string{
 		"how large finished jobs were, and by how much their estimates missed; the part of that which ranks go by",
@@ -74,7 +77,7 @@ func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 // Decide starts tasks where there is room.
 func (g *gittins) Decide(p *sched.Plan) {
 	if g.aging > 0 {
-		for _, j := range g.retire(p, nobody) {
+		for _, j := range g.retire(p, unmoved) {
 			g.promise(p, j)
 		}
 		g.follow(p)

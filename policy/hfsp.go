@@ -7,8 +7,10 @@ import (
 )
 
 var hfspCard = Card{
-	Title:  "fsp for a cluster: virtual shares bounded by what a job can use, running tasks suspended for more urgent ones",
-	Source: "Pastorelli, Barbuzzi, Carra, Dell'Amico, Michiardi, HFSP: Size-based Scheduling for Hadoop, IEEE BigData 2013; late jobs as in PSBS",
+	Title: "fsp for a cluster: virtual shares bounded by what a job can use, running tasks suspended for " +
+		"more urgent ones",
+	Source: "Pastorelli, Barbuzzi, Carra, Dell'Amico, Michiardi, HFSP: Size-based Scheduling for Hadoop, IEEE " +
+		"BigData 2013; late jobs as in PSBS",
 	Spec:   "docs/spec/policies.md#hfsp",
 	Params: sizing(PlacingParams(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...),
 	Memory: append([]string{"the virtual cluster", "by job: where it is there, if it is not done"}, sizedMemory...),
@@ -30,9 +32,8 @@ type hfsp struct {
 
 func newHFSP(a Args) sched.Policy {
 	h := &hfsp{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), levelShares: levelShares{most: 1}}
-	h.initParts(a, h.projected, parting{parts: 2, part: h.side, key: func(v *sched.View, st *sched.Stage, more int32) sched.Key {
-		return h.at(st, more, (*levelJob).end)
-	}})
+	key := func(_ *sched.View, st *sched.Stage, more int32) sched.Key { return h.at(st, more, (*levelJob).end) }
+	h.initParts(a, h.projected, parting{parts: 2, part: h.side, key: key})
 	return h
 }
 

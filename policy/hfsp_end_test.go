@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Jobs of which each ends, really and in the virtual cluster, at the instant at which the next one comes: the newcomer
+// Each job ends, really and in the virtual cluster, at the instant at which the next one comes: the newcomer
 // may get the virtual place of the one before, and keeps it.
 func TestHFSPEndsAsAnotherComes(t *testing.T) {
 	s := policytest.Setup{

@@ -194,13 +194,10 @@ func TestLevelServer(t *testing.T) {
 			switch k := r.IntN(6); {
 			case k < 3 || len(plain.Jobs) == 0:
 				open, weight, limit := k == 0, decades(3), min(1, decades(3)/8)
-				plain.Jobs = append(
-					plain.Jobs,
-					plainJob{ID: id, Open: open, Weight: weight, Cap: limit, Left: decades(2)},
-				)
-				slots[id] = c.add(
-					levelJob{ID: id, Open: open, Weight: weight, Cap: limit, Size: plain.Jobs[len(plain.Jobs)-1].Left},
-				)
+				plain.Jobs = append(plain.Jobs, plainJob{ID: id, Open: open, Weight: weight, Cap: limit,
+					Left: decades(2)})
+				slots[id] = c.add(levelJob{ID: id, Open: open, Weight: weight, Cap: limit,
+					Size: plain.Jobs[len(plain.Jobs)-1].Left})
 			case k < 5: // another size
 				v := &plain.Jobs[r.IntN(len(plain.Jobs))]
 				v.Open, v.Left, v.Cap = false, decades(2), min(1, decades(3)/8)

@@ -17,7 +17,8 @@ import (
 func TestHFSPAgainstPlain(t *testing.T) {
 	seeds := policy.Few(50)
 	plain := policy.Registry{"hfsp": policy.PlainHFSP}
-	for _, spec := range []string{"hfsp", "hfsp:check=200ms,sample=1", "hfsp:preempt=kill", "hfsp:preempt=wait,sample=2"} {
+	for _, spec := range []string{"hfsp", "hfsp:check=200ms,sample=1", "hfsp:preempt=kill",
+		"hfsp:preempt=wait,sample=2"} {
 		suspended, other := 0, 0
 		for seed := range uint64(seeds) {
 			run := func(r policy.Registry) []policytest.Entry {

@@ -2,8 +2,8 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else whoever fits into a hole
-// takes it, and the big task waits until two on one node end at once (Hadoop's reserved containers).
+// A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else a task that fits into a
+// hole takes it, and the big task waits until two on one node end at once (Hadoop's reserved containers).
 type keeper struct {
 	Kept []bar // nodes kept for stages
 
@@ -17,7 +17,8 @@ var keeping = Param{
 	Default: "overtaken",
 	Choices: []Option{{Name: "overtaken"}, {Name: "kept"}},
 	Voids:   []Claim{WorkConserving},
-	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node is kept for it",
+	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node " +
+		"is kept for it",
 }
 
 // fill starts tasks of a tree until nothing that waits has room, and keeps nodes for those that smaller ones overtook.

@@ -20,7 +20,7 @@ var lasCard = Card{
 	Memory: []string{
 		"by job: what it had received at the last multiple of the quantum",
 		"by stage: since when it waits for a node near its input (with a delay)",
-		"what leaves for whom (with preempt)",
+		"what leaves for which stage (with preempt)",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -8,8 +8,9 @@ import (
 )
 
 var lateCard = Card{
-	Title:    "second attempts for tasks that will end last, on nodes that are not slow, around any policy",
-	Source:   "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments (LATE), OSDI 2008, 4.1; times as in Hadoop's speculator",
+	Title: "second attempts for tasks that will end last, on nodes that are not slow, around any policy",
+	Source: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments (LATE), OSDI 2008, 4.1; " +
+		"times as in Hadoop's speculator",
 	Spec:     "docs/spec/policies.md#late",
 	Needs:    sched.CanNameTasks,
 	Wraps:    true,
@@ -108,7 +109,7 @@ type stragglers struct {
 
 	cap, slowNode, slowTask float64
 	minRun, check           sched.Time
-	started                 sched.Index           // stages of which everything has been started, by quiet
+	started                 sched.Index           // stages with nothing left to start, by quiet
 	quiet                   sched.Per[sched.Time] // by stage: until when none of its attempts has run for minRun
 	slow                    []candidate
 	rates                   []float64
@@ -295,3 +296,6 @@ func (l *late) Withheld(view *sched.View, st *sched.Stage) string {
 
 // Why passes the question what is wanted for a stage on to the inner policy.
 func (l *late) Why(view *sched.View, st *sched.Stage) string { return whyIn(l.Inner, view, st) }
+
+// Notes implements Noter: it tells what the inner policy has found out.
+func (l *late) Notes() []string { return notesIn(l.Inner) }

@@ -15,14 +15,17 @@ import (
 //
 // Masters that wait are in an order of their own, so that those which may not start are not looked at one by one.
 type leads struct {
-	part  float64                                                           // where a queue does not say its own; 1: no limit
-	whole func(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 // what a queue has; nil: masters are like all others
+	// where a queue does not say its own; 1: no limit
+	part float64
+	// what a queue has; nil: masters are like all others
+	whole func(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64
 }
 
 // leading is the parameter of policies that bound masters, but for its default.
 func leading(standard, meaning string) Param {
 	return Param{Name: "masters", Kind: Number, Default: standard, Max: 1,
-		Meaning: "part of " + meaning + " that ApplicationMasters may hold, of which one may always start, where the queue does not say its own; 1: no limit"}
+		Meaning: "part of " + meaning + " that ApplicationMasters may hold (one may always start) where the " +
+			"queue does not say its own; 1: no limit"}
 }
 
 // limit reports whether a stage is of those that are bounded.
@@ -34,12 +37,12 @@ func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
 	return !over
 }
 
-// over returns a resource of which the masters of a queue would hold too much with one more; false: of none.
+// over returns a resource that the masters of a queue would hold too much of with one more; false: there is none.
 func (l *leads) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {
 	return beyond(q.Masters, st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
 }
 
-// beyond returns the first resource of which masters that hold something would hold more than most with one like st;
+// beyond returns the first resource that masters which hold something would hold more of than most with one like st;
 // false: none.
 func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind) float64) (sched.ResourceKind, bool) {
 	if held == (sched.Resources{}) {
@@ -75,14 +78,8 @@ func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
 // refusal says in words why a queue may not have one master more.
 func (l *leads) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) string {
 	k, _ := l.over(v, q, st)
-	return fmt.Sprintf(
-		"masters of queue %s hold %d %v of at most %.0f, and one more takes %d",
-		v.Path(q),
-		q.Masters[k],
-		k,
-		l.most(v, q, k),
-		st.Spec.PerTask[k],
-	)
+	return fmt.Sprintf("masters of queue %s hold %d %v of at most %.0f, and one more takes %d", v.Path(q), q.Masters[k],
+		k, l.most(v, q, k), st.Spec.PerTask[k])
 }
 
 // ofAll is the whole cluster, whatever the queue.
@@ -90,7 +87,7 @@ func ofAll(v *sched.View, _ *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(v.Capacity[k])
 }
 
-// first returns which of two stages, of which one is a master, an index has first, the master only if all of the
+// first returns which of two stages, one of them a master, an index has first, the master only if all of the
 // cluster may have one more; nil: neither.
 func (l *leads) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *sched.Stage {
 	switch {
@@ -157,7 +154,7 @@ func (w *weighted) follow(p *sched.Plan) {
 	}
 }
 
-// count has a queue count among its siblings, or not any more.
+// count adds a queue to those that count among its siblings, or takes it off.
 func (w *weighted) count(q *sched.Queue) {
 	for n := max(q.ID, q.Parent); int(n) >= len(w.counts); {
 		w.counts, w.sums = append(w.counts, 0), append(w.sums, 0)

@@ -7,7 +7,7 @@ import (
 )
 
 // A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins (that of fspy, which has two resources and shares
-// otherwise, is a theory.VirtualCluster): weighted max-min sharing of one divisible server among jobs none of which can
+// otherwise, is a theory.VirtualCluster): weighted max-min sharing of one divisible server among jobs that cannot each
 // use more than its cap, computed lazily:
 //
 //	rate_i = min(cap_i, level × weight_i),  Σ rate_i = min(1, Σ cap_i)
@@ -23,7 +23,7 @@ import (
 type levelServer struct {
 	At    float64 // the instant of the last change
 	Clock float64 // virtual time at that instant
-	Level float64 // speed of the clock; zero while nobody shares
+	Level float64 // speed of the clock; zero while no job shares
 	Jobs  []levelJob
 	Free  []int32      // of Jobs
 	Sides [2]levelSide // sharing, full
@@ -164,18 +164,18 @@ func (l *levelServer) remove(slot int32) {
 }
 
 // settle finds the level, and calls moved for each job that changes sides by that. Each change raises the level: the
-// full ones that have more than the level gives them leave first, and then those join to whom it gives all they can
+// full ones that have more than the level gives them leave first, and then those join that get all they can
 // use.
 func (l *levelServer) settle(moved func(sched.JobID)) {
 	if l.Moves > len(l.Jobs) {
 		l.sumAnew()
 	}
 	l.findLevel()
-	for caps := l.Sides[full].Heaps[byCap]; len(caps) > 0 && -caps[0].Key > l.most(); caps = l.Sides[full].Heaps[byCap] {
-		l.change(caps[0], moved)
+	for caps := &l.Sides[full].Heaps[byCap]; len(*caps) > 0 && -(*caps)[0].Key > l.most(); {
+		l.change((*caps)[0], moved)
 	}
-	for caps := l.Sides[sharing].Heaps[byCap]; len(caps) > 0 && caps[0].Key <= l.Level; caps = l.Sides[sharing].Heaps[byCap] {
-		l.change(caps[0], moved)
+	for caps := &l.Sides[sharing].Heaps[byCap]; len(*caps) > 0 && (*caps)[0].Key <= l.Level; {
+		l.change((*caps)[0], moved)
 	}
 }
 

@@ -23,7 +23,8 @@ func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sc
 	now := p.Now.Seconds()
 	for id := f.Server.done(now, moved); id != 0; id = f.Server.done(now, moved) {
 		if j := p.Job(id); j != nil {
-			f.Shares.Of(j).Slot = 0 // of one that ends at this instant too: another may have its slot before its end is seen
+			// of one that ends at this instant too: another may have its slot before its end is seen
+			f.Shares.Of(j).Slot = 0
 			p.TouchJob(j)
 			done = append(done, j)
 		}
@@ -62,8 +63,8 @@ func (f *levelShares) follow(p *sched.Plan) (changed bool) {
 	return changed
 }
 
-// nobody moves in a cluster without caps.
-func nobody(sched.JobID) {}
+// unmoved is told of no job in a cluster without caps.
+func unmoved(sched.JobID) {}
 
 // resize gives a job the size that is known now; what it has received in the virtual cluster stays received.
 func (f *levelShares) resize(p *sched.Plan, j *sched.Job, size float64) {
@@ -84,7 +85,7 @@ func (f *levelShares) resize(p *sched.Plan, j *sched.Job, size float64) {
 // divide shares the virtual cluster out anew after changes, and returns the instant at which the next job is done
 // there; +Inf: none is.
 func (f *levelShares) divide() (next float64) {
-	f.Server.settle(nobody)
+	f.Server.settle(unmoved)
 	next, _ = f.Server.next()
 	return next
 }

@@ -6,7 +6,8 @@ import "github.com/sojourn-sched/sojourn/sched"
 // touched; how the parts lie to each other may change with everything. Most orders have one part.
 type line struct {
 	parts []sched.Index
-	whole func(v *sched.View, st *sched.Stage) sched.Key // a stage's place in the whole order; not asked for where there is one part
+	// a stage's place in the whole order; not asked for where there is one part
+	whole func(v *sched.View, st *sched.Stage) sched.Key
 	view  *sched.View
 }
 
@@ -26,11 +27,8 @@ func onePart(rank Ranking) parting {
 }
 
 // init sets up the parts in groups; key says whether a stage is in a part.
-func (l *line) init(
-	group func(*sched.Stage) int,
-	parts int,
-	key func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool),
-) {
+func (l *line) init(group func(*sched.Stage) int, parts int, key func(v *sched.View, st *sched.Stage,
+	part int) (sched.Key, bool)) {
 	l.parts = make([]sched.Index, parts)
 	for i := range l.parts {
 		l.parts[i].Group = group

@@ -93,6 +93,14 @@ var longtermCard = Card{
 			Choices: []Option{{Name: "off"}, {Name: "on"}},
 			Meaning: "whether the users of a queue share it over time, or only its jobs",
 		},
+		Param{
+			Name:    "jobs",
+			Kind:    Choice,
+			Default: "fair",
+			Choices: []Option{{Name: "fair"}, {Name: "longterm"}},
+			Meaning: "whether the jobs of a queue share it by what they hold, or by what they have used as well, " +
+				"looked up once a quantum",
+		},
 		leading("0.5", "a queue's share"),
 		taking(optOff, optKill),
 		Param{
@@ -126,7 +134,7 @@ var longtermCard = Card{
 	Memory: []string{
 		"by queue, and by user: what it was counted for, in each round that is remembered",
 		"attempts that have not run for their quantum yet",
-		"by job: how long its finished tasks ran",
+		"by job: how long its finished tasks ran, and what it had used at the last multiple of the quantum (with jobs)",
 		"the capacity that shares are of",
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"by queue: since when it has less than its fair share (with preempt)",
@@ -143,23 +151,30 @@ var longtermCard = Card{
 type longterm struct {
 	tree
 	Ledger ledger
+	Jobs   careers
 	Repay  repayment
 
 	order  seniority
-	shares weighted // of which masters may hold a part
+	shares weighted // of queues; masters may hold a part of each
 }
 
 func newLongterm(a Args) sched.Policy {
 	l := &longterm{}
 	l.users, l.leads = a.Choice("users") == "on", leads{a.Number("masters"), l.shares.of}
 	l.Ledger.terms = termsOf(a)
+	if a.Choice("jobs") == "longterm" {
+		l.Jobs.every = max(a.Time("quantum"), leastLook)
+	}
 	l.turn = l.entitled
 	l.tree.init(a, l.within)
 	l.Repay.init(a, &l.tree)
 	return l
 }
 
-// within orders the jobs of a queue by the queue's own policy, as fair does.
+// leastLook is the least time between two looks at what jobs have used.
+const leastLook = sched.Time(1e9)
+
+// within orders the jobs of a queue by the queue's own policy, as fair does, or by what they have used.
 func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j := st.Job
 	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
@@ -167,6 +182,9 @@ func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 		return urgency(v, st, more)
 	case "drf":
 		return sched.Key{Value: j.Used.DominantShare(l.Total) / j.Weight}
+	}
+	if l.Jobs.every > 0 {
+		return sched.Key{Value: l.Jobs.of(j, l.Total)}
 	}
 	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
@@ -184,6 +202,7 @@ func (l *longterm) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 // Decide starts tasks where there is room, and may kill some for queues that have credit and cannot use it.
 func (l *longterm) Decide(p *sched.Plan) {
 	l.shares.follow(p)
+	l.Jobs.follow(p)
 	l.tree.begin(p)
 	if l.Ledger.follow(p, l.users) {
 		l.order = seniority{}

@@ -136,8 +136,9 @@ type charge struct {
 type ledger struct {
 	At       sched.Time // of the last decision
 	Capacity sched.Resources
-	Changes  int   // of the configured queues
-	Round    int64 // whole rounds so far
+	Changes  int        // of the configured queues
+	Before   sched.Time // how long earlier runs lasted that left the accounts: rounds go on over restarts
+	Round    int64      // whole rounds so far, in earlier runs as well
 	Accounts map[string]*account
 	Owners   []string // by queue: whose account it had last
 	Young    map[sched.AttemptID]charge
@@ -266,14 +267,18 @@ func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
 func (l *ledger) restart() {
 	for _, a := range l.Accounts {
 		a.Counted = clock{Value: a.Counted.at(l.At)}
-		a.Young, a.Until, a.Held, a.Rates, a.Active = 0, theory.UnitTime{}, 0, rates{}, 0
+		a.Young, a.Until, a.Held, a.Rates = 0, theory.UnitTime{}, 0, rates{}
 		a.Donates, a.Seen = 0, theory.UnitTime{}
 		if b := a.Below; b != nil {
 			*b = level{Mean: clock{Value: b.Mean.at(l.At)}, Began: b.Began, Rounds: b.Rounds}
 		}
 		a.Quantum.Sum, a.Quantum.N = 0, 0
 	}
+	l.Before += l.At
 	l.Young, l.ends, l.Owners, l.Round = nil, nil, nil, 0
+	if l.terms.round > 0 {
+		l.Round = int64(l.Before / l.terms.round)
+	}
 	l.At, l.Capacity = 0, sched.Resources{}
 	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
 }
@@ -284,8 +289,8 @@ func (l *ledger) endRounds(now sched.Time) (ended bool) {
 	if l.terms.round == 0 {
 		return false
 	}
-	for ; l.Round < int64(now/l.terms.round); l.Round++ {
-		end := sched.Time(l.Round+1) * l.terms.round
+	for ; l.Round < int64((l.Before+now)/l.terms.round); l.Round++ {
+		end := sched.Time(l.Round+1)*l.terms.round - l.Before
 		for _, a := range l.Accounts {
 			a.Rounds = l.endRound(end, &a.Counted, &a.Began, a.Rounds)
 			if b := a.Below; b != nil {
@@ -298,12 +303,8 @@ func (l *ledger) endRounds(now sched.Time) (ended bool) {
 }
 
 // endRound ends a round of one clock, and returns what it counted in the earlier ones that are remembered.
-func (l *ledger) endRound(
-	end sched.Time,
-	c *clock,
-	began *theory.UnitTime,
-	rounds []theory.UnitTime,
-) []theory.UnitTime {
+func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime,
+	rounds []theory.UnitTime) []theory.UnitTime {
 	c.set(end, c.Rate)
 	if most := l.terms.rounds; most > 0 {
 		rounds = append(rounds, c.Value.Sub(*began))
@@ -507,13 +508,8 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 	c := charge{Queue: leaf.ID, Until: v.Now + long, Parts: before}
 	for i, q := 0, leaf; q.ID != 0; i, q = i+1, v.Queues[q.Parent] {
 		a := l.of(v, q)
-		more := l.terms.counted(
-			float64(a.Held),
-			float64(a.Share),
-		) - l.terms.counted(
-			float64(before[i]),
-			float64(a.Share),
-		)
+		more := l.terms.counted(float64(a.Held), float64(a.Share)) - l.terms.counted(float64(before[i]),
+			float64(a.Share))
 		c.Parts[i] = int64(math.Round(max(0, more) / q.Weight())) // 0 for a user where users do not count
 	}
 	if l.Young == nil {

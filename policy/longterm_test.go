@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -222,6 +223,33 @@ func TestLongtermRestartKeepsDebts(t *testing.T) {
 				t.Errorf("%s: q1 is counted for %v after the restart", credit, a.Counted.at(0))
 			}
 		}
+	}
+}
+
+// Rounds go on over restarts: an engine that is started anew every 40 s still forgets what was counted before the last
+// round of 100 s.
+func TestLongtermRestartedOftenForgets(t *testing.T) {
+	const spec = "longterm:guaranteed=0,round=100s,rounds=1,quantum=0s"
+	memory := []byte("{}")
+	var counted []float64
+	for range 6 {
+		x := newTill(t, spec, 1, 1)
+		if err := json.Unmarshal(memory, x.policy.Outlasting()); err != nil {
+			t.Fatal(err)
+		}
+		x.policy.Resume()
+		x.step(0, x.node(4), x.job(1, 100)) // q1 has all
+		x.step(40)
+		q, _ := x.core.QueueNamed("q1")
+		counted = append(counted, x.policy.Ledger.of(&x.core.View, q).at(x.core.Now).Seconds()/wholeCluster)
+		var err error
+		if memory, err = json.Marshal(x.policy.Outlasting()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Rounds end at 100 s and 200 s of running time: in the third run after 20 s, at the end of the fifth.
+	if want := []float64{40, 80, 20, 60, 0, 40}; !slices.Equal(counted, want) {
+		t.Errorf("q1 is counted for %v s, want %v", counted, want)
 	}
 }
 

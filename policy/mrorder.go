@@ -20,7 +20,8 @@ var mrorderCard = Card{
 			Name:    "order",
 			Kind:    Choice,
 			Default: "auto",
-			Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and arrival are for comparison",
+			Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and " +
+				"arrival are for comparison",
 			Choices: []Option{
 				{Name: "auto"},
 				{Name: "mk-jr"},
@@ -35,7 +36,9 @@ var mrorderCard = Card{
 			Kind:    Choice,
 			Default: "ati",
 			Choices: []Option{{Name: "ati"}, {Name: "fti"}, {Name: "pnj"}, {Name: "offline"}},
-			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer (with backlog=reorder at equal intervals, as fti), fti at equal intervals, pnj when enough jobs wait, offline at each instant at which jobs come",
+			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer (with " +
+				"backlog=reorder at equal intervals, as fti), fti at equal intervals, pnj when enough jobs wait, " +
+				"offline at each instant at which jobs come",
 		},
 		Param{
 			Name:    "interval",
@@ -63,7 +66,8 @@ var mrorderCard = Card{
 			Kind:    Choice,
 			Default: "reorder",
 			Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
-			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those anew too; off is as published",
+			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those " +
+				"anew too; off is as published",
 		},
 		Param{
 			Name:    "sim",
@@ -83,12 +87,13 @@ var mrorderCard = Card{
 			Kind:    Integer,
 			Default: "1500",
 			Min:     1,
-			Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of orders for a tenth",
+			Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of " +
+				"orders for a tenth",
 		},
 	),
 	Memory: []string{
-		"the jobs that wait for a round", "by job: its place in the order of release", "when the next round is (ati, fti)",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		"the jobs that wait for a round", "by job: its place in the order of release",
+		"when the next round is (ati, fti)", "by stage: since when it waits for a node near its input (with a delay)",
 	},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
@@ -198,8 +203,8 @@ func (m *mrorder) follow(p *sched.Plan) {
 	}
 }
 
-// passOver counts the rounds before an instant at which nobody waited. They came at intervals, as of an empty round
-// there is nothing to wait for; nobody had to be asked then.
+// passOver counts the rounds before an instant at which no job waited. They came at intervals, as of an empty round
+// there is nothing to wait for; no policy was asked then.
 func (m *mrorder) passOver(now sched.Time) {
 	if m.Next == 0 {
 		m.Next = m.interval
@@ -220,7 +225,8 @@ func (m *mrorder) byTime(p *sched.Plan) {
 		if m.rounds == "ati" && m.backlog != "reorder" {
 			gap = max(gap, busy)
 		}
-		m.Next += gap // and not after now: an engine with a real clock is late, and the rounds after would be ever later
+		// and not after now: an engine with a real clock is late, and the rounds after would be ever later
+		m.Next += gap
 		m.passOver(p.Now)
 	}
 	if len(m.Waiting) > 0 {

@@ -15,8 +15,8 @@ type RoundJob = theory.SlotJob
 // RoundSlots are the slots of the whole cluster, Map and Reduce.
 type RoundSlots = theory.Slots
 
-// An Ordering puts the jobs of a round of mrorder in order: it returns their indices, and the first one is served first.
-// It must depend on its arguments alone. The jobs come in order of arrival.
+// An Ordering puts the jobs of a round of mrorder in order: it returns their indices, and the first one is served
+// first. It must depend on its arguments alone. The jobs come in order of arrival.
 type Ordering func(jobs []RoundJob, slots RoundSlots) []int
 
 // ruleNamed returns the rule of a choice, or of a goal where nothing is chosen.
@@ -84,13 +84,8 @@ func (e *orderEngine) arrange(b orderBatch) []int {
 		order = append(order, b.before+i)
 	}
 	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, arrival(b.jobs, b.slots)) {
-		panic(
-			fmt.Sprintf(
-				"policy: an ordering of %d jobs gave %v, which names not each of them once",
-				len(b.jobs)-b.before,
-				order,
-			),
-		)
+		panic(fmt.Sprintf("policy: an ordering of %d jobs gave %v, which names not each of them once",
+			len(b.jobs)-b.before, order))
 	}
 	n := len(b.jobs) - b.before
 	if !e.searches || n < 2 || n > max(e.sim, e.search) {
@@ -122,7 +117,7 @@ type orderBatch struct {
 // A side is one of the two stages of all jobs of a batch.
 type side struct {
 	unit  float64 // part of the cluster that one slot is
-	known timeSum // of those stages of which the estimator knows something
+	known timeSum // of the stages that the estimator knows
 }
 
 // A timeSum is task times added up, in seconds.
@@ -132,7 +127,7 @@ type timeSum struct{ time, tasks float64 }
 // attempts have behind them. The first jobs, as many as before, keep their places.
 //
 // A slot is the smallest part of the cluster that a task of the batch takes; one that takes k times as much counts as a
-// task k times as long. A stage of which nothing is known is taken for an average one.
+// task k times as long. A stage without an estimate is taken for an average one.
 func newOrderBatch(v *sched.View, jobs []*sched.Job, before int) orderBatch {
 	var sides [2]side // maps and all others, reduces
 	for _, j := range jobs {

@@ -19,8 +19,10 @@ import (
 
 func TestMROrderConforms(t *testing.T) {
 	for _, spec := range []string{
-		"mrorder:goal=makespan,backlog=on,interval=3s", "mrorder:rounds=fti,interval=7s,delay=2s,limit=2,backlog=off", "mrorder:backlog=off", "mrorder:backlog=on,sim=2,search=3,limit=4", "mrorder:rounds=offline,backlog=reorder",
-		"mrorder:rounds=pnj,jobs=3,timeout=7s,order=mk-tct-jr", "mrorder:rounds=offline,order=worst,locality=off", "probe{mrorder}",
+		"mrorder:goal=makespan,backlog=on,interval=3s", "mrorder:rounds=fti,interval=7s,delay=2s,limit=2,backlog=off",
+		"mrorder:backlog=off", "mrorder:backlog=on,sim=2,search=3,limit=4", "mrorder:rounds=offline,backlog=reorder",
+		"mrorder:rounds=pnj,jobs=3,timeout=7s,order=mk-tct-jr", "mrorder:rounds=offline,order=worst,locality=off",
+		"probe{mrorder}",
 	} {
 		t.Run(spec, func(t *testing.T) { policytest.Conform(t, policy.All, spec, *seeds/2) })
 	}
@@ -124,16 +126,20 @@ func TestMROrder42(t *testing.T) {
 // n jobs, the k-th as the k-th of the table, round and round.
 func TestMROrder42RoundRobin(t *testing.T) {
 	for n, want := range map[int]map[string]theory.Result{
-		10: {"mk-jr": {Makespan: 1150, Total: 7045}, "worst": {Makespan: 1605, Total: 9166}, "mk-tct-jr": {Makespan: 1153, Total: 5809}},
-		20: {"mk-jr": {Makespan: 2467, Total: 27946}, "worst": {Makespan: 3230, Total: 35655}, "mk-tct-jr": {Makespan: 2470, Total: 22941}},
-		30: {"mk-jr": {Makespan: 3607, Total: 60386}, "worst": {Makespan: 4669, Total: 74771}, "mk-tct-jr": {Makespan: 3608, Total: 49464}},
+		10: {"mk-jr": {Makespan: 1150, Total: 7045}, "worst": {Makespan: 1605, Total: 9166},
+			"mk-tct-jr": {Makespan: 1153, Total: 5809}},
+		20: {"mk-jr": {Makespan: 2467, Total: 27946}, "worst": {Makespan: 3230, Total: 35655},
+			"mk-tct-jr": {Makespan: 2470, Total: 22941}},
+		30: {"mk-jr": {Makespan: 3607, Total: 60386}, "worst": {Makespan: 4669, Total: 74771},
+			"mk-tct-jr": {Makespan: 3608, Total: 49464}},
 	} {
 		var jobs []theory.SlotJob
 		for k := range n {
 			jobs = append(jobs, purdue[k%len(purdue)])
 		}
 		for order, w := range want {
-			if r, _ := offline(t, slotSetup(jobs, purdueSlots), parsed(t, "mrorder:rounds=offline,order="+order)); r != w {
+			if r, _ := offline(t, slotSetup(jobs, purdueSlots), parsed(t, "mrorder:rounds=offline,order="+
+				order)); r != w {
 				t.Errorf("%d jobs, %s: %v, want %v", n, order, r, w)
 			}
 		}
@@ -143,7 +149,8 @@ func TestMROrder42RoundRobin(t *testing.T) {
 // Wordcount, Grep, Inverted-Index and Tera-Sort in the best of their 24 orders.
 func TestMROrder43(t *testing.T) {
 	jobs := []theory.SlotJob{purdue[0], purdue[2], purdue[3], purdue[8]}
-	if r, _ := offline(t, slotSetup(jobs, purdueSlots), parsed(t, "mrorder:rounds=offline,goal=makespan")); r.Makespan != 663 {
+	r, _ := offline(t, slotSetup(jobs, purdueSlots), parsed(t, "mrorder:rounds=offline,goal=makespan"))
+	if r.Makespan != 663 {
 		t.Errorf("makespan %v, want 663", r.Makespan)
 	}
 }
@@ -154,7 +161,8 @@ func TestMROrder410(t *testing.T) {
 	for n := 1; n <= len(purdue); n++ {
 		s := func() policytest.Setup { return slotSetup(purdue[:n], purdueSlots) }
 		rule, _ := offline(t, s(), parsed(t, "mrorder:rounds=offline,order=mk-jr"))
-		if best, _ := offline(t, s(), parsed(t, "mrorder:rounds=offline,goal=makespan")); best.Makespan > rule.Makespan {
+		best, _ := offline(t, s(), parsed(t, "mrorder:rounds=offline,goal=makespan"))
+		if best.Makespan > rule.Makespan {
 			t.Errorf("%d jobs: makespan %v, the rule's %v", n, best.Makespan, rule.Makespan)
 		}
 		rule, _ = offline(t, s(), parsed(t, "mrorder:rounds=offline,order=tct"))
@@ -214,10 +222,8 @@ func TestMROrderOwnOrdering(t *testing.T) {
 		}
 		return p
 	}
-	if _, first := offline(t, slotSetup(purdue, purdueSlots), parse("widest:rounds=offline")); !slices.Equal(
-		first,
-		[]int{3, 2, 1, 7, 0, 4, 5, 6, 8},
-	) {
+	if _, first := offline(t, slotSetup(purdue, purdueSlots), parse("widest:rounds=offline")); !slices.Equal(first,
+		[]int{3, 2, 1, 7, 0, 4, 5, 6, 8}) {
 		t.Errorf("order %v, want those with 640, 480, 320, 320 and 160 maps", first)
 	}
 	if seen != purdueSlots {
@@ -279,7 +285,8 @@ func TestMROrderLateClock(t *testing.T) {
 		core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &s.Nodes[0]}})
 		for k, now := range []sched.Time{late, 10*time.Second + 2*late, 20*time.Second + 3*late} {
 			var wake sched.Time
-			for _, a := range core.Step(now, []sched.Event{{Kind: sched.JobSubmitted, Job: sched.JobID(k + 1), Body: s.Jobs[k]}}) {
+			for _, a := range core.Step(now,
+				[]sched.Event{{Kind: sched.JobSubmitted, Job: sched.JobID(k + 1), Body: s.Jobs[k]}}) {
 				if a.Kind == sched.Wake {
 					wake = a.At
 				}

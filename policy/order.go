@@ -65,10 +65,11 @@ func (o *Order) startAll(p *sched.Plan, place Placer) {
 	}
 }
 
-// Position returns the place of st in the order, and false if no task of st waits (Pending is 0). A policy with a method
-// of this name and signature is explained by "sojourn record explain": who comes first, and by which key. Embedding an
-// Order is enough. The command asks after each Step about stages that wait; Position must change nothing. A policy
-// returns false for a stage that it holds back, and says why by a method Withheld(*sched.View, *sched.Stage) string.
+// Position returns the place of st in the order, and false if no task of st waits (Pending is 0). A policy with a
+// method of this name and signature is explained by "sojourn record explain": who comes first, and by which key.
+// Embedding an Order is enough. The command asks after each Step about stages that wait; Position must change nothing.
+// A policy returns false for a stage that it holds back, and says why by a method Withheld(*sched.View, *sched.Stage)
+// string.
 func (o *Order) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if !o.index.has(st) {
 		return sched.Key{}, false

@@ -74,10 +74,8 @@ func (r Registry) ParseList(flags []string) ([]string, error) {
 	for _, s := range specs {
 		if _, _, err := r.Parse(s); err != nil {
 			if strings.Contains(s, ",") {
-				return nil, fmt.Errorf(
-					"%w (policies with parameters are not listed with commas: give the flag once for each)",
-					err,
-				)
+				return nil, fmt.Errorf("%w (policies with parameters are not listed with commas: give the flag "+
+					"once for each)", err)
 			}
 			return nil, err
 		}
@@ -93,8 +91,8 @@ var queuePolicies = map[string]Card{
 	"fifo": {Params: PlacingParams()},
 }
 
-// parseQueue reads the policy of a queue, as in sched.QueueSpec. It returns the name, "" if the queue says none, and the
-// parameters that are given.
+// parseQueue reads the policy of a queue, as in sched.QueueSpec. It returns the name, "" if the queue says none, and
+// the parameters that are given.
 func parseQueue(spec string) (name string, given Args, err error) {
 	if spec == "" {
 		return "", Args{}, nil
@@ -119,8 +117,8 @@ func parseQueue(spec string) (name string, given Args, err error) {
 	return p.name, given, nil
 }
 
-// CheckQueues checks the policies that queues ask for: one of fifo, fair and drf, with parameters as on the command line
-// ("fair:delay=5s"). An error names the queue by its path, says what is wrong and what would be right.
+// CheckQueues checks the policies that queues ask for: one of fifo, fair and drf, with parameters as on the command
+// line ("fair:delay=5s"). An error names the queue by its path, says what is wrong and what would be right.
 func CheckQueues(queues []*sched.QueueSpec) error { return checkQueues("", queues) }
 
 func checkQueues(above string, queues []*sched.QueueSpec) error {
@@ -270,19 +268,11 @@ func unknownParam(key string, params []Param) error {
 	for i, q := range params {
 		names[i] = q.Name
 	}
-	return fmt.Errorf(
-		"there is no parameter %q; it takes %s%s",
-		key,
-		strings.Join(names, ", "),
-		spelling.Suggest(key, names),
-	)
+	return fmt.Errorf("there is no parameter %q; it takes %s%s", key, strings.Join(names, ", "),
+		spelling.Suggest(key, names))
 }
 
 func (r Registry) unknown(name string) error {
-	return fmt.Errorf(
-		"there is no policy %q; there are %s%s",
-		name,
-		strings.Join(r.Names(), ", "),
-		spelling.Suggest(name, r.Names()),
-	)
+	return fmt.Errorf("there is no policy %q; there are %s%s", name, strings.Join(r.Names(), ", "),
+		spelling.Suggest(name, r.Names()))
 }

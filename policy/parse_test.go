@@ -224,7 +224,8 @@ func TestCheckQueues(t *testing.T) {
 	queue := func(policy string) []*sched.QueueSpec {
 		return []*sched.QueueSpec{{Name: "a"}, {Name: "b", Queues: []*sched.QueueSpec{{Name: "x", Policy: policy}}}}
 	}
-	for _, good := range []string{"", "fifo", "fair", "drf", "fair:delay=5s", "fifo:delay=5s,rack-delay=1s,locality=off"} {
+	for _, good := range []string{"", "fifo", "fair", "drf", "fair:delay=5s",
+		"fifo:delay=5s,rack-delay=1s,locality=off"} {
 		if err := CheckQueues(queue(good)); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}

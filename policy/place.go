@@ -34,8 +34,8 @@ func PlacingParams(own ...Param) []Param {
 // A DelayPlacer starts tasks near their input: delay scheduling (Zaharia et al., Delay Scheduling, EuroSys 2010,
 // algorithm 3). A stage passes over nodes without its input for a time, first those outside the rack, too, then only
 // those. The wait is measured in time, not in opportunities, so extra calls change nothing. Without a delay the nearest
-// node with room is taken at once. Place costs the places of the stage's waiting tasks, or the nodes with room, whichever
-// are fewer; O(1) where it does not matter where a task runs.
+// node with room is taken at once. Place costs the places of the stage's waiting tasks, or the nodes with room,
+// whichever are fewer; O(1) where it does not matter where a task runs.
 type DelayPlacer struct {
 	Waits sched.Per[wait] // by stage
 

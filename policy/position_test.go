@@ -8,8 +8,8 @@ import (
 
 // Where queues take turns, a stage's place is told as they stand: 4 slots, jobs 1 and 2 in queue a, 3 in b, which has
 // twice the weight. With two slots each it is b's turn (2 ÷ 2 before 2 ÷ 1), and in a that of the older job; under
-// capacity, whose queues are guaranteed one slot and two by weight and the last slot by nobody, the user of b is at his
-// limit.
+// capacity, whose queues are guaranteed one slot and two by weight and the last slot not at all, the user of b is at
+// his limit.
 func TestTreesTellPositions(t *testing.T) {
 	for _, name := range []string{"fair", "drf", "capacity"} {
 		p, _, err := Parse(name)
@@ -46,11 +46,8 @@ func TestTreesTellPositions(t *testing.T) {
 		}
 		if name == "capacity" {
 			if has[2] || c.Job(3).Used[sched.MapSlots] < 2 {
-				t.Errorf(
-					"capacity: the job of a user at his limit has a place (%v), with %d slots",
-					has[2],
-					c.Job(3).Used[sched.MapSlots],
-				)
+				t.Errorf("capacity: the job of a user at his limit has a place (%v), with %d slots", has[2],
+					c.Job(3).Used[sched.MapSlots])
 			}
 			continue
 		}

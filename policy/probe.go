@@ -3,7 +3,7 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var probeCard = Card{
-	Title:  "has each job that comes sampled by a small job, for an estimator that learns sizes from such samples",
+	Title:  "samples each job that comes by a small job, for an estimator that learns sizes from such samples",
 	Source: "the probing of FSPY, for any policy that goes by sizes",
 	Spec:   "docs/spec/policies.md#probe",
 	Needs:  sched.CanProbe,
@@ -41,3 +41,6 @@ func (w *probe) Withheld(view *sched.View, st *sched.Stage) string {
 
 // Why passes the question what is wanted for a stage on to the inner policy.
 func (w *probe) Why(view *sched.View, st *sched.Stage) string { return whyIn(w.Inner, view, st) }
+
+// Notes implements Noter: it tells what the inner policy has found out.
+func (w *probe) Notes() []string { return notesIn(w.Inner) }

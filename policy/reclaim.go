@@ -84,7 +84,7 @@ func (r *reclaimer) isLeaf(p *sched.Plan, q *sched.Queue) bool {
 // staying is how much of kind k a queue holds and has not been asked to give back.
 func staying(q *sched.Queue, k sched.ResourceKind) float64 { return float64(q.Used[k] - q.Leaving[k]) }
 
-// take kills tasks until need of kind k is free or leaving, or nobody has too much; a queue may keep slack times its
+// take kills tasks until need of kind k is free or leaving, or no queue has too much; a queue may keep slack times its
 // share.
 func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float64) {
 	r.victims.Sync(p)
@@ -103,7 +103,7 @@ func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float6
 	}
 }
 
-// most returns the queue that is farthest above its share among those of which something may be taken; nil: none.
+// most returns the queue that is farthest above its share among those that something may be taken from; nil: none.
 func (r *reclaimer) most(p *sched.Plan, k sched.ResourceKind, slack float64) (most *sched.Queue) {
 	excess := 0.0
 	for _, q := range p.Queues {

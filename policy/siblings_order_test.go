@@ -12,10 +12,13 @@ import (
 )
 
 // Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees
-// with many queues and users, some of which come and go, where many have equal turns.
+// with many queues and users that come and go, where many have equal turns.
 func TestSiblingsInOrder(t *testing.T) {
-	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s", "capacity", "capacity:user-factor=3,preempt=kill,slack=0", "fair:masters=0.1", "capacity:masters=0.15,user-factor=4,user-min=0.4", "drf",
-		"dynamicmr:min-run=3s,cap=1", "dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1", "dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
+	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s",
+		"capacity", "capacity:user-factor=3,preempt=kill,slack=0", "fair:masters=0.1",
+		"capacity:masters=0.15,user-factor=4,user-min=0.4", "drf", "dynamicmr:min-run=3s,cap=1",
+		"dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1",
+		"dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
 		launched := 0
 		for seed := range uint64(policy.Few(20)) {
 			run := func(how func(sched.Policy) sched.Policy) policytest.Result {
@@ -35,14 +38,8 @@ func TestSiblingsInOrder(t *testing.T) {
 			if !slices.Equal(got.Log, want.Log) {
 				for i := range got.Log {
 					if i >= len(want.Log) || got.Log[i] != want.Log[i] {
-						t.Fatalf(
-							"%s, seed %d: action %d is %v, want %v",
-							spec,
-							seed,
-							i+1,
-							got.Log[i],
-							want.Log[min(i, len(want.Log)-1)],
-						)
+						t.Fatalf("%s, seed %d: action %d is %v, want %v", spec, seed, i+1, got.Log[i],
+							want.Log[min(i, len(want.Log)-1)])
 					}
 				}
 				t.Fatalf("%s, seed %d: %d actions, want %d", spec, seed, len(got.Log), len(want.Log))

@@ -12,14 +12,14 @@ func sizing(own ...Param) []Param {
 var sizedMemory = []string{
 	"by stage: the size of a task, as the estimator last said",
 	"by stage: since when it waits for a node near its input (with a delay)",
-	"what leaves for whom (with preempt)",
+	"what leaves for which stage (with preempt)",
 }
 
 // sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage
 // arrives and each time the number of its finished tasks has doubled, and when a probe of the job is through, so that
 // learning costs O(log n) questions for n tasks.
 //
-// A stage of which nobody knows anything is sampled: a few of its tasks go before everything else, the rest after it
+// A stage without an estimate is sampled: a few of its tasks go before everything else, the rest after it
 // (HFSP 3.2.1 trains with 5 tasks).
 type sizes struct {
 	Units sched.Per[unit] // by stage
@@ -134,7 +134,7 @@ func unfinished(st *sched.Stage) int32 {
 // known reports whether the time of a task of st is known.
 func (s *sizes) known(st *sched.Stage) bool { return s.Units.Of(st).Known }
 
-// unknown returns the class of a stage of which no task time is known, if it has a number of attempts.
+// unknown returns the class of a stage without a known task time, if it has a number of attempts.
 func (s *sizes) unknown(st *sched.Stage, attempts int32) sched.Key {
 	if attempts <= s.sample && begun(st) {
 		return sched.Key{Class: sampled}

@@ -3,12 +3,14 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var srptCard = Card{
-	Title:  "the job with the least work left first",
-	Source: "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, Operations Research 16(3), 1968",
+	Title: "the job with the least work left first",
+	Source: "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, Operations " +
+		"Research 16(3), 1968",
 	Spec:   "docs/spec/policies.md#srpt",
 	Params: sptCard.Params,
 	Memory: append([]string{
-		"by job: what its tasks that are not finished have done, when one of them last ended or was suspended (with preempt)",
+		"by job: what its tasks that are not finished have done, when one of them last ended or was suspended " +
+			"(with preempt)",
 	}, sizedMemory...),
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -23,7 +25,8 @@ type srpt struct {
 	Order
 	DelayPlacer
 	sizes
-	Done sched.Per[float64] // by job: seconds of the whole cluster that its unfinished tasks had done at their last event
+	// by job: seconds of the whole cluster that its unfinished tasks had done at their last event
+	Done sched.Per[float64]
 }
 
 func newSRPT(a Args) sched.Policy {

@@ -24,8 +24,8 @@ func (j oneSlotJob) size() (sum int) {
 	return sum
 }
 
-// optimum returns the smallest possible sum of completion times on one slot, by trying at each second every job that has
-// come and is not done. Nothing is gained by a change between two seconds, since all times are whole.
+// optimum returns the smallest possible sum of completion times on one slot, by trying at each second every job that
+// has come and is not done. Nothing is gained by a change between two seconds, since all times are whole.
 func optimum(jobs []oneSlotJob) int {
 	memo := map[string]int{}
 	var best func(now int, left []int) int
@@ -70,8 +70,8 @@ func optimum(jobs []oneSlotJob) int {
 	return best(0, left)
 }
 
-// completions returns the sum of the completion times of jobs under a policy on so many slots, in seconds. The policy is
-// told the true mean of each job's tasks.
+// completions returns the sum of the completion times of jobs under a policy on so many slots, in seconds. The policy
+// is told the true mean of each job's tasks.
 func completions(t *testing.T, spec string, slots int64, jobs []oneSlotJob) float64 {
 	t.Helper()
 	s := policytest.Setup{
@@ -80,10 +80,12 @@ func completions(t *testing.T, spec string, slots int64, jobs []oneSlotJob) floa
 	}
 	times := map[*sched.JobSpec][]int{}
 	for i, j := range jobs {
-		spec := &sched.JobSpec{Name: fmt.Sprint("j", i+1), Submit: sched.Time(j.at) * time.Second, Stages: []sched.StageSpec{{
-			Kind: sched.Map, Tasks: int32(len(j.tasks)), MaxAttempts: 4, PerTask: sched.Resources{sched.MapSlots: 1},
-			Prior: sched.Time(j.size()) * time.Second / sched.Time(len(j.tasks)),
-		}}}
+		spec := &sched.JobSpec{Name: fmt.Sprint("j", i+1), Submit: sched.Time(j.at) * time.Second,
+			Stages: []sched.StageSpec{{
+				Kind: sched.Map, Tasks: int32(len(j.tasks)), MaxAttempts: 4,
+				PerTask: sched.Resources{sched.MapSlots: 1},
+				Prior:   sched.Time(j.size()) * time.Second / sched.Time(len(j.tasks)),
+			}}}
 		times[spec] = j.tasks
 		s.Jobs = append(s.Jobs, spec)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Live engines send facts that are no longer true. No policy minds the end of a job, an attempt or a task of which
-// nobody knows any more.
+// Live engines send facts that are no longer true. No policy minds the end of a job, an attempt or a task that
+// is unknown by then.
 func TestStaleEvents(t *testing.T) {
 	for _, name := range All.Names() {
 		spec := name

@@ -16,8 +16,8 @@ const (
 	kill                // its work is lost
 )
 
-// PreemptParams appends the parameters of a policy that embeds an [Order] and lets it take tasks back: preempt, which is
-// off, suspend or kill, and check.
+// PreemptParams appends the parameters of a policy that embeds an [Order] and lets it take tasks back: preempt, which
+// is off, suspend or kill, and check.
 func PreemptParams(own ...Param) []Param {
 	return append(own, taking(optOff, optSuspend, optKill), lookingBack)
 }
@@ -55,7 +55,8 @@ func modeOf(choice string) mode {
 
 // lookingBack is the parameter of orders that may suspend.
 var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001,
-	Meaning: "where nodes do not report, how often it is looked for suspended tasks that come before what runs on their node"}
+	Meaning: "where nodes do not report, how often it is looked for suspended tasks that come before what runs " +
+		"on their node"}
 
 // A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has
 // suspended attempts go on when their turn has come.
@@ -63,7 +64,7 @@ var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001
 // A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node
 // are looked at when the node reports, or, where nodes do not, every so often.
 type taker struct {
-	Claims  []claim          // what is leaving for whom
+	Claims  []claim          // what is leaving, and for which stage
 	Claimed sched.Per[int32] // by stage: how many of Claims are for it
 	Barred  []bar            // claims that came to nothing
 	Back    ticker
@@ -138,8 +139,8 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
-// settle drops the claims that have been used and those that nobody needs any more, and reports whether a node got free
-// by that.
+// settle drops the claims that have been used and those that no stage needs any more, and reports whether a node got
+// free by that.
 func (t *taker) settle(p *sched.Plan) (freed bool) {
 	t.count(p, t.Claims)
 	kept := t.Claims[:0]
@@ -224,7 +225,7 @@ func (t *taker) resume(p *sched.Plan, order *line) {
 	}
 }
 
-// goOn has a suspended attempt go on if it may, and reports whether it does.
+// goOn resumes a suspended attempt if it may, and reports whether it does.
 func (t *taker) goOn(p *sched.Plan, order *line, a *sched.Attempt) bool {
 	st := order.firstOf(int(kindOf(a.Stage)))
 	if st != nil && t.rank(p.View, st, 1).Before(t.rank(p.View, a.Stage, 1)) || !p.Resume(a) {
@@ -398,8 +399,8 @@ func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bo
 
 // last returns the last in order of the stages that hold a kind of resource; nil: none.
 //
-// Where keys fall while tasks run, a key in victims may be of an earlier instant: then its stage comes before that place,
-// never after it. So the last stage is marked as changed, which computes its key anew, until it stays the last.
+// Where keys fall while tasks run, a key in victims may be of an earlier instant: then its stage comes before that
+// place, never after it. So the last stage is marked as changed, which computes its key anew, until it stays the last.
 func (t *taker) last(p *sched.Plan, kind int) *sched.Stage {
 	last := t.victims.head(kind)
 	if !t.falls {
@@ -420,7 +421,7 @@ func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {
 }
 
 // lastReported returns the last in order of the attempts that hold a kind of resource on nodes that have just reported,
-// and whose leaving would make room for a task of st; nil: none. Of other nodes nobody knows whether they have room.
+// and whose leaving would make room for a task of st; nil: none. Whether other nodes have room is not known.
 func (t *taker) lastReported(p *sched.Plan, st *sched.Stage, kind int) (last *sched.Attempt) {
 	for _, id := range p.Offers {
 		a := t.lastOn(p, p.Node(id), st, st.Spec.PerTask)

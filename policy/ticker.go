@@ -12,9 +12,9 @@ func (t *ticker) due(p *sched.Plan, every sched.Time) bool {
 	return t.dueWhile(p, every, p.LiveJobs() > 0)
 }
 
-// dueWhile reports whether a multiple of every has come, and asks to be woken at the next one, as long as busy says that
-// there is something to do. The first multiple of a busy period is the one after its beginning. So extra calls in the
-// quiet time before it change nothing.
+// dueWhile reports whether a multiple of every has come, and asks to be woken at the next one, as long as busy says
+// that there is something to do. The first multiple of a busy period is the one after its beginning. So extra calls in
+// the quiet time before it change nothing.
 func (t *ticker) dueWhile(p *sched.Plan, every sched.Time, busy bool) bool {
 	if !busy {
 		t.Next = 0

@@ -17,14 +17,15 @@ type tree struct {
 	DelayPlacer
 	Total sched.Resources // capacity for which dominant shares are computed
 
-	rank  Ranking                                                    // of the jobs of a leaf
-	turn  func(q *sched.Queue, k sched.ResourceKind) sched.Key       // a child's place among its siblings
-	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage // whose turn it is among the jobs of q; nil: by rank
-	admit func(*sched.Stage) bool                                    // whether a waiting stage may start a task; nil: each may
-	hear  func(*sched.Stage)                                         // is told of each waiting stage that has changed; nil: nothing is
-	users bool                                                       // each user of a queue is a child of it; else they are not told apart
-	flat  bool                                                       // there is one queue, the root, whatever has been configured
-	leads leads                                                      // how much of a queue masters may hold
+	rank Ranking                                              // of the jobs of a leaf
+	turn func(q *sched.Queue, k sched.ResourceKind) sched.Key // a child's place among its siblings
+	// whose turn it is among the jobs of q; nil: by rank
+	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
+	admit func(*sched.Stage) bool // whether a waiting stage may start a task; nil: each may
+	hear  func(*sched.Stage)      // is told of each waiting stage that has changed; nil: nothing is
+	users bool                    // each user of a queue is a child of it; else they are not told apart
+	flat  bool                    // there is one queue, the root, whatever has been configured
+	leads leads                   // how much of a queue masters may hold
 
 	orders   queueOrders // of the jobs in a queue, as the queue says
 	view     *sched.View
@@ -47,7 +48,7 @@ func (t *tree) addLane(l ownLane) lane {
 	return lane(sched.NumResources + len(t.more) - 1)
 }
 
-// use has a lane kept in order from now on.
+// use keeps a lane in order from now on.
 func (t *tree) use(in lane) { t.lanes |= 1 << in }
 
 // init sets up the index; rank orders the jobs of a leaf.

@@ -1,6 +1,9 @@
 package sched
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // What an application asks for in one stage moves all its stages in an order whose keys sum over them.
 func TestAsksMoveSiblings(t *testing.T) {
@@ -116,5 +119,30 @@ func TestAsksOfManyStages(t *testing.T) {
 		if marked := c.state.ledger.log.end() - before; marked < stages || marked > 3*stages {
 			t.Errorf("%d marks of %d stages", marked, stages)
 		}
+	}
+}
+
+// New stages of one Step cost the same each, however many the application has.
+func TestNewStagesCostTheSame(t *testing.T) {
+	took := func(stages int32) time.Duration {
+		best := time.Hour
+		for range 5 {
+			c := New(Config{})
+			c.Step(0, []Event{{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Open: true, Stages: []StageSpec{
+				{Kind: Master, Tasks: 1, PerTask: slots(1, 0)}}}}})
+			var asks []Event
+			for i := range stages {
+				spec := &StageSpec{Kind: Other, Tasks: -1, PerTask: slots(1, 0)}
+				asks = append(asks, Event{Kind: AsksChanged, Job: 1, Body: &Asks{Stage: i + 1, Spec: spec, Pending: 1}})
+			}
+			began := time.Now()
+			c.Step(sec, asks)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	// 32 times as much where each costs the same, 1,000 times where each walks all
+	if few, many := took(500), took(16_000); many > 200*few {
+		t.Errorf("500 new stages take %v, 16,000 take %v", few, many)
 	}
 }

@@ -17,9 +17,31 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 	st.Job.attempts++
 	c.ledger.book(st, n, booking{c.ledger.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
 	c.keepNothing(st)
+	c.started = n.ID
 	c.launched++
 	c.exhausted = c.config.Limit > 0 && c.launched >= c.config.Limit
 	return a
+}
+
+// found books an attempt that runs already on node n, whether there is room for it or not, and returns its ID. Zero:
+// the node is lost, or no task of the stage is left that it could be of.
+func (c *cluster) found(j *Job, n *Node, f *Found) AttemptID {
+	if n.Lost || int(f.Stage) >= len(j.Stages) {
+		return 0
+	}
+	st, task := j.Stages[f.Stage], int32(0)
+	if st.Total >= 0 {
+		if st.Running+st.Suspended+st.Done >= st.Total {
+			return 0
+		}
+		task = st.tasks.take(c, st, n)
+		c.pend(st, -min(1, st.waiting))
+	}
+	a := c.start(st, n, st.Shape, 0)
+	a.Task = task
+	a.Start -= f.Ran
+	st.attempts.starts -= f.Ran
+	return a.ID
 }
 
 // away returns what attempt a adds to Count.Away: 1 while it runs and holds another shape than its stage's.
@@ -151,7 +173,7 @@ func (c *cluster) taskDone(st *Stage, a *Attempt) {
 		n := c.view.Node(a.Node)
 		n.outputs.add(n.ID, st, a.Task)
 	}
-	if len(st.Job.Stages) > 1 {
+	if st.Job.chained {
 		c.ready(st.Job)
 	}
 	if st.Done == st.Total {
@@ -190,6 +212,9 @@ func (c *cluster) undo(st *Stage, tasks []int32) {
 
 // isNeeded reports whether an incomplete stage reads the output of st.
 func (st *Stage) isNeeded() bool {
+	if !st.Job.chained {
+		return false
+	}
 	for _, o := range st.Job.Stages {
 		for _, d := range o.Spec.After {
 			if d.Stage == st.ID.Index && o.Done < o.Total {
@@ -248,21 +273,26 @@ func (c *cluster) keepNothing(st *Stage) {
 // ready opens the stages of job j whose dependencies hold now, and closes those whose dependencies were lost.
 func (c *cluster) ready(j *Job) {
 	for _, st := range j.Stages {
-		ok := true
-		for _, d := range st.Spec.After {
-			before := j.Stages[d.Stage]
-			ok = ok && d.met(before.Done, before.Total)
-		}
-		if ok == st.ready {
-			continue
-		}
-		d := st.waiting
-		if !ok {
-			d = -d
-		}
-		st.ready = ok
-		st.Pending += d
-		c.ledger.climb(st, booking{count: Count{Pending: d}})
-		c.ledger.log.touch(st)
+		c.readyStage(st)
 	}
+}
+
+// readyStage opens or closes stage st, as its dependencies say.
+func (c *cluster) readyStage(st *Stage) {
+	ok := true
+	for _, d := range st.Spec.After {
+		before := st.Job.Stages[d.Stage]
+		ok = ok && d.met(before.Done, before.Total)
+	}
+	if ok == st.ready {
+		return
+	}
+	d := st.waiting
+	if !ok {
+		d = -d
+	}
+	st.ready = ok
+	st.Pending += d
+	c.ledger.climb(st, booking{count: Count{Pending: d}})
+	c.ledger.log.touch(st)
 }

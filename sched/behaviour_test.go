@@ -206,10 +206,8 @@ func TestNodeLossAfterTheReduces(t *testing.T) {
 	r.node(slots(2, 0))
 	r.node(slots(0, 1))
 	j := mapReduce(0, 2, 10*sec, 1, 20*sec)
-	j.Stages = append(
-		j.Stages,
-		StageSpec{Kind: Other, PerTask: slots(0, 1), Tasks: 1, Prior: 30 * sec, MaxAttempts: 4, After: []Dep{{1, 1}}},
-	)
+	j.Stages = append(j.Stages, StageSpec{Kind: Other, PerTask: slots(0, 1), Tasks: 1, Prior: 30 * sec, MaxAttempts: 4,
+		After: []Dep{{1, 1}}})
 	r.submit(1, j)
 	r.at(35*sec, Event{Kind: NodeLost, Node: 1}) // reduce done at 30 s
 	r.run()
@@ -230,7 +228,8 @@ func TestElapsedWithoutPauses(t *testing.T) {
 	expect := func(ran, elapsed Time) {
 		t.Helper()
 		if c.Ran(a, c.Now) != ran || st.Elapsed(c.Now) != elapsed {
-			t.Errorf("at %v: ran %v, elapsed %v, want %v and %v", c.Now, c.Ran(a, c.Now), st.Elapsed(c.Now), ran, elapsed)
+			t.Errorf("at %v: ran %v, elapsed %v, want %v and %v", c.Now, c.Ran(a, c.Now),
+				st.Elapsed(c.Now), ran, elapsed)
 		}
 	}
 	c.policy = policyFunc(func(p *Plan) { p.Suspend(a) })
@@ -635,7 +634,7 @@ func TestPer(t *testing.T) {
 		t.Errorf("restored under another slot: %v %v", v, ok)
 	}
 	if _, ok := back.Has(&Job{ID: 9, slot: 5}); ok {
-		t.Error("has what was never asked for")
+		t.Error("holds what was never asked for")
 	}
 }
 
@@ -700,16 +699,8 @@ func TestIndexAgainstSorting(t *testing.T) {
 		})})
 		g.node(slots(3, 2))
 		for i := range 40 {
-			g.submit(
-				JobID(i+1),
-				mapReduce(
-					Time(i)*sec,
-					int32(1+r.IntN(5)),
-					Time(1+r.IntN(9))*sec,
-					int32(r.IntN(3)),
-					Time(1+r.IntN(5))*sec,
-				),
-			)
+			g.submit(JobID(i+1), mapReduce(Time(i)*sec, int32(1+r.IntN(5)), Time(1+r.IntN(9))*sec, int32(r.IntN(3)),
+				Time(1+r.IntN(5))*sec))
 		}
 		g.run()
 		if len(g.ended) != 40 {
@@ -836,7 +827,8 @@ func TestNearestAgainstScan(t *testing.T) {
 				}
 				for l := NodeLocal; l <= OffSwitch; l++ {
 					i := slices.IndexFunc(p.Nodes, func(n *Node) bool { return p.Level(st, n) <= l })
-					if first := p.FirstWhere(st, Where{Level: l}); i < 0 && first != nil || i >= 0 && first != p.Nodes[i] {
+					if first := p.FirstWhere(st, Where{Level: l}); i < 0 && first != nil || i >= 0 &&
+						first != p.Nodes[i] {
 						t.Fatalf("job %d: first node at %v is %v, a scan finds node %d", id, l, first, i+1)
 					}
 				}

@@ -82,10 +82,8 @@ func newLoad(nodes, jobs int, policy Policy, estimator Estimator) *load {
 			{Kind: Map, PerTask: slots(1, 0), Tasks: 300, Prior: 25 * sec, MaxAttempts: DefaultMaxAttempts},
 		}}
 	for i := range nodes {
-		l.evs = append(
-			l.evs,
-			Event{Kind: NodeJoined, Node: NodeID(i + 1), Body: &NodeSpec{Class: "c", Capacity: slots(5, 0)}},
-		)
+		l.evs = append(l.evs, Event{Kind: NodeJoined, Node: NodeID(i + 1),
+			Body: &NodeSpec{Class: "c", Capacity: slots(5, 0)}})
 	}
 	l.do(l.core.Step(0, l.evs))
 	for range jobs {
@@ -110,7 +108,7 @@ func (l *load) do(acts []Action) {
 	}
 }
 
-// step runs one completion, and has a job submitted for one that ends.
+// step runs one completion, and submits a job for one that ends.
 func (l *load) step() {
 	e := l.heap.pop()
 	l.evs = append(l.evs[:0], Event{Kind: AttemptDone, Attempt: e.id})

@@ -72,13 +72,8 @@ func TestSumsHoldUnderChaos(t *testing.T) {
 		}
 		jobs := 12
 		for i := range jobs {
-			j := mapReduce(
-				Time(3*i)*sec,
-				int32(1+r.IntN(8)),
-				Time(1+r.IntN(9))*sec,
-				int32(r.IntN(4)),
-				Time(1+r.IntN(20))*sec,
-			)
+			j := mapReduce(Time(3*i)*sec, int32(1+r.IntN(8)), Time(1+r.IntN(9))*sec, int32(r.IntN(4)),
+				Time(1+r.IntN(20))*sec)
 			j.Queue, j.User = [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)], [...]string{"", "ana", "bo"}[r.IntN(3)]
 			for k := range j.Stages {
 				j.Stages[k].PerTask = Resources{Memory: int64(1 + r.IntN(3)), VCores: 1}

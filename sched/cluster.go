@@ -19,7 +19,8 @@ type cluster struct {
 	attempts attemptTable
 	queues   queueTable
 	ledger   ledger
-	layouts  uint32 // changes of which nodes there are, in which racks
+	started  NodeID // of the last launch
+	layouts  uint32 // changes of the nodes and of their racks
 	stepState
 }
 
@@ -36,7 +37,7 @@ type stepState struct {
 
 func (c *cluster) init(v *View, config Config) {
 	c.view, c.config, c.estimator = v, config, config.Estimator
-	v.cluster, v.Can = c, config.Can
+	v.cluster, v.Can, v.Forecast = c, config.Can, config.Forecast
 	c.ledger = ledger{view: v, shapes: shapes{view: v, byAmt: map[Resources]ShapeID{}}}
 	c.ledger.shapes.intern(Resources{})
 	c.jobs = jobTable{first: -1, last: -1, byID: map[JobID]*Job{}}
@@ -149,6 +150,11 @@ func (c *cluster) apply(e *Event) {
 			c.queues.change(q.List)
 		} else if j := c.view.Job(e.Job); j != nil && !j.Ended {
 			c.amend(j, e.Body.(*JobSpec))
+		}
+	case AttemptFound:
+		e.Attempt = 0
+		if j := c.view.Job(e.Job); j != nil && !j.Ended {
+			e.Attempt = c.found(j, c.view.Node(e.Node), e.Body.(*Found))
 		}
 	}
 }

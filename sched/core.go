@@ -9,11 +9,15 @@ import (
 type Config struct {
 	Policy     Policy
 	Estimator  Estimator // nil: what the specs say (Prior)
-	Recorder   Recorder  // nil: none. One with a method Attach(*View) is shown the view before the first Step
+	Recorder   Recorder  // nil: none. A method Attach(*View), of it or of Estimator, is called before the first Step
 	Queues     []*QueueSpec
 	Can        Powers
 	Heartbeats bool // nodes may be launched on only in a Step in which they report
-	Limit      int  // launches a Step, so that live engines stay responsive; zero: no limit
+	// Forecast is what all nodes together are expected to offer when, where something says so; nil: nothing does.
+	Forecast *Forecast
+	Limit    int // launches a Step, so that live engines stay responsive; zero: no limit
+	// Spread makes First and FirstWhere begin behind the node of the last launch, so that launches go round all nodes.
+	Spread bool
 	// Forget is for tests: asked at each Sync of an Index whether that is to be built anew, which may change no
 	// decision.
 	Forget func() bool
@@ -41,8 +45,10 @@ type Core struct {
 func New(config Config) *Core {
 	c := &Core{policy: config.Policy, recorder: config.Recorder}
 	c.state.init(&c.View, config)
-	if f, ok := config.Recorder.(interface{ Attach(*View) }); ok {
-		f.Attach(&c.View)
+	for _, part := range [...]any{config.Recorder, config.Estimator} {
+		if f, ok := part.(interface{ Attach(*View) }); ok {
+			f.Attach(&c.View)
+		}
 	}
 	return c
 }

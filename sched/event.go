@@ -21,6 +21,7 @@ const (
 	JobSubmitted                      // Job: larger than any before; Body *JobSpec
 	Tick                              // nothing but time
 	SpecChanged                       // Job, Body *JobSpec: what JobSpec says may change; without Job, Body *Queues
+	AttemptFound                      // Job, Node, Body *Found: it runs already. The core sets Attempt; 0: none
 	numEventKinds
 )
 
@@ -39,6 +40,7 @@ var eventNames = [numEventKinds]string{
 	"job-submitted",
 	"tick",
 	"spec-changed",
+	"attempt-found",
 }
 
 func (k EventKind) String() string { return eventNames[k] }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"encoding/json"
 	"fmt"
 	"sort"
 )
@@ -103,4 +104,41 @@ func (f *Forecast) upTo(at Time) Work {
 		area[k] += float64(periods) * f.whole[k]
 	}
 	return area
+}
+
+// forecastJSON is a Forecast in JSON.
+type forecastJSON struct {
+	Period Time         `json:"period_ns,omitempty"`
+	Steps  []supplyJSON `json:"steps"`
+}
+
+type supplyJSON struct {
+	From     Time      `json:"from_ns"`
+	Capacity Resources `json:"capacity"`
+}
+
+// MarshalJSON writes the steps and the period.
+func (f *Forecast) MarshalJSON() ([]byte, error) {
+	doc := forecastJSON{Period: f.period}
+	for _, s := range f.steps {
+		doc.Steps = append(doc.Steps, supplyJSON(s))
+	}
+	return json.Marshal(doc)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and checks it as NewForecast does.
+func (f *Forecast) UnmarshalJSON(b []byte) error {
+	var doc forecastJSON
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return err
+	}
+	var steps []Supply
+	for _, s := range doc.Steps {
+		steps = append(steps, Supply(s))
+	}
+	read, err := NewForecast(doc.Period, steps...)
+	if err == nil {
+		*f = *read
+	}
+	return err
 }

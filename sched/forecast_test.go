@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -54,5 +55,27 @@ func TestForecast(t *testing.T) {
 		if _, err := NewForecast(5*sec, steps...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+}
+
+// A forecast survives JSON, and what is no forecast is refused.
+func TestForecastJSON(t *testing.T) {
+	f, err := NewForecast(10*sec, Supply{0, Resources{VCores: 10}}, Supply{4 * sec, Resources{VCores: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Forecast
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Area(3*sec, 25*sec) != f.Area(3*sec, 25*sec) {
+		t.Errorf("%s is read as something else", text)
+	}
+	if err := json.Unmarshal([]byte(`{"steps":[{"from_ns":5,"capacity":{}}]}`), &again); err == nil {
+		t.Error("a forecast that does not begin at 0 is read")
 	}
 }

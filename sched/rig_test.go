@@ -180,15 +180,8 @@ func checkSums(t *testing.T, c *Core) {
 			}
 			running += nRun
 			if nRun != st.Running || nSus != st.Suspended {
-				t.Fatalf(
-					"at %v stage %v: %d run, %d suspended, has %d and %d",
-					c.Now,
-					st.ID,
-					st.Running,
-					st.Suspended,
-					nRun,
-					nSus,
-				)
+				t.Fatalf("at %v stage %v: %d run, %d suspended, has %d and %d", c.Now, st.ID, st.Running,
+					st.Suspended, nRun, nSus)
 			}
 			if st.Elapsed(c.Now+7) != ran || st.Paused() != paused {
 				t.Fatalf("at %v stage %v: Elapsed %v and Paused %v, attempts say %v and %v",
@@ -204,15 +197,8 @@ func checkSums(t *testing.T, c *Core) {
 				t.Fatalf("at %v stage %v: Waiting yields %d tasks, want %d", c.Now, st.ID, wait, st.waiting)
 			}
 			if st.Total > 0 && st.waiting+int32(len(live))+st.Done != st.Total {
-				t.Fatalf(
-					"at %v stage %v: %d wait + %d run + %d done is not %d",
-					c.Now,
-					st.ID,
-					st.waiting,
-					len(live),
-					st.Done,
-					st.Total,
-				)
+				t.Fatalf("at %v stage %v: %d wait + %d run + %d done is not %d", c.Now, st.ID, st.waiting, len(live),
+					st.Done, st.Total)
 			}
 			for q := c.Queues[j.Queue]; ; q = c.Queues[q.Parent] {
 				s := queues[q.ID]
@@ -228,15 +214,8 @@ func checkSums(t *testing.T, c *Core) {
 	}
 	for _, q := range c.Queues {
 		if s := queues[q.ID]; q.Used != s.used || q.Leaving != s.leaving || q.Demand != s.demand {
-			t.Fatalf(
-				"at %v queue %d: used %v leaving %v demand %v, attempts say %v",
-				c.Now,
-				q.ID,
-				q.Used,
-				q.Leaving,
-				q.Demand,
-				*s,
-			)
+			t.Fatalf("at %v queue %d: used %v leaving %v demand %v, attempts say %v", c.Now, q.ID, q.Used,
+				q.Leaving, q.Demand, *s)
 		}
 	}
 }

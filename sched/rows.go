@@ -90,13 +90,15 @@ type Job struct {
 	Running   int32 // attempts
 	Ended     bool  // finished, failed or killed; what still runs of it is leaving
 	Used      Resources
-	Stages    []*Stage // a key of an Index may sum over them; grows while a YARN application finds new things to ask for
-	Spec      *JobSpec
+	// a key of an Index may sum over them; grows while a YARN application finds new things to ask for
+	Stages []*Stage
+	Spec   *JobSpec
 
 	leaf       *Queue
 	slot       int32
 	next, prev int32 // slots of the neighbours in order of submission; -1: none
 	open       int32 // stages that are not complete
+	chained    bool  // some stage starts after another
 	attempts   int32 // running or suspended
 	served     Work  // up to since
 	since      Time

@@ -1,5 +1,7 @@
 package sched
 
+import "iter"
+
 // keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one of
 // them.
 const keepIdle = 32
@@ -157,6 +159,28 @@ func (c *cluster) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *N
 		}
 	}
 	return own
+}
+
+// around yields the nodes that nextFit returns one after another. Under Config.Spread, and where after is zero, those
+// behind the node of the last launch come first.
+func around(c *cluster, st *Stage, w Where) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		from := NodeID(0)
+		if c.config.Spread && w.After == 0 {
+			from = c.started
+			for n := c.nextFit(st, w.Shape, w.Class, from); n != nil; n = c.nextFit(st, w.Shape, w.Class, n.ID) {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+		for n := c.nextFit(st, w.Shape, w.Class, w.After); n != nil && (from == 0 || n.ID <= from); {
+			if !yield(n) {
+				return
+			}
+			n = c.nextFit(st, w.Shape, w.Class, n.ID)
+		}
+	}
 }
 
 // next returns the first open node of a class (zero: of any) after another that has room for s; 0: none. Nodes of other

@@ -73,9 +73,10 @@ const DefaultMaxAttempts = 4
 
 // A StageSpec describes tasks of one job that do the same to different data.
 type StageSpec struct {
-	Kind        StageKind
-	PerTask     Resources
-	Tasks       int32 // -1 where the engine cannot know (yarn): what is wanted comes as AsksChanged, the end as JobEnded
+	Kind    StageKind
+	PerTask Resources
+	// -1 where the engine cannot know (yarn): what is wanted comes as AsksChanged, the end as JobEnded
+	Tasks       int32
 	After       []Dep // all must hold before a task may start
 	Asked       bool  // no task may start before the job's master has asked for it (AsksChanged)
 	MaxAttempts int32 // failures of one task that fail the job; zero: failed tasks are not the core's to start again
@@ -111,8 +112,9 @@ type QueueSpec struct {
 	// Masters is the part of what the queue has that stages of kind Master may hold, for policies that bound them. It
 	// is in (0, 1], where 1 is no limit; zero says nothing.
 	Masters float64 `json:",omitempty"`
-	Policy  string  // of the jobs in it, where queues may differ: "", or fifo, fair or drf, with parameters: "fifo:delay=5s"
-	Queues  []*QueueSpec
+	// of the jobs in it, where queues may differ: "", or fifo, fair or drf, with parameters: "fifo:delay=5s"
+	Policy string
+	Queues []*QueueSpec
 }
 
 // Queues are all queues below the root from now on (SpecChanged). A queue that is missing goes when it is empty, and
@@ -142,6 +144,12 @@ type Near struct {
 	Node  NodeID // zero: Rack is meant
 	Rack  RackID
 	Tasks int32
+}
+
+// Found says which stage an attempt is of that an engine finds running after a restart, and for how long it has run.
+type Found struct {
+	Stage int32
+	Ran   Time
 }
 
 // Undone names finished tasks of a stage whose output was lost.
@@ -177,7 +185,8 @@ type Estimator interface {
 // An Estimate is of the time of one task.
 type Estimate struct {
 	Mean, StdDev Time
-	Samples      int // attempts on the class asked for; zero: Mean is a guess, from other classes or a prior, or nothing
+	// attempts on the class asked for; zero: Mean is a guess, from other classes or a prior, or nothing
+	Samples int
 }
 
 // A Recorder keeps what went into a Step and what came out. The slices are lent. Events with Derived set follow from

@@ -229,6 +229,7 @@ func (c *cluster) addStage(j *Job, spec *StageSpec) *Stage {
 	if spec.Tasks != 0 {
 		j.open++
 	}
+	j.chained = j.chained || len(spec.After) > 0
 	for _, d := range spec.After {
 		if b := j.Stages[d.Stage]; b.tasks.ran == nil && b.Total > 0 {
 			b.tasks.ran = make([]NodeID, b.Total)
@@ -243,7 +244,7 @@ func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	switch {
 	case int(asks.Stage) == len(j.Stages):
 		st = c.addStage(j, asks.Spec)
-		c.ready(j)
+		c.readyStage(st)
 	case int(asks.Stage) > len(j.Stages):
 		panic(fmt.Sprintf("sched: asks of stage %d of job %d, which has %d", asks.Stage, j.ID, len(j.Stages)))
 	default:

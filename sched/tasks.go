@@ -114,7 +114,7 @@ func (t *taskSet) firstWhere(c *cluster, st *Stage, w Where) *Node {
 			return t.firstNear(c, st, w)
 		}
 	}
-	for n := c.nextFit(st, w.Shape, w.Class, w.After); n != nil; n = c.nextFit(st, w.Shape, w.Class, n.ID) {
+	for n := range around(c, st, w) {
 		if (w.Level == OffSwitch || t.level(c, st, n) <= w.Level) && (w.Ok == nil || w.Ok(n)) {
 			return n
 		}

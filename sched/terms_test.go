@@ -31,18 +31,21 @@ func TestValidateTerms(t *testing.T) {
 	for want, s := range map[string]JobSpec{
 		"": {Deadline: sec, Min: slots(1, 0), Max: slots(1, 0),
 			Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{0, 0}, {sec, 1}, {2 * sec, 1}}}},
-		"deadline -1s: must be after":                  {Deadline: -sec},
-		"min 2 of map-slots: must be at most max, 1":   {Min: slots(2, 0), Max: slots(1, 0)},
-		"min -1 and max 0 of reduce-slots":             {Min: slots(0, -1)},
-		"goal: metric 7: must be below 7":              {Goal: &Goal{Metric: NumMetrics}},
-		"goal: weight -1: must be from 0":              {Goal: &Goal{Weight: -1}},
-		"goal: metric lateness: needs a deadline":      {Goal: &Goal{Metric: MetricLateness}},
-		"goal: steps: 1, must be at least one with":    {Goal: &Goal{Steps: []CostStep{{sec, 1}}}},
-		"goal: steps: 0, must be at least one with":    {Goal: &Goal{Metric: MetricSteps}},
-		"goal: step 1, cost 0.5 after 2s: must be":     {Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{sec, 1}, {2 * sec, 0.5}}}},
-		"goal: step 1, cost 2 after 1s: must be later": {Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{sec, 1}, {sec, 2}}}},
-		"profile: disk-io in phase map: -1, must be":   {Profile: &Profile{Phases: [NumPhases]Resources{PhaseMap: {DiskIO: -1}}}},
-		`profile: accelerator "": must be a name`:      {Profile: &Profile{Accelerators: []string{""}}},
+		"deadline -1s: must be after":                {Deadline: -sec},
+		"min 2 of map-slots: must be at most max, 1": {Min: slots(2, 0), Max: slots(1, 0)},
+		"min -1 and max 0 of reduce-slots":           {Min: slots(0, -1)},
+		"goal: metric 7: must be below 7":            {Goal: &Goal{Metric: NumMetrics}},
+		"goal: weight -1: must be from 0":            {Goal: &Goal{Weight: -1}},
+		"goal: metric lateness: needs a deadline":    {Goal: &Goal{Metric: MetricLateness}},
+		"goal: steps: 1, must be at least one with":  {Goal: &Goal{Steps: []CostStep{{sec, 1}}}},
+		"goal: steps: 0, must be at least one with":  {Goal: &Goal{Metric: MetricSteps}},
+		"goal: step 1, cost 0.5 after 2s: must be": {Goal: &Goal{Metric: MetricSteps,
+			Steps: []CostStep{{sec, 1}, {2 * sec, 0.5}}}},
+		"goal: step 1, cost 2 after 1s: must be later": {Goal: &Goal{Metric: MetricSteps,
+			Steps: []CostStep{{sec, 1}, {sec, 2}}}},
+		"profile: disk-io in phase map: -1, must be": {
+			Profile: &Profile{Phases: [NumPhases]Resources{PhaseMap: {DiskIO: -1}}}},
+		`profile: accelerator "": must be a name`: {Profile: &Profile{Accelerators: []string{""}}},
 	} {
 		err := s.ValidateTerms()
 		if want == "" != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), want) {
@@ -53,5 +56,38 @@ func TestValidateTerms(t *testing.T) {
 		if again, ok := MetricNamed(m.String()); !ok || again != m {
 			t.Errorf("metric %v: MetricNamed returns %v, %v", m, again, ok)
 		}
+	}
+}
+
+// Terms are read from words; a word that means nothing changes nothing.
+func TestSetTerm(t *testing.T) {
+	var s JobSpec
+	for _, term := range [][2]string{{"weight", "3"}, {"goal", "1m:1/2m:4"}, {"deadline", "90s"}} {
+		if known, err := s.SetTerm(term[0], term[1]); !known || err != nil {
+			t.Errorf("%s: %v, %v", term, known, err)
+		}
+	}
+	want := JobSpec{
+		Deadline: 90 * sec,
+		Goal:     &Goal{Metric: MetricSteps, Weight: 3, Steps: []CostStep{{60 * sec, 1}, {120 * sec, 4}}},
+	}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+	for _, term := range [][2]string{{"weight", "much"}, {"goal", "late"}, {"goal", "steps"}, {"goal", "1m:1/"},
+		{"deadline", "soon"}, {"deadline", "0s"}, {"deadline", "-1s"}} {
+		if known, err := s.SetTerm(term[0], term[1]); !known || err == nil {
+			t.Errorf("%s: %v, %v, want an error", term, known, err)
+		}
+	}
+	if known, err := s.SetTerm("size", "2h"); known || err != nil {
+		t.Errorf("size: %v, %v, want neither a term nor an error", known, err)
+	}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("%+v, want that nothing has changed: %+v", s, want)
+	}
+	if _, err := s.SetTerm("goal", "tardiness"); err != nil || s.Goal.Steps != nil || s.Goal.Weight != 3 ||
+		s.Goal.Metric != MetricTardiness {
+		t.Errorf("%+v, %v, want tardiness in the place of steps, with the weight as it was", s.Goal, err)
 	}
 }

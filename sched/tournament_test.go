@@ -57,7 +57,8 @@ func TestTournamentFirst(t *testing.T) {
 				}
 			}
 			if got, ok := l.First(now); ok != any || ok && got != want || l.Len() != n {
-				t.Fatalf("seed %d at %v: first of %d is %d, %v, want %d, %v of %d", seed, now, l.Len(), got, ok, want, any, n)
+				t.Fatalf("seed %d at %v: first of %d is %d, %v, want %d, %v of %d", seed, now, l.Len(), got,
+					ok, want, any, n)
 			}
 		}
 	}
@@ -68,7 +69,8 @@ func TestLineCompareHolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		draw := func() Line {
-			return Line{float64(r.IntN(9)) * 0.1, []float64{0, 0.1, 0.3, 1, -1, 1e-9, 1e9}[r.IntN(7)], Time(r.IntN(3)) * sec / 3}
+			return Line{float64(r.IntN(9)) * 0.1, []float64{0, 0.1, 0.3, 1, -1, 1e-9, 1e9}[r.IntN(7)],
+				Time(r.IntN(3)) * sec / 3}
 		}
 		a, b, at := draw(), draw(), sec+Time(r.IntN(3))*sec/7
 		sign, until := a.Compare(b, at)

@@ -107,7 +107,7 @@ func (r Resources) Times(n int64) Resources {
 	return r
 }
 
-// FitsIn reports whether r is at most room in each kind of which r is not zero.
+// FitsIn reports whether r is at most room in each kind that r has.
 func (r Resources) FitsIn(room Resources) bool {
 	for k, a := range r {
 		if a > 0 && a > room[k] {

@@ -7,6 +7,7 @@ type View struct {
 	Now          Time
 	Can          Powers
 	Capacity     Resources // of all nodes
+	Forecast     *Forecast // what all nodes together are expected to offer when; nil: nothing says so
 	Nodes        []*Node   // Nodes[id-1]
 	Classes      []*Class  // Classes[id-1]
 	Queues       []*Queue  // Queues[id]; parents before children
@@ -180,8 +181,16 @@ func (v *View) FitsAs(st *Stage, class ClassID, shape ShapeID) iter.Seq[*Node] {
 	}
 }
 
-// First returns the first node that Fits would yield for any class; nil: none.
-func (v *View) First(st *Stage) *Node { return v.cluster.nextFit(st, st.Shape, 0, 0) }
+// First returns the first node that Fits would yield for any class; nil: none. Under Config.Spread it is the first
+// behind the node of the last launch.
+func (v *View) First(st *Stage) *Node {
+	if v.cluster.config.Spread {
+		if n := v.cluster.nextFit(st, st.Shape, 0, v.cluster.started); n != nil {
+			return n
+		}
+	}
+	return v.cluster.nextFit(st, st.Shape, 0, 0)
+}
 
 // Placed reports whether it matters where the tasks of st run: some have their input on some nodes.
 func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != nil }

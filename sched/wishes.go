@@ -81,22 +81,36 @@ func (w *wishes) take(st *Stage, n *Node) {
 	}
 }
 
-// firstAt returns the first node that fits and where level is at most l. It walks the nodes with room or the nodes
-// wished for, whichever are fewer.
+// firstAt returns the first node that fits and where level is at most l, in the order of around. It walks the
+// nodes with room or the nodes wished for, whichever are fewer.
 func (w *wishes) firstAt(c *cluster, st *Stage, l Locality) *Node {
 	for w.spent < len(w.nodes) && w.nodes[w.spent].tasks == 0 {
 		w.spent++
 	}
 	fits := &c.ledger.shapes.list[st.Shape].fits
 	if l > NodeLocal || w.free(st) || fits.count <= len(w.nodes)-w.spent {
-		for n := c.nextFit(st, st.Shape, 0, 0); n != nil; n = c.nextFit(st, st.Shape, 0, n.ID) {
+		for n := range around(c, st, Where{Shape: st.Shape}) {
 			if w.level(st, n) <= l {
 				return n
 			}
 		}
 		return nil
 	}
-	for _, one := range w.nodes[w.spent:] {
+	list, from := w.nodes[w.spent:], 0
+	if c.config.Spread {
+		from, _ = slices.BinarySearchFunc(list, int32(c.started)+1, func(w wish, id int32) int {
+			return cmp.Compare(w.id, id)
+		})
+	}
+	if n := w.firstOf(c, st, list[from:]); n != nil {
+		return n
+	}
+	return w.firstOf(c, st, list[:from])
+}
+
+// firstOf returns the first of the nodes of a list that fits; nil: none.
+func (w *wishes) firstOf(c *cluster, st *Stage, list []wish) *Node {
+	for _, one := range list {
 		if one.tasks == 0 || int(one.id) > len(c.view.Nodes) {
 			continue
 		}

@@ -75,7 +75,7 @@ func TestNearIsSpent(t *testing.T) {
 	}
 }
 
-// Of three tasks one has its input somewhere: to the others all nodes are alike, so nobody need wait. The one that is
+// Of three tasks one has its input somewhere: to the others all nodes are alike, so they need not wait. The one that is
 // left is not.
 func TestNearOfSome(t *testing.T) {
 	r := newRig(t, Config{Policy: idle})
@@ -98,19 +98,11 @@ func TestNearOfSome(t *testing.T) {
 func TestNearIsABound(t *testing.T) {
 	fill := &inOrder{}
 	r := newRig(t, Config{Policy: fill})
-	c, st := asked(
-		r,
-		4,
-		&Asks{Pending: 4, Only: []NodeID{2, 3, 4}, Near: []Near{{Node: 2, Tasks: 1}, {Rack: 2, Tasks: 1}}},
-	)
+	c, st := asked(r, 4, &Asks{Pending: 4, Only: []NodeID{2, 3, 4}, Near: []Near{{Node: 2, Tasks: 1},
+		{Rack: 2, Tasks: 1}}})
 	if st.Running != 2 || c.Node(2).Used != slots(1, 0) || c.Node(3).Used != slots(1, 0) {
-		t.Errorf(
-			"%d run; node 2 has %v, node 3 %v, node 4 %v",
-			st.Running,
-			c.Node(2).Used,
-			c.Node(3).Used,
-			c.Node(4).Used,
-		)
+		t.Errorf("%d run; node 2 has %v, node 3 %v, node 4 %v", st.Running, c.Node(2).Used, c.Node(3).Used,
+			c.Node(4).Used)
 	}
 	checkSums(t, c)
 }
@@ -154,7 +146,7 @@ func TestQueuesChange(t *testing.T) {
 		t.Errorf("with a maximum of half of the slots, %d run; weight %v", q.Running(), q.Weight())
 	}
 	if _, ok := r.core.QueueNamed("a.y"); ok {
-		t.Error("an empty queue of which nothing is said is still there")
+		t.Error("an empty queue that no configuration names is still there")
 	}
 	if _, ok := r.core.QueueNamed("b"); !ok {
 		t.Error("a queue with a job is gone")
@@ -191,14 +183,8 @@ func TestJobChanges(t *testing.T) {
 	a, _ := r.core.QueueNamed("a")
 	b, _ := r.core.QueueNamed("b")
 	if a.Running() != 0 || a.Jobs != 0 || len(a.Children) != 0 || b.Running() != 8 || b.Pending() != 16 || b.Jobs != 1 {
-		t.Errorf(
-			"a has %d jobs, %d running; b has %d, %d and %d pending",
-			a.Jobs,
-			a.Running(),
-			b.Jobs,
-			b.Running(),
-			b.Pending(),
-		)
+		t.Errorf("a has %d jobs, %d running; b has %d, %d and %d pending", a.Jobs, a.Running(), b.Jobs,
+			b.Running(), b.Pending())
 	}
 	if j.Spec.Priority != 7 || j.Weight != 2 || j.Spec.Deadline != 60*sec ||
 		r.core.Path(r.core.Queues[j.Queue]) != "b" {
@@ -208,7 +194,8 @@ func TestJobChanges(t *testing.T) {
 	if r.ended[1] != 90*sec {
 		t.Errorf("ended at %v, want 90s", r.ended[1])
 	}
-	if got := r.core.QueueService(b, r.core.Now)[MapSlots]; got != 8*5+16*10 { // 8 slots for the 5 s after the move, then 16 tasks of 10 s
+	// 8 slots for the 5 s after the move, then 16 tasks of 10 s
+	if got := r.core.QueueService(b, r.core.Now)[MapSlots]; got != 8*5+16*10 {
 		t.Errorf("service in b is %v, want 200", got)
 	}
 }

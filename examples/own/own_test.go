@@ -52,7 +52,8 @@ func TestCareful(t *testing.T) {
 func sojourn(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if status := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, args, additions()); status != 0 {
+	if status := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, args,
+		additions()); status != 0 {
 		t.Fatalf("sojourn %s: exit status %d: %s", strings.Join(args, " "), status, &errs)
 	}
 	return out.String()

@@ -17,21 +17,24 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // A Chart is lines over two axes.
 type Chart struct {
+	Title string // "": none
 	X, Y  Axis
 	Lines []Line
-	Low   bool // the legend is in the corner at the bottom right, where distribution functions leave room; else it stands beside the chart
+	Low   bool // the legend stands below the chart, where long names have room; else beside it
 }
 
 // An Axis says what a direction means. Where Least and Most are both zero the range is that of the data.
 type Axis struct {
-	Label       string
-	Log         bool     // logarithmic: points that are not above zero are left out
-	Names       []string // of the values 0, 1, 2, ...: the axis is one of kinds, and lines stand beside each other at each
+	Label string
+	Log   bool // logarithmic: points that are not above zero are left out
+	// of the values 0, 1, 2, ...: the axis is one of kinds, and lines stand beside each other at each
+	Names       []string
 	Least, Most float64
 }
 
@@ -52,7 +55,7 @@ const (
 	Joined Manner = iota // points joined by straight lines
 	Steps                // joined by steps: the value holds until the next point
 	Apart                // points, with their ranges
-	Given                // what somebody else states: black, a range as a bar, a value as a cross
+	Given                // what another source states: black, a range as a bar, a value as a cross
 )
 
 // Colours that the colour-blind can tell apart (Okabe and Ito, Color Universal Design, 2008); lines beyond them are
@@ -70,6 +73,7 @@ var colours = []color.RGBA{
 const (
 	width  = 7 * vg.Inch // README size: 672 × 384 pixels at 96 an inch
 	height = 4 * vg.Inch
+	below  = 18   // points between the chart, a legend below it, and the edge
 	apart  = 0.13 // how far lines stand from each other on an axis of kinds
 )
 
@@ -88,10 +92,37 @@ func (c *Chart) shows(p Point) bool {
 
 // WriteSVG draws the chart. It returns ErrEmpty where it is empty.
 func (c *Chart) WriteSVG(out io.Writer) error {
+	p, err := c.plot()
+	if err != nil {
+		return err
+	}
+	svg := vgsvg.New(width, c.height(p))
+	c.place(p, draw.New(svg))
+	return write(out, svg)
+}
+
+// WritePNG draws the chart as pixels, 192 an inch, with the fonts of this program. It returns ErrEmpty where it is
+// empty.
+func (c *Chart) WritePNG(out io.Writer) error {
+	p, err := c.plot()
+	if err != nil {
+		return err
+	}
+	png := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, c.height(p)), vgimg.UseDPI(192))}
+	c.place(p, draw.New(png))
+	if _, err := png.WriteTo(out); err != nil {
+		return fmt.Errorf("write plot: %w", err)
+	}
+	return nil
+}
+
+// plot makes axes, lines and legend.
+func (c *Chart) plot() (*plot.Plot, error) {
 	if c.Empty() {
-		return ErrEmpty
+		return nil, ErrEmpty
 	}
 	p := plot.New()
+	p.Title.Text = c.Title
 	p.Add(plotter.NewGrid())
 	coloured := 0
 	for i, l := range c.Lines {
@@ -99,7 +130,7 @@ func (c *Chart) WriteSVG(out io.Writer) error {
 		if len(points) == 0 {
 			continue
 		}
-		brush := brush{manner: l.Manner, colour: color.RGBA{A: 255}}
+		brush := brush{manner: l.Manner, colour: color.RGBA{A: 255}, width: c.thick(i)}
 		if l.Manner != Given {
 			brush.colour, brush.dashed = colours[coloured%len(colours)], coloured >= len(colours)
 			coloured++
@@ -111,30 +142,52 @@ func (c *Chart) WriteSVG(out io.Writer) error {
 		}
 		shown, err := brush.draw(p, points)
 		if err != nil {
-			return fmt.Errorf("draw line %s: %w", l.Name, err)
+			return nil, fmt.Errorf("draw line %s: %w", l.Name, err)
 		}
 		p.Legend.Add(l.Name, shown...)
 	}
 	c.X.lay(&p.X)
 	c.Y.lay(&p.Y)
-	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
+		&p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 	}
-	svg := vgsvg.New(width, height)
-	canvas := draw.New(svg)
 	p.Legend.Padding = vg.Points(2)
-	if c.Low {
-		p.Legend.XOffs, p.Legend.YOffs = vg.Points(-10), vg.Points(10)
-		p.Draw(canvas)
-	} else {
-		beside := p.Legend
-		beside.Top, beside.Left = true, true
-		p.Legend = plot.NewLegend()
-		wide := beside.Rectangle(canvas).Size().X + vg.Points(10)
-		p.Draw(draw.Crop(canvas, 0, -wide, 0, 0))
-		beside.Draw(draw.Crop(canvas, canvas.Size().X-wide, 0, 0, -vg.Points(10)))
+	return p, nil
+}
+
+// thick returns the width of line i. Later lines, which cover earlier ones, are thinner: where curves coincide, each
+// can still be seen.
+func (c *Chart) thick(i int) vg.Length {
+	if len(c.Lines) < 2 {
+		return vg.Points(1.5)
 	}
-	return write(out, svg)
+	return vg.Points(2.8 - 1.6*float64(i)/float64(len(c.Lines)-1))
+}
+
+// height returns the height of the picture, with the legend where it is below the chart.
+func (c *Chart) height(p *plot.Plot) vg.Length {
+	if !c.Low {
+		return height
+	}
+	return height + p.Legend.Rectangle(draw.New(vgsvg.New(width, height))).Size().Y + below
+}
+
+// place draws the chart and its legend beside each other.
+func (c *Chart) place(p *plot.Plot, canvas draw.Canvas) {
+	legend := p.Legend
+	legend.Top, legend.Left = true, true
+	p.Legend = plot.NewLegend()
+	right := vg.Points(12) // so that the last label and marks at the edge are not cut
+	size := legend.Rectangle(canvas).Size()
+	if c.Low {
+		p.Draw(draw.Crop(canvas, 0, -right, size.Y+below, 0))
+		legend.Draw(draw.Crop(canvas, vg.Points(40), 0, 0, size.Y+below*2/3-canvas.Size().Y))
+		return
+	}
+	wide := size.X + vg.Points(10)
+	p.Draw(draw.Crop(canvas, 0, -wide, 0, 0))
+	legend.Draw(draw.Crop(canvas, canvas.Size().X-wide, 0, 0, -vg.Points(10)))
 }
 
 // write writes SVG whose fonts every machine has.
@@ -144,7 +197,8 @@ func write(out io.Writer, svg *vgsvg.Canvas) error {
 		return fmt.Errorf("draw: %w", err)
 	}
 	fonts := []byte("font-family:Liberation Sans")
-	if _, err := out.Write(bytes.ReplaceAll(b.Bytes(), fonts, append(fonts, ",Arial,Helvetica,sans-serif"...))); err != nil {
+	if _, err := out.Write(bytes.ReplaceAll(b.Bytes(), fonts,
+		append(fonts, ",Arial,Helvetica,sans-serif"...))); err != nil {
 		return fmt.Errorf("write plot: %w", err)
 	}
 	return nil
@@ -193,6 +247,7 @@ type brush struct {
 	manner Manner
 	colour color.RGBA
 	dashed bool
+	width  vg.Length
 }
 
 // draw adds points to a plot and returns what stands for them in the legend.
@@ -206,7 +261,7 @@ func (b brush) draw(p *plot.Plot, points []Point) ([]plot.Thumbnailer, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.Width, l.Color = vg.Points(1.5), b.colour
+		l.Width, l.Color = b.width, b.colour
 		if b.manner == Steps {
 			l.StepStyle = plotter.PostStep
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"image/png"
 	"io"
 	"math"
 	"slices"
@@ -50,7 +51,7 @@ func TestWriteSVG(t *testing.T) {
 		}
 	}
 	if strings.Contains(words, "nothing") || strings.Contains(words, "no place") {
-		t.Error("a line of which nothing can be drawn is in the legend")
+		t.Error("a line without a point that can be drawn is in the legend")
 	}
 	if !strings.Contains(svg, "Liberation Sans,Arial") {
 		t.Error("no font that others than its maker have")
@@ -68,7 +69,8 @@ func TestWriteSVG(t *testing.T) {
 
 // The ranks of 2,000 values are shown evenly by 500 steps, ends included; what is below the floor stands at it.
 func TestDistribution(t *testing.T) {
-	if got, want := Distribution([]float64{4, 1, 2, 2}, 1.5), []Point{{X: 1.5}, {X: 1.5, Y: 0.25}, {X: 2, Y: 0.5}, {X: 2, Y: 0.75}, {X: 4, Y: 1}}; !slices.Equal(
+	if got, want := Distribution([]float64{4, 1, 2, 2}, 1.5), []Point{{X: 1.5}, {X: 1.5, Y: 0.25}, {X: 2, Y: 0.5},
+		{X: 2, Y: 0.75}, {X: 4, Y: 1}}; !slices.Equal(
 		got,
 		want,
 	) {
@@ -96,5 +98,32 @@ func TestDecades(t *testing.T) {
 	}
 	if want := []string{"2", "5", "10", "20"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %v, want %v", labels, want)
+	}
+}
+
+// TestWritePNG draws twice: a title and a legend below change nothing between the two, and a picture without points is
+// refused.
+func TestWritePNG(t *testing.T) {
+	points := []Point{{X: 1, Y: 1}, {X: 2, Y: 3}}
+	lines := []Line{{"first", points, Joined}, {"the same", points, Joined}}
+	c := Chart{Title: "Sojourn times", Low: true, Lines: lines}
+	var a, b bytes.Buffer
+	if err := errors.Join(c.WritePNG(&a), c.WritePNG(&b)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("the same chart is drawn in two ways")
+	}
+	if p, err := png.Decode(&a); err != nil || p.Bounds().Dx() != 7*192 || p.Bounds().Dy() <= 4*192 {
+		t.Errorf("%v: the picture is %v, must be 7 inches wide, and higher than 4 for the legend", err, p.Bounds())
+	}
+	if _, words := drawn(t, c); !strings.Contains(words, "Sojourn times|") {
+		t.Errorf("no title in %s", words)
+	}
+	if err := (&Chart{}).WritePNG(io.Discard); !errors.Is(err, ErrEmpty) {
+		t.Errorf("without points: %v", err)
+	}
+	if first, last := c.thick(0), c.thick(1); first <= last {
+		t.Errorf("lines are %v and %v wide: the last hides the first where they coincide", first, last)
 	}
 }

@@ -47,13 +47,8 @@ func (j *ARIAJob) Bounds(mapSlots, reduceSlots int) Bounds {
 	if n := float64(j.Reduces.Tasks); n > 0 {
 		k := float64(reduceSlots)
 		b.Low += j.FirstShuffle.Mean + max(0, n/k-1)*j.Shuffle.Mean + low(j.Reduces, reduceSlots)
-		b.High += j.FirstShuffle.Largest + max(
-			0,
-			((n-1)/k-1)*j.Shuffle.Mean+j.Shuffle.Largest,
-		) + high(
-			j.Reduces,
-			reduceSlots,
-		)
+		b.High += j.FirstShuffle.Largest + max(0, ((n-1)/k-1)*j.Shuffle.Mean+j.Shuffle.Largest) +
+			high(j.Reduces, reduceSlots)
 	}
 	b.Mean = (b.Low + b.High) / 2
 	return b

@@ -13,11 +13,12 @@ type Resource uint8
 const (
 	CPU Resource = iota
 	Disk
-	Net // one centre for the cluster; the others are one for each node
+	Net  // one centre for the cluster; the others are one for each node
+	Wait // time for which a task holds its container and uses nothing; no task waits for another one's
 	resources
 )
 
-func (z Resource) String() string { return [resources]string{"cpu", "disk", "network"}[z] }
+func (z Resource) String() string { return [resources]string{"cpu", "disk", "network", "wait"}[z] }
 
 // A Kind is a type of subtask (spec 2.2): a map is one; a reduce is one shuffle-sort for each map, and one merge.
 type Kind uint8
@@ -40,14 +41,16 @@ type Cluster struct {
 
 // A Node is a machine.
 type Node struct {
-	Capacity    []float64 // what containers share, in any dimensions, the same for all nodes: memory, or memory and cores
-	CPUs, Disks int       // servers
-	Rack        int       // 0: not known
+	// what containers share, in any dimensions, the same for all nodes: memory, or memory and cores
+	Capacity    []float64
+	CPUs, Disks int // servers
+	Rack        int // 0: not known
 }
 
 // A Job is what is to be predicted.
 type Job struct {
 	Submit        float64 // seconds
+	Setup         float64 // seconds from submission until containers are asked for
 	Maps, Reduces int
 	MapSize       []float64      // of a map's container, in the dimensions of Node.Capacity
 	ReduceSize    []float64      // of a reduce's container
@@ -108,26 +111,19 @@ func (j *Job) check(c *Cluster, dimensions int) error {
 		return fmt.Errorf("%d maps and %d reduces: neither may be negative", j.Maps, j.Reduces)
 	}
 	bad := func(x float64) bool { return !(x >= 0) || math.IsInf(x, 0) }
-	if bad(j.Submit) || bad(j.CV) {
+	if bad(j.Submit) || bad(j.Setup) || bad(j.CV) {
 		return fmt.Errorf("submission at %v s, variation %v: both must be finite and not negative", j.Submit, j.CV)
 	}
 	for k := range j.Demands {
 		for z, d := range j.Demands[k] {
 			if bad(d) {
-				return fmt.Errorf(
-					"the %v demand of a %v is %v s: it must be finite and not negative",
-					Resource(z),
-					Kind(k),
-					d,
-				)
+				return fmt.Errorf("the %v demand of a %v is %v s: it must be finite and not negative",
+					Resource(z), Kind(k), d)
 			}
 		}
 		if bad(j.Initial[k]) {
-			return fmt.Errorf(
-				"the first time of a %v is %v s: it must be finite and not negative",
-				Kind(k),
-				j.Initial[k],
-			)
+			return fmt.Errorf("the first time of a %v is %v s: it must be finite and not negative",
+				Kind(k), j.Initial[k])
 		}
 	}
 	for _, container := range []struct {
@@ -139,12 +135,8 @@ func (j *Job) check(c *Cluster, dimensions int) error {
 			continue
 		}
 		if len(container.size) != dimensions {
-			return fmt.Errorf(
-				"a %s's container has %d dimensions, nodes have %d",
-				container.what,
-				len(container.size),
-				dimensions,
-			)
+			return fmt.Errorf("a %s's container has %d dimensions, nodes have %d", container.what,
+				len(container.size), dimensions)
 		}
 		fits := false
 		for d, x := range container.size {

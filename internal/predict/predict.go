@@ -30,12 +30,22 @@ type Settings struct {
 	Window        int // iterations whose mean estimate is returned where there is no convergence
 }
 
-// Usual are the settings of the prediction that users get: the default form, with tasks that vary.
+// Usual are the settings of the prediction that users get: the default form, with tasks that vary. The iteration ends
+// after 12 rounds. Where the order of tasks on the timeline flips from round to round, the rounds go around the
+// solution. The mean of the last six is within 0.2 % of what hundreds of rounds give on average, and within 2.3 % at
+// worst (TestUsualRounds).
 func Usual() Settings {
 	s := Default()
 	s.Draws, s.Seed = 200, 1
+	s.Epsilon, s.MaxIterations, s.Window = 1e-4, 12, 6
 	return s
 }
+
+// drawnTasks bounds the subtasks of all drawn timelines, so that a prediction for many tasks has fewer draws.
+const drawnTasks = 40_000
+
+// leastDraws are made for any number of tasks.
+const leastDraws = 20
 
 // Default are the settings of the default form (spec 4), in which tasks of a kind do not vary.
 func Default() Settings {
@@ -147,7 +157,8 @@ func newModel(c *Cluster, jobs []Job, s Settings) *model {
 // solve iterates: timeline, overlaps, one sweep of the network, until no task's time changes (spec 5 to 11).
 func (m *model) solve() *Prediction {
 	p := &Prediction{}
-	window := make([][]float64, 0, m.set.Window) // estimates of the last iterations
+	draws := m.set.Draws > 0 && slices.ContainsFunc(m.jobs, func(j Job) bool { return j.CV > 0 })
+	window := make([][]float64, 0, m.set.Window) // of the last iterations: estimates or, for draws, tasks' times
 	for first := true; p.Iterations < m.set.MaxIterations && !p.Converged; first = false {
 		p.Iterations++
 		m.lay()
@@ -155,7 +166,8 @@ func (m *model) solve() *Prediction {
 			m.begin()
 		}
 		var trees []*node
-		if m.set.Closed || p.Iterations > m.set.MaxIterations-m.set.Window {
+		last := p.Iterations > m.set.MaxIterations-m.set.Window
+		if m.set.Closed || last && !draws {
 			trees = m.trees()
 			window = append(window, m.estimates(trees))
 			if len(window) > m.set.Window {
@@ -169,23 +181,34 @@ func (m *model) solve() *Prediction {
 			next = m.sweepTimeline(m.layout)
 		}
 		p.Converged = m.replace(next) <= m.set.Epsilon
+		if draws && last && !m.set.Closed {
+			window = append(window, slices.Clone(m.response))
+		}
+	}
+	if draws && !p.Converged && !m.set.Closed {
+		average(m.response, window)
 	}
 	m.lay()
 	trees := m.trees()
 	estimates := m.estimates(trees)
-	if !p.Converged {
-		for i := range estimates {
-			estimates[i] = 0
-			for _, past := range window {
-				estimates[i] += past[i] / float64(len(window))
-			}
-		}
+	if !p.Converged && !draws {
+		average(estimates, window)
 	}
 	m.describe(p, trees, estimates)
-	if m.set.Draws > 0 && slices.ContainsFunc(m.jobs, func(j Job) bool { return j.CV > 0 }) {
+	if draws {
 		m.draw(p)
 	}
 	return p
+}
+
+// average replaces values by the means of earlier ones.
+func average(values []float64, past [][]float64) {
+	clear(values)
+	for _, p := range past {
+		for i, x := range p {
+			values[i] += x / float64(len(past))
+		}
+	}
 }
 
 // draw replaces the estimates by those of timelines in which each task's time is drawn: lognormal, with the mean that
@@ -194,12 +217,13 @@ func (m *model) solve() *Prediction {
 func (m *model) draw(p *Prediction) {
 	response := make([][]float64, len(m.jobs))
 	sigma := make([]float64, len(m.jobs))
+	draws := min(m.set.Draws, max(leastDraws, drawnTasks/max(1, len(m.demand))))
 	for i := range m.jobs {
 		response[i] = make([]float64, m.jobs[i].tasks())
 		sigma[i] = math.Sqrt(math.Log1p(m.jobs[i].CV * m.jobs[i].CV))
-		p.Jobs[i].drawn = make([]float64, m.set.Draws)
+		p.Jobs[i].drawn = make([]float64, draws)
 	}
-	for d := range m.set.Draws {
+	for d := range draws {
 		for i, list := range response {
 			chance := workload.NewChance(m.set.Seed).With(uint64(d)).With(uint64(i))
 			for task := range list {
@@ -217,7 +241,7 @@ func (m *model) draw(p *Prediction) {
 	}
 	p.Mean = 0
 	for i := range p.Jobs {
-		p.Jobs[i].Response = sum(p.Jobs[i].drawn) / float64(m.set.Draws)
+		p.Jobs[i].Response = sum(p.Jobs[i].drawn) / float64(draws)
 		slices.Sort(p.Jobs[i].drawn)
 		p.Mean += p.Jobs[i].Response / float64(len(p.Jobs))
 	}
@@ -384,7 +408,7 @@ func (m *model) describe(p *Prediction, trees []*node, estimates []float64) {
 			job.Service[k] /= float64(max(1, n))
 		}
 		if trees[i] != nil {
-			if j.CV > 0 {
+			if j.CV > 0 && m.set.Draws == 0 {
 				job.spread = trees[i].binary().moments(response, j.CV, nil)
 			}
 			job.Tree = trees[i].text(j)

@@ -19,9 +19,12 @@ func TestSpec14_4ModifiedMVAWithOverlaps(t *testing.T) {
 		sweep [2]Cost
 		fixed [2]float64
 	}{
-		{1, [2]Cost{{4.285714285714286, 2.857142857142857}, {1.736842105263158, 3.789473684210526}}, [2]float64{7.264133472614, 5.679269061433}},
-		{2, [2]Cost{{6.07, 3.965}, {2.2851282051282054, 5.144615384615385}}, [2]float64{10.185800074164, 7.677688040154}},
-		{3, [2]Cost{{7.8368, 5.0816}, {2.835932203389831, 6.492203389830509}}, [2]float64{13.128812345933, 9.683958304694}},
+		{1, [2]Cost{{4.285714285714286, 2.857142857142857}, {1.736842105263158, 3.789473684210526}},
+			[2]float64{7.264133472614, 5.679269061433}},
+		{2, [2]Cost{{6.07, 3.965}, {2.2851282051282054, 5.144615384615385}},
+			[2]float64{10.185800074164, 7.677688040154}},
+		{3, [2]Cost{{7.8368, 5.0816}, {2.835932203389831, 6.492203389830509}},
+			[2]float64{13.128812345933, 9.683958304694}},
 	} {
 		c := customers{
 			demand:    make([]Cost, 2),
@@ -55,13 +58,8 @@ func TestSpec14_4ModifiedMVAWithOverlaps(t *testing.T) {
 		}
 		first := sweep()
 		for i := range first {
-			nearAll(
-				t,
-				fmt.Sprintf("class %d of %d jobs after a sweep", i+1, row.jobs),
-				first[i][:],
-				row.sweep[i][:],
-				1e-12,
-			)
+			nearAll(t, fmt.Sprintf("class %d of %d jobs after a sweep", i+1, row.jobs), first[i][:],
+				row.sweep[i][:], 1e-12)
 		}
 		for range 200 {
 			for i, r := range sweep() {
@@ -112,13 +110,8 @@ func TestSpec14_5ParallelNodes(t *testing.T) {
 	nary, _ := p.forkJoin(response, 1)
 	binary, _ := p.binary().forkJoin(response, 1)
 	m := p.binary().moments(response, 1, nil)
-	nearAll(
-		t,
-		"P(2,3,6)",
-		[]float64{nary, binary, m.Mean, m.Variance},
-		[]float64{11, 9, 7.2609838167, 30.4472441231},
-		1e-10,
-	)
+	nearAll(t, "P(2,3,6)", []float64{nary, binary, m.Mean, m.Variance}, []float64{11, 9, 7.2609838167, 30.4472441231},
+		1e-10)
 	s := chain(flat(task(0), task(1)), task(3))
 	nary, _ = s.forkJoin(response, 1)
 	m = s.moments(response, 1, nil)
@@ -203,11 +196,8 @@ func expect(t *testing.T, what string, got, want [][3]float64) {
 }
 
 // shape returns a job's tree as text and the estimates of its length.
-func shape(
-	j *Job,
-	line []Interval,
-	response []float64,
-) (text string, estimate func(c float64, binary bool) float64, m Moments) {
+func shape(j *Job, line []Interval, response []float64) (text string, estimate func(c float64, binary bool) float64,
+	m Moments) {
 	root := tree(line)
 	p := JobPrediction{}
 	p.Tree = root.text(j)
@@ -251,12 +241,8 @@ func TestSpec14_8AppendixB(t *testing.T) {
 		for name, r := range ramps {
 			r.copiers = row.copiers
 			line := timeline(c, []Job{j}, [][]float64{response}, r)[0]
-			expect(
-				t,
-				name+" maps",
-				placed(&j, line, MapTask, 0),
-				[][3]float64{{1, 0, 10}, {3, 0, 10}, {2, 0, 10}, {4, 0, 10}},
-			)
+			expect(t, name+" maps", placed(&j, line, MapTask, 0), [][3]float64{{1, 0, 10}, {3, 0, 10},
+				{2, 0, 10}, {4, 0, 10}})
 			expect(t, name+" shuffles", placed(&j, line, ShuffleTask, 0), row.shuffles)
 			expect(t, name+" merge", placed(&j, line, MergeTask, 0), [][3]float64{row.merge})
 			text, estimate, m := shape(&j, line, response)
@@ -283,12 +269,8 @@ func TestSpec14_9Timelines(t *testing.T) {
 			one := func(c *Cluster, r ramp) []Interval { return timeline(c, []Job{j}, [][]float64{response}, r)[0] }
 
 			line := one(equal(2, 2), r)
-			expect(
-				t,
-				"a: maps",
-				placed(&j, line, MapTask, 0),
-				[][3]float64{{1, 0, 10}, {2, 0, 10}, {1, 0, 10}, {2, 0, 10}},
-			)
+			expect(t, "a: maps", placed(&j, line, MapTask, 0), [][3]float64{{1, 0, 10}, {2, 0, 10},
+				{1, 0, 10}, {2, 0, 10}})
 			expect(t, "a: shuffles", placed(&j, line, ShuffleTask, 0),
 				[][3]float64{{1, 10, 12}, {1, 12, 14}, {1, 14, 16}, {1, 16, 18}})
 			expect(t, "a: merge", placed(&j, line, MergeTask, 0), [][3]float64{{1, 18, 23}})
@@ -297,12 +279,8 @@ func TestSpec14_9Timelines(t *testing.T) {
 				[]float64{33.8333333333, 35.5, 23, 33.625, 164.046875}, 1e-10)
 
 			line = one(equal(2, 1), r)
-			expect(
-				t,
-				"b: maps",
-				placed(&j, line, MapTask, 0),
-				[][3]float64{{1, 0, 10}, {2, 0, 10}, {2, 10, 20}, {2, 20, 30}},
-			)
+			expect(t, "b: maps", placed(&j, line, MapTask, 0), [][3]float64{{1, 0, 10}, {2, 0, 10},
+				{2, 10, 20}, {2, 20, 30}})
 			expect(t, "b: shuffles", placed(&j, line, ShuffleTask, 0),
 				[][3]float64{{1, 10, 12}, {1, 12, 14}, {1, 20, 22}, {1, 30, 32}})
 			expect(t, "b: merge", placed(&j, line, MergeTask, 0), [][3]float64{{1, 32, 37}})
@@ -326,12 +304,8 @@ func TestSpec14_9Timelines(t *testing.T) {
 			)
 
 			line = one(equal(3, 1), r)
-			expect(
-				t,
-				"c: maps",
-				placed(&j, line, MapTask, 0),
-				[][3]float64{{1, 0, 10}, {2, 0, 10}, {3, 0, 10}, {2, 10, 20}},
-			)
+			expect(t, "c: maps", placed(&j, line, MapTask, 0), [][3]float64{{1, 0, 10}, {2, 0, 10},
+				{3, 0, 10}, {2, 10, 20}})
 			expect(t, "c: merge", placed(&j, line, MergeTask, 0), [][3]float64{{1, 22, 27}})
 			text, estimate, m = shape(&j, line, response)
 			if want := "S(P(m1, m2, m3), P(S(ss1, ss2, ss3), m4), ss4, mg)"; text != want {
@@ -370,43 +344,25 @@ func TestSpec14_9Timelines(t *testing.T) {
 				expect(t, "e: merge", placed(&wide, line, MergeTask, reduce), [][3]float64{{1, 32, 37}})
 			}
 			_, estimate, _ = shape(&wide, line, response8)
-			nearAll(
-				t,
-				"e",
-				[]float64{estimate(0, false), estimate(1, false), estimate(1, true)},
-				[]float64{37, 77.8333333333, 90.75},
-				1e-10,
-			)
+			nearAll(t, "e", []float64{estimate(0, false), estimate(1, false), estimate(1, true)},
+				[]float64{37, 77.8333333333, 90.75}, 1e-10)
 			two.slowStart = 1
 			line = timeline(equal(2, 2), []Job{wide}, [][]float64{response8}, two)[0]
 			for reduce := range 2 {
-				expect(
-					t,
-					"e: merge after all maps",
-					placed(&wide, line, MergeTask, reduce),
-					[][3]float64{{float64(reduce + 1), 28, 33}},
-				)
+				expect(t, "e: merge after all maps", placed(&wide, line, MergeTask, reduce),
+					[][3]float64{{float64(reduce + 1), 28, 33}})
 			}
 			_, estimate, _ = shape(&wide, line, response8)
-			nearAll(
-				t,
-				"e after all maps",
-				[]float64{estimate(1, false), estimate(1, true)},
-				[]float64{65.8333333333, 70.5},
-				1e-10,
-			)
+			nearAll(t, "e after all maps", []float64{estimate(1, false), estimate(1, true)},
+				[]float64{65.8333333333, 70.5}, 1e-10)
 
 			first, response1 := timed(0, 3, 1, times)
 			second, response2 := timed(4, 2, 1, [kinds]float64{6, 1, 3})
 			both = timeline(equal(3, 1), []Job{first, second}, [][]float64{response1, response2}, r)
 			expect(t, "f: first merge", placed(&first, both[0], MergeTask, 0), [][3]float64{{1, 16, 21}})
 			expect(t, "f: second maps", placed(&second, both[1], MapTask, 0), [][3]float64{{2, 10, 16}, {3, 10, 16}})
-			expect(
-				t,
-				"f: second shuffles",
-				placed(&second, both[1], ShuffleTask, 0),
-				[][3]float64{{2, 16, 17}, {2, 17, 18}},
-			)
+			expect(t, "f: second shuffles", placed(&second, both[1], ShuffleTask, 0),
+				[][3]float64{{2, 16, 17}, {2, 17, 18}})
 			expect(t, "f: second merge", placed(&second, both[1], MergeTask, 0), [][3]float64{{2, 18, 21}})
 		})
 	}
@@ -414,7 +370,8 @@ func TestSpec14_9Timelines(t *testing.T) {
 
 func TestSpec14_9AllowedReduces(t *testing.T) {
 	for _, row := range [][6]int{ // maps completed, running, waiting; allowed for containers of 1 and of 2
-		{20, 0, 10, 10, 0, 0}, {20, 1, 9, 10, 0, 0}, {20, 4, 6, 10, 2, 1}, {20, 8, 2, 10, 4, 2}, {20, 16, 2, 2, 6, 3}, {20, 14, 6, 0, 5, 5},
+		{20, 0, 10, 10, 0, 0}, {20, 1, 9, 10, 0, 0}, {20, 4, 6, 10, 2, 1}, {20, 8, 2, 10, 4, 2}, {20, 16, 2, 2, 6, 3},
+		{20, 14, 6, 0, 5, 5},
 	} {
 		for size := 1; size <= 2; size++ {
 			j := &Job{Maps: row[0], Reduces: 5, MapSize: []float64{1}, ReduceSize: []float64{float64(size)}}
@@ -476,7 +433,8 @@ func TestSpec14_10FixedPoint(t *testing.T) {
 
 	s = Default()
 	s.Copiers = 1
-	for _, want := range [][]float64{{27.179570, 41.925345}, {27.193031, 46.829211, 56.799862}, {27.193031, 46.867093, 58.518878, 75.832571}} {
+	for _, want := range [][]float64{{27.179570, 41.925345}, {27.193031, 46.829211, 56.799862},
+		{27.193031, 46.867093, 58.518878, 75.832571}} {
 		p := predictSystem(t, len(want), s)
 		for i, job := range p.Jobs {
 			near(t, fmt.Sprintf("job %d of %d", i+1, len(want)), job.Response, want[i], 1e-6)
@@ -525,7 +483,8 @@ func TestSpec14_11EpsilonStudy(t *testing.T) {
 		epsilon, want float64
 		iterations    int
 	}{
-		{1e-3, 55.11482260356758, 13}, {1e-4, 55.11643084028694, 16}, {1e-5, 55.11673837286624, 20}, {1e-6, 55.11676864492072, 24},
+		{1e-3, 55.11482260356758, 13}, {1e-4, 55.11643084028694, 16}, {1e-5, 55.11673837286624, 20},
+		{1e-6, 55.11676864492072, 24},
 		{1e-7, 55.11677163048028, 28}, {1e-9, 55.116771954120445, 36}, {1e-12, 55.11677195729966, 48},
 	} {
 		s := Thesis()
@@ -542,10 +501,8 @@ func randomSystem(r *rand.Rand) (Cluster, []Job) {
 	c := Cluster{}
 	capacity := float64(2 + r.IntN(3))
 	for range 1 + r.IntN(4) {
-		c.Nodes = append(
-			c.Nodes,
-			Node{Capacity: []float64{capacity}, CPUs: 1 + r.IntN(3), Disks: 1 + r.IntN(2), Rack: 1 + r.IntN(2)},
-		)
+		c.Nodes = append(c.Nodes, Node{Capacity: []float64{capacity}, CPUs: 1 + r.IntN(3), Disks: 1 + r.IntN(2),
+			Rack: 1 + r.IntN(2)})
 	}
 	var jobs []Job
 	for range 1 + r.IntN(3) {
@@ -594,23 +551,13 @@ func TestSpec14_15Properties(t *testing.T) {
 				}
 			}
 			if p.Converged {
-				near(
-					t,
-					fmt.Sprintf("seed %d: estimate with c=0 of job %d", seed, i+1),
-					p.Jobs[i].Response,
-					end-jobs[i].Submit,
-					1e-6,
-				)
+				near(t, fmt.Sprintf("seed %d: estimate with c=0 of job %d", seed, i+1), p.Jobs[i].Response,
+					end-jobs[i].Submit, 1e-6)
 			}
 			for k, mean := range p.Jobs[i].Tasks {
 				if mean < p.Jobs[i].Service[k]-1e-9 {
-					t.Errorf(
-						"seed %d: a %v takes %v s, less than its demand of %v s",
-						seed,
-						Kind(k),
-						mean,
-						p.Jobs[i].Service[k],
-					)
+					t.Errorf("seed %d: a %v takes %v s, less than its demand of %v s", seed, Kind(k), mean,
+						p.Jobs[i].Service[k])
 				}
 			}
 		}
@@ -641,14 +588,8 @@ func checkLine(t *testing.T, seed uint64, j *Job, line []Interval, slowStart flo
 				t.Errorf("seed %d: %s starts at %v, before %d maps have ended", seed, j.name(i), iv.Start, enough)
 			}
 			if merge := line[j.merge(r)]; merge.Start < iv.End-1e-6 {
-				t.Errorf(
-					"seed %d: %s starts at %v, before %s ends at %v",
-					seed,
-					j.name(j.merge(r)),
-					merge.Start,
-					j.name(i),
-					iv.End,
-				)
+				t.Errorf("seed %d: %s starts at %v, before %s ends at %v", seed, j.name(j.merge(r)), merge.Start,
+					j.name(i), iv.End)
 			}
 		}
 	}
@@ -700,26 +641,16 @@ func TestSpec14_15Solvers(t *testing.T) {
 		n := Network{Demands: [][]float64{demands}}
 		total := sum(demands)
 		modified, _ := ModifiedMVA(demands, 1, 0.01, 1e-12)
-		nearAll(
-			t,
-			"one customer",
-			[]float64{n.Exact([]int{1}).Response[0], n.BardSchweitzer([]int{1}, 1e-12).Response[0], modified},
-			[]float64{total, total, total},
-			1e-12,
-		)
+		nearAll(t, "one customer", []float64{n.Exact([]int{1}).Response[0],
+			n.BardSchweitzer([]int{1}, 1e-12).Response[0], modified}, []float64{total, total, total}, 1e-12)
 		jobs := 1 + r.IntN(20)
 		s := n.Exact([]int{jobs})
 		near(t, "ΣQ", sum(s.Queue), float64(jobs), 1e-9)
 		near(t, "X·R", s.Throughput[0]*s.Response[0], float64(jobs), 1e-9)
 		if most := slices.Max(demands); s.Throughput[0] > 1/most+1e-9 ||
 			s.Response[0] < max(total, float64(jobs)*most)-1e-9 {
-			t.Errorf(
-				"throughput %v and response %v break the bounds of demands %v for %d jobs",
-				s.Throughput[0],
-				s.Response[0],
-				demands,
-				jobs,
-			)
+			t.Errorf("throughput %v and response %v break the bounds of demands %v for %d jobs", s.Throughput[0],
+				s.Response[0], demands, jobs)
 		}
 	}
 }

@@ -26,8 +26,11 @@ type Profile struct {
 		Shuffle Service `yaml:"shuffle"` // of one map's output by one reduce
 		Merge   Service `yaml:"merge"`
 	} `yaml:"demands"`
+	Setup     Seconds        `yaml:"setup"`     // from submission until tasks are asked for: the start of a master
 	Variation float64        `yaml:"variation"` // coefficient of variation of task times; 0: they do not vary
 	Static    *StaticProfile `yaml:"static"`    // data and costs to compute the demands from; nil: Demands holds them
+
+	lenient bool // resources of containers that the cluster does not have are passed over
 }
 
 // A StaticProfile is what Herodotou's static cost model computes the demands from, with Hadoop's defaults.
@@ -48,9 +51,12 @@ type Service struct {
 	CPU     Seconds `yaml:"cpu"`
 	Disk    Seconds `yaml:"disk"`
 	Network Seconds `yaml:"network"`
+	Wait    Seconds `yaml:"wait"` // for nothing that other tasks use: heartbeats, the start of a process
 }
 
-func (s Service) cost() Cost { return Cost{float64(s.CPU), float64(s.Disk), float64(s.Network)} }
+func (s Service) cost() Cost {
+	return Cost{float64(s.CPU), float64(s.Disk), float64(s.Network), float64(s.Wait)}
+}
 
 // Seconds is a time that YAML gives with a unit, as 90s or 1.5m.
 type Seconds float64
@@ -83,7 +89,7 @@ func ReadProfile(name string, r io.Reader) (*Profile, error) {
 	if err := decode(text, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, nil
@@ -107,19 +113,18 @@ func decode(text []byte, p *Profile) error {
 	return err
 }
 
-func (p *Profile) check() error {
+// Check reports what of a profile is missing or out of range.
+func (p *Profile) Check() error {
 	switch {
 	case p.Maps < 0 || p.Reduces < 0:
 		return fmt.Errorf("maps is %d and reduces is %d: neither may be negative", p.Maps, p.Reduces)
 	case p.Maps == 0 && p.Reduces == 0:
 		return errors.New("maps and reduces are missing: how many tasks has the job?")
 	case float64(p.Maps)+float64(p.Reduces)*(float64(p.Maps)+1) > mostTasks:
-		return fmt.Errorf(
-			"%d maps and %d reduces: maps + reduces × (maps + 1) must be at most %d",
-			p.Maps,
-			p.Reduces,
-			mostTasks,
-		)
+		return fmt.Errorf("%d maps and %d reduces: maps + reduces × (maps + 1) must be at most %d", p.Maps,
+			p.Reduces, mostTasks)
+	case !(p.Setup >= 0):
+		return fmt.Errorf("setup is %v: it must not be negative", p.Setup)
 	case !(p.Variation >= 0) || p.Variation > 10:
 		return fmt.Errorf("variation is %v: it must be from 0 to 10", p.Variation)
 	case p.Static != nil:
@@ -128,12 +133,11 @@ func (p *Profile) check() error {
 		return errors.New("demands.map is missing: give cpu, disk and network seconds of one map; " +
 			"counters of one run have them (CPU milliseconds ÷ 1000, bytes ÷ rate)")
 	case p.Reduces > 0 && p.Demands.Merge == Service{}:
-		return errors.New(
-			"demands.merge is missing: give cpu, disk and network seconds of one reduce, its shuffle left out",
-		)
+		return errors.New("demands.merge is missing: give cpu, disk and network seconds of one reduce, its " +
+			"shuffle left out")
 	}
 	for _, s := range []Service{p.Demands.Map, p.Demands.Shuffle, p.Demands.Merge} {
-		if s.CPU < 0 || s.Disk < 0 || s.Network < 0 {
+		if s.CPU < 0 || s.Disk < 0 || s.Network < 0 || s.Wait < 0 {
 			return errors.New("demands must not be negative")
 		}
 	}
@@ -167,13 +171,16 @@ func (p *Profile) demands() (d [kinds]Cost, first [kinds]float64, err error) {
 // resources that the cluster has. disks is the number of disks of each node; a core is a processor.
 func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 	j := Job{
-		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation,
+		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation, Setup: float64(p.Setup),
 	}
 	var has []sched.ResourceKind
 	for k, x := range c.Capacity() {
 		if x > 0 {
 			has = append(has, sched.ResourceKind(k))
 		}
+	}
+	if p.lenient {
+		p.Container.limit(has)
 	}
 	var err error
 	if j.Demands, j.Initial, err = p.demands(); err != nil {
@@ -191,21 +198,29 @@ func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 		for _, k := range has {
 			n.Capacity = append(n.Capacity, float64(spec.Capacity[k]))
 		}
-		n.CPUs = int(
-			max(spec.Capacity[sched.VCores], spec.Capacity[sched.MapSlots]+spec.Capacity[sched.ReduceSlots], 1),
-		)
+		n.CPUs = int(max(spec.Capacity[sched.VCores], spec.Capacity[sched.MapSlots]+spec.Capacity[sched.ReduceSlots],
+			1))
 		to.Nodes = append(to.Nodes, n)
 	}
 	return to, j, nil
 }
 
+// limit drops resources that the cluster does not have; an empty container is the default one.
+func (c *Container) limit(has []sched.ResourceKind) {
+	for _, amounts := range []*map[string]string{&c.Map, &c.Reduce} {
+		maps.DeleteFunc(*amounts, func(name, _ string) bool {
+			k, _ := sched.ResourceNamed(name)
+			return !slices.Contains(has, k)
+		})
+		if len(*amounts) == 0 {
+			*amounts = nil
+		}
+	}
+}
+
 // size returns a container in the dimensions of the cluster.
-func size(
-	amounts map[string]string,
-	field string,
-	slot sched.ResourceKind,
-	has []sched.ResourceKind,
-) ([]float64, error) {
+func size(amounts map[string]string, field string, slot sched.ResourceKind,
+	has []sched.ResourceKind) ([]float64, error) {
 	list := make([]float64, len(has))
 	if amounts == nil {
 		for i, k := range has {

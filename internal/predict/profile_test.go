@@ -36,7 +36,7 @@ func TestReadProfile(t *testing.T) {
 	}
 	nearAll(t, "map's container", j.MapSize, []float64{1024, 1}, 0)
 	nearAll(t, "reduce's container", j.ReduceSize, []float64{2048, 1}, 0)
-	nearAll(t, "shuffle", j.Demands[ShuffleTask][:], []float64{0, 0.5, 1.5}, 1e-12)
+	nearAll(t, "shuffle", j.Demands[ShuffleTask][:Wait], []float64{0, 0.5, 1.5}, 1e-12)
 	if len(c.Nodes) != 2 || c.Nodes[1].CPUs != 2 || c.Nodes[1].Disks != 1 || c.Nodes[1].Rack != 2 || j.CV != 0.3 {
 		t.Errorf("%+v of %+v", c, j)
 	}
@@ -66,7 +66,8 @@ func TestReadProfileRefuses(t *testing.T) {
 		"# " + strings.Repeat("x", mostProfile):               "longer than",
 	} {
 		_, err := ReadProfile("p.yaml", strings.NewReader(text))
-		if err == nil || strings.Contains(err.Error(), "predict.") || !strings.Contains(err.Error(), "p.yaml") || !strings.Contains(err.Error(), says) {
+		if err == nil || strings.Contains(err.Error(), "predict.") || !strings.Contains(err.Error(), "p.yaml") ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v, want it to say %q", text, err, says)
 		}
 	}

@@ -40,7 +40,8 @@ func (d *DataProfile) setDefaults() {
 	if d.PairWidth == 0 {
 		d.PairWidth = 100
 	}
-	for _, x := range []*float64{&d.MapBytes, &d.MapPairs, &d.CombineBytes, &d.CombinePairs, &d.ReduceBytes, &d.InRatio, &d.MidRatio, &d.OutRatio} {
+	for _, x := range []*float64{&d.MapBytes, &d.MapPairs, &d.CombineBytes, &d.CombinePairs, &d.ReduceBytes, &d.InRatio,
+		&d.MidRatio, &d.OutRatio} {
 		if *x == 0 {
 			*x = 1
 		}
@@ -89,14 +90,15 @@ type CostFactors struct {
 	Serialize  float64 `yaml:"serialize"`
 	Sort       float64 `yaml:"sort"` // one level of comparisons
 	Merge      float64 `yaml:"merge"`
-	RemotePart float64 `yaml:"remote-part"` // of the shuffle that crosses the network; 1 where Net is a cost by shuffled byte
+	// of the shuffle that crosses the network; 1 where Net is a cost by shuffled byte
+	RemotePart float64 `yaml:"remote-part"`
 }
 
 // A Cost is service time at each kind of centre, in seconds.
 type Cost [resources]float64
 
 // Total returns the time of a task that never waits.
-func (c Cost) Total() float64 { return c[CPU] + c[Disk] + c[Net] }
+func (c Cost) Total() float64 { return c[CPU] + c[Disk] + c[Net] + c[Wait] }
 
 func (c Cost) plus(o Cost) Cost {
 	for z := range c {
@@ -165,7 +167,8 @@ func (p *TaskProfile) Check() error {
 			return fmt.Errorf("%s is %v: it must be more than 0", name, x)
 		}
 	}
-	for _, x := range []float64{p.Data.MapBytes, p.Data.MapPairs, p.Data.CombineBytes, p.Data.CombinePairs, p.Data.ReduceBytes} {
+	for _, x := range []float64{p.Data.MapBytes, p.Data.MapPairs, p.Data.CombineBytes, p.Data.CombinePairs,
+		p.Data.ReduceBytes} {
 		if !(x >= 0) || math.IsInf(x, 0) {
 			return fmt.Errorf("a selectivity is %v: it must be finite and not negative", x)
 		}

@@ -24,7 +24,7 @@ type layout struct {
 
 // servers returns the servers of the centre of kind z that a task on a node uses.
 func (l layout) servers(z Resource, node int) float64 {
-	if z == Net {
+	if z == Net || z == Wait {
 		return float64(max(1, l.cluster.NetServers))
 	}
 	n := 0
@@ -43,8 +43,8 @@ func (l layout) servers(z Resource, node int) float64 {
 // split divides the demand of task i, on the node where it is now, into what queues and what is a pure delay: a centre
 // with s servers is a single server of demand D/s and a delay of D·(s−1)/s (Seidmann's approximation, spec 2.3).
 func (c *customers) split(i int, servers [resources]float64) {
-	c.delay[i] = 0
-	for z, d := range c.demand[i] {
+	c.delay[i] = c.demand[i][Wait]
+	for z, d := range c.demand[i][:Wait] {
 		c.queueing[i][z] = d / servers[z]
 		c.delay[i] += d * (servers[z] - 1) / servers[z]
 	}
@@ -60,13 +60,16 @@ type meeting struct {
 // residence times R_jz − less·S_jz·R_iz/R_i for j; found grows by weight times the part of them at each centre.
 func (c *customers) meet(found *Cost, i, j int, m meeting) {
 	other, own := &c.queueing[j], &c.presence[i]
-	caused := Cost{m.less * other[CPU] * own[CPU], m.less * other[Disk] * own[Disk], m.less * other[Net] * own[Net]}
+	var caused Cost
+	for z := range Wait {
+		caused[z] = m.less * other[z] * own[z]
+	}
 	rest := c.response[j] - caused.Total()
 	if rest <= 0 {
 		return
 	}
 	scale := m.weight / rest
-	for z, r := range c.residence[j] {
+	for z, r := range c.residence[j][:Wait] {
 		found[z] += scale * (r - caused[z])
 	}
 }

@@ -12,7 +12,7 @@ type Interval struct {
 	Kind       Kind
 	Node       int
 	Start, End float64 // seconds
-	// Tasks of one owner follow each other: those of a container slot, or the subtasks of one reduce, of which each
+	// Tasks of one owner follow each other: those of a container slot, or the subtasks of one reduce, whose every
 	// copier is a lane.
 	owner, lane int
 }
@@ -33,10 +33,8 @@ func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval
 	t.held = make([]float64, len(t.total))
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
-		t.nodes = append(
-			t.nodes,
-			nodeState{used: make([]float64, len(n.Capacity)), reduces: make([]float64, len(n.Capacity))},
-		)
+		t.nodes = append(t.nodes, nodeState{used: make([]float64, len(n.Capacity)),
+			reduces: make([]float64, len(n.Capacity))})
 		for d, x := range n.Capacity {
 			t.total[d] += x
 		}
@@ -166,7 +164,7 @@ func (t *scheduler) add(index int, j *Job, response []float64) {
 		return 1
 	})
 	t.order = slices.Insert(t.order, at, s)
-	t.push(event{at: j.Submit, kind: arrival, job: index})
+	t.push(event{at: j.Submit + j.Setup, kind: arrival, job: index})
 }
 
 func (t *scheduler) push(e event) {
@@ -399,10 +397,11 @@ func change(amount, size []float64, sign float64) {
 // mapQueue holds the maps of a job that have no container yet. The next one is found in O(nodes), by a list of maps
 // for each node and rack that has input of them.
 type mapQueue struct {
-	left   int
-	taken  []bool
-	first  int           // no map before it waits
-	on     [][]int       // maps by preferred node, ascending, from which taken ones are dropped at the front; nil: no preferences
+	left  int
+	taken []bool
+	first int // no map before it waits
+	// maps by preferred node, ascending, from which taken ones are dropped at the front; nil: no preferences
+	on     [][]int
 	in     map[int][]int // the same by rack, where racks are known
 	prefer [][]int
 }

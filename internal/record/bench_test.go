@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"compress/gzip"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -14,20 +15,24 @@ import (
 )
 
 // day submits the jobs of the FB-2010 day as a cluster of 600 nodes with 5 slots sees their maps: one for each 128 MiB
-// of input, each 1 s + its bytes at 50 MB/s, times lognormal chance of sigma. It skips where the trace is missing.
+// of input, each 1 s + its bytes at 50 MB/s, times lognormal chance of sigma.
 func day(b *testing.B, jobs int, sigma float64, to ...Follower) *rig {
-	f, err := os.Open("../../../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv")
+	f, err := os.Open("../workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz")
 	if err != nil {
-		b.Skipf("the trace is not here: %v", err)
+		b.Fatal(err)
 	}
 	defer f.Close()
+	text, err := gzip.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
 	const block = 128 << 20
 	r := newRig(sched.Config{Can: allPowers}, to...)
 	for range 600 {
 		r.node(slots(5, 0))
 	}
 	input := map[sched.JobID]int64{}
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(text)
 	for id := sched.JobID(1); lines.Scan() && int(id) <= jobs; id++ {
 		c := strings.Split(lines.Text(), "\t")
 		submit, _ := strconv.Atoi(c[1])
@@ -59,12 +64,8 @@ func (c *counting) Write(b []byte) (int, error) { c.n += int64(len(b)); return l
 func BenchmarkRecordDay(b *testing.B) {
 	for _, sigma := range []float64{0, 0.5} {
 		for _, span := range []sched.Time{0, -1} {
-			name := "sigma=" + strconv.FormatFloat(
-				sigma,
-				'f',
-				-1,
-				64,
-			) + "/span=" + map[bool]string{true: "1s", false: "full"}[span == 0]
+			name := "sigma=" + strconv.FormatFloat(sigma, 'f', -1, 64) + "/span=" + map[bool]string{true: "1s",
+				false: "full"}[span == 0]
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
 					c := &counting{}

@@ -29,7 +29,8 @@ func recordOf(t *testing.T, frame []byte) []byte {
 func zipped(t *testing.T, head []byte, fill byte, n int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		t.Fatal(err)
 	}

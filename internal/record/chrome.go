@@ -58,12 +58,8 @@ func (c *chrome) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 		switch e := &events[i]; e.Kind {
 		case sched.NodeJoined:
 			n := c.view.Node(e.Node)
-			c.name(
-				"process",
-				int(n.ID)+1,
-				0,
-				fmt.Sprintf("%s (class %s, rack %d)", n.Name, c.view.Classes[n.Class-1].Name, n.Rack),
-			)
+			c.name("process", int(n.ID)+1, 0, fmt.Sprintf("%s (class %s, rack %d)", n.Name,
+				c.view.Classes[n.Class-1].Name, n.Rack))
 		case sched.AttemptDone:
 			if a := ended(c.view, events, i); a != nil {
 				c.close(a, e.Outcome.String())
@@ -71,6 +67,10 @@ func (c *chrome) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 		case sched.AttemptSuspended:
 			if a := c.view.Attempt(e.Attempt); a != nil {
 				c.close(a, "suspended")
+			}
+		case sched.AttemptFound:
+			if e.Attempt != 0 {
+				c.start(e.Attempt, e.Node)
 			}
 		case sched.JobSubmitted:
 			c.job("b", e.Job)
@@ -209,7 +209,7 @@ func (c *chrome) close(a *sched.Attempt, outcome string) {
 	c.number("task", int64(a.Task))
 	c.number("attempt", int64(a.ID.Serial()))
 	if st.Spec.Copies > 0 {
-		c.text(`,"locality":"`, locality(c.view, a).String(), `"`)
+		c.text(`,"locality":"`, LocalityOf(c.view, a).String(), `"`)
 	}
 	c.end("}}")
 }

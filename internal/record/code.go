@@ -261,7 +261,7 @@ func (c *coder) jobSpec(s *sched.JobSpec) {
 	c.opaque(&s.Payload)
 }
 
-// wanted codes the goal and the allocation that a job wants, after a byte that says which of them there are.
+// wanted codes the goal and the allocation that a job wants, after a byte that says whether there is either.
 func (c *coder) wanted(s *sched.JobSpec) {
 	const goal, least, most = 1, 2, 4
 	there := byte(0)

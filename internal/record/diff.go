@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,12 +19,31 @@ type Compared struct {
 	Jobs  []JobDifference `json:"jobs"`
 }
 
-// A JobDifference is one job in two runs, of which at least one finished it.
+// A JobDifference is one job in two runs; at least one of them finished it.
 type JobDifference struct {
-	ID   sched.JobID `json:"id"`
-	Name string      `json:"name"`
-	A    sched.Time  `json:"a_ns"` // sojourn time in one run; -1: the job did not end in it
-	B    sched.Time  `json:"b_ns"` // and in the other
+	ID   sched.JobID
+	Name string
+	A    sched.Time // sojourn time in one run; -1: the job did not end in it
+	B    sched.Time // and in the other
+}
+
+// MarshalJSON writes times in seconds, exactly; null where the job did not end.
+func (d JobDifference) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Job  sched.JobID  `json:"job"`
+		Name string       `json:"name"`
+		A    *json.Number `json:"a_sojourn_s"`
+		B    *json.Number `json:"b_sojourn_s"`
+	}{d.ID, d.Name, exactly(d.A), exactly(d.B)})
+}
+
+// exactly returns a time in seconds; nil for one below zero.
+func exactly(t sched.Time) *json.Number {
+	if t < 0 {
+		return nil
+	}
+	n := json.Number(seconds(t))
+	return &n
 }
 
 // Diff compares two runs: where they part, and what became of each job. An ErrCut comes with what is whole.

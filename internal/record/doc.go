@@ -1,7 +1,7 @@
 // Package record keeps the log of a run, reads it again, and answers questions about it.
 //
 // While a run goes, a [Writer] (what Step got and gave) and a [Tally] (the figures of the result) watch its core.
-// Afterwards [Open] reads the file: [Replay] decides again and compares, [Play] has the recorded actions done by a core
+// Afterwards [Open] reads the file: [Replay] decides again and compares, [Play] makes a core do the recorded actions
 // of its own, so that whatever watches a running core can watch a past one without knowing the policy that decided.
 // [Summarize], [Events], [Export], [Diff], [Explain] and [PastJobs] are built on these two.
 //

@@ -15,6 +15,7 @@ const (
 	tagShape  tag = 1  // what a ShapeID stands for, before the first action that has it
 	tagEvent  tag = 2  // + EventKind
 	tagAction tag = 16 // + ActionKind
+	tagFound  tag = 24 // AttemptFound, for which there is no place among the other events
 	tagKinds  tag = 31
 
 	flag1 tag = 1 << 5
@@ -205,6 +206,9 @@ func (m *memory) ended(id sched.AttemptID) {
 
 func (m *memory) writeEvent(e *sched.Event) {
 	t := tagEvent + tag(e.Kind)
+	if e.Kind == sched.AttemptFound {
+		t = tagFound
+	}
 	switch e.Kind {
 	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.AttemptProgress, sched.ResizeAsked:
 		t = m.attemptTag(t, e.Attempt)
@@ -362,6 +366,15 @@ func (m *memory) event(t tag, e *sched.Event) {
 		e.Job = m.job + sched.JobID(m.varint(int64(e.Job-m.job)))
 		body(c, e, c.jobSpec)
 		m.submitted(e)
+	case sched.AttemptFound:
+		number(c, &e.Job)
+		e.Node = sched.NodeID(m.varint(int64(e.Node)))
+		m.known(e.Node)
+		e.Attempt = sched.AttemptID(m.uvarint(uint64(e.Attempt)))
+		body(c, e, func(f *sched.Found) {
+			number(c, &f.Stage)
+			number(c, &f.Ran)
+		})
 	case sched.SpecChanged:
 		if t&ofQueues != 0 {
 			body(c, e, func(q *sched.Queues) {

@@ -24,7 +24,7 @@ type EventOptions struct {
 
 // Kinds returns the names of all events and actions, in the order in which an instant has them.
 func Kinds() (names []string) {
-	for k := sched.NodeJoined; k <= sched.SpecChanged; k++ {
+	for k := sched.NodeJoined; k <= sched.AttemptFound; k++ {
 		names = append(names, k.String())
 	}
 	for k := sched.Launch; k <= sched.Wake; k++ {
@@ -219,6 +219,12 @@ func (l *line) event(s *Step, e *sched.Event) {
 	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.AttemptProgress, sched.ResizeAsked:
 		l.attempt(e.Attempt)
 		l.ofAttempt(e)
+	case sched.AttemptFound:
+		f := e.Body.(*sched.Found)
+		l.stage(sched.StageID{Job: e.Job, Index: f.Stage})
+		l.onNode(e.Node)
+		l.number("attempt", int64(e.Attempt.Serial()))
+		l.seconds("ran", f.Ran)
 	case sched.TaskUndone:
 		u := e.Body.(*sched.Undone)
 		l.stage(sched.StageID{Job: e.Job, Index: u.Stage})

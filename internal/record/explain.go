@@ -35,19 +35,22 @@ type Reason string
 
 // The reasons. They are looked for in this order.
 const (
-	NothingWaits Reason = "nothing waits"     // its tasks run or are done
-	EarlierStage Reason = "earlier stage"     // it starts after another stage, of which too little is done
-	NotAsked     Reason = "not asked for"     // its tasks wait until its job's ApplicationMaster asks for them
-	QueueMaximum Reason = "queue maximum"     // one more task would take its queue, or one above, beyond the maximum
-	MasterLimit  Reason = "limit of masters"  // it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
-	TooLarge     Reason = "too large"         // no node could ever hold a task
-	NoNodeFits   Reason = "no node fits"      // no node has room for a task now
-	ReservedRoom Reason = "reserved"          // nodes have room, but are kept for others
-	Blacklisted  Reason = "blacklisted"       // nodes have room, but the job avoids them: tasks failed there, or it asked for others
-	NoReport     Reason = "no report"         // under heartbeats: nodes have room, but have not reported since
-	Held         Reason = "held"              // a node fits, and the policy holds it back: it has no place in the order, or is first and waits
-	Behind       Reason = "behind"            // a node fits, and others come first in the policy's order
-	Unordered    Reason = "the policy's wish" // a node fits; the policy is not known, or cannot tell its order
+	NothingWaits Reason = "nothing waits" // its tasks run or are done
+	EarlierStage Reason = "earlier stage" // it starts after another stage, which is not far enough
+	NotAsked     Reason = "not asked for" // its tasks wait until its job's ApplicationMaster asks for them
+	QueueMaximum Reason = "queue maximum" // one more task would take its queue, or one above, beyond the maximum
+	// it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
+	MasterLimit  Reason = "limit of masters"
+	TooLarge     Reason = "too large"    // no node could ever hold a task
+	NoNodeFits   Reason = "no node fits" // no node has room for a task now
+	ReservedRoom Reason = "reserved"     // nodes have room, but are kept for others
+	// nodes have room, but the job avoids them: tasks failed there, or it asked for others
+	Blacklisted Reason = "blacklisted"
+	NoReport    Reason = "no report" // under heartbeats: nodes have room, but have not reported since
+	// a node fits, and the policy holds it back: it has no place in the order, or is first and waits
+	Held      Reason = "held"
+	Behind    Reason = "behind"            // a node fits, and others come first in the policy's order
+	Unordered Reason = "the policy's wish" // a node fits; the policy is not known, or cannot tell its order
 )
 
 // An Explanation says why a job was where it was at an instant.
@@ -56,8 +59,8 @@ type Explanation struct {
 	Name      string             `json:"name,omitempty"`
 	At        float64            `json:"at_s"`
 	State     string             `json:"state"` // "not submitted", "unfinished", "ended", Unknown
-	Submitted float64            `json:"submitted_s,omitempty"`
-	Ended     float64            `json:"ended_s,omitempty"`
+	Submitted float64            `json:"submit_s,omitempty"`
+	Ended     float64            `json:"end_s,omitempty"`
 	Stages    []StageExplanation `json:"stages,omitempty"` // of an unfinished job
 	Note      string             `json:"note,omitempty"`   // what is not known, and why
 }
@@ -76,10 +79,11 @@ type StageExplanation struct {
 	Detail  string     `json:"detail"` // in words
 	Key     *sched.Key `json:"key,omitempty"`
 	Words   string     `json:"key_words,omitempty"`
-	Wish    string     `json:"wish,omitempty"`    // what the policy wants for it, in words
-	Ahead   int        `json:"ahead,omitempty"`   // stages of other jobs that wait for the same kinds of resources and come first
-	Before  []Rank     `json:"before,omitempty"`  // the first of them
-	Holders []Holder   `json:"holders,omitempty"` // where no node fits: who has the room, the largest first
+	Wish    string     `json:"wish,omitempty"` // what the policy wants for it, in words
+	// stages of other jobs that wait for the same kinds of resources and come first
+	Ahead   int      `json:"ahead,omitempty"`
+	Before  []Rank   `json:"before,omitempty"`  // the first of them
+	Holders []Holder `json:"holders,omitempty"` // where no node fits: who has the room, the largest first
 }
 
 // A Rank is a stage's place in a policy's order.
@@ -155,10 +159,8 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	}
 	if x.e.State == "not submitted" && jobs < q.Job {
 		x.e.State = Unknown
-		x.e.Note = strings.TrimPrefix(
-			x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs),
-			"; ",
-		)
+		x.e.Note = strings.TrimPrefix(x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs),
+			"; ")
 	}
 	if x.e.State == "unfinished" {
 		for _, st := range x.known.core.Job(q.Job).Stages {
@@ -226,14 +228,8 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 	case before != nil:
 		b := st.Job.Stages[before.Stage]
 		e.Reason = EarlierStage
-		e.Detail = fmt.Sprintf(
-			"it starts when %g of stage %d (%v) is done; %d of %d tasks are",
-			before.Part,
-			before.Stage,
-			b.Kind,
-			b.Done,
-			b.Total,
-		)
+		e.Detail = fmt.Sprintf("it starts when %g of stage %d (%v) is done; %d of %d tasks are", before.Part,
+			before.Stage, b.Kind, b.Done, b.Total)
 		return e
 	case st.Spec.Asked && st.Pending == 0:
 		e.Reason, e.Detail = NotAsked, "its job's ApplicationMaster has not asked for its tasks yet"
@@ -242,14 +238,8 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 	x.rank(&e, st)
 	if q, k := full(v, st); q != nil {
 		e.Reason = QueueMaximum
-		e.Detail = fmt.Sprintf(
-			"queue %s uses %d of at most %d %v, and a task takes %d",
-			v.Path(q),
-			q.Used[k],
-			q.Max[k],
-			k,
-			st.Spec.PerTask[k],
-		)
+		e.Detail = fmt.Sprintf("queue %s uses %d of at most %d %v, and a task takes %d", v.Path(q), q.Used[k], q.Max[k],
+			k, st.Spec.PerTask[k])
 		return e
 	}
 	if why := x.withheld(st); why != "" {
@@ -322,10 +312,9 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 		}
 	}
 	e.Ahead = len(e.Before)
-	slices.SortStableFunc(
-		e.Before,
-		func(a, b Rank) int { return cmp.Or(a.Key.Compare(b.Key), int(a.Stage.Job-b.Stage.Job)) },
-	)
+	slices.SortStableFunc(e.Before, func(a, b Rank) int {
+		return cmp.Or(a.Key.Compare(b.Key), int(a.Stage.Job-b.Stage.Job))
+	})
 	e.Before = e.Before[:min(mostNamed, len(e.Before))]
 }
 
@@ -392,34 +381,21 @@ func (x *explainer) room(e *StageExplanation, st *sched.Stage) {
 	s := look(v, st)
 	switch {
 	case s.large == 0:
-		e.Reason, e.Detail = TooLarge, fmt.Sprintf(
-			"a task takes %s, more than any of the %d nodes has",
-			amounts(st.Spec.PerTask),
-			s.nodes,
-		)
+		e.Reason, e.Detail = TooLarge, fmt.Sprintf("a task takes %s, more than any of the %d nodes has",
+			amounts(st.Spec.PerTask), s.nodes)
 	case len(s.fits) > 0:
 		x.turn(e, st, s.fits)
 	case len(s.reserved) > 0:
 		n := s.reserved[0]
-		e.Reason, e.Detail = ReservedRoom, fmt.Sprintf(
-			"%s have room but are reserved, %s for job %d stage %d",
-			names(s.reserved),
-			n.Name,
-			n.Reserved.Job,
-			n.Reserved.Index,
-		)
+		e.Reason, e.Detail = ReservedRoom, fmt.Sprintf("%s have room but are reserved, %s for job %d stage %d",
+			names(s.reserved), n.Name, n.Reserved.Job, n.Reserved.Index)
 	case len(s.avoided) > 0:
-		e.Reason, e.Detail = Blacklisted, fmt.Sprintf(
-			"%s have room, and the job avoids them: its tasks failed there, or it asked for others",
-			names(s.avoided),
-		)
+		e.Reason, e.Detail = Blacklisted, fmt.Sprintf("%s have room, and the job avoids them: its tasks failed "+
+			"there, or it asked for others", names(s.avoided))
 	default:
 		e.Reason, e.Holders = NoNodeFits, holders(v, st)
-		e.Detail = fmt.Sprintf(
-			"a task takes %s, and none of the %d nodes has that free",
-			amounts(st.Spec.PerTask),
-			s.nodes,
-		)
+		e.Detail = fmt.Sprintf("a task takes %s, and none of the %d nodes has that free",
+			amounts(st.Spec.PerTask), s.nodes)
 		if e.Ahead > 0 {
 			e.Detail += fmt.Sprintf("; %d stages come first when one has", e.Ahead)
 		}
@@ -433,27 +409,17 @@ func (x *explainer) turn(e *StageExplanation, st *sched.Stage, fits []*sched.Nod
 	case x.known.reader.Header.Core.Heartbeats && !x.heard.any(st.ID, fits):
 		e.Reason, e.Detail = NoReport, fmt.Sprintf("%s have room, and have not reported since", names(fits))
 	case ranker == nil:
-		e.Reason, e.Detail = Unordered, fmt.Sprintf(
-			"%s fit; the policy cannot be asked why it launches nothing there",
-			names(fits),
-		)
+		e.Reason, e.Detail = Unordered, fmt.Sprintf("%s fit; the policy cannot be asked why it launches "+
+			"nothing there", names(fits))
 	case e.Key == nil:
-		e.Reason, e.Detail = Held, fmt.Sprintf(
-			"%s fit; the policy has no place for the stage in its order now",
-			names(fits),
-		)
+		e.Reason, e.Detail = Held, fmt.Sprintf("%s fit; the policy has no place for the stage in "+
+			"its order now", names(fits))
 	case e.Ahead > 0:
-		e.Reason, e.Detail = Behind, fmt.Sprintf(
-			"%s fit; %d stages come first in the policy's order, the first of job %d",
-			names(fits),
-			e.Ahead,
-			e.Before[0].Stage.Job,
-		)
+		e.Reason, e.Detail = Behind, fmt.Sprintf("%s fit; %d stages come first in the policy's order, the "+
+			"first of job %d", names(fits), e.Ahead, e.Before[0].Stage.Job)
 	default:
-		e.Reason, e.Detail = Held, fmt.Sprintf(
-			"%s fit and no stage comes first; the policy waits for a better one",
-			names(fits),
-		)
+		e.Reason, e.Detail = Held, fmt.Sprintf("%s fit and no stage comes first; the policy waits for "+
+			"a better one", names(fits))
 	}
 }
 
@@ -491,10 +457,9 @@ func holders(v *sched.View, st *sched.Stage) (list []Holder) {
 		}
 		list[k].Attempts++
 	})
-	slices.SortFunc(
-		list,
-		func(a, b Holder) int { return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Job, b.Job)) },
-	)
+	slices.SortFunc(list, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Job, b.Job))
+	})
 	return list[:min(mostNamed, len(list))]
 }
 

@@ -102,7 +102,7 @@ func TestExplain(t *testing.T) {
 			r.node(slots(2, 1))
 			r.submit(1, mapReduce(0, 2, 10*sec, 1, sec))
 		}, EarlierStage, "starts when 1 of stage 0 (map) is done; 0 of 2 tasks are", 0, 0},
-		{"nobody asked for the tasks", sched.Config{}, Question{1, 5 * sec}, func(r *rig) {
+		{"the tasks were not asked for", sched.Config{}, Question{1, 5 * sec}, func(r *rig) {
 			r.node(slots(2, 1))
 			j := mapReduce(0, 2, 10*sec, 0, 0)
 			j.Stages[0].Asked = true
@@ -163,7 +163,7 @@ func TestExplain(t *testing.T) {
 			1,
 		},
 		{
-			"a job that runs comes before nobody",
+			"a job that runs comes before no other",
 			sched.Config{Policy: &ranked{decide: launchOnly(1)}},
 			Question{2, 5 * sec},
 			func(r *rig) {
@@ -329,7 +329,8 @@ func TestExplainWhatItCannot(t *testing.T) {
 	for _, c := range []struct {
 		q    Question
 		want string
-	}{{Question{9, 5 * sec}, "unknown"}, {Question{2, 8 * sec}, "ended"}, {Question{2, 50 * sec}, "ended"}, {Question{2, 7 * sec}, "unfinished"}} {
+	}{{Question{9, 5 * sec}, "unknown"}, {Question{2, 8 * sec}, "ended"}, {Question{2, 50 * sec}, "ended"},
+		{Question{2, 7 * sec}, "unfinished"}} {
 		e, err := Explain(reader(t, b), c.q, nil)
 		if err != nil || e.State != c.want {
 			t.Errorf("%+v: %+v, %v; want %s", c.q, e, err, c.want)
@@ -346,7 +347,9 @@ func TestExplainWhatItCannot(t *testing.T) {
 		t.Errorf("under another policy: %+v, %v", e, err)
 	}
 	broken := fmt.Errorf("no such policy")
-	if _, err := Explain(reader(t, b), Question{1, 0}, func(*Header) (sched.Policy, sched.Estimator, error) { return nil, nil, broken }); err == nil ||
+	if _, err := Explain(reader(t, b), Question{1, 0}, func(*Header) (sched.Policy, sched.Estimator, error) {
+		return nil, nil, broken
+	}); err == nil ||
 		!strings.Contains(err.Error(), "no such policy") {
 		t.Errorf("without a policy: %v", err)
 	}

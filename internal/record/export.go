@@ -89,15 +89,13 @@ func rowOf(v *sched.View, a *sched.Attempt, outcome string) *attemptRow {
 		Kind:    st.Kind.String(),
 		Task:    a.Task,
 		Attempt: a.ID.Serial(),
-		Node: v.Node(
-			a.Node,
-		).Name,
+		Node:    v.Node(a.Node).Name,
 		Start:   json.Number(seconds(a.Start)),
 		End:     json.Number(seconds(v.Now)),
 		Outcome: outcome,
 	}
 	if st.Spec.Copies > 0 {
-		row.Locality = locality(v, a).String()
+		row.Locality = LocalityOf(v, a).String()
 	}
 	return row
 }
@@ -144,7 +142,8 @@ type csvRows struct{ out *csv.Writer }
 
 func newCSVRows(w io.Writer) csvRows {
 	c := csv.NewWriter(w)
-	c.Write([]string{"job", "name", "stage", "kind", "task", "attempt", "node", "start", "end", "outcome", "locality"})
+	c.Write([]string{"job", "name", "stage", "kind", "task", "attempt", "node", "start_s", "end_s", "outcome",
+		"locality"})
 	return csvRows{c}
 }
 

@@ -12,14 +12,14 @@ import (
 // A Standing says what one queue, or one user of a queue, used, lent and borrowed of one kind of resource. Amounts are
 // exact, in units × time: MiB·s of memory, core·s, slot·s.
 type Standing struct {
-	Queue    string          `json:"queue"`
-	User     string          `json:"user,omitempty"` // "": the queue, or its share while it had no users
-	Share    theory.UnitTime `json:"share"`          // what was its own by weight, over time
-	Used     theory.UnitTime `json:"used"`
-	Lent     theory.UnitTime `json:"lent"`     // of its share, what others used
-	Borrowed theory.UnitTime `json:"borrowed"` // what it used of others' shares
-	Alone    theory.UnitTime `json:"alone"`    // what it would have used of a partition of its own, at the same demand
-	Benefit  float64         `json:"benefit"`  // β: used ÷ alone; 1 where alone is 0
+	Queue    string          `json:"queue" xml:"queue"`
+	User     string          `json:"user,omitempty" xml:"user,omitempty"` // "": the queue while it had no users
+	Share    theory.UnitTime `json:"share" xml:"share"`                   // what was its own by weight, over time
+	Used     theory.UnitTime `json:"used" xml:"used"`
+	Lent     theory.UnitTime `json:"lent" xml:"lent"`         // of its share, what others used
+	Borrowed theory.UnitTime `json:"borrowed" xml:"borrowed"` // what it used of others' shares
+	Alone    theory.UnitTime `json:"alone" xml:"alone"`       // what it would have used of a partition of its own
+	Benefit  float64         `json:"benefit" xml:"benefit"`   // β: used ÷ alone; 1 where alone is 0
 }
 
 // Balance is what the queue has lent and not borrowed; negative: what it owes.
@@ -28,13 +28,13 @@ func (s *Standing) Balance() theory.UnitTime { return s.Lent.Sub(s.Borrowed) }
 // A KindFairness is the statement of one kind of resource. The sums of lent and of borrowed are equal, of queues and of
 // users.
 type KindFairness struct {
-	Kind     string          `json:"kind"`
-	Lent     theory.UnitTime `json:"lent"`     // by all queues
-	Borrowed theory.UnitTime `json:"borrowed"` // by all queues
-	Gain     float64         `json:"gain"`     // Ψ: Σ of what is above 1 of the queues' benefits
-	Loss     float64         `json:"loss"`     // Ω: Σ of what is below 1, not above 0
-	Queues   []Standing      `json:"queues"`
-	Users    []Standing      `json:"users"`
+	Kind     string          `json:"kind" xml:"kind"`
+	Lent     theory.UnitTime `json:"lent" xml:"lent"`         // by all queues
+	Borrowed theory.UnitTime `json:"borrowed" xml:"borrowed"` // by all queues
+	Gain     float64         `json:"gain" xml:"gain"`         // Ψ: Σ of what is above 1 of the queues' benefits
+	Loss     float64         `json:"loss" xml:"loss"`         // Ω: Σ of what is below 1, not above 0
+	Queues   []Standing      `json:"queues" xml:"queue"`
+	Users    []Standing      `json:"users" xml:"user"`
 }
 
 // Loans follows a run and keeps what queues and users lend to each other (docs/spec/ltyarn.md, 5). An instant at which
@@ -178,7 +178,7 @@ func (s *standings) add(whose holder, share int64, row *sched.Queue, kind int) {
 	s.now = append(s.now, h)
 }
 
-// divide computes who lends to whom.
+// divide computes what each queue and user lends and borrows.
 func (s *standings) divide() {
 	share, held := make([]int64, len(s.now)), make([]int64, len(s.now))
 	for i, h := range s.now {
@@ -203,6 +203,12 @@ func (s *standings) list() []Standing {
 		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.User, b.User))
 	})
 	return list
+}
+
+// FairnessAt returns the statement up to an instant at or after the last Step: what is held is held until then.
+func (l *Loans) FairnessAt(now sched.Time) []KindFairness {
+	l.settle(now)
+	return l.Fairness()
 }
 
 // Fairness returns the statement up to the last Step, a kind of resource each.

@@ -112,10 +112,8 @@ func TestFairnessBalancesUnderChaos(t *testing.T) {
 			},
 		)
 		for range 5 {
-			r.at(
-				sched.Time(chance.Int64N(120e9)),
-				sched.Event{Kind: sched.JobEnded, Job: sched.JobID(1 + chance.IntN(30)), Outcome: sched.Killed},
-			)
+			r.at(sched.Time(chance.Int64N(120e9)),
+				sched.Event{Kind: sched.JobEnded, Job: sched.JobID(1 + chance.IntN(30)), Outcome: sched.Killed})
 		}
 		for r.step() {
 		}
@@ -129,15 +127,8 @@ func TestFairnessBalancesUnderChaos(t *testing.T) {
 				all = all.Add(q.Used)
 			}
 			if lent != borrowed || k.Lent != k.Borrowed {
-				t.Errorf(
-					"seed %d, %s: users lent %v and borrowed %v, queues %v and %v",
-					seed,
-					k.Kind,
-					lent,
-					borrowed,
-					k.Lent,
-					k.Borrowed,
-				)
+				t.Errorf("seed %d, %s: users lent %v and borrowed %v, queues %v and %v", seed, k.Kind, lent, borrowed,
+					k.Lent, k.Borrowed)
 			}
 			if used != all {
 				t.Errorf("seed %d, %s: users used %v, queues %v", seed, k.Kind, used, all)

@@ -136,9 +136,8 @@ func TestValuesComeBack(t *testing.T) {
 			Name: rapid.String().
 				Draw(t, "name"),
 			Weight: rapid.Float64().Draw(t, "weight"), Priority: rapid.Int32().Draw(t, "priority"),
-			Submit: sched.Time(
-				rapid.Int64().Draw(t, "submit"),
-			), Deadline: sched.Time(rapid.Int64().Draw(t, "deadline")),
+			Submit:   sched.Time(rapid.Int64().Draw(t, "submit")),
+			Deadline: sched.Time(rapid.Int64().Draw(t, "deadline")),
 		}
 		most := rapid.Int32Range(0, math.MaxInt32).Draw(t, "largest place")
 		spec.Stages = make([]sched.StageSpec, rapid.IntRange(0, 3).Draw(t, "stages"))
@@ -199,11 +198,8 @@ func TestPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, _ := NewWriter(
-		io.Discard,
-		Header{},
-		Options{Payload: Payload{Name: "bad", Append: func([]byte, any) ([]byte, error) { return nil, broken }}},
-	)
+	w, _ := NewWriter(io.Discard, Header{},
+		Options{Payload: Payload{Name: "bad", Append: func([]byte, any) ([]byte, error) { return nil, broken }}})
 	r := newRig(sched.Config{}, w)
 	r.node(slots(1, 0))
 	r.submit(1, spec)
@@ -453,12 +449,8 @@ func seal(plain []byte) []byte {
 	if err != nil {
 		panic(err)
 	}
-	zip, err := zstd.NewWriter(
-		nil,
-		zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(64<<10),
-		zstd.WithEncoderConcurrency(1),
-	)
+	zip, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(64<<10),
+		zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		panic(err)
 	}

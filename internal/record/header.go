@@ -36,7 +36,7 @@ type Header struct {
 	Seed      uint64          `json:"seed"`
 	Policy    string          `json:"policy"`
 	Estimator string          `json:"estimator,omitempty"`
-	Trace     string          `json:"trace,omitempty"`   // of which workload, for the reader
+	Trace     string          `json:"trace,omitempty"`   // the workload's name, for the reader
 	Cluster   json.RawMessage `json:"cluster,omitempty"` // as the engine was told; opaque here
 	Core      CoreConfig      `json:"core"`
 	Learned   json.RawMessage `json:"learned,omitempty"` // the estimator's memory at the start
@@ -50,16 +50,32 @@ type CoreConfig struct {
 	Can        Powers             `json:"can"`
 	Heartbeats bool               `json:"heartbeats,omitempty"`
 	Limit      int                `json:"limit,omitempty"`
+	Forecast   *sched.Forecast    `json:"forecast,omitempty"`
+	Spread     bool               `json:"spread,omitempty"`
 }
 
 // CoreConfigOf returns what of a core's configuration a header holds.
 func CoreConfigOf(c sched.Config) CoreConfig {
-	return CoreConfig{Queues: c.Queues, Can: Powers(c.Can), Heartbeats: c.Heartbeats, Limit: c.Limit}
+	return CoreConfig{
+		Queues:     c.Queues,
+		Can:        Powers(c.Can),
+		Heartbeats: c.Heartbeats,
+		Limit:      c.Limit,
+		Forecast:   c.Forecast,
+		Spread:     c.Spread,
+	}
 }
 
 // Config returns the configuration of a core under the same conditions, without policy, estimator and recorder.
 func (c CoreConfig) Config() sched.Config {
-	return sched.Config{Queues: c.Queues, Can: sched.Powers(c.Can), Heartbeats: c.Heartbeats, Limit: c.Limit}
+	return sched.Config{
+		Queues:     c.Queues,
+		Can:        sched.Powers(c.Can),
+		Heartbeats: c.Heartbeats,
+		Limit:      c.Limit,
+		Forecast:   c.Forecast,
+		Spread:     c.Spread,
+	}
 }
 
 // Powers are sched.Powers, written by name.
@@ -125,12 +141,8 @@ func parseHeader(line []byte) (*Header, error) {
 		return nil, fmt.Errorf("%w: header: %v", ErrFormat, err)
 	}
 	if version.Format != Format {
-		return nil, fmt.Errorf(
-			"%w: it has format %d, and this is a reader of format %d",
-			ErrFormat,
-			version.Format,
-			Format,
-		)
+		return nil, fmt.Errorf("%w: it has format %d, and this is a reader of format %d", ErrFormat,
+			version.Format, Format)
 	}
 	h := &Header{}
 	if err := json.Unmarshal(doc, h); err != nil {

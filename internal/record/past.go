@@ -15,12 +15,12 @@ import (
 //
 // A task takes as long as the attempt of it that succeeded ran, suspension left out, times the speed of its node's
 // class (nil: all are 1): its time on a node of speed 1. An attempt that starts before the stages that its stage is
-// after are done waits for them, as a reduce waits for maps; its time counts from the end of their last task. A task of
-// which none succeeded takes the median of its stage, and, where the stage has none, what its spec says.
+// after are done waits for them, as a reduce waits for maps; its time counts from the end of their last task. A task
+// without a success takes the median of its stage, and, where the stage has none, what its spec says.
 //
-// Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch, and
-// it starts when as much of the stage before is done as was when it was first asked for. The job's master asks for such
-// stages when it has started, and holds its container until they are done (Past.Led).
+// Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
+// and it starts when as much of the stage before is done as was when it was first asked for. The job's master asks for
+// such stages when it has started, and holds its container until they are done (Past.Led).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
 func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
@@ -58,6 +58,7 @@ type pastJob struct {
 	spec   *sched.JobSpec
 	at     sched.Time
 	ended  bool
+	took   sched.Time // from its submission to its success; -1: it has not succeeded
 	stages []pastStage
 	master sched.Time // when its first master was launched; -1: it has none
 	probe  pastProbe
@@ -101,7 +102,9 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 			}
 		case sched.JobEnded:
 			if j := p.byID[e.Job]; j != nil {
-				j.ended = true
+				if j.ended = true; e.Outcome == sched.OK {
+					j.took = now - j.at
+				}
 				delete(p.byID, e.Job)
 			}
 		}
@@ -127,7 +130,7 @@ func (p *past) submit(now sched.Time, e *sched.Event) {
 		}
 		return
 	}
-	j := &pastJob{id: e.Job, spec: spec, at: now, master: -1}
+	j := &pastJob{id: e.Job, spec: spec, at: now, took: -1, master: -1}
 	for i := range spec.Stages {
 		j.stages = append(j.stages, pastStage{spec: &spec.Stages[i]})
 	}
@@ -223,7 +226,7 @@ func (p *past) yield(yield func(*workload.Past, error) bool, all bool) bool {
 func (j *pastJob) finish() *workload.Past {
 	spec := *j.spec
 	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
-	out := &workload.Past{ID: j.id, Spec: &spec}
+	out := &workload.Past{ID: j.id, Sojourn: j.took, Spec: &spec}
 	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}
@@ -236,7 +239,7 @@ func (j *pastJob) finish() *workload.Past {
 		if st.spec.Tasks < 0 {
 			st.inOrder()
 			spec.Stages[i].Tasks = int32(len(st.times))
-			if i > 0 && spec.Stages[i-1].Kind != sched.Master { // of which no stage waits for output
+			if i > 0 && spec.Stages[i-1].Kind != sched.Master { // no stage waits for a master's output
 				spec.Stages[i].After = []sched.Dep{
 					{Stage: int32(i - 1), Part: min(1, float64(st.after)/float64(max(1, spec.Stages[i-1].Tasks)))},
 				}

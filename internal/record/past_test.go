@@ -85,7 +85,8 @@ func TestPastMaster(t *testing.T) {
 		r.run()
 	})
 	past := pastOf(t, b)
-	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.Led || !reflect.DeepEqual(past.Times, want) {
+	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.Led ||
+		!reflect.DeepEqual(past.Times, want) {
 		t.Errorf("led %v, times %v, want %v", past.Led, past.Times, want)
 	}
 	p, err := ClusterOf(reader(t, b))
@@ -123,7 +124,8 @@ func TestClusterOf(t *testing.T) {
 	if !reflect.DeepEqual(p.Cluster, want) || len(p.Cluster.Queues) != 1 || p.Cluster.Queues[0].Name != "etl" {
 		t.Errorf("%+v\nwant %+v", p.Cluster, want)
 	}
-	changes := []NodeChange{{0, 2, false}, {0, 3, false}, {3 * sec, 2, true}, {3 * sec, 3, true}, {4 * sec, 2, false}, {6 * sec, 2, true}}
+	changes := []NodeChange{{0, 2, false}, {0, 3, false}, {3 * sec, 2, true}, {3 * sec, 3, true}, {4 * sec, 2, false},
+		{6 * sec, 2, true}}
 	if !reflect.DeepEqual(p.Changes, changes) {
 		t.Errorf("changes %+v\nwant %+v", p.Changes, changes)
 	}
@@ -155,7 +157,8 @@ func TestExplainRanksByResource(t *testing.T) {
 		{sched.Resources{sched.Memory: 1}, sched.Resources{sched.Memory: 1}, sched.Resources{sched.Memory: 1}, 1},
 	} {
 		job := func(submit sched.Time, kind sched.StageKind, each sched.Resources) *sched.JobSpec {
-			return &sched.JobSpec{Submit: submit, Stages: []sched.StageSpec{{Kind: kind, Tasks: 1, PerTask: each, Prior: 60 * sec}}}
+			return &sched.JobSpec{Submit: submit,
+				Stages: []sched.StageSpec{{Kind: kind, Tasks: 1, PerTask: each, Prior: 60 * sec}}}
 		}
 		got := explainAt(t, sched.Config{Can: allPowers}, Question{3, 10 * sec}, func(r *rig) {
 			r.node(c.capacity)

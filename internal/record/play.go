@@ -11,8 +11,12 @@ import (
 // Play has a core live through a recorded run, shown to followers as the run itself was: the events come from the
 // record, and so do the decisions, so that no policy is needed. It costs as much as a run under a policy that does not
 // think. An ErrCut comes when everything that is whole has been played.
-func Play(r *Reader, to ...Follower) error {
-	for _, err := range play(r, to...).steps() {
+func Play(r *Reader, to ...Follower) error { return PlayWith(r, nil, to...) }
+
+// PlayWith is Play with an estimator, which learns as it did in the run, so that followers can ask the view for
+// estimates. A nil estimator knows what the jobs say of themselves.
+func PlayWith(r *Reader, e sched.Estimator, to ...Follower) error {
+	for _, err := range playWith(r, e, to...).steps() {
 		if err != nil {
 			return err
 		}
@@ -40,12 +44,16 @@ type player struct {
 	lost error // the first action that could not be done again
 }
 
-func play(r *Reader, to ...Follower) *player {
+func play(r *Reader, to ...Follower) *player { return playWith(r, nil, to...) }
+
+func playWith(r *Reader, e sched.Estimator, to ...Follower) *player {
 	p := &player{}
 	all := sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 	p.replayer = replayer{
 		reader: r,
-		core:   sched.New(sched.Config{Policy: p, Can: all, Queues: r.Header.Core.Queues, Recorder: Tee(to)}),
+		core: sched.New(sched.Config{
+			Policy: p, Estimator: e, Can: all, Queues: r.Header.Core.Queues, Recorder: Tee(to),
+		}),
 	}
 	return p
 }
@@ -82,16 +90,8 @@ func (p *player) Decide(plan *sched.Plan) {
 	for i := range p.now.Actions {
 		a := &p.now.Actions[i]
 		if err := p.do(plan, a); err != nil && p.lost == nil {
-			p.lost = fmt.Errorf(
-				"play %s: step %d at %v, entry %d: %w: %s: %v",
-				p.reader.name,
-				p.now.Number,
-				p.now.Now,
-				p.now.Entry+int64(len(p.now.Events)+i),
-				ErrDamaged,
-				describeAction(plan.View, p.now, a),
-				err,
-			)
+			p.lost = fmt.Errorf("play %s: step %d at %v, entry %d: %w: %s: %v", p.reader.name, p.now.Number, p.now.Now,
+				p.now.Entry+int64(len(p.now.Events)+i), ErrDamaged, describeAction(plan.View, p.now, a), err)
 		}
 	}
 }

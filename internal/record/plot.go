@@ -22,10 +22,28 @@ var errNoCurve = errors.New("there is nothing to draw: no job has succeeded")
 // PlotSojourns draws the distribution functions of sojourn times as SVG: for each time, the part of the jobs that took
 // at most so long. Jobs that took no time at all stand at the left edge of a logarithmic axis.
 func PlotSojourns(out io.Writer, curves []Curve) error {
-	c := chart.Chart{
-		X:   chart.Axis{Label: "sojourn time (s)"},
-		Y:   chart.Axis{Label: "part of the jobs", Most: 1},
-		Low: true,
+	return drawn(sojournChart(curves).WriteSVG(out))
+}
+
+// PlotSojournsPNG is PlotSojourns as PNG.
+func PlotSojournsPNG(out io.Writer, curves []Curve) error {
+	return drawn(sojournChart(curves).WritePNG(out))
+}
+
+// drawn says in words of jobs that there was nothing to draw.
+func drawn(err error) error {
+	if errors.Is(err, chart.ErrEmpty) {
+		return errNoCurve
+	}
+	return err
+}
+
+func sojournChart(curves []Curve) *chart.Chart {
+	c := &chart.Chart{
+		Title: "Sojourn times",
+		X:     chart.Axis{Label: "sojourn time (s)"},
+		Y:     chart.Axis{Label: "part of the jobs", Most: 1},
+		Low:   true,
 	}
 	least, most := spread(curves)
 	floor := 0.0
@@ -37,15 +55,10 @@ func PlotSojourns(out io.Writer, curves []Curve) error {
 		for i, s := range curve.Sojourns {
 			seconds[i] = s.Seconds()
 		}
-		c.Lines = append(
-			c.Lines,
-			chart.Line{Name: curve.Name, Points: chart.Distribution(seconds, floor), Manner: chart.Steps},
-		)
+		c.Lines = append(c.Lines, chart.Line{Name: curve.Name, Points: chart.Distribution(seconds, floor),
+			Manner: chart.Steps})
 	}
-	if err := c.WriteSVG(out); !errors.Is(err, chart.ErrEmpty) {
-		return err
-	}
-	return errNoCurve
+	return c
 }
 
 // spread returns the shortest time above zero, zero where there is none, and the longest, −1 where there is none.

@@ -60,12 +60,8 @@ func Open(path string, payload Payload) (*Reader, error) {
 
 // NewReader reads the header of a record. The name stands in errors.
 func NewReader(in io.Reader, name string, payload Payload) (*Reader, error) {
-	unzip, err := zstd.NewReader(
-		nil,
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderMaxMemory(mostBlock),
-		zstd.WithDecoderLowmem(true),
-	)
+	unzip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostBlock),
+		zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -78,11 +74,8 @@ func NewReader(in io.Reader, name string, payload Payload) (*Reader, error) {
 		}
 		switch {
 		case !bytes.HasPrefix(r.raw, []byte(magic)[:min(len(magic), len(r.raw))]) || len(r.raw) > mostHeader:
-			return nil, fmt.Errorf(
-				"read %s: %w: the first line does not begin as a record's does, or does not end",
-				name,
-				ErrFormat,
-			)
+			return nil, fmt.Errorf("read %s: %w: the first line does not begin as a record's does, or does not end",
+				name, ErrFormat)
 		case errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("read %s: %w: the first line is not complete", name, ErrCut)
 		case err != nil:
@@ -182,15 +175,8 @@ func (r *Reader) nextBlock() error {
 	case err == io.EOF && len(r.raw) == 0:
 		return fmt.Errorf("read %s: %w; it has %d whole blocks, up to %v", r.name, ErrCut, r.block, r.memory.now)
 	case err == io.EOF:
-		return fmt.Errorf(
-			"read %s: %w; after %d whole blocks, up to %v, block %d is incomplete at byte %d",
-			r.name,
-			ErrCut,
-			r.block,
-			r.memory.now,
-			r.block+1,
-			r.offset,
-		)
+		return fmt.Errorf("read %s: %w; after %d whole blocks, up to %v, block %d is incomplete at byte %d", r.name,
+			ErrCut, r.block, r.memory.now, r.block+1, r.offset)
 	case err != nil:
 		return fmt.Errorf("read %s: %w", r.name, err)
 	}
@@ -224,15 +210,8 @@ func (r *Reader) end() error {
 
 // damaged says where the record is damaged: in the block after the last whole one.
 func (r *Reader) damaged(err error) error {
-	return fmt.Errorf(
-		"read %s: block %d at byte %d: %w: %v; up to %v it is whole",
-		r.name,
-		r.block+1,
-		r.offset,
-		ErrDamaged,
-		err,
-		r.memory.now,
-	)
+	return fmt.Errorf("read %s: block %d at byte %d: %w: %v; up to %v it is whole", r.name, r.block+1, r.offset,
+		ErrDamaged, err, r.memory.now)
 }
 
 // next decodes a Step.
@@ -253,15 +232,8 @@ func (r *Reader) next() error {
 		m.fail(errors.New("the block has more than its entries"))
 	}
 	if m.err != nil {
-		return fmt.Errorf(
-			"read %s: block %d before byte %d: %w: entry %d: %v",
-			r.name,
-			r.block,
-			r.offset,
-			ErrDamaged,
-			r.entries,
-			m.err,
-		)
+		return fmt.Errorf("read %s: block %d before byte %d: %w: entry %d: %v", r.name, r.block, r.offset, ErrDamaged,
+			r.entries, m.err)
 	}
 	return nil
 }
@@ -283,6 +255,9 @@ func (r *Reader) entry() {
 		return
 	case kind >= tagEvent && kind <= lastEvent:
 		s.Events = append(s.Events, sched.Event{Kind: sched.EventKind(kind - tagEvent)})
+		m.event(t, &s.Events[len(s.Events)-1])
+	case kind == tagFound:
+		s.Events = append(s.Events, sched.Event{Kind: sched.AttemptFound})
 		m.event(t, &s.Events[len(s.Events)-1])
 	case kind == tagAction:
 		s.Actions = append(s.Actions, sched.Action{})

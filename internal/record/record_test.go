@@ -25,25 +25,12 @@ func check(t *testing.T, record []byte, want []Step) {
 		}
 		w := want[i]
 		if s.Now != w.Now || s.Number != int64(i+1) || s.Entry != entries+1 {
-			t.Fatalf(
-				"step %d: is number %d at %v, entry %d; want %v, entry %d",
-				i+1,
-				s.Number,
-				s.Now,
-				s.Entry,
-				w.Now,
-				entries+1,
-			)
+			t.Fatalf("step %d: is number %d at %v, entry %d; want %v, entry %d", i+1, s.Number, s.Now, s.Entry,
+				w.Now, entries+1)
 		}
 		if len(s.Events) != len(w.Events) || len(s.Actions) != len(w.Actions) {
-			t.Fatalf(
-				"step %d: %d events and %d actions, want %d and %d",
-				i+1,
-				len(s.Events),
-				len(s.Actions),
-				len(w.Events),
-				len(w.Actions),
-			)
+			t.Fatalf("step %d: %d events and %d actions, want %d and %d", i+1, len(s.Events), len(s.Actions),
+				len(w.Events), len(w.Actions))
 		}
 		for k := range w.Events {
 			if !reflect.DeepEqual(s.Events[k], w.Events[k]) {
@@ -83,15 +70,14 @@ func TestRunsComeBack(t *testing.T) {
 		if again := recordedAs(t, seed, run); !bytes.Equal(b, again) {
 			t.Errorf("seed %d: two equal runs left %d and %d bytes that differ", seed, len(b), len(again))
 		}
-		done, err := Replay(
-			reader(t, b),
-			deciders(func() sched.Policy { return &chaos{r: rand.New(rand.NewPCG(seed, 8))} }),
-		)
+		done, err := Replay(reader(t, b), deciders(func() sched.Policy {
+			return &chaos{r: rand.New(rand.NewPCG(seed, 8))}
+		}))
 		if err != nil || done.Differs != nil || done.Steps == 0 {
 			t.Errorf("seed %d: replayed %+v, %v", seed, done, err)
 		}
 	}
-	if len(kinds) != int(sched.SpecChanged)+1 || len(verbs) != int(sched.Wake)+1 {
+	if len(kinds) != int(sched.AttemptFound)+1 || len(verbs) != int(sched.Wake)+1 {
 		t.Errorf("the runs had %d kinds of events and %d of actions: not all of them", len(kinds), len(verbs))
 	}
 }
@@ -99,11 +85,8 @@ func TestRunsComeBack(t *testing.T) {
 // recordedAs is recorded with the header of a chaos run.
 func recordedAs(t testing.TB, seed uint64, run func(*Writer)) []byte {
 	var b bytes.Buffer
-	w, err := NewWriter(
-		&b,
-		Header{Engine: "test", Seed: seed, Policy: "chaos", Core: CoreConfigOf(chaosConfig(seed))},
-		Options{},
-	)
+	w, err := NewWriter(&b, Header{Engine: "test", Seed: seed, Policy: "chaos", Core: CoreConfigOf(chaosConfig(seed))},
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

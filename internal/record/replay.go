@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -19,11 +20,22 @@ type Replayed struct {
 
 // A Difference is where two runs part.
 type Difference struct {
-	Step  int64      `json:"step"`  // its number in the record, from 1
-	Entry int64      `json:"entry"` // likewise
-	At    sched.Time `json:"at_ns"`
-	A     string     `json:"a"` // what one has there, "": nothing
-	B     string     `json:"b"` // and the other
+	Step  int64 // its number in the record, from 1
+	Entry int64 // likewise
+	At    sched.Time
+	A     string // what one has there, "": nothing
+	B     string // and the other
+}
+
+// MarshalJSON writes the instant in seconds, exactly.
+func (d Difference) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Step  int64        `json:"step"`
+		Entry int64        `json:"entry"`
+		At    *json.Number `json:"at_s"`
+		A     string       `json:"a"`
+		B     string       `json:"b"`
+	}{d.Step, d.Entry, exactly(d.At), d.A, d.B})
 }
 
 func (d *Difference) String() string {
@@ -83,14 +95,8 @@ func newReplayer(r *Reader, make Deciders) (*replayer, error) {
 func (p *replayer) step(s *Step) (actions []sched.Action, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = fmt.Errorf(
-				"replay %s: step %d at %v: %w: no engine gives such events: %v",
-				p.reader.name,
-				s.Number,
-				s.Now,
-				ErrDamaged,
-				broken,
-			)
+			err = fmt.Errorf("replay %s: step %d at %v: %w: no engine gives such events: %v", p.reader.name, s.Number,
+				s.Now, ErrDamaged, broken)
 		}
 	}()
 	return p.core.Step(s.Now, s.Events), nil

@@ -14,22 +14,25 @@ import (
 type Result struct {
 	Policy string `json:"policy"`
 	JobCounts
-	Tasks       int64              `json:"tasks"`               // of the jobs that ended
-	Events      int64              `json:"events"`              // given to Step; what follows from them is not counted
-	Makespan    float64            `json:"makespan_s"`          // first submission to last end of a job
-	Sojourn     *Distribution      `json:"sojourn_s,omitempty"` // of the jobs that succeeded, as the next two
-	Wait        *Distribution      `json:"wait_s,omitempty"`
-	Slowdown    *Distribution      `json:"slowdown,omitempty"`
-	Utilization map[string]float64 `json:"utilization,omitempty"` // used ÷ capacity over the makespan, by kind of resource
+	Tasks    int64         `json:"tasks"`               // of the jobs that ended
+	Events   int64         `json:"events"`              // given to Step; what follows from them is not counted
+	Makespan float64       `json:"makespan_s"`          // first submission to last end of a job
+	Sojourn  *Distribution `json:"sojourn_s,omitempty"` // of the jobs that succeeded, as the next two
+	Wait     *Distribution `json:"wait_s,omitempty"`
+	Slowdown *Distribution `json:"slowdown,omitempty"`
+	// used ÷ capacity over the makespan, by kind of resource
+	Utilization map[string]float64 `json:"utilization,omitempty"`
 	Locality    *Localities        `json:"locality,omitempty"`
 	Preempted   *Preempted         `json:"preempted,omitempty"`
 	Speculative *Speculative       `json:"speculative,omitempty"`
-	Lost        float64            `json:"lost_s"` // attempt-seconds of attempts that failed, were killed or went with their node, suspension apart
-	Deadlines   *Deadlines         `json:"deadlines,omitempty"`
-	Fairness    *Fairness          `json:"fairness,omitempty"`
-	Costs       map[string]float64 `json:"costs,omitempty"`        // of the jobs that succeeded, by the metrics of the policy flex
-	Wall        float64            `json:"wall_s,omitempty"`       // of the run; whoever runs it fills this and the next
-	EventRate   float64            `json:"events_per_s,omitempty"` // Events ÷ Wall
+	// attempt-seconds of attempts that failed, were killed or went with their node, suspension apart
+	Lost      float64    `json:"lost_s"`
+	Deadlines *Deadlines `json:"deadlines,omitempty"`
+	Fairness  *Fairness  `json:"fairness,omitempty"`
+	// of the jobs that succeeded, by the metrics of the policy flex
+	Costs     map[string]float64 `json:"costs,omitempty"`
+	Wall      float64            `json:"wall_s,omitempty"`       // of the run; its runner fills this and the next
+	EventRate float64            `json:"events_per_s,omitempty"` // Events ÷ Wall
 }
 
 // JobCounts are of jobs; probes are not counted.
@@ -164,16 +167,16 @@ func NewJobsCSV(out io.Writer) *JobsCSV {
 	w.out.Write(
 		[]string{
 			"policy",
-			"id",
+			"job",
 			"name",
 			"queue",
 			"user",
-			"submit",
-			"first_launch",
-			"finish",
-			"sojourn",
+			"submit_s",
+			"first_launch_s",
+			"end_s",
+			"sojourn_s",
 			"slowdown",
-			"size",
+			"size_s",
 			"outcome",
 		},
 	)

@@ -282,17 +282,10 @@ func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
 	}
 	const jobs = 12
 	for i := range jobs {
-		j := mapReduce(
-			sched.Time(3*i)*sec+sched.Time(r.IntN(1e9)),
-			int32(1+r.IntN(8)),
-			sched.Time(1+r.IntN(9))*sec,
-			int32(r.IntN(4)),
-			sched.Time(1+r.IntN(20))*sec,
-		)
-		j.Name, j.Queue, j.User = fmt.Sprint(
-			"job ",
-			i,
-		), [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)], [...]string{"", "ana", "bo"}[r.IntN(3)]
+		j := mapReduce(sched.Time(3*i)*sec+sched.Time(r.IntN(1e9)), int32(1+r.IntN(8)), sched.Time(1+r.IntN(9))*sec,
+			int32(r.IntN(4)), sched.Time(1+r.IntN(20))*sec)
+		j.Name, j.Queue, j.User = fmt.Sprint("job ", i), [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)],
+			[...]string{"", "ana", "bo"}[r.IntN(3)]
 		for k := range j.Stages {
 			j.Stages[k].PerTask = sched.Resources{sched.Memory: int64(1 + r.IntN(3)), sched.VCores: 1}
 			if k > 0 {
@@ -357,6 +350,8 @@ func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
 				}}},
 		},
 	)
+	found := &sched.Found{Stage: 1, Ran: sec}
+	g.at(last+5*sec, sched.Event{Kind: sched.AttemptFound, Job: jobs + 1, Node: 2, Body: found})
 	g.at(last+60*sec, sched.Event{Kind: sched.JobEnded, Job: jobs + 1})
 	g.at(last+9*sec, sched.Event{Kind: sched.TaskUndone, Job: jobs, Body: &sched.Undone{Stage: 0, Tasks: []int32{1}}})
 	for i := range 6 {
@@ -433,10 +428,8 @@ func (r *rig) chaosStep(chance *rand.Rand) bool {
 						},
 					)
 				case 2:
-					r.at(
-						now,
-						sched.Event{Kind: sched.ResizeAsked, Attempt: a.ID, Body: &sched.Resources{sched.Memory: 2}},
-					)
+					r.at(now, sched.Event{Kind: sched.ResizeAsked, Attempt: a.ID,
+						Body: &sched.Resources{sched.Memory: 2}})
 				}
 			}
 		}

@@ -137,7 +137,7 @@ func (t *Tally) launch(a *sched.Action) {
 		}
 	}
 	if st.Spec.Copies > 0 {
-		t.locality[locality(t.view, at)]++
+		t.locality[LocalityOf(t.view, at)]++
 	}
 	if t.view.Twins(at) > 1 {
 		t.attempts.speculative.Launched++
@@ -350,8 +350,8 @@ func ends(events []sched.Event, i int) bool {
 	return true
 }
 
-// locality is how near its input an attempt of a stage with places is.
-func locality(v *sched.View, a *sched.Attempt) sched.Locality {
+// LocalityOf returns how near its input an attempt of a stage with places runs.
+func LocalityOf(v *sched.View, a *sched.Attempt) sched.Locality {
 	spec := a.Stage.Spec
 	if a.Task == 0 {
 		return sched.NodeLocal

@@ -68,7 +68,7 @@ func TestTallyOfMROrder41(t *testing.T) {
 	if err := csv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const lines = `policy,id,name,queue,user,submit,first_launch,finish,sojourn,slowdown,size,outcome
+	const lines = `policy,job,name,queue,user,submit_s,first_launch_s,end_s,sojourn_s,slowdown,size_s,outcome
 fifo,2,,default,,0,4,8,8,1,2,ok
 fifo,1,,default,,0,0,16,16,2,1,ok
 fifo,3,,default,,0,4,26,26,3.25,3,ok
@@ -175,12 +175,8 @@ func TestTallyOfSpeculationAndDeadlines(t *testing.T) {
 	r.run()
 	got := tally.Result()
 	if got.Speculative == nil || *got.Speculative != (Speculative{1, 1}) || got.Preempted != nil || got.Lost != 14 {
-		t.Errorf(
-			"speculative %+v, preempted %+v, lost %v; want 1 of 1 won, none, 14 s",
-			got.Speculative,
-			got.Preempted,
-			got.Lost,
-		)
+		t.Errorf("speculative %+v, preempted %+v, lost %v; want 1 of 1 won, none, 14 s", got.Speculative,
+			got.Preempted, got.Lost)
 	}
 	if got.Deadlines == nil || *got.Deadlines != (Deadlines{Met: 1, Missed: 1, Tardiness: 2}) {
 		t.Errorf("deadlines %+v, want one met, one missed, mean tardiness (4+0)/2", got.Deadlines)
@@ -234,7 +230,8 @@ func TestTallyOfLocalityAndFailure(t *testing.T) {
 
 // Percentiles are by nearest rank: with 1..n the p-th is the least k with k ≥ p·n/100.
 func TestPercentiles(t *testing.T) {
-	for _, c := range []struct{ n, p50, p95, p99 int }{{1, 1, 1, 1}, {2, 1, 2, 2}, {20, 10, 19, 20}, {100, 50, 95, 99}, {101, 51, 96, 100}, {1000, 500, 950, 990}} {
+	for _, c := range []struct{ n, p50, p95, p99 int }{{1, 1, 1, 1}, {2, 1, 2, 2}, {20, 10, 19, 20}, {100, 50, 95, 99},
+		{101, 51, 96, 100}, {1000, 500, 950, 990}} {
 		var v []sched.Time
 		var f []float64
 		for k := c.n; k > 0; k-- {
@@ -254,7 +251,8 @@ func TestPercentiles(t *testing.T) {
 }
 
 func TestSecondsAreExact(t *testing.T) {
-	for at, want := range map[sched.Time]string{0: "0", 1: "0.000000001", sec: "1", 1500 * sec / 1000: "1.5", 12*sec + 34: "12.000000034", -sec / 4: "-0.25"} {
+	for at, want := range map[sched.Time]string{0: "0", 1: "0.000000001", sec: "1", 1500 * sec / 1000: "1.5",
+		12*sec + 34: "12.000000034", -sec / 4: "-0.25"} {
 		if got := seconds(at); got != want {
 			t.Errorf("%d ns: %s, want %s", at, got, want)
 		}

@@ -50,10 +50,8 @@ func TestEvents(t *testing.T) {
 	if got := lines(EventOptions{}); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got := lines(EventOptions{Kinds: []string{"launch", "job-ended"}, From: 5 * sec}); !slices.Equal(
-		got,
-		[]string{want[6], want[8]},
-	) {
+	if got := lines(EventOptions{Kinds: []string{"launch", "job-ended"}, From: 5 * sec}); !slices.Equal(got,
+		[]string{want[6], want[8]}) {
 		t.Errorf("filtered by kind and instant: %q", got)
 	}
 	if got := lines(EventOptions{Node: 1, Until: 5 * sec}); !slices.Equal(got, slices.Concat(want[:1], want[2:7])) {
@@ -106,7 +104,7 @@ func TestExportCSV(t *testing.T) {
 	if err := Export(&out, reader(t, b), "csv"); err != nil {
 		t.Fatal(err)
 	}
-	const want = `job,name,stage,kind,task,attempt,node,start,end,outcome,locality
+	const want = `job,name,stage,kind,task,attempt,node,start_s,end_s,outcome,locality
 1,"the ""first""",0,map,1,1,n1,1,5,ok,
 1,"the ""first""",0,map,2,2,n1,1,5,ok,
 1,"the ""first""",1,reduce,1,3,n1,5,8,ok,
@@ -141,23 +139,32 @@ func TestChromeSlots(t *testing.T) {
 		}
 	}
 	want := []string{
-		`{"ph":"X","pid":2,"tid":1,"ts":1000000.000,"dur":4000000.000,"cat":"map","name":"the \"first\"","args":{"outcome":"ok","job":1,"stage":0,"task":1,"attempt":1}},`,
-		`{"ph":"X","pid":2,"tid":2,"ts":1000000.000,"dur":4000000.000,"cat":"map","name":"the \"first\"","args":{"outcome":"ok","job":1,"stage":0,"task":2,"attempt":2}},`,
-		`{"ph":"X","pid":2,"tid":1,"ts":5000000.000,"dur":3000000.000,"cat":"reduce","name":"the \"first\"","args":{"outcome":"ok","job":1,"stage":1,"task":1,"attempt":3}},`,
+		`{"ph":"X","pid":2,"tid":1,"ts":1000000.000,"dur":4000000.000,"cat":"map","name":"the ` +
+			`\"first\"","args":{"outcome":"ok","job":1,"stage":0,"task":1,"attempt":1}},`,
+		`{"ph":"X","pid":2,"tid":2,"ts":1000000.000,"dur":4000000.000,"cat":"map","name":"the ` +
+			`\"first\"","args":{"outcome":"ok","job":1,"stage":0,"task":2,"attempt":2}},`,
+		`{"ph":"X","pid":2,"tid":1,"ts":5000000.000,"dur":3000000.000,"cat":"reduce","name":"the ` +
+			`\"first\"","args":{"outcome":"ok","job":1,"stage":1,"task":1,"attempt":3}},`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// In every chaotic run the three formats tell of the same attempts, every launch is in each exactly once, and in a
+// In every chaotic run the three formats tell of the same attempts, every launch and every attempt found is in each
+// exactly once, and in a
 // Chrome trace no two slices of a slot overlap.
 func TestExportsAgree(t *testing.T) {
 	for seed := range uint64(12) {
 		k := &kept{}
 		b := recordedAs(t, seed, func(w *Writer) { chaosRun(t, seed, w, k) })
-		launches := 0
+		launches := 0 // and attempts that were found
 		for _, s := range k.steps {
+			for _, e := range s.Events {
+				if e.Kind == sched.AttemptFound && e.Attempt != 0 {
+					launches++
+				}
+			}
 			for _, a := range s.Actions {
 				if a.Kind == sched.Launch {
 					launches++
@@ -267,10 +274,9 @@ func TestDiff(t *testing.T) {
 	// Under FIFO the jobs end at 16, 8, 26, 44. Last come first served, the 24 maps of job 4 (6 s) run from 0 to 18,
 	// then job 3's 2 and job 2's 4 maps with 2 of job 1's; the sojourn times are those of the run itself.
 	tally := map[sched.JobID]sched.Time{}
-	mrorder41(
-		sched.Config{Policy: &inOrder{last: true}},
-		NewTally(TallyOptions{Row: func(r *JobRow) { tally[r.ID] = r.Sojourn() }}),
-	).run()
+	mrorder41(sched.Config{Policy: &inOrder{last: true}}, NewTally(TallyOptions{Row: func(r *JobRow) {
+		tally[r.ID] = r.Sojourn()
+	}})).run()
 	for i, a := range []sched.Time{16, 8, 26, 44} {
 		want := JobDifference{ID: sched.JobID(i + 1), A: a * sec, B: tally[sched.JobID(i+1)]}
 		if d.Jobs[i] != want || want.B == 0 {

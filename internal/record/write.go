@@ -26,8 +26,9 @@ const (
 // Options are what a writer may be told.
 type Options struct {
 	Payload   Payload
-	Overwrite bool       // an existing file
-	Span      sched.Time // of a block, at most: what a crash may lose. Zero: a second; negative: blocks end when they are full
+	Overwrite bool // an existing file
+	// of a block, at most: what a crash may lose. Zero: a second; negative: blocks end when they are full
+	Span sched.Time
 }
 
 // A Writer writes a record as the run goes: it is a Follower. An error is kept, ends the writing, and is what
@@ -58,11 +59,8 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	f, err := os.OpenFile(path, flags, 0o666)
 	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf(
-				"create record %s: %w; a record is not replaced unless that is asked for",
-				path,
-				fs.ErrExist,
-			)
+			return nil, fmt.Errorf("create record %s: %w; a record is not replaced unless that is asked for",
+				path, fs.ErrExist)
 		}
 		return nil, fmt.Errorf("create record: %w", err)
 	}
@@ -86,12 +84,8 @@ func newWriter(out io.Writer, name string, h Header, o Options) (*Writer, error)
 	if err != nil {
 		return nil, err
 	}
-	zip, err := zstd.NewWriter(
-		nil,
-		zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false),
-	)
+	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderCRC(false))
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
@@ -112,13 +106,8 @@ func (w *Writer) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 		return
 	}
 	if len(events)+len(actions) > mostEntries {
-		w.fail(
-			fmt.Errorf(
-				"a Step of %d events and actions: a record holds at most %d",
-				len(events)+len(actions),
-				mostEntries,
-			),
-		)
+		w.fail(fmt.Errorf("a Step of %d events and actions: a record holds at most %d",
+			len(events)+len(actions), mostEntries))
 		return
 	}
 	m := w.memory

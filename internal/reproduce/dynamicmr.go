@@ -59,17 +59,23 @@ const (
 func dynamicmr() *Paper {
 	return &Paper{
 		Name: "dynamicmr", Title: "DynamicMR",
-		Source: "S. Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4; [docs/spec/dynamicmr.md](../spec/dynamicmr.md) has every formula and what is wrong in print.",
-		About: `Hadoop 1 divides each node into map slots and reduce slots. While there are more maps than map slots, reduce slots idle, and the other way round; as maps come before reduces, no
-division is good for long. DynamicMR lends idle slots across kinds (*DHSA*, for each kind by itself, PI, or for each pool, PD), lets waiting tasks go before second attempts of
-slow ones (*SEPB*), and lets maps use slots near their input that load balancing would leave idle (*PreScheduling*). Claimed: single jobs are 46 to 115 % faster and batches 49 to 112 % than
-with a division that was tuned, and no longer depend on how slots are divided.
+		Source: "S. Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 4; " +
+			"[docs/spec/dynamicmr.md](../spec/dynamicmr.md) has every formula and what is wrong in print.",
+		About: `Hadoop 1 divides each node into map slots and reduce slots. While there are more maps than map slots,
+reduce slots idle, and the other way round; as maps come before reduces, no division is good for long. DynamicMR lends
+idle slots across kinds (*DHSA*, for each kind by itself, PI, or for each pool, PD), lets waiting tasks go before second
+attempts of slow ones (*SEPB*), and lets maps use slots near their input that load balancing would leave idle
+(*PreScheduling*). Claimed: single jobs are 46 to 115 % faster and batches 49 to 112 % than with a division that was
+tuned, and no longer depend on how slots are divided.
 
-The cluster is the thesis's, 9 nodes of 12 slots, divided into 10 for maps and 2 for reduces where nothing else is said; the jobs are its nine benchmarks, with task counts and times from its
-own table 3.2. On ` + "`sojourn sim`" + ` with heartbeats of 3 s, three copies of each block, delay scheduling for a heartbeat on both sides, task times that vary (σ = 0.2, three in a hundred take
-three times as long), and reduces that start after the last map and then share their node's network. How much each benchmark shuffles was not published and is ours, and one number was
-fitted: the reduces of a node fetch 15 MB/s together, with which lending gains Sort about the 29 % of figure 4.11. A gain in percent is the baseline's time ÷ ours − 1.
-Static Hadoop is ` + "`" + static + "`" + `: the fair scheduler with LATE's second attempts.`,
+The cluster is the thesis's, 9 nodes of 12 slots, divided into 10 for maps and 2 for reduces where nothing else is said;
+the jobs are its nine benchmarks, with task counts and times from its own table 3.2. On ` + "`sojourn sim`" + ` with
+heartbeats of 3 s, three copies of each block, delay scheduling for a heartbeat on both sides, task times that vary (σ
+= 0.2, three in a hundred take three times as long), and reduces that start after the last map and then share their
+node's network. How much each benchmark shuffles was not published and is ours, and one number was fitted: the reduces
+of a node fetch 15 MB/s together, with which lending gains Sort about the 29 % of figure 4.11. A gain in percent is the
+baseline's time ÷ ours − 1. Static Hadoop
+is ` + "`" + static + "`" + `: the fair scheduler with LATE's second attempts.`,
 		Parts: []Part{
 			dynamicmrPools(),
 			dynamicmrSplits(),
@@ -178,8 +184,11 @@ func (w *poolWatch) Record(now sched.Time, _ []sched.Event, _ []sched.Action) {
 func dynamicmrPools() Part {
 	p := Part{
 		Title: "Three pools", Trials: 1,
-		How:     "Three pools of one job each on 90 map and 18 reduce slots: at first all have maps; then the first has reduces only, and more than enough of them. Tasks that run, without heartbeats and with the barrier, under lending for each kind by itself (PI) and for each pool (PD).",
-		Reading: "Lending for each kind by itself keeps reduces to reduce slots while maps wait; lending for each pool lets the first pool use its third of all slots for reduces.",
+		How: "Three pools of one job each on 90 map and 18 reduce slots: at first all have maps; then the first " +
+			"has reduces only, and more than enough of them. Tasks that run, without heartbeats and with the " +
+			"barrier, under lending for each kind by itself (PI) and for each pool (PD).",
+		Reading: "Lending for each kind by itself keeps reduces to reduce slots while maps wait; lending for each " +
+			"pool lets the first pool use its third of all slots for reduces.",
 	}
 	expect := map[string][]float64{"pi": {36, 36, 36, 18, 45, 45}, "pd": {36, 36, 36, 36, 36, 36}}
 	for _, mode := range []string{"pi", "pd"} {
@@ -192,12 +201,8 @@ func dynamicmrPools() Part {
 				p.Claims,
 				Claim{
 					Where: "Fig. 4.9",
-					Says: fmt.Sprintf(
-						"%s, %s: tasks of pool %d",
-						map[string]string{"pi": "PI", "pd": "PD"}[mode],
-						when,
-						i%3+1,
-					),
+					Says: fmt.Sprintf("%s, %s: tasks of pool %d", map[string]string{"pi": "PI", "pd": "PD"}[mode],
+						when, i%3+1),
 					Published: exactly(n),
 					Figure:    fmt.Sprintf("%s %d", mode, i),
 					Agrees:    Range{n - 0.5, n + 0.5},
@@ -253,7 +258,8 @@ func dynamicmrSplits() Part {
 	}{{"static", static, false}, {"PI", lending, false}, {"PD", lending + ",dhsa=pd", false}, {"early", lending, true}}
 	p := Part{
 		Title: "How slots are divided", Trials: 5,
-		How: "Sort alone, with 1 to 11 of each node's 12 slots for maps: static, and with slots lent (neither SEPB nor PreScheduling).",
+		How: "Sort alone, with 1 to 11 of each node's 12 slots for maps: static, and with slots lent (neither SEPB " +
+			"nor PreScheduling).",
 		Charts: []Picture{
 			{
 				"dynamicmr-splits",
@@ -274,7 +280,9 @@ func dynamicmrSplits() Part {
 				},
 			},
 		},
-		Reading: "With slots lent, a job's time does not depend on how somebody divided them. That needs reduces that have something to do: where they start early (Hadoop's slow start of 5 %), they hold the reduce slots, wait for maps, and keep maps from borrowing.",
+		Reading: "With slots lent, a job's time does not depend on how they were divided. That needs reduces " +
+			"that have something to do: where they start early (Hadoop's slow start of 5 %), they hold the reduce " +
+			"slots, wait for maps, and keep maps from borrowing.",
 		Claims: []Claim{
 			{
 				Where:     "Fig. 4.10",
@@ -283,7 +291,8 @@ func dynamicmrSplits() Part {
 				Unit:      "×",
 				Figure:    "static range",
 				Agrees:    above(1.3),
-				Why:       "at one map slot a node our static Hadoop loses more than the thesis's. The closed form without contention has 3.9",
+				Why: "at one map slot a node our static Hadoop loses more than the thesis's. The closed form " +
+					"without contention has 3.9",
 			},
 			{
 				Where:     "Fig. 4.10",
@@ -373,7 +382,8 @@ func dynamicmrLending() Part {
 	parts := []float64{0, 0.25, 0.5, 0.75, 1}
 	return Part{
 		Title: "How much is lent", Trials: 5,
-		How: "Sort alone on 90 map and 18 reduce slots, with a part of the map slots that reduces may hold (Pec_M) and of the reduce slots that maps may hold (Pec_R).",
+		How: "Sort alone on 90 map and 18 reduce slots, with a part of the map slots that reduces may hold (Pec_M) " +
+			"and of the reduce slots that maps may hold (Pec_R).",
 		Claims: []Claim{
 			{
 				Where:     "Fig. 4.11",
@@ -460,8 +470,15 @@ func dynamicmrLocal() Part {
 	sizes := []int{16, 32, 160}
 	p := Part{
 		Title: "Maps near their input", Trials: 20,
-		How:     "A Sort of 16, 32 and 160 maps alone, with delay scheduling on both sides: part of the maps that run on a node with their input, and time of the job, with PreScheduling over without. How many copies a block has was not published. With one copy there is something to gain; with three nearly every map finds its input either way. What a map far from its input takes longer was not published either: first it reads at two thirds of a disk's rate, as elsewhere on this page; then over the network that reduces fetch from, at what one of two on a node gets. In more than half of the trials every map finds a place near its input either way, so that the median says little, and the mean is given.",
-		Reading: "PreScheduling acts where load balancing would spread a small job evenly over nodes that have unequal parts of its input.",
+		How: "A Sort of 16, 32 and 160 maps alone, with delay scheduling on both sides: part of the maps that " +
+			"run on a node with their input, and time of the job, with PreScheduling over without. How many copies a " +
+			"block has was not published. With one copy there is something to gain; with three nearly every map " +
+			"finds its input either way. What a map far from its input takes longer was not published either: first " +
+			"it reads at two thirds of a disk's rate, as elsewhere on this page; then over the network that reduces " +
+			"fetch from, at what one of two on a node gets. In more than half of the trials every map finds a place " +
+			"near its input either way, so that the median says little, and the mean is given.",
+		Reading: "PreScheduling acts where load balancing would spread a small job evenly over nodes that have " +
+			"unequal parts of its input.",
 	}
 	for _, n := range sizes {
 		p.Claims = append(
@@ -482,14 +499,13 @@ func dynamicmrLocal() Part {
 				Unit:      "%",
 				Figure:    fmt.Sprint("time 1 ", n),
 				Agrees:    above(0),
-				Why:       "in most trials the last map to end has its input near either way; one far from it takes a second longer here, and most of a Sort is its reduces",
+				Why: "in most trials the last map to end has its input near either way; one far from it takes " +
+					"a second longer here, and most of a Sort is its reduces",
 			},
 			Claim{
 				Where: "Fig. 4.14",
-				Says: fmt.Sprintf(
-					"%d maps, one copy, reading over the reduces' network: time, mean of all trials",
-					n,
-				),
+				Says: fmt.Sprintf("%d maps, one copy, reading over the reduces' network: time, mean "+
+					"of all trials", n),
 				Published: Range{2, 25},
 				Unit:      "%",
 				Figure:    fmt.Sprint("mean far time ", n),
@@ -525,12 +541,8 @@ func dynamicmrLocal() Part {
 		s := Sample{}
 		for _, n := range sizes {
 			for _, copies := range []int32{1, 3} {
-				near, faster, err := prescheduled(
-					ctx,
-					n,
-					sim.Reading{Copies: copies, Rates: sim.Defaults().Reading.Rates},
-					seed,
-				)
+				near, faster, err := prescheduled(ctx, n,
+					sim.Reading{Copies: copies, Rates: sim.Defaults().Reading.Rates}, seed)
 				if err != nil {
 					return nil, err
 				}
@@ -538,12 +550,8 @@ func dynamicmrLocal() Part {
 				s.set(fmt.Sprintf("time %d %d", copies, n), faster)
 			}
 			disk := sim.Defaults().Reading.Rates[sched.NodeLocal]
-			_, faster, err := prescheduled(
-				ctx,
-				n,
-				sim.Reading{Copies: 1, Rates: [3]float64{disk, bandwidth / 2, bandwidth / 2}},
-				seed,
-			)
+			_, faster, err := prescheduled(ctx, n,
+				sim.Reading{Copies: 1, Rates: [3]float64{disk, bandwidth / 2, bandwidth / 2}}, seed)
 			if err != nil {
 				return nil, err
 			}

@@ -100,19 +100,25 @@ var batchSizes = []int{5, 10, 20, 30}
 func dynamicmrAll() Part {
 	return Part{
 		Title: "All three, against the best division and against containers", Trials: 5,
-		How: `Each benchmark alone, and batches of 5 to 30 of them: all three techniques (PI) over static Hadoop at the cluster's division of 10 and 2, at the best of four (6, 8, 9 and 10 of 12 slots for maps) for
-each batch, with FIFO beneath both, and over containers, as many as slots, which maps and reduces take as they come (` + "`late{fair}`" + ` on a cluster of cores). The thesis says that its tuned baseline has "6/2" slots, which on
-nodes of 12 is no division of them. Taken as printed it is 8 of 12 slots, and that is run as well.`,
+		How: `Each benchmark alone, and batches of 5 to 30 of them: all three techniques (PI) over static Hadoop at the
+cluster's division of 10 and 2, at the best of four (6, 8, 9 and 10 of 12 slots for maps) for each batch, with FIFO
+beneath both, and over containers, as many as slots, which maps and reduces take as they come (` + "`late{fair}`" + ` on
+a cluster of cores). The thesis says that its tuned baseline has "6/2" slots, which on nodes of 12 is no division of
+them. Taken as printed it is 8 of 12 slots, and that is run as well.`,
 		Charts: []Picture{
 			{
 				"dynamicmr-all",
-				"Gain of DynamicMR over static Hadoop, at the cluster's division, at the best of four, and with the 6 and 2 slots that are printed, and over containers; black: the published range over static Hadoop",
+				"Gain of DynamicMR over static Hadoop, at the cluster's division, at the best of four, and with the " +
+					"6 and 2 slots that are printed, and over containers; black: the published range over " +
+					"static Hadoop",
 				allChart,
 			},
 		},
-		Reading: "Most of what lending gains over a good division of slots it gains from reduces: they have the whole cluster as soon as maps run out, and a part of it before. What was published is the size of a gain over 6 and 2 slots of 12: a third of such a node is idle.",
-		Claims:  allClaims(),
-		Trial:   allTrial,
+		Reading: "Most of what lending gains over a good division of slots it gains from reduces: they have the " +
+			"whole cluster as soon as maps run out, and a part of it before. What was published is the size of a " +
+			"gain over 6 and 2 slots of 12: a third of such a node is idle.",
+		Claims: allClaims(),
+		Trial:  allTrial,
 	}
 }
 
@@ -123,7 +129,8 @@ func allChart(samples []Sample) chart.Chart {
 		whats = append(whats, fmt.Sprint(n))
 	}
 	c.X.Names = whats
-	for _, l := range [...][2]string{{"given", "over 10 and 2"}, {"static", "over the best"}, {"printed", "over 6 and 2"}, {"yarn", "over containers"}} {
+	for _, l := range [...][2]string{{"given", "over 10 and 2"}, {"static", "over the best"},
+		{"printed", "over 6 and 2"}, {"yarn", "over containers"}} {
 		line := chart.Line{Name: l[1], Manner: chart.Apart}
 		for i, what := range whats {
 			line.Points = append(line.Points, point(samples, float64(i), l[0]+" "+what))
@@ -136,18 +143,18 @@ func allChart(samples []Sample) chart.Chart {
 		if i == 0 {
 			r = Range{46, 115}
 		}
-		published.Points = append(
-			published.Points,
-			chart.Point{X: float64(i), Y: (r.Low + r.High) / 2, Low: r.Low, High: r.High},
-		)
+		published.Points = append(published.Points, chart.Point{X: float64(i), Y: (r.Low + r.High) / 2, Low: r.Low,
+			High: r.High})
 	}
 	c.Lines = append(c.Lines, published)
 	return c
 }
 
 func allClaims() (claims []Claim) {
-	fitted := "a fitted bandwidth stands for disks and network, and task times are those of another cluster (table 3.2): slower reduces gain more from more slots"
-	smaller := "the thesis tuned one division for all its workloads; the best of four for each batch is a harder baseline. With many jobs there is nearly always somebody for either kind of slot"
+	fitted := "a fitted bandwidth stands for disks and network, and task times are those of another cluster (table " +
+		"3.2): slower reduces gain more from more slots"
+	smaller := "the thesis tuned one division for all its workloads; the best of four for each batch is a harder " +
+		"baseline. With many jobs there is nearly always a task for either kind of slot"
 	claims = []Claim{
 		{
 			Where:     "Fig. 4.15",
@@ -196,7 +203,8 @@ func allClaims() (claims []Claim) {
 		},
 	}
 	for _, n := range batchSizes {
-		for _, over := range [...][3]string{{"given", "10 and 2", fitted}, {"static", "the best division", smaller}, {"printed", "6 and 2 as printed", fitted}} {
+		for _, over := range [...][3]string{{"given", "10 and 2", fitted}, {"static", "the best division", smaller},
+			{"printed", "6 and 2 as printed", fitted}} {
 			claims = append(
 				claims,
 				Claim{
@@ -250,7 +258,8 @@ func allClaims() (claims []Claim) {
 				Unit:      "%",
 				Figure:    fmt.Sprint("yarn ", n),
 				Agrees:    above(0),
-				Why:       "the difference is what many reduces at once cost, on disks and in memory as well, of which our network has the part that is bytes: they then only take turns, and lose nothing",
+				Why: "the difference is what many reduces at once cost, on disks and in memory as well. " +
+					"Our network has the part that is bytes: they then only take turns, and lose nothing",
 			},
 		)
 	}

@@ -14,23 +14,26 @@ func dynamicmrSEPB() Part {
 	sizes := []int{5, 10, 20}
 	p := Part{
 		Title: "Waiting tasks before second attempts", Trials: 8,
-		How: `Batches of 5, 10 and 20 jobs. Time of the batch with all three techniques, looking at 80 % of the jobs for waiting tasks before a second attempt, over looking at none, as LATE does. First as LATE's
-authors have it: second attempts of tasks that have run for a minute, on a tenth of the slots; one attempt in ten takes three times as long. Then with second attempts as soon as a task has run for 10 s,
-on any number of slots, where a fifth of the nodes are three times as slow.`,
-		Reading: "A second attempt helps one job and costs the batch a slot; while others wait, it is better not made. What that saves is what second attempts would cost: most of these tasks end before LATE looks at them, and where it looks sooner it saves more.",
+		How: `Batches of 5, 10 and 20 jobs. Time of the batch with all three techniques, looking at 80 % of the jobs for
+waiting tasks before a second attempt, over looking at none, as LATE does. First as LATE's authors have it: second
+attempts of tasks that have run for a minute, on a tenth of the slots; one attempt in ten takes three times as long.
+Then with second attempts as soon as a task has run for 10 s, on any number of slots, where a fifth of the nodes are
+three times as slow.`,
+		Reading: "A second attempt helps one job and costs the batch a slot; while others wait, it is better not " +
+			"made. What that saves is what second attempts would cost: most of these tasks end before LATE looks at " +
+			"them, and where it looks sooner it saves more.",
 	}
-	why := "how many stragglers there are, and how slow, was not published. Second attempts are made of tasks of jobs that have nothing left to start, which are few at any time in a batch, so that there is little to be saved"
+	why := "how many stragglers there are, and how slow, was not published. Second attempts are made of tasks of " +
+		"jobs that have nothing left to start, which are few at any time in a batch, so that there is " +
+		"little to be saved"
 	for _, manner := range []string{"", "eager "} {
 		for _, n := range sizes {
 			p.Claims = append(
 				p.Claims,
 				Claim{
 					Where: "Fig. 4.12",
-					Says: fmt.Sprintf(
-						"%d jobs%s",
-						n,
-						map[string]string{"eager ": ", second attempts sooner, slow nodes"}[manner],
-					),
+					Says: fmt.Sprintf("%d jobs%s", n,
+						map[string]string{"eager ": ", second attempts sooner, slow nodes"}[manner]),
 					Published: Range{
 						3,
 						10,
@@ -93,10 +96,13 @@ var overdueAfter = []int{2, 4}
 func dynamicmrOverdue() Part {
 	p := Part{
 		Title: "Ending what is overdue", Trials: 10,
-		How: `Batches of 10 jobs with all three techniques: a straggler without a second attempt is ended when it has run 2 times as long as its stage's finished tasks, as the thesis has it, or 4 times, as is our default, over waiting
-for it. The thesis has soft stragglers, which end late, and hard ones, which never do; a thousand times as long stands for these.`,
-		Reading: `What has run twice as long as others is more often nearly done than stuck: ending it costs what it has done, and the next attempt is no sooner there. What has run four times as long is worth ending. Where attempts hang it is
-not a matter of percent: a second attempt may hang as well, and a batch that ends nothing waits for both.`,
+		How: `Batches of 10 jobs with all three techniques: a straggler without a second attempt is ended when it has
+run 2 times as long as its stage's finished tasks, as the thesis has it, or 4 times, as is our default, over waiting for
+it. The thesis has soft stragglers, which end late, and hard ones, which never do; a thousand times as long stands for
+these.`,
+		Reading: `What has run twice as long as others is more often nearly done than stuck: ending it costs what it has
+done, and the next attempt is no sooner there. What has run four times as long is worth ending. Where attempts hang it
+is not a matter of percent: a second attempt may hang as well, and a batch that ends nothing waits for both.`,
 	}
 	for _, c := range straggling {
 		for _, after := range overdueAfter {

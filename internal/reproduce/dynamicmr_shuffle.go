@@ -59,20 +59,21 @@ func (t throughput) megabytes() (rates []float64) {
 func dynamicmrShuffle() Part {
 	return Part{
 		Title: "What is shuffled over time", Trials: 9,
-		How: `Batches of five jobs under all three techniques, and in containers, as many as slots, both with reduces that start after the last map: bytes that reduces fetch, in steps of 2 s, from the
-first step in which any are fetched to the last. The picture is of the first trial.`,
-		Reading: `In containers all of a job's reduces fetch at once, and then none do; with slots that are lent only when maps leave them, reduces follow one another. The highest step is the same on both sides: our network
-carries what it can and no more, so that peaks show against the mean alone. Reduces that start early turn the picture round: those in slots wait for maps in between.`,
+		How: `Batches of five jobs under all three techniques, and in containers, as many as slots, both with reduces
+that start after the last map: bytes that reduces fetch, in steps of 2 s, from the first step in which any are fetched
+to the last. The picture is of the first trial.`,
+		Reading: `In containers all of a job's reduces fetch at once, and then none do; with slots that are lent only
+when maps leave them, reduces follow one another. The highest step is the same on both sides: our network carries what
+it can and no more, so that peaks show against the mean alone. Reduces that start early turn the picture round: those in
+slots wait for maps in between.`,
 		Charts: []Picture{
 			{"dynamicmr-shuffle", "What the reduces of five jobs fetch over time", func(samples []Sample) chart.Chart {
 				c := chart.Chart{X: chart.Axis{Label: "time (s)"}, Y: chart.Axis{Label: "shuffled (MB/s)"}}
 				for _, name := range []string{"DynamicMR", "containers"} {
 					l := chart.Line{Name: name, Manner: chart.Steps}
 					for i, rate := range samples[0]["rates "+name] {
-						l.Points = append(
-							l.Points,
-							chart.Point{X: float64(i) * throughputStep.Seconds(), Y: rate, Low: rate, High: rate},
-						)
+						l.Points = append(l.Points, chart.Point{X: float64(i) * throughputStep.Seconds(), Y: rate,
+							Low: rate, High: rate})
 					}
 					c.Lines = append(c.Lines, l)
 				}

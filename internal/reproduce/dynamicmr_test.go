@@ -14,7 +14,8 @@ import (
 
 // Every part that is quick, once, with every figure that a claim names.
 func TestDynamicMRTrials(t *testing.T) {
-	for _, part := range []Part{dynamicmrPools(), dynamicmrSplits(), dynamicmrLending(), dynamicmrLocal(), dynamicmrShuffle()} {
+	for _, part := range []Part{dynamicmrPools(), dynamicmrSplits(), dynamicmrLending(), dynamicmrLocal(),
+		dynamicmrShuffle()} {
 		s, err := part.Trial(t.Context(), Lab{}, 1)
 		if err != nil {
 			t.Fatalf("%s: %v", part.Title, err)
@@ -107,11 +108,9 @@ func TestThroughput(t *testing.T) {
 	var x throughput
 	x.add(3*time.Second, 6*time.Second, 300)
 	x.add(8*time.Second, 9*time.Second, 50)
-	if want := (throughput{0, 100, 200, 0, 50}); !slices.EqualFunc(
-		x,
-		want,
-		func(a, b float64) bool { return math.Abs(a-b) < 1e-9 },
-	) {
+	if want := (throughput{0, 100, 200, 0, 50}); !slices.EqualFunc(x, want, func(a, b float64) bool {
+		return math.Abs(a-b) < 1e-9
+	}) {
 		t.Fatalf("%v, want %v", x, want)
 	}
 	// From the second step on: mean 350 / 4 = 87.5, deviations 12.5, 112.5, -87.5, -37.5.

@@ -28,7 +28,8 @@ deadlines are uniform up to the time that all slots need for all work, and there
 Averages can be compared; worst cases hang on the seed, and ratios of deadline metrics grow
 without bound where the optimum is near zero.`,
 		Parts: []Part{
-			flexSlack(), flexSmall(), flexThirteen(), flexEffort(), flexMinima(), flexArrivals(), flexSpread(), flexMany(),
+			flexSlack(), flexSmall(), flexThirteen(), flexEffort(), flexMinima(), flexArrivals(),
+			flexSpread(), flexMany(),
 			flexDay("2009"), flexDay("2010"),
 		},
 		Left: []Left{
@@ -212,7 +213,8 @@ func flexSlack() Part {
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, slack := range flexSlacks {
-				if err := (flexCase{8, slack}).ratios(ctx, s, slackName(slack), flexTrial{"avg-response", seed}); err != nil {
+				if err := (flexCase{8, slack}).ratios(ctx, s, slackName(slack),
+					flexTrial{"avg-response", seed}); err != nil {
 					return nil, err
 				}
 			}
@@ -252,7 +254,8 @@ func flexSlack() Part {
 		p.Claims = append(p.Claims,
 			ratioClaim("Fig. 5(a), slack "+where, "FIFO, average", where+" FIFO", ratioRange{}),
 			ratioClaim("Fig. 5(a), slack "+where, "FAIR, average", where+" FAIR", ratioRange{}),
-			ratioClaim("Fig. 5(a), slack "+where, "FLEX, average", where+" FLEX", ratioRange{Range{99.99, 101}, atMost(101)}),
+			ratioClaim("Fig. 5(a), slack "+where, "FLEX, average", where+" FLEX",
+				ratioRange{Range{99.99, 101}, atMost(101)}),
 		)
 	}
 	return p
@@ -366,7 +369,8 @@ func flexThirteen() Part {
 			return s, nil
 		},
 		Charts: []Picture{
-			{"flex-metrics", "Each metric, FIFO, FAIR and FLEX beside the best of all orders", ratioCharts(flexMetrics, "")},
+			{"flex-metrics", "Each metric, FIFO, FAIR and FLEX beside the best of all orders",
+				ratioCharts(flexMetrics, "")},
 		},
 		Reading: "Whatever is measured, FLEX set to it is at, or near, the best order, and no single discipline " +
 			"is near it for all.",
@@ -388,7 +392,8 @@ func flexThirteen() Part {
 			ratioClaim(where, "FLEX, rules only, average", m+" FLEX, rules only", ratioRange{}),
 			ratioClaim(where, "FLEX, generic order only, average", m+" FLEX, generic order only", ratioRange{}),
 			Claim{
-				Where: where, Says: "runs of 100 dropped: the best order costs nothing", Figure: m + " dropped", Own: true,
+				Where: where, Says: "runs of 100 dropped: the best order costs nothing",
+				Figure: m + " dropped", Own: true,
 			},
 			Claim{Where: where, Says: "runs of 100 whose best order is proven", Figure: m + " proven", Own: true},
 		)

@@ -224,7 +224,8 @@ func flexMany() Part {
 	for _, n := range []int{20, 40} {
 		l := flexUsual
 		l.jobs = n
-		points = append(points, flexPoint{name: fmt.Sprintf("%d jobs", n), load: l, says: Range{15, 20}, fits: Range{10, 60}})
+		points = append(points, flexPoint{name: fmt.Sprintf("%d jobs", n), load: l, says: Range{15, 20},
+			fits: Range{10, 60}})
 	}
 	mix := flexLoad{jobs: 172, slack: 0.75, apart: 10, spread: 8, slow: workload.HadoopSlowStart}
 	points = append(points, flexPoint{name: "172 jobs, mixed", load: mix, says: exactly(30), fits: Range{15, 60}})
@@ -237,7 +238,8 @@ func flexMany() Part {
 
 // flexRivals are the policies compared on a day.
 var flexRivals = []string{
-	"fair", "srpt", "hfsp", "gittins", "flex", "flex:least=0", "flex:metric=avg-stretch", "flex:metric=tardiness", "flex:metric=max-lateness",
+	"fair", "srpt", "hfsp", "gittins", "flex", "flex:least=0", "flex:metric=avg-stretch", "flex:metric=tardiness",
+	"flex:metric=max-lateness",
 }
 
 // flexKnown are what is known of sizes on a day, and the estimators.

@@ -18,27 +18,38 @@ import (
 // The segments of the paper: 37 of 200 jobs, 150 apart.
 const (
 	segmentJobs, segmentStride, segmentsUsed = 200, 150, 37
-	levelOfLoad1                             = 6.0      // the level of load at which work comes as fast as it can be done
-	fspyBlock                                = 64 << 20 // bytes of input a map
-	taskStart                                = 5 * time.Second
-	segmentsAtLeast6                         = 19 // of those used, as published: what sizes are scaled to
+	// the level of load at which work comes as fast as it can be done
+	levelOfLoad1     = 6.0
+	fspyBlock        = 64 << 20 // bytes of input a map
+	taskStart        = 5 * time.Second
+	segmentsAtLeast6 = 19 // of those used, as published: what sizes are scaled to
 )
 
 func fspy() *Paper {
 	segments := &segments{}
 	return &Paper{
 		Name: "fspy", Title: "FSPY", Needs: day2009,
-		Source: "*High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN* (FSPY: Fair Sojourn Protocol in YARN), section IV; [docs/spec/fspy.md](../spec/fspy.md) has every formula and what is wrong in print.",
-		About: `FSPY serves first the job that would have least left if all jobs had shared the cluster fairly since they came. Sizes come from a probe of the job, a small sample that is run, and
-from linear models of what jobs have taken; until a job's size is known it shares fairly with others like it. Claimed: with exact sizes and jobs that can use the whole
-cluster, nobody is done later than under fair sharing; on a cluster with heavy load, the mean sojourn time is a tenth.
+		Source: "*High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN* (FSPY: Fair " +
+			"Sojourn Protocol in YARN), section IV; [docs/spec/fspy.md](../spec/fspy.md) has every formula and what " +
+			"is wrong in print.",
+		About: `FSPY serves first the job that would have least left if all jobs had shared the cluster fairly since
+they came. Sizes come from a probe of the job, a small sample that is run, and from linear models of what jobs have
+taken; until a job's size is known it shares fairly with others like it. Claimed: with exact sizes and jobs that can use
+the whole cluster, no job is done later than under fair sharing; on a cluster with heavy load, the mean sojourn time is
+a tenth.
 
-The cluster is the paper's, 8 nodes of 8 GiB and 8 cores; the jobs are Facebook's of the public day of 2009, as in the paper: 37 segments of 200 jobs that follow each other, each
-150 jobs after the one before, under FSPY as printed and under fair sharing. The paper scales the data to its cluster and does not say how; here jobs keep their sizes and come closer to each
-other by one factor, such that 19 of the 37 segments have a level of load (RCP) of 6 or more, as published, with load 1 at level 6: one level more is twice the load. A map reads a block
-of 64 MiB as in the paper, a reduce fetches 256 MiB; both hold 1 GiB and a core, take 5 s to start and then the time of their bytes, and reduces start after the last map. Probes cost what
-they take. In the first two sections, as on the paper's cluster, each job has an ApplicationMaster, a container of 1536 MiB and a core (Hadoop's default) that takes 5 s to start and is held until the job is done; small jobs run in it (uber), as the paper has it; and
-task times are spread around those of their bytes, lognormal with σ = 0.3, since no cluster's tasks are alike. What a shared network adds is in the section on wrong sizes, which like the one on theory has neither masters nor spread. *Fair slowdown* is a job's sojourn time over that under fair sharing, *common slowdown* that over its sojourn time alone on the empty cluster.`,
+The cluster is the paper's, 8 nodes of 8 GiB and 8 cores; the jobs are Facebook's of the public day of 2009, as in the
+paper: 37 segments of 200 jobs that follow each other, each 150 jobs after the one before, under FSPY as printed and
+under fair sharing. The paper scales the data to its cluster and does not say how; here jobs keep their sizes and come
+closer to each other by one factor, such that 19 of the 37 segments have a level of load (RCP) of 6 or more, as
+published, with load 1 at level 6: one level more is twice the load. A map reads a block of 64 MiB as in the paper, a
+reduce fetches 256 MiB; both hold 1 GiB and a core, take 5 s to start and then the time of their bytes, and reduces
+start after the last map. Probes cost what they take. In the first two sections, as on the paper's cluster, each job has
+an ApplicationMaster, a container of 1536 MiB and a core (Hadoop's default) that takes 5 s to start and is held until
+the job is done; small jobs run in it (uber), as the paper has it; and task times are spread around those of their
+bytes, lognormal with σ = 0.3, since no cluster's tasks are alike. What a shared network adds is in the section on wrong
+sizes, which like the one on theory has neither masters nor spread. *Fair slowdown* is a job's sojourn time over that
+under fair sharing, *common slowdown* that over its sojourn time alone on the empty cluster.`,
 		Parts: []Part{
 			fspySegments(segments),
 			fspyMasters(segments),
@@ -73,13 +84,8 @@ func (g *segments) of(lab Lab, k uint64) ([]*sched.JobSpec, float64, error) {
 		return nil, 0, g.err
 	}
 	if int(k) > len(g.list) {
-		return nil, 0, fmt.Errorf(
-			"%s: has %d segments of %d jobs, must have %d",
-			lab.Trace,
-			len(g.list),
-			segmentJobs,
-			segmentsUsed,
-		)
+		return nil, 0, fmt.Errorf("%s: has %d segments of %d jobs, must have %d", lab.Trace, len(g.list),
+			segmentJobs, segmentsUsed)
 	}
 	return g.list[k-1], g.levels[k-1], nil
 }
@@ -118,10 +124,8 @@ func (g *segments) cut(source workload.Source) error {
 			first = jobs[w.First-1].Submit
 		}
 		span := (part[len(part)-1].Submit - first).Seconds()
-		g.levels = append(
-			g.levels,
-			theory.LoadLevel(sizesOf(part), span, capacity, theory.Scale{Alpha: 1 / math.Ln2, Beta: levelOfLoad1}),
-		)
+		g.levels = append(g.levels, theory.LoadLevel(sizesOf(part), span, capacity,
+			theory.Scale{Alpha: 1 / math.Ln2, Beta: levelOfLoad1}))
 		g.list = append(g.list, fromZero(part))
 	}
 	return nil
@@ -135,7 +139,7 @@ func sizesOf(jobs []*sched.JobSpec) (sizes []float64) {
 	return sizes
 }
 
-// fromZero returns jobs of which the first comes at 0.
+// fromZero returns jobs whose first comes at 0.
 func fromZero(jobs []*sched.JobSpec) (list []*sched.JobSpec) {
 	for _, j := range jobs {
 		moved := *j
@@ -165,9 +169,12 @@ var errorPolicies = []string{"fspy:late=order", "fspy:late=share", "srpt"}
 func fspyErrors(g *segments) Part {
 	p := Part{
 		Title: "When sizes are wrong", Trials: 18,
-		How: `Beyond the paper: a trial is one of every two segments, with sizes multiplied by exp(σN), N standard normal, one draw a job. *Network* is with exact sizes and all costs of
-` + "`sojourn sim`" + `: blocks have places, and reduces fetch over a network that they share, which takes time that no size has in it. Figures are of the segments at RCP 6 and more.
-` + "`late=share`" + ` lets jobs share that should have been done, as PSBS does; ` + "`late=order`" + ` is as published.`,
+		How: `Beyond the paper: a trial is one of every two segments, with sizes multiplied by exp(σN), N standard
+normal, one draw a job. *Network* is with exact sizes and all costs of
+` + "`sojourn sim`" + `: blocks have places, and reduces fetch over a network that they share, which takes time that no
+size has in it. Figures are of the segments at RCP 6 and more.
+` + "`late=share`" + ` lets jobs share that should have been done, as PSBS
+does; ` + "`late=order`" + ` is as published.`,
 		Charts: []Picture{
 			{
 				"fspy-errors",
@@ -188,7 +195,9 @@ func fspyErrors(g *segments) Part {
 				},
 			},
 		},
-		Reading: "Where tasks are short, a job is never behind another one for longer than a task, and errors of a factor of two do little harm. A job much larger than it was said to be, or one whose reduces wait for the network, is late, goes first and keeps others waiting; letting late jobs share helps.",
+		Reading: "Where tasks are short, a job is never behind another one for longer than a task, and errors of a " +
+			"factor of two do little harm. A job much larger than it was said to be, or one whose reduces wait for " +
+			"the network, is late, goes first and keeps others waiting; letting late jobs share helps.",
 	}
 	for _, e := range sizeErrors {
 		for _, spec := range errorPolicies {
@@ -236,8 +245,10 @@ func fspyErrors(g *segments) Part {
 func fspyTheory(g *segments) Part {
 	return Part{
 		Title: "What theory promises, and where it stops", Trials: segmentsUsed,
-		How: `Friedman and Henderson proved that nobody is done later than under fair sharing, with exact sizes, preemption and jobs that can each use the whole cluster. A trial is a segment on one
-divisible server at load 0.9 (` + "`theory.Fluid`" + `), and 50 random batches of 2 to 6 jobs whose parallelism is bounded (` + "`theory.BoundedFluid`" + `), where the proof does not hold. F12 is the
+		How: `Friedman and Henderson proved that no job is done later than under fair sharing, with exact sizes,
+preemption and jobs that can each use the whole cluster. A trial is a segment on one divisible server at load 0.9
+(` + "`theory.Fluid`" + `), and 50 random batches of 2 to 6 jobs whose parallelism is bounded
+(` + "`theory.BoundedFluid`" + `), where the proof does not hold. F12 is the
 smallest counter-example: a capacity of 2; jobs of size 1, 1 and 2 that can each use 1.`,
 		Claims: []Claim{
 			{
@@ -255,7 +266,9 @@ smallest counter-example: a capacity of 2; jobs of size 1, 1 and 2 that can each
 				Unit:      "×",
 				Figure:    "F12",
 				Agrees:    atMost(1),
-				Why:       "the paper claims it for its bounded jobs as well. It is not so: fair sharing gives all three of F12 two thirds, so that the large job has been served all along; ranked, it waits for both small ones and then cannot use what they leave",
+				Why: "the paper claims it for its bounded jobs as well. It is not so: fair sharing gives all " +
+					"three of F12 two thirds, so that the large job has been served all along; ranked, it waits for " +
+					"both small ones and then cannot use what they leave",
 			},
 			{
 				Where:  "ours",
@@ -282,7 +295,8 @@ smallest counter-example: a capacity of 2; jobs of size 1, 1 and 2 that can each
 				Own:    true,
 			},
 		},
-		Reading: "Where jobs can use the whole cluster the promise holds to the digit. Bounds break it for a few jobs, by a part of their time, and not for the mean.",
+		Reading: "Where jobs can use the whole cluster the promise holds to the digit. Bounds break it for a few " +
+			"jobs, by a part of their time, and not for the mean.",
 		Trial: func(_ context.Context, lab Lab, k uint64) (Sample, error) {
 			jobs, _, err := g.of(lab, k)
 			if err != nil {

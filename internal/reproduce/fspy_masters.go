@@ -72,9 +72,12 @@ func within(samples []Sample, name string) (own []Sample) {
 func fspyMasters(g *segments) Part {
 	p := Part{
 		Title: "What ApplicationMasters change", Trials: segmentsUsed,
-		How: `The section above once more, with one thing changed at a time. *Fair without a limit*: ` + "`masters=1`" + ` instead of the half of the cluster that Hadoop's Fair Scheduler lets masters hold at most. *No node kept*: a task
-that finds no room is overtaken by smaller ones, as both policies have it by default here, and as FSPY is printed. *Late jobs share*: ` + "`late=share`" + `. *Tasks in containers of their own*: no uber jobs. *Tasks alike*: no spread in task times. *Masters of 1 GiB* are
-as large as a task, those of 2 GiB are what a minimum of 1 GiB makes of Hadoop's 1.5.`,
+		How: `The section above once more, with one thing changed at a time. *Fair without a
+limit*: ` + "`masters=1`" + ` instead of the half of the cluster that Hadoop's Fair Scheduler lets masters hold at
+most. *No node kept*: a task that finds no room is overtaken by smaller ones, as both policies have it by default here,
+and as FSPY is printed. *Late jobs share*: ` + "`late=share`" + `. *Tasks in containers of their own*: no uber
+jobs. *Tasks alike*: no spread in task times. *Masters of 1 GiB* are as large as a task, those of 2 GiB are what a
+minimum of 1 GiB makes of Hadoop's 1.5.`,
 		Charts: []Picture{
 			{
 				"fspy-masters",
@@ -95,9 +98,13 @@ as large as a task, those of 2 GiB are what a minimum of 1 GiB makes of Hadoop's
 				},
 			},
 		},
-		Reading: `What masters hold is not what makes the difference: it is a small part of the memory, and masters that are as large as a task change next to nothing. It is that they need more than a task leaves when it ends. Under fair sharing the next small
-task of some job fits there, always; the master of a small job waits until two neighbours end at once, or until its turn comes with the node that is kept. Under FSPY few jobs run at a time, a node that is kept is kept for the smallest, and so small jobs get their masters. Tasks
-that are alike end together and leave such holes by themselves, for which the spread of task times matters as much. Of the paper's gain, most is there with masters and little without.`,
+		Reading: `What masters hold is not what makes the difference: it is a small part of the memory, and masters that
+are as large as a task change next to nothing. It is that they need more than a task leaves when it ends. Under fair
+sharing the next small task of some job fits there, always; the master of a small job waits until two neighbours end at
+once, or until its turn comes with the node that is kept. Under FSPY few jobs run at a time, a node that is kept is kept
+for the smallest, and so small jobs get their masters. Tasks that are alike end together and leave such holes by
+themselves, for which the spread of task times matters as much. Of the paper's gain, most is there with masters and
+little without.`,
 		Trial: func(ctx context.Context, lab Lab, k uint64) (Sample, error) {
 			all := Sample{}
 			for _, m := range matches() {
@@ -126,17 +133,16 @@ that are alike end together and leave such holes by themselves, for which the sp
 	}
 	for _, m := range matches() {
 		for _, f := range matchFigures {
-			p.Claims = append(
-				p.Claims,
-				Claim{Where: "ours", Says: m.figure(f.says), Unit: f.unit, Figure: m.figure(f.figure), Own: true},
-			)
+			p.Claims = append(p.Claims, Claim{Where: "ours", Says: m.figure(f.says), Unit: f.unit,
+				Figure: m.figure(f.figure), Own: true})
 		}
 	}
 	p.Claims = append(
 		p.Claims,
 		Claim{
-			Where:     "§ I",
-			Says:      "close to SRPT: mean sojourn time, FSPY ÷ SRPT, both with exact sizes, no masters, tasks alike, RCP 6 and more",
+			Where: "§ I",
+			Says: "close to SRPT: mean sojourn time, FSPY ÷ SRPT, both with exact sizes, no masters, tasks " +
+				"alike, RCP 6 and more",
 			Published: exactly(1),
 			Unit:      "×",
 			Figure:    "srpt",

@@ -26,7 +26,8 @@ var (
 			"wordcount",
 			"text",
 			nil,
-		}, {"grep", "text", map[string]string{"pattern": "[a-z]+nee[dt]"}}, {"sort", "text", nil}, {"inverted-index", "documents", nil},
+		}, {"grep", "text", map[string]string{"pattern": "[a-z]+nee[dt]"}}, {"sort", "text", nil},
+		{"inverted-index", "documents", nil},
 		{
 			"term-vector",
 			"documents",
@@ -44,16 +45,15 @@ func fspyReal() Part {
 	p := Part{
 		Title: "Predictions of real jobs", Trials: 3, Alone: true,
 		How: fmt.Sprintf(
-			`%d real jobs on the engine %s: %d of the built-in kinds on input of %d sizes each, from %.0f to %.0f MB, made by the generators of `+"`sojourn generate`"+`,
-which come %v apart under `+"`fspy:uber-maps=0`"+`. A trial is a whole run; its seed is the order of the jobs and which parts their probes read. A prediction is what the policy was told when the probe of a
-job was through; the models have learned from the jobs that had finished until then, and begin each run knowing nothing. *Ordinary* is the fit that the policy used, *relative* another one that was shown the
-same run. Of the first jobs there is no model yet: until it has twice as many jobs as coefficients, the time of the probe is scaled. These are figures of a machine, not of a seed: they
+			`%d real jobs on the engine %s: %d of the built-in kinds on input of %d sizes each, from %.0f to %.0f MB,
+made by the generators of `+"`sojourn generate`"+`,
+which come %v apart under `+"`fspy:uber-maps=0`"+`. A trial is a whole run; its seed is the order of the jobs and which
+parts their probes read. A prediction is what the policy was told when the probe of a job was through; the models have
+learned from the jobs that had finished until then, and begin each run knowing nothing. *Ordinary* is the fit that the
+policy used, *relative* another one that was shown the same run. Of the first jobs there is no model yet: until it has
+twice as many jobs as coefficients, the time of the probe is scaled. These are figures of a machine, not of a seed: they
 differ from run to run, and mean nothing where something else runs beside them.`,
-			len(
-				predictedJobs,
-			)*len(
-				predictedSizes,
-			),
+			len(predictedJobs)*len(predictedSizes),
 			"`mr`",
 			len(predictedJobs),
 			len(predictedSizes),
@@ -87,8 +87,9 @@ differ from run to run, and mean nothing where something else runs beside them.`
 				Why:       noise,
 			},
 			{
-				Where:     "Fig. 2",
-				Says:      "jobs with little map time (the least third) are under-predicted: predicted ÷ actual, median",
+				Where: "Fig. 2",
+				Says: "jobs with little map time (the least third) are under-predicted: predicted ÷ " +
+					"actual, median",
 				Published: atMost(1),
 				Unit:      "×",
 				Figure:    "little maps",
@@ -108,7 +109,8 @@ differ from run to run, and mean nothing where something else runs beside them.`
 		Charts: []Picture{
 			{
 				"fspy-predicted",
-				"Predicted and actual times of all maps, all reduces and whole jobs, of all trials; what is predicted right lies on the line",
+				"Predicted and actual times of all maps, all reduces and whole jobs, of all trials; what is " +
+					"predicted right lies on the line",
 				func(samples []Sample) chart.Chart {
 					c := chart.Chart{
 						X: chart.Axis{Label: "actual (s of one core)", Log: true},
@@ -127,10 +129,8 @@ differ from run to run, and mean nothing where something else runs beside them.`
 						c.Lines = append(c.Lines, l)
 					}
 					if most > 0 {
-						c.Lines = append(
-							c.Lines,
-							chart.Line{Name: "equal", Points: []chart.Point{{X: least, Y: least}, {X: most, Y: most}}},
-						)
+						c.Lines = append(c.Lines, chart.Line{Name: "equal", Points: []chart.Point{{X: least, Y: least},
+							{X: most, Y: most}}})
 					}
 					return c
 				},
@@ -144,10 +144,10 @@ differ from run to run, and mean nothing where something else runs beside them.`
 		own("R² of "+what+", relative fit", "relative "+what)
 	}
 	for _, what := range predictedTimes {
-		own("R² of "+what+", with the first jobs, of which there is no model", "all "+what)
+		own("R² of "+what+", with the first jobs, which have no model", "all "+what)
 	}
 	own("jobs that were predicted before they were done", "predicted")
-	own("of which by fitted models", "fitted")
+	own("those by fitted models", "fitted")
 	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
 		mix, err := predictedMix(lab, seed)
 		if err != nil {
@@ -155,9 +155,9 @@ differ from run to run, and mean nothing where something else runs beside them.`
 		}
 		relative := realFit()
 		relative.Weighting = model.Relative
-		e := &foretold{
+		e := &forecaster{
 			fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(relative)},
-			jobs: map[sched.JobID]*foretoldJob{},
+			jobs: map[sched.JobID]*forecastJob{},
 		}
 		if _, err := mix.Run(ctx, "fspy:uber-maps=0", e); err != nil {
 			return nil, err
@@ -182,10 +182,8 @@ func predictedMix(lab Lab, seed uint64) (*Mix, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.Jobs = append(
-				m.Jobs,
-				MixJob{Name: fmt.Sprintf("%s-%d", j.job, size), Job: j.job, Input: []string{path}, Conf: j.conf},
-			)
+			m.Jobs = append(m.Jobs, MixJob{Name: fmt.Sprintf("%s-%d", j.job, size), Job: j.job, Input: []string{path},
+				Conf: j.conf})
 		}
 	}
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(m.Jobs), func(i, k int) { m.Jobs[i], m.Jobs[k] = m.Jobs[k], m.Jobs[i] })
@@ -202,32 +200,32 @@ func realFit() model.FitConfig {
 	return c
 }
 
-// foretold is FSPY's predictor by its ordinary fit, and notes what it and the relative one predict of each job, and
+// forecaster is FSPY's predictor by its ordinary fit, and notes what it and the relative one predict of each job, and
 // what the job then takes.
-type foretold struct {
+type forecaster struct {
 	fits [2]*model.FSPY // ordinary, relative
-	jobs map[sched.JobID]*foretoldJob
+	jobs map[sched.JobID]*forecastJob
 }
 
-// A foretoldJob is in seconds of one core, by maps and reduces.
-type foretoldJob struct {
+// A forecastJob is in seconds of one core, by maps and reduces.
+type forecastJob struct {
 	by     [2][2]float64 // by fit: when its probe was through
 	fitted [2]bool       // the models had jobs enough
 	known  bool
 	took   [2]float64
 }
 
-func (f *foretold) job(id sched.JobID) *foretoldJob {
+func (f *forecaster) job(id sched.JobID) *forecastJob {
 	j := f.jobs[id]
 	if j == nil {
-		j = &foretoldJob{}
+		j = &forecastJob{}
 		f.jobs[id] = j
 	}
 	return j
 }
 
 // Observe implements sched.Estimator.
-func (f *foretold) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+func (f *forecaster) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
 	for _, fit := range f.fits {
 		fit.Observe(a, ended, c)
 	}
@@ -241,12 +239,12 @@ func (f *foretold) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters
 }
 
 // Estimate implements sched.Estimator.
-func (f *foretold) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
+func (f *forecaster) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	return f.fits[0].Estimate(st, class)
 }
 
 // Size implements sched.Estimator. The first time that a probe has told, it notes the predictions.
-func (f *foretold) Size(j *sched.Job) (sched.Work, bool) {
+func (f *forecaster) Size(j *sched.Job) (sched.Work, bool) {
 	if job := f.job(j.ID); !job.known {
 		for i, fit := range f.fits {
 			job.by[i][0], job.by[i][1], job.known = fit.Predict(j)
@@ -264,7 +262,7 @@ type foretelling struct {
 }
 
 // sample gives the figures of a run.
-func (f *foretold) sample() Sample {
+func (f *forecaster) sample() Sample {
 	var all [len(predictedTimes)][]foretelling
 	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
 		j := f.jobs[id]
@@ -300,7 +298,7 @@ func (f *foretold) sample() Sample {
 			s["predicted "+what] = append(s["predicted "+what], t.by[0])
 		}
 		switch what {
-		case "maps", "reduces": // of which the paper says something
+		case "maps", "reduces": // the paper says something about these
 			s.set("little "+what, ofLittle(fitted, what == "reduces"))
 		case "sizes":
 			s.set("fitted", float64(len(fitted)))

@@ -122,19 +122,25 @@ func fspySegments(g *segments) Part {
 	m := ours()
 	return Part{
 		Title: "Facebook's day, segment by segment", Trials: segmentsUsed,
-		How: "A trial is a segment: under `" + m.fair + "`; under `" + m.fspy + "` with probes and the paper's predictor; and under the same with exact sizes, for comparison. `big=kept` keeps a node for a container that is larger than those which " +
-			"would overtake it, as Hadoop's schedulers do.",
+		How: "A trial is a segment: under `" + m.fair + "`; under `" + m.fspy + "` with probes and the paper's " +
+			"predictor; and under the same with exact sizes, for comparison. `big=kept` keeps a node for a container " +
+			"that is larger than those which would overtake it, as Hadoop's schedulers do.",
 		Trial: func(ctx context.Context, lab Lab, k uint64) (Sample, error) { return m.trial(ctx, g, lab, k) },
 		Over:  overSegments, Claims: segmentClaims(), Charts: segmentCharts(m.exact[0]),
-		Reading: "The heavier the load, the longer the line of small jobs that fair sharing makes wait together with the large ones; serving by what is left lets them through. Where a prediction is much too small the job is late, goes first as printed and keeps all others " +
-			"waiting: in the worst segment FSPY is slower than fair sharing for that (the next section has it with late jobs that share).",
+		Reading: "The heavier the load, the longer the line of small jobs that fair sharing makes wait together with " +
+			"the large ones; serving by what is left lets them through. Where a prediction is much too small the job " +
+			"is late, goes first as printed and keeps all others waiting: in the worst segment FSPY is slower than " +
+			"fair sharing for that (the next section has it with late jobs that share).",
 	}
 }
 
 // segmentClaims are the paper's, Figures 5 to 10.
 func segmentClaims() []Claim {
-	chunks := "a job of one task that comes when all containers are held waits for one to be free; fair sharing has the same wait at other instants, so that jobs of equal size trade places by a task's time, which is most of a small job's"
-	loads := "the paper does not say which load has level 6 (its α and β are not given); what it publishes lies between our levels 6 and 7"
+	chunks := "a job of one task that comes when all containers are held waits for one to be free; fair sharing has " +
+		"the same wait at other instants, so that jobs of equal size trade places by a task's time, which is most of " +
+		"a small job's"
+	loads := "the paper does not say which load has level 6 (its α and β are not given); what it publishes lies " +
+		"between our levels 6 and 7"
 	return []Claim{
 		{
 			Where:     "Fig. 5",
@@ -159,7 +165,7 @@ func segmentClaims() []Claim {
 			Unit:      "×",
 			Figure:    "light gain",
 			Agrees:    Range{0.9, 1.1},
-			Why:       "without load nobody waits, and the order does not matter; probes cost a little",
+			Why:       "without load no job waits, and the order does not matter; probes cost a little",
 		},
 		{Where: "ours", Says: "the same, RCP 4 and 5", Unit: "×", Figure: "middle gain", Own: true},
 		{
@@ -306,10 +312,8 @@ func segmentCharts(exact string) []Picture {
 	distribution := func(jobs pool, x chart.Axis, least float64, series map[string]string) chart.Chart {
 		c := chart.Chart{X: x, Y: chart.Axis{Label: "part of the jobs", Most: 1}, Low: true}
 		for _, name := range slices.Sorted(maps.Keys(series)) {
-			c.Lines = append(
-				c.Lines,
-				chart.Line{Name: name, Manner: chart.Steps, Points: chart.Distribution(jobs.of(series[name]), least)},
-			)
+			c.Lines = append(c.Lines, chart.Line{Name: name, Manner: chart.Steps,
+				Points: chart.Distribution(jobs.of(series[name]), least)})
 		}
 		return c
 	}
@@ -340,36 +344,26 @@ func segmentCharts(exact string) []Picture {
 			"fspy-sojourn",
 			"Distribution of sojourn times, all jobs of the segments at RCP 6",
 			func(samples []Sample) chart.Chart {
-				return distribution(
-					pool{samples, 6, 6},
-					chart.Axis{Label: "sojourn time (s)", Log: true},
-					1e-3,
-					map[string]string{"fair": "fair sojourn", "fspy": "fspy sojourn"},
-				)
+				return distribution(pool{samples, 6, 6}, chart.Axis{Label: "sojourn time (s)", Log: true}, 1e-3,
+					map[string]string{"fair": "fair sojourn", "fspy": "fspy sojourn"})
 			},
 		},
 		{
 			"fspy-slowdown",
 			"Distribution of common slowdown, all jobs of the segments at the heaviest loads (RCP 7 and more)",
 			func(samples []Sample) chart.Chart {
-				return distribution(
-					pool{samples, 7, math.Inf(1)},
-					chart.Axis{Label: "sojourn time ÷ sojourn time alone", Log: true},
-					0.1,
-					map[string]string{"fair": "fair slowdown", "fspy": "fspy slowdown"},
-				)
+				return distribution(pool{samples, 7, math.Inf(1)},
+					chart.Axis{Label: "sojourn time ÷ sojourn time alone", Log: true}, 0.1,
+					map[string]string{"fair": "fair slowdown", "fspy": "fspy slowdown"})
 			},
 		},
 		{
 			"fspy-fair",
 			"Distribution of fair slowdown at RCP 6: left of 1 a job is better off than under fair sharing",
 			func(samples []Sample) chart.Chart {
-				return distribution(
-					pool{samples, 6, 6},
-					chart.Axis{Label: "sojourn time ÷ sojourn time under fair sharing", Log: true},
-					1e-3,
-					map[string]string{"fspy": "fspy fair slowdown", "fspy, exact sizes": exact + " fair slowdown"},
-				)
+				return distribution(pool{samples, 6, 6},
+					chart.Axis{Label: "sojourn time ÷ sojourn time under fair sharing", Log: true}, 1e-3,
+					map[string]string{"fspy": "fspy fair slowdown", "fspy, exact sizes": exact + " fair slowdown"})
 			},
 		},
 	}

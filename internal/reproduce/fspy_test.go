@@ -3,21 +3,17 @@ package reproduce
 import (
 	"errors"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-const facebook2009 = "../../../shared/traces/swim-FB-2009_samples_24_times_1hr_0.tsv"
+const facebook2009 = "../workload/testdata/traces/swim-FB-2009_samples_24_times_1hr_0.tsv.gz"
 
 // The segments of the public trace: 37, of 200 jobs, the first job of each 150 after that of the one before; 19 at
 // level 6 or more, by construction.
 func TestFspySegments(t *testing.T) {
-	if _, err := os.Stat(facebook2009); err != nil {
-		t.Skip("the trace is not here: ", facebook2009)
-	}
 	g := &segments{}
 	lab := Lab{Trace: facebook2009}
 	heavy := 0
@@ -132,7 +128,8 @@ func TestStatistics(t *testing.T) {
 	for _, c := range []struct {
 		b    []float64
 		want float64
-	}{{a, 1}, {[]float64{9, 5, 8, 1, 2}, -1}, {[]float64{1, 2, 3, 4, 5}, 0.8}} { // the ranks of a are 0 2 1 4 3: 1 − 6·4/120
+		// the ranks of a are 0 2 1 4 3: 1 − 6·4/120
+	}{{a, 1}, {[]float64{9, 5, 8, 1, 2}, -1}, {[]float64{1, 2, 3, 4, 5}, 0.8}} {
 		if got := rankCorrelation(a, c.b); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("rank correlation with %v: %v, want %v", c.b, got, c.want)
 		}

@@ -33,11 +33,15 @@ var gittinsBefore = []struct {
 func gittins() *Paper {
 	return &Paper{
 		Name: "gittins", Title: "Gittins",
-		Source: "Gittins, Bandit Processes and Dynamic Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; [docs/spec/gittins.md](../spec/gittins.md) has what the policy computes.",
-		About: `The policy ` + "`gittins`" + ` serves the job first that costs least for each job done, by what finished jobs have taught of sizes and of the errors of estimates. It is nobody's paper: *published* is what was measured
-of a prototype for which the laws of size and error were known beforehand, with other seeds, on one divisible server. Here they are learned from the jobs as they finish.
+		Source: "Gittins, Bandit Processes and Dynamic Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; " +
+			"[docs/spec/gittins.md](../spec/gittins.md) has what the policy computes.",
+		About: `The policy ` + "`gittins`" + ` serves the job first that costs least for each job done, by what finished
+jobs have taught of sizes and of the errors of estimates. It is not from a paper: *published* is what was measured of a
+prototype for which the laws of size and error were known beforehand, with other seeds, on one divisible server. Here
+they are learned from the jobs as they finish.
 
-Jobs are those of Facebook's day of 2009. An estimate is the size times e^(σN) with N normal, one draw a job. A trial is a seed of these draws; the command is that of the section's text.`,
+Jobs are those of Facebook's day of 2009. An estimate is the size times e^(σN) with N normal, one draw a job. A trial is
+a seed of these draws; the command is that of the section's text.`,
 		Parts: []Part{gittinsFluid(), gittinsMaps(), gittinsReduces()},
 		Needs: day2009,
 	}
@@ -46,18 +50,23 @@ Jobs are those of Facebook's day of 2009. An estimate is the size times e^(σN) 
 func gittinsFluid() Part {
 	p := Part{
 		Title: "On one divisible server", Trials: 30,
-		How: "`sojourn fluid --trace FB-2009_samples_24_times_1hr_0.tsv --load 0.9 --sigma 0.5,1,2 --seeds 30 --policy srpt,fsp,psbs,spt,las,gittins`: mean sojourn time. The mean over seeds, then the median seed with the best and the worst.",
+		How: "`sojourn fluid --trace FB-2009_samples_24_times_1hr_0.tsv --load 0.9 --sigma 0.5,1,2 --seeds 30 " +
+			"--policy srpt,fsp,psbs,spt,las,gittins`: mean sojourn time. The mean over seeds, then the median seed " +
+			"with the best and the worst.",
 		Charts: []Picture{
 			{
 				"gittins-fluid",
-				"Mean sojourn time on one divisible server by error of estimates: the mean of the seeds, the bar from the best to the worst",
+				"Mean sojourn time on one divisible server by error of estimates: the mean of the seeds, the bar " +
+					"from the best to the worst",
 				func(samples []Sample) chart.Chart {
 					return errorChart(samples, gittinsErrors, gittinsNames())
 				},
 			},
 		},
-		Reading: "The order is the published one, but for spt and psbs, which are as good as each other where errors are small. The means of srpt, fsp and psbs hang on few seeds in which a very large job is taken for a small one; gittins has no such seeds.",
-		Over:    func(samples []Sample) Sample { return ranked(samples, gittinsErrors, gittinsNames()) },
+		Reading: "The order is the published one, but for spt and psbs, which are as good as each other where errors " +
+			"are small. The means of srpt, fsp and psbs hang on few seeds in which a very large job is taken for a " +
+			"small one; gittins has no such seeds.",
+		Over: func(samples []Sample) Sample { return ranked(samples, gittinsErrors, gittinsNames()) },
 		Trial: func(_ context.Context, lab Lab, seed uint64) (Sample, error) {
 			if err := day2009(lab); err != nil {
 				return nil, err
@@ -69,9 +78,8 @@ func gittinsFluid() Part {
 			s := Sample{}
 			for _, sigma := range gittinsErrors {
 				for i := range jobs {
-					jobs[i].Estimate = jobs[i].Size * math.Exp(
-						sigma*workload.NewChance(seed).With(uint64(i)+1).Normal(),
-					)
+					jobs[i].Estimate = jobs[i].Size * math.Exp(sigma*workload.NewChance(seed).With(uint64(i)+
+						1).Normal())
 				}
 				for _, name := range gittinsNames() {
 					done, err := theory.Fluid(theory.Discipline(name), jobs)
@@ -228,7 +236,7 @@ type taskDay struct {
 	names   []string
 }
 
-// busySlots are the kinds of slots of which it is told how busy they are.
+// busySlots are the kinds of slots whose use is reported.
 var busySlots = [2]string{"map_slots", "reduce_slots"}
 
 // trial runs the policies, las once, as no error touches it.
@@ -332,8 +340,12 @@ func gittinsMaps() Part {
 	d := taskDay{cluster: slotCluster(15, 4, 0), scale: 6.3, slow: 1, sigmas: gittinsErrors, names: gittinsNames()}
 	return d.part(Part{
 		Title: "On tasks: maps alone", Trials: 6,
-		How:     "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy srpt,fsp,psbs,spt,las,gittins --maps-only --costs none --size-scale 6.3 --cluster nodes=15,map-slots=4`: 60 slots. Nothing that runs is taken back.",
-		Reading: "The task-level policy keeps the order. What separates the others is less than on one server: a job that is larger than it said keeps the slots that it has, and not the whole server, and tasks that are left are counted and never fall below none.",
+		How: "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy " +
+			"srpt,fsp,psbs,spt,las,gittins --maps-only --costs none --size-scale 6.3 --cluster " +
+			"nodes=15,map-slots=4`: 60 slots. Nothing that runs is taken back.",
+		Reading: "The task-level policy keeps the order. What separates the others is less than on one server: a job " +
+			"that is larger than it said keeps the slots that it has, and not the whole server, and tasks that are " +
+			"left are counted and never fall below none.",
 	}, "gittins-maps", "")
 }
 
@@ -348,7 +360,13 @@ func gittinsReduces() Part {
 	}
 	return d.part(Part{
 		Title: "On tasks: with reduces and all costs", Trials: 6,
-		How:     "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy srpt,fsp,psbs,spt,las,gittins --policy gittins:aging=0 --size-scale 4 --cluster nodes=12,map-slots=4,reduce-slots=8`: 48 map and 96 reduce slots, with Hadoop's costs of reading and shuffling.",
-		Reading: "Here the mean is that of few jobs of hours, whose reduces hold their slots whatever the order, and of what waits behind them, so that orders by size are close to each other and far from those that share. `aging=0` is gittins without its guard against starvation, which such jobs call upon.",
-	}, "gittins-reduces", "a few large jobs decide the mean, and srpt is as near as the seeds are apart; see below the picture")
+		How: "`sojourn sim --trace FB-2009_samples_24_times_1hr_0.tsv --estimator noisy:sigma=1,seed=1 --policy " +
+			"srpt,fsp,psbs,spt,las,gittins --policy gittins:aging=0 --size-scale 4 --cluster " +
+			"nodes=12,map-slots=4,reduce-slots=8`: 48 map and 96 reduce slots, with Hadoop's costs of reading " +
+			"and shuffling.",
+		Reading: "Here the mean is that of few jobs of hours, whose reduces hold their slots whatever the order, and " +
+			"of what waits behind them, so that orders by size are close to each other and far from those that " +
+			"share. `aging=0` is gittins without its guard against starvation, which such jobs call upon.",
+	}, "gittins-reduces", "a few large jobs decide the mean, and srpt is as near as the seeds are apart; see "+
+		"below the picture")
 }

@@ -55,11 +55,7 @@ func TestGittinsRanked(t *testing.T) {
 	}
 	all := ranked(trials, []float64{1}, gittinsNames())
 	if all.of("place 1") != 2 || all.of("pairs 1") != 12 || all.of("mean srpt 1") != 6 {
-		t.Errorf(
-			"place %v, pairs %v, mean of srpt %v; want 2, 12 and 6",
-			all.of("place 1"),
-			all.of("pairs 1"),
-			all.of("mean srpt 1"),
-		)
+		t.Errorf("place %v, pairs %v, mean of srpt %v; want 2, 12 and 6", all.of("place 1"), all.of("pairs 1"),
+			all.of("mean srpt 1"))
 	}
 }

@@ -70,10 +70,8 @@ func ltyarnTwoUsers() Part {
 		},
 	}
 	claim := func(where, says, figure string, value float64) {
-		p.Claims = append(
-			p.Claims,
-			Claim{Where: where, Says: says, Published: exactly(value), Figure: figure, Agrees: exactly(value)},
-		)
+		p.Claims = append(p.Claims, Claim{Where: where, Says: says, Published: exactly(value), Figure: figure,
+			Agrees: exactly(value)})
 	}
 	for _, r := range []struct {
 		where, says, figure string
@@ -194,10 +192,8 @@ func ltyarnGames() Part {
 	}
 	for _, r := range gameRules {
 		own := func(says, figure, unit string, agrees Range) {
-			p.Claims = append(
-				p.Claims,
-				Claim{Where: r.says, Says: says, Unit: unit, Figure: r.name + " " + figure, Agrees: agrees, Own: true},
-			)
+			p.Claims = append(p.Claims, Claim{Where: r.says, Says: says, Unit: unit, Figure: r.name + " " + figure,
+				Agrees: agrees, Own: true})
 		}
 		own("honest: Jain's index of what was of use", "jain", "", Range{})
 		own("honest: who got least, of its share", "least", "×", Range{})

@@ -142,15 +142,11 @@ func (o *office) run() map[string]float64 {
 			switch a.Kind {
 			case sched.Launch:
 				took := float64(officeTask) * math.Exp(0.3*o.chance.NormFloat64()-0.045)
-				heap.Push(
-					&o.due,
-					duty{now + sched.Time(took), sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt}},
-				)
+				heap.Push(&o.due,
+					duty{now + sched.Time(took), sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt}})
 			case sched.Kill:
-				heap.Push(
-					&o.due,
-					duty{now, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: a.Attempt}},
-				)
+				heap.Push(&o.due, duty{now, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed,
+					Attempt: a.Attempt}})
 			}
 		}
 	}

@@ -260,7 +260,7 @@ func ltyarnWorkloads() Part {
 				func(s []Sample) chart.Chart { return betaChart(s, "mlrf") },
 			},
 		},
-		Reading: "Both lose at first, because containers are held by whoever came first; that is granularity, " +
+		Reading: "Both lose at first, because containers are held by the queue that came first; that is granularity, " +
 			"and no policy without preemption avoids it. LTRF repairs it, and what a queue has lost later as well.",
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}

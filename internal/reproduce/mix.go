@@ -23,36 +23,39 @@ func officeMix() *Paper {
 		Name: "mix", Title: "A mix of real jobs, and what the simulator says of it",
 		Needs:  func(Lab) error { _, err := sourceFolder(); return err },
 		Source: "the mix of `make run`, [examples/mix/mix.yaml](../../examples/mix/mix.yaml).",
-		About: `Twelve real jobs as they come in an office, two long ones first and short ones behind them: 600 MB of generated data, and the source code of the Go distribution. They are run by the engine
-` + "`mr`" + ` on this machine under one policy after the other, and each run is recorded. ` + "`sim`" + ` takes from a record when jobs came and how long their tasks took, and decides anew. It is asked twice: from
-the record of that very run, under the same policy, where what is off is what the engine does between tasks; and from the record of a run under *another* policy, which is what one asks a simulator for: what would
-this policy have done to yesterday's jobs? What counts there is whether it is right about which of the two is better. ` + "`fspy`" + ` has all jobs probed and predicts their sizes, ` + "`srpt`, `hfsp`, `gittins`" + ` and
-` + "`mrorder`" + ` know of times what finished tasks have told. All figures are of a machine, and of a run: they mean something where nothing else runs beside them.`,
+		About: `Twelve real jobs as they come in an office, two long ones first and short ones behind them: 600 MB of
+generated data, and the source code of the Go distribution. They are run by the engine
+` + "`mr`" + ` on this machine under one policy after the other, and each run is recorded. ` + "`sim`" + ` takes from a
+record when jobs came and how long their tasks took, and decides anew. It is asked twice: from the record of that very
+run, under the same policy, where what is off is what the engine does between tasks; and from the record of a run
+under *another* policy, which is what one asks a simulator for: what would this policy have done to yesterday's jobs?
+What counts there is whether it is right about which of the two is
+better. ` + "`fspy`" + ` has all jobs probed and predicts their sizes, ` + "`srpt`, `hfsp`, `gittins`" + ` and
+` + "`mrorder`" + ` know of times what finished tasks have told. All figures are of a machine, and of a run: they mean
+something where nothing else runs beside them.`,
 		Parts: []Part{
-			mixPart(
-				"Containers",
-				"mix",
-				machine,
-				[]string{"fifo", "fair", "srpt", "hfsp", "gittins", "mrorder:interval=500ms", "fspy:uber-maps=0"},
-			),
+			mixPart("Containers", "mix", machine, []string{"fifo", "fair", "srpt", "hfsp", "gittins",
+				"mrorder:interval=500ms", "fspy:uber-maps=0"}),
 			mixPart("Slots", "mix-slots", slotMachine, []string{"fair", "fifo", "dynamicmr", "late{dynamicmr}"}),
 		},
 	}
 }
 
-// mixPart is the mix under policies on a cluster; the first of them is what the others are foretold from.
+// mixPart is the mix under policies on a cluster; the first of them is what the others are predicted from.
 func mixPart(title, file string, cluster func(cores int) *workload.Cluster, policies []string) Part {
 	base := policies[0]
 	p := Part{
 		Title: title, Trials: 3, Alone: true,
 		How: fmt.Sprintf(
-			"A trial is a run under each policy. Each run is simulated from its own record, and from that of the trial's run under `%s`.",
+			"A trial is a run under each policy. Each run is simulated from its own record, and from that of the "+
+				"trial's run under `%s`.",
 			base,
 		),
 		Charts: []Picture{
 			{
 				file + "-means",
-				"Mean sojourn time on the machine, and as simulated from the run's own record and from that under " + base,
+				"Mean sojourn time on the machine, and as simulated from the run's own record and from " +
+					"that under " + base,
 				func(samples []Sample) chart.Chart {
 					c := chart.Chart{X: chart.Axis{Names: policies}, Y: chart.Axis{Label: "mean sojourn time (s)"}}
 					for _, what := range []string{"mr", "sim, own record", "sim, record of " + base} {
@@ -114,14 +117,9 @@ func mixPart(title, file string, cluster func(cores int) *workload.Cluster, poli
 			continue
 		}
 		claim(spec, "mean sojourn time, "+base+" ÷ this, on the machine", "×", "really", Range{})
-		claim(spec, "the same, foretold from the record under "+base, "×", "foretold", Range{})
-		claim(
-			spec,
-			"trials in which that is right about which is better, or they are within 2 %",
-			"%",
-			"right",
-			exactly(100),
-		)
+		claim(spec, "the same, predicted from the record under "+base, "×", "predicted", Range{})
+		claim(spec, "trials in which that is right about which is better, or they are within 2 %", "%",
+			"right", exactly(100))
 	}
 	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
 		mix, err := officeJobsIn(lab, seed)
@@ -145,7 +143,7 @@ func mixPart(title, file string, cluster func(cores int) *workload.Cluster, poli
 	return p
 }
 
-// mixTrial runs a mix under policies, the first of which is what the others are foretold from.
+// mixTrial runs a mix under policies; the first is what the others are predicted from.
 func mixTrial(ctx context.Context, mix *Mix, policies []string) (Sample, error) {
 	s, base := Sample{}, policies[0]
 	var first *MixRun
@@ -161,18 +159,18 @@ func mixTrial(ctx context.Context, mix *Mix, policies []string) (Sample, error) 
 		if err != nil {
 			return nil, err
 		}
-		foretold, err := mix.Simulate(ctx, spec, first)
+		predicted, err := mix.Simulate(ctx, spec, first)
 		if err != nil {
 			return nil, err
 		}
 		took, started := mean(run.Sojourns), mean(first.Sojourns)
 		s.set("mr "+spec, took)
 		s.set("sim, own record "+spec, mean(again))
-		s.set("sim, record of "+base+" "+spec, mean(foretold))
+		s.set("sim, record of "+base+" "+spec, mean(predicted))
 		s.set("off "+spec, 100*(mean(again)/took-1))
-		really, said := started/took, started/mean(foretold)
+		really, said := started/took, started/mean(predicted)
 		s.set("really "+spec, really)
-		s.set("foretold "+spec, said)
+		s.set("predicted "+spec, said)
 		s.set("was right "+spec, 0)
 		if (really > 1) == (said > 1) || math.Abs(really/said-1) <= 0.02 {
 			s.set("was right "+spec, 100)

@@ -34,15 +34,19 @@ var purdue = []struct {
 func mrorder() *Paper {
 	return &Paper{
 		Name: "mrorder", Title: "MROrder",
-		Source: "S. Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3; [docs/spec/mrorder.md](../spec/mrorder.md) has every formula and what is wrong in print.",
-		About: `On a cluster whose slots are for maps or for reduces, the order in which jobs are served decides how well the maps of one job overlap with the reduces of
-another. MROrder holds jobs back and releases them in a good order: by Johnson's rule for two machines where the last completion is to come early
-(*MK_JR*), by size where all are to (*TCT*), by a mixture (*MK_TCT_JR*), and by trying every order where jobs are few (*SIM*). The thesis measured it on EC2
+		Source: "S. Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3; " +
+			"[docs/spec/mrorder.md](../spec/mrorder.md) has every formula and what is wrong in print.",
+		About: `On a cluster whose slots are for maps or for reduces, the order in which jobs are served decides how
+well the maps of one job overlap with the reduces of another. MROrder holds jobs back and releases them in a good order:
+by Johnson's rule for two machines where the last completion is to come early (*MK_JR*), by size where all are to
+(*TCT*), by a mixture (*MK_TCT_JR*), and by trying every order where jobs are few (*SIM*). The thesis measured it on EC2
 and on a simulator of its own.
 
-The cluster is that of the thesis, 57 map and 19 reduce slots. Batches run on package ` + "`theory`" + `'s simulator of the thesis's own model; jobs that arrive over time, and
-tasks whose times vary, on ` + "`sojourn sim`" + ` under the policy ` + "`mrorder`" + `, without costs of locality or network, which the thesis does not have either. A gain in percent is
-the baseline's figure ÷ that of the order tested − 1; *total* is the sum of completion times, counted from time 0.`,
+The cluster is that of the thesis, 57 map and 19 reduce slots. Batches run on package ` + "`theory`" + `'s simulator of
+the thesis's own model; jobs that arrive over time, and tasks whose times vary,
+on ` + "`sojourn sim`" + ` under the policy ` + "`mrorder`" + `, without costs of locality or network, which the thesis
+does not have either. A gain in percent is the baseline's figure ÷ that of the order tested − 1; *total* is the sum of
+completion times, counted from time 0.`,
 		Parts: []Part{
 			mrorderOrders(),
 			mrorderSpread(),
@@ -68,7 +72,8 @@ the baseline's figure ÷ that of the order tested − 1; *total* is the sum of c
 			{
 				"Fig. 3.7",
 				"makespans from 3,800 to 5,800 s of 100 testbed jobs",
-				"the jobs are not given, and 100 jobs of table 3.2 in equal parts need 11,000 s for their reduces alone",
+				"the jobs are not given, and 100 jobs of table 3.2 in equal parts need 11,000 s for their " +
+					"reduces alone",
 			},
 			{
 				"Table 3.5",
@@ -98,7 +103,8 @@ func mrorderOrders() Part {
 	}
 	p := Part{
 		Title: "Orders that can be worked by hand", Trials: 1,
-		How: "The batch of figure 1.2 (four jobs, 8 map and 4 reduce slots) in the order in which it is printed, and the nine jobs of table 3.2 under each rule. These must be exact.",
+		How: "The batch of figure 1.2 (four jobs, 8 map and 4 reduce slots) in the order in which it is printed, and " +
+			"the nine jobs of table 3.2 under each rule. These must be exact.",
 		Claims: []Claim{
 			{
 				Where:     "Fig. 3.3",
@@ -119,7 +125,8 @@ func mrorderOrders() Part {
 		},
 		Trial: func(context.Context, Lab, uint64) (Sample, error) {
 			s := Sample{}
-			r := theory.NewSlotSim([]theory.SlotJob{{Maps: 10, Reduces: 2, MapTime: 4, ReduceTime: 8}, {Maps: 4, Reduces: 4, MapTime: 2, ReduceTime: 2},
+			r := theory.NewSlotSim([]theory.SlotJob{{Maps: 10, Reduces: 2, MapTime: 4, ReduceTime: 8},
+				{Maps: 4, Reduces: 4, MapTime: 2, ReduceTime: 2},
 				{
 					Maps:       2,
 					Reduces:    4,
@@ -186,7 +193,8 @@ func mrorderSpread() Part {
 	four := "which four jobs was not published"
 	return Part{
 		Title: "How much the order matters", Trials: len(sets),
-		How: "All 24 orders of four jobs. Which four the thesis took is not stated: each trial is one of the 126 sets of four that the nine jobs of table 3.2 make.",
+		How: "All 24 orders of four jobs. Which four the thesis took is not stated: each trial is one of the 126 " +
+			"sets of four that the nine jobs of table 3.2 make.",
 		Claims: []Claim{
 			{
 				Where:     "Fig. 3.1a",
@@ -214,13 +222,15 @@ func mrorderSpread() Part {
 				Agrees: atLeast(0),
 			},
 			{
-				Where:     "Fig. 3.1b",
-				Says:      "the same for the worst pair of jobs that can be made (1 + 100 s and 100 + 1 s on a slot of each kind)",
+				Where: "Fig. 3.1b",
+				Says: "the same for the worst pair of jobs that can be made (1 + 100 s and 100 + 1 s on a slot " +
+					"of each kind)",
 				Published: exactly(100),
 				Unit:      "%",
 				Figure:    "pair",
 				Agrees:    above(90),
-				Why:       "no batch exceeds twice the best on two machines; the thesis says nearly 100 %, and its jobs are not legible",
+				Why: "no batch exceeds twice the best on two machines; the thesis says nearly 100 %, and its " +
+					"jobs are not legible",
 			},
 		},
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
@@ -229,10 +239,9 @@ func mrorderSpread() Part {
 				jobs = append(jobs, purdue[j].job)
 			}
 			results := everyOrder(jobs, testbed)
-			slices.SortStableFunc(
-				results,
-				func(a, b theory.Result) int { return int(math.Copysign(1, a.Makespan-b.Makespan)) },
-			)
+			slices.SortStableFunc(results, func(a, b theory.Result) int {
+				return int(math.Copysign(1, a.Makespan-b.Makespan))
+			})
 			best, worst := results[0], results[len(results)-1]
 			five := best.Total
 			for _, r := range results[:5] {
@@ -321,8 +330,11 @@ func orderGains(s Sample, jobs []theory.SlotJob) {
 func mrorderTestbed() Part {
 	p := Part{
 		Title: "Batches of benchmark jobs", Trials: 50,
-		How:     "Batches of 10, 20 and 30 jobs drawn from table 3.2, all there at time 0. The baseline is that of the thesis, the reverse of MK_JR, which has the longest makespan of all orders on two machines (theorem 3.2).",
-		Reading: "Most of these jobs are large, so that there is little to be had by serving small ones first: the two rules for the makespan do not hurt the total.",
+		How: "Batches of 10, 20 and 30 jobs drawn from table 3.2, all there at time 0. The baseline is that of " +
+			"the thesis, the reverse of MK_JR, which has the longest makespan of all orders on two machines " +
+			"(theorem 3.2).",
+		Reading: "Most of these jobs are large, so that there is little to be had by serving small ones first: the " +
+			"two rules for the makespan do not hurt the total.",
 		Claims: []Claim{
 			{
 				Where:     "Fig. 3.4",
@@ -331,7 +343,8 @@ func mrorderTestbed() Part {
 				Unit:      "%",
 				Figure:    "makespan MK_JR 20",
 				Agrees:    above(0),
-				Why:       "the thesis measured on EC2, where machines vary and reduces begin to fetch before the last map; the model has neither, and its gain is an upper end",
+				Why: "the thesis measured on EC2, where machines vary and reduces begin to fetch before the " +
+					"last map; the model has neither, and its gain is an upper end",
 			},
 			{
 				Where:  "Fig. 3.4",
@@ -423,9 +436,11 @@ func mrorderFacebook() Part {
 	sizes := []int{50, 100, 150}
 	p := Part{
 		Title: "Batches of Facebook's jobs", Trials: 50,
-		How: `The thesis's recipe: numbers of maps by Facebook's table of October 2009, 5 to 25 % as many reduces, lognormal task times, all jobs there at time 0. The recipe
-leaves much to chance: one job may be half of the work. *Map-heavy* is the same with reduces of 5 % of the maps, and their times drawn as those of maps.`,
-		Reading: "Here most jobs are small, and serving them first is worth far more for the total than for the makespan.",
+		How: `The thesis's recipe: numbers of maps by Facebook's table of October 2009, 5 to 25 % as many reduces,
+lognormal task times, all jobs there at time 0. The recipe leaves much to chance: one job may be half of the
+work. *Map-heavy* is the same with reduces of 5 % of the maps, and their times drawn as those of maps.`,
+		Reading: "Here most jobs are small, and serving them first is worth far more for the total than for " +
+			"the makespan.",
 		Charts: []Picture{
 			{
 				"mrorder-facebook",
@@ -470,7 +485,8 @@ leaves much to chance: one job may be half of the work. *Map-heavy* is the same 
 			Unit:      "×",
 			Figure:    "ratio",
 			Agrees:    above(1),
-			Why:       "it depends on how many small jobs have more map than reduce work, since MK_JR puts those last; with the recipe's reduces, which are ten times as long as maps, few have",
+			Why: "it depends on how many small jobs have more map than reduce work, since MK_JR puts those " +
+				"last; with the recipe's reduces, which are ten times as long as maps, few have",
 		},
 		Claim{
 			Where:     "Fig. 3.5b",
@@ -479,7 +495,8 @@ leaves much to chance: one job may be half of the work. *Map-heavy* is the same 
 			Unit:      "×",
 			Figure:    "poor",
 			Agrees:    below(1),
-			Why:       "follows from map-heavy jobs, see the next line: in print the recipe's reduces are too long for it. The picture in print must be of another draw than its text",
+			Why: "follows from map-heavy jobs, see the next line: in print the recipe's reduces are too long " +
+				"for it. The picture in print must be of another draw than its text",
 		},
 		Claim{
 			Where:     "Fig. 3.5b",
@@ -513,10 +530,8 @@ leaves much to chance: one job may be half of the work. *Map-heavy* is the same 
 			s.set("ratio", s.of("sum MK_JR 100")/s.of("sum MK_TCT_JR 100"))
 			s.set("poor", 1+s.of("total MK_JR 100")/100)
 			for i := range jobs {
-				jobs[i].Reduces, jobs[i].ReduceTime = max(
-					1,
-					int(math.Round(0.05*float64(jobs[i].Maps))),
-				), jobs[(i+1)%n].MapTime
+				jobs[i].Reduces, jobs[i].ReduceTime = max(1, int(math.Round(0.05*float64(jobs[i].Maps)))),
+					jobs[(i+1)%n].MapTime
 			}
 			heavy := Sample{}
 			orderGains(heavy, jobs)
@@ -532,7 +547,9 @@ leaves much to chance: one job may be half of the work. *Map-heavy* is the same 
 func mrorderBounds() Part {
 	return Part{
 		Title: "Bounds beside the simulated makespan", Trials: 50,
-		How: "Lower bound of all orders, and upper bound of an order (equation 3.5, which is exceeded in cases made for it; see the specification), over the simulated makespan: 20 benchmark jobs, and 100 of Facebook's, in MK_JR's order and in its reverse.",
+		How: "Lower bound of all orders, and upper bound of an order (equation 3.5, which is exceeded in cases made " +
+			"for it; see the specification), over the simulated makespan: 20 benchmark jobs, and 100 of Facebook's, " +
+			"in MK_JR's order and in its reverse.",
 		Claims: []Claim{
 			{
 				Where:     "Fig. 3.6",
@@ -583,7 +600,8 @@ func mrorderBounds() Part {
 			if err != nil {
 				return nil, err
 			}
-			for name, jobs := range map[string][]theory.SlotJob{"testbed": testbedBatch(20, seed), "facebook": facebook} {
+			for name, jobs := range map[string][]theory.SlotJob{"testbed": testbedBatch(20, seed),
+				"facebook": facebook} {
 				flows, sim := theory.Flows(jobs, testbed), theory.NewSlotSim(jobs, testbed)
 				best := theory.Johnson(flows)
 				worst := theory.Reversed(best)
@@ -603,11 +621,14 @@ var variations = []float64{0, 0.2, 0.4, 0.6, 0.8}
 func mrorderVariation() Part {
 	p := Part{
 		Title: "When task times vary", Trials: 10,
-		How: "Each task time is multiplied by 1 + U(−v, v), a uniform draw of its own, while the order is still made from the averages. On `sojourn sim`, policy `mrorder:rounds=offline`, 20 benchmark jobs and 50 of Facebook's.",
+		How: "Each task time is multiplied by 1 + U(−v, v), a uniform draw of its own, while the order is still made " +
+			"from the averages. On `sojourn sim`, policy `mrorder:rounds=offline`, 20 benchmark jobs and 50 " +
+			"of Facebook's.",
 		Claims: []Claim{
 			{
-				Where:  "Fig. 3.7",
-				Says:   "benchmark jobs: gain of makespan at v = 0.8 less that at 0: the same or better (two points allowed)",
+				Where: "Fig. 3.7",
+				Says: "benchmark jobs: gain of makespan at v = 0.8 less that at 0: the same or better (two " +
+					"points allowed)",
 				Unit:   "%",
 				Figure: "change makespan testbed",
 				Agrees: atLeast(-2),
@@ -627,8 +648,9 @@ func mrorderVariation() Part {
 				Agrees: atLeast(-2),
 			},
 			{
-				Where:  "Fig. 3.7",
-				Says:   "makespan at v = 0.8 over that at 0, MK_JR, benchmark jobs: slightly longer (or shorter by a percent at most)",
+				Where: "Fig. 3.7",
+				Says: "makespan at v = 0.8 over that at 0, MK_JR, benchmark jobs: slightly longer (or shorter by a " +
+					"percent at most)",
 				Unit:   "%",
 				Figure: "longer",
 				Agrees: atLeast(-1),
@@ -712,7 +734,9 @@ func varied(jobs []theory.SlotJob, v float64, seed uint64) (specs []*sched.JobSp
 func mrorderSearch() Part {
 	return Part{
 		Title: "Searching for the best order", Trials: 20,
-		How: "Batches of 1 to 7 jobs drawn from table 3.2. *SIM* is the best of all orders (found by branch and bound, which gives the same order as trying all), *ALG* the rule of the goal. Figures are the largest over the seven sizes.",
+		How: "Batches of 1 to 7 jobs drawn from table 3.2. *SIM* is the best of all orders (found by branch and " +
+			"bound, which gives the same order as trying all), *ALG* the rule of the goal. Figures are the largest " +
+			"over the seven sizes.",
 		Claims: []Claim{
 			{
 				Where:     "Table 3.5",

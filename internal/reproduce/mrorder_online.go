@@ -24,10 +24,8 @@ func reduceWork() (work float64) {
 func poisson(jobs []theory.SlotJob, gap float64, seed uint64) (specs []*sched.JobSpec) {
 	chance, at := workload.NewChance(seed).With(1<<32), 0.0
 	for i, j := range jobs {
-		specs = append(
-			specs,
-			jobOf(fmt.Sprint("job", i+1), sched.Time(at*1e3)*time.Millisecond, j, [2][]workload.Task{}),
-		)
+		specs = append(specs, jobOf(fmt.Sprint("job", i+1), sched.Time(at*1e3)*time.Millisecond, j,
+			[2][]workload.Task{}))
 		at += chance.With(uint64(i)).Exponential() * gap
 	}
 	return specs
@@ -85,21 +83,22 @@ func (st *stream) gains(ctx context.Context, s Sample, seed uint64, policies map
 		s.set(fmt.Sprintf("makespan %s %s", st.name, name), gain(base.Makespan, o.Makespan))
 		s.set(fmt.Sprintf("total %s %s", st.name, name), gain(base.total(), o.total()))
 		s.set(fmt.Sprintf("mean %s %s", st.name, name), gain(base.Sojourn.Mean, o.Sojourn.Mean))
-		s.set(
-			fmt.Sprintf("idle %s %s", st.name, name),
-			100*(base.Utilization["reduce_slots"]-o.Utilization["reduce_slots"]),
-		)
+		s.set(fmt.Sprintf("idle %s %s", st.name, name),
+			100*(base.Utilization["reduce_slots"]-o.Utilization["reduce_slots"]))
 	}
 	return nil
 }
 
 func mrorderOnline() Part {
-	busy := "the rounds of TP-ATI keep the reduce slots idle between them; the next section shows for which arrivals the order gains more than that. The thesis does not state its arrivals"
+	busy := "the rounds of TP-ATI keep the reduce slots idle between them; the next section shows for which arrivals " +
+		"the order gains more than that. The thesis does not state its arrivals"
 	p := Part{
 		Title: "Jobs that come over time", Trials: 16,
-		How: `The full system: TP-ATI with Δ = 10 s, the best of all orders up to 7 jobs and the rule beyond (` + "`" + asPublished + "`" + `), against jobs sent as they come (` + "`fifo`" + `).
-The thesis states neither rates nor numbers; ours are four streams: 10 benchmark jobs within a minute (*burst*), 30 at load 1 of the reduce slots (*steady*), 100 of Facebook's jobs as
-far apart as in its trace, 13 s (*flood*), and 1000 s apart (*slack*). A cluster of this size cannot keep up with the flood.`,
+		How: `The full system: TP-ATI with Δ = 10 s, the best of all orders up to 7 jobs and the rule beyond
+(` + "`" + asPublished + "`" + `), against jobs sent as they come (` + "`fifo`" + `).
+The thesis states neither rates nor numbers; ours are four streams: 10 benchmark jobs within a minute (*burst*), 30 at
+load 1 of the reduce slots (*steady*), 100 of Facebook's jobs as far apart as in its trace, 13 s (*flood*), and 1000 s
+apart (*slack*). A cluster of this size cannot keep up with the flood.`,
 		Claims: []Claim{
 			{
 				Where:     "Fig. 3.9a",
@@ -134,7 +133,8 @@ far apart as in its trace, 13 s (*flood*), and 1000 s apart (*slack*). A cluster
 				Unit:      "%",
 				Figure:    "total steady total",
 				Agrees:    above(0),
-				Why:       "at a load that the cluster can bear, jobs are held back for longer than the order gains: counter-example 4.7 of the specification at length",
+				Why: "at a load that the cluster can bear, jobs are held back for longer than the order gains: " +
+					"counter-example 4.7 of the specification at length",
 			},
 			{
 				Where:     "Fig. 3.9c",
@@ -167,7 +167,8 @@ far apart as in its trace, 13 s (*flood*), and 1000 s apart (*slack*). A cluster
 	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 		s := Sample{}
 		for _, st := range streams() {
-			if err := st.gains(ctx, s, seed, map[string]string{"makespan": asPublished + ",goal=makespan", "total": asPublished}); err != nil {
+			if err := st.gains(ctx, s, seed, map[string]string{"makespan": asPublished + ",goal=makespan",
+				"total": asPublished}); err != nil {
 				return nil, err
 			}
 		}
@@ -196,7 +197,7 @@ func worstBatch(n int, seed uint64) (jobs []theory.SlotJob) {
 	return jobs
 }
 
-// largeBatch draws n jobs of table 3.2, four in five of which are large.
+// largeBatch draws n jobs of table 3.2; four in five are large.
 func largeBatch(n int, seed uint64) []theory.SlotJob {
 	var small, large []theory.SlotJob
 	for _, p := range purdue {
@@ -241,9 +242,11 @@ func arrivalStream(d draw, n int, gap float64) stream {
 func mrorderArrivals() Part {
 	p := Part{
 		Title: "How fast jobs come", Trials: 32,
-		How: `Where the rounds of TP-ATI help, as above, with 10, 20 and 50 benchmark jobs that come by a Poisson process, on average 0.3 to 119 s apart; the last is a load of 1 of the reduce
-slots. The thesis's jobs on the testbed were "mostly large". They are drawn from table 3.2 in *equal parts*; *mostly large*, so that four in five are of the three that algorithm 2 takes
-for large (Sort, Inverted-Index, Sequence-Count); and in equal parts but coming in the *worst order*, the reverse of MK_JR's, which is the thesis's baseline offline.`,
+		How: `Where the rounds of TP-ATI help, as above, with 10, 20 and 50 benchmark jobs that come by a Poisson
+process, on average 0.3 to 119 s apart; the last is a load of 1 of the reduce slots. The thesis's jobs on the testbed
+were "mostly large". They are drawn from table 3.2 in *equal parts*; *mostly large*, so that four in five are of the
+three that algorithm 2 takes for large (Sort, Inverted-Index, Sequence-Count); and in equal parts but coming in
+the *worst order*, the reverse of MK_JR's, which is the thesis's baseline offline.`,
 		Claims: arrivalClaims(),
 		Charts: []Picture{
 			{
@@ -257,11 +260,14 @@ for large (Sort, Inverted-Index, Sequence-Count); and in equal parts but coming 
 				func(s []Sample) chart.Chart { return arrivalChart(s, "total") },
 			},
 		},
-		Reading: `The direction of the published gains is that of rounds which see a whole batch: where all jobs come within the first Δ, an order gains what it gains offline. Over an order by chance that is
-less than published in many draws, since these jobs' reduces outweigh their maps and an order gains at the two ends only; over the worst order it is what was published. When jobs come over minutes it
-turns, for a reason in the algorithm: TA is when the reduces of what was released are done, not when its maps are. So the next round finds the reduce slots idle, and they stay so until the
-maps of its first job are done, which under fifo run while the reduces before do. Each round but the first costs that much (the rows of idle reduce slots), and the closer the load is
-to 1 the more rounds there are. With ` + "`backlog=reorder`" + `, the default of the policy, rounds do not wait, and the order gains at every rate.`,
+		Reading: `The direction of the published gains is that of rounds which see a whole batch: where all jobs come
+within the first Δ, an order gains what it gains offline. Over an order by chance that is less than published in many
+draws, since these jobs' reduces outweigh their maps and an order gains at the two ends only; over the worst order it is
+what was published. When jobs come over minutes it turns, for a reason in the algorithm: TA is when the reduces of what
+was released are done, not when its maps are. So the next round finds the reduce slots idle, and they stay so until the
+maps of its first job are done, which under fifo run while the reduces before do. Each round but the first costs that
+much (the rows of idle reduce slots), and the closer the load is to 1 the more rounds there are.
+With ` + "`backlog=reorder`" + `, the default of the policy, rounds do not wait, and the order gains at every rate.`,
 		Trial: arrivalTrial,
 		Over: func(samples []Sample) Sample {
 			s := Sample{}
@@ -305,7 +311,8 @@ func arrivalTrial(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 }
 
 func arrivalClaims() (list []Claim) {
-	ends := "an order gains at the two ends of a batch, the less the more jobs there are; which jobs came, and in which order, was not published, and one draw is"
+	ends := "an order gains at the two ends of a batch, the less the more jobs there are; which jobs came, and in " +
+		"which order, was not published, and one draw is"
 	claim := func(where, metric string, published Range, d draw, n int, gap float64) {
 		list = append(
 			list,
@@ -314,14 +321,9 @@ func arrivalClaims() (list []Claim) {
 				Says:      fmt.Sprintf("%s, %d jobs, %s, %v s apart", metric, n, d.name, gap),
 				Published: published,
 				Unit:      "%",
-				Figure: fmt.Sprintf(
-					"%s %s %s",
-					metric,
-					arrivalStream(d, n, gap).name,
-					metric,
-				),
-				Agrees: above(0),
-				Why:    ends,
+				Figure:    fmt.Sprintf("%s %s %s", metric, arrivalStream(d, n, gap).name, metric),
+				Agrees:    above(0),
+				Why:       ends,
 			},
 		)
 	}
@@ -339,12 +341,8 @@ func arrivalClaims() (list []Claim) {
 				list,
 				Claim{
 					Where: "ours",
-					Says: fmt.Sprintf(
-						"10 jobs, %s, %v s apart: draws that gain %v %% of makespan or more",
-						d.name,
-						gap,
-						leastPublished,
-					),
+					Says: fmt.Sprintf("10 jobs, %s, %v s apart: draws that gain %v %% of makespan or more", d.name,
+						gap, leastPublished),
 					Unit:   "%",
 					Figure: fmt.Sprintf("reached %s %v", d.name, gap),
 					Own:    true,
@@ -402,20 +400,16 @@ func arrivalChart(samples []Sample, metric string) chart.Chart {
 	}
 	for _, d := range draws[:2] {
 		for _, n := range arrivalJobs {
-			add(
-				fmt.Sprintf("%d jobs, %s", n, d.name),
-				metric,
-				func(gap float64) stream { return arrivalStream(d, n, gap) },
-			)
+			add(fmt.Sprintf("%d jobs, %s", n, d.name), metric, func(gap float64) stream {
+				return arrivalStream(d, n, gap)
+			})
 		}
 	}
 	if metric == "makespan" {
 		add("20 jobs, worst order", metric, func(gap float64) stream { return arrivalStream(draws[2], 20, gap) })
-		add(
-			"20 jobs, equal parts, reorder",
-			"reorder",
-			func(gap float64) stream { return arrivalStream(draws[0], 20, gap) },
-		)
+		add("20 jobs, equal parts, reorder", "reorder", func(gap float64) stream {
+			return arrivalStream(draws[0], 20, gap)
+		})
 	}
 	published := chart.Line{
 		Name:   "published",
@@ -438,9 +432,11 @@ func mrorderBacklog() Part {
 	}
 	p := Part{
 		Title: "Ordering that knows the backlog", Trials: 8,
-		How: `Beyond the thesis, which orders a round as if the cluster were empty. With ` + "`backlog=on`" + ` a round reckons with what is left of jobs released before; with
-` + "`backlog=reorder`" + ` it orders those anew as well, so that nothing is gained by holding others back, and rounds are Δ = 10 s apart. That is the default of the policy, because of what
-this table says. Gain of the mean sojourn time (counted from submission) over jobs sent as they come; SRPT, which starts the smallest job at once, is for comparison.`,
+		How: `Beyond the thesis, which orders a round as if the cluster were empty. With ` + "`backlog=on`" + ` a round
+reckons with what is left of jobs released before; with
+` + "`backlog=reorder`" + ` it orders those anew as well, so that nothing is gained by holding others back, and rounds
+are Δ = 10 s apart. That is the default of the policy, because of what this table says. Gain of the mean sojourn time
+(counted from submission) over jobs sent as they come; SRPT, which starts the smallest job at once, is for comparison.`,
 		Charts: []Picture{
 			{
 				"mrorder-backlog",
@@ -452,15 +448,14 @@ this table says. Gain of the mean sojourn time (counted from submission) over jo
 					}
 					for _, name := range []string{"off", "on", "reorder", "srpt"} {
 						l := chart.Line{
-							Name:   map[string]string{"off": "backlog=off, as published", "on": "backlog=on", "reorder": "backlog=reorder", "srpt": "srpt"}[name],
+							Name: map[string]string{"off": "backlog=off, as published", "on": "backlog=on",
+								"reorder": "backlog=reorder", "srpt": "srpt"}[name],
 							Manner: chart.Apart,
 						}
 						for i, st := range streams() {
 							q := point(samples, float64(i), fmt.Sprintf("mean %s %s", st.name, name))
-							l.Points = append(
-								l.Points,
-								chart.Point{X: q.X, Y: 1 + q.Y/100, Low: 1 + q.Low/100, High: 1 + q.High/100},
-							)
+							l.Points = append(l.Points, chart.Point{X: q.X, Y: 1 + q.Y/100, Low: 1 + q.Low/100,
+								High: 1 + q.High/100})
 						}
 						c.Lines = append(c.Lines, l)
 					}
@@ -468,7 +463,8 @@ this table says. Gain of the mean sojourn time (counted from submission) over jo
 				},
 			},
 		},
-		Reading: "Rounds that may change their mind come close to SRPT, without preemption and with a round only every ten seconds.",
+		Reading: "Rounds that may change their mind come close to SRPT, without preemption and with a round only " +
+			"every ten seconds.",
 	}
 	for _, st := range streams() {
 		for _, name := range []string{"off", "on", "reorder"} {
@@ -503,13 +499,12 @@ this table says. Gain of the mean sojourn time (counted from submission) over jo
 				return nil, err
 			}
 			goal := Sample{}
-			if err := st.gains(ctx, goal, seed, map[string]string{"off": "mrorder:goal=makespan,backlog=off", "reorder": "mrorder:goal=makespan"}); err != nil {
+			if err := st.gains(ctx, goal, seed, map[string]string{"off": "mrorder:goal=makespan,backlog=off",
+				"reorder": "mrorder:goal=makespan"}); err != nil {
 				return nil, err
 			}
-			s.set(
-				"makespan ahead "+st.name,
-				goal.of(fmt.Sprintf("makespan %s reorder", st.name))-goal.of(fmt.Sprintf("makespan %s off", st.name)),
-			)
+			s.set("makespan ahead "+st.name, goal.of(fmt.Sprintf("makespan %s reorder", st.name))-
+				goal.of(fmt.Sprintf("makespan %s off", st.name)))
 		}
 		return s, nil
 	}

@@ -143,15 +143,19 @@ func raised(q chart.Point) chart.Point {
 }
 
 func mrorderIntervals() Part {
-	other := "one draw is published for each number; the gain depends on how far jobs outrun the cluster, see the next two sections"
+	other := "one draw is published for each number; the gain depends on how far jobs outrun the cluster, see the " +
+		"next two sections"
 	return Part{
 		Title: "Rounds that adapt, rounds that do not", Trials: 6,
-		How:    "Table 3.4: 50 to 400 of Facebook's jobs, 13 s apart, gain of the total over jobs sent as they come, each at the best Δ of 10, 20 and 30 s (TP-ATI) and of 110, 230, 310 and 350 s (TP-FTI), which are the ranges that the thesis found good.",
+		How: "Table 3.4: 50 to 400 of Facebook's jobs, 13 s apart, gain of the total over jobs sent as they come, " +
+			"each at the best Δ of 10, 20 and 30 s (TP-ATI) and of 110, 230, 310 and 350 s (TP-FTI), which are the " +
+			"ranges that the thesis found good.",
 		Claims: claims34("", other),
 		Charts: []Picture{
 			{
 				"mrorder-intervals",
-				"Gain of the total, by number of jobs: rounds that adapt (TP-ATI) and rounds at equal intervals (TP-FTI), ours and published",
+				"Gain of the total, by number of jobs: rounds that adapt (TP-ATI) and rounds at equal intervals " +
+					"(TP-FTI), ours and published",
 				func(samples []Sample) chart.Chart {
 					c := chart.Chart{
 						X: chart.Axis{Label: "jobs", Names: names34()},
@@ -163,10 +167,8 @@ func mrorderIntervals() Part {
 							Manner: chart.Apart,
 						}
 						for i, row := range table34 {
-							l.Points = append(
-								l.Points,
-								raised(point(samples, float64(i), fmt.Sprintf("%s %d", rounds, row.jobs))),
-							)
+							l.Points = append(l.Points,
+								raised(point(samples, float64(i), fmt.Sprintf("%s %d", rounds, row.jobs))))
 						}
 						c.Lines = append(c.Lines, l)
 					}
@@ -175,7 +177,8 @@ func mrorderIntervals() Part {
 				},
 			},
 		},
-		Reading: "Rounds that adapt are ahead, as published: what a round released keeps the cluster busy for so long that the next one has many jobs to order. Rounds every few minutes have a handful.",
+		Reading: "Rounds that adapt are ahead, as published: what a round released keeps the cluster busy for so " +
+			"long that the next one has many jobs to order. Rounds every few minutes have a handful.",
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			err := rows34(ctx, s, "", func(n int) ([]*sched.JobSpec, error) {
@@ -204,7 +207,8 @@ func mrorderDensity() Part {
 	figure := func(gap sched.Time, n int) string { return fmt.Sprintf("%v %d", gap, n) }
 	p := Part{
 		Title: "How dense the arrivals of table 3.4 are", Trials: 6,
-		How: "The same jobs, 13 to 1000 s apart, under TP-ATI at the best Δ of 10, 20 and 30 s. A published gain is *met* by a distance if it lies between the least and the greatest of the trials.",
+		How: "The same jobs, 13 to 1000 s apart, under TP-ATI at the best Δ of 10, 20 and 30 s. A published gain is " +
+			"*met* by a distance if it lies between the least and the greatest of the trials.",
 		Charts: []Picture{
 			{
 				"mrorder-density",
@@ -232,8 +236,9 @@ func mrorderDensity() Part {
 				},
 			},
 		},
-		Reading: `The closer jobs come, the more there is to order. No distance gives the whole table: the published gains fall from 50 to 200 jobs and rise tenfold after, which equal arrivals do not do. They look like the
-first jobs of one trace, in which something large comes in between; see the next section.`,
+		Reading: `The closer jobs come, the more there is to order. No distance gives the whole table: the published
+gains fall from 50 to 200 jobs and rise tenfold after, which equal arrivals do not do. They look like the first jobs of
+one trace, in which something large comes in between; see the next section.`,
 		Over: func(samples []Sample) Sample {
 			s := Sample{}
 			for _, gap := range densities {
@@ -308,13 +313,16 @@ func mrorderTrace() Part {
 	thesis, now := blocks[0].name+" ", blocks[1].name+" "
 	p := Part{
 		Title: "The first jobs of a trace", Trials: 1,
-		How: `"Task counts and arrival times derived from published Facebook input and output sizes": such sizes were published as SWIM's traces, and which one is not stated. These are the first 50 to
-400 jobs of its day of 2010 (FB-2010_samples_24_times_1hr_0.tsv) at their own times, with blocks of 64 MiB as the thesis has them, as many reduces as reduce slots at most, and task times
-as ` + "`sojourn sim`" + ` reckons them by default (docs/spec/simulator.md). Nothing is fitted, and there is no chance in it.`,
+		How: `"Task counts and arrival times derived from published Facebook input and output sizes": such sizes were
+published as SWIM's traces, and which one is not stated. These are the first 50 to 400 jobs of its day of 2010
+(FB-2010_samples_24_times_1hr_0.tsv) at their own times, with blocks of 64 MiB as the thesis has them, as many reduces
+as reduce slots at most, and task times as ` + "`sojourn sim`" + ` reckons them by default (docs/spec/simulator.md).
+Nothing is fitted, and there is no chance in it.`,
 		Claims: append(
 			claims34(
 				thesis,
-				"the rates of disks and network behind the thesis's task times are not stated; which jobs wait behind the first large ones depends on them",
+				"the rates of disks and network behind the thesis's task times are not stated; which jobs wait "+
+					"behind the first large ones depends on them",
 			),
 			Claim{
 				Where:     "Table 3.4",
@@ -343,10 +351,8 @@ as ` + "`sojourn sim`" + ` reckons them by default (docs/spec/simulator.md). Not
 					for _, b := range blocks {
 						l := chart.Line{Name: "blocks of " + b.name, Manner: chart.Apart}
 						for i, row := range table34 {
-							l.Points = append(
-								l.Points,
-								point(samples, float64(i), fmt.Sprintf("%s ati %d", b.name, row.jobs)),
-							)
+							l.Points = append(l.Points,
+								point(samples, float64(i), fmt.Sprintf("%s ati %d", b.name, row.jobs)))
 						}
 						c.Lines = append(c.Lines, l)
 					}
@@ -355,7 +361,9 @@ as ` + "`sojourn sim`" + ` reckons them by default (docs/spec/simulator.md). Not
 				},
 			},
 		},
-		Reading: "The shape of the table comes back that equal arrivals do not have: the gain is greatest at 300 jobs and falls fast after, as what waited behind the first large jobs is done and later ones add to the total only.",
+		Reading: "The shape of the table comes back that equal arrivals do not have: the gain is greatest at 300 " +
+			"jobs and falls fast after, as what waited behind the first large jobs is done and later ones add to " +
+			"the total only.",
 	}
 	p.Trial = func(ctx context.Context, lab Lab, _ uint64) (Sample, error) {
 		if err := day2010(lab); err != nil {
@@ -367,7 +375,9 @@ as ` + "`sojourn sim`" + ` reckons them by default (docs/spec/simulator.md). Not
 			if err != nil {
 				return nil, err
 			}
-			if err := rows34(ctx, s, b.name+" ", func(n int) ([]*sched.JobSpec, error) { return all[:n:n], nil }); err != nil {
+			if err := rows34(ctx, s, b.name+" ", func(n int) ([]*sched.JobSpec, error) {
+				return all[:n:n], nil
+			}); err != nil {
 				return nil, err
 			}
 		}

@@ -3,7 +3,6 @@ package reproduce
 import (
 	"errors"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/theory"
@@ -12,7 +11,8 @@ import (
 
 // Two trials of every part that is quick, with every figure that a claim names.
 func TestMROrderTrials(t *testing.T) {
-	for _, part := range []Part{mrorderOrders(), mrorderSpread(), mrorderTestbed(), mrorderFacebook(), mrorderBounds(), mrorderSearch(), mrorderOnline(), mrorderArrivals()} {
+	for _, part := range []Part{mrorderOrders(), mrorderSpread(), mrorderTestbed(), mrorderFacebook(), mrorderBounds(),
+		mrorderSearch(), mrorderOnline(), mrorderArrivals()} {
 		for seed := uint64(1); seed <= 2; seed++ {
 			s, err := part.Trial(t.Context(), Lab{}, seed)
 			if err != nil {
@@ -41,10 +41,7 @@ func TestMROrderTrace(t *testing.T) {
 	if _, err := part.Trial(t.Context(), Lab{}, 1); !errors.As(err, new(Missing)) {
 		t.Errorf("without a trace: %v", err)
 	}
-	const trace = "../../../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv"
-	if _, err := os.Stat(trace); err != nil {
-		t.Skip("the trace is not here: ", trace)
-	}
+	const trace = "../workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz"
 	s, err := part.Trial(t.Context(), Lab{Trace2010: trace}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +64,8 @@ func TestWorstBatch(t *testing.T) {
 	for i := range all {
 		all[i] = i
 	}
-	if worst, first := theory.FlowMakespan(flows, all), theory.FlowMakespan(flows, theory.Reversed(theory.Johnson(flows))); worst != first {
+	if worst, first := theory.FlowMakespan(flows, all),
+		theory.FlowMakespan(flows, theory.Reversed(theory.Johnson(flows))); worst != first {
 		t.Errorf("makespan %v on two machines, that of the reverse of MK_JR is %v", worst, first)
 	}
 }
@@ -81,7 +79,8 @@ func TestMROrderGains(t *testing.T) {
 	}
 	s := Sample{}
 	orderGains(s, jobs)
-	for figure, want := range map[string]float64{"makespan MK_JR 20": gain(3230, 2467), "total MK_TCT_JR 20": gain(35655, 22941)} {
+	for figure, want := range map[string]float64{"makespan MK_JR 20": gain(3230, 2467),
+		"total MK_TCT_JR 20": gain(35655, 22941)} {
 		if got := s.of(figure); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", figure, got, want)
 		}
@@ -121,8 +120,8 @@ func TestMROrderSimulatesTheModel(t *testing.T) {
 	}
 }
 
-// The three jobs of which most of a batch of large ones are drawn are those that algorithm 2 puts last, as larger than
-// the geometric mean; of 4,000 jobs they are four in five within four standard deviations, 0.025.
+// The three jobs from which most of a batch of large ones are drawn are those that algorithm 2 puts last, as larger
+// than the geometric mean; of 4,000 jobs they are four in five within four standard deviations, 0.025.
 func TestLargeBatch(t *testing.T) {
 	order := theory.SplitJohnson(theory.Flows(purdueJobs(), testbed))
 	large := map[theory.SlotJob]bool{}

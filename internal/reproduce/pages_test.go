@@ -17,12 +17,8 @@ func TestPagesOfTree(t *testing.T) {
 		}
 		for _, part := range p.Parts {
 			if !strings.Contains(string(page), "\n## "+part.Title+"\n") {
-				t.Errorf(
-					"the page of %s has no section %q: make it anew by `sojourn reproduce %s`",
-					name,
-					part.Title,
-					name,
-				)
+				t.Errorf("the page of %s has no section %q: make it anew by `sojourn reproduce %s`", name,
+					part.Title, name)
 			}
 			for _, c := range part.Claims {
 				if row := "| " + c.Where + " | " + c.Says + " | "; !strings.Contains(string(page), row) {

@@ -2,7 +2,7 @@
 //
 //	Paper    a system and the parts of its evaluation; one a file
 //	Part     one experiment, run once a seed, with the claims that it bears on and its pictures
-//	Claim    a published statement, as data: what was said, what would agree with it, which of the experiment's figures it is about
+//	Claim    a published statement, as data: what was said, what agrees with it, and the figure of the experiment
 //	Redo     runs a paper's parts, two trials at once, and then, one at a time, those that measure the machine
 //	Mix      real jobs for the engine mr, whose runs the simulator repeats from their records
 //	Report   what came out; writes a page of Markdown with its pictures, in which no figure is typed by hand
@@ -68,7 +68,8 @@ type Claim struct {
 	Figure    string // name in the sample
 	Agrees    Range  // the median lies in it if ours goes the same way
 	Why       string // why ours may differ, shown where it does; without figures of ours
-	Own       bool   // nobody published it: a measurement of ours that belongs beside the others; without Agrees it expects nothing
+	// not published: a measurement of ours that belongs beside the others; without Agrees it expects nothing
+	Own bool
 }
 
 // A Range is from Low to High; infinite ends are open. The zero Range is no statement of a number.
@@ -103,7 +104,8 @@ type Left struct{ Where, Says, Why string }
 type Lab struct {
 	Trace     string // Facebook's day of 2009 in SWIM's format; "": not here
 	Trace2010 string // that of 2010
-	Scratch   string // folder for the data of real jobs, up to a few GB, which whoever gives it removes; "": none are run
+	// folder for the data of real jobs, up to a few GB, which the caller removes; "": none are run
+	Scratch string
 }
 
 // A Missing error says what a trial needs and the lab does not have: its part is not run, and its page says so.
@@ -114,14 +116,19 @@ func (m Missing) Error() string { return m.What }
 // All are the papers, by name.
 func All() map[string]*Paper {
 	return map[string]*Paper{
+		"adaptive":          adaptive(),
 		"dynamicmr":         dynamicmr(),
 		"flex":              flex(),
 		"fspy":              fspy(),
+		"hardware-aware":    hardwareAware(),
 		"ltyarn":            ltyarn(),
 		"gittins":           gittins(),
 		"mix":               officeMix(),
 		"mrorder":           mrorder(),
 		"performance-model": performanceModel(),
+		"snapshots":         snapshots(),
+		"ras":               ras(),
+		"reverse-adaptive":  reverseAdaptive(),
 	}
 }
 

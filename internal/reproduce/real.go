@@ -27,7 +27,7 @@ type Mix struct {
 	Jobs    []MixJob // in order of submission, under different names
 	Cluster *workload.Cluster
 	Folder  string // where a run makes a folder for what the jobs write, which goes with it
-	Seed    uint64 // of which parts of their jobs probes read
+	Seed    uint64 // decides which parts of their jobs probes read
 }
 
 // A MixJob is one of the built-in jobs, and when it comes.
@@ -95,7 +95,7 @@ func (m *Mix) Run(ctx context.Context, spec string, e sched.Estimator) (done *Mi
 	return done, nil
 }
 
-// Simulate simulates the jobs of a run, which came and took what they did there, under a policy, be it another, and
+// Simulate simulates the jobs of a run, which came and took what they did there, under a policy, theirs or another, and
 // returns their sojourn times in seconds, by job. What the engine itself takes between tasks is not in it.
 func (m *Mix) Simulate(ctx context.Context, spec string, of *MixRun) ([]float64, error) {
 	_, card, err := policy.All.Parse(spec)

@@ -19,15 +19,14 @@ import (
 func smallMix(t *testing.T) *Mix {
 	t.Helper()
 	m := &Mix{Cluster: machine(1), Folder: t.TempDir(), Seed: 1}
-	for i, j := range []struct{ job, input string }{{"wordcount", "text"}, {"terasort", "teragen"}, {"inverted-index", "documents"}} {
+	for i, j := range []struct{ job, input string }{{"wordcount", "text"}, {"terasort", "teragen"},
+		{"inverted-index", "documents"}} {
 		path, err := ingredient{j.input, 2_500_000, 1}.in(m.Folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Jobs = append(
-			m.Jobs,
-			MixJob{Name: j.job, Job: j.job, Input: []string{path}, Submit: sched.Time(i) * time.Millisecond},
-		)
+		m.Jobs = append(m.Jobs, MixJob{Name: j.job, Job: j.job, Input: []string{path},
+			Submit: sched.Time(i) * time.Millisecond})
 	}
 	return m
 }
@@ -71,8 +70,8 @@ func TestMixRunAndSimulate(t *testing.T) {
 	}
 }
 
-// A trial has every figure that claims and pictures ask for; the first policy is foretold from its own record, which is
-// the same simulation.
+// A trial has every figure that claims and pictures ask for; the first policy is predicted from its own record, which
+// is the same simulation.
 func TestMixTrial(t *testing.T) {
 	policies := []string{"fifo", "fspy:uber-maps=0"}
 	s, err := mixTrial(t.Context(), smallMix(t), policies)
@@ -105,12 +104,12 @@ func TestMixTrial(t *testing.T) {
 
 // Predictions of real jobs are noted when their probes are through.
 func TestForetoldOfARun(t *testing.T) {
-	e := &foretold{
+	e := &forecaster{
 		fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(realFit())},
-		jobs: map[sched.JobID]*foretoldJob{},
+		jobs: map[sched.JobID]*forecastJob{},
 	}
 	m := smallMix(t)
-	m.Cluster = machine(2) // on one core probes, which have a tenth, wait until nobody else does
+	m.Cluster = machine(2) // on one core probes, which have a tenth, wait until no other job does
 	if _, err := m.Run(t.Context(), "fspy:uber-maps=0", e); err != nil {
 		t.Fatal(err)
 	}
@@ -119,17 +118,17 @@ func TestForetoldOfARun(t *testing.T) {
 		t.Errorf("%v jobs predicted", n)
 	}
 	if s.of("fitted") != 0 {
-		t.Errorf("%v jobs predicted by models of which there are none", s.of("fitted"))
+		t.Errorf("%v jobs predicted by models that do not exist", s.of("fitted"))
 	}
 }
 
 // By hand: actual maps 1 to 6 s, all predicted twice as long, by fitted models from the third job on; the relative fit
 // is right. Σ(y − ŷ)² is Σ y².
 func TestForetoldFigures(t *testing.T) {
-	e := &foretold{jobs: map[sched.JobID]*foretoldJob{7: {took: [2]float64{9, 9}}}} // of job 7 no probe was through
+	e := &forecaster{jobs: map[sched.JobID]*forecastJob{7: {took: [2]float64{9, 9}}}} // of job 7 no probe was through
 	for i := range 6 {
 		y := float64(i + 1)
-		e.jobs[sched.JobID(i+1)] = &foretoldJob{
+		e.jobs[sched.JobID(i+1)] = &forecastJob{
 			known:  true,
 			took:   [2]float64{y, 0},
 			by:     [2][2]float64{{2 * y, 0}, {y, 0}},

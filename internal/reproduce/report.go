@@ -66,7 +66,7 @@ func (p *PartReport) Rows() []Row {
 	return rows
 }
 
-// spread returns median, least and greatest of values, of which there are some.
+// spread returns median, least and greatest of at least one value.
 func spread(values []float64) (median, low, high float64) {
 	s := slices.Sorted(slices.Values(values))
 	return theory.Percentile(s, 50), s[0], s[len(s)-1]
@@ -204,22 +204,20 @@ func (r *Report) Page() string {
 		say(": its claims, redone")
 	}
 	say("\n\n")
-	say(
-		"Made by `sojourn reproduce %s`; nothing on this page is typed by hand. Source: %s\n\n",
-		r.Paper.Name,
-		r.Paper.Source,
-	)
+	say("Made by `sojourn reproduce %s`; nothing on this page is typed by hand. Source: %s\n\n", r.Paper.Name,
+		r.Paper.Source)
 	say("%s\n\n", strings.TrimSpace(r.Paper.About))
 	if r.Most > 0 {
 		say(
-			"**A quick look:** at most %d trials of each experiment were run, and what is said of all trials below may not hold for so few.\n\n",
+			"**A quick look:** at most %d trials of each experiment were run, and what is said of all trials below "+
+				"may not hold for so few.\n\n",
 			r.Most,
 		)
 	}
 	if n.run > 0 {
 		say(
-			"Of %d rows with a published statement (some are compared in several settings), **%d agree**: ours is in the published range, or that in our spread; %d more go the same way at another size, "+
-				"and %d do not",
+			"Of %d rows with a published statement (some are compared in several settings), **%d agree**: ours is in "+
+				"the published range, or that in our spread; %d more go the same way at another size, and %d do not",
 			n.run,
 			n.alike,
 			n.same-n.alike,
@@ -229,7 +227,8 @@ func (r *Report) Page() string {
 			say("; why stands below their tables")
 		}
 		say(
-			". *Same* says that it goes the same way as the published figure; *larger* and *smaller* compare the size. ",
+			". *Same* says that it goes the same way as the published figure; *larger* and *smaller* " +
+				"compare the size. ",
 		)
 	}
 	say("*Ours* is the median over trials, and in brackets the least and the greatest.\n")
@@ -248,27 +247,37 @@ func (r *Report) Page() string {
 // pageColumns is the width of a page's text. Tables are as wide as they are.
 const pageColumns = 100
 
-// listMark matches a word that Markdown takes for the mark of a list, a quotation, a table or a heading at the beginning
-// of a line.
+// listMark matches a word that Markdown takes for the mark of a list, a quotation, a table or a heading at the
+// beginning of a line.
 var listMark = regexp.MustCompile(`^([-+*]|#+|[>|].*|\d+[.)])$`)
 
-// fold breaks the paragraphs of a page into lines. A word that would be taken for the mark of a list or of a heading
-// stays where it does not begin a line.
+// fold breaks the paragraphs of a page into lines, wherever its source broke them. Tables, headings and pictures stay
+// as they are. A word that would be taken for the mark of a list or of a heading begins a line where it does in the
+// source.
 func fold(page string) string {
 	var b strings.Builder
+	at := 0 // columns of the line that is being written
+	end := func() {
+		if at > 0 {
+			b.WriteByte('\n')
+		}
+		at = 0
+	}
 	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "!") {
+		if strings.TrimSpace(line) == "" || strings.ContainsAny(line[:1], "|#!") {
+			end()
 			b.WriteString(line)
 			continue
 		}
-		at := 0
 		for i, word := range strings.Fields(line) {
 			long := utf8.RuneCountInString(word)
+			if i == 0 && listMark.MatchString(word) {
+				end()
+			}
 			switch {
-			case i == 0:
+			case at == 0:
 			case at+1+long > pageColumns && !listMark.MatchString(word):
-				b.WriteByte('\n')
-				at = 0
+				end()
 			default:
 				b.WriteByte(' ')
 				at++
@@ -276,12 +285,12 @@ func fold(page string) string {
 			b.WriteString(word)
 			at += long
 		}
-		b.WriteByte('\n')
 	}
+	end()
 	return b.String()
 }
 
-// A tally is how many rows somebody published that were run, of them how many go the same way, and of these how many
+// A tally is how many published rows were run, of them how many go the same way, and of these how many
 // are of the same size.
 type tally struct{ run, same, alike int }
 

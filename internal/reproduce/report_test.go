@@ -15,7 +15,7 @@ import (
 
 // made is a paper whose trials give their seed: seeds 1 to 5 have the median 3.
 func made() *Paper {
-	return &Paper{Name: "made", Title: "Made", Source: "nobody.", About: "It is made up.",
+	return &Paper{Name: "made", Title: "Made", Source: "none.", About: "It is made up.",
 		Parts: []Part{{
 			Title: "Seeds", How: "Each trial gives its seed.", Trials: 5, Reading: "They are in order.",
 			Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
@@ -55,7 +55,7 @@ func made() *Paper {
 				},
 				{Where: "Fig. 4", Says: "no number", Figure: "odd", Agrees: exactly(3)},
 				{Where: "Fig. 5", Says: "no trial has it", Figure: "none", Agrees: above(0)},
-				{Where: "ours", Says: "nobody said", Figure: "seed", Own: true},
+				{Where: "ours", Says: "no claim", Figure: "seed", Own: true},
 			},
 			Charts: []Picture{{"made-seeds", "Seeds", func(s []Sample) chart.Chart {
 				return chart.Chart{
@@ -75,7 +75,7 @@ func made() *Paper {
 
 const madePage = `# Made: its claims, redone
 
-Made by ` + "`sojourn reproduce made`" + `; nothing on this page is typed by hand. Source: nobody.
+Made by ` + "`sojourn reproduce made`" + `; nothing on this page is typed by hand. Source: none.
 
 It is made up.
 
@@ -98,7 +98,7 @@ Each trial gives its seed.
 | Fig. 3 | the other way | -1 | 3 (1 to 5) | **other** |
 | Fig. 4 | no number |  | 3 (1 to 5) | same |
 | Fig. 5 | no trial has it |  |  | not run |
-| ours | nobody said |  | 3 (1 to 5) |  |
+| ours | no claim |  | 3 (1 to 5) |  |
 
 ![Seeds](made-seeds.svg)
 
@@ -175,14 +175,15 @@ func TestRange(t *testing.T) {
 		r    Range
 		x    float64
 		want bool
-	}{{above(0), 0, false}, {above(0), 1e-300, true}, {below(1), 1, false}, {atLeast(1), 1, true}, {atMost(1), 1.1, false}, {exactly(0.3), 0.1 + 0.2, true}, {above(0), math.NaN(), false}} {
+	}{{above(0), 0, false}, {above(0), 1e-300, true}, {below(1), 1, false}, {atLeast(1), 1, true},
+		{atMost(1), 1.1, false}, {exactly(0.3), 0.1 + 0.2, true}, {above(0), math.NaN(), false}} {
 		if c.r.Has(c.x) != c.want {
 			t.Errorf("%v has %v: %v", c.r, c.x, !c.want)
 		}
 	}
 }
 
-// Every paper is written as the page needs it: claims name their place and, where they differ, somebody explains.
+// Every paper is written as the page needs it: claims name their place and, where they differ, an explanation.
 func TestPapers(t *testing.T) {
 	for _, name := range Names() {
 		p, err := Find(name)
@@ -210,7 +211,7 @@ func TestPapers(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Find("nobody"); err == nil || !strings.Contains(err.Error(), "mrorder") {
+	if _, err := Find("unknown"); err == nil || !strings.Contains(err.Error(), "mrorder") {
 		t.Errorf("an unknown paper: %v", err)
 	}
 }

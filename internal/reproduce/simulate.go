@@ -73,13 +73,8 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 	}
 	if slices.ContainsFunc(o.ends, math.IsNaN) || o.JobCounts.Jobs != len(s.jobs) ||
 		o.Failed+o.Killed+o.Unfinished > 0 {
-		return nil, fmt.Errorf(
-			"simulate %s: of %d jobs %d ended, %d failed",
-			spec,
-			len(s.jobs),
-			o.JobCounts.Jobs,
-			o.Failed,
-		)
+		return nil, fmt.Errorf("simulate %s: of %d jobs %d ended, %d failed", spec, len(s.jobs),
+			o.JobCounts.Jobs, o.Failed)
 	}
 	return o, nil
 }
@@ -131,7 +126,8 @@ func (h *heldByMasters) part() float64 {
 func day2009(lab Lab) error {
 	if lab.Trace == "" {
 		return Missing{
-			"the trace of Facebook's day of 2009 is needed (`--trace`): FB-2009_samples_24_times_1hr_0.tsv of SWIM's repository",
+			"the trace of Facebook's day of 2009 is needed (`--trace`): FB-2009_samples_24_times_1hr_0.tsv of " +
+				"SWIM's repository",
 		}
 	}
 	return nil
@@ -141,7 +137,8 @@ func day2009(lab Lab) error {
 func day2010(lab Lab) error {
 	if lab.Trace2010 == "" {
 		return Missing{
-			"the trace of Facebook's day of 2010 is needed (`--trace-2010`): FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository",
+			"the trace of Facebook's day of 2010 is needed (`--trace-2010`): FB-2010_samples_24_times_1hr_0.tsv of " +
+				"SWIM's repository",
 		}
 	}
 	return nil

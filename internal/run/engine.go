@@ -115,7 +115,8 @@ func (n Names) Check(on Engine, c Choice) error {
 	case missing == 0:
 		return nil
 	case on.deaf && missing == sched.CanProbe:
-		return fmt.Errorf("policy %s needs probes, and %s does not learn from them: use --estimator fspy", c.Policy, on.about)
+		return fmt.Errorf("policy %s needs probes, and %s does not learn from them: use --estimator fspy",
+			c.Policy, on.about)
 	}
 	var others []string
 	for _, o := range [...]Engine{Simulator, Embedded, Manager} {
@@ -142,6 +143,11 @@ func (n Names) Remarks(on Engine, c Choice, capacity *sched.Resources) (list []s
 		list = append(list, fmt.Sprintf("policy %s lends slots, and this cluster has none: describe it with map-slots "+
 			"and reduce-slots (--cluster)", c.Policy))
 	}
+	for _, l := range card.Limits {
+		if l.Verb == on.Verb {
+			list = append(list, l.Text)
+		}
+	}
 	if s := n.aboutProbes(n.with(on, c.Estimator), c, card); s != "" {
 		list = append(list, s)
 	}
@@ -155,13 +161,16 @@ func (n Names) aboutProbes(on Engine, c Choice, card policy.Card) string {
 	probing := on.Can&sched.CanProbe != 0
 	switch {
 	case e.Probes && !probing:
-		return fmt.Sprintf("%s runs no probes, from which --estimator fspy learns sizes for policy %s: use --estimator history",
+		return fmt.Sprintf("%s runs no probes, from which --estimator fspy learns sizes for policy %s: use "+
+			"--estimator history",
 			on.about, c.Policy)
 	case e.Probes && !card.Probes:
-		return fmt.Sprintf("policy %s asks for no probes, and --estimator fspy learns sizes from probes: use --policy 'probe{%s}'",
+		return fmt.Sprintf("policy %s asks for no probes, and --estimator fspy learns sizes from probes: use "+
+			"--policy 'probe{%s}'",
 			c.Policy, c.Policy)
 	case on.deaf && card.Probes:
-		return fmt.Sprintf("%s runs no probes, because nothing is learned from them: use --estimator fspy for policy %s",
+		return fmt.Sprintf("%s runs no probes, because nothing is learned from them: use --estimator fspy "+
+			"for policy %s",
 			on.about, c.Policy)
 	case card.Probes && !probing:
 		return fmt.Sprintf("%s runs no probes: policy %s uses the sizes that --estimator %s knows without them",

@@ -43,7 +43,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"fifo", "oracle", Simulator, ""},
 		{"hfsp", "mean", Embedded, ""},
-		{"dynamicmr", "history", Manager, "needs an engine that can name tasks, which a ResourceManager cannot: 'sojourn sim' and 'sojourn run' can"},
+		{"dynamicmr", "history", Manager, "needs an engine that can name tasks, which a ResourceManager cannot: " +
+			"'sojourn sim' and 'sojourn run' can"},
 		{"probe{srpt}", "fspy", Simulator, ""},
 		{"probe{srpt}", "", Embedded, ""},
 		{"probe{srpt}", "mean", Simulator, "needs probes, and sojourn sim --estimator mean does not learn from them"},

@@ -27,6 +27,11 @@ type Outcome struct {
 func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err error) {
 	s.Engine, s.Cluster, s.Queues, s.Seed = Simulator, c.Cluster, c.Cluster.Queues, c.Seed
 	s.Heartbeats = c.Costs.Reporting.Heartbeat > 0
+	if s.Forecast == nil {
+		if s.Forecast, err = sim.Expected(c.Cluster, c.Timetables); err != nil {
+			return out, err
+		}
+	}
 	o, err := s.Open()
 	if err != nil {
 		return out, err
@@ -77,7 +82,8 @@ func (o *Opened) caught(err *error) {
 		panic(why)
 	}
 	*err = Panic{Failuref(
-		"policy %s, or what it called, panicked when it decided after event %d, at %v: %v: a defect of one of them; %s, and --verbose shows where",
+		"policy %s, or what it called, panicked when it decided after event %d, at %v: %v: a defect of one of them; "+
+			"%s, and --verbose shows where",
 		o.choice.Policy, o.Tally.Result().Events, o.Tally.Now(), why, o.engine.again), stack}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +36,13 @@ func (l *learner) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters)
 	defer l.mu.Unlock()
 	l.Estimator.Observe(a, ended, c)
 	l.fresh[l.keep.Changes(a)] = true
+}
+
+// Attach shows the estimator the view, if it asks for it.
+func (l *learner) Attach(v *sched.View) {
+	if e, ok := l.Estimator.(interface{ Attach(*sched.View) }); ok {
+		e.Attach(v)
+	}
 }
 
 // MarshalJSON writes the estimator's memory.
@@ -68,16 +77,28 @@ type history struct {
 	stop    func()         // ends keepSaving; nil: it does not run
 }
 
+// errDamaged says what to do with a history that is not whole.
+var errDamaged = errors.New("the file is damaged: move it away, and learning begins anew")
+
 // openHistory reads what an estimator learned in earlier runs. Without a path there is no history.
-func openHistory(path, bucket string, of *learner) (*history, error) {
+func openHistory(path, bucket string, of *learner) (h *history, err error) {
 	if path == "" {
 		return nil, nil
 	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of a file that was cut off, pages are missing
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("--history %s: %v: %w", path, why, errDamaged)
+		}
+	}()
 	db, err := bolt.Open(path, 0o666, &bolt.Options{Timeout: time.Second})
 	if err != nil {
 		return nil, fmt.Errorf("--history %s: %w (another run may be using it)", path, err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
+		if info, err := os.Stat(path); err != nil || info.Size() < tx.Size() {
+			return errors.Join(err, errDamaged)
+		}
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
 			return nil

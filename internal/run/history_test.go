@@ -20,7 +20,8 @@ import (
 
 // learning makes an estimator that keeps what it learns in a file; known tells of how many tasks it knows, and how
 // long the last of them took.
-func learning(t *testing.T, estimator, path string) (l *learner, file *history, known func(*learner) (int, sched.Time)) {
+func learning(t *testing.T, estimator, path string) (l *learner, file *history,
+	known func(*learner) (int, sched.Time)) {
 	t.Helper()
 	e, card, err := model.All.Parse(estimator, nil)
 	if err != nil {
@@ -34,7 +35,7 @@ func learning(t *testing.T, estimator, path string) (l *learner, file *history, 
 		switch e := l.Estimator.(type) {
 		case *model.History:
 			for _, list := range e.Past {
-				return len(list), list[len(list)-1]
+				return len(list), list[len(list)-1].Took
 			}
 		case *model.FSPY:
 			return int(e.Past[sched.Map].N), 0
@@ -178,7 +179,36 @@ func TestLargeEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = openHistory(path, card.Keeps, newLearner(e))
-	if want := `entry "large": has 1048577 bytes, must be at most 1048576`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `entry "large": has 1048577 bytes, must be at most 1048576`; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// A history that was cut off is an error for a run, and is set aside by a server.
+func TestDamagedHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.db")
+	_, file, _ := learning(t, "history", path)
+	if err := file.close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []int{2 * os.Getpagesize(), 3*os.Getpagesize() + 1} {
+		if err := os.WriteFile(path, whole[:keep], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, card, err := model.All.Parse("history", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openHistory(path, card.Keeps, newLearner(e)); !errors.Is(err, errDamaged) {
+			t.Errorf("%d of %d bytes: %v", keep, len(whole), err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

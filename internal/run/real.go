@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
+	"github.com/sojourn-sched/sojourn/mr/store"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -82,6 +83,7 @@ func (m *Machine) open(list []RealJob, site mr.Site) (opened []mr.Submission, er
 			Output:    m.Output(j.Program.Output),
 			Reduces:   mr.Slots(m.Cluster.Capacity()),
 			Overwrite: m.Overwrite,
+			Stores:    map[string]func(string) (input.Store, error){"pebble": store.Open},
 		}
 		if m.Notes != nil {
 			o.Notes = func(remark string) { m.Notes(j.Spec.Name, remark) }
@@ -98,6 +100,9 @@ func (m *Machine) open(list []RealJob, site mr.Site) (opened []mr.Submission, er
 		}
 		spec := *j.Spec
 		spec.Open = job.Next != nil
+		if spec.Profile == nil && len(job.Accelerated) > 0 {
+			spec.Profile = &sched.Profile{Accelerators: sortedKeys(job.Accelerated)}
+		}
 		opened = append(opened, mr.Submission{Spec: &spec, Work: w})
 	}
 	return opened, nil

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -29,12 +31,15 @@ type Setup struct {
 	Queues     []*sched.QueueSpec
 	Heartbeats bool // nodes accept work when they report only
 	Seed       uint64
+	Spread     bool            // launches go round the nodes
+	Forecast   *sched.Forecast // what all nodes together are expected to offer when; nil: nothing is
 
-	Record    string      // file; "": none
-	RecordTo  io.Writer   // instead of the file
-	Overwrite bool        // the file may exist
-	Complain  func(error) // is told at once when the record cannot be written; nil: Close alone tells
-	Unsaved   func(error) // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
+	Record    string       // file; "": none
+	RecordTo  io.Writer    // instead of the file
+	Overwrite bool         // the file may exist
+	Complain  func(error)  // is told at once when the record cannot be written; nil: Close alone tells
+	Unsaved   func(error)  // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
+	Note      func(string) // is told what the policy finds out for the user; nil: nothing is told
 	Row       func(*record.JobRow)
 	Watch     []record.Follower // other followers of the run
 }
@@ -71,7 +76,7 @@ func (s Setup) Open() (o *Opened, err error) {
 		return o, err
 	}
 	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
-	o.Core.Limit = s.Engine.Limit
+	o.Core.Limit, o.Core.Spread, o.Core.Forecast = s.Engine.Limit, s.Spread, s.Forecast
 	if err := s.estimate(o); err != nil {
 		return o, err
 	}
@@ -97,6 +102,12 @@ func (s *Setup) estimate(o *Opened) error {
 		l := newLearner(e)
 		o.Core.Estimator = l
 		o.learned, err = openHistory(s.History, card.Keeps, l)
+		if errors.Is(err, errDamaged) && s.Unsaved != nil { // a server starts all the same
+			s.Unsaved(err)
+			if err = os.Rename(s.History, s.History+".damaged"); err == nil {
+				o.learned, err = openHistory(s.History, card.Keeps, l)
+			}
+		}
 	}
 	return err
 }
@@ -154,6 +165,9 @@ func (s *Setup) follow(o *Opened) error {
 	if o.debts != nil {
 		all = append(all, o.debts)
 	}
+	if n, ok := o.Core.Policy.(policy.Noter); ok && s.Note != nil {
+		all = append(all, &noting{n, s.Note, mostNotes})
+	}
 	if all = append(all, s.Watch...); len(all) > 0 {
 		o.Core.Recorder = all
 	}
@@ -172,3 +186,28 @@ func (o *Opened) Close() error {
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// mostNotes bounds the notes of a run that are passed on.
+const mostNotes = 20
+
+// noting passes on what a policy notes in each Step.
+type noting struct {
+	policy.Noter
+	tell func(string)
+	left int
+}
+
+// Attach implements record.Follower.
+func (n *noting) Attach(*sched.View) {}
+
+// Record implements sched.Recorder.
+func (n *noting) Record(sched.Time, []sched.Event, []sched.Action) {
+	for _, note := range n.Notes() {
+		switch n.left--; {
+		case n.left >= 0:
+			n.tell(note)
+		case n.left == -1:
+			n.tell(fmt.Sprintf("more than %d notes: the others are left out", mostNotes))
+		}
+	}
+}

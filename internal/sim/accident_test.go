@@ -83,8 +83,8 @@ func TestLossOfOutputPartlyFetched(t *testing.T) {
 }
 
 // Losses and returns by chance come at the stated means: with an MTBF of 90 h and an MTTR of 10 h a node is there 90 %
-// of the time. 100 nodes over 2000 h have about 2000 cycles; a node's share has a standard error of 0.2 %, four of
-// which are allowed.
+// of the time. 100 nodes over 2000 h have about 2000 cycles; a node's share has a standard error of 0.2 %, and four
+// of these are allowed.
 func TestMeanTimes(t *testing.T) {
 	const hour = 3600 * sec
 	up, since := sched.Time(0), map[sched.NodeID]sched.Time{}
@@ -214,10 +214,8 @@ func TestMaster(t *testing.T) {
 	wantTimes(t, "killed", l.ends(sched.Killed), 11*sec)
 	// The third map runs 11–21 s; the reduce that stayed and the one that starts again at 21 s compute until 25 s.
 	wantEnds(t, l, 0, 25*sec)
-	_, err := Run(
-		t.Context(),
-		Config{Cluster: cluster, Jobs: source(job()), Core: sched.Config{Policy: reducesFirst()}},
-	)
+	_, err := Run(t.Context(), Config{Cluster: cluster, Jobs: source(job()),
+		Core: sched.Config{Policy: reducesFirst()}})
 	if err == nil {
 		t.Error("without a master the run ends, though reduces hold all room and wait for maps")
 	}
@@ -243,9 +241,8 @@ func TestMasterFreesHalf(t *testing.T) {
 			Cluster: slotCluster(1, 1, sched.Resources{sched.Memory: 4096}),
 			Core:    sched.Config{Policy: policy},
 			Costs:   Costs{Master: Defaults().Master},
-			Jobs: source(
-				mr{maps: 7, mapTime: 10 * sec, reduces: 4, redTime: sec, part: 0.5, mapEach: gib, redEach: gib}.job(),
-			),
+			Jobs: source(mr{maps: 7, mapTime: 10 * sec, reduces: 4, redTime: sec, part: 0.5, mapEach: gib,
+				redEach: gib}.job()),
 		},
 	)
 	wantTimes(t, "killed", l.ends(sched.Killed), 11*sec, 11*sec)

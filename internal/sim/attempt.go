@@ -50,104 +50,144 @@ type job struct {
 
 type taskID struct{ stage, task int32 }
 
-// What a draw is for. Draws for different purposes do not depend on each other.
-const (
-	forTaskTime = iota + 1
-	forStraggler
-	forFailure
-	forPlace
-	forSlowNode
-	forLoss
-	forProbe
-)
+// attempts are those that run, and the jobs that they are of.
+type attempts struct {
+	view     *sched.View
+	chance   workload.Chance
+	rows     []attempt // by slot of AttemptID
+	alive    int       // attempts whose end the core has not been told
+	jobs     sched.Per[*job]
+	newest   sched.JobID // submitted, probes included
+	admitted int64       // jobs of the source that the core knows
+}
 
-// admit makes the row of a job. A job's chance comes from its place in the source, which no policy changes; a probe's
-// from the job it is of.
-func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
-	e.total.Jobs++
-	e.total.MostJobs = max(e.total.MostJobs, e.core.LiveJobs())
+// nextJob returns the ID of the next job to be submitted.
+func (t *attempts) nextJob() sched.JobID {
+	t.newest++
+	return t.newest
+}
+
+// of returns what is known of a job of the core.
+func (t *attempts) of(row *sched.Job) *job { return *t.jobs.Of(row) }
+
+// admit makes the row of a job that was submitted. A job's chance comes from its place in the source, which no policy
+// changes; a probe's from the job it is of.
+func (t *attempts) admit(id sched.JobID, spec *sched.JobSpec) *job {
 	j := &job{id: id, truth: spec.Payload.(*workload.Truth)}
 	if j.probe = spec.Probes != 0; j.probe {
-		j.chance = e.chance.With(forProbe).With(uint64(spec.Probes))
+		j.chance = t.chance.With(forProbe).With(uint64(spec.Probes))
 	} else {
-		e.feed.admitted++
-		j.chance = e.chance.With(uint64(e.feed.admitted))
+		t.admitted++
+		j.chance = t.chance.With(uint64(t.admitted))
 	}
-	*e.jobs.Of(e.core.Job(id)) = j
+	*t.jobs.Of(t.view.Job(id)) = j
 	j.led = mustAsk(spec)
-	e.sequel.some = e.sequel.some || j.led || spec.Open
+	return j
 }
 
 // find returns the row of an attempt; nil: the core has been told of its end.
-func (e *engine) find(id sched.AttemptID) *attempt {
-	if slot := int(id.Row()); slot < len(e.rows) && e.rows[slot].id == id {
-		return &e.rows[slot]
+func (t *attempts) find(id sched.AttemptID) *attempt {
+	if slot := int(id.Row()); slot < len(t.rows) && t.rows[slot].id == id {
+		return &t.rows[slot]
 	}
 	return nil
 }
 
-// launch starts an attempt.
-func (e *engine) launch(a *sched.Attempt) {
+// add makes the row of an attempt that is launched. Rows move when another is added.
+func (t *attempts) add(a *sched.Attempt) *attempt {
 	slot := int(a.ID.Row())
-	if slot >= len(e.rows) {
-		grown := make([]attempt, max(slot+1, 2*len(e.rows)))
-		copy(grown, e.rows)
-		e.rows = grown
+	if slot >= len(t.rows) {
+		grown := make([]attempt, max(slot+1, 2*len(t.rows)))
+		copy(grown, t.rows)
+		t.rows = grown
 	}
-	r, st := &e.rows[slot], a.Stage
-	*r = attempt{id: a.ID, core: a, job: *e.jobs.Of(st.Job)}
-	e.alive++
-	e.total.Launches++
-	e.idle.futile++
-	if r.job.led && e.masters.launched(r) {
-		return
-	}
+	r := &t.rows[slot]
+	*r = attempt{id: a.ID, core: a, job: t.of(a.Stage.Job)}
+	t.alive++
+	return r
+}
+
+// tasks carry out attempts: how long each takes, when it ends, and what the core learns of it.
+type tasks struct {
+	*agenda
+	*attempts
+	costs      *Costs
+	nodes      *machines
+	net        network
+	contention contention
+	probes     *probes
+	idle       *idleness
+}
+
+// start begins an attempt that is no master.
+func (t *tasks) start(r *attempt) {
+	a := r.core
+	st := a.Stage
 	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // of its task nothing but the time matters
-		r.whole = e.stretch(r, r.job.truth.Time(st.ID.Index, a.Task))
-		e.begin(r)
-		e.compute(r)
+		r.whole = t.stretch(r, r.job.truth.Time(st.ID.Index, a.Task))
+		t.begin(r)
+		t.compute(r)
 		return
 	}
-	t := r.job.truth.Task(st.ID.Index, a.Task)
-	r.whole = e.stretch(r, t.Compute)
-	if !e.net.on {
-		r.whole += t.Fetch
+	truth := r.job.truth.Task(st.ID.Index, a.Task)
+	r.whole = t.stretch(r, truth.Compute)
+	if !t.net.model.On {
+		r.whole += truth.Fetch
 	}
-	if t.Input > 0 && st.Spec.Copies > 0 {
-		r.whole += e.config.Costs.Reading.penalty(t.Input, e.feed.layout.level(a))
+	if truth.Input > 0 && st.Spec.Copies > 0 {
+		r.whole += t.costs.Reading.penalty(truth.Input, t.nodes.layout.level(a))
 	}
-	e.begin(r)
+	t.begin(r)
 	if len(st.Spec.After) > 0 {
-		if done, total := outputs(st); done < total || e.net.on && t.Shuffle > 0 {
-			e.net.start(r, &t)
+		if done, total := outputs(st); done < total || t.net.model.On && truth.Shuffle > 0 {
+			t.net.start(r, &truth)
+			t.fetch(r)
 			return
 		}
 	}
-	e.compute(r)
+	t.compute(r)
 }
 
 // begin settles how long an attempt has to compute.
-func (e *engine) begin(r *attempt) {
+func (t *tasks) begin(r *attempt) {
 	r.due = r.whole
-	if e.config.Costs.Faults.Attempts > 0 {
-		e.maybeFail(r)
+	if t.costs.Faults.Attempts > 0 {
+		t.maybeFail(r)
 	}
 }
 
 // stretch returns how long it takes in an attempt to compute what takes d.
-func (e *engine) stretch(r *attempt, d sched.Time) sched.Time {
-	c, j, a := &e.config.Costs.Chance, r.job, r.core
-	f := e.nodes.slow[a.Node-1]
+func (t *tasks) stretch(r *attempt, d sched.Time) sched.Time {
+	c, j, a := &t.costs.Chance, r.job, r.core
+	f := t.nodes.slow[a.Node-1]
+	if st := &j.truth.Stages[a.Stage.ID.Index]; st.Speeds != nil {
+		f /= t.speedOf(st, a)
+	}
 	if c.Sigma > 0 {
 		f *= j.draw(a, forTaskTime).Factor(c.Sigma)
 	}
-	if c.Stragglers > 0 && e.drawAgain(j, a, forStraggler).Uniform() < c.Stragglers {
+	if c.Stragglers > 0 && t.drawAgain(j, a, forStraggler).Uniform() < c.Stragglers {
 		f *= max(1, c.Slowdown)
 	}
+	return prolonged(d, f)
+}
+
+// prolonged returns f·d, at most ten years.
+func prolonged(d sched.Time, f float64) sched.Time {
 	if f == 1 {
 		return d
 	}
 	return sched.Time(min(math.Round(float64(d)*f), workload.MaxTime))
+}
+
+// speedOf returns how much faster an attempt runs than the class of its node says, because its code uses the hardware
+// there. Where the devices of a class are counted, an attempt that holds none runs at the class's speed.
+func (t *tasks) speedOf(st *workload.StageTruth, a *sched.Attempt) float64 {
+	class := &t.nodes.cluster.Classes[t.nodes.list[a.Node-1].class]
+	if class.Resources[sched.Accelerators] > 0 && t.view.Amount(a.Holds)[sched.Accelerators] == 0 {
+		return 1
+	}
+	return st.SpeedOn(class.Name)
 }
 
 // draw is the chance of a task.
@@ -156,38 +196,76 @@ func (j *job) draw(a *sched.Attempt, purpose uint64) workload.Chance {
 }
 
 // drawAgain is the chance of an attempt: of the k-th of its task.
-func (e *engine) drawAgain(j *job, a *sched.Attempt, purpose uint64) workload.Chance {
-	k := int(j.again[taskID{a.Stage.ID.Index, a.Task}]) + e.core.Twins(a)
+func (t *tasks) drawAgain(j *job, a *sched.Attempt, purpose uint64) workload.Chance {
+	k := int(j.again[taskID{a.Stage.ID.Index, a.Task}]) + t.view.Twins(a)
 	return j.draw(a, purpose).With(uint64(k))
 }
 
 // maybeFail decides whether an attempt fails, and after which part of its time.
-func (e *engine) maybeFail(r *attempt) {
-	c := e.drawAgain(r.job, r.core, forFailure)
-	if c.Uniform() < e.config.Costs.Faults.Attempts {
+func (t *tasks) maybeFail(r *attempt) {
+	c := t.drawAgain(r.job, r.core, forFailure)
+	if c.Uniform() < t.costs.Faults.Attempts {
 		r.outcome = sched.Failed
 		r.due = sched.Time(float64(r.whole) * c.With(1).Uniform())
 		r.beyond = r.whole - r.due
 	}
 }
 
-// compute has an attempt go on for the time that it has left.
-func (e *engine) compute(r *attempt) {
+// compute makes an attempt go on for the time that it has left.
+func (t *tasks) compute(r *attempt) {
 	r.state = computing
-	r.due += e.now
-	r.item = e.queue.push(r.due, endOf|uint64(r.id))
-	e.pending++
+	if t.contention.on() {
+		r.due = prolonged(r.due, t.contention.enter(r))
+	}
+	r.due += t.now
+	r.item = t.await(r.due, endOf|uint64(r.id))
+}
+
+// fetch makes a reduce fetch what there is of its input; it waits where there is nothing new, and computes when it has
+// all.
+func (t *tasks) fetch(r *attempt) {
+	if t.net.more(r) {
+		t.compute(r)
+	}
+}
+
+// fetched makes the reduces go on whose fetches in a rack are due.
+func (t *tasks) fetched(id sched.RackID) {
+	for _, f := range t.net.fetched(id) {
+		t.fetch(t.find(t.net.fetches[f].id))
+	}
+}
+
+// goOn makes the waiting reduces of a job go on for which enough maps are done.
+func (t *tasks) goOn(j *job) {
+	for _, id := range t.net.ready(j) {
+		t.fetch(t.find(id))
+	}
+}
+
+// refetch makes the reduces of a job that fetch fetch no more than there still is, because outputs of maps were lost.
+// What they have got they keep.
+func (t *tasks) refetch(j *job) {
+	for _, id := range append([]int32(nil), j.fetches...) {
+		if r := t.find(t.net.fetches[id].id); r != nil && r.state == fetching {
+			t.net.leave(id)
+			t.fetch(r)
+		}
+	}
+	t.net.note(j)
 }
 
 // halt stops an attempt where it is.
-func (e *engine) halt(r *attempt) {
+func (t *tasks) halt(r *attempt) {
 	switch r.state {
 	case computing:
-		e.queue.drop(r.item)
-		e.pending--
-		r.due -= e.now
+		t.cancel(r.item)
+		r.due -= t.now
+		if t.contention.on() {
+			r.due = prolonged(r.due, 1/t.contention.leave(r))
+		}
 	case fetching:
-		e.net.leave(r.fetch)
+		t.net.leave(r.fetch)
 	}
 	if r.state != over {
 		r.state = frozen
@@ -195,86 +273,85 @@ func (e *engine) halt(r *attempt) {
 }
 
 // end says that an attempt has come to its end.
-func (e *engine) end(r *attempt) {
+func (t *tasks) end(r *attempt) {
+	if r.state == computing && t.contention.on() {
+		t.contention.leave(r)
+	}
 	r.state = over
 	if r.outcome == sched.OK {
-		e.idle.succeed()
+		t.idle.succeed()
 	}
-	ev := e.tell(r)
+	ev := t.tell(r)
 	ev.Kind, ev.Outcome, ev.Attempt = sched.AttemptDone, r.outcome, r.id
 	if r.job.probe {
-		if k := e.counted(r); k != nil {
+		if k := t.probes.counted(r); k != nil {
 			ev.Body = k
 		}
 	}
-	if !e.beats.reports {
-		e.forget(r)
+	if !t.nodes.held {
+		t.forget(r)
 	}
 }
 
 // forget frees the row of an attempt of whose end the core is told.
-func (e *engine) forget(r *attempt) {
-	if r.outcome != sched.OK && (e.config.Costs.Faults.Attempts > 0 || e.config.Costs.Chance.Stragglers > 0) {
+func (t *tasks) forget(r *attempt) {
+	if r.outcome != sched.OK && (t.costs.Faults.Attempts > 0 || t.costs.Chance.Stragglers > 0) {
 		if r.job.again == nil {
 			r.job.again = map[taskID]int32{}
 		}
 		r.job.again[taskID{r.core.Stage.ID.Index, r.core.Task}]++
 	}
 	if r.fetch != 0 {
-		e.net.drop(r)
+		t.net.drop(r)
 	}
 	if len(r.job.fetches) > 0 {
-		e.net.note(r.job)
+		t.net.note(r.job)
 	}
 	r.id = 0
-	e.alive--
+	t.alive--
 }
 
 // kill ends an attempt after a warning.
-func (e *engine) kill(id sched.AttemptID, grace sched.Time) {
-	r := e.find(id)
+func (t *tasks) kill(id sched.AttemptID, grace sched.Time) {
+	r := t.find(id)
 	switch {
 	case r == nil || r.state == over:
 	case grace > 0:
-		e.queue.push(e.now+min(grace, workload.MaxTime), graceOf|uint64(id))
-		e.pending++
+		t.await(t.now+min(grace, workload.MaxTime), graceOf|uint64(id))
 	default:
-		e.halt(r)
+		t.halt(r)
 		r.outcome = sched.Killed
-		e.end(r)
+		t.end(r)
 	}
 }
 
 // suspend freezes an attempt.
-func (e *engine) suspend(id sched.AttemptID) {
-	r := e.find(id)
+func (t *tasks) suspend(id sched.AttemptID) {
+	r := t.find(id)
 	if r == nil || r.state == over {
 		return
 	}
-	e.halt(r)
-	ev := e.tell(r)
+	t.halt(r)
+	ev := t.tell(r)
 	ev.Kind, ev.Attempt = sched.AttemptSuspended, id
 }
 
-// resume has a suspended attempt go on.
-func (e *engine) resume(id sched.AttemptID) {
-	r := e.find(id)
+// resume makes a suspended attempt go on.
+func (t *tasks) resume(id sched.AttemptID) {
+	r := t.find(id)
 	switch {
 	case r == nil || r.state != frozen:
 	case r.fetch != 0:
-		e.net.more(r)
+		t.fetch(r)
 	default:
-		e.compute(r)
+		t.compute(r)
 	}
 }
 
 // tell returns an event to be filled, by which the core learns something of an attempt: now, or with the next heartbeat
 // of its node. It is filled where it stands, since what is copied right after it was written waits for the writes.
-func (e *engine) tell(r *attempt) *sched.Event {
-	list := &e.evs
-	if e.beats.reports {
-		list = &e.nodes.list[r.core.Node-1].news
-	}
+func (t *tasks) tell(r *attempt) *sched.Event {
+	list := t.nodes.news(&t.nodes.list[r.core.Node-1])
 	*list = append(*list, sched.Event{})
 	return &(*list)[len(*list)-1]
 }

@@ -9,29 +9,25 @@ import (
 // beats are the instants at which nodes report. Beat s is node s mod n's, at s·every ÷ n: each node reports at the
 // interval, and all of them are spread evenly over it. Nothing is kept in the queue.
 type beats struct {
-	every   sched.Time // zero: there are none
-	n       int64
-	s       int64 // the next one
-	asleep  bool  // s is out of date, because there was nothing to do
-	reports bool  // nodes report, and facts wait for that; else beats serve progress alone
-	tells   bool  // progress
+	*agenda
+	tasks  *tasks
+	nodes  *machines
+	every  sched.Time // zero: there are none
+	n      int64
+	s      int64 // the next one
+	asleep bool  // s is out of date, because there was nothing to do
+	tells  bool  // progress
 }
 
-func (b *beats) init(e *engine) {
-	r := &e.config.Costs.Reporting
-	*b = beats{
-		every:   r.Heartbeat,
-		n:       int64(len(e.nodes.list)),
-		asleep:  true,
-		reports: r.Heartbeat > 0,
-		tells:   r.Progress > 0,
-	}
+func (b *beats) init(r *Reporting) {
+	b.n, b.asleep = int64(len(b.nodes.list)), true
+	b.every, b.tells = r.Heartbeat, r.Progress > 0
 	if b.every == 0 {
 		b.every = r.Progress
 	}
 }
 
-// sleep says that nobody needs reports until next is asked again.
+// sleep says that no part needs reports until next is asked again.
 func (b *beats) sleep() { b.asleep = true }
 
 // at returns the instant of beat s.
@@ -47,56 +43,54 @@ func proportion(x, a, b int64) int64 {
 }
 
 // next returns the instant of the next beat, which is not before now; never: there is none.
-func (b *beats) next(e *engine) sched.Time {
+func (b *beats) next() sched.Time {
 	if b.every == 0 {
 		return never
 	}
 	if b.asleep {
 		b.asleep = false
-		b.s = int64(e.now/b.every)*b.n + proportion(b.n, int64(e.now%b.every), int64(b.every))
-		if b.at(b.s) < e.now {
+		b.s = int64(b.now/b.every)*b.n + proportion(b.n, int64(b.now%b.every), int64(b.every))
+		if b.at(b.s) < b.now {
 			b.s++
 		}
 	}
 	for range b.n {
-		if !e.nodes.list[b.s%b.n].lost {
+		if !b.nodes.list[b.s%b.n].lost {
 			return b.at(b.s)
 		}
 		b.s++
 	}
-	b.asleep = true // nobody is there; s says nothing about when the next one will be
+	b.asleep = true // no node is there; s says nothing about when the next one will be
 	return never
 }
 
 // gather adds what the nodes report whose beat is now.
-func (b *beats) gather(e *engine) {
+func (b *beats) gather() {
 	if b.every == 0 || b.asleep {
 		return
 	}
-	for b.next(e) == e.now {
+	for b.next() == b.now {
 		id := sched.NodeID(b.s%b.n + 1)
 		b.s++
-		n := &e.nodes.list[id-1]
+		n := &b.nodes.list[id-1]
 		if b.tells {
-			for a := range e.core.AttemptsOn(e.core.Node(id)) {
-				if r := e.find(a.ID); r != nil && r.state != over {
-					phase, done := e.progress(r)
-					e.evs = append(
-						e.evs,
-						sched.Event{Kind: sched.AttemptProgress, Attempt: a.ID, Phase: phase, Progress: done},
-					)
+			for a := range b.tasks.view.AttemptsOn(b.tasks.view.Node(id)) {
+				if r := b.tasks.find(a.ID); r != nil && r.state != over {
+					phase, done := b.tasks.progress(r)
+					b.evs = append(b.evs, sched.Event{Kind: sched.AttemptProgress, Attempt: a.ID, Phase: phase,
+						Progress: done})
 				}
 			}
 		}
-		if !b.reports {
+		if !b.nodes.held {
 			continue
 		}
-		e.evs = append(e.evs, sched.Event{Kind: sched.NodeReported, Node: id})
+		b.evs = append(b.evs, sched.Event{Kind: sched.NodeReported, Node: id})
 		for _, ev := range n.news {
 			if ev.Kind == sched.AttemptDone {
-				e.forget(e.find(ev.Attempt))
+				b.tasks.forget(b.tasks.find(ev.Attempt))
 			}
-			e.evs = append(e.evs, ev)
+			b.evs = append(b.evs, ev)
 		}
 		n.news = n.news[:0]
 	}
@@ -104,12 +98,12 @@ func (b *beats) gather(e *engine) {
 
 // progress returns the phase that an attempt is in, and which part of it is done: of a reduce that fetches, a third is
 // fetching, as Hadoop's ReduceTask counts its copying.
-func (e *engine) progress(r *attempt) (sched.Phase, float32) {
+func (t *tasks) progress(r *attempt) (sched.Phase, float32) {
 	part := 1.0
 	if r.whole > 0 {
 		left := r.due + r.beyond
 		if r.state == computing {
-			left -= e.now
+			left -= t.now
 		}
 		part = 1 - float64(left)/float64(r.whole)
 	}
@@ -118,7 +112,7 @@ func (e *engine) progress(r *attempt) (sched.Phase, float32) {
 	case len(spec.After) == 0:
 		return sched.PhaseMap, float32(part)
 	case r.fetch != 0:
-		return sched.PhaseShuffle, float32(e.net.part(r) / 3)
+		return sched.PhaseShuffle, float32(t.net.part(r) / 3)
 	}
 	return sched.PhaseReduce, float32((1 + 2*part) / 3)
 }

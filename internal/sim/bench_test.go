@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"syscall"
 	"testing"
@@ -17,15 +16,12 @@ import (
 
 // day is the path of the trace whose map tasks the project's figures of speed are of: a day of Facebook's in 2010,
 // 24,442 jobs.
-const day = "../../../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv"
+const day = "../workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz"
 
 // dayOf returns the day as jobs for a cluster, kept in memory so that reading is not measured. With sigma, task times
 // are lognormal.
 func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*sched.JobSpec, int64) {
 	b.Helper()
-	if _, err := os.Stat(day); err != nil {
-		b.Skip("the trace is not here: ", day)
-	}
 	c, err := workload.ParseCluster(cluster)
 	if err != nil {
 		b.Fatal(err)
@@ -43,7 +39,8 @@ func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*s
 		truth := j.Payload.(*workload.Truth)
 		for i := range j.Stages {
 			truth.Stages[i].Sigma = sigma
-			mean, _ := (&workload.Truth{Stages: []workload.StageTruth{{Tasks: 1, Base: truth.Stages[i].Base, Rate: truth.Stages[i].Rate, Input: truth.Stages[i].Input / int64(j.Stages[i].Tasks)}}}).Times(
+			mean, _ := (&workload.Truth{Stages: []workload.StageTruth{{Tasks: 1, Base: truth.Stages[i].Base,
+				Rate: truth.Stages[i].Rate, Input: truth.Stages[i].Input / int64(j.Stages[i].Tasks)}}}).Times(
 				0,
 			)
 			j.Stages[i].Prior = mean
@@ -142,9 +139,8 @@ func BenchmarkDecision(b *testing.B) {
 						}
 					}
 				}
-				e, err := newEngine(
-					&Config{Cluster: slotCluster(n, 1, slots(5, 0)), Jobs: jobs, Core: sched.Config{Policy: p}},
-				)
+				e, err := newEngine(&Config{Cluster: slotCluster(n, 1, slots(5, 0)), Jobs: jobs,
+					Core: sched.Config{Policy: p}})
 				if err != nil {
 					b.Fatal(err)
 				}

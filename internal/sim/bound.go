@@ -11,9 +11,11 @@ import (
 // counts with its start, and an uber job's tasks one by one. Locality, shuffle and accidents are left out. It is zero
 // for a job without tasks, and for one that the cluster cannot hold.
 func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
-	speed := 0.0
-	for i := range c.Classes {
-		speed = max(speed, c.Classes[i].Speed)
+	fastest := func(st *workload.StageTruth) (speed float64) {
+		for i := range c.Classes {
+			speed = max(speed, c.Classes[i].Speed*st.SpeedOn(c.Classes[i].Name))
+		}
+		return speed
 	}
 	rooms := map[sched.Resources]int64{}
 	room := func(needs sched.Resources) int64 {
@@ -32,6 +34,7 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 			return 0
 		}
 		for i, st := range t.All(j) {
+			speed := fastest(&t.Stages[i])
 			if mean, _ := t.Times(int32(i)); t.Uber {
 				d = later(d, float64(mean)*float64(t.Stages[i].Tasks)/speed)
 				continue

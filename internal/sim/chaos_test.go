@@ -104,22 +104,17 @@ func TestChaos(t *testing.T) {
 			if broken != "" {
 				t.Fatalf("seed %d, heartbeat %v, at %v: %s", seed, heartbeat, e.now, broken)
 			}
-			for i := range e.rows {
-				if e.rows[i].id != 0 {
-					t.Errorf("seed %d: attempt %+v is left over", seed, e.rows[i])
+			for i := range e.attempts.rows {
+				if e.attempts.rows[i].id != 0 {
+					t.Errorf("seed %d: attempt %+v is left over", seed, e.attempts.rows[i])
 				}
 			}
-			if len(l.ended) != int(e.total.Jobs) || e.alive != 0 {
-				t.Errorf(
-					"seed %d: %d of %d jobs ended, %d attempts are left",
-					seed,
-					len(l.ended),
-					e.total.Jobs,
-					e.alive,
-				)
+			if len(l.ended) != int(e.total.Jobs) || e.attempts.alive != 0 {
+				t.Errorf("seed %d: %d of %d jobs ended, %d attempts are left", seed, len(l.ended),
+					e.total.Jobs, e.attempts.alive)
 			}
-			for i := range e.net.racks {
-				if r := &e.net.racks[i]; r.active != 0 || r.item != 0 {
+			for i := range e.tasks.net.racks {
+				if r := &e.tasks.net.racks[i]; r.active != 0 || r.item != 0 {
 					t.Errorf("seed %d: rack %d: %d fetches flow", seed, i, r.active)
 				}
 			}
@@ -132,11 +127,11 @@ func TestChaos(t *testing.T) {
 
 // disagrees recomputes what the network keeps, and says what is not so.
 func (e *engine) disagrees() string {
-	n := &e.net
+	n := &e.tasks.net
 	flowing := map[int32]bool{}
 	alive, ending := 0, 0
-	for i := range e.rows {
-		r := &e.rows[i]
+	for i := range e.attempts.rows {
+		r := &e.attempts.rows[i]
 		if r.id == 0 {
 			continue
 		}
@@ -154,7 +149,7 @@ func (e *engine) disagrees() string {
 			return "a fetch is not its attempt's, or not in its job's list"
 		}
 	}
-	if alive != e.alive {
+	if alive != e.attempts.alive {
 		return "attempts alive are miscounted"
 	}
 	for i := range n.racks {

@@ -17,8 +17,8 @@ type Config struct {
 	Costs   Costs
 	Script  []Incident // besides what Costs.Faults draws
 
-	// Timetables say by the name of a class what each of its nodes offers when, at most its resources; nil: all of them.
-	// Tasks that run when a node comes to offer less stay, and nothing starts there until there is room again.
+	// Timetables say by the name of a class what each of its nodes offers when, at most its resources; nil: all of
+	// them. Tasks that run when a node comes to offer less stay, and nothing starts there until there is room again.
 	Timetables map[string]*sched.Forecast
 
 	MostEvents int64        // end the run with an error after so many events and wakes; zero: no limit
@@ -28,12 +28,12 @@ type Config struct {
 	Progress   func(Status) // called now and then; nil: never
 
 	// Fetched is told of the bytes that reduces of a rack fetched between two instants, at a rate that did not change
-	// meanwhile. What a rack's reduces fetch comes in order of time; nil: nobody asks.
+	// meanwhile. What a rack's reduces fetch comes in order of time; nil: not told.
 	Fetched func(from, to sched.Time, bytes float64)
 }
 
-// DefaultMostJobs is how many jobs may be unfinished at once where Config does not say. They take about 150 MB. Hadoop and
-// Slurm refuse more than 10,000 (yarn.scheduler.capacity.maximum-applications, MaxJobCount).
+// DefaultMostJobs is how many jobs may be unfinished at once where Config does not say. They take about 150 MB. Hadoop
+// and Slurm refuse more than 10,000 (yarn.scheduler.capacity.maximum-applications, MaxJobCount).
 const DefaultMostJobs = 100_000
 
 // DefaultMostTasks is how many tasks unfinished jobs may have at once where Config does not say. A task takes up to 100
@@ -42,18 +42,20 @@ const DefaultMostTasks = 1 << 24
 
 // Costs are what happens to tasks besides the time they truly take. The zero value of each adds nothing.
 type Costs struct {
-	Chance    Variation
-	Reading   Reading
-	Faults    Faults
-	Shuffle   Shuffle
-	Reporting Reporting
-	Master    Master
-	Probing   Probing
+	Chance     Variation
+	Reading    Reading
+	Faults     Faults
+	Shuffle    Shuffle
+	Contention Contention
+	Reporting  Reporting
+	Master     Master
+	Probing    Probing
 }
 
 // Variation is chance in task times.
 type Variation struct {
-	Sigma      float64 // a task's time is multiplied by exp(Sigma·N − Sigma²/2), N standard normal: lognormal with mean 1
+	// a task's time is multiplied by exp(Sigma·N − Sigma²/2), N standard normal: lognormal with mean 1
+	Sigma      float64
 	Stragglers float64 // probability that an attempt is a straggler; in [0, 1]
 	SlowNodes  float64 // part of the nodes on which every attempt is a straggler; in [0, 1]
 	Slowdown   float64 // what a straggler's time is multiplied by; at least 1, zero is 1
@@ -89,8 +91,10 @@ type Shuffle struct {
 
 // Reporting is when the scheduler learns of things.
 type Reporting struct {
-	Heartbeat sched.Time // nodes report, and can be launched on, at this interval, evenly staggered; zero: at once and always
-	Progress  sched.Time // running attempts report progress at this interval (with each heartbeat, where there are any); zero: never
+	// nodes report, and can be launched on, at this interval, evenly staggered; zero: at once and always
+	Heartbeat sched.Time
+	// running attempts report progress at this interval (with each heartbeat, where there are any); zero: never
+	Progress sched.Time
 }
 
 // Master is what a simulated MapReduce ApplicationMaster does on a cluster where maps and reduces compete for the same
@@ -166,7 +170,8 @@ func (c *Costs) Validate() error {
 	for _, p := range [...]struct {
 		name  string
 		value float64
-	}{{"sigma", c.Chance.Sigma}, {"interference", c.Shuffle.Interference}} {
+	}{{"sigma", c.Chance.Sigma}, {"interference", c.Shuffle.Interference}, {"contention", c.Contention.Slope},
+		{"power of contention", c.Contention.Power}} {
 		if !(p.value >= 0 && p.value <= 10) {
 			return fmt.Errorf("%s %v: must be from 0 to 10", p.name, p.value)
 		}
@@ -175,8 +180,10 @@ func (c *Costs) Validate() error {
 		name  string
 		value sched.Time
 	}{
-		{"heartbeat", c.Reporting.Heartbeat}, {"progress", c.Reporting.Progress}, {"time between failures", c.Faults.MTBF},
-		{"time to repair", c.Faults.MTTR}, {"master's interval", c.Master.Every}, {"master's patience", c.Master.Patience}, {"probe's base", c.Probing.Base},
+		{"heartbeat", c.Reporting.Heartbeat}, {"progress", c.Reporting.Progress},
+		{"time between failures", c.Faults.MTBF},
+		{"time to repair", c.Faults.MTTR}, {"master's interval", c.Master.Every},
+		{"master's patience", c.Master.Patience}, {"probe's base", c.Probing.Base},
 	} {
 		if p.value < 0 || p.value > workload.MaxTime {
 			return fmt.Errorf("%s %v: must be from 0 to ten years", p.name, p.value)
@@ -185,7 +192,8 @@ func (c *Costs) Validate() error {
 	for _, p := range [...]struct {
 		name  string
 		value sched.Time
-	}{{"heartbeat", c.Reporting.Heartbeat}, {"progress", c.Reporting.Progress}, {"master's interval", c.Master.Every}, {"time between failures", c.Faults.MTBF}} {
+	}{{"heartbeat", c.Reporting.Heartbeat}, {"progress", c.Reporting.Progress}, {"master's interval", c.Master.Every},
+		{"time between failures", c.Faults.MTBF}} {
 		if p.value != 0 && p.value < leastInterval {
 			return fmt.Errorf("%s %v: must be 0, or %v or more", p.name, p.value, leastInterval)
 		}
@@ -198,11 +206,8 @@ func (c *Costs) Validate() error {
 	}
 	for l, r := range c.Reading.Rates {
 		if r != 0 && !(r >= 1 && r <= 1e15) {
-			return fmt.Errorf(
-				"%v reading rate %v: must be 0, which costs nothing, or from 1 to 1e15 bytes a second",
-				sched.Locality(l),
-				r,
-			)
+			return fmt.Errorf("%v reading rate %v: must be 0, which costs nothing, or from 1 to 1e15 bytes a second",
+				sched.Locality(l), r)
 		}
 	}
 	return nil

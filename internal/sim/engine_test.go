@@ -24,7 +24,7 @@ func TestHeartbeats(t *testing.T) {
 	wantTimes(t, "told", l.ends(sched.OK), 7*sec, 8*sec, 9*sec)
 }
 
-// While no job is there nobody reports: two jobs of 1 s a day apart cost a few steps, not 86,400 beats.
+// While no job is there no node reports: two jobs of 1 s a day apart cost a few steps, not 86,400 beats.
 func TestHeartbeatsSleep(t *testing.T) {
 	const later = 86400*sec + sec/4
 	l, r := simulate(
@@ -172,7 +172,8 @@ func TestKillWithGrace(t *testing.T) {
 	for _, c := range []struct {
 		grace, end sched.Time
 		killed     []sched.Time
-	}{{2 * sec, 15 * sec, []sched.Time{5 * sec}}, {0, 13 * sec, []sched.Time{3 * sec}}, {7 * sec, 10 * sec, nil}, {20 * sec, 10 * sec, nil}} {
+	}{{2 * sec, 15 * sec, []sched.Time{5 * sec}}, {0, 13 * sec, []sched.Time{3 * sec}}, {7 * sec, 10 * sec, nil},
+		{20 * sec, 10 * sec, nil}} {
 		l, _ := simulate(
 			t,
 			Config{Cluster: slotCluster(1, 1, slots(1, 0)), Jobs: source(mr{maps: 1, mapTime: 10 * sec}.job()),
@@ -234,9 +235,8 @@ func TestProbe(t *testing.T) {
 		t,
 		Config{
 			Cluster: slotCluster(1, 1, slots(5, 2)),
-			Jobs: source(
-				mr{maps: 4, mapTime: 10 * sec, reduces: 2, redTime: 10 * sec, part: 1, input: 400, shuffle: 800}.job(),
-			),
+			Jobs: source(mr{maps: 4, mapTime: 10 * sec, reduces: 2, redTime: 10 * sec, part: 1, input: 400,
+				shuffle: 800}.job()),
 			Costs: Costs{
 				Probing: Probing{Base: sec},
 				Reading: Reading{Rates: [3]float64{100, 100, 50}},
@@ -330,19 +330,14 @@ func TestSampleOf(t *testing.T) {
 	}
 	defer e.feed.stop()
 	row := &sched.Job{ID: 1, Spec: spec}
-	*e.jobs.Of(row) = &job{truth: spec.Payload.(*workload.Truth)}
-	s := e.sampleOf(row)
+	*e.attempts.jobs.Of(row) = &job{truth: spec.Payload.(*workload.Truth)}
+	s := e.probes.sampleOf(row)
 	// 1 ÷ 100 of the input: a tenth of each of 10 splits of 1000 bytes, and of the reduces' 5 s a hundredth.
 	if s.input != 1000 || s.mid != 500 || s.mapTime != float64(10*sec) || s.redTime != float64(5*sec)/100 {
-		t.Errorf(
-			"a sample of %d bytes to %d, maps %v, reduces %v",
-			s.input,
-			s.mid,
-			sched.Time(s.mapTime),
-			sched.Time(s.redTime),
-		)
+		t.Errorf("a sample of %d bytes to %d, maps %v, reduces %v", s.input, s.mid, sched.Time(s.mapTime),
+			sched.Time(s.redTime))
 	}
-	if again := e.sampleOf(row); again != s {
+	if again := e.probes.sampleOf(row); again != s {
 		t.Errorf("the same job is sampled as %+v and %+v", s, again)
 	}
 }
@@ -496,7 +491,8 @@ func everything(seed uint64) Config {
 func TestDoubling(t *testing.T) {
 	scaled := func(f int64) Config {
 		c := everything(4)
-		c.Costs.Faults.MTBF, c.Costs.Faults.MTTR = 0, 0 // a loss at an instant that differs by rounding takes another attempt
+		// a loss at an instant that differs by rounding takes another attempt
+		c.Costs.Faults.MTBF, c.Costs.Faults.MTTR = 0, 0
 		c.Costs.Chance.Sigma = 0
 		c.Costs.Chance.Slowdown = 4
 		c.Costs.Reading.Rates = [3]float64{float64(128 / f), float64(64 / f), float64(32 / f)}

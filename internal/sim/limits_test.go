@@ -19,7 +19,8 @@ func TestClock(t *testing.T) {
 	containers := slotCluster(1, 1, sched.Resources{sched.Memory: 4096, sched.VCores: 4})
 	each := sched.Resources{sched.Memory: 1024, sched.VCores: 1}
 	led := workload.Master{Size: each, Start: 5 * sec}.Lead(
-		source(mr{maps: 4, mapTime: 300 * sec, reduces: 1, redTime: 100 * hour, part: 1, mapEach: each, redEach: each}.job()), containers)
+		source(mr{maps: 4, mapTime: 300 * sec, reduces: 1, redTime: 100 * hour, part: 1, mapEach: each,
+			redEach: each}.job()), containers)
 	for name, c := range map[string]Config{
 		// 200 maps of 80,000 hours, one after the other, take 1,826 years.
 		"long tasks": {Cluster: cluster, Jobs: source(mr{maps: 200, mapTime: 80_000 * hour}.job())},
@@ -40,13 +41,14 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestLostMastersAreNoProgress holds that maps which are done again and again, since their outputs are lost, do not keep
-// a run going: it ends long before a hundred years.
+// TestLostMastersAreNoProgress holds that maps which are done again and again, since their outputs are lost, do not
+// keep a run going: it ends long before a hundred years.
 func TestLostMastersAreNoProgress(t *testing.T) {
 	each := sched.Resources{sched.Memory: 1024, sched.VCores: 1}
 	cluster := slotCluster(1, 1, sched.Resources{sched.Memory: 4096, sched.VCores: 4})
 	jobs := workload.Master{Size: each, Start: sec}.Lead(
-		source(mr{maps: 4, mapTime: sec, reduces: 1, redTime: 3600 * sec, part: 1, mapEach: each, redEach: each}.job()), cluster)
+		source(mr{maps: 4, mapTime: sec, reduces: 1, redTime: 3600 * sec, part: 1, mapEach: each, redEach: each}.job()),
+		cluster)
 	_, err := Run(context.Background(), Config{Cluster: cluster, Jobs: jobs, Core: sched.Config{Policy: &inOrder{}},
 		Costs: Costs{Faults: Faults{MTBF: 10 * sec, MTTR: sec}}})
 	if !errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), "since a job last got further") {
@@ -111,8 +113,10 @@ func TestManyJobsAtOnce(t *testing.T) {
 				}
 			}
 		}
-		_, err := Run(context.Background(), Config{Cluster: slotCluster(20, 1, slots(3, 1)), Jobs: jobs, Core: sched.Config{Policy: &inOrder{}}})
-		if err == nil || !strings.Contains(err.Error(), "job 100001 (job100001): more than 100000 jobs are unfinished") {
+		_, err := Run(context.Background(), Config{Cluster: slotCluster(20, 1, slots(3, 1)), Jobs: jobs,
+			Core: sched.Config{Policy: &inOrder{}}})
+		if err == nil || !strings.Contains(err.Error(), "job 100001 (job100001): more than 100000 jobs "+
+			"are unfinished") {
 			t.Error(err)
 		}
 	})

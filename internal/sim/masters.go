@@ -10,9 +10,10 @@ import (
 // last of them. A master that is lost with its node takes the tasks that run with it; those that are done stay done
 // (Hadoop's recovery of jobs), and the next master asks for the rest.
 type masters struct {
-	e       *engine
+	*agenda
+	tasks   *tasks
 	orphans []*job // and some that were, since the last loss of a node
-	looks   []*job // of which tasks may wait again without a master
+	looks   []*job // their tasks may wait again without a master
 }
 
 // mustAsk reports whether a job has tasks that its master must ask for. Without such, as in a record of applications, a
@@ -34,12 +35,12 @@ func (m *masters) launched(r *attempt) bool {
 		if r.job.truth.Uber {
 			start += r.job.serial(st.Job.Spec)
 		}
-		r.whole = m.e.stretch(r, start)
+		r.whole = m.tasks.stretch(r, start)
 		r.due = r.whole
-		m.e.compute(r)
+		m.tasks.compute(r)
 	case st.Spec.Asked && r.job.master == 0:
 		r.state = frozen
-		m.e.kill(r.id, 0)
+		m.tasks.kill(r.id, 0)
 	default:
 		return false
 	}
@@ -50,16 +51,16 @@ func (m *masters) launched(r *attempt) bool {
 func (m *masters) due(r *attempt) {
 	j, row := r.job, r.core.Stage.Job
 	if j.truth.Uber {
-		*m.e.tell(r) = sched.Event{Kind: sched.JobEnded, Job: j.id, Outcome: sched.OK}
-		m.e.end(r)
-		m.e.endProbe(row)
+		*m.tasks.tell(r) = sched.Event{Kind: sched.JobEnded, Job: j.id, Outcome: sched.OK}
+		m.tasks.end(r)
+		m.tasks.probes.end(row)
 		return
 	}
 	r.state, r.due = serving, 0
 	j.orphan = false
 	for i, st := range row.Stages {
 		if st.Spec.Asked {
-			m.e.evs = append(m.e.evs, asks(j.id, i, st.Total-st.Done-st.Running-st.Suspended))
+			m.evs = append(m.evs, asks(j.id, i, st.Total-st.Done-st.Running-st.Suspended))
 		}
 	}
 	m.dismiss(row)
@@ -81,7 +82,7 @@ func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
 
 // dismiss ends the master of a job that has nothing left to do.
 func (m *masters) dismiss(row *sched.Job) {
-	j := *m.e.jobs.Of(row)
+	j := m.tasks.of(row)
 	if row.Ended || !j.led {
 		return
 	}
@@ -90,8 +91,8 @@ func (m *masters) dismiss(row *sched.Job) {
 			return
 		}
 	}
-	if r := m.e.find(j.master); r != nil && r.state == serving {
-		m.e.end(r)
+	if r := m.tasks.find(j.master); r != nil && r.state == serving {
+		m.tasks.end(r)
 	}
 }
 
@@ -109,14 +110,14 @@ func (m *masters) lost(r *attempt) {
 	}
 	m.look(j)
 	for _, st := range row.Stages {
-		for a := range m.e.core.Attempts(st) {
-			m.e.kill(a.ID, 0)
+		for a := range m.tasks.view.Attempts(st) {
+			m.tasks.kill(a.ID, 0)
 		}
 	}
 }
 
-// lookAll has all orphans be looked at before the next Step, which loses a node: whose tasks and outputs were there,
-// the core will say.
+// lookAll marks all orphans to be looked at before the next Step, which loses a node: whose tasks and outputs were
+// there, the core will say.
 func (m *masters) lookAll() {
 	m.orphans = slices.DeleteFunc(m.orphans, func(j *job) bool { return !j.orphan })
 	for _, j := range m.orphans {
@@ -124,7 +125,7 @@ func (m *masters) lookAll() {
 	}
 }
 
-// look has a job be looked at before the next Step, if it is an orphan then.
+// look marks a job to be looked at before the next Step, if it is an orphan then.
 func (m *masters) look(j *job) {
 	if j.orphan && !j.looked {
 		j.looked = true
@@ -132,11 +133,12 @@ func (m *masters) look(j *job) {
 	}
 }
 
-// hush takes back, before a Step, what orphans wait for of which tasks end or were lost: the core has such wait again.
+// hush takes back, before a Step, the asks of orphans whose tasks end or were lost: the core makes such tasks wait
+// again.
 func (m *masters) hush() {
 	for _, j := range m.looks {
 		j.looked = false
-		row := m.e.core.Job(j.id)
+		row := m.tasks.view.Job(j.id)
 		if row == nil || row.Ended {
 			j.orphan = false
 		}
@@ -145,7 +147,7 @@ func (m *masters) hush() {
 		}
 		for i, st := range row.Stages {
 			if st.Spec.Asked {
-				m.e.evs = append(m.e.evs, asks(j.id, i, 0))
+				m.evs = append(m.evs, asks(j.id, i, 0))
 			}
 		}
 	}

@@ -30,10 +30,8 @@ func led(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
 // the last task. On a node of 4096 MiB it leaves room for two tasks: maps 5-15, 5-15 and 15-25, the reduce 25-32.
 func TestMasterHoldsItsContainer(t *testing.T) {
 	c := slotCluster(1, 1, memory(4096))
-	l, r := simulate(
-		t,
-		Config{Cluster: c, Jobs: led(false, c, mr{maps: 3, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1})},
-	)
+	l, r := simulate(t,
+		Config{Cluster: c, Jobs: led(false, c, mr{maps: 3, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1})})
 	wantEnds(t, l, 0, 32*sec)
 	wantTimes(t, "launches", l.when(sched.Launch), 0, 5*sec, 5*sec, 15*sec, 25*sec)
 	wantTimes(t, "ends", l.ends(sched.OK), 15*sec, 15*sec, 25*sec, 32*sec, 32*sec)
@@ -107,7 +105,7 @@ func TestMasterLost(t *testing.T) {
 	wantEnds(t, l, 0, 43*sec)
 	wantTimes(t, "launches", l.when(sched.Launch)[:9], 0, 5*sec, 5*sec, 5*sec, 5*sec, 5*sec, 5*sec, 8*sec, 13*sec)
 
-	// Four maps are done when it is lost at 18, of which none has to run again: two are left, 23-33.
+	// Four maps are done when it is lost at 18, and none of them has to run again: two are left, 23-33.
 	script[0].At = 18 * sec
 	l, _ = simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 8, mapTime: 10 * sec}), Script: script})
 	if lost, killed := len(l.ends(sched.Lost)), len(l.ends(sched.Killed)); lost != 3 ||
@@ -149,10 +147,8 @@ func TestMasterLost(t *testing.T) {
 func TestMastersFillTheCluster(t *testing.T) {
 	jobs := []mr{{maps: 1, mapTime: sec}, {maps: 1, mapTime: sec}, {maps: 1, mapTime: sec}}
 	full := slotCluster(1, 1, memory(3*1536))
-	_, err := Run(
-		context.Background(),
-		Config{Cluster: full, Jobs: led(false, full, jobs...), Core: sched.Config{Policy: &inOrder{}}},
-	)
+	_, err := Run(context.Background(), Config{Cluster: full, Jobs: led(false, full, jobs...),
+		Core: sched.Config{Policy: &inOrder{}}})
 	if !errors.Is(err, ErrStuck) ||
 		!strings.Contains(err.Error(), "1 tasks wait for room, while 1 attempts of the job itself hold room") {
 		t.Errorf("got %v, want ErrStuck that says that masters hold the room", err)
@@ -166,11 +162,10 @@ func TestMastersFillTheCluster(t *testing.T) {
 
 // Masters are containers: there are none on a cluster of slots, nor where none fits.
 func TestMastersNeedContainers(t *testing.T) {
-	for want, c := range map[string]*workload.Cluster{"the cluster has slots": slotCluster(1, 1, slots(2, 1)), "no node of the cluster has room for it": slotCluster(4, 1, memory(1024))} {
-		_, err := Run(
-			context.Background(),
-			Config{Cluster: c, Jobs: led(false, c, mr{maps: 1}), Core: sched.Config{Policy: &inOrder{}}},
-		)
+	for want, c := range map[string]*workload.Cluster{"the cluster has slots": slotCluster(1, 1, slots(2, 1)),
+		"no node of the cluster has room for it": slotCluster(4, 1, memory(1024))} {
+		_, err := Run(context.Background(), Config{Cluster: c, Jobs: led(false, c, mr{maps: 1}),
+			Core: sched.Config{Policy: &inOrder{}}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

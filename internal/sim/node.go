@@ -21,54 +21,68 @@ type node struct {
 
 // machines are all nodes: they join, are lost and return.
 type machines struct {
-	e    *engine
-	list []node    // by NodeID-1
-	slow []float64 // the same: what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
+	*agenda
+	cluster *workload.Cluster
+	costs   *Costs
+	chance  workload.Chance
+	script  []Incident
+	held    bool      // what happens on a node the core learns with the node's next report
+	list    []node    // by NodeID-1
+	slow    []float64 // the same: what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
 
+	layout     layout
 	timetables timetables
 }
 
-// join has all nodes join, and draws when the first of them are lost.
-func (m *machines) join(e *engine) {
-	m.e = e
-	c := &e.config.Costs
+// news returns the list for facts about what happens on a node.
+func (m *machines) news(n *node) *[]sched.Event {
+	if m.held {
+		return &n.news
+	}
+	return &m.evs
+}
+
+// join makes all nodes join, and draws when the first of them are lost.
+func (m *machines) join() {
+	c := m.costs.Chance
 	place := 0
-	for spec, class := range e.config.Cluster.Nodes() {
-		for class != &e.config.Cluster.Classes[place] {
+	for spec, class := range m.cluster.Nodes() {
+		for class != &m.cluster.Classes[place] {
 			place++
 		}
 		id := sched.NodeID(len(m.list) + 1)
 		n, slow := node{spec: spec, class: place}, 1/class.Speed
-		if c.Chance.SlowNodes > 0 && e.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.Chance.SlowNodes {
-			slow *= max(1, c.Chance.Slowdown)
+		if c.SlowNodes > 0 && m.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.SlowNodes {
+			slow *= max(1, c.Slowdown)
 		}
 		m.list, m.slow = append(m.list, n), append(m.slow, slow)
-		e.evs = append(e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.joining(e)})
+		m.evs = append(m.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: m.joining(&n)})
 		m.planLoss(id)
 	}
+	m.layout = newLayout(m.list)
 }
 
 // after draws a time with a mean, at least 1 ns.
 func (m *machines) after(id sched.NodeID, mean sched.Time) sched.Time {
 	n := &m.list[id-1]
 	n.count++
-	d := m.e.chance.With(forLoss).With(uint64(id)).With(n.count).Exponential() * float64(mean)
+	d := m.chance.With(forLoss).With(uint64(id)).With(n.count).Exponential() * float64(mean)
 	return sched.Time(min(max(d, 1), workload.MaxTime))
 }
 
 func (m *machines) planLoss(id sched.NodeID) {
-	if mean := m.e.config.Costs.Faults.MTBF; mean > 0 {
-		m.e.queue.push(m.e.now+m.after(id, mean), lossOf|uint64(id))
+	if mean := m.costs.Faults.MTBF; mean > 0 {
+		m.queue.push(m.now+m.after(id, mean), lossOf|uint64(id))
 	}
 }
 
-// lossDue has a node be lost by chance.
+// lossDue makes a node be lost by chance.
 func (m *machines) lossDue(id sched.NodeID) {
 	m.lose(id)
-	m.e.queue.push(m.e.now+m.after(id, m.e.config.Costs.Faults.MTTR), returnOf|uint64(id))
+	m.queue.push(m.now+m.after(id, m.costs.Faults.MTTR), returnOf|uint64(id))
 }
 
-// returnDue has a node return that was lost by chance.
+// returnDue makes a node return that was lost by chance.
 func (m *machines) returnDue(id sched.NodeID) {
 	m.restore(id)
 	m.planLoss(id)
@@ -79,10 +93,9 @@ func (m *machines) lose(id sched.NodeID) {
 	if n.lost {
 		return
 	}
-	n.lost, n.gone = true, m.e.now
+	n.lost, n.gone = true, m.now
 	n.news = n.news[:0]
-	m.e.masters.lookAll()
-	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeLost, Node: id})
+	m.evs = append(m.evs, sched.Event{Kind: sched.NodeLost, Node: id})
 }
 
 func (m *machines) restore(id sched.NodeID) {
@@ -90,18 +103,18 @@ func (m *machines) restore(id sched.NodeID) {
 	switch {
 	case !n.lost:
 		return
-	case n.gone == m.e.now: // the core takes what joins before what is lost
-		m.e.queue.push(m.e.now+1, comeOf|uint64(id))
+	case n.gone == m.now: // the core takes what joins before what is lost
+		m.queue.push(m.now+1, comeOf|uint64(id))
 		return
 	}
 	n.lost = false
-	m.e.evs = append(m.e.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: n.joining(m.e)})
+	m.evs = append(m.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: m.joining(n)})
 }
 
 // joining returns what node n says of itself when it joins now.
-func (n *node) joining(e *engine) *sched.NodeSpec {
+func (m *machines) joining(n *node) *sched.NodeSpec {
 	spec := n.spec
-	if offered := e.nodes.timetables.offered(n.class, spec.Capacity); offered != spec.Capacity {
+	if offered := m.timetables.offered(m.now, n.class, spec.Capacity); offered != spec.Capacity {
 		less := *spec
 		less.Capacity = offered
 		spec = &less
@@ -110,22 +123,20 @@ func (n *node) joining(e *engine) *sched.NodeSpec {
 }
 
 // plan puts what the script says into the queue.
-func (m *machines) plan(script []Incident) error {
-	for i, x := range script {
+func (m *machines) plan() error {
+	for i, x := range m.script {
 		if x.Node < 1 || int(x.Node) > len(m.list) {
 			return fmt.Errorf("incident %d: node %d: the cluster has nodes 1 to %d", i+1, x.Node, len(m.list))
 		}
 		if x.At < 0 {
 			return fmt.Errorf("incident %d: at %v: must not be negative", i+1, x.At)
 		}
-		m.e.queue.push(x.At, incidentOf|uint64(i+1))
-		m.e.pending++
+		m.await(x.At, incidentOf|uint64(i+1))
 	}
-	order := slices.Clone(script)
-	slices.SortStableFunc(
-		order,
-		func(a, b Incident) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.At, b.At)) },
-	)
+	order := slices.Clone(m.script)
+	slices.SortStableFunc(order, func(a, b Incident) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.At, b.At))
+	})
 	for i := 1; i < len(order); i++ {
 		if a, b := order[i-1], order[i]; a.Node == b.Node && a.At == b.At {
 			return fmt.Errorf("node %d has two incidents at %v", b.Node, b.At)
@@ -137,12 +148,12 @@ func (m *machines) plan(script []Incident) error {
 // incident does what the item of the queue with an index from 1 stands for: an entry of the script, or the change of a
 // class by its timetable.
 func (m *machines) incident(index int) {
-	if more := index - len(m.e.config.Script) - 1; more >= 0 {
-		m.timetables.change(more)
+	if more := index - len(m.script) - 1; more >= 0 {
+		m.change(more)
 		return
 	}
-	m.e.pending--
-	x := m.e.config.Script[index-1]
+	m.pending--
+	x := m.script[index-1]
 	if x.Returns {
 		m.restore(x.Node)
 	} else {

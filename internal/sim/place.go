@@ -32,7 +32,7 @@ func newLayout(nodes []node) layout {
 // place returns the spec with places for the stages that read input and do not say where it is: each task's input is
 // one block. It costs O(copies) for each task. A spec that needs no places is returned as it is, another is copied.
 func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
-	copies := min(f.e.config.Costs.Reading.Copies, int32(len(f.layout.rackOf)))
+	copies := min(f.copies, int32(len(f.layout.rackOf)))
 	truth := spec.Payload.(*workload.Truth)
 	var own *sched.JobSpec
 	for i := range spec.Stages {
@@ -46,7 +46,7 @@ func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
 			own.Stages = append([]sched.StageSpec(nil), spec.Stages...)
 		}
 		places := make([]sched.NodeID, int(st.Tasks)*int(copies))
-		chance := f.e.chance.With(forPlace).With(uint64(ordinal)).With(uint64(i))
+		chance := f.jobs.chance.With(forPlace).With(uint64(ordinal)).With(uint64(i))
 		for task := range st.Tasks {
 			f.layout.block(chance.With(uint64(task+1)), places[task*copies:(task+1)*copies])
 		}

@@ -14,6 +14,13 @@ const recordBytes = 100
 // mostSplits is how many splits of a job's input a probe reads from (FSPY 2.3).
 const mostSplits = 10
 
+// probes are jobs that run samples of others.
+type probes struct {
+	*agenda
+	*attempts
+	costs *Costs
+}
+
 // A sample is what a probe of a job reads, and what comes of it: bytes, and nanoseconds of compute without the probe's
 // own costs.
 type sample struct {
@@ -23,8 +30,8 @@ type sample struct {
 
 // sampleOf returns what a probe of a job is: beginnings of splits chosen at random, and of the reduces the same part
 // (FSPY, Algorithm 1). It costs O(maps).
-func (e *engine) sampleOf(of *sched.Job) (s sample) {
-	t := (*e.jobs.Of(of)).truth
+func (p *probes) sampleOf(of *sched.Job) (s sample) {
+	t := p.of(of).truth
 	type split struct {
 		workload.Task
 		time sched.Time
@@ -55,15 +62,9 @@ func (e *engine) sampleOf(of *sched.Job) (s sample) {
 		s.redTime, s.output = redTime/float64(max(reduces, 1)), int64(output/float64(max(reduces, 1)))
 		return s
 	}
-	plan, chance, draws := theory.PlanSample(
-		len(splits),
-		reduces,
-		mostSplits,
-	), e.chance.With(forProbe).
+	plan, chance, draws := theory.PlanSample(len(splits), reduces, mostSplits), p.chance.With(forProbe).
 		With(uint64(of.ID)),
-		uint64(
-			0,
-		)
+		uint64(0)
 	draw := func(n int) int {
 		draws++
 		return chance.With(draws).Below(n)
@@ -88,11 +89,11 @@ func (e *engine) sampleOf(of *sched.Job) (s sample) {
 
 // probeTimes returns how long the tasks of a probe take: as they did, where that is known, else the probe's own cost
 // and the part of the job that it reads.
-func (e *engine) probeTimes(of *sched.Job) []sched.Time {
-	if known := (*e.jobs.Of(of)).truth.ProbeTimes; known != nil {
+func (p *probes) probeTimes(of *sched.Job) []sched.Time {
+	if known := p.of(of).truth.ProbeTimes; known != nil {
 		return known
 	}
-	s, c := e.sampleOf(of), &e.config.Costs
+	s, c := p.sampleOf(of), p.costs
 	read := 0.0
 	if rate := c.Reading.Rates[sched.OffSwitch]; rate > 0 {
 		read = float64(s.input) / rate * 1e9
@@ -107,16 +108,16 @@ func (e *engine) probeTimes(of *sched.Job) []sched.Time {
 	return times
 }
 
-// probe submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it;
+// submit submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it;
 // then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in
 // turn.
-func (e *engine) probe(of *sched.Job) {
+func (p *probes) submit(of *sched.Job) {
 	spec := &sched.JobSpec{
 		Name:   "probe of " + of.Spec.Name,
 		User:   of.Spec.User,
 		Queue:  of.Spec.Queue,
 		Type:   of.Spec.Type,
-		Submit: e.now,
+		Submit: p.now,
 		Probes: of.ID,
 	}
 	t := &workload.Truth{}
@@ -134,31 +135,31 @@ func (e *engine) probe(of *sched.Job) {
 		)
 		t.Stages = append(t.Stages, workload.StageTruth{Tasks: 1, List: []workload.Task{task}})
 	}
-	times := e.probeTimes(of)
+	times := p.probeTimes(of)
 	add(sched.Map, times[0], nil)
 	if len(times) > 1 {
 		add(sched.Reduce, times[1], []sched.Dep{{Stage: 0, Part: 1}})
 	}
 	spec.Payload = t
-	e.feed.newest++
-	(*e.jobs.Of(of)).probedBy = e.feed.newest
-	e.evs = append(e.evs, sched.Event{Kind: sched.JobSubmitted, Job: e.feed.newest, Body: spec})
+	id := p.nextJob()
+	p.of(of).probedBy = id
+	p.evs = append(p.evs, sched.Event{Kind: sched.JobSubmitted, Job: id, Body: spec})
 }
 
 // counted returns what a probe's attempt has counted; nil for other attempts.
-func (e *engine) counted(r *attempt) *sched.Counters {
+func (p *probes) counted(r *attempt) *sched.Counters {
 	of := r.core.Stage.Job.Spec.Probes
 	if of == 0 || r.outcome != sched.OK {
 		return nil
 	}
-	row := e.core.Job(of)
+	row := p.view.Job(of)
 	if row == nil {
 		return nil
 	}
-	if known := (*e.jobs.Of(row)).truth.ProbeCounts; known != nil {
+	if known := p.of(row).truth.ProbeCounts; known != nil {
 		return &known[r.core.Stage.ID.Index]
 	}
-	s := e.sampleOf(row)
+	s := p.sampleOf(row)
 	k := &sched.Counters{}
 	if r.core.Stage.Kind == sched.Map {
 		k.InputBytes, k.OutputBytes = s.input, s.mid
@@ -172,9 +173,9 @@ func (e *engine) counted(r *attempt) *sched.Counters {
 	return k
 }
 
-// endProbe ends the probe of a job that is over: nobody has a use for what it would tell.
-func (e *engine) endProbe(of *sched.Job) {
-	if probe := e.core.Job((*e.jobs.Of(of)).probedBy); probe != nil && !probe.Ended {
-		e.evs = append(e.evs, sched.Event{Kind: sched.JobEnded, Outcome: sched.Killed, Job: probe.ID})
+// end ends the probe of a job that is over: what it would tell is of no use any more.
+func (p *probes) end(of *sched.Job) {
+	if probe := p.view.Job(p.of(of).probedBy); probe != nil && !probe.Ended {
+		p.evs = append(p.evs, sched.Event{Kind: sched.JobEnded, Outcome: sched.Killed, Job: probe.ID})
 	}
 }

@@ -14,12 +14,12 @@ type hunger struct {
 }
 
 // A rampDown is what all ApplicationMasters do where maps starve: each ends reduces of its job that wait for them.
-type rampDown struct{ e *engine }
+type rampDown struct{ *tasks }
 
-// starving returns the stage of a job of which nothing runs although some of it waits or is suspended, and which
+// starving returns the stage of a job that runs nothing although some of it waits or is suspended, and which
 // reduces that run wait for; nil: none.
 func (d *rampDown) starving(j *job) *sched.Stage {
-	row := d.e.core.Job(j.id)
+	row := d.view.Job(j.id)
 	if row == nil || row.Ended || len(j.fetches) == 0 {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (d *rampDown) starving(j *job) *sched.Stage {
 			continue
 		}
 		for _, id := range j.fetches {
-			r := d.e.find(d.e.net.fetches[id].id)
+			r := d.find(d.net.fetches[id].id)
 			for _, dep := range r.core.Stage.Spec.After {
 				if dep.Stage == st.ID.Index {
 					return st
@@ -41,9 +41,9 @@ func (d *rampDown) starving(j *job) *sched.Stage {
 
 // watch has the master of a job look in a while, where maps starve.
 func (d *rampDown) watch(j *job) {
-	if every := d.e.config.Costs.Master.Every; every > 0 && !j.hungry.on && d.starving(j) != nil {
-		j.hungry = hunger{true, d.e.now}
-		d.e.queue.push(d.e.now+every, masterOf|uint64(j.id))
+	if every := d.costs.Master.Every; every > 0 && !j.hungry.on && d.starving(j) != nil {
+		j.hungry = hunger{true, d.now}
+		d.queue.push(d.now+every, masterOf|uint64(j.id))
 	}
 }
 
@@ -51,20 +51,20 @@ func (d *rampDown) watch(j *job) {
 // the part of what the job can get that the master may free at once, and at least enough for one map; the least
 // advanced first, the youngest of equals.
 func (d *rampDown) look(id sched.JobID) {
-	row := d.e.core.Job(id)
+	row := d.view.Job(id)
 	if row == nil {
 		return
 	}
-	j := *d.e.jobs.Of(row)
+	j := d.of(row)
 	st := d.starving(j)
 	if st == nil {
 		j.hungry.on = false
 		return
 	}
-	c := &d.e.config.Costs.Master
-	d.e.queue.push(d.e.now+c.Every, masterOf|uint64(id))
-	headroom := d.e.core.Headroom(row)
-	if st.Spec.PerTask.FitsIn(headroom) && (c.Patience == 0 || d.e.now-j.hungry.since < c.Patience) {
+	c := &d.costs.Master
+	d.queue.push(d.now+c.Every, masterOf|uint64(id))
+	headroom := d.view.Headroom(row)
+	if st.Spec.PerTask.FitsIn(headroom) && (c.Patience == 0 || d.now-j.hungry.since < c.Patience) {
 		return
 	}
 	type victim struct {
@@ -73,27 +73,26 @@ func (d *rampDown) look(id sched.JobID) {
 	}
 	var victims []victim
 	for _, f := range j.fetches {
-		if r := d.e.find(d.e.net.fetches[f].id); r.state == fetching || r.state == waiting {
-			_, part := d.e.progress(r)
+		if r := d.find(d.net.fetches[f].id); r.state == fetching || r.state == waiting {
+			_, part := d.progress(r)
 			victims = append(victims, victim{r, part})
 		}
 	}
 	if len(victims) == 0 {
 		return
 	}
-	slices.SortFunc(
-		victims,
-		func(a, b victim) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(b.r.id, a.r.id)) },
-	)
-	each := d.e.core.Amount(victims[0].r.core.Holds)
+	slices.SortFunc(victims, func(a, b victim) int {
+		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(b.r.id, a.r.id))
+	})
+	each := d.view.Amount(victims[0].r.core.Holds)
 	one := times(st.Spec.PerTask, each)
 	all := times(st.Spec.PerTask.Times(int64(st.Pending)), each)
 	limit := times(headroom.Add(row.Used), each)
 	most := min(max(one, int64(float64(limit)*c.Part)), all, int64(len(victims)))
 	for _, v := range victims[:most] {
-		d.e.halt(v.r)
+		d.halt(v.r)
 		v.r.outcome = sched.Killed
-		d.e.end(v.r)
+		d.end(v.r)
 	}
 }
 

@@ -2,13 +2,13 @@ package sim
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// next has an open job find its next round when all that it has is done, or end when there is none; unless it has done
-// so for another task of this Step.
+// next makes an open job find its next round when all that it has is done, or end when there is none; unless it has
+// done so for another task of this Step.
 func (s *sequel) next(row *sched.Job) {
 	if !row.Spec.Open {
 		return
 	}
-	e, j := s.e, *s.e.jobs.Of(row)
+	j := s.of(row)
 	later := j.truth.Later
 	known := len(row.Spec.Stages)
 	for _, round := range later[:min(j.found, len(later))] {
@@ -23,19 +23,13 @@ func (s *sequel) next(row *sched.Job) {
 		}
 	}
 	if j.found++; j.found > len(later) {
-		e.evs = append(e.evs, sched.Event{Kind: sched.JobEnded, Job: j.id})
-		e.endProbe(row)
+		s.evs = append(s.evs, sched.Event{Kind: sched.JobEnded, Job: j.id})
+		s.probes.end(row)
 		return
 	}
 	round := later[j.found-1]
 	for i := range round {
-		e.evs = append(
-			e.evs,
-			sched.Event{
-				Kind: sched.AsksChanged,
-				Job:  j.id,
-				Body: &sched.Asks{Stage: int32(known + i), Spec: &round[i], Pending: round[i].Tasks},
-			},
-		)
+		s.evs = append(s.evs, sched.Event{Kind: sched.AsksChanged, Job: j.id,
+			Body: &sched.Asks{Stage: int32(known + i), Spec: &round[i], Pending: round[i].Tasks}})
 	}
 }

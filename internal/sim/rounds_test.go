@@ -45,10 +45,8 @@ func TestRounds(t *testing.T) {
 		}
 		first.Decide(p)
 	})
-	l, r := simulate(
-		t,
-		Config{Cluster: slotCluster(1, 1, slots(2, 1)), Jobs: source(inRounds()), Core: sched.Config{Policy: policy}},
-	)
+	l, r := simulate(t, Config{Cluster: slotCluster(1, 1, slots(2, 1)), Jobs: source(inRounds()),
+		Core: sched.Config{Policy: policy}})
 	wantEnds(t, l, 0, 14*sec)
 	for at, want := range map[sched.Time]int{0: 1, 5 * sec: 3, 8 * sec: 3, 10 * sec: 4} {
 		if known[at] != want {
@@ -68,14 +66,16 @@ func TestRounds(t *testing.T) {
 	})
 	job := inRounds()
 	job.Payload.(*workload.Truth).ProbeTimes = []sched.Time{100 * sec}
-	if l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(3, 1)), Jobs: source(job), Core: sched.Config{Policy: probe}}); len(
+	if l, _ := simulate(t, Config{Cluster: slotCluster(1, 1, slots(3, 1)), Jobs: source(job),
+		Core: sched.Config{Policy: probe}}); len(
 		l.ends(sched.Killed),
 	) != 1 {
 		t.Errorf("the probe of a job that is over: %v", l.ends(sched.Killed))
 	}
 	bad := inRounds()
 	bad.Open = false
-	if _, err := Run(t.Context(), Config{Cluster: slotCluster(1, 1, slots(2, 1)), Jobs: source(bad), Core: sched.Config{Policy: policy}}); err == nil ||
+	if _, err := Run(t.Context(), Config{Cluster: slotCluster(1, 1, slots(2, 1)), Jobs: source(bad),
+		Core: sched.Config{Policy: policy}}); err == nil ||
 		!strings.Contains(err.Error(), "not open") {
 		t.Errorf("a job that is not open: %v", err)
 	}

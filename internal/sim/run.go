@@ -21,8 +21,8 @@ const lookEvery = 1 << 14
 // Powers are what the simulator can do.
 const Powers = sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 
-// clockMax is the latest instant of a run: a hundred years. An event is scheduled at most a hundred years and a few tasks
-// ahead, so that no instant overflows 64 bits.
+// clockMax is the latest instant of a run: a hundred years. An event is scheduled at most a hundred years and a few
+// tasks ahead, so that no instant overflows 64 bits.
 const clockMax = 10 * sched.Time(workload.MaxTime)
 
 // ErrLimit is returned when a run has had Config.MostEvents events and wakes.
@@ -31,28 +31,26 @@ var ErrLimit = errors.New("the limit of events is reached")
 // ErrClock is returned when a run goes on beyond a hundred years of simulated time.
 var ErrClock = errors.New("the simulated clock passes a hundred years")
 
-// An engine is one run.
+// An engine is one run: it joins the parts, and each part gets the others that it needs.
 type engine struct {
-	core    *sched.Core
-	config  *Config
-	now     sched.Time
-	chance  workload.Chance
-	queue   *calendar
-	due     []uint64 // scratch: what was taken from it
-	pending int      // items in queue that bring some job on, or let one go on that waits
+	agenda
+	core     *sched.Core
+	config   *Config
+	dispatch sched.Dispatcher
+	due      []uint64 // scratch: what was taken from the queue
 
-	rows    []attempt // by slot of AttemptID
-	alive   int       // attempts of which the core has not been told the end
-	jobs    sched.Per[*job]
-	nodes   machines
-	net     network
-	masters masters
-	sequel  sequel
-	beats   beats
-	feed    feed
+	attempts attempts
+	nodes    machines
+	tasks    tasks
+	masters  masters
+	ramp     rampDown
+	sequel   sequel
+	probes   probes
+	beats    beats
+	feed     feed
 
-	evs   []sched.Event // of the next Step
 	wake  sched.Time
+	moved bool // this Step has brought a job on
 	idle  idleness
 	total Result
 }
@@ -81,26 +79,51 @@ func newEngine(config *Config) (*engine, error) {
 	if err := config.Costs.Validate(); err != nil {
 		return nil, err
 	}
-	e := &engine{config: config, chance: workload.NewChance(config.Seed), queue: newCalendar(), wake: never}
 	core := config.Core
 	if core.Can == 0 {
 		core.Can = Powers
 	}
 	core.Can &= Powers
 	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
-	e.core = sched.New(core)
-	if err := e.nodes.timetables.init(e); err != nil {
+	e := &engine{config: config, core: sched.New(core), wake: never}
+	e.join()
+	if err := e.nodes.timetables.init(config.Cluster.Classes, config.Timetables); err != nil {
 		return nil, err
 	}
-	e.nodes.join(e)
-	e.net.init(e)
-	e.masters.e, e.sequel.e = e, e
-	e.beats.init(e)
-	if err := e.nodes.plan(config.Script); err != nil {
+	for i := range config.Cluster.Classes {
+		e.nodes.planChange(i)
+	}
+	e.nodes.join()
+	e.tasks.net.init(config, e.nodes.list)
+	e.beats.init(&config.Costs.Reporting)
+	if err := e.nodes.plan(); err != nil {
 		return nil, err
 	}
-	e.feed.init(e)
+	e.feed.advance()
 	return e, nil
+}
+
+// join gives each part what it needs.
+func (e *engine) join() {
+	c := e.config
+	chance := workload.NewChance(c.Seed)
+	e.queue = newCalendar()
+	e.attempts.view, e.attempts.chance = &e.core.View, chance
+	e.dispatch = sched.Dispatcher{Launch: e.launch, Kill: e.tasks.kill, Suspend: e.tasks.suspend, Resume: e.resume,
+		Resize: e.resize, Probe: e.probe, Wake: e.wakeAt}
+	e.nodes = machines{agenda: &e.agenda, cluster: c.Cluster, costs: &c.Costs, chance: chance, script: c.Script,
+		held: c.Costs.Reporting.Heartbeat > 0}
+	e.tasks = tasks{agenda: &e.agenda, attempts: &e.attempts, costs: &c.Costs, nodes: &e.nodes, probes: &e.probes,
+		idle: &e.idle, net: network{agenda: &e.agenda, attempts: &e.attempts},
+		contention: contention{model: c.Costs.Contention}}
+	e.probes = probes{agenda: &e.agenda, attempts: &e.attempts, costs: &c.Costs}
+	e.masters = masters{agenda: &e.agenda, tasks: &e.tasks}
+	e.ramp = rampDown{tasks: &e.tasks}
+	e.sequel = sequel{agenda: &e.agenda, attempts: &e.attempts, masters: &e.masters, probes: &e.probes}
+	e.beats = beats{agenda: &e.agenda, tasks: &e.tasks, nodes: &e.nodes}
+	e.feed = feed{agenda: &e.agenda, jobs: &e.attempts, layout: &e.nodes.layout, copies: c.Costs.Reading.Copies,
+		most: limits{int64(cmp.Or(c.MostJobs, DefaultMostJobs)), cmp.Or(c.MostTasks, DefaultMostTasks)}}
+	e.feed.pull, e.feed.stop = iter.Pull2(c.Jobs)
 }
 
 // run goes from instant to instant.
@@ -124,12 +147,9 @@ func (e *engine) run(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if e.idle.inVain(e) {
-				return fmt.Errorf(
-					"%w: %d attempts were launched since a job last got further: are nodes lost faster than tasks end?",
-					ErrStuck,
-					e.idle.futile,
-				)
+			if e.idle.inVain(e.attempts.alive) {
+				return fmt.Errorf("%w: %d attempts were launched since a job last got further: are nodes lost faster "+
+					"than tasks end?", ErrStuck, e.idle.futile)
 			}
 			e.report()
 		}
@@ -142,12 +162,27 @@ func (e *engine) instant(at sched.Time) {
 	if e.gather() {
 		e.step()
 	}
-	if len(e.evs) == 0 && len(e.net.changed) > 0 { // else the core learns first
-		e.net.lookAll()
+	net := &e.tasks.net
+	if len(e.evs) == 0 && len(net.changed) > 0 { // else the core learns first
+		e.lookAll()
 	}
-	if len(e.net.dirty) > 0 {
-		e.net.settle()
+	if len(net.dirty) > 0 {
+		net.settle()
 	}
+	if len(e.tasks.contention.dirty) > 0 {
+		e.tasks.settle()
+	}
+}
+
+// lookAll makes reduces go on that wait for what this instant has brought, and masters look whose maps starve.
+func (e *engine) lookAll() {
+	net := &e.tasks.net
+	for i := 0; i < len(net.changed); i++ { // a look may ask for another
+		j := net.changed[i]
+		e.tasks.goOn(j)
+		e.ramp.watch(j)
+	}
+	net.changed = net.changed[:0]
 }
 
 func (e *engine) report() {
@@ -166,16 +201,16 @@ func (e *engine) next() (sched.Time, error) {
 		return e.now, nil
 	}
 	at := e.feed.at()
-	if e.alive == 0 && e.core.LiveJobs() == 0 {
+	if e.attempts.alive == 0 && e.core.LiveJobs() == 0 {
 		if at == never {
 			return never, nil
 		}
 		e.beats.sleep()
 	} else {
-		at = min(at, max(e.wake, e.now), e.beats.next(e))
+		at = min(at, max(e.wake, e.now), e.beats.next())
 	}
 	at = min(at, e.queue.next())
-	if at == never || e.idle.tooLong(e, at) {
+	if at == never || e.stalled(at) {
 		return 0, e.stuck()
 	}
 	return at, nil
@@ -195,7 +230,7 @@ func (e *engine) gather() bool {
 	if e.feed.err != nil { // what has been read of this instant is not all of it
 		return false
 	}
-	e.beats.gather(e)
+	e.beats.gather()
 	woken := e.wake <= e.now
 	if woken {
 		e.wake = never
@@ -212,13 +247,13 @@ func (e *engine) step() {
 	acts := e.core.Step(e.now, e.evs)
 	e.total.Steps++
 	e.total.Events += int64(given)
-	moved := false
+	e.moved = false
 	for i := range e.evs {
 		switch ev := &e.evs[i]; ev.Kind {
 		case sched.AttemptDone:
-			moved = true
+			e.moved = true
 		case sched.JobSubmitted:
-			moved = true
+			e.moved = true
 			e.admit(ev.Job, ev.Body.(*sched.JobSpec))
 		}
 	}
@@ -231,75 +266,71 @@ func (e *engine) step() {
 			e.follow(&e.core.Events[given+i])
 		}
 	}
-	for i := range acts {
-		moved = e.act(&acts[i]) || moved
-	}
-	e.idle.note(e.now, moved)
+	e.dispatch.Do(acts)
+	e.idle.note(e.now, e.moved)
 	if given == 0 {
 		e.idle.wakes++
 	}
+}
+
+// admit takes note of a job that was submitted.
+func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
+	e.total.Jobs++
+	e.total.MostJobs = max(e.total.MostJobs, e.core.LiveJobs())
+	j := e.attempts.admit(id, spec)
+	e.sequel.some = e.sequel.some || j.led || spec.Open
 }
 
 // follow keeps up with what the core derived.
 func (e *engine) follow(ev *sched.Event) {
 	switch ev.Kind {
 	case sched.AttemptDone: // lost with its node
-		if r := e.find(ev.Attempt); r != nil {
-			e.halt(r)
+		if r := e.attempts.find(ev.Attempt); r != nil {
+			e.tasks.halt(r)
 			e.masters.lost(r)
-			e.forget(r)
+			e.tasks.forget(r)
 		}
 	case sched.TaskUndone:
 		e.idle.done -= int64(len(ev.Body.(*sched.Undone).Tasks))
-		e.net.lost(*e.jobs.Of(e.core.Job(ev.Job)))
+		e.tasks.refetch(e.attempts.of(e.core.Job(ev.Job)))
 	case sched.JobEnded:
 		if ev.Outcome != sched.OK {
 			e.total.Failed++
 		}
 		row := e.core.Job(ev.Job)
 		e.feed.ended(row.Spec)
-		e.endProbe(row)
+		e.probes.end(row)
 	}
 }
 
-// act does one thing that the core wants, and reports whether it brings a job on.
-func (e *engine) act(a *sched.Action) bool {
-	switch a.Kind {
-	case sched.Launch:
-		e.launch(e.core.Attempt(a.Attempt))
-		return true
-	case sched.Kill:
-		e.kill(a.Attempt, a.At)
-	case sched.Suspend:
-		e.suspend(a.Attempt)
-	case sched.Resume:
-		e.resume(a.Attempt)
-		return true
-	case sched.Resize:
-		e.evs = append(e.evs, sched.Event{Kind: sched.AttemptResized, Attempt: a.Attempt})
-	case sched.Probe:
-		e.probe(e.core.Job(a.Stage.Job))
-	case sched.Wake:
-		if e.wake = a.At; a.At == 0 {
-			e.wake = never
-		}
+// launch starts an attempt.
+func (e *engine) launch(a *sched.Action) {
+	e.moved = true
+	e.total.Launches++
+	e.idle.futile++
+	r := e.attempts.add(e.core.Attempt(a.Attempt))
+	if r.job.led && e.masters.launched(r) {
+		return
 	}
-	return false
+	e.tasks.start(r)
 }
 
-// What an item of the queue is about, in the upper three bits; the rest is an ID.
-const (
-	endOf      = uint64(iota) << kindShift // attempt: it ends
-	graceOf                                // attempt: the warning before a Kill is over
-	fetchOf                                // rack: one of its reduces has fetched what it was fetching
-	lossOf                                 // node: is lost by chance
-	returnOf                               // node: returns after that
-	comeOf                                 // node: returns, one nanosecond late
-	incidentOf                             // index of Script + 1; above its length: place of a class whose timetable changes
-	masterOf                               // job: its master looks
-	kindShift  = 61
-	idMask     = 1<<kindShift - 1
-)
+func (e *engine) resume(id sched.AttemptID) {
+	e.moved = true
+	e.tasks.resume(id)
+}
+
+func (e *engine) resize(id sched.AttemptID, _ sched.ShapeID) {
+	e.evs = append(e.evs, sched.Event{Kind: sched.AttemptResized, Attempt: id})
+}
+
+func (e *engine) probe(job sched.JobID) { e.probes.submit(e.core.Job(job)) }
+
+func (e *engine) wakeAt(at sched.Time) {
+	if e.wake = at; at == 0 {
+		e.wake = never
+	}
+}
 
 // happen does what is due.
 func (e *engine) happen(what uint64) {
@@ -307,17 +338,17 @@ func (e *engine) happen(what uint64) {
 	switch what &^ idMask {
 	case endOf:
 		e.pending--
-		if r := e.find(sched.AttemptID(id)); r.leads() {
+		if r := e.attempts.find(sched.AttemptID(id)); r.leads() {
 			e.masters.due(r)
 		} else {
-			e.end(r)
+			e.tasks.end(r)
 		}
 	case graceOf:
 		e.pending--
-		e.kill(sched.AttemptID(id), 0)
+		e.tasks.kill(sched.AttemptID(id), 0)
 	case fetchOf:
 		e.pending--
-		e.net.fetched(sched.RackID(id))
+		e.tasks.fetched(sched.RackID(id))
 	case lossOf:
 		e.nodes.lossDue(sched.NodeID(id))
 	case returnOf:
@@ -327,129 +358,6 @@ func (e *engine) happen(what uint64) {
 	case incidentOf:
 		e.nodes.incident(int(id))
 	case masterOf:
-		e.net.ramp.look(sched.JobID(id))
+		e.ramp.look(sched.JobID(id))
 	}
-}
-
-// A feed takes jobs from the source, one ahead of time.
-type feed struct {
-	e        *engine
-	pull     func() (*sched.JobSpec, error, bool)
-	stop     func()
-	head     *sched.JobSpec // the next one; nil: none is left
-	err      error
-	taken    int64       // from the source
-	admitted int64       // of them, those that the core knows
-	tasks    int64       // of the jobs taken that have not ended
-	newest   sched.JobID // submitted, probes included
-	layout   layout
-}
-
-func (f *feed) init(e *engine) {
-	f.e, f.layout = e, newLayout(e.nodes.list)
-	f.pull, f.stop = iter.Pull2(e.config.Jobs)
-	f.advance()
-}
-
-func (f *feed) advance() {
-	last := f.e.now
-	if f.head != nil {
-		last = f.head.Submit
-	}
-	spec, err, ok := f.pull()
-	f.head = nil
-	if !ok || err != nil {
-		f.err = err
-		return
-	}
-	f.taken++
-	if f.err = f.check(spec); f.err != nil {
-		f.err = fmt.Errorf("job %d (%s): %w", f.taken, spec.Name, f.err)
-	} else if spec.Submit < last {
-		f.err = fmt.Errorf("job %d (%s): submitted at %v, before the job before it (%v)", f.taken, spec.Name, spec.Submit, last)
-	} else if f.err = f.fits(spec); f.err == nil {
-		f.head = f.place(spec, f.taken)
-	}
-}
-
-// fits counts the tasks of a job, and reports whether the run would keep too much in memory with it.
-func (f *feed) fits(spec *sched.JobSpec) error {
-	f.tasks += tasksOf(spec)
-	jobs, mostJobs := int64(f.e.core.LiveJobs())+f.taken-f.admitted, int64(cmp.Or(f.e.config.MostJobs, DefaultMostJobs))
-	switch mostTasks := cmp.Or(f.e.config.MostTasks, DefaultMostTasks); {
-	case jobs > mostJobs:
-		return fmt.Errorf("job %d (%s): more than %d jobs are unfinished: the cluster is too small for the workload, "+
-			"or the limit too low (--max-jobs)", f.taken, spec.Name, mostJobs)
-	case f.tasks > mostTasks:
-		return fmt.Errorf("job %d (%s): the unfinished jobs have more than %d tasks: the cluster is too small for the "+
-			"workload", f.taken, spec.Name, mostTasks)
-	}
-	return nil
-}
-
-// ended takes the tasks of a job that has ended off the count. Probes are not counted.
-func (f *feed) ended(spec *sched.JobSpec) {
-	if spec.Probes == 0 {
-		f.tasks -= tasksOf(spec)
-	}
-}
-
-// tasksOf returns how many tasks a job has when it is submitted. O(stages).
-func tasksOf(spec *sched.JobSpec) (n int64) {
-	for i := range spec.Stages {
-		n += int64(spec.Stages[i].Tasks)
-	}
-	return n
-}
-
-// check reports what the simulator needs of a job and does not find.
-func (f *feed) check(spec *sched.JobSpec) error {
-	t, ok := spec.Payload.(*workload.Truth)
-	if !ok {
-		return fmt.Errorf(
-			"payload is a %T, and the simulator needs the true times of tasks (*workload.Truth)",
-			spec.Payload,
-		)
-	}
-	if len(t.Later) > 0 {
-		if !spec.Open {
-			return errors.New("it finds stages later and is not open")
-		}
-		all := *spec
-		all.Stages = t.All(spec)
-		spec = &all
-	}
-	if err := spec.Validate(); err != nil {
-		return err
-	}
-	if len(t.Stages) != len(spec.Stages) {
-		return fmt.Errorf("its truth has %d stages, its spec %d", len(t.Stages), len(spec.Stages))
-	}
-	for i := range t.Stages {
-		if s := &t.Stages[i]; s.Tasks != spec.Stages[i].Tasks || s.List != nil && len(s.List) < int(s.Tasks) {
-			return fmt.Errorf(
-				"its truth has %d tasks in stage %d (%d of them listed), its spec %d",
-				s.Tasks,
-				i,
-				len(s.List),
-				spec.Stages[i].Tasks,
-			)
-		}
-	}
-	return nil
-}
-
-// at returns the submission of the next job; never: there is none.
-func (f *feed) at() sched.Time {
-	if f.head == nil {
-		return never
-	}
-	return f.head.Submit
-}
-
-// submit gives the next job to the core.
-func (f *feed) submit() {
-	f.newest++
-	f.e.evs = append(f.e.evs, sched.Event{Kind: sched.JobSubmitted, Job: f.newest, Body: f.head})
-	f.advance()
 }

@@ -23,9 +23,10 @@ var mrorder41 = [4]mr{
 
 // All 24 orders: the makespan and the sum of the completion times in seconds, as mrorder 4.1 lists them.
 func TestMROrder41AllOrders(t *testing.T) {
-	for line := range strings.SplitSeq(`1234 44/94 · 1243 52/118 · 1324 44/94 · 1342 44/114 · 1423 52/136 · 1432 52/136 ·
-		2134 44/90 · 2143 52/114 · 2314 44/88 · 2341 40/100 · 2413 46/122 · 2431 46/132 · 3124 42/102 · 3142 42/120 · 3214 44/88 ·
-		3241 40/100 · 3412 42/138 · 3421 40/118 · 4123 46/150 · 4132 46/158 · 4213 48/150 · 4231 48/156 · 4312 46/168 · 4321 48/166`, "·") {
+	for line := range strings.SplitSeq(`1234 44/94 · 1243 52/118 · 1324 44/94 · 1342 44/114 · 1423 52/136 · 1432 52/136
+· 		2134 44/90 · 2143 52/114 · 2314 44/88 · 2341 40/100 · 2413 46/122 · 2431 46/132 · 3124 42/102 · 3142 42/120
+· 3214 44/88 · 		3241 40/100 · 3412 42/138 · 3421 40/118 · 4123 46/150 · 4132 46/158 · 4213 48/150 · 4231 48/156
+· 4312 46/168 · 4321 48/166`, "·") {
 		order, want, _ := strings.Cut(strings.TrimSpace(line), " ")
 		var jobs []*sched.JobSpec
 		for _, d := range order {
@@ -69,11 +70,15 @@ func TestStuck(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{"no node holds it", Config{Jobs: source(tooBig), Core: sched.Config{Policy: &inOrder{}}}, "map-slots 3, more than any node has (map-slots 2, reduce-slots 1)"},
+		{"no node holds it", Config{Jobs: source(tooBig), Core: sched.Config{Policy: &inOrder{}}},
+			"map-slots 3, more than any node has (map-slots 2, reduce-slots 1)"},
 		{"no policy", Config{Jobs: source(starved)}, "2 tasks wait, node 1 has room, and the policy starts none"},
-		{"a policy that wakes for ever", Config{Jobs: source(starved), Core: sched.Config{Policy: lazy}}, "the policy starts none"},
-		{"under heartbeats", Config{Jobs: source(starved), Costs: Costs{Reporting: Reporting{Heartbeat: sec}}}, "2 tasks wait"},
-		{"with nodes that come and go", Config{Jobs: source(starved), Costs: Costs{Faults: Faults{MTBF: 60 * sec, MTTR: sec}}}, "2 tasks wait"},
+		{"a policy that wakes for ever", Config{Jobs: source(starved), Core: sched.Config{Policy: lazy}},
+			"the policy starts none"},
+		{"under heartbeats", Config{Jobs: source(starved), Costs: Costs{Reporting: Reporting{Heartbeat: sec}}},
+			"2 tasks wait"},
+		{"with nodes that come and go",
+			Config{Jobs: source(starved), Costs: Costs{Faults: Faults{MTBF: 60 * sec, MTTR: sec}}}, "2 tasks wait"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Cluster = slotCluster(2, 1, slots(2, 1))
@@ -119,15 +124,21 @@ func TestRunErrors(t *testing.T) {
 		want   string
 		is     error
 	}{
-		{"source fails", Config{Jobs: func(yield func(*sched.JobSpec, error) bool) { _ = yield(plain(), nil) && yield(nil, broken) }}, "line 7", broken},
-		{"jobs out of order", Config{Jobs: source(mr{submit: 5 * sec, maps: 1}.job(), plain())}, "job 2 (j): submitted at 0s, before", nil},
+		{"source fails", Config{Jobs: func(yield func(*sched.JobSpec, error) bool) {
+			_ = yield(plain(), nil) && yield(nil, broken)
+		}}, "line 7", broken},
+		{"jobs out of order", Config{Jobs: source(mr{submit: 5 * sec, maps: 1}.job(), plain())},
+			"job 2 (j): submitted at 0s, before", nil},
 		{"no truth", Config{Jobs: source(noTruth)}, "job 1 (j): payload is a <nil>", nil},
 		{"other tasks", Config{Jobs: source(wrongTasks)}, "2 tasks in stage 0", nil},
 		{"too many events", Config{Jobs: forever, MostEvents: 1000}, "limit of events", ErrLimit},
 		{"cancelled", Config{Jobs: forever}, "canceled", context.Canceled},
-		{"a probability of 2", Config{Jobs: source(), Costs: Costs{Faults: Faults{Attempts: 2}}}, "failures 2: must be from 0 to 1", nil},
-		{"an incident nowhere", Config{Jobs: source(), Script: []Incident{{Node: 2}}}, "node 2: the cluster has nodes 1 to 1", nil},
-		{"two incidents at once", Config{Jobs: source(), Script: []Incident{{Node: 1}, {Node: 1, Returns: true}}}, "node 1 has two incidents at 0s", nil},
+		{"a probability of 2", Config{Jobs: source(), Costs: Costs{Faults: Faults{Attempts: 2}}},
+			"failures 2: must be from 0 to 1", nil},
+		{"an incident nowhere", Config{Jobs: source(), Script: []Incident{{Node: 2}}}, "node 2: the cluster has " +
+			"nodes 1 to 1", nil},
+		{"two incidents at once", Config{Jobs: source(), Script: []Incident{{Node: 1}, {Node: 1, Returns: true}}},
+			"node 1 has two incidents at 0s", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Cluster, c.config.Core.Policy = cluster, &inOrder{}
@@ -160,7 +171,8 @@ func TestUntil(t *testing.T) {
 // A run can do what both its configuration and the simulator can: nothing said is all, and what the simulator cannot do
 // does not count as nothing said.
 func TestPowers(t *testing.T) {
-	for can, want := range map[sched.Powers]sched.Powers{0: Powers, sched.CanKill: sched.CanKill, ^Powers: 0, ^Powers | sched.CanProbe: sched.CanProbe} {
+	for can, want := range map[sched.Powers]sched.Powers{0: Powers, sched.CanKill: sched.CanKill, ^Powers: 0,
+		^Powers | sched.CanProbe: sched.CanProbe} {
 		e, err := newEngine(
 			&Config{
 				Cluster: slotCluster(1, 1, slots(1, 0)),

@@ -1,34 +1,44 @@
 package sim
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"slices"
 
-// A sequel is what the end of a task brings about in its job, of which the core knows nothing: its master goes, its
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A sequel is what the end of a task brings about in its job and the core does not know: its master goes, its
 // next round comes, or, while it has no master, what it waits for is taken back.
 type sequel struct {
-	e    *engine
-	some bool         // some job has had a master or rounds: before, nothing is looked at
-	rows []*sched.Job // of which tasks end in this Step
+	*agenda
+	*attempts
+	masters *masters
+	probes  *probes
+	some    bool         // some job has had a master or rounds: before, nothing is looked at
+	rows    []*sched.Job // jobs with tasks that end in this Step
 }
 
 // before is for what the Step must know.
 func (s *sequel) before() {
-	for i := range s.e.evs {
-		ev := &s.e.evs[i]
+	if slices.ContainsFunc(s.evs, func(ev sched.Event) bool { return ev.Kind == sched.NodeLost }) {
+		s.masters.lookAll()
+	}
+	for i := range s.evs {
+		ev := &s.evs[i]
 		if ev.Kind != sched.AttemptDone {
 			continue
 		}
-		if a := s.e.core.Attempt(ev.Attempt); a != nil {
+		if a := s.view.Attempt(ev.Attempt); a != nil {
 			s.rows = append(s.rows, a.Stage.Job)
-			s.e.masters.look(*s.e.jobs.Of(a.Stage.Job))
+			s.masters.look(s.of(a.Stage.Job))
 		}
 	}
-	s.e.masters.hush()
+	s.masters.hush()
 }
 
 // after is for what follows from it.
 func (s *sequel) after() {
 	for _, row := range s.rows {
-		s.e.masters.dismiss(row)
+		s.masters.dismiss(row)
 		s.next(row)
 	}
 	s.rows = s.rows[:0]

@@ -20,7 +20,7 @@ import (
 // waits, and goes on when a further Batch of the maps is done, or all. Having all its input it begins to compute.
 //
 // Approximated: the smaller of two equal shares takes the place of max-min fairness, so what reduces that are held up
-// at their node leave of an uplink goes to nobody; the sending side is not modelled, because a reduce reads from many
+// at their node leave of an uplink goes to no other; the sending side is not modelled, because a reduce reads from many
 // nodes at once and senders average out; reads of map input and writes of output do not share the links.
 //
 // All reduces on a node have one rate, and so have all nodes of a rack on which equally many fetch. So a rack keeps a
@@ -31,12 +31,11 @@ import (
 
 // A network is the links and what goes over them.
 type network struct {
-	e         *engine
-	on        bool
-	nodeRate  float64 // bytes a second
-	rackRate  float64
-	interfere float64
-	batch     float64
+	*agenda
+	*attempts
+	model     Shuffle
+	bandwidth workload.Network
+	told      func(from, to sched.Time, bytes float64) // Config.Fetched
 
 	racks   []rack  // by RackID
 	links   []link  // by NodeID-1
@@ -45,9 +44,10 @@ type network struct {
 	flowPos []int32 // by fetch: its place in its node's heap
 	nodePos []int32 // by NodeID-1: its place in its group's heap
 	dirty   []sched.RackID
-	changed []*job  // attempts of which came to an end or began to wait at this instant, while reduces wait for outputs
-	done    []int32 // scratch
-	ramp    rampDown
+	// whose attempts came to an end or began to wait at this instant, while reduces wait for outputs
+	changed []*job
+	done    []int32           // scratch
+	woken   []sched.AttemptID // scratch
 }
 
 // A rack is what shares an uplink.
@@ -92,22 +92,12 @@ type supply struct {
 	hungry  hunger
 }
 
-func (n *network) init(e *engine) {
-	c := &e.config.Costs.Shuffle
-	*n = network{
-		e:         e,
-		on:        c.On,
-		nodeRate:  float64(e.config.Cluster.Network.Node),
-		rackRate:  float64(e.config.Cluster.Network.Rack),
-		interfere: c.Interference,
-		batch:     c.Batch,
-		fetches:   make([]fetch, 1),
-		flowPos:   make([]int32, 1),
-		ramp:      rampDown{e},
-	}
-	n.links, n.nodePos = make([]link, len(e.nodes.list)), make([]int32, len(e.nodes.list))
-	for i := range e.nodes.list {
-		r := e.nodes.list[i].spec.Rack
+func (n *network) init(config *Config, nodes []node) {
+	n.model, n.bandwidth, n.told = config.Costs.Shuffle, config.Cluster.Network, config.Fetched
+	n.fetches, n.flowPos = make([]fetch, 1), make([]int32, 1)
+	n.links, n.nodePos = make([]link, len(nodes)), make([]int32, len(nodes))
+	for i := range nodes {
+		r := nodes[i].spec.Rack
 		n.links[i].rack = r
 		for int(r) >= len(n.racks) {
 			n.racks = append(n.racks, rack{})
@@ -115,24 +105,24 @@ func (n *network) init(e *engine) {
 		n.racks[r].outside++
 	}
 	for i := range n.racks {
-		n.racks[i].outside = 1 - n.racks[i].outside/float64(len(e.nodes.list))
+		n.racks[i].outside = 1 - n.racks[i].outside/float64(len(nodes))
 	}
 }
 
 // rate returns the bytes a second of a reduce in r on a node where k fetch.
 func (n *network) rate(r *rack, k int) float64 {
-	v := n.nodeRate / (float64(k) * (1 + float64(n.interfere*float64(k-1))))
+	v := float64(n.bandwidth.Node) / (float64(k) * (1 + float64(n.model.Interference*float64(k-1))))
 	if r.outside > 0 {
-		v = min(v, n.rackRate/(float64(r.active)*r.outside))
+		v = min(v, float64(n.bandwidth.Rack)/(float64(r.active)*r.outside))
 	}
 	return v
 }
 
-// advance brings the clocks of a rack up to now, and has settle look at it.
+// advance brings the clocks of a rack up to now, and marks it for settle.
 func (n *network) advance(id sched.RackID) *rack {
 	r := &n.racks[id]
-	if r.at != n.e.now {
-		s := (n.e.now - r.at).Seconds()
+	if r.at != n.now {
+		s := (n.now - r.at).Seconds()
 		bytes := 0.0
 		for k := 1; k < len(r.groups); k++ {
 			if g := &r.groups[k]; len(g.nodes) > 0 {
@@ -141,10 +131,10 @@ func (n *network) advance(id sched.RackID) *rack {
 				bytes += float64(each * float64(k*len(g.nodes)))
 			}
 		}
-		if tell := n.e.config.Fetched; tell != nil && bytes > 0 {
-			tell(r.at, n.e.now, bytes)
+		if n.told != nil && bytes > 0 {
+			n.told(r.at, n.now, bytes)
 		}
-		r.at = n.e.now
+		r.at = n.now
 	}
 	if !r.dirty {
 		r.dirty = true
@@ -159,8 +149,7 @@ func (n *network) settle() {
 		r := &n.racks[id]
 		r.dirty = false
 		if r.item != 0 {
-			n.e.queue.drop(r.item)
-			n.e.pending--
+			n.cancel(r.item)
 			r.item = 0
 		}
 		least := math.Inf(1)
@@ -170,18 +159,15 @@ func (n *network) settle() {
 			}
 		}
 		if !math.IsInf(least, 1) {
-			r.item = n.e.queue.push(
-				n.e.now+sched.Time(min(math.Ceil(max(least, 0)*1e9), workload.MaxTime)),
-				fetchOf|uint64(id),
-			)
-			n.e.pending++
+			wait := sched.Time(min(math.Ceil(max(least, 0)*1e9), workload.MaxTime))
+			r.item = n.await(n.now+wait, fetchOf|uint64(id))
 		}
 	}
 	n.dirty = n.dirty[:0]
 }
 
-// fetched ends the fetches of a rack that are due.
-func (n *network) fetched(id sched.RackID) {
+// fetched ends the fetches of a rack that are due, and returns them, lent until the next call.
+func (n *network) fetched(id sched.RackID) []int32 {
 	n.racks[id].item = 0
 	r := n.advance(id)
 	n.done = n.done[:0]
@@ -198,12 +184,10 @@ func (n *network) fetched(id sched.RackID) {
 		n.done = append(n.done, f)
 		k = max(1, k-1) // the node's next fetch may be due as well
 	}
-	for _, f := range n.done {
-		n.more(n.e.find(n.fetches[f].id))
-	}
+	return n.done
 }
 
-// join has a fetch flow.
+// join makes a fetch flow.
 func (n *network) join(id int32) {
 	f := &n.fetches[id]
 	l := &n.links[f.node]
@@ -285,7 +269,7 @@ func outputs(st *sched.Stage) (done, total int32) {
 	return done, total
 }
 
-// start has a reduce fetch its input, or wait for it.
+// start begins the fetch of a reduce's input.
 func (n *network) start(r *attempt, t *workload.Task) {
 	var id int32
 	if k := len(n.free); k > 0 {
@@ -298,17 +282,16 @@ func (n *network) start(r *attempt, t *workload.Task) {
 	}
 	f := &n.fetches[id]
 	*f = fetch{id: r.id, node: int32(r.core.Node - 1), at: int32(len(r.job.fetches))}
-	if n.on {
+	if n.model.On {
 		f.total = float64(t.Shuffle)
 	}
 	r.fetch = id
 	r.job.fetches = append(r.job.fetches, id)
-	n.more(r)
 }
 
-// more has a reduce fetch what there is of its input; it waits where there is nothing new, and computes when it has
-// all.
-func (n *network) more(r *attempt) {
+// more makes a reduce fetch what there is of its input, or wait where there is nothing new. It returns true, and
+// forgets the fetch, when the reduce has all.
+func (n *network) more(r *attempt) (all bool) {
 	f := &n.fetches[r.fetch]
 	done, total := outputs(r.core.Stage)
 	there := f.total
@@ -316,20 +299,21 @@ func (n *network) more(r *attempt) {
 		there *= float64(done) / float64(total)
 	}
 	switch {
-	case there > f.got && n.on:
+	case there > f.got && n.model.On:
 		f.goal = there
 		r.state = fetching
 		n.join(r.fetch)
 	case done >= total:
 		n.drop(r)
-		n.e.compute(r)
+		return true
 	default:
 		r.state = waiting
-		step := max(1, int32(math.Ceil(float64(total)*n.batch)))
+		step := max(1, int32(math.Ceil(float64(total)*n.model.Batch)))
 		f.wake = min(total, (done/step+1)*step)
 		n.wakeAt(r.job, f.wake-done)
 		n.note(r.job)
 	}
+	return false
 }
 
 // drop forgets what a reduce fetched.
@@ -352,7 +336,7 @@ func (n *network) wakeAt(j *job, more int32) {
 
 // doneOf returns how many tasks of a job are done.
 func (n *network) doneOf(j *job) (done int32) {
-	if row := n.e.core.Job(j.id); row != nil {
+	if row := n.view.Job(j.id); row != nil {
 		for _, st := range row.Stages {
 			done += st.Done
 		}
@@ -360,7 +344,7 @@ func (n *network) doneOf(j *job) (done int32) {
 	return done
 }
 
-// note has lookAll look at a job before this instant is over.
+// note makes lookAll look at a job before this instant is over.
 func (n *network) note(j *job) {
 	if !j.noted {
 		j.noted = true
@@ -368,41 +352,24 @@ func (n *network) note(j *job) {
 	}
 }
 
-// lookAll has reduces go on that wait for what this instant has brought.
-func (n *network) lookAll() {
-	for i := 0; i < len(n.changed); i++ { // a look may ask for another
-		n.look(n.changed[i])
-	}
-	n.changed = n.changed[:0]
-}
-
-// look has reduces go on for which enough maps are done, and the job's master look where maps starve.
-func (n *network) look(j *job) {
+// ready returns the reduces of a job that wait and for which enough maps are done, lent until the next call.
+func (n *network) ready(j *job) []sched.AttemptID {
 	j.noted = false
-	if j.supply.wakeAt > 0 && n.doneOf(j) >= j.supply.wakeAt {
-		j.supply.wakeAt = 0
-		for _, id := range append([]int32(nil), j.fetches...) {
-			r := n.e.find(n.fetches[id].id)
-			if r == nil || r.state != waiting {
-				continue
-			}
-			if done, _ := outputs(r.core.Stage); done >= n.fetches[id].wake {
-				n.more(r)
-			} else {
-				n.wakeAt(j, n.fetches[id].wake-done)
-			}
+	n.woken = n.woken[:0]
+	if j.supply.wakeAt == 0 || n.doneOf(j) < j.supply.wakeAt {
+		return nil
+	}
+	j.supply.wakeAt = 0
+	for _, id := range j.fetches {
+		r := n.find(n.fetches[id].id)
+		if r == nil || r.state != waiting {
+			continue
+		}
+		if done, _ := outputs(r.core.Stage); done >= n.fetches[id].wake {
+			n.woken = append(n.woken, r.id)
+		} else {
+			n.wakeAt(j, n.fetches[id].wake-done)
 		}
 	}
-	n.ramp.watch(j)
-}
-
-// lost has reduces that fetch fetch no more than there still is. What they have got they keep.
-func (n *network) lost(j *job) {
-	for _, id := range append([]int32(nil), j.fetches...) {
-		if r := n.e.find(n.fetches[id].id); r != nil && r.state == fetching {
-			n.leave(id)
-			n.more(r)
-		}
-	}
-	n.note(j)
+	return n.woken
 }

@@ -31,12 +31,14 @@ func TestShuffleByHand(t *testing.T) {
 		// Two jobs' reduces share the node's link: both begin at 1 s; 500 bytes each at 50 bytes/s end at 11 s. The
 		// second, of 1500 bytes, has 1000 left then, and 100 bytes/s: 21 s. Each computes 2 s.
 		{"two share a node's link", 1, 1, slots(2, 2), 1, 0,
-			[]mr{{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 500}, {maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 1500}},
+			[]mr{{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 500},
+				{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 1500}},
 			[]sched.Time{13 * sec, 23 * sec}},
 		// The same with interference 0.25: together they get 100 ÷ 1.25 = 80, 40 each. 500 bytes end at 13.5 s; then
 		// 1000 bytes at 100: 23.5 s.
 		{"two disturb each other", 1, 1, slots(2, 2), 1, 0.25,
-			[]mr{{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 500}, {maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 1500}},
+			[]mr{{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 500},
+				{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 1500}},
 			[]sched.Time{15500 * sec / 1000, 25500 * sec / 1000}},
 		// Four nodes in two racks: half of a reduce's bytes come from the other rack (φ = 1/2). Four maps and four
 		// reduces, one on each node, 400 bytes each: two in each rack share its uplink of 100, which allows 100 ÷ (2·½)
@@ -85,10 +87,8 @@ func TestShuffleByHand(t *testing.T) {
 			}
 			costs := withShuffle(c.batch)
 			costs.Shuffle.Interference = c.seek
-			l, _ := simulate(
-				t,
-				Config{Cluster: slotCluster(c.nodes, c.racks, c.each), Jobs: source(jobs...), Costs: costs},
-			)
+			l, _ := simulate(t, Config{Cluster: slotCluster(c.nodes, c.racks, c.each), Jobs: source(jobs...),
+				Costs: costs})
 			wantEnds(t, l, 5, c.want...)
 		})
 	}
@@ -193,14 +193,8 @@ func TestShuffleAgainstSteps(t *testing.T) {
 		for _, ev := range l.events {
 			if f := byAttempt[ev.Attempt]; ev.Kind == sched.AttemptDone && f != nil &&
 				math.Abs(ev.at.Seconds()-f.end) > 1e-6 {
-				t.Errorf(
-					"seed %d: a fetch on node %d from %.6f s ends at %.6f s, stepping says %.6f s",
-					seed,
-					f.node,
-					f.begin,
-					ev.at.Seconds(),
-					f.end,
-				)
+				t.Errorf("seed %d: a fetch on node %d from %.6f s ends at %.6f s, stepping says %.6f s", seed, f.node,
+					f.begin, ev.at.Seconds(), f.end)
 			}
 		}
 	}

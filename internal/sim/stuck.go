@@ -49,23 +49,27 @@ func (x *idleness) note(now sched.Time, moved bool) {
 	x.steps++
 }
 
-func (x *idleness) tooLong(e *engine, at sched.Time) bool {
+// stalled reports whether nothing will ever bring a job on, if nothing happens before at.
+func (e *engine) stalled(at sched.Time) bool {
+	x := &e.idle
 	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
 		return false
 	}
-	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) && at-x.since > patience+e.nodes.timetables.longest
+	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) &&
+		at-x.since > patience+e.nodes.timetables.longest
 }
 
 // inVain reports whether attempts are launched again and again and no job gets further, as where nodes are lost faster
 // than tasks end.
-func (x *idleness) inVain(e *engine) bool {
-	return x.futile > patienceSteps && x.futile > mostFutile*int64(e.alive)
+func (x *idleness) inVain(alive int) bool {
+	return x.futile > patienceSteps && x.futile > mostFutile*int64(alive)
 }
 
 // late is the error of a run whose clock passes clockMax.
 func (e *engine) late() error {
-	return fmt.Errorf("%w: %d jobs are left, and %d attempts were launched since one of them last got further: are tasks "+
-		"too long for the cluster, or nodes lost faster than tasks end?", ErrClock, e.core.LiveJobs(), e.idle.futile)
+	return fmt.Errorf("%w: %d jobs are left, and %d attempts were launched since one of them last got "+
+		"further: are tasks too long for the cluster, or nodes lost faster than tasks end?", ErrClock,
+		e.core.LiveJobs(), e.idle.futile)
 }
 
 // stuck says which jobs are left and why.
@@ -80,7 +84,7 @@ func (e *engine) stuck() error {
 		lines = append(lines, fmt.Sprintf("job %d (%s): %s", j.ID, j.Spec.Name, e.why(j)))
 	}
 	if len(lines) == 0 {
-		lines = append(lines, fmt.Sprintf("no job, but %d attempts that were asked to end", e.alive))
+		lines = append(lines, fmt.Sprintf("no job, but %d attempts that were asked to end", e.attempts.alive))
 	}
 	return fmt.Errorf("%w: %s", ErrStuck, strings.Join(lines, "; "))
 }
@@ -93,32 +97,17 @@ func (e *engine) why(j *sched.Job) string {
 		case st.Suspended > 0:
 			return fmt.Sprintf("%s: %d attempts are suspended, and the policy resumes none", who, st.Suspended)
 		case st.Pending > 0 && !e.nodes.everFit(st):
-			return fmt.Sprintf(
-				"%s: a task asks for %s, more than any node has (%s)",
-				who,
-				amounts(st.Spec.PerTask),
-				amounts(e.nodes.largest()),
-			)
+			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask),
+				amounts(e.nodes.largest()))
 		case st.Pending > 0 && e.core.First(st) != nil:
-			return fmt.Sprintf(
-				"%s: %d tasks wait, node %d has room, and the policy starts none",
-				who,
-				st.Pending,
-				e.core.First(st).ID,
-			)
+			return fmt.Sprintf("%s: %d tasks wait, node %d has room, and the policy starts none", who, st.Pending,
+				e.core.First(st).ID)
 		case st.Pending > 0 && j.Running > 0:
-			return fmt.Sprintf(
-				"%s: %d tasks wait for room, while %d attempts of the job itself hold room and wait for them",
-				who,
-				st.Pending,
-				j.Running,
-			)
+			return fmt.Sprintf("%s: %d tasks wait for room, while %d attempts of the job itself hold room and "+
+				"wait for them", who, st.Pending, j.Running)
 		case st.Pending > 0:
-			return fmt.Sprintf(
-				"%s: %d tasks wait, and no node that is there, open to it and within its queue's maximum has room",
-				who,
-				st.Pending,
-			)
+			return fmt.Sprintf("%s: %d tasks wait, and no node that is there, open to it and within its queue's "+
+				"maximum has room", who, st.Pending)
 		case st.Running > 0:
 			return fmt.Sprintf("%s: %d attempts run and wait for what other stages make", who, st.Running)
 		}
@@ -146,7 +135,7 @@ func (m *machines) largest() (r sched.Resources) {
 	return r
 }
 
-// amounts writes the kinds of which r has any.
+// amounts writes the kinds that r has.
 func amounts(r sched.Resources) string {
 	var parts []string
 	for k, a := range r {

@@ -33,7 +33,7 @@ func erlangC(c int, a float64) float64 {
 }
 
 // Mean sojourn times of M/M/c under FIFO are 1 + C(c, λ) ÷ (c − λ) s at a service rate of 1. The mean of a run is held
-// against it by batch means: the mean of 40 batches of 2,500 jobs, after 5,000 to warm up, has a standard error taken
+// against it by batch means: the mean of 40 batches of 2,500 jobs, after 5,000 to warm up, gets a standard error
 // from the batches themselves, and lies within 3.56 of it with probability 0.999 (Student, 39 degrees of freedom).
 // Seeds are fixed, so the test either always passes or never.
 func TestMMc(t *testing.T) {

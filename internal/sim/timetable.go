@@ -11,16 +11,14 @@ import (
 // timetables make the nodes of some classes follow a forecast of what they offer, as where a service runs beside them.
 // For each such class one item of the queue is the instant of its next change.
 type timetables struct {
-	e       *engine
 	byClass []*sched.Forecast // by place of the class in the cluster; nil: its nodes offer all that they have
 	longest sched.Time        // a bound on the time between two changes of a class
 }
 
-// init takes in the timetables of Config, by names of classes.
-func (t *timetables) init(e *engine) error {
-	classes := e.config.Cluster.Classes
-	t.e, t.byClass = e, make([]*sched.Forecast, len(classes))
-	for name, f := range e.config.Timetables {
+// init takes in the timetables of Config, by names of the cluster's classes.
+func (t *timetables) init(classes []workload.Class, by map[string]*sched.Forecast) error {
+	t.byClass = make([]*sched.Forecast, len(classes))
+	for name, f := range by {
 		i := slices.IndexFunc(classes, func(c workload.Class) bool { return c.Name == name })
 		if i < 0 {
 			return fmt.Errorf("timetable of class %q: the cluster has no such class", name)
@@ -33,43 +31,78 @@ func (t *timetables) init(e *engine) error {
 		}
 		t.byClass[i], t.longest = f, max(t.longest, period, steps[len(steps)-1].From)
 	}
-	for i := range classes {
-		t.plan(i)
-	}
 	return nil
 }
 
-// plan puts the next change of the nodes of a class into the queue, as an incident beyond those of the script.
-func (t *timetables) plan(class int) {
+// offered returns what a node of a class, whose own capacity is given, offers at now.
+func (t *timetables) offered(now sched.Time, class int, own sched.Resources) sched.Resources {
 	if f := t.byClass[class]; f != nil {
-		if next := f.Next(t.e.now); next != sched.Never {
-			t.e.queue.push(next, incidentOf|uint64(len(t.e.config.Script)+1+class))
-		}
-	}
-}
-
-// offered returns what a node of a class, whose own capacity is given, offers now.
-func (t *timetables) offered(class int, own sched.Resources) sched.Resources {
-	if f := t.byClass[class]; f != nil {
-		return f.At(t.e.now)
+		return f.At(now)
 	}
 	return own
 }
 
+// planChange puts the next change of the nodes of a class into the queue, as an incident beyond those of the script.
+func (m *machines) planChange(class int) {
+	if f := m.timetables.byClass[class]; f != nil {
+		if next := f.Next(m.now); next != sched.Never {
+			m.queue.push(next, incidentOf|uint64(len(m.script)+1+class))
+		}
+	}
+}
+
 // change makes the nodes of a class offer what the timetable says now. It costs O(nodes of all classes).
-func (t *timetables) change(class int) {
-	for i := range t.e.nodes.list {
-		n := &t.e.nodes.list[i]
+func (m *machines) change(class int) {
+	for i := range m.list {
+		n := &m.list[i]
 		if n.class != class || n.lost {
 			continue
 		}
 		spec := *n.spec
-		spec.Capacity = t.offered(class, spec.Capacity)
-		news := &t.e.evs
-		if t.e.beats.reports {
-			news = &n.news
-		}
+		spec.Capacity = m.timetables.offered(m.now, class, spec.Capacity)
+		news := m.news(n)
 		*news = append(*news, sched.Event{Kind: sched.NodeReported, Node: sched.NodeID(i + 1), Body: &spec})
 	}
-	t.plan(class)
+	m.planChange(class)
+}
+
+// Expected returns what all nodes of a cluster offer together when, if each node of a class follows the timetable of
+// its class: sched.Config.Forecast for policies that plan ahead. Timetables must repeat after the same time; nil: there
+// are none.
+func Expected(c *workload.Cluster, tables map[string]*sched.Forecast) (*sched.Forecast, error) {
+	var period sched.Time
+	var starts []sched.Time
+	first := ""
+	for i := range c.Classes {
+		f := tables[c.Classes[i].Name]
+		if f == nil {
+			continue
+		}
+		steps, p := f.Steps()
+		if first != "" && p != period {
+			return nil, fmt.Errorf("timetables of classes %q and %q: must repeat after the same time", first,
+				c.Classes[i].Name)
+		}
+		first, period = c.Classes[i].Name, p
+		for _, s := range steps {
+			starts = append(starts, s.From)
+		}
+	}
+	if first == "" {
+		return nil, nil
+	}
+	slices.Sort(starts)
+	var sum []sched.Supply
+	for _, at := range slices.Compact(starts) {
+		s := sched.Supply{From: at}
+		for i := range c.Classes {
+			each := c.Classes[i].Resources
+			if f := tables[c.Classes[i].Name]; f != nil {
+				each = f.At(at)
+			}
+			s.Capacity = s.Capacity.Add(each.Times(int64(c.Classes[i].Count)))
+		}
+		sum = append(sum, s)
+	}
+	return sched.NewForecast(period, sum...)
 }

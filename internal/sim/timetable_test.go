@@ -9,10 +9,11 @@ import (
 )
 
 // One node offers two map slots until 15 s, one until 40 s, and so on again. Six maps of 10 s: two at 0 s and two at
-// 10 s, of which both go on beyond 15 s and end at 20 s; then one at a time, at 20 s and at 30 s. Under heartbeats every
-// second and after a loss at 2 s with the return at 16 s the node offers one slot when it returns.
+// 10 s, and both of these go on beyond 15 s and end at 20 s; then one at a time, at 20 s and at 30 s. Under heartbeats
+// every second and after a loss at 2 s with the return at 16 s the node offers one slot when it returns.
 func TestTimetable(t *testing.T) {
-	table, err := sched.NewForecast(40*sec, sched.Supply{Capacity: slots(2, 0)}, sched.Supply{From: 15 * sec, Capacity: slots(1, 0)})
+	table, err := sched.NewForecast(40*sec, sched.Supply{Capacity: slots(2, 0)},
+		sched.Supply{From: 15 * sec, Capacity: slots(1, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +34,14 @@ func TestTimetable(t *testing.T) {
 	wantEnds(t, l, 0, 60*sec)
 
 	config.Timetables = map[string]*sched.Forecast{"d": table}
-	if _, err := Run(context.Background(), config); err == nil || !strings.Contains(err.Error(), `timetable of class "d": the cluster has no such class`) {
+	if _, err := Run(context.Background(), config); err == nil ||
+		!strings.Contains(err.Error(), `timetable of class "d": the cluster has no such class`) {
 		t.Errorf("error %v", err)
 	}
 	config.Timetables = map[string]*sched.Forecast{"c": table}
 	config.Cluster = slotCluster(1, 1, slots(1, 0))
-	if _, err := Run(context.Background(), config); err == nil || !strings.Contains(err.Error(), "from 0s it offers more than a node has") {
+	if _, err := Run(context.Background(), config); err == nil ||
+		!strings.Contains(err.Error(), "from 0s it offers more than a node has") {
 		t.Errorf("error %v", err)
 	}
 }

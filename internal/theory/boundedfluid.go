@@ -25,9 +25,9 @@ type orderedServer struct {
 	depleted           []float64 // when a job had nothing left in the virtual cluster; +Inf: it has
 }
 
-// BoundedFluid returns when each job is done when a divisible server gives everybody the share that one-pass sharing
-// gives (OnePassShares), or, ranked, serves first who has least left under that sharing, each up to its bound (FSPY).
-// Where bounds are at least the capacity, nobody is done later when ranked (Friedman and Henderson, SIGMETRICS 2003);
+// BoundedFluid returns when each job is done when a divisible server gives each job the share that one-pass sharing
+// gives (see onePass), or, ranked, serves first who has least left under that sharing, each up to its bound (FSPY).
+// Where bounds are at least the capacity, no job is done later when ranked (Friedman and Henderson, SIGMETRICS 2003);
 // where they are less, some are. O(n²) an event.
 func BoundedFluid(capacity float64, jobs []BoundedJob, ranked bool) []float64 {
 	n := len(jobs)

@@ -9,8 +9,8 @@ import (
 // BranchBound looks for the best of all orders of the simulator's jobs in which the first fixed ones keep the places
 // that they have in start. It builds orders from the front, those of lower job index first, and gives up a beginning
 // once none of its continuations can be better than the best order known. It reports whether it got through: then the
-// order is the one that Exhaustive finds, of equal ones the first in lexicographic order; else it is the best one seen,
-// never worse than start.
+// order is the one that a search of all orders finds, of equal ones the first in lexicographic order; else it is the
+// best one seen, never worse than start.
 //
 // Steps of search bounds how many beginnings are looked at, at O(n log n) each for n jobs; its Seed is not used. The
 // bounds hold whatever the other jobs' order: maps do not depend on jobs behind, so those of a beginning run as they
@@ -60,10 +60,9 @@ func newBranching(s *SlotSim, start []int, search LocalSearch) *branching {
 		b.tail[i] = float64(Waves(j.Reduces, s.slots.Reduce)) * j.ReduceTime
 	}
 	slices.SortStableFunc(b.rising, func(i, k int) int { return cmp.Compare(s.jobs[i].mapWork(), s.jobs[k].mapWork()) })
-	slices.SortStableFunc(
-		b.short,
-		func(i, k int) int { return cmp.Compare(s.jobs[i].reduceWork(), s.jobs[k].reduceWork()) },
-	)
+	slices.SortStableFunc(b.short, func(i, k int) int {
+		return cmp.Compare(s.jobs[i].reduceWork(), s.jobs[k].reduceWork())
+	})
 	return b
 }
 

@@ -30,16 +30,8 @@ func TestBranchBoundAgainstAllOrders(t *testing.T) {
 			}
 			got, r, complete = s.BranchBound(start, fixed, LocalSearch{Goal: goal, Steps: 10_000})
 			if !complete || !slices.Equal(got, first) || goal.Of(r) != value {
-				t.Fatalf(
-					"goal %d, %d fixed: %v %v complete %v, want %v %v",
-					goal,
-					fixed,
-					got,
-					r,
-					complete,
-					first,
-					value,
-				)
+				t.Fatalf("goal %d, %d fixed: %v %v complete %v, want %v %v", goal, fixed, got, r,
+					complete, first, value)
 			}
 		}
 	})

@@ -3,10 +3,10 @@
 // oracle, and the fluid simulation is the yardstick against which real schedules are read.
 //
 //	Fluid                          one divisible server under FIFO, PS, LAS, SRPT, SPT, FSP, PSBS, GITTINS
-//	GittinsRanks, SizeBelief       whom to serve when sizes are known by their law only
-//	BoundedFluid                   one divisible server under FSPY and fair sharing, of jobs that use a part of it at most
+//	GittinsRanks, SizeBelief       which job to serve when sizes are known by their law only
+//	BoundedFluid                   the same under FSPY and fair sharing, of jobs that use a part of it at most
 //	ScaleToLoad, DataSize          sizes for Fluid from bytes
-//	MaxMin, DRF, OnePassShares     dividing capacity: one resource, several resources, the one-pass form
+//	MaxMin                         dividing the capacity of one resource; VirtualCluster divides several
 //	LongTermRule, LongTermTree     fairness that remembers: LTYARN's models, its engine, rounds and quanta
 //	Karma                          fairness that remembers, by credits for what was donated
 //	UnitTime, Apportion, Loans     exact accounts of what was held, lent and borrowed
@@ -14,7 +14,6 @@
 //	SlotSim                        the same jobs task by task on slots; exhaustive and local search over orders
 //	Waves, StaticTime, ...         closed forms for one job on slots
 //	malleable                      a folder: dividing slots so that a metric is as good as it can be (FLEX)
-//	PSCompletions, FSPCompletions  closed forms for a batch on the divisible server
 //	Percentile, JainIndex          statistics with a stated convention
 //
 // Times are in seconds and work is in seconds of the whole server unless a comment says otherwise; nothing depends on

@@ -1,7 +1,6 @@
 package theory
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -11,27 +10,6 @@ type TaskClaim struct {
 	Weight float64   // > 0 to take part
 	Task   []float64 // what one task takes of each resource, >= 0, in the order of the capacity
 	Limit  float64   // most tasks it can use, >= 0, +Inf for no limit
-}
-
-// DRF divides the capacity by weighted dominant resource fairness (Ghodsi et al., NSDI 2011) and returns each user's
-// number of tasks, as a real number: the dominant shares
-//
-//	s_i = max_k tasks_i × Task_i[k] ÷ capacity[k]
-//
-// grow together, in proportion to the weights, until a user has reached its Limit or a resource that it needs is used
-// up (progressive filling). With one resource this is MaxMin without minima. A user that needs a resource of capacity
-// zero gets nothing; one whose task takes nothing gets its Limit. O(n log n + n·k) for n users and k resources.
-func DRF(capacity []float64, users []TaskClaim) []float64 {
-	f := newFilling(capacity, users)
-	byLimit := make([]int32, len(users))
-	for i := range byLimit {
-		byLimit[i] = int32(i)
-	}
-	slices.SortStableFunc(byLimit, func(a, b int32) int { return cmp.Compare(f.reaches(a), f.reaches(b)) })
-	for _, i := range byLimit {
-		f.serve(i)
-	}
-	return f.tasks
 }
 
 // dominantShare returns the largest share of a resource that the task takes: +Inf where there is none of it.
@@ -45,8 +23,15 @@ func dominantShare(capacity, task []float64) float64 {
 	return share
 }
 
-// filling is the state of progressive filling: at the level of weighted dominant share reached so far, user i has
-// speed[i] × level tasks unless it has stopped.
+// filling divides a capacity by weighted dominant resource fairness (Ghodsi et al., NSDI 2011): the dominant shares
+//
+//	s_i = max_k tasks_i × Task_i[k] ÷ capacity[k]
+//
+// grow together, in proportion to the weights, until a user has reached its Limit or a resource that it needs is used
+// up (progressive filling). A user that needs a resource of capacity zero gets nothing; one whose task takes nothing
+// gets its Limit. O(n log n + n·k) for n users and k resources.
+//
+// At the level of weighted dominant share reached so far, user i has speed[i] × level tasks unless it has stopped.
 type filling struct {
 	users []TaskClaim
 	speed []float64 // tasks per level; zero once stopped

@@ -14,7 +14,7 @@ type FluidJob struct {
 	Weight   float64 // its share under PS and PSBS, > 0; zero stands for 1
 }
 
-// Discipline is the rule by which the divisible server chooses whom to serve.
+// Discipline is the rule by which the divisible server chooses which job to serve.
 type Discipline string
 
 const (
@@ -50,8 +50,8 @@ func Disciplines() []Discipline { return []Discipline{FIFO, PS, LAS, SRPT, SPT, 
 // server is one discipline at work. Jobs are known to it by seq, their place in order of arrival.
 type server interface {
 	add(seq int32, j FluidJob)
-	// step serves from now to its next event, if that comes no later than until: a job finishes, or (nobody) the rule
-	// changes what it does. Otherwise it serves to until and returns it with quiet.
+	// step serves from now to its next event, if that comes no later than until: a job finishes, or (no job does) the
+	// rule changes what it does. Otherwise it serves to until and returns it with quiet.
 	step(now, until float64) (t float64, finished int32)
 }
 
@@ -171,7 +171,7 @@ func newServer(d Discipline, n int) (server, error) {
 	return nil, fmt.Errorf("choose discipline %q: want one of %v", string(d), Disciplines())
 }
 
-// line is a set of jobs of which some are in service: left is the time until the first of them finishes if served
+// line is a set of jobs; some are in service: left is the time until the first of them finishes if served
 // without a break (+Inf for none), serve passes at most that time, and finish takes that job out.
 type line interface {
 	left() float64

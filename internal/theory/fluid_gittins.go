@@ -42,7 +42,8 @@ func (s *uncertain) step(now, until float64) (float64, int32) {
 	t := now + min(left, j.until-(j.size-left))
 	if !due(t, until) {
 		s.line.serve(until - now)
-		s.line.queue[0].key = s.rank(seq, j.size-s.line.remaining[seq])
+		s.line.pop() // beyond the ages believed possible its rank has risen: another job may be first now
+		s.line.push(entry{s.rank(seq, j.size-s.line.remaining[seq]), seq})
 		return until, quiet
 	}
 	t = min(t, until)

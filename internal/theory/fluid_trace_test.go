@@ -1,7 +1,9 @@
 package theory
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -14,9 +16,18 @@ import (
 // FSP authors' simulator does: ratio 4, total size = load 0.9 × last submission.
 func swimJobs(t testing.TB, name string) []FluidJob {
 	t.Helper()
-	text, err := os.ReadFile("../../../shared/traces/" + name)
+	f, err := os.Open("../workload/testdata/traces/" + name)
 	if err != nil {
-		t.Skipf("the Facebook trace %s is not here: %v", name, err)
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var arrivals, sizes []float64
 	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
@@ -41,8 +52,8 @@ func swimJobs(t testing.TB, name string) []FluidJob {
 }
 
 const (
-	fb2009 = "swim-FB-2009_samples_24_times_1hr_0.tsv"
-	fb2010 = "swim-FB-2010_samples_24_times_1hr_0.tsv"
+	fb2009 = "swim-FB-2009_samples_24_times_1hr_0.tsv.gz"
+	fb2010 = "swim-FB-2010_samples_24_times_1hr_0.tsv.gz"
 )
 
 // The FSP authors' own simulator (bigfootproject/schedsim) prints these mean sojourn times.
@@ -52,8 +63,10 @@ func TestFluidAgreesWithSchedsim(t *testing.T) {
 		jobs  int
 		mean  map[Discipline]string
 	}{
-		{fb2009, 5894, map[Discipline]string{FIFO: "11135.5", PS: "75.2", LAS: "49.1", SRPT: "32.5", FSP: "32.8", PSBS: "32.8", SPT: "34.5"}},
-		{fb2010, 24442, map[Discipline]string{FIFO: "1933.9", PS: "27.7", LAS: "17.4", SRPT: "9.8", FSP: "10.4", PSBS: "10.4", SPT: "10.4"}},
+		{fb2009, 5894, map[Discipline]string{FIFO: "11135.5", PS: "75.2", LAS: "49.1", SRPT: "32.5", FSP: "32.8",
+			PSBS: "32.8", SPT: "34.5"}},
+		{fb2010, 24442, map[Discipline]string{FIFO: "1933.9", PS: "27.7", LAS: "17.4", SRPT: "9.8", FSP: "10.4",
+			PSBS: "10.4", SPT: "10.4"}},
 	} {
 		jobs := swimJobs(t, c.trace)
 		if len(jobs) != c.jobs {

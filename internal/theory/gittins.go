@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// GittinsRanks returns the rank of a job of which no more is known than that its size is sizes[k] with a probability
+// GittinsRanks returns the rank of a job when no more is known than that its size is sizes[k] with a probability
 // proportional to masses[k]: ranks[k] is that at the age of sizes[k-1], ranks[0] that at age 0, given that the job is
 // not done then. It is the inverse of the Gittins index,
 //
@@ -48,21 +48,22 @@ func GittinsRanks(sizes, masses []float64) []float64 {
 type SizeBelief struct {
 	First  int       // block of Counts[0]
 	Counts []float64 // finished jobs by size, in blocks
-	N      int       // finished jobs of which there was an estimate
+	N      int       // finished jobs that had an estimate
 	Mean   float64   // of ln(estimate ÷ size)
 	M2     float64   // sum of its squared deviations
 }
 
 // Sizes are told apart in cells, each 2^(1/16) times, four hundredths, above the one before: no rank is wrong by more
-// than that. Finished jobs are counted in blocks of four cells, of which a few hundred jobs fill enough. As two is a
+// than that. Finished jobs are counted in blocks of four cells; a few hundred jobs fill enough of them. As two is a
 // power of the step, times in another unit give the same order.
 const (
 	cellsPerOctave = 16
 	cellsPerBlock  = 4
 	mostCell       = 60 * cellsPerOctave // 2^60 s is longer than anything
-	unseen         = 1                   // job more in each block, lest one in which none has been be taken for impossible (Laplace's rule)
-	mostSpread     = 6.0                 // of the error law: e^6 is a factor of 400
-	tails          = 6                   // standard deviations that are looked at
+	// job more in each block, lest one in which none has been be taken for impossible (Laplace's rule)
+	unseen     = 1
+	mostSpread = 6.0 // of the error law: e^6 is a factor of 400
+	tails      = 6   // standard deviations that are looked at
 )
 
 // cell returns the cell of a size or an estimate.

@@ -19,12 +19,12 @@ func TestGittinsRanksByHand(t *testing.T) {
 	}{
 		// Nothing to doubt: what is left.
 		{"one size", []float64{5}, []float64{1}, []float64{5}},
-		// At age 0 stopping at 1 costs 1 for half a job; going on to 9 would cost 1 + 8/2 for a whole one. Whoever is
-		// older than 1 is 9.
+		// At age 0 stopping at 1 costs 1 for half a job; going on to 9 would cost 1 + 8/2 for a whole one. A job that
+		// is older than 1 is 9.
 		{"coin", []float64{1, 9}, []float64{1, 1}, []float64{2, 8}},
 		// Here going on is worth it: 1 + 0.9·1 for a whole job, where stopping at 1 costs 1 for a tenth.
 		{"rarely short", []float64{1, 2}, []float64{1, 9}, []float64{1.9, 1}},
-		// Sizes that nobody has do not count.
+		// Sizes that no job has do not count.
 		{"gaps", []float64{1, 2, 3, 4}, []float64{0, 1, 0, 0}, []float64{2, 1, math.Inf(1), math.Inf(1)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestGittinsRanksAgainstDefinition(t *testing.T) {
 }
 
 // Of jobs that are all there, whose sizes are 1 to 4 by laws that are known, no rule that does not know the sizes has a
-// lower expected sum of sojourn times: the best of all is found by trying whom to serve next from every state.
+// lower expected sum of sojourn times: the best of all is found by trying which job to serve next from every state.
 func TestGittinsIsOptimal(t *testing.T) {
 	const longest = 4
 	sizes := []float64{1, 2, 3, 4}
@@ -166,18 +166,11 @@ func TestPosteriorOfLognormal(t *testing.T) {
 		// A block is a quarter of an octave wide and a cell a sixteenth, which shifts a mean by less than a tenth of a
 		// deviation.
 		if math.Abs(mean-want) > 0.05 || math.Abs(deviation-1/math.Sqrt(precision)) > 0.03 {
-			t.Errorf(
-				"of an estimate of e^%v: ln size of mean %.3f and deviation %.3f, want %.3f and %.3f",
-				estimate,
-				mean,
-				deviation,
-				want,
-				1/math.Sqrt(precision),
-			)
+			t.Errorf("of an estimate of e^%v: ln size of mean %.3f and deviation %.3f, want %.3f and %.3f", estimate,
+				mean, deviation, want, 1/math.Sqrt(precision))
 		}
-		if got, want := b.Table().Expect(math.Exp(estimate)), math.Exp(want+1/precision/2); math.Abs(
-			got-want,
-		) > 0.06*want {
+		if got, want := b.Table().Expect(math.Exp(estimate)), math.Exp(want+1/precision/2); math.Abs(got-
+			want) > 0.06*want {
 			t.Errorf("of an estimate of e^%v: a mean size of %.3f, want %.3f", estimate, got, want)
 		}
 	}
@@ -363,7 +356,8 @@ func TestFluidGittinsOnFacebook(t *testing.T) {
 	for i := range jobs {
 		jobs[i].Estimate = jobs[i].Size
 	}
-	if got, srpt := stat.Mean(sojourns(t, GITTINS, jobs), nil), stat.Mean(sojourns(t, SRPT, jobs), nil); got > 1.01*srpt {
+	if got, srpt := stat.Mean(sojourns(t, GITTINS, jobs), nil), stat.Mean(sojourns(t, SRPT, jobs),
+		nil); got > 1.01*srpt {
 		t.Errorf("without errors %.2f s, under srpt %.2f: want within a hundredth", got, srpt)
 	}
 	chance := rand.New(rand.NewPCG(7, 7))

@@ -5,7 +5,10 @@ import (
 	"slices"
 )
 
-// ImproveTail is Improve for an order whose first fixed jobs keep their places: those that a cluster has begun with.
+// ImproveTail looks for a better order than start by moving one job at a time to another place; the first fixed jobs
+// keep their places. A move is kept when it makes the goal no worse, so that the search wanders over plateaus, and the
+// best order seen is returned, never worse than start. It stops after Steps, never by time, or when no order can be
+// better.
 func (s *SlotSim) ImproveTail(start []int, fixed int, search LocalSearch) ([]int, Result) {
 	best, bestResult := slices.Clone(start), s.Run(start)
 	n := len(start) - fixed

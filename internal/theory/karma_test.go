@@ -11,7 +11,7 @@ import (
 // B
 // asks for 8, C for 3. The 6 common slices and the donated one are for B and C, who pay a credit for each above 2.
 // Credits with the 2 that each is given: A 8, B 8, C 8. Slices go B, C, B, B, B, B, B: C has its third after one, and B
-// 8 in all, of which 6 cost. A earns one for the slice that it donated, which is used first.
+// 8 in all, and 6 of them cost. A earns one for the slice that it donated, which is used first.
 func TestKarmaByHand(t *testing.T) {
 	got := Karma{Guaranteed: WholeShare / 2, Strict: true}.Divide([]KarmaUser{
 		{Share: 4, Demand: 1, Credits: 6}, {Share: 4, Demand: 8, Credits: 6}, {Share: 4, Demand: 3, Credits: 6},
@@ -94,14 +94,8 @@ func TestKarmaOverReportingGainsNothing(t *testing.T) {
 		honest, gamed := k.Play(shares, plenty, real), k.Play(shares, plenty, liar)
 		for q := range real {
 			if a, b := Useful(honest[:q+1], real)[0], Useful(gamed[:q+1], real)[0]; b > a {
-				t.Fatalf(
-					"up to quantum %d lying gives %d of use instead of %d: %v instead of %v",
-					q,
-					b,
-					a,
-					gamed,
-					honest,
-				)
+				t.Fatalf("up to quantum %d lying gives %d of use instead of %d: %v instead of %v", q, b, a,
+					gamed, honest)
 			}
 		}
 	})
@@ -143,7 +137,7 @@ func sum(list []int64) (s int64) {
 	return s
 }
 
-// each calls f with every way to give left slices away so that nobody has more than most; the slice is lent.
+// each calls f with every way to give left slices away so that no user has more than most; the slice is lent.
 func each(most []int64, left int64, f func([]int64)) {
 	given := make([]int64, len(most))
 	var next func(i int, left int64)

@@ -31,20 +31,13 @@ func TestDynamicMR44(t *testing.T) {
 		if extraR != c.extraR || extraM != c.extraM {
 			t.Errorf("%+v: %d reduces and %d maps may be let in", c, extraR, extraM)
 		}
-		usableM, usableR := UsableSlots(
-			c.demandM+c.lentM+extraR,
-			slotsM,
-			10,
-		), UsableSlots(
-			c.demandR+c.lentR+extraM,
-			slotsR,
-			2,
-		)
+		usableM, usableR := UsableSlots(c.demandM+c.lentM+extraR, slotsM, 10),
+			UsableSlots(c.demandR+c.lentR+extraM, slotsR, 2)
 		if usableM != c.usableM || usableR != c.usableR {
 			t.Errorf("%+v: %d and %d slots of a node are usable", c, usableM, usableR)
 		}
 	}
-	// Four of four reduce slots run maps, two more are on map slots, of which six idle while three reduces wait.
+	// Four of four reduce slots run maps, two more are on map slots, and six of these idle while three reduces wait.
 	// Algorithm 6 lends none of them: the demand for reduces, 3, is below their slots, 4.
 	maps, reduces := SlotKind{8, 6, 4, 0}, SlotKind{4, 3, 0, 4}
 	if n := Lend(maps, reduces, 8); n != 3 {
@@ -72,15 +65,8 @@ func TestLendLeavesNothingIdle(t *testing.T) {
 			other := SlotKind{slots[1-k], own[1-k] + waits[1-k] + ran[k], ran[k], ran[1-k]}
 			n := Lend(kind, other, slots[k])
 			if want := waits[1-k]; idle[k] > 0 && n < min(want, idle[k]) {
-				t.Errorf(
-					"%v slots, %v lent: %d of %d idle slots of kind %d would be lent while %d tasks wait",
-					slots,
-					ran,
-					n,
-					idle[k],
-					k,
-					want,
-				)
+				t.Errorf("%v slots, %v lent: %d of %d idle slots of kind %d would be lent while %d tasks wait", slots,
+					ran, n, idle[k], k, want)
 			}
 		}
 	}

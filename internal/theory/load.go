@@ -25,12 +25,8 @@ func ScaleToLoad(sizes []float64, load, span float64) (float64, error) {
 	}
 	factor := load * span / total
 	if !(load > 0) || !(span > 0) || !(factor > 0) || math.IsInf(factor, 1) {
-		return 0, fmt.Errorf(
-			"scale sizes of sum %v to load %v over %v s: want all three positive and finite",
-			total,
-			load,
-			span,
-		)
+		return 0, fmt.Errorf("scale sizes of sum %v to load %v over %v s: want all three positive and finite",
+			total, load, span)
 	}
 	for i := range sizes {
 		sizes[i] *= factor

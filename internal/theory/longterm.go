@@ -68,16 +68,8 @@ func (r LongTermRule) count(users []LongTermUser, i int, units int64) int64 {
 	if r.Memoryless {
 		return held
 	}
-	return min(
-		held,
-		share,
-	) + max(
-		0,
-		held-share,
-	)/WholeShare*r.Discount + max(
-		0,
-		held-share,
-	)%WholeShare*r.Discount/WholeShare
+	return min(held, share) + max(0, held-share)/WholeShare*r.Discount +
+		max(0, held-share)%WholeShare*r.Discount/WholeShare
 }
 
 // A LongTermStep is what happened in one step of time, by user.
@@ -179,12 +171,11 @@ func Apportion(total int64, weights []int64) []int64 {
 	return parts
 }
 
-// Loans says who lends to whom when users hold held of an amount of which share is theirs, both in units. What a user
-// does not use of its share and others use is lent; what it uses above its share, and others do not, is borrowed. Σ
-// lent = Σ borrowed = the smaller of all that is unused and all that is used above shares, exactly; each side is
-// divided
-// in proportion by Apportion. Where capacity has just shrunk below use, what is used above all shares together is
-// nobody's loan.
+// Loans says what each user lends and borrows when users hold held of an amount and share of it is theirs, in units.
+// What a user does not use of its share and others use is lent; what it uses above its share, and others do not, is
+// borrowed. Σ lent = Σ borrowed = the smaller of all that is unused and all that is used above shares, exactly; each
+// side is divided in proportion by Apportion. Where capacity has just shrunk below use, what is used above all shares
+// together is no one's loan.
 func Loans(share, held []int64) (lent, borrowed []int64) {
 	spare, over := make([]int64, len(share)), make([]int64, len(share))
 	var allSpare, allOver int64

@@ -1,34 +1,15 @@
 package theory
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
-// OnePassShares divides the capacity of several resources in one pass over the jobs, smallest bound in the first
-// resource first (equal ones in the order given), and returns the fraction of its bound that each job gets, from 0 to
-// 1:
+// A onePass divides the capacity of several resources in one pass over the jobs, smallest bound in the first resource
+// first, and gives each job a fraction of its bound:
 //
 //	fair = rest ÷ (jobs left),  fraction = min(1, min_k fair[k] ÷ bound[k]),  rest −= bound × fraction
 //
 // This is the virtual resource allocation of FSPY (its Algorithm 2, with the componentwise minimum for vectors). With
-// one resource it is max-min fair; with more it may leave room that a job could still use, which DRF with Limit 1 does
-// not. bounds[i] has a number >= 0 for each resource. O(n log n).
-func OnePassShares(capacity []float64, bounds [][]float64) []float64 {
-	order := make([]int, len(bounds))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bounds[a][0], bounds[b][0]) })
-	pass := newOnePass(capacity, len(bounds))
-	has, fractions := make([]float64, len(capacity)), make([]float64, len(bounds))
-	for _, i := range order {
-		fractions[i] = pass.share(bounds[i], has)
-	}
-	return fractions
-}
-
-// A onePass is what is left for the jobs whose turn has not come.
+// one resource it is max-min fair; with more it may leave room that a job could still use, which dominant resource
+// fairness does not.
 type onePass struct {
 	rest, fair []float64 // of each resource; fair: rest ÷ jobs
 	jobs       int
@@ -46,7 +27,7 @@ func newOnePass(capacity []float64, jobs int) onePass {
 // the others have the same fair share as it, to the last digit: equal jobs are served equally.
 func (p *onePass) share(bound, has []float64) (fraction float64) {
 	fraction = 1
-	limits := 0 // a bit for each resource of which it has its fair share
+	limits := 0 // a bit for each resource that it has its fair share of
 	for k, most := range bound {
 		if most == 0 {
 			continue

@@ -41,9 +41,9 @@ func (a *Racer) overtaken(b *Racer) float64 {
 // Mobile Data, SODA 1997): for each two neighbours it knows from when on the one behind is in front.
 //
 // A race is run in heats. Start begins one, with other racers, amounts and rates: O(n) for n racers, and O(m log m) for
-// the m of them whose places are not what they were. In a heat each overtaking costs O(log n). Who is before whom
-// depends on the heat and on how much time of it has passed, and not on the heats before or on how often one has
-// looked.
+// the m of them whose places are not what they were. In a heat each overtaking costs O(log n). Which racer is before
+// another depends on the heat and on how much time of it has passed, and not on the heats before or on how often one
+// has looked.
 //
 // Each racer has a rank, a number that rises from the first to the last; who is told that it has moved has another one
 // than before.
@@ -67,7 +67,7 @@ func (r *Race) Start(racers []Racer, moved func(id int64, rank float64)) {
 	r.overtakes.build()
 }
 
-// Advance has the racers go until so much time after the start of the heat has passed, not less than before, and calls
+// Advance moves the racers until so much time after the start of the heat has passed, not less than before, and calls
 // moved for each that has another rank than before, perhaps more than once.
 func (r *Race) Advance(after float64, moved func(id int64, rank float64)) {
 	for r.Next() <= after {

@@ -24,7 +24,7 @@ func plainOrder(racers []Racer, after float64) (ids []int64) {
 	return ids
 }
 
-// plainCompare is the order of two of whom the first starts in front.
+// plainCompare is the order of two racers; the first starts in front.
 func plainCompare(a, b Racer, after float64) int {
 	if a.Left == b.Left || b.Rate <= a.Rate {
 		return -1
@@ -91,14 +91,8 @@ func TestRaceIsSortingAllTheTime(t *testing.T) {
 			}
 			for i := range often.spots {
 				if a, b := often.spots[i].who, seldom.spots[i].who; a != b {
-					t.Fatalf(
-						"heat %d: place %d is of %d, and of %d where nobody looked before %v",
-						heat,
-						i,
-						a,
-						b,
-						after,
-					)
+					t.Fatalf("heat %d: place %d is of %d, and of %d without a look before %v", heat,
+						i, a, b, after)
 				}
 			}
 		}
@@ -154,7 +148,7 @@ func TestRaceRanksAnew(t *testing.T) {
 	}
 }
 
-// FSPY F9: a job of which 1040 are left and that is served at 96 comes before one of 60 at 2 after 980/94.
+// FSPY F9: a job with 1040 left that is served at 96 comes before one of 60 at 2 after 980/94.
 func ExampleRace() {
 	var r Race
 	moved := func(id int64, rank float64) { fmt.Println("job", id, "has rank", rank) }

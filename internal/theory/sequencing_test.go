@@ -272,14 +272,8 @@ func Test45TotalOfJohnson(t *testing.T) {
 // Sizes 1, 2, 4 have the mean 2: the second is small, as T ≤ mean, whichever way exp and log round. Were it large, it
 // would come last, for it maps longer than it reduces.
 func TestSplitJohnsonAtTheMean(t *testing.T) {
-	sameOrder(
-		t,
-		"split",
-		SplitJohnson([]Flow{{Map: 0.5, Reduce: 0.5}, {Map: 1.5, Reduce: 0.5}, {Map: 1, Reduce: 3}}),
-		0,
-		1,
-		2,
-	)
+	sameOrder(t, "split", SplitJohnson([]Flow{{Map: 0.5, Reduce: 0.5}, {Map: 1.5, Reduce: 0.5}, {Map: 1, Reduce: 3}}),
+		0, 1, 2)
 }
 
 func Test46Stability(t *testing.T) {
@@ -336,9 +330,8 @@ func drawJobs(t *rapid.T, n int) []SlotJob {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) SlotJob {
 		return SlotJob{
 			Maps: rapid.IntRange(0, 9).Draw(t, "maps"), Reduces: rapid.IntRange(0, 9).Draw(t, "reduces"),
-			MapTime: float64(
-				rapid.IntRange(1, 12).Draw(t, "map s"),
-			), ReduceTime: float64(rapid.IntRange(1, 12).Draw(t, "reduce s")),
+			MapTime:    float64(rapid.IntRange(1, 12).Draw(t, "map s")),
+			ReduceTime: float64(rapid.IntRange(1, 12).Draw(t, "reduce s")),
 		}
 	}), 1, n).Draw(t, "jobs")
 }
@@ -457,15 +450,8 @@ func TestJohnsonAgainstAllOrders(t *testing.T) {
 				idle += x
 			}
 			if FlowMakespan(flows, order) != f || FlowTotal(flows, order) != total || idle != f {
-				t.Fatalf(
-					"order %v: F %v, total %v, ΣX+T^R %v; want %v, %v",
-					order,
-					FlowMakespan(flows, order),
-					FlowTotal(flows, order),
-					idle,
-					f,
-					total,
-				)
+				t.Fatalf("order %v: F %v, total %v, ΣX+T^R %v; want %v, %v", order, FlowMakespan(flows, order),
+					FlowTotal(flows, order), idle, f, total)
 			}
 			if r != (Result{f, total}) {
 				t.Fatalf("order %v: simulated %v, model %v %v", order, r, f, total)

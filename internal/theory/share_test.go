@@ -40,7 +40,7 @@ func TestMaxMinByHand(t *testing.T) {
 		{"flex X5", 10, []Claim{{1, 1, 6}, {1, 2, 8}, {1, 1, 4}}, []float64{10. / 3, 10. / 3, 10. / 3}},
 		// The minimum of 60 leaves 40 for the level of the other two.
 		{"minimum above level", 100, []Claim{{1, 60, 90}, {1, 0, 90}, {1, 0, 90}}, []float64{60, 20, 20}},
-		// Minima of 150 on 100: each is cut to two thirds, and nobody without one gets anything.
+		// Minima of 150 on 100: each is cut to two thirds, and users without one get nothing.
 		{"minima too large", 100, []Claim{{1, 60, 90}, {1, 90, 90}, {1, 0, 90}}, []float64{40, 60, 0}},
 		{"minimum above maximum", 100, []Claim{{1, 60, 10}, {1, 0, 50}}, []float64{10, 50}},
 		{"no maximum", 100, []Claim{{1, 0, inf}, {3, 0, inf}}, []float64{25, 75}},
@@ -128,13 +128,8 @@ func TestOnePassShares(t *testing.T) {
 	}
 	a := [][]float64{{4, 8}, {16, 32}, {40, 16}, {64, 64}}
 	nearAll(t, "F6a", OnePassShares([]float64{64, 64}, a), []float64{1, 7. / 12, 19. / 30, 19. / 48}, exact)
-	nearAll(
-		t,
-		"F6a drf",
-		DRF([]float64{64, 64}, wholeJobs(a)),
-		[]float64{1, 35. / 3 / 16, 70. / 3 / 40, 70. / 3 / 64},
-		exact,
-	)
+	nearAll(t, "F6a drf", DRF([]float64{64, 64}, wholeJobs(a)), []float64{1, 35. / 3 / 16, 70. / 3 / 40, 70. / 3 / 64},
+		exact)
 	b := [][]float64{{10, 90}, {80, 10}}
 	nearAll(t, "F6b", OnePassShares([]float64{100, 100}, b), []float64{5. / 9, 1}, exact)
 	nearAll(t, "F6b drf", DRF([]float64{100, 100}, wholeJobs(b)), []float64{1, 1}, exact)
@@ -220,7 +215,7 @@ func drawTasks(t *rapid.T) (capacity []float64, users []TaskClaim) {
 	return capacity, users
 }
 
-// smallFilling grows all dominant shares by small steps until nobody can grow.
+// smallFilling grows all dominant shares by small steps until none can grow.
 func smallFilling(capacity []float64, users []TaskClaim) []float64 {
 	const step = 1e-4
 	tasks, rest := make([]float64, len(users)), slices.Clone(capacity)
@@ -275,7 +270,7 @@ func TestDRFProperties(t *testing.T) {
 				t.Fatalf("user %d: %v tasks, limit %v", i, tasks[i], u.Limit)
 			}
 			satisfied := tasks[i] >= u.Limit-rounding
-			// Pareto efficiency: whoever wants more needs something that is used up.
+			// Pareto efficiency: a user that wants more needs something that is used up.
 			blocked := false
 			for k, need := range u.Task {
 				blocked = blocked || (need > 0 && rest[k] < rounding)
@@ -318,9 +313,8 @@ func TestDRFLyingDoesNotPay(t *testing.T) {
 		honest := DRF(capacity, users)[liar]
 		lie := slices.Clone(users)
 		lie[liar].Task = slices.Clone(users[liar].Task)
-		lie[liar].Task[rapid.IntRange(0, len(capacity)-1).Draw(t, "kind")] += float64(
-			rapid.IntRange(1, 10).Draw(t, "more"),
-		)
+		lie[liar].Task[rapid.IntRange(0, len(capacity)-1).Draw(t, "kind")] += float64(rapid.IntRange(1,
+			10).Draw(t, "more"))
 		if got := DRF(capacity, lie)[liar]; got > honest+rounding {
 			t.Fatalf("user %d: %v tasks when lying, %v when honest", liar, got, honest)
 		}

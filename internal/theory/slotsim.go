@@ -66,9 +66,6 @@ func (s *SlotSim) RunReleased(order []int, release []float64) Result {
 	return r
 }
 
-// Completions returns when each job was complete in the last run, by index of job; it is lent until the next run.
-func (s *SlotSim) Completions() []float64 { return s.done }
-
 // stageInput is one stage of all jobs: in which order, from when on each may start, where the ends go, on how many
 // slots.
 type stageInput struct {

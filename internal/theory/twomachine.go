@@ -24,33 +24,6 @@ func FlowMakespan(flows []Flow, order []int) float64 {
 	return reduced
 }
 
-// FlowTotal returns the sum of the completion times of the jobs in the given order (3.4), by the recurrence
-//
-//	c_u = max(c_{u−1}, Σ_{i≤u} T_i^M) + T_u^R
-func FlowTotal(flows []Flow, order []int) float64 {
-	mapped, reduced, sum := 0.0, 0.0, 0.0
-	for _, i := range order {
-		mapped += flows[i].Map
-		reduced = max(reduced, mapped) + flows[i].Reduce
-		sum += reduced
-	}
-	return sum
-}
-
-// FlowIdle returns X_k, the time for which the reduce machine idles immediately before the k-th job of the order (3.1):
-//
-//	X_k = max( Σ_{i≤k} T_i^M − Σ_{i<k} T_i^R − Σ_{i<k} X_i, 0 )
-func FlowIdle(flows []Flow, order []int) []float64 {
-	idle := make([]float64, len(order))
-	mapped, reduced := 0.0, 0.0
-	for k, i := range order {
-		mapped += flows[i].Map
-		idle[k] = max(mapped-reduced, 0)
-		reduced += idle[k] + flows[i].Reduce
-	}
-	return idle
-}
-
 // Interval is a range of makespans, in s.
 type Interval struct {
 	Low  float64
@@ -85,21 +58,6 @@ func AnyOrderBound(flows []Flow) Interval {
 	low := FlowMakespan(flows, best)
 	worst := FlowMakespan(flows, Reversed(best))
 	return Interval{Low: low, High: worst + longestMap + longestReduce, Safe: worst + longestMap + 2*longestReduce}
-}
-
-// JohnsonGap returns δ: on slots, Johnson's order takes at most 1+δ times the shortest makespan (Theorem 3.1),
-//
-//	δ = (longest map + longest reduce) ÷ F(Johnson)
-//
-// safe is the same with twice the longest reduce, see Interval. Small for batches much larger than the cluster, above 1
-// for tiny ones. Both are zero for jobs without work.
-func JohnsonGap(flows []Flow) (delta, safe float64) {
-	longestMap, longestReduce := longest(flows)
-	low := FlowMakespan(flows, Johnson(flows))
-	if low == 0 {
-		return 0, 0
-	}
-	return (longestMap + longestReduce) / low, (longestMap + 2*longestReduce) / low
 }
 
 func longest(flows []Flow) (longestMap, longestReduce float64) {

@@ -36,7 +36,7 @@ func TotalSize(stages []StageLoad) (size Pair) {
 //	waves = ceil(max_k Task[k]·Tasks ÷ capacity[k]),  or, whole, ceil(Tasks ÷ floor(min_k capacity[k] ÷ Task[k]))
 //
 // (FSPY, eq. 4, with the dominant ratio where it divides vectors). The whole form counts containers that fit side by
-// side. A stage that asks for a resource of which there is none takes for ever.
+// side. A stage that asks for a resource that the cluster lacks takes for ever.
 func AloneTime(capacity Pair, stages []StageLoad, whole bool) (t float64) {
 	for _, s := range stages {
 		if s.Tasks == 0 || s.Mean == 0 {
@@ -121,7 +121,7 @@ type depletion struct {
 }
 
 // Share divides the capacity among the jobs anew, by the one-pass form of the paper (its Algorithm 2) or by dominant
-// resource fairness, and sets at what rate each is served: by what it has beyond its master. Where nobody has more than
+// resource fairness, and sets at what rate each is served: by what it has beyond its master. Where no job has more than
 // that, each is served by the part of its share that its bound has beyond the master, or virtual time would stand
 // still. O(n), and O(m log m) for the m jobs that came or have other bounds than at the last Share.
 func (c *VirtualCluster) Share(capacity Pair, drf bool) {
@@ -151,7 +151,7 @@ func (c *VirtualCluster) Share(capacity Pair, drf bool) {
 	c.next = c.first()
 }
 
-// thaw has everybody be served although nobody has more than its master.
+// thaw serves all jobs although each holds only its master.
 func (c *VirtualCluster) thaw() {
 	for i := range c.Jobs {
 		j := &c.Jobs[i]
@@ -163,7 +163,7 @@ func (c *VirtualCluster) thaw() {
 	}
 }
 
-// onePass divides in one pass by rising bound (OnePassShares).
+// onePass divides in one pass by rising bound.
 func (c *VirtualCluster) onePass(capacity Pair) {
 	pass := newOnePass(capacity[:], len(c.bounds))
 	for _, s := range c.inOrder(func(i int32) float64 { return c.bounds[i][0] }) {
@@ -171,7 +171,7 @@ func (c *VirtualCluster) onePass(capacity Pair) {
 	}
 }
 
-// fill divides by dominant resource fairness (DRF).
+// fill divides by dominant resource fairness (see filling).
 func (c *VirtualCluster) fill(capacity Pair) {
 	users := make([]TaskClaim, len(c.bounds))
 	for i := range c.bounds {

@@ -33,7 +33,8 @@ func TestFspyF1Bound(t *testing.T) {
 		alone       float64
 	}{
 		{[]theory.StageLoad{maps, reduces}, theory.Pair{3276800, 2600}, theory.Pair{32768, 26}, 100},
-		{[]theory.StageLoad{maps, {Task: reduces.Task, Mean: 60}}, theory.Pair{2048000, 2000}, theory.Pair{51200, 50}, 40},
+		{[]theory.StageLoad{maps, {Task: reduces.Task, Mean: 60}}, theory.Pair{2048000, 2000},
+			theory.Pair{51200, 50}, 40},
 	} {
 		if got := theory.TotalSize(c.stages); got != c.size {
 			t.Errorf("size %v, want %v", got, c.size)
@@ -277,10 +278,8 @@ func TestFspyF10Master(t *testing.T) {
 func TestFspyFreezeGuard(t *testing.T) {
 	c := &theory.VirtualCluster{}
 	for i := range int64(10) {
-		c.Jobs = append(
-			c.Jobs,
-			theory.VirtualJob{ID: i, Bound: theory.Pair{12}, Master: theory.Pair{2}, Size: theory.Pair{100}},
-		)
+		c.Jobs = append(c.Jobs, theory.VirtualJob{ID: i, Bound: theory.Pair{12}, Master: theory.Pair{2},
+			Size: theory.Pair{100}})
 	}
 	c.Share(theory.Pair{20}, false)
 	for _, j := range c.Jobs {
@@ -307,7 +306,8 @@ func TestFspyF11FairSojourn(t *testing.T) {
 	}{
 		{[]theory.BoundedJob{{0, 3, 1}, {0, 2, 1}, {0, 1, 1}}, []float64{6, 5, 3}, []float64{6, 3, 1}},
 		{[]theory.BoundedJob{{0, 10, 1}, {1, 3, 1}, {2, 2, 1}}, []float64{15, 9, 8}, []float64{15, 6, 4}},
-		{[]theory.BoundedJob{{0, 100, 1}, {10, 100, 1}, {20, 100, 1}, {30, 10, 1}}, []float64{285, 305, 310, 70}, []float64{110, 210, 310, 40}},
+		{[]theory.BoundedJob{{0, 100, 1}, {10, 100, 1}, {20, 100, 1}, {30, 10, 1}}, []float64{285, 305, 310, 70},
+			[]float64{110, 210, 310, 40}},
 	} {
 		checkEnds(t, "fair", theory.BoundedFluid(1, c.jobs, false), c.fair)
 		checkEnds(t, "by virtual size", theory.BoundedFluid(1, c.jobs, true), c.fsp)
@@ -419,10 +419,8 @@ func TestFspyShareFromBefore(t *testing.T) {
 		amount := func(most int) theory.Pair { return theory.Pair{float64(r.IntN(most)), float64(r.IntN(most))} }
 		c := &theory.VirtualCluster{}
 		for id := range int64(150) {
-			c.Jobs = append(
-				c.Jobs,
-				theory.VirtualJob{ID: id, Bound: amount(8), Master: amount(2), Size: theory.Pair{1 + 50*r.Float64()}},
-			)
+			c.Jobs = append(c.Jobs, theory.VirtualJob{ID: id, Bound: amount(8), Master: amount(2),
+				Size: theory.Pair{1 + 50*r.Float64()}})
 			if r.IntN(4) == 0 {
 				c.Jobs[r.IntN(len(c.Jobs))].Bound = amount(20)
 			}
@@ -434,15 +432,8 @@ func TestFspyShareFromBefore(t *testing.T) {
 			c.Share(capacity, drf)
 			anew.Share(capacity, drf)
 			if !slices.Equal(c.Jobs, anew.Jobs) || c.Next() != anew.Next() {
-				t.Fatalf(
-					"seed %d, step %d: %v until %v, want %v until %v",
-					seed,
-					id,
-					c.Jobs,
-					c.Next(),
-					anew.Jobs,
-					anew.Next(),
-				)
+				t.Fatalf("seed %d, step %d: %v until %v, want %v until %v", seed, id, c.Jobs, c.Next(),
+					anew.Jobs, anew.Next())
 			}
 			used := theory.Pair{}
 			for _, j := range c.Jobs {
@@ -495,9 +486,9 @@ func TestFspyEqualJobsStayEqual(t *testing.T) {
 	}
 }
 
-// Of what a job has the master is no service: two jobs of 8 on 10 have 5 each, of which 4 serve. Where nobody has more
-// than its master, each is served by the part of what it has that its bound has beyond the master: 2.5 each on 5, of
-// which (8 − 3) ÷ 8. What open jobs have is their sum, not that of their bounds.
+// Of what a job has the master is no service: two jobs of 8 on 10 have 5 each, and 4 of these serve. Where no job has
+// more than its master, each is served by the part of what it has that its bound has beyond the master: 2.5 each on 5,
+// and which (8 − 3) ÷ 8. What open jobs have is their sum, not that of their bounds.
 func TestFspyRates(t *testing.T) {
 	job := func(id int64, master float64, open bool) theory.VirtualJob {
 		return theory.VirtualJob{

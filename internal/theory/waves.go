@@ -55,35 +55,3 @@ func (j SlotJob) PooledTime(s Slots) float64 {
 	all := s.Map + s.Reduce
 	return j.StaticTime(Slots{all, all})
 }
-
-// WorkBound returns the least makespan of the jobs on slots that run either kind of task: all work ÷ all slots.
-func WorkBound(jobs []SlotJob, s Slots) float64 {
-	work := 0.0
-	for _, j := range jobs {
-		work += float64(j.Maps)*j.MapTime + float64(j.Reduces)*j.ReduceTime
-	}
-	return work / float64(s.Map+s.Reduce)
-}
-
-// StageTimes describes the tasks of one stage on an empty cluster.
-type StageTimes struct {
-	Tasks         int     // >= 0
-	Slots         int     // how many of them run at once, > 0
-	Mean, Longest float64 // s of one task
-}
-
-// AloneBound returns the time that a job of these stages, one after another, is taken to need alone on the empty
-// cluster:
-//
-//	Σ over the stages of max( ceil(tasks ÷ slots) × mean, longest )
-//
-// Slowdown is sojourn ÷ this. Stages without tasks count nothing.
-func AloneBound(stages ...StageTimes) float64 {
-	sum := 0.0
-	for _, s := range stages {
-		if s.Tasks > 0 {
-			sum += max(float64(Waves(s.Tasks, s.Slots))*s.Mean, s.Longest)
-		}
-	}
-	return sum
-}

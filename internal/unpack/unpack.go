@@ -32,12 +32,14 @@ var Text = Limits{Ratio: 100, Floor: 16 << 20, Window: 128 << 20}
 var (
 	ErrExpands = errors.New("the compressed text expands too much")
 	ErrWindow  = errors.New("the zstd frame asks for too large a window")
+	ErrXZ      = errors.New("xz is not read: decompress it, or store it as .gz, .zst or .bz2")
 )
 
 var (
 	gzipMagic  = []byte{0x1f, 0x8b}
 	zstdMagic  = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	bzip2Magic = []byte("BZh")
+	xzMagic    = []byte{0xfd, '7', 'z', 'X'}
 )
 
 // buffered is how many bytes are read from the source at a time.
@@ -88,6 +90,8 @@ func NewReader(r io.Reader, l Limits) (*Reader, error) {
 		u.text, u.packed, u.close = z, true, z.Close
 	case bytes.HasPrefix(magic, bzip2Magic):
 		u.text, u.packed = bzip2.NewReader(u.source), true
+	case bytes.HasPrefix(magic, xzMagic):
+		return nil, ErrXZ
 	}
 	return u, nil
 }

@@ -38,7 +38,8 @@ func zstandard(t testing.TB, text []byte) []byte {
 }
 
 // bzipped is "hello\n" as bzip2 packs it; the standard library only reads that format.
-var bzipped = []byte("BZh91AY&SY\xc1\xc0\x80\xe2\x00\x00\x01A\x00\x00\x10\x02D\xa0\x000\xcd\x00\xc3F)\x97\x17rE8P\x90\xc1\xc0\x80\xe2")
+var bzipped = []byte("BZh91AY&SY" +
+	"\xc1\xc0\x80\xe2\x00\x00\x01A\x00\x00\x10\x02D\xa0\x000\xcd\x00\xc3F)\x97\x17rE8P\x90\xc1\xc0\x80\xe2")
 
 // read returns all text of packed, and how many bytes there were before an error.
 func read(packed []byte, l Limits) (text []byte, n int64, err error) {
@@ -60,6 +61,9 @@ func TestUnpack(t *testing.T) {
 		if got, _, err := read(packed, Text); err != nil || !bytes.Equal(got, text) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+	if _, err := NewReader(strings.NewReader("\xfd7zXZ\x00..."), Text); !errors.Is(err, ErrXZ) {
+		t.Errorf("xz: %v, must be refused", err)
 	}
 	if got, _, err := read(nil, Text); len(got) != 0 || err != nil {
 		t.Errorf("empty: %q, %v", got, err)
@@ -127,8 +131,10 @@ func windowed(window uint64) []byte {
 		exponent++
 	}
 	frame := append([]byte{}, zstdMagic...)
-	frame = append(frame, 0, exponent<<3)                                                  // descriptor without a size; window
-	frame = append(frame, binary.LittleEndian.AppendUint32(nil, 1|1<<1|128<<10<<3)[:3]...) // last block, one byte repeated
+	// descriptor without a size; window
+	frame = append(frame, 0, exponent<<3)
+	// last block, one byte repeated
+	frame = append(frame, binary.LittleEndian.AppendUint32(nil, 1|1<<1|128<<10<<3)[:3]...)
 	return append(frame, 0)
 }
 
@@ -149,7 +155,8 @@ func TestLargestWindow(t *testing.T) {
 // TestCutShort holds that packed text which ends early is no end of file.
 func TestCutShort(t *testing.T) {
 	text := []byte(strings.Repeat("some text that is long enough\n", 1000))
-	for name, packed := range map[string][]byte{"gzip": gzipped(t, text), "zstd": zstandard(t, text), "bzip2": bzipped} {
+	for name, packed := range map[string][]byte{"gzip": gzipped(t, text), "zstd": zstandard(t, text),
+		"bzip2": bzipped} {
 		if _, _, err := read(packed[:len(packed)-5], Text); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: error %v, want %v", name, err, io.ErrUnexpectedEOF)
 		}

@@ -73,10 +73,9 @@ func BenchmarkGenerate(b *testing.B) {
 	g.Jobs = 10_000
 	b.Run("bytes", func(b *testing.B) { jobsASecond(b, func() (Source, error) { return g.Source(Defaults()), nil }) })
 	b.Run("facebook", func(b *testing.B) {
-		jobsASecond(
-			b,
-			func() (Source, error) { return FacebookMix(10_000, Arrivals{Gap: time.Second}, Defaults()), nil },
-		)
+		jobsASecond(b, func() (Source, error) {
+			return FacebookMix(10_000, Arrivals{Gap: time.Second}, Defaults()), nil
+		})
 	})
 }
 

@@ -26,7 +26,8 @@ func repeated(head, each string, n int, tail string) []byte {
 	return b.Bytes()
 }
 
-// TestBombs reads small files that stand for more than a machine holds: each is refused in a sentence, in little memory.
+// TestBombs reads small files that stand for more than a machine holds: each is refused in a sentence, in little
+// memory.
 func TestBombs(t *testing.T) {
 	const listed = "jobs:\n- {name: a, maps: {times: &a ["
 	far := 1 << 27
@@ -38,7 +39,8 @@ func TestBombs(t *testing.T) {
 		// nesting
 		{"yaml/flow", text("jobs: " + strings.Repeat("[", 100_000)), "trace:1: is not YAML: exceeded max depth"},
 		{"yaml/flow packed", packed("jobs: ", "[", 100_000, ""), "trace:1: is not YAML: exceeded max depth"},
-		{"yaml/braces", text("jobs:\n- " + strings.Repeat("{a: ", 100_000)), "trace:2: is not YAML: exceeded max depth"},
+		{"yaml/braces", text("jobs:\n- " + strings.Repeat("{a: ", 100_000)),
+			"trace:2: is not YAML: exceeded max depth"},
 		{"yaml/dashes", text("jobs:\n" + strings.Repeat("- ", 100_000)), "trace:2: is not YAML: exceeded max depth"},
 		{"yaml/question marks", text("jobs:\n- " + strings.Repeat("? ", 100_000)), "trace:2"},
 		{"yaml/json", text(strings.Repeat("[", 100_000)), "trace:1: is not YAML: exceeded max depth"},
@@ -48,28 +50,40 @@ func TestBombs(t *testing.T) {
 		// aliases
 		{"yaml/lists of lists", text(laughter(12)), "are more than 100000 queues"},
 		{"yaml/list again and again",
-			text(listed + strings.Repeat("1s, ", 200_000) + "]}}\n" + strings.Repeat("- {maps: {times: *a}}\n", 10_000)),
+			text(listed + strings.Repeat("1s, ", 200_000) + "]}}\n" +
+				strings.Repeat("- {maps: {times: *a}}\n", 10_000)),
 			"aliases stand for too many values"},
 		{"yaml/anchors kept",
-			text("jobs:\n" + strings.Repeat("- {name: a, maps: {times: &a ["+strings.Repeat("1s,", 10_000)+"]}}\n", 100)),
+			text("jobs:\n" + strings.Repeat("- {name: a, maps: {times: &a ["+strings.Repeat("1s,", 10_000)+
+				"]}}\n", 100)),
 			"anchors hold more than 524288 values"},
 		// long lines and values
 		{"yaml/long line", packed("jobs:\n- {name: ", "a", 20<<20, "}"), "trace:2: is longer than 8 MiB"},
-		{"yaml/long job", packed("jobs:\n- name: a\n", "  # a comment\n", 1<<20, ""), "trace:2: what begins here is longer than 8 MiB"},
-		{"yaml/many values", packed("jobs:\n- {maps: {times: [", "1,", 2<<20, "]}}"), "trace:2: what begins here has 2097159 values"},
+		{"yaml/long job", packed("jobs:\n- name: a\n", "  # a comment\n", 1<<20, ""), "trace:2: what begins here is " +
+			"longer than 8 MiB"},
+		{"yaml/many values", packed("jobs:\n- {maps: {times: [", "1,", 2<<20, "]}}"), "trace:2: what begins here has " +
+			"2097159 values"},
 		{"yaml/many keys", packed("jobs:\n- {", "a,", 1<<20, "}"), "trace:2: what begins here has 1048"},
 		{"swim/long line", packed("a\t1\t1\t10\t0\t0\nb", "b", far, ""), "trace:2: is longer than 65536 bytes"},
 		{"rumen/long value", packed(`{"jobID":"`, "a", far, ""), "trace:1:10: jobID: a value is longer than 2 MiB"},
-		{"rumen/many attempts", packed(`{"jobID":"a","mapTasks":[{"attempts":[`, "{},", 1<<20, ""), "mapTasks: a value is longer than 2 MiB"},
+		{"rumen/many attempts", packed(`{"jobID":"a","mapTasks":[{"attempts":[`, "{},", 1<<20, ""),
+			"mapTasks: a value is longer than 2 MiB"},
 		{"rumen/spaces", packed(`{"jobID":"a"`, " ", far, ""), "a value is longer than 2 MiB"},
 		{"rumen/many tasks", packed(`{"jobID":"a","mapTasks":[`, "{},", 2<<20, ""), "mapTasks: are more than 1048576"},
-		{"sls/count", text(`{"am.type":"x","job.count":2147483647,"job.tasks":[{"duration.ms":1}]}`), "job.count: 2147483647, must be from 0 to 1000000"},
+		{"sls/count", text(`{"am.type":"x","job.count":2147483647,"job.tasks":[{"duration.ms":1}]}`),
+			"job.count: 2147483647, must be from 0 to 1000000"},
 		// packed
 		{"gzip/zeros", packed("", "\x00", far, ""), "is not text"},
-		{"gzip/lines", packed("a\t1\t1\t10\t0\t0\n", "\n", far, ""), "read trace: the compressed text expands too much"},
-		{"gzip/comments", packed("jobs:\n", "# a comment, and nothing else\n", far/30, ""), "read trace: the compressed text expands too much"},
-		{"zstd/lines", func() []byte { return zstandard(t, "a\t1\t1\t10\t0\t0\n"+strings.Repeat("\n", 64<<20)) }, "read trace: the compressed text expands too much"},
-		{"zstd/window", func() []byte { return []byte("\x28\xb5\x2f\xfd\x00\xa0\x03\x00\x10\x00") }, "the zstd frame asks for too large a window"},
+		{"gzip/lines", packed("a\t1\t1\t10\t0\t0\n", "\n", far, ""), "read trace: the compressed text " +
+			"expands too much"},
+		{"gzip/comments", packed("jobs:\n", "# a comment, and nothing else\n", far/30, ""),
+			"read trace: the compressed text expands too much"},
+		{"zstd/lines", func() []byte {
+			return zstandard(t, "a\t1\t1\t10\t0\t0\n"+strings.Repeat("\n", 64<<20))
+		}, "read trace: the compressed text expands too much"},
+		{"zstd/window", func() []byte {
+			return []byte("\x28\xb5\x2f\xfd\x00\xa0\x03\x00\x10\x00")
+		}, "the zstd frame asks for too large a window"},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			bomb.Within(t, func(t *testing.T) {
@@ -91,7 +105,9 @@ func TestClusterBombs(t *testing.T) {
 		{"queues", text(laughter(12)), "are more than 100000 queues"},
 		{"long", packed("classes:\n", "# a comment\n", 1<<20, ""), "cluster: is longer than 8 MiB: not a cluster"},
 		{"zeros", packed("", " ", 1<<27, ""), "cluster: is longer than 8 MiB: not a cluster"},
-		{"window", func() []byte { return []byte("\x28\xb5\x2f\xfd\x00\xa0\x03\x00\x10\x00") }, "the zstd frame asks for too large a window"},
+		{"window", func() []byte {
+			return []byte("\x28\xb5\x2f\xfd\x00\xa0\x03\x00\x10\x00")
+		}, "the zstd frame asks for too large a window"},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			bomb.Within(t, func(t *testing.T) {

@@ -22,10 +22,12 @@ type Cluster struct {
 
 // A Class is a number of nodes alike.
 type Class struct {
-	Name      string          `json:"name"`
-	Count     int32           `json:"count"` // nodes, 1 to MaxNodes in all classes together
-	Racks     int32           `json:"racks"` // over which they are spread evenly, 1 to Count: racks 1 to Racks, which classes share
-	Speed     float64         `json:"speed"` // task times are divided by it; positive, 1 is the speed that a trace's times mean
+	Name  string `json:"name"`
+	Count int32  `json:"count"` // nodes, 1 to MaxNodes in all classes together
+	// over which they are spread evenly, 1 to Count: racks 1 to Racks, which classes share
+	Racks int32 `json:"racks"`
+	// task times are divided by it; positive, 1 is the speed that a trace's times mean
+	Speed     float64         `json:"speed"`
 	Resources sched.Resources `json:"resources"`
 }
 
@@ -131,11 +133,8 @@ func ParseCluster(text string) (*Cluster, error) {
 		key, value, ok := strings.Cut(item, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok {
-			return nil, fmt.Errorf(
-				"cluster %q: %q must be key=value, as in nodes=20,map-slots=3,reduce-slots=1",
-				text,
-				item,
-			)
+			return nil, fmt.Errorf("cluster %q: %q must be key=value, as in nodes=20,map-slots=3,reduce-slots=1", text,
+				item)
 		}
 		if seen[key] {
 			return nil, fmt.Errorf("cluster %q: %s is given twice", text, key)
@@ -168,10 +167,8 @@ func (c *Cluster) set(key, value string) (err error) {
 	default:
 		k, ok := sched.ResourceNamed(key)
 		if !ok {
-			return fmt.Errorf(
-				"unknown; known are nodes, racks, speed, node-bandwidth, rack-bandwidth and %s",
-				resourceNames(),
-			)
+			return fmt.Errorf("unknown; known are nodes, racks, speed, node-bandwidth, rack-bandwidth and %s",
+				resourceNames())
 		}
 		cl.Resources[k], err = ParseAmount(k, value)
 	}
@@ -207,12 +204,8 @@ func (c *Cluster) Validate() error {
 		case cl.Count < 1 || total > MaxNodes:
 			return fmt.Errorf("class %s: count %d: must be from 1 to %d in all", cl.Name, cl.Count, MaxNodes)
 		case cl.Racks < 1 || cl.Racks > cl.Count:
-			return fmt.Errorf(
-				"class %s: racks %d: must be from 1 to the number of nodes, %d",
-				cl.Name,
-				cl.Racks,
-				cl.Count,
-			)
+			return fmt.Errorf("class %s: racks %d: must be from 1 to the number of nodes, %d", cl.Name,
+				cl.Racks, cl.Count)
 		case !(cl.Speed > 0) || math.IsInf(cl.Speed, 0):
 			return fmt.Errorf("class %s: speed %v: must be positive", cl.Name, cl.Speed)
 		case cl.Resources == sched.Resources{}:

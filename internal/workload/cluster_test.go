@@ -46,9 +46,12 @@ func TestClusterOptions(t *testing.T) {
 		maxReduces int32
 		mapTask    sched.Resources
 	}{
-		"nodes=600,map-slots=5":           {-1, sched.Resources{sched.MapSlots: 1}},                   // nowhere to run a reduce
-		"nodes=4,memory=8GiB,vcores=4":    {16, sched.Resources{sched.Memory: 1024, sched.VCores: 1}}, // by cores, 4 × 4
-		"nodes=4,memory=2560MiB,vcores=9": {8, sched.Resources{sched.Memory: 1024, sched.VCores: 1}},  // by memory, 4 × 2
+		// nowhere to run a reduce
+		"nodes=600,map-slots=5": {-1, sched.Resources{sched.MapSlots: 1}},
+		// by cores, 4 × 4
+		"nodes=4,memory=8GiB,vcores=4": {16, sched.Resources{sched.Memory: 1024, sched.VCores: 1}},
+		// by memory, 4 × 2
+		"nodes=4,memory=2560MiB,vcores=9": {8, sched.Resources{sched.Memory: 1024, sched.VCores: 1}},
 		"nodes=4,vcores=3":                {12, sched.Resources{sched.VCores: 1}},
 	} {
 		c, err := ParseCluster(text)
@@ -126,8 +129,9 @@ func TestClusterFile(t *testing.T) {
 
 func TestClusterErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"nodes=0,vcores=1":                    `nodes: "0" must be a whole number from 1 to 1048576`,
-		"nodes=2":                             "class node: no resources: give map-slots and reduce-slots, or memory and vcores",
+		"nodes=0,vcores=1": `nodes: "0" must be a whole number from 1 to 1048576`,
+		"nodes=2": "class node: no resources: give map-slots and reduce-slots, or " +
+			"memory and vcores",
 		"nodes=2,racks=3,vcores=1":            "racks 3: must be from 1 to the number of nodes, 2",
 		"nodes=2,vcores=1,vcores=2":           "vcores is given twice",
 		"nodes=2,cores=1":                     "cores: unknown; known are nodes, racks, speed",
@@ -159,12 +163,14 @@ func TestClusterErrors(t *testing.T) {
 }
 
 func TestUnits(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "4096": 4096, "128MiB": 128 << 20, "1.5GB": 1.5e9, "1 kB": 1000, "2KiB": 2048, "7B": 7, "1PiB": 1 << 50, "1e3": 1000} {
+	for text, want := range map[string]int64{"0": 0, "4096": 4096, "128MiB": 128 << 20, "1.5GB": 1.5e9, "1 kB": 1000,
+		"2KiB": 2048, "7B": 7, "1PiB": 1 << 50, "1e3": 1000} {
 		if n, err := ParseSize(text); err != nil || n != want {
 			t.Errorf("size %s: %d, %v, want %d", text, n, err, want)
 		}
 	}
-	for text, want := range map[string]int64{"1Gbit": 125e6, "100Mbit/s": 12.5e6, "125MB": 125e6, "8bit": 1, "64kbit": 8000} {
+	for text, want := range map[string]int64{"1Gbit": 125e6, "100Mbit/s": 12.5e6, "125MB": 125e6, "8bit": 1,
+		"64kbit": 8000} {
 		if n, err := ParseRate(text); err != nil || n != want {
 			t.Errorf("rate %s: %d, %v, want %d", text, n, err, want)
 		}

@@ -14,18 +14,21 @@ const HadoopSlowStart = 0.05
 
 // Options say how a trace's jobs become tasks. Defaults has the defaults.
 type Options struct {
-	Block       int64           // bytes of input a map; default 128 MiB, HDFS's dfs.blocksize
-	ReduceBytes int64           // bytes of shuffle a reduce; default 1 GiB, Hive's former hive.exec.reducers.bytes.per.reducer
-	MaxReduces  int32           // of a job known by its bytes; zero: no limit; -1: the cluster has no room for any, leave them out
-	Startup     sched.Time      // of each task; default 1 s
-	MapRate     float64         // bytes of input a second, on a node of speed 1; default 50 MB/s
-	ReduceRate  float64         // bytes of shuffle a second (merging, reducing, writing); default 25 MB/s
-	MapTask     sched.Resources // what a map holds; default one map slot
-	ReduceTask  sched.Resources // what a reduce holds; default one reduce slot
-	SlowStart   float64         // part of the maps that are done before a job's reduces may start, in [0, 1]; default 1
-	SizeScale   float64         // sizes are multiplied by it: bytes, and task times that the trace gives; default 1
-	Nodes       int32           // of the cluster, onto which a trace's hosts are laid; default zero: tasks have no places
-	Seed        uint64          // of chance in task times; default 1
+	Block int64 // bytes of input a map; default 128 MiB, HDFS's dfs.blocksize
+	// bytes of shuffle a reduce; default 1 GiB, Hive's former hive.exec.reducers.bytes.per.reducer
+	ReduceBytes int64
+	// of a job known by its bytes; zero: no limit; -1: the cluster has no room for any, leave them out
+	MaxReduces int32
+	Startup    sched.Time      // of each task; default 1 s
+	MapRate    float64         // bytes of input a second, on a node of speed 1; default 50 MB/s
+	ReduceRate float64         // bytes of shuffle a second (merging, reducing, writing); default 25 MB/s
+	MapTask    sched.Resources // what a map holds; default one map slot
+	ReduceTask sched.Resources // what a reduce holds; default one reduce slot
+	SlowStart  float64         // part of the maps that are done before a job's reduces may start, in [0, 1]; default 1
+	SizeScale  float64         // sizes are multiplied by it: bytes, and task times that the trace gives; default 1
+	// of the cluster, onto which a trace's hosts are laid; default zero: tasks have no places
+	Nodes int32
+	Seed  uint64 // of chance in task times; default 1
 }
 
 // Defaults returns the default options.

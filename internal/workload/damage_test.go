@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
@@ -69,9 +70,17 @@ func check(t testing.TB, f *File) (jobs int, err error) {
 
 // TestDamage cuts every trace at chance places and flips its bytes: packed and unpacked.
 func TestDamage(t *testing.T) {
-	samples := map[string][]byte{"sls": []byte(slsByHand), "yaml": []byte(mix), "rumen": []byte(twoJobs)}
-	for _, p := range traces(t, "*.*") {
-		samples[filepath.Base(p)] = content(t, p)
+	samples := map[string][]byte{"sls": []byte(slsByHand), "yaml": []byte(mix), "rumen": []byte(twoJobs),
+		"jhist": handHistory(t)}
+	for _, pattern := range []string{"rumen-trace_1m*", "*first50jobs*"} { // small ones
+		for _, p := range traces(t, pattern) {
+			samples[filepath.Base(p)] = content(t, p)
+		}
+	}
+	for format, texts := range imports(t) {
+		for i, text := range texts {
+			samples[fmt.Sprint(format, i)] = text
+		}
 	}
 	for name, packed := range samples {
 		for seed := range uint64(6) {
@@ -83,15 +92,8 @@ func TestDamage(t *testing.T) {
 				}
 				cut := data[:chance.IntN(len(data))]
 				if n, err := drain(t, cut); n > whole {
-					t.Errorf(
-						"%s, seed %d: cut at byte %d it holds %d jobs of %d: %v",
-						name,
-						seed,
-						len(cut),
-						n,
-						whole,
-						err,
-					)
+					t.Errorf("%s, seed %d: cut at byte %d it holds %d jobs of %d: %v", name, seed, len(cut),
+						n, whole, err)
 				}
 				flipped := bytes.Clone(data)
 				for range 1 + chance.IntN(4) {

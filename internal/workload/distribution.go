@@ -60,13 +60,8 @@ const zipfMax = 1 << 22
 // NewZipf returns the distribution; n is from 1 to 2^22, s is from 0, unit is positive.
 func NewZipf(n int, s, unit float64) (*Zipf, error) {
 	if n < 1 || n > zipfMax || !(s >= 0) || !(unit > 0) {
-		return nil, fmt.Errorf(
-			"zipf n=%d, s=%v, unit=%v: n must be from 1 to %d, s from 0, unit positive",
-			n,
-			s,
-			unit,
-			zipfMax,
-		)
+		return nil, fmt.Errorf("zipf n=%d, s=%v, unit=%v: n must be from 1 to %d, s from 0, unit positive", n, s,
+			unit, zipfMax)
 	}
 	z := &Zipf{Unit: unit, cumulative: make([]float64, n)}
 	sum := 0.0
@@ -93,7 +88,8 @@ func ParseDistribution(text string) (Distribution, error) {
 		x, err := parseScalar(text)
 		if err != nil || x < 0 {
 			return nil, fmt.Errorf(
-				"distribution %q: must be a number, a size, or one of lognormal, pareto, zipf, exponential, uniform with parameters",
+				"distribution %q: must be a number, a size, or one of lognormal, pareto, zipf, exponential, uniform "+
+					"with parameters",
 				text,
 			)
 		}
@@ -109,14 +105,12 @@ func ParseDistribution(text string) (Distribution, error) {
 		}
 		p[key], given[key] = x, true
 	}
-	need := map[string]string{"uniform": "min max", "exponential": "mean", "lognormal": "median sigma", "pareto": "min alpha", "zipf": "n s"}[name]
+	need := map[string]string{"uniform": "min max", "exponential": "mean", "lognormal": "median sigma",
+		"pareto": "min alpha", "zipf": "n s"}[name]
 	may := need + map[string]string{"pareto": " max", "zipf": " unit"}[name]
 	if need == "" {
-		return nil, fmt.Errorf(
-			"distribution %q: %s: known are lognormal, pareto, zipf, exponential, uniform",
-			text,
-			name,
-		)
+		return nil, fmt.Errorf("distribution %q: %s: known are lognormal, pareto, zipf, exponential, uniform", text,
+			name)
 	}
 	for _, key := range strings.Fields(need) {
 		if !given[key] {
@@ -147,11 +141,8 @@ func ParseDistribution(text string) (Distribution, error) {
 		return NewZipf(int(p["n"]), p["s"], p["unit"])
 	}
 	if bad {
-		return nil, fmt.Errorf(
-			"distribution %q: parameters must be positive, min below max, sigma at most %d",
-			text,
-			sigmaMax,
-		)
+		return nil, fmt.Errorf("distribution %q: parameters must be positive, min below max, sigma at most %d",
+			text, sigmaMax)
 	}
 	return d, nil
 }

@@ -1,4 +1,4 @@
-// Package workload says where jobs come from: traces of real clusters read (SWIM, Rumen, SLS, our YAML), loads
+// Package workload says where jobs come from: traces and histories of real clusters read, loads
 // generated, sources taken, stretched and merged; and the cluster that they run on.
 //
 // Everything is a Source: jobs in order of submission, one at a time, so that ten million take the memory of ten. What

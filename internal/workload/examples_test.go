@@ -50,10 +50,8 @@ func TestExamples(t *testing.T) {
 			}
 		}
 		if runtime.GOARCH != "amd64" {
-			t.Logf(
-				"%s was made on amd64: logarithms elsewhere may differ in the last digit, so it is not compared",
-				path,
-			)
+			t.Logf("%s was made on amd64: logarithms elsewhere may differ in the last digit, so it is "+
+				"not compared", path)
 			continue
 		}
 		if !bytes.Equal(content(t, path), b.Bytes()) {

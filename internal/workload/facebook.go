@@ -116,10 +116,6 @@ func (j facebookJob) job(o *Options, k int64) (*sched.JobSpec, error) {
 		times[i] = t
 	}
 	spec := sched.JobSpec{Name: fmt.Sprintf("bin%d-%d", j.bin, k)}
-	return o.join(
-		spec,
-		k,
-		StageTruth{Tasks: int32(maps), Base: times[0]},
-		StageTruth{Tasks: int32(reduces), Base: times[1]},
-	), nil
+	return o.join(spec, k, StageTruth{Tasks: int32(maps), Base: times[0]},
+		StageTruth{Tasks: int32(reduces), Base: times[1]}), nil
 }

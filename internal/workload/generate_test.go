@@ -159,7 +159,8 @@ func TestArrivals(t *testing.T) {
 	if batch := instants(t, Arrivals{}, 3); batch[2] != 0 {
 		t.Errorf("a batch arrives at %v", batch)
 	}
-	for _, bad := range []Arrivals{{Gap: -1}, {Gap: 1, Burst: 0.5}, {Gap: 1, Burst: math.NaN()}, {Gap: time.Hour, On: time.Second}} {
+	for _, bad := range []Arrivals{{Gap: -1}, {Gap: 1, Burst: 0.5}, {Gap: 1, Burst: math.NaN()},
+		{Gap: time.Hour, On: time.Second}} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v passes", bad)
 		}
@@ -276,7 +277,8 @@ func TestFacebookMix(t *testing.T) {
 		if small != 29*n/50 {
 			t.Errorf("%d jobs of %d in bin 0, want %d", small, n, 29*n/50)
 		}
-		for _, m := range []int32{25, 30, 35, 40, 50, 60, 80, 90, 100, 120, 150, 180, 200, 250, 320, 400, 600, 800, 1200, 2400, 4800} {
+		for _, m := range []int32{25, 30, 35, 40, 50, 60, 80, 90, 100, 120, 150, 180, 200, 250, 320, 400, 600, 800,
+			1200, 2400, 4800} {
 			if sizes[m] != n/50 {
 				t.Errorf("%d jobs of %d have %d maps, want %d", sizes[m], n, m, n/50)
 			}

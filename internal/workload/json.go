@@ -141,13 +141,8 @@ func (t *jsonText) delim(field string, want json.Delim) (bool, error) {
 	}
 	if token != want {
 		line, column := t.lines.place(start)
-		return false, t.in.at(
-			line,
-			column,
-			"%s: must be %s",
-			field,
-			map[json.Delim]string{'{': "an object", '[': "an array"}[want],
-		)
+		return false, t.in.at(line, column, "%s: must be %s", field, map[json.Delim]string{'{': "an object",
+			'[': "an array"}[want])
 	}
 	return true, nil
 }

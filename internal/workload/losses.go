@@ -66,7 +66,8 @@ func (l *Losses) count(job *sched.JobSpec) {
 	l.jobs++
 	var has [numLosses]bool
 	has[lostRank] = job.Weight != 0 && job.Weight != 1 || job.Priority != 0 || job.Deadline != 0
-	has[lostTerms] = job.Goal != nil || job.Profile != nil || job.Min != (sched.Resources{}) || job.Max != (sched.Resources{})
+	has[lostTerms] = job.Goal != nil || job.Profile != nil || job.Min != (sched.Resources{}) ||
+		job.Max != (sched.Resources{})
 	has[lostParts] = job.Submit%time.Millisecond != 0 && l.format == SLS
 	if l.format == SWIM {
 		has[lostOwner] = job.User != "" || job.Queue != "" || job.Type != mapReduce

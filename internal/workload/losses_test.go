@@ -8,8 +8,10 @@ import (
 // TestLosses holds that what a format cannot hold is named, and that nothing is named where all is held.
 func TestLosses(t *testing.T) {
 	const plain = "jobs:\n- {name: a, submit: 1s, maps: {count: 2, time: 20s}, reduces: {count: 1, time: 5ms}}\n"
-	const rich = plain + "- {name: b, submit: 2s, priority: 3, maps: {times: [1s, {time: 1.5ms, fetch: 1s, output: 7}]}}\n" +
-		"- {name: c, submit: 2s, user: me, maps: {count: 2, time: 1s, rate: 50e6, input: 1GB, resources: {map-slots: 2}}}\n"
+	const rich = plain + "- {name: b, submit: 2s, priority: 3, maps: {times: [1s, {time: 1.5ms, fetch: 1s, " +
+		"output: 7}]}}\n" +
+		"- {name: c, submit: 2s, user: me, maps: {count: 2, time: 1s, rate: 50e6, input: 1GB, resources: " +
+		"{map-slots: 2}}}\n"
 	for _, c := range []struct {
 		text   string
 		format Format
@@ -29,11 +31,12 @@ func TestLosses(t *testing.T) {
 			"of 1 of 1 jobs bytes of tasks: reading and shuffling take no time there; " +
 			"of 1 of 1 jobs parts of a millisecond of times"},
 		{"jobs:\n- {name: a, user: me, maps: {times: [{time: 1s, input: 5}]}}", SWIM,
-			"swim does not hold, and results may change by it: of 1 of 1 jobs task times: they are computed anew from bytes; " +
-				"of 1 of 1 jobs user, queue or type"},
+			"swim does not hold, and results may change by it: of 1 of 1 jobs task times: they are computed anew " +
+				"from bytes; of 1 of 1 jobs user, queue or type"},
 	} {
 		var l Losses
-		if _, err := Write(io.Discard, c.format, l.Watch(c.format, Of(mustRead(t, c.text, Defaults())...))); err != nil {
+		if _, err := Write(io.Discard, c.format,
+			l.Watch(c.format, Of(mustRead(t, c.text, Defaults())...))); err != nil {
 			t.Errorf("%s to %s: %v", c.text, c.format, err)
 		}
 		if got := l.String(); got != c.want {

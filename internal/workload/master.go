@@ -76,17 +76,11 @@ func (m Master) Fit(c *Cluster) error {
 	case m.Start < 0 || m.Start > MaxTime:
 		return fmt.Errorf("a master that takes %v to start: must be from 0 to ten years", m.Start)
 	case m.Size[sched.Memory] < 0 || m.Size[sched.VCores] < 0 || size == (sched.Resources{}):
-		return fmt.Errorf(
-			"a master of %d MiB and %d vcores: must be of some of what the cluster has",
-			m.Size[sched.Memory],
-			m.Size[sched.VCores],
-		)
+		return fmt.Errorf("a master of %d MiB and %d vcores: must be of some of what the cluster has",
+			m.Size[sched.Memory], m.Size[sched.VCores])
 	case c.room(size) == 0:
-		return fmt.Errorf(
-			"a master of %d MiB and %d vcores: no node of the cluster has room for it",
-			m.Size[sched.Memory],
-			m.Size[sched.VCores],
-		)
+		return fmt.Errorf("a master of %d MiB and %d vcores: no node of the cluster has room for it",
+			m.Size[sched.Memory], m.Size[sched.VCores])
 	}
 	return nil
 }
@@ -99,10 +93,8 @@ func (m *Master) lead(spec *sched.JobSpec) *sched.JobSpec {
 		return spec
 	}
 	led, truth := *spec, *t
-	led.Stages = append(
-		slices.Clone(spec.Stages),
-		sched.StageSpec{Kind: sched.Master, PerTask: m.Size, Tasks: 1, MaxAttempts: sched.DefaultMaxAttempts},
-	)
+	led.Stages = append(slices.Clone(spec.Stages), sched.StageSpec{Kind: sched.Master, PerTask: m.Size, Tasks: 1,
+		MaxAttempts: sched.DefaultMaxAttempts})
 	for i := range spec.Stages {
 		led.Stages[i].Asked = true
 	}

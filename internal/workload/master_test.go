@@ -36,7 +36,8 @@ func TestMasterLeads(t *testing.T) {
 		!led.Stages[0].Asked ||
 		!led.Stages[1].Asked {
 		t.Errorf(
-			"stages %+v; want a map and a reduce that must be asked for, and a master of the 1536 MiB that a cluster of memory knows",
+			"stages %+v; want a map and a reduce that must be asked for, and a master of the 1536 MiB that a cluster "+
+				"of memory knows",
 			led.Stages,
 		)
 	}

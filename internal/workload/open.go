@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/sojourn-sched/sojourn/internal/jobhistory"
 	"github.com/sojourn-sched/sojourn/internal/unpack"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -18,11 +20,27 @@ type Format string
 
 // The formats.
 const (
-	SWIM  Format = "swim"  // tab-separated: job, submit s, gap s, map input bytes, shuffle bytes, output bytes (Chen et al., MASCOTS 2011)
+	// tab-separated: job, submit s, gap s, map input bytes, shuffle bytes, output bytes (Chen et al., MASCOTS 2011)
+	SWIM  Format = "swim"
 	Rumen Format = "rumen" // Hadoop's job histories as JSON: one LoggedJob after the other
 	SLS   Format = "sls"   // JSON input of YARN's Scheduler Load Simulator
 	YAML  Format = "yaml"  // our own: jobs with their tasks, or with the programs to run
+	// the history of a MapReduce job that its ApplicationMaster wrote, or a folder with such files
+	JobHistory Format = "jhist"
+	JobText    Format = "mapred-history" // what `mapred job -history all` prints
+	YARNApps   Format = "yarn-apps"      // YARN's answer to GET /ws/v1/cluster/apps
+	SparkLog   Format = "spark-log"      // Spark's event log of an application
+	Sacct      Format = "sacct"          // Slurm's `sacct --parsable2`
+	SWF        Format = "swf"            // the Standard Workload Format of the Parallel Workloads Archive
+	Google     Format = "google-2019"    // instance_events of Google's cluster-usage traces
+	Alibaba    Format = "alibaba-2018"   // batch_task.csv of Alibaba's cluster-trace-v2018
 )
+
+// readers read the formats whose times count from 1970, or from any instant: their first job is submitted at 0.
+var readers = map[Format]func(*input, *Options, emit) error{
+	Rumen: readRumen, JobHistory: readHistory, JobText: readJobText, YARNApps: readYARNApplications,
+	SparkLog: readSparkLog, Sacct: readSacct, SWF: readSWF, Google: readGoogle, Alibaba: readAlibaba,
+}
 
 // StandardInput is the path that means standard input.
 const StandardInput = "-"
@@ -36,6 +54,7 @@ type File struct {
 	Format Format
 	Queues []*sched.QueueSpec // that the file asks for; nil: none
 	Jobs   Source
+	Report *Report // of the last pass of Jobs
 }
 
 // Open opens the workload at a path; what format it has, and how it is compressed, shows in its content.
@@ -43,6 +62,9 @@ type File struct {
 func Open(path string, o Options) (*File, error) {
 	if path == StandardInput {
 		return Read("standard input", os.Stdin, o)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return openFolder(path, o)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,6 +88,7 @@ func Open(path string, o Options) (*File, error) {
 			return
 		}
 		again.Jobs(yield)
+		*w.Report = *again.Report
 	}
 	return w, nil
 }
@@ -89,13 +112,12 @@ func Read(name string, r io.Reader, o Options) (*File, error) {
 
 // file returns what a text holds that has a format.
 func (in *input) file(format Format, o *Options) (f *File, err error) {
-	f = &File{Path: in.name, Format: format}
+	f = &File{Path: in.name, Format: format, Report: &Report{}}
+	in.report = f.Report
 	var jobs func(emit) error
 	switch format {
 	case SWIM:
 		jobs = func(e emit) error { return readSWIM(in, o, e) }
-	case Rumen:
-		jobs = func(e emit) error { return readRumen(in, o, e) }
 	case SLS:
 		jobs = func(e emit) error { return readSLS(in, o, e) }
 	case YAML:
@@ -105,6 +127,8 @@ func (in *input) file(format Format, o *Options) (f *File, err error) {
 			return nil, err
 		}
 		jobs = y.jobs
+	default:
+		jobs = func(e emit) error { return readers[format](in, o, e) }
 	}
 	passed := false
 	f.Jobs = func(yield func(*sched.JobSpec, error) bool) {
@@ -116,7 +140,7 @@ func (in *input) file(format Format, o *Options) (f *File, err error) {
 		defer in.close()
 		inOrder(in.name, jobs)(yield)
 	}
-	if f.Format == Rumen {
+	if readers[format] != nil {
 		f.Jobs = fromZero(f.Jobs)
 	}
 	return f, nil
@@ -128,9 +152,14 @@ type emit func(spec *sched.JobSpec, line int) (more bool)
 // input is the text of a workload.
 type input struct {
 	*bufio.Reader
-	name  string
-	close func()
+	name   string
+	close  func()
+	report *Report
 }
+
+// known names the formats in messages.
+const known = "SWIM, Rumen, SLS, YAML, a job history, mapred job -history, YARN's applications, Spark's event log, " +
+	"sacct, SWF, or a table of Google's or Alibaba's traces"
 
 // lineMax is the length in bytes of the longest line of a SWIM file, and of the text that shows the format of a file.
 const lineMax = 1 << 16
@@ -183,16 +212,23 @@ func (in *input) sniff() (Format, error) {
 	}
 	text := bytes.TrimLeft(start, " \t\r\n")
 	if len(text) == 0 {
-		return "", in.at(0, 0, "is empty; it should hold a workload: SWIM, Rumen, SLS or YAML")
+		return "", in.at(0, 0, "is empty; it should hold a workload: %s", known)
+	}
+	if jobhistory.Sniff(text) {
+		return JobHistory, nil
 	}
 	if bytes.IndexByte(start, 0) >= 0 || !validPrefix(start) {
-		return "", in.at(1, 0, "is not text; it should hold a workload: SWIM, Rumen, SLS or YAML, as it is or compressed by gzip, zstd or bzip2")
+		return "", in.at(1, 0, "is not text; it should hold a workload, as it is or compressed by gzip, zstd or "+
+			"bzip2: %s", known)
 	}
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	for len(first) > 0 && first[0] == '#' {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 		text = bytes.TrimLeft(text, " \t\r\n")
 		first, _, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if f := sniffHistory(string(first), text); f != "" {
+		return f, nil
 	}
 	braced := len(first) > 0 && (first[0] == '{' || first[0] == '[')
 	switch has := func(key string) bool { return bytes.Contains(text, []byte(key)) }; {
@@ -204,6 +240,30 @@ func (in *input) sniff() (Format, error) {
 		return Rumen, nil
 	}
 	return YAML, nil
+}
+
+// sniffHistory tells the formats of other systems' histories by the first line and the beginning of a text; "": none.
+func sniffHistory(first string, text []byte) Format {
+	first = strings.TrimRight(first, "\r")
+	has := func(key string) bool { return bytes.Contains(text, []byte(key)) }
+	switch {
+	case isSparkLog(first):
+		return SparkLog
+	case strings.HasPrefix(first, ";") || isSWF(first):
+		return SWF
+	case strings.Contains(first, "JobID") && strings.Contains(first, "|"):
+		return Sacct
+	case strings.HasPrefix(first, "{") && has(`"collection_id"`),
+		strings.Contains(first, ",") && strings.Contains(first, "collection_id"):
+		return Google
+	case isAlibaba(first):
+		return Alibaba
+	case strings.HasPrefix(first, "{") && has(`"apps"`) && (has(`"applicationType"`) || has(`"finalStatus"`)):
+		return YARNApps
+	case strings.HasPrefix(first, jobTextMark) || has("\n"+jobTextMark):
+		return JobText
+	}
+	return ""
 }
 
 // isSWIM reports whether a line is one of SWIM's, whatever its first field: JSON and YAML have no number behind a tab.

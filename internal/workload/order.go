@@ -54,7 +54,8 @@ func (r *reordering) add(w waiting) error {
 		}
 	}
 	if w.spec.Submit < r.last {
-		return fmt.Errorf("%s:%d: job %s: submitted at %v, stands more than %d jobs too late: sort the file by submission",
+		return fmt.Errorf("%s:%d: job %s: submitted at %v, stands more than %d jobs too late: sort the file "+
+			"by submission",
 			r.name, w.line, w.spec.Name, w.spec.Submit, window)
 	}
 	r.line = append(r.line, w)
@@ -104,14 +105,8 @@ func fromZero(s Source) Source {
 				base = spec.Submit
 			}
 			if spec.Submit -= base; spec.Submit > MaxTime {
-				yield(
-					nil,
-					fmt.Errorf(
-						"job %s: submitted %v after the first, must be at most ten years",
-						spec.Name,
-						spec.Submit,
-					),
-				)
+				yield(nil, fmt.Errorf("job %s: submitted %v after the first, must be at most ten years",
+					spec.Name, spec.Submit))
 				return
 			}
 			if !yield(spec, nil) {

@@ -41,8 +41,8 @@ func TestOrderWindow(t *testing.T) {
 		"trace:10002: job late: submitted at 500ms, stands more than 10000 jobs too late: sort the file by submission")
 }
 
-// TestOrderListed holds that jobs wait for earlier ones only while they list at most MaxList tasks together: ten jobs of
-// a quarter of that each are never all in memory.
+// TestOrderListed holds that jobs wait for earlier ones only while they list at most MaxList tasks together: ten jobs
+// of a quarter of that each are never all in memory.
 func TestOrderListed(t *testing.T) {
 	read, most, yielded := 0, 0, 0
 	list := make([]Task, MaxList/4)
@@ -78,7 +78,8 @@ func TestWriteYAMLIsReadAgain(t *testing.T) {
 	if _, err := Write(&b, YAML, job(500_000)); err != nil {
 		t.Error(err)
 	}
-	if jobs, err := read(t, b.String(), Defaults()); err != nil || len(jobs) != 1 || jobs[0].Stages[0].Tasks != 500_000 {
+	if jobs, err := read(t, b.String(), Defaults()); err != nil || len(jobs) != 1 ||
+		jobs[0].Stages[0].Tasks != 500_000 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
 	_, err := Write(io.Discard, YAML, job(600_000))

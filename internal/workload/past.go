@@ -9,6 +9,8 @@ import (
 // A Past is a job of a recorded run as a workload: when it came, and how long its tasks took.
 type Past struct {
 	ID sched.JobID
+	// Sojourn is the time from its submission to its end; -1 where the record ends before, or the job did not succeed.
+	Sojourn sched.Time
 	// Spec is the job's, with its arrival as Submit. Where the engine did not know the tasks of a stage, the stage has
 	// those that succeeded.
 	Spec  *sched.JobSpec

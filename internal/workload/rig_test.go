@@ -43,30 +43,12 @@ func all(s Source) (jobs []*sched.JobSpec, err error) {
 // truth returns what really happens in a job.
 func truth(job *sched.JobSpec) *Truth { return job.Payload.(*Truth) }
 
-// long says that tests of the large public traces run too. The small ones are in the tree.
-var long = os.Getenv("SOJOURN_LONG") != ""
-
-// traces returns the paths of the public traces that match a pattern: those in the tree, and in long tests the others.
+// traces returns the paths of the public traces that match a pattern.
 func traces(t testing.TB, pattern string) []string {
 	t.Helper()
-	dirs := []string{filepath.Join("testdata", "traces")}
-	if long {
-		dirs = append(dirs, filepath.Join("..", "..", "..", "shared", "traces"))
-	}
-	var paths []string
-	seen := map[string]bool{}
-	for _, dir := range dirs {
-		some, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range some {
-			base := filepath.Base(path)
-			if !seen[base] && filepath.Ext(path) != ".md" && base != "swim-LICENSE" {
-				seen[base] = true
-				paths = append(paths, path)
-			}
-		}
+	paths, err := filepath.Glob(filepath.Join("testdata", "traces", pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no trace is called %s: %v", pattern, err)
 	}
 	return paths
 }

@@ -57,7 +57,7 @@ type rumenStage struct {
 type span struct{ start, fetched, finish int64 }
 
 // readRumen reads Hadoop's job histories as its tool Rumen writes them (org.apache.hadoop.tools.rumen.LoggedJob). A
-// task takes as long as its attempt that succeeded did; one of which none did, the mean of its stage. A reduce's
+// task takes as long as its attempt that succeeded did; one without such an attempt, the mean of its stage. A reduce's
 // waiting for maps is no part of its time: what it still fetched after the last map is Fetch. Setup and cleanup tasks
 // are left out: since Hadoop 2 the ApplicationMaster does their work. Submissions count from the first.
 func readRumen(in *input, o *Options, e emit) error {
@@ -152,11 +152,8 @@ func (s *rumenStage) add(task *rumenTask, o *Options) error {
 				return fmt.Errorf("attempt: finishTime %d is before startTime %d", a.FinishTime, a.StartTime)
 			}
 			if a.FinishTime-a.StartTime > MaxTime/int64(time.Millisecond) {
-				return fmt.Errorf(
-					"attempt: from startTime %d to finishTime %d is more than ten years",
-					a.StartTime,
-					a.FinishTime,
-				)
+				return fmt.Errorf("attempt: from startTime %d to finishTime %d is more than ten years",
+					a.StartTime, a.FinishTime)
 			}
 			ran = span{a.StartTime, min(max(a.StartTime, a.ShuffleFinished), a.FinishTime), a.FinishTime}
 		}
@@ -171,22 +168,31 @@ func (s *rumenStage) add(task *rumenTask, o *Options) error {
 			return err
 		}
 	}
-	s.list, s.spans = append(s.list, r), append(s.spans, ran)
+	s.append(r, ran)
 	if o.Nodes > 0 {
 		first := len(s.hosts)
 		for _, l := range task.PreferredLocations {
-			n := len(l.Layers)
-			if n == 0 || len(s.hosts)-first == copiesMax {
-				continue
-			}
-			node := o.nodeOf(l.Layers[n-1])
-			if !slices.Contains(s.hosts[first:], node) { // two hosts of the trace may share a node of the cluster
-				s.hosts = append(s.hosts, node)
+			if n := len(l.Layers); n > 0 {
+				s.place(o, first, l.Layers[n-1])
 			}
 		}
 		s.ends = append(s.ends, int32(len(s.hosts)))
 	}
 	return nil
+}
+
+// append adds a task, and when its attempt that succeeded ran.
+func (s *rumenStage) append(r Task, ran span) {
+	s.list, s.spans = append(s.list, r), append(s.spans, ran)
+}
+
+// place adds a host with the input of the task whose places begin at first.
+func (s *rumenStage) place(o *Options, first int, host string) {
+	node := o.nodeOf(host)
+	// Two hosts of the trace may share a node of the cluster.
+	if len(s.hosts)-first < copiesMax && !slices.Contains(s.hosts[first:], node) {
+		s.hosts = append(s.hosts, node)
+	}
 }
 
 // nodeOf lays a host of the trace onto a node of the cluster: by its name, so that it depends on nothing that was read

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// errStop ends the reading of a text of which no more is wanted.
+// errStop ends the reading of a text when no more of it is wanted.
 var errStop = errors.New("stop")
 
 // unlessStopped returns err, nil for errStop.
@@ -180,12 +180,8 @@ func (j *slsJob) add(task *slsTask, o *Options) error {
 		}
 	}
 	if task.Memory < 0 || task.Memory > maxAmount || task.VCores < 0 || task.VCores > maxAmount {
-		return fmt.Errorf(
-			"container.memory-mb %d and container.vcores %d must be from 0 to %d",
-			task.Memory,
-			task.VCores,
-			int64(maxAmount),
-		)
+		return fmt.Errorf("container.memory-mb %d and container.vcores %d must be from 0 to %d", task.Memory,
+			task.VCores, int64(maxAmount))
 	}
 	j.needs[s][sched.Memory] = max(j.needs[s][sched.Memory], int64(task.Memory))
 	j.needs[s][sched.VCores] = max(j.needs[s][sched.VCores], int64(task.VCores))

@@ -9,9 +9,11 @@ import (
 
 const slsByHand = `{"num.nodes": 3, "num.racks": 3}
 {
-  "am.type": "mapreduce", "job.start.ms": 1500, "job.end.ms": 9, "job.queue.name": "sls_queue_1", "job.id": "job_1", "job.user": "default",
+  "am.type": "mapreduce", "job.start.ms": 1500, "job.end.ms": 9, "job.queue.name": "sls_queue_1", "job.id": "job_1",
+      "job.user": "default",
   "job.tasks": [
-    {"container.host": "/default-rack/node1", "container.start.ms": 6664, "container.end.ms": 23707, "container.priority": 20, "container.type": "map"},
+    {"container.host": "/default-rack/node1", "container.start.ms": 6664, "container.end.ms": 23707,
+      "container.priority": 20, "container.type": "map"},
     {"count": "2", "duration.ms": 5000, "container.memory-mb": 2048, "container.vcores": 3},
     {"container.duration.ms": 250, "container.priority": 10, "container.type": "reduce"}
   ]
@@ -72,20 +74,32 @@ func TestSLSByHand(t *testing.T) {
 
 func TestSLSErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"am.type": "mapreduce"}`:                                                  "job.tasks: must have at least one task",
-		`{"am.type": "mapreduce", "job.tasks": []}`:                                 "job.tasks: must have at least one task",
-		`{"job.tasks": [{"container.start.ms": 5}]}`:                                "trace:1:41: job.tasks: needs container.duration.ms, or container.start.ms and container.end.ms",
-		`{"job.tasks": [{"container.start.ms": 5, "container.end.ms": 4}]}`:         "job.tasks: container.end.ms 4 is before container.start.ms 5",
-		`{"job.tasks": [{"duration.ms": "soon"}]}`:                                  `job.tasks.duration.ms: is "soon", must be a whole number`,
-		`{"job.tasks": [{"duration.ms": 1.5}]}`:                                     "job.tasks.duration.ms: is 1.5, must be a whole number",
-		`{"job.tasks": [{"duration.ms": 1e300}]}`:                                   "job.tasks.duration.ms: is 1e300, must be a whole number",
-		`{"job.tasks": [{"duration.ms": 9223372036854775807}]}`:                     "duration of 9223372036854775807 ms must be at most ten years",
-		`{"job.tasks": [{"duration.ms": 1, "count": 1000000000}]}`:                  "count: more than 1048576 tasks",
-		`{"job.start.ms": -1, "job.tasks": [{"duration.ms": 1}]}`:                   "job.start.ms: -1, must be from 0 to",
-		`{"job.tasks": [{"duration.ms": 1, "container.memory-mb": -1}]}`:            "container.memory-mb -1 and container.vcores 0 must be from 0",
-		"{\"job.tasks\": [\n{\"duration.ms\": 1},\n{\"duration.ms\": 1},\n{]}":      "trace:4:2: job.tasks: invalid character ']'",
-		"{\"job.tasks\": [{\"duration.ms\": 1}]}\n[1]":                              "trace:2:",
-		`[{"job.tasks": [{"duration.ms": 1}]}] {"job.tasks": [{"duration.ms": 1}]}`: "something stands behind the array of jobs",
+		`{"am.type": "mapreduce"}`: "job.tasks: must have at " +
+			"least one task",
+		`{"am.type": "mapreduce", "job.tasks": []}`: "job.tasks: must have at " +
+			"least one task",
+		`{"job.tasks": [{"container.start.ms": 5}]}`: "trace:1:41: job.tasks: needs " +
+			"container.duration.ms, or container.start.ms and container.end.ms",
+		`{"job.tasks": [{"container.start.ms": 5, "container.end.ms": 4}]}`: "job.tasks: container.end.ms 4 " +
+			"is before container.start.ms 5",
+		`{"job.tasks": [{"duration.ms": "soon"}]}`: `job.tasks.duration.ms: is ` +
+			`"soon", must be a whole number`,
+		`{"job.tasks": [{"duration.ms": 1.5}]}`: "job.tasks.duration.ms: is 1.5, " +
+			"must be a whole number",
+		`{"job.tasks": [{"duration.ms": 1e300}]}`: "job.tasks.duration.ms: is " +
+			"1e300, must be a whole number",
+		`{"job.tasks": [{"duration.ms": 9223372036854775807}]}`: "duration of " +
+			"9223372036854775807 ms must be at most ten years",
+		`{"job.tasks": [{"duration.ms": 1, "count": 1000000000}]}`: "count: more than 1048576 tasks",
+		`{"job.start.ms": -1, "job.tasks": [{"duration.ms": 1}]}`: "job.start.ms: -1, must " +
+			"be from 0 to",
+		`{"job.tasks": [{"duration.ms": 1, "container.memory-mb": -1}]}`: "container.memory-mb -1 and " +
+			"container.vcores 0 must be from 0",
+		"{\"job.tasks\": [\n{\"duration.ms\": 1},\n{\"duration.ms\": 1},\n{]}": "trace:4:2: job.tasks: invalid " +
+			"character ']'",
+		"{\"job.tasks\": [{\"duration.ms\": 1}]}\n[1]": "trace:2:",
+		`[{"job.tasks": [{"duration.ms": 1}]}] {"job.tasks": [{"duration.ms": 1}]}`: "something stands behind the " +
+			"array of jobs",
 		`[]"am.type"`:      "something stands behind the array of jobs",
 		`{"num.nodes": 7}`: "",
 	} {

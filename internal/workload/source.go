@@ -57,15 +57,8 @@ func TimeScale(s Source, x float64) Source {
 			}
 			at := math.Round(float64(spec.Submit) * x)
 			if at > MaxTime {
-				yield(
-					nil,
-					fmt.Errorf(
-						"job %s: submitted at %g s when scaled by %v: must be at most ten years",
-						spec.Name,
-						at/1e9,
-						x,
-					),
-				)
+				yield(nil, fmt.Errorf("job %s: submitted at %g s when scaled by %v: must be at most ten years",
+					spec.Name, at/1e9, x))
 				return
 			}
 			scaled := *spec

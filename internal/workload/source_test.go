@@ -53,7 +53,8 @@ func TestCombinators(t *testing.T) {
 		{"until after the error", Between(broken, 2*time.Second, 0), "broken"},
 		{"scale 1.5", TimeScale(s, 1.5), "a@0s b@1.5s c@3s d@4.5s"},
 		{"scale 0", TimeScale(s, 0), "time scale 0: must be positive"},
-		{"scale too much", TimeScale(s, 1e18), "a@0s job b: submitted at 1e+18 s when scaled by 1e+18: must be at most ten years"},
+		{"scale too much", TimeScale(s, 1e18), "a@0s job b: submitted at 1e+18 s when scaled by 1e+18: must be at " +
+			"most ten years"},
 		{"scale the error", TimeScale(broken, 2), "x@2s broken"},
 		{"merge", Merge(at(0, 2, 2), at(1, 2), at()), "a@0s a@1s b@2s c@2s b@2s"},
 		{"merge the error", Merge(at(0, 5), broken), "a@0s x@1s broken"},
@@ -74,11 +75,11 @@ func TestSummarize(t *testing.T) {
 	text := "a\t1\t1\t0\t0\t0\nb\t2\t1\t134217729\t0\t5\nc\t3\t1\t268435457\t0\t0\nd\t9\t6\t402653185\t7\t0\n"
 	o := Defaults()
 	o.MapRate, o.ReduceRate = 1e18, 1e18
-	sum, err := Summarize(
-		Of(append(mustRead(t, text, o), &sched.JobSpec{Name: "run", Submit: 10 * time.Second, Payload: &Program{}})...),
-	)
+	sum, err := Summarize(Of(append(mustRead(t, text, o), &sched.JobSpec{Name: "run", Submit: 10 * time.Second,
+		Payload: &Program{}})...))
 	want := Summary{
-		Jobs: 5, Programs: 1, Maps: 10, Reduces: 1, Input: 6*128*mib + 3, Shuffle: 7, Output: 5, First: time.Second, Last: 10 * time.Second,
+		Jobs: 5, Programs: 1, Maps: 10, Reduces: 1, Input: 6*128*mib + 3, Shuffle: 7, Output: 5, First: time.Second,
+		Last:  10 * time.Second,
 		Tasks: Percentiles{Mean: 11.0 / 4, P50: 2, P90: 5, P99: 5, Max: 5},
 		Bytes: Percentiles{Mean: (6*128*mib + 3) / 4.0, P50: 134217729, P90: 402653185, P99: 402653185, Max: 402653185},
 		Work:  Percentiles{Mean: 11.0 / 4, P50: 2, P90: 5, P99: 5, Max: 5},

@@ -77,7 +77,8 @@ func swimJob(in *input, o *Options, ordinal int64, line swimLine) (*sched.JobSpe
 		if i := bytes.IndexByte(line.text[start:], '\t'); i >= 0 {
 			end = start + i
 		} else if c < swimColumns-1 {
-			return nil, in.at(line.number, end+1, "has %d fields, must have %d, separated by tabs: %s", c+1, swimColumns, strings.Join(swimFields[:], ", "))
+			return nil, in.at(line.number, end+1, "has %d fields, must have %d, separated by tabs: %s", c+1,
+				swimColumns, strings.Join(swimFields[:], ", "))
 		}
 		field := line.text[start:end]
 		var err error
@@ -165,10 +166,8 @@ func appendSWIM(b []byte, job *sched.JobSpec, gap sched.Time) ([]byte, error) {
 	}
 	if strings.ContainsAny(job.Name, "\t\r\n") || job.Name == "" || strings.TrimLeft(job.Name, " ") != job.Name ||
 		job.Name[0] == '#' {
-		return nil, fmt.Errorf(
-			"name %q: must not be empty, begin with space or #, or contain tabs or line ends",
-			job.Name,
-		)
+		return nil, fmt.Errorf("name %q: must not be empty, begin with space or #, or contain tabs "+
+			"or line ends", job.Name)
 	}
 	in, shuffle, out := t.Bytes()
 	if in+shuffle+out == 0 && !t.sizeless() {

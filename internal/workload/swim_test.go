@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -129,16 +130,18 @@ func TestSWIMErrors(t *testing.T) {
 		good + "b\t2\t1\t1\t-4\t0\n":    "trace:2:9: shuffle bytes: -4 must not be negative",
 		good + "b\t2\t1\t1\t0\tNaN\n":   `trace:2:11: output bytes: "NaN" is not a number`,
 		good + "b\t2\t1\t1e300\t0\t0\n": "trace:2:7: input bytes: 1e300 must be at most 2^60",
-		good + "b\t2\t1\t9999999999999999999999\t0\t0\n": "trace:2:7: input bytes: 9999999999999999999999 must be at most 2^60",
-		good + "b\t2\t1\t1152921504606846976\t0\t0\n":    "trace:2: input: 1152921504606846976 bytes make 8589934592 maps, must be at most 16777216",
-		good + "b\t-2\t1\t1\t0\t0\n":                     "trace:2:3: submit: -2 s must not be negative",
-		good + "b\t1e300\t1\t1\t0\t0\n":                  "trace:2:3: submit: 1e300 s must be at most ten years",
-		good + "b\t\t1\t1\t0\t0\n":                       `trace:2:3: submit: "" is not a number`,
-		good + "\t2\t1\t1\t0\t0\n":                       "trace:2:1: job: must not be empty",
-		good + strings.Repeat("x", 70000):                "trace:2: is longer than 65536 bytes",
-		good[:5] + "\x00\x01\x02":                        "trace:1: is not text",
-		"\xff\xfe\t1\t2\n":                               "trace:1: is not text",
-		"b\xff\t1\t1\t1\t0\t0\n":                         "trace:1: is not text",
+		good + "b\t2\t1\t9999999999999999999999\t0\t0\n": "trace:2:7: input bytes: 9999999999999999999999 must be " +
+			"at most 2^60",
+		good + "b\t2\t1\t1152921504606846976\t0\t0\n": "trace:2: input: 1152921504606846976 bytes make 8589934592 " +
+			"maps, must be at most 16777216",
+		good + "b\t-2\t1\t1\t0\t0\n":      "trace:2:3: submit: -2 s must not be negative",
+		good + "b\t1e300\t1\t1\t0\t0\n":   "trace:2:3: submit: 1e300 s must be at most ten years",
+		good + "b\t\t1\t1\t0\t0\n":        `trace:2:3: submit: "" is not a number`,
+		good + "\t2\t1\t1\t0\t0\n":        "trace:2:1: job: must not be empty",
+		good + strings.Repeat("x", 70000): "trace:2: is longer than 65536 bytes",
+		good[:5] + "\x00\x01\x02":         "trace:1: is not text",
+		"\xff\xfe\t1\t2\n":                "trace:1: is not text",
+		"b\xff\t1\t1\t1\t0\t0\n":          "trace:1: is not text",
 	} {
 		_, err := read(t, text, Defaults())
 		wantError(t, err, want)
@@ -152,17 +155,14 @@ func TestFB2010(t *testing.T) {
 		first, last   string
 		start, finish sched.Time
 	}{
-		{"swim-FB-2010_samples_24_times_1hr_0.tsv", 24442, 8084865, "job0", "job24441", 9 * time.Second, 24*time.Hour + 8*time.Second},
-		{"swim-FB-2009_samples_24_times_1hr_0.tsv", 5894, 205713, "job0", "job5893", 49 * time.Second, 24*time.Hour + 4*time.Second},
-		{"swim-FB-2009_samples_24_times_1hr_0_first50jobs.tsv", 50, 168, "job0", "job49", 49 * time.Second, 47*time.Minute + 6*time.Second},
+		{"swim-FB-2010_samples_24_times_1hr_0.tsv.gz", 24442, 8084865, "job0", "job24441", 9 * time.Second,
+			24*time.Hour + 8*time.Second},
+		{"swim-FB-2009_samples_24_times_1hr_0.tsv.gz", 5894, 205713, "job0", "job5893", 49 * time.Second,
+			24*time.Hour + 4*time.Second},
+		{"swim-FB-2009_samples_24_times_1hr_0_first50jobs.tsv", 50, 168, "job0", "job49", 49 * time.Second,
+			47*time.Minute + 6*time.Second},
 	} {
-		paths := traces(t, c.file)
-		if len(paths) == 0 && !long {
-			continue
-		} else if len(paths) == 0 {
-			t.Skipf("%s is not here: see testdata/traces/README.md for where it is found", c.file)
-		}
-		f, err := Open(paths[0], Defaults())
+		f, err := Open(filepath.Join("testdata", "traces", c.file), Defaults())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,19 +176,8 @@ func TestFB2010(t *testing.T) {
 			if err != nil || sum.Jobs != c.jobs || sum.Maps != c.maps || first.Name != c.first || last.Name != c.last ||
 				first.Submit != c.start ||
 				last.Submit != c.finish {
-				t.Errorf(
-					"%s, pass %d: %d jobs, %d maps, %s at %v to %s at %v, want %+v, error %v",
-					c.file,
-					pass,
-					sum.Jobs,
-					sum.Maps,
-					first.Name,
-					first.Submit,
-					last.Name,
-					last.Submit,
-					c,
-					err,
-				)
+				t.Errorf("%s, pass %d: %d jobs, %d maps, %s at %v to %s at %v, want %+v, error %v", c.file, pass,
+					sum.Jobs, sum.Maps, first.Name, first.Submit, last.Name, last.Submit, c, err)
 			}
 		}
 	}

@@ -25,10 +25,12 @@ const (
 // A Task is what really happens in one task.
 type Task struct {
 	Compute sched.Time // on a node of speed 1 with the input at hand; without Fetch
-	Fetch   sched.Time // measured time of a reduce between the end of the last map and having all its input; a simulated shuffle takes its place
-	Input   int64      // bytes read from the file system
-	Shuffle int64      // bytes fetched from the maps
-	Output  int64      // bytes left behind: for the reduces where there are any, else in the file system
+	// measured time of a reduce between the end of the last map and having all its input; a simulated shuffle takes its
+	// place
+	Fetch   sched.Time
+	Input   int64 // bytes read from the file system
+	Shuffle int64 // bytes fetched from the maps
+	Output  int64 // bytes left behind: for the reduces where there are any, else in the file system
 }
 
 // Time returns how long the task takes on a node of speed 1 where neither locality nor the shuffle is simulated.
@@ -36,13 +38,16 @@ func (t Task) Time() sched.Time { return t.Compute + t.Fetch }
 
 // Truth is what really happens in each task of a job (JobSpec.Payload). No policy may look at it.
 type Truth struct {
-	Seed   uint64       // of the chance in task times that is the job's own (Sigma)
-	Stages []StageTruth // one for each of JobSpec.Stages, and then of Later; of a master the time that it takes to start
-	Uber   bool         `json:",omitempty"` // all tasks run in the container of the job's master, one after the other
+	Seed uint64 // of the chance in task times that is the job's own (Sigma)
+	// one for each of JobSpec.Stages, and then of Later; of a master the time that it takes to start
+	Stages []StageTruth
+	Uber   bool `json:",omitempty"` // all tasks run in the container of the job's master, one after the other
 
-	Later [][]sched.StageSpec `json:",omitempty"` // of an open job: what it finds, round by round, when all its stages so far are done
+	// of an open job: what it finds, round by round, when all its stages so far are done
+	Later [][]sched.StageSpec `json:",omitempty"`
 
-	ProbeTimes  []sched.Time     `json:",omitempty"` // of the tasks of a probe of the job, its map's first, where that is known; else it takes its part of the stages
+	// of the tasks of a probe of the job, its map's first, where that is known; else it takes its part of the stages
+	ProbeTimes  []sched.Time     `json:",omitempty"`
 	ProbeCounts []sched.Counters `json:",omitempty"` // likewise, what they counted
 }
 
@@ -52,11 +57,32 @@ type StageTruth struct {
 	Base  sched.Time // each task's time apart from Rate
 	Rate  float64    // bytes a second of Input + Shuffle that a task gets through; zero: they take no time
 	Sigma float64    // task times are multiplied by exp(Sigma·N − Sigma²/2), N standard normal: their mean stays
-	Block int64      // Input of each task but the last, as a file system splits a file; zero: all tasks have equal parts
+	// Input of each task but the last, as a file system splits a file; zero: all tasks have equal parts
+	Block int64
 
 	Input, Shuffle, Output int64 // bytes of all tasks together
 
+	// Speeds are of the classes of nodes on which the tasks run faster, or slower, than the class's own speed says: the
+	// job's code uses the hardware there. By name of class; a class that is missing has 1.
+	Speeds []ClassSpeed `json:",omitempty"`
+
 	List []Task // where a trace knows every task; else nil. Base, Rate, Sigma and Block do not apply then
+}
+
+// A ClassSpeed is the speed of a job's tasks on a class of nodes, relative to the class's own speed; positive.
+type ClassSpeed struct {
+	Class string
+	Speed float64
+}
+
+// SpeedOn returns by how much faster the tasks run on a class of nodes than the class's own speed says.
+func (s *StageTruth) SpeedOn(class string) float64 {
+	for _, c := range s.Speeds {
+		if c.Class == class {
+			return c.Speed
+		}
+	}
+	return 1
 }
 
 // listed returns the truth of a stage whose tasks are known one by one.

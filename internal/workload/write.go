@@ -17,7 +17,7 @@ import (
 // Write writes the jobs of a source in a format, and returns how many. What a format cannot hold at all is an error;
 // beyond that
 //
-//   - SWIM holds names, submissions and bytes, so tasks are counted anew by whoever reads it;
+//   - SWIM holds names, submissions and bytes, so tasks are counted anew by its reader;
 //   - SLS holds names, users, queues, submissions and each task's time in whole milliseconds, at least one;
 //   - YAML holds everything except places of input, which belong to one cluster.
 //
@@ -123,7 +123,8 @@ func appendSLS(b []byte, job *sched.JobSpec) ([]byte, error) {
 		ID    string   `json:"job.id,omitempty"`
 		User  string   `json:"job.user,omitempty"`
 		Tasks []slsOut `json:"job.tasks"`
-	}{strings.ToLower(job.Type), job.Submit.Round(time.Millisecond).Milliseconds(), job.Queue, job.Name, job.User, tasks})
+	}{strings.ToLower(job.Type), job.Submit.Round(time.Millisecond).Milliseconds(), job.Queue, job.Name,
+		job.User, tasks})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,8 @@ func appendYAML(b []byte, job *sched.JobSpec) ([]byte, error) {
 	if job.Deadline > 0 {
 		l = l.raw("deadline", job.Deadline.String())
 	}
-	l = l.needs(job.Min, sched.Resources{}, "min").needs(job.Max, sched.Resources{}, "max").goal(job.Goal).profile(job.Profile)
+	l = l.needs(job.Min, sched.Resources{}, "min").needs(job.Max, sched.Resources{},
+		"max").goal(job.Goal).profile(job.Profile)
 	if job.Type != mapReduce {
 		l = l.text("type", job.Type)
 	}
@@ -222,7 +224,8 @@ func (l yamlLine) stage(key string, t *StageTruth) yamlLine {
 		return l.number("block", t.Block).
 			number("input", t.Input).
 			number("shuffle", t.Shuffle).
-			number("output", t.Output)
+			number("output", t.Output).
+			speeds(t.Speeds)
 	}
 	l = append(l.key("times"), '[')
 	for _, k := range t.List {
@@ -236,7 +239,19 @@ func (l yamlLine) stage(key string, t *StageTruth) yamlLine {
 		}
 		l = l.number("input", k.Input).number("shuffle", k.Shuffle).number("output", k.Output).close()
 	}
-	return append(l, ']')
+	return append(l, ']').speeds(t.Speeds)
+}
+
+// speeds writes the speeds of a stage on classes of nodes, unless there are none.
+func (l yamlLine) speeds(speeds []ClassSpeed) yamlLine {
+	if len(speeds) == 0 {
+		return l
+	}
+	l = l.open("speeds")
+	for _, s := range speeds {
+		l = l.float(strconv.Quote(s.Class), s.Speed)
+	}
+	return l.close()
 }
 
 // goal writes the goal of a job, unless it has none.

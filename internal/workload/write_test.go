@@ -25,7 +25,8 @@ func drawn(t *rapid.T, f Format) []*sched.JobSpec {
 			unit = time.Nanosecond
 		}
 		at += sched.Time(rapid.Int64Range(0, 1e10).Draw(t, "gap")) * unit
-		name := rapid.StringMatching(`[^\x00-\x1f #\x7f-\x9f\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}][^\x00-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]{0,9}`).
+		name := rapid.StringMatching(`[^\x00-\x1f #\x7f-\x9f\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]`+
+			`[^\x00-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]{0,9}`).
 			Draw(t, "name")
 		spec := sched.JobSpec{Name: name, Submit: at}
 		if f != SWIM {
@@ -35,11 +36,8 @@ func drawn(t *rapid.T, f Format) []*sched.JobSpec {
 		switch {
 		case f == SWIM || f == YAML && rapid.Bool().Draw(t, "by bytes"):
 			size := rapid.Int64Range(0, 1e13)
-			job, err := o.fromBytes(
-				spec,
-				k+1,
-				traffic{size.Draw(t, "input"), size.Draw(t, "shuffle"), size.Draw(t, "output")},
-			)
+			job, err := o.fromBytes(spec, k+1, traffic{size.Draw(t, "input"), size.Draw(t, "shuffle"),
+				size.Draw(t, "output")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,12 +74,14 @@ func drawTerms(t *rapid.T, spec *sched.JobSpec) {
 			g.Steps = append(g.Steps, sched.CostStep{After: sched.Time(i) * time.Minute, Cost: float64(i) + 0.5})
 		}
 		if rapid.Bool().Draw(t, "simple") {
-			g.Metric, g.Steps = rapid.SampledFrom([]sched.Metric{sched.MetricStretch, sched.MetricResponse}).Draw(t, "metric"), nil
+			g.Metric, g.Steps = rapid.SampledFrom([]sched.Metric{sched.MetricStretch, sched.MetricResponse}).Draw(t,
+				"metric"), nil
 		}
 		spec.Goal = g
 	}
 	if rapid.Bool().Draw(t, "profile") {
-		p := &sched.Profile{Accelerators: rapid.SampledFrom([][]string{nil, {"gpu"}, {"gpu", "vector unit"}}).Draw(t, "accelerators")}
+		p := &sched.Profile{Accelerators: rapid.SampledFrom([][]string{nil, {"gpu"}, {"gpu", "vector unit"}}).Draw(t,
+			"accelerators")}
 		p.Phases[sched.PhaseMap][sched.VCores] = amount.Draw(t, "map")
 		p.Phases[sched.PhaseShuffle][sched.NetworkIO] = amount.Draw(t, "shuffle")
 		spec.Profile = p
@@ -97,16 +97,8 @@ func drawnProgram(t *rapid.T, spec sched.JobSpec) *sched.JobSpec {
 		Reduces: rapid.Int32Range(-1, 5).Draw(t, "reduces"),
 	}
 	if rapid.Bool().Draw(t, "mapper") {
-		p.Job, p.Mapper, p.Reducer, p.Combiner = "", text.Draw(
-			t,
-			"mapper",
-		), text.Draw(
-			t,
-			"reducer",
-		), text.Draw(
-			t,
-			"combiner",
-		)
+		p.Job, p.Mapper, p.Reducer, p.Combiner = "", text.Draw(t, "mapper"), text.Draw(t, "reducer"),
+			text.Draw(t, "combiner")
 	}
 	if rapid.Bool().Draw(t, "conf") {
 		p.Conf = rapid.MapOf(text, text).Draw(t, "conf")
@@ -170,14 +162,8 @@ func TestRoundTrip(t *testing.T) {
 				}
 				for i := range got {
 					if !reflect.DeepEqual(got[i], jobs[i]) {
-						t.Fatalf(
-							"job %d\n read  %+v %+v\n wrote %+v %+v",
-							i,
-							got[i],
-							got[i].Payload,
-							jobs[i],
-							jobs[i].Payload,
-						)
+						t.Fatalf("job %d\n read  %+v %+v\n wrote %+v %+v", i, got[i], got[i].Payload, jobs[i],
+							jobs[i].Payload)
 					}
 				}
 			})
@@ -196,10 +182,13 @@ func TestWriteSWIM(t *testing.T) {
 func TestWriteSLSJoinsEqualTasks(t *testing.T) {
 	// Three blocks and a bit: three maps of 3.684 s, one of 1 s + 1 byte.
 	var b strings.Builder
-	if _, err := Write(&b, SLS, Of(mustRead(t, fmt.Sprintf("a\t1\t1\t%d\t0\t0\n", 3<<27+1), Defaults())...)); err != nil {
+	if _, err := Write(&b, SLS,
+		Of(mustRead(t, fmt.Sprintf("a\t1\t1\t%d\t0\t0\n", 3<<27+1), Defaults())...)); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"am.type":"mapreduce","job.start.ms":1000,"job.id":"a","job.tasks":[{"count":3,"duration.ms":3684,"container.priority":20,"container.type":"map"},{"count":1,"duration.ms":1000,"container.priority":20,"container.type":"map"}]}` + "\n"
+	want := `{"am.type":"mapreduce","job.start.ms":1000,"job.id":"a",` +
+		`"job.tasks":[{"count":3,"duration.ms":3684,"container.priority":20,"container.type":"map"},` +
+		`{"count":1,"duration.ms":1000,"container.priority":20,"container.type":"map"}]}` + "\n"
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}

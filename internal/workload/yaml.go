@@ -30,11 +30,12 @@ type yamlText struct {
 	above   int // lines of the file before the piece
 	path    []string
 	anchors map[string]*yaml.Node // of the pieces so far, by name
-	stubs   *yaml.Node            // list of what aliases stand for until plain replaces it by an anchor of an earlier piece
-	kept    int                   // values below anchors
-	read    int64                 // bytes parsed
-	walked  int64                 // values looked at
-	queues  int                   // read so far
+	// list of what aliases stand for until plain replaces it by an anchor of an earlier piece
+	stubs  *yaml.Node
+	kept   int   // values below anchors
+	read   int64 // bytes parsed
+	walked int64 // values looked at
+	queues int   // read so far
 }
 
 // parse returns the root of a piece of text that begins at a line, from 1; nil: there is nothing in it.
@@ -76,8 +77,8 @@ func valuesAtMost(text []byte) (n int) {
 // aliasName is an alias, as the parser takes it.
 var aliasName = regexp.MustCompile(`\*([0-9A-Za-z_-]+)`)
 
-// parseItems parses a piece of text that is some items of a list, indented by so many spaces. An alias there may name an
-// anchor of an earlier piece, which the parser does not know. An item before the others therefore anchors a stub for
+// parseItems parses a piece of text that is some items of a list, indented by so many spaces. An alias there may name
+// an anchor of an earlier piece, which the parser does not know. An item before the others therefore anchors a stub for
 // each name that looks like an alias, and plain follows the stub to the earlier anchor.
 func (y *yamlText) parseItems(text []byte, indent, line int) (*yaml.Node, error) {
 	if bytes.IndexByte(text, '*') < 0 {

@@ -59,16 +59,12 @@ func TestYAMLByHand(t *testing.T) {
 	if words.User != "ana" || words.Queue != "etl" || words.Deadline != time.Minute || words.Stages != nil {
 		t.Errorf("words: %+v", words)
 	}
-	if p := words.Payload.(*Program); !reflect.DeepEqual(
-		*p,
-		Program{Job: "wordcount", Input: []string{"corpus/"}, Output: "out/words", Reduces: -1},
-	) {
+	if p := words.Payload.(*Program); !reflect.DeepEqual(*p, Program{Job: "wordcount", Input: []string{"corpus/"},
+		Output: "out/words", Reduces: -1}) {
 		t.Errorf("words: %+v", p)
 	}
-	if p := mine.Payload.(*Program); !reflect.DeepEqual(
-		*p,
-		Program{Mapper: "./m.py", Reducer: "./r.py", Input: []string{"logs/*.gz"}, Output: "out/mine", Reduces: 4},
-	) {
+	if p := mine.Payload.(*Program); !reflect.DeepEqual(*p, Program{Mapper: "./m.py", Reducer: "./r.py",
+		Input: []string{"logs/*.gz"}, Output: "out/mine", Reduces: 4}) {
 		t.Errorf("mine: %+v", p)
 	}
 	if made.Submit != 9*time.Second || made.Stages[0].Tasks != 200 || made.Stages[1].Tasks != 10 ||
@@ -82,7 +78,8 @@ func TestYAMLByHand(t *testing.T) {
 		list.Stages[0].PerTask != (sched.Resources{sched.Memory: 2048, sched.VCores: 2}) {
 		t.Errorf("listed: %+v", list)
 	}
-	if got := truth(list).Task(0, 2); got != (Task{Compute: 2 * time.Second, Fetch: time.Millisecond, Input: 1024, Shuffle: 2, Output: 3}) {
+	if got := truth(list).Task(0, 2); got != (Task{Compute: 2 * time.Second, Fetch: time.Millisecond, Input: 1024,
+		Shuffle: 2, Output: 3}) {
 		t.Errorf("listed: %+v", got)
 	}
 	wantGoal := &sched.Goal{Metric: sched.MetricSteps, Weight: 3,
@@ -107,15 +104,24 @@ func TestYAMLByHand(t *testing.T) {
 func TestYAMLForms(t *testing.T) {
 	const want = "a 0s, b 1s"
 	for name, text := range map[string]string{
-		"block":        "jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\n  - {name: b, submit: 1s, maps: {count: 1, time: 1s}}\n",
-		"not indented": "jobs:\n- name: a\n  maps: {count: 1, time: 1s}\n- name: b\n  submit: 1s\n  maps:\n    count: 1\n    time: 1s\n",
-		"CRLF":         "jobs:\r\n- name: a\r\n  maps: {count: 1, time: 1s}\r\n- {name: b, submit: 1s, maps: {count: 1, time: 1s}}\r\n",
-		"flow":         "jobs: [{name: a, maps: {count: 1, time: 1s}}, {name: b, submit: 1s, maps: {count: 1, time: 1s}}]\n",
-		"all flow":     "{queues: [], jobs: [{name: a, maps: {count: 1, time: 1s}}, {name: b, submit: 1s, maps: {count: 1, time: 1s}}]}",
-		"over lines":   "jobs:\n  - {name: a,\n     # why not\n     maps: {count: 1, time: 1s}}\n\n  - {name: b, submit: 1s, maps: {count: 1,\n     time: 1s}}",
-		"anchors":      "jobs:\n  - name: a\n    maps: &one {count: 1, time: 1s}\n  - {name: b, submit: 1s, maps: *one}\n",
-		"document":     "---\n# two\njobs: # here\n  - {name: \"a\", maps: {count: 1, time: 1s}}\n  - {name: 'b', submit: 1s, maps: {count: 1, time: 1s}}\n...\n",
-		"dash alone":   "jobs:\n  -\n    name: a\n    maps: {count: 1, time: 1s}\n  -\n    name: b\n    submit: 1s\n    maps: {count: 1, time: 1s}\n",
+		"block": "jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\n  - {name: b, submit: 1s, maps: {count: " +
+			"1, time: 1s}}\n",
+		"not indented": "jobs:\n- name: a\n  maps: {count: 1, time: 1s}\n- name: b\n  submit: 1s\n  maps:\n    " +
+			"count: 1\n    time: 1s\n",
+		"CRLF": "jobs:\r\n- name: a\r\n  maps: {count: 1, time: 1s}\r\n- {name: b, submit: 1s, maps: {count: " +
+			"1, time: 1s}}\r\n",
+		"flow": "jobs: [{name: a, maps: {count: 1, time: 1s}}, {name: b, submit: 1s, maps: {count: 1, " +
+			"time: 1s}}]\n",
+		"all flow": "{queues: [], jobs: [{name: a, maps: {count: 1, time: 1s}}, {name: b, submit: 1s, maps: " +
+			"{count: 1, time: 1s}}]}",
+		"over lines": "jobs:\n  - {name: a,\n     # why not\n     maps: {count: 1, time: 1s}}\n\n  - {name: b, " +
+			"submit: 1s, maps: {count: 1,\n     time: 1s}}",
+		"anchors": "jobs:\n  - name: a\n    maps: &one {count: 1, time: 1s}\n  - {name: b, submit: 1s, " +
+			"maps: *one}\n",
+		"document": "---\n# two\njobs: # here\n  - {name: \"a\", maps: {count: 1, time: 1s}}\n  - {name: 'b', " +
+			"submit: 1s, maps: {count: 1, time: 1s}}\n...\n",
+		"dash alone": "jobs:\n  -\n    name: a\n    maps: {count: 1, time: 1s}\n  -\n    name: b\n    submit: " +
+			"1s\n    maps: {count: 1, time: 1s}\n",
 	} {
 		jobs, err := read(t, text, Defaults())
 		if err != nil {
@@ -137,47 +143,68 @@ func TestYAMLErrors(t *testing.T) {
 		return "jobs:\n  - {name: ok, maps: {count: 1, time: 1s}}\n  - {name: bad, " + fields + "}\n"
 	}
 	for text, want := range map[string]string{
-		job("maps: {count: -1, time: 1s}"):                     `trace:3:31: jobs.maps.count: "-1" must be a whole number from 0 to 16777216`,
-		job("maps: {count: 1e300, time: 1s}"):                  `trace:3:31: jobs.maps.count: "1e300" must be a whole number`,
-		job("maps: {count: 1, time: -1s}"):                     `jobs.maps.time: "-1s" must not be negative`,
-		job("maps: {count: 1, time: 20}"):                      `jobs.maps.time: "20" is not a time; write 90s, 5m or 1h30m`,
-		job("maps: {count: 1, time: 100000h}"):                 `jobs.maps.time: "100000h" must be at most ten years`,
-		job("maps: {count: 1, time: 1s, sigma: .nan}"):         `jobs.maps.sigma: ".nan" must be a number from 0 to 5`,
-		job("maps: {count: 1, tim: 1s}"):                       "trace:3:34: jobs.maps.tim: is not known here; known are count, time, sigma",
-		job("maps: {count: 1}"):                                "jobs.maps: must have count and time, or times",
-		job("maps: {times: [1s], count: 1}"):                   "jobs.maps: times says everything of each task",
-		job("maps: {count: 1, time: 1s, block: 1, input: 2}"):  "jobs.maps: input: 2 bytes are more than 1 tasks of a block of 1",
-		job("maps: {count: 1, time: 1s, rate: 1, input: 1GB}"): "jobs.maps: a task of 1000000000 bytes at 1 bytes/s takes more than ten years",
+		job("maps: {count: -1, time: 1s}"): `trace:3:31: jobs.maps.count: "-1" must be a whole ` +
+			`number from 0 to 16777216`,
+		job("maps: {count: 1e300, time: 1s}"): `trace:3:31: jobs.maps.count: "1e300" must be a ` +
+			`whole number`,
+		job("maps: {count: 1, time: -1s}"): `jobs.maps.time: "-1s" must not be negative`,
+		job("maps: {count: 1, time: 20}"): `jobs.maps.time: "20" is not a time; write ` +
+			`90s, 5m or 1h30m`,
+		job("maps: {count: 1, time: 100000h}"):         `jobs.maps.time: "100000h" must be at most ten years`,
+		job("maps: {count: 1, time: 1s, sigma: .nan}"): `jobs.maps.sigma: ".nan" must be a number from 0 to 5`,
+		job("maps: {count: 1, tim: 1s}"): "trace:3:34: jobs.maps.tim: is not known here; known " +
+			"are count, time, sigma",
+		job("maps: {count: 1}"):              "jobs.maps: must have count and time, or times",
+		job("maps: {times: [1s], count: 1}"): "jobs.maps: times says everything of each task",
+		job("maps: {count: 1, time: 1s, block: 1, input: 2}"): "jobs.maps: input: 2 bytes are more than 1 tasks of " +
+			"a block of 1",
+		job("maps: {count: 1, time: 1s, rate: 1, input: 1GB}"): "jobs.maps: a task of 1000000000 bytes at 1 bytes/s " +
+			"takes more than ten years",
 		job("maps: 7"): "jobs.maps: must be a mapping of count, time",
 		job("maps: {count: 1, time: 1s}, maps: {count: 1, time: 1s}"): "trace:3",
-		job("maps: {count: 1, time: 1s}, mapper: x"):                  "jobs: has maps or reduces with times, and something to run",
-		job("reduces: {count: 1, time: 1s}"):                          "jobs: has reduces but no maps",
-		job("maps: {count: 1, time: 1s}, reduces: 4"):                 "jobs: reduces: must be {count, time} beside maps",
-		job("submit: 5s"):                                                               "trace:3", // nothing to do
-		job("job: grep, mapper: x"):                                                     "has both job and mapper",
-		job("job: grep, input: x"):                                                      "needs input and output",
-		job("job: [grep]"):                                                              "jobs.job: must be a single value",
-		job("job: grep, deadline: 0s"):                                                  "jobs.deadline: must be after the submission",
-		job("job: grep, weight: 0"):                                                     `jobs.weight: "0" must be a positive number`,
-		job("job: grep, priority: 3000000000"):                                          `jobs.priority: "3000000000" must be a whole number, at most 2^31-1`,
-		job("maps: {count: 1, time: 1s}, goal: {metric: late}"):                         `jobs.goal.metric: "late" must be one of response, stretch, tardy`,
-		job("maps: {count: 1, time: 1s}, goal: {metric: tardy}"):                        "jobs: goal: metric tardy: needs a deadline of the job",
-		job("maps: {count: 1, time: 1s}, goal: {metric: steps}"):                        "jobs: goal: steps: 0, must be at least one",
-		job("maps: {count: 1, time: 1s}, goal: {metric: steps, steps: [{before: 1s}]}"): "jobs.goal.steps.before: is not known here; known are after, cost",
-		job("maps: {count: 1, time: 1s}, min: {vcores: 3}, max: {vcores: 2}"):           "jobs: min 3 of vcores: must be at most max, 2",
-		job("maps: {count: 1, time: 1s}, profile: {fetch: {vcores: 1}}"):                "jobs.profile.fetch: is not known here; known are accelerators, read, map",
-		job("maps: {count: 1, time: 1s}, profile: {accelerators: [gpu, gpu]}"):          `jobs: profile: accelerator "gpu": must be a name, and given once`,
-		job("maps: *nobody"):                                                            "jobs.maps: nothing before it is anchored as &nobody",
-		job("maps: {count: 1, time: 1s"):                                                "trace:3: is not YAML: did not find expected ',' or '}'",
-		job("maps: {count: 1, time: \"1s}"):                                             "trace:3: is not YAML: found unexpected end of stream",
-		"{queues: [}":                                                                   "trace:1: is not YAML: did not find expected node content",
-		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\nqueues: []\n":                "trace:3:3: must be an item of the list of jobs",
-		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\njobs:\n":                     "trace:3",
-		"queues: [{name: a.b}]\njobs:\n":                                                `trace:1:10: queues: name "a.b": must be there, without dots`,
-		"queues: [{name: a}, {name: a}]\njobs:\n":                                       `queues: name "a": is given twice`,
-		"queues: [{name: a, min: 120%}]\njobs:\n":                                       `queues.min: "120%" must be a part such as 20%`,
-		"queues: [{name: a, max: {memory: 1}}]\njobs:\n":                                `queues.max.memory: "1" must be a whole number of MiB`,
-		"queues: &q [{name: a, queues: *q}]\njobs:\n":                                   "queues.queues: are nested more than 32 deep",
+		job("maps: {count: 1, time: 1s}, mapper: x"): "jobs: has maps or reduces with times, and " +
+			"something to run",
+		job("reduces: {count: 1, time: 1s}"): "jobs: has " +
+			"reduces but no maps",
+		job("maps: {count: 1, time: 1s}, reduces: 4"): "jobs: reduces: must be {count, time} beside maps",
+		job("submit: 5s"):           "trace:3", // nothing to do
+		job("job: grep, mapper: x"): "has both job and mapper",
+		job("job: grep, input: x"):  "needs input and output",
+		job("job: [grep]"): "jobs.job: must be a " +
+			"single value",
+		job("job: grep, deadline: 0s"): "jobs.deadline: must be " +
+			"after the submission",
+		job("job: grep, weight: 0"): `jobs.weight: "0" must be a ` +
+			`positive number`,
+		job("job: grep, priority: 3000000000"): `jobs.priority: ` +
+			`"3000000000" must be a whole number, at most 2^31-1`,
+		job("maps: {count: 1, time: 1s}, goal: {metric: late}"): `jobs.goal.metric: "late" ` +
+			`must be one of response, stretch, tardy`,
+		job("maps: {count: 1, time: 1s}, goal: {metric: tardy}"): "jobs: goal: metric tardy: " +
+			"needs a deadline of the job",
+		job("maps: {count: 1, time: 1s}, goal: {metric: steps}"): "jobs: goal: steps: 0, must " +
+			"be at least one",
+		job("maps: {count: 1, time: 1s}, goal: {metric: steps, steps: [{before: 1s}]}"): "jobs.goal.steps.before: is " +
+			"not known here; known are after, cost",
+		job("maps: {count: 1, time: 1s}, min: {vcores: 3}, max: {vcores: 2}"): "jobs: min 3 of vcores: must be " +
+			"at most max, 2",
+		job("maps: {count: 1, time: 1s}, profile: {fetch: {vcores: 1}}"): "jobs.profile.fetch: is not known " +
+			"here; known are accelerators, read, map",
+		job("maps: {count: 1, time: 1s}, profile: {accelerators: [gpu, gpu]}"): `jobs: profile: accelerator "gpu": ` +
+			`must be a name, and given once`,
+		job("maps: *absent"):                "jobs.maps: nothing before it is anchored as &absent",
+		job("maps: {count: 1, time: 1s"):    "trace:3: is not YAML: did not find expected ',' or '}'",
+		job("maps: {count: 1, time: \"1s}"): "trace:3: is not YAML: found unexpected end of stream",
+		"{queues: [}":                       "trace:1: is not YAML: did not find expected node content",
+		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\nqueues: []\n": "trace:3:3: must be an item of the " +
+			"list of jobs",
+		"jobs:\n  - {name: a, maps: {count: 1, time: 1s}}\njobs:\n": "trace:3",
+		"queues: [{name: a.b}]\njobs:\n": `trace:1:10: queues: name "a.b": must be there, ` +
+			`without dots`,
+		"queues: [{name: a}, {name: a}]\njobs:\n":        `queues: name "a": is given twice`,
+		"queues: [{name: a, min: 120%}]\njobs:\n":        `queues.min: "120%" must be a part such as 20%`,
+		"queues: [{name: a, max: {memory: 1}}]\njobs:\n": `queues.max.memory: "1" must be a whole number of MiB`,
+		"queues: &q [{name: a, queues: *q}]\njobs:\n":    "queues.queues: are nested more than 32 deep",
 		"tasks: 7\n":         "trace:1:1: tasks: is not known here; known are queues, jobs",
 		"queues: []\n":       "trace: has no jobs: it should hold jobs:",
 		"jobs: 7\n":          "trace:1:7: jobs: must be a list",
@@ -192,7 +219,8 @@ func TestYAMLErrors(t *testing.T) {
 }
 
 func TestYAMLSigmaIsByChanceOfTheTask(t *testing.T) {
-	const text = "jobs: [{name: a, maps: {count: 4000, time: 20s, sigma: 0.5}}, {name: b, maps: {count: 1, time: 20s, sigma: 0.5}}]"
+	const text = "jobs: [{name: a, maps: {count: 4000, time: 20s, sigma: 0.5}}, {name: b, maps: {count: 1, time: " +
+		"20s, sigma: 0.5}}]"
 	jobs := mustRead(t, text, Defaults())
 	again := mustRead(t, text, Defaults())
 	if jobs[0].Stages[0].Tasks != 4000 || truth(jobs[0]).Task(0, 77) != truth(again[0]).Task(0, 77) {

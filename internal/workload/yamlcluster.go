@@ -42,7 +42,7 @@ func ReadCluster(name string, r io.Reader) (*Cluster, error) {
 	return c, nil
 }
 
-// readCluster reads a cluster file, of which any part may be missing.
+// readCluster reads a cluster file; any part of it may be missing.
 func readCluster(name string, r io.Reader) (*Cluster, error) {
 	in, err := open(name, r)
 	if err != nil {

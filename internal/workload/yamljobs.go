@@ -6,18 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// together is how many bytes of jobs are parsed at once, if one alone is not longer. The parser allocates 58 KB for each
-// call, which is more than it needs for a job.
+// together is how many bytes of jobs are parsed at once, if one alone is not longer. The parser allocates 58 KB for
+// each call, which is more than it needs for a job.
 const together = 16 << 10
 
-// yamlJobs reads our YAML a few jobs at a time. It cuts the list of jobs where lines begin with the dash of the list, and
-// parses each piece alone. Memory therefore depends on the longest job, not on the file.
+// yamlJobs reads our YAML a few jobs at a time. It cuts the list of jobs where lines begin with the dash of the list,
+// and parses each piece alone. Memory therefore depends on the longest job, not on the file.
 type yamlJobs struct {
 	yamlText
 	o       *Options
@@ -78,8 +80,8 @@ func isItem(line []byte, at int) bool {
 	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\n' || rest[0] == '\r')
 }
 
-// piece reads lines from the current one until end, which is told the length of the piece so far, says that one does not
-// belong to it.
+// piece reads lines from the current one until end, which is told the length of the piece so far, says that one does
+// not belong to it.
 func (y *yamlJobs) piece(end func(length int, line []byte) bool) (text []byte, first int, err error) {
 	first = y.number
 	for {
@@ -178,15 +180,12 @@ func (y *yamlJobs) list() error {
 	if end := bytes.TrimSpace(y.line); y.ended || bytes.Equal(end, []byte("...")) {
 		return nil
 	}
-	return y.in.at(
-		y.number,
-		at+1,
-		"must be an item of the list of jobs, \"- {name: ...}\"; other keys stand before jobs",
-	)
+	return y.in.at(y.number, at+1, "must be an item of the list of jobs, \"- {name: ...}\"; other keys "+
+		"stand before jobs")
 }
 
-const jobFields = "name, submit, user, queue, weight, priority, deadline, min, max, goal, profile, type, maps, reduces; " +
-	"or job, or mapper, combiner and reducer, and input, output, conf"
+const jobFields = "name, submit, user, queue, weight, priority, deadline, min, max, goal, profile, type, " +
+	"maps, reduces; or job, or mapper, combiner and reducer, and input, output, conf"
 
 // yamlJob gathers a job.
 type yamlJob struct {
@@ -206,7 +205,9 @@ type yamlStage struct {
 func (y *yamlJobs) job(n *yaml.Node) error {
 	y.ordinal++
 	j := yamlJob{program: Program{Reduces: -1}}
-	if err := y.fields(n, jobFields, func(key string, v *yaml.Node) (bool, error) { return y.field(&j, key, v) }); err != nil {
+	if err := y.fields(n, jobFields, func(key string, v *yaml.Node) (bool, error) {
+		return y.field(&j, key, v)
+	}); err != nil {
 		return err
 	}
 	job, err := j.job(y.o, y.ordinal)
@@ -361,9 +362,10 @@ func (y *yamlText) anyFields(n *yaml.Node, into map[string]string) error {
 func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	s.given = true
 	t, timed, counted := &s.truth, false, false
+	var speeds []ClassSpeed
 	err := y.fields(
 		n,
-		"count, time, sigma, times, rate, block, input, shuffle, output, resources",
+		"count, time, sigma, times, rate, block, input, shuffle, output, speeds, resources",
 		func(key string, v *yaml.Node) (_ bool, err error) {
 			switch key {
 			case "count":
@@ -394,6 +396,8 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 				t.Shuffle, err = y.bytes(v)
 			case "output":
 				t.Output, err = y.bytes(v)
+			case "speeds":
+				speeds, err = y.speeds(v)
 			case "resources":
 				s.needs, err = y.resources(v)
 			default:
@@ -406,7 +410,7 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	case err != nil:
 		return err
 	case t.List != nil && (counted || timed || t.Sigma+t.Rate != 0 || t.Block+t.Input+t.Shuffle+t.Output != 0):
-		return y.wrong(n, "times says everything of each task: nothing but resources may stand beside it")
+		return y.wrong(n, "times says everything of each task: nothing but speeds and resources may stand beside it")
 	case t.List != nil:
 		s.truth = listed(t.List)
 	case !counted || !timed:
@@ -414,10 +418,25 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	case t.Block > 0 && ceilDiv(t.Input, t.Block) > int64(t.Tasks):
 		return y.wrong(n, "input: %d bytes are more than %d tasks of a block of %d", t.Input, t.Tasks, t.Block)
 	}
+	t.Speeds = speeds
 	if err := t.check(); err != nil {
 		return y.wrong(n, "%w", err)
 	}
 	return nil
+}
+
+// speeds reads {class: speed}, in order of names.
+func (y *yamlText) speeds(n *yaml.Node) (speeds []ClassSpeed, err error) {
+	err = y.fields(n, "names of classes of nodes", func(key string, v *yaml.Node) (bool, error) {
+		speed, err := yamlValue(y, v, parseNumber)
+		if err == nil && !(speed > 0 && speed <= 1e6) {
+			err = y.wrong(v, "must be above 0 and at most 1000000")
+		}
+		speeds = append(speeds, ClassSpeed{key, speed})
+		return true, err
+	})
+	slices.SortFunc(speeds, func(a, b ClassSpeed) int { return strings.Compare(a.Class, b.Class) })
+	return speeds, err
 }
 
 // task reads one element of times: a time, or {time, fetch, input, shuffle, output}.
@@ -477,7 +496,8 @@ func (j *yamlJob) job(o *Options, ordinal int64) (*sched.JobSpec, error) {
 	p := &j.program
 	if j.maps.given || j.reduces.given {
 		switch {
-		case p.Job != "" || p.Mapper != "" || p.Reducer != "" || p.Combiner != "" || p.Input != nil || p.Output != "" || p.Conf != nil:
+		case p.Job != "" || p.Mapper != "" || p.Reducer != "" || p.Combiner != "" || p.Input != nil || p.Output != "" ||
+			p.Conf != nil:
 			return nil, errors.New("has maps or reduces with times, and something to run: it must be one of both")
 		case !j.maps.given:
 			return nil, errors.New("has reduces but no maps: {count, time}")

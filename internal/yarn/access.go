@@ -23,7 +23,7 @@ type Access struct {
 	Groups func(user string) ([]string, error)
 }
 
-// An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is nobody.
+// An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is empty.
 type ACL struct {
 	Everybody     bool
 	Users, Groups []string
@@ -78,8 +78,8 @@ const (
 	mostUsers  = 100_000
 )
 
-// A groupTable knows the groups of users. It may be used by many goroutines: who asks the system is not the owner, who
-// waits for nobody.
+// A groupTable knows the groups of users. Many goroutines may use it: one that asks the system is not the owner,
+// which waits for no answer.
 type groupTable struct {
 	log   *logbook
 	ask   func(user string) ([]string, error) // nil: no list names a group or ever will
@@ -132,7 +132,7 @@ func (t *groupTable) learn(user string, now time.Time) error {
 	return err
 }
 
-// meet learns the groups of a user who calls. It may wait for the operating system, so it is called outside of turns.
+// meet learns the groups of a calling user. It may wait for the operating system, so it is called outside of turns.
 func (t *groupTable) meet(user string) {
 	if err := t.learn(user, time.Now()); err != nil {
 		t.log.refused("groups not known", "user", cut(user, mostName), "why", err)
@@ -146,7 +146,7 @@ func (t *groupTable) forget() {
 	clear(t.known)
 }
 
-// systemGroups tells the groups that the operating system has of a user; nobody that it does not know is in any.
+// systemGroups tells the groups that the operating system has of a user; a user that it does not know is in none.
 func systemGroups(name string) (groups []string, err error) {
 	u, err := user.Lookup(name)
 	if errors.As(err, new(user.UnknownUserError)) {

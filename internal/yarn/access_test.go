@@ -149,8 +149,8 @@ func TestAccessLists(t *testing.T) {
 			toOpen, toAdhoc bool // may move it there
 		}{
 			{"ana", true, true, true, false},  // whose it is
-			{"bo", false, true, false, false}, // whom it lets see
-			{"cleo", true, false, true, true}, // whom it lets change
+			{"bo", false, true, false, false}, // the list lets this user see
+			{"cleo", true, false, true, true}, // the list lets this user change
 			{"kim", true, true, true, false},  // administers the queue above, by group
 			{"max", true, true, true, true},   // administers all queues
 			{"root", true, true, true, false}, // administers the cluster
@@ -376,7 +376,7 @@ func TestAccessByREST(t *testing.T) {
 	}
 }
 
-// Groups are asked for once in a while, and kept when they cannot be; who runs as nobody's user is in none.
+// Groups are asked for once in a while, and kept when they cannot be; a user that the system does not know is in none.
 func TestGroups(t *testing.T) {
 	asked, groups, fails := 0, []string{"etl"}, error(nil)
 	table := newGroupTable(
@@ -402,7 +402,7 @@ func TestGroups(t *testing.T) {
 	}
 	off := newGroupTable(
 		&Access{
-			Groups: func(string) ([]string, error) { t.Error("asked for groups that nobody needs"); return nil, nil },
+			Groups: func(string) ([]string, error) { t.Error("asked for groups that no list needs"); return nil, nil },
 		}, nil,
 	)
 	off.learn("ana", now)

@@ -18,6 +18,9 @@ type admin struct {
 	user string
 }
 
+// untilRestart says how settings are changed that are read at the start alone.
+const untilRestart = " before a restart, which loses nothing with --state"
+
 // newAdmin returns the server that operators call. Files are read before the turn, which must not wait for a disk.
 func newAdmin(f *front) *rpc.Server {
 	operator := func(m *manager, user string) admin { return admin{m, user} }
@@ -46,6 +49,20 @@ func newAdmin(f *front) *rpc.Server {
 				return nil, nil
 			},
 		),
+		"getGroupsForUser": rpc.Handle(
+			func(_ context.Context, _ *rpc.Call, q *wire.GroupsWanted) (proto.Message, error) {
+				names, err := f.config.Access.Groups(q.User)
+				if err != nil {
+					return nil, rpc.Errorf(classYARN, "Groups of %s: %v", q.User, err)
+				}
+				return &wire.Groups{Names: names}, nil
+			}),
+		"refreshSuperUserGroupsConfiguration": refuse(notSupported("acting for other users (hadoop.proxyuser)")),
+		"refreshAdminAcls":                    refuse(notSupported("other administrators" + untilRestart)),
+		"refreshClusterMaxPriority":           refuse(notSupported("another most priority" + untilRestart)),
+		"refreshNodesResources":               refuse(notSupported("sizes of nodes by dynamic-resources.xml")),
+		"refreshServiceAcls": refuse(rpc.Errorf("java.io.IOException",
+			"Service Authorization (hadoop.security.authorization) not enabled.")),
 		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
 			if err := admit(f, c.User); err != nil {
 				return nil, err

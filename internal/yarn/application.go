@@ -22,6 +22,10 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 		times:      times{started: m.millis()},
 	}
 	m.apps.add(app)
+	if s.ID.Timestamp == m.life.identity {
+		m.apps.taken.add(app.id.ID)
+	}
+	app.save()
 	app.submission.Priority = m.priority(s.Priority)
 	app.submission.Name, app.submission.Type = cut(s.Name, mostTitle), cut(s.Type, mostType)
 	hints, wrong := readHints(s.Tags)
@@ -38,7 +42,8 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 	}
 	size, _ := s.MasterResource()
 	spec := app.spec(tasks, m.config.Sizes.normal(size))
-	spec.Stages[0].Asked = m.live.shunned.count > 0 // then the core must know those nodes before it starts a master
+	// The core must know where a master may be started before it starts one.
+	spec.Stages[0].Asked = m.live.shunned.count > 0 || app.near() != nil
 	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: spec})
 	if spec.Stages[0].Asked {
 		m.step()
@@ -75,7 +80,7 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 		Submit:   app.m.at(),
 		Open:     true,
 		Stages: []sched.StageSpec{
-			{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.mostAttempts()},
+			{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.countedAttempts()},
 		},
 	}
 	spec.Deadline, spec.Goal = app.hints.deadline, app.hints.goal
@@ -111,7 +116,7 @@ func (app *application) launch(a *sched.Action) {
 		app.asks.placed(app.asks.groups[key.groupKey], n)
 	}
 	c.attempt.sequence++
-	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: c.attempt.sequence}
+	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: m.life.epoch<<wire.EpochShift | c.attempt.sequence}
 	m.leases.put(c)
 	m.count.kept++
 	n.hold(c)
@@ -132,18 +137,12 @@ func (app *application) exhausted() {
 	if a := app.current(); a != nil && a.diagnostics != "" {
 		why = a.diagnostics
 	}
-	app.end(
-		wire.AppFailed,
-		outcome{
-			wire.Failed,
-			fmt.Sprintf(
-				"Application %s failed %d times due to %s. Failing the application.",
-				app.id,
-				len(app.attempts),
-				why,
-			),
-		},
-	)
+	times := fmt.Sprintf("%d times", len(app.attempts))
+	if within := app.submission.Validity; within > 0 {
+		times = fmt.Sprintf("%d times in previous %d milliseconds", app.failures(), within)
+	}
+	why = fmt.Sprintf("Application %s failed %s due to %s. Failing the application.", app.id, times, why)
+	app.end(wire.AppFailed, outcome{wire.Failed, why})
 }
 
 // end is the application's end: everything that still runs of it ends, and every node that had a part of it is told.
@@ -174,6 +173,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 	}
 	clear(app.nodes)
 	app.submission.Launched()
+	app.save()
 	m.log.Info(
 		"application ended",
 		"application",
@@ -245,6 +245,15 @@ func (app *application) report() wire.ApplicationReport {
 	if !app.lifetime.ends.IsZero() {
 		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, int64(app.lifetime.ends.Sub(m.now).Seconds()))}
 	}
+	if app.starting() && r.Diagnostics == "" {
+		size, _ := app.submission.MasterResource()
+		size = m.config.Sizes.normal(size)
+		r.Diagnostics = fmt.Sprintf("Application is added to the scheduler and waits for resources for its "+
+			"ApplicationMaster. AM Resource Request = <memory:%d, vCores:%d>; Queue = %s; "+
+			"Available = <memory:%d, vCores:%d>",
+			size.Memory, size.VCores, r.Queue, m.core.Capacity[sched.Memory]-m.core.Queues[0].Used[sched.Memory],
+			m.core.Capacity[sched.VCores]-m.core.Queues[0].Used[sched.VCores])
+	}
 	if app.over {
 		r.Progress = 1
 		if app.state != wire.AppFinished {
@@ -274,7 +283,7 @@ func percent(part, whole sched.Resources) float32 {
 	return 100 * float32(part[sched.Memory]) / float32(whole[sched.Memory])
 }
 
-// nodesChanged has every ApplicationMaster told of a node that came, left or will leave.
+// nodesChanged tells every ApplicationMaster of a node that came, left or will leave.
 func (t *appTable) nodesChanged(n *node) {
 	for _, app := range t.list {
 		if a := app.current(); !app.over && a != nil && !a.ended() {
@@ -292,9 +301,10 @@ const instant = "2006-01-02T15:04:05.000-0700"
 // unlimited is how they write that it is not.
 const unlimited = "UNLIMITED"
 
-// expire has an application killed at an instant; zero: never.
+// expire sets the instant at which an application is killed; zero: never.
 func (app *application) expire(at time.Time) {
 	app.m.live.off(app.lifetime.alarm)
+	app.save()
 	if app.lifetime.ends = at; at.IsZero() {
 		return
 	}

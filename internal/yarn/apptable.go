@@ -9,15 +9,23 @@ import (
 )
 
 func newAppTable() appTable {
-	return appTable{byID: map[wire.ApplicationID]*application{}, byJob: map[sched.JobID]*application{}}
+	return appTable{
+		byID:    map[wire.ApplicationID]*application{},
+		byJob:   map[sched.JobID]*application{},
+		trimmed: map[wire.AppState]int{},
+	}
 }
 
 // add puts a new application into the table, as the next job of the core.
 func (t *appTable) add(app *application) {
 	t.newest++
+	t.order++
 	app.job = t.newest
+	if app.order == 0 {
+		app.order = t.order
+	}
+	t.order = max(t.order, app.order)
 	t.byID[app.id] = app
-	t.taken.add(app.id.ID)
 	t.byJob[app.job] = app
 	t.list = append(t.list, app)
 }
@@ -51,6 +59,9 @@ func (t *appTable) trim(keep int) {
 		t.list = append(t.list[:i], t.list[i+1:]...)
 		delete(t.byID, app.id)
 		delete(t.byJob, app.job)
+		app.forgotten = true
+		t.trimmed[app.state]++
+		app.save()
 		t.gone--
 	}
 }

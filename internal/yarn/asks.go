@@ -253,7 +253,7 @@ func (t *askTable) leave(g *group) {
 	g.stage = 0
 }
 
-// forget takes a group out of which nothing is left.
+// forget takes a group out when nothing is left of it.
 func (t *askTable) forget(g *group) {
 	if g.total == 0 && g.owed == 0 && len(g.places) == 0 {
 		if g.stage != 0 {

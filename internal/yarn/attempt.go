@@ -31,6 +31,7 @@ func (app *application) begin() *attempt {
 	}
 	app.attempts = append(app.attempts, a)
 	app.state = wire.AppAccepted
+	app.save()
 	a.watch()
 	return a
 }
@@ -126,7 +127,7 @@ func (a *attempt) nodeToken(n *node) wire.Token {
 	return wire.Token{Identifier: identifier, Password: k.Sign(identifier), Kind: token.KindNode, Service: n.service}
 }
 
-// launch has the ApplicationMaster started on its node.
+// launch starts the ApplicationMaster on its node.
 func (a *attempt) launch() {
 	m, s := a.app.m, &a.app.submission
 	blob, err := token.AddCredential(s.Launch.Tokens(), a.token())
@@ -143,7 +144,7 @@ func (a *attempt) launch() {
 	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: signed}
 	n := a.master.node
 	a.cancel = m.start.launch(
-		launchOrder{node: n.id, quiet: n.quiet, token: a.nodeToken(n), request: request},
+		launchOrder{node: n.id, quiet: n.quiet, kept: m.saves.kept(), token: a.nodeToken(n), request: request},
 		func(err error) {
 			m.post(func() { a.launched(err) })
 		},
@@ -168,6 +169,7 @@ func (a *attempt) launched(err error) {
 	}
 	if err == nil && a.app.times.launched == 0 {
 		a.app.times.launched = a.app.m.millis()
+		a.app.save()
 	}
 }
 
@@ -218,6 +220,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 		return
 	}
 	a.state, a.diagnostics, a.times.finished = state, why, a.app.m.millis()
+	a.app.save()
 	a.silent.leave()
 	a.finishing.leave()
 	a.unlaunch()

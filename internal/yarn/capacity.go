@@ -263,7 +263,7 @@ func (p *properties) capacitySum(path string, list []*sched.QueueSpec) {
 	}
 }
 
-// mappings reads queue-mappings, of which those of users are understood: u:ana:etl puts what ana submits without naming
+// mappings reads queue-mappings. Those of users are understood: u:ana:etl puts what ana submits without naming
 // a queue into etl, and u:%user:%user each user's into the queue with his name.
 func (p *properties) mappings(name string) []Rule {
 	rules := []Rule{{By: BySpecified, Final: true}}

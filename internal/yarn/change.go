@@ -31,6 +31,7 @@ func (u client) changePriority(q *wire.PriorityChange) (answer, error) {
 	if to := u.m.priority(q.Priority); !app.over &&
 		app.submission.Priority != to { // one that is over keeps its own, and is told it, as in Hadoop
 		app.submission.Priority = to
+		app.save()
 		app.respecify(func(s *sched.JobSpec) { s.Priority = int32(to) })
 	}
 	return reply(&wire.PriorityChanged{Priority: app.submission.Priority})
@@ -60,6 +61,7 @@ func (u client) move(q *wire.Move) (answer, error) {
 	}
 	if path != app.queue {
 		app.queue = path
+		app.save()
 		app.respecify(func(s *sched.JobSpec) { s.Queue = path })
 		u.m.log.Info("application moved", "application", q.ID.String(), "queue", path, "by", u.user)
 	}

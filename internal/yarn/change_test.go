@@ -477,3 +477,46 @@ func TestIDsAreTakenOnce(t *testing.T) {
 		t.Errorf("%s when it is forgotten: %v", first, err)
 	}
 }
+
+// rmadmin tells the groups of a user, and says plainly what it cannot refresh.
+func TestOperatorsCommands(t *testing.T) {
+	c := start(t, func(config *Config) {
+		config.Access.Groups = func(user string) ([]string, error) { return []string{user, "staff"}, nil }
+	})
+	d := rpc.Dialer{Protocol: wire.Administration, User: "root"}
+	client, err := d.Dial(t.Context(), c.at.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	groups := invoke[wire.Groups](c, client, "getGroupsForUser", &wire.GroupsWanted{User: "ana"})
+	if !slices.Equal(groups.Names, []string{"ana", "staff"}) {
+		t.Errorf("ana is in %q", groups.Names)
+	}
+	for method, want := range map[string]string{
+		"refreshAdminAcls": "before a restart", "refreshClusterMaxPriority": "before a restart",
+		"refreshSuperUserGroupsConfiguration": "hadoop.proxyuser", "refreshNodesResources": "dynamic-resources.xml",
+		"refreshServiceAcls": "Service Authorization (hadoop.security.authorization) not enabled.",
+	} {
+		err := client.Call(t.Context(), method, &wire.Empty{}, nil)
+		if e := (*rpc.Error)(nil); !errors.As(err, &e) || !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %v, want %q", method, err, want)
+		}
+	}
+}
+
+// An application that waits for its ApplicationMaster says what for.
+func TestDiagnosticsOfWhoWaits(t *testing.T) {
+	c := start(t, nil)
+	id := c.submit(nil)
+	r := c.report(id)
+	want := "AM Resource Request = <memory:512, vCores:1>; Queue = root.default"
+	if !strings.Contains(r.Diagnostics, want) {
+		t.Errorf("%q, want %q", r.Diagnostics, want)
+	}
+	c.node()
+	c.ends(id, wire.AppFinished)
+	if r := c.report(id); r.Diagnostics != "" {
+		t.Errorf("after its end: %q", r.Diagnostics)
+	}
+}

@@ -429,7 +429,7 @@ func (w *world) check() {
 				for _, stage := range list {
 					if st := m.core.Stage(sched.StageID{Job: app.job, Index: stage}); app.asks.of(stage) != nil ||
 						st.Pending != 0 {
-						w.t.Fatalf("%s: nobody has stage %d, the core has %+v", app.id, stage, st)
+						w.t.Fatalf("%s: no group has stage %d, the core has %+v", app.id, stage, st)
 					}
 				}
 			}

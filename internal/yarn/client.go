@@ -31,6 +31,14 @@ func (u client) newID(*wire.Empty) (answer, error) {
 	})
 }
 
+// gave reports whether an id was given by this ResourceManager. Those of earlier lives are not counted.
+func (m *manager) gave(id wire.ApplicationID) bool {
+	if id.Timestamp == m.life.identity {
+		return id.ID >= 1 && id.ID <= m.apps.named
+	}
+	return id.ID >= 1 && id.Timestamp >= m.life.first && id.Timestamp < m.life.identity
+}
+
 // submitApplication takes an application in. The same one again is no error to who submitted it: a client may not have
 // heard that it was taken. Ids are not used again, also when their applications are forgotten.
 func (u client) submit(q *wire.SubmitRequest) (answer, error) {
@@ -40,14 +48,15 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	}
 	size, ok := s.MasterResource()
 	access, length := accessOf(s.Launch.ACLs())
+	unplaced := checkMaster(s)
 	switch err := u.m.config.Sizes.check(size); {
-	case s.ID.Timestamp != u.m.identity() || s.ID.ID < 1 || s.ID.ID > u.m.apps.named:
+	case !u.m.gave(s.ID):
 		return nil, rpc.Errorf(
 			classYARN,
 			"Failed to submit application %s: its id was not given by this ResourceManager",
 			s.ID,
 		)
-	case u.m.apps.taken.has(s.ID.ID):
+	case u.m.apps.byID[s.ID] != nil || s.ID.Timestamp == u.m.identity() && u.m.apps.taken.has(s.ID.ID):
 		return nil, rpc.Errorf(
 			classYARN,
 			"Failed to submit application %s: its id is another application's, ask for a new one",
@@ -62,6 +71,8 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 			s.ID,
 			err,
 		)
+	case unplaced != nil:
+		return nil, unplaced
 	case len(s.Tags) > mostTags || slices.ContainsFunc(s.Tags, func(tag string) bool { return len(tag) > mostTag }):
 		return nil, rpc.Errorf(
 			classYARN,
@@ -100,7 +111,7 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	}
 	u.m.queues.make(queue)
 	app := newApplication(u.m, u.user, queue, s)
-	app.access = access
+	app.access = access // which is kept with the rest
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
 	}
@@ -199,94 +210,6 @@ func (u client) clusterNodes(q *wire.NodesRequest) (answer, error) {
 		}
 	}
 	return reply(r)
-}
-
-// queueInfo tells a user of a queue; users' own queues below it are not shown, as Hadoop has none.
-func (u client) queueInfo(q *wire.QueueRequest) (answer, error) {
-	queue, ok := u.m.core.Queues[0], q.Name == "root" || q.Name == ""
-	if !ok {
-		queue, ok = u.m.core.QueueNamed(q.Name)
-	}
-	if !ok {
-		return reply(&wire.QueueResponse{}) // an exception would have clients try again
-	}
-	return reply(&wire.QueueResponse{Queue: u.tellQueue(queue, q)})
-}
-
-func (u client) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
-	path, below := "root", ""
-	if queue.ID != 0 {
-		below = u.m.core.Path(queue)
-		path += "." + below
-	}
-	whole := u.m.core.Capacity
-	share := func(r sched.Resources) float32 { return float32(min(1, max(0, r.DominantShare(whole)))) }
-	most := queue.Max
-	for k := range most {
-		most[k] = min(most[k], whole[k])
-	}
-	info := &wire.QueueInfo{
-		Name:               queue.Spec.Name,
-		Path:               path,
-		Capacity:           share(queue.Min),
-		Max:                share(most),
-		Current:            share(queue.Used),
-		PreemptionDisabled: true,
-		Scheduler:          "CapacityScheduler",
-		Shares: wire.QueueShares{
-			Capacity:    share(queue.Min),
-			Absolute:    share(queue.Min),
-			Max:         share(most),
-			AbsoluteMax: share(most),
-			MasterPart:  1,
-			Min:         size(queue.Min),
-			MaxAmount:   size(most),
-		},
-	}
-	free := most.Sub(queue.Used)
-	s := &info.Statistics
-	*s = wire.QueueStatistics{
-		FreeMemory:        max(0, free[sched.Memory]),
-		UsedMemory:        queue.Used[sched.Memory],
-		FreeVCores:        max(0, free[sched.VCores]),
-		UsedVCores:        queue.Used[sched.VCores],
-		RunningContainers: int64(queue.Running()),
-		PendingContainers: int64(queue.Pending()),
-		Users:             int64(len(queue.Children)),
-	}
-	waits := queue.Demand.Sub(queue.Used)
-	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
-	for _, app := range u.m.apps.list {
-		if below != "" && app.queue != below {
-			continue
-		}
-		s.Submitted++
-		switch app.state {
-		case wire.AppAccepted:
-			s.Pending++
-		case wire.AppRunning:
-			s.Running++
-		case wire.AppFinished:
-			s.Completed++
-		case wire.AppFailed:
-			s.Failed++
-		case wire.AppKilled:
-			s.Killed++
-		}
-		if q.Apps && !app.over {
-			info.Apps = append(info.Apps, app.seen(u.user))
-		}
-	}
-	if q.Children || q.Recursive {
-		for _, id := range queue.Children {
-			if child := u.m.core.Queues[id]; child != nil && !child.User {
-				deeper := *q
-				deeper.Children = q.Recursive
-				info.Children = append(info.Children, *u.tellQueue(child, &deeper))
-			}
-		}
-	}
-	return info
 }
 
 // standing are the queues that there are, parents before children; rows of those that have gone wait for others.

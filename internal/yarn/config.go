@@ -2,8 +2,10 @@ package yarn
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os/user"
 	"strings"
 	"time"
@@ -36,7 +38,7 @@ type Config struct {
 	// is said beyond is this.
 	MostPriority int32
 	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that tells the rack of the
-	// host that is its argument (net.topology.script.file.name). A host of which neither says anything is in
+	// host that is its argument (net.topology.script.file.name). A host that neither names is in
 	// DefaultRack.
 	Racks      map[string]string
 	RackScript string
@@ -48,26 +50,57 @@ type Config struct {
 	// all may.
 	Hosts func() (Hosts, error)
 	// Access says who may submit, see, change and administer. What queues say of that is in Queues.
-	Access Access
-	// Secured lists, a line each, what the cluster's files say of security that is not supported here: with it, Listen
-	// refuses, unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
-	Secured  []string
-	Insecure bool
+	Access   Access
+	Security Security
 	// Policy names the policy that does what the configured scheduler does: capacity, fair or fifo.
 	Policy string
 	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin
 	// with it. By default it is where REST is served.
 	Web string
-	Log *slog.Logger // nil: slog.Default
+	// Fairness returns the statement of what queues and users have lent and borrowed up to an instant, for REST. It is
+	// called within a turn. nil: no statement is kept.
+	Fairness func(sched.Time) any
+	// Pack fills one node before the next, in the order in which they have come. Otherwise containers go round the
+	// nodes with room, as under Hadoop's schedulers.
+	Pack bool
+	// Page serves / of the REST port, and what that page asks for below /static and /api; nil: nothing.
+	Page http.Handler
+	// Shown is what REST shows of the configuration.
+	Shown Shown
+	// State is the file that keeps what outlives the process; "": nothing does.
+	State string
+	Log   *slog.Logger // nil: slog.Default
+}
+
+// Security is what the cluster's files say of it.
+type Security struct {
+	// Secured lists, a line each, what the files say of security that is not supported here: with it, Listen refuses,
+	// unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
+	Secured  []string
+	Insecure bool
+}
+
+// Shown is what REST shows of the configuration.
+type Shown struct {
+	User       string     // that the process runs as
+	Properties []Property // of the files, without the values of secrets
+}
+
+// A Property is one of Hadoop's configuration files.
+type Property struct {
+	Name  string `json:"key" xml:"name"`
+	Value string `json:"value" xml:"value"`
+	Final bool   `json:"isFinal" xml:"final"`
+	File  string `json:"resource" xml:"source"`
 }
 
 // Check returns why no ResourceManager is started with the configuration; nil: it may be.
 func (c *Config) Check() error {
-	if len(c.Secured) == 0 || c.Insecure {
+	if len(c.Security.Secured) == 0 || c.Security.Insecure {
 		return nil
 	}
-	return fmt.Errorf("the cluster is secured, and this ResourceManager is open: whoever reaches its ports is "+
-		"believed. Set --insecure to start all the same, or change\n%s", strings.Join(c.Secured, "\n"))
+	return fmt.Errorf("the cluster is secured, and this ResourceManager is open: any caller is "+
+		"believed. Set --insecure to start all the same, or change\n%s", strings.Join(c.Security.Secured, "\n"))
 }
 
 // Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for
@@ -133,6 +166,7 @@ func (c Config) withDefaults() *Config {
 		c.Log = slog.Default()
 	}
 	if me, err := user.Current(); err == nil {
+		c.Shown.User = me.Username
 		c.Access.Admins.Users = append([]string{me.Username}, c.Access.Admins.Users...)
 	}
 	if c.Access.Groups == nil {
@@ -140,6 +174,7 @@ func (c Config) withDefaults() *Config {
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
 	c.Core.Limit = cmp.Or(c.Core.Limit, Launches)
+	c.Core.Spread = !c.Pack
 	if len(c.Queues.Tree) == 0 {
 		c.Queues.Tree = c.Core.Queues
 	}
@@ -155,8 +190,19 @@ func (s Sizes) normal(r wire.Resource) wire.Resource {
 
 func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
 
-// check reports why no container may be of the size r.
+// check reports why no container may be of the size r. Of another kind of resource there is nothing: a request for some
+// is refused, as by Hadoop where no node has any.
 func (s Sizes) check(r wire.Resource) error {
+	if o := r.Other; o.Amount != 0 {
+		most := fmt.Sprintf("<memory:%d, vCores:%d>", s.MaxMemory, s.MaxVCores)
+		why := fmt.Sprintf("Cannot allocate containers as requested resource is greater than "+
+			"maximum allowed allocation. Requested resource type=[%.100s], "+
+			"Requested resource=<memory:%d, vCores:%d, %.100s: %d>, maximum allowed allocation=%s, please note that "+
+			"maximum allowed allocation is calculated by scheduler based on maximum resource of registered "+
+			"NodeManagers, which might be less than configured maximum allocation=%s",
+			o.Kind, r.Memory, r.VCores, o.Kind, o.Amount, most, most)
+		return errors.New(why)
+	}
 	if r.Memory < 0 || r.VCores < 0 || r.Memory > s.MaxMemory || r.VCores > s.MaxVCores {
 		return fmt.Errorf(
 			"a container of %d MiB and %d cores: may be up to %d MiB and %d cores",

@@ -95,7 +95,7 @@ func (c *container) completed(s *wire.ContainerStatus) {
 	}
 }
 
-// preempt has the container end because the core wants its room: after its ApplicationMaster was asked for it, and did
+// preempt ends the container because the core wants its room: after its ApplicationMaster was asked for it, and did
 // not give it back in time. What is left of an application that is over ends without asking.
 func (c *container) preempt(grace sched.Time) {
 	kill := func() { c.giveUp(wire.ExitPreempted, saidPreempted, sched.Killed) }
@@ -147,18 +147,26 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.node.drop(c)
 	if c.isMaster() {
 		outcome = c.attempt.masterOver(&end, outcome)
+		if c.attempt.failed = outcome == sched.Failed; c.attempt.failed && c.attempt.app.forgiving() {
+			outcome = sched.Lost // the core counts failures for ever
+		}
+		c.attempt.app.save()
 		c.notice = heard
 	}
 	c.m.count.ended[outcome]++
-	c.m.note(
-		sched.Event{
-			Kind:    sched.AttemptDone,
-			Outcome: outcome,
-			Attempt: c.lease,
-			Node:    c.node.sched,
-			Job:     c.attempt.app.job,
-		},
-	)
+	if c.lease == 0 {
+		c.attempt.app.unfound(c)
+	} else {
+		c.m.note(
+			sched.Event{
+				Kind:    sched.AttemptDone,
+				Outcome: outcome,
+				Attempt: c.lease,
+				Node:    c.node.sched,
+				Job:     c.attempt.app.job,
+			},
+		)
+	}
 	c.attempt.tell(c, end)
 	c.settle()
 }

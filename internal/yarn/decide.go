@@ -18,6 +18,7 @@ func (m *manager) step() {
 		actions := m.core.Step(m.at(), m.events)
 		m.events = m.events[:0]
 		m.refused()
+		m.book()
 		for i := range actions {
 			m.act(&actions[i])
 		}

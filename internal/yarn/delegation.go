@@ -51,6 +51,7 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	identifier := one.id.Append(nil)
 	one.password = d.keys.Sign(identifier)
 	d.good[string(identifier)] = one
+	one.save(u.m, identifier)
 	u.m.forgetToken(string(identifier), one)
 	return reply(
 		&wire.TokenGiven{Token: wire.Token{Identifier: identifier, Password: one.password, Kind: token.KindDelegation}},
@@ -64,6 +65,7 @@ func (m *manager) forgetToken(identifier string, one *delegation) {
 			m.forgetToken(identifier, one)
 		} else {
 			delete(m.keys.delegations.good, identifier)
+			m.saves.put(nameToken+identifier, nil)
 		}
 	})
 }
@@ -99,6 +101,7 @@ func (u client) renewToken(q *wire.TokenGiven) (answer, error) {
 	if most := time.UnixMilli(one.id.Most); most.Before(one.expires) {
 		one.expires = most
 	}
+	one.save(u.m, q.Token.Identifier)
 	return reply(&wire.TokenRenewed{Expires: one.expires.UnixMilli()})
 }
 
@@ -112,5 +115,6 @@ func (u client) cancelToken(q *wire.TokenGiven) (answer, error) {
 	}
 	u.m.live.off(one.alarm)
 	delete(u.m.keys.delegations.good, string(q.Token.Identifier))
+	u.m.saves.put(nameToken+string(q.Token.Identifier), nil)
 	return nil, nil
 }

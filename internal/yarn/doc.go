@@ -4,10 +4,12 @@
 // Files from the top to the bottom; each uses only those below it, but for three calls:
 //
 //	serve.go                                        wires it together
-//	rest.go  restbodies.go  proxy.go  metrics.go    the web address: pages, their typed bodies
+//	rest.go  restchanges.go  restpages.go  restbodies.go  queueinfo.go
+//	proxy.go  metrics.go                            the web address: pages, their typed bodies
 //	admin.go  tracker.go  master.go  clientserver.go  client.go  change.go  delegation.go
 //	                                                one type a protocol: what a call does to the state, and its answer
 //	front.go  owner.go                              what servers use outside of turns; whose turn it is
+//	saved.go  recover.go                            what outlives the process, and how it comes back
 //	decide.go                                       a Step of the core, and its actions carried out
 //	node.go  application.go  permissions.go  attempt.go  container.go  asks.go  shun.go
 //	                                                what happens to each part of the state

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A front is what the servers use outside of turns: the owner, who runs the turns, and those parts that many goroutines
-// may use at once. The configuration does not change.
+// A front is what the servers use outside of turns: the owner, which runs the turns, and those parts that many
+// goroutines may use at once. The configuration does not change.
 type front struct {
 	*owner
 	config   *Config

@@ -320,7 +320,7 @@ func (s *stock) distributedShell() {
 }
 
 // launchUnmanaged has distributed shell's ApplicationMaster run a command in some containers, by the launcher that
-// stock Hadoop has for ApplicationMasters that nobody manages.
+// stock Hadoop has for ApplicationMasters that are not managed.
 func (s *stock) launchUnmanaged(command string, containers int) (string, error) {
 	s.write(s.dir+"/shellCommands", string([]byte{0, byte(len(command))})+command) // as Java's writeUTF does
 	master := strings.Join(
@@ -363,12 +363,29 @@ func (s *stock) unmanaged() {
 	}
 }
 
-// spark runs Spark's own example of pi with two executors.
+// spark runs Spark's own example of pi with two executors, and checks its report.
 func (s *stock) spark(mode string) string {
+	s.t.Helper()
+	out, err := s.submitSpark(mode)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if r := s.newest(); r.Type != "SPARK" || r.State != wire.AppFinished || r.Final != wire.Succeeded {
+		s.t.Errorf("report %+v", r)
+	}
+	return out
+}
+
+// submitSpark runs Spark's own example of pi with two executors. Its event log lands in the folder spark-events.
+func (s *stock) submitSpark(mode string) (string, error) {
 	s.t.Helper()
 	home := os.Getenv("SOJOURN_SPARK")
 	if home == "" {
 		s.t.Skip("SOJOURN_SPARK names no Spark: make test-hadoop sets it")
+	}
+	events := filepath.Join(s.dir, "spark-events")
+	if err := os.MkdirAll(events, 0o755); err != nil {
+		s.t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
@@ -388,7 +405,7 @@ func (s *stock) spark(mode string) string {
 		"1",
 	}
 	for _, conf := range []string{"spark.yarn.am.memory=512m", "spark.yarn.stagingDir=file:" + s.dir + "/staging", "spark.yarn.jars=local:" + home + "/jars/*",
-		"spark.ui.enabled=false", "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1",
+		"spark.ui.enabled=false", "spark.eventLog.enabled=true", "spark.eventLog.compress=false", "spark.eventLog.dir=file:" + events, "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1",
 		"spark.yarn.appMasterEnv.SPARK_LOCAL_HOSTNAME=127.0.0.1", "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1"} {
 		args = append(args, "--conf", conf)
 	}
@@ -401,14 +418,7 @@ func (s *stock) spark(mode string) string {
 		"SPARK_LOCAL_IP=127.0.0.1",
 		"SPARK_LOCAL_HOSTNAME=127.0.0.1",
 	)
-	out, err := s.execute(cmd)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if r := s.newest(); r.Type != "SPARK" || r.State != wire.AppFinished || r.Final != wire.Succeeded {
-		s.t.Errorf("report %+v", r)
-	}
-	return out
+	return s.execute(cmd)
 }
 
 // endless submits a job that does not end by itself, and returns it when it runs, and what waits for its client's
@@ -525,6 +535,56 @@ func (s *stock) spoken(args ...string) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// TestStockRestart kills `sojourn rm` by signal 9 in the middle of a job, three times. The job ends as if nothing had
+// been: with its first ApplicationMaster, and no task that ran is run again.
+func TestStockRestart(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	state := []string{"--state", s.dir + "/state"}
+	rm := s.serveVerb("capacity", state...)
+	s.addNodes(2)
+	s.part("a job over three kills", func(s *stock) {
+		const maps, reduces = 12, 2
+		type ended struct {
+			out string
+			err error
+		}
+		done := make(chan ended, 1)
+		go func() {
+			out, err := s.try(sleepArgs(maps, reduces, 10_000)...)
+			done <- ended{out, err}
+		}()
+		r := s.untilRuns(wire.ApplicationID{}, 4)
+		for range 3 {
+			rm.kill()
+			began := time.Now()
+			rm = s.serveVerb("capacity", state...)
+			s.until("the job goes on", time.Minute, func() bool {
+				now := s.newest()
+				return now.ID == r.ID && now.State == wire.AppRunning && now.Usage.Containers >= 2
+			})
+			s.t.Logf("runs again %v after the kill", time.Since(began))
+			time.Sleep(3 * time.Second) // something happens in this life, too
+		}
+		job := <-done
+		if job.err != nil {
+			s.t.Fatal(job.err)
+		}
+		// A container that was granted and not started is refused by its node, as with Hadoop, and asked for again.
+		refused := strings.Count(job.out, "rejected as it is allocated by a previous RM")
+		for _, want := range []string{
+			fmt.Sprint("Launched map tasks=", maps+refused), fmt.Sprint("Launched reduce tasks=", reduces),
+		} {
+			if !strings.Contains(job.out, want+"\n") {
+				s.t.Errorf("want %s; the job said\n%s", want, job.out)
+			}
+		}
+		if r := s.newest(); r.State != wire.AppFinished || r.Attempt.Attempt != 1 {
+			s.t.Errorf("it ended as %v with attempt %d", r.State, r.Attempt.Attempt)
+		}
+	})
 }
 
 // TestStockReference has an existing cluster change over: the same runs under Hadoop's own ResourceManager, then under

@@ -3,7 +3,6 @@ package yarn
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,32 +26,25 @@ const hintPrefix = "sojourn."
 
 // readHints reads tags; wrong says, for each that begins as a hint and is none, what it must be.
 func readHints(tags []string) (h hints, wrong []error) {
+	var terms sched.JobSpec
 	for _, tag := range tags {
 		rest, ours := strings.CutPrefix(tag, hintPrefix)
 		if !ours {
 			continue
 		}
 		name, value, _ := strings.Cut(rest, "=")
-		var err error
-		duration := func(to *time.Duration) {
-			d, wrong := time.ParseDuration(value)
-			if wrong != nil || d <= 0 {
-				err = fmt.Errorf("must be like %s%s=10m", hintPrefix, name)
-				return
+		known, err := terms.SetTerm(name, value)
+		switch {
+		case known:
+		case name == "size":
+			d, unread := time.ParseDuration(value)
+			if unread != nil || d <= 0 {
+				err = errors.New("must be a time above 0, such as 2h")
+				break
 			}
-			*to = d
-		}
-		switch name {
-		case "deadline":
-			duration(&h.deadline)
-		case "size":
-			duration(&h.size)
-		case "queue":
+			h.size = d
+		case name == "queue":
 			h.queue = value
-		case "goal":
-			err = h.readGoal(value)
-		case "weight":
-			h.theGoal().Weight, err = strconv.ParseFloat(value, 64)
 		default:
 			err = errors.New("there are sojourn.deadline, size, queue, goal and weight")
 		}
@@ -60,8 +52,9 @@ func readHints(tags []string) (h hints, wrong []error) {
 			wrong = append(wrong, fmt.Errorf("tag %q: %w", tag, err))
 		}
 	}
+	h.deadline, h.goal = terms.Deadline, terms.Goal
 	if h.goal != nil {
-		if err := (&sched.JobSpec{Deadline: h.deadline, Goal: h.goal}).ValidateTerms(); err != nil {
+		if err := terms.ValidateTerms(); err != nil {
 			h.goal = nil
 			wrong = append(wrong, fmt.Errorf("tags %s: %w", strings.Join(tags, ", "), err))
 		}
@@ -69,38 +62,7 @@ func readHints(tags []string) (h hints, wrong []error) {
 	return h, wrong
 }
 
-// theGoal returns the goal of the application, a new one at first.
-func (h *hints) theGoal() *sched.Goal {
-	if h.goal == nil {
-		h.goal = &sched.Goal{}
-	}
-	return h.goal
-}
-
-// readGoal reads the name of a metric, or the steps of a cost: 5m:1/10m:4 is 1 after 5 minutes and 4 after 10. Commas
-// separate tags, so they cannot separate steps.
-func (h *hints) readGoal(value string) error {
-	g := h.theGoal()
-	g.Steps = nil
-	if m, ok := sched.MetricNamed(value); ok && m != sched.MetricSteps {
-		g.Metric = m
-		return nil
-	}
-	g.Metric = sched.MetricSteps
-	for text := range strings.SplitSeq(value, "/") {
-		after, cost, _ := strings.Cut(text, ":")
-		at, err1 := time.ParseDuration(after)
-		c, err2 := strconv.ParseFloat(cost, 64)
-		if err1 != nil || err2 != nil {
-			h.goal = nil
-			return errors.New("must be response, stretch, tardy, tardiness, lateness, or steps as 5m:1/10m:4")
-		}
-		g.Steps = append(g.Steps, sched.CostStep{After: at, Cost: c})
-	}
-	return nil
-}
-
-// prior is what a task of a stage takes, of which nothing is known but the hint: that is shared out among the tasks
+// prior is what a task of a stage takes when only the hint is known: that is shared out among the tasks
 // that are asked for at first. Later stages take what is learned.
 func (h *hints) prior(stage, pending int32) sched.Time {
 	if stage != 1 || pending <= 0 {

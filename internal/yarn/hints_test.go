@@ -64,7 +64,13 @@ func contended(
 		t.Fatal(err)
 	}
 	config := *f.m.config
-	config.Core.Policy, config.Core.Estimator = p, &model.History{Past: past}
+	history := &model.History{Past: map[string][]model.PastTask{}}
+	for key, times := range past {
+		for _, took := range times {
+			history.Past[key] = append(history.Past[key], model.PastTask{Took: took})
+		}
+	}
+	config.Core.Policy, config.Core.Estimator = p, history
 	f.open(&config, Hosts{}, f.world, func() time.Time { return f.now })
 	for i, host := range []string{"a", "b", "c"} {
 		f.join(host, int32(i+1))
@@ -225,7 +231,7 @@ func TestHistoryIsKept(t *testing.T) {
 	key := strings.Join([]string{"alice", "nightly #-#-#", "MAPREDUCE", "map"}, "\x00")
 	db.View(func(tx *bolt.Tx) error {
 		tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-			if times := b.Get([]byte(key)); bytes.Count(times, []byte(",")) != 19 {
+			if times := b.Get([]byte(key)); bytes.Count(times, []byte(`"Took"`)) != 20 {
 				t.Errorf("of 20 maps the history has %s", times)
 			}
 			return nil
@@ -244,7 +250,7 @@ func TestHistoryIsKept(t *testing.T) {
 	}
 }
 
-// Strangers who send random bytes to every port are turned away and disturb nobody, and a log does not fill with them.
+// Strangers who send random bytes to every port are turned away and disturb no caller. A log does not fill with them.
 func TestStrangers(t *testing.T) {
 	var mu sync.Mutex
 	var text strings.Builder

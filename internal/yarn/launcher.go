@@ -22,6 +22,7 @@ type launcher interface {
 type launchOrder struct {
 	node    wire.NodeID
 	quiet   *atomic.Bool // whether the node is silent
+	kept    func() error // waits until a restart would know of the launch; nil: none would
 	token   wire.Token   // for the node
 	request *wire.StartContainersRequest
 }
@@ -72,6 +73,9 @@ func (l *nodeCaller) wait() { l.wg.Wait() }
 func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.wg.Go(func() {
+		if o.kept != nil && o.kept() != nil {
+			return // this process ends
+		}
 		if err := l.try(ctx, &o); ctx.Err() == nil {
 			done(err)
 		}

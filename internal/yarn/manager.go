@@ -18,6 +18,8 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 		core:    sched.New(config.Core),
 		clock:   clock,
 		started: now,
+		life:    life{identity: now.UnixMilli(), first: now.UnixMilli()},
+		finds:   newFinds(),
 		now:     now,
 		log:     log,
 		keys:    newKeys(),
@@ -46,12 +48,19 @@ func (m *manager) roll() {
 	for _, k := range all {
 		k.Offer()
 	}
+	m.saveKeys()
+	m.useKeys()
+	m.live.at(m.now.Add(m.config.Keys.Roll), m.roll)
+}
+
+// useKeys uses the keys that are offered, when every node had time to learn them.
+func (m *manager) useKeys() {
 	m.live.at(m.now.Add(m.config.Keys.Delay), func() {
-		for _, k := range all {
+		for _, k := range []*token.Keys{m.keys.master, m.keys.node, m.keys.container} {
 			k.Use()
 		}
+		m.saveKeys()
 	})
-	m.live.at(m.now.Add(m.config.Keys.Roll), m.roll)
 }
 
 // begin starts a turn: it reads the clock and does what is due.
@@ -76,7 +85,7 @@ func (m *manager) at() sched.Time { return m.now.Sub(m.started) }
 func (m *manager) millis() int64 { return m.now.UnixMilli() }
 
 // identity names this life of the ResourceManager to nodes and in application ids.
-func (m *manager) identity() int64 { return m.started.UnixMilli() }
+func (m *manager) identity() int64 { return m.life.identity }
 
 // note keeps a fact for the next Step of the core.
 func (m *manager) note(e sched.Event) { m.events = append(m.events, e) }

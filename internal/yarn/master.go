@@ -46,6 +46,9 @@ func byMaster[Q any, P interface {
 		return f.serve(c, func(m *manager) (answer, error) {
 			a := m.attempt(id.Attempt)
 			if a == nil || a.ended() {
+				if _, done := any(q).(*wire.FinishMasterRequest); done && a != nil && a.state == wire.AttemptFinished {
+					return reply(&wire.FinishMasterResponse{Unregistered: true}) // the reply to its first call was lost
+				}
 				return nil, rpc.Errorf(classAttemptNotFound,
 					"Application attempt %s doesn't exist in ApplicationMasterService cache.", id.Attempt)
 			}
@@ -55,7 +58,7 @@ func byMaster[Q any, P interface {
 }
 
 // masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over still
-// gets in, to be told so. One of an earlier life of the ResourceManager cannot get in, because the keys of that life
+// gets in, to be told so. One of an earlier life that was not kept cannot get in, because the keys of that life
 // are lost: it gets the exception that ends it, or it would try again for minutes.
 func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 	id, err := token.ReadMaster(identifier)
@@ -63,7 +66,7 @@ func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 		return nil, err
 	}
 	_, err = f.ask(func(m *manager) (answer, error) {
-		if id.Attempt.App.Timestamp != m.identity() {
+		if m.apps.byID[id.Attempt.App] == nil && id.Attempt.App.Timestamp != m.identity() {
 			return nil, rpc.Errorf(classAttemptNotFound,
 				"Application attempt %s is of another life of the ResourceManager.", id.Attempt)
 		}
@@ -83,8 +86,15 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 	case wire.AttemptRunning, wire.AttemptFinishing:
 		return nil, rpc.Errorf(classInvalidMaster, "Application Master is already registered : %s", a.app.id)
 	}
+	if len(q.Constraints) > 0 {
+		return nil, rpc.Errorf(classYARN, "Found non empty placement constraints map in "+
+			"RegisterApplicationMasterRequest for application=%s, but the configured "+
+			"yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
+			"Rejecting this registerApplicationMaster operation", a.id)
+	}
 	a.silent.touch(m.now)
 	a.state, a.app.state = wire.AttemptRunning, wire.AppRunning
+	a.app.save()
 	a.address = wire.MasterAddress{Host: q.Host, Port: q.Port, Original: q.Tracking}
 	a.dues.last = &wire.AllocateResponse{}
 	m.log.Info("application master registered", "attempt", a.id.String(), "host", q.Host)
@@ -151,7 +161,10 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 		a.address.Original = q.Tracking
 	}
 	for _, id := range q.Releases {
-		if c := m.container(id); c != nil && c.attempt == a && !c.isMaster() {
+		switch c := m.container(id); {
+		case c == nil && m.earlier(id) && len(m.finds.given) < mostUnknown:
+			m.finds.given[id] = a
+		case c != nil && c.attempt == a && !c.isMaster():
 			c.giveUp(wire.ExitAborted, saidReleased, released(c))
 		}
 	}
@@ -200,6 +213,7 @@ func (am master) finish(q *wire.FinishMasterRequest) (answer, error) {
 		c.giveUp(wire.ExitAfterApp, saidFinished, sched.Released)
 	}
 	a.state, app.state, app.times.finished = wire.AttemptFinishing, wire.AppFinished, m.millis()
+	app.save()
 	app.drop()
 	a.silent.leave()
 	m.live.finishing.watch(&a.finishing, m.now, (*lingeringMaster)(a))

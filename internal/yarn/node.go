@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// mostUnknown bounds how many containers that nobody here knows a node is told to end, and how many to forget, in one
+// mostUnknown bounds how many containers that are not known here a node is told to end, and how many to forget, in one
 // answer: it reports the rest again.
 const mostUnknown = 10_000
 
@@ -20,6 +20,7 @@ func (n *node) join() {
 	n.become(wire.NodeRunning)
 	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec()})
 	n.m.apps.nodesChanged(n)
+	n.m.apps.placeNear()
 }
 
 // beats notes that the node was heard of. One that was quiet gets containers again.
@@ -49,7 +50,7 @@ func (n *node) leave(to wire.NodeState) {
 	n.m.apps.nodesChanged(n)
 }
 
-// gone is leave for a node of which nothing more is expected.
+// gone is leave for a node that is not expected back.
 func (n *node) gone(to wire.NodeState) {
 	n.silent.leave()
 	n.leave(to)
@@ -82,11 +83,11 @@ func (n *node) expired() {
 
 // resize gives the node another capacity.
 func (n *node) resize(to wire.Resource) {
-	n.capacity = to
+	n.capacity = wire.Resource{Memory: to.Memory, VCores: to.VCores}
 	n.offer()
 }
 
-// decommission has the node end: at once, or, where there is patience, when nothing runs there any more, at the latest
+// decommission ends the node: at once, or, where there is patience, when nothing runs there any more, at the latest
 // when that is over. Until then it has no room.
 func (n *node) decommission(patience time.Duration) {
 	switch {
@@ -107,7 +108,7 @@ func (n *node) decommission(patience time.Duration) {
 	}
 }
 
-// recommission has a node stay that was to end when nothing runs there any more.
+// recommission keeps a node that was to end when nothing runs there any more.
 func (n *node) recommission() {
 	n.m.live.off(n.patience)
 	n.become(wire.NodeRunning)
@@ -135,7 +136,7 @@ func bounded(to, said proto.Raw) proto.Raw {
 	return append(to[:0], said...)
 }
 
-// reported takes in how the node's containers are doing. What nobody here knows is ended, and forgotten when it has
+// reported takes in how the node's containers are doing. What is not known here is ended, and forgotten when it has
 // ended; what an application that is over has left there was started after the node had been told of the end, and it is
 // told again.
 func (n *node) reported(list []wire.ContainerStatus) {

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"context"
 	"math"
 	"net"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// tracker is who calls as NodeManagers do, one call after another.
+// tracker calls as NodeManagers do, one call after another.
 func (c *cluster) tracker() *rpc.Client {
 	c.t.Helper()
 	d := rpc.Dialer{Protocol: wire.ResourceTracker, User: "yarn"}
@@ -32,7 +33,7 @@ func registration(port int32, size wire.Resource) *wire.RegisterNodeRequest {
 	}
 }
 
-// Of containers that nobody knows, a node is told to end each once, and so many in one answer; those that it reports
+// Of containers that are not known, a node is told to end each once, and so many in one answer; those that it reports
 // again are in the next.
 func TestUnknownContainers(t *testing.T) {
 	c := start(t, nil)
@@ -100,7 +101,7 @@ func TestSizesOfNodes(t *testing.T) {
 }
 
 // NodeManagers that come under ever new names, and in ever new sizes, are not remembered for ever; and a new one in the
-// place of an old one is nobody but itself.
+// place of an old one is not taken for it.
 func TestNodesAreForgotten(t *testing.T) {
 	f := newFew(t)
 	f.allocate(asks("host7 1 true", "* 1 false")) // of a node to come
@@ -150,4 +151,36 @@ func TestNodesAreForgotten(t *testing.T) {
 		t.Errorf("containers on %v, want on host7 again", got)
 	}
 	f.check()
+}
+
+// Containers go round the nodes with room, ApplicationMasters too; with Pack they fill one node before the next.
+func TestContainersAreSpread(t *testing.T) {
+	for _, pack := range []bool{false, true} {
+		c := start(t, func(config *Config) { config.Pack = pack })
+		for range 3 {
+			c.node()
+		}
+		c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
+		c.master = c.job(5)
+		id := c.submit(nil)
+		var on []int
+		c.until("6 containers run", func() bool {
+			on = nil
+			sum := 0
+			for _, n := range c.nodes {
+				running, _ := n.Running()
+				on, sum = append(on, running), sum+running
+			}
+			return sum == 6
+		})
+		slices.Sort(on)
+		if want := []int{2, 2, 2}; !pack && !slices.Equal(on, want) {
+			t.Errorf("spread: %v containers run on the nodes, want %v", on, want)
+		}
+		if want := []int{0, 0, 6}; pack && !slices.Equal(on, want) {
+			t.Errorf("packed: %v containers run on the nodes, want %v", on, want)
+		}
+		invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
+		c.clean(id)
+	}
 }

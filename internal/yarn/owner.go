@@ -37,6 +37,7 @@ type call struct {
 	encode bool
 	text   proto.Raw // the reply, encoded
 	err    error
+	kept   uint64    // number of the changes to be kept before the reply goes out; zero: none
 	done   chan news // of capacity 1; nil: no caller waits
 }
 
@@ -61,9 +62,12 @@ func (o *owner) ask(do func(*manager) (answer, error)) (proto.Message, error) {
 	c := o.spare.Get().(*call)
 	c.do = do
 	o.carry(c)
-	reply, err := c.reply, c.err
+	reply, err, kept := c.reply, c.err, c.kept
 	*c = call{done: c.done}
 	o.spare.Put(c)
+	if err == nil {
+		err = o.m.saves.wait(kept)
+	}
 	return reply, err
 }
 
@@ -78,10 +82,13 @@ func (o *owner) serve(peer *rpc.Call, do func(*manager) (answer, error)) (proto.
 	c := o.spare.Get().(*call)
 	c.do, c.encode, c.text = do, true, peer.Scratch[:0]
 	o.carry(c)
-	empty, err := c.reply == nil, c.err
+	empty, err, kept := c.reply == nil, c.err, c.kept
 	peer.Scratch = c.text
 	*c = call{done: c.done}
 	o.spare.Put(c)
+	if err == nil {
+		err = o.m.saves.wait(kept)
+	}
 	if err != nil || empty {
 		return nil, err
 	}
@@ -184,15 +191,23 @@ func (o *owner) turn(batch []*call) {
 	m := o.m
 	m.begin()
 	for _, c := range batch {
+		before := m.saves.seen()
 		c.later, c.err = c.do(m)
+		if m.saves.seen() != before {
+			c.kept = 1
+		}
 	}
 	m.step()
+	number := m.saves.flush()
 	for _, c := range batch {
 		if c.err == nil && c.later != nil {
 			c.reply = c.later()
 		}
 		if c.encode && c.reply != nil {
 			c.text = c.reply.Append(c.text)
+		}
+		if c.kept > 0 {
+			c.kept = number
 		}
 	}
 	o.arm()

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,7 +146,7 @@ func (p *properties) raw(name, otherwise string) string {
 		}
 		inner, known := p.values[v[i+2:i+j]]
 		if !known {
-			p.fail(name, "something without variables that nobody sets")
+			p.fail(name, "something without variables that are not set")
 			break
 		}
 		if v = v[:i] + strings.TrimSpace(inner.value) + v[i+j+1:]; len(v) > mostConfiguration {
@@ -241,108 +242,17 @@ func (p *properties) fail(name, want string) {
 	)
 }
 
-// notes lists what is meant for a ResourceManager and is not read here.
-func (p *properties) notes() (list []string) {
+// secret matches the names of properties whose values are not shown (hadoop.security.sensitive-config-keys).
+var secret = regexp.MustCompile(`(?i)(secret|password|credential|token|\.key$|account\.key)`)
+
+// said returns the properties that may be shown, sorted by name.
+func (p *properties) said() (list []Property) {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
-		ours := strings.HasPrefix(name, "yarn.resourcemanager.") || strings.HasPrefix(name, "yarn.scheduler.") ||
-			strings.HasPrefix(name, "yarn.acl.") ||
-			strings.HasPrefix(name, "yarn.webapp.filter-") // who is shown what
-		if !ours || p.used[name] || forOthers[name] {
-			continue
-		}
 		one := p.values[name]
-		one.value = strings.TrimSpace(one.value)
-		switch without, hint := needless(name); {
-		case without == anyValue || without == one.value && without != "":
-		case hint != "":
-			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value, hint))
-		default:
-			list = append(list, fmt.Sprintf("%s: %s = %s: not understood, and of no effect", one.file, name, one.value))
+		if secret.MatchString(name) {
+			one.value = "<redacted>"
 		}
+		list = append(list, Property{name, one.value, one.final, filepath.Base(one.file)})
 	}
 	return list
-}
-
-// capacityPrefix begins the Capacity Scheduler's properties.
-const capacityPrefix = "yarn.scheduler.capacity."
-
-// forOthers are properties that carry the ResourceManager's name and are read by its peers.
-var forOthers = map[string]bool{
-	"yarn.resourcemanager.connect.retry-interval.ms": true, "yarn.resourcemanager.connect.max-wait.ms": true,
-}
-
-// anyValue stands for every value of a property.
-const anyValue = "*any*"
-
-// A needlessProperty is one that is not read: it need not be told of where it has this value, and for the others there
-// is a hint.
-type needlessProperty struct{ value, hint string }
-
-// needless returns the value with which a property that is not read says what is so anyway, and what to do with others.
-func needless(name string) (value, hint string) {
-	one, ok := needlessProperties[name]
-	if rest, of := strings.CutPrefix(name, capacityPrefix); of && !ok {
-		one, ok = needlessProperties[rest]
-		if i := strings.LastIndexByte(rest, '.'); i >= 0 && !ok {
-			one = needlessProperties["QUEUE"+rest[i:]]
-		}
-	}
-	return one.value, one.hint
-}
-
-// needlessProperties are by name, those of the Capacity Scheduler without their prefix, those of its queues after
-// QUEUE.
-var needlessProperties = map[string]needlessProperty{
-	"yarn.resourcemanager.node-removal-untracked.timeout-ms": {
-		anyValue,
-		"",
-	}, // of nodes that left, so many are remembered, however long ago
-	"resource-calculator": {
-		"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
-		"cores are counted as well as memory",
-	},
-	"per-node-heartbeat.multiple-assignments-enabled": {
-		anyValue,
-		"",
-	}, // containers are placed when something changes, not when nodes beat
-	"per-node-heartbeat.maximum-container-assignments": {anyValue, ""},
-	"per-node-heartbeat.maximum-offswitch-assignments": {anyValue, ""},
-	"schedule-asynchronously.enable":                   {anyValue, ""},
-	"node-locality-delay": {
-		"40",
-		"waiting for a near node is in time here: --policy capacity:delay=5s",
-	},
-	"rack-locality-additional-delay": {
-		"-1",
-		"waiting for a near rack is in time here: --policy capacity:rack-delay=5s",
-	},
-	"maximum-applications":           {"10000", "the number of applications is not bounded"},
-	"queue-mappings-override.enable": {"false", "queues that applications name are never overridden"},
-	"application.fail-fast":          {anyValue, ""},
-	"workflow-priority-mappings":     {"", ""},
-	"QUEUE.maximum-applications":     {"10000", "the number of applications is not bounded"},
-	"QUEUE.minimum-user-limit-percent": {
-		"100",
-		"one limit serves all queues: --policy capacity:user-min=0.25",
-	},
-	"QUEUE.user-limit-factor": {
-		"1",
-		"one limit serves all queues: --policy capacity:user-factor=2",
-	},
-	"QUEUE.acl_application_max_priority": {"*", "priorities are not bounded by access lists"},
-	"QUEUE.accessible-node-labels":       {"*", "there are no node labels"},
-	"QUEUE.default-application-priority": {"0", "applications that name no priority have 0"},
-	"QUEUE.maximum-application-lifetime": {
-		"-1",
-		"say a lifetime when submitting, or with yarn application -updateLifetime",
-	},
-	"QUEUE.default-application-lifetime": {
-		"-1",
-		"say a lifetime when submitting, or with yarn application -updateLifetime",
-	},
-	"QUEUE.disable_preemption": {
-		anyValue,
-		"",
-	}, // taking back is a parameter of the policy, off by default
-	"QUEUE.priority": {"0", "queues have weights and guarantees, not priorities"},
 }

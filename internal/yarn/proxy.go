@@ -41,7 +41,7 @@ func newProxy(f *front, own []net.Addr) *proxy {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := r.In.Context().Value(proxyTarget{}).(*url.URL)
 			r.Out.URL, r.Out.Host = to, to.Host
-			r.Out.Header.Del("Cookie") // those of this address are nobody else's
+			r.Out.Header.Del("Cookie") // those of this address are for no other
 			r.Out.Header.Set("Via", "1.1 "+proxyName)
 			r.Out.AddCookie(&http.Cookie{Name: "proxy-user", Value: visitor(r.In)})
 		},
@@ -62,7 +62,7 @@ func newProxy(f *front, own []net.Addr) *proxy {
 }
 
 // errOwnPages says that an application named an address of the ResourceManager as that of its pages: what is asked
-// there would be asked by this machine, in nobody's name.
+// there would be asked by this machine, in no user's name.
 var errOwnPages = errors.New("the address is the ResourceManager's own")
 
 // dialOthers connects to what is not the ResourceManager itself, whatever name is used for it: the address that was

@@ -16,7 +16,7 @@ type Queues struct {
 	Tree    []*sched.QueueSpec     // below the root; nil: one named default
 	Stopped []string               // dotted paths below the root that take no new applications
 	Rules   []Rule                 // where an application goes; nil: to the queue that it names
-	Access  map[string]QueueAccess // by dotted path below the root, of those of which it is said; "" is the root
+	Access  map[string]QueueAccess // by dotted path below the root, of those that have lists; "" is the root
 }
 
 // A Rule says where applications go: the first one that names a queue which is there, or may be made, decides.
@@ -207,7 +207,7 @@ func checkQueue(name string, siblings []*sched.QueueSpec) string {
 }
 
 // allows reports whether a user with groups is on a queue's list, or on that of a queue above it. The root's list is
-// everybody where nobody says one, as in Hadoop, so lists below count only where the root's are said.
+// everybody where no file says one, as in Hadoop, so lists below count only where the root's are said.
 func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL) bool {
 	for {
 		list, said := q.Access[path]

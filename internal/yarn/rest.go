@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -24,7 +25,6 @@ const (
 	restHeader = 10 * time.Second // for a request's head
 	restIdle   = time.Minute
 	restWrite  = 5 * time.Minute // from a request's head to the last byte of the reply, which may be an ApplicationMaster's
-	restBody   = 64 << 10        // bytes of a request
 )
 
 // serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy,
@@ -48,7 +48,7 @@ func serveREST(ctx context.Context, f *front, ln net.Listener, own []net.Addr) e
 // A rest carries out a request within a turn.
 type rest struct {
 	m    *manager
-	user string // who asks
+	user string // the caller
 	r    *http.Request
 }
 
@@ -64,8 +64,16 @@ var restPages = map[string]func(rest) (body, error){
 	"/apps/{app}/state":                 rest.state,
 	"/apps/{app}/queue":                 rest.queueOf,
 	"/apps/{app}/priority":              rest.priority,
+	"/apps/{app}/timeouts":              rest.timeouts,
+	"/apps/{app}/timeouts/{kind}":       rest.timeout,
+	"/scheduler-conf":                   rest.schedulerConf,
+	"/scheduler-conf/version":           rest.schedulerConf,
+	"/scheduler/activities":             rest.activities,
+	"/scheduler/app-activities/{app}":   rest.activities,
+	"/userinfo":                         rest.userInfo,
 	"/apps/{app}/appattempts":           rest.attempts,
 	"/appstatistics":                    rest.statistics,
+	"/fairness":                         rest.fairness,
 	"/apps/{app}/appattempts/{attempt}": rest.attempt,
 	"/apps/{app}/appattempts/{attempt}/containers":             rest.containers,
 	"/apps/{app}/appattempts/{attempt}/containers/{container}": rest.container,
@@ -81,20 +89,15 @@ func restHandler(f *front, own []net.Addr) http.Handler {
 		list, err := appsOf(f, r)
 		writeREST(w, r, body{"apps", list}, err)
 	})
-	mux.HandleFunc("PUT "+cluster+"/apps/{app}/state", func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, restBody)
-		if err := killWanted(r.Body); err != nil { // reads the body, which a turn must not wait for
-			writeREST(w, r, body{}, err)
-			return
-		}
-		answerREST(f, w, r, rest.kill)
-	})
+	changeREST(mux, f, cluster)
+	servePages(mux, f)
 	mux.HandleFunc("GET /cluster/app/{app}", func(w http.ResponseWriter, r *http.Request) { appPage(f, w, r) })
 	mux.Handle("GET /metrics", metricsHandler(f))
+	servePage(mux, f.config.Page)
 	proxied := newProxy(f, own)
 	mux.Handle("GET /proxy/", proxied)
 	mux.Handle("PUT /proxy/", proxied)
-	return mux
+	return withOptions(mux)
 }
 
 // A restError is why a request cannot be served.
@@ -146,6 +149,11 @@ func writeREST(w http.ResponseWriter, r *http.Request, b body, err error) {
 	if wantsXML(r) {
 		kind, write = "xml", writeXML
 	}
+	if b.name == accepted {
+		w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
 	w.Header().Set("Content-Type", "application/"+kind+";charset=utf-8")
 	w.WriteHeader(status)
 	write(w, b)
@@ -153,6 +161,9 @@ func writeREST(w http.ResponseWriter, r *http.Request, b body, err error) {
 
 // writeJSON writes an object of one name.
 func writeJSON(w io.Writer, b body) error {
+	if strings.HasPrefix(b.name, alone) {
+		return json.NewEncoder(w).Encode(b.value)
+	}
 	return json.NewEncoder(w).Encode(map[string]any{b.name: b.value})
 }
 
@@ -162,7 +173,8 @@ func writeXML(w io.Writer, b body) error {
 		return err
 	}
 	e := xml.NewEncoder(w)
-	return errors.Join(e.EncodeElement(b.value, xml.StartElement{Name: xml.Name{Local: b.name}}), e.Close())
+	start := xml.StartElement{Name: xml.Name{Local: strings.TrimPrefix(b.name, alone)}}
+	return errors.Join(e.EncodeElement(b.value, start), e.Close())
 }
 
 // wantsXML reports whether a request asks for XML, and not for JSON before it. A request that says nothing gets JSON,
@@ -179,7 +191,7 @@ func (q rest) info() (body, error) {
 		StartedOn:            q.m.identity(),
 		State:                "STARTED",
 		HAState:              "ACTIVE",
-		Store:                "none",
+		Store:                q.m.store(),
 		ResourceManager:      wire.Version,
 		ResourceManagerBuild: "sojourn",
 		Hadoop:               wire.Version,
@@ -187,6 +199,14 @@ func (q rest) info() (body, error) {
 		Connection: "Could not find leader elector. " +
 			"Verify both HA and automatic failover are enabled.",
 	}}, nil
+}
+
+// fairness is the statement of lent and borrowed, which Hadoop has not.
+func (q rest) fairness() (body, error) {
+	if q.m.config.Fairness == nil {
+		return body{}, notFound("no statement of lent and borrowed is kept: start sojourn rm with --fairness")
+	}
+	return body{"fairness", statement{q.m.config.Fairness(q.m.at())}}, nil
 }
 
 func (q rest) metrics() (body, error) {
@@ -203,12 +223,13 @@ func (q rest) metrics() (body, error) {
 	waits := root.Demand.Sub(root.Used)
 	return body{"clusterMetrics", parts{
 		appCounts{
-			Submitted: len(m.apps.list),
-			Completed: apps[wire.AppFinished],
+			Submitted: len(m.apps.list) + m.apps.trimmed[wire.AppFinished] + m.apps.trimmed[wire.AppFailed] +
+				m.apps.trimmed[wire.AppKilled],
+			Completed: apps[wire.AppFinished] + m.apps.trimmed[wire.AppFinished],
 			Pending:   apps[wire.AppAccepted],
 			Running:   apps[wire.AppRunning],
-			Failed:    apps[wire.AppFailed],
-			Killed:    apps[wire.AppKilled],
+			Failed:    apps[wire.AppFailed] + m.apps.trimmed[wire.AppFailed],
+			Killed:    apps[wire.AppKilled] + m.apps.trimmed[wire.AppKilled],
 		},
 		memoryCounts{
 			Available: all[sched.Memory] - root.Used[sched.Memory],
@@ -245,12 +266,16 @@ func (q rest) scheduler() (body, error) {
 
 func (q rest) nodes() (body, error) {
 	want := splitUpper(q.r.FormValue("states"))
+	for _, name := range want {
+		if !slices.Contains(slices.Collect(maps.Values(nodeStates)), name) && name != "REBOOTED" {
+			return body{}, badRequest("No enum constant org.apache.hadoop.yarn.api.records.NodeState." + name)
+		}
+	}
 	list := nodeList{Node: []nodeInfo{}}
 	for _, n := range q.m.nodes.list {
 		if name := nodeStates[n.state]; slices.Contains(want, name) ||
 			len(want) == 0 && (n.usable() || n.state == wire.NodeUnhealthy) {
-			r := n.tell()
-			list.Node = append(list.Node, bodyOfNode(&r))
+			list.Node = append(list.Node, bodyOfNode(n))
 		}
 	}
 	return body{"nodes", list}, nil
@@ -260,8 +285,7 @@ func (q rest) node() (body, error) {
 	name := q.r.PathValue("node")
 	for _, n := range q.m.nodes.list {
 		if n.name == name {
-			r := n.tell()
-			return body{"node", bodyOfNode(&r)}, nil
+			return body{"node", bodyOfNode(n)}, nil
 		}
 	}
 	return body{}, notFound("nodeId, " + name + ", is not found")
@@ -334,7 +358,9 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 		}
 		f.limit = n
 	}
-	f.final = strings.ToUpper(r.FormValue("finalStatus"))
+	if f.final = strings.ToUpper(r.FormValue("finalStatus")); f.final != "" && !slices.Contains(finalNames, f.final) {
+		return f, badRequest("No enum constant org.apache.hadoop.yarn.api.records.FinalApplicationStatus." + f.final)
+	}
 	return f, nil
 }
 
@@ -346,6 +372,13 @@ func appsOf(f *front, r *http.Request) (list appList, err error) {
 	}
 	user := visitor(r)
 	f.groups.meet(user)
+	if len(want.Queues) > 0 {
+		known := false
+		f.look(func(m *manager) { known = m.queueNamed(want.Queues[0]) })
+		if !known {
+			return list, badRequest("Unknown queue: " + want.Queues[0])
+		}
+	}
 	var found []seenApp
 	f.list(func(app *application) bool {
 		if app.passes(&want.ApplicationsRequest) && (want.final == "" || want.final == finalName(app.outcome.final)) {
@@ -447,7 +480,7 @@ func (q rest) attempt() (body, error) {
 	if err != nil {
 		return body{}, err
 	}
-	return body{"appAttempt", bodyOfAttempt(a)}, nil
+	return body{"appAttempt", bodyOfOneAttempt(a)}, nil
 }
 
 func (q rest) containers() (body, error) {

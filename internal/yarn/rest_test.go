@@ -60,7 +60,9 @@ func at(v any, path string) any {
 }
 
 func TestREST(t *testing.T) {
-	c := start(t, nil)
+	c := start(t, func(config *Config) {
+		config.Fairness = func(sched.Time) any { return []map[string]string{{"kind": "memory"}} }
+	})
 	n := c.node()
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
 	c.master = c.job(20)
@@ -72,6 +74,7 @@ func TestREST(t *testing.T) {
 		want     any
 	}{
 		{"/info", "clusterInfo.state", "STARTED"},
+		{"/fairness", "fairness.kind.kind", "memory"},
 		{"", "clusterInfo.haState", "ACTIVE"},
 		{"/metrics", "clusterMetrics.totalMB", 4096.0},
 		{"/metrics", "clusterMetrics.appsRunning", 1.0},
@@ -240,9 +243,9 @@ func TestProxy(t *testing.T) {
 			t.Errorf("pages at %s, the ResourceManager's own: %d %s", to, status, text)
 		}
 	}
-	silent, _ := register("127.0.0.1:1") // nobody listens there
+	silent, _ := register("127.0.0.1:1") // no server listens there
 	if status, _, _ := c.get("/proxy/"+silent.String()+"/", ""); status != http.StatusBadGateway {
-		t.Errorf("pages that nobody serves: %d", status)
+		t.Errorf("pages that no server has: %d", status)
 	}
 	odd, _ := register("file:///etc/passwd")
 	if status, _, text := c.get("/proxy/"+odd.String()+"/", ""); status != http.StatusOK ||

@@ -92,17 +92,7 @@ func TestKill9(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program: not with -short")
 	}
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "sojourn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn").CombinedOutput(); err != nil {
-		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
-	}
-	c := &cluster{t: t, at: newPorts().addresses(t)}
-	writeSite(t, dir, map[string]string{
-		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,
-		"yarn.resourcemanager.address": c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin, "yarn.resourcemanager.webapp.address": c.at.Web,
-		"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
-	})
+	c, binary, dir := verbCluster(t)
 	var seen sync.Map // of container ids
 	once := func(id wire.ContainerID) {
 		if _, twice := seen.LoadOrStore(id, true); twice {
@@ -170,6 +160,113 @@ func TestKill9(t *testing.T) {
 	}
 }
 
+// The ResourceManager goes on with the debts that it had when it is started again: a queue that had all containers in
+// the first life gets none in the second until the queue that lent them has drawn level. The statement of the first
+// life says what was lent.
+func TestRestartKeepsDebts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: not with -short")
+	}
+	c, binary, dir := verbCluster(t)
+	queues := filepath.Join(dir, "queues.yaml")
+	if err := os.WriteFile(queues, []byte("queues: [{name: lender}, {name: borrower}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	life := func(record string) *verb {
+		v := startVerb(t, binary, dir, record, "--policy", "longterm:guaranteed=0,quantum=0s", "--queues", queues,
+			"--state", filepath.Join(dir, "state"), "--fairness")
+		c.client = c.as("alice")
+		return v
+	}
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
+	t.Cleanup(func() {
+		for _, n := range c.nodes {
+			n.Crash()
+		}
+	})
+	want := func(queue string) *peer.Master { // eight containers, all that there are
+		id := c.submit(func(s *wire.Submission) { s.Unmanaged, s.Queue = true, queue })
+		m := &peer.Master{Address: c.at.Master, Token: *c.report(id).MasterToken}
+		c.t.Cleanup(m.Close)
+		if _, err := m.Register(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		one := wire.ResourceRequest{Place: "*", Containers: 8, Relax: true}
+		one.Resource = wire.Resource{Memory: 512, VCores: 1}
+		if _, err := m.Allocate(t.Context(), &wire.AllocateRequest{Asks: []wire.ResourceRequest{one}}); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	used := func(queue string) (memory float64) {
+		_, doc := c.rest("GET", "/fairness", "")
+		kinds, _ := at(doc, "fairness.kind").([]any)
+		for _, k := range kinds {
+			if at(k, "kind") != "memory" {
+				continue
+			}
+			list, _ := at(k, "queues").([]any)
+			for _, q := range list {
+				if at(q, "queue") == queue {
+					fmt.Sscan(at(q, "borrowed").(string), &memory)
+				}
+			}
+		}
+		return memory
+	}
+
+	rm := life("1.rec")
+	want("borrower")
+	c.node()
+	c.until("the borrower has had 4 GiB·s of the lender's", func() bool { return used("borrower") > 4096 })
+	c.submit(func(s *wire.Submission) { s.Unmanaged, s.Queue = true, "borrower" }) // the policy counts at events
+	rm.end(syscall.SIGTERM)
+	c.nodes[0].Crash()
+
+	rm = life("2.rec")
+	borrower, lender := want("borrower"), want("lender")
+	c.node()
+	got := map[*peer.Master]int{}
+	c.until("all containers are given", func() bool {
+		for _, m := range []*peer.Master{borrower, lender} {
+			r, err := m.Allocate(t.Context(), &wire.AllocateRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[m] += len(r.Allocated)
+		}
+		return got[borrower]+got[lender] == 8
+	})
+	if got[lender] != 8 {
+		t.Errorf("after the restart the lender has %d of 8 containers", got[lender])
+	}
+	if err := rm.end(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+}
+
+// verbCluster builds the program, and writes a configuration into a folder, for a ResourceManager that is a process.
+func verbCluster(t *testing.T) (c *cluster, binary, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	binary = filepath.Join(dir, "sojourn")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
+	}
+	c = &cluster{t: t, at: newPorts().addresses(t)}
+	writeSite(t, dir, map[string]string{
+		"yarn.resourcemanager.resource-tracker.address":           c.at.Tracker,
+		"yarn.resourcemanager.scheduler.address":                  c.at.Master,
+		"yarn.resourcemanager.address":                            c.at.Client,
+		"yarn.resourcemanager.admin.address":                      c.at.Admin,
+		"yarn.resourcemanager.webapp.address":                     c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb":                    "256",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
+	})
+	return c, binary, dir
+}
+
 // A verb is a process of `sojourn rm`.
 type verb struct {
 	cmd  *exec.Cmd
@@ -226,8 +323,8 @@ func (v *verb) end(signal os.Signal) (err error) {
 	return err
 }
 
-// ports gives ports of this machine on which nobody listens. They are below those that the system gives to whoever
-// connects: a peer that tries a dead server again and again would take its port, or connect to itself.
+// ports gives ports of this machine on which no server listens. They are below those that the system gives to those
+// that connect: a peer that tries a dead server again and again would take its port, or connect to itself.
 type ports struct{ last int }
 
 const firstPort, mostPorts = 20_000, 12_000

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -53,6 +54,18 @@ func (p parts) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 type body struct {
 	name  string
 	value any
+}
+
+// Names of bodies that are not written as a member: one that stands alone, with its element's name behind, and the
+// empty one of what was accepted.
+const (
+	alone    = "="
+	accepted = "+"
+)
+
+// A statement is a list of resource kinds, each with what queues and users lent and borrowed of it.
+type statement struct {
+	Kinds any `json:"kind" xml:"kind"`
 }
 
 type clusterInfo struct {
@@ -130,6 +143,9 @@ type queueInfo struct {
 	Queues               *queueList `json:"queues,omitempty" xml:"queues,omitempty"`
 }
 
+// hundredths returns a part in percent, without the error of its last digits: 70 for 0.7.
+func hundredths(part float32) float32 { return float32(math.Round(float64(part)*1e7) / 1e5) }
+
 type queueList struct {
 	Queue []queueInfo `json:"queue" xml:"queue"`
 }
@@ -145,15 +161,18 @@ func bodyOfQueue(q *wire.QueueInfo) queueInfo {
 	o := queueInfo{
 		Name:                 q.Name,
 		Path:                 q.Path,
-		Capacity:             100 * q.Capacity,
-		UsedCapacity:         100 * q.Current,
-		MaxCapacity:          100 * q.Max,
-		AbsoluteCapacity:     100 * q.Shares.Absolute,
-		AbsoluteMaxCapacity:  100 * q.Shares.AbsoluteMax,
-		AbsoluteUsedCapacity: 100 * q.Current,
+		Capacity:             hundredths(q.Capacity),
+		UsedCapacity:         hundredths(q.Current),
+		MaxCapacity:          hundredths(q.Max),
+		AbsoluteCapacity:     hundredths(q.Shares.Absolute),
+		AbsoluteMaxCapacity:  hundredths(q.Shares.AbsoluteMax),
+		AbsoluteUsedCapacity: hundredths(q.Current * q.Shares.Absolute),
 		State:                "RUNNING",
 		Applications:         s.Running + s.Pending,
 		Used:                 amountInfo{s.UsedMemory, s.UsedVCores},
+	}
+	if q.Stopped {
+		o.State = "STOPPED"
 	}
 	if len(q.Children) == 0 {
 		o.Type = "capacitySchedulerLeafQueueInfo"
@@ -187,7 +206,8 @@ type nodeInfo struct {
 	AvailableVCores  int32  `json:"availableVirtualCores" xml:"availableVirtualCores"`
 }
 
-func bodyOfNode(r *wire.NodeReport) nodeInfo {
+func bodyOfNode(n *node) nodeInfo {
+	r := n.tell()
 	return nodeInfo{
 		Rack:             r.Rack,
 		State:            nodeStates[r.State],
@@ -195,7 +215,7 @@ func bodyOfNode(r *wire.NodeReport) nodeInfo {
 		Host:             r.ID.Host,
 		HTTPAddress:      r.HTTPAddress,
 		LastHealthUpdate: r.HealthTime,
-		Version:          wire.Version,
+		Version:          n.version,
 		HealthReport:     r.Health,
 		Containers:       r.Containers,
 		UsedMemory:       r.Used.Memory,
@@ -357,6 +377,26 @@ func bodyOfAttempt(a *attempt) attemptInfo {
 		o.Logs = "http://" + n.web + "/node/containerlogs/" + o.Container + "/" + a.app.user
 	}
 	return o
+}
+
+// oneAttemptInfo is an attempt that was asked for by its id, which Hadoop describes by other names than those in lists.
+type oneAttemptInfo struct {
+	AttemptID   string `json:"appAttemptId" xml:"appAttemptId"`
+	Host        string `json:"host" xml:"host"`
+	Port        int32  `json:"rpcPort" xml:"rpcPort"`
+	Tracking    string `json:"trackingUrl" xml:"trackingUrl"`
+	Original    string `json:"originalTrackingUrl" xml:"originalTrackingUrl"`
+	Diagnostics string `json:"diagnosticsInfo" xml:"diagnosticsInfo"`
+	State       string `json:"appAttemptState" xml:"appAttemptState"`
+	Container   string `json:"amContainerId,omitempty" xml:"amContainerId,omitempty"`
+	Started     int64  `json:"startedTime" xml:"startedTime"`
+	Finished    int64  `json:"finishedTime" xml:"finishedTime"`
+}
+
+func bodyOfOneAttempt(a *attempt) oneAttemptInfo {
+	o := bodyOfAttempt(a)
+	return oneAttemptInfo{o.AttemptID, o.Host, o.Port, o.Tracking, o.Original, o.Diagnostics, o.State, o.Container,
+		o.Start, o.Finished}
 }
 
 type containerList struct {

@@ -42,17 +42,29 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 		}
 		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", at.address)
 		if err != nil {
-			for _, ln := range rm.listeners {
-				ln.Close()
-			}
+			rm.closeAll()
 			return nil, fmt.Errorf("listen for %s: %w", at.what, err)
 		}
 		rm.listeners = append(rm.listeners, ln)
 	}
 	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
 	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch), stop
-	rm.front = newFront(newManager(c, hosts, rm.start, time.Now))
+	m := newManager(c, hosts, rm.start, time.Now)
+	if c.State != "" {
+		if err := m.remember(c.State); err != nil {
+			stop()
+			rm.closeAll()
+			return nil, err
+		}
+	}
+	rm.front = newFront(m)
 	return rm, nil
+}
+
+func (rm *ResourceManager) closeAll() {
+	for _, ln := range rm.listeners {
+		ln.Close()
+	}
 }
 
 // Addresses are where it listens: the ports that were chosen where a configured one was 0.
@@ -126,6 +138,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
+		if err := rm.front.m.saves.close(); err != nil {
+			return fmt.Errorf("keep the state: %w", err)
+		}
 	case <-late(calls):
 		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", stopTime)
 	}

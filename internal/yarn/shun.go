@@ -68,6 +68,12 @@ func (app *application) excluded() (ids []sched.NodeID) {
 	if ids = slices.Compact(ids); int32(len(ids)) >= app.m.nodes.ready {
 		return nil
 	}
+	if g := app.near(); g != nil && !g.relax { // it may be started on a few nodes only
+		spared := func(id sched.NodeID) bool { return !slices.Contains(ids, id) }
+		if !slices.ContainsFunc(g.only(&app.m.nodes), spared) {
+			return nil
+		}
+	}
 	return ids
 }
 
@@ -81,7 +87,10 @@ func (app *application) place() {
 		return
 	}
 	asks := &sched.Asks{Pending: j.Stages[0].Pending, Banned: app.excluded()}
-	if len(app.attempts) == 0 {
+	if g := app.near(); g != nil {
+		asks.Only, asks.Near = g.only(&app.m.nodes), g.near(&app.m.nodes)
+	}
+	if app.unbooked() {
 		asks.Pending = 1
 	}
 	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})

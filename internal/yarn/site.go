@@ -28,6 +28,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 		)
 	}
 	config = p.config(dir)
+	config.Shown.Properties = p.said()
 	var more []string
 	config.Queues, more = p.queues(dir, slices.Contains(found, capacityFile))
 	if len(config.Queues.Access) > 0 && !config.Access.Lists {
@@ -49,7 +50,8 @@ func Site(dir string) (config Config, notes []string, err error) {
 		)
 	}
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
-	return config, append(p.notes(), more...), errors.Join(p.wrong...)
+	notes = append(p.notes(), unreadFiles(dir)...)
+	return config, append(notes, more...), errors.Join(p.wrong...)
 }
 
 // rereadQueues reads what a folder says of the queues now.
@@ -91,7 +93,7 @@ func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string
 	return Queues{}, notes
 }
 
-// schedulerClass names Hadoop's scheduler by its Java class, of which fairScheduler is the last part of one.
+// schedulerClass names Hadoop's scheduler by its Java class; fairScheduler is the last part of one.
 const schedulerClass, fairScheduler = "yarn.resourcemanager.scheduler.class", "FairScheduler"
 
 // scheduler is the name of the scheduler that is configured, without its package.
@@ -212,7 +214,7 @@ func (p *properties) config(dir string) Config {
 	}
 	c.RackScript = p.text("net.topology.script.file.name", "")
 	p.access(&c.Access)
-	c.Secured = p.secured()
+	c.Security.Secured = p.secured()
 	c.Policy = p.policy()
 	return c
 }
@@ -254,7 +256,7 @@ func (p *properties) secured() (list []string) {
 	return list
 }
 
-// access reads who may do what, queues apart. Where nobody is said to administer, the user that the ResourceManager
+// access reads who may do what, queues apart. Where no administrator is said, the user that the ResourceManager
 // runs as does, not everybody as in Hadoop.
 func (p *properties) access(a *Access) {
 	a.Lists = p.yes("yarn.acl.enable", false)

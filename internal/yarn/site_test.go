@@ -57,6 +57,11 @@ func TestSite(t *testing.T) {
 		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
 	}
 	config.Reread = nil // a function
+	first := Property{"domain", "example.org", false, "yarn-site.xml"}
+	if shown := config.Shown.Properties; len(shown) != 13 || shown[0] != first {
+		t.Errorf("the properties that may be shown are %v", shown)
+	}
+	config.Shown.Properties = nil
 	if !reflect.DeepEqual(config, want) {
 		t.Errorf("read\n%+v, want\n%+v", config, want)
 	}
@@ -205,7 +210,7 @@ func TestSecuredFilesAreRefused(t *testing.T) {
 		config.Core.Policy = greedy{}
 		ctx, cancel := context.WithCancel(t.Context())
 		for _, insecure := range []bool{false, true} {
-			config.Insecure = insecure
+			config.Security.Insecure = insecure
 			rm, err := Listen(ctx, config)
 			if name, _, _ := strings.Cut(line, "="); (err != nil) != (refused && !insecure) ||
 				err != nil && (!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), dir)) {

@@ -19,6 +19,9 @@ type manager struct {
 	now     time.Time // of the current turn
 	log     *logbook  // safe for many goroutines
 
+	life   life
+	saves  *saver // nil: nothing outlives the process
+	finds  finds
 	keys   keys
 	nodes  nodeTable
 	queues placement
@@ -33,6 +36,20 @@ type manager struct {
 	start     launcher
 	post      func(do func()) // runs do in a later turn; called outside of turns
 	groups    *groupTable     // safe for many goroutines
+}
+
+// A life is one of those that a ResourceManager has, from start to end, on the same state.
+type life struct {
+	identity int64 // names it to nodes and in application ids: ms since 1970, later than that of any before
+	epoch    int64 // how many there were before: part of the ids of its containers, so that no two lives share one
+	first    int64 // identity of the first of them
+}
+
+// finds are what runs since an earlier life.
+type finds struct {
+	awaited map[wire.NodeID][]*container  // ApplicationMasters by the node that has not registered yet in this life
+	told    map[*sched.Found]*container   // the core was told of these in this turn
+	given   map[wire.ContainerID]*attempt // given back by their ApplicationMaster before their node registered
 }
 
 // keys sign the three kinds of tokens.
@@ -66,6 +83,7 @@ type node struct {
 	sched    sched.NodeID
 	rack     string
 	service  string // ip:port, of tokens
+	version  string // of its NodeManager
 	web      string // host:port of its pages; MapReduce's ApplicationMaster ends where there is none
 	capacity wire.Resource
 	state    wire.NodeState
@@ -137,6 +155,9 @@ type application struct {
 	over       bool       // nothing of it lives any more
 	lifetime   lifetime
 	missed     []wire.ContainerStatus // ends of containers that outlive attempts, while there was no attempt
+	order      int64                  // of submission, over all lives
+	kept       bool                   // what only launching needs is in the store
+	forgotten  bool                   // it is told of no more
 	shunned    map[*node]int32        // nodes, in which life, on which a launch of its ApplicationMaster failed
 	access     map[int32]ACL          // as it was submitted with, by what they let users do
 }
@@ -186,6 +207,7 @@ type attempt struct {
 	sequence    int64          // of the last container
 	containers  containerTable // that live, or that their node may not forget yet
 	dues        dues
+	failed      bool   // it counts among those that the application may have
 	blameless   bool   // it ended because its node could not be reached: the core does not count that
 	cancel      func() // takes the launch back while it goes on; nil: no launch goes on
 }
@@ -242,7 +264,7 @@ const (
 type container struct {
 	m        *manager
 	id       wire.ContainerID
-	lease    sched.AttemptID
+	lease    sched.AttemptID // zero: the core does not know of it, which is of an earlier life and was not found yet
 	attempt  *attempt
 	node     *node
 	resource wire.Resource
@@ -294,15 +316,17 @@ type nodeTable struct {
 
 // An appTable finds applications.
 type appTable struct {
-	byID   map[wire.ApplicationID]*application
-	byJob  map[sched.JobID]*application
-	list   []*application // in order of submission
-	newest sched.JobID
-	named  int32 // the last id that was given to a client
-	taken  idSet // of those, with which an application was submitted
-	gone   int   // of list, those that are over
-	wary   int   // of list, those that live and on whose behalf nodes are shunned
-	retold bool  // the core was told of nodes that are shunned, at the last change of nodes
+	byID    map[wire.ApplicationID]*application
+	byJob   map[sched.JobID]*application
+	list    []*application // in order of submission
+	newest  sched.JobID
+	order   int64                 // of the last
+	named   int32                 // the last id that was given to a client
+	taken   idSet                 // of those, with which an application was submitted
+	trimmed map[wire.AppState]int // those that are told of no more, by how they ended
+	gone    int                   // of list, those that are over
+	wary    int                   // of list, those that live and on whose behalf nodes are shunned
+	retold  bool                  // the core was told of nodes that are shunned, at the last change of nodes
 }
 
 // A leaseTable finds containers by the core's attempts, in whose slots they are.
@@ -382,8 +406,8 @@ type group struct {
 	owed    int32                           // containers that were granted and that the ApplicationMaster has not heard of
 }
 
-// delegations are the delegation tokens that are good. In simple mode nobody needs one; programs that ask for them, as
-// Oozie does, get them.
+// delegations are the delegation tokens that are good. In simple mode no client needs one. Programs that ask for
+// them, as Oozie does, get them.
 type delegations struct {
 	keys *token.Keys // of one key for ever: what is good is what is listed
 	last int32

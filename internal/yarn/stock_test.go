@@ -123,7 +123,7 @@ func (s *stock) serve(policyName string, change func(*Config)) {
 }
 
 // serveVerb starts `sojourn rm --conf DIR` on the cluster's own configuration files, and waits until it is ready.
-func (s *stock) serveVerb(policyName string) *daemon {
+func (s *stock) serveVerb(policyName string, more ...string) *daemon {
 	s.t.Helper()
 	binary := filepath.Join(s.dir, "sojourn")
 	if _, err := os.Stat(binary); err != nil {
@@ -134,7 +134,8 @@ func (s *stock) serveVerb(policyName string) *daemon {
 	if s.site == nil {
 		s.choosePorts()
 	}
-	rm := s.start("rm-"+policyName, exec.Command(binary, "rm", "--conf", s.dir+"/conf", "--policy", policyName, "-v"))
+	args := append([]string{"rm", "--conf", s.dir + "/conf", "--policy", policyName, "-v"}, more...)
+	rm := s.start("rm-"+policyName, exec.Command(binary, args...))
 	s.until("sojourn rm is ready", time.Minute, func() bool { return strings.Contains(rm.said(), "\nready\n") })
 	return rm
 }
@@ -145,12 +146,9 @@ func (s *stock) serveJava() *daemon {
 	if s.site == nil {
 		s.choosePorts()
 	}
-	scheduler := map[string]string{
-		"yarn.scheduler.capacity.root.queues":                 "default",
-		"yarn.scheduler.capacity.root.default.capacity":       "100",
-		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
+	if _, err := os.Stat(s.dir + "/conf/capacity-scheduler.xml"); err != nil {
+		s.writeScheduler("0.5")
 	}
-	s.writeXML(s.dir+"/conf/capacity-scheduler.xml", scheduler)
 	rm := s.start(
 		"rm-hadoop",
 		s.java(
@@ -168,7 +166,17 @@ func (s *stock) serveJava() *daemon {
 	return rm
 }
 
-// choosePorts has the ResourceManager listen where nobody does now.
+// writeScheduler writes one queue. Masters may hold a part of it.
+func (s *stock) writeScheduler(masters string) {
+	s.t.Helper()
+	s.writeXML(s.dir+"/conf/capacity-scheduler.xml", map[string]string{
+		"yarn.scheduler.capacity.root.queues":                 "default",
+		"yarn.scheduler.capacity.root.default.capacity":       "100",
+		"yarn.scheduler.capacity.maximum-am-resource-percent": masters,
+	})
+}
+
+// choosePorts gives the ResourceManager ports where no server listens now.
 func (s *stock) choosePorts() {
 	s.at = s.ports.addresses(s.t)
 	s.configure()

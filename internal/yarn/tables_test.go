@@ -70,11 +70,11 @@ func TestContainerTables(t *testing.T) {
 	}
 }
 
-// Who calls while another leads waits for his turn: all calls are carried out, one at a time.
+// A caller waits for its turn while another leads: all calls are carried out, one at a time.
 func TestOneOwner(t *testing.T) {
 	c := start(t, nil)
 	const callers, calls = 8, 500
-	count := 0 // nobody's but the owner's
+	count := 0 // the owner's alone
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// DefaultRack is the rack of hosts of which nothing is said.
+// DefaultRack is the rack of hosts that are not named.
 const DefaultRack = "/default-rack"
 
 // Bounds on the operator's script.
@@ -50,7 +50,7 @@ func (t *topology) of(host string) string {
 	return DefaultRack
 }
 
-// learn asks the script for a host's rack, where nobody has. It may take as long as the script does.
+// learn asks the script for a host's rack, where that was not asked yet. It may take as long as the script does.
 func (t *topology) learn(ctx context.Context, host string) error {
 	if t.knows(host) {
 		return nil
@@ -90,7 +90,7 @@ func (t *topology) learn(ctx context.Context, host string) error {
 	return nil
 }
 
-// knows reports whether nobody need be asked for a host's rack.
+// knows reports whether the rack of a host is known.
 func (t *topology) knows(host string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

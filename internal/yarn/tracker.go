@@ -65,6 +65,12 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	}
 	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
 	n.life++
+	if o := q.Resource.Other; o.Amount != 0 {
+		t.m.log.Info("a resource of a node is not scheduled", "node", n.name, "kind", cut(o.Kind, mostName),
+			"amount", o.Amount)
+		q.Resource.Other = wire.OtherResource{}
+	}
+	n.version = cut(q.Version, mostTitle)
 	n.last, n.heard = nil, t.m.now
 	n.trust()
 	if n.usable() {
@@ -164,8 +170,9 @@ func service(id wire.NodeID, remote net.Addr) string {
 }
 
 // merge holds what a node says that it has against what it should have. What it should run and does not have is lost;
-// what it has and should not is ended; an application that nobody here knows is cleaned up.
+// what it has and should not is ended; an application that is not known here is cleaned up.
 func (n *node) merge(q *wire.RegisterNodeRequest) {
+	n.find(q)
 	there := map[wire.ContainerID]bool{}
 	statuses := make([]wire.ContainerStatus, len(q.Containers))
 	for i, c := range q.Containers {

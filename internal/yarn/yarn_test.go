@@ -101,7 +101,7 @@ func (c *cluster) job(tasks int32) func(context.Context, *peer.Master, wire.Cont
 	}
 }
 
-// as is a client who claims to be somebody.
+// as is a client who claims to be a user.
 func (c *cluster) as(user string) *rpc.Client {
 	c.t.Helper()
 	d := rpc.Dialer{Protocol: wire.ApplicationClient, User: user}
@@ -269,7 +269,7 @@ func (c *cluster) runs(want int) {
 	})
 }
 
-// look has the owner show its state.
+// look reads the state in a turn.
 func (c *cluster) look(f func(*manager)) {
 	c.rm.front.ask(func(m *manager) (answer, error) { f(m); return nil, nil })
 }
@@ -548,33 +548,78 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
-// All keys change every 150 ms, 60 ms after nodes were offered the new ones.
+// All keys change four times while a job runs, each time after its nodes learned the new ones. Tasks start under every
+// key, before and after it is used. The test moves the clock of the ResourceManager, a day for each change.
 func TestKeysRoll(t *testing.T) {
-	c := start(
-		t,
-		func(config *Config) { config.Keys = Keys{Roll: 150 * time.Millisecond, Delay: 60 * time.Millisecond} },
+	const (
+		rolls, tasks = 4, 40
+		full         = 7 // tasks on the node, beside the ApplicationMaster
+		day          = 24 * time.Hour
+		never        = 1000 * day
 	)
-	c.node()
-	c.master = c.job(40)
+	c := start(t, func(config *Config) {
+		config.Keys = Keys{Roll: day, Delay: time.Hour}
+		config.Expiry = Expiry{Node: never, Master: never, Container: never, Finish: never, Launch: never}
+	})
+	n := c.node()
+	c.master = c.job(tasks)
+	var started atomic.Int32
+	release := make(chan bool, tasks)
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 {
+		started.Add(1)
 		select {
-		case <-time.After(100 * time.Millisecond): // so that the job outlives some keys
+		case <-release:
 		case <-ctx.Done():
 		}
 		return 0
 	}
-	first := wire.MasterKey{}
-	c.look(func(m *manager) { first = m.keys.container.Current() })
+	var ahead time.Duration // of the real time; only turns touch it
+	var key int32
+	c.look(func(m *manager) {
+		clock := m.clock
+		m.clock = func() time.Time { return clock().Add(ahead) }
+		key = m.keys.container.Current().ID
+	})
 	id := c.submit(nil)
+	want := int32(full)
+	replace := func(tasks int32) { // so many tasks end, and others start in their place
+		for range tasks {
+			release <- true
+		}
+		want += tasks
+		c.until("tasks run in place of those that ended", func() bool { return started.Load() == want })
+	}
+	replace(0)
+	for range rolls {
+		key++
+		c.look(func(*manager) { ahead += day })
+		seen := int32(-1) // the reply to the node that was the last when the keys were offered
+		c.until("new keys are offered", func() (offered bool) {
+			c.look(func(m *manager) {
+				offered, seen = m.keys.container.Offered().ID == key, m.nodes.byID[n.ID()].last.ResponseID
+			})
+			return offered
+		})
+		c.until("the node says that it knows them", func() (known bool) {
+			c.look(func(m *manager) {
+				r := m.nodes.byID[n.ID()].last
+				known = r.ResponseID != seen && r.ContainerKey == nil && r.NodeKey == nil
+			})
+			return known
+		})
+		replace(4)
+		c.look(func(*manager) { ahead += time.Hour })
+		c.until("the new keys are used", func() (used bool) {
+			c.look(func(m *manager) { used = m.keys.container.Current().ID == key })
+			return used
+		})
+		replace(4)
+	}
+	close(release)
 	c.ends(id, wire.AppFinished)
 	c.clean(id)
-	c.look(func(m *manager) {
-		if now := m.keys.container.Current(); now.ID-first.ID < 2 {
-			t.Errorf("the job saw keys %d to %d: too few for the test to say anything", first.ID, now.ID)
-		}
-	})
-	if got := c.given.Load(); got != 40 {
-		t.Errorf("%d containers were given for 40 tasks", got)
+	if got := c.given.Load(); got != tasks {
+		t.Errorf("%d containers were given for %d tasks", got, tasks)
 	}
 }
 
@@ -863,4 +908,16 @@ func TestSilentMaster(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	c.clean(id)
+}
+
+// endlessJob is an ApplicationMaster that registers, and beats until it is ended.
+func (c *cluster) endlessJob() func(context.Context, *peer.Master, wire.ContainerID) int32 {
+	return func(ctx context.Context, m *peer.Master, _ wire.ContainerID) int32 {
+		defer m.Close()
+		if _, err := m.Register(ctx); err != nil {
+			return 1
+		}
+		<-ctx.Done()
+		return 0
+	}
 }

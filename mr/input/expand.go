@@ -21,10 +21,16 @@ const (
 	Gzip
 	Zstd
 	Bzip2
+	stored // the text of a part of a Store
 )
 
 // String is the codec's usual name.
-func (c Codec) String() string { return [...]string{"plain", "gzip", "zstd", "bzip2"}[c] }
+func (c Codec) String() string { return [...]string{"plain", "gzip", "zstd", "bzip2", "store"}[c] }
+
+// unread are compressed formats that are not decoded, by the end of a file's name. As text they would be read without
+// an error, and give wrong results.
+var unread = map[string]string{".xz": "xz", ".lzma": "lzma", ".lz4": "lz4", ".lzo": "lzo", ".lzo_deflate": "lzo",
+	".snappy": "snappy", ".deflate": "deflate", ".z": "compress"}
 
 var codecOf = map[string]Codec{".gz": Gzip, ".zst": Zstd, ".bz2": Bzip2}
 
@@ -35,6 +41,8 @@ type File struct {
 	Modified int64 // nanoseconds since 1970, as the file system tells it
 	Codec    Codec
 	Pipe     bool // a pipe, terminal or device: read once, front to back, by one task that cannot be retried
+
+	part *Part // of a Store; nil: it is a file
 }
 
 // Whole says that one task must read the whole file, because no task can start in its middle.
@@ -121,6 +129,9 @@ func (f *finder) file(path string, info fs.FileInfo) error {
 		return nil
 	}
 	f.seen[path] = true
+	if format, ok := unread[strings.ToLower(filepath.Ext(path))]; ok && info.Mode().IsRegular() {
+		return fmt.Errorf("input %s: %s is not read: decompress it, or store it as .gz, .zst or .bz2", path, format)
+	}
 	file := File{Path: path, Modified: info.ModTime().UnixNano()}
 	if info.Mode().IsRegular() {
 		file.Size = info.Size()

@@ -99,7 +99,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestExpandErrors(t *testing.T) {
-	tree(t, "a.txt", "d/dangling -> nowhere", "loop/up -> ../loop", "secret")
+	tree(t, "a.txt", "d/dangling -> nowhere", "loop/up -> ../loop", "secret", "log.XZ", "z/b.lz4")
 	if err := os.Chmod("secret", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +112,8 @@ func TestExpandErrors(t *testing.T) {
 		{"{a,b.txt", `input {a,b.txt: "{a,b.txt" has a { without its }`},
 		{"[a.txt", `input [a.txt: "[a.txt": syntax error in pattern`},
 		{"d", "input d/dangling: does not exist"},
+		{"log.XZ", "input log.XZ: xz is not read: decompress it"},
+		{"z", "input z/b.lz4: lz4 is not read: decompress it"},
 		{"loop", "input loop/up: a link back to a directory above it"},
 	} {
 		files, err := Expand([]string{test.pattern}, Config{})
@@ -132,7 +134,8 @@ func TestExpandErrors(t *testing.T) {
 
 func TestConfigure(t *testing.T) {
 	c, err := Configure(map[string]string{
-		"mapreduce.job.inputformat.class":                     "org.apache.hadoop.mapreduce.lib.input.FixedLengthInputFormat",
+		"mapreduce.job.inputformat.class": "" +
+			"org.apache.hadoop.mapreduce.lib.input.FixedLengthInputFormat",
 		"fixedlengthinputformat.record.length":                "100",
 		"mapreduce.input.fileinputformat.split.minsize":       "3m",
 		"mapred.max.split.size":                               "67108864",
@@ -140,8 +143,8 @@ func TestConfigure(t *testing.T) {
 		"textinputformat.record.delimiter":                    "\n",
 		"mapreduce.job.reduces":                               "no affair of input",
 	})
-	if want := (Config{RecordLength: 100, MinSplit: 3 << 20, MaxSplit: 64 << 20, Flat: true, OnlyLF: true}); err != nil ||
-		c != want {
+	want := Config{RecordLength: 100, MinSplit: 3 << 20, MaxSplit: 64 << 20, Flat: true, OnlyLF: true}
+	if err != nil || c != want {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
 	// Hadoop's default where the option is missing would be flat; ours is deep.

@@ -25,12 +25,8 @@ func FuzzLines(f *testing.F) {
 		for _, mapFrom := range []int64{0, 1 << 40} {
 			for _, c := range []Config{{}, {OnlyLF: true}} {
 				r := Reader{sizes: sizes{mapFrom: mapFrom, window: 4096, buffer: 16, batch: 8}}
-				got, err := readAll(
-					&r,
-					c,
-					Split{[]Range{{&file, 0, cut}}, c},
-					Split{[]Range{{&file, cut, file.Size}}, c},
-				)
+				got, err := readAll(&r, c, Split{[]Range{{&file, 0, cut}}, c},
+					Split{[]Range{{&file, cut, file.Size}}, c})
 				if want := referenceLines(data, c.OnlyLF); cut > 0 && (err != nil || !slices.Equal(got, want)) {
 					t.Errorf("cut at %d, %+v: %q, %v; want %q", cut, c, got, err, want)
 				}

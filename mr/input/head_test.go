@@ -47,7 +47,8 @@ func TestHeadOfLines(t *testing.T) {
 		t.Fatalf("%d splits, want both files in one", len(splits))
 	}
 	// A line that begins at the n-th byte is the head's: the line feed before it is within.
-	for n, want := range map[int64]string{0: "one\n", 1: "one\n", 3: "one\n", 4: "one\ntwo\n", 13: "one\ntwo\nthree\n", 14: "one\ntwo\nthree\n",
+	for n, want := range map[int64]string{0: "one\n", 1: "one\n", 3: "one\n", 4: "one\ntwo\n", 13: "one\ntwo\nthree\n",
+		14: "one\ntwo\nthree\n",
 		15: "one\ntwo\nthree\nfour\n", 1000: "one\ntwo\nthree\nfour\nfive\n"} {
 		text, _ := readText(t, splits[0].Head(n))
 		if string(text) != want {

@@ -134,7 +134,7 @@ func splitSize(files []File, c Config) int64 {
 
 // weight is the work that reading the file is, in plain bytes.
 func (f *File) weight() int64 {
-	if f.Codec != Plain {
+	if f.Codec != Plain && f.Codec != stored {
 		return f.Size*expansion + openCost
 	}
 	return f.Size + openCost

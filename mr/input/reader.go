@@ -13,8 +13,8 @@ import (
 // keeps its buffers and decoders: a worker needs one.
 type Reader struct {
 	split  Split
-	next   int      // of split.Ranges, the one to open when the current one ends
-	file   *os.File // of the current range; nil: none is open
+	next   int       // of split.Ranges, the one to open when the current one ends
+	file   io.Closer // of the current range: a file, or the text of a part of a store; nil: none is open
 	source source
 	block  []byte // what of the source's last block has not been handed out
 	last   bool   // no block follows
@@ -83,6 +83,8 @@ func (r *Reader) Bytes() int64 {
 	switch {
 	case r.file == nil:
 		return r.before
+	case r.File().Codec == stored:
+		return r.before + min(r.pos, r.split.Ranges[r.next-1].Hi)
 	case r.File().Whole():
 		return r.before + r.codecs.taken()
 	}
@@ -131,7 +133,7 @@ func (r *Reader) Next() (batch []byte, err error) {
 // cutShort reports whether enough was read of a compressed file where only the beginning is wanted.
 func (r *Reader) cutShort() bool {
 	g := &r.split.Ranges[r.next-1]
-	return g.Hi < g.File.Size && g.File.Whole() && r.codecs.taken() >= g.Hi
+	return g.Hi < g.File.Size && g.File.Whole() && r.Bytes()-r.before >= g.Hi
 }
 
 // Guard runs fn, which reads batches, so that a file which shrinks under its mapping ends fn with an error naming the
@@ -161,6 +163,15 @@ func (r *Reader) open() error {
 	r.next++
 	r.block, r.last, r.codecs.count.n = nil, false, 0
 	r.pos, r.lo, r.hi, r.skip = g.Lo, g.Lo, g.Hi, g.Lo > 0
+	if g.File.part != nil {
+		text, err := g.File.part.Open()
+		if err != nil {
+			return err
+		}
+		r.file, r.hi = text, math.MaxInt64
+		r.source = r.buffered(text, func() int64 { return 0 })
+		return nil
+	}
 	file, err := os.Open(g.File.Path)
 	if err != nil {
 		return err
@@ -177,7 +188,7 @@ func (r *Reader) open() error {
 		r.source = r.buffered(from, r.codecs.taken)
 		return err
 	case g.Hi-g.Lo >= r.sizes.mapFrom:
-		r.mapFrom(g.Lo)
+		r.mapFrom(file, g.Lo)
 	default:
 		from := io.NewSectionReader(file, g.Lo, math.MaxInt64-g.Lo)
 		r.source = r.buffered(from, func() int64 { return 0 })
@@ -186,8 +197,8 @@ func (r *Reader) open() error {
 }
 
 // mapFrom makes the rest of a plain file from offset at the source.
-func (r *Reader) mapFrom(at int64) {
-	r.mapped = mapped{f: r.file, size: r.File().Size, window: r.sizes.window, next: at}
+func (r *Reader) mapFrom(file *os.File, at int64) {
+	r.mapped = mapped{f: file, size: r.File().Size, window: r.sizes.window, next: at}
 	r.source = &r.mapped
 }
 
@@ -201,6 +212,9 @@ func (r *Reader) finish() error {
 		return err
 	}
 	bytes := r.Bytes()
+	if r.File().Codec == stored { // its size is an estimate
+		bytes = r.before + r.split.Ranges[r.next-1].Hi
+	}
 	r.Close()
 	r.before = bytes
 	return nil
@@ -209,10 +223,11 @@ func (r *Reader) finish() error {
 // unchanged returns ErrChanged if the open file differs in size or time from the file found when the job began.
 func (r *Reader) unchanged() error {
 	f := r.File()
-	if f.Pipe {
+	file, ok := r.file.(*os.File)
+	if f.Pipe || !ok {
 		return nil
 	}
-	info, err := r.file.Stat()
+	info, err := file.Stat()
 	switch {
 	case err != nil:
 		return err
@@ -233,7 +248,7 @@ func (r *Reader) more(keep int) error {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, maxRecord)
 	}
 	if keep > r.sizes.buffer/2 && r.source != &r.mapped && !r.File().Whole() && !r.last {
-		r.mapFrom(r.pos + int64(len(r.block))) // address space costs less than a buffer
+		r.mapFrom(r.file.(*os.File), r.pos+int64(len(r.block))) // address space costs less than a buffer
 	}
 	if r.source == &r.mapped { // what lies behind the end of a file cannot be touched
 		if err := r.unchanged(); err != nil {

@@ -105,13 +105,10 @@ func referenceLines(data []byte, onlyLF bool) (lines []string) {
 // content draws texts full of what goes wrong: line ends of all kinds, runs of them, NUL, invalid UTF-8, long lines, a
 // byte order mark, no line end at the end.
 func content() *rapid.Generator[[]byte] {
-	piece := rapid.OneOf(
-		rapid.SampledFrom(
-			[]string{"\n", "\r\n", "\r", "\n\r", "\r\r\n", "\x00", "\xff\xfe", "\xef\xbb\xbf", "", "a\tb"},
-		),
-		rapid.Map(rapid.IntRange(1, 12), func(n int) string { return "abcdefghijkl"[:n] }),
-		rapid.Map(rapid.IntRange(30, 9000), func(n int) string { return strings.Repeat("x", n) }),
-	)
+	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "\r\n", "\r", "\n\r", "\r\r\n", "\x00", "\xff\xfe",
+		"\xef\xbb\xbf", "", "a\tb"}), rapid.Map(rapid.IntRange(1, 12), func(n int) string {
+		return "abcdefghijkl"[:n]
+	}), rapid.Map(rapid.IntRange(30, 9000), func(n int) string { return strings.Repeat("x", n) }))
 	return rapid.Map(rapid.SliceOfN(piece, 0, 60), func(s []string) []byte { return []byte(strings.Join(s, "")) })
 }
 
@@ -184,13 +181,9 @@ func TestPlanPartitionsFiles(t *testing.T) {
 			}
 			for _, g := range s.Ranges {
 				if g.File != &files[file] || g.Lo != at {
-					t.Fatalf(
-						"file %d: range from %d, want file %d from %d",
-						slices.IndexFunc(files, func(f File) bool { return f == *g.File }),
-						g.Lo,
-						file,
-						at,
-					)
+					t.Fatalf("file %d: range from %d, want file %d from %d", slices.IndexFunc(files, func(f File) bool {
+						return f == *g.File
+					}), g.Lo, file, at)
 				}
 				if n := int64(c.RecordLength); n > 0 && !g.File.Whole() && g.Lo%n != 0 {
 					t.Fatalf("range from %d, records of %d", g.Lo, n)
@@ -239,7 +232,8 @@ func TestPlanKeepsCoresBusy(t *testing.T) {
 		},
 		Config{Cores: 2},
 	)
-	if want := []string{"a.gz and 1 more: gzip files cannot be split, so each is read by one task", "-: a pipe is read by one task, which cannot be tried again"}; !slices.Equal(
+	if want := []string{"a.gz and 1 more: gzip files cannot be split, so each is read by one task", "-: a pipe is " +
+		"read by one task, which cannot be tried again"}; !slices.Equal(
 		notes,
 		want,
 	) {
@@ -271,12 +265,8 @@ func TestFixedRecords(t *testing.T) {
 		// Cut anywhere: a record belongs to the range in which it begins.
 		cut := rapid.Int64Range(0, int64(len(data))).Draw(t, "cut")
 		r := Reader{sizes: small}
-		got, err := readAll(
-			&r,
-			c,
-			Split{[]Range{{&files[0], 0, cut}}, c},
-			Split{[]Range{{&files[0], cut, files[0].Size}}, c},
-		)
+		got, err := readAll(&r, c, Split{[]Range{{&files[0], 0, cut}}, c},
+			Split{[]Range{{&files[0], cut, files[0].Size}}, c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +306,8 @@ func compressors(t testing.TB) map[string]func([]byte) []byte {
 
 // "hello\nworld\n" through bzip2 -9: the standard library does not write bzip2.
 var helloBzip2 = []byte(
-	"BZh91AY&SYk_\xb1\xdd\x00\x00\x02A\x80\x00\x10\x06D\x90\x80 \x001\x0c\b!\xa3i\b\a#\xae\x87\x8b\xb9\"\x9c(H5\xaf\xd8\xee\x80",
+	"BZh91AY&SYk_\xb1\xdd\x00\x00\x02A\x80\x00\x10\x06D\x90\x80 " +
+		"\x001\x0c\b!\xa3i\b\a#\xae\x87\x8b\xb9\"\x9c(H5\xaf\xd8\xee\x80",
 )
 
 func TestCompressed(t *testing.T) {

@@ -315,8 +315,8 @@ func (d decoder) explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the %s data ends too early", ErrCorrupt, d.codec)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB; compress it without --long or --ultra, "+
-			"or allow more memory", ErrTooLong, d.window>>20)
+		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB; compress it without --long "+
+			"or --ultra, or allow more memory", ErrTooLong, d.window>>20)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrCorrupt, d.codec, err)
 }

@@ -53,7 +53,7 @@ func TestChaos(t *testing.T) {
 			chaoticSpill.compare(t, c.name, c.conf, more.write(t), c.reference(more))
 		})
 	}
-	if n := lost.Load(); n < 10 { // of some 200 attempts; which of them live long enough to be lost differs
+	if n := lost.Load(); n < 10 { // of some 200 attempts; how many live long enough to be lost differs
 		t.Errorf("only %d attempts were lost", n)
 	}
 	for name := range All {

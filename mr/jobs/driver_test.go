@@ -24,7 +24,7 @@ type setup struct {
 	memory  int64
 	workers int           // tasks at a time; 0: 1
 	chaos   float64       // probability that the engine loses an attempt or a map's output; 0: without an engine
-	lost    *atomic.Int64 // counts attempts that were lost; nil: nobody asks
+	lost    *atomic.Int64 // counts attempts that were lost; nil: not counted
 }
 
 const enough = 256 << 20
@@ -104,14 +104,8 @@ func readParts(t testing.TB, output string) (parts [][]byte) {
 }
 
 // serve runs a job on the engine, under the chaos option.
-func (s setup) serve(
-	t testing.TB,
-	build mr.Builder,
-	conf mr.Conf,
-	paths []string,
-	order mr.Order,
-	memory *mr.Memory,
-) *mr.Counters {
+func (s setup) serve(t testing.TB, build mr.Builder, conf mr.Conf, paths []string, order mr.Order,
+	memory *mr.Memory) *mr.Counters {
 	t.Helper()
 	conf = maps.Clone(conf)
 	if conf == nil {
@@ -158,14 +152,8 @@ func (s setup) serve(
 	return &counters
 }
 
-func (s setup) round(
-	t testing.TB,
-	job *mr.Job,
-	paths []string,
-	memory *mr.Memory,
-	files *mr.Workspace,
-	round int,
-) (*mr.Run, *mr.Counters) {
+func (s setup) round(t testing.TB, job *mr.Job, paths []string, memory *mr.Memory, files *mr.Workspace,
+	round int) (*mr.Run, *mr.Counters) {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()

@@ -77,9 +77,8 @@ type pattern struct {
 func newPattern(conf mr.Conf) (*pattern, error) {
 	expr := conf.String("pattern", "")
 	if expr == "" {
-		return nil, fmt.Errorf(
-			"configuration pattern: missing; give the regular expression to count, as in -D pattern='[a-z]+ing'",
-		)
+		return nil, fmt.Errorf("configuration pattern: missing; give the regular expression to count, as in -D " +
+			"pattern='[a-z]+ing'")
 	}
 	p := &pattern{}
 	var err error

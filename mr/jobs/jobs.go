@@ -43,6 +43,16 @@ var All = map[string]Entry{
 		[]Param{clustersParam, centroidsParam},
 		Classification,
 	},
+	"crypt": {
+		"how often each AES-CMAC tag of a line occurs; with AES instructions on nodes of a class",
+		text,
+		[]Param{
+			{"key", "000102030405060708090a0b0c0d0e0f", "128 bits as 32 hexadecimal digits"},
+			{"passes", "1", "how often a tag is tagged again, 1 to 1000000"},
+			{"accelerator", "aes", "class of nodes whose AES instructions are used"},
+		},
+		Crypt,
+	},
 	"grep": {"how often each text that matches a regular expression occurs, the most frequent first", text, []Param{
 		{"pattern", "", "regular expression in Go's syntax, tried on each line; required"},
 		{"group", "0", "count what this parenthesis of the pattern matched; 0: the whole match"}}, Grep},

@@ -66,11 +66,13 @@ func corpora() map[string]corpus {
 			"more":   "7:1_5,1_4,2_3\n7:1_5,1_4,2_3\n7:1_5\n18446744073709551615:4294967295_1\n",
 		},
 		"malformed ratings": {
-			"bad": "1\n1:\n:1_2\n1:1_6\n1:1_0\n1:1_2,\n1:_2\n1:1_2;2_3\n1:1_22\n1:4294967296_1\n18446744073709551616:1_1\n1:1\n1:1_\n-1:1_1\n1:1_1 \n01:007_3\n",
+			"bad": "1\n1:\n:1_2\n1:1_6\n1:1_0\n1:1_2,\n1:_2\n1:1_2;2_3\n1:1_22\n" +
+				"1:4294967296_1\n18446744073709551616:1_1\n1:1\n1:1_\n-1:1_1\n1:1_1 \n01:007_3\n",
 		},
 		"sequences": {
 			"counts": strings.Join(refSequenceCount(corpus{"x": text(40_000, 5), "y": text(40_000, 6)}), "\n"),
-			"bad":    "a|b\t\na|b\t-1\na|b\t9223372036854775808\na|b\t9223372036854775807\nb\t3\n|\t0\na|b|c\t1|2\t007\n",
+			"bad": "a|b\t\na|b\t-1\na|b\t9223372036854775808\na|b\t9223372036854775807\n" +
+				"b\t3\n|\t0\na|b|c\t1|2\t007\n",
 		},
 		"edges": {"edges": edges, "again": edges, "bad": "a,b,c\n,a\na,\n,\na\n\x00,\x00\x00\nself,self\n"},
 		"associations": {
@@ -96,10 +98,8 @@ func large(kind string) corpus {
 		return corpus{"sets": made(generate.Associations{Bytes: 3_000_000, Seed: 2})}
 	default:
 		return corpus{
-			"counts": strings.Join(
-				refSequenceCount(corpus{"a": made(generate.Text{Bytes: 1_000_000, Seed: 11, Words: 1000})}),
-				"\n",
-			),
+			"counts": strings.Join(refSequenceCount(corpus{"a": made(generate.Text{Bytes: 1_000_000, Seed: 11,
+				Words: 1000})}), "\n"),
 		}
 	}
 }
@@ -111,6 +111,7 @@ var cases = []struct {
 	reference func(corpus) []string
 }{
 	{"wordcount", nil, refWordCount},
+	{"crypt", nil, refCrypt},
 	{"sort", nil, refSort},
 	{"grep", mr.Conf{"pattern": `\S+ \S+`}, refGrep(`\S+ \S+`, 0)},
 	{"grep", mr.Conf{"pattern": `the`}, refGrep(`the`, 0)},
@@ -254,12 +255,7 @@ func TestGroupsStayTogether(t *testing.T) {
 			split:   20_000,
 			reduces: 7,
 			memory:  enough,
-		}.run(
-			t,
-			All[job].New,
-			nil,
-			text.write(t),
-		)
+		}.run(t, All[job].New, nil, text.write(t))
 		if len(parts) != 7 {
 			t.Fatalf("%s: %d parts, want 7", job, len(parts))
 		}
@@ -320,26 +316,14 @@ func TestTeraValidateFindsDisorder(t *testing.T) {
 		split:   1 << 30,
 		reduces: 1,
 		memory:  enough,
-	}.compare(
-		t,
-		"teravalidate",
-		nil,
-		in.write(t),
-		want,
-	)
+	}.compare(t, "teravalidate", nil, in.write(t), want)
 	in = corpus{"part-r-00000": strings.Join(recs[50:51], ""), "part-r-00001": strings.Join(recs[:1], "")}
 	setup{
 		name:    "whole files",
 		split:   1 << 30,
 		reduces: 1,
 		memory:  enough,
-	}.compare(
-		t,
-		"teravalidate",
-		nil,
-		in.write(t),
-		refTeraValidate(in),
-	)
+	}.compare(t, "teravalidate", nil, in.write(t), refTeraValidate(in))
 }
 
 // Word count and sort against the programs everybody has.
@@ -351,10 +335,12 @@ func TestAgainstCoreutils(t *testing.T) {
 			continue
 		}
 		paths := in.write(t)
-		const cat = `for f in "$@"; do cat "$f"; if [ -s "$f" ] && [ "$(tail -c1 "$f" | od -An -tu1 | tr -d ' ')" != 10 ]; then echo; fi; done`
+		const cat = `for f in "$@"; do cat "$f"; if [ -s "$f" ] && [ "$(tail -c1 "$f" | od -An -tu1 | tr -d ' ')" != ` +
+			`10 ]; then echo; fi; done`
 		for job, script := range map[string]string{
-			"wordcount": cat + ` | tr ' \t\f\r' '\n\n\n\n' | grep -av '^$' | sort | uniq -c | sed -E 's/^ *([0-9]+) (.*)$/\2\t\1/' | sort -t "$(printf '\t')" -k1,1`,
-			"sort":      cat + ` | sort`,
+			"wordcount": cat + ` | tr ' \t\f\r' '\n\n\n\n' | grep -av '^$' | sort | uniq -c | sed -E 's/^ *([0-9]+) ` +
+				`(.*)$/\2\t\1/' | sort -t "$(printf '\t')" -k1,1`,
+			"sort": cat + ` | sort`,
 		} {
 			if strings.Contains(in["ab"], "\x00") && job == "wordcount" {
 				continue
@@ -380,7 +366,8 @@ func TestCentroidsFromKMeans(t *testing.T) {
 	paths := in.write(t)
 	s := setup{name: "many splits", split: 50_000, reduces: 2, memory: enough}
 	centroids := filepath.Join(t.TempDir(), "centroids")
-	if err := os.WriteFile(centroids, joined(s.run(t, KMeans, mr.Conf{"clusters": "4", "rounds": "2"}, paths)), 0o666); err != nil {
+	if err := os.WriteFile(centroids, joined(s.run(t, KMeans, mr.Conf{"clusters": "4", "rounds": "2"}, paths)),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	counts := map[string]int{}
@@ -399,9 +386,8 @@ func TestCosineIsExact(t *testing.T) {
 	for range 50_000 {
 		a := affinity{movie: 1 + r.Uint64N(1<<r.UintN(37)), centroid: 1 + r.Uint64N(1<<r.UintN(37))}
 		// The product is at most the root, by Cauchy and Schwarz; near it rounding matters most.
-		root := new(
-			big.Int,
-		).Sqrt(new(big.Int).Mul(new(big.Int).SetUint64(a.movie), new(big.Int).SetUint64(a.centroid))).
+		root := new(big.Int).Sqrt(new(big.Int).Mul(new(big.Int).SetUint64(a.movie),
+			new(big.Int).SetUint64(a.centroid))).
 			Uint64()
 		a.product = root - min(root, r.Uint64N(1<<r.UintN(20)))
 		q := new(big.Int).Mul(new(big.Int).SetUint64(a.product), big.NewInt(millionths))
@@ -421,14 +407,8 @@ func TestFieldOrder(t *testing.T) {
 		ka, kb := append(appendField(nil, a), rest...), append(appendField(nil, b), field()...)
 		if order := bytes.Compare(a, b); order != 0 && bytes.Compare(ka, kb) != order ||
 			(order == 0) != sameField(ka, kb) {
-			t.Fatalf(
-				"fields %q and %q: order %d, keys' %d, same %v",
-				a,
-				b,
-				order,
-				bytes.Compare(ka, kb),
-				sameField(ka, kb),
-			)
+			t.Fatalf("fields %q and %q: order %d, keys' %d, same %v", a, b, order,
+				bytes.Compare(ka, kb), sameField(ka, kb))
 		}
 		f, tail := cutField(ka)
 		if !bytes.Equal(appendPlain(nil, f), a) || !bytes.Equal(tail, rest) {
@@ -486,26 +466,13 @@ func FuzzMovie(f *testing.F) {
 			return
 		}
 		if m.id != want.id || len(m.users) != len(want.users) {
-			t.Fatalf(
-				"%q: movie %d with %d ratings, want %d with %d",
-				line,
-				m.id,
-				len(m.users),
-				want.id,
-				len(want.users),
-			)
+			t.Fatalf("%q: movie %d with %d ratings, want %d with %d", line, m.id, len(m.users),
+				want.id, len(want.users))
 		}
 		for i := range m.users {
 			if uint64(m.users[i]) != want.users[i] || int64(m.stars[i]) != want.stars[i] {
-				t.Fatalf(
-					"%q: rating %d is %d_%d, want %d_%d",
-					line,
-					i,
-					m.users[i],
-					m.stars[i],
-					want.users[i],
-					want.stars[i],
-				)
+				t.Fatalf("%q: rating %d is %d_%d, want %d_%d", line, i, m.users[i], m.stars[i],
+					want.users[i], want.stars[i])
 			}
 		}
 	})
@@ -527,10 +494,8 @@ func TestDocumentNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		work, err := mr.Open(
-			mr.Order{Job: job, Input: []string{path}, Output: filepath.Join(t.TempDir(), "out")},
-			mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 1},
-		)
+		work, err := mr.Open(mr.Order{Job: job, Input: []string{path}, Output: filepath.Join(t.TempDir(), "out")},
+			mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -538,11 +503,9 @@ func TestDocumentNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := mr.Serve(
-			t.Context(),
-			mr.Config{Core: sched.Config{Policy: fifo}, Nodes: []sched.NodeSpec{{Class: "c", Capacity: one}}},
-			[]mr.Submission{{Spec: &sched.JobSpec{}, Work: work}},
-		)
+		results, err := mr.Serve(t.Context(), mr.Config{Core: sched.Config{Policy: fifo},
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: one}}},
+			[]mr.Submission{{Spec: &sched.JobSpec{}, Work: work}})
 		if err != nil || results[0].Err == nil ||
 			!strings.Contains(results[0].Err.Error(), `two\nlines": its name has an end of line`) {
 			t.Errorf("%s: %v, %v; want the name refused", name, results, err)

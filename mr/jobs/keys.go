@@ -79,12 +79,8 @@ func partOf(s []byte, parts int) int {
 func document(path string) ([]byte, error) {
 	name := filepath.Base(path)
 	if strings.ContainsAny(name, "\n\r") {
-		return nil, mr.Permanent(
-			fmt.Errorf(
-				"file %q: its name has an end of line, and documents are named in lines of output: rename it",
-				path,
-			),
-		)
+		return nil, mr.Permanent(fmt.Errorf("file %q: its name has an end of line, and documents are named in lines "+
+			"of output: rename it", path))
 	}
 	return []byte(name), nil
 }

@@ -50,10 +50,8 @@ func measure(conf mr.Conf, c *centroids, rounds int64) *mr.Job {
 					n += mr.Int64(in.Value(), 0)
 					sum += mr.Int64(in.Value(), 1)
 				}
-				out.Emit(
-					strconv.AppendUint(nil, uint64(binary.BigEndian.Uint16(in.Key())), 10),
-					fmt.Appendf(nil, "%d\t%d", n, sum/n),
-				)
+				out.Emit(strconv.AppendUint(nil, uint64(binary.BigEndian.Uint16(in.Key())), 10),
+					fmt.Appendf(nil, "%d\t%d", n, sum/n))
 			}
 			return nil
 		},
@@ -113,10 +111,8 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 		Reduce: func(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 			next := 0 // cluster to be written
 			write := func(line []byte) {
-				out.Emit(
-					strconv.AppendInt(nil, int64(next), 10),
-					fmt.Appendf(nil, "%d\t%s", clusters[next].movies, line),
-				)
+				out.Emit(strconv.AppendInt(nil, int64(next), 10),
+					fmt.Appendf(nil, "%d\t%s", clusters[next].movies, line))
 				next++
 			}
 			for in.Next() {

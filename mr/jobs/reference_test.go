@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The jobs once more, as docs/spec/jobs.md states them, for whoever wants to see that they are right: strings, maps and
+// The jobs once more, as docs/spec/jobs.md states them, for a reader who checks that they are right: strings, maps and
 // sorting, the whole input in memory, one line of output an element. Order is that of one reduce.
 
 // corpus is files by name.
@@ -310,10 +310,9 @@ func refClassification(clusters int) func(corpus) []string {
 			cluster, _ := refNearest(m, all[:min(clusters, len(all))])
 			classes = append(classes, class{cluster, m.id})
 		}
-		slices.SortFunc(
-			classes,
-			func(a, b class) int { return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.id, b.id)) },
-		)
+		slices.SortFunc(classes, func(a, b class) int {
+			return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.id, b.id))
+		})
 		for _, c := range classes {
 			out = append(out, fmt.Sprintf("%d\t%d", c.cluster, c.id))
 		}
@@ -344,11 +343,8 @@ func refKMeans(clusters, rounds int) func(corpus) []string {
 					mean := sums[i] / int64(len(of))
 					far := func(m member) int64 { return max(m.similarity-mean, mean-m.similarity) }
 					next := slices.MinFunc(of, func(a, b member) int {
-						return cmp.Or(
-							cmp.Compare(far(a), far(b)),
-							cmp.Compare(a.id, b.id),
-							strings.Compare(a.line, b.line),
-						)
+						return cmp.Or(cmp.Compare(far(a), far(b)), cmp.Compare(a.id, b.id),
+							strings.Compare(a.line, b.line))
 					})
 					changed = changed || next.line != centroids[i].line
 					centroids[i] = next.refMovie
@@ -387,10 +383,8 @@ func refTeraValidate(in corpus) (out []string) {
 		for i, rec := range recordsOf(in[name]) {
 			sum += uint64(crc32.ChecksumIEEE([]byte(rec)))
 			if rec[:10] < last {
-				out = append(
-					out,
-					fmt.Sprintf("error\tmisorder in %s at record %d: %x after %x", name, i, rec[:10], last),
-				)
+				out = append(out, fmt.Sprintf("error\tmisorder in %s at record %d: %x after %x", name, i,
+					rec[:10], last))
 			}
 			last = rec[:10]
 		}

@@ -99,10 +99,8 @@ func validateParts(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	var all, last stretch
 	any := false
 	complain := func(s *stretch, record int64, key, after [keyBytes]byte) {
-		out.Emit(
-			[]byte("error"),
-			fmt.Appendf(nil, "misorder in %s at record %d: %x after %x", filepath.Base(s.path), record, key, after),
-		)
+		out.Emit([]byte("error"), fmt.Appendf(nil, "misorder in %s at record %d: %x after %x", filepath.Base(s.path),
+			record, key, after))
 	}
 	for in.Next() {
 		for in.NextValue() {

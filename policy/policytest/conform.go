@@ -18,12 +18,13 @@ import (
 // run:
 //
 //   - it ends, every job of it, and no action is refused as invalid;
-//   - the view is not written to: a second core that is given the same events and asked for the same actions is equal, row by row;
+//   - the view is not written to: a second core that is given the same events and asked for the same actions is equal,
+//     row by row;
 //   - again, with jobs and users renamed: the same actions at the same instants;
-//   - disturbed: memory sent through JSON into a new policy, index caches dropped, events of an instant shuffled, all at random; the same
-//     actions at the same instants;
-//   - with all times doubled, and the policy's own times as well: the same actions at doubled instants (where sizes are not learned: means
-//     are rounded);
+//   - disturbed: memory sent through JSON into a new policy, index caches dropped, events of an instant shuffled, all
+//     at random; the same actions at the same instants;
+//   - with all times doubled, and the policy's own times as well: the same actions at doubled instants (where sizes are
+//     not learned: means are rounded);
 //   - what the card claims, where no parameter is given that could void it.
 //
 // On failure it says the seed, and which disturbance by itself makes the difference.
@@ -34,10 +35,9 @@ func Conform(t *testing.T, r policy.Registry, spec string, seeds int) {
 		t.Fatal(err)
 	}
 	c := conformance{registry: r, spec: spec, card: card}
-	c.claims = slices.DeleteFunc(
-		slices.Clone(card.Claims),
-		func(claim policy.Claim) bool { return voids(card, spec, claim) },
-	)
+	c.claims = slices.DeleteFunc(slices.Clone(card.Claims), func(claim policy.Claim) bool {
+		return voids(card, spec, claim)
+	})
 	for seed := range uint64(seeds) {
 		if err := c.run(seed); err != nil {
 			t.Fatalf("%s, seed %d: %v", spec, seed, err)
@@ -75,10 +75,8 @@ func RandomSpec(name string, card policy.Card, r *rand.Rand) string {
 			if most == 0 {
 				most = q.Min + 60
 			}
-			value = max(
-				time.Duration(q.Min*1e9),
-				time.Duration((q.Min+r.Float64()*(most-q.Min))*1e9).Truncate(100*time.Millisecond),
-			).String()
+			value = max(time.Duration(q.Min*1e9),
+				time.Duration((q.Min+r.Float64()*(most-q.Min))*1e9).Truncate(100*time.Millisecond)).String()
 		default:
 			if most == 0 {
 				most = q.Min + 8
@@ -116,15 +114,24 @@ func (c *conformance) fresh(doubled bool) sched.Policy {
 	return p
 }
 
+// setup returns the random setup of a seed. Under policies that take nothing back, nodes come to offer less for a while
+// as well.
+func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
+	s := RandomSetup(seed, scale)
+	s.Can |= c.card.Needs
+	if slices.Contains(c.claims, policy.NonPreemptive) {
+		s.drawDips(seed, scale)
+	}
+	return s
+}
+
 func (c *conformance) run(seed uint64) error {
-	setup := RandomSetup(seed, 1)
-	setup.Can |= c.card.Needs
+	setup := c.setup(seed, 1)
 	base, err := c.observed(setup)
 	if err != nil {
 		return err
 	}
-	renamed := RandomSetup(seed, 1)
-	renamed.Can |= c.card.Needs
+	renamed := c.setup(seed, 1)
 	for _, j := range renamed.Jobs {
 		j.Name, j.User = "other-"+j.Name, "u"+j.User
 	}
@@ -138,8 +145,7 @@ func (c *conformance) run(seed uint64) error {
 	if err := c.disturbed(setup, seed, base); err != nil {
 		return err
 	}
-	twice := RandomSetup(seed, 2)
-	twice.Can |= c.card.Needs
+	twice := c.setup(seed, 2)
 	double, err := Run(twice, c.fresh(true))
 	if err != nil {
 		return fmt.Errorf("doubled: %w", err)
@@ -238,14 +244,8 @@ func differ(want, got []Entry, times sched.Time) string {
 		}
 		off := max(w.At-g.At, g.At-w.At)
 		if w.At = g.At; w != g || off > time.Microsecond {
-			return fmt.Sprintf(
-				"action %d is %v %+v instead of %v %+v",
-				i+1,
-				got[i].At,
-				got[i].Action,
-				want[i].At*times,
-				want[i].Action,
-			)
+			return fmt.Sprintf("action %d is %v %+v instead of %v %+v", i+1, got[i].At, got[i].Action, want[i].At*times,
+				want[i].Action)
 		}
 	}
 	return ""

@@ -11,17 +11,19 @@ import (
 // A Setup is a cluster, the jobs that come to it, and what happens to both: all that a run depends on besides the
 // policy.
 type Setup struct {
-	Nodes     []sched.NodeSpec
-	Queues    []*sched.QueueSpec
-	Jobs      []*sched.JobSpec
-	Take      func(Try) (sched.Time, sched.Outcome) // how long an attempt takes once its input is there, and how it ends
+	Nodes  []sched.NodeSpec
+	Queues []*sched.QueueSpec
+	Jobs   []*sched.JobSpec
+	// how long an attempt takes once its input is there, and how it ends
+	Take      func(Try) (sched.Time, sched.Outcome)
 	Trouble   []Trouble
 	Can       sched.Powers
 	Estimator func(core func() *sched.Core) sched.Estimator // nil: the core's own priors
-	Heartbeat sched.Time                                    // between two reports of a node; zero: nodes are always open
-	Progress  sched.Time                                    // between two reports of an attempt; zero: none
-	Lag       sched.Time                                    // until a Suspend has happened
-	Patience  sched.Time                                    // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
+	// between two reports of a node; zero: nodes are always open
+	Heartbeat sched.Time
+	Progress  sched.Time // between two reports of an attempt; zero: none
+	Lag       sched.Time // until a Suspend has happened
+	Patience  sched.Time // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
 }
 
 // A Try is one attempt: the Nth of its task, from 0, on a node.
@@ -31,13 +33,17 @@ type Try struct {
 	Task  int32
 	Nth   int
 	Node  *sched.Node
+	Class string // of Node
+	Holds sched.Resources
 }
 
-// Trouble is a node that is lost, or returns.
+// Trouble is a node that is lost, or returns, or comes to offer something else: its devices have failed, or a service
+// beside it takes more.
 type Trouble struct {
-	At   sched.Time
-	Node sched.NodeID
-	Back bool
+	At     sched.Time
+	Node   sched.NodeID
+	Back   bool
+	Offers *sched.Resources // from then on; nil: the node is lost or returns
 }
 
 // A Result is what came of a run.
@@ -120,10 +126,8 @@ func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	for i := range s.Nodes {
 		e.push(0, due{event: sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: &s.Nodes[i]}})
 		if s.Heartbeat > 0 {
-			e.push(
-				s.Heartbeat*sched.Time(i)/sched.Time(len(s.Nodes)),
-				due{event: sched.Event{Kind: sched.NodeReported, Node: sched.NodeID(i + 1)}},
-			)
+			e.push(s.Heartbeat*sched.Time(i)/sched.Time(len(s.Nodes)),
+				due{event: sched.Event{Kind: sched.NodeReported, Node: sched.NodeID(i + 1)}})
 		}
 	}
 	for _, j := range s.Jobs {
@@ -131,7 +135,12 @@ func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	}
 	for _, t := range s.Trouble {
 		ev := sched.Event{Kind: sched.NodeLost, Node: t.Node}
-		if t.Back {
+		switch {
+		case t.Offers != nil:
+			spec := s.Nodes[t.Node-1]
+			spec.Capacity = *t.Offers
+			ev = sched.Event{Kind: sched.NodeReported, Node: t.Node, Body: &spec}
+		case t.Back:
 			ev = sched.Event{Kind: sched.NodeJoined, Node: t.Node, Body: &s.Nodes[t.Node-1]}
 		}
 		e.push(t.At, due{event: ev})
@@ -239,6 +248,12 @@ func (e *engine) happen(now sched.Time, d due) {
 		ev.Job = e.newest
 		e.result.Jobs = append(e.result.Jobs, ev.Body.(*sched.JobSpec))
 	case sched.NodeReported:
+		if ev.Body != nil {
+			if e.core.Node(ev.Node).Lost {
+				return
+			}
+			break
+		}
 		if e.left > 0 || e.core.LiveJobs() > 0 {
 			e.push(now+e.Heartbeat, due{event: ev})
 		}
@@ -349,6 +364,7 @@ func (e *engine) launch(a *sched.Action) {
 	which := Try{Job: job, Stage: a.Stage.Index, Task: a.Task}
 	how := which
 	how.Nth, how.Node = e.nth[which], e.core.Node(a.Node)
+	how.Class, how.Holds = e.core.Classes[how.Node.Class-1].Name, e.core.Amount(a.Shape)
 	e.nth[which]++
 	t := &try{attempt: attempt, start: now}
 	t.take, t.outcome = e.Take(how)
@@ -357,7 +373,8 @@ func (e *engine) launch(a *sched.Action) {
 	if e.fed(attempt.Stage) {
 		e.run(now, a.Attempt, t)
 	} else if e.Patience > 0 {
-		e.push(now+e.Patience, due{check: true, event: sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: a.Attempt}})
+		e.push(now+e.Patience, due{check: true, event: sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed,
+			Attempt: a.Attempt}})
 	}
 	if e.Progress > 0 {
 		e.push(now+e.Progress, due{event: sched.Event{Kind: sched.AttemptProgress, Attempt: a.Attempt}})
@@ -383,15 +400,8 @@ func (e *engine) stuck() string {
 	for j := range e.core.Jobs() {
 		s += fmt.Sprintf("job %d (%s):", j.ID, j.Spec.Name)
 		for _, st := range j.Stages {
-			s += fmt.Sprintf(
-				" %v %d waiting %d running %d suspended %d of %d done;",
-				st.Kind,
-				st.Pending,
-				st.Running,
-				st.Suspended,
-				st.Done,
-				st.Total,
-			)
+			s += fmt.Sprintf(" %v %d waiting %d running %d suspended %d of %d done;", st.Kind, st.Pending, st.Running,
+				st.Suspended, st.Done, st.Total)
 		}
 		s += " "
 	}

@@ -3,6 +3,7 @@ package policytest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/model"
@@ -40,11 +41,8 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 		lost := sched.NodeID(1 + r.IntN(nodes))
 		at := sched.Time(r.IntN(600)) * unit
 		if !s.lostAt(lost, at, unit) {
-			s.Trouble = append(
-				s.Trouble,
-				Trouble{At: at, Node: lost},
-				Trouble{At: at + 100*unit, Node: lost, Back: true},
-			)
+			s.Trouble = append(s.Trouble, Trouble{At: at, Node: lost},
+				Trouble{At: at + 100*unit, Node: lost, Back: true})
 		}
 	}
 	if r.IntN(4) == 0 {
@@ -59,6 +57,7 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 	if r.IntN(5) == 0 {
 		s.Can &^= sched.CanSuspend
 	}
+	drawClasses(&s, seed, unit)
 	switch r.IntN(3) {
 	case 0:
 		s.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Mean{} }
@@ -69,10 +68,58 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 	return s
 }
 
+// drawClasses lets some jobs use the hardware of a class of nodes, or of both, and gives the nodes of a class devices
+// that are counted, which may fail.
+func drawClasses(s *Setup, seed uint64, unit sched.Time) {
+	r := rand.New(rand.NewPCG(seed, 0xacce1))
+	if r.IntN(2) == 0 {
+		return
+	}
+	for _, j := range s.Jobs {
+		if r.IntN(2) == 0 {
+			if j.Profile == nil {
+				j.Profile = &sched.Profile{}
+			}
+			j.Profile.Accelerators = [][]string{{"new"}, {"new", "old"}, {"old", "none"}}[r.IntN(3)]
+		}
+	}
+	if r.IntN(2) == 0 {
+		return
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Class == "new" {
+			n.Capacity[sched.Accelerators] = 1 + r.Int64N(2)
+			if at := sched.Time(r.IntN(300)) * unit; r.IntN(3) == 0 && !s.lostAt(sched.NodeID(i+1), at, unit) {
+				without := n.Capacity
+				without[sched.Accelerators] = 0
+				s.Trouble = append(s.Trouble, Trouble{At: at, Node: sched.NodeID(i + 1), Offers: &without})
+			}
+		}
+	}
+}
+
+// drawDips makes a node offer less for a while, or none does: as where a service beside it bursts.
+func (s *Setup) drawDips(seed uint64, scale sched.Time) {
+	r, unit := rand.New(rand.NewPCG(seed, 0xd1b)), 100*time.Millisecond*scale
+	for range r.IntN(3) {
+		id := sched.NodeID(1 + r.IntN(len(s.Nodes)))
+		at, whole := sched.Time(r.IntN(500))*unit, s.Nodes[id-1].Capacity
+		less := whole
+		for k := range less {
+			less[k] = whole[k] * int64(r.IntN(4)) / 4
+		}
+		s.Trouble = append(
+			s.Trouble,
+			Trouble{At: at, Node: id, Offers: &less},
+			Trouble{At: at + sched.Time(20+r.IntN(100))*unit, Node: id, Offers: &whole},
+		)
+	}
+}
+
 // lostAt reports whether a node is lost around an instant.
 func (s *Setup) lostAt(n sched.NodeID, at, unit sched.Time) bool {
 	for _, t := range s.Trouble {
-		if t.Node == n && t.At-200*unit < at && at < t.At+200*unit {
+		if t.Offers == nil && t.Node == n && t.At-200*unit < at && at < t.At+200*unit {
 			return true
 		}
 	}
@@ -114,10 +161,8 @@ type jobKind struct {
 func randomJob(r *rand.Rand, i int, kind jobKind) *sched.JobSpec {
 	nodes, containers, unit := kind.nodes, kind.containers, kind.unit
 	j := &sched.JobSpec{
-		Name: fmt.Sprint(
-			"job-",
-			i%4,
-		), User: [...]string{"", "ana", "bo"}[r.IntN(3)], Queue: [...]string{"", "a", "b.x", "b.y"}[r.IntN(4)],
+		Name: fmt.Sprint("job-", i%4), User: [...]string{"", "ana", "bo"}[r.IntN(3)], Queue: [...]string{"", "a", "b.x",
+			"b.y"}[r.IntN(4)],
 		Priority: int32(r.IntN(3)), Weight: float64(r.IntN(3)), Submit: sched.Time(10*r.IntN(40)) * unit,
 	}
 	stage := func(kind sched.StageKind, tasks int) sched.StageSpec {
@@ -154,14 +199,20 @@ func randomJob(r *rand.Rand, i int, kind jobKind) *sched.JobSpec {
 	return j
 }
 
-// drawTerms draws the deadline and the minimum of a job, or leaves them out. It draws no goal: times and counts in one
-// objective weigh otherwise when all times are doubled.
+// drawTerms draws the deadline, the minimum and the profile of a job, or leaves them out. It draws no goal: times and
+// counts in one objective weigh otherwise when all times are doubled.
 func drawTerms(r *rand.Rand, j *sched.JobSpec, unit sched.Time) {
 	if r.IntN(2) == 0 {
 		j.Deadline = sched.Time(10+r.IntN(900)) * unit
 	}
 	if r.IntN(4) == 0 {
 		j.Min = j.Stages[0].PerTask.Times(1 + r.Int64N(3))
+	}
+	if r.IntN(3) == 0 {
+		j.Profile = &sched.Profile{}
+		j.Profile.Phases[sched.PhaseMap] = sched.Resources{sched.VCores: r.Int64N(4), sched.DiskIO: r.Int64N(600_000)}
+		j.Profile.Phases[sched.PhaseShuffle] = sched.Resources{sched.NetworkIO: r.Int64N(100_000)}
+		j.Profile.Phases[sched.PhaseReduce] = sched.Resources{sched.DiskIO: r.Int64N(1_200_000)}
 	}
 }
 
@@ -171,6 +222,10 @@ func randomTake(seed uint64, x Try, unit sched.Time) (sched.Time, sched.Outcome)
 	d := x.Job.Stages[x.Stage].Prior * sched.Time(5+r.IntN(15)) / 10
 	if r.IntN(12) == 0 {
 		d *= 5
+	}
+	if p := x.Job.Profile; p != nil && slices.Contains(p.Accelerators, x.Class) &&
+		(x.Node.Capacity[sched.Accelerators] == 0 || x.Holds[sched.Accelerators] > 0) {
+		d /= sched.Time(1 + x.Job.Submit/unit%5) // some jobs gain nothing
 	}
 	if x.Node.Name == "n1" {
 		d *= 2

@@ -30,10 +30,8 @@ func (m *mirror) follow(e *engine, chosen []sched.Action) error {
 		return fmt.Errorf("at %v: %w", e.core.Now, m.replay.err)
 	}
 	if digest(&e.core.View) != digest(&m.core.View) {
-		return fmt.Errorf(
-			"at %v: the view was written to: a core with the same events and actions is not equal",
-			e.core.Now,
-		)
+		return fmt.Errorf("at %v: the view was written to: a core with the same events and actions "+
+			"is not equal", e.core.Now)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (greedy) Decide(p *sched.Plan) {
 	}
 }
 
-// Whoever tests a policy that asks for invalid actions is told which the first one was, when, and why it is invalid.
+// A test of a policy that asks for invalid actions prints the first one, its instant, and why it is invalid.
 func TestConformNamesTheRefusal(t *testing.T) {
 	r := policy.Registry{"greedy": {New: func(policy.Args) sched.Policy { return greedy{} }}}
 	s := Setup{
@@ -35,7 +35,8 @@ func TestConformNamesTheRefusal(t *testing.T) {
 	}
 	c := conformance{registry: r, spec: "greedy"}
 	_, err := c.observed(s)
-	want := "2 actions were refused; the first: launch at 1s for stage 0 of job 1 on node 1: nothing of the stage is pending"
+	want := "2 actions were refused; the first: launch at 1s for stage 0 of job 1 on node 1: nothing of the " +
+		"stage is pending"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

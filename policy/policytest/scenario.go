@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -20,7 +21,7 @@ import (
 // RunScenarios runs the scenarios below dir, one folder a policy. A file is a sequence of
 //
 //	cluster                                          jobs
-//	node n1..n8 map-slots=2 rack=1 speed=0.5         A at=3s user=ana queue=etl priority=1: map 9x4s 1x60s near=n1; reduce 2x8s
+//	node n1..n8 map-slots=2 rack=1 speed=0.5         A at=3s user=ana queue=etl: map 9x4s 1x60s near=n1; reduce 2x8s
 //	queue etl weight=2 min=map-slots:4 max=50%       ----
 //	----
 //
@@ -39,11 +40,16 @@ import (
 // another, "estimator mean" what has been observed). What package sim can express as well (one rack, no broken nodes,
 // ...) is run there too and must come to the same actions at the same instants.
 //
-//	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times); broken=5s (every attempt fails after 5s)
+//	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times);
+//	       broken=5s (every attempt fails after 5s)
 //	queue  weight; min, max as 50% or kind:amount,...; policy
-//	job    at, user, queue, priority, weight, deadline; min, max as kind:amount,...; goal (a metric, or steps: 4s:2,8s:6)
-//	stage  near (nodes with the input of every task); after; prior; again (time of second attempts); memory, vcores; each (kind:amount,...)
-//	run    policy; show actions; lose, back; estimator; heartbeat; lag (until a suspend has happened); without (kill, suspend, ...)
+//	job    at, user, queue, priority, weight, deadline; min, max as kind:amount,...;
+//	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first)
+//	stage  near (nodes with the input of every task); after; prior; again (time of second attempts);
+//	       memory, vcores; each (kind:amount,...); faster (class:factor,...: task times are divided by it there,
+//	       where the node has accelerators for tasks that hold one)
+//	run    policy; show actions; lose, back (node, instant); offers (node, instant, kind:amount,...); estimator;
+//	       heartbeat; lag (until a suspend has happened); without (kill, suspend, ...)
 func RunScenarios(t *testing.T, r policy.Registry, dir string) {
 	t.Helper()
 	if _, err := os.Stat(dir); err != nil {
@@ -79,6 +85,8 @@ type stageTruth struct {
 	times []sched.Time // by task-1
 	again sched.Time   // of all attempts but the first; zero: as the first
 	near  []string     // nodes with the input of every task
+
+	speeds []workload.ClassSpeed
 }
 
 func (s *scenario) do(cmd, input string) (string, error) {
@@ -135,6 +143,9 @@ func (s *scenario) clusterLine(line string) error {
 	return fmt.Errorf("must begin with node or queue")
 }
 
+// noClass is the class of nodes for which a scenario names none.
+const noClass = "node"
+
 // nodeRange returns the names in n1..n3.
 func nodeRange(text string) ([]string, error) {
 	first, last, ok := strings.Cut(text, "..")
@@ -159,7 +170,7 @@ func (s *scenario) addNodes(text string, opts map[string]string) error {
 	if err != nil {
 		return err
 	}
-	spec := sched.NodeSpec{Class: "node", Rack: 1}
+	spec := sched.NodeSpec{Class: noClass, Rack: 1}
 	speed, broken := 1.0, sched.Time(0)
 	for k, v := range opts {
 		var err error
@@ -300,6 +311,8 @@ func (s *scenario) jobLine(line string) error {
 			j.Max, err = amounts(v)
 		case "goal":
 			j.Goal, err = goal(v)
+		case "accelerators":
+			j.Profile = &sched.Profile{Accelerators: strings.Split(v, ",")}
 		default:
 			err = fmt.Errorf("there is no such option")
 		}
@@ -335,6 +348,19 @@ func goal(text string) (*sched.Goal, error) {
 		g.Steps = append(g.Steps, sched.CostStep{After: at, Cost: c})
 	}
 	return g, nil
+}
+
+// speeds reads class:factor,...
+func speeds(text string) (list []workload.ClassSpeed, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		class, factor, _ := strings.Cut(part, ":")
+		f, err := strconv.ParseFloat(factor, 64)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, workload.ClassSpeed{Class: class, Speed: f})
+	}
+	return list, nil
 }
 
 var stageKinds = map[string]sched.StageKind{
@@ -385,6 +411,8 @@ func (s *scenario) addStage(j *sched.JobSpec, words []string) error {
 			truth.again, err = time.ParseDuration(v)
 		case "each":
 			st.PerTask, err = amounts(v)
+		case "faster":
+			truth.speeds, err = speeds(v)
 		default:
 			err = amount(&st.PerTask, k, v)
 		}
@@ -437,6 +465,12 @@ func (s *scenario) run(lines []string) (string, error) {
 		case len(words) == 3 && (words[0] == "lose" || words[0] == "back"):
 			trouble := Trouble{Node: s.names[words[1]], Back: words[0] == "back"}
 			trouble.At, err = time.ParseDuration(words[2])
+			setup.Trouble = append(setup.Trouble, trouble)
+		case len(words) == 4 && words[0] == "offers":
+			trouble := Trouble{Node: s.names[words[1]], Offers: new(sched.Resources)}
+			if trouble.At, err = time.ParseDuration(words[2]); err == nil {
+				*trouble.Offers, err = amounts(words[3])
+			}
 			setup.Trouble = append(setup.Trouble, trouble)
 		default:
 			err = fmt.Errorf("not a line of a run")
@@ -512,7 +546,11 @@ func (s *scenario) take(x Try) (sched.Time, sched.Outcome) {
 	if x.Nth > 0 && truth.again > 0 {
 		d = truth.again
 	}
-	return sched.Time(float64(d) / s.speed[n]), sched.OK
+	faster := 1.0
+	if s.setup.Nodes[n].Capacity[sched.Accelerators] == 0 || x.Holds[sched.Accelerators] > 0 {
+		faster = (&workload.StageTruth{Speeds: truth.speeds}).SpeedOn(x.Class)
+	}
+	return sched.Time(float64(d) / s.speed[n] / faster), sched.OK
 }
 
 // writeActions writes the actions of a run, those of one instant, kind and stage in one line.

@@ -14,8 +14,21 @@ func (s *scenario) simulable(setup Setup) bool {
 	if setup.Can != sim.Powers || setup.Lag > 0 || setup.Estimator != nil {
 		return false
 	}
+	names := map[string]bool{}
 	for i, n := range setup.Nodes {
 		if n.Rack != 1 || s.broken[i] > 0 {
+			return false
+		}
+		if s.sameClass(setup, i) {
+			continue
+		}
+		if names[n.Class] {
+			return false
+		}
+		names[n.Class] = n.Class != noClass
+	}
+	for _, t := range setup.Trouble {
+		if t.Offers != nil {
 			return false
 		}
 	}
@@ -27,6 +40,16 @@ func (s *scenario) simulable(setup Setup) bool {
 		}
 	}
 	return true
+}
+
+// sameClass reports whether node i of a setup belongs to the class of the node before it. Nodes for which a scenario
+// names no class are classes of their own.
+func (s *scenario) sameClass(setup Setup, i int) bool {
+	if i == 0 || setup.Nodes[i].Class == noClass {
+		return false
+	}
+	a, b := setup.Nodes[i-1], setup.Nodes[i]
+	return a.Class == b.Class && a.Capacity == b.Capacity && s.speed[i-1] == s.speed[i]
 }
 
 // agree runs a scenario in package sim and reports where that comes to something else than want. Samples of jobs are
@@ -46,8 +69,16 @@ func (s *scenario) agree(setup Setup, spec string, want Result) error {
 		Costs:   sim.Costs{Reporting: sim.Reporting{Heartbeat: setup.Heartbeat, Progress: setup.Progress}},
 	}
 	for i, n := range setup.Nodes {
+		if s.sameClass(setup, i) {
+			config.Cluster.Classes[len(config.Cluster.Classes)-1].Count++
+			continue
+		}
+		name := n.Class
+		if name == noClass {
+			name = n.Name
+		}
 		config.Cluster.Classes = append(config.Cluster.Classes,
-			workload.Class{Name: n.Name, Count: 1, Racks: 1, Speed: s.speed[i], Resources: n.Capacity})
+			workload.Class{Name: name, Count: 1, Racks: 1, Speed: s.speed[i], Resources: n.Capacity})
 	}
 	for _, t := range setup.Trouble {
 		config.Script = append(config.Script, sim.Incident{At: t.At, Node: t.Node, Returns: t.Back})
@@ -69,7 +100,7 @@ func (s *scenario) source(jobs []*sched.JobSpec) workload.Source {
 			j := *spec
 			truth := &workload.Truth{}
 			for _, st := range s.truth[spec] {
-				t := workload.StageTruth{Tasks: int32(len(st.times))}
+				t := workload.StageTruth{Tasks: int32(len(st.times)), Speeds: st.speeds}
 				for _, d := range st.times {
 					t.List = append(t.List, workload.Task{Compute: d})
 				}

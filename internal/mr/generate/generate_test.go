@@ -48,10 +48,8 @@ func TestTeraGenStartsAnywhere(t *testing.T) {
 	}
 	// The layout of gensort's documentation: break bytes and the record's number at fixed places.
 	last := whole[99_900:]
-	if got := hex.EncodeToString(last[10:12]) + string(last[12:44]) + hex.EncodeToString(last[44:48]); got != "0011"+fmt.Sprintf(
-		"%032X",
-		999,
-	)+"8899aabb" {
+	if got := hex.EncodeToString(last[10:12]) + string(last[12:44]) + hex.EncodeToString(last[44:48]); got != "0011"+
+		fmt.Sprintf("%032X", 999)+"8899aabb" {
 		t.Errorf("record 999 has %s after its key", got)
 	}
 }
@@ -70,16 +68,8 @@ func (f eachRecord) Write(p []byte) (int, error) {
 func TestSizeAndSeed(t *testing.T) {
 	const size = 300_000
 	for name, entry := range All {
-		a, again, other := written(
-			t,
-			entry.New(size, 1),
-		), written(
-			t,
-			entry.New(size, 1),
-		), written(
-			t,
-			entry.New(size, 2),
-		)
+		a, again, other := written(t, entry.New(size, 1)), written(t, entry.New(size, 1)),
+			written(t, entry.New(size, 2))
 		if !bytes.Equal(a, again) {
 			t.Errorf("%s: the same seed gave other bytes", name)
 		}
@@ -172,12 +162,14 @@ func (closing) Close() error { return nil }
 
 func TestErrors(t *testing.T) {
 	full := errors.New("disk full")
-	for _, w := range []Writer{Text{Bytes: 1}, Ratings{Bytes: 1}, Edges{Bytes: 1}, Associations{Bytes: 1}, TeraGen{Rows: 1}} {
+	for _, w := range []Writer{Text{Bytes: 1}, Ratings{Bytes: 1}, Edges{Bytes: 1}, Associations{Bytes: 1},
+		TeraGen{Rows: 1}} {
 		if err := w.Write(failing{full}); !errors.Is(err, full) {
 			t.Errorf("%T: got %v, want the writer's error", w, err)
 		}
 	}
-	for _, w := range []Writer{Text{Words: -1}, Ratings{Users: -1}, Ratings{Tastes: 1001}, Edges{Vertices: -1}, Associations{Fields: 1}, TeraGen{Rows: -1}} {
+	for _, w := range []Writer{Text{Words: -1}, Ratings{Users: -1}, Ratings{Tastes: 1001}, Edges{Vertices: -1},
+		Associations{Fields: 1}, TeraGen{Rows: -1}} {
 		if err := w.Write(io.Discard); err == nil {
 			t.Errorf("%+v was accepted", w)
 		}

@@ -21,11 +21,8 @@ type TeraGen struct {
 // Write implements Writer.
 func (t TeraGen) Write(w io.Writer) error {
 	if t.First < 0 || t.Rows < 0 {
-		return fmt.Errorf(
-			"generate terasort records: first is %d and rows is %d, and neither may be below 0",
-			t.First,
-			t.Rows,
-		)
+		return fmt.Errorf("generate terasort records: first is %d and rows is %d, and neither may be below 0",
+			t.First, t.Rows)
 	}
 	out := newOutput(w, t.Rows*recordBytes)
 	random := wide{}.skip(wide{hi: t.Seed, lo: uint64(t.First)})

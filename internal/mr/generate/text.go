@@ -84,7 +84,8 @@ type lexicon struct {
 }
 
 // letters stand as often as English uses them, in 1/128.
-const letters = "eeeeeeeeeeeeeeeetttttttttttaaaaaaaaaaooooooooooiiiiiiiiinnnnnnnnnsssssssshhhhhhhhrrrrrrrrdddddlllllcccuuuummmwwwffggyyppbbvkjxqz"
+const letters = "eeeeeeeeeeeeeeeetttttttttttaaaaaaaaaaoooooooooo" +
+	"iiiiiiiiinnnnnnnnnsssssssshhhhhhhhrrrrrrrrdddddlllllcccuuuummmwwwffggyyppbbvkjxqz"
 
 func newLexicon(n int, seed uint64) (*lexicon, error) {
 	if n < 1 || n > 10_000_000 {

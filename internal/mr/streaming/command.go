@@ -73,12 +73,8 @@ func parseCommand(line string) ([]string, error) {
 	}
 	switch {
 	case here:
-		return nil, fmt.Errorf(
-			"program %s is not executable: chmod +x %s, or name what runs it, as in \"python3 %s\"",
-			program,
-			path,
-			program,
-		)
+		return nil, fmt.Errorf("program %s is not executable: chmod +x %s, or name what runs it, as in \"python3 %s\"",
+			program, path, program)
 	case err == nil:
 		return nil, fmt.Errorf("program %s is not a file", program)
 	case errors.Is(err, fs.ErrNotExist):

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An engine that is killed by kill -9 can end nobody: the kernel ends its programs for it, and the guard what those
+// An engine that is killed by kill -9 can end no program: the kernel ends its programs for it, and the guard what those
 // have started. The engine is this test binary, started again.
 func TestProgramsDieWithTheEngine(t *testing.T) {
 	const asEngine = "STREAMING_TEST_AS_ENGINE"

@@ -18,13 +18,8 @@ import (
 
 // execute runs a job on files, two attempts at a time, all maps and then all reduces, and gives the parts of its
 // output.
-func execute(
-	t testing.TB,
-	programs Programs,
-	conf mr.Conf,
-	reduces int,
-	paths ...string,
-) ([]string, *mr.Counters, error) {
+func execute(t testing.TB, programs Programs, conf mr.Conf, reduces int, paths ...string) ([]string,
+	*mr.Counters, error) {
 	t.Helper()
 	j, err := Job(programs, conf)
 	if err != nil {
@@ -143,12 +138,14 @@ const poem = "the day\nthe night\n\na day\nno end"
 func TestJobOfShellPrograms(t *testing.T) {
 	in := file(t, "in", poem)
 	got, counters, err := execute(t, Programs{
-		Mapper:  `awk '{for (i = 1; i <= NF; i++) print $i "\t" 1}'`,
-		Reducer: `awk -F'\t' '$1 != k {if (NR > 1) print k "\t" n; k = $1; n = 0} {n += $2} END {if (NR) print k "\t" n}'`,
+		Mapper: `awk '{for (i = 1; i <= NF; i++) print $i "\t" 1}'`,
+		Reducer: `awk -F'\t' '$1 != k {if (NR > 1) print k "\t" n; k = $1; n = 0} {n += $2} END {if (NR) ` +
+			`print k "\t" n}'`,
 	}, nil, 1, in)
 	same(t, got, err, "a\t1\nday\t2\nend\t1\nnight\t1\nno\t1\nthe\t2\n")
 	// 5 lines, 8 words, 6 of them different.
-	for counter, want := range map[mr.Counter]int64{mr.MapInputRecords: 5, mr.MapOutputRecords: 8, mr.ReduceInputRecords: 8, mr.ReduceInputGroups: 6, mr.ReduceOutputRecords: 6} {
+	for counter, want := range map[mr.Counter]int64{mr.MapInputRecords: 5, mr.MapOutputRecords: 8,
+		mr.ReduceInputRecords: 8, mr.ReduceInputGroups: 6, mr.ReduceOutputRecords: 6} {
 		if n := counters.Of[counter]; n != want {
 			t.Errorf("%v is %d, want %d", counter, n, want)
 		}
@@ -253,24 +250,15 @@ func TestCombinerInNoOrder(t *testing.T) {
 		fmt.Fprintf(&text, "k%d\t1\n", i%300)
 	}
 	awk := `awk -F'\t' '{n[$1] += $2} END {for (k in n) print k "\t" n[k]}'`
-	got, counters, err := execute(
-		t,
-		Programs{Mapper: "cat", Combiner: awk, Reducer: awk + " "},
-		nil,
-		1,
-		file(t, "in", text.String()),
-	)
+	got, counters, err := execute(t, Programs{Mapper: "cat", Combiner: awk, Reducer: awk + " "}, nil, 1,
+		file(t, "in", text.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Fields(strings.Join(got, ""))
 	if len(lines) != 600 || counters.Of[mr.CombineInputRecords] != 5000 || counters.Of[mr.ReduceInputGroups] != 300 {
-		t.Errorf(
-			"%d words, %d combined, %d groups; want 600, 5000, 300",
-			len(lines),
-			counters.Of[mr.CombineInputRecords],
-			counters.Of[mr.ReduceInputGroups],
-		)
+		t.Errorf("%d words, %d combined, %d groups; want 600, 5000, 300", len(lines),
+			counters.Of[mr.CombineInputRecords], counters.Of[mr.ReduceInputGroups])
 	}
 	for i := 1; i < len(lines); i += 2 {
 		if n := lines[i]; n != "17" && n != "16" { // 5000 / 300 is 16 and two thirds
@@ -288,7 +276,8 @@ func TestMapperPerFile(t *testing.T) {
 		}
 	}
 	p := Programs{
-		Mapper:  `sh -c 'f=$(basename $mapreduce_map_input_file); n=$(cat | wc -l); printf "$f,$map_input_start,$map_input_length\t%d\n" $n'`,
+		Mapper: `sh -c 'f=$(basename $mapreduce_map_input_file); n=$(cat | wc -l); printf ` +
+			`"$f,$map_input_start,$map_input_length\t%d\n" $n'`,
 		Reducer: None,
 	}
 	conf := mr.Conf{"mapreduce.input.fileinputformat.split.minsize": "1m"}
@@ -311,31 +300,22 @@ func TestMapperPerFile(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	in := file(t, "in", "x\n")
 	names := []string{
-		"mapreduce_job_id=job_local_0001", "mapred_job_id=job_local_0001", "mapreduce_job_name=mine", "mapred_job_name=mine",
-		"mapreduce_task_id=task_local_0001_%s_000000", "mapred_tip_id=task_local_0001_%s_000000",
-		"mapreduce_task_attempt_id=attempt_local_0001_%s_000000_0", "mapred_task_id=attempt_local_0001_%s_000000_0",
-		"mapreduce_task_partition=0", "mapred_task_partition=0", "mapreduce_job_reduces=1", "mapred_reduce_tasks=1",
+		"mapreduce_job_id=job_local_0001", "mapred_job_id=job_local_0001", "mapreduce_job_name=mine",
+		"mapred_job_name=mine", "mapreduce_task_id=task_local_0001_%s_000000",
+		"mapred_tip_id=task_local_0001_%s_000000", "mapreduce_task_attempt_id=attempt_local_0001_%s_000000_0",
+		"mapred_task_id=attempt_local_0001_%s_000000_0", "mapreduce_task_partition=0", "mapred_task_partition=0",
+		"mapreduce_job_reduces=1", "mapred_reduce_tasks=1",
 	}
 	var want []string
 	for _, kind := range []string{"m", "r"} {
 		for _, n := range names {
 			want = append(want, strings.ReplaceAll(n, "%s", kind))
 		}
-		want = append(
-			want,
-			fmt.Sprintf("mapreduce_task_ismap=%v", kind == "m"),
-			fmt.Sprintf("mapred_task_is_map=%v", kind == "m"),
-		)
+		want = append(want, fmt.Sprintf("mapreduce_task_ismap=%v", kind == "m"),
+			fmt.Sprintf("mapred_task_is_map=%v", kind == "m"))
 	}
-	want = append(
-		want,
-		"mapreduce_map_input_file="+in,
-		"map_input_file="+in,
-		"mapreduce_map_input_start=0",
-		"map_input_start=0",
-		"mapreduce_map_input_length=2",
-		"map_input_length=2",
-	)
+	want = append(want, "mapreduce_map_input_file="+in, "map_input_file="+in, "mapreduce_map_input_start=0",
+		"map_input_start=0", "mapreduce_map_input_length=2", "map_input_length=2")
 	env := `sh -c 'cat; env | grep -E "^(map|reduce)"'`
 	got, _, err := execute(t, Programs{Mapper: env, Reducer: env}, mr.Conf{"mapreduce.job.name": "mine"}, 1, in)
 	if err != nil {
@@ -363,13 +343,8 @@ func TestJobFails(t *testing.T) {
 			t.Errorf("%+v: %v; want the task, the exit status and the end of its standard error", p, err)
 		}
 	}
-	_, _, err := execute(
-		t,
-		Programs{Mapper: "sleep 1000", Reducer: None},
-		mr.Conf{"mapreduce.task.timeout": "100"},
-		1,
-		in,
-	)
+	_, _, err := execute(t, Programs{Mapper: "sleep 1000", Reducer: None},
+		mr.Conf{"mapreduce.task.timeout": "100"}, 1, in)
 	if !errors.Is(err, ErrSilent) {
 		t.Errorf("%v; want ErrSilent", err)
 	}
@@ -385,18 +360,25 @@ func TestJobRefuses(t *testing.T) {
 		conf     mr.Conf
 		want     string
 	}{
-		{Programs{Mapper: "./no-such-program"}, nil, "mapper: program ./no-such-program: neither in the working directory nor along PATH"},
+		{Programs{Mapper: "./no-such-program"}, nil, "mapper: program ./no-such-program: neither in the working " +
+			"directory nor along PATH"},
 		{Programs{Mapper: "cat", Reducer: "no-such-program x"}, nil, "reducer: program no-such-program: neither"},
-		{Programs{Mapper: "cat", Combiner: notExecutable}, nil, "combiner: program " + notExecutable + " is not executable: chmod +x"},
+		{Programs{Mapper: "cat", Combiner: notExecutable}, nil, "combiner: program " + notExecutable +
+			" is not executable: chmod +x"},
 		{Programs{Mapper: "/"}, nil, "mapper: program / is not a file"},
 		{Programs{Mapper: "awk '{print"}, nil, "mapper: command awk '{print: a ' without its second"},
 		{Programs{Mapper: " "}, nil, "mapper: command is empty"},
-		{Programs{}, mr.Conf{"mapreduce.job.partitioner.class": "KeyFieldBasedPartitioner"}, `configuration mapreduce.job.partitioner.class="KeyFieldBasedPartitioner" is not supported`},
-		{Programs{}, mr.Conf{"stream.num.map.output.key.fields": "0"}, `configuration stream.num.map.output.key.fields="0"`},
-		{Programs{}, mr.Conf{"stream.map.output.field.separator": ""}, `configuration stream.map.output.field.separator=""`},
+		{Programs{}, mr.Conf{"mapreduce.job.partitioner.class": "KeyFieldBasedPartitioner"},
+			`configuration mapreduce.job.partitioner.class="KeyFieldBasedPartitioner" is not supported`},
+		{Programs{}, mr.Conf{"stream.num.map.output.key.fields": "0"},
+			`configuration stream.num.map.output.key.fields="0"`},
+		{Programs{}, mr.Conf{"stream.map.output.field.separator": ""},
+			`configuration stream.map.output.field.separator=""`},
 		{Programs{}, mr.Conf{"mapred.task.timeout": "soon"}, `configuration mapred.task.timeout="soon"`},
-		{Programs{}, mr.Conf{"stream.addenvironment": "A"}, `configuration stream.addenvironment: "A": want name=value`},
-		{Programs{}, mr.Conf{"mapreduce.job.inputformat.class": "a.b.FixedLengthInputFormat"}, "configuration mapreduce.job.inputformat.class: FixedLengthInputFormat"},
+		{Programs{}, mr.Conf{"stream.addenvironment": "A"}, `configuration stream.addenvironment: "A": ` +
+			`want name=value`},
+		{Programs{}, mr.Conf{"mapreduce.job.inputformat.class": "a.b.FixedLengthInputFormat"},
+			"configuration mapreduce.job.inputformat.class: FixedLengthInputFormat"},
 	} {
 		if _, err := Job(test.programs, test.conf); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%+v %v: %v; want %s", test.programs, test.conf, err, test.want)
@@ -449,11 +431,8 @@ func BenchmarkJob(b *testing.B) {
 	chance := rand.New(rand.NewPCG(1, 1))
 	var text bytes.Buffer
 	for text.Len() < 200<<20 {
-		fmt.Fprintf(
-			&text,
-			"%012x\ta line of some hundred bytes, as logs have it, with a key of random digits and a value\n",
-			chance.Uint64()>>16,
-		)
+		fmt.Fprintf(&text, "%012x\ta line of some hundred bytes, as logs have it, with a key of random digits "+
+			"and a value\n", chance.Uint64()>>16)
 	}
 	in := file(b, "in", text.String())
 	b.SetBytes(int64(text.Len()))

@@ -94,10 +94,8 @@ func readOptions(conf mr.Conf) (*options, error) {
 	for _, r := range refused {
 		if v, ok := conf[r.name]; ok &&
 			!slices.ContainsFunc(r.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {
-			errs = append(
-				errs,
-				fmt.Errorf("configuration %s=%q is not supported; leave it out, or %s", r.name, v, r.harmless[0]),
-			)
+			errs = append(errs, fmt.Errorf("configuration %s=%q is not supported; leave it out, or %s", r.name, v,
+				r.harmless[0]))
 		}
 	}
 	text := func(def string, names ...string) string {

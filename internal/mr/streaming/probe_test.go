@@ -85,10 +85,8 @@ func TestFspyProbeCat(t *testing.T) {
 		}
 		dir := t.TempDir()
 		one := sched.Resources{sched.VCores: 1}
-		w, err := mr.Open(
-			mr.Order{Job: j, Input: []string{in}, Output: filepath.Join(dir, "out"), Reduces: 2},
-			mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 2},
-		)
+		w, err := mr.Open(mr.Order{Job: j, Input: []string{in}, Output: filepath.Join(dir, "out"), Reduces: 2},
+			mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +120,8 @@ func TestFspyProbeCat(t *testing.T) {
 		}
 		if m, r := s.counted[sched.Map], s.counted[sched.Reduce]; (m != nil) != probed {
 			t.Errorf("probed: %v, and a probe has counted %+v", probed, m)
-		} else if probed && (m.InputRecords < 20_000/20 || m.InputRecords > 20_000/5 || m.OutputRecords != m.InputRecords ||
+		} else if probed && (m.InputRecords < 20_000/20 || m.InputRecords > 20_000/5 ||
+			m.OutputRecords != m.InputRecords ||
 			r.InputRecords != m.InputRecords || r.OutputRecords != m.InputRecords) { // about one split of 17
 			t.Errorf("map %+v, reduce %+v: want as many lines in as out", m, r)
 		}

@@ -88,8 +88,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Start starts a program. When ctx ends, the program is killed, and the error of Wait has the cause of ctx.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	p := &Process{
-		command: c, cmd: exec.Command(c.Args[0], c.Args[1:]...), stderr: errorStream{reporter: c.Reporter}, began: time.Now(),
-		exit: make(chan struct{}), gone: make(chan struct{}), kill: make(chan error, 1), ended: make(chan struct{}),
+		command: c, cmd: exec.Command(c.Args[0], c.Args[1:]...), stderr: errorStream{reporter: c.Reporter},
+		began: time.Now(),
+		exit:  make(chan struct{}), gone: make(chan struct{}), kill: make(chan error, 1), ended: make(chan struct{}),
 	}
 	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.SysProcAttr = ownGroup()

@@ -116,11 +116,8 @@ func TestProcess(t *testing.T) {
 func TestProcessManyBytes(t *testing.T) {
 	var batches []string
 	for i := range 200 {
-		batches = append(
-			batches,
-			strings.Repeat(strconv.Itoa(i)+" some words\n", i*37),
-			strings.Repeat("long", i*i)+"\n",
-		)
+		batches = append(batches, strings.Repeat(strconv.Itoa(i)+" some words\n", i*37),
+			strings.Repeat("long", i*i)+"\n")
 	}
 	out, _, err := run(t, Command{Args: program(t, "cat")}, batches...)
 	if want := strings.Join(batches, ""); err != nil || out != want {
@@ -130,10 +127,8 @@ func TestProcessManyBytes(t *testing.T) {
 
 // A mapper such as head stops reading: that is no failure, however much input is left.
 func TestProcessStopsReading(t *testing.T) {
-	batch := strings.Repeat(
-		"0123456\n",
-		1<<17,
-	) // a mebibyte: more than the pipe and head hold together when sent four times
+	// a mebibyte: more than the pipe and head hold together when sent four times
+	batch := strings.Repeat("0123456\n", 1<<17)
 	out, _, err := run(t, Command{Args: program(t, "head -n 3")}, batch, batch, batch, batch)
 	if want := "0123456\n0123456\n0123456\n"; err != nil || out != want {
 		t.Errorf("%q, %v; want %q", out, err, want)
@@ -169,10 +164,9 @@ func TestProcessFails(t *testing.T) {
 	}
 	// What takes the output fails, at its last line too.
 	full := errors.New("disk full")
-	p, err := Start(
-		t.Context(),
-		Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error { return full }},
-	)
+	p, err := Start(t.Context(), Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error {
+		return full
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,15 +189,14 @@ func TestReporter(t *testing.T) {
 		echo a message
 		printf 'reporter:counter:G,records,4' # without a line end
 	} >&2; exit 1`)})
-	if want := []string{"G/records+3", "G/bad lines+-1", "status half way", "G/records+4"}; !slices.Equal(
-		r.lines,
-		want,
-	) {
+	if want := []string{"G/records+3", "G/bad lines+-1", "status half way", "G/records+4"}; !slices.Equal(r.lines,
+		want) {
 		t.Errorf("%q, want %q", r.lines, want)
 	}
 	// What cannot be obeyed is shown to people.
 	failed := new(Error)
-	if want := "reporter:counter:G,two,many,commas,1\nreporter:counter:G,name,none\nreporter:other:x\na message"; !errors.As(
+	if want := "reporter:counter:G,two,many,commas,1\nreporter:counter:G,name,none\nreporter:other:x\na " +
+		"message"; !errors.As(
 		err,
 		&failed,
 	) ||
@@ -300,8 +293,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Whoever is told to end takes his children along, even those that do not want to, and output that is held open by
-// them.
+// A program that is told to end takes its children along, even those that do not want to, and output that is held open
+// by them.
 func TestKill(t *testing.T) {
 	reason := errors.New("preempted")
 	for name, script := range map[string]string{
@@ -397,7 +390,7 @@ func TestStrays(t *testing.T) {
 	until(t, "the stray is gone", func() bool { return len(group(t, id)) == 0 })
 }
 
-// The bytes of a batch may lie in a file that shrinks: the kernel says so, and nobody dies.
+// The bytes of a batch may lie in a file that shrinks: the kernel says so, and no process dies.
 func TestFeedOfShrunkenFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, bytes.Repeat([]byte("0123456\n"), 1<<17), 0o600); err != nil {
@@ -418,10 +411,9 @@ func TestFeedOfShrunkenFile(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(
-		t.Context(),
-		Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error { return nil }},
-	)
+	p, err := Start(t.Context(), Command{Args: program(t, "cat"), Reporter: &reports{}, Output: func([]byte) error {
+		return nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,10 +453,9 @@ func BenchmarkStart(b *testing.B) {
 		b.Skip("this machine has no program true")
 	}
 	for b.Loop() {
-		p, err := Start(
-			b.Context(),
-			Command{Args: []string{path}, Reporter: &reports{}, Output: func([]byte) error { return nil }},
-		)
+		p, err := Start(b.Context(), Command{Args: []string{path}, Reporter: &reports{}, Output: func([]byte) error {
+			return nil
+		}})
 		if err != nil {
 			b.Fatal(err)
 		}

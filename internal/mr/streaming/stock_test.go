@@ -55,7 +55,8 @@ func hadoop(t *testing.T, programs Programs, conf mr.Conf, reduces int, in strin
 		}
 	}
 	args = append(args, options...)
-	for _, p := range [][2]string{{"-mapper", programs.Mapper}, {"-combiner", programs.Combiner}, {"-reducer", programs.Reducer}} {
+	for _, p := range [][2]string{{"-mapper", programs.Mapper}, {"-combiner", programs.Combiner},
+		{"-reducer", programs.Reducer}} {
 		if p[1] != "" {
 			args = append(args, p[0], p[1])
 		}

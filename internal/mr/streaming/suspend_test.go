@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +17,14 @@ import (
 // attempt does.
 func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	dir := t.TempDir()
-	in, beats := filepath.Join(dir, "in"), filepath.Join(dir, "beats")
+	in, beats, pid := filepath.Join(dir, "in"), filepath.Join(dir, "beats"), filepath.Join(dir, "pid")
 	if err := os.WriteFile(in, []byte("a\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Job(Programs{Mapper: `sh -c "while :; do echo x >>` + beats + `; sleep 0.01; done"`, Reducer: None}, nil)
+	// It starts no other program: a shell whose child is stopped before its exec waits for it, and is not stopped
+	// itself.
+	program := "echo $$ >" + pid + "; while :; do echo x >>" + beats + "; done"
+	j, err := Job(Programs{Mapper: "sh -c '" + program + "'", Reducer: None}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +74,10 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	}
 	grow("started")
 	a.Suspend()
-	time.Sleep(50 * time.Millisecond) // the signal arrives
-	still := size()
-	time.Sleep(200 * time.Millisecond) // 20 beats of a program that is not stopped
-	if n := size(); n != still {
-		t.Errorf("the program of a suspended attempt went on from %d to %d bytes", still, n)
+	for deadline := time.Now().Add(20 * time.Second); stateOf(t, pid) != "T"; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the program of a suspended attempt is not stopped")
+		}
 	}
 	a.Resume()
 	grow("resumed")
@@ -87,4 +90,19 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the attempt does not end")
 	}
+}
+
+// stateOf returns the state of the process whose ID is in a file, as the kernel says it: T while it is stopped.
+func stateOf(t *testing.T, path string) string {
+	t.Helper()
+	pid, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ") // the name before may have spaces
+	return after[:1]
 }

@@ -81,9 +81,15 @@ func (p *Problem) wspt() []int {
 	})
 }
 
-// byDue returns the jobs by their q-th due date; of equals the one with the least laxity first.
+// byDue returns the jobs by their q-th due date; of equals the one with the least laxity first. Jobs that are never due
+// come last, shortest first: their order costs nothing, and so their mean completion is the least.
 func (p *Problem) byDue(q int) []int {
-	return sorted(len(p.Jobs), func(i int) (due, laxity float64) { return p.Jobs[i].Penalty.due(q), -p.alone(i) })
+	return sorted(len(p.Jobs), func(i int) (due, tie float64) {
+		if due = p.Jobs[i].Penalty.due(q); math.IsInf(due, 1) {
+			return due, p.Jobs[i].Work
+		}
+		return due, -p.alone(i)
+	})
 }
 
 // latest returns, by job, until when each must complete so that no penalty exceeds level.

@@ -292,3 +292,23 @@ func BenchmarkSolve(b *testing.B) {
 		}
 	}
 }
+
+// Under a metric of deadlines jobs that have none come last, shortest first: their order costs nothing, so that the
+// mean completion decides.
+func TestWithoutDeadlineShortestFirst(t *testing.T) {
+	for _, metric := range []string{"tardy", "weighted-tardy", "tardiness", "weighted-tardiness"} {
+		p := &Problem{Slots: 2}
+		m := Metrics[metric]
+		for i, work := range []float64{80, 10, 40, 20, 30} {
+			f := Facts{Deadline: math.Inf(1), Weight: 1, Base: work}
+			if i == 2 {
+				f.Deadline = 25
+			}
+			p.Jobs = append(p.Jobs, Job{Work: work, Max: 2, Penalty: m.Penalty(f)})
+		}
+		s := p.Solve(Attempt{})
+		if got := letters(s.Order); got != "CBDEA" {
+			t.Errorf("%s: %s by %s, want CBDEA", metric, got, s.Rule)
+		}
+	}
+}

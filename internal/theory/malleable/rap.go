@@ -158,7 +158,7 @@ func (p *Problem) Select() []int {
 	return take
 }
 
-// firstBelow returns how many of the first length values hold, of which the first ones do.
+// firstBelow returns how many of the first length values hold; those that hold come first.
 func firstBelow(length int, holds func(int) bool) int {
 	low, high := 0, length
 	for low < high {

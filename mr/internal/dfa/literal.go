@@ -224,7 +224,8 @@ type needle struct {
 }
 
 // commonest lists bytes by how often texts and source code have them; all others are rarer.
-const commonest = " etaoinsrhldcumpfgy.w,b_v\nk-\t01;()\"'=/TASIE2CR:NMDLxP*3{}54B8j6F79OzqHWUGV<>[]&KJ#+Y!|%@QX\\$Z?`~^"
+const commonest = " etaoinsrhldcumpfgy.w,b_v\nk-\t01;()\"'=/" +
+	"TASIE2CR:NMDLxP*3{}54B8j6F79OzqHWUGV<>[]&KJ#+Y!|%@QX\\$Z?`~^"
 
 func newNeedle(text []byte) needle {
 	n := needle{text: text}

@@ -172,7 +172,8 @@ func (a *automaton) step(from int32, class uint16) int32 {
 	a.next = a.next[:0]
 	a.round++
 	for _, pc := range a.reach {
-		if in := &a.prog.Inst[pc]; in.Op != syntax.InstMatch && int(class) < a.prog.classes && a.prog.matches[pc][class] &&
+		if in := &a.prog.Inst[pc]; in.Op != syntax.InstMatch && int(class) < a.prog.classes &&
+			a.prog.matches[pc][class] &&
 			a.mark[in.Out] != a.round {
 			a.mark[in.Out] = a.round
 			a.next = append(a.next, in.Out)

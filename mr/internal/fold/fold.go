@@ -48,7 +48,8 @@ type Table struct {
 	long    mem.Arena // keys longer than inline
 	values  mem.Arena // unless width is 0 or a single sum
 	todo    [batch]probe
-	ahead   [batch]uintptr // of keys in long that are about to be compared: no pointers, for the garbage collector's sake
+	// of keys in long that are about to be compared: no pointers, for the garbage collector's sake
+	ahead [batch]uintptr
 }
 
 type probe struct {
@@ -288,10 +289,8 @@ func (t *Table) drop(s *slot) {
 // AddInts adds the little-endian int64 of value to those of acc, element by element.
 func AddInts(acc, value []byte) {
 	for i := 0; i+8 <= len(acc); i += 8 {
-		binary.LittleEndian.PutUint64(
-			acc[i:],
-			binary.LittleEndian.Uint64(acc[i:])+binary.LittleEndian.Uint64(value[i:]),
-		)
+		binary.LittleEndian.PutUint64(acc[i:], binary.LittleEndian.Uint64(acc[i:])+
+			binary.LittleEndian.Uint64(value[i:]))
 	}
 }
 

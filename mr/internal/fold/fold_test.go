@@ -27,10 +27,8 @@ var someKey = rapid.OneOf(
 	rapid.StringMatching(`[a\x00]{0,4}`), // ends in zeros: only the length tells them apart
 	rapid.StringMatching(`[ab]{6,18}`),   // around the sizes of prefix and slot
 	rapid.Map(rapid.IntRange(0, 3), func(n int) string { return strings.Repeat("long ", 30) + string(rune('a'+n)) }),
-	rapid.Map(
-		rapid.IntRange(65530, 65540),
-		func(n int) string { return strings.Repeat("x", n) },
-	), // around what a tag can say
+	// around what a tag can say
+	rapid.Map(rapid.IntRange(65530, 65540), func(n int) string { return strings.Repeat("x", n) }),
 )
 
 // TestTable folds pairs by every way in, until the table is full and emptied, against a map.

@@ -22,11 +22,8 @@ func entriesOf(keys []string) []Entry {
 
 // TestSort gives the order of a stable sort, whatever keys share, and leaves the prefixes as they were.
 func TestSort(t *testing.T) {
-	key := rapid.OneOf(
-		rapid.StringMatching(`[ab\x00]{0,9}`),
-		rapid.Map(rapid.StringMatching(`[ab]{0,3}`), func(s string) string { return strings.Repeat("same ", 8) + s }),
-		rapid.String(),
-	)
+	key := rapid.OneOf(rapid.StringMatching(`[ab\x00]{0,9}`), rapid.Map(rapid.StringMatching(`[ab]{0,3}`),
+		func(s string) string { return strings.Repeat("same ", 8) + s }), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(key, 0, 40).Draw(t, "keys")
 		for range rapid.IntRange(0, 5).Draw(t, "doubled") { // enough to be scattered, with many equals

@@ -9,11 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-var someKey = rapid.OneOf(
-	rapid.StringMatching(`[a\x00\xff]{0,10}`),
-	rapid.StringMatching(`[ab]{14,18}`),
-	rapid.StringN(0, 300, -1),
-)
+var someKey = rapid.OneOf(rapid.StringMatching(`[a\x00\xff]{0,10}`), rapid.StringMatching(`[ab]{14,18}`),
+	rapid.StringN(0, 300, -1))
 
 // TestNumbers: prefixes are in the order of their keys, and tell all where they say so; hashes do not depend on where a
 // key lies.

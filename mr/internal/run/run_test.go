@@ -64,13 +64,8 @@ func readRun(path string, s Segment) (pairs []kv, err error) {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		some := rapid.OneOf(
-			rapid.StringN(0, 40, -1),
-			rapid.Map(
-				rapid.IntRange(BlockBytes-20, BlockBytes+20),
-				func(n int) string { return strings.Repeat("z", n) },
-			),
-		)
+		some := rapid.OneOf(rapid.StringN(0, 40, -1), rapid.Map(rapid.IntRange(BlockBytes-20, BlockBytes+20),
+			func(n int) string { return strings.Repeat("z", n) }))
 		pair := rapid.Custom(func(t *rapid.T) kv { return kv{some.Draw(t, "k"), some.Draw(t, "v")} })
 		segments := rapid.SliceOfN(rapid.SliceOfN(pair, 0, 30), 1, 4).Draw(t, "segments")
 		path := filepath.Join(dir, "run")

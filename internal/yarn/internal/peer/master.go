@@ -15,11 +15,16 @@ import (
 type Master struct {
 	Address string // of the ResourceManager for ApplicationMasters
 	Token   wire.Token
+	// Patience is how long a ResourceManager that is not there is called again. Zero: not at all.
+	Patience time.Duration
 
 	client     *rpc.Client
 	responseID int32
 	nodes      map[wire.NodeID]wire.Token
 }
+
+// retryDial is the wait of a Master for a ResourceManager that is not there.
+const retryDial = 20 * time.Millisecond
 
 // mostTries bounds how often a call is made again whose reply was lost.
 const mostTries = 20
@@ -27,14 +32,20 @@ const mostTries = 20
 // call calls until there is a reply, or an exception, which is one.
 func (m *Master) call(ctx context.Context, method string, q proto.Message, r proto.Decoder) error {
 	var err error
-	for range mostTries {
+	for began, tries := time.Now(), 0; tries < mostTries || time.Since(began) < m.Patience; tries++ {
 		if m.client == nil {
 			d := rpc.Dialer{
 				Protocol: wire.ApplicationMaster,
 				Secret:   &rpc.Secret{Identifier: m.Token.Identifier, Password: m.Token.Password},
 			}
 			if m.client, err = d.Dial(ctx, m.Address); err != nil {
-				return err
+				m.client = nil
+				var refused *rpc.Error
+				if errors.As(err, &refused) || ctx.Err() != nil || time.Since(began) >= m.Patience {
+					return err
+				}
+				time.Sleep(retryDial)
+				continue
 			}
 		}
 		var raw proto.Raw
@@ -129,6 +140,9 @@ func (m *Master) Finish(ctx context.Context, final wire.FinalStatus) error {
 	}
 }
 
+// notRegistered is the exception by which a ResourceManager that has restarted tells an ApplicationMaster to register.
+const notRegistered = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
+
 // A Job is an application that runs waves of equal tasks: as many at once as it gets room for, until all have
 // succeeded.
 type Job struct {
@@ -138,7 +152,8 @@ type Job struct {
 }
 
 // Run is the life of the job's ApplicationMaster, as Hadoop's own are written: asks are absolute, surplus is given
-// back, what did not succeed is asked for again. It returns how many containers it was given.
+// back, what did not succeed is asked for again. Told that it is not registered, it registers again and says again all
+// that it wants. It returns how many containers it was given.
 func (j *Job) Run(ctx context.Context, m *Master) (given int, err error) {
 	defer m.Close()
 	if _, err := m.Register(ctx); err != nil {
@@ -163,10 +178,15 @@ func (j *Job) Run(ctx context.Context, m *Master) (given int, err error) {
 			changed = false
 		}
 		r, err := m.Allocate(ctx, q)
+		if e := (*rpc.Error)(nil); errors.As(err, &e) && e.Class == notRegistered {
+			_, err = m.Register(ctx)
+			r, changed = &wire.AllocateResponse{}, true
+		} else {
+			release = nil
+		}
 		if err != nil {
 			return given, err
 		}
-		release = nil
 		for i := range r.Allocated {
 			c := &r.Allocated[i]
 			given++
@@ -177,7 +197,12 @@ func (j *Job) Run(ctx context.Context, m *Master) (given int, err error) {
 			left--
 			changed, running[c.ID] = true, true
 			if err := m.Start(ctx, c); err != nil {
-				return given, err
+				if m.Patience == 0 {
+					return given, err
+				}
+				left++ // granted by a ResourceManager that has restarted since: given back, and asked for again
+				delete(running, c.ID)
+				release = append(release, c.ID)
 			}
 		}
 		for _, s := range r.Completed {

@@ -61,6 +61,7 @@ type Node struct {
 type process struct {
 	Process
 	resource wire.Resource
+	token    token.Container
 	stop     context.CancelFunc
 	exit     int32
 	over     bool
@@ -184,7 +185,15 @@ func (n *Node) register() error {
 		s := n.status(id, p)
 		q.Containers = append(
 			q.Containers,
-			wire.NodeContainer{ID: id, State: s.State, Resource: p.resource, Exit: s.Exit, Allocation: -1},
+			wire.NodeContainer{
+				ID:         id,
+				State:      s.State,
+				Resource:   p.resource,
+				Priority:   p.token.Priority,
+				Exit:       s.Exit,
+				Created:    p.token.Created,
+				Allocation: p.token.Allocation,
+			},
 		)
 		if !apps[id.Attempt.App] {
 			apps[id.Attempt.App] = true
@@ -357,6 +366,7 @@ func (n *Node) start(_ context.Context, c *rpc.Call, q *wire.StartContainersRequ
 	p := &process{
 		Process:  Process{ID: id.ID, Master: id.Type == wire.MasterContainer, User: id.User},
 		resource: id.Resource,
+		token:    id,
 		stop:     stop,
 	}
 	p.Token, _ = token.Credential(q.Launch.Tokens(), token.KindMaster)

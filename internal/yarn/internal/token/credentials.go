@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -120,4 +122,15 @@ func Credential(blob []byte, kind string) (t wire.Token, ok bool) {
 		}
 	}
 	return t, false
+}
+
+// Secrets returns a blob without tokens and with secrets by alias, in order of the aliases.
+func Secrets(secrets map[string][]byte) []byte {
+	b := append([]byte(blobMagic), blobWritable)
+	b = appendVInt(appendVInt(b, 0), int64(len(secrets)))
+	for _, alias := range slices.Sorted(maps.Keys(secrets)) {
+		b = append(appendVInt(b, int64(len(alias))), alias...)
+		b = append(appendVInt(b, int64(len(secrets[alias]))), secrets[alias]...)
+	}
+	return b
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"hash"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
@@ -88,4 +89,42 @@ func (k *Keys) Password(id int32, identifier []byte) ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Saved are keys as they outlive a process.
+type Saved struct {
+	Current        wire.MasterKey
+	Next, Previous *wire.MasterKey // nil: there is none
+}
+
+func (m *Saved) Fields(f *proto.Fields) {
+	f.Message(1, &m.Current)
+	proto.Optional(f, 2, &m.Next)
+	proto.Optional(f, 3, &m.Previous)
+}
+
+// Save returns the keys.
+func (k *Keys) Save() Saved {
+	s := Saved{Current: k.current.MasterKey}
+	if k.next != nil {
+		s.Next = &k.next.MasterKey
+	}
+	if k.previous != nil {
+		s.Previous = &k.previous.MasterKey
+	}
+	return s
+}
+
+// Restore returns keys that were saved.
+func Restore(s *Saved) *Keys {
+	k := NewKeys(s.Current)
+	if s.Next != nil {
+		next := newKey(*s.Next)
+		k.next = &next
+	}
+	if s.Previous != nil {
+		previous := newKey(*s.Previous)
+		k.previous = &previous
+	}
+	return k
 }

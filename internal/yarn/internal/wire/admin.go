@@ -60,3 +60,17 @@ type NodeIDs struct{ Nodes []NodeID }
 func (m *NodeIDs) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Nodes) }
 func (m *NodeIDs) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *NodeIDs) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// GroupsWanted asks for the groups of a user.
+type GroupsWanted struct{ User string }
+
+func (m *GroupsWanted) Fields(f *proto.Fields) { f.String(1, &m.User) }
+func (m *GroupsWanted) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *GroupsWanted) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// Groups are those of a user.
+type Groups struct{ Names []string }
+
+func (m *Groups) Fields(f *proto.Fields) { f.Strings(1, &m.Names) }
+func (m *Groups) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *Groups) Decode(b []byte) error  { return proto.Decode(b, m) }

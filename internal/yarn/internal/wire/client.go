@@ -202,7 +202,7 @@ func (m *Usage) Fields(f *proto.Fields) {
 	}
 	now, none, reserved := m, Resource{}, int64(0)
 	if !f.Reading() && !m.Known {
-		none, reserved = Resource{-1, -1}, -1
+		none, reserved = Resource{Memory: -1, VCores: -1}, -1
 		now = &Usage{Containers: -1, Used: none}
 	}
 	f.Int32(1, &now.Containers)
@@ -368,6 +368,7 @@ type QueueInfo struct {
 	Name, Path         string
 	Capacity, Max      float32 // of its parent's, in [0, 1]
 	Current            float32 // used, of its capacity
+	Stopped            bool    // it takes no new applications
 	Children           []QueueInfo
 	Apps               []ApplicationReport
 	Statistics         QueueStatistics
@@ -381,7 +382,12 @@ func (m *QueueInfo) Fields(f *proto.Fields) {
 	f.Float(2, &m.Capacity)
 	f.Float(3, &m.Max)
 	f.Float(4, &m.Current)
-	f.Put(5, 2) // it runs
+	state := int32(queueRuns)
+	if m.Stopped {
+		state = queueStopped
+	}
+	f.Int32(5, &state)
+	m.Stopped = state == queueStopped
 	if !f.Reading() {
 		proto.Repeated(f, 6, &m.Children)
 	}
@@ -397,6 +403,9 @@ func (m *QueueInfo) Fields(f *proto.Fields) {
 	f.Put(16, 1<<31-1) // applications at once
 	f.String(17, &m.Scheduler)
 }
+
+// The states of queues.
+const queueStopped, queueRuns = 1, 2
 
 // QueueStatistics counts what is in a queue and all below it. Amounts of memory are in MiB.
 type QueueStatistics struct {

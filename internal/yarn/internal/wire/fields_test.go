@@ -41,7 +41,7 @@ func TestRoundTrip(t *testing.T) {
 		), new(PriorityChanged), new(Move), new(Signal), new(Timeout), new(TimeoutChange), new(TimeoutsChanged),
 		new(TokenWanted), new(TokenGiven), new(TokenRenewed),
 		new(Submission), new(LaunchContext), new(Variable),
-		new(RefreshNodes), new(UpdateNodeResource), new(NodeResource), new(NodeIDs),
+		new(RefreshNodes), new(UpdateNodeResource), new(NodeResource), new(NodeIDs), new(Groups), new(GroupsWanted),
 		new(StartContainersRequest), new(StartContainersResponse), new(FailedContainer), new(StopContainersRequest),
 	}, fit)
 }
@@ -49,6 +49,10 @@ func TestRoundTrip(t *testing.T) {
 // fit makes of what was drawn what there is.
 func fit(m any) {
 	switch m := m.(type) {
+	case *Resource: // zero of another kind is nothing
+		if k := m.Other.Kind; m.Other.Amount == 0 || k == memoryKind || k == coresKind {
+			m.Other = OtherResource{}
+		}
 	case *RegisterNodeResponse: // a node that is not let in hears why, and nothing else
 		if m.Action != NodeNormal {
 			*m = RegisterNodeResponse{Action: m.Action, Diagnostics: m.Diagnostics, ContainerKey: MasterKey{Key: []byte{}}, NodeKey: MasterKey{Key: []byte{}}}
@@ -77,7 +81,7 @@ func fit(m any) {
 		}
 	case *Usage: // before the first container and after the last nothing is known
 		if m.Containers = max(m.Containers, 0); !m.Known {
-			m.Containers, m.Used, m.QueuePercent, m.ClusterPercent = -1, Resource{-1, -1}, 0, 0
+			m.Containers, m.Used, m.QueuePercent, m.ClusterPercent = -1, Resource{Memory: -1, VCores: -1}, 0, 0
 		}
 	case *QueueInfo: // the queues below are not read
 		m.Children = nil

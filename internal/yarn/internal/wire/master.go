@@ -13,12 +13,15 @@ type RegisterMasterRequest struct {
 	Host     string
 	Port     int32
 	Tracking string // URL of its pages
+	// Constraints are placement constraints by tags, as they came: they are refused.
+	Constraints []proto.Raw
 }
 
 func (m *RegisterMasterRequest) Fields(f *proto.Fields) {
 	f.String(1, &m.Host)
 	f.Int32(2, &m.Port)
 	f.String(3, &m.Tracking)
+	proto.Repeated(f, 4, &m.Constraints)
 }
 
 func (m *RegisterMasterRequest) Append(b []byte) []byte { return proto.Append(b, m) }

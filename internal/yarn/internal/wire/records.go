@@ -61,7 +61,8 @@ type ContainerID struct {
 	ID      int64
 }
 
-const epochShift = 40
+// EpochShift is how many bits of a container's ordinal its epoch is above.
+const EpochShift = 40
 
 func (m *ContainerID) Fields(f *proto.Fields) {
 	f.Message(2, &m.Attempt)
@@ -74,8 +75,8 @@ func (m *ContainerID) Decode(b []byte) error  { return proto.Decode(b, m) }
 // String returns the form that commands, logs and folders use.
 func (m ContainerID) String() string {
 	epoch := ""
-	if e := m.ID >> epochShift; e != 0 {
-		epoch = fmt.Sprintf("e%d_", e)
+	if e := m.ID >> EpochShift; e != 0 {
+		epoch = fmt.Sprintf("e%02d_", e)
 	}
 	return fmt.Sprintf(
 		"container_%s%d_%04d_%02d_%06d",
@@ -83,7 +84,7 @@ func (m ContainerID) String() string {
 		m.Attempt.App.Timestamp,
 		m.Attempt.App.ID,
 		m.Attempt.Attempt,
-		m.ID&(1<<epochShift-1),
+		m.ID&(1<<EpochShift-1),
 	)
 }
 
@@ -101,18 +102,49 @@ func (m *NodeID) Fields(f *proto.Fields) {
 // String returns host:port.
 func (m NodeID) String() string { return net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port))) }
 
-// A Resource is an amount of memory, in MiB, and of cores. Other kinds are not kept. Both amounts are written twice, by
-// field and by name, as every stock peer does.
+// A Resource is an amount of memory, in MiB, and of cores. Both amounts are written twice, by field and by name, as
+// every stock peer does.
 type Resource struct {
 	Memory int64
 	VCores int32
+	Other  OtherResource // the first of other kinds whose amount is not zero
+}
+
+// An OtherResource is an amount of a kind of resource that is not scheduled here, such as yarn.io/gpu.
+type OtherResource struct {
+	Kind   string
+	Amount int64
 }
 
 func (m *Resource) Fields(f *proto.Fields) {
 	f.Int64(1, &m.Memory)
 	f.Int32(2, &m.VCores)
-	putAmount(f, "memory-mb", "Mi", m.Memory)
-	putAmount(f, "vcores", "", int64(m.VCores))
+	if f.Reading() {
+		m.named(f)
+		return
+	}
+	putAmount(f, memoryKind, "Mi", m.Memory)
+	putAmount(f, coresKind, "", int64(m.VCores))
+	if m.Other.Amount != 0 {
+		putAmount(f, m.Other.Kind, "", m.Other.Amount)
+	}
+}
+
+// The names of the kinds of resources that are scheduled.
+const memoryKind, coresKind = "memory-mb", "vcores"
+
+// named reads one amount by name, where the reader is at one. Memory and cores are fields as well.
+func (m *Resource) named(f *proto.Fields) {
+	var kind []byte
+	var amount int64
+	f.Within(3, func() {
+		f.Lent(1, &kind)
+		f.Int64(2, &amount)
+	})
+	if amount == 0 || m.Other.Amount != 0 || string(kind) == memoryKind || string(kind) == coresKind {
+		return
+	}
+	m.Other = OtherResource{string(kind), amount}
 }
 
 func putAmount(f *proto.Fields, kind, units string, value int64) {
@@ -134,7 +166,7 @@ func (m *ResourceType) Fields(f *proto.Fields) {
 }
 
 // ResourceTypes are the kinds of resources that this project schedules on YARN.
-func ResourceTypes() []ResourceType { return []ResourceType{{"memory-mb", "Mi"}, {"vcores", ""}} }
+func ResourceTypes() []ResourceType { return []ResourceType{{memoryKind, "Mi"}, {coresKind, ""}} }
 
 // A Priority is a number alone in a message. Of containers, smaller is more urgent; of applications, larger.
 type Priority int32

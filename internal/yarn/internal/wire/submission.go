@@ -19,6 +19,7 @@ type Submission struct {
 	Resource       *Resource     // of its ApplicationMaster (Spark); nil: see Master
 	Type           string
 	KeepContainers bool  // over attempts
+	Validity       int64 // ms for which a failure of its ApplicationMaster counts; up to 0: for ever
 	Lifetime       int64 // s; zero: unlimited
 	Tags           []string
 	Label          string
@@ -47,6 +48,9 @@ func (m *Submission) Fields(f *proto.Fields) {
 	}
 	f.Bool(11, &m.KeepContainers)
 	f.Strings(12, &m.Tags)
+	if f.Has(m.Validity != 0) {
+		f.Int64(13, &m.Validity)
+	}
 	if f.Has(m.LogAggregation != nil) {
 		f.Message(14, &m.LogAggregation)
 	}

@@ -193,12 +193,12 @@ func TestValues(t *testing.T) {
 		{
 			20,
 			"*",
-			Resource{512, 1},
+			Resource{Memory: 512, VCores: 1},
 			2,
 			true,
 			"",
 			-1,
-		}, {20, "/default-rack", Resource{512, 1}, 2, true, "", -1}, {20, "localhost", Resource{512, 1}, 2, true, "", -1},
+		}, {20, "/default-rack", Resource{Memory: 512, VCores: 1}, 2, true, "", -1}, {20, "localhost", Resource{Memory: 512, VCores: 1}, 2, true, "", -1},
 	}
 	if !reflect.DeepEqual(ask.Asks, want) || ask.Progress != 0.05 {
 		t.Errorf("asks %+v, want %+v", ask.Asks, want)
@@ -209,7 +209,7 @@ func TestValues(t *testing.T) {
 	c := got.Allocated[0]
 	if c.ID.String() != "container_1795296959429_0001_01_000002" || c.Node.String() != "localhost:45001" ||
 		c.HTTPAddress != "localhost:45021" ||
-		c.Resource != (Resource{512, 1}) ||
+		c.Resource != (Resource{Memory: 512, VCores: 1}) ||
 		c.Priority != 20 ||
 		c.Allocation != -1 ||
 		c.Token.Kind != "ContainerToken" {
@@ -247,7 +247,7 @@ func TestLaunchContext(t *testing.T) {
 	if err := started.Decode(read("rm-to-nm-start.txt", "startContainers")); err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := submitted.Submission.MasterResource(); !ok || r != (Resource{512, 1}) {
+	if r, ok := submitted.Submission.MasterResource(); !ok || r != (Resource{Memory: 512, VCores: 1}) {
 		t.Errorf("the ApplicationMaster is to have %v, %v", r, ok)
 	}
 	ours := submitted.Submission.Launch.With(started.Launch.Tokens(), []Variable{
@@ -282,7 +282,7 @@ func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
 		app.String():        "application_1700000000000_0012",
 		id.Attempt.String(): "appattempt_1700000000000_0012_000002",
-		id.String():         "container_e3_1700000000000_0012_02_000007",
+		id.String():         "container_e03_1700000000000_0012_02_000007",
 		ContainerID{id.Attempt, 1234567}.String():   "container_1700000000000_0012_02_1234567",
 		NodeID{"h", 1}.String():                     "h:1",
 		AppFinished.String() + AppState(0).String(): "FINISHED",

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/sojourn-sched/sojourn/internal/availability"
+	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// measured is the value of --availability that measures this machine.
+const measured = "measured"
+
+// timetables returns what a node of each class of a cluster offers when, by a file; nil: there is none.
+func timetables(file string, cluster *workload.Cluster) (map[string]*sched.Forecast, error) {
+	if file == "" {
+		return nil, nil
+	}
+	t, err := availability.Read(file)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	tables, err := t.Classes(cluster)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return tables, nil
+}
+
+// offer makes the nodes of a run on this machine offer what --availability says: a file, or measured. The policy is
+// told what a file says beforehand.
+func offer(says string, cluster *workload.Cluster, setup *run.Setup, config *mr.Config) error {
+	switch says {
+	case "":
+		return nil
+	case measured:
+		m, err := availability.NewMeter()
+		if err != nil {
+			return usageError{err}
+		}
+		nodes := cluster.List()
+		config.Offers = func(ctx context.Context, tell func(sched.NodeID, sched.Resources)) {
+			m.Measure(ctx, nodes, tell)
+		}
+		return nil
+	}
+	tables, err := timetables(says, cluster)
+	if err != nil {
+		return err
+	}
+	if setup.Forecast, err = sim.Expected(cluster, tables); err != nil {
+		return usageError{err}
+	}
+	nodes := cluster.List()
+	config.Offers = func(ctx context.Context, tell func(sched.NodeID, sched.Resources)) {
+		availability.Follow(ctx, nodes, tables, tell)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+)
+
+// A simulation beside a service takes longer than alone, its record is decided again with the forecast that the policy
+// was told, and a timetable that says nothing is refused with its line.
+func TestSimAvailability(t *testing.T) {
+	trace, rec := generated(t), filepath.Join(t.TempDir(), "run.rec")
+	table := writeFile(t, "day", "period 10m\n0s 100%\n4m 50% # a burst\n8m 100%\n")
+	args := []string{"sim", "--trace", trace, "--cluster", "nodes=4,map-slots=2,reduce-slots=2", "--policy", "reverse"}
+	alone := must(t, args...)
+	beside := must(t, append(args, "--availability", table, "--record", rec)...)
+	if alone == beside {
+		t.Errorf("nothing changes beside a service:\n%s", beside)
+	}
+	if out := must(t, "record", "replay", rec); !strings.Contains(out, "all decided as recorded") {
+		t.Errorf("replay: %s", out)
+	}
+	r, err := record.Open(rec, record.Payload{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Header.Core.Forecast == nil {
+		t.Error("the record lacks the forecast")
+	}
+	bad := writeFile(t, "bad", "0s 100%\n1h 5\n")
+	if status, _, errs := sojourn(t, append(args, "--availability", bad)...); status != statusUsage ||
+		!strings.Contains(errs, `bad:2: part "5": must be from 0% to 100%`) {
+		t.Errorf("exit status %d, %q", status, errs)
+	}
+}
+
+// A real job beside a service that leaves half of the node's cores ends all the same, with suspension.
+func TestRunAvailability(t *testing.T) {
+	input := writeFile(t, "text", strings.Repeat("a b c\n", 1000))
+	table := writeFile(t, "day", "0s 50%\n")
+	out := filepath.Join(t.TempDir(), "out")
+	must(t, "run", "wordcount", "--input", input, "--output", out, "--cluster", "nodes=1,memory=4GiB,vcores=4",
+		"--policy", "reverse:burst=suspend", "--availability", table)
+}

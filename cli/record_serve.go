@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/web"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// usualAddress is where pages are served unless another address is said: on this machine only.
+const usualAddress = "localhost:8765"
+
+func recordServe(a *app) *cobra.Command {
+	address := usualAddress
+	c := &cobra.Command{
+		Use:   "serve RECORD...",
+		Short: "Show recorded runs in a browser, several side by side",
+		Example: `  sojourn record serve run.rec
+  sojourn record serve fifo.rec fair.rec --address :8765`,
+		Args: atLeastOne("record"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			site, err := siteOf(a, args)
+			if err != nil {
+				return err
+			}
+			p, err := openPage(address)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Err, "sojourn: http://%s shows %s; Ctrl-C ends it\n", p.at, many(len(args), "run"))
+			return p.serve(cmd.Context(), site.Handler())
+		},
+	}
+	c.Flags().StringVar(&address, "address", address, "where to listen; :8765 lets other machines read too")
+	return c
+}
+
+func recordReport(a *app) *cobra.Command {
+	var out string
+	var overwrite bool
+	c := &cobra.Command{
+		Use:     "report RECORD... --output FILE.html",
+		Short:   "Write recorded runs into one HTML file that needs nothing else",
+		Example: `  sojourn record report fifo.rec fair.rec -o report.html`,
+		Args:    atLeastOne("record"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("--output is needed: a file, such as report.html")
+			}
+			site, err := siteOf(a, args)
+			if err != nil {
+				return err
+			}
+			return writeReport(site, out, overwrite)
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "file to write")
+	c.Flags().BoolVar(&overwrite, "overwrite", false, "replace a file that exists")
+	return c
+}
+
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("%s takes one %s or several, got none", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+func many(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// writeReport writes a report to a file, which appears when it is complete.
+func writeReport(site *web.Site, path string, overwrite bool) (err error) {
+	if _, err := os.Lstat(path); err == nil && !overwrite {
+		return failuref("--output: %s exists: choose another name, remove it, or say --overwrite", path)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failuref("--output: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".sojourn-report-")
+	if err != nil {
+		return failuref("--output: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = failuref("--output: %w", errors.Join(err, os.Remove(f.Name())))
+		}
+	}()
+	buffered := bufio.NewWriter(f)
+	err = errors.Join(site.WriteReport(buffered), buffered.Flush(), f.Chmod(0o644), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// siteOf returns a site of recorded runs.
+func siteOf(a *app, paths []string) (*web.Site, error) {
+	site := web.NewSite(nil)
+	for _, path := range paths {
+		r, err := record.Open(path, run.Payload)
+		if err != nil {
+			return nil, err
+		}
+		board, err := boardOf(a, r, path)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, err
+		}
+		site.Add(board)
+	}
+	return site, nil
+}
+
+// boardOf plays a record to a board. One that was cut off is shown as far as it goes, and that is said.
+func boardOf(a *app, r *record.Reader, path string) (*web.Board, error) {
+	h := r.Header
+	board := web.NewBoard(web.About{
+		Name: path, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator, Workload: h.Trace, Seed: h.Seed,
+		Explain: explainFrom(a, path),
+	})
+	_, estimator, err := a.names.Deciders(h)
+	if err != nil { // a policy or an estimator of another program: what the jobs say of themselves has to do
+		estimator = nil
+	}
+	err = record.PlayWith(r, estimator, board)
+	switch {
+	case errors.Is(err, record.ErrCut):
+		board.Finish("the record ends early")
+		return board, mend(a, err)
+	case err != nil:
+		return nil, err
+	}
+	board.Finish("")
+	return board, nil
+}
+
+// explainFrom returns what asks a record why a job waited. It reads the record up to the instant, each time.
+func explainFrom(a *app, path string) web.Explainer {
+	return func(job sched.JobID, at sched.Time) (*record.Explanation, error) {
+		r, err := record.Open(path, run.Payload)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return record.Explain(r, record.Question{Job: job, At: at}, a.names.Deciders)
+	}
+}
+
+// A webPage listens for browsers.
+type webPage struct {
+	listener net.Listener
+	at       string // where, as a browser on this machine would say it
+}
+
+func openPage(address string) (*webPage, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, usagef("address %q: must be HOST:PORT or :PORT, such as %s", address, usualAddress)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, failuref("%w", err)
+	}
+	if host == "" {
+		host = "localhost"
+	}
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	return &webPage{l, net.JoinHostPort(host, port)}, err
+}
+
+// slowest bounds how long a browser may take to send the head of a request.
+const slowest = 10 * time.Second
+
+// serve answers until the context ends.
+func (p *webPage) serve(ctx context.Context, h http.Handler) error {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: slowest,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+		return failuref("%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/run"
+)
+
+const stockMix = "../internal/run/testdata/stock-mix.record"
+
+// A simulation of a record takes its cluster, simulates its policy first, and says how far it is from what was
+// measured.
+func TestSimFromRecordCheck(t *testing.T) {
+	var doc struct {
+		Results []struct {
+			Policy  string
+			Sojourn struct{ Mean float64 } `json:"sojourn_s"`
+		}
+		Check *run.Check
+	}
+	out := must(t, "sim", "--from-record", stockMix, "--policy", "fifo", "--json")
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	c := doc.Check
+	if len(doc.Results) != 2 || doc.Results[0].Policy != "fair" || doc.Results[1].Policy != "fifo" || c == nil {
+		t.Fatalf("%s", out)
+	}
+	if c.Policy != "fair" || c.Jobs != 4 || c.Others != 0 || c.Simulated != doc.Results[0].Sojourn.Mean ||
+		math.Abs(c.Simulated/c.Measured-1-c.Error) > 1e-12 || math.Abs(c.Error) > 0.02 {
+		t.Errorf("check %+v", c)
+	}
+	status, out, errs := sojourn(t, "sim", "--from-record", stockMix, "--trust", "0.0001")
+	if status != statusOK || !strings.Contains(out, "measured under fair") || strings.Contains(out, "fifo") ||
+		!strings.Contains(errs, "beyond --trust 0.0001") {
+		t.Errorf("exit status %d\n%s%s", status, out, errs)
+	}
+	status, out, errs = sojourn(t, "sim", "--from-record", stockMix, "--cluster", "nodes=3,memory=4GiB,vcores=4")
+	if status != statusOK || strings.Contains(out, "measured") || !strings.Contains(errs, "is not compared") {
+		t.Errorf("exit status %d\n%s%s", status, out, errs)
+	}
+	if status, _, errs = sojourn(t, "sim", "--from-record", stockMix, "--trust", "2"); status != statusUsage {
+		t.Errorf("exit status %d, %s", status, errs)
+	}
+}

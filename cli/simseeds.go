@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/theory"
+)
+
+// mostSeeds bounds --seeds, and confidence is the level of the intervals of what it prints.
+const (
+	mostSeeds  = 10_000
+	confidence = 0.95
+)
+
+// checkSeeds refuses what does not go with many seeds.
+func (f *simFlags) checkSeeds() error {
+	if f.seeds < 1 || f.seeds > mostSeeds {
+		return usagef("--seeds %d: must be from 1 to %d", f.seeds, mostSeeds)
+	}
+	if f.seeds == 1 {
+		return nil
+	}
+	for _, one := range []flagFile{{"--record", f.record}, {"--per-job", f.perJob}, {"--plot", f.plot},
+		{"--history", f.policies.history}} {
+		if one.path != "" {
+			return usagef("%s is of one run, and --seeds asks for many: give one or the other", one.flag)
+		}
+	}
+	return nil
+}
+
+// A seedTask is a simulation that is repeated: the name of its workload, and its configuration with the first seed.
+type seedTask struct {
+	workload string
+	config   sim.Config
+}
+
+// A seededResult is a policy's figures over seeds: intervals at the level 0.95.
+type seededResult struct {
+	Policy   string            `json:"policy"`
+	Sojourn  theory.Confidence `json:"sojourn_mean_s"`
+	P95      theory.Confidence `json:"sojourn_p95_s"`
+	Makespan theory.Confidence `json:"makespan_s"`
+	// Difference is of mean sojourn times against the first policy's, pair by pair.
+	Difference  *theory.Paired `json:"difference_s,omitempty"`
+	Significant bool           `json:"significant"`            // the difference, all comparisons together, at 0.05
+	Means       []float64      `json:"sojourn_mean_s_by_seed"` // in order of the seeds
+}
+
+// seedsJSON is the document of sim --seeds.
+type seedsJSON struct {
+	Seed    uint64         `json:"seed"` // the first
+	Seeds   int            `json:"seeds"`
+	Trace   string         `json:"trace"`
+	Version string         `json:"version"`
+	Results []seededResult `json:"results"`
+	Check   *run.Check     `json:"check,omitempty"` // of --from-record, with the first seed
+}
+
+// repeat simulates all policies with all seeds, as many runs at once as there are processors. What it prints does not
+// depend on the order in which runs end.
+func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seedTask) error {
+	configs := []sim.Config{t.config}
+	for k := 1; k < f.seeds; k++ {
+		c, _, err := f.config(a, t.config.Cluster, f.seed+uint64(k))
+		if err != nil {
+			return err
+		}
+		c.Script = t.config.Script
+		configs = append(configs, c)
+	}
+	runs := make([]simRun, len(policies)*f.seeds) // by seed, then by policy
+	bar := newBar(&f.output, a.Err, "simulate", int64(len(runs)))
+	defer bar.stop()
+	var ended struct {
+		sync.Mutex
+		n int64
+	}
+	err := run.Beside(ctx, len(runs), func(ctx context.Context, i int) (err error) {
+		k, p := i/len(policies), policies[i%len(policies)]
+		quiet := *f
+		quiet.progress = "never"
+		if k > 0 {
+			quiet.past = nil // one run is enough to compare with
+		}
+		if f.past != nil && p == f.past.policy {
+			quiet.policies.estimator = f.past.estimator
+		}
+		runs[i], err = quiet.under(ctx, a, simTask{p, t.workload, configs[k]})
+		ended.Lock()
+		defer ended.Unlock()
+		ended.n++
+		bar.set(ended.n, fmt.Sprintf("%d of %d runs", ended.n, len(runs)))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := noneSucceeded(runs); err != nil {
+		return err
+	}
+	results := seededResults(policies, runs)
+	check := f.past.check()
+	defer f.warn(a, check)
+	if f.json {
+		return a.printJSON(seedsJSON{f.seed, f.seeds, t.workload, version(), results, check})
+	}
+	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seeds %d to %d\n\n", t.workload, runs[0].result.Jobs,
+		runs[0].result.Tasks, t.config.Cluster.Count(), f.seed, f.seed+uint64(f.seeds-1))
+	printSeeded(a.Out, results)
+	printCheck(a.Out, check)
+	return nil
+}
+
+// seededResults gathers the runs, which are by seed and then by policy.
+func seededResults(policies []string, runs []simRun) (list []seededResult) {
+	for p, name := range policies {
+		r := seededResult{Policy: name}
+		var high, spans []float64
+		for i := p; i < len(runs); i += len(policies) {
+			if s := runs[i].result.Sojourn; s != nil {
+				r.Means, high = append(r.Means, s.Mean), append(high, s.P95)
+			}
+			spans = append(spans, runs[i].result.Makespan)
+		}
+		r.Sojourn = theory.ConfidenceOf(r.Means, confidence)
+		r.P95, r.Makespan = theory.ConfidenceOf(high, confidence), theory.ConfidenceOf(spans, confidence)
+		if p > 0 && len(r.Means) == len(list[0].Means) {
+			d := theory.Compared(r.Means, list[0].Means, confidence)
+			// Bonferroni: the chance that any of the comparisons is wrong is at most 0.05.
+			r.Difference, r.Significant = &d, d.P*float64(len(policies)-1) < 1-confidence
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// printSeeded prints a row a policy.
+func printSeeded(w io.Writer, results []seededResult) {
+	header := []string{"POLICY", "MEAN SOJOURN", "P95", "MAKESPAN"}
+	if len(results) > 1 {
+		header = append(header, "DIFFERENCE", "CHANGE", "SIGNIFICANT")
+	}
+	t := newTable(header...)
+	text := func(i theory.Confidence) string { return figure(i.Mean) + " ± " + figure(i.Half) }
+	for _, r := range results {
+		cells := []string{r.Policy, text(r.Sojourn), text(r.P95), text(r.Makespan)}
+		if r.Difference != nil {
+			yes := "no"
+			if r.Significant {
+				yes = "yes"
+			}
+			cells = append(cells, text(r.Difference.Confidence), change(r.Sojourn.Mean, results[0].Sojourn.Mean), yes)
+		}
+		t.row(cells...)
+	}
+	t.print(w)
+	fmt.Fprint(w, "\n  times in seconds; ±: half of the 95 % interval of the mean over seeds")
+	if len(results) > 1 {
+		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, seed by seed; significant: at 0.05 over all "+
+			"policies together (paired t-test, Bonferroni)", results[0].Policy)
+	}
+	fmt.Fprintln(w)
+}

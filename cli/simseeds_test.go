@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"encoding/json"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Runs with many seeds print the same bytes on one processor and on several; the first seed's figures are those of the
+// run with this seed alone, and a difference between policies is that of their means.
+func TestSimSeeds(t *testing.T) {
+	args := []string{"sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "fifo,fair",
+		"--sigma", "0.5"}
+	many := append(args, "--seeds", "5", "--seed", "3", "--json")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := must(t, many...)
+	runtime.GOMAXPROCS(4)
+	if again := must(t, many...); again != one {
+		t.Errorf("on four processors:\n%s\non one:\n%s", again, one)
+	}
+	var doc seedsJSON
+	if err := json.Unmarshal([]byte(one), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Seed != 3 || doc.Seeds != 5 || len(doc.Results) != 2 || doc.Results[0].Difference != nil {
+		t.Fatalf("%s", one)
+	}
+	fifo, fair := doc.Results[0], doc.Results[1]
+	if d := fair.Difference; d == nil || math.Abs(fair.Sojourn.Mean-fifo.Sojourn.Mean-d.Mean) > 1e-9 || d.Half <= 0 ||
+		fair.Sojourn.Half <= 0 || len(fair.Means) != 5 || fair.Significant != (d.P < 0.05) {
+		t.Errorf("%+v", fair)
+	}
+	var alone struct {
+		Results []struct {
+			Sojourn struct{ Mean float64 } `json:"sojourn_s"`
+		}
+	}
+	if err := json.Unmarshal([]byte(must(t, append(args, "--seed", "4", "--json")...)), &alone); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range doc.Results {
+		if got := alone.Results[i].Sojourn.Mean; r.Means[1] != got {
+			t.Errorf("%s with seed 4: %v among many, %v alone", r.Policy, r.Means[1], got)
+		}
+	}
+	if text := must(t, append(args, "--seeds", "3")...); !strings.Contains(text, "SIGNIFICANT") {
+		t.Errorf("%s", text)
+	}
+	for _, bad := range [][]string{{"--seeds", "0"}, {"--seeds", "2", "--per-job", "jobs-{policy}.csv"}} {
+		status, _, errs := sojourn(t, append(args, bad...)...)
+		if status != statusUsage || !strings.Contains(errs, bad[0]) {
+			t.Errorf("%v: exit status %d, %s", bad, status, errs)
+		}
+	}
+}
+
+// A record's own policy is compared with what was measured by the first of several seeds.
+func TestSimSeedsFromRecord(t *testing.T) {
+	out := must(t, "sim", "--from-record", stockMix, "--policy", "fifo", "--seeds", "3")
+	for _, want := range []string{"fair ", "fifo ", "measured under fair", "over 4 jobs"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}

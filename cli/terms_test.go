@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// What flags, keys and a workload file say of a job's goal is in the figures, the same from each.
+func TestRunTerms(t *testing.T) {
+	in, dir := writeFile(t, "in.txt", "a b a\n"), t.TempDir()
+	single := []string{"run", "wordcount", "--input", in, "--output", filepath.Join(dir, "out"), "--overwrite"}
+	file := writeFile(t, "mix.yaml", fmt.Sprintf("jobs:\n  - {name: w, job: wordcount, input: [%s], output: %s, "+
+		"deadline: 1ns, goal: {metric: steps, weight: 2, steps: [{after: 0s, cost: 5}, {after: 1h, cost: 9}]}}\n",
+		in, filepath.Join(dir, "mix")))
+	for _, args := range [][]string{
+		append(single, "--deadline", "1ns", "--goal", "0s:5/1h:9", "--weight", "2"),
+		append(single, "-D", "sojourn.weight=2", "-D", "sojourn.goal=0s:5/1h:9", "-D", "sojourn.deadline=1ns"),
+		append(single, "-D", "sojourn.deadline=1h", "--deadline", "1ns", "--goal", "0s:5/1h:9", "--weight", "2"),
+		{"run", file, "--overwrite"},
+	} {
+		var doc struct {
+			Results []struct {
+				Deadlines struct{ Met, Missed int }
+				Costs     map[string]float64
+				Sojourn   struct{ Mean float64 } `json:"sojourn_s"`
+			}
+		}
+		out := must(t, append(args, "--json")...)
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Results) != 1 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		r := doc.Results[0]
+		if r.Deadlines.Met != 0 || r.Deadlines.Missed != 1 || r.Costs["tardy"] != 1 || r.Costs["sla"] != 10 ||
+			math.Abs(r.Costs["weighted-response"]-2*r.Sojourn.Mean) > 1e-9 {
+			t.Errorf("%q: %+v; want a deadline missed, at a cost of 5, with a weight of 2", args, r)
+		}
+	}
+	for deadline, says := range map[string]string{"1h": ", within its deadline of 1h0m0s; output",
+		"1ns": " s after its deadline of 1ns; output"} {
+		if out := must(t, append(single, "--deadline", deadline)...); !strings.Contains(out, says) {
+			t.Errorf("--deadline %s: %q is not in %s", deadline, says, out)
+		}
+	}
+	out := must(t, append(single, "--output", filepath.Join(dir, "two"), "--deadline", "1ns", "--policy", "fair",
+		"--policy", "flex:metric=weighted-tardy")...)
+	if !strings.Contains(out, "MISSED  WEIGHTED-TARDY") {
+		t.Errorf("no columns of missed deadlines and of the metric that was asked for:\n%s", out)
+	}
+	for _, c := range []struct{ args, says string }{
+		{"--deadline soon", "--deadline soon: must be a time above 0"},
+		{"-D sojourn.goal=late", "-D sojourn.goal=late: must be response, stretch, tardy"},
+		{"-D sojourn.dedline=1h", "there are sojourn.deadline, sojourn.goal and sojourn.weight"},
+		{"--goal tardiness", "of wordcount: goal: metric tardiness: needs a deadline"},
+		{"--weight -1", "of wordcount: goal: weight -1: must be from 0"},
+	} {
+		args := append(single, strings.Fields(c.args)...)
+		if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: exit status %d, %q; want 2 and %q", c.args, status, errs, c.says)
+		}
+	}
+	if status, _, errs := sojourn(t, "run", file, "--deadline", "1h"); status != statusUsage ||
+		!strings.Contains(errs, "the workload file says them for each") {
+		t.Errorf("--deadline with a workload file: exit status %d, %q", status, errs)
+	}
+}
+
+// examples/deadlines/run.sh, on little input: a line for each policy, and relaxed deadlines are twice the tight ones.
+func TestExampleDeadlines(t *testing.T) {
+	mayBeMain()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "sojourn")
+	text := fmt.Sprintf("#!/bin/sh\n%[1]s=$(printf '%%s\\n' \"$@\")\nexport %[1]s\n"+
+		"exec '%[2]s' -test.run='^TestExampleDeadlines$'\n", asMain, os.Args[0])
+	if err := os.WriteFile(program, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join("..", "examples", "deadlines", "run.sh")
+	out, err := exec.CommandContext(t.Context(), script, program, dir, "2", "1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, policy := range []string{"fair", "edf", "adaptive", "flex:metric=tardy,least=0", "distributions"} {
+		lines := 0
+		for line := range strings.Lines(string(out)) {
+			var name string
+			var mean float64
+			var least, most int
+			if n, _ := fmt.Sscan(line, &name, &mean, &least, &most); n < 4 || name != policy {
+				continue
+			}
+			lines++
+			if 2*mean != float64(least+most) || least < 0 || least > most || most > 8 {
+				t.Errorf("%q: not what two runs of eight jobs can be", line)
+			}
+		}
+		if lines != 2 {
+			t.Errorf("%d lines of %s, want one with tight and one with relaxed deadlines:\n%s", lines, policy, out)
+		}
+	}
+	tight := deadlinesOf(t, filepath.Join(dir, "tight.yaml"))
+	relaxed := deadlinesOf(t, filepath.Join(dir, "relaxed.yaml"))
+	if len(tight) != 8 || len(relaxed) != 8 {
+		t.Fatalf("deadlines are %v and %v, want those of eight jobs", tight, relaxed)
+	}
+	for i, d := range tight {
+		if d == 0 || (2*d-relaxed[i]).Abs() > 2*time.Microsecond {
+			t.Errorf("deadlines %v and %v, want the second twice as long", d, relaxed[i])
+		}
+	}
+}
+
+// deadlinesOf returns the deadlines of a workload's jobs.
+func deadlinesOf(t *testing.T, path string) (list []sched.Time) {
+	t.Helper()
+	file, err := workload.Open(path, workload.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for job, err := range file.Jobs {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, job.Deadline)
+	}
+	return list
+}

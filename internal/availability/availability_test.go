@@ -1,0 +1,148 @@
+package availability
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Steps, comments and a period; and what is wrong is said with its line.
+func TestParse(t *testing.T) {
+	table, err := parse("day", strings.NewReader("# a day\nperiod 24h\n0s 100%\n6h30m 37.5% # scarce\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := table.Of(sched.Resources{sched.VCores: 8, sched.Memory: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[time.Duration]sched.Resources{
+		0:              {sched.VCores: 8, sched.Memory: 1000},
+		7 * time.Hour:  {sched.VCores: 3, sched.Memory: 375},
+		25 * time.Hour: {sched.VCores: 8, sched.Memory: 1000},
+	} {
+		if got := f.At(at); got != want {
+			t.Errorf("at %v: %v, want %v", at, got, want)
+		}
+	}
+	for text, says := range map[string]string{
+		"":                        "there is no step",
+		"0s 100%\nx 5%":           `day:2: time "x"`,
+		"0s 120%":                 `day:1: part "120%": must be from 0% to 100%`,
+		"0s 1":                    `part "1"`,
+		"0s NaN%":                 `part "NaN%"`,
+		"0s 1% 2%":                "must be an instant and a part",
+		"5s 1%":                   "day: steps: the first one must be from 0",
+		"0s 1%\n5s 2%\n5s 3%":     "must be after 5s",
+		"0s 1%\n5s 2%\nperiod 4s": "period 4s",
+	} {
+		if _, err := parse("day", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: error %v, want one that says %q", text, err, says)
+		}
+	}
+}
+
+// What a text is read as, it is written as and read again; no text makes the reader panic.
+func FuzzParse(f *testing.F) {
+	f.Add("period 24h\n0s 100%\n6h 40%\n")
+	f.Add("0s 0%\n1ns 1e-9%")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := parse("x", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "period %v\n", table.period)
+		for _, s := range table.steps {
+			fmt.Fprintf(&b, "%v %v%%\n", s.from, s.part*100)
+		}
+		if _, err := parse("y", strings.NewReader(b.String())); err != nil {
+			t.Errorf("%q is read, and %q is not: %v", text, b.String(), err)
+		}
+	})
+}
+
+// A node of class a offers 4 cores, 2 from 10 s on, and again 4 from 30 s on; class b has no timetable.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		four, two := sched.Resources{sched.VCores: 4}, sched.Resources{sched.VCores: 2}
+		table, err := sched.NewForecast(30*time.Second, sched.Supply{Capacity: four},
+			sched.Supply{From: 10 * time.Second, Capacity: two})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 45*time.Second)
+		defer stop()
+		start := time.Now()
+		var told []string
+		Follow(ctx, []sched.NodeSpec{{Class: "b"}, {Class: "a"}}, map[string]*sched.Forecast{"a": table},
+			func(id sched.NodeID, r sched.Resources) {
+				told = append(told, fmt.Sprint(time.Since(start), id, r[sched.VCores]))
+			})
+		if want := []string{"0s 2 4", "10s 2 2", "30s 2 4", "40s 2 2"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
+// write makes a proc file system of two processors in a folder.
+func write(t *testing.T, dir, stat string, processes map[string]string) {
+	t.Helper()
+	for name, text := range processes {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "stat"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// In 200 ticks of two processors 100 were busy, 20 of them for this session: the others used 40 %, which count for a
+// half. A name with brackets and blanks is no field. What is left of 10 cores is 8; memory stays.
+func TestMeter(t *testing.T) {
+	dir := t.TempDir()
+	of := func(session, user, system int) string {
+		return fmt.Sprintf("7 (a) b 1) S 1 7 %d 0 -1 0 0 0 0 0 %d %d 0 0", session, user, system)
+	}
+	write(t, dir, "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 1\n", map[string]string{"7": of(5, 30, 0), "8": of(6, 70, 0)})
+	m := &Meter{proc: dir, self: 7}
+	if err := m.Look(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "cpu  190 0 10 990 10 0 0 0 0 0\n", map[string]string{"7": of(5, 35, 5), "8": of(6, 150, 0),
+		"9": of(5, 6, 4)})
+	if err := m.Look(); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.part; got < 0.1999 || got > 0.2001 {
+		t.Errorf("others use %v, want 0.2", got)
+	}
+	got := left(sched.Resources{sched.VCores: 10, sched.Memory: 4096, sched.MapSlots: 1}, m.part)
+	if want := (sched.Resources{sched.VCores: 8, sched.Memory: 4096, sched.MapSlots: 1}); got != want {
+		t.Errorf("left: %v, want %v", got, want)
+	}
+}
+
+// No content of proc makes the readers panic.
+func FuzzProc(f *testing.F) {
+	f.Add([]byte("cpu  190 0 10 990 10 0 0 0 0 0\n"))
+	f.Add([]byte("7 (a) b 1) S 1 7 5 0 -1 0 0 0 0 0 35 5 0 0"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if busy, all, err := processors(text); err == nil && busy > all {
+			t.Errorf("%q: %d of %d ticks are busy", text, busy, all)
+		}
+		process(text)
+	})
+}

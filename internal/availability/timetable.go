@@ -1,0 +1,160 @@
+// Package availability says how much of each node is left for jobs, where a service runs beside them: by a timetable in
+// a file, or as measured on this machine.
+package availability
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Timetable is the part of each node that is left for jobs, as a step function of time that may repeat.
+type Timetable struct {
+	steps  []step
+	period sched.Time // zero: the last step lasts for ever
+}
+
+type step struct {
+	from sched.Time // since the run began
+	part float64    // in [0, 1]
+}
+
+// mostSteps bounds the steps of a timetable: a year in minutes.
+const mostSteps = 600_000
+
+// Read reads a timetable from a file. docs/spec/files.md has the format.
+func Read(name string) (*Timetable, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("timetable: %w", err)
+	}
+	defer f.Close()
+	return parse(name, f)
+}
+
+// parse reads lines of an instant and a part, as "6h 40%", and one of the period, as "period 24h".
+func parse(name string, r io.Reader) (*Timetable, error) {
+	t := &Timetable{}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		words := strings.Fields(text)
+		if len(words) == 0 {
+			continue
+		}
+		if err := t.add(words); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(t.steps) == 0 {
+		return nil, fmt.Errorf("%s: there is no step: a line such as \"0s 100%%\" is needed", name)
+	}
+	if _, err := t.Of(sched.Resources{sched.VCores: 1}); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// add takes in the words of one line.
+func (t *Timetable) add(words []string) error {
+	if len(words) != 2 {
+		return fmt.Errorf("%q: must be an instant and a part, such as \"6h 40%%\", or \"period 24h\"",
+			strings.Join(words, " "))
+	}
+	if words[0] == "period" {
+		d, err := duration(words[1])
+		t.period = d
+		return err
+	}
+	at, err := duration(words[0])
+	if err != nil {
+		return err
+	}
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(words[1], "%"), 64)
+	if err != nil || !strings.HasSuffix(words[1], "%") || !(percent >= 0 && percent <= 100) {
+		return fmt.Errorf("part %q: must be from 0%% to 100%%", words[1])
+	}
+	if len(t.steps) == mostSteps {
+		return fmt.Errorf("more than %d steps", mostSteps)
+	}
+	t.steps = append(t.steps, step{at, percent / 100})
+	return nil
+}
+
+func duration(text string) (sched.Time, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > workload.MaxTime {
+		return 0, fmt.Errorf("time %q: must be from 0s to ten years, such as 90s or 6h30m", text)
+	}
+	return d, nil
+}
+
+// Of returns what a node with a capacity offers when. Amounts are rounded down.
+func (t *Timetable) Of(capacity sched.Resources) (*sched.Forecast, error) {
+	var steps []sched.Supply
+	for _, s := range t.steps {
+		steps = append(steps, sched.Supply{From: s.from, Capacity: partOf(capacity, s.part)})
+	}
+	return sched.NewForecast(t.period, steps...)
+}
+
+// partOf returns a part of an amount, rounded down.
+func partOf(r sched.Resources, part float64) sched.Resources {
+	for k := range r {
+		r[k] = int64(float64(r[k])*part + 1e-9)
+	}
+	return r
+}
+
+// Classes returns what a node of each class of a cluster offers when, by the name of the class.
+func (t *Timetable) Classes(c *workload.Cluster) (map[string]*sched.Forecast, error) {
+	tables := map[string]*sched.Forecast{}
+	for i := range c.Classes {
+		f, err := t.Of(c.Classes[i].Resources)
+		if err != nil {
+			return nil, err
+		}
+		tables[c.Classes[i].Name] = f
+	}
+	return tables, nil
+}
+
+// A Tell says that a node offers an amount from now on.
+type Tell func(node sched.NodeID, offers sched.Resources)
+
+// Follow tells what nodes offer by the timetables of their classes, from its start until ctx is done.
+func Follow(ctx context.Context, nodes []sched.NodeSpec, tables map[string]*sched.Forecast, tell Tell) {
+	start := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		now := time.Since(start)
+		next := sched.Never
+		for i := range nodes {
+			if f := tables[nodes[i].Class]; f != nil {
+				tell(sched.NodeID(i+1), f.At(now))
+				next = min(next, f.Next(now))
+			}
+		}
+		if next == sched.Never {
+			return
+		}
+		timer.Reset(next - now)
+	}
+}

@@ -1,0 +1,185 @@
+package predict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/jobhistory"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// ReadHistories reads a job's history, or those of a folder (*.jhist, compressed or not) in order of their names, and
+// returns those of jobs with a name ("": all), and all names.
+func ReadHistories(path, name string) (jobs []*jobhistory.Job, names map[string]bool, err error) {
+	paths := []string{path}
+	if info, err := os.Stat(path); err != nil {
+		return nil, nil, err
+	} else if info.IsDir() {
+		if paths, _ = filepath.Glob(filepath.Join(path, "*.jhist*")); len(paths) == 0 {
+			return nil, nil, fmt.Errorf("%s: there is no .jhist file in it; Hadoop keeps them in "+
+				"mapreduce.jobhistory.done-dir", path)
+		}
+	}
+	names = map[string]bool{}
+	for _, path := range paths {
+		j, err := workload.ReadHistory(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if name == "" || j.Name == name {
+			jobs = append(jobs, j)
+		}
+		names[j.Name] = true
+	}
+	return jobs, names, nil
+}
+
+// means sums times of equal tasks, in seconds.
+type means struct{ n, time, square, cpu float64 }
+
+func (m *means) add(took, cpu float64) {
+	m.n, m.time, m.square, m.cpu = m.n+1, m.time+took, m.square+took*took, m.cpu+min(cpu, took)
+}
+
+// service is the mean demand of a task: the processor time that was counted, and the rest as a wait that does
+// not depend on other tasks.
+func (m *means) service() Service {
+	if m.n == 0 {
+		return Service{}
+	}
+	return Service{CPU: Seconds(m.cpu / m.n), Wait: Seconds((m.time - m.cpu) / m.n)}
+}
+
+// cv is the coefficient of variation of the times.
+func (m *means) cv() float64 {
+	if m.n < 2 || m.time == 0 {
+		return 0
+	}
+	mean := m.time / m.n
+	return math.Sqrt(max(0, m.square/m.n-mean*mean)) / mean
+}
+
+// FromHistories makes the profile of a job from histories of its runs on Hadoop: numbers of tasks of the last one, and
+// mean times of all. A task's processor time is what Hadoop counted for its process. The rest of its time is taken to
+// be a wait that does not depend on other tasks, so that a profile from a busy cluster says too much. A reduce counts
+// from the end of the last map.
+func FromHistories(jobs []*jobhistory.Job) (*Profile, error) {
+	if len(jobs) == 0 {
+		return nil, errors.New("there is no history of a job")
+	}
+	p := &Profile{}
+	var maps, reduces means
+	setup, grant := 0.0, math.Inf(1)
+	for _, j := range jobs {
+		if j.State != jobhistory.Succeeded || j.Launch == 0 || j.Uber {
+			return nil, fmt.Errorf("job %s (%s) is %s: what is needed is the history of a job that succeeded, "+
+				"with tasks in containers of their own", j.ID, j.Name, cmp.Or(j.State, "not over"))
+		}
+		p.Name, p.Maps, p.Reduces = j.Name, 0, 0
+		setup += (j.Launch - j.Submit).Seconds() / float64(len(jobs))
+		var mapsEnd time.Duration
+		for i := range j.Tasks {
+			t := &j.Tasks[i]
+			a := t.Success()
+			if a == nil {
+				return nil, fmt.Errorf("job %s: task %s has no attempt that succeeded", j.ID, t.ID)
+			}
+			if t.Start > 0 && a.Start >= t.Start {
+				grant = min(grant, (a.Start - t.Start).Seconds())
+			}
+			if t.Kind == jobhistory.Map {
+				mapsEnd = max(mapsEnd, a.Finish)
+			}
+		}
+		for i := range j.Tasks {
+			a := j.Tasks[i].Success()
+			if j.Tasks[i].Kind == jobhistory.Map {
+				p.Maps++
+				maps.add((a.Finish - a.Start).Seconds(), a.Counters.CPU.Seconds())
+			} else {
+				p.Reduces++
+				reduces.add((a.Finish - max(a.Start, mapsEnd)).Seconds(), a.Counters.CPU.Seconds())
+			}
+		}
+		p.Container = containersOf(j.Conf)
+	}
+	p.Setup = Seconds(setup)
+	p.Demands.Map, p.Demands.Merge, p.Variation = maps.service(), reduces.service(), maps.cv()
+	if !math.IsInf(grant, 1) {
+		p.Demands.Map.Wait += Seconds(grant)
+		p.Demands.Merge.Wait += Seconds(grant)
+	}
+	p.lenient = true
+	return p, p.Check()
+}
+
+// containersOf returns the containers that a job's configuration asks for, by Hadoop's defaults where it says nothing.
+func containersOf(conf map[string]string) Container {
+	size := func(kind string) map[string]string {
+		return map[string]string{
+			"memory": cmp.Or(conf["mapreduce."+kind+".memory.mb"], "1024") + "MiB",
+			"vcores": cmp.Or(conf["mapreduce."+kind+".cpu.vcores"], "1"),
+		}
+	}
+	return Container{Map: size("map"), Reduce: size("reduce")}
+}
+
+// FromJobs makes the profile of a job from past runs of it that are a workload: numbers of tasks of the last one, and
+// mean times of all. Nothing says what tasks used, so that other tasks are taken to stretch no task's time. Stages that
+// read files are maps, the others reduces.
+func FromJobs(jobs []*sched.JobSpec) (*Profile, error) {
+	if len(jobs) == 0 {
+		return nil, errors.New("there is no job of that name")
+	}
+	p := &Profile{lenient: true}
+	var maps, reduces means
+	for _, j := range jobs {
+		truth, ok := j.Payload.(*workload.Truth)
+		if !ok {
+			return nil, fmt.Errorf("job %s has no task times", j.Name)
+		}
+		p.Name, p.Maps, p.Reduces = j.Name, 0, 0
+		for i := range j.Stages {
+			st := &j.Stages[i]
+			of, n, holds := &maps, &p.Maps, &p.Container.Map
+			switch st.Kind {
+			case sched.Map:
+			case sched.Reduce:
+				of, n, holds = &reduces, &p.Reduces, &p.Container.Reduce
+			default:
+				continue
+			}
+			*n += int(st.Tasks)
+			*holds = amounts(st.PerTask)
+			times := &truth.Stages[i]
+			for _, t := range times.List {
+				of.add(t.Compute.Seconds(), 0)
+			}
+			if times.List == nil {
+				of.add(times.Base.Seconds(), 0)
+			}
+		}
+	}
+	p.Demands.Map, p.Demands.Merge, p.Variation = maps.service(), reduces.service(), maps.cv()
+	return p, p.Check()
+}
+
+// amounts are resources by name, in the units of cluster files.
+func amounts(r sched.Resources) map[string]string {
+	list := map[string]string{}
+	for k, x := range r {
+		if x > 0 {
+			name := sched.ResourceKind(k).String()
+			if list[name] = fmt.Sprint(x); sched.ResourceKind(k) == sched.Memory {
+				list[name] += "MiB"
+			}
+		}
+	}
+	return list
+}

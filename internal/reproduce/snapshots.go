@@ -1,0 +1,251 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sojourn-sched/sojourn/internal/chart"
+	"github.com/sojourn-sched/sojourn/internal/mr/ycsb"
+	"github.com/sojourn-sched/sojourn/mr/store"
+)
+
+// The store of the measurements. Memory for blocks is small, so that reads look into files.
+const (
+	snapshotRecords = 30_000
+	snapshotValue   = 500
+	snapshotOps     = 10_000
+	snapshotRuns    = 10
+)
+
+func snapshots() *Paper {
+	p := &Paper{
+		Name: "snapshots", Title: "Snapshotted reads of a key-value store",
+		Source: "J. Polo, Multi-constraint scheduling of MapReduce workloads, PhD thesis, UPC 2014, 5.2; " +
+			"[docs/decisions/snapshots.md](../decisions/snapshots.md) has what was built instead of a change " +
+			"to Cassandra.",
+		About: "A job reads a key-value store as it was when the job began, while transactions go on. The thesis " +
+			"built snapshots into Cassandra and claims that regular reads do not suffer, that reads from a " +
+			"snapshot are " +
+			"somewhat slower on a store that is only read and faster on one that is updated much, and that each " +
+			"snapshot adds files.\n\n" +
+			"Here the store is pebble, in one process on one machine. That the output of a job equals the " +
+			"data at the " +
+			"snapshot byte for byte, whatever is written meanwhile, is a test (`mr/store`).",
+	}
+	for _, w := range ycsb.Workloads {
+		p.Parts = append(p.Parts, snapshotLatency(w))
+	}
+	p.Parts = append(p.Parts, snapshotGrowth())
+	return p
+}
+
+// publishedLatency are the read latencies at full speed in ms: original, and from the snapshot (table of 5.2).
+var publishedLatency = map[string][2]float64{
+	"A": {18.59, 18.17}, "B": {18.66, 18.75}, "C": {19.08, 20.04}, "D": {18.47, 19.39}, "E": {12.07, 12.73},
+}
+
+// snapshotStore makes a store in a new folder below scratch. End removes it.
+func snapshotStore(lab Lab) (db *pebble.DB, end func() error, err error) {
+	if lab.Scratch == "" {
+		return nil, nil, Missing{"a folder for the data of real jobs is needed (`--scratch`)"}
+	}
+	dir, err := os.MkdirTemp(lab.Scratch, "pebble")
+	if err != nil {
+		return nil, nil, err
+	}
+	cache := pebble.NewCache(4 << 20)
+	defer cache.Unref()
+	db, err = pebble.Open(filepath.Join(dir, "db"), &pebble.Options{Cache: cache, MemTableSize: 4 << 20,
+		Logger: quiet{}})
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() error {
+		db.Close()
+		return os.RemoveAll(dir)
+	}
+	if err := ycsb.NewLoad(ycsb.Workloads[0], snapshotRecords, snapshotValue, 1).Fill(db); err != nil {
+		return nil, nil, err
+	}
+	return db, end, db.Compact(context.Background(), ycsb.Key(0)[:4], []byte("v"), true)
+}
+
+// medianRead does operations of a workload, and returns the median time of its reads in µs.
+func medianRead(db *pebble.DB, from pebble.Reader, w ycsb.Workload, seed uint64) (float64, error) {
+	load := ycsb.NewLoad(w, snapshotRecords, snapshotValue, seed)
+	var times []float64
+	for range snapshotOps {
+		_, err := load.Do(db, func(key []byte) error {
+			start := time.Now()
+			err := ycsb.Get(from, key)
+			times = append(times, float64(time.Since(start).Nanoseconds())/1e3)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+func snapshotLatency(w ycsb.Workload) Part {
+	published := publishedLatency[w.Name]
+	ratio := published[1] / published[0]
+	p := Part{
+		Title: "Workload " + w.Name, Trials: 3, Alone: true,
+		How: fmt.Sprintf("%.0f %% reads. %d records of %d bytes, keys by a Zipf law; %d operations of one "+
+			"client for "+
+			"each figure: without a snapshot, with one present, and with the reads from the snapshot. Each has a "+
+			"store of its own. The thesis has means; the median is shown, as other work on the machine makes "+
+			"the mean.",
+			100*w.Reads, snapshotRecords, snapshotValue, snapshotOps),
+		Trial: func(_ context.Context, lab Lab, seed uint64) (Sample, error) {
+			s := Sample{}
+			for _, how := range []string{"without", "present", "from"} {
+				db, end, err := snapshotStore(lab)
+				if err != nil {
+					return nil, err
+				}
+				median, err := func() (float64, error) {
+					if how == "without" {
+						return medianRead(db, db, w, seed)
+					}
+					snapshot := db.NewSnapshot()
+					defer snapshot.Close()
+					if how == "present" {
+						return medianRead(db, db, w, seed)
+					}
+					return medianRead(db, snapshot, w, seed)
+				}()
+				if err != nil {
+					return nil, err
+				}
+				if err := end(); err != nil {
+					return nil, err
+				}
+				s.set(how, median)
+			}
+			s.set("present ÷ without", s.of("present")/s.of("without"))
+			s.set("from ÷ without", s.of("from")/s.of("without"))
+			return s, nil
+		},
+		Claims: []Claim{
+			{Where: "5.2", Says: "read without a snapshot, median", Unit: "µs", Figure: "without", Own: true},
+			{Where: "5.2", Says: "with a snapshot present", Unit: "µs", Figure: "present", Own: true},
+			{Where: "5.2", Says: "from the snapshot", Unit: "µs", Figure: "from", Own: true},
+			{Where: "5.2", Says: "regular reads with a snapshot present ÷ without", Unit: "×",
+				Published: Range{1, 1.04},
+				Figure:    "present ÷ without", Agrees: Range{0.9, 1.1}},
+		},
+	}
+	c := Claim{Where: "5.2", Says: "reads from the snapshot ÷ regular reads", Unit: "×",
+		Published: exactly(ratio),
+		Figure:    "from ÷ without", Agrees: Range{ratio - 0.1, ratio + 0.1},
+		Why: "a read of the present finds keys that were just written in memory, and a read from the " +
+			"snapshot looks into files"}
+	p.Claims = append(p.Claims, c)
+	return p
+}
+
+func snapshotGrowth() Part {
+	return Part{
+		Title: "Growth of the store", Trials: 2, Alone: true,
+		How: fmt.Sprintf("Workload A, %d runs of %d operations, and a compaction after each: with a snapshot before "+
+			"each run that is kept. The same without snapshots. Then all are closed, "+
+			"and the store is compacted.", snapshotRuns, snapshotOps),
+		Reading: "Each snapshot keeps what was overwritten since the one before. Closing them " +
+			"does not free the room by itself: a file is rewritten without the old versions later.",
+		Trial: func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
+			s := Sample{}
+			for _, how := range []string{"none", "snapshots"} {
+				if err := s.grow(ctx, lab, how, seed); err != nil {
+					return nil, err
+				}
+			}
+			s.set("growth", s.of("snapshots after")/s.of("none after"))
+			s.set("left", s.of("snapshots end")/s.of("none end"))
+			return s, nil
+		},
+		Claims: []Claim{
+			{Where: "5.2", Says: "files after ten runs with ten snapshots ÷ without: 532 ÷ 193", Unit: "×",
+				Published: exactly(532.0 / 193), Figure: "growth", Agrees: above(1.1),
+				Why: "bytes are compared, not files: pebble merges files that different snapshots need"},
+			{Where: "measured", Says: "store after ten runs, none", Unit: "MB", Figure: "none after", Own: true},
+			{Where: "measured", Says: "store after ten runs, a snapshot each", Unit: "MB", Figure: "snapshots after",
+				Own: true},
+			{Where: "measured", Says: "store when all snapshots are closed ÷ a store without", Unit: "×",
+				Figure: "left",
+				Own:    true, Agrees: Range{0.9, 1.1}},
+		},
+		Charts: []Picture{{"snapshots-growth", "Size of the store after each run", func(l []Sample) chart.Chart {
+			c := chart.Chart{X: chart.Axis{Label: "run"}, Y: chart.Axis{Label: "MB"}}
+			for _, how := range []string{"none", "snapshots"} {
+				line := chart.Line{Name: how}
+				for i, y := range l[0][how+" sizes"] {
+					line.Points = append(line.Points, chart.Point{X: float64(i), Y: y, Low: y, High: y})
+				}
+				c.Lines = append(c.Lines, line)
+			}
+			return c
+		}}},
+	}
+}
+
+// grow writes to a store, and puts its sizes into s.
+func (s Sample) grow(ctx context.Context, lab Lab, how string, seed uint64) error {
+	db, end, err := snapshotStore(lab)
+	if err != nil {
+		return err
+	}
+	var held []interface{ Close() error }
+	compact := func() (float64, error) {
+		if err := db.Compact(ctx, ycsb.Key(0)[:4], []byte("v"), true); err != nil {
+			return 0, err
+		}
+		size, err := db.EstimateDiskUsage(ycsb.Key(0)[:4], []byte("v"))
+		return float64(size) / 1e6, err
+	}
+	var sizes []float64
+	for run := range snapshotRuns {
+		if how == "snapshots" {
+			held = append(held, store.Of(db))
+		}
+		if _, err := medianRead(db, db, ycsb.Workloads[0], seed*100+uint64(run)); err != nil {
+			return err
+		}
+		size, err := compact()
+		if err != nil {
+			return err
+		}
+		sizes = append(sizes, size)
+	}
+	for _, h := range held {
+		if err := h.Close(); err != nil {
+			return err
+		}
+	}
+	size, err := compact()
+	if err != nil {
+		return err
+	}
+	s.set(how+" sizes", sizes...)
+	s.set(how+" after", sizes[len(sizes)-1])
+	s.set(how+" end", size)
+	return end()
+}
+
+// quiet drops what pebble logs.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf("pebble: "+format, args...))
+}

@@ -1,0 +1,43 @@
+package run
+
+import (
+	"context"
+	"runtime"
+	"sync"
+)
+
+// Beside calls do for 0 to n−1, as many calls at once as there are processors, and returns the error of the least
+// number that had one. When a call fails, or ctx ends, no more are begun. Results that are kept by number do not depend
+// on the order of the calls.
+func Beside(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make([]error, n)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := range next {
+				if errs[i] = do(ctx, i); errs[i] != nil {
+					cancel(errs[i])
+				}
+			}
+		})
+	}
+begin:
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break begin
+		}
+	}
+	close(next)
+	workers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,68 @@
+package run
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/sim"
+)
+
+// replayed simulates a record under its own policy on its own cluster, and compares.
+func replayed(t *testing.T, path string) *Check {
+	t.Helper()
+	fail := func(err error) error { return err }
+	r, err := record.Open(path, Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	past, err := record.ClusterOf(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := PastJobs(path, past.Cluster, fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured, err := MeasuredJobs(path, fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []record.JobRow
+	setup := Setup{Names: BuiltIn, Choice: Choice{r.Header.Policy, r.Header.Estimator},
+		Row: func(row *record.JobRow) { rows = append(rows, *row) }}
+	config := sim.Config{Cluster: past.Cluster, Jobs: jobs, Seed: 1}
+	for _, c := range past.Changes {
+		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
+	}
+	if _, err := Simulate(context.Background(), setup, config); err != nil {
+		t.Fatal(err)
+	}
+	return Compare(measured, rows)
+}
+
+// TestReplayStock simulates records of stock MapReduce and Spark under `sojourn rm`: the mean sojourn time must be
+// within 2 % of what was measured, that of each job within 5 %.
+func TestReplayStock(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/stock-*.record")
+	if len(paths) < 3 {
+		t.Fatalf("%d records, want three or more", len(paths))
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			c := replayed(t, path)
+			t.Logf("%d jobs: mean %.2f s measured, %.2f s simulated", c.Jobs, c.Measured, c.Simulated)
+			if c.Jobs == 0 || c.Others > 0 || math.Abs(c.Error) > 0.02 {
+				t.Errorf("%d jobs compared, %d not; the mean is off by %.1f %%", c.Jobs, c.Others, 100*c.Error)
+			}
+			for _, j := range c.Each {
+				if math.Abs(j.Error) > 0.05 {
+					t.Errorf("job %d, %s: %.2f s measured, %.2f s simulated", j.ID, j.Name, j.Measured, j.Simulated)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A feed takes jobs from the source, one ahead of time.
+type feed struct {
+	*agenda
+	jobs   *attempts
+	layout *layout
+	copies int32 // of a block
+	most   limits
+	pull   func() (*sched.JobSpec, error, bool)
+	stop   func()
+	head   *sched.JobSpec // the next one; nil: none is left
+	err    error
+	taken  int64 // from the source
+	tasks  int64 // of the jobs taken that have not ended
+}
+
+// limits are what a run keeps in memory at most of what has not ended.
+type limits struct {
+	jobs, tasks int64
+}
+
+func (f *feed) advance() {
+	last := f.now
+	if f.head != nil {
+		last = f.head.Submit
+	}
+	spec, err, ok := f.pull()
+	f.head = nil
+	if !ok || err != nil {
+		f.err = err
+		return
+	}
+	f.taken++
+	if f.err = f.check(spec); f.err != nil {
+		f.err = fmt.Errorf("job %d (%s): %w", f.taken, spec.Name, f.err)
+	} else if spec.Submit < last {
+		f.err = fmt.Errorf("job %d (%s): submitted at %v, before the job before it (%v)", f.taken, spec.Name,
+			spec.Submit, last)
+	} else if f.err = f.fits(spec); f.err == nil {
+		f.head = f.place(spec, f.taken)
+	}
+}
+
+// fits counts the tasks of a job, and reports whether the run would keep too much in memory with it.
+func (f *feed) fits(spec *sched.JobSpec) error {
+	f.tasks += tasksOf(spec)
+	switch jobs := int64(f.jobs.view.LiveJobs()) + f.taken - f.jobs.admitted; {
+	case jobs > f.most.jobs:
+		return fmt.Errorf("job %d (%s): more than %d jobs are unfinished: the cluster is too small for the workload, "+
+			"or the limit too low (--max-jobs)", f.taken, spec.Name, f.most.jobs)
+	case f.tasks > f.most.tasks:
+		return fmt.Errorf("job %d (%s): the unfinished jobs have more than %d tasks: the cluster is too small for the "+
+			"workload", f.taken, spec.Name, f.most.tasks)
+	}
+	return nil
+}
+
+// ended takes the tasks of a job that has ended off the count. Probes are not counted.
+func (f *feed) ended(spec *sched.JobSpec) {
+	if spec.Probes == 0 {
+		f.tasks -= tasksOf(spec)
+	}
+}
+
+// tasksOf returns how many tasks a job has when it is submitted. O(stages).
+func tasksOf(spec *sched.JobSpec) (n int64) {
+	for i := range spec.Stages {
+		n += int64(spec.Stages[i].Tasks)
+	}
+	return n
+}
+
+// check reports what the simulator needs of a job and does not find.
+func (f *feed) check(spec *sched.JobSpec) error {
+	t, ok := spec.Payload.(*workload.Truth)
+	if !ok {
+		return fmt.Errorf("payload is a %T, and the simulator needs the true times of tasks "+
+			"(*workload.Truth)", spec.Payload)
+	}
+	if len(t.Later) > 0 {
+		if !spec.Open {
+			return errors.New("it finds stages later and is not open")
+		}
+		all := *spec
+		all.Stages = t.All(spec)
+		spec = &all
+	}
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if len(t.Stages) != len(spec.Stages) {
+		return fmt.Errorf("its truth has %d stages, its spec %d", len(t.Stages), len(spec.Stages))
+	}
+	for i := range t.Stages {
+		if s := &t.Stages[i]; s.Tasks != spec.Stages[i].Tasks || s.List != nil && len(s.List) < int(s.Tasks) {
+			return fmt.Errorf("its truth has %d tasks in stage %d (%d of them listed), its spec %d", s.Tasks, i,
+				len(s.List), spec.Stages[i].Tasks)
+		}
+	}
+	return nil
+}
+
+// at returns the submission of the next job; never: there is none.
+func (f *feed) at() sched.Time {
+	if f.head == nil {
+		return never
+	}
+	return f.head.Submit
+}
+
+// submit gives the next job to the core.
+func (f *feed) submit() {
+	f.evs = append(f.evs, sched.Event{Kind: sched.JobSubmitted, Job: f.jobs.nextJob(), Body: f.head})
+	f.advance()
+}

@@ -1,0 +1,574 @@
+package web
+
+import (
+	"sync"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// mostJobs bounds the jobs that a board remembers: ended ones are forgotten, the oldest first.
+const mostJobs = 200_000
+
+// mostQueues bounds the queues that a board draws over time.
+const mostQueues = 200
+
+// A Board keeps what the page shows of one run. It is a follower of the run's core, and is read by a Site.
+type Board struct {
+	about About
+
+	mu      sync.Mutex
+	view    *sched.View
+	now     sched.Time
+	version int64 // counts Steps
+	over    string
+	jobs    []jobRow
+	place   map[sched.JobID]int32 // in jobs
+	nodes   []nodeRow
+	queues  queueBoard
+	log     *attemptLog
+	line    *timeline
+	counts  liveCounts
+
+	last *snapshot // the last one that was made
+}
+
+// About says what a run was made from.
+type About struct {
+	Name      string // of the run among those of a site: a file, or a policy
+	Engine    string
+	Policy    string
+	Estimator string
+	Workload  string
+	Seed      uint64
+	Explain   Explainer // says why a job waits at an instant; nil: that is not known
+}
+
+// An Explainer says why a job waited at an instant of a run.
+type Explainer func(job sched.JobID, at sched.Time) (*record.Explanation, error)
+
+// liveCounts are of what is unfinished now.
+type liveCounts struct {
+	jobs, waiting    int32 // unfinished; those among them without any launch
+	running, pending int64 // attempts; tasks that may start
+}
+
+// A jobRow is what a board knows of a job.
+type jobRow struct {
+	id                 sched.JobID
+	name, user, queue  string
+	submit, first, end sched.Time // first and end are -1 before the first launch and the end
+	deadline           sched.Time // after submit; 0: none
+	outcome            sched.Outcome
+	priority           int32
+	size               float64 // seconds of the whole cluster, estimated at the submission; -1: not known
+	service            float64 // seconds of the whole cluster that the job received; known at its end
+	total, done        int32   // tasks; total is -1 where the engine cannot know
+	running, pending   int32
+	attempts, failed   int32 // launched; of these, those that failed, were killed or went with their nodes
+	tail               int64 // number of its last attempt
+	stages             []stageRow
+	counters           *sched.Counters // of its attempts that succeeded; nil: nothing was counted
+}
+
+// A stageRow is what a board knows of a stage.
+type stageRow struct {
+	kind                         sched.StageKind
+	total, done, running         int32
+	pending, after               int32      // after: index of a stage that must come first; -1: none
+	estimate                     sched.Time // of a task's time, when the first was launched; 0: not known
+	spread                       sched.Time // its standard deviation
+	sum                          sched.Time // of the times of the attempts that succeeded
+	ended                        int32      // how many these are
+	perTask                      sched.Resources
+	first, last                  sched.Time // first launch and last success; -1: none
+	local, rack, off, second     int32      // attempts by locality; second attempts
+	failed, killed, lost, paused int32
+}
+
+// A nodeRow is what a board knows of a node.
+type nodeRow struct {
+	name, class    string
+	rack           sched.RackID
+	lost           bool
+	capacity, used sched.Resources
+	running        int32
+	done, failed   int32
+	tail           int64 // number of its last attempt
+}
+
+// NewBoard returns the board of a run that has not begun.
+func NewBoard(about About) *Board {
+	return &Board{
+		about: about,
+		place: map[sched.JobID]int32{},
+		log:   newAttemptLog(mostAttempts),
+		line:  newTimeline(clusterCurves),
+	}
+}
+
+// The curves of a timeline: those of the cluster, then three for each queue.
+const (
+	curveJobs = iota
+	curveWaiting
+	curveRunning
+	curvePending
+	curveUsed     // + kind of resource
+	curveCapacity = curveUsed + int(sched.NumResources)
+	clusterCurves = curveCapacity + int(sched.NumResources)
+)
+
+const (
+	queueUsed = iota
+	queueDemand
+	queueOwed
+	queueCurves
+)
+
+// Attach implements record.Follower.
+func (b *Board) Attach(v *sched.View) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.view = v
+}
+
+// Record implements sched.Recorder.
+func (b *Board) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.line.pass(now)
+	b.queues.pass(now)
+	b.now = now
+	b.version++
+	for i := range events {
+		b.event(&events[i])
+	}
+	for i := range actions {
+		b.action(&actions[i])
+	}
+	b.sample()
+}
+
+// finished is what a board says of a run that is over and whole.
+const finished = "over"
+
+// Finish says that the run is over, and why it is not whole where it is not.
+func (b *Board) Finish(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if why == "" {
+		why = finished
+	}
+	b.over = why
+	b.version++
+}
+
+func (b *Board) event(e *sched.Event) {
+	switch e.Kind {
+	case sched.NodeJoined, sched.NodeReported, sched.NodeLost:
+		b.node(e.Node)
+	case sched.JobSubmitted:
+		b.submit(e.Job, e.Body.(*sched.JobSpec))
+	case sched.SpecChanged:
+		if spec, ok := e.Body.(*sched.JobSpec); ok {
+			b.amend(e.Job, spec)
+		}
+	case sched.AttemptDone:
+		b.ended(e)
+	case sched.AttemptSuspended:
+		b.pause(e.Attempt, true)
+	case sched.AsksChanged, sched.TaskUndone:
+		b.tasks(e.Job)
+	case sched.JobEnded:
+		b.close(e)
+	}
+}
+
+func (b *Board) action(a *sched.Action) {
+	switch a.Kind {
+	case sched.Launch:
+		b.launch(a)
+	case sched.Resume:
+		b.pause(a.Attempt, false)
+	}
+}
+
+// node copies what the view says of a node.
+func (b *Board) node(id sched.NodeID) {
+	for len(b.nodes) < int(id) {
+		b.nodes = append(b.nodes, nodeRow{tail: none})
+	}
+	n, v := &b.nodes[id-1], b.view.Node(id)
+	if n.name == "" {
+		n.name, n.class, n.rack = v.Name, b.view.Classes[v.Class-1].Name, v.Rack
+	}
+	n.lost, n.capacity, n.used = v.Lost, v.Capacity, v.Used
+}
+
+// row returns the row of a job; nil: it is forgotten.
+func (b *Board) row(id sched.JobID) *jobRow {
+	if at, ok := b.place[id]; ok {
+		return &b.jobs[at]
+	}
+	return nil
+}
+
+func (b *Board) submit(id sched.JobID, spec *sched.JobSpec) {
+	if len(b.jobs) >= mostJobs {
+		b.forget()
+	}
+	b.place[id] = int32(len(b.jobs))
+	b.jobs = append(b.jobs, jobRow{id: id, name: spec.Name, user: spec.User, submit: b.now, first: -1, end: -1,
+		deadline: spec.Deadline, priority: spec.Priority, size: -1, tail: none})
+	r := &b.jobs[len(b.jobs)-1]
+	b.counts.jobs++
+	b.counts.waiting++
+	if j := b.view.Job(id); j != nil {
+		r.queue = b.view.Path(b.view.Queue(j.Queue))
+		if w, ok := b.view.Size(j); ok {
+			r.size = w.Seconds(b.view.Capacity)
+		}
+	}
+	b.tasks(id)
+}
+
+// forget drops the older half of the jobs that have ended.
+func (b *Board) forget() {
+	drop := len(b.jobs) / 2
+	kept := b.jobs[:0]
+	for i := range b.jobs {
+		if drop > 0 && b.jobs[i].end >= 0 {
+			drop--
+			delete(b.place, b.jobs[i].id)
+			continue
+		}
+		b.place[b.jobs[i].id] = int32(len(kept))
+		kept = append(kept, b.jobs[i])
+	}
+	b.jobs = kept
+}
+
+func (b *Board) amend(id sched.JobID, spec *sched.JobSpec) {
+	r, j := b.row(id), b.view.Job(id)
+	if r == nil || j == nil {
+		return
+	}
+	r.priority, r.deadline = spec.Priority, spec.Deadline
+	r.queue = b.view.Path(b.view.Queue(j.Queue))
+}
+
+// tasks copies the counts of a job's tasks.
+func (b *Board) tasks(id sched.JobID) {
+	r, j := b.row(id), b.view.Job(id)
+	if r == nil || j == nil {
+		return
+	}
+	b.counts.running -= int64(r.running)
+	b.counts.pending -= int64(r.pending)
+	r.total, r.done, r.running, r.pending = 0, 0, 0, 0
+	for i, st := range j.Stages {
+		if i == len(r.stages) {
+			row := stageRow{kind: st.Kind, after: -1, perTask: st.Spec.PerTask, first: -1, last: -1}
+			for _, d := range st.Spec.After {
+				row.after = max(row.after, d.Stage)
+			}
+			r.stages = append(r.stages, row)
+		}
+		row := &r.stages[i]
+		row.total, row.done, row.running, row.pending = st.Total, st.Done, st.Running, st.Pending
+		row.paused = st.Suspended
+		if st.Total < 0 {
+			r.total = -1
+		} else if r.total >= 0 {
+			r.total += st.Total
+		}
+		r.done += st.Done
+		r.running += st.Running
+		if !j.Ended {
+			r.pending += st.Pending
+		}
+	}
+	b.counts.running += int64(r.running)
+	b.counts.pending += int64(r.pending)
+}
+
+func (b *Board) launch(a *sched.Action) {
+	at, r := b.view.Attempt(a.Attempt), b.row(a.Stage.Job)
+	if at == nil || r == nil {
+		return
+	}
+	b.tasks(r.id)
+	b.node(a.Node)
+	n := &b.nodes[a.Node-1]
+	n.running++
+	r.attempts++
+	if r.first < 0 {
+		r.first = b.now
+		b.counts.waiting--
+	}
+	st := &r.stages[a.Stage.Index]
+	if st.first < 0 {
+		st.first = b.now
+		e := b.view.Estimate(at.Stage, 0)
+		st.estimate, st.spread = e.Mean, e.StdDev
+	}
+	row := attempt{serial: a.Attempt.Serial(), start: b.now, end: -1, job: a.Stage.Job, task: a.Task, node: a.Node,
+		stage: int16(a.Stage.Index), kind: at.Stage.Kind, locality: -1, second: a.Task > 0 && b.view.Twins(at) > 1}
+	if row.second {
+		st.second++
+	}
+	if at.Stage.Spec.Copies > 0 {
+		level := record.LocalityOf(b.view, at)
+		row.locality = int8(level)
+		switch level {
+		case sched.NodeLocal:
+			st.local++
+		case sched.RackLocal:
+			st.rack++
+		default:
+			st.off++
+		}
+	}
+	number := b.log.add(row, r.tail, n.tail)
+	b.log.hold(a.Attempt, number)
+	r.tail, n.tail = number, number
+}
+
+// ended takes stock of an attempt that is done.
+func (b *Board) ended(e *sched.Event) {
+	a := b.log.find(e.Attempt)
+	if a == nil || a.end >= 0 {
+		return
+	}
+	v := b.view.Attempt(e.Attempt)
+	if v == nil || !e.Derived && b.view.Node(v.Node).Lost {
+		return // it went with its node, which an event of its own says
+	}
+	a.end, a.outcome, a.paused = b.now, e.Outcome, false
+	b.node(a.node)
+	n := &b.nodes[a.node-1]
+	n.running--
+	r := b.row(a.job)
+	if r == nil {
+		return
+	}
+	b.tasks(r.id)
+	st := &r.stages[a.stage]
+	switch e.Outcome {
+	case sched.OK:
+		n.done++
+		st.ended++
+		st.sum += b.view.Ran(v, b.now)
+		st.last = b.now
+		if c, _ := e.Body.(*sched.Counters); c != nil {
+			if r.counters == nil {
+				r.counters = &sched.Counters{}
+			}
+			addCounters(r.counters, c)
+		}
+		return
+	case sched.Failed:
+		st.failed++
+		n.failed++
+	case sched.Killed:
+		st.killed++
+	case sched.Lost:
+		st.lost++
+	}
+	if e.Outcome != sched.Released {
+		r.failed++
+	}
+}
+
+// addCounters adds what was counted of one attempt.
+func addCounters(to, c *sched.Counters) {
+	to.InputBytes += c.InputBytes
+	to.OutputBytes += c.OutputBytes
+	to.InputRecords += c.InputRecords
+	to.OutputRecords += c.OutputRecords
+	to.LocalBytes += c.LocalBytes
+	to.RemoteBytes += c.RemoteBytes
+	to.SpilledRecords += c.SpilledRecords
+	to.CPU += c.CPU
+	for i, t := range c.Phases {
+		to.Phases[i] += t
+	}
+}
+
+func (b *Board) pause(id sched.AttemptID, paused bool) {
+	if a := b.log.find(id); a != nil && a.end < 0 {
+		a.paused = paused
+		b.node(a.node)
+		b.tasks(a.job)
+	}
+}
+
+// close takes stock of a job that has ended. What the core derives counts, where the engine says the end too.
+func (b *Board) close(e *sched.Event) {
+	r := b.row(e.Job)
+	if r == nil || r.end >= 0 && !e.Derived {
+		return
+	}
+	if r.end < 0 {
+		b.counts.jobs--
+		if r.first < 0 {
+			b.counts.waiting--
+		}
+	}
+	r.end, r.outcome = b.now, e.Outcome
+	b.tasks(e.Job)
+	if j := b.view.Job(e.Job); j != nil {
+		r.service = b.view.Service(j, b.now).Seconds(b.view.Capacity)
+	}
+	b.counts.pending -= int64(r.pending)
+	r.pending = 0
+}
+
+// sample notes what holds from now on.
+func (b *Board) sample() {
+	c := b.line.curves
+	c[curveJobs].now, c[curveWaiting].now = float64(b.counts.jobs), float64(b.counts.waiting)
+	c[curveRunning].now, c[curvePending].now = float64(b.counts.running), float64(b.counts.pending)
+	root := b.view.Queues[0]
+	for k := range root.Used {
+		c[curveUsed+k].now, c[curveCapacity+k].now = float64(root.Used[k]), float64(b.view.Capacity[k])
+	}
+	b.queues.sample(b.view)
+}
+
+// A queueBoard keeps what the page shows of the queues. Queues that users get of their own are part of the queue above.
+type queueBoard struct {
+	rows  []queueRow
+	place map[string]int // by path
+	live  []int          // of each queue of the view: its place; -1: it is a user's, or beyond mostQueues
+	line  *timeline
+
+	changes, count int // of the view when live was made
+	leaves         []int
+	share, held    []int64 // of the leaves, in millionths of the cluster
+}
+
+// A queueRow is what a board knows of a queue.
+type queueRow struct {
+	path           string
+	depth          int
+	gone, leaf     bool
+	weight         float64
+	share          float64 // by weight, of the cluster
+	used, demand   float64 // dominant shares now
+	min, max       sched.Resources
+	amount         sched.Resources // used
+	jobs           int32
+	running, pends int32
+	owed           float64 // seconds of the whole cluster lent and not got back; negative: owed to others
+}
+
+// lay lists the queues of a view anew.
+func (q *queueBoard) lay(v *sched.View) {
+	if q.place == nil {
+		q.place, q.line = map[string]int{}, newTimeline(0)
+		q.line.end = 0
+	}
+	q.changes, q.count = v.QueueChanges, len(v.Queues)
+	for i := range q.rows {
+		q.rows[i].gone = true
+	}
+	q.live = q.live[:0]
+	q.leaves = q.leaves[:0]
+	for _, of := range v.Queues {
+		q.live = append(q.live, -1)
+		if of == nil || of.Spec == nil || of.User {
+			continue
+		}
+		path := v.Path(of)
+		at, ok := q.place[path]
+		if !ok {
+			if len(q.rows) >= mostQueues {
+				continue
+			}
+			at = len(q.rows)
+			q.place[path] = at
+			q.rows = append(q.rows, queueRow{path: path})
+		}
+		q.live[of.ID] = at
+		r := &q.rows[at]
+		r.gone, r.leaf, r.weight, r.share, r.depth = false, true, of.Weight(), 1, 0
+		r.min, r.max = of.Min, of.Max
+		for _, child := range of.Children {
+			if c := v.Queue(child); c != nil && !c.User {
+				r.leaf = false
+			}
+		}
+		if of.ID != 0 {
+			q.divide(v, of, r)
+		}
+		if r.leaf {
+			q.leaves = append(q.leaves, int(of.ID))
+		}
+	}
+	q.share, q.held = make([]int64, len(q.leaves)), make([]int64, len(q.leaves))
+	for i, id := range q.leaves {
+		q.share[i] = int64(q.rows[q.live[id]].share * millionths)
+	}
+	end := q.line.end
+	q.line.grow(queueCurves * len(q.rows))
+	q.line.end = end
+}
+
+// millionths is the whole cluster in the numbers that loans are computed in.
+const millionths = 1e6
+
+// divide computes a queue's share by weight of the share above it.
+func (q *queueBoard) divide(v *sched.View, of *sched.Queue, r *queueRow) {
+	above, sum := v.Queue(of.Parent), 0.0
+	for _, id := range above.Children {
+		if c := v.Queue(id); c != nil && !c.User {
+			sum += c.Weight()
+		}
+	}
+	if at := q.live[above.ID]; at >= 0 && sum > 0 {
+		r.share, r.depth = q.rows[at].share*of.Weight()/sum, q.rows[at].depth+1
+	}
+}
+
+// pass adds what holds up to an instant.
+func (q *queueBoard) pass(now sched.Time) {
+	if q.line == nil {
+		return
+	}
+	held := (now - q.line.end).Seconds()
+	if held > 0 && len(q.leaves) > 1 {
+		lent, borrowed := theory.Loans(q.share, q.held)
+		for i, id := range q.leaves {
+			if id < len(q.live) && q.live[id] >= 0 {
+				q.rows[q.live[id]].owed += held * float64(lent[i]-borrowed[i]) / millionths
+			}
+		}
+	}
+	q.line.pass(now)
+}
+
+// sample notes what holds from now on.
+func (q *queueBoard) sample(v *sched.View) {
+	if q.line == nil || q.changes != v.QueueChanges || q.count != len(v.Queues) {
+		before := q.line
+		q.lay(v)
+		if before == nil {
+			q.line.pass(v.Now)
+		}
+	}
+	for id, at := range q.live {
+		if at < 0 {
+			continue
+		}
+		r, of := &q.rows[at], v.Queues[id]
+		r.used, r.demand = of.Used.DominantShare(v.Capacity), of.Demand.DominantShare(v.Capacity)
+		r.amount, r.jobs, r.running, r.pends = of.Used, of.Jobs, of.Running(), of.Pending()
+		c := q.line.curves[queueCurves*at:]
+		c[queueUsed].now, c[queueDemand].now, c[queueOwed].now = r.used, r.demand, r.owed
+	}
+	for i, id := range q.leaves {
+		q.held[i] = int64(q.rows[q.live[id]].used * millionths)
+	}
+}

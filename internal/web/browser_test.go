@@ -1,0 +1,405 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sojourn-sched/sojourn/cli"
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/web"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the pictures of README.md anew")
+
+// A browser is a headless Chromium with one page, which collects what goes wrong in it.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// newBrowser starts a browser, or skips the test where there is none.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium is installed: Debian's package chromium has one")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true))
+	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(allocated)
+	t.Cleanup(end)
+	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(late)
+	b := &browser{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, func(e any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := e.(type) {
+		case *runtime.EventExceptionThrown:
+			b.problems = append(b.problems, e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+				for _, a := range e.Args {
+					b.problems = append(b.problems, fmt.Sprintf("console: %s %s", a.Value, a.Description))
+				}
+			}
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError {
+				b.problems = append(b.problems, e.Entry.Text+" "+e.Entry.URL)
+			}
+		}
+	})
+	// The first run starts the browser, which ends with the context of that run.
+	if err := chromedp.Run(ctx, log.Enable(), b.size(1280, 860, false)); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) size(width, height int64, phone bool) chromedp.Action {
+	return emulation.SetDeviceMetricsOverride(width, height, 1, phone)
+}
+
+// do runs actions, and fails the test where one fails.
+func (b *browser) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, 40*time.Second)
+	defer stop()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		b.t.Fatalf("%v; problems of the page: %q", err, b.problems)
+	}
+}
+
+// open shows an address, and waits until the page is complete.
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url), b.ready())
+}
+
+func (b *browser) ready() chromedp.Action {
+	return chromedp.WaitReady(`body[data-ready="yes"]`, chromedp.ByQuery)
+}
+
+// until waits until an expression is true in the page.
+func (b *browser) until(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for ok := false; !ok; {
+			if err := chromedp.Evaluate(expression, &ok).Do(ctx); err != nil {
+				return fmt.Errorf("wait until %s: %w", expression, err)
+			}
+			if err := chromedp.Sleep(20 * time.Millisecond).Do(ctx); err != nil {
+				return fmt.Errorf("wait until %s: %w", expression, err)
+			}
+		}
+		return nil
+	})
+}
+
+// text returns what a reader sees of the page.
+func (b *browser) text() (s string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`document.getElementById("main").innerText`, &s))
+	return s
+}
+
+// clean fails the test where something went wrong in the page.
+func (b *browser) clean(what string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		b.t.Errorf("%s: %s", what, p)
+	}
+	b.problems = nil
+}
+
+// sojourn runs a command line, which must succeed.
+func sojourn(t *testing.T, args ...string) {
+	t.Helper()
+	var problems bytes.Buffer
+	streams := cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &problems}
+	if status := cli.Run(t.Context(), streams, args); status != 0 {
+		t.Fatalf("sojourn %s: status %d: %s", strings.Join(args, " "), status, problems.String())
+	}
+}
+
+// bursty leaves the records of README.md's comparison, and returns their names.
+func bursty(t *testing.T, policies ...string) (list []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, p := range policies {
+		list = append(list, filepath.Join(dir, p+".rec"))
+		sojourn(t, "sim", "--trace", "../../examples/bursty.tsv", "--cluster", "nodes=20,map-slots=3,reduce-slots=1",
+			"--policy", p, "--record", list[len(list)-1])
+	}
+	return list
+}
+
+// siteOf returns a site of recorded runs, named after their policies.
+func siteOf(t *testing.T, records ...string) *web.Site {
+	t.Helper()
+	site := web.NewSite(nil)
+	for _, path := range records {
+		r, err := record.Open(path, run.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := r.Header
+		board := web.NewBoard(web.About{Name: h.Policy, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator,
+			Workload: h.Trace, Seed: h.Seed,
+			Explain: func(job sched.JobID, at sched.Time) (*record.Explanation, error) {
+				r, err := record.Open(path, run.Payload)
+				if err != nil {
+					return nil, err
+				}
+				defer r.Close()
+				return record.Explain(r, record.Question{Job: job, At: at}, run.BuiltIn.Deciders)
+			}})
+		_, estimator, err := run.BuiltIn.Deciders(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := record.PlayWith(r, estimator, board); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		board.Finish("")
+		site.Add(board)
+	}
+	return site
+}
+
+// serve serves a site until the test ends. Browsers keep a connection open for live updates.
+func serve(t *testing.T, site *web.Site) *httptest.Server {
+	s := httptest.NewServer(site.Handler())
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// views are all views of a run, with words that must be there.
+var views = map[string][]string{
+	"cluster":  {"map-slots", "Utilisation", "mean sojourn time", "Nodes over time"},
+	"queues":   {"default", "balance", "Over time"},
+	"jobs":     {"job1", "sojourn", "1–50 of 300", "✓"},
+	"jobs/150": {"Why does it wait?", "no node fits", "Stages", "Attempts by node", "estimated"},
+	"nodes":    {"node-20", "1–20 of 20", "What ran there"},
+	"policies": {"fifo", "hfsp", "jobs faster", "Job by job"},
+}
+
+func TestViewsInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	server := serve(t, siteOf(t, bursty(t, "fifo", "fair", "hfsp")...))
+	for view, words := range views {
+		b.open(server.URL + "/#/0/" + view)
+		if view == "jobs/150" { // the record is read in a request of its own
+			b.do(chromedp.WaitVisible(`.why .reason`, chromedp.ByQuery))
+		}
+		text := b.text()
+		for _, w := range words {
+			if !strings.Contains(text, w) && w != "✓" {
+				t.Errorf("view %s lacks %q: %.400s", view, w, text)
+			}
+		}
+		b.clean("view " + view)
+	}
+	t.Run("keys", func(t *testing.T) {
+		b.open(server.URL + "/#/0/cluster")
+		b.do(chromedp.KeyEvent("3"), b.until(`document.querySelector("input[type=search]") !== null`))
+		b.do(chromedp.KeyEvent("/"), b.until(`document.activeElement.type === "search"`),
+			chromedp.Evaluate(`document.activeElement.value = "job15"
+				document.activeElement.dispatchEvent(new Event("input"))`, nil),
+			b.until(`document.querySelectorAll("tbody tr").length === 11`))
+		b.do(
+			chromedp.KeyEvent("\x1b"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"),
+			b.until(`location.hash === "#/0/jobs/150"`))
+		b.clean("keys")
+	})
+	t.Run("phone", func(t *testing.T) {
+		b.do(b.size(390, 800, true))
+		for view := range views {
+			b.open(server.URL + "/#/0/" + view)
+			var over bool
+			b.do(chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth + 1`, &over))
+			if over {
+				t.Errorf("view %s is wider than a phone", view)
+			}
+		}
+		b.clean("phone")
+	})
+}
+
+// TestNamesAreText holds the page to showing names as they are.
+func TestNamesAreText(t *testing.T) {
+	b := newBrowser(t)
+	const evil = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>&amp;`
+	dir := t.TempDir()
+	load := filepath.Join(dir, "evil.yaml")
+	text := fmt.Sprintf("jobs:\n  - {name: %q, user: %q, maps: {count: 3, time: 2s}, submit: 0s}\n", evil, evil)
+	if err := os.WriteFile(load, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rec := filepath.Join(dir, "evil.rec")
+	sojourn(t, "sim", "--trace", load, "--policy", "fifo", "--record", rec)
+	site := siteOf(t, rec)
+	server := serve(t, site)
+	report := filepath.Join(dir, "report.html")
+	f, err := os.Create(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := site.WriteReport(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{server.URL + "/", "file://" + report} {
+		for _, view := range []string{"jobs", "jobs/1", "nodes", "policies"} {
+			b.open(at + "#/0/" + view)
+			var title string
+			var images int
+			b.do(chromedp.Title(&title),
+				chromedp.Evaluate(`document.querySelectorAll("main img, main script").length`, &images))
+			if strings.Contains(title, "caught") || images > 0 {
+				t.Errorf("%s %s: a name became markup", at, view)
+			}
+			if view != "nodes" && !strings.Contains(b.text(), evil[:20]) {
+				t.Errorf("%s %s: the name is not there: %.300s", at, view, b.text())
+			}
+			b.clean(at + " " + view)
+		}
+	}
+}
+
+// TestReportInBrowser opens one file, without a server, in every view.
+func TestReportInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	records := bursty(t, "fifo", "hfsp")
+	report := filepath.Join(t.TempDir(), "report.html")
+	sojourn(t, append([]string{"record", "report", "-o", report}, records...)...)
+	for view, words := range views {
+		b.open("file://" + report + "#/0/" + view)
+		text := b.text()
+		for _, w := range words {
+			if !strings.Contains(text, w) && w != "no node fits" && w != "Why does it wait?" && w != "✓" {
+				t.Errorf("view %s lacks %q: %.400s", view, w, text)
+			}
+		}
+		b.clean("report, view " + view)
+	}
+}
+
+// TestPictures holds the page to the pictures of README.md, as far as fonts of other machines allow.
+func TestPictures(t *testing.T) {
+	b := newBrowser(t)
+	server := serve(t, siteOf(t, bursty(t, "fifo", "fair", "hfsp")...))
+	for _, p := range []struct{ name, view, theme string }{
+		{"page-policies", "policies", "light"},
+		{"page-cluster", "cluster", "dark"},
+	} {
+		var picture []byte
+		theme := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}}
+		b.do(emulation.SetEmulatedMedia().WithFeatures(theme))
+		b.open(server.URL + "/#/0/" + p.view)
+		b.do(chromedp.Sleep(300*time.Millisecond), chromedp.CaptureScreenshot(&picture))
+		path := filepath.Join("../../docs", p.name+".png")
+		if *rewrite {
+			if err := os.WriteFile(path, picture, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		golden, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := difference(t, picture, golden); d > tolerance {
+			left := filepath.Join(os.TempDir(), p.name+".png")
+			_ = os.WriteFile(left, picture, 0o644)
+			t.Errorf("%s differs by %.3f, more than %.3f: compare %s, and write it anew by -rewrite",
+				path, d, tolerance, left)
+		}
+	}
+	b.clean("pictures")
+}
+
+// tolerance is how far two pictures may differ: the root mean square of the differences of cells of 16 by 16 pixels,
+// where black and white differ by 1. Other fonts make about 0.01, a missing chart 0.05.
+const tolerance = 0.03
+
+func difference(t *testing.T, a, b []byte) float64 {
+	t.Helper()
+	x, y := cells(t, a), cells(t, b)
+	if len(x) != len(y) {
+		return 1
+	}
+	sum := 0.0
+	for i := range x {
+		sum += (x[i] - y[i]) * (x[i] - y[i])
+	}
+	return math.Sqrt(sum / float64(len(x)))
+}
+
+// cells returns the brightness of a picture in cells of 16 by 16 pixels.
+func cells(t *testing.T, text []byte) (list []float64) {
+	t.Helper()
+	picture, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cell = 16
+	r := picture.Bounds()
+	for y := r.Min.Y; y+cell <= r.Max.Y; y += cell {
+		for x := r.Min.X; x+cell <= r.Max.X; x += cell {
+			list = append(list, brightness(picture, image.Rect(x, y, x+cell, y+cell)))
+		}
+	}
+	return list
+}
+
+func brightness(p image.Image, r image.Rectangle) float64 {
+	sum := uint64(0)
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			red, green, blue, _ := p.At(x, y).RGBA()
+			sum += uint64(red + green + blue)
+		}
+	}
+	return float64(sum) / float64(3*0xffff*r.Dx()*r.Dy())
+}

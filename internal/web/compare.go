@@ -1,0 +1,122 @@
+package web
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// points is how many points of a distribution are sent.
+const points = 400
+
+// A pairing is the sojourn times of the jobs of several runs.
+type pairing struct {
+	rows []Difference
+	runs []Compared
+}
+
+// pair compares runs by the jobs that have the same number, which they have where they ran the same workload. A job
+// counts where it succeeded in the first run and in another.
+func pair(runs []Run, of []*snapshot) pairing {
+	p := pairing{runs: make([]Compared, len(of))}
+	at := map[sched.JobID]int{}
+	for k, s := range of {
+		sojourns, waits := s.sojourns()
+		c := &p.runs[k]
+		c.Run, c.Sojourn, c.Wait = runs[k], spreadOf(sojourns), spreadOf(waits)
+		c.Times, c.Parts = quantiles(sojourns)
+		for i := range s.jobs {
+			r := &s.jobs[i]
+			if r.end < 0 || r.outcome != sched.OK {
+				continue
+			}
+			row, ok := at[r.id]
+			if !ok {
+				if k > 0 {
+					continue
+				}
+				row = len(p.rows)
+				at[r.id] = row
+				d := Difference{ID: int32(r.id), Name: r.name, Queue: r.queue, Submit: r.submit.Seconds(),
+					Sojourns: make([]float64, len(of))}
+				for i := range d.Sojourns {
+					d.Sojourns[i] = -1
+				}
+				p.rows = append(p.rows, d)
+			}
+			p.rows[row].Sojourns[k] = r.sojourn(s.now).Seconds()
+		}
+	}
+	for k := range p.runs {
+		p.change(k)
+	}
+	if len(of) > 1 {
+		p.rows = slices.DeleteFunc(p.rows, func(d Difference) bool { return slices.Max(d.Sojourns[1:]) < 0 })
+	}
+	return p
+}
+
+// alike is the ratio of sojourn times up to which a job counts as neither faster nor slower.
+const alike = 1.001
+
+// change counts the jobs that are faster or slower in run k than in the first, and how much.
+func (p *pairing) change(k int) {
+	var logs []float64
+	for i := range p.rows {
+		a, b := p.rows[i].Sojourns[0], p.rows[i].Sojourns[k]
+		if a <= 0 || b <= 0 {
+			continue
+		}
+		switch {
+		case b > a*alike:
+			p.runs[k].Slower++
+		case a > b*alike:
+			p.runs[k].Faster++
+		}
+		logs = append(logs, math.Log2(b/a))
+	}
+	slices.Sort(logs)
+	p.runs[k].Changes, _ = quantiles(logs)
+}
+
+// quantiles returns at most points of rising values, evenly by rank, and the part of all that each is not below.
+func quantiles(sorted []float64) (values, parts []float64) {
+	values, parts = []float64{}, []float64{}
+	n := len(sorted)
+	k := min(n, points)
+	for i := 1; i <= k; i++ {
+		rank := (i*n + k - 1) / k
+		values, parts = append(values, sorted[rank-1]), append(parts, float64(rank)/float64(n))
+	}
+	return values, parts
+}
+
+// differenceColumns are what the jobs of a comparison can be sorted by.
+var differenceColumns = map[string]func(a, b *Difference) int{
+	"job":    func(a, b *Difference) int { return cmp.Compare(a.ID, b.ID) },
+	"change": func(a, b *Difference) int { return cmp.Compare(a.most(), b.most()) },
+	"loss":   func(a, b *Difference) int { return cmp.Compare(a.loss(), b.loss()) },
+}
+
+// most returns the largest difference of any run from the first, in seconds.
+func (d *Difference) most() (most float64) {
+	for _, s := range d.Sojourns[1:] {
+		if s >= 0 {
+			most = max(most, math.Abs(s-d.Sojourns[0]))
+		}
+	}
+	return most
+}
+
+// loss returns the largest time by which any run takes longer than the first, in seconds.
+func (d *Difference) loss() float64 {
+	most := math.Inf(-1)
+	for _, s := range d.Sojourns[1:] {
+		if s >= 0 {
+			most = max(most, s-d.Sojourns[0])
+		}
+	}
+	return most
+}

@@ -1,0 +1,278 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// seconds returns a time in seconds, nil where it is negative: it is not known, or has not come.
+func seconds(t sched.Time) *float64 {
+	if t < 0 {
+		return nil
+	}
+	s := t.Seconds()
+	return &s
+}
+
+// amounts names what there is of a vector, without what is unlimited.
+func amounts(r sched.Resources) map[string]int64 {
+	m := map[string]int64{}
+	for k, a := range r {
+		if a != 0 && a < sched.Unlimited {
+			m[sched.ResourceKind(k).String()] = a
+		}
+	}
+	return m
+}
+
+// known returns a number, nil where it is negative.
+func known(x float64) *float64 {
+	if x < 0 {
+		return nil
+	}
+	return &x
+}
+
+// spreadOf describes rising values; nil where there are none.
+func spreadOf(sorted []float64) *Spread {
+	n := len(sorted)
+	if n == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range sorted {
+		sum += v
+	}
+	at := func(percent int) float64 { return sorted[max(0, (n*percent+99)/100-1)] }
+	return &Spread{n, sum / float64(n), at(50), at(95), at(99), sorted[n-1]}
+}
+
+func (s *snapshot) run(id int) Run {
+	r := Run{
+		ID: id, Name: s.about.Name, Engine: s.about.Engine, Policy: s.about.Policy, Estimator: s.about.Estimator,
+		Workload: s.about.Workload, Seed: s.about.Seed, Live: s.over == "", Now: s.now.Seconds(), Version: s.version,
+		Jobs: len(s.jobs), Unfinished: int(s.cluster.counts.jobs), Nodes: len(s.nodes),
+		Explains: s.about.Explain != nil,
+	}
+	if s.over != finished {
+		r.Note = s.over
+	}
+	return r
+}
+
+func (s *snapshot) job(r *jobRow) Job {
+	j := Job{
+		ID: int32(r.id), Name: r.name, User: r.user, Queue: r.queue, State: r.state(), Submit: r.submit.Seconds(),
+		Start: seconds(r.first), End: seconds(r.end), Sojourn: r.sojourn(s.now).Seconds(),
+		Wait:  r.wait(s.now).Seconds(),
+		Tasks: r.total, Done: r.done, Running: r.running, Pending: r.pending, Size: known(r.size), Priority: r.priority,
+	}
+	if r.end >= 0 {
+		j.Service = &r.service
+	}
+	if r.deadline > 0 {
+		j.Deadline = seconds(r.submit + r.deadline)
+	}
+	return j
+}
+
+// clusterAnswer describes the cluster.
+func (s *snapshot) clusterAnswer() *Cluster {
+	v := s.cluster.values
+	n := s.cluster.counts
+	c := &Cluster{
+		Now: s.now.Seconds(), Width: s.cluster.width, Jobs: v[curveJobs], Waiting: v[curveWaiting],
+		Running: v[curveRunning], Pending: v[curvePending], JobsNow: n.jobs, WaitsNow: n.waiting, RunsNow: n.running,
+		PendsNow: n.pending, Nodes: len(s.nodes), Attempts: s.attempts, Forgotten: max(0, s.attempts-mostAttempts),
+	}
+	for k := range sched.NumResources {
+		most := slices.Max(append([]float64{0}, v[curveCapacity+int(k)]...))
+		if most == 0 && s.cluster.capacity[k] == 0 {
+			continue
+		}
+		c.Kinds = append(c.Kinds, Kind{sched.ResourceKind(k).String(), s.cluster.used[k], s.cluster.capacity[k],
+			v[curveUsed+int(k)], v[curveCapacity+int(k)]})
+	}
+	for i := range s.nodes {
+		if s.nodes[i].lost {
+			c.Lost++
+		}
+	}
+	for i := range s.jobs {
+		if r := &s.jobs[i]; r.end >= 0 {
+			if c.Ended++; r.outcome != sched.OK {
+				c.Failed++
+			}
+		}
+	}
+	sojourns, waits := s.sojourns()
+	c.Sojourn, c.Wait = spreadOf(sojourns), spreadOf(waits)
+	return c
+}
+
+// queuesAnswer describes the queues, each below the one that it is part of.
+func (s *snapshot) queuesAnswer() *Queues {
+	q := &Queues{Now: s.now.Seconds(), Width: s.owed.width, Queues: []Queue{}}
+	order := make([]int, len(s.queues))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return comparePaths(&s.queues[a], &s.queues[b]) })
+	for _, i := range order {
+		r, v := &s.queues[i], s.owed.values[queueCurves*i:]
+		q.Queues = append(q.Queues, Queue{
+			Path: r.path, Depth: r.depth, Leaf: r.leaf, Gone: r.gone, Weight: r.weight, Share: r.share, Used: r.used,
+			Demand: r.demand, Owed: r.owed, Jobs: r.jobs, Running: r.running, Pending: r.pends,
+			Amount: amounts(r.amount),
+			Min:    amounts(r.min), Max: amounts(r.max),
+			Uses: v[queueUsed], Demands: v[queueDemand], Debts: v[queueOwed],
+		})
+	}
+	return q
+}
+
+// comparePaths orders queues as a tree is read: the root first, those below a queue right after it.
+func comparePaths(a, b *queueRow) int {
+	if (a.depth == 0) != (b.depth == 0) {
+		return a.depth - b.depth
+	}
+	x, y := a.path, b.path
+	for i := 0; i < len(x) && i < len(y); i++ {
+		if x[i] == y[i] {
+			continue
+		}
+		switch { // a dot ends a name, and comes before every letter
+		case x[i] == '.':
+			return -1
+		case y[i] == '.':
+			return 1
+		}
+		return int(x[i]) - int(y[i])
+	}
+	return len(x) - len(y)
+}
+
+// attemptAnswer describes an attempt.
+func attemptAnswer(a *attempt) Attempt {
+	x := Attempt{
+		Attempt: a.serial, Job: int32(a.job), Stage: a.stage, Kind: a.kind.String(), Task: a.task, Node: int32(a.node),
+		Start: a.start.Seconds(), End: seconds(a.end), Second: a.second,
+	}
+	switch {
+	case a.end >= 0:
+		x.Outcome = a.outcome.String()
+	case a.paused:
+		x.Outcome = "suspended"
+	default:
+		x.Outcome = "running"
+	}
+	if a.locality >= 0 {
+		x.Locality = sched.Locality(a.locality).String()
+	}
+	return x
+}
+
+// mostShown bounds the attempts in one answer.
+const mostShown = 20_000
+
+// detail describes one job; false: it is not known, or forgotten.
+func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
+	s := b.snapshot()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.row(id)
+	if r == nil {
+		return nil, false
+	}
+	s = &snapshot{about: s.about, now: b.now, over: b.over}
+	d := &JobDetail{Job: s.job(r), Now: b.now.Seconds(), Attempts: []Attempt{}}
+	for i := range r.stages {
+		d.Stages = append(d.Stages, stageAnswer(i, &r.stages[i]))
+	}
+	b.log.chain(r.tail, false, func(a *attempt) bool {
+		d.Attempts = append(d.Attempts, attemptAnswer(a))
+		return len(d.Attempts) < mostShown
+	})
+	slices.Reverse(d.Attempts)
+	d.Forgotten = len(d.Attempts) < int(r.attempts)
+	if c := r.counters; c != nil {
+		d.Counters = &JobCounters{c.InputBytes, c.OutputBytes, c.InputRecords, c.OutputRecords, c.LocalBytes,
+			c.RemoteBytes, c.SpilledRecords, c.CPU.Seconds(), map[string]float64{}}
+		for p, t := range c.Phases {
+			if t > 0 {
+				d.Counters.Phases[sched.Phase(p).String()] = t.Seconds()
+			}
+		}
+	}
+	if r.end < 0 && b.view != nil {
+		d.Expected = b.expect(r)
+	}
+	return d, true
+}
+
+func stageAnswer(i int, r *stageRow) Stage {
+	st := Stage{
+		Stage: i, Kind: r.kind.String(), Tasks: r.total, Done: r.done, Running: r.running, Pending: r.pending,
+		Suspended: r.paused, Failed: r.failed, Killed: r.killed, Lost: r.lost, Second: r.second,
+		PerTask: amounts(r.perTask), Start: seconds(r.first), End: seconds(r.last),
+	}
+	if r.estimate > 0 {
+		st.Estimate, st.Spread = seconds(r.estimate), seconds(r.spread)
+	}
+	if r.ended > 0 {
+		st.Measured = seconds(r.mean())
+	}
+	if r.local+r.rack+r.off > 0 {
+		st.Locality = &Locality{r.local, r.rack, r.off}
+	}
+	return st
+}
+
+// expect says when an unfinished job is expected to end; nil where the time of its tasks is not known, or nothing of it
+// runs. Stages are taken one after the other. A task takes what those of its stage took so far, else what was
+// estimated.
+func (b *Board) expect(r *jobRow) *Expectation {
+	if r.running == 0 {
+		return nil
+	}
+	ran := make([]float64, len(r.stages)) // seconds, of the attempts that run
+	b.log.chain(r.tail, false, func(a *attempt) bool {
+		if a.end < 0 {
+			ran[a.stage] += min((b.now - a.start).Seconds(), r.stages[a.stage].mean().Seconds())
+		}
+		return true
+	})
+	now := b.now.Seconds()
+	x := &Expectation{Low: now, End: now, High: now, Says: "the job keeps as many attempts at a time as run now"}
+	for i := range r.stages {
+		st := &r.stages[i]
+		left := float64(st.total - st.done)
+		if left == 0 {
+			continue
+		}
+		mean := st.mean().Seconds()
+		if st.total < 0 || mean <= 0 {
+			return nil
+		}
+		room := 1.0
+		for k, per := range st.perTask {
+			if per > 0 {
+				room = max(room, float64(b.view.Capacity[k]/per))
+			}
+		}
+		work, pace := max(0, left*mean-ran[i]), float64(max(1, r.running))
+		x.Low += work / min(room, left)
+		x.End += work / min(pace, left)
+		x.High += (work + left*st.spread.Seconds()) / min(pace, left)
+	}
+	return x
+}
+
+// mean returns what a task of a stage takes, as far as that is known; 0: it is not.
+func (r *stageRow) mean() sched.Time {
+	if r.ended > 0 {
+		return r.sum / sched.Time(r.ended)
+	}
+	return r.estimate
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A herd is a policy that launches each stage's tasks on nodes in turn.
+type herd struct{ next int }
+
+func (h *herd) Decide(p *sched.Plan) {
+	for i := range p.Events {
+		if p.Events[i].Kind != sched.JobSubmitted {
+			continue
+		}
+		for _, st := range p.Job(p.Events[i].Job).Stages {
+			for st.Pending > 0 {
+				h.next++
+				p.Launch(st, p.Nodes[h.next%len(p.Nodes)])
+			}
+		}
+	}
+}
+
+// large returns a site with one run of so many nodes and jobs of ten tasks each. One job in ten is unfinished.
+func large(b *testing.B, nodes, jobs int) http.Handler {
+	board := NewBoard(About{Name: "large", Engine: "test", Policy: "herd"})
+	core := sched.New(sched.Config{Policy: &herd{}, Recorder: record.Tee{board}, Can: sched.CanNameTasks})
+	var room sched.Resources
+	room[sched.VCores] = 1 << 40
+	var events []sched.Event
+	for n := range nodes {
+		events = append(events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(n + 1),
+			Body: &sched.NodeSpec{Name: fmt.Sprintf("node-%d", n+1), Capacity: room}})
+	}
+	core.Step(0, events)
+	var per sched.Resources
+	per[sched.VCores] = 1
+	for j := range jobs {
+		now := sched.Time(j+1) * 1e8
+		spec := &sched.JobSpec{Name: fmt.Sprintf("job-%d", j*7919%jobs), User: fmt.Sprintf("user-%d", j%300),
+			Queue: fmt.Sprintf("queue-%d", j%40), Submit: now,
+			Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: per, Tasks: 10, MaxAttempts: 4}}}
+		done := events[:0]
+		submit := sched.Event{Kind: sched.JobSubmitted, Job: sched.JobID(j + 1), Body: spec}
+		for _, a := range core.Step(now, []sched.Event{submit}) {
+			if a.Kind == sched.Launch && j%10 > 0 {
+				done = append(done, sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt})
+			}
+		}
+		core.Step(now+sched.Time(j%977)*1e4, done)
+	}
+	board.Finish("")
+	site := NewSite(nil)
+	site.Add(board)
+	return site.Handler()
+}
+
+// BenchmarkPages measures answers about 10,000 nodes, 100,000 jobs and a million attempts. The first answer sorts; the
+// others are those that a page asks for while a user looks around.
+func BenchmarkPages(b *testing.B) {
+	h := large(b, 10_000, 100_000)
+	for _, path := range []string{
+		"/runs", "/runs/0/cluster", "/runs/0/queues", "/runs/0/jobs", "/runs/0/jobs?sort=-sojourn&offset=50000",
+		"/runs/0/jobs?q=job-777", "/runs/0/jobs?state=unfinished&queue=queue-3", "/runs/0/jobs/50000",
+		"/runs/0/nodes?sort=-busy", "/runs/0/lanes?lanes=60&columns=320", "/runs/0/lanes?offset=100&nodes=50",
+		"/compare",
+	} {
+		b.Run(path, func(b *testing.B) {
+			for range b.N {
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, prefix+path, nil))
+				if w.Code != http.StatusOK {
+					b.Fatalf("%s: status %d: %s", path, w.Code, w.Body)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+// The REST interface, or the answers that a report carries within itself.
+
+const prefix = "/api/v1";
+const store = document.getElementById("answers");
+export const frozen = store ? JSON.parse(store.textContent) : null;
+
+// get asks for an answer. Parameters that are empty are left out.
+export async function get(path, params = {}) {
+  if (frozen) return fromReport(path, params);
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) if (value !== "" && value != null) query.set(name, value);
+  const reply = await fetch(prefix + path + (query.size ? "?" + query : ""));
+  const body = await reply.json();
+  if (!reply.ok) throw new Error(body.error);
+  return body;
+}
+
+// post sends a change of a user, with the token that only this page can know.
+export async function post(path, body, user) {
+  const session = await get("/session", { "user.name": user });
+  const reply = await fetch(prefix + path + "?" + new URLSearchParams({ "user.name": user }), {
+    method: "POST", headers: { "Content-Type": "application/json", "X-Sojourn-Token": session.token || "" },
+    body: JSON.stringify(body),
+  });
+  const answer = await reply.json();
+  if (!reply.ok) throw new Error(answer.error);
+  return answer;
+}
+
+// follow calls back whenever runs have changed. Only a page that can be seen holds a connection: browsers open at most
+// six to a server, which six pages in the background would use up.
+export function follow(changed, lost) {
+  if (frozen) return;
+  let stream = null;
+  const stop = () => { stream?.close(); stream = null; };
+  const start = () => {
+    if (stream || document.hidden) return;
+    stream = new EventSource(prefix + "/changes");
+    stream.onmessage = (e) => changed(JSON.parse(e.data).versions);
+    stream.onerror = () => lost();
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : start()));
+  addEventListener("pagehide", stop);
+  addEventListener("pageshow", start);
+  start();
+}
+
+const jobKey = {
+  job: (j) => j.job, name: (j) => j.name, user: (j) => j.user, queue: (j) => j.queue, state: (j) => j.state,
+  submit: (j) => j.submit_s, sojourn: (j) => j.sojourn_s, wait: (j) => j.wait_s, tasks: (j) => j.tasks,
+  running: (j) => j.running, size: (j) => j.service_s ?? j.size_s ?? -1, priority: (j) => j.priority,
+};
+const nodeKey = {
+  node: (n) => n.node, name: (n) => n.name, class: (n) => n.class || "", rack: (n) => n.rack, busy: (n) => n.busy,
+  running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed,
+};
+const changeKey = {
+  job: (d) => d.job,
+  change: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? 0 : Math.abs(s - d.sojourn_s[0])))),
+  loss: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? -Infinity : s - d.sojourn_s[0]))),
+};
+
+// fromReport answers as a server would, from what the report holds.
+function fromReport(path, params) {
+  const whole = frozen[path];
+  if (!whole) throw new Error("This report does not hold that: “sojourn record serve” shows everything.");
+  if (path.endsWith("/jobs")) return part(whole, params, jobKey, "job", keepsJob(params));
+  if (path.endsWith("/nodes")) {
+    const text = (params.q || "").toLowerCase();
+    return part(whole, params, nodeKey, "node", (n) => (n.name + "\n" + (n.class || "")).toLowerCase().includes(text));
+  }
+  if (path === "/compare") {
+    const text = (params.q || "").toLowerCase();
+    return part(whole, params, changeKey, "-change", (d) => (d.name + "\n" + d.queue).toLowerCase().includes(text));
+  }
+  return whole;
+}
+
+function keepsJob(p) {
+  const text = (p.q || "").toLowerCase();
+  return (j) => (!p.queue || j.queue === p.queue || j.queue.startsWith(p.queue + ".")) && (!p.user || j.user === p.user) &&
+    (!p.state || j.state === p.state || (p.state === "unfinished" && j.end_s == null)) &&
+    ([j.name, j.user, j.queue].some((s) => s.toLowerCase().includes(text)) || String(j.job) === text);
+}
+
+// part sorts, filters and cuts a list.
+function part(whole, params, keys, usual, keep) {
+  const sort = params.sort || usual, down = sort.startsWith("-"), key = keys[down ? sort.slice(1) : sort];
+  const rows = whole.rows.filter(keep).sort((a, b) => {
+    const x = key(a), y = key(b), by = x < y ? -1 : x > y ? 1 : 0;
+    return down ? -by : by;
+  });
+  const offset = params.offset || 0;
+  return { ...whole, total: rows.length, offset, rows: rows.slice(offset, offset + (params.limit || 100)) };
+}

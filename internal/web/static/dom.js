@@ -1,0 +1,79 @@
+// Elements, numbers and times. Text is only ever set as text, so that names cannot be markup.
+
+// h makes an element. Attributes that begin with "on" are listeners; children are elements, texts, or lists of these.
+export function h(tag, attributes = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [k, v] of Object.entries(value)) e.style.setProperty(k, v);
+    else if (value === true) e.setAttribute(name, "");
+    else if (value !== false && value != null) e.setAttribute(name, value);
+  }
+  add(e, children);
+  return e;
+}
+
+function add(e, children) {
+  for (const c of children.flat(Infinity)) if (c != null && c !== false) e.append(c);
+}
+
+// show replaces what an element holds.
+export function show(e, ...children) {
+  e.replaceChildren();
+  add(e, children);
+}
+
+// time writes seconds as a reader would say them: 4.2 s, 3 min 20 s, 2 h 5 min, 3 d 4 h.
+export function time(s) {
+  if (s == null || s < 0) return "–";
+  if (s === 0) return "0 s";
+  if (s < 0.9995) return (s * 1000).toPrecision(3) + " ms";
+  if (s < 60) return s.toFixed(s < 10 ? 2 : 1) + " s";
+  if (s < 3600) return Math.floor(s / 60) + " min " + Math.floor(s % 60) + " s";
+  if (s < 86400) return Math.floor(s / 3600) + " h " + Math.floor((s % 3600) / 60) + " min";
+  return Math.floor(s / 86400) + " d " + Math.floor((s % 86400) / 3600) + " h";
+}
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+// count writes a whole number.
+export const count = (n) => (n < 0 ? "?" : whole.format(n));
+
+// percent writes a part of a whole.
+export const percent = (x) => (100 * x).toFixed(x !== 0 && Math.abs(x) < 0.0995 ? 1 : 0) + " %";
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+// bytes writes an amount of bytes.
+export function bytes(n) {
+  let u = 0;
+  while (n >= 1024 && u < units.length - 1) { n /= 1024; u++; }
+  return (u === 0 ? n : n.toPrecision(3)) + " " + units[u];
+}
+
+// amount writes an amount of a kind of resource.
+export const amount = (kind, n) => (kind === "memory" ? bytes(n * 1048576) : count(n));
+
+// amounts writes a vector.
+export const amounts = (r) => Object.entries(r || {}).map(([k, n]) => k + " " + amount(k, n)).join(", ") || "–";
+
+// number writes a number with three figures.
+export const number = (x) => (Math.abs(x) >= 1000 ? count(x) : String(+x.toPrecision(3)));
+
+// table makes a table. A column is {name, cell, sort, right, wide}; sort names the column for the server.
+export function table(columns, rows, sorted, resort, label) {
+  const head = columns.map((c) => {
+    const down = sorted === "-" + c.sort, up = sorted === c.sort;
+    const text = c.sort ? h("button", { type: "button", onclick: () => resort(up || (!down && c.down) ? (down ? c.sort : "-" + c.sort) : c.sort) },
+      c.name, down ? " ▾" : up ? " ▴" : "") : c.name;
+    return h("th", { class: classes(c), scope: "col", "aria-sort": down ? "descending" : up ? "ascending" : null, title: c.title }, text);
+  });
+  const body = rows.map((r) => h("tr", {}, columns.map((c) => h("td", { class: classes(c), title: c.full && c.full(r) }, c.cell(r)))));
+  return h("div", { class: "scroll" }, h("table", { "aria-label": label }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+}
+
+const classes = (c) => [c.right && "n", c.wide && "wide", c.class].filter(Boolean).join(" ") || null;
+
+// tile is a figure with what it means.
+export const tile = (what, value, more) =>
+  h("div", { class: "tile" }, h("div", { class: "what" }, what), h("div", { class: "value" }, value), h("div", { class: "more" }, more));

@@ -1,0 +1,135 @@
+// The frame of the page: runs, views, keys, live updates.
+
+import { get, follow, frozen } from "./api.js";
+import { h, show, count } from "./dom.js";
+import { redraw, at } from "./draw.js";
+import { cluster, queues, jobs, job, nodes, policies } from "./views.js";
+
+const views = { cluster, queues, jobs, nodes, policies };
+const main = document.getElementById("main"), picker = document.getElementById("run"), tabs = document.getElementById("tabs"), status = document.getElementById("state");
+let runs = [], current = null, refresh = null, busy = false, stale = false, names = new Map();
+
+// parse reads the address: #/run/view/id?query.
+function parse() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?"), parts = path.split("/");
+  const run = Math.min(Math.max(0, parseInt(parts[0], 10) || 0), Math.max(0, runs.length - 1));
+  return { run, view: views[parts[1]] ? parts[1] : runs.length > 1 && !parts[1] ? "policies" : "cluster", id: parts[2] && parseInt(parts[2], 10), query: new URLSearchParams(query) };
+}
+
+// open shows what the address says.
+async function open() {
+  const to = parse();
+  current = { ...to, acts: () => runs[to.run]?.acts, explains: () => runs[to.run]?.explains, node: (n) => names.get(n) || "node " + n };
+  picker.value = String(to.run);
+  show(tabs, Object.keys(views).map((v) => h("a", { href: `#/${to.run}/${v}`, "aria-current": v === to.view ? "page" : null }, v[0].toUpperCase() + v.slice(1))));
+  document.title = (to.view === "jobs" && to.id ? "Job " + to.id : to.view) + " – Sojourn";
+  document.body.dataset.ready = "";
+  names = await nodeNames(to.run);
+  refresh = (to.view === "jobs" && to.id ? job : views[to.view])(main, current);
+  scrollTo(0, 0);
+  await update();
+}
+
+// nodeNames asks for the names of the first thousand nodes, once a run.
+const known = new Map();
+async function nodeNames(run) {
+  if (!known.has(run) || known.get(run).size === 0) {
+    try {
+      const d = await get(`/runs/${run}/nodes`, { limit: 1000 });
+      known.set(run, new Map(d.rows.map((n) => [n.node, n.name])));
+    } catch { known.set(run, new Map()); }
+  }
+  return known.get(run);
+}
+
+// update fetches and shows what the view needs. While one goes on another only notes that one more is wanted.
+async function update() {
+  if (busy) { stale = true; return; }
+  busy = true;
+  const shown = refresh;
+  try {
+    runs = (await get("/runs")).runs;
+    say();
+    await shown();
+  } catch (e) {
+    if (shown === refresh) show(main, h("p", { class: "empty", role: "alert" }, e.message));
+  }
+  busy = false;
+  document.body.dataset.ready = "yes";
+  if (stale || shown !== refresh) { stale = false; await update(); }
+}
+
+// say tells which run is shown and how far it is.
+function say() {
+  const labels = runs.map((r) => r.name + (r.name.includes(r.policy) ? "" : " – " + r.policy));
+  if (picker.options.length !== runs.length || labels.some((l, i) => picker.options[i].textContent !== l)) {
+    show(picker, labels.map((l, i) => h("option", { value: i }, l)));
+    picker.value = String(current.run);
+  }
+  const r = runs[current.run];
+  if (r) show(status, `${r.engine} · ${r.policy} · ${r.live ? "live, " : ""}${at(r.now_s)} · ${count(r.jobs)} jobs`, r.note ? h("span", { class: "bad" }, " · " + r.note) : "");
+}
+
+const order = ["auto", "light", "dark"];
+function theme(next) {
+  const root = document.documentElement;
+  if (next) {
+    const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    root.dataset.theme = dark ? "light" : "dark";
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* a file may not store anything */ }
+  } else {
+    let kept = null;
+    try { kept = localStorage.getItem("theme"); } catch { /* likewise */ }
+    if (order.includes(kept) && kept !== "auto") root.dataset.theme = kept;
+  }
+  redraw();
+}
+
+function keys() {
+  const dialog = document.getElementById("dialog");
+  const list = [["1 … 5", "cluster, queues, jobs, nodes, policies"], ["/", "search"], ["j, k", "next, last row"], ["Enter", "open the row"],
+    ["n, p", "next, last page"], ["[, ]", "last, next run"], ["t", "light or dark"], ["Esc", "leave a field or this"]];
+  show(dialog, h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", { class: "keys" }, list.map(([k, what]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, what)])), h("button", {}, "close")));
+  dialog.showModal();
+}
+
+// step moves the focus to the next or the last row.
+function step(by) {
+  const rows = [...main.querySelectorAll("tbody tr")].map((r) => r.querySelector("a")).filter(Boolean);
+  if (!rows.length) return;
+  const here = rows.findIndex((a) => a.closest("tr").contains(document.activeElement));
+  rows[Math.min(rows.length - 1, Math.max(0, here + by))].focus();
+}
+
+addEventListener("keydown", (e) => {
+  const field = e.target.closest?.("input, select, textarea, dialog");
+  if (e.key === "Escape" && field) field.blur?.();
+  if (field || e.ctrlKey || e.metaKey || e.altKey) return;
+  const go = Object.keys(views)[+e.key - 1];
+  if (go) location.hash = `#/${current.run}/${go}`;
+  else if (e.key === "/") main.querySelector("input[type=search]")?.focus();
+  else if (e.key === "j") step(1);
+  else if (e.key === "k") step(-1);
+  else if (e.key === "n") document.getElementById("after")?.click();
+  else if (e.key === "p") document.getElementById("before")?.click();
+  else if (e.key === "[" || e.key === "]") location.hash = `#/${Math.min(runs.length - 1, Math.max(0, current.run + (e.key === "]" ? 1 : -1)))}/${current.view}`;
+  else if (e.key === "t") theme(true);
+  else if (e.key === "?") keys();
+  else return;
+  e.preventDefault();
+});
+addEventListener("hashchange", open);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+picker.addEventListener("change", () => { location.hash = `#/${picker.value}/${current.id ? "jobs/" + current.id : current.view}`; });
+document.getElementById("theme").addEventListener("click", () => theme(true));
+document.getElementById("keys").addEventListener("click", keys);
+
+theme(false);
+try {
+  runs = (await get("/runs")).runs;
+  await open();
+} catch (e) {
+  show(main, h("p", { class: "empty", role: "alert" }, e.message));
+}
+follow(() => { if (refresh) update(); }, () => show(status, h("span", { class: "bad" }, "no connection; trying again")));
+if (frozen) document.documentElement.dataset.report = "";

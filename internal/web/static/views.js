@@ -1,0 +1,337 @@
+// The views. Each fills the page with a frame and returns a function that fetches and shows its content; it is called
+// again whenever the run has changed.
+
+import { get, post, frozen } from "./api.js";
+import { h, show, table, tile, time, count, percent, amount, amounts, bytes, number } from "./dom.js";
+import { chart, lanes, at } from "./draw.js";
+
+const link = (run, ...path) => "#/" + [run, ...path].join("/");
+
+// bins returns the middle of each bin of a curve, so that the curve is drawn where its averages are.
+const bins = (values, width, now) => values.map((_, i) => Math.min((i + 0.5) * width, now));
+
+const meter = (value, mark, behind) => h("div", { class: "meter", role: "img", "aria-label": percent(value) },
+  behind > value && h("u", { style: { left: "0", width: 100 * Math.min(1, behind) + "%" } }),
+  h("i", { style: { width: 100 * Math.min(1, value) + "%" } }), mark != null && h("b", { style: { left: `calc(${100 * Math.min(1, mark)}% - 1px)` } }));
+
+// hint writes a problem where the content would be.
+const hint = (e) => h("p", { class: "empty" }, e.message || String(e));
+
+const spread = (s) => s ? `p50 ${time(s.p50)} · p95 ${time(s.p95)} · max ${time(s.max)}` : "no job has succeeded yet";
+
+// cluster shows the whole cluster.
+export function cluster(main, c) {
+  const tiles = h("div", { class: "tiles" }), charts = h("div", { class: "charts" }), gantt = h("div");
+  let window = [0, 0];
+  show(main, h("h1", {}, "Cluster"), tiles, charts, gantt);
+  const picture = async () => {
+    const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", lanes: 60, columns: 320 });
+    show(gantt, h("h2", {}, "Nodes over time ", window[1] ? h("button", { type: "button", onclick: () => { window = [0, 0]; return picture(); } }, "whole run") :
+      h("span", { class: "soft" }, frozen ? "" : "drag to zoom")),
+      lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: frozen ? null : (a, b) => { window = [a, b]; picture(); },
+        click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
+  };
+  return async () => {
+    const d = await get(`/runs/${c.run}/cluster`);
+    show(tiles,
+      d.kinds.map((k) => h("div", { class: "tile" }, h("div", { class: "what" }, k.kind),
+        h("div", { class: "value" }, percent(k.capacity ? k.used / k.capacity : 0)), meter(k.capacity ? k.used / k.capacity : 0),
+        h("div", { class: "more" }, `${amount(k.kind, k.used)} of ${amount(k.kind, k.capacity)}, ${amount(k.kind, Math.max(0, k.capacity - k.used))} free`))),
+      tile("jobs unfinished", count(d.jobs_now), count(d.waiting_now) + " of them not started"),
+      tile("jobs ended", count(d.jobs_ended), d.jobs_failed ? h("span", { class: "bad" }, count(d.jobs_failed) + " without success") : "all with success"),
+      tile("attempts running", count(d.running_now), count(d.pending_now) + " tasks wait"),
+      tile("nodes", count(d.nodes), d.nodes_lost ? h("span", { class: "bad" }, count(d.nodes_lost) + " lost") : "none lost"),
+      tile("mean sojourn time", d.sojourn_s ? time(d.sojourn_s.mean) : "–", spread(d.sojourn_s)),
+      tile("mean wait", d.wait_s ? time(d.wait_s.mean) : "–", spread(d.wait_s)));
+    const x = bins(d.jobs, d.bin_s, d.now_s);
+    const part = (k) => k.used_over.map((u, i) => (k.capacity_over[i] ? u / k.capacity_over[i] : 0));
+    show(charts,
+      chart({ title: "Utilisation", xs: "time", most: 1, write: percent, lines: d.kinds.map((k) => ({ name: k.kind, x, y: part(k) })) }),
+      chart({ title: "Tasks", xs: "time", write: count, lines: [{ name: "running", x, y: d.running }, { name: "waiting", x, y: d.pending }] }),
+      chart({ title: "Jobs", xs: "time", write: number, lines: [{ name: "unfinished", x, y: d.jobs }, { name: "not started", x, y: d.waiting }] }));
+    await picture();
+  };
+}
+
+const measures = {
+  used: ["used, part of the cluster", (q) => q.used_over, percent],
+  demand: ["demand, part of the cluster (used and asked for)", (q) => q.demand_over, percent],
+  owed: ["owed: lent and not got back, in seconds of the whole cluster", (q) => q.owed_over, time],
+};
+
+const owing = (s) => (Math.abs(s) < 0.05 ? "–" : s > 0 ? "is owed " + time(s) : "owes " + time(-s));
+
+// queues shows the tree of queues.
+export function queues(main, c) {
+  const list = h("div"), drawn = h("div"), pick = h("select", { "aria-label": "what is drawn", onchange: () => again() },
+    Object.entries(measures).map(([k, m]) => h("option", { value: k }, m[0])));
+  show(main, h("h1", {}, "Queues"), list, h("h2", {}, "Over time ", pick), drawn);
+  let again = async () => {
+    const d = await get(`/runs/${c.run}/queues`), [title, of, write] = measures[pick.value];
+    show(list, table([
+      { name: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
+        style: { "padding-left": 1.2 * q.depth + "em" } }, q.queue || "root", q.gone ? " (gone)" : "") },
+      { name: "used", title: "used; behind it the demand; the line is the share by weight", cell: (q) => h("div", { style: { "min-width": "9em" } }, meter(q.used, q.share, q.demand)) },
+      { name: "used", right: true, cell: (q) => percent(q.used) },
+      { name: "share", right: true, title: "by weight", cell: (q) => percent(q.share) },
+      { name: "demand", right: true, title: "used and asked for", cell: (q) => percent(q.demand) },
+      { name: "balance", right: true, title: "in seconds of the whole cluster", cell: (q) => (q.leaf ? owing(q.owed_s) : "") },
+      { name: "jobs", right: true, cell: (q) => count(q.jobs) },
+      { name: "running", right: true, cell: (q) => count(q.running) },
+      { name: "waiting", right: true, cell: (q) => count(q.pending) },
+      { name: "minimum", wide: true, cell: (q) => amounts(q.min) },
+      { name: "maximum", wide: true, cell: (q) => amounts(q.max) },
+    ], d.queues, "", null, "queues"));
+    const leaves = d.queues.filter((q) => q.leaf).map((q) => [q, Math.max(0, ...of(q).map(Math.abs))]).sort((a, b) => b[1] - a[1]).slice(0, 12).map(([q]) => q)
+      .sort((a, b) => (a.queue < b.queue ? -1 : 1));
+    show(drawn, chart({ title, xs: "time", write, height: 300, most: pick.value === "used" ? 1 : null,
+      lines: leaves.map((q) => ({ name: q.queue, x: bins(of(q), d.bin_s, d.now_s), y: of(q) })) }),
+      leaves.length < d.queues.filter((q) => q.leaf).length && h("p", { class: "soft" }, "The twelve queues with the largest values are drawn."));
+  };
+  return () => again();
+}
+
+const state = (s) => h("span", { class: "state " + s }, s);
+
+const progress = (j) => (j.tasks < 0 ? count(j.done) + " done" : count(j.done) + " / " + count(j.tasks));
+
+// jobs shows the list of jobs.
+export function jobs(main, c) {
+  const p = { q: c.query.get("q") || "", queue: c.query.get("queue") || "", user: c.query.get("user") || "", state: c.query.get("state") || "",
+    sort: c.query.get("sort") || "job", offset: +(c.query.get("offset") || 0), limit: 50 };
+  const list = h("div"), choices = { queue: h("select", { "aria-label": "queue" }), user: h("select", { "aria-label": "user" }),
+    state: h("select", { "aria-label": "state" }, ["", "unfinished", "waiting", "stalled", "running", "done", "failed", "killed"].map((s) => h("option", { value: s }, s || "any state"))) };
+  const text = h("input", { type: "search", placeholder: "name, user, queue or number  (/)", "aria-label": "search", value: p.q });
+  let typing = 0;
+  const change = (values) => {
+    Object.assign(p, { offset: 0 }, values);
+    const query = new URLSearchParams(Object.entries(p).filter(([k, v]) => v !== "" && v !== 0 && k !== "limit" && !(k === "sort" && v === "job")));
+    history.replaceState(null, "", link(c.run, "jobs") + (query.size ? "?" + query : ""));
+    return again();
+  };
+  text.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => change({ q: text.value }), 150); });
+  for (const [k, e] of Object.entries(choices)) e.addEventListener("change", () => change({ [k]: e.value }));
+  choices.state.value = p.state;
+  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices)), list);
+  const fill = (e, name, values, chosen) => {
+    const all = [...new Set([...values.filter(Boolean), ...(chosen ? [chosen] : [])])];
+    if (e.options.length === all.length + 1 && all.every((v, i) => e.options[i + 1].value === v)) return;
+    show(e, h("option", { value: "" }, "any " + name), all.map((v) => h("option", { value: v }, v)));
+    e.value = chosen;
+  };
+  let again = async () => {
+    const d = await get(`/runs/${c.run}/jobs`, p);
+    fill(choices.queue, "queue", d.queues, p.queue);
+    fill(choices.user, "user", d.users, p.user);
+    show(list, table([
+      { name: "job", sort: "job", right: true, cell: (j) => h("a", { href: link(c.run, "jobs", j.job) }, j.job) },
+      { name: "name", sort: "name", class: "name", full: (j) => j.name, cell: (j) => h("a", { href: link(c.run, "jobs", j.job) }, j.name || "–") },
+      { name: "state", sort: "state", cell: (j) => state(j.state) },
+      { name: "queue", sort: "queue", wide: true, class: "name", cell: (j) => j.queue },
+      { name: "user", sort: "user", wide: true, class: "name", cell: (j) => j.user },
+      { name: "submitted", sort: "submit", right: true, cell: (j) => at(j.submit_s) },
+      { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
+      { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
+      { name: "tasks", sort: "tasks", down: true, right: true, cell: progress },
+      { name: "running", sort: "running", down: true, right: true, wide: true, cell: (j) => (j.end_s == null ? count(j.running) : "") },
+      { name: "size", sort: "size", down: true, right: true, wide: true, title: "seconds of the whole cluster: received, or as estimated", cell: (j) => (j.service_s ?? j.size_s) == null ? "?" : time(j.service_s ?? j.size_s) },
+      { name: "priority", sort: "priority", down: true, right: true, wide: true, cell: (j) => j.priority },
+    ], d.rows, p.sort, (s) => change({ sort: s }), "jobs"),
+    d.total === 0 && h("p", { class: "empty" }, "No job is like that."),
+    pager(d, p.limit, (offset) => change({ offset })));
+  };
+  return () => again();
+}
+
+function pager(d, limit, go) {
+  return h("div", { class: "pages" },
+    h("button", { type: "button", id: "before", disabled: d.offset === 0, onclick: () => go(Math.max(0, d.offset - limit)) }, "◂ before"),
+    h("span", {}, d.total ? `${count(d.offset + 1)}–${count(Math.min(d.offset + limit, d.total))} of ${count(d.total)}` : "0"),
+    h("button", { type: "button", id: "after", disabled: d.offset + limit >= d.total, onclick: () => go(d.offset + limit) }, "after ▸"));
+}
+
+// job shows one job.
+export function job(main, c) {
+  const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div");
+  const when = h("input", { type: "number", min: 0, step: "any", "aria-label": "instant in seconds", style: { width: "9em" } });
+  const asks = h("div", {}, h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " s "), h("button", { type: "button", onclick: () => explain() }, "ask")), why);
+  show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters);
+  let names = null, asked = false, window = null;
+  const explain = async () => {
+    show(why, h("p", { class: "soft" }, "reading the record …"));
+    try { show(why, explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: when.value }))); } catch (e) { show(why, hint(e)); }
+  };
+  if (frozen) asks.hidden = true;
+  const again = async () => {
+    const d = await get(`/runs/${c.run}/jobs/${c.id}`);
+    const end = d.end_s ?? d.now_s;
+    show(title, `Job ${d.job} `, h("span", {}, d.name), " ", state(d.state));
+    show(tiles,
+      tile("sojourn time", time(d.sojourn_s), d.end_s == null ? "so far" : "ended at " + at(d.end_s)),
+      tile("wait", time(d.wait_s), d.start_s == null ? "not started" : "first attempt at " + at(d.start_s)),
+      tile("submitted", at(d.submit_s), `queue ${d.queue}${d.user ? ", user " + d.user : ""}, priority ${d.priority}`),
+      tile("tasks", progress(d), d.end_s == null ? `${count(d.running)} run, ${count(d.pending)} wait` : ""),
+      tile("size", d.size_s == null ? "not known" : time(d.size_s), d.service_s == null ? "estimated, of the whole cluster" : "estimated; received " + time(d.service_s)),
+      d.expected ? tile("expected end", at(d.expected.end_s), `${at(d.expected.low_s)} – ${at(d.expected.high_s)}, if ${d.expected.says}`) : null,
+      d.deadline_s != null ? tile("deadline", at(d.deadline_s), end > d.deadline_s ? h("span", { class: "bad" }, time(end - d.deadline_s) + " late") : time(d.deadline_s - end) + " left") : null);
+    const acts = c.acts() && d.end_s == null;
+    if (acts !== doing.childElementCount > 0) show(doing, acts && actions(c, d, again)); // or what is being typed would go
+    if (!asked) {
+      asked = true;
+      when.value = String(+((d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2).toFixed(3)));
+      asks.hidden = asks.hidden || !c.explains();
+      if (!asks.hidden) explain();
+    }
+    const outcome = (s) => [["failed", s.failed], ["killed", s.killed], ["lost", s.lost], ["speculative", s.speculative]].filter(([, n]) => n).map(([w, n]) => `${n} ${w}`).join(", ") || "–";
+    show(stages, table([
+      { name: "stage", cell: (s) => s.stage + " " + s.kind },
+      { name: "tasks", right: true, cell: progress },
+      { name: "running", right: true, cell: (s) => count(s.running) + (s.suspended ? " + " + s.suspended + " suspended" : "") },
+      { name: "a task takes", cell: (s) => amounts(s.per_task) },
+      { name: "estimated", right: true, cell: (s) => (s.estimate_s ? time(s.estimate_s) + (s.estimate_stddev_s ? " ± " + time(s.estimate_stddev_s) : "") : "–") },
+      { name: "measured", right: true, cell: (s) => (s.measured_s ? time(s.measured_s) : "–") },
+      { name: "error", right: true, cell: (s) => (s.estimate_s && s.measured_s ? (s.estimate_s > s.measured_s ? "+" : "") + percent(s.estimate_s / s.measured_s - 1) : "–") },
+      { name: "input near", wide: true, title: "node-local, rack-local, elsewhere", cell: (s) => (s.locality ? `${s.locality.node} node, ${s.locality.rack} rack, ${s.locality.off} off` : "–") },
+      { name: "other attempts", cell: outcome },
+      { name: "from", right: true, cell: (s) => (s.start_s == null ? "–" : at(s.start_s)) },
+      { name: "to", right: true, cell: (s) => (s.end_s == null ? "–" : at(s.end_s)) },
+    ], d.stages || [], "", null, "stages"));
+    draw(d, end);
+    show(counters, d.counters && [h("h2", {}, "Counters"), count_(d.counters)]);
+  };
+  const draw = (d, end) => {
+    const used = [...new Set(d.attempts.map((a) => a.node))].sort((a, b) => a - b), shown = used.slice(0, 200);
+    const [from, until] = window || [d.submit_s, end > d.submit_s ? end : d.submit_s + 1];
+    show(gantt, h("h2", {}, "Attempts by node ", window && h("button", { type: "button", onclick: () => { window = null; draw(d, end); } }, "whole job")),
+      d.attempts.length === 0 ? h("p", { class: "empty" }, "Nothing of it has run.") : lanes({
+        title: `${count(d.attempts.length)} attempts on ${count(used.length)} nodes` + (d.forgotten ? ", earlier ones are not shown" : ""),
+        data: { lanes: shown.map((n) => ({ node: n, name: c.node(n), nodes: 1 })), from_s: from, until_s: until,
+          bars: d.attempts.filter((a) => shown.includes(a.node) && a.start_s < until && (a.end_s ?? end) > from) },
+        names, zoom: (a, b) => { window = [a, b]; draw(d, end); } }));
+  };
+  return again;
+}
+
+const count_ = (n) => table([{ name: "counter", cell: (r) => r[0] }, { name: "value", right: true, cell: (r) => r[1] }], [
+  ["input", bytes(n.input_bytes) + ", " + count(n.input_records) + " records"],
+  ["output", bytes(n.output_bytes) + ", " + count(n.output_records) + " records"],
+  ["read on the node / elsewhere", bytes(n.local_bytes) + " / " + bytes(n.remote_bytes)],
+  ["spilled records", count(n.spilled_records)], ["processor time", time(n.cpu_s)],
+  ...Object.entries(n.phases_s || {}).map(([k, v]) => ["time in phase " + k, time(v)]),
+], "", null, "counters");
+
+// explanation says in words why a job waits.
+function explanation(run, x) {
+  const job = (id, name) => [h("a", { href: link(run, "jobs", id) }, "job " + id), name ? " " + name : ""];
+  const head = x.state === "ended" ? `It had ended at ${at(x.end_s)}, before ${at(x.at_s)}.` : x.state === "unfinished" ? `At ${at(x.at_s)}:` : `At ${at(x.at_s)}: ${x.state}.`;
+  return [h("p", { class: "soft" }, head), (x.stages || []).map((s) => h("div", {},
+    h("p", {}, h("span", { class: "reason" }, `${s.kind}: ${s.reason}`), ` – ${s.waiting} wait, ${s.running} run, ${s.done} are done`),
+    s.reason !== "nothing waits" && h("p", {}, s.detail),
+    s.wish && h("p", {}, "The policy's wish: " + s.wish),
+    s.ahead > 0 && h("p", {}, `${s.ahead} stages come first. Its place: ${s.key_words}`),
+    (s.before || []).map((b) => h("p", {}, "before it: ", job(b.stage.Job, b.name), `, stage ${b.stage.Index}: ${b.key_words}`)),
+    (s.holders || []).map((b) => h("p", {}, "has the room: ", job(b.job, b.name), ` with ${b.attempts} attempts`)))),
+  x.note && h("p", { class: "soft" }, x.note)];
+}
+
+// said and keep remember what a user typed, where the browser lets the page.
+const said = (name) => { try { return localStorage.getItem(name) || ""; } catch { return ""; } };
+const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* not kept */ } };
+
+// actions are what a user may do to a job, each confirmed.
+function actions(c, d, done) {
+  const dialog = document.getElementById("dialog");
+  const confirm = (text, body) => {
+    const problem = h("p", { class: "bad", role: "alert" });
+    show(dialog, h("form", { method: "dialog" }, h("p", {}, text), problem,
+      h("button", { value: "no" }, "no"), " ", h("button", { type: "button", id: "yes", onclick: async () => {
+        try { await post(`/runs/${c.run}/jobs/${d.job}`, body, user.value); dialog.close(); done(); } catch (e) { show(problem, e.message); }
+      } }, "yes")));
+    dialog.showModal();
+  };
+  const user = h("input", { placeholder: "your name", "aria-label": "your name", id: "user", value: said("user"), onchange: () => keep("user", user.value) });
+  const queue = h("input", { placeholder: "queue", "aria-label": "queue to move to" }), priority = h("input", { type: "number", step: 1, value: d.priority, "aria-label": "priority", style: { width: "6em" } });
+  return h("p", { class: "filters" }, user, h("button", { type: "button", id: "kill", onclick: () => confirm(`Kill job ${d.job} ${d.name}?`, { kill: true }) }, "kill"),
+    queue, h("button", { type: "button", onclick: () => queue.value && confirm(`Move job ${d.job} ${d.name} to queue ${queue.value}?`, { queue: queue.value }) }, "move"),
+    priority, h("button", { type: "button", onclick: () => confirm(`Give job ${d.job} ${d.name} priority ${priority.value}?`, { priority: Number(priority.value) }) }, "set priority"));
+}
+
+// nodes shows the nodes.
+export function nodes(main, c) {
+  const p = { q: "", sort: "node", offset: 0, limit: 50 }, list = h("div"), gantt = h("div");
+  const text = h("input", { type: "search", placeholder: "name or class  (/)", "aria-label": "search" });
+  text.addEventListener("input", () => { p.q = text.value; p.offset = 0; again(); });
+  show(main, h("h1", {}, "Nodes"), h("div", { class: "filters" }, text), list, gantt);
+  let window = [0, 0];
+  const picture = async (first, number) => {
+    const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", offset: first, nodes: number, lanes: 60, columns: 320 });
+    show(gantt, h("h2", {}, "What ran there ", window[1] > 0 && h("button", { type: "button", onclick: () => { window = [0, 0]; picture(first, number); } }, "whole run"),
+      h("span", { class: "soft" }, frozen ? "" : " drag to zoom, click an attempt to see its job")),
+      lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: frozen ? null : (a, b) => { window = [a, b]; picture(first, number); },
+        click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
+  };
+  let again = async () => {
+    const d = await get(`/runs/${c.run}/nodes`, p);
+    show(list, table([
+      { name: "node", sort: "node", right: true, cell: (n) => n.node },
+      { name: "name", sort: "name", class: "name", cell: (n) => [n.name, n.lost ? h("span", { class: "bad" }, " lost") : ""] },
+      { name: "class", sort: "class", wide: true, cell: (n) => n.class || "–" },
+      { name: "rack", sort: "rack", wide: true, right: true, cell: (n) => n.rack },
+      { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { style: { "min-width": "7em" } }, meter(n.busy)) },
+      { name: "used", cell: (n) => amounts(n.used) },
+      { name: "capacity", wide: true, cell: (n) => amounts(n.capacity) },
+      { name: "running", sort: "running", down: true, right: true, cell: (n) => count(n.running) },
+      { name: "done", sort: "done", down: true, right: true, cell: (n) => count(n.done) },
+      { name: "failed", sort: "failed", down: true, right: true, cell: (n) => count(n.failed) },
+    ], d.rows, p.sort, (s) => { Object.assign(p, { sort: s, offset: 0 }); again(); }, "nodes"),
+    pager(d, p.limit, (offset) => { p.offset = offset; again(); }));
+    if (d.rows.length) await picture(p.sort === "node" && !p.q ? p.offset : 0, p.sort === "node" && !p.q ? p.limit : "");
+  };
+  return () => again();
+}
+
+// policies shows runs side by side.
+export function policies(main, c) {
+  const p = { q: "", sort: "-change", offset: 0, limit: 50 }, figures = h("div"), charts = h("div", { class: "charts" }), list = h("div");
+  const text = h("input", { type: "search", placeholder: "name or queue  (/)", "aria-label": "search" });
+  text.addEventListener("input", () => { p.q = text.value; p.offset = 0; again(); });
+  show(main, h("h1", {}, "Policies"), figures, charts, h("h2", {}, "Job by job"), h("div", { class: "filters" }, text), list);
+  let again = async () => {
+    const d = await get("/compare", p), runs = d.runs, first = runs[0];
+    const name = (r) => (runs.filter((o) => o.run.policy === r.run.policy).length > 1 ? r.run.name : r.run.policy);
+    const best = (of) => Math.min(...runs.filter((r) => r.sojourn_s).map(of));
+    const cell = (of) => (r) => (r.sojourn_s ? [of(r) === best(of) && runs.length > 1 ? h("span", { class: "good", title: "the best" }, "★ ") : "", time(of(r))] : "–");
+    const column = (n, of) => ({ name: n, right: true, cell: cell(of) });
+    show(figures, table([
+      { name: "run", class: "name", cell: (r) => h("a", { href: link(r.run.id, "cluster") }, name(r)) },
+      { name: "jobs", right: true, cell: (r) => count(r.run.jobs) },
+      column("mean sojourn", (r) => r.sojourn_s.mean), column("p50", (r) => r.sojourn_s.p50), column("p95", (r) => r.sojourn_s.p95),
+      column("p99", (r) => r.sojourn_s.p99), column("max", (r) => r.sojourn_s.max),
+      { name: "mean wait", right: true, cell: (r) => (r.wait_s ? time(r.wait_s.mean) : "–") },
+      { name: "jobs faster", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.faster)) },
+      { name: "jobs slower", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.slower)) },
+    ], runs, "", null, "runs"));
+    const least = Math.min(...runs.flatMap((r) => r.times_s.filter((t) => t > 0).slice(0, 1))), most = Math.max(...runs.flatMap((r) => r.times_s.slice(-1)));
+    const log = most > 50 * least;
+    show(charts,
+      chart({ title: "Part of the jobs that took at most so long", xs: log ? "log" : "time", most: 1, height: 260, steps: true, write: percent,
+        lines: runs.map((r) => ({ name: name(r), x: r.times_s, y: r.parts, hold: most })) }),
+      runs.length > 1 ? chart({ title: `Sojourn time of each job ÷ that under ${name(first)}, by rank`, xs: "plain", height: 260, write: (v) => (v < 0 ? "÷" + number(2 ** -v) : "×" + number(2 ** v)),
+        least: Math.min(-1, ...runs.flatMap((r) => r.changes)), most: Math.max(1, ...runs.flatMap((r) => r.changes)),
+        lines: runs.slice(1).map((r, i) => ({ name: name(r), tint: i + 1, x: r.changes.map((_, k) => (k + 1) / r.changes.length), y: r.changes })) }) : null);
+    show(list, table([
+      { name: "job", sort: "job", right: true, cell: (j) => h("a", { href: link(first.run.id, "jobs", j.job) }, j.job) },
+      { name: "name", class: "name", full: (j) => j.name, cell: (j) => j.name || "–" },
+      { name: "queue", wide: true, class: "name", cell: (j) => j.queue },
+      { name: "submitted", right: true, cell: (j) => at(j.submit_s) },
+      ...runs.map((r, i) => ({ name: name(r), right: true, sort: i === 1 ? "change" : i === 2 ? "loss" : "", down: true,
+        title: i === 1 ? "sort by the largest difference" : i === 2 ? "sort by the largest loss" : null,
+        cell: (j) => h("a", { href: link(r.run.id, "jobs", j.job) }, j.sojourn_s[i] < 0 ? "–" : time(j.sojourn_s[i]),
+          i > 0 && j.sojourn_s[i] >= 0 && j.sojourn_s[0] > 0 ? h("span", { class: j.sojourn_s[i] > j.sojourn_s[0] * 1.001 ? "bad" : j.sojourn_s[i] < j.sojourn_s[0] / 1.001 ? "good" : "soft" },
+            "  " + ratio(j.sojourn_s[i] / j.sojourn_s[0])) : "") })),
+    ], d.rows, p.sort, (s) => { Object.assign(p, { sort: s, offset: 0 }); again(); }, "job by job"), pager(d, p.limit, (offset) => { p.offset = offset; again(); }));
+  };
+  return () => again();
+}
+
+const ratio = (x) => (x >= 2 ? "×" + number(x) : x <= 0.5 ? "÷" + number(1 / x) : (x >= 1 ? "+" : "−") + (100 * Math.abs(x - 1)).toFixed(0) + " %");

@@ -1,0 +1,209 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var describe = flag.Bool("describe", false, "write docs/openapi.json anew")
+
+// TestOpenAPI holds the document to the types and routes.
+func TestOpenAPI(t *testing.T) {
+	text, err := json.MarshalIndent(OpenAPI(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, '\n')
+	const path = "../../docs/openapi.json"
+	if *describe {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(said, text) {
+		t.Errorf("%s is not what the types say: go test ./internal/web -run OpenAPI -describe", path)
+	}
+	for _, r := range routes {
+		for _, p := range strings.Split(r.path, "/") {
+			name, ok := strings.CutPrefix(p, "{")
+			if !ok {
+				continue
+			}
+			described := false
+			for _, q := range r.params {
+				described = described || q.name+"}" == name
+			}
+			if !described {
+				t.Errorf("%s does not describe %s", r.path, p)
+			}
+		}
+	}
+}
+
+// TestTimelineKeepsIntegrals lets a run outgrow its bins many times: what was added is what is there.
+func TestTimelineKeepsIntegrals(t *testing.T) {
+	l := newTimeline(1)
+	want := 0.0
+	for i := range 5000 {
+		value := float64(i % 7)
+		l.curves[0].now = value
+		step := sched.Time(i%13) * 777 * time.Microsecond
+		l.pass(l.end + step)
+		want += value * step.Seconds()
+	}
+	sum := 0.0
+	for k, mean := range l.averages(0) {
+		from := sched.Time(k) * l.width
+		sum += mean * (min(from+l.width, l.end) - from).Seconds()
+	}
+	if d := sum - want; d > 1e-6 || d < -1e-6 {
+		t.Errorf("the curve holds %g value-seconds, %g were added", sum, want)
+	}
+	if n := len(l.curves[0].sums); n > mostBins || n < mostBins/2 {
+		t.Errorf("%d bins, must be %d to %d", n, mostBins/2, mostBins)
+	}
+}
+
+// TestAttemptLogForgets fills a log of four with ten attempts of two jobs.
+func TestAttemptLogForgets(t *testing.T) {
+	l := newAttemptLog(4)
+	tail := [2]int64{none, none}
+	for i := range int64(10) {
+		job := i % 2
+		tail[job] = l.add(attempt{serial: uint64(i), job: sched.JobID(job + 1), end: -1}, tail[job], none)
+		l.hold(sched.NewAttemptID(uint64(i), int32(i%5)), tail[job])
+	}
+	var serials []uint64
+	l.chain(tail[1], false, func(a *attempt) bool {
+		serials = append(serials, a.serial)
+		return true
+	})
+	if len(serials) != 2 || serials[0] != 9 || serials[1] != 7 {
+		t.Errorf("job 2 has attempts %v, must be 9 and 7: earlier ones are forgotten", serials)
+	}
+	if a := l.find(sched.NewAttemptID(3, 3)); a != nil {
+		t.Errorf("attempt 3 is found, which is forgotten")
+	}
+	if a := l.find(sched.NewAttemptID(8, 3)); a == nil || a.serial != 8 {
+		t.Errorf("attempt 8 is not found")
+	}
+}
+
+// TestSpread puts attempts into columns by hand.
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		from, to float64
+		want     []float64
+	}{
+		{0.25, 0.75, []float64{0.5, 0, 0, 0}},
+		{0.5, 2.25, []float64{0.5, 1, 0.25, 0}},
+		{0, 4, []float64{1, 1, 1, 1}},
+		{1.5, 2, []float64{0, 0.5, 0, 0}},
+	} {
+		rise := make([]float64, 6)
+		spread(rise, c.from, c.to)
+		height := 0.0
+		for k, want := range c.want {
+			height += rise[k]
+			if d := height - want; d > 1e-9 || d < -1e-9 {
+				t.Errorf("from %g to %g: column %d has %g, must be %g", c.from, c.to, k, height, want)
+			}
+		}
+	}
+}
+
+// TestTokens tells users apart.
+func TestTokens(t *testing.T) {
+	if token("ana") == token("ben") || genuine("", "ana") || !genuine(token("ana"), "ana") {
+		t.Error("a token must be its user's only")
+	}
+}
+
+// An owner is a guard that lets one user change jobs.
+type owner struct{ did []Action }
+
+func (o *owner) User(r *http.Request) string { return r.FormValue("user.name") }
+
+func (o *owner) Act(user string, _ sched.JobID, what Action) error {
+	if user != "ana" {
+		return errors.New("only ana may")
+	}
+	o.did = append(o.did, what)
+	return nil
+}
+
+// TestActionsNeedTokens changes a job: without a token, with another user's, as a user who may not, and right.
+func TestActionsNeedTokens(t *testing.T) {
+	o := &owner{}
+	site := NewSite(o)
+	site.Add(NewBoard(About{}))
+	h := site.Handler()
+	for _, c := range []struct {
+		user, token, body string
+		status            int
+	}{
+		{"ana", "", `{"kill":true}`, http.StatusForbidden},
+		{"ana", token("ben"), `{"kill":true}`, http.StatusForbidden},
+		{"ben", token("ben"), `{"kill":true}`, http.StatusForbidden},
+		{"ana", token("ana"), `kill`, http.StatusBadRequest},
+		{"ana", token("ana"), `{"priority":7}`, http.StatusOK},
+	} {
+		r := httptest.NewRequest(http.MethodPost, prefix+"/runs/0/jobs/3?user.name="+c.user, strings.NewReader(c.body))
+		r.Header.Set("X-Sojourn-Token", c.token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("%+v: status %d: %s", c, w.Code, w.Body)
+		}
+	}
+	if len(o.did) != 1 || o.did[0].Priority == nil || *o.did[0].Priority != 7 {
+		t.Errorf("done: %+v, must be one change of priority", o.did)
+	}
+}
+
+// TestRefusals holds wrong requests to a status and a sentence that says what would be right.
+func TestRefusals(t *testing.T) {
+	site := NewSite(nil)
+	site.Add(NewBoard(About{}))
+	h := site.Handler()
+	for path, want := range map[string]string{
+		"/runs/7/cluster":          "there are runs 0 to 0",
+		"/runs/0/jobs?sort=colour": "must be one of job, name",
+		"/runs/0/jobs?state=lazy":  "must be one of waiting",
+		"/runs/0/jobs?limit=x":     "must be a whole number from 0 to 1000",
+		"/runs/0/jobs/0":           "must be the number of a job",
+		"/runs/0/jobs/9":           "job 9 is not in this run",
+		"/runs/0/jobs/9/why":       "say --record FILE",
+		"/runs/0/lanes?from=-1":    "must be a time in seconds",
+		"/compare?runs=9":          "numbers from 0 to 0",
+		"/nothing":                 "openapi.json describes it",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, prefix+path, nil))
+		if w.Code < 400 || w.Code >= 500 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: status %d: %s, must say %q", path, w.Code, w.Body, want)
+		}
+	}
+	for _, path := range []string{"/runs", "/runs/0/cluster", "/runs/0/queues", "/runs/0/jobs", "/runs/0/nodes",
+		"/runs/0/lanes", "/compare", "/openapi.json"} { // of a run that has not begun
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, prefix+path, nil))
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+	}
+}

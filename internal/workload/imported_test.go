@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// containers are the options of a cluster of containers of one vcore and 1 GiB.
+func containers() Options {
+	o := Defaults()
+	o.MapTask, o.ReduceTask = container, container
+	return o
+}
+
+// jobLine writes a job as a line: when it comes, its name, user, queue, type and stages, each with its tasks, their
+// times, what one holds, and the stages that it is after.
+func jobLine(j *sched.JobSpec) string {
+	text := fmt.Sprintf("%v %s %s/%s %s", j.Submit, j.Name, j.User, j.Queue, j.Type)
+	for i, st := range j.Stages {
+		truth := j.Payload.(*Truth)
+		text += fmt.Sprintf("; %v %d of %d MiB, %d vcores:", st.Kind, st.Tasks, st.PerTask[sched.Memory],
+			st.PerTask[sched.VCores])
+		for k := range min(st.Tasks, 4) {
+			text += fmt.Sprintf(" %v", truth.Time(int32(i), k+1))
+		}
+		for _, d := range st.After {
+			text += fmt.Sprintf(" after %d", d.Stage)
+		}
+	}
+	return text
+}
+
+// TestImports reads the samples of other systems' histories. Those made by hand are worked out here:
+//
+//   - alibaba.csv: j_1 is two maps and a reduce after both, 300 hundredths of a core are 3 vcores, 0.5 % of 96 GiB is
+//     492 MiB. j_2 comes 50 s before. j_3 failed.
+//   - google: 1/32 of 64 vcores and 1/64 of 256 GiB; the second instance was evicted and ran from 605 s to 625 s.
+//   - jobs.swf: 4 processors of 512 MiB (used) for 100 s; 2 requested of 1 GiB for 30 s; the second job did not run.
+//   - sacct.txt: 16 CPUs and 32 GiB on 2 nodes are 2 tasks of 8 vcores and 16 GiB; 2000Mc is a CPU.
+//   - yarn-apps.json: 300 vcore-seconds in 100 s are 3 tasks of 100 s, with 614400 ÷ 300 = 2048 MiB.
+//
+// The others are of stock Hadoop 3.4.2 and Spark 3.5.5.
+func TestImports(t *testing.T) {
+	const sparkLog = "application_1795431750327_0002_1.gz"
+	for _, c := range []struct {
+		file    string
+		format  Format
+		want    string
+		leftOut int64
+	}{
+		{"alibaba.csv", Alibaba, `
+0s j_2 / ALIBABA; other 4 of 99 MiB, 1 vcores: 5s 5s 5s 5s
+50s j_1 / ALIBABA; other 3 of 492 MiB, 2 vcores: 1m0s 1m0s 1m0s; other 1 of 246 MiB, 1 vcores: 20s; ` +
+			`other 2 of 984 MiB, 1 vcores: 30s 30s after 0 after 1`, 1},
+		{"google.json", Google, "\n0s 42 / GOOGLE; other 2 of 4096 MiB, 2 vcores: 10s 20s", 1},
+		{"google.csv", Google, "\n0s 42 / GOOGLE; other 1 of 4096 MiB, 2 vcores: 10s", 0},
+		{"jobs.swf", SWF, `
+0s 1 user3/queue1 SWF; other 4 of 512 MiB, 1 vcores: 1m40s 1m40s 1m40s 1m40s
+20s 3 user4/queue2 SWF; other 2 of 1024 MiB, 1 vcores: 30s 30s`, 1},
+		{"sacct.txt", Sacct, `
+0s sweep ben/cpu SLURM; other 1 of 2000 MiB, 1 vcores: 1m0s
+1m0s train ann/gpu SLURM; other 2 of 16384 MiB, 8 vcores: 10m0s 10m0s`, 1},
+		{"yarn-apps.json", YARNApps, `
+0s application_1700000000000_0001 ann/default SPARK; other 1 of 1024 MiB, 1 vcores: 50s
+1m0s etl ben/batch MAPREDUCE; other 3 of 2048 MiB, 1 vcores: 1m40s 1m40s 1m40s`, 1},
+		{sparkLog, SparkLog, "\n0s PythonPi root/ SPARK; other 4 of 896 MiB, 1 vcores: " +
+			"17.343s 17.253s 2.628s 1.522s", 0},
+		{"mapred-history.txt", JobText, "\n0s word count root/ MAPREDUCE; map 4 of 1024 MiB, 1 vcores: 8s 11s 8s 7s; " +
+			"reduce 2 of 1024 MiB, 1 vcores: 4s 5s after 0", 0},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			f, err := Open(filepath.Join("testdata/imports", c.file), containers())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // passes
+				got := ""
+				for j, err := range f.Jobs {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got += "\n" + jobLine(j)
+				}
+				if f.Format != c.format || got != c.want {
+					t.Errorf("%s holds%s\nwant %s%s", f.Format, got, c.format, c.want)
+				}
+			}
+			leftOut := int64(0)
+			for _, e := range f.Report.LeftOut {
+				leftOut += e.Jobs
+			}
+			if leftOut != c.leftOut || len(f.Report.Missing) == 0 {
+				t.Errorf("report %+v", f.Report)
+			}
+		})
+	}
+}
+
+// A folder of Spark's event logs is a workload.
+func TestImportSparkFolder(t *testing.T) {
+	f, err := Open("testdata/imports", Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := check(t, f); n != 1 || err != nil || f.Format != SparkLog {
+		t.Errorf("%d jobs of %s, %v", n, f.Format, err)
+	}
+}
+
+// Bad files are refused with the line and the field.
+func TestImportErrors(t *testing.T) {
+	for _, c := range []struct{ file, from, to, want string }{
+		{"alibaba.csv", "100,160", "160,100", "trace:1: end_time 100 is before start_time 160"},
+		{"alibaba.csv", "task_abc,4,j_2", "M9,4,j_1", "job j_1: its lines"},
+		{"google.json", `"time":"611000000"`, `"time":"-1"`, "trace:8: time: -1, must be microseconds"},
+		{"google.csv", ",0.03125,0.015625\n601", "\n601", "trace:2: has 7 fields, and the first line names 9"},
+		{"jobs.swf", "20 1 30", "20 1 x", `trace:5: field 4: "x", must be a number`},
+		{"sacct.txt", "|Start|", "|Began|", "trace:1: has no column start"},
+		{"sacct.txt", "T10:10:30|COMPLETED|16", "T09:10:30|COMPLETED|16", "trace:2: job 101: ends at"},
+		{"yarn-apps.json", `"finishedTime":1700000162000`, `"finishedTime":1500000162000`,
+			"application_1700000000000_0002"},
+		{"mapred-history.txt", "23-Nov-2026 11:02:06 (7sec)\tlocalhost", "yesterday\tlocalhost",
+			"has 1 times, must have 2"},
+	} {
+		text := strings.Replace(string(content(t, filepath.Join("testdata/imports", c.file))), c.from, c.to, 1)
+		_, err := drain(t, []byte(text))
+		if c.to == "M9,4,j_1" { // the lines of j_1 stand apart
+			text += "task_z,4,j_2,1,Terminated,50,55,50,0.1\nM1,1,j_1,1,Terminated,60,70,100,0.5\n"
+			_, err = drain(t, []byte(text))
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with %q: error %v, want %s", c.file, c.to, err, c.want)
+		}
+	}
+}
+
+// imports returns the samples by their format.
+func imports(t testing.TB) map[Format][][]byte {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/imports/*")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no samples: %v", err)
+	}
+	samples := map[Format][][]byte{}
+	for _, p := range paths {
+		text := unpacked(t, content(t, p))
+		f, err := Read(p, bytes.NewReader(text), Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples[f.Format] = append(samples[f.Format], text)
+	}
+	return samples
+}
+
+func fuzzImport(f *testing.F, format Format) {
+	var samples []string
+	for _, text := range imports(f)[format] {
+		samples = append(samples, string(text))
+	}
+	fuzz(f, format, "", samples...)
+}
+
+func FuzzAlibaba(f *testing.F)  { fuzzImport(f, Alibaba) }
+func FuzzGoogle(f *testing.F)   { fuzzImport(f, Google) }
+func FuzzSWF(f *testing.F)      { fuzzImport(f, SWF) }
+func FuzzSacct(f *testing.F)    { fuzzImport(f, Sacct) }
+func FuzzYARNApps(f *testing.F) { fuzzImport(f, YARNApps) }
+func FuzzSparkLog(f *testing.F) { fuzzImport(f, SparkLog) }
+func FuzzJobText(f *testing.F)  { fuzzImport(f, JobText) }

@@ -1,0 +1,161 @@
+package workload
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/jobhistory"
+)
+
+// jobTextMark begins what `mapred job -history` prints.
+const jobTextMark = "Hadoop job: job_"
+
+// jobTextTime is how it writes instants (org.apache.hadoop.mapreduce.jobhistory.HumanReadableHistoryViewerPrinter).
+const jobTextTime = "2-Jan-2006 15:04:05"
+
+var jobTextInstant = regexp.MustCompile(`\d{1,2}-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d`)
+
+// readJobText reads what `mapred job -history all FILE|ID` prints of one job or, put together, of several.
+func readJobText(in *input, o *Options, e emit) error {
+	in.report.never(historyLacks...)
+	in.report.never("parts of seconds", "bytes of tasks", "container sizes: tasks have the default", "racks")
+	var jobs []gathered
+	p := jobText{}
+	finish := func() error {
+		if p.job == nil {
+			return nil
+		}
+		if len(p.job.Tasks) == 0 && p.summary {
+			return in.at(p.line, 0, "job %s: lists no attempts: print it by 'mapred job -history all'", p.job.ID)
+		}
+		spec, err := o.past(p.job, &Report{}, int64(len(jobs)+1))
+		if err != nil {
+			return in.at(p.line, 0, "%w", err)
+		}
+		for i := range p.job.Tasks {
+			in.report.host(p.job.Tasks[i].Attempts[0].Host)
+		}
+		if p.job.Finish > p.job.Submit {
+			in.report.took(p.job.Finish - p.job.Submit)
+		}
+		jobs = append(jobs, gathered{spec, p.line})
+		return nil
+	}
+	err := in.lines(func(number int, line string) error {
+		if strings.HasPrefix(line, jobTextMark) {
+			if err := finish(); err != nil {
+				return err
+			}
+			if len(jobs) == maxGathered {
+				return in.at(number, 0, "more than %d jobs: part the text", maxGathered)
+			}
+			p = jobText{job: &jobhistory.Job{ID: strings.TrimPrefix(line, "Hadoop job: ")}, line: number}
+			return nil
+		}
+		if p.job == nil {
+			return nil // what the command logs before
+		}
+		if err := p.add(line); err != nil {
+			return in.at(number, 0, "%w", err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = finish()
+	}
+	if err != nil {
+		return err
+	}
+	return release(in, jobs, e)
+}
+
+// A jobText is what was read of a job.
+type jobText struct {
+	job     *jobhistory.Job
+	line    int
+	summary bool            // it has a summary of tasks
+	kind    jobhistory.Kind // of the list that the text is in; "": none that succeeded
+}
+
+// add takes in a line.
+func (p *jobText) add(line string) (err error) {
+	j := p.job
+	name, value, _ := strings.Cut(line, ": ")
+	switch {
+	case name == "User" && j.User == "":
+		j.User = value
+	case name == "JobName" && j.Name == "":
+		j.Name = value
+	case name == "Status" && j.State == "":
+		j.State = value
+	case name == "Submitted At":
+		j.Submit, err = instant(value)
+	case name == "Launched At":
+		j.Launch, err = instant(value)
+	case name == "Finished At":
+		j.Finish, err = instant(value)
+	case line == "Task Summary":
+		p.summary = true
+	case strings.Contains(line, " task list for "):
+		switch kind, _, _ := strings.Cut(line, " task list for "); kind {
+		case "MAP":
+			p.kind = jobhistory.Map
+		case "REDUCE":
+			p.kind = jobhistory.Reduce
+		default: // tasks: the lists of attempts say more
+			p.kind = ""
+		}
+	case p.kind != "" && strings.HasPrefix(line, "attempt_"):
+		return p.attempt(strings.Split(line, "\t"))
+	}
+	return err
+}
+
+// attempt takes in an attempt: its ID, start, of a reduce the ends of its shuffle and its sort, finish, host, and the
+// error of one that failed, which is passed over. Hadoop writes no tab between the last two times of a reduce.
+func (p *jobText) attempt(f []string) error {
+	times, last := 2, 2
+	if p.kind == jobhistory.Reduce {
+		times, last = 4, 3
+	}
+	if len(f) < last+2 {
+		return fmt.Errorf("attempt %.80s: has %d fields, must have %d", f[0], len(f), last+2)
+	}
+	if len(f) > last+2 && !strings.HasPrefix(f[last+2], "http") {
+		return nil
+	}
+	texts := jobTextInstant.FindAllString(strings.Join(f[1:last+1], "\t"), times+1)
+	if len(texts) != times {
+		return fmt.Errorf("attempt %.80s: has %d times, must have %d", f[0], len(texts), times)
+	}
+	at := make([]time.Duration, times)
+	for i := range at {
+		var err error
+		if at[i], err = instant(texts[i]); err != nil {
+			return fmt.Errorf("attempt %.80s: %w", f[0], err)
+		}
+	}
+	a := jobhistory.Attempt{ID: f[0], State: jobhistory.Succeeded, Start: at[0], Finish: at[times-1], Host: f[last+1]}
+	if times == 4 {
+		a.Fetched, a.Sorted = at[1], at[2]
+	}
+	if a.Finish < a.Start {
+		return fmt.Errorf("attempt %.80s: finishes before it starts", a.ID)
+	}
+	if len(p.job.Tasks) == MaxList {
+		return fmt.Errorf("more than %d tasks", MaxList)
+	}
+	p.job.Tasks = append(p.job.Tasks, jobhistory.Task{ID: f[0], Kind: p.kind, Attempts: []jobhistory.Attempt{a}})
+	return nil
+}
+
+// instant reads the first instant of a text, since 1970 as if the time zone were UTC.
+func instant(text string) (time.Duration, error) {
+	t, err := time.Parse(jobTextTime, jobTextInstant.FindString(text))
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
+		return 0, fmt.Errorf("%.60q, must be a time such as 31-Dec-2024 23:59:59", text)
+	}
+	return time.Duration(t.Unix()) * time.Second, nil
+}

@@ -1,0 +1,83 @@
+package yarn
+
+import (
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// Where an application's user wants its ApplicationMaster, and how many of its failures count.
+
+// mostMasterPlaces bounds the hosts and racks that a submission names for its ApplicationMaster.
+const mostMasterPlaces = 1000
+
+// checkMaster reports why a submission's requests for its ApplicationMaster are not taken, in Hadoop's words
+// (RMAppManager.validateAndCreateResourceRequest). An ApplicationMaster that its user starts needs none.
+func checkMaster(s *wire.Submission) error {
+	if s.Unmanaged || len(s.Master) == 0 {
+		return nil
+	}
+	total := 0
+	for i := range s.Master {
+		q := &s.Master[i]
+		if q.Place == wire.Anywhere || q.Place == "" {
+			total++
+		}
+		if q.Label != "" {
+			return rpc.Errorf(classInvalidLabel, "Invalid resource request, node label not enabled "+
+				"but request contains label expression: %.100q", q.Label)
+		}
+	}
+	switch {
+	case total == 0:
+		return rpc.Errorf(classInvalidResource, "Invalid resource request, no resource request specified with *")
+	case total > 1:
+		return rpc.Errorf(classInvalidResource, "Invalid resource request, only one resource request with * is allowed")
+	case len(s.Master) > mostMasterPlaces:
+		return rpc.Errorf(classInvalidResource, "Invalid resource request, the ApplicationMaster's names %d places: "+
+			"may be up to %d", len(s.Master), mostMasterPlaces)
+	}
+	return nil
+}
+
+// near returns a group of one container with the hosts and racks that the submission names for the ApplicationMaster;
+// nil: it names none, and any node will do. O(places named).
+func (app *application) near() *group {
+	if app.submission.Unmanaged || len(app.submission.Master) < 2 {
+		return nil
+	}
+	g := &group{total: 1, relax: true, places: map[string]wire.ResourceRequest{}}
+	for _, q := range app.submission.Master {
+		if q.Place == wire.Anywhere || q.Place == "" {
+			g.relax = q.Relax
+			continue
+		}
+		q.Containers = 1
+		g.places[q.Place] = q
+	}
+	return g
+}
+
+// placeNear tells the core again where ApplicationMasters that wait for certain nodes may be started: one of those has
+// come. The core has taken in all that happened before.
+func (t *appTable) placeNear() {
+	for _, app := range t.list {
+		if app.starting() && app.near() != nil {
+			app.place()
+		}
+	}
+}
+
+// countedAttempts returns how many failures of the ApplicationMaster the core counts until the application has failed.
+// Where failures expire they are counted here, and the core learns of the last alone.
+func (app *application) countedAttempts() int32 {
+	if app.submission.Validity > 0 {
+		return 1
+	}
+	return app.mostAttempts()
+}
+
+// forgiving reports whether the application goes on after the failure of an attempt, because failures expire and too
+// few are left (attempt_failures_validity_interval).
+func (app *application) forgiving() bool {
+	return app.submission.Validity > 0 && app.failures() < app.mostAttempts()
+}

@@ -1,0 +1,183 @@
+package yarn
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// queueInfo tells a user of a queue; users' own queues below it are not shown, as Hadoop has none.
+func (u client) queueInfo(q *wire.QueueRequest) (answer, error) {
+	queue, ok := u.m.core.Queues[0], q.Name == "root" || q.Name == ""
+	if !ok {
+		queue, ok = u.m.core.QueueNamed(q.Name)
+	}
+	if !ok {
+		return reply(&wire.QueueResponse{}) // an exception would have clients try again
+	}
+	return reply(&wire.QueueResponse{Queue: u.tellQueue(queue, q)})
+}
+
+// queueNamed reports whether there is a queue of a name or a path; "root" is one.
+func (m *manager) queueNamed(name string) bool {
+	_, ok := m.core.QueueNamed(strings.TrimPrefix(name, "root."))
+	_, leaf := m.queues.leaves.find(name)
+	return ok || leaf || name == "root"
+}
+
+// A capacities is what a queue may use, as parts: of its parent's, and of the whole cluster.
+type capacities struct{ own, most, absolute, absoluteMost float32 }
+
+// capacities works out what a queue may use. What its file says as a part stays exactly that, whatever the cluster
+// has.
+func (m *manager) capacities(q *sched.Queue) capacities {
+	if q.ID == 0 {
+		return capacities{1, 1, 1, 1}
+	}
+	above := m.capacities(m.core.Queues[q.Parent])
+	c := capacities{own: float32(q.Spec.Min.Part), most: float32(q.Spec.Max.Part)}
+	if c.own == 0 && above.absolute > 0 {
+		c.own = min(1, m.share(q.Min)/above.absolute)
+	}
+	if c.most == 0 {
+		if c.most = 1; q.Spec.Max.Amount != (sched.Resources{}) && above.absoluteMost > 0 {
+			c.most = min(1, m.share(q.Max)/above.absoluteMost)
+		}
+	}
+	c.absolute, c.absoluteMost = above.absolute*c.own, above.absoluteMost*c.most
+	return c
+}
+
+// share returns the dominant share of an amount, in [0, 1].
+func (m *manager) share(r sched.Resources) float32 {
+	return float32(min(1, max(0, r.DominantShare(m.core.Capacity))))
+}
+
+// A queueTeller describes queues to a user. It has looked at the applications once.
+type queueTeller struct {
+	m      *manager
+	counts map[string]*wire.QueueStatistics // of applications, by path below the root, those of queues below included
+	apps   map[string][]wire.ApplicationReport
+}
+
+// tellQueue describes a queue, and those below it as far as q asks for them.
+func (u client) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
+	t := &queueTeller{u.m, map[string]*wire.QueueStatistics{}, map[string][]wire.ApplicationReport{}}
+	for _, app := range u.m.apps.list {
+		t.count("", app.state)
+		for i, r := range app.queue {
+			if r == '.' {
+				t.count(app.queue[:i], app.state)
+			}
+		}
+		t.count(app.queue, app.state)
+		if q.Apps && !app.over {
+			t.apps[app.queue] = append(t.apps[app.queue], app.seen(u.user))
+			if queue.ID == 0 {
+				t.apps[""] = append(t.apps[""], app.seen(u.user))
+			}
+		}
+	}
+	return t.tell(queue, q)
+}
+
+// count counts an application in a queue.
+func (t *queueTeller) count(path string, state wire.AppState) {
+	s := t.counts[path]
+	if s == nil {
+		s = &wire.QueueStatistics{}
+		t.counts[path] = s
+	}
+	s.Submitted++
+	switch state {
+	case wire.AppAccepted:
+		s.Pending++
+	case wire.AppRunning:
+		s.Running++
+	case wire.AppFinished:
+		s.Completed++
+	case wire.AppFailed:
+		s.Failed++
+	case wire.AppKilled:
+		s.Killed++
+	}
+}
+
+func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
+	m := t.m
+	path, below := "root", ""
+	if queue.ID != 0 {
+		below = m.core.Path(queue)
+		path += "." + below
+	}
+	whole := m.core.Capacity
+	most := queue.Max
+	for k := range most {
+		most[k] = min(most[k], whole[k])
+	}
+	c := m.capacities(queue)
+	info := &wire.QueueInfo{
+		Name:               queue.Spec.Name,
+		Path:               path,
+		Capacity:           c.own,
+		Max:                c.most,
+		Stopped:            slices.Contains(m.queues.Stopped, below),
+		PreemptionDisabled: true,
+		Scheduler:          "CapacityScheduler",
+		Apps:               t.apps[below],
+		Shares: wire.QueueShares{
+			Capacity:    c.own,
+			Absolute:    c.absolute,
+			Max:         c.most,
+			AbsoluteMax: c.absoluteMost,
+			MasterPart:  1,
+			Min:         size(queue.Min),
+			MaxAmount:   size(most),
+		},
+	}
+	if queue.ID == 0 {
+		info.Name = "root"
+	}
+	if c.absolute > 0 {
+		info.Current = m.share(queue.Used) / c.absolute
+	}
+	s := &info.Statistics
+	if counted := t.counts[below]; counted != nil {
+		*s = *counted
+	}
+	free, waits := most.Sub(queue.Used), queue.Demand.Sub(queue.Used)
+	s.FreeMemory, s.FreeVCores = max(0, free[sched.Memory]), max(0, free[sched.VCores])
+	s.UsedMemory, s.UsedVCores = queue.Used[sched.Memory], queue.Used[sched.VCores]
+	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
+	s.RunningContainers, s.PendingContainers = int64(queue.Running()), int64(queue.Pending())
+	for _, id := range queue.Children {
+		child := m.core.Queues[id]
+		switch {
+		case child == nil:
+		case child.User:
+			s.Users++
+		case q.Children || q.Recursive:
+			deeper := *q
+			deeper.Children = q.Recursive
+			info.Children = append(info.Children, *t.tell(child, &deeper))
+		}
+	}
+	return info
+}
+
+// changed makes a REST reply, or its refusal, of what a client's call does.
+func changed(_ answer, err error) error {
+	e, ok := err.(*rpc.Error)
+	switch {
+	case !ok:
+		return err
+	case e.Class == classAppNotFound:
+		return notFound(e.Message)
+	case e.Class == classAccess:
+		return forbidden(e.Message)
+	}
+	return badRequest(e.Message)
+}

@@ -1,0 +1,366 @@
+package yarn
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// How a ResourceManager comes back. The store has applications, their attempts, keys and tokens. Applications that were
+// not over wait for their ApplicationMaster, whose container ran on a node that registers again. NodeManagers then tell
+// of all that runs, and the core is told of it in the Step in which the node joins, so that no room is given out twice.
+// ApplicationMasters are told to register again and repeat all that they want, as Hadoop's clients do.
+
+func newFinds() finds {
+	return finds{
+		awaited: map[wire.NodeID][]*container{},
+		told:    map[*sched.Found]*container{},
+		given:   map[wire.ContainerID]*attempt{},
+	}
+}
+
+// remember opens the store in a file, and takes over what is in it. What changes from now on is kept there.
+func (m *manager) remember(path string) error {
+	o, err := store.Open(path, func(err error) {
+		m.log.Error("the state cannot be kept, and who changes it waits", "why", err)
+	})
+	if err != nil {
+		return fmt.Errorf("open the state: %w", err)
+	}
+	if o.Aside != "" {
+		m.log.Error("the state was damaged: nothing of it is known", "why", o.Damage, "set aside as", o.Aside)
+	}
+	p, err := readPast(o.Values)
+	if err != nil {
+		o.Store.Close()
+		return fmt.Errorf("%s: %w; move it away to start without what it holds", path, err)
+	}
+	m.saves = &saver{to: o.Store, apps: map[*application]bool{}, changed: map[string][]byte{}}
+	m.restore(p)
+	if err := m.saves.wait(m.saves.flush()); err != nil {
+		return err
+	}
+	if n := len(m.apps.list); n > 0 {
+		m.log.Info("state taken over", "applications", n, "that run", n-m.apps.gone, "epoch", m.life.epoch)
+	}
+	return nil
+}
+
+// restore takes over what an earlier life has left.
+func (m *manager) restore(p *past) {
+	if p.keys != nil {
+		m.life = life{max(m.life.identity, p.life.Identity+1), p.life.Epoch + 1, p.life.First}
+		m.keys.master, m.keys.node = token.Restore(&p.keys.Master), token.Restore(&p.keys.Node)
+		m.keys.container = token.Restore(&p.keys.Container)
+		m.keys.delegations.keys = token.Restore(&p.keys.Delegation)
+		if m.keys.master.Offered().ID != m.keys.master.Current().ID {
+			m.useKeys()
+		}
+	}
+	for i := range p.tokens {
+		m.restoreToken(&p.tokens[i])
+	}
+	for _, app := range p.apps {
+		m.restoreApp(app)
+	}
+	m.apps.trim(m.config.Completed)
+	m.saves.put(nameLife, &savedLife{m.life.epoch, m.life.identity, m.life.first})
+	m.saveKeys()
+	m.step()
+}
+
+func (m *manager) restoreToken(s *savedToken) {
+	one := &delegation{password: s.Password, expires: time.UnixMilli(s.Expires)}
+	if one.id.Decode(s.Identifier) != nil || !m.now.Before(one.expires) {
+		m.saves.put(nameToken+string(s.Identifier), nil)
+		return
+	}
+	d := &m.keys.delegations
+	d.last = max(d.last, one.id.Sequence)
+	d.good[string(s.Identifier)] = one
+	m.forgetToken(string(s.Identifier), one)
+}
+
+// restoreApp makes an application of what is kept of it. One that has said that it is over is over.
+func (m *manager) restoreApp(s *savedApp) {
+	app := &application{
+		m:          m,
+		id:         s.Submission.ID,
+		user:       s.User,
+		queue:      s.Queue,
+		submission: s.Submission,
+		state:      wire.AppState(s.State),
+		outcome:    outcome{wire.FinalStatus(s.Final), s.Diagnostics},
+		asks:       newAskTable(),
+		nodes:      map[*node]bool{},
+		times:      s.Times,
+		order:      s.Order,
+		kept:       true,
+	}
+	app.used[sched.Memory], app.used[sched.VCores] = float64(s.Memory), float64(s.VCores)
+	app.access, _ = accessOf(s.Access)
+	app.hints, _ = readHints(s.Submission.Tags)
+	m.apps.add(app)
+	for i := range s.Attempts {
+		app.attempts = append(app.attempts, app.restoreAttempt(int32(i+1), &s.Attempts[i]))
+	}
+	app.lifetime.ends = millisTime(s.Ends)
+	if app.state >= wire.AppFinished {
+		app.over, app.progress = true, 1
+		app.submission.Launched()
+		app.save()
+		if a := app.current(); a != nil && !a.ended() {
+			a.state = attemptStates[app.state]
+		}
+		m.apps.gone++
+		return
+	}
+	app.resume()
+}
+
+func (app *application) restoreAttempt(number int32, s *savedAttempt) *attempt {
+	a := &attempt{
+		app:         app,
+		id:          wire.AttemptID{App: app.id, Attempt: number},
+		state:       wire.AttemptState(s.State),
+		failed:      s.Failed,
+		diagnostics: s.Diagnostics,
+		times:       s.Times,
+		address:     wire.MasterAddress{Host: s.Host, Port: s.Port, Original: s.Original},
+	}
+	a.dues.tokens = map[*node]nodeToken{}
+	if s.Master != nil {
+		id := wire.ContainerID{Attempt: a.id, ID: s.Master.ID}
+		a.master = &container{m: app.m, id: id, attempt: a, node: absent(app.m, s.Master), resource: s.Master.Resource,
+			group: -1, state: done, created: s.Master.Created}
+	}
+	return a
+}
+
+// absent returns what stands for the node of a container until it registers: the core and the table of nodes do not
+// have it.
+func absent(m *manager, s *savedMaster) *node {
+	n := &node{m: m, id: s.Node, name: s.Node.String(), web: s.Web, state: wire.NodeNew, quiet: new(atomic.Bool)}
+	n.quiet.Store(true)
+	return n
+}
+
+// resume has an application that was not over go on: with its ApplicationMaster, which may live, or with another.
+func (app *application) resume() {
+	m := app.m
+	app.state = wire.AppAccepted // until its ApplicationMaster registers again, as in Hadoop
+	m.queues.make(app.queue)
+	tasks := int32(1)
+	if app.submission.Unmanaged {
+		tasks = 0
+	}
+	size, _ := app.submission.MasterResource()
+	spec := app.spec(tasks, m.config.Sizes.normal(size))
+	st := &spec.Stages[0]
+	st.Asked, st.MaxAttempts = true, max(1, st.MaxAttempts-app.failures())
+	if spec.Deadline > 0 {
+		spec.Deadline = max(1, spec.Deadline-m.now.Sub(time.UnixMilli(app.times.started)))
+	}
+	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: spec})
+	m.step()
+	if ends := app.lifetime.ends; !ends.IsZero() {
+		app.expire(ends)
+	}
+	a := app.current()
+	if app.starting() {
+		app.place()
+		return
+	}
+	a.state = wire.AttemptLaunched
+	if a.dues.key = m.keys.master.Current().ID; m.keys.master.Save().Previous != nil {
+		a.dues.key = 0 // it may have a token of either key
+	}
+	a.watch()
+	if c := a.master; c != nil {
+		c.state = running
+		c.node.hold(c)
+		a.containers.put(c)
+		m.count.kept++
+		m.finds.awaited[c.node.id] = append(m.finds.awaited[c.node.id], c)
+		m.live.quiet.watch(&c.waits, m.now, (*absentMaster)(c))
+	}
+}
+
+// An absentMaster is an ApplicationMaster's container whose node has not registered in this life.
+type absentMaster container
+
+func (c *absentMaster) expired() { (*container)(c).lost(saidLost) }
+
+// failures returns how many of the attempts count among those that the application may have: those that failed, at
+// most as long ago as its submission says.
+func (app *application) failures() (n int32) {
+	within := app.submission.Validity
+	for _, a := range app.attempts {
+		if a.failed && (within <= 0 || a.times.finished > app.m.millis()-within) {
+			n++
+		}
+	}
+	return n
+}
+
+// unfound says that a container is over that the core does not know of. It cannot count the failure of an
+// ApplicationMaster, nor start another by itself.
+func (app *application) unfound(c *container) {
+	switch {
+	case !c.isMaster() || app.over:
+	case app.failures() >= app.mostAttempts():
+		app.exhausted()
+	default:
+		app.place()
+	}
+}
+
+// unbooked reports whether the core knows nothing of the ApplicationMaster that was last.
+func (app *application) unbooked() bool {
+	a := app.current()
+	return a == nil || a.master != nil && a.master.lease == 0
+}
+
+// earlier reports whether a container was granted in an earlier life.
+func (m *manager) earlier(id wire.ContainerID) bool { return id.ID>>wire.EpochShift < m.life.epoch }
+
+// find takes over what runs on a node since an earlier life. Only the first registration in this life tells of that:
+// later, what is not known has ended here.
+func (n *node) find(q *wire.RegisterNodeRequest) {
+	m := n.m
+	if m.life.epoch == 0 {
+		return
+	}
+	var given []*container
+	there := map[wire.ContainerID]bool{}
+	for i := range q.Containers {
+		s := &q.Containers[i]
+		there[s.ID] = true
+		c := m.container(s.ID)
+		switch {
+		case c != nil && c.lease == 0 && c.isMaster() && c.node != n:
+			c.node.drop(c)
+			c.waits.leave()
+			c.node = n
+			n.hold(c)
+			c.attempt.app.nodes[n] = true
+			if s.State != wire.ContainerComplete {
+				c.found(0)
+			}
+		case c == nil && n.life == 1 && m.earlier(s.ID):
+			if c = n.adopt(s); c != nil && m.finds.given[s.ID] == c.attempt {
+				given = append(given, c)
+			}
+			delete(m.finds.given, s.ID)
+		}
+	}
+	absent := m.finds.awaited[n.id]
+	delete(m.finds.awaited, n.id)
+	for _, c := range absent {
+		if !there[c.id] && c.state != done {
+			c.lost(saidUnknown)
+		}
+	}
+	m.step()
+	for _, c := range given {
+		c.giveUp(wire.ExitAborted, saidReleased, sched.Killed)
+	}
+}
+
+// adopt takes over a container of an earlier life, if its attempt lives or its application keeps containers; nil: it
+// does not, or the container has ended. Its ApplicationMaster knows of it, and is told of its end.
+func (n *node) adopt(s *wire.NodeContainer) *container {
+	m := n.m
+	app, of := m.apps.byID[s.ID.Attempt.App], m.attempt(s.ID.Attempt)
+	if of == nil || app.over {
+		return nil
+	}
+	a, keeps := app.current(), app.submission.KeepContainers
+	if of != a && !keeps || a.ended() && !(keeps && a.state == wire.AttemptFailed) {
+		return nil
+	}
+	c := &container{m: m, id: s.ID, attempt: a, node: n, resource: s.Resource, priority: s.Priority,
+		group: s.Allocation, created: s.Created, state: done}
+	if s.State == wire.ContainerComplete {
+		m.count.kept++
+		of.containers.put(c)
+		why := cut(s.Diagnostics, mostDiagnostics)
+		a.tell(c, wire.ContainerStatus{ID: s.ID, State: s.State, Exit: s.Exit, Diagnostics: why})
+		c.settle()
+		return nil
+	}
+	stage := app.stageFor(stageKey{groupKey{s.Priority, s.Allocation}, m.config.Sizes.normal(s.Resource)})
+	if stage == 0 {
+		return nil
+	}
+	m.count.kept++
+	of.containers.put(c)
+	c.state = running
+	n.hold(c)
+	app.nodes[n] = true
+	c.found(stage)
+	return c
+}
+
+// stageFor returns the stage for containers of a group and a size, a new one where there is none; zero: there are as
+// many as there may be.
+func (app *application) stageFor(key stageKey) int32 {
+	t := &app.asks
+	if g := t.groups[key.groupKey]; g != nil && t.fits(g, key.size) {
+		return g.stage
+	}
+	if idle := t.idle[key.kind()]; len(idle) > 0 {
+		return idle[len(idle)-1]
+	}
+	if len(t.stages) >= mostStages {
+		return 0
+	}
+	stage := int32(len(t.stages))
+	t.stages = append(t.stages, key)
+	t.idle[key.kind()] = append(t.idle[key.kind()], stage)
+	app.tellAsks(&sched.Asks{Stage: stage, Spec: &sched.StageSpec{
+		Kind: kindOf(app.submission.Type, key.priority), PerTask: amount(key.size), Tasks: -1}})
+	return stage
+}
+
+// found tells the core of a container that runs.
+func (c *container) found(stage int32) {
+	f := &sched.Found{Stage: stage}
+	if c.created > 0 {
+		f.Ran = max(0, c.m.now.Sub(time.UnixMilli(c.created)))
+	}
+	c.m.finds.told[f] = c
+	c.m.note(sched.Event{Kind: sched.AttemptFound, Job: c.attempt.app.job, Node: c.node.sched, Body: f})
+}
+
+// book takes in what the core made of the containers that it was told of.
+func (m *manager) book() {
+	if len(m.finds.told) == 0 {
+		return
+	}
+	for i := range m.core.Events {
+		e := &m.core.Events[i]
+		f, ok := e.Body.(*sched.Found)
+		if !ok {
+			continue
+		}
+		c := m.finds.told[f]
+		delete(m.finds.told, f)
+		switch {
+		case c.state == done && e.Attempt != 0: // since then
+			done := sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed}
+			done.Attempt, done.Node, done.Job = e.Attempt, e.Node, e.Job
+			m.note(done)
+		case e.Attempt == 0:
+			c.giveUp(wire.ExitAborted, saidUnknown, sched.Killed)
+		default:
+			c.lease = e.Attempt
+			m.leases.put(c)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package yarn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// patient is a job whose ApplicationMaster outlives its ResourceManager.
+func (c *cluster) patient(tasks int32) func(context.Context, *peer.Master, wire.ContainerID) int32 {
+	job := c.job(tasks)
+	return func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 {
+		m.Patience = 30 * time.Second
+		return job(ctx, m, id)
+	}
+}
+
+// A ResourceManager that keeps its state takes everything over from the one before: applications and their containers
+// go on, tokens stay good, what is over is told of, and ids of containers tell the lives apart.
+func TestRestartTakesOver(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "rm.db")
+	keep := func(config *Config) { config.State = state }
+	c := start(t, keep)
+	n := c.node()
+	over := c.submit(nil)
+	c.ends(over, wire.AppFinished)
+	release := make(chan bool)
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 {
+		select {
+		case <-release:
+			return 0
+		case <-ctx.Done():
+			return 1
+		}
+	}
+	c.until("its ApplicationMaster has ended", func() bool { return c.given.Swap(0) > 0 })
+	c.master = c.patient(10)
+	id := c.submit(func(s *wire.Submission) { s.Name, s.Tags = "kept", []string{"a", "b"} })
+	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
+	token := invoke[wire.TokenGiven](c, c.client, "getDelegationToken", &wire.TokenWanted{Renewer: "alice"})
+	unsent := invoke[wire.NewApplication](c, c.client, "getNewApplication", &wire.Empty{}).ID
+	identity := c.rm.front.m.identity()
+	before := c.report(over)
+	c.stop()
+
+	again := start(t, func(config *Config) { keep(config); config.Addresses = c.at })
+	again.nodes, c.nodes = append(again.nodes, n), nil
+	c.at, c.client = again.at, again.client
+	c.rm = again.rm
+	if m := c.rm.front.m; m.identity() <= identity || m.life.epoch != 1 {
+		t.Errorf("the second life is %d, epoch %d; the first was %d", m.identity(), m.life.epoch, identity)
+	}
+	if r := c.report(over); r.State != wire.AppFinished || r.Final != wire.Succeeded || r.Finish != before.Finish ||
+		r.Usage.MemorySeconds != before.Usage.MemorySeconds || r.User != "alice" || r.Attempt != before.Attempt {
+		t.Errorf("what was over is told of as %+v, was %+v", r, before)
+	}
+	c.until("it runs again", func() bool { return c.report(id).State == wire.AppRunning })
+	c.until("all 8 containers hold room", func() bool {
+		held := 0
+		c.look(func(m *manager) { held = m.leases.count })
+		return held == 8
+	})
+	if running, _ := n.Running(); running != 8 {
+		t.Errorf("%d containers run after the restart, want the 8 from before", running)
+	}
+	if r := c.report(id); r.Name != "kept" || len(r.Tags) != 2 || r.Usage.Containers != 8 || len(r.Diagnostics) > 0 {
+		t.Errorf("it is told of as %+v", r)
+	}
+	invoke[wire.TokenRenewed](c, c.client, "renewDelegationToken", &token)
+	s := wire.Submission{ID: unsent, Name: "late", Type: "YARN", Resource: &wire.Resource{Memory: 512, VCores: 1},
+		Launch: wire.NewLaunchContext("master"), Unmanaged: true}
+	invoke[wire.Empty](c, c.client, "submitApplication", &wire.SubmitRequest{Submission: s})
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: unsent})
+	close(release)
+	if r := c.ends(id, wire.AppFinished); r.Attempt.Attempt != 1 {
+		t.Errorf("attempt %d ended it, want the first", r.Attempt.Attempt)
+	}
+	c.until("its ApplicationMaster has counted what it was given", func() bool { return c.given.Load() > 0 })
+	if n := c.given.Load(); n != 10 {
+		t.Errorf("it was given %d containers for 10 tasks", n)
+	}
+	c.master, c.task = c.job(3), func(context.Context, wire.ContainerID) int32 { return 0 }
+	next := c.submit(nil)
+	c.ends(next, wire.AppFinished)
+	again.nodes = []*peer.Node{n}
+	again.clean(next)
+}
+
+// An ApplicationMaster that died with its node, or whose node comes back without it, is started again elsewhere; one
+// that ended without a ResourceManager counts as failed. What an ApplicationMaster gives back before its node is there
+// ends.
+func TestRestartWithoutMaster(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "rm.db")
+	keep := func(config *Config) { config.State, config.Expiry.Node = state, 300*time.Millisecond }
+	c := start(t, keep)
+	gone, stays := c.node(), c.node()
+	var masters atomic.Int32
+	die := make(chan bool)
+	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 1 }
+	c.master = func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 {
+		m.Patience = 30 * time.Second
+		if masters.Add(1) > 8 { // the second of each
+			return c.job(0)(ctx, m, id)
+		}
+		if _, err := m.Register(ctx); err != nil {
+			return 1
+		}
+		select {
+		case <-ctx.Done():
+		case <-die:
+		}
+		return 7
+	}
+	var ids []wire.ApplicationID
+	for range 8 {
+		ids = append(ids, c.submit(nil))
+	}
+	c.until("all run", func() bool {
+		for _, id := range ids {
+			if c.report(id).State != wire.AppRunning {
+				return false
+			}
+		}
+		return true
+	})
+	c.stop()
+	gone.Crash()
+	close(die) // the others end while no ResourceManager is there
+	again := start(t, func(config *Config) { keep(config); config.Addresses = c.at })
+	again.nodes, c.nodes = append(again.nodes, stays), nil
+	c.at, c.client, c.rm = again.at, again.client, again.rm
+	for _, id := range ids {
+		if r := c.ends(id, wire.AppFinished); r.Attempt.Attempt != 2 {
+			t.Errorf("%s ended with attempt %d, want the second", id, r.Attempt.Attempt)
+		}
+	}
+}
+
+// `sojourn rm` is killed by signal 9 again and again, with 200 nodes and 10 applications that have 1,600 containers.
+// None is lost, none is granted twice, and each time they hold their room again within seconds.
+func TestKilledAgainAndAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: not with -short")
+	}
+	const nodes, apps, lives = 200, 10, 3
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "sojourn")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
+	}
+	c := &cluster{t: t, at: newPorts().addresses(t)}
+	writeSite(t, dir, map[string]string{
+		"yarn.resourcemanager.resource-tracker.address":                   c.at.Tracker,
+		"yarn.resourcemanager.scheduler.address":                          c.at.Master,
+		"yarn.resourcemanager.address":                                    c.at.Client,
+		"yarn.resourcemanager.admin.address":                              c.at.Admin,
+		"yarn.resourcemanager.webapp.address":                             c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb":                            "256",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":         "200",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":                     "60000",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":             "1",
+		"yarn.scheduler.capacity.root.default.maximum-capacity":           "100",
+		"yarn.scheduler.capacity.root.default.user-limit-factor":          "100",
+		"yarn.scheduler.capacity.maximum-applications":                    "1000",
+		"yarn.resourcemanager.am.max-attempts":                            "1",
+		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "60000",
+	})
+	var seen sync.Map // of container ids
+	release := make(chan bool)
+	const tasks = nodes*8/apps - 1 // beside the ApplicationMaster
+	job := c.patient(tasks)
+	c.master = func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 { return job(ctx, m, id) }
+	var ended atomic.Int32
+	c.task = func(ctx context.Context, id wire.ContainerID) int32 {
+		if _, twice := seen.LoadOrStore(id, true); twice {
+			t.Errorf("two containers are called %s", id)
+		}
+		select {
+		case <-release:
+			return 0
+		case <-ctx.Done():
+			ended.Add(1)
+			return 1
+		}
+	}
+	more := []string{"--policy", "fifo", "--state", filepath.Join(dir, "state")}
+	rm := startVerb(t, binary, dir, "1.rec", more...)
+	t.Cleanup(func() {
+		var wait sync.WaitGroup
+		for _, n := range c.nodes {
+			wait.Go(n.Crash)
+		}
+		wait.Wait()
+	})
+	for range nodes {
+		c.node()
+	}
+	c.client = c.as("alice")
+	var ids []wire.ApplicationID
+	for range apps {
+		ids = append(ids, c.submit(nil))
+	}
+	full := func() bool { return c.allocated() == nodes*8 }
+	c.until("the cluster is full", full)
+	for life := range lives {
+		rm.end(syscall.SIGKILL)
+		began := time.Now()
+		rm = startVerb(t, binary, dir, fmt.Sprint(life+2, ".rec"), more...)
+		c.client = c.as("alice")
+		ready := time.Since(began)
+		c.until("every container holds its room again", full)
+		t.Logf("life %d: ready after %v, %d containers known again after %v", life+2, ready, nodes*8, time.Since(began))
+	}
+	if n := ended.Load(); n > 0 {
+		t.Errorf("%d containers were ended by restarts", n)
+	}
+	close(release)
+	for _, id := range ids {
+		if r := c.ends(id, wire.AppFinished); r.Attempt.Attempt != 1 {
+			t.Errorf("%s needed attempt %d", id, r.Attempt.Attempt)
+		}
+	}
+	count := 0
+	seen.Range(func(any, any) bool { count++; return true })
+	if count != apps*tasks {
+		t.Errorf("%d containers ran for %d tasks", count, apps*tasks)
+	}
+	if err := rm.end(syscall.SIGTERM); err != nil {
+		t.Errorf("asked to end: %v", err)
+	}
+}
+
+// allocated returns how many containers the ResourceManager says there are; -1: it does not answer.
+func (c *cluster) allocated() int {
+	r, err := http.Get("http://" + c.at.Web + "/ws/v1/cluster/metrics")
+	if err != nil {
+		return -1
+	}
+	defer r.Body.Close()
+	var said struct {
+		ClusterMetrics struct {
+			ContainersAllocated int `json:"containersAllocated"`
+		} `json:"clusterMetrics"`
+	}
+	if json.NewDecoder(r.Body).Decode(&said) != nil {
+		return -1
+	}
+	return said.ClusterMetrics.ContainersAllocated
+}

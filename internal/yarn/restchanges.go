@@ -1,0 +1,473 @@
+package yarn
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// What is changed by REST: applications are submitted, moved, given another priority or lifetime, and killed. The
+// caller says in user.name who it is, as everywhere in simple mode; one that says nothing changes nothing.
+
+// restChanges are the requests below /ws/v1/cluster that change something, or are new to clients: each reads its body
+// before the turn.
+var restChanges = map[string]func(r io.Reader) (func(rest) (body, error), error){
+	"PUT /apps/{app}/state":             readKill,
+	"PUT /apps/{app}/queue":             readMove,
+	"PUT /apps/{app}/priority":          readPriority,
+	"PUT /apps/{app}/timeout":           readTimeout,
+	"POST /apps/new-application":        without(rest.newApplication),
+	"POST /apps":                        readSubmission,
+	"PUT /scheduler-conf":               without(rest.schedulerConf),
+	"POST /scheduler-conf/validate":     without(rest.schedulerConf),
+	"POST /delegation-token":            without(rest.noToken),
+	"POST /delegation-token/expiration": without(rest.noToken),
+}
+
+// without is for a request whose body says nothing.
+func without(do func(rest) (body, error)) func(io.Reader) (func(rest) (body, error), error) {
+	return func(io.Reader) (func(rest) (body, error), error) { return do, nil }
+}
+
+// Limits on the body of a request, and of a submission, in bytes.
+const (
+	restBody       = 64 << 10
+	mostSubmission = 4 << 20
+)
+
+// changeREST serves the requests of restChanges.
+func changeREST(mux *http.ServeMux, f *front, cluster string) {
+	for pattern, read := range restChanges {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" "+cluster+path, func(w http.ResponseWriter, r *http.Request) {
+			most := int64(restBody)
+			if path == "/apps" {
+				most = mostSubmission
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, most)
+			do, err := read(r.Body)
+			if err != nil {
+				writeREST(w, r, body{}, err)
+				return
+			}
+			answerREST(f, w, r, do)
+		})
+	}
+}
+
+// readJSON reads a body.
+func readJSON(r io.Reader, to any, what string) error {
+	if err := json.NewDecoder(r).Decode(to); err != nil {
+		return badRequest("the body must be " + what + " in JSON: " + err.Error())
+	}
+	return nil
+}
+
+func readKill(r io.Reader) (func(rest) (body, error), error) {
+	return rest.kill, killWanted(r)
+}
+
+// caller binds the caller to the state, who must say its name.
+func (q rest) caller() (client, error) {
+	user := q.r.URL.Query().Get("user.name")
+	if user == "" {
+		return client{}, forbidden("The default static user cannot carry out this operation.")
+	}
+	return as(q.m, user), nil
+}
+
+func readMove(r io.Reader) (func(rest) (body, error), error) {
+	var said struct{ Queue string }
+	err := readJSON(r, &said, `{"queue": name}`)
+	return func(q rest) (body, error) {
+		return q.change(func(u client, app *application) error {
+			return changed(u.move(&wire.Move{ID: app.id, Queue: said.Queue}))
+		}, rest.queueOf)
+	}, err
+}
+
+func readPriority(r io.Reader) (func(rest) (body, error), error) {
+	var said struct{ Priority *int32 }
+	err := readJSON(r, &said, `{"priority": number}`)
+	if err == nil && said.Priority == nil {
+		err = badRequest(`the body must be {"priority": number}`)
+	}
+	return func(q rest) (body, error) {
+		return q.change(func(u client, app *application) error {
+			to := wire.Priority(*said.Priority)
+			return changed(u.changePriority(&wire.PriorityChange{ID: app.id, Priority: to}))
+		}, rest.priority)
+	}, err
+}
+
+func readTimeout(r io.Reader) (func(rest) (body, error), error) {
+	var said struct {
+		Type, ExpiryTime string
+		Timeout          *struct{ Type, ExpiryTime string }
+	}
+	err := readJSON(r, &said, `{"timeout": {"type": "LIFETIME", "expiryTime": instant}}`)
+	if said.Timeout != nil {
+		said.Type, said.ExpiryTime = said.Timeout.Type, said.Timeout.ExpiryTime
+	}
+	if err == nil && strings.ToUpper(said.Type) != lifetimeName {
+		err = badRequest("Invalid timeout type " + said.Type)
+	}
+	return func(q rest) (body, error) {
+		return q.change(func(u client, app *application) error {
+			one := wire.Timeout{Kind: wire.TimeoutLifetime, Expires: said.ExpiryTime}
+			return changed(u.changeTimeouts(&wire.TimeoutChange{ID: app.id, Timeouts: []wire.Timeout{one}}))
+		}, rest.timeout)
+	}, err
+}
+
+// change has the caller change the application that the path names, and answers with what is read afterwards.
+func (q rest) change(do func(client, *application) error, read func(rest) (body, error)) (body, error) {
+	u, err := q.caller()
+	if err != nil {
+		return body{}, err
+	}
+	app, err := q.named()
+	if err != nil {
+		return body{}, err
+	}
+	if err := do(u, app); err != nil {
+		return body{}, err
+	}
+	return read(q)
+}
+
+// lifetimeName is the only timeout that there is.
+const lifetimeName = "LIFETIME"
+
+type timeoutInfo struct {
+	Type   string `json:"type" xml:"type"`
+	Expiry string `json:"expiryTime" xml:"expiryTime"`
+	Left   int64  `json:"remainingTimeInSeconds" xml:"remainingTimeInSeconds"`
+}
+
+type timeoutList struct {
+	Timeout []timeoutInfo `json:"timeout" xml:"timeout"`
+}
+
+func (q rest) lifetime() (timeoutInfo, error) {
+	app, err := q.named()
+	if err != nil {
+		return timeoutInfo{}, err
+	}
+	t := timeoutInfo{lifetimeName, app.expiry(), -1}
+	if ends := app.lifetime.ends; !ends.IsZero() {
+		t.Left = max(0, int64(ends.Sub(q.m.now).Seconds()))
+	}
+	return t, nil
+}
+
+func (q rest) timeouts() (body, error) {
+	t, err := q.lifetime()
+	return body{"timeouts", timeoutList{[]timeoutInfo{t}}}, err
+}
+
+func (q rest) timeout() (body, error) {
+	if kind := q.r.PathValue("kind"); kind != "" && strings.ToUpper(kind) != lifetimeName {
+		return body{}, badRequest("Invalid timeout type " + kind)
+	}
+	t, err := q.lifetime()
+	return body{"timeout", t}, err
+}
+
+// newIDInfo stands alone in its reply, as Hadoop's does.
+type newIDInfo struct {
+	ID      string     `json:"application-id" xml:"application-id"`
+	Maximum amountInfo `json:"maximum-resource-capability" xml:"maximum-resource-capability"`
+}
+
+func (q rest) newApplication() (body, error) {
+	u, err := q.caller()
+	if err != nil {
+		return body{}, err
+	}
+	later, err := u.newID(nil)
+	if err != nil {
+		return body{}, changed(nil, err)
+	}
+	r := later().(*wire.NewApplication)
+	most := amountInfo{r.Maximum.Memory, int64(r.Maximum.VCores)}
+	return body{alone + "NewApplication", newIDInfo{r.ID.String(), most}}, nil
+}
+
+// submissionInfo is an application as it is submitted by REST.
+type submissionInfo struct {
+	ID          string                            `json:"application-id"`
+	Name        string                            `json:"application-name"`
+	Queue       string                            `json:"queue"`
+	Priority    int32                             `json:"priority"`
+	Launch      launchInfo                        `json:"am-container-spec"`
+	Unmanaged   bool                              `json:"unmanaged-AM"`
+	MaxAttempts int32                             `json:"max-app-attempts"`
+	Resource    *amountInfo                       `json:"resource"`
+	Type        string                            `json:"application-type"`
+	Keep        bool                              `json:"keep-containers-across-application-attempts"`
+	Tags        stringsOf[string]                 `json:"application-tags"`
+	Label       string                            `json:"app-node-label-expression"`
+	MasterLabel string                            `json:"am-container-node-label-expression"`
+	Timeouts    map[string]stringsOf[timeoutWish] `json:"application-timeouts"`
+	Reservation string                            `json:"reservation-id"`
+}
+
+type timeoutWish struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// stringsOf is a list that clients give as a list, as one value, or within an object of one member.
+type stringsOf[T any] []T
+
+// UnmarshalJSON reads the three forms.
+func (l *stringsOf[T]) UnmarshalJSON(b []byte) error {
+	var list []T
+	if json.Unmarshal(b, &list) == nil {
+		*l = list
+		return nil
+	}
+	var within map[string]json.RawMessage
+	if json.Unmarshal(b, &within) == nil && len(within) == 1 {
+		for name, inner := range within {
+			if name != "key" && name != "value" {
+				return l.UnmarshalJSON(inner)
+			}
+		}
+	}
+	var one T
+	if err := json.Unmarshal(b, &one); err != nil {
+		return err
+	}
+	*l = []T{one}
+	return nil
+}
+
+// An entryOf is one entry of a map, as Hadoop's bodies have them.
+type entryOf[T any] struct {
+	Key   string `json:"key"`
+	Value T      `json:"value"`
+}
+
+type entriesOf[T any] struct {
+	Entry stringsOf[entryOf[T]] `json:"entry"`
+}
+
+type fileInfo struct {
+	Resource   string `json:"resource"`
+	Type       string `json:"type"`
+	Visibility string `json:"visibility"`
+	Size       int64  `json:"size"`
+	Timestamp  int64  `json:"timestamp"`
+}
+
+// launchInfo is what the ApplicationMaster's container runs.
+type launchInfo struct {
+	Files       entriesOf[fileInfo] `json:"local-resources"`
+	Environment entriesOf[string]   `json:"environment"`
+	Commands    struct {
+		Command stringsOf[string] `json:"command"`
+	} `json:"commands"`
+	Services    entriesOf[string] `json:"service-data"`
+	Credentials struct {
+		Tokens  entriesOf[string] `json:"tokens"`
+		Secrets entriesOf[string] `json:"secrets"`
+	} `json:"credentials"`
+	Access entriesOf[string] `json:"application-acls"`
+}
+
+func readSubmission(r io.Reader) (func(rest) (body, error), error) {
+	var said submissionInfo
+	if err := readJSON(r, &said, "an application submission context"); err != nil {
+		return nil, err
+	}
+	s, err := said.submission()
+	return func(q rest) (body, error) {
+		u, err := q.caller()
+		if err != nil {
+			return body{}, err
+		}
+		if err := changed(u.submit(&wire.SubmitRequest{Submission: *s})); err != nil {
+			return body{}, err
+		}
+		return body{accepted, nil}, nil
+	}, err
+}
+
+// submission makes the message that a client would have sent.
+func (i *submissionInfo) submission() (*wire.Submission, error) {
+	id, err := wire.ParseApplicationID(i.ID)
+	if err != nil {
+		return nil, badRequest("Could not create ApplicationId: " + err.Error())
+	}
+	if i.Reservation != "" {
+		return nil, badRequest("reservations are not supported")
+	}
+	launch, err := i.Launch.context()
+	if err != nil {
+		return nil, err
+	}
+	s := &wire.Submission{
+		ID: id, Name: i.Name, Queue: i.Queue, Priority: wire.Priority(i.Priority), Launch: *launch,
+		Unmanaged: i.Unmanaged, MaxAttempts: i.MaxAttempts, Type: i.Type, KeepContainers: i.Keep,
+		Tags: i.Tags, Label: i.Label,
+	}
+	if i.MasterLabel != "" {
+		s.Label = i.MasterLabel
+	}
+	if i.Resource != nil {
+		s.Resource = &wire.Resource{Memory: i.Resource.Memory, VCores: int32(i.Resource.VCores)}
+	}
+	for _, list := range i.Timeouts {
+		for _, t := range list {
+			seconds, err := strconv.ParseInt(t.Value, 10, 64)
+			if strings.ToUpper(t.Key) != lifetimeName || err != nil || seconds <= 0 {
+				return nil, badRequest("application-timeouts: must be " + lifetimeName + " and seconds, not " +
+					t.Key + " " + t.Value)
+			}
+			s.Lifetime = seconds
+		}
+	}
+	return s, nil
+}
+
+// The numbers of what a file of a container is, and of who may share it.
+var (
+	fileKinds  = map[string]int32{"ARCHIVE": 1, "FILE": 2, "PATTERN": 3}
+	fileShares = map[string]int32{"PUBLIC": 1, "PRIVATE": 2, "APPLICATION": 3}
+	accessList = map[string]int32{"VIEW_APP": wire.ViewApp, "MODIFY_APP": wire.ModifyApp}
+)
+
+// context makes the launch context, field by field as Hadoop has them.
+func (i *launchInfo) context() (*wire.LaunchContext, error) {
+	var b []byte
+	for _, e := range i.Files.Entry {
+		file := e.Value
+		u, err := url.Parse(file.Resource)
+		kind, share := fileKinds[strings.ToUpper(file.Type)], fileShares[strings.ToUpper(file.Visibility)]
+		if err != nil || kind == 0 || share == 0 {
+			return nil, badRequest("local-resources: " + e.Key + " must have a URL, a type and a visibility")
+		}
+		where := proto.AppendString(nil, 1, u.Scheme)
+		if u.Hostname() != "" {
+			where = proto.AppendString(where, 2, u.Hostname())
+			port, _ := strconv.Atoi(u.Port())
+			where = proto.AppendInt32(where, 3, int32(port))
+		}
+		where = proto.AppendString(where, 4, u.Path)
+		one := proto.AppendBytes(nil, 1, where)
+		one = proto.AppendInt64(one, 2, file.Size)
+		one = proto.AppendInt64(one, 3, file.Timestamp)
+		one = proto.AppendInt32(proto.AppendInt32(one, 4, kind), 5, share)
+		b = proto.AppendBytes(b, 1, proto.AppendBytes(proto.AppendString(nil, 1, e.Key), 2, one))
+	}
+	blob, err := i.credentials()
+	if err != nil {
+		return nil, err
+	}
+	if blob != nil {
+		b = proto.AppendBytes(b, 2, blob)
+	}
+	for _, e := range i.Services.Entry {
+		data, err := decode64(e.Value)
+		if err != nil {
+			return nil, badRequest("service-data: " + e.Key + " must be Base64")
+		}
+		b = proto.AppendBytes(b, 3, proto.AppendBytes(proto.AppendString(nil, 1, e.Key), 2, data))
+	}
+	for _, e := range i.Environment.Entry {
+		b = proto.AppendBytes(b, 4, proto.AppendString(proto.AppendString(nil, 1, e.Key), 2, e.Value))
+	}
+	b = proto.AppendStrings(b, 5, i.Commands.Command)
+	for _, e := range i.Access.Entry {
+		kind, ok := accessList[strings.ToUpper(e.Key)]
+		if !ok {
+			return nil, badRequest("application-acls: " + e.Key + " must be one of " +
+				strings.Join(slices.Sorted(maps.Keys(accessList)), ", "))
+		}
+		b = proto.AppendBytes(b, 6, proto.AppendString(proto.AppendInt32(nil, 1, kind), 2, e.Value))
+	}
+	var c wire.LaunchContext
+	if err := proto.Decode(b, &c); err != nil {
+		return nil, badRequest("am-container-spec: " + err.Error())
+	}
+	return &c, nil
+}
+
+// credentials makes the blob of tokens and secrets; nil: there are none.
+func (i *launchInfo) credentials() ([]byte, error) {
+	if len(i.Credentials.Tokens.Entry) > 0 {
+		return nil, badRequest("credentials: tokens are for secured clusters, and this one is not")
+	}
+	secrets := map[string][]byte{}
+	for _, e := range i.Credentials.Secrets.Entry {
+		secret, err := decode64(e.Value)
+		if err != nil {
+			return nil, badRequest("credentials: secret " + e.Key + " must be Base64")
+		}
+		secrets[e.Key] = secret
+	}
+	if len(secrets) == 0 {
+		return nil, nil
+	}
+	return token.Secrets(secrets), nil
+}
+
+// decode64 reads Base64 as it is in URLs or elsewhere.
+func decode64(s string) ([]byte, error) {
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	return base64.RawStdEncoding.DecodeString(s)
+}
+
+// schedulerConf refuses as Hadoop does where queues stand in a file.
+func (q rest) schedulerConf() (body, error) {
+	return body{}, badRequest("This API only supports to retrieve scheduler configuration from a mutable-conf " +
+		"scheduler, underneath scheduler CapacityScheduler is not an instance of MutableConfScheduler")
+}
+
+// noToken refuses as Hadoop does in simple mode.
+func (q rest) noToken() (body, error) {
+	return body{}, forbidden("Delegation token operations can only be carried out on a Kerberos authenticated " +
+		"channel. Expected auth type is kerberos, got type simple")
+}
+
+type activityInfo struct {
+	Application string `json:"applicationId,omitempty" xml:"applicationId,omitempty"`
+	Diagnostic  string `json:"diagnostic" xml:"diagnostic"`
+	Time        string `json:"dateTime" xml:"dateTime"`
+}
+
+// activities says, as Hadoop does at first, that none are recorded. `sojourn record explain` tells why a job waits.
+func (q rest) activities() (body, error) {
+	at := q.m.now.UTC().Format("Mon Jan 02 15:04:05 UTC 2006")
+	if id := q.r.PathValue("app"); id != "" {
+		app, err := q.seen()
+		if err != nil {
+			return body{}, err
+		}
+		return body{"appActivities", activityInfo{app.id.String(), noActivities, at}}, nil
+	}
+	return body{"activities", activityInfo{"", noActivities, at}}, nil
+}
+
+const noActivities = "activities are not kept: sojourn record explain tells why a job waits"
+
+type userInfo struct {
+	Login     string `json:"rmLoginUser" xml:"rmLoginUser"`
+	Requested string `json:"requestedUser" xml:"requestedUser"`
+}
+
+func (q rest) userInfo() (body, error) {
+	return body{"clusterUserInfo", userInfo{q.m.config.Shown.User, q.user}}, nil
+}

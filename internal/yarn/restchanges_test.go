@@ -1,0 +1,198 @@
+package yarn
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// An application is submitted, moved, given another priority and lifetime, and killed by REST; a caller without a name
+// changes nothing.
+func TestRESTChanges(t *testing.T) {
+	c := start(t, func(config *Config) {
+		config.MostPriority = 9
+		config.Queues.Tree = []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}}
+	})
+	n := c.node()
+	c.master = c.job(2)
+	if status, _ := c.rest("POST", "/apps/new-application", ""); status != http.StatusForbidden {
+		t.Errorf("without a name: status %d", status)
+	}
+	status, v := c.rest("POST", "/apps/new-application?user.name=alice", "")
+	id, _ := at(v, "application-id").(string)
+	if status != http.StatusOK || at(v, "maximum-resource-capability.memory") != 4096.0 {
+		t.Fatalf("status %d: %v", status, v)
+	}
+	submission := `{"application-id":"` + id + `","application-name":"by REST","queue":"etl","priority":3,
+		"application-type":"YARN","application-tags":{"tag":["a","b"]},"resource":{"memory":512,"vCores":1},
+		"application-timeouts":{"timeout":{"key":"LIFETIME","value":"3600"}},
+		"am-container-spec":{"commands":{"command":"master"},
+			"environment":{"entry":[{"key":"A","value":"1"}]},
+			"local-resources":{"entry":[{"key":"jar","value":{"resource":"hdfs://nn:9000/a.jar","type":"FILE",
+				"visibility":"APPLICATION","size":12,"timestamp":34}}]},
+			"credentials":{"secrets":{"entry":[{"key":"k","value":"c2VjcmV0"}]}},
+			"application-acls":{"entry":[{"key":"VIEW_APP","value":"bo"}]}}}`
+	for _, wrong := range []string{
+		``, `{}`, `[]`, strings.Replace(submission, id, "application_x", 1),
+		strings.Replace(submission, `"FILE"`, `"BALLAD"`, 1), strings.Replace(submission, "c2VjcmV0", "?", 1),
+		strings.Replace(submission, "VIEW_APP", "DANCE", 1), strings.Replace(submission, "3600", "-1", 1),
+		strings.Replace(submission, `"queue":"etl"`, `"queue":"none"`, 1),
+		strings.Replace(submission, `"memory":512`, `"memory":99999`, 1),
+	} {
+		if status, v := c.rest("POST", "/apps?user.name=alice", wrong); status != http.StatusBadRequest {
+			t.Errorf("%.60s: status %d, %v", wrong, status, v)
+		}
+	}
+	if status, _ := c.rest("POST", "/apps", submission); status != http.StatusForbidden {
+		t.Errorf("submitted without a name: status %d", status)
+	}
+	if status, v := c.rest("POST", "/apps?user.name=alice", submission); status != http.StatusAccepted {
+		t.Fatalf("submitted: status %d: %v", status, v)
+	}
+	app, err := wire.ParseApplicationID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.ends(app, wire.AppFinished)
+	if r.Name != "by REST" || r.Queue != "root.etl" || r.Priority != 3 || len(r.Tags) != 2 || r.User != "alice" {
+		t.Errorf("it was taken as %+v", r)
+	}
+	c.look(func(m *manager) {
+		if acl := m.apps.byID[app].access[wire.ViewApp]; len(acl.Users) != 1 || acl.Users[0] != "bo" {
+			t.Errorf("it may be seen by %v", acl)
+		}
+	})
+	c.nodes[0] = n
+	c.master = c.endlessJob()
+	live := c.submit(nil)
+	c.until("it runs", func() bool { return c.report(live).State == wire.AppRunning })
+	path := "/apps/" + live.String()
+	for _, q := range []struct {
+		method, path, body string
+		status             int
+		at                 string
+		want               any
+	}{
+		{"PUT", "/queue", `{"queue":"etl"}`, 403, "RemoteException.exception", "ForbiddenException"},
+		{"PUT", "/queue?user.name=mallory", `{"queue":"etl"}`, 403, "RemoteException.exception", "ForbiddenException"},
+		{"PUT", "/queue?user.name=alice", `{"queue":"none"}`, 400, "RemoteException.exception", "BadRequestException"},
+		{"PUT", "/queue?user.name=alice", `{"queue":"etl"}`, 200, "queue", "etl"},
+		{"PUT", "/priority?user.name=alice", `{}`, 400, "RemoteException.exception", "BadRequestException"},
+		{"PUT", "/priority?user.name=alice", `{"priority":7}`, 200, "priority", 7.0},
+		{"GET", "/timeouts", "", 200, "timeouts.timeout.expiryTime", "UNLIMITED"},
+		{"PUT", "/timeout?user.name=alice", `{"timeout":{"type":"NAP","expiryTime":"x"}}`, 400,
+			"RemoteException.exception", "BadRequestException"},
+		{"PUT", "/timeout?user.name=alice",
+			`{"timeout":{"type":"LIFETIME","expiryTime":"2999-01-01T00:00:00.000+0000"}}`, 200,
+			"timeout.type", "LIFETIME"},
+		{"GET", "/timeouts/LIFETIME", "", 200, "timeout.type", "LIFETIME"},
+		{"GET", "/timeouts/NAP", "", 400, "RemoteException.exception", "BadRequestException"},
+	} {
+		if status, v := c.rest(q.method, path+q.path, q.body); status != q.status || at(v, q.at) != q.want {
+			t.Errorf("%s %s %s: status %d, %v; want %d and %v", q.method, q.path, q.body, status, v, q.status, q.want)
+		}
+	}
+	if r := c.report(live); r.Queue != "root.etl" || r.Priority != 7 || !strings.HasPrefix(r.Lifetime.Expires, "2999") {
+		t.Errorf("after the changes: %+v", r)
+	}
+	if status, v := c.rest("PUT", path+"/state?user.name=alice", `{"state":"KILLED"}`); status != http.StatusOK {
+		t.Errorf("killed: status %d, %v", status, v)
+	}
+	c.clean(live)
+}
+
+// What programs look for before they ask anything is there, and what is unknown is refused as Hadoop does.
+func TestRESTFinds(t *testing.T) {
+	c := start(t, func(config *Config) {
+		config.Shown.Properties = []Property{{Name: "a", Value: "1", File: "yarn-site.xml"}}
+		config.Queues.Tree = []*sched.QueueSpec{
+			{Name: "default", Min: sched.Share{Part: 0.3}},
+			{Name: "etl", Min: sched.Share{Part: 0.7}, Queues: []*sched.QueueSpec{
+				{Name: "day", Min: sched.Share{Part: 0.1}}, {Name: "night", Min: sched.Share{Part: 0.9}},
+			}},
+		}
+		config.Queues.Stopped = []string{"etl.day"}
+	})
+	c.node()
+	c.master = c.endlessJob()
+	id := c.submit(func(s *wire.Submission) { s.Queue = "night" })
+	c.until("it runs", func() bool { return c.report(id).State == wire.AppRunning })
+	for path, want := range map[string]string{
+		"/isActive": "", "/cluster": "applications  1, 1 live", "/conf": "<name>a</name><value>1</value>",
+		"/conf?format=json": `"key":"a"`, "/jmx": `"NumActiveNMs":1`,
+		"/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics*": `"AppsRunning":1`,
+	} {
+		if status, _, text := c.get(path, ""); status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: status %d: %s", path, status, text)
+		}
+	}
+	for _, path := range []string{"/ws/v1/cluster", "/ws/v1/cluster/apps", "/"} {
+		q, err := http.NewRequestWithContext(t.Context(), "OPTIONS", "http://"+c.at.Web+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusOK || !strings.Contains(r.Header.Get("Allow"), "GET") {
+			t.Errorf("OPTIONS %s: status %d, Allow %q", path, r.StatusCode, r.Header.Get("Allow"))
+		}
+	}
+	for path, want := range map[string]int{
+		"/nodes?states=HAPPY": 400, "/apps?finalStatus=HAPPY": 400, "/apps?queue=none": 400, "/apps?queue=night": 200,
+		"/scheduler-conf": 400, "/scheduler/activities": 200, "/userinfo": 200,
+	} {
+		if status, v := c.rest("GET", path, ""); status != want {
+			t.Errorf("%s: status %d, want %d: %v", path, status, want, v)
+		}
+	}
+	_, v := c.rest("GET", "/scheduler", "")
+	queues := map[string]map[string]any{}
+	var walk func(v any)
+	walk = func(v any) {
+		o, _ := v.(map[string]any)
+		queues[fmt.Sprint(o["queuePath"])] = o
+		if list, ok := at(v, "queues.queue").([]any); ok {
+			for _, one := range list {
+				walk(one)
+			}
+		}
+	}
+	walk(at(v, "scheduler.schedulerInfo"))
+	for _, q := range []struct {
+		path, name string
+		want       any
+	}{
+		{"root", "capacity", 100.0}, {"root", "numApplications", 1.0}, {"root.default", "capacity", 30.0},
+		{"root.etl", "capacity", 70.0}, {"root.etl", "absoluteCapacity", 70.0}, {"root.etl", "numApplications", 1.0},
+		{"root.etl.night", "capacity", 90.0}, {"root.etl.night", "absoluteCapacity", 63.0},
+		{"root.etl.day", "capacity", 10.0}, {"root.etl.day", "state", "STOPPED"}, {"root.etl", "state", "RUNNING"},
+		{"root.etl.day", "numApplications", 0.0}, {"root.etl.night", "maxCapacity", 100.0},
+	} {
+		if got := queues[q.path][q.name]; got != q.want {
+			t.Errorf("%s: %s is %v, want %v", q.path, q.name, got, q.want)
+		}
+	}
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
+	c.clean(id)
+}
+
+// Applications that are told of no more still count.
+func TestAppsSubmittedCountAll(t *testing.T) {
+	c := start(t, func(config *Config) { config.Completed = 2 })
+	c.node()
+	c.master = c.job(0)
+	for range 5 {
+		c.ends(c.submit(nil), wire.AppFinished)
+	}
+	c.until("all five count", func() bool {
+		_, v := c.rest("GET", "/metrics", "")
+		return at(v, "clusterMetrics.appsSubmitted") == 5.0 && at(v, "clusterMetrics.appsCompleted") == 5.0
+	})
+}

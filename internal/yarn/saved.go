@@ -1,0 +1,377 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// What outlives the process is kept under these names. Containers are not: NodeManagers tell of them when they register
+// again.
+const (
+	nameLife   = "life"
+	nameKeys   = "keys"
+	nameApp    = "app/"    // and the id: what is told of an application
+	nameLaunch = "launch/" // and the id: what only launching needs, until the application is over
+	nameToken  = "token/"  // and the identifier: a delegation token
+)
+
+// A saver keeps what outlives the process. What changes in a turn is written after it, all or nothing. A nil saver
+// keeps nothing.
+type saver struct {
+	to      *store.Store
+	apps    map[*application]bool // that have changed in this turn
+	changed map[string][]byte     // beside them
+	marks   int                   // changes since the start
+}
+
+// mark notes that an application has changed.
+func (s *saver) mark(app *application) {
+	if s != nil {
+		s.apps[app] = true
+		s.marks++
+	}
+}
+
+// put notes that something else has changed; a nil message: it is gone.
+func (s *saver) put(name string, m proto.Message) {
+	if s == nil {
+		return
+	}
+	s.marks++
+	s.changed[name] = nil
+	if m != nil {
+		s.changed[name] = m.Append([]byte{})
+	}
+}
+
+// seen returns how many changes there were.
+func (s *saver) seen() int {
+	if s == nil {
+		return 0
+	}
+	return s.marks
+}
+
+// flush has what changed in this turn written, and returns the number to wait for; zero: nothing has changed.
+func (s *saver) flush() uint64 {
+	if s == nil || len(s.apps)+len(s.changed) == 0 {
+		return 0
+	}
+	for app := range s.apps {
+		name := savedName(app.id)
+		if app.forgotten {
+			s.changed[nameApp+name], s.changed[nameLaunch+name] = nil, nil
+			continue
+		}
+		s.changed[nameApp+name] = app.saved().Append([]byte{})
+		if app.over {
+			s.changed[nameLaunch+name] = nil
+		} else if !app.kept {
+			app.kept = true
+			s.changed[nameLaunch+name] = app.submission.Append([]byte{})
+		}
+	}
+	clear(s.apps)
+	number := s.to.Put(s.changed)
+	clear(s.changed)
+	return number
+}
+
+// wait returns when what flush returned a number for is kept. It must not be called within a turn.
+func (s *saver) wait(number uint64) error {
+	if s != nil && number > 0 && !s.to.Wait(number) {
+		return fmt.Errorf("this ResourceManager ends, and what was asked for is not kept")
+	}
+	return nil
+}
+
+// close writes what is left.
+func (s *saver) close() error {
+	if s == nil {
+		return nil
+	}
+	s.flush()
+	return s.to.Close()
+}
+
+// store names what keeps the state.
+func (m *manager) store() string {
+	if m.saves == nil {
+		return "none"
+	}
+	return "bbolt"
+}
+
+// kept returns a function that waits until what changes in this turn is kept.
+func (s *saver) kept() func() error {
+	if s == nil {
+		return func() error { return nil }
+	}
+	number := s.to.Next()
+	return func() error { return s.wait(number) }
+}
+
+func savedName(id wire.ApplicationID) string { return fmt.Sprintf("%d/%d", id.Timestamp, id.ID) }
+
+// A savedLife says which lives of the ResourceManager there were.
+type savedLife struct {
+	Epoch    int64 // of the last: how many there were before it
+	Identity int64 // of the last
+	First    int64 // identity of the first
+}
+
+func (m *savedLife) Fields(f *proto.Fields) {
+	f.Int64(1, &m.Epoch)
+	f.Int64(2, &m.Identity)
+	f.Int64(3, &m.First)
+}
+
+func (m *savedLife) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *savedLife) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// savedKeys are what signs tokens.
+type savedKeys struct{ Master, Node, Container, Delegation token.Saved }
+
+func (m *savedKeys) Fields(f *proto.Fields) {
+	f.Message(1, &m.Master)
+	f.Message(2, &m.Node)
+	f.Message(3, &m.Container)
+	f.Message(4, &m.Delegation)
+}
+
+func (m *savedKeys) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *savedKeys) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// A savedApp is what is told of an application. Instants are in ms since 1970.
+type savedApp struct {
+	Order       int64           // of submission, over all lives
+	User, Queue string          // as application has them
+	Submission  wire.Submission // without what only launching needs
+	Access      []wire.ACL
+	State       int32
+	Final       int32
+	Diagnostics string
+	Times       times
+	Ends        int64 // of its lifetime; zero: never
+	Memory      int64 // MiB-seconds that it used; of one that is over
+	VCores      int64 // core-seconds, likewise
+	Attempts    []savedAttempt
+}
+
+func (m *savedApp) Fields(f *proto.Fields) {
+	f.Int64(1, &m.Order)
+	f.String(2, &m.User)
+	f.String(3, &m.Queue)
+	f.Message(4, &m.Submission)
+	proto.Repeated(f, 5, &m.Access)
+	f.Int32(6, &m.State)
+	f.Int32(7, &m.Final)
+	f.String(8, &m.Diagnostics)
+	f.Message(9, &m.Times)
+	f.Int64(10, &m.Ends)
+	f.Int64(11, &m.Memory)
+	f.Int64(12, &m.VCores)
+	proto.Repeated(f, 13, &m.Attempts)
+}
+
+func (m *savedApp) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *savedApp) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+func (m *times) Fields(f *proto.Fields) {
+	f.Int64(1, &m.started)
+	f.Int64(2, &m.launched)
+	f.Int64(3, &m.finished)
+}
+
+// A savedAttempt is an attempt, with where its ApplicationMaster's container is.
+type savedAttempt struct {
+	State       int32
+	Failed      bool // it counts among those that an application may have
+	Diagnostics string
+	Times       times
+	Host        string
+	Port        int32
+	Original    string
+	Master      *savedMaster // nil: unmanaged
+}
+
+func (m *savedAttempt) Fields(f *proto.Fields) {
+	f.Int32(1, &m.State)
+	f.Bool(2, &m.Failed)
+	f.String(3, &m.Diagnostics)
+	f.Message(4, &m.Times)
+	f.String(5, &m.Host)
+	f.Int32(6, &m.Port)
+	f.String(7, &m.Original)
+	proto.Optional(f, 8, &m.Master)
+}
+
+// A savedMaster is an ApplicationMaster's container.
+type savedMaster struct {
+	ID       int64
+	Node     wire.NodeID
+	Web      string
+	Resource wire.Resource
+	Created  int64
+}
+
+func (m *savedMaster) Fields(f *proto.Fields) {
+	f.Int64(1, &m.ID)
+	f.Message(2, &m.Node)
+	f.String(3, &m.Web)
+	f.Message(4, &m.Resource)
+	f.Int64(5, &m.Created)
+}
+
+// A savedToken is a delegation token, whose identifier is its name.
+type savedToken struct {
+	Identifier, Password []byte
+	Expires              int64
+}
+
+func (m *savedToken) Fields(f *proto.Fields) {
+	f.Bytes(1, &m.Identifier)
+	f.Bytes(2, &m.Password)
+	f.Int64(3, &m.Expires)
+}
+
+func (m *savedToken) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *savedToken) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// saved returns what is kept of the application.
+func (app *application) saved() *savedApp {
+	m := &savedApp{
+		Order:       app.order,
+		User:        app.user,
+		Queue:       app.queue,
+		Submission:  app.submission,
+		State:       int32(app.state),
+		Final:       int32(app.outcome.final),
+		Diagnostics: app.outcome.diagnostics,
+		Times:       app.times,
+		Memory:      int64(app.used[sched.Memory]),
+		VCores:      int64(app.used[sched.VCores]),
+	}
+	m.Submission.Launched()
+	if !app.lifetime.ends.IsZero() {
+		m.Ends = app.lifetime.ends.UnixMilli()
+	}
+	for _, kind := range slices.Sorted(maps.Keys(app.access)) {
+		m.Access = append(m.Access, wire.ACL{Type: kind, Users: app.access[kind].String()})
+	}
+	for _, a := range app.attempts {
+		m.Attempts = append(m.Attempts, a.saved())
+	}
+	return m
+}
+
+func (a *attempt) saved() savedAttempt {
+	m := savedAttempt{
+		State:       int32(a.state),
+		Failed:      a.failed,
+		Diagnostics: a.diagnostics,
+		Times:       a.times,
+		Host:        a.address.Host,
+		Port:        a.address.Port,
+		Original:    a.address.Original,
+	}
+	if c := a.master; c != nil {
+		m.Master = &savedMaster{c.id.ID, c.node.id, c.node.web, c.resource, c.created}
+	}
+	return m
+}
+
+// save has the application kept as it is at the end of this turn.
+func (app *application) save() { app.m.saves.mark(app) }
+
+// saveKeys has the keys kept.
+func (m *manager) saveKeys() {
+	k := &m.keys
+	m.saves.put(nameKeys, &savedKeys{k.master.Save(), k.node.Save(), k.container.Save(), k.delegations.keys.Save()})
+}
+
+// save has a delegation token kept.
+func (d *delegation) save(m *manager, identifier []byte) {
+	m.saves.put(nameToken+string(identifier), &savedToken{identifier, d.password, d.expires.UnixMilli()})
+}
+
+// A past is what was kept.
+type past struct {
+	life   savedLife
+	keys   *savedKeys // nil: there was no life before
+	apps   []*savedApp
+	tokens []savedToken
+}
+
+// readPast reads what was kept, applications in the order of submission.
+func readPast(values map[string][]byte) (*past, error) {
+	p := &past{}
+	for name, text := range values {
+		var err error
+		switch {
+		case name == nameLife:
+			err = p.life.Decode(text)
+		case name == nameKeys:
+			p.keys = &savedKeys{}
+			err = p.keys.Decode(text)
+		case strings.HasPrefix(name, nameToken):
+			one := savedToken{}
+			err = one.Decode(text)
+			p.tokens = append(p.tokens, one)
+		case strings.HasPrefix(name, nameApp):
+			app := &savedApp{}
+			if err = app.Decode(text); err == nil {
+				err = app.merge(values[nameLaunch+strings.TrimPrefix(name, nameApp)])
+			}
+			p.apps = append(p.apps, app)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%.80q: %w", name, err)
+		}
+	}
+	slices.SortFunc(p.apps, func(a, b *savedApp) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortFunc(p.tokens, func(a, b savedToken) int {
+		return cmp.Compare(string(a.Identifier), string(b.Identifier))
+	})
+	return p, nil
+}
+
+// merge adds what only launching needs.
+func (m *savedApp) merge(launch []byte) error {
+	if launch == nil {
+		m.Submission.Launched()
+		return nil
+	}
+	var s wire.Submission
+	if err := s.Decode(launch); err != nil {
+		return err
+	}
+	s.Name, s.Type, s.Priority = m.Submission.Name, m.Submission.Type, m.Submission.Priority
+	m.Submission = s
+	return nil
+}
+
+// String is the list as parseACL reads it.
+func (a ACL) String() string {
+	if a.Everybody {
+		return "*"
+	}
+	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
+}
+
+func millisTime(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}

@@ -1,0 +1,368 @@
+package yarn
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// notes lists, a line each, what is meant for a ResourceManager, is not read here, and says something else than what is
+// so anyway.
+func (p *properties) notes() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		if p.used[name] {
+			continue
+		}
+		one := p.values[name]
+		one.value = strings.TrimSpace(one.value)
+		switch listed, ok := listedAs(name); {
+		case !ok && !forManager(name) || ok && (listed.value == anyValue || listed.value == one.value):
+		case ok:
+			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value,
+				listed.reason))
+		default:
+			list = append(list, fmt.Sprintf("%s: %s = %s: not understood, and of no effect", one.file,
+				name, one.value))
+		}
+	}
+	return list
+}
+
+// resourceTypesFile is Hadoop's file of kinds of resources beyond memory and cores.
+const resourceTypesFile = "resource-types.xml"
+
+// unreadFiles lists the files of a folder that Hadoop's ResourceManager reads and this one does not.
+func unreadFiles(dir string) (list []string) {
+	path := filepath.Join(dir, resourceTypesFile)
+	if _, err := os.Stat(path); err == nil {
+		list = append(list, path+": not read: "+noOtherKinds)
+	}
+	return list
+}
+
+// capacityPrefix begins the Capacity Scheduler's properties.
+const capacityPrefix = "yarn.scheduler.capacity."
+
+// An unreadGroup is properties that begin with a prefix and are not read, whatever they say.
+type unreadGroup struct{ prefix, reason string }
+
+// unreadGroups are properties of other programs, and properties of what another property turns on, which is named.
+var unreadGroups = []unreadGroup{
+	{"security.applicationhistory.", "for history servers"},
+	{"yarn.app.", "for MapReduce"},
+	{"yarn.application.", "for clients"},
+	{"yarn.apps.cache.", "lists of applications are made in short turns, and not cached"},
+	{"yarn.client.", "for clients"},
+	{"yarn.dispatcher.", "threads of Hadoop's event queue"},
+	{"yarn.federation.", "for federated clusters"},
+	{"yarn.fs-store.", noLabels},
+	{"yarn.intermediate-data-encryption.", "for NodeManagers"},
+	{"yarn.ipc.", "classes of Hadoop's RPC"},
+	{"yarn.is.minicluster", "for Hadoop's tests"},
+	{"yarn.log-aggregation", "for NodeManagers and history servers"},
+	{"yarn.log.server.", "for NodeManagers and history servers"},
+	{"yarn.minicluster.", "for Hadoop's tests"},
+	{"yarn.node-attribute.", noLabels},
+	{"yarn.node-labels.", noLabels},
+	{"yarn.nodemanager.", "for NodeManagers"},
+	{"yarn.registry.", "for ApplicationMasters and the registry"},
+	{"yarn.resourcemanager.activities-manager.", "activities are not kept: see sojourn record explain"},
+	{"yarn.resourcemanager.application-tag-based-placement.", tagPlacement},
+	{"yarn.resourcemanager.configuration.", localFiles},
+	{"yarn.resourcemanager.connect.", "for NodeManagers and clients"},
+	{"yarn.resourcemanager.delegation-token", noRenewal},
+	{"yarn.resourcemanager.delayed.delegation-token.", noRenewal},
+	{"yarn.resourcemanager.fs.state-store.", ourStore},
+	{"yarn.resourcemanager.ha.", noHA},
+	{"yarn.resourcemanager.leveldb-state-store.", ourStore},
+	{"yarn.resourcemanager.nm-container-queuing.", noOpportunistic},
+	{"yarn.resourcemanager.node-labels.", noLabels},
+	{"yarn.resourcemanager.nodemanagers.heartbeat-interval-", noScaling},
+	{"yarn.resourcemanager.nodestore-rootdir.", noLabels},
+	{"yarn.resourcemanager.opportunistic", noOpportunistic},
+	{"yarn.resourcemanager.placement-constraints.", noConstraints},
+	{"yarn.resourcemanager.reservation-system.", noReservations},
+	{"yarn.resourcemanager.resource-profiles.", noProfiles},
+	{"yarn.resourcemanager.scheduler.monitor.", takingBack},
+	{"yarn.resourcemanager.state-store.", ourStore},
+	{"yarn.resourcemanager.submission-preprocessor.", noPreprocessor},
+	{"yarn.resourcemanager.system-metrics-publisher.", noTimeline},
+	{"yarn.resourcemanager.webapp.rest-csrf.", noCSRF},
+	{"yarn.resourcemanager.webapp.xfs-filter.", "pages never allow themselves in a frame"},
+	{"yarn.resourcemanager.zk-", ourStore},
+	{"yarn.rm.system-metrics-publisher.", noTimeline},
+	{"yarn.router.", "for the router of federated clusters"},
+	{"yarn.scheduler.configuration.", queueFile},
+	{"yarn.sharedcache.", "for the shared cache"},
+	{"yarn.timeline-service.", "for timeline servers and their clients"},
+	{"yarn.web-proxy.", "for a proxy of its own"},
+	{"yarn.webapp.ui", "Hadoop's pages are not served"},
+	{"yarn.webapp.xfs-filter.", "pages never allow themselves in a frame"},
+}
+
+// forManager reports whether a property is meant for a ResourceManager and in no group of those that are not read.
+func forManager(name string) bool {
+	_, listed := groupOf(name)
+	return strings.HasPrefix(name, "yarn.") && !listed
+}
+
+// groupOf returns the group of a property that is not read.
+func groupOf(name string) (unreadGroup, bool) {
+	for _, one := range unreadGroups {
+		if strings.HasPrefix(name, one.prefix) {
+			return one, true
+		}
+	}
+	return unreadGroup{}, false
+}
+
+// anyValue stands for every value of a property.
+const anyValue = "*any*"
+
+// An unreadProperty is one that is not read. With the value it says what is so anyway, and is not named at start. The
+// reason says why any value is without effect, or what to do where another one was meant to have one.
+type unreadProperty struct{ value, reason string }
+
+// listedAs returns what is known of a property that is not read.
+func listedAs(name string) (unreadProperty, bool) {
+	if strings.HasPrefix(name, "hadoop.proxyuser.") ||
+		strings.HasPrefix(name, "yarn.resourcemanager.proxyuser.") {
+		return unreadProperty{"", "callers are believed to be who they say they are, so it is not checked " +
+			"who acts for others"}, true
+	}
+	if one, ok := unreadProperties[name]; ok {
+		return one, true
+	}
+	if rest, ok := strings.CutPrefix(name, "yarn.resourcemanager."); ok {
+		one, ok := unreadManager[rest]
+		return one, ok
+	}
+	rest, ok := strings.CutPrefix(name, capacityPrefix)
+	if !ok {
+		return unreadProperty{}, false
+	}
+	if one, ok := unreadCapacity[rest]; ok {
+		return one, true
+	}
+	one, ok := unreadCapacity["QUEUE."+rest[strings.LastIndexByte(rest, '.')+1:]]
+	return one, ok
+}
+
+// Reasons that several properties share.
+const (
+	noOtherKinds    = "containers have memory and cores, and requests for another kind are refused"
+	noLabels        = "there are no node labels and attributes, and requests for a label are refused"
+	noConstraints   = "placement constraints are refused"
+	noTimeline      = "nothing is published to a timeline service"
+	noReservations  = "there are no reservations"
+	noProfiles      = "there are no resource profiles, and clients are told so"
+	noPreprocessor  = "submissions are taken as they are"
+	noOpportunistic = "opportunistic containers are not offered"
+	noJava          = "classes in Java are not run"
+	noKerberos      = "there is no Kerberos and no TLS: the files of a secured cluster are refused"
+	noThreads       = "this process takes as many threads as it needs"
+	noRenewal       = "tokens of file systems are not renewed"
+	noCSRF          = "REST asks for no header against forged requests"
+	noScaling       = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms holds, whatever the load"
+	noHA            = "there is one ResourceManager, and no standby takes over"
+	localFiles      = "files are read from the folder that --conf names"
+	ourStore        = "state is kept in the folder that --state names"
+	ourRolling      = "all keys roll as yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs says"
+	ourTokens       = "delegation tokens live a day, and up to a week when they are renewed"
+	queueFile       = "queues change by their file and refreshQueues"
+	lifetimeHint    = "say a lifetime when submitting, or with yarn application -updateLifetime"
+	tagPlacement    = "a tag names a queue, not a user: sojourn.queue=NAME"
+	takingBack      = "taking back is a parameter of the policy: --policy capacity:preempt=kill"
+	atOnce          = "each timeout ends at its instant, and nothing looks at intervals"
+	unboundedApps   = "the number of applications is not bounded"
+	onBeat          = "containers are placed when something changes, not when nodes beat"
+)
+
+// unreadProperties are single ones.
+var unreadProperties = map[string]unreadProperty{
+	"yarn.acl.reservation-enable":           {"false", noReservations},
+	"yarn.app.attempt.diagnostics.limit.kc": {"64", "diagnostics are cut at 64 KiB"},
+	"yarn.fail-fast": {
+		anyValue,
+		"errors are logged, and a damaged store is set aside",
+	},
+	"yarn.federation.enabled":                      {"false", "this ResourceManager joins no federation"},
+	"yarn.http.rmwebapp.custom.dao.classes":        {"", noJava},
+	"yarn.http.rmwebapp.external.classes":          {"", noJava},
+	"yarn.http.rmwebapp.scheduler.page.class":      {"", noJava},
+	"yarn.node-labels.enabled":                     {"false", noLabels},
+	"yarn.resource-types":                          {"", noOtherKinds},
+	"yarn.scheduler.app-placement-allocator.class": {"", noJava},
+	"yarn.scheduler.configuration.store.class":     {"file", queueFile},
+	"yarn.scheduler.include-port-in-node-name":     {"false", "hosts are named without ports"},
+	"yarn.system-metrics-publisher.enabled":        {"false", noTimeline},
+	"yarn.timeline-service.enabled":                {"false", noTimeline},
+	"yarn.tracking.url.generator":                  {"", noJava},
+	"yarn.web-proxy.address": {
+		"",
+		"this process is the proxy, on the port of its pages",
+	},
+	"yarn.webapp.api-service.enable":      {"false", "services are not started by REST"},
+	"yarn.webapp.custom.webservice.class": {"", noJava},
+	"yarn.webapp.enable-rest-app-submissions": {
+		"true",
+		"REST takes applications from all who may submit",
+	},
+	"yarn.workflow-id.tag-prefix": {anyValue, "priorities do not go by workflow"},
+
+	"yarn.http.rmwebapp.custom.unwrapped.dao.classes": {"", noJava},
+	"yarn.scheduler.queue-placement-rules": {
+		"user-group", "yarn.scheduler.capacity.queue-mappings says where applications go"},
+	"yarn.webapp.filter-entity-list-by-user": {
+		"false", "lists name all applications, without what the caller may not see"},
+	"yarn.webapp.filter-invalid-xml-chars": {
+		anyValue,
+		"characters that XML does not allow are always replaced",
+	},
+}
+
+// unreadManager are those of yarn.resourcemanager., without that prefix.
+var unreadManager = map[string]unreadProperty{
+	"admin.client.thread-count":                     {anyValue, noThreads},
+	"am-rm-tokens.master-key-rolling-interval-secs": {"86400", ourRolling},
+	"am.global.max-attempts": {
+		"",
+		"yarn.resourcemanager.am.max-attempts bounds attempts",
+	},
+	"amlauncher.thread-count":                  {anyValue, noThreads},
+	"application-https.policy":                 {"NONE", noKerberos},
+	"application-master-service.processors":    {"", noJava},
+	"application-tag-based-placement.enable":   {"false", tagPlacement},
+	"application-timeouts.monitor.interval-ms": {anyValue, atOnce},
+	"application.max-tag.length":               {"100", "tags have up to 100 bytes"},
+	"application.max-tags":                     {"10", "applications have up to 100 tags"},
+	"auto-update.containers":                   {"false", "sizes of containers do not change"},
+	"client.thread-count":                      {anyValue, noThreads},
+	"cluster-id":                               {anyValue, noHA},
+	"configuration.provider-class": {
+		"org.apache.hadoop.yarn.LocalConfigurationProvider",
+		localFiles,
+	},
+	"container-tokens.master-key-rolling-interval-secs": {"86400", ourRolling},
+	"container.liveness-monitor.interval-ms":            {anyValue, atOnce},
+	"decommissioning-nodes-watcher.poll-interval-secs":  {anyValue, atOnce},
+	"delegation.key.update-interval":                    {"86400000", ourTokens},
+	"delegation.token.max-lifetime":                     {"604800000", ourTokens},
+	"delegation.token.remove-scan-interval":             {anyValue, atOnce},
+	"delegation.token.renew-interval":                   {"86400000", ourTokens},
+	"enable-node-untracked-without-include-path": {
+		anyValue,
+		"of nodes that left, the last 1,000 are remembered",
+	},
+	"epoch.range": {"0", "epochs count lives"},
+	"fail-fast": {
+		anyValue,
+		"errors are logged, and a damaged store is set aside",
+	},
+	"ha.enabled": {"false", noHA},
+	"history-writer.multi-threaded-dispatcher.pool-size": {anyValue, noThreads},
+	"keytab": {anyValue, noKerberos},
+	"max-log-aggregation-diagnostics-in-memory": {anyValue, "diagnostics of log aggregation are not kept"},
+	"metrics.runtime.buckets":                   {anyValue, "metrics have buckets of their own"},
+	"node-ip-cache.expiry-interval-secs":        {anyValue, "lists of hosts are compared by name"},
+	"node-removal-untracked.node-selective-states-to-remove": {
+		anyValue, "of nodes that left, the last 1,000 are remembered"},
+	"node-removal-untracked.timeout-ms": {
+		anyValue,
+		"of nodes that left, the last 1,000 are remembered",
+	},
+	"nodemanager-connect-retries":                    {"10", "launches are tried for three minutes"},
+	"nodemanager.minimum.version":                    {"NONE", "NodeManagers of all versions are let in"},
+	"nodemanagers.heartbeat-interval-scaling-enable": {"false", noScaling},
+	"opportunistic-container-allocation.enabled":     {"false", noOpportunistic},
+	"placement-constraints.handler":                  {"disabled", noConstraints},
+	"principal":                                      {anyValue, noKerberos},
+	"proxy-user-privileges.enabled":                  {"false", noRenewal},
+	"proxy.connection.timeout": {
+		"60000",
+		"pages of applications must begin within 30 s",
+	},
+	"proxy.timeout.enabled": {
+		"true",
+		"pages of applications must begin within 30 s",
+	},
+	"recovery.enabled":                     {"false", ourStore},
+	"reservation-system.enable":            {"false", noReservations},
+	"resource-profiles.enabled":            {"false", noProfiles},
+	"resource-tracker.client.thread-count": {anyValue, noThreads},
+	"resource-tracker.nm.ip-hostname-check": {
+		"false",
+		"addresses of NodeManagers are not looked up",
+	},
+	"scheduler.client.thread-count":               {anyValue, noThreads},
+	"scheduler.monitor.enable":                    {"false", takingBack},
+	"store.class":                                 {anyValue, ourStore},
+	"submission-preprocessor.enabled":             {"false", noPreprocessor},
+	"system-metrics-publisher.enabled":            {"false", noTimeline},
+	"webapp.cross-origin.enabled":                 {"false", "answers allow no other origins"},
+	"webapp.delegation-token-auth-filter.enabled": {anyValue, noKerberos},
+	"webapp.https.address":                        {anyValue, noKerberos},
+	"webapp.rest-csrf.enabled":                    {"false", noCSRF},
+	"webapp.spnego-keytab-file":                   {anyValue, noKerberos},
+	"webapp.spnego-principal":                     {anyValue, noKerberos},
+	"webapp.ui-actions.enabled": {
+		"true",
+		"REST changes applications for all who may change them",
+	},
+	"work-preserving-recovery.enabled": {
+		"true",
+		"containers always outlive a restart with --state",
+	},
+	"work-preserving-recovery.scheduling-wait-ms": {
+		"10000",
+		"containers are granted at once after a restart",
+	},
+}
+
+// unreadCapacity are those of the Capacity Scheduler, without its prefix; those of queues are after QUEUE.
+var unreadCapacity = map[string]unreadProperty{
+	"resource-calculator": {
+		"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+		"cores are counted as well as memory"},
+	"per-node-heartbeat.multiple-assignments-enabled":  {anyValue, onBeat},
+	"per-node-heartbeat.maximum-container-assignments": {anyValue, onBeat},
+	"per-node-heartbeat.maximum-offswitch-assignments": {anyValue, onBeat},
+	"schedule-asynchronously.enable":                   {anyValue, onBeat},
+	"node-locality-delay": {
+		"40",
+		"waiting for a near node is in time here: --policy capacity:delay=5s",
+	},
+	"rack-locality-additional-delay": {
+		"-1",
+		"waiting for a near rack is in time here: --policy capacity:rack-delay=5s",
+	},
+	"maximum-applications": {"10000", unboundedApps},
+	"queue-mappings-override.enable": {
+		"false",
+		"queues that applications name are never overridden",
+	},
+	"application.fail-fast":      {anyValue, "errors are logged"},
+	"workflow-priority-mappings": {"", "priorities do not go by workflow"},
+	"QUEUE.maximum-applications": {"10000", unboundedApps},
+	"QUEUE.minimum-user-limit-percent": {
+		"100",
+		"one limit serves all queues: --policy capacity:user-min=0.25",
+	},
+	"QUEUE.user-limit-factor": {
+		"1",
+		"one limit serves all queues: --policy capacity:user-factor=2",
+	},
+	"QUEUE.acl_application_max_priority": {"*", "priorities are not bounded by access lists"},
+	"QUEUE.accessible-node-labels":       {"*", "there are no node labels"},
+	"QUEUE.default-application-priority": {"0", "applications that name no priority have 0"},
+	"QUEUE.maximum-application-lifetime": {"-1", lifetimeHint},
+	"QUEUE.default-application-lifetime": {"-1", lifetimeHint},
+	"QUEUE.disable_preemption": {
+		"false",
+		"a policy that takes back, such as capacity:preempt=kill, takes from this queue too; none does by default",
+	},
+	"QUEUE.priority": {"0", "queues have weights and guarantees, not priorities"},
+}

@@ -1,0 +1,39 @@
+package input
+
+import (
+	"fmt"
+	"io"
+)
+
+// A Store is a key-value store as it was at one instant. What is written to it later is not seen.
+type Store interface {
+	// Parts divides the store into at most n parts by ranges of keys, in order. It may be called again, and then
+	// divides in the same way.
+	Parts(n int) ([]Part, error)
+	// Close gives the instant up. No part may be read afterwards.
+	Close() error
+}
+
+// A Part is a range of keys of a Store.
+type Part struct {
+	Name  string // of the range, for messages
+	Bytes int64  // about as many as there are
+	// Open returns its pairs as text, in order of keys: key, TAB, value and a line feed. A backslash, TAB, line
+	// feed and carriage return in keys and values are written as \\, \t, \n and \r. It may be called by many
+	// goroutines.
+	Open func() (io.ReadCloser, error)
+}
+
+// FilesOf returns the parts of a store as files, which Plan makes splits of. Messages call the store path.
+func FilesOf(path string, s Store, c Config) ([]File, error) {
+	parts, err := s.Parts(splitsPerCore * max(1, c.Cores))
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", path, err)
+	}
+	files := make([]File, len(parts))
+	for i := range parts {
+		p := &parts[i]
+		files[i] = File{Path: path + "[" + p.Name + "]", Size: max(1, p.Bytes), Codec: stored, part: p}
+	}
+	return files, nil
+}

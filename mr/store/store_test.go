@@ -1,0 +1,281 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sojourn-sched/sojourn/internal/mr/ycsb"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/policy"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// create makes a store with records.
+func create(t *testing.T, records int) (*pebble.DB, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "db")
+	db, err := pebble.Open(dir, &pebble.Options{Logger: silent{}, MemTableSize: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ycsb.NewLoad(ycsb.Workloads[0], records, 100, 1).Fill(db); err != nil {
+		t.Fatal(err)
+	}
+	return db, dir
+}
+
+// all returns the text of all parts.
+func all(t *testing.T, s input.Store, n int) (text string, parts int) {
+	t.Helper()
+	list, err := s.Parts(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, p := range list {
+		r, err := p.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String(), len(list)
+}
+
+// The parts of a store have each pair once, in order, however many they are.
+func TestPartsHaveEachPairOnce(t *testing.T) {
+	db, _ := create(t, 3000)
+	defer db.Close()
+	s := Of(db)
+	defer s.Close()
+	whole, _ := all(t, s, 1)
+	if n := strings.Count(whole, "\n"); n != 3000 {
+		t.Fatalf("%d pairs", n)
+	}
+	for _, n := range []int{2, 7, 40, 5000} {
+		if text, parts := all(t, s, n); text != whole || parts > n || n == 40 && parts < 30 {
+			t.Errorf("%d parts of at most %d, %d bytes instead of %d", parts, n, len(text), len(whole))
+		}
+	}
+}
+
+// Keys and values may have any bytes, and an empty store has no parts.
+func TestTextIsEscaped(t *testing.T) {
+	db, err := pebble.Open(filepath.Join(t.TempDir(), "db"), &pebble.Options{Logger: silent{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	empty := Of(db)
+	if text, parts := all(t, empty, 8); text != "" || parts != 0 {
+		t.Errorf("an empty store has %d parts: %q", parts, text)
+	}
+	empty.Close()
+	for k, v := range map[string]string{"": "", "a\tb": "x\ny\r\\", "a": "\x00\xff"} {
+		if err := db.Set([]byte(k), []byte(v), pebble.NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Of(db)
+	defer s.Close()
+	if text, _ := all(t, s, 4); text != "\t\na\t\x00\xff\na\\tb\tx\\ny\\r\\\\\n" {
+		t.Errorf("the text is %q", text)
+	}
+}
+
+// keep is a job whose output is its input.
+var keep = mr.Job{Name: "keep", Output: mr.Keys, TotalOrder: true,
+	Map: func(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+		for in.Next() {
+			for line := range bytes.Lines(in.Data()) {
+				out.Emit(bytes.TrimSuffix(line, []byte("\n")), nil)
+			}
+		}
+		return nil
+	}}
+
+// write writes a workload to a store in a goroutine until stop is called, which returns how many operations there
+// were.
+func write(t *testing.T, db *pebble.DB, w ycsb.Workload) (stop func() int) {
+	t.Helper()
+	done, ended := make(chan bool), make(chan int)
+	go func() {
+		load := ycsb.NewLoad(w, 3000, 100, 2)
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				ended <- n
+				return
+			default:
+			}
+			if _, err := load.Do(db, func(key []byte) error { return ycsb.Get(db, key) }); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	return func() int {
+		close(done)
+		return <-ended
+	}
+}
+
+// The output of a job is that of the store at the snapshot, byte for byte, while each of the workloads A to E writes:
+// where the job's process has the store open, and where another one does. When the job has ended, nothing is held.
+func TestJobReadsTheSnapshot(t *testing.T) {
+	for _, w := range ycsb.Workloads {
+		for _, served := range []bool{false, true} {
+			db, dir := create(t, 3000)
+			if served && w.Name != "A" { // what differs is how the snapshot is made
+				db.Close()
+				continue
+			}
+			server, err := Serve(db, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want string
+			var stop func() int
+			open := func(path string) (input.Store, error) {
+				s := Of(db)
+				var err error
+				if served {
+					s.Close()
+					s, err = Open(path)
+				}
+				if err == nil {
+					want, _ = all(t, s, 1)
+					before := ycsb.NewLoad(ycsb.Workload{Name: "all", Write: ycsb.Update}, 3000, 100, 3)
+					for range 2000 { // at least so much is overwritten
+						if _, err := before.Do(db, nil); err != nil {
+							t.Error(err)
+						}
+					}
+					stop = write(t, db, w)
+				}
+				return s, err
+			}
+			got := run(t, open, dir)
+			if n := stop(); got != want || n == 0 {
+				t.Errorf("workload %s, served %v: %d bytes of output instead of %d, %d operations", w.Name, served,
+					len(got), len(want), n)
+			}
+			now := Of(db)
+			if text, _ := all(t, now, 1); text == want {
+				t.Errorf("workload %s: nothing was written meanwhile", w.Name)
+			}
+			now.Close()
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
+			if m := db.Metrics(); m.Snapshots.Count != 0 {
+				t.Errorf("workload %s: %d snapshots are still held", w.Name, m.Snapshots.Count)
+			}
+			if left, _ := os.ReadDir(besides(dir)); len(left) > 0 {
+				t.Errorf("workload %s: left behind: %v", w.Name, left)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// run runs the job keep on a store, and returns its output.
+func run(t *testing.T, open func(string) (input.Store, error), dir string) string {
+	t.Helper()
+	memory, err := mr.NewMemory(256<<20, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := filepath.Join(t.TempDir(), "out")
+	one := sched.Resources{sched.VCores: 1}
+	work, err := mr.Open(mr.Order{Job: &keep, Input: []string{"pebble:" + dir}, Output: output, Reduces: 3,
+		Stores: map[string]func(string) (input.Store, error){"pebble": open}},
+		mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fifo, _, err := policy.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := mr.Serve(t.Context(), mr.Config{
+		Core:  sched.Config{Policy: fifo},
+		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
+	}, []mr.Submission{{Spec: &sched.JobSpec{Name: "keep"}, Work: work}})
+	if err != nil || results[0].Outcome != sched.OK {
+		t.Fatalf("%v, %v", results, err)
+	}
+	var b bytes.Buffer
+	for part := range 3 {
+		text, err := os.ReadFile(filepath.Join(output, fmt.Sprintf("part-r-%05d", part)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// A checkpoint is gone when the process that holds it is, and a server removes what an earlier one left.
+func TestCheckpointEndsWithItsHolder(t *testing.T) {
+	db, dir := create(t, 100)
+	defer db.Close()
+	server, err := Serve(db, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := ask(dir)
+	if err != nil || held == nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(held.path); err != nil || server.Held() != 1 {
+		t.Errorf("%d are held: %v", server.Held(), err)
+	}
+	if err := held.Close(); err != nil { // as the kernel does when a process ends
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(besides(dir)); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// A store that another program has open, and does not serve, cannot be read. The error says what to do.
+func TestLockedStore(t *testing.T) {
+	db, dir := create(t, 10)
+	if s, err := Open(dir); err == nil || !strings.Contains(err.Error(), "checkpoint") {
+		t.Errorf("%v, %v", s, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := all(t, s, 3); strings.Count(text, "\n") != 10 {
+		t.Errorf("read %q", text)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(dir + "-none"); err == nil {
+		t.Error("a store that is not there is opened")
+	}
+}

@@ -1,0 +1,296 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var adaptiveCard = Card{
+	Title: "the job first that lacks most slots to complete by its deadline",
+	Source: "J. Polo, Multi-constraint scheduling of MapReduce workloads, PhD thesis, UPC 2014, chapter 3 (Adaptive " +
+		"Scheduler)",
+	Spec: "docs/spec/adaptive.md#3-parameters",
+	Params: PlacingParams(
+		Param{
+			Name:    "lengths",
+			Kind:    Choice,
+			Default: "measured",
+			Choices: []Option{{Name: "measured"}, {Name: "estimated"}},
+			Meaning: "the length of a task: the mean of its stage's finished tasks, or the estimate",
+		},
+		Param{
+			Name:    "split",
+			Kind:    Choice,
+			Default: "proportional",
+			Choices: []Option{{Name: "proportional"}, {Name: "waves"}},
+			Meaning: "a stage's part of the time to the deadline: by work, or what the waves of later stages leave",
+		},
+		Param{
+			Name:    "reduce-cost",
+			Kind:    Number,
+			Default: "1",
+			Min:     0.001,
+			Max:     1e6,
+			Meaning: "length of a reduce in maps until one has finished, for jobs that do not say it",
+		},
+		Param{
+			Name:    "need",
+			Kind:    Choice,
+			Default: "fluid",
+			Choices: []Option{{Name: "fluid"}, {Name: "waves"}},
+			Meaning: "slots that a stage needs: work by time, or so many that whole waves are through in time",
+		},
+		Param{
+			Name:    "no-goal",
+			Kind:    Choice,
+			Default: "asap",
+			Choices: []Option{{Name: "asap"}, {Name: "background"}},
+			Meaning: "jobs without a deadline want all slots, or get what the others leave",
+		},
+		Param{
+			Name:    "probe-slots",
+			Kind:    Integer,
+			Default: "0",
+			Meaning: "tasks that a stage runs ahead of those with a plan while none has finished; 0: any number",
+		},
+		Param{
+			Name:    "late-cap",
+			Kind:    Number,
+			Default: "1",
+			Max:     1,
+			Meaning: "part of the slots up to which stages past their goal are served before all others",
+		},
+		Param{
+			Name:    "delays",
+			Kind:    Integer,
+			Default: "0",
+			Max:     1e6,
+			Meaning: "how often a task may pass over a node without its input while its job holds enough slots (D_max)",
+			Voids:   []Claim{WorkConserving},
+		},
+		Param{
+			Name:    "fallback",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether a slot that all jobs pass over is used nevertheless (with delays)",
+		},
+		Param{
+			Name:    "beat",
+			Kind:    Duration,
+			Default: "3s",
+			Min:     0.001,
+			Meaning: "how often a slot is offered again that was passed over, where nodes do not report by heartbeats",
+		},
+		Param{
+			Name:    "warn",
+			Kind:    Choice,
+			Default: "on",
+			Choices: []Option{{Name: "on"}, {Name: "off"}},
+			Meaning: "whether it is said which goals cannot all be met, and what would make it possible",
+		},
+		leading("0.5", "the cluster"),
+	),
+	Memory: []string{
+		"by stage: number, mean and variance of the lengths of its finished tasks",
+		"by stage: the length of a task as the estimator last said (with lengths=estimated)",
+		"by stage: how often waiting tasks have passed over a node (with delays)",
+		"by stage: since when it waits for a node near its input (with a delay)",
+		"by job: whether it was said that its goal cannot be met; how many jobs have come since goals were looked at",
+	},
+	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
+	Limits: []Limit{{"rm", "policy adaptive learns of a job's reduces when its ApplicationMaster asks for them: " +
+		"until then the deadline of the job (tag sojourn.deadline) is the goal of its maps"}},
+}
+
+// adaptive serves the stage that lacks most slots to meet its goal (package goals): s_req, the slots that it needs
+// beyond those that it holds, from the lengths of its finished tasks. Stages past their goal come first, then those
+// without a finished task, then the others by s_req. Nothing is taken back.
+//
+// s_req changes while time passes, at a rate of its own for each stage. The lineup keeps the order as a kinetic
+// tournament: a task that starts or ends costs O(log n) for n stages, and so does a task that outlives the mean of its
+// stage.
+type adaptive struct {
+	Order lineup
+	DelayPlacer
+	Deferred sched.Per[[]deferral] // by stage
+	Beat     ticker
+	Warnings warnings
+
+	most     int32 // delays of a task
+	fallback bool
+	beat     sched.Time
+	leads    leads
+	offered  map[sched.NodeID]bool // in this Step
+	all      bool                  // every node with room is offered in this Step
+}
+
+// A deferral is how often a waiting task has passed over a node.
+type deferral struct{ Task, Times int32 }
+
+func newAdaptive(a Args) sched.Policy {
+	p := &adaptive{
+		DelayPlacer: NewDelayPlacer(a),
+		most:        int32(a.Int("delays")),
+		fallback:    a.Choice("fallback") == "on",
+		beat:        a.Time("beat"),
+		leads:       leads{a.Number("masters"), ofAll},
+	}
+	p.Order.init(a)
+	p.Warnings.on = a.Choice("warn") == "on"
+	return p
+}
+
+// Decide starts tasks where there is room.
+func (a *adaptive) Decide(p *sched.Plan) {
+	a.Order.begin(p)
+	a.Warnings.follow(p, &a.Order)
+	a.offer(p)
+	a.startMasters(p)
+	var passed []*sched.Stage // stages that passed over nodes, in their order
+	for st := a.Order.first(p); st != nil; st = a.Order.first(p) {
+		switch {
+		case a.place(p, st):
+			a.started(p, st)
+		default:
+			a.Order.pass(st)
+			if a.fallback && a.defers(p, st) {
+				passed = append(passed, st)
+			}
+		}
+	}
+	for _, st := range passed {
+		for a.Place(p, st) {
+			a.started(p, st)
+		}
+	}
+}
+
+// startMasters starts masters in order of submission, as far as masters may hold the cluster.
+func (a *adaptive) startMasters(p *sched.Plan) {
+	for st := a.Order.masters.First(); st != nil; st = a.Order.masters.First() {
+		if a.leads.limit(st) && !a.leads.allow(p.View, p.Queues[0], st) || !a.Place(p, st) {
+			a.Order.masters.Skip(st)
+		}
+	}
+}
+
+// Position returns the place of st in the order, for the command explain.
+func (a *adaptive) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return a.Order.Position(v, st)
+}
+
+// Notes implements Noter.
+func (a *adaptive) Notes() []string { return a.Warnings.Notes() }
+
+// Withheld says in words why a master may not start; "": it may.
+func (a *adaptive) Withheld(v *sched.View, st *sched.Stage) string {
+	if q := v.Queues[0]; a.leads.limit(st) && !a.leads.allow(v, q, st) {
+		return a.leads.refusal(v, q, st)
+	}
+	return ""
+}
+
+// started notes that a task of st was started by the last action.
+func (a *adaptive) started(p *sched.Plan, st *sched.Stage) {
+	a.Order.launched(p, st)
+	if list, ok := a.Deferred.Has(st); ok && len(*list) > 0 {
+		acts := p.Actions()
+		*list = drop(*list, acts[len(acts)-1].Task)
+	}
+}
+
+// drop returns the list without a task.
+func drop(list []deferral, task int32) []deferral {
+	for i := range list {
+		if list[i].Task == task {
+			return append(list[:i], list[i+1:]...)
+		}
+	}
+	return list
+}
+
+// offer finds out which nodes are offered in this Step: those whose room is news, which under heartbeats are those
+// that have reported, and at each beat all that have room.
+func (a *adaptive) offer(p *sched.Plan) {
+	if a.most == 0 {
+		return
+	}
+	a.all = a.Beat.due(p, a.beat)
+	clear(a.offered)
+	if a.offered == nil {
+		a.offered = map[sched.NodeID]bool{}
+	}
+	for _, id := range p.Offers {
+		a.offered[id] = true
+	}
+}
+
+// defers reports whether tasks of st may pass over nodes without their input: its stage holds enough slots for its
+// goal by what is known of its tasks (2.6 of the page).
+func (a *adaptive) defers(p *sched.Plan, st *sched.Stage) bool {
+	return a.most > 0 && a.near(st) && a.Order.enough(p.Now, st)
+}
+
+// place starts a task of st, near its input if a node there has room. A stage that holds enough slots takes another
+// node only after its next task has passed over D_max of those that were offered.
+func (a *adaptive) place(p *sched.Plan, st *sched.Stage) bool {
+	if !a.defers(p, st) {
+		return a.Place(p, st)
+	}
+	if n := p.FirstWhere(st, sched.Where{Level: sched.NodeLocal}); n != nil {
+		return p.Launch(st, n)
+	}
+	where := sched.Where{Level: sched.OffSwitch, Ok: func(n *sched.Node) bool { return a.all || a.offered[n.ID] }}
+	list := a.Deferred.Of(st)
+	for n := p.FirstWhere(st, where); n != nil; n = p.FirstWhere(st, where) {
+		d := deferralOf(list, p.NextTask(st, n))
+		if d.Times >= a.most {
+			return p.Launch(st, n)
+		}
+		d.Times++
+		where.After = n.ID
+	}
+	return false
+}
+
+// deferralOf returns the entry of a task, a new one where there is none.
+func deferralOf(list *[]deferral, task int32) *deferral {
+	for i := range *list {
+		if (*list)[i].Task == task {
+			return &(*list)[i]
+		}
+	}
+	*list = append(*list, deferral{Task: task})
+	return &(*list)[len(*list)-1]
+}
+
+// Why says what adaptive knows of a stage, for the command explain; "": nothing.
+func (a *adaptive) Why(v *sched.View, st *sched.Stage) string {
+	if st.Kind == sched.Master {
+		return ""
+	}
+	f := a.Order.facts(v, st)
+	var run runs
+	run.set(v, st)
+	left, _ := f.at(v.Now, &run)
+	text := fmt.Sprintf("adaptive: %d tasks left of %.3g s, %d run", left.Unstarted, left.Mean, left.Running)
+	switch {
+	case !left.Known:
+		return fmt.Sprintf("adaptive: no task has finished, %d wait, %d run", left.Unstarted, left.Running)
+	case math.IsInf(left.Goal, 1):
+		return text + "; no deadline"
+	case left.Goal <= 0:
+		return text + fmt.Sprintf("; past its goal %v by %.3g s", f.goal, -left.Goal)
+	}
+	text += fmt.Sprintf("; goal %v, for which it needs %.3g slots more (s_req)", f.goal, left.Required(0))
+	frame := (f.goal - f.submitted).Seconds()
+	more, possible := goals.Factor(int(100*left.Goal/frame), max(1, int(100*left.Mean/frame)))
+	if !possible {
+		return text + "; not one more wave of tasks fits before it"
+	}
+	return text + fmt.Sprintf("; had it no slots until now, it would need %.3g times those of the plan", more)
+}

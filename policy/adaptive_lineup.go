@@ -1,0 +1,391 @@
+package policy
+
+import (
+	"container/heap"
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// The classes of stages that package goals does not have, in their order.
+const (
+	probed = goals.Background + 1 + iota // without a finished task, and as many running as may
+	behind                               // behind a stage of the same job
+)
+
+// A lineup keeps the stages that wait in the order of their ranks (package goals), which change while time passes.
+// There is a lane for each shape of tasks, with a kinetic tournament of the stages whose goal has not passed, and one
+// of those whose goal has. All but what goalTerms export is a cache.
+//
+// A stage that changes costs O(log n), and one that comes to be past its goal as well.
+type lineup struct {
+	goalTerms
+	masters sched.Index // that wait, in order of submission
+
+	waits   sched.Index // stages that wait, in a group for each shape: it tells what has changed, and what has room
+	members sched.Per[int32]
+	rows    []goalRow // by member, from 1
+	free    []int32   // members
+	lanes   []goalLane
+	used    []sched.ShapeID // lanes that have had a stage
+	due     goalQueue
+	total   sched.Resources
+	late    sched.Resources // what stages past their goal hold
+	view    *sched.View
+
+	needWaves, background bool
+	probe                 int32
+	lateCap               float64
+}
+
+// A goalRow is a stage in a lineup.
+type goalRow struct {
+	stage *sched.Stage
+	id    sched.StageID // zero: the row is free
+	facts stageFacts
+	runs  runs
+	lane  sched.ShapeID
+	slots float64         // of the cluster, for tasks of the stage
+	late  bool            // its goal has passed
+	last  bool            // it is behind a stage of its job
+	held  sched.Resources // by its running tasks, as counted in lineup.late
+}
+
+// A goalLane is the stages whose tasks have one shape.
+type goalLane struct{ planned, late sched.Tournament }
+
+// A goalQueue is a heap of stages by their goals, which may have changed since.
+type goalQueue []goalEntry
+
+type goalEntry struct {
+	goal   sched.Time
+	id     sched.StageID
+	member int32
+}
+
+// Len implements heap.Interface.
+func (q goalQueue) Len() int { return len(q) }
+
+// Less implements heap.Interface.
+func (q goalQueue) Less(i, j int) bool { return q[i].goal < q[j].goal }
+
+// Swap implements heap.Interface.
+func (q goalQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push implements heap.Interface.
+func (q *goalQueue) Push(x any) { *q = append(*q, x.(goalEntry)) }
+
+// Pop implements heap.Interface.
+func (q *goalQueue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// init sets the lineup up. It must not be copied after that.
+func (l *lineup) init(a Args) {
+	l.goalTerms = newGoalTerms(a)
+	l.needWaves, l.background = a.Choice("need") == "waves", a.Choice("no-goal") == "background"
+	l.probe, l.lateCap = int32(a.Int("probe-slots")), a.Number("late-cap")
+	l.rows = make([]goalRow, 1)
+	l.waits.Group = func(st *sched.Stage) int { return int(st.Shape) }
+	l.waits.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		if st.Kind == sched.Master {
+			return sched.Key{}, false
+		}
+		l.update(v, st)
+		return sched.Key{}, st.Pending > 0
+	}
+	l.masters.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return sched.Key{}, st.Kind == sched.Master && st.Pending > 0
+	}
+}
+
+// begin brings the lineup up to date with what has happened.
+func (l *lineup) begin(p *sched.Plan) {
+	l.view = p.View
+	if l.estimated {
+		l.learn(p)
+	}
+	if l.total != p.Capacity {
+		l.total = p.Capacity
+		for j := range p.Jobs() {
+			p.TouchJob(j)
+		}
+	}
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil {
+				l.ended(p, a, e.Outcome)
+			}
+		case sched.JobEnded:
+			if j := p.Job(e.Job); j != nil {
+				for _, st := range j.Stages {
+					l.forget(st)
+				}
+			}
+		case sched.SpecChanged, sched.AsksChanged: // goals and shapes of all stages
+			if j := p.Job(e.Job); j != nil {
+				p.TouchJob(j)
+			}
+		}
+	}
+	l.waits.Sync(p)
+	l.masters.Sync(p)
+	for len(l.due) > 0 && l.due[0].goal <= p.Now {
+		e := heap.Pop(&l.due).(goalEntry)
+		if r := &l.rows[e.member]; r.id == e.id && r.facts.goal == e.goal && !r.late && !r.last {
+			l.enter(p.View, e.member)
+		}
+	}
+}
+
+// ended takes an attempt that has ended out of the row of its stage, and learns from one that succeeded.
+func (l *lineup) ended(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
+	st := a.Stage
+	if m, ok := l.members.Has(st); ok && *m != 0 {
+		l.rows[*m].runs.remove(a.Start)
+	}
+	if out != sched.OK || st.Kind == sched.Master {
+		return
+	}
+	l.Lengths.Of(st).Add(p.Ran(a, p.Now).Seconds())
+}
+
+// isBehind reports whether a task waits on which st depends, and which competes with the tasks of st. Then a task of
+// st would wait, holding its room, for one that waits for room.
+func isBehind(st *sched.Stage) bool {
+	for _, d := range st.Spec.After {
+		if before := st.Job.Stages[d.Stage]; before.Pending > 0 && kindOf(before) == kindOf(st) {
+			return true
+		}
+	}
+	return false
+}
+
+// update puts a stage in its place, after it has changed.
+func (l *lineup) update(v *sched.View, st *sched.Stage) {
+	m := l.members.Of(st)
+	if *m == 0 {
+		if n := len(l.free); n > 0 {
+			*m, l.free = l.free[n-1], l.free[:n-1]
+		} else {
+			l.rows = append(l.rows, goalRow{})
+			*m = int32(len(l.rows) - 1)
+		}
+		starts := l.rows[*m].runs.starts
+		l.rows[*m] = goalRow{
+			id:    st.ID,
+			facts: stageFacts{goal: sched.Never},
+			runs:  runs{starts: starts[:0], base: st.Job.Submitted},
+		}
+	}
+	r := &l.rows[*m]
+	if r.stage = st; r.lane != st.Shape {
+		l.leave(*m)
+		r.lane = st.Shape
+		l.open(st.Shape)
+	}
+	was, wasLast := r.facts.goal, r.last
+	r.facts, r.slots, r.last = l.facts(v, st), float64(slotsFor(v, st)), isBehind(st)
+	if len(r.runs.starts) != int(st.Running) {
+		r.runs.set(v, st)
+	}
+	l.enter(v, *m)
+	if (r.facts.goal != was || wasLast) && r.facts.goal != sched.Never && !r.late {
+		heap.Push(&l.due, goalEntry{r.facts.goal, r.id, *m})
+	}
+}
+
+// open makes a lane for a shape.
+func (l *lineup) open(s sched.ShapeID) {
+	for len(l.lanes) <= int(s) {
+		l.lanes = append(l.lanes, goalLane{})
+	}
+	if lane := &l.lanes[s]; lane.planned.Order == nil {
+		lane.planned.Order, lane.late.Order = l.before, l.before
+		l.used = append(l.used, s)
+	}
+}
+
+// enter puts a member among those past their goal, or among the others, if it waits, and counts what it holds.
+func (l *lineup) enter(v *sched.View, member int32) {
+	r := &l.rows[member]
+	l.late = l.late.Sub(r.held)
+	r.held = sched.Resources{}
+	if r.late = v.Now >= r.facts.goal && !r.last; r.late {
+		r.held = r.stage.Spec.PerTask.Times(int64(r.stage.Running))
+		l.late = l.late.Add(r.held)
+	}
+	lane := &l.lanes[r.lane]
+	in, out := &lane.planned, &lane.late
+	if r.late {
+		in, out = out, in
+	}
+	out.Remove(member)
+	if r.stage.Pending > 0 {
+		in.Set(member)
+	} else {
+		in.Remove(member)
+	}
+}
+
+// leave takes a member out of its lane.
+func (l *lineup) leave(member int32) {
+	if r := &l.rows[member]; r.lane != 0 {
+		l.lanes[r.lane].planned.Remove(member)
+		l.lanes[r.lane].late.Remove(member)
+	}
+}
+
+// forget drops the row of a stage whose job has ended.
+func (l *lineup) forget(st *sched.Stage) {
+	m, ok := l.members.Has(st)
+	if !ok || *m == 0 {
+		return
+	}
+	l.leave(*m)
+	r := &l.rows[*m]
+	l.late = l.late.Sub(r.held)
+	*r = goalRow{runs: runs{starts: r.runs.starts[:0]}}
+	l.free = append(l.free, *m)
+	*m = 0
+}
+
+// pass leaves a stage out until the next decision.
+func (l *lineup) pass(st *sched.Stage) {
+	l.waits.Skip(st)
+	l.leave(*l.members.Of(st))
+}
+
+// launched notes that a task of st has started.
+func (l *lineup) launched(p *sched.Plan, st *sched.Stage) { l.rows[*l.members.Of(st)].runs.add(p.Now) }
+
+// first returns the stage whose turn it is among those that have room; nil: none has.
+func (l *lineup) first(p *sched.Plan) *sched.Stage {
+	if l.waits.First() == nil {
+		return nil
+	}
+	best, bestLast := int32(0), false
+	for _, s := range l.used {
+		if l.waits.FirstOf(int(s), 0) == nil {
+			continue
+		}
+		m, last := l.firstIn(s, p)
+		switch {
+		case m == 0 || best != 0 && last && !bestLast:
+		case best == 0 || bestLast && !last:
+			best, bestLast = m, last
+		default:
+			if before, _ := l.before(m, best, p.Now); before {
+				best = m
+			}
+		}
+	}
+	if best == 0 {
+		return nil
+	}
+	return l.rows[best].stage
+}
+
+// firstIn returns the member whose turn it is in a lane (0: none waits), and whether it is past its goal while such
+// stages hold as much of the cluster as they may: then it comes after all others.
+func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (member int32, last bool) {
+	lane := &l.lanes[s]
+	late, waits := lane.late.First(p.Now)
+	if waits && !l.capped(p, l.rows[late].stage) {
+		return late, false
+	}
+	if m, ok := lane.planned.First(p.Now); ok {
+		return m, false
+	}
+	if waits {
+		return late, true
+	}
+	return 0, false
+}
+
+// capped reports whether stages past their goal would hold too much of the cluster with one more task of st.
+func (l *lineup) capped(p *sched.Plan, st *sched.Stage) bool {
+	k := kindOf(st)
+	return l.lateCap < 1 && float64(l.late[k]+st.Spec.PerTask[k]) > l.lateCap*float64(p.Capacity[k])
+}
+
+// before is the order of the tournaments.
+func (l *lineup) before(a, b int32, at sched.Time) (bool, sched.Time) {
+	x, until := l.curve(a, at)
+	y, untilY := l.curve(b, at)
+	until = min(until, untilY)
+	if wait := x.Crosses(y, 0) * 1e9; wait < float64(until-at) {
+		until = at + sched.Time(wait)
+	}
+	switch c := x.At(0).Compare(y.At(0)); {
+	case c != 0:
+		return c < 0, until
+	default:
+		return earlier(l.rows[a].stage, l.rows[b].stage), until
+	}
+}
+
+// curve returns the rank of a member as a function of the time from an instant on, and up to when that holds.
+func (l *lineup) curve(member int32, at sched.Time) (goals.Curve, sched.Time) {
+	r := &l.rows[member]
+	s, young := r.facts.at(at, &r.runs)
+	fixed := func(class goals.Class, value float64) goals.Curve {
+		return goals.Curve{Class: class, Goal: s.Goal, Base: value}
+	}
+	switch {
+	case r.last:
+		return fixed(behind, r.facts.submitted.Seconds()), sched.Never
+	case r.facts.goal <= at:
+		return s.Course(0, young), r.runs.next(r.facts.mean)
+	case !r.facts.known && l.probe > 0 && s.Running >= int(l.probe):
+		return fixed(probed, r.facts.submitted.Seconds()), sched.Never
+	case !r.facts.known:
+		return fixed(goals.Unmeasured, r.facts.submitted.Seconds()), sched.Never
+	case r.facts.goal == sched.Never && l.background:
+		return fixed(goals.Background, r.facts.submitted.Seconds()), sched.Never
+	case r.facts.goal == sched.Never:
+		return fixed(goals.Planned, -s.RequiredAtOnce(r.slots)), sched.Never
+	case l.needWaves:
+		return fixed(goals.Planned, -s.RequiredInWaves(0)), min(r.runs.next(r.facts.mean), at+seconds(steps(s, young)))
+	}
+	return s.Course(0, young), r.runs.next(r.facts.mean)
+}
+
+// steps returns for how many seconds RequiredInWaves stays as it is: until one wave less fits before the goal, or one
+// slot less is enough for the work that is left, which the young tasks do.
+func steps(s goals.Stage, young int) float64 {
+	waves := s.WholeWaves(0)
+	if s.Mean <= 0 {
+		return s.Goal
+	}
+	wait := s.Goal - waves*s.Mean
+	if young > 0 && waves >= 1 {
+		each := waves * s.Mean // what one slot does
+		slots := math.Ceil(s.Work()/each - 1e-9)
+		wait = min(wait, (s.Work()-(slots-1)*each)/float64(young))
+	}
+	return max(0, wait)
+}
+
+// enough reports whether a stage holds the slots that it needs: there is a plan for it, and s_req is not above 0.
+func (l *lineup) enough(now sched.Time, st *sched.Stage) bool {
+	c, _ := l.curve(*l.members.Of(st), now)
+	return c.Class == goals.Planned && c.At(0).Value >= -goals.SameValue
+}
+
+// Position returns the place of st in the order: its class, less s_req or the lateness, and its goal.
+func (l *lineup) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if st.Pending == 0 || st.Kind == sched.Master {
+		return sched.Key{}, false
+	}
+	m, ok := l.members.Has(st)
+	if !ok || *m == 0 {
+		return sched.Key{}, false
+	}
+	c, _ := l.curve(*m, v.Now)
+	return sched.Key{Class: int32(c.Class), Value: c.At(0).Value, Then: int64(l.rows[*m].facts.goal)}, true
+}

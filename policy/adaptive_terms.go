@@ -1,0 +1,283 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// goalTerms say what is known of the lengths of tasks, and which part of the time to its deadline a job gives to each
+// of its stages.
+type goalTerms struct {
+	Lengths sched.Per[goals.Lengths] // by stage: of its finished tasks
+	Guesses sched.Per[guess]         // by stage: what the estimator says (with lengths=estimated)
+
+	estimated  bool
+	waves      bool    // the split is by waves
+	reduceCost float64 // of a reduce in maps, for jobs that do not say
+}
+
+func newGoalTerms(a Args) goalTerms {
+	return goalTerms{
+		estimated:  a.Choice("lengths") == "estimated",
+		waves:      a.Choice("split") == "waves",
+		reduceCost: a.Number("reduce-cost"),
+	}
+}
+
+// A guess is what the estimator says of the length of a stage's tasks.
+type guess struct {
+	Mean  sched.Time
+	Asked int32 // finished tasks when the estimator was asked last
+	Known bool
+}
+
+// learn asks the estimator about stages that are new, and about those whose finished tasks have doubled.
+func (g *goalTerms) learn(p *sched.Plan) {
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			a := p.Attempt(e.Attempt)
+			if a != nil && a.Stage.Done > 0 && a.Stage.Done >= 2*g.Guesses.Of(a.Stage).Asked {
+				g.ask(p, a.Stage)
+			}
+		case sched.JobSubmitted, sched.AsksChanged:
+			if j := p.Job(e.Job); j != nil {
+				for _, st := range j.Stages {
+					if !g.Guesses.Of(st).Known {
+						g.ask(p, st)
+					}
+				}
+			}
+		}
+	}
+}
+
+// ask asks the estimator about a stage.
+func (g *goalTerms) ask(p *sched.Plan, st *sched.Stage) {
+	e := p.Estimate(st, 0)
+	now := guess{e.Mean, st.Done, e.Mean > 0 || e.Samples > 0}
+	was := g.Guesses.Of(st)
+	if now.Mean != was.Mean || now.Known != was.Known {
+		p.TouchJob(st.Job)
+	}
+	*was = now
+}
+
+// stageFacts are what the rank of a stage follows from, beside the tasks that run and the time.
+type stageFacts struct {
+	mean      float64 // of the length of a task, seconds
+	known     bool    // mean is more than a guess
+	unstarted int
+	submitted sched.Time
+	goal      sched.Time // of the stage; Never: it has none
+}
+
+// facts returns what is known of a stage. O(stages of the job).
+func (g *goalTerms) facts(v *sched.View, st *sched.Stage) stageFacts {
+	f := stageFacts{submitted: st.Job.Submitted, unstarted: int(unfinished(st) - st.Running - st.Suspended)}
+	f.mean, f.known = g.mean(st)
+	f.goal = g.goal(v, st)
+	return f
+}
+
+// length returns the length of a task of st in seconds, if that is known of its own tasks.
+func (g *goalTerms) length(st *sched.Stage) (float64, bool) {
+	if g.estimated {
+		u := g.Guesses.Of(st)
+		return u.Mean.Seconds(), u.Known
+	}
+	l := g.Lengths.Of(st)
+	return l.Mean(), l.Known()
+}
+
+// mean returns the length of a task of st in seconds, if it is known: else that of a stage before it, times the
+// relative cost of a task (2.2 of the page).
+func (g *goalTerms) mean(st *sched.Stage) (float64, bool) {
+	if mean, ok := g.length(st); ok {
+		return mean, true
+	}
+	for _, d := range st.Spec.After {
+		before := st.Job.Stages[d.Stage]
+		if mean, ok := g.length(before); ok && before.Kind != sched.Master {
+			return mean * g.cost(st) / g.cost(before), true
+		}
+	}
+	return 0, false
+}
+
+// cost returns the cost of a task of st relative to the tasks of the job's other stages: what the job says that its
+// tasks take, if it says so of all stages; else 1, or the parameter for a reduce.
+func (g *goalTerms) cost(st *sched.Stage) float64 {
+	said := !slices.ContainsFunc(st.Job.Stages, func(s *sched.Stage) bool {
+		return s.Kind != sched.Master && s.Spec.Prior <= 0
+	})
+	switch {
+	case said:
+		return st.Spec.Prior.Seconds()
+	case st.Kind == sched.Reduce:
+		return g.reduceCost
+	}
+	return 1
+}
+
+// goal returns the instant by which st is to be through; Never: its job has no deadline (2.2 of the page). A job may
+// have more than two stages: what is after a stage is then the longest way through the stages that wait for it.
+func (g *goalTerms) goal(v *sched.View, st *sched.Stage) sched.Time {
+	j := st.Job
+	if j.Spec.Deadline <= 0 {
+		return sched.Never
+	}
+	end := j.Submitted + j.Spec.Deadline
+	if len(j.Stages) == 1 {
+		return end
+	}
+	way := g.work
+	if g.waves {
+		way = func(s *sched.Stage) float64 {
+			mean, _ := g.mean(s)
+			return float64(goals.Waves(int(tasksOf(s)), int(slotsFor(v, s)))) * mean
+		}
+	}
+	after := longestAfter(j, int(st.ID.Index), way)
+	if g.waves {
+		return seconds(goals.SplitByWaves(end.Seconds(), after))
+	}
+	through := longestThrough(j, int(st.ID.Index), way)
+	return j.Submitted + seconds(goals.Split(0, j.Spec.Deadline.Seconds(), through, after))
+}
+
+// work returns the work of a stage in tasks × their relative cost; of a master 0.
+func (g *goalTerms) work(st *sched.Stage) float64 {
+	if st.Kind == sched.Master {
+		return 0
+	}
+	return float64(tasksOf(st)) * g.cost(st)
+}
+
+// tasksOf returns how many tasks st has; where an application keeps asking, those that are known so far.
+func tasksOf(st *sched.Stage) int32 {
+	if st.Total >= 0 {
+		return st.Total
+	}
+	return st.Pending + st.Running + st.Suspended + st.Done
+}
+
+// longestThrough returns the longest way through the stages of a job up to the end of one of them, where way is the
+// length of a stage. O(stages and their dependencies).
+func longestThrough(j *sched.Job, stage int, way func(*sched.Stage) float64) float64 {
+	longest := make([]float64, stage+1)
+	for i := range longest {
+		for _, d := range j.Stages[i].Spec.After {
+			if int(d.Stage) < i {
+				longest[i] = max(longest[i], longest[d.Stage])
+			}
+		}
+		longest[i] += way(j.Stages[i])
+	}
+	return longest[stage]
+}
+
+// longestAfter returns the longest way through the stages that wait for a stage, that stage not included.
+func longestAfter(j *sched.Job, stage int, way func(*sched.Stage) float64) float64 {
+	longest := make([]float64, len(j.Stages)) // from the end of a stage on
+	for i := len(j.Stages) - 1; i > stage; i-- {
+		for _, d := range j.Stages[i].Spec.After {
+			if int(d.Stage) < i {
+				longest[d.Stage] = max(longest[d.Stage], longest[i]+way(j.Stages[i]))
+			}
+		}
+	}
+	return longest[stage]
+}
+
+// slotsFor returns how many tasks of st the whole cluster has room for.
+func slotsFor(v *sched.View, st *sched.Stage) int64 {
+	slots := int64(math.MaxInt32)
+	for k, each := range &st.Spec.PerTask {
+		if each > 0 {
+			slots = min(slots, v.Capacity[k]/each)
+		}
+	}
+	return slots
+}
+
+// runs are the starts of a stage's running attempts, so that the sum of what is left of them costs O(1): those that
+// have outlived the mean length add nothing, and are in front, because the starts are in order.
+type runs struct {
+	starts []sched.Time
+	base   sched.Time // that sum counts from
+	over   int        // attempts that have outlived the mean
+	sum    sched.Time // of the starts of the others, each less base
+}
+
+// set replaces all starts by those of the attempts of st that run. O(n log n) for n attempts.
+func (r *runs) set(v *sched.View, st *sched.Stage) {
+	*r = runs{starts: r.starts[:0], base: st.Job.Submitted}
+	for a := range v.Attempts(st) {
+		if a.State != sched.Suspended {
+			r.starts = append(r.starts, a.Start)
+			r.sum += a.Start - r.base
+		}
+	}
+	slices.Sort(r.starts)
+}
+
+// add adds an attempt that starts now, which is not before any other.
+func (r *runs) add(now sched.Time) {
+	r.starts = append(r.starts, now)
+	r.sum += now - r.base
+}
+
+// remove removes an attempt by its start, if there is one.
+func (r *runs) remove(start sched.Time) {
+	i := sort.Search(len(r.starts), func(i int) bool { return r.starts[i] >= start })
+	if i == len(r.starts) || r.starts[i] != start {
+		return
+	}
+	r.starts = slices.Delete(r.starts, i, i+1)
+	if i < r.over {
+		r.over--
+	} else {
+		r.sum -= start - r.base
+	}
+}
+
+// outlive finds out which attempts have outlived a mean length in seconds. It costs O(1) for each that has come to,
+// and for each that has ceased to because the mean has grown.
+func (r *runs) outlive(now sched.Time, mean float64) {
+	long := func(i int) bool { return float64(now-r.starts[i]) >= mean*1e9 }
+	for ; r.over < len(r.starts) && long(r.over); r.over++ {
+		r.sum -= r.starts[r.over] - r.base
+	}
+	for ; r.over > 0 && !long(r.over-1); r.over-- {
+		r.sum += r.starts[r.over-1] - r.base
+	}
+}
+
+// next returns when the next attempt comes to outlive a mean length; Never: none does.
+func (r *runs) next(mean float64) sched.Time {
+	if r.over == len(r.starts) || mean*1e9 > float64(sched.Never)/4 {
+		return sched.Never
+	}
+	return r.starts[r.over] + sched.Time(math.Ceil(mean*1e9))
+}
+
+// at returns the stage as package goals has it, all instants counted from now, and how many of its running tasks have
+// not outlived the mean.
+func (f *stageFacts) at(now sched.Time, r *runs) (goals.Stage, int) {
+	r.outlive(now, f.mean)
+	young := len(r.starts) - r.over
+	s := goals.Stage{
+		Mean: f.mean, Known: f.known, Unstarted: f.unstarted, Running: len(r.starts),
+		Left: max(0, float64(young)*(f.mean-(now-r.base).Seconds())+r.sum.Seconds()),
+		Goal: math.Inf(1),
+	}
+	if f.goal != sched.Never {
+		s.Goal = (f.goal - now).Seconds()
+	}
+	return s, young
+}

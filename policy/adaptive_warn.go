@@ -1,0 +1,177 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Noter is a policy that tells the user what it has found out: that goals cannot be met, say. A note decides
+// nothing.
+type Noter interface {
+	// Notes returns what was found out in the last Decide, a sentence each.
+	Notes() []string
+}
+
+// notesIn returns the notes of policy p; none if it makes none.
+func notesIn(p sched.Policy) []string {
+	if n, ok := p.(Noter); ok {
+		return n.Notes()
+	}
+	return nil
+}
+
+// mostNamed is how many jobs a note names.
+const mostNamed = 5
+
+// warnings say which goals cannot all be met: at the submission of a job, if the estimator knows its tasks, and when
+// the first task of a stage has finished. A look at all goals costs O(n log n) for n stages. With more than fewGoals
+// jobs the next look waits until so many of them have come that a look for each costs O(log n). Of each job it is
+// said once.
+type warnings struct {
+	Told  sched.Per[bool] // by job
+	Since int             // what has happened since the last look that may turn out to be too much
+
+	on    bool
+	notes []string
+}
+
+// fewGoals is up to how many jobs each one that comes makes the warnings look at all goals.
+const fewGoals = 64
+
+// A claimant is a stage with the work that is left of it.
+type claimant struct {
+	stage *sched.Stage
+	goals.Demand
+}
+
+// follow makes the notes of a decision, before any task is started.
+func (w *warnings) follow(p *sched.Plan, l *lineup) {
+	w.notes = w.notes[:0]
+	if !w.on {
+		return
+	}
+	if w.Since += news(p, l); w.Since == 0 || w.Since*fewGoals < p.LiveJobs() {
+		return
+	}
+	w.Since = 0
+	var byKind [sched.NumResources][]claimant
+	for j := range p.Jobs() {
+		if j.Spec.Deadline <= 0 {
+			continue
+		}
+		for _, st := range j.Stages {
+			if st.Kind == sched.Master || unfinished(st) == 0 {
+				continue
+			}
+			if d := demandOf(p, l, st); d.Work > 0 {
+				byKind[kindOf(st)] = append(byKind[kindOf(st)], claimant{st, d})
+			}
+		}
+	}
+	for k, list := range byKind {
+		w.check(p, sched.ResourceKind(k), list)
+	}
+}
+
+// news returns how much has happened in this Step that may turn out to be too much.
+func news(p *sched.Plan, l *lineup) (n int) {
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.JobSubmitted, sched.SpecChanged, sched.NodeLost:
+			n++
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil && e.Outcome == sched.OK && l.Lengths.Of(a.Stage).N == 1 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// demandOf returns what is left of a stage; without work: nothing is known of its tasks.
+func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
+	f := l.facts(p.View, st)
+	if !f.known {
+		f.mean = p.Estimate(st, 0).Mean.Seconds()
+	}
+	var run *runs
+	if m, ok := l.members.Has(st); ok && *m != 0 {
+		run = &l.rows[*m].runs
+	} else {
+		run = &runs{base: st.Job.Submitted} // it has not begun
+	}
+	s, young := f.at(p.Now, run)
+	d.Work, d.Goal = s.Work()*float64(st.Spec.PerTask[kindOf(st)]), s.Goal
+	switch {
+	case s.Unstarted > 0:
+		d.Least = s.Mean
+	case young > 0:
+		d.Least = goals.Remaining(s.Mean, (p.Now - run.starts[len(run.starts)-1]).Seconds())
+	}
+	d.Missed = s.Goal <= 0
+	return d
+}
+
+// check makes a note if the goals of the stages that compete for kind k cannot all be met, and that was not said yet
+// of one of their jobs.
+func (w *warnings) check(p *sched.Plan, k sched.ResourceKind, list []claimant) {
+	demands := make([]goals.Demand, len(list))
+	for i := range list {
+		demands[i] = list[i].Demand
+	}
+	verdict := goals.Check(0, float64(p.Capacity[k]), demands)
+	if verdict.Met() {
+		return
+	}
+	jobs := map[sched.JobID]bool{}
+	for i := range list {
+		jobs[list[i].stage.ID.Job] = true
+	}
+	var late []*sched.Job
+	news := false
+	for _, i := range verdict.Late {
+		j := list[i].stage.Job
+		if len(late) > 0 && late[len(late)-1] == j {
+			continue
+		}
+		late = append(late, j)
+		told := w.Told.Of(j)
+		news = news || !*told
+		*told = true
+	}
+	if !news {
+		return
+	}
+	text := fmt.Sprintf("at %v the goals of %d jobs cannot all be met on %d %v; late will be %s", p.Now, len(jobs),
+		p.Capacity[k], k, names(late))
+	if slots := math.Ceil(verdict.Slots); slots > float64(p.Capacity[k]) {
+		text += fmt.Sprintf("; %.0f %v would do", slots, k)
+	}
+	if later := verdict.Delay; later > 0 {
+		text += fmt.Sprintf("; or goals %.3g s later", later)
+	}
+	w.notes = append(w.notes, text+"; or without the late ones")
+}
+
+// names lists a few jobs.
+func names(jobs []*sched.Job) string {
+	var list []string
+	for _, j := range jobs[:min(len(jobs), mostNamed)] {
+		name := fmt.Sprintf("job %d", j.ID)
+		if j.Spec.Name != "" {
+			name += " (" + j.Spec.Name + ")"
+		}
+		list = append(list, name)
+	}
+	if more := len(jobs) - mostNamed; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// Notes implements Noter.
+func (w *warnings) Notes() []string { return w.notes }

@@ -1,0 +1,492 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var hardwareCard = Card{
+	Title:  "completion goals, with accelerated nodes for the jobs that really profit from them",
+	Source: "Polo, Multi-constraint scheduling of MapReduce workloads, PhD thesis, UPC 2014, 3.4.3 and 3.4.4",
+	Spec:   "docs/spec/hardware.md",
+	Params: PlacingParams(
+		Param{
+			Name:    "speedup",
+			Kind:    Number,
+			Default: "1.5",
+			Max:     1e6,
+			Meaning: "times by which tasks must be faster on accelerated nodes; up to it a job is regular",
+		},
+		Param{
+			Name:    "epoch",
+			Kind:    Duration,
+			Default: "1s",
+			Meaning: "slots are divided at most once in so long; 0s: whenever a task ends or a job comes",
+		},
+		Param{
+			Name:    "calibrate",
+			Kind:    Choice,
+			Default: "only",
+			Choices: []Option{{Name: "only"}, {Name: "also"}},
+			Meaning: "whether a job gets only one task a pool until its speedup is known, or is regular meanwhile",
+		},
+		Param{
+			Name:    "reclassify",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether the speedup is computed anew as tasks finish",
+		},
+		Param{
+			Name:    "provisional",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether the regular task that calibrates counts once it runs for a quarter of the time left",
+		},
+		Param{
+			Name:    "spare",
+			Kind:    Choice,
+			Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether accelerable jobs that hold what they need get idle regular slots, too",
+		},
+		Param{
+			Name:    "spill",
+			Kind:    Choice,
+			Default: "need",
+			Choices: []Option{{Name: "need"}, {Name: "speedup"}},
+			Meaning: "which accelerable job takes regular slots: the one served last, or that of the least speedup",
+		},
+		Param{
+			Name:    "reduces",
+			Kind:    Choice,
+			Default: "regular",
+			Choices: []Option{{Name: "regular"}, {Name: "calibrated"}},
+			Meaning: "whether stages other than maps may be accelerable, too, each calibrated by itself",
+		},
+		Param{
+			Name:    "reduce-cost",
+			Kind:    Number,
+			Default: "1",
+			Max:     1e6,
+			Meaning: "time of a reduce relative to a map of its job, until a reduce has finished",
+		},
+		Param{
+			Name:    "no-goal",
+			Kind:    Choice,
+			Default: "asap",
+			Choices: []Option{{Name: "asap"}, {Name: "background"}},
+			Meaning: "whether jobs without a deadline want all slots, or only those that no other job needs",
+		},
+		Param{
+			Name:    "failures",
+			Kind:    Integer,
+			Default: "2",
+			Min:     1,
+			Meaning: "failed attempts in a row in a pool after which a job does without it",
+		},
+		leading("0.5", "the cluster"),
+	),
+	Memory: []string{
+		"names of accelerators that jobs have asked for, and the pools that follow from them",
+		"by stage and pool: tasks that finished and their time, tasks that run, slots granted, the speedup",
+		"by stage: whether it is accelerable, and what it needs beyond its grants",
+		"by job: failed attempts in a row on each accelerated pool",
+		"whether slots are to be divided anew, and when at the earliest",
+		"by stage: since when it waits for a node near its input (with a delay)",
+	},
+	Limits: []Limit{{Verb: "rm", Text: "a ResourceManager is not told which accelerators an application can " +
+		"use: policy hardware keeps goals, and serves every application as a regular one"}},
+	Claims: []Claim{NonPreemptive, TimeInvariant},
+}
+
+// hardware keeps completion goals on a cluster whose nodes differ. It finds out for each job that can use
+// accelerators by one task in each pool what it gains there. A planner (package theory/hardware) divides the
+// slots of all pools among jobs by what each needs to meet its goal; between two plans, tasks start as the grants
+// of the last one say. Nothing is taken back.
+//
+// Pool 0 holds the slots without an accelerator. Each class of nodes that a job has named as an accelerator is a
+// pool of its own. Where the class has counted devices, only as many slots as devices are in that pool, an
+// accelerated task holds one device, and the other slots belong to pool 0.
+//
+// A plan costs O(S log n) for S slots and n jobs, and runs at most once an epoch. Between plans a task that ends or
+// starts costs O(log n) for each pool.
+type hardware struct {
+	DelayPlacer
+	Stages   sched.Per[*hardwareStage] // by stage; a pointer, because a plan holds many of them at once
+	Failures sched.Per[[]int32]        // by job and pool: attempts that failed since one succeeded
+	Names    []string                  // of accelerators that jobs asked for, in order of appearance
+	Pools    []hardwarePool            // from pool 1 on
+	Classes  int                       // of nodes, when Pools were made
+	Dirty    bool                      // slots are to be divided anew
+	Next     sched.Time                // when at the earliest
+
+	hardwareOptions
+	leads   leads
+	indexes []*sched.Index // by pool
+}
+
+// hardwareOptions are the parameters of hardware.
+type hardwareOptions struct {
+	speedup, reduceCost                                        float64
+	epoch                                                      sched.Time
+	only, again, provisional, spare, spread, allKinds, waiting bool
+	failures                                                   int32
+}
+
+// A hardwarePool is a class of nodes with accelerators.
+type hardwarePool struct {
+	Class   sched.ClassID
+	Devices bool // its accelerators are counted: a task holds one
+}
+
+// A hardwareStage is what is known of a stage.
+type hardwareStage struct {
+	Kind    hardwareKind
+	Rest    float64          // slots of its first pool that it needs beyond its grants, as of the last plan
+	Planned bool             // a plan has counted it
+	In      []hardwareInPool // by pool
+}
+
+// A hardwareKind says how a stage is served.
+type hardwareKind uint8
+
+// The kinds of stages. Names are in hardwareKinds.
+const (
+	hardwareUndecided hardwareKind = iota
+	hardwareRegular
+	hardwareCalibrating
+	hardwareAccelerable
+)
+
+var hardwareKinds = [...]string{"undecided", "regular", "calibrating", "accelerable"}
+
+// A hardwareInPool is what is known of a stage in a pool.
+type hardwareInPool struct {
+	N       int64      // tasks that finished
+	Sum     sched.Time // of their times
+	Running int32      // attempts
+	Granted int32      // tasks that are to run there
+	Wish    bool       // a task is to run there so that the speedup becomes known
+	Speedup float64    // over regular nodes; zero: the stage does not use the pool as accelerated
+}
+
+func newHardware(a Args) sched.Policy {
+	h := &hardware{DelayPlacer: NewDelayPlacer(a), hardwareOptions: hardwareOptions{
+		speedup:     a.Number("speedup"),
+		reduceCost:  a.Number("reduce-cost"),
+		epoch:       a.Time("epoch"),
+		only:        a.Choice("calibrate") == "only",
+		again:       a.Choice("reclassify") == "on",
+		provisional: a.Choice("provisional") == "on",
+		spare:       a.Choice("spare") == "on",
+		spread:      a.Choice("spill") == "speedup",
+		allKinds:    a.Choice("reduces") == "calibrated",
+		waiting:     a.Choice("no-goal") == "background",
+		failures:    int32(a.Int("failures")),
+	}}
+	h.leads = leads{a.Number("masters"), ofAll}
+	return h
+}
+
+// Decide divides slots anew where something has changed, and starts tasks.
+func (h *hardware) Decide(p *sched.Plan) {
+	h.notice(p)
+	if h.Dirty && p.Now >= h.Next {
+		h.planAll(p)
+		h.Dirty = false
+		if h.epoch > 0 {
+			h.Next = (p.Now/h.epoch + 1) * h.epoch
+		}
+	}
+	if h.Dirty {
+		p.Wake(h.Next)
+	}
+	h.fill(p)
+}
+
+// notice takes what happened at this instant into account.
+func (h *hardware) notice(p *sched.Plan) {
+	names := len(h.Names)
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil {
+				h.done(p, a, e.Outcome)
+			}
+			h.Dirty = true
+		case sched.JobSubmitted, sched.SpecChanged:
+			if j := p.Job(e.Job); j != nil && j.Spec.Profile != nil {
+				for _, name := range j.Spec.Profile.Accelerators {
+					if !slices.Contains(h.Names, name) {
+						h.Names = append(h.Names, name)
+					}
+				}
+			}
+			h.Dirty = true
+		case sched.NodeJoined, sched.NodeReported, sched.NodeLost, sched.JobEnded, sched.AsksChanged, sched.TaskUndone:
+			h.Dirty = h.Dirty || e.Kind != sched.NodeReported || e.Body != nil
+		}
+	}
+	if names != len(h.Names) || h.Classes != len(p.Classes) {
+		h.findPools(p)
+	}
+}
+
+// findPools makes pools of the classes that jobs name as accelerators. Pools are never dropped.
+func (h *hardware) findPools(p *sched.Plan) {
+	h.Classes = len(p.Classes)
+	for _, c := range p.Classes {
+		if slices.Contains(h.Names, c.Name) && h.poolOf(c.ID) == 0 {
+			h.Pools = append(h.Pools, hardwarePool{Class: c.ID})
+		}
+	}
+}
+
+// poolOf returns the pool of the accelerated tasks of a class; 0: it has none.
+func (h *hardware) poolOf(c sched.ClassID) int {
+	return 1 + slices.IndexFunc(h.Pools, func(q hardwarePool) bool { return q.Class == c })
+}
+
+// poolFor returns the pool in which attempt a runs.
+func (h *hardware) poolFor(v *sched.View, a *sched.Attempt) int {
+	q := h.poolOf(a.Class)
+	if q > 0 && h.Pools[q-1].Devices && v.Amount(a.Holds)[sched.Accelerators] == 0 {
+		return 0
+	}
+	return q
+}
+
+// of returns what is known of a stage, with a row for each pool.
+func (h *hardware) of(st *sched.Stage) *hardwareStage {
+	row := h.Stages.Of(st)
+	if *row == nil {
+		*row = &hardwareStage{}
+	}
+	s := *row
+	for len(s.In) <= len(h.Pools) {
+		s.In = append(s.In, hardwareInPool{})
+	}
+	return s
+}
+
+// failuresOf returns a job's failed attempts in a row by pool.
+func (h *hardware) failuresOf(j *sched.Job) []int32 {
+	f := h.Failures.Of(j)
+	for len(*f) <= len(h.Pools) {
+		*f = append(*f, 0)
+	}
+	return *f
+}
+
+// done takes the end of an attempt into account.
+func (h *hardware) done(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
+	q := h.poolFor(p.View, a)
+	s, failures := h.of(a.Stage), h.failuresOf(a.Stage.Job)
+	in := &s.In[q]
+	in.Running = max(0, in.Running-1)
+	switch out {
+	case sched.OK:
+		in.N++
+		in.Sum += p.Ran(a, p.Now)
+		failures[q] = 0
+	case sched.Failed:
+		failures[q]++
+	}
+	p.Touch(a.Stage)
+}
+
+// The classes of stages in the order of a pool.
+const (
+	hardwareMaster  = iota - 1 // bounded by leads
+	hardwareWish               // a task is to run there so that the speedup becomes known
+	hardwareGranted            // fewer tasks run there than are granted
+	hardwareFits               // jobs for which the pool is meant
+	hardwareAny                // all others
+)
+
+// hardwareMasters is the group of masters. The other groups are the kinds of resources.
+const hardwareMasters = sched.NumResources
+
+// index returns the order of a pool.
+func (h *hardware) index(pool int) *sched.Index {
+	for len(h.indexes) <= pool {
+		q := len(h.indexes)
+		h.indexes = append(h.indexes, &sched.Index{
+			Key: func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return h.key(q, st) },
+			Group: func(st *sched.Stage) int {
+				if h.leads.limit(st) {
+					return hardwareMasters
+				}
+				return int(kindOf(st))
+			},
+		})
+	}
+	return h.indexes[pool]
+}
+
+// key returns the place of a stage in the order of a pool: first the tasks that calibrate, then the stage that
+// lacks most of its grant there, then by what a stage needs beyond its grants those for which the pool is meant,
+// then the others (docs/spec/hardware.md, 2.5). Tasks that would wait for earlier stages of their job come last,
+// as they keep room from the tasks that they wait for. An accelerable stage that runs something takes no regular
+// slot beyond its grant, unless spare is on: its slow tasks would become stragglers.
+func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
+	switch {
+	case st.Pending == 0 || !mayGrow(st):
+		return sched.Key{}, false
+	case st.Kind == sched.Master:
+		return sched.Key{Class: hardwareMaster}, true
+	}
+	s := h.of(st)
+	in := &s.In[pool]
+	rest := s.Rest
+	for q := range s.In {
+		rest -= float64(max(0, s.In[q].Running-s.In[q].Granted))
+	}
+	waits := st.Running > 0 // it is held back where the pool is not meant for it
+	device := pool > 0 && h.Pools[pool-1].Devices
+	switch {
+	case device && in.Speedup == 0 && !in.Wish:
+		return sched.Key{}, false
+	case !begun(st):
+		return sched.Key{Class: hardwareAny}, true
+	case !s.Planned:
+		held := s.Kind != hardwareRegular && st.Job.Spec.Profile != nil
+		return sched.Key{Class: hardwareGranted, Value: -math.MaxFloat64}, !held
+	case in.Wish:
+		return sched.Key{Class: hardwareWish}, true
+	case in.Running < in.Granted:
+		return sched.Key{Class: hardwareGranted, Value: float64(in.Running - in.Granted)}, true
+	case s.Kind == hardwareCalibrating && h.only:
+		return sched.Key{Class: hardwareAny, Value: -rest}, !waits
+	case pool > 0 && in.Speedup > 0, pool == 0 && s.Kind != hardwareAccelerable:
+		return sched.Key{Class: hardwareFits, Value: -rest}, true
+	case pool == 0:
+		return sched.Key{Class: hardwareAny, Value: -rest}, h.spare || !waits
+	}
+	return sched.Key{Class: hardwareAny, Value: -rest}, true
+}
+
+// Position returns the place of st in the order of the first pool where it has one.
+func (h *hardware) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	for q := range len(h.Pools) + 1 {
+		if k, ok := h.key(q, st); ok {
+			return k, true
+		}
+	}
+	return sched.Key{}, false
+}
+
+// fill starts waiting tasks, first in the accelerated pools.
+func (h *hardware) fill(p *sched.Plan) {
+	for q := range len(h.Pools) + 1 {
+		h.index(q).Sync(p)
+	}
+	h.startMasters(p)
+	for q := len(h.Pools); q > 0; q-- {
+		h.fillPool(p, q, h.Pools[q-1].Class)
+	}
+	if len(h.Pools) == 0 {
+		h.fillPool(p, 0, 0)
+		return
+	}
+	for _, devices := range [...]bool{false, true} { // nodes whose devices would have to stay idle come last
+		for _, c := range p.Classes {
+			if q := h.poolOf(c.ID); devices == (q > 0) && (q == 0 || h.Pools[q-1].Devices) {
+				h.fillPool(p, 0, c.ID)
+			}
+		}
+	}
+}
+
+// startMasters starts masters where there is room, as far as they are allowed.
+func (h *hardware) startMasters(p *sched.Plan) {
+	x := h.index(0)
+	for {
+		st := x.FirstOf(hardwareMasters, 0)
+		if st == nil || !h.leads.allow(p.View, p.Queues[0], st) {
+			return
+		}
+		if !h.Place(p, st) {
+			x.Skip(st)
+		}
+	}
+}
+
+// fillPool starts waiting tasks in a pool on nodes of a class (zero: of any).
+func (h *hardware) fillPool(p *sched.Plan, pool int, class sched.ClassID) {
+	x := h.index(pool)
+	for k := range sched.ResourceKind(sched.NumResources) {
+		for st := x.FirstIn(int(k), class); st != nil; st = x.FirstIn(int(k), class) {
+			if pool > 0 && h.Pools[pool-1].Devices && freeDevices(p.View, class) <= 0 {
+				break
+			}
+			if !h.start(p, st, pool, class) {
+				x.Skip(st)
+			}
+		}
+	}
+}
+
+// freeDevices returns how many accelerators of a class are not used.
+func freeDevices(v *sched.View, class sched.ClassID) int64 {
+	c := v.Classes[class-1]
+	return c.Capacity[sched.Accelerators] - c.Used[sched.Accelerators]
+}
+
+// start starts one task of st in a pool, and reports whether it did.
+func (h *hardware) start(p *sched.Plan, st *sched.Stage, pool int, class sched.ClassID) bool {
+	where := sched.Where{Class: class}
+	switch {
+	case pool > 0 && h.Pools[pool-1].Devices:
+		where.Shape = p.Shape(withDevice(st.Spec.PerTask))
+	case pool == 0 && class != 0 && st.Placed(): // any regular node near the input is as good
+		where = sched.Where{Ok: func(n *sched.Node) bool {
+			q := h.poolOf(n.Class)
+			return q == 0 || h.Pools[q-1].Devices
+		}}
+	}
+	if !h.placeWhere(p, st, where) {
+		return false
+	}
+	in := &h.of(st).In[pool]
+	in.Running++
+	in.Wish = false
+	p.Touch(st)
+	return true
+}
+
+// withDevice returns what a task holds that uses an accelerator.
+func withDevice(r sched.Resources) sched.Resources {
+	r[sched.Accelerators] = max(1, r[sched.Accelerators])
+	return r
+}
+
+// Why says what the policy knows of a stage and wants for it, for the command explain.
+func (h *hardware) Why(v *sched.View, st *sched.Stage) string {
+	s := h.of(st)
+	if !s.Planned {
+		return ""
+	}
+	text := "hardware: " + hardwareKinds[s.Kind]
+	for q := range s.In {
+		in, name := &s.In[q], "regular nodes"
+		if q > 0 {
+			name = v.Classes[h.Pools[q-1].Class-1].Name
+			if in.Speedup > 0 {
+				name = fmt.Sprintf("%s (%.3g times as fast)", name, in.Speedup)
+			}
+		}
+		if in.Granted+in.Running > 0 || in.Wish {
+			text += fmt.Sprintf("; on %s %d granted, %d run", name, in.Granted, in.Running)
+		}
+		if in.Wish {
+			text += ", one to calibrate"
+		}
+	}
+	return text
+}

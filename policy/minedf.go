@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var minedfCard = Card{
+	Title: "the earliest deadline first, up to the fewest slots that meet it; what is left over likewise",
+	Source: "Verma, Cherkasova, Campbell, ARIA: Automatic Resource Inference and Allocation for MapReduce " +
+		"Environments, ICAC 2011; work-conserving as MinEDF-WC",
+	Spec:   "docs/spec/policies.md#minedf",
+	Params: PlacingParams(),
+	Memory: deadlineMemory,
+	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
+}
+
+// deadlineMemory is what policies remember that entitle jobs to the slots that they need for their deadlines.
+var deadlineMemory = []string{
+	"by stage: the slots that it is entitled to, and how many tasks had finished when they were computed",
+	"by stage: since when it waits for a node near its input (with a delay)",
+}
+
+// minedf entitles each stage to the fewest slots with which its job meets its deadline, as the estimator knows the
+// tasks of its stages. Stages below that are served by deadline, then all others by deadline, then jobs without one.
+//
+// The entitlement is computed when the job arrives or changes, when a stage is through, and when the finished tasks
+// of a stage have doubled: O(stages of the job).
+type minedf struct {
+	Order
+	DelayPlacer
+	Entitled sched.Per[entitlement] // by stage
+
+	confidence float64 // with which the entitlement is to be enough; 0: that of the mean
+	least      float64 // chance of the whole cluster to meet a deadline below which a job is hopeless
+}
+
+// An entitlement is what a stage is to hold.
+type entitlement struct {
+	Slots    int32 // tasks at once
+	Asked    int32 // finished tasks when it was computed
+	Hopeless bool
+}
+
+func newMinEDF(a Args) sched.Policy { return newMinEDFOf(a, 0, 0) }
+
+func newMinEDFOf(a Args, confidence, least float64) sched.Policy {
+	m := &minedf{DelayPlacer: NewDelayPlacer(a), confidence: confidence, least: least}
+	m.Init(a, m.rank)
+	return m
+}
+
+func (m *minedf) rank(v *sched.View, st *sched.Stage, more int32) sched.Key {
+	key := byDeadline(v, st, more)
+	if key.Class == undue {
+		return key
+	}
+	switch e := m.Entitled.Of(st); {
+	case st.Kind == sched.Master:
+		key.Class = dueEntitled
+	case e.Hopeless:
+		key.Class = hopeless
+	case st.Running+more <= e.Slots:
+		key.Class = dueEntitled
+	}
+	return key
+}
+
+// Decide starts tasks where there is room.
+func (m *minedf) Decide(p *sched.Plan) {
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.JobSubmitted, sched.AsksChanged, sched.SpecChanged:
+			if j := p.Job(e.Job); j != nil {
+				m.entitle(p, j)
+			}
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil && !a.Stage.Job.Ended {
+				if st := a.Stage; unfinished(st) == 0 || st.Done > 0 && st.Done >= 2*m.Entitled.Of(st).Asked {
+					m.entitle(p, st.Job)
+				}
+			}
+		}
+	}
+	m.Fill(p, &m.DelayPlacer)
+}
+
+// entitle computes what the stages of a job are to hold. A stage whose task length is not known is entitled to all
+// that it can use, so that its job is served by its deadline.
+func (m *minedf) entitle(p *sched.Plan, j *sched.Job) {
+	if j.Spec.Deadline <= 0 {
+		return
+	}
+	left := (j.Submitted + j.Spec.Deadline - p.Now).Seconds()
+	parts := make([]goals.Part, len(j.Stages))
+	legs := make([]goals.Leg, len(j.Stages))
+	known := true
+	for i, st := range j.Stages {
+		legs[i].Slots = 1
+		if st.Kind == sched.Master {
+			continue
+		}
+		e, n := p.Estimate(st, 0), int(unfinished(st))
+		law := goals.Law{Mean: e.Mean.Seconds(), StdDev: e.StdDev.Seconds(), Samples: e.Samples}
+		known = known && (n == 0 || e.Mean > 0)
+		legs[i] = goals.Leg{Law: law, Tasks: n, Slots: max(1, float64(slotsFor(p.View, st)))}
+		if parts[i] = (goals.Part{Tasks: n, Mean: law.Mean, Longest: law.Mean + 2*law.StdDev}); m.confidence > 0 {
+			parts[i] = law.Quantile(n, m.confidence)
+		}
+	}
+	slots := goals.MinimumSlots(parts, left)
+	for i, st := range j.Stages {
+		e := entitlement{Slots: math.MaxInt32, Asked: st.Done}
+		if s := math.Ceil(slots[i] - 1e-9); known && s < math.MaxInt32 {
+			e.Slots = int32(s)
+		}
+		e.Hopeless = m.least > 0 && (left <= 0 || known && goals.Chance(legs, left) < m.least)
+		*m.Entitled.Of(st) = e
+	}
+	p.TouchJob(j)
+}

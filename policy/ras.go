@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/placement"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var rasCard = Card{
+	Title:  "maps and reduces placed by what they use of CPU, disk and network, so that goals are met",
+	Source: "Polo, Multi-constraint Scheduling of MapReduce Workloads, PhD thesis, UPC 2014, chapter 4",
+	Spec:   "docs/spec/ras.md#3-parameters",
+	Params: rasParams("off"),
+	Memory: rasMemory,
+	Claims: []Claim{NonPreemptive, TimeInvariant},
+	Limits: []Limit{{"rm", "policy ras is told no CPU time and no bytes of containers: jobs without a profile count " +
+		"with what they ask for"}},
+}
+
+// rasMemory is what policies with a placement matrix remember.
+var rasMemory = []string{
+	"by job: how many of its maps and reduces are placed on which nodes, and its place in the order of utilities",
+	"by stage: the mean length of its finished tasks, and what they used of CPU, disk and network",
+	"by stage: nodes that it may not use",
+	"when the next cycle is due, and whether something has changed since the last one",
+}
+
+// rasParams are the parameters of policies with a placement matrix.
+func rasParams(waves string) []Param {
+	onOff := []Option{{Name: "off"}, {Name: "on"}}
+	return []Param{
+		{
+			Name: "cycle", Kind: Duration, Default: "30s", Min: 0.001,
+			Meaning: "how often tasks are placed anew",
+		},
+		{
+			Name: "trigger", Kind: Choice, Default: "on", Choices: onOff,
+			Meaning: "whether tasks are placed anew as well when a job comes or ends, a stage begins or has no task " +
+				"left to start, or a node changes",
+		},
+		{
+			Name: "rounds", Kind: Integer, Default: "10", Min: 1, Max: 1000,
+			Meaning: "passes over the nodes at most in which a cycle improves the placement of maps",
+		},
+		{
+			Name: "copies", Kind: Integer, Default: "5", Min: 1, Max: 1000,
+			Meaning: "maps from which a reduce copies at once (Hadoop's mapreduce.reduce.shuffle.parallelcopies)",
+		},
+		{
+			Name: "candidates", Kind: Choice, Default: "fit", Choices: []Option{{Name: "fit"}, {Name: "literal"}},
+			Meaning: "who may be given room: jobs with a task that fits beside a node's reduces, or, as printed in " +
+				"the source, with one that fits where a single task has left, so a job with large tasks may starve",
+		},
+		{
+			Name: "waves", Kind: Choice, Default: waves, Choices: onOff,
+			Meaning: "whether the maps that a job requires are counted in whole waves",
+		},
+		{
+			Name: "profiles", Kind: Choice, Default: "learned", Choices: []Option{{Name: "learned"}, {Name: "given"}},
+			Meaning: "whether what tasks of a job without a profile use is learned from their counters",
+		},
+		{
+			Name: "soft", Kind: Number, Default: "1", Min: 0.1, Max: 10,
+			Meaning: "part of a node's cores, disk and network that placed tasks may use together; above 1: more " +
+				"than there is",
+		},
+		{
+			Name: "disk", Kind: Number, Default: "200", Min: 1, Max: 1e6,
+			Meaning: "MB/s that a node's disks do: bytes that tasks read and wrote become a part of it",
+		},
+		{
+			Name: "network", Kind: Number, Default: "125", Min: 1, Max: 1e6,
+			Meaning: "MB/s that a node's network does",
+		},
+		leading("0.5", "the cluster"),
+	}
+}
+
+// ras places tasks by what they use (RAS). A cycle computes how many maps and reduces of each job are to run on each
+// node; between cycles tasks are started there as others end, never more than a node has room for. Nothing is taken
+// back.
+type ras struct {
+	matrix
+}
+
+func newRAS(a Args) sched.Policy {
+	r := &ras{}
+	r.init(a, r.need)
+	return r
+}
+
+// need sets the utility of each job: by the maps that it requires to meet its goal.
+func (r *ras) need(p *sched.Plan, rows []row) {
+	for i := range rows {
+		x := &rows[i]
+		required := r.required(p, x)
+		x.Utility = placement.Need{Required: required, Pending: x.Pending, Reduces: x.Reduces}.Utility
+	}
+}
+
+// required returns how many maps of a job must run at once.
+func (m *matrix) required(p *sched.Plan, x *row) float64 {
+	left := math.Inf(1)
+	if x.job.Spec.Deadline > 0 {
+		left = (x.job.Submitted + x.job.Spec.Deadline - p.Now).Seconds()
+	}
+	need := placement.Required(x.Pending, x.mean, left, m.waves)
+	if x.maps != nil {
+		need = max(need, min(float64(x.Pending), float64(tasksIn(&x.job.Spec.Min, x.maps))))
+	}
+	return need
+}
+
+// tasksIn returns how many tasks of st an amount of resources is for: that of the kind which allows the fewest, of
+// those that the amount speaks of; 0: it speaks of none.
+func tasksIn(amount *sched.Resources, st *sched.Stage) int64 {
+	tasks := int64(0)
+	for k, each := range &st.Spec.PerTask {
+		if each > 0 && amount[k] > 0 && (tasks == 0 || amount[k]/each < tasks) {
+			tasks = amount[k] / each
+		}
+	}
+	return tasks
+}
+
+// Decide learns from tasks that have ended, places tasks anew where that is due, and starts tasks.
+func (r *ras) Decide(p *sched.Plan) { r.decide(p) }

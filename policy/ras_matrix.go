@@ -1,0 +1,370 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
+	"github.com/sojourn-sched/sojourn/internal/theory/placement"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A matrix is a placement that lasts: the memory and the cycle of RAS (docs/spec/ras.md, 2.5). A job takes part with
+// one stage of maps and one of reduces at a time: the first of each kind that has tasks to run.
+type matrix struct {
+	Placed  sched.Per[placed]         // by job
+	Lengths sched.Per[goals.Lengths]  // by stage
+	Used    sched.Per[footprint]      // by stage
+	Shunned sched.Per[[]sched.NodeID] // by stage: nodes that the core does not let it use
+	Dirty   bool                      // tasks are to be placed anew at once
+	Clock   ticker
+
+	masters masters
+	need    func(p *sched.Plan, rows []row)
+	offers  func(p *sched.Plan, n *sched.Node) sched.Resources // what a node offers until the next cycle
+	byNode  [][]spotRef                                        // cache of Placed; nil: to be made anew
+	rasOptions
+}
+
+// rasOptions are the parameters of a matrix.
+type rasOptions struct {
+	cycle                           sched.Time
+	rounds, copies                  int
+	trigger, literal, waves, learns bool
+	soft                            float64
+	disk, network                   float64 // bytes/s
+}
+
+// A placed is where the tasks of a job are placed.
+type placed struct {
+	On   []spot // by rising node
+	Rank int32  // of its utility among those of all jobs, from 0: the worst off first
+	Dry  bool   // a node was served for it while none of its tasks waited
+	// Wanted is the places of the stages that took part with maps and with reduces, from 1, negative if none of their
+	// tasks waited; zero: none took part.
+	Wanted [2]int32
+}
+
+// A spot is how many maps and reduces of a job are to run on a node.
+type spot struct {
+	Node          sched.NodeID
+	Maps, Reduces int32
+}
+
+// A spotRef is the spot of a job on one node.
+type spotRef struct {
+	job  sched.JobID
+	spot spot
+}
+
+// A row is a job in a cycle.
+type row struct {
+	placement.Job
+	job           *sched.Job
+	maps, reduces *sched.Stage // that take part; nil: none
+	mean          float64      // length of a map in seconds; zero: unknown
+}
+
+func (m *matrix) init(a Args, need func(*sched.Plan, []row)) {
+	m.need = need
+	m.rasOptions = rasOptions{
+		cycle:   a.Time("cycle"),
+		rounds:  a.Int("rounds"),
+		copies:  a.Int("copies"),
+		trigger: a.Choice("trigger") == "on",
+		literal: a.Choice("candidates") == "literal",
+		waves:   a.Choice("waves") == "on",
+		learns:  a.Choice("profiles") == "learned",
+		soft:    a.Number("soft"),
+		disk:    a.Number("disk") * 1e6,
+		network: a.Number("network") * 1e6,
+	}
+	m.offers = func(_ *sched.Plan, n *sched.Node) sched.Resources { return n.Capacity }
+	m.masters.init(a)
+}
+
+// decide is Decide of a policy with a matrix.
+func (m *matrix) decide(p *sched.Plan) {
+	m.notice(p)
+	m.masters.start(p)
+	if due := m.Clock.due(p, m.cycle); due || m.Dirty {
+		m.Dirty = false
+		m.place(p)
+		for _, n := range p.Nodes {
+			m.serve(p, n)
+		}
+		m.rescue(p)
+		return
+	}
+	for _, id := range p.Offers {
+		m.serve(p, p.Node(id))
+	}
+	m.serveMoist(p)
+}
+
+// notice learns from what happened at this instant, and sets Dirty if tasks are to be placed anew for it.
+func (m *matrix) notice(p *sched.Plan) {
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil {
+				m.ended(p, a, e)
+			}
+		case sched.JobSubmitted, sched.SpecChanged:
+			m.Dirty = m.Dirty || m.trigger
+		case sched.JobEnded:
+			m.Dirty = m.Dirty || m.trigger
+			m.byNode = nil
+		case sched.NodeJoined, sched.NodeLost:
+			m.Dirty = m.Dirty || m.trigger
+		case sched.NodeReported:
+			m.Dirty = m.Dirty || m.trigger && e.Body != nil
+		}
+	}
+	if p.LiveJobs() == 0 {
+		m.Dirty = false
+	}
+}
+
+// ended learns from an attempt that has ended.
+func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
+	if at, ok := m.Placed.Has(a.Stage.Job); m.trigger && ok && at.Wanted != wanted(a.Stage.Job) {
+		m.Dirty = true
+	}
+	if e.Outcome != sched.OK {
+		return
+	}
+	m.Lengths.Of(a.Stage).Add(p.Ran(a, p.Now).Seconds())
+	if c, ok := e.Body.(*sched.Counters); ok && c != nil && m.learns {
+		m.Used.Of(a.Stage).learn(a.Stage, c, p.Ran(a, p.Now))
+	}
+}
+
+// place computes where the tasks of all jobs are to run. O(nodes + attempts + jobs), and what placement.State costs.
+func (m *matrix) place(p *sched.Plan) {
+	rows := m.rows(p)
+	m.need(p, rows)
+	problem := &placement.Problem{
+		Nodes:   make([]placement.Demand, len(p.Nodes)),
+		Soft:    softKinds,
+		Copies:  m.copies,
+		Rounds:  m.rounds,
+		Literal: m.literal,
+	}
+	byJob := make(map[sched.JobID]int, len(rows))
+	for i := range rows {
+		byJob[rows[i].job.ID] = i
+		problem.Jobs = append(problem.Jobs, rows[i].Job)
+	}
+	reduces := make([][]spot, len(rows)) // that run, by row
+	for i, n := range p.Nodes {
+		if n.Lost {
+			continue
+		}
+		problem.Nodes[i] = m.room(m.offers(p, n))
+		for a := range p.AttemptsOn(n) {
+			r, ok := byJob[a.Stage.Job.ID]
+			switch {
+			case ok && a.Stage == rows[r].maps && a.State == sched.Running:
+			case ok && a.Stage == rows[r].reduces && a.State == sched.Running:
+				if k := len(reduces[r]); k == 0 || reduces[r][k-1].Node != n.ID {
+					reduces[r] = append(reduces[r], spot{Node: n.ID})
+				}
+				reduces[r][len(reduces[r])-1].Reduces++
+			default: // it is not the matrix's, and takes room
+				problem.Nodes[i] = minus(problem.Nodes[i], m.demand(p, a))
+			}
+		}
+	}
+	s := placement.New(problem)
+	m.carryOver(p, s, rows, reduces)
+	s.PlaceReduces()
+	s.PlaceMaps()
+	m.keep(p, s, rows)
+}
+
+// carryOver puts into s the reduces that run, and what was placed in the last cycle as far as there is room for it.
+func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, running [][]spot) {
+	for r := range rows {
+		for _, at := range running[r] {
+			s.Put(r, int(at.Node)-1, 0, int(at.Reduces))
+		}
+	}
+	for r := range rows {
+		on := m.Placed.Of(rows[r].job).On
+		excess, run := -rows[r].Pending, running[r]
+		for _, at := range on {
+			excess += int(at.Maps)
+			for len(run) > 0 && run[0].Node < at.Node {
+				run = run[1:]
+			}
+			k := int32(0)
+			if len(run) > 0 && run[0].Node == at.Node {
+				k = run[0].Reduces
+			}
+			for ; k < at.Reduces && s.AdmitsReduce(r, int(at.Node)-1); k++ {
+				s.Put(r, int(at.Node)-1, 0, 1)
+			}
+		}
+		for _, at := range on {
+			maps := int(at.Maps)
+			if excess > 0 { // those that do not run go first
+				drop := min(excess, max(0, maps-int(runningOn(p, rows[r].maps, at.Node))))
+				excess -= drop
+				maps -= drop
+			}
+			for ; maps > 0 && s.AdmitsMap(r, int(at.Node)-1); maps-- {
+				s.Put(r, int(at.Node)-1, 1, 0)
+			}
+		}
+	}
+}
+
+// runningOn returns how many tasks of a stage run on a node; nil has none.
+func runningOn(p *sched.Plan, st *sched.Stage, id sched.NodeID) (n int32) {
+	if st == nil {
+		return 0
+	}
+	for a := range p.AttemptsOn(p.Node(id)) {
+		if a.Stage == st {
+			n++
+		}
+	}
+	return n
+}
+
+// keep remembers a placement.
+func (m *matrix) keep(p *sched.Plan, s *placement.State, rows []row) {
+	order := make([]int, len(rows))
+	for r := range rows {
+		order[r] = r
+		*m.Placed.Of(rows[r].job) = placed{Wanted: wanted(rows[r].job)}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if s.IsWorseOff(a, b) {
+			return -1
+		}
+		return 1
+	})
+	for rank, r := range order {
+		m.Placed.Of(rows[r].job).Rank = int32(rank)
+	}
+	for i := range p.Nodes {
+		for _, c := range s.On(i) {
+			if c.Maps > 0 || c.Reduces > 0 {
+				at := m.Placed.Of(rows[c.Job].job)
+				at.On = append(at.On, spot{sched.NodeID(i + 1), c.Maps, c.Reduces})
+			}
+		}
+	}
+	m.byNode = nil
+}
+
+// rows returns the jobs that take part in a cycle, in order of submission. O(jobs).
+func (m *matrix) rows(p *sched.Plan) (rows []row) {
+	for j := range p.Jobs() {
+		if j.Ended {
+			continue
+		}
+		x := row{job: j, maps: takesPart(j, false), reduces: takesPart(j, true)}
+		if x.maps == nil && x.reduces == nil {
+			m.Placed.Of(j).On = nil
+			continue
+		}
+		x.Goal, x.ID = endless, int64(j.ID)
+		if j.Spec.Deadline > 0 {
+			x.Goal = (j.Submitted + j.Spec.Deadline).Seconds()
+		}
+		if st := x.maps; st != nil {
+			x.Pending = int(min(int64(unfinished(st)), mostAtOnce(st)))
+			x.mean = m.Lengths.Of(st).Mean()
+			x.Map = m.mapDemand(st)
+			x.Guard = inThousandths(&st.Spec.PerTask)
+			x.Shunned = m.shunned(st)
+		}
+		if st := x.reduces; st != nil {
+			x.Reduces = int(min(int64(unfinished(st)), mostAtOnce(st)))
+			x.Shuffle, x.Copy, x.Reduce = m.reduceDemands(st)
+			if x.Reducing = m.isReducing(p, j); x.Reducing {
+				x.Guard = placement.Demand{}
+			}
+		}
+		rows = append(rows, x)
+	}
+	return rows
+}
+
+// takesPart returns the stage by which a job takes part with reduces, or with maps and whatever else is no master: the
+// first with tasks that wait, or else that run; nil: none.
+func takesPart(j *sched.Job, reduces bool) (part *sched.Stage) {
+	for _, st := range j.Stages {
+		if st.Kind == sched.Master || (st.Kind == sched.Reduce) != reduces || !runnable(st) {
+			continue
+		}
+		if st.Pending > 0 {
+			return st
+		}
+		if part == nil {
+			part = st
+		}
+	}
+	return part
+}
+
+// wanted returns placed.Wanted as it is now.
+func wanted(j *sched.Job) (of [2]int32) {
+	for i := range of {
+		if st := takesPart(j, i == 1); st != nil {
+			if of[i] = st.ID.Index + 1; st.Pending == 0 {
+				of[i] = -of[i]
+			}
+		}
+	}
+	return of
+}
+
+// mostAtOnce returns how many tasks of st its job allows at once.
+func mostAtOnce(st *sched.Stage) int64 {
+	if n := tasksIn(&st.Job.Spec.Max, st); n > 0 {
+		return n
+	}
+	if st.Job.Spec.Max != (sched.Resources{}) && !mayGrow(st) {
+		return max(1, int64(st.Running))
+	}
+	return int64(unfinished(st))
+}
+
+// shunned returns the places of the nodes that st may not use; nil: it may use all.
+func (m *matrix) shunned(st *sched.Stage) map[int]bool {
+	list, ok := m.Shunned.Has(st)
+	if !ok {
+		return nil
+	}
+	places := make(map[int]bool, len(*list))
+	for _, id := range *list {
+		places[int(id)-1] = true
+	}
+	return places
+}
+
+// Why says what the last cycle decided for a stage, for the command explain; "": nothing.
+func (m *matrix) Why(_ *sched.View, st *sched.Stage) string {
+	at, ok := m.Placed.Has(st.Job)
+	if !ok || st.Kind == sched.Master {
+		return ""
+	}
+	tasks, nodes := int32(0), 0
+	for _, s := range at.On {
+		n := s.Maps
+		if st.Kind == sched.Reduce {
+			n = s.Reduces
+		}
+		if tasks += n; n > 0 {
+			nodes++
+		}
+	}
+	return fmt.Sprintf(
+		"%d %vs are placed on %d nodes, %d run; its job is number %d of those that are worst off",
+		tasks, st.Kind, nodes, st.Running, at.Rank+1,
+	)
+}

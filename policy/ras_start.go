@@ -1,0 +1,226 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/placement"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// spots returns what is placed on a node, the jobs that are worst off first.
+func (m *matrix) spots(p *sched.Plan, id sched.NodeID) []spotRef {
+	if m.byNode == nil {
+		m.byNode = make([][]spotRef, len(p.Nodes))
+		for j := range p.Jobs() {
+			for _, s := range m.Placed.Of(j).On {
+				m.byNode[s.Node-1] = append(m.byNode[s.Node-1], spotRef{j.ID, s})
+			}
+		}
+		for _, list := range m.byNode {
+			slices.SortStableFunc(list, func(a, b spotRef) int {
+				return int(m.Placed.Of(p.Job(a.job)).Rank - m.Placed.Of(p.Job(b.job)).Rank)
+			})
+		}
+	}
+	if int(id) > len(m.byNode) {
+		return nil
+	}
+	return m.byNode[id-1]
+}
+
+// serve starts tasks on a node as they are placed there and as it has room for what they use (docs/spec/ras.md, 2.6).
+// O(tasks there · jobs placed there).
+func (m *matrix) serve(p *sched.Plan, n *sched.Node) {
+	if n.Lost || !n.Open {
+		return
+	}
+	var load nodeLoad
+	for _, at := range m.spots(p, n.ID) {
+		j := p.Job(at.job)
+		if j == nil || j.Ended {
+			continue
+		}
+		for _, side := range [...]struct {
+			st   *sched.Stage
+			most int32
+		}{{takesPart(j, true), at.spot.Reduces}, {takesPart(j, false), at.spot.Maps}} {
+			if side.most == 0 {
+				continue
+			}
+			if side.st == nil || side.st.Pending == 0 {
+				m.Placed.Of(j).Dry = true
+				continue
+			}
+			load.of(m, p, n)
+			for running := load.running(side.st); running < side.most && m.start(p, side.st, n, &load); running++ {
+			}
+		}
+	}
+}
+
+// A nodeLoad is what the attempts on a node use now.
+type nodeLoad struct {
+	placement.Room
+	known    bool
+	attempts []*sched.Stage
+}
+
+// of looks at the attempts on a node, once.
+func (l *nodeLoad) of(m *matrix, p *sched.Plan, n *sched.Node) {
+	if l.known {
+		return
+	}
+	l.known, l.Offers, l.Soft = true, m.room(n.Capacity), &softKinds
+	for a := range p.AttemptsOn(n) {
+		d := m.demand(p, a)
+		l.add(m, p, a.Stage, &d)
+	}
+}
+
+// add counts one attempt more.
+func (l *nodeLoad) add(m *matrix, p *sched.Plan, st *sched.Stage, d *placement.Demand) {
+	l.Use = l.Use.Plus(1, d)
+	l.attempts = append(l.attempts, st)
+	switch st.Kind {
+	case sched.Master:
+	case sched.Reduce:
+		l.Busy = l.Busy || m.isReducing(p, st.Job)
+	default:
+		l.Busy = true
+	}
+}
+
+// running returns how many attempts of a stage are on the node.
+func (l *nodeLoad) running(st *sched.Stage) (n int32) {
+	for _, s := range l.attempts {
+		if s == st {
+			n++
+		}
+	}
+	return n
+}
+
+// start starts a task of st on a node if there is room for what it uses, and reports whether it did.
+func (m *matrix) start(p *sched.Plan, st *sched.Stage, n *sched.Node, l *nodeLoad) bool {
+	if st.Pending == 0 || !mayGrow(st) {
+		return false
+	}
+	d := m.demandOf(p, st)
+	if !l.Fits(&d) {
+		return false
+	}
+	if !p.Launch(st, n) {
+		m.shun(p, st, n)
+		return false
+	}
+	l.add(m, p, st, &d)
+	return true
+}
+
+// demandOf returns what a task of st will use that starts now.
+func (m *matrix) demandOf(p *sched.Plan, st *sched.Stage) placement.Demand {
+	if st.Kind != sched.Reduce {
+		return m.mapDemand(st)
+	}
+	shuffle, each, reduce := m.reduceDemands(st)
+	if m.isReducing(p, st.Job) {
+		return reduce
+	}
+	return shuffle.Plus(int64(m.copies), &each)
+}
+
+// shun notes that the core keeps a stage off a node, though that has room and is not reserved for another stage.
+func (m *matrix) shun(p *sched.Plan, st *sched.Stage, n *sched.Node) {
+	each := &st.Spec.PerTask
+	if !each.FitsIn(n.Free()) || n.Reserved != (sched.StageID{}) || !each.FitsIn(p.Headroom(st.Job)) {
+		return
+	}
+	if list := m.Shunned.Of(st); !slices.Contains(*list, n.ID) {
+		*list = append(*list, n.ID)
+	}
+}
+
+// serveMoist serves the nodes of jobs that had no task to start where tasks of theirs are placed, and have some now.
+func (m *matrix) serveMoist(p *sched.Plan) {
+	for i := range p.Events {
+		var j *sched.Job
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil {
+				j = a.Stage.Job
+			}
+		case sched.TaskUndone, sched.AsksChanged:
+			j = p.Job(e.Job)
+		}
+		if j == nil || j.Ended {
+			continue
+		}
+		at, ok := m.Placed.Has(j)
+		if !ok || !at.Dry || !waitsForTasks(j) {
+			continue
+		}
+		at.Dry = false
+		for _, s := range slices.Clone(at.On) {
+			m.serve(p, p.Node(s.Node))
+		}
+	}
+}
+
+// waitsForTasks reports whether tasks of j wait.
+func waitsForTasks(j *sched.Job) bool {
+	for _, st := range j.Stages {
+		if st.Kind != sched.Master && st.Pending > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rescue starts one task of each of the first jobs that have nothing running, wherever the node has room for what it
+// uses: the matrix does not know queues' maxima or nodes that a job must not use.
+func (m *matrix) rescue(p *sched.Plan) {
+	looks := 0
+	for j := range p.Jobs() {
+		if j.Ended || looks == mostLooks {
+			continue
+		}
+		for _, st := range [...]*sched.Stage{takesPart(j, false), takesPart(j, true)} {
+			if st == nil || st.Pending == 0 || st.Running > 0 || st.Kind == sched.Reduce && !m.isReducing(p, j) {
+				continue
+			}
+			looks++
+			d := m.demandOf(p, st)
+			n := p.FirstWhere(st, sched.Where{Level: sched.OffSwitch, Ok: func(n *sched.Node) bool {
+				var l nodeLoad
+				l.of(m, p, n)
+				return l.Fits(&d)
+			}})
+			if n != nil && mayGrow(st) {
+				p.Launch(st, n)
+			}
+		}
+	}
+}
+
+// masters start ApplicationMasters in order of submission, as many as the parameter masters allows.
+type masters struct {
+	index sched.Index
+	leads leads
+}
+
+func (m *masters) init(a Args) {
+	m.leads = leads{a.Number("masters"), ofAll}
+	m.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
+		return sched.Key{}, st.Kind == sched.Master && st.Pending > 0
+	}
+}
+
+// start starts masters while one may start and finds room.
+func (m *masters) start(p *sched.Plan) {
+	m.index.Sync(p)
+	for st := m.index.First(); st != nil && m.leads.allow(p.View, p.Queue(0), st); st = m.index.First() {
+		if n := p.First(st); n == nil || !p.Launch(st, n) {
+			m.index.Skip(st)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/placement"
+	"github.com/sojourn-sched/sojourn/internal/theory/reverse"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+var reverseCard = Card{
+	Title:  "goals met on capacity that changes: planned from the last goal back to now, against a forecast",
+	Source: "Polo, Multi-constraint Scheduling of MapReduce Workloads, PhD thesis, UPC 2014, section 5.3",
+	Spec:   "docs/spec/reverse.md#3-parameters",
+	Params: append(
+		rasParams("on"),
+		Param{
+			Name: "forecast", Kind: Choice, Default: "given",
+			Choices: []Option{{Name: "given"}, {Name: "learned"}, {Name: "now"}},
+			Meaning: "what is expected to be available: what the engine is told (learned, where it is told nothing), " +
+				"what past days teach, or what there is now",
+		},
+		Param{
+			Name: "day", Kind: Duration, Default: "24h", Min: 0.01,
+			Meaning: "time after which what is available repeats",
+		},
+		Param{
+			Name: "bins", Kind: Integer, Default: "48", Min: 1, Max: 1440,
+			Meaning: "equal parts of a day that are learned each by itself",
+		},
+		Param{
+			Name: "caution", Kind: Number, Default: "0", Max: 10,
+			Meaning: "how many mean errors of the past the learned forecast stays below what it expects",
+		},
+		Param{
+			Name: "correction", Kind: Duration, Default: "30m", Min: 0.01,
+			Meaning: "time in which a deviation of what there is now from the forecast is expected to fall to a third",
+		},
+		Param{
+			Name: "window", Kind: Choice, Default: "task", Choices: []Option{{Name: "task"}, {Name: "cycle"}},
+			Meaning: "whether what is placed now keeps its room for a task's time, or, as printed, for a cycle",
+		},
+		Param{
+			Name: "fractions", Kind: Choice, Default: "on", Choices: []Option{{Name: "off"}, {Name: "on"}},
+			Meaning: "whether parts of a task are fitted between two goals",
+		},
+		Param{
+			Name: "burst", Kind: Choice, Default: "off", Voids: []Claim{NonPreemptive},
+			Choices: []Option{
+				{Name: "off"},
+				{Name: "suspend", Needs: sched.CanSuspend},
+				{Name: "kill", Needs: sched.CanKill},
+			},
+			Meaning: "what is done with the youngest maps of a node that comes to offer less than runs there",
+		},
+	),
+	Memory: append(
+		[]string{"for each part of the day: what was available on past days, and how far from what was expected"},
+		rasMemory...,
+	),
+	Claims: []Claim{NonPreemptive, TimeInvariant},
+	Limits: []Limit{{"rm", "policy reverse is told no timetable by a ResourceManager: it expects what past days of " +
+		"this run teach, and until then what there is now"}},
+}
+
+// backward is the Reverse-Adaptive scheduler: RAS with the utility of package reverse.
+type backward struct {
+	Matrix matrix
+	Days   profile
+	Fits   sched.Per[fitted] // by job
+
+	given, constant    bool // what the forecast is
+	byCycle, fractions bool
+	suspends, kills    bool
+	correction         sched.Time
+}
+
+// A fitted is what the last cycle found for a job.
+type fitted struct {
+	Fit, Required float64 // maps that must run now, and that must run on average
+}
+
+func newReverse(a Args) sched.Policy {
+	b := &backward{
+		Days:       newProfile(a.Time("day"), a.Int("bins"), a.Number("caution")),
+		given:      a.Choice("forecast") == "given",
+		constant:   a.Choice("forecast") == "now",
+		byCycle:    a.Choice("window") == "cycle",
+		fractions:  a.Choice("fractions") == "on",
+		suspends:   a.Choice("burst") == "suspend",
+		kills:      a.Choice("burst") == "kill",
+		correction: a.Time("correction"),
+	}
+	b.Matrix.init(a, b.plan)
+	b.Matrix.offers = b.least
+	return b
+}
+
+// Decide learns what is available, makes room where a node has come to offer less, and places and starts tasks.
+func (b *backward) Decide(p *sched.Plan) {
+	b.Days.observe(p)
+	if b.suspends || b.kills {
+		for _, id := range p.Offers {
+			b.relieve(p, p.Node(id))
+		}
+	}
+	b.Matrix.decide(p)
+}
+
+// plan fits the jobs backwards from the last goal to now, and sets their utilities.
+func (b *backward) plan(p *sched.Plan, rows []row) {
+	jobs := make([]reverse.Job, len(rows))
+	for i := range rows {
+		x := &rows[i]
+		jobs[i] = reverse.Job{
+			Pending: x.Pending, Goal: x.Goal, Mean: x.mean, ID: x.ID,
+			Window: reverse.Window(b.Matrix.cycle.Seconds(), x.mean, b.byCycle),
+		}
+		for k, each := range x.Map {
+			if p.Capacity[k] > 0 { // of other kinds nothing is known
+				jobs[i].Map[k] = float64(each) / 1000
+			}
+		}
+	}
+	now := p.Now.Seconds()
+	plan := reverse.Plan{Now: now, Area: b.expect(p).area, Fractions: b.fractions}
+	for i, fit := range plan.Fit(jobs) {
+		x := &rows[i]
+		required := b.Matrix.required(p, x)
+		pending, reduces := x.Pending, x.Reduces
+		x.Utility = func(maps, placed int) float64 {
+			return min(1, reverse.Utility(maps, fit, required, pending)+placement.UtilityOfReduces(placed, reduces))
+		}
+		*b.Fits.Of(x.job) = fitted{fit, required}
+	}
+}
+
+// least returns what a node is expected to offer at least until the next cycle: as much less than it offers now as all
+// nodes together.
+func (b *backward) least(p *sched.Plan, n *sched.Node) sched.Resources {
+	part := b.dip(p)
+	offers := n.Capacity
+	for k := range offers {
+		if part[k] < 1 {
+			offers[k] = int64(float64(offers[k])*part[k] + 1e-9)
+		}
+	}
+	return offers
+}
+
+// dip returns, as a part of what all nodes offer now, what they will offer at least until the next cycle. It is
+// computed for each node anew, in O(steps of the forecast in a cycle · log of all).
+func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
+	for k := range part {
+		part[k] = 1
+	}
+	f := p.Forecast
+	if !b.given || f == nil {
+		return part
+	}
+	for at := f.Next(p.Now); at <= p.Now+b.Matrix.cycle; at = f.Next(at) {
+		for k, n := range f.At(at) {
+			if p.Capacity[k] > 0 {
+				part[k] = min(part[k], float64(n)/float64(p.Capacity[k]))
+			}
+		}
+	}
+	return part
+}
+
+// relieve suspends or kills the youngest maps of a node that runs more than it offers, until what runs fits; and lets
+// suspended ones go on where there is room again.
+func (b *backward) relieve(p *sched.Plan, n *sched.Node) {
+	if n.Lost {
+		return
+	}
+	var maps []*sched.Attempt // the youngest first
+	for a := range p.AttemptsOn(n) {
+		if a.Stage.Kind != sched.Reduce && a.Stage.Kind != sched.Master {
+			maps = append(maps, a)
+		}
+	}
+	for _, a := range maps {
+		over := n.Used.Sub(n.Leaving)
+		if a.State != sched.Running || over.FitsIn(n.Capacity) {
+			continue
+		}
+		if b.kills {
+			p.Kill(a, 0)
+		} else {
+			p.Suspend(a)
+		}
+	}
+	for i := len(maps) - 1; i >= 0; i-- {
+		if maps[i].State == sched.Suspended {
+			p.Resume(maps[i])
+		}
+	}
+}
+
+// Why says what the last cycle found and decided for a stage, for the command explain.
+func (b *backward) Why(v *sched.View, st *sched.Stage) string {
+	text := b.Matrix.Why(v, st)
+	if f, ok := b.Fits.Has(st.Job); ok && text != "" && !math.IsNaN(f.Fit) {
+		text += fmt.Sprintf("; %.4g maps must run now, %.4g on average", f.Fit, f.Required)
+	}
+	return text
+}

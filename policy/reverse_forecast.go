@@ -1,0 +1,177 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/reverse"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A profile is what all nodes together offered at each time of the day, learned from past days.
+type profile struct {
+	Bins []bin // parts of the day, of equal length
+	At   sched.Time
+	Held sched.Resources // what has been available since At
+	Bin  bin             // of the part of the day that goes on: only Sum and Time
+
+	day     sched.Time
+	caution float64
+}
+
+// A bin is a part of the day.
+type bin struct {
+	Days  int64          // finished ones
+	Mean  reverse.Amount // available on average, later days counting more
+	Error reverse.Amount // mean distance of a day from what was expected of it
+	Sum   reverse.Amount // of the day that goes on: resource-seconds
+	Time  float64        // of it, in seconds
+}
+
+// mostDays is how many past days count as much as they are: from then on the latest counts as one of so many.
+const mostDays = 7
+
+func newProfile(day sched.Time, bins int, caution float64) profile {
+	return profile{Bins: make([]bin, bins), day: day, caution: caution}
+}
+
+// of returns the part of the day that an instant is in, and the instant at which the next one begins.
+func (f *profile) of(at sched.Time) (i int, end sched.Time) {
+	n := sched.Time(len(f.Bins))
+	whole := at / f.day * f.day
+	i = int(float64(at-whole) / float64(f.day) * float64(n))
+	start := func(i int) sched.Time { return whole + sched.Time(float64(f.day)/float64(n)*float64(i)) }
+	if i < int(n) && start(i+1) <= at {
+		i++
+	}
+	if i >= int(n) {
+		return 0, whole + f.day + start(1) - whole
+	}
+	if i == int(n)-1 {
+		return i, whole + f.day
+	}
+	return i, start(i + 1)
+}
+
+// observe counts what has been available since the last Step. O(parts of the day since then).
+func (f *profile) observe(p *sched.Plan) {
+	for f.At < p.Now {
+		i, end := f.of(f.At)
+		until := min(end, p.Now)
+		if f.Held != (sched.Resources{}) {
+			var w sched.Work
+			w.Add(f.Held, until-f.At)
+			for k := range w {
+				f.Bin.Sum[k] += w[k]
+			}
+			f.Bin.Time += (until - f.At).Seconds()
+		}
+		if f.At = until; until == end {
+			f.Bins[i].finish(&f.Bin)
+			f.Bin = bin{}
+		}
+	}
+	f.Held = p.Capacity
+}
+
+// finish learns from a day.
+func (b *bin) finish(today *bin) {
+	if today.Time == 0 {
+		return
+	}
+	b.Days++
+	weight := 1 / float64(min(b.Days, mostDays))
+	for k := range b.Mean {
+		off := today.Sum[k]/today.Time - b.Mean[k]
+		if b.Days > 1 {
+			b.Error[k] += (math.Abs(off) - b.Error[k]) / float64(min(b.Days-1, mostDays))
+		}
+		b.Mean[k] += off * weight
+	}
+}
+
+// area returns what past days let expect between two instants; where a part of the day is unknown, what is there now.
+// O(parts of the day), and O(1) for each whole day between.
+func (f *profile) area(from, to sched.Time) (sum reverse.Amount) {
+	if days := (to - from) / f.day; days > 1 {
+		sum = f.area(from, from+f.day)
+		for k := range sum {
+			sum[k] *= float64(days - 1)
+		}
+		from += (days - 1) * f.day
+	}
+	for from < to {
+		i, end := f.of(from)
+		until := min(end, to)
+		level := f.level(i)
+		for k := range sum {
+			sum[k] += level[k] * (until - from).Seconds()
+		}
+		from = until
+	}
+	return sum
+}
+
+// level returns what is expected in a part of the day.
+func (f *profile) level(i int) (level reverse.Amount) {
+	for k := range level {
+		if b := &f.Bins[i]; b.Days > 0 {
+			level[k] = max(0, b.Mean[k]-f.caution*b.Error[k])
+		} else {
+			level[k] = float64(f.Held[k])
+		}
+	}
+	return level
+}
+
+// An outlook is a forecast, corrected by how far it is from what there is now.
+type outlook struct {
+	base  func(from, to sched.Time) reverse.Amount
+	now   sched.Time
+	off   reverse.Amount // what there is now, less what was expected of now
+	fades float64        // seconds in which that falls to 1/e
+}
+
+// expect returns what is expected to be available from now on.
+func (b *backward) expect(p *sched.Plan) *outlook {
+	o := &outlook{now: p.Now, fades: b.correction.Seconds()}
+	var expected reverse.Amount
+	switch {
+	case b.constant:
+		o.base = func(from, to sched.Time) reverse.Amount { return constant(p.Capacity, from, to) }
+		return o
+	case b.given && p.Forecast != nil:
+		o.base = func(from, to sched.Time) reverse.Amount { return reverse.Amount(p.Forecast.Area(from, to)) }
+		for k, n := range p.Forecast.At(p.Now) {
+			expected[k] = float64(n)
+		}
+	default:
+		o.base = b.Days.area
+		i, _ := b.Days.of(p.Now)
+		expected = b.Days.level(i)
+	}
+	for k, n := range p.Capacity {
+		o.off[k] = float64(n) - expected[k]
+	}
+	return o
+}
+
+// constant returns an amount that lasts from one instant to another.
+func constant(r sched.Resources, from, to sched.Time) reverse.Amount {
+	var w sched.Work
+	w.Add(r, to-from)
+	return reverse.Amount(w)
+}
+
+// area returns the resource-seconds that are expected between two instants, in seconds.
+func (o *outlook) area(from, to float64) reverse.Amount {
+	a := o.base(instant(min(from, farthest)), instant(min(to, farthest)))
+	now := o.now.Seconds()
+	held := o.fades * (math.Exp((now-from)/o.fades) - math.Exp((now-to)/o.fades))
+	for k := range a {
+		a[k] = max(0, a[k]+o.off[k]*held)
+	}
+	return a
+}
+
+// farthest bounds how far a forecast is asked for: a hundred years, in seconds.
+const farthest = 100 * 365 * 24 * 3600

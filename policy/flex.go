@@ -116,45 +116,18 @@ func flexMetrics() (options []Option) {
 // are least (package malleable), and starts tasks of the stage that lacks most of its slots. Nothing is taken back, so
 // slots are goals: a stage comes to them as tasks end, and slots that a stage cannot use go to the others.
 //
+// Facts go one way through its parts: events tell Demand what each stage wants and Epochs whether to divide; Division
+// makes slots and places of what Demand says; order makes keys of these; Tree starts tasks by the keys.
+//
 // Slots are divided anew when a job comes or ends, when a stage begins or is through, when an estimate or the cluster
 // changes; never because a task has started or ended. That costs O(n log n) for n jobs, and the effort allowed.
 type flex struct {
-	tree
-	sizes
-	Slots    sched.Per[flexSlots]       // by stage
-	Shares   sched.Per[sched.Resources] // by queue: what its jobs are to hold
-	Finished sched.Per[average]         // by stage: times of tasks (with work=printed)
-	Dirty    bool                       // slots are to be divided anew
-	Next     sched.Time                 // when at the earliest
-	Divided  sched.Resources            // the capacity that was divided last
+	Demand   flexDemand   // work, bounds and penalty of each stage
+	Epochs   flexEpochs   // when slots are divided
+	Division flexDivision // slots and place of each stage, shares of queues
+	Tree     tree         // starts tasks
 
-	flexOptions
 	weights weighted // of queues; masters may hold a part of each
-}
-
-// flexOptions are the parameters of flex.
-type flexOptions struct {
-	metric                                  flexMetric
-	fair, printed, elapsed, joint, workBase bool
-	epoch                                   sched.Time
-	least                                   int
-	churn                                   float64
-	effort                                  int
-}
-
-// flexSlots is what flex wants for a stage.
-type flexSlots struct {
-	Active bool  // it had tasks to run when slots were divided
-	Known  bool  // the time of a task was known
-	Slots  int64 // that its tasks are to hold together
-	Each   int64 // slots that one task takes; zero: slots have not been divided since it came
-	Place  int32 // in the order, from 0
-}
-
-// A flexMetric makes penalties of facts.
-type flexMetric struct {
-	worst   bool
-	penalty func(malleable.Facts) malleable.Penalty
 }
 
 func newFlex(a Args) sched.Policy {
@@ -192,152 +165,50 @@ func Flex(m FlexMetric) Entry {
 }
 
 func newFlexOf(a Args, metric flexMetric) sched.Policy {
-	f := &flex{sizes: newSizes(a), flexOptions: flexOptions{
-		metric:   metric,
-		fair:     a.Choice("base") == "fair",
-		printed:  a.Choice("work") == "printed",
-		elapsed:  a.Choice("elapsed") == "on",
-		joint:    a.Choice("stages") == "joint",
-		workBase: a.Choice("stretch") == "work",
-		epoch:    a.Time("epoch"),
-		least:    a.Int("least"),
-		churn:    a.Number("churn"),
-		effort:   a.Int("effort"),
-	}}
-	f.leads = leads{a.Number("masters"), ofAll}
-	f.flat = !f.fair
-	if f.fair {
-		f.leads.whole = f.weights.of
+	f := &flex{
+		Demand:   newFlexDemand(a, metric),
+		Epochs:   flexEpochs{every: a.Time("epoch")},
+		Division: newFlexDivision(a),
 	}
-	f.turn = f.entitled
-	f.admit = mayGrow // a job is kept at its maximum by leaving its stages out of the order
-	f.init(a, f.goal)
+	order := flexOrder{&f.Division}
+	f.Tree.leads = leads{a.Number("masters"), ofAll}
+	f.Tree.flat = !f.Division.fair
+	if f.Division.fair {
+		f.Tree.leads.whole = f.weights.of
+	}
+	f.Tree.turn = order.entitled
+	f.Tree.admit = mayGrow // a job is kept at its maximum by leaving its stages out of the order
+	f.Tree.init(a, order.goal)
 	return f
-}
-
-// mayGrow reports whether the job of st allows one more task of it at once.
-func mayGrow(st *sched.Stage) bool {
-	most := &st.Job.Spec.Max
-	for k, each := range &st.Spec.PerTask {
-		if most[k] > 0 && each > 0 && int64(st.Running) >= max(1, most[k]/each) {
-			return false
-		}
-	}
-	return true
-}
-
-// The classes of stages under flex, in that order.
-const (
-	flexMaster  = iota - 3 // bounded by leads
-	flexUnknown            // of unknown task time, and fewer tasks than are to run for it to become known
-	flexLacks              // less than its slots
-	flexHas
-)
-
-// goal orders the stages of a queue. A stage whose task time is not known comes first, with few tasks. Then come
-// those that hold less than their slots: with base=none the one that lacks most (2.11 of the page), with base=fair
-// the one that has the smallest part of them, as fair serves minimum shares. Slots that no stage is entitled to, as a
-// job has fewer tasks left than slots, go by the order in which packing would give them; with base=fair to the job
-// that holds least for its weight.
-func (f *flex) goal(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
-	if st.Kind == sched.Master {
-		return sched.Key{Class: flexMaster}
-	}
-	s := f.Slots.Of(st)
-	have, slots, place := int64(st.Running)*s.Each, s.Slots, int64(s.Place)
-	switch {
-	case s.Each == 0 && st.Running == 0, have < slots && !s.Known: // it has just come, or waits for a sample
-		return sched.Key{Class: flexUnknown}
-	case have < slots && f.fair:
-		return sched.Key{Class: flexLacks, Value: float64(have) / float64(slots), Then: place}
-	case have < slots:
-		return sched.Key{Class: flexLacks, Value: float64(have - slots), Then: place}
-	case f.fair:
-		return sched.Key{Class: flexHas, Value: float64(have) / st.Job.Weight, Then: place}
-	}
-	return sched.Key{Class: flexHas, Value: float64(place)}
-}
-
-// entitled is a queue's place among its siblings under fair, where what its jobs are to hold is its minimum share.
-func (f *flex) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
-	used, least := q.Used[k], q.Min[k]
-	if s, ok := f.Shares.Has(q); ok {
-		least = max(least, s[k])
-	}
-	if least = min(least, q.Demand[k]); used < least {
-		return sched.Key{Class: flexLacks, Value: float64(used) / float64(least)}
-	}
-	return sched.Key{Value: float64(used) / q.Weight()}
 }
 
 // Decide divides slots anew where something has changed, and starts tasks.
 func (f *flex) Decide(p *sched.Plan) {
-	if f.fair {
+	if f.Division.fair {
 		f.weights.follow(p)
 	}
-	f.learn(p)
-	f.notice(p)
-	if f.Dirty && p.Now >= f.Next {
-		f.divideAll(p)
-		f.Dirty = false
-		if f.epoch > 0 {
-			f.Next = (p.Now/f.epoch + 1) * f.epoch
-		}
+	news := f.Demand.learn(p)
+	f.Epochs.notice(p, news)
+	f.Epochs.noticeStages(p, &f.Division)
+	if f.Epochs.due(p) {
+		f.Division.divideAll(p, &f.Demand)
+		f.Tree.siblings.forget() // the shares of queues have changed
 	}
-	if f.Dirty {
-		p.Wake(f.Next)
-	}
-	f.fill(p)
+	f.Tree.fill(p)
 }
 
-// notice sets Dirty if something has changed for which slots are to be divided anew.
-func (f *flex) notice(p *sched.Plan) {
-	f.Dirty = f.Dirty || len(f.news) > 0 || f.Divided != p.Capacity
-	for i := range p.Events {
-		switch e := &p.Events[i]; e.Kind {
-		case sched.JobSubmitted, sched.JobEnded, sched.SpecChanged, sched.AsksChanged:
-			f.Dirty = true
-		case sched.AttemptDone:
-			if a := p.Attempt(e.Attempt); a != nil {
-				f.finished(p, a, e.Outcome)
-				f.noticeJob(a.Stage.Job)
-			}
-		case sched.TaskUndone:
-			if j := p.Job(e.Job); j != nil {
-				f.noticeJob(j)
-			}
-		}
-	}
+// Position returns the place of a stage for explanations.
+func (f *flex) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return f.Tree.Position(v, st)
 }
 
-// noticeJob sets Dirty if a stage of j has begun, or is through, since slots were divided.
-func (f *flex) noticeJob(j *sched.Job) {
-	for _, st := range j.Stages {
-		f.Dirty = f.Dirty || f.Slots.Of(st).Active != runnable(st)
-	}
-}
-
-// finished counts the time of a task that has ended in the mean of its stage.
-func (f *flex) finished(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
-	if !f.printed || out != sched.OK {
-		return
-	}
-	m := f.Finished.Of(a.Stage)
-	m.add(p.Ran(a, p.Now))
-	if f.epoch > 0 || m.N&(m.N-1) == 0 { // without epochs, each time that the number of tasks has doubled
-		f.Dirty = true
-	}
-}
-
-// runnable reports whether st has tasks that may run, or do.
-func runnable(st *sched.Stage) bool {
-	return st.Kind != sched.Master && st.Pending+st.Running+st.Suspended > 0 && !st.Job.Ended
-}
+// Withheld says why a master may not start; "": it may.
+func (f *flex) Withheld(v *sched.View, st *sched.Stage) string { return f.Tree.Withheld(v, st) }
 
 // Why says what flex wants for a stage, and what would be lost by one slot less for the command explain; "": slots have
 // not been divided since the stage began.
 func (f *flex) Why(v *sched.View, st *sched.Stage) string {
-	s := f.Slots.Of(st)
+	s := f.Division.Slots.Of(st)
 	switch {
 	case s.Each == 0 || !s.Active:
 		return ""
@@ -350,7 +221,7 @@ func (f *flex) Why(v *sched.View, st *sched.Stage) string {
 	}
 	text += fmt.Sprintf(", holds %d", int64(st.Running)*s.Each)
 	l := laneOf(v, kindOf(st))
-	c := f.claim(v, l, st)
+	c := f.Demand.claim(v, l, st)
 	at := v.Now.Seconds()
 	if s.Slots < 2 || c.Work <= 0 {
 		return text

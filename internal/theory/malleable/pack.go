@@ -76,7 +76,7 @@ func (p *Problem) Allocate(order []int) []int {
 // is its turn, it has what is left, and once it has its maximum it keeps it. So each job is in one of three states, a
 // job at its minimum ends at an instant that the order does not change, and one pointer walks the order.
 type packer struct {
-	*Problem
+	of    *Problem
 	done  []float64
 	least []int     // jobs with a minimum, by the instant at which they would end with it alone
 	state []uint8   // by job
@@ -98,7 +98,7 @@ const (
 )
 
 func newPacker(p *Problem) *packer {
-	k := &packer{Problem: p, done: make([]float64, len(p.Jobs)), state: make([]uint8, len(p.Jobs))}
+	k := &packer{of: p, done: make([]float64, len(p.Jobs)), state: make([]uint8, len(p.Jobs))}
 	for _, i := range sorted(len(p.Jobs), func(i int) (end, arrival float64) { return k.endAtLeast(i), 0 }) {
 		if p.Jobs[i].Min > 0 {
 			k.least = append(k.least, i)
@@ -108,23 +108,25 @@ func newPacker(p *Problem) *packer {
 }
 
 // endAtLeast returns when job i would end if it had its minimum from the beginning.
-func (k *packer) endAtLeast(i int) float64 { return k.Start + k.Jobs[i].Work/float64(k.Jobs[i].Min) }
+func (k *packer) endAtLeast(i int) float64 {
+	return k.of.Start + k.of.Jobs[i].Work/float64(k.of.Jobs[i].Min)
+}
 
 // finish returns when the jobs complete in an order of all of them, by job; the slice is valid until the next call.
 func (k *packer) finish(order []int) []float64 {
 	clear(k.state)
 	k.full = k.full[:0]
-	now, slack := k.Start, k.Slots
-	for i := range k.Jobs {
-		slack -= k.Jobs[i].Min
+	now, slack := k.of.Start, k.of.Slots
+	for i := range k.of.Jobs {
+		slack -= k.of.Jobs[i].Min
 	}
-	turn, next := 0, 0          // positions in order and in least
-	left, since := 0.0, k.Start // of the job whose turn it is
-	begin := func() {           // brings the job whose turn it is up to now
+	turn, next := 0, 0             // positions in order and in least
+	left, since := 0.0, k.of.Start // of the job whose turn it is
+	begin := func() {              // brings the job whose turn it is up to now
 		i := order[turn]
 		if k.state[i] == atLeast {
 			k.state[i] = atTurn
-			left = k.Jobs[i].Work - float64(k.Jobs[i].Min)*(now-k.Start)
+			left = k.of.Jobs[i].Work - float64(k.of.Jobs[i].Min)*(now-k.of.Start)
 		}
 		since = now
 	}
@@ -136,13 +138,13 @@ func (k *packer) finish(order []int) []float64 {
 				continue
 			}
 			begin()
-			extra := k.Jobs[i].Max - k.Jobs[i].Min
+			extra := k.of.Jobs[i].Max - k.of.Jobs[i].Min
 			if extra > slack {
 				break
 			}
 			slack -= extra
 			k.state[i] = atMost
-			k.push(endFull{now + max(0, left)/float64(k.Jobs[i].Max), int32(i)})
+			k.push(endFull{now + max(0, left)/float64(k.of.Jobs[i].Max), int32(i)})
 			turn++
 		}
 		for next < len(k.least) && k.state[k.least[next]] != atLeast {
@@ -155,7 +157,7 @@ func (k *packer) finish(order []int) []float64 {
 		rate := 0.0
 		if turn < len(order) {
 			i := order[turn]
-			if rate = float64(k.Jobs[i].Min + slack); rate > 0 {
+			if rate = float64(k.of.Jobs[i].Min + slack); rate > 0 {
 				if end := since + max(0, left)/rate; ends < 0 || end < at {
 					ends, at = i, end
 				}
@@ -172,9 +174,9 @@ func (k *packer) finish(order []int) []float64 {
 		switch k.state[ends] {
 		case atMost:
 			k.pop()
-			slack += k.Jobs[ends].Max
+			slack += k.of.Jobs[ends].Max
 		default:
-			slack += k.Jobs[ends].Min
+			slack += k.of.Jobs[ends].Min
 		}
 		k.state[ends], k.done[ends] = ended, now
 	}
@@ -182,7 +184,7 @@ func (k *packer) finish(order []int) []float64 {
 }
 
 // value returns the objective of an order.
-func (k *packer) value(order []int) float64 { return k.Value(k.finish(order)) }
+func (k *packer) value(order []int) float64 { return k.of.Value(k.finish(order)) }
 
 func (k *packer) push(e endFull) {
 	h := append(k.full, e)

@@ -9,7 +9,7 @@ import (
 // An allotment is the moldable problem: each job gets a number of slots once and keeps it (the resource allocation
 // problem, RAP, FLEX 3.2). low and high bound the slots of each job.
 type allotment struct {
-	*Problem
+	of        *Problem
 	low, high []int
 	spare     int     // slots beyond the lower bounds that can be given away
 	never     float64 // when a job without slots completes: after all work done by one slot
@@ -18,7 +18,7 @@ type allotment struct {
 // allot sets up the moldable problem. Without slots a job would never end, so every job gets at least one; where there
 // are not enough slots for that, jobs without a minimum may go without, and end after all others.
 func (p *Problem) allot() *allotment {
-	a := &allotment{Problem: p, low: make([]int, len(p.Jobs)), high: make([]int, len(p.Jobs))}
+	a := &allotment{of: p, low: make([]int, len(p.Jobs)), high: make([]int, len(p.Jobs))}
 	ones, minima, maxima := 0, 0, 0
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
@@ -43,11 +43,11 @@ func (a *allotment) end(i, slots int) float64 {
 	if slots == 0 {
 		return a.never
 	}
-	return a.Start + a.Jobs[i].time(slots)
+	return a.of.Start + a.of.Jobs[i].time(slots)
 }
 
 // cost returns f_i(slots), the penalty of job i as a function of its slots; it does not grow with them.
-func (a *allotment) cost(i, slots int) float64 { return a.Jobs[i].Penalty.At(a.end(i, slots)) }
+func (a *allotment) cost(i, slots int) float64 { return a.of.Jobs[i].Penalty.At(a.end(i, slots)) }
 
 // gain returns by how much one slot more lowers the penalty of job i.
 func (a *allotment) gain(i, slots int) float64 { return a.cost(i, slots) - a.cost(i, slots+1) }
@@ -90,7 +90,7 @@ func (a *allotment) raise(slots []int, count int, key func(i, slots int) float64
 		}
 		heap[i] = e
 	}
-	for i := range a.Jobs {
+	for i := range a.of.Jobs {
 		if slots[i] < a.high[i] {
 			heap = append(heap, entry{key(i, slots[i]), i})
 		}
@@ -246,7 +246,7 @@ func (p *Problem) Dynamic() []int {
 // choices returns the numbers of slots of job i that Dynamic has to look at, rising: all, or for steps those at which
 // one more deadline is met.
 func (a *allotment) choices(i int) (list []int) {
-	p := &a.Jobs[i].Penalty
+	p := &a.of.Jobs[i].Penalty
 	if p.Shape != Stairs {
 		for s := a.low[i]; s <= a.high[i]; s++ {
 			list = append(list, s)

@@ -141,12 +141,12 @@ func (p *Problem) Best(effort int) (order []int, value float64, exact bool) {
 // behind it. So what the jobs of a beginning cost, and what each of the others costs at least, is known, and a
 // beginning is given up when none of its orders can be better than the best so far.
 func (k *packer) every(s *Solution, effort int) bool {
-	e := &everyOrder{packer: k, effort: effort, best: s}
-	for i := range k.Jobs {
+	e := &everyOrder{of: k.of, pack: k, effort: effort, best: s}
+	for i := range k.of.Jobs {
 		e.rest = append(e.rest, i)
 	}
 	none := 0.0
-	if k.Worst {
+	if k.of.Worst {
 		none = math.Inf(-1)
 	}
 	return e.visit(none)
@@ -154,7 +154,8 @@ func (k *packer) every(s *Solution, effort int) bool {
 
 // An everyOrder is a walk over all orders.
 type everyOrder struct {
-	*packer
+	of                 *Problem
+	pack               *packer
 	effort             int
 	begun, rest, whole []int
 	best               *Solution
@@ -171,18 +172,18 @@ func (e *everyOrder) visit(value float64) bool {
 	next := make([]float64, len(e.rest)) // with each of them, right behind what has begun
 	bound := value
 	for k, i := range e.rest {
-		if e.effort -= 4 * len(e.Jobs); e.effort < 0 {
+		if e.effort -= 4 * len(e.of.Jobs); e.effort < 0 {
 			return false
 		}
 		e.whole = append(append(append(append(e.whole[:0], e.begun...), i), e.rest[:k]...), e.rest[k+1:]...)
-		penalty := e.Jobs[i].Penalty.At(e.finish(e.whole)[i])
-		next[k] = e.add(value, penalty)
-		bound = e.add(bound, penalty)
+		penalty := e.of.Jobs[i].Penalty.At(e.pack.finish(e.whole)[i])
+		next[k] = e.of.add(value, penalty)
+		bound = e.of.add(bound, penalty)
 	}
-	if e.Worst {
-		bound = max(bound, e.lastOf(e.rest))
+	if e.of.Worst {
+		bound = max(bound, e.of.lastOf(e.rest))
 	} else {
-		bound = max(bound, value+e.sumOf(e.rest))
+		bound = max(bound, value+e.of.sumOf(e.rest))
 	}
 	for k, i := range e.rest {
 		if !less(bound, e.best.Value) {

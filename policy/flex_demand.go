@@ -1,0 +1,236 @@
+package policy
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/theory/malleable"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// flexDemand says what each stage wants, as a job of the theory: its work, its bounds, and what its completion costs.
+type flexDemand struct {
+	Sizes    sizes
+	Finished sched.Per[average] // by stage: times of tasks (with work=printed)
+
+	metric                            flexMetric
+	printed, elapsed, joint, workBase bool
+	often                             bool // each finished task is news (with work=printed)
+	least                             int  // slots that every job has at least
+}
+
+// A flexMetric makes penalties of facts.
+type flexMetric struct {
+	worst   bool
+	penalty func(malleable.Facts) malleable.Penalty
+}
+
+func newFlexDemand(a Args, metric flexMetric) flexDemand {
+	return flexDemand{
+		Sizes:    newSizes(a),
+		metric:   metric,
+		printed:  a.Choice("work") == "printed",
+		elapsed:  a.Choice("elapsed") == "on",
+		joint:    a.Choice("stages") == "joint",
+		workBase: a.Choice("stretch") == "work",
+		often:    a.Time("epoch") > 0,
+		least:    a.Int("least"),
+	}
+}
+
+// learn brings the times of tasks up to date with what happened at this instant, and reports whether there is news.
+func (d *flexDemand) learn(p *sched.Plan) (news bool) {
+	d.Sizes.learn(p)
+	news = len(d.Sizes.news) > 0
+	if !d.printed {
+		return news
+	}
+	for i := range p.Events {
+		e := &p.Events[i]
+		if e.Kind != sched.AttemptDone || e.Outcome != sched.OK {
+			continue
+		}
+		if a := p.Attempt(e.Attempt); a != nil {
+			m := d.Finished.Of(a.Stage)
+			m.add(p.Ran(a, p.Now))
+			news = news || d.often || m.N&(m.N-1) == 0 // the number of tasks has doubled
+		}
+	}
+	return news
+}
+
+// mean returns the time of a task of st in seconds, and whether it is known.
+func (d *flexDemand) mean(st *sched.Stage) (float64, bool) {
+	if m := d.Finished.Of(st); d.printed && m.N > 0 {
+		return m.Mean / 1e9, true
+	}
+	u := d.Sizes.Units.Of(st)
+	return u.Time.Seconds(), u.Time > 0
+}
+
+// claim returns the work, the bounds and the penalty of st as a job of the theory; without work: its task time is not
+// known.
+func (d *flexDemand) claim(v *sched.View, l *slotLane, st *sched.Stage) (c malleable.Job) {
+	each := l.each(v, st)
+	left := int64(unfinished(st)) * each
+	c.Max = int(max(1, min(left, int64(l.slots), d.mostOf(v, l, st))))
+	c.Min = int(min(int64(c.Max), l.atLeast(v, st.Job.Spec.Min)))
+	mean, known := d.mean(st)
+	if !known {
+		return c
+	}
+	c.Work = mean * float64(left)
+	if d.elapsed {
+		c.Work -= min(st.Elapsed(v.Now).Seconds(), mean*float64(st.Running)) * float64(each)
+	}
+	c.Work = max(c.Work, 1e-9*mean)
+	c.Penalty = d.penalty(v, st, mean*float64(unfinished(st)+st.Done)*float64(each)/float64(c.Max))
+	return c
+}
+
+// mostOf returns the slots that a stage may have by its job and its queues.
+func (d *flexDemand) mostOf(v *sched.View, l *slotLane, st *sched.Stage) int64 {
+	most := l.atMost(v, st.Job.Spec.Max)
+	for q := v.Queues[st.Job.Queue]; q.ID != 0; q = v.Queues[q.Parent] {
+		most = min(most, l.atMost(v, q.Max))
+	}
+	return most
+}
+
+// penalty returns what the job of st costs by the instant at which st completes; alone is the time that the stage takes
+// by itself.
+func (d *flexDemand) penalty(v *sched.View, st *sched.Stage, alone float64) malleable.Penalty {
+	j, later := st.Job, 0.0
+	if d.joint {
+		all := 0.0
+		for _, other := range j.Stages {
+			if mean, known := d.mean(other); known && other.Kind != sched.Master {
+				waves := math.Ceil(float64(other.Done+unfinished(other)) / max(1, atOnce(v, other)))
+				all += mean * waves
+				if other.ID.Index > st.ID.Index {
+					later += mean * waves
+				}
+			}
+		}
+		alone = max(alone, all)
+	}
+	facts := malleable.Facts{
+		Arrival:  j.Submitted.Seconds() - later,
+		Base:     max(alone, 1e-9),
+		Deadline: math.Inf(1),
+		Weight:   j.Weight,
+	}
+	if d.workBase {
+		facts.Base = 1e-9
+		for _, other := range j.Stages {
+			if d.joint || other == st {
+				facts.Base += d.Sizes.Units.Of(other).Seconds * float64(other.Done+unfinished(other))
+			}
+		}
+	}
+	if j.Spec.Deadline > 0 {
+		facts.Deadline = (j.Submitted + j.Spec.Deadline).Seconds() - later
+	}
+	g := j.Spec.Goal
+	if g == nil {
+		return d.metric.penalty(facts)
+	}
+	if g.Weight > 0 {
+		facts.Weight = g.Weight
+	}
+	for _, s := range g.Steps {
+		facts.Steps = append(facts.Steps, malleable.Step{
+			After: (j.Submitted + s.After).Seconds() - later,
+			Cost:  s.Cost * facts.Weight,
+		})
+	}
+	return d.goalOf(g, facts)
+}
+
+// atOnce returns how many tasks of st run at once alone on the cluster.
+func atOnce(v *sched.View, st *sched.Stage) float64 {
+	k := kindOf(st)
+	if k == sched.MapSlots || k == sched.ReduceSlots {
+		return float64(v.Capacity[k] / st.Spec.PerTask[k])
+	}
+	return math.Floor(1/max(st.Spec.PerTask.DominantShare(v.Capacity), 1.0/mostSlots) + 1e-9)
+}
+
+// goalOf returns the penalty of a job that names a metric of its own.
+func (d *flexDemand) goalOf(g *sched.Goal, facts malleable.Facts) malleable.Penalty {
+	name := ""
+	switch g.Metric {
+	case sched.MetricResponse:
+		name = "weighted-response"
+	case sched.MetricStretch:
+		p := malleable.Metrics["avg-stretch"].Penalty(facts)
+		p.Weight *= facts.Weight
+		return p
+	case sched.MetricTardy:
+		name = "weighted-tardy"
+	case sched.MetricTardiness:
+		name = "weighted-tardiness"
+	case sched.MetricLateness:
+		name = "max-weighted-lateness"
+	case sched.MetricSteps:
+		name = "sla"
+	default:
+		return d.metric.penalty(facts)
+	}
+	return malleable.Metrics[name].Penalty(facts)
+}
+
+// minima returns the minimum of each stage of a lane: its job's own, at least that of all jobs, and its part of the
+// minimum of each queue above. Together they may be more than the slots.
+func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) []int {
+	least := make([]int, len(claims))
+	below := make([][]int, len(v.Queues)) // by queue: the stages of a lane in it and below it
+	for i, st := range l.stages {
+		least[i] = min(claims[i].Max, max(claims[i].Min, d.least*int(l.each(v, st))))
+		for q := v.Queues[st.Job.Queue]; q.ID != 0; q = v.Queues[q.Parent] {
+			below[q.ID] = append(below[q.ID], i)
+		}
+	}
+	for id := len(below) - 1; id > 0; id-- { // children come after their parents
+		if len(below[id]) == 0 {
+			continue
+		}
+		more := int(l.atLeast(v, v.Queues[id].Min))
+		for _, i := range below[id] {
+			more -= least[i]
+		}
+		spread(more, below[id], func(i int) float64 { return l.stages[i].Job.Weight }, func(i, n int) int {
+			n = min(n, claims[i].Max-least[i])
+			least[i] += n
+			return n
+		})
+	}
+	return least
+}
+
+// spread gives away whole things among takers by weight, as far as they take them: each its part rounded down, again
+// among those that took all of it, and what is left one each. O(n) a round, and each round but the last fills a taker.
+func spread(count int, takers []int, weight func(int) float64, take func(i, n int) int) {
+	for open := slices.Clone(takers); count > 0 && len(open) > 0; {
+		sum := 0.0
+		for _, i := range open {
+			sum += weight(i)
+		}
+		gave, still := 0, open[:0]
+		for _, i := range open {
+			n := int(float64(count) * weight(i) / sum)
+			took := take(i, n)
+			if gave += took; took == n {
+				still = append(still, i)
+			}
+		}
+		open = still
+		if count -= gave; gave > 0 {
+			continue
+		}
+		for k := 0; k < len(open) && count > 0; k++ {
+			count -= take(open[k], 1)
+		}
+		return
+	}
+}

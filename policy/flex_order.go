@@ -1,0 +1,66 @@
+package policy
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// The classes of stages under flex, in that order.
+const (
+	flexMaster  = iota - 3 // bounded by leads
+	flexUnknown            // of unknown task time, and fewer tasks than are to run for it to become known
+	flexLacks              // less than its slots
+	flexHas
+)
+
+// flexOrder makes keys of slots: of a stage in its queue, and of a queue among its siblings.
+type flexOrder struct{ wants *flexDivision }
+
+// goal orders the stages of a queue. A stage whose task time is not known comes first, with few tasks. Then come
+// those that hold less than their slots: with base=none the one that lacks most (2.11 of the page), with base=fair
+// the one that has the smallest part of them, as fair serves minimum shares. Slots that no stage is entitled to, as a
+// job has fewer tasks left than slots, go by the order in which packing would give them; with base=fair to the job
+// that holds least for its weight.
+func (o flexOrder) goal(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
+	if st.Kind == sched.Master {
+		return sched.Key{Class: flexMaster}
+	}
+	s := o.wants.Slots.Of(st)
+	have, slots, place := int64(st.Running)*s.Each, s.Slots, int64(s.Place)
+	switch {
+	case s.Each == 0 && st.Running == 0, have < slots && !s.Known: // it has just come, or waits for a sample
+		return sched.Key{Class: flexUnknown}
+	case have < slots && o.wants.fair:
+		return sched.Key{Class: flexLacks, Value: float64(have) / float64(slots), Then: place}
+	case have < slots:
+		return sched.Key{Class: flexLacks, Value: float64(have - slots), Then: place}
+	case o.wants.fair:
+		return sched.Key{Class: flexHas, Value: float64(have) / st.Job.Weight, Then: place}
+	}
+	return sched.Key{Class: flexHas, Value: float64(place)}
+}
+
+// entitled is a queue's place among its siblings under fair, where what its jobs are to hold is its minimum share.
+func (o flexOrder) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
+	used, least := q.Used[k], q.Min[k]
+	if s, ok := o.wants.Shares.Has(q); ok {
+		least = max(least, s[k])
+	}
+	if least = min(least, q.Demand[k]); used < least {
+		return sched.Key{Class: flexLacks, Value: float64(used) / float64(least)}
+	}
+	return sched.Key{Value: float64(used) / q.Weight()}
+}
+
+// mayGrow reports whether the job of st allows one more task of it at once.
+func mayGrow(st *sched.Stage) bool {
+	most := &st.Job.Spec.Max
+	for k, each := range &st.Spec.PerTask {
+		if most[k] > 0 && each > 0 && int64(st.Running) >= max(1, most[k]/each) {
+			return false
+		}
+	}
+	return true
+}
+
+// runnable reports whether st has tasks that may run, or do.
+func runnable(st *sched.Stage) bool {
+	return st.Kind != sched.Master && st.Pending+st.Running+st.Suspended > 0 && !st.Job.Ended
+}

@@ -23,7 +23,7 @@ const (
 	// Equal is ordinary least squares, Ω = 1.
 	Equal Weighting = iota
 	// Relative makes relative errors small (feasible generalised least squares): a first fit with Ω = 1 predicts ŷ, the
-	// second has Ω_ii = max(ŷ_i, 1)².
+	// second has Ω_ii = max(ŷ_i, floor)². The floor is FitConfig.Least, but at least a thousandth of the mean of y.
 	Relative
 )
 
@@ -81,9 +81,9 @@ func Fit(rows [][]float64, y []float64, c FitConfig) []float64 {
 		omega[i] = 1
 	}
 	theta := LeastSquares(rows, y, omega, c.Ridge)
-	if c.Weighting == Relative {
+	if floor := max(c.Least, weightedMean(y, omega)/1000); c.Weighting == Relative && floor > 0 {
 		for i, row := range rows {
-			p := max(Linear(theta, row), 1)
+			p := max(Linear(theta, row), floor)
 			omega[i] = p * p
 		}
 		theta = LeastSquares(rows, y, omega, c.Ridge)

@@ -75,6 +75,14 @@ var fspyCard = Card{
 			Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are",
 		},
 		Param{
+			Name:    "uber-block",
+			Kind:    Integer,
+			Default: "128",
+			Min:     1,
+			Max:     1 << 20,
+			Meaning: "MiB of that block, as the cluster's ApplicationMasters have it",
+		},
+		Param{
 			Name:    "uber-task",
 			Kind:    Duration,
 			Default: "10s",

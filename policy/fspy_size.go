@@ -13,8 +13,14 @@ type fspySizes struct {
 
 	probing                    float64 // part of the cluster
 	production, whole, printed bool
-	uberTask                   sched.Time
-	uberMaps                   int32
+	uber                       uberRule
+}
+
+// An uberRule says which jobs run in the container of their master, and are not worth a probe.
+type uberRule struct {
+	maps  int32      // at most; zero: no job is small
+	block int64      // bytes of input at most (Hadoop: mapreduce.job.ubertask.maxbytes)
+	task  sched.Time // what a task of such a job takes, until one is seen
 }
 
 // An average is the mean of N times, in nanoseconds.
@@ -27,9 +33,6 @@ func (m *average) add(t sched.Time) {
 	m.N++
 	m.Mean += (float64(t) - m.Mean) / float64(m.N)
 }
-
-// uberBlock is the input of one block, above which a job is not small (Hadoop: mapreduce.job.ubertask.maxbytes).
-const uberBlock = 128 << 20
 
 // amount returns what FSPY reads of resources: memory and cores; slots where a cluster has no memory.
 func (f *fspySizes) amount(r sched.Resources) theory.Pair {
@@ -65,7 +68,7 @@ func (f *fspySizes) isUber(j *sched.Job) bool {
 			reduces += st.Total
 		}
 	}
-	return maps+reduces > 0 && maps <= f.uberMaps && f.uberMaps > 0 && reduces <= 1 && input <= uberBlock
+	return maps+reduces > 0 && maps <= f.uber.maps && f.uber.maps > 0 && reduces <= 1 && input <= f.uber.block
 }
 
 // master returns what a job's master holds, R_am; nothing where it has none of its own.
@@ -142,7 +145,7 @@ func (f *fspySizes) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 			Mean:  float64(p.Estimate(st, 0).Mean),
 		}
 		if !known {
-			l.Mean = float64(f.uberTask)
+			l.Mean = float64(f.uber.task)
 			if seen := f.Small[smallKind(st)]; seen.N > 0 {
 				l.Mean = seen.Mean
 			}

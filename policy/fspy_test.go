@@ -270,6 +270,34 @@ func TestFspyProbeTrouble(t *testing.T) {
 	}
 }
 
+// Section 3.1: finished tasks tell the size of a job that cannot be probed. The size of a probed job is known when its
+// probe has told, and not before, although the estimator would say it as soon as one task is done.
+func TestFspyWaitsForProbe(t *testing.T) {
+	for _, c := range []struct {
+		can  sched.Powers
+		want fspyQueue
+	}{{sched.CanProbe, fairQueue}, {0, sizedQueue}} {
+		r := newFspyRig(t, "fspy:uber-maps=0", 10)
+		r.core = sched.New(sched.Config{Policy: r.f, Estimator: tenSeconds{r.knows}, Can: c.can})
+		r.step(0, sched.Event{Kind: sched.NodeJoined, Node: 1,
+			Body: &sched.NodeSpec{Name: "n1", Capacity: sched.Resources{sched.Memory: 10}}})
+		launched := r.step(1, submission(1, &sched.JobSpec{Stages: []sched.StageSpec{memoryStage(sched.Map, 9, 2)}}))
+		r.knows[1] = true
+		r.step(2, sched.Event{Kind: sched.AttemptDone, Attempt: launched[len(launched)-1].Attempt})
+		queue := func() fspyQueue { return r.f.Virtual.Jobs.Of(r.core.Job(1)).Queue }
+		if got := queue(); got != c.want {
+			t.Errorf("an engine that can %b: after its first task the job is in queue %d, want %d", c.can, got, c.want)
+		}
+		if c.can == 0 {
+			continue
+		}
+		r.step(3, submission(2, &sched.JobSpec{Probes: 1, Stages: []sched.StageSpec{memoryStage(sched.Map, 1, 1)}}))
+		if r.step(4, sched.Event{Kind: sched.JobEnded, Job: 2}); queue() != sizedQueue {
+			t.Errorf("its probe is through, and the job is in queue %d", queue())
+		}
+	}
+}
+
 // Jobs that are late: with late=age, one whose tasks take longer than was said gets the size that its unfinished tasks
 // say, and is not first for that.
 func TestFspyLateAges(t *testing.T) {

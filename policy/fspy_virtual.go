@@ -67,8 +67,11 @@ func newFSPYCluster(a Args) fspyCluster {
 			production: a.Choice("virtual") == "production",
 			whole:      a.Choice("waves") == "whole",
 			printed:    a.Choice("bound") == "printed",
-			uberTask:   a.Time("uber-task"),
-			uberMaps:   int32(a.Int("uber-maps")),
+			uber: uberRule{
+				maps:  int32(a.Int("uber-maps")),
+				block: int64(a.Int("uber-block")) << 20,
+				task:  a.Time("uber-task"),
+			},
 		},
 		fspyOptions: fspyOptions{
 			drf:          a.Choice("vra") == "drf",
@@ -153,7 +156,7 @@ func (f *fspyCluster) happen(p *sched.Plan, e *sched.Event) {
 			f.submit(p, j)
 		}
 	case sched.AsksChanged:
-		if j := p.Job(e.Job); j != nil && f.Jobs.Of(j).Queue == fairQueue {
+		if j := p.Job(e.Job); j != nil && f.byTasks(f.Jobs.Of(j)) {
 			f.ask(p, j)
 		}
 	case sched.JobEnded:
@@ -198,8 +201,12 @@ func (f *fspyCluster) probe(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// observe learns of an attempt that succeeded, and asks for the size of its job if that is unknown and there is reason
-// to.
+// byTasks reports whether finished tasks may tell the size of a job: the size is unknown, and the job was not probed.
+// The size of a probed job becomes known when its probe is through and never before: the tasks that finish first are
+// the shortest ones, and once a size is known the policy ignores the probe.
+func (f *fspyCluster) byTasks(m *fspyJob) bool { return m.Queue == fairQueue && m.Tries == 0 }
+
+// observe learns of attempt a, which succeeded, and asks for the size of its job if finished tasks may tell it.
 func (f *fspyCluster) observe(p *sched.Plan, a *sched.Attempt) {
 	j, st := a.Stage.Job, a.Stage
 	m := f.Jobs.Of(j)
@@ -210,7 +217,7 @@ func (f *fspyCluster) observe(p *sched.Plan, a *sched.Attempt) {
 	default:
 		f.ran(j, p.Now-a.Start)
 	}
-	if asked := f.Asked.Of(st); m.Queue == fairQueue && st.Done > 0 && st.Done >= 2**asked {
+	if asked := f.Asked.Of(st); f.byTasks(m) && st.Done > 0 && st.Done >= 2**asked {
 		*asked = st.Done
 		f.ask(p, j)
 	}

@@ -64,6 +64,13 @@ var adaptiveCard = Card{
 			Meaning: "part of the slots up to which stages past their goal are served before all others",
 		},
 		Param{
+			Name:    "shortage",
+			Kind:    Choice,
+			Default: "shared",
+			Choices: []Option{{Name: "shared"}, {Name: "fewest"}},
+			Meaning: "when slots are short: all jobs lack as many, or goals are given up so that the fewest are missed",
+		},
+		Param{
 			Name:    "delays",
 			Kind:    Integer,
 			Default: "0",
@@ -82,7 +89,7 @@ var adaptiveCard = Card{
 			Name:    "beat",
 			Kind:    Duration,
 			Default: "3s",
-			Min:     0.001,
+			Min:     0.1,
 			Meaning: "how often a slot is offered again that was passed over, where nodes do not report by heartbeats",
 		},
 		Param{
@@ -99,6 +106,7 @@ var adaptiveCard = Card{
 		"by stage: the length of a task as the estimator last said (with lengths=estimated)",
 		"by stage: how often waiting tasks have passed over a node (with delays)",
 		"by stage: since when it waits for a node near its input (with a delay)",
+		"by job: whether its goal is given up (with shortage=fewest)",
 		"by job: whether it was said that its goal cannot be met; how many jobs have come since goals were looked at",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
@@ -283,6 +291,8 @@ func (a *adaptive) Why(v *sched.View, st *sched.Stage) string {
 		return fmt.Sprintf("adaptive: no task has finished, %d wait, %d run", left.Unstarted, left.Running)
 	case math.IsInf(left.Goal, 1):
 		return text + "; no deadline"
+	case *a.Order.GivenUp.Of(st.Job):
+		return text + fmt.Sprintf("; goal %v, which cannot be met together with those of other jobs", f.goal)
 	case left.Goal <= 0:
 		return text + fmt.Sprintf("; past its goal %v by %.3g s", f.goal, -left.Goal)
 	}

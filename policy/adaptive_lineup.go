@@ -10,8 +10,9 @@ import (
 
 // The classes of stages that package goals does not have, in their order.
 const (
-	probed = goals.Background + 1 + iota // without a finished task, and as many running as may
-	behind                               // behind a stage of the same job
+	probed  = goals.Background + 1 + iota // without a finished task, and as many running as may
+	givenUp                               // of a job whose goal cannot be met together with the others'
+	behind                                // behind a stage of the same job
 )
 
 // A lineup keeps the stages that wait in the order of their ranks (package goals), which change while time passes.
@@ -21,6 +22,8 @@ const (
 // A stage that changes costs O(log n), and one that comes to be past its goal as well.
 type lineup struct {
 	goalTerms
+	GivenUp sched.Per[bool] // by job: its goal cannot be met together with the others' (with shortage=fewest)
+
 	masters sched.Index // that wait, in order of submission
 
 	waits   sched.Index // stages that wait, in a group for each shape: it tells what has changed, and what has room
@@ -35,6 +38,7 @@ type lineup struct {
 	view    *sched.View
 
 	needWaves, background bool
+	fewest                bool // in a shortage as few jobs as possible are late
 	probe                 int32
 	lateCap               float64
 }
@@ -87,6 +91,7 @@ func (q *goalQueue) Pop() any {
 func (l *lineup) init(a Args) {
 	l.goalTerms = newGoalTerms(a)
 	l.needWaves, l.background = a.Choice("need") == "waves", a.Choice("no-goal") == "background"
+	l.fewest = a.Choice("shortage") == "fewest"
 	l.probe, l.lateCap = int32(a.Int("probe-slots")), a.Number("late-cap")
 	l.rows = make([]goalRow, 1)
 	l.waits.Group = func(st *sched.Stage) int { return int(st.Shape) }
@@ -215,7 +220,7 @@ func (l *lineup) enter(v *sched.View, member int32) {
 	r := &l.rows[member]
 	l.late = l.late.Sub(r.held)
 	r.held = sched.Resources{}
-	if r.late = v.Now >= r.facts.goal && !r.last; r.late {
+	if r.late = v.Now >= r.facts.goal && !r.last && !l.fewest; r.late {
 		r.held = r.stage.Spec.PerTask.Times(int64(r.stage.Running))
 		l.late = l.late.Add(r.held)
 	}
@@ -339,6 +344,8 @@ func (l *lineup) curve(member int32, at sched.Time) (goals.Curve, sched.Time) {
 	switch {
 	case r.last:
 		return fixed(behind, r.facts.submitted.Seconds()), sched.Never
+	case l.fewest:
+		return fixed(l.inTime(r)), sched.Never
 	case r.facts.goal <= at:
 		return s.Course(0, young), r.runs.next(r.facts.mean)
 	case !r.facts.known && l.probe > 0 && s.Running >= int(l.probe):
@@ -353,6 +360,18 @@ func (l *lineup) curve(member int32, at sched.Time) (goals.Curve, sched.Time) {
 		return fixed(goals.Planned, -s.RequiredInWaves(0)), min(r.runs.next(r.facts.mean), at+seconds(steps(s, young)))
 	}
 	return s.Course(0, young), r.runs.next(r.facts.mean)
+}
+
+// inTime returns the class and the value of a stage where as few jobs as possible are to be late: by its goal, which
+// meets all goals that any order meets. Jobs that are given up come last, the least work first.
+func (l *lineup) inTime(r *goalRow) (goals.Class, float64) {
+	switch {
+	case *l.GivenUp.Of(r.stage.Job):
+		return givenUp, float64(r.facts.unstarted) * r.facts.mean
+	case r.facts.goal == sched.Never:
+		return goals.Background, r.facts.submitted.Seconds()
+	}
+	return goals.Planned, r.facts.goal.Seconds()
 }
 
 // steps returns for how many seconds RequiredInWaves stays as it is: until one wave less fits before the goal, or one
@@ -373,7 +392,12 @@ func steps(s goals.Stage, young int) float64 {
 
 // enough reports whether a stage holds the slots that it needs: there is a plan for it, and s_req is not above 0.
 func (l *lineup) enough(now sched.Time, st *sched.Stage) bool {
-	c, _ := l.curve(*l.members.Of(st), now)
+	m := *l.members.Of(st)
+	if r := &l.rows[m]; l.fewest {
+		s, _ := r.facts.at(now, &r.runs)
+		return s.Known && s.Goal > 0 && s.Required(0) <= goals.SameValue
+	}
+	c, _ := l.curve(m, now)
 	return c.Class == goals.Planned && c.At(0).Value >= -goals.SameValue
 }
 

@@ -51,7 +51,7 @@ type claimant struct {
 // follow makes the notes of a decision, before any task is started.
 func (w *warnings) follow(p *sched.Plan, l *lineup) {
 	w.notes = w.notes[:0]
-	if !w.on {
+	if !w.on && !l.fewest {
 		return
 	}
 	if w.Since += news(p, l); w.Since == 0 || w.Since*fewGoals < p.LiveJobs() {
@@ -72,8 +72,13 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 			}
 		}
 	}
+	if l.fewest {
+		l.giveUp(p, &byKind)
+	}
 	for k, list := range byKind {
-		w.check(p, sched.ResourceKind(k), list)
+		if w.on {
+			w.check(p, sched.ResourceKind(k), list)
+		}
 	}
 }
 
@@ -114,6 +119,28 @@ func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 	}
 	d.Missed = s.Goal <= 0
 	return d
+}
+
+// giveUp finds out which jobs to give up: those with a stage whose goal cannot be met together with the others'.
+// O(n log n) for n stages, beside a look at each job.
+func (l *lineup) giveUp(p *sched.Plan, byKind *[sched.NumResources][]claimant) {
+	hopeless := map[sched.JobID]bool{}
+	for k, list := range byKind {
+		demands := make([]goals.Demand, len(list))
+		for i := range list {
+			demands[i] = list[i].Demand
+		}
+		for _, i := range goals.Hopeless(0, float64(p.Capacity[k]), demands) {
+			hopeless[list[i].stage.ID.Job] = true
+		}
+	}
+	for j := range p.Jobs() {
+		if g := l.GivenUp.Of(j); *g != hopeless[j.ID] {
+			*g = !*g
+			p.TouchJob(j)
+		}
+	}
+	l.waits.Sync(p)
 }
 
 // check makes a note if the goals of the stages that compete for kind k cannot all be met, and that was not said yet

@@ -42,6 +42,7 @@ func TestConform(t *testing.T) {
 		"ras:cycle=2s,soft=1.5,waves=on,masters=0.3", "late{ras:cycle=5s}:min-run=5s",
 		"adaptive:lengths=estimated,delays=2,beat=2s", "adaptive:need=waves,split=waves,no-goal=background",
 		"adaptive:delays=1,fallback=on,late-cap=0.3,probe-slots=2", "late{adaptive}:min-run=5s",
+		"adaptive:shortage=fewest,lengths=estimated,delays=1", "late{adaptive:shortage=fewest,split=waves}:min-run=5s",
 		"distributions:confidence=0.6,least=0.4",
 	}
 	for _, name := range policy.All.Names() {

@@ -78,6 +78,25 @@ func Check(now, slots float64, demands []Demand) Verdict {
 	return v
 }
 
+// Hopeless returns the demands to give up, by index, rising, so that as few as possible are late: those whose goal has
+// passed or is nearer than Least, and those that Check calls late beside the others alone. O(n log n).
+func Hopeless(now, slots float64, demands []Demand) (list []int) {
+	var rest []Demand
+	var of []int // by demand of rest: its index
+	for i, d := range demands {
+		if d.Missed || now+d.Least > d.Goal {
+			list = append(list, i)
+			continue
+		}
+		rest, of = append(rest, d), append(of, i)
+	}
+	for _, i := range Check(now, slots, rest).Late {
+		list = append(list, of[i])
+	}
+	slices.Sort(list)
+	return list
+}
+
 // byWork is a heap of demands, the one with the most work first.
 type byWork struct {
 	of   []Demand

@@ -186,3 +186,19 @@ func ones(set int) (n int) {
 	}
 	return n
 }
+
+// Hopeless gives up what no order can meet before it looks at the rest: on 2 slots the second demand takes longer than
+// its goal is away and the third has missed its goal. So the others fit, up to the last slot-second.
+func TestHopeless(t *testing.T) {
+	demands := []goals.Demand{
+		{Work: 200, Goal: 100}, {Work: 500, Goal: 90, Least: 91}, {Work: 900, Goal: -5, Missed: true},
+		{Work: 100, Goal: 150},
+	}
+	if list := goals.Hopeless(0, 2, demands); !reflect.DeepEqual(list, []int{1, 2}) {
+		t.Errorf("given up are %v", list)
+	}
+	demands[3].Work = 101
+	if list := goals.Hopeless(0, 2, demands); !reflect.DeepEqual(list, []int{0, 1, 2}) {
+		t.Errorf("with one slot-second more %v are given up", list)
+	}
+}

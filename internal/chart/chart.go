@@ -3,7 +3,6 @@
 package chart
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image/color"
@@ -26,7 +25,8 @@ type Chart struct {
 	Title string // "": none
 	X, Y  Axis
 	Lines []Line
-	Low   bool // the legend stands below the chart, where long names have room; else beside it
+	Low   bool      // the legend stands below the chart, where long names have room; else beside it
+	High  vg.Length // of the chart without a legend below it; 0: as usual
 }
 
 // An Axis says what a direction means. Where Least and Most are both zero the range is that of the data.
@@ -45,7 +45,7 @@ type Line struct {
 	Manner Manner
 }
 
-// A Point is a value and, where Low and High differ, a range around it.
+// A Point is a value and, where Low and High differ, a range of Y around it. Of Bars it is a range of X.
 type Point struct{ X, Y, Low, High float64 }
 
 // Manner is how a line is drawn.
@@ -56,10 +56,10 @@ const (
 	Steps                // joined by steps: the value holds until the next point
 	Apart                // points, with their ranges
 	Given                // what another source states: black, a range as a bar, a value as a cross
+	Bars                 // from Low to High along X, at the height Y
 )
 
-// Colours that the colour-blind can tell apart (Okabe and Ito, Color Universal Design, 2008); lines beyond them are
-// dashed.
+// Colours that the colour-blind can tell apart (Okabe and Ito, Color Universal Design, 2008).
 var colours = []color.RGBA{
 	{0, 114, 178, 255},
 	{213, 94, 0, 255},
@@ -74,8 +74,16 @@ const (
 	width  = 7 * vg.Inch // README size: 672 × 384 pixels at 96 an inch
 	height = 4 * vg.Inch
 	below  = 18   // points between the chart, a legend below it, and the edge
+	margin = 8    // points between the chart and the edge, so that marks and labels there are whole
 	apart  = 0.13 // how far lines stand from each other on an axis of kinds
+	spread = 0.8  // of the room of a kind, which all lines together take at most
+	clear  = 0.04 // of the range of an axis: what is free above and below points and their ranges
+	lane   = 0.7  // of the room between two heights, which a bar takes
+	slant  = 30   // degrees by which names are turned that do not fit beside each other
 )
+
+// Dashes of the lines of a chart, in turn. With their widths they tell apart curves that coincide.
+var dashes = [][]vg.Length{nil, {6, 3}, {1.5, 2}, {9, 3, 2, 3}}
 
 // ErrEmpty is returned when there is no point to draw.
 var ErrEmpty = errors.New("there is nothing to draw")
@@ -87,18 +95,23 @@ func (c *Chart) Empty() bool {
 
 // shows reports whether the axes have a place for a point and its range.
 func (c *Chart) shows(p Point) bool {
-	return !math.IsNaN(p.X+p.Y) && (!c.X.Log || p.X > 0) && (!c.Y.Log || p.Y > 0 && (p.Low == p.High || p.Low > 0))
+	finite := !math.IsNaN(p.X+p.Y) && !math.IsInf(p.X+p.Y, 0)
+	return finite && (!c.X.Log || p.X > 0) && (!c.Y.Log || p.Y > 0 && (p.Low == p.High || p.Low > 0))
 }
 
-// WriteSVG draws the chart. It returns ErrEmpty where it is empty.
+// WriteSVG draws the chart. Text is drawn as shapes, and stands in the picture's description too. It returns ErrEmpty
+// where the chart is empty.
 func (c *Chart) WriteSVG(out io.Writer) error {
 	p, err := c.plot()
 	if err != nil {
 		return err
 	}
-	svg := vgsvg.New(width, c.height(p))
-	c.place(p, draw.New(svg))
-	return write(out, svg)
+	svg := newOutlined(width, c.height(p))
+	c.place(p, draw.NewCanvas(svg, width, c.height(p)))
+	if _, err := svg.WriteTo(out); err != nil {
+		return fmt.Errorf("write plot: %w", err)
+	}
+	return nil
 }
 
 // WritePNG draws the chart as pixels, 192 an inch, with the fonts of this program. It returns ErrEmpty where it is
@@ -124,7 +137,7 @@ func (c *Chart) plot() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = c.Title
 	p.Add(plotter.NewGrid())
-	coloured := 0
+	coloured, loose := 0, false
 	for i, l := range c.Lines {
 		points := slices.DeleteFunc(slices.Clone(l.Points), func(q Point) bool { return !c.shows(q) })
 		if len(points) == 0 {
@@ -132,12 +145,14 @@ func (c *Chart) plot() (*plot.Plot, error) {
 		}
 		brush := brush{manner: l.Manner, colour: color.RGBA{A: 255}, width: c.thick(i)}
 		if l.Manner != Given {
-			brush.colour, brush.dashed = colours[coloured%len(colours)], coloured >= len(colours)
+			brush.colour, brush.dashes = colours[coloured%len(colours)], dashes[coloured%len(dashes)]
 			coloured++
 		}
+		loose = loose || l.Manner == Apart || l.Manner == Given
 		if len(c.X.Names) > 0 {
+			step := min(apart, spread/float64(len(c.Lines)))
 			for k := range points {
-				points[k].X += apart * (float64(i) - float64(len(c.Lines)-1)/2)
+				points[k].X += step * (float64(i) - float64(len(c.Lines)-1)/2)
 			}
 		}
 		shown, err := brush.draw(p, points)
@@ -146,13 +161,13 @@ func (c *Chart) plot() (*plot.Plot, error) {
 		}
 		p.Legend.Add(l.Name, shown...)
 	}
-	c.X.lay(&p.X)
-	c.Y.lay(&p.Y)
+	c.X.lay(&p.X, false)
+	c.Y.lay(&p.Y, loose)
 	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
 		&p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 	}
-	p.Legend.Padding = vg.Points(2)
+	p.Title.Padding, p.X.Label.Padding, p.Legend.Padding = vg.Points(6), vg.Points(3), vg.Points(2)
 	return p, nil
 }
 
@@ -167,48 +182,52 @@ func (c *Chart) thick(i int) vg.Length {
 
 // height returns the height of the picture, with the legend where it is below the chart.
 func (c *Chart) height(p *plot.Plot) vg.Length {
-	if !c.Low {
-		return height
+	high := c.High
+	if high == 0 {
+		high = height
 	}
-	return height + p.Legend.Rectangle(draw.New(vgsvg.New(width, height))).Size().Y + below
+	if !c.Low {
+		return high
+	}
+	return high + p.Legend.Rectangle(draw.New(vgsvg.New(width, high))).Size().Y + below
 }
 
-// place draws the chart and its legend beside each other.
+// place draws the chart and its legend beside each other, on white.
 func (c *Chart) place(p *plot.Plot, canvas draw.Canvas) {
+	canvas.SetColor(color.White)
+	canvas.Fill(canvas.Rectangle.Path())
 	legend := p.Legend
 	legend.Top, legend.Left = true, true
 	p.Legend = plot.NewLegend()
-	right := vg.Points(12) // so that the last label and marks at the edge are not cut
 	size := legend.Rectangle(canvas).Size()
+	chart := draw.Crop(canvas, margin/2, -margin-4, margin/2, -margin)
 	if c.Low {
-		p.Draw(draw.Crop(canvas, 0, -right, size.Y+below, 0))
+		chart.Min.Y += size.Y + below
 		legend.Draw(draw.Crop(canvas, vg.Points(40), 0, 0, size.Y+below*2/3-canvas.Size().Y))
-		return
+	} else {
+		chart.Max.X = canvas.Max.X - size.X - vg.Points(10)
+		legend.Draw(draw.Crop(canvas, chart.Max.X-canvas.Min.X, 0, 0, -vg.Points(10)))
 	}
-	wide := size.X + vg.Points(10)
-	p.Draw(draw.Crop(canvas, 0, -wide, 0, 0))
-	legend.Draw(draw.Crop(canvas, canvas.Size().X-wide, 0, 0, -vg.Points(10)))
+	c.X.turn(&p.X, chart.Size().X-vg.Points(60))
+	p.Draw(chart)
 }
 
-// write writes SVG whose fonts every machine has.
-func write(out io.Writer, svg *vgsvg.Canvas) error {
-	var b bytes.Buffer
-	if _, err := svg.WriteTo(&b); err != nil {
-		return fmt.Errorf("draw: %w", err)
+// turn turns names that are wider than their part of the axis.
+func (a *Axis) turn(to *plot.Axis, wide vg.Length) {
+	for _, name := range a.Names {
+		if to.Tick.Label.Width(name) > wide/vg.Length(len(a.Names))-vg.Points(4) {
+			to.Tick.Label.Rotation = slant * math.Pi / 180
+			to.Tick.Label.XAlign, to.Tick.Label.YAlign = text.XRight, text.YTop
+			return
+		}
 	}
-	fonts := []byte("font-family:Liberation Sans")
-	if _, err := out.Write(bytes.ReplaceAll(b.Bytes(), fonts,
-		append(fonts, ",Arial,Helvetica,sans-serif"...))); err != nil {
-		return fmt.Errorf("write plot: %w", err)
-	}
-	return nil
 }
 
-// lay applies what is known of an axis to one that has the range of its data.
-func (a *Axis) lay(to *plot.Axis) {
+// lay applies what is known of an axis to one that has the range of its data. A loose axis gets room around it.
+func (a *Axis) lay(to *plot.Axis, loose bool) {
 	to.Label.Text = a.Label
-	if a.Least != 0 || a.Most != 0 {
-		to.Min, to.Max = a.Least, a.Most
+	if a.Log {
+		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	}
 	switch {
 	case len(a.Names) > 0:
@@ -218,16 +237,24 @@ func (a *Axis) lay(to *plot.Axis) {
 			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
 		}
 		to.Tick.Marker = ticks
-	case a.Log:
-		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
+	case a.Least != 0 || a.Most != 0:
+		to.Min, to.Max = a.Least, a.Most
+	case a.Log && to.Min == to.Max:
+		to.Min, to.Max = to.Min/2, to.Max*2
+	case a.Log && loose:
+		room := math.Pow(to.Max/to.Min, clear)
+		to.Min, to.Max = to.Min/room, to.Max*room
 	case to.Min == to.Max:
 		to.Min, to.Max = to.Min-1, to.Max+1
+	case loose:
+		room := clear * (to.Max - to.Min)
+		to.Min, to.Max = to.Min-room, to.Max+room
 	}
 }
 
-// decades labels the powers of ten, and 2 and 5 of each where the range is less than two of them.
+// decades labels the powers of ten, and 2 and 5 of each where the range is less than three of them.
 func decades(least, most float64) (ticks []plot.Tick) {
-	narrow := most < 100*least
+	narrow := most < 1000*least
 	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
 		for m := 1; m < 10; m++ {
 			t := plot.Tick{Value: float64(m) * math.Pow(10, e)}
@@ -246,7 +273,7 @@ func decades(least, most float64) (ticks []plot.Tick) {
 type brush struct {
 	manner Manner
 	colour color.RGBA
-	dashed bool
+	dashes []vg.Length
 	width  vg.Length
 }
 
@@ -256,17 +283,19 @@ func (b brush) draw(p *plot.Plot, points []Point) ([]plot.Thumbnailer, error) {
 	for i, q := range points {
 		xys[i] = plotter.XY{X: q.X, Y: q.Y}
 	}
-	if b.manner == Joined || b.manner == Steps {
+	switch b.manner {
+	case Bars:
+		bars := bars{points, b.colour}
+		p.Add(bars)
+		return []plot.Thumbnailer{bars}, nil
+	case Joined, Steps:
 		l, err := plotter.NewLine(xys)
 		if err != nil {
 			return nil, err
 		}
-		l.Width, l.Color = b.width, b.colour
+		l.Width, l.Color, l.Dashes = b.width, b.colour, b.dashes
 		if b.manner == Steps {
 			l.StepStyle = plotter.PostStep
-		}
-		if b.dashed {
-			l.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 		}
 		p.Add(l)
 		if !slices.ContainsFunc(points, Point.ranges) {
@@ -313,6 +342,40 @@ func (b brush) ranges(p *plot.Plot, points []Point, xys plotter.XYs) error {
 	bars.Color, bars.Width, bars.CapWidth = b.colour, vg.Points(1), vg.Points(4)
 	p.Add(bars)
 	return nil
+}
+
+// bars draws points as bars along X.
+type bars struct {
+	points []Point
+	colour color.Color
+}
+
+// Plot implements plot.Plotter.
+func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, q := range b.points {
+		c.FillPolygon(b.colour, c.ClipPolygonXY([]vg.Point{
+			{X: x(q.Low), Y: y(q.Y - lane/2)}, {X: x(q.High), Y: y(q.Y - lane/2)},
+			{X: x(q.High), Y: y(q.Y + lane/2)}, {X: x(q.Low), Y: y(q.Y + lane/2)},
+		}))
+	}
+}
+
+// DataRange implements plot.DataRanger.
+func (b bars) DataRange() (left, right, low, high float64) {
+	left, right, low, high = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for _, q := range b.points {
+		left, right = min(left, q.Low), max(right, q.High)
+		low, high = min(low, q.Y-0.5), max(high, q.Y+0.5)
+	}
+	return left, right, low, high
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (b bars) Thumbnail(c *draw.Canvas) {
+	high := c.Size().Y
+	c.FillPolygon(b.colour, []vg.Point{{X: c.Min.X, Y: c.Min.Y + high/4}, {X: c.Max.X, Y: c.Min.Y + high/4},
+		{X: c.Max.X, Y: c.Max.Y - high/4}, {X: c.Min.X, Y: c.Max.Y - high/4}})
 }
 
 // mostSteps bounds the points of a distribution function, evenly by rank: more than there are pixels, less than a

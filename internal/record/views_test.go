@@ -528,16 +528,13 @@ func TestPlotSojourns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c, ok := tok.(xml.CharData); ok {
-			text += string(c) + "|"
+			text += strings.ReplaceAll(string(c), "\n", "|") + "|"
 		}
 	}
 	for _, want := range []string{"fifo <1>|", "srpt|", "sojourn time (s)|", "100|"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in the picture", want)
 		}
-	}
-	if !strings.Contains(out.String(), "Liberation Sans,Arial") {
-		t.Error("no font that others than its maker have")
 	}
 	if strings.Contains(text, "nothing|") {
 		t.Error("a curve without jobs is in the legend")

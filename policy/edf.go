@@ -6,8 +6,8 @@ var edfCard = Card{
 	Title:  "the job with the earliest deadline first",
 	Source: "Liu and Layland, Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment, JACM 1973",
 	Spec:   "docs/spec/policies.md#edf",
-	Params: PlacingParams(),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)"},
+	Params: PlacingParams(MasterParams()...),
+	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", keeperMemory},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 

@@ -19,7 +19,7 @@ var fairCard = Card{
 			Meaning: "whether the users of a queue share it equally, or only its jobs",
 		},
 		leading("0.5", "a queue's share"),
-		keeping,
+		keepingFor(keptForNone),
 		taking(optOff, optKill),
 		Param{
 			Name:    "min-timeout",
@@ -46,7 +46,7 @@ var fairCard = Card{
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"the capacity that shares are of",
 		"by queue: since when it has less than its shares (with preempt)",
-		"nodes kept for big tasks (with big=kept)",
+		keeperMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -62,7 +62,8 @@ type fair struct {
 }
 
 func newFair(a Args) sched.Policy {
-	f := &fair{Keep: keeper{on: a.Choice(keeping.Name) == "kept"}, Starved: newStarvation(a)}
+	f := &fair{Starved: newStarvation(a)}
+	f.Keep.init(a)
 	f.leads = leads{a.Number("masters"), f.shares.of}
 	f.users = a.Choice("users") == "on"
 	f.turn = f.entitled

@@ -6,8 +6,8 @@ var fifoCard = Card{
 	Title:  "the most urgent job first, the oldest among equals",
 	Source: "Hadoop 1.x, JobQueueTaskScheduler",
 	Spec:   "docs/spec/policies.md#fifo",
-	Params: PlacingParams(),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)"},
+	Params: PlacingParams(MasterParams()...),
+	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", keeperMemory},
 	Claims: []Claim{WorkConserving, NonPreemptive, InOrder, TimeInvariant},
 }
 

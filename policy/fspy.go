@@ -90,7 +90,7 @@ var fspyCard = Card{
 			Meaning: "what a task of such a job takes, until one is seen",
 		},
 		leading("0.5", "the cluster"),
-		keeping,
+		keepingFor(keptForNone),
 	),
 	Probes: true,
 	Memory: []string{
@@ -99,7 +99,7 @@ var fspyCard = Card{
 		"by stage: how many tasks were done when its size was asked last",
 		"mean times of the tasks of jobs too small to be probed",
 		"by stage: since when it waits for a node near its input (with a delay)",
-		"nodes kept for big tasks (with big=kept)",
+		keeperMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -121,7 +121,8 @@ type fspy struct {
 }
 
 func newFSPY(a Args) sched.Policy {
-	f := &fspy{DelayPlacer: NewDelayPlacer(a), Keep: keeper{on: a.Choice(keeping.Name) == "kept"}}
+	f := &fspy{DelayPlacer: NewDelayPlacer(a)}
+	f.Keep.init(a)
 	f.Virtual = newFSPYCluster(a)
 	f.leads = leads{a.Number("masters"), ofAll}
 	for q := probeQueue; q <= sizedQueue; q++ {
@@ -247,8 +248,5 @@ func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 
 // Withheld says in words why a master may not start: masters hold all that they may of the cluster; "": it may.
 func (f *fspy) Withheld(v *sched.View, st *sched.Stage) string {
-	if q := v.Queues[0]; f.leads.limit(st) && !f.leads.allow(v, q, st) {
-		return f.leads.refusal(v, q, st)
-	}
-	return ""
+	return f.leads.withheld(v, st)
 }

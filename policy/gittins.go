@@ -16,7 +16,7 @@ var gittinsCard = Card{
 	Params: append([]Param{{Name: "aging", Kind: Number, Default: "4",
 		Meaning: "a job goes first that has waited so many times longer than it would take if all shared the " +
 			"cluster; 0: none does"}},
-		sizing(PlacingParams(taking(optOff, optSuspend), lookingBack)...)...),
+		sizing(PlacingParams(MasterParams(taking(optOff, optSuspend), lookingBack)...)...)...),
 	Memory: append([]string{
 		"how large finished jobs were, and by how much their estimates missed; the part of that which ranks go by",
 		"by job: its estimate, first and last, what it had received when its last attempt ended, its rank",

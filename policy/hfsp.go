@@ -12,7 +12,7 @@ var hfspCard = Card{
 	Source: "Pastorelli, Barbuzzi, Carra, Dell'Amico, Michiardi, HFSP: Size-based Scheduling for Hadoop, IEEE " +
 		"BigData 2013; late jobs as in PSBS",
 	Spec:   "docs/spec/policies.md#hfsp",
-	Params: sizing(PlacingParams(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...),
+	Params: sizing(PlacingParams(MasterParams(taking(optAuto, optSuspend, optKill, optWait), lookingBack)...)...),
 	Memory: append([]string{"the virtual cluster", "by job: where it is there, if it is not done"}, sizedMemory...),
 	Claims: []Claim{WorkConserving, TimeInvariant},
 }

@@ -7,18 +7,45 @@ import "github.com/sojourn-sched/sojourn/sched"
 type keeper struct {
 	Kept []bar // nodes kept for stages
 
-	on bool // else smaller tasks overtake big ones
+	on          bool // else smaller tasks overtake big ones
+	mastersOnly bool // all but masters
 }
 
-// keeping is the parameter of policies that may or may not.
-var keeping = Param{
-	Name:    "big",
-	Kind:    Choice,
-	Default: "overtaken",
-	Choices: []Option{{Name: "overtaken"}, {Name: "kept"}},
-	Voids:   []Claim{WorkConserving},
-	Meaning: "whether smaller tasks overtake a big one whose turn it is and which no node has room for, or a node " +
-		"is kept for it",
+// keeperMemory is what a keeper remembers.
+const keeperMemory = "nodes kept for big tasks (with big)"
+
+// What nodes are kept for.
+const (
+	keptForNone    = "overtaken"
+	keptForMasters = "masters"
+	keptForAll     = "kept"
+)
+
+// keepingFor is the parameter of policies that may keep nodes, with its default.
+func keepingFor(standard string) Param {
+	return Param{
+		Name:    "big",
+		Kind:    Choice,
+		Default: standard,
+		Choices: []Option{{Name: keptForNone}, {Name: keptForMasters}, {Name: keptForAll}},
+		Voids:   []Claim{WorkConserving},
+		Meaning: "for which big tasks whose turn it is, and which no node has room for, a node is kept: for none, so " +
+			"that smaller tasks overtake them; for ApplicationMasters; for all",
+	}
+}
+
+// init reads the parameter. A policy without it keeps nodes for masters.
+func (k *keeper) init(a Args) {
+	keeps := keptForMasters
+	if a.has("big") {
+		keeps = a.Choice("big")
+	}
+	k.on, k.mastersOnly = keeps != keptForNone, keeps == keptForMasters
+}
+
+// mayKeep reports whether anything waits that a node might be kept for.
+func (k *keeper) mayKeep(v *sched.View) bool {
+	return k.on && (!k.mastersOnly || v.Queues[0].Count[sched.Master].Pending > 0)
 }
 
 // fill starts tasks of a tree until nothing that waits has room, and keeps nodes for those that smaller ones overtook.
@@ -62,7 +89,8 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 // keep keeps a node for st, whose turn it is, if a smaller task was started instead because no node had room for one of
 // its own. A stage has one node at a time; nil has none.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
-	if st == nil || !overtaken(p, st, started) || k.keeps(st) || p.First(st) != nil {
+	if st == nil || k.mastersOnly && st.Kind != sched.Master || !overtaken(p, st, started) || k.keeps(st) ||
+		p.First(st) != nil {
 		return
 	}
 	n := emptiest(p, st, kindOf(st))

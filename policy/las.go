@@ -6,7 +6,7 @@ var lasCard = Card{
 	Title:  "the job that has received least first; no sizes needed",
 	Source: "Nuyens and Wierman, The Foreground-Background Queue: A Survey, Performance Evaluation 65, 2008",
 	Spec:   "docs/spec/policies.md#las",
-	Params: PlacingParams(
+	Params: PlacingParams(MasterParams(
 		taking(optOff, optSuspend),
 		lookingBack,
 		Param{
@@ -16,11 +16,12 @@ var lasCard = Card{
 			Min:     0.001,
 			Meaning: "how often it is looked up what jobs have received",
 		},
-	),
+	)...),
 	Memory: []string{
 		"by job: what it had received at the last multiple of the quantum",
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"what leaves for which stage (with preempt)",
+		keeperMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

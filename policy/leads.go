@@ -28,6 +28,15 @@ func leading(standard, meaning string) Param {
 			"queue does not say its own; 1: no limit"}
 }
 
+// mastersPart is the part of the cluster that masters may hold where nothing is said, as in Hadoop's Fair Scheduler.
+const mastersPart = 0.5
+
+// MasterParams appends the parameters of a policy that embeds an [Order] and lets users say how much of the cluster
+// ApplicationMasters may hold, and whether nodes are kept for them: masters and big.
+func MasterParams(own ...Param) []Param {
+	return append(own, leading("0.5", "the cluster"), keepingFor(keptForMasters))
+}
+
 // limit reports whether a stage is of those that are bounded.
 func (l *leads) limit(st *sched.Stage) bool { return l.whole != nil && st.Kind == sched.Master }
 
@@ -73,6 +82,14 @@ func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
 		return q.Spec.Masters
 	}
 	return l.part
+}
+
+// withheld says in words why a master may not start, where all masters together are bounded; "": it may.
+func (l *leads) withheld(v *sched.View, st *sched.Stage) string {
+	if q := v.Queues[0]; l.limit(st) && !l.allow(v, q, st) {
+		return l.refusal(v, q, st)
+	}
+	return ""
 }
 
 // refusal says in words why a queue may not have one master more.

@@ -107,3 +107,64 @@ func (l *line) has(st *sched.Stage) bool {
 	}
 	return false
 }
+
+// turns are a line of what waits, in which the masters that are bounded have a group of their own beside the one of
+// each kind of resource: so those that may not start are passed over at once.
+type turns struct {
+	line
+	leads leads
+}
+
+// init sets up the parts, and reads how much of the cluster masters may hold.
+func (t *turns) init(a Args, parts int, key func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool)) {
+	t.leads = leads{mastersPart, ofAll}
+	if a.has("masters") {
+		t.leads.part = a.Number("masters")
+	}
+	t.line.init(func(st *sched.Stage) int {
+		group := groupOf(0, kindOf(st))
+		if t.leads.limit(st) {
+			return mastersOf(group)
+		}
+		return group
+	}, parts, key)
+}
+
+// first returns the first stage that may start a task and has room for it; nil: none has.
+func (t *turns) first() (first *sched.Stage) {
+	if t.view.Queues[0].Count[sched.Master].Pending == 0 {
+		return t.line.first()
+	}
+	for k := range sched.ResourceKind(sched.NumResources) {
+		first = t.better(first, t.firstOf(k))
+	}
+	return first
+}
+
+// firstOf is first among the stages that compete for a kind of resource.
+func (t *turns) firstOf(k sched.ResourceKind) *sched.Stage {
+	tasks := groupOf(0, k)
+	return t.better(t.line.firstOf(tasks), t.allowed(t.line.firstOf(mastersOf(tasks))))
+}
+
+// head is the stage whose turn it is of those that compete for a kind of resource, room or not; nil: none waits.
+func (t *turns) head(k sched.ResourceKind) *sched.Stage {
+	tasks := groupOf(0, k)
+	return t.better(t.line.head(tasks), t.allowed(t.line.head(mastersOf(tasks))))
+}
+
+// next is the stage whose turn it is, room or not; nil: none waits.
+func (t *turns) next() (next *sched.Stage) {
+	for k := range sched.ResourceKind(sched.NumResources) {
+		next = t.better(next, t.head(k))
+	}
+	return next
+}
+
+// allowed returns a master if the cluster may have one more, else nil.
+func (t *turns) allowed(master *sched.Stage) *sched.Stage {
+	if master == nil || !t.leads.allow(t.view, t.view.Queues[0], master) {
+		return nil
+	}
+	return master
+}

@@ -12,7 +12,7 @@ var minedfCard = Card{
 	Source: "Verma, Cherkasova, Campbell, ARIA: Automatic Resource Inference and Allocation for MapReduce " +
 		"Environments, ICAC 2011; work-conserving as MinEDF-WC",
 	Spec:   "docs/spec/policies.md#minedf",
-	Params: PlacingParams(),
+	Params: PlacingParams(MasterParams()...),
 	Memory: deadlineMemory,
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
@@ -21,6 +21,7 @@ var minedfCard = Card{
 var deadlineMemory = []string{
 	"by stage: the slots that it is entitled to, and how many tasks had finished when they were computed",
 	"by stage: since when it waits for a node near its input (with a delay)",
+	keeperMemory,
 }
 
 // minedf entitles each stage to the fewest slots with which its job meets its deadline, as the estimator knows the

@@ -13,7 +13,7 @@ var mrorderCard = Card{
 	Title:  "holds jobs back, and releases them round by round in a good order of the round",
 	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3 (MROrder)",
 	Spec:   "docs/spec/mrorder.md#3-the-policy",
-	Params: PlacingParams(
+	Params: PlacingParams(MasterParams(
 		Param{Name: "goal", Kind: Choice, Default: "tct", Choices: []Option{{Name: "tct"}, {Name: "makespan"}},
 			Meaning: "what an order is to make small: the sum of completion times, or the last one"},
 		Param{
@@ -90,10 +90,11 @@ var mrorderCard = Card{
 			Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of " +
 				"orders for a tenth",
 		},
-	),
+	)...),
 	Memory: []string{
 		"the jobs that wait for a round", "by job: its place in the order of release",
 		"when the next round is (ati, fti)", "by stage: since when it waits for a node near its input (with a delay)",
+		keeperMemory,
 	},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }

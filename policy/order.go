@@ -12,55 +12,66 @@ type Placer interface {
 // policy has the parameters of [PreemptParams], the order also takes running tasks back from the last jobs for the sake
 // of the first. A policy embeds an Order and calls Init in its constructor.
 //
+// ApplicationMasters hold at most a part of the cluster, half of it unless the card has the parameter masters
+// ([MasterParams]). Else those of many jobs take all room, and wait for each other: no job has room for its tasks. A
+// node is kept for a master whose turn it is and which smaller tasks would overtake, unless big=overtaken.
+//
 // A decision costs O(log n) for each stage that has changed and for each task that starts, with n stages.
 type Order struct {
-	Taking taker // attempts that were asked to leave, and for which stage
+	Taking taker  // attempts that were asked to leave, and for which stage
+	Keep   keeper // nodes kept for tasks that need more than the holes of others
 
-	index line
+	turns turns
 }
 
-// Init sets up an order by rank. It reads the parameters preempt and check, if the card has them. The Order must not be
-// copied after that.
+// Init sets up an order by rank. It reads the parameters of [PreemptParams] and [MasterParams], if the card has them.
+// The Order must not be copied after that.
 func (o *Order) Init(a Args, rank Ranking) { o.initParts(a, rank, onePart(rank)) }
 
 // initParts is Init for an order that is kept in parts.
 func (o *Order) initParts(a Args, rank Ranking, in parting) {
-	var group func(*sched.Stage) int
-	if o.Taking.init(a, rank, in); o.Taking.mode != keep {
-		group = kindGroup
-	}
-	o.index.init(group, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+	o.Taking.init(a, rank, in)
+	o.Keep.init(a)
+	o.turns.init(a, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
 		if st.Pending == 0 || in.part(st) != part {
 			return sched.Key{}, false
 		}
 		return in.key(v, st, 1), true
 	})
-	o.index.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
+	o.turns.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
 // Fill starts waiting tasks in order, each where the placer says, until no waiting task finds room. Then it takes back
 // room for the first stages from the last ones, if the order does that.
 func (o *Order) Fill(p *sched.Plan, place Placer) {
 	t := &o.Taking
+	o.Keep.settle(p)
+	chosen := len(p.Actions())
 	if t.mode == keep {
-		o.index.sync(p)
-		o.startAll(p, place)
-		return
+		for again := true; again; again = o.Keep.settle(p) {
+			o.turns.sync(p)
+			o.startAll(p, place)
+		}
+	} else {
+		t.settle(p)
+		for again := true; again; again = t.settle(p) || t.release(p) || o.Keep.settle(p) {
+			o.turns.sync(p)
+			t.resume(p, &o.turns)
+			o.startAll(p, place)
+			t.resume(p, &o.turns)
+		}
+		t.take(p, &o.turns)
 	}
-	t.settle(p)
-	for again := true; again; again = t.settle(p) || t.release(p) {
-		o.index.sync(p)
-		t.resume(p, &o.index)
-		o.startAll(p, place)
-		t.resume(p, &o.index)
+	if started := p.Actions()[chosen:]; len(started) > 0 && o.Keep.mayKeep(p.View) {
+		o.turns.sync(p)
+		o.Keep.keep(p, o.turns.next(), started)
 	}
-	t.take(p, &o.index)
 }
 
 func (o *Order) startAll(p *sched.Plan, place Placer) {
-	for st := o.index.first(); st != nil; st = o.index.first() {
+	for st := o.turns.first(); st != nil; st = o.turns.first() {
 		if !place.Place(p, st) {
-			o.index.skip(st)
+			o.turns.skip(st)
 		}
 	}
 }
@@ -71,11 +82,14 @@ func (o *Order) startAll(p *sched.Plan, place Placer) {
 // A policy returns false for a stage that it holds back, and says why by a method Withheld(*sched.View, *sched.Stage)
 // string.
 func (o *Order) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
-	if !o.index.has(st) {
+	if !o.turns.has(st) || o.Withheld(v, st) != "" {
 		return sched.Key{}, false
 	}
 	return o.Taking.rank(v, st, 1), true
 }
+
+// Withheld says in words why a master may not start: masters hold all that they may of the cluster; "": it may.
+func (o *Order) Withheld(v *sched.View, st *sched.Stage) string { return o.turns.leads.withheld(v, st) }
 
 // attempts returns how many attempts st has once all that was asked for has happened and more have started, suspended
 // ones included.

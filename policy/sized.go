@@ -12,6 +12,7 @@ func sizing(own ...Param) []Param {
 var sizedMemory = []string{
 	"by stage: the size of a task, as the estimator last said",
 	"by stage: since when it waits for a node near its input (with a delay)",
+	keeperMemory,
 	"what leaves for which stage (with preempt)",
 }
 

@@ -6,7 +6,7 @@ var sptCard = Card{
 	Title:  "the smallest job first, whatever is done of it",
 	Source: "Smith, Various Optimizers for Single-Stage Production, Naval Research Logistics Quarterly 3, 1956",
 	Spec:   "docs/spec/policies.md#spt",
-	Params: sizing(PlacingParams(taking(optOff, optSuspend, optKill), lookingBack)...),
+	Params: sizing(PlacingParams(MasterParams(taking(optOff, optSuspend, optKill), lookingBack)...)...),
 	Memory: sizedMemory,
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -213,7 +213,7 @@ func (t *taker) release(p *sched.Plan) (freed bool) {
 
 // resume has suspended attempts go on where room is news, the first in order first, but not before stages that are more
 // urgent and have room somewhere.
-func (t *taker) resume(p *sched.Plan, order *line) {
+func (t *taker) resume(p *sched.Plan, order *turns) {
 	for i := 0; i < len(p.Offers); i++ {
 		n := p.Node(p.Offers[i])
 		if !someRoom(n) {
@@ -226,8 +226,8 @@ func (t *taker) resume(p *sched.Plan, order *line) {
 }
 
 // goOn resumes a suspended attempt if it may, and reports whether it does.
-func (t *taker) goOn(p *sched.Plan, order *line, a *sched.Attempt) bool {
-	st := order.firstOf(int(kindOf(a.Stage)))
+func (t *taker) goOn(p *sched.Plan, order *turns, a *sched.Attempt) bool {
+	st := order.firstOf(kindOf(a.Stage))
 	if st != nil && t.rank(p.View, st, 1).Before(t.rank(p.View, a.Stage, 1)) || !p.Resume(a) {
 		return false
 	}
@@ -263,7 +263,7 @@ func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 }
 
 // take has attempts of the last in order leave for the first ones that have no room.
-func (t *taker) take(p *sched.Plan, order *line) {
+func (t *taker) take(p *sched.Plan, order *turns) {
 	if t.mode == suspend && p.Can&sched.CanSuspend == 0 || t.mode == kill && p.Can&sched.CanKill == 0 {
 		return
 	}
@@ -304,7 +304,7 @@ func reporting(p *sched.Plan) bool {
 // takeBack has attempts leave the nodes on which suspended ones wait that come before them. Where nodes do not report
 // it also finds those that may go on although the room on their node is no news: the maximum of their queue was in the
 // way.
-func (t *taker) takeBack(p *sched.Plan, order *line, reporting bool) {
+func (t *taker) takeBack(p *sched.Plan, order *turns, reporting bool) {
 	if reporting {
 		for i := 0; i < len(p.Offers); i++ {
 			for _, a := range t.parkedOn(p, p.Node(p.Offers[i])) {
@@ -367,8 +367,8 @@ func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 
 // takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there
 // is no more to do.
-func (t *taker) takeOne(p *sched.Plan, order *line, kind int, reporting bool) bool {
-	st, last := order.head(kind), t.last(p, kind)
+func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) bool {
+	st, last := order.head(sched.ResourceKind(kind)), t.last(p, kind)
 	if st == nil || last == nil {
 		return false
 	}

@@ -58,6 +58,7 @@ func RandomSetup(seed uint64, scale sched.Time) Setup {
 		s.Can &^= sched.CanSuspend
 	}
 	drawClasses(&s, seed, unit)
+	drawMasters(&s, seed, unit)
 	switch r.IntN(3) {
 	case 0:
 		s.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Mean{} }
@@ -94,6 +95,25 @@ func drawClasses(s *Setup, seed uint64, unit sched.Time) {
 				without[sched.Accelerators] = 0
 				s.Trouble = append(s.Trouble, Trouble{At: at, Node: sched.NodeID(i + 1), Offers: &without})
 			}
+		}
+	}
+}
+
+// drawMasters gives some jobs on containers a master, which needs more than most of their tasks.
+func drawMasters(s *Setup, seed uint64, unit sched.Time) {
+	r := rand.New(rand.NewPCG(seed, 0xa9))
+	if r.IntN(2) == 0 || s.Nodes[0].Capacity[sched.Memory] == 0 {
+		return
+	}
+	for _, j := range s.Jobs {
+		if r.IntN(3) > 0 {
+			j.Stages = append(j.Stages, sched.StageSpec{
+				Kind:        sched.Master,
+				Tasks:       1,
+				PerTask:     sched.Resources{sched.Memory: 1536, sched.VCores: 1},
+				MaxAttempts: 12,
+				Prior:       sched.Time(10*(1+r.IntN(20))) * unit,
+			})
 		}
 	}
 }

@@ -56,7 +56,7 @@ var claimChecks = map[policy.Claim]func(*watch, *sched.Plan) string{
 func (w *watch) idleRoom(p *sched.Plan) string {
 	for j := range p.Jobs() {
 		for _, st := range j.Stages {
-			if st.Pending == 0 {
+			if st.Pending == 0 || w.withholds(p, st) {
 				continue
 			}
 			if n := p.First(st); n != nil {
@@ -88,13 +88,21 @@ func (w *watch) outOfOrder(p *sched.Plan) string {
 				continue
 			}
 			for _, st := range j.Stages {
-				if st.Pending > 0 && st.Spec.PerTask.FitsIn(room) && w.mayUse(p, st, a) {
+				if st.Pending > 0 && !w.withholds(p, st) && st.Spec.PerTask.FitsIn(room) && w.mayUse(p, st, a) {
 					return fmt.Sprintf("stage %v waits while %v started", st.ID, a.Stage)
 				}
 			}
 		}
 	}
 	return ""
+}
+
+// withholds reports whether the policy says why st may not start: it is a master beyond what masters may hold.
+func (w *watch) withholds(p *sched.Plan, st *sched.Stage) bool {
+	h, ok := w.inner.(interface {
+		Withheld(*sched.View, *sched.Stage) string
+	})
+	return ok && st.Kind == sched.Master && h.Withheld(p.View, st) != ""
 }
 
 // mayUse reports whether queue maxima and blacklists would have let st take the place of a launch.

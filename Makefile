@@ -4,6 +4,9 @@ BIN := bin/sojourn
 GO  := go
 PART := Stock
 
+# Every verb compiles alike, and what is compiled depends on no folder: they share the build cache, as do clones.
+export GOFLAGS ?= -trimpath
+
 .PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean validate-model
 .DEFAULT_GOAL := help
 

@@ -474,7 +474,7 @@ func TestTidyLeftovers(t *testing.T) {
 
 func TestTidyVet(t *testing.T) { tool(t, "go", "vet", "./...") }
 
-// tools has the programs that check the tree, in a module of its own: users of the packages need none of it.
+// tools has the programs that check the tree, in a module of its own: users of the packages need none of them.
 const tools = "-modfile=tools/go.mod"
 
 func TestTidyStaticcheck(t *testing.T) { tool(t, "go", "tool", tools, "staticcheck", "./...") }
@@ -516,31 +516,29 @@ var unreached = map[string]int{
 
 // TestTidyDeadcode looks for functions that neither a program nor a test calls, and for those that only tests call.
 func TestTidyDeadcode(t *testing.T) {
-	tool(t, "go", "tool", tools, "deadcode", "-test", "./...")
-	out, err := command("go", "tool", tools, "deadcode", "./...").Output()
+	program := filepath.Join(t.TempDir(), "deadcode")
+	tool(t, "go", "-C", "tools", "build", "-o", program, "./deadcode")
+	out, err := exec.Command(program).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
-		dir := filepath.ToSlash(filepath.Dir(line[:strings.Index(line, ":")]))
-		if !slices.Contains(others, dir) && !slices.Contains(forTests, dir) {
-			found[dir] = append(found[dir], strings.TrimSpace(line))
+		what, finding, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if dir := filepath.ToSlash(filepath.Dir(finding[:strings.Index(finding, ":")])); what == "dead" {
+			t.Errorf("%s is called by no program and no test", finding)
+		} else if !slices.Contains(others, dir) && !slices.Contains(forTests, dir) {
+			found[dir] = append(found[dir], finding)
 		}
 	}
 	ratchet(t, "unreached", found, unreached)
 }
 
-// command is a program that sees none of the caller's GOFLAGS, which the tools do not all understand (-trimpath).
-func command(name string, args ...string) *exec.Cmd {
-	c := exec.Command(name, args...)
-	c.Env = append(os.Environ(), "GOFLAGS=")
-	return c
-}
-
+// tool runs a program that checks the tree and fails the test with what it prints. The program sees the caller's
+// GOFLAGS, so that what it compiles is in the build cache for the tests too.
 func tool(t *testing.T, name string, args ...string) {
 	t.Helper()
-	if out, err := command(name, args...).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%s: %v\n%s", fmt.Sprint(name, " ", strings.Join(args, " ")), err, out)
 	}
 }

@@ -289,8 +289,9 @@ func TestFluidFairSojourn(t *testing.T) {
 	})
 }
 
-// Doubled times are doubled results, exactly, for doubling loses no bit; and the order of the input has no part in it
-// as long as jobs of equal arrival keep theirs.
+// Doubled times are doubled results, exactly, for doubling loses no bit. GITTINS takes logarithms of sizes, where
+// doubling adds a number that is rounded: its results double within rounding. The order of the input has no part in
+// the results as long as jobs of equal arrival keep theirs.
 func TestFluidMetamorphic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jobs := drawFluid(t, false)
@@ -310,7 +311,7 @@ func TestFluidMetamorphic(t *testing.T) {
 			two, _ := Fluid(d, twice)
 			inOrder, _ := Fluid(d, sorted)
 			for i := range one {
-				if two[i] != 2*one[i] {
+				if two[i] != 2*one[i] && !(d == GITTINS && math.Abs(two[i]-2*one[i]) <= rounding) {
 					t.Fatalf("%s job %d: %v, doubled %v", d, i, one[i], two[i])
 				}
 			}

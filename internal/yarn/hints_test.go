@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -190,11 +189,7 @@ func TestHistoryIsKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program: not with -short")
 	}
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "sojourn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn").CombinedOutput(); err != nil {
-		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
-	}
+	dir, binary := t.TempDir(), program(t)
 	c := &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
 		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,

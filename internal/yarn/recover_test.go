@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -154,12 +153,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		t.Skip("builds the program: not with -short")
 	}
 	const nodes, apps, lives = 200, 10, 3
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "sojourn")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
-	}
+	dir, binary := t.TempDir(), program(t)
 	c := &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
 		"yarn.resourcemanager.resource-tracker.address":                   c.at.Tracker,

@@ -245,15 +245,10 @@ func TestRestartKeepsDebts(t *testing.T) {
 	}
 }
 
-// verbCluster builds the program, and writes a configuration into a folder, for a ResourceManager that is a process.
+// verbCluster takes the program of all tests, and writes a configuration into a folder, for a ResourceManager that is a process.
 func verbCluster(t *testing.T) (c *cluster, binary, dir string) {
 	t.Helper()
-	dir = t.TempDir()
-	binary = filepath.Join(dir, "sojourn")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
-	}
+	dir, binary = t.TempDir(), program(t)
 	c = &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
 		"yarn.resourcemanager.resource-tracker.address":           c.at.Tracker,

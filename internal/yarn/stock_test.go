@@ -125,17 +125,11 @@ func (s *stock) serve(policyName string, change func(*Config)) {
 // serveVerb starts `sojourn rm --conf DIR` on the cluster's own configuration files, and waits until it is ready.
 func (s *stock) serveVerb(policyName string, more ...string) *daemon {
 	s.t.Helper()
-	binary := filepath.Join(s.dir, "sojourn")
-	if _, err := os.Stat(binary); err != nil {
-		if out, err := exec.CommandContext(s.t.Context(), "go", "build", "-o", binary, "../../cmd/sojourn").CombinedOutput(); err != nil {
-			s.t.Fatalf("build cmd/sojourn: %v\n%s", err, out)
-		}
-	}
 	if s.site == nil {
 		s.choosePorts()
 	}
 	args := append([]string{"rm", "--conf", s.dir + "/conf", "--policy", policyName, "-v"}, more...)
-	rm := s.start("rm-"+policyName, exec.Command(binary, args...))
+	rm := s.start("rm-"+policyName, exec.Command(program(s.t), args...))
 	s.until("sojourn rm is ready", time.Minute, func() bool { return strings.Contains(rm.said(), "\nready\n") })
 	return rm
 }

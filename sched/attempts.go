@@ -1,5 +1,9 @@
 package sched
 
+// stagesOfLaunch is how many stages of a job cost about as much as a launch, which sorts all waiting stages of its job
+// again: 30 to 100 ns a stage, beside 2 to 4 µs for a launch.
+const stagesOfLaunch = 16
+
 // start makes an attempt of a task of st on node n and books its room. The parameter pending is by how many it lowers
 // the number of waiting tasks: 1, or 0 for a second attempt of a running task.
 func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
@@ -18,8 +22,8 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 	c.ledger.book(st, n, booking{c.ledger.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
 	c.keepNothing(st)
 	c.started = n.ID
-	c.launched++
-	c.exhausted = c.config.Limit > 0 && c.launched >= c.config.Limit
+	c.spent += 1 + len(st.Job.Stages)/stagesOfLaunch
+	c.exhausted = c.config.Limit > 0 && c.spent >= c.config.Limit
 	return a
 }
 

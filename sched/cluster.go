@@ -31,8 +31,8 @@ type stepState struct {
 	derived   []Event
 	doomed    []*Attempt // to be killed if they are still there when all events are applied
 	opened    []*Node    // by reports, until the Step is over
-	launched  int
-	exhausted bool // launched has reached the limit
+	spent     int        // of Config.Limit
+	exhausted bool       // spent has reached the limit
 }
 
 func (c *cluster) init(v *View, config Config) {
@@ -84,7 +84,7 @@ func (c *cluster) begin(now Time) {
 	c.ledger.log.trim(len(c.stages.rows))
 	c.view.Offers = c.view.Offers[:0]
 	c.derived, c.doomed, c.opened = c.derived[:0], c.doomed[:0], c.opened[:0]
-	c.launched, c.exhausted = 0, false
+	c.spent, c.exhausted = 0, false
 	c.plan.out.reset(now)
 }
 

@@ -15,7 +15,10 @@ type Config struct {
 	Heartbeats bool // nodes may be launched on only in a Step in which they report
 	// Forecast is what all nodes together are expected to offer when, where something says so; nil: nothing does.
 	Forecast *Forecast
-	Limit    int // launches a Step, so that live engines stay responsive; zero: no limit
+	// Limit bounds the launches of a Step, so that live engines stay responsive; zero: no limit. A launch of a job with
+	// many stages counts as 1 + stages ÷ 16, because it sorts them all again. The Step that reaches the limit asks for
+	// another at once.
+	Limit int
 	// Spread makes First and FirstWhere begin behind the node of the last launch, so that launches go round all nodes.
 	Spread bool
 	// Forget is for tests: asked at each Sync of an Index whether that is to be built anew, which may change no

@@ -41,11 +41,11 @@ func kindOf(appType string, p wire.Priority) sched.StageKind {
 	return sched.Other
 }
 
-// checkAsks reports what is wrong with the asks of a call, before any of them is taken.
-func (app *application) checkAsks(q *wire.AllocateRequest) error {
-	for i := range q.Asks {
-		a := &q.Asks[i]
-		switch err := app.m.config.Sizes.check(a.Resource); {
+// checkAsks reports what is wrong with asks by themselves, whatever there is.
+func (s Sizes) checkAsks(asks []wire.ResourceRequest) error {
+	for i := range asks {
+		a := &asks[i]
+		switch err := s.check(a.Resource); {
 		case err != nil:
 			return rpc.Errorf(classInvalidResource, "Invalid resource request! %v", err)
 		case a.Containers < 0 || a.Containers > mostWanted:
@@ -53,6 +53,14 @@ func (app *application) checkAsks(q *wire.AllocateRequest) error {
 		case a.Label != "" && a.Label != "*":
 			return rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", a.Label)
 		}
+	}
+	return nil
+}
+
+// checkAsks reports what is wrong with the asks and the blacklist of a call, before any of them is taken.
+func (app *application) checkAsks(q *wire.AllocateRequest) error {
+	if err := app.m.config.Sizes.checkAsks(q.Asks); err != nil {
+		return err
 	}
 	t := &app.asks
 	if n := len(t.stages) + t.newStages(q, app.m.config.Sizes); n > mostStages {

@@ -303,8 +303,8 @@ func (a *attempt) answer(id int32) func() proto.Message {
 // Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients take, and a turn short. What is
 // beyond them is in the next answer.
 const (
-	mostGranted   = 10_000  // containers, of about 300 bytes each
-	mostCompleted = 10_000  // ends of containers
+	mostGranted   = 2000    // containers, of about 300 bytes each
+	mostCompleted = 2000    // ends of containers
 	mostSaid      = 8 << 20 // bytes of the diagnostics of those
 )
 
@@ -321,9 +321,9 @@ func (d *dues) report(r *wire.AllocateResponse) {
 		d.told, d.ending = d.ending, d.told
 	} else {
 		ended := max(0, n-(len(d.completed)-len(d.ending)))
-		r.Completed, d.completed = slices.Clone(d.completed[:n]), slices.Clone(d.completed[n:])
-		d.text.completed, d.kept = nil, nil // both parts refer to what was kept
-		d.told, d.ending = slices.Clone(d.ending[:ended]), slices.Clone(d.ending[ended:])
+		r.Completed, d.completed = slices.Clone(d.completed[:n]), d.completed[n:] // O(n), however many are left
+		d.text.completed, d.kept = nil, nil                                       // both parts refer to what was kept
+		d.told, d.ending = slices.Clone(d.ending[:ended]), d.ending[ended:]
 	}
 	for _, c := range d.told {
 		c.notice = sent

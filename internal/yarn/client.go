@@ -202,14 +202,15 @@ func (u client) clusterMetrics(*wire.Empty) (answer, error) {
 	return reply(r)
 }
 
-func (u client) clusterNodes(q *wire.NodesRequest) (answer, error) {
+// clusterNodes lists the nodes that a request asks for. It is called outside of turns.
+func clusterNodes(f *front, q *wire.NodesRequest) *wire.NodesResponse {
 	r := &wire.NodesResponse{}
-	for _, n := range u.m.nodes.list {
+	f.listNodes(func(n *node) {
 		if len(q.States) == 0 || slices.Contains(q.States, int32(n.state)) {
 			r.Reports = append(r.Reports, n.tell())
 		}
-	}
-	return reply(r)
+	})
+	return r
 }
 
 // standing are the queues that there are, parents before children; rows of those that have gone wait for others.

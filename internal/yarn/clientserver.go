@@ -26,8 +26,12 @@ func newClient(f *front) *rpc.Server {
 				return applications(f, c.User, q), nil
 			},
 		),
-		"getClusterMetrics":           byUser(f, as, client.clusterMetrics),
-		"getClusterNodes":             byUser(f, as, client.clusterNodes),
+		"getClusterMetrics": byUser(f, as, client.clusterMetrics),
+		"getClusterNodes": rpc.Handle(
+			func(_ context.Context, _ *rpc.Call, q *wire.NodesRequest) (proto.Message, error) {
+				return clusterNodes(f, q), nil
+			},
+		),
 		"getQueueInfo":                byUser(f, as, client.queueInfo),
 		"getQueueUserAcls":            byUser(f, as, client.queueACLs),
 		"getApplicationAttemptReport": byUser(f, as, client.attemptReport),

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -16,11 +17,13 @@ type front struct {
 	groups   *groupTable
 	topology *topology
 	log      *logbook
+	making   chan struct{} // holds one for each reply by REST that is being made, half of the processors at most
 }
 
 // newFront returns the front of a cluster.
 func newFront(m *manager) *front {
-	return &front{newOwner(m), m.config, m.groups, m.nodes.topology, m.log}
+	making := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+	return &front{newOwner(m), m.config, m.groups, m.nodes.topology, m.log, making}
 }
 
 // list calls visit for every application in the order of submission, within turns of pageOfApps applications, so that
@@ -30,6 +33,22 @@ func (f *front) list(visit func(*application) bool) {
 	job := sched.JobID(0)
 	for more := true; more; {
 		f.look(func(m *manager) { job, more = m.apps.page(job, visit) })
+	}
+}
+
+// pageOfNodes is how many nodes one turn looks at for a list of them.
+const pageOfNodes = 500
+
+// listNodes calls visit for every node in the order of its first registration, within turns of pageOfNodes nodes.
+func (f *front) listNodes(visit func(*node)) {
+	for at, more := 0, true; more; at += pageOfNodes {
+		f.look(func(m *manager) {
+			list := m.nodes.list[min(at, len(m.nodes.list)):]
+			for _, n := range list[:min(pageOfNodes, len(list))] {
+				visit(n)
+			}
+			more = len(list) > pageOfNodes
+		})
 	}
 }
 

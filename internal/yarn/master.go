@@ -27,7 +27,7 @@ func newMaster(f *front) *rpc.Server {
 		Password: func(identifier []byte) ([]byte, error) { return masterPassword(f, identifier) },
 		Methods: map[string]rpc.Method{
 			"registerApplicationMaster": byMaster(f, master.register),
-			"allocate":                  byMaster(f, master.allocate),
+			"allocate":                  allocateInParts(f),
 			"finishApplicationMaster":   byMaster(f, master.finish),
 		},
 	}
@@ -39,22 +39,59 @@ func byMaster[Q any, P interface {
 	proto.Decoder
 }](f *front, do func(master, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
-		id, err := token.ReadMaster(c.Token)
-		if err != nil {
-			return nil, err
-		}
-		return f.serve(c, func(m *manager) (answer, error) {
-			a := m.attempt(id.Attempt)
-			if a == nil || a.ended() {
-				if _, done := any(q).(*wire.FinishMasterRequest); done && a != nil && a.state == wire.AttemptFinished {
-					return reply(&wire.FinishMasterResponse{Unregistered: true}) // the reply to its first call was lost
-				}
-				return nil, rpc.Errorf(classAttemptNotFound,
-					"Application attempt %s doesn't exist in ApplicationMasterService cache.", id.Attempt)
-			}
-			return do(master{m, a}, q)
-		})
+		return serveMaster(f, c, q, do)
 	})
+}
+
+// serveMaster carries out the call of an ApplicationMaster within a turn.
+func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer, error)) (proto.Message, error) {
+	id, err := token.ReadMaster(c.Token)
+	if err != nil {
+		return nil, err
+	}
+	return f.serve(c, func(m *manager) (answer, error) {
+		a := m.attempt(id.Attempt)
+		if a == nil || a.ended() {
+			if _, done := any(q).(*wire.FinishMasterRequest); done && a != nil && a.state == wire.AttemptFinished {
+				return reply(&wire.FinishMasterResponse{Unregistered: true}) // the reply to its first call was lost
+			}
+			return nil, rpc.Errorf(classAttemptNotFound,
+				"Application attempt %s doesn't exist in ApplicationMasterService cache.", id.Attempt)
+		}
+		return do(master{m, a}, q)
+	})
+}
+
+// partOfCall is how many asks, and how many containers that are given back, a turn takes of one call.
+const partOfCall = 500
+
+// allocateInParts returns the Method of allocate. It takes a call with more than partOfCall asks in several turns, so
+// that other callers wait for one part at most. The last part is answered, with what all parts were granted. A part
+// that is refused ends the call; what the parts before it said stays said, and a repeated call says the same again.
+func allocateInParts(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.AllocateRequest) (proto.Message, error) {
+		rest := *q
+		if len(q.Asks) > partOfCall {
+			if err := f.config.Sizes.checkAsks(q.Asks); err != nil {
+				return nil, err // before any part of it is taken in
+			}
+		}
+		for len(rest.Asks) > partOfCall || len(rest.Releases) > partOfCall {
+			part := wire.AllocateRequest{ResponseID: q.ResponseID}
+			part.Asks, rest.Asks = cutAt(rest.Asks, partOfCall)
+			part.Releases, rest.Releases = cutAt(rest.Releases, partOfCall)
+			if _, err := serveMaster(f, c, &part, master.takePart); err != nil {
+				return nil, err
+			}
+		}
+		return serveMaster(f, c, &rest, master.allocate)
+	})
+}
+
+// cutAt returns the first n of list, or all where there are fewer, and the rest.
+func cutAt[T any](list []T, n int) (first, rest []T) {
+	n = min(n, len(list))
+	return list[:n], list[n:]
 }
 
 // masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over still
@@ -140,25 +177,49 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 			"but the configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
 			"Rejecting this allocate operation", a.id)
 	}
-	if err := a.app.checkAsks(q); err != nil {
+	a.called()
+	if err := am.take(q); err != nil {
 		return nil, err
+	}
+	if p := q.Progress; p >= 0 { // false for what is not a number
+		a.app.progress = float32(math.Min(1, float64(p)))
+	}
+	if q.Tracking != "" {
+		a.address.Original = q.Tracking
+	}
+	later := a.answer(q.ResponseID)
+	for _, u := range q.Updates {
+		a.dues.last.Refused = append(a.dues.last.Refused, wire.UpdateError{Reason: "UPDATE_NOT_SUPPORTED", Request: u})
+	}
+	return later, nil
+}
+
+// takePart takes in what a part of a call wants and gives back, and is not answered. It leaves it to the last part to
+// refuse the call, or to repeat an answer.
+func (am master) takePart(q *wire.AllocateRequest) (answer, error) {
+	last := am.a.dues.last
+	if last == nil || q.ResponseID != last.ResponseID || am.a.state == wire.AttemptFinishing {
+		return nil, nil
+	}
+	am.a.silent.touch(am.m.now)
+	return nil, am.take(q)
+}
+
+// take takes in what an ApplicationMaster wants and gives back, or reports what is wrong with it and takes nothing in.
+func (am master) take(q *wire.AllocateRequest) error {
+	m, a := am.m, am.a
+	if err := a.app.checkAsks(q); err != nil {
+		return err
 	}
 	for _, id := range q.Releases {
 		if id.Attempt.App != a.id.App {
-			return nil, rpc.Errorf(
+			return rpc.Errorf(
 				classInvalidRelease,
 				"Cannot release container : %s not belonging to this application attempt : %s",
 				id,
 				a.id,
 			)
 		}
-	}
-	a.called()
-	if p := q.Progress; p >= 0 { // false for what is not a number
-		a.app.progress = float32(math.Min(1, float64(p)))
-	}
-	if q.Tracking != "" {
-		a.address.Original = q.Tracking
 	}
 	for _, id := range q.Releases {
 		switch c := m.container(id); {
@@ -169,11 +230,7 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 		}
 	}
 	a.app.ask(q)
-	later := a.answer(q.ResponseID)
-	for _, u := range q.Updates {
-		a.dues.last.Refused = append(a.dues.last.Refused, wire.UpdateError{Reason: "UPDATE_NOT_SUPPORTED", Request: u})
-	}
-	return later, nil
+	return nil
 }
 
 // released is how the core is to see a container that was given back: one that never ran says nothing of how long such

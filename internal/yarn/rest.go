@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -58,7 +59,6 @@ var restPages = map[string]func(rest) (body, error){
 	"/info":                             rest.info,
 	"/metrics":                          rest.metrics,
 	"/scheduler":                        rest.scheduler,
-	"/nodes":                            rest.nodes,
 	"/nodes/{node}":                     rest.node,
 	"/apps/{app}":                       rest.app,
 	"/apps/{app}/state":                 rest.state,
@@ -79,16 +79,25 @@ var restPages = map[string]func(rest) (body, error){
 	"/apps/{app}/appattempts/{attempt}/containers/{container}": rest.container,
 }
 
+// restLists are the pages of /ws/v1/cluster that take more than one turn.
+var restLists = map[string]func(*front, *http.Request) (body, error){
+	"/apps":  appsOf,
+	"/nodes": nodesOf,
+}
+
 func restHandler(f *front, own []net.Addr) http.Handler {
 	mux := http.NewServeMux()
 	const cluster = "/ws/v1/cluster"
 	for path, do := range restPages {
-		mux.HandleFunc("GET "+cluster+path, func(w http.ResponseWriter, r *http.Request) { answerREST(f, w, r, do) })
+		mux.HandleFunc("GET "+cluster+path, func(w http.ResponseWriter, r *http.Request) {
+			f.answerREST(w, r, func() (body, error) { return f.inTurn(r, do) })
+		})
 	}
-	mux.HandleFunc("GET "+cluster+"/apps", func(w http.ResponseWriter, r *http.Request) {
-		list, err := appsOf(f, r)
-		writeREST(w, r, body{"apps", list}, err)
-	})
+	for path, list := range restLists {
+		mux.HandleFunc("GET "+cluster+path, func(w http.ResponseWriter, r *http.Request) {
+			f.answerREST(w, r, func() (body, error) { return list(f, r) })
+		})
+	}
 	changeREST(mux, f, cluster)
 	servePages(mux, f)
 	mux.HandleFunc("GET /cluster/app/{app}", func(w http.ResponseWriter, r *http.Request) { appPage(f, w, r) })
@@ -124,20 +133,31 @@ func forbidden(message string) error {
 	return &restError{http.StatusForbidden, "ForbiddenException", message}
 }
 
-// answerREST runs do in a turn and writes its reply.
-func answerREST(f *front, w http.ResponseWriter, r *http.Request, do func(rest) (body, error)) {
+// inTurn runs do in a turn for the user that a request names.
+func (f *front) inTurn(r *http.Request, do func(rest) (body, error)) (b body, err error) {
 	user := visitor(r)
 	f.groups.meet(user)
-	var b body
-	_, err := f.ask(func(m *manager) (_ answer, err error) {
+	_, err = f.ask(func(m *manager) (_ answer, err error) {
 		b, err = do(rest{m, user, r})
 		return nil, err
 	})
-	writeREST(w, r, b, err)
+	return b, err
 }
 
-// writeREST writes a reply, or why there is none, in JSON or XML as the request accepts.
-func writeREST(w http.ResponseWriter, r *http.Request, b body, err error) {
+// answerREST makes the reply to a request and writes it. Replies are made a few at a time, so that callers who ask
+// again and again leave processors to others; they are written at the pace of each caller.
+func (f *front) answerREST(w http.ResponseWriter, r *http.Request, do func() (body, error)) {
+	write := func() func() {
+		f.making <- struct{}{}
+		defer func() { <-f.making }()
+		b, err := do()
+		return makeREST(w, r, b, err)
+	}()
+	write()
+}
+
+// makeREST encodes a reply, or why there is none, in JSON or XML as the request accepts. It returns what writes it.
+func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write func()) {
 	status := http.StatusOK
 	if err != nil {
 		e := &restError{http.StatusBadRequest, "BadRequestException", err.Error()}
@@ -145,18 +165,23 @@ func writeREST(w http.ResponseWriter, r *http.Request, b body, err error) {
 		status = e.status
 		b = body{"RemoteException", exceptionInfo{e.class, "org.apache.hadoop.yarn.webapp." + e.class, e.message}}
 	}
-	kind, write := "json", writeJSON
-	if wantsXML(r) {
-		kind, write = "xml", writeXML
-	}
 	if b.name == accepted {
-		w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
-		w.WriteHeader(http.StatusAccepted)
-		return
+		return func() {
+			w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
+			w.WriteHeader(http.StatusAccepted)
+		}
 	}
-	w.Header().Set("Content-Type", "application/"+kind+";charset=utf-8")
-	w.WriteHeader(status)
-	write(w, b)
+	kind, encode := "json", writeJSON
+	if wantsXML(r) {
+		kind, encode = "xml", writeXML
+	}
+	var text bytes.Buffer
+	encode(&text, b)
+	return func() {
+		w.Header().Set("Content-Type", "application/"+kind+";charset=utf-8")
+		w.WriteHeader(status)
+		w.Write(text.Bytes())
+	}
 }
 
 // writeJSON writes an object of one name.
@@ -264,20 +289,21 @@ func (q rest) scheduler() (body, error) {
 	return body{"scheduler", schedulerInfo{info}}, nil
 }
 
-func (q rest) nodes() (body, error) {
-	want := splitUpper(q.r.FormValue("states"))
+// nodesOf lists the nodes that a request asks for. It is called outside of turns.
+func nodesOf(f *front, r *http.Request) (body, error) {
+	want := splitUpper(r.FormValue("states"))
 	for _, name := range want {
 		if !slices.Contains(slices.Collect(maps.Values(nodeStates)), name) && name != "REBOOTED" {
 			return body{}, badRequest("No enum constant org.apache.hadoop.yarn.api.records.NodeState." + name)
 		}
 	}
 	list := nodeList{Node: []nodeInfo{}}
-	for _, n := range q.m.nodes.list {
+	f.listNodes(func(n *node) {
 		if name := nodeStates[n.state]; slices.Contains(want, name) ||
 			len(want) == 0 && (n.usable() || n.state == wire.NodeUnhealthy) {
 			list.Node = append(list.Node, bodyOfNode(n))
 		}
-	}
+	})
 	return body{"nodes", list}, nil
 }
 
@@ -365,10 +391,10 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 }
 
 // appsOf lists the applications that a request asks for. It is called outside of turns, and makes the bodies there.
-func appsOf(f *front, r *http.Request) (list appList, err error) {
+func appsOf(f *front, r *http.Request) (body, error) {
 	want, err := filterOf(r)
 	if err != nil {
-		return list, err
+		return body{}, err
 	}
 	user := visitor(r)
 	f.groups.meet(user)
@@ -376,7 +402,7 @@ func appsOf(f *front, r *http.Request) (list appList, err error) {
 		known := false
 		f.look(func(m *manager) { known = m.queueNamed(want.Queues[0]) })
 		if !known {
-			return list, badRequest("Unknown queue: " + want.Queues[0])
+			return body{}, badRequest("Unknown queue: " + want.Queues[0])
 		}
 	}
 	var found []seenApp
@@ -386,11 +412,11 @@ func appsOf(f *front, r *http.Request) (list appList, err error) {
 		}
 		return len(found) < want.limit
 	})
-	list.App = []parts{}
+	list := appList{App: []parts{}}
 	for i := range found {
 		list.App = append(list.App, found[i].body())
 	}
-	return list, nil
+	return body{"apps", list}, nil
 }
 
 // named finds the application that the path names.

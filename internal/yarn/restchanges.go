@@ -56,11 +56,12 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, most)
 			do, err := read(r.Body)
-			if err != nil {
-				writeREST(w, r, body{}, err)
-				return
-			}
-			answerREST(f, w, r, do)
+			f.answerREST(w, r, func() (body, error) {
+				if err != nil {
+					return body{}, err
+				}
+				return f.inTurn(r, do)
+			})
 		})
 	}
 }

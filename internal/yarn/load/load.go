@@ -30,13 +30,15 @@ type Options struct {
 	Measure   time.Duration // of each phase: 10 s
 	Settle    time.Duration // between phases: 3 s
 	Seed      uint64
+	Rogues    bool // after the other phases, measure honest peers beside rogue callers
 
 	hosts map[string]int
 	self  []string // arguments before those of Main
 }
 
-// Addresses are where the ResourceManager serves NodeManagers, ApplicationMasters and clients, host:port.
-type Addresses struct{ Tracker, Master, Client string }
+// Addresses are where the ResourceManager serves NodeManagers, ApplicationMasters, clients and REST, host:port. Web may
+// be "": then REST is not called.
+type Addresses struct{ Tracker, Master, Client, Web string }
 
 func (o Options) withDefaults() *Options {
 	o.Nodes, o.Apps = cmp.Or(o.Nodes, 1000), cmp.Or(o.Apps, 10)
@@ -69,6 +71,7 @@ type Result struct {
 	Saturated Saturated `json:"saturated"`
 	Poisson   Poisson   `json:"poisson"`
 	Idle      Idle      `json:"idle"`
+	Beside    []Beside  `json:"beside,omitempty"`
 	PeakMB    float64   `json:"peak_mb"` // resident, of the ResourceManager
 }
 
@@ -123,6 +126,8 @@ type cluster struct {
 	nodes   []*node
 	masters []*master
 	phase   atomic.Pointer[phase]
+
+	beats, asks stopwatch // of nodes and of applications
 }
 
 // Run puts the load on: first as much as can be, then Poisson asks at half of what that made, then none. What it
@@ -140,7 +145,7 @@ func Run(ctx context.Context, options Options) (*Result, error) {
 	}
 	for _, n := range c.nodes {
 		running.Go(func() {
-			if err := n.run(ctx, c.o.Beat); err != nil {
+			if err := n.run(ctx, c); err != nil {
 				cancel(err)
 			}
 		})
@@ -154,7 +159,11 @@ func Run(ctx context.Context, options Options) (*Result, error) {
 	}
 	r := &Result{Nodes: c.o.Nodes, Apps: c.o.Apps, Slots: c.o.Slots, Each: c.o.Each}
 	var err error
-	for _, step := range []func(context.Context, *Result) error{c.saturated, c.poisson, c.idle} {
+	steps := []func(context.Context, *Result) error{c.saturated, c.poisson, c.idle}
+	if c.o.Rogues {
+		steps = append(steps, c.beside)
+	}
+	for _, step := range steps {
 		if err = step(ctx, r); err != nil {
 			break
 		}

@@ -34,7 +34,7 @@ func serve(t *testing.T) load.Addresses {
 	}
 	any := "127.0.0.1:0"
 	config := yarn.Config{
-		Addresses: yarn.Addresses{Tracker: any, Master: any, Client: any, Admin: any},
+		Addresses: yarn.Addresses{Tracker: any, Master: any, Client: any, Admin: any, Web: any},
 		Log:       slog.New(slog.DiscardHandler),
 	}
 	config.Core.Policy = fair
@@ -52,7 +52,7 @@ func serve(t *testing.T) load.Addresses {
 		}
 	})
 	at := rm.Addresses()
-	return load.Addresses{Tracker: at.Tracker, Master: at.Master, Client: at.Client}
+	return load.Addresses{Tracker: at.Tracker, Master: at.Master, Client: at.Client, Web: at.Web}
 }
 
 func TestRun(t *testing.T) {
@@ -88,6 +88,37 @@ func TestRun(t *testing.T) {
 		}
 		if r.PeakMB <= 1 {
 			t.Errorf("each %v: a peak of %g MB", each, r.PeakMB)
+		}
+	}
+}
+
+// Honest peers are measured beside each kind of rogue caller, and what a rogue application held is free in the end.
+func TestBesideRogues(t *testing.T) {
+	r, err := load.Run(t.Context(), load.Options{
+		Addresses: serve(t),
+		Process:   os.Getpid(),
+		Nodes:     5,
+		Apps:      2,
+		Slots:     400,
+		Rogues:    true,
+		Beat:      10 * time.Millisecond,
+		Calls:     5 * time.Millisecond,
+		Warm:      50 * time.Millisecond,
+		Measure:   200 * time.Millisecond,
+		Settle:    50 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Beside) != 4 {
+		t.Fatalf("%d kinds of rogue callers, want 4: none, and three", len(r.Beside))
+	}
+	for i, b := range r.Beside {
+		if (b.Calls == 0) != (i == 0) {
+			t.Errorf("%s: %d calls of rogue callers", b.Rogue, b.Calls)
+		}
+		if b.Beats.Count == 0 || b.Beats.P50 <= 0 || b.Beats.P99 < b.Beats.P50 || b.Beats.Most < b.Beats.P99 {
+			t.Errorf("%s: beats of honest nodes: %+v", b.Rogue, b.Beats)
 		}
 	}
 }

@@ -43,6 +43,8 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 	f.StringVar(&o.Addresses.Tracker, "tracker", "", "where a ResourceManager that runs serves NodeManagers, host:port")
 	f.StringVar(&o.Addresses.Master, "master", "", "where it serves ApplicationMasters")
 	f.StringVar(&o.Addresses.Client, "client", "", "where it serves clients")
+	f.StringVar(&o.Addresses.Web, "web", "", "where it serves REST, for -rogues")
+	f.BoolVar(&o.Rogues, "rogues", false, "measure honest peers beside rogue callers, too")
 	f.IntVar(&o.Process, "pid", 0, "its process, if it is on this machine: else what it costs is not known")
 	f.StringVar(&s.Sojourn, "sojourn", "", "program to start as ResourceManager")
 	f.StringVar(&s.Policy, "policy", "fair", "of that program")
@@ -137,5 +139,13 @@ func (r *Result) print(w io.Writer) {
 		i.Sent,
 		i.Received,
 	)
+	for _, b := range r.Beside {
+		fmt.Fprintf(w, "beside     %s (%d calls, %.2f cores)\n", b.Rogue, b.Calls, b.Cores)
+		fmt.Fprintf(w, "           beats %s; asks %s\n", b.Beats, b.Asks)
+	}
 	fmt.Fprintf(w, "memory     %.0f MB at the peak\n", r.PeakMB)
+}
+
+func (w Waits) String() string {
+	return fmt.Sprintf("%d: %.2f ms median, %.2f ms p99, %.2f ms at most", w.Count, w.P50, w.P99, w.Most)
 }

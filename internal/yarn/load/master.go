@@ -137,6 +137,7 @@ func (m *master) run(ctx context.Context, c *cluster) error {
 			}
 			began := time.Now()
 			err = m.serve(c, flow)
+			c.asks.note(time.Since(began))
 			timer.Reset(max(0, time.Until(flow.next), shortestCall-time.Since(began)))
 		default:
 			if flow != nil {

@@ -71,7 +71,8 @@ func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 }
 
 // run beats until ctx is done or a beat fails.
-func (n *node) run(ctx context.Context, interval time.Duration) error {
+func (n *node) run(ctx context.Context, c *cluster) error {
+	interval := c.o.Beat
 	stop := context.AfterFunc(ctx, func() { n.caller.Close() })
 	defer stop()
 	timer := time.NewTimer(rand.N(interval)) // so that nodes do not beat together
@@ -85,7 +86,9 @@ func (n *node) run(ctx context.Context, interval time.Duration) error {
 			if !n.each {
 				n.take()
 			}
+			began := time.Now()
 			err = n.once()
+			c.beats.note(time.Since(began))
 			timer.Reset(interval)
 		case <-n.wake:
 			err = n.eachEnds()

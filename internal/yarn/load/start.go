@@ -48,7 +48,7 @@ func (s *Server) Start(ctx context.Context) (*Started, error) {
 		return nil, err
 	}
 	r := &Started{
-		Addresses: Addresses{Tracker: ports[0], Master: ports[1], Client: ports[2]},
+		Addresses: Addresses{Tracker: ports[0], Master: ports[1], Client: ports[2], Web: ports[4]},
 		ended:     make(chan struct{}),
 	}
 	if r.log, err = os.Create(filepath.Join(s.Dir, "log")); err != nil {

@@ -1,0 +1,224 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// Beside is what honest peers waited for while rogue callers called. Honest are all nodes, which beat, and all
+// applications but the rogue ones, which ask for containers at random. A wait is from a call until its reply was read.
+type Beside struct {
+	Rogue string  `json:"rogue"` // what the rogue callers did
+	Calls int64   `json:"calls"` // of the rogue callers that were answered
+	Beats Waits   `json:"beats"` // of nodes
+	Asks  Waits   `json:"asks"`  // of honest applications
+	Cores float64 `json:"cores"` // that the ResourceManager kept busy
+}
+
+// Waits are the waits of many calls, in ms.
+type Waits struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50_ms"`
+	P99   float64 `json:"p99_ms"`
+	Most  float64 `json:"max_ms"`
+}
+
+// A stopwatch keeps how long calls took while it runs. Many goroutines use it.
+type stopwatch struct {
+	mu    sync.Mutex
+	runs  bool
+	waits []float64 // ms
+}
+
+func (s *stopwatch) note(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runs {
+		s.waits = append(s.waits, float64(d)/float64(time.Millisecond))
+	}
+}
+
+// start forgets what there is and keeps what comes.
+func (s *stopwatch) start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs, s.waits = true, nil
+}
+
+// stop keeps no more, and returns what there is.
+func (s *stopwatch) stop() (w Waits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs = false
+	if w.Count = len(s.waits); w.Count > 0 {
+		slices.Sort(s.waits)
+		w.P50, w.P99, w.Most = theory.Percentile(s.waits, 50), theory.Percentile(s.waits, 99), s.waits[w.Count-1]
+	}
+	return w
+}
+
+// A rogue is a kind of caller that wants more than its part. A call is made as soon as the one before was answered.
+type rogue struct {
+	name  string
+	count int // callers
+	// begin returns what one caller does in each of its calls, and what it does in the end.
+	begin func(ctx context.Context, c *cluster, i int) (call func() error, end func(), err error)
+}
+
+// rogues are those that are measured, each alone. The first of them is none.
+var rogues = []rogue{
+	{"none", 0, nil},
+	{"4,000 priorities changed each call", 1, manyPriorities},
+	{"one ask for all slots each call", 1, allSlots},
+	{"four pollers of /apps", 4, poller},
+}
+
+// honestRate is how many containers a second honest applications ask for beside rogue callers.
+const honestRate = 500
+
+// beside measures honest peers beside each kind of rogue.
+func (c *cluster) beside(ctx context.Context, r *Result) error {
+	for _, kind := range rogues {
+		if kind.name == "four pollers of /apps" && c.o.Addresses.Web == "" {
+			continue
+		}
+		b, err := c.besideOne(ctx, kind)
+		if err != nil {
+			return fmt.Errorf("beside %s: %w", kind.name, err)
+		}
+		r.Beside = append(r.Beside, b)
+	}
+	return nil
+}
+
+func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err error) {
+	b.Rogue = kind.name
+	c.phase.Store(&phase{kind: poisson, rate: honestRate})
+	defer c.phase.Store(&phase{kind: quiet})
+	ctx, cancel := context.WithCancelCause(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel(nil)
+	var calls atomic.Int64
+	for i := range kind.count {
+		call, end, err := kind.begin(ctx, c, i)
+		if err != nil {
+			return b, err
+		}
+		running.Go(func() {
+			defer end()
+			for ctx.Err() == nil {
+				if err := call(); err != nil && ctx.Err() == nil {
+					cancel(err)
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	if err := wait(ctx, c.o.Settle); err != nil {
+		return b, errors.Join(err, context.Cause(ctx))
+	}
+	c.beats.start()
+	c.asks.start()
+	calls.Store(0)
+	d, took, err := c.measure(ctx)
+	if err != nil {
+		return b, errors.Join(err, context.Cause(ctx))
+	}
+	b.Calls, b.Beats, b.Asks = calls.Load(), c.beats.stop(), c.asks.stop()
+	b.Cores = d.rm.Seconds() / took.Seconds()
+	return b, nil
+}
+
+// rogueMaster is an application that asks, gives back what it is granted at once, and ends in the end.
+func rogueMaster(ctx context.Context, c *cluster, asks func(turn int, q *wire.AllocateRequest)) (
+	func() error, func(), error,
+) {
+	m, err := newMaster(ctx, len(c.masters), c.o)
+	if err != nil {
+		return nil, nil, err
+	}
+	turn := 0
+	call := func() error {
+		q := wire.AllocateRequest{ResponseID: m.turn, Releases: m.surplus, Progress: 0.5}
+		asks(turn, &q)
+		turn++
+		m.reply.granted, m.reply.completed = m.reply.granted[:0], 0
+		if err := m.caller.Call("allocate", &q, &m.reply); err != nil {
+			return err
+		}
+		m.turn, m.surplus = m.reply.responseID, m.surplus[:0]
+		for _, g := range m.reply.granted {
+			m.surplus = append(m.surplus, g.id)
+		}
+		return nil
+	}
+	end := func() {
+		m.caller.Call("finishApplicationMaster", &wire.FinishMasterRequest{Final: wire.Succeeded}, &wire.Empty{})
+		m.caller.Close()
+	}
+	return call, end, nil
+}
+
+// manyPriorities changes what it wants of 4,000 priorities in each call.
+func manyPriorities(ctx context.Context, c *cluster, _ int) (func() error, func(), error) {
+	return rogueMaster(ctx, c, func(turn int, q *wire.AllocateRequest) {
+		for i := range 4000 {
+			q.Asks = append(q.Asks, wire.ResourceRequest{
+				Priority:   wire.Priority(i + 1),
+				Place:      wire.Anywhere,
+				Resource:   containerSize,
+				Containers: int32(1 + turn%2),
+				Relax:      true,
+				Allocation: -1,
+			})
+		}
+	})
+}
+
+// allSlots asks for as many containers as the cluster has room for, in each call.
+func allSlots(ctx context.Context, c *cluster, _ int) (func() error, func(), error) {
+	return rogueMaster(ctx, c, func(_ int, q *wire.AllocateRequest) {
+		q.Asks = []wire.ResourceRequest{{
+			Priority:   taskPriority,
+			Place:      wire.Anywhere,
+			Resource:   containerSize,
+			Containers: int32(c.o.Nodes * c.o.Slots),
+			Relax:      true,
+			Allocation: -1,
+		}}
+	})
+}
+
+// poller reads the list of all applications.
+func poller(ctx context.Context, c *cluster, _ int) (func() error, func(), error) {
+	client := &http.Client{Transport: &http.Transport{}}
+	url := "http://" + c.o.Addresses.Web + "/ws/v1/cluster/apps"
+	call := func() error {
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		r, err := client.Do(q)
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s", url, r.Status)
+		}
+		_, err = io.Copy(io.Discard, r.Body)
+		return err
+	}
+	return call, client.CloseIdleConnections, nil
+}

@@ -21,7 +21,7 @@ const (
 
 // longLines says how many lines of a folder are wider. The numbers may only shrink.
 var longLines = map[string]int{
-	"internal/yarn":                149,
+	"internal/yarn":                148,
 	"internal/yarn/internal/peer":  1,
 	"internal/yarn/internal/proto": 3,
 	"internal/yarn/internal/rpc":   20,

@@ -62,45 +62,18 @@ type memory struct {
 	job      sched.JobID  // last submitted
 	nodes    sched.NodeID // that have joined
 
-	stages []stageMemory // by a hash of the StageID; a stage may lose its place to another
-	slots  []slotMemory  // by slot of the AttemptID
-	freed  []int32       // slots of attempts that ended in this Step
-	free   []int32       // and before: the last one is used next
+	stages stages
+	slots  rows
 	shapes map[sched.ShapeID]sched.Resources
-	find   map[uint64]int32 // slot of a running attempt by serial; for the reader, which is told no slots
 }
-
-type stageMemory struct {
-	id    sched.StageID
-	task  int32 // launched last
-	shape sched.ShapeID
-}
-
-type slotMemory struct {
-	serial  uint64
-	stage   sched.StageID
-	node    sched.NodeID
-	running bool
-}
-
-const stageBits = 12 // of the hash of a StageID
 
 func newMemory(reading bool, payload Payload) *memory {
-	m := &memory{stages: make([]stageMemory, 1<<stageBits), shapes: map[sched.ShapeID]sched.Resources{}}
+	m := &memory{stages: make(stages, 1<<stageBits), shapes: map[sched.ShapeID]sched.Resources{}}
 	m.reading, m.payload = reading, payload
 	if reading {
-		m.find = map[uint64]int32{}
+		m.slots.find = map[uint64]int32{}
 	}
 	return m
-}
-
-func (m *memory) of(id sched.StageID) *stageMemory {
-	h := uint32(id.Job)*2654435761 ^ uint32(id.Index)*40503
-	s := &m.stages[h>>(32-stageBits)]
-	if s.id != id {
-		*s = stageMemory{id: id}
-	}
-	return s
 }
 
 // beginStep opens a Step; its tag is written or read already.
@@ -114,22 +87,7 @@ func (m *memory) beginStep(now sched.Time) {
 		}
 	}
 	m.now = now
-	m.free = append(m.free, m.freed...)
-	m.freed = m.freed[:0]
-	if len(m.free) > 2*len(m.slots)+64 {
-		m.free = m.free[:0] // entries that were guessed wrongly have piled up
-	}
-}
-
-func (m *memory) knows(id sched.ShapeID) bool {
-	_, ok := m.shapes[id]
-	return ok
-}
-
-// isRunning reports whether an attempt is one that the memory knows to run.
-func (m *memory) isRunning(id sched.AttemptID) bool {
-	slot := id.Row()
-	return int(slot) < len(m.slots) && m.slots[slot].running && m.slots[slot].serial == id.Serial()
+	m.slots.beginStep()
 }
 
 // attempt codes the ID of an attempt: one that runs by how much later or earlier it was launched than the last one
@@ -143,7 +101,7 @@ func (m *memory) attempt(t tag, id sched.AttemptID) sched.AttemptID {
 	if !m.reading {
 		return id
 	}
-	slot, ok := m.find[serial]
+	slot, ok := m.slots.find[serial]
 	if !ok {
 		m.fail(fmt.Errorf("attempt %d does not run", serial))
 		return 0
@@ -151,55 +109,13 @@ func (m *memory) attempt(t tag, id sched.AttemptID) sched.AttemptID {
 	return sched.NewAttemptID(serial, slot)
 }
 
-func (m *memory) attemptTag(t tag, id sched.AttemptID) tag {
-	if !m.isRunning(id) {
-		t |= notRunning
-	}
-	return t
-}
-
-// guessSlot returns the slot that the core would most likely use next.
-func (m *memory) guessSlot() int32 {
-	for k := len(m.free); k > 0; k = len(m.free) {
-		if slot := m.free[k-1]; !m.slots[slot].running {
-			return slot
-		}
-		m.free = m.free[:k-1]
-	}
-	return int32(len(m.slots))
-}
-
 // launched remembers a launch.
 func (m *memory) launched(a *sched.Action) {
-	slot := a.Attempt.Row()
-	if k := len(m.free); k > 0 && m.free[k-1] == slot {
-		m.free = m.free[:k-1]
-	}
-	for int(slot) >= len(m.slots) {
-		m.slots = append(m.slots, slotMemory{})
-	}
-	s := &m.slots[slot]
 	m.serial = a.Attempt.Serial()
-	if m.reading {
-		delete(m.find, s.serial)
-		m.find[m.serial] = slot
-	}
-	*s = slotMemory{m.serial, a.Stage, a.Node, true}
+	m.slots.launched(a)
 	m.stage, m.node = a.Stage, a.Node
-	memo := m.of(a.Stage)
+	memo := m.stages.of(a.Stage)
 	memo.task, memo.shape = a.Task, a.Shape
-}
-
-// ended remembers the end of an attempt.
-func (m *memory) ended(id sched.AttemptID) {
-	slot := id.Row()
-	s := &m.slots[slot]
-	s.running = false
-	m.node = s.node
-	m.freed = append(m.freed, slot)
-	if m.reading {
-		delete(m.find, s.serial)
-	}
 }
 
 // Writing.
@@ -211,7 +127,7 @@ func (m *memory) writeEvent(e *sched.Event) {
 	}
 	switch e.Kind {
 	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.AttemptProgress, sched.ResizeAsked:
-		t = m.attemptTag(t, e.Attempt)
+		t = m.slots.tag(t, e.Attempt)
 	}
 	if e.Outcome != sched.OK && (e.Kind == sched.AttemptDone || e.Kind == sched.JobEnded) {
 		t |= notOK
@@ -249,8 +165,10 @@ func (m *memory) writeAction(a *sched.Action) {
 		m.writeLaunch(t, a)
 		return
 	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
-		t = m.attemptTag(t, a.Attempt)
-		if s := a.Attempt.Row(); t&notRunning != 0 || m.slots[s].node != a.Node || m.slots[s].stage != a.Stage {
+		t = m.slots.tag(t, a.Attempt)
+		if t&notRunning != 0 {
+			t |= withPlace
+		} else if s := m.slots.all[a.Attempt.Row()]; s.node != a.Node || s.stage != a.Stage {
 			t |= withPlace
 		}
 	}
@@ -269,14 +187,14 @@ func (m *memory) writeLaunch(t tag, a *sched.Action) {
 	if a.Node == m.node {
 		t |= sameNode
 	}
-	memo := m.of(a.Stage)
+	memo := m.stages.of(a.Stage)
 	if a.Task != memo.task+1 {
 		more |= otherTask
 	}
 	if a.Shape != memo.shape {
 		more |= otherShape
 	}
-	if a.Attempt.Row() != m.guessSlot() {
+	if a.Attempt.Row() != m.slots.guess() {
 		more |= otherSlot
 	}
 	if a.Attempt.Serial() != m.serial+1 {
@@ -290,11 +208,6 @@ func (m *memory) writeLaunch(t tag, a *sched.Action) {
 		m.tags = append(m.tags, more)
 	}
 	m.launch(t, more, a)
-}
-
-func (m *memory) writeShape(id sched.ShapeID, r sched.Resources) {
-	m.tags = append(m.tags, tagShape)
-	m.shape(&id, &r)
 }
 
 // Both ways.
@@ -335,7 +248,7 @@ func (m *memory) event(t tag, e *sched.Event) {
 			body(c, e, c.counters)
 		}
 		if t&notRunning == 0 && m.err == nil {
-			m.ended(e.Attempt)
+			m.node = m.slots.ended(e.Attempt)
 		}
 	case sched.AttemptSuspended, sched.AttemptResized:
 		e.Attempt = m.attempt(t, e.Attempt)
@@ -443,8 +356,8 @@ func (m *memory) action(t tag, a *sched.Action) {
 			number(c, &a.Node)
 			m.known(a.Node)
 			m.stageID(&a.Stage)
-		} else if s := a.Attempt.Row(); m.reading && m.err == nil && int(s) < len(m.slots) {
-			a.Node, a.Stage = m.slots[s].node, m.slots[s].stage
+		} else if s := a.Attempt.Row(); m.reading && m.err == nil && int(s) < len(m.slots.all) {
+			a.Node, a.Stage = m.slots.all[s].node, m.slots.all[s].stage
 		}
 		switch a.Kind {
 		case sched.Kill:
@@ -478,8 +391,8 @@ func (m *memory) launch(t tag, more byte, a *sched.Action) {
 		a.Node = m.node
 	}
 	m.known(a.Node)
-	memo := m.of(a.Stage)
-	task, shape, slot, serial := memo.task+1, memo.shape, m.guessSlot(), m.serial+1
+	memo := m.stages.of(a.Stage)
+	task, shape, slot, serial := memo.task+1, memo.shape, m.slots.guess(), m.serial+1
 	if more&otherTask != 0 {
 		task += int32(m.varint(int64(a.Task - task)))
 	}
@@ -494,8 +407,8 @@ func (m *memory) launch(t tag, more byte, a *sched.Action) {
 	}
 	if m.reading {
 		// The core uses slots densely, which bounds what a damaged record makes a reader remember.
-		if slot < 0 || int(slot) > len(m.slots) {
-			m.fail(fmt.Errorf("attempt %d is launched in slot %d of %d", serial, slot, len(m.slots)))
+		if slot < 0 || int(slot) > len(m.slots.all) {
+			m.fail(fmt.Errorf("attempt %d is launched in slot %d of %d", serial, slot, len(m.slots.all)))
 			return
 		}
 		a.Task, a.Shape, a.Attempt = task, shape, sched.NewAttemptID(serial, slot)

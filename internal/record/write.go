@@ -147,8 +147,11 @@ func (w *Writer) shape(id sched.ShapeID) {
 	if id == w.shaped {
 		return
 	}
-	if w.shaped = id; !w.memory.knows(id) {
-		w.memory.writeShape(id, w.view.Amount(id))
+	w.shaped = id
+	if _, known := w.memory.shapes[id]; !known {
+		amount := w.view.Amount(id)
+		w.memory.tags = append(w.memory.tags, tagShape)
+		w.memory.shape(&id, &amount)
 	}
 }
 

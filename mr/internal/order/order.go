@@ -55,11 +55,15 @@ func (s *sorter) sort(a, tmp []Entry, depth int) {
 	if digits <= fewBits {
 		var count [1 << fewBits]uint32
 		shift := max(top-digits, 0)
-		s.scatter(a, tmp, count[:high>>shift-low>>shift+1], digit{low >> shift, uint(shift)}, depth)
+		ends := count[:high>>shift-low>>shift+1]
+		scatter(a, tmp, ends, digit{low >> shift, uint(shift)})
+		s.buckets(a, tmp, ends, depth)
 	} else {
 		var count [1 << manyBits]uint32
 		shift := max(top-min(digits, manyBits), 0)
-		s.scatter(a, tmp, count[:high>>shift-low>>shift+1], digit{low >> shift, uint(shift)}, depth)
+		ends := count[:high>>shift-low>>shift+1]
+		scatter(a, tmp, ends, digit{low >> shift, uint(shift)})
+		s.buckets(a, tmp, ends, depth)
 	}
 }
 
@@ -69,8 +73,9 @@ type digit struct {
 	shift uint
 }
 
-// scatter puts entries in the order of their digits, from 0 to len(count)-1, and sorts those that share a digit.
-func (s *sorter) scatter(a, tmp []Entry, count []uint32, d digit, depth int) {
+// scatter puts the entries of a in the order of their digits, from 0 to len(count)-1, and leaves in count where the
+// entries of each digit end. The counts are 0 before; tmp is as long as a.
+func scatter(a, tmp []Entry, count []uint32, d digit) {
 	for i := range a {
 		count[a[i].Prefix>>(d.shift&63)-d.base]++
 	}
@@ -85,8 +90,12 @@ func (s *sorter) scatter(a, tmp []Entry, count []uint32, d digit, depth int) {
 		*c++
 	}
 	copy(a, tmp)
+}
+
+// buckets sorts the entries of each bucket of a, whose ends are given.
+func (s *sorter) buckets(a, tmp []Entry, ends []uint32, depth int) {
 	from := uint32(0)
-	for _, to := range count {
+	for _, to := range ends {
 		if to-from > 1 {
 			s.sort(a[from:to], tmp[from:to], depth)
 		}

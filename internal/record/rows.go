@@ -1,0 +1,97 @@
+package record
+
+import "github.com/sojourn-sched/sojourn/sched"
+
+// rows remember the running attempts by the slot of their AttemptID, and guess which slot the next launch uses: the
+// core takes the slot that became free last, but none that became free in the same Step.
+type rows struct {
+	all   []slotMemory
+	freed []int32          // by attempts that ended in this Step
+	free  []int32          // and before: the last one is used next
+	find  map[uint64]int32 // slot of a running attempt by serial; for the reader, which is told no slots; else nil
+}
+
+type slotMemory struct {
+	serial  uint64
+	stage   sched.StageID
+	node    sched.NodeID
+	running bool
+}
+
+// beginStep makes the slots that the last Step freed free to be guessed.
+func (s *rows) beginStep() {
+	s.free = append(s.free, s.freed...)
+	s.freed = s.freed[:0]
+	if len(s.free) > 2*len(s.all)+64 {
+		s.free = s.free[:0] // entries that were guessed wrongly have piled up
+	}
+}
+
+// tag returns t, with the flag notRunning where the attempt is none that is known to run.
+func (s *rows) tag(t tag, id sched.AttemptID) tag {
+	slot := id.Row()
+	if int(slot) < len(s.all) && s.all[slot].running && s.all[slot].serial == id.Serial() {
+		return t
+	}
+	return t | notRunning
+}
+
+// guess returns the slot that the core would most likely use next.
+func (s *rows) guess() int32 {
+	for k := len(s.free); k > 0; k = len(s.free) {
+		if slot := s.free[k-1]; !s.all[slot].running {
+			return slot
+		}
+		s.free = s.free[:k-1]
+	}
+	return int32(len(s.all))
+}
+
+// launched remembers the attempt of a launch.
+func (s *rows) launched(a *sched.Action) {
+	slot, serial := a.Attempt.Row(), a.Attempt.Serial()
+	if k := len(s.free); k > 0 && s.free[k-1] == slot {
+		s.free = s.free[:k-1]
+	}
+	for int(slot) >= len(s.all) {
+		s.all = append(s.all, slotMemory{})
+	}
+	if s.find != nil {
+		delete(s.find, s.all[slot].serial)
+		s.find[serial] = slot
+	}
+	s.all[slot] = slotMemory{serial, a.Stage, a.Node, true}
+}
+
+// ended forgets an attempt that runs, and returns its node.
+func (s *rows) ended(id sched.AttemptID) sched.NodeID {
+	slot := id.Row()
+	at := &s.all[slot]
+	at.running = false
+	s.freed = append(s.freed, slot)
+	if s.find != nil {
+		delete(s.find, at.serial)
+	}
+	return at.node
+}
+
+// stages remember the last launch of each stage, by a hash of the StageID. A stage may lose its place to another.
+type stages []stageMemory
+
+type stageMemory struct {
+	id    sched.StageID
+	task  int32 // launched last
+	shape sched.ShapeID
+}
+
+const stageBits = 12 // of the hash of a StageID
+
+// of returns the place of a stage, empty where another stage took it.
+func (s stages) of(id sched.StageID) *stageMemory {
+	h := uint32(id.Job)*2654435761 ^ uint32(id.Index)*40503
+	at := &s[h>>(32-stageBits)]
+	if at.id != id {
+		*at = stageMemory{id: id}
+	}
+	return at
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/theory/reference"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -72,9 +73,9 @@ func (x *till) finish(i int) sched.Event {
 	return sched.Event{Kind: sched.AttemptDone, Attempt: id}
 }
 
-// Every launch is the one that the plain engine of LTYARN (theory.LongTermTree) makes at the same instants, and every
-// account is what it has, under random arrivals and ends. Weights and slots are powers of two, so that its floating
-// point numbers are exact.
+// Every launch is the one that the plain engine of LTYARN (reference.LongTermTree) makes at the same instants, and
+// every account is what it has, under random arrivals and ends. Weights and slots are powers of two, so that its
+// floating point numbers are exact.
 func TestLongtermAgainstPlainEngine(t *testing.T) {
 	const slots, quantum = 8, 4
 	for seed := range uint64(60) {
@@ -84,11 +85,16 @@ func TestLongtermAgainstPlainEngine(t *testing.T) {
 			t,
 			fmt.Sprintf("longterm:guaranteed=0,round=0s,cap=0s,par=on,adapt=off,quantum=%ds", quantum),
 			weights...)
-		plain := theory.LongTermTree{Root: &theory.LongTermNode{Name: "root", Weight: 1}, Capacity: slots, Discount: 1}
-		nodes, tasks := map[string]*theory.LongTermNode{}, map[sched.AttemptID]*theory.LongTermTask{}
+		plain := reference.LongTermTree{
+			Root:     &reference.LongTermNode{Name: "root", Weight: 1},
+			Capacity: slots,
+			Discount: 1,
+		}
+		nodes, tasks := map[string]*reference.LongTermNode{}, map[sched.AttemptID]*reference.LongTermTask{}
 		for i, w := range weights {
 			name := fmt.Sprint("q", i)
-			nodes[name] = plain.Add(plain.Root, &theory.LongTermNode{Name: name, Weight: w, Size: 1, Quantum: quantum})
+			n := &reference.LongTermNode{Name: name, Weight: w, Size: 1, Quantum: quantum}
+			nodes[name] = plain.Add(plain.Root, n)
 		}
 		x.step(0, x.node(slots))
 		for second := 1; second < 60; second += 1 + chance.IntN(5) {

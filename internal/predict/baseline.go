@@ -1,7 +1,5 @@
 package predict
 
-import "math"
-
 // Slotted are some equal tasks of a time in seconds, and the slots of the cluster that may run them.
 type Slotted struct {
 	Tasks int
@@ -52,17 +50,4 @@ func (j *ARIAJob) Bounds(mapSlots, reduceSlots int) Bounds {
 	}
 	b.Mean = (b.Low + b.High) / 2
 	return b
-}
-
-// SlotsFor returns the smallest product of slots, as real numbers, that bring the lower bound of the job's time to a
-// target in seconds; NaN where no number of slots does.
-func (j *ARIAJob) SlotsFor(target float64) (mapSlots, reduceSlots float64) {
-	a := float64(j.Maps.Tasks) * j.Maps.Mean
-	b := float64(j.Reduces.Tasks) * (j.Shuffle.Mean + j.Reduces.Mean)
-	d := target - (j.FirstShuffle.Mean - j.Shuffle.Mean)
-	if d <= 0 {
-		return math.NaN(), math.NaN()
-	}
-	both := math.Sqrt(a) + math.Sqrt(b)
-	return math.Sqrt(a) * both / d, math.Sqrt(b) * both / d
 }

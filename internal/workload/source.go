@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"iter"
 	"math"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -65,50 +64,6 @@ func TimeScale(s Source, x float64) Source {
 			scaled.Submit = sched.Time(at)
 			if !yield(&scaled, nil) {
 				return
-			}
-		}
-	}
-}
-
-// Merge yields the jobs of several sources in order of submission; of those submitted at the same time, those of
-// earlier sources first.
-func Merge(sources ...Source) Source {
-	return func(yield func(*sched.JobSpec, error) bool) {
-		type head struct {
-			spec *sched.JobSpec
-			next func() (*sched.JobSpec, error, bool)
-		}
-		var heads []head
-		for _, s := range sources {
-			next, stop := iter.Pull2(s)
-			defer stop()
-			spec, err, ok := next()
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if ok {
-				heads = append(heads, head{spec, next})
-			}
-		}
-		for len(heads) > 0 {
-			first := 0
-			for i := range heads {
-				if heads[i].spec.Submit < heads[first].spec.Submit {
-					first = i
-				}
-			}
-			h := &heads[first]
-			if !yield(h.spec, nil) {
-				return
-			}
-			spec, err, ok := h.next()
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if h.spec = spec; !ok {
-				heads = append(heads[:first], heads[first+1:]...)
 			}
 		}
 	}

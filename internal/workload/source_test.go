@@ -56,10 +56,6 @@ func TestCombinators(t *testing.T) {
 		{"scale too much", TimeScale(s, 1e18), "a@0s job b: submitted at 1e+18 s when scaled by 1e+18: must be at " +
 			"most ten years"},
 		{"scale the error", TimeScale(broken, 2), "x@2s broken"},
-		{"merge", Merge(at(0, 2, 2), at(1, 2), at()), "a@0s a@1s b@2s c@2s b@2s"},
-		{"merge the error", Merge(at(0, 5), broken), "a@0s x@1s broken"},
-		{"merge nothing", Merge(), ""},
-		{"take of merge", Take(Merge(at(0, 2), at(1)), 2), "a@0s a@1s"},
 	} {
 		for pass := range 2 {
 			if got := line(c.s); got != c.want {

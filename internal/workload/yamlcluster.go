@@ -132,11 +132,3 @@ func (y *yamlText) network(n *yaml.Node, net *Network) error {
 		return true, err
 	})
 }
-
-// QueuesOf returns the queues that a run has: the cluster's, which win, else the workload's.
-func QueuesOf(c *Cluster, f *File) []*sched.QueueSpec {
-	if c.Queues != nil {
-		return c.Queues
-	}
-	return f.Queues
-}

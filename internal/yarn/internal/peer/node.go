@@ -94,7 +94,7 @@ func StartNode(config NodeConfig) (*Node, error) {
 	server := &rpc.Server{Protocol: wire.ContainerManagement, Password: n.password, Methods: map[string]rpc.Method{
 		"startContainers": rpc.Handle(n.start),
 		"stopContainers": rpc.Handle(
-			func(_ context.Context, _ *rpc.Call, q *wire.StopContainersRequest) (proto.Message, error) {
+			func(_ context.Context, _ *rpc.Call, q *stopContainers) (proto.Message, error) {
 				for _, id := range q.Containers {
 					n.kill(id)
 				}
@@ -369,7 +369,7 @@ func (n *Node) start(_ context.Context, c *rpc.Call, q *wire.StartContainersRequ
 		token:    id,
 		stop:     stop,
 	}
-	p.Token, _ = token.Credential(q.Launch.Tokens(), token.KindMaster)
+	p.Token, _ = credential(q.Launch.Tokens(), token.KindMaster)
 	n.processes[id.ID] = p
 	n.wg.Go(func() { n.run(ctx, p) })
 	return &wire.StartContainersResponse{Started: []wire.ContainerID{id.ID}}, nil
@@ -392,3 +392,10 @@ func (n *Node) run(ctx context.Context, p *process) {
 	default:
 	}
 }
+
+// A stopContainers asks a node to stop containers. The ResourceManager does not call it: clients of nodes do.
+type stopContainers struct{ Containers []wire.ContainerID }
+
+func (m *stopContainers) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Containers) }
+func (m *stopContainers) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *stopContainers) Decode(b []byte) error  { return proto.Decode(b, m) }

@@ -37,7 +37,7 @@ func AddCredential(blob []byte, t wire.Token) ([]byte, error) {
 	out := append([]byte(nil), blob[:5]...)
 	switch rest := blob[5:]; blob[4] {
 	case blobWritable:
-		count, n, err := readVInt(rest)
+		count, n, err := ReadVInt(rest)
 		if err != nil || count < 0 {
 			return nil, fmt.Errorf("read credentials: count of tokens %d: %w", count, errors.Join(err, errCount))
 		}
@@ -76,8 +76,8 @@ func appendVInt(b []byte, v int64) []byte {
 	return append(append(b, byte(marker-n)), be[8-n:]...)
 }
 
-// readVInt reads one of Hadoop's variable-length integers, and returns how many bytes it takes.
-func readVInt(b []byte) (v int64, n int, err error) {
+// ReadVInt reads one of Hadoop's variable-length integers, and returns how many bytes it takes.
+func ReadVInt(b []byte) (v int64, n int, err error) {
 	if len(b) == 0 {
 		return 0, 0, errors.New("ends where a number must be")
 	}
@@ -99,29 +99,6 @@ func readVInt(b []byte) (v int64, n int, err error) {
 		v = ^v
 	}
 	return v, 1 + n, nil
-}
-
-// Credential finds the first token of a kind in a blob of version 0.
-func Credential(blob []byte, kind string) (t wire.Token, ok bool) {
-	if len(blob) < 6 || string(blob[:5]) != blobMagic+"\x00" {
-		return t, false
-	}
-	count, n, err := readVInt(blob[5:])
-	rest := blob[5+n:]
-	var part [5][]byte // alias, identifier, password, kind, service
-	for ; err == nil && count > 0; count-- {
-		for i := range part {
-			size, n, err := readVInt(rest)
-			if err != nil || size < 0 || size > int64(len(rest)-n) {
-				return t, false
-			}
-			part[i], rest = rest[n:n+int(size)], rest[n+int(size):]
-		}
-		if string(part[3]) == kind {
-			return wire.Token{Identifier: part[1], Password: part[2], Kind: kind, Service: string(part[4])}, true
-		}
-	}
-	return t, false
 }
 
 // Secrets returns a blob without tokens and with secrets by alias, in order of the aliases.

@@ -177,13 +177,6 @@ func TestRecordedCredentials(t *testing.T) {
 	if err != nil || !bytes.Equal(got, launched) {
 		t.Errorf("blob\n%x, was\n%x (%v)", got, launched, err)
 	}
-	if found, ok := Credential(launched, KindMaster); !ok || !bytes.Equal(found.Identifier, launched[8:34]) ||
-		!bytes.Equal(found.Password, launched[35:55]) {
-		t.Errorf("found %+v, %v in the launched blob", found, ok)
-	}
-	if _, ok := Credential(sent, KindMaster); ok {
-		t.Error("found a token in the submitted blob, which has none")
-	}
 	if m, err := ReadMaster(launched[8:34]); err != nil ||
 		m.Attempt.String() != "appattempt_1795296959429_0001_000001" {
 		t.Errorf("token of %v, %v", m.Attempt, err)
@@ -222,7 +215,7 @@ func TestVInt(t *testing.T) {
 	// the same of ^v.
 	for v, want := range map[int64]string{0: "00", 127: "7f", -112: "90", 128: "8f80", 256: "8e0100", -113: "8770", -1 << 63: "807fffffffffffffff", math.MaxInt64: "887fffffffffffffff"} {
 		b := appendVInt(nil, v)
-		got, n, err := readVInt(b)
+		got, n, err := ReadVInt(b)
 		if hex.EncodeToString(b) != want || got != v || n != len(b) || err != nil {
 			t.Errorf("%d is written %x, want %s, and read as %d (%d bytes, %v)", v, b, want, got, n, err)
 		}
@@ -264,7 +257,6 @@ func FuzzAddCredential(f *testing.F) {
 	f.Add([]byte("HDTS\x00\x00\x00"))
 	f.Add([]byte("HDTS\x01\x02\x0a\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		Credential(b, KindMaster)
 		got, err := AddCredential(b, wire.Token{Identifier: []byte("id")})
 		if err == nil && len(got) <= len(b) {
 			t.Errorf("%x becomes %x", b, got)

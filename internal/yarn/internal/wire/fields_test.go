@@ -42,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 		new(TokenWanted), new(TokenGiven), new(TokenRenewed),
 		new(Submission), new(LaunchContext), new(Variable),
 		new(RefreshNodes), new(UpdateNodeResource), new(NodeResource), new(NodeIDs), new(Groups), new(GroupsWanted),
-		new(StartContainersRequest), new(StartContainersResponse), new(FailedContainer), new(StopContainersRequest),
+		new(StartContainersRequest), new(StartContainersResponse), new(FailedContainer), new(stopContainers),
 	}, fit)
 }
 

@@ -57,10 +57,3 @@ func (m *FailedContainer) Fields(f *proto.Fields) {
 		f.String(3, &m.Class)
 	})
 }
-
-// A StopContainersRequest stops containers.
-type StopContainersRequest struct{ Containers []ContainerID }
-
-func (m *StopContainersRequest) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Containers) }
-func (m *StopContainersRequest) Append(b []byte) []byte { return proto.Append(b, m) }
-func (m *StopContainersRequest) Decode(b []byte) error  { return proto.Decode(b, m) }

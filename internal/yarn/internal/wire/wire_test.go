@@ -89,11 +89,11 @@ var messages = map[string][2]func() message{
 		func() message { return &StartContainersResponse{} },
 	},
 	"stopContainers": {
-		func() message { return &StopContainersRequest{} },
+		func() message { return &stopContainers{} },
 		func() message { return &Empty{} },
 	},
 	"getContainerStatuses": {
-		func() message { return &StopContainersRequest{} },
+		func() message { return &stopContainers{} },
 		func() message { return &Empty{} },
 	},
 	"refreshNodes": {func() message { return &RefreshNodes{} }, func() message { return &Empty{} }},
@@ -364,3 +364,10 @@ func BenchmarkHeartbeat(b *testing.B) {
 		}
 	})
 }
+
+// A stopContainers asks a node to stop containers, or how they are. The ResourceManager calls neither: clients do.
+type stopContainers struct{ Containers []ContainerID }
+
+func (m *stopContainers) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Containers) }
+func (m *stopContainers) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *stopContainers) Decode(b []byte) error  { return proto.Decode(b, m) }

@@ -1,4 +1,4 @@
-package theory
+package reference
 
 // A Quantum is the assumed run time of tasks below one element of a tree of queues and applications: LTYARN's quantum
 // updater. An element that is new assumes what the one above it does. As soon as a task of an application has ended,

@@ -1,4 +1,4 @@
-package theory
+package reference
 
 // A TaskSpan is when a task ran, in seconds. Source of this file: S. Tang's thesis on LTYARN, formulas 5.12 to 5.16.
 type TaskSpan struct {

@@ -7,7 +7,7 @@ PART := Stock
 # Every verb compiles alike, and what is compiled depends on no folder: they share the build cache, as do clones.
 export GOFLAGS ?= -trimpath
 
-.PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean validate-model
+.PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean validate-model schedules-by-size
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -34,6 +34,9 @@ test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, un
 
 validate-model: ## measure 54 cells of real jobs on stock Hadoop, on an idle machine, and write the model's page (half an hour)
 	./internal/yarn/validate-model.sh
+
+schedules-by-size: ## mean sojourn times of ten jobs on stock Hadoop under four policies, on an idle machine (an hour)
+	./internal/yarn/schedules-by-size.sh
 
 lint: ## formatting, vet, staticcheck, dead code, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .

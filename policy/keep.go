@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 // A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else a task that fits into a
 // hole takes it, and the big task waits until two on one node end at once (Hadoop's reserved containers).
@@ -100,6 +104,11 @@ func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if p.Reserve(st, n) {
 		k.Kept = append(k.Kept, bar{st.ID, n.ID})
 	}
+}
+
+// only gives up the nodes that are kept for others than st.
+func (k *keeper) only(p *sched.Plan, st *sched.Stage) {
+	k.Kept = slices.DeleteFunc(k.Kept, func(b bar) bool { return b.Stage != st.ID && p.Reserve(nil, p.Node(b.Node)) })
 }
 
 func (k *keeper) keeps(st *sched.Stage) bool {

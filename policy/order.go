@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 // A Placer decides where a task runs. Place starts one task of st on a node, and reports whether it did. It returns
 // false if no node has room, or if the stage should wait for a better node; then the order goes on with the next stage.
@@ -46,6 +50,7 @@ func (o *Order) initParts(a Args, rank Ranking, in parting) {
 func (o *Order) Fill(p *sched.Plan, place Placer) {
 	t := &o.Taking
 	o.Keep.settle(p)
+	o.yield(p)
 	chosen := len(p.Actions())
 	if t.mode == keep {
 		for again := true; again; again = o.Keep.settle(p) {
@@ -64,7 +69,36 @@ func (o *Order) Fill(p *sched.Plan, place Placer) {
 	}
 	if started := p.Actions()[chosen:]; len(started) > 0 && o.Keep.mayKeep(p.View) {
 		o.turns.sync(p)
-		o.Keep.keep(p, o.turns.next(), started)
+		if st := o.turns.next(); o.overtaken(p, st, started) {
+			o.Keep.keep(p, st, started)
+		}
+	}
+}
+
+// overtaken reports whether a task that comes after those of st was started.
+func (o *Order) overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
+	if st == nil {
+		return false
+	}
+	at := o.Taking.rank(p.View, st, 1)
+	return slices.ContainsFunc(started, func(a sched.Action) bool {
+		if a.Kind != sched.Launch {
+			return false
+		}
+		other := p.Stage(a.Stage)
+		k := o.Taking.rank(p.View, other, 0)
+		return at.Before(k) || !k.Before(at) && earlier(st, other)
+	})
+}
+
+// yield gives up nodes that are kept for a stage when it is another's turn by now.
+func (o *Order) yield(p *sched.Plan) {
+	if len(o.Keep.Kept) == 0 {
+		return
+	}
+	o.turns.sync(p)
+	if st := o.turns.next(); st != nil {
+		o.Keep.only(p, st)
 	}
 }
 

@@ -102,10 +102,16 @@ func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
 // remaining returns the seconds of the whole cluster that the unfinished tasks of a job take.
 func (s *sizes) remaining(j *sched.Job) (left float64) {
 	for _, st := range j.Stages {
-		left += float64(unfinished(st)) * s.Units.Of(st).Seconds
+		if counts(st) {
+			left += float64(unfinished(st)) * s.Units.Of(st).Seconds
+		}
 	}
 	return left
 }
+
+// counts reports whether a stage counts to the size of its job. A master does while nothing is known of the tasks, for
+// which its estimate stands; then it lasts as long as they do, whatever is decided.
+func counts(st *sched.Stage) bool { return st.Kind != sched.Master || len(st.Job.Stages) == 1 }
 
 // byRemaining orders stages by the work that is left of their jobs; attempts are those that one of a stage of unknown
 // size has.
@@ -119,7 +125,9 @@ func (s *sizes) byRemaining(st *sched.Stage, attempts int32) sched.Key {
 // size returns the seconds of the whole cluster that all tasks of a job take.
 func (s *sizes) size(j *sched.Job) (all float64) {
 	for _, st := range j.Stages {
-		all += float64(unfinished(st)+st.Done) * s.Units.Of(st).Seconds
+		if counts(st) {
+			all += float64(unfinished(st)+st.Done) * s.Units.Of(st).Seconds
+		}
 	}
 	return all
 }

@@ -80,7 +80,13 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 		Submit:   app.m.at(),
 		Open:     true,
 		Stages: []sched.StageSpec{
-			{Kind: sched.Master, PerTask: amount(size), Tasks: masters, MaxAttempts: app.countedAttempts()},
+			{
+				Kind:        sched.Master,
+				PerTask:     amount(size),
+				Tasks:       masters,
+				MaxAttempts: app.countedAttempts(),
+				Prior:       app.hints.prior(0, masters),
+			},
 		},
 	}
 	spec.Deadline, spec.Goal = app.hints.deadline, app.hints.goal

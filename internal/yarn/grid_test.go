@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -105,7 +104,8 @@ func (g *grid) under(rm string) {
 	} else {
 		serving = g.serveJava()
 	}
-	stop := g.client()
+	var stop func()
+	g.submit, g.heard, stop = g.submitter()
 	for nodes := 1; nodes <= 3; nodes++ {
 		g.nodes = append(g.nodes, nil)
 		g.startNode(nodes - 1)
@@ -151,39 +151,6 @@ func (g *grid) input() {
 		}
 		g.write(fmt.Sprintf("%s/input-%d/words", g.dir, maps), b.String()[:maps*gridSplit])
 	}
-}
-
-// client starts the process that submits jobs, and returns what ends it.
-func (g *grid) client() (stop func()) {
-	cmd := g.java(context.Background(), g.dir+"/conf", "512m", "testdata/submit/Submit.java")
-	source, err := filepath.Abs("testdata/submit/Submit.java")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	cmd.Args[len(cmd.Args)-1] = source
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	log, err := os.Create(g.dir + "/submit.log")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	defer log.Close()
-	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
-		g.t.Fatal(err)
-	}
-	g.submit, g.heard = in, bufio.NewScanner(out)
-	g.t.Cleanup(func() { g.tellTail("submit.log") })
-	if !g.heard.Scan() {
-		g.t.Fatal("the client did not start")
-	}
-	return func() { in.Close(); cmd.Wait() }
 }
 
 // cell runs one cell and keeps its measurements.

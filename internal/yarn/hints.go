@@ -63,9 +63,10 @@ func readHints(tags []string) (h hints, wrong []error) {
 }
 
 // prior is what a task of a stage takes when only the hint is known: that is shared out among the tasks
-// that are asked for at first. Later stages take what is learned.
+// that are asked for at first. Later stages take what is learned. The ApplicationMaster, stage 0, stands for all of it
+// until it asks, so that the masters of small applications start first.
 func (h *hints) prior(stage, pending int32) sched.Time {
-	if stage != 1 || pending <= 0 {
+	if stage > 1 || pending <= 0 {
 		return 0
 	}
 	return h.size / time.Duration(pending)

@@ -43,7 +43,7 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s: %+v, %v", bad, h, wrong)
 		}
 	}
-	if h.prior(1, 60) != 2*time.Minute || h.prior(2, 60) != 0 || h.prior(1, 0) != 0 {
+	if h.prior(0, 1) != 2*time.Hour || h.prior(1, 60) != 2*time.Minute || h.prior(2, 60) != 0 || h.prior(1, 0) != 0 {
 		t.Error("2 h are 60 tasks of 2 min; of later stages nothing is said")
 	}
 }

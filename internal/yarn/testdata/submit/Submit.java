@@ -9,6 +9,7 @@ import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.SleepJob;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormat;
 import org.apache.hadoop.mapreduce.lib.map.RegexMapper;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
@@ -17,7 +18,8 @@ import org.apache.hadoop.mapreduce.lib.reduce.LongSumReducer;
 /**
  * Submits MapReduce jobs for as long as standard input has lines, from one process: a client's own start would count
  * for seconds otherwise. A line is "KIND INPUT SPLIT OUTPUT...", one job for each output, all at once. It answers with
- * the jobs' identities on one line. Kinds are wordcount, grep and sort, made of Hadoop's own mappers and reducers.
+ * the jobs' identities on one line. Kinds are wordcount, grep and sort, made of Hadoop's own mappers and reducers, and
+ * sleep, which has as many maps as INPUT says, of so many milliseconds as SPLIT says, and OUTPUT as a tag, but for "-".
  */
 public class Submit {
   public static void main(String[] args) throws Exception {
@@ -52,6 +54,16 @@ public class Submit {
 
   static Job job(String kind, String input, long split, String output) throws Exception {
     Configuration conf = new JobConf();
+    if (kind.equals("sleep")) {
+      if (!output.equals("-")) {
+        conf.set("mapreduce.job.tags", output);
+      }
+      SleepJob sleep = new SleepJob();
+      sleep.setConf(conf);
+      Job job = sleep.createJob(Integer.parseInt(input), 0, split, 1, 0, 1);
+      job.setJobName("sleep-" + input);
+      return job;
+    }
     conf.set(RegexMapper.PATTERN, "[a-z]*ti[a-z]*");
     Job job = Job.getInstance(conf, kind);
     FileInputFormat.addInputPath(job, new Path(input));

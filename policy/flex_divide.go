@@ -104,7 +104,12 @@ func (d *flexDivision) divide(p *sched.Plan, want *flexDemand, l *slotLane) {
 		}
 		return
 	}
-	s := problem.Solve(malleable.Attempt{Effort: d.effort, Keep: d.kept(known), Churn: d.churn})
+	s := problem.Solve(malleable.Attempt{
+		Effort: d.effort,
+		Keep:   d.kept(known),
+		Churn:  d.churn,
+		Search: malleable.EveryOrder, // within effort
+	})
 	for place, i := range s.Order {
 		d.set(p, l, known[i], flexSlots{Active: true, Known: true, Slots: int64(s.Slots[i]), Place: int32(place)})
 	}

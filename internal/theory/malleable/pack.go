@@ -99,7 +99,7 @@ const (
 
 func newPacker(p *Problem) *packer {
 	k := &packer{of: p, done: make([]float64, len(p.Jobs)), state: make([]uint8, len(p.Jobs))}
-	for _, i := range sorted(len(p.Jobs), func(i int) (end, arrival float64) { return k.endAtLeast(i), 0 }) {
+	for _, i := range sorted(len(p.Jobs), func(i int) (end, arrival float64) { return k.of.endAtLeast(i), 0 }) {
 		if p.Jobs[i].Min > 0 {
 			k.least = append(k.least, i)
 		}
@@ -108,9 +108,7 @@ func newPacker(p *Problem) *packer {
 }
 
 // endAtLeast returns when job i would end if it had its minimum from the beginning.
-func (k *packer) endAtLeast(i int) float64 {
-	return k.of.Start + k.of.Jobs[i].Work/float64(k.of.Jobs[i].Min)
-}
+func (p *Problem) endAtLeast(i int) float64 { return p.Start + p.Jobs[i].Work/float64(p.Jobs[i].Min) }
 
 // finish returns when the jobs complete in an order of all of them, by job; the slice is valid until the next call.
 func (k *packer) finish(order []int) []float64 {
@@ -164,7 +162,7 @@ func (k *packer) finish(order []int) []float64 {
 			}
 		}
 		if next < len(k.least) {
-			if end := k.endAtLeast(k.least[next]); ends < 0 || end < at {
+			if end := k.of.endAtLeast(k.least[next]); ends < 0 || end < at {
 				ends, at = k.least[next], end
 			}
 		}

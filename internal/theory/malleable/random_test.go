@@ -152,6 +152,81 @@ func TestMoldableExact(t *testing.T) {
 	}
 }
 
+// Under the largest penalty the solution is the best of all orders, which are packed one by one here.
+func TestMinimaxExact(t *testing.T) {
+	var names []string
+	for _, name := range metricNames() {
+		if Metrics[name].Worst {
+			names = append(names, name)
+		}
+	}
+	for seed := range uint64(instances(1000, 10_000)) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		p := drawn(r, 2+r.IntN(instances(5, 7)), names[int(seed)%len(names)])
+		k := newPacker(p)
+		least := math.Inf(1)
+		permute(len(p.Jobs), func(o []int) { least = min(least, k.value(o)) })
+		s := p.Solve(Attempt{})
+		if !s.Exact || math.Abs(s.Value-least) > 1e-8*max(1, math.Abs(least)) {
+			t.Fatalf("seed %d: %v by %s, of all orders %v", seed, s.Value, s.Rule, least)
+		}
+	}
+	for seed := range uint64(instances(1, 40)) { // nine and ten jobs
+		r := rand.New(rand.NewPCG(seed, 8))
+		p := drawn(r, 9+int(seed%2), names[int(seed)%len(names)])
+		s, least := p.Solve(Attempt{}), p.plainly()
+		if !s.Exact || math.Abs(s.Value-least) > 1e-8*max(1, math.Abs(least)) {
+			t.Fatalf("seed %d: %v by %s, of all orders %v", seed, s.Value, s.Rule, least)
+		}
+	}
+}
+
+// plainly returns the least largest penalty of all orders, none left out: a job is packed once for all orders with the
+// same beginning.
+func (p *Problem) plainly() float64 {
+	rooms := make([]room, len(p.Jobs)+1)
+	rooms[0] = p.atLeast()
+	least := math.Inf(1)
+	begun := make([]bool, len(p.Jobs))
+	var visit func(depth int, value float64)
+	visit = func(depth int, value float64) {
+		if depth == len(p.Jobs) {
+			least = min(least, value)
+			return
+		}
+		for i := range p.Jobs {
+			if !begun[i] {
+				begun[i] = true
+				end := rooms[depth].end(p, i)
+				rooms[depth+1].without(&rooms[depth], p, i, end)
+				visit(depth+1, max(value, p.Jobs[i].Penalty.At(end)))
+				begun[i] = false
+			}
+		}
+	}
+	visit(0, math.Inf(-1))
+	return least
+}
+
+// The room that jobs take one after the other gives the instants of packing.
+func TestRoomIsPacking(t *testing.T) {
+	for seed := range uint64(instances(500, 20_000)) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := drawn(r, 1+r.IntN(12), "avg-response")
+		order := r.Perm(len(p.Jobs))
+		done, now, next := p.Finish(order), p.atLeast(), room{}
+		for _, i := range order {
+			end := now.end(p, i)
+			near(t, fmt.Sprintf("seed %d: job %d", seed, i), end, done[i])
+			next.without(&now, p, i, end)
+			if !slices.IsSorted(next.slots) || !slices.IsSorted(next.at) {
+				t.Fatalf("seed %d: room %v behind %v", seed, next, order)
+			}
+			now, next = next, now
+		}
+	}
+}
+
 // Best is the best of all orders, and no completion of a beginning depends on the order of the rest.
 func TestBestIsExhaustive(t *testing.T) {
 	for seed := range uint64(instances(300, 10_000)) {
@@ -193,7 +268,7 @@ func TestSolveAgainstBest(t *testing.T) {
 					t.Fatalf("seed %d: %v is below the best of all orders, %v", seed, s.Value, best)
 				case !less(best, s.Value):
 					exact++
-				case s.Exact:
+				case s.Exact || p.Worst:
 					t.Errorf("seed %d: %v, the best of all orders has %v", seed, s.Value, best)
 				}
 				for _, o := range p.Orders(DefaultEffort) {

@@ -32,16 +32,21 @@ type Search uint8
 
 // The searches; each does what those after it do as well.
 const (
-	EveryOrder Search = iota // of few jobs: all orders, but beginnings that cannot be better
+	Proof      Search = iota // of at most 10 jobs under the largest penalty: all orders, whatever the effort
+	EveryOrder               // of few jobs: all orders, but beginnings that cannot be better
 	Moves                    // moves of single jobs
 	Rules                    // the orders of the rules only
 )
 
-// mostEvery is the number of jobs up to which Solve tries to go through all orders.
-const mostEvery = 12
+const (
+	mostEvery = 12 // jobs up to which Solve tries to go through all orders
+	mostProof = 10 // jobs up to which it can be told to come to the end under the largest penalty
+)
 
 // Solve returns the best packing among the orders of the rules, improved by moving single jobs and, for few jobs, by
-// going through all orders, while effort lasts. Of equally good orders of rules it takes the one with the least mean
+// going through all orders, while effort lasts. With Proof, and at most 10 jobs under the largest penalty, it goes
+// through all of them whatever the effort is: mostly in less than a millisecond, and in half a second at worst (500
+// random problems of each such metric). Of equally good orders of rules it takes the one with the least mean
 // completion, then the one whose rule comes first. The same problem and attempt give the same solution.
 func (p *Problem) Solve(a Attempt) Solution {
 	if len(p.Jobs) == 0 {
@@ -65,7 +70,10 @@ func (p *Problem) Solve(a Attempt) Solution {
 		best.Value, best.Moved = k.improve(best.Order, best.Value, &a.Effort)
 	}
 	if a.Search <= EveryOrder && len(p.Jobs) <= mostEvery {
-		best.Exact = k.every(&best, a.Effort)
+		if a.Search == Proof && p.Worst && len(p.Jobs) <= mostProof {
+			a.Effort = math.MaxInt
+		}
+		best.Exact = p.every(&best, a.Effort)
 	}
 	if a.Keep != nil {
 		if v := k.value(a.Keep); !less(best.Value, v-a.Churn*abs(v)) {
@@ -133,70 +141,4 @@ func shift(order []int, from, to int) {
 func (p *Problem) Best(effort int) (order []int, value float64, exact bool) {
 	s := p.Solve(Attempt{Effort: effort})
 	return s.Order, s.Value, s.Exact
-}
-
-// every goes through all orders, puts a better one into s, and reports whether effort sufficed. It is a depth-first
-// walk over beginnings. When the jobs of a beginning complete does not depend on the order of the others, which have
-// their minima, or what the beginning cannot use; and no other job completes earlier behind a beginning than right
-// behind it. So what the jobs of a beginning cost, and what each of the others costs at least, is known, and a
-// beginning is given up when none of its orders can be better than the best so far.
-func (k *packer) every(s *Solution, effort int) bool {
-	e := &everyOrder{of: k.of, pack: k, effort: effort, best: s}
-	for i := range k.of.Jobs {
-		e.rest = append(e.rest, i)
-	}
-	none := 0.0
-	if k.of.Worst {
-		none = math.Inf(-1)
-	}
-	return e.visit(none)
-}
-
-// An everyOrder is a walk over all orders.
-type everyOrder struct {
-	of                 *Problem
-	pack               *packer
-	effort             int
-	begun, rest, whole []int
-	best               *Solution
-}
-
-// visit tries each of the rest next, where the jobs that have begun cost value, and reports whether effort sufficed.
-func (e *everyOrder) visit(value float64) bool {
-	if len(e.rest) == 0 {
-		if less(value, e.best.Value) {
-			e.best.Order, e.best.Value, e.best.Rule = slices.Clone(e.begun), value, "all orders"
-		}
-		return true
-	}
-	next := make([]float64, len(e.rest)) // with each of them, right behind what has begun
-	bound := value
-	for k, i := range e.rest {
-		if e.effort -= 4 * len(e.of.Jobs); e.effort < 0 {
-			return false
-		}
-		e.whole = append(append(append(append(e.whole[:0], e.begun...), i), e.rest[:k]...), e.rest[k+1:]...)
-		penalty := e.of.Jobs[i].Penalty.At(e.pack.finish(e.whole)[i])
-		next[k] = e.of.add(value, penalty)
-		bound = e.of.add(bound, penalty)
-	}
-	if e.of.Worst {
-		bound = max(bound, e.of.lastOf(e.rest))
-	} else {
-		bound = max(bound, value+e.of.sumOf(e.rest))
-	}
-	for k, i := range e.rest {
-		if !less(bound, e.best.Value) {
-			return true
-		}
-		e.rest = slices.Delete(e.rest, k, k+1)
-		e.begun = append(e.begun, i)
-		through := e.visit(next[k])
-		e.begun = e.begun[:len(e.begun)-1]
-		e.rest = slices.Insert(e.rest, k, i)
-		if !through {
-			return false
-		}
-	}
-	return true
 }

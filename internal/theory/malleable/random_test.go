@@ -185,7 +185,7 @@ func TestMinimaxExact(t *testing.T) {
 // same beginning.
 func (p *Problem) plainly() float64 {
 	rooms := make([]room, len(p.Jobs)+1)
-	rooms[0] = p.atLeast()
+	rooms[0] = roomAtLeast(p)
 	least := math.Inf(1)
 	begun := make([]bool, len(p.Jobs))
 	var visit func(depth int, value float64)
@@ -214,7 +214,7 @@ func TestRoomIsPacking(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		p := drawn(r, 1+r.IntN(12), "avg-response")
 		order := r.Perm(len(p.Jobs))
-		done, now, next := p.Finish(order), p.atLeast(), room{}
+		done, now, next := p.Finish(order), roomAtLeast(p), room{}
 		for _, i := range order {
 			end := now.end(p, i)
 			near(t, fmt.Sprintf("seed %d: job %d", seed, i), end, done[i])

@@ -73,7 +73,7 @@ func (p *Problem) Solve(a Attempt) Solution {
 		if a.Search == Proof && p.Worst && len(p.Jobs) <= mostProof {
 			a.Effort = math.MaxInt
 		}
-		best.Exact = p.every(&best, a.Effort)
+		best.Exact = walkOrders(p, &best, a.Effort)
 	}
 	if a.Keep != nil {
 		if v := k.value(a.Keep); !less(best.Value, v-a.Churn*abs(v)) {

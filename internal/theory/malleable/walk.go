@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// every goes through all orders of few jobs, puts a better one into s, and reports whether effort sufficed. It is a
+// walkOrders goes through all orders of few jobs, puts a better one into s, and reports whether effort sufficed. It is a
 // depth-first walk over beginnings. When the jobs of a beginning complete does not depend on the order of the others,
 // and no other job completes earlier behind a beginning than right behind it. So what the jobs of a beginning cost,
 // and what each of the others costs at least, is known, and a beginning is given up when none of its orders can be
 // better than the best so far, or when another order of the same jobs left the same room at no higher cost.
-func (p *Problem) every(s *Solution, effort int) bool {
+func walkOrders(p *Problem, s *Solution, effort int) bool {
 	w := &walk{of: p, effort: effort, best: s, seen: map[string]float64{}, room: make([]room, len(p.Jobs)+1),
 		horizon: p.Start + p.work()}
 	for i := range p.Jobs {
 		w.rest = append(w.rest, i)
 	}
-	w.room[0] = p.atLeast()
+	w.room[0] = roomAtLeast(p)
 	none := 0.0
 	if p.Worst {
 		none = math.Inf(-1)
@@ -36,8 +36,8 @@ type room struct {
 	slots []int
 }
 
-// atLeast returns the room that is left when each job has its minimum.
-func (p *Problem) atLeast() (r room) {
+// roomAtLeast returns the room that is left when each job has its minimum.
+func roomAtLeast(p *Problem) (r room) {
 	free := p.Slots
 	for i := range p.Jobs {
 		free -= p.Jobs[i].Min

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// walkOrders goes through all orders of few jobs, puts a better one into s, and reports whether effort sufficed. It is a
-// depth-first walk over beginnings. When the jobs of a beginning complete does not depend on the order of the others,
+// walkOrders goes through all orders of few jobs, puts a better one into s, and reports whether effort sufficed. It is
+// a depth-first walk over beginnings. When the jobs of a beginning complete does not depend on the order of the others,
 // and no other job completes earlier behind a beginning than right behind it. So what the jobs of a beginning cost,
 // and what each of the others costs at least, is known, and a beginning is given up when none of its orders can be
 // better than the best so far, or when another order of the same jobs left the same room at no higher cost.

@@ -61,10 +61,48 @@ func (p *Problem) Greedy() []int {
 
 // Bottleneck returns the slots of the jobs, one each time to the job with the largest penalty, of equals to the first:
 // exact for the largest penalty, and beyond it lexicographic (FLEX 3.2, with the transformation of docs/spec/flex.md).
-// O(n + S log n) for S slots.
+// On its way it comes by the fewest slots that keep a level, for each level: so it begins with those of a low one, and
+// gives only the rest one by one. O(n log n) for linear speed-up, a factor of log S more for others, with S slots.
 func (p *Problem) Bottleneck() []int {
 	a := p.allot()
-	return a.raise(slices.Clone(a.low), a.spare, a.cost)
+	slots, spare := slices.Clone(a.low), a.spare
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range p.Jobs {
+		low, high = min(low, a.cost(i, a.high[i])), max(high, a.cost(i, a.low[i]))
+	}
+	tried := make([]int, len(slots))
+	for round := 0; round < 40 && spare > len(slots)/4 && low < high; round++ {
+		level := low + (high-low)/2
+		left := a.spare
+		for i := range tried {
+			tried[i] = a.fewest(i, level)
+			left -= tried[i] - a.low[i]
+		}
+		if left < 0 {
+			low = level
+			continue
+		}
+		high, spare = level, left
+		copy(slots, tried)
+	}
+	return a.raise(slots, spare, a.cost)
+}
+
+// fewest returns the least slots with which job i costs at most level; its upper bound where none are enough.
+func (a *allotment) fewest(i int, level float64) int {
+	j, low, high := &a.of.Jobs[i], a.low[i], a.high[i]
+	if by := j.Penalty.Latest(level, a.of.Start, a.never); j.Times == nil && by > a.of.Start {
+		// Within one of it, but for rounding.
+		near := min(float64(high), math.Ceil(j.Work/(by-a.of.Start)))
+		low, high = max(low, int(near)-1), max(low, min(high, int(near)+1))
+		if low > a.low[i] && a.cost(i, low) <= level {
+			low = a.low[i]
+		}
+		if high < a.high[i] && a.cost(i, high) > level {
+			high = a.high[i]
+		}
+	}
+	return low + firstBelow(high-low, func(k int) bool { return a.cost(i, low+k) > level })
 }
 
 // raise gives count slots away, each to the job of the largest key among those below their upper bound.
@@ -114,7 +152,7 @@ func (a *allotment) raise(slots []int, count int, key func(i, slots int) float64
 }
 
 // Select returns slots as good as those of Greedy by selection among the sorted gains of the jobs, after Galil and
-// Megiddo (1979): each round halves the weight of the gains that may yet be among the largest. O(n log² S).
+// Megiddo (1979): each round about halves the weight of the gains that may yet be among the largest. O(n log² S).
 func (p *Problem) Select() []int {
 	a := p.allot()
 	n := len(p.Jobs)
@@ -172,24 +210,32 @@ func firstBelow(length int, holds func(int) bool) int {
 }
 
 // medianGain returns the weighted median of the middle gains between low and high of each job, weighted by how many
-// there are.
+// there are: of 64 jobs that stand evenly apart, where there are more.
 func medianGain(low, high []int, gains func(i, k int) float64) float64 {
 	type middle struct {
 		gain   float64
 		weight int
 	}
+	open := 0
+	for i := range low {
+		if high[i] > low[i] {
+			open++
+		}
+	}
 	var list []middle
-	all := 0
+	all, seen := 0, 0
 	for i := range low {
 		if w := high[i] - low[i]; w > 0 {
-			list = append(list, middle{gains(i, (low[i]+high[i])/2), w})
-			all += w
+			if seen++; seen%(open/64+1) == 0 {
+				list = append(list, middle{gains(i, (low[i]+high[i])/2), w})
+				all += w
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b middle) int { return cmp.Compare(b.gain, a.gain) })
-	seen := 0
+	above := 0
 	for _, m := range list {
-		if seen += m.weight; 2*seen >= all {
+		if above += m.weight; 2*above >= all {
 			return m.gain
 		}
 	}

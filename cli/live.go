@@ -54,7 +54,8 @@ func (l *livePage) during(ctx context.Context, a *app, work func() error) (err e
 }
 
 // watch adds a run to the page before it begins. The caller calls what it returns when the run is over.
-func (l *livePage) watch(a *app, s *run.Setup, engine run.Engine) (over func(error)) {
+// What programs write to standard error stands in the folder logs; "": nowhere.
+func (l *livePage) watch(a *app, s *run.Setup, engine run.Engine, logs string) (over func(error)) {
 	if l.site == nil {
 		return func(error) {}
 	}
@@ -63,7 +64,8 @@ func (l *livePage) watch(a *app, s *run.Setup, engine run.Engine) (over func(err
 		s.Record = filepath.Join(l.records, fmt.Sprintf("%d.rec", l.runs))
 	}
 	board := web.NewBoard(web.About{Name: s.Choice.Policy, Engine: engine.Name, Policy: s.Choice.Policy,
-		Estimator: s.Choice.Estimator, Workload: s.Workload, Seed: s.Seed, Explain: explainFrom(a, s.Record)})
+		Estimator: s.Choice.Estimator, Workload: s.Workload, Seed: s.Seed, Explain: explainFrom(a, s.Record),
+		Logs: logs})
 	s.Watch = append(s.Watch, board)
 	l.site.Add(board)
 	return func(err error) {

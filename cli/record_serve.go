@@ -134,7 +134,7 @@ func boardOf(a *app, r *record.Reader, path string) (*web.Board, error) {
 	h := r.Header
 	board := web.NewBoard(web.About{
 		Name: path, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator, Workload: h.Trace, Seed: h.Seed,
-		Explain: explainFrom(a, path),
+		Explain: explainFrom(a, path), Logs: path + logsSuffix,
 	})
 	_, estimator, err := a.names.Deciders(h)
 	if err != nil { // a policy or an estimator of another program: what the jobs say of themselves has to do

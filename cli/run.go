@@ -37,6 +37,7 @@ type runFlags struct {
 	memory   string
 	chaos    string
 	timeout  time.Duration
+	logs     string
 	live     livePage
 	seed     uint64
 }
@@ -88,7 +89,10 @@ until its job has succeeded.`,
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
 	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so "+
 		"long; 0: never")
+	fl.StringVar(&f.logs, "logs", "", "folder for what programs write to standard error; default: beside the "+
+		"record or the output, with .logs added to its name; with several policies the name contains {policy}")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
+	c.AddCommand(runLogs(a))
 	return c
 }
 
@@ -115,6 +119,9 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	}
 	policies, err := f.policies.parse(a.names, run.Embedded)
 	if err != nil {
+		return err
+	}
+	if err := checkNamed("logs", f.logs, policies); err != nil {
 		return err
 	}
 	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
@@ -476,17 +483,19 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		},
 	}
 	machine := f.machine(a, m)
-	machine.Output = place.output
+	machine.Output, machine.Logs = place.output, f.logsOf(m, place)
 	bars := newJobBars(&f.output, a.Err, place.policy, len(m.jobs))
 	config := mr.Config{Chaos: m.chaos, Timeout: f.timeout, Report: time.Second, Watch: bars.watch}
 	if err := offer(f.offers, m.cluster, &setup, &config); err != nil {
 		return nil, err
 	}
-	over := f.live.watch(a, &setup, run.Embedded)
+	setup.Watch = f.narrate(a.Err, place.policy)
+	over := f.live.watch(a, &setup, run.Embedded, machine.Logs)
 	out, err := machine.Serve(ctx, setup, config, m.jobs)
 	over(err)
 	bars.stop()
 	a.stack(err, f.verbose)
+	f.tellFailures(a, out.Jobs, machine.Logs)
 	if out.Jobs == nil && err != nil {
 		return nil, err
 	}
@@ -505,7 +514,10 @@ func (f *runFlags) machine(a *app, m *mix) *run.Machine {
 		Memory:    m.memory,
 		Overwrite: f.overwrite,
 		Notes: func(job, remark string) {
-			f.remark(a.Err, "job %s: %s", job, remark)
+			if job != "" {
+				remark = "job " + job + ": " + remark
+			}
+			f.remark(a.Err, "%s", remark)
 		},
 	}
 }

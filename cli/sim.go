@@ -547,7 +547,8 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, all, s.Now.Round(time.Second)))
 	}
 	setup.Seed = t.config.Seed
-	over := f.live.watch(a, &setup, run.Simulator)
+	setup.Watch = append(setup.Watch, f.narrate(a.Err, t.policy)...)
+	over := f.live.watch(a, &setup, run.Simulator, "")
 	out, err := run.Simulate(ctx, setup, t.config)
 	over(err)
 	if err != nil {

@@ -52,8 +52,12 @@ type Result struct {
 	Index   int // among the submissions
 	Job     sched.JobID
 	Outcome sched.Outcome
-	Err     error // why it failed
+	Err     error   // why it failed
+	Failed  []error // why attempts of it failed, at most 20, also where the job went well
 }
+
+// mostFailures bounds Result.Failed.
+const mostFailures = 20
 
 // Config is what an engine is made from.
 type Config struct {
@@ -269,7 +273,7 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	stage, task := int(a.Stage.Index), int(a.Task)-1
 	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(),
 		Attempt: NewAttempt(actx, task, j.number(stage, task))}
-	l.Attempt.hardware = hardwareOf(e.core, a)
+	l.Attempt.job, l.Attempt.hardware = j.id, hardwareOf(e.core, a)
 	e.attempts[a.Attempt] = l
 	j.running++
 	fate := e.config.Chaos.fate(a.Stage, a.Task, l.Attempt.Number)
@@ -340,6 +344,9 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	default:
 		done.Outcome = sched.Failed
 		j.err = err
+		if len(j.failed) < mostFailures {
+			j.failed = append(j.failed, err)
+		}
 		if errors.As(err, new(permanentError)) && !j.ended {
 			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
 		}
@@ -512,7 +519,7 @@ func (e *engine) closeIfOver(j *jobLife) {
 func (e *engine) close(j *jobLife, outcome sched.Outcome, err error) {
 	e.closing++
 	if j.index != noResult {
-		e.results = append(e.results, Result{j.index, j.id, outcome, err})
+		e.results = append(e.results, Result{j.index, j.id, outcome, err, j.failed})
 	}
 	at := len(e.results) - 1
 	go func() {

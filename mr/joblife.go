@@ -17,6 +17,7 @@ type jobLife struct {
 	ended   bool
 	outcome sched.Outcome
 	err     error         // the last that an attempt ended with
+	failed  []error       // those that attempts failed with, the first mostFailures
 	held    []sched.Event // the end of the last attempts, until the work has said what comes next
 	stages  []*stageLife
 

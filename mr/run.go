@@ -63,7 +63,7 @@ func (r *Run) scratch(what string, s Stage, a *Attempt) string {
 }
 
 func (r *Run) task(s Stage, a *Attempt) *Task {
-	return &Task{Job: r.Job, Stage: s, Index: a.Task, Attempt: a.Number, Parts: r.Parts, attempt: a}
+	return &Task{Job: r.Job, JobID: a.job, Stage: s, Index: a.Task, Attempt: a.Number, Parts: r.Parts, attempt: a}
 }
 
 // attempt runs one attempt: it makes an error of a panic, and names the attempt in errors. Whichever way work ends, all

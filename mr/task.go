@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // Phase is a part inside a task.
@@ -36,7 +37,8 @@ type Attempt struct {
 	Task   int // from 0
 	Number int // of the attempt at the task, from 0
 
-	hardware string // class of nodes whose hardware it may use; "": none
+	job      sched.JobID // that it belongs to; 0: no engine runs it
+	hardware string      // class of nodes whose hardware it may use; "": none
 
 	ctx     context.Context
 	account *mem.Account

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/internal/mr/streaming"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -31,17 +32,19 @@ type Machine struct {
 	Memory    int64                    // bytes that all tasks together may use
 	Output    func(dir string) string  // where a job writes whose program names dir
 	Overwrite bool                     // replace outputs that exist, once the new ones are complete
-	Notes     func(job, remark string) // is told what the user may want to know; nil: no remarks
+	Logs      string                   // folder for what programs write to standard error; "": it is not kept
+	Notes     func(job, remark string) // is told what the user may want to know of a job, "": of all; nil: no remarks
 }
 
 // Job makes the MapReduce job of a program.
-func (m *Machine) job(p workload.Program) (*mr.Job, error) {
+func (m *Machine) job(p workload.Program, logs *joblog.Folder) (*mr.Job, error) {
 	conf := mr.Conf(maps.Clone(p.Conf))
 	if conf == nil {
 		conf = mr.Conf{}
 	}
 	if p.Job == "" {
-		return streaming.Job(streaming.Programs{Mapper: p.Mapper, Combiner: p.Combiner, Reducer: p.Reducer}, conf)
+		return streaming.Job(streaming.Programs{Mapper: p.Mapper, Combiner: p.Combiner, Reducer: p.Reducer}, conf,
+			logs)
 	}
 	if err := m.Check(p); err != nil {
 		return nil, err
@@ -66,14 +69,14 @@ func (m *Machine) Check(p workload.Program) error {
 }
 
 // open opens all jobs, whose outputs are claimed from then on.
-func (m *Machine) open(list []RealJob, site mr.Site) (opened []mr.Submission, err error) {
+func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder) (opened []mr.Submission, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(opened))
 		}
 	}()
 	for _, j := range list {
-		job, err := m.job(j.Program)
+		job, err := m.job(j.Program, logs)
 		if err != nil {
 			return opened, fmt.Errorf("job %q: %w", j.Spec.Name, err)
 		}
@@ -124,7 +127,13 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 		return out, fmt.Errorf("memory: %w", err)
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
-	work, err := m.open(list, mr.SiteOf(m.Cluster.Capacity(), memory))
+	var logs *joblog.Folder
+	if m.Logs != "" {
+		if logs, err = joblog.New(m.Logs); err != nil {
+			return out, fmt.Errorf("logs: %w", err)
+		}
+	}
+	work, err := m.open(list, mr.SiteOf(m.Cluster.Capacity(), memory), logs)
 	if err != nil {
 		return out, err
 	}
@@ -146,6 +155,9 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 	c.Core, c.Nodes, c.Seed = o.Core, m.Cluster.List(), s.Seed
 	start := time.Now()
 	out.Jobs, err = mr.Serve(ctx, c, work)
+	if missing := logs.Err(); missing != nil && m.Notes != nil {
+		m.Notes("", fmt.Sprintf("logs are missing: %v", missing))
+	}
 	out.Predictions = o.predictions()
 	out.Result = o.Tally.Result()
 	out.Result.Wall = time.Since(start).Seconds()

@@ -43,6 +43,7 @@ type About struct {
 	Workload  string
 	Seed      uint64
 	Explain   Explainer // says why a job waits at an instant; nil: that is not known
+	Logs      string    // folder of what programs wrote to standard error; "": there is none
 }
 
 // An Explainer says why a job waited at an instant of a run.

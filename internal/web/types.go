@@ -210,6 +210,23 @@ type JobCounters struct {
 	Phases         map[string]float64 `json:"phases_s,omitempty"` // wall-clock time by phase
 }
 
+// JobLogs lists what programs of a job wrote to standard error.
+type JobLogs struct {
+	Logs []LogEntry `json:"logs"`
+}
+
+// LogEntry is the log of an attempt.
+type LogEntry struct {
+	Attempt string `json:"attempt"` // stage, task and attempt, from 0: map-00003-0
+	Bytes   int64  `json:"bytes"`
+}
+
+// Log is what the programs of an attempt wrote, as far as it is kept. What is not UTF-8 is replaced.
+type Log struct {
+	LogEntry
+	Text string `json:"text"`
+}
+
 // Why says why a job was where it was.
 type Why struct {
 	record.Explanation

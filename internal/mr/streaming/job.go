@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
@@ -23,12 +24,14 @@ type Programs struct {
 const None = "NONE"
 
 // Job makes a job of programs. Of conf it reads, by Hadoop's names, what is listed in options.go; all of it is in the
-// programs' environment. An error names the program or the option and what would be right.
-func Job(programs Programs, conf mr.Conf) (*mr.Job, error) {
+// programs' environment. What programs write to standard error goes to logs; nil: the end of it is kept, for errors. An
+// error names the program or the option and what would be right.
+func Job(programs Programs, conf mr.Conf, logs *joblog.Folder) (*mr.Job, error) {
 	o, err := readOptions(conf)
 	if err != nil {
 		return nil, err
 	}
+	o.logs = logs
 	j := &mr.Job{Name: o.name, Conf: conf, Map: mapLines(o.mapOut), Reduces: max(0, int(o.reduces))}
 	if programs.Mapper != "" {
 		s, err := o.stage("mapper", programs.Mapper, o.mapOut)
@@ -137,7 +140,8 @@ func (s *stage) start(t *mr.Task, file *input.Range, emit func(key, value []byte
 			s.out.each(lines, emit)
 			return nil
 		},
-		Reporter: t, Timeout: s.options.timeout, AnyExit: s.options.anyExit, guard: &s.options.guard,
+		Reporter: t, Timeout: s.options.timeout, AnyExit: s.options.anyExit,
+		log: s.options.logs.Of(t.JobID, t.Stage.String(), t.Index, t.Attempt), guard: &s.options.guard,
 	})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 func execute(t testing.TB, programs Programs, conf mr.Conf, reduces int, paths ...string) ([]string,
 	*mr.Counters, error) {
 	t.Helper()
-	j, err := Job(programs, conf)
+	j, err := Job(programs, conf, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestJobRefuses(t *testing.T) {
 		{Programs{}, mr.Conf{"mapreduce.job.inputformat.class": "a.b.FixedLengthInputFormat"},
 			"configuration mapreduce.job.inputformat.class: FixedLengthInputFormat"},
 	} {
-		if _, err := Job(test.programs, test.conf); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+		if _, err := Job(test.programs, test.conf, nil); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%+v %v: %v; want %s", test.programs, test.conf, err, test.want)
 		}
 	}

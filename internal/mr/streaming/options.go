@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
@@ -37,8 +38,9 @@ type options struct {
 	combined          bool // one mapper for all files of a split
 	anyExit           bool
 	timeout           time.Duration
-	extra             []string // name=value
-	guard             guard    // of all programs of the job
+	extra             []string       // name=value
+	logs              *joblog.Folder // nil: they are not kept
+	guard             guard          // of all programs of the job
 }
 
 // refused are options that would change results and are not followed, with the values that ask for nothing special.

@@ -79,6 +79,7 @@ func TestFspyProbeCat(t *testing.T) {
 				"mapreduce.input.fileinputformat.split.maxsize": "65536",
 				"mapreduce.input.fileinputformat.split.minsize": "1",
 			},
+			nil,
 		)
 		if err != nil {
 			t.Fatal(err)

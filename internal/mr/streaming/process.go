@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
@@ -31,7 +32,8 @@ type Command struct {
 	Timeout time.Duration // without a sign of life while it has work; zero: no limit
 	Grace   time.Duration // from asking it to end to ending it; zero: two seconds. Five times that: see ErrHeld
 
-	guard *guard // of its process group, should the engine be killed; nil: none
+	log   *joblog.File // takes what it writes to standard error; nil: only the end is kept
+	guard *guard       // of its process group, should the engine be killed; nil: none
 
 	AnyExit bool // a non-zero exit status is success too (stream.non.zero.exit.is.failure=false)
 }
@@ -88,7 +90,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Start starts a program. When ctx ends, the program is killed, and the error of Wait has the cause of ctx.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	p := &Process{
-		command: c, cmd: exec.Command(c.Args[0], c.Args[1:]...), stderr: errorStream{reporter: c.Reporter},
+		command: c, cmd: exec.Command(c.Args[0], c.Args[1:]...), stderr: errorStream{reporter: c.Reporter, log: c.log},
 		began: time.Now(),
 		exit:  make(chan struct{}), gone: make(chan struct{}), kill: make(chan error, 1), ended: make(chan struct{}),
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 )
 
 // Reporter takes what a program reports on standard error; a *mr.Task is one.
@@ -25,6 +27,7 @@ type errorStream struct {
 	line     []byte // begun, not ended; at most lineBytes of it
 	long     bool   // the line is longer
 	tail     []byte
+	log      *joblog.File // of the rest; nil: it is not kept
 }
 
 // read reads to the end, and says at every read that the program lives.
@@ -37,7 +40,10 @@ func (e *errorStream) read(from io.Reader, alive func()) {
 			e.take(buf[:n])
 		}
 		if err != nil { // the end, or the pipe was closed on us
-			e.end()
+			if len(e.line) > 0 {
+				e.end()
+			}
+			e.log.Close(e.tail)
 			return
 		}
 	}
@@ -67,7 +73,9 @@ func (e *errorStream) take(b []byte) {
 // end ends a line.
 func (e *errorStream) end() {
 	if e.long || !e.report(string(e.line)) {
-		e.tail = append(append(e.tail, e.line...), '\n')
+		e.line = append(e.line, '\n')
+		e.log.Write(e.line)
+		e.tail = append(e.tail, e.line...)
 		if extra := len(e.tail) - tailBytes; extra > 0 {
 			e.tail = append(e.tail[:0], e.tail[extra:]...)
 		}

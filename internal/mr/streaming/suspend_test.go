@@ -24,7 +24,7 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	// It starts no other program: a shell whose child is stopped before its exec waits for it, and is not stopped
 	// itself.
 	program := "echo $$ >" + pid + "; while :; do echo x >>" + beats + "; done"
-	j, err := Job(Programs{Mapper: "sh -c '" + program + "'", Reducer: None}, nil)
+	j, err := Job(Programs{Mapper: "sh -c '" + program + "'", Reducer: None}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,10 +152,10 @@ function pager(d, limit, go) {
 
 // job shows one job.
 export function job(main, c) {
-  const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div");
+  const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div"), logs = h("div");
   const when = h("input", { type: "number", min: 0, step: "any", "aria-label": "instant in seconds", style: { width: "9em" } });
   const asks = h("div", {}, h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " s "), h("button", { type: "button", onclick: () => explain() }, "ask")), why);
-  show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters);
+  show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
   let names = null, asked = false, window = null;
   const explain = async () => {
     show(why, h("p", { class: "soft" }, "reading the record …"));
@@ -198,6 +198,7 @@ export function job(main, c) {
     ], d.stages || [], "", null, "stages"));
     draw(d, end);
     show(counters, d.counters && [h("h2", {}, "Counters"), count_(d.counters)]);
+    if (!frozen) logged(logs, `/runs/${c.run}/jobs/${c.id}/logs`);
   };
   const draw = (d, end) => {
     const used = [...new Set(d.attempts.map((a) => a.node))].sort((a, b) => a - b), shown = used.slice(0, 200);
@@ -219,6 +220,20 @@ const count_ = (n) => table([{ name: "counter", cell: (r) => r[0] }, { name: "va
   ["spilled records", count(n.spilled_records)], ["processor time", time(n.cpu_s)],
   ...Object.entries(n.phases_s || {}).map(([k, v]) => ["time in phase " + k, time(v)]),
 ], "", null, "counters");
+
+// logged lists what programs wrote to standard error. An attempt that is opened is read then.
+async function logged(to, path) {
+  const d = await get(path), sum = JSON.stringify(d.logs);
+  if (to.dataset.sum === sum) return;
+  to.dataset.sum = sum;
+  const open = new Set([...to.querySelectorAll("details[open]")].map((e) => e.dataset.attempt));
+  if (!d.logs.length) return;
+  show(to, h("h2", {}, "Logs"), d.logs.map((l) => {
+    const text = h("pre", { class: "log" }), e = h("details", { "data-attempt": l.attempt, open: open.has(l.attempt) }, h("summary", {}, `${l.attempt}, ${bytes(l.bytes)}`), text);
+    e.addEventListener("toggle", async () => { if (e.open) try { text.textContent = (await get(`${path}/${l.attempt}`)).text; } catch (x) { text.textContent = x.message; } });
+    return e;
+  }));
+}
 
 // explanation says in words why a job waits.
 function explanation(run, x) {

@@ -1,0 +1,195 @@
+// Package joblog keeps what the attempts of a run write for people: a folder a run, a file an attempt.
+package joblog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// Bounds of what is kept, in bytes. What is beyond the first is left out but for the end, where the reason of a failure
+// stands.
+const (
+	MostOfAttempt = 256 << 10
+	MostOfRun     = 256 << 20
+)
+
+// A Folder keeps the logs of a run. A nil *Folder keeps nothing.
+type Folder struct {
+	dir string
+
+	mu   sync.Mutex
+	left int64 // bytes that may still be written
+	err  error // why the first file that could not be written was not
+}
+
+// logName matches the file of an attempt: the job's number, the stage, the task and the attempt.
+var logName = regexp.MustCompile(`^(\d+)-(map|reduce)-(\d+)-(\d+)\.log$`)
+
+// New returns a folder, which is made when an attempt writes. Logs of earlier runs in it are removed.
+func New(dir string) (*Folder, error) {
+	old, err := List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, l := range old {
+		if err := os.Remove(l.Path); err != nil {
+			return nil, err
+		}
+	}
+	return &Folder{dir: dir, left: MostOfRun}, nil
+}
+
+// Err returns why logs are missing; nil: none is.
+func (f *Folder) Err() error {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil && f.left <= 0 {
+		return fmt.Errorf("%s has %d MiB, the most of a run: what came later is left out", f.dir, MostOfRun>>20)
+	}
+	return f.err
+}
+
+// Of returns the log of an attempt at a task of a stage, map or reduce. Both are counted from 0. Several logs of one
+// attempt append to one file.
+func (f *Folder) Of(job sched.JobID, stage string, task, attempt int) *File {
+	if f == nil {
+		return nil
+	}
+	return &File{folder: f, path: filepath.Join(f.dir, fmt.Sprintf("%d-%s-%05d-%d.log", job, stage, task, attempt))}
+}
+
+// A File is the log of an attempt. It is for one goroutine. A nil *File keeps nothing.
+type File struct {
+	folder *Folder
+	path   string
+	file   *os.File // nil: nothing is written yet
+	room   int64    // bytes that the file may still get
+	cut    int64    // bytes that were left out
+}
+
+// Write appends a line.
+func (a *File) Write(line []byte) {
+	if a == nil {
+		return
+	}
+	full := a.cut > 0 || a.file == nil && (a.folder.full() || !a.open())
+	if full || !a.folder.take(&a.room, int64(len(line))) {
+		a.cut += int64(len(line))
+		return
+	}
+	a.put(line)
+}
+
+func (a *File) put(text []byte) {
+	if _, err := a.file.Write(text); err != nil {
+		a.folder.fail(err)
+	}
+}
+
+// open makes the file, and its folder for the first.
+func (a *File) open() bool {
+	err := os.MkdirAll(filepath.Dir(a.path), 0o777)
+	if err == nil {
+		a.file, err = os.OpenFile(a.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = a.file.Stat()
+	}
+	if err != nil {
+		a.folder.fail(err)
+		return false
+	}
+	a.room = MostOfAttempt - info.Size()
+	return true
+}
+
+// Close ends the file. The caller gives the end of all that was written: what the file lacks of it is added.
+func (a *File) Close(end []byte) {
+	if a == nil || a.file == nil {
+		return
+	}
+	end = end[max(0, int64(len(end))-a.cut):]
+	if missing := a.cut - int64(len(end)); missing > 0 {
+		a.put(fmt.Appendf(nil, "[%d bytes are left out]\n", missing))
+	}
+	a.put(end)
+	if err := a.file.Close(); err != nil {
+		a.folder.fail(err)
+	}
+	a.file = nil
+}
+
+// take takes n bytes of the room of a file and of the run; false: there is too little.
+func (f *Folder) take(room *int64, n int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if *room < n || f.left < n {
+		if f.left < n {
+			f.left = 0
+		}
+		return false
+	}
+	*room -= n
+	f.left -= n
+	return true
+}
+
+func (f *Folder) full() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left <= 0
+}
+
+func (f *Folder) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// A Log is what the programs of an attempt wrote to standard error.
+type Log struct {
+	Job     sched.JobID
+	Attempt string // such as map-00003-0: the stage, the task from 0, the attempt from 0
+	Bytes   int64
+	Path    string
+}
+
+// ListLogs lists the logs of a run by job, stage, task and attempt.
+func List(dir string) ([]Log, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []Log
+	for _, e := range entries {
+		part := logName.FindStringSubmatch(e.Name())
+		info, err := e.Info()
+		if part == nil || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		job, err := strconv.ParseInt(part[1], 10, 32)
+		if err != nil {
+			continue
+		}
+		attempt := strings.TrimSuffix(strings.TrimPrefix(e.Name(), part[1]+"-"), ".log")
+		list = append(list, Log{sched.JobID(job), attempt, info.Size(), filepath.Join(dir, e.Name())})
+	}
+	slices.SortStableFunc(list, func(a, b Log) int { return int(a.Job - b.Job) }) // within a job they are in order
+	return list, nil
+}

@@ -34,17 +34,18 @@ var arrows = map[string][]string{
 	"record":       {"sched", "chart", "theory", "workload"}, // a past run is a workload; loans are theory's
 	"unpack":       {},
 	"workload":     {"sched", "unpack", "jobhistory"},
-	"sim":          {"sched", "workload", "theory"}, // jobs come with their truth; what a probe samples is theory's
-	"mr":           {"sched", "theory", "spelling"}, // an engine: no policy, no record, no other engine
+	"joblog":       {"sched"},
+	"sim":          {"sched", "workload", "theory"},           // jobs come with their truth; what a probe samples is theory's
+	"mr":           {"sched", "theory", "spelling", "joblog"}, // an engine: no policy, no record, no other engine
 	"yarn":         {"sched"},
-	"availability": {"sched", "workload"},         // what a service beside jobs leaves
-	"web":          {"record", "theory", "sched"}, // loans between queues are theory's
-	"run":          {"sched", "model", "policy", "record", "workload", "sim", "mr", "yarn"},
+	"availability": {"sched", "workload"},                   // what a service beside jobs leaves
+	"web":          {"record", "theory", "sched", "joblog"}, // loans between queues are theory's
+	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn"},
 	"experiment":   {"chart", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",
 		"run"},
 	"cli": {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web",
-		"predict", "run", "experiment", "reproduce", "availability"},
+		"predict", "run", "experiment", "reproduce", "availability", "joblog"},
 	"cmd": {"cli", "yarn"}, // yarn/load is a program of its own
 	// bench replays the mixes of real jobs of reproduce
 	"bench": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"},

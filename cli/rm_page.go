@@ -16,6 +16,14 @@ type managerGuard struct{ rm *yarn.ResourceManager }
 // User implements web.Guard.
 func (g *managerGuard) User(r *http.Request) string { return yarn.Visitor(r) }
 
+// Views implements web.Guard.
+func (g *managerGuard) Views(user string) func(sched.JobID) bool {
+	if g.rm == nil {
+		return nil // nothing has been submitted yet
+	}
+	return g.rm.Views(user)
+}
+
 // Act implements web.Guard.
 func (g *managerGuard) Act(user string, job sched.JobID, what web.Action) error {
 	if g.rm == nil {

@@ -31,7 +31,8 @@ type Board struct {
 	line    *timeline
 	counts  liveCounts
 
-	last *snapshot // the last one that was made
+	last  *snapshot       // the last one that was made
+	views map[string]view // by user, where a guard says who sees what
 }
 
 // About says what a run was made from.

@@ -68,6 +68,7 @@ func (s *snapshot) job(r *jobRow) Job {
 		Wait:  r.wait(s.now).Seconds(),
 		Tasks: r.total, Done: r.done, Running: r.running, Pending: r.pending, Size: known(r.size), Priority: r.priority,
 	}
+	j.Hidden = s.hides(r.id)
 	if r.end >= 0 {
 		j.Service = &r.service
 	}

@@ -16,6 +16,9 @@ func (c *call) logsOf() ([]joblog.Log, error) {
 		return nil, err
 	}
 	id, err := c.job()
+	if err == nil {
+		err = c.shows(b, id)
+	}
 	if err != nil || b.about.Logs == "" {
 		return nil, err
 	}

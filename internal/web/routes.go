@@ -78,7 +78,7 @@ var routes = []route{
 func (c *call) runs() (any, error) {
 	list := Runs{Runs: []Run{}}
 	for i, b := range c.site.all() {
-		list.Runs = append(list.Runs, c.runOf(b.snapshot(), i))
+		list.Runs = append(list.Runs, c.runOf(c.snapshot(b), i))
 	}
 	return list, nil
 }
@@ -95,7 +95,7 @@ func (c *call) cluster() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.snapshot().clusterAnswer(), nil
+	return c.snapshot(b).clusterAnswer(), nil
 }
 
 func (c *call) queues() (any, error) {
@@ -103,7 +103,7 @@ func (c *call) queues() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.snapshot().queuesAnswer(), nil
+	return c.snapshot(b).queuesAnswer(), nil
 }
 
 // A page is which part of a list is asked for.
@@ -146,7 +146,7 @@ func (c *call) jobs() (any, error) {
 	if f.state != "" && !slices.Contains(jobStates, f.state) {
 		return nil, wrong("state=%s: must be one of %s", f.state, strings.Join(jobStates, ", "))
 	}
-	return b.snapshot().jobsAnswer(f, p), nil
+	return c.snapshot(b).jobsAnswer(f, p), nil
 }
 
 // mostUsers bounds the users that a filter offers.
@@ -196,7 +196,7 @@ func (c *call) detail() (any, error) {
 	if !ok {
 		return nil, missing("job %d is not in this run, or is forgotten", id)
 	}
-	return d, nil
+	return d, c.shows(b, id)
 }
 
 func (c *call) why() (any, error) {
@@ -212,16 +212,20 @@ func (c *call) why() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.shows(b, id); err != nil {
+		return nil, err
+	}
 	if b.about.Explain == nil {
 		return nil, missing("this run leaves no record, from which a reason could be found: say --record FILE")
 	}
 	if c.r.FormValue("at") == "" {
-		at = b.snapshot().now
+		at = c.snapshot(b).now
 	}
 	x, err := b.about.Explain(id, at)
 	if err != nil {
 		return nil, err
 	}
+	c.hide(b, x)
 	return Why{*x}, nil
 }
 
@@ -250,7 +254,7 @@ func (c *call) nodes() (any, error) {
 	if by == nil {
 		return nil, columnError(p.column, nodeColumns)
 	}
-	s, text := b.snapshot(), strings.ToLower(c.r.FormValue("q"))
+	s, text := c.snapshot(b), strings.ToLower(c.r.FormValue("q"))
 	var rows []Node
 	for i := range s.nodes {
 		r := &s.nodes[i]
@@ -306,7 +310,7 @@ func (c *call) compare() (any, error) {
 	var of []*snapshot
 	for i, b := range all {
 		if text == "" || slices.Contains(strings.Split(text, ","), strconv.Itoa(i)) {
-			s := b.snapshot()
+			s := c.snapshot(b)
 			runs, of = append(runs, c.runOf(s, i)), append(of, s)
 		}
 	}
@@ -321,7 +325,7 @@ func (c *call) compare() (any, error) {
 	if by == nil {
 		return nil, columnError(p.column, differenceColumns)
 	}
-	paired := c.site.pair(text, runs, of)
+	paired := c.site.pair(c.viewer(of)+text, runs, of)
 	rows := make([]*Difference, 0, len(paired.rows))
 	part := strings.ToLower(c.r.FormValue("q"))
 	for i := range paired.rows {
@@ -371,6 +375,8 @@ const mostPairs = 8
 type Guard interface {
 	// User returns who sends a request.
 	User(*http.Request) string
+	// Views returns which jobs a user may look at; nil: all.
+	Views(user string) func(sched.JobID) bool
 	// Act does what a user wants to happen to a job, or says why not.
 	Act(user string, job sched.JobID, what Action) error
 }

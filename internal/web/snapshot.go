@@ -26,6 +26,9 @@ type snapshot struct {
 	// attempts counts launches since the run began.
 	attempts int64
 
+	viewer string                 // the user that it is for, where something is hidden
+	may    func(sched.JobID) bool // whether the user may look at a job; nil: every user may look at all
+
 	sorting sync.Mutex
 	orders  map[string][]int32 // of jobs, rising, by name of the column
 }

@@ -132,6 +132,7 @@ type Job struct {
 	Service  *float64 `json:"service_s,omitempty"`
 	Priority int32    `json:"priority"`
 	Deadline *float64 `json:"deadline_s,omitempty"` // an instant
+	Hidden   bool     `json:"hidden,omitempty"`     // the user may not look at it: name and user are left out
 }
 
 // JobDetail is one job.

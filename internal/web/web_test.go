@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -133,8 +136,19 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// An owner is a guard that lets one user change jobs.
-type owner struct{ did []Action }
+// An owner is a guard that lets one user change jobs, and hides a job from all others.
+type owner struct {
+	did    []Action
+	hidden sched.JobID
+}
+
+// Views implements Guard.
+func (o *owner) Views(user string) func(sched.JobID) bool {
+	if user == "ana" {
+		return nil
+	}
+	return func(id sched.JobID) bool { return id != o.hidden }
+}
 
 func (o *owner) User(r *http.Request) string { return r.FormValue("user.name") }
 
@@ -173,6 +187,69 @@ func TestActionsNeedTokens(t *testing.T) {
 	if len(o.did) != 1 || o.did[0].Priority == nil || *o.did[0].Priority != 7 {
 		t.Errorf("done: %+v, must be one change of priority", o.did)
 	}
+}
+
+// TestHiddenJobs shows two jobs to two users: one sees both, the other neither the name nor the owner of the first, by
+// no answer, filter or order.
+func TestHiddenJobs(t *testing.T) {
+	site := NewSite(&owner{hidden: 1})
+	b := NewBoard(About{Explain: func(job sched.JobID, _ sched.Time) (*record.Explanation, error) {
+		other := record.Rank{Stage: sched.StageID{Job: 3 - job}, Name: "other"}
+		holder := record.Holder{Job: 3 - job, Name: "other"}
+		stage := record.StageExplanation{Before: []record.Rank{other}, Holders: []record.Holder{holder}}
+		return &record.Explanation{Stages: []record.StageExplanation{stage}}, nil
+	}})
+	core := sched.New(sched.Config{Policy: fifo(t), Recorder: b})
+	stages := []sched.StageSpec{{Tasks: 1, PerTask: sched.Resources{sched.VCores: 1}}}
+	core.Step(0, []sched.Event{
+		{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Name: "zsecret", User: "ana", Stages: stages}},
+		{Kind: sched.JobSubmitted, Job: 2, Body: &sched.JobSpec{Name: "plain", User: "ben", Stages: stages}},
+	})
+	site.Add(b)
+	h := site.Handler()
+	for _, c := range []struct {
+		path, user string
+		status     int
+		says       bool // zsecret, or the other job's name
+	}{
+		{"/runs/0/jobs?", "ana", 200, true},
+		{"/runs/0/jobs?", "ben", 200, false},
+		{"/runs/0/jobs?sort=-name&limit=1", "ana", 200, true},
+		{"/runs/0/jobs?sort=-name&limit=1", "ben", 200, false},
+		{"/runs/0/jobs/1?", "ana", 200, true},
+		{"/runs/0/jobs/1?", "ben", 403, false},
+		{"/runs/0/jobs/1/why?", "ben", 403, false},
+		{"/runs/0/jobs/1/logs?", "ben", 403, false},
+		{"/runs/0/jobs/1/logs/map-00000-0?", "ben", 403, false},
+		{"/runs/0/jobs/2/why?", "ana", 200, true},
+		{"/runs/0/jobs/2/why?", "ben", 200, false},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, prefix+c.path+"&user.name="+c.user, nil))
+		text := w.Body.String()
+		says := strings.Contains(text, "zsecret") || strings.Contains(text, `"other"`)
+		if w.Code != c.status || says != c.says {
+			t.Errorf("%s to %s: status %d, must be %d: %s", c.path, c.user, w.Code, c.status, text)
+		}
+	}
+	for filter, total := range map[string]int{"q=zsecret": 0, "user=ana": 0, "q=plain": 1, "q=1": 1} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, prefix+"/runs/0/jobs?user.name=ben&"+filter, nil))
+		var list Jobs
+		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || list.Total != total ||
+			slices.Contains(list.Users, "ana") {
+			t.Errorf("%s finds %+v, %v, must find %d", filter, list, err, total)
+		}
+	}
+}
+
+// fifo returns the simplest policy.
+func fifo(t *testing.T) sched.Policy {
+	p, _, err := policy.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestRefusals holds wrong requests to a status and a sentence that says what would be right.

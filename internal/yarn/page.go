@@ -38,6 +38,28 @@ func (rm *ResourceManager) Change(user string, job sched.JobID, c Change) error 
 	return err
 }
 
+// Views returns which jobs of the core a user may look at: those of applications that the user may see (VIEW_APP), and,
+// of an administrator, all. Nil: every user may look at everything, as no lists count. It waits for a turn, which costs
+// O(applications).
+func (rm *ResourceManager) Views(user string) func(sched.JobID) bool {
+	if !rm.front.config.Access.Lists {
+		return nil
+	}
+	rm.front.groups.meet(user)
+	all, seen := false, map[sched.JobID]bool{}
+	rm.front.look(func(m *manager) {
+		j := m.judge(user)
+		all = j.admin
+		for id, app := range m.apps.byJob {
+			seen[id] = j.may(app, wire.ViewApp)
+		}
+	})
+	if all {
+		return nil
+	}
+	return func(job sched.JobID) bool { return seen[job] }
+}
+
 // Visitor returns the user that a request of a browser names, as Hadoop's simple authentication does.
 func Visitor(r *http.Request) string { return visitor(r) }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -38,6 +39,42 @@ func TestPageChanges(t *testing.T) {
 			t.Errorf("the application is %v, must be over", app.state)
 		}
 	})
+}
+
+// TestPageViews: a user looks at own applications, those whose lists name the user, and those of queues that the user
+// administers. An administrator looks at all, and so does every user where lists do not count.
+func TestPageViews(t *testing.T) {
+	h := newHouse(t, withFile(t, people, capacityFile, capacityXML(houseCapacity)))
+	rm := &ResourceManager{front: h.f}
+	var jobs [2]sched.JobID
+	for i, lists := range [][]wire.ACL{nil, {{Type: wire.ViewApp, Users: "guest"}}} {
+		id, err := h.submit("ana", "etl.nightly", lists...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.f.look(func(m *manager) { jobs[i] = m.apps.byID[id].job })
+	}
+	for user, want := range map[string][2]bool{"ana": {true, true}, "stranger": {}, "guest": {false, true},
+		"lee": {true, true}, "max": {true, true}, "": {}} { // lee administers etl, max the root queue
+		may := rm.Views(user)
+		if may == nil {
+			t.Errorf("%s looks at everything", user)
+			continue
+		}
+		if got := [2]bool{may(jobs[0]), may(jobs[1])}; got != want {
+			t.Errorf("%s looks at %v, must look at %v", user, got, want)
+		}
+		if may(jobs[1] + 1) {
+			t.Errorf("%s looks at what is not known", user)
+		}
+	}
+	if rm.Views("root") != nil {
+		t.Error("something is hidden from an administrator")
+	}
+	h.f.config.Access.Lists = false
+	if rm.Views("stranger") != nil {
+		t.Error("something is hidden although lists do not count")
+	}
 }
 
 // A page is served beside Hadoop's REST.

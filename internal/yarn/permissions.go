@@ -32,15 +32,40 @@ func (m *manager) mayAdminister(user, queue string) bool {
 }
 
 // may reports whether a user may see or change an application, with how the application was submitted.
-func (app *application) may(user string, do int32) bool {
-	m := app.m
+func (app *application) may(user string, do int32) bool { return app.m.judge(user).may(app, do) }
+
+// A judge says what a user may do, within one turn. It finds out once for each queue whether the user administers it.
+type judge struct {
+	m      *manager
+	user   string
+	admin  bool // the user administers the cluster
+	queues map[string]bool
+}
+
+func (m *manager) judge(user string) *judge {
+	return &judge{m: m, user: user, admin: m.administrates(user)}
+}
+
+// may reports whether the user may see or change an application.
+func (j *judge) may(app *application, do int32) bool {
 	switch {
-	case user != "" && user == app.user || m.administrates(user):
+	case j.user != "" && j.user == app.user || j.admin:
 		return true
-	case !m.config.Access.Lists:
+	case !j.m.config.Access.Lists:
 		return do == wire.ViewApp
 	}
-	return m.listed(user)(app.access[do]) || m.mayAdminister(user, app.queue)
+	if j.m.listed(j.user)(app.access[do]) {
+		return true
+	}
+	may, known := j.queues[app.queue]
+	if !known {
+		if j.queues == nil {
+			j.queues = map[string]bool{}
+		}
+		may = j.m.mayAdminister(j.user, app.queue)
+		j.queues[app.queue] = may
+	}
+	return may
 }
 
 // seen is a report of an application for a user: who may not see it is told no more of it than that it is there.

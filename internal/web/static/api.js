@@ -4,10 +4,13 @@ const prefix = "/api/v1";
 const store = document.getElementById("answers");
 export const frozen = store ? JSON.parse(store.textContent) : null;
 
+// visitor is the name that the user gave, where the browser lets the page keep it.
+export const visitor = () => { try { return localStorage.getItem("user") || ""; } catch { return ""; } };
+
 // get asks for an answer. Parameters that are empty are left out.
 export async function get(path, params = {}) {
   if (frozen) return fromReport(path, params);
-  const query = new URLSearchParams();
+  const query = new URLSearchParams(visitor() && { "user.name": visitor() });
   for (const [name, value] of Object.entries(params)) if (value !== "" && value != null) query.set(name, value);
   const reply = await fetch(prefix + path + (query.size ? "?" + query : ""));
   const body = await reply.json();
@@ -16,9 +19,9 @@ export async function get(path, params = {}) {
 }
 
 // post sends a change of a user, with the token that only this page can know.
-export async function post(path, body, user) {
-  const session = await get("/session", { "user.name": user });
-  const reply = await fetch(prefix + path + "?" + new URLSearchParams({ "user.name": user }), {
+export async function post(path, body) {
+  const session = await get("/session");
+  const reply = await fetch(prefix + path + "?" + new URLSearchParams({ "user.name": visitor() }), {
     method: "POST", headers: { "Content-Type": "application/json", "X-Sojourn-Token": session.token || "" },
     body: JSON.stringify(body),
   });

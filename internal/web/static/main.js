@@ -1,12 +1,12 @@
 // The frame of the page: runs, views, keys, live updates.
 
-import { get, follow, frozen } from "./api.js";
+import { get, follow, frozen, visitor } from "./api.js";
 import { h, show, count } from "./dom.js";
 import { redraw, at } from "./draw.js";
 import { cluster, queues, jobs, job, nodes, policies } from "./views.js";
 
 const views = { cluster, queues, jobs, nodes, policies };
-const main = document.getElementById("main"), picker = document.getElementById("run"), tabs = document.getElementById("tabs"), status = document.getElementById("state");
+const main = document.getElementById("main"), picker = document.getElementById("run"), tabs = document.getElementById("tabs"), status = document.getElementById("state"), user = document.getElementById("user");
 let runs = [], current = null, refresh = null, busy = false, stale = false, names = new Map();
 
 // parse reads the address: #/run/view/id?query.
@@ -61,6 +61,7 @@ async function update() {
 
 // say tells which run is shown and how far it is.
 function say() {
+  user.hidden = !runs.some((r) => r.acts);
   const labels = runs.map((r) => r.name + (r.name.includes(r.policy) ? "" : " – " + r.policy));
   if (picker.options.length !== runs.length || labels.some((l, i) => picker.options[i].textContent !== l)) {
     show(picker, labels.map((l, i) => h("option", { value: i }, l)));
@@ -121,6 +122,11 @@ addEventListener("keydown", (e) => {
 addEventListener("hashchange", open);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 picker.addEventListener("change", () => { location.hash = `#/${picker.value}/${current.id ? "jobs/" + current.id : current.view}`; });
+user.value = visitor();
+user.addEventListener("change", () => {
+  try { localStorage.setItem("user", user.value.trim()); } catch { /* it is not kept */ }
+  open();
+});
 document.getElementById("theme").addEventListener("click", () => theme(true));
 document.getElementById("keys").addEventListener("click", keys);
 

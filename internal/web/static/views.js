@@ -125,7 +125,7 @@ export function jobs(main, c) {
     fill(choices.user, "user", d.users, p.user);
     show(list, table([
       { name: "job", sort: "job", right: true, cell: (j) => h("a", { href: link(c.run, "jobs", j.job) }, j.job) },
-      { name: "name", sort: "name", class: "name", full: (j) => j.name, cell: (j) => h("a", { href: link(c.run, "jobs", j.job) }, j.name || "–") },
+      { name: "name", sort: "name", class: "name", full: (j) => j.name, cell: (j) => (j.hidden ? h("span", { class: "soft", title: "you may not look at it" }, "hidden") : h("a", { href: link(c.run, "jobs", j.job) }, j.name || "–")) },
       { name: "state", sort: "state", cell: (j) => state(j.state) },
       { name: "queue", sort: "queue", wide: true, class: "name", cell: (j) => j.queue },
       { name: "user", sort: "user", wide: true, class: "name", cell: (j) => j.user },
@@ -249,10 +249,6 @@ function explanation(run, x) {
   x.note && h("p", { class: "soft" }, x.note)];
 }
 
-// said and keep remember what a user typed, where the browser lets the page.
-const said = (name) => { try { return localStorage.getItem(name) || ""; } catch { return ""; } };
-const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* not kept */ } };
-
 // actions are what a user may do to a job, each confirmed.
 function actions(c, d, done) {
   const dialog = document.getElementById("dialog");
@@ -260,13 +256,12 @@ function actions(c, d, done) {
     const problem = h("p", { class: "bad", role: "alert" });
     show(dialog, h("form", { method: "dialog" }, h("p", {}, text), problem,
       h("button", { value: "no" }, "no"), " ", h("button", { type: "button", id: "yes", onclick: async () => {
-        try { await post(`/runs/${c.run}/jobs/${d.job}`, body, user.value); dialog.close(); done(); } catch (e) { show(problem, e.message); }
+        try { await post(`/runs/${c.run}/jobs/${d.job}`, body); dialog.close(); done(); } catch (e) { show(problem, e.message); }
       } }, "yes")));
     dialog.showModal();
   };
-  const user = h("input", { placeholder: "your name", "aria-label": "your name", id: "user", value: said("user"), onchange: () => keep("user", user.value) });
   const queue = h("input", { placeholder: "queue", "aria-label": "queue to move to" }), priority = h("input", { type: "number", step: 1, value: d.priority, "aria-label": "priority", style: { width: "6em" } });
-  return h("p", { class: "filters" }, user, h("button", { type: "button", id: "kill", onclick: () => confirm(`Kill job ${d.job} ${d.name}?`, { kill: true }) }, "kill"),
+  return h("p", { class: "filters" }, h("button", { type: "button", id: "kill", onclick: () => confirm(`Kill job ${d.job} ${d.name}?`, { kill: true }) }, "kill"),
     queue, h("button", { type: "button", onclick: () => queue.value && confirm(`Move job ${d.job} ${d.name} to queue ${queue.value}?`, { queue: queue.value }) }, "move"),
     priority, h("button", { type: "button", onclick: () => confirm(`Give job ${d.job} ${d.name} priority ${priority.value}?`, { priority: Number(priority.value) }) }, "set priority"));
 }

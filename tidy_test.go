@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"unpack":       {},
 	"workload":     {"sched", "unpack", "jobhistory"},
 	"joblog":       {"sched"},
-	"sim":          {"sched", "workload", "theory"},           // jobs come with their truth; what a probe samples is theory's
+	"sim":          {"sched", "workload", "theory"},           // what a probe samples is theory's
 	"mr":           {"sched", "theory", "spelling", "joblog"}, // an engine: no policy, no record, no other engine
 	"yarn":         {"sched"},
 	"availability": {"sched", "workload"},                   // what a service beside jobs leaves

@@ -61,9 +61,9 @@ func runLogs(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logs PLACE [JOB] [ATTEMPT]",
 		Short: "Show what the programs of a run wrote to standard error",
-		Long: fmt.Sprintf(`Show what the programs of a run wrote to standard error. PLACE is the output of a job, the record of
-the run, its workload, or the folder of its logs. Several logs are listed, and a single one is shown. JOB is a job's
-number, ATTEMPT such as map-00003-0: the stage, the task and the attempt, from 0.
+		Long: fmt.Sprintf(`Show what the programs of a run wrote to standard error. PLACE is the output of a
+job, the record of the run, its workload, or the folder of its logs. Several logs are listed, and a single one is shown.
+JOB is a job's number, ATTEMPT such as map-00003-0: the stage, the task and the attempt, from 0.
 
 Of an attempt at most %d KiB and the end are kept, of a run %d MiB.`, joblog.MostOfAttempt>>10,
 			joblog.MostOfRun>>20),

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A view is a run as one user may see it. Of jobs that the user may not look at it has no names, and not whose they are.
+// A view is a run as one user may see it. Of jobs that the user may not look at it has neither names nor users.
 type view struct {
 	of   *snapshot // that it was made from
 	made time.Time

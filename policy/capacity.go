@@ -192,7 +192,7 @@ func (c *capacity) Decide(p *sched.Plan) {
 }
 
 // lacking returns how much of kind k queues want that they would have if what is lent were given back, and is not
-// leaving yet.
+// leaving yet. Tasks on nodes that have come to offer less than they hold are no queue's lack.
 func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
 	c.Reclaim.divide(p, k, func(q *sched.Queue) theory.Claim {
 		return theory.Claim{Weight: float64(c.guaranteed.of(q, k)), Max: float64(min(q.Demand[k], q.Max[k]))}
@@ -202,5 +202,5 @@ func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
 			need += max(0, c.Reclaim.share[q.ID]-float64(q.Used[k])) - float64(q.Leaving[k])
 		}
 	}
-	return need - float64(p.Capacity[k]-p.Queues[0].Used[k])
+	return need - float64(max(0, p.Capacity[k]-p.Queues[0].Used[k]))
 }

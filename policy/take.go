@@ -298,7 +298,10 @@ func reporting(p *sched.Plan) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(p.Events, func(e sched.Event) bool { return e.Kind == sched.NodeReported })
+	// A report with a spec says that a node offers something else now, also where nodes are always open.
+	return slices.ContainsFunc(p.Events, func(e sched.Event) bool {
+		return e.Kind == sched.NodeReported && e.Body == nil
+	})
 }
 
 // takeBack has attempts leave the nodes on which suspended ones wait that come before them. Where nodes do not report

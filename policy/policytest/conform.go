@@ -114,14 +114,11 @@ func (c *conformance) fresh(doubled bool) sched.Policy {
 	return p
 }
 
-// setup returns the random setup of a seed. Under policies that take nothing back, nodes come to offer less for a while
-// as well.
+// setup returns the random setup of a seed, in which nodes come to offer less for a while as well.
 func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
 	s := RandomSetup(seed, scale)
 	s.Can |= c.card.Needs
-	if slices.Contains(c.claims, policy.NonPreemptive) {
-		s.drawDips(seed, scale)
-	}
+	s.drawDips(seed, scale)
 	return s
 }
 

@@ -356,6 +356,15 @@ func TestSimMasters(t *testing.T) {
 			t.Errorf("%s: explain: %s", policy, out)
 		}
 	}
+	// alice may have half of her queue, 8 GiB, and no more while half of the cluster is free.
+	limited := filepath.Join(dir, "limited.rec")
+	one := writeFile(t, "one.yaml", "jobs:\n  - {name: a, user: alice, maps: {count: 40, time: 60s}}\n")
+	must(t, "sim", "--trace", one, "--cluster", "nodes=2,memory=8GiB,vcores=8", "--policy", "capacity:user-factor=0.5",
+		"--record", limited)
+	if out := must(t, "record", "explain", limited, "1", "--at", "5s"); !strings.Contains(out, "limit of the user: "+
+		"user alice uses 8192 memory of at most 8192 in queue default, shared by 1 users, and a task takes 1024") {
+		t.Errorf("a user at the limit: explain: %s", out)
+	}
 	rec := filepath.Join(dir, "plain.rec")
 	args := []string{
 		"--cluster",

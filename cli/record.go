@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -269,7 +270,8 @@ func printExplanation(a *app, x *record.Explanation) {
 	case len(x.Stages) == 0:
 		fmt.Fprintf(a.Out, "%s at %v: %s\n", name, at, x.State)
 	default:
-		fmt.Fprintf(a.Out, "%s at %v, submitted at %v:\n", name, at, sched.Time(x.Submitted*1e9))
+		fmt.Fprintf(a.Out, "%s at %v, submitted at %v:\n", name, at,
+			sched.Time(x.Submitted*1e9).Round(time.Millisecond))
 	}
 	for _, st := range x.Stages {
 		fmt.Fprintf(a.Out, "  %s (stage %d): %d wait, %d run, %d are done\n    %s", st.Kind, st.Stage, st.Waiting,

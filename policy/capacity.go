@@ -131,26 +131,31 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 	return first
 }
 
-// Position tells a stage's place; it has none while its user is at his limit, or while it is a master that may not
-// start.
+// Position tells a stage's place; it has none while a limit keeps it from starting.
 func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
-	u, k := v.Queues[st.Job.Queue], kindOf(st)
-	q := v.Queues[u.Parent]
-	if !c.limits.mayStart(v, st, max(1, active(v, q, k))) {
+	if c.Withheld(v, st) != "" {
 		return sched.Key{}, false
 	}
 	return c.tree.Position(v, st)
 }
 
-// Withheld says in words why a master may not start: its queue has all that masters may hold there, or its user; "": it
-// may.
+// Withheld says in words why tasks of st may not start: masters hold all that they may of the queue, or its user is at
+// a limit although the cluster has more; "": they may.
 func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
-	if why := c.tree.Withheld(v, st); why != "" || !c.leads.limit(st) {
+	if why := c.tree.Withheld(v, st); why != "" {
 		return why
 	}
-	u := v.Queues[st.Job.Queue]
+	u, kind := v.Queues[st.Job.Queue], kindOf(st)
 	q := v.Queues[u.Parent]
-	users := max(1, active(v, q, kindOf(st)))
+	users := max(1, active(v, q, kind))
+	free := v.Capacity[kind] - v.Queues[0].Used[kind]
+	if free >= st.Spec.PerTask[kind] && !c.limits.mayHaveMore(v, st, users) {
+		return fmt.Sprintf("user %s uses %d %v of at most %.0f in queue %s, shared by %d users, and a task takes %d",
+			u.Spec.Name, u.Used[kind], kind, c.limits.limit(q, st, users), v.Path(q), users, st.Spec.PerTask[kind])
+	}
+	if !c.leads.limit(st) {
+		return ""
+	}
 	k, over := c.limits.overLed(v, st, users)
 	if !over {
 		return ""

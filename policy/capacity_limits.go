@@ -105,16 +105,20 @@ func (l *userLimits) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceK
 // mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters
 // may hold.
 func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
-	u, k := v.Queues[st.Job.Queue], kindOf(st)
-	q := v.Queues[u.Parent]
-	if u.Used[k] > 0 && float64(u.Used[k]) >= l.limit(q, st, active) {
+	if !l.mayHaveMore(v, st, active) {
 		return false
 	}
 	if !l.leads.limit(st) {
 		return true
 	}
 	_, over := l.overLed(v, st, active)
-	return !over && l.leads.allow(v, q, st)
+	return !over && l.leads.allow(v, v.Queues[v.Queues[st.Job.Queue].Parent], st)
+}
+
+// mayHaveMore reports whether a stage's user is under his limit, or has nothing.
+func (l *userLimits) mayHaveMore(v *sched.View, st *sched.Stage, active int) bool {
+	u, k := v.Queues[st.Job.Queue], kindOf(st)
+	return u.Used[k] <= 0 || float64(u.Used[k]) < l.limit(v.Queues[u.Parent], st, active)
 }
 
 // limit is how much of what st competes for its user may have.

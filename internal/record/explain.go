@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -18,8 +19,9 @@ type Ranker interface {
 	Position(*sched.View, *sched.Stage) (sched.Key, bool)
 }
 
-// A Withholder is a Ranker that can say in words why it lets a stage not start, whatever room there is: as
-// ApplicationMasters of a queue hold all that they may there; "": it may start, as far as that goes.
+// A Withholder is a Ranker that can say in words why it lets a stage not start, whatever room there is:
+// ApplicationMasters of a queue hold all that they may there, or a user does; "": it may start, as far as that goes.
+// The words name the limit, its value and what is used of it.
 type Withholder interface {
 	Withheld(*sched.View, *sched.Stage) string
 }
@@ -41,9 +43,10 @@ const (
 	QueueMaximum Reason = "queue maximum" // one more task would take its queue, or one above, beyond the maximum
 	// it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
 	MasterLimit  Reason = "limit of masters"
-	TooLarge     Reason = "too large"    // no node could ever hold a task
-	NoNodeFits   Reason = "no node fits" // no node has room for a task now
-	ReservedRoom Reason = "reserved"     // nodes have room, but are kept for others
+	UserLimit    Reason = "limit of the user" // its user has all that the policy lets a user have of the queue
+	TooLarge     Reason = "too large"         // no node could ever hold a task
+	NoNodeFits   Reason = "no node fits"      // no node has room for a task now
+	ReservedRoom Reason = "reserved"          // nodes have room, but are kept for others
 	// nodes have room, but the job avoids them: tasks failed there, or it asked for others
 	Blacklisted Reason = "blacklisted"
 	NoReport    Reason = "no report" // under heartbeats: nodes have room, but have not reported since
@@ -107,7 +110,7 @@ func inWords(j *sched.Job, k sched.Key) string {
 	if k.Then != 0 {
 		words = append(words, fmt.Sprintf("then %d", k.Then))
 	}
-	return strings.Join(append(words, fmt.Sprintf("submitted %v", j.Submitted)), ", ")
+	return strings.Join(append(words, fmt.Sprintf("submitted %v", j.Submitted.Round(time.Millisecond))), ", ")
 }
 
 // A Holder is a job that holds room which others wait for.
@@ -243,7 +246,9 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 		return e
 	}
 	if why := x.withheld(st); why != "" {
-		e.Reason, e.Detail = MasterLimit, why
+		if e.Reason, e.Detail = UserLimit, why; st.Kind == sched.Master {
+			e.Reason = MasterLimit
+		}
 		return e
 	}
 	x.room(&e, st)

@@ -55,7 +55,7 @@ type withholding struct {
 
 func (w *withholding) Withheld(_ *sched.View, st *sched.Stage) string {
 	if st.Kind == w.kind {
-		return "masters of queue a hold all that they may"
+		return "user u uses 1 of at most 1"
 	}
 	return ""
 }
@@ -124,6 +124,13 @@ func TestExplain(t *testing.T) {
 				r.submit(id+1, mapReduce(0, 1, 10*sec, 0, 0))
 			}
 		}, NoNodeFits, "1 stages come first", 1, 1},
+		{"a reduce that waits is not ahead of a map", sched.Config{}, Question{3, 5 * sec}, func(r *rig) {
+			r.node(slots(1, 0))
+			r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
+			j := mapReduce(0, 0, 0, 1, sec)
+			r.submit(2, j)
+			r.submit(3, mapReduce(0, 1, 10*sec, 0, 0))
+		}, NoNodeFits, "none of the 1 nodes has that free", 0, 1},
 		{"no node is that large", sched.Config{}, Question{1, 5 * sec}, func(r *rig) {
 			r.node(sched.Resources{sched.Memory: 4})
 			r.submit(1, mem(0, 1, 5, sec))
@@ -237,8 +244,8 @@ func TestExplain(t *testing.T) {
 				r.submit(2, mapReduce(0, 1, 10*sec, 0, 0))
 				r.at(9*sec, sched.Event{Kind: sched.JobEnded, Job: 2, Outcome: sched.Killed})
 			},
-			MasterLimit,
-			"masters of queue a hold all that they may",
+			UserLimit,
+			"user u uses 1 of at most 1",
 			0,
 			0,
 		},

@@ -37,6 +37,11 @@ func (k Kind) String() string { return [kinds]string{"map", "shuffle", "merge"}[
 type Cluster struct {
 	Nodes      []Node
 	NetServers int // servers of the network; 0 means 1
+
+	// The nodes are parts of one machine, whose processors and disks are those of the first node.
+	OneMachine bool
+	// What each task beyond the processors of a machine costs all of them in speed, as a part: caches and switching.
+	Interference float64
 }
 
 // A Node is a machine.
@@ -50,7 +55,9 @@ type Node struct {
 // A Job is what is to be predicted.
 type Job struct {
 	Submit        float64 // seconds
-	Setup         float64 // seconds from submission until containers are asked for
+	Master        Master
+	Ask           float64 // seconds from when containers may be asked for until they are: those of maps and of reduces
+	Commit        float64 // seconds from the end of the last task to the job's
 	Maps, Reduces int
 	MapSize       []float64      // of a map's container, in the dimensions of Node.Capacity
 	ReduceSize    []float64      // of a reduce's container
@@ -58,6 +65,13 @@ type Job struct {
 	Demands       [kinds]Cost    // service time of each kind of subtask at each kind of centre, without any queueing
 	Initial       [kinds]float64 // response times to begin with, as from history; 0: the sum of the demands
 	CV            float64        // coefficient of variation of the tasks' times, for the range of the prediction
+}
+
+// A Master is a job's own process, which asks for its containers once it has started.
+type Master struct {
+	Size    []float64 // of its container, in the dimensions of Node.Capacity; nil: it takes no room
+	Demand  Cost      // of its start
+	Threads float64   // processors that its start uses at once, where they are free; 0 means 1
 }
 
 // tasks returns the number of subtasks: maps, then for each reduce a shuffle-sort a map, then a merge for each reduce.
@@ -111,8 +125,9 @@ func (j *Job) check(c *Cluster, dimensions int) error {
 		return fmt.Errorf("%d maps and %d reduces: neither may be negative", j.Maps, j.Reduces)
 	}
 	bad := func(x float64) bool { return !(x >= 0) || math.IsInf(x, 0) }
-	if bad(j.Submit) || bad(j.Setup) || bad(j.CV) {
-		return fmt.Errorf("submission at %v s, variation %v: both must be finite and not negative", j.Submit, j.CV)
+	if bad(j.Submit) || bad(j.Master.Demand.Total()) || bad(j.CV) || bad(j.Ask) || bad(j.Commit) {
+		return fmt.Errorf("submission at %v s, start of the master %v s, variation %v, asking %v s, commit %v s: "+
+			"all must be finite and not negative", j.Submit, j.Master.Demand.Total(), j.CV, j.Ask, j.Commit)
 	}
 	for k := range j.Demands {
 		for z, d := range j.Demands[k] {

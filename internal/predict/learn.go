@@ -6,10 +6,18 @@ import (
 	"slices"
 )
 
-// A Run is what was measured of some equal jobs that were submitted at once to a cluster of equal containers, each with
-// a master of its own beside them. Times are in seconds.
+// A Machine runs nodes beside each other, whose tasks share its processors.
+type Machine struct {
+	Cores      int
+	NodeRoom   float64
+	TaskRoom   float64 // of a node's, that a task's container holds
+	MasterRoom float64 // that a master's container holds
+}
+
+// A Run is what was measured of some equal jobs that were submitted at once, whose reduces were asked for when all maps
+// had ended. Times are in seconds.
 type Run struct {
-	Slots int // tasks that the cluster runs at once
+	Nodes int
 	Jobs  []Measured
 }
 
@@ -36,83 +44,161 @@ func (r *Run) mean() (t float64) {
 	return t
 }
 
-// Learned is what runs of one kind of job have taught of its demands on a machine, in seconds. Tasks share the cores of
-// the machine whatever node they are on. Their time is processor time, for which they queue with all others, and a wait
-// that they cause each other no part of: heartbeats, the start of a process, a disk that is not the bottleneck.
+// Learned is what runs of one kind of job have taught of its demands on a machine, in seconds.
 type Learned struct {
-	Cores  int
-	Master [2]float64    // until the tasks are made: with one job, and for each job more that starts at the same time
-	Grant  float64       // from a container that is free to the next task in it
-	Commit float64       // from the last task to the end of the job
-	Task   [2]TaskDemand // of maps and reduces
+	Machine
+	Interference float64 // of a Cluster
+	Threads      float64 // of a master that starts
+	Start        Cost    // of a master
+	Ask          float64 // of a Job
+	Grant        float64 // for which a task holds its container before it starts
+	Commit       float64 // of a Job
+	Task         [2]TaskDemand
 }
 
-// TaskDemand is what one task needs, alone on the machine.
+// TaskDemand is what one task of a kind needs.
 type TaskDemand struct{ CPU, Wait, CV float64 }
 
-// Effects of the machine that can be left out, to say what each is worth.
+// Parts of what is learned that can be left out, to say what each is worth.
 const (
-	WithoutGrants    = 1 << iota // no time between tasks of a container
-	WithoutMasters               // masters that start together do not slow each other down
-	WithoutFit                   // processor time is what counters say, the wait what is left
+	WithoutGrants    = 1 << iota // no time until containers are asked for and granted
+	WithoutMasters               // masters take a fixed time, and no processor
+	WithoutService               // a task's processor time is what counters say, the rest of its time a wait
+	WithoutFit                   // no interference, one thread of a master, demands as they were observed
 	WithoutVariation             // tasks do not vary
 )
 
-// Learn finds what the runs have in common. Processor time as counted leaves out what the system does for a task, and
-// the time of a task has waits for the processor in it. So both demands are fitted: of the factors on the counted
-// processor time, and of waits, those with which the predicted times of the runs are nearest to the measured ones.
-func Learn(runs []Run, cores int, without int) (*Learned, error) {
-	if len(runs) == 0 || cores < 1 {
+// fewestRuns to tell demands and interference apart: with fewer, tasks do not interfere, and masters have one thread.
+const fewestRuns = 3
+
+// Learn finds what the runs have in common. Counters leave out most of what the start of a process and the system need
+// of the processors. So a task's demand is the service that it got: at each instant of its time its part of the
+// processors, which the tasks and masters that ran beside it tell. From several runs, interference and the threads of
+// masters are those with which the runs' own times are predicted best, and a common factor on all demands takes off
+// what remains on average.
+func Learn(runs []Run, m Machine, without int) (*Learned, error) {
+	if len(runs) == 0 || m.Cores < 1 {
 		return nil, errors.New("no run to learn from, or no core")
 	}
-	l := &Learned{Cores: cores}
-	l.learnMasters(runs, without)
-	l.learnTasks(runs, without)
-	if without&WithoutFit == 0 {
-		l.fit(runs)
+	least, best := math.Inf(1), (*Learned)(nil)
+	interferences, threads := []float64{0, 0.02, 0.04, 0.06, 0.08, 0.1}, []float64{1, 1.5, 2}
+	if len(runs) < fewestRuns || without&WithoutFit != 0 {
+		interferences, threads = interferences[:1], threads[:1]
 	}
-	return l, nil
-}
-
-// learnMasters fits a line through the masters' times by the number of jobs.
-func (l *Learned) learnMasters(runs []Run, without int) {
-	var n, sumX, sumY, sumXX, sumXY, grants, commits float64
-	for _, r := range runs {
-		x := float64(len(r.Jobs) - 1)
-		for _, j := range r.Jobs {
-			n, sumX, sumY = n+1, sumX+x, sumY+j.Launched
-			sumXX, sumXY = sumXX+x*x, sumXY+x*j.Launched
-			last, first := ends(j.Tasks[ofMaps]), starts(j.Tasks[ofReduces])
-			if len(j.Tasks[ofReduces]) > 0 {
-				grants += max(0, first-last)
-				last = max(last, ends(j.Tasks[ofReduces]))
+	for _, n := range threads {
+		for _, x := range interferences {
+			l := &Learned{Machine: m, Interference: x, Threads: n}
+			l.observe(runs, without)
+			e := 0.0
+			if without&WithoutFit == 0 {
+				e = l.scale(runs)
 			}
-			commits += j.End - last
+			if e < least {
+				least, best = e, l
+			}
 		}
 	}
-	l.Grant, l.Commit = grants/n, commits/n
-	if spread := n*sumXX - sumX*sumX; spread > 0 {
-		l.Master[1] = max(0, (n*sumXY-sumX*sumY)/spread)
-		l.Master[0] = max(0, (sumY-l.Master[1]*sumX)/n)
-	} else { // one number of jobs: masters start on the processors
-		k := max(1, (1+sumX/n)/float64(l.Cores))
-		l.Master[0] = sumY / n / k
-		l.Master[1] = l.Master[0] / float64(l.Cores)
+	return best, nil
+}
+
+// observe takes demands from the runs.
+func (l *Learned) observe(runs []Run, without int) {
+	jobs := math.MaxInt
+	for i := range runs {
+		jobs = min(jobs, len(runs[i].Jobs))
 	}
+	var asks, grants, commits, launches, starts, services [2][]float64
+	var spreads [2][]float64
+	for i := range runs {
+		r := &runs[i]
+		s := l.served(r)
+		for k := range s.tasks {
+			if len(s.tasks[k]) == 0 {
+				continue
+			}
+			if without&WithoutService == 0 {
+				services[k] = append(services[k], mean(s.tasks[k]))
+			}
+			if v, known := variation(s.tasks[k]); known {
+				spreads[k] = append(spreads[k], v)
+			}
+		}
+		starts[0] = append(starts[0], mean(s.masters))
+		for k := range r.Jobs {
+			j := &r.Jobs[k]
+			maps, reduces := j.Tasks[ofMaps], j.Tasks[ofReduces]
+			launches[0] = append(launches[0], j.Launched)
+			commits[0] = append(commits[0], j.End-max(ends(maps), ends(reduces)))
+			if len(r.Jobs) > jobs {
+				continue // what a job waits for may be another one
+			}
+			if len(maps) > 0 {
+				asks[0] = append(asks[0], first(maps)-j.Launched)
+				grants[0] = append(grants[0], handovers(maps)...)
+			}
+			if len(maps) > 0 && len(reduces) > 0 {
+				asks[0] = append(asks[0], max(0, first(reduces)-ends(maps)))
+			}
+		}
+	}
+	l.Start, l.Commit = Cost{CPU: mean(starts[0])}, max(0, mean(commits[0]))
 	if without&WithoutMasters != 0 {
-		l.Master = [2]float64{sumY / n, 0}
+		l.Start = Cost{Wait: mean(launches[0])}
 	}
-	if without&WithoutGrants != 0 {
-		l.Grant = 0
+	if without&WithoutGrants == 0 {
+		whole := max(0, mean(asks[0]))
+		l.Grant = whole / 2
+		if len(grants[0]) > 0 {
+			l.Grant = min(whole, mean(grants[0]))
+		}
+		l.Ask = whole - l.Grant
+	}
+	for k := range l.Task {
+		l.Task[k] = TaskDemand{CPU: mean(services[k])}
+		if without&WithoutService != 0 {
+			l.Task[k] = counted(runs, k)
+		}
+		if without&WithoutVariation == 0 {
+			l.Task[k].CV = mean(spreads[k])
+		}
 	}
 }
 
-func starts(tasks []Observed) float64 {
-	first := math.Inf(1)
+// handovers are the times from the end of a task to the start of the next one in its container's place.
+func handovers(tasks []Observed) (list []float64) {
+	var begun, ended []float64
 	for _, t := range tasks {
-		first = min(first, t.Start)
+		begun, ended = append(begun, t.Start), append(ended, t.End)
 	}
-	return first
+	slices.Sort(begun)
+	slices.Sort(ended)
+	later, _ := slices.BinarySearch(begun, ended[0])
+	for i, at := range begun[later:] {
+		list = append(list, max(0, at-ended[i]))
+	}
+	return list
+}
+
+// counted are the means of counted processor times and of the rest.
+func counted(runs []Run, kind int) TaskDemand {
+	var all means
+	for i := range runs {
+		for k := range runs[i].Jobs {
+			for _, t := range runs[i].Jobs[k].Tasks[kind] {
+				all.add(t.End-t.Start, t.CPU)
+			}
+		}
+	}
+	s := all.service()
+	return TaskDemand{CPU: float64(s.CPU), Wait: float64(s.Wait)}
+}
+
+func first(tasks []Observed) float64 {
+	at := math.Inf(1)
+	for _, t := range tasks {
+		at = min(at, t.Start)
+	}
+	return at
 }
 
 func ends(tasks []Observed) (last float64) {
@@ -122,143 +208,127 @@ func ends(tasks []Observed) (last float64) {
 	return last
 }
 
-// learnTasks takes the means of counted processor times and of times, as if no task had waited.
-func (l *Learned) learnTasks(runs []Run, without int) {
-	for kind := range l.Task {
-		var n, cpu, time, square float64
-		for _, r := range runs {
-			for _, j := range r.Jobs {
-				for _, t := range j.Tasks[kind] {
-					n, cpu, time, square = n+1, cpu+t.CPU, time+t.End-t.Start, square+(t.End-t.Start)*(t.End-t.Start)
-				}
-			}
-		}
-		if n == 0 {
-			continue
-		}
-		d := &l.Task[kind]
-		d.CPU = min(cpu, time) / n
-		d.Wait = (time - min(cpu, time)) / n
-		if without&WithoutVariation == 0 && time > 0 {
-			d.CV = l.spread(runs, kind)
-		}
+func mean(list []float64) float64 { return sum(list) / float64(max(1, len(list))) }
+
+// variation returns the coefficient of variation of a sample of at least two.
+func variation(list []float64) (v float64, known bool) {
+	m := mean(list)
+	if len(list) < 2 || m <= 0 {
+		return 0, false
 	}
+	square := 0.0
+	for _, x := range list {
+		square += (x - m) * (x - m) / float64(len(list)-1)
+	}
+	return math.Sqrt(square) / m, true
 }
 
-// spread returns the variation of the times of tasks of one run, on average: between runs they differ because the
-// machine is more or less busy, which the model computes.
-func (l *Learned) spread(runs []Run, kind int) float64 {
-	var sum, n float64
-	for _, r := range runs {
-		var times []float64
-		for _, j := range r.Jobs {
+// A service is what the processes of a run got of the processors, in seconds of one of them.
+type service struct {
+	tasks   [2][]float64
+	masters []float64
+}
+
+// served computes what each process got: at an instant, all that run get equal parts.
+func (l *Learned) served(r *Run) (s service) {
+	type process struct {
+		from, to, threads, got float64
+		kind                   int // -1: a master that starts
+	}
+	var list []process
+	var instants []float64
+	add := func(p process) {
+		list = append(list, p)
+		instants = append(instants, p.from, p.to)
+	}
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		add(process{0, j.Launched, l.Threads, 0, -1})
+		for kind := range j.Tasks {
 			for _, t := range j.Tasks[kind] {
-				times = append(times, t.End-t.Start)
+				add(process{t.Start, t.End, 1, 0, kind})
 			}
 		}
-		if len(times) < 2 {
-			continue
-		}
-		mean, square := 0.0, 0.0
-		for _, t := range times {
-			mean += t / float64(len(times))
-		}
-		for _, t := range times {
-			square += (t - mean) * (t - mean) / float64(len(times)-1)
-		}
-		sum, n = sum+math.Sqrt(square)/mean, n+1
 	}
-	if n == 0 {
-		return 0
-	}
-	return sum / n
-}
-
-// fit looks for the factors of processor time and wait, by steps that are halved when no neighbour is better.
-func (l *Learned) fit(runs []Run) {
-	began := l.Task
-	at := [2]float64{} // logarithms of the factors
-	set := func(x [2]float64) {
-		for kind := range l.Task {
-			l.Task[kind].CPU = began[kind].CPU * math.Exp(x[0])
-			l.Task[kind].Wait = (began[kind].CPU + began[kind].Wait) * math.Exp(x[1])
-		}
-	}
-	at[1] = -2 // a wait of an eighth of the time to begin with
-	set(at)
-	best := l.error(runs)
-	for step := 0.8; step > 0.02; {
-		next := at
-		for _, d := range [][2]float64{{step, 0}, {-step, 0}, {0, step}, {0, -step}, {step, -step}, {-step, step}} {
-			to := [2]float64{at[0] + d[0], at[1] + d[1]}
-			set(to)
-			if e := l.error(runs); e < best {
-				best, next = e, to
+	slices.Sort(instants)
+	for i, from := range instants[:len(instants)-1] {
+		to, load := instants[i+1], 0.0
+		for k := range list {
+			if p := &list[k]; p.from <= from && p.to >= to {
+				load += p.threads
 			}
 		}
-		if next == at {
-			step /= 2
+		cores := float64(l.Cores)
+		each := (to - from) * min(1, cores/max(load, 1)) / (1 + l.Interference*max(0, load-cores))
+		for k := range list {
+			if p := &list[k]; p.from <= from && p.to >= to {
+				p.got += p.threads * each
+			}
 		}
-		at = next
 	}
-	set(at)
+	for i := range list {
+		if p := &list[i]; p.kind < 0 {
+			s.masters = append(s.masters, p.got)
+		} else {
+			s.tasks[p.kind] = append(s.tasks[p.kind], p.got)
+		}
+	}
+	return s
 }
 
-// error is the mean squared relative error of the runs' mean times.
-func (l *Learned) error(runs []Run) (sum float64) {
-	for i := range runs {
-		r := &runs[i]
-		p, err := l.predict(r.shape(), learningDraws)
-		if err != nil {
-			return math.Inf(1)
-		}
-		off := p.Mean/r.mean() - 1
-		sum += off * off / float64(len(runs))
-	}
-	return sum
-}
+const (
+	scaleSteps    = 2
+	learningDraws = 2 // timelines are enough where an error is one of many
+)
 
-// learningDraws are enough timelines for a fit.
-const learningDraws = 8
+// scale multiplies the demands by a factor with which the runs' times are right on average, and returns the sum of the
+// squared logarithmic errors that remain.
+func (l *Learned) scale(runs []Run) (e float64) {
+	set := Usual()
+	set.Draws = learningDraws
+	for step := 0; ; step++ {
+		e = 0
+		bias := 0.0
+		for i := range runs {
+			p, err := l.PredictBy(runs[i].shape(), set)
+			if err != nil {
+				return math.Inf(1)
+			}
+			off := math.Log(p.Mean / runs[i].mean())
+			bias += off / float64(len(runs))
+			e += off * off
+		}
+		if step == scaleSteps {
+			return e
+		}
+		factor := math.Exp(-bias)
+		l.Start = l.Start.times(factor)
+		for k := range l.Task {
+			l.Task[k].CPU *= factor
+			l.Task[k].Wait *= factor
+		}
+	}
+}
 
 // A Shape says which jobs are predicted: equal ones that are submitted at once.
-type Shape struct{ Maps, Reduces, Slots, Jobs int }
+type Shape struct{ Maps, Reduces, Nodes, Jobs int }
 
 func (r *Run) shape() Shape {
-	return Shape{len(r.Jobs[0].Tasks[ofMaps]), len(r.Jobs[0].Tasks[ofReduces]), r.Slots, len(r.Jobs)}
+	return Shape{len(r.Jobs[0].Tasks[ofMaps]), len(r.Jobs[0].Tasks[ofReduces]), r.Nodes, len(r.Jobs)}
 }
 
 // Predict returns the times of jobs, from submission to end.
-func (l *Learned) Predict(s Shape) (*Prediction, error) { return l.predict(s, Usual().Draws) }
+func (l *Learned) Predict(s Shape) (*Prediction, error) { return l.PredictBy(s, Usual()) }
 
-func (l *Learned) predict(s Shape, draws int) (*Prediction, error) {
-	c := Cluster{Nodes: []Node{{Capacity: []float64{float64(s.Slots)}, CPUs: l.Cores, Disks: 1}}}
-	one := []float64{1}
-	j := Job{Maps: s.Maps, Reduces: s.Reduces, MapSize: one, ReduceSize: one, CV: l.Task[ofMaps].CV}
+// PredictBy predicts by another form of the model. Reduces are asked for when all maps have ended.
+func (l *Learned) PredictBy(s Shape, set Settings) (*Prediction, error) {
+	n := Node{Capacity: []float64{l.NodeRoom}, CPUs: l.Cores, Disks: 1}
+	c := Cluster{Nodes: slices.Repeat([]Node{n}, s.Nodes), OneMachine: true, Interference: l.Interference}
+	size := []float64{l.TaskRoom}
+	j := Job{Maps: s.Maps, Reduces: s.Reduces, MapSize: size, ReduceSize: size, CV: l.Task[ofMaps].CV, Ask: l.Ask,
+		Commit: l.Commit, Master: Master{[]float64{l.MasterRoom}, l.Start, l.Threads}}
 	j.Demands[MapTask] = Cost{CPU: l.Task[ofMaps].CPU, Wait: l.Task[ofMaps].Wait + l.Grant}
 	j.Demands[MergeTask] = Cost{CPU: l.Task[ofReduces].CPU, Wait: l.Task[ofReduces].Wait + l.Grant}
-	set := Usual()
-	set.SlowStart, set.Draws = 1, draws
-	p, err := Predict(c, slices.Repeat([]Job{j}, s.Jobs), set)
-	if err != nil {
-		return nil, err
-	}
-	more := l.MasterTime(s.Jobs) + l.Commit
-	p.Mean += more
-	for i := range p.Jobs {
-		p.Jobs[i].later(more)
-	}
-	return p, nil
-}
-
-// MasterTime returns when the tasks of jobs that are submitted at once are made.
-func (l *Learned) MasterTime(jobs int) float64 { return l.Master[0] + l.Master[1]*float64(jobs-1) }
-
-// later adds a time to a job's wait.
-func (j *JobPrediction) later(t float64) {
-	j.Response += t
-	j.Wait += t
-	for i := range j.drawn {
-		j.drawn[i] += t
-	}
+	set.SlowStart = 1
+	return Predict(c, slices.Repeat([]Job{j}, s.Jobs), set)
 }

@@ -1,9 +1,7 @@
 package predict
 
 import (
-	"fmt"
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -11,16 +9,15 @@ import (
 func runsOf(t *testing.T, truth *Learned, shapes []Shape) (runs []Run) {
 	t.Helper()
 	for _, s := range shapes {
-		p, err := truth.predict(s, 0)
+		p, err := truth.Predict(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := Run{Slots: s.Slots}
+		r := Run{Nodes: s.Nodes}
 		for i := range s.Jobs {
-			began := truth.MasterTime(s.Jobs)
-			j := Measured{Launched: began, End: p.Jobs[i].Response}
+			j := Measured{Launched: p.Jobs[i].Launched, End: p.Jobs[i].Response}
 			for _, iv := range p.Timeline[i] {
-				o := Observed{Start: began + iv.Start + truth.Grant, End: began + iv.End}
+				o := Observed{Start: iv.Start + truth.Grant, End: iv.End}
 				switch iv.Kind {
 				case MapTask:
 					o.CPU = truth.Task[ofMaps].CPU * 0.8 // the system's part is not counted
@@ -37,27 +34,37 @@ func runsOf(t *testing.T, truth *Learned, shapes []Shape) (runs []Run) {
 	return runs
 }
 
+var learningMachine = Machine{Cores: 2, NodeRoom: 4, TaskRoom: 1, MasterRoom: 0.5}
+
 // From runs of a machine that is as the model has it, Learn finds times with which jobs of other shapes are predicted
-// within 5 %: the parameters need not be found, as a little more of one and less of another give the same times.
+// within 4 %, and with which the runs are told apart from those of tasks that interfere.
 func TestLearn(t *testing.T) {
-	truth := &Learned{Cores: 2, Master: [2]float64{4, 1.5}, Grant: 0.7, Commit: 0.2,
-		Task: [2]TaskDemand{{CPU: 2, Wait: 1}, {CPU: 1.5, Wait: 2}}}
-	var shapes []Shape
-	for _, maps := range []int{2, 6} {
-		for _, slots := range []int{2, 6} {
-			for _, jobs := range []int{1, 3} {
-				shapes = append(shapes, Shape{maps, 1, slots, jobs})
+	for _, interference := range []float64{0, 0.1} {
+		truth := &Learned{Machine: learningMachine, Interference: interference, Threads: 2, Start: Cost{CPU: 6},
+			Grant: 0.4, Ask: 0.3, Commit: 0.2, Task: [2]TaskDemand{{CPU: 3}, {CPU: 2}}}
+		var shapes []Shape
+		for _, maps := range []int{2, 6} {
+			for _, nodes := range []int{1, 3} {
+				for _, jobs := range []int{1, 3} {
+					shapes = append(shapes, Shape{maps, 1, nodes, jobs})
+				}
 			}
 		}
+		l, err := Learn(runsOf(t, truth, shapes), learningMachine, WithoutVariation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "grant and ask", l.Grant+l.Ask, truth.Grant+truth.Ask, 0.15)
+		near(t, "interference", l.Interference, interference, 0.021)
+		predicts(t, l, truth, 0.04, Shape{4, 1, 2, 2}, Shape{12, 1, 3, 4}, Shape{1, 1, 1, 1})
 	}
-	l, err := Learn(runsOf(t, truth, shapes), 2, WithoutVariation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "time of a master", l.MasterTime(4), truth.MasterTime(4), 1e-9)
-	near(t, "grant", l.Grant, truth.Grant, 0.02)
-	for _, s := range []Shape{{4, 1, 4, 2}, {12, 1, 6, 4}, {1, 1, 2, 1}} {
-		want, err := truth.predict(s, 0)
+}
+
+// predicts fails where what was learned is off by more than a part of the true time.
+func predicts(t *testing.T, l, truth *Learned, part float64, shapes ...Shape) {
+	t.Helper()
+	for _, s := range shapes {
+		want, err := truth.Predict(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +72,7 @@ func TestLearn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if off := math.Abs(got.Mean/want.Mean - 1); off > 0.05 {
+		if off := math.Abs(got.Mean/want.Mean - 1); off > part {
 			t.Errorf("%+v: predicted %.2f s, want %.2f (%+v)", s, got.Mean, want.Mean, *l)
 		}
 	}
@@ -73,60 +80,15 @@ func TestLearn(t *testing.T) {
 
 // A single run of one job is enough: it is predicted within 5 %, and so is more of it.
 func TestLearnFromOneRun(t *testing.T) {
-	truth := &Learned{Cores: 2, Master: [2]float64{4, 2}, Grant: 0.7}
-	truth.Task = [2]TaskDemand{{CPU: 2, Wait: 1}, {CPU: 1.5, Wait: 2}}
-	one := Shape{4, 1, 2, 1}
-	l, err := Learn(runsOf(t, truth, []Shape{one}), 2, WithoutVariation)
+	truth := &Learned{Machine: learningMachine, Start: Cost{CPU: 4}, Grant: 0.4, Ask: 0.3}
+	truth.Task = [2]TaskDemand{{CPU: 3}, {CPU: 2}}
+	one := Shape{4, 1, 1, 1}
+	l, err := Learn(runsOf(t, truth, []Shape{one}), learningMachine, WithoutVariation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Shape{one, {8, 1, 2, 1}} {
-		want, _ := truth.predict(s, 0)
-		got, err := l.Predict(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if off := math.Abs(got.Mean/want.Mean - 1); off > 0.05 {
-			t.Errorf("%+v: predicted %.2f s, want %.2f (%+v)", s, got.Mean, want.Mean, *l)
-		}
-	}
-	if _, err := Learn(nil, 2, 0); err == nil {
+	predicts(t, l, truth, 0.05, one, Shape{8, 1, 1, 1}, Shape{8, 1, 2, 3})
+	if _, err := Learn(nil, learningMachine, 0); err == nil {
 		t.Error("nothing taught something")
 	}
-}
-
-// The rounds that users get give what hundreds of rounds give, within 0.3 % on average and 2.5 % at worst.
-func TestUsualRounds(t *testing.T) {
-	worst, sum, n := 0.0, 0.0, 0.0
-	for _, nodes := range []int{2, 8} {
-		for _, maps := range []int{7, 40} {
-			for _, reduces := range []int{0, 1, 4} {
-				for _, jobs := range []int{1, 4} {
-					c := Cluster{Nodes: slices.Repeat([]Node{{Capacity: []float64{8}, CPUs: 2, Disks: 1}}, nodes)}
-					j := Job{Maps: maps, Reduces: reduces, MapSize: []float64{1}, ReduceSize: []float64{1}}
-					j.Demands = [kinds]Cost{{6, 4}, {0, 0.05, 0.15}, {3, 2}}
-					exact, usual := Default(), Usual()
-					exact.MaxIterations, exact.Window = 150, 100
-					list := slices.Repeat([]Job{j}, jobs)
-					want, err := Predict(c, list, exact)
-					if err != nil {
-						t.Fatal(err)
-					}
-					got, err := Predict(c, list, usual)
-					if err != nil {
-						t.Fatal(err)
-					}
-					off := math.Abs(got.Mean/want.Mean - 1)
-					worst, sum, n = max(worst, off), sum+off, n+1
-					if off > 0.025 {
-						t.Errorf("%s: %.2f s, want %.2f", fmt.Sprint(nodes, maps, reduces, jobs), got.Mean, want.Mean)
-					}
-				}
-			}
-		}
-	}
-	if sum/n > 0.003 {
-		t.Errorf("%.4f off on average, %.4f at worst", sum/n, worst)
-	}
-	t.Logf("%.4f off on average, %.4f at worst", sum/n, worst)
 }

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Two classes with overlap factors, by hand: closed mode of spec 14.4.
@@ -708,7 +710,7 @@ func TestDrawnTimelines(t *testing.T) {
 	const sigma = 0.5
 	j.CV = math.Sqrt(math.Expm1(sigma * sigma))
 	s := Usual()
-	s.Draws = 20_000
+	s.Draws, s.Error = 20_000, 0
 	predictOnce := func() *Prediction {
 		p, err := Predict(*c, []Job{j}, s)
 		if err != nil {
@@ -770,16 +772,31 @@ func BenchmarkPredict(b *testing.B) {
 	}
 	for _, size := range []struct{ maps, reduces, jobs int }{{80, 1, 4}, {80, 4, 4}, {1000, 9, 1}, {9000, 0, 1}} {
 		j := Job{Maps: size.maps, Reduces: size.reduces, MapSize: []float64{1}, ReduceSize: []float64{1},
-			Demands: [kinds]Cost{{6, 4, 0}, {0, 0.05, 0.15}, {3, 2, 0}}}
+			Demands: [kinds]Cost{{6, 4, 0}, {0, 0.05, 0.15}, {3, 2, 0}}, CV: 0.3}
 		jobs := slices.Repeat([]Job{j}, size.jobs)
-		b.Run(fmt.Sprintf("maps=%d/reduces=%d/jobs=%d", size.maps, size.reduces, size.jobs), func(b *testing.B) {
-			for b.Loop() {
-				p, err := Predict(c, jobs, Default())
-				if err != nil {
-					b.Fatal(err)
+		for _, form := range []struct {
+			name string
+			set  Settings
+		}{{"usual", Usual()}, {"fifo", Default()}} {
+			name := fmt.Sprintf("%s/maps=%d/reduces=%d/jobs=%d", form.name, size.maps, size.reduces, size.jobs)
+			b.Run(name, func(b *testing.B) {
+				before := used(b)
+				for b.Loop() {
+					if _, err := Predict(c, jobs, form.set); err != nil {
+						b.Fatal(err)
+					}
 				}
-				b.ReportMetric(float64(p.Iterations), "iterations")
-			}
-		})
+				b.ReportMetric((used(b)-before).Seconds()*1000/float64(b.N), "cpu-ms/op")
+			})
+		}
 	}
+}
+
+// used returns the processor time of this process, which other load on the machine does not stretch.
+func used(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

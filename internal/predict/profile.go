@@ -171,7 +171,7 @@ func (p *Profile) demands() (d [kinds]Cost, first [kinds]float64, err error) {
 // resources that the cluster has. disks is the number of disks of each node; a core is a processor.
 func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 	j := Job{
-		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation, Setup: float64(p.Setup),
+		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation, Master: Master{Demand: Cost{Wait: float64(p.Setup)}},
 	}
 	var has []sched.ResourceKind
 	for k, x := range c.Capacity() {

@@ -27,9 +27,12 @@ func (l layout) servers(z Resource, node int) float64 {
 	if z == Net || z == Wait {
 		return float64(max(1, l.cluster.NetServers))
 	}
+	if l.cluster.OneMachine {
+		node = 0
+	}
 	n := 0
 	for i := range l.cluster.Nodes {
-		if c := &l.cluster.Nodes[i]; l.aggregate || i == node {
+		if c := &l.cluster.Nodes[i]; i == node || l.aggregate && !l.cluster.OneMachine {
 			if z == CPU {
 				n += c.CPUs
 			} else {
@@ -38,6 +41,14 @@ func (l layout) servers(z Resource, node int) float64 {
 		}
 	}
 	return float64(n)
+}
+
+// serversOn returns the servers of each kind that a task on a node uses; of one without a place, those of the first.
+func (l layout) serversOn(node int) (servers [resources]float64) {
+	for z := range resources {
+		servers[z] = l.servers(z, max(0, node))
+	}
+	return servers
 }
 
 // split divides the demand of task i, on the node where it is now, into what queues and what is a pure delay: a centre
@@ -110,7 +121,7 @@ func (c *customers) sweepTimeline(l layout) []Cost {
 	for i := range c.demand {
 		if iv := &c.interval[i]; iv.End > iv.Start {
 			node := iv.Node
-			if l.aggregate {
+			if l.aggregate || l.cluster.OneMachine {
 				node = 0
 			}
 			if byNode[node] == nil {

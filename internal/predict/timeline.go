@@ -29,27 +29,15 @@ type ramp struct {
 // simulation of the ResourceManager's grants, first come first served over the jobs. A job behind may use what those
 // before it cannot. The intervals of a job are in the order of its subtasks.
 func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval {
-	t := scheduler{cluster: c, ramp: r, total: make([]float64, len(c.Nodes[0].Capacity))}
-	t.held = make([]float64, len(t.total))
-	for i := range c.Nodes {
-		n := &c.Nodes[i]
-		t.nodes = append(t.nodes, nodeState{used: make([]float64, len(n.Capacity)),
-			reduces: make([]float64, len(n.Capacity))})
-		for d, x := range n.Capacity {
-			t.total[d] += x
-		}
-	}
+	t := newScheduler(c, r)
 	for i := range jobs {
-		t.add(i, &jobs[i], response[i])
+		j := &jobs[i]
+		t.add(i, j, response[i])
+		t.push(event{at: j.Submit + j.Master.Demand.Total() + j.Ask, kind: arrival, job: i})
 	}
 	for len(t.events) > 0 {
 		t.now = t.events[0].at
-		t.batch = t.batch[:0]
-		for first := t.now; len(t.events) > 0 && t.events[0].at <= first+tolerance; {
-			e := heap.Pop(&t.events).(event)
-			t.now = e.at
-			t.batch = append(t.batch, e)
-		}
+		t.popBatch()
 		for _, e := range t.batch {
 			t.apply(e)
 		}
@@ -62,12 +50,39 @@ func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval
 	return lines
 }
 
+func newScheduler(c *Cluster, r ramp) *scheduler {
+	t := &scheduler{cluster: c, ramp: r, total: make([]float64, len(c.Nodes[0].Capacity))}
+	t.held = make([]float64, len(t.total))
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		t.nodes = append(t.nodes, nodeState{used: make([]float64, len(n.Capacity)),
+			reduces: make([]float64, len(n.Capacity))})
+		for d, x := range n.Capacity {
+			t.total[d] += x
+		}
+	}
+	return t
+}
+
+// popBatch takes the events of the instant.
+func (t *scheduler) popBatch() {
+	t.batch = t.batch[:0]
+	for first := t.now; len(t.events) > 0 && t.events[0].at <= first+tolerance; {
+		e := heap.Pop(&t.events).(event)
+		t.now = e.at
+		t.batch = append(t.batch, e)
+	}
+}
+
 type eventKind uint8
 
 const (
-	arrival eventKind = iota
-	mapDone
-	reduceDone
+	arrival    eventKind = iota // a job's master asks for containers
+	mapDone                     //
+	reduceDone                  //
+	submission                  // where tasks share: a job's master waits for its container
+	asking                      // reduces are asked for
+	departure                   // where tasks share: a job's master leaves
 )
 
 type event struct {
@@ -110,8 +125,10 @@ func (n *nodeState) take() int {
 
 type reduceState struct {
 	number, node, slot int
-	lanes              []float64 // when each copier is free
+	lanes              []float64 // when each copier is free; where tasks share, 1: it is not
 	given              int       // shuffle-sorts laid out
+	ready              []int     // where tasks share: maps whose output waits for a copier
+	copying            int       // where tasks share: copiers at work
 }
 
 type jobState struct {
@@ -126,7 +143,10 @@ type jobState struct {
 	placed     int   // reduces
 	reduces    []*reduceState
 	active     bool
-	turnOfMaps bool // when reduces and maps take turns: a reduce was placed last
+	turnOfMaps bool    // when reduces and maps take turns: a reduce was placed last
+	asksAt     float64 // when its reduces are asked for, once enough maps have ended
+
+	life life // where tasks share
 }
 
 // scheduler is the state of one run of the timeline.
@@ -142,6 +162,7 @@ type scheduler struct {
 	batch   []event
 	serial  int
 	now     float64
+	sharing *sharing // nil: a task's time is given
 }
 
 func (t *scheduler) add(index int, j *Job, response []float64) {
@@ -164,7 +185,6 @@ func (t *scheduler) add(index int, j *Job, response []float64) {
 		return 1
 	})
 	t.order = slices.Insert(t.order, at, s)
-	t.push(event{at: j.Submit + j.Setup, kind: arrival, job: index})
 }
 
 func (t *scheduler) push(e event) {
@@ -176,14 +196,25 @@ func (t *scheduler) push(e event) {
 func (t *scheduler) apply(e event) {
 	j := t.jobs[e.job]
 	switch e.kind {
+	case submission:
+		j.life.submitted = true
+	case departure:
+		change(t.nodes[j.life.home].used, j.Master.Size, -1)
 	case arrival:
 		j.active = true
+		if t.sharing != nil && j.Maps+j.Reduces == 0 {
+			t.over(j)
+		}
 	case mapDone:
 		node := &t.nodes[j.line[e.task].Node]
 		change(node.used, j.MapSize, -1)
 		node.slots[j.slot[e.task]] = false
 		j.running--
 		j.completed = append(j.completed, e.task)
+		if len(j.completed) == t.ramp.needs(j) && j.Ask > 0 {
+			j.asksAt = e.at + j.Ask
+			t.push(event{at: j.asksAt, kind: asking, job: e.job})
+		}
 		for _, r := range j.reduces {
 			t.copy(j, r, e.task, e.at)
 		}
@@ -202,6 +233,9 @@ func (t *scheduler) apply(e event) {
 // grant gives out containers until no job gets another one.
 func (t *scheduler) grant() {
 	for _, j := range t.order {
+		if j.life.submitted {
+			t.placeMaster(j)
+		}
 		for j.active {
 			placed := false
 			if t.ramp.interleave && j.waiting.left > 0 {
@@ -221,6 +255,17 @@ func (t *scheduler) grant() {
 			}
 		}
 	}
+}
+
+// placeMaster starts a job's master where there is room for it.
+func (t *scheduler) placeMaster(j *jobState) {
+	node := t.leastOccupied(j.Master.Size, nil)
+	if node < 0 {
+		return
+	}
+	j.life.submitted, j.life.home = false, node
+	change(t.nodes[node].used, j.Master.Size, 1)
+	t.begin(j, piece{kind: masterPiece}, j.tasks(), node)
 }
 
 func (t *scheduler) fits(size []float64, node int) bool {
@@ -276,16 +321,24 @@ func (t *scheduler) placeMap(j *jobState) bool {
 	j.slot[q] = slot
 	j.running++
 	line := &j.line[q]
-	line.Node, line.Start, line.End, line.owner = node, t.now, t.now+j.response[q], node<<16|slot
+	line.owner = node<<16 | slot
+	if t.sharing != nil {
+		t.begin(j, piece{kind: mapPiece, task: q}, q, node)
+		return true
+	}
+	line.Node, line.Start, line.End = node, t.now, t.now+j.response[q]
 	t.push(event{at: line.End, kind: mapDone, job: j.index, task: q})
 	return true
 }
+
+// needs returns how many maps must have ended before reduces are asked for.
+func (r ramp) needs(j *jobState) int { return int(math.Ceil(r.slowStart * float64(j.Maps))) }
 
 // allowed returns how many reduces of j may have been placed by now (spec 6.3).
 func (t *scheduler) allowed(j *jobState) int {
 	completed := len(j.completed)
 	switch {
-	case float64(completed) < math.Ceil(t.ramp.slowStart*float64(j.Maps)):
+	case completed < t.ramp.needs(j) || t.now < j.asksAt-tolerance:
 		return 0
 	case j.waiting.left == 0 || t.ramp.interleave:
 		return j.Reduces
@@ -324,7 +377,9 @@ func (t *scheduler) placeReduce(j *jobState) bool {
 	}
 	r := &reduceState{number: j.placed, node: node, slot: n.take(), lanes: make([]float64, lanes)}
 	for i := range r.lanes {
-		r.lanes[i] = t.now
+		if t.sharing == nil {
+			r.lanes[i] = t.now
+		}
 	}
 	j.reduces = append(j.reduces, r)
 	j.placed++
@@ -364,6 +419,11 @@ func (t *scheduler) early(j *jobState, node int) bool {
 // copy lays out the shuffle-sort of map q for a reduce that learns of it at an instant, on the lane that can begin
 // first, and the merge after the last one.
 func (t *scheduler) copy(j *jobState, r *reduceState, q int, at float64) {
+	if t.sharing != nil {
+		r.ready = append(r.ready, q)
+		t.shuffleOn(j, r)
+		return
+	}
 	lane := 0
 	for i, free := range r.lanes {
 		if max(free, at) < max(r.lanes[lane], at) {
@@ -384,7 +444,12 @@ func (t *scheduler) copy(j *jobState, r *reduceState, q int, at float64) {
 func (t *scheduler) finish(j *jobState, r *reduceState, start float64) {
 	task := j.merge(r.number)
 	line := &j.line[task]
-	line.Node, line.Start, line.End, line.owner = r.node, start, start+j.response[task], -1-r.number
+	line.owner = -1 - r.number
+	if t.sharing != nil {
+		t.begin(j, piece{kind: mergePiece, task: r.number}, task, r.node)
+		return
+	}
+	line.Node, line.Start, line.End = r.node, start, start+j.response[task]
 	t.push(event{at: line.End, kind: reduceDone, job: j.index, task: r.number})
 }
 

@@ -71,8 +71,15 @@ func (c chain) job(queue string, submit float64, chance *rand.Rand) *sched.JobSp
 	return j
 }
 
-// fourWorkloads makes the jobs of a trial.
-func fourWorkloads(seed uint64) (jobs []*sched.JobSpec) {
+// An unknown is what of the workloads was not published: seconds between Facebook's jobs on average, seconds of the maps of
+// Purdue, of the tasks of TPC-H's queries and of Spark's jobs, and tasks of a stage of the latter.
+type unknown struct{ interval, purdue, tpch, spark, parallel float64 }
+
+// assumed is what the evaluation assumes of it.
+var assumed = unknown{interval: 33, purdue: 45, tpch: 20, spark: 18, parallel: 54}
+
+// jobs makes the jobs of a trial.
+func (u unknown) jobs(seed uint64) (jobs []*sched.JobSpec) {
 	chance := rand.New(rand.NewPCG(seed, 108))
 	var facebook []chain
 	for _, bin := range facebookBins {
@@ -87,16 +94,16 @@ func fourWorkloads(seed uint64) (jobs []*sched.JobSpec) {
 	chance.Shuffle(len(facebook), func(i, k int) { facebook[i], facebook[k] = facebook[k], facebook[i] })
 	at := 0.0
 	for _, c := range facebook {
-		at += 33 * chance.ExpFloat64()
+		at += u.interval * chance.ExpFloat64()
 		jobs = append(jobs, c.job("facebook", at, chance))
 	}
 	for i := range 5 {
-		jobs = append(jobs, chain{{320, 45}, {27, 60}}.job("purdue", 20+180*float64(i), chance))
+		jobs = append(jobs, chain{{320, u.purdue}, {27, u.purdue * 4 / 3}}.job("purdue", 20+180*float64(i), chance))
 	}
 	var tpch, spark chain
 	for range 20 {
-		tpch = append(tpch, chain{{160, 20}, {40, 20}}...)
-		spark = append(spark, chain{{54, 18}, {54, 18}, {0, 120}}...)
+		tpch = append(tpch, chain{{160, u.tpch}, {40, u.tpch}}...)
+		spark = append(spark, chain{{int(u.parallel), u.spark}, {int(u.parallel), u.spark}, {0, 120}}...)
 	}
 	jobs = append(jobs, tpch.job("tpch", 25, chance), spark.job("spark", 25, chance))
 	slices.SortStableFunc(jobs, func(a, b *sched.JobSpec) int { return int((a.Submit - b.Submit) / 1000) })
@@ -264,14 +271,14 @@ func ltyarnWorkloads() Part {
 			"and no policy without preemption avoids it. LTRF repairs it, and what a queue has lost later as well.",
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
-			static, err := runFour(ctx, fourQueues(fourWorkloads(seed), seed, true), memoryless, &sharing{})
+			static, err := runFour(ctx, fourQueues(assumed.jobs(seed), seed, true), memoryless, &sharing{})
 			if err != nil {
 				return nil, err
 			}
 			ends := map[string]map[string]float64{}
 			for name, spec := range map[string]string{"mlrf": memoryless, "ltrf": remembers} {
 				w := &sharing{}
-				if ends[name], err = runFour(ctx, fourQueues(fourWorkloads(seed), seed, false), spec, w); err != nil {
+				if ends[name], err = runFour(ctx, fourQueues(assumed.jobs(seed), seed, false), spec, w); err != nil {
 					return nil, err
 				}
 				s.set(name+" loss ends", w.lossEnds())
@@ -417,7 +424,7 @@ func ltyarnQuantum() Part {
 				"adaptive": {remembers + ",quantum=600s", 0},
 			} {
 				w := &sharing{quantum: c.quantum}
-				if _, err := runFour(ctx, fourQueues(fourWorkloads(seed), seed, false), c.spec, w); err != nil {
+				if _, err := runFour(ctx, fourQueues(assumed.jobs(seed), seed, false), c.spec, w); err != nil {
 					return nil, err
 				}
 				s.set(name+" fall", w.fall())

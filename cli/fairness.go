@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -14,33 +14,52 @@ import (
 func recordFairness(a *app) *cobra.Command {
 	var asJSON, users bool
 	c := &cobra.Command{
-		Use:   "fairness RECORD",
+		Use:   "fairness RECORD...",
 		Short: "Print what each queue used, lent and borrowed, in units of a resource times seconds",
 		Long: `Print, for each kind of resource of the cluster, what each queue had as its share by weight, what it
 used, what it lent to others and what it borrowed from them. The sums of lent and borrowed are equal. BENEFIT is what
 a queue used over what it would have used of a partition of its own: below 1 it lost by sharing. Amounts are of MiB,
-cores or slots, times seconds; --json has them to the nanosecond.`,
-		Example: "  sojourn record fairness run.rec --users",
-		Args:    exactly(1, "one record"),
+cores or slots, times seconds; --json has them to the nanosecond. Of several records, such as those of runs with one
+--state, the statement is of all together.`,
+		Example: "  sojourn record fairness run.rec --users\n  sojourn record fairness monday.rec tuesday.rec",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s takes one record or several, got none", cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withRecord(a, args, func(r *record.Reader) error {
-				kinds, err := record.LoansOf(r)
-				if err != nil && !errors.Is(err, record.ErrCut) {
+			loans := &record.Loans{}
+			for i := range args {
+				err := withRecord(a, args[i:], func(r *record.Reader) error { return record.Play(r, loans) })
+				if err != nil {
 					return err
 				}
-				if asJSON {
-					return errors.Join(err, a.printJSON(kinds))
-				}
-				for i := range kinds {
-					printFairness(a, &kinds[i], users)
-				}
-				return err
-			})
+				loans.Resume()
+			}
+			kinds := loans.Fairness()
+			if asJSON {
+				return a.printJSON(kinds)
+			}
+			for i := range kinds {
+				printFairness(a, &kinds[i], users)
+			}
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	c.Flags().BoolVar(&users, "users", false, "a line for each user of a queue as well")
 	return c
+}
+
+// amount is a number of unit·seconds as a reader needs it: whole where it is large.
+func amount(u theory.UnitTime) string {
+	s := u.Seconds()
+	if math.Abs(s) < 1000 {
+		s = math.Round(s*1000) / 1000
+		return strconv.FormatFloat(s, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(s, 'f', 0, 64)
 }
 
 // printFairness prints the statement of one kind of resource.
@@ -58,7 +77,7 @@ func printFairness(a *app, k *record.KindFairness, users bool) {
 			cells = append(cells, s.User)
 		}
 		for _, u := range []theory.UnitTime{s.Share, s.Used, s.Lent, s.Borrowed, s.Balance()} {
-			cells = append(cells, strconv.FormatFloat(u.Seconds(), 'f', 0, 64))
+			cells = append(cells, amount(u))
 		}
 		t.row(append(cells, strconv.FormatFloat(s.Benefit, 'f', 3, 64))...)
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,6 +40,21 @@ func (p *policyFlags) register(c *cobra.Command, names run.Names, estimator stri
 		names.Estimators.Which(run.Keeps)+")")
 	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(names.Policies.Names()))
 	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(examples))
+}
+
+// keepIn makes a folder for what outlives a run; what the estimator learns is kept there too, unless --history says
+// where. Without a folder nothing is kept.
+func (p *policyFlags) keepIn(state string, names run.Names) error {
+	if state == "" {
+		return nil
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return fmt.Errorf("--state: %w", err)
+	}
+	if e, err := names.Estimators.Find(p.estimator); err == nil && run.Keeps(e) && p.history == "" {
+		p.history = filepath.Join(state, "history.db")
+	}
+	return nil
 }
 
 // parse checks the policies against what an engine can do.

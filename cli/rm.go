@@ -62,7 +62,7 @@ There is no Kerberos, no node labels, no high availability. docs/hadoop.md has t
 		"state",
 		"",
 		"folder for what outlives a restart: applications, keys and tokens (rm.db), what was learned of task times "+
-			"(history.db), debts between queues (policy.json)",
+			"(history.db), debts between queues (policy.json) and their statement (fairness.json)",
 	)
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file; where it exists, in a file "+
 		"beside it with the next free number, so that each life has one")
@@ -139,21 +139,15 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		fmt.Fprintf(a.Out, "policy %s; %d lines are of no effect\n", policy, len(notes))
 		return nil
 	}
-	if f.state != "" {
-		if err := os.MkdirAll(f.state, 0o700); err != nil {
-			return fmt.Errorf("--state: %w", err)
-		}
-		if e, err := a.names.Estimators.Find(f.policies.estimator); err == nil && run.Keeps(e) &&
-			f.policies.history == "" {
-			f.policies.history = filepath.Join(f.state, "history.db")
-		}
+	if err := f.policies.keepIn(f.state, a.names); err != nil {
+		return err
 	}
 	setup := run.Setup{
 		Engine:    run.Manager,
 		Names:     a.names,
 		Choice:    f.policies.choice(policy),
 		History:   f.policies.history,
-		Memory:    memoryIn(f.state),
+		State:     f.state,
 		Cluster:   &workload.Cluster{},
 		Queues:    config.Queues.Specs(),
 		Spread:    !f.pack,
@@ -164,9 +158,8 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		Note:      func(note string) { config.Log.Warn("policy "+policy, "note", note) },
 	}
 	if f.fairness {
-		loans := &record.Loans{}
-		setup.Watch = append(setup.Watch, loans)
-		config.Fairness = func(now sched.Time) any { return loans.FairnessAt(now) }
+		setup.Loans = &record.Loans{}
+		config.Debts.Statement = func(now sched.Time) any { return setup.Loans.FairnessAt(now) }
 	}
 	guard := pageOf(a, &setup, &config)
 	opened, err := setup.Open()
@@ -174,7 +167,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	config.Core, config.Pack = opened.Core, f.pack
+	config.Core, config.Pack, config.Debts.Keep = opened.Core, f.pack, opened.Keep
 	if f.state != "" {
 		config.State = filepath.Join(f.state, "rm.db")
 	}
@@ -210,14 +203,6 @@ func ofThisLife(named string, overwrite bool) string {
 		path = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(named, suffix), i, suffix)
 	}
 	return path
-}
-
-// memoryIn returns the file of a state folder in which a policy remembers debts; "" without a folder.
-func memoryIn(state string) string {
-	if state == "" {
-		return ""
-	}
-	return filepath.Join(state, "policy.json")
 }
 
 // readQueues reads the queues of a YAML file. It has no access lists: those of the folder count, as who may use a queue

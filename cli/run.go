@@ -35,6 +35,7 @@ type runFlags struct {
 	cluster  string
 	offers   string
 	memory   string
+	state    string
 	chaos    string
 	timeout  time.Duration
 	logs     string
@@ -86,6 +87,8 @@ until its job has succeeded.`,
 	fl.StringVar(&f.offers, "availability", "", "what a service on this machine leaves for jobs: a timetable, a file "+
 		"with lines such as 6h 40%, or the word measured; default: all")
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
+	fl.StringVar(&f.state, "state", "", "folder for what the next run goes on with: debts between queues "+
+		"(policy.json, of longterm), what was learned of task times (history.db)")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
 	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so "+
 		"long; 0: never")
@@ -122,6 +125,12 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	if err := checkNamed("logs", f.logs, policies); err != nil {
+		return err
+	}
+	if f.state != "" && len(policies) > 1 {
+		return usagef("--state: the debts are of one policy, got %s", strings.Join(policies, ", "))
+	}
+	if err := f.policies.keepIn(f.state, a.names); err != nil {
 		return err
 	}
 	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
@@ -471,6 +480,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		Names:     a.names,
 		Choice:    f.policies.choice(place.policy),
 		History:   f.policies.history,
+		State:     f.state,
 		Workload:  m.name,
 		Seed:      f.seed,
 		Record:    named(f.record, place.policy),

@@ -1,12 +1,15 @@
 package policy
 
+import "github.com/sojourn-sched/sojourn/sched"
+
 // A Lasting policy remembers something beyond the end of a run: debts between queues, say. An engine that is started
 // again gives it back before the first decision. Jobs and attempts of the new run have nothing to do with those of the
 // old one, although their IDs may be the same: a policy keeps nothing about them.
 type Lasting interface {
-	// Outlasting returns a pointer to what outlasts a run. It is written as JSON between decisions, and read back in a
-	// new policy of the same name.
-	Outlasting() any
-	// Resume makes what was read the beginning of another run, whose time starts at 0.
-	Resume()
+	// Left returns what outlasts the run as of now, at or after the last decision, to be written as JSON at once:
+	// what has run since the last decision counts up to now. The policy stays as it is.
+	Left(now sched.Time) any
+	// Recall makes what Left gave in another run of the same policy the beginning of this run, whose time starts at 0.
+	// An error says what in it no run can have left.
+	Recall(text []byte) error
 }

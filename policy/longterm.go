@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"math/bits"
 
 	"github.com/sojourn-sched/sojourn/internal/theory"
@@ -39,7 +40,7 @@ var longtermCard = Card{
 			Name:    "round",
 			Kind:    Duration,
 			Default: "24h",
-			Meaning: "length of a round; 0s: one that never ends",
+			Meaning: "length of a round, 1s at least; 0s: one that never ends",
 		},
 		Param{
 			Name:    "rounds",
@@ -162,6 +163,7 @@ func newLongterm(a Args) sched.Policy {
 	l := &longterm{}
 	l.users, l.leads = a.Choice("users") == "on", leads{a.Number("masters"), l.shares.of}
 	l.Ledger.terms = termsOf(a)
+	l.Ledger.Length = l.Ledger.terms.round
 	if a.Choice("jobs") == "longterm" {
 		l.Jobs.every = max(a.Time("quantum"), leastLook)
 	}
@@ -269,11 +271,29 @@ func (l *longterm) descend(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
 	return nil
 }
 
-// Outlasting implements Lasting: accounts outlast a run.
-func (l *longterm) Outlasting() any { return &l.Ledger }
+// Left implements Lasting: accounts outlast a run. They grow at constant rates, so that up to now is the ledger at a
+// later instant.
+func (l *longterm) Left(now sched.Time) any {
+	left := l.Ledger
+	left.At = max(left.At, now)
+	left.Young, left.Owners, left.Jobs = nil, nil, sched.Per[finished]{} // of this run alone
+	return &left
+}
 
-// Resume implements Lasting.
-func (l *longterm) Resume() { l.Ledger.restart() }
+// Recall implements Lasting.
+func (l *longterm) Recall(text []byte) error {
+	var was ledger
+	if err := json.Unmarshal(text, &was); err != nil {
+		return err
+	}
+	if err := was.check(); err != nil {
+		return err
+	}
+	was.terms = l.Ledger.terms
+	l.Ledger = was
+	l.Ledger.restart()
+	return nil
+}
 
 // A repayment takes back, gently, for queues that have credit what queues in debt hold above their fair shares.
 type repayment struct {

@@ -2,8 +2,11 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -32,7 +35,7 @@ func termsOf(a Args) terms {
 		karma:      a.Choice("credit") == "karma",
 		guaranteed: a.Number("guaranteed"),
 		discount:   a.Number("discount"),
-		round:      a.Time("round"),
+		round:      roundOf(a.Time("round")),
 		rounds:     a.Int("rounds"),
 		decay:      int64(math.Round(a.Number("decay") * 1e6)),
 		cap:        a.Time("cap"),
@@ -41,6 +44,17 @@ func termsOf(a Args) terms {
 		quantum:    a.Time("quantum"),
 		adapt:      a.Choice("adapt") == "on",
 	}
+}
+
+// leastRound is the least length of a round, whose end costs O(queues).
+const leastRound = sched.Time(time.Second)
+
+// roundOf returns the length of a round that is asked for; 0: one that never ends.
+func roundOf(asked sched.Time) sched.Time {
+	if asked == 0 {
+		return 0
+	}
+	return max(asked, leastRound)
 }
 
 // counted is at what rate a queue counts that holds so much of its share.
@@ -139,6 +153,7 @@ type ledger struct {
 	Changes  int        // of the configured queues
 	Before   sched.Time // how long earlier runs lasted that left the accounts: rounds go on over restarts
 	Round    int64      // whole rounds so far, in earlier runs as well
+	Length   sched.Time // of a round, by which Round counts
 	Accounts map[string]*account
 	Owners   []string // by queue: whose account it had last
 	Young    map[sched.AttemptID]charge
@@ -263,8 +278,37 @@ func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
 	return anew
 }
 
+// check returns an error where l, which was read from a file, is nothing that a run can have left.
+func (l *ledger) check() error {
+	if min(l.At, l.Before) < 0 || max(l.At, l.Before) > mostTime {
+		return fmt.Errorf("At is %d and Before %d: want nanoseconds from 0 to 100 years", l.At, l.Before)
+	}
+	if l.Round < 0 {
+		return fmt.Errorf("Round is %d, must not be negative", l.Round)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Accounts)) {
+		a := l.Accounts[name]
+		switch {
+		case a == nil:
+			return fmt.Errorf("Accounts, %q: is null, want an account", name)
+		case a.Counted.Since > l.At || a.Below != nil && a.Below.Mean.Since > l.At:
+			return fmt.Errorf("Accounts, %q: was counted after At, %d", name, l.At)
+		case a.Quantum.Time < 0:
+			return fmt.Errorf("Accounts, %q: Quantum.Time is %d, must not be negative", name, a.Quantum.Time)
+		}
+	}
+	return nil
+}
+
+// mostTime bounds the time of a run, and of all before it, that left the accounts.
+const mostTime = 100 * 365 * 24 * time.Hour
+
 // restart makes what a run left behind the beginning of another one, whose time starts at 0: nothing runs yet.
 func (l *ledger) restart() {
+	if l.Length == l.terms.round { // else what is remembered is of one round
+		l.endRounds(l.At)
+	}
+	l.Length = l.terms.round
 	for _, a := range l.Accounts {
 		a.Counted = clock{Value: a.Counted.at(l.At)}
 		a.Young, a.Until, a.Held, a.Rates = 0, theory.UnitTime{}, 0, rates{}
@@ -286,10 +330,14 @@ func (l *ledger) restart() {
 // endRounds forgets what is older than the rounds that are remembered, and a part of the rest, and reports whether a
 // round has ended. O(accounts) for each that has.
 func (l *ledger) endRounds(now sched.Time) (ended bool) {
-	if l.terms.round == 0 {
+	if l.terms.round == 0 || l.terms.rounds == 0 && l.terms.decay == 0 {
 		return false
 	}
-	for ; l.Round < int64((l.Before+now)/l.terms.round); l.Round++ {
+	over := int64((l.Before + now) / l.terms.round)
+	if most := int64(l.terms.rounds); most > 0 && over-l.Round > most {
+		l.Round = over - most - 1 // rounds before that are forgotten by the end of these, as one
+	}
+	for ; l.Round < over; l.Round++ {
 		end := sched.Time(l.Round+1)*l.terms.round - l.Before
 		for _, a := range l.Accounts {
 			a.Rounds = l.endRound(end, &a.Counted, &a.Began, a.Rounds)

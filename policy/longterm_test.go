@@ -3,8 +3,10 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -240,16 +242,15 @@ func TestLongtermRestartedOftenForgets(t *testing.T) {
 	var counted []float64
 	for range 6 {
 		x := newTill(t, spec, 1, 1)
-		if err := json.Unmarshal(memory, x.policy.Outlasting()); err != nil {
+		if err := x.policy.Recall(memory); err != nil {
 			t.Fatal(err)
 		}
-		x.policy.Resume()
 		x.step(0, x.node(4), x.job(1, 100)) // q1 has all
 		x.step(40)
 		q, _ := x.core.QueueNamed("q1")
 		counted = append(counted, x.policy.Ledger.of(&x.core.View, q).at(x.core.Now).Seconds()/wholeCluster)
 		var err error
-		if memory, err = json.Marshal(x.policy.Outlasting()); err != nil {
+		if memory, err = json.Marshal(x.policy.Left(x.core.Now)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,6 +258,79 @@ func TestLongtermRestartedOftenForgets(t *testing.T) {
 	if want := []float64{40, 80, 20, 60, 0, 40}; !slices.Equal(counted, want) {
 		t.Errorf("q1 is counted for %v s, want %v", counted, want)
 	}
+}
+
+// What is left counts up to the instant at which it is left, not to the last decision, and rounds that have ended since
+// then are forgotten. The run that leaves it goes on as if it had not.
+func TestLongtermLeavesUpToNow(t *testing.T) {
+	const spec = "longterm:guaranteed=0,round=100s,rounds=2,quantum=0s"
+	counted := func(x *till, queue string) float64 {
+		q, _ := x.core.QueueNamed(queue)
+		return x.policy.Ledger.of(&x.core.View, q).at(x.core.Now).Seconds() / wholeCluster
+	}
+	x := newTill(t, spec, 1, 1)
+	x.step(0, x.node(4), x.job(1, 100)) // q1 has all, and nothing happens from now on
+	for at, want := range map[int]float64{0: 0, 30: 30, 130: 130, 230: 130, 1000: 100, 1050: 150} {
+		memory, err := json.Marshal(x.policy.Left(sched.Time(at) * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := newTill(t, spec, 1, 1)
+		if err := y.policy.Recall(memory); err != nil {
+			t.Fatal(err)
+		}
+		if got := counted(y, "q1"); math.Abs(got-want) > 1e-9 {
+			t.Errorf("left at %d s: q1 is counted for %v s, want %v", at, got, want)
+		}
+	}
+	if x.step(40); counted(x, "q1") != 40 {
+		t.Errorf("q1 is counted for %v s after 40", counted(x, "q1"))
+	}
+}
+
+// A file that no run can have left is refused, with the field that is wrong.
+func TestLongtermRecallRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                               "unexpected end",
+		`[]`:                             "array",
+		`{"At":-1}`:                      "At is -1",
+		`{"Before":9000000000000000000}`: "Before 9000000000000000000",
+		`{"Round":-5}`:                   "Round is -5",
+		`{"Accounts":{"root":null}}`:     `"root": is null`,
+		`{"Accounts":{"a":{"Counted":{"Since":5}}}}`:   `"a": was counted after At`,
+		`{"Accounts":{"a":{"Quantum":{"Time":-1}}}}`:   "Quantum.Time is -1",
+		`{"Accounts":{"a":{"Counted":{"Value":"x"}}}}`: `"x"`,
+	} {
+		x := newTill(t, "longterm", 1, 1)
+		if err := x.policy.Recall([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		x.step(0, x.node(4), x.job(1, 100)) // it goes on without
+	}
+}
+
+// FuzzLongtermRecall: whatever a file has, the policy refuses it or goes on with it; no input makes it panic or hang.
+func FuzzLongtermRecall(f *testing.F) {
+	x := newTill(f, "longterm:credit=karma,quantum=5s,round=10s", 1, 2)
+	x.step(0, x.node(4), x.job(1, 3), x.job(0, 2))
+	x.step(25, x.finish(0))
+	memory, err := json.Marshal(x.policy.Left(30 * time.Second))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(memory)
+	f.Add([]byte(`{"Round":1,"Length":1000000000,"Accounts":{"q0":{"Below":{}}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		x := newTill(t, "longterm:credit=karma,quantum=5s,round=10s", 1, 2)
+		if x.policy.Recall(text) != nil {
+			return
+		}
+		x.step(0, x.node(4), x.job(1, 100), x.job(0, 100))
+		x.step(25, x.finish(0))
+		if _, err := json.Marshal(x.policy.Left(30 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // Burst of a queue with much credit: with half of a share guaranteed no other queue starves (LTYARN 4.4).

@@ -2,6 +2,8 @@ package record
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 
@@ -230,9 +232,54 @@ func (l *Loans) Fairness() []KindFairness {
 	return kinds
 }
 
-// LoansOf computes the statement of a recorded run. An ErrCut comes with that of what is whole.
-func LoansOf(r *Reader) ([]KindFairness, error) {
-	l := &Loans{}
-	err := Play(r, l)
-	return l.Fairness(), err
+// Resume ends a run, and makes what was lent in it the beginning of another one, whose time starts at 0.
+func (l *Loans) Resume() {
+	l.last = 0
+	for k := range l.kind {
+		l.kind[k].queues.now, l.kind[k].users.now = nil, nil
+	}
+}
+
+// Left returns the statement up to now, to be written as JSON at once.
+func (l *Loans) Left(now sched.Time) any { return l.FairnessAt(max(now, l.last)) }
+
+// Recall makes a statement that Left gave in another run the beginning of this one.
+func (l *Loans) Recall(text []byte) error {
+	var kinds []KindFairness
+	if err := json.Unmarshal(text, &kinds); err != nil {
+		return err
+	}
+	for _, f := range kinds {
+		k, ok := sched.ResourceNamed(f.Kind)
+		if !ok {
+			return fmt.Errorf("kind %q: there is no such resource", f.Kind)
+		}
+		if err := l.kind[k].queues.recall(f.Queues); err != nil {
+			return fmt.Errorf("kind %s, queues: %w", f.Kind, err)
+		}
+		if err := l.kind[k].users.recall(f.Users); err != nil {
+			return fmt.Errorf("kind %s, users: %w", f.Kind, err)
+		}
+	}
+	return nil
+}
+
+// recall takes standings over, which must balance.
+func (s *standings) recall(list []Standing) error {
+	s.begin()
+	var balance, nothing theory.UnitTime
+	for i := range list {
+		of := &list[i]
+		for _, amount := range []theory.UnitTime{of.Share, of.Used, of.Lent, of.Borrowed, of.Alone} {
+			if amount.Compare(nothing) < 0 {
+				return fmt.Errorf("queue %q, user %q: %v must not be negative", of.Queue, of.User, amount)
+			}
+		}
+		balance = balance.Add(of.Balance())
+		s.all[holder{of.Queue, of.User}] = of
+	}
+	if balance != nothing {
+		return fmt.Errorf("%v more is lent than borrowed", balance)
+	}
+	return nil
 }

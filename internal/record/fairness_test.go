@@ -1,8 +1,11 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/theory"
@@ -137,6 +140,55 @@ func TestFairnessBalancesUnderChaos(t *testing.T) {
 		}
 		if !moved {
 			t.Errorf("seed %d: nothing was lent", seed)
+		}
+	}
+}
+
+// A statement goes on in another run, from the text that the first has left and without it, to the unit·nanosecond.
+func TestFairnessGoesOn(t *testing.T) {
+	run := func(l *Loans, borrower string, seconds sched.Time) {
+		r := newRig(sched.Config{Queues: []*sched.QueueSpec{{Name: "a"}, {Name: "b"}}}, l)
+		r.node(sched.Resources{sched.MapSlots: 3})
+		r.submit(1, oneStage(borrower, 3, seconds*sec+7))
+		for r.step() {
+		}
+	}
+	whole := &Loans{}
+	run(whole, "b", 10)
+	text, err := json.Marshal(whole.Left(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.Resume()
+	run(whole, "a", 4)
+
+	again := &Loans{}
+	if err := again.Recall(text); err != nil {
+		t.Fatal(err)
+	}
+	run(again, "a", 4)
+	got, want := again.Fairness(), whole.Fairness()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	// Of three slots two are a's. b had them for 10 s and 7 ns, and a had b's one for 4 s and 7 ns.
+	a := got[0].Queues[0]
+	if a.Lent != theory.Held(2, 10*1e9+7) || a.Borrowed != theory.Held(1, 4*1e9+7) {
+		t.Errorf("a lent %v and borrowed %v", a.Lent, a.Borrowed)
+	}
+}
+
+// A statement that no run can have left is refused.
+func TestFairnessRecallRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                    "unexpected end",
+		`[{"kind":"spoons"}]`: `"spoons"`,
+		`[{"kind":"memory","queues":[{"queue":"a","lent":"5"}]}]`:               "5 more is lent than borrowed",
+		`[{"kind":"memory","users":[{"queue":"a","user":"u","borrowed":"1"}]}]`: "users: -1 more",
+		`[{"kind":"memory","queues":[{"queue":"a","used":"-5"}]}]`:              `queue "a", user "": -5`,
+	} {
+		if err := (&Loans{}).Recall([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -71,8 +71,8 @@ func (c chain) job(queue string, submit float64, chance *rand.Rand) *sched.JobSp
 	return j
 }
 
-// An unknown is what of the workloads was not published: seconds between Facebook's jobs on average, seconds of the maps of
-// Purdue, of the tasks of TPC-H's queries and of Spark's jobs, and tasks of a stage of the latter.
+// An unknown is what of the workloads was not published: seconds between Facebook's jobs on average, seconds of the
+// maps of Purdue, of the tasks of TPC-H's queries and of Spark's jobs, and tasks of a stage of the latter.
 type unknown struct{ interval, purdue, tpch, spark, parallel float64 }
 
 // assumed is what the evaluation assumes of it.

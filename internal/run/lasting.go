@@ -6,73 +6,131 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A lasting keeps in a file what a policy remembers beyond a run: debts between queues. It follows the run and saves
-// once a minute, in the turn of the engine, so that a crash costs a minute of accounts.
+// A lasting keeps in a file what a policy, or a statement of loans, remembers beyond a run. It follows the run and
+// saves once a minute, in the turn of the engine, so that a crash costs a minute of accounts.
 type lasting struct {
 	path   string
-	policy policy.Lasting
+	of     policy.Lasting
+	lock   *os.File
 	failed func(error) // is told when a save fails meanwhile; nil: close alone saves
 	next   sched.Time
+	now    sched.Time // of the last decision, or later
 }
 
-// recall gives a policy what an earlier run left in a file, and returns what keeps that file from now on; nil where no
-// file is named, or where the policy remembers nothing beyond a run.
-func recall(path string, p sched.Policy, failed func(error)) (*lasting, error) {
-	keeps, ok := p.(policy.Lasting)
-	if path == "" || !ok {
-		return nil, nil
+// The files of a state folder.
+const (
+	debtsFile = "policy.json"
+	loansFile = "fairness.json"
+	stateLock = "lock"
+)
+
+// A state is a folder in which what outlives a run is kept. The zero state keeps nothing.
+type state struct {
+	lock *os.File
+	kept []*lasting
+}
+
+// openState claims a folder, which is made where it is missing, for one run. The kernel drops the lock of a process
+// that was killed.
+func openState(folder string) (s state, err error) {
+	if folder == "" {
+		return s, nil
 	}
-	l := &lasting{path: path, policy: keeps, failed: failed, next: saveEvery}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return s, fmt.Errorf("--state: %w", err)
+	}
+	if s.lock, err = os.OpenFile(filepath.Join(folder, stateLock), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return s, fmt.Errorf("--state: %w", err)
+	}
+	if err := unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		s.lock.Close()
+		return state{}, fmt.Errorf("--state %s: %w: another run uses it; give each its own folder", folder, err)
+	}
+	return s, nil
+}
+
+// recall gives what an earlier run left in a file of the folder, if it did, and keeps that file from now on.
+func (s *state) recall(path string, of policy.Lasting, failed func(error)) error {
 	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return l, nil
-	case err != nil:
-		return nil, err
+	if err == nil {
+		if err = of.Recall(text); err != nil {
+			err = fmt.Errorf("%s: this is not what a run has left: %w; move it away, and queues begin without debts",
+				path, err)
+		}
 	}
-	if err := json.Unmarshal(text, keeps.Outlasting()); err != nil {
-		return nil, fmt.Errorf("%s: this is not what a policy has left: %w; move it away, and queues begin "+
-			"without debts", path, err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	keeps.Resume()
-	return l, nil
+	s.kept = append(s.kept, &lasting{path: path, of: of, failed: failed, next: saveEvery})
+	return nil
+}
+
+// close saves what is remembered at the end of a run, and gives the folder free.
+func (s *state) close() (err error) {
+	for _, l := range s.kept {
+		err = errors.Join(err, l.save(true))
+	}
+	return errors.Join(err, s.release())
+}
+
+// release gives the folder free.
+func (s *state) release() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// keep notes that the run has come to now.
+func (s *state) keep(now sched.Time) {
+	for _, l := range s.kept {
+		l.keep(now)
+	}
 }
 
 // Attach implements record.Follower.
 func (l *lasting) Attach(*sched.View) {}
 
 // Record implements sched.Recorder.
-func (l *lasting) Record(now sched.Time, _ []sched.Event, _ []sched.Action) {
+func (l *lasting) Record(now sched.Time, _ []sched.Event, _ []sched.Action) { l.keep(now) }
+
+// keep notes that the run has come to now, and saves if the last save is a minute old.
+func (l *lasting) keep(now sched.Time) {
+	l.now = max(l.now, now)
 	if l.failed == nil || now < l.next {
 		return
 	}
 	l.next = now + saveEvery
-	if err := l.save(); err != nil {
+	if err := l.save(false); err != nil {
 		l.failed(err)
 	}
 }
 
-// save replaces the file atomically.
-func (l *lasting) save() error {
-	text, err := json.Marshal(l.policy.Outlasting())
+// save replaces the file atomically; synced: it is on the disk then, also if the machine loses power. That takes long,
+// so that an engine does not wait for it every minute.
+func (l *lasting) save(synced bool) error {
+	text, err := json.Marshal(l.of.Left(l.now))
 	if err != nil {
 		return fmt.Errorf("save %s: %w", l.path, err)
 	}
-	if err := os.WriteFile(l.path+".new", text, 0o600); err != nil {
+	fresh := l.path + ".new"
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(l.path+".new", l.path)
-}
-
-// close saves at the end of a run.
-func (l *lasting) close() error {
-	if l == nil {
-		return nil
+	if _, err = f.Write(text); err == nil && synced {
+		err = f.Sync()
 	}
-	return l.save()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("save %s: %w", l.path, err)
+	}
+	return os.Rename(fresh, l.path)
 }

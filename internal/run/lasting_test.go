@@ -14,9 +14,10 @@ import (
 
 // A manager that is started again gives its share back to the queue that lent it in the run before.
 func TestDebtsOutlastRuns(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "policy.json")
+	folder := t.TempDir()
+	path := filepath.Join(folder, "policy.json")
 	setup := Setup{
-		Engine: Manager, Names: BuiltIn, Memory: path,
+		Engine: Manager, Names: BuiltIn, State: folder,
 		Choice: Choice{Policy: "longterm:guaranteed=0", Estimator: "history"},
 		Queues: []*sched.QueueSpec{{Name: "lender"}, {Name: "borrower"}},
 	}
@@ -44,7 +45,10 @@ func TestDebtsOutlastRuns(t *testing.T) {
 	first := open()
 	core := sched.New(first.Core)
 	core.Step(time.Second, []sched.Event{node, job(1, "borrower")})
-	core.Step(time.Hour, nil)
+	if _, err := setup.Open(); err == nil || !strings.Contains(err.Error(), "another run uses it") {
+		t.Errorf("a second run on the folder: %v", err)
+	}
+	first.Keep(time.Hour) // nothing has happened meanwhile
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +91,11 @@ func TestDebtsOutlastRuns(t *testing.T) {
 
 // While a run goes on its debts are saved once a minute, and a save that fails is told.
 func TestDebtsAreSavedMeanwhile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "policy.json")
+	folder := filepath.Join(t.TempDir(), "state")
+	path := filepath.Join(folder, "policy.json")
 	var told error
 	setup := Setup{
-		Engine: Manager, Names: BuiltIn, Choice: Choice{Policy: "longterm", Estimator: "history"}, Memory: path,
+		Engine: Manager, Names: BuiltIn, Choice: Choice{Policy: "longterm", Estimator: "history"}, State: folder,
 		Unsaved: func(err error) { told = err },
 	}
 	o, err := setup.Open()

@@ -34,8 +34,8 @@ func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 			return nil, err
 		}
 	}
-	if p, ok := core.Policy.(policy.Lasting); ok && s.Memory != "" {
-		if h.Memory, err = json.Marshal(p.Outlasting()); err != nil {
+	if p, ok := core.Policy.(policy.Lasting); ok && s.State != "" {
+		if h.Memory, err = json.Marshal(p.Left(0)); err != nil {
 			return nil, err
 		}
 	}
@@ -77,10 +77,9 @@ func (n Names) Deciders(h *record.Header) (sched.Policy, sched.Estimator, error)
 		return nil, nil, err
 	}
 	if keeps, ok := p.(policy.Lasting); ok && len(h.Memory) > 0 {
-		if err := json.Unmarshal(h.Memory, keeps.Outlasting()); err != nil {
+		if err := keeps.Recall(h.Memory); err != nil {
 			return nil, nil, fmt.Errorf("what the record's policy remembered: %w", err)
 		}
-		keeps.Resume()
 	}
 	e, _, err := n.Estimators.Parse(h.Estimator, Truth)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -24,7 +25,8 @@ type Setup struct {
 	Choice  Choice
 	Made    sched.Estimator // used instead of the one that Choice names; nil: that one
 	History string          // file that keeps what the estimator learns; "": nothing is kept
-	Memory  string          // file that keeps what a policy.Lasting remembers beyond a run; "": nothing is kept
+	State   string          // folder that keeps what a policy.Lasting remembers beyond a run; "": nothing is kept
+	Loans   *record.Loans   // a statement that follows the run, and is kept in State as well; nil: none
 
 	Workload   string // name, for the record
 	Cluster    *workload.Cluster
@@ -53,7 +55,7 @@ type Opened struct {
 	choice    Choice          // with the estimator that is used
 	estimator sched.Estimator // as it was made, without what keeps it
 	learned   *history
-	debts     *lasting
+	state     state
 	writer    *record.Writer
 }
 
@@ -62,7 +64,7 @@ func (s Setup) Open() (o *Opened, err error) {
 	o = &Opened{engine: s.Engine}
 	defer func() {
 		if err != nil {
-			err, o = errors.Join(err, o.learned.close()), nil
+			err, o = errors.Join(err, o.learned.close(), o.state.release()), nil
 		}
 	}()
 	if s.Choice, _, err = s.Names.settle(s.Engine, s.Choice); err != nil {
@@ -72,7 +74,7 @@ func (s Setup) Open() (o *Opened, err error) {
 	if o.Core.Policy, _, err = s.Names.Policies.Parse(s.Choice.Policy); err != nil {
 		return o, err
 	}
-	if o.debts, err = recall(s.Memory, o.Core.Policy, s.Unsaved); err != nil {
+	if err = s.recall(o); err != nil {
 		return o, err
 	}
 	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
@@ -84,6 +86,22 @@ func (s Setup) Open() (o *Opened, err error) {
 		o.learned.keepSaving(saveEvery, s.Unsaved)
 	}
 	return o, s.follow(o)
+}
+
+// recall gives the policy and the statement of loans what an earlier run left in the folder.
+func (s *Setup) recall(o *Opened) (err error) {
+	if o.state, err = openState(s.State); err != nil || s.State == "" {
+		return err
+	}
+	if of, ok := o.Core.Policy.(policy.Lasting); ok {
+		if err := o.state.recall(filepath.Join(s.State, debtsFile), of, s.Unsaved); err != nil {
+			return err
+		}
+	}
+	if s.Loans != nil {
+		return o.state.recall(filepath.Join(s.State, loansFile), s.Loans, s.Unsaved)
+	}
+	return nil
 }
 
 // estimate makes the estimator, and opens what it learned in earlier runs.
@@ -162,8 +180,11 @@ func (s *Setup) follow(o *Opened) error {
 	default:
 		all = append(all, w)
 	}
-	if o.debts != nil {
-		all = append(all, o.debts)
+	if s.Loans != nil {
+		all = append(all, s.Loans)
+	}
+	for _, l := range o.state.kept {
+		all = append(all, l)
 	}
 	if n, ok := o.Core.Policy.(policy.Noter); ok && s.Note != nil {
 		all = append(all, &noting{n, s.Note, mostNotes})
@@ -174,6 +195,10 @@ func (s *Setup) follow(o *Opened) error {
 	return nil
 }
 
+// Keep tells what outlives the run that it has come to now. An engine calls it within a turn, where a minute may pass
+// without a Step, and when it ends.
+func (o *Opened) Keep(now sched.Time) { o.state.keep(now) }
+
 // Close writes what was learned and ends the record.
 func (o *Opened) Close() error {
 	var err error
@@ -182,7 +207,7 @@ func (o *Opened) Close() error {
 			err = Lost(err)
 		}
 	}
-	return errors.Join(err, o.learned.close(), o.debts.close())
+	return errors.Join(err, o.learned.close(), o.state.close())
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

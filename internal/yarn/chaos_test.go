@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/recording"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -150,6 +152,7 @@ func (w *world) submit() {
 		Resource:  &wire.Resource{Memory: 256, VCores: 1},
 		Unmanaged: w.one(3),
 		Launch:    wire.NewLaunchContext(""),
+		Queue:     []string{sched.DefaultQueue, "other"}[len(w.apps)%2],
 	}
 	if _, err := w.do(func(m *manager) (answer, error) {
 		return client{m, "user"}.submit(&wire.SubmitRequest{Submission: s})
@@ -447,16 +450,17 @@ func TestChaos(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			p, _, err := policy.Parse([]string{"fifo", "fair", "capacity"}[seed%3])
+			p, _, err := policy.Parse([]string{"fifo", "fair", "capacity", "longterm"}[seed%4])
 			if err != nil {
 				t.Fatal(err)
 			}
 			w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_700_000_000, 0)}
 			queues := Queues{
-				Tree: []*sched.QueueSpec{{Name: sched.DefaultQueue, Masters: []float64{0, 1}[seed%2]}},
+				Tree: []*sched.QueueSpec{{Name: sched.DefaultQueue, Masters: []float64{0, 1}[seed%2]}, {Name: "other"}},
 			} // what the policy says, or no limit
+			loans := &record.Loans{}
 			config := Config{
-				Core:      sched.Config{Policy: p},
+				Core:      sched.Config{Policy: p, Recorder: loans},
 				Queues:    queues,
 				Sizes:     Sizes{MinMemory: 256},
 				Log:       slog.New(slog.DiscardHandler),
@@ -498,6 +502,7 @@ func TestChaos(t *testing.T) {
 				}
 			}
 			w.check()
+			wasLent(t, loans)
 			if w.m.leases.count+w.m.count.kept > 0 {
 				for _, c := range w.m.containers() {
 					t.Errorf(
@@ -581,4 +586,19 @@ func FuzzMethods(f *testing.F) {
 		cancel()
 		<-ended
 	})
+}
+
+// wasLent checks that queues have lent each other something, and that what they lent is what they borrowed, to the unit
+// × nanosecond.
+func wasLent(t *testing.T, loans *record.Loans) {
+	t.Helper()
+	for _, k := range loans.Fairness() {
+		var balance, nothing theory.UnitTime
+		for _, q := range k.Queues {
+			balance = balance.Add(q.Balance())
+		}
+		if balance != nothing || k.Lent != k.Borrowed || k.Lent == nothing {
+			t.Errorf("%s: queues lent %v and borrowed %v", k.Kind, k.Lent, k.Borrowed)
+		}
+	}
 }

@@ -56,10 +56,8 @@ type Config struct {
 	Policy string
 	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin
 	// with it. By default it is where REST is served.
-	Web string
-	// Fairness returns the statement of what queues and users have lent and borrowed up to an instant, for REST. It is
-	// called within a turn. nil: no statement is kept.
-	Fairness func(sched.Time) any
+	Web   string
+	Debts Debts
 	// Pack fills one node before the next, in the order in which they have come. Otherwise containers go round the
 	// nodes with room, as under Hadoop's schedulers.
 	Pack bool
@@ -70,6 +68,15 @@ type Config struct {
 	// State is the file that keeps what outlives the process; "": nothing does.
 	State string
 	Log   *slog.Logger // nil: slog.Default
+}
+
+// Debts are between queues and users. Both functions are called within a turn.
+type Debts struct {
+	// Statement returns what was lent and borrowed up to an instant, for REST; nil: no statement is kept.
+	Statement func(sched.Time) any
+	// Keep is told once a minute, and at the end, that the cluster has come to an instant: debts grow while nothing
+	// happens. nil: none outlive the process.
+	Keep func(sched.Time)
 }
 
 // Security is what the cluster's files say of it.

@@ -33,8 +33,19 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	if every := config.Keys.Roll; every > 0 {
 		m.live.at(now.Add(every), m.roll)
 	}
+	if keep := config.Debts.Keep; keep != nil {
+		var again func()
+		again = func() {
+			keep(m.at())
+			m.live.at(m.now.Add(keepEvery), again)
+		}
+		m.live.at(now.Add(keepEvery), again)
+	}
 	return m
 }
+
+// keepEvery is the interval at which debts are brought up to now.
+const keepEvery = time.Minute
 
 func newKeys() keys {
 	one := func() *token.Keys { return token.NewKeys(token.RandomKey()) }

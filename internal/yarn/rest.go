@@ -228,10 +228,10 @@ func (q rest) info() (body, error) {
 
 // fairness is the statement of lent and borrowed, which Hadoop has not.
 func (q rest) fairness() (body, error) {
-	if q.m.config.Fairness == nil {
+	if q.m.config.Debts.Statement == nil {
 		return body{}, notFound("no statement of lent and borrowed is kept: start sojourn rm with --fairness")
 	}
-	return body{"fairness", statement{q.m.config.Fairness(q.m.at())}}, nil
+	return body{"fairness", statement{q.m.config.Debts.Statement(q.m.at())}}, nil
 }
 
 func (q rest) metrics() (body, error) {

@@ -61,7 +61,7 @@ func at(v any, path string) any {
 
 func TestREST(t *testing.T) {
 	c := start(t, func(config *Config) {
-		config.Fairness = func(sched.Time) any { return []map[string]string{{"kind": "memory"}} }
+		config.Debts.Statement = func(sched.Time) any { return []map[string]string{{"kind": "memory"}} }
 	})
 	n := c.node()
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }

@@ -133,6 +133,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		serving.Wait()
 		rm.stopLaunches()
 		rm.start.wait()
+		if rm.config.Debts.Keep != nil {
+			f.look(func(m *manager) { m.config.Debts.Keep(m.at()) })
+		}
 		stopOwner()
 		owning.Wait()
 	}()

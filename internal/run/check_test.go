@@ -33,7 +33,12 @@ func replayed(t *testing.T, path string) *Check {
 	}
 	var rows []record.JobRow
 	setup := Setup{Names: BuiltIn, Choice: Choice{r.Header.Policy, r.Header.Estimator},
-		Row: func(row *record.JobRow) { rows = append(rows, *row) }}
+		Row: func(row *record.JobRow) {
+			if row.Slowdown < 1 {
+				t.Errorf("job %s is faster than alone: slowdown %v", row.Name, row.Slowdown)
+			}
+			rows = append(rows, *row)
+		}}
 	config := sim.Config{Cluster: past.Cluster, Jobs: jobs, Seed: 1}
 	for _, c := range past.Changes {
 		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})

@@ -528,6 +528,44 @@ func TestDoubling(t *testing.T) {
 	}
 }
 
+// Stages that do not depend on each other go side by side: after a master that takes 3 s to ask for them, one of
+// 2 × 4 s on 8 slots and one of 5 s, and after both one of 2 s: 3 + 5 + 2. Stages that the job finds later come after
+// all.
+func TestAloneSideBySide(t *testing.T) {
+	stage := func(tasks int32, after ...int32) sched.StageSpec {
+		st := sched.StageSpec{Kind: sched.Other, PerTask: sched.Resources{sched.VCores: 1}, Tasks: tasks, Asked: true}
+		for _, of := range after {
+			st.After = append(st.After, sched.Dep{Stage: of, Part: 0.05})
+		}
+		return st
+	}
+	master := stage(1)
+	master.Kind, master.Asked = sched.Master, false
+	list := func(times ...sched.Time) workload.StageTruth {
+		st := workload.StageTruth{Tasks: int32(len(times))}
+		for _, d := range times {
+			st.List = append(st.List, workload.Task{Compute: d})
+		}
+		return st
+	}
+	truth := &workload.Truth{
+		Stages: []workload.StageTruth{list(4*sec, 4*sec), list(5 * sec), list(2 * sec), list(3 * sec)},
+	}
+	j := &sched.JobSpec{Stages: []sched.StageSpec{stage(2), stage(1), stage(1, 0, 1), master}, Payload: truth}
+	cluster, err := workload.ParseCluster("nodes=1,vcores=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Alone(cluster)(j); got != 10*sec {
+		t.Errorf("alone %v, want 10s", got)
+	}
+	truth.Stages = append(truth.Stages, list(7*sec))
+	truth.Later = [][]sched.StageSpec{{stage(1)}}
+	if got := Alone(cluster)(j); got != 17*sec {
+		t.Errorf("alone with a stage that is found later %v, want 17s", got)
+	}
+}
+
 // Alone is waves × mean or the longest task, stage by stage: 10 maps of 4 s on 8 slots take 2 waves, 8 s; 2 reduces of
 // 8 s on 4 slots 8 s. On nodes twice as fast, half of that.
 func TestAlone(t *testing.T) {

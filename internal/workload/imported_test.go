@@ -139,6 +139,17 @@ func TestImportErrors(t *testing.T) {
 	}
 }
 
+// What `mapred job -history` prints without `all` lists no attempts of tasks that succeeded: it is refused, and the
+// error says what to print instead.
+func TestImportJobTextOfSummary(t *testing.T) {
+	text := string(content(t, "testdata/imports/mapred-history.txt"))
+	text = text[:strings.Index(text, "SUCCEEDED MAP task list")]
+	if _, err := drain(t, []byte(text)); err == nil || !strings.Contains(err.Error(), "trace:2: job "+
+		"job_1795431583620_0003: lists no attempts: print it by 'mapred job -history all'") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // imports returns the samples by their format.
 func imports(t testing.TB) map[Format][][]byte {
 	t.Helper()

@@ -180,6 +180,20 @@ func TestReplaceTable(t *testing.T) {
 }
 
 // The page has a place for each part.
+// What is written into a page has lines of at most 100 columns, apart from tables.
+func TestMarkdownIsFolded(t *testing.T) {
+	r := results{Part: "x", About: strings.TrimSpace(strings.Repeat("a table of what was measured ", 9))}
+	page := r.markdown(machine{})
+	for line := range strings.Lines(page) {
+		if len(line) > 101 && !strings.HasPrefix(line, "|") {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+	if got := strings.Join(strings.Fields(page), " "); !strings.HasPrefix(got, r.About) {
+		t.Errorf("words were lost or joined: %s", page)
+	}
+}
+
 func TestPageHasAllParts(t *testing.T) {
 	text, err := os.ReadFile("../docs/performance.md")
 	if err != nil {

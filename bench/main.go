@@ -76,7 +76,7 @@ func parse(args []string) (*options, error) {
 		"<!-- end bench PART -->")
 	f.StringVar(&o.python, "python", "python3", "Python that has the packages duckdb and pyspark, or one of them")
 	f.StringVar(&o.cache, "cache", defaultCache(), "folder with hadoop-*/jars")
-	f.StringVar(&o.trace, "trace", "../shared/traces/swim-FB-2010_samples_24_times_1hr_0.tsv",
+	f.StringVar(&o.trace, "trace", "internal/workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz",
 		"SWIM's FB-2010 trace, for sim")
 	f.BoolVar(&o.slow, "slow-peers", true, "measure Hadoop and Spark, where they are found: minutes")
 	f.Func("policy", "measure the decisions of this policy only; may be repeated", func(spec string) error {

@@ -97,12 +97,22 @@ func (t *results) print(w io.Writer) {
 // markdown writes the table for a page.
 func (t *results) markdown(m machine) string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\n%s\n", t.About, t.layout().RenderMarkdown())
+	fmt.Fprintf(&b, "%s\n\n%s\n", folded(t.About), t.layout().RenderMarkdown())
 	for _, line := range t.skipped() {
-		fmt.Fprintf(&b, "\nNot measured: %s\n", line)
+		fmt.Fprintf(&b, "\n%s\n", folded("Not measured: "+line))
 	}
-	fmt.Fprintf(&b, "\n`go run ./bench -only %s`, load of the machine before %.1f. %s\n", t.Part, t.Load, m)
+	last := fmt.Sprintf("`go run ./bench -only %s`, load of the machine before %.1f. %s", t.Part, t.Load, m)
+	fmt.Fprintf(&b, "\n%s\n", folded(last))
 	return b.String()
+}
+
+// folded breaks a paragraph of a page into lines of at most 100 columns.
+func folded(paragraph string) string {
+	lines := strings.Split(text.WrapSoft(paragraph, 100), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (t *results) layout() table.Writer {

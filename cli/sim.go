@@ -350,6 +350,11 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		predicted = append(predicted, r.predictions...)
 	}
 	check := f.past.check()
+	if f.imported != nil {
+		for _, note := range f.imported.Notes {
+			f.remark(a.Err, "%s", note)
+		}
+	}
 	if f.json {
 		doc := resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed, check}
 		err := a.printJSON(doc)

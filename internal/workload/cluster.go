@@ -121,6 +121,9 @@ func (c *Cluster) Options() Options {
 	if o.MaxReduces == 0 {
 		o.MaxReduces = -1
 	}
+	for i := range c.Classes {
+		o.Classes = append(o.Classes, c.Classes[i].Name)
+	}
 	return o
 }
 

@@ -29,6 +29,9 @@ type Options struct {
 	// of the cluster, onto which a trace's hosts are laid; default zero: tasks have no places
 	Nodes int32
 	Seed  uint64 // of chance in task times; default 1
+	// names of the cluster's classes of nodes; the Report notes other classes that a job names. Default none: any may
+	// be named
+	Classes []string
 }
 
 // Defaults returns the default options.

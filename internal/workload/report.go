@@ -14,6 +14,7 @@ type Report struct {
 	Timed    int64       `json:"jobs_with_times,omitempty"` // those jobs
 	LeftOut  []Exception `json:"left_out,omitempty"`
 	Missing  []Exception `json:"missing,omitempty"`
+	Notes    []string    `json:"notes,omitempty"` // what is probably a mistake: file and line, what, and the remedy
 
 	hosts map[string]bool
 }

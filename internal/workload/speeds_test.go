@@ -43,3 +43,30 @@ func TestYAMLSpeedMustBePositive(t *testing.T) {
 		}
 	}
 }
+
+// A class that the cluster does not have is noted once, with file, line and remedy; the jobs are read all the same.
+func TestYAMLSpeedOnUnknownClass(t *testing.T) {
+	c, err := ReadCluster("c.yaml", strings.NewReader(
+		"classes:\n  - {name: cell, count: 1, resources: {map-slots: 1}}\n"+
+			"  - {name: plain, count: 1, resources: {map-slots: 1}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := "  - {maps: {count: 1, time: 1s, speeds: {cel: 2, plain: 3}}}\n"
+	f, err := Read("x.yaml", strings.NewReader("jobs:\n"+job+job), c.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := 0
+	for _, err := range f.Jobs {
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs++
+	}
+	want := "x.yaml:2:47: jobs.maps.speeds.cel: the cluster has no class of that name, so this speed is used " +
+		"nowhere: name one of its classes (cell, plain), or leave this out"
+	if jobs != 2 || len(f.Report.Notes) != 1 || f.Report.Notes[0] != want {
+		t.Errorf("%d jobs, notes %q, want %q", jobs, f.Report.Notes, want)
+	}
+}

@@ -25,6 +25,7 @@ type yamlJobs struct {
 	o       *Options
 	emit    emit
 	ordinal int64
+	strange []string // names of classes that the cluster does not have: the first few
 
 	line   []byte     // read already, not used
 	number int        // its number
@@ -426,9 +427,10 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 }
 
 // speeds reads {class: speed}, in order of names.
-func (y *yamlText) speeds(n *yaml.Node) (speeds []ClassSpeed, err error) {
+func (y *yamlJobs) speeds(n *yaml.Node) (speeds []ClassSpeed, err error) {
 	err = y.fields(n, "names of classes of nodes", func(key string, v *yaml.Node) (bool, error) {
-		speed, err := yamlValue(y, v, parseNumber)
+		y.noteClass(key, v)
+		speed, err := yamlValue(&y.yamlText, v, parseNumber)
 		if err == nil && !(speed > 0 && speed <= 1e6) {
 			err = y.wrong(v, "must be above 0 and at most 1000000")
 		}
@@ -437,6 +439,20 @@ func (y *yamlText) speeds(n *yaml.Node) (speeds []ClassSpeed, err error) {
 	})
 	slices.SortFunc(speeds, func(a, b ClassSpeed) int { return strings.Compare(a.Class, b.Class) })
 	return speeds, err
+}
+
+// noteClass notes, once, that the cluster has no class of a name. It is no error: one workload may be simulated on
+// clusters with and without that hardware.
+func (y *yamlJobs) noteClass(name string, n *yaml.Node) {
+	const most = 10
+	if len(y.o.Classes) == 0 || slices.Contains(y.o.Classes, name) || slices.Contains(y.strange, name) ||
+		len(y.strange) == most {
+		return
+	}
+	y.strange = append(y.strange, name)
+	classes := strings.Join(y.o.Classes, ", ")
+	y.in.report.Notes = append(y.in.report.Notes, y.wrong(n, "the cluster has no class of that name, so this speed is "+
+		"used nowhere: name one of its classes (%s), or leave this out", classes).Error())
 }
 
 // task reads one element of times: a time, or {time, fetch, input, shuffle, output}.

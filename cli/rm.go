@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +28,7 @@ type rmFlags struct {
 	state     string
 	record    string
 	overwrite bool
+	audit     string
 	verbose   bool
 	quiet     bool
 	insecure  bool
@@ -72,6 +75,9 @@ There is no Kerberos, no node labels, no high availability. docs/hadoop.md has t
 		false,
 		"replace a record that exists",
 	)
+	fl.StringVar(&f.audit, "audit", "",
+		"append what users do to this file, a line each: user, address, operation, target, result; "+
+			"otherwise it is written to standard error, and with --quiet nowhere")
 	fl.BoolVar(&f.insecure, "insecure", false,
 		"start although the folder is a secured cluster's: every caller is believed to be who it says it is")
 	fl.BoolVar(&f.fairness, "fairness", false,
@@ -129,6 +135,13 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	o := output{quiet: f.quiet, verbose: f.verbose}
 	config.Log = o.logger(a.Err)
+	if !f.check {
+		var shut func() error
+		if config.Access.Audit, shut, err = f.auditor(a.Err); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, shut()) }()
+	}
 	for _, n := range notes {
 		o.remark(a.Err, "%s", n)
 	}
@@ -225,4 +238,19 @@ func readQueues(path string, folder func() (yarn.Queues, error)) (q yarn.Queues,
 		return q, fmt.Errorf("%s: %w", path, err)
 	}
 	return q, nil
+}
+
+// auditor returns the log of what users do, and what closes it.
+func (f *rmFlags) auditor(w io.Writer) (log *slog.Logger, shut func() error, err error) {
+	shut = func() error { return nil }
+	if f.audit != "" {
+		file, err := os.OpenFile(f.audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, nil, failuref("--audit: %w", err)
+		}
+		w, shut = file, file.Close
+	} else if f.quiet {
+		return slog.New(slog.DiscardHandler), shut, nil
+	}
+	return slog.New(slog.NewTextHandler(w, nil)), shut, nil
 }

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"errors"
+	"log/slog"
 	"os/user"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type Access struct {
 	// Groups tells the groups of a user; nil: those of the operating system. It may take a while, and is asked again
 	// when its answer is a few minutes old.
 	Groups func(user string) ([]string, error)
+	// Audit logs what users do, a line each; nil: Config.Log does.
+	Audit *slog.Logger
 }
 
 // An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is empty.

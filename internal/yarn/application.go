@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -178,7 +179,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 		n.apps = append(n.apps, app.id)
 	}
 	clear(app.nodes)
-	app.submission.Launched()
+	m.apps.letGo(app)
 	app.save()
 	m.log.Info(
 		"application ended",
@@ -191,6 +192,12 @@ func (app *application) end(state wire.AppState, o outcome) {
 		"diagnostics",
 		cut(app.outcome.diagnostics, mostLogged),
 	)
+	d := deed{user: app.user, operation: finishOperations[state], target: targetManager, app: app.id.String()}
+	var why error
+	if state == wire.AppFailed { // killed is as its user wanted, for Hadoop's log too
+		why = errors.New(app.outcome.diagnostics)
+	}
+	m.log.audit(d, why)
 	m.apps.gone++
 	m.apps.trim(m.config.Completed)
 }

@@ -28,6 +28,17 @@ func (t *appTable) add(app *application) {
 	t.byID[app.id] = app
 	t.byJob[app.job] = app
 	t.list = append(t.list, app)
+	app.held = app.submission.Held()
+	t.held += app.held
+}
+
+// mostHeld is how many bytes the submissions of applications that live may take together, with their launch contexts.
+const mostHeld = 1 << 30
+
+// letGo lets go of what only launching an application needs.
+func (t *appTable) letGo(app *application) {
+	app.submission.Launched()
+	t.held, app.held = t.held-app.held, 0
 }
 
 // pageOfApps is how many applications one turn looks at for a list of them.

@@ -88,6 +88,14 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 			s.ID,
 			mostAccess,
 		)
+	case u.m.apps.held+s.Held() > mostHeld:
+		return nil, rpc.Errorf(
+			classYARN,
+			"Failed to submit application %s: applications that live hold %d MiB of launch contexts, may hold %d",
+			s.ID,
+			u.m.apps.held>>20,
+			mostHeld>>20,
+		)
 	case s.Label != "":
 		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
 	}

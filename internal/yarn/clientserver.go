@@ -11,25 +11,29 @@ import (
 // newClient returns the server that users' programs and commands call.
 func newClient(f *front) *rpc.Server {
 	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: f.log.Logger, Methods: map[string]rpc.Method{
-		"getNewApplication":    byUser(f, as, client.newID),
-		"submitApplication":    byUser(f, as, client.submit),
+		"getNewApplication": byUser(f, as, client.newID),
+		"submitApplication": byUserAudited(f, "Submit Application Request",
+			func(q *wire.SubmitRequest) string { return q.Submission.ID.String() }, client.submit),
 		"getApplicationReport": byUser(f, as, client.report),
 		"forceKillApplication": rpc.Handle(
 			func(_ context.Context, c *rpc.Call, q *wire.KillRequest) (proto.Message, error) {
 				f.groups.meet(c.User)
-				return f.ask(func(m *manager) (answer, error) { return client{m, c.User}.kill(c.Remote, q) })
+				r, err := f.ask(func(m *manager) (answer, error) { return client{m, c.User}.kill(c.Remote, q) })
+				host := rpc.HostOf(c.Remote)
+				f.log.audit(deed{c.User, host, "Kill Application Request", targetClients, q.ID.String()}, err)
+				return r, err
 			},
 		),
 		"getApplications": rpc.Handle(
 			func(_ context.Context, c *rpc.Call, q *wire.ApplicationsRequest) (proto.Message, error) {
 				f.groups.meet(c.User)
-				return applications(f, c.User, q), nil
+				return f.make(c, func() proto.Message { return applications(f, c.User, q) })
 			},
 		),
 		"getClusterMetrics": byUser(f, as, client.clusterMetrics),
 		"getClusterNodes": rpc.Handle(
-			func(_ context.Context, _ *rpc.Call, q *wire.NodesRequest) (proto.Message, error) {
-				return clusterNodes(f, q), nil
+			func(_ context.Context, c *rpc.Call, q *wire.NodesRequest) (proto.Message, error) {
+				return f.make(c, func() proto.Message { return clusterNodes(f, q) })
 			},
 		),
 		"getQueueInfo":                byUser(f, as, client.queueInfo),
@@ -39,14 +43,19 @@ func newClient(f *front) *rpc.Server {
 		"getContainerReport":          byUser(f, as, client.containerReport),
 		"getContainers":               byUser(f, as, client.containerReports),
 		"getResourceTypeInfo":         byUser(f, as, client.resourceTypes),
-		"updateApplicationPriority":   byUser(f, as, client.changePriority),
-		"moveApplicationAcrossQueues": byUser(f, as, client.move),
-		"signalToContainer":           byUser(f, as, client.signal),
-		"failApplicationAttempt":      byUser(f, as, client.failAttempt),
-		"updateApplicationTimeouts":   byUser(f, as, client.changeTimeouts),
-		"getDelegationToken":          byUser(f, as, client.giveToken),
-		"renewDelegationToken":        byUser(f, as, client.renewToken),
-		"cancelDelegationToken":       byUser(f, as, client.cancelToken),
+		"updateApplicationPriority": byUserAudited(f, "Update Application Priority",
+			func(q *wire.PriorityChange) string { return q.ID.String() }, client.changePriority),
+		"moveApplicationAcrossQueues": byUserAudited(f, "Move Application Request",
+			func(q *wire.Move) string { return q.ID.String() }, client.move),
+		"signalToContainer": byUserAudited(f, "Signal Container Request",
+			func(q *wire.Signal) string { return q.Container.String() }, client.signal),
+		"failApplicationAttempt": byUserAudited(f, "Fail Attempt Request",
+			func(q *wire.AttemptRequest) string { return q.ID.String() }, client.failAttempt),
+		"updateApplicationTimeouts": byUserAudited(f, "Update Application Timeouts",
+			func(q *wire.TimeoutChange) string { return q.ID.String() }, client.changeTimeouts),
+		"getDelegationToken":    byUser(f, as, client.giveToken),
+		"renewDelegationToken":  byUser(f, as, client.renewToken),
+		"cancelDelegationToken": byUser(f, as, client.cancelToken),
 	}}
 	for _, method := range reservations {
 		s.Methods[method] = refuse(notSupported("reservations"))

@@ -36,6 +36,10 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 			mostDelegations,
 		)
 	}
+	if len(q.Renewer) > mostName {
+		return nil, rpc.Errorf(classYARN, "no delegation token: its renewer has %d bytes, may have %d",
+			len(q.Renewer), mostName)
+	}
 	d.last++
 	one := &delegation{
 		id: token.Delegation{

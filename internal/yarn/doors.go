@@ -33,17 +33,23 @@ func fewConns(conns, nodes int) string {
 	)
 }
 
-// A doorway is a listener that has a bounded number of connections open: who comes when there are more waits, as the
-// system has it wait, until one is closed.
+// A doorway is a listener that has a bounded number of connections open: a connection beyond that waits, as the system
+// lets it wait, until one is closed. One that its host has too many of is closed at once.
 type doorway struct {
 	net.Listener
+	hosts  rpc.Hosts
 	room   chan struct{}
 	closed chan struct{}
 	once   sync.Once
 }
 
 func newDoorway(ln net.Listener, most int) *doorway {
-	return &doorway{Listener: ln, room: make(chan struct{}, most), closed: make(chan struct{})}
+	return &doorway{
+		Listener: ln,
+		hosts:    rpc.Hosts{Most: rpc.ConnsOfHost(most)},
+		room:     make(chan struct{}, most),
+		closed:   make(chan struct{}),
+	}
 }
 
 func (d *doorway) Accept() (net.Conn, error) {
@@ -52,12 +58,18 @@ func (d *doorway) Accept() (net.Conn, error) {
 	case <-d.closed:
 		return nil, net.ErrClosed
 	}
-	conn, err := d.Listener.Accept()
-	if err != nil {
-		<-d.room
-		return nil, err
+	for {
+		conn, err := d.Listener.Accept()
+		if err != nil {
+			<-d.room
+			return nil, err
+		}
+		host := rpc.HostOf(conn.RemoteAddr())
+		if d.hosts.Enter(host) {
+			return &guest{Conn: conn, leave: sync.OnceFunc(func() { d.hosts.Leave(host); <-d.room })}, nil
+		}
+		conn.Close()
 	}
-	return &guest{Conn: conn, leave: sync.OnceFunc(func() { <-d.room })}, nil
 }
 
 func (d *doorway) Close() error {

@@ -74,3 +74,44 @@ func TestDoorway(t *testing.T) {
 	second.Close()
 	third.Close()
 }
+
+// One host gets a quarter of the places: its next connection is closed, unheard.
+func TestDoorwayOfHost(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 80
+	d := newDoorway(inner, most)
+	defer d.Close()
+	accepted := make(chan net.Conn, most)
+	go func() {
+		for {
+			conn, err := d.Accept()
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- conn
+		}
+	}()
+	for i := range most/4 + 1 {
+		conn, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if i == most/4 {
+			if _, err := conn.Read(make([]byte, 1)); err == nil {
+				t.Error("a connection beyond its host's part says something")
+			}
+			continue
+		}
+		defer (<-accepted).Close()
+	}
+	select {
+	case <-accepted:
+		t.Error("a connection beyond its host's part is let in")
+	default:
+	}
+}

@@ -17,13 +17,14 @@ type front struct {
 	groups   *groupTable
 	topology *topology
 	log      *logbook
-	making   chan struct{} // holds one for each reply by REST that is being made, half of the processors at most
+	making   chan struct{} // holds one for each long reply that is being made, half of the processors at most
+	room     *rpc.Room     // what connections may hold
 }
 
 // newFront returns the front of a cluster.
 func newFront(m *manager) *front {
 	making := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-	return &front{newOwner(m), m.config, m.groups, m.nodes.topology, m.log, making}
+	return &front{newOwner(m), m.config, m.groups, m.nodes.topology, m.log, making, rpc.NewRoom()}
 }
 
 // list calls visit for every application in the order of submission, within turns of pageOfApps applications, so that
@@ -34,6 +35,14 @@ func (f *front) list(visit func(*application) bool) {
 	for more := true; more; {
 		f.look(func(m *manager) { job, more = m.apps.page(job, visit) })
 	}
+}
+
+// make makes a long reply, when it is its turn: a few are made at a time, so that callers who ask again and again leave
+// processors and memory to others.
+func (f *front) make(c *rpc.Call, list func() proto.Message) (proto.Message, error) {
+	f.making <- struct{}{}
+	defer func() { <-f.making }()
+	return c.Make(list())
 }
 
 // pageOfNodes is how many nodes one turn looks at for a list of them.

@@ -12,6 +12,7 @@ import (
 // A logbook is a log in which refusals of one kind take one line a second at most.
 type logbook struct {
 	*slog.Logger
+	deeds *slog.Logger // of what users do
 	brake rpc.Brake
 }
 
@@ -22,7 +23,8 @@ func (l *logbook) refused(what string, args ...any) {
 	}
 }
 
-// What bounds texts of peers, in bytes. Tags beyond are refused, as in Hadoop, where 10 may be; other texts are cut.
+// What bounds texts of peers, in bytes. Tags and addresses beyond are refused; in Hadoop 10 tags
+// may be, and addresses have no bound. Other texts are cut.
 const (
 	mostTags        = 100
 	mostTag         = 100
@@ -30,6 +32,7 @@ const (
 	mostType        = 20       // of an application, as Hadoop cuts it
 	mostDiagnostics = 64 << 10 // as yarn.app.attempt.diagnostics.limit.kc has it
 	mostLogged      = 1 << 10  // of diagnostics, in the log
+	mostAddress     = 4 << 10  // of an ApplicationMaster's host, and of the URL of its pages
 )
 
 // cut returns the beginning of a text, at most so many bytes, of whole characters. What is cut off is not kept in

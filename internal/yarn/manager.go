@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -12,7 +13,7 @@ import (
 // newManager returns the state of a cluster without nodes and applications. Nodes on hosts may join it.
 func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
 	now := clock()
-	log := &logbook{Logger: config.Log}
+	log := &logbook{Logger: config.Log, deeds: cmp.Or(config.Access.Audit, config.Log)}
 	m := &manager{
 		config:  config,
 		core:    sched.New(config.Core),

@@ -26,9 +26,9 @@ func newMaster(f *front) *rpc.Server {
 		Log:      f.log.Logger,
 		Password: func(identifier []byte) ([]byte, error) { return masterPassword(f, identifier) },
 		Methods: map[string]rpc.Method{
-			"registerApplicationMaster": byMaster(f, master.register),
+			"registerApplicationMaster": registered(f, "Register App Master", byMaster(f, master.register)),
 			"allocate":                  allocateInParts(f),
-			"finishApplicationMaster":   byMaster(f, master.finish),
+			"finishApplicationMaster":   registered(f, "Unregister App Master", byMaster(f, master.finish)),
 		},
 	}
 }
@@ -123,6 +123,9 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 	case wire.AttemptRunning, wire.AttemptFinishing:
 		return nil, rpc.Errorf(classInvalidMaster, "Application Master is already registered : %s", a.app.id)
 	}
+	if err := checkAddress(q.Host, q.Tracking); err != nil {
+		return nil, err
+	}
 	if len(q.Constraints) > 0 {
 		return nil, rpc.Errorf(classYARN, "Found non empty placement constraints map in "+
 			"RegisterApplicationMasterRequest for application=%s, but the configured "+
@@ -142,6 +145,15 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 	}
 	a.previous(r)
 	return reply(r)
+}
+
+// checkAddress refuses a host and a tracking URL that are longer than any that lead somewhere.
+func checkAddress(host, tracking string) error {
+	if n := max(len(host), len(tracking)); n > mostAddress {
+		return rpc.Errorf(classInvalidMaster, "the ApplicationMaster's host or tracking URL has %d bytes, may have %d",
+			n, mostAddress)
+	}
+	return nil
 }
 
 // allocate takes in what an ApplicationMaster wants and gives back, and answers with what it is granted by that. A
@@ -176,6 +188,9 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 		return nil, rpc.Errorf(classYARN, "Found non empty SchedulingRequest in AllocateRequest for application=%s, "+
 			"but the configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
 			"Rejecting this allocate operation", a.id)
+	}
+	if err := checkAddress("", q.Tracking); err != nil {
+		return nil, err
 	}
 	a.called()
 	if err := am.take(q); err != nil {
@@ -252,6 +267,9 @@ func (am master) finish(q *wire.FinishMasterRequest) (answer, error) {
 			"Application Master is trying to unregister before registering for: %s",
 			a.app.id,
 		)
+	}
+	if err := checkAddress("", q.Tracking); err != nil {
+		return nil, err
 	}
 	a.silent.touch(m.now)
 	if a.state == wire.AttemptFinishing {

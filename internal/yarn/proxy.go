@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -41,9 +42,13 @@ func newProxy(f *front, own []net.Addr) *proxy {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := r.In.Context().Value(proxyTarget{}).(*url.URL)
 			r.Out.URL, r.Out.Host = to, to.Host
-			r.Out.Header.Del("Cookie") // those of this address are for no other
+			r.Out.Header = passed(r.In.Header)
 			r.Out.Header.Set("Via", "1.1 "+proxyName)
 			r.Out.AddCookie(&http.Cookie{Name: "proxy-user", Value: visitor(r.In)})
+		},
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Del("Set-Cookie") // a browser would send it to this address, for all applications
+			return nil
 		},
 		Transport: &http.Transport{
 			DialContext:           dialOthers(own),
@@ -59,6 +64,22 @@ func newProxy(f *front, own []net.Addr) *proxy {
 		},
 	}
 	return p
+}
+
+// passedHeaders are the headers of a request that an ApplicationMaster gets to see, those that Hadoop's
+// WebAppProxyServlet passes on. Cookies and credentials are for this address alone.
+var passedHeaders = []string{"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset",
+	"Content-Type", "Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"}
+
+// passed returns those headers of in that are passed on.
+func passed(in http.Header) http.Header {
+	out := http.Header{}
+	for _, name := range passedHeaders {
+		if values := in.Values(name); len(values) > 0 {
+			out[name] = values
+		}
+	}
+	return out
 }
 
 // errOwnPages says that an application named an address of the ResourceManager as that of its pages: what is asked
@@ -111,7 +132,7 @@ func visitor(r *http.Request) string {
 // the browser here.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/proxy/"), "redirect/")
-	name, path, _ := strings.Cut(rest, "/")
+	name, rest, _ := strings.Cut(rest, "/")
 	id, err := wire.ParseApplicationID(name)
 	if err != nil {
 		page(w, http.StatusBadRequest, "No application", err.Error())
@@ -146,8 +167,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case over: // what it left as its tracking URL: its history
 		http.Redirect(w, r, to.String(), http.StatusFound)
 	default:
-		if path != "" {
-			to = to.JoinPath(path)
+		base := strings.TrimSuffix(to.Path, "/") + "/"
+		if rest != "" {
+			to = to.JoinPath(rest)
+		}
+		if !strings.HasPrefix(path.Clean("/"+to.Path)+"/", base) {
+			page(w, http.StatusBadRequest, "The path leads out of the registered pages", rest)
+			return
 		}
 		to.RawQuery = r.URL.RawQuery
 		p.reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), proxyTarget{}, to)))

@@ -112,7 +112,7 @@ func (m *manager) restoreApp(s *savedApp) {
 	app.lifetime.ends = millisTime(s.Ends)
 	if app.state >= wire.AppFinished {
 		app.over, app.progress = true, 1
-		app.submission.Launched()
+		m.apps.letGo(app)
 		app.save()
 		if a := app.current(); a != nil && !a.ended() {
 			a.state = attemptStates[app.state]

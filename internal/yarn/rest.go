@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -147,17 +148,31 @@ func (f *front) inTurn(r *http.Request, do func(rest) (body, error)) (b body, er
 // answerREST makes the reply to a request and writes it. Replies are made a few at a time, so that callers who ask
 // again and again leave processors to others; they are written at the pace of each caller.
 func (f *front) answerREST(w http.ResponseWriter, r *http.Request, do func() (body, error)) {
+	share := f.shareOf(r)
+	defer share.Hold(0)
 	write := func() func() {
 		f.making <- struct{}{}
 		defer func() { <-f.making }()
 		b, err := do()
-		return makeREST(w, r, b, err)
+		write, size := makeREST(w, r, b, err)
+		if !share.Hold(size) {
+			return func() { http.Error(w, rpc.ErrNoRoom.Error(), http.StatusServiceUnavailable) }
+		}
+		return write
 	}()
 	write()
 }
 
-// makeREST encodes a reply, or why there is none, in JSON or XML as the request accepts. It returns what writes it.
-func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write func()) {
+// shareOf returns the share that a request has of what connections may hold, which is empty.
+func (f *front) shareOf(r *http.Request) *rpc.Share {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	share := f.room.ShareOf(host)
+	return &share
+}
+
+// makeREST encodes a reply, or why there is none, in JSON or XML as the request accepts. It returns what writes it, and
+// how many bytes it holds until then.
+func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write func(), size int) {
 	status := http.StatusOK
 	if err != nil {
 		e := &restError{http.StatusBadRequest, "BadRequestException", err.Error()}
@@ -169,7 +184,7 @@ func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write 
 		return func() {
 			w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
 			w.WriteHeader(http.StatusAccepted)
-		}
+		}, 0
 	}
 	kind, encode := "json", writeJSON
 	if wantsXML(r) {
@@ -181,7 +196,7 @@ func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write 
 		w.Header().Set("Content-Type", "application/"+kind+";charset=utf-8")
 		w.WriteHeader(status)
 		w.Write(text.Bytes())
-	}
+	}, text.Cap()
 }
 
 // writeJSON writes an object of one name.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
@@ -54,13 +55,20 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 			if path == "/apps" {
 				most = mostSubmission
 			}
+			share := f.shareOf(r)
+			defer share.Hold(0)
+			if !share.Hold(int(most)) {
+				http.Error(w, rpc.ErrNoRoom.Error(), http.StatusServiceUnavailable)
+				return
+			}
 			r.Body = http.MaxBytesReader(w, r.Body, most)
 			do, err := read(r.Body)
-			f.answerREST(w, r, func() (body, error) {
-				if err != nil {
-					return body{}, err
+			f.answerREST(w, r, func() (b body, _ error) {
+				if err == nil {
+					b, err = f.inTurn(r, do)
 				}
-				return f.inTurn(r, do)
+				f.auditREST(pattern, r, err)
+				return b, err
 			})
 		})
 	}

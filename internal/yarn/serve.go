@@ -113,7 +113,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	}
 	owning.Go(func() { f.loop(owner) })
 	for i, s := range []*rpc.Server{newTracker(f), newMaster(f), newClient(f), newAdmin(f)} {
-		s.Limits.Conns = conns
+		s.Limits.Conns, s.Room = conns, f.room
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
 				stopCalls(err)

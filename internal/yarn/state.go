@@ -144,6 +144,7 @@ type application struct {
 	queue      string // dotted path below the root
 	hints      hints
 	submission wire.Submission
+	held       int64 // bytes of submission that only launching needs
 	state      wire.AppState
 	outcome    outcome
 	attempts   []*attempt // the last is the one that lives
@@ -325,6 +326,7 @@ type appTable struct {
 	taken   idSet                 // of those, with which an application was submitted
 	trimmed map[wire.AppState]int // those that are told of no more, by how they ended
 	gone    int                   // of list, those that are over
+	held    int64                 // bytes of submissions of those that live
 	wary    int                   // of list, those that live and on whose behalf nodes are shunned
 	retold  bool                  // the core was told of nodes that are shunned, at the last change of nodes
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,8 @@ type master struct {
 
 // newMaster submits an application and registers its ApplicationMaster.
 func newMaster(ctx context.Context, i int, o *Options) (*master, error) {
-	d := rpc.Dialer{Protocol: wire.ApplicationClient, User: "load"}
+	from := net.ParseIP(nodeID(i % o.Nodes).Host) // it runs on a node, as others do
+	d := rpc.Dialer{Protocol: wire.ApplicationClient, User: "load", From: from}
 	client, err := d.DialCaller(ctx, o.Addresses.Client)
 	if err != nil {
 		return nil, err
@@ -68,6 +70,7 @@ func newMaster(ctx context.Context, i int, o *Options) (*master, error) {
 			d := rpc.Dialer{
 				Protocol: wire.ApplicationMaster,
 				Secret:   &rpc.Secret{Identifier: t.Identifier, Password: t.Password},
+				From:     from,
 			}
 			if m.caller, err = d.DialCaller(ctx, o.Addresses.Master); err != nil {
 				return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,7 +42,7 @@ func nodeID(i int) wire.NodeID {
 // newNode registers node i.
 func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 	n := &node{id: nodeID(i), each: o.Each, at: map[wire.ContainerID]int{}, wake: make(chan struct{}, 1)}
-	d := rpc.Dialer{Protocol: wire.ResourceTracker, User: "yarn"}
+	d := rpc.Dialer{Protocol: wire.ResourceTracker, User: "yarn", From: net.ParseIP(n.id.Host)}
 	var err error
 	if n.caller, err = d.DialCaller(ctx, o.Addresses.Tracker); err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type Dialer struct {
 	Secret   *Secret       // a token to prove; nil: auth byte 0
 	Ping     time.Duration // zero: DefaultPing
 	Limits   Limits        // Frame and Transfer count
+	From     net.IP        // the address of this machine to call from; nil: any
 }
 
 // A Client is one connection to a server. Its methods may be called by many goroutines.
@@ -66,7 +67,11 @@ func (d *Dialer) Dial(ctx context.Context, address string) (*Client, error) {
 
 // connect is Dial without anybody who reads replies yet.
 func (d *Dialer) connect(ctx context.Context, address string) (*Client, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	from := net.Dialer{}
+	if d.From != nil {
+		from.LocalAddr = &net.TCPAddr{IP: d.From}
+	}
+	conn, err := from.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err // names the address
 	}

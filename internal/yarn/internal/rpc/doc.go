@@ -49,7 +49,10 @@ const (
 	DefaultIdle      = 5 * time.Minute  // between frames; Hadoop's clients connect again when they next have something to say
 )
 
-const mostHandshakeFrame = 64 << 10 // bytes, before the peer is known
+const (
+	mostHandshakeFrame = 64 << 10 // bytes, before the peer is known
+	mostUser           = 255      // bytes of a user's name
+)
 
 // retryNone is the retry count of frames that are not calls.
 const retryNone = -1

@@ -19,6 +19,7 @@ const (
 	readBuffer  = 4 << 10  // holds the frames that are many
 	growBy      = 64 << 10 // how much of a long frame is made room for before it has arrived
 	keepBuffer  = 64 << 10 // a buffer larger than this is not kept
+	freeBuffer  = 16 << 10 // of replies that do not count as room
 	keepReplies = 1 << 20  // the same of replies to who has proved to hold a token: an ApplicationMaster that is granted hundreds at once will be again
 	deadlineLag = time.Second
 )
@@ -35,6 +36,7 @@ type frameReader struct {
 	deadline time.Time     // as last set
 	stopped  atomic.Bool   // no more frames are wanted
 	last     int           // bytes of the last frame, its length included
+	share    Share         // of memory: what long takes
 }
 
 func newFrameReader(conn net.Conn, idle, transfer time.Duration) *frameReader {
@@ -52,6 +54,10 @@ func (f *frameReader) stop() {
 func (f *frameReader) next(most int) ([]byte, error) {
 	f.buf.Discard(f.taken)
 	f.taken = 0
+	if cap(f.long) > 0 && (cap(f.long) > keepBuffer || !f.share.Keep(cap(f.long))) {
+		f.long = nil
+		f.share.Hold(0)
+	}
 	if f.buf.Buffered() == 0 {
 		f.wait(f.idle)
 	}
@@ -80,13 +86,17 @@ func (f *frameReader) next(most int) ([]byte, error) {
 		return b[4:], nil
 	}
 	f.buf.Discard(4)
-	if cap(f.long) > keepBuffer {
-		f.long = nil
-	}
 	f.long = f.long[:0]
 	for len(f.long) < n {
-		at, more := len(f.long), min(n-len(f.long), max(growBy, len(f.long)))
-		f.long = append(f.long, make([]byte, more)...)
+		at := len(f.long)
+		size := at + min(n-at, max(growBy, at))
+		if size > cap(f.long) {
+			if !f.share.Hold(size) {
+				return nil, fmt.Errorf("frame of %d bytes: %w", n, ErrNoRoom)
+			}
+			f.long = append(make([]byte, 0, size), f.long...)
+		}
+		f.long = f.long[:size]
 		if _, err := io.ReadFull(f.buf, f.long[at:]); err != nil {
 			return nil, cut(err)
 		}

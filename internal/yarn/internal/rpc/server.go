@@ -22,6 +22,17 @@ type Call struct {
 
 	Scratch proto.Raw // the method's own, as the call before on the connection left it: a reply may lie in it
 	request any       // of the call before, to be decoded into again; nil: there was none that can be
+	owed    Share     // of memory: what replies take
+}
+
+// Make encodes a reply into Scratch, and reports whether there is room for it until it is taken.
+func (c *Call) Make(m proto.Message) (proto.Message, error) {
+	c.Scratch = m.Append(c.Scratch[:0])
+	if n := cap(c.Scratch); n > freeBuffer && !c.owed.Hold(n) {
+		c.Scratch = nil
+		return nil, fmt.Errorf("reply of %d bytes: %w", n, ErrNoRoom)
+	}
+	return &c.Scratch, nil
 }
 
 // A Method answers calls. It is called by many goroutines at once, one a connection, and must return in less than the
@@ -64,9 +75,11 @@ type Server struct {
 	Password func(identifier []byte) ([]byte, error)
 	Log      *slog.Logger // of what was refused; nil: nowhere
 	Limits   Limits
+	Room     *Room // what its connections share with those of other servers; nil: their memory is not bounded
 }
 
-// Limits are what a server lets peers take of it; zero fields have the defaults of this package.
+// Limits are what a server lets peers take of it; zero fields have the defaults of this package. One host may have
+// ConnsOfHost(Conns) of the connections.
 type Limits struct {
 	Frame     int           // bytes
 	Conns     int           // open at once; more are closed unheard
@@ -114,12 +127,15 @@ type bench struct {
 	wg     sync.WaitGroup
 	brake  Brake // of refusals that are logged
 
+	hosts Hosts
+
 	mu    sync.Mutex
 	conns map[*serverConn]bool
 }
 
 func newBench(s *Server) *bench {
 	b := &bench{server: s, limits: s.Limits.orDefaults(), conns: map[*serverConn]bool{}, log: s.Log}
+	b.hosts.Most = ConnsOfHost(b.limits.Conns)
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -143,9 +159,16 @@ func (b *bench) accept(ctx context.Context, ln net.Listener) error {
 			continue
 		}
 		pause = 0
+		host := HostOf(nc.RemoteAddr())
+		if !b.hosts.Enter(host) {
+			nc.Close()
+			b.refused("full", nc.RemoteAddr(), fmt.Errorf("%d connections of that host are open", b.hosts.Most))
+			continue
+		}
 		c := newServerConn(b, nc)
 		if !b.add(c) {
 			nc.Close()
+			b.hosts.Leave(host)
 			b.refused("full", nc.RemoteAddr(), fmt.Errorf("%d connections are open", b.limits.Conns))
 			continue
 		}
@@ -167,7 +190,10 @@ func (b *bench) add(c *serverConn) bool {
 }
 
 func (b *bench) remove(c *serverConn) {
+	c.in.share.Hold(0)
+	c.call.owed.Hold(0)
 	c.conn.Close()
+	b.hosts.Leave(HostOf(c.call.Remote))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.conns, c)

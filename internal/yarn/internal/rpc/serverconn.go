@@ -33,12 +33,15 @@ type serverConn struct {
 }
 
 func newServerConn(b *bench, nc net.Conn) *serverConn {
-	return &serverConn{
+	c := &serverConn{
 		bench: b,
 		conn:  nc,
 		in:    newFrameReader(nc, b.limits.Handshake, b.limits.Transfer),
 		call:  Call{Remote: nc.RemoteAddr()},
 	}
+	host := HostOf(nc.RemoteAddr())
+	c.in.share, c.call.owed = b.server.Room.ShareOf(host), b.server.Room.ShareOf(host)
+	return c
 }
 
 // serve answers a peer until it leaves, or breaks the rules.
@@ -51,6 +54,8 @@ func (c *serverConn) serve(ctx context.Context) {
 	switch {
 	case errors.As(err, &e) && e.Fatal():
 		c.bench.refused(e.Class, c.call.Remote, e)
+	case errors.Is(err, ErrNoRoom):
+		c.bench.refused("room", c.call.Remote, err)
 	case c.in.stopped.Load(), err == io.EOF, errors.Is(err, net.ErrClosed):
 	case timedOut(err) && c.known:
 	default:
@@ -205,6 +210,9 @@ func (c *serverConn) context(b []byte) error {
 	if h.protocol != c.bench.server.Protocol {
 		return fatal(FatalInvalidHeader, classNoSuchProtocol, "Unknown protocol: %s", h.protocol)
 	}
+	if n := len(h.user.effective); n > mostUser {
+		return fatal(FatalUnauthorized, classAccess, "the user's name has %d bytes, may have %d", n, mostUser)
+	}
 	if u := h.user; u.real != "" && u.real != u.effective {
 		return fatal(FatalUnauthorized, classAccess, "User: %s is not allowed to impersonate %s", u.real, u.effective)
 	}
@@ -244,8 +252,9 @@ func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) err
 	c.call.Body = nil
 	if err == nil {
 		c.say(h, reply)
-		if cap(c.call.Scratch) > c.keep() {
-			c.call.Scratch = nil
+		if n := cap(c.out) + cap(c.call.Scratch); n > freeBuffer && !c.call.owed.Hold(n) {
+			c.out = c.out[:0] // the peer hears nothing, and calls again
+			return fmt.Errorf("reply of %d bytes: %w", n, ErrNoRoom)
 		}
 		return nil
 	}
@@ -312,6 +321,16 @@ func (c *serverConn) flush() error {
 	_, err := c.conn.Write(c.out)
 	if c.out = c.out[:0]; cap(c.out) > c.keep() {
 		c.out = nil
+	}
+	if cap(c.call.Scratch) > c.keep() {
+		c.call.Scratch = nil
+	}
+	switch n := cap(c.out) + cap(c.call.Scratch); {
+	case n <= freeBuffer:
+		c.call.owed.Hold(0)
+	case !c.call.owed.Keep(n):
+		c.out, c.call.Scratch = nil, nil
+		c.call.owed.Hold(0)
 	}
 	return err
 }

@@ -69,6 +69,11 @@ func (m *Submission) Fields(f *proto.Fields) {
 func (m *Submission) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *Submission) Decode(b []byte) error  { return proto.Decode(b, m) }
 
+// Held returns how many bytes are kept until Launched.
+func (m *Submission) Held() int64 {
+	return int64(len(m.raw) + len(m.Launch.fields) + len(m.LogAggregation))
+}
+
 // Launched lets go of what only launching needs, which may be large: the context, the credentials in it, and the
 // message as it came.
 func (m *Submission) Launched() { m.Launch, m.LogAggregation, m.raw = LaunchContext{}, nil, nil }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"flag"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -27,6 +30,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/web"
+	"github.com/sojourn-sched/sojourn/internal/yarn/load"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -82,10 +86,41 @@ func newBrowser(t *testing.T) *browser {
 		}
 	})
 	// The first run starts the browser, which ends with the context of that run.
-	if err := chromedp.Run(ctx, log.Enable(), b.size(1280, 860, false)); err != nil {
+	watch := chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(sumShifts).Do(ctx)
+		return err
+	})
+	if err := chromedp.Run(ctx, log.Enable(), watch, b.size(1280, 860, false)); err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// sumShifts adds up how far what a reader saw has moved by itself, in the units of Chromium's layout-shift entries: the
+// part of the screen that moved, times how far, as a part of the screen.
+const sumShifts = `window.shifts = 0; window.moved = [];
+new PerformanceObserver((list) => {
+	for (const e of list.getEntries()) if (!e.hadRecentInput) {
+		window.shifts += e.value;
+		for (const s of e.sources) {
+			const n = s.node;
+			window.moved.push((n && (n.className || n.id || n.nodeName)) + " " + e.value.toFixed(4));
+		}
+	}
+}).observe({ type: "layout-shift", buffered: true });`
+
+// mostShift bounds what may move by itself when a view is opened. From 0.1 on readers are disturbed (web.dev, CLS).
+const mostShift = 0.02
+
+// still fails the test where too much has moved.
+func (b *browser) still(what string) {
+	b.t.Helper()
+	var sum float64
+	var moved []string
+	b.do(chromedp.Evaluate(`window.shifts`, &sum), chromedp.Evaluate(`window.moved`, &moved))
+	if sum > mostShift {
+		b.t.Errorf("%s: layout shifts of %.3f, more than %g: %q", what, sum, mostShift, moved)
+	}
 }
 
 func (b *browser) size(width, height int64, phone bool) chromedp.Action {
@@ -238,10 +273,12 @@ func TestViewsInBrowser(t *testing.T) {
 			}
 		}
 		b.clean("view " + view)
+		b.still("view " + view)
 	}
 	t.Run("keys", func(t *testing.T) {
 		b.open(server.URL + "/#/0/cluster")
-		b.do(chromedp.KeyEvent("3"), b.until(`document.querySelector("input[type=search]") !== null`))
+		b.do(chromedp.KeyEvent("3"), b.until(`document.querySelector("input[type=search]") !== null`),
+			b.ready())
 		b.do(chromedp.KeyEvent("/"), b.until(`document.activeElement.type === "search"`),
 			chromedp.Evaluate(`document.activeElement.value = "job15"
 				document.activeElement.dispatchEvent(new Event("input"))`, nil),
@@ -263,6 +300,78 @@ func TestViewsInBrowser(t *testing.T) {
 		}
 		b.clean("phone")
 	})
+}
+
+// manager starts `sojourn rm` whose administrator is boss, under the load of nodes and applications that speak Hadoop's
+// protocols, and returns where its page is.
+func manager(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	site := "<configuration><property><name>yarn.admin.acl</name><value>boss</value></property>"
+	for _, name := range []string{"resource-tracker.", "scheduler.", "", "admin.", "webapp."} {
+		site += "<property><name>yarn.resourcemanager." + name + "address</name><value>127.0.0.1:0</value></property>"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site+"</configuration>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	t.Cleanup(running.Wait)
+	t.Cleanup(stop)
+	lines, out := io.Pipe()
+	running.Go(func() {
+		args := []string{"rm", "--conf", dir, "--policy", "fair", "--record", filepath.Join(dir, "rm.rec")}
+		cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: out}, args)
+		out.Close()
+	})
+	at := map[string]string{}
+	said := bufio.NewScanner(lines)
+	for said.Scan() && said.Text() != "ready" {
+		if door, address, ok := strings.Cut(said.Text(), " on "); ok {
+			at[strings.TrimPrefix(door, "sojourn: ")] = address
+		}
+	}
+	running.Go(func() { _, _ = io.Copy(io.Discard, lines) })
+	addresses := load.Addresses{Tracker: at["NodeManagers"], Master: at["ApplicationMasters"], Client: at["clients"]}
+	running.Go(func() { // ends with an error when one of its applications is killed
+		_, _ = load.Run(ctx, load.Options{Addresses: addresses, Nodes: 5, Apps: 4, Slots: 4,
+			Beat: 100 * time.Millisecond, Measure: 5 * time.Minute})
+	})
+	return "http://" + at["REST"]
+}
+
+// TestManagerInBrowser looks at a live ResourceManager. A stranger is refused, and the administrator kills an
+// application after a question.
+func TestManagerInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	at := manager(t)
+	b.do(chromedp.Navigate(at+"/#/0/nodes"), b.ready(), b.until(`document.querySelectorAll("tbody tr").length === 5`))
+	b.do(chromedp.Navigate(at+"/#/0/jobs"), b.until(`document.querySelectorAll(".state.running").length > 0`))
+	b.clean("jobs of a live ResourceManager")
+	b.do(chromedp.Evaluate(`document.querySelector(".state.running").closest("tr").querySelector("a").click()`, nil),
+		b.until(`document.getElementById("kill") !== null`))
+	for _, c := range []struct{ user, says string }{{"guest", "cannot perform operation MODIFY_APP"}, {"boss", ""}} {
+		b.do(chromedp.SetValue("#user", c.user, chromedp.ByQuery),
+			chromedp.Evaluate(`document.getElementById("user").dispatchEvent(new Event("change"))`, nil),
+			b.until(`document.getElementById("kill") !== null`),
+			chromedp.Click("#kill", chromedp.ByQuery), chromedp.WaitVisible("#yes", chromedp.ByQuery))
+		var question string
+		b.do(chromedp.Text("#dialog", &question, chromedp.ByQuery))
+		if !strings.Contains(question, "Kill job") {
+			t.Errorf("the question is %q", question)
+		}
+		b.do(chromedp.Click("#yes", chromedp.ByQuery))
+		if c.says != "" {
+			b.do(b.until(fmt.Sprintf(`document.getElementById("dialog").innerText.includes(%q)`, c.says)),
+				chromedp.Evaluate(`document.getElementById("dialog").close()`, nil))
+			b.mu.Lock()
+			refused := func(p string) bool { return strings.Contains(p, "status of 4") } // said by every browser
+			b.problems = slices.DeleteFunc(b.problems, refused)
+			b.mu.Unlock()
+		}
+	}
+	b.do(b.until(`document.querySelector(".state.killed") !== null`))
+	b.clean("killing on a live ResourceManager")
 }
 
 // TestNamesAreText holds the page to showing names as they are.

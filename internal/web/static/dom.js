@@ -34,6 +34,14 @@ export function time(s) {
   return Math.floor(s / 86400) + " d " + Math.floor((s % 86400) / 3600) + " h";
 }
 
+// instant reads a time of a run as a reader types it: 90, 1:30 h, 12:05:10 or 4 min; NaN: it is none.
+export function instant(text) {
+  const m = /^\s*(\d+(?:\.\d+)?)(?::(\d+))?(?::(\d+(?:\.\d+)?))?\s*(d|h|min|s|)\s*$/.exec(text);
+  if (!m) return NaN;
+  const unit = { d: 86400, h: 3600, min: 60, s: 1, "": m[2] ? 3600 : 1 }[m[4]];
+  return m[1] * unit + (m[2] || 0) * unit / 60 + (m[3] || 0) * unit / 3600;
+}
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 // count writes a whole number.

@@ -64,8 +64,9 @@ function timeTicks(low, high, n) {
 // at writes an instant on an axis.
 export function at(s) {
   if (s >= 172800) return (s / 86400).toFixed(s % 86400 ? 1 : 0) + " d";
-  if (s >= 3600) { const m = Math.round((s % 3600) / 60); return Math.floor(s / 3600) + (m ? ":" + String(m).padStart(2, "0") : "") + " h"; }
-  if (s >= 60) { const r = Math.round(s % 60); return Math.floor(s / 60) + (r ? ":" + String(r).padStart(2, "0") : "") + " min"; }
+  const clock = (n, unit) => Math.floor(n / 60) + (n % 60 ? ":" + String(n % 60).padStart(2, "0") : "") + unit;
+  if (s >= 3570) return clock(Math.round(s / 60), " h");
+  if (s >= 59.5) return clock(Math.round(s), " min");
   return number(s) + " s";
 }
 

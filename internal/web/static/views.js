@@ -2,7 +2,7 @@
 // again whenever the run has changed.
 
 import { get, post, frozen } from "./api.js";
-import { h, show, table, tile, time, count, percent, amount, amounts, bytes, number } from "./dom.js";
+import { h, show, table, tile, time, count, percent, amount, amounts, bytes, number, instant } from "./dom.js";
 import { chart, lanes, at } from "./draw.js";
 
 const link = (run, ...path) => "#/" + [run, ...path].join("/");
@@ -33,10 +33,11 @@ export function cluster(main, c) {
   };
   return async () => {
     const d = await get(`/runs/${c.run}/cluster`);
+    const average = (k) => { const all = k.used_over.reduce((a, u) => a + u, 0), had = k.capacity_over.reduce((a, u) => a + u, 0); return had ? all / had : 0; };
     show(tiles,
       d.kinds.map((k) => h("div", { class: "tile" }, h("div", { class: "what" }, k.kind),
         h("div", { class: "value" }, percent(k.capacity ? k.used / k.capacity : 0)), meter(k.capacity ? k.used / k.capacity : 0),
-        h("div", { class: "more" }, `${amount(k.kind, k.used)} of ${amount(k.kind, k.capacity)}, ${amount(k.kind, Math.max(0, k.capacity - k.used))} free`))),
+        h("div", { class: "more" }, `${amount(k.kind, k.used)} of ${amount(k.kind, k.capacity)}, ${amount(k.kind, Math.max(0, k.capacity - k.used))} free; ${percent(average(k))} on average`))),
       tile("jobs unfinished", count(d.jobs_now), count(d.waiting_now) + " of them not started"),
       tile("jobs ended", count(d.jobs_ended), d.jobs_failed ? h("span", { class: "bad" }, count(d.jobs_failed) + " without success") : "all with success"),
       tile("attempts running", count(d.running_now), count(d.pending_now) + " tasks wait"),
@@ -153,13 +154,15 @@ function pager(d, limit, go) {
 // job shows one job.
 export function job(main, c) {
   const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div"), logs = h("div");
-  const when = h("input", { type: "number", min: 0, step: "any", "aria-label": "instant in seconds", style: { width: "9em" } });
-  const asks = h("div", {}, h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " s "), h("button", { type: "button", onclick: () => explain() }, "ask")), why);
+  const when = h("input", { "aria-label": "instant: 12:30 h, 5 min, or seconds", title: "12:30 h, 5 min, or seconds", style: { width: "9em" } });
+  const asks = h("div", {}, h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " "), h("button", { type: "button", onclick: () => explain() }, "ask")), why);
   show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
   let names = null, asked = false, window = null;
   const explain = async () => {
+    const instants = instant(when.value);
+    if (Number.isNaN(instants)) return show(why, hint(new Error("An instant is such as 12:30 h, 5 min, or a number of seconds.")));
     show(why, h("p", { class: "soft" }, "reading the record …"));
-    try { show(why, explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: when.value }))); } catch (e) { show(why, hint(e)); }
+    try { show(why, explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: instants }))); } catch (e) { show(why, hint(e)); }
   };
   if (frozen) asks.hidden = true;
   const again = async () => {
@@ -178,7 +181,7 @@ export function job(main, c) {
     if (acts !== doing.childElementCount > 0) show(doing, acts && actions(c, d, again)); // or what is being typed would go
     if (!asked) {
       asked = true;
-      when.value = String(+((d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2).toFixed(3)));
+      when.value = +((d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2).toFixed(3)) + " s";
       asks.hidden = asks.hidden || !c.explains();
       if (!asks.hidden) explain();
     }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -74,7 +73,8 @@ func TestRunTerms(t *testing.T) {
 	}
 }
 
-// examples/deadlines/run.sh, on little input: a line for each policy, and relaxed deadlines are twice the tight ones.
+// examples/deadlines/run.sh, on little input: a line for each policy and load. Deadlines follow the script's rule, and
+// the same seed draws the same jobs at both loads.
 func TestExampleDeadlines(t *testing.T) {
 	mayBeMain()
 	dir := t.TempDir()
@@ -89,38 +89,46 @@ func TestExampleDeadlines(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, policy := range []string{"fair", "edf", "adaptive", "flex:metric=tardy,least=0", "distributions"} {
+	for _, policy := range []string{"fair", "edf", "distributions", "adaptive",
+		"adaptive:shortage=fewest,split=waves,lengths=estimated"} {
 		lines := 0
 		for line := range strings.Lines(string(out)) {
 			var name string
-			var mean float64
-			var least, most int
-			if n, _ := fmt.Sscan(line, &name, &mean, &least, &most); n < 4 || name != policy {
+			var mean, more float64
+			n, _ := fmt.Sscanf(line, "%s %f", &name, &mean)
+			if n < 2 || name != policy {
 				continue
 			}
 			lines++
-			if 2*mean != float64(least+most) || least < 0 || least > most || most > 8 {
-				t.Errorf("%q: not what two runs of eight jobs can be", line)
+			_, _ = fmt.Sscan(strings.Fields(line)[4], &more)
+			if mean < 0 || mean > 12 || 2*mean != math.Trunc(2*mean) || policy == "edf" && more != 0 {
+				t.Errorf("%q: not what two runs of twelve jobs can be", line)
 			}
 		}
 		if lines != 2 {
-			t.Errorf("%d lines of %s, want one with tight and one with relaxed deadlines:\n%s", lines, policy, out)
+			t.Errorf("%d lines of %s, want one of each load:\n%s", lines, policy, out)
 		}
 	}
-	tight := deadlinesOf(t, filepath.Join(dir, "tight.yaml"))
-	relaxed := deadlinesOf(t, filepath.Join(dir, "relaxed.yaml"))
-	if len(tight) != 8 || len(relaxed) != 8 {
-		t.Fatalf("deadlines are %v and %v, want those of eight jobs", tight, relaxed)
+	light, heavy := jobsOf(t, filepath.Join(dir, "draw-0.7-2.yaml")), jobsOf(t, filepath.Join(dir, "draw-1.2-2.yaml"))
+	if len(light) != 12 || len(heavy) != 12 {
+		t.Fatalf("%d and %d jobs, want twelve", len(light), len(heavy))
 	}
-	for i, d := range tight {
-		if d == 0 || (2*d-relaxed[i]).Abs() > 2*time.Microsecond {
-			t.Errorf("deadlines %v and %v, want the second twice as long", d, relaxed[i])
+	for i, a := range light {
+		b := heavy[i]
+		if a.Name != b.Name || a.Deadline != b.Deadline || a.Deadline <= 0 {
+			t.Errorf("%s due after %v and %s after %v, want the same job", a.Name, a.Deadline, b.Name, b.Deadline)
 		}
+		if sooner := a.Submit.Seconds() * 0.7 / 1.2; math.Abs(sooner-b.Submit.Seconds()) > 1e-5 {
+			t.Errorf("%s comes at %v and %v, want intervals in proportion to 1/load", a.Name, a.Submit, b.Submit)
+		}
+	}
+	if other := jobsOf(t, filepath.Join(dir, "draw-0.7-1.yaml")); other[11].Submit == light[11].Submit {
+		t.Error("two repeats have the same draw")
 	}
 }
 
-// deadlinesOf returns the deadlines of a workload's jobs.
-func deadlinesOf(t *testing.T, path string) (list []sched.Time) {
+// jobsOf returns a workload's jobs.
+func jobsOf(t *testing.T, path string) (list []*sched.JobSpec) {
 	t.Helper()
 	file, err := workload.Open(path, workload.Defaults())
 	if err != nil {
@@ -130,7 +138,7 @@ func deadlinesOf(t *testing.T, path string) (list []sched.Time) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, job.Deadline)
+		list = append(list, job)
 	}
 	return list
 }

@@ -1,14 +1,19 @@
 #!/bin/sh
-# Runs the mix of examples/deadlines/mix.yaml, real jobs with deadlines, several times under five policies: with the
-# deadlines of the file (tight), and with deadlines twice as long (relaxed). Prints how many deadlines each policy met.
+# Counts the deadlines of real MapReduce jobs that policies meet, over several draws of jobs and two loads.
 # Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES]]]. Everything it makes is in DIRECTORY (out/deadlines). Input is
-# made once; its largest files have so many MEGABYTES (100).
+# made once; its text has so many MEGABYTES (20).
+#
+# The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. A repeat draws 12 jobs
+# of these kinds. They come at exponential intervals, so often that alone, one after the other, they would take a part LOAD
+# of the time. A job's deadline is uniform from 1.5 to 4 times as long as its kind takes alone. The same seeds give the
+# same draws. All policies get the same jobs; what they know of tasks is what the runs alone have taught (--history).
 set -eu
 export LC_ALL=C # decimal points
 sojourn=$1
 dir=${2:-out/deadlines}
-repeats=${3:-5}
-size=${4:-100}
+repeats=${3:-8}
+size=${4:-20}
+count=12
 here=$(dirname "$0")
 mkdir -p "$dir/input"
 make_input() { # name, percentage of the size, then arguments of generate
@@ -17,60 +22,78 @@ make_input() { # name, percentage of the size, then arguments of generate
 }
 make_input words.txt 100 text
 make_input records.dat 100 teragen
-make_input ratings.txt 30 ratings
-make_input items.txt 20 associations
-make_input edges.txt 10 edges
-make_input memo.txt 10 text --seed 2
-
-# workload SECONDS FACTOR writes the mix with percentages of SECONDS as times, and deadlines FACTOR times as long.
-workload() {
-	sed "s|DIR|$dir|g" "$here/mix.yaml" | awk -v whole="$1" -v factor="$2" '
-		function put(key, times) {
-			if (!match($0, key ": [0-9]+%")) return
-			part = substr($0, RSTART + length(key) + 2) + 0
-			$0 = substr($0, 1, RSTART - 1) key ": " sprintf("%.6fs", part * whole * times / 100) \
-				substr($0, RSTART + RLENGTH)
-		}
-		{ put("submit", 1); put("deadline", factor); print }'
-}
+make_input ratings.txt 300 ratings
+make_input items.txt 30 associations
+make_input edges.txt 15 edges
+make_input memo.txt 40 text --seed 2
 run() { # workload, then arguments of run
 	mix=$1; shift
 	rm -rf "$dir/output"
 	"$sojourn" run "$mix" --quiet --json --estimator history --history "$dir/history" "$@"
 }
 
-# All jobs at once under fifo: how long they take, and, for policies that ask, how long their tasks take.
+# The time of each kind alone.
 rm -f "$dir/history"
-sed "s|DIR|$dir|g; s/submit: [0-9]*%, deadline: [0-9]*%/submit: 0s/" "$here/mix.yaml" >"$dir/mix.yaml"
-for try in 1 2 3; do
-	run "$dir/mix.yaml" --policy fifo >"$dir/whole.json"
-	awk '/"makespan_s"/ { print $2 + 0 }' "$dir/whole.json"
-done >"$dir/whole.txt"
-whole=$(sort -n "$dir/whole.txt" | head -n 1)
-jobs=$(grep -c deadline: "$here/mix.yaml")
-echo "together the $jobs jobs take $whole s under fifo; deadlines met, by the mean, least and most of $repeats runs:"
+sed "s|DIR|$dir|g" "$here/mix.yaml" | grep 'name:' >"$dir/kinds.txt"
+while read -r kind; do
+	{ echo jobs:; echo "  $kind"; } >"$dir/alone.yaml"
+	for try in 1 2; do
+		run "$dir/alone.yaml" --policy fifo | awk '/"sojourn_s": [0-9]/ { print $2 + 0 }'
+	done | sort -n | head -n 1
+done <"$dir/kinds.txt" >"$dir/alone.txt"
+awk '{ sum += $1 } END { printf "alone the %d kinds of jobs take %.2f s together\n", NR, sum }' "$dir/alone.txt"
 
-# least=0: with fewer slots than jobs the minima of flex would be the schedule.
-for goals in tight relaxed; do
-	factor=1
-	[ $goals = tight ] || factor=2
-	workload "$whole" $factor >"$dir/$goals.yaml"
-	: >"$dir/$goals.txt"
+# draw LOAD SEED writes a workload. Chance is a linear congruential generator, the same under every awk.
+draw() {
+	awk -v load="$1" -v seed="$2" -v count=$count -v dir="$dir" '
+		function chance() { state = (state * 16807) % 2147483647; return state / 2147483647 }
+		FNR == NR { alone[FNR] = $1; next }
+		{ kind[FNR] = $0; kinds = FNR }
+		END {
+			state = 1000003 * seed % 2147483647
+			for (i = 0; i < 10; i++) chance()
+			for (i = 1; i <= count; i++) { of[i] = 1 + int(chance() * kinds); work += alone[of[i]] }
+			print "jobs:"
+			for (i = 1; i <= count; i++) {
+				job = kind[of[i]]
+				sub(/name: /, "name: job-" i "-", job)
+				sub(/output: [^}]*/, "output: " dir "/output/job-" i, job)
+				sub(/}/, sprintf(", submit: %.6fs, deadline: %.6fs}", at, alone[of[i]] * (1.5 + 2.5 * chance())), job)
+				print "  " job
+				at -= log(chance()) * work / count / load
+			}
+		}' "$dir/alone.txt" "$dir/kinds.txt"
+}
+
+for load in 0.7 1.2; do
+	: >"$dir/met.txt"
 	for repeat in $(seq "$repeats"); do
-		run "$dir/$goals.yaml" --policy fair --policy edf --policy adaptive --policy flex:metric=tardy,least=0 \
-			--policy distributions >"$dir/$goals.json"
-		awk '/"policy":/ { policy = $2; sub(/^"/, "", policy); sub(/",$/, "", policy) }
-			/"met":/ { print policy, $2 + 0 }' "$dir/$goals.json" >>"$dir/$goals.txt"
+		draw $load "$repeat" >"$dir/draw-$load-$repeat.yaml"
+		run "$dir/draw-$load-$repeat.yaml" --policy fair --policy edf --policy distributions --policy adaptive \
+			--policy adaptive:shortage=fewest,split=waves,lengths=estimated >"$dir/draw.json"
+		awk -v repeat="$repeat" '/"policy":/ { policy = $2; sub(/^"/, "", policy); sub(/",$/, "", policy) }
+			/"met":/ { print repeat, policy, $2 + 0 }' "$dir/draw.json" >>"$dir/met.txt"
 	done
 	echo
-	awk -v goals="$goals" '
-		!($1 in runs) { order[++n] = $1; least[$1] = most[$1] = $2 }
-		{ runs[$1]++; sum[$1] += $2; if ($2 < least[$1]) least[$1] = $2; if ($2 > most[$1]) most[$1] = $2 }
+	awk -v load=$load -v count=$count '
+		# half returns half the 95 % confidence interval of a mean by Student: t of 1 to 15 degrees of freedom, 2.1 beyond.
+		function half(sum, squares, n,    t) {
+			split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131", t, " ")
+			if (n < 2) return 0
+			squares -= sum * sum / n
+			return (n <= 16 ? t[n - 1] : 2.1) * sqrt((squares > 0 ? squares : 0) / (n - 1) / n)
+		}
+		!($2 in runs) { order[++n] = $2 }
+		{ met[$1, $2] = $3; runs[$2]++; sum[$2] += $3; squares[$2] += $3 * $3 }
 		END {
-			printf "%-26s  MEAN  LEAST  MOST\n", toupper(goals)
+			printf "LOAD %.1f, deadlines met of %d:\n%-56s  MEAN    95 %%   AGAINST EDF    95 %%\n", load, count, "POLICY"
 			for (i = 1; i <= n; i++) {
-				p = order[i]
-				printf "%-26s  %4.1f  %5d  %4d\n", p, sum[p] / runs[p], least[p], most[p]
+				p = order[i]; more = square = 0
+				for (r = 1; r <= runs[p]; r++) {
+					d = met[r, p] - met[r, "edf"]; more += d; square += d * d
+				}
+				printf "%-56s  %4.1f  ± %3.1f         %+5.1f   ± %3.1f\n", p, sum[p] / runs[p],
+					half(sum[p], squares[p], runs[p]), more / runs[p], half(more, square, runs[p])
 			}
-		}' "$dir/$goals.txt"
+		}' "$dir/met.txt"
 done

@@ -43,7 +43,21 @@ type Part struct {
 	Trial   func(context.Context, Lab, uint64) (Sample, error)
 	Over    func([]Sample) Sample // figures of all trials together; nil: none
 	Claims  []Claim
+	Grids   []Grid
 	Charts  []Picture
+}
+
+// A Grid is a table of figures of ours, as means over trials with 95 % confidence intervals.
+type Grid struct {
+	Caption string
+	Columns []string
+	Rows    []GridRow
+}
+
+// A GridRow is a row of a Grid: the names of its figures, by column.
+type GridRow struct {
+	Name    string
+	Figures []string
 }
 
 // A Sample is what one trial gave: figures, and series for pictures, by name.
@@ -123,6 +137,7 @@ func All() map[string]*Paper {
 		"hardware-aware":    hardwareAware(),
 		"ltyarn":            ltyarn(),
 		"gittins":           gittins(),
+		"goals":             goalsMet(),
 		"mix":               officeMix(),
 		"mrorder":           mrorder(),
 		"performance-model": performanceModel(),

@@ -46,6 +46,15 @@ type rasApp struct {
 	cpu, io, memory int64
 }
 
+// profile returns what a map of the application uses.
+func (a rasApp) profile() *sched.Profile {
+	p := &sched.Profile{}
+	p.Phases[sched.PhaseMap] = sched.Resources{
+		sched.VCores: a.cpu, sched.DiskIO: a.io * 10_000, sched.Memory: a.memory,
+	}
+	return p
+}
+
 var (
 	rasSort    = rasApp{"Sort", 30, 45, 25}
 	rasCombine = rasApp{"Combine", 25, 10, 10}
@@ -93,10 +102,7 @@ func rasJobs(relaxed bool) (jobs []*sched.JobSpec) {
 			j.Deadline = 1000 * time.Hour
 		}
 		j.Stages[0].Prior = 0
-		j.Profile = &sched.Profile{}
-		j.Profile.Phases[sched.PhaseMap] = sched.Resources{
-			sched.VCores: m.app.cpu, sched.DiskIO: m.app.io * 10_000, sched.Memory: m.app.memory,
-		}
+		j.Profile = m.app.profile()
 		jobs = append(jobs, j)
 	}
 	return jobs

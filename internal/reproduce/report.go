@@ -231,7 +231,9 @@ func (r *Report) Page() string {
 				"compare the size. ",
 		)
 	}
-	say("*Ours* is the median over trials, and in brackets the least and the greatest.\n")
+	if len(r.Rows()) > 0 {
+		say("*Ours* is the median over trials, and in brackets the least and the greatest.\n")
+	}
 	for i := range r.Parts {
 		r.Parts[i].write(&b)
 	}
@@ -329,6 +331,9 @@ func (p *PartReport) write(b *strings.Builder) {
 	if p.Missing != "" {
 		return
 	}
+	for i := range p.Grids {
+		p.grid(b, &p.Grids[i])
+	}
 	for _, c := range p.Charts {
 		if _, ok := p.drawn(c); !ok {
 			continue
@@ -344,6 +349,24 @@ func (p *PartReport) write(b *strings.Builder) {
 			whys = append(whys, r.Why)
 			say("\n*%s:* %s\n", r.Where, r.Why)
 		}
+	}
+}
+
+// grid writes a table of figures: the mean of the trials ± half the 95 % confidence interval.
+func (p *PartReport) grid(b *strings.Builder, g *Grid) {
+	fmt.Fprintf(b, "\n%s:\n\n| | %s |\n|---|%s\n", g.Caption, strings.Join(g.Columns, " | "),
+		strings.Repeat("---|", len(g.Columns)))
+	for _, row := range g.Rows {
+		fmt.Fprintf(b, "| %s |", row.Name)
+		for _, figure := range row.Figures {
+			var values []float64
+			for _, s := range p.Samples {
+				values = append(values, s.of(figure))
+			}
+			c := theory.ConfidenceOf(values, 0.95)
+			fmt.Fprintf(b, " %.1f ± %.1f |", c.Mean, c.Half)
+		}
+		b.WriteByte('\n')
 	}
 }
 

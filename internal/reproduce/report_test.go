@@ -57,6 +57,7 @@ func made() *Paper {
 				{Where: "Fig. 5", Says: "no trial has it", Figure: "none", Agrees: above(0)},
 				{Where: "ours", Says: "no claim", Figure: "seed", Own: true},
 			},
+			Grids: []Grid{{"Means", []string{"one", "two"}, []GridRow{{"seed", []string{"seed", "seed"}}}}},
 			Charts: []Picture{{"made-seeds", "Seeds", func(s []Sample) chart.Chart {
 				return chart.Chart{
 					Lines: []chart.Line{
@@ -99,6 +100,12 @@ Each trial gives its seed.
 | Fig. 4 | no number |  | 3 (1 to 5) | same |
 | Fig. 5 | no trial has it |  |  | not run |
 | ours | no claim |  | 3 (1 to 5) |  |
+
+Means:
+
+| | one | two |
+|---|---|---|
+| seed | 3.0 ± 2.0 | 3.0 ± 2.0 |
 
 ![Seeds](made-seeds.svg)
 

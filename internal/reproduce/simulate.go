@@ -22,8 +22,10 @@ type setting struct {
 	costs     sim.Costs
 	estimator string // as --estimator names it; "": an oracle
 	seed      uint64
-	watch     record.Follower                          // follows the run; nil: none does
-	fetched   func(from, to sched.Time, bytes float64) // as sim.Config.Fetched
+	watch     record.Follower // follows the run; nil: none does
+	// by class of nodes: what a service leaves of them when; nil: all
+	timetables map[string]*sched.Forecast
+	fetched    func(from, to sched.Time, bytes float64) // as sim.Config.Fetched
 }
 
 // An outcome is what became of the jobs, in seconds.
@@ -56,6 +58,7 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 	}
 	out, err := run.Simulate(ctx, setup, sim.Config{
 		Cluster: s.cluster, Jobs: workload.Of(s.jobs...), Seed: s.seed, Costs: s.costs, Fetched: s.fetched,
+		Timetables: s.timetables,
 	})
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ func TestConform(t *testing.T) {
 		"flex:base=fair,epoch=3s,metric=weighted-tardiness", "flex:work=printed,epoch=500ms,metric=max-stretch",
 		"flex:work=printed,metric=sla,stages=joint,elapsed=on",
 		"flex:churn=0.1,metric=max-lateness,masters=0.3,least=0", "flex:base=fair,metric=weighted-tardy,effort=1000",
+		"flex:reduces=late,certainty=law,metric=weighted-tardy", "flex:reduces=late,base=fair,epoch=2s,work=printed",
 		"late{flex:metric=tardiness}:min-run=10s", "longterm:guaranteed=0,users=on,delay=2s",
 		"longterm:credit=karma,users=on,round=20s,rounds=3,decay=0.25",
 		"longterm:jobs=longterm,round=20s,quantum=5s,credit=karma",

@@ -23,6 +23,8 @@ var flexCard = Card{
 	Memory: []string{
 		"by stage: its slots, its place, and the size of a task, as the estimator last said",
 		"by stage: the mean time of its finished tasks (with work=printed)",
+		"by stage: the law of its task times (with certainty=law)",
+		"by stage: until when it is kept from starting (with reduces=late)",
 		"by queue: what its jobs are to hold",
 		"whether slots are to be divided anew, when at the earliest, and the capacity that was divided",
 		"by stage: since when it waits for a node near its input (with a delay)",
@@ -65,6 +67,22 @@ var flexParams = PlacingParams(
 		Default: "separate",
 		Choices: []Option{{Name: "separate"}, {Name: "joint"}},
 		Meaning: "whether a stage is due when its job is, or earlier by the time that later stages take",
+	},
+	Param{
+		Name:    "certainty",
+		Kind:    Choice,
+		Default: "mean",
+		Choices: []Option{{Name: "mean"}, {Name: "law"}},
+		Meaning: "whether a completion is sure, or costs what it is expected to under the law of the estimate",
+	},
+	Param{
+		Name:    "reduces",
+		Kind:    Choice,
+		Default: "early",
+		Choices: []Option{{Name: "early"}, {Name: "late"}},
+		Voids:   []Claim{WorkConserving},
+		Meaning: "whether a stage starts as soon as it may, or one task's time before the schedule ends the " +
+			"stages that it waits for",
 	},
 	Param{
 		Name:    "stretch",
@@ -125,6 +143,7 @@ type flex struct {
 	Demand   flexDemand   // work, bounds and penalty of each stage
 	Epochs   flexEpochs   // when slots are divided
 	Division flexDivision // slots and place of each stage, shares of queues
+	Holds    flexHolds    // stages that do not start yet (with reduces=late)
 	Tree     tree         // starts tasks
 
 	weights weighted // of queues; masters may hold a part of each
@@ -169,6 +188,7 @@ func newFlexOf(a Args, metric flexMetric) sched.Policy {
 		Demand:   newFlexDemand(a, metric),
 		Epochs:   flexEpochs{every: a.Time("epoch")},
 		Division: newFlexDivision(a),
+		Holds:    flexHolds{on: a.Choice("reduces") == "late"},
 	}
 	order := flexOrder{&f.Division}
 	f.Tree.leads = leads{a.Number("masters"), ofAll}
@@ -177,7 +197,9 @@ func newFlexOf(a Args, metric flexMetric) sched.Policy {
 		f.Tree.leads.whole = f.weights.of
 	}
 	f.Tree.turn = order.entitled
-	f.Tree.admit = mayGrow // a job is kept at its maximum by leaving its stages out of the order
+	f.Tree.admit = func(st *sched.Stage) bool { // what may start nothing is left out of the order
+		return mayGrow(st) && !f.Holds.holds(st)
+	}
 	f.Tree.init(a, order.goal)
 	return f
 }
@@ -192,8 +214,10 @@ func (f *flex) Decide(p *sched.Plan) {
 	f.Epochs.noticeStages(p, &f.Division)
 	if f.Epochs.due(p) {
 		f.Division.divideAll(p, &f.Demand)
+		f.Holds.hold(p, &f.Division, &f.Demand)
 		f.Tree.siblings.forget() // the shares of queues have changed
 	}
+	f.Holds.release(p)
 	f.Tree.fill(p)
 }
 
@@ -216,6 +240,9 @@ func (f *flex) Why(v *sched.View, st *sched.Stage) string {
 		return fmt.Sprintf("flex: %d slots until the time of a task is known", s.Slots)
 	}
 	text := fmt.Sprintf("flex: place %d, %d slots", s.Place+1, s.Slots)
+	if at, held := f.Holds.until(st); held {
+		text += fmt.Sprintf(", starts nothing before %v", at)
+	}
 	if s.Each > 1 {
 		text += fmt.Sprintf(" (%d a task)", s.Each)
 	}

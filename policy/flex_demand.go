@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/internal/theory/malleable"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -11,10 +12,12 @@ import (
 // flexDemand says what each stage wants, as a job of the theory: its work, its bounds, and what its completion costs.
 type flexDemand struct {
 	Sizes    sizes
-	Finished sched.Per[average] // by stage: times of tasks (with work=printed)
+	Finished sched.Per[average]   // by stage: times of tasks (with work=printed)
+	Laws     sched.Per[goals.Law] // by stage: of its tasks (with certainty=law)
 
 	metric                            flexMetric
 	printed, elapsed, joint, workBase bool
+	lawful                            bool // a completion has the law of the estimate
 	often                             bool // each finished task is news (with work=printed)
 	least                             int  // slots that every job has at least
 }
@@ -33,6 +36,7 @@ func newFlexDemand(a Args, metric flexMetric) flexDemand {
 		elapsed:  a.Choice("elapsed") == "on",
 		joint:    a.Choice("stages") == "joint",
 		workBase: a.Choice("stretch") == "work",
+		lawful:   a.Choice("certainty") == "law",
 		often:    a.Time("epoch") > 0,
 		least:    a.Int("least"),
 	}
@@ -57,6 +61,14 @@ func (d *flexDemand) learn(p *sched.Plan) (news bool) {
 		}
 	}
 	return news
+}
+
+// learnLaw asks the estimator for the law of the tasks of st, where completions have one.
+func (d *flexDemand) learnLaw(p *sched.Plan, st *sched.Stage) {
+	if d.lawful {
+		e := p.Estimate(st, 0)
+		*d.Laws.Of(st) = goals.Law{Mean: e.Mean.Seconds(), StdDev: e.StdDev.Seconds(), Samples: e.Samples}
+	}
 }
 
 // mean returns the time of a task of st in seconds, and whether it is known.
@@ -85,6 +97,9 @@ func (d *flexDemand) claim(v *sched.View, l *slotLane, st *sched.Stage) (c malle
 	}
 	c.Work = max(c.Work, 1e-9*mean)
 	c.Penalty = d.penalty(v, st, mean*float64(unfinished(st)+st.Done)*float64(each)/float64(c.Max))
+	if law := d.Laws.Of(st); d.lawful && law.Mean > 0 {
+		c.Penalty.Spread, c.Penalty.Since = law.Spread(int(unfinished(st)))/law.Mean, v.Now.Seconds()
+	}
 	return c
 }
 

@@ -17,13 +17,17 @@ type flexDivision struct {
 	effort int     // elementary steps that dividing the slots of one kind may take
 }
 
+// longest bounds an instant of a schedule, in seconds, so that it is one of the core's.
+const longest = 9e9
+
 // flexSlots is what flex wants for a stage.
 type flexSlots struct {
-	Active bool  // it had tasks to run when slots were divided
-	Known  bool  // the time of a task was known
-	Slots  int64 // that its tasks are to hold together
-	Each   int64 // slots that one task takes; zero: slots have not been divided since it came
-	Place  int32 // in the order, from 0
+	Active bool       // it had tasks to run when slots were divided
+	Known  bool       // the time of a task was known
+	Slots  int64      // that its tasks are to hold together
+	Each   int64      // slots that one task takes; zero: slots have not been divided since it came
+	Place  int32      // in the order, from 0
+	Ends   sched.Time // by the schedule; 0: its end is not known
 }
 
 func newFlexDivision(a Args) flexDivision {
@@ -72,6 +76,7 @@ func (d *flexDivision) divideAll(p *sched.Plan, want *flexDemand) {
 func (d *flexDivision) divide(p *sched.Plan, want *flexDemand, l *slotLane) {
 	claims := make([]malleable.Job, len(l.stages))
 	for i, st := range l.stages {
+		want.learnLaw(p, st)
 		claims[i] = want.claim(p.View, l, st)
 	}
 	for i, m := range want.minima(p.View, l, claims) {
@@ -111,7 +116,13 @@ func (d *flexDivision) divide(p *sched.Plan, want *flexDemand, l *slotLane) {
 		Search: malleable.EveryOrder, // within effort
 	})
 	for place, i := range s.Order {
-		d.set(p, l, known[i], flexSlots{Active: true, Known: true, Slots: int64(s.Slots[i]), Place: int32(place)})
+		d.set(p, l, known[i], flexSlots{
+			Active: true,
+			Known:  true,
+			Slots:  int64(s.Slots[i]),
+			Place:  int32(place),
+			Ends:   sched.Time(min(s.Done[i], longest) * 1e9),
+		})
 	}
 }
 
@@ -136,8 +147,10 @@ func (d *flexDivision) kept(stages []*sched.Stage) []int {
 // set says what flex wants for a stage, and counts it for its queues.
 func (d *flexDivision) set(p *sched.Plan, l *slotLane, st *sched.Stage, s flexSlots) {
 	s.Each = l.each(p.View, st)
-	if now := d.Slots.Of(st); *now != s {
-		*now = s
+	now := d.Slots.Of(st)
+	was := *now
+	*now = s
+	if was.Ends = s.Ends; was != s { // keys do not depend on the end
 		p.Touch(st)
 	}
 	if d.fair {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -196,6 +197,79 @@ func (w *withinMax) Decide(p *sched.Plan) {
 			if most := j.Spec.Max[sched.MapSlots]; st.Kind == sched.Map && most > 0 && int64(st.Running) > most {
 				w.job = j.ID
 			}
+		}
+	}
+}
+
+// A watching policy notes when a reduce runs first.
+type watching struct {
+	inner sched.Policy
+	first sched.Time
+}
+
+func (w *watching) Decide(p *sched.Plan) {
+	w.inner.Decide(p)
+	for j := range p.Jobs() {
+		for _, st := range j.Stages {
+			if st.Kind == sched.Reduce && st.Running > 0 && w.first == 0 {
+				w.first = p.Now
+			}
+		}
+	}
+}
+
+// Eight maps of 10 s on four slots end at 20 s. Reduces of 4 s may start once a map is done, at 10 s; late, they start
+// at 16 s.
+func TestFlexLateReduces(t *testing.T) {
+	for spec, want := range map[string]sched.Time{"flex": 10 * time.Second, "flex:reduces=late": 16 * time.Second} {
+		job := mapsOf("job", 8, 10*time.Second)
+		job.Stages = append(job.Stages, sched.StageSpec{
+			Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: 2, Prior: 4 * time.Second,
+			After: []sched.Dep{{Stage: 0, Part: 0.1}},
+		})
+		s := slotsOf(4, job)
+		s.Nodes[0].Capacity[sched.ReduceSlots] = 4
+		w := &watching{inner: flexOf(t, spec)}
+		if _, err := policytest.Run(s, w); err != nil {
+			t.Fatal(err)
+		}
+		if w.first != want {
+			t.Errorf("%s: the first reduce runs at %v, want %v", spec, w.first, want)
+		}
+	}
+}
+
+// A job of 40 tasks, which take 2 s and 18 s in turn, is due after 100 s and would end at 91.5 s, if the mean of those
+// that have ended were sure. By their law it is late with a chance of 0.41, and with a slot less of 0.63.
+func TestFlexCertaintyByLaw(t *testing.T) {
+	cost := func(spec string) string {
+		a := mapsOf("A", 40, 0)
+		a.Deadline = 100 * time.Second
+		s := slotsOf(4, a)
+		s.Take = func(x policytest.Try) (sched.Time, sched.Outcome) {
+			return []sched.Time{2, 18}[x.Task%2] * time.Second, sched.OK
+		}
+		s.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Mean{} }
+		said := ""
+		p := flexOf(t, spec)
+		_, err := policytest.Run(s, &asking{p, 18 * time.Second, func(v *sched.View) {
+			for j := range v.Jobs() {
+				said = p.(interface {
+					Why(*sched.View, *sched.Stage) string
+				}).Why(v, j.Stages[0])
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return said
+	}
+	for spec, want := range map[string]string{
+		"flex:metric=tardy":               "from 0 to 1",
+		"flex:metric=tardy,certainty=law": "from 0.4083 to 0.6283",
+	} {
+		if got := cost(spec); !strings.HasSuffix(got, "its penalty grows "+want) {
+			t.Errorf("%s: %q, want a penalty that grows %s", spec, got, want)
 		}
 	}
 }

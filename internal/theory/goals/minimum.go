@@ -52,8 +52,11 @@ type Law struct {
 // Both are taken to be normal.
 func (l Law) Quantile(tasks int, confidence float64) Part {
 	z := math.Sqrt2 * math.Erfinv(2*confidence-1)
-	return Part{tasks, max(0, l.Mean+z*math.Sqrt(l.variance(tasks))), max(0, l.Mean+z*l.StdDev)}
+	return Part{tasks, max(0, l.Mean+z*l.Spread(tasks)), max(0, l.Mean+z*l.StdDev)}
 }
+
+// Spread returns the standard deviation of the mean of a number of tasks.
+func (l Law) Spread(tasks int) float64 { return math.Sqrt(l.variance(tasks)) }
 
 // variance returns that of the mean of a number of tasks.
 func (l Law) variance(tasks int) float64 {

@@ -65,7 +65,8 @@ func (p *Problem) sumOf(jobs []int) float64 {
 	for _, i := range jobs {
 		q, first := &p.Jobs[i].Penalty, &p.Jobs[jobs[0]].Penalty
 		lines = lines && q.Shape == Line
-		even = even && q.Shape == first.Shape && q.Shape != Curve && q.weight() == first.weight() && len(q.Steps) <= 1
+		even = even && q.Shape == first.Shape && q.Shape != Curve && q.weight() == first.weight() &&
+			len(q.Steps) <= 1 && q.Spread == 0
 	}
 	switch {
 	case lines:

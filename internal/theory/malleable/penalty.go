@@ -19,6 +19,10 @@ type Penalty struct {
 	Weight, From float64               // of a Line or a Ramp; Weight >= 0
 	Steps        []Step                // of Stairs, by rising instant and cost
 	Func         func(float64) float64 // of a Curve: non-decreasing and free of effects
+	// Spread is the standard deviation of the time from Since to the completion, as a part of its mean, where work is
+	// known as a normal law only: then t is the mean of the completion, and the penalty is the expected one. 0: t is
+	// sure.
+	Spread, Since float64
 }
 
 // A Step is the cost of a job that completes later than an instant.
@@ -27,8 +31,48 @@ type Step struct{ After, Cost float64 }
 // late reports whether an instant is after a deadline, by more than rounding explains.
 func late(t, deadline float64) bool { return t > deadline+1e-9*math.Abs(deadline)+1e-12 }
 
-// At returns the penalty of a job that completes at t.
+// At returns the penalty of a job that completes at t, or is expected to.
 func (p *Penalty) At(t float64) float64 {
+	if deviation := p.Spread * (t - p.Since); deviation > 0 {
+		return p.expected(t, deviation)
+	}
+	return p.sure(t)
+}
+
+// expected returns the mean penalty of a job whose completion has a normal law. What is due before Since is late for
+// sure, so that the mean does not decrease with t.
+func (p *Penalty) expected(t, deviation float64) float64 {
+	switch p.Shape {
+	case Line:
+		return p.sure(t)
+	case Ramp:
+		if p.From <= p.Since {
+			return p.sure(t)
+		}
+		z := (t - p.From) / deviation
+		density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+		return p.Weight * ((t-p.From)*normal(z) + deviation*density)
+	case Stairs:
+		cost, below := 0.0, 0.0
+		for _, s := range p.Steps {
+			chance := 1.0
+			if s.After > p.Since {
+				chance = normal((t - s.After) / deviation)
+			}
+			cost += (s.Cost - below) * chance
+			below = s.Cost
+		}
+		return cost
+	}
+	const apart = 1.7320508075688772 // Gauss and Hermite's rule of three points
+	return p.Func(t)*2/3 + (p.Func(max(p.Since, t-apart*deviation))+p.Func(t+apart*deviation))/6
+}
+
+// normal returns the part of a standard normal law that is at most z.
+func normal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
+// sure returns the penalty of a job that completes at t for sure.
+func (p *Penalty) sure(t float64) float64 {
 	switch p.Shape {
 	case Line:
 		return p.Weight * (t - p.From)
@@ -48,10 +92,11 @@ func (p *Penalty) At(t float64) float64 {
 }
 
 // Latest returns the last instant up to horizon at which the penalty is at most level; -Inf: it is more at once, that
-// is, at the instant from. A Curve is bisected between from and horizon.
+// is, at the instant from. A Curve, and what is known as a law, is bisected between from and horizon.
 func (p *Penalty) Latest(level, from, horizon float64) float64 {
-	switch p.Shape {
-	case Line, Ramp:
+	switch {
+	case p.Spread > 0 && p.Shape != Line:
+	case p.Shape <= Ramp:
 		switch {
 		case p.Shape == Ramp && level < 0:
 			return math.Inf(-1)
@@ -61,7 +106,7 @@ func (p *Penalty) Latest(level, from, horizon float64) float64 {
 			return horizon
 		}
 		return min(horizon, p.From+level/p.Weight)
-	case Stairs:
+	case p.Shape == Stairs:
 		if level < 0 {
 			return math.Inf(-1)
 		}
@@ -73,14 +118,14 @@ func (p *Penalty) Latest(level, from, horizon float64) float64 {
 		return horizon
 	}
 	switch {
-	case p.Func(horizon) <= level:
+	case p.At(horizon) <= level:
 		return horizon
-	case p.Func(from) > level:
+	case p.At(from) > level:
 		return math.Inf(-1)
 	}
 	low, high := from, horizon
 	for range 60 {
-		if mid := low + (high-low)/2; p.Func(mid) <= level {
+		if mid := low + (high-low)/2; p.At(mid) <= level {
 			low = mid
 		} else {
 			high = mid

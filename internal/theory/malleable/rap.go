@@ -293,7 +293,7 @@ func (p *Problem) Dynamic() []int {
 // one more deadline is met.
 func (a *allotment) choices(i int) (list []int) {
 	p := &a.of.Jobs[i].Penalty
-	if p.Shape != Stairs {
+	if p.Shape != Stairs || p.Spread > 0 {
 		for s := a.low[i]; s <= a.high[i]; s++ {
 			list = append(list, s)
 		}
@@ -322,7 +322,7 @@ func (p *Problem) Convex() bool {
 		switch j := &p.Jobs[i]; {
 		case j.Penalty.Shape == Stairs && len(j.Penalty.Steps) > 0:
 			return false
-		case j.Penalty.Shape <= Ramp && j.Times == nil:
+		case j.Times == nil && (j.Penalty.Shape == Line || j.Penalty.Shape == Ramp && j.Penalty.Spread == 0):
 			last = min(last, 0)
 		}
 		for s := a.low[i]; s <= last; s++ {
@@ -351,8 +351,8 @@ func (p *Problem) Moldable(effort int) []int {
 	a := p.allot()
 	steps := 0
 	for i := range p.Jobs {
-		if shape := p.Jobs[i].Penalty.Shape; shape == Stairs {
-			steps += 1 + len(p.Jobs[i].Penalty.Steps)
+		if q := &p.Jobs[i].Penalty; q.Shape == Stairs && q.Spread == 0 {
+			steps += 1 + len(q.Steps)
 		} else {
 			steps += a.high[i] - a.low[i] + 1
 		}

@@ -503,3 +503,39 @@ func due(deadlines ...float64) (facts []Facts) {
 	}
 	return facts
 }
+
+// The expected penalty of a normal completion is the mean of the sure ones, summed over its law here; and it does not
+// decrease with the mean of the completion.
+func TestExpectedPenalty(t *testing.T) {
+	for _, c := range []Penalty{
+		{Weight: 2, From: 3},
+		{Shape: Ramp, Weight: 2, From: 20},
+		{Shape: Ramp, Weight: 2, From: 5},
+		{Shape: Stairs, Steps: []Step{{12, 1}, {25, 4}}},
+		{Shape: Stairs, Steps: []Step{{8, 3}, {25, 4}}},
+	} {
+		law := c
+		law.Spread, law.Since = 0.2, 10
+		last := math.Inf(-1)
+		for at := 10.5; at < 60; at += 0.5 {
+			deviation, sum := 0.2*(at-10), 0.0
+			const parts = 20_000
+			for k := range parts {
+				z := math.Sqrt2 * math.Erfinv(2*(float64(k)+0.5)/parts-1)
+				sum += c.sure(max(10, at+z*deviation)) / parts
+			}
+			got := law.At(at)
+			if math.Abs(got-sum) > 2e-3*max(1, sum) {
+				t.Fatalf("%+v at %v: %v, summed %v", c, at, got, sum)
+			}
+			if got < last {
+				t.Fatalf("%+v at %v: %v, before it %v", c, at, got, last)
+			}
+			last = got
+		}
+		by := law.Latest(1, 10, 60)
+		if !math.IsInf(by, -1) && (law.At(by) > 1+1e-6 || by < 60 && law.At(by+0.01) <= 1) {
+			t.Errorf("%+v costs at most 1 until %v, where it costs %v", c, by, law.At(by))
+		}
+	}
+}

@@ -41,6 +41,7 @@ type runFlags struct {
 	logs     string
 	live     livePage
 	seed     uint64
+	repeats  int
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -54,7 +55,8 @@ until its job has succeeded.`,
 		Example: `  sojourn run wordcount --input books/ --output counts
   sojourn run --mapper ./m.py --reducer ./r.py --input 'logs/*.gz' --output out --reduces 4
   sojourn run sort --input logs/ --output sorted --deadline 90s --policy edf
-  sojourn run mix.yaml --policy fifo --policy fair --policy hfsp`,
+  sojourn run mix.yaml --policy fifo --policy fair --policy hfsp
+  sojourn run mix.yaml --policy fifo --policy hfsp --repeats 10`,
 		Args: atMostOne, ValidArgsFunction: fileOr(sortedKeys(a.jobs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := f.program.Reduces; n < 0 && cmd.Flags().Changed("reduces") {
@@ -95,6 +97,8 @@ until its job has succeeded.`,
 	fl.StringVar(&f.logs, "logs", "", "folder for what programs write to standard error; default: beside the "+
 		"record or the output, with .logs added to its name; with several policies the name contains {policy}")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
+	fl.IntVar(&f.repeats, "repeats", 1, "run everything so often, policies in turn, and print means with 95 % "+
+		"intervals")
 	c.AddCommand(runLogs(a))
 	return c
 }
@@ -130,6 +134,9 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if f.state != "" && len(policies) > 1 {
 		return usagef("--state: the debts are of one policy, got %s", strings.Join(policies, ", "))
 	}
+	if err := f.checkRepeats(); err != nil {
+		return err
+	}
 	if err := f.policies.keepIn(f.state, a.names); err != nil {
 		return err
 	}
@@ -154,22 +161,20 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if err := f.checkOutputs(m, policies); err != nil {
 		return err
 	}
-	var runs []*policyRun
-	for _, p := range policies {
-		r, err := f.under(ctx, a, m, policyPlace{p, len(policies) > 1})
-		if r != nil {
-			runs = append(runs, r)
-			if len(policies) > 1 {
-				f.remark(a.Err, "%s: %d jobs in %.1f s", p, len(r.jobs), r.result.Wall)
-			}
-		}
-		if err != nil {
-			return err
-		}
+	load := loadAverage()
+	if len(policies) > 1 || f.repeats > 1 {
+		f.warnBusy(a.Err, load)
 	}
-	differ, err := compareOutputs(m, runs)
+	runs, err := f.rounds(ctx, a, m, policies)
 	if err != nil {
 		return err
+	}
+	differ, err := compareOutputs(m, runs[len(runs)-len(policies):])
+	if err != nil {
+		return err
+	}
+	if f.repeats > 1 {
+		return errors.Join(f.printRepeats(a, repeatedRun{m, policies, runs, load}), failuresOf(m, runs, differ))
 	}
 	if f.plot != "" {
 		if err := plotRuns(f.plot, runs); err != nil {

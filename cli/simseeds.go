@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/theory"
@@ -104,7 +105,11 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	if err := noneSucceeded(runs); err != nil {
 		return err
 	}
-	results := seededResults(policies, runs)
+	var all []record.Result
+	for _, r := range runs {
+		all = append(all, r.result)
+	}
+	results := seededResults(policies, all)
 	check := f.past.check()
 	defer f.warn(a, check)
 	if f.json {
@@ -112,21 +117,21 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	}
 	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seeds %d to %d\n\n", t.workload, runs[0].result.Jobs,
 		runs[0].result.Tasks, t.config.Cluster.Count(), f.seed, f.seed+uint64(f.seeds-1))
-	printSeeded(a.Out, results)
+	printSeeded(a.Out, results, "seed")
 	printCheck(a.Out, check)
 	return nil
 }
 
-// seededResults gathers the runs, which are by seed and then by policy.
-func seededResults(policies []string, runs []simRun) (list []seededResult) {
+// seededResults gathers the figures of runs, which are by seed, or by repeat, and then by policy.
+func seededResults(policies []string, runs []record.Result) (list []seededResult) {
 	for p, name := range policies {
 		r := seededResult{Policy: name}
 		var high, spans []float64
 		for i := p; i < len(runs); i += len(policies) {
-			if s := runs[i].result.Sojourn; s != nil {
+			if s := runs[i].Sojourn; s != nil {
 				r.Means, high = append(r.Means, s.Mean), append(high, s.P95)
 			}
-			spans = append(spans, runs[i].result.Makespan)
+			spans = append(spans, runs[i].Makespan)
 		}
 		r.Sojourn = theory.ConfidenceOf(r.Means, confidence)
 		r.P95, r.Makespan = theory.ConfidenceOf(high, confidence), theory.ConfidenceOf(spans, confidence)
@@ -140,8 +145,8 @@ func seededResults(policies []string, runs []simRun) (list []seededResult) {
 	return list
 }
 
-// printSeeded prints a row a policy.
-func printSeeded(w io.Writer, results []seededResult) {
+// printSeeded prints a row a policy. Runs differ by the word of: a seed, or a repeat.
+func printSeeded(w io.Writer, results []seededResult, of string) {
 	header := []string{"POLICY", "MEAN SOJOURN", "P95", "MAKESPAN"}
 	if len(results) > 1 {
 		header = append(header, "DIFFERENCE", "CHANGE", "SIGNIFICANT")
@@ -160,10 +165,10 @@ func printSeeded(w io.Writer, results []seededResult) {
 		t.row(cells...)
 	}
 	t.print(w)
-	fmt.Fprint(w, "\n  times in seconds; ±: half of the 95 % interval of the mean over seeds")
+	fmt.Fprintf(w, "\n  times in seconds; ±: half of the 95 %% interval of the mean over %ss", of)
 	if len(results) > 1 {
-		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, seed by seed; significant: at 0.05 over all "+
-			"policies together (paired t-test, Bonferroni)", results[0].Policy)
+		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, %s by %s; significant: at 0.05 over all "+
+			"policies together (paired t-test, Bonferroni)", results[0].Policy, of, of)
 	}
 	fmt.Fprintln(w)
 }

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
+)
+
+// mostRepeats bounds run --repeats.
+const mostRepeats = 1000
+
+// checkRepeats refuses what does not go with a run that is repeated.
+func (f *runFlags) checkRepeats() error {
+	if f.repeats < 1 || f.repeats > mostRepeats {
+		return usagef("--repeats %d: must be from 1 to %d", f.repeats, mostRepeats)
+	}
+	if f.repeats == 1 {
+		return nil
+	}
+	for _, one := range []flagFile{{"--record", f.record}, {"--per-job", f.perJob}, {"--plot", f.plot},
+		{"--history", f.policies.history}, {"--state", f.state}} {
+		if one.path != "" {
+			return usagef("%s is of one run, and --repeats asks for many: give one or the other", one.flag)
+		}
+	}
+	return nil
+}
+
+// rounds runs a mix under all policies, as often as --repeats says, and returns the runs round by round. Each round
+// begins with the policy after the one that the round before began with, so that neither a machine that grows slower
+// nor what is in its caches favours a policy. A round's outputs replace those of the round before. A run that failed is
+// the last one.
+func (f *runFlags) rounds(ctx context.Context, a *app, m *mix, policies []string) (runs []*policyRun, err error) {
+	for k := range f.repeats {
+		round := make([]*policyRun, len(policies))
+		for i := range policies {
+			at := (i + k) % len(policies)
+			again := *f
+			again.overwrite = f.overwrite || k > 0
+			r, err := again.under(ctx, a, m, policyPlace{policies[at], len(policies) > 1})
+			if r != nil {
+				round[at] = r
+				if len(policies) > 1 || f.repeats > 1 {
+					f.remark(a.Err, "%s: %d jobs in %.1f s", policies[at], len(r.jobs), r.result.Wall)
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		runs = append(runs, round...)
+	}
+	return runs, nil
+}
+
+// runRepeatsJSON is the document of run --repeats.
+type runRepeatsJSON struct {
+	Workload string         `json:"workload"`
+	Seed     uint64         `json:"seed"`
+	Repeats  int            `json:"repeats"`
+	Load     float64        `json:"load"` // mean number of processes that ran or waited to, in the minute before
+	Version  string         `json:"version"`
+	Results  []seededResult `json:"results"`
+}
+
+// A repeatedRun is what became of a mix that was repeated.
+type repeatedRun struct {
+	mix      *mix
+	policies []string
+	runs     []*policyRun // by round, then by policy
+	load     float64      // before the first
+}
+
+// printRepeats prints means and intervals.
+func (f *runFlags) printRepeats(a *app, of repeatedRun) error {
+	var list []record.Result
+	for _, r := range of.runs {
+		list = append(list, r.result)
+	}
+	m, results := of.mix, seededResults(of.policies, list)
+	if f.json {
+		return a.printJSON(runRepeatsJSON{m.name, f.seed, f.repeats, of.load, version(), results})
+	}
+	fmt.Fprintf(a.Out, "%s: %d jobs on this machine, %d times under each policy in turn\n\n", m.name, len(m.jobs),
+		f.repeats)
+	printSeeded(a.Out, results, "repeat")
+	return nil
+}
+
+// busyLoad is the load, for each processor, from which times of real runs are not to be compared.
+const busyLoad = 0.25
+
+// loadAverage returns how many processes ran, or waited to, on average over the last minute; 0: the system does not
+// say.
+func loadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return load
+}
+
+// warnBusy says that times are not to be compared when others used the machine before a run.
+func (f *runFlags) warnBusy(w io.Writer, load float64) {
+	if cores := runtime.NumCPU(); load > busyLoad*float64(cores) {
+		f.remark(w, "the machine was busy before this run: load %.2f on %d processors in the last minute. "+
+			"Differences "+
+			"between policies may be those of what else ran; repeat on an idle machine, or see --repeats", load, cores)
+	}
+}

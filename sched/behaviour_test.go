@@ -468,6 +468,21 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
+// An open job may be older than the core, as after a restart; one that is complete may not.
+func TestOlderJob(t *testing.T) {
+	r := newRig(t, Config{})
+	j := mapReduce(-3*sec, 1, 10*sec, 0, 0)
+	if err := j.Validate(); err == nil {
+		t.Error("a complete job may be submitted before the beginning")
+	}
+	j.Open = true
+	r.at(sec, Event{Kind: JobSubmitted, Job: 1, Body: j})
+	r.step()
+	if got := r.core.Job(1).Submitted; got != -3*sec {
+		t.Errorf("submitted at %v, want -3s", got)
+	}
+}
+
 // A live engine's limit stops a Step after so many launches, and has it go on at once.
 func TestLimit(t *testing.T) {
 	r := newRig(t, Config{Limit: 3})

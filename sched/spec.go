@@ -7,7 +7,7 @@ type JobSpec struct {
 	Type              string    // as in the keys of the history: "MAPREDUCE", "SPARK", ...
 	Weight            float64   // share among the jobs of its queue; zero means 1
 	Priority          int32     // larger is more urgent (fifo, capacity)
-	Submit            Time      // instant of the submission
+	Submit            Time      // instant of the submission; negative of an open job that is older than this core
 	Deadline          Time      // after Submit; zero: none. The completion goal of policies that have one
 	Min, Max          Resources // what the job wants to hold at least and at most at once; zero: no bound
 	Goal              *Goal     // nil: the policy's metric, with the job's Weight

@@ -199,6 +199,9 @@ func (c *cluster) submit(id JobID, spec *JobSpec) {
 	c.jobs.newest = id
 	j := c.jobs.get()
 	j.ID, j.Spec, j.Weight, j.Submitted, j.since = id, spec, weightOr1(spec.Weight), c.view.Now, c.view.Now
+	if spec.Submit < 0 {
+		j.Submitted = spec.Submit
+	}
 	j.leaf = c.queues.leafOf(spec)
 	j.Queue = j.leaf.ID
 	c.jobs.link(j)

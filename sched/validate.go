@@ -34,7 +34,7 @@ func (s *JobSpec) ValidateTerms() error {
 	if !(s.Weight >= 0 && s.Weight <= maxWeight) {
 		return fmt.Errorf("weight %v: must be from 0, which is 1, to %v", s.Weight, float64(maxWeight))
 	}
-	if s.Submit < 0 {
+	if s.Submit < 0 && !s.Open {
 		return fmt.Errorf("submit %v: must not be negative", s.Submit)
 	}
 	if s.Deadline < 0 {

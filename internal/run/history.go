@@ -152,7 +152,7 @@ func (h *history) save() error {
 }
 
 // saveEvery is the interval of saving while jobs run: what is learned in it is lost when the program is killed.
-const saveEvery = time.Minute
+const saveEvery = 5 * time.Second
 
 // keepSaving starts to save what is learned at an interval, until the history is closed. It tells failed each failure.
 // A nil history does nothing.

@@ -15,7 +15,7 @@ import (
 )
 
 // A lasting keeps in a file what a policy, or a statement of loans, remembers beyond a run. It follows the run and
-// saves once a minute, in the turn of the engine, so that a crash costs a minute of accounts.
+// saves every five seconds, in the turn of the engine, so that a crash costs five seconds of accounts.
 type lasting struct {
 	path   string
 	of     policy.Lasting
@@ -102,7 +102,7 @@ func (l *lasting) Attach(*sched.View) {}
 // Record implements sched.Recorder.
 func (l *lasting) Record(now sched.Time, _ []sched.Event, _ []sched.Action) { l.keep(now) }
 
-// keep notes that the run has come to now, and saves if the last save is a minute old.
+// keep notes that the run has come to now, and saves if the last save is saveEvery old.
 func (l *lasting) keep(now sched.Time) {
 	l.now = max(l.now, now)
 	if l.failed == nil || now < l.next {
@@ -115,7 +115,7 @@ func (l *lasting) keep(now sched.Time) {
 }
 
 // save replaces the file atomically; synced: it is on the disk then, also if the machine loses power. That takes long,
-// so that an engine does not wait for it every minute.
+// so that an engine does not wait for it every time.
 func (l *lasting) save(synced bool) error {
 	text, err := json.Marshal(l.of.Left(l.now))
 	if err != nil {

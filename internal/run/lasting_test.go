@@ -89,7 +89,7 @@ func TestDebtsOutlastRuns(t *testing.T) {
 	}
 }
 
-// While a run goes on its debts are saved once a minute, and a save that fails is told.
+// While a run goes on its debts are saved every few seconds, and a save that fails is told.
 func TestDebtsAreSavedMeanwhile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state")
 	path := filepath.Join(folder, "policy.json")

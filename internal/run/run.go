@@ -195,7 +195,7 @@ func (s *Setup) follow(o *Opened) error {
 	return nil
 }
 
-// Keep tells what outlives the run that it has come to now. An engine calls it within a turn, where a minute may pass
+// Keep tells what outlives the run that it has come to now. An engine calls it within a turn, where saveEvery may pass
 // without a Step, and when it ends.
 func (o *Opened) Keep(now sched.Time) { o.state.keep(now) }
 

@@ -74,8 +74,8 @@ type Config struct {
 type Debts struct {
 	// Statement returns what was lent and borrowed up to an instant, for REST; nil: no statement is kept.
 	Statement func(sched.Time) any
-	// Keep is told once a minute, and at the end, that the cluster has come to an instant: debts grow while nothing
-	// happens. nil: none outlive the process.
+	// Keep is told every five seconds, and at the end, that the cluster has come to an instant: debts grow while
+	// nothing happens. nil: none outlive the process.
 	Keep func(sched.Time)
 }
 

@@ -45,8 +45,8 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	return m
 }
 
-// keepEvery is the interval at which debts are brought up to now.
-const keepEvery = time.Minute
+// keepEvery is the interval at which debts are brought up to now: run saves them as often.
+const keepEvery = 5 * time.Second
 
 func newKeys() keys {
 	one := func() *token.Keys { return token.NewKeys(token.RandomKey()) }

@@ -163,9 +163,7 @@ func (app *application) resume() {
 	spec := app.spec(tasks, m.config.Sizes.normal(size))
 	st := &spec.Stages[0]
 	st.Asked, st.MaxAttempts = true, max(1, st.MaxAttempts-app.failures())
-	if spec.Deadline > 0 {
-		spec.Deadline = max(1, spec.Deadline-m.now.Sub(time.UnixMilli(app.times.started)))
-	}
+	spec.Submit = min(m.at(), time.UnixMilli(app.times.started).Sub(m.started)) // its age and its deadline go on
 	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: spec})
 	m.step()
 	if ends := app.lifetime.ends; !ends.IsZero() {

@@ -57,6 +57,13 @@ func TestRestartTakesOver(t *testing.T) {
 	again.nodes, c.nodes = append(again.nodes, n), nil
 	c.at, c.client = again.at, again.client
 	c.rm = again.rm
+	c.rm.front.look(func(m *manager) {
+		app := m.apps.byID[id]
+		job := m.core.Job(app.job)
+		if want := time.UnixMilli(app.times.started).Sub(m.started); job.Submitted != want || want >= 0 {
+			t.Errorf("policies see a job that was submitted at %v of this life, want %v", job.Submitted, want)
+		}
+	})
 	if m := c.rm.front.m; m.identity() <= identity || m.life.epoch != 1 {
 		t.Errorf("the second life is %d, epoch %d; the first was %d", m.identity(), m.life.epoch, identity)
 	}

@@ -57,9 +57,10 @@ var dynamicmrCard = Card{
 			Name:    "overdue",
 			Kind:    Choice,
 			Default: "kill",
-			Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "wait"}},
-			Meaning: "what becomes of a straggler without a second attempt that has run much longer than its stage's " +
-				"finished tasks",
+			Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "every", Needs: sched.CanKill},
+				{Name: "wait"}},
+			Meaning: "whether a straggler without a second attempt is killed that has run much longer than its " +
+				"stage's finished tasks; every: as printed, every task that has, straggler or not",
 		},
 		Param{
 			Name:    "overdue-after",

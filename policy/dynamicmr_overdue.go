@@ -16,7 +16,9 @@ type overdueKiller struct {
 	tree    *tree // where its placer puts tasks
 	lending *lender
 	on      bool
+	every   bool    // tasks that LATE does not take for stragglers are ended as well
 	after   float64 // how many times the mean
+	running []sched.AttemptID
 }
 
 // ranTasks are attempts that succeeded.
@@ -29,7 +31,8 @@ type ranTasks struct {
 const leastFinished = 3
 
 func newOverdue(a Args, t *tree, l *lender) overdueKiller {
-	return overdueKiller{tree: t, lending: l, on: a.Choice("sepb") != "off" && a.Choice("overdue") == "kill",
+	rule := a.Choice("overdue")
+	return overdueKiller{tree: t, lending: l, on: a.Choice("sepb") != "off" && rule != "wait", every: rule == "every",
 		after: a.Number("overdue-after")}
 }
 
@@ -49,32 +52,50 @@ func (o *overdueKiller) learn(p *sched.Plan) {
 	}
 }
 
-// kill ends the stragglers of the stages in s that are overdue, each task's once.
+// kill ends what is overdue, each task once: of the stragglers of s, or of all attempts that run.
 func (o *overdueKiller) kill(p *sched.Plan, s *sepb) {
 	if !o.on || p.Can&sched.CanKill == 0 {
 		return
 	}
-	for _, id := range s.Stages {
-		st := p.Stage(id)
-		if st == nil {
+	if !o.every {
+		for _, id := range s.Stages {
+			if st := p.Stage(id); st != nil {
+				o.killOf(p, st, *s.Slow.Of(st))
+			}
+		}
+		return
+	}
+	for j := range p.Jobs() {
+		for _, st := range j.Stages {
+			if st.Running == 0 || st.Kind == sched.Master {
+				continue
+			}
+			o.running = o.running[:0]
+			for a := range p.Attempts(st) {
+				o.running = append(o.running, a.ID)
+			}
+			o.killOf(p, st, o.running)
+		}
+	}
+}
+
+// killOf ends those of the given attempts of st that have no twin and are overdue.
+func (o *overdueKiller) killOf(p *sched.Plan, st *sched.Stage, attempts []sched.AttemptID) {
+	r := o.Ran.Of(st)
+	for _, id := range attempts {
+		a := p.Attempt(id)
+		if a == nil || a.State != sched.Running || p.Twins(a) > 1 || r.Tasks < leastFinished {
 			continue
 		}
-		r := o.Ran.Of(st)
-		for _, a := range *s.Slow.Of(st) {
-			a := p.Attempt(a)
-			if a == nil || a.State != sched.Running || p.Twins(a) > 1 || r.Tasks < leastFinished {
-				continue
-			}
-			killed := o.Killed.Of(st)
-			if float64(p.Now-a.Start)*float64(r.Tasks) <= o.after*float64(r.Time) ||
-				slices.Contains(*killed, a.Task) ||
-				!p.Kill(a, 0) {
-				continue
-			}
-			*killed = append(*killed, a.Task)
-			if !slices.Contains(o.Urgent, id) {
-				o.Urgent = append(o.Urgent, id)
-			}
+		killed := o.Killed.Of(st)
+		if float64(p.Now-a.Start)*float64(r.Tasks) <= o.after*float64(r.Time) ||
+			slices.Contains(*killed, a.Task) ||
+			!p.Kill(a, 0) {
+			continue
+		}
+		*killed = append(*killed, a.Task)
+		if !slices.Contains(o.Urgent, st.ID) {
+			o.Urgent = append(o.Urgent, st.ID)
 		}
 	}
 }

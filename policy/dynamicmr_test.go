@@ -22,6 +22,7 @@ func TestDynamicMRConforms(t *testing.T) {
 		"dynamicmr:dhsa=pd,base=fifo,lend-maps=0.5,lend-reduces=0.5,delay=3s",
 		"dynamicmr:dhsa=pd,sepb=queue,min-run=4s,checked=0.6,most-borrowed=1",
 		"dynamicmr:sepb=queue,checked=1,lend-reduces=0.4,min-run=3s,cap=1,overdue=wait",
+		"dynamicmr:overdue=every,overdue-after=1.5",
 		"dynamicmr:checked=0.3,min-run=3s,cap=1,slow-node=0,slow-task=0.5", "late{dynamicmr:sepb=off}:min-run=5s",
 		"late{dynamicmr:dhsa=pd,min-run=8s}:min-run=5s,cap=0.5", "probe{dynamicmr}",
 	} {

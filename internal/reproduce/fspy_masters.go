@@ -26,8 +26,9 @@ func matches() []match {
 	return []match{
 		of(asAbove, func(*match) {}),
 		of("fair without a limit of masters", func(m *match) { m.fair += ",masters=1" }),
-		of("no node kept", func(m *match) { m.fair, m.fspy = "fair", asPrinted+unbounded }),
-		of("late jobs share", func(m *match) { m.fspy = "fspy:big=kept" + unbounded }),
+		of("no node kept", func(m *match) { m.fair, m.fspy = "fair", asPrinted+unbounded+oneBlock }),
+		of("late jobs share", func(m *match) { m.fspy = "fspy:big=kept" + unbounded + oneBlock }),
+		of("a trained predictor", func(m *match) { m.trained = true }),
 		of("tasks in containers of their own", func(m *match) { m.master = hadoopMaster(false) }),
 		of("tasks alike", func(m *match) { m.sigma = 0 }),
 		of("spread σ = 0.1", func(m *match) { m.sigma = 0.1 }),
@@ -75,9 +76,10 @@ func fspyMasters(g *segments) Part {
 		How: `The section above once more, with one thing changed at a time. *Fair without a
 limit*: ` + "`masters=1`" + ` instead of the half of the cluster that Hadoop's Fair Scheduler lets masters hold at
 most. *No node kept*: a task that finds no room is overtaken by smaller ones, as both policies have it by default here,
-and as FSPY is printed. *Late jobs share*: ` + "`late=share`" + `. *Tasks in containers of their own*: no uber
-jobs. *Tasks alike*: no spread in task times. *Masters of 1 GiB* are as large as a task, those of 2 GiB are what a
-minimum of 1 GiB makes of Hadoop's 1.5.`,
+and as FSPY is printed. *Late jobs share*: ` + "`late=share`" + `. *A trained predictor* has learned from the
+jobs of another segment, half a day away. *Tasks in containers of their own*: no uber jobs. *Tasks alike*: no spread in
+task times. *Masters of 1 GiB* are as large as a task, those of 2 GiB are what a minimum of 1 GiB makes of Hadoop's
+1.5.`,
 		Charts: []Picture{
 			{
 				"fspy-masters",

@@ -1,65 +1,49 @@
 package reproduce
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/chart"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/jobs"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// The real jobs whose sizes are predicted: each of these on input of each size, in a random order.
-var (
-	predictedJobs = []struct {
-		job, input string
-		conf       map[string]string
-	}{
-		{
-			"wordcount",
-			"text",
-			nil,
-		}, {"grep", "text", map[string]string{"pattern": "[a-z]+nee[dt]"}}, {"sort", "text", nil},
-		{"inverted-index", "documents", nil},
-		{
-			"term-vector",
-			"documents",
-			nil,
-		}, {"terasort", "teragen", nil}, {"histogram-movies", "ratings", nil}, {"self-join", "associations", nil},
-	}
-	predictedSizes = []int64{2e6, 2.6e6, 3.3e6, 4.3e6, 5.5e6, 7e6, 9e6, 12e6, 15e6, 19e6, 25e6, 32e6} // bytes
+// The real jobs whose sizes are predicted are as those that SWIM makes: one program that sorts a part of its input, on
+// the amounts that jobs of the trace have, scaled to this machine.
+const (
+	predictedJobs = 60
+	predictedGap  = 250 * time.Millisecond // from one job's arrival to the next one's
+	// input of a job: that of one of the trace, scaled by this, and as a power of two within these bounds
+	predictedScale = 1. / 600
+	leastPredicted = 64 << 10
+	mostPredicted  = 256 << 20
 )
 
-// predictedGap is the time from one job's arrival to the next one's.
-const predictedGap = 400 * time.Millisecond
-
-func fspyReal() Part {
+func fspyReal(g *segments) Part {
 	noise := "tasks take milliseconds here, of a machine that does other things as well, and not tens of seconds"
 	p := Part{
-		Title: "Predictions of real jobs", Trials: 3, Alone: true,
+		Title: "Predictions of real jobs", Trials: 20, Alone: true,
 		How: fmt.Sprintf(
-			`%d real jobs on the engine %s: %d of the built-in kinds on input of %d sizes each, from %.0f to %.0f MB,
-made by the generators of `+"`sojourn generate`"+`,
-which come %v apart under `+"`fspy:uber-maps=0`"+`. A trial is a whole run; its seed is the order of the jobs and which
-parts their probes read. A prediction is what the policy was told when the probe of a job was through; the models have
-learned from the jobs that had finished until then, and begin each run knowing nothing. *Ordinary* is the fit that the
-policy used, *relative* another one that was shown the same run. Of the first jobs there is no model yet: until it has
-twice as many jobs as coefficients, the time of the probe is scaled. These are figures of a machine, not of a seed: they
-differ from run to run, and mean nothing where something else runs beside them.`,
-			len(predictedJobs)*len(predictedSizes),
-			"`mr`",
-			len(predictedJobs),
-			len(predictedSizes),
-			float64(predictedSizes[0])/1e6,
-			float64(predictedSizes[len(predictedSizes)-1])/1e6,
-			predictedGap,
+			`%d real jobs on the engine %s, which come %v apart under `+"`fspy:uber-maps=0`"+`. All run one program, as
+the jobs that SWIM makes do, which sorts a part of its input. Each is as a job of the trace that has reduces, drawn by
+chance: it sorts as large a part, and its input is that of the trace's ÷ %.0f, rounded to a power of two, from %d KiB to
+%d MiB. A trial is a whole run; its seed draws the jobs and
+which parts their probes read. A prediction is what the policy was told when the probe of a job was through; the models
+have learned from the jobs that had finished until then, and begin each run knowing nothing. *Ordinary* is the fit that
+the policy used, *relative* another one that was shown the same run. Of the first jobs there is no model yet: until it
+has twice as many jobs as coefficients, the time of the probe is scaled. These are figures of a machine, not of a seed:
+they differ from run to run, and mean nothing where something else runs beside them.`,
+			predictedJobs, "`mr`", predictedGap, 1/predictedScale, leastPredicted>>10, mostPredicted>>20,
 		),
 		Claims: []Claim{
 			{
@@ -111,29 +95,7 @@ differ from run to run, and mean nothing where something else runs beside them.`
 				"fspy-predicted",
 				"Predicted and actual times of all maps, all reduces and whole jobs, of all trials; what is " +
 					"predicted right lies on the line",
-				func(samples []Sample) chart.Chart {
-					c := chart.Chart{
-						X: chart.Axis{Label: "actual (s of one core)", Log: true},
-						Y: chart.Axis{Label: "predicted (s)", Log: true},
-					}
-					least, most := math.Inf(1), 0.0
-					for _, what := range predictedTimes {
-						l := chart.Line{Name: what, Manner: chart.Apart}
-						for _, s := range samples {
-							for i, x := range s["actual "+what] {
-								y := s["predicted "+what][i]
-								l.Points = append(l.Points, chart.Point{X: x, Y: y})
-								least, most = min(least, x, y), max(most, x, y)
-							}
-						}
-						c.Lines = append(c.Lines, l)
-					}
-					if most > 0 {
-						c.Lines = append(c.Lines, chart.Line{Name: "equal", Points: []chart.Point{{X: least, Y: least},
-							{X: most, Y: most}}})
-					}
-					return c
-				},
+				predictionChart,
 			},
 		},
 	}
@@ -149,7 +111,7 @@ differ from run to run, and mean nothing where something else runs beside them.`
 	own("jobs that were predicted before they were done", "predicted")
 	own("those by fitted models", "fitted")
 	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
-		mix, err := predictedMix(lab, seed)
+		mix, err := predictedMix(g, lab, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -170,27 +132,78 @@ differ from run to run, and mean nothing where something else runs beside them.`
 // predictedTimes are what is predicted of a job.
 var predictedTimes = [3]string{"maps", "reduces", "sizes"}
 
-// predictedMix makes the jobs, in an order of the seed's.
-func predictedMix(lab Lab, seed uint64) (*Mix, error) {
+// predictedMix makes the jobs, as the seed draws them.
+func predictedMix(g *segments, lab Lab, seed uint64) (*Mix, error) {
 	if lab.Scratch == "" {
 		return nil, Missing{"a folder is needed for the data of real jobs"}
 	}
-	m := &Mix{Cluster: machine(runtime.GOMAXPROCS(0)), Folder: lab.Scratch, Seed: seed}
-	for _, size := range predictedSizes {
-		for _, j := range predictedJobs {
-			path, err := ingredient{j.input, size, 1}.in(lab.Scratch)
-			if err != nil {
-				return nil, err
-			}
-			m.Jobs = append(m.Jobs, MixJob{Name: fmt.Sprintf("%s-%d", j.job, size), Job: j.job, Input: []string{path},
-				Conf: j.conf})
-		}
+	models, err := g.reduced(lab)
+	if err != nil {
+		return nil, err
 	}
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(m.Jobs), func(i, k int) { m.Jobs[i], m.Jobs[k] = m.Jobs[k], m.Jobs[i] })
-	for i := range m.Jobs {
-		m.Jobs[i].Submit = sched.Time(i) * predictedGap
+	m := &Mix{Cluster: machine(runtime.GOMAXPROCS(0)), Folder: lab.Scratch, Seed: seed}
+	chance := workload.NewChance(seed)
+	for i := range predictedJobs {
+		of := models[chance.With(uint64(i)).Below(len(models))].Payload.(*workload.Truth).Stages
+		size := float64(of[0].Input) * predictedScale
+		size = min(max(math.Exp2(math.Round(math.Log2(size))), leastPredicted), mostPredicted)
+		path, err := ingredient{"text", int64(size), 1}.in(lab.Scratch)
+		if err != nil {
+			return nil, err
+		}
+		part := min(1, float64(of[1].Shuffle)/float64(of[0].Input))
+		m.Jobs = append(m.Jobs, MixJob{Name: fmt.Sprint(sortPart, "-", i+1), Submit: sched.Time(i) * predictedGap,
+			Job: sortPart, Input: []string{path}, Conf: map[string]string{"part": fmt.Sprint(part)}})
 	}
 	return m, nil
+}
+
+// reduced returns the jobs of the segments that have input and reduces, each job once.
+func (g *segments) reduced(lab Lab) (list []*sched.JobSpec, err error) {
+	for k := uint64(1); k <= segmentsUsed; k++ {
+		jobs, _, err := g.of(lab, k)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jobs[:segmentStride] {
+			if len(j.Stages) > 1 && j.Stages[0].InputBytes > 0 {
+				list = append(list, j)
+			}
+		}
+	}
+	return list, nil
+}
+
+// sortPart is the name of the job that sorts a part of its lines, evenly spread over its input.
+const sortPart = "sort-part"
+
+// partSorter makes that job. Its configuration has the part, from 0 to 1.
+func partSorter(conf mr.Conf) (*mr.Job, error) {
+	part, err := conf.Float("part", 1)
+	if err != nil {
+		return nil, err
+	}
+	if !(part >= 0 && part <= 1) {
+		return nil, fmt.Errorf("part %v: must be from 0 to 1", part)
+	}
+	j, err := jobs.Sort(conf)
+	if err != nil {
+		return nil, err
+	}
+	j.Name, j.TotalOrder = sortPart, false
+	j.Map = func(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+		due := 0.0
+		for in.Next() {
+			for line := range bytes.Lines(in.Data()) {
+				if due += part; due >= 1 {
+					due--
+					out.Emit(bytes.TrimSuffix(line, []byte("\n")), nil)
+				}
+			}
+		}
+		return nil
+	}
+	return j, nil
 }
 
 // realFit is FSPY's fit of tasks that need no container and may take a millisecond.

@@ -70,6 +70,13 @@ completion times, counted from time 0.`,
 				"needs the EC2 runs. `make bench` compares our simulator with our engine on the same jobs",
 			},
 			{
+				"Fig. 3.1b",
+				"four jobs whose worst order takes nearly twice as long as the best",
+				"the jobs are not legible. No batch exceeds twice the best on two machines; how close a pair can " +
+					"come " +
+					"stands above",
+			},
+			{
 				"Fig. 3.7",
 				"makespans from 3,800 to 5,800 s of 100 testbed jobs",
 				"the jobs are not given, and 100 jobs of table 3.2 in equal parts need 11,000 s for their " +
@@ -78,7 +85,7 @@ completion times, counted from time 0.`,
 			{
 				"Table 3.5",
 				"its makespans and run times, row by row",
-				"the jobs are not given; that a search never loses to the rule is redone above",
+				"the jobs are not given. Our search begins with the rule's order, so that it cannot lose to it",
 			},
 		},
 	}
@@ -219,18 +226,16 @@ func mrorderSpread() Part {
 				Says:   "total of the best order over the best total among the five orders of shortest makespan",
 				Unit:   "%",
 				Figure: "fifth",
-				Agrees: atLeast(0),
+				Agrees: above(5),
 			},
 			{
-				Where: "Fig. 3.1b",
-				Says: "the same for the worst pair of jobs that can be made (1 + 100 s and 100 + 1 s on a slot " +
-					"of each kind)",
-				Published: exactly(100),
-				Unit:      "%",
-				Figure:    "pair",
-				Agrees:    above(90),
-				Why: "no batch exceeds twice the best on two machines; the thesis says nearly 100 %, and its " +
-					"jobs are not legible",
+				Where: "ours",
+				Says: "makespan of the worst order over the best, of the worst pair of jobs that can be made (1 + " +
+					"100 s " +
+					"and 100 + 1 s on a slot of each kind)",
+				Unit:   "%",
+				Figure: "pair",
+				Own:    true,
 			},
 		},
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
@@ -515,6 +520,23 @@ work. *Map-heavy* is the same with reduces of 5 % of the maps, and their times d
 			Agrees:    above(1),
 			Why:       "one draw is published",
 		},
+		Claim{
+			Where:     "Fig. 3.5b",
+			Says:      "total, baseline over MK_JR, rounded down",
+			Published: atMost(1),
+			Unit:      "×",
+			Figure:    "poor, rounded down",
+			Agrees:    below(1),
+		},
+		Claim{
+			Where:     "Fig. 3.5b",
+			Says:      "total, MK_TCT_JR over MK_JR, rounded down",
+			Published: exactly(5),
+			Unit:      "×",
+			Figure:    "ratio, rounded down",
+			Agrees:    above(1),
+			Why:       "one draw is published",
+		},
 	)
 	p.Trial = func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
 		s := Sample{}
@@ -529,14 +551,19 @@ work. *Map-heavy* is the same with reduces of 5 % of the maps, and their times d
 			}
 			s.set("ratio", s.of("sum MK_JR 100")/s.of("sum MK_TCT_JR 100"))
 			s.set("poor", 1+s.of("total MK_JR 100")/100)
-			for i := range jobs {
-				jobs[i].Reduces, jobs[i].ReduceTime = max(1, int(math.Round(0.05*float64(jobs[i].Maps)))),
-					jobs[(i+1)%n].MapTime
+			for name, least := range map[string]int{"map-heavy": 1, "rounded down": 0} {
+				heavy, other := Sample{}, slices.Clone(jobs)
+				for i := range other {
+					part := 0.05 * float64(other[i].Maps)
+					if other[i].Reduces = max(least, int(math.Round(part))); least == 0 {
+						other[i].Reduces = int(part)
+					}
+					other[i].ReduceTime = jobs[(i+1)%n].MapTime
+				}
+				orderGains(heavy, other)
+				s.set("ratio, "+name, heavy.of("sum MK_JR 100")/heavy.of("sum MK_TCT_JR 100"))
+				s.set("poor, "+name, 1+heavy.of("total MK_JR 100")/100)
 			}
-			heavy := Sample{}
-			orderGains(heavy, jobs)
-			s.set("ratio, map-heavy", heavy.of("sum MK_JR 100")/heavy.of("sum MK_TCT_JR 100"))
-			s.set("poor, map-heavy", 1+heavy.of("total MK_JR 100")/100)
 		}
 		return s, nil
 	}
@@ -581,7 +608,7 @@ func mrorderBounds() Part {
 				Published: Range{0.88, 1},
 				Unit:      "×",
 				Figure:    "low facebook",
-				Agrees:    atMost(1),
+				Agrees:    Range{0.88, 1},
 				Why:       "tasks of a job of Facebook's may take an hour, and the bound is wrong by one task",
 			},
 			{
@@ -590,7 +617,7 @@ func mrorderBounds() Part {
 				Published: Range{1, 1.2},
 				Unit:      "×",
 				Figure:    "high facebook",
-				Agrees:    atLeast(1),
+				Agrees:    Range{1, 1.2},
 				Why:       "as above, by one map and one reduce",
 			},
 		},
@@ -756,17 +783,9 @@ func mrorderSearch() Part {
 				Agrees:    Range{0, 15},
 				Why:       "the jobs of the table are not given",
 			},
-			{
-				Where:     "Table 3.5",
-				Says:      "the best is never worse than the rule: least gain",
-				Published: atLeast(0),
-				Unit:      "%",
-				Figure:    "least",
-				Agrees:    atLeast(0),
-			},
 		},
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
-			s, least := Sample{}, math.Inf(1)
+			s := Sample{}
 			for _, goal := range []struct {
 				name string
 				of   theory.Goal
@@ -783,11 +802,10 @@ func mrorderSearch() Part {
 						return nil, fmt.Errorf("the search over %d jobs did not get through", n)
 					}
 					g := gain(rule, goal.of.Of(best))
-					most, least = max(most, g), min(least, g)
+					most = max(most, g)
 				}
 				s.set(goal.name, most)
 			}
-			s.set("least", least)
 			return s, nil
 		},
 	}

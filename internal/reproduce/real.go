@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -39,6 +40,14 @@ type MixJob struct {
 	Conf   map[string]string
 }
 
+// mixJobs are the jobs that a mix may have: the built-in ones, and one that is made for it.
+var mixJobs = func() map[string]jobs.Entry {
+	all := maps.Clone(jobs.All)
+	all[sortPart] = jobs.Entry{About: "sort a part of the lines", Input: "text", New: partSorter,
+		Params: []jobs.Param{{Name: "part", Default: "1", About: "how many of the lines, from 0 to 1"}}}
+	return all
+}()
+
 // A MixRun is what became of a mix under a policy.
 type MixRun struct {
 	Result   record.Result
@@ -59,7 +68,7 @@ func (m *Mix) Run(ctx context.Context, spec string, e sched.Estimator) (done *Mi
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	machine := run.Machine{
-		Jobs:    jobs.All,
+		Jobs:    mixJobs,
 		Cluster: m.Cluster,
 		Memory:  mixMemory,
 		Output:  func(dir string) string { return filepath.Join(folder, dir) },

@@ -20,7 +20,8 @@ type setting struct {
 	cluster   *workload.Cluster
 	jobs      []*sched.JobSpec // in order of submission
 	costs     sim.Costs
-	estimator string // as --estimator names it; "": an oracle
+	estimator string          // as --estimator names it; "": an oracle
+	made      sched.Estimator // used instead; nil: none
 	seed      uint64
 	watch     record.Follower // follows the run; nil: none does
 	// by class of nodes: what a service leaves of them when; nil: all
@@ -50,6 +51,7 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 	setup := run.Setup{
 		Names:  run.BuiltIn,
 		Choice: run.Choice{Policy: spec, Estimator: cmp.Or(s.estimator, "oracle")},
+		Made:   s.made,
 		Watch:  []record.Follower{specs, held},
 		Row:    func(r *record.JobRow) { rows = append(rows, *r) },
 	}

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/availability"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/internal/yarn"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -28,6 +30,31 @@ func timetables(file string, cluster *workload.Cluster) (map[string]*sched.Forec
 		return nil, usageError{err}
 	}
 	return tables, nil
+}
+
+// roomBy returns what --availability says of the machines of NodeManagers. The instants of a file count from the
+// midnight before start, in its zone.
+func roomBy(says string, start time.Time) (r yarn.Room, err error) {
+	switch says {
+	case "":
+		return r, nil
+	case measured:
+		return yarn.Room{Measured: true}, nil
+	}
+	t, err := availability.Read(says)
+	if err != nil {
+		return r, usageError{err}
+	}
+	year, month, day := start.Date()
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, start.Location())
+	r.Part = func(at time.Time) (float64, time.Time) {
+		part, until := t.Part(at.Sub(midnight))
+		if until == sched.Never {
+			return part, time.Time{}
+		}
+		return part, midnight.Add(until)
+	}
+	return r, nil
 }
 
 // offer makes the nodes of a run on this machine offer what --availability says: a file, or measured. The policy is

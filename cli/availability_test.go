@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 )
@@ -44,4 +45,40 @@ func TestRunAvailability(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	must(t, "run", "wordcount", "--input", input, "--output", out, "--cluster", "nodes=1,memory=4GiB,vcores=4",
 		"--policy", "reverse:burst=suspend", "--availability", table)
+}
+
+// The instants of a timetable of rm count from the midnight before it starts, and a part holds until the next step.
+func TestRMAvailability(t *testing.T) {
+	zone := time.FixedZone("east", 5*3600)
+	start := time.Date(2026, 3, 7, 14, 30, 0, 0, zone)
+	s, err := roomBy(writeFile(t, "day", "period 24h\n0s 100%\n9h 40%\n17h 80%\n"), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		day, hour int
+		part      float64
+		until     time.Time
+	}{
+		{7, 14, 0.4, time.Date(2026, 3, 7, 17, 0, 0, 0, zone)}, {7, 17, 0.8, time.Date(2026, 3, 8, 0, 0, 0, 0, zone)},
+		{8, 3, 1, time.Date(2026, 3, 8, 9, 0, 0, 0, zone)}, {9, 9, 0.4, time.Date(2026, 3, 9, 17, 0, 0, 0, zone)},
+	} {
+		part, until := s.Part(time.Date(2026, 3, c.day, c.hour, 0, 0, 0, zone))
+		if part != c.part || !until.Equal(c.until) {
+			t.Errorf("on day %d at %d h %v until %v, want %v until %v", c.day, c.hour, part, until, c.part, c.until)
+		}
+	}
+	if s, err = roomBy(writeFile(t, "once", "0s 100%\n9h 40%\n"), start); err != nil {
+		t.Fatal(err)
+	}
+	if part, until := s.Part(start); part != 0.4 || !until.IsZero() {
+		t.Errorf("the last step: %v until %v, want 0.4 for ever", part, until)
+	}
+	bad := writeFile(t, "bad", "0s 100%\n1h 5\n")
+	dir := filepath.Dir(writeFile(t, "yarn-site.xml", "<configuration/>"))
+	status, _, errs := sojourn(t, "rm", "--conf", dir, "--policy", "fifo", "--availability", bad)
+	if status != statusUsage ||
+		!strings.Contains(errs, `bad:2: part "5": must be from 0% to 100%`) {
+		t.Errorf("exit status %d, %q", status, errs)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,7 @@ type rmFlags struct {
 	insecure  bool
 	pack      bool
 	fairness  bool
+	available string
 	check     bool // say what is read, and start nothing
 	named     bool // --policy was given
 }
@@ -85,6 +87,8 @@ There is no Kerberos, no node labels, no high availability. docs/hadoop.md has t
 			"(an event costs time for each queue)")
 	fl.BoolVar(&f.pack, "pack", false,
 		"fill one node before the next, so that others stay empty; otherwise containers are spread over the nodes")
+	fl.StringVar(&f.available, "availability", "", "what a service on the machines of NodeManagers leaves for "+
+		"containers: a timetable, a file of lines as '6h 40%' counted from midnight, or 'measured', by their reports")
 	fl.BoolVar(&f.check, "check", false, "say what of the folder is not understood, and start nothing")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "errors, and the line that says ready, only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "more logs")
@@ -145,6 +149,9 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	for _, n := range notes {
 		o.remark(a.Err, "%s", n)
 	}
+	if config.Room, err = roomBy(f.available, time.Now()); err != nil {
+		return err
+	}
 	if err := config.Check(); err != nil {
 		return failuref("%w", err)
 	}
@@ -180,7 +187,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	config.Core, config.Pack, config.Debts.Keep = opened.Core, f.pack, opened.Keep
+	config.Core, config.Room.Pack, config.Debts.Keep = opened.Core, f.pack, opened.Keep
 	if f.state != "" {
 		config.State = filepath.Join(f.state, "rm.db")
 	}

@@ -70,6 +70,31 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// Part says what a node's forecast says, at every instant.
+func TestPart(t *testing.T) {
+	table, err := parse("t", strings.NewReader("period 30s\n0s 100%\n10s 50%\n20s 0%\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	four, err := table.Of(sched.Resources{sched.VCores: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := sched.Time(0); at < 100*time.Second; at += time.Second / 2 {
+		part, until := table.Part(at)
+		if int64(4*part) != four.At(at)[sched.VCores] || until != four.Next(at) {
+			t.Errorf("at %v the part is %v until %v, and a node of 4 offers %v until %v", at, part, until,
+				four.At(at)[sched.VCores], four.Next(at))
+		}
+	}
+	if table, err = parse("t", strings.NewReader("0s 100%\n10s 50%\n")); err != nil {
+		t.Fatal(err)
+	}
+	if part, until := table.Part(time.Hour); part != 0.5 || until != sched.Never {
+		t.Errorf("after the last step %v until %v", part, until)
+	}
+}
+
 // A node of class a offers 4 cores, 2 from 10 s on, and again 4 from 30 s on; class b has no timetable.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

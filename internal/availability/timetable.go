@@ -109,6 +109,27 @@ func (t *Timetable) Of(capacity sched.Resources) (*sched.Forecast, error) {
 	return sched.NewForecast(t.period, steps...)
 }
 
+// Part returns the part of a node that is left at an instant, and the first instant after it from which another step
+// holds; Never: there is none.
+func (t *Timetable) Part(at sched.Time) (part float64, until sched.Time) {
+	start := sched.Time(0) // of the period
+	if t.period > 0 {
+		start = at / t.period * t.period
+	}
+	until = sched.Never
+	if t.period > 0 {
+		until = start + t.period
+	}
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		from := start + t.steps[i].from
+		if from <= at {
+			return t.steps[i].part, until
+		}
+		until = from
+	}
+	return 1, until
+}
+
 // partOf returns a part of an amount, rounded down.
 func partOf(r sched.Resources, part float64) sched.Resources {
 	for k := range r {

@@ -58,9 +58,7 @@ type Config struct {
 	// with it. By default it is where REST is served.
 	Web   string
 	Debts Debts
-	// Pack fills one node before the next, in the order in which they have come. Otherwise containers go round the
-	// nodes with room, as under Hadoop's schedulers.
-	Pack bool
+	Room  Room
 	// Page serves / of the REST port, and what that page asks for below /static and /api; nil: nothing.
 	Page http.Handler
 	// Shown is what REST shows of the configuration.
@@ -181,7 +179,7 @@ func (c Config) withDefaults() *Config {
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
 	c.Core.Limit = cmp.Or(c.Core.Limit, Launches)
-	c.Core.Spread = !c.Pack
+	c.Core.Spread = !c.Room.Pack
 	if len(c.Queues.Tree) == 0 {
 		c.Queues.Tree = c.Core.Queues
 	}

@@ -34,6 +34,9 @@ func newManager(config *Config, hosts Hosts, start launcher, clock func() time.T
 	if every := config.Keys.Roll; every > 0 {
 		m.live.at(now.Add(every), m.roll)
 	}
+	if config.Room.Part != nil {
+		offerAll(m)
+	}
 	if keep := config.Debts.Keep; keep != nil {
 		var again func()
 		again = func() {

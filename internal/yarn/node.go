@@ -118,8 +118,10 @@ func (n *node) recommission() {
 
 // checked takes in whether the node can be used.
 func (n *node) checked(s *wire.NodeStatus) {
-	n.doing = doing{s.Health, bounded(n.doing.utilization, s.Utilization), bounded(n.doing.machine, s.Machine)}
+	use, machine := bounded(n.doing.utilization, s.Utilization), bounded(n.doing.machine, s.Machine)
+	n.doing = doing{s.Health, use, machine, n.doing.others}
 	n.doing.health.Report = cut(s.Health.Report, mostHealth)
+	n.measure()
 	switch {
 	case s.Health.OK && n.state == wire.NodeUnhealthy:
 		n.join()

@@ -156,7 +156,7 @@ func TestNodesAreForgotten(t *testing.T) {
 // Containers go round the nodes with room, ApplicationMasters too; with Pack they fill one node before the next.
 func TestContainersAreSpread(t *testing.T) {
 	for _, pack := range []bool{false, true} {
-		c := start(t, func(config *Config) { config.Pack = pack })
+		c := start(t, func(config *Config) { config.Room.Pack = pack })
 		for range 3 {
 			c.node()
 		}

@@ -132,7 +132,7 @@ func (n *node) offer() {
 func (n *node) spec() *sched.NodeSpec {
 	s := &sched.NodeSpec{Name: n.name, Class: n.m.nodes.class(n.capacity), Rack: n.m.nodes.rackID(n.rack)}
 	if n.fresh() {
-		s.Capacity = amount(n.capacity)
+		s.Capacity = n.left(amount(n.capacity))
 	}
 	return s
 }

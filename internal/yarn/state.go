@@ -30,6 +30,7 @@ type manager struct {
 	leases leaseTable // containers that hold room in the core
 	count  counts
 
+	part      float64       // of each node that a service leaves, where Config.Room says that
 	events    []sched.Event // facts for the next Step
 	unsettled []unsettled   // asks to tell the core of before that
 	wake      time.Time     // when the core wants a Step; zero: not asked for
@@ -111,6 +112,7 @@ type launches struct {
 type doing struct {
 	health               wire.Health
 	utilization, machine proto.Raw
+	others               float64 // vcores that processes other than containers use, where Room.Measured asks for it
 }
 
 // orders are what a node must do and was not told yet.

@@ -17,7 +17,7 @@ func TestRoundTrip(t *testing.T) {
 		), new(ContainerStatus), new(Container), new(ResourceRequest), new(ACL), new(NodeReport), new(Empty),
 		new(
 			RegisterNodeRequest,
-		), new(RegisterNodeResponse), new(NodeContainer), new(NodeStatus), new(Health), new(HeartbeatRequest),
+		), new(RegisterNodeResponse), new(NodeContainer), new(NodeStatus), new(Use), new(Health), new(HeartbeatRequest),
 		new(HeartbeatResponse), new(UnregisterNode),
 		new(
 			RegisterMasterRequest,

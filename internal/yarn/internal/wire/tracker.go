@@ -124,6 +124,18 @@ func (m *NodeStatus) Fields(f *proto.Fields) {
 	f.Rest(8, &m.rest)
 }
 
+// Use is what processes use, as a NodeManager measures it.
+type Use struct {
+	Memory, Virtual int32 // MiB
+	Cores           float32
+}
+
+func (m *Use) Fields(f *proto.Fields) {
+	f.Int32(1, &m.Memory)
+	f.Int32(2, &m.Virtual)
+	f.Float(3, &m.Cores)
+}
+
 // Health is whether a node can be used, as its own checks see it.
 type Health struct {
 	OK     bool

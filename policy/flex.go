@@ -212,6 +212,7 @@ func (f *flex) Decide(p *sched.Plan) {
 	news := f.Demand.learn(p)
 	f.Epochs.notice(p, news)
 	f.Epochs.noticeStages(p, &f.Division)
+	f.Holds.notice(p)
 	if f.Epochs.due(p) {
 		f.Division.divideAll(p, &f.Demand)
 		f.Holds.hold(p, &f.Division, &f.Demand)

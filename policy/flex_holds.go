@@ -11,24 +11,55 @@ import (
 // held until the schedule has one task's time left for the stages before it, which is time enough to copy what these
 // have made: a task that started early took no less.
 type flexHolds struct {
-	Until sched.Per[sched.Time] // by stage: it starts nothing sooner; 0: it may
-	Next  sched.Time            // the earliest of these; 0: there is none
+	Holds sched.Per[flexHold] // by stage
+	Next  sched.Time          // the earliest instant at which one ends; 0: there is none
 
 	on bool
+}
+
+// A flexHold keeps a stage that waits for others from starting.
+type flexHold struct {
+	Said  bool       // slots have been divided since the stage may run; it is held before
+	Until sched.Time // it starts nothing sooner; 0: it may
 }
 
 // never is when a stage is let go whose predecessors end at an unknown instant: they will be through, or known, first.
 const never = sched.Time(math.MaxInt64)
 
 // holds reports whether st may start nothing yet.
-func (h *flexHolds) holds(st *sched.Stage) bool { return h.on && *h.Until.Of(st) > 0 }
+func (h *flexHolds) holds(st *sched.Stage) bool {
+	if !h.on || begun(st) {
+		return false
+	}
+	hold := h.Holds.Of(st)
+	return !hold.Said || hold.Until > 0
+}
 
 // until returns when st may start, if it is held and that is known.
 func (h *flexHolds) until(st *sched.Stage) (sched.Time, bool) {
-	if !h.holds(st) || *h.Until.Of(st) == never {
-		return 0, false
+	if at := h.Holds.Of(st).Until; h.holds(st) && at > 0 && at < never {
+		return at, true
 	}
-	return *h.Until.Of(st), true
+	return 0, false
+}
+
+// notice looks up again the places of stages whose predecessors may be through.
+func (h *flexHolds) notice(p *sched.Plan) {
+	if !h.on {
+		return
+	}
+	for i := range p.Events {
+		switch e := &p.Events[i]; e.Kind {
+		case sched.AttemptDone:
+			if a := p.Attempt(e.Attempt); a != nil && a.Stage.Done >= a.Stage.Total {
+				p.TouchJob(a.Stage.Job)
+			}
+		case sched.TaskUndone, sched.AsksChanged:
+			if j := p.Job(e.Job); j != nil {
+				p.TouchJob(j)
+			}
+		}
+	}
 }
 
 // hold sets anew, by a schedule, until when each stage is held. O(stages).
@@ -38,7 +69,7 @@ func (h *flexHolds) hold(p *sched.Plan, d *flexDivision, want *flexDemand) {
 	}
 	for j := range p.Jobs() {
 		for _, st := range j.Stages {
-			h.set(p, st, h.start(p, st, d, want))
+			h.set(p, st, flexHold{runnable(st), h.start(p, st, d, want)})
 		}
 	}
 	h.next(p)
@@ -68,9 +99,9 @@ func (h *flexHolds) start(p *sched.Plan, st *sched.Stage, d *flexDivision, want 
 	return 0
 }
 
-func (h *flexHolds) set(p *sched.Plan, st *sched.Stage, until sched.Time) {
-	if now := h.Until.Of(st); *now != until {
-		*now = until
+func (h *flexHolds) set(p *sched.Plan, st *sched.Stage, to flexHold) {
+	if now := h.Holds.Of(st); *now != to {
+		*now = to
 		p.Touch(st)
 	}
 }
@@ -83,8 +114,8 @@ func (h *flexHolds) release(p *sched.Plan) {
 	case p.Now >= h.Next:
 		for j := range p.Jobs() {
 			for _, st := range j.Stages {
-				if *h.Until.Of(st) <= p.Now {
-					h.set(p, st, 0)
+				if at := h.Holds.Of(st).Until; at > 0 && at <= p.Now {
+					h.set(p, st, flexHold{Said: true})
 				}
 			}
 		}
@@ -100,7 +131,7 @@ func (h *flexHolds) next(p *sched.Plan) {
 	h.Next = 0
 	for j := range p.Jobs() {
 		for _, st := range j.Stages {
-			if at := *h.Until.Of(st); at > p.Now && at < never && (h.Next == 0 || at < h.Next) {
+			if at := h.Holds.Of(st).Until; at > p.Now && at < never && (h.Next == 0 || at < h.Next) {
 				h.Next = at
 			}
 		}

@@ -1,9 +1,11 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/sim"
@@ -30,10 +32,20 @@ type flexLoad struct {
 	apart  float64 // mean time between arrivals, in seconds
 	spread float64 // of sizes: the paper's σ; with 4 the smallest is a tenth of the largest
 	slow   float64 // part of the maps before reduces may start
+	maps   float64 // of all jobs together
+	first  bool    // the largest job comes first, and the others together, apart seconds later
 }
 
 // flexWork is how many maps the jobs of an experiment have together: about 45 minutes of work.
 const flexWork = 14_000
+
+// offered returns how much of the map slots the maps ask for while jobs arrive.
+func (l flexLoad) offered(c *workload.Cluster) float64 {
+	return l.maps / float64(l.jobs) * flexMapTime / float64(c.Capacity()[sched.MapSlots]) / l.apart
+}
+
+// Mean times of tasks, in seconds.
+const flexMapTime, flexReduceTime = 20, 60
 
 // draw draws jobs in order of arrival. Sizes are evenly spread on a logarithmic scale; tasks take 20 s and 60 s, a
 // tenth each way, and there is a reduce for ten maps.
@@ -51,9 +63,12 @@ func (l flexLoad) draw(seed uint64, c *workload.Cluster) (jobs []*sched.JobSpec)
 		k := int(chance.With(uint64(i)).Uniform() * float64(i+1))
 		order[i], order[k] = order[k], i
 	}
+	if largest := slices.Index(order, l.jobs-1); l.first {
+		order[0], order[largest] = order[largest], order[0]
+	}
 	at := 0.0
 	for i, k := range order {
-		maps := max(1, int(math.Round(flexWork*sizes[k]/sum)))
+		maps := max(1, int(math.Round(l.maps*sizes[k]/sum)))
 		times := func(kind uint64, n int, mean float64) (list []workload.Task) {
 			for t := range n {
 				x := 0.9 + 0.2*chance.With(uint64(k)).With(kind).With(uint64(t)).Uniform()
@@ -63,8 +78,8 @@ func (l flexLoad) draw(seed uint64, c *workload.Cluster) (jobs []*sched.JobSpec)
 		}
 		reduces := max(1, maps/10)
 		j := jobOf(fmt.Sprint("job-", k), sched.Time(at*1e9),
-			theory.SlotJob{Maps: maps, Reduces: reduces, MapTime: 20, ReduceTime: 60},
-			[2][]workload.Task{times(1, maps, 20), times(2, reduces, 60)})
+			theory.SlotJob{Maps: maps, Reduces: reduces, MapTime: flexMapTime, ReduceTime: flexReduceTime},
+			[2][]workload.Task{times(1, maps, flexMapTime), times(2, reduces, flexReduceTime)})
 		j.Stages[1].After[0].Part = l.slow
 		for s := range j.Stages {
 			j.Stages[s].Prior = 0 // as in the paper, nothing is known before the first task has ended
@@ -75,7 +90,10 @@ func (l flexLoad) draw(seed uint64, c *workload.Cluster) (jobs []*sched.JobSpec)
 			}
 		}
 		jobs = append(jobs, j)
-		if l.apart > 0 {
+		switch {
+		case l.first:
+			at = l.apart
+		case l.apart > 0:
 			at += -l.apart * math.Log(1-chance.With(uint64(i)).With(3).Uniform())
 		}
 	}
@@ -85,11 +103,15 @@ func (l flexLoad) draw(seed uint64, c *workload.Cluster) (jobs []*sched.JobSpec)
 // flexPrototype is the policy as the paper built it.
 const flexPrototype = "flex:base=fair,work=printed,epoch=500ms,effort=10000"
 
+// setting returns the jobs of a seed on the paper's cluster.
+func (l flexLoad) setting(seed uint64) *setting {
+	c := flexHosts()
+	return &setting{cluster: c, jobs: l.draw(seed, c), costs: sim.Costs{}, seed: seed, estimator: "mean"}
+}
+
 // gain adds by how much FLEX's mean response is less than FAIR's, in percent, under a name.
 func (l flexLoad) gain(ctx context.Context, s Sample, name string, seed uint64) error {
-	c := flexHosts()
-	set := setting{cluster: c, jobs: l.draw(seed, c), costs: sim.Costs{}, seed: seed,
-		estimator: "mean"}
+	set := l.setting(seed)
 	fair, err := set.under(ctx, "fair")
 	if err != nil {
 		return err
@@ -110,6 +132,7 @@ type flexPoint struct {
 	load flexLoad
 	says Range // percent
 	fits Range
+	why  string
 }
 
 // experiment makes a part of points.
@@ -128,7 +151,7 @@ func experiment(p Part, file string, points []flexPoint) Part {
 		p.Claims = append(p.Claims, Claim{
 			Where: at.name, Says: "mean response below FAIR's", Unit: "%", Published: at.says, Agrees: at.fits,
 			Figure: at.name, Own: at.says == Range{},
-			Why: "sizes, slots a host and the times of tasks are not in the paper",
+			Why: cmp.Or(at.why, "sizes, slots a host and the times of tasks are not in the paper"),
 		})
 	}
 	if file != "" {
@@ -151,7 +174,7 @@ func experiment(p Part, file string, points []flexPoint) Part {
 }
 
 // flexUsual is the experiment that the others vary.
-var flexUsual = flexLoad{jobs: 10, slack: 0.75, spread: 1, slow: workload.HadoopSlowStart}
+var flexUsual = flexLoad{jobs: 10, slack: 0.75, spread: 1, slow: workload.HadoopSlowStart, maps: flexWork}
 
 const flexHow = "The policy `" + flexPrototype + "`, as the prototype was, beside `fair`, on the simulator " +
 	"without costs: 26 hosts, 13 of four and 13 of eight map slots, and half as many reduce slots. " +
@@ -178,20 +201,33 @@ func flexMinima() Part {
 
 func flexArrivals() Part {
 	var points []flexPoint
-	for _, minutes := range []float64{0, 0.5, 1, 1.5, 2, 4} {
-		l := flexUsual
-		l.apart = 60 * minutes
-		at := flexPoint{name: fmt.Sprintf("%v min", minutes), load: l}
-		switch minutes {
-		case 0:
-			at.says, at.fits = Range{40, 50}, Range{25, 60}
-		case 4:
-			at.says, at.fits = Range{-5, 10}, Range{-10, 20}
+	c := flexHosts()
+	for _, maps := range []float64{flexWork, flexWork / 2} {
+		for _, minutes := range []float64{0, 0.5, 1, 1.5, 2, 4} {
+			l := flexUsual
+			l.apart, l.maps = 60*minutes, maps
+			at := flexPoint{name: fmt.Sprintf("%v min", minutes), load: l}
+			if minutes > 0 {
+				at.name += fmt.Sprintf(", load %.2f", l.offered(c))
+			}
+			if maps < flexWork {
+				at.name += ", half the work"
+			}
+			switch minutes {
+			case 0:
+				at.says, at.fits = Range{40, 50}, Range{25, 60}
+			case 4:
+				at.says, at.fits = Range{-5, 10}, Range{-10, 20}
+				at.why = "the paper says neither how much work arrives nor for how long; with all of the work, maps " +
+					"ask for three quarters of the map slots when jobs are 4 minutes apart, and jobs still queue; " +
+					"with half of it they rarely do, and the lead is gone as in the paper"
+			}
+			points = append(points, at)
 		}
-		points = append(points, at)
 	}
 	return experiment(Part{Title: "On the cluster: arrivals (figure 6b)", How: flexHow + " Slack 75 %, σ = 1; " +
-		"the mean time between arrivals varies."}, "flex-cluster-arrivals", points)
+		"the mean time between arrivals varies. *Load* is what the maps ask of the map slots while jobs arrive; " +
+		"the last rows have half as many maps."}, "flex-cluster-arrivals", points)
 }
 
 func flexSpread() Part {
@@ -205,6 +241,9 @@ func flexSpread() Part {
 			at.says, at.fits = Range{40, 50}, Range{25, 60}
 		case 4:
 			at.says, at.fits = Range{0, 10}, Range{0, 20}
+			at.why = "in the paper the reduces of the largest job hold all reduce slots until its maps are through; " +
+				"here all jobs arrive at once and FLEX serves the largest last, so that its reduces start late; the " +
+				"part on reduces that hold slots has it come first"
 		}
 		points = append(points, at)
 	}
@@ -219,27 +258,93 @@ func flexSpread() Part {
 	}, "flex-cluster-sizes", points)
 }
 
+// flexHolders are the policies compared where reduces hold slots.
+var flexHolders = []string{
+	"fair", flexPrototype, flexPrototype + ",reduces=late", "flex", "flex:reduces=late",
+}
+
+func flexHoarding() Part {
+	waits := []struct {
+		name    string
+		seconds float64
+	}{{"at once", 0}, {"30 s later", 30}, {"2 min later", 120}}
+	p := Part{
+		Title: "Reduces that hold slots (4.2)", Trials: 3,
+		How: "As with σ = 4 above, but the largest job comes first, and the other nine together, at once, half a " +
+			"minute or two minutes later. Its 342 reduces may start when 171 of its 3,423 maps are done, and there " +
+			"are 78 reduce slots. With `reduces=late` the schedule says when they start.",
+		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
+			s := Sample{}
+			for _, wait := range waits {
+				l := flexUsual
+				l.spread, l.first, l.apart = 4, true, wait.seconds
+				for _, policy := range flexHolders {
+					r, err := l.setting(seed).under(ctx, policy)
+					if err != nil {
+						return nil, err
+					}
+					s.set(wait.name+" "+policy, r.Sojourn.Mean)
+				}
+				s.set(wait.name+" lead", 100*(1-s.of(wait.name+" "+flexPrototype)/s.of(wait.name+" fair")))
+			}
+			return s, nil
+		},
+		Reading: "Once the largest job has all reduce slots, no order of the others helps: the prototype is " +
+			"little better than FAIR, as in figure 6(c) at σ = 4. A start that the schedule chooses takes that away.",
+	}
+	for _, wait := range waits {
+		lead := Claim{Where: "the others " + wait.name, Says: "prototype's mean response below FAIR's", Unit: "%",
+			Figure: wait.name + " lead", Own: true}
+		if wait.seconds == 30 {
+			lead.Where, lead.Own = "Fig. 6(c), σ = 4, the others 30 s later", false
+			lead.Published, lead.Agrees = Range{0, 10}, Range{0, 20}
+		}
+		p.Claims = append(p.Claims, lead)
+		for _, policy := range flexHolders {
+			p.Claims = append(p.Claims, Claim{
+				Where:  "the others " + wait.name,
+				Says:   "`" + policy + "`, mean response",
+				Unit:   "s",
+				Figure: wait.name + " " + policy,
+				Own:    true,
+			})
+		}
+	}
+	return p
+}
+
 func flexMany() Part {
 	var points []flexPoint
 	for _, n := range []int{20, 40} {
 		l := flexUsual
 		l.jobs = n
-		points = append(points, flexPoint{name: fmt.Sprintf("%d jobs", n), load: l, says: Range{15, 20},
-			fits: Range{10, 60}})
+		points = append(points, flexPoint{
+			name: fmt.Sprintf("%d jobs", n),
+			load: l,
+			says: Range{15, 20},
+			fits: Range{10, 60},
+			why: "the paper does not say how large these jobs are; with as much work as ten jobs have, each has " +
+				"several waves of maps, and with one wave each the lead is smaller, but not 20 %",
+		})
+		l.maps = float64(n) * 156
+		points = append(points, flexPoint{name: fmt.Sprintf("%d jobs of one wave of maps", n), load: l})
 	}
-	mix := flexLoad{jobs: 172, slack: 0.75, apart: 10, spread: 8, slow: workload.HadoopSlowStart}
+	mix := flexLoad{jobs: 172, slack: 0.75, apart: 10, spread: 8, slow: workload.HadoopSlowStart, maps: flexWork}
 	points = append(points, flexPoint{name: "172 jobs, mixed", load: mix, says: exactly(30), fits: Range{15, 60}})
 	return experiment(Part{
 		Title: "On the cluster: more jobs (4.2)",
-		How: flexHow + " 20 and 40 jobs at once; and a mix like GridMix: 172 jobs, 10 s apart, whose sizes " +
-			"span two orders of magnitude.",
+		How: flexHow + " 20 and 40 jobs at once, with the work of ten or with as many maps each as there are map " +
+			"slots, 156; and a mix like GridMix: 172 jobs, 10 s apart, whose sizes span two orders of magnitude. " +
+			"Minima are at least one slot of each kind, so 40 jobs leave half of the 78 reduce slots as slack, " +
+			"not three quarters.",
 	}, "", points)
 }
 
-// flexRivals are the policies compared on a day.
+// flexRivals are the policies compared on a day. Most rivals have no minima, so FLEX has none but in one row.
 var flexRivals = []string{
-	"fair", "srpt", "hfsp", "gittins", "flex", "flex:least=0", "flex:metric=avg-stretch", "flex:metric=tardiness",
-	"flex:metric=max-lateness",
+	"fair", "edf", "distributions", "srpt", "hfsp", "gittins", "flex", "flex:least=0",
+	"flex:metric=avg-stretch,least=0", "flex:metric=tardiness,least=0", "flex:metric=tardy,least=0",
+	"flex:metric=tardy,least=0,certainty=law", "flex:metric=max-lateness,least=0",
 }
 
 // flexKnown are what is known of sizes on a day, and the estimators.
@@ -252,11 +357,14 @@ var flexMeasures = []string{"mean response", "mean stretch", "mean tardiness", "
 
 func flexDay(year string) Part {
 	p := Part{
-		Title: "Facebook's day of " + year, Trials: 1,
+		Title: "Facebook's day of " + year, Trials: 1, Alone: true,
 		How: "Maps alone on 60 slots, sizes scaled to keep them busy. A deadline is the time alone on the " +
 			"cluster times a factor that is uniform from 1 to 10; stretch divides by that time. " +
 			"Sizes are exact, off by e^N with N normal, or the mean of the job's finished tasks. " +
-			"`flex:metric=max-lateness` is earliest due date first.",
+			"The other policies know no minima; `least=0` lets FLEX do without, too. " +
+			"`flex:metric=max-lateness` is earliest due date first. With `certainty=law` a deadline counts by the " +
+			"chance to meet it, where the estimator knows how task times differ: among these, only the mean of " +
+			"finished tasks does. Processor time is that of the whole simulation, engine included, over its jobs.",
 		Charts: []Picture{{"flex-day-" + year, "Loss of each policy against the best of them, by what is " +
 			"measured; exact, noisy and learned sizes", func(samples []Sample) chart.Chart {
 			c := chart.Chart{Y: chart.Axis{Label: "÷ the best", Log: true}}
@@ -301,6 +409,10 @@ func flexDay(year string) Part {
 			}
 		}
 	}
+	for _, name := range flexRivals {
+		p.Claims = append(p.Claims, Claim{Where: "learned, processor time a job", Says: "`" + name + "`", Unit: "ms",
+			Figure: "learned processor " + name, Own: true})
+	}
 	return p
 }
 
@@ -327,10 +439,15 @@ func flexDayOf(ctx context.Context, trace string, scale float64, seed uint64) (S
 		set := setting{cluster: cluster, jobs: jobs, seed: 1, estimator: known.estimator}
 		best := map[string]float64{}
 		for _, name := range flexRivals {
-			r, err := set.under(ctx, name)
+			var r *outcome
+			used, err := processorTime(func() (err error) {
+				r, err = set.under(ctx, name)
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}
+			s.set(known.name+" processor "+name, used/float64(len(jobs)))
 			for m, v := range flexMeasured(jobs, r, alone) {
 				s.set(known.name+" "+m+" "+name, v)
 				if b, ok := best[m]; !ok || v < b {

@@ -59,3 +59,27 @@ func TestFlexOnCluster(t *testing.T) {
 		t.Errorf("mean response %v %% below FAIR's: flex %v s, fair %v s", g, s.of("x flex"), s.of("x fair"))
 	}
 }
+
+// Where the largest job comes first, its reduces keep the others waiting under FLEX as under FAIR, unless the schedule
+// says when they start.
+func TestFlexHoarding(t *testing.T) {
+	l := flexUsual
+	l.spread, l.first, l.apart = 4, true, 30
+	mean := map[string]float64{}
+	for _, policy := range flexHolders {
+		r, err := l.setting(1).under(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean[policy] = r.Sojourn.Mean
+	}
+	for _, early := range []string{flexPrototype, "flex"} {
+		late := early + ",reduces=late"
+		if early == "flex" {
+			late = "flex:reduces=late"
+		}
+		if mean[early] < 0.8*mean["fair"] || mean[late] > 0.5*mean[early] {
+			t.Errorf("mean responses %v: %s is to be near fair, and %s at less than half of it", mean, early, late)
+		}
+	}
+}

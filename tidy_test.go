@@ -38,8 +38,8 @@ var arrows = map[string][]string{
 	"sim":          {"sched", "workload", "theory"},           // what a probe samples is theory's
 	"mr":           {"sched", "theory", "spelling", "joblog"}, // an engine: no policy, no record, no other engine
 	"yarn":         {"sched"},
-	"availability": {"sched", "workload"},                   // what a service beside jobs leaves
-	"web":          {"record", "theory", "sched", "joblog"}, // loans between queues are theory's
+	"availability": {"sched", "workload"},                            // what a service beside jobs leaves
+	"web":          {"record", "theory", "sched", "joblog", "chart"}, // loans between queues are theory's
 	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn"},
 	"experiment":   {"chart", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",

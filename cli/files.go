@@ -16,7 +16,7 @@ import (
 type leaving struct {
 	record    string
 	perJob    string
-	plot      string
+	plots     plots
 	overwrite bool
 }
 
@@ -25,7 +25,6 @@ func (l *leaving) register(c *cobra.Command, overwrite string) {
 	fl := c.Flags()
 	fl.StringVar(&l.perJob, "per-job", "", "write one CSV line a job to this file; with several policies the name "+
 		"contains {policy}")
-	fl.StringVar(&l.plot, "plot", "", "draw the distribution of sojourn times to this file, .svg or .png")
 	fl.BoolVar(&l.overwrite, "overwrite", false, overwrite)
 }
 
@@ -57,9 +56,7 @@ func (l *leaving) check(policies []string, reads func() []flagFile) error {
 			writes = append(writes, flagFile{"--" + f.flag, named(f.path, p)})
 		}
 	}
-	if l.plot != "" {
-		writes = append(writes, flagFile{"--plot", l.plot})
-	}
+	writes = append(writes, l.plots.files(policies)...)
 	var others []flagFile
 	if len(writes) > 0 {
 		others = reads()

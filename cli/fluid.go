@@ -43,6 +43,7 @@ together are load × the last submission time.`,
 		RunE: func(*cobra.Command, []string) error { return f.serve(a) },
 	}
 	f.output.register(c)
+	f.plots.register(c, plotsOfAll)
 	f.leaving.register(c, "replace files of earlier runs: CSV, SVG")
 	f.source.register(c)
 	fl := c.Flags()
@@ -140,17 +141,17 @@ func (f *fluidFlags) serve(a *app) error {
 			}
 		}
 	}
-	if f.plot != "" {
+	if len(f.plots.list) > 0 {
 		curves := make([]record.Curve, len(results))
 		for i, r := range results {
 			if curves[i].Name = r.Policy; len(f.sigmas) > 1 {
 				curves[i].Name += fmt.Sprintf(", sigma %v", r.Sigma)
 			}
-			for _, s := range r.sojourns {
-				curves[i].Sojourns = append(curves[i].Sojourns, sched.Time(s*1e9))
+			for k, s := range r.sojourns {
+				curves[i].Add(sched.JobID(k+1), sched.Time(s*1e9))
 			}
 		}
-		if err := plot(f.plot, curves); err != nil {
+		if err := f.plots.draw(curves); err != nil {
 			return err
 		}
 	}
@@ -206,6 +207,9 @@ func (f *fluidFlags) check() ([]theory.Discipline, error) {
 	names := make([]string, len(list))
 	for i, d := range list {
 		names[i] = string(d)
+	}
+	if err := f.plots.parse(names, false); err != nil {
+		return nil, err
 	}
 	return list, f.leaving.check(names, func() []flagFile { return []flagFile{{"--trace", f.source.trace}} })
 }

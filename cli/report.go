@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -283,34 +282,16 @@ func (r *policyRun) sojourn(i int) float64 {
 
 func seconds(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 2, 64) }
 
-// plot draws the distribution functions of sojourn times.
-func plot(path string, curves []record.Curve) error {
-	f, err := newDraft(path)
-	if err != nil {
-		return failuref("%w", err)
-	}
-	defer f.drop()
-	draw := record.PlotSojourns
-	if strings.EqualFold(filepath.Ext(path), ".png") {
-		draw = record.PlotSojournsPNG
-	}
-	if err := draw(f, curves); err != nil {
-		return failuref("draw %s: %w", path, err)
-	}
-	return f.keep()
-}
-
-// plotRuns draws the sojourn times of all runs.
-func plotRuns(path string, runs []*policyRun) error {
-	var curves []record.Curve
+// curvesOf returns the sojourn times of all runs.
+func curvesOf(runs []*policyRun) (curves []record.Curve) {
 	for _, r := range runs {
 		c := record.Curve{Name: r.place.policy}
 		for i := range r.rows {
 			if r.rows[i].Outcome == sched.OK {
-				c.Sojourns = append(c.Sojourns, r.rows[i].Sojourn())
+				c.Add(r.rows[i].ID, r.rows[i].Sojourn())
 			}
 		}
 		curves = append(curves, c)
 	}
-	return plot(path, curves)
+	return curves
 }

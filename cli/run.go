@@ -67,6 +67,7 @@ until its job has succeeded.`,
 	}
 	f.live.register(c)
 	f.output.register(c)
+	f.plots.register(c, plotsOfAll, plotsOfOne)
 	f.leaving.register(c, "replace outputs and files of earlier runs, outputs once the new ones are complete")
 	f.registerRecord(c)
 	f.policies.register(c, a.names, "")
@@ -140,6 +141,9 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if err := f.policies.keepIn(f.state, a.names); err != nil {
 		return err
 	}
+	if err := f.plots.parse(policies, true); err != nil {
+		return err
+	}
 	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
 		return err
 	}
@@ -176,10 +180,8 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if f.repeats > 1 {
 		return errors.Join(f.printRepeats(a, repeatedRun{m, policies, runs, load}), failuresOf(m, runs, differ))
 	}
-	if f.plot != "" {
-		if err := plotRuns(f.plot, runs); err != nil {
-			return err
-		}
+	if err := f.plots.draw(curvesOf(runs)); err != nil {
+		return err
 	}
 	c := comparison{m, f.seed, runs, differ}
 	if f.json {
@@ -505,6 +507,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		return nil, err
 	}
 	setup.Watch = f.narrate(a.Err, place.policy)
+	draw := f.plots.watch(&setup)
 	over := f.live.watch(a, &setup, run.Embedded, machine.Logs)
 	out, err := machine.Serve(ctx, setup, config, m.jobs)
 	over(err)
@@ -516,7 +519,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 	}
 	r.result, r.jobs, r.counters, r.predictions = out.Result, out.Jobs, out.Counters, out.Predictions
 	if err == nil {
-		err = rows.keep()
+		err = errors.Join(rows.keep(), draw())
 	}
 	return r, err
 }

@@ -23,7 +23,7 @@ func (f *runFlags) checkRepeats() error {
 	if f.repeats == 1 {
 		return nil
 	}
-	for _, one := range []flagFile{{"--record", f.record}, {"--per-job", f.perJob}, {"--plot", f.plot},
+	for _, one := range []flagFile{{"--record", f.record}, {"--per-job", f.perJob}, {"--plot", f.plots.String()},
 		{"--history", f.policies.history}, {"--state", f.state}} {
 		if one.path != "" {
 			return usagef("%s is of one run, and --repeats asks for many: give one or the other", one.flag)

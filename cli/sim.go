@@ -59,6 +59,7 @@ says how far the simulation is from what was measured: what it says of other pol
 	}
 	f.live.register(c)
 	f.output.register(c)
+	f.plots.register(c, plotsOfAll, plotsOfOne)
 	f.leaving.register(c, "replace files of earlier runs: records, CSV, SVG")
 	f.registerRecord(c)
 	f.policies.register(c, a.names, "oracle")
@@ -261,7 +262,7 @@ func wholeMiB(text string) (int64, error) {
 // A simRun is what one policy made of the workload.
 type simRun struct {
 	result      record.Result
-	sojourns    []sched.Time
+	curve       record.Curve // where pictures are asked for
 	predictions []run.Prediction
 }
 
@@ -293,6 +294,9 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		{"--from-record", f.fromRecord},
 		{"--cluster", f.cluster},
 		{"--history", f.policies.history},
+	}
+	if err := f.plots.parse(policies, true); err != nil {
+		return err
 	}
 	if err := f.leaving.check(policies, func() []flagFile { return reads }); err != nil {
 		return err
@@ -336,14 +340,13 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if len(runs) == 0 {
 		return failuresUnder(failed, nil)
 	}
-	if f.plot != "" {
-		var curves []record.Curve
-		for _, r := range runs {
-			curves = append(curves, record.Curve{Name: r.result.Policy, Sojourns: r.sojourns})
-		}
-		if err := plot(f.plot, curves); err != nil {
-			return err
-		}
+	var curves []record.Curve
+	for _, r := range runs {
+		r.curve.Name = r.result.Policy
+		curves = append(curves, r.curve)
+	}
+	if err := f.plots.draw(curves); err != nil {
+		return err
 	}
 	var predicted []run.Prediction
 	for _, r := range runs {
@@ -537,8 +540,8 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 		Overwrite: f.overwrite,
 		Note:      func(note string) { f.remark(a.Err, "policy %s: %s", t.policy, note) },
 		Row: func(row *record.JobRow) {
-			if f.plot != "" && row.Outcome == sched.OK {
-				r.sojourns = append(r.sojourns, row.Sojourn())
+			if len(f.plots.list) > 0 && row.Outcome == sched.OK {
+				r.curve.Add(row.ID, row.Sojourn())
 			}
 			f.past.take(t.policy, row)
 			rows.write(row)
@@ -553,6 +556,7 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 	}
 	setup.Seed = t.config.Seed
 	setup.Watch = append(setup.Watch, f.narrate(a.Err, t.policy)...)
+	draw := f.plots.watch(&setup)
 	over := f.live.watch(a, &setup, run.Simulator, "")
 	out, err := run.Simulate(ctx, setup, t.config)
 	over(err)
@@ -560,7 +564,7 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 		return r, err
 	}
 	r.result, r.predictions = out.Result, out.Predictions
-	return r, rows.keep()
+	return r, errors.Join(rows.keep(), draw())
 }
 
 // total counts the jobs of a workload for a bar; 0 where none is drawn, or the workload can be read once only.

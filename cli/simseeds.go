@@ -26,8 +26,8 @@ func (f *simFlags) checkSeeds() error {
 	if f.seeds == 1 {
 		return nil
 	}
-	for _, one := range []flagFile{{"--record", f.record}, {"--per-job", f.perJob}, {"--plot", f.plot},
-		{"--history", f.policies.history}} {
+	for _, one := range []flagFile{{"--record", f.record}, {"--per-job", f.perJob},
+		{"--plot", f.plots.String()}, {"--history", f.policies.history}} {
 		if one.path != "" {
 			return usagef("%s is of one run, and --seeds asks for many: give one or the other", one.flag)
 		}

@@ -25,8 +25,8 @@ type Chart struct {
 	Title string // "": none
 	X, Y  Axis
 	Lines []Line
-	Low   bool      // the legend stands below the chart, where long names have room; else beside it
-	High  vg.Length // of the chart without a legend below it; 0: as usual
+	Low   bool    // the legend stands below the chart, where long names have room; else beside it
+	High  float64 // inches of the chart without a legend below it; 0: as usual
 }
 
 // An Axis says what a direction means. Where Least and Most are both zero the range is that of the data.
@@ -45,7 +45,8 @@ type Line struct {
 	Manner Manner
 }
 
-// A Point is a value and, where Low and High differ, a range of Y around it. Of Bars it is a range of X.
+// A Point is a value and, where Low and High differ, a range of Y around it. Of Bars it is a range of X,
+// and X is how thick the bar is, as a part of the room between two kinds.
 type Point struct{ X, Y, Low, High float64 }
 
 // Manner is how a line is drawn.
@@ -78,7 +79,7 @@ const (
 	apart  = 0.13 // how far lines stand from each other on an axis of kinds
 	spread = 0.8  // of the room of a kind, which all lines together take at most
 	clear  = 0.04 // of the range of an axis: what is free above and below points and their ranges
-	lane   = 0.7  // of the room between two heights, which a bar takes
+	lane   = 0.7  // of the room between two heights, which a bar of thickness 1 takes
 	slant  = 30   // degrees by which names are turned that do not fit beside each other
 )
 
@@ -182,7 +183,7 @@ func (c *Chart) thick(i int) vg.Length {
 
 // height returns the height of the picture, with the legend where it is below the chart.
 func (c *Chart) height(p *plot.Plot) vg.Length {
-	high := c.High
+	high := vg.Length(c.High) * vg.Inch
 	if high == 0 {
 		high = height
 	}
@@ -209,7 +210,25 @@ func (c *Chart) place(p *plot.Plot, canvas draw.Canvas) {
 		legend.Draw(draw.Crop(canvas, chart.Max.X-canvas.Min.X, 0, 0, -vg.Points(10)))
 	}
 	c.X.turn(&p.X, chart.Size().X-vg.Points(60))
+	if c.Y.Log {
+		chart = labelUp(p, chart)
+	}
 	p.Draw(chart)
+}
+
+// labelUp writes the label of a logarithmic axis Y itself, and returns the rest of the canvas. The library keeps room
+// for that label where the middle of a linear axis would be, which is above the chart.
+func labelUp(p *plot.Plot, canvas draw.Canvas) draw.Canvas {
+	label := p.Y.Label
+	p.Y.Label.Text = ""
+	wide := label.TextStyle.Height(label.Text)
+	rest := draw.Crop(canvas, wide+label.Padding+vg.Points(3), 0, 0, 0)
+	style := label.TextStyle
+	style.Rotation = math.Pi / 2
+	data := p.DataCanvas(rest)
+	at := vg.Point{X: canvas.Min.X + wide - style.FontExtents().Descent, Y: data.Center().Y}
+	canvas.FillText(style, at, label.Text)
+	return rest
 }
 
 // turn turns names that are wider than their part of the axis.
@@ -354,9 +373,10 @@ type bars struct {
 func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, q := range b.points {
+		half := lane * q.X / 2
 		c.FillPolygon(b.colour, c.ClipPolygonXY([]vg.Point{
-			{X: x(q.Low), Y: y(q.Y - lane/2)}, {X: x(q.High), Y: y(q.Y - lane/2)},
-			{X: x(q.High), Y: y(q.Y + lane/2)}, {X: x(q.Low), Y: y(q.Y + lane/2)},
+			{X: x(q.Low), Y: y(q.Y - half)}, {X: x(q.High), Y: y(q.Y - half)},
+			{X: x(q.High), Y: y(q.Y + half)}, {X: x(q.Low), Y: y(q.Y + half)},
 		}))
 	}
 }
@@ -397,4 +417,29 @@ func Distribution(values []float64, floor float64) (points []Point) {
 		points = append(points, Point{X: max(sorted[r-1], floor), Y: float64(r) / float64(n)})
 	}
 	return points
+}
+
+// Tail returns the points of 1 − Distribution above zero: for each value, the part of all values that is larger.
+func Tail(values []float64, floor float64) (points []Point) {
+	if len(values) == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	points = append(points, Point{X: max(sorted[0], floor), Y: 1})
+	// Ranks from the end are spaced evenly on a logarithmic axis: 1, 2, 3, ... and thinner towards all.
+	last := 0
+	var ranks []int
+	for i := 0; last < n && i <= mostSteps; i++ {
+		k := max(last+1, int(math.Round(math.Pow(float64(n), float64(i)/mostSteps))))
+		if k = min(k, n); k > last {
+			ranks, last = append(ranks, k), k
+		}
+	}
+	for _, k := range slices.Backward(ranks) { // k−1 values are larger than the k-th from the end
+		if k > 1 {
+			points = append(points, Point{X: max(sorted[n-k], floor), Y: float64(k-1) / float64(n)})
+		}
+	}
+	return append(points, Point{X: max(sorted[n-1], floor), Y: 1 / float64(n)})
 }

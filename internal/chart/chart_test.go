@@ -91,6 +91,27 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
+// The tail of four values by hand, and of many: the largest value is there, each rank of the last hundred too.
+func TestTail(t *testing.T) {
+	want := []Point{{X: 1, Y: 1}, {X: 1, Y: 0.75}, {X: 2, Y: 0.5}, {X: 2, Y: 0.25}, {X: 4, Y: 0.25}}
+	if got := Tail([]float64{4, 1, 2, 2}, 1); !slices.Equal(got, want) {
+		t.Errorf("points %v, want %v", got, want)
+	}
+	many := make([]float64, 100_000)
+	for i := range many {
+		many[i] = float64(i + 1)
+	}
+	p := Tail(many, 0)
+	n := len(p)
+	if n > mostSteps+2 || p[n-1] != (Point{X: 100_000, Y: 1e-5}) || p[n-2] != (Point{X: 99_999, Y: 1e-5}) ||
+		p[n-20].X < 99_900 {
+		t.Errorf("%d points, the last %v", n, p[max(0, n-20):])
+	}
+	if Tail(nil, 0) != nil {
+		t.Error("points of nothing")
+	}
+}
+
 func TestDecades(t *testing.T) {
 	var labels []string
 	for _, k := range decades(2, 30) {
@@ -170,7 +191,7 @@ func TestInside(t *testing.T) {
 // TestBars draws attempts as bars whose corners are their times.
 func TestBars(t *testing.T) {
 	c := Chart{X: Axis{Label: "time (s)", Least: 0, Most: 10}, Y: Axis{Names: []string{"node1", "node2"}},
-		Lines: []Line{{"maps", []Point{{Y: 0, Low: 0, High: 5}, {Y: 1, Low: 5, High: 10}}, Bars}}}
+		Lines: []Line{{"maps", []Point{{X: 1, Y: 0, Low: 0, High: 5}, {X: 1, Y: 1, Low: 5, High: 10}}, Bars}}}
 	svg, words := drawn(t, c)
 	if !strings.Contains(words, "node2|") || !strings.Contains(words, "maps|") {
 		t.Errorf("words %s", words)

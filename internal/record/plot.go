@@ -2,43 +2,43 @@ package record
 
 import (
 	"errors"
-	"io"
+	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Curve is the sojourn times of the jobs of one run.
+// A Curve is the sojourn times of the jobs of one run that succeeded.
 type Curve struct {
 	Name     string
+	Jobs     []sched.JobID // of each time, for PlotDifference
 	Sojourns []sched.Time
+}
+
+// Add adds a job.
+func (c *Curve) Add(job sched.JobID, sojourn sched.Time) {
+	c.Jobs, c.Sojourns = append(c.Jobs, job), append(c.Sojourns, sojourn)
 }
 
 // wideRange is the ratio of the longest to the shortest time from which on the axis of time is logarithmic.
 const wideRange = 100
 
-var errNoCurve = errors.New("there is nothing to draw: no job has succeeded")
+// ErrNoCurve says that there is nothing to draw.
+var ErrNoCurve = errors.New("there is nothing to draw: no job has succeeded")
 
-// PlotSojourns draws the distribution functions of sojourn times as SVG: for each time, the part of the jobs that took
-// at most so long. Jobs that took no time at all stand at the left edge of a logarithmic axis.
-func PlotSojourns(out io.Writer, curves []Curve) error {
-	return drawn(sojournChart(curves).WriteSVG(out))
-}
+// A Scale says whether an axis of time is logarithmic.
+type Scale string
 
-// PlotSojournsPNG is PlotSojourns as PNG.
-func PlotSojournsPNG(out io.Writer, curves []Curve) error {
-	return drawn(sojournChart(curves).WritePNG(out))
-}
+const (
+	AutoScale Scale = "auto" // where the longest time is a hundred times the shortest
+	Linear    Scale = "linear"
+	Log       Scale = "log"
+)
 
-// drawn says in words of jobs that there was nothing to draw.
-func drawn(err error) error {
-	if errors.Is(err, chart.ErrEmpty) {
-		return errNoCurve
-	}
-	return err
-}
-
-func sojournChart(curves []Curve) *chart.Chart {
+// PlotSojourns draws the distribution functions of sojourn times: for each time, the part of the jobs that took at most
+// so long. Jobs that took no time at all stand at the left edge of a logarithmic axis.
+func PlotSojourns(curves []Curve, scale Scale) *chart.Chart {
 	c := &chart.Chart{
 		Title: "Sojourn times",
 		X:     chart.Axis{Label: "sojourn time (s)"},
@@ -47,18 +47,76 @@ func sojournChart(curves []Curve) *chart.Chart {
 	}
 	least, most := spread(curves)
 	floor := 0.0
-	if least > 0 && float64(most) >= wideRange*float64(least) {
+	if least > 0 && scale != Linear && (scale == Log || float64(most) >= wideRange*float64(least)) {
 		floor, c.X.Log = least.Seconds(), true
 	}
 	for _, curve := range curves {
-		seconds := make([]float64, len(curve.Sojourns))
-		for i, s := range curve.Sojourns {
-			seconds[i] = s.Seconds()
-		}
-		c.Lines = append(c.Lines, chart.Line{Name: curve.Name, Points: chart.Distribution(seconds, floor),
+		c.Lines = append(c.Lines, chart.Line{Name: curve.Name, Points: chart.Distribution(curve.seconds(), floor),
 			Manner: chart.Steps})
 	}
 	return c
+}
+
+// PlotTails draws the same from the other end: for each time, the part of the jobs that took longer, on logarithmic
+// axes, where the few longest have as much room as the many short ones.
+func PlotTails(curves []Curve) *chart.Chart {
+	c := &chart.Chart{
+		Title: "Sojourn times: the tail",
+		X:     chart.Axis{Label: "sojourn time (s)", Log: true},
+		Y:     chart.Axis{Label: "part of the jobs that take longer", Log: true},
+		Low:   true,
+	}
+	least, _ := spread(curves)
+	for _, curve := range curves {
+		c.Lines = append(c.Lines, chart.Line{Name: curve.Name, Points: chart.Tail(curve.seconds(), least.Seconds()),
+			Manner: chart.Steps})
+	}
+	return c
+}
+
+// PlotDifference draws, for each run but the first, the sojourn time of each job ÷ that in the first run, rising. Jobs
+// count that succeeded in both and took some time.
+func PlotDifference(curves []Curve) *chart.Chart {
+	c := &chart.Chart{
+		X:   chart.Axis{Label: "part of the jobs, the fastest against it first", Most: 1},
+		Y:   chart.Axis{Label: "sojourn time ÷ that of the first", Log: true},
+		Low: true,
+	}
+	if len(curves) == 0 {
+		return c
+	}
+	c.Title = "Sojourn times, job by job, against " + curves[0].Name
+	first := map[sched.JobID]sched.Time{}
+	for i, id := range curves[0].Jobs {
+		first[id] = curves[0].Sojourns[i]
+	}
+	for _, curve := range curves[1:] {
+		var ratios []float64
+		for i, id := range curve.Jobs {
+			if base := first[id]; base > 0 && curve.Sojourns[i] > 0 {
+				ratios = append(ratios, float64(curve.Sojourns[i])/float64(base))
+			}
+		}
+		line := chart.Line{Name: curve.Name}
+		for _, p := range chart.Distribution(ratios, math.SmallestNonzeroFloat64) {
+			line.Points = append(line.Points, chart.Point{X: p.Y, Y: p.X})
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	if slices.ContainsFunc(c.Lines, func(l chart.Line) bool { return len(l.Points) > 0 }) {
+		c.Lines = append(c.Lines, chart.Line{Name: curves[0].Name,
+			Points: []chart.Point{{X: 0, Y: 1}, {X: 1, Y: 1}}})
+	}
+	return c
+}
+
+// seconds returns the sojourn times in seconds.
+func (c *Curve) seconds() []float64 {
+	seconds := make([]float64, len(c.Sojourns))
+	for i, s := range c.Sojourns {
+		seconds[i] = s.Seconds()
+	}
+	return seconds
 }
 
 // spread returns the shortest time above zero, zero where there is none, and the longest, −1 where there is none.

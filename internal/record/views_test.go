@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -511,7 +512,8 @@ func TestPlotSojourns(t *testing.T) {
 		many = append(many, sched.Time(i)*sched.Time(i)*sec/1000)
 	}
 	var out bytes.Buffer
-	if err := PlotSojourns(&out, []Curve{{"fifo <1>", many}, {"srpt", many[:50]}, {"nothing", nil}}); err != nil {
+	curves := []Curve{{"fifo <1>", nil, many}, {"srpt", nil, many[:50]}, {Name: "nothing"}}
+	if err := PlotSojourns(curves, AutoScale).WriteSVG(&out); err != nil {
 		t.Fatal(err)
 	}
 	if out.Len() > 200<<10 {
@@ -539,10 +541,27 @@ func TestPlotSojourns(t *testing.T) {
 	if strings.Contains(text, "nothing|") {
 		t.Error("a curve without jobs is in the legend")
 	}
-	if err := PlotSojourns(io.Discard, []Curve{{"nothing", nil}}); !errors.Is(err, errNoCurve) {
-		t.Errorf("without jobs: %v", err)
+	for _, c := range []*chart.Chart{PlotSojourns(curves[2:], Log), PlotTails(curves[2:]), PlotDifference(curves[1:])} {
+		if !c.Empty() {
+			t.Errorf("%s: something is drawn of nothing", c.Title)
+		}
 	}
-	if err := PlotSojourns(io.Discard, []Curve{{"zero", []sched.Time{0, 0}}}); err != nil {
+	zero := []Curve{{"zero", []sched.JobID{1, 2}, []sched.Time{0, 0}}}
+	if err := PlotSojourns(zero, AutoScale).WriteSVG(io.Discard); err != nil {
 		t.Errorf("jobs of size zero: %v", err)
+	}
+	if PlotSojourns(curves, Linear).X.Log || !PlotSojourns(curves, AutoScale).X.Log {
+		t.Error("the axis is not as it was asked for")
+	}
+}
+
+// TestPlotDifference compares three jobs of two runs; one succeeded in the first run only.
+func TestPlotDifference(t *testing.T) {
+	first := Curve{"fifo", []sched.JobID{1, 2, 3}, []sched.Time{4 * sec, 2 * sec, sec}}
+	other := Curve{"fair", []sched.JobID{3, 1}, []sched.Time{2 * sec, sec}}
+	c := PlotDifference([]Curve{first, other})
+	want := []chart.Point{{X: 0, Y: 0.25}, {X: 0.5, Y: 0.25}, {X: 1, Y: 2}}
+	if len(c.Lines) != 2 || !slices.Equal(c.Lines[0].Points, want) || c.Lines[1].Name != "fifo" {
+		t.Errorf("lines %+v, must be %v and 1 for fifo", c.Lines, want)
 	}
 }

@@ -32,7 +32,7 @@ test-race: ## every test under the race detector (an hour; needs a C compiler)
 test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
 	./internal/yarn/test-stock.sh '$(PART)'
 
-validate-model: ## measure 54 cells of real jobs on stock Hadoop, on an idle machine, and write the model's page (half an hour)
+validate-model: ## measure cells of real jobs on stock Hadoop that are missing, on an idle machine, and write the model's page (half an hour for all 54)
 	./internal/yarn/validate-model.sh
 
 schedules-by-size: ## mean sojourn times of ten jobs on stock Hadoop under four policies, on an idle machine (an hour)

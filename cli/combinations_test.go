@@ -15,7 +15,7 @@ import (
 // no probe.
 func wrapped(spec, estimator string) []string {
 	list := []string{spec, "late{" + spec + "}:min-run=5s"}
-	if estimator == "mean" || estimator == "history" {
+	if estimator == "mean" || estimator == "history" || estimator == "model" {
 		return list
 	}
 	return append(list, "probe{"+spec+"}", "late{probe{"+spec+"}}:min-run=5s")
@@ -62,7 +62,7 @@ func TestCombinationsSim(t *testing.T) {
 		"pareto:min=100MB,max=20GB,alpha=0.8", "--output", trace)
 	for _, policy := range []string{"mrorder", "mrorder:goal=makespan,backlog=off", "dynamicmr",
 		"dynamicmr:base=srpt,dhsa=pd", "fspy", "fspy:uber-maps=0,late=age", "gittins"} {
-		for _, estimator := range []string{"oracle", "noisy:sigma=1", "mean", "history", "fspy"} {
+		for _, estimator := range []string{"oracle", "noisy:sigma=1", "mean", "history", "model", "fspy"} {
 			t.Run(policy+"/"+estimator, func(t *testing.T) {
 				t.Parallel()
 				args := []string{
@@ -168,7 +168,7 @@ func TestCombinationsRefused(t *testing.T) {
 		status, _, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"),
 			"--policy", "mrorder", "--estimator", estimator)
 		if status != statusUsage || !strings.Contains(errs, estimator) ||
-			!strings.Contains(errs, "use fspy, history or mean") {
+			!strings.Contains(errs, "use fspy, history, mean or model") {
 			t.Errorf("run --estimator %s: exit status %d, %q", estimator, status, errs)
 		}
 	}

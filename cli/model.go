@@ -23,6 +23,7 @@ type modelFlags struct {
 	job     string
 	jhist   string
 	record  string
+	history string
 	name    string
 	maps    int
 	reduces int
@@ -53,8 +54,12 @@ queueing model that knows waits for containers, contention and the order of task
     merge:   {cpu: 3s, disk: 2s}
   variation: 0.3                             # coefficient of variation of task times
 
-A profile is made from past runs by --from-jhist (what Hadoop's job history server keeps) and by --from-record; --maps
-and --reduces say how large the job to predict is.
+A profile is made from past runs by --from-jhist (what Hadoop's job history server keeps), by --from-record, and by
+--from-history, which is a file that --history of other commands keeps; --maps and --reduces say how large the job to
+predict is.
+
+Tasks that run share processors, disks and the network at each instant. The range is what nine of ten runs stay in: it
+has the variation of tasks in it, and the error that the model made on real jobs.
 
 Instead of demands, static: {data: {split: 67108864}, costs: {hdfs-read: 15, ...}} computes them from bytes, records and
 nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equal and served first come first served.`,
@@ -70,13 +75,16 @@ nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equ
 	fl.StringVar(&f.jhist, "from-jhist", "", "instead of --job: histories of the job's runs on Hadoop (a .jhist file, "+
 		"or a folder of them)")
 	fl.StringVar(&f.record, "from-record", "", "instead of --job: a record in which the job ran")
-	fl.StringVar(&f.name, "name", "", "with --from-jhist and --from-record: name of the job to learn from")
+	fl.StringVar(&f.history, "from-history", "", "instead of --job: a file of task times, as --history keeps it; "+
+		"--maps is needed")
+	fl.StringVar(&f.name, "name", "", "with past runs: name of the job to learn from")
 	fl.IntVar(&f.maps, "maps", 0, "maps of the job; 0: as the profile says")
 	fl.IntVar(&f.reduces, "reduces", 0, "reduces of the job; 0: as the profile says")
 	fl.StringVar(&f.cluster, "cluster", "", "cluster: a YAML file, or nodes=8,memory=8GiB,vcores=4")
 	fl.IntVar(&f.jobs, "jobs", 1, "equal jobs submitted at once, 1 to 1000")
 	fl.IntVar(&f.disks, "disks", 1, "disks of each node")
-	fl.StringVar(&f.form, "form", "default", "form of the model: default, or thesis, which is as it was printed")
+	fl.StringVar(&f.form, "form", "default", "form of the model: default; fifo, a queueing network; or thesis, "+
+		"which is as it was printed")
 	fl.StringVar(&f.whatIf, "what-if", "", "vary one number: nodes=4..64 (doubling), or nodes=4,6,8; also jobs, "+
 		"disks, copiers")
 	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, 0 to 1")
@@ -90,7 +98,8 @@ type modelResult struct {
 	Nodes      int                `json:"nodes"`
 	Jobs       int                `json:"jobs"`
 	Mean       float64            `json:"sojourn_mean_s"`
-	Low        float64            `json:"sojourn_p50_s"` // of the last job to end
+	Least      float64            `json:"sojourn_p5_s"` // of the last job to end, as the next two
+	Low        float64            `json:"sojourn_p50_s"`
 	High       float64            `json:"sojourn_p95_s"`
 	Last       float64            `json:"sojourn_max_s"`
 	Wait       float64            `json:"wait_mean_s"`
@@ -134,9 +143,12 @@ func (f *modelFlags) serve(a *app) error {
 
 func (f *modelFlags) profile() (*predict.Profile, error) {
 	switch {
-	case (f.job != "") == (f.jhist != "" || f.record != "") || f.jhist != "" && f.record != "":
-		return nil, usagef("one of --job, --from-jhist and --from-record is needed: " +
+	case f.sources() != 1:
+		return nil, usagef("one of --job, --from-jhist, --from-record and --from-history is needed: " +
 			"the profile of a job, a YAML file (see --help), or past runs of it")
+	case f.history != "" && f.maps == 0:
+		return nil, usagef("--from-history knows times of tasks and no numbers of them: --maps is needed, and " +
+			"--reduces for a job that has some")
 	case f.maps < 0 || f.reduces < 0:
 		return nil, usagef("--maps %d --reduces %d: neither may be negative", f.maps, f.reduces)
 	case f.cluster == "":
@@ -149,8 +161,8 @@ func (f *modelFlags) profile() (*predict.Profile, error) {
 		return nil, usagef("--copiers %d: must be at least 1", f.copiers)
 	case !(f.start >= 0) || f.start > 1:
 		return nil, usagef("--slow-start %v: must be from 0 to 1", f.start)
-	case f.form != "default" && f.form != "thesis":
-		return nil, usagef("--form %q: must be default or thesis", f.form)
+	case f.form != "default" && f.form != "fifo" && f.form != "thesis":
+		return nil, usagef("--form %q: must be default, fifo or thesis", f.form)
 	}
 	p, err := f.learn()
 	if err != nil {
@@ -158,6 +170,16 @@ func (f *modelFlags) profile() (*predict.Profile, error) {
 	}
 	p.Maps, p.Reduces = cmp.Or(f.maps, p.Maps), cmp.Or(f.reduces, p.Reduces)
 	return p, p.Check()
+}
+
+// sources returns how many flags say what to learn from.
+func (f *modelFlags) sources() (n int) {
+	for _, s := range []string{f.job, f.jhist, f.record, f.history} {
+		if s != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // learn reads the profile, or makes it from past runs.
@@ -171,13 +193,19 @@ func (f *modelFlags) learn() (*predict.Profile, error) {
 		if err := oneName("--from-jhist "+f.jhist, f.name, names); err != nil {
 			return nil, err
 		}
-		p, err := predict.FromHistories(jobs)
+		cluster, err := openCluster(f.cluster)
+		if err != nil {
+			return nil, err
+		}
+		p, err := predict.FromHistories(jobs, predict.Cores(cluster))
 		if err != nil {
 			return nil, fmt.Errorf("--from-jhist %s: %w", f.jhist, err)
 		}
 		return p, nil
 	case f.record != "":
 		return f.fromRecord()
+	case f.history != "":
+		return f.fromHistory()
 	}
 	file, err := os.Open(f.job)
 	if err != nil {
@@ -216,6 +244,34 @@ func (f *modelFlags) fromRecord() (*predict.Profile, error) {
 		return nil, fmt.Errorf("--from-record %s: %w", f.record, err)
 	}
 	return p, nil
+}
+
+// fromHistory makes the profile from task times that other runs have kept.
+func (f *modelFlags) fromHistory() (*predict.Profile, error) {
+	past, err := run.PastTasks(f.history)
+	if err != nil {
+		return nil, fmt.Errorf("--from-history %w", err)
+	}
+	times, names := map[string][]float64{}, map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(past)) {
+		parts := strings.Split(key, "\x00") // user, name, type, kind of stage
+		if len(parts) != 4 || f.name != "" && parts[1] != f.name {
+			continue
+		}
+		names[parts[1]] = true
+		for _, t := range past[key] {
+			times[parts[3]] = append(times[parts[3]], t.Took.Seconds())
+		}
+	}
+	switch err := oneName("--from-history "+f.history, f.name, names); {
+	case err != nil:
+		return nil, err
+	case len(names) == 0:
+		return nil, fmt.Errorf("--from-history %s: no job of the name %q ran", f.history, f.name)
+	}
+	name := slices.Collect(maps.Keys(names))[0]
+	mapTimes, reduceTimes := times[sched.Map.String()], times[sched.Reduce.String()]
+	return predict.FromTimes(name, mapTimes, reduceTimes), nil
 }
 
 // oneName refuses jobs of several names where none was chosen.
@@ -307,7 +363,10 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 		return r, fmt.Errorf("%s: %w", c.job, err)
 	}
 	s := predict.Usual()
-	if c.form == "thesis" {
+	switch c.form {
+	case "fifo":
+		s = predict.Default()
+	case "thesis":
 		s = predict.Thesis()
 	}
 	s.SlowStart, s.Copiers = c.start, c.copiers
@@ -328,7 +387,7 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 		j := &out.Jobs[i]
 		r.Wait += j.Wait / n
 		if j.Response >= r.Last {
-			r.Last, r.Low, r.High = j.Response, j.Quantile(0.5), j.Quantile(0.95)
+			r.Last, r.Least, r.Low, r.High = j.Response, j.Quantile(0.05), j.Quantile(0.5), j.Quantile(0.95)
 		}
 		for k, mean := range j.Tasks {
 			r.Task[predict.Kind(k).String()] += mean / n
@@ -363,6 +422,7 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 		"JOBS",
 		"MEAN",
 		"LAST",
+		"P5",
 		"P50",
 		"P95",
 		"WAIT",
@@ -384,6 +444,7 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 			strconv.Itoa(r.Jobs),
 			figure(r.Mean),
 			figure(r.Last),
+			figure(r.Least),
 			figure(r.Low),
 			figure(r.High),
 			figure(r.Wait),
@@ -397,8 +458,8 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 	t.print(a.Out)
 	fmt.Fprintln(
 		a.Out,
-		"\nTimes in seconds: the jobs' mean time from submission to end, the time of the last one with its\n"+
-			"range (the median and 95 of 100 runs), the mean wait for a first container; of one map its time, and\n"+
+		"\nTimes in seconds: the jobs' mean time from submission to end; the time of the last one, with its range:\n"+
+			"5, 50 and 95 of 100 runs are below these; the mean wait for a first container; of one map its time, and\n"+
 			"what of it is spent queueing for processors, disks and the network; of one reduce its time after the\n"+
 			"shuffle; the busiest resource and its use.",
 	)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,14 +68,43 @@ func TestModelFromRecord(t *testing.T) {
 	}
 }
 
+// And task times that runs have kept: the mean of the job's own, and as many tasks as are said.
+func TestModelFromKeptTimes(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "times")
+	jobs := writeFile(t, "jobs.yaml", `jobs: [{name: j, maps: {count: 20, time: 10s}, reduces: {count: 2, time: 5s}},
+  {name: other, maps: {count: 2, time: 99s}}]`)
+	const cluster = "nodes=2,map-slots=2,reduce-slots=1"
+	must(t, "sim", "--trace", jobs, "--cluster", cluster, "--costs", "none", "--estimator", "model", "--history", kept)
+	args := []string{"model", "--from-history", kept, "--cluster", cluster, "--maps", "40", "--reduces", "2", "--json",
+		"--slow-start", "1"}
+	var r struct{ Results []modelResult }
+	if err := json.Unmarshal([]byte(must(t, append(args, "--name", "j")...)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Results[0]; math.Abs(got.Mean-105) > 1 || !(got.Least < got.Low && got.Low < got.High) {
+		t.Errorf("predicted %+v, want 105 s: ten rounds of maps and a reduce", got)
+	}
+	for name, says := range map[string]string{"": "choose one by --name: j, other", "x": "no job of the name"} {
+		status, _, errs := sojourn(t, append(args, "--name", name)...)
+		if status == statusOK || !strings.Contains(errs, says) {
+			t.Errorf("--name %q: status %d, %q, want %q", name, status, errs, says)
+		}
+	}
+	other := append(args, "--name", "other")
+	status, _, errs := sojourn(t, other...)
+	if status == statusOK || !strings.Contains(errs, "demands.merge is missing") {
+		t.Errorf("reduces that never ran: status %d, %q", status, errs)
+	}
+}
+
 func TestModelRefuses(t *testing.T) {
 	const job = "model --job ../examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 "
 	for args, says := range map[string]string{
-		"model": "one of --job, --from-jhist and --from-record is needed",
+		"model": "one of --job, --from-jhist, --from-record and --from-history is needed",
 
 		"model --from-jhist ../examples/history --cluster nodes=2": "choose one by --name: Sleep job, word count",
 
-		"model --from-jhist ../examples/history --name x --cluster nodes=2": "there is no history of a job",
+		"model --from-jhist ../examples/history --name x --cluster nodes=2,vcores=1": "there is no history of a job",
 
 		"model --from-jhist ../examples/model --cluster nodes=2": "there is no .jhist file in it",
 
@@ -88,7 +118,11 @@ func TestModelRefuses(t *testing.T) {
 
 		job + "--what-if colour=3": "what can vary",
 
-		job + "--form other": "default or thesis",
+		job + "--form other": "default, fifo or thesis",
+
+		"model --from-history none.db --maps 4 --cluster nodes=1,vcores=1": "none.db",
+
+		"model --from-history none.db --cluster nodes=1,vcores=1": "--maps is needed",
 
 		job + "--jobs 0": "--jobs 0",
 

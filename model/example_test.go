@@ -61,5 +61,5 @@ func ExampleRegistry_Parse() {
 	}
 	// Output:
 	// mean: the mean of a stage's own finished tasks
-	// noisy:sigma=0.5: true sizes of real work are not known before it is done; use fspy, history or mean
+	// noisy:sigma=0.5: true sizes of real work are not known before it is done; use fspy, history, mean or model
 }

@@ -108,22 +108,29 @@ func (h *History) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate 
 			return guess
 		}
 	}
-	past := h.Past[HistoryKey(st.Job.Spec, st.Kind)]
+	past := h.past(st, class)
+	switch {
+	case guess.Mean > 0 && past.Samples == 0:
+		return guess
+	case past.Mean == 0:
+		return sched.Estimate{Mean: st.Spec.Prior}
+	}
+	return past
+}
+
+// past returns the estimate from past tasks on a class of nodes (zero: on any), else a guess from other classes; zero
+// where there are none.
+func (h *History) past(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	var all, there Moments
 	name := h.className(class)
-	for _, t := range past {
+	for _, t := range h.Past[HistoryKey(st.Job.Spec, st.Kind)] {
 		all.Add(t.Took)
 		if class != 0 && t.On == name {
 			there.Add(t.Took)
 		}
 	}
-	switch {
-	case there.N > 0:
+	if there.N > 0 {
 		return there.Estimate()
-	case guess.Mean > 0:
-		return guess
-	case all.N == 0:
-		return sched.Estimate{Mean: st.Spec.Prior}
 	}
 	e := all.Estimate()
 	if class != 0 {

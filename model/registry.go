@@ -17,6 +17,7 @@ var All = Registry{
 	"fspy":    {fspyCard, newFSPY},
 	"history": {historyCard, newHistory},
 	"mean":    {meanCard, newMean},
+	"model":   {forecastCard, newForecast},
 	"noisy":   {noisyCard, newNoisy},
 	"oracle":  {oracleCard, newOracle},
 }

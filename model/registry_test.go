@@ -70,7 +70,7 @@ func TestRegistryParameters(t *testing.T) {
 		t.Errorf("noisy is made as %+v, %v", e, err)
 	}
 	for spec, want := range map[string]string{
-		"wrong":           `"wrong": must be fspy, history, mean, noisy or oracle`,
+		"wrong":           `"wrong": must be fspy, history, mean, model, noisy or oracle`,
 		"meen":            "did you mean mean?",
 		"fspy:fit=bad":    "fspy:fit=bad: must be equal or relative",
 		"fspy:window=0":   "fspy:window=0: must be a whole number from 1 to 100000",
@@ -78,7 +78,7 @@ func TestRegistryParameters(t *testing.T) {
 		"noisy:sigma=NaN": "noisy:sigma=NaN: must be a number from 0 to 100",
 		"noisy:seed=-1":   "noisy:seed=-1: must be a whole number, 0 or more",
 		"noisy:sed=1":     `noisy: parameter "sed": there are sigma and seed`,
-		"mean:x=1":        "mean:x=1: parameters are for fspy or noisy",
+		"mean:x=1":        "mean:x=1: parameters are for fspy, model or noisy",
 	} {
 		if _, _, err := All.Parse(spec, noTruth); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", spec, err, want)

@@ -96,6 +96,9 @@ func TestFspyUnknownSizes(t *testing.T) {
 							return model.NewFSPY(model.DefaultFit)
 						}
 					}
+					if seed%4 == 2 {
+						setup.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Forecast{Weight: 1} }
+					}
 					p, _, err := policy.Parse(spec)
 					if err != nil {
 						t.Fatal(err)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/jobhistory"
@@ -65,25 +67,29 @@ func (m *means) cv() float64 {
 	return math.Sqrt(max(0, m.square/m.n-mean*mean)) / mean
 }
 
-// FromHistories makes the profile of a job from histories of its runs on Hadoop: numbers of tasks of the last one, and
-// mean times of all. A task's processor time is what Hadoop counted for its process. The rest of its time is taken to
-// be a wait that does not depend on other tasks, so that a profile from a busy cluster says too much. A reduce counts
-// from the end of the last map.
-func FromHistories(jobs []*jobhistory.Job) (*Profile, error) {
+// FromHistories makes the profile of a job from histories of its runs on Hadoop, on nodes of so many processors: as
+// many tasks as the last one had, and mean times of all. A task's processor time is the service that it got beside what
+// else the histories have on its host, because counters leave out most of the start of a process; of other load they
+// know nothing. A reduce counts from the end of the last map.
+func FromHistories(jobs []*jobhistory.Job, cores int) (*Profile, error) {
 	if len(jobs) == 0 {
 		return nil, errors.New("there is no history of a job")
 	}
-	p := &Profile{}
-	var maps, reduces means
-	setup, grant := 0.0, math.Inf(1)
+	p := &Profile{lenient: true}
+	hosts := map[string][]process{}
+	commit, grant := 0.0, math.Inf(1)
 	for _, j := range jobs {
 		if j.State != jobhistory.Succeeded || j.Launch == 0 || j.Uber {
 			return nil, fmt.Errorf("job %s (%s) is %s: what is needed is the history of a job that succeeded, "+
 				"with tasks in containers of their own", j.ID, j.Name, cmp.Or(j.State, "not over"))
 		}
 		p.Name, p.Maps, p.Reduces = j.Name, 0, 0
-		setup += (j.Launch - j.Submit).Seconds() / float64(len(jobs))
-		var mapsEnd time.Duration
+		host := ""
+		if n := len(j.Masters); n > 0 {
+			host = j.Masters[n-1].Host
+		}
+		hosts[host] = append(hosts[host], process{j.Submit.Seconds(), j.Launch.Seconds(), 1, 0, ofMasters})
+		var mapsEnd, end time.Duration
 		for i := range j.Tasks {
 			t := &j.Tasks[i]
 			a := t.Success()
@@ -96,27 +102,51 @@ func FromHistories(jobs []*jobhistory.Job) (*Profile, error) {
 			if t.Kind == jobhistory.Map {
 				mapsEnd = max(mapsEnd, a.Finish)
 			}
+			end = max(end, a.Finish)
 		}
+		commit += max(0, j.Finish-end).Seconds() / float64(len(jobs))
 		for i := range j.Tasks {
 			a := j.Tasks[i].Success()
+			at := process{a.Start.Seconds(), a.Finish.Seconds(), 1, 0, ofMaps}
 			if j.Tasks[i].Kind == jobhistory.Map {
 				p.Maps++
-				maps.add((a.Finish - a.Start).Seconds(), a.Counters.CPU.Seconds())
 			} else {
 				p.Reduces++
-				reduces.add((a.Finish - max(a.Start, mapsEnd)).Seconds(), a.Counters.CPU.Seconds())
+				at.kind, at.from = ofReduces, max(a.Start, mapsEnd).Seconds()
 			}
+			hosts[a.Host] = append(hosts[a.Host], at)
 		}
 		p.Container = containersOf(j.Conf)
 	}
-	p.Setup = Seconds(setup)
-	p.Demands.Map, p.Demands.Merge, p.Variation = maps.service(), reduces.service(), maps.cv()
+	var got [3]means
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		serve(hosts[host], float64(max(1, cores)), 0)
+		for _, at := range hosts[host] {
+			got[at.kind].add(at.got, at.got)
+		}
+	}
+	p.Commit, p.Master = Seconds(commit), got[ofMasters].service()
+	p.Demands.Map, p.Demands.Merge, p.Variation = got[ofMaps].service(), got[ofReduces].service(), got[ofMaps].cv()
 	if !math.IsInf(grant, 1) {
 		p.Demands.Map.Wait += Seconds(grant)
 		p.Demands.Merge.Wait += Seconds(grant)
 	}
-	p.lenient = true
 	return p, p.Check()
+}
+
+// FromTimes makes the profile of a job from times of its past tasks, in seconds; how many tasks it has is not in them.
+// Nothing says what tasks used, so that other tasks are taken to stretch no task's time.
+func FromTimes(name string, mapTimes, reduceTimes []float64) *Profile {
+	p := &Profile{Name: name, lenient: true}
+	var maps, reduces means
+	for _, t := range mapTimes {
+		maps.add(t, 0)
+	}
+	for _, t := range reduceTimes {
+		reduces.add(t, 0)
+	}
+	p.Demands.Map, p.Demands.Merge, p.Variation = maps.service(), reduces.service(), maps.cv()
+	return p
 }
 
 // containersOf returns the containers that a job's configuration asks for, by Hadoop's defaults where it says nothing.

@@ -229,45 +229,55 @@ type service struct {
 	masters []float64
 }
 
-// served computes what each process got: at an instant, all that run get equal parts.
-func (l *Learned) served(r *Run) (s service) {
-	type process struct {
-		from, to, threads, got float64
-		kind                   int // -1: a master that starts
-	}
-	var list []process
+// A process is a task or a master, from one instant to another.
+type process struct {
+	from, to, threads, got float64
+	kind                   int // ofMaps, ofReduces or ofMasters
+}
+
+const ofMasters = 2
+
+// serve computes what each process of a machine got: at an instant, all that run get equal parts of the processors.
+func serve(list []process, cores, interference float64) {
 	var instants []float64
-	add := func(p process) {
-		list = append(list, p)
+	for _, p := range list {
 		instants = append(instants, p.from, p.to)
 	}
-	for i := range r.Jobs {
-		j := &r.Jobs[i]
-		add(process{0, j.Launched, l.Threads, 0, -1})
-		for kind := range j.Tasks {
-			for _, t := range j.Tasks[kind] {
-				add(process{t.Start, t.End, 1, 0, kind})
-			}
-		}
-	}
 	slices.Sort(instants)
-	for i, from := range instants[:len(instants)-1] {
-		to, load := instants[i+1], 0.0
+	for i, to := range instants {
+		if i == 0 || to == instants[i-1] {
+			continue
+		}
+		from, load := instants[i-1], 0.0
 		for k := range list {
 			if p := &list[k]; p.from <= from && p.to >= to {
 				load += p.threads
 			}
 		}
-		cores := float64(l.Cores)
-		each := (to - from) * min(1, cores/max(load, 1)) / (1 + l.Interference*max(0, load-cores))
+		each := (to - from) * min(1, cores/max(load, 1)) / (1 + interference*max(0, load-cores))
 		for k := range list {
 			if p := &list[k]; p.from <= from && p.to >= to {
 				p.got += p.threads * each
 			}
 		}
 	}
-	for i := range list {
-		if p := &list[i]; p.kind < 0 {
+}
+
+// served computes what the processes of a run got.
+func (l *Learned) served(r *Run) (s service) {
+	var list []process
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		list = append(list, process{0, j.Launched, l.Threads, 0, ofMasters})
+		for kind := range j.Tasks {
+			for _, t := range j.Tasks[kind] {
+				list = append(list, process{t.Start, t.End, 1, 0, kind})
+			}
+		}
+	}
+	serve(list, float64(l.Cores), l.Interference)
+	for _, p := range list {
+		if p.kind == ofMasters {
 			s.masters = append(s.masters, p.got)
 		} else {
 			s.tasks[p.kind] = append(s.tasks[p.kind], p.got)

@@ -26,7 +26,9 @@ type Profile struct {
 		Shuffle Service `yaml:"shuffle"` // of one map's output by one reduce
 		Merge   Service `yaml:"merge"`
 	} `yaml:"demands"`
-	Setup     Seconds        `yaml:"setup"`     // from submission until tasks are asked for: the start of a master
+	Setup     Seconds        `yaml:"setup"`     // from submission until tasks are asked for, whatever else runs
+	Master    Service        `yaml:"master"`    // what the start of a master needs beside that
+	Commit    Seconds        `yaml:"commit"`    // from the end of the last task to the job's
 	Variation float64        `yaml:"variation"` // coefficient of variation of task times; 0: they do not vary
 	Static    *StaticProfile `yaml:"static"`    // data and costs to compute the demands from; nil: Demands holds them
 
@@ -123,8 +125,8 @@ func (p *Profile) Check() error {
 	case float64(p.Maps)+float64(p.Reduces)*(float64(p.Maps)+1) > mostTasks:
 		return fmt.Errorf("%d maps and %d reduces: maps + reduces × (maps + 1) must be at most %d", p.Maps,
 			p.Reduces, mostTasks)
-	case !(p.Setup >= 0):
-		return fmt.Errorf("setup is %v: it must not be negative", p.Setup)
+	case !(p.Setup >= 0) || !(p.Commit >= 0):
+		return fmt.Errorf("setup is %v and commit %v: neither may be negative", p.Setup, p.Commit)
 	case !(p.Variation >= 0) || p.Variation > 10:
 		return fmt.Errorf("variation is %v: it must be from 0 to 10", p.Variation)
 	case p.Static != nil:
@@ -136,7 +138,7 @@ func (p *Profile) Check() error {
 		return errors.New("demands.merge is missing: give cpu, disk and network seconds of one reduce, its " +
 			"shuffle left out")
 	}
-	for _, s := range []Service{p.Demands.Map, p.Demands.Shuffle, p.Demands.Merge} {
+	for _, s := range []Service{p.Master, p.Demands.Map, p.Demands.Shuffle, p.Demands.Merge} {
 		if s.CPU < 0 || s.Disk < 0 || s.Network < 0 || s.Wait < 0 {
 			return errors.New("demands must not be negative")
 		}
@@ -171,7 +173,8 @@ func (p *Profile) demands() (d [kinds]Cost, first [kinds]float64, err error) {
 // resources that the cluster has. disks is the number of disks of each node; a core is a processor.
 func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 	j := Job{
-		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation, Master: Master{Demand: Cost{Wait: float64(p.Setup)}},
+		Maps: p.Maps, Reduces: p.Reduces, CV: p.Variation, Commit: float64(p.Commit),
+		Master: Master{Demand: p.Master.cost().plus(Cost{Wait: float64(p.Setup)})},
 	}
 	var has []sched.ResourceKind
 	for k, x := range c.Capacity() {
@@ -198,11 +201,23 @@ func (p *Profile) On(c *workload.Cluster, disks int) (Cluster, Job, error) {
 		for _, k := range has {
 			n.Capacity = append(n.Capacity, float64(spec.Capacity[k]))
 		}
-		n.CPUs = int(max(spec.Capacity[sched.VCores], spec.Capacity[sched.MapSlots]+spec.Capacity[sched.ReduceSlots],
-			1))
+		n.CPUs = processors(spec)
 		to.Nodes = append(to.Nodes, n)
 	}
 	return to, j, nil
+}
+
+// processors returns those of a node: a vcore is one, or else a slot.
+func processors(n *sched.NodeSpec) int {
+	return int(max(n.Capacity[sched.VCores], n.Capacity[sched.MapSlots]+n.Capacity[sched.ReduceSlots], 1))
+}
+
+// Cores returns the processors of the first node of a cluster.
+func Cores(c *workload.Cluster) int {
+	for n := range c.Nodes() {
+		return processors(n)
+	}
+	return 1
 }
 
 // limit drops resources that the cluster does not have; an empty container is the default one.

@@ -195,3 +195,19 @@ func (h *history) close() error {
 	}
 	return nil
 }
+
+// PastTasks returns what runs with --estimator history or model have kept of task times, by model.HistoryKey.
+func PastTasks(path string) (map[string][]model.PastTask, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err // opening would make the file
+	}
+	e, card, err := BuiltIn.Estimators.Parse("history", nil)
+	if err != nil {
+		return nil, err
+	}
+	h, err := openHistory(path, card.Keeps, newLearner(e))
+	if err != nil {
+		return nil, err
+	}
+	return e.(*model.History).Past, h.close()
+}

@@ -2,8 +2,11 @@ package yarn
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,17 +53,33 @@ func gridCells(nodes int) (cells []gridCell) {
 }
 
 // TestModelGrid measures the grid on stock Hadoop, under `sojourn rm --policy fifo` and, in part, under Hadoop's own
-// ResourceManager, and writes a line for each job and each of its tasks to the file that SOJOURN_GRID names.
-// SOJOURN_GRID_CELLS picks cells, as "wordcount 2 1 1,sort 4 2 3". `make validate-model` runs it.
+// ResourceManager, and adds a line for each job and each of its tasks to the file that SOJOURN_GRID names. Cells that
+// the file has already are kept, and not run. SOJOURN_GRID_CELLS picks cells, as "wordcount 2 1 1,sort 4 2 3"; no cell
+// begins later than SOJOURN_GRID_FOR after the start. `make validate-model` runs it.
 func TestModelGrid(t *testing.T) {
 	path := os.Getenv("SOJOURN_GRID")
 	if path == "" {
 		t.Skip("SOJOURN_GRID names no file: make validate-model sets it")
 	}
-	s := newStock(t)
-	g := &grid{stock: s, to: path, lines: gridHeader}
-	for _, name := range []string{"sojourn", "hadoop"} {
-		g.under(name)
+	within := 24 * time.Hour
+	if text := os.Getenv("SOJOURN_GRID_FOR"); text != "" {
+		var err error
+		if within, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("SOJOURN_GRID_FOR: %v", err)
+		}
+	}
+	had, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	g := &grid{to: path, lines: cmp.Or(string(had), gridHeader), last: time.Now().Add(within)}
+	for _, rm := range []string{"hadoop", "sojourn"} {
+		if g.most(rm) > 0 {
+			if g.stock == nil {
+				g.prepare(newStock(t))
+			}
+			g.under(rm)
+		}
 	}
 }
 
@@ -77,41 +96,47 @@ type grid struct {
 	runs   int
 	to     string // file
 	lines  string // of it
+	last   time.Time
 }
 
-// under runs the cells under one ResourceManager: all of them under ours, word count of the middle size under Hadoop's.
+// prepare configures nodes and makes the input.
+func (g *grid) prepare(s *stock) {
+	g.stock = s
+	g.choosePorts()
+	for k, v := range map[string]string{
+		"yarn.nodemanager.resource.memory-mb":                     fmt.Sprint(gridRoom + 4*gridAM),
+		"yarn.nodemanager.resource.cpu-vcores":                    "16", // memory decides
+		"yarn.app.mapreduce.am.resource.mb":                       fmt.Sprint(gridAM),
+		"mapreduce.map.memory.mb":                                 fmt.Sprint(gridTask),
+		"mapreduce.reduce.memory.mb":                              fmt.Sprint(gridTask),
+		"mapreduce.job.reduce.slowstart.completedmaps":            "1",
+		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms":   "500",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "500",
+		"mapreduce.client.submit.file.replication":                "1",
+	} {
+		g.site[k] = v
+	}
+	g.writeConf("conf", nil)
+	g.input()
+	g.writeScheduler("1") // all masters run at once
+}
+
+// under runs the cells that are wanted under one ResourceManager.
 func (g *grid) under(rm string) {
 	var serving *daemon
 	if rm == "sojourn" {
-		g.choosePorts()
-		for k, v := range map[string]string{
-			"yarn.nodemanager.resource.memory-mb":                     fmt.Sprint(gridRoom + 4*gridAM),
-			"yarn.nodemanager.resource.cpu-vcores":                    "16", // memory decides
-			"yarn.app.mapreduce.am.resource.mb":                       fmt.Sprint(gridAM),
-			"mapreduce.map.memory.mb":                                 fmt.Sprint(gridTask),
-			"mapreduce.reduce.memory.mb":                              fmt.Sprint(gridTask),
-			"mapreduce.job.reduce.slowstart.completedmaps":            "1",
-			"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms":   "500",
-			"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "500",
-			"mapreduce.client.submit.file.replication":                "1",
-		} {
-			g.site[k] = v
-		}
-		g.writeConf("conf", nil)
-		g.input()
-		g.writeScheduler("1") // all masters run at once
 		serving = g.serveVerb("fifo")
 	} else {
 		serving = g.serveJava()
 	}
 	var stop func()
 	g.submit, g.heard, stop = g.submitter()
-	for nodes := 1; nodes <= 3; nodes++ {
+	for nodes := 1; nodes <= g.most(rm); nodes++ {
 		g.nodes = append(g.nodes, nil)
 		g.startNode(nodes - 1)
 		g.untilNodes(nodes)
 		for _, c := range gridCells(nodes) {
-			if g.wanted(rm, c) {
+			if g.wanted(rm, c) && time.Now().Before(g.last) {
 				g.cell(rm, c)
 			}
 		}
@@ -125,10 +150,24 @@ func (g *grid) under(rm string) {
 	serving.kill()
 }
 
-// wanted reports whether a cell is to be run.
+// most returns the most nodes of a cell that is wanted; 0: none is.
+func (g *grid) most(rm string) (most int) {
+	for nodes := 1; nodes <= 3; nodes++ {
+		if slices.ContainsFunc(gridCells(nodes), func(c gridCell) bool { return g.wanted(rm, c) }) {
+			most = nodes
+		}
+	}
+	return most
+}
+
+// wanted reports whether a cell is to be run: all cells under our ResourceManager, word count of the middle size under
+// Hadoop's, without those that were measured.
 func (g *grid) wanted(rm string, c gridCell) bool {
-	if pick := os.Getenv("SOJOURN_GRID_CELLS"); pick != "" {
-		return slices.Contains(strings.Split(pick, ","), c.String())
+	if strings.Contains(g.lines, fmt.Sprintf("cell %s %v\n", rm, c)) {
+		return false
+	}
+	if pick := os.Getenv("SOJOURN_GRID_CELLS"); pick != "" && !slices.Contains(strings.Split(pick, ","), c.String()) {
+		return false
 	}
 	return rm == "sojourn" || c.kind == "wordcount" && c.maps == 4 && c.jobs%2 == 1
 }

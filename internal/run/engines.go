@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // An Outcome is what a run came to.
@@ -55,10 +56,15 @@ func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err erro
 	out.Result.Wall = time.Since(start).Seconds()
 	out.Result.EventRate = float64(done.Events) / out.Result.Wall
 	if done.Refused > 0 {
-		err = Failuref("policy %s asked for %d actions that are invalid, a defect of the policy; the first: %v",
-			policy, done.Refused, done.Refusal)
+		err = Failuref("%s", refusals(policy, done.Refused, done.Refusal))
 	}
 	return out, err
+}
+
+// refusals says that a policy asked for invalid actions: how many, the first of them, and why it was refused.
+func refusals(policy string, n int, first sched.Refusal) string {
+	return fmt.Sprintf("policy %s asked for %d actions that are invalid, a defect of the policy; the first: %v",
+		policy, n, first)
 }
 
 // Reporting returns costs with progress reports every second where the policy looks at progress and the costs have no

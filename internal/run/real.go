@@ -153,8 +153,21 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 	defer func() { err = errors.Join(err, o.Close()) }()
 	defer o.caught(&err)
 	c.Core, c.Nodes, c.Seed = o.Core, m.Cluster.List(), s.Seed
+	watch, refused := c.Watch, 0
+	var first sched.Refusal
+	c.Watch = func(core *sched.Core) {
+		if n := core.Refused(); n > refused {
+			refused, first = n, core.FirstRefusal()
+		}
+		if watch != nil {
+			watch(core)
+		}
+	}
 	start := time.Now()
 	out.Jobs, err = mr.Serve(ctx, c, work)
+	if refused > 0 && m.Notes != nil {
+		m.Notes("", refusals(s.Choice.Policy, refused, first))
+	}
 	if missing := logs.Err(); missing != nil && m.Notes != nil {
 		m.Notes("", fmt.Sprintf("logs are missing: %v", missing))
 	}

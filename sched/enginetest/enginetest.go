@@ -24,6 +24,8 @@ type Kit struct {
 //
 //   - Nodes join before anything is launched there; jobs are submitted with rising IDs, and each ends once.
 //   - Each attempt that is launched ends once, and nothing is said of it after that which the core would act on.
+//   - Facts may be stale: an attempt that was suspended or resized and killed in one Step says so before or after its
+//     end, or not at all.
 //   - An attempt that is killed ends; one that is suspended says so before it is resumed, and ends only after that; one
 //     that is resized to less says so.
 //   - The core is woken when it asked for it, and not later.
@@ -37,22 +39,36 @@ func Check(t *testing.T, k Kit) {
 		"warn":    func(p *sched.Plan, a *sched.Attempt) { p.Kill(a, sched.Time(time.Millisecond)) },
 		"suspend": func(p *sched.Plan, a *sched.Attempt) { p.Suspend(a) },
 		"resize": func(p *sched.Plan, a *sched.Attempt) {
-			less := p.Amount(a.Holds)
-			for kind := range less {
-				less[kind] = (less[kind] + 1) / 2
-			}
-			p.Resize(a, p.Shape(less))
+			p.Resize(a, p.Shape(half(p.Amount(a.Holds))))
+		},
+		// The engine says late that the attempt is suspended, or has less: it has ended meanwhile.
+		"suspend and kill": func(p *sched.Plan, a *sched.Attempt) { p.Suspend(a); p.Kill(a, 0) },
+		"resize and kill": func(p *sched.Plan, a *sched.Attempt) {
+			p.Resize(a, p.Shape(half(p.Amount(a.Holds))))
+			p.Kill(a, 0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &watch{late: k.Late, attempts: map[sched.AttemptID]*life{}, jobs: map[sched.JobID]bool{}}
-			k.Run(t, sched.Config{Policy: &policy{meddle: meddle, watch: w}, Recorder: w})
+			p := &policy{meddle: meddle, watch: w}
+			k.Run(t, sched.Config{Policy: p, Recorder: w})
 			w.end()
+			if !p.met {
+				t.Error("no third attempt was running a Step after its launch: tasks must last longer")
+			}
 			for _, wrong := range w.wrong {
 				t.Error(wrong)
 			}
 		})
 	}
+}
+
+// half returns half of each resource, rounded up.
+func half(r sched.Resources) sched.Resources {
+	for kind := range r {
+		r[kind] = (r[kind] + 1) / 2
+	}
+	return r
 }
 
 // A policy launches in order of submission, and meddles with every third attempt once, at the Step after its launch. It
@@ -62,12 +78,14 @@ type policy struct {
 	watch  *watch
 	index  sched.Index
 	fresh  []sched.AttemptID // launched in the last Step
+	met    bool              // meddle was called
 }
 
 func (f *policy) Decide(p *sched.Plan) {
 	for _, id := range f.fresh {
 		if a := p.Attempt(id); a != nil && id.Serial()%3 == 0 && a.State == sched.Running && !f.watch.over(id) {
 			f.meddle(p, a)
+			f.met = true
 		}
 	}
 	f.fresh = f.fresh[:0]

@@ -47,3 +47,20 @@ func TestWatchFindsBreaches(t *testing.T) {
 		}
 	}
 }
+
+// What is said of an attempt that is over breaches nothing: facts may be stale.
+func TestWatchAllowsStaleFacts(t *testing.T) {
+	id := sched.NewAttemptID(1, 0)
+	w := &watch{view: &sched.View{}, attempts: map[sched.AttemptID]*life{}, jobs: map[sched.JobID]bool{}}
+	w.Record(0, nil, []sched.Action{{Kind: sched.Launch, Attempt: id}, {Kind: sched.Kill, Attempt: id}})
+	w.Record(1, []sched.Event{{Kind: sched.AttemptDone, Attempt: id, Outcome: sched.Killed}}, nil)
+	w.Record(2, []sched.Event{
+		{Kind: sched.AttemptSuspended, Attempt: id},
+		{Kind: sched.AttemptResized, Attempt: id},
+		{Kind: sched.AttemptProgress, Attempt: id, Progress: 0.5},
+		{Kind: sched.AttemptDone, Attempt: id},
+	}, nil)
+	if len(w.wrong) > 0 {
+		t.Errorf("said %q", w.wrong)
+	}
+}

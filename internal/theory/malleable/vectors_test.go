@@ -108,6 +108,8 @@ func TestX4Pack(t *testing.T) {
 	p := x4()
 	s := p.Pack(order("ACBD"))
 	allNear(t, "A,C,B,D", s.Done, 4, 9, 6, 15)
+	near(t, "A,C,B,D, sum", p.Value(s.Done), 34)
+	near(t, "A,C,B,D, mean", mean(s.Done), 8.5)
 	sameIntervals(t, s.Intervals, []Interval{
 		{0, 4, []int{3, 2, 5, 2}}, {4, 6, []int{0, 5, 5, 2}}, {6, 9, []int{0, 10, 0, 2}}, {9, 15, []int{0, 0, 0, 12}},
 	})
@@ -145,14 +147,21 @@ func TestX5IdleSlots(t *testing.T) {
 	if _, v, _ := p.Best(1 << 30); math.Abs(v-105./4) > 1e-9 {
 		t.Errorf("best of all orders: %v", v)
 	}
-	near(t, "A,B,C, sum", p.Value(p.Pack(order("ABC")).Done), 185./6)
+	s = p.Pack(order("ABC"))
+	allNear(t, "A,B,C", s.Done, 20./3, 35./3, 25./2)
+	sameIntervals(t, s.Intervals, []Interval{
+		{0, 20. / 3, []int{6, 3, 1}}, {20. / 3, 35. / 3, []int{0, 8, 2}}, {35. / 3, 25. / 2, []int{0, 0, 4}},
+	})
+	near(t, "A,B,C, sum", p.Value(s.Done), 185./6)
 }
 
 func TestX6FIFO(t *testing.T) {
 	p := jobs(12, [3]float64{90, 2, 12}, [3]float64{48, 1, 12}, [3]float64{30, 2, 5}, [3]float64{12, 1, 3})
 	s := FIFO(p)
 	allNear(t, "D,B,C,A", s.Done, 15./2, 23./2, 35./2, 31./2)
+	near(t, "mean", mean(s.Done), 13)
 	allNear(t, "X5", FIFO(x5()).Done, 20./3, 65./6, 55./4)
+	near(t, "X5, mean", mean(FIFO(x5()).Done), 125./12)
 	if !slices.Equal(s.Done, p.withoutMinima().Pack([]int{0, 1, 2, 3}).Done) {
 		t.Error("FIFO is not malleable packing without minima")
 	}
@@ -169,9 +178,38 @@ func (p *Problem) withoutMinima() *Problem {
 
 func TestX7Fair(t *testing.T) {
 	allNear(t, "X4", Fair(x4(), false).Done, 4, 23./2, 17./2, 15)
+	near(t, "X4, mean", mean(Fair(x4(), false).Done), 39./4)
 	allNear(t, "X5", Fair(x5(), false).Done, 10, 25./2, 6)
+	near(t, "X5, mean", mean(Fair(x5(), false).Done), 19./2)
 	allNear(t, "X5, whole slots", Fair(x5(), true).Done, 28./3, 38./3, 20./3)
-	near(t, "fair ÷ flex", mean(Fair(x4(), false).Done)/8.5, 1.147058823529)
+	for _, c := range []struct {
+		what  string
+		slots func(*Problem, []bool) []float64
+		jobs  *Problem
+		live  string
+		want  []float64
+	}{
+		{"X4 until 4", waterline, x4(), "ABCD", []float64{3, 3, 3, 3}},
+		{"X4 until 17/2", waterline, x4(), "BCD", []float64{0, 4, 4, 4}},
+		{"X4 until 23/2", waterline, x4(), "BD", []float64{0, 6, 0, 6}},
+		{"X4 until 15", waterline, x4(), "D", []float64{0, 0, 0, 12}},
+		{"X5 until 6", waterline, x5(), "ABC", []float64{10. / 3, 10. / 3, 10. / 3}},
+		{"X5 until 10", waterline, x5(), "AB", []float64{5, 5, 0}},
+		{"X5 until 25/2", waterline, x5(), "B", []float64{0, 8, 0}},
+		{"X5, whole, until 20/3", wholeWaterline, x5(), "ABC", []float64{4, 3, 3}},
+		{"X5, whole, until 28/3", wholeWaterline, x5(), "AB", []float64{5, 5, 0}},
+		{"X5, whole, until 38/3", wholeWaterline, x5(), "B", []float64{0, 8, 0}},
+	} {
+		live := make([]bool, len(c.jobs.Jobs))
+		for _, i := range order(c.live) {
+			live[i] = true
+		}
+		allNear(t, c.what, c.slots(c.jobs, live), c.want...)
+	}
+	flex := mean(x4().Solve(Attempt{}).Done)
+	near(t, "fair ÷ flex", mean(Fair(x4(), false).Done)/flex, 9.75/8.5)
+	p := jobs(12, [3]float64{90, 2, 12}, [3]float64{48, 1, 12}, [3]float64{30, 2, 5}, [3]float64{12, 1, 3})
+	near(t, "fifo ÷ flex", mean(FIFO(p).Done)/flex, 13/8.5)
 }
 
 func TestX8Greedy(t *testing.T) {
@@ -182,6 +220,20 @@ func TestX8Greedy(t *testing.T) {
 		}
 	}
 	near(t, "sum", p.moldableValue([]int{3, 4, 5}), 407./30)
+	a, granted := p.allot(), ""
+	before := a.low
+	for count := 1; count <= a.spare; count++ {
+		after := a.raise(slices.Clone(a.low), count, a.gain)
+		for i := range after {
+			if after[i] > before[i] {
+				granted += letters([]int{i})
+			}
+		}
+		before = after
+	}
+	if granted != "CBCABCCBA" {
+		t.Errorf("slots go to %s, want CBCABCCBA", granted)
+	}
 }
 
 // moldableValue returns the objective if jobs keep their slots.
@@ -201,6 +253,11 @@ func TestX9Generic(t *testing.T) {
 		t.Errorf("slots %v, want A2 B3 C3 D4", slots)
 	}
 	near(t, "moldable sum", p.moldableValue(slots), 109./2)
+	a, alone := p.allot(), make([]float64, 4)
+	for i, n := range slots {
+		alone[i] = a.end(i, n)
+	}
+	allNear(t, "moldable completions", alone, 6, 16, 10, 45./2)
 	if got := letters(p.generic(slots)); got != "ACBD" {
 		t.Errorf("order %s, want ACBD", got)
 	}
@@ -212,6 +269,11 @@ func TestX9Generic(t *testing.T) {
 	if !slices.Equal(s.Slots, []int{3, 2, 5, 2}) { // all 12
 		t.Errorf("first interval %v: these are to be Fair's minima, without slack", s.Slots)
 	}
+	q := x4()
+	for i, n := range s.Slots {
+		q.Jobs[i].Min = n
+	}
+	allNear(t, "under Fair", waterline(q, []bool{true, true, true, true}), 3, 2, 5, 2)
 }
 
 func TestX10Minimax(t *testing.T) {
@@ -221,6 +283,7 @@ func TestX10Minimax(t *testing.T) {
 		t.Errorf("slots %v, want 2 1", got)
 	}
 	near(t, "largest", p.moldableValue([]int{2, 1}), 5)
+	near(t, "largest of the wrong one", p.moldableValue([]int{1, 2}), 10)
 	// The transformation as printed, Σ_{i≤s} f(i), prefers the worse allocation; the corrected one, −Σ_{i<s} f(i), does
 	// not.
 	printed := func(slots []int) (sum float64) {
@@ -268,6 +331,8 @@ func TestX11WeightedTardy(t *testing.T) {
 	sameIntervals(t, s.Intervals, []Interval{
 		{0, 3. / 2, []int{1, 1, 8}}, {3. / 2, 32. / 9, []int{1, 9, 0}}, {32. / 9, 28. / 5, []int{10, 0, 0}},
 	})
+	allNear(t, "C,B,A", s.Done, 28./5, 32./9, 3./2)
+	near(t, "C,B,A", p.Value(s.Done), 0)
 	near(t, "flex", p.Solve(Attempt{}).Value, 0)
 }
 
@@ -280,6 +345,19 @@ func TestX12ServiceLevels(t *testing.T) {
 		t.Errorf("slots %v, want 3 4 2", slots)
 	}
 	near(t, "moldable", p.moldableValue(slots), 7)
+	best := ""
+	for x := 1; x <= 8; x++ {
+		for y := 1; x+y <= 9; y++ {
+			for z := 1; x+y+z <= 10; z++ {
+				if v := p.moldableValue([]int{x, y, z}); v < 7+1e-9 {
+					best += fmt.Sprintf("%d%d%d at %v ", x, y, z, v)
+				}
+			}
+		}
+	}
+	if best != "342 at 7 343 at 7 352 at 7 442 at 7 " {
+		t.Errorf("the best slots are %s", best)
+	}
 	if slots = p.Moldable(DefaultEffort); !slices.Equal(slots, []int{4, 4, 2}) {
 		t.Errorf("with what is left: %v, want 4 4 2", slots)
 	}
@@ -288,6 +366,15 @@ func TestX12ServiceLevels(t *testing.T) {
 	}
 	for o, want := range map[string]float64{"ABC": 5, "ACB": 5, "BAC": 6, "BCA": 6, "CAB": 1, "CBA": 3} {
 		near(t, o, p.Value(p.Finish(order(o))), want)
+	}
+	near(t, "A in C,A,B", p.Finish(order("CAB"))[0], 4)
+	byDue := p.byDue(0)
+	if letters(byDue) != "CBA" {
+		t.Errorf("by the first deadlines: %s, want CBA", letters(byDue))
+	}
+	effort := DefaultEffort
+	if v, moved := newPacker(p).improve(byDue, 3, &effort); v != 1 || moved != 1 || letters(byDue) != "CAB" {
+		t.Errorf("%d moves lead to %s, which costs %v; want one move to CAB, 1", moved, letters(byDue), v)
 	}
 	near(t, "flex", p.Solve(Attempt{}).Value, 1)
 }

@@ -7,7 +7,7 @@ PART := Stock
 # Every verb compiles alike, and what is compiled depends on no folder: they share the build cache, as do clones.
 export GOFLAGS ?= -trimpath
 
-.PHONY: help build run test test-long test-race test-hadoop lint bench fuzz release clean validate-model schedules-by-size
+.PHONY: help build run test test-long test-race test-hadoop soak lint bench fuzz release clean validate-model schedules-by-size
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -31,6 +31,9 @@ test-race: ## every test under the race detector (an hour; needs a C compiler)
 
 test-hadoop: ## stock Hadoop 3.4.2 and Spark 3.5.5, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
 	./internal/yarn/test-stock.sh '$(PART)'
+
+soak: ## half an hour of churn, crashes, rogue callers and a restart each minute under the ResourceManager (SOAK=5m for less)
+	SOJOURN_SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 90m -run '^TestSoak$$' -v ./internal/yarn
 
 validate-model: ## measure cells of real jobs on stock Hadoop that are missing, on an idle machine, and write the model's page (half an hour for all 54)
 	./internal/yarn/validate-model.sh

@@ -73,17 +73,24 @@ func TestRunTerms(t *testing.T) {
 	}
 }
 
+// programOf makes a program that does what sojourn does, in a folder: this test, which calls mayBeMain first.
+func programOf(t *testing.T, dir string) string {
+	t.Helper()
+	program := filepath.Join(dir, "sojourn")
+	text := fmt.Sprintf("#!/bin/sh\n%[1]s=$(printf '%%s\\n' \"$@\")\nexport %[1]s\n"+
+		"exec '%[2]s' -test.run='^%[3]s$'\n", asMain, os.Args[0], t.Name())
+	if err := os.WriteFile(program, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 // examples/deadlines/run.sh, on little input: a line for each policy and load. Deadlines follow the script's rule, and
 // the same seed draws the same jobs at both loads.
 func TestExampleDeadlines(t *testing.T) {
 	mayBeMain()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "sojourn")
-	text := fmt.Sprintf("#!/bin/sh\n%[1]s=$(printf '%%s\\n' \"$@\")\nexport %[1]s\n"+
-		"exec '%[2]s' -test.run='^TestExampleDeadlines$'\n", asMain, os.Args[0])
-	if err := os.WriteFile(program, []byte(text), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	program := programOf(t, dir)
 	script := filepath.Join("..", "examples", "deadlines", "run.sh")
 	out, err := exec.CommandContext(t.Context(), script, program, dir, "2", "1").CombinedOutput()
 	if err != nil {
@@ -141,4 +148,19 @@ func jobsOf(t *testing.T, path string) (list []*sched.JobSpec) {
 		list = append(list, job)
 	}
 	return list
+}
+
+// examples/sweep.sh executes the notebook of a sweep and checks what it shows. It fetches Python packages, so that it
+// runs among the long tests only.
+func TestExampleNotebook(t *testing.T) {
+	mayBeMain()
+	if _, err := exec.LookPath("python3"); err != nil || os.Getenv("SOJOURN_LONG") == "" {
+		t.Skip("needs python3 and SOJOURN_LONG=1")
+	}
+	dir := t.TempDir()
+	script := filepath.Join("..", "examples", "sweep.sh")
+	out, err := exec.CommandContext(t.Context(), script, programOf(t, dir), filepath.Join(dir, "out")).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "4 cells show what the table says of 12 policies at loads") {
+		t.Errorf("%v: %s", err, out)
+	}
 }

@@ -161,6 +161,14 @@ func parts() []part {
 			false,
 		},
 		{
+			"seeds",
+			"`sim --seeds`, two policies with twelve seeds each, on all processors and on one. Simulations a second " +
+				"of " +
+				"the whole process. The goal is for two processors.",
+			runSeeds,
+			false,
+		},
+		{
 			"decisions",
 			"One completion, and what is launched in its place, core included, in µs of processor time; as many jobs " +
 				"as nodes of 5 slots, in one queue or in so many. At once: what each of so many jobs costs that come " +

@@ -98,6 +98,39 @@ func runSim(ctx context.Context, b *bench) error {
 	return b.allocations(ctx)
 }
 
+// sideBySide is by how much all processors are to be faster than one where there are two, with many seeds.
+const sideBySide = 1.8
+
+// runSeeds measures how well simulations with many seeds use the processors.
+func runSeeds(ctx context.Context, b *bench) error {
+	const seeds = 12
+	jobs := b.path("input", "seeds.yaml")
+	if err := os.RemoveAll(jobs); err != nil {
+		return err
+	}
+	made := command{path: b.sojourn, args: []string{"workload", "generate", "--jobs", "3000", "--load", "0.9",
+		"--cluster",
+		fullCluster, "--output", jobs}}
+	if _, _, err := measure(ctx, made); err != nil {
+		return err
+	}
+	on := func(who string, processors int, goal float64) contestant {
+		c := b.command("sim", "--json", "--trace", jobs, "--cluster", fullCluster, "--sigma", "0.5", "--policy",
+			"fifo,fair", "--seeds", strconv.Itoa(seeds))
+		c.env = []string{"GOMAXPROCS=" + strconv.Itoa(processors)}
+		return contestant{who: who, goal: goal, run: func(ctx context.Context) (sample, error) {
+			s, _, err := measure(ctx, c)
+			return s, err
+		}}
+	}
+	one := on("one processor", 1, 0)
+	if cores() == 2 {
+		one.goal = sideBySide
+	}
+	return b.hold(ctx, contest{name: "12 seeds, fifo and fair", unit: "simulations/s", amount: 2 * seeds,
+		contestants: []contestant{on("all processors", cores(), 0), one}})
+}
+
 // simulating runs 'sojourn sim' on the day and on one core.
 func (b *bench) simulating(missing string, args ...string) contestant {
 	c := b.command("sim", append([]string{"--json", "--trace", b.trace}, args...)...)

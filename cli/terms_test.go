@@ -97,7 +97,7 @@ func TestExampleDeadlines(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, policy := range []string{"fair", "edf", "distributions", "adaptive",
-		"adaptive:shortage=fewest,split=waves,lengths=estimated"} {
+		"adaptive:shortage=fewest,split=waves,lengths=estimated", "flex:metric=tardy,least=0"} {
 		lines := 0
 		for line := range strings.Lines(string(out)) {
 			var name string
@@ -110,6 +110,11 @@ func TestExampleDeadlines(t *testing.T) {
 			_, _ = fmt.Sscan(strings.Fields(line)[4], &more)
 			if mean < 0 || mean > 12 || 2*mean != math.Trunc(2*mean) || policy == "edf" && more != 0 {
 				t.Errorf("%q: not what two runs of twelve jobs can be", line)
+			}
+			var simulated float64
+			fields := strings.Fields(line)
+			if _, err := fmt.Sscan(fields[len(fields)-1], &simulated); err != nil || simulated < 0 || simulated > 12 {
+				t.Errorf("%q: does not end with what the simulator predicts of twelve jobs", line)
 			}
 		}
 		if lines != 2 {

@@ -1,19 +1,23 @@
 #!/bin/sh
 # Counts the deadlines of real MapReduce jobs that policies meet, over several draws of jobs and two loads.
 # Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES]]]. Everything it makes is in DIRECTORY (out/deadlines). Input is
-# made once; its text has so many MEGABYTES (20).
+# made once; its text has so many MEGABYTES (10).
 #
 # The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. A repeat draws 12 jobs
 # of these kinds. They come at exponential intervals, so often that alone, one after the other, they would take a part LOAD
 # of the time. A job's deadline is uniform from 1.5 to 4 times as long as its kind takes alone. The same seeds give the
 # same draws. All policies get the same jobs; what they know of tasks is what the runs alone have taught (--history).
+#
+# Beside what was measured stands what the simulator predicts: the same jobs, with the task times that the run under
+# fair has recorded, and the same estimates.
 set -eu
 export LC_ALL=C # decimal points
 sojourn=$1
 dir=${2:-out/deadlines}
-repeats=${3:-8}
-size=${4:-20}
+repeats=${3:-6}
+size=${4:-10}
 count=12
+cluster=nodes=1,vcores=$(getconf _NPROCESSORS_ONLN),memory=1TiB # what run has, unless it is told otherwise
 here=$(dirname "$0")
 mkdir -p "$dir/input"
 make_input() { # name, percentage of the size, then arguments of generate
@@ -30,6 +34,10 @@ run() { # workload, then arguments of run
 	mix=$1; shift
 	rm -rf "$dir/output"
 	"$sojourn" run "$mix" --quiet --json --estimator history --history "$dir/history" "$@"
+}
+met() { # a repeat: prints it, each policy and its deadlines met, from the JSON of a comparison
+	awk -v repeat="$1" '/"policy":/ { policy = $2; sub(/^"/, "", policy); sub(/",$/, "", policy) }
+		/"met":/ { print repeat, policy, $2 + 0 }'
 }
 
 # The time of each kind alone.
@@ -69,10 +77,20 @@ for load in 0.7 1.2; do
 	: >"$dir/met.txt"
 	for repeat in $(seq "$repeats"); do
 		draw $load "$repeat" >"$dir/draw-$load-$repeat.yaml"
-		run "$dir/draw-$load-$repeat.yaml" --policy fair --policy edf --policy distributions --policy adaptive \
-			--policy adaptive:shortage=fewest,split=waves,lengths=estimated >"$dir/draw.json"
-		awk -v repeat="$repeat" '/"policy":/ { policy = $2; sub(/^"/, "", policy); sub(/",$/, "", policy) }
-			/"met":/ { print repeat, policy, $2 + 0 }' "$dir/draw.json" >>"$dir/met.txt"
+		cp "$dir/history" "$dir/known"
+		rm -f "$dir/draw.fair.rec"
+		set --
+		for policy in edf distributions adaptive adaptive:shortage=fewest,split=waves,lengths=estimated \
+			flex:metric=tardy,least=0; do
+			set -- "$@" --policy "$policy"
+		done
+		mix="$dir/draw-$load-$repeat.yaml"
+		run "$mix" --policy fair --record "$dir/draw.fair.rec" | met "$repeat" >"$dir/run.txt"
+		cp "$dir/known" "$dir/history"
+		run "$mix" "$@" | met "$repeat" >>"$dir/run.txt"
+		"$sojourn" sim --from-record "$dir/draw.fair.rec" --cluster "$cluster" --costs none --quiet --json \
+			--estimator history --history "$dir/known" --policy fair "$@" | met "$repeat" >"$dir/sim.txt"
+		paste -d ' ' "$dir/run.txt" "$dir/sim.txt" >>"$dir/met.txt"
 	done
 	echo
 	awk -v load=$load -v count=$count '
@@ -84,16 +102,16 @@ for load in 0.7 1.2; do
 			return (n <= 16 ? t[n - 1] : 2.1) * sqrt((squares > 0 ? squares : 0) / (n - 1) / n)
 		}
 		!($2 in runs) { order[++n] = $2 }
-		{ met[$1, $2] = $3; runs[$2]++; sum[$2] += $3; squares[$2] += $3 * $3 }
+		{ met[$1, $2] = $3; runs[$2]++; sum[$2] += $3; squares[$2] += $3 * $3; simulated[$2] += $6 }
 		END {
-			printf "LOAD %.1f, deadlines met of %d:\n%-56s  MEAN    95 %%   AGAINST EDF    95 %%\n", load, count, "POLICY"
+			printf "LOAD %.1f, deadlines met of %d:\n%-56s  MEAN    95 %%   AGAINST EDF    95 %%   SIMULATED\n", load, count, "POLICY"
 			for (i = 1; i <= n; i++) {
 				p = order[i]; more = square = 0
 				for (r = 1; r <= runs[p]; r++) {
 					d = met[r, p] - met[r, "edf"]; more += d; square += d * d
 				}
-				printf "%-56s  %4.1f  ± %3.1f         %+5.1f   ± %3.1f\n", p, sum[p] / runs[p],
-					half(sum[p], squares[p], runs[p]), more / runs[p], half(more, square, runs[p])
+				printf "%-56s  %4.1f  ± %3.1f         %+5.1f   ± %3.1f        %4.1f\n", p, sum[p] / runs[p],
+					half(sum[p], squares[p], runs[p]), more / runs[p], half(more, square, runs[p]), simulated[p] / runs[p]
 			}
 		}' "$dir/met.txt"
 done

@@ -33,7 +33,8 @@ policy has. The reference is another search, which goes through all orders to it
 which it does not come to the end is left out and counted. That a ratio is 100 % therefore says
 that FLEX found a best order, not that both looked in the same places. No order need be as good as
 the best schedule (docs/spec/flex.md, 2.6), so the part of FLEX's objective that lies above what no
-schedule at all can do stands beside it where orders are compared.`,
+schedule at all can do stands beside it where orders are compared. That bound knows no minima, so it
+is lower than what can be reached; for weighted deadlines and steps it is far lower.`,
 		Parts: []Part{
 			flexSlack(), flexSmall(), flexThirteen(), flexEffort(), flexMinima(), flexArrivals(),
 			flexSpread(), flexHoarding(), flexMany(),
@@ -154,7 +155,7 @@ func (c flexCase) ratios(ctx context.Context, s Sample, where string, of flexTri
 		}
 		proven++
 		own := p.Solve(malleable.Attempt{Search: malleable.Moves}).Value
-		gap += 1 - max(0, p.Bound())/own
+		gap += max(0, 1-max(0, p.Bound())/own)
 		for name, value := range map[string]float64{
 			"FIFO":                     p.Value(malleable.FIFO(p).Done),
 			"FAIR":                     p.Value(malleable.Fair(p, false).Done),

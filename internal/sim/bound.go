@@ -43,7 +43,8 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 		stages := t.All(j)
 		var asked, found sched.Time // when stages that a master asks for may begin, and those of this round
 		for i := range stages {
-			if mean, _ := t.Times(int32(i)); stages[i].Kind == sched.Master {
+			if stages[i].Kind == sched.Master {
+				mean, _ := t.Times(int32(i))
 				asked = later(0, float64(mean)/fastest(&t.Stages[i]))
 			}
 		}

@@ -22,10 +22,14 @@ import (
 
 func TestParseACL(t *testing.T) {
 	for text, want := range map[string]ACL{
-		"*": {Everybody: true}, " * ": {Everybody: true}, "ana *": {Everybody: true}, "": {}, " ": {}, "ana": {Users: []string{"ana"}},
-		"ana,bo etl,ops": {Users: []string{"ana", "bo"}, Groups: []string{"etl", "ops"}}, " etl": {Groups: []string{"etl"}}, "*,ana": {Users: []string{"*", "ana"}},
-		" domain users,ops\n, etl": {Groups: []string{"domain users", "ops", "etl"}}, "ana, bo": {Users: []string{"ana"}, Groups: []string{"bo"}},
-		"\tana\n": {Users: []string{"ana"}}, "ana etl *": {Users: []string{"ana"}, Groups: []string{"etl *"}},
+		"*": {Everybody: true}, " * ": {Everybody: true}, "ana *": {Everybody: true}, "": {}, " ": {},
+		"ana":            {Users: []string{"ana"}},
+		"ana,bo etl,ops": {Users: []string{"ana", "bo"}, Groups: []string{"etl", "ops"}},
+		" etl":           {Groups: []string{"etl"}}, "*,ana": {Users: []string{"*", "ana"}},
+		" domain users,ops\n, etl": {Groups: []string{"domain users", "ops", "etl"}},
+		"ana, bo":                  {Users: []string{"ana"}, Groups: []string{"bo"}},
+		"\tana\n":                  {Users: []string{"ana"}},
+		"ana etl *":                {Users: []string{"ana"}, Groups: []string{"etl *"}},
 	} {
 		got := parseACL(text)
 		if got.Everybody != want.Everybody || !slices.Equal(got.Users, want.Users) ||
@@ -96,7 +100,8 @@ func (h *house) submit(user, queue string, lists ...wire.ACL) (wire.ApplicationI
 		h.t.Fatal(err)
 	}
 	var q wire.SubmitRequest // as it comes
-	if err := q.Decode((&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true, Queue: queue, Launch: launch}}).Append(nil)); err != nil {
+	if err := q.Decode((&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true, Queue: queue,
+		Launch: launch}}).Append(nil)); err != nil {
 		h.t.Fatal(err)
 	}
 	h.m.groups.meet(user)
@@ -107,15 +112,17 @@ func (h *house) submit(user, queue string, lists ...wire.ACL) (wire.ApplicationI
 // Who may submit where, who may change and see what: the same in the words of either scheduler's file.
 func TestAccessLists(t *testing.T) {
 	const fair = "yarn.resourcemanager.scheduler.class=FairScheduler\nyarn.scheduler.fair.user-as-default-queue=false\n"
-	for name, dir := range map[string]string{"capacity": withFile(t, people, capacityFile, capacityXML(houseCapacity)), "fair": withFile(t, fair+people, fairFile, houseFair)} {
+	for name, dir := range map[string]string{"capacity": withFile(t, people, capacityFile, capacityXML(houseCapacity)),
+		"fair": withFile(t, fair+people, fairFile, houseFair)} {
 		h := newHouse(t, dir)
 		for _, c := range []struct {
 			queue   string
 			may     string // who may submit, of all
 			refused string
 		}{
-			{"etl.nightly", "ana bo kim lee max", "cleo root stranger"}, // by group, inherited; who administers it or one above; the cluster's administrators not
-			{"etl.secret", "ana bo cleo kim lee max", "root stranger"},  // a list adds to those above
+			// by group, inherited; who administers it or one above; the cluster's administrators not
+			{"etl.nightly", "ana bo kim lee max", "cleo root stranger"},
+			{"etl.secret", "ana bo cleo kim lee max", "root stranger"}, // a list adds to those above
 			{"adhoc", "cleo max", "ana bo kim lee root stranger"},
 			{"open", "ana bo cleo kim lee max root stranger", ""},
 		} {
@@ -126,7 +133,8 @@ func TestAccessLists(t *testing.T) {
 			}
 			for _, user := range strings.Fields(c.refused) {
 				id, err := h.submit(user, c.queue)
-				if want := fmt.Sprintf("User %s does not have permission to submit %s to queue root.%s", user, id, c.queue); class(
+				if want := fmt.Sprintf("User %s does not have permission to submit %s to queue root.%s", user, id,
+					c.queue); class(
 					err,
 				) != classAccess ||
 					!strings.Contains(err.Error(), want) {
@@ -171,7 +179,9 @@ func TestAccessLists(t *testing.T) {
 				verdict(
 					"moves it to "+queue,
 					ok,
-					func(m *manager) (answer, error) { return client{m, c.user}.move(&wire.Move{ID: mine, Queue: queue}) },
+					func(m *manager) (answer, error) {
+						return client{m, c.user}.move(&wire.Move{ID: mine, Queue: queue})
+					},
 					classAccess,
 				)
 				h.do(
@@ -195,7 +205,9 @@ func TestAccessLists(t *testing.T) {
 				t.Errorf("%s: %q is told %+v", name, c.user, told)
 			}
 		}
-		if _, err := h.do(func(m *manager) (answer, error) { return client{m, "bo"}.kill(nil, &wire.KillRequest{ID: mine}) }); class(
+		if _, err := h.do(func(m *manager) (answer, error) {
+			return client{m, "bo"}.kill(nil, &wire.KillRequest{ID: mine})
+		}); class(
 			err,
 		) != classAccess ||
 			!strings.Contains(err.Error(), "User bo cannot perform operation MODIFY_APP on "+mine.String()) {
@@ -215,7 +227,8 @@ func TestAccessLists(t *testing.T) {
 		for _, q := range read.Queues {
 			may[q.Queue] = q.May
 		}
-		if want := map[string][]int32{"root": nil, "root.etl": {2}, "root.etl.nightly": {2}, "root.etl.secret": {2}, "root.adhoc": nil, "root.open": {1}}; !reflect.DeepEqual(
+		if want := map[string][]int32{"root": nil, "root.etl": {2}, "root.etl.nightly": {2}, "root.etl.secret": {2},
+			"root.adhoc": nil, "root.open": {1}}; !reflect.DeepEqual(
 			may,
 			want,
 		) {
@@ -227,13 +240,17 @@ func TestAccessLists(t *testing.T) {
 // As in Hadoop the root's lists are everybody where no file says them, so that lists below take nothing away; and
 // without yarn.acl.enable no list counts, but that owners and administrators alone change an application.
 func TestAccessDefaults(t *testing.T) {
-	const below = "root.queues=etl\nroot.etl.capacity=100\nroot.etl.acl_submit_applications=ana\nroot.etl.acl_administer_queue=ana"
+	const below = "root.queues=etl\nroot.etl.capacity=100\nroot.etl.acl_submit_applications=ana\n" +
+		"root.etl.acl_administer_queue=ana"
 	h := newHouse(t, withFile(t, people, capacityFile, capacityXML(below)))
 	id, err := h.submit("stranger", "etl")
 	if err != nil {
 		t.Errorf("nothing is said of the root: %v", err)
 	}
-	if _, err := h.do(func(m *manager) (answer, error) { _, err := client{m, "cleo"}.changing(id); return nil, err }); err != nil {
+	if _, err := h.do(func(m *manager) (answer, error) {
+		_, err := client{m, "cleo"}.changing(id)
+		return nil, err
+	}); err != nil {
 		t.Errorf("nothing is said of the root: %v", err)
 	}
 	off := strings.Replace(people, "yarn.acl.enable=true", "", 1)
@@ -252,7 +269,9 @@ func TestAccessDefaults(t *testing.T) {
 		t.Errorf("without lists: %v", err)
 	}
 	for user, ok := range map[string]bool{"stranger": true, "root": true, "ana": false} {
-		if _, err := h.do(func(m *manager) (answer, error) { return client{m, user}.changePriority(&wire.PriorityChange{ID: id}) }); ok != (err == nil) {
+		if _, err := h.do(func(m *manager) (answer, error) {
+			return client{m, user}.changePriority(&wire.PriorityChange{ID: id})
+		}); ok != (err == nil) {
 			t.Errorf("without lists, %s changes: %v", user, err)
 		}
 		if _, err := h.do(func(m *manager) (answer, error) {
@@ -273,7 +292,8 @@ func TestAccessOfOneQueue(t *testing.T) {
 			people,
 			capacityFile,
 			capacityXML(
-				"root.acl_submit_applications= \nroot.acl_administer_queue= \nroot.default.acl_submit_applications= etl",
+				"root.acl_submit_applications= \nroot.acl_administer_queue= \n"+
+					"root.default.acl_submit_applications= etl",
 			),
 		),
 	)
@@ -282,7 +302,8 @@ func TestAccessOfOneQueue(t *testing.T) {
 			t.Errorf("%s submits: %v", user, err)
 		}
 	}
-	if _, err := h.submit("ana", "default", wire.ACL{Type: wire.ViewApp, Users: strings.Repeat("a", mostAccess)}, wire.ACL{Type: 7, Users: "x"}); class(
+	if _, err := h.submit("ana", "default", wire.ACL{Type: wire.ViewApp, Users: strings.Repeat("a", mostAccess)},
+		wire.ACL{Type: 7, Users: "x"}); class(
 		err,
 	) != classYARN ||
 		!strings.Contains(err.Error(), "16384 bytes") {
@@ -312,13 +333,16 @@ func TestAccessNotUnderstood(t *testing.T) {
 
 // However Hadoop lets a file say that lists count, they do, or the file is refused.
 func TestAccessEnabled(t *testing.T) {
-	const name, on = "yarn.acl.enable", "<property><name>yarn.acl.enable</name><value>true</value><final>true</final></property>"
+	const name, on = "yarn.acl.enable",
+		"<property><name>yarn.acl.enable</name><value>true</value><final>true</final></property>"
 	for text, want := range map[string]bool{
 		on: true,
-		"<property name='yarn.acl.enable' value='true'/>":                                                              true,
-		on + "<property><name>yarn.acl.enable</name><value>false</value></property>":                                   true,
-		"<property name='yarn.acl.enable' value='true' final='true'/><property name='yarn.acl.enable' value='false'/>": true,
-		"<property name='yarn.acl.enable' value='true'/><property name='yarn.acl.enable' value='false'/>":              false,
+		"<property name='yarn.acl.enable' value='true'/>":                            true,
+		on + "<property><name>yarn.acl.enable</name><value>false</value></property>": true,
+		"<property name='yarn.acl.enable' value='true' final='true'/>" +
+			"<property name='yarn.acl.enable' value='false'/>": true,
+		"<property name='yarn.acl.enable' value='true'/>" +
+			"<property name='yarn.acl.enable' value='false'/>": false,
 	} {
 		p := &properties{values: map[string]property{}, used: map[string]bool{}}
 		if err := p.read("f", []byte("<configuration>"+text+"</configuration>")); err != nil ||
@@ -327,7 +351,8 @@ func TestAccessEnabled(t *testing.T) {
 		}
 	}
 	p := &properties{values: map[string]property{}, used: map[string]bool{}}
-	if err := p.read("f", []byte("<configuration xmlns:xi='http://www.w3.org/2001/XInclude'><xi:include href='acl.xml'/></configuration>")); err == nil ||
+	if err := p.read("f", []byte("<configuration xmlns:xi='http://www.w3.org/2001/XInclude'><xi:include "+
+		"href='acl.xml'/></configuration>")); err == nil ||
 		!strings.Contains(err.Error(), `includes "acl.xml": must be`) {
 		t.Errorf("a file that includes another: %v", err)
 	}
@@ -359,7 +384,8 @@ func TestAccessByREST(t *testing.T) {
 			t.Errorf("%q sees that it is there: %d", user, got)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, capacityFile), []byte(capacityXML(strings.Replace(houseCapacity, "lee ops", "stranger", 1))), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, capacityFile),
+		[]byte(capacityXML(strings.Replace(houseCapacity, "lee ops", "stranger", 1))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	q, err := h.m.config.Reread()

@@ -33,7 +33,8 @@ func newFewUnder(t *testing.T, spec string) *few {
 		t.Fatal(err)
 	}
 	w := &world{t: t, now: time.Unix(1_700_000_000, 0)}
-	config := Config{Core: sched.Config{Policy: fifo}, Sizes: Sizes{MinMemory: 512}, Quiet: time.Hour, Log: slog.New(slog.DiscardHandler),
+	config := Config{Core: sched.Config{Policy: fifo}, Sizes: Sizes{MinMemory: 512}, Quiet: time.Hour,
+		Log:   slog.New(slog.DiscardHandler),
 		Racks: map[string]string{"a": "/one", "b": "/one", "c": "/two", "d": "/two"}}.withDefaults()
 	w.open(config, Hosts{}, w, func() time.Time { return w.now })
 	f := &few{world: w}
@@ -140,14 +141,23 @@ func TestNear(t *testing.T) {
 		asks, want []string
 	}{
 		{[]string{"c 1 true", "/two 1 true", "* 1 true"}, []string{"c"}},
-		{[]string{"b 2 true", "c 2 true", "/one 2 true", "/two 2 true", "* 2 true"}, []string{"b", "c"}},                    // copies on both
-		{[]string{"b 1 true", "/one 1 true", "* 2 true"}, []string{"a", "b"}},                                               // one has no place: anywhere, so on a
-		{[]string{"c 4 true", "/two 4 true", "* 4 true"}, []string{"a", "b", "c", "c"}},                                     // c has room for two
-		{[]string{"unknown 1 true", "/two 1 true", "* 1 true"}, []string{"c"}},                                              // in the rack of a host that is not there
-		{[]string{"a 1 true", "b 1 true", "/one 2 true", "* 2 false"}, []string{"a", "b"}},                                  // one each, and no more on either
-		{[]string{"a 1 false", "/one 1 false", "* 3 false"}, []string{"a"}},                                                 // one may be there; the others nowhere
-		{[]string{"b 1 true", "/one 6 true", "* 6 false"}, []string{"a", "a", "b", "b"}},                                    // the rack's four, and not c
-		{[]string{"b 0 true", "c 1 true", "b 1 true", "c 0 true", "/one 1 true", "/two 0 true", "* 1 true"}, []string{"b"}}, // absolute
+		// copies on both
+		{[]string{"b 2 true", "c 2 true", "/one 2 true", "/two 2 true", "* 2 true"}, []string{"b", "c"}},
+		// one has no place: anywhere, so on a
+		{[]string{"b 1 true", "/one 1 true", "* 2 true"}, []string{"a", "b"}},
+		// c has room for two
+		{[]string{"c 4 true", "/two 4 true", "* 4 true"}, []string{"a", "b", "c", "c"}},
+		// in the rack of a host that is not there
+		{[]string{"unknown 1 true", "/two 1 true", "* 1 true"}, []string{"c"}},
+		// one each, and no more on either
+		{[]string{"a 1 true", "b 1 true", "/one 2 true", "* 2 false"}, []string{"a", "b"}},
+		// one may be there; the others nowhere
+		{[]string{"a 1 false", "/one 1 false", "* 3 false"}, []string{"a"}},
+		// the rack's four, and not c
+		{[]string{"b 1 true", "/one 6 true", "* 6 false"}, []string{"a", "a", "b", "b"}},
+		// absolute
+		{[]string{"b 0 true", "c 1 true", "b 1 true", "c 0 true", "/one 1 true", "/two 0 true", "* 1 true"},
+			[]string{"b"}},
 	} {
 		f := newFew(t)
 		if got := f.allocate(asks(c.asks...)); !slices.Equal(got, c.want) {
@@ -196,7 +206,8 @@ func TestTopology(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	script := filepath.Join(t.TempDir(), "rack")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho run >> $0.runs\ncase $1 in c*) echo /three;; *) echo /x /y;; esac\n"), 0o755); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho run >> $0.runs\ncase $1 in c*) echo /three;; *) echo /x "+
+		"/y;; esac\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	top := newTopology(racks, script)
@@ -236,7 +247,8 @@ func TestCrossingAsks(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	s := Sizes{MinMemory: 512, MaxMemory: 4096, MinVCores: 1, MaxVCores: 4}
-	for in, want := range map[wire.Resource]wire.Resource{{}: {Memory: 512, VCores: 1}, {Memory: 513, VCores: 2}: {Memory: 1024, VCores: 2}, {Memory: 1024, VCores: 0}: {Memory: 1024, VCores: 1}} {
+	for in, want := range map[wire.Resource]wire.Resource{{}: {Memory: 512, VCores: 1},
+		{Memory: 513, VCores: 2}: {Memory: 1024, VCores: 2}, {Memory: 1024, VCores: 0}: {Memory: 1024, VCores: 1}} {
 		if got := s.normal(in); got != want {
 			t.Errorf("%v becomes %v, want %v", in, got, want)
 		}
@@ -324,7 +336,8 @@ func TestAllocationsComeAndGo(t *testing.T) {
 	a := &f.master.app.asks
 	if len(a.groups) != 0 || len(a.stages) != 2 || a.pending != 0 || a.places != 0 {
 		t.Errorf(
-			"%d groups, %d stages, %d containers at %d places are left of nothing, want the ApplicationMaster's stage and another",
+			"%d groups, %d stages, %d containers at %d places are left of nothing, want the ApplicationMaster's "+
+				"stage and another",
 			len(a.groups),
 			len(a.stages),
 			a.pending,

@@ -17,11 +17,13 @@ const capacityFile = "capacity-scheduler.xml"
 // capacityQueues reads the queues of capacity-scheduler.xml:
 //
 //	yarn.scheduler.capacity.root.queues = etl,adhoc          the queues below one
-//	    .root.etl.capacity = 40                              percent of the one above; 2w: a weight; [memory=10240,vcores=12]: amounts
+//	    .root.etl.capacity = 40                              percent of the one above; 2w: a weight;
+//	                                                         [memory=10240,vcores=12]: amounts
 //	    .root.etl.maximum-capacity = 60                      the same without weights; 100 or -1: none
 //	    .root.etl.state = STOPPED                            takes no new applications
 //	    .root.etl.acl_submit_applications = ana,bo etl       users, a space, groups; and acl_administer_queue
-//	    .root.etl.maximum-am-resource-percent = 0.2          part that ApplicationMasters may hold; without root.etl: of queues that do not say
+//	    .root.etl.maximum-am-resource-percent = 0.2          part that ApplicationMasters may hold; without root.etl:
+//	                                                         of queues that do not say
 //	    .root.etl.ordering-policy = fair                     of its applications; else in order of submission
 //
 // As in Hadoop, percentages of siblings make up 100, and siblings that have weights all have.
@@ -111,7 +113,8 @@ func (p *properties) capacityOf(path string, s *sched.QueueSpec) {
 		if s.Max, said = p.share(name, text); said && s.Max == (sched.Share{}) {
 			p.fail(
 				name,
-				"more than nothing: -1 or 100 where there is no maximum, and the queue's state STOPPED where nothing is to run",
+				"more than nothing: -1 or 100 where there is no maximum, and the queue's state STOPPED where nothing "+
+					"is to run",
 			)
 		}
 	}
@@ -272,7 +275,8 @@ func (p *properties) mappings(name string) []Rule {
 		switch {
 		case len(parts) == 3 && parts[0] == "u" && parts[1] == "%user" && parts[2] == "%user":
 			rules = append(rules, Rule{By: ByUser})
-		case len(parts) == 3 && parts[0] == "u" && !slices.ContainsFunc(parts[1:], func(s string) bool { return s == "" || strings.Contains(s, "%") }):
+		case len(parts) == 3 && parts[0] == "u" &&
+			!slices.ContainsFunc(parts[1:], func(s string) bool { return s == "" || strings.Contains(s, "%") }):
 			rules = append(rules, Rule{By: ByDefault, User: parts[1], Queue: strings.TrimPrefix(parts[2], "root.")})
 		default:
 			p.fail(name, "a list like u:ana:etl,u:%user:%user: groups are not known here")

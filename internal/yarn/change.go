@@ -133,7 +133,8 @@ func (u client) changeTimeouts(q *wire.TimeoutChange) (answer, error) {
 		if strings.EqualFold(t.Expires, unlimited) {
 			at = time.Time{}
 		} else if at, err = time.Parse(instant, t.Expires); err != nil || !at.After(u.m.now) {
-			return nil, rpc.Errorf(classYARN, "timeout %q of %s: must be an instant to come like %s", t.Expires, q.ID, u.m.now.Add(time.Hour).UTC().Format(instant))
+			return nil, rpc.Errorf(classYARN, "timeout %q of %s: must be an instant to come like %s", t.Expires, q.ID,
+				u.m.now.Add(time.Hour).UTC().Format(instant))
 		}
 	}
 	app.expire(at)

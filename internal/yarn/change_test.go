@@ -36,8 +36,9 @@ func TestChangesAreTheOwners(t *testing.T) {
 		"updateApplicationPriority":   &wire.PriorityChange{ID: id, Priority: 3},
 		"moveApplicationAcrossQueues": &wire.Move{ID: id, Queue: "etl"},
 		"failApplicationAttempt":      &wire.AttemptRequest{ID: attempt},
-		"signalToContainer":           &wire.Signal{Container: wire.ContainerID{Attempt: attempt, ID: 1}, Command: wire.SignalForceful},
-		"updateApplicationTimeouts":   &wire.TimeoutChange{ID: id},
+		"signalToContainer": &wire.Signal{Container: wire.ContainerID{Attempt: attempt, ID: 1},
+			Command: wire.SignalForceful},
+		"updateApplicationTimeouts": &wire.TimeoutChange{ID: id},
 	} {
 		if err := c.as("mallory").Call(t.Context(), method, q, nil); class(err) != classAccess {
 			t.Errorf("%s by another user: %v", method, err)
@@ -47,14 +48,17 @@ func TestChangesAreTheOwners(t *testing.T) {
 		t.Errorf("disturbed: %+v", r)
 	}
 	root := c.as("root")
-	if r := invoke[wire.PriorityChanged](c, root, "updateApplicationPriority", &wire.PriorityChange{ID: id, Priority: 3}); r.Priority != 3 {
+	if r := invoke[wire.PriorityChanged](c, root, "updateApplicationPriority",
+		&wire.PriorityChange{ID: id, Priority: 3}); r.Priority != 3 {
 		t.Errorf("priority %d", r.Priority)
 	}
-	if r := invoke[wire.PriorityChanged](c, c.client, "updateApplicationPriority", &wire.PriorityChange{ID: id, Priority: 1000}); r.Priority != 3 {
+	if r := invoke[wire.PriorityChanged](c, c.client, "updateApplicationPriority",
+		&wire.PriorityChange{ID: id, Priority: 1000}); r.Priority != 3 {
 		t.Errorf("more than the cluster's maximum of 3: priority %d", r.Priority)
 	}
 	invoke[wire.Empty](c, c.client, "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "root.etl"})
-	if err := c.client.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "nowhere"}, nil); class(
+	if err := c.client.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "nowhere"},
+		nil); class(
 		err,
 	) != classYARN {
 		t.Errorf("moved to nowhere: %v", err)
@@ -77,7 +81,8 @@ func TestChangesAreTheOwners(t *testing.T) {
 	if r := c.ends(id, wire.AppFailed); !strings.Contains(r.Diagnostics, "Attempt failed by user alice.") {
 		t.Errorf("diagnostics %q", r.Diagnostics)
 	}
-	if err := c.client.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "default"}, nil); class(
+	if err := c.client.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "default"},
+		nil); class(
 		err,
 	) != classYARN {
 		t.Errorf("what is over is moved: %v", err)
@@ -377,7 +382,9 @@ func TestAlarmsGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.do(func(m *manager) (answer, error) { return client{m, "user"}.cancelToken(r.(*wire.TokenGiven)) }); err != nil {
+		if _, err := f.do(func(m *manager) (answer, error) {
+			return client{m, "user"}.cancelToken(r.(*wire.TokenGiven))
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

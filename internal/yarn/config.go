@@ -121,12 +121,15 @@ type Sizes struct {
 
 // Expiry is how long silence is borne.
 type Expiry struct {
-	Node      time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms: 10 minutes
-	Master    time.Duration // yarn.am.liveness-monitor.expiry-interval-ms: 15 minutes
-	Container time.Duration // from being handed out to running (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes
+	Node   time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms: 10 minutes
+	Master time.Duration // yarn.am.liveness-monitor.expiry-interval-ms: 15 minutes
+	// from being handed out to running (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes
+	Container time.Duration
 	Finish    time.Duration // from an application's saying that it is over to its ApplicationMaster's end: 15 minutes
 	Launch    time.Duration // of attempts to reach a NodeManager for an ApplicationMaster: 3 minutes
-	Graceful  time.Duration // from being excluded gracefully to being ended (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs): 1 hour
+	// from being excluded gracefully to being ended
+	// (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs): 1 hour
+	Graceful time.Duration
 }
 
 // Keys says when the keys that sign tokens change.

@@ -47,7 +47,8 @@ func (c *container) token(b []byte) (wire.Token, []byte) {
 		Expires: m.now.Add(m.config.Expiry.Container).
 			UnixMilli(),
 		Key: m.keys.container.Current().ID, ResourceManager: m.identity(),
-		Priority: c.priority, Created: c.created, LogAggregation: app.submission.LogAggregation, Type: kind, Allocation: c.group}
+		Priority: c.priority, Created: c.created, LogAggregation: app.submission.LogAggregation, Type: kind,
+		Allocation: c.group}
 	at := len(b)
 	b = id.Append(b)
 	signed := len(b)

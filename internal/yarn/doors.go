@@ -26,7 +26,8 @@ func fewConns(conns, nodes int) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"each server takes %d connections, an eighth of the files that this process may have open, and %d hosts are named as nodes: raise ulimit -n to %d or more",
+		"each server takes %d connections, an eighth of the files that this process may have open, and %d hosts are "+
+			"named as nodes: raise ulimit -n to %d or more",
 		conns,
 		nodes,
 		8*nodes,

@@ -4,10 +4,11 @@ import "github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 
 // The exceptions that peers act on, by class.
 const (
-	classAccess           = "org.apache.hadoop.security.AccessControlException"
-	classInvalidToken     = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
-	classAppNotFound      = yarnException + "ApplicationNotFoundException"
-	classAttemptNotFound  = yarnException + "ApplicationAttemptNotFoundException" // MapReduce's ApplicationMaster ends itself
+	classAccess       = "org.apache.hadoop.security.AccessControlException"
+	classInvalidToken = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
+	classAppNotFound  = yarnException + "ApplicationNotFoundException"
+	// MapReduce's ApplicationMaster ends itself
+	classAttemptNotFound  = yarnException + "ApplicationAttemptNotFoundException"
 	classNotRegistered    = yarnException + "ApplicationMasterNotRegisteredException"
 	classInvalidMaster    = yarnException + "InvalidApplicationMasterRequestException"
 	classInvalidResource  = yarnException + "InvalidResourceRequestException"

@@ -204,7 +204,8 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 	}
 	if aboveMax(s) && f.err == nil {
 		f.err = fmt.Errorf(
-			"%s: <minResources> of %s: must be at most its <maxResources>, or <queueMaxResourcesDefault> where it has none",
+			"%s: <minResources> of %s: must be at most its <maxResources>, or <queueMaxResourcesDefault> where it "+
+				"has none",
 			f.file,
 			path,
 		)

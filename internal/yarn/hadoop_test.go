@@ -174,7 +174,8 @@ func TestStockPolicies(t *testing.T) {
 		wait()
 		shell.Wait()
 		s.clean()
-		if err := s.call("getApplicationReport", &wire.ApplicationRequest{ID: old.ID}, &wire.ApplicationResponse{}); err == nil ||
+		if err := s.call("getApplicationReport", &wire.ApplicationRequest{ID: old.ID},
+			&wire.ApplicationResponse{}); err == nil ||
 			!strings.Contains(err.Error(), classAppNotFound) {
 			t.Errorf("the old life's application: %v", err)
 		}
@@ -325,7 +326,8 @@ func (s *stock) launchUnmanaged(command string, containers int) (string, error) 
 	s.write(s.dir+"/shellCommands", string([]byte{0, byte(len(command))})+command) // as Java's writeUTF does
 	master := strings.Join(
 		[]string{"java", "-Xmx256m", quick[0], quick[1], quick[2], "-cp", s.dir + "/conf:" + s.jars + "/*", shellMaster,
-			"--container_memory", "256", "--num_containers", fmt.Sprint(containers), "--priority", "0", "--appname", "shell"},
+			"--container_memory", "256", "--num_containers", fmt.Sprint(containers), "--priority", "0", "--appname",
+			"shell"},
 		" ",
 	)
 	return s.try(
@@ -404,8 +406,11 @@ func (s *stock) submitSpark(mode string) (string, error) {
 		"--executor-cores",
 		"1",
 	}
-	for _, conf := range []string{"spark.yarn.am.memory=512m", "spark.yarn.stagingDir=file:" + s.dir + "/staging", "spark.yarn.jars=local:" + home + "/jars/*",
-		"spark.ui.enabled=false", "spark.eventLog.enabled=true", "spark.eventLog.compress=false", "spark.eventLog.dir=file:" + events, "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3", "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1",
+	for _, conf := range []string{"spark.yarn.am.memory=512m", "spark.yarn.stagingDir=file:" + s.dir + "/staging",
+		"spark.yarn.jars=local:" + home + "/jars/*",
+		"spark.ui.enabled=false", "spark.eventLog.enabled=true", "spark.eventLog.compress=false",
+		"spark.eventLog.dir=file:" + events, "spark.yarn.appMasterEnv.PYSPARK_PYTHON=python3",
+		"spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1",
 		"spark.yarn.appMasterEnv.SPARK_LOCAL_HOSTNAME=127.0.0.1", "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1"} {
 		args = append(args, "--conf", conf)
 	}

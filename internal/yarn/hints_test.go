@@ -30,12 +30,14 @@ func TestHints(t *testing.T) {
 	}
 	costs, wrong := readHints([]string{"sojourn.weight=3", "sojourn.goal=5m:1/10m:4"})
 	steps := []sched.CostStep{{After: 5 * time.Minute, Cost: 1}, {After: 10 * time.Minute, Cost: 4}}
-	if g := costs.goal; len(wrong) != 0 || g.Metric != sched.MetricSteps || g.Weight != 3 || !slices.Equal(g.Steps, steps) {
+	if g := costs.goal; len(wrong) != 0 || g.Metric != sched.MetricSteps || g.Weight != 3 ||
+		!slices.Equal(g.Steps, steps) {
 		t.Errorf("%+v, %v", g, wrong)
 	}
 	for _, bad := range []string{
 		"sojourn.deadline=soon", "sojourn.deadline=-5m", "sojourn.size=0s", "sojourn.sise=2h", "sojourn.",
-		"sojourn.goal=tardiness", "sojourn.goal=late", "sojourn.goal=10m:1/5m:4", "sojourn.goal=steps", "sojourn.weight=NaN",
+		"sojourn.goal=tardiness", "sojourn.goal=late", "sojourn.goal=10m:1/5m:4", "sojourn.goal=steps",
+		"sojourn.weight=NaN",
 		"sojourn.weight=-1",
 	} {
 		if h, wrong := readHints([]string{bad}); len(wrong) != 1 || h != (hints{}) ||
@@ -78,7 +80,8 @@ func contended(
 		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 		id := r.(*wire.NewApplication).ID
 		if _, err := f.do(func(m *manager) (answer, error) {
-			return client{m, "ana"}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Name: name, Type: "MAPREDUCE", Unmanaged: true, Tags: tags(name)}})
+			return client{m, "ana"}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Name: name,
+				Type: "MAPREDUCE", Unmanaged: true, Tags: tags(name)}})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +133,8 @@ func contended(
 func TestPredictedSizes(t *testing.T) {
 	none := func(string) []string { return nil }
 	hinted := func(name string) []string {
-		return map[string][]string{"first": {"sojourn.size=1h"}, "long": {"sojourn.size=30m"}, "short": {"sojourn.size=2m"}}[name]
+		return map[string][]string{"first": {"sojourn.size=1h"}, "long": {"sojourn.size=30m"},
+			"short": {"sojourn.size=2m"}}[name]
 	}
 	due := func(app string) func(string) []string {
 		return func(name string) []string {
@@ -192,18 +196,26 @@ func TestHistoryIsKept(t *testing.T) {
 	dir, binary := t.TempDir(), program(t)
 	c := &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
-		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker, "yarn.resourcemanager.scheduler.address": c.at.Master,
-		"yarn.resourcemanager.address": c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin, "yarn.resourcemanager.webapp.address": c.at.Web,
-		"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20", "yarn.resourcemanager.oddity": "7",
+		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker,
+		"yarn.resourcemanager.scheduler.address":        c.at.Master,
+		"yarn.resourcemanager.address":                  c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin,
+		"yarn.resourcemanager.webapp.address":  c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
+		"yarn.resourcemanager.oddity": "7",
 	})
-	if err := os.WriteFile(filepath.Join(dir, capacityFile), []byte(capacityXML("root.queues=default,etl\nroot.default.capacity=40\nroot.etl.capacity=60")), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, capacityFile),
+		[]byte(capacityXML("root.queues=default,etl\nroot.default.capacity=40\nroot.etl.capacity=60")),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	c.master = c.job(20)
 	c.task = func(context.Context, wire.ContainerID) int32 { return 0 }
 	state := []string{"--policy", "srpt", "--state", filepath.Join(dir, "state")}
 	rm := startVerb(t, binary, dir, "1.rec", state...)
-	for what, n := range map[string]int{"yarn.resourcemanager.oddity = 7: not understood": 1, "a user is who the client says": 1} {
+	for what, n := range map[string]int{
+		"yarn.resourcemanager.oddity = 7: not understood": 1,
+		"a user is who the client says":                   1,
+	} {
 		if got := strings.Count(strings.Join(rm.said, "\n"), what); got != n {
 			t.Errorf("%q is said %d times before it is ready:\n%s", what, got, strings.Join(rm.said, "\n"))
 		}

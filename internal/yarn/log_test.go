@@ -16,7 +16,8 @@ func TestCut(t *testing.T) {
 		s    string
 		most int
 		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aöb", 2, "a"}, {"aöb", 3, "aö"}, {"\xff\xff", 1, "\xff"}, {"\x80\x80", 1, ""}} {
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aöb", 2, "a"}, {"aöb", 3, "aö"}, {"\xff\xff", 1, "\xff"},
+		{"\x80\x80", 1, ""}} {
 		if got := cut(c.s, c.most); got != c.want {
 			t.Errorf("%q cut to %d: %q, want %q", c.s, c.most, got, c.want)
 		}
@@ -54,7 +55,8 @@ func TestStrangersFillNoLog(t *testing.T) {
 		t.Errorf("500 refused kills log %d bytes", n)
 	}
 	// A flood of one kind hides no other.
-	if err := mallory.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "default"}, nil); err == nil {
+	if err := mallory.Call(t.Context(), "moveApplicationAcrossQueues", &wire.Move{ID: id, Queue: "default"},
+		nil); err == nil {
 		t.Fatal("anybody moves")
 	}
 	if err := c.operator("mallory").Call(t.Context(), "refreshQueues", &wire.Empty{}, nil); err == nil {

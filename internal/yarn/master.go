@@ -186,7 +186,8 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	}
 	if len(q.Scheduling) > 0 {
 		return nil, rpc.Errorf(classYARN, "Found non empty SchedulingRequest in AllocateRequest for application=%s, "+
-			"but the configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. "+
+			"but the configured yarn.resourcemanager.placement-constraints.handler cannot handle placement "+
+			"constraints. "+
 			"Rejecting this allocate operation", a.id)
 	}
 	if err := checkAddress("", q.Tracking); err != nil {

@@ -81,11 +81,14 @@ func TestSizesOfNodes(t *testing.T) {
 	c := start(t, nil)
 	tracker, root := c.tracker(), c.operator("root")
 	node := registration(9, wire.Resource{Memory: mostNodeMemory, VCores: mostNodeCores})
-	if r := invoke[wire.RegisterNodeResponse](c, tracker, "registerNodeManager", node); r.Action == wire.NodeActShutdown {
+	if r := invoke[wire.RegisterNodeResponse](c, tracker, "registerNodeManager",
+		node); r.Action == wire.NodeActShutdown {
 		t.Fatalf("the largest is refused: %s", r.Diagnostics)
 	}
-	for _, bad := range []wire.Resource{{Memory: math.MaxInt64, VCores: 8}, {Memory: mostNodeMemory + 1, VCores: 8}, {Memory: 4096, VCores: math.MaxInt32}, {Memory: -5, VCores: -5}} {
-		if r := invoke[wire.RegisterNodeResponse](c, tracker, "registerNodeManager", registration(10, bad)); r.Action != wire.NodeActShutdown {
+	for _, bad := range []wire.Resource{{Memory: math.MaxInt64, VCores: 8}, {Memory: mostNodeMemory + 1, VCores: 8},
+		{Memory: 4096, VCores: math.MaxInt32}, {Memory: -5, VCores: -5}} {
+		if r := invoke[wire.RegisterNodeResponse](c, tracker, "registerNodeManager",
+			registration(10, bad)); r.Action != wire.NodeActShutdown {
 			t.Errorf("a node of %v is let in", bad)
 		}
 		err := root.Call(

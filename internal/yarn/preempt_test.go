@@ -28,7 +28,8 @@ func TestPreemption(t *testing.T) {
 		<-ctx.Done()
 		return 0
 	}
-	master := func(queue string) (id wire.ApplicationID, m *peer.Master, beat func(*wire.AllocateRequest) *wire.AllocateResponse) {
+	master := func(queue string) (id wire.ApplicationID, m *peer.Master,
+		beat func(*wire.AllocateRequest) *wire.AllocateResponse) {
 		id = c.submit(func(s *wire.Submission) { s.Unmanaged, s.Queue = true, queue })
 		m = &peer.Master{Address: c.at.Master, Token: *c.report(id).MasterToken}
 		t.Cleanup(m.Close)

@@ -90,7 +90,8 @@ func TestCapacityQueues(t *testing.T) {
 	if len(notes) != 1 ||
 		!strings.HasSuffix(
 			notes[0],
-			"capacity-scheduler.xml: yarn.scheduler.capacity.root.adhoc.user-limit-factor = 2: of no effect: one limit serves all queues: --policy capacity:user-factor=2",
+			"capacity-scheduler.xml: yarn.scheduler.capacity.root.adhoc.user-limit-factor = 2: of no effect: one "+
+				"limit serves all queues: --policy capacity:user-factor=2",
 		) {
 		t.Errorf("notes %q", notes)
 	}
@@ -103,20 +104,29 @@ func TestCapacityQueues(t *testing.T) {
 // A wrong file is refused by file, property and what would be right.
 func TestCapacityRefused(t *testing.T) {
 	for lines, want := range map[string]string{
-		"root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=30":                    "property yarn.scheduler.capacity.root.queues is \"a,b\": must be of queues whose capacities make up 100, and they make up 90: change yarn.scheduler.capacity.root.a.capacity, yarn.scheduler.capacity.root.b.capacity",
-		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50":                    "all have weights or all have percentages",
-		"root.queues=a\nroot.a.capacity=lots":                                        "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must be percent up to 100",
-		"root.queues=a\nroot.a.capacity=-1w":                                         "must be a weight above 0",
-		"root.queues=a\nroot.a.capacity=[memory=x]":                                  "must be amounts of memory in MiB",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=50":             "must be at least the queue's capacity, 100",
-		"root.queues=a,a\nroot.a.capacity=50":                                        "a is there twice",
-		"root.queues=a.b\nroot.a.b.capacity=100":                                     "without dots",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP":                    "must be RUNNING or STOPPED",
-		"root.queues=a\nroot.a.capacity=NaN":                                         "percent up to 100",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=random":          "must be fifo or fair",
-		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=g:staff:a":               "groups are not known here",
-		"root.queues=a\nroot.a.capacity=100\nmaximum-am-resource-percent=10":         "property yarn.scheduler.capacity.maximum-am-resource-percent is \"10\": must be a part from 0 to 1, where 0.1 is a tenth",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-am-resource-percent=NaN": "property yarn.scheduler.capacity.root.a.maximum-am-resource-percent is \"NaN\"",
+		"root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=30": "property yarn.scheduler.capacity.root.queues is " +
+			"\"a,b\": must be of queues whose capacities make up 100, and they make up 90: change " +
+			"yarn.scheduler.capacity.root.a.capacity, yarn.scheduler.capacity.root.b.capacity",
+		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50": "all have weights or all have " +
+			"percentages",
+		"root.queues=a\nroot.a.capacity=lots": "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must " +
+			"be percent up to 100",
+		"root.queues=a\nroot.a.capacity=-1w": "must be a weight above 0",
+		"root.queues=a\nroot.a.capacity=[memory=x]": "must be amounts of memory " +
+			"in MiB",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=50": "must be at least the queue's " +
+			"capacity, 100",
+		"root.queues=a,a\nroot.a.capacity=50":                               "a is there twice",
+		"root.queues=a.b\nroot.a.b.capacity=100":                            "without dots",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP":           "must be RUNNING or STOPPED",
+		"root.queues=a\nroot.a.capacity=NaN":                                "percent up to 100",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=random": "must be fifo or fair",
+		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=g:staff:a":      "groups are not known here",
+		"root.queues=a\nroot.a.capacity=100\nmaximum-am-resource-percent=10": "property " +
+			"yarn.scheduler.capacity.maximum-am-resource-percent is \"10\": must be a part from 0 to 1, " +
+			"where 0.1 is a tenth",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-am-resource-percent=NaN": "property " +
+			"yarn.scheduler.capacity.root.a.maximum-am-resource-percent is \"NaN\"",
 	} {
 		dir := withFile(t, "", capacityFile, capacityXML(lines))
 		if _, _, err := Site(dir); err == nil || !strings.Contains(err.Error(), want) ||
@@ -131,7 +141,8 @@ func TestCapacityRefused(t *testing.T) {
 }
 
 func TestFairQueues(t *testing.T) {
-	const class = "yarn.resourcemanager.scheduler.class=org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+	const class = "yarn.resourcemanager.scheduler.class=" +
+		"org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 	config, notes, err := Site(withFile(t, class, fairFile, `<?xml version="1.0"?>
 		<allocations>
 		  <queue name="root">
@@ -145,7 +156,8 @@ func TestFairQueues(t *testing.T) {
 		  <pool name="adhoc"><maxResources>40% memory, 40% cpu</maxResources><maxRunningApps>5</maxRunningApps></pool>
 		  <userMaxAppsDefault>5</userMaxAppsDefault><queueMaxAMShareDefault>0.3</queueMaxAMShareDefault>
 		  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
-		  <queuePlacementPolicy><rule name="specified" create="false"/><rule name="primaryGroup"/><rule name="user"/><rule name="default" queue="adhoc"/></queuePlacementPolicy>
+		  <queuePlacementPolicy><rule name="specified" create="false"/><rule name="primaryGroup"/><rule name="user"/>
+		    <rule name="default" queue="adhoc"/></queuePlacementPolicy>
 		</allocations>`))
 	if err != nil {
 		t.Fatal(err)
@@ -173,12 +185,17 @@ func TestFairQueues(t *testing.T) {
 	if len(notes) != 3 { // maxRunningApps, once; userMaxAppsDefault; the rule by group
 		t.Errorf("notes %q", notes)
 	}
-	for _, bad := range []string{"<allocations><queue name='a'><weight>-1</weight></queue></allocations>", "<allocations><queue/></allocations>",
-		"<allocations><queue name='a'/><queue name='a'/></allocations>", "<allocations><queue name='a'><maxResources>lots</maxResources></queue></allocations>",
-		"<allocations><queue name='a'><maxResources>40% memory, 50% cpu</maxResources></queue></allocations>", "<configuration/>", "",
-		"<allocations><queue name='a'><maxAMShare>-0.5</maxAMShare></queue></allocations>", "<allocations><queueMaxAMShareDefault>half</queueMaxAMShareDefault></allocations>",
+	for _, bad := range []string{"<allocations><queue name='a'><weight>-1</weight></queue></allocations>",
+		"<allocations><queue/></allocations>",
+		"<allocations><queue name='a'/><queue name='a'/></allocations>",
+		"<allocations><queue name='a'><maxResources>lots</maxResources></queue></allocations>",
+		"<allocations><queue name='a'><maxResources>40% memory, 50% cpu</maxResources></queue></allocations>",
+		"<configuration/>", "",
+		"<allocations><queue name='a'><maxAMShare>-0.5</maxAMShare></queue></allocations>",
+		"<allocations><queueMaxAMShareDefault>half</queueMaxAMShareDefault></allocations>",
 		"<allocations><queue name='a'><schedulingPolicy>lottery</schedulingPolicy></queue></allocations>",
-		"<allocations><queue name='root'><aclSubmitApps> </aclSubmitApps></queue><pool name='root'><aclAdministerApps>ana</aclAdministerApps></pool></allocations>"} {
+		"<allocations><queue name='root'><aclSubmitApps> </aclSubmitApps></queue><pool " +
+			"name='root'><aclAdministerApps>ana</aclAdministerApps></pool></allocations>"} {
 		if _, _, err := Site(withFile(t, class, fairFile, bad)); err == nil ||
 			!strings.Contains(err.Error(), "fair-scheduler.xml: ") ||
 			!strings.Contains(err.Error(), "must ") && bad != "" {
@@ -213,9 +230,12 @@ func TestPlace(t *testing.T) {
 		q           *Queues
 		named, want string // a want that begins with ! is part of the error
 	}{
-		{&capacity, "", "default"}, {&capacity, "root.a.y", "a.y"}, {&capacity, "y", "a.y"}, {&capacity, "a.x", "a.x"}, {&capacity, "x", "!several, root.a.x and root.b.x"},
-		{&capacity, "a", "!no such leaf"}, {&capacity, "nowhere", "!no such leaf"}, {&capacity, "root", "!no such leaf"}, {&capacity, "shut", "!STOPPED"},
-		{&fair, "default", "ana"}, {&fair, "root.new.one", "new.one"}, {&fair, "a.x.below", "ana"}, {&fair, "a..b", "ana"}, {&fair, "root.a.y", "a.y"},
+		{&capacity, "", "default"}, {&capacity, "root.a.y", "a.y"}, {&capacity, "y", "a.y"}, {&capacity, "a.x", "a.x"},
+		{&capacity, "x", "!several, root.a.x and root.b.x"},
+		{&capacity, "a", "!no such leaf"}, {&capacity, "nowhere", "!no such leaf"},
+		{&capacity, "root", "!no such leaf"}, {&capacity, "shut", "!STOPPED"},
+		{&fair, "default", "ana"}, {&fair, "root.new.one", "new.one"}, {&fair, "a.x.below", "ana"},
+		{&fair, "a..b", "ana"}, {&fair, "root.a.y", "a.y"},
 		{&closed, "nowhere", "!no rule"}, {&closed, "b.x", "b.x"}, {&mapped, "default", "a.y"}, {&mapped, "b.x", "b.x"},
 	} {
 		p := placement{*c.q, c.q.leaves(), map[string]bool{}}
@@ -241,7 +261,8 @@ func TestQueuesThatUsersMake(t *testing.T) {
 		return path, err
 	}
 	deepest := strings.Repeat("a.", mostDepth-1) + "a"
-	for _, bad := range []string{"q\xff", "q\x01", "a..b", "a.", strings.Repeat("n", mostName+1), deepest + ".a", strings.Repeat("a.", 4000) + "a", "<b>"} {
+	for _, bad := range []string{"q\xff", "q\x01", "a..b", "a.", strings.Repeat("n", mostName+1), deepest + ".a",
+		strings.Repeat("a.", 4000) + "a", "<b>"} {
 		if path, err := place("ana", bad); err == nil {
 			t.Errorf("%.40q is made: %.40q", bad, path)
 		}
@@ -313,7 +334,12 @@ func TestPanicInTurnEndsAll(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"include": "a b # and c\n# d\n  e\n", "exclude.xml": "<hosts><host><name>b, c</name><timeout>60</timeout></host><host><name>d</name></host></hosts>", "bad": "<hosts><host>"} {
+	for name, text := range map[string]string{
+		"include": "a b # and c\n# d\n  e\n",
+		"exclude.xml": "<hosts><host><name>b, c</name><timeout>60</timeout></host>" +
+			"<host><name>d</name></host></hosts>",
+		"bad": "<hosts><host>",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -495,7 +521,8 @@ func FuzzCapacityQueues(f *testing.F) {
 func FuzzFairQueues(f *testing.F) {
 	f.Add(
 		[]byte(
-			"<allocations><queue name='a'><weight>2</weight><maxResources>10 mb, 2 vcores</maxResources><queue name='b'/></queue></allocations>",
+			"<allocations><queue name='a'><weight>2</weight><maxResources>10 mb, 2 vcores</maxResources><queue " +
+				"name='b'/></queue></allocations>",
 		),
 	)
 	f.Fuzz(func(t *testing.T, text []byte) {

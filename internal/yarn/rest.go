@@ -26,7 +26,8 @@ import (
 const (
 	restHeader = 10 * time.Second // for a request's head
 	restIdle   = time.Minute
-	restWrite  = 5 * time.Minute // from a request's head to the last byte of the reply, which may be an ApplicationMaster's
+	// from a request's head to the last byte of the reply, which may be an ApplicationMaster's
+	restWrite = 5 * time.Minute
 )
 
 // serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy,

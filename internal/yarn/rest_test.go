@@ -93,9 +93,12 @@ func TestREST(t *testing.T) {
 		{app + "/appattempts", "appAttempts.appAttempt.id", 1.0},
 		{app + "/queue", "queue", "default"},
 		{app + "/priority", "priority", 0.0},
-		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001", "appAttempt.appAttemptState", "RUNNING"},
-		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers", "containers.container.containerState", "RUNNING"},
-		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers/container_" + id.String()[len("application_"):] + "_01_000002", "container.allocatedMB", 512.0},
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001", "appAttempt.appAttemptState",
+			"RUNNING"},
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers",
+			"containers.container.containerState", "RUNNING"},
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers/container_" +
+			id.String()[len("application_"):] + "_01_000002", "container.allocatedMB", 512.0},
 		{"/appstatistics?states=running&applicationTypes=mapreduce", "appStatInfo.statItem.count", 1.0},
 		{"/apps?name=job&finalStatus=UNDEFINED", "apps.app.id", id.String()},
 		{"/apps?name=another", "apps.app.id", nil},
@@ -107,7 +110,8 @@ func TestREST(t *testing.T) {
 			t.Errorf("%s: status %d, %s is %v, want %v", q.path, status, q.at, at(v, q.at), q.want)
 		}
 	}
-	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/nonsense": 400, "/nodes/h:1": 404, "/apps?states=HAPPY": 400, "/apps?limit=0": 400,
+	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/nonsense": 400, "/nodes/h:1": 404,
+		"/apps?states=HAPPY": 400, "/apps?limit=0": 400,
 		"/apps?startedTimeEnd=soon":                   400,
 		app + "/appattempts/appattempt_1_0001_000001": 404, "/appstatistics?states=HAPPY": 400} {
 		if status, v := c.rest("GET", path, ""); status != want || at(v, "RemoteException.message") == nil {
@@ -119,7 +123,8 @@ func TestREST(t *testing.T) {
 		path, body string
 		want       int
 	}{
-		{"/state", kill, 403}, {"/state?user.name=mallory", kill, 403}, {"/state?user.name=alice", `{"state":"RUNNING"}`, 400}, {"/state?user.name=alice", "", 400},
+		{"/state", kill, 403}, {"/state?user.name=mallory", kill, 403},
+		{"/state?user.name=alice", `{"state":"RUNNING"}`, 400}, {"/state?user.name=alice", "", 400},
 		{"/state?user.name=alice", kill, 200},
 	} {
 		if status, v := c.rest("PUT", app+q.path, q.body); status != q.want {
@@ -179,7 +184,9 @@ func TestRESTInXML(t *testing.T) {
 	}
 	writeXML(&text, body{"apps", apps{App: []any{app{1, "a<b"}, parts{app{ID: 2}, none{}}}}})
 	got := text.String()
-	if want := `<?xml version="1.0" encoding="UTF-8"?><apps><app><id>1</id><name>a&lt;b</name></app><app><id>2</id></app></apps>`; got != want {
+	want := `<?xml version="1.0" encoding="UTF-8"?><apps><app><id>1</id><name>a&lt;b</name></app>` +
+		`<app><id>2</id></app></apps>`
+	if got != want {
 		t.Errorf("wrote %s, want %s", got, want)
 	}
 }
@@ -212,7 +219,8 @@ func TestProxy(t *testing.T) {
 		return id, m
 	}
 	id, m := register(master.URL + "/base")
-	for path, want := range map[string]string{"": "/base? for dr.who", "/": "/base? for dr.who", "/jobs/1?x=y": "/base/jobs/1?x=y for dr.who", "/jobs?user.name=ana": "/base/jobs?user.name=ana for ana"} {
+	for path, want := range map[string]string{"": "/base? for dr.who", "/": "/base? for dr.who",
+		"/jobs/1?x=y": "/base/jobs/1?x=y for dr.who", "/jobs?user.name=ana": "/base/jobs?user.name=ana for ana"} {
 		if status, _, text := c.get("/proxy/"+id.String()+path, ""); status != 200 || text != "page "+want {
 			t.Errorf("%q: %d %s, want %s", path, status, text, want)
 		}
@@ -237,7 +245,8 @@ func TestProxy(t *testing.T) {
 		t.Errorf("pages that are the proxy's own: %d", status)
 	}
 	_, port, _ := net.SplitHostPort(c.at.Web)
-	for _, to := range []string{"http://" + c.at.Web + "/metrics", "http://localhost:" + port + "/ws/v1/cluster/info", "http://" + c.at.Tracker} {
+	for _, to := range []string{"http://" + c.at.Web + "/metrics", "http://localhost:" + port + "/ws/v1/cluster/info",
+		"http://" + c.at.Tracker} {
 		own, _ := register(to)
 		if status, _, text := c.get("/proxy/"+own.String()+"/", ""); status != http.StatusLoopDetected {
 			t.Errorf("pages at %s, the ResourceManager's own: %d %s", to, status, text)
@@ -252,7 +261,8 @@ func TestProxy(t *testing.T) {
 		!strings.Contains(text, "has no pages yet") {
 		t.Errorf("what is not a page: %d %s", status, text)
 	}
-	for path, want := range map[string]int{"/proxy/nonsense": 400, "/proxy/application_1_0001/": 404, "/cluster/app/application_1_0001": 404} {
+	for path, want := range map[string]int{"/proxy/nonsense": 400, "/proxy/application_1_0001/": 404,
+		"/cluster/app/application_1_0001": 404} {
 		if status, _, _ := c.get(path, ""); status != want {
 			t.Errorf("%s: %d, want %d", path, status, want)
 		}
@@ -277,9 +287,12 @@ func TestMetrics(t *testing.T) {
 	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
 	_, _, text := c.get("/metrics", "")
 	for _, want := range []string{
-		`sojourn_rm_nodes{state="running"} 1`, `sojourn_rm_applications{state="running"} 1`, `sojourn_rm_resources{resource="memory",what="used"} 4096`,
-		`sojourn_rm_resources{resource="memory",what="total"} 4096`, `sojourn_rm_containers_running 8`, `sojourn_rm_containers_pending 13`,
-		`sojourn_rm_queue_resources{queue="root.default",resource="memory",what="used"} 4096`, `sojourn_rm_containers_granted_total 8`, `sojourn_rm_policy_refused_total 0`,
+		`sojourn_rm_nodes{state="running"} 1`, `sojourn_rm_applications{state="running"} 1`,
+		`sojourn_rm_resources{resource="memory",what="used"} 4096`,
+		`sojourn_rm_resources{resource="memory",what="total"} 4096`, `sojourn_rm_containers_running 8`,
+		`sojourn_rm_containers_pending 13`,
+		`sojourn_rm_queue_resources{queue="root.default",resource="memory",what="used"} 4096`,
+		`sojourn_rm_containers_granted_total 8`, `sojourn_rm_policy_refused_total 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s in\n%s", want, text)

@@ -151,7 +151,8 @@ func TestKill9(t *testing.T) {
 	if err := rm.end(syscall.SIGTERM); err != nil {
 		t.Errorf("asked to end: %v", err)
 	}
-	for _, args := range [][]string{{"record", "summary", "4.rec"}, {"sim", "--from-record", "4.rec", "--policy", "fifo,fair", "--cluster", "nodes=2,memory=4GiB,vcores=8"}} {
+	for _, args := range [][]string{{"record", "summary", "4.rec"},
+		{"sim", "--from-record", "4.rec", "--policy", "fifo,fair", "--cluster", "nodes=2,memory=4GiB,vcores=8"}} {
 		cmd := exec.CommandContext(t.Context(), binary, args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -248,7 +249,8 @@ func TestRestartKeepsDebts(t *testing.T) {
 	}
 }
 
-// verbCluster takes the program of all tests, and writes a configuration into a folder, for a ResourceManager that is a process.
+// verbCluster takes the program of all tests, and writes a configuration into a folder, for a ResourceManager that is a
+// process.
 func verbCluster(t *testing.T) (c *cluster, binary, dir string) {
 	t.Helper()
 	dir, binary = t.TempDir(), program(t)

@@ -34,7 +34,8 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 		}
 	}
 	for _, at := range []struct{ what, address string }{
-		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master}, {"clients", c.Addresses.Client},
+		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master},
+		{"clients", c.Addresses.Client},
 		{"operators", c.Addresses.Admin}, {"REST", c.Addresses.Web},
 	} {
 		if at.what == "REST" && at.address == "" {

@@ -43,7 +43,8 @@ func Site(dir string) (config Config, notes []string, err error) {
 		more = append(
 			more,
 			fmt.Sprintf(
-				"%s: hadoop.security.group.mapping = %s: not understood; the groups of users are those of the operating system",
+				"%s: hadoop.security.group.mapping = %s: not understood; the groups of users are those of the "+
+					"operating system",
 				p.values["hadoop.security.group.mapping"].file,
 				mapping,
 			),
@@ -131,7 +132,8 @@ func (p *properties) sizes() (s Sizes) {
 // times reads how long silence is borne, how often nodes beat, and how often keys change.
 func (p *properties) times(c *Config) {
 	const rm, node = "yarn.resourcemanager.", "yarn.nm.liveness-monitor.expiry-interval-ms"
-	const beat, graceful, roll = rm + "nodemanagers.heartbeat-interval-ms", rm + "nodemanager-graceful-decommission-timeout-secs", rm + "nm-tokens.master-key-rolling-interval-secs"
+	const beat, graceful, roll = rm + "nodemanagers.heartbeat-interval-ms",
+		rm + "nodemanager-graceful-decommission-timeout-secs", rm + "nm-tokens.master-key-rolling-interval-secs"
 	c.Expiry = Expiry{
 		Node:      p.millis(node),
 		Master:    p.millis("yarn.am.liveness-monitor.expiry-interval-ms"),

@@ -53,8 +53,11 @@ func TestSite(t *testing.T) {
 			"rm.example.org:8033",
 			"rm.example.org:8088",
 		},
-		Policy: "fifo", Sizes: Sizes{MinMemory: 256, MaxVCores: 16}, Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
-		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088", Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}}, Keys: Keys{Roll: 24 * time.Hour},
+		Policy: "fifo", Sizes: Sizes{MinMemory: 256, MaxVCores: 16},
+		Expiry:   Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
+		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088",
+		Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}},
+		Keys:   Keys{Roll: 24 * time.Hour},
 	}
 	config.Reread = nil // a function
 	first := Property{"domain", "example.org", false, "yarn-site.xml"}
@@ -85,8 +88,10 @@ func TestSite(t *testing.T) {
 
 func TestSiteRefused(t *testing.T) {
 	for properties, want := range map[string]string{
-		"yarn.scheduler.minimum-allocation-mb=1g":                `property yarn.scheduler.minimum-allocation-mb is "1g": must be a whole number`,
-		"yarn.resourcemanager.address=rm":                        `property yarn.resourcemanager.address is "rm": must be host:port`,
+		"yarn.scheduler.minimum-allocation-mb=1g": `property yarn.scheduler.minimum-allocation-mb is "1g": must be ` +
+			`a whole number`,
+		"yarn.resourcemanager.address=rm": `property yarn.resourcemanager.address is "rm": must be ` +
+			`host:port`,
 		"yarn.resourcemanager.hostname=${nobody}":                "must be something without variables",
 		"yarn.am.liveness-monitor.expiry-interval-ms=soon":       "must be a number of ms, or a time like 10m",
 		"yarn.resourcemanager.am.max-attempts=-1":                "must be a whole number",
@@ -104,9 +109,11 @@ func TestSiteRefused(t *testing.T) {
 
 // Numbers that make no sense are refused, each by file, property, value and what would be right.
 func TestSenselessNumbers(t *testing.T) {
-	const fair = "yarn.resourcemanager.scheduler.class=org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+	const fair = "yarn.resourcemanager.scheduler.class=" +
+		"org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 	const minMB, maxMB = "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.maximum-allocation-mb"
-	const expiry, roll = "yarn.nm.liveness-monitor.expiry-interval-ms", "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs"
+	const expiry, roll = "yarn.nm.liveness-monitor.expiry-interval-ms",
+		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs"
 	for _, c := range []struct{ lines, name, value, right string }{
 		{minMB + "=-1024", minMB, "-1024", "a whole number from 1 to"},
 		{minMB + "=0", minMB, "0", "a whole number from 1 to"}, // Hadoop's default would be used in its place
@@ -114,20 +121,32 @@ func TestSenselessNumbers(t *testing.T) {
 		{minMB + "=4096\n" + maxMB + "=2048", minMB, "4096", "at most " + maxMB + ", which is 2048"},
 		{minMB + "=16384", minMB, "16384", "at most " + maxMB + ", which is 8192"},
 		{maxMB + "=512", maxMB, "512", "at least " + minMB + ", which is 1024"},
-		{"yarn.scheduler.minimum-allocation-vcores=8", "yarn.scheduler.minimum-allocation-vcores", "8", "at most yarn.scheduler.maximum-allocation-vcores, which is 4"},
-		{"yarn.scheduler.maximum-allocation-vcores=0", "yarn.scheduler.maximum-allocation-vcores", "0", "a whole number from 1 to"},
-		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=0", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "0", "above 0"},
-		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=-5s", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "-5s", "above 0"},
-		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=3000\n" + expiry + "=2000", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "3000", "at most " + expiry + ", which is 2000"},
-		{expiry + "=500", expiry, "500", "at least yarn.resourcemanager.nodemanagers.heartbeat-interval-ms, which is 1000"},
+		{"yarn.scheduler.minimum-allocation-vcores=8", "yarn.scheduler.minimum-allocation-vcores", "8",
+			"at most yarn.scheduler.maximum-allocation-vcores, which is 4"},
+		{"yarn.scheduler.maximum-allocation-vcores=0", "yarn.scheduler.maximum-allocation-vcores", "0",
+			"a whole number from 1 to"},
+		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=0",
+			"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "0", "above 0"},
+		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=-5s",
+			"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "-5s", "above 0"},
+		{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=3000\n" + expiry + "=2000",
+			"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "3000", "at most " + expiry + ", which is 2000"},
+		{expiry + "=500", expiry, "500", "at least yarn.resourcemanager.nodemanagers.heartbeat-interval-ms, which is " +
+			"1000"},
 		{expiry + "=0", expiry, "0", "above 0"},
-		{"yarn.am.liveness-monitor.expiry-interval-ms=9223372036854775807", "yarn.am.liveness-monitor.expiry-interval-ms", "9223372036854775807", "up to a hundred years"},
-		{"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms=-1", "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", "-1", "above 0"},
-		{"yarn.resourcemanager.am.max-attempts=0", "yarn.resourcemanager.am.max-attempts", "0", "a whole number from 1 to"},
-		{"yarn.resourcemanager.max-completed-applications=0", "yarn.resourcemanager.max-completed-applications", "0", "a whole number from 1 to"},
-		{"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=-2", "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "-2", "a whole number from -1 to"},
+		{"yarn.am.liveness-monitor.expiry-interval-ms=9223372036854775807",
+			"yarn.am.liveness-monitor.expiry-interval-ms", "9223372036854775807", "up to a hundred years"},
+		{"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms=-1",
+			"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", "-1", "above 0"},
+		{"yarn.resourcemanager.am.max-attempts=0", "yarn.resourcemanager.am.max-attempts", "0",
+			"a whole number from 1 to"},
+		{"yarn.resourcemanager.max-completed-applications=0", "yarn.resourcemanager.max-completed-applications", "0",
+			"a whole number from 1 to"},
+		{"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=-2",
+			"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "-2", "a whole number from -1 to"},
 		{roll + "=1800", roll, "1800", "more than 3 times " + expiry + ", which is 10m0s"},
-		{"yarn.cluster.max-application-priority=-1", "yarn.cluster.max-application-priority", "-1", "a whole number from 0 to"},
+		{"yarn.cluster.max-application-priority=-1", "yarn.cluster.max-application-priority", "-1",
+			"a whole number from 0 to"},
 		{roll + "=0", roll, "0", "a whole number from 1 to"},
 		{"yarn.resourcemanager.address=rm:80320", "yarn.resourcemanager.address", "rm:80320", "a port from 0 to 65535"},
 	} {
@@ -142,11 +161,17 @@ func TestSenselessNumbers(t *testing.T) {
 		}
 	}
 	for lines, want := range map[string]string{
-		"root.queues=a\nroot.a.capacity=120":                                                          `capacity is "120": must be percent up to 100`,
-		"root.queues=a,b\nroot.a.capacity=-20\nroot.b.capacity=100":                                   `capacity is "-20": must be percent up to 100 and not below 0`,
-		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=150":                             `maximum-capacity is "150": must be percent up to 100`,
-		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=0":                               `maximum-capacity is "0": must be more than nothing`,
-		"root.queues=a\nroot.a.capacity=[memory=4096]\nroot.a.maximum-capacity=[memory=2Gi,vcores=4]": `maximum-capacity is "[memory=2Gi,vcores=4]": must be at least the queue's capacity, [memory=4096]`,
+		"root.queues=a\nroot.a.capacity=120": `capacity is "120": must be percent up ` +
+			`to 100`,
+		"root.queues=a,b\nroot.a.capacity=-20\nroot.b.capacity=100": `capacity is "-20": must be percent up to 100 ` +
+			`and not below 0`,
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=150": `maximum-capacity is "150": must be ` +
+			`percent up to 100`,
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=0": `maximum-capacity is "0": must be more ` +
+			`than nothing`,
+		"root.queues=a\nroot.a.capacity=[memory=4096]\n" +
+			"root.a.maximum-capacity=[memory=2Gi,vcores=4]": `maximum-capacity is "[memory=2Gi,vcores=4]": must be ` +
+			`at least the queue's capacity, [memory=4096]`,
 	} {
 		if _, _, err := Site(withFile(t, "", capacityFile, capacityXML(lines))); err == nil ||
 			!strings.Contains(err.Error(), "capacity-scheduler.xml: property yarn.scheduler.capacity.root.") ||
@@ -155,10 +180,15 @@ func TestSenselessNumbers(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"<minResources>-1 mb,1 vcores</minResources>":                                                  `<minResources> of root.a is "-1 mb,1 vcores": must be one percentage`,
-		"<maxResources>140%</maxResources>":                                                            `<maxResources> of root.a is "140%": must be one percentage`,
-		"<maxResources>0 mb, 0 vcores</maxResources>":                                                  `<maxResources> of root.a is "0 mb, 0 vcores": must be more than nothing`,
-		"<minResources>4096 mb, 2 vcores</minResources><maxResources>2048 mb, 2 vcores</maxResources>": "<minResources> of root.a: must be at most its <maxResources>",
+		"<minResources>-1 mb,1 vcores</minResources>": `<minResources> of root.a is "-1 mb,1 vcores": must be one ` +
+			`percentage`,
+		"<maxResources>140%</maxResources>": `<maxResources> of root.a is "140%": must be one ` +
+			`percentage`,
+		"<maxResources>0 mb, 0 vcores</maxResources>": `<maxResources> of root.a is "0 mb, 0 vcores": must be more ` +
+			`than nothing`,
+		"<minResources>4096 mb, 2 vcores</minResources>" +
+			"<maxResources>2048 mb, 2 vcores</maxResources>": "<minResources> of root.a: must be at " +
+			"most its <maxResources>",
 		"<weight>0</weight>": `<weight> of root.a is "0": must be a number above 0`,
 	} {
 		dir := withFile(t, fair, fairFile, "<allocations><queue name='a'>"+text+"</queue></allocations>")

@@ -71,7 +71,8 @@ type counts struct {
 // A node is a NodeManager. Its states are those that are reported:
 //
 //	registers ─▶ RUNNING ◀─▶ UNHEALTHY        as its own checks say
-//	             RUNNING ─▶ DECOMMISSIONING ─▶ DECOMMISSIONED    excluded; gracefully: when nothing runs there any more
+//	             RUNNING ─▶ DECOMMISSIONING ─▶ DECOMMISSIONED    excluded; gracefully: when nothing
+//	                                                             runs there any more
 //	             any of these ─▶ LOST          silent for too long
 //	             any of these ─▶ SHUTDOWN      it said that it ends
 //
@@ -407,7 +408,8 @@ type group struct {
 	places  map[string]wire.ResourceRequest // nil: none yet
 	strict  bool                            // the core was told to use some nodes only
 	changed bool                            // by the call that is being taken in
-	owed    int32                           // containers that were granted and that the ApplicationMaster has not heard of
+	// containers that were granted and that the ApplicationMaster has not heard of
+	owed int32
 }
 
 // delegations are the delegation tokens that are good. In simple mode no client needs one. Programs that ask for

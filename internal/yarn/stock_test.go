@@ -183,17 +183,20 @@ func (s *stock) configure() {
 	s.site = map[string]string{
 		"fs.defaultFS": "file:///", "hadoop.tmp.dir": s.dir + "/tmp",
 		"yarn.resourcemanager.hostname": "127.0.0.1", "yarn.resourcemanager.connect.retry-interval.ms": "1000",
-		"yarn.resourcemanager.resource-tracker.address": s.at.Tracker, "yarn.resourcemanager.scheduler.address": s.at.Master,
-		"yarn.resourcemanager.address": s.at.Client, "yarn.resourcemanager.admin.address": s.at.Admin,
+		"yarn.resourcemanager.resource-tracker.address": s.at.Tracker,
+		"yarn.resourcemanager.scheduler.address":        s.at.Master,
+		"yarn.resourcemanager.address":                  s.at.Client, "yarn.resourcemanager.admin.address": s.at.Admin,
 		"yarn.scheduler.minimum-allocation-mb": "256",
 		"yarn.nodemanager.resource.memory-mb":  "3072", "yarn.nodemanager.resource.cpu-vcores": "4",
 		"yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
 		"yarn.nodemanager.aux-services":                         "mapreduce_shuffle",
 		"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
-		"yarn.nodemanager.env-whitelist":                        "JAVA_HOME,HADOOP_CONF_DIR", "yarn.nodemanager.delete.debug-delay-sec": "0",
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms":          "100",
-		"yarn.client.nodemanager-connect.max-wait-ms":             "20000", // for a lost node: three minutes else; longer than it takes to be known as lost, or a task fails four times
+		"yarn.nodemanager.env-whitelist":                        "JAVA_HOME,HADOOP_CONF_DIR",
+		"yarn.nodemanager.delete.debug-delay-sec":               "0",
+		"yarn.nodemanager.sleep-delay-before-sigkill.ms":        "100",
+		// for a lost node: three minutes else; longer than it takes to be known as lost, or a task fails four times
+		"yarn.client.nodemanager-connect.max-wait-ms":             "20000",
 		"yarn.client.nodemanager-connect.retry-interval-ms":       "1000",
 		"yarn.application.classpath":                              s.dir + "/conf:" + s.jars + "/*",
 		"mapreduce.framework.name":                                "yarn",
@@ -238,8 +241,10 @@ func (s *stock) writeConf(name string, more map[string]string) string {
 	}
 	s.write(
 		filepath.Join(dir, "log4j.properties"),
-		"log4j.rootLogger=INFO,c\nlog4j.appender.c=org.apache.log4j.ConsoleAppender\nlog4j.appender.c.target=System.err\n"+
-			"log4j.appender.c.layout=org.apache.log4j.PatternLayout\nlog4j.appender.c.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %c{1}: %m%n\n",
+		"log4j.rootLogger=INFO,c\nlog4j.appender.c=org.apache.log4j.ConsoleAppender\n"+
+			"log4j.appender.c.target=System.err\n"+
+			"log4j.appender.c.layout=org.apache.log4j.PatternLayout\n"+
+			"log4j.appender.c.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %c{1}: %m%n\n",
 	)
 	return dir
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,8 +27,9 @@ type cluster struct {
 	client *rpc.Client
 	master func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 // what ApplicationMasters do
 	task   func(ctx context.Context, id wire.ContainerID) int32                 // what other containers do
-	given  atomic.Int32                                                         // containers that ApplicationMasters were given
-	stop   func()
+	// containers that ApplicationMasters were given
+	given atomic.Int32
+	stop  func()
 }
 
 // start runs a ResourceManager until the test ends. Nodes beat every 20 ms, so that tests take no longer than they
@@ -633,10 +635,12 @@ func TestUnmanaged(t *testing.T) {
 	if r.MasterToken == nil || !r.Unmanaged {
 		t.Fatalf("report %+v", r)
 	}
-	if other := invoke[wire.ApplicationResponse](c, c.as("mallory"), "getApplicationReport", &wire.ApplicationRequest{ID: id}).Report; other.MasterToken != nil {
+	if other := invoke[wire.ApplicationResponse](c, c.as("mallory"), "getApplicationReport",
+		&wire.ApplicationRequest{ID: id}).Report; other.MasterToken != nil {
 		t.Error("another user is given the token")
 	}
-	if exit := c.job(9)(t.Context(), &peer.Master{Address: c.at.Master, Token: *r.MasterToken}, wire.ContainerID{}); exit != 0 {
+	if exit := c.job(9)(t.Context(), &peer.Master{Address: c.at.Master, Token: *r.MasterToken},
+		wire.ContainerID{}); exit != 0 {
 		t.Fatalf("exit status %d", exit)
 	}
 	c.ends(id, wire.AppFinished)
@@ -765,7 +769,7 @@ func TestRepeatedAllocate(t *testing.T) {
 	}
 	err = m.Call(t.Context(), "allocate", &wire.AllocateRequest{ResponseID: 5}, nil)
 	if e := new(rpc.Error); !errors.As(err, &e) || e.Class != classInvalidMaster ||
-		e.Message[len(e.Message)-len("expect responseId to be 1, but get 5"):] != "expect responseId to be 1, but get 5" {
+		!strings.HasSuffix(e.Message, "expect responseId to be 1, but get 5") {
 		t.Errorf("a call out of turn: %v", err)
 	}
 	var r wire.AllocateResponse

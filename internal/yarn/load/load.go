@@ -19,18 +19,19 @@ import (
 // Options say which load to put on which ResourceManager. Zero fields have the defaults that they name.
 type Options struct {
 	Addresses Addresses
-	Process   int           // of the ResourceManager, on this machine; 0: what it costs is not measured
-	Nodes     int           // 1000
-	Apps      int           // 10
-	Slots     int           // containers of 1 GiB and a core that a node holds at once; 100,000 ÷ Nodes
-	Each      bool          // NodeManagers beat when a container ends, once for each, as Hadoop's do; else what ended is in the next beat
-	Beat      time.Duration // between a NodeManager's beats: 1 s
-	Calls     time.Duration // between an ApplicationMaster's calls: 100 ms
-	Warm      time.Duration // under load, before anything is measured: 3 s
-	Measure   time.Duration // of each phase: 10 s
-	Settle    time.Duration // between phases: 3 s
-	Seed      uint64
-	Rogues    bool // after the other phases, measure honest peers beside rogue callers
+	Process   int // of the ResourceManager, on this machine; 0: what it costs is not measured
+	Nodes     int // 1000
+	Apps      int // 10
+	Slots     int // containers of 1 GiB and a core that a node holds at once; 100,000 ÷ Nodes
+	// NodeManagers beat when a container ends, once for each, as Hadoop's do; else what ended is in the next beat
+	Each    bool
+	Beat    time.Duration // between a NodeManager's beats: 1 s
+	Calls   time.Duration // between an ApplicationMaster's calls: 100 ms
+	Warm    time.Duration // under load, before anything is measured: 3 s
+	Measure time.Duration // of each phase: 10 s
+	Settle  time.Duration // between phases: 3 s
+	Seed    uint64
+	Rogues  bool // after the other phases, measure honest peers beside rogue callers
 
 	hosts map[string]int
 	self  []string // arguments before those of Main
@@ -102,9 +103,10 @@ type Poisson struct {
 type Idle struct {
 	Beats     int64   `json:"beats"`
 	Processor float64 `json:"processor_us"` // of the ResourceManager, for each beat
-	Echo      float64 `json:"echo_us"`      // of a program that sends as many bytes back over as many connections, for each
-	Sent      int     `json:"sent_bytes"`
-	Received  int     `json:"received_bytes"`
+	// of a program that sends as many bytes back over as many connections, for each
+	Echo     float64 `json:"echo_us"`
+	Sent     int     `json:"sent_bytes"`
+	Received int     `json:"received_bytes"`
 }
 
 type phaseKind int

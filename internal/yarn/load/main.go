@@ -111,7 +111,8 @@ func (r *Result) print(w io.Writer) {
 	s := r.Saturated
 	fmt.Fprintf(
 		w,
-		"saturated  %.0f containers/s completed, %.1f µs of processor each (%.2f cores), generator %.1f µs each, %.0f beats/s, Jain's index %.3f\n",
+		"saturated  %.0f containers/s completed, %.1f µs of processor each (%.2f cores), generator %.1f µs each, "+
+			"%.0f beats/s, Jain's index %.3f\n",
 		s.Rate,
 		s.Processor,
 		s.Cores,

@@ -49,8 +49,9 @@ func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 	}
 	room := wire.Resource{Memory: int64(o.Slots) * containerSize.Memory, VCores: int32(o.Slots) * containerSize.VCores}
 	var r wire.RegisterNodeResponse
-	if err := n.caller.Call("registerNodeManager", &wire.RegisterNodeRequest{Node: n.id, HTTPPort: 8042, Resource: room, Version: wire.Version,
-		Physical: &room}, &r); err != nil {
+	if err := n.caller.Call("registerNodeManager",
+		&wire.RegisterNodeRequest{Node: n.id, HTTPPort: 8042, Resource: room, Version: wire.Version,
+			Physical: &room}, &r); err != nil {
 		return nil, err
 	}
 	if r.Action != wire.NodeNormal {

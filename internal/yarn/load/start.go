@@ -107,7 +107,8 @@ func (s *Server) configure(ports []string) error {
 	const rm, node = "yarn.resourcemanager.", "yarn.scheduler.capacity.per-node-heartbeat."
 	site := map[string]string{
 		"fs.defaultFS": "file:///", "hadoop.tmp.dir": filepath.Join(s.Dir, "tmp"),
-		rm + "hostname": "127.0.0.1", rm + "resource-tracker.address": ports[0], rm + "scheduler.address": ports[1], rm + "address": ports[2],
+		rm + "hostname": "127.0.0.1", rm + "resource-tracker.address": ports[0], rm + "scheduler.address": ports[1],
+		rm + "address":       ports[2],
 		rm + "admin.address": ports[3], rm + "webapp.address": ports[4],
 		"yarn.scheduler.minimum-allocation-mb": "1024", "yarn.scheduler.maximum-allocation-mb": "8192",
 		rm + "scheduler.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
@@ -122,19 +123,24 @@ func (s *Server) configure(ports []string) error {
 	}
 	queues := map[string]string{
 		"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100",
-		"yarn.scheduler.capacity.root.default.maximum-capacity": "100", "yarn.scheduler.capacity.root.default.state": "RUNNING",
-		"yarn.scheduler.capacity.maximum-am-resource-percent": "1", "yarn.scheduler.capacity.root.default.ordering-policy": "fair",
+		"yarn.scheduler.capacity.root.default.maximum-capacity": "100",
+		"yarn.scheduler.capacity.root.default.state":            "RUNNING",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":   "1",
+		"yarn.scheduler.capacity.root.default.ordering-policy":  "fair",
 	}
 	if !s.Shipped {
 		queues[node+"multiple-assignments-enabled"] = "true"
 		queues[node+"maximum-container-assignments"] = "-1"
 		queues[node+"maximum-offswitch-assignments"] = "100"
 	}
-	log := "log4j.rootLogger=WARN,c\nlog4j.appender.c=org.apache.log4j.ConsoleAppender\nlog4j.appender.c.target=System.err\n" +
-		"log4j.appender.c.layout=org.apache.log4j.PatternLayout\nlog4j.appender.c.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %c{1}: %m%n\n"
+	log := "log4j.rootLogger=WARN,c\nlog4j.appender.c=org.apache.log4j.ConsoleAppender\n" +
+		"log4j.appender.c.target=System.err\n" +
+		"log4j.appender.c.layout=org.apache.log4j.PatternLayout\n" +
+		"log4j.appender.c.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %c{1}: %m%n\n"
 	fair := "<allocations><queue name=\"default\"/></allocations>\n"
-	for name, text := range map[string]string{"core-site.xml": properties(site), "yarn-site.xml": properties(site), "capacity-scheduler.xml": properties(queues),
-		"fair-scheduler.xml": fair, "log4j.properties": log} {
+	for name, text := range map[string]string{"core-site.xml": properties(site), "yarn-site.xml": properties(site),
+		"capacity-scheduler.xml": properties(queues),
+		"fair-scheduler.xml":     fair, "log4j.properties": log} {
 		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o666); err != nil {
 			return err
 		}

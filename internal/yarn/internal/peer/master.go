@@ -120,7 +120,8 @@ func (m *Master) Start(ctx context.Context, c *wire.Container) error {
 	}
 	defer client.Close()
 	var r wire.StartContainersResponse
-	if err := client.Call(ctx, "startContainers", &wire.StartContainersRequest{Launch: wire.NewLaunchContext("task"), Token: c.Token}, &r); err != nil {
+	if err := client.Call(ctx, "startContainers",
+		&wire.StartContainersRequest{Launch: wire.NewLaunchContext("task"), Token: c.Token}, &r); err != nil {
 		return err
 	}
 	if len(r.Failed) > 0 {

@@ -180,8 +180,10 @@ func full() *shape {
 func TestFieldsBytes(t *testing.T) {
 	// By the encoding's definition: see TestBytes; -33 as a uint32 takes five bytes, 200 and 300 take two, and from
 	// field 16 on a tag does.
-	want := "08ffffffffffffffffff01" + "120161" + "1841" + "250000003f" + "2801" + "38dfffffff0f" + "4001" + "40feffffffffffffffff01" + "4a00" + "4a0162" +
-		"52020801" + "5a020800" + "62020802" + "62020803" + "6a09" + "0a021004" + "0a0310c801" + "70ac02" + "7a0173" + "8201020801" +
+	want := "08ffffffffffffffffff01" + "120161" + "1841" + "250000003f" + "2801" + "38dfffffff0f" + "4001" +
+		"40feffffffffffffffff01" + "4a00" + "4a0162" +
+		"52020801" + "5a020800" + "62020802" + "62020803" + "6a09" + "0a021004" + "0a0310c801" + "70ac02" + "7a0173" +
+		"8201020801" +
 		"8a0100" + "9201016c" + "980105" + "f2010172"
 	m := full()
 	b := Append([]byte("before"), m)
@@ -307,7 +309,8 @@ func TestFieldsShortForms(t *testing.T) {
 		v    int64
 		text string
 		want string // hex of what stands before the text
-	}{{15, 127, "", "787f"}, {15, 128, "", "788001"}, {16, 127, "", "80017f"}, {15, 0, long[1:], "7a7f"}, {15, 0, long, "7a8001"}, {16, 0, long[1:], "82017f"}} {
+	}{{15, 127, "", "787f"}, {15, 128, "", "788001"}, {16, 127, "", "80017f"}, {15, 0, long[1:], "7a7f"},
+		{15, 0, long, "7a8001"}, {16, 0, long[1:], "82017f"}} {
 		m := described(func(f *Fields) { f.Int64(c.num, &c.v) })
 		within := described(func(f *Fields) {})
 		if c.text != "" {

@@ -16,7 +16,8 @@ func TestCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, s := range []string{"one", strings.Repeat("long", 3000), "two"} { // longer than a connection's buffer, and shorter again
+	// longer than a connection's buffer, and shorter again
+	for _, s := range []string{"one", strings.Repeat("long", 3000), "two"} {
 		var r text
 		if err := c.Call("echo", &text{s}, &r); err != nil || r.s != s+" from ann" {
 			t.Fatalf("echo of %d bytes: %d bytes, %v", len(s), len(r.s), err)
@@ -53,7 +54,8 @@ func TestCallerToken(t *testing.T) {
 	if err := c.Call("echo", &text{"hello"}, &r); err != nil || r.s != "hello from token" {
 		t.Errorf("%q, %v", r.s, err)
 	}
-	if _, err := (&Dialer{Protocol: protocol, Secret: &Secret{[]byte("token"), []byte("wrong")}}).DialCaller(t.Context(), at); err == nil {
+	if _, err := (&Dialer{Protocol: protocol,
+		Secret: &Secret{[]byte("token"), []byte("wrong")}}).DialCaller(t.Context(), at); err == nil {
 		t.Error("a wrong password gets in")
 	}
 }

@@ -80,7 +80,8 @@ func digestResponse(s Secret, challenge []byte, cnonce string) (response []byte,
 	user := base64.StdEncoding.EncodeToString(s.Identifier)
 	return fmt.Appendf(
 			nil,
-			`charset=utf-8,username="%s",realm="%s",nonce="%s",nc=%s,cnonce="%s",digest-uri="%s",maxbuf=65536,response=%s,qop=%s`,
+			`charset=utf-8,username="%s",realm="%s",nonce="%s",nc=%s,cnonce="%s",digest-uri="%s",maxbuf=65536,`+
+				`response=%s,qop=%s`,
 			user,
 			digestRealm,
 			v.nonce,

@@ -6,8 +6,8 @@
 // On the wire a connection is
 //
 //	"hrpc" 9 0 auth        the preamble, once, from the client
-//	length frame           then frames in both directions: four bytes of length, big-endian, and as many bytes, which are
-//	                       messages that each stand after their own length as a varint
+//	length frame           then frames in both directions: four bytes of length, big-endian, and as many bytes, which
+//	                       are messages that each stand after their own length as a varint
 //
 // A request frame is a request header, the name of the method and its protocol, and the request. A reply frame is a
 // response header and the response; or a header with the class of a Java exception alone. Calls carry numbers, so that
@@ -46,7 +46,8 @@ const (
 	DefaultMaxConns  = 20_000           // open at once
 	DefaultHandshake = 20 * time.Second // from accepting to the first call
 	DefaultTransfer  = 30 * time.Second // for the rest of a frame that has begun, and for a reply to be taken
-	DefaultIdle      = 5 * time.Minute  // between frames; Hadoop's clients connect again when they next have something to say
+	// between frames; Hadoop's clients connect again when they next have something to say
+	DefaultIdle = 5 * time.Minute
 )
 
 const (

@@ -16,11 +16,13 @@ import (
 var ErrFrameTooLong = errors.New("frame too long")
 
 const (
-	readBuffer  = 4 << 10  // holds the frames that are many
-	growBy      = 64 << 10 // how much of a long frame is made room for before it has arrived
-	keepBuffer  = 64 << 10 // a buffer larger than this is not kept
-	freeBuffer  = 16 << 10 // of replies that do not count as room
-	keepReplies = 1 << 20  // the same of replies to who has proved to hold a token: an ApplicationMaster that is granted hundreds at once will be again
+	readBuffer = 4 << 10  // holds the frames that are many
+	growBy     = 64 << 10 // how much of a long frame is made room for before it has arrived
+	keepBuffer = 64 << 10 // a buffer larger than this is not kept
+	freeBuffer = 16 << 10 // of replies that do not count as room
+	// the same of replies to who has proved to hold a token: an ApplicationMaster that is granted hundreds at once will
+	// be again
+	keepReplies = 1 << 20
 	deadlineLag = time.Second
 )
 

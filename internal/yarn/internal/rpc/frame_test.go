@@ -40,7 +40,8 @@ func (f few) Read(b []byte) (int, error) { return f.r.Read(b[:min(len(b), f.n)])
 func TestFramesInPieces(t *testing.T) {
 	var stream []byte
 	var want [][]byte
-	for i, n := range []int{0, 1, 3, 4091, 4092, 4093, 65536, 65537, 200_000, 5} { // around the reader's buffer and the step of growth
+	// around the reader's buffer and the step of growth
+	for i, n := range []int{0, 1, 3, 4091, 4092, 4093, 65536, 65537, 200_000, 5} {
 		b := bytes.Repeat([]byte{byte(i)}, n)
 		want = append(want, b)
 		stream = append(stream, framed(b)...)

@@ -16,12 +16,14 @@ func TestHeadersRoundTrip(t *testing.T) {
 	}{
 		&requestHeader{call: -33, client: id, retry: 3, kind: kindProto},
 		&responseHeader{call: -33, client: id, retry: retryNone},
-		&responseHeader{call: 1<<31 - 1, status: statusError, err: &Error{"class", "message", NoSuchMethod}, client: []byte{}, retry: 1},
+		&responseHeader{call: 1<<31 - 1, status: statusError, err: &Error{"class", "message", NoSuchMethod},
+			client: []byte{}, retry: 1},
 		&responseHeader{status: statusFatal, err: &Error{"class", "", FatalVersion}, client: id},
 		&methodHeader{[]byte("method"), []byte("protocol")},
 		&contextHeader{userInfo{"effective", "real"}, "protocol"},
 		&contextHeader{protocol: "protocol"},
-		&saslMessage{state: saslNegotiate, auths: []saslAuth{byToken, {"method", "mechanism", "protocol", "server", []byte{}}}},
+		&saslMessage{state: saslNegotiate,
+			auths: []saslAuth{byToken, {"method", "mechanism", "protocol", "server", []byte{}}}},
 		&saslMessage{state: saslResponse, token: []byte{}},
 	} {
 		got := reflect.New(reflect.TypeOf(want).Elem()).Interface().(proto.Decoder)

@@ -220,11 +220,17 @@ func TestFrameVectors(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		"ping":            {appendFrame(nil, &requestHeader{call: callPing, client: id, retry: retryNone}), "0000001b 1a 0802 1000 1807 2210 000102030405060708090a0b0c0d0e0f 2801"},
-		"negotiate":       {appendFrame(nil, &requestHeader{call: callSASL, retry: retryNone}, &saslMessage{state: saslNegotiate}), "0000000e 0a 0802 1000 1841 2200 2801 02 1001"},
-		"become simple":   {appendFrame(nil, &responseHeader{call: callSASL, retry: retryNone}, &saslMessage{state: saslSuccess}), "00000012 0e 08dfffffff0f 1000 1809 3a00 4001 02 1000"},
-		"empty OK":        {appendFrame(nil, &responseHeader{client: id}, proto.Raw(nil)), "0000001c 1a 0800 1000 1809 3a10 000102030405060708090a0b0c0d0e0f 4000 00"},
-		"context of yarn": {appendFrame(nil, &requestHeader{call: callContext, client: id, retry: retryNone}, &contextHeader{userInfo{effective: "yarn"}, "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"})[:44], "00000059 1a 0802 1000 1805 2210 000102030405060708090a0b0c0d0e0f 2801 3d 1206 0a04 7961726e 1a33 6f72"},
+		"ping": {appendFrame(nil, &requestHeader{call: callPing, client: id, retry: retryNone}),
+			"0000001b 1a 0802 1000 1807 2210 000102030405060708090a0b0c0d0e0f 2801"},
+		"negotiate": {appendFrame(nil, &requestHeader{call: callSASL, retry: retryNone},
+			&saslMessage{state: saslNegotiate}), "0000000e 0a 0802 1000 1841 2200 2801 02 1001"},
+		"become simple": {appendFrame(nil, &responseHeader{call: callSASL, retry: retryNone},
+			&saslMessage{state: saslSuccess}), "00000012 0e 08dfffffff0f 1000 1809 3a00 4001 02 1000"},
+		"empty OK": {appendFrame(nil, &responseHeader{client: id}, proto.Raw(nil)),
+			"0000001c 1a 0800 1000 1809 3a10 000102030405060708090a0b0c0d0e0f 4000 00"},
+		"context of yarn": {appendFrame(nil, &requestHeader{call: callContext, client: id, retry: retryNone},
+			&contextHeader{userInfo{effective: "yarn"}, "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"})[:44],
+			"00000059 1a 0802 1000 1805 2210 000102030405060708090a0b0c0d0e0f 2801 3d 1206 0a04 7961726e 1a33 6f72"},
 	} {
 		if want := strings.ReplaceAll(c.want, " ", ""); hex.EncodeToString(c.got) != want {
 			t.Errorf("%s is\n%x, want\n%s", name, c.got, want)
@@ -233,7 +239,8 @@ func TestFrameVectors(t *testing.T) {
 }
 
 func TestDigestRefused(t *testing.T) {
-	for _, s := range []string{`nonce`, `="x"`, `nonce="x`, `nonce="x\`, `nonce=x,nonce=y`, strings.Repeat("a", maxDigest+1)} {
+	for _, s := range []string{`nonce`, `="x"`, `nonce="x`, `nonce="x\`, `nonce=x,nonce=y`,
+		strings.Repeat("a", maxDigest+1)} {
 		if values, err := parseDigest([]byte(s)); err == nil {
 			t.Errorf("%.40q reads as %v", s, values)
 		}

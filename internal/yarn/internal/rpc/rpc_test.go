@@ -125,7 +125,8 @@ func TestCalls(t *testing.T) {
 	for method, want := range map[string]Error{
 		"refuse": {"org.apache.hadoop.yarn.exceptions.YarnException", "no way", Application},
 		"fail":   {"java.io.IOException", "plain", Application},
-		"gone":   {"org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method gone called on " + protocol + " protocol.", NoSuchMethod},
+		"gone": {"org.apache.hadoop.ipc.RpcNoSuchMethodException",
+			"Unknown method gone called on " + protocol + " protocol.", NoSuchMethod},
 	} {
 		var e *Error
 		if err := c.Call(t.Context(), method, &text{"way"}, nil); !errors.As(err, &e) || *e != want {
@@ -163,8 +164,9 @@ func TestTokens(t *testing.T) {
 		class  string
 	}{
 		"wrong password": {&Secret{[]byte("token"), []byte("guess")}, "javax.security.sasl.SaslException"},
-		"unknown token":  {&Secret{[]byte("other"), []byte("password")}, "org.apache.hadoop.security.token.SecretManager$InvalidToken"},
-		"own exception":  {&Secret{[]byte("old"), []byte("password")}, "a.b.TooOld"},
+		"unknown token": {&Secret{[]byte("other"), []byte("password")},
+			"org.apache.hadoop.security.token.SecretManager$InvalidToken"},
+		"own exception": {&Secret{[]byte("old"), []byte("password")}, "a.b.TooOld"},
 	} {
 		d := Dialer{Protocol: protocol, Secret: c.secret}
 		var e *Error
@@ -195,7 +197,8 @@ func TestServerMustProve(t *testing.T) {
 		in.exactly(7)
 		by := byToken
 		by.challenge = digestChallenge("nonce")
-		for _, m := range []*saslMessage{{state: saslNegotiate, auths: []saslAuth{by}}, {state: saslSuccess, token: []byte("rspauth=0")}} {
+		for _, m := range []*saslMessage{{state: saslNegotiate, auths: []saslAuth{by}},
+			{state: saslSuccess, token: []byte("rspauth=0")}} {
 			if _, err := in.next(1 << 16); err != nil {
 				return
 			}
@@ -257,17 +260,18 @@ func TestBrokenPeers(t *testing.T) {
 	noise := make([]byte, 10_000)
 	rand.Read(noise)
 	for name, c := range map[string]struct{ send, want string }{
-		"silent":                {"", ""},
-		"half a preamble":       {"hrp", ""},
-		"another protocol":      {"SSH-2.0-OpenSSH", ""},
-		"a browser":             {"GET / HTTP/1.1\r\n\r\n", "404"},
-		"another version":       {"hrpc\x08\x00\x00", "RPC$VersionMismatch"},
-		"another auth byte":     {"hrpc\x09\x00\x51", ""},
-		"half a frame":          {hello + context[:20], ""},
-		"a frame too long":      {hello + context + "\x7f\xff\xff\xff", ""},
-		"no context":            {hello + call(requestHeader{}), "before the connection's context"},
-		"two contexts":          {hello + context + context, "a second context"},
-		"SASL out of place":     {hello + string(appendFrame(nil, &requestHeader{call: callSASL}, &saslMessage{state: saslNegotiate})), "SASL where none"},
+		"silent":            {"", ""},
+		"half a preamble":   {"hrp", ""},
+		"another protocol":  {"SSH-2.0-OpenSSH", ""},
+		"a browser":         {"GET / HTTP/1.1\r\n\r\n", "404"},
+		"another version":   {"hrpc\x08\x00\x00", "RPC$VersionMismatch"},
+		"another auth byte": {"hrpc\x09\x00\x51", ""},
+		"half a frame":      {hello + context[:20], ""},
+		"a frame too long":  {hello + context + "\x7f\xff\xff\xff", ""},
+		"no context":        {hello + call(requestHeader{}), "before the connection's context"},
+		"two contexts":      {hello + context + context, "a second context"},
+		"SASL out of place": {hello + string(appendFrame(nil, &requestHeader{call: callSASL},
+			&saslMessage{state: saslNegotiate})), "SASL where none"},
 		"silent after a call":   {hello + context + call(requestHeader{}), "x from u"},
 		"silent after half":     {hello + context + call(requestHeader{}) + "\x00\x00\x00", "x from u"},
 		"a ping, then silent":   {hello + context + string(appendFrame(nil, &requestHeader{call: callPing})), ""},

@@ -65,7 +65,8 @@ func (c *serverConn) serve(ctx context.Context) {
 }
 
 // hint is what a browser is told.
-const hint = "HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\nConnection: close\r\n\r\nThis port speaks Hadoop's RPC, not HTTP.\r\n"
+const hint = "HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\nConnection: close\r\n\r\nThis port speaks " +
+	"Hadoop's RPC, not HTTP.\r\n"
 
 // preamble reads what a connection begins with.
 func (c *serverConn) preamble() error {

@@ -106,7 +106,8 @@ func TestRecorded(t *testing.T) {
 		signer := keys[token.Kind][key()]
 		if signer == nil {
 			t.Errorf("%s: %s names key %d, which nobody gave", where, token.Kind, key())
-		} else if password, ok := signer.Password(key(), token.Identifier); !ok || !bytes.Equal(password, token.Password) {
+		} else if password, ok := signer.Password(key(), token.Identifier); !ok ||
+			!bytes.Equal(password, token.Password) {
 			t.Errorf("%s: password %x, was %x", where, password, token.Password)
 		}
 		count[token.Kind]++
@@ -213,7 +214,8 @@ func TestCredentials(t *testing.T) {
 func TestVInt(t *testing.T) {
 	// By WritableUtils: one byte from -112 to 127; -113 says one byte of magnitude follows, -120 eight; -121 to -128
 	// the same of ^v.
-	for v, want := range map[int64]string{0: "00", 127: "7f", -112: "90", 128: "8f80", 256: "8e0100", -113: "8770", -1 << 63: "807fffffffffffffff", math.MaxInt64: "887fffffffffffffff"} {
+	for v, want := range map[int64]string{0: "00", 127: "7f", -112: "90", 128: "8f80", 256: "8e0100", -113: "8770",
+		-1 << 63: "807fffffffffffffff", math.MaxInt64: "887fffffffffffffff"} {
 		b := appendVInt(nil, v)
 		got, n, err := ReadVInt(b)
 		if hex.EncodeToString(b) != want || got != v || n != len(b) || err != nil {

@@ -187,7 +187,8 @@ func (m *Lifetime) Fields(f *proto.Fields) {
 // Usage is what an application uses and has used. Commands fail on one with parts missing, so all of it is always
 // written.
 type Usage struct {
-	Known          bool // false: before the first container and after the last; the numbers of now are then written as -1
+	// false: before the first container and after the last; the numbers of now are then written as -1
+	Known          bool
 	Containers     int32
 	Used           Resource
 	MemorySeconds  int64   // MiB·s
@@ -317,7 +318,8 @@ type ClusterMetrics struct{ Nodes, Decommissioned, Active, Lost, Unhealthy, Rebo
 
 func (m *ClusterMetrics) Fields(f *proto.Fields) {
 	f.Within(1, func() {
-		for i, n := range []*int32{&m.Nodes, &m.Decommissioned, &m.Active, &m.Lost, &m.Unhealthy, &m.Rebooted, &m.Decommissioning, &m.Shutdown} {
+		for i, n := range []*int32{&m.Nodes, &m.Decommissioned, &m.Active, &m.Lost, &m.Unhealthy, &m.Rebooted,
+			&m.Decommissioning, &m.Shutdown} {
 			f.Int32(int32(i+1), n)
 		}
 	})

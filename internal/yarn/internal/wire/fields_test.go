@@ -28,13 +28,16 @@ func TestRoundTrip(t *testing.T) {
 		), new(SubmitRequest), new(ApplicationRequest), new(ApplicationResponse), new(ApplicationReport), new(Lifetime),
 		new(
 			Usage,
-		), new(KillRequest), new(KillResponse), new(ApplicationsRequest), new(ApplicationsResponse), new(ClusterMetrics),
+		), new(KillRequest), new(KillResponse), new(ApplicationsRequest), new(ApplicationsResponse),
+		new(ClusterMetrics),
 		new(
 			NodesRequest,
-		), new(NodesResponse), new(QueueRequest), new(QueueResponse), new(QueueInfo), new(QueueStatistics), new(QueueShares),
+		), new(NodesResponse), new(QueueRequest), new(QueueResponse), new(QueueInfo), new(QueueStatistics),
+		new(QueueShares),
 		new(
 			QueueACLs,
-		), new(QueueACL), new(AttemptRequest), new(AttemptReport), new(AttemptsResponse), new(ContainerRequest), new(ContainerReport),
+		), new(QueueACL), new(AttemptRequest), new(AttemptReport), new(AttemptsResponse), new(ContainerRequest),
+		new(ContainerReport),
 		new(ContainersResponse), new(ResourceTypesResponse),
 		new(
 			PriorityChange,
@@ -55,7 +58,8 @@ func fit(m any) {
 		}
 	case *RegisterNodeResponse: // a node that is not let in hears why, and nothing else
 		if m.Action != NodeNormal {
-			*m = RegisterNodeResponse{Action: m.Action, Diagnostics: m.Diagnostics, ContainerKey: MasterKey{Key: []byte{}}, NodeKey: MasterKey{Key: []byte{}}}
+			*m = RegisterNodeResponse{Action: m.Action, Diagnostics: m.Diagnostics,
+				ContainerKey: MasterKey{Key: []byte{}}, NodeKey: MasterKey{Key: []byte{}}}
 		} else {
 			m.Diagnostics = ""
 		}

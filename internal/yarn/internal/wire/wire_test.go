@@ -120,7 +120,8 @@ var messages = map[string][2]func() message{
 // distributed shell two of its end. What auxiliary services say to startContainers, and what is answered to the two
 // methods of NodeManagers, is not kept.
 var notOurs = map[string]string{
-	"> allocate": "ask", "> finishApplicationMaster": "end", "< startContainers": "services", "< stopContainers": "ids", "< getContainerStatuses": "ids",
+	"> allocate": "ask", "> finishApplicationMaster": "end", "< startContainers": "services", "< stopContainers": "ids",
+	"< getContainerStatuses": "ids",
 }
 
 // Every recorded message is read, and written again byte for byte.
@@ -164,7 +165,8 @@ func TestRecorded(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"< nodeHeartbeat", "> nodeHeartbeat", "< allocate", "< getApplicationReport", "> startContainers", "> submitApplication"} {
+	for _, name := range []string{"< nodeHeartbeat", "> nodeHeartbeat", "< allocate", "< getApplicationReport",
+		"> startContainers", "> submitApplication"} {
 		if same[name] < 3 || same[name] != read[name] {
 			t.Errorf("%s: %d recorded, %d the same", name, read[name], same[name])
 		}
@@ -198,7 +200,8 @@ func TestValues(t *testing.T) {
 			true,
 			"",
 			-1,
-		}, {20, "/default-rack", Resource{Memory: 512, VCores: 1}, 2, true, "", -1}, {20, "localhost", Resource{Memory: 512, VCores: 1}, 2, true, "", -1},
+		}, {20, "/default-rack", Resource{Memory: 512, VCores: 1}, 2, true, "", -1},
+		{20, "localhost", Resource{Memory: 512, VCores: 1}, 2, true, "", -1},
 	}
 	if !reflect.DeepEqual(ask.Asks, want) || ask.Progress != 0.05 {
 		t.Errorf("asks %+v, want %+v", ask.Asks, want)
@@ -294,7 +297,8 @@ func TestNames(t *testing.T) {
 	if got, err := ParseApplicationID(app.String()); err != nil || got != app {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, s := range []string{"", "application", "application_1_x", "job_1_1", "application_1_0", "application_-1_1", "application_1_1_1"} {
+	for _, s := range []string{"", "application", "application_1_x", "job_1_1", "application_1_0", "application_-1_1",
+		"application_1_1_1"} {
 		if _, err := ParseApplicationID(s); err == nil ||
 			!strings.Contains(err.Error(), "application_1700000000000_0001") {
 			t.Errorf("%q: %v", s, err)

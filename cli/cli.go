@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -153,12 +154,7 @@ func command(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q%s", args[0], suggestion(cmd, args[0]))
-			}
-			return cmd.Help()
-		},
+		RunE:          onlyChildren,
 	}
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -168,7 +164,32 @@ func command(a *app) *cobra.Command {
 	root.AddCommand(runCommand(a), simCommand(a), experimentCommand(a), fluidCommand(a), workloadCommand(a),
 		recordCommand(a), rmCommand(a), modelCommand(a), reproduceCommand(a), policiesCommand(a), jobsCommand(a),
 		generateCommand(a), versionCommand(a))
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.RunE = onlyChildren
+	}
 	return root
+}
+
+// helpCommand shows the help of a command, and refuses what is none.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{Use: "help [COMMAND]", Short: "Show the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("unknown command %q", strings.Join(args, " "))
+			}
+			return c.Help()
+		}}
+}
+
+// onlyChildren refuses words that are none of a command's children, and shows its help where there are none.
+func onlyChildren(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q%s", args[0], suggestion(cmd, args[0]))
+	}
+	return cmd.Help()
 }
 
 // flagError says of a value that its flag cannot take what would be right, where the library says which of its
@@ -207,12 +228,7 @@ func suggestion(cmd *cobra.Command, word string) string {
 
 // parent is a command that only has others below it.
 func parent(use, short string, children ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("unknown command %q%s", args[0], suggestion(cmd, args[0]))
-		}
-		return cmd.Help()
-	}}
+	c := &cobra.Command{Use: use, Short: short, RunE: onlyChildren}
 	c.AddCommand(children...)
 	return c
 }

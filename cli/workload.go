@@ -183,7 +183,17 @@ func workloadGenerate(a *app) *cobra.Command {
 		Example: "  sojourn workload generate --jobs 1000 --gap 10s --input pareto:min=1MB,max=1TB,alpha=0.6 " +
 			"--output jobs.tsv\n" +
 			"  sojourn workload generate --mix facebook --jobs 100 --gap 5s --format yaml",
-		Args: noArgs, RunE: func(*cobra.Command, []string) error { return g.write(a) }}
+		Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			if g.mix != "" {
+				for _, name := range notOfMix {
+					if cmd.Flags().Changed(name) {
+						return usagef("--%s is of jobs of chance, and --mix says what its jobs are: give one or the other",
+							name)
+					}
+				}
+			}
+			return g.write(a)
+		}}
 	f := c.Flags()
 	f.Int64Var(&g.jobs, "jobs", 100, "number of jobs; 1 or more")
 	f.StringVar(&g.mix, "mix", "", "facebook: task counts by the table of Facebook's cluster in October 2009 "+
@@ -213,6 +223,9 @@ func workloadGenerate(a *app) *cobra.Command {
 		"standard output")
 	return c
 }
+
+// notOfMix are the flags that a mix does not follow.
+var notOfMix = []string{"input", "shuffle", "written", "users", "queues", "load"}
 
 type generatorFlags struct {
 	jobs                    int64

@@ -32,7 +32,7 @@ func recordServe(a *app) *cobra.Command {
   sojourn record serve fifo.rec fair.rec --address :8765`,
 		Args: atLeastOne("record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			site, err := siteOf(a, args)
+			site, err := siteUntil(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}
@@ -112,16 +112,45 @@ func writeReport(site *web.Site, path string, overwrite bool) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// siteOf returns a site of recorded runs.
+// siteOf returns a site of recorded runs as far as their records go.
 func siteOf(a *app, paths []string) (*web.Site, error) {
+	return siteFollowing(a, paths, func(string) func() bool { return nil })
+}
+
+// looksAgain is how often a record that is still being written is looked at.
+const looksAgain = 500 * time.Millisecond
+
+// siteUntil returns a site of recorded runs. A record that has no end is followed until the context ends, as its run
+// may go on.
+func siteUntil(ctx context.Context, a *app, paths []string) (*web.Site, error) {
+	return siteFollowing(a, paths, func(path string) func() bool {
+		told := false
+		return func() bool {
+			if !told {
+				told = true
+				fmt.Fprintf(a.Err, "sojourn: %s has no end yet: what is added to it is shown\n", path)
+			}
+			select {
+			case <-ctx.Done():
+				return false
+			case <-time.After(looksAgain):
+				return true
+			}
+		}
+	})
+}
+
+// siteFollowing returns a site of recorded runs when what is whole of each has been played. A record without an end
+// goes on to be played while more returns true; nil: that is its end.
+func siteFollowing(a *app, paths []string, more func(path string) func() bool) (*web.Site, error) {
 	site := web.NewSite(nil)
 	for _, path := range paths {
 		r, err := record.Open(path, run.Payload)
 		if err != nil {
 			return nil, err
 		}
-		board, err := boardOf(a, r, path)
-		if err = errors.Join(err, r.Close()); err != nil {
+		board, err := boardOf(a, r, path, more(path))
+		if err != nil {
 			return nil, err
 		}
 		site.Add(board)
@@ -129,8 +158,8 @@ func siteOf(a *app, paths []string) (*web.Site, error) {
 	return site, nil
 }
 
-// boardOf plays a record to a board. One that was cut off is shown as far as it goes, and that is said.
-func boardOf(a *app, r *record.Reader, path string) (*web.Board, error) {
+// boardOf plays a record to a board, and closes it when that is over. It returns when what is whole has been played.
+func boardOf(a *app, r *record.Reader, path string, more func() bool) (*web.Board, error) {
 	h := r.Header
 	board := web.NewBoard(web.About{
 		Name: path, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator, Workload: h.Trace, Seed: h.Seed,
@@ -140,16 +169,31 @@ func boardOf(a *app, r *record.Reader, path string) (*web.Board, error) {
 	if err != nil { // a policy or an estimator of another program: what the jobs say of themselves has to do
 		estimator = nil
 	}
-	err = record.PlayWith(r, estimator, board)
-	switch {
-	case errors.Is(err, record.ErrCut):
-		board.Finish("the record ends early")
-		return board, mend(a, err)
-	case err != nil:
-		return nil, err
-	}
-	board.Finish("")
-	return board, nil
+	played := make(chan error, 2) // one when what is whole has been played, one at the end
+	go func() {
+		on := func() bool {
+			if more == nil {
+				return false
+			}
+			select {
+			case played <- nil:
+			default:
+			}
+			return more()
+		}
+		err := errors.Join(record.PlayOn(r, estimator, on, board), r.Close())
+		switch {
+		case errors.Is(err, record.ErrCut):
+			board.Finish("the record ends early")
+			err = mend(a, err)
+		case err != nil:
+			board.Finish(err.Error())
+		default:
+			board.Finish("")
+		}
+		played <- err
+	}()
+	return board, <-played
 }
 
 // explainFrom returns what asks a record why a job waited. It reads the record up to the instant, each time.

@@ -187,8 +187,8 @@ func workloadGenerate(a *app) *cobra.Command {
 			if g.mix != "" {
 				for _, name := range notOfMix {
 					if cmd.Flags().Changed(name) {
-						return usagef("--%s is of jobs of chance, and --mix says what its jobs are: give one or the other",
-							name)
+						return usagef("--%s is of jobs of chance, and --mix says what its jobs are: give one or "+
+							"the other", name)
 					}
 				}
 			}

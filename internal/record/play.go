@@ -24,6 +24,21 @@ func PlayWith(r *Reader, e sched.Estimator, to ...Follower) error {
 	return nil
 }
 
+// PlayOn is PlayWith for a record that is still being written: where it has played what is whole, it calls more, and
+// goes on where that returns true. The caller's more waits a while.
+func PlayOn(r *Reader, e sched.Estimator, more func() bool, to ...Follower) error {
+	p := playWith(r, e, to...)
+	for {
+		var end error
+		for _, err := range p.steps() {
+			end = err
+		}
+		if !errors.Is(end, ErrCut) || !more() {
+			return end
+		}
+	}
+}
+
 // Summarize computes the figures of a recorded run. An ErrCut comes with those of what is whole.
 func Summarize(r *Reader, o TallyOptions) (Result, error) {
 	if o.Policy == "" {

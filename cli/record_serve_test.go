@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/web"
+)
+
+// TestServeFollows serves a record that is half written: the run is live. What is added is shown, and at its end the
+// run is over.
+func TestServeFollows(t *testing.T) {
+	dir := t.TempDir()
+	whole, growing := filepath.Join(dir, "whole.rec"), filepath.Join(dir, "growing.rec")
+	must(t, "sim", "--trace", "../examples/bursty.tsv", "--cluster", "nodes=20,map-slots=3,reduce-slots=1", "--policy",
+		"fair", "--record", whole)
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(growing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	half := len(text) / 2
+	if _, err := f.Write(text[:half]); err != nil {
+		t.Fatal(err)
+	}
+	var says strings.Builder
+	site, err := siteUntil(t.Context(), newApp(Streams{Err: &says}, nil), []string{growing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs web.Runs
+	askPage(t, site, "/api/v1/runs", 200, &runs)
+	if r := runs.Runs[0]; !r.Live || r.Jobs == 0 || r.Unfinished == 0 {
+		t.Errorf("half of a record is %+v, must be live with unfinished jobs", r)
+	}
+	if _, err := f.Write(text[half:]); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); runs.Runs[0].Live; time.Sleep(20 * time.Millisecond) {
+		if askPage(t, site, "/api/v1/runs", 200, &runs); time.Now().After(deadline) {
+			t.Fatal("the run is not over a minute after its record")
+		}
+	}
+	if r := runs.Runs[0]; r.Jobs != 300 || r.Unfinished != 0 || r.Note != "" {
+		t.Errorf("the whole record is %+v, must be 300 jobs, none unfinished", r)
+	}
+	if !strings.Contains(says.String(), "growing.rec has no end yet") {
+		t.Errorf("it says %q", says.String())
+	}
+	if err := f.Truncate(int64(half)); err != nil {
+		t.Fatal(err)
+	}
+	site, err = siteOf(newApp(Streams{Err: &says}, nil), []string{growing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	askPage(t, site, "/api/v1/runs", 200, &runs)
+	if r := runs.Runs[0]; r.Live || r.Note != "the record ends early" {
+		t.Errorf("a report of half a record is %+v, must say that the record ends early", r)
+	}
+}

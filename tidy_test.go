@@ -31,7 +31,8 @@ var arrows = map[string][]string{
 	"jobhistory":   {},
 	"model":        {"theory", "sched", "spelling"},
 	"policy":       {"theory", "sched", "spelling"},
-	"record":       {"sched", "chart", "theory", "workload"}, // a past run is a workload; loans are theory's
+	"outlook":      {"sched"},
+	"record":       {"sched", "chart", "theory", "workload", "outlook"}, // a past run is a workload; loans are theory's
 	"unpack":       {},
 	"workload":     {"sched", "unpack", "jobhistory"},
 	"joblog":       {"sched"},
@@ -45,7 +46,7 @@ var arrows = map[string][]string{
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",
 		"run"},
 	"cli": {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web",
-		"predict", "run", "experiment", "reproduce", "availability", "joblog"},
+		"predict", "run", "experiment", "reproduce", "availability", "joblog", "outlook"},
 	"cmd": {"cli", "yarn"}, // yarn/load is a program of its own
 	// bench replays the mixes of real jobs of reproduce
 	"bench": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"},

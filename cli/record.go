@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/outlook"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -293,7 +294,37 @@ func printExplanation(a *app, x *record.Explanation) {
 			fmt.Fprintf(a.Out, "    has room: job %d %s, with %d attempts\n", h.Job, h.Name, h.Attempts)
 		}
 	}
+	if x.Expected != nil {
+		printExpectation(a, x.Expected)
+	}
 	if x.Note != "" {
 		fmt.Fprintln(a.Out, x.Note)
+	}
+}
+
+// printExpectation says when a job was expected to start and to end, and when it did.
+func printExpectation(a *app, e *record.Expectation) {
+	if e.Outlook.Unknown != "" {
+		fmt.Fprintf(a.Out, "  its end is not foreseen: %s\n", e.Outlook.Unknown)
+		return
+	}
+	for _, row := range []struct {
+		what string
+		span *outlook.Span
+		came float64
+	}{{"start", e.Outlook.Start, e.Began}, {"end", e.Outlook.End, e.Ended}} {
+		if row.span == nil {
+			continue
+		}
+		fmt.Fprintf(a.Out, "  expected to %s in %s s, nine times in ten in %s to %s s", row.what,
+			figure(row.span.Median), figure(row.span.Low), figure(row.span.High))
+		if took := row.came - e.Since; row.came > 0 {
+			within := "within that"
+			if took < row.span.Low || took > row.span.High {
+				within = "outside that"
+			}
+			fmt.Fprintf(a.Out, "; it did after %s s, %s", figure(took), within)
+		}
+		fmt.Fprintln(a.Out)
 	}
 }

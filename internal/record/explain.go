@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/outlook"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -65,7 +66,16 @@ type Explanation struct {
 	Submitted float64            `json:"submit_s,omitempty"`
 	Ended     float64            `json:"end_s,omitempty"`
 	Stages    []StageExplanation `json:"stages,omitempty"` // of an unfinished job
-	Note      string             `json:"note,omitempty"`   // what is not known, and why
+	Expected  *Expectation       `json:"expected,omitempty"`
+	Note      string             `json:"note,omitempty"` // what is not known, and why
+}
+
+// An Expectation is what was expected of an unfinished job, and what came. Instants are in seconds since the run began.
+type Expectation struct {
+	Since   float64         `json:"since_s"` // the instant from which the outlook counts
+	Outlook outlook.Outlook `json:"outlook"`
+	Began   float64         `json:"began_s,omitempty"` // its first task; 0: it had, or the record does not say
+	Ended   float64         `json:"ended_s,omitempty"` // 0: the record does not say
 }
 
 // Unknown is the state of a job that the record does not have.
@@ -138,6 +148,12 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	}
 	jobs := sched.JobID(0)
 	for s, err := range r.Steps() {
+		if x.e.Stages != nil {
+			if err != nil || !x.later(s) {
+				break
+			}
+			continue
+		}
 		if errors.Is(err, ErrCut) {
 			x.e.Note = err.Error()
 			break
@@ -151,7 +167,10 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 			}
 		}
 		if s.Now > q.At && (x.e.State != "not submitted" || jobs >= q.Job) {
-			break
+			if x.finish(); x.e.Expected == nil || !x.later(s) {
+				break
+			}
+			continue
 		}
 		if s.Now > q.At {
 			continue // it may come yet
@@ -165,12 +184,42 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 		x.e.Note = strings.TrimPrefix(x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs),
 			"; ")
 	}
-	if x.e.State == "unfinished" {
-		for _, st := range x.known.core.Job(q.Job).Stages {
-			x.e.Stages = append(x.e.Stages, x.explain(st))
-		}
-	}
+	x.finish()
 	return x.e, nil
+}
+
+// finish explains a job that is unfinished at the instant, once, and says what is expected of it.
+func (x *explainer) finish() {
+	if x.e.State != "unfinished" || x.e.Stages != nil {
+		return
+	}
+	for _, st := range x.known.core.Job(x.q.Job).Stages {
+		x.e.Stages = append(x.e.Stages, x.explain(st))
+	}
+	if ranker, v := x.ranker(); ranker != nil {
+		order := func(st *sched.Stage) (sched.Key, bool) { return ranker.Position(v, st) }
+		x.e.Expected = &Expectation{Since: v.Now.Seconds(), Outlook: outlook.Of(v, x.q.Job, order)}
+	}
+}
+
+// later takes in a Step after the instant, and reports whether the next ones can say more of what came.
+func (x *explainer) later(s *Step) bool {
+	if x.known.apply(s) != nil {
+		return false
+	}
+	j, e := x.known.core.Job(x.q.Job), x.e.Expected
+	if j == nil {
+		return false
+	}
+	if e.Began == 0 && e.Outlook.Start != nil && slices.ContainsFunc(j.Stages, func(st *sched.Stage) bool {
+		return st.Kind != sched.Master && st.Running+st.Done > 0
+	}) {
+		e.Began = s.Now.Seconds()
+	}
+	if j.Ended {
+		e.Ended = s.Now.Seconds()
+	}
+	return !j.Ended
 }
 
 // A Question is about a job at an instant.

@@ -26,8 +26,9 @@ func (p *Problem) Orders(effort int) []Order {
 	add("weighted shortest", p.wspt())
 	if p.Worst {
 		add("longest alone first", sorted(n, func(i int) (float64, float64) { return -p.alone(i), 0 }))
-		add("due date", p.byDue(0))
-		add("bisection", p.bisect(effort))
+		due := p.byDue(0)
+		add("due date", due)
+		add("bisection", p.bisect(due, effort))
 		if n*n <= effort {
 			add("Lawler", p.lawler())
 		}
@@ -101,10 +102,10 @@ func (p *Problem) latest(level float64, due []float64) {
 }
 
 // bisect looks for the least level of the largest penalty that the order by the due dates of that level keeps, and
-// returns the order. On one machine it is the best; a level is tried by packing. O(n log n) a level.
-func (p *Problem) bisect(effort int) []int {
+// returns the order; it begins with the order by due dates. On one machine it is the best; a level is tried by packing.
+// O(n log n) a level.
+func (p *Problem) bisect(best []int, effort int) []int {
 	k := newPacker(p)
-	best := p.byDue(0)
 	high := k.value(best)
 	low := math.Inf(-1)
 	for i := range p.Jobs {

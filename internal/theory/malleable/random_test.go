@@ -1,6 +1,7 @@
 package malleable
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -330,6 +331,31 @@ func TestCheck(t *testing.T) {
 	}
 	if err := (&Problem{Slots: 1, Jobs: []Job{good}}).Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Sorting by digits gives the order of comparisons: of both signs, with equal keys, zeros and infinities.
+func TestSorted(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 10))
+	for _, n := range []int{1, 10, manyRanked - 1, manyRanked, 1000, 5000} {
+		keys, ties, want := make([]float64, n), make([]float64, n), make([]int, n)
+		for i := range keys {
+			keys[i], ties[i], want[i] = math.Round(r.NormFloat64()*20), r.NormFloat64(), i
+			switch r.IntN(10) {
+			case 0:
+				keys[i] = math.Inf(1 - 2*r.IntN(2))
+			case 1:
+				keys[i] = math.Copysign(0, -1)
+			case 2:
+				ties[i] = 0
+			}
+		}
+		slices.SortStableFunc(want, func(a, b int) int {
+			return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(ties[a], ties[b]))
+		})
+		if got := sorted(n, func(i int) (key, tie float64) { return keys[i], ties[i] }); !slices.Equal(got, want) {
+			t.Errorf("%d keys: sorted otherwise", n)
+		}
 	}
 }
 

@@ -374,32 +374,3 @@ func (p *Problem) generic(slots []int) []int {
 	a := p.allot()
 	return sorted(len(slots), func(i int) (end, work float64) { return a.end(i, slots[i]), p.Jobs[i].Work })
 }
-
-// A ranked is a job with the keys that it is sorted by.
-type ranked struct {
-	key, tie float64
-	job      int
-}
-
-// sorted returns the indices below n by rising key, then by rising tie, then as they are.
-func sorted(n int, keys func(i int) (key, tie float64)) []int {
-	list := make([]ranked, n)
-	for i := range list {
-		key, tie := keys(i)
-		list[i] = ranked{key, tie, i}
-	}
-	slices.SortFunc(list, func(a, b ranked) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.tie, b.tie), a.job-b.job)
-	})
-	order := make([]int, n)
-	for k := range list {
-		order[k] = list[k].job
-	}
-	return order
-}

@@ -9,7 +9,10 @@ import (
 // slot each. The jobs of the closed loop have deadlines of 1000 s in the middle; the submissions are in it, with the
 // check of all goals (warn=on), which costs O(n log n).
 func BenchmarkAdaptive(b *testing.B) {
-	specs := []string{"fair", "edf", "minedf", "adaptive:warn=off", "adaptive", "adaptive:delays=3,warn=off"}
+	specs := []string{
+		"fair", "edf", "minedf", "adaptive:warn=off", "adaptive", "adaptive:delays=3,warn=off",
+		"adaptive:shortage=fewest", "hardware", "ras:trigger=off", "reverse:trigger=off",
+	}
 	for _, spec := range specs {
 		for _, n := range []int{1000, 10000} {
 			b.Run(fmt.Sprintf("%s/jobs=%d", spec, n), func(b *testing.B) {

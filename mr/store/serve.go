@@ -119,13 +119,25 @@ func ask(dir string) (*checkpoint, error) {
 	if err != nil {
 		return nil, nil
 	}
-	line, err := bufio.NewReaderSize(io.LimitReader(conn, 1<<16), 1<<12).ReadString('\n')
-	line = strings.TrimSuffix(line, "\n")
-	if why, failed := strings.CutPrefix(line, "error: "); failed {
-		err = errors.New(why)
-	}
+	path, err := answered(conn, besides(dir))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("ask for a checkpoint: %w", err), conn.Close())
 	}
-	return &checkpoint{conn, line}, nil
+	return &checkpoint{conn, path}, nil
+}
+
+// answered reads a server's answer: the path of a checkpoint, which must be in the folder, or why there is none.
+func answered(r io.Reader, folder string) (path string, err error) {
+	line, err := bufio.NewReaderSize(io.LimitReader(r, 1<<16), 1<<12).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("the answer ends early: %w", err)
+	}
+	line = strings.TrimSuffix(line, "\n")
+	if why, failed := strings.CutPrefix(line, "error: "); failed {
+		return "", errors.New(why)
+	}
+	if name := filepath.Base(line); line != filepath.Join(folder, name) || name == socket || name == ".." {
+		return "", fmt.Errorf("the answer %q names no checkpoint in %s", line, folder)
+	}
+	return line, nil
 }

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -253,6 +257,123 @@ func TestCheckpointEndsWithItsHolder(t *testing.T) {
 	}
 	if _, err := os.Stat(besides(dir)); !os.IsNotExist(err) {
 		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// FuzzAnswered: whatever a server answers, a path is of a checkpoint in its folder, or there is an error.
+func FuzzAnswered(f *testing.F) {
+	for _, seed := range []string{
+		"/d/db.snapshots/1\n", "/d/db.snapshots/1", "/d/db.snapshots/../x\n", "error: no room\n", "1\n", "\n",
+		"/d/db.snapshots/..\n", "/d/db.snapshots/serve.sock\n", "/d/db.snapshots/\n", "/d/db.snapshots/1/2\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		path, err := answered(strings.NewReader(answer), "/d/db.snapshots")
+		if (path == "") != (err != nil) {
+			t.Fatalf("%q: %q and %v", answer, path, err)
+		}
+		if err == nil && (filepath.Dir(path) != "/d/db.snapshots" || path+"\n" != answer[:len(path)+1]) {
+			t.Errorf("%q names %q", answer, path)
+		}
+	})
+}
+
+// used returns the bytes of the files of a store and of its checkpoints. A file that both link to counts once.
+func used(t *testing.T, dir string) (sum int64) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for _, folder := range []string{dir, besides(dir)} {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil // not there, or gone meanwhile
+			}
+			if info, err := d.Info(); err == nil && strings.HasSuffix(path, ".sst") {
+				if id := info.Sys().(*syscall.Stat_t).Ino; !seen[id] {
+					seen[id] = true
+					sum += info.Size()
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sum
+}
+
+// What a job holds of a store that is overwritten meanwhile takes room until the job has ended and the store is written
+// on: with a snapshot or a checkpoint the store is about twice as large when all is overwritten and compacted. After
+// the job it is as large as before when all is overwritten once more. A compaction alone does not give the room of a
+// snapshot back: pebble leaves tables of the lowest level as they are.
+func TestGrowthEndsWithTheJob(t *testing.T) {
+	const records = 20_000
+	for _, served := range []bool{false, true} {
+		db, dir := create(t, 1)
+		r := rand.New(rand.NewPCG(1, 2))
+		overwrite := func() int64 {
+			t.Helper()
+			value := make([]byte, 100)
+			for i := range records {
+				for j := range value {
+					value[j] = byte(r.Uint32()) // does not compress
+				}
+				if err := db.Set(ycsb.Key(i), value, pebble.NoSync); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return compacted(t, db, dir)
+		}
+		before := overwrite()
+		job := Of(db)
+		if served {
+			server, err := Serve(db, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			if err := job.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if job, err = Open(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, _ := all(t, job, 3)
+		during := overwrite()
+		if again, _ := all(t, job, 3); again != text {
+			t.Errorf("served %v: the job reads what was written after it began", served)
+		}
+		if err := job.Close(); err != nil {
+			t.Fatal(err)
+		}
+		after := overwrite()
+		for deadline := time.Now().Add(10 * time.Second); after > before*11/10 && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond) // the server removes a checkpoint when it has seen the end
+			after = compacted(t, db, dir)
+		}
+		if during < before*18/10 || after > before*11/10 {
+			t.Errorf("served %v: %d bytes before the job, %d during, %d after", served, before, during, after)
+		}
+		defer db.Close()
+	}
+}
+
+// compacted compacts a store and returns its size.
+func compacted(t *testing.T, db *pebble.DB, dir string) int64 {
+	t.Helper()
+	if err := db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Compact(t.Context(), []byte("a"), []byte("z"), true); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		// Tables that are not part of the store any more are removed a little later.
+		if m := db.Metrics(); m.Table.ObsoleteCount+m.Table.ZombieCount == 0 || time.Now().After(deadline) {
+			return used(t, dir)
+		}
 	}
 }
 

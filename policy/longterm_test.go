@@ -378,3 +378,30 @@ func BenchmarkLongterm(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLongtermState is the cost of leaving accounts and of beginning with them, for many queues.
+func BenchmarkLongtermState(b *testing.B) {
+	for _, queues := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("queues=%d", queues), func(b *testing.B) {
+			p, _, err := Parse("longterm")
+			if err != nil {
+				b.Fatal(err)
+			}
+			l := newLoop(1000, 1000, p, queues)
+			for range 1000 {
+				l.step(queues)
+			}
+			kept, fresh := p.(*longterm), newTill(b, "longterm").policy
+			var text []byte
+			for b.Loop() {
+				if text, err = json.Marshal(kept.Left(time.Hour)); err == nil {
+					err = fresh.Recall(text)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(text)), "bytes")
+		})
+	}
+}

@@ -29,7 +29,10 @@ func ltyarn() *Paper {
 			"above 1 of all β, Ω what is below. " +
 			"The thesis claims that LTRF brings Ω to 0 for good, where memoryless fairness keeps a loss, and " +
 			"that sharing makes workloads faster than partitions.",
-		Parts: []Part{ltyarnTwoUsers(), ltyarnWorkloads(), ltyarnQuantum(), ltyarnOffice(), ltyarnGames()},
+		Parts: []Part{
+			ltyarnTwoUsers(), ltyarnWorkloads(), ltyarnDraws(), ltyarnLetter(), ltyarnQuantum(), ltyarnOffice(),
+			ltyarnGames(),
+		},
 		Left: []Left{
 			{
 				Where: "Fig. 5.4",
@@ -42,7 +45,7 @@ func ltyarn() *Paper {
 
 func ltyarnTwoUsers() Part {
 	p := Part{
-		Title: "Two users", Trials: 1,
+		Title: "Two users", Trials: 1, Worked: true,
 		How: "Table 5.1: 200 units, equal weights, four steps of time. New demand of A is 40, 80, 160, 120 and " +
 			"of B 200, 120, 100, 100; what is not served waits. " +
 			"Each unit goes to the user that has been counted for least.",
@@ -195,14 +198,36 @@ func ltyarnGames() Part {
 			p.Claims = append(p.Claims, Claim{Where: r.says, Says: says, Unit: unit, Figure: r.name + " " + figure,
 				Agrees: agrees, Own: true})
 		}
-		own("honest: Jain's index of what was of use", "jain", "", Range{})
+		even, inflates, busy, debt := atLeast(0.995), atMost(-5), atMost(-5), atMost(10) // where there is a memory
+		if r.name == "mlrf" {
+			even, inflates, busy, debt = Range{}, Range{}, Range{}, atLeast(25)
+		}
+		own("honest: Jain's index of what was of use", "jain", "", even)
 		own("honest: who got least, of its share", "least", "×", Range{})
-		own("inflates: what it gains", "inflate", "%", atMost(1e-9))
+		own("inflates: what it gains", "inflate", "%", inflates)
 		own("inflates: what the others gain", "inflate others", "%", Range{})
-		own("keeps busy: what it gains", "busy", "%", Range{})
+		own("keeps busy: what it gains", "busy", "%", busy)
 		own("keeps busy: what the others gain", "busy others", "%", Range{})
-		own("leaves in debt: what it had above its share until then", "debt", "%", Range{})
+		own("leaves in debt: what it had above its share until then", "debt", "%", debt)
 	}
+	return tableOf52(p)
+}
+
+// tableOf52 adds what table 5.2 of the thesis says of truthfulness and of useless work, as far as the games measure it.
+func tableOf52(p Part) Part {
+	const why = "max-min in each quantum gives a user the smaller of what it asks for and a level. Asking for more " +
+		"changes what it gets beyond its use only, so that it wins nothing that is of use to it. What the thesis has in " +
+		"mind is that it costs nothing: the rows of the others say what they lose by it"
+	p.Claims = append(p.Claims,
+		Claim{Where: "Table 5.2", Says: "memoryless: not truthful: who inflates gains", Unit: "%", Figure: "mlrf inflate",
+			Agrees: above(1e-9), Why: why},
+		Claim{Where: "Table 5.2", Says: "memoryless: useless work costs its user nothing", Unit: "%", Figure: "mlrf busy",
+			Agrees: atLeast(-1e-9)},
+		Claim{Where: "Table 5.2", Says: "LTRF: truthful: who inflates does not gain", Unit: "%", Figure: "ltrf inflate",
+			Agrees: atMost(0)},
+		Claim{Where: "Table 5.2", Says: "LTRF: useless work costs its user", Unit: "%", Figure: "ltrf busy",
+			Agrees: below(0)},
+	)
 	return p
 }
 

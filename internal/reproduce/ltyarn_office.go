@@ -27,11 +27,19 @@ type shift struct {
 	from, to sched.Time
 }
 
-// shifts are those of three weeks: on weekdays the desk wants everything in four of five half hours from 8:00 to 18:00;
+// A habit is how the teams of an office work.
+type habit uint8
+
+const (
+	deskAndBatch habit = iota // as shifts says
+	alike                     // both as the desk, each with its own chance
+)
+
+// shifts are those of so many days: on weekdays the desk wants everything in four of five half hours from 8:00 to 18:00;
 // the batch team does from 10:00 to 16:00 and from 22:30 to 4:00.
-func shifts(seed uint64) (list []shift) {
+func shifts(seed uint64, days int, as habit) (list []shift) {
 	chance := rand.New(rand.NewPCG(seed, 21))
-	for day := range officeDays {
+	for day := range days {
 		if day%7 >= 5 {
 			continue
 		}
@@ -41,6 +49,12 @@ func shifts(seed uint64) (list []shift) {
 			if chance.IntN(5) > 0 {
 				list = append(list, shift{"desk", from, from + 30*time.Minute})
 			}
+			if as == alike && chance.IntN(5) > 0 {
+				list = append(list, shift{"batch", from, from + 30*time.Minute})
+			}
+		}
+		if as == alike {
+			continue
 		}
 		list = append(list, shift{"batch", midnight + 10*time.Hour, midnight + 16*time.Hour},
 			shift{"batch", midnight + 22*time.Hour + 30*time.Minute, midnight + 28*time.Hour})
@@ -77,7 +91,7 @@ func (d *duties) Pop() any {
 }
 
 // newOffice returns an office under a policy, with the shifts to come.
-func newOffice(spec string, seed uint64) (*office, error) {
+func newOffice(spec string, seed uint64, days int, as habit) (*office, error) {
 	p, _, err := policy.All.Parse(spec)
 	if err != nil {
 		return nil, err
@@ -95,7 +109,7 @@ func newOffice(spec string, seed uint64) (*office, error) {
 		}
 		heap.Push(&o.due, duty{0, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(i + 1), Body: body}})
 	}
-	for _, s := range byStart(shifts(seed)) {
+	for _, s := range byStart(shifts(seed, days, as)) {
 		tasks := int32(officeNodes * officeSlots * (s.to - s.from) / officeTask * 3 / 2) // more than it can get
 		spec := &sched.JobSpec{Queue: s.team, Open: true, Stages: []sched.StageSpec{
 			{
@@ -174,37 +188,46 @@ func ltyarnOffice() Part {
 			"the whole cluster in four of five half hours from 8:00 to 18:00. "+
 			"*Batch* wants it from 10:00 to 16:00, and from 22:30 to 4:00. What a team has not got at the end of "+
 			"a half hour, or of a night, it withdraws. "+
-			"LTRF is `%s`, Karma `%s`; the defaults of `longterm` guarantee half a share.",
+			"LTRF is `%s`, Karma `%s`; the defaults of `longterm` guarantee half a share. In the office of two teams "+
+			"alike both work as the desk does, each in its own half hours.",
 			officeNodes*officeSlots, remembers, byCredits),
 		Reading: "By night batch uses what the desk pays for and does not use. Memoryless fairness then gives " +
 			"batch half of the afternoon as well. With a memory the desk has its afternoons, and both have what " +
 			"they pay for. " +
-			"With half of a share guaranteed, batch has a quarter of the afternoon: that is the price of never " +
+			"What is left of the difference is the last night, which the desk cannot claim back before the weeks end: " +
+			"over twice the time it is half as much. " +
+			"Where both teams work alike they are apart only by the chance of their half hours, and with a memory " +
+			"hardly at all: the difference above is due to when they work. With half of a share guaranteed, batch has a quarter of the afternoon: that is the price of never " +
 			"being starved.",
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for name, spec := range officePolicies {
-				o, err := newOffice(spec, seed)
-				if err != nil {
-					return nil, err
+				for suffix, variant := range map[string]struct {
+					days int
+					as   habit
+				}{"": {officeDays, deskAndBatch}, " twice": {2 * officeDays, deskAndBatch}, " alike": {officeDays, alike}} {
+					o, err := newOffice(spec, seed, variant.days, variant.as)
+					if err != nil {
+						return nil, err
+					}
+					used := o.run()
+					desk, batch := used["desk"], used["batch"]
+					s.set(name+" desk"+suffix, desk)
+					s.set(name+" batch"+suffix, batch)
+					s.set(name+" times"+suffix, batch/desk)
+					s.set(name+" apart"+suffix, 100*math.Abs(batch-desk)/((batch+desk)/2))
 				}
-				used := o.run()
-				desk, batch := used["desk"], used["batch"]
-				s.set(name+" desk", desk)
-				s.set(name+" batch", batch)
-				s.set(name+" times", batch/desk)
-				s.set(name+" apart", 100*math.Abs(batch-desk)/((batch+desk)/2))
 			}
 			return s, nil
 		},
 	}
 	for _, r := range officeRows {
-		apart, times := Range{}, Range{}
+		apart, times, twice, alike := Range{}, Range{}, Range{}, atMost(5)
 		switch r[0] {
 		case "fair":
-			times = atLeast(1.5)
+			times, twice, alike = atLeast(1.5), atLeast(40), atMost(15)
 		case "ltrf", "karma":
-			apart = atMost(5)
+			apart, twice = atMost(5), atMost(3)
 		}
 		p.Claims = append(
 			p.Claims,
@@ -219,6 +242,10 @@ func ltyarnOffice() Part {
 				Agrees: times,
 			},
 			Claim{Where: r[1], Says: "they are apart by", Unit: "%", Figure: r[0] + " apart", Own: true, Agrees: apart},
+			Claim{Where: r[1], Says: "the same over six weeks", Unit: "%", Figure: r[0] + " apart twice", Own: true,
+				Agrees: twice},
+			Claim{Where: r[1], Says: "an office of two teams alike: they are apart by", Unit: "%",
+				Figure: r[0] + " apart alike", Own: true, Agrees: alike},
 		)
 	}
 	return p

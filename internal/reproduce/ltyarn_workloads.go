@@ -9,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/theory/reference"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -195,7 +196,8 @@ func (s *sharing) look() {
 		}
 		for _, st := range j.Stages {
 			for a := range s.view.Attempts(st) {
-				sum += max(quantum, (s.last - a.Start).Seconds())
+				task := reference.TaskSpan{Start: a.Start.Seconds(), Started: true}
+				sum += task.AssumedTime(s.last.Seconds(), 0, quantum)
 			}
 		}
 	}
@@ -294,13 +296,17 @@ func ltyarnWorkloads() Part {
 					s.set(name+" "+q, gain(static[q], ends[name][q]))
 				}
 			}
+			s.set("loss ends later", s.of("mlrf loss ends")-s.of("ltrf loss ends"))
+			s.set("loss part", s.of("ltrf omega")/s.of("mlrf omega"))
 			for _, q := range ltyarnQueues {
 				s.set("ltrf over mlrf "+q, gain(ends["mlrf"][q], ends["ltrf"][q]))
 			}
 			return s, nil
 		},
 	}
-	ours := "arrivals, task times and numbers of tasks of three workloads are ours"
+	ours := "arrivals, task times and numbers of tasks of three workloads are ours; *What was not published* draws them " +
+		"at random and says on which of them the row depends, and *By the letter* holds the policy against the thesis' " +
+		"own engine"
 	p.Claims = []Claim{
 		{
 			Where:     "Fig. 5.5",
@@ -308,7 +314,7 @@ func ltyarnWorkloads() Part {
 			Published: exactly(650),
 			Unit:      "s",
 			Figure:    "ltrf loss ends",
-			Agrees:    atMost(1500),
+			Agrees:    atMost(1300), // twice what was published
 			Why:       ours,
 		},
 		{
@@ -327,11 +333,19 @@ func ltyarnWorkloads() Part {
 			Own:    true,
 		},
 		{
+			Where:  "Fig. 5.5",
+			Says:   "that is later than under LTRF by",
+			Unit:   "s",
+			Figure: "loss ends later",
+			Agrees: atLeast(600),
+		},
+		{
 			Where: "Fig. 5.5", Says: "memoryless: Ω on average", Published: exactly(-0.5),
-			Figure: "mlrf omega", Agrees: below(0),
+			Figure: "mlrf omega", Agrees: atMost(-0.05),
 			Why: "the size depends on how often workloads start from nothing against long tasks of others; " + ours,
 		},
 		{Where: "Fig. 5.5", Says: "LTRF: Ω on average", Figure: "ltrf omega", Own: true},
+		{Where: "Fig. 5.5", Says: "that is of memoryless Ω", Unit: "×", Figure: "loss part", Own: true, Agrees: atMost(0.75)},
 		{Where: "Fig. 5.5", Says: "LTRF: Ω at its worst, early", Figure: "ltrf omega worst", Own: true},
 		{Where: "Fig. 5.5", Says: "LTRF: Ψ at the end", Figure: "ltrf psi", Own: true},
 		{Where: "Fig. 5.5", Says: "memoryless: Ψ at the end", Figure: "mlrf psi", Own: true},

@@ -40,6 +40,7 @@ type Part struct {
 	Reading string // what the claims come to, without figures of ours
 	Trials  int    // how many; the k-th, from 1, has seed k. One: there is no chance in it
 	Alone   bool   // trials measure this machine: they are run one at a time, when all others are through
+	Worked  bool   // a worked example: its rows are arithmetic, and are counted apart
 	Trial   func(context.Context, Lab, uint64) (Sample, error)
 	Over    func([]Sample) Sample // figures of all trials together; nil: none
 	Claims  []Claim

@@ -231,6 +231,10 @@ func (r *Report) Page() string {
 				"compare the size. ",
 		)
 	}
+	if n.worked > 0 {
+		say("Apart from these, %d rows are arithmetic of a worked example, of which %d come out exactly. ", n.worked,
+			n.exact)
+	}
 	if len(r.Rows()) > 0 {
 		say("*Ours* is the median over trials, and in brackets the least and the greatest.\n")
 	}
@@ -292,21 +296,29 @@ func fold(page string) string {
 	return b.String()
 }
 
-// A tally is how many published rows were run, of them how many go the same way, and of these how many
-// are of the same size.
-type tally struct{ run, same, alike int }
+// A tally is how many published rows were run, of them how many go the same way, and of these how many are of the same
+// size. Rows of worked examples are counted apart: how many there are, and how many of them come out exactly.
+type tally struct{ run, same, alike, worked, exact int }
 
 func (r *Report) count() (n tally) {
-	for _, row := range r.Rows() {
-		if row.Own || row.Trials == 0 {
-			continue
-		}
-		n.run++
-		if row.Same() {
-			n.same++
-		}
-		if row.Alike() {
-			n.alike++
+	for i := range r.Parts {
+		for _, row := range r.Parts[i].Rows() {
+			switch {
+			case row.Own || row.Trials == 0:
+			case r.Parts[i].Worked:
+				n.worked++
+				if row.Same() {
+					n.exact++
+				}
+			default:
+				n.run++
+				if row.Same() {
+					n.same++
+				}
+				if row.Alike() {
+					n.alike++
+				}
+			}
 		}
 	}
 	return n

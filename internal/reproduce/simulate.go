@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -24,6 +25,7 @@ type setting struct {
 	made      sched.Estimator // used instead; nil: none
 	seed      uint64
 	watch     record.Follower // follows the run; nil: none does
+	policies  policy.Registry // where policies are looked up; nil: those of this module
 	// by class of nodes: what a service leaves of them when; nil: all
 	timetables map[string]*sched.Forecast
 	fetched    func(from, to sched.Time, bytes float64) // as sim.Config.Fetched
@@ -54,6 +56,9 @@ func (s *setting) under(ctx context.Context, spec string) (*outcome, error) {
 		Made:   s.made,
 		Watch:  []record.Follower{specs, held},
 		Row:    func(r *record.JobRow) { rows = append(rows, *r) },
+	}
+	if s.policies != nil {
+		setup.Names.Policies = s.policies
 	}
 	if s.watch != nil {
 		setup.Watch = append(setup.Watch, s.watch)

@@ -1,3 +1,3 @@
 // Package reference has algorithms written down as plainly as their sources print them. Tests hold the quick
-// implementations of policies against them; no program imports it.
+// implementations of policies against them, and a reproduction runs LTYARN's engine beside the policy longterm.
 package reference

@@ -24,7 +24,8 @@ type LongTermNode struct {
 	Size    float64 // of an application: units that a task holds
 	Pending int     // of an application: tasks that wait
 
-	arrived  float64 // when it was added
+	arrived  float64 // when it was active for the first time
+	came     bool    // it was
 	above    *LongTermNode
 	below    []*LongTermNode
 	running  []*LongTermTask
@@ -58,7 +59,7 @@ type LongTermTree struct {
 
 // Add puts a node below another one. Both are in the tree from now on.
 func (t *LongTermTree) Add(above, node *LongTermNode) *LongTermNode {
-	node.above, node.arrived = above, t.now
+	node.above = above
 	above.below = append(above.below, node)
 	return node
 }
@@ -82,10 +83,14 @@ func (t *LongTermTree) enter(n *LongTermNode) {
 	if n.hasEnter || n.above == nil || !n.active() {
 		return
 	}
-	n.entered, n.hasEnter = max(n.arrived, t.roundStart), true
-	if t.held(n) == 0 {
-		n.entered = t.now
+	if !n.came {
+		n.arrived, n.came = t.now, true
 	}
+	var ok bool
+	if n.entered, ok = RoundArrival(n.arrived, t.roundStart, t.spans(n)); !ok {
+		n.entered = t.now // it waits: none of its tasks has started in the round
+	}
+	n.hasEnter = true
 	var earlier []Early
 	for _, o := range n.above.below {
 		if o != n && o.hasEnter && o.active() && o.entered < n.entered {
@@ -93,6 +98,16 @@ func (t *LongTermTree) enter(n *LongTermNode) {
 		}
 	}
 	n.pseudo = PseudoAccumulated(n.Weight, earlier)
+}
+
+// spans returns the tasks that run below n.
+func (t *LongTermTree) spans(n *LongTermNode) (list []TaskSpan) {
+	t.each(n, func(n *LongTermNode) {
+		for _, task := range n.running {
+			list = append(list, TaskSpan{Start: task.start, Started: true})
+		}
+	})
+	return list
 }
 
 func (t *LongTermTree) each(n *LongTermNode, do func(*LongTermNode)) {

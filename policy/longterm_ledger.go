@@ -236,6 +236,10 @@ func (l *ledger) levelOf(v *sched.View, q *sched.Queue) *level {
 	return a.Below
 }
 
+// weightOf returns the weight by which a queue is counted: its own, to a millionth at least. Rates are whole numbers of
+// the ledger's unit for a weight, and one of less would not fit into 64 bits.
+func weightOf(q *sched.Queue) float64 { return max(q.Weight(), 1e-6) }
+
 // counts reports whether a queue is one of those that share what its parent has.
 func (l *ledger) counts(q *sched.Queue) bool { return l.users || !q.User }
 
@@ -419,7 +423,7 @@ func (l *ledger) weigh(v *sched.View, q *sched.Queue) bool {
 	b.Children, b.Changes, b.Weights = len(q.Children), v.QueueChanges, 0
 	for _, id := range q.Children {
 		if c := v.Queues[id]; l.counts(c) {
-			b.Weights += c.Weight()
+			b.Weights += weightOf(c)
 		}
 	}
 	return b.Weights != was
@@ -428,7 +432,7 @@ func (l *ledger) weigh(v *sched.View, q *sched.Queue) bool {
 // one brings one account up to now.
 func (l *ledger) one(v *sched.View, q *sched.Queue) {
 	a, up := l.of(v, q), v.Queues[q.Parent]
-	b, above, weight := l.levelOf(v, up), float64(wholeCluster), q.Weight()
+	b, above, weight := l.levelOf(v, up), float64(wholeCluster), weightOf(q)
 	if up.ID != 0 {
 		above = float64(l.of(v, up).Share)
 	}
@@ -558,7 +562,7 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 		a := l.of(v, q)
 		more := l.terms.counted(float64(a.Held), float64(a.Share)) - l.terms.counted(float64(before[i]),
 			float64(a.Share))
-		c.Parts[i] = int64(math.Round(max(0, more) / q.Weight())) // 0 for a user where users do not count
+		c.Parts[i] = int64(math.Round(max(0, more) / weightOf(q))) // 0 for a user where users do not count
 	}
 	if l.Young == nil {
 		l.Young = map[sched.AttemptID]charge{}
@@ -620,7 +624,7 @@ func (l *ledger) moveYoung(v *sched.View) {
 			for q := to; q.ID != 0; q = v.Queues[q.Parent] {
 				part := int64(0)
 				if l.counts(q) {
-					part = int64(math.Round(share / q.Weight()))
+					part = int64(math.Round(share / weightOf(q)))
 				}
 				c.Parts = append(c.Parts, part)
 			}

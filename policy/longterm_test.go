@@ -260,6 +260,31 @@ func TestLongtermRestartedOftenForgets(t *testing.T) {
 	}
 }
 
+// A queue of hardly any weight is counted for much when it holds anything, so that it waits for the others: no amount
+// overflows.
+func TestLongtermTinyWeight(t *testing.T) {
+	for _, credit := range []string{"ltrf", "karma"} {
+		x := newTill(t, "longterm:guaranteed=0,cap=0s,round=0s,credit="+credit, 1e-12, 1)
+		x.step(0, x.node(4), x.job(0, 100)) // q0 has all for 10 s
+		for second := 10; second <= 40; second += 10 {
+			var events []sched.Event
+			for len(x.running) > 0 {
+				events = append(events, x.finish(0))
+			}
+			if second == 10 {
+				events = append(events, x.job(1, 8))
+			}
+			want := "q1"
+			if second > 20 {
+				want = "q0"
+			}
+			if got := x.step(second, events...); !slices.Equal(got, slices.Repeat([]string{want}, 4)) {
+				t.Errorf("%s, %d s: %v start, want %s four times", credit, second, got, want)
+			}
+		}
+	}
+}
+
 // What is left counts up to the instant at which it is left, not to the last decision, and rounds that have ended since
 // then are forgotten. The run that leaves it goes on as if it had not.
 func TestLongtermLeavesUpToNow(t *testing.T) {
@@ -393,6 +418,7 @@ func BenchmarkLongtermState(b *testing.B) {
 			}
 			kept, fresh := p.(*longterm), newTill(b, "longterm").policy
 			var text []byte
+			start := cpu()
 			for b.Loop() {
 				if text, err = json.Marshal(kept.Left(time.Hour)); err == nil {
 					err = fresh.Recall(text)
@@ -401,6 +427,7 @@ func BenchmarkLongtermState(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
 			b.ReportMetric(float64(len(text)), "bytes")
 		})
 	}

@@ -216,18 +216,17 @@ func ltyarnGames() Part {
 // tableOf52 adds what table 5.2 of the thesis says of truthfulness and of useless work, as far as the games measure it.
 func tableOf52(p Part) Part {
 	const why = "max-min in each quantum gives a user the smaller of what it asks for and a level. Asking for more " +
-		"changes what it gets beyond its use only, so that it wins nothing that is of use to it. What the thesis has in " +
-		"mind is that it costs nothing: the rows of the others say what they lose by it"
-	p.Claims = append(p.Claims,
-		Claim{Where: "Table 5.2", Says: "memoryless: not truthful: who inflates gains", Unit: "%", Figure: "mlrf inflate",
-			Agrees: above(1e-9), Why: why},
-		Claim{Where: "Table 5.2", Says: "memoryless: useless work costs its user nothing", Unit: "%", Figure: "mlrf busy",
-			Agrees: atLeast(-1e-9)},
-		Claim{Where: "Table 5.2", Says: "LTRF: truthful: who inflates does not gain", Unit: "%", Figure: "ltrf inflate",
-			Agrees: atMost(0)},
-		Claim{Where: "Table 5.2", Says: "LTRF: useless work costs its user", Unit: "%", Figure: "ltrf busy",
-			Agrees: below(0)},
-	)
+		"changes what it gets beyond its use only, so that it wins nothing that is of use to it. What the thesis has " +
+		"in mind is that it costs nothing: the rows of the others say what they lose by it"
+	for _, c := range []Claim{
+		{Says: "memoryless: not truthful: who inflates gains", Figure: "mlrf inflate", Agrees: above(1e-9), Why: why},
+		{Says: "memoryless: useless work costs its user nothing", Figure: "mlrf busy", Agrees: atLeast(-1e-9)},
+		{Says: "LTRF: truthful: who inflates does not gain", Figure: "ltrf inflate", Agrees: atMost(0)},
+		{Says: "LTRF: useless work costs its user", Figure: "ltrf busy", Agrees: below(0)},
+	} {
+		c.Where, c.Unit = "Table 5.2", "%"
+		p.Claims = append(p.Claims, c)
+	}
 	return p
 }
 

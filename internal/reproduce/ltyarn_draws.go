@@ -111,7 +111,8 @@ func ltyarnDraws() Part {
 			" (14 to 19 % in print)", Unit: "%", Figure: c.figure, Own: true, Agrees: c.agrees})
 	}
 	for _, c := range drawClaims {
-		p.Claims = append(p.Claims, Claim{Where: c.where, Says: c.says, Unit: "%", Figure: c.figure, Own: true, Agrees: c.agrees})
+		p.Claims = append(p.Claims,
+			Claim{Where: c.where, Says: c.says, Unit: "%", Figure: c.figure, Own: true, Agrees: c.agrees})
 	}
 	return p
 }
@@ -132,16 +133,17 @@ var drawClaims = []drawClaim{
 		func(s Sample) bool { return s["u"][0] < densely }, later("facebook"), atLeast(75)},
 	{"Fig. 5.6", "TPC-H gains, as in print: of the same", "tpch dense",
 		func(s Sample) bool { return s["u"][0] < densely }, sooner("tpch"), atLeast(75)},
-	{"Fig. 5.6", "all three, of draws with short maps of Purdue and dense jobs of Facebook", "three", func(s Sample) bool {
-		return s["u"][0] < densely && s["u"][1] < shortPurdue
-	}, func(s Sample) bool { return sooner("purdue")(s) && later("facebook")(s) && sooner("tpch")(s) }, atLeast(60)},
+	{"Fig. 5.6", "all three, of draws with short maps of Purdue and dense jobs of Facebook", "three",
+		func(s Sample) bool { return s["u"][0] < densely && s["u"][1] < shortPurdue },
+		func(s Sample) bool { return sooner("purdue")(s) && later("facebook")(s) && sooner("tpch")(s) }, atLeast(60)},
 	{"Fig. 5.6", "Spark loses, as in print: of all draws", "spark", nil, later("spark"), atMost(15)},
 	{"Fig. 5.5", "memoryless: Ω is -0.3 or less on average: of draws with tasks of Spark below 10 s and maps of Purdue " +
 		"above 40 s", "loss", func(s Sample) bool { return s["u"][3] < shortSpark && s["u"][1] > longPurdue }, lossy,
 		atLeast(30)},
 	{"Fig. 5.5", "the same, of the other draws", "loss else",
 		func(s Sample) bool { return s["u"][3] >= shortSpark || s["u"][1] <= longPurdue }, lossy, atMost(10)},
-	{"Fig. 5.5", "LTRF: Ω is 0 from 650 s on or sooner: of draws in which memoryless Ω is -0.3 or less", "both", lossy,
+	{"Fig. 5.5", "LTRF: Ω is 0 from 650 s on or sooner: of draws in which memoryless Ω is -0.3 or less", "both",
+		lossy,
 		func(s Sample) bool { return s.of("draw ltrf loss ends") <= 650 }, atMost(20)},
 	{"Fig. 5.5", "the same, of the other draws", "repaired", func(s Sample) bool { return !lossy(s) },
 		func(s Sample) bool { return s.of("draw ltrf loss ends") <= 650 }, atLeast(50)},
@@ -183,5 +185,7 @@ func drawChart(samples []Sample, label string, number int, queue string) chart.C
 		}
 	}
 	slices.SortFunc(dots.Points, func(a, b chart.Point) int { return int(1e6 * (a.X - b.X)) })
-	return chart.Chart{X: chart.Axis{Label: label}, Y: chart.Axis{Label: "gain by a memory (%)"}, Lines: []chart.Line{dots}}
+	return chart.Chart{
+		X: chart.Axis{Label: label}, Y: chart.Axis{Label: "gain by a memory (%)"}, Lines: []chart.Line{dots},
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// letters are policies that an experiment alone has: LTYARN's engine written as the thesis says it, reference.LongTermTree,
-// behind the interface of policies.
+// letters are policies that an experiment alone has: LTYARN's engine written as the thesis says it
+// (reference.LongTermTree), behind the interface of policies.
 var letters = policy.Registry{"letter": {
 	Card: policy.Card{
 		Title:  "LTYARN by the letter",
@@ -83,7 +83,8 @@ func (l *letter) follow(p *sched.Plan, e *sched.Event) {
 	case sched.JobSubmitted:
 		j := p.Job(e.Job)
 		q := l.queues[j.Spec.Queue]
-		r := &letterRow{node: l.tree.Add(q.node, &reference.LongTermNode{Weight: 1}), quantum: q.quantum.Below(), job: j}
+		node := l.tree.Add(q.node, &reference.LongTermNode{Weight: 1})
+		r := &letterRow{node: node, quantum: q.quantum.Below(), job: j}
 		l.jobs[j.ID] = r
 		l.live = append(l.live, r)
 	case sched.JobEnded:
@@ -173,7 +174,8 @@ func ltyarnLetter() Part {
 		},
 	}
 	for _, c := range specs {
-		p.Claims = append(p.Claims, Claim{Where: "2.6", Says: c.says + ": Ω on average", Figure: c.name + " omega", Own: true})
+		p.Claims = append(p.Claims,
+			Claim{Where: "2.6", Says: c.says + ": Ω on average", Figure: c.name + " omega", Own: true})
 	}
 	for _, q := range []string{"600", "10"} {
 		p.Claims = append(p.Claims,

@@ -35,8 +35,8 @@ const (
 	alike                     // both as the desk, each with its own chance
 )
 
-// shifts are those of so many days: on weekdays the desk wants everything in four of five half hours from 8:00 to 18:00;
-// the batch team does from 10:00 to 16:00 and from 22:30 to 4:00.
+// shifts are those of so many days: on weekdays the desk wants everything in four of five half hours from 8:00 to
+// 18:00; the batch team does from 10:00 to 16:00 and from 22:30 to 4:00.
 func shifts(seed uint64, days int, as habit) (list []shift) {
 	chance := rand.New(rand.NewPCG(seed, 21))
 	for day := range days {
@@ -194,18 +194,23 @@ func ltyarnOffice() Part {
 		Reading: "By night batch uses what the desk pays for and does not use. Memoryless fairness then gives " +
 			"batch half of the afternoon as well. With a memory the desk has its afternoons, and both have what " +
 			"they pay for. " +
-			"What is left of the difference is the last night, which the desk cannot claim back before the weeks end: " +
+			"What is left of the difference is the last night, which the desk cannot claim back before the weeks " +
+			"end: " +
 			"over twice the time it is half as much. " +
 			"Where both teams work alike they are apart only by the chance of their half hours, and with a memory " +
-			"hardly at all: the difference above is due to when they work. With half of a share guaranteed, batch has a quarter of the afternoon: that is the price of never " +
-			"being starved.",
+			"hardly at all: the difference above is due to when they work. With half of a share guaranteed, batch " +
+			"has a quarter of the afternoon: that is the price of never being starved.",
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for name, spec := range officePolicies {
 				for suffix, variant := range map[string]struct {
 					days int
 					as   habit
-				}{"": {officeDays, deskAndBatch}, " twice": {2 * officeDays, deskAndBatch}, " alike": {officeDays, alike}} {
+				}{
+					"":       {officeDays, deskAndBatch},
+					" twice": {2 * officeDays, deskAndBatch},
+					" alike": {officeDays, alike},
+				} {
 					o, err := newOffice(spec, seed, variant.days, variant.as)
 					if err != nil {
 						return nil, err

@@ -47,7 +47,8 @@ func TestLTYARNWorkloads(t *testing.T) {
 	}
 }
 
-// With one seed already: the policy with PAR does what the engine by the letter does, with a good and with a bad quantum.
+// With one seed already: the policy with PAR does what the engine by the letter does, with a good and with a bad
+// quantum.
 func TestLTYARNByTheLetter(t *testing.T) {
 	rows := rowsOf(t, ltyarnLetter())
 	for _, name := range []string{"omegas600", "apart600", "omegas10", "apart10", "harm"} {

@@ -304,8 +304,8 @@ func ltyarnWorkloads() Part {
 			return s, nil
 		},
 	}
-	ours := "arrivals, task times and numbers of tasks of three workloads are ours; *What was not published* draws them " +
-		"at random and says on which of them the row depends, and *By the letter* holds the policy against the thesis' " +
+	ours := "arrivals, task times and numbers of tasks of three workloads are ours; *What was not published* draws " +
+		"them at random and says on what the row depends, and *By the letter* holds the policy against the thesis' " +
 		"own engine"
 	p.Claims = []Claim{
 		{
@@ -345,7 +345,10 @@ func ltyarnWorkloads() Part {
 			Why: "the size depends on how often workloads start from nothing against long tasks of others; " + ours,
 		},
 		{Where: "Fig. 5.5", Says: "LTRF: Ω on average", Figure: "ltrf omega", Own: true},
-		{Where: "Fig. 5.5", Says: "that is of memoryless Ω", Unit: "×", Figure: "loss part", Own: true, Agrees: atMost(0.75)},
+		{
+			Where: "Fig. 5.5", Says: "that is of memoryless Ω", Unit: "×", Figure: "loss part", Own: true,
+			Agrees: atMost(0.75),
+		},
 		{Where: "Fig. 5.5", Says: "LTRF: Ω at its worst, early", Figure: "ltrf omega worst", Own: true},
 		{Where: "Fig. 5.5", Says: "LTRF: Ψ at the end", Figure: "ltrf psi", Own: true},
 		{Where: "Fig. 5.5", Says: "memoryless: Ψ at the end", Figure: "mlrf psi", Own: true},

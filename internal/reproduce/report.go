@@ -232,8 +232,7 @@ func (r *Report) Page() string {
 		)
 	}
 	if n.worked > 0 {
-		say("Apart from these, %d rows are arithmetic of a worked example, of which %d come out exactly. ", n.worked,
-			n.exact)
+		say("%d more rows are arithmetic of a worked example; %d of them come out exactly. ", n.worked, n.exact)
 	}
 	if len(r.Rows()) > 0 {
 		say("*Ours* is the median over trials, and in brackets the least and the greatest.\n")

@@ -137,8 +137,9 @@ var drawClaims = []drawClaim{
 		func(s Sample) bool { return s["u"][0] < densely && s["u"][1] < shortPurdue },
 		func(s Sample) bool { return sooner("purdue")(s) && later("facebook")(s) && sooner("tpch")(s) }, atLeast(60)},
 	{"Fig. 5.6", "Spark loses, as in print: of all draws", "spark", nil, later("spark"), atMost(15)},
-	{"Fig. 5.5", "memoryless: Ω is -0.3 or less on average: of draws with tasks of Spark below 10 s and maps of Purdue " +
-		"above 40 s", "loss", func(s Sample) bool { return s["u"][3] < shortSpark && s["u"][1] > longPurdue }, lossy,
+	{"Fig. 5.5", "memoryless: Ω is -0.3 or less on average: of draws with tasks of Spark below 10 s and maps of " +
+		"Purdue above 40 s", "loss",
+		func(s Sample) bool { return s["u"][3] < shortSpark && s["u"][1] > longPurdue }, lossy,
 		atLeast(30)},
 	{"Fig. 5.5", "the same, of the other draws", "loss else",
 		func(s Sample) bool { return s["u"][3] >= shortSpark || s["u"][1] <= longPurdue }, lossy, atMost(10)},

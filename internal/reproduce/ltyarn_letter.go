@@ -179,8 +179,8 @@ func ltyarnLetter() Part {
 	}
 	for _, q := range []string{"600", "10"} {
 		p.Claims = append(p.Claims,
-			Claim{Where: "2.6", Says: "letter and `par=on`, Q₀ " + q + " s: Ω on average differs by", Figure: "omegas" + q,
-				Own: true, Agrees: atMost(0.05)},
+			Claim{Where: "2.6", Says: "letter and `par=on`, Q₀ " + q + " s: Ω on average differs by",
+				Figure: "omegas" + q, Own: true, Agrees: atMost(0.05)},
 			Claim{Where: "2.6", Says: "the same: the time to a queue's last job differs by at most", Unit: "%",
 				Figure: "apart" + q, Own: true, Agrees: atMost(10)})
 	}

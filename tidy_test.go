@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"joblog":       {"sched"},
 	"sim":          {"sched", "workload", "theory"},           // what a probe samples is theory's
 	"mr":           {"sched", "theory", "spelling", "joblog"}, // an engine: no policy, no record, no other engine
-	"yarn":         {"sched"},
+	"yarn":         {"sched", "outlook"},
 	"availability": {"sched", "workload"},                            // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart"}, // loans between queues are theory's
 	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn"},

@@ -38,31 +38,37 @@ const (
 	guessSpread            = 0.5 // of task times around their mean, where none was seen
 )
 
+// A Look is a copy of what is left of all jobs at an instant. It can be used beside what changes the view.
+type Look struct {
+	works []*work // in order
+	free  sched.Resources
+	begun map[sched.JobID]bool // of the unfinished jobs, whether a task has started
+	why   string               // nothing can be said; "": it can
+}
+
 // Of lays the rest of all jobs' tasks out draws times, in the policy's present order and as if the cluster's free room
 // were in one place, with task times drawn around the estimates. It knows no job that is yet to come, and no change of
 // the order.
-func Of(v *sched.View, job sched.JobID, order Order) Outlook {
-	p, why := plan(v, order)
-	own := v.Job(job)
+func (l *Look) Of(job sched.JobID) Outlook {
+	begun, unfinished := l.begun[job]
 	switch {
-	case own == nil || own.Ended:
+	case !unfinished:
 		return Outlook{Unknown: "it is over"}
-	case why != "":
-		return Outlook{Unknown: why}
+	case l.why != "":
+		return Outlook{Unknown: l.why}
+	case !slices.ContainsFunc(l.works, func(w *work) bool { return w.job == job }):
+		return Outlook{Unknown: "its ApplicationMaster has not asked for tasks"}
 	}
-	started := slices.ContainsFunc(own.Stages, func(st *sched.Stage) bool {
-		return st.Kind != sched.Master && st.Running+st.Done+st.Suspended > 0
-	})
 	var starts, ends []float64
 	for d := range draws {
-		begun, ended := p.draw(rand.New(rand.NewPCG(uint64(job), uint64(d))), job)
+		begun, ended := l.draw(rand.New(rand.NewPCG(uint64(job), uint64(d))), job)
 		if math.IsInf(ended, 1) {
 			return Outlook{Unknown: "the cluster has no room for what is left of it"}
 		}
 		starts, ends = append(starts, begun), append(ends, ended)
 	}
 	o := Outlook{End: span(ends)}
-	if !started {
+	if !begun {
 		o.Start = span(starts)
 	}
 	return o
@@ -76,85 +82,104 @@ func span(list []float64) *Span {
 
 // A work is what is left of a stage.
 type work struct {
-	stage    *sched.Stage
-	key      sched.Key
-	placed   bool // it has a key
-	waiting  int
-	mean, sd float64 // of a task, in seconds
-	off      float64 // of the mean, as the standard deviation of its logarithm
-	needs    sched.Resources
-	ran      []float64 // of its running attempts
-	holds    []sched.Resources
-	after    []*work // by its dependencies
+	job         sched.JobID
+	key         sched.Key
+	placed      bool // it has a key
+	waiting     int
+	total, done int
+	mean, sd    float64 // of a task, in seconds
+	off         float64 // of the mean, as the standard deviation of its logarithm
+	needs       sched.Resources
+	ran         []float64 // of its running attempts
+	holds       []sched.Resources
+	after       []*work // by its dependencies
+	parts       []float64
 }
 
-type planned struct {
-	works []*work // in order
-	free  sched.Resources
-}
-
-// plan collects what is left, or says why nothing can be said.
-func plan(v *sched.View, order Order) (p planned, why string) {
+// At collects what is left, in a policy's order.
+func At(v *sched.View, order Order) *Look {
+	l := &Look{begun: map[sched.JobID]bool{}}
 	for _, n := range v.Nodes {
 		if !n.Lost {
 			for k, x := range n.Free() {
-				p.free[k] += max(0, x)
+				l.free[k] += max(0, x)
 			}
 		}
 	}
 	tasks := 0
 	for j := range v.Jobs() {
+		if j.Ended {
+			continue
+		}
+		l.begun[j.ID] = false
 		var own []*work
 		for _, st := range j.Stages {
-			w := &work{stage: st, waiting: int(st.Pending), needs: st.Spec.PerTask}
-			if st.Total >= 0 {
-				w.waiting = int(st.Total - st.Done - st.Running - st.Suspended)
-			}
-			for _, dep := range st.Spec.After {
-				if int(dep.Stage) < len(own) {
-					w.after = append(w.after, own[dep.Stage])
-				}
-			}
+			w := l.stage(v, st, own)
 			own = append(own, w)
-			for a := range v.Attempts(st) {
-				w.ran = append(w.ran, v.Ran(a, v.Now).Seconds())
-				w.holds = append(w.holds, v.Amount(a.Holds))
+			if st.Kind == sched.Master {
+				continue
 			}
-			if w.waiting = max(0, w.waiting); w.waiting+len(w.ran) == 0 || st.Kind == sched.Master {
+			if st.Running+st.Done+st.Suspended > 0 {
+				l.begun[j.ID] = true
+			}
+			if w.waiting+len(w.ran) == 0 {
 				continue
 			}
 			tasks += w.waiting + len(w.ran)
-			e := v.Estimate(st, 0)
-			if w.mean, w.sd = e.Mean.Seconds(), e.StdDev.Seconds(); w.mean <= 0 {
-				return p, "no task like those of " + st.Kind.String() + " stages has ended yet"
-			}
-			switch {
-			case st.Done > 0 && e.Samples > 0:
-				w.off = leastError + w.sd/w.mean/math.Sqrt(float64(min(e.Samples, int(st.Done))))
-			case w.sd > 0: // of other jobs' tasks: this job may be any of them
-				w.off = math.Sqrt(math.Log1p(w.sd * w.sd / (w.mean * w.mean)))
-			default:
-				w.off = guessError
+			if w.mean <= 0 {
+				l.why = "no task like those of " + st.Kind.String() + " stages has ended yet"
 			}
 			w.key, w.placed = order(st)
-			p.works = append(p.works, w)
+			l.works = append(l.works, w)
 		}
 	}
 	if tasks > mostTasks {
-		return p, "too many tasks wait"
+		l.why = "too many tasks wait"
 	}
-	slices.SortStableFunc(p.works, func(a, b *work) int {
+	slices.SortStableFunc(l.works, func(a, b *work) int {
 		switch {
 		case a.placed && b.placed:
-			return cmp.Or(a.key.Compare(b.key), int(a.stage.ID.Job-b.stage.ID.Job))
+			return cmp.Or(a.key.Compare(b.key), int(a.job-b.job))
 		case a.placed:
 			return -1
 		case b.placed:
 			return 1
 		}
-		return int(a.stage.ID.Job - b.stage.ID.Job)
+		return int(a.job - b.job)
 	})
-	return p, ""
+	return l
+}
+
+// stage collects what is left of a stage; own are those before it.
+func (l *Look) stage(v *sched.View, st *sched.Stage, own []*work) *work {
+	w := &work{job: st.ID.Job, needs: st.Spec.PerTask, total: int(st.Total), done: int(st.Done),
+		waiting: int(st.Pending)}
+	if st.Total >= 0 {
+		w.waiting = int(st.Total - st.Done - st.Running - st.Suspended)
+	}
+	w.waiting = max(0, w.waiting)
+	for _, dep := range st.Spec.After {
+		if int(dep.Stage) < len(own) {
+			w.after, w.parts = append(w.after, own[dep.Stage]), append(w.parts, dep.Part)
+		}
+	}
+	for a := range v.Attempts(st) {
+		w.ran = append(w.ran, v.Ran(a, v.Now).Seconds())
+		w.holds = append(w.holds, v.Amount(a.Holds))
+	}
+	e := v.Estimate(st, 0)
+	if w.mean, w.sd = e.Mean.Seconds(), e.StdDev.Seconds(); w.mean <= 0 {
+		return w
+	}
+	switch {
+	case st.Done > 0 && e.Samples > 0:
+		w.off = leastError + w.sd/w.mean/math.Sqrt(float64(min(e.Samples, int(st.Done))))
+	case w.sd > 0: // of other jobs' tasks: this job may be any of them
+		w.off = math.Sqrt(math.Log1p(w.sd * w.sd / (w.mean * w.mean)))
+	default:
+		w.off = guessError
+	}
+	return w
 }
 
 // A leave is the end of a task.
@@ -180,7 +205,7 @@ func (l *leaves) Pop() any {
 }
 
 // draw lays the rest out once, and returns when a job's first task starts and its last one ends.
-func (p planned) draw(r *rand.Rand, job sched.JobID) (begun, ended float64) {
+func (l *Look) draw(r *rand.Rand, job sched.JobID) (begun, ended float64) {
 	left, done := map[*work]int{}, map[*work]int{}
 	scale := map[*work]float64{}
 	var queue leaves
@@ -188,25 +213,25 @@ func (p planned) draw(r *rand.Rand, job sched.JobID) (begun, ended float64) {
 		heap.Push(&queue, leave{at, len(queue), w, held})
 	}
 	open := 0
-	for _, w := range p.works {
-		left[w], done[w] = w.waiting, int(w.stage.Done)
+	for _, w := range l.works {
+		left[w], done[w] = w.waiting, w.done
 		scale[w] = math.Exp(w.off * r.NormFloat64())
 		for i, ran := range w.ran {
 			push(w, w.rest(r, scale[w], ran), w.holds[i])
 		}
-		if w.stage.ID.Job == job {
+		if w.job == job {
 			open += w.waiting + len(w.ran)
 		}
 	}
 	begun, ended = math.Inf(1), math.Inf(1)
-	free := p.free
+	free := l.free
 	for now := 0.0; ; {
-		for _, w := range p.works {
+		for _, w := range l.works {
 			for left[w] > 0 && w.ready(done) && fits(w.needs, free) {
 				left[w]--
 				free = free.Sub(w.needs)
 				push(w, now+w.rest(r, scale[w], 0), w.needs)
-				if w.stage.ID.Job == job {
+				if w.job == job {
 					begun = min(begun, now)
 				}
 			}
@@ -214,11 +239,11 @@ func (p planned) draw(r *rand.Rand, job sched.JobID) (begun, ended float64) {
 		if len(queue) == 0 {
 			return begun, ended
 		}
-		l := heap.Pop(&queue).(leave)
-		now = l.at
-		free = free.Add(l.held)
-		done[l.of]++
-		if l.of.stage.ID.Job == job {
+		next := heap.Pop(&queue).(leave)
+		now = next.at
+		free = free.Add(next.held)
+		done[next.of]++
+		if next.of.job == job {
 			if open--; open == 0 {
 				return begun, now
 			}
@@ -245,12 +270,11 @@ func (w *work) rest(r *rand.Rand, scale, ran float64) float64 {
 // ready reports whether the stages that w comes after are far enough.
 func (w *work) ready(done map[*work]int) bool {
 	for i, a := range w.after {
-		part := w.stage.Spec.After[i].Part
-		n := int(a.stage.Done)
-		if d, ok := done[a]; ok {
-			n = d
+		n, left := done[a]
+		if !left {
+			n = a.done
 		}
-		if a.stage.Total > 0 && float64(n) < part*float64(a.stage.Total) {
+		if a.total > 0 && float64(n) < w.parts[i]*float64(a.total) {
 			return false
 		}
 	}

@@ -198,7 +198,7 @@ func (x *explainer) finish() {
 	}
 	if ranker, v := x.ranker(); ranker != nil {
 		order := func(st *sched.Stage) (sched.Key, bool) { return ranker.Position(v, st) }
-		x.e.Expected = &Expectation{Since: v.Now.Seconds(), Outlook: outlook.Of(v, x.q.Job, order)}
+		x.e.Expected = &Expectation{Since: v.Now.Seconds(), Outlook: outlook.At(v, order).Of(x.q.Job)}
 	}
 }
 

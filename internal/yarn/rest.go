@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/outlook"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -83,8 +84,9 @@ var restPages = map[string]func(rest) (body, error){
 
 // restLists are the pages of /ws/v1/cluster that take more than one turn.
 var restLists = map[string]func(*front, *http.Request) (body, error){
-	"/apps":  appsOf,
-	"/nodes": nodesOf,
+	"/apps":                appsOf,
+	"/nodes":               nodesOf,
+	"/apps/{app}/expected": expectedOf,
 }
 
 func restHandler(f *front, own []net.Addr) http.Handler {
@@ -470,6 +472,35 @@ func (q rest) tried() (*attempt, error) {
 		}
 	}
 	return nil, notFound("app attempt with id: " + name + " not found")
+}
+
+// expectedOf says when what an application has asked for is expected to start and to end. Hadoop has no such page. The
+// turn only copies what is left to do; the rest is computed outside of turns.
+func expectedOf(f *front, r *http.Request) (body, error) {
+	var look *outlook.Look
+	var job sched.JobID
+	_, err := f.inTurn(r, func(q rest) (body, error) {
+		app, err := q.named()
+		if err != nil {
+			return body{}, err
+		}
+		look, job = outlook.At(&q.m.core.View, orderOf(q.m.config.Core.Policy, &q.m.core.View)), app.job
+		return body{}, nil
+	})
+	if err != nil {
+		return body{}, err
+	}
+	return body{"expected", look.Of(job)}, nil
+}
+
+// orderOf is a policy's present order, if it can tell.
+func orderOf(p sched.Policy, v *sched.View) outlook.Order {
+	if r, ok := p.(interface {
+		Position(*sched.View, *sched.Stage) (sched.Key, bool)
+	}); ok {
+		return func(st *sched.Stage) (sched.Key, bool) { return r.Position(v, st) }
+	}
+	return func(*sched.Stage) (sched.Key, bool) { return sched.Key{}, false }
 }
 
 func (q rest) app() (body, error) {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -59,8 +60,18 @@ func at(v any, path string) any {
 	return v
 }
 
+// tenSeconds knows that each task takes 10 s, give or take one.
+type tenSeconds struct{}
+
+func (tenSeconds) Observe(*sched.Attempt, sched.Time, *sched.Counters) {}
+func (tenSeconds) Size(*sched.Job) (sched.Work, bool)                  { return sched.Work{}, false }
+func (tenSeconds) Estimate(*sched.Stage, sched.ClassID) sched.Estimate {
+	return sched.Estimate{Mean: 10 * time.Second, StdDev: time.Second, Samples: 9}
+}
+
 func TestREST(t *testing.T) {
 	c := start(t, func(config *Config) {
+		config.Core.Estimator = tenSeconds{}
 		config.Debts.Statement = func(sched.Time) any { return []map[string]string{{"kind": "memory"}} }
 	})
 	n := c.node()
@@ -110,7 +121,15 @@ func TestREST(t *testing.T) {
 			t.Errorf("%s: status %d, %s is %v, want %v", q.path, status, q.at, at(v, q.at), q.want)
 		}
 	}
-	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/nonsense": 400, "/nodes/h:1": 404,
+	// 7 tasks of 20 run, and each takes 10 s: there are three rounds.
+	_, v := c.rest("GET", app+"/expected", "")
+	low, _ := at(v, "expected.end.p5_s").(float64)
+	end, _ := at(v, "expected.end.p50_s").(float64)
+	if end < 22 || end > 40 || low <= 0 || low >= end || at(v, "expected.start") != nil {
+		t.Errorf("expected: %v", v)
+	}
+	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/application_1_0001/expected": 404,
+		"/apps/nonsense/expected": 400, "/apps/nonsense": 400, "/nodes/h:1": 404,
 		"/apps?states=HAPPY": 400, "/apps?limit=0": 400,
 		"/apps?startedTimeEnd=soon":                   400,
 		app + "/appattempts/appattempt_1_0001_000001": 404, "/appstatistics?states=HAPPY": 400} {

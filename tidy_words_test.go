@@ -78,7 +78,7 @@ var phrases = []struct {
 var plainWords = map[string]int{
 	"internal/yarn/internal/peer":  1,
 	"internal/yarn/internal/proto": 4,
-	"internal/yarn/internal/rpc":   12,
+	"internal/yarn/internal/rpc":   11,
 	"internal/yarn/internal/token": 4,
 	"internal/yarn/internal/wire":  4,
 	"internal/yarn/load":           4,

@@ -6,6 +6,7 @@ import (
 	"os/user"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -22,8 +23,18 @@ type Access struct {
 	// Groups tells the groups of a user; nil: those of the operating system. It may take a while, and is asked again
 	// when its answer is a few minutes old.
 	Groups func(user string) ([]string, error)
+	// Superusers may act for others.
+	Superusers Superusers
+	// Reread reads Admins, Superusers and MostPriority anew; nil: they do not change.
+	Reread func() (Refreshed, error)
 	// Audit logs what users do, a line each; nil: Config.Log does.
 	Audit *slog.Logger
+}
+
+// with returns the list with one more user.
+func (a ACL) with(user string) ACL {
+	a.Users = append([]string{user}, a.Users...)
+	return a
 }
 
 // An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is empty.
@@ -84,10 +95,12 @@ const (
 // A groupTable knows the groups of users. Many goroutines may use it: one that asks the system is not the owner,
 // which waits for no answer.
 type groupTable struct {
-	log   *logbook
-	ask   func(user string) ([]string, error) // nil: no list names a group or ever will
-	mu    sync.Mutex
-	known map[string]membership
+	log *logbook
+	ask func(user string) ([]string, error)
+
+	wanted atomic.Bool // a list names a group, or may
+	mu     sync.Mutex
+	known  map[string]membership
 }
 
 type membership struct {
@@ -97,9 +110,7 @@ type membership struct {
 
 func newGroupTable(a *Access, log *logbook) *groupTable {
 	t := &groupTable{log: log, ask: a.Groups, known: map[string]membership{}}
-	if !a.Lists && len(a.Admins.Groups) == 0 {
-		t.ask = nil
-	}
+	t.wanted.Store(a.Lists || len(a.Admins.Groups) > 0)
 	return t
 }
 
@@ -113,7 +124,7 @@ func (t *groupTable) of(user string) []string {
 // learn asks for the groups of a user where they are not known, or not believed any more. Who cannot be asked about has
 // those that he had.
 func (t *groupTable) learn(user string, now time.Time) error {
-	if t.ask == nil || !wellNamed(user) {
+	if !t.wanted.Load() || !wellNamed(user) {
 		return nil
 	}
 	t.mu.Lock()

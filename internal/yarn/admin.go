@@ -18,13 +18,11 @@ type admin struct {
 	user string
 }
 
-// untilRestart says how settings are changed that are read at the start alone.
-const untilRestart = " before a restart, which loses nothing with --state"
-
 // newAdmin returns the server that operators call. Files are read before the turn, which must not wait for a disk.
 func newAdmin(f *front) *rpc.Server {
 	operator := func(m *manager, user string) admin { return admin{m, user} }
-	s := &rpc.Server{Protocol: wire.Administration, Log: f.log.Logger, Methods: map[string]rpc.Method{
+	s := &rpc.Server{Protocol: wire.Administration, Log: f.log.Logger, Impersonate: f.impersonate}
+	s.Methods = map[string]rpc.Method{
 		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
 			if err := admit(f, c.User); err != nil {
 				return nil, err
@@ -57,10 +55,12 @@ func newAdmin(f *front) *rpc.Server {
 				}
 				return &wire.Groups{Names: names}, nil
 			}),
-		"refreshSuperUserGroupsConfiguration": refuse(notSupported("acting for other users (hadoop.proxyuser)")),
-		"refreshAdminAcls":                    refuse(notSupported("other administrators" + untilRestart)),
-		"refreshClusterMaxPriority":           refuse(notSupported("another most priority" + untilRestart)),
-		"refreshNodesResources":               refuse(notSupported("sizes of nodes by dynamic-resources.xml")),
+		"refreshSuperUserGroupsConfiguration": refreshing(f, func(_ admin, r Refreshed) {
+			f.superusers.Store(&r.Superusers)
+		}),
+		"refreshAdminAcls":          refreshing(f, admin.refreshAdmins),
+		"refreshClusterMaxPriority": refreshing(f, admin.refreshMostPriority),
+		"refreshNodesResources":     refuse(notSupported("sizes of nodes by dynamic-resources.xml")),
 		"refreshServiceAcls": refuse(rpc.Errorf("java.io.IOException",
 			"Service Authorization (hadoop.security.authorization) not enabled.")),
 		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
@@ -76,7 +76,7 @@ func newAdmin(f *front) *rpc.Server {
 			}
 			return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshQueues(q) })
 		}),
-	}}
+	}
 	for name, method := range s.Methods {
 		if name != "getGroupsForUser" && name != "checkForDecommissioningNodes" { // these change nothing
 			s.Methods[name] = operated(f, name, method)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -30,14 +31,18 @@ type deed struct {
 	app               string // id of the application or of its attempt; "": none
 }
 
-// audit logs what a user did, or tried where err is not nil: who, from where, what, on what, and how it ended.
+// audit logs what a user did, or tried where err is not nil: who, from where, what, on what, and how it ended. Of
+// failures of one operation a second has one line, which counts the others: strangers must not fill the log.
 func (l *logbook) audit(d deed, err error) {
 	args := []any{"user", cut(d.user, mostName), "ip", d.host, "operation", d.operation, "target", d.target}
 	if d.app != "" {
 		args = append(args, "appid", d.app)
 	}
 	if err != nil {
-		l.deeds.Warn("audit", append(args, "result", auditFailed, "description", cut(err.Error(), mostLogged))...)
+		if silent, ok := l.brake.Pass("audit "+d.operation, time.Now()); ok {
+			args = append(args, "result", auditFailed, "description", cut(err.Error(), mostLogged), "more", silent)
+			l.deeds.Warn("audit", args...)
+		}
 		return
 	}
 	l.deeds.Info("audit", append(args, "result", auditSucceeded)...)

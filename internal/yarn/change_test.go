@@ -501,8 +501,8 @@ func TestOperatorsCommands(t *testing.T) {
 		t.Errorf("ana is in %q", groups.Names)
 	}
 	for method, want := range map[string]string{
-		"refreshAdminAcls": "before a restart", "refreshClusterMaxPriority": "before a restart",
-		"refreshSuperUserGroupsConfiguration": "hadoop.proxyuser", "refreshNodesResources": "dynamic-resources.xml",
+		"refreshAdminAcls": "no file says", "refreshClusterMaxPriority": "no file says",
+		"refreshSuperUserGroupsConfiguration": "no file says", "refreshNodesResources": "dynamic-resources.xml",
 		"refreshServiceAcls": "Service Authorization (hadoop.security.authorization) not enabled.",
 	} {
 		err := client.Call(t.Context(), method, &wire.Empty{}, nil)

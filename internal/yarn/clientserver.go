@@ -10,7 +10,8 @@ import (
 
 // newClient returns the server that users' programs and commands call.
 func newClient(f *front) *rpc.Server {
-	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: f.log.Logger, Methods: map[string]rpc.Method{
+	s := &rpc.Server{Protocol: wire.ApplicationClient, Log: f.log.Logger, Impersonate: f.impersonate}
+	s.Methods = map[string]rpc.Method{
 		"getNewApplication": byUser(f, as, client.newID),
 		"submitApplication": byUserAudited(f, "Submit Application Request",
 			func(q *wire.SubmitRequest) string { return q.Submission.ID.String() }, client.submit),
@@ -56,7 +57,7 @@ func newClient(f *front) *rpc.Server {
 		"getDelegationToken":    byUser(f, as, client.giveToken),
 		"renewDelegationToken":  byUser(f, as, client.renewToken),
 		"cancelDelegationToken": byUser(f, as, client.cancelToken),
-	}}
+	}
 	for _, method := range reservations {
 		s.Methods[method] = refuse(notSupported("reservations"))
 	}

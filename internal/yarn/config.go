@@ -175,7 +175,7 @@ func (c Config) withDefaults() *Config {
 	}
 	if me, err := user.Current(); err == nil {
 		c.Shown.User = me.Username
-		c.Access.Admins.Users = append([]string{me.Username}, c.Access.Admins.Users...)
+		c.Access.Admins = c.Access.Admins.with(me.Username)
 	}
 	if c.Access.Groups == nil {
 		c.Access.Groups = systemGroups

@@ -4,9 +4,10 @@ import "github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 
 // The exceptions that peers act on, by class.
 const (
-	classAccess       = "org.apache.hadoop.security.AccessControlException"
-	classInvalidToken = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
-	classAppNotFound  = yarnException + "ApplicationNotFoundException"
+	classAccess        = "org.apache.hadoop.security.AccessControlException"
+	classAuthorization = "org.apache.hadoop.security.authorize.AuthorizationException"
+	classInvalidToken  = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
+	classAppNotFound   = yarnException + "ApplicationNotFoundException"
 	// MapReduce's ApplicationMaster ends itself
 	classAttemptNotFound  = yarnException + "ApplicationAttemptNotFoundException"
 	classNotRegistered    = yarnException + "ApplicationMasterNotRegisteredException"

@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -10,7 +11,7 @@ import (
 )
 
 // A front is what the servers use outside of turns: the owner, which runs the turns, and those parts that many
-// goroutines may use at once. The configuration does not change.
+// goroutines may use at once. Of the configuration only Access.Admins and MostPriority change, which turns alone read.
 type front struct {
 	*owner
 	config   *Config
@@ -19,12 +20,24 @@ type front struct {
 	log      *logbook
 	making   chan struct{} // holds one for each long reply that is being made, half of the processors at most
 	room     *rpc.Room     // what connections may hold
+
+	superusers atomic.Pointer[Superusers]
 }
 
 // newFront returns the front of a cluster.
 func newFront(m *manager) *front {
 	making := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-	return &front{newOwner(m), m.config, m.groups, m.nodes.topology, m.log, making, rpc.NewRoom()}
+	f := &front{
+		owner:    newOwner(m),
+		config:   m.config,
+		groups:   m.groups,
+		topology: m.nodes.topology,
+		log:      m.log,
+		making:   making,
+		room:     rpc.NewRoom(),
+	}
+	f.superusers.Store(&m.config.Access.Superusers)
+	return f
 }
 
 // list calls visit for every application in the order of submission, within turns of pageOfApps applications, so that

@@ -46,7 +46,7 @@ func (f *few) ends(app *application) {
 // An ApplicationMaster is started on the host that its user names, there alone where nothing else will do, and its
 // next attempt too.
 func TestMasterPlaces(t *testing.T) {
-	f := newFew(t)
+	f := newFewUnder(t, "fifo:masters=1")
 	for _, c := range []struct {
 		relax  bool
 		places []string

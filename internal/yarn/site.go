@@ -51,6 +51,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 		)
 	}
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
+	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
 	notes = append(p.notes(), unreadFiles(dir)...)
 	return config, append(notes, more...), errors.Join(p.wrong...)
 }
@@ -262,7 +263,7 @@ func (p *properties) secured() (list []string) {
 // runs as does, not everybody as in Hadoop.
 func (p *properties) access(a *Access) {
 	a.Lists = p.yes("yarn.acl.enable", false)
-	a.Admins = parseACL(p.raw("yarn.admin.acl", ""))
+	a.Admins, a.Superusers = parseACL(p.raw("yarn.admin.acl", "")), p.superusers()
 	const static = "hadoop.user.group.static.mapping.overrides"
 	if text := p.text(static, ""); text != "" {
 		var ok bool

@@ -59,7 +59,7 @@ func TestSite(t *testing.T) {
 		Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}},
 		Keys:   Keys{Roll: 24 * time.Hour},
 	}
-	config.Reread = nil // a function
+	config.Reread, config.Access.Reread = nil, nil // functions
 	first := Property{"domain", "example.org", false, "yarn-site.xml"}
 	if shown := config.Shown.Properties; len(shown) != 13 || shown[0] != first {
 		t.Errorf("the properties that may be shown are %v", shown)

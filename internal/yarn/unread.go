@@ -128,11 +128,6 @@ type unreadProperty struct{ value, reason string }
 
 // listedAs returns what is known of a property that is not read.
 func listedAs(name string) (unreadProperty, bool) {
-	if strings.HasPrefix(name, "hadoop.proxyuser.") ||
-		strings.HasPrefix(name, "yarn.resourcemanager.proxyuser.") {
-		return unreadProperty{"", "callers are believed to be who they say they are, so it is not checked " +
-			"who acts for others"}, true
-	}
 	if one, ok := unreadProperties[name]; ok {
 		return one, true
 	}

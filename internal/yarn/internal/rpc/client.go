@@ -23,7 +23,8 @@ const DefaultPing = time.Minute
 // A Dialer says how to reach a server of one protocol.
 type Dialer struct {
 	Protocol string        // as Java names it
-	User     string        // whom to claim to be; of no effect with a Secret
+	User     string        // the user to claim to be; of no effect with a Secret
+	Real     string        // the user that acts for User; "": User itself
 	Secret   *Secret       // a token to prove; nil: auth byte 0
 	Ping     time.Duration // zero: DefaultPing
 	Limits   Limits        // Frame and Transfer count
@@ -107,7 +108,7 @@ func (c *Client) begin(d *Dialer) error {
 	}
 	c.out = append(c.out, magic...)
 	c.out = append(c.out, ipcVersion, 0, auth)
-	who := userInfo{effective: d.User}
+	who := userInfo{effective: d.User, real: d.Real}
 	if d.Secret != nil {
 		if err := c.prove(d.Secret); err != nil {
 			return err

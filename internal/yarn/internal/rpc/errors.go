@@ -33,6 +33,7 @@ const (
 	classServer         = "org.apache.hadoop.ipc.RpcServerException"
 	classInvalidToken   = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
 	classAccess         = "org.apache.hadoop.security.AccessControlException"
+	classAuthorization  = "org.apache.hadoop.security.authorize.AuthorizationException"
 	classSASL           = "javax.security.sasl.SaslException"
 )
 

@@ -73,9 +73,12 @@ type Server struct {
 	// believed. An error ends the connection: the peer hears the exception that an *Error names, else that its token is
 	// invalid.
 	Password func(identifier []byte) ([]byte, error)
-	Log      *slog.Logger // of what was refused; nil: nowhere
-	Limits   Limits
-	Room     *Room // what its connections share with those of other servers; nil: their memory is not bounded
+	// Impersonate reports, as an error, that user real may not act for user effective from an address; nil: no user may
+	// act for another.
+	Impersonate func(real, effective string, from net.Addr) error
+	Log         *slog.Logger // of what was refused; nil: nowhere
+	Limits      Limits
+	Room        *Room // what its connections share with those of other servers; nil: their memory is not bounded
 }
 
 // Limits are what a server lets peers take of it; zero fields have the defaults of this package. One host may have

@@ -215,13 +215,30 @@ func (c *serverConn) context(b []byte) error {
 		return fatal(FatalUnauthorized, classAccess, "the user's name has %d bytes, may have %d", n, mostUser)
 	}
 	if u := h.user; u.real != "" && u.real != u.effective {
-		return fatal(FatalUnauthorized, classAccess, "User: %s is not allowed to impersonate %s", u.real, u.effective)
+		if err := c.impersonates(u); err != nil {
+			return err
+		}
 	}
 	if !c.proof {
 		c.call.User = h.user.effective
 	}
 	c.known = true
 	c.in.idle = c.bench.limits.Idle
+	return nil
+}
+
+// impersonates reports, as an error, that a user may not act for another.
+func (c *serverConn) impersonates(u userInfo) error {
+	allow := c.bench.server.Impersonate
+	if allow == nil || len(u.real) > mostUser {
+		return fatal(FatalUnauthorized, classAuthorization, "User: %.255s is not allowed to impersonate %s", u.real,
+			u.effective)
+	}
+	err := allow(u.real, u.effective, c.call.Remote)
+	if err != nil {
+		e := asError(err)
+		return fatal(FatalUnauthorized, e.Class, "%s", e.Message)
+	}
 	return nil
 }
 

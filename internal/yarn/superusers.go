@@ -1,0 +1,143 @@
+package yarn
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+)
+
+// Superusers are the users that may act for others, by name (hadoop.proxyuser.NAME.hosts, .users and .groups), such as
+// Oozie's or Livy's. A user that is not among them acts for no other.
+type Superusers map[string]Superuser
+
+// A Superuser says which users a user may act for, and from where.
+type Superuser struct {
+	For   ACL
+	Hosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * is everywhere
+}
+
+// Where a superuser's properties are. Those of the second count more, as in Hadoop.
+var superuserPrefixes = []string{"hadoop.proxyuser.", "yarn.resourcemanager.proxyuser."}
+
+// superusers reads who may act for others.
+func (p *properties) superusers() (list Superusers) {
+	for _, prefix := range superuserPrefixes {
+		for name := range p.values {
+			rest, ok := strings.CutPrefix(name, prefix)
+			dot := strings.LastIndexByte(rest, '.')
+			if !ok || dot <= 0 {
+				continue
+			}
+			one := list[rest[:dot]]
+			switch text := p.raw(name, ""); rest[dot+1:] {
+			case "hosts":
+				one.Hosts = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+			case "users":
+				users := parseACL(text)
+				one.For.Users, one.For.Everybody = users.Users, one.For.Everybody || users.Everybody
+			case "groups":
+				groups := parseACL(" " + text)
+				one.For.Groups, one.For.Everybody = groups.Groups, one.For.Everybody || groups.Everybody
+			}
+			if list == nil {
+				list = Superusers{}
+			}
+			list[rest[:dot]] = one
+		}
+	}
+	return list
+}
+
+// lookupTime is how long a name server may take to say where a superuser's hosts are.
+const lookupTime = 5 * time.Second
+
+// impersonate reports, as an exception of Hadoop's, that user real may not act for user effective from an address. It
+// may ask the operating system, so it is called outside of turns.
+func (f *front) impersonate(real, effective string, from net.Addr) error {
+	one, known := (*f.superusers.Load())[short(real)]
+	allowed := one.For.Everybody || slices.Contains(one.For.Users, effective)
+	if known && !allowed && len(one.For.Groups) > 0 && wellNamed(effective) {
+		groups, err := f.config.Access.Groups(effective)
+		if err != nil {
+			f.log.refused("groups not known", "user", effective, "why", err)
+		}
+		allowed = slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(one.For.Groups, g) })
+	}
+	host := rpc.HostOf(from)
+	switch {
+	case !known || !allowed:
+		return rpc.Errorf(classAuthorization, "User: %s is not allowed to impersonate %s", real, effective)
+	case !one.from(host):
+		return rpc.Errorf(classAuthorization, "Unauthorized connection for super-user: %s from IP %s", real, host)
+	}
+	return nil
+}
+
+// from reports whether the superuser may act from a host, which is an address.
+func (s *Superuser) from(host string) bool {
+	ip := net.ParseIP(host)
+	return slices.ContainsFunc(s.Hosts, func(one string) bool {
+		if one == "*" || one == host {
+			return true
+		}
+		if _, network, err := net.ParseCIDR(one); err == nil {
+			return network.Contains(ip)
+		}
+		if net.ParseIP(one) != nil {
+			return net.ParseIP(one).Equal(ip)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+		defer cancel()
+		found, err := net.DefaultResolver.LookupHost(ctx, one)
+		return err == nil && slices.Contains(found, host)
+	})
+}
+
+// A Refreshed is what operators' commands read anew of the folder.
+type Refreshed struct {
+	Admins       ACL
+	Superusers   Superusers
+	MostPriority int32
+}
+
+// refreshed reads what a folder says of these now.
+func refreshed(dir string) (r Refreshed, err error) {
+	config, _, err := Site(dir)
+	if err != nil {
+		return r, err
+	}
+	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority}, nil
+}
+
+// refreshing makes a Method that reads the folder again for an operator. In a turn, take takes in what it says.
+func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
+	return func(_ context.Context, c *rpc.Call) (_ proto.Message, err error) {
+		if err := admit(f, c.User); err != nil {
+			return nil, err
+		}
+		if f.config.Access.Reread == nil {
+			return nil, notSupported("changing what no file says")
+		}
+		r, err := f.config.Access.Reread()
+		if err != nil {
+			return nil, rpc.Errorf(classYARN, "Failed to refresh, all stays as it is: %v", err)
+		}
+		return f.serve(c, func(m *manager) (answer, error) { take(admin{m, c.User}, r); return nil, nil })
+	}
+}
+
+// refreshAdmins takes in who administers the cluster. The user that this process runs as always does.
+func (o admin) refreshAdmins(r Refreshed) {
+	o.m.config.Access.Admins = r.Admins.with(o.m.config.Shown.User)
+	if len(r.Admins.Groups) > 0 {
+		o.m.groups.wanted.Store(true)
+	}
+}
+
+// refreshMostPriority takes in how much a priority may be. What applications have stays.
+func (o admin) refreshMostPriority(r Refreshed) { o.m.config.MostPriority = r.MostPriority }

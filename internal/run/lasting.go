@@ -19,7 +19,6 @@ import (
 type lasting struct {
 	path   string
 	of     policy.Lasting
-	lock   *os.File
 	failed func(error) // is told when a save fails meanwhile; nil: close alone saves
 	next   sched.Time
 	now    sched.Time // of the last decision, or later

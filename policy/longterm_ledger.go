@@ -285,20 +285,20 @@ func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
 // check returns an error where l, which was read from a file, is nothing that a run can have left.
 func (l *ledger) check() error {
 	if min(l.At, l.Before) < 0 || max(l.At, l.Before) > mostTime {
-		return fmt.Errorf("At is %d and Before %d: want nanoseconds from 0 to 100 years", l.At, l.Before)
+		return fmt.Errorf("field At is %d and Before %d: want nanoseconds from 0 to 100 years", l.At, l.Before)
 	}
 	if l.Round < 0 {
-		return fmt.Errorf("Round is %d, must not be negative", l.Round)
+		return fmt.Errorf("field Round is %d, must not be negative", l.Round)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Accounts)) {
 		a := l.Accounts[name]
 		switch {
 		case a == nil:
-			return fmt.Errorf("Accounts, %q: is null, want an account", name)
+			return fmt.Errorf("field Accounts, %q: is null, want an account", name)
 		case a.Counted.Since > l.At || a.Below != nil && a.Below.Mean.Since > l.At:
-			return fmt.Errorf("Accounts, %q: was counted after At, %d", name, l.At)
+			return fmt.Errorf("field Accounts, %q: was counted after At, %d", name, l.At)
 		case a.Quantum.Time < 0:
-			return fmt.Errorf("Accounts, %q: Quantum.Time is %d, must not be negative", name, a.Quantum.Time)
+			return fmt.Errorf("field Accounts, %q: Quantum.Time is %d, must not be negative", name, a.Quantum.Time)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -25,6 +27,55 @@ func (h *herd) Decide(p *sched.Plan) {
 			}
 		}
 	}
+}
+
+// BenchmarkStep measures what a board costs the engine that it watches: Steps of a cluster of 10,000 nodes in which a
+// job of ten tasks arrives, or those of one end, by the side of the same Steps without a board. The board takes the
+// difference.
+func BenchmarkStep(b *testing.B) {
+	for _, watched := range []bool{false, true} {
+		b.Run(fmt.Sprintf("board=%v", watched), func(b *testing.B) {
+			config := sched.Config{Policy: &herd{}, Can: sched.CanNameTasks}
+			if watched {
+				config.Recorder = record.Tee{NewBoard(About{Name: "watched"})}
+			}
+			core := sched.New(config)
+			room := sched.Resources{sched.VCores: 1 << 40}
+			var events []sched.Event
+			for n := range 10_000 {
+				events = append(events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(n + 1),
+					Body: &sched.NodeSpec{Name: fmt.Sprintf("node-%d", n+1), Capacity: room}})
+			}
+			core.Step(0, events)
+			per := sched.Resources{sched.VCores: 1}
+			b.ResetTimer()
+			before := processorTime(b)
+			for i := range b.N {
+				now := sched.Time(i+1) * 1e8
+				spec := &sched.JobSpec{Name: "job", Queue: fmt.Sprintf("queue-%d", i%40), Submit: now,
+					Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: per, Tasks: 10, MaxAttempts: 4}}}
+				done := events[:0]
+				submit := sched.Event{Kind: sched.JobSubmitted, Job: sched.JobID(i + 1), Body: spec}
+				for _, a := range core.Step(now, []sched.Event{submit}) {
+					if a.Kind == sched.Launch {
+						done = append(done, sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt})
+					}
+				}
+				core.Step(now+5e7, done)
+			}
+			b.ReportMetric(float64(processorTime(b)-before)/float64(2*b.N), "cpu-ns/Step")
+		})
+	}
+}
+
+// processorTime returns the nanoseconds of processor time that this process has used, which other programs of a busy
+// machine do not lengthen.
+func processorTime(b *testing.B) int64 {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return used.Utime.Nano() + used.Stime.Nano()
 }
 
 // large returns a site with one run of so many nodes and jobs of ten tasks each. One job in ten is unfinished.

@@ -222,10 +222,20 @@ func (t *tasks) compute(r *attempt) {
 }
 
 // fetch makes a reduce fetch what there is of its input; it waits where there is nothing new, and computes when it has
-// all.
+// all. While it fetches it hinders the tasks that compute on its node.
 func (t *tasks) fetch(r *attempt) {
+	t.fetches(r, t.contention.leave)
 	if t.net.more(r) {
 		t.compute(r)
+		return
+	}
+	t.fetches(r, t.contention.enter)
+}
+
+// fetches counts an attempt that fetches among those that hinder others, or takes it out.
+func (t *tasks) fetches(r *attempt, count func(*attempt) float64) {
+	if r.state == fetching && t.contention.on() {
+		count(r)
 	}
 }
 
@@ -266,6 +276,7 @@ func (t *tasks) halt(r *attempt) {
 		}
 	case fetching:
 		t.net.leave(r.fetch)
+		t.fetches(r, t.contention.leave)
 	}
 	if r.state != over {
 		r.state = frozen

@@ -56,18 +56,19 @@ func (c *contention) node(r *attempt) *crowd {
 	return &c.nodes[r.core.Node-1]
 }
 
-// enter counts an attempt that begins to compute, and returns how many times as long it takes for now.
+// enter counts an attempt that begins to compute or to fetch, and returns how many times as long it takes to compute
+// for now.
 func (c *contention) enter(r *attempt) float64 {
 	slot := int(r.id.Row())
 	for len(c.uses) <= slot {
 		c.uses = append(c.uses, amount{})
 	}
-	c.uses[slot] = usedBy(r.core.Stage)
+	c.uses[slot] = usedBy(r.core.Stage, r.state)
 	c.change(r, &c.uses[slot], 1)
 	return c.node(r).factor
 }
 
-// leave takes out an attempt that computes no more, and returns how many times as long it took until now.
+// leave takes out an attempt that does so no more, and returns how many times as long it took to compute until now.
 func (c *contention) leave(r *attempt) float64 {
 	c.change(r, &c.uses[r.id.Row()], -1)
 	return c.node(r).factor
@@ -87,19 +88,23 @@ func (c *contention) change(r *attempt, by *amount, sign float64) {
 	}
 }
 
-// usedBy returns what a computing task of a stage uses: the most that its job's profile says of the phases read to
-// spill, of a reduce merge to write; without a profile what it asks for. Memory counts by the profile alone.
-func usedBy(st *sched.Stage) (a amount) {
+// usedBy returns what a task of a stage uses: the most that its job's profile says of the phases read to spill, of a
+// reduce merge to write, and while it fetches shuffle; without a profile what it asks for, and while it fetches
+// nothing. Memory counts by the profile alone.
+func usedBy(st *sched.Stage, in state) (a amount) {
 	if st.Kind == sched.Master {
 		return a
 	}
 	from, to := sched.PhaseRead, sched.PhaseSpill
-	if st.Kind == sched.Reduce {
+	switch {
+	case in == fetching:
+		from, to = sched.PhaseShuffle, sched.PhaseShuffle
+	case st.Kind == sched.Reduce:
 		from, to = sched.PhaseMerge, sched.PhaseWrite
 	}
 	p := st.Job.Spec.Profile
 	for i, k := range contended {
-		if k != sched.Memory {
+		if k != sched.Memory && in != fetching {
 			a[i] = float64(st.Spec.PerTask[k])
 		}
 		for ph := from; p != nil && ph <= to; ph++ {

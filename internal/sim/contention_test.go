@@ -73,6 +73,22 @@ func TestContentionEndsWithSuspension(t *testing.T) {
 	wantEnds(t, l, 0, 24*sec)
 }
 
+// A reduce that fetches hinders the tasks that compute beside it, and is not hindered itself. With a slope of 1 a map
+// of 10 s that uses half of the disk takes 1.5 times as long, and so does the other job's map of 1 s. From 1.5 s on
+// that job's reduce fetches 1000 bytes at 100 a second, with the other half of the disk: the map of 10 s has done 1 s
+// and does 5 s more until 11.5 s. Then the reduce computes 2 s, which take 3, and the map's 4 s that are left take 6.
+func TestContentionOfFetches(t *testing.T) {
+	shuffling := mr{maps: 1, mapTime: sec, reduces: 1, redTime: 2 * sec, part: 1, shuffle: 1000}.job()
+	shuffling.Profile = &sched.Profile{}
+	shuffling.Profile.Phases[sched.PhaseShuffle] = sched.Resources{sched.DiskIO: 500_000}
+	config := Config{Cluster: slotCluster(1, 1, slots(2, 1)), Jobs: source(shuffling, contending(10*sec))}
+	config.Cluster.Network.Node, config.Cluster.Network.Rack = 100, 100
+	config.Costs = withShuffle(1)
+	config.Costs.Contention = Contention{Slope: 1, Power: 2}
+	l, _ := simulate(t, config)
+	wantEnds(t, l, 2, 14500*sec/1000, 17500*sec/1000)
+}
+
 // What all nodes offer together is the sum over the classes, with and without a timetable.
 func TestExpected(t *testing.T) {
 	table, err := sched.NewForecast(40*sec, sched.Supply{Capacity: slots(2, 0)},

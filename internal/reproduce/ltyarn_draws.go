@@ -141,12 +141,12 @@ var drawClaims = []drawClaim{
 		"Purdue above 40 s", "loss",
 		func(s Sample) bool { return s["u"][3] < shortSpark && s["u"][1] > longPurdue }, lossy,
 		atLeast(30)},
-	{"Fig. 5.5", "the same, of the other draws", "loss else",
+	{"Fig. 5.5", "memoryless: the same, of the other draws", "loss else",
 		func(s Sample) bool { return s["u"][3] >= shortSpark || s["u"][1] <= longPurdue }, lossy, atMost(10)},
 	{"Fig. 5.5", "LTRF: Ω is 0 from 650 s on or sooner: of draws in which memoryless Ω is -0.3 or less", "both",
 		lossy,
 		func(s Sample) bool { return s.of("draw ltrf loss ends") <= 650 }, atMost(20)},
-	{"Fig. 5.5", "the same, of the other draws", "repaired", func(s Sample) bool { return !lossy(s) },
+	{"Fig. 5.5", "LTRF: the same, of the other draws", "repaired", func(s Sample) bool { return !lossy(s) },
 		func(s Sample) bool { return s.of("draw ltrf loss ends") <= 650 }, atLeast(50)},
 }
 

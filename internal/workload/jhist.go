@@ -219,9 +219,10 @@ func openFolder(path string, o Options) (*File, error) {
 		f.Format = SparkLog
 	}
 	f.Jobs = fromZero(inOrder(path, func(e emit) error {
-		*f.Report = Report{}
+		report := &Report{}
+		defer f.passed(report)
 		for i, p := range list {
-			spec, err := o.pastAt(p, f.Report, int64(i+1))
+			spec, err := o.pastAt(p, report, int64(i+1))
 			if err != nil {
 				return err
 			}

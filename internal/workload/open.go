@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/internal/jobhistory"
@@ -54,7 +55,16 @@ type File struct {
 	Format Format
 	Queues []*sched.QueueSpec // that the file asks for; nil: none
 	Jobs   Source
-	Report *Report // of the last pass of Jobs
+	Report *Report // of the last pass of Jobs; not to be read while passes go on
+
+	passes sync.Mutex // held while a pass sets Report
+}
+
+// passed notes the report of a pass of Jobs that ends. Passes may go on side by side.
+func (f *File) passed(r *Report) {
+	f.passes.Lock()
+	defer f.passes.Unlock()
+	*f.Report = *r
 }
 
 // Open opens the workload at a path; what format it has, and how it is compressed, shows in its content.
@@ -88,7 +98,7 @@ func Open(path string, o Options) (*File, error) {
 			return
 		}
 		again.Jobs(yield)
-		*w.Report = *again.Report
+		w.passed(again.Report)
 	}
 	return w, nil
 }

@@ -108,10 +108,7 @@ func TestSharedProperties(t *testing.T) {
 // exponential times. Processors share their time among all there, the disk serves in order of arrival. It returns the
 // mean end of the jobs' last tasks. It shares nothing with the model.
 func visits(r *rand.Rand, maps, containers, cpus int, cpu, disk float64) (last float64) {
-	type task struct {
-		left  []float64 // of visits, by turns
-		ready float64
-	}
+	type task struct{ left []float64 } // of visits, by turns
 	var atCPU, atDisk []*task
 	waiting := maps
 	now := 0.0

@@ -508,7 +508,8 @@ func TestTidyForTests(t *testing.T) {
 
 // unreached says how many functions of a folder no program of ours calls, only tests. The numbers may only shrink.
 var unreached = map[string]int{
-	"internal/theory/malleable": 3,
+	"internal/predict":          1,
+	"internal/theory/malleable": 2,
 }
 
 // TestTidyDeadcode looks for functions that neither a program nor a test calls, and for those that only tests call.

@@ -271,16 +271,17 @@ func (l *longterm) descend(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
 	return nil
 }
 
-// Left implements Lasting: accounts outlast a run. They grow at constant rates, so that up to now is the ledger at a
-// later instant.
+// Left implements Lasting: accounts outlast a run. The returned ledger shares its accounts with the policy. Accounts
+// grow at constant rates, so that a later At is all that Recall needs to count them up to now.
 func (l *longterm) Left(now sched.Time) any {
 	left := l.Ledger
 	left.At = max(left.At, now)
-	left.Young, left.Owners, left.Jobs = nil, nil, sched.Per[finished]{} // of this run alone
+	left.Young, left.Owners, left.Jobs = nil, nil, sched.Per[finished]{} // are of this run alone
 	return &left
 }
 
-// Recall implements Lasting.
+// Recall implements Lasting. Parameters are those of this run, not of the run that left text. The policy stays as it is
+// where text is refused.
 func (l *longterm) Recall(text []byte) error {
 	var was ledger
 	if err := json.Unmarshal(text, &was); err != nil {

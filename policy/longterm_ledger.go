@@ -148,11 +148,11 @@ type charge struct {
 // An event costs O(depth) additions. What costs O(queues) is a change of capacity, of the configuration, or of who is
 // there, and the end of a round.
 type ledger struct {
-	At       sched.Time // of the last decision
+	At       sched.Time // of the last decision; in what is left, when it was left
 	Capacity sched.Resources
 	Changes  int        // of the configured queues
 	Before   sched.Time // how long earlier runs lasted that left the accounts: rounds go on over restarts
-	Round    int64      // whole rounds so far, in earlier runs as well
+	Round    int64      // whole rounds that have been ended so far, in earlier runs as well
 	Length   sched.Time // of a round, by which Round counts
 	Accounts map[string]*account
 	Owners   []string // by queue: whose account it had last
@@ -166,7 +166,7 @@ type ledger struct {
 	touched []*sched.Queue
 }
 
-// An quantumEnd is when an attempt has run for its quantum.
+// A quantumEnd is when an attempt has run for its quantum.
 type quantumEnd struct {
 	at sched.Time
 	id sched.AttemptID
@@ -307,9 +307,10 @@ func (l *ledger) check() error {
 // mostTime bounds the time of a run, and of all before it, that left the accounts.
 const mostTime = 100 * 365 * 24 * time.Hour
 
-// restart makes what a run left behind the beginning of another one, whose time starts at 0: nothing runs yet.
+// restart makes what a run left at l.At the beginning of another one, whose time starts at 0. Accounts are brought up
+// to l.At, rounds that ended until then are ended, and nothing runs yet.
 func (l *ledger) restart() {
-	if l.Length == l.terms.round { // else what is remembered is of one round
+	if l.Length == l.terms.round { // else Round counts rounds of another length, and the present one goes on
 		l.endRounds(l.At)
 	}
 	l.Length = l.terms.round
@@ -375,9 +376,8 @@ func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime,
 	return rounds
 }
 
-// rates are at what rate a queue counts, and, with karma, how much it does not hold of the guaranteed part of its
-// share,
-// and holds above that, in millionths of the cluster.
+// rates are at what rate a queue counts, and, with karma, how much it does not hold of the guaranteed part of its share
+// (Donated) and holds above that (Borrowed), in millionths of the cluster.
 type rates struct{ Charge, Donated, Borrowed int64 }
 
 // add adds o times sign.

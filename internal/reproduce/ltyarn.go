@@ -48,7 +48,8 @@ func ltyarnTwoUsers() Part {
 		Title: "Two users", Trials: 1, Worked: true,
 		How: "Table 5.1: 200 units, equal weights, four steps of time. New demand of A is 40, 80, 160, 120 and " +
 			"of B 200, 120, 100, 100; what is not served waits. " +
-			"Each unit goes to the user that has been counted for least.",
+			"Under LTRF each unit goes to the user that has been counted for least, without a memory to the one that " +
+			"holds least.",
 		Reading: "The table comes out to the unit. A lends 80 units in the first two steps. Memoryless fairness " +
 			"never gives them back; LTRF does in the last two.",
 		Trial: func(context.Context, Lab, uint64) (Sample, error) {
@@ -162,8 +163,8 @@ func ltyarnGames() Part {
 			"it wants twice its share from the start, and is gone after a third of the time. "+
 			"Useful is what a user got of what it could use.", gameUsers, gameShare, gameQuanta),
 		Reading: "Asking for too much gains nothing under any of the three. Without a memory it costs the user " +
-			"nothing either, and the others lose; with one, what was asked for and not used was used all the " +
-			"same, and the user pays. " +
+			"nothing either, and the others lose; with one, all that the user was given counts, of use or not, so " +
+			"that it gets less later. " +
 			"The same holds for keeping a share busy: that is the waste that LTRF is about. A user that leaves " +
 			"in debt takes most with it where nothing is remembered. With a memory it pays what it borrows from " +
 			"quiet users when these are busy.",

@@ -35,13 +35,14 @@ func ltyarnDraws() Part {
 			"to 40 s, the maps of Purdue from 8 s to 90 s, the tasks of TPC-H's queries and of Spark's jobs from " +
 			"5 s to 60 s, and the tasks of a stage of Spark from 27 to 216, on logarithmic scales. All else is as " +
 			"above. A row says of how many draws its statement is true, or the median of a figure over them.",
-		Reading: "Whether Purdue and Facebook gain or lose by a memory depends on who uses most: on how long " +
-			"Purdue's maps are, and on how densely Facebook's jobs come. Where maps are short and jobs dense, " +
-			"three of the four published signs come out; the fourth, that Spark loses, hardly ever does: a chain of " +
-			"stages with pauses lends more than it borrows. A loss as large as the printed one under memoryless " +
+		Reading: "Whether Purdue and Facebook gain or lose by a memory depends on how long Purdue's maps are, and on " +
+			"how densely Facebook's jobs come. Where maps are short and jobs dense, three of the four published " +
+			"signs come out; the fourth, that Spark loses, hardly ever does. Perhaps a chain of stages with pauses " +
+			"lends " +
+			"more than it borrows; that is not measured here. A loss as large as the printed one under memoryless " +
 			"fairness comes from short tasks of Spark beside long ones of Purdue: each stage waits for containers " +
-			"that long tasks hold. But then LTRF without preemption does not repair it by the printed instant " +
-			"either. So the two printed figures of Ω do not come out of one assumption here.",
+			"that long tasks hold. But then LTRF without preemption seldom repairs it by the printed instant. So the " +
+			"two printed figures of Ω seldom come out of one assumption here.",
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			u, s := drawn(seed), Sample{}
 			s.set("u", u.interval, u.purdue, u.tpch, u.spark, u.parallel)

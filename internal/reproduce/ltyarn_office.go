@@ -192,14 +192,14 @@ func ltyarnOffice() Part {
 			"alike both work as the desk does, each in its own half hours.",
 			officeNodes*officeSlots, remembers, byCredits),
 		Reading: "By night batch uses what the desk pays for and does not use. Memoryless fairness then gives " +
-			"batch half of the afternoon as well. With a memory the desk has its afternoons, and both have what " +
-			"they pay for. " +
+			"batch half of the hours as well that both want. With a memory the desk is first in these hours, and " +
+			"both have what they pay for, to within a few per cent. " +
 			"What is left of the difference is the last night, which the desk cannot claim back before the weeks " +
 			"end: " +
 			"over twice the time it is half as much. " +
 			"Where both teams work alike they are apart only by the chance of their half hours, and with a memory " +
 			"hardly at all: the difference above is due to when they work. With half of a share guaranteed, batch " +
-			"has a quarter of the afternoon: that is the price of never being starved.",
+			"has a quarter of these hours: that is the price of never being starved.",
 		Trial: func(_ context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for name, spec := range officePolicies {

@@ -243,11 +243,13 @@ func ltyarnWorkloads() Part {
 			"random order, one every 33 s on average, tasks of 11 s. " +
 			"*Purdue*: five jobs of 320 maps of 45 s and 27 reduces of 60 s, one every 3 min. *TPC-H*: 20 " +
 			"queries of 160 maps and 40 reduces of 20 s, one after the other. " +
-			"*Spark*: 20 jobs of two stages of 54 tasks of 18 s, each 2 min after the one before. Task times " +
-			"vary by 30 %. " +
-			"Numbers of tasks of the last three and all times but Facebook's are ours: they were not published. " +
+			"*Spark*: 20 jobs of two stages of 54 tasks of 18 s, each 2 min after the one before has ended. " +
+			"Task times vary by 30 %. Ours, because they were not published, are the numbers of tasks of the last " +
+			"three, how long their tasks run, how much task times vary, and the time between Facebook's jobs. " +
 			"Against a static partition into quarters, and against `" +
-			memoryless + "` (memoryless). LTRF is `" + remembers + "`.",
+			memoryless + "` (memoryless). LTRF is `" + remembers + "`. " +
+			"Ω counts as 0 above -0.01, and is looked at every 10 s. A gain in per cent is the baseline's time to a " +
+			"queue's last job over ours, less one.",
 		Charts: []Picture{
 			{"ltyarn-omega", "Loss of sharing Ω over time, the first seed: 0 is no loss", func(s []Sample) chart.Chart {
 				return chart.Chart{
@@ -374,7 +376,7 @@ func ltyarnWorkloads() Part {
 			Where: "Fig. 5.6", Says: fmt.Sprintf("%s: %s, time to its last job", r.says, r.queue),
 			Published: r.published,
 			Unit:      "%",
-			Figure:    r.name + " " + r.queue, Agrees: r.agrees, Why: ours,
+			Figure:    r.name + " " + r.queue, Agrees: r.agrees, Why: "as for Fig. 5.5: " + ours,
 		})
 	}
 	return p
@@ -411,7 +413,7 @@ func ltyarnQuantum() Part {
 			{
 				Where: "Fig. 5.7", Says: "fixed: largest fall between two looks", Published: exactly(389),
 				Unit: "s", Figure: "fixed fall", Agrees: above(100),
-				Why: "the printed one is within 11 s; bursts are other ones",
+				Why: "the printed fall is within 11 s, and of another burst",
 			},
 			{Where: "Fig. 5.7", Says: "adaptive: smooth", Unit: "s", Figure: "adaptive fall", Agrees: below(20)},
 			{Where: "Fig. 5.7", Says: "fixed: Ω on average", Figure: "fixed omega", Own: true},

@@ -195,6 +195,11 @@ func (l *ledger) find(v *sched.View, q *sched.Queue) *account {
 		if gone := l.Accounts[last]; gone != nil {
 			l.close(v, q, gone)
 		}
+		if q.User {
+			if old := slices.Index(l.Owners, name); old >= 0 {
+				l.Owners[old] = "" // the user who comes in that row next must not close this account
+			}
+		}
 		l.Owners[q.ID] = name
 	}
 	a := l.Accounts[name]
@@ -308,7 +313,8 @@ func (l *ledger) check() error {
 const mostTime = 100 * 365 * 24 * time.Hour
 
 // restart makes what a run left at l.At the beginning of another one, whose time starts at 0. Accounts are brought up
-// to l.At, rounds that ended until then are ended, and nothing runs yet.
+// to l.At, rounds that ended until then are ended, and nothing runs yet. What a queue has earned since its last change
+// (Donates, Seen) is settled when the new run first changes it.
 func (l *ledger) restart() {
 	if l.Length == l.terms.round { // else Round counts rounds of another length, and the present one goes on
 		l.endRounds(l.At)
@@ -317,9 +323,9 @@ func (l *ledger) restart() {
 	for _, a := range l.Accounts {
 		a.Counted = clock{Value: a.Counted.at(l.At)}
 		a.Young, a.Until, a.Held, a.Rates = 0, theory.UnitTime{}, 0, rates{}
-		a.Donates, a.Seen = 0, theory.UnitTime{}
 		if b := a.Below; b != nil {
-			*b = level{Mean: clock{Value: b.Mean.at(l.At)}, Began: b.Began, Rounds: b.Rounds}
+			mean, earning := clock{Value: b.Mean.at(l.At)}, clock{Value: b.Earning.at(l.At)}
+			*b = level{Mean: mean, Earning: earning, Began: b.Began, Rounds: b.Rounds}
 		}
 		a.Quantum.Sum, a.Quantum.N = 0, 0
 	}
@@ -441,10 +447,10 @@ func (l *ledger) one(v *sched.View, q *sched.Queue) {
 	now := rates{Charge: int64(math.Round(l.terms.counted(held, share)))}
 	if own := l.terms.guaranteed * share; !l.terms.karma {
 		// nothing is donated
-	} else if held < own {
-		now.Donated = int64(math.Round((own - held) / 1e6))
-	} else {
+	} else if held >= own {
 		now.Borrowed = int64(math.Round((held - own) / 1e6))
+	} else if !q.User || q.Jobs > 0 { // a user whose last job has ended donates nothing any more
+		now.Donated = int64(math.Round((own - held) / 1e6))
 	}
 	l.book(b, a, now, v.Now)
 	a.Counted.set(v.Now, int64(math.Round(float64(now.Charge)/weight)))

@@ -234,6 +234,82 @@ func TestLongtermRestartKeepsDebts(t *testing.T) {
 	}
 }
 
+// Credits that a queue has earned since anything of it changed outlast a run, and are settled once.
+func TestLongtermRestartKeepsEarnings(t *testing.T) {
+	const spec = "longterm:credit=karma,guaranteed=0.5,round=0s"
+	x := newTill(t, spec, 1, 1)
+	x.step(0, x.node(4), x.job(1, 100)) // q1 has all; q0 donates a quarter of the cluster, which q1 uses
+	for runs := range int64(2) {
+		memory, err := json.Marshal(x.policy.Left(100 * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x = newTill(t, spec, 1, 1)
+		if err := x.policy.Recall(memory); err != nil {
+			t.Fatal(err)
+		}
+		x.step(0, x.node(4), x.job(1, 100))
+		q, _ := x.core.QueueNamed("q0")
+		want := theory.Held(-wholeCluster, (runs+1)*25e9)
+		if got := x.policy.Ledger.of(&x.core.View, q).at(0); got != want {
+			t.Errorf("q0 is counted for %v after the restart, want %v", got, want)
+		}
+	}
+}
+
+// Users come and go: one who is away earns nothing, and the rates of a level are the sum of those of the users who are
+// there, whichever rows they get.
+func TestLongtermUsersComeAndGo(t *testing.T) {
+	for _, credit := range []string{"ltrf", "karma"} {
+		chance := rand.New(rand.NewPCG(7, 28))
+		x := newTill(t, "longterm:guaranteed=1,round=0s,users=on,credit="+credit, 1)
+		x.step(0, x.node(4))
+		left := map[string]theory.UnitTime{} // by name of an account: what it is counted for while its user is away
+		for second := 1; second < 3000; second += 1 + chance.IntN(20) {
+			var events []sched.Event
+			for range chance.IntN(3) {
+				if len(x.running) > 0 {
+					events = append(events, x.finish(chance.IntN(len(x.running))))
+				}
+			}
+			if chance.IntN(2) == 0 {
+				e := x.job(0, 1+chance.IntN(3))
+				e.Body.(*sched.JobSpec).User = fmt.Sprint("u", chance.IntN(6))
+				events = append(events, e)
+			}
+			x.step(second, events...)
+			if len(events) == 0 {
+				continue // accounts change with an event of their queue
+			}
+			q, _ := x.core.QueueNamed("q0")
+			var sum rates
+			there := map[string]bool{}
+			for _, id := range q.Children {
+				user := x.core.View.Queues[id]
+				a, name := x.policy.Ledger.of(&x.core.View, user), user.Spec.Name
+				there[name] = true
+				sum.add(a.Rates, 1)
+				if want := user.Used.DominantShare(x.core.Capacity) * wholeCluster; float64(a.Held) != want {
+					t.Fatalf("%s, %d s: %s holds %d, want %v", credit, second, name, a.Held, want)
+				}
+				if was, ok := left[name]; ok && a.Counted.at(x.core.Now) != was {
+					t.Fatalf("%s, %d s: %s is counted for %v, was for %v", credit, second, name,
+						a.Counted.at(x.core.Now), was)
+				}
+			}
+			if got := x.policy.Ledger.of(&x.core.View, q).Below.Rates; got != sum {
+				t.Fatalf("%s, %d s: the rates of the level are %v, want %v", credit, second, got, sum)
+			}
+			clear(left)
+			for name, a := range x.policy.Ledger.Accounts {
+				if _, user, ok := strings.Cut(name, "\n"); ok && !there[user] {
+					left[user] = a.Counted.at(x.core.Now)
+				}
+			}
+		}
+	}
+}
+
 // Rounds go on over restarts: an engine that is started anew every 40 s still forgets what was counted before the last
 // round of 100 s.
 func TestLongtermRestartedOftenForgets(t *testing.T) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,5 +45,18 @@ func TestSimFromRecordCheck(t *testing.T) {
 	}
 	if status, _, errs = sojourn(t, "sim", "--from-record", stockMix, "--trust", "2"); status != statusUsage {
 		t.Errorf("exit status %d, %s", status, errs)
+	}
+}
+
+// What was run on this machine is simulated on the cluster that it had, which has no network.
+func TestWhatIfOfRealRun(t *testing.T) {
+	dir := t.TempDir()
+	input, rec := writeFile(t, "text", strings.Repeat("a b c\n", 1000)), filepath.Join(dir, "run.rec")
+	must(t, "run", "wordcount", "--input", input, "--output", filepath.Join(dir, "out"), "--record", rec)
+	out := must(t, "sim", "--from-record", rec, "--policy", "srpt")
+	for _, want := range []string{"1 jobs", "srpt", "measured under"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
 	}
 }

@@ -61,7 +61,8 @@ func manyQueues(s *policytest.Setup, seed uint64) {
 	for _, j := range s.Jobs {
 		for i := range j.Stages {
 			j.Stages[i].PerTask, j.Stages[i].Places, j.Stages[i].Copies = sched.Resources{sched.Memory: 1024}, nil, 0
-			if s.Nodes[0].Capacity[sched.Memory] == 0 {
+			if s.Nodes[0].Capacity[sched.Memory] == 0 { // where there are slots, there are no masters
+				j.Stages[i].Kind = min(j.Stages[i].Kind, sched.Reduce)
 				j.Stages[i].PerTask = sched.Resources{
 					sched.MapSlots:    int64(1 - min(i, 1)),
 					sched.ReduceSlots: int64(min(i, 1)),

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Counts the deadlines of real MapReduce jobs that policies meet, over several draws of jobs and two loads.
-# Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES]]]. Everything it makes is in DIRECTORY (out/deadlines). Input is
-# made once; its text has so many MEGABYTES (10).
+# Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES [JOBS]]]]. Everything it makes is in DIRECTORY (out/deadlines). Input
+# is made once; its text has so many MEGABYTES (20).
 #
-# The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. A repeat draws 12 jobs
-# of these kinds. They come at exponential intervals, so often that alone, one after the other, they would take a part LOAD
+# The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. A repeat draws JOBS
+# (40) of these kinds. They come at exponential intervals, so often that alone, one after the other, they would take a part LOAD
 # of the time. A job's deadline is uniform from 1.5 to 4 times as long as its kind takes alone. The same seeds give the
 # same draws. All policies get the same jobs; what they know of tasks is what the runs alone have taught (--history).
 #
@@ -15,8 +15,8 @@ export LC_ALL=C # decimal points
 sojourn=$1
 dir=${2:-out/deadlines}
 repeats=${3:-6}
-size=${4:-10}
-count=12
+size=${4:-20}
+count=${5:-40}
 cluster=nodes=1,vcores=$(getconf _NPROCESSORS_ONLN),memory=1TiB # what run has, unless it is told otherwise
 here=$(dirname "$0")
 mkdir -p "$dir/input"

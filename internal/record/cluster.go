@@ -63,6 +63,9 @@ func ClusterOf(r *Reader) (*PastCluster, error) {
 	if !told {
 		order = p.gather(nodes)
 	}
+	if p.Cluster.Network == (workload.Network{}) { // of one machine
+		p.Cluster.Network = workload.DefaultNetwork
+	}
 	p.Cluster.Queues = r.Header.Core.Queues
 	if err := p.Cluster.Validate(); err != nil {
 		return nil, fmt.Errorf("read %s: cluster: %w", r.name, err)

@@ -26,8 +26,8 @@ type Kit struct {
 //   - Each attempt that is launched ends once, and nothing is said of it after that which the core would act on.
 //   - Facts may be stale: an attempt that was suspended or resized and killed in one Step says so before or after its
 //     end, or not at all.
-//   - An attempt that is killed ends; one that is suspended says so before it is resumed, and ends only after that; one
-//     that is resized to less says so.
+//   - An attempt that is killed ends; one that is suspended says so before it is resumed, but may end instead, as it may
+//     have been through when it was asked; one that is resized to less says so.
 //   - The core is woken when it asked for it, and not later.
 //   - Progress is from 0 to 1.
 //
@@ -122,9 +122,9 @@ func (f *policy) Decide(p *sched.Plan) {
 
 // A life is what was asked of an attempt and said of it.
 type life struct {
-	suspended, paused bool // asked for; said
-	killed, resized   bool // asked for, and not said
-	over              bool
+	suspended       bool // asked for
+	killed, resized bool // asked for, and not said
+	over            bool
 }
 
 // A watch checks the facts and actions of a run.
@@ -193,9 +193,6 @@ func (w *watch) fact(now sched.Time, e *sched.Event) {
 		w.say(now, "%v of attempt %d, which was never launched", e.Kind, e.Attempt.Serial())
 	case l.over:
 	case e.Kind == sched.AttemptDone:
-		if l.paused && e.Outcome == sched.OK {
-			w.say(now, "attempt %d succeeds while it is suspended", e.Attempt.Serial())
-		}
 		if l.resized && !l.killed && e.Outcome == sched.OK {
 			w.say(now, "attempt %d succeeds before the engine has said that it was resized", e.Attempt.Serial())
 		}
@@ -204,7 +201,6 @@ func (w *watch) fact(now sched.Time, e *sched.Event) {
 		if !l.suspended {
 			w.say(now, "attempt %d is suspended, and the core did not ask for it", e.Attempt.Serial())
 		}
-		l.paused = true
 	case e.Kind == sched.AttemptResized:
 		l.resized = false
 	case !(e.Progress >= 0 && e.Progress <= 1):

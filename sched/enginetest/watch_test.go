@@ -21,9 +21,6 @@ func TestWatchFindsBreaches(t *testing.T) {
 	for want, steps := range map[string][]step{
 		"attempt 1 has not ended":  {{nil, launch}},
 		"which was never launched": {{[]sched.Event{done}, nil}},
-		"succeeds while it is suspended": {{nil, launch},
-			{nil, []sched.Action{{Kind: sched.Suspend, Attempt: id}}},
-			{[]sched.Event{{Kind: sched.AttemptSuspended, Attempt: id}, done}, nil}},
 		"the core did not ask for it": {{nil, launch},
 			{[]sched.Event{{Kind: sched.AttemptSuspended, Attempt: id}}, nil}},
 		"has said that it was resized": {{nil, launch},

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// A contest is one case: contestants that do the same work, in turns. The first is ours; ratios are its value ÷ theirs,
-// more is better.
+// A contest is one benchmark: contestants that do the same work, in turns. The first contestant is ours. Ratios are its
+// value ÷ that of another one; more is better.
 type contest struct {
 	name        string
 	unit        string

@@ -392,7 +392,8 @@ func chaosFlag(text string, seed uint64) (mr.Chaos, error) {
 	return c, nil
 }
 
-// readHadoopKeys has the keys by which Hadoop's users say what flags say here mean the same, unless the flag says it.
+// readHadoopKeys reads the keys of Hadoop's configuration that mean what --reduces and --timeout mean, and removes them
+// from the configuration. --reduces goes before its keys; the key of the timeout goes before --timeout.
 func (f *runFlags) readHadoopKeys() error {
 	for _, key := range []string{"mapreduce.job.reduces", "mapred.reduce.tasks", "mapreduce.task.timeout"} {
 		value, ok := f.program.Conf[key]

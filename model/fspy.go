@@ -38,10 +38,10 @@ func newFSPY(a Args) sched.Estimator {
 	return NewFSPY(c)
 }
 
-// FSPY predicts what all maps and all reduces of a job take together, from what a probe of the job has counted, by two
-// linear models that are fitted to the jobs that were probed and have finished (High-Responsive Scheduling with
-// MapReduce Performance Prediction on Hadoop YARN, III-A). A job's size is known from its probe on; what its tasks take
-// before that is guessed from the tasks of its own stage, else from those of all jobs.
+// FSPY predicts how long all maps and all reduces of a job take together, from what a probe of the job has counted. It
+// uses two linear models, which it fits to the jobs that were probed and have finished (High-Responsive Scheduling with
+// MapReduce Performance Prediction on Hadoop YARN, III-A). The size of a job is known once its probe is complete.
+// Before that, the time of its tasks is guessed from finished tasks of the same stage, else from those of all jobs.
 //
 // A probe is a job whose Spec.Probes names the job that it samples. The policy fspy and the wrapper probe ask for
 // probes.
@@ -54,7 +54,7 @@ type FSPY struct {
 	Own    Mean
 }
 
-// Learned is what a FSPY has learned from jobs that are over: all that is worth keeping from run to run.
+// Learned is what an FSPY has learned from finished jobs: all that is worth keeping from run to run.
 type Learned struct {
 	Maps, Reduces Regression
 	Past          [sched.NumKinds]Moments // of all finished tasks
@@ -62,8 +62,8 @@ type Learned struct {
 	Trials []Trial
 }
 
-// A Trial is what was predicted of a job when it had finished, before the models learned from it, and what it took: by
-// model, in seconds.
+// A Trial compares a prediction with the result for one finished job. The prediction is by the models as they were
+// before they learned from that job. Times are in seconds, by model.
 type Trial struct {
 	Predicted, Took [2]float64
 	Task            [2]float64 // what a task holds of what jobs compete for: memory, else vcores, else slots

@@ -19,8 +19,9 @@ const (
 	sampleBytes  = 256 << 20 // that their keys may take
 )
 
-// Cut is told the splits before the first attempt. For a job with TotalOrder and more than one part it finds the keys
-// at which those begin, from what Map emits on the beginnings of some of the splits, evenly spread.
+// Cut must be called with all splits before the first attempt. For a job with TotalOrder and more than one part, it
+// finds the keys at which the parts of the output begin: it samples the keys that Map emits for the beginnings of some
+// splits, which are evenly spread.
 func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	r.maps, r.input = len(splits), 0
 	for i := range splits {
@@ -46,7 +47,7 @@ func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	return nil
 }
 
-// sample runs Map on the first batch of a split, and gives some keys, evenly spread over what it emits.
+// sample runs Map on the first batch of a split, and returns some of the keys that Map emits, evenly spread.
 func (r *Run) sample(ctx context.Context, s input.Split, taken sampler) (keys [][]byte, err error) {
 	t := r.task(MapStage, NewAttempt(ctx, 0, 0))
 	t.Split = s

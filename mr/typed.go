@@ -93,7 +93,7 @@ func appendScalar[T Scalar](dst []byte, v T) []byte {
 	}
 }
 
-// appendText appends the form that pairs have in the output.
+// appendText appends v as text: the form that values have in output files.
 func appendText[T Scalar](dst []byte, v T) []byte {
 	switch v := any(&v).(type) {
 	case *string:

@@ -44,7 +44,7 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// blankBytes has the highest bit of each byte of x set that parts words, and no other.
+// blankBytes returns the highest bit of each byte of x that is a blank, which ends a word. All other bits are zero.
 func blankBytes(x uint64) uint64 {
 	// Bytes up to space: there, adding 0x5f to the low seven bits carries into the eighth exactly above space.
 	low := ^(x&^highBits + 0x5f*eachByte | x) & highBits
@@ -60,7 +60,7 @@ func blankBytes(x uint64) uint64 {
 	return low
 }
 
-// blanks has a bit for each of Java's StringTokenizer's delimiters.
+// blanks is a set of bits, one for each delimiter of Java's StringTokenizer.
 const blanks = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\f' | 1<<'\r'
 
 func isBlank(c byte) bool { return c <= ' ' && 1<<c&blanks != 0 }

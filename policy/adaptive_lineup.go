@@ -312,7 +312,8 @@ func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (member int32, last boo
 	return 0, false
 }
 
-// capped reports whether stages past their goal would hold too much of the cluster with one more task of st.
+// capped reports whether one more task of st would give stages that are past their goal too large a part of the cluster
+// (lateCap).
 func (l *lineup) capped(p *sched.Plan, st *sched.Stage) bool {
 	k := kindOf(st)
 	return l.lateCap < 1 && float64(l.late[k]+st.Spec.PerTask[k]) > l.lateCap*float64(p.Capacity[k])

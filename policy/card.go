@@ -17,9 +17,9 @@ type Card struct {
 	Needs    sched.Powers // without these the policy makes no sense on an engine
 	Params   []Param
 	Wraps    bool     // it takes an inner policy: name{inner}
-	Slots    bool     // it is about map and reduce slots: on a cluster of containers nothing of its own is left
+	Slots    bool     // it is about map and reduce slots: on a cluster of containers it does nothing special
 	Progress bool     // it looks at how far running tasks are, where the engine tells
-	Probes   bool     // it has jobs probed, which is in vain unless the estimator learns from them
+	Probes   bool     // it asks for probes of jobs, which are of use only if the estimator learns from them
 	Memory   []string // what it remembers, one line each; none: it decides from the view alone
 	Claims   []Claim
 	Limits   []Limit // what it cannot know, or cannot do, on some engines
@@ -36,8 +36,8 @@ type Claim uint8
 
 // The claims.
 const (
-	// WorkConserving: after a decision no stage that waits has a node with room for it, but for masters of a queue that
-	// has all of them that it may.
+	// WorkConserving: after a decision no node has room for a task of a waiting stage. Masters that wait because their
+	// queue holds as many as it may are an exception.
 	WorkConserving Claim = iota
 	// NonPreemptive: what runs is never killed or suspended by the policy.
 	NonPreemptive

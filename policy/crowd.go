@@ -12,7 +12,8 @@ type crowd struct {
 	full    []uint64    // by queue: the pass in which it had nothing that fits
 }
 
-// init sets up both orders: of each group by key, which also says whether a stage is in the crowd, and of each kind.
+// init sets the functions of both indexes. key orders the stages of a group, and reports whether a stage is in the
+// crowd; in reports the same for the index by kind, which has no order.
 func (c *crowd) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool),
 	in func(*sched.Stage) bool) {
 	c.index.Group, c.some.Group = group, kindGroup
@@ -66,19 +67,20 @@ func (c *crowd) at(group int, room bool) *sched.Stage {
 	return c.index.Head(group)
 }
 
-// groupOf returns the group of the stages in a queue that compete for kind k, without the masters that are bounded.
+// groupOf returns the group of the stages in queue q that compete for kind k. Masters that are bounded (see leads) are
+// in a group of their own.
 func groupOf(q sched.QueueID, k sched.ResourceKind) int {
 	return 2 * (int(q)*sched.NumResources + int(k))
 }
 
-// mastersOf returns the group of those masters.
+// mastersOf returns the group of the bounded masters that belongs to a group of groupOf.
 func mastersOf(group int) int { return group + 1 }
 
-// A sought is what the way down the queues looks for.
+// A sought says what a walk down the tree of queues looks for: a stage of a crowd.
 type sought struct {
 	of   *crowd
-	kind sched.ResourceKind // that the stages compete for, and by which the queues' turns are
-	lane lane               // the order of siblings that is gone by
-	room bool               // it must fit somewhere
-	pass uint64             // queues in which there was nothing are not looked into again in the same pass
+	kind sched.ResourceKind // kind of resource that the stage competes for
+	lane lane               // order in which the walk visits sibling queues
+	room bool               // only a stage whose task fits on some node now
+	pass uint64             // number of this pass: a queue that was found empty in it is not visited again
 }

@@ -46,7 +46,7 @@ func newLender(a Args) lender {
 	}
 }
 
-// repaid takes loans off the list whose maps have ended.
+// repaid removes the loans of maps that have ended.
 func (l *lender) repaid(p *sched.Plan) {
 	if len(l.Loans) == 0 {
 		return
@@ -59,7 +59,7 @@ func (l *lender) repaid(p *sched.Plan) {
 	l.Owed = min(l.Owed, len(l.Loans))
 }
 
-// lend notes a map on a reduce slot near its input.
+// lend notes that a map runs on a reduce slot near its input.
 func (l *lender) lend(id sched.AttemptID) {
 	l.Loans[id] = true
 	l.Owed++
@@ -101,7 +101,7 @@ func (l *lender) weigh(p *sched.Plan) {
 // weighted reports whether tasks away from their own slots hold weight alone.
 func (l *lender) weighted() bool { return l.weights[0] > 0 && l.weights[1] > 0 }
 
-// idle reports whether any slot is.
+// idle reports whether a slot of either kind is idle. With weights (see weighted) it is always true.
 func (l *lender) idle(p *sched.Plan) bool {
 	return l.weighted() || l.spare(p, sched.MapSlots) > 0 || l.spare(p, sched.ReduceSlots) > 0
 }
@@ -131,7 +131,7 @@ func (l *lender) balance(p *sched.Plan) (kinds [2]theory.SlotKind) {
 	return kinds
 }
 
-// quota returns how many tasks of the other kind may be on slots of kind i at once.
+// quota returns how many tasks of the other kind may run on slots of kind i at the same time.
 func (l *lender) quota(p *sched.Plan, i int) int64 {
 	if !l.lends {
 		return 0
@@ -152,7 +152,7 @@ func (l *lender) away(p *sched.Plan, k sched.ResourceKind) int64 {
 	return l.quota(p, 1-i) - l.balance(p)[i].Away
 }
 
-// byQuotas makes quotas alone say how much may be lent: a queue borrows for itself, whatever others need.
+// byQuotas lets a queue borrow up to the quotas, whatever the other queues need.
 func (l *lender) byQuotas(p *sched.Plan) {
 	kinds := l.balance(p)
 	for i := range slotKinds {

@@ -5,7 +5,7 @@ import "github.com/sojourn-sched/sojourn/sched"
 // The slots that DynamicMR knows. A pair of values is of map slots and of reduce slots.
 var slotKinds = [2]sched.ResourceKind{sched.MapSlots, sched.ReduceSlots}
 
-// sideOfSlots returns the place of a kind of slots in pairs.
+// sideOfSlots returns the index of a kind of slots in a pair: 0 for map slots, 1 for reduce slots.
 func sideOfSlots(k sched.ResourceKind) int { return int(k - sched.MapSlots) }
 
 // otherSlots returns the other kind of slots.

@@ -166,7 +166,7 @@ func (f *fspyCluster) happen(p *sched.Plan, e *sched.Event) {
 	}
 }
 
-// submit has a job join the virtual cluster and a queue (2.6, onSubmit).
+// submit adds a job to the virtual cluster and to a queue (2.6, onSubmit).
 func (f *fspyCluster) submit(p *sched.Plan, j *sched.Job) {
 	if of := j.Spec.Probes; of != 0 {
 		o := p.Job(of)
@@ -240,8 +240,8 @@ func (f *fspyCluster) ran(j *sched.Job, took sched.Time) {
 	}
 }
 
-// end has a job leave (2.6, onProbeDone and onFinish). The virtual job of one whose size was known goes on, unless the
-// real one came to nothing.
+// end removes a job from its queue (2.6, onProbeDone and onFinish). A virtual job of known size goes on until it is
+// done, unless the real job failed.
 func (f *fspyCluster) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
 	was := f.Jobs.Of(j).Queue
 	if was == fairQueue || was == sizedQueue && outcome != sched.OK {

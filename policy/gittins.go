@@ -193,6 +193,7 @@ func (g *gittins) rerank(p *sched.Plan, j *sched.Job) {
 	}
 }
 
+// ranks returns the table of ranks for what is believed of sizes. It is computed when it is first needed.
 func (g *gittins) ranks() *theory.RankTable {
 	if g.table == nil {
 		g.table = g.Believed.Table()

@@ -62,7 +62,7 @@ func (h *hfsp) side(st *sched.Stage) int {
 	return sharing
 }
 
-// Decide starts tasks where there is room, and has others make room.
+// Decide starts tasks where there is room, and takes other tasks back to make room.
 func (h *hfsp) Decide(p *sched.Plan) {
 	h.advance(p)
 	h.Fill(p, &h.DelayPlacer)
@@ -92,8 +92,8 @@ func (h *hfsp) advance(p *sched.Plan) {
 	}
 }
 
-// know gives a job the size, and the cap, that are known now; what it has received in the virtual cluster stays
-// received.
+// know sets the size and the cap of a job to what is known now. The service that the job has received in the virtual
+// cluster still counts.
 func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
 	h.Server.serve(p.Now.Seconds())
 	v := h.Server.Jobs[s.Slot-1]

@@ -6,13 +6,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A keeper keeps nodes for tasks that need more than the holes which smaller ones leave: else a task that fits into a
-// hole takes it, and the big task waits until two on one node end at once (Hadoop's reserved containers).
+// A keeper keeps nodes free for big tasks (Hadoop's reserved containers). Without it smaller tasks take every hole that
+// opens, and a big task waits until enough of them end on one node at the same time.
 type keeper struct {
 	Kept []bar // nodes kept for stages
 
-	on          bool // else smaller tasks overtake big ones
-	mastersOnly bool // all but masters
+	on          bool // nodes are kept; else smaller tasks overtake big ones
+	mastersOnly bool // nodes are kept for masters only
 }
 
 // keeperMemory is what a keeper remembers.
@@ -47,12 +47,12 @@ func (k *keeper) init(a Args) {
 	k.on, k.mastersOnly = keeps != keptForNone, keeps == keptForMasters
 }
 
-// mayKeep reports whether anything waits that a node might be kept for.
+// mayKeep reports whether a task may be waiting for which a node is kept.
 func (k *keeper) mayKeep(v *sched.View) bool {
 	return k.on && (!k.mastersOnly || v.Queues[0].Count[sched.Master].Pending > 0)
 }
 
-// fill starts tasks of a tree until nothing that waits has room, and keeps nodes for those that smaller ones overtook.
+// fill starts tasks of a tree until no waiting task has room, and keeps nodes for big tasks that smaller ones overtook.
 func (k *keeper) fill(p *sched.Plan, t *tree) {
 	if !k.on {
 		t.fill(p)

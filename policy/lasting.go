@@ -9,7 +9,7 @@ type Lasting interface {
 	// Left returns what outlasts the run as of now, at or after the last decision, to be written as JSON at once:
 	// what has run since the last decision counts up to now. The policy stays as it is.
 	Left(now sched.Time) any
-	// Recall makes what Left gave in another run of the same policy the beginning of this run, whose time starts at 0.
-	// An error says what in it no run can have left.
+	// Recall restores what Left returned in an earlier run of the same policy. The time of this run starts at 0. An
+	// error names the content that Left cannot have written.
 	Recall(text []byte) error
 }

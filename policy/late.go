@@ -71,7 +71,7 @@ func newLate(a Args) sched.Policy {
 	return l
 }
 
-// Decide has the inner policy decide, and starts second attempts.
+// Decide asks the inner policy to decide, then starts second attempts.
 func (l *late) Decide(p *sched.Plan) {
 	l.count(p)
 	l.Inner.Decide(p)

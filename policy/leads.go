@@ -7,17 +7,17 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// leads bound what masters hold of a queue to a part of what it has (FairScheduler's maxAMShare, CapacityScheduler's
-// maximum-am-resource-percent): else the masters of many jobs, which hold their room until the last task of their job
-// has ended, leave none for tasks, and all wait for each other.
+// leads bounds the part of a queue that ApplicationMasters may hold (FairScheduler's maxAMShare, CapacityScheduler's
+// maximum-am-resource-percent). A master holds its container until the last task of its job has ended. Without a bound
+// the masters of many jobs could fill the queue, and wait for each other forever.
 //
 // Every resource that a master takes counts: where masters hold all vcores, memory that is left is of no use.
 //
-// Masters that wait are in an order of their own, so that those which may not start are not looked at one by one.
+// Masters that wait are kept in a separate order, so that those which may not start are not looked at one by one.
 type leads struct {
-	// where a queue does not say its own; 1: no limit
+	// part of a queue, where the queue's spec does not give one; 1: no limit
 	part float64
-	// what a queue has; nil: masters are like all others
+	// amount of a resource that a queue has; nil: masters are not bounded
 	whole func(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64
 }
 
@@ -37,7 +37,7 @@ func MasterParams(own ...Param) []Param {
 	return append(own, leading("0.5", "the cluster"), keepingFor(keptForMasters))
 }
 
-// limit reports whether a stage is of those that are bounded.
+// limit reports whether st is a master whose start is bounded.
 func (l *leads) limit(st *sched.Stage) bool { return l.whole != nil && st.Kind == sched.Master }
 
 // allow reports whether a queue may have one master more.
@@ -46,13 +46,14 @@ func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
 	return !over
 }
 
-// over returns a resource that the masters of a queue would hold too much of with one more; false: there is none.
+// over returns a resource that the masters of queue q would hold too much of if the master st started too; false: there
+// is none.
 func (l *leads) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {
 	return beyond(q.Masters, st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
 }
 
-// beyond returns the first resource that masters which hold something would hold more of than most with one like st;
-// false: none.
+// beyond returns the first resource that masters would hold more of than most allows, if one like st were added to
+// held; false: there is none, or no master holds anything yet.
 func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind) float64) (sched.ResourceKind, bool) {
 	if held == (sched.Resources{}) {
 		return 0, false
@@ -141,7 +142,7 @@ func (w *weighted) of(v *sched.View, q *sched.Queue, k sched.ResourceKind) float
 	return min(share, float64(q.Max[k]))
 }
 
-// follow brings the sums up to date, from when the first master waits.
+// follow brings the sums of weights up to date. It does nothing until the first master waits.
 func (w *weighted) follow(p *sched.Plan) {
 	if !w.known && p.Queues[0].Count[sched.Master].Pending == 0 {
 		return
@@ -171,7 +172,7 @@ func (w *weighted) follow(p *sched.Plan) {
 	}
 }
 
-// count adds a queue to those that count among its siblings, or takes it off.
+// count adds the weight of queue q to the sum of its siblings if it has jobs, or takes the weight off if it has none.
 func (w *weighted) count(q *sched.Queue) {
 	for n := max(q.ID, q.Parent); int(n) >= len(w.counts); {
 		w.counts, w.sums = append(w.counts, 0), append(w.sums, 0)

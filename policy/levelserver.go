@@ -138,7 +138,7 @@ func (l *levelServer) serve(now float64) {
 	l.At = now
 }
 
-// add has a job join, now, and returns its slot. The caller settles then.
+// add adds a job at the instant of the last serve, and returns its slot. The caller must call settle afterwards.
 func (l *levelServer) add(j levelJob) (slot int32) {
 	if n := len(l.Free); n > 0 {
 		slot = l.Free[n-1]
@@ -156,7 +156,7 @@ func (l *levelServer) add(j levelJob) (slot int32) {
 	return slot
 }
 
-// remove has a job leave. The caller settles then.
+// remove removes the job in a slot. The caller must call settle afterwards.
 func (l *levelServer) remove(slot int32) {
 	l.leave(slot)
 	l.Jobs[slot] = levelJob{}
@@ -194,7 +194,7 @@ func (l *levelServer) findLevel() {
 	}
 }
 
-// change has a job change sides.
+// change moves a job to the other side.
 func (l *levelServer) change(k levelKey, moved func(sched.JobID)) {
 	j := &l.Jobs[k.Slot]
 	l.leave(k.Slot)

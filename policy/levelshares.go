@@ -17,8 +17,8 @@ type share struct {
 	Tag   float64 // virtual time at which it is done, if its size is known
 }
 
-// retire has the jobs leave that are done there by now, and returns them; moved is called for each that changes sides
-// by that.
+// retire removes the jobs that the virtual cluster has finished by now, and returns those that still have a row. It
+// calls moved for each job that changes sides (see levelServer) because of that.
 func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sched.Job) {
 	now := p.Now.Seconds()
 	for id := f.Server.done(now, moved); id != 0; id = f.Server.done(now, moved) {
@@ -32,8 +32,8 @@ func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sc
 	return done
 }
 
-// follow has jobs share from their arrival on, as ones of unknown size, and reports whether that changed anything. One
-// that ends as such leaves.
+// follow adds each job to the virtual cluster at its arrival, as a job of unknown size, and removes each job that ends
+// while its size is unknown. It reports whether anything changed.
 func (f *levelShares) follow(p *sched.Plan) (changed bool) {
 	now := p.Now.Seconds()
 	for i := range p.Events {

@@ -2,16 +2,17 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A line is an order of stages kept in parts. In each part a stage has a key that changes only when the stage is
-// touched; how the parts lie to each other may change with everything. Most orders have one part.
+// A line is an order of stages that is kept in parts. Within a part a stage has a key that changes only when the stage
+// is touched. The order of stages of different parts may change at any time, and is computed when it is needed. Most
+// orders have one part.
 type line struct {
 	parts []sched.Index
-	// a stage's place in the whole order; not asked for where there is one part
+	// the key of a stage in the whole order; not called if there is one part
 	whole func(v *sched.View, st *sched.Stage) sched.Key
 	view  *sched.View
 }
 
-// A parting says how an order is kept in parts: to which one a stage belongs, and what its key is there.
+// A parting says how an order is kept in parts: which part a stage belongs to, and its key there.
 type parting struct {
 	parts int
 	part  func(*sched.Stage) int // or nowhere
@@ -21,7 +22,7 @@ type parting struct {
 
 const nowhere = -1
 
-// onePart keeps an order as one, by rank.
+// onePart returns a parting with one part, in the order of rank.
 func onePart(rank Ranking) parting {
 	return parting{parts: 1, part: func(*sched.Stage) int { return 0 }, key: rank}
 }
@@ -36,7 +37,7 @@ func (l *line) init(group func(*sched.Stage) int, parts int, key func(v *sched.V
 	}
 }
 
-// sync is Index.Sync of all parts.
+// sync calls Index.Sync on all parts.
 func (l *line) sync(p *sched.Plan) {
 	l.view = p.View
 	for i := range l.parts {
@@ -108,8 +109,8 @@ func (l *line) has(st *sched.Stage) bool {
 	return false
 }
 
-// turns are a line of what waits, in which the masters that are bounded have a group of their own beside the one of
-// each kind of resource: so those that may not start are passed over at once.
+// turns are a line of the waiting stages. Masters that are bounded have a group of their own beside the group of each
+// kind of resource, so that those which may not start are passed over at once.
 type turns struct {
 	line
 	leads leads

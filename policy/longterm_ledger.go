@@ -222,7 +222,7 @@ func (l *ledger) find(v *sched.View, q *sched.Queue) *account {
 	return a
 }
 
-// close ends the rates of a user's account whose row another user has now.
+// close sets the rates of account a to zero from now on. It belongs to a user's queue whose row another user has now.
 func (l *ledger) close(v *sched.View, q *sched.Queue, a *account) {
 	if above := l.of(v, v.Queues[q.Parent]).Below; above != nil {
 		l.book(above, a, rates{}, v.Now)
@@ -241,8 +241,8 @@ func (l *ledger) levelOf(v *sched.View, q *sched.Queue) *level {
 	return a.Below
 }
 
-// weightOf returns the weight by which a queue is counted: its own, to a millionth at least. Rates are whole numbers of
-// the ledger's unit for a weight, and one of less would not fit into 64 bits.
+// weightOf returns the weight of a queue in the ledger: its own, but at least a millionth. Rates are whole numbers in
+// 64 bits, and would overflow with a smaller weight.
 func weightOf(q *sched.Queue) float64 { return max(q.Weight(), 1e-6) }
 
 // counts reports whether a queue is one of those that share what its parent has.
@@ -393,7 +393,8 @@ func (r *rates) add(o rates, sign int64) {
 	r.Borrowed += sign * o.Borrowed
 }
 
-// touch brings the accounts of a queue and of those above it up to what they hold now.
+// touch brings the accounts of queue q, and of the queues above it, up to now, and sets their rates to what they hold
+// now.
 func (l *ledger) touch(v *sched.View, q *sched.Queue) {
 	for ; q.ID != 0; q = v.Queues[q.Parent] {
 		if !l.counts(q) {

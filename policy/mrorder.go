@@ -164,7 +164,7 @@ func (m *mrorder) part(st *sched.Stage) int {
 	return 0
 }
 
-// Decide has the rounds that are due, and starts tasks of released jobs where there is room.
+// Decide holds the rounds that are due, and starts tasks of released jobs where there is room.
 func (m *mrorder) Decide(p *sched.Plan) {
 	m.follow(p)
 	switch m.rounds {
@@ -180,7 +180,7 @@ func (m *mrorder) Decide(p *sched.Plan) {
 	m.Fill(p, &m.DelayPlacer)
 }
 
-// follow keeps the list of those that wait.
+// follow keeps the list of waiting jobs up to date.
 func (m *mrorder) follow(p *sched.Plan) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
@@ -204,8 +204,8 @@ func (m *mrorder) follow(p *sched.Plan) {
 	}
 }
 
-// passOver counts the rounds before an instant at which no job waited. They came at intervals, as of an empty round
-// there is nothing to wait for; no policy was asked then.
+// passOver moves Next to the first round at or after now. The rounds before had no job to order, so the policy was not
+// asked, and each came one interval after the last.
 func (m *mrorder) passOver(now sched.Time) {
 	if m.Next == 0 {
 		m.Next = m.interval
@@ -215,8 +215,9 @@ func (m *mrorder) passOver(now sched.Time) {
 	}
 }
 
-// byTime has a round when its time has come (TP-FTI, TP-ATI). Where jobs that are released can still be ordered anew,
-// nothing is gained by holding others back while those keep the cluster busy.
+// byTime holds a round when its time has come (TP-FTI, TP-ATI). With rounds=ati the next round waits until the cluster
+// is expected to have done the released jobs. With backlog=reorder it does not wait: released jobs can still be ordered
+// anew, so that holding others back gains nothing.
 func (m *mrorder) byTime(p *sched.Plan) {
 	if len(m.Waiting) == 0 {
 		return
@@ -247,8 +248,8 @@ func (m *mrorder) byNumber(p *sched.Plan) {
 	}
 }
 
-// round orders and releases those that wait, and returns how long the cluster is busy with the jobs that were ordered
-// (TA of TP-ATI, by the two-machine model).
+// round orders and releases the jobs that wait. It returns how long the cluster is busy with the ordered jobs, by the
+// two-machine model (TA of TP-ATI).
 func (m *mrorder) round(p *sched.Plan) sched.Time {
 	jobs, again := m.left(p)
 	before, n := len(jobs), len(m.Waiting)
@@ -271,8 +272,8 @@ func (m *mrorder) round(p *sched.Plan) sched.Time {
 	return microseconds(theory.FlowMakespan(theory.Flows(batch.jobs, batch.slots), order))
 }
 
-// left returns the released jobs that a round reckons with, in their order, and those that it orders again, the oldest
-// first. It costs O(n log n).
+// left returns the released jobs that a round takes into account: keep has those that stay in their order, again those
+// that the round orders anew, the oldest first. O(n log n).
 func (m *mrorder) left(p *sched.Plan) (keep, again []*sched.Job) {
 	if m.backlog == "off" {
 		return nil, nil

@@ -311,7 +311,8 @@ func takesPart(j *sched.Job, reduces bool) (part *sched.Stage) {
 	return part
 }
 
-// wanted returns placed.Wanted as it is now.
+// wanted returns what placed.Wanted would be now: for maps and for reduces the index of the stage plus 1, negative if
+// no task of the stage is pending; 0: there is no such stage.
 func wanted(j *sched.Job) (of [2]int32) {
 	for i := range of {
 		if st := takesPart(j, i == 1); st != nil {

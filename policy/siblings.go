@@ -6,12 +6,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// fewSiblings is up to how many children a queue's are looked at one by one, which costs less than keeping them in
-// order.
+// fewSiblings is the largest number of children of a queue that are looked at one by one. For so few that costs less
+// than keeping them in order.
 const fewSiblings = 16
 
 // siblings keeps the children of queues with many children in the order of their turns. It is a cache: a queue that has
-// changed is put in its place before the order is looked at again. A change costs O(log n) for n children in each lane.
+// changed is moved to its new place before the next look at the order. A change costs O(log n) for n children in each
+// lane.
 type siblings struct {
 	few    int                                     // up to how many children are not kept in order
 	turn   func(q *sched.Queue, in lane) sched.Key // a child's place among its siblings

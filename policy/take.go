@@ -211,8 +211,8 @@ func (t *taker) release(p *sched.Plan) (freed bool) {
 	return freed
 }
 
-// resume has suspended attempts go on where room is news, the first in order first, but not before stages that are more
-// urgent and have room somewhere.
+// resume resumes suspended attempts on the nodes that have new room (Plan.Offers), in the order of their keys. An
+// attempt does not resume while a stage with a smaller key waits and has room on some node.
 func (t *taker) resume(p *sched.Plan, order *turns) {
 	for i := 0; i < len(p.Offers); i++ {
 		n := p.Node(p.Offers[i])
@@ -235,7 +235,7 @@ func (t *taker) goOn(p *sched.Plan, order *turns, a *sched.Attempt) bool {
 	return true
 }
 
-// someRoom reports whether n has any of what is not memory, which suspended attempts have.
+// someRoom reports whether node n has room of any kind but memory. Suspended attempts keep their memory.
 func someRoom(n *sched.Node) bool {
 	for k := range n.Used {
 		if k != int(sched.Memory) && n.Used[k] < n.Capacity[k] {
@@ -245,7 +245,7 @@ func someRoom(n *sched.Node) bool {
 	return false
 }
 
-// parkedOn returns the suspended attempts on n, those first in order first, of equals the oldest.
+// parkedOn returns the suspended attempts on n in the order of their keys; of equals the oldest first.
 func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 	t.parked = t.parked[:0]
 	for a := range p.AttemptsOn(n) {
@@ -330,7 +330,8 @@ func (t *taker) takeBack(p *sched.Plan, order *turns, reporting bool) {
 	}
 }
 
-// takeFor has an attempt leave for a suspended one that comes before it on its node, if there is one.
+// takeFor makes room for the suspended attempt a on its node: it takes back the last attempt there that comes after the
+// stage of a, if there is one.
 func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 	st := a.Stage
 	if *t.Claimed.Of(st) >= st.Pending+st.Suspended {

@@ -6,11 +6,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A tree serves stages queue by queue: from the root it goes down to the child whose turn it is, and in a leaf to the
-// first job.
+// A tree serves stages queue by queue. From the root it goes down to the child whose turn it is, and in a leaf it takes
+// the first job.
 //
-// Tasks that need different kinds of slots do not compete, so that each kind is shared for itself: memory among those
-// that need memory, map slots among maps, reduce slots among reduces, as both of Hadoop's generations have it.
+// Tasks that need different kinds of slots do not compete, so each kind is shared on its own: memory among the stages
+// that need memory, map slots among maps, reduce slots among reduces. Hadoop 1 and Hadoop 2 do the same.
 //
 // A decision costs O(log n) for n siblings on each level on the way down, whatever the number of jobs.
 type tree struct {
@@ -22,7 +22,7 @@ type tree struct {
 	// whose turn it is among the jobs of q; nil: by rank
 	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
 	admit func(*sched.Stage) bool // whether a waiting stage may start a task; nil: each may
-	hear  func(*sched.Stage)      // is told of each waiting stage that has changed; nil: nothing is
+	hear  func(*sched.Stage)      // called for each waiting stage that has changed; nil: no call
 	users bool                    // each user of a queue is a child of it; else they are not told apart
 	flat  bool                    // there is one queue, the root, whatever has been configured
 	leads leads                   // how much of a queue masters may hold
@@ -42,7 +42,7 @@ type ownLane struct {
 	wants func(*sched.Queue) bool
 }
 
-// addLane adds a lane. It is kept in order from the first call of use on.
+// addLane adds a lane, and returns it. The lane is kept in order only after a call of use.
 func (t *tree) addLane(l ownLane) lane {
 	t.more = append(t.more, l)
 	return lane(sched.NumResources + len(t.more) - 1)

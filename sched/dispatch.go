@@ -1,8 +1,8 @@
 package sched
 
 // A Dispatcher carries out the actions of a Step: one function for each kind of action that an engine can do. It is the
-// one place that knows which fields of an Action mean what. A nil function ignores its actions. Reserve is not an
-// engine's to do, and is ignored.
+// only place that knows what the fields of an Action mean for each kind. Launch must not be nil; actions of other kinds
+// are ignored where their function is nil. Reserve is always ignored, because it is not for the engine.
 type Dispatcher struct {
 	Launch  func(*Action)                     // start attempt Attempt, of task Task or of the engine's choice; lent
 	Kill    func(id AttemptID, grace Time)    // warn the attempt, end it after grace, then report AttemptDone
@@ -13,7 +13,8 @@ type Dispatcher struct {
 	Wake    func(at Time)                     // call Step at an instant; it replaces the one before; zero: none
 }
 
-// Powers returns what the engine can do beyond launching, but for CanNameTasks, which no function tells.
+// Powers returns what the engine can do beyond launching, as told by the functions that are not nil. CanNameTasks has
+// no function: an engine that can name tasks adds it.
 func (d *Dispatcher) Powers() (can Powers) {
 	if d.Kill != nil {
 		can |= CanKill

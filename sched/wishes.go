@@ -64,7 +64,8 @@ func (w *wishes) level(st *Stage, n *Node) Locality {
 	return OffSwitch
 }
 
-// take notes that a task was started on n: one that is counted there, if there is one.
+// take notes that a task of st was started on n. The task is one that is counted at n or at its rack. If none is
+// counted at n and some waiting tasks are free, it is a free one.
 func (w *wishes) take(st *Stage, n *Node) {
 	node, rack := at(w.nodes, int32(n.ID)), at(w.racks, int32(n.Rack))
 	if node == nil && w.free(st) {

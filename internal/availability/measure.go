@@ -14,8 +14,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Meter measures how much of this machine's processors others use than this program and what it started: than the
-// processes of its session. It reads Linux's proc file system.
+// A Meter measures which part of this machine's processors other programs use. Processes in the session of this program
+// are its own, and do not count. It reads Linux's proc file system.
 type Meter struct {
 	proc  string // folder of the file system
 	self  int    // process ID of this program

@@ -43,9 +43,9 @@ type entry struct {
 	Row Row    `json:"row"`
 }
 
-// Simulate runs what of a sweep has not run yet, as many runs at once as there are processors, and returns the rows of
-// all runs in the order of Runs. A policy that comes to no end is a row with an error. What ended when ctx does, or
-// another error comes, is kept in the journal.
+// Simulate simulates those runs of a sweep that have no result yet, as many at once as there are processors. It returns
+// the rows of all runs in the order of Runs. If a policy does not complete a workload, its row has an error. When ctx
+// ends or another error occurs, the results so far are kept in the journal.
 func (s *Sweep) Simulate(ctx context.Context, at Setup) (rows []Row, err error) {
 	if err := os.MkdirAll(at.Output, 0o777); err != nil {
 		return nil, err

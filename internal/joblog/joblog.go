@@ -16,8 +16,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Bounds of what is kept, in bytes. What is beyond the first is left out but for the end, where the reason of a failure
-// stands.
+// Bounds of what is kept, in bytes. Of an attempt that writes more, the beginning and the end are kept: the end often
+// says why an attempt failed.
 const (
 	MostOfAttempt = 256 << 10
 	MostOfRun     = 256 << 20

@@ -11,14 +11,14 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Span is a time that is expected, in seconds from now, and what nine of ten times are between.
+// A Span is an expected time in seconds from now: the median, and the limits between which nine of ten draws lie.
 type Span struct {
 	Low    float64 `json:"p5_s"`
 	Median float64 `json:"p50_s"`
 	High   float64 `json:"p95_s"`
 }
 
-// An Outlook is what is expected of a job.
+// An Outlook says when a job is expected to start and to end.
 type Outlook struct {
 	Start   *Span  `json:"start,omitempty"`   // nil: it has started, or nothing is known
 	End     *Span  `json:"end,omitempty"`     // nil: nothing is known
@@ -38,7 +38,7 @@ const (
 	guessSpread            = 0.5 // of task times around their mean, where none was seen
 )
 
-// A Look is a copy of what is left of all jobs at an instant. It can be used beside what changes the view.
+// A Look is a copy of the work that is left of all jobs at an instant. It stays valid while the view changes.
 type Look struct {
 	works []*work // in order
 	free  sched.Resources
@@ -46,9 +46,9 @@ type Look struct {
 	why   string               // nothing can be said; "": it can
 }
 
-// Of lays the rest of all jobs' tasks out draws times, in the policy's present order and as if the cluster's free room
-// were in one place, with task times drawn around the estimates. It knows no job that is yet to come, and no change of
-// the order.
+// Of predicts the start and the end of a job. It simulates the remaining tasks of all jobs in the present order of the
+// policy, as often as draws says, with task times drawn around the estimates. It treats the free room of all nodes as
+// one node, knows no jobs that come later, and assumes that the order does not change.
 func (l *Look) Of(job sched.JobID) Outlook {
 	begun, unfinished := l.begun[job]
 	switch {

@@ -24,8 +24,9 @@ type erlang struct {
 // mostStages bounds an Erlang: a time with a smaller coefficient of variation than 1/10 is taken to have that one.
 const mostStages = 100
 
-// fit returns the law with a mean and about a variance: of an Erlang, whose number of stages is whole, the variance is
-// the nearest; of a hyperexponential with balanced means it is exact. A mean of zero gives the law of zero.
+// fit returns a law with the mean of m. Up to a coefficient of variation of 1 it is an Erlang, with the whole number of
+// stages whose variance is nearest to that of m. Beyond 1 it is a hyperexponential with balanced means and exactly the
+// variance of m. A mean of 0 gives the law that is always 0.
 func fit(m Moments) law {
 	if m.Mean <= 0 {
 		return law{}

@@ -67,8 +67,9 @@ type meeting struct {
 	less   float64 // part of the other's queueing that i itself causes, and does not meet
 }
 
-// meet adds to found what task i finds of task j where they share all centres (spec 10.2). The network without i has
-// residence times R_jz − less·S_jz·R_iz/R_i for j; found grows by weight times the part of them at each centre.
+// meet adds to found how much of task j is at each centre, on average, when task i arrives there. Both tasks may visit
+// all centres (spec 10.2). In the network without i the residence time of j at centre z is R_jz − less·S_jz·R_iz/R_i.
+// found grows by weight times the part of that residence at each centre.
 func (c *customers) meet(found *Cost, i, j int, m meeting) {
 	other, own := &c.queueing[j], &c.presence[i]
 	var caused Cost
@@ -85,7 +86,7 @@ func (c *customers) meet(found *Cost, i, j int, m meeting) {
 	}
 }
 
-// meetInNet does the same where they share the network only.
+// meetInNet does the same for tasks that share only the network.
 func (c *customers) meetInNet(found *Cost, i, j int, m meeting) {
 	caused := m.less * c.queueing[j][Net] * c.presence[i][Net]
 	if rest := c.response[j] - caused; rest > 0 {

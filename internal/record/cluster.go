@@ -77,8 +77,8 @@ func ClusterOf(r *Reader) (*PastCluster, error) {
 	return p, cut
 }
 
-// gather makes classes of nodes that are alike, in order of their first nodes, and returns the order of the nodes in
-// the cluster.
+// gather groups nodes of equal class and capacity into classes of the cluster, in the order of their first nodes. It
+// returns the indexes of nodes in the order in which the cluster has them.
 func (p *PastCluster) gather(nodes []pastNode) (order []int) {
 	*p.Cluster = workload.Cluster{Network: workload.DefaultNetwork}
 	type kind struct {
@@ -131,7 +131,8 @@ func (n *pastNode) change(at sched.Time, joins bool) {
 	}
 }
 
-// changes returns what happens to the node, whose place in the cluster is given, after it joined at 0 with all others.
+// changes returns when the node with ID place is lost and returns in a simulation. All nodes of a simulation join at 0:
+// a node that joined later is lost at 0 and returns at its first instant.
 func (n *pastNode) changes(place sched.NodeID) (list []NodeChange) {
 	if n.times[0] > 0 {
 		list = append(list, NodeChange{At: 0, Node: place}, NodeChange{At: n.times[0], Node: place, Joins: true})

@@ -11,8 +11,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A coder writes values behind b, or takes them off its front: one description of a value serves both directions, so
-// that they cannot disagree.
+// A coder writes values behind b, or takes them off its front. One description of a value serves both directions, so
+// that they cannot disagree: each method writes the value that it is given, or, while reading, reads into it. Methods
+// that are named after a type (nodeSpec, asks) code its fields in the order of the format.
 type coder struct {
 	b       []byte
 	reading bool

@@ -48,8 +48,9 @@ const (
 	otherSerial             // of the AttemptID: not one more than the last
 )
 
-// A memory is what both sides of a record remember of the entries so far, so as to say less. It depends on nothing
-// else: the reader, which sees no derived events, has the same. Guesses that are wrong cost bytes, nothing more.
+// A memory is what the writer and the reader of a record remember of the entries so far, so that entries can be
+// shorter. It depends on the entries alone: the reader, which sees no derived events, has the same memory. A wrong
+// guess costs bytes, nothing more.
 type memory struct {
 	coder
 	tags     []byte // of the entries, apart from the rest: they repeat, so that together they compress to little
@@ -308,7 +309,7 @@ func (m *memory) event(t tag, e *sched.Event) {
 	}
 }
 
-// submitted remembers a job, and checks what the core would not take.
+// submitted remembers a job. While reading, it rejects jobs that the core would not accept.
 func (m *memory) submitted(e *sched.Event) {
 	if m.reading && m.err == nil {
 		if e.Job <= m.job {
@@ -320,7 +321,7 @@ func (m *memory) submitted(e *sched.Event) {
 	m.job = e.Job
 }
 
-// known checks that a node that is read has joined.
+// known rejects, while reading, a node that has not joined.
 func (m *memory) known(n sched.NodeID) {
 	if m.reading && (n < 1 || n > m.nodes) {
 		m.fail(fmt.Errorf("node %d: %d have joined", n, m.nodes))
@@ -333,6 +334,7 @@ func (m *memory) outcome(e *sched.Event) {
 	}
 }
 
+// stageID codes a stage. The number of its job is coded as the difference to the job of the last launch.
 func (m *memory) stageID(id *sched.StageID) {
 	id.Job = m.stage.Job + sched.JobID(m.varint(int64(id.Job-m.stage.Job)))
 	number(&m.coder, &id.Index)

@@ -573,7 +573,7 @@ func (h *heard) follow(s *Step) {
 	}
 }
 
-// any reports whether one of nodes has reported since it had room and the stage could start.
+// any reports whether one of nodes has sent a report since both held: the node had room, and the stage could start.
 func (h *heard) any(st sched.StageID, nodes []*sched.Node) bool {
 	for _, n := range nodes {
 		if at, ok := h.reported[n.ID]; ok && at >= max(h.freed[n.ID], h.since[st.Index]) {

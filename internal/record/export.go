@@ -16,8 +16,8 @@ import (
 // Chrome's traces, which Perfetto opens.
 var Formats = []string{"csv", "json", "chrome"}
 
-// Export writes the attempts of a record in one of Formats. Where the record was cut off, what still ran has the
-// outcome "running", and an ErrCut is returned when all is written.
+// Export writes the attempts of a record to out, in one of Formats. If the record was cut off, attempts that still ran
+// there get the outcome "running". Export then writes the whole document and returns an ErrCut.
 func Export(out io.Writer, r *Reader, format string) error {
 	to := &sink{out: out}
 	w := bufio.NewWriter(to)

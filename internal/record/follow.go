@@ -2,8 +2,8 @@ package record
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A Follower watches a core as its Config.Recorder: it is shown the view before the first Step, and told of every Step.
-// Right after a Step the rows of what ended in it are still there to be read.
+// A Follower watches a core as its Config.Recorder. The core calls Attach with the view before the first Step, and
+// Record after each Step. During Record the rows of what ended in the Step can still be read.
 type Follower interface {
 	Attach(*sched.View)
 	sched.Recorder

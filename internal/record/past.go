@@ -70,7 +70,7 @@ type pastProbe struct {
 	counts []sched.Counters
 }
 
-// reset begins with a new probe, of so many tasks.
+// reset begins a new probe that has so many tasks.
 func (p *pastProbe) reset(tasks int) {
 	p.times, p.counts = slices.Repeat([]sched.Time{-1}, tasks), make([]sched.Counters, tasks)
 }

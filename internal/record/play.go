@@ -91,7 +91,7 @@ func (p *player) steps() iter.Seq2[*Step, error] {
 	}
 }
 
-// apply has the core live through a Step.
+// apply makes the core carry out a Step of the record.
 func (p *player) apply(s *Step) error {
 	p.now = s
 	if _, err := p.step(s); err != nil {

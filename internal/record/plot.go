@@ -57,8 +57,8 @@ func PlotSojourns(curves []Curve, scale Scale) *chart.Chart {
 	return c
 }
 
-// PlotTails draws the same from the other end: for each time, the part of the jobs that took longer, on logarithmic
-// axes, where the few longest have as much room as the many short ones.
+// PlotTails draws the tails of the distributions of sojourn times: for each time, the part of the jobs that took
+// longer. Both axes are logarithmic, so that the few longest jobs get as much room as the many short ones.
 func PlotTails(curves []Curve) *chart.Chart {
 	c := &chart.Chart{
 		Title: "Sojourn times: the tail",
@@ -74,8 +74,8 @@ func PlotTails(curves []Curve) *chart.Chart {
 	return c
 }
 
-// PlotDifference draws, for each run but the first, the sojourn time of each job ÷ that in the first run, rising. Jobs
-// count that succeeded in both and took some time.
+// PlotDifference draws, for each run but the first, the ratio of the sojourn time of each job to that in the first run,
+// in rising order. It draws the jobs that succeeded in both runs and took some time.
 func PlotDifference(curves []Curve) *chart.Chart {
 	c := &chart.Chart{
 		X:   chart.Axis{Label: "part of the jobs, the fastest against it first", Most: 1},

@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Deciders makes anew the policy and the estimator (nil: none) of a run from what its header says.
+// A Deciders function makes new ones of the policy and the estimator (nil: none) that the header of a run names.
 type Deciders func(*Header) (sched.Policy, sched.Estimator, error)
 
 // A Replayed says what a replay found.
@@ -81,6 +81,8 @@ type replayer struct {
 	policy sched.Policy
 }
 
+// newReplayer returns a replayer for the record of r: a new core, with the policy and the estimator that make returns
+// for the header of the record. An error is one of make.
 func newReplayer(r *Reader, make Deciders) (*replayer, error) {
 	config := r.Header.Core.Config()
 	var err error

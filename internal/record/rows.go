@@ -18,7 +18,8 @@ type slotMemory struct {
 	running bool
 }
 
-// beginStep makes the slots that the last Step freed free to be guessed.
+// beginStep makes the slots that became free in the last Step available to guess. Wrong guesses leave entries in the
+// list of free slots, so a list that has grown far beyond the number of slots is dropped.
 func (s *rows) beginStep() {
 	s.free = append(s.free, s.freed...)
 	s.freed = s.freed[:0]
@@ -27,7 +28,7 @@ func (s *rows) beginStep() {
 	}
 }
 
-// tag returns t, with the flag notRunning where the attempt is none that is known to run.
+// tag returns t, and sets the flag notRunning if the attempt is not known to run.
 func (s *rows) tag(t tag, id sched.AttemptID) tag {
 	slot := id.Row()
 	if int(slot) < len(s.all) && s.all[slot].running && s.all[slot].serial == id.Serial() {
@@ -63,7 +64,7 @@ func (s *rows) launched(a *sched.Action) {
 	s.all[slot] = slotMemory{serial, a.Stage, a.Node, true}
 }
 
-// ended forgets an attempt that runs, and returns its node.
+// ended forgets the attempt id, which must be running, and returns its node.
 func (s *rows) ended(id sched.AttemptID) sched.NodeID {
 	slot := id.Row()
 	at := &s.all[slot]

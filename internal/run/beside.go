@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Beside calls do for 0 to n−1, as many calls at once as there are processors, and returns the error of the least
-// number that had one. When a call fails, or ctx ends, no more are begun. Results that are kept by number do not depend
-// on the order of the calls.
+// Beside calls do for 0 to n−1, as many calls at once as there are processors. If calls fail, it returns the error of
+// the one with the lowest number. It starts no more calls after one has failed or ctx has ended. Results that the
+// caller keeps by number do not depend on the order of the calls.
 func Beside(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

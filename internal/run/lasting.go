@@ -15,7 +15,7 @@ import (
 )
 
 // A lasting keeps in a file what a policy, or a statement of loans, remembers beyond a run. It follows the run and
-// saves every five seconds, in the turn of the engine, so that a crash costs five seconds of accounts.
+// saves every five seconds, in the goroutine of the engine. A crash loses the accounts of five seconds at most.
 type lasting struct {
 	path   string
 	of     policy.Lasting
@@ -37,8 +37,8 @@ type state struct {
 	kept []*lasting
 }
 
-// openState claims a folder, which is made where it is missing, for one run. The kernel drops the lock of a process
-// that was killed.
+// openState locks a folder for one run, and makes it where it is missing. The kernel releases the lock when the process
+// ends, even if it was killed.
 func openState(folder string) (s state, err error) {
 	if folder == "" {
 		return s, nil
@@ -56,7 +56,8 @@ func openState(folder string) (s state, err error) {
 	return s, nil
 }
 
-// recall gives what an earlier run left in a file of the folder, if it did, and keeps that file from now on.
+// recall gives to of what an earlier run wrote to a file of the folder, if there is one. From now on the state saves of
+// to that file.
 func (s *state) recall(path string, of policy.Lasting, failed func(error)) error {
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -72,7 +73,7 @@ func (s *state) recall(path string, of policy.Lasting, failed func(error)) error
 	return nil
 }
 
-// close saves what is remembered at the end of a run, and gives the folder free.
+// close saves what is remembered at the end of a run, and releases the folder.
 func (s *state) close() (err error) {
 	for _, l := range s.kept {
 		err = errors.Join(err, l.save(true))
@@ -80,7 +81,7 @@ func (s *state) close() (err error) {
 	return errors.Join(err, s.release())
 }
 
-// release gives the folder free.
+// release releases the lock of the folder.
 func (s *state) release() error {
 	if s.lock == nil {
 		return nil

@@ -93,7 +93,7 @@ func (t *attempts) find(id sched.AttemptID) *attempt {
 	return nil
 }
 
-// add makes the row of an attempt that is launched. Rows move when another is added.
+// add makes the row of an attempt that is launched. The pointer is valid until the next add, which may move all rows.
 func (t *attempts) add(a *sched.Attempt) *attempt {
 	slot := int(a.ID.Row())
 	if slot >= len(t.rows) {

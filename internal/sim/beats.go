@@ -27,7 +27,7 @@ func (b *beats) init(r *Reporting) {
 	}
 }
 
-// sleep says that no part needs reports until next is asked again.
+// sleep tells beats that no part needs reports now. The next call of next finds the coming beat again.
 func (b *beats) sleep() { b.asleep = true }
 
 // at returns the instant of beat s.

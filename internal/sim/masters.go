@@ -96,7 +96,8 @@ func (m *masters) dismiss(row *sched.Job) {
 	}
 }
 
-// lost has the tasks of a master that was lost with its node end with it.
+// lost kills the tasks of a job whose master r was lost with its node. The job is an orphan until another master has
+// started.
 func (m *masters) lost(r *attempt) {
 	row := r.core.Stage.Job
 	if !r.leads() || row.Ended {

@@ -76,13 +76,13 @@ func (m *machines) planLoss(id sched.NodeID) {
 	}
 }
 
-// lossDue makes a node be lost by chance.
+// lossDue loses a node by chance, and plans its return.
 func (m *machines) lossDue(id sched.NodeID) {
 	m.lose(id)
 	m.queue.push(m.now+m.after(id, m.costs.Faults.MTTR), returnOf|uint64(id))
 }
 
-// returnDue makes a node return that was lost by chance.
+// returnDue brings back a node that was lost by chance, and plans its next loss.
 func (m *machines) returnDue(id sched.NodeID) {
 	m.restore(id)
 	m.planLoss(id)

@@ -39,7 +39,7 @@ func (d *rampDown) starving(j *job) *sched.Stage {
 	return nil
 }
 
-// watch has the master of a job look in a while, where maps starve.
+// watch calls look after Master.Every, if maps of the job starve now.
 func (d *rampDown) watch(j *job) {
 	if every := d.costs.Master.Every; every > 0 && !j.hungry.on && d.starving(j) != nil {
 		j.hungry = hunger{true, d.now}

@@ -156,7 +156,7 @@ func (e *engine) run(ctx context.Context) error {
 	}
 }
 
-// instant does what is to be done at an instant; there may be more at the same one.
+// instant does what is due at an instant. It may be called several times for the same instant.
 func (e *engine) instant(at sched.Time) {
 	e.now = at
 	if e.gather() {
@@ -174,7 +174,8 @@ func (e *engine) instant(at sched.Time) {
 	}
 }
 
-// lookAll makes reduces go on that wait for what this instant has brought, and masters look whose maps starve.
+// lookAll continues reduces that waited for what this instant has brought, and starts the ramp-down of jobs whose maps
+// starve.
 func (e *engine) lookAll() {
 	net := &e.tasks.net
 	for i := 0; i < len(net.changed); i++ { // a look may ask for another
@@ -216,7 +217,7 @@ func (e *engine) next() (sched.Time, error) {
 	return at, nil
 }
 
-// gather puts together what happens now, and reports whether the core is to be asked.
+// gather collects the events of this instant, and reports whether the core must be called.
 func (e *engine) gather() bool {
 	for e.queue.next() <= e.now {
 		e.due = e.queue.take(e.due[:0])

@@ -17,7 +17,8 @@ type sequel struct {
 	rows    []*sched.Job // jobs with tasks that end in this Step
 }
 
-// before is for what the Step must know.
+// before runs ahead of a Step. It notes the jobs whose attempts end in the Step, and adds the asks that orphans take
+// back.
 func (s *sequel) before() {
 	if slices.ContainsFunc(s.evs, func(ev sched.Event) bool { return ev.Kind == sched.NodeLost }) {
 		s.masters.lookAll()
@@ -35,7 +36,7 @@ func (s *sequel) before() {
 	s.masters.hush()
 }
 
-// after is for what follows from it.
+// after runs behind a Step. It ends masters that have nothing left to do, and starts the next rounds.
 func (s *sequel) after() {
 	for _, row := range s.rows {
 		s.masters.dismiss(row)

@@ -201,7 +201,7 @@ func (n *network) join(id int32) {
 	r.active++
 }
 
-// leave takes a fetch that flows off its link.
+// leave removes a fetch that is in progress from its link, and notes the bytes that it has got.
 func (n *network) leave(id int32) {
 	f := &n.fetches[id]
 	f.got = n.has(id)

@@ -110,6 +110,8 @@ func (f *filling) nextFull() (k int, level float64) {
 	return k, level
 }
 
+// advance raises the level of all users that still take part, and takes what they use from the rest of each resource. A
+// level below the present one changes nothing.
 func (f *filling) advance(level float64) {
 	step := max(0, level-f.level)
 	for k, rate := range f.rate {
@@ -118,7 +120,7 @@ func (f *filling) advance(level float64) {
 	f.level = max(f.level, level)
 }
 
-// exhaust stops everyone who needs resource k.
+// exhaust stops all users that need resource k.
 func (f *filling) exhaust(k int) {
 	for i, u := range f.users {
 		if f.speed[i] > 0 && u.Task[k] > 0 {

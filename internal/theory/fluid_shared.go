@@ -14,7 +14,8 @@ type shared struct {
 
 func newShared(n int) shared { return shared{weights: make([]float64, n)} }
 
-// startAnew puts an empty line back to level zero, which forgets what rounding the last busy period has left.
+// startAnew sets the level and the weight to zero if no job is left, so that the rounding errors of one busy period do
+// not reach the next one.
 func (s *shared) startAnew() {
 	if len(s.queue) == 0 {
 		s.level, s.weight = 0, 0

@@ -23,11 +23,9 @@ type LongTermRule struct {
 	Discount   int64 // in millionths, 0 to WholeShare: how much a unit above the own share counts (η)
 }
 
-// Divide gives the units of one step away, one by one, each to the user that has been counted for least for its
-// weight, and returns what each user gets. A user gets at most its demand; of equals the first is served. It is
-// algorithm 10 of LTYARN with unit tasks: water-filling on accumulated totals. The users' Used stays as it is. O(units
-// ×
-// users).
+// Divide gives the units of one step away, one by one, each to the user that has been counted for least for its weight,
+// and returns what each user gets. A user gets at most its demand; of equals the first is served. It is algorithm 10 of
+// LTYARN with unit tasks: water-filling on accumulated totals. It does not change the users' Used. O(units × users).
 //
 // Source: S. Tang's thesis, chapter 5, algorithm 10, formulas 5.7 and 5.11.
 func (r LongTermRule) Divide(users []LongTermUser) []int64 {
@@ -56,8 +54,8 @@ func (r LongTermRule) Divide(users []LongTermUser) []int64 {
 // lessOver reports whether a/v < b/w.
 func lessOver(a, v, b, w int64) bool { return a*w < b*v }
 
-// count returns what user i is counted for when it holds units, in millionths: those above its share at the discount
-// (formula 5.7).
+// count returns what user i is charged for units that it holds, in millionths of a unit. Units above its share are
+// charged at the discount (formula 5.7).
 func (r LongTermRule) count(users []LongTermUser, i int, units int64) int64 {
 	sum := int64(0)
 	for _, u := range users {

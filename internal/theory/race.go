@@ -23,8 +23,8 @@ func (a *Racer) before(b *Racer) bool {
 	return a.ID < b.ID
 }
 
-// overtaken returns from when on b, who starts behind a, is before a: when both have the same left if b is the older
-// one, else right after it; +Inf: never.
+// overtaken returns when b, which starts behind a, comes before a, as a time since the start of the heat; +Inf: never.
+// If b has the smaller ID, that is when both have the same left, else right after it.
 func (a *Racer) overtaken(b *Racer) float64 {
 	if b.Rate <= a.Rate {
 		return math.Inf(1)
@@ -85,7 +85,8 @@ func (r *Race) Advance(after float64, moved func(id int64, rank float64)) {
 // Next returns how long after the start of the heat the next racer overtakes another; +Inf: none does.
 func (r *Race) Next() float64 { return r.overtakes.least() }
 
-// overtaken returns from when on the racer behind a spot is before the one there.
+// overtaken returns when the racer behind spot at overtakes the racer there, as a time since the start of the heat;
+// +Inf: never.
 func (r *Race) overtaken(at int) float64 {
 	return r.racers[r.spots[at].who].overtaken(&r.racers[r.spots[at+1].who])
 }

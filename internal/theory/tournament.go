@@ -2,14 +2,15 @@ package theory
 
 import "math"
 
-// A tournament keeps a number for each of n places and finds the least, the first place of equals: a tree of the least
-// of each two. Setting one costs O(log n), all O(n).
+// A tournament keeps a number for each of n places, and finds the place with the least number (the first of equals). It
+// is a binary tree: each inner node has the lesser number of its two children. Setting one place costs O(log n),
+// setting all costs O(n).
 type tournament struct {
 	tree   []float64 // the leaves from leaves on; 2i and 2i+1 are below i
 	leaves int
 }
 
-// reset has n places at +Inf.
+// reset gives the tournament n places, and sets each to +Inf.
 func (t *tournament) reset(n int) {
 	for t.leaves = 1; t.leaves < n; {
 		t.leaves *= 2
@@ -49,7 +50,7 @@ func (t *tournament) least() float64 {
 	return t.tree[1]
 }
 
-// first returns the place of the least.
+// first returns the index of the place with the least number, the lowest index of equals. O(log n).
 func (t *tournament) first() int {
 	i := 1
 	for i < t.leaves {

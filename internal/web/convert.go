@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// seconds returns a time in seconds, nil where it is negative: it is not known, or has not come.
+// seconds returns t in seconds; nil if t is negative, which stands for an unknown or future instant.
 func seconds(t sched.Time) *float64 {
 	if t < 0 {
 		return nil
@@ -15,7 +15,7 @@ func seconds(t sched.Time) *float64 {
 	return &s
 }
 
-// amounts names what there is of a vector, without what is unlimited.
+// amounts returns the resources of r by name, without those that are zero or unlimited.
 func amounts(r sched.Resources) map[string]int64 {
 	m := map[string]int64{}
 	for k, a := range r {
@@ -34,7 +34,7 @@ func known(x float64) *float64 {
 	return &x
 }
 
-// spreadOf describes rising values; nil where there are none.
+// spreadOf returns the mean and percentiles of values that are sorted in rising order; nil if there are none.
 func spreadOf(sorted []float64) *Spread {
 	n := len(sorted)
 	if n == 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A window is which nodes and which time lanes are asked of.
+// A window says which nodes and which time a picture of lanes covers.
 type window struct {
 	from, until   sched.Time // until 0: now
 	offset, lanes int        // the first node, from 0, and how many lanes at most
@@ -17,7 +17,7 @@ type window struct {
 // mostBars bounds the bars of one answer: a screen shows no more.
 const mostBars = 6_000
 
-// lanes describes what ran in a window. It costs the attempts that the log has of the window's nodes.
+// lanes describes what ran in a window. Its cost is linear in the attempts that the log has of the nodes in the window.
 func (b *Board) lanes(w window) *Lanes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +49,8 @@ func (b *Board) lanes(w window) *Lanes {
 	return l
 }
 
-// bars adds the attempts of each lane, a node; false: they are too many.
+// bars adds the attempts of each lane, where a lane is one node. It returns false, and adds none, if they are more than
+// mostBars.
 func (b *Board) bars(l *Lanes, w window) bool {
 	l.Bars = []Attempt{}
 	for i := range l.Lanes {
@@ -67,8 +68,8 @@ func (b *Board) bars(l *Lanes, w window) bool {
 	return true
 }
 
-// busy adds how many attempts ran in each column of each lane. An attempt is added to the difference of neighbouring
-// columns, so that a long one costs no more than a short one.
+// busy adds to each lane how many attempts ran in each column. It adds each attempt to the differences between
+// neighbouring columns, so that a long attempt costs no more than a short one.
 func (b *Board) busy(l *Lanes, w window) {
 	n := max(1, w.columns)
 	column := float64(w.until-w.from) / float64(n)

@@ -34,7 +34,7 @@ func (t *timeline) grow(n int) {
 	}
 }
 
-// pass adds the values that the curves hold now up to an instant.
+// pass adds the present values of the curves for the time up to now.
 func (t *timeline) pass(now sched.Time) {
 	for now > t.width*mostBins {
 		t.merge()

@@ -86,7 +86,7 @@ func (c *call) shows(b *Board, job sched.JobID) error {
 // hides reports whether the user that a snapshot is for may not look at a job.
 func (s *snapshot) hides(job sched.JobID) bool { return s.may != nil && !s.may(job) }
 
-// hide takes out of an explanation the names of jobs that the user of the request may not look at.
+// hide removes from an explanation the names of jobs that the user of the request may not see.
 func (c *call) hide(b *Board, x *record.Explanation) {
 	s := c.snapshot(b)
 	for i := range x.Stages {

@@ -26,8 +26,9 @@ type Past struct {
 	ProbeCounts []sched.Counters // what those tasks counted
 }
 
-// On makes of a past job one to simulate on c: with its task times, its probe's, and with slots or containers as c has
-// them. Rounds that were found later are found later again.
+// On returns the past job as a job to simulate on cluster c. It has the recorded times of its tasks and of its probe,
+// and asks for slots or containers, as c has them. Rounds that the job found while it ran are found again in the
+// simulation.
 func (p Past) On(c *Cluster) *sched.JobSpec {
 	if !p.Led {
 		p = p.withoutMaster()
@@ -57,8 +58,8 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	return &spec
 }
 
-// withoutMaster leaves out the master of a job whose tasks it had to ask for: it was one of Lead's, who may be asked
-// again.
+// withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for. Master.Lead
+// added that master, and may be asked to add one again.
 func (p Past) withoutMaster() Past {
 	if !slices.ContainsFunc(p.Spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) {
 		return p

@@ -153,7 +153,7 @@ func (t *groupTable) meet(user string) {
 	}
 }
 
-// forget has all users' groups asked for again.
+// forget drops the cached groups of all users, so that the next look-up asks again.
 func (t *groupTable) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

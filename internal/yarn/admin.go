@@ -134,7 +134,7 @@ func (o admin) decommissioning(*wire.Empty) (answer, error) {
 	return reply(r)
 }
 
-// refreshQueues has the queues be others, if every application that is not over keeps its own.
+// refreshQueues replaces the queues by q. It refuses q if an application that is not over would lose its queue.
 func (o admin) refreshQueues(q Queues) (answer, error) {
 	q.withDefaults()
 	leaves := q.leaves()

@@ -36,7 +36,8 @@ func (app *application) begin() *attempt {
 	return a
 }
 
-// adopt takes over what the attempt before has left of an application that keeps its containers.
+// adopt takes over the containers that the last attempt left, if the application keeps containers, and the reports of
+// ended containers that no attempt has received.
 func (a *attempt) adopt(last *attempt) {
 	for _, c := range last.own() {
 		if last.keeps(c) {
@@ -46,8 +47,8 @@ func (a *attempt) adopt(last *attempt) {
 	a.dues.completed, a.app.missed = a.app.missed, nil
 }
 
-// keeps reports whether a container outlives its attempt: that of an application that says so, when another attempt may
-// follow.
+// keeps reports whether container c outlives this attempt: the application keeps containers, the attempt has failed,
+// and another attempt may follow.
 func (a *attempt) keeps(c *container) bool {
 	return a.app.submission.KeepContainers && a.state == wire.AttemptFailed && !a.app.over && a.master != nil &&
 		!c.isMaster() && (c.state == acquired || c.state == running) && c.leaving == nil
@@ -250,7 +251,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 // sorted returns the containers in order of allocation.
 func (a *attempt) sorted() []*container { return a.containers.sorted() }
 
-// tell has the ApplicationMaster told, once, that a container is over.
+// tell reports once to the ApplicationMaster that a container is over.
 func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 	if c.notice == none && a.ended() && a.app.submission.KeepContainers && !a.app.over && !c.isMaster() {
 		kept, _ := end.Keep(nil)

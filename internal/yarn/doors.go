@@ -14,13 +14,12 @@ const usualFiles = 1024
 // fewestConns is what each server may have open, however few files there may be.
 const fewestConns = 16
 
-// connsOf is how many connections each of the five servers takes, of a process that may have so many files open: an
-// eighth, so that three are left for calls to NodeManagers, for what is proxied, and for files, when strangers hold all
-// that servers take.
+// connsOf returns how many connections each of the five servers takes, in a process that may have so many files open.
+// Each takes an eighth of the files. So three eighths remain for calls to NodeManagers, for proxied connections and for
+// files, even when strangers hold all connections of the servers.
 func connsOf(files int) int { return max(fewestConns, min(files/8, rpc.DefaultMaxConns)) }
 
-// fewConns says that a cluster has more nodes, as far as its files name them, than a server takes connections; "": it
-// has not, or they name none.
+// fewConns returns a warning if the configuration names more nodes than a server takes connections; else "".
 func fewConns(conns, nodes int) string {
 	if nodes <= conns {
 		return ""
@@ -34,8 +33,8 @@ func fewConns(conns, nodes int) string {
 	)
 }
 
-// A doorway is a listener that has a bounded number of connections open: a connection beyond that waits, as the system
-// lets it wait, until one is closed. One that its host has too many of is closed at once.
+// A doorway is a listener with a bounded number of open connections. A connection beyond the bound waits in the queue
+// of the system until another one is closed. A connection from a host that has too many is closed at once.
 type doorway struct {
 	net.Listener
 	hosts  rpc.Hosts
@@ -78,7 +77,7 @@ func (d *doorway) Close() error {
 	return d.Listener.Close()
 }
 
-// A guest is a connection that makes room when it is closed.
+// A guest is a connection that gives its place in the doorway back when it is closed.
 type guest struct {
 	net.Conn
 	leave func()

@@ -10,8 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A front is what the servers use outside of turns: the owner, which runs the turns, and those parts that many
-// goroutines may use at once. Of the configuration only Access.Admins and MostPriority change, which turns alone read.
+// A front is what the servers use outside of turns: the owner, which runs the turns, and the parts that many goroutines
+// may use at once. Access.Admins and MostPriority are the only fields of the configuration that change, and only turns
+// may read them.
 type front struct {
 	*owner
 	config   *Config
@@ -50,8 +51,8 @@ func (f *front) list(visit func(*application) bool) {
 	}
 }
 
-// make makes a long reply, when it is its turn: a few are made at a time, so that callers who ask again and again leave
-// processors and memory to others.
+// make makes a long reply. Few replies are made at a time, so that callers which ask again and again leave processors
+// and memory to others; the rest wait for their turn.
 func (f *front) make(c *rpc.Call, list func() proto.Message) (proto.Message, error) {
 	f.making <- struct{}{}
 	defer func() { <-f.making }()

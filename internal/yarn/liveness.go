@@ -44,7 +44,7 @@ func (a *aging) oldest() *aged {
 	return a.ring.next
 }
 
-// join puts the place at the end, cut takes it out.
+// join puts w at the end of the list, as the one that was heard of last. cut takes w out of the list.
 func (w *aged) join() {
 	end := &w.in.ring
 	w.prev, w.next = end.prev, end
@@ -53,7 +53,7 @@ func (w *aged) join() {
 
 func (w *aged) cut() { w.prev.next, w.next.prev = w.next, w.prev }
 
-// touch says that the thing was heard of.
+// touch notes that the thing was heard of at now.
 func (w *aged) touch(now time.Time) {
 	if w.in != nil {
 		w.heard = now

@@ -140,7 +140,7 @@ func (n *node) spec() *sched.NodeSpec {
 // fresh reports whether the node may get containers.
 func (n *node) fresh() bool { return n.state == wire.NodeRunning && !n.quiet.Load() }
 
-// become changes the state.
+// become sets the state of the node, and updates the counts of the node table.
 func (n *node) become(s wire.NodeState) {
 	n.count(-1)
 	n.state = s

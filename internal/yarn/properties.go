@@ -245,7 +245,8 @@ func (p *properties) fail(name, want string) {
 // secret matches the names of properties whose values are not shown (hadoop.security.sensitive-config-keys).
 var secret = regexp.MustCompile(`(?i)(secret|password|credential|token|\.key$|account\.key)`)
 
-// said returns the properties that may be shown, sorted by name.
+// said returns all properties, sorted by name. The values of those whose names match secret are replaced by
+// "<redacted>".
 func (p *properties) said() (list []Property) {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		one := p.values[name]

@@ -24,7 +24,7 @@ func newFinds() finds {
 	}
 }
 
-// remember opens the store in a file, and takes over what is in it. What changes from now on is kept there.
+// remember opens the store in a file and restores its content. All later changes of the state are written to it.
 func (m *manager) remember(path string) error {
 	o, err := store.Open(path, func(err error) {
 		m.log.Error("the state cannot be kept, and who changes it waits", "why", err)
@@ -51,7 +51,7 @@ func (m *manager) remember(path string) error {
 	return nil
 }
 
-// restore takes over what an earlier life has left.
+// restore takes over the state that an earlier process has left.
 func (m *manager) restore(p *past) {
 	if p.keys != nil {
 		m.life = life{max(m.life.identity, p.life.Identity+1), p.life.Epoch + 1, p.life.First}
@@ -74,6 +74,8 @@ func (m *manager) restore(p *past) {
 	m.step()
 }
 
+// restoreToken makes a delegation token of an earlier process valid again until it expires. A token that has expired,
+// or cannot be decoded, is deleted from the store.
 func (m *manager) restoreToken(s *savedToken) {
 	one := &delegation{password: s.Password, expires: time.UnixMilli(s.Expires)}
 	if one.id.Decode(s.Identifier) != nil || !m.now.Before(one.expires) {
@@ -150,7 +152,8 @@ func absent(m *manager, s *savedMaster) *node {
 	return n
 }
 
-// resume has an application that was not over go on: with its ApplicationMaster, which may live, or with another.
+// resume continues an application that was not over: with its ApplicationMaster, if that still lives, else with another
+// one.
 func (app *application) resume() {
 	m := app.m
 	app.state = wire.AppAccepted // until its ApplicationMaster registers again, as in Hadoop
@@ -305,8 +308,8 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 	return c
 }
 
-// stageFor returns the stage for containers of a group and a size, a new one where there is none; zero: there are as
-// many as there may be.
+// stageFor returns the stage for containers of a group and a size. It makes a new stage if there is none. 0 means that
+// the application has as many stages as it may have.
 func (app *application) stageFor(key stageKey) int32 {
 	t := &app.asks
 	if g := t.groups[key.groupKey]; g != nil && t.fits(g, key.size) {

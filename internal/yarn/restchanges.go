@@ -139,7 +139,8 @@ func readTimeout(r io.Reader) (func(rest) (body, error), error) {
 	}, err
 }
 
-// change has the caller change the application that the path names, and answers with what is read afterwards.
+// change applies do, as the caller, to the application that the path names. It answers with what read returns
+// afterwards.
 func (q rest) change(do func(client, *application) error, read func(rest) (body, error)) (body, error) {
 	u, err := q.caller()
 	if err != nil {

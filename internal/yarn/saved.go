@@ -291,16 +291,16 @@ func (a *attempt) saved() savedAttempt {
 	return m
 }
 
-// save has the application kept as it is at the end of this turn.
+// save marks the application to be written to the store at the end of this turn.
 func (app *application) save() { app.m.saves.mark(app) }
 
-// saveKeys has the keys kept.
+// saveKeys writes the keys to the store.
 func (m *manager) saveKeys() {
 	k := &m.keys
 	m.saves.put(nameKeys, &savedKeys{k.master.Save(), k.node.Save(), k.container.Save(), k.delegations.keys.Save()})
 }
 
-// save has a delegation token kept.
+// save writes a delegation token to the store.
 func (d *delegation) save(m *manager, identifier []byte) {
 	m.saves.put(nameToken+string(identifier), &savedToken{identifier, d.password, d.expires.UnixMilli()})
 }

@@ -31,7 +31,8 @@ func newTracker(f *front) *rpc.Server {
 	}}
 }
 
-// byNode makes a Method of a function that carries out the call of a NodeManager within a turn.
+// byNode returns an rpc.Method that decodes a request of a NodeManager and calls do with it, within a turn of the
+// owner.
 func byNode[Q any, P interface {
 	*Q
 	proto.Decoder
@@ -53,7 +54,7 @@ func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
 	}
 }
 
-// register lets a NodeManager in: a new one, one that comes back, or one that was told to register again.
+// register registers a NodeManager: a new one, one that comes back, or one that was told to register again.
 func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
 	if why := t.refuses(q); why != "" {
 		t.m.log.refused("node refused", "node", q.Node.String(), "why", why)

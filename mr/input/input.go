@@ -120,6 +120,8 @@ func Configure(options map[string]string) (Config, error) {
 	return c, errors.Join(errs...)
 }
 
+// parseSize parses a whole number of bytes, 0 or more, with an optional suffix k, m or g (powers of 1024; upper or
+// lower case). ok is false for anything else, and for sizes beyond 2^62.
 func parseSize(s string) (bytes int64, ok bool) {
 	digits := strings.TrimRight(s, "kmgKMG")
 	n, err := strconv.ParseInt(digits, 10, 64)

@@ -40,9 +40,9 @@ func (s Split) String() string {
 	return name
 }
 
-// Head returns the beginning of the split: the ranges that its first n bytes as stored, at least one, lie in. A Reader
-// reads the last of them on to the end of a record. Of a compressed file, in which no byte of the file is a place in
-// its records, it reads blocks until n bytes have been taken.
+// Head returns the beginning of the split: the ranges that contain its first n bytes as stored, at least one byte. A
+// Reader reads on to the end of the record in which the last range ends. In a compressed file a byte of the file is no
+// position in the text, so a Reader reads whole blocks until it has consumed n bytes.
 func (s Split) Head(n int64) Split {
 	head := Split{c: s.c}
 	n = max(n, 1)
@@ -57,7 +57,7 @@ func (s Split) Head(n int64) Split {
 	return head
 }
 
-// Join returns the split that has the ranges of all of some, which are of one plan, one after the other.
+// Join returns one split with the ranges of all the given splits, in their order. The splits must be of one plan.
 func Join(splits []Split) (all Split) {
 	for _, s := range splits {
 		all.c = s.c

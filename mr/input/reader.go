@@ -74,7 +74,7 @@ func (r *Reader) File() *File {
 	return r.split.Ranges[r.next-1].File
 }
 
-// Offset is where the last batch begins in its file, in bytes of what the file holds when decompressed.
+// Offset returns the position of the last batch in its file, in bytes of the decompressed content.
 func (r *Reader) Offset() int64 { return r.at }
 
 // Bytes is how much of the split has been read, in bytes as stored: a Split's Bytes at the end (more by the end of

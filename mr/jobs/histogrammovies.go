@@ -12,6 +12,8 @@ func HistogramMovies(conf mr.Conf) (*mr.Job, error) {
 	return &mr.Job{Name: "histogram-movies", Conf: conf, Fold: mr.Sum(1), Map: countMeans}, nil
 }
 
+// countMeans is the map function. It counts the movies of its split by mean rating, in classes of a half star. It emits
+// the upper bound of each class that is not empty, and the count.
 func countMeans(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	var counts [12]int64 // by upper bound in halves: means of 1 to 5 are in 3 to 11
 	eachMovie(t, in, func(m *movie, _ []byte) {

@@ -1,11 +1,10 @@
 // Package jobs has the built-in MapReduce jobs, one a file: the Purdue MapReduce Benchmarks (F. Ahmad et al.,
-// TR-ECE-12-11,
-// 2012) with terasort's validator. docs/spec/jobs.md says of each, line by line, what it reads and writes; what the
-// comments here say is why it is done so.
+// TR-ECE-12-11, 2012) with terasort's validator. docs/spec/jobs.md says line by line what each job reads and writes.
+// The comments here say why a job does it in its way.
 //
 // Two things recur. Keys of several fields are written so that their order as bytes is the order of the fields
-// (keys.go), because comparing bytes is what the engine does fastest. And what a map can add up in a few words of
-// memory it adds up itself.
+// (keys.go), because comparing bytes is what the engine does fastest. And a map adds up by itself what fits in a few
+// words of memory.
 package jobs
 
 import "github.com/sojourn-sched/sojourn/mr"
@@ -29,7 +28,7 @@ const (
 	records = "records of 100 bytes, as teragen makes them"
 )
 
-// All has every built-in job by name.
+// All is every built-in job, by name.
 var All = map[string]Entry{
 	"adjacency-list": {
 		"for each vertex, the vertices with an edge to it, and those it has one to",

@@ -27,13 +27,13 @@ func appendField(key, field []byte) []byte {
 	}
 }
 
-// cutField returns a key's first field as it stands there, with its end, and what follows.
+// cutField splits a key behind its first field. The field is returned encoded, with its end.
 func cutField(key []byte) (field, rest []byte) {
 	end := bytes.Index(key, fieldEnd) + len(fieldEnd)
 	return key[:end], key[end:]
 }
 
-// appendPlain appends what appendField was given.
+// appendPlain appends the text that appendField encoded as field: it undoes the escaping.
 func appendPlain(b, field []byte) []byte {
 	field = field[:len(field)-len(fieldEnd)]
 	for {
@@ -52,13 +52,13 @@ func sameField(a, b []byte) bool {
 	return bytes.HasPrefix(b, field)
 }
 
-// fieldPart is the part of a key by its first field.
+// fieldPart returns the part of the output for a key, by the first field of the key.
 func fieldPart(key []byte, parts int) int {
 	field, _ := cutField(key)
 	return partOf(field, parts)
 }
 
-// partOf spreads texts evenly over parts.
+// partOf returns the part of the output for a text. Texts are spread evenly over the parts.
 func partOf(s []byte, parts int) int {
 	const odd = 0x9E3779B97F4A7C15 // 2^64 ÷ golden ratio: its multiples are far apart
 	h := uint64(len(s))
@@ -74,8 +74,8 @@ func partOf(s []byte, parts int) int {
 	return int(part)
 }
 
-// document is the name that a file's words are counted under. One that no line of output could hold is refused: a
-// reader would take it for two lines.
+// document returns the name under which the words of a file are counted. It refuses a name with an end of line, which a
+// reader of the output would take for two lines.
 func document(path string) ([]byte, error) {
 	name := filepath.Base(path)
 	if strings.ContainsAny(name, "\n\r") {

@@ -39,6 +39,8 @@ func addUp(last bool) mr.Func[*mr.Groups] {
 	}
 }
 
+// countSequences is the map function. It emits the key w1|w2|w3|document with count 1 for every three consecutive words
+// of a line. A sequence does not go beyond the end of a line.
 func countSequences(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	spans := make([]mr.Span, wordBatch)
 	var keys pending

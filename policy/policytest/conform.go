@@ -313,7 +313,7 @@ func (t *twin) note(err error) {
 	}
 }
 
-// Decide has the current policy decide.
+// Decide asks the current policy to decide. Now and then it first replaces that policy by one with the same memory.
 func (t *twin) Decide(p *sched.Plan) {
 	if t.r != nil && t.r.IntN(oneSwapIn) == 0 {
 		next := t.fresh(false)

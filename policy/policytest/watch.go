@@ -25,7 +25,7 @@ type failure struct {
 // failuresToAvoid is how many of them the core takes before it keeps the job away from the node.
 const failuresToAvoid = 3
 
-// Decide has the policy decide and looks at it.
+// Decide asks the policy to decide, and looks at what it chose.
 func (w *watch) Decide(p *sched.Plan) {
 	for _, e := range p.Events {
 		if e.Kind == sched.AttemptDone && e.Outcome == sched.Failed {

@@ -27,7 +27,7 @@ const guardScript = `while read -r what group; do
 done
 for g in $all; do kill -s KILL -- "-$g"; done`
 
-// begin tells of a program's group.
+// begin tells the shell the group of a program that starts.
 func (g *guard) begin(group int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,7 +37,7 @@ func (g *guard) begin(group int) {
 	g.tell("+", group)
 }
 
-// end has the guard forget a group that is gone.
+// end tells the shell to forget a group that is gone.
 func (g *guard) end(group int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -82,8 +82,9 @@ type Rank struct {
 	Goal  float64 // T_goal of the stage
 }
 
-// Standing returns the rank of a stage of a job submitted at an instant. Of a stage without a goal, which has the goal
-// +Inf, it is that of Background, or Unmeasured; the caller ranks it otherwise by RequiredAtOnce.
+// Standing returns the rank of a stage at now, where submitted is when its job was submitted. A stage without a goal
+// (Goal is +Inf) ranks as Background, or as Unmeasured while its task times are unknown; the caller may rank it by
+// RequiredAtOnce instead.
 func (s Stage) Standing(now, submitted float64) Rank {
 	switch {
 	case now >= s.Goal:

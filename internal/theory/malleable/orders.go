@@ -75,7 +75,7 @@ func (p *Problem) alone(i int) float64 { return p.Jobs[i].Work / float64(p.Jobs[
 // tau returns how long a job takes on all slots.
 func (p *Problem) tau(i int) float64 { return p.Jobs[i].Work / float64(p.Slots) }
 
-// wspt is Smith's rule: work ÷ weight ascending; jobs that weigh nothing are last.
+// wspt returns the order of Smith's rule: rising work ÷ weight, and jobs of weight 0 last.
 func (p *Problem) wspt() []int {
 	return sorted(len(p.Jobs), func(i int) (ratio, arrival float64) {
 		return p.Jobs[i].Work / p.Jobs[i].Penalty.weight(), 0

@@ -88,7 +88,8 @@ func (p *Problem) Bottleneck() []int {
 	return a.raise(slots, spare, a.cost)
 }
 
-// fewest returns the least slots with which job i costs at most level; its upper bound where none are enough.
+// fewest returns the least number of slots with which the cost of job i is at most level. If no number is enough, it
+// returns the upper bound of the job.
 func (a *allotment) fewest(i int, level float64) int {
 	j, low, high := &a.of.Jobs[i], a.low[i], a.high[i]
 	if by := j.Penalty.Latest(level, a.of.Start, a.never); j.Times == nil && by > a.of.Start {

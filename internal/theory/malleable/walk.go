@@ -77,7 +77,7 @@ func (r *room) end(p *Problem, i int) float64 {
 	return math.Inf(1)
 }
 
-// without makes r the room that job i leaves of another one, where it completes at end.
+// without sets r to the room that is left of from when job i takes its part and completes at end.
 func (r *room) without(from *room, p *Problem, i int, end float64) {
 	r.at, r.slots = r.at[:0], r.slots[:0]
 	j, until := &p.Jobs[i], p.endAtLeast(i)
@@ -99,7 +99,7 @@ func (r *room) without(from *room, p *Problem, i int, end float64) {
 	}
 }
 
-// A walk goes over all orders.
+// A walk searches all orders of the jobs.
 type walk struct {
 	of          *Problem
 	effort      int

@@ -132,7 +132,8 @@ func (s *State) reducesOn(job, node int) int64 {
 	return 0
 }
 
-// copies returns from how many maps a reduce of a job copies at once, if it has a number of maps placed.
+// copies returns how many placed maps one reduce of a job copies from at the same time, if maps of the job are placed:
+// at most Problem.Copies, and 0 once the reduces have all their input.
 func (s *State) copies(job, maps int) int64 {
 	if s.Jobs[job].Reducing {
 		return 0

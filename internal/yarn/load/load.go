@@ -330,6 +330,7 @@ func (c *cluster) poisson(ctx context.Context, r *Result) error {
 	return nil
 }
 
+// idle measures what heartbeats cost while nothing runs.
 func (c *cluster) idle(ctx context.Context, r *Result) error {
 	d, _, err := c.measure(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ var containerSize = wire.Resource{Memory: 1024, VCores: 1}
 
 const taskPriority = 20
 
-// A master is an ApplicationMaster that nobody launched. It starts what it is granted at once, without the call that a
+// A master is an ApplicationMaster that no node launched. It starts what it is granted at once, without the call that a
 // real one makes of the node, and gives back what it has no task for. Its goroutine owns it but for the counts.
 type master struct {
 	id      wire.ApplicationID
@@ -227,7 +227,7 @@ type grant struct {
 	node int
 }
 
-// Decode appends to what it has.
+// Decode adds the contents of b to the allocation, and does not clear it first.
 func (a *allocation) Decode(b []byte) error {
 	r := proto.Read(b)
 	for r.Next() {

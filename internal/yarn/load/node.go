@@ -31,10 +31,10 @@ type node struct {
 	wake    chan struct{} // of capacity 1: something was started, and each
 }
 
-// firstPort is the port of node 0. Nobody listens there: containers are started by hand.
+// firstPort is the port of node 0. No process listens there: containers are started by hand.
 const firstPort = 10_000
 
-// nodeID names node i. The host is an address of the loopback network, so that nobody asks a name server.
+// nodeID names node i. The host is an address of the loopback network, so that no name server is asked.
 func nodeID(i int) wire.NodeID {
 	return wire.NodeID{Host: fmt.Sprintf("127.1.%d.%d", i/250, i%250+1), Port: int32(firstPort + i)}
 }

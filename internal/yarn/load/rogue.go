@@ -101,6 +101,7 @@ func (c *cluster) beside(ctx context.Context, r *Result) error {
 	return nil
 }
 
+// besideOne measures honest peers while rogue callers of one kind are at work.
 func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err error) {
 	b.Rogue = kind.name
 	c.phase.Store(&phase{kind: poisson, rate: honestRate})
@@ -170,7 +171,8 @@ func rogueMaster(ctx context.Context, c *cluster, asks func(turn int, q *wire.Al
 	return call, end, nil
 }
 
-// manyPriorities changes what it wants of 4,000 priorities in each call.
+// manyPriorities is an ApplicationMaster that asks for containers of 4,000 priorities, and changes all of these asks in
+// each call.
 func manyPriorities(ctx context.Context, c *cluster, _ int) (func() error, func(), error) {
 	return rogueMaster(ctx, c, func(turn int, q *wire.AllocateRequest) {
 		for i := range 4000 {

@@ -77,7 +77,7 @@ func (s *Server) Start(ctx context.Context) (*Started, error) {
 	return r, nil
 }
 
-// freePorts are ports that nobody listens on, a moment ago.
+// freePorts returns n ports that no process listened on a moment ago.
 func freePorts(n int) (ports []string, err error) {
 	for range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,7 +9,8 @@ type Arena struct {
 	tail    int      // bytes used in the last
 }
 
-// Make gives n bytes to write to, and where they are; nil where the account has no room, or there are 65,536 chunks.
+// Make returns n bytes to write to, and a reference to them. It returns nil if the account has no room, or if the arena
+// has 65,536 chunks.
 func (a *Arena) Make(n int) (ref uint64, b []byte) {
 	if len(a.chunks) == 0 || n > cap(a.chunks[len(a.chunks)-1])-a.tail {
 		if len(a.chunks) == maxChunks {
@@ -32,16 +33,16 @@ func (a *Arena) Make(n int) (ref uint64, b []byte) {
 	return ref, b
 }
 
-// Get is the n bytes that Make gave.
+// Get returns the n bytes that Make returned with ref.
 func (a *Arena) Get(ref uint64, n int) []byte {
 	at := int(uint32(ref))
 	return a.chunks[ref>>32][at : at+n]
 }
 
-// At is the first byte of what Make gave.
+// At returns the first of the bytes that Make returned with ref.
 func (a *Arena) At(ref uint64) *byte { return &a.chunks[ref>>32][uint32(ref)] }
 
-// Used is how many bytes the chunks have, the last of them as far as it is filled.
+// Used returns the bytes in use: all of each full chunk, and the filled part of the last one.
 func (a *Arena) Used() int64 {
 	n := int64(a.tail)
 	for _, c := range a.chunks[:max(len(a.chunks)-1, 0)] {
@@ -50,7 +51,7 @@ func (a *Arena) Used() int64 {
 	return n
 }
 
-// Reset forgets all strings and gives their chunks back.
+// Reset forgets all strings and returns their chunks to the account.
 func (a *Arena) Reset() {
 	for _, c := range a.chunks {
 		a.Account.Free(c)

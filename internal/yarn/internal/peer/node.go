@@ -110,7 +110,7 @@ func StartNode(config NodeConfig) (*Node, error) {
 // ID is what the node is called.
 func (n *Node) ID() wire.NodeID { return n.id }
 
-// Crash has the node end without a word, and its containers with it.
+// Crash ends the node and its containers without telling the ResourceManager.
 func (n *Node) Crash() {
 	n.cancel()
 	n.wg.Wait()

@@ -141,7 +141,7 @@ func (p *Proxy) replyTo(peer, server net.Conn) {
 	}
 }
 
-// loses counts a reply.
+// loses counts a reply, and reports whether the proxy must drop it.
 func (p *Proxy) loses() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

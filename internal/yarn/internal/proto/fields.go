@@ -45,8 +45,8 @@ func Decode(b []byte, m Described) error {
 	return err
 }
 
-// spare are Fields that nobody uses: as they are passed on through an interface, one would be allocated for every
-// message.
+// spare is a pool of Fields that are not in use. Without it each message would allocate one, because Fields are passed
+// on through an interface.
 var spare = sync.Pool{New: func() any { return new(Fields) }}
 
 // Fields are what a message is written to, or read from.
@@ -330,7 +330,7 @@ func Repeated[T any, P describedBy[T]](f *Fields, num int32, list *[]T) {
 	}
 }
 
-// RepeatedWithin is a repeated field of messages, of which each holds one element: fields names what is in one.
+// RepeatedWithin codes a repeated field of messages that each hold one element. fields names the fields of one element.
 func RepeatedWithin[T any](f *Fields, num int32, list *[]T, fields func(element *T)) {
 	if f.r.num == writes {
 		for i := range *list {
@@ -356,7 +356,7 @@ func (f *Fields) begin() (end int) {
 // next call ends; -1: the message is over.
 func (f *Fields) turn(end int) int {
 	f.first = false
-	if f.r.num == 0 || f.r.end == end && !f.r.Next() { // at the same field still: nobody wants it
+	if f.r.num == 0 || f.r.end == end && !f.r.Next() { // still at the same field: the message does not know it
 		return -1
 	}
 	return f.r.end

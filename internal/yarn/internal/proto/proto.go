@@ -21,7 +21,7 @@ type Decoder interface{ Decode(b []byte) error }
 
 // A Reader goes over the fields of an encoded message. The zero Reader is at the end of an empty message.
 type Reader struct {
-	b     []byte // what is read, of which limit bytes
+	b     []byte // what is read, up to limit
 	limit int
 	num   int32 // of the field; 0: there is none
 	typ   protowire.Type

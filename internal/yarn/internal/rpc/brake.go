@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// A Brake lets one line of a kind a second into a log, of those that strangers may cause: they must not be able to fill
-// a disk, nor hide one kind of line behind another. Its zero value is ready. It may be used by many goroutines.
+// A Brake limits the rate of log lines that strangers can cause: one line of each kind a second. So strangers can
+// neither fill a disk nor hide one kind of line behind another. The zero value is ready. Many goroutines may use it.
 type Brake struct {
 	mu    sync.Mutex
 	kinds map[string]*kindBrake
 }
 
 type kindBrake struct {
-	quiet  time.Time // none passes before
-	silent int       // that did not pass
+	quiet  time.Time // no line passes before this instant
+	silent int       // lines that were held back since the last one that passed
 }
 
 // mostKinds bounds the kinds of lines that are told apart; the others are one.
 const mostKinds = 64
 
-// Pass reports whether a line of a kind may be logged now, and how many of its kind may not since the one before.
+// Pass reports whether a line of a kind may be logged now. If it may, silent is how many lines of that kind were held
+// back since the last one.
 func (b *Brake) Pass(kind string, now time.Time) (silent int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

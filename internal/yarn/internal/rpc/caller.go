@@ -18,8 +18,8 @@ type Caller struct {
 	Sent, Received int // bytes of the last call and of its reply, with their frames
 }
 
-// DialCaller connects to a server and shakes hands; ctx bounds both and nothing later. The server is not told that
-// anybody waits: calls must be answered before it gives up connections that are silent.
+// DialCaller connects to a server and shakes hands; ctx bounds both and nothing later. A Caller sends no pings: the
+// server must answer a call before it closes connections that are silent.
 func (d *Dialer) DialCaller(ctx context.Context, address string) (*Caller, error) {
 	c, err := d.connect(ctx, address)
 	if err != nil {

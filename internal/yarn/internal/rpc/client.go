@@ -17,7 +17,7 @@ import (
 // ErrClosed is what outstanding calls end with when a client is closed.
 var ErrClosed = errors.New("client is closed")
 
-// DefaultPing is how long a client that waits for a reply lets its server hear nothing (Hadoop's ipc.ping.interval).
+// DefaultPing is how long a client waits for a reply before it sends a ping (Hadoop's ipc.ping.interval).
 const DefaultPing = time.Minute
 
 // A Dialer says how to reach a server of one protocol.
@@ -66,7 +66,7 @@ func (d *Dialer) Dial(ctx context.Context, address string) (*Client, error) {
 	return c, nil
 }
 
-// connect is Dial without anybody who reads replies yet.
+// connect opens a connection and shakes hands, as Dial does, but starts no goroutine that reads replies.
 func (d *Dialer) connect(ctx context.Context, address string) (*Client, error) {
 	from := net.Dialer{}
 	if d.From != nil {
@@ -123,7 +123,8 @@ func (c *Client) begin(d *Dialer) error {
 	return c.flush()
 }
 
-// prove shows the server that its peer holds a token, and has the server show that it knows the password too.
+// prove proves to the server that the client holds a token, and checks the proof of the server that it knows the
+// password too.
 func (c *Client) prove(s *Secret) error {
 	m, err := c.sasl(&saslMessage{state: saslNegotiate})
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *Client) flush() error {
 	return c.send()
 }
 
-// send is flush by the deadline that there is.
+// send writes what is in out, by the deadline that the connection has already.
 func (c *Client) send() error {
 	_, err := c.conn.Write(c.out)
 	if c.out = c.out[:0]; cap(c.out) > keepBuffer {
@@ -279,8 +280,8 @@ func (c *Client) fail(why error) {
 	}
 }
 
-// read gives replies to the calls that wait for them, until the connection ends. While calls wait, it lets the server
-// hear that somebody does.
+// read passes each reply to the call that waits for it, until the connection ends. When the server has sent nothing for
+// the interval of pings and calls are waiting, read sends a ping, so that the server keeps the connection open.
 func (c *Client) read() {
 	defer close(c.done)
 	for {
@@ -321,7 +322,7 @@ func (w *waiting) decode(e *Error, body []byte) error {
 	return nil
 }
 
-// ping says that somebody waits, if somebody does.
+// ping sends a ping if calls are waiting for replies; else it does nothing.
 func (c *Client) ping() error {
 	c.mu.Lock()
 	idle := len(c.waiting) == 0

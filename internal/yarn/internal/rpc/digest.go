@@ -25,7 +25,7 @@ type Secret struct {
 	Password   []byte
 }
 
-// newNonce returns a value that nobody has seen before.
+// newNonce returns a random value that has not been used before.
 func newNonce() string {
 	b := make([]byte, nonceBytes)
 	rand.Read(b) // never fails

@@ -114,7 +114,8 @@ func cut(err error) error {
 	return err
 }
 
-// exactly returns the next n bytes, at most a buffer's, where no frame is expected. They are lent until the next call.
+// exactly returns the next n bytes as they are, where the protocol has no frame. n must fit in the buffer. The bytes
+// are valid until the next call.
 func (f *frameReader) exactly(n int) ([]byte, error) {
 	f.wait(f.idle)
 	b, err := f.buf.Peek(n)

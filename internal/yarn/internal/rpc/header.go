@@ -74,7 +74,7 @@ func (e *Error) fields(f *proto.Fields) {
 	}
 }
 
-// methodHeader is the protobuf engine's RequestHeaderProto: which method of which protocol is called.
+// methodHeader is the protobuf engine's RequestHeaderProto: it names the method and its protocol.
 type methodHeader struct{ method, protocol []byte } // lent
 
 func (h *methodHeader) Fields(f *proto.Fields) {
@@ -86,7 +86,7 @@ func (h *methodHeader) Fields(f *proto.Fields) {
 func (h *methodHeader) Append(b []byte) []byte { return proto.Append(b, h) }
 func (h *methodHeader) Decode(b []byte) error  { return proto.Decode(b, h) }
 
-// contextHeader is Hadoop's IpcConnectionContextProto: who calls, and by which protocol.
+// contextHeader is Hadoop's IpcConnectionContextProto: it names the caller and the protocol.
 type contextHeader struct {
 	user     userInfo
 	protocol string

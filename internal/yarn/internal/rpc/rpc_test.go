@@ -393,7 +393,7 @@ func TestClientGivesUp(t *testing.T) {
 		t.Errorf("a call given up ended with %v", err)
 	}
 	close(release)
-	if got := say(t, c, "next"); got != "next from u" { // the late reply is nobody's, and disturbs nobody
+	if got := say(t, c, "next"); got != "next from u" { // the late reply is dropped, and disturbs no call
 		t.Errorf("got %q", got)
 	}
 	c.Close()

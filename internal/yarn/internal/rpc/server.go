@@ -69,7 +69,7 @@ type resetter interface{ Reset() }
 type Server struct {
 	Protocol string            // as Java names it
 	Methods  map[string]Method // by name
-	// Password returns the password of a token. With it, only holders of tokens are let in; nil: whoever comes is
+	// Password returns the password of a token. With it, only holders of tokens are let in; nil: each peer is
 	// believed. An error ends the connection: the peer hears the exception that an *Error names, else that its token is
 	// invalid.
 	Password func(identifier []byte) ([]byte, error)
@@ -105,8 +105,8 @@ func (l Limits) orDefaults() Limits {
 const graceToClose = 2 * time.Second
 
 // Serve accepts connections until ctx is done, then lets the calls that are being answered end, and returns when all
-// connections have ended. It closes ln. The error is nil after ctx was done, else that somebody has closed ln: where
-// accepting fails for another reason, it tries again.
+// connections have ended. It closes ln. The error is nil after ctx was done, else it says that ln was closed. If
+// accepting fails for another reason, Serve tries again.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	b := newBench(s)
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx)) // calls outlive ctx by the grace
@@ -220,7 +220,7 @@ func (b *bench) close() {
 	b.wg.Wait()
 }
 
-// refused logs why a peer was turned away, of which there are kinds.
+// refused logs why a peer was turned away. The rate of lines of each kind is limited.
 func (b *bench) refused(kind string, peer net.Addr, why error) {
 	if silent, ok := b.brake.Pass(kind, time.Now()); ok {
 		b.log.Warn("refused", "protocol", b.server.Protocol, "peer", peer.String(), "why", why, "more", silent)

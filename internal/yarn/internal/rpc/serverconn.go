@@ -157,7 +157,7 @@ func (c *serverConn) handshake(h *requestHeader, b []byte) error {
 	password := c.bench.server.Password
 	switch {
 	case password == nil && m.state == saslNegotiate:
-		c.say(h, &saslMessage{state: saslSuccess}) // go on without: whoever comes is believed
+		c.say(h, &saslMessage{state: saslSuccess}) // go on without: each peer is believed
 	case password == nil && m.state == saslInitiate:
 		// The peer has chosen SIMPLE by itself, and does not wait for an answer.
 	case m.state == saslNegotiate && c.nonce == "":
@@ -242,7 +242,8 @@ func (c *serverConn) impersonates(u userInfo) error {
 	return nil
 }
 
-// answer has a call's method answer it. A fatal error is returned, any other has been told to the peer.
+// answer calls the method that a request names, and sends its reply. It returns fatal errors only: all others were sent
+// to the peer.
 func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) error {
 	var m methodHeader
 	head, b, err := proto.Delimited(b)

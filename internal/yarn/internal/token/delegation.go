@@ -4,7 +4,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
-// KindDelegation is the kind of tokens by which a client's programs act for him.
+// KindDelegation is the kind of tokens with which programs act for the user who started them.
 const KindDelegation = "RM_DELEGATION_TOKEN"
 
 // A Delegation identifies a delegation token of the ResourceManager.

@@ -38,8 +38,8 @@ func (k *key) sign(b, identifier []byte) []byte {
 // NewKeys returns keys that start with a given one.
 func NewKeys(first wire.MasterKey) *Keys { return &Keys{current: newKey(first)} }
 
-// RandomKey returns a key that nobody knows. Its ID is random too, so that a ResourceManager that lost its keys does
-// not give new bytes an old ID: NodeManagers would ignore them.
+// RandomKey returns a new secret key. The ID of the key is random too. If IDs began at 1 again after a ResourceManager
+// lost its keys, NodeManagers would take the new key for the old one with that ID, and ignore it.
 func RandomKey() wire.MasterKey {
 	b := make([]byte, 4+keyBytes)
 	rand.Read(b) // never fails
@@ -65,7 +65,7 @@ func (k *Keys) Offer() {
 	k.next = &next
 }
 
-// Use has the offered key sign from now on, and reports whether there was one.
+// Use makes the offered key the current one, which signs from now on. It reports whether there was an offered key.
 func (k *Keys) Use() bool {
 	if k.next == nil {
 		return false

@@ -107,7 +107,7 @@ func (m *TimeoutsChanged) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Time
 func (m *TimeoutsChanged) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *TimeoutsChanged) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// TokenWanted asks for a delegation token that somebody may renew.
+// TokenWanted asks for a delegation token, and names the user who may renew it.
 type TokenWanted struct{ Renewer string }
 
 func (m *TokenWanted) Fields(f *proto.Fields) { f.String(1, &m.Renewer) }

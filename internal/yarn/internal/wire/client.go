@@ -268,7 +268,7 @@ type ApplicationsRequest struct {
 	Name   string
 
 	Started, Finished TimeRange // Finished is 0 while it runs
-	Own               bool      // only those of who asks
+	Own               bool      // only those of the caller
 }
 
 // A TimeRange is a time in ms since 1970 from one to another, both included; Until is 0 where there is none.

@@ -4,7 +4,7 @@
 // alone have Append and Decode too, which every message could have.
 //
 // Decoding keeps what is used and skips the rest, except in what is passed on to others (launch contexts, container
-// statuses, utilization): that is kept as it came, fields that nobody here knows included. Decoded strings and bytes
+// statuses, utilization): that is kept as it came, unknown fields included. Decoded strings and bytes
 // are copies unless a comment says that they are lent.
 package wire
 

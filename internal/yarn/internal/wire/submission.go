@@ -14,7 +14,7 @@ type Submission struct {
 	Queue          string
 	Priority       Priority
 	Launch         LaunchContext // of its ApplicationMaster
-	Unmanaged      bool          // its ApplicationMaster is started by somebody else
+	Unmanaged      bool          // the client starts its ApplicationMaster, not the ResourceManager
 	MaxAttempts    int32         // of its ApplicationMaster; zero: the cluster's default
 	Resource       *Resource     // of its ApplicationMaster (Spark); nil: see Master
 	Type           string

@@ -26,8 +26,8 @@ type Kit struct {
 //   - Each attempt that is launched ends once, and nothing is said of it after that which the core would act on.
 //   - Facts may be stale: an attempt that was suspended or resized and killed in one Step says so before or after its
 //     end, or not at all.
-//   - An attempt that is killed ends; one that is suspended says so before it is resumed, but may end instead, as it may
-//     have been through when it was asked; one that is resized to less says so.
+//   - An attempt that is killed ends. One that is suspended says so before it is resumed; it may end instead, as it may
+//     have been through when it was asked. One that is resized to less says so.
 //   - The core is woken when it asked for it, and not later.
 //   - Progress is from 0 to 1.
 //

@@ -92,7 +92,7 @@ func TestExampleDeadlines(t *testing.T) {
 	dir := t.TempDir()
 	program := programOf(t, dir)
 	script := filepath.Join("..", "examples", "deadlines", "run.sh")
-	out, err := exec.CommandContext(t.Context(), script, program, dir, "2", "1").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), script, program, dir, "2", "1", "12").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

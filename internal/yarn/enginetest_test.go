@@ -29,6 +29,15 @@ func TestEngineContract(t *testing.T) {
 		for _, id := range []wire.ApplicationID{c.submit(nil), c.submit(nil)} {
 			c.until("the application has ended", func() bool { return c.report(id).State >= wire.AppFinished })
 		}
+		c.until("the core knows that they have", func() (ended bool) {
+			c.look(func(m *manager) {
+				ended = true
+				for range m.core.Jobs() {
+					ended = false
+				}
+			})
+			return ended
+		})
 		c.stop()
 	}})
 }

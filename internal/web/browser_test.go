@@ -286,6 +286,11 @@ func TestViewsInBrowser(t *testing.T) {
 		b.do(
 			chromedp.KeyEvent("\x1b"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"),
 			b.until(`location.hash === "#/0/jobs/150"`))
+		b.do(chromedp.WaitVisible(`.why .reason`, chromedp.ByQuery),
+			chromedp.Evaluate(`document.querySelector("form input").value = "1m1s"
+				document.querySelector("form input").focus()`, nil),
+			chromedp.KeyEvent("\r"),
+			b.until(`document.querySelector(".why").textContent.includes("1:01 min")`))
 		b.clean("keys")
 	})
 	t.Run("phone", func(t *testing.T) {

@@ -72,8 +72,8 @@ func TestSizesOnHadoop(t *testing.T) {
 			lines, mean := s.sizes(told)
 			fmt.Fprintf(results, "run %s %d load %s\n%s", spec, n+1, load(t), lines)
 			means[i] = append(means[i], mean)
-			rm.kill()
 			s.clean()
+			rm.kill()
 		}
 	}
 	t.Log(s.sizesTable(folder, policies, means))

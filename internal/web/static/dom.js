@@ -34,8 +34,13 @@ export function time(s) {
   return Math.floor(s / 86400) + " d " + Math.floor((s % 86400) / 3600) + " h";
 }
 
-// instant reads a time of a run as a reader types it: 90, 1:30 h, 12:05:10 or 4 min; NaN: it is none.
+// signed writes seconds that may be less than none.
+export const signed = (s) => (s < 0 ? "−" + time(-s) : time(s));
+
+// instant reads a time of a run as a reader types it: 90, 1:30 h, 12:05:10, 4 min or 1h30m; NaN: it is none.
 export function instant(text) {
+  const parts = /^\s*(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?\s*$/.exec(text);
+  if (parts && text.trim()) return (parts[1] || 0) * 3600 + (parts[2] || 0) * 60 + +(parts[3] || 0);
   const m = /^\s*(\d+(?:\.\d+)?)(?::(\d+))?(?::(\d+(?:\.\d+)?))?\s*(d|h|min|s|)\s*$/.exec(text);
   if (!m) return NaN;
   const unit = { d: 86400, h: 3600, min: 60, s: 1, "": m[2] ? 3600 : 1 }[m[4]];

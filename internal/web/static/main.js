@@ -23,6 +23,7 @@ async function open() {
   picker.value = String(to.run);
   show(tabs, Object.keys(views).map((v) => h("a", { href: `#/${to.run}/${v}`, "aria-current": v === to.view ? "page" : null }, v[0].toUpperCase() + v.slice(1))));
   document.title = (to.view === "jobs" && to.id ? "Job " + to.id : to.view) + " – Sojourn";
+  document.getElementById("tip").hidden = true; // of a chart that goes, however it goes
   document.body.dataset.ready = ""; // what is being put together is not seen, so that nothing moves under a reader
   names = await nodeNames(to.run);
   refresh = (to.view === "jobs" && to.id ? job : views[to.view])(main, current);

@@ -2,7 +2,7 @@
 // again whenever the run has changed.
 
 import { get, post, frozen } from "./api.js";
-import { h, show, table, tile, time, count, percent, amount, amounts, bytes, number, instant } from "./dom.js";
+import { h, show, table, tile, signed, time, count, percent, amount, amounts, bytes, number, instant } from "./dom.js";
 import { chart, lanes, at } from "./draw.js";
 
 const link = (run, ...path) => "#/" + [run, ...path].join("/");
@@ -57,7 +57,7 @@ export function cluster(main, c) {
 const measures = {
   used: ["used, part of the cluster", (q) => q.used_over, percent],
   demand: ["demand, part of the cluster (used and asked for)", (q) => q.demand_over, percent],
-  owed: ["owed: lent and not got back, in seconds of the whole cluster", (q) => q.owed_over, time],
+  owed: ["owed: lent and not got back, in time of the whole cluster", (q) => q.owed_over, signed],
 };
 
 const owing = (s) => (Math.abs(s) < 0.05 ? "–" : s > 0 ? "is owed " + time(s) : "owes " + time(-s));
@@ -155,7 +155,8 @@ function pager(d, limit, go) {
 export function job(main, c) {
   const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div"), logs = h("div");
   const when = h("input", { "aria-label": "instant: 12:30 h, 5 min, or seconds", title: "12:30 h, 5 min, or seconds", style: { width: "9em" } });
-  const asks = h("div", {}, h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " "), h("button", { type: "button", onclick: () => explain() }, "ask")), why);
+  const asks = h("div", {}, h("form", { onsubmit: (e) => { e.preventDefault(); explain(); } },
+    h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " "), h("button", {}, "ask"))), why);
   show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
   let names = null, asked = false, window = null;
   const explain = async () => {

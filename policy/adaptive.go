@@ -196,10 +196,7 @@ func (a *adaptive) Notes() []string { return a.Warnings.Notes() }
 
 // Withheld says in words why a master may not start; "": it may.
 func (a *adaptive) Withheld(v *sched.View, st *sched.Stage) string {
-	if q := v.Queues[0]; a.leads.limit(st) && !a.leads.allow(v, q, st) {
-		return a.leads.refusal(v, q, st)
-	}
-	return ""
+	return a.leads.withheld(v, st)
 }
 
 // started notes that a task of st was started by the last action.

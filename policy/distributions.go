@@ -7,7 +7,7 @@ var distributionsCard = Card{
 	Source: "after Park, Tumanov, Jiang, Kozuch, Ganger, 3Sigma: distribution-based cluster scheduling for runtime " +
 		"uncertainty, EuroSys 2018",
 	Spec: "docs/spec/policies.md#distributions",
-	Params: PlacingParams(
+	Params: PlacingParams(MasterParams(
 		Param{
 			Name:    "confidence",
 			Kind:    Number,
@@ -24,7 +24,7 @@ var distributionsCard = Card{
 			Max:     0.5,
 			Meaning: "chance to meet its deadline with the whole cluster below which a job is served last",
 		},
-	),
+	)...),
 	Memory: deadlineMemory,
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

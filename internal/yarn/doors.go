@@ -14,22 +14,26 @@ const usualFiles = 1024
 // fewestConns is what each server may have open, however few files there may be.
 const fewestConns = 16
 
-// connsOf returns how many connections each of the five servers takes, in a process that may have so many files open.
-// Each takes an eighth of the files. So three eighths remain for calls to NodeManagers, for proxied connections and for
-// files, even when strangers hold all connections of the servers.
-func connsOf(files int) int { return max(fewestConns, min(files/8, rpc.DefaultMaxConns)) }
+// connsOf returns how many connections the server of NodeManagers takes, and each of the four others, in a process that
+// may have so many files open. NodeManagers keep their connections, so theirs takes half of the files, and each other
+// one a sixteenth. A quarter remains for calls to NodeManagers, for proxied connections and for files, even when
+// strangers hold all connections of the servers.
+func connsOf(files int) (tracker, other int) {
+	share := func(of int) int { return max(fewestConns, min(files/of, rpc.DefaultMaxConns)) }
+	return share(2), share(16)
+}
 
-// fewConns returns a warning if the configuration names more nodes than a server takes connections; else "".
+// fewConns returns a warning if the configuration names more nodes than their server takes connections; else "".
 func fewConns(conns, nodes int) string {
 	if nodes <= conns {
 		return ""
 	}
 	return fmt.Sprintf(
-		"each server takes %d connections, an eighth of the files that this process may have open, and %d hosts are "+
-			"named as nodes: raise ulimit -n to %d or more",
+		"%d NodeManagers can be connected, half of the files that this process may have open, and %d hosts are named "+
+			"as nodes: raise ulimit -n to %d or more",
 		conns,
 		nodes,
-		8*nodes,
+		2*nodes,
 	)
 }
 

@@ -8,21 +8,28 @@ import (
 )
 
 func TestServersShareFiles(t *testing.T) {
-	for files, want := range map[int]int{64: 16, 1024: 128, 20_000: 2500, 1 << 30: 20_000} {
-		if got := connsOf(files); got != want {
-			t.Errorf("of %d files a server takes %d connections, want %d", files, got, want)
+	for files, want := range map[int][2]int{
+		64:      {32, 16},
+		1024:    {512, 64},
+		20_000:  {10_000, 1250},
+		1 << 30: {20_000, 20_000},
+	} {
+		if nodes, other := connsOf(files); nodes != want[0] || other != want[1] {
+			t.Errorf("of %d files: %d connections of nodes, %d of each other, want %d", files, nodes, other, want)
 		}
 	}
 }
 
 // More nodes are named than a server takes connections: that is said, with what would be right.
 func TestFewConnections(t *testing.T) {
-	if got := fewConns(connsOf(1024), 129); !strings.Contains(got, "takes 128 connections") ||
-		!strings.Contains(got, "129 hosts") ||
-		!strings.Contains(got, "ulimit -n to 1032") {
-		t.Errorf("of 1024 files and 129 nodes: %q", got)
+	few, _ := connsOf(1024)
+	if got := fewConns(few, 513); !strings.Contains(got, "512 NodeManagers") ||
+		!strings.Contains(got, "513 hosts") ||
+		!strings.Contains(got, "ulimit -n to 1026") {
+		t.Errorf("of 1024 files and 513 nodes: %q", got)
 	}
-	if got := fewConns(connsOf(1032), 129); got != "" {
+	if right, _ := connsOf(1026); fewConns(right, 513) != "" {
+		got := fewConns(right, 513)
 		t.Errorf("with what was said to be right: %q", got)
 	}
 }

@@ -83,7 +83,7 @@ func (rm *ResourceManager) Addresses() Addresses {
 // or that a turn was not over in time.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	f, at := rm.front, rm.Addresses()
-	conns := connsOf(mostFiles())
+	ofNodes, conns := connsOf(mostFiles())
 	rm.config.Log.Info(
 		"serving",
 		"tracker",
@@ -96,12 +96,14 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		at.Admin,
 		"rest",
 		at.Web,
+		"nodes",
+		ofNodes,
 		"connections",
 		conns,
 		"authentication",
 		"simple: callers are believed to be who they say they are",
 	)
-	if few := fewConns(conns, max(len(f.m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
+	if few := fewConns(ofNodes, max(len(f.m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
 		rm.config.Log.Warn(few)
 	}
 	calls, stopCalls := context.WithCancelCause(ctx)
@@ -115,6 +117,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	owning.Go(func() { f.loop(owner) })
 	for i, s := range []*rpc.Server{newTracker(f), newMaster(f), newClient(f), newAdmin(f)} {
 		s.Limits.Conns, s.Room = conns, f.room
+		if i == 0 {
+			s.Limits.Conns = ofNodes
+		}
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
 				stopCalls(err)

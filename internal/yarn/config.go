@@ -83,6 +83,10 @@ type Security struct {
 	// unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
 	Secured  []string
 	Insecure bool
+	// Services say who may call which protocol; nil: every user may.
+	Services Services
+	// Reread reads Services anew, for refreshServiceAcls; nil: they do not change.
+	Reread func() (Services, error)
 }
 
 // Shown is what REST shows of the configuration.

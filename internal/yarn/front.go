@@ -23,6 +23,7 @@ type front struct {
 	room     *rpc.Room     // what connections may hold
 
 	superusers atomic.Pointer[Superusers]
+	services   atomic.Pointer[Services] // of who may call which protocol; a nil map: no lists count
 }
 
 // newFront returns the front of a cluster.
@@ -38,6 +39,7 @@ func newFront(m *manager) *front {
 		room:     rpc.NewRoom(),
 	}
 	f.superusers.Store(&m.config.Access.Superusers)
+	f.setServices(m.config.Security.Services)
 	return f
 }
 

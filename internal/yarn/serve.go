@@ -120,6 +120,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		if i == 0 {
 			s.Limits.Conns = ofNodes
 		}
+		f.guard(s)
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
 				stopCalls(err)

@@ -52,6 +52,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 	}
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
+	more = append(more, p.services(dir, &config.Security)...)
 	notes = append(p.notes(), unreadFiles(dir)...)
 	return config, append(notes, more...), errors.Join(p.wrong...)
 }
@@ -239,7 +240,6 @@ var openValues = []struct {
 	open []string
 }{
 	{"hadoop.security.authentication", []string{"simple"}},
-	{"hadoop.security.authorization", []string{"false"}},
 	{"hadoop.rpc.protection", []string{"authentication"}},
 	{"hadoop.http.authentication.type", []string{"simple"}},
 	{"yarn.http.policy", []string{"HTTP_ONLY", "HTTP_AND_HTTPS"}},

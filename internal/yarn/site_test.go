@@ -221,7 +221,7 @@ func TestSecuredFilesAreRefused(t *testing.T) {
 	for line, refused := range map[string]bool{
 		"hadoop.security.authentication=kerberos":                  true,
 		"hadoop.security.authentication=simple":                    false,
-		"hadoop.security.authorization=true":                       true,
+		"hadoop.security.authorization=true":                       false,
 		"hadoop.rpc.protection=privacy":                            true,
 		"hadoop.rpc.protection=authentication,privacy":             true,
 		"hadoop.rpc.protection=authentication":                     false,

@@ -72,16 +72,16 @@ func (f *front) impersonate(real, effective string, from net.Addr) error {
 	switch {
 	case !known || !allowed:
 		return rpc.Errorf(classAuthorization, "User: %s is not allowed to impersonate %s", real, effective)
-	case !one.from(host):
+	case !onHosts(one.Hosts, host):
 		return rpc.Errorf(classAuthorization, "Unauthorized connection for super-user: %s from IP %s", real, host)
 	}
 	return nil
 }
 
-// from reports whether the superuser may act from a host, which is an address.
-func (s *Superuser) from(host string) bool {
+// onHosts reports whether a list of hosts names a host, which is an address. It may ask a name server.
+func onHosts(list []string, host string) bool {
 	ip := net.ParseIP(host)
-	return slices.ContainsFunc(s.Hosts, func(one string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
 		if one == "*" || one == host {
 			return true
 		}

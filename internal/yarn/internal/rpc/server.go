@@ -16,6 +16,7 @@ import (
 // A Call is one request of a peer. All of it is lent until the method returns.
 type Call struct {
 	User   string   // who the peer claims to be; "" under a token
+	Real   string   // who acts for User, where that is another; else ""
 	Token  []byte   // identifier of the token whose password the peer has proved to know; nil without
 	Remote net.Addr // of the peer
 	Body   []byte   // the request, encoded
@@ -76,9 +77,12 @@ type Server struct {
 	// Impersonate reports, as an error, that user real may not act for user effective from an address; nil: no user may
 	// act for another.
 	Impersonate func(real, effective string, from net.Addr) error
-	Log         *slog.Logger // of what was refused; nil: nowhere
-	Limits      Limits
-	Room        *Room // what its connections share with those of other servers; nil: their memory is not bounded
+	// Admit reports, as an error, that a caller may not use the protocol. It is asked once for a connection, before its
+	// first call, with User, Real, Token and Remote. nil: all may.
+	Admit  func(c *Call) error
+	Log    *slog.Logger // of what was refused; nil: nowhere
+	Limits Limits
+	Room   *Room // what its connections share with those of other servers; nil: their memory is not bounded
 }
 
 // Limits are what a server lets peers take of it; zero fields have the defaults of this package. One host may have

@@ -218,9 +218,16 @@ func (c *serverConn) context(b []byte) error {
 		if err := c.impersonates(u); err != nil {
 			return err
 		}
+		c.call.Real = u.real
 	}
 	if !c.proof {
 		c.call.User = h.user.effective
+	}
+	if admit := c.bench.server.Admit; admit != nil {
+		if err := admit(&c.call); err != nil {
+			e := asError(err)
+			return fatal(FatalUnauthorized, e.Class, "%s", e.Message)
+		}
 	}
 	c.known = true
 	c.in.idle = c.bench.limits.Idle

@@ -1,0 +1,208 @@
+package yarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// Services say who may call each protocol, by the protocol's Java name (hadoop.security.authorization and
+// hadoop-policy.xml). A protocol that is not there may be called by no user.
+type Services map[string]Service
+
+// A Service says who may call a protocol, and from where: users on Allowed and not on Blocked, from addresses on Hosts
+// and not on BlockedHosts.
+type Service struct {
+	Allowed, Blocked    ACL
+	Hosts, BlockedHosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * alone is everywhere
+}
+
+// policyFile is Hadoop's file of lists of who may call a protocol. It adds to core-site.xml and yarn-site.xml.
+const policyFile = "hadoop-policy.xml"
+
+// authorization turns the lists of policyFile on.
+const authorization = "hadoop.security.authorization"
+
+// serviceNames are the protocols of a ResourceManager with what the properties of their lists begin with.
+var serviceNames = map[string]string{
+	wire.ResourceTracker:   "security.resourcetracker.protocol",
+	wire.ApplicationClient: "security.applicationclient.protocol",
+	wire.ApplicationMaster: "security.applicationmaster.protocol",
+	wire.Administration:    "security.resourcemanager-administration.protocol",
+}
+
+// serviceDefaults begins the properties that count for protocols without lists of their own.
+const serviceDefaults = "security.service.authorization.default"
+
+// readServices reads the lists of a folder. Where a protocol has no list, the default list counts, and where there is
+// none, every user may call it from everywhere.
+func readServices(dir string) (Services, error) {
+	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", policyFile)
+	if err != nil {
+		return nil, err
+	}
+	s := p.lists()
+	return s, errors.Join(p.wrong...)
+}
+
+// lists returns the lists of each protocol.
+func (p *properties) lists() Services {
+	s := Services{}
+	for protocol, name := range serviceNames {
+		s[protocol] = Service{
+			Allowed:      parseACL(p.service(name+".acl", serviceDefaults+".acl", "*")),
+			Blocked:      parseACL(p.service(name+".acl.blocked", serviceDefaults+".acl.blocked", "")),
+			Hosts:        p.machines(name+".hosts", serviceDefaults+".hosts", "*"),
+			BlockedHosts: p.machines(name+".hosts.blocked", serviceDefaults+".hosts.blocked", ""),
+		}
+	}
+	return s
+}
+
+// service returns a protocol's property, or the default's, or what is so where neither is said.
+func (p *properties) service(name, byDefault, otherwise string) string {
+	if p.has(name) {
+		return p.raw(name, "")
+	}
+	return p.raw(byDefault, otherwise)
+}
+
+// machines is service for lists of hosts. A range that cannot be read is refused, and so is * among others, which for
+// Hadoop is the name of a host.
+func (p *properties) machines(name, byDefault, otherwise string) (list []string) {
+	wrong := false
+	for one := range strings.SplitSeq(p.service(name, byDefault, otherwise), ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		_, _, err := net.ParseCIDR(one)
+		wrong = wrong || strings.Contains(one, "/") && err != nil
+		list = append(list, one)
+	}
+	if wrong || len(list) > 1 && slices.Contains(list, "*") {
+		if !p.has(name) {
+			name = byDefault
+		}
+		p.fail(name, "* alone, or addresses, ranges like 10.0.0.0/8, and names of hosts, separated by commas")
+	}
+	return list
+}
+
+// services reads the lists of a folder into a configuration, where they count; notes say what is not as it seems.
+func (p *properties) services(dir string, s *Security) (notes []string) {
+	if !p.yes(authorization, false) {
+		return nil
+	}
+	var err error
+	if s.Services, err = readServices(dir); err != nil {
+		p.wrong = append(p.wrong, err)
+	}
+	s.Reread = func() (Services, error) { return readServices(dir) }
+	if _, err := os.Stat(filepath.Join(dir, policyFile)); errors.Is(err, os.ErrNotExist) {
+		notes = append(notes, fmt.Sprintf("%s: %s = true: there is no %s beside it, so lists that are not in these "+
+			"files let every user call every protocol", p.values[authorization].file, authorization, policyFile))
+	}
+	return notes
+}
+
+// grouped reports whether a list names a group.
+func (s Services) grouped() bool {
+	for _, one := range s {
+		if len(one.Allowed.Groups)+len(one.Blocked.Groups) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// setServices makes lists count for the connections that begin from now on; nil: no lists count.
+func (f *front) setServices(s Services) {
+	if s.grouped() {
+		f.groups.wanted.Store(true)
+	}
+	f.services.Store(&s)
+}
+
+// guard makes a server let in only the callers that the lists of its protocol name.
+func (f *front) guard(s *rpc.Server) {
+	s.Admit = func(c *rpc.Call) error { return f.admits(s.Protocol, c) }
+}
+
+// admits reports, as an exception of Hadoop's, that a caller may not use a protocol. It may ask the operating system,
+// so it is called outside of turns.
+func (f *front) admits(protocol string, c *rpc.Call) error {
+	services := *f.services.Load()
+	if services == nil {
+		return nil
+	}
+	s, known := services[protocol]
+	if !known {
+		return rpc.Errorf(classAuthorization, "Protocol interface %s is not known.", protocol)
+	}
+	user := caller(c)
+	f.groups.meet(user)
+	groups := f.groups.of(user)
+	if !s.Allowed.has(user, groups) || s.Blocked.has(user, groups) {
+		return rpc.Errorf(classAuthorization, "User %s is not authorized for protocol interface %s: denied by "+
+			"configured ACL", callerShown(c), protocol)
+	}
+	if host := rpc.HostOf(c.Remote); !onHosts(s.Hosts, host) || onHosts(s.BlockedHosts, host) {
+		return rpc.Errorf(classAuthorization, "Host %s is not authorized for protocol interface %s", host, protocol)
+	}
+	return nil
+}
+
+// caller is the user that lists name a caller by: an ApplicationMaster by its attempt.
+func caller(c *rpc.Call) string {
+	if id, err := token.ReadMaster(c.Token); c.User == "" && err == nil {
+		return id.Attempt.String()
+	}
+	return c.User
+}
+
+// callerShown names a caller as Hadoop's UserGroupInformation does.
+func callerShown(c *rpc.Call) string {
+	switch user := caller(c); {
+	case c.Token != nil:
+		return user + " (auth:TOKEN)"
+	case c.Real != "":
+		return user + " (auth:PROXY) via " + c.Real + " (auth:SIMPLE)"
+	default:
+		return user + " (auth:SIMPLE)"
+	}
+}
+
+// has reports whether a user, or one of the groups of the user, is on the list.
+func (a ACL) has(user string, groups []string) bool {
+	return a.Everybody || slices.Contains(a.Users, user) ||
+		slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
+}
+
+// refreshServices makes the Method that reads the lists of protocols anew for an operator. Connections that are open
+// stay.
+func refreshServices(f *front) rpc.Method {
+	return func(_ context.Context, c *rpc.Call) (proto.Message, error) {
+		if err := admit(f, c.User); err != nil {
+			return nil, err
+		}
+		if f.config.Security.Reread == nil {
+			return nil, rpc.Errorf("java.io.IOException", "Service Authorization (%s) not enabled.", authorization)
+		}
+		s, err := f.config.Security.Reread()
+		if err != nil {
+			return nil, rpc.Errorf(classYARN, "Failed to refresh, all stays as it is: %v", err)
+		}
+		f.setServices(s)
+		return nil, nil
+	}
+}

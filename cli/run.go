@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -42,6 +43,7 @@ type runFlags struct {
 	live     livePage
 	seed     uint64
 	repeats  int
+	repeat   int // the one that goes on, from 1; 0: none
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -501,7 +503,8 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		},
 	}
 	machine := f.machine(a, m)
-	machine.Output, machine.Logs = place.output, f.logsOf(m, place)
+	machine.Output = place.output
+	machine.Logs = joblog.Place{Dir: f.logsOf(m, place), Repeat: f.repeat, Of: f.repeats}
 	bars := newJobBars(&f.output, a.Err, place.policy, len(m.jobs))
 	config := mr.Config{Chaos: m.chaos, Timeout: f.timeout, Report: time.Second, Watch: bars.watch}
 	if err := offer(f.offers, m.cluster, &setup, &config); err != nil {
@@ -509,12 +512,12 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 	}
 	setup.Watch = f.narrate(a.Err, place.policy)
 	draw := f.plots.watch(&setup)
-	over := f.live.watch(a, &setup, run.Embedded, machine.Logs)
+	over := f.live.watch(a, &setup, run.Embedded, machine.Logs.Folder())
 	out, err := machine.Serve(ctx, setup, config, m.jobs)
 	over(err)
 	bars.stop()
 	a.stack(err, f.verbose)
-	f.tellFailures(a, out.Jobs, machine.Logs)
+	f.tellFailures(a, out.Jobs, machine.Logs.Folder())
 	if out.Jobs == nil && err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,17 +59,21 @@ func (f *runFlags) tellFailures(a *app, jobs []mr.Result, logs string) {
 }
 
 func runLogs(a *app) *cobra.Command {
-	return &cobra.Command{
+	repeat := 0
+	c := &cobra.Command{
 		Use:   "logs PLACE [JOB] [ATTEMPT]",
 		Short: "Show what the programs of a run wrote to standard error",
 		Long: fmt.Sprintf(`Show what the programs of a run wrote to standard error. PLACE is the output of a
 job, the record of the run, its workload, or the folder of its logs. Several logs are listed, and a single one is shown.
 JOB is a job's number, ATTEMPT such as map-00003-0: the stage, the task and the attempt, from 0.
 
-Of an attempt at most %d KiB and the end are kept, of a run %d MiB.`, joblog.MostOfAttempt>>10,
+A run with --repeats has logs for each repeat, from 1: --repeat says which one.
+
+Of an attempt at most %d KiB and the end are kept, of a run with all of its repeats %d MiB.`, joblog.MostOfAttempt>>10,
 			joblog.MostOfRun>>20),
 		Example: `  sojourn run logs out/words
-  sojourn run logs day.rec 3 map-00003-0`,
+  sojourn run logs day.rec 3 map-00003-0
+  sojourn run logs mix.yaml --repeat 2`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 3 {
 				return usagef("%s takes a place, a job and an attempt, got %d words", cmd.CommandPath(), len(args))
@@ -76,18 +81,38 @@ Of an attempt at most %d KiB and the end are kept, of a run %d MiB.`, joblog.Mos
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, list, err := logsAt(args[0])
+			if repeat < 0 {
+				return usagef("--repeat %d: repeats are numbered from 1", repeat)
+			}
+			dir, list, err := logsAt(args[0], repeat)
 			if err != nil {
 				return err
 			}
 			return showLogs(a.Out, dir, list, args[1:])
 		},
 	}
+	c.Flags().IntVar(&repeat, "repeat", 0, "logs of this repeat, from 1, of a run with --repeats")
+	return c
 }
 
-// logsAt finds the logs of a run.
-func logsAt(place string) (dir string, list []joblog.Log, err error) {
-	for _, dir := range []string{place, strings.TrimRight(place, "/") + logsSuffix} {
+// logsAt finds the logs of a run, or of one repeat of it; repeat 0: the run was not repeated.
+func logsAt(place string, repeat int) (dir string, list []joblog.Log, err error) {
+	beside := strings.TrimRight(place, "/") + logsSuffix
+	for _, dir := range []string{place, beside} {
+		repeats, err := joblog.Repeats(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !isFile(dir) {
+			return "", nil, failuref("%w", err)
+		}
+		if len(repeats) > 0 && !slices.Contains(repeats, repeat) {
+			return "", nil, usagef("%s has the logs of repeats %s: say one of them, such as --repeat %[3]d", dir,
+				listed(repeats), repeats[len(repeats)-1])
+		}
+		if repeat > 0 {
+			if len(repeats) == 0 {
+				continue
+			}
+			dir = joblog.RepeatDir(dir, repeat)
+		}
 		list, err := joblog.List(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !isFile(dir) {
 			return "", nil, failuref("%w", err)
@@ -100,8 +125,25 @@ func logsAt(place string) (dir string, list []joblog.Log, err error) {
 			return "", nil, usagef("%s has the logs of several runs: say one, such as %s", dir, filepath.Dir(below[0]))
 		}
 	}
+	if repeat > 0 {
+		return "", nil, usagef("%s: no logs of repeat %d are there or in %s: only a run with --repeats has such logs",
+			place, repeat, beside)
+	}
 	return "", nil, usagef("%s: no logs are there or in %s: programs that wrote nothing leave none, and 'run' says "+
-		"where it keeps them", place, strings.TrimRight(place, "/")+logsSuffix)
+		"where it keeps them", place, beside)
+}
+
+// listed writes rising numbers: 1 to 9, or with commas where some are missing.
+func listed(numbers []int) string {
+	n := len(numbers)
+	if n > 2 && numbers[n-1]-numbers[0] == n-1 {
+		return fmt.Sprintf("%d to %d", numbers[0], numbers[n-1])
+	}
+	var words []string
+	for _, x := range numbers {
+		words = append(words, strconv.Itoa(x))
+	}
+	return strings.Join(words, ", ")
 }
 
 func isFile(path string) bool {

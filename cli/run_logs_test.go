@@ -72,6 +72,35 @@ exit 3
 	askPage(t, site, "/api/v1/runs/0/jobs/1/logs/..%2f..%2fin.txt", 404, &log)
 }
 
+// TestRunLogsOfRepeats runs a job twice: the logs of both repeats are there, and the user says which.
+func TestRunLogsOfRepeats(t *testing.T) {
+	dir := t.TempDir()
+	turns := filepath.Join(dir, "turns")
+	mapper := writeFile(t, "m.sh", "echo x >> "+turns+"; cat; echo \"turn $(wc -l < "+turns+")\" >&2\n")
+	out := filepath.Join(dir, "out")
+	_, _, errs := sojourn(t, "run", "--mapper", "sh "+mapper, "--reducer", "cat", "--reduces", "1", "--input",
+		writeFile(t, "in.txt", "a\n"), "--output", out, "--repeats", "2")
+	if says := "run logs " + out + ".logs/repeat-2"; !strings.Contains(errs, says) {
+		t.Errorf("standard error lacks %q: %s", says, errs)
+	}
+	for repeat, text := range map[string]string{"1": "turn 1\n", "2": "turn 2\n"} {
+		if got := must(t, "run", "logs", out, "--repeat", repeat, "map-00000-0"); got != text {
+			t.Errorf("repeat %s: the log is %q, must be %q", repeat, got, text)
+		}
+	}
+	for words, says := range map[string]string{"": "the logs of repeats 1, 2", "--repeat 3": "the logs of repeats 1, 2",
+		"--repeat -1": "numbered from 1"} {
+		args := append([]string{"run", "logs", out}, strings.Fields(words)...)
+		if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, says) {
+			t.Errorf("run logs OUT %s: exit status %d, %s; must be 2 and %q", words, status, errs, says)
+		}
+	}
+	if status, _, errs := sojourn(t, "run", "logs", dir, "--repeat", "1"); status != statusUsage ||
+		!strings.Contains(errs, "no logs of repeat 1") {
+		t.Errorf("a folder without repeats: exit status %d, %s", status, errs)
+	}
+}
+
 // askPage asks a site, and fails the test where the answer has another status.
 func askPage(t *testing.T, site *web.Site, path string, status int, to any) {
 	t.Helper()

@@ -34,15 +34,15 @@ func (f *runFlags) checkRepeats() error {
 
 // rounds runs a mix under all policies, as often as --repeats says, and returns the runs round by round. Each round
 // begins with the policy after the one that the round before began with, so that neither a machine that grows slower
-// nor what is in its caches favours a policy. A round's outputs replace those of the round before. A run that failed is
-// the last one.
+// nor what is in its caches favours a policy. A round's outputs replace those of the round before, its logs stand
+// beside them. A run that failed is the last one.
 func (f *runFlags) rounds(ctx context.Context, a *app, m *mix, policies []string) (runs []*policyRun, err error) {
 	for k := range f.repeats {
 		round := make([]*policyRun, len(policies))
 		for i := range policies {
 			at := (i + k) % len(policies)
 			again := *f
-			again.overwrite = f.overwrite || k > 0
+			again.overwrite, again.repeat = f.overwrite || k > 0, k+1
 			r, err := again.under(ctx, a, m, policyPlace{policies[at], len(policies) > 1})
 			if r != nil {
 				round[at] = r

@@ -1,4 +1,5 @@
-// Package joblog keeps what the attempts of a run write for people: a folder a run, a file an attempt.
+// Package joblog keeps what the attempts of a run write for people: a folder a run, a file an attempt. A run that is
+// repeated has a folder for each repeat within its own.
 package joblog
 
 import (
@@ -25,7 +26,8 @@ const (
 
 // A Folder keeps the logs of a run. A nil *Folder keeps nothing.
 type Folder struct {
-	dir string
+	dir  string
+	most int64 // bytes of all logs together
 
 	mu   sync.Mutex
 	left int64 // bytes that may still be written
@@ -35,18 +37,80 @@ type Folder struct {
 // logName matches the file of an attempt: the job's number, the stage, the task and the attempt.
 var logName = regexp.MustCompile(`^(\d+)-(map|reduce)-(\d+)-(\d+)\.log$`)
 
-// New returns a folder, which is made when an attempt writes. Logs of earlier runs in it are removed.
-func New(dir string) (*Folder, error) {
-	old, err := List(dir)
+// A Place says where the logs of a run stand.
+type Place struct {
+	Dir string // "": they are not kept
+	// Repeat is the number, from 1, of a run that is repeated Of times. All repeats together keep what one run may.
+	// Of below 2: the run is not repeated.
+	Repeat, Of int
+}
+
+// Folder returns the folder of the logs.
+func (p Place) Folder() string {
+	if p.Of < 2 || p.Dir == "" {
+		return p.Dir
+	}
+	return RepeatDir(p.Dir, p.Repeat)
+}
+
+// RepeatDir returns the folder of one repeat, from 1, within the folder of the logs of a run.
+func RepeatDir(dir string, repeat int) string {
+	return filepath.Join(dir, fmt.Sprintf("repeat-%d", repeat))
+}
+
+// repeatName matches the folder of a repeat.
+var repeatName = regexp.MustCompile(`^repeat-([1-9]\d*)$`)
+
+// Repeats lists the numbers of the repeats, rising, that have a folder within the folder of the logs of a run.
+func Repeats(dir string) (list []int, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if part := repeatName.FindStringSubmatch(e.Name()); part != nil && e.IsDir() {
+			if n, err := strconv.Atoi(part[1]); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list, err
+}
+
+// New returns the folder of a place, which is made when an attempt writes. Logs of earlier runs there are removed. The
+// first repeat removes those of all repeats.
+func New(p Place) (*Folder, error) {
+	folder, left := p.Folder(), int64(MostOfRun)
+	if p.Of > 1 {
+		left /= int64(p.Of)
+	}
+	if p.Repeat > 1 {
+		return &Folder{dir: folder, left: left, most: left}, remove(folder)
+	}
+	repeats, err := Repeats(p.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, l := range old {
-		if err := os.Remove(l.Path); err != nil {
+	for _, n := range repeats {
+		dir := RepeatDir(p.Dir, n)
+		if err := remove(dir); err != nil {
 			return nil, err
 		}
+		_ = os.Remove(dir) // it stays where it holds something else
 	}
-	return &Folder{dir: dir, left: MostOfRun}, nil
+	return &Folder{dir: folder, left: left, most: left}, remove(p.Dir)
+}
+
+// remove removes the logs in a folder.
+func remove(dir string) error {
+	old, err := List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, l := range old {
+		if err := os.Remove(l.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Err returns why logs are missing; nil: none is.
@@ -57,7 +121,8 @@ func (f *Folder) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && f.left <= 0 {
-		return fmt.Errorf("%s has %d MiB, the most of a run: what came later is left out", f.dir, MostOfRun>>20)
+		return fmt.Errorf("%s has %.3g MiB, the most of a run: what came later is left out", f.dir,
+			float64(f.most)/(1<<20))
 	}
 	return f.err
 }
@@ -170,7 +235,7 @@ type Log struct {
 	Path    string
 }
 
-// ListLogs lists the logs of a run by job, stage, task and attempt.
+// List lists the logs of a run by job, stage, task and attempt.
 func List(dir string) ([]Log, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

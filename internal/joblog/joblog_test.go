@@ -12,7 +12,7 @@ import (
 // TestBounds writes more than is kept of an attempt: the beginning and the end are there, and how much is missing.
 func TestBounds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run.logs")
-	folder, err := New(dir)
+	folder, err := New(Place{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestBounds(t *testing.T) {
 // TestEndOfShortCut: where the end that the caller has covers all that was cut, nothing is missing.
 func TestEndOfShortCut(t *testing.T) {
 	dir := t.TempDir()
-	folder, err := New(dir)
+	folder, err := New(Place{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestEndOfShortCut(t *testing.T) {
 // TestMostOfRun fills the room of a run: no file is begun after that, and the folder says so.
 func TestMostOfRun(t *testing.T) {
 	dir := t.TempDir()
-	folder, err := New(dir)
+	folder, err := New(Place{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +96,13 @@ func TestNew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := New(dir); err != nil {
+	if _, err := New(Place{Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("left are %v, %v", left, err)
 	}
-	if _, err := New(filepath.Join(dir, "own.log")); err == nil {
+	if _, err := New(Place{Dir: filepath.Join(dir, "own.log")}); err == nil {
 		t.Error("a file is taken for a folder")
 	}
 	var none *Folder
@@ -110,5 +110,51 @@ func TestNew(t *testing.T) {
 	none.Of(1, "map", 0, 0).Close(nil)
 	if none.Err() != nil {
 		t.Error("no folder has an error")
+	}
+}
+
+// TestRepeats writes logs of three repeats, and again of two: of the third nothing is left, and a file of a user stays.
+// All repeats together keep what one run may.
+func TestRepeats(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mix.logs")
+	write := func(repeat, of int) *Folder {
+		folder, err := New(Place{Dir: dir, Repeat: repeat, Of: of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := folder.Of(1, "map", 0, 0)
+		f.Write(fmt.Appendf(nil, "repeat %d of %d\n", repeat, of))
+		f.Close(nil)
+		return folder
+	}
+	for i := range 3 {
+		if f := write(i+1, 3); f.most != MostOfRun/3 {
+			t.Errorf("a repeat of three may keep %d bytes", f.most)
+		}
+	}
+	own := filepath.Join(RepeatDir(dir, 1), "notes.txt")
+	if err := os.WriteFile(own, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(1, 2)
+	write(2, 2)
+	if list, err := Repeats(dir); err != nil || fmt.Sprint(list) != "[1 2]" {
+		t.Errorf("repeats %v, %v; must be 1 and 2", list, err)
+	}
+	for i := range 2 {
+		text, err := os.ReadFile(filepath.Join(RepeatDir(dir, i+1), "1-map-00000-0.log"))
+		if want := fmt.Sprintf("repeat %d of 2\n", i+1); err != nil || string(text) != want {
+			t.Errorf("%q, %v; must be %q", text, err, want)
+		}
+	}
+	if _, err := os.Stat(own); err != nil {
+		t.Error(err)
+	}
+	write(0, 0)
+	if list, err := List(RepeatDir(dir, 2)); err == nil && len(list) > 0 {
+		t.Errorf("a run that is not repeated leaves %v of repeats before it", list)
+	}
+	if list, err := List(dir); err != nil || len(list) != 1 {
+		t.Errorf("a run that is not repeated has %v, %v", list, err)
 	}
 }

@@ -112,7 +112,7 @@ type Rank struct {
 func inWords(j *sched.Job, k sched.Key) string {
 	words := []string{fmt.Sprintf("priority %d", j.Spec.Priority)}
 	if k.Class != 0 {
-		words = append(words, fmt.Sprintf("class %d of the policy", k.Class))
+		words = append(words, fmt.Sprintf("group %d of the policy's order (smaller first)", k.Class))
 	}
 	if k.Value != 0 {
 		words = append(words, fmt.Sprintf("value %.6g", k.Value))

@@ -32,7 +32,7 @@ type Machine struct {
 	Memory    int64                    // bytes that all tasks together may use
 	Output    func(dir string) string  // where a job writes whose program names dir
 	Overwrite bool                     // replace outputs that exist, once the new ones are complete
-	Logs      string                   // folder for what programs write to standard error; "": it is not kept
+	Logs      joblog.Place             // of what programs write to standard error
 	Notes     func(job, remark string) // is told what the user may want to know of a job, "": of all; nil: no remarks
 }
 
@@ -128,7 +128,7 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
 	var logs *joblog.Folder
-	if m.Logs != "" {
+	if m.Logs.Dir != "" {
 		if logs, err = joblog.New(m.Logs); err != nil {
 			return out, fmt.Errorf("logs: %w", err)
 		}

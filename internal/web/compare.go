@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -98,6 +100,30 @@ var differenceColumns = map[string]func(a, b *Difference) int{
 	"job":    func(a, b *Difference) int { return cmp.Compare(a.ID, b.ID) },
 	"change": func(a, b *Difference) int { return cmp.Compare(a.most(), b.most()) },
 	"loss":   func(a, b *Difference) int { return cmp.Compare(a.loss(), b.loss()) },
+}
+
+// differencesBy returns the order of a page of a comparison of so many runs. The column change.K is the difference of
+// run K from the first, where K counts the runs after the first from 1; jobs without that difference come last.
+func differencesBy(p page, runs int) (func(a, b *Difference) int, error) {
+	if by := differenceColumns[p.column]; by != nil {
+		return by, nil
+	}
+	text, ok := strings.CutPrefix(p.column, "change.")
+	k, err := strconv.Atoi(text)
+	if !ok || err != nil || k < 1 || k >= runs {
+		return nil, wrong("sort=%s: must be one of change, change.1 to change.%d, job, loss", p.column, runs-1)
+	}
+	last := math.Inf(1)
+	if p.down {
+		last = math.Inf(-1)
+	}
+	change := func(d *Difference) float64 {
+		if d.Sojourns[k] < 0 {
+			return last
+		}
+		return d.Sojourns[k] - d.Sojourns[0]
+	}
+	return func(a, b *Difference) int { return cmp.Compare(change(a), change(b)) }, nil
 }
 
 // most returns the largest difference of any run from the first, in seconds.

@@ -78,6 +78,19 @@ func (s *snapshot) job(r *jobRow) Job {
 	return j
 }
 
+// node describes a node by its place, but for what fill adds.
+func (s *snapshot) node(i int) Node {
+	r := &s.nodes[i]
+	return Node{ID: int32(i + 1), Name: r.name, Class: r.class, Rack: int32(r.rack), Lost: r.lost,
+		Busy: r.used.DominantShare(r.capacity), Running: r.running, Done: r.done, Failed: r.failed}
+}
+
+// fill adds to the description of a node what it has and what is used of it, which only nodes that are shown need.
+func (s *snapshot) fill(n *Node) {
+	r := &s.nodes[n.ID-1]
+	n.Capacity, n.Used = amounts(r.capacity), amounts(r.used)
+}
+
 // clusterAnswer describes the cluster.
 func (s *snapshot) clusterAnswer() *Cluster {
 	v := s.cluster.values

@@ -28,9 +28,10 @@ type route struct {
 type param struct{ name, kind, about string }
 
 var (
-	ofRun = param{"run", "integer", "number of the run, from 0"}
-	ofJob = param{"job", "integer", "number of the job, from 1"}
-	paged = []param{
+	ofRun  = param{"run", "integer", "number of the run, from 0"}
+	ofJob  = param{"job", "integer", "number of the job, from 1"}
+	ofNode = param{"node", "integer", "number of the node, from 1"}
+	paged  = []param{
 		{"offset", "integer", "rows to skip"},
 		{"limit", "integer", "rows to send, at most 1000; 100 where it is left out"},
 		{"sort", "string", "column to sort by; a minus before it: the largest first"},
@@ -64,6 +65,7 @@ var routes = []route{
 		Action{}, Session{}, (*call).act},
 	{"GET", "/runs/{run}/nodes", "Nodes, a page at a time.", append([]param{ofRun,
 		{"q", "string", "a part of the name or the class"}}, paged...), nil, Nodes{}, (*call).nodes},
+	{"GET", "/runs/{run}/nodes/{node}", "One node.", []param{ofRun, ofNode}, nil, Node{}, (*call).node},
 	{"GET", "/runs/{run}/lanes", "What ran on nodes between two instants.", []param{ofRun,
 		{"from", "number", "in seconds"}, {"until", "number", "in seconds; now where it is left out"},
 		{"offset", "integer", "nodes to skip"}, {"nodes", "integer", "nodes to show; all others where it is left out"},
@@ -71,7 +73,10 @@ var routes = []route{
 		{"columns", "integer", "columns of a picture without bars"}}, nil, Lanes{}, (*call).lanes},
 	{"GET", "/compare", "Runs side by side, on the jobs that they share.", append([]param{
 		{"runs", "string", "numbers of runs with commas between them; all where it is left out"},
-		{"q", "string", "a part of the job's name or queue"}}, paged...), nil, Comparison{}, (*call).compare},
+		{"q", "string", "a part of the job's name or queue"}}, append(paged[:2:2], param{"sort", "string",
+		"job; change: the largest difference of any run from the first, longer or shorter; loss: by how much any run " +
+			"takes longer; change.1: the difference of the run after the first, with its sign, and so on; a minus " +
+			"before it: the largest first"})...), nil, Comparison{}, (*call).compare},
 	{"GET", "/session", "The user of the request, and a token.", nil, nil, Session{}, (*call).session},
 }
 
@@ -261,8 +266,7 @@ func (c *call) nodes() (any, error) {
 		if text != "" && !contains(r.name, text) && !contains(r.class, text) {
 			continue
 		}
-		rows = append(rows, Node{ID: int32(i + 1), Name: r.name, Class: r.class, Rack: int32(r.rack), Lost: r.lost,
-			Busy: r.used.DominantShare(r.capacity), Running: r.running, Done: r.done, Failed: r.failed})
+		rows = append(rows, s.node(i))
 	}
 	slices.SortStableFunc(rows, func(x, y Node) int {
 		if p.down {
@@ -272,10 +276,27 @@ func (c *call) nodes() (any, error) {
 	})
 	list := &Nodes{Now: s.now.Seconds(), Total: len(rows), Offset: p.offset, Rows: cut(rows, p)}
 	for i := range list.Rows {
-		r := &s.nodes[list.Rows[i].ID-1]
-		list.Rows[i].Capacity, list.Rows[i].Used = amounts(r.capacity), amounts(r.used)
+		s.fill(&list.Rows[i])
 	}
 	return list, nil
+}
+
+func (c *call) node() (any, error) {
+	b, _, err := c.board()
+	if err != nil {
+		return nil, err
+	}
+	s, text := c.snapshot(b), c.r.PathValue("node")
+	id, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || id < 1 {
+		return nil, wrong("node %q: must be the number of a node, from 1", text)
+	}
+	if id > int64(len(s.nodes)) {
+		return nil, missing("node %d is not in this run: there are nodes 1 to %d", id, len(s.nodes))
+	}
+	n := s.node(int(id - 1))
+	s.fill(&n)
+	return n, nil
 }
 
 // cut returns a page of rows.
@@ -321,9 +342,9 @@ func (c *call) compare() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := differenceColumns[p.column]
-	if by == nil {
-		return nil, columnError(p.column, differenceColumns)
+	by, err := differencesBy(p, len(of))
+	if err != nil {
+		return nil, err
 	}
 	paired := c.site.pair(c.viewer(of)+text, runs, of)
 	rows := make([]*Difference, 0, len(paired.rows))

@@ -243,6 +243,35 @@ func TestHiddenJobs(t *testing.T) {
 	}
 }
 
+// TestDifferencesBy sorts three jobs by the difference of the second run from the first, and of the third.
+func TestDifferencesBy(t *testing.T) {
+	rows := []Difference{{ID: 1, Sojourns: []float64{10, 30, 9}}, {ID: 2, Sojourns: []float64{10, -1, 12}},
+		{ID: 3, Sojourns: []float64{50, 15, 10}}}
+	for sort, want := range map[string][]int32{
+		"-change": {3, 1, 2}, "-loss": {1, 2, 3}, "change.1": {3, 1, 2}, "-change.1": {1, 3, 2},
+		"-change.2": {2, 1, 3},
+	} {
+		p := page{}
+		p.column, p.down = strings.CutPrefix(sort, "-")
+		by, err := differencesBy(p, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int32
+		for _, d := range slices.SortedStableFunc(slices.Values(rows), func(a, b Difference) int {
+			if p.down {
+				a, b = b, a
+			}
+			return by(&a, &b)
+		}) {
+			got = append(got, d.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("sort=%s: %v, must be %v", sort, got, want)
+		}
+	}
+}
+
 // fifo returns the simplest policy.
 func fifo(t *testing.T) sched.Policy {
 	p, _, err := policy.Parse("fifo")
@@ -266,6 +295,9 @@ func TestRefusals(t *testing.T) {
 		"/runs/0/jobs/9":           "job 9 is not in this run",
 		"/runs/0/jobs/9/why":       "say --record FILE",
 		"/runs/0/lanes?from=-1":    "must be a time in seconds",
+		"/runs/0/nodes/0":          "must be the number of a node",
+		"/runs/0/nodes/1":          "node 1 is not in this run",
+		"/compare?sort=change.1":   "must be one of change",
 		"/compare?runs=9":          "numbers from 0 to 0",
 		"/nothing":                 "openapi.json describes it",
 	} {

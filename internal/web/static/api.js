@@ -62,10 +62,18 @@ const changeKey = {
   change: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? 0 : Math.abs(s - d.sojourn_s[0])))),
   loss: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? -Infinity : s - d.sojourn_s[0]))),
 };
+const changeKeys = (runs, down) => ({ ...changeKey, ...Object.fromEntries(Array.from({ length: runs - 1 }, (_, i) =>
+  ["change." + (i + 1), (d) => (d.sojourn_s[i + 1] < 0 ? (down ? -Infinity : Infinity) : d.sojourn_s[i + 1] - d.sojourn_s[0])])) });
 
 // fromReport answers as a server would, from what the report holds.
 function fromReport(path, params) {
   const whole = frozen[path];
+  const [, run, number] = path.match(/^\/runs\/(\d+)\/nodes\/(\d+)$/) || [];
+  if (number) {
+    const row = frozen[`/runs/${run}/nodes`].rows.find((n) => n.node === Number(number));
+    if (!row) throw new Error(`Node ${number} is not in this run.`);
+    return row;
+  }
   if (!whole) throw new Error("This report does not hold that: “sojourn record serve” shows everything.");
   if (path.endsWith("/jobs")) return part(whole, params, jobKey, "job", keepsJob(params));
   if (path.endsWith("/nodes")) {
@@ -74,7 +82,7 @@ function fromReport(path, params) {
   }
   if (path === "/compare") {
     const text = (params.q || "").toLowerCase();
-    return part(whole, params, changeKey, "-change", (d) => (d.name + "\n" + d.queue).toLowerCase().includes(text));
+    return part(whole, params, changeKeys(whole.runs.length, (params.sort || "").startsWith("-")), "-change", (d) => (d.name + "\n" + d.queue).toLowerCase().includes(text));
   }
   return whole;
 }

@@ -23,24 +23,33 @@ export function show(e, ...children) {
   add(e, children);
 }
 
-// time writes seconds as a reader would say them: 4.2 s, 3 min 20 s, 2 h 5 min, 3 d 4 h.
+// time writes seconds as the commands read and write them: 4.2s, 3m20s, 2h5m, 3d4h.
 export function time(s) {
   if (s == null || s < 0) return "–";
-  if (s === 0) return "0 s";
-  if (s < 0.9995) return (s * 1000).toPrecision(3) + " ms";
-  if (s < 60) return s.toFixed(s < 10 ? 2 : 1) + " s";
-  if (s < 3600) return Math.floor(s / 60) + " min " + Math.floor(s % 60) + " s";
-  if (s < 86400) return Math.floor(s / 3600) + " h " + Math.floor((s % 3600) / 60) + " min";
-  return Math.floor(s / 86400) + " d " + Math.floor((s % 86400) / 3600) + " h";
+  if (s < 1e-9) return "0s";
+  if (s < 0.9995) return +(s * 1000).toPrecision(3) + "ms";
+  if (s < 59.95) return +s.toPrecision(3) + "s";
+  const n = Math.round(s);
+  if (n < 3600) return parts([n / 60, "m"], [n % 60, "s"]);
+  return n < 86400 ? parts([n / 3600, "h"], [n % 3600 / 60, "m"]) : parts([n / 86400, "d"], [n % 86400 / 3600, "h"]);
+}
+
+// parts joins whole numbers and their units, without those that are 0.
+const parts = (...list) => list.map(([n, unit]) => [Math.floor(n), unit]).filter(([n]) => n > 0).map(([n, unit]) => n + unit).join("");
+
+// at writes an instant of a run, to the second: 42.5s, 13m50s, 12h30m15s.
+export function at(s) {
+  const n = Math.round(s);
+  return n < 60 ? time(s) : parts([n / 86400, "d"], [n % 86400 / 3600, "h"], [n % 3600 / 60, "m"], [n % 60, "s"]);
 }
 
 // signed writes seconds that may be less than none.
 export const signed = (s) => (s < 0 ? "−" + time(-s) : time(s));
 
-// instant reads a time of a run as a reader types it: 90, 1:30 h, 12:05:10, 4 min or 1h30m; NaN: it is none.
+// instant reads a time of a run as a reader types it: 90, 90s, 1h30m, 1d2h, 4 min or 12:05:10; NaN: it is none.
 export function instant(text) {
-  const parts = /^\s*(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?\s*$/.exec(text);
-  if (parts && text.trim()) return (parts[1] || 0) * 3600 + (parts[2] || 0) * 60 + +(parts[3] || 0);
+  const parts = /^\s*(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?\s*$/.exec(text);
+  if (parts && text.trim()) return (parts[1] || 0) * 86400 + (parts[2] || 0) * 3600 + (parts[3] || 0) * 60 + +(parts[4] || 0);
   const m = /^\s*(\d+(?:\.\d+)?)(?::(\d+))?(?::(\d+(?:\.\d+)?))?\s*(d|h|min|s|)\s*$/.exec(text);
   if (!m) return NaN;
   const unit = { d: 86400, h: 3600, min: 60, s: 1, "": m[2] ? 3600 : 1 }[m[4]];

@@ -1,7 +1,7 @@
 // Drawing on canvases: curves over an axis, bars of attempts on lanes, and how busy lanes were. Everything is drawn
 // anew when its box changes size or the colours change.
 
-import { h, time, number } from "./dom.js";
+import { h, at, time, number } from "./dom.js";
 
 const dashes = [[], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 4], [1, 3]];
 const tip = document.getElementById("tip");
@@ -61,23 +61,14 @@ function timeTicks(low, high, n) {
   return list;
 }
 
-// at writes an instant on an axis.
-export function at(s) {
-  if (s >= 172800) return (s / 86400).toFixed(s % 86400 ? 1 : 0) + " d";
-  const clock = (n, unit) => Math.floor(n / 60) + (n % 60 ? ":" + String(n % 60).padStart(2, "0") : "") + unit;
-  if (s >= 3570) return clock(Math.round(s / 60), " h");
-  if (s >= 59.5) return clock(Math.round(s), " min");
-  return number(s) + " s";
-}
-
 // logTicks are instants that read well, each about ten times the last.
 const logTicks = (low, high) => [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 259200, 2592000]
   .filter((x) => x >= low * 0.999 && x <= high * 1.001);
 
 const box = { left: 52, right: 10, top: 8, bottom: 22 };
 
-// chart draws lines over a common axis. options: {title, lines: [{name, x, y, thick}], most, least, height, xs: "time",
-// "log" or "plain", write (of y), steps, zoom (called with two instants)}.
+// chart draws lines over a common axis. options: {title, lines: [{name, x, y, thick}], most, least, height,
+// log (of the time), along (writes x, where it is no time), write (of y), steps, left, right}.
 export function chart(o) {
   const height = o.height || 170, lines = o.lines.filter((l) => l.x.length);
   const write = o.write || number;
@@ -85,7 +76,7 @@ export function chart(o) {
   let high = o.most ?? Math.max(...lines.map((l) => max(l.y)), low);
   if (high <= low) high = low + 1;
   if (o.most == null) high += (high - low) * 0.05;
-  const log = o.xs === "log";
+  const log = o.log;
   let left = Math.min(...lines.map((l) => min(l.x))), right = Math.max(...lines.map((l) => max(l.x)));
   if (!lines.length) { left = log ? 1 : 0; right = 10; }
   if (log) left = Math.max(left, right / 1e7, 1e-9);
@@ -93,6 +84,7 @@ export function chart(o) {
   if (right <= left) right = log ? left * 10 : left + 1;
   const map = (v) => (log ? Math.log(v / left) / Math.log(right / left) : (v - left) / (right - left));
   const unmap = (p) => (log ? left * (right / left) ** p : left + p * (right - left));
+  const along = o.along || at;
   let place = null;
   const paint = (c, w, hh) => {
     const x0 = box.left, x1 = w - box.right, y0 = hh - box.bottom, y1 = box.top;
@@ -108,10 +100,10 @@ export function chart(o) {
       c.fillText(write(t), x0 - 6, Y(t));
     }
     c.textAlign = "center";
-    const along = log ? logTicks(left, right) : o.xs === "plain" ? ticks(left, right, (x1 - x0) / 80) : timeTicks(left, right, (x1 - x0) / 80);
+    const marks = log ? logTicks(left, right) : (o.along ? ticks : timeTicks)(left, right, (x1 - x0) / 80);
     let last = -Infinity;
-    for (const t of along) {
-      const label = o.xs === "plain" ? number(t) : at(t), half = c.measureText(label).width / 2;
+    for (const t of marks) {
+      const label = along(t), half = c.measureText(label).width / 2;
       c.beginPath(); c.moveTo(Math.round(X(t)) + 0.5, y0); c.lineTo(Math.round(X(t)) + 0.5, y0 + 4); c.stroke();
       if (X(t) - half < last + 6 || X(t) + half > w) continue;
       c.fillText(label, X(t), y0 + 13);
@@ -136,13 +128,12 @@ export function chart(o) {
   };
   const canvas = surface(height, o.title, paint);
   hover(canvas, () => place, (x) => {
-    const v = unmap(x), say = [o.xs === "plain" ? number(v) : at(v)];
-    o.lines.forEach((l) => {
-      const k = find(l.x, v);
-      if (k >= 0) say.push(l.name + "  " + write(l.y[k]));
-    });
-    return say.join("\n");
-  }, o.zoom && ((a, b) => o.zoom(unmap(a), unmap(b))));
+    const v = unmap(x), first = o.lines.find((l) => l.x.length);
+    if (!first) return "";
+    const near = o.steps ? v : first.x[nearest(first.x, v)]; // what is told is of the instant that is told
+    return [along(near), ...o.lines.map((l) => [l.name, o.steps ? find(l.x, near) : nearest(l.x, near), l]).filter(([, k]) => k >= 0)
+      .map(([name, k, l]) => name + "  " + write(l.y[k]))].join("\n");
+  });
   const keys = o.lines.map((l, i) => key(l.name, l.tint ?? i, l.thin));
   return h("figure", {}, h("figcaption", {}, h("strong", {}, o.title), keys), canvas);
 }
@@ -166,6 +157,12 @@ function find(list, v) {
   let a = 0, b = list.length;
   while (a < b) { const m = (a + b) >> 1; if (list[m] <= v) a = m + 1; else b = m; }
   return a - 1;
+}
+
+// nearest is the place of the value that is nearest to v; -1: there is none.
+function nearest(list, v) {
+  const k = find(list, v);
+  return k < 0 || k + 1 < list.length && list[k + 1] - v < v - list[k] ? Math.min(k + 1, list.length - 1) : k;
 }
 
 // hover shows a tip, and lets a stretch be dragged to zoom. Both speak in parts of the width, from 0 to 1.
@@ -200,7 +197,7 @@ function hover(canvas, where, say, zoom, click) {
 }
 
 // lanes draws what ran on nodes: bars, or how busy nodes were where bars would be too many. options: {title, data (of
-// the interface), zoom, click (called with a job), byStage}.
+// the interface), zoom, click (called with a bar), names (of jobs)}.
 export function lanes(o) {
   const d = o.data, rows = d.lanes;
   const packed = d.bars ? pack(d) : null;
@@ -253,7 +250,7 @@ export function lanes(o) {
         for (let k = 0; k < row.length;) {
           let n = k + 1;
           while (n < row.length && row[n] === row[k]) n++;
-          if (row[k]) { c.globalAlpha = 0.12 + 0.88 * (row[k] / most); c.fillRect(x0 + k * wide, y, (n - k) * wide + 0.3, Math.max(1, one - (one > 4 ? 1 : 0))); }
+          if (row[k]) { c.globalAlpha = shade(row[k] / most); c.fillRect(x0 + k * wide, y, (n - k) * wide + 0.3, Math.max(1, one - (one > 4 ? 1 : 0))); }
           k = n;
         }
       });
@@ -288,18 +285,29 @@ export function lanes(o) {
   o.click && ((x, y) => { const u = under(x, y); if (u.bar) o.click(u.bar); }));
   const legend = packed ? [h("span", { class: "key" }, swatch("--c0"), "map"), h("span", { class: "key" }, swatch("--c5"), "reduce"),
     h("span", { class: "key" }, swatch("--bad"), "ended without success")]
-    : h("span", { class: "soft" }, "darker: more attempts at a time, at most " + number(d.most || 0));
+    : h("span", { class: "key" }, scale(), "none to " + number(d.most || 0) + " attempts at a time" + (rows.some((r) => r.nodes > 1) ? " a node" : ""));
   return h("figure", {}, h("figcaption", {}, h("strong", {}, o.title), legend), canvas);
 }
 
-const swatch = (name) => {
-  const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg"), r = document.createElementNS(ns, "rect");
+// boxes draws what stands for a colour in a legend: boxes of [x, width, opacity].
+function boxes(name, list) {
+  const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg");
   svg.setAttribute("viewBox", "0 0 22 8");
-  for (const [k, v] of Object.entries({ x: 6, width: 10, height: 8 })) r.setAttribute(k, v);
-  r.style.fill = `var(${name})`;
-  svg.append(r);
+  for (const [x, width, opacity] of list) {
+    const r = document.createElementNS(ns, "rect");
+    for (const [k, v] of Object.entries({ x, width, height: 8, "fill-opacity": opacity })) r.setAttribute(k, v);
+    r.style.fill = `var(${name})`;
+    svg.append(r);
+  }
   return svg;
-};
+}
+
+const swatch = (name) => boxes(name, [[6, 10, 1]]);
+
+// shade is how opaque a part of the most attempts at a time is drawn.
+const shade = (part) => 0.12 + 0.88 * part;
+
+const scale = () => boxes("--c0", [0.2, 0.4, 0.6, 0.8, 1].map((part, i) => [1 + 4 * i, 4, shade(part)]));
 
 // pack gives each bar a place on its lane, so that none cover each other.
 function pack(d) {

@@ -1,19 +1,32 @@
 // The frame of the page: runs, views, keys, live updates.
 
 import { get, follow, frozen, visitor } from "./api.js";
-import { h, show, count } from "./dom.js";
-import { redraw, at } from "./draw.js";
-import { cluster, queues, jobs, job, nodes, policies } from "./views.js";
+import { h, show, at, count } from "./dom.js";
+import { redraw } from "./draw.js";
+import { cluster, queues, jobs, job, nodes, node, policies } from "./views.js";
 
 const views = { cluster, queues, jobs, nodes, policies };
 const main = document.getElementById("main"), picker = document.getElementById("run"), tabs = document.getElementById("tabs"), status = document.getElementById("state"), user = document.getElementById("user");
-let runs = [], current = null, refresh = null, busy = false, stale = false, names = new Map();
+let runs = [], current = null, refresh = null, busy = false, stale = false, lost = false, names = new Map();
 
-// parse reads the address: #/run/view/id?query.
+// ofOne are the views of one row of a list.
+const ofOne = { jobs: job, nodes: node };
+
+// parse reads the address: #/run/view/id?query. What it names and is not there is told in unknown.
 function parse() {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?"), parts = path.split("/");
-  const run = Math.min(Math.max(0, parseInt(parts[0], 10) || 0), Math.max(0, runs.length - 1));
-  return { run, view: views[parts[1]] ? parts[1] : runs.length > 1 && !parts[1] ? "policies" : "cluster", id: parts[2] && parseInt(parts[2], 10), query: new URLSearchParams(query) };
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?"), [number = "", name = "", id = "", ...more] = path.split("/");
+  const to = { run: Number(number), view: name || (runs.length > 1 ? "policies" : "cluster"), id: id && Number(id), query: new URLSearchParams(query), unknown: "" };
+  if (!runs[to.run]) to.unknown = `There is no run ${number}` + (runs.length > 1 ? `: runs are numbered from 0 to ${runs.length - 1}.` : ".");
+  else if (!views[to.view] || more.length > 0) to.unknown = `The page has no view ${path.slice(number.length + 1)}.`;
+  else if (id && !(ofOne[to.view] && to.id > 0 && Number.isInteger(to.id))) to.unknown = `The view ${to.view} has no row ${id}.`;
+  if (!runs[to.run]) to.run = 0;
+  return to;
+}
+
+// tellUnknown says what the address names that is not there, and where to go on.
+function tellUnknown(main, c, why) {
+  const list = views[c.view] && c.id ? c.view : "";
+  show(main, h("p", { class: "empty", role: "alert" }, why, " ", h("a", { href: "#/" + [c.run, list].filter((s) => s !== "").join("/") }, list ? "‹ all " + list : "‹ the page of " + (runs[c.run]?.name || "runs"))));
 }
 
 // open shows what the address says.
@@ -22,11 +35,11 @@ async function open() {
   current = { ...to, acts: () => runs[to.run]?.acts, explains: () => runs[to.run]?.explains, node: (n) => names.get(n) || "node " + n };
   picker.value = String(to.run);
   show(tabs, Object.keys(views).map((v) => h("a", { href: `#/${to.run}/${v}`, "aria-current": v === to.view ? "page" : null }, v[0].toUpperCase() + v.slice(1))));
-  document.title = (to.view === "jobs" && to.id ? "Job " + to.id : to.view) + " – Sojourn";
+  document.title = (to.unknown ? "Not known" : to.id ? { jobs: "Job ", nodes: "Node " }[to.view] + to.id : to.view) + " – Sojourn";
   document.getElementById("tip").hidden = true; // of a chart that goes, however it goes
   document.body.dataset.ready = ""; // what is being put together is not seen, so that nothing moves under a reader
   names = await nodeNames(to.run);
-  refresh = (to.view === "jobs" && to.id ? job : views[to.view])(main, current);
+  refresh = to.unknown ? () => tellUnknown(main, to, to.unknown) : (to.id ? ofOne : views)[to.view](main, current);
   scrollTo(0, 0);
   await update();
 }
@@ -46,6 +59,7 @@ async function nodeNames(run) {
 // update fetches and shows what the view needs. While one goes on another only notes that one more is wanted.
 async function update() {
   if (busy) { stale = true; return; }
+  if (lost) { lost = false; return open(); } // the view has gone
   busy = true;
   const shown = refresh;
   try {
@@ -53,7 +67,8 @@ async function update() {
     say();
     await shown();
   } catch (e) {
-    if (shown === refresh) show(main, h("p", { class: "empty", role: "alert" }, e.message));
+    if (shown === refresh) tellUnknown(main, current, e.message);
+    lost = e instanceof TypeError; // no answer came
   }
   busy = false;
   document.body.dataset.ready = "yes";
@@ -122,7 +137,7 @@ addEventListener("keydown", (e) => {
 });
 addEventListener("hashchange", open);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-picker.addEventListener("change", () => { location.hash = `#/${picker.value}/${current.id ? "jobs/" + current.id : current.view}`; });
+picker.addEventListener("change", () => { location.hash = `#/${picker.value}/${current.view}` + (current.id ? "/" + current.id : ""); });
 user.value = visitor();
 user.addEventListener("change", () => {
   try { localStorage.setItem("user", user.value.trim()); } catch { /* it is not kept */ }

@@ -2,8 +2,8 @@
 // again whenever the run has changed.
 
 import { get, post, frozen } from "./api.js";
-import { h, show, table, tile, signed, time, count, percent, amount, amounts, bytes, number, instant } from "./dom.js";
-import { chart, lanes, at } from "./draw.js";
+import { h, show, table, tile, signed, time, at, count, percent, amount, amounts, bytes, number, instant } from "./dom.js";
+import { chart, lanes } from "./draw.js";
 
 const link = (run, ...path) => "#/" + [run, ...path].join("/");
 
@@ -47,9 +47,9 @@ export function cluster(main, c) {
     const x = bins(d.jobs, d.bin_s, d.now_s);
     const part = (k) => k.used_over.map((u, i) => (k.capacity_over[i] ? u / k.capacity_over[i] : 0));
     show(charts,
-      chart({ title: "Utilisation", xs: "time", most: 1, write: percent, lines: d.kinds.map((k) => ({ name: k.kind, x, y: part(k) })) }),
-      chart({ title: "Tasks", xs: "time", write: count, lines: [{ name: "running", x, y: d.running }, { name: "waiting", x, y: d.pending }] }),
-      chart({ title: "Jobs", xs: "time", write: number, lines: [{ name: "unfinished", x, y: d.jobs }, { name: "not started", x, y: d.waiting }] }));
+      chart({ title: "Utilisation", most: 1, write: percent, lines: d.kinds.map((k) => ({ name: k.kind, x, y: part(k) })) }),
+      chart({ title: "Tasks", write: count, lines: [{ name: "running", x, y: d.running }, { name: "waiting", x, y: d.pending }] }),
+      chart({ title: "Jobs", write: number, lines: [{ name: "unfinished", x, y: d.jobs }, { name: "not started", x, y: d.waiting }] }));
     await picture();
   };
 }
@@ -72,8 +72,7 @@ export function queues(main, c) {
     show(list, table([
       { name: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
         style: { "padding-left": 1.2 * q.depth + "em" } }, q.queue || "root", q.gone ? " (gone)" : "") },
-      { name: "used", title: "used; behind it the demand; the line is the share by weight", cell: (q) => h("div", { style: { "min-width": "9em" } }, meter(q.used, q.share, q.demand)) },
-      { name: "used", right: true, cell: (q) => percent(q.used) },
+      { name: "used", title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), percent(q.used)) },
       { name: "share", right: true, title: "by weight", cell: (q) => percent(q.share) },
       { name: "demand", right: true, title: "used and asked for", cell: (q) => percent(q.demand) },
       { name: "balance", right: true, title: "in seconds of the whole cluster", cell: (q) => (q.leaf ? owing(q.owed_s) : "") },
@@ -85,7 +84,7 @@ export function queues(main, c) {
     ], d.queues, "", null, "queues"));
     const leaves = d.queues.filter((q) => q.leaf).map((q) => [q, Math.max(0, ...of(q).map(Math.abs))]).sort((a, b) => b[1] - a[1]).slice(0, 12).map(([q]) => q)
       .sort((a, b) => (a.queue < b.queue ? -1 : 1));
-    show(drawn, chart({ title, xs: "time", write, height: 300, most: pick.value === "used" ? 1 : null,
+    show(drawn, chart({ title, write, height: 300, most: pick.value === "used" ? 1 : null,
       lines: leaves.map((q) => ({ name: q.queue, x: bins(of(q), d.bin_s, d.now_s), y: of(q) })) }),
       leaves.length < d.queues.filter((q) => q.leaf).length && h("p", { class: "soft" }, "The twelve queues with the largest values are drawn."));
   };
@@ -95,6 +94,16 @@ export function queues(main, c) {
 const state = (s) => h("span", { class: "state " + s }, s);
 
 const progress = (j) => (j.tasks < 0 ? count(j.done) + " done" : count(j.done) + " / " + count(j.tasks));
+
+const range = (j) => at(j.expected_end_low_s) + " to " + at(j.expected_end_high_s);
+
+const foreseen = (j) => (j.expected_end_s == null ? "" : [at(j.expected_end_s), h("span", { class: "soft" }, " " + range(j))]);
+
+// expectation says when a job is expected to start and to end: by a simulation of all jobs, or if it goes on as now.
+const expectation = (j) => [
+  j.expected_start_s != null && tile("expected start", at(j.expected_start_s), "of the first task"),
+  j.expected_end_s != null ? tile("expected end", at(j.expected_end_s), `nine of ten: ${range(j)}`)
+    : j.expected && tile("expected end", at(j.expected.end_s), `${at(j.expected.low_s)} to ${at(j.expected.high_s)}, if ${j.expected.says}`)];
 
 // jobs shows the list of jobs.
 export function jobs(main, c) {
@@ -133,12 +142,15 @@ export function jobs(main, c) {
       { name: "submitted", sort: "submit", right: true, cell: (j) => at(j.submit_s) },
       { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
       { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
+      ...(d.rows.some((j) => j.end_s == null) ? [
+        { name: "expected start", right: true, wide: true, title: "of the first task", cell: (j) => (j.expected_start_s == null ? "" : at(j.expected_start_s)) },
+        { name: "expected end", right: true, title: "in the middle of what is likely, and where nine of ten ends lie", cell: foreseen }] : []),
       { name: "tasks", sort: "tasks", down: true, right: true, cell: progress },
       { name: "running", sort: "running", down: true, right: true, wide: true, cell: (j) => (j.end_s == null ? count(j.running) : "") },
       { name: "size", sort: "size", down: true, right: true, wide: true, title: "seconds of the whole cluster: received, or as estimated", cell: (j) => (j.service_s ?? j.size_s) == null ? "?" : time(j.service_s ?? j.size_s) },
       { name: "priority", sort: "priority", down: true, right: true, wide: true, cell: (j) => j.priority },
     ], d.rows, p.sort, (s) => change({ sort: s }), "jobs"),
-    d.total === 0 && h("p", { class: "empty" }, "No job is like that."),
+    d.total === 0 && h("p", { class: "empty" }, "No job matches."),
     pager(d, p.limit, (offset) => change({ offset })));
   };
   return () => again();
@@ -154,14 +166,14 @@ function pager(d, limit, go) {
 // job shows one job.
 export function job(main, c) {
   const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div"), logs = h("div");
-  const when = h("input", { "aria-label": "instant: 12:30 h, 5 min, or seconds", title: "12:30 h, 5 min, or seconds", style: { width: "9em" } });
+  const when = h("input", { "aria-label": "instant: 1h30m, 5m20s, or seconds", title: "1h30m, 5m20s, or seconds", style: { width: "9em" } });
   const asks = h("div", {}, h("form", { onsubmit: (e) => { e.preventDefault(); explain(); } },
     h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " "), h("button", {}, "ask"))), why);
   show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
   let names = null, asked = false, window = null;
   const explain = async () => {
     const instants = instant(when.value);
-    if (Number.isNaN(instants)) return show(why, hint(new Error("An instant is such as 12:30 h, 5 min, or a number of seconds.")));
+    if (Number.isNaN(instants)) return show(why, hint(new Error("An instant is such as 1h30m, 5m20s, or a number of seconds.")));
     show(why, h("p", { class: "soft" }, "reading the record …"));
     try { show(why, explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: instants }))); } catch (e) { show(why, hint(e)); }
   };
@@ -176,13 +188,13 @@ export function job(main, c) {
       tile("submitted", at(d.submit_s), `queue ${d.queue}${d.user ? ", user " + d.user : ""}, priority ${d.priority}`),
       tile("tasks", progress(d), d.end_s == null ? `${count(d.running)} run, ${count(d.pending)} wait` : ""),
       tile("size", d.size_s == null ? "not known" : time(d.size_s), d.service_s == null ? "estimated, of the whole cluster" : "estimated; received " + time(d.service_s)),
-      d.expected ? tile("expected end", at(d.expected.end_s), `${at(d.expected.low_s)} – ${at(d.expected.high_s)}, if ${d.expected.says}`) : null,
+      expectation(d),
       d.deadline_s != null ? tile("deadline", at(d.deadline_s), end > d.deadline_s ? h("span", { class: "bad" }, time(end - d.deadline_s) + " late") : time(d.deadline_s - end) + " left") : null);
     const acts = c.acts() && d.end_s == null;
     if (acts !== doing.childElementCount > 0) show(doing, acts && actions(c, d, again)); // or what is being typed would go
     if (!asked) {
       asked = true;
-      when.value = +((d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2).toFixed(3)) + " s";
+      when.value = at(d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2);
       asks.hidden = asks.hidden || !c.explains();
       if (!asks.hidden) explain();
     }
@@ -287,8 +299,8 @@ export function nodes(main, c) {
   let again = async () => {
     const d = await get(`/runs/${c.run}/nodes`, p);
     show(list, table([
-      { name: "node", sort: "node", right: true, cell: (n) => n.node },
-      { name: "name", sort: "name", class: "name", cell: (n) => [n.name, n.lost ? h("span", { class: "bad" }, " lost") : ""] },
+      { name: "node", sort: "node", right: true, cell: (n) => h("a", { href: link(c.run, "nodes", n.node) }, n.node) },
+      { name: "name", sort: "name", class: "name", cell: (n) => [h("a", { href: link(c.run, "nodes", n.node) }, n.name), n.lost ? h("span", { class: "bad" }, " lost") : ""] },
       { name: "class", sort: "class", wide: true, cell: (n) => n.class || "–" },
       { name: "rack", sort: "rack", wide: true, right: true, cell: (n) => n.rack },
       { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { style: { "min-width": "7em" } }, meter(n.busy)) },
@@ -302,6 +314,30 @@ export function nodes(main, c) {
     if (d.rows.length) await picture(p.sort === "node" && !p.q ? p.offset : 0, p.sort === "node" && !p.q ? p.limit : "");
   };
   return () => again();
+}
+
+// node shows one node.
+export function node(main, c) {
+  const title = h("h1", {}, "Node " + c.id), tiles = h("div", { class: "tiles" }), gantt = h("div");
+  let window = [0, 0];
+  show(main, h("p", {}, h("a", { href: link(c.run, "nodes") }, "‹ nodes")), title, tiles, gantt);
+  const picture = async () => {
+    const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", offset: c.id - 1, nodes: 1, columns: 320 });
+    show(gantt, h("h2", {}, "What ran there ", window[1] > 0 && h("button", { type: "button", onclick: () => { window = [0, 0]; picture(); } }, "whole run"),
+      h("span", { class: "soft" }, " drag to zoom, click an attempt to see its job")),
+    lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: (a, b) => { window = [a, b]; picture(); }, click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
+  };
+  return async () => {
+    const n = await get(`/runs/${c.run}/nodes/${c.id}`);
+    show(title, `Node ${n.node} `, h("span", {}, n.name), n.lost ? h("span", { class: "bad" }, " lost") : "");
+    show(tiles,
+      h("div", { class: "tile" }, h("div", { class: "what" }, "busy"), h("div", { class: "value" }, percent(n.busy)), meter(n.busy), h("div", { class: "more" }, "used: " + amounts(n.used))),
+      tile("capacity", "", amounts(n.capacity)),
+      tile("rack", n.rack, n.class ? "class " + n.class : ""),
+      tile("attempts running", count(n.running)), tile("tasks done", count(n.done)),
+      tile("attempts failed", n.failed ? h("span", { class: "bad" }, count(n.failed)) : "0"));
+    if (!frozen) await picture();
+  };
 }
 
 // policies shows runs side by side.
@@ -328,9 +364,9 @@ export function policies(main, c) {
     const least = Math.min(...runs.flatMap((r) => r.times_s.filter((t) => t > 0).slice(0, 1))), most = Math.max(...runs.flatMap((r) => r.times_s.slice(-1)));
     const log = most > 50 * least;
     show(charts,
-      chart({ title: "Part of the jobs that took at most so long", xs: log ? "log" : "time", most: 1, height: 260, steps: true, write: percent,
+      chart({ title: "Part of the jobs that took at most so long", log, most: 1, height: 260, steps: true, write: percent,
         lines: runs.map((r) => ({ name: name(r), x: r.times_s, y: r.parts, hold: most })) }),
-      runs.length > 1 ? chart({ title: `Sojourn time of each job ÷ that under ${name(first)}, by rank`, xs: "plain", height: 260, write: (v) => (v < 0 ? "÷" + number(2 ** -v) : "×" + number(2 ** v)),
+      runs.length > 1 ? chart({ title: `Sojourn time of each job ÷ that under ${name(first)}, by part of the jobs`, along: percent, left: 0, right: 1, height: 260, write: (v) => (v < 0 ? "÷" + number(2 ** -v) : "×" + number(2 ** v)),
         least: Math.min(-1, ...runs.flatMap((r) => r.changes)), most: Math.max(1, ...runs.flatMap((r) => r.changes)),
         lines: runs.slice(1).map((r, i) => ({ name: name(r), tint: i + 1, x: r.changes.map((_, k) => (k + 1) / r.changes.length), y: r.changes })) }) : null);
     show(list, table([
@@ -338,14 +374,21 @@ export function policies(main, c) {
       { name: "name", class: "name", full: (j) => j.name, cell: (j) => j.name || "–" },
       { name: "queue", wide: true, class: "name", cell: (j) => j.queue },
       { name: "submitted", right: true, cell: (j) => at(j.submit_s) },
-      ...runs.map((r, i) => ({ name: name(r), right: true, sort: i === 1 ? "change" : i === 2 ? "loss" : "", down: true,
-        title: i === 1 ? "sort by the largest difference" : i === 2 ? "sort by the largest loss" : null,
+      ...(runs.length > 1 ? [{ name: "largest difference", right: true, sort: "change", down: true, title: `from ${name(first)}, sorted by its size, longer or shorter`, cell: (j) => difference(j.sojourn_s) }] : []),
+      ...runs.map((r, i) => ({ name: name(r), right: true, sort: i > 0 ? "change." + i : "", down: true,
+        title: i > 0 ? `sorted by the difference from ${name(first)}: longer first, or shorter first` : null,
         cell: (j) => h("a", { href: link(r.run.id, "jobs", j.job) }, j.sojourn_s[i] < 0 ? "–" : time(j.sojourn_s[i]),
           i > 0 && j.sojourn_s[i] >= 0 && j.sojourn_s[0] > 0 ? h("span", { class: j.sojourn_s[i] > j.sojourn_s[0] * 1.001 ? "bad" : j.sojourn_s[i] < j.sojourn_s[0] / 1.001 ? "good" : "soft" },
             "  " + ratio(j.sojourn_s[i] / j.sojourn_s[0])) : "") })),
     ], d.rows, p.sort, (s) => { Object.assign(p, { sort: s, offset: 0 }); again(); }, "job by job"), pager(d, p.limit, (offset) => { p.offset = offset; again(); }));
   };
   return () => again();
+}
+
+// difference writes the largest difference of a run from the first, with its sign.
+function difference([first, ...others]) {
+  const all = others.filter((s) => s >= 0).map((s) => s - first).sort((a, b) => Math.abs(b) - Math.abs(a));
+  return all.length ? (all[0] > 0 ? "+" : "") + signed(all[0]) : "–";
 }
 
 const ratio = (x) => (x >= 2 ? "×" + number(x) : x <= 0.5 ? "÷" + number(1 / x) : (x >= 1 ? "+" : "−") + (100 * Math.abs(x - 1)).toFixed(0) + " %");

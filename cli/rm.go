@@ -33,6 +33,7 @@ type rmFlags struct {
 	verbose   bool
 	quiet     bool
 	insecure  bool
+	tls       yarn.KeySource // of --tls-cert and --tls-key
 	pack      bool
 	fairness  bool
 	available string
@@ -82,6 +83,9 @@ There is no Kerberos, no node labels, no high availability. docs/hadoop.md has t
 			"otherwise it is written to standard error, and with --quiet nowhere")
 	fl.BoolVar(&f.insecure, "insecure", false,
 		"start although the folder is a secured cluster's: every caller is believed to be who it says it is")
+	fl.StringVar(&f.tls.Path, "tls-cert", "", "PEM file of certificates for REST, the server's own first, in the "+
+		"place of ssl-server.xml's key store; yarn.http.policy must be HTTPS_ONLY")
+	fl.StringVar(&f.tls.KeyPath, "tls-key", "", "PEM file of the private key that belongs to --tls-cert")
 	fl.BoolVar(&f.fairness, "fairness", false,
 		"keep a statement of what queues lend and borrow, for GET /ws/v1/cluster/fairness "+
 			"(an event costs time for each queue)")
@@ -149,6 +153,9 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	for _, n := range notes {
 		o.remark(a.Err, "%s", n)
 	}
+	if err := f.encrypt(&config); err != nil {
+		return err
+	}
 	if config.Room, err = roomBy(f.available, time.Now()); err != nil {
 		return err
 	}
@@ -208,6 +215,20 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if err := rm.Serve(ctx); err != nil {
 		return failuref("%w", err)
 	}
+	return nil
+}
+
+// encrypt makes REST use the key and the certificates that flags name.
+func (f *rmFlags) encrypt(config *yarn.Config) error {
+	switch {
+	case f.tls.Path == "" && f.tls.KeyPath == "":
+		return nil
+	case f.tls.Path == "" || f.tls.KeyPath == "":
+		return usagef("--tls-cert and --tls-key: both are needed, or neither")
+	case config.Security.TLS == nil:
+		return usagef("--tls-cert: REST is served without TLS: set yarn.http.policy to HTTPS_ONLY in yarn-site.xml")
+	}
+	config.Security.TLS = &f.tls
 	return nil
 }
 

@@ -270,7 +270,7 @@ func (app *application) report() wire.ApplicationReport {
 	if app.over {
 		r.Progress = 1
 		if app.state != wire.AppFinished {
-			page := "http://" + m.config.Web + "/cluster/app/" + app.id.String()
+			page := m.config.scheme() + "://" + m.config.Web + "/cluster/app/" + app.id.String()
 			r.Master = wire.MasterAddress{Host: wire.NotAvailable, Port: -1, Tracking: page, Original: page}
 		}
 	}

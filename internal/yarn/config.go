@@ -83,6 +83,8 @@ type Security struct {
 	// unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
 	Secured  []string
 	Insecure bool
+	// TLS says where the key and the certificates are with which REST is served by TLS; nil: it is served without.
+	TLS *KeySource
 	// Services say who may call which protocol; nil: every user may.
 	Services Services
 	// Reread reads Services anew, for refreshServiceAcls; nil: they do not change.
@@ -105,6 +107,15 @@ type Property struct {
 
 // Check returns why no ResourceManager is started with the configuration; nil: it may be.
 func (c *Config) Check() error {
+	if s := c.Security.TLS; s != nil {
+		if s.Path == "" {
+			return fmt.Errorf("%s = %s: say %s in ssl-server.xml, or --tls-cert and --tls-key", httpPolicy, httpsOnly,
+				storeLocation)
+		}
+		if _, err := s.Read(); err != nil {
+			return err
+		}
+	}
 	if len(c.Security.Secured) == 0 || c.Security.Insecure {
 		return nil
 	}

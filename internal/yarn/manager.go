@@ -112,7 +112,7 @@ func (m *manager) priority(wanted wire.Priority) wire.Priority {
 
 // proxied returns the URL by which a browser reaches an ApplicationMaster.
 func (m *manager) proxied(id wire.ApplicationID) string {
-	return "http://" + m.config.Web + "/proxy/" + id.String() + "/"
+	return m.config.scheme() + "://" + m.config.Web + "/proxy/" + id.String() + "/"
 }
 
 // attempt finds an attempt; nil: it is not known.

@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"log"
 	"maps"
 	"math"
 	"net"
@@ -40,6 +41,7 @@ func serveREST(ctx context.Context, f *front, ln net.Listener, own []net.Addr) e
 		ReadTimeout:       restIdle,
 		WriteTimeout:      restWrite,
 		IdleTimeout:       restIdle,
+		ErrorLog:          log.New(io.Discard, "", 0), // handshakes of strangers that fail
 	}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()
@@ -185,7 +187,11 @@ func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write 
 	}
 	if b.name == accepted {
 		return func() {
-			w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
+			scheme := "http"
+			if r.TLS != nil {
+				scheme = "https"
+			}
+			w.Header().Set("Location", scheme+"://"+r.Host+r.URL.Path)
 			w.WriteHeader(http.StatusAccepted)
 		}, 0
 	}

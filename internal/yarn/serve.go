@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"sync"
@@ -14,6 +15,7 @@ import (
 type ResourceManager struct {
 	config       *Config
 	listeners    []net.Listener
+	tls          *tls.Config // of REST; nil: it is served without TLS
 	front        *front
 	start        *nodeCaller
 	stopLaunches context.CancelFunc
@@ -26,9 +28,12 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	}
 	rm := &ResourceManager{config: config.withDefaults()}
 	c := rm.config
+	var err error
+	if rm.tls, err = c.tls(); err != nil {
+		return nil, err
+	}
 	var hosts Hosts
 	if c.Hosts != nil {
-		var err error
 		if hosts, err = c.Hosts(); err != nil {
 			return nil, fmt.Errorf("read which hosts may have NodeManagers: %w", err)
 		}
@@ -128,8 +133,12 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		})
 	}
 	if len(rm.listeners) > 4 {
+		pages := net.Listener(newDoorway(rm.listeners[4], conns))
+		if rm.tls != nil {
+			pages = tls.NewListener(pages, rm.tls)
+		}
 		serving.Go(func() {
-			if err := serveREST(calls, f, newDoorway(rm.listeners[4], conns), own); err != nil {
+			if err := serveREST(calls, f, pages, own); err != nil {
 				stopCalls(err)
 			}
 		})

@@ -184,6 +184,11 @@ func (p *properties) config(dir string) Config {
 		}
 		return a
 	}
+	web, webPort := "webapp.address", "8088"
+	p.used[rm+web], p.used[rm+"webapp.https.address"] = true, true // one or the other
+	if p.secureWeb() {
+		web, webPort = "webapp.https.address", "8090"
+	}
 	c := Config{
 		Addresses: Addresses{
 			Tracker: address("resource-tracker.address", "8031"),
@@ -193,12 +198,12 @@ func (p *properties) config(dir string) Config {
 				"8032",
 			),
 			Admin: address("admin.address", "8033"),
-			Web:   address("webapp.address", "8088"),
+			Web:   address(web, webPort),
 		},
 		Sizes:     p.sizes(),
 		Attempts:  p.count(rm + "am.max-attempts"),
 		Completed: int(p.count(rm + "max-completed-applications")),
-		Web:       p.text(rm+"webapp.address", net.JoinHostPort(host, "8088")), // as browsers know it
+		Web:       p.text(rm+web, net.JoinHostPort(host, webPort)), // as browsers know it
 	}
 	p.times(&c)
 	most, _ := p.number("yarn.cluster.max-application-priority", span{0, math.MaxInt32})
@@ -219,6 +224,10 @@ func (p *properties) config(dir string) Config {
 	c.RackScript = p.text("net.topology.script.file.name", "")
 	p.access(&c.Access)
 	c.Security.Secured = p.secured()
+	if p.secureWeb() {
+		source := p.keySource(dir)
+		c.Security.TLS = &source
+	}
 	c.Policy = p.policy()
 	return c
 }
@@ -242,7 +251,8 @@ var openValues = []struct {
 	{"hadoop.security.authentication", []string{"simple"}},
 	{"hadoop.rpc.protection", []string{"authentication"}},
 	{"hadoop.http.authentication.type", []string{"simple"}},
-	{"yarn.http.policy", []string{"HTTP_ONLY", "HTTP_AND_HTTPS"}},
+	{"hadoop.ssl.require.client.cert", []string{"false"}},
+	{httpPolicy, []string{"HTTP_ONLY", httpsOnly, "HTTP_AND_HTTPS"}},
 	{"yarn.authorization-provider", []string{"org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer"}},
 }
 

@@ -226,7 +226,7 @@ func TestSecuredFilesAreRefused(t *testing.T) {
 		"hadoop.rpc.protection=authentication,privacy":             true,
 		"hadoop.rpc.protection=authentication":                     false,
 		"hadoop.http.authentication.type=kerberos":                 true,
-		"yarn.http.policy=HTTPS_ONLY":                              true,
+		"hadoop.ssl.require.client.cert=true":                      true,
 		"yarn.http.policy=HTTP_AND_HTTPS":                          false,
 		"yarn.authorization-provider=org.apache.ranger.Authorizer": true,
 	} {

@@ -299,7 +299,6 @@ var unreadManager = map[string]unreadProperty{
 	"system-metrics-publisher.enabled":            {"false", noTimeline},
 	"webapp.cross-origin.enabled":                 {"false", "answers allow no other origins"},
 	"webapp.delegation-token-auth-filter.enabled": {anyValue, noKerberos},
-	"webapp.https.address":                        {anyValue, noKerberos},
 	"webapp.rest-csrf.enabled":                    {"false", noCSRF},
 	"webapp.spnego-keytab-file":                   {anyValue, noKerberos},
 	"webapp.spnego-principal":                     {anyValue, noKerberos},

@@ -1,0 +1,76 @@
+package yarn
+
+import (
+	"crypto/tls"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/keystore"
+)
+
+// A KeySource says where the key and the certificates of REST are: a key store of Java's (JKS or PKCS12), or PEM files.
+type KeySource = keystore.Source
+
+// httpPolicy says whether REST is served by TLS: with httpsOnly it is.
+const httpPolicy, httpsOnly = "yarn.http.policy", "HTTPS_ONLY"
+
+// Properties of ssl-server.xml.
+const (
+	sslFile        = "hadoop.ssl.server.conf"
+	storeLocation  = "ssl.server.keystore.location"
+	storePassword  = "ssl.server.keystore.password"
+	keyPassword    = "ssl.server.keystore.keypassword"
+	providerOfKeys = "hadoop.security.credential.provider.path"
+)
+
+// secureWeb reports whether REST is served by TLS.
+func (p *properties) secureWeb() bool {
+	return strings.EqualFold(p.text(httpPolicy, ""), httpsOnly)
+}
+
+// keySource reads where the key and the certificates of REST are, from the file that hadoop.ssl.server.conf names
+// (ssl-server.xml) in a folder. Without such a file, or without a key store in it, Path is "".
+func (p *properties) keySource(dir string) (s KeySource) {
+	name := p.text(sslFile, "ssl-server.xml")
+	q, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", name)
+	if err != nil {
+		p.wrong = append(p.wrong, err)
+		return s
+	}
+	if s.Path = q.text(storeLocation, ""); s.Path == "" {
+		return s
+	}
+	if !filepath.IsAbs(s.Path) {
+		s.Path = filepath.Join(dir, s.Path)
+	}
+	s.Password, s.KeyPassword = q.text(storePassword, ""), q.text(keyPassword, "")
+	if provider := q.text(providerOfKeys, ""); s.Password == "" && provider != "" {
+		p.wrong = append(p.wrong, fmt.Errorf("%s: property %s is %q: must be absent, and %s said in %s: "+
+			"credential providers are not read", q.values[providerOfKeys].file, providerOfKeys, provider,
+			storePassword, name))
+	}
+	p.wrong = append(p.wrong, q.wrong...)
+	return s
+}
+
+// scheme begins the URLs of this process: http, or https where REST is served by TLS.
+func (c *Config) scheme() string {
+	if c.Security.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// tls returns what REST is served with; nil: it is served without TLS. It reads the certificate.
+func (c *Config) tls() (*tls.Config, error) {
+	s := c.Security.TLS
+	if s == nil {
+		return nil, nil
+	}
+	w, err := keystore.NewWatch(*s, keystore.Every, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	return w.Config(), nil
+}

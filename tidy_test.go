@@ -26,18 +26,19 @@ var arrows = map[string][]string{
 	"sched":        {},
 	"theory":       {},
 	"chart":        {},
+	"priority":     {},
 	"predict":      {"workload", "sched", "jobhistory"},
 	"spelling":     {},
 	"jobhistory":   {},
 	"model":        {"theory", "sched", "spelling"},
-	"policy":       {"theory", "sched", "spelling"},
+	"policy":       {"theory", "sched", "spelling", "priority"},
 	"outlook":      {"sched"},
 	"record":       {"sched", "chart", "theory", "workload", "outlook"}, // a past run is a workload; loans are theory's
 	"unpack":       {},
 	"workload":     {"sched", "unpack", "jobhistory"},
 	"joblog":       {"sched"},
-	"sim":          {"sched", "workload", "theory"},           // what a probe samples is theory's
-	"mr":           {"sched", "theory", "spelling", "joblog"}, // an engine: no policy, no record, no other engine
+	"sim":          {"sched", "workload", "theory", "priority"}, // what a probe samples is theory's
+	"mr":           {"sched", "theory", "spelling", "joblog"},   // an engine: no policy, no record, no other engine
 	"yarn":         {"sched", "outlook"},
 	"availability": {"sched", "workload"},                            // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart"}, // loans between queues are theory's
@@ -60,7 +61,8 @@ var more = map[string][]string{
 
 // pure packages decide or compute; they must not know what time it is, draw chance that no seed controls, run at once
 // with anything, or touch the world, or runs could not be repeated.
-var pure = map[string]bool{"sched": true, "policy": true, "model": true, "theory": true}
+var pure = map[string]bool{"sched": true, "policy": true, "model": true, "theory": true,
+	"priority": true}
 
 var forbiddenImports = []string{"os", "net", "sync", "sync/atomic", "math/rand", "crypto/rand", "context", "syscall",
 	"log", "log/slog"}

@@ -118,7 +118,7 @@ func cpu() time.Duration {
 
 // BenchmarkDecide is the cost of one completion, core included, for as many jobs as nodes of 5 slots each.
 func BenchmarkDecide(b *testing.B) {
-	for _, spec := range []string{"fifo", "srpt", "fair"} {
+	for _, spec := range []string{"fifo", "srpt", "fair", "psbs"} {
 		for _, n := range []int{600, 1000, 10000, 100000} {
 			b.Run(fmt.Sprintf("%s/nodes=%d", spec, n), func(b *testing.B) {
 				p, _, err := Parse(spec)

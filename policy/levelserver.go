@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 
+	"github.com/sojourn-sched/sojourn/internal/priority"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -28,6 +29,8 @@ type levelServer struct {
 	Free  []int32      // of Jobs
 	Sides [2]levelSide // sharing, full
 	Moves int          // joins and leaves since the sums were last made anew
+
+	Places [2][]int32 // by slot: the job's places in the two heaps of its side
 }
 
 const (
@@ -37,9 +40,10 @@ const (
 
 // A levelSide is the jobs of a levelServer that share, or those that are full.
 type levelSide struct {
-	Jobs  int
-	Sum   float64      // of their weights, or of their caps
-	Heaps [2]levelHeap // those of known size by their ends; those with a cap, the one first that changes sides first
+	Jobs int
+	Sum  float64 // of their weights, or of their caps
+	// Those of known size by their ends; those with a cap, the one first that changes sides first.
+	Heaps [2]priority.Indexed[levelKey]
 }
 
 // A levelJob is served at its weight times the level, or, full, at its cap.
@@ -49,21 +53,19 @@ type levelJob struct {
 	Open        bool    // of unknown size: it is never done
 	Weight, Cap float64 // Cap: the part of the server that it can use; zero: any
 	Size        float64
-	Got, Since  float64  // what it had received when it joined its side, and what the side's clock read then
-	Place       [2]int32 // in the side's two heaps
+	Got, Since  float64 // what it had received when it joined its side, and what the side's clock read then
 }
 
-// A levelHeap is jobs by a key, in a binary heap.
-type levelHeap []levelKey
-
-// A levelKey is a job of a heap, found by its slot.
+// A levelKey is the place of a job in a heap, where it is found by its slot.
 type levelKey struct {
-	Key  float64
-	ID   sched.JobID
-	Slot int32
+	Value float64
+	Job   sched.JobID
 }
 
-func (a levelKey) before(b levelKey) bool { return a.Key < b.Key || a.Key == b.Key && a.ID < b.ID }
+// Before compares values, and for equal ones which job came first.
+func (a levelKey) Before(b levelKey) bool {
+	return a.Value < b.Value || a.Value == b.Value && a.Job < b.Job
+}
 
 // level returns the level at which the job changes sides.
 func (j *levelJob) level() float64 { return j.Cap / j.Weight }
@@ -108,7 +110,7 @@ func (l *levelServer) next() (at float64, of uint8) {
 	at = math.Inf(1)
 	for s := range l.Sides {
 		if ends := l.Sides[s].Heaps[byEnd]; len(ends) > 0 {
-			if t := l.instant(uint8(s), ends[0].Key); t < at {
+			if t := l.instant(uint8(s), ends[0].Key.Value); t < at {
 				at, of = t, uint8(s)
 			}
 		}
@@ -125,11 +127,11 @@ func (l *levelServer) done(now float64, moved func(sched.JobID)) sched.JobID {
 	e := l.Sides[of].Heaps[byEnd][0]
 	l.serve(max(at, l.At))
 	if of == sharing {
-		l.Clock = e.Key
+		l.Clock = e.Key.Value
 	}
-	l.remove(e.Slot)
+	l.remove(e.ID)
 	l.settle(moved)
-	return e.ID
+	return e.Key.Job
 }
 
 // serve brings the server to an instant by which no job is done.
@@ -146,6 +148,9 @@ func (l *levelServer) add(j levelJob) (slot int32) {
 	} else {
 		slot = int32(len(l.Jobs))
 		l.Jobs = append(l.Jobs, levelJob{})
+		for i := range l.Places {
+			l.Places[i] = append(l.Places[i], 0)
+		}
 	}
 	j.Side = sharing
 	if j.Cap > 0 && (l.Level == 0 || j.level() <= l.Level) {
@@ -171,11 +176,11 @@ func (l *levelServer) settle(moved func(sched.JobID)) {
 		l.sumAnew()
 	}
 	l.findLevel()
-	for caps := &l.Sides[full].Heaps[byCap]; len(*caps) > 0 && -(*caps)[0].Key > l.most(); {
-		l.change((*caps)[0], moved)
+	for caps := &l.Sides[full].Heaps[byCap]; len(*caps) > 0 && -(*caps)[0].Key.Value > l.most(); {
+		l.change((*caps)[0].ID, moved)
 	}
-	for caps := &l.Sides[sharing].Heaps[byCap]; len(*caps) > 0 && (*caps)[0].Key <= l.Level; {
-		l.change((*caps)[0], moved)
+	for caps := &l.Sides[sharing].Heaps[byCap]; len(*caps) > 0 && (*caps)[0].Key.Value <= l.Level; {
+		l.change((*caps)[0].ID, moved)
 	}
 }
 
@@ -195,13 +200,13 @@ func (l *levelServer) findLevel() {
 }
 
 // change moves a job to the other side.
-func (l *levelServer) change(k levelKey, moved func(sched.JobID)) {
-	j := &l.Jobs[k.Slot]
-	l.leave(k.Slot)
+func (l *levelServer) change(slot int32, moved func(sched.JobID)) {
+	j := &l.Jobs[slot]
+	l.leave(slot)
 	j.Side = 1 - j.Side
-	l.join(k.Slot)
+	l.join(slot)
 	l.findLevel()
-	moved(k.ID)
+	moved(j.ID)
 }
 
 // sumAnew drops what rounding has left in the sums.
@@ -229,14 +234,14 @@ func (l *levelServer) join(slot int32) {
 	s.Sum += j.pace()
 	l.Moves++
 	if !j.Open {
-		l.push(&s.Heaps[byEnd], byEnd, levelKey{j.end(), j.ID, slot})
+		l.put(byEnd, slot, j.end())
 	}
 	if j.Cap > 0 {
 		level := j.level()
 		if j.Side == full {
 			level = -level // the highest first
 		}
-		l.push(&s.Heaps[byCap], byCap, levelKey{level, j.ID, slot})
+		l.put(byCap, slot, level)
 	}
 }
 
@@ -251,58 +256,18 @@ func (l *levelServer) leave(slot int32) {
 		s.Sum = 0 // not a rounding error
 	}
 	if !j.Open {
-		l.drop(&s.Heaps[byEnd], byEnd, j.Place[byEnd])
+		s.Heaps[byEnd].Remove(l.Places[byEnd], slot)
 	}
 	if j.Cap > 0 {
-		l.drop(&s.Heaps[byCap], byCap, j.Place[byCap])
+		s.Heaps[byCap].Remove(l.Places[byCap], slot)
 	}
 }
 
-// push puts a job into a heap.
-func (l *levelServer) push(h *levelHeap, which int, k levelKey) {
-	*h = append(*h, k)
-	l.up(*h, which, len(*h)-1)
-}
-
-// drop takes out the job at a place of a heap.
-func (l *levelServer) drop(h *levelHeap, which int, at int32) {
-	last := len(*h) - 1
-	moved := (*h)[last]
-	*h = (*h)[:last]
-	if int(at) == last {
-		return
-	}
-	(*h)[at] = moved
-	l.up(*h, which, int(at))
-	l.down(*h, which, int(l.Jobs[moved.Slot].Place[which]))
-}
-
-func (l *levelServer) up(h levelHeap, which, i int) {
-	k := h[i]
-	for ; i > 0 && k.before(h[(i-1)/2]); i = (i - 1) / 2 {
-		h[i] = h[(i-1)/2]
-		l.Jobs[h[i].Slot].Place[which] = int32(i)
-	}
-	h[i] = k
-	l.Jobs[k.Slot].Place[which] = int32(i)
-}
-
-func (l *levelServer) down(h levelHeap, which, i int) {
-	k := h[i]
-	for {
-		least := 2*i + 1
-		if least+1 < len(h) && h[least+1].before(h[least]) {
-			least++
-		}
-		if least >= len(h) || !h[least].before(k) {
-			break
-		}
-		h[i] = h[least]
-		l.Jobs[h[i].Slot].Place[which] = int32(i)
-		i = least
-	}
-	h[i] = k
-	l.Jobs[k.Slot].Place[which] = int32(i)
+// put puts a job into one of the heaps of its side.
+func (l *levelServer) put(heap int, slot int32, value float64) {
+	j := &l.Jobs[slot]
+	l.Sides[j.Side].Heaps[heap].Put(l.Places[heap],
+		priority.Entry[levelKey]{Key: levelKey{value, j.ID}, ID: slot})
 }
 
 // instant returns the first Time that is not before a number of seconds; the last that there is, 292 years, where none

@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/priority"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -162,7 +162,7 @@ type ledger struct {
 	terms   terms
 	users   bool
 	rows    sched.Per[*account]
-	ends    []quantumEnd // of Young, a binary heap; nil: to be made
+	ends    priority.Queue[quantumEnd] // of Young; nil: to be made
 	touched []*sched.Queue
 }
 
@@ -171,6 +171,9 @@ type quantumEnd struct {
 	at sched.Time
 	id sched.AttemptID
 }
+
+// Before compares instants, and for equal ones the attempts' IDs.
+func (a quantumEnd) Before(b quantumEnd) bool { return a.at < b.at || a.at == b.at && a.id < b.id }
 
 // of returns the account of a queue.
 func (l *ledger) of(v *sched.View, q *sched.Queue) *account {
@@ -576,7 +579,7 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 	}
 	l.Young[at.ID] = c
 	l.charge(v, &c, 1)
-	l.push(quantumEnd{c.Until, at.ID})
+	l.ends.Push(quantumEnd{c.Until, at.ID})
 }
 
 // charge adds what an attempt counts beforehand to the accounts, or takes it off.
@@ -596,10 +599,10 @@ func (l *ledger) endQuanta(v *sched.View) {
 		for id, c := range l.Young {
 			l.ends = append(l.ends, quantumEnd{c.Until, id})
 		}
-		slices.SortFunc(l.ends, quantumEnd.compare)
+		l.ends.Init()
 	}
 	for len(l.ends) > 0 && l.ends[0].at <= v.Now {
-		l.discharge(v, l.pop().id)
+		l.discharge(v, l.ends.Pop().id)
 	}
 }
 
@@ -706,35 +709,4 @@ func (l *ledger) assumed(v *sched.View, j *sched.Job) sched.Time {
 		return f.mean()
 	}
 	return l.of(v, v.Queues[v.Queues[j.Queue].Parent]).Quantum.Time
-}
-
-func (a quantumEnd) compare(b quantumEnd) int {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
-}
-
-func (l *ledger) push(e quantumEnd) {
-	l.ends = append(l.ends, e)
-	for i := len(l.ends) - 1; i > 0 && l.ends[i].compare(l.ends[(i-1)/2]) < 0; i = (i - 1) / 2 {
-		l.ends[i], l.ends[(i-1)/2] = l.ends[(i-1)/2], l.ends[i]
-	}
-}
-
-func (l *ledger) pop() quantumEnd {
-	h := l.ends
-	top, n := h[0], len(h)-1
-	h[0] = h[n]
-	h = h[:n]
-	for i := 0; ; {
-		least := 2*i + 1
-		if least+1 < n && h[least+1].compare(h[least]) < 0 {
-			least++
-		}
-		if least >= n || h[i].compare(h[least]) <= 0 {
-			break
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-	l.ends = h
-	return top
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"math/bits"
 
+	"github.com/sojourn-sched/sojourn/internal/priority"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -18,7 +19,7 @@ type siblings struct {
 	turn   func(q *sched.Queue, in lane) sched.Key // a child's place among its siblings
 	wants  func(q *sched.Queue, in lane) bool      // whether a child is in a lane
 	users  bool                                    // users of a queue are kept in order like queues
-	places [][mostLanes]int32                      // by queue: in entries, from 1; 0: nowhere; -1: aside
+	places [mostLanes][]int32                      // by queue: in the heap of its line; -1: aside
 
 	lines []*siblingLine // by parent; nil: not kept in order
 	kept  int            // lines that are
@@ -44,24 +45,25 @@ type siblingLine struct {
 	lanes [mostLanes]siblingHeap
 }
 
-// A siblingHeap is the children that are in a lane, in a binary heap.
+// A siblingHeap is the children that are in a lane.
 type siblingHeap struct {
-	pass    uint64
-	entries []sibling
-	aside   []sched.QueueID // until the next pass
+	priority.Indexed[siblingKey]
+	pass  uint64
+	aside []sched.QueueID // until the next pass
 }
 
-type sibling struct {
-	key   sched.Key
+// A siblingKey is a child's place among its siblings.
+type siblingKey struct {
+	turn  sched.Key
 	since int64
-	id    sched.QueueID
 }
 
-func (a *sibling) before(b *sibling) bool {
-	if a.key.Before(b.key) {
+// Before compares turns, and for equal ones which child was there first.
+func (a siblingKey) Before(b siblingKey) bool {
+	if a.turn.Before(b.turn) {
 		return true
 	}
-	return a.since < b.since && !b.key.Before(a.key)
+	return a.since < b.since && !b.turn.Before(a.turn)
 }
 
 // forget drops all orders, because turns depend on something that has changed for all queues.
@@ -120,7 +122,6 @@ func (l *siblingLine) bringUp(v *sched.View, lanes uint32) {
 func (s *siblings) appeared(v *sched.View, q *sched.Queue) {
 	if n := len(v.Queues); len(s.since) < n {
 		s.since = append(s.since, make([]int64, n-len(s.since))...)
-		s.places = append(s.places, make([][mostLanes]int32, n-len(s.places))...)
 	}
 	if seen := s.uses.Of(q); !*seen {
 		children := v.Queues[q.Parent].Children
@@ -138,26 +139,24 @@ func (s *siblings) appeared(v *sched.View, q *sched.Queue) {
 
 // update puts one child in its place in one lane.
 func (l *siblingLine) update(q *sched.Queue, in lane) {
-	h, at := &l.lanes[in], &l.of.places[q.ID][in]
-	if *at < 0 {
-		return
+	h, places := &l.lanes[in], l.of.placesIn(in)
+	switch at := places[q.ID]; {
+	case at < 0:
+	case l.of.wants(q, in):
+		key := siblingKey{l.of.turn(q, in), l.of.since[q.ID]}
+		h.Put(places, priority.Entry[siblingKey]{Key: key, ID: int32(q.ID)})
+	case at > 0:
+		h.Remove(places, int32(q.ID))
 	}
-	if !l.of.wants(q, in) {
-		if *at > 0 {
-			l.remove(in, int(*at-1))
-		}
-		return
+}
+
+// placesIn returns the places in a lane, one for each queue that has appeared.
+func (s *siblings) placesIn(in lane) []int32 {
+	p := &s.places[in]
+	if n := len(s.since); len(*p) < n {
+		*p = append(*p, make([]int32, n-len(*p))...)
 	}
-	e := sibling{l.of.turn(q, in), l.of.since[q.ID], q.ID}
-	if *at == 0 {
-		h.entries = append(h.entries, e)
-		l.up(in, len(h.entries)-1)
-		return
-	}
-	i := int(*at - 1)
-	h.entries[i] = e
-	l.up(in, i)
-	l.down(in, int(l.of.places[q.ID][in]-1))
+	return *p
 }
 
 // first returns the child whose turn it is in a lane, among those that were not set aside in this pass; nil: none.
@@ -166,67 +165,24 @@ func (l *siblingLine) first(v *sched.View, in lane, pass uint64) *sched.Queue {
 	if h.pass != pass {
 		h.pass = pass
 		for _, id := range h.aside {
-			l.of.places[id][in] = 0
+			l.of.places[in][id] = 0
 			l.update(v.Queues[id], in)
 		}
 		h.aside = h.aside[:0]
 	}
-	if len(h.entries) == 0 {
+	if len(h.Indexed) == 0 {
 		return nil
 	}
-	return v.Queues[h.entries[0].id]
+	return v.Queues[h.Indexed[0].ID]
 }
 
 // setAside leaves the first child out until the next pass, or until it changes.
 func (l *siblingLine) setAside(in lane, untilChanged bool) {
 	h := &l.lanes[in]
-	id := h.entries[0].id
-	l.remove(in, 0)
+	id := h.Indexed[0].ID
+	h.Remove(l.of.places[in], id)
 	if !untilChanged {
-		l.of.places[id][in] = -1
-		h.aside = append(h.aside, id)
+		l.of.places[in][id] = -1
+		h.aside = append(h.aside, sched.QueueID(id))
 	}
-}
-
-func (l *siblingLine) remove(in lane, i int) {
-	h := &l.lanes[in]
-	last := len(h.entries) - 1
-	l.of.places[h.entries[i].id][in] = 0
-	moved := h.entries[last]
-	h.entries = h.entries[:last]
-	if i < last {
-		h.entries[i] = moved
-		l.up(in, i)
-		l.down(in, int(l.of.places[moved.id][in]-1))
-	}
-}
-
-func (l *siblingLine) up(in lane, i int) {
-	h := l.lanes[in].entries
-	e := h[i]
-	for ; i > 0 && e.before(&h[(i-1)/2]); i = (i - 1) / 2 {
-		h[i] = h[(i-1)/2]
-		l.of.places[h[i].id][in] = int32(i + 1)
-	}
-	h[i] = e
-	l.of.places[e.id][in] = int32(i + 1)
-}
-
-func (l *siblingLine) down(in lane, i int) {
-	h := l.lanes[in].entries
-	e := h[i]
-	for {
-		least := 2*i + 1
-		if least+1 < len(h) && h[least+1].before(&h[least]) {
-			least++
-		}
-		if least >= len(h) || !h[least].before(&e) {
-			break
-		}
-		h[i] = h[least]
-		l.of.places[h[i].id][in] = int32(i + 1)
-		i = least
-	}
-	h[i] = e
-	l.of.places[e.id][in] = int32(i + 1)
 }

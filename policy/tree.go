@@ -267,7 +267,7 @@ func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 		return false
 	}
 	if line := t.siblings.line(t.view, q, t.lanes); line != nil {
-		return len(line.lanes[s.lane].entries)+len(line.lanes[s.lane].aside) == 0
+		return len(line.lanes[s.lane].Indexed)+len(line.lanes[s.lane].aside) == 0
 	}
 	for _, id := range q.Children {
 		if c := p.Queues[id]; t.wants(c, s.lane) && !t.held(p, c, s) {

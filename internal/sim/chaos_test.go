@@ -157,11 +157,11 @@ func (e *engine) disagrees() string {
 		active, nodes := 0, 0
 		for k := range r.groups {
 			for at, x := range r.groups[k].nodes {
-				l := &n.links[x.id]
+				l := &n.links[x.ID]
 				nodes++
 				active += len(l.flows)
-				if len(l.flows) != k || int(l.rack) != i || n.nodePos[x.id] != int32(at) ||
-					math.Abs(l.flows[0].key-l.offset-x.key) > 1e-3 {
+				if len(l.flows) != k || int(l.rack) != i || n.nodePos[x.ID] != int32(at+1) ||
+					math.Abs(l.flows[0].Key.bytes-l.offset-x.Key.bytes) > 1e-3 {
 					return "a node is in the wrong group, or with the wrong key"
 				}
 			}
@@ -178,10 +178,10 @@ func (e *engine) disagrees() string {
 		for node := range n.links {
 			if l := &n.links[node]; int(l.rack) == i {
 				for at, f := range l.flows {
-					if !flowing[f.id] || n.flowPos[f.id] != int32(at) || int(n.fetches[f.id].node) != node {
+					if !flowing[f.ID] || n.flowPos[f.ID] != int32(at+1) || int(n.fetches[f.ID].node) != node {
 						return "a fetch is on the wrong link"
 					}
-					delete(flowing, f.id)
+					delete(flowing, f.ID)
 				}
 			}
 		}

@@ -41,8 +41,8 @@ type network struct {
 	links   []link  // by NodeID-1
 	fetches []fetch // fetches[0] is not used
 	free    []int32
-	flowPos []int32 // by fetch: its place in its node's heap
-	nodePos []int32 // by NodeID-1: its place in its group's heap
+	flowPos []int32 // by fetch: its place in its node's heap, from 1; 0: none
+	nodePos []int32 // by NodeID-1: its place in its group's heap, likewise
 	dirty   []sched.RackID
 	// whose attempts came to an end or began to wait at this instant, while reduces wait for outputs
 	changed []*job
@@ -155,7 +155,7 @@ func (n *network) settle() {
 		least := math.Inf(1)
 		for k := 1; k < len(r.groups); k++ {
 			if g := &r.groups[k]; len(g.nodes) > 0 {
-				least = min(least, (g.nodes[0].key-g.clock)/n.rate(r, k))
+				least = min(least, (g.nodes[0].Key.bytes-g.clock)/n.rate(r, k))
 			}
 		}
 		if !math.IsInf(least, 1) {
@@ -174,11 +174,11 @@ func (n *network) fetched(id sched.RackID) []int32 {
 	for k := 1; k < len(r.groups); {
 		g := &r.groups[k]
 		// What goes over the link within the nanosecond to which instants are rounded is there.
-		if len(g.nodes) == 0 || g.nodes[0].key > g.clock+float64(n.rate(r, k)*1e-9) {
+		if len(g.nodes) == 0 || g.nodes[0].Key.bytes > g.clock+float64(n.rate(r, k)*1e-9) {
 			k++
 			continue
 		}
-		f := n.links[g.nodes[0].id].flows[0].id
+		f := n.links[g.nodes[0].ID].flows[0].ID
 		n.unlink(r, f)
 		n.fetches[f].got = n.fetches[f].goal
 		n.done = append(n.done, f)
@@ -197,7 +197,7 @@ func (n *network) join(id int32) {
 	if k > 0 {
 		got = l.offset + r.groups[k].clock
 	}
-	n.regroup(r, f.node, got, func() { l.flows.push(n.flowPos, ranked{got + (f.goal - f.got), id}) })
+	n.regroup(r, f.node, got, func() { l.flows.Put(n.flowPos, ranked(got+(f.goal-f.got), id)) })
 	r.active++
 }
 
@@ -211,7 +211,7 @@ func (n *network) leave(id int32) {
 func (n *network) unlink(r *rack, id int32) {
 	l := &n.links[n.fetches[id].node]
 	got := l.offset + r.groups[len(l.flows)].clock
-	n.regroup(r, n.fetches[id].node, got, func() { l.flows.remove(n.flowPos, n.flowPos[id]) })
+	n.regroup(r, n.fetches[id].node, got, func() { l.flows.Remove(n.flowPos, id) })
 	r.active--
 }
 
@@ -220,7 +220,7 @@ func (n *network) has(id int32) float64 {
 	f := &n.fetches[id]
 	l := &n.links[f.node]
 	r := n.advance(l.rack)
-	left := l.flows[n.flowPos[id]].key - (l.offset + r.groups[len(l.flows)].clock)
+	left := l.flows[n.flowPos[id]-1].Key.bytes - (l.offset + r.groups[len(l.flows)].clock)
 	return min(max(f.got, f.goal-left), f.goal)
 }
 
@@ -229,7 +229,7 @@ func (n *network) has(id int32) float64 {
 func (n *network) regroup(r *rack, node int32, got float64, change func()) {
 	l := &n.links[node]
 	if k := len(l.flows); k > 0 {
-		r.groups[k].nodes.remove(n.nodePos, n.nodePos[node])
+		r.groups[k].nodes.Remove(n.nodePos, node)
 	}
 	change()
 	k := len(l.flows)
@@ -244,7 +244,7 @@ func (n *network) regroup(r *rack, node int32, got float64, change func()) {
 		g.clock = 0 // so that it does not lose precision over the years
 	}
 	l.offset = got - g.clock
-	g.nodes.push(n.nodePos, ranked{l.flows[0].key - l.offset, node})
+	g.nodes.Put(n.nodePos, ranked(l.flows[0].Key.bytes-l.offset, node))
 }
 
 // part returns which part of its input a reduce has.

@@ -19,8 +19,10 @@ import (
 // without a success takes the median of its stage, and, where the stage has none, what its spec says.
 //
 // Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
-// and it starts when as much of the stage before is done as was when it was first asked for. The job's master asks for
-// such stages when it has started, and holds its container until they are done (Past.Led).
+// and it starts when as much of the stage before is done as was when it was first asked for. An attempt that ended
+// otherwise counts as a success if the job asked for nothing in its place: its master had what it wanted of it, and
+// stopped its container. So does one that still runs when its job ends. The job's master asks for such stages when it
+// has started, holds its container until they are done (Past.Led), and some time longer (Past.Closing).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
 func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
@@ -61,7 +63,17 @@ type pastJob struct {
 	took   sched.Time // from its submission to its success; -1: it has not succeeded
 	stages []pastStage
 	master sched.Time // when its first master was launched; -1: it has none
+	closed sched.Time // when its last master ended
+	failed []pastEnd  // attempts of stages with unknown tasks that had no success, and were not asked for again so far
 	probe  pastProbe
+}
+
+// A pastEnd is an attempt that ended.
+type pastEnd struct {
+	stage  int32
+	serial uint64
+	took   sched.Time
+	at     sched.Time
 }
 
 // A pastProbe is what a probe of a job did.
@@ -80,6 +92,7 @@ type pastStage struct {
 	times []sched.Time // by task − 1, −1: none; of a stage with unknown tasks, as they ended
 	order []uint64     // of such a stage: serials of the launches
 	round int32        // workload.Past.Rounds
+	waits int32        // tasks of a stage with unknown tasks that were asked for and not launched
 	asked sched.Time   // when it was asked for; zero: with the job
 	after int32        // of such a stage: tasks of the stage before that were done when it was asked for
 	last  sched.Time   // when the last of its attempts that succeeded so far ended
@@ -105,6 +118,7 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 				if j.ended = true; e.Outcome == sched.OK {
 					j.took = now - j.at
 				}
+				p.stop(j)
 				delete(p.byID, e.Job)
 			}
 		}
@@ -115,7 +129,11 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 			p.pauses.end(a.Attempt, now)
 		case sched.Launch:
 			j := p.byID[a.Stage.Job]
-			if j != nil && j.master < 0 && j.stages[a.Stage.Index].spec.Kind == sched.Master {
+			if j == nil {
+				continue
+			}
+			st := &j.stages[a.Stage.Index]
+			if st.waits--; j.master < 0 && st.spec.Kind == sched.Master {
 				j.master = now
 			}
 		}
@@ -138,14 +156,24 @@ func (p *past) submit(now sched.Time, e *sched.Event) {
 	p.byID[e.Job] = j
 }
 
-// ask remembers a stage that an application has found, and how far the one before was.
+// ask remembers a stage that an application has found, and how far the one before was. Tasks that it asks for beyond
+// those that wait take the place of attempts that failed.
 func (p *past) ask(e *sched.Event) {
 	j, asks := p.byID[e.Job], e.Body.(*sched.Asks)
-	if j == nil || int(asks.Stage) != len(j.stages) || asks.Spec == nil {
+	if j == nil {
 		return
 	}
-	st := pastStage{spec: asks.Spec}
-	st.asked = p.view.Now
+	if int(asks.Stage) < len(j.stages) {
+		st := &j.stages[asks.Stage]
+		j.again(asks.Pending - st.waits)
+		st.waits = asks.Pending
+		return
+	}
+	if asks.Spec == nil {
+		return
+	}
+	j.again(asks.Pending)
+	st := pastStage{spec: asks.Spec, waits: asks.Pending, asked: p.view.Now}
 	if k := len(j.stages); k > 0 {
 		st.after = p.view.Job(e.Job).Stages[k-1].Done
 		if st.round = j.stages[k-1].round; st.spec.Tasks >= 0 && st.asked != j.stages[k-1].asked {
@@ -155,39 +183,76 @@ func (p *past) ask(e *sched.Event) {
 	j.stages = append(j.stages, st)
 }
 
+// done notes that attempt a has ended.
 func (p *past) done(a *sched.Attempt, e *sched.Event) {
 	paused := p.pauses.forget(a.ID, p.view.Now)
-	of := a.Stage.Job.Spec.Probes
+	of, at := a.Stage.Job.Spec.Probes, a.Stage.ID.Index
 	j := p.byID[cmp.Or(of, a.Stage.ID.Job)]
-	if j == nil || e.Outcome != sched.OK {
-		return
+	switch {
+	case j == nil:
+	case of != 0:
+		if e.Outcome == sched.OK && int(at) < len(j.probe.times) { // a probe has its stages from the start
+			j.probe.times[at] = p.took(a, a.Start, paused)
+			if k, ok := e.Body.(*sched.Counters); ok {
+				j.probe.counts[at] = *k
+			}
+		}
+	case e.Outcome == sched.OK || a.Task == 0 && e.Outcome != sched.Released:
+		end := pastEnd{at, a.ID.Serial(), p.took(a, j.ready(int(at), a.Start), paused), p.view.Now}
+		st := &j.stages[at]
+		master := st.spec.Kind == sched.Master
+		if master {
+			j.closed = end.at
+		}
+		switch {
+		case a.Task != 0:
+			st.succeed(a.Task, end)
+		case e.Outcome == sched.OK:
+			st.end(end)
+		case !master:
+			j.failed = append(j.failed, end)
+		}
 	}
-	began := a.Start
-	if of == 0 {
-		began = j.ready(int(a.Stage.ID.Index), began)
-	}
+}
+
+// took returns for how long attempt a, which began to work at an instant, has worked until now on a node of speed 1.
+func (p *past) took(a *sched.Attempt, began, paused sched.Time) sched.Time {
 	speed := p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)
-	took := sched.Time(math.Round(float64(max(0, p.view.Now-began-paused)) * speed))
-	if at := int(a.Stage.ID.Index); of != 0 {
-		if at >= len(j.probe.times) {
-			return // a probe has its stages from the start
-		}
-		j.probe.times[at] = took
-		if k, ok := e.Body.(*sched.Counters); ok {
-			j.probe.counts[at] = *k
-		}
-		return
-	}
-	st := &j.stages[a.Stage.ID.Index]
-	st.last = p.view.Now
-	if a.Task == 0 {
-		st.times, st.order = append(st.times, took), append(st.order, a.ID.Serial())
-		return
-	}
+	return sched.Time(math.Round(float64(max(0, p.view.Now-began-paused)) * speed))
+}
+
+// end adds a task to a stage with unknown tasks.
+func (st *pastStage) end(e pastEnd) {
+	st.times, st.order, st.last = append(st.times, e.took), append(st.order, e.serial), max(st.last, e.at)
+}
+
+// succeed notes the time of a task that the engine knew.
+func (st *pastStage) succeed(task int32, e pastEnd) {
 	if st.times == nil {
 		st.times = slices.Repeat([]sched.Time{-1}, int(st.spec.Tasks))
 	}
-	st.times[a.Task-1] = took
+	st.times[task-1], st.last = e.took, e.at
+}
+
+// again notes that a job asks for n tasks more than before: they take the place of the attempts that failed first.
+func (j *pastJob) again(n int32) {
+	j.failed = j.failed[min(max(0, int(n)), len(j.failed)):]
+}
+
+// stop takes the attempts of unknown tasks of a job that has ended as its tasks, if they still run or if nothing took
+// the place of them.
+func (p *past) stop(j *pastJob) {
+	for _, e := range j.failed {
+		j.stages[e.stage].end(e)
+	}
+	for i, st := range p.view.Job(j.id).Stages {
+		for a := range p.view.Attempts(st) {
+			if a.Task == 0 && st.Kind != sched.Master {
+				j.stages[i].end(pastEnd{int32(i), a.ID.Serial(), p.took(a, j.ready(i, a.Start), p.pauses.forget(a.ID, p.view.Now)),
+					p.view.Now})
+			}
+		}
+	}
 }
 
 // ready returns the instant from which an attempt of stage i that started at began could work: when the stages that it
@@ -204,9 +269,8 @@ func (j *pastJob) ready(i int, began sched.Time) sched.Time {
 
 // led reports whether a master asked for all stages but its own, the first, whose tasks the engine did not know.
 func (j *pastJob) led() bool {
-	return len(j.stages) > 1 && j.master >= 0 && !slices.ContainsFunc(j.stages, func(st pastStage) bool {
-		return st.spec.Tasks >= 0
-	}) && j.stages[0].spec.Kind == sched.Master
+	return len(j.stages) > 1 && j.master >= 0 && j.stages[0].spec.Kind == sched.Master &&
+		!slices.ContainsFunc(j.stages[1:], func(st pastStage) bool { return st.spec.Tasks >= 0 })
 }
 
 // yield yields the jobs at the front that have ended; all when the run is over.
@@ -232,6 +296,11 @@ func (j *pastJob) finish() *workload.Past {
 	}
 	if out.Led = j.led(); out.Led {
 		j.stages[0].times, j.stages[0].order = []sched.Time{max(0, j.stages[1].asked-j.master)}, []uint64{0}
+		last := j.stages[1].last
+		for _, st := range j.stages[2:] {
+			last = max(last, st.last)
+		}
+		out.Closing = max(0, j.closed-last)
 	}
 	for i := range j.stages {
 		st := &j.stages[i]

@@ -41,6 +41,7 @@ type job struct {
 	led      bool             // it has a master that asks for its tasks
 	probedBy sched.JobID      // its last probe
 	master   sched.AttemptID  // its master that runs; zero: none
+	closing  bool             // its master closes: all tasks are done
 	orphan   bool             // its master was lost, and no other has started yet
 	looked   bool             // it is in masters.looks
 	again    map[taskID]int32 // attempts of a task that ended without success

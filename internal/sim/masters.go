@@ -30,7 +30,7 @@ func (r *attempt) leads() bool { return r.job.led && r.core.Stage.Kind == sched.
 func (m *masters) launched(r *attempt) bool {
 	switch st := r.core.Stage; {
 	case r.leads():
-		r.job.master = r.id
+		r.job.master, r.job.closing = r.id, false
 		start := r.job.truth.Time(st.ID.Index, r.core.Task)
 		if r.job.truth.Uber {
 			start += r.job.serial(st.Job.Spec)
@@ -47,9 +47,13 @@ func (m *masters) launched(r *attempt) bool {
 	return true
 }
 
-// due says that a master has started, or that it has done all the work of an uber job.
+// due says that a master has started, that it is through with its job, or that it has done all the work of an uber job.
 func (m *masters) due(r *attempt) {
 	j, row := r.job, r.core.Stage.Job
+	if j.closing {
+		m.tasks.end(r)
+		return
+	}
 	if j.truth.Uber {
 		*m.tasks.tell(r) = sched.Event{Kind: sched.JobEnded, Job: j.id, Outcome: sched.OK}
 		m.tasks.end(r)
@@ -80,7 +84,7 @@ func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
 	return d
 }
 
-// dismiss ends the master of a job that has nothing left to do.
+// dismiss ends the master of a job that has nothing left to do, at once or after the time that it takes to close.
 func (m *masters) dismiss(row *sched.Job) {
 	j := m.tasks.of(row)
 	if row.Ended || !j.led {
@@ -91,7 +95,14 @@ func (m *masters) dismiss(row *sched.Job) {
 			return
 		}
 	}
-	if r := m.tasks.find(j.master); r != nil && r.state == serving {
+	r := m.tasks.find(j.master)
+	switch {
+	case r == nil || r.state != serving:
+	case j.truth.Closing > 0:
+		j.closing = true
+		r.whole, r.due = j.truth.Closing, j.truth.Closing
+		m.tasks.compute(r)
+	default:
 		m.tasks.end(r)
 	}
 }

@@ -21,6 +21,8 @@ type Past struct {
 	// Led says that the first stage is the master that asked for the tasks of the others. The time of its only task is
 	// from its launch until it asked.
 	Led bool
+	// Closing is how long the master of such a job held its container after the last task had ended.
+	Closing sched.Time
 
 	ProbeTimes  []sched.Time     // of the tasks of the probe that succeeded, its map's first; nil: none succeeded
 	ProbeCounts []sched.Counters // what those tasks counted
@@ -36,7 +38,7 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	spec := *p.Spec
 	spec.Stages = slices.Clone(spec.Stages)
 	o, room := c.Options(), c.Capacity()
-	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts}
+	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts, Closing: p.Closing}
 	for i := range spec.Stages {
 		st := &spec.Stages[i]
 		st.Asked = p.Led && st.Kind != sched.Master

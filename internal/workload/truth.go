@@ -42,6 +42,9 @@ type Truth struct {
 	// one for each of JobSpec.Stages, and then of Later; of a master the time that it takes to start
 	Stages []StageTruth
 	Uber   bool `json:",omitempty"` // all tasks run in the container of the job's master, one after the other
+	// of a job with a master: from the end of its last task to the end of the master, as MapReduce's saves the history
+	// of the job and says goodbye
+	Closing sched.Time `json:",omitempty"`
 
 	// of an open job: what it finds, round by round, when all its stages so far are done
 	Later [][]sched.StageSpec `json:",omitempty"`

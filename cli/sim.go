@@ -301,10 +301,11 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.leaving.check(policies, func() []flagFile { return reads }); err != nil {
 		return err
 	}
-	cluster, script, err := f.openCluster(a)
+	past, err := f.openCluster(a)
 	if err != nil {
 		return err
 	}
+	cluster := past.Cluster
 	if !f.quiet {
 		capacity := cluster.Capacity()
 		f.policies.remark(a, policies, run.Simulator, &capacity)
@@ -316,7 +317,10 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	config.Script = script
+	for _, c := range past.Changes {
+		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
+	}
+	config.Core.Spread = past.Spread
 	var runs []simRun
 	var failed []policyFailure
 	if f.past != nil {
@@ -453,31 +457,24 @@ func resultsOf(runs []simRun) (results []record.Result) {
 
 // openCluster returns the cluster that --cluster names; of --from-record without --cluster that of the record, with the
 // times at which its nodes came and went.
-func (f *simFlags) openCluster(a *app) (*workload.Cluster, []sim.Incident, error) {
+func (f *simFlags) openCluster(a *app) (*record.PastCluster, error) {
 	if f.fromRecord == "" || f.costs.said("cluster") {
 		c, err := openCluster(f.cluster)
-		return c, nil, err
+		return &record.PastCluster{Cluster: c}, err
 	}
 	r, err := record.Open(f.fromRecord, record.Payload{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer r.Close()
 	p, err := record.ClusterOf(r)
-	if err != nil && p != nil {
+	if p != nil {
 		err = mend(a, err)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	var script []sim.Incident
-	for _, c := range p.Changes {
-		script = append(script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
-	}
-	return p.Cluster, script, nil
+	return p, err
 }
 
-// simJobs opens the jobs to simulate, from a trace or from a record.
+// jobs opens the jobs to simulate, from a trace or from a record.
 func (f *simFlags) jobs(a *app, c *workload.Cluster, o workload.Options) (workload.Source, string, error) {
 	if f.fromRecord != "" {
 		if f.source.trace != "" {

@@ -34,7 +34,7 @@ func TestSimFromRecordCheck(t *testing.T) {
 		math.Abs(c.Simulated/c.Measured-1-c.Error) > 1e-12 || math.Abs(c.Error) > 0.02 {
 		t.Errorf("check %+v", c)
 	}
-	status, out, errs := sojourn(t, "sim", "--from-record", stockMix, "--trust", "0.0001")
+	status, out, errs := sojourn(t, "sim", "--from-record", stockMix, "--trust", "0.0001", "--heartbeat", "20s")
 	if status != statusOK || !strings.Contains(out, "measured under fair") || strings.Contains(out, "fifo") ||
 		!strings.Contains(errs, "beyond --trust 0.0001") {
 		t.Errorf("exit status %d\n%s%s", status, out, errs)

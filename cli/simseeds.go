@@ -72,7 +72,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 		if err != nil {
 			return err
 		}
-		c.Script = t.config.Script
+		c.Script, c.Core.Spread = t.config.Script, t.config.Core.Spread
 		configs = append(configs, c)
 	}
 	runs := make([]simRun, len(policies)*f.seeds) // by seed, then by policy

@@ -15,6 +15,7 @@ import (
 type PastCluster struct {
 	Cluster *workload.Cluster // with the queues of the run
 	Changes []NodeChange      // in order of time, and of a node at different instants
+	Spread  bool              // its core began behind the node of the last launch (sched.Config.Spread)
 }
 
 // A NodeChange is a node of a PastCluster that is lost or joins, from its place in Cluster.Nodes, counted from 1.
@@ -54,7 +55,7 @@ func ClusterOf(r *Reader) (*PastCluster, error) {
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("read %s: no node joined, so that there is no cluster to take: name one", r.name)
 	}
-	p := &PastCluster{Cluster: &workload.Cluster{}}
+	p := &PastCluster{Cluster: &workload.Cluster{}, Spread: r.Header.Core.Spread}
 	order := make([]int, len(nodes)) // of the nodes in the cluster, by their places in nodes
 	for i := range order {
 		order[i] = i

@@ -21,7 +21,7 @@ import (
 // Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
 // and it starts when as much of the stage before is done as was when it was first asked for. An attempt that ended
 // otherwise counts as a success if the job asked for nothing in its place: its master had what it wanted of it, and
-// stopped its container. So does one that still runs when its job ends. The job's master asks for such stages when it
+// stopped its container. So does one that still runs when its job, or the record, ends. The job's master asks for such stages when it
 // has started, holds its container until they are done (Past.Led), and some time longer (Past.Closing).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
@@ -94,7 +94,7 @@ type pastStage struct {
 	round int32        // workload.Past.Rounds
 	waits int32        // tasks of a stage with unknown tasks that were asked for and not launched
 	asked sched.Time   // when it was asked for; zero: with the job
-	after int32        // of such a stage: tasks of the stage before that were done when it was asked for
+	after int32        // of such a stage: tasks of the stage before that had ended when it was asked for
 	last  sched.Time   // when the last of its attempts that succeeded so far ended
 }
 
@@ -165,17 +165,22 @@ func (p *past) ask(e *sched.Event) {
 	}
 	if int(asks.Stage) < len(j.stages) {
 		st := &j.stages[asks.Stage]
-		j.again(asks.Pending - st.waits)
+		j.again(st.spec.Kind, asks.Pending-st.waits)
 		st.waits = asks.Pending
 		return
 	}
 	if asks.Spec == nil {
 		return
 	}
-	j.again(asks.Pending)
+	j.again(asks.Spec.Kind, asks.Pending)
 	st := pastStage{spec: asks.Spec, waits: asks.Pending, asked: p.view.Now}
 	if k := len(j.stages); k > 0 {
 		st.after = p.view.Job(e.Job).Stages[k-1].Done
+		for _, end := range j.failed {
+			if int(end.stage) == k-1 {
+				st.after++
+			}
+		}
 		if st.round = j.stages[k-1].round; st.spec.Tasks >= 0 && st.asked != j.stages[k-1].asked {
 			st.round++
 		}
@@ -234,13 +239,20 @@ func (st *pastStage) succeed(task int32, e pastEnd) {
 	st.times[task-1], st.last = e.took, e.at
 }
 
-// again notes that a job asks for n tasks more than before: they take the place of the attempts that failed first.
-func (j *pastJob) again(n int32) {
-	j.failed = j.failed[min(max(0, int(n)), len(j.failed)):]
+// again notes that a job asks for n tasks of a kind more than before: they take the place of the attempts of such tasks
+// that failed first.
+func (j *pastJob) again(kind sched.StageKind, n int32) {
+	j.failed = slices.DeleteFunc(j.failed, func(e pastEnd) bool {
+		replaced := n > 0 && j.stages[e.stage].spec.Kind == kind
+		if replaced {
+			n--
+		}
+		return replaced
+	})
 }
 
-// stop takes the attempts of unknown tasks of a job that has ended as its tasks, if they still run or if nothing took
-// the place of them.
+// stop takes the attempts of unknown tasks of a job that has ended, or whose record ends, as its tasks, if they still
+// run or if nothing took the place of them.
 func (p *past) stop(j *pastJob) {
 	for _, e := range j.failed {
 		j.stages[e.stage].end(e)
@@ -277,6 +289,9 @@ func (j *pastJob) led() bool {
 func (p *past) yield(yield func(*workload.Past, error) bool, all bool) bool {
 	n := 0
 	for n < len(p.jobs) && (all || p.jobs[n].ended) {
+		if !p.jobs[n].ended {
+			p.stop(p.jobs[n])
+		}
 		if !yield(p.jobs[n].finish(), nil) {
 			return false
 		}

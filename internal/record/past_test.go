@@ -62,9 +62,10 @@ func TestPastReducesThatWait(t *testing.T) {
 	}
 }
 
-// An application whose master is launched at 1 s and asks after 5 s for two maps of 10 s, which run one after the other
-// beside it, and then for a reduce of 4 s. The maps do not wait for the master, which holds its container until 30 s.
-// Simulated, its master is launched at once.
+// An application whose master is launched at 1 s, asks after 5 s for two maps of 10 s, which run one after the other
+// beside it, and then for a reduce of 4 s; it holds its container for 3 s more. The first map fails and is asked for
+// again. The second seems to fail too: nothing is asked for in its place, because the master had its output and stopped
+// its container. Simulated, the maps take 6-16 and 16-26, the reduce 26-30.
 func TestPastMaster(t *testing.T) {
 	each := sched.Resources{sched.Memory: 1024}
 	b := recorded(t, Options{}, func(w *Writer) {
@@ -74,27 +75,34 @@ func TestPastMaster(t *testing.T) {
 			r.at(at, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{
 				Stage: stage, Pending: n, Spec: &sched.StageSpec{Kind: kind, PerTask: each, Tasks: -1}}})
 		}
-		r.submit(1, &sched.JobSpec{Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: each, Tasks: -1}}})
-		r.at(sec, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: 0, Pending: 1}})
+		r.submit(1, &sched.JobSpec{Submit: sec,
+			Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: each, Tasks: 1, MaxAttempts: 1}}, Open: true})
 		ask(6*sec, 1, sched.Map, 2)
-		ask(26*sec, 2, sched.Reduce, 1)
-		r.takes = func(a *sched.Attempt) sched.Time {
-			return []sched.Time{29 * sec, 10 * sec, 10 * sec, 4 * sec}[a.ID.Serial()-1]
+		fail := func(at sched.Time, serial uint64, row int32) {
+			r.at(at, sched.Event{Kind: sched.AttemptDone, Attempt: sched.NewAttemptID(serial, row),
+				Outcome: sched.Failed})
 		}
-		r.at(30*sec, sched.Event{Kind: sched.JobEnded, Job: 1})
+		fail(16*sec, 2, 1)
+		ask(17*sec, 1, sched.Map, 1)
+		fail(26*sec, 3, 2)
+		ask(36*sec, 2, sched.Reduce, 1)
+		r.takes = func(a *sched.Attempt) sched.Time {
+			return []sched.Time{42 * sec, 100 * sec, 100 * sec, 10 * sec, 4 * sec}[a.ID.Serial()-1]
+		}
+		r.at(43*sec, sched.Event{Kind: sched.JobEnded, Job: 1})
 		r.run()
 	})
 	past := pastOf(t, b)
-	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.Led ||
-		!reflect.DeepEqual(past.Times, want) {
-		t.Errorf("led %v, times %v, want %v", past.Led, past.Times, want)
+	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.Led || past.Closing != 3*sec ||
+		past.Sojourn != 42*sec || !reflect.DeepEqual(past.Times, want) {
+		t.Errorf("led %v, %v, closing %v, times %v, want %v", past.Led, past.Sojourn, past.Closing, past.Times, want)
 	}
 	p, err := ClusterOf(reader(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := simulated(t, p, past.On(p.Cluster)); end != 29*sec {
-		t.Errorf("simulated, it ends at %v, want 29s", end)
+	if end := simulated(t, p, past.On(p.Cluster)); end != 33*sec {
+		t.Errorf("simulated, it ends at %v, want 33s", end)
 	}
 }
 

@@ -24,10 +24,11 @@ type Outcome struct {
 	Counters    []mr.Counters // likewise
 }
 
-// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core.
+// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core, of which it keeps
+// only Spread.
 func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err error) {
 	s.Engine, s.Cluster, s.Queues, s.Seed = Simulator, c.Cluster, c.Cluster.Queues, c.Seed
-	s.Heartbeats = c.Costs.Reporting.Heartbeat > 0
+	s.Heartbeats, s.Spread = c.Costs.Reporting.Heartbeat > 0, c.Core.Spread
 	if s.Forecast == nil {
 		if s.Forecast, err = sim.Expected(c.Cluster, c.Timetables); err != nil {
 			return out, err

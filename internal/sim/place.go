@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -37,7 +38,7 @@ func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
 	var own *sched.JobSpec
 	for i := range spec.Stages {
 		st, t := &spec.Stages[i], &truth.Stages[i]
-		if copies == 0 || st.Copies > 0 || st.Tasks <= 0 || t.Input == 0 && t.List == nil {
+		if copies == 0 || st.Copies > 0 || st.Tasks <= 0 || !reads(t) {
 			continue
 		}
 		if own == nil {
@@ -56,6 +57,11 @@ func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
 		return spec
 	}
 	return own
+}
+
+// reads reports whether a task of a stage reads input, as far as is known. O(tasks) where the tasks are listed.
+func reads(t *workload.StageTruth) bool {
+	return t.Input > 0 || slices.ContainsFunc(t.List, func(task workload.Task) bool { return task.Input > 0 })
 }
 
 // block places the copies of a block as HDFS's BlockPlacementPolicyDefault does for a writer outside the cluster: the

@@ -21,8 +21,8 @@ import (
 // Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
 // and it starts when as much of the stage before is done as was when it was first asked for. An attempt that ended
 // otherwise counts as a success if the job asked for nothing in its place: its master had what it wanted of it, and
-// stopped its container. So does one that still runs when its job, or the record, ends. The job's master asks for such stages when it
-// has started, holds its container until they are done (Past.Led), and some time longer (Past.Closing).
+// stopped its container. So does one that still runs when its job, or the record, ends. The job's master asks for such
+// stages when it has started, holds its container until they are done (Past.Led), and some time longer (Past.Closing).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
 func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
@@ -260,8 +260,8 @@ func (p *past) stop(j *pastJob) {
 	for i, st := range p.view.Job(j.id).Stages {
 		for a := range p.view.Attempts(st) {
 			if a.Task == 0 && st.Kind != sched.Master {
-				j.stages[i].end(pastEnd{int32(i), a.ID.Serial(), p.took(a, j.ready(i, a.Start), p.pauses.forget(a.ID, p.view.Now)),
-					p.view.Now})
+				paused := p.pauses.forget(a.ID, p.view.Now)
+				j.stages[i].end(pastEnd{int32(i), a.ID.Serial(), p.took(a, j.ready(i, a.Start), paused), p.view.Now})
 			}
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // longest task, with true times on the fastest nodes. Waves are the stage's tasks ÷ the tasks that the cluster holds
 // at once, rounded up. A stage begins when those that it depends on are done, however early its tasks may start: a
 // reduce that has started waits for the last map. Stages that do not depend on each other go side by side, as if each
-// had the cluster to itself. A master's start comes before the stages that it asks for, and its
-// closing after all; stages that the job finds later come after all others, and an uber job's tasks run one by one. Locality, shuffle and accidents are left out.
-// It is zero for a job without tasks, and for one that the cluster cannot hold.
+// had the cluster to itself. A master's start comes before the stages that it asks for, and its closing after all;
+// stages that the job finds later come after all others, and an uber job's tasks run one by one. Locality, shuffle and
+// accidents are left out. It is zero for a job without tasks, and for one that the cluster cannot hold.
 //
 // The function may be used by one goroutine at a time.
 func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {

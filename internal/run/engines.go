@@ -24,7 +24,7 @@ type Outcome struct {
 	Counters    []mr.Counters // likewise
 }
 
-// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core. The Spread of that is kept.
+// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core, but keeps its Spread.
 func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err error) {
 	s.Engine, s.Cluster, s.Queues, s.Seed = Simulator, c.Cluster, c.Cluster.Queues, c.Seed
 	s.Heartbeats, s.Spread = c.Costs.Reporting.Heartbeat > 0, c.Core.Spread

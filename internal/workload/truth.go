@@ -43,7 +43,7 @@ type Truth struct {
 	Stages []StageTruth
 	Uber   bool `json:",omitempty"` // all tasks run in the container of the job's master, one after the other
 	// of a job with a master: from the end of its last task to the end of the master, as MapReduce's saves the history
-	// of the job and says goodbye
+	// of the job and waits for clients to read the job's state
 	Closing sched.Time `json:",omitempty"`
 
 	// of an open job: what it finds, round by round, when all its stages so far are done

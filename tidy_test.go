@@ -40,8 +40,8 @@ var arrows = map[string][]string{
 	"sim":          {"sched", "workload", "theory", "priority"}, // what a probe samples is theory's
 	"mr":           {"sched", "theory", "spelling", "joblog"},   // an engine: no policy, no record, no other engine
 	"yarn":         {"sched", "outlook"},
-	"availability": {"sched", "workload"},                            // what a service beside jobs leaves
-	"web":          {"record", "theory", "sched", "joblog", "chart"}, // loans between queues are theory's
+	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
+	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
 	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn"},
 	"experiment":   {"chart", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",

@@ -197,8 +197,8 @@ func (x *explainer) finish() {
 		x.e.Stages = append(x.e.Stages, x.explain(st))
 	}
 	if ranker, v := x.ranker(); ranker != nil {
-		order := func(st *sched.Stage) (sched.Key, bool) { return ranker.Position(v, st) }
-		x.e.Expected = &Expectation{Since: v.Now.Seconds(), Outlook: outlook.At(v, order).Of(x.q.Job)}
+		look := outlook.At(v, outlook.OrderOf(x.policy.policy, v))
+		x.e.Expected = &Expectation{Since: v.Now.Seconds(), Outlook: look.Of(x.q.Job)}
 	}
 }
 

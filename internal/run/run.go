@@ -46,6 +46,9 @@ type Setup struct {
 	Watch     []record.Follower // other followers of the run
 }
 
+// A Ranked is a follower that asks the run's policy for its present order. Open calls Rank before the run begins.
+type Ranked interface{ Rank(sched.Policy) }
+
 // An Opened run has its policy, estimator, figures and record, and waits for its engine.
 type Opened struct {
 	Core  sched.Config  // what the engine makes its core from
@@ -188,6 +191,11 @@ func (s *Setup) follow(o *Opened) error {
 	}
 	if n, ok := o.Core.Policy.(policy.Noter); ok && s.Note != nil {
 		all = append(all, &noting{n, s.Note, mostNotes})
+	}
+	for _, w := range s.Watch {
+		if r, ok := w.(Ranked); ok {
+			r.Rank(o.Core.Policy)
+		}
 	}
 	if all = append(all, s.Watch...); len(all) > 0 {
 		o.Core.Recorder = all

@@ -2,7 +2,9 @@ package web
 
 import (
 	"sync"
+	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/outlook"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -33,6 +35,33 @@ type Board struct {
 
 	last  *snapshot       // the last one that was made
 	views map[string]view // by user, where a guard says who sees what
+	ends  foresight
+}
+
+// A foresight is the last look at what is left of all jobs. It is taken while some page asks.
+type foresight struct {
+	policy sched.Policy // of the run; nil: not known, and nothing is foreseen
+	asked  bool         // since the last look
+	look   *outlook.Look
+	at     sched.Time // of the look
+	taken  time.Time
+}
+
+// Rank implements run.Ranked.
+func (b *Board) Rank(p sched.Policy) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ends.policy = p
+}
+
+// foresee takes a look at what is left of all jobs, if some page has asked and the last look is old.
+func (b *Board) foresee() {
+	f := &b.ends
+	if !f.asked || f.policy == nil || time.Since(f.taken) < freshness {
+		return
+	}
+	f.look, f.at, f.asked = outlook.At(b.view, outlook.OrderOf(f.policy, b.view)), b.now, false
+	f.taken = time.Now()
 }
 
 // About says what a run was made from.
@@ -150,6 +179,7 @@ func (b *Board) Record(now sched.Time, events []sched.Event, actions []sched.Act
 		b.action(&actions[i])
 	}
 	b.sample()
+	b.foresee()
 }
 
 // finished is what a board says of a run that is over and whole.

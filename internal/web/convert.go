@@ -91,6 +91,25 @@ func (s *snapshot) fill(n *Node) {
 	n.Capacity, n.Used = amounts(r.capacity), amounts(r.used)
 }
 
+// expected says when a job is expected to start and to end. It may take seconds where very many tasks wait.
+func (s *snapshot) expected(r *jobRow) (e Expected) {
+	if s.ends.look == nil || s.over != "" || r.end >= 0 {
+		return e
+	}
+	instant := func(t float64) *float64 {
+		t = max(s.now.Seconds(), s.ends.at.Seconds()+t)
+		return &t
+	}
+	o := s.ends.look.Of(r.id)
+	if o.Start != nil && r.first < 0 {
+		e.Start = instant(o.Start.Median)
+	}
+	if o.End != nil {
+		e.End, e.Low, e.High = instant(o.End.Median), instant(o.End.Low), instant(o.End.High)
+	}
+	return e
+}
+
 // clusterAnswer describes the cluster.
 func (s *snapshot) clusterAnswer() *Cluster {
 	v := s.cluster.values

@@ -159,7 +159,7 @@ const mostUsers = 100
 
 // jobsAnswer returns a page of the jobs that a filter allows. It looks at every job.
 func (s *snapshot) jobsAnswer(f jobFilter, p page) *Jobs {
-	list := &Jobs{Now: s.now.Seconds(), Offset: p.offset, Rows: []Job{}, Queues: []string{}, Users: []string{}}
+	list := &Jobs{Now: s.now.Seconds(), Offset: p.offset, Rows: []ListedJob{}, Queues: []string{}, Users: []string{}}
 	order := s.order(p.column)
 	number, _ := strconv.ParseInt(f.text, 10, 32)
 	whole := jobFilter{queue: f.queue, user: f.user, state: f.state} // for a job that is named by its number
@@ -180,7 +180,7 @@ func (s *snapshot) jobsAnswer(f jobFilter, p page) *Jobs {
 			continue
 		}
 		if list.Total++; list.Total > p.offset && len(list.Rows) < p.limit {
-			list.Rows = append(list.Rows, s.job(r))
+			list.Rows = append(list.Rows, ListedJob{s.job(r), s.expected(r)})
 		}
 	}
 	list.Queues = append(list.Queues, slices.Sorted(maps.Keys(queues))...)

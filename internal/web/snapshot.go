@@ -25,6 +25,7 @@ type snapshot struct {
 	owed    curvesCopy
 	// attempts counts launches since the run began.
 	attempts int64
+	ends     foresight
 
 	viewer string                 // the user that it is for, where something is hidden
 	may    func(sched.JobID) bool // whether the user may look at a job; nil: every user may look at all
@@ -64,6 +65,7 @@ const freshness = time.Second
 func (b *Board) snapshot() *snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.ends.asked = true
 	if s := b.last; s != nil && (s.version == b.version || b.over == "" && time.Since(s.made) < freshness) {
 		return s
 	}
@@ -72,7 +74,7 @@ func (b *Board) snapshot() *snapshot {
 		jobs: slices.Clone(b.jobs), nodes: slices.Clone(b.nodes), queues: slices.Clone(b.queues.rows),
 		orders: map[string][]int32{},
 	}
-	s.cluster.counts, s.attempts = b.counts, b.log.next
+	s.cluster.counts, s.attempts, s.ends = b.counts, b.log.next, b.ends
 	if b.view != nil {
 		s.cluster.capacity, s.cluster.used = b.view.Capacity, b.view.Queues[0].Used
 	}

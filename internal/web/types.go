@@ -104,12 +104,12 @@ type Queue struct {
 
 // Jobs is one part of the list of jobs that a filter allows.
 type Jobs struct {
-	Now    float64  `json:"now_s"`
-	Total  int      `json:"total"`  // that the filter allows
-	Offset int      `json:"offset"` // of the first row among these
-	Rows   []Job    `json:"rows"`
-	Queues []string `json:"queues"` // that jobs are in, for the filter
-	Users  []string `json:"users"`  // the first hundred, likewise
+	Now    float64     `json:"now_s"`
+	Total  int         `json:"total"`  // that the filter allows
+	Offset int         `json:"offset"` // of the first row among these
+	Rows   []ListedJob `json:"rows"`
+	Queues []string    `json:"queues"` // that jobs are in, for the filter
+	Users  []string    `json:"users"`  // the first hundred, likewise
 }
 
 // Job is a row of the list of jobs.
@@ -133,6 +133,21 @@ type Job struct {
 	Priority int32    `json:"priority"`
 	Deadline *float64 `json:"deadline_s,omitempty"` // an instant
 	Hidden   bool     `json:"hidden,omitempty"`     // the user may not look at it: name and user are left out
+}
+
+// ListedJob is a row of the list of jobs, with what is expected of it.
+type ListedJob struct {
+	Job
+	Expected
+}
+
+// Expected is when an unfinished job of a run that goes is expected to start, if it has not, and to end, as instants.
+// Nine of ten ends lie between the limits. What cannot be said is left out.
+type Expected struct {
+	Start *float64 `json:"expected_start_s,omitempty"`
+	End   *float64 `json:"expected_end_s,omitempty"`
+	Low   *float64 `json:"expected_end_low_s,omitempty"`
+	High  *float64 `json:"expected_end_high_s,omitempty"`
 }
 
 // JobDetail is one job.

@@ -57,7 +57,7 @@ func (c *call) snapshot(b *Board) *snapshot {
 // veil returns a copy for a user without names of jobs that the user may not look at.
 func (s *snapshot) veil(user string, may func(sched.JobID) bool) *snapshot {
 	v := &snapshot{about: s.about, version: s.version, now: s.now, over: s.over, made: s.made, nodes: s.nodes,
-		queues: s.queues, cluster: s.cluster, owed: s.owed, attempts: s.attempts, viewer: user,
+		queues: s.queues, cluster: s.cluster, owed: s.owed, attempts: s.attempts, ends: s.ends, viewer: user,
 		may: may, jobs: slices.Clone(s.jobs), orders: map[string][]int32{}}
 	for i := range v.jobs {
 		if r := &v.jobs[i]; !may(r.id) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -315,4 +317,44 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
 		}
 	}
+}
+
+// TestExpectedEndsAreListed asks for the list of a run in which four tasks of 10 s run one after the other: when the
+// first has ended, 30 s are left. The list says it once a page has asked and the run goes on.
+func TestExpectedEndsAreListed(t *testing.T) {
+	board := NewBoard(About{})
+	order, _, err := policy.All.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	board.Rank(order)
+	core := sched.New(sched.Config{Policy: order, Recorder: record.Tee{board}, Estimator: &model.Mean{}})
+	slot := sched.Resources{sched.VCores: 1}
+	spec := &sched.JobSpec{Name: "job", Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: slot, Tasks: 4}}}
+	launched := core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: slot}},
+		{Kind: sched.JobSubmitted, Job: 1, Body: spec}})
+	if j := listed(t, board); j.Expected.End != nil {
+		t.Errorf("%v s are expected, and no task has ended", *j.Expected.End)
+	}
+	core.Step(10e9, []sched.Event{{Kind: sched.AttemptDone, Attempt: launched[0].Attempt}})
+	j := listed(t, board)
+	if j.Expected.End == nil || j.Expected.Start != nil {
+		t.Fatalf("the list says %+v", j)
+	}
+	if low, end, high := *j.Expected.Low, *j.Expected.End, *j.Expected.High; !(10 < low && low < end && end < high) ||
+		math.Abs(end-40) > 10 {
+		t.Errorf("the end is expected at %.1f s, from %.1f to %.1f s; four tasks of 10 s end at 40 s", end, low,
+			high)
+	}
+}
+
+// listed returns the first job of a board's list.
+func listed(t *testing.T, b *Board) ListedJob {
+	t.Helper()
+	b.last = nil
+	list := b.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 1})
+	if len(list.Rows) != 1 {
+		t.Fatalf("%d jobs are listed, must be one", len(list.Rows))
+	}
+	return list.Rows[0]
 }

@@ -24,6 +24,7 @@ type front struct {
 
 	superusers atomic.Pointer[Superusers]
 	services   atomic.Pointer[Services] // of who may call which protocol; a nil map: no lists count
+	outlook    outlookCache
 }
 
 // newFront returns the front of a cluster.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/outlook"
@@ -65,7 +66,6 @@ var restPages = map[string]func(rest) (body, error){
 	"/metrics":                          rest.metrics,
 	"/scheduler":                        rest.scheduler,
 	"/nodes/{node}":                     rest.node,
-	"/apps/{app}":                       rest.app,
 	"/apps/{app}/state":                 rest.state,
 	"/apps/{app}/queue":                 rest.queueOf,
 	"/apps/{app}/priority":              rest.priority,
@@ -87,6 +87,7 @@ var restPages = map[string]func(rest) (body, error){
 // restLists are the pages of /ws/v1/cluster that take more than one turn.
 var restLists = map[string]func(*front, *http.Request) (body, error){
 	"/apps":                appsOf,
+	"/apps/{app}":          appOf,
 	"/nodes":               nodesOf,
 	"/apps/{app}/expected": expectedOf,
 }
@@ -347,6 +348,7 @@ func splitUpper(s string) []string {
 
 // A seenApp is what a user may see of an application. It can be used outside of turns.
 type seenApp struct {
+	job          sched.JobID
 	report       wire.ApplicationReport
 	at           masterPlace
 	now, cluster int64 // ms
@@ -354,7 +356,7 @@ type seenApp struct {
 
 // see returns what a user may see of an application.
 func see(app *application, user string) seenApp {
-	s := seenApp{report: app.seen(user), now: app.m.millis(), cluster: app.m.identity()}
+	s := seenApp{job: app.job, report: app.seen(user), now: app.m.millis(), cluster: app.m.identity()}
 	if a := app.current(); a != nil && a.master != nil && app.may(user, wire.ViewApp) {
 		n := a.master.node
 		s.at = masterPlace{n.name, n.web, a.master.id.String()}
@@ -362,7 +364,15 @@ func see(app *application, user string) seenApp {
 	return s
 }
 
-func (s *seenApp) body() parts { return bodyOfApp(&s.report, s.now, s.cluster, s.at) }
+// body describes the application as Hadoop does, and says when it is expected to start and to end, which Hadoop does
+// not.
+func (s *seenApp) body(f *front) parts {
+	b := bodyOfApp(&s.report, s.now, s.cluster, s.at)
+	if s.report.State < wire.AppFinished {
+		b = append(b, f.outlook.expects(f, s.job))
+	}
+	return b
+}
 
 // An appFilter says which applications a request asks for.
 type appFilter struct {
@@ -438,7 +448,7 @@ func appsOf(f *front, r *http.Request) (body, error) {
 	})
 	list := appList{App: []parts{}}
 	for i := range found {
-		list.App = append(list.App, found[i].body())
+		list.App = append(list.App, found[i].body(f))
 	}
 	return body{"apps", list}, nil
 }
@@ -480,42 +490,82 @@ func (q rest) tried() (*attempt, error) {
 	return nil, notFound("app attempt with id: " + name + " not found")
 }
 
-// expectedOf says when what an application has asked for is expected to start and to end. Hadoop has no such page. The
-// turn only copies what is left to do; the rest is computed outside of turns.
+// expectedOf says when what an application has asked for is expected to start and to end. Hadoop has no such page.
 func expectedOf(f *front, r *http.Request) (body, error) {
-	var look *outlook.Look
 	var job sched.JobID
 	_, err := f.inTurn(r, func(q rest) (body, error) {
 		app, err := q.named()
-		if err != nil {
-			return body{}, err
+		if err == nil {
+			job = app.job
 		}
-		look, job = outlook.At(&q.m.core.View, orderOf(q.m.config.Core.Policy, &q.m.core.View)), app.job
-		return body{}, nil
+		return body{}, err
 	})
 	if err != nil {
 		return body{}, err
 	}
+	look, _ := f.outlook.now(f)
 	return body{"expected", look.Of(job)}, nil
 }
 
-// orderOf is a policy's present order, if it can tell.
-func orderOf(p sched.Policy, v *sched.View) outlook.Order {
-	if r, ok := p.(interface {
-		Position(*sched.View, *sched.Stage) (sched.Key, bool)
-	}); ok {
-		return func(st *sched.Stage) (sched.Key, bool) { return r.Position(v, st) }
-	}
-	return func(*sched.Stage) (sched.Key, bool) { return sched.Key{}, false }
-}
-
-func (q rest) app() (body, error) {
-	app, err := q.named()
+// appOf describes one application.
+func appOf(f *front, r *http.Request) (body, error) {
+	var s seenApp
+	_, err := f.inTurn(r, func(q rest) (body, error) {
+		app, err := q.named()
+		if err == nil {
+			s = see(app, q.user)
+		}
+		return body{}, err
+	})
 	if err != nil {
 		return body{}, err
 	}
-	s := see(app, q.user)
-	return body{"app", s.body()}, nil
+	return body{"app", s.body(f)}, nil
+}
+
+// An outlookCache keeps the last look at what is left of all applications, for callers that ask again and again.
+type outlookCache struct {
+	mu   sync.Mutex
+	look *outlook.Look // nil: none was taken
+	at   sched.Time
+}
+
+// outlookFresh is how old a look may be that callers get.
+const outlookFresh = sched.Time(time.Second)
+
+// now returns a look that is at most outlookFresh old, and its age. The turn only copies what is left to do; the rest
+// is computed outside of turns.
+func (c *outlookCache) now(f *front) (*outlook.Look, sched.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var age sched.Time
+	f.look(func(m *manager) {
+		now := m.at()
+		if c.look == nil || now-c.at > outlookFresh {
+			v := &m.core.View
+			c.look, c.at = outlook.At(v, outlook.OrderOf(m.config.Core.Policy, v)), now
+		}
+		age = now - c.at
+	})
+	return c.look, age
+}
+
+// expects returns when an unfinished application's tasks are expected to start and to end. The limits are those of
+// nine of ten draws.
+func (c *outlookCache) expects(f *front, job sched.JobID) (e appExpected) {
+	look, age := c.now(f)
+	o := look.Of(job)
+	from := func(t float64) *float64 {
+		t = max(0, t-age.Seconds())
+		return &t
+	}
+	if o.Start != nil {
+		e.Start = from(o.Start.Median)
+	}
+	if o.End != nil {
+		e.End, e.Low, e.High = from(o.End.Median), from(o.End.Low), from(o.End.High)
+	}
+	return e
 }
 
 func (q rest) state() (body, error) {

@@ -128,6 +128,16 @@ func TestREST(t *testing.T) {
 	if end < 22 || end > 40 || low <= 0 || low >= end || at(v, "expected.start") != nil {
 		t.Errorf("expected: %v", v)
 	}
+	for _, path := range []string{"/apps", app} { // the list and the application say the same
+		_, v := c.rest("GET", path, "")
+		name := map[string]string{"/apps": "apps.app.", app: "app."}[path]
+		low, _ := at(v, name+"expected_end_low_s").(float64)
+		end, _ := at(v, name+"expected_end_s").(float64)
+		high, _ := at(v, name+"expected_end_high_s").(float64)
+		if end < 22 || end > 40 || low <= 0 || low >= end || high <= end || at(v, name+"expected_start_s") != nil {
+			t.Errorf("%s: %v", path, v)
+		}
+	}
 	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/application_1_0001/expected": 404,
 		"/apps/nonsense/expected": 400, "/apps/nonsense": 400, "/nodes/h:1": 404,
 		"/apps?states=HAPPY": 400, "/apps?limit=0": 400,

@@ -280,6 +280,15 @@ type appUsage struct {
 	LogAggregation    string  `json:"logAggregationStatus" xml:"logAggregationStatus"`
 }
 
+// appExpected is an extension of Hadoop's application: when its tasks are expected to start, and to end with the limits
+// of nine of ten draws, in seconds from now. What is not known, and the start of what has started, is left out.
+type appExpected struct {
+	Start *float64 `json:"expected_start_s,omitempty" xml:"expected_start_s,omitempty"`
+	End   *float64 `json:"expected_end_s,omitempty" xml:"expected_end_s,omitempty"`
+	Low   *float64 `json:"expected_end_low_s,omitempty" xml:"expected_end_low_s,omitempty"`
+	High  *float64 `json:"expected_end_high_s,omitempty" xml:"expected_end_high_s,omitempty"`
+}
+
 // A masterPlace is where the ApplicationMaster of an application is, for those who may see it.
 type masterPlace struct{ node, web, container string }
 

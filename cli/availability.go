@@ -33,20 +33,24 @@ func timetables(file string, cluster *workload.Cluster) (map[string]*sched.Forec
 }
 
 // roomBy returns what --availability says of the machines of NodeManagers. The instants of a file count from the
-// midnight before start, in its zone.
-func roomBy(says string, start time.Time) (r yarn.Room, err error) {
+// midnight before start, in its zone; those of the forecast, which a file gives, from start.
+func roomBy(says string, start time.Time) (r yarn.Room, ahead *sched.Forecast, err error) {
 	switch says {
 	case "":
-		return r, nil
+		return r, nil, nil
 	case measured:
-		return yarn.Room{Measured: true}, nil
+		return yarn.Room{Measured: true}, nil, nil
 	}
 	t, err := availability.Read(says)
 	if err != nil {
-		return r, usageError{err}
+		return r, nil, usageError{err}
 	}
 	year, month, day := start.Date()
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, start.Location())
+	if ahead, err = t.InParts(start.Sub(midnight)); err != nil {
+		return r, nil, usageError{err}
+	}
+	r.Since = start
 	r.Part = func(at time.Time) (float64, time.Time) {
 		part, until := t.Part(at.Sub(midnight))
 		if until == sched.Never {
@@ -54,7 +58,7 @@ func roomBy(says string, start time.Time) (r yarn.Room, err error) {
 		}
 		return part, midnight.Add(until)
 	}
-	return r, nil
+	return r, ahead, nil
 }
 
 // offer makes the nodes of a run on this machine offer what --availability says: a file, or measured. The policy is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A simulation beside a service takes longer than alone, its record is decided again with the forecast that the policy
@@ -51,7 +52,7 @@ func TestRunAvailability(t *testing.T) {
 func TestRMAvailability(t *testing.T) {
 	zone := time.FixedZone("east", 5*3600)
 	start := time.Date(2026, 3, 7, 14, 30, 0, 0, zone)
-	s, err := roomBy(writeFile(t, "day", "period 24h\n0s 100%\n9h 40%\n17h 80%\n"), start)
+	s, ahead, err := roomBy(writeFile(t, "day", "period 24h\n0s 100%\n9h 40%\n17h 80%\n"), start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +69,25 @@ func TestRMAvailability(t *testing.T) {
 			t.Errorf("on day %d at %d h %v until %v, want %v until %v", c.day, c.hour, part, until, c.part, c.until)
 		}
 	}
-	if s, err = roomBy(writeFile(t, "once", "0s 100%\n9h 40%\n"), start); err != nil {
+	if s.Since != start || !ahead.IsInParts() {
+		t.Errorf("since %v, in parts %v", s.Since, ahead.IsInParts())
+	}
+	for at := sched.Time(0); at < 60*time.Hour; at += 10 * time.Minute {
+		part, until := s.Part(start.Add(at))
+		if got := ahead.At(at); got[sched.VCores] != int64(part*1e6) || got[sched.Memory] != int64(part*1e6) ||
+			start.Add(ahead.Next(at)).After(until) {
+			t.Errorf("%v after the start policies are told of %v until %v, and nodes offer the part %v until %v", at,
+				got, ahead.Next(at), part, until)
+		}
+	}
+	if s, ahead, err = roomBy(writeFile(t, "once", "0s 100%\n9h 40%\n"), start); err != nil {
 		t.Fatal(err)
 	}
 	if part, until := s.Part(start); part != 0.4 || !until.IsZero() {
 		t.Errorf("the last step: %v until %v, want 0.4 for ever", part, until)
+	}
+	if got := ahead.At(0)[sched.VCores]; got != 400_000 || ahead.Next(0) != sched.Never {
+		t.Errorf("policies are told of %d ppm until %v, want 400000 for ever", got, ahead.Next(0))
 	}
 	bad := writeFile(t, "bad", "0s 100%\n1h 5\n")
 	dir := filepath.Dir(writeFile(t, "yarn-site.xml", "<configuration/>"))

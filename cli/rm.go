@@ -37,6 +37,7 @@ type rmFlags struct {
 	pack      bool
 	fairness  bool
 	available string
+	classes   string
 	check     bool // say what is read, and start nothing
 	named     bool // --policy was given
 }
@@ -91,6 +92,8 @@ There is no Kerberos, no node labels, no high availability. docs/hadoop.md has t
 			"(an event costs time for each queue)")
 	fl.BoolVar(&f.pack, "pack", false,
 		"fill one node before the next, so that others stay empty; otherwise containers are spread over the nodes")
+	fl.StringVar(&f.classes, "classes", "", "classes of machines with other hardware, for policy hardware: a file "+
+		"with a host and a class a line")
 	fl.StringVar(&f.available, "availability", "", "what a service on the machines of NodeManagers leaves for "+
 		"containers: a timetable, a file of lines as '6h 40%' counted from midnight, or 'measured', by their reports")
 	fl.BoolVar(&f.check, "check", false, "say what of the folder is not understood, and start nothing")
@@ -156,8 +159,14 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if err := f.encrypt(&config); err != nil {
 		return err
 	}
-	if config.Room, err = roomBy(f.available, time.Now()); err != nil {
+	room, ahead, err := roomBy(f.available, time.Now())
+	if err != nil {
 		return err
+	}
+	if config.Room = room; f.classes != "" {
+		if config.Room.Classes, err = yarn.ReadClasses(f.classes); err != nil {
+			return usageError{err}
+		}
 	}
 	if err := config.Check(); err != nil {
 		return failuref("%w", err)
@@ -178,6 +187,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		Cluster:   &workload.Cluster{},
 		Queues:    config.Queues.Specs(),
 		Spread:    !f.pack,
+		Forecast:  ahead,
 		Record:    ofThisLife(f.record, f.overwrite),
 		Overwrite: f.overwrite,
 		Complain:  func(err error) { config.Log.Error("the record ends here", "why", err) },

@@ -36,7 +36,8 @@ func (f *termFlags) spec(name string, conf map[string]string) (*sched.JobSpec, e
 		}
 		known, err := spec.SetTerm(term, conf[key])
 		if !known {
-			err = errors.New("there is no such key; there are sojourn.deadline, sojourn.goal and sojourn.weight")
+			err = errors.New("there is no such key; there are sojourn.deadline, sojourn.goal, sojourn.weight, " +
+				"sojourn.delays, sojourn.accelerators, and the phases of a task, as sojourn.map")
 		}
 		if err != nil {
 			return nil, usageError{fmt.Errorf("-D %s=%s: %w", key, conf[key], err)}

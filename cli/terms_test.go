@@ -58,7 +58,7 @@ func TestRunTerms(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"--deadline soon", "--deadline soon: must be a time above 0"},
 		{"-D sojourn.goal=late", "-D sojourn.goal=late: must be response, stretch, tardy"},
-		{"-D sojourn.dedline=1h", "there are sojourn.deadline, sojourn.goal and sojourn.weight"},
+		{"-D sojourn.dedline=1h", "there are sojourn.deadline, sojourn.goal, sojourn.weight, sojourn.delays"},
 		{"--goal tardiness", "of wordcount: goal: metric tardiness: needs a deadline"},
 		{"--weight -1", "of wordcount: goal: weight -1: must be from 0"},
 	} {

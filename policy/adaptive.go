@@ -128,7 +128,7 @@ type adaptive struct {
 	Beat     ticker
 	Warnings warnings
 
-	most     int32 // delays of a task
+	most     int32 // delays of a task, where its job says nothing of its own
 	fallback bool
 	beat     sched.Time
 	leads    leads
@@ -237,7 +237,17 @@ func (a *adaptive) offer(p *sched.Plan) {
 // defers reports whether tasks of st may pass over nodes without their input: its stage holds enough slots for its
 // goal by what is known of its tasks (2.6 of the page).
 func (a *adaptive) defers(p *sched.Plan, st *sched.Stage) bool {
-	return a.most > 0 && a.near(st) && a.Order.enough(p.Now, st)
+	return a.passes(st.Job) > 0 && a.near(st) && a.Order.enough(p.Now, st)
+}
+
+// passes returns how often a task of j may pass over a node without its input.
+func (a *adaptive) passes(j *sched.Job) int32 {
+	switch n := j.Spec.Delays; {
+	case a.most == 0 || n == 0:
+		return a.most
+	default:
+		return max(0, n)
+	}
 }
 
 // place starts a task of st, near its input if a node there has room. A stage that holds enough slots takes another
@@ -253,7 +263,7 @@ func (a *adaptive) place(p *sched.Plan, st *sched.Stage) bool {
 	list := a.Deferred.Of(st)
 	for n := p.FirstWhere(st, where); n != nil; n = p.FirstWhere(st, where) {
 		d := deferralOf(list, p.NextTask(st, n))
-		if d.Times >= a.most {
+		if d.Times >= a.passes(st.Job) {
 			return p.Launch(st, n)
 		}
 		d.Times++

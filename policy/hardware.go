@@ -99,8 +99,8 @@ var hardwareCard = Card{
 		"whether slots are to be divided anew, and when at the earliest",
 		"by stage: since when it waits for a node near its input (with a delay)",
 	},
-	Limits: []Limit{{Verb: "rm", Text: "a ResourceManager is not told which accelerators an application can " +
-		"use: policy hardware keeps goals, and serves every application as a regular one"}},
+	Limits: []Limit{{Verb: "rm", Text: "policy hardware knows accelerated machines by --classes, and the " +
+		"applications that can use them by the tag sojourn.accelerators: others are regular; devices are not counted"}},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 

@@ -14,7 +14,8 @@ import (
 func (h *hardware) planAll(p *sched.Plan) {
 	for i := range h.Pools {
 		q := &h.Pools[i]
-		q.Devices = q.Devices || p.Classes[q.Class-1].Capacity[sched.Accelerators] > 0
+		q.Devices = p.Can&sched.CanNameTasks != 0 &&
+			(q.Devices || p.Classes[q.Class-1].Capacity[sched.Accelerators] > 0)
 	}
 	var kinds [sched.NumResources]bool
 	for j := range p.Jobs() {

@@ -14,8 +14,8 @@ var rasCard = Card{
 	Params: rasParams("off"),
 	Memory: rasMemory,
 	Claims: []Claim{NonPreemptive, TimeInvariant},
-	Limits: []Limit{{"rm", "policy ras is told no CPU time and no bytes of containers: jobs without a profile count " +
-		"with what they ask for"}},
+	Limits: []Limit{{"rm", "policy ras learns from heartbeats what containers use of the processors, and is told no " +
+		"bytes: what they do to disks and network is for tags to say (sojourn.map=disk-io:300000)"}},
 }
 
 // rasMemory is what policies with a placement matrix remember.

@@ -56,18 +56,22 @@ var reverseCard = Card{
 		},
 	),
 	Memory: append(
-		[]string{"for each part of the day: what was available on past days, and how far from what was expected"},
+		[]string{
+			"for each part of the day: what was available on past days, and how far from what was expected",
+			"what nodes have altogether (where the timetable says parts)",
+		},
 		rasMemory...,
 	),
 	Claims: []Claim{NonPreemptive, TimeInvariant},
-	Limits: []Limit{{"rm", "policy reverse is told no timetable by a ResourceManager: it expects what past days of " +
-		"this run teach, and until then what there is now"}},
+	Limits: []Limit{{"rm", "policy reverse is told the timetable of --availability FILE; without one it expects what " +
+		"past days of this run teach, and until then what there is now"}},
 }
 
 // backward is the Reverse-Adaptive scheduler: RAS with the utility of package reverse.
 type backward struct {
 	Matrix matrix
 	Days   profile
+	Whole  sched.Resources   // what nodes have altogether, where the forecast is in parts
 	Fits   sched.Per[fitted] // by job
 
 	given, constant    bool // what the forecast is
@@ -100,6 +104,7 @@ func newReverse(a Args) sched.Policy {
 // Decide learns what is available, makes room where a node has come to offer less, and places and starts tasks.
 func (b *backward) Decide(p *sched.Plan) {
 	b.Days.observe(p)
+	b.measure(p)
 	if b.suspends || b.kills {
 		for _, id := range p.Offers {
 			b.relieve(p, p.Node(id))
@@ -159,10 +164,11 @@ func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 	if !b.given || f == nil {
 		return part
 	}
+	scale := b.scale(p)
 	for at := f.Next(p.Now); at <= p.Now+b.Matrix.cycle; at = f.Next(at) {
 		for k, n := range f.At(at) {
 			if p.Capacity[k] > 0 {
-				part[k] = min(part[k], float64(n)/float64(p.Capacity[k]))
+				part[k] = min(part[k], float64(n)*scale[k]/float64(p.Capacity[k]))
 			}
 		}
 	}

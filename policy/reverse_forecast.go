@@ -140,9 +140,16 @@ func (b *backward) expect(p *sched.Plan) *outlook {
 		o.base = func(from, to sched.Time) reverse.Amount { return constant(p.Capacity, from, to) }
 		return o
 	case b.given && p.Forecast != nil:
-		o.base = func(from, to sched.Time) reverse.Amount { return reverse.Amount(p.Forecast.Area(from, to)) }
+		scale := b.scale(p)
+		o.base = func(from, to sched.Time) reverse.Amount {
+			area := reverse.Amount(p.Forecast.Area(from, to))
+			for k := range area {
+				area[k] *= scale[k]
+			}
+			return area
+		}
 		for k, n := range p.Forecast.At(p.Now) {
-			expected[k] = float64(n)
+			expected[k] = float64(n) * scale[k]
 		}
 	default:
 		o.base = b.Days.area
@@ -153,6 +160,32 @@ func (b *backward) expect(p *sched.Plan) *outlook {
 		o.off[k] = float64(n) - expected[k]
 	}
 	return o
+}
+
+// wholePart is all that nodes have, in a forecast in parts.
+const wholePart = 1e6
+
+// measure finds out what the nodes have altogether, where the forecast is in parts: what they offer now, divided by the
+// part that holds now. While that part is zero, the last result holds.
+func (b *backward) measure(p *sched.Plan) {
+	if p.Forecast == nil || !p.Forecast.IsInParts() {
+		return
+	}
+	for k, part := range p.Forecast.At(p.Now) {
+		if part > 0 {
+			b.Whole[k] = int64(math.Round(float64(p.Capacity[k]) * wholePart / float64(part)))
+		}
+	}
+}
+
+// scale returns what an amount of the forecast stands for.
+func (b *backward) scale(p *sched.Plan) (scale [sched.NumResources]float64) {
+	for k := range scale {
+		if scale[k] = 1; p.Forecast.IsInParts() {
+			scale[k] = float64(b.Whole[k]) / wholePart
+		}
+	}
+	return scale
 }
 
 // constant returns an amount that lasts from one instant to another.

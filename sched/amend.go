@@ -6,6 +6,7 @@ func (c *cluster) amend(j *Job, spec *JobSpec) {
 	own := *j.Spec
 	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline
 	own.Min, own.Max, own.Goal, own.Profile = spec.Min, spec.Max, spec.Goal, spec.Profile
+	own.Delays = spec.Delays
 	j.Spec, j.Weight = &own, weightOr1(own.Weight)
 	if to := c.queues.leafOf(&own); to != j.leaf {
 		from := j.leaf

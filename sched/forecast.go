@@ -19,7 +19,19 @@ type Forecast struct {
 	areas  []Work // areas[i]: from 0 to steps[i].From
 	period Time   // zero: the last step lasts for ever
 	whole  Work   // area of a period
+	parts  bool
 }
+
+// InParts returns a forecast with the same steps, whose amounts are parts, in ppm, of what the nodes have altogether.
+// It is for a cluster whose nodes come and go.
+func (f *Forecast) InParts() *Forecast {
+	parts := *f
+	parts.parts = true
+	return &parts
+}
+
+// IsInParts reports whether amounts are parts, in ppm, of what the nodes have altogether.
+func (f *Forecast) IsInParts() bool { return f.parts }
 
 // NewForecast returns the step function with the given steps. The first step is from 0, and each other one starts later
 // than the one before. With a period above zero, which lies after the start of the last step, the function repeats.
@@ -109,6 +121,7 @@ func (f *Forecast) upTo(at Time) Work {
 // forecastJSON is a Forecast in JSON.
 type forecastJSON struct {
 	Period Time         `json:"period_ns,omitempty"`
+	Parts  bool         `json:"parts,omitempty"`
 	Steps  []supplyJSON `json:"steps"`
 }
 
@@ -119,7 +132,7 @@ type supplyJSON struct {
 
 // MarshalJSON writes the steps and the period.
 func (f *Forecast) MarshalJSON() ([]byte, error) {
-	doc := forecastJSON{Period: f.period}
+	doc := forecastJSON{Period: f.period, Parts: f.parts}
 	for _, s := range f.steps {
 		doc.Steps = append(doc.Steps, supplyJSON(s))
 	}
@@ -139,6 +152,7 @@ func (f *Forecast) UnmarshalJSON(b []byte) error {
 	read, err := NewForecast(doc.Period, steps...)
 	if err == nil {
 		*f = *read
+		f.parts = doc.Parts
 	}
 	return err
 }

@@ -12,6 +12,7 @@ type JobSpec struct {
 	Min, Max          Resources // what the job wants to hold at least and at most at once; zero: no bound
 	Goal              *Goal     // nil: the policy's metric, with the job's Weight
 	Profile           *Profile  // nil: unknown
+	Delays            int32     // D_max: passes over a node without a task's input; zero: the policy's; -1: none
 	Stages            []StageSpec
 	Probes            JobID // the job that this job is a probe of; zero: it is no probe
 	Open              bool  // stages may yet be added (AsksChanged): the engine ends the job (JobEnded)

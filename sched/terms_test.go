@@ -17,11 +17,13 @@ func TestSpecChangedCarriesAllTerms(t *testing.T) {
 		Name: "another", Queue: "etl", Weight: 2, Priority: 3, Deadline: 60 * sec,
 		Min: slots(1, 0), Max: slots(2, 0),
 		Goal: &Goal{Metric: MetricTardiness, Weight: 4}, Profile: &Profile{Accelerators: []string{"gpu"}},
+		Delays: 2,
 	}
 	c.Step(sec, []Event{{Kind: SpecChanged, Job: 1, Body: said}})
 	want := *mapReduce(0, 1, sec, 0, 0)
 	want.Queue, want.Weight, want.Priority, want.Deadline = "etl", 2, 3, 60*sec
 	want.Min, want.Max, want.Goal, want.Profile = said.Min, said.Max, said.Goal, said.Profile
+	want.Delays = said.Delays
 	if got := c.Job(1).Spec; !reflect.DeepEqual(*got, want) {
 		t.Errorf("the spec is %+v, want %+v", *got, want)
 	}
@@ -32,6 +34,8 @@ func TestValidateTerms(t *testing.T) {
 		"": {Deadline: sec, Min: slots(1, 0), Max: slots(1, 0),
 			Goal: &Goal{Metric: MetricSteps, Steps: []CostStep{{0, 0}, {sec, 1}, {2 * sec, 1}}}},
 		"deadline -1s: must be after":                {Deadline: -sec},
+		"delays -2: must be from -1":                 {Delays: -2},
+		"delays 1000001: must be from -1":            {Delays: 1_000_001},
 		"min 2 of map-slots: must be at most max, 1": {Min: slots(2, 0), Max: slots(1, 0)},
 		"min -1 and max 0 of reduce-slots":           {Min: slots(0, -1)},
 		"goal: metric 7: must be below 7":            {Goal: &Goal{Metric: NumMetrics}},
@@ -62,7 +66,8 @@ func TestValidateTerms(t *testing.T) {
 // Terms are read from words; a word that means nothing changes nothing.
 func TestSetTerm(t *testing.T) {
 	var s JobSpec
-	for _, term := range [][2]string{{"weight", "3"}, {"goal", "1m:1/2m:4"}, {"deadline", "90s"}} {
+	for _, term := range [][2]string{{"weight", "3"}, {"goal", "1m:1/2m:4"}, {"deadline", "90s"}, {"delays", "0"},
+		{"accelerators", "gpu/cell"}, {"map", "vcores:2/disk-io:300000"}, {"shuffle", "network-io:1500"}} {
 		if known, err := s.SetTerm(term[0], term[1]); !known || err != nil {
 			t.Errorf("%s: %v, %v", term, known, err)
 		}
@@ -70,11 +75,20 @@ func TestSetTerm(t *testing.T) {
 	want := JobSpec{
 		Deadline: 90 * sec,
 		Goal:     &Goal{Metric: MetricSteps, Weight: 3, Steps: []CostStep{{60 * sec, 1}, {120 * sec, 4}}},
+		Delays:   -1,
+		Profile: &Profile{
+			Phases: [NumPhases]Resources{
+				PhaseMap: {VCores: 2, DiskIO: 300_000}, PhaseShuffle: {NetworkIO: 1500},
+			},
+			Accelerators: []string{"gpu", "cell"},
+		},
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, want %+v", s, want)
 	}
 	for _, term := range [][2]string{{"weight", "much"}, {"goal", "late"}, {"goal", "steps"}, {"goal", "1m:1/"},
+		{"delays", "-1"}, {"delays", "few"}, {"accelerators", ""}, {"accelerators", "gpu/gpu"}, {"map", ""},
+		{"reduce", "cores:2"}, {"reduce", "vcores:-2"}, {"reduce", "vcores:two"},
 		{"deadline", "soon"}, {"deadline", "0s"}, {"deadline", "-1s"}} {
 		if known, err := s.SetTerm(term[0], term[1]); !known || err == nil {
 			t.Errorf("%s: %v, %v, want an error", term, known, err)

@@ -11,6 +11,7 @@ const (
 	maxAmount = 1 << 36
 	maxWeight = 1e9
 	mostSteps = 1000 // of a goal
+	maxDelays = 1_000_000
 )
 
 // Validate reports what is wrong with a spec: the field, and what it should be.
@@ -36,6 +37,9 @@ func (s *JobSpec) ValidateTerms() error {
 	}
 	if s.Submit < 0 && !s.Open {
 		return fmt.Errorf("submit %v: must not be negative", s.Submit)
+	}
+	if s.Delays < -1 || s.Delays > maxDelays {
+		return fmt.Errorf("delays %d: must be from -1, for none, to %d", s.Delays, maxDelays)
 	}
 	if s.Deadline < 0 {
 		return fmt.Errorf("deadline %v: must be after the submission", s.Deadline)

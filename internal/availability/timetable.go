@@ -109,6 +109,25 @@ func (t *Timetable) Of(capacity sched.Resources) (*sched.Forecast, error) {
 	return sched.NewForecast(t.period, steps...)
 }
 
+// InParts returns the timetable from an instant on, as parts of vcores and memory in ppm: what a policy is told where
+// nodes come and go. O(steps).
+func (t *Timetable) InParts(from sched.Time) (*sched.Forecast, error) {
+	var steps []sched.Supply
+	for at := from; at != sched.Never && (t.period == 0 || at < from+t.period); {
+		part, until := t.Part(at)
+		n := int64(part * 1e6)
+		steps = append(steps, sched.Supply{
+			From: at - from, Capacity: sched.Resources{sched.Memory: n, sched.VCores: n},
+		})
+		at = until
+	}
+	f, err := sched.NewForecast(t.period, steps...)
+	if err != nil {
+		return nil, err
+	}
+	return f.InParts(), nil
+}
+
 // Part returns the part of a node that is left at an instant, and the first instant after it from which another step
 // holds; Never: there is none.
 func (t *Timetable) Part(at sched.Time) (part float64, until sched.Time) {

@@ -264,7 +264,7 @@ func (c *coder) jobSpec(s *sched.JobSpec) {
 
 // wanted codes the goal and the allocation that a job wants, after a byte that says whether there is either.
 func (c *coder) wanted(s *sched.JobSpec) {
-	const goal, least, most = 1, 2, 4
+	const goal, least, most, delays = 1, 2, 4, 8
 	there := byte(0)
 	if s.Goal != nil {
 		there |= goal
@@ -275,7 +275,10 @@ func (c *coder) wanted(s *sched.JobSpec) {
 	if s.Max != (sched.Resources{}) {
 		there |= most
 	}
-	if there = c.byte(there); there >= 2*most {
+	if s.Delays != 0 {
+		there |= delays
+	}
+	if there = c.byte(there); there >= 2*delays {
 		c.fail(fmt.Errorf("there is no goal with the flags %d", there))
 		return
 	}
@@ -290,6 +293,9 @@ func (c *coder) wanted(s *sched.JobSpec) {
 	}
 	if there&most != 0 {
 		c.resources(&s.Max)
+	}
+	if there&delays != 0 {
+		number(c, &s.Delays)
 	}
 }
 

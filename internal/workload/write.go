@@ -190,6 +190,9 @@ func appendYAML(b []byte, job *sched.JobSpec) ([]byte, error) {
 	}
 	l = l.needs(job.Min, sched.Resources{}, "min").needs(job.Max, sched.Resources{},
 		"max").goal(job.Goal).profile(job.Profile)
+	if job.Delays != 0 {
+		l = strconv.AppendInt(l.key("delays"), int64(max(0, job.Delays)), 10)
+	}
 	if job.Type != mapReduce {
 		l = l.text("type", job.Type)
 	}

@@ -68,6 +68,7 @@ func drawTerms(t *rapid.T, spec *sched.JobSpec) {
 			spec.Max[k] += spec.Min[k]
 		}
 	}
+	spec.Delays = rapid.Int32Range(-1, 3).Draw(t, "delays")
 	if rapid.Bool().Draw(t, "goal") {
 		g := &sched.Goal{Metric: sched.MetricSteps, Weight: rapid.Float64Range(0, 9).Draw(t, "cost weight")}
 		for i := range rapid.IntRange(1, 3).Draw(t, "steps") {

@@ -185,7 +185,7 @@ func (y *yamlJobs) list() error {
 		"stand before jobs")
 }
 
-const jobFields = "name, submit, user, queue, weight, priority, deadline, min, max, goal, profile, type, " +
+const jobFields = "name, submit, user, queue, weight, priority, deadline, min, max, goal, profile, delays, type, " +
 	"maps, reduces; or job, or mapper, combiner and reducer, and input, output, conf"
 
 // yamlJob gathers a job.
@@ -256,6 +256,10 @@ func (y *yamlJobs) field(j *yamlJob, key string, v *yaml.Node) (_ bool, err erro
 		j.spec.Goal, err = y.goal(v)
 	case "profile":
 		j.spec.Profile, err = y.profile(v)
+	case "delays":
+		if j.spec.Delays, err = yamlValue(&y.yamlText, v, parseInt32); err == nil && j.spec.Delays == 0 {
+			j.spec.Delays = -1
+		}
 	case "type":
 		j.spec.Type, err = y.text(v)
 	case "maps":

@@ -90,7 +90,8 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 			},
 		},
 	}
-	spec.Deadline, spec.Goal = app.hints.deadline, app.hints.goal
+	said := &app.hints.terms
+	spec.Deadline, spec.Goal, spec.Profile, spec.Delays = said.Deadline, said.Goal, said.Profile, said.Delays
 	return spec
 }
 

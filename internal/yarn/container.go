@@ -158,15 +158,17 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	if c.lease == 0 {
 		c.attempt.app.unfound(c)
 	} else {
-		c.m.note(
-			sched.Event{
-				Kind:    sched.AttemptDone,
-				Outcome: outcome,
-				Attempt: c.lease,
-				Node:    c.node.sched,
-				Job:     c.attempt.app.job,
-			},
-		)
+		done := sched.Event{
+			Kind:    sched.AttemptDone,
+			Outcome: outcome,
+			Attempt: c.lease,
+			Node:    c.node.sched,
+			Job:     c.attempt.app.job,
+		}
+		if outcome == sched.OK {
+			done.Body = c.counters()
+		}
+		c.m.note(done)
 	}
 	c.attempt.tell(c, end)
 	c.settle()

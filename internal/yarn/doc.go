@@ -11,7 +11,7 @@
 //	front.go  owner.go                              what servers use outside of turns; whose turn it is
 //	saved.go  recover.go                            what outlives the process, and how it comes back
 //	decide.go                                       a Step of the core, and its actions carried out
-//	node.go  application.go  permissions.go  attempt.go  container.go  asks.go  shun.go
+//	node.go  application.go  permissions.go  attempt.go  container.go  asks.go  shun.go  use.go
 //	                                                what happens to each part of the state
 //	manager.go  nodetable.go  apptable.go  tables.go  liveness.go
 //	                                                how parts are found; what happens when

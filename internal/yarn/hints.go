@@ -16,24 +16,29 @@ import (
 //	sojourn.queue=etl        the queue that it is for, where its submission names none
 //	sojourn.goal=tardiness   what finishing late costs: a metric, or costs by the time it takes, as 5m:1/10m:4
 //	sojourn.weight=3         of that cost among those of others; the application's shares are not touched
+//	sojourn.accelerators=gpu classes of nodes whose hardware its code can use, the best first, as gpu/cell
+//	sojourn.map=vcores:2     what a container of its maps uses (policies ras and reverse), as vcores:2/disk-io:300000
+//	sojourn.delays=3         how often policy adaptive may pass over a node without a task's input
+//
+// The phases of a task are read, map, sort, spill, shuffle, merge, reduce and write.
 type hints struct {
-	deadline, size time.Duration
-	queue          string
-	goal           *sched.Goal // nil: nothing is said
+	size  time.Duration
+	queue string
+	// terms has Deadline, Goal, Profile and Delays.
+	terms sched.JobSpec
 }
 
 const hintPrefix = "sojourn."
 
 // readHints reads tags; wrong says, for each that begins as a hint and is none, what it must be.
 func readHints(tags []string) (h hints, wrong []error) {
-	var terms sched.JobSpec
 	for _, tag := range tags {
 		rest, ours := strings.CutPrefix(tag, hintPrefix)
 		if !ours {
 			continue
 		}
 		name, value, _ := strings.Cut(rest, "=")
-		known, err := terms.SetTerm(name, value)
+		known, err := h.terms.SetTerm(name, value)
 		switch {
 		case known:
 		case name == "size":
@@ -46,16 +51,16 @@ func readHints(tags []string) (h hints, wrong []error) {
 		case name == "queue":
 			h.queue = value
 		default:
-			err = errors.New("there are sojourn.deadline, size, queue, goal and weight")
+			err = errors.New("there are sojourn.deadline, size, queue, goal, weight, accelerators, delays, and the " +
+				"phases of a task, as map")
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("tag %q: %w", tag, err))
 		}
 	}
-	h.deadline, h.goal = terms.Deadline, terms.Goal
-	if h.goal != nil {
-		if err := terms.ValidateTerms(); err != nil {
-			h.goal = nil
+	if h.terms.Goal != nil {
+		if err := h.terms.ValidateTerms(); err != nil {
+			h.terms.Goal = nil
 			wrong = append(wrong, fmt.Errorf("tags %s: %w", strings.Join(tags, ", "), err))
 		}
 	}

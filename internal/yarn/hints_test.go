@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -25,22 +26,29 @@ import (
 
 func TestHints(t *testing.T) {
 	h, wrong := readHints([]string{"nightly", "sojourn.deadline=10m", "sojourn.size=2h", "sojourn.queue=etl"})
-	if want := (hints{deadline: 10 * time.Minute, size: 2 * time.Hour, queue: "etl"}); h != want || len(wrong) != 0 {
+	want := hints{terms: sched.JobSpec{Deadline: 10 * time.Minute}, size: 2 * time.Hour, queue: "etl"}
+	if !reflect.DeepEqual(h, want) || len(wrong) != 0 {
 		t.Errorf("%+v, %v", h, wrong)
 	}
 	costs, wrong := readHints([]string{"sojourn.weight=3", "sojourn.goal=5m:1/10m:4"})
 	steps := []sched.CostStep{{After: 5 * time.Minute, Cost: 1}, {After: 10 * time.Minute, Cost: 4}}
-	if g := costs.goal; len(wrong) != 0 || g.Metric != sched.MetricSteps || g.Weight != 3 ||
+	if g := costs.terms.Goal; len(wrong) != 0 || g.Metric != sched.MetricSteps || g.Weight != 3 ||
 		!slices.Equal(g.Steps, steps) {
 		t.Errorf("%+v, %v", g, wrong)
+	}
+	uses, wrong := readHints([]string{"sojourn.accelerators=gpu/cell", "sojourn.map=vcores:2", "sojourn.delays=3"})
+	if p := uses.terms.Profile; len(wrong) != 0 || uses.terms.Delays != 3 ||
+		p.Phases[sched.PhaseMap][sched.VCores] != 2 ||
+		!slices.Equal(p.Accelerators, []string{"gpu", "cell"}) {
+		t.Errorf("%+v, %v", uses.terms, wrong)
 	}
 	for _, bad := range []string{
 		"sojourn.deadline=soon", "sojourn.deadline=-5m", "sojourn.size=0s", "sojourn.sise=2h", "sojourn.",
 		"sojourn.goal=tardiness", "sojourn.goal=late", "sojourn.goal=10m:1/5m:4", "sojourn.goal=steps",
 		"sojourn.weight=NaN",
-		"sojourn.weight=-1",
+		"sojourn.weight=-1", "sojourn.delays=-1", "sojourn.accelerators=gpu/gpu", "sojourn.map=cores:2",
 	} {
-		if h, wrong := readHints([]string{bad}); len(wrong) != 1 || h != (hints{}) ||
+		if h, wrong := readHints([]string{bad}); len(wrong) != 1 || !reflect.DeepEqual(h, hints{}) ||
 			!strings.Contains(wrong[0].Error(), bad) {
 			t.Errorf("%s: %+v, %v", bad, h, wrong)
 		}

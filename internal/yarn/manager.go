@@ -14,11 +14,15 @@ import (
 func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
 	now := clock()
 	log := &logbook{Logger: config.Log, deeds: cmp.Or(config.Access.Audit, config.Log)}
+	since := now
+	if !config.Room.Since.IsZero() {
+		since = config.Room.Since
+	}
 	m := &manager{
 		config:  config,
 		core:    sched.New(config.Core),
 		clock:   clock,
-		started: now,
+		started: since,
 		life:    life{identity: now.UnixMilli(), first: now.UnixMilli()},
 		finds:   newFinds(),
 		now:     now,

@@ -122,6 +122,7 @@ func (n *node) checked(s *wire.NodeStatus) {
 	n.doing = doing{s.Health, use, machine, n.doing.others}
 	n.doing.health.Report = cut(s.Health.Report, mostHealth)
 	n.measure()
+	n.learnUse()
 	switch {
 	case s.Health.OK && n.state == wire.NodeUnhealthy:
 		n.join()

@@ -26,9 +26,13 @@ const (
 	mostClasses = 256
 )
 
-// class names the class of nodes of size r. Sizes beyond mostClasses are one class.
-func (t *nodeTable) class(r wire.Resource) string {
-	name := fmt.Sprintf("%dMiB-%d", r.Memory, r.VCores)
+// class names the class of the node: what is said of its host, else its size. Classes beyond mostClasses are one.
+func (n *node) class() string {
+	t := &n.m.nodes
+	name := n.m.config.Room.Classes[n.id.Host]
+	if name == "" {
+		name = fmt.Sprintf("%dMiB-%d", n.capacity.Memory, n.capacity.VCores)
+	}
 	if !t.classes[name] && len(t.classes) >= mostClasses {
 		return "others"
 	}
@@ -130,7 +134,7 @@ func (n *node) offer() {
 
 // spec describes the node to the core.
 func (n *node) spec() *sched.NodeSpec {
-	s := &sched.NodeSpec{Name: n.name, Class: n.m.nodes.class(n.capacity), Rack: n.m.nodes.rackID(n.rack)}
+	s := &sched.NodeSpec{Name: n.name, Class: n.class(), Rack: n.m.nodes.rackID(n.rack)}
 	if n.fresh() {
 		s.Capacity = n.left(amount(n.capacity))
 	}

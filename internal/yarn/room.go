@@ -1,7 +1,9 @@
 package yarn
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
@@ -21,6 +23,40 @@ type Room struct {
 	// Measured lets nodes offer fewer vcores where their heartbeats say that processes other than containers use the
 	// processors: what the machine uses less what containers use, where the newest report counts for a half.
 	Measured bool
+	// Since is when the clock of the core starts, which a forecast of Part counts from; zero: when the ResourceManager
+	// does.
+	Since time.Time
+	// Classes names the classes of hosts with other hardware, for policies that tell nodes apart. Nodes of other hosts
+	// are of a class by their size.
+	Classes map[string]string
+}
+
+// ReadClasses reads the classes of hosts from a file: a host and a class a line, what follows # is a remark.
+func ReadClasses(path string) (map[string]string, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("classes: %w", err)
+	}
+	return parseClasses(path, text)
+}
+
+func parseClasses(file string, text []byte) (map[string]string, error) {
+	classes := map[string]string{}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		switch f := strings.Fields(line); {
+		case len(f) == 0:
+		case len(f) != 2 || !wellNamed(f[1]):
+			return nil, fmt.Errorf("%s:%d: must be a host and a class, like: node7 gpu", file, n)
+		case classes[f[0]] != "" && classes[f[0]] != f[1]:
+			return nil, fmt.Errorf("%s:%d: host %s is of class %s already", file, n, f[0], classes[f[0]])
+		default:
+			classes[f[0]] = f[1]
+		}
+	}
+	return classes, nil
 }
 
 // offerAll offers all nodes anew, from now on and whenever the part that is left changes.

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,4 +83,47 @@ func TestRoomMeasured(t *testing.T) {
 			t.Errorf("beat %d, use %v: the node offers %v, want %d vcores", i, c.use, got, c.vcores)
 		}
 	}
+}
+
+// A host whose class is said is of that class; other nodes are of one by their size. Wrong lines are named.
+func TestClasses(t *testing.T) {
+	classes, err := parseClasses("classes", []byte("# accelerated\na gpu\n\nb  fast # by vectors\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFew(t)
+	f.m.config.Room.Classes = classes
+	for i, want := range []string{"gpu", "fast", "1024MiB-4"} {
+		if got := f.m.nodes.list[i].spec().Class; got != want {
+			t.Errorf("node %d is of class %q, want %q", i+1, got, want)
+		}
+	}
+	for text, says := range map[string]string{
+		"a gpu\nb":         "classes:2: must be a host and a class",
+		"a gpu fast":       "classes:1: must be a host and a class",
+		"a gpu\n\na fast":  "classes:3: host a is of class gpu already",
+		"a \x00gpu":        "classes:1: must be a host and a class",
+		"a gpu\na gpu\n#x": "",
+	} {
+		_, err := parseClasses("classes", []byte(text))
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: error %v, want %q", text, err, says)
+		}
+	}
+}
+
+// Every host of a table that can be read has one class, and no text makes the reader panic.
+func FuzzClasses(f *testing.F) {
+	f.Add("a gpu\n# b\nc fast # x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		classes, err := parseClasses("x", []byte(text))
+		if err != nil {
+			return
+		}
+		for host, class := range classes {
+			if host == "" || !wellNamed(class) {
+				t.Errorf("%q: host %q is of class %q", text, host, class)
+			}
+		}
+	})
 }

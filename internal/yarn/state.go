@@ -375,10 +375,11 @@ type askTable struct {
 	groups  map[groupKey]*group
 	stages  []stageKey // by index in the core: whose they are, or were last
 	idle    map[askKind][]int32
-	pending int64           // of all groups
-	places  int             // of all groups
-	banned  map[string]bool // hosts and racks that the application does not want
-	bans    []sched.NodeID  // the nodes that these are, sorted
+	pending int64                     // of all groups
+	places  int                       // of all groups
+	banned  map[string]bool           // hosts and racks that the application does not want
+	bans    []sched.NodeID            // the nodes that these are, sorted
+	uses    map[wire.Priority]float64 // processors that a container uses, by what was learned; no entry: nothing was
 }
 
 type groupKey struct {

@@ -228,6 +228,9 @@ func drawTerms(r *rand.Rand, j *sched.JobSpec, unit sched.Time) {
 	if r.IntN(4) == 0 {
 		j.Min = j.Stages[0].PerTask.Times(1 + r.Int64N(3))
 	}
+	if r.IntN(4) == 0 {
+		j.Delays = r.Int32N(5) - 1
+	}
 	if r.IntN(3) == 0 {
 		j.Profile = &sched.Profile{}
 		j.Profile.Phases[sched.PhaseMap] = sched.Resources{sched.VCores: r.Int64N(4), sched.DiskIO: r.Int64N(600_000)}

@@ -44,7 +44,7 @@ import (
 //	       broken=5s (every attempt fails after 5s)
 //	queue  weight; min, max as 50% or kind:amount,...; policy
 //	job    at, user, queue, priority, weight, deadline; min, max as kind:amount,...;
-//	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first)
+//	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first); delays (-1: none)
 //	stage  near (nodes with the input of every task); after; prior; again (time of second attempts);
 //	       memory, vcores; each (kind:amount,...); faster (class:factor,...: task times are divided by it there,
 //	       where the node has accelerators for tasks that hold one)
@@ -311,6 +311,10 @@ func (s *scenario) jobLine(line string) error {
 			j.Max, err = amounts(v)
 		case "goal":
 			j.Goal, err = goal(v)
+		case "delays":
+			var n int
+			n, err = strconv.Atoi(v)
+			j.Delays = int32(n)
 		case "accelerators":
 			j.Profile = &sched.Profile{Accelerators: strings.Split(v, ",")}
 		default:

@@ -8,6 +8,7 @@ const (
 	flexUnknown            // of unknown task time, and fewer tasks than are to run for it to become known
 	flexLacks              // less than its slots
 	flexHas
+	flexStarves // waits for tasks of its own job that have no room yet
 )
 
 // flexOrder makes keys of slots: of a stage in its queue, and of a queue among its siblings.
@@ -25,6 +26,8 @@ func (o flexOrder) goal(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	s := o.wants.Slots.Of(st)
 	have, slots, place := int64(st.Running)*s.Each, s.Slots, int64(s.Place)
 	switch {
+	case starves(st):
+		return sched.Key{Class: flexStarves, Value: float64(place)}
 	case s.Each == 0 && st.Running == 0, have < slots && !s.Known: // it has just come, or waits for a sample
 		return sched.Key{Class: flexUnknown}
 	case have < slots && o.wants.fair:
@@ -58,6 +61,19 @@ func mayGrow(st *sched.Stage) bool {
 		}
 	}
 	return true
+}
+
+// starves reports whether st waits for a stage of its job that competes for the same resource and has tasks that wait.
+// A task of st that started now would only hold room that this stage lacks. An engine ends such tasks in the end, as
+// ApplicationMasters do (ramp-down); were they started again at once, the job might never end.
+func starves(st *sched.Stage) bool {
+	for _, dep := range st.Spec.After {
+		before := st.Job.Stages[dep.Stage]
+		if before.Pending > 0 && kindOf(before) == kindOf(st) {
+			return true
+		}
+	}
+	return false
 }
 
 // runnable reports whether st has tasks that may run, or do.

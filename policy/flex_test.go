@@ -242,6 +242,31 @@ func TestFlexLateReduces(t *testing.T) {
 	}
 }
 
+// Two containers, four maps of 10 s, and two reduces of 5 s, which are shorter and may start once a map is done. When two
+// maps have ended at 10 s, reduces that took both containers would wait for maps without room; an engine that ends them
+// would see them start again for ever. Maps run first, until 20 s, and the job ends at 25 s.
+func TestFlexMapsBeforeReducesThatWaitForThem(t *testing.T) {
+	job := mapsOf("job", 4, 10*time.Second)
+	job.Stages = append(job.Stages, sched.StageSpec{
+		Kind: sched.Reduce, Tasks: 2, Prior: 5 * time.Second, After: []sched.Dep{{Stage: 0, Part: 0.25}},
+	})
+	s := slotsOf(2, job)
+	s.Nodes[0].Capacity = sched.Resources{sched.Memory: 2048}
+	for i := range job.Stages {
+		job.Stages[i].PerTask = sched.Resources{sched.Memory: 1024}
+	}
+	s.Patience = 30 * time.Second
+	for _, spec := range []string{"flex:least=0", "flex:base=fair,least=0"} {
+		r, err := policytest.Run(s, flexOf(t, spec))
+		if err != nil {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		if got := r.Ends[job].At; got != 25*time.Second {
+			t.Errorf("%s: the job ends at %v, want 25 s", spec, got)
+		}
+	}
+}
+
 // A job of 40 tasks, which take 2 s and 18 s in turn, is due after 100 s and would end at 91.5 s, if the mean of those
 // that have ended were sure. By their law it is late with a chance of 0.41, and with a slot less of 0.63.
 func TestFlexCertaintyByLaw(t *testing.T) {

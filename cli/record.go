@@ -60,7 +60,7 @@ func recordSummary(a *app) *cobra.Command {
 		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withRecord(a, args, func(r *record.Reader) error {
-				res, err := record.Summarize(r, record.TallyOptions{Truth: run.Recorded(r.Header)})
+				res, err := record.Summarize(r, run.Recorded(r.Header))
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}

@@ -242,9 +242,9 @@ func TestFlexLateReduces(t *testing.T) {
 	}
 }
 
-// Two containers, four maps of 10 s, and two reduces of 5 s, which are shorter and may start once a map is done. When two
-// maps have ended at 10 s, reduces that took both containers would wait for maps without room; an engine that ends them
-// would see them start again for ever. Maps run first, until 20 s, and the job ends at 25 s.
+// Two containers, four maps of 10 s, and two reduces of 5 s, which are shorter and may start once a map is done. When
+// two maps have ended at 10 s, reduces that took both containers would wait for maps without room; an engine that ends
+// them would see them start again for ever. Maps run first, until 20 s, and the job ends at 25 s.
 func TestFlexMapsBeforeReducesThatWaitForThem(t *testing.T) {
 	job := mapsOf("job", 4, 10*time.Second)
 	job.Stages = append(job.Stages, sched.StageSpec{

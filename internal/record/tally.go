@@ -11,8 +11,11 @@ type TallyOptions struct {
 	Policy string
 	// Truth returns a job's size in seconds of the whole cluster, and a lower bound of its sojourn time alone on the
 	// cluster (zero: none, as of a job of size zero, which has no slowdown). Without it the size is the service that
-	// the job received, and there is no slowdown.
+	// the job received.
 	Truth func(*sched.Job) (size float64, alone sched.Time)
+	// Measured lets slowdowns go by the times that a job's tasks took, where there is no Truth. Without both there are
+	// no slowdowns.
+	Measured bool
 	Row   func(*JobRow) // what became of each job, as it ends; the row is lent
 }
 
@@ -27,6 +30,7 @@ type Tally struct {
 	last      sched.Time // end of a job
 	began     bool
 	launches  sched.Per[firstLaunch]
+	alone     aloneTimes
 	use       usage
 
 	sojourns, waits []sched.Time
@@ -86,6 +90,9 @@ func (t *Tally) Record(now sched.Time, events []sched.Event, actions []sched.Act
 		}
 		switch e.Kind {
 		case sched.AttemptDone:
+			if e.Outcome == sched.OK && t.options.Measured {
+				t.alone.note(t.view, e)
+			}
 			if e.Outcome != sched.OK || len(t.attempts.second) > 0 || len(t.attempts.pauses) > 0 {
 				t.attempts.done(t.view, events, i)
 			}
@@ -181,6 +188,9 @@ func (t *Tally) end(e *sched.Event) {
 		row.Size, alone = t.options.Truth(j)
 	} else {
 		row.Size = t.view.Service(j, now).Seconds(t.view.Capacity)
+		if t.options.Measured {
+			alone = t.alone.of(t.view, j)
+		}
 	}
 	if alone > 0 {
 		row.Slowdown = float64(row.Sojourn()) / float64(alone)

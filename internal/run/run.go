@@ -162,7 +162,7 @@ func Keeps(c model.Card) bool { return c.Keeps != "" }
 
 // follow makes the figures and the record followers of the run, whose configuration is complete but for them.
 func (s *Setup) follow(o *Opened) error {
-	options := record.TallyOptions{Policy: s.Choice.Policy, Row: s.Row}
+	options := record.TallyOptions{Policy: s.Choice.Policy, Row: s.Row, Measured: s.Engine.Name == Embedded.Name}
 	if s.Engine.Name == Simulator.Name {
 		options.Truth = measure(s.Cluster)
 	}

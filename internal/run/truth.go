@@ -42,14 +42,15 @@ func measure(c *workload.Cluster) func(*sched.Job) (float64, sched.Time) {
 	}
 }
 
-// Recorded returns what a tally asks about the jobs of a simulated run's record; nil where the record does not tell.
-func Recorded(h *record.Header) func(*sched.Job) (float64, sched.Time) {
+// Recorded returns what a tally is to know of the jobs of a recorded run, so that its figures are those of the run.
+func Recorded(h *record.Header) (o record.TallyOptions) {
+	o.Measured = h.Engine == Embedded.Name
 	var c workload.Cluster
-	if h.Engine != Simulator.Name || h.Payload != Payload.Name || json.Unmarshal(h.Cluster, &c) != nil ||
-		len(c.Classes) == 0 {
-		return nil
+	if h.Engine == Simulator.Name && h.Payload == Payload.Name && json.Unmarshal(h.Cluster, &c) == nil &&
+		len(c.Classes) > 0 {
+		o.Truth = measure(&c)
 	}
-	return measure(&c)
+	return o
 }
 
 // speedsOf returns the speeds of the classes of nodes of a recorded run; 1 where the record does not tell.

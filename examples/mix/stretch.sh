@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures what choosing a metric is worth on real jobs: the largest stretch of the mix under fair and under a policy that
-# makes it small, and how much better that is than under fair, beside what the simulator foretold.
+# makes it small, and how much better that is than under fair, beside what the simulator predicted.
 # Usage: stretch.sh SOJOURN [DIRECTORY [REPEATS [PERCENT]]]. Everything it makes is in DIRECTORY (out/stretch); input is
 # made once, and has so many PERCENT (100) of its size.
 #
@@ -22,13 +22,13 @@ run() { # workload, policy, then arguments of run
 	rm -rf "$dir/output"
 	"$sojourn" run "$mix" --quiet --policy "$policy" --per-job "$dir/jobs.csv" --overwrite "$@" >/dev/null
 }
-stretch() { # repeat, measured or foretold, policy: prints them and the largest stretch of the jobs in jobs.csv
+stretch() { # repeat, measured or predicted, policy: prints them and the largest stretch of the jobs in jobs.csv
 	awk -F, -v what="$*" 'FNR == NR { alone[$1] = $2; next }
 		FNR > 1 && $9 / alone[$3] > most { most = $9 / alone[$3] }
 		END { print what, most }' "$dir/alone.csv" "$dir/jobs.csv" >>"$dir/stretches.txt"
 }
 
-grep 'name:' "$dir/mix.yaml" | sed 's/submit: [^,]*/submit: 0s/; s/, queue: [^,}]*//' | while read -r job; do
+grep "^ *- {name:" "$dir/mix.yaml" | sed 's/submit: [^,]*/submit: 0s/; s/, queue: [^,}]*//' | while read -r job; do
 	{ echo jobs:; echo "  $job"; } >"$dir/alone.yaml"
 	for try in 1 2; do
 		run "$dir/alone.yaml" fifo
@@ -47,7 +47,7 @@ for repeat in $(seq "$repeats"); do
 	for policy in fair $chosen; do
 		"$sojourn" sim --from-record "$dir/fair.rec" --cluster "$cluster" --costs none --quiet --estimator mean \
 			--policy "$policy" --per-job "$dir/jobs.csv" --overwrite >/dev/null
-		stretch "$repeat" foretold "$policy"
+		stretch "$repeat" predicted "$policy"
 	done
 done
 awk '
@@ -63,13 +63,13 @@ awk '
 	END {
 		for (r = 1; r <= repeats; r++)
 			for (i = 1; i <= 2; i++) {
-				how = i == 1 ? "measured" : "foretold"
+				how = i == 1 ? "measured" : "predicted"
 				add(how, 100 * (1 - stretch[r, how, policy] / stretch[r, how, "fair"]))
 			}
 		printf "%d repeats, largest stretch of a job\n", repeats
 		printf "%-10s  %-15s  %-22s  %s\n", "", "FAIR", policy, "BETTER BY"
 		for (i = 1; i <= 2; i++) {
-			how = i == 1 ? "measured" : "foretold"; a = how " fair"; b = how " " policy
+			how = i == 1 ? "measured" : "predicted"; a = how " fair"; b = how " " policy
 			printf "%-10s  %5.2f ± %-7.2f  %5.2f ± %-14.2f  %.1f ± %.1f %%\n", how, sum[a] / repeats,
 				half(sum[a], squares[a], repeats), sum[b] / repeats, half(sum[b], squares[b], repeats),
 				sum[how] / repeats, half(sum[how], squares[how], repeats)

@@ -16,7 +16,7 @@ type TallyOptions struct {
 	// Measured lets slowdowns go by the times that a job's tasks took, where there is no Truth. Without both there are
 	// no slowdowns.
 	Measured bool
-	Row   func(*JobRow) // what became of each job, as it ends; the row is lent
+	Row      func(*JobRow) // what became of each job, as it ends; the row is lent
 }
 
 // A Tally computes the figures of a run as it goes: a few words a job, nothing an event.

@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -33,6 +34,7 @@ type Chart struct {
 type Axis struct {
 	Label string
 	Log   bool // logarithmic: points that are not above zero are left out
+	Clock bool // seconds, which labels write as 90s, 10m, 2h30m or 3d
 	// of the values 0, 1, 2, ...: the axis is one of kinds, and lines stand beside each other at each
 	Names       []string
 	Least, Most float64
@@ -248,6 +250,9 @@ func (a *Axis) lay(to *plot.Axis, loose bool) {
 	if a.Log {
 		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	}
+	if a.Clock {
+		to.Tick.Marker = plot.TickerFunc(instants)
+	}
 	switch {
 	case len(a.Names) > 0:
 		to.Min, to.Max, to.Tick.Length = -0.5, float64(len(a.Names))-0.5, 0
@@ -269,6 +274,40 @@ func (a *Axis) lay(to *plot.Axis, loose bool) {
 		room := clear * (to.Max - to.Min)
 		to.Min, to.Max = to.Min-room, to.Max+room
 	}
+}
+
+// clockSteps are how far labels of instants may stand apart, in seconds: a whole part of the next unit each, then weeks.
+var clockSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
+	172800, 604800}
+
+// mostInstants bounds the labels of an axis of instants, which must not touch each other.
+const mostInstants = 8
+
+// instants labels round instants. Those of a range below seconds, or of one above a year, are in seconds.
+func instants(least, most float64) (ticks []plot.Tick) {
+	k := slices.IndexFunc(clockSteps, func(step float64) bool { return (most-least)/step <= mostInstants })
+	if k < 0 || most-least < 2 {
+		return plot.DefaultTicks{}.Ticks(least, most)
+	}
+	step := clockSteps[k]
+	for t := math.Ceil(least/step) * step; t <= most; t += step {
+		ticks = append(ticks, plot.Tick{Value: t, Label: instant(int64(t))})
+	}
+	return ticks
+}
+
+// instant writes whole seconds in days, hours, minutes and seconds, without those that are 0.
+func instant(s int64) (text string) {
+	for _, u := range []struct {
+		name    string
+		seconds int64
+	}{{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}} {
+		if n := s / u.seconds; n > 0 {
+			text += strconv.FormatInt(n, 10) + u.name
+			s %= u.seconds
+		}
+	}
+	return cmp.Or(text, "0s")
 }
 
 // decades labels the powers of ten, and 2 and 5 of each where the range is less than three of them.

@@ -206,3 +206,28 @@ func TestBars(t *testing.T) {
 		t.Errorf("bars begin at %v and %v: the second is five seconds later", one, two)
 	}
 }
+
+// TestInstants holds the labels of axes of time to round instants, at most nine, in units that a reader knows.
+func TestInstants(t *testing.T) {
+	for _, c := range []struct {
+		least, most float64
+		want        string
+	}{
+		{0, 8, "0s 1s 2s 3s 4s 5s 6s 7s 8s"},
+		{280, 3060, "10m 20m 30m 40m 50m"},
+		{0, 2993, "0s 10m 20m 30m 40m"},
+		{5400, 9000, "1h30m 1h40m 1h50m 2h 2h10m 2h20m 2h30m"},
+		{0, 86400, "0s 3h 6h 9h 12h 15h 18h 21h 1d"},
+		{0, 1, "0.0 0.5 1.0"},
+	} {
+		var labels []string
+		for _, k := range instants(c.least, c.most) {
+			if k.Label != "" {
+				labels = append(labels, k.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("from %g to %g s: %s, must be %s", c.least, c.most, got, c.want)
+		}
+	}
+}

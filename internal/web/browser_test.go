@@ -34,7 +34,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the pictures of README.md anew")
+var (
+	rewrite = flag.Bool("rewrite", false, "write the pictures anew that the page is compared with")
+	pageAt  = flag.String("page", "", "address of a ResourceManager's page, for TestStockHadoopInBrowser")
+)
 
 // A browser is a headless Chromium with one page, which collects what goes wrong in it.
 type browser struct {
@@ -64,7 +67,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(allocated)
 	t.Cleanup(end)
-	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, late := context.WithTimeout(ctx, 6*time.Minute)
 	t.Cleanup(late)
 	b := &browser{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(e any) {
@@ -169,6 +172,13 @@ func (b *browser) text() (s string) {
 	return s
 }
 
+// refused forgets that requests were refused, which every browser tells as a problem.
+func (b *browser) refused() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = slices.DeleteFunc(b.problems, func(p string) bool { return strings.Contains(p, "status of 4") })
+}
+
 // clean fails the test where something went wrong in the page.
 func (b *browser) clean(what string) {
 	b.t.Helper()
@@ -255,6 +265,7 @@ var views = map[string][]string{
 	"jobs":     {"job1", "sojourn", "1–50 of 300", "✓"},
 	"jobs/150": {"Why does it wait?", "no node fits", "Stages", "Attempts by node", "estimated"},
 	"nodes":    {"node-20", "1–20 of 20", "What ran there"},
+	"nodes/7":  {"Node 7 node-7", "capacity", "tasks done"},
 	"policies": {"fifo", "hfsp", "jobs faster", "Job by job"},
 }
 
@@ -292,6 +303,40 @@ func TestViewsInBrowser(t *testing.T) {
 			chromedp.KeyEvent("\r"),
 			b.until(`document.querySelector(".why").textContent.includes("1m1s")`))
 		b.clean("keys")
+	})
+	t.Run("unknown", func(t *testing.T) {
+		for _, c := range []struct{ at, says, link string }{
+			{"7/jobs", "There is no run 7: runs are numbered from 0 to 2.", "#/0"},
+			{"x", "There is no run x", "#/0"},
+			{"1/jobs/9999", "job 9999 is not in this run", "#/1/jobs"},
+			{"1/jobs/last", "The view jobs has no row last.", "#/1/jobs"},
+			{"0/nodes/21", "node 21 is not in this run: there are nodes 1 to 20", "#/0/nodes"},
+			{"0/weather", "The page has no view weather.", "#/0"},
+		} {
+			b.open(server.URL + "/#/" + c.at)
+			var link string
+			b.do(chromedp.AttributeValue(`#main a`, "href", &link, nil, chromedp.ByQuery))
+			if text := b.text(); !strings.Contains(text, c.says) || link != c.link {
+				t.Errorf("%s: %q with a link to %s; must say %q and lead to %s", c.at, text, link, c.says, c.link)
+			}
+		}
+		b.refused()
+		b.clean("unknown")
+	})
+	t.Run("signed differences", func(t *testing.T) {
+		b.open(server.URL + "/#/0/policies")
+		column := `[...document.querySelectorAll("table[aria-label='job by job'] th button")].at(-1)`
+		for _, down := range []bool{true, false} { // of the last run: longer first, then shorter first
+			b.do(chromedp.Evaluate(column+`.click()`, nil), b.until(fmt.Sprintf(`%s.textContent.endsWith(%q)`, column,
+				map[bool]string{true: "▾", false: "▴"}[down])))
+			var first string
+			b.do(chromedp.Evaluate(`document.querySelector("table[aria-label='job by job'] tbody tr td:last-child")`+
+				`.textContent`, &first))
+			if longer := strings.Contains(first, "×"); longer != down {
+				t.Errorf("the first of the last run is %q; must be longer: %v", first, down)
+			}
+		}
+		b.clean("signed differences")
 	})
 	t.Run("phone", func(t *testing.T) {
 		b.do(b.size(390, 800, true))
@@ -369,10 +414,7 @@ func TestManagerInBrowser(t *testing.T) {
 		if c.says != "" {
 			b.do(b.until(fmt.Sprintf(`document.getElementById("dialog").innerText.includes(%q)`, c.says)),
 				chromedp.Evaluate(`document.getElementById("dialog").close()`, nil))
-			b.mu.Lock()
-			refused := func(p string) bool { return strings.Contains(p, "status of 4") } // said by every browser
-			b.problems = slices.DeleteFunc(b.problems, refused)
-			b.mu.Unlock()
+			b.refused()
 		}
 	}
 	b.do(b.until(`document.querySelector(".state.killed") !== null`))
@@ -448,29 +490,79 @@ func TestPictures(t *testing.T) {
 		{"page-policies", "policies", "light"},
 		{"page-cluster", "cluster", "dark"},
 	} {
-		var picture []byte
 		theme := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}}
 		b.do(emulation.SetEmulatedMedia().WithFeatures(theme))
 		b.open(server.URL + "/#/0/" + p.view)
-		b.do(chromedp.Sleep(300*time.Millisecond), chromedp.CaptureScreenshot(&picture))
-		path := filepath.Join("../../docs", p.name+".png")
-		if *rewrite {
-			if err := os.WriteFile(path, picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		golden, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := difference(t, picture, golden); d > tolerance {
-			left := filepath.Join(os.TempDir(), p.name+".png")
-			_ = os.WriteFile(left, picture, 0o644)
-			t.Errorf("%s differs by %.3f, more than %.3f: compare %s, and write it anew by -rewrite",
-				path, d, tolerance, left)
-		}
+		b.looks(filepath.Join("../../docs", p.name+".png"))
 	}
 	b.clean("pictures")
+}
+
+// looks compares what is shown with a picture, or writes the picture anew.
+func (b *browser) looks(path string) {
+	b.t.Helper()
+	var picture []byte
+	b.do(chromedp.Sleep(300*time.Millisecond), chromedp.CaptureScreenshot(&picture))
+	if *rewrite {
+		if err := os.WriteFile(path, picture, 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if d := difference(b.t, picture, golden); d > tolerance {
+		left := filepath.Join(os.TempDir(), filepath.Base(path))
+		_ = os.WriteFile(left, picture, 0o644)
+		b.t.Errorf("%s differs by %.3f, more than %.3f: compare %s, and write it anew by -rewrite", path, d, tolerance,
+			left)
+	}
+}
+
+// TestStockHadoopInBrowser looks at the page of a ResourceManager while a job of stock Hadoop comes, runs and ends,
+// and compares every view with a picture. TestStockPage of internal/yarn starts all of these.
+func TestStockHadoopInBrowser(t *testing.T) {
+	if *pageAt == "" {
+		t.Skip("there is no ResourceManager at -page: go test ./internal/yarn -run TestStockPage starts one")
+	}
+	b := newBrowser(t)
+	b.open(*pageAt + "/#/0/jobs")
+	shows := func(state string) { // without being opened again
+		for end := time.Now().Add(2 * time.Minute); ; {
+			var there bool
+			b.do(chromedp.Sleep(100*time.Millisecond), chromedp.Evaluate(fmt.Sprintf(
+				`document.querySelector(".state.%s") !== null`, state), &there))
+			if there {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("no job is %s: %s", state, b.text())
+			}
+		}
+	}
+	shows("running")
+	views := []struct{ view, words string }{
+		{"cluster", "memory|vcores|Utilisation"}, {"queues", "default"}, {"jobs/1", "word count|map|reduce"},
+		{"nodes", "127.0.0.1"}, {"nodes/1", "Node 1 127.0.0.1"}, {"policies", "capacity"}, {"jobs", "word count"},
+	}
+	look := func(when string) {
+		for _, v := range views {
+			b.open(*pageAt + "/#/0/" + v.view)
+			for w := range strings.SplitSeq(v.words, "|") {
+				if text := b.text(); !strings.Contains(text, w) {
+					t.Errorf("view %s %s lacks %q: %.400s", v.view, when, w, text)
+				}
+			}
+			if when == "after the job" && v.view != "jobs/1" && v.view != "nodes/1" { // bars are as long as tasks took
+				b.looks(filepath.Join("testdata", "stock-"+v.view+".png"))
+			}
+			b.clean("view " + v.view + " " + when)
+		}
+	}
+	look("while the job runs")
+	shows("done")
+	look("after the job")
 }
 
 // tolerance is how far two pictures may differ: the root mean square of the differences of cells of 16 by 16 pixels,

@@ -55,7 +55,7 @@ func (b *Board) PlotShares() *chart.Chart {
 }
 
 func overTime(title, what string) *chart.Chart {
-	return &chart.Chart{Title: title, X: chart.Axis{Label: "time (s)"}, Y: chart.Axis{Label: what, Most: 1}, Low: true}
+	return &chart.Chart{Title: title, X: chart.Axis{Label: "time", Clock: true}, Y: chart.Axis{Label: what, Most: 1}, Low: true}
 }
 
 // until draws the last value of a line to the end of the run.
@@ -79,7 +79,7 @@ const (
 func (b *Board) PlotGantt() *chart.Chart {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := &chart.Chart{Title: "Attempts under " + b.about.Policy, X: chart.Axis{Label: "time (s)"}, Low: true}
+	c := &chart.Chart{Title: "Attempts under " + b.about.Policy, X: chart.Axis{Label: "time", Clock: true}, Low: true}
 	lines := [numBars]chart.Line{{Name: "maps"}, {Name: "reduces"}, {Name: "other"}, {Name: "without success"}}
 	shown := min(len(b.nodes), mostPlotted)
 	slots := 0

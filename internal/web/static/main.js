@@ -25,7 +25,7 @@ function parse() {
 
 // tellUnknown says what the address names that is not there, and where to go on.
 function tellUnknown(main, c, why) {
-  const list = views[c.view] && c.id ? c.view : "";
+  const list = views[c.view] && c.id !== "" ? c.view : "";
   show(main, h("p", { class: "empty", role: "alert" }, why, " ", h("a", { href: "#/" + [c.run, list].filter((s) => s !== "").join("/") }, list ? "‹ all " + list : "‹ the page of " + (runs[c.run]?.name || "runs"))));
 }
 

@@ -276,7 +276,7 @@ func (a *Axis) lay(to *plot.Axis, loose bool) {
 	}
 }
 
-// clockSteps are how far labels of instants may stand apart, in seconds: a whole part of the next unit each, then weeks.
+// clockSteps are how far labels of instants may stand apart, in seconds: whole parts of the next unit, then weeks.
 var clockSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
 	172800, 604800}
 

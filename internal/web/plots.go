@@ -55,7 +55,8 @@ func (b *Board) PlotShares() *chart.Chart {
 }
 
 func overTime(title, what string) *chart.Chart {
-	return &chart.Chart{Title: title, X: chart.Axis{Label: "time", Clock: true}, Y: chart.Axis{Label: what, Most: 1}, Low: true}
+	return &chart.Chart{Title: title, X: chart.Axis{Label: "time", Clock: true}, Y: chart.Axis{Label: what, Most: 1},
+		Low: true}
 }
 
 // until draws the last value of a line to the end of the run.

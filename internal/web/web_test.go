@@ -2,13 +2,16 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +59,47 @@ func TestOpenAPI(t *testing.T) {
 				t.Errorf("%s does not describe %s", r.path, p)
 			}
 		}
+	}
+}
+
+// TestPageAsksWhatIsDescribed holds the paths that the page asks for to those of the document, and these to what is
+// served.
+func TestPageAsksWhatIsDescribed(t *testing.T) {
+	described := map[string]bool{}
+	site := NewSite(nil)
+	site.Add(NewBoard(About{}))
+	h := site.Handler()
+	part := regexp.MustCompile(`\$?\{[^}]*\}`)
+	ended, end := context.WithCancel(t.Context())
+	end() // or the stream of changes would go on
+	for path, methods := range OpenAPI()["paths"].(map[string]any) {
+		described[part.ReplaceAllString(path, "{}")] = true
+		for method := range methods.(map[string]any) {
+			w := httptest.NewRecorder()
+			at := part.ReplaceAllString(path, "0")
+			h.ServeHTTP(w, httptest.NewRequestWithContext(ended, strings.ToUpper(method), at, nil))
+			if w.Code == http.StatusMethodNotAllowed || strings.Contains(w.Body.String(), "is not part of") {
+				t.Errorf("%s %s is described and not served: status %d", method, path, w.Code)
+			}
+		}
+	}
+	asked := regexp.MustCompile("(?:get|post|logged|EventSource)\\((?:logs, |prefix \\+ )?[\"`](/[^\"`]*)[\"`]")
+	found := map[string]bool{}
+	for _, name := range modules {
+		text, err := files.ReadFile("static/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range asked.FindAllSubmatch(text, -1) {
+			path := prefix + part.ReplaceAllString(string(m[1]), "{}")
+			found[path] = true
+			if !described[path] {
+				t.Errorf("%s asks for %s, which the interface does not have", name, m[1])
+			}
+		}
+	}
+	if unused := len(described) - len(found); unused != 1 { // the text of a log, whose path is put together elsewhere
+		t.Errorf("the page asks for %d paths of %d: %v", len(found), len(described), slices.Sorted(maps.Keys(found)))
 	}
 }
 

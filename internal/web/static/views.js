@@ -139,7 +139,7 @@ export function jobs(main, c) {
       { name: "state", sort: "state", cell: (j) => state(j.state) },
       { name: "queue", sort: "queue", wide: true, class: "name", cell: (j) => j.queue },
       { name: "user", sort: "user", wide: true, class: "name", cell: (j) => j.user },
-      { name: "submitted", sort: "submit", right: true, cell: (j) => at(j.submit_s) },
+      { name: "submitted", sort: "submit", wide: true, right: true, cell: (j) => at(j.submit_s) },
       { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
       { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
       ...(d.rows.some((j) => j.end_s == null) ? [

@@ -46,6 +46,17 @@ func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
 	return !over
 }
 
+// mayLead reports whether one master more may start where all masters together are bounded, once they hold so much more
+// than now. It returns true for a stage that is not bounded.
+func (l *leads) mayLead(v *sched.View, st *sched.Stage, more sched.Resources) bool {
+	if !l.limit(st) {
+		return true
+	}
+	q := v.Queues[0]
+	_, over := beyond(q.Masters.Add(more), st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
+	return !over
+}
+
 // over returns a resource that the masters of queue q would hold too much of if the master st started too; false: there
 // is none.
 func (l *leads) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {

@@ -74,10 +74,12 @@ type taker struct {
 	check   sched.Time
 	rank    Ranking
 	victims line // of what runs, the last first, in one group for each kind of resource
+	idle    line // with kill: of masters whose jobs have started nothing else, as victims
 	waiting line // of what is suspended, the first first, in one group
 	runs    sched.Per[runners]
 	claimCount
 	parked []*sched.Attempt
+	coming sched.Resources // how much more masters will hold once the claims have come to what they are for
 }
 
 // A claim is an attempt that leaves a node for the sake of a stage.
@@ -130,6 +132,9 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 		return backwards(in.key(v, st, 0), st), true
 	})
 	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(rank(v, st, 0), st) }
+	if t.mode == kill {
+		t.initIdle(in)
+	}
 	t.waiting.init(nil, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
 		if st.Suspended == 0 || in.part(st) != part {
 			return sched.Key{}, false
@@ -268,6 +273,7 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 		return
 	}
 	reporting := reporting(p)
+	t.foresee(p)
 	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
 	for n := -1; n < len(t.Claims); {
 		n = len(t.Claims)
@@ -276,6 +282,9 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 		for k := range sched.NumResources {
 			for t.takeOne(p, order, k, reporting) {
 			}
+		}
+		if t.mode == kill {
+			t.exchange(p, order)
 		}
 		if t.mode == suspend {
 			t.takeBack(p, order, reporting)
@@ -367,6 +376,7 @@ func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 	t.add(c, 1)
 	*t.Claimed.Of(st) += 1
 	p.TouchJob(st.Job)
+	t.coming = t.coming.Add(comes(p, c))
 }
 
 // takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there
@@ -376,8 +386,8 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	if st == nil || last == nil {
 		return false
 	}
-	if *t.Claimed.Of(st) >= st.Pending ||
-		p.First(st) != nil { // it has enough coming, or passes over room that is not near its input
+	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
+		!order.leads.mayLead(p.View, st, t.coming) {
 		order.skip(st)
 		return true
 	}

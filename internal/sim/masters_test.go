@@ -142,6 +142,20 @@ func TestMasterLost(t *testing.T) {
 	}
 }
 
+// A master that the policy ends takes the running tasks of its job with it. Two of six maps are done at 15 s, two run
+// when the master ends at 18 s; the next one starts 18-23, and the four maps left run 23-33 and 33-43.
+func TestMasterKilled(t *testing.T) {
+	c := slotCluster(1, 1, memory(4096))
+	l, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 6, mapTime: 10 * sec}),
+		Core: sched.Config{Policy: at(map[sched.Time]func(*sched.Plan){
+			18 * sec: func(p *sched.Plan) { p.Kill(only(p, 1, 1), 0) },
+		})}})
+	wantEnds(t, l, 0, 43*sec)
+	wantTimes(t, "killed", l.ends(sched.Killed), 18*sec, 18*sec, 18*sec)
+	wantTimes(t, "launches", l.when(sched.Launch), 0, 5*sec, 5*sec, 15*sec, 15*sec, 18*sec, 23*sec, 23*sec, 33*sec,
+		33*sec)
+}
+
 // Masters that fill the cluster leave no room for tasks, and each waits for the others to go: Hadoop hangs, and the
 // simulator says so. With room for one task beside them all jobs end.
 func TestMastersFillTheCluster(t *testing.T) {

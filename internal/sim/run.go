@@ -109,7 +109,7 @@ func (e *engine) join() {
 	chance := workload.NewChance(c.Seed)
 	e.queue = newCalendar()
 	e.attempts.view, e.attempts.chance = &e.core.View, chance
-	e.dispatch = sched.Dispatcher{Launch: e.launch, Kill: e.tasks.kill, Suspend: e.tasks.suspend, Resume: e.resume,
+	e.dispatch = sched.Dispatcher{Launch: e.launch, Kill: e.kill, Suspend: e.tasks.suspend, Resume: e.resume,
 		Resize: e.resize, Probe: e.probe, Wake: e.wakeAt}
 	e.nodes = machines{agenda: &e.agenda, cluster: c.Cluster, costs: &c.Costs, chance: chance, script: c.Script,
 		held: c.Costs.Reporting.Heartbeat > 0}
@@ -316,6 +316,17 @@ func (e *engine) launch(a *sched.Action) {
 	e.tasks.start(r)
 }
 
+// kill ends an attempt after a warning. The tasks of a job end with its master.
+func (e *engine) kill(id sched.AttemptID, grace sched.Time) {
+	r := e.tasks.find(id)
+	if r == nil || r.state == over {
+		return
+	}
+	if e.tasks.kill(id, grace); r.state == over {
+		e.masters.lost(r)
+	}
+}
+
 func (e *engine) resume(id sched.AttemptID) {
 	e.moved = true
 	e.tasks.resume(id)
@@ -346,7 +357,7 @@ func (e *engine) happen(what uint64) {
 		}
 	case graceOf:
 		e.pending--
-		e.tasks.kill(sched.AttemptID(id), 0)
+		e.kill(sched.AttemptID(id), 0)
 	case fetchOf:
 		e.pending--
 		e.tasks.fetched(sched.RackID(id))

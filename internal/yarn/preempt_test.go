@@ -133,3 +133,48 @@ func TestGraceIsTakenBack(t *testing.T) {
 		t.Errorf("when patience is over the node is in state %d, with %d alarms", n.state, len(f.m.live.alarms)-before)
 	}
 }
+
+// Under an order by size that kills, four large applications hold all that ApplicationMasters may. A small one comes,
+// and the largest gives way: its attempt ends, which does not count as a failure. It starts again when the small one is
+// over. An application whose containers run keeps its ApplicationMaster.
+func TestMasterGivesWay(t *testing.T) {
+	f := newFleetUnder(t, 1, "srpt:preempt=kill") // 8 cores, of which ApplicationMasters may hold four
+	var large []*application
+	for _, size := range []string{"4h", "3h", "2h", "1h"} {
+		large = append(large, f.submitOne(false, "sojourn.size="+size))
+	}
+	small := f.submitOne(false, "sojourn.size=1m")
+	if a := small.current(); a == nil || a.master == nil {
+		t.Fatal("the small application has no ApplicationMaster")
+	}
+	if n := len(large[0].attempts); n != 1 || !large[0].current().ended() || large[0].failures() != 0 {
+		t.Errorf("the largest: %d attempts, ended %v, %d failures; want 1, true, 0", n, large[0].current().ended(),
+			large[0].failures())
+	}
+	for i, app := range large[1:] {
+		if app.current().ended() {
+			t.Errorf("application %d has lost its ApplicationMaster", i+1)
+		}
+	}
+	f.do(func(m *manager) (answer, error) {
+		return client{m, "user"}.kill(nil, &wire.KillRequest{ID: small.id})
+	})
+	if n := len(large[0].attempts); n != 2 || large[0].current().ended() {
+		t.Errorf("once the small one is over the largest has %d attempts, ended %v; want 2, false", n,
+			large[0].current().ended())
+	}
+	for _, app := range large {
+		f.do(func(m *manager) (answer, error) {
+			a := app.current()
+			a.state = wire.AttemptLaunched
+			return master{m, a}.register(&wire.RegisterMasterRequest{})
+		})
+		f.master, f.id = app.current(), 0
+		if got := f.allocate(asks("* 1 true")); len(got) != 1 {
+			t.Fatalf("%d containers, want 1", len(got))
+		}
+	}
+	if small = f.submitOne(false, "sojourn.size=1m"); small.current() != nil {
+		t.Error("an ApplicationMaster with a container gave way")
+	}
+}

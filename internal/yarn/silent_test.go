@@ -18,15 +18,18 @@ import (
 )
 
 // newFleet returns a cluster of count nodes of 4 GiB and 8 cores, called n0, n1 and so on.
-func newFleet(t *testing.T, count int) *few {
+func newFleet(t *testing.T, count int) *few { return newFleetUnder(t, count, "fifo") }
+
+// newFleetUnder is newFleet with a policy.
+func newFleetUnder(t *testing.T, count int, spec string) *few {
 	t.Helper()
-	fifo, _, err := policy.Parse("fifo")
+	under, _, err := policy.Parse(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{t: t, now: time.Unix(1_700_000_000, 0)}
 	config := Config{
-		Core:  sched.Config{Policy: fifo},
+		Core:  sched.Config{Policy: under},
 		Sizes: Sizes{MinMemory: 512},
 		Log:   slog.New(slog.DiscardHandler),
 	}.withDefaults()
@@ -52,12 +55,13 @@ func (f *few) beatNode(n *node) {
 }
 
 // submitOne submits an application and returns it.
-func (f *few) submitOne(unmanaged bool) *application {
+func (f *few) submitOne(unmanaged bool, tags ...string) *application {
 	f.t.Helper()
 	r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
 	s := wire.Submission{
 		ID:        r.(*wire.NewApplication).ID,
 		Unmanaged: unmanaged,
+		Tags:      tags,
 		Resource:  &wire.Resource{Memory: 512, VCores: 1},
 		Launch:    wire.NewLaunchContext(""),
 	}

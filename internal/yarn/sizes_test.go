@@ -58,7 +58,8 @@ func TestSizesOnHadoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer results.Close()
-	policies := strings.Split(cmp.Or(os.Getenv("SOJOURN_SIZES_POLICIES"), "fifo,fair,srpt,srpt+told"), ",")
+	policies := strings.Split(cmp.Or(os.Getenv("SOJOURN_SIZES_POLICIES"),
+		"fifo,fair,srpt+told,srpt:preempt=kill+told,hfsp:preempt=kill+told"), ",")
 	means := make([][]float64, len(policies)) // seconds, by policy and repetition
 	for n := range repeats {
 		for i, spec := range policies {

@@ -81,6 +81,16 @@ func (r *reclaimer) isLeaf(p *sched.Plan, q *sched.Queue) bool {
 	return true
 }
 
+// spared reports whether nothing may be taken back from the jobs of queue q: it says so, or one above it. O(depth).
+func spared(v *sched.View, q *sched.Queue) bool {
+	for ; q.ID != 0; q = v.Queues[q.Parent] {
+		if q.Spec.Spared {
+			return true
+		}
+	}
+	return false
+}
+
 // staying is how much of kind k a queue holds and has not been asked to give back.
 func staying(q *sched.Queue, k sched.ResourceKind) float64 { return float64(q.Used[k] - q.Leaving[k]) }
 
@@ -107,7 +117,7 @@ func (r *reclaimer) take(p *sched.Plan, k sched.ResourceKind, need, slack float6
 func (r *reclaimer) most(p *sched.Plan, k sched.ResourceKind, slack float64) (most *sched.Queue) {
 	excess := 0.0
 	for _, q := range p.Queues {
-		if q == nil || !r.isLeaf(p, q) || staying(q, k) <= r.share[q.ID]*slack {
+		if q == nil || !r.isLeaf(p, q) || staying(q, k) <= r.share[q.ID]*slack || spared(p.View, q) {
 			continue
 		}
 		if e := staying(q, k) - r.share[q.ID]; e > excess && r.victims.Head(groupOf(q.ID, k)) != nil {

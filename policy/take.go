@@ -358,7 +358,8 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
 	most := t.rank(p.View, st, 1)
 	for b := range p.AttemptsOn(n) {
-		if b.State != sched.Running || b.Stage.Job == st.Job || b.Stage.Kind == sched.Master {
+		if b.State != sched.Running || b.Stage.Job == st.Job || b.Stage.Kind == sched.Master ||
+			spared(p.View, p.Queues[b.Stage.Job.Queue]) {
 			continue
 		}
 		if k := t.rank(p.View, b.Stage, 0); most.Before(k) && t.makesRoom(p, st, b, need) {
@@ -385,6 +386,10 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	st, last := order.head(sched.ResourceKind(kind)), t.last(p, kind)
 	if st == nil || last == nil {
 		return false
+	}
+	if spared(p.View, p.Queues[last.Job.Queue]) {
+		t.victims.skip(last)
+		return true
 	}
 	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
 		!order.leads.mayLead(p.View, st, t.coming) {

@@ -5,8 +5,7 @@ import "github.com/sojourn-sched/sojourn/sched"
 // Masters hold at most a part of the cluster (see [Order]), and jobs that come first in the order may find it held by
 // the masters of later ones, until these jobs are over. With preempt=kill such a master gives way if its job has
 // started nothing else yet: all that is lost is the start of a container. The job starts its master again when its turn
-// comes.
-// A job of which a task has run keeps its master: the end of a master ends all that its job runs.
+// comes. A job that has run a task keeps its master: the end of a master ends all that its job runs.
 
 // initIdle sets up the line of masters that may give way.
 func (t *taker) initIdle(in parting) {
@@ -69,6 +68,10 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 	st, last := order.line.head(mastersOf(groupOf(0, k))), t.idle.head(int(k))
 	if st == nil || last == nil || !t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0)) {
 		return false
+	}
+	if spared(p.View, p.Queues[last.Job.Queue]) {
+		t.idle.skip(last)
+		return true
 	}
 	if *t.Claimed.Of(st) >= st.Pending || order.leads.mayLead(p.View, st, t.coming) {
 		order.skip(st)

@@ -113,6 +113,8 @@ type QueueSpec struct {
 	// Masters is the part of what the queue has that stages of kind Master may hold, for policies that bound them. It
 	// is in (0, 1], where 1 is no limit; zero says nothing.
 	Masters float64 `json:",omitempty"`
+	// Spared says that policies take nothing back from the jobs of this queue and of those below it.
+	Spared bool `json:",omitempty"`
 	// of the jobs in it, where queues may differ: "", or fifo, fair or drf, with parameters: "fifo:delay=5s"
 	Policy string
 	Queues []*QueueSpec

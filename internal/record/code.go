@@ -389,6 +389,24 @@ func (c *coder) masters(queues []*sched.QueueSpec) {
 	}
 }
 
+// saySpared reports whether some of the queues, or of those below them, are spared.
+func saySpared(queues []*sched.QueueSpec) bool {
+	return slices.ContainsFunc(queues, func(q *sched.QueueSpec) bool { return q.Spared || saySpared(q.Queues) })
+}
+
+// spared codes which queues, and which below them, are spared: a number each, 0 or 1.
+func (c *coder) spared(queues []*sched.QueueSpec) {
+	for _, q := range queues {
+		n := int32(0)
+		if q.Spared {
+			n = 1
+		}
+		number(c, &n)
+		q.Spared = n != 0
+		c.spared(q.Queues)
+	}
+}
+
 func (c *coder) undone(u *sched.Undone) {
 	number(c, &u.Stage)
 	list(c, &u.Tasks, func(t *int32) { number(c, t) })

@@ -34,6 +34,7 @@ const (
 	withNear   = flag3 // AsksChanged
 	ofQueues   = flag3 // SpecChanged: of the queues, not of a job
 	ofMasters  = flag2 // SpecChanged, of the queues: some say what masters may hold, which follows for all
+	ofSpared   = flag1 // SpecChanged, of the queues: some are spared, which follows for all
 	sameStage  = flag1 // Launch: of the stage of the last launch
 	sameNode   = flag2 // Launch: on the node that was guessed
 	unusual    = flag3 // Launch: a byte of the bits below follows
@@ -153,6 +154,9 @@ func (m *memory) writeEvent(e *sched.Event) {
 	case *sched.Queues:
 		if t |= ofQueues; sayMasters(body.List) {
 			t |= ofMasters
+		}
+		if saySpared(body.List) {
+			t |= ofSpared
 		}
 	}
 	m.tags = append(m.tags, t)
@@ -295,6 +299,9 @@ func (m *memory) event(t tag, e *sched.Event) {
 				list(c, &q.List, c.queue)
 				if t&ofMasters != 0 {
 					c.masters(q.List)
+				}
+				if t&ofSpared != 0 {
+					c.spared(q.List)
 				}
 			})
 			return

@@ -321,7 +321,7 @@ func (y *yamlText) queueList(n *yaml.Node, depth int) (all []*sched.QueueSpec, e
 		q := &sched.QueueSpec{}
 		err := y.fields(
 			v,
-			"name, weight, min, max, masters, policy, queues",
+			"name, weight, min, max, masters, spared, policy, queues",
 			func(key string, v *yaml.Node) (_ bool, err error) {
 				switch key {
 				case "name":
@@ -334,6 +334,8 @@ func (y *yamlText) queueList(n *yaml.Node, depth int) (all []*sched.QueueSpec, e
 					q.Max, err = y.share(v)
 				case "masters":
 					q.Masters, err = yamlValue(y, v, parseMasters)
+				case "spared":
+					q.Spared, err = yamlValue(y, v, strconv.ParseBool)
 				case "policy":
 					q.Policy, err = y.text(v)
 				case "queues":

@@ -77,6 +77,7 @@ func (p *properties) capacityBelow(path string, depth int, q *Queues) (list []*s
 			p.fail(capacityPrefix+below+".ordering-policy", "fifo or fair")
 		}
 		s.Queues = p.capacityBelow(below, depth+1, q)
+		s.Spared = p.spared(below) && len(s.Queues) == 0 // a queue below it may say otherwise
 		list = append(list, s)
 	}
 	p.capacitySum(path, list)
@@ -92,6 +93,16 @@ func (p *properties) capacityAccess(path string, q *Queues) {
 	submit, a := list("acl_submit_applications")
 	administer, b := list("acl_administer_queue")
 	q.said(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), QueueAccess{submit, administer}, [2]bool{a, b})
+}
+
+// spared reads whether nothing is taken back from a queue: by its own property, else by that of a queue above.
+func (p *properties) spared(path string) bool {
+	const property = ".disable_preemption"
+	own := p.yes(capacityPrefix+path+property, false)
+	if above := strings.LastIndexByte(path, '.'); above > 0 && !p.has(capacityPrefix+path+property) {
+		return p.spared(path[:above])
+	}
+	return own
 }
 
 // capacityOf reads what a queue is guaranteed and what it may have at most.

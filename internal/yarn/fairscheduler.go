@@ -66,6 +66,7 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 //	    <maxResources>40%</maxResources>
 //	    <weight>2</weight>
 //	    <maxAMShare>0.5</maxAMShare>                          part that ApplicationMasters may hold; -1.0: no limit
+//	    <allowPreemptionFrom>false</allowPreemptionFrom>      nothing is taken back from it and what is below it
 //	    <schedulingPolicy>fair</schedulingPolicy>             or fifo, or drf
 //	    <aclSubmitApps>ana,bo etl</aclSubmitApps>             users, a space, groups; and <aclAdministerApps>
 //	    <queue name="nightly"/>
@@ -189,6 +190,8 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 			}
 		case "maxAMShare":
 			s.Masters = f.part(path, c)
+		case "allowPreemptionFrom":
+			s.Spared = strings.TrimSpace(c.Text) == "false"
 		case "weight":
 			w, err := strconv.ParseFloat(strings.TrimSpace(c.Text), 64)
 			if err != nil || !(w > 0 && w <= 1e6) {

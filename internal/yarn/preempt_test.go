@@ -135,10 +135,10 @@ func TestGraceIsTakenBack(t *testing.T) {
 }
 
 // Under an order by size that kills, four large applications hold all that ApplicationMasters may. A small one comes,
-// and the largest gives way: its attempt ends, which does not count as a failure. It starts again when the small one is
+// and the largest gives way: its attempt ends, and that is no failure. It starts again when the small one is
 // over. An application whose containers run keeps its ApplicationMaster.
 func TestMasterGivesWay(t *testing.T) {
-	f := newFleetUnder(t, 1, "srpt:preempt=kill") // 8 cores, of which ApplicationMasters may hold four
+	f := newFleetUnder(t, 1, "srpt:preempt=kill") // 8 cores; ApplicationMasters may hold four
 	var large []*application
 	for _, size := range []string{"4h", "3h", "2h", "1h"} {
 		large = append(large, f.submitOne(false, "sojourn.size="+size))

@@ -52,6 +52,9 @@ func TestCapacityQueues(t *testing.T) {
 		root.adhoc.maximum-capacity=50
 		root.adhoc.state=STOPPED
 		root.adhoc.user-limit-factor=2
+		root.disable_preemption=false
+		root.etl.disable_preemption=true
+		root.etl.hourly.disable_preemption=false
 		maximum-am-resource-percent=0.2
 		root.adhoc.maximum-am-resource-percent=0.5
 		root.etl.hourly.maximum-am-resource-percent=0
@@ -71,7 +74,7 @@ func TestCapacityQueues(t *testing.T) {
 				Max:     sched.Share{Amount: sched.Resources{sched.Memory: 64 << 10, sched.VCores: 20}},
 				Masters: 0.2,
 				Queues: []*sched.QueueSpec{
-					{Name: "nightly", Weight: 3, Masters: 0.2, Policy: "fair"},
+					{Name: "nightly", Weight: 3, Masters: 0.2, Policy: "fair", Spared: true},
 					{Name: "hourly", Weight: 1, Masters: oneMaster},
 				},
 			},
@@ -153,7 +156,8 @@ func TestFairQueues(t *testing.T) {
 		      <maxAMShare>0.25</maxAMShare>
 		    </queue>
 		  </queue>
-		  <pool name="adhoc"><maxResources>40% memory, 40% cpu</maxResources><maxRunningApps>5</maxRunningApps></pool>
+		  <pool name="adhoc"><allowPreemptionFrom>false</allowPreemptionFrom>
+		    <maxResources>40% memory, 40% cpu</maxResources><maxRunningApps>5</maxRunningApps></pool>
 		  <userMaxAppsDefault>5</userMaxAppsDefault><queueMaxAMShareDefault>0.3</queueMaxAMShareDefault>
 		  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
 		  <queuePlacementPolicy><rule name="specified" create="false"/><rule name="primaryGroup"/><rule name="user"/>
@@ -175,7 +179,7 @@ func TestFairQueues(t *testing.T) {
 				Masters: 0.25,
 				Queues:  []*sched.QueueSpec{{Name: "nightly", Policy: "fifo", Masters: 1}},
 			},
-			{Name: "adhoc", Policy: "fair", Max: sched.Share{Part: 0.4}, Masters: 0.3},
+			{Name: "adhoc", Policy: "fair", Max: sched.Share{Part: 0.4}, Masters: 0.3, Spared: true},
 		},
 		Rules: []Rule{{By: BySpecified}, {By: ByUser, Create: true}, {By: ByDefault, Create: true, Queue: "adhoc"}},
 	}

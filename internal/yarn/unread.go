@@ -354,9 +354,5 @@ var unreadCapacity = map[string]unreadProperty{
 	"QUEUE.default-application-priority": {"0", "applications that name no priority have 0"},
 	"QUEUE.maximum-application-lifetime": {"-1", lifetimeHint},
 	"QUEUE.default-application-lifetime": {"-1", lifetimeHint},
-	"QUEUE.disable_preemption": {
-		"false",
-		"a policy that takes back, such as capacity:preempt=kill, takes from this queue too; none does by default",
-	},
-	"QUEUE.priority": {"0", "queues have weights and guarantees, not priorities"},
+	"QUEUE.priority":                     {"0", "queues have weights and guarantees, not priorities"},
 }

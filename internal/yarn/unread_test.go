@@ -181,12 +181,6 @@ func TestFilesThatAreNotRead(t *testing.T) {
 			t.Errorf("%s: not in\n%s", want, all)
 		}
 	}
-	_, notes, err = Site(withFile(t, "", capacityFile,
-		capacityXML("root.queues=a\nroot.a.capacity=100\nroot.a.disable_preemption=true")))
-	if err != nil || len(notes) != 1 ||
-		!strings.Contains(notes[0], "root.a.disable_preemption = true: of no effect: ") {
-		t.Errorf("%q, %v", notes, err)
-	}
 	for _, spec := range []string{
 		"capacity:preempt=kill", "capacity:delay=5s", "capacity:rack-delay=5s", "capacity:user-min=0.25",
 		"capacity:user-factor=2",

@@ -158,6 +158,7 @@ func randomQueues(r *rand.Rand, containers bool) []*sched.QueueSpec {
 		if r.IntN(3) == 0 {
 			q.Masters = float64(1+r.IntN(4)) / 10
 		}
+		q.Spared = r.IntN(8) == 0
 		if r.IntN(3) == 0 {
 			q.Min.Part = float64(1+r.IntN(4)) / 10
 		}

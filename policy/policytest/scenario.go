@@ -259,6 +259,8 @@ func (s *scenario) addQueue(path string, opts map[string]string) error {
 			q.Max, err = share(v)
 		case "masters":
 			q.Masters, err = strconv.ParseFloat(v, 64)
+		case "spared":
+			q.Spared, err = strconv.ParseBool(v)
 		case "policy":
 			q.Policy = v
 		default:

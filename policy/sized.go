@@ -109,9 +109,20 @@ func (s *sizes) remaining(j *sched.Job) (left float64) {
 	return left
 }
 
-// counts reports whether a stage counts to the size of its job. A master does while nothing is known of the tasks, for
-// which its estimate stands; then it lasts as long as they do, whatever is decided.
-func counts(st *sched.Stage) bool { return st.Kind != sched.Master || len(st.Job.Stages) == 1 }
+// counts reports whether a stage counts to the size of its job. A master does while the job has asked for nothing, as
+// before its master has started, or after the end of a master that is to start again: then its estimate stands for the
+// tasks. Else it lasts as long as they do, whatever is decided. O(stages of the job) for a master.
+func counts(st *sched.Stage) bool {
+	if st.Kind != sched.Master {
+		return true
+	}
+	for _, o := range st.Job.Stages {
+		if o != st && (unfinished(o) > 0 || o.Done > 0 && st.Pending == 0) {
+			return false
+		}
+	}
+	return true
+}
 
 // byRemaining orders stages by the work that is left of their jobs; attempts are those that one of a stage of unknown
 // size has.

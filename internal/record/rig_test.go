@@ -345,7 +345,8 @@ func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
 					Name: "b",
 					Min:  sched.Share{Part: 0.25},
 					Queues: []*sched.QueueSpec{
-						{Name: "d", Masters: 0.25, Spared: true, Max: sched.Share{Amount: sched.Resources{sched.Memory: 3}}},
+						{Name: "d", Masters: 0.25, Spared: true,
+							Max: sched.Share{Amount: sched.Resources{sched.Memory: 3}}},
 					},
 				}}},
 		},

@@ -143,6 +143,18 @@ func TestMasterGivesWay(t *testing.T) {
 	for _, size := range []string{"4h", "3h", "2h", "1h"} {
 		large = append(large, f.submitOne(false, "sojourn.size="+size))
 	}
+	// The largest has asked for a container without room. That its asks go with its attempt makes it no smaller.
+	f.do(func(m *manager) (answer, error) {
+		a := large[0].current()
+		a.state = wire.AttemptLaunched
+		return master{m, a}.register(&wire.RegisterMasterRequest{})
+	})
+	f.master = large[0].current()
+	big := asks("* 1 true")
+	big.Asks[0].Resource.Memory = 4096
+	if got := f.allocate(big); len(got) != 0 {
+		t.Fatalf("%d containers, want none", len(got))
+	}
 	small := f.submitOne(false, "sojourn.size=1m")
 	if a := small.current(); a == nil || a.master == nil {
 		t.Fatal("the small application has no ApplicationMaster")

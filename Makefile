@@ -7,7 +7,7 @@ PART := Stock
 # Every verb compiles alike, and what is compiled depends on no folder: they share the build cache, as do clones.
 export GOFLAGS ?= -trimpath
 
-.PHONY: help build run test test-long test-race test-hadoop soak lint bench fuzz release clean validate-model schedules-by-size
+.PHONY: help build run test test-long test-race test-hadoop soak lint bench fuzz release clean validate-model schedules-by-size goals-on-hadoop
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -40,6 +40,9 @@ validate-model: ## measure cells of real jobs on stock Hadoop that are missing, 
 
 schedules-by-size: ## mean sojourn times of ten jobs on stock Hadoop under four policies, on an idle machine (an hour)
 	./internal/yarn/schedules-by-size.sh
+
+goals-on-hadoop: ## deadlines met of 24 jobs on stock Hadoop under three policies, five times, on an idle machine (an hour)
+	./internal/yarn/goals-on-hadoop.sh
 
 lint: ## formatting, vet, staticcheck, dead code, import arrows and the other rules of the tree
 	$(GO) test -count=1 -run 'TestTidy' .

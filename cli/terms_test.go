@@ -121,7 +121,7 @@ func TestExampleDeadlines(t *testing.T) {
 			t.Errorf("%d lines of %s, want one of each load:\n%s", lines, policy, out)
 		}
 	}
-	light, heavy := jobsOf(t, filepath.Join(dir, "draw-0.7-2.yaml")), jobsOf(t, filepath.Join(dir, "draw-1.2-2.yaml"))
+	light, heavy := jobsOf(t, filepath.Join(dir, "draw-0.9-2.yaml")), jobsOf(t, filepath.Join(dir, "draw-1.2-2.yaml"))
 	if len(light) != 12 || len(heavy) != 12 {
 		t.Fatalf("%d and %d jobs, want twelve", len(light), len(heavy))
 	}
@@ -130,11 +130,11 @@ func TestExampleDeadlines(t *testing.T) {
 		if a.Name != b.Name || a.Deadline != b.Deadline || a.Deadline <= 0 {
 			t.Errorf("%s due after %v and %s after %v, want the same job", a.Name, a.Deadline, b.Name, b.Deadline)
 		}
-		if sooner := a.Submit.Seconds() * 0.7 / 1.2; math.Abs(sooner-b.Submit.Seconds()) > 1e-5 {
+		if sooner := a.Submit.Seconds() * 0.9 / 1.2; math.Abs(sooner-b.Submit.Seconds()) > 1e-5 {
 			t.Errorf("%s comes at %v and %v, want intervals in proportion to 1/load", a.Name, a.Submit, b.Submit)
 		}
 	}
-	if other := jobsOf(t, filepath.Join(dir, "draw-0.7-1.yaml")); other[11].Submit == light[11].Submit {
+	if other := jobsOf(t, filepath.Join(dir, "draw-0.9-1.yaml")); other[11].Submit == light[11].Submit {
 		t.Error("two repeats have the same draw")
 	}
 }

@@ -24,7 +24,8 @@ var hardwareCard = Card{
 			Name:    "epoch",
 			Kind:    Duration,
 			Default: "1s",
-			Meaning: "slots are divided at most once in so long; 0s: whenever a task ends or a job comes",
+			Meaning: "slots are divided at most once in so long, but for jobs that calibrate; 0s: whenever a task " +
+				"ends or a job comes",
 		},
 		Param{
 			Name:    "calibrate",
@@ -113,8 +114,8 @@ var hardwareCard = Card{
 // pool of its own. Where the class has counted devices, only as many slots as devices are in that pool, an
 // accelerated task holds one device, and the other slots belong to pool 0.
 //
-// A plan costs O(S log n) for S slots and n jobs, and runs at most once an epoch. Between plans a task that ends or
-// starts costs O(log n) for each pool.
+// A plan costs O(S log n) for S slots and n jobs, and runs at most once an epoch, and a few times for each job that
+// names accelerators. Between plans a task that ends or starts costs O(log n) for each pool.
 type hardware struct {
 	DelayPlacer
 	Stages   sched.Per[*hardwareStage] // by stage; a pointer, because a plan holds many of them at once
@@ -217,6 +218,9 @@ func (h *hardware) notice(p *sched.Plan) {
 		case sched.AttemptDone:
 			if a := p.Attempt(e.Attempt); a != nil {
 				h.done(p, a, e.Outcome)
+				if h.urgent(a.Stage) {
+					h.Next = p.Now
+				}
 			}
 			h.Dirty = true
 		case sched.JobSubmitted, sched.SpecChanged:
@@ -226,6 +230,7 @@ func (h *hardware) notice(p *sched.Plan) {
 						h.Names = append(h.Names, name)
 					}
 				}
+				h.Next = p.Now
 			}
 			h.Dirty = true
 		case sched.NodeJoined, sched.NodeReported, sched.NodeLost, sched.JobEnded, sched.AsksChanged, sched.TaskUndone:
@@ -235,6 +240,16 @@ func (h *hardware) notice(p *sched.Plan) {
 	if names != len(h.Names) || h.Classes != len(p.Classes) {
 		h.findPools(p)
 	}
+}
+
+// urgent reports whether slots are to be divided at once after an attempt of st has ended, because tasks of a job that
+// names accelerators are held back until then: st calibrates, or its end lets another stage begin. This happens a few
+// times in the life of a job.
+func (h *hardware) urgent(st *sched.Stage) bool {
+	if st.Job.Spec.Profile == nil || st.Kind == sched.Master {
+		return false
+	}
+	return h.of(st).Kind == hardwareCalibrating || unfinished(st) == 0
 }
 
 // findPools makes pools of the classes that jobs name as accelerators. Pools are never dropped.

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Counts the deadlines of real MapReduce jobs that policies meet, over several draws of jobs and two loads.
 # Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES [JOBS]]]]. Everything it makes is in DIRECTORY (out/deadlines). Input
-# is made once; its text has so many MEGABYTES (20).
+# is made once; its text has so many MEGABYTES (60). With the defaults it takes about half an hour on two idle cores.
 #
-# The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. A repeat draws JOBS
-# (40) of these kinds. They come at exponential intervals, so often that alone, one after the other, they would take a part LOAD
-# of the time. A job's deadline is uniform from 1.5 to 4 times as long as its kind takes alone. The same seeds give the
-# same draws. All policies get the same jobs; what they know of tasks is what the runs alone have taught (--history).
+# The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. Then three jobs of each
+# kind come at once. What they take together, divided by what they take alone, says how much the machine does when jobs
+# are always waiting: that is load 1. A repeat (of 10) draws JOBS (100) of these kinds at exponential intervals. A job's
+# deadline is uniform from 1.5 to 4 times as long as its kind takes alone. The same seeds give the same draws. All
+# policies get the same jobs; what they know of tasks is what the runs before the draws have taught (--history).
 #
 # Beside what was measured stands what the simulator predicts: the same jobs, with the task times that the run under
 # fair has recorded, and the same estimates.
@@ -14,9 +15,9 @@ set -eu
 export LC_ALL=C # decimal points
 sojourn=$1
 dir=${2:-out/deadlines}
-repeats=${3:-6}
-size=${4:-20}
-count=${5:-40}
+repeats=${3:-10}
+size=${4:-60}
+count=${5:-100}
 cluster=nodes=1,vcores=$(getconf _NPROCESSORS_ONLN),memory=1TiB # what run has, unless it is told otherwise
 here=$(dirname "$0")
 mkdir -p "$dir/input"
@@ -49,11 +50,23 @@ while read -r kind; do
 		run "$dir/alone.yaml" --policy fifo | awk '/"sojourn_s": [0-9]/ { print $2 + 0 }'
 	done | sort -n | head -n 1
 done <"$dir/kinds.txt" >"$dir/alone.txt"
-awk '{ sum += $1 } END { printf "alone the %d kinds of jobs take %.2f s together\n", NR, sum }' "$dir/alone.txt"
+
+# How much longer than alone, one after the other, jobs take that wait for each other.
+{
+	echo jobs:
+	for copy in 1 2 3; do
+		sed "s|name: |name: copy-$copy-|; s|output: [^}]*|&-$copy|; s|^|  |" "$dir/kinds.txt"
+	done
+} >"$dir/crowd.yaml"
+crowd=$(run "$dir/crowd.yaml" --policy fifo | awk '/"makespan_s": [0-9]/ { print $2 + 0 }')
+slow=$(awk -v crowd="$crowd" '{ sum += $1 } END { print crowd / 3 / sum }' "$dir/alone.txt")
+awk -v slow="$slow" '{ sum += $1 } END {
+	printf "alone the %d kinds of jobs take %.2f s together, and %.2f times as long when they wait for each other\n",
+		NR, sum, slow }' "$dir/alone.txt"
 
 # draw LOAD SEED writes a workload. Chance is a linear congruential generator, the same under every awk.
 draw() {
-	awk -v load="$1" -v seed="$2" -v count=$count -v dir="$dir" '
+	awk -v load="$1" -v seed="$2" -v count=$count -v slow="$slow" -v dir="$dir" '
 		function chance() { state = (state * 16807) % 2147483647; return state / 2147483647 }
 		FNR == NR { alone[FNR] = $1; next }
 		{ kind[FNR] = $0; kinds = FNR }
@@ -68,12 +81,12 @@ draw() {
 				sub(/output: [^}]*/, "output: " dir "/output/job-" i, job)
 				sub(/}/, sprintf(", submit: %.6fs, deadline: %.6fs}", at, alone[of[i]] * (1.5 + 2.5 * chance())), job)
 				print "  " job
-				at -= log(chance()) * work / count / load
+				at -= log(chance()) * work / count / load * slow
 			}
 		}' "$dir/alone.txt" "$dir/kinds.txt"
 }
 
-for load in 0.7 1.2; do
+for load in 0.9 1.2; do
 	: >"$dir/met.txt"
 	for repeat in $(seq "$repeats"); do
 		draw $load "$repeat" >"$dir/draw-$load-$repeat.yaml"

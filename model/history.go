@@ -3,7 +3,6 @@ package model
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -66,23 +65,9 @@ func (h *History) className(class sched.ClassID) string {
 	return h.view.Classes[class-1].Name
 }
 
-// HistoryKey names what is alike. Fields are separated by a byte that no name has.
+// HistoryKey names what is alike: [sched.JobSpec.Likeness].
 func HistoryKey(j *sched.JobSpec, kind sched.StageKind) string {
-	return strings.Join([]string{j.User, withoutDigits(j.Name), j.Type, kind.String()}, "\x00")
-}
-
-// withoutDigits puts one # in the place of each run of digits.
-func withoutDigits(name string) string {
-	b := make([]byte, 0, len(name))
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c < '0' || c > '9':
-			b = append(b, c)
-		case i == 0 || name[i-1] < '0' || name[i-1] > '9':
-			b = append(b, '#')
-		}
-	}
-	return string(b)
+	return j.Likeness(kind)
 }
 
 // Observe learns from an attempt that succeeded.

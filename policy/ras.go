@@ -22,6 +22,7 @@ var rasCard = Card{
 var rasMemory = []string{
 	"by job: how many of its maps and reduces are placed on which nodes, and its place in the order of utilities",
 	"by stage: the mean length of its finished tasks, and what they used of CPU, disk and network",
+	"by user, name, type and kind of stage: what tasks used (kept over runs by --state)",
 	"by stage: nodes that it may not use",
 	"when the next cycle is due, and whether something has changed since the last one",
 }

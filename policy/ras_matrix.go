@@ -15,6 +15,7 @@ type matrix struct {
 	Placed  sched.Per[placed]         // by job
 	Lengths sched.Per[goals.Lengths]  // by stage
 	Used    sched.Per[footprint]      // by stage
+	Known   footprints                // of stages that have ended, in this run and in earlier ones
 	Shunned sched.Per[[]sched.NodeID] // by stage: nodes that the core does not let it use
 	Dirty   bool                      // tasks are to be placed anew at once
 	Clock   ticker
@@ -110,8 +111,11 @@ func (m *matrix) notice(p *sched.Plan) {
 			if a := p.Attempt(e.Attempt); a != nil {
 				m.ended(p, a, e)
 			}
-		case sched.JobSubmitted, sched.SpecChanged:
-			m.Dirty = m.Dirty || m.trigger
+		case sched.JobSubmitted, sched.SpecChanged, sched.AsksChanged:
+			if j := p.Job(e.Job); j != nil {
+				m.recall(j)
+			}
+			m.Dirty = m.Dirty || m.trigger && e.Kind != sched.AsksChanged
 		case sched.JobEnded:
 			m.Dirty = m.Dirty || m.trigger
 			m.byNode = nil
@@ -136,7 +140,11 @@ func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
 	}
 	m.Lengths.Of(a.Stage).Add(p.Ran(a, p.Now).Seconds())
 	if c, ok := e.Body.(*sched.Counters); ok && c != nil && m.learns {
-		m.Used.Of(a.Stage).learn(a.Stage, c, p.Ran(a, p.Now))
+		used := m.Used.Of(a.Stage)
+		used.learn(a.Stage, c, p.Ran(a, p.Now))
+		if used.N > 0 && unfinished(a.Stage) == 0 {
+			m.Known.put(a.Stage.Job.Spec.Likeness(a.Stage.Kind), *used)
+		}
 	}
 }
 

@@ -205,6 +205,12 @@ func (b *backward) relieve(p *sched.Plan, n *sched.Node) {
 	}
 }
 
+// Left implements Lasting, as ras does.
+func (b *backward) Left(now sched.Time) any { return b.Matrix.Left(now) }
+
+// Recall implements Lasting.
+func (b *backward) Recall(text []byte) error { return b.Matrix.Recall(text) }
+
 // Why says what the last cycle found and decided for a stage, for the command explain.
 func (b *backward) Why(v *sched.View, st *sched.Stage) string {
 	text := b.Matrix.Why(v, st)

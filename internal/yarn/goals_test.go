@@ -130,7 +130,8 @@ func (s *stock) deadlines(jobs []goalJob, to io.Writer) (met int) {
 	for _, j := range jobs {
 		time.Sleep(time.Until(began.Add(j.submit)))
 		size := time.Duration(j.maps) * (goalMap + goalLaunch)
-		fmt.Fprintf(submit, "sleep %d %d sojourn.deadline=%v,sojourn.size=%v\n", j.maps, goalMap.Milliseconds(), j.due, size)
+		fmt.Fprintf(submit, "sleep %d %d sojourn.deadline=%v,sojourn.size=%v\n", j.maps, goalMap.Milliseconds(), j.due,
+			size)
 		if !heard.Scan() {
 			s.t.Fatal("the client ended")
 		}

@@ -436,6 +436,9 @@ func checkInputs(m *mix) error {
 		return nil
 	}
 	for _, path := range m.jobs[0].Program.Input {
+		if store, ok := run.StoreIn(path); ok {
+			path = store
+		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != "-" &&
 			!strings.ContainsAny(path, `*?[{\`) {
 			return fmt.Errorf("input %s: %w", path, fs.ErrNotExist)

@@ -68,6 +68,15 @@ func (m *Machine) Check(p workload.Program) error {
 	return mr.Conf(p.Conf).Check(known, true)
 }
 
+// stores are the key-value stores that jobs read, by the word before the colon of an input.
+var stores = map[string]func(path string) (input.Store, error){"pebble": store.Open}
+
+// StoreIn returns the path of the key-value store that an input names, as pebble:DIR; false: it names files.
+func StoreIn(input string) (path string, ok bool) {
+	scheme, path, _ := strings.Cut(input, ":")
+	return path, path != "" && stores[scheme] != nil
+}
+
 // open opens all jobs, whose outputs are claimed from then on.
 func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder) (opened []mr.Submission, err error) {
 	defer func() {
@@ -86,7 +95,7 @@ func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder) (opene
 			Output:    m.Output(j.Program.Output),
 			Reduces:   mr.Slots(m.Cluster.Capacity()),
 			Overwrite: m.Overwrite,
-			Stores:    map[string]func(string) (input.Store, error){"pebble": store.Open},
+			Stores:    stores,
 		}
 		if m.Notes != nil {
 			o.Notes = func(remark string) { m.Notes(j.Spec.Name, remark) }

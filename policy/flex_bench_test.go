@@ -14,7 +14,7 @@ import (
 // and below 10 ms at 4,000.
 func BenchmarkFlexCall(b *testing.B) {
 	for _, metric := range flexMetrics() {
-		for _, n := range []int{100, 400, 4000} {
+		for _, n := range []int{40, 100, 400, 4000} {
 			b.Run(fmt.Sprintf("%s/jobs=%d", metric.Name, n), func(b *testing.B) {
 				p, _, err := Parse("flex:epoch=1000h,metric=" + metric.Name)
 				if err != nil {

@@ -385,7 +385,7 @@ func loadOf(n int, metric string) *Problem {
 // what else runs on the machine.
 func BenchmarkFlexSolve(b *testing.B) {
 	for _, metric := range metricNames() {
-		for _, n := range []int{100, 400, 4000} {
+		for _, n := range []int{40, 100, 400, 4000} {
 			p := loadOf(n, metric)
 			b.Run(fmt.Sprintf("%s/jobs=%d", metric, n), func(b *testing.B) {
 				var s Solution

@@ -156,12 +156,13 @@ func (c flexCase) ratios(ctx context.Context, s Sample, where string, of flexTri
 		proven++
 		own := p.Solve(malleable.Attempt{Search: malleable.Moves}).Value
 		gap += max(0, 1-max(0, p.Bound())/own)
+		effort := 1_000_000
 		for name, value := range map[string]float64{
 			"FIFO":                     p.Value(malleable.FIFO(p).Done),
 			"FAIR":                     p.Value(malleable.Fair(p, false).Done),
 			"FLEX":                     own,
 			"FLEX, rules only":         p.Solve(malleable.Attempt{Search: malleable.Rules}).Value,
-			"FLEX, generic order only": p.Value(p.Finish(p.Orders(1_000_000)[0].Jobs)),
+			"FLEX, generic order only": p.Value(p.Finish(p.Orders(&effort)[0].Jobs)),
 		} {
 			all[name] = append(all[name], 100*value/best)
 		}

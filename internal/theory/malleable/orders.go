@@ -14,9 +14,9 @@ type Order struct {
 
 // Orders returns the orders that FLEX packs to find the best: the generic one, and those of the rules that are best,
 // or known to be good, for the penalties on one machine as fast as all slots together (docs/spec/flex.md, 2.8). A
-// rule that would take more than effort steps is left out.
-func (p *Problem) Orders(effort int) []Order {
-	list := []Order{{"generic", p.generic(p.Moldable(effort))}}
+// rule that would take more than effort steps is left out. What rules that pack or search took is taken off effort.
+func (p *Problem) Orders(effort *int) []Order {
+	list := []Order{{"generic", p.generic(p.Moldable(*effort))}}
 	add := func(rule string, jobs []int) {
 		if jobs != nil {
 			list = append(list, Order{rule, jobs})
@@ -28,8 +28,8 @@ func (p *Problem) Orders(effort int) []Order {
 		add("longest alone first", sorted(n, func(i int) (float64, float64) { return -p.alone(i), 0 }))
 		due := p.byDue(0)
 		add("due date", due)
-		add("bisection", p.bisect(due, effort))
-		if n*n <= effort {
+		add("bisection", p.bisect(due, *effort))
+		if n*n <= *effort {
 			add("Lawler", p.lawler())
 		}
 		return list
@@ -37,7 +37,7 @@ func (p *Problem) Orders(effort int) []Order {
 	shapes, most := p.shapes()
 	if shapes[Ramp] {
 		add("due date", p.byDue(0))
-		if n*n <= effort {
+		if n*n <= *effort {
 			add("modified due date", p.modifiedDue())
 			add("apparent tardiness cost", p.apparentCost())
 		}
@@ -46,7 +46,7 @@ func (p *Problem) Orders(effort int) []Order {
 		for q := range most {
 			add("due date", p.byDue(q))
 			add("Moore-Hodgson", p.moore(q))
-			if n*n <= effort {
+			if n*n <= *effort {
 				add("packed Moore", p.packedMoore(q, effort))
 			}
 		}
@@ -54,7 +54,7 @@ func (p *Problem) Orders(effort int) []Order {
 			add("Lawler-Moore", p.lawlerMoore(effort))
 		}
 	}
-	if (shapes[Ramp] || shapes[Curve] || most > 1) && n <= 12 && n<<n <= effort {
+	if (shapes[Ramp] || shapes[Curve] || most > 1) && n <= 12 && n<<n <= *effort {
 		add("subset programme", p.subsets())
 	}
 	return list
@@ -248,7 +248,7 @@ func keptFirst(order []int, out []bool) []int {
 
 // packedMoore is Moore's idea on packed schedules: of the jobs up to the first late one, the one with most work for its
 // weight is thrown out until no kept job is late. Those thrown out follow, the smallest first. At most n packings.
-func (p *Problem) packedMoore(q, effort int) []int {
+func (p *Problem) packedMoore(q int, effort *int) []int {
 	k := newPacker(p)
 	out := make([]bool, len(p.Jobs))
 	byDue := p.byDue(q)
@@ -269,7 +269,7 @@ func (p *Problem) packedMoore(q, effort int) []int {
 		}
 		done := k.finish(order)
 		first := slices.IndexFunc(order[:kept], func(i int) bool { return late(done[i], p.Jobs[i].Penalty.due(q)) })
-		if effort -= len(order) * 8; first < 0 || effort < 0 {
+		if *effort -= len(order) * 8; first < 0 || *effort < 0 {
 			return order
 		}
 		worst := order[0]
@@ -285,7 +285,7 @@ func (p *Problem) packedMoore(q, effort int) []int {
 // lawlerMoore is the dynamic programme of Lawler and Moore for the weighted number of tardy jobs on one machine. It
 // keeps the undominated pairs of time used and weight late, so that times need not be integers; nil where these are too
 // many.
-func (p *Problem) lawlerMoore(effort int) []int {
+func (p *Problem) lawlerMoore(effort *int) []int {
 	type state struct {
 		at, lost float64
 		from     int32 // in the layer before
@@ -312,7 +312,7 @@ func (p *Problem) lawlerMoore(effort int) []int {
 				kept = append(kept, e)
 			}
 		}
-		if effort -= 16 * len(next); effort < 0 {
+		if *effort -= 16 * len(next); *effort < 0 {
 			return nil
 		}
 		layers = append(layers, kept)

@@ -276,7 +276,8 @@ func TestSolveAgainstBest(t *testing.T) {
 				case s.Exact || p.Worst:
 					t.Errorf("seed %d: %v, the best of all orders has %v", seed, s.Value, best)
 				}
-				for _, o := range p.Orders(DefaultEffort) {
+				effort := DefaultEffort
+				for _, o := range p.Orders(&effort) {
 					if v := p.Value(p.Finish(o.Jobs)); less(v, s.Value) {
 						t.Fatalf("seed %d: the order of rule %s is better", seed, o.Rule)
 					}

@@ -58,7 +58,7 @@ func (p *Problem) Solve(a Attempt) Solution {
 	k := newPacker(p)
 	best := Solution{}
 	bestMean := 0.0
-	for _, o := range p.Orders(a.Effort) {
+	for _, o := range p.Orders(&a.Effort) {
 		v := k.value(o.Jobs)
 		m := mean(k.done)
 		if best.Order == nil || less(v, best.Value) || !less(best.Value, v) && less(m, bestMean) {

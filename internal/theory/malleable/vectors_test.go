@@ -322,7 +322,8 @@ func TestX11WeightedTardy(t *testing.T) {
 	done := p.Finish(order("BAC"))
 	allNear(t, "B,A,C", done, 44./9, 5./2, 28./5)
 	near(t, "B,A,C", p.Value(done), 3)
-	for _, o := range [][]int{p.byDue(0), p.packedMoore(0, DefaultEffort)} {
+	effort := DefaultEffort
+	for _, o := range [][]int{p.byDue(0), p.packedMoore(0, &effort)} {
 		if letters(o) != "CBA" {
 			t.Errorf("order %s, want CBA", letters(o))
 		}
@@ -423,7 +424,8 @@ func TestX14ClassicalRules(t *testing.T) {
 	}
 	near(t, "tardy", p.Value(p.Finish(moore)), 2)
 	p = count([]float64{10, 1, 10, 1})
-	lm := p.lawlerMoore(DefaultEffort)
+	effort := DefaultEffort
+	lm := p.lawlerMoore(&effort)
 	if got := letters(lm[:2]); got != "AC" {
 		t.Errorf("Lawler-Moore: on time %s, want AC", got)
 	}

@@ -60,7 +60,7 @@ func newAdmin(f *front) *rpc.Server {
 		}),
 		"refreshAdminAcls":          refreshing(f, admin.refreshAdmins),
 		"refreshClusterMaxPriority": refreshing(f, admin.refreshMostPriority),
-		"refreshNodesResources":     refuse(notSupported("sizes of nodes by dynamic-resources.xml")),
+		"refreshNodesResources":     refreshing(f, admin.refreshSizes),
 		"refreshServiceAcls":        refreshServices(f),
 		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
 			if err := admit(f, c.User); err != nil {

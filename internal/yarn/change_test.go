@@ -502,7 +502,7 @@ func TestOperatorsCommands(t *testing.T) {
 	}
 	for method, want := range map[string]string{
 		"refreshAdminAcls": "no file says", "refreshClusterMaxPriority": "no file says",
-		"refreshSuperUserGroupsConfiguration": "no file says", "refreshNodesResources": "dynamic-resources.xml",
+		"refreshSuperUserGroupsConfiguration": "no file says", "refreshNodesResources": "no file says",
 		"refreshServiceAcls": "Service Authorization (hadoop.security.authorization) not enabled.",
 	} {
 		err := client.Call(t.Context(), method, &wire.Empty{}, nil)

@@ -128,10 +128,12 @@ func (c *Config) Check() error {
 // given.
 type Addresses struct{ Tracker, Master, Client, Admin, Web string }
 
-// Sizes bound what a container may ask for.
+// Sizes bound what a container may ask for, and say what nodes have.
 type Sizes struct {
 	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
 	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
+	// Nodes says, by host:port, what nodes have, whatever they say themselves (dynamic-resources.xml).
+	Nodes map[string]wire.Resource
 }
 
 // Expiry is how long silence is borne.
@@ -171,7 +173,9 @@ const Launches = 1000
 const quietBeats = 3
 
 func (s Sizes) withDefaults() Sizes {
-	return Sizes{cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192), cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)}
+	s.MinMemory, s.MaxMemory = cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192)
+	s.MinVCores, s.MaxVCores = cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)
+	return s
 }
 
 func (c Config) withDefaults() *Config {

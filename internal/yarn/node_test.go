@@ -103,6 +103,43 @@ func TestSizesOfNodes(t *testing.T) {
 	}
 }
 
+// dynamic-resources.xml says how large nodes are, when they register and when an operator has it read again. Nodes are
+// told by a heartbeat.
+func TestDynamicResources(t *testing.T) {
+	dir := withFile(t, "", dynamicFile, propertiesXML("yarn.resource.dynamic.nodes=n0:1, n1:2,\n"+
+		"yarn.resource.dynamic.n0:1.memory=2048\nyarn.resource.dynamic.n0:1.vcores=3"))
+	config, _, err := Site(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFleet(t, 2)
+	f.do(func(m *manager) (answer, error) {
+		admin{m, "root"}.refreshSizes(Refreshed{Nodes: config.Sizes.Nodes})
+		return nil, nil
+	})
+	f.do(func(m *manager) (answer, error) {
+		q := registration(3, wire.Resource{Memory: 4096, VCores: 8})
+		q.Node.Host = "n0"
+		q.Node.Port = f.m.nodes.list[0].id.Port
+		return tracker{m}.register(q, &net.TCPAddr{})
+	})
+	for i, want := range []wire.Resource{{Memory: 2048, VCores: 3}, {Memory: dynamicMemory, VCores: dynamicCores}} {
+		n := f.m.nodes.list[i]
+		f.beatNode(n)
+		if n.capacity != want || n.last.Resource == nil || *n.last.Resource != want {
+			t.Errorf("node %s has %v and is told %v, want %v", n.name, n.capacity, n.last.Resource, want)
+		}
+	}
+	for _, bad := range []string{"yarn.resource.dynamic.nodes=n0",
+		"yarn.resource.dynamic.nodes=n0:1\nyarn.resource.dynamic.n0:1.memory=-1",
+		"yarn.resource.dynamic.nodes=n0:1\nyarn.resource.dynamic.n0:1.overcommittimeout=5000"} {
+		if _, _, err := Site(withFile(t, "", dynamicFile, propertiesXML(bad))); err == nil ||
+			!strings.Contains(err.Error(), dynamicFile+": property yarn.resource.dynamic.n") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
 // NodeManagers that come under ever new names, and in ever new sizes, are not remembered for ever; and a new one in the
 // place of an old one is not taken for it.
 func TestNodesAreForgotten(t *testing.T) {

@@ -29,12 +29,17 @@ func withFile(t *testing.T, properties, name, text string) string {
 	return dir
 }
 
+// propertiesXML makes a file of properties of lines name=value.
+func propertiesXML(lines string) string { return prefixedXML("", lines) }
+
 // capacityXML makes capacity-scheduler.xml of lines name=value, each for yarn.scheduler.capacity.
-func capacityXML(lines string) string {
+func capacityXML(lines string) string { return prefixedXML(capacityPrefix, lines) }
+
+func prefixedXML(prefix, lines string) string {
 	text := "<configuration>\n"
 	for line := range strings.Lines(lines) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			text += "<property><name>" + capacityPrefix + name + "</name><value>" + value + "</value></property>\n"
+			text += "<property><name>" + prefix + name + "</name><value>" + value + "</value></property>\n"
 		}
 	}
 	return text + "</configuration>\n"

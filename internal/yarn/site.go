@@ -29,6 +29,9 @@ func Site(dir string) (config Config, notes []string, err error) {
 	}
 	config = p.config(dir)
 	config.Shown.Properties = p.said()
+	if config.Sizes.Nodes, err = nodeSizes(dir); err != nil {
+		return config, nil, err
+	}
 	var more []string
 	config.Queues, more = p.queues(dir, slices.Contains(found, capacityFile))
 	if len(config.Queues.Access) > 0 && !config.Access.Lists {

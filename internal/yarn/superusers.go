@@ -9,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
 // Superusers are the users that may act for others, by name (hadoop.proxyuser.NAME.hosts, .users and .groups), such as
@@ -103,6 +104,7 @@ type Refreshed struct {
 	Admins       ACL
 	Superusers   Superusers
 	MostPriority int32
+	Nodes        map[string]wire.Resource // sizes of nodes by host:port
 }
 
 // refreshed reads what a folder says of these now.
@@ -111,7 +113,7 @@ func refreshed(dir string) (r Refreshed, err error) {
 	if err != nil {
 		return r, err
 	}
-	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority}, nil
+	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority, config.Sizes.Nodes}, nil
 }
 
 // refreshing makes a Method that reads the folder again for an operator. In a turn, take takes in what it says.

@@ -71,6 +71,9 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 			"amount", o.Amount)
 		q.Resource.Other = wire.OtherResource{}
 	}
+	if to := t.m.config.Sizes.sizeOf(q.Node, q.Resource); to != q.Resource {
+		n.resized, q.Resource = &to, to
+	}
 	n.version = cut(q.Version, mostTitle)
 	n.last, n.heard = nil, t.m.now
 	n.trust()

@@ -88,6 +88,17 @@ func (l *Look) Of(job sched.JobID) Outlook {
 	return o
 }
 
+// Tasks returns how many tasks are left of all jobs.
+func (l *Look) Tasks() int { return l.tasks }
+
+// Lay lays out all jobs, unless that was done, so that Of takes no time from then on. It takes
+// seconds where 100,000 tasks are left.
+func (l *Look) Lay() {
+	if l.why == "" {
+		l.once.Do(l.lay)
+	}
+}
+
 // lay draws the timelines of all jobs.
 func (l *Look) lay() {
 	l.laid = map[sched.JobID]*times{}

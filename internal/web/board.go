@@ -42,10 +42,19 @@ type Board struct {
 type foresight struct {
 	policy sched.Policy // of the run; nil: not known, and nothing is foreseen
 	asked  bool         // since the last look
+	laying bool         // a look is being laid out, which is the next
 	look   *outlook.Look
 	at     sched.Time // of the look
-	taken  time.Time
+	due    time.Time  // before which no other look is taken
 }
+
+const (
+	// fewLeft is up to how many tasks a look is laid out by the request that wants it, which takes some milliseconds.
+	fewLeft = 2_000
+	// rest is how many times as long as a look took to be laid out no other is taken, so that looks take a tenth of
+	// one processor at most.
+	rest = 9
+)
 
 // Rank implements run.Ranked.
 func (b *Board) Rank(p sched.Policy) {
@@ -54,14 +63,28 @@ func (b *Board) Rank(p sched.Policy) {
 	b.ends.policy = p
 }
 
-// foresee takes a look at what is left of all jobs, if some page has asked and the last look is old.
+// foresee takes a look at what is left of all jobs, if some page has asked and the last look is old. Where many tasks
+// are left, the look is laid out beside the engine and the pages, which see the look before until then.
 func (b *Board) foresee() {
 	f := &b.ends
-	if !f.asked || f.policy == nil || time.Since(f.taken) < freshness {
+	if !f.asked || f.policy == nil || f.laying || time.Now().Before(f.due) {
 		return
 	}
-	f.look, f.at, f.asked = outlook.At(b.view, outlook.OrderOf(f.policy, b.view)), b.now, false
-	f.taken = time.Now()
+	look, at, begun := outlook.At(b.view, outlook.OrderOf(f.policy, b.view)), b.now, time.Now()
+	f.asked, f.due = false, begun.Add(freshness)
+	if look.Tasks() <= fewLeft {
+		f.look, f.at = look, at
+		return
+	}
+	f.laying = true
+	go func() {
+		look.Lay()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		f.look, f.at, f.laying = look, at, false
+		f.due = time.Now().Add(max(freshness, rest*time.Since(begun)))
+		b.version++ // pages ask again
+	}()
 }
 
 // About says what a run was made from.

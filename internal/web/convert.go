@@ -91,7 +91,7 @@ func (s *snapshot) fill(n *Node) {
 	n.Capacity, n.Used = amounts(r.capacity), amounts(r.used)
 }
 
-// expected says when a job is expected to start and to end. It may take seconds where very many tasks wait.
+// expected says when a job is expected to start and to end.
 func (s *snapshot) expected(r *jobRow) (e Expected) {
 	if s.ends.look == nil || s.over != "" || r.end >= 0 {
 		return e

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/model"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -110,6 +113,66 @@ func large(b *testing.B, nodes, jobs int) http.Handler {
 	site := NewSite(nil)
 	site.Add(board)
 	return site.Handler()
+}
+
+// laid returns a board of so many unfinished jobs of ten tasks each, one of which has ended, when what is left of them
+// has been laid out.
+func laid(t testing.TB, jobs int) *Board {
+	order, _, err := policy.All.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	board := NewBoard(About{Name: "laid", Engine: "test", Policy: "fifo"})
+	board.Rank(order)
+	core := sched.New(sched.Config{Policy: order, Recorder: record.Tee{board}, Estimator: &model.Mean{},
+		Can: sched.CanNameTasks})
+	slot := sched.Resources{sched.VCores: 1}
+	node := &sched.NodeSpec{Capacity: sched.Resources{sched.VCores: int64(10 * jobs)}}
+	events := []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: node}}
+	for j := range jobs {
+		stages := []sched.StageSpec{{Kind: sched.Map, PerTask: slot, Tasks: 10}}
+		spec := &sched.JobSpec{Name: fmt.Sprintf("job-%d", j), Stages: stages}
+		events = append(events, sched.Event{Kind: sched.JobSubmitted, Job: sched.JobID(j + 1), Body: spec})
+	}
+	var done []sched.Event
+	for i, a := range core.Step(0, events) {
+		if i%10 == 0 {
+			done = append(done, sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt})
+		}
+	}
+	board.snapshot() // a page asks
+	core.Step(1e10, done)
+	for {
+		board.mu.Lock()
+		laying := board.ends.laying
+		board.last = nil // or an answer of a moment ago would do
+		board.mu.Unlock()
+		if !laying {
+			return board
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestManyExpectedEnds lists jobs of which 2,700 tasks are left: they are laid out beside the page, which then has the
+// ends of all rows.
+func TestManyExpectedEnds(t *testing.T) {
+	board := laid(t, 300)
+	list := board.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})
+	for _, j := range list.Rows {
+		if j.Expected.End == nil || *j.Expected.End <= 10 {
+			t.Fatalf("job %d is not expected to end: %+v", j.ID, j.Expected)
+		}
+	}
+}
+
+// BenchmarkExpected measures the list of jobs when what is left of them has been laid out.
+func BenchmarkExpected(b *testing.B) {
+	board := laid(b, 2_000)
+	b.ResetTimer()
+	for range b.N {
+		board.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})
+	}
 }
 
 // BenchmarkPages measures answers about 10,000 nodes, 100,000 jobs and a million attempts. The first answer sorts; the

@@ -59,9 +59,9 @@ type Learned struct {
 // TaskDemand is what one task of a kind needs.
 type TaskDemand struct{ CPU, Wait, CV float64 }
 
-// Parts of what is learned that can be left out, to say what each is worth.
+// Parts of what is learned that can be left out or added, to say what each is worth.
 const (
-	WithoutGrants    = 1 << iota // no time until containers are asked for and granted
+	WithGrants       = 1 << iota // the time until containers are asked for and granted is a wait of its own
 	WithoutMasters               // masters take a fixed time, and no processor
 	WithoutService               // a task's processor time is what counters say, the rest of its time a wait
 	WithoutFit                   // no interference, one thread of a master, demands as they were observed
@@ -75,23 +75,30 @@ const fewestRuns = 3
 // of the processors. So a task's demand is the service that it got: at each instant of its time its part of the
 // processors, which the tasks and masters that ran beside it tell. From several runs, interference and the threads of
 // masters are those with which the runs' own times are predicted best, and a common factor on all demands takes off
-// what remains on average.
-func Learn(runs []Run, m Machine, without int) (*Learned, error) {
+// what remains on average. That factor has the waits for grants in it, too: a wait of its own for each task, as
+// WithGrants learns it, predicts worse, because what a history shows as such a wait is partly contention.
+//
+// Interference and threads belong to the machine and not to the job. So runs of other kinds of jobs on the machine, a
+// list for each kind, help to find them; each kind has demands of its own.
+func Learn(runs []Run, m Machine, without int, others ...[]Run) (*Learned, error) {
 	if len(runs) == 0 || m.Cores < 1 {
 		return nil, errors.New("no run to learn from, or no core")
 	}
 	least, best := math.Inf(1), (*Learned)(nil)
 	interferences, threads := []float64{0, 0.02, 0.04, 0.06, 0.08, 0.1}, []float64{1, 1.5, 2}
-	if len(runs) < fewestRuns || without&WithoutFit != 0 {
-		interferences, threads = interferences[:1], threads[:1]
+	all := len(runs)
+	for _, more := range others {
+		all += len(more)
+	}
+	if all < fewestRuns || without&WithoutFit != 0 {
+		interferences, threads, others = interferences[:1], threads[:1], nil
 	}
 	for _, n := range threads {
 		for _, x := range interferences {
-			l := &Learned{Machine: m, Interference: x, Threads: n}
-			l.observe(runs, without)
-			e := 0.0
-			if without&WithoutFit == 0 {
-				e = l.scale(runs)
+			l, e := fitted(runs, Learned{Machine: m, Interference: x, Threads: n}, without)
+			for _, more := range others {
+				_, off := fitted(more, Learned{Machine: m, Interference: x, Threads: n}, without)
+				e += off
 			}
 			if e < least {
 				least, best = e, l
@@ -99,6 +106,19 @@ func Learn(runs []Run, m Machine, without int) (*Learned, error) {
 		}
 	}
 	return best, nil
+}
+
+// fitted learns the demands of one kind of job on a machine of known interference and threads, and returns the sum of
+// the squared logarithmic errors that remain of its runs.
+func fitted(runs []Run, on Learned, without int) (l *Learned, e float64) {
+	if len(runs) == 0 {
+		return nil, 0
+	}
+	l = &on
+	if l.observe(runs, without); without&WithoutFit == 0 {
+		e = l.scale(runs)
+	}
+	return l, e
 }
 
 // observe takes demands from the runs.
@@ -145,7 +165,7 @@ func (l *Learned) observe(runs []Run, without int) {
 	if without&WithoutMasters != 0 {
 		l.Start = Cost{Wait: mean(launches[0])}
 	}
-	if without&WithoutGrants == 0 {
+	if without&WithGrants != 0 {
 		whole := max(0, mean(asks[0]))
 		l.Grant = whole / 2
 		if len(grants[0]) > 0 {

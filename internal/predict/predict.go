@@ -41,7 +41,7 @@ func Usual() Settings {
 
 // usualError is what predictions of real jobs from one small run were off by, as the root mean square of ln(measured ÷
 // predicted) (docs/reproduction/performance-model.md; a test of that page holds it).
-const usualError = 0.21
+const usualError = 0.15
 
 // drawnTasks bounds the subtasks of all drawn timelines, so that a prediction for many tasks has fewer draws.
 const drawnTasks = 8_000

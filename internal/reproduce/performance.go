@@ -25,7 +25,13 @@ func performanceModel() *Paper {
 			"solvers, how fast the iteration converges, and its grid of jobs and nodes, against the simulator.",
 		Parts: []Part{solverTable(), toleranceStudy(), predictionGrid()},
 	}
-	switch cells, err := readGrid(hadoopGrid); {
+	switch cells, err := readGrid("mr-grid.txt", engineGrid); {
+	case err != nil:
+		panic(err) // a test reads it
+	case len(cells) > 0:
+		p.Parts = append(p.Parts, engineCellsPart(cells))
+	}
+	switch cells, err := readGrid("hadoop-grid.txt", hadoopGrid); {
 	case err != nil:
 		panic(err) // a test reads it
 	case len(cells) > 0:

@@ -4,23 +4,27 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/predict"
 )
 
-// gridOf is the text of a grid as a machine of known demands would measure it, each time off by a few per cent.
-func gridOf(t *testing.T) string {
+// gridOf is the text of a grid as a machine of known demands would measure it under a manager, each time off by a few
+// per cent. Jobs on mr have no masters.
+func gridOf(t *testing.T, manager string) string {
 	t.Helper()
 	chance := rand.New(rand.NewPCG(1, 16))
-	truth := predict.Learned{Machine: gridMachine, Start: predict.Cost{predict.CPU: 4}, Grant: 0.4, Ask: 0.2,
-		Task: [2]predict.TaskDemand{{CPU: 3}, {CPU: 2}}}
+	truth := predict.Learned{Machine: machineOf(manager), Task: [2]predict.TaskDemand{{CPU: 3}, {CPU: 2}}}
+	if manager != onEngine {
+		truth.Start, truth.Grant, truth.Ask = predict.Cost{predict.CPU: 4}, 0.4, 0.2
+	}
 	var b strings.Builder
 	const nodes = 2
 	for _, shape := range [][2]int{{2, 1}, {2, 3}, {6, 1}, {6, 3}} {
 		maps, jobs := shape[0], shape[1]
-		fmt.Fprintf(&b, "cell sojourn wordcount %d %d %d\n", maps, nodes, jobs)
+		fmt.Fprintf(&b, "cell %s wordcount %d %d %d\n", manager, maps, nodes, jobs)
 		p, err := truth.Predict(predict.Shape{Maps: maps, Reduces: 1, Nodes: nodes, Jobs: jobs})
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +49,7 @@ func gridOf(t *testing.T) string {
 // Cells of a known machine are predicted from other cells within a few per cent, better than by Herodotou and by the
 // mean.
 func TestRealTrial(t *testing.T) {
-	cells, err := readGrid(gridOf(t))
+	cells, err := readGrid("grid", gridOf(t, "sojourn"))
 	if err != nil || len(cells) != 4 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
@@ -63,10 +67,15 @@ func TestRealTrial(t *testing.T) {
 	}
 }
 
-// realPart predicts cells. Each claim has a figure.
+// realPart predicts cells of stock Hadoop.
 func realPart(t *testing.T, cells []realCell) (Part, Sample) {
 	t.Helper()
-	p := realGrid(cells)
+	return part(t, realGrid(cells))
+}
+
+// part runs a part's trial. Each claim has a figure.
+func part(t *testing.T, p Part) (Part, Sample) {
+	t.Helper()
 	s, err := p.Trial(t.Context(), Lab{}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -79,10 +88,30 @@ func realPart(t *testing.T, cells []realCell) (Part, Sample) {
 	return p, s
 }
 
+// Cells of the engine mr are predicted the same way: their nodes are slots, and their jobs have no masters.
+func TestEngineTrial(t *testing.T) {
+	cells, err := readGrid("grid", gridOf(t, onEngine))
+	if err != nil || len(cells) != 4 {
+		t.Fatalf("%d cells, %v", len(cells), err)
+	}
+	_, s := part(t, engineCellsPart(cells))
+	if e := s.of("mean all default"); e > 8 || e > s.of("mean all mean of history") {
+		t.Errorf("default is %.1f %% off, the mean %.1f %%", e, s.of("mean all mean of history"))
+	}
+	if cells, err = readGrid("mr-grid.txt", engineGrid); err != nil {
+		t.Error(err)
+	}
+	for _, c := range cells {
+		if !slices.ContainsFunc(engineCells(), func(o realCell) bool { return o.String() == c.String() }) {
+			t.Errorf("%v is kept, and is no cell of the grid", &c)
+		}
+	}
+}
+
 // The measured cells are predicted within 10 % on average, better than by anything else that is compared with it; the
 // error that users' ranges have in them is the one that predictions from one small run have.
 func TestRealTrialMeasured(t *testing.T) {
-	cells, err := readGrid(hadoopGrid)
+	cells, err := readGrid("hadoop-grid.txt", hadoopGrid)
 	if err != nil || len(cells) < 36 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
@@ -103,11 +132,11 @@ func TestRealTrialMeasured(t *testing.T) {
 func TestReadGridRefuses(t *testing.T) {
 	for _, text := range []string{"job 1 2", "cell sojourn wordcount x", "cell s w 1 1 1\nmap 1 2 3",
 		"cell s w 1 1 1\njob 1 2\nmap 1 2", "cell s w 1 1 1\njob 1 2\nreduce 1 2"} {
-		if _, err := readGrid(text); err == nil || !strings.Contains(err.Error(), "line ") {
+		if _, err := readGrid("grid", text); err == nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := readGrid(hadoopGrid); err != nil {
+	if _, err := readGrid("hadoop-grid.txt", hadoopGrid); err != nil {
 		t.Error(err)
 	}
 }

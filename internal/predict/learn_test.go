@@ -50,7 +50,7 @@ func TestLearn(t *testing.T) {
 				}
 			}
 		}
-		l, err := Learn(runsOf(t, truth, shapes), learningMachine, WithoutVariation)
+		l, err := Learn(runsOf(t, truth, shapes), learningMachine, WithoutVariation|WithGrants)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,6 +76,23 @@ func predicts(t *testing.T, l, truth *Learned, part float64, shapes ...Shape) {
 			t.Errorf("%+v: predicted %.2f s, want %.2f (%+v)", s, got.Mean, want.Mean, *l)
 		}
 	}
+}
+
+// Two runs of a kind of job are too few to see that tasks interfere. Runs of another kind on the same machine say it:
+// demands of the first kind are its own, and jobs of it are predicted within 5 %.
+func TestLearnOfTheMachineFromOtherJobs(t *testing.T) {
+	truth := &Learned{Machine: learningMachine, Interference: 0.1, Threads: 1, Start: Cost{CPU: 4},
+		Task: [2]TaskDemand{{CPU: 3}, {CPU: 2}}}
+	other := *truth
+	other.Task = [2]TaskDemand{{CPU: 6}, {CPU: 1}}
+	few := runsOf(t, truth, []Shape{{2, 1, 1, 1}, {2, 1, 3, 1}})
+	more := runsOf(t, &other, []Shape{{2, 1, 1, 1}, {6, 1, 1, 3}, {2, 1, 3, 3}, {6, 1, 3, 1}, {6, 1, 3, 3}})
+	l, err := Learn(few, learningMachine, WithoutVariation, more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "interference", l.Interference, truth.Interference, 0.021)
+	predicts(t, l, truth, 0.05, Shape{6, 1, 3, 3}, Shape{4, 1, 2, 2})
 }
 
 // A single run of one job is enough: it is predicted within 5 %, and so is more of it.

@@ -478,7 +478,8 @@ func realGrid(cells []realCell) Part {
 
 // errorClaims are the rows of a model's errors. Those of the printed forms stand beside the thesis's.
 func errorClaims(name string) []Claim {
-	c := Claim{Where: "grid", Says: name + ", mean error over all cells", Unit: "%", Figure: "mean all " + name, Own: true}
+	c := Claim{Where: "grid", Says: name + ", mean error over all cells", Unit: "%", Figure: "mean all " + name,
+		Own: true}
 	if name == "fork/join as printed" {
 		c.Where, c.Own, c.Published, c.Agrees = "chapter 7", false, exactly(15), atMost(30)
 	}
@@ -543,8 +544,8 @@ func engineCellsPart(cells []realCell) Part {
 			"maps of 16 MiB and 1 to 4 jobs submitted at once; the others have 8 maps and 1 or 3 jobs. "+
 			"`make validate-model` measures cells that are missing, and keeps the times in "+
 			"`internal/reproduce/mr-grid.txt`. Cells are predicted as those of stock Hadoop are.", len(cells)),
-		Reading: "Models, estimators and baselines are those of stock Hadoop. A job on mr has no master and waits for " +
-			"no grant. The engine counts no processor time of tasks in its own process, so that models that take " +
+		Reading: "Models, estimators and baselines are those of stock Hadoop. A job on mr has no master and waits " +
+			"for no grant. The engine counts no processor time of tasks in its own process, so that models that take " +
 			"demands as counted know waits only.",
 		Charts: []Picture{{"performance-model-mr", "Predicted against measured mean sojourn time of real jobs on mr, " +
 			"a point a cell", realChart}},

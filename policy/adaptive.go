@@ -191,6 +191,11 @@ func (a *adaptive) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return a.Order.Position(v, st)
 }
 
+// InWords says how a stage stands to its goal.
+func (a *adaptive) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return a.Order.inWords(k)
+}
+
 // Notes implements Noter.
 func (a *adaptive) Notes() []string { return a.Warnings.Notes() }
 

@@ -2,7 +2,9 @@ package policy
 
 import (
 	"container/heap"
+	"fmt"
 	"math"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -413,4 +415,28 @@ func (l *lineup) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	}
 	c, _ := l.curve(*m, v.Now)
 	return sched.Key{Class: int32(c.Class), Value: c.At(0).Value, Then: int64(l.rows[*m].facts.goal)}, true
+}
+
+// inWords says a key of Position.
+func (l *lineup) inWords(k sched.Key) string {
+	goal := ", no goal"
+	if k.Then != int64(sched.Never) {
+		goal = fmt.Sprintf(", goal at %v", sched.Time(k.Then).Round(time.Millisecond))
+	}
+	since := ", of a job that came at " + span(k.Value)
+	switch goals.Class(k.Class) {
+	case goals.Late:
+		return "late by " + span(-k.Value) + goal
+	case goals.Unmeasured:
+		return "the time of its tasks is unknown" + since + goal
+	case goals.Planned:
+		return fmt.Sprintf("it needs %.6g more slots", -k.Value) + goal
+	case probed:
+		return "the time of its tasks is unknown, and enough run to tell it" + since + goal
+	case givenUp:
+		return "its goal is given up" + since + goal
+	case behind:
+		return "an earlier stage of its job comes first" + since + goal
+	}
+	return "served after all with a goal" + since + goal
 }

@@ -7,11 +7,12 @@ type bySize struct {
 	Order
 	DelayPlacer
 	sizes
-	of func(*sizes, *sched.Job) float64
+	what string // that of returns, in words
+	of   func(*sizes, *sched.Job) float64
 }
 
-func newBySize(a Args, of func(*sizes, *sched.Job) float64) *bySize {
-	s := &bySize{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), of: of}
+func newBySize(a Args, what string, of func(*sizes, *sched.Job) float64) *bySize {
+	s := &bySize{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), what: what, of: of}
 	s.Init(a, s.rank)
 	return s
 }
@@ -21,6 +22,11 @@ func (s *bySize) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 		return s.unknown(st, s.attempts(st, more))
 	}
 	return sched.Key{Class: ranked, Value: s.of(&s.sizes, st.Job)}
+}
+
+// InWords says the size that a stage is ranked by.
+func (s *bySize) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return sizedInWords(k, func(size float64) string { return s.what + " " + work(size) })
 }
 
 // Decide starts tasks where there is room.

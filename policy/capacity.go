@@ -102,6 +102,16 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 	return urgency(v, st, more)
 }
 
+// InWords says whose turn comes first, and what decides in the queue of st.
+func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return c.inWords(v, st, k, func(k sched.Key) string {
+		if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
+			return holdsInWords(kindOf(st), k)
+		}
+		return urgencyInWords(k)
+	})
+}
+
 // underLimit returns the first stage in a queue among those of users under their limits.
 //
 // A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by

@@ -31,6 +31,11 @@ func newDRF(a Args) sched.Policy {
 	return d
 }
 
+// InWords says whose turn comes first, and the dominant share of a stage's job.
+func (d *drf) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return d.inWords(v, st, k, shareInWords)
+}
+
 // Decide starts tasks where there is room.
 func (d *drf) Decide(p *sched.Plan) {
 	d.shares.follow(p)

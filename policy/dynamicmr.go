@@ -150,3 +150,8 @@ func (d *dynamicmr) Decide(p *sched.Plan) {
 func (d *dynamicmr) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return d.Queues.Tree.Position(v, st)
 }
+
+// InWords says whose turn comes first, and what decides in the queue of st.
+func (d *dynamicmr) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return d.Queues.inWords(v, st, k)
+}

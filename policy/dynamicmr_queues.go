@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 // slotQueues is the order beneath DynamicMR: the queues and their jobs, by what runs of them, or all jobs as one queue.
 // It finds the stage whose turn it is among those that wait for slots of their own kind, or of the other one.
@@ -62,6 +66,21 @@ func (q *slotQueues) within(v *sched.View, st *sched.Stage, more int32) sched.Ke
 		return sched.Key{Value: float64(running(j, sched.MapSlots)+running(j, sched.ReduceSlots)) / j.Weight}
 	}
 	return sched.Key{Value: float64(running(j, k)) / j.Weight}
+}
+
+// inWords says whose turn comes first, and what decides in the queue of st.
+func (q *slotQueues) inWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return q.Tree.inWords(v, st, k, func(k sched.Key) string {
+		switch {
+		case q.bySize:
+			return sizedInWords(k, func(left float64) string { return "remaining size " + work(left) })
+		case q.Tree.flat || q.Tree.orders.name(v.Queues[st.Job.Queue].Parent) == "fifo":
+			return urgencyInWords(k)
+		case q.pooled && isSlots(kindOf(st)):
+			return fmt.Sprintf("it holds %.6g slots for its weight", k.Value)
+		}
+		return holdsInWords(kindOf(st), k)
+	})
 }
 
 // turn returns the place of queue c among its siblings: those that have less than their minimum share first, the others

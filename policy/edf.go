@@ -39,5 +39,8 @@ func byDeadline(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Class: due, Value: (st.Job.Submitted + st.Job.Spec.Deadline).Seconds()}
 }
 
+// InWords says the deadline of a stage's job.
+func (e *edf) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string { return dueInWords(k) }
+
 // Decide starts tasks where there is room.
 func (e *edf) Decide(p *sched.Plan) { e.Fill(p, &e.DelayPlacer) }

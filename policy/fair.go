@@ -84,6 +84,19 @@ func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
+// InWords says whose turn comes first, and what decides in the queue of st.
+func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return f.inWords(v, st, k, func(k sched.Key) string {
+		switch f.orders.name(v.Queues[st.Job.Queue].Parent) {
+		case "fifo":
+			return urgencyInWords(k)
+		case "drf":
+			return shareInWords(k)
+		}
+		return holdsInWords(kindOf(st), k)
+	})
+}
+
 // entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;
 // the others by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
 func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {

@@ -27,5 +27,8 @@ func urgency(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Value: -float64(st.Job.Spec.Priority)}
 }
 
+// InWords says the priority of a stage's job.
+func (f *fifo) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string { return urgencyInWords(k) }
+
 // Decide starts tasks where there is room.
 func (f *fifo) Decide(p *sched.Plan) { f.Fill(p, &f.DelayPlacer) }

@@ -227,6 +227,11 @@ func (f *flex) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return f.Tree.Position(v, st)
 }
 
+// InWords says whose turn comes first, and what a stage lacks of its slots.
+func (f *flex) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return f.Tree.inWords(v, st, k, flexOrder{&f.Division}.inWords)
+}
+
 // Withheld says why a master may not start; "": it may.
 func (f *flex) Withheld(v *sched.View, st *sched.Stage) string { return f.Tree.Withheld(v, st) }
 

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/sojourn-sched/sojourn/sched"
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
 
 // The classes of stages under flex, in that order.
 const (
@@ -38,6 +42,24 @@ func (o flexOrder) goal(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 		return sched.Key{Class: flexHas, Value: float64(have) / st.Job.Weight, Then: place}
 	}
 	return sched.Key{Class: flexHas, Value: float64(place)}
+}
+
+// inWords says a key of goal.
+func (o flexOrder) inWords(k sched.Key) string {
+	place := fmt.Sprintf("place %d of the division", k.Then)
+	switch {
+	case k.Class == flexMaster:
+		return "an ApplicationMaster"
+	case k.Class == flexUnknown:
+		return "the time of its tasks is unknown, and a few come first"
+	case k.Class == flexLacks && o.wants.fair:
+		return fmt.Sprintf("it has %.6g of its slots, %s", k.Value, place)
+	case k.Class == flexLacks:
+		return fmt.Sprintf("it lacks %g of its slots, %s", -k.Value, place)
+	case o.wants.fair:
+		return fmt.Sprintf("it has its slots and holds %.6g for its weight, %s", k.Value, place)
+	}
+	return fmt.Sprintf("it has its slots, place %g of the division", k.Value)
 }
 
 // entitled is a queue's place among its siblings under fair, where what its jobs are to hold is its minimum share.

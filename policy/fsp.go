@@ -45,6 +45,11 @@ func (f *fsp) tag(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Class: ranked, Value: s.Tag}
 }
 
+// InWords says when a stage's job would be done if all jobs shared the cluster.
+func (f *fsp) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return sizedInWords(k, func(tag float64) string { return "done at virtual time " + span(tag) })
+}
+
 // Decide starts tasks where there is room.
 func (f *fsp) Decide(p *sched.Plan) {
 	f.retire(p, unmoved)

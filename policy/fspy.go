@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -244,6 +245,26 @@ func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	turns := f.turn()
 	key.Class += int32(slices.Index(turns[:], m.Queue)) * (secondClass + 1)
 	return key, ok
+}
+
+// InWords says which queue a stage's job is in, how many of the others have their turn before it, and its place there.
+func (f *fspy) InWords(_ *sched.View, st *sched.Stage, k sched.Key) string {
+	m := f.Virtual.Jobs.Of(st.Job)
+	turn := fmt.Sprintf("%d of the three queues come first, ", k.Class/(secondClass+1))
+	first := k.Class%(secondClass+1) == firstClass
+	switch {
+	case m.Queue == fairQueue:
+		return turn + fmt.Sprintf("its size is unknown, and it holds %.6g slots", k.Value)
+	case m.Queue == probeQueue && first:
+		return turn + "a probe"
+	case m.Queue == probeQueue:
+		return turn + "a probe whose job has ended"
+	case !first:
+		return turn + fmt.Sprintf("number %g of the virtual cluster", k.Value)
+	case f.Virtual.lateShare:
+		return turn + fmt.Sprintf("late, and it holds %.6g slots", k.Value)
+	}
+	return turn + "late, done in the virtual cluster at " + span(k.Value)
 }
 
 // Withheld says in words why a master may not start: masters hold all that they may of the cluster; "": it may.

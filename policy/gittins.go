@@ -74,6 +74,11 @@ func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Class: ranked, Value: g.Bets.Of(st.Job).Rank / st.Job.Weight}
 }
 
+// InWords says the rank of a stage's job.
+func (g *gittins) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return sizedInWords(k, func(rank float64) string { return "rank " + work(rank) + " for its weight" })
+}
+
 // Decide starts tasks where there is room.
 func (g *gittins) Decide(p *sched.Plan) {
 	if g.aging > 0 {

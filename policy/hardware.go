@@ -396,6 +396,24 @@ func (h *hardware) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return sched.Key{}, false
 }
 
+// InWords says what a pool is to a stage, and what the stage lacks there.
+func (h *hardware) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	switch k.Class {
+	case hardwareMaster:
+		return "an ApplicationMaster"
+	case hardwareWish:
+		return "a task is to tell how much faster it is there"
+	case hardwareGranted:
+		if k.Value == -math.MaxFloat64 {
+			return "nothing is planned for it yet"
+		}
+		return fmt.Sprintf("it lacks %g of its slots there", -k.Value)
+	case hardwareFits:
+		return fmt.Sprintf("the nodes are meant for it, and it needs %.6g slots more", -k.Value)
+	}
+	return fmt.Sprintf("other jobs come first there; it needs %.6g slots more", -k.Value)
+}
+
 // fill starts waiting tasks, first in the accelerated pools.
 func (h *hardware) fill(p *sched.Plan) {
 	for q := range len(h.Pools) + 1 {

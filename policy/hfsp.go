@@ -42,6 +42,11 @@ func (h *hfsp) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	return h.at(st, more, func(j *levelJob) float64 { return h.Server.instant(j.Side, j.end()) })
 }
 
+// InWords says when a stage's job would be done if all jobs shared the cluster.
+func (h *hfsp) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return sizedInWords(k, func(end float64) string { return "it would end at " + span(end) + " if all shared" })
+}
+
 // at is a stage's place, where by tells when a job would be done.
 func (h *hfsp) at(st *sched.Stage, more int32, by func(*levelJob) float64) sched.Key {
 	if !h.known(st) {

@@ -44,6 +44,11 @@ func newLAS(a Args) sched.Policy {
 	return l
 }
 
+// InWords says what a stage's job had received when that was last looked up.
+func (l *las) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return "received " + work(k.Value)
+}
+
 // Decide starts tasks where there is room.
 func (l *las) Decide(p *sched.Plan) {
 	if l.due(p, l.quantum) {

@@ -289,6 +289,11 @@ func (l *late) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return positionIn(l.Inner, view, st)
 }
 
+// InWords passes the question what a key stands for on to the inner policy.
+func (l *late) InWords(view *sched.View, st *sched.Stage, k sched.Key) string {
+	return wordsIn(l.Inner, view, st, k)
+}
+
 // Withheld passes the question why a stage may not start on to the inner policy.
 func (l *late) Withheld(view *sched.View, st *sched.Stage) string {
 	return withheldIn(l.Inner, view, st)

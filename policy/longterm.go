@@ -191,6 +191,22 @@ func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
+// InWords says whose turn comes first, and what decides in the queue of st.
+func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return l.inWords(v, st, k, func(k sched.Key) string {
+		switch v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy {
+		case "fifo":
+			return urgencyInWords(k)
+		case "drf":
+			return shareInWords(k)
+		}
+		if l.Jobs.every > 0 {
+			return "counted for " + work(k.Value) + " for its weight"
+		}
+		return holdsInWords(kindOf(st), k)
+	})
+}
+
 // entitled tells a queue's place among its siblings for explanations: its class, and what it has been counted for, in
 // seconds of the whole cluster for its weight.
 func (l *longterm) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {

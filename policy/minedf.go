@@ -69,6 +69,9 @@ func (m *minedf) rank(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	return key
 }
 
+// InWords says the deadline of a stage's job, and whether the stage holds what it needs for it.
+func (m *minedf) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string { return dueInWords(k) }
+
 // Decide starts tasks where there is room.
 func (m *minedf) Decide(p *sched.Plan) {
 	for i := range p.Events {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -154,6 +155,11 @@ func newOrdered(a Args, rule Ordering) sched.Policy {
 
 func (m *mrorder) released(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Value: float64(*m.Ranks.Of(st.Job))}
+}
+
+// InWords says the place of a stage's job among those that are released.
+func (m *mrorder) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return fmt.Sprintf("number %.0f of the order", k.Value)
 }
 
 // part leaves the stages of jobs that are not released out of the order.

@@ -34,6 +34,11 @@ func (w *probe) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return positionIn(w.Inner, view, st)
 }
 
+// InWords passes the question what a key stands for on to the inner policy.
+func (w *probe) InWords(view *sched.View, st *sched.Stage, k sched.Key) string {
+	return wordsIn(w.Inner, view, st, k)
+}
+
 // Withheld passes the question why a stage may not start on to the inner policy.
 func (w *probe) Withheld(view *sched.View, st *sched.Stage) string {
 	return withheldIn(w.Inner, view, st)

@@ -12,5 +12,5 @@ var sptCard = Card{
 }
 
 func newSPT(a Args) sched.Policy {
-	return newBySize(a, (*sizes).size)
+	return newBySize(a, "size", (*sizes).size)
 }

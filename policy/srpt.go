@@ -31,7 +31,7 @@ type srpt struct {
 
 func newSRPT(a Args) sched.Policy {
 	if a.Choice("preempt") == optOff.Name {
-		return newBySize(a, (*sizes).remaining) // whole tasks: those that run are not compared with any other
+		return newBySize(a, "remaining size", (*sizes).remaining) // whole tasks: those that run are not compared with any other
 	}
 	s := &srpt{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a)}
 	in := onePart(s.rank)
@@ -51,6 +51,11 @@ func (s *srpt) rank(v *sched.View, st *sched.Stage, more int32) sched.Key {
 		done = s.done(st.Job, v.Now)
 	}
 	return sched.Key{Class: ranked, Value: max(0, s.remaining(st.Job)-done)}
+}
+
+// InWords says the work that is left of a stage's job.
+func (s *srpt) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return sizedInWords(k, func(left float64) string { return "remaining size " + work(left) })
 }
 
 // done returns the work that the running and the suspended tasks of a job have done by now, in seconds of the whole

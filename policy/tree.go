@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -334,6 +335,16 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 		}
 	}
 	return key, true
+}
+
+// inWords says how many queues have their turn before that of st, and what the key of st within its queue stands for,
+// which leaf says.
+func (t *tree) inWords(v *sched.View, st *sched.Stage, k sched.Key, leaf func(sched.Key) string) string {
+	before := k.Class - t.rank(v, st, 1).Class
+	if k.Class -= before; before == 0 {
+		return leaf(k)
+	}
+	return fmt.Sprintf("%d queues come first, %s", before, leaf(k))
 }
 
 // Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold;

@@ -33,6 +33,11 @@ type Reasoner interface {
 	Why(*sched.View, *sched.Stage) string
 }
 
+// A Worder is a Ranker that can say in words what a key of its order stands for, for the stage that has the key.
+type Worder interface {
+	InWords(*sched.View, *sched.Stage, sched.Key) string
+}
+
 // A Reason is why tasks of a stage do not run.
 type Reason string
 
@@ -107,9 +112,17 @@ type Rank struct {
 	Words string        `json:"key_words"` // what the key stands for, and what decides where keys are equal
 }
 
-// inWords says what puts a stage of a job with a key where it is: the job's priority, the parts of the key that are not
-// zero, smaller first, and the submission, by which stages with equal keys are ordered.
-func inWords(j *sched.Job, k sched.Key) string {
+// inWords says what puts a stage with a key where it is: what the key stands for, and the submission of the job, by
+// which stages with equal keys are ordered. Of a policy that cannot say that, it names the job's priority and the parts
+// of the key that are not zero, smaller first.
+func inWords(r Ranker, v *sched.View, st *sched.Stage, k sched.Key) string {
+	j := st.Job
+	submitted := fmt.Sprintf("submitted %v", j.Submitted.Round(time.Millisecond))
+	if w, ok := r.(Worder); ok {
+		if words := w.InWords(v, st, k); words != "" {
+			return words + ", " + submitted
+		}
+	}
 	words := []string{fmt.Sprintf("priority %d", j.Spec.Priority)}
 	if k.Class != 0 {
 		words = append(words, fmt.Sprintf("group %d of the policy's order (smaller first)", k.Class))
@@ -120,7 +133,7 @@ func inWords(j *sched.Job, k sched.Key) string {
 	if k.Then != 0 {
 		words = append(words, fmt.Sprintf("then %d", k.Then))
 	}
-	return strings.Join(append(words, fmt.Sprintf("submitted %v", j.Submitted.Round(time.Millisecond))), ", ")
+	return strings.Join(append(words, submitted), ", ")
 }
 
 // A Holder is a job that holds room which others wait for.
@@ -355,13 +368,13 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 	if !ok {
 		return
 	}
-	e.Key, e.Words = &key, inWords(own.Job, key)
+	e.Key, e.Words = &key, inWords(ranker, v, own, key)
 	for j := range v.Jobs() {
 		for _, o := range j.Stages {
 			k, ok := ranker.Position(v, o)
 			if ok && j.ID != st.ID.Job && o.Pending > 0 && shares(o.Spec.PerTask, st.Spec.PerTask) &&
 				cmp.Or(k.Compare(key), int(j.ID-st.ID.Job)) < 0 {
-				e.Before = append(e.Before, Rank{o.ID, j.Spec.Name, k, inWords(j, k)})
+				e.Before = append(e.Before, Rank{o.ID, j.Spec.Name, k, inWords(ranker, v, o, k)})
 			}
 		}
 	}

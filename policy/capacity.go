@@ -104,7 +104,7 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 
 // InWords says whose turn comes first, and what decides in the queue of st.
 func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return c.inWords(v, st, k, func(k sched.Key) string {
+	return inTree(&c.tree, v, st, k, func(k sched.Key) string {
 		if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
 			return holdsInWords(kindOf(st), k)
 		}

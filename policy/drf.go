@@ -33,7 +33,7 @@ func newDRF(a Args) sched.Policy {
 
 // InWords says whose turn comes first, and the dominant share of a stage's job.
 func (d *drf) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return d.inWords(v, st, k, shareInWords)
+	return inTree(&d.tree, v, st, k, shareInWords)
 }
 
 // Decide starts tasks where there is room.

@@ -70,7 +70,7 @@ func (q *slotQueues) within(v *sched.View, st *sched.Stage, more int32) sched.Ke
 
 // inWords says whose turn comes first, and what decides in the queue of st.
 func (q *slotQueues) inWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return q.Tree.inWords(v, st, k, func(k sched.Key) string {
+	return inTree(&q.Tree, v, st, k, func(k sched.Key) string {
 		switch {
 		case q.bySize:
 			return sizedInWords(k, func(left float64) string { return "remaining size " + work(left) })

@@ -86,7 +86,7 @@ func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 
 // InWords says whose turn comes first, and what decides in the queue of st.
 func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return f.inWords(v, st, k, func(k sched.Key) string {
+	return inTree(&f.tree, v, st, k, func(k sched.Key) string {
 		switch f.orders.name(v.Queues[st.Job.Queue].Parent) {
 		case "fifo":
 			return urgencyInWords(k)

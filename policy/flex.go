@@ -229,7 +229,7 @@ func (f *flex) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 
 // InWords says whose turn comes first, and what a stage lacks of its slots.
 func (f *flex) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return f.Tree.inWords(v, st, k, flexOrder{&f.Division}.inWords)
+	return inTree(&f.Tree, v, st, k, flexOrder{&f.Division}.inWords)
 }
 
 // Withheld says why a master may not start; "": it may.

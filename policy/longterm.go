@@ -193,7 +193,7 @@ func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 
 // InWords says whose turn comes first, and what decides in the queue of st.
 func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return l.inWords(v, st, k, func(k sched.Key) string {
+	return inTree(&l.tree, v, st, k, func(k sched.Key) string {
 		switch v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy {
 		case "fifo":
 			return urgencyInWords(k)

@@ -31,7 +31,8 @@ type srpt struct {
 
 func newSRPT(a Args) sched.Policy {
 	if a.Choice("preempt") == optOff.Name {
-		return newBySize(a, "remaining size", (*sizes).remaining) // whole tasks: those that run are not compared with any other
+		// whole tasks: those that run are not compared with any other
+		return newBySize(a, "remaining size", (*sizes).remaining)
 	}
 	s := &srpt{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a)}
 	in := onePart(s.rank)

@@ -329,7 +329,7 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 		for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
 			for _, id := range v.Queues[q.Parent].Children {
 				if c := v.Queues[id]; c != q && t.wants(c, lane(k)) && t.comesFirst(c, q, k) {
-					key.Class += t.leaves(v, c, k)
+					key.Class += leaves(t, v, c, k)
 				}
 			}
 		}
@@ -337,9 +337,9 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return key, true
 }
 
-// inWords says how many queues have their turn before that of st, and what the key of st within its queue stands for,
-// which leaf says.
-func (t *tree) inWords(v *sched.View, st *sched.Stage, k sched.Key, leaf func(sched.Key) string) string {
+// inTree says how many queues of tree t have their turn before that of st, and what the key of st within its queue
+// stands for, which leaf says.
+func inTree(t *tree, v *sched.View, st *sched.Stage, k sched.Key, leaf func(sched.Key) string) string {
 	before := k.Class - t.rank(v, st, 1).Class
 	if k.Class -= before; before == 0 {
 		return leaf(k)
@@ -370,11 +370,11 @@ func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
 }
 
 // leaves returns how many queues with jobs that want kind k are in q, itself included.
-func (t *tree) leaves(v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
+func leaves(t *tree, v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
 	n = 1
 	for _, id := range q.Children {
 		if c := v.Queues[id]; t.wants(c, lane(k)) {
-			n += t.leaves(v, c, k)
+			n += leaves(t, v, c, k)
 		}
 	}
 	return n

@@ -104,12 +104,11 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 
 // InWords says whose turn comes first, and what decides in the queue of st.
 func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return inTree(&c.tree, v, st, k, func(k sched.Key) string {
-		if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
-			return holdsInWords(kindOf(st), k)
-		}
-		return urgencyInWords(k)
-	})
+	k, queues := inQueue(&c.tree, v, st, k)
+	if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
+		return queues + holdsInWords(kindOf(st), k)
+	}
+	return queues + urgencyInWords(k)
 }
 
 // underLimit returns the first stage in a queue among those of users under their limits.

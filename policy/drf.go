@@ -33,7 +33,8 @@ func newDRF(a Args) sched.Policy {
 
 // InWords says whose turn comes first, and the dominant share of a stage's job.
 func (d *drf) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return inTree(&d.tree, v, st, k, shareInWords)
+	k, queues := inQueue(&d.tree, v, st, k)
+	return queues + shareInWords(k)
 }
 
 // Decide starts tasks where there is room.

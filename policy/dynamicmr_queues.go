@@ -70,17 +70,16 @@ func (q *slotQueues) within(v *sched.View, st *sched.Stage, more int32) sched.Ke
 
 // inWords says whose turn comes first, and what decides in the queue of st.
 func (q *slotQueues) inWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return inTree(&q.Tree, v, st, k, func(k sched.Key) string {
-		switch {
-		case q.bySize:
-			return sizedInWords(k, func(left float64) string { return "remaining size " + work(left) })
-		case q.Tree.flat || q.Tree.orders.name(v.Queues[st.Job.Queue].Parent) == "fifo":
-			return urgencyInWords(k)
-		case q.pooled && isSlots(kindOf(st)):
-			return fmt.Sprintf("it holds %.6g slots for its weight", k.Value)
-		}
-		return holdsInWords(kindOf(st), k)
-	})
+	k, queues := inQueue(&q.Tree, v, st, k)
+	switch {
+	case q.bySize:
+		return queues + sizedInWords(k, func(left float64) string { return "remaining size " + work(left) })
+	case q.Tree.flat || q.Tree.orders.name(v.Queues[st.Job.Queue].Parent) == "fifo":
+		return queues + urgencyInWords(k)
+	case q.pooled && isSlots(kindOf(st)):
+		return queues + fmt.Sprintf("it holds %.6g slots for its weight", k.Value)
+	}
+	return queues + holdsInWords(kindOf(st), k)
 }
 
 // turn returns the place of queue c among its siblings: those that have less than their minimum share first, the others

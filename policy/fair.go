@@ -86,15 +86,14 @@ func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 
 // InWords says whose turn comes first, and what decides in the queue of st.
 func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return inTree(&f.tree, v, st, k, func(k sched.Key) string {
-		switch f.orders.name(v.Queues[st.Job.Queue].Parent) {
-		case "fifo":
-			return urgencyInWords(k)
-		case "drf":
-			return shareInWords(k)
-		}
-		return holdsInWords(kindOf(st), k)
-	})
+	k, queues := inQueue(&f.tree, v, st, k)
+	switch f.orders.name(v.Queues[st.Job.Queue].Parent) {
+	case "fifo":
+		return queues + urgencyInWords(k)
+	case "drf":
+		return queues + shareInWords(k)
+	}
+	return queues + holdsInWords(kindOf(st), k)
 }
 
 // entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;

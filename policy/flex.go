@@ -229,7 +229,8 @@ func (f *flex) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 
 // InWords says whose turn comes first, and what a stage lacks of its slots.
 func (f *flex) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return inTree(&f.Tree, v, st, k, flexOrder{&f.Division}.inWords)
+	k, queues := inQueue(&f.Tree, v, st, k)
+	return queues + flexOrder{&f.Division}.inWords(k)
 }
 
 // Withheld says why a master may not start; "": it may.

@@ -193,18 +193,17 @@ func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 
 // InWords says whose turn comes first, and what decides in the queue of st.
 func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
-	return inTree(&l.tree, v, st, k, func(k sched.Key) string {
-		switch v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy {
-		case "fifo":
-			return urgencyInWords(k)
-		case "drf":
-			return shareInWords(k)
-		}
-		if l.Jobs.every > 0 {
-			return "counted for " + work(k.Value) + " for its weight"
-		}
-		return holdsInWords(kindOf(st), k)
-	})
+	k, queues := inQueue(&l.tree, v, st, k)
+	switch v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy {
+	case "fifo":
+		return queues + urgencyInWords(k)
+	case "drf":
+		return queues + shareInWords(k)
+	}
+	if l.Jobs.every > 0 {
+		return queues + "counted for " + work(k.Value) + " for its weight"
+	}
+	return queues + holdsInWords(kindOf(st), k)
 }
 
 // entitled tells a queue's place among its siblings for explanations: its class, and what it has been counted for, in

@@ -337,14 +337,15 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return key, true
 }
 
-// inTree says how many queues of tree t have their turn before that of st, and what the key of st within its queue
-// stands for, which leaf says.
-func inTree(t *tree, v *sched.View, st *sched.Stage, k sched.Key, leaf func(sched.Key) string) string {
-	before := k.Class - t.rank(v, st, 1).Class
-	if k.Class -= before; before == 0 {
-		return leaf(k)
+// inQueue returns the key of st among the jobs of its queue, of its key k in the order of tree t, and says how many
+// queues have their turn before.
+func inQueue(t *tree, v *sched.View, st *sched.Stage, k sched.Key) (own sched.Key, queues string) {
+	own = k
+	own.Class = t.rank(v, st, 1).Class
+	if n := k.Class - own.Class; n > 0 {
+		queues = fmt.Sprintf("%d queues come first, ", n)
 	}
-	return fmt.Sprintf("%d queues come first, %s", before, leaf(k))
+	return own, queues
 }
 
 // Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold;

@@ -52,6 +52,8 @@ func (o flexOrder) inWords(k sched.Key) string {
 		return "an ApplicationMaster"
 	case k.Class == flexUnknown:
 		return "the time of its tasks is unknown, and a few come first"
+	case k.Class == flexStarves:
+		return fmt.Sprintf("it waits for tasks of its own job that have no room yet, place %g of the division", k.Value)
 	case k.Class == flexLacks && o.wants.fair:
 		return fmt.Sprintf("it has %.6g of its slots, %s", k.Value, place)
 	case k.Class == flexLacks:

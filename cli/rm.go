@@ -49,10 +49,11 @@ func rmCommand(a *app) *cobra.Command {
 		Short: "Be YARN's ResourceManager: stock NodeManagers, MapReduce and Spark run under a policy",
 		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml,
 yarn-site.xml and capacity-scheduler.xml or fair-scheduler.xml as the cluster has them; what is not understood in them
-is listed at start. Simple authentication trusts the user that a client claims to be, as Hadoop does.
+is listed at start. Simple authentication trusts the user that a client claims to be, as Hadoop does; Kerberos, TLS and
+hadoop-policy.xml are used where the folder asks for them.
 
 With --state, a restart loses nothing: applications and their containers go on. Without, they must be submitted again.
-There is no Kerberos, no node labels, no high availability. docs/hadoop.md has the rest.`,
+There are no node labels and no high availability. docs/hadoop.md has the rest.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.named = cmd.Flags().Changed("policy")
@@ -213,7 +214,11 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return failuref("%w", err)
 	}
 	guard.rm = rm
-	o.remark(a.Err, "simple authentication: a user is who the client says")
+	if config.Security.Kerberos != nil {
+		o.remark(a.Err, "kerberos: callers need a ticket for %s", config.Security.Kerberos.Principal)
+	} else {
+		o.remark(a.Err, "simple authentication: a user is who the client says")
+	}
 	at := rm.Addresses()
 	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master},
 		{"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {

@@ -54,9 +54,9 @@ func newClient(f *front) *rpc.Server {
 			func(q *wire.AttemptRequest) string { return q.ID.String() }, client.failAttempt),
 		"updateApplicationTimeouts": byUserAudited(f, "Update Application Timeouts",
 			func(q *wire.TimeoutChange) string { return q.ID.String() }, client.changeTimeouts),
-		"getDelegationToken":    byUser(f, as, client.giveToken),
-		"renewDelegationToken":  byUser(f, as, client.renewToken),
-		"cancelDelegationToken": byUser(f, as, client.cancelToken),
+		"getDelegationToken":    kerberized(f, "issued", byUser(f, as, client.giveToken)),
+		"renewDelegationToken":  kerberized(f, "renewed", byUser(f, as, client.renewToken)),
+		"cancelDelegationToken": kerberized(f, "canceled", byUser(f, as, client.cancelToken)),
 	}
 	for _, method := range reservations {
 		s.Methods[method] = refuse(notSupported("reservations"))

@@ -79,12 +79,17 @@ type Debts struct {
 
 // Security is what the cluster's files say of it.
 type Security struct {
-	// Secured lists, a line each, what the files say of security that is not supported here: with it, Listen refuses,
-	// unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
+	// Secured lists, a line each, what the files say of security that is not supported here, or is not complete: with
+	// it, Listen refuses, unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
 	Secured  []string
 	Insecure bool
 	// TLS says where the key and the certificates are with which REST is served by TLS; nil: it is served without.
 	TLS *KeySource
+	// Kerberos says how callers prove who they are; nil: they are believed.
+	Kerberos *Kerberos
+	// Protections are how messages are protected whose senders prove who they are (hadoop.rpc.protection), the best
+	// first; nil: not at all.
+	Protections []Protection
 	// Services say who may call which protocol; nil: every user may.
 	Services Services
 	// Reread reads Services anew, for refreshServiceAcls; nil: they do not change.
@@ -119,8 +124,8 @@ func (c *Config) Check() error {
 	if len(c.Security.Secured) == 0 || c.Security.Insecure {
 		return nil
 	}
-	return fmt.Errorf("the cluster is secured, and this ResourceManager is open: any caller is "+
-		"believed. Set --insecure to start all the same, or change\n%s", strings.Join(c.Security.Secured, "\n"))
+	return fmt.Errorf("the cluster is secured in a way that is not supported. Set --insecure to "+
+		"start without it, or change\n%s", strings.Join(c.Security.Secured, "\n"))
 }
 
 // Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for

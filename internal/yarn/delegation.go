@@ -44,7 +44,7 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	one := &delegation{
 		id: token.Delegation{
 			Owner:    u.user,
-			Renewer:  short(q.Renewer),
+			Renewer:  u.m.config.Security.short(q.Renewer),
 			Issued:   u.m.millis(),
 			Most:     u.m.now.Add(tokenLife).UnixMilli(),
 			Sequence: d.last,
@@ -92,7 +92,7 @@ func (u client) renewToken(q *wire.TokenGiven) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if short(u.user) != one.id.Renewer || one.id.Renewer == "" {
+	if u.m.config.Security.short(u.user) != one.id.Renewer || one.id.Renewer == "" {
 		return nil, rpc.Errorf(
 			classAccess,
 			"%s tries to renew a token of %s whose renewer is %q",
@@ -114,7 +114,7 @@ func (u client) cancelToken(q *wire.TokenGiven) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.user != one.id.Owner && short(u.user) != one.id.Renewer {
+	if u.user != one.id.Owner && u.m.config.Security.short(u.user) != one.id.Renewer {
 		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", u.user, one.id.Owner)
 	}
 	u.m.live.off(one.alarm)

@@ -22,6 +22,9 @@ type front struct {
 	making   chan struct{} // holds one for each long reply that is being made, half of the processors at most
 	room     *rpc.Room     // what connections may hold
 
+	kerberos *mechanism // lets callers of RPC in; nil: they are believed to be who they say
+	web      *mechanism // the same of REST
+
 	superusers atomic.Pointer[Superusers]
 	services   atomic.Pointer[Services] // of who may call which protocol; a nil map: no lists count
 	outlook    outlookCache

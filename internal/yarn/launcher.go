@@ -37,6 +37,7 @@ var errSilent = errors.New("the node is silent")
 type nodeCaller struct {
 	ctx      context.Context
 	patience time.Duration // how long a node that beats and cannot be reached is tried
+	protect  []rpc.Protection
 	slots    chan struct{} // calls that go on
 	wg       sync.WaitGroup
 
@@ -59,10 +60,11 @@ const (
 	launchTime     = 30 * time.Second // for one call
 )
 
-func newNodeCaller(ctx context.Context, patience time.Duration) *nodeCaller {
+func newNodeCaller(ctx context.Context, patience time.Duration, protect []rpc.Protection) *nodeCaller {
 	return &nodeCaller{
 		ctx:      ctx,
 		patience: patience,
+		protect:  protect,
 		slots:    make(chan struct{}, mostLaunches),
 		lanes:    map[wire.NodeID]*lane{},
 	}
@@ -93,7 +95,7 @@ func (l *nodeCaller) try(ctx context.Context, o *launchOrder) error {
 	err := errors.New("others were tried first")
 	for {
 		if n.enter(ctx, l.slots) {
-			err = o.call(ctx)
+			err = o.call(ctx, l.protect)
 			<-l.slots
 			<-n.slots
 			var refused *rpc.Error
@@ -153,12 +155,13 @@ func (n *lane) enter(ctx context.Context, all chan struct{}) bool {
 	}
 }
 
-func (o *launchOrder) call(ctx context.Context) error {
+func (o *launchOrder) call(ctx context.Context, protect []rpc.Protection) error {
 	ctx, cancel := context.WithTimeout(ctx, launchTime)
 	defer cancel()
 	d := rpc.Dialer{
-		Protocol: wire.ContainerManagement,
-		Secret:   &rpc.Secret{Identifier: o.token.Identifier, Password: o.token.Password},
+		Protocol:    wire.ContainerManagement,
+		Secret:      &rpc.Secret{Identifier: o.token.Identifier, Password: o.token.Password},
+		Protections: protect,
 	}
 	dial, cancelDial := context.WithTimeout(ctx, launchDial)
 	defer cancelDial()

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"cmp"
+	"crypto/rand"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -57,7 +58,9 @@ const keepEvery = 5 * time.Second
 
 func newKeys() keys {
 	one := func() *token.Keys { return token.NewKeys(token.RandomKey()) }
-	return keys{one(), one(), one(), delegations{keys: one(), good: map[string]*delegation{}}}
+	clients := make([]byte, clientKeyBytes)
+	rand.Read(clients) // never fails
+	return keys{one(), one(), one(), delegations{keys: one(), good: map[string]*delegation{}}, clients}
 }
 
 // roll offers new keys, and uses them when every node had time to learn them: a node that does not know the key of a

@@ -139,9 +139,10 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 	a.dues.last = &wire.AllocateResponse{}
 	m.log.Info("application master registered", "attempt", a.id.String(), "host", q.Host)
 	r := &wire.RegisterMasterResponse{
-		Maximum: m.nodes.largest(m.config.Sizes),
-		ACLs:    a.app.submission.Launch.ACLs(),
-		Queue:   "root." + a.app.queue,
+		Maximum:   m.nodes.largest(m.config.Sizes),
+		ClientKey: m.clientKey(a.id),
+		ACLs:      a.app.submission.Launch.ACLs(),
+		Queue:     "root." + a.app.queue,
 	}
 	a.previous(r)
 	return reply(r)

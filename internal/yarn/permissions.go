@@ -79,6 +79,8 @@ func (app *application) seen(user string) wire.ApplicationReport {
 			Tracking: wire.NotAvailable,
 			Original: wire.NotAvailable,
 		}
+	} else if a := app.current(); a != nil && a.state == wire.AttemptRunning {
+		r.ClientToken = app.m.clientToken(a.id, user)
 	}
 	return r
 }

@@ -120,12 +120,18 @@ func reaches(c net.Conn, ln net.Addr) bool {
 	return to.IP.Equal(at.IP)
 }
 
-// visitor is who a browser says that it is for.
+// staticUser is Hadoop's name for who says nothing.
+const staticUser = "dr.who"
+
+// visitor is the user of a request: the one that it has proved to be of, or else the one that it names.
 func visitor(r *http.Request) string {
+	if user, proved := r.Context().Value(asker{}).(string); proved {
+		return user
+	}
 	if user := r.URL.Query().Get("user.name"); user != "" && !strings.ContainsAny(user, "\"; ,\\\r\n") {
 		return user
 	}
-	return "dr.who" // Hadoop's name for who says nothing
+	return staticUser
 }
 
 // ServeHTTP serves /proxy/application_…/path, also with redirect/ before it, which says that the ApplicationMaster sent

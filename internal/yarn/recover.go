@@ -58,6 +58,9 @@ func (m *manager) restore(p *past) {
 		m.keys.master, m.keys.node = token.Restore(&p.keys.Master), token.Restore(&p.keys.Node)
 		m.keys.container = token.Restore(&p.keys.Container)
 		m.keys.delegations.keys = token.Restore(&p.keys.Delegation)
+		if len(p.keys.Clients) > 0 {
+			m.keys.clients = p.keys.Clients
+		}
 		if m.keys.master.Offered().ID != m.keys.master.Current().ID {
 			m.useKeys()
 		}

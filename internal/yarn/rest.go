@@ -113,7 +113,7 @@ func restHandler(f *front, own []net.Addr) http.Handler {
 	proxied := newProxy(f, own)
 	mux.Handle("GET /proxy/", proxied)
 	mux.Handle("PUT /proxy/", proxied)
-	return withOptions(mux)
+	return f.proving(withOptions(mux))
 }
 
 // A restError is why a request cannot be served.

@@ -140,13 +140,17 @@ func (m *savedLife) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *savedLife) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // savedKeys are what signs tokens.
-type savedKeys struct{ Master, Node, Container, Delegation token.Saved }
+type savedKeys struct {
+	Master, Node, Container, Delegation token.Saved
+	Clients                             []byte
+}
 
 func (m *savedKeys) Fields(f *proto.Fields) {
 	f.Message(1, &m.Master)
 	f.Message(2, &m.Node)
 	f.Message(3, &m.Container)
 	f.Message(4, &m.Delegation)
+	f.Bytes(5, &m.Clients)
 }
 
 func (m *savedKeys) Append(b []byte) []byte { return proto.Append(b, m) }
@@ -297,7 +301,8 @@ func (app *application) save() { app.m.saves.mark(app) }
 // saveKeys writes the keys to the store.
 func (m *manager) saveKeys() {
 	k := &m.keys
-	m.saves.put(nameKeys, &savedKeys{k.master.Save(), k.node.Save(), k.container.Save(), k.delegations.keys.Save()})
+	m.saves.put(nameKeys, &savedKeys{k.master.Save(), k.node.Save(), k.container.Save(), k.delegations.keys.Save(),
+		k.clients})
 }
 
 // save writes a delegation token to the store.

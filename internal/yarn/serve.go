@@ -32,6 +32,10 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	if rm.tls, err = c.tls(); err != nil {
 		return nil, err
 	}
+	rpcs, web, err := c.Security.mechanisms()
+	if err != nil {
+		return nil, err
+	}
 	var hosts Hosts
 	if c.Hosts != nil {
 		if hosts, err = c.Hosts(); err != nil {
@@ -54,7 +58,7 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 		rm.listeners = append(rm.listeners, ln)
 	}
 	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
-	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch), stop
+	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch, c.Security.Protections), stop
 	m := newManager(c, hosts, rm.start, time.Now)
 	if c.State != "" {
 		if err := m.remember(c.State); err != nil {
@@ -64,6 +68,7 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 		}
 	}
 	rm.front = newFront(m)
+	rm.front.kerberos, rm.front.web = rpcs, web
 	return rm, nil
 }
 
@@ -106,7 +111,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		"connections",
 		conns,
 		"authentication",
-		"simple: callers are believed to be who they say they are",
+		rm.config.Security.authentication(),
 	)
 	if few := fewConns(ofNodes, max(len(f.m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
 		rm.config.Log.Warn(few)
@@ -125,7 +130,7 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		if i == 0 {
 			s.Limits.Conns = ofNodes
 		}
-		f.guard(s)
+		f.secure(s)
 		serving.Go(func() {
 			if err := s.Serve(calls, rm.listeners[i]); err != nil {
 				stopCalls(err)

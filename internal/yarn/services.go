@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,6 +142,9 @@ func (f *front) guard(s *rpc.Server) {
 // admits reports, as an exception of Hadoop's, that a caller may not use a protocol. It may ask the operating system,
 // so it is called outside of turns.
 func (f *front) admits(protocol string, c *rpc.Call) error {
+	if err := f.recognize(protocol, c); err != nil {
+		return err
+	}
 	services := *f.services.Load()
 	if services == nil {
 		return nil
@@ -172,13 +176,17 @@ func caller(c *rpc.Call) string {
 
 // callerShown names a caller as Hadoop's UserGroupInformation does.
 func callerShown(c *rpc.Call) string {
+	by := " (auth:SIMPLE)"
+	if c.Principal != "" {
+		by = " (auth:KERBEROS)"
+	}
 	switch user := caller(c); {
 	case c.Token != nil:
 		return user + " (auth:TOKEN)"
 	case c.Real != "":
-		return user + " (auth:PROXY) via " + c.Real + " (auth:SIMPLE)"
+		return user + " (auth:PROXY) via " + cmp.Or(c.Principal, c.Real) + by
 	default:
-		return user + " (auth:SIMPLE)"
+		return cmp.Or(c.Principal, user) + by
 	}
 }
 

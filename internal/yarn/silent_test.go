@@ -201,7 +201,7 @@ func TestDeadNodeHoldsUpNoLaunch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, live) }()
-	l := newNodeCaller(ctx, time.Hour)
+	l := newNodeCaller(ctx, time.Hour, nil)
 	defer func() { cancel(); l.wait(); <-served }()
 	order := func(ln net.Listener, quiet *atomic.Bool) launchOrder {
 		at := ln.Addr().(*net.TCPAddr)

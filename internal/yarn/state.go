@@ -57,6 +57,7 @@ type finds struct {
 type keys struct {
 	master, node, container *token.Keys
 	delegations             delegations
+	clients                 []byte // makes the keys by which clients call ApplicationMasters; it never rolls
 }
 
 // counts are since the start.

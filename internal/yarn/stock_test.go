@@ -38,8 +38,10 @@ type stock struct {
 	at    Addresses
 	rm    *ResourceManager // nil: another process
 	site  map[string]string
+	more  map[string]string // of the site, beyond what all clusters here have
 	nodes []*daemon
 	ports *ports
+	asks  func(method string, q proto.Message, r proto.Decoder) error // as a client asks; nil: over the wire
 }
 
 // newStock returns a cluster without anything in it, in a folder that is removed in the end; it skips the test where
@@ -224,6 +226,7 @@ func (s *stock) configure() {
 	if s.at.Web != "" {
 		s.site["yarn.resourcemanager.webapp.address"] = s.at.Web
 	}
+	maps.Copy(s.site, s.more)
 	s.writeConf("conf", nil)
 }
 
@@ -426,6 +429,9 @@ func (s *stock) until(what string, limit time.Duration, ok func() bool) {
 
 // call asks the ResourceManager as a client does.
 func (s *stock) call(method string, q proto.Message, r proto.Decoder) error {
+	if s.asks != nil {
+		return s.asks(method, q, r)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	d := rpc.Dialer{Protocol: wire.ApplicationClient, User: "root"}

@@ -60,7 +60,7 @@ const lookupTime = 5 * time.Second
 // impersonate reports, as an exception of Hadoop's, that user real may not act for user effective from an address. It
 // may ask the operating system, so it is called outside of turns.
 func (f *front) impersonate(real, effective string, from net.Addr) error {
-	one, known := (*f.superusers.Load())[short(real)]
+	one, known := (*f.superusers.Load())[f.config.Security.short(real)]
 	allowed := one.For.Everybody || slices.Contains(one.For.Users, effective)
 	if known && !allowed && len(one.For.Groups) > 0 && wellNamed(effective) {
 		groups, err := f.config.Access.Groups(effective)

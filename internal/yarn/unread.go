@@ -157,7 +157,8 @@ const (
 	noPreprocessor  = "submissions are taken as they are"
 	noOpportunistic = "opportunistic containers are not offered"
 	noJava          = "classes in Java are not run"
-	noKerberos      = "there is no Kerberos and no TLS: the files of a secured cluster are refused"
+	noWebTokens     = "REST takes no delegation tokens: callers prove by SPNEGO who they are"
+	noMasterTLS     = "ApplicationMasters get no certificates for their pages"
 	noThreads       = "this process takes as many threads as it needs"
 	noRenewal       = "tokens of file systems are not renewed"
 	noCSRF          = "REST asks for no header against forged requests"
@@ -228,7 +229,7 @@ var unreadManager = map[string]unreadProperty{
 		"yarn.resourcemanager.am.max-attempts bounds attempts",
 	},
 	"amlauncher.thread-count":                  {anyValue, noThreads},
-	"application-https.policy":                 {"NONE", noKerberos},
+	"application-https.policy":                 {"NONE", noMasterTLS},
 	"application-master-service.processors":    {"", noJava},
 	"application-tag-based-placement.enable":   {"false", tagPlacement},
 	"application-timeouts.monitor.interval-ms": {anyValue, atOnce},
@@ -259,10 +260,9 @@ var unreadManager = map[string]unreadProperty{
 	},
 	"ha.enabled": {"false", noHA},
 	"history-writer.multi-threaded-dispatcher.pool-size": {anyValue, noThreads},
-	"keytab": {anyValue, noKerberos},
-	"max-log-aggregation-diagnostics-in-memory": {anyValue, "diagnostics of log aggregation are not kept"},
-	"metrics.runtime.buckets":                   {anyValue, "metrics have buckets of their own"},
-	"node-ip-cache.expiry-interval-secs":        {anyValue, "lists of hosts are compared by name"},
+	"max-log-aggregation-diagnostics-in-memory":          {anyValue, "diagnostics of log aggregation are not kept"},
+	"metrics.runtime.buckets":                            {anyValue, "metrics have buckets of their own"},
+	"node-ip-cache.expiry-interval-secs":                 {anyValue, "lists of hosts are compared by name"},
 	"node-removal-untracked.node-selective-states-to-remove": {
 		anyValue, "of nodes that left, the last 1,000 are remembered"},
 	"node-removal-untracked.timeout-ms": {
@@ -274,7 +274,6 @@ var unreadManager = map[string]unreadProperty{
 	"nodemanagers.heartbeat-interval-scaling-enable": {"false", noScaling},
 	"opportunistic-container-allocation.enabled":     {"false", noOpportunistic},
 	"placement-constraints.handler":                  {"disabled", noConstraints},
-	"principal":                                      {anyValue, noKerberos},
 	"proxy-user-privileges.enabled":                  {"false", noRenewal},
 	"proxy.connection.timeout": {
 		"60000",
@@ -298,10 +297,8 @@ var unreadManager = map[string]unreadProperty{
 	"submission-preprocessor.enabled":             {"false", noPreprocessor},
 	"system-metrics-publisher.enabled":            {"false", noTimeline},
 	"webapp.cross-origin.enabled":                 {"false", "answers allow no other origins"},
-	"webapp.delegation-token-auth-filter.enabled": {anyValue, noKerberos},
+	"webapp.delegation-token-auth-filter.enabled": {anyValue, noWebTokens},
 	"webapp.rest-csrf.enabled":                    {"false", noCSRF},
-	"webapp.spnego-keytab-file":                   {anyValue, noKerberos},
-	"webapp.spnego-principal":                     {anyValue, noKerberos},
 	"webapp.ui-actions.enabled": {
 		"true",
 		"REST changes applications for all who may change them",

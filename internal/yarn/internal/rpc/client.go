@@ -22,13 +22,15 @@ const DefaultPing = time.Minute
 
 // A Dialer says how to reach a server of one protocol.
 type Dialer struct {
-	Protocol string        // as Java names it
-	User     string        // the user to claim to be; of no effect with a Secret
-	Real     string        // the user that acts for User; "": User itself
-	Secret   *Secret       // a token to prove; nil: auth byte 0
-	Ping     time.Duration // zero: DefaultPing
-	Limits   Limits        // Frame and Transfer count
-	From     net.IP        // the address of this machine to call from; nil: any
+	Protocol string  // as Java names it
+	User     string  // the user to claim to be; of no effect with a Secret
+	Real     string  // the user that acts for User; "": User itself
+	Secret   *Secret // a token to prove; nil: auth byte 0
+	// Protections are those wanted with a Secret, the best first. None: Authentication.
+	Protections []Protection
+	Ping        time.Duration // zero: DefaultPing
+	Limits      Limits        // Frame and Transfer count
+	From        net.IP        // the address of this machine to call from; nil: any
 }
 
 // A Client is one connection to a server. Its methods may be called by many goroutines.
@@ -88,7 +90,7 @@ func (d *Dialer) connect(ctx context.Context, address string) (*Client, error) {
 		last:     -1,
 	}
 	rand.Read(c.id[:])
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // below what may wrap it
 	if err = c.begin(d); err == nil && !stop() {
 		err = ctx.Err()
 	}
@@ -110,7 +112,7 @@ func (c *Client) begin(d *Dialer) error {
 	c.out = append(c.out, ipcVersion, 0, auth)
 	who := userInfo{effective: d.User, real: d.Real}
 	if d.Secret != nil {
-		if err := c.prove(d.Secret); err != nil {
+		if err := c.prove(d.Secret, protections(d.Protections)); err != nil {
 			return err
 		}
 		who = userInfo{}
@@ -125,7 +127,7 @@ func (c *Client) begin(d *Dialer) error {
 
 // prove proves to the server that the client holds a token, and checks the proof of the server that it knows the
 // password too.
-func (c *Client) prove(s *Secret) error {
+func (c *Client) prove(s *Secret, wanted []Protection) error {
 	m, err := c.sasl(&saslMessage{state: saslNegotiate})
 	if err != nil {
 		return err
@@ -145,7 +147,7 @@ func (c *Client) prove(s *Secret) error {
 		)
 	}
 	by.challenge = nil
-	response, proof, err := digestResponse(*s, challenge, newNonce())
+	response, proof, l, err := digestResponse(*s, challenge, newNonce(), wanted)
 	if err != nil {
 		return err
 	}
@@ -154,6 +156,10 @@ func (c *Client) prove(s *Secret) error {
 	}
 	if m.state != saslSuccess || string(m.token) != proof {
 		return fmt.Errorf("server does not prove that it knows the token's password")
+	}
+	if l != nil {
+		c.conn = newWrappedConn(c.conn, c.in, l, c.most, mostWrapped, false)
+		c.in = newFrameReader(c.conn, c.in.idle, c.in.transfer)
 	}
 	return nil
 }

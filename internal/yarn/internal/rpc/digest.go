@@ -1,22 +1,25 @@
 package rpc
 
 import (
+	"cmp"
 	"crypto/md5"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // SASL DIGEST-MD5 (RFC 2831) as Hadoop's tokens use it: the user name is the token's identifier and the password its
-// password, both in Base64, and nothing is wrapped after the handshake (qop=auth).
+// password, both in Base64. What follows the handshake is protected as both sides have agreed.
 const (
-	digestRealm = "default"
-	digestURI   = "/default" // protocol, which is empty, and server id
-	nonceBytes  = 30         // as the JDK has it
-	maxDigest   = 4096       // bytes of a response, the JDK's limit
+	digestCipher = "rc4"
+	digestRealm  = "default"
+	digestURI    = "/default" // protocol, which is empty, and server id
+	nonceBytes   = 30         // as the JDK has it
+	maxDigest    = 4096       // bytes of a response, the JDK's limit
 )
 
 // A Secret is what a holder of a token knows.
@@ -32,9 +35,20 @@ func newNonce() string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// digestChallenge is what a server says first. Java's client fails without the algorithm.
-func digestChallenge(nonce string) []byte {
-	return []byte(`realm="` + digestRealm + `",nonce="` + nonce + `",qop="auth",charset=utf-8,algorithm=md5-sess`)
+// digestChallenge is what a server says first. Java's client fails without the algorithm, and, where privacy is
+// offered, without a cipher: RC4 is the one of RFC 2831 that needs no padding, and that Go has.
+func digestChallenge(nonce string, offers []Protection) []byte {
+	qop, cipher := "", ""
+	for i, p := range offers {
+		if i > 0 {
+			qop += ","
+		}
+		if qop += p.qop(); p == Privacy {
+			cipher = `cipher="` + digestCipher + `",`
+		}
+	}
+	return []byte(`realm="` + digestRealm + `",nonce="` + nonce + `",qop="` + qop + `",charset=utf-8,` + cipher +
+		`algorithm=md5-sess`)
 }
 
 // digestValues are the values that a response is computed over.
@@ -44,21 +58,23 @@ type digestValues struct{ nonce, count, cnonce, qop string }
 // empty method.
 //
 //	A1 = MD5(user ":" realm ":" password) ":" nonce ":" cnonce
-//	A2 = method ":" uri
+//	A2 = method ":" uri, and ":" and 32 zeros where messages are protected
 //	proof = hex MD5(hex MD5(A1) ":" nonce ":" count ":" cnonce ":" qop ":" hex MD5(A2))
 func (s Secret) proof(method string, v digestValues) string {
+	a1 := s.sessionKey(v)
+	a2 := method + ":" + digestURI
+	if v.qop != Authentication.qop() {
+		a2 += ":00000000000000000000000000000000"
+	}
+	text := hex.EncodeToString(a1[:]) + ":" + v.nonce + ":" + v.count + ":" + v.cnonce + ":" + v.qop + ":"
+	return hexMD5([]byte(text + hexMD5([]byte(a2))))
+}
+
+// sessionKey computes MD5(A1). The keys of a layer are made from it, too.
+func (s Secret) sessionKey(v digestValues) [md5.Size]byte {
 	b64 := base64.StdEncoding.EncodeToString
 	inner := md5.Sum([]byte(b64(s.Identifier) + ":" + digestRealm + ":" + b64(s.Password)))
-	a1 := append(inner[:], ":"+v.nonce+":"+v.cnonce...)
-	return hexMD5(
-		[]byte(
-			hexMD5(
-				a1,
-			) + ":" + v.nonce + ":" + v.count + ":" + v.cnonce + ":" + v.qop + ":" + hexMD5(
-				[]byte(method+":"+digestURI),
-			),
-		),
-	)
+	return md5.Sum(append(inner[:], ":"+v.nonce+":"+v.cnonce...))
 }
 
 func hexMD5(b []byte) string {
@@ -66,34 +82,45 @@ func hexMD5(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestResponse answers a server's challenge, and returns what the server must prove in turn. The cnonce is the
+// digestResponse answers a server's challenge with the first of the protections that the server offers, too. It returns
+// what the server must prove in turn, and the layer that protects messages from then on; nil: none. The cnonce is the
 // caller's so that recordings can be recomputed.
-func digestResponse(s Secret, challenge []byte, cnonce string) (response []byte, proof string, err error) {
+func digestResponse(s Secret, challenge []byte, cnonce string, wanted []Protection) (
+	response []byte, proof string, l layer, err error,
+) {
 	values, err := parseDigest(challenge)
 	if err != nil {
-		return nil, "", fmt.Errorf("read challenge: %w", err)
+		return nil, "", nil, fmt.Errorf("read challenge: %w", err)
 	}
-	v := digestValues{nonce: values["nonce"], count: "00000001", cnonce: cnonce, qop: "auth"}
+	v := digestValues{nonce: values["nonce"], count: "00000001", cnonce: cnonce}
 	if v.nonce == "" || values["algorithm"] != "md5-sess" {
-		return nil, "", fmt.Errorf("read challenge: it has no nonce or another algorithm than md5-sess: %q", challenge)
+		return nil, "", nil, fmt.Errorf(
+			"read challenge: it has no nonce or another algorithm than md5-sess: %q", challenge)
 	}
-	user := base64.StdEncoding.EncodeToString(s.Identifier)
-	return fmt.Appendf(
-			nil,
-			`charset=utf-8,username="%s",realm="%s",nonce="%s",nc=%s,cnonce="%s",digest-uri="%s",maxbuf=65536,`+
-				`response=%s,qop=%s`,
-			user,
-			digestRealm,
-			v.nonce,
-			v.count,
-			v.cnonce,
-			digestURI,
-			s.proof("AUTHENTICATE", v),
-			v.qop,
-		), "rspauth=" + s.proof(
-			"",
-			v,
-		), nil
+	offers := strings.Split(cmp.Or(values["qop"], Authentication.qop()), ",")
+	for _, p := range wanted {
+		if v.qop = p.qop(); !contains(offers, v.qop) {
+			v.qop = ""
+			continue
+		}
+		cipher := ""
+		if p == Privacy {
+			if cipher = ",cipher=" + digestCipher; !contains(strings.Split(values["cipher"], ","), digestCipher) {
+				return nil, "", nil, fmt.Errorf("server offers the ciphers %q: must be %s", values["cipher"],
+					digestCipher)
+			}
+		}
+		response = fmt.Appendf(nil, `charset=utf-8,username="%s",realm="%s",nonce="%s",nc=%s,cnonce="%s",`+
+			`digest-uri="%s",maxbuf=%d,response=%s,qop=%s%s`, base64.StdEncoding.EncodeToString(s.Identifier),
+			digestRealm, v.nonce, v.count, v.cnonce, digestURI, mostWrapped, s.proof("AUTHENTICATE", v), v.qop, cipher)
+		return response, "rspauth=" + s.proof("", v), newDigestLayer(s.sessionKey(v), p, false), nil
+	}
+	return nil, "", nil, fmt.Errorf("server offers the protections %q, and none of them is wanted", values["qop"])
+}
+
+// contains reports whether a list has a word, with spaces around it or not.
+func contains(list []string, word string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.TrimSpace(s) == word })
 }
 
 // digestIdentifier returns the identifier of the token that a client's response speaks of, and the values that it must
@@ -108,16 +135,21 @@ func digestIdentifier(response []byte) (identifier []byte, values map[string]str
 	return identifier, values, nil
 }
 
-// digestVerify checks a client's response to the challenge with a nonce, and returns the server's own proof.
-func digestVerify(s Secret, nonce string, values map[string]string) (proof []byte, ok bool) {
-	v := digestValues{nonce: nonce, count: values["nc"], cnonce: values["cnonce"], qop: "auth"}
-	qop := values["qop"]
+// digestVerify checks a client's response to the challenge with a nonce, and returns the server's own proof, and the
+// layer that protects messages from then on; nil: none.
+func digestVerify(s Secret, nonce string, values map[string]string, offers []Protection) (
+	proof []byte, l layer, ok bool,
+) {
+	v := digestValues{nonce: nonce, count: values["nc"], cnonce: values["cnonce"],
+		qop: cmp.Or(values["qop"], Authentication.qop())}
+	at := slices.IndexFunc(offers, func(p Protection) bool { return p.qop() == v.qop })
 	sound := values["nonce"] == nonce && values["realm"] == digestRealm && values["digest-uri"] == digestURI &&
-		v.count == "00000001" && v.cnonce != "" && (qop == "auth" || qop == "")
+		v.count == "00000001" && v.cnonce != "" && at >= 0 &&
+		(v.qop != Privacy.qop() || values["cipher"] == digestCipher)
 	if !sound || subtle.ConstantTimeCompare([]byte(values["response"]), []byte(s.proof("AUTHENTICATE", v))) != 1 {
-		return nil, false
+		return nil, nil, false
 	}
-	return []byte("rspauth=" + s.proof("", v)), true
+	return []byte("rspauth=" + s.proof("", v)), newDigestLayer(s.sessionKey(v), offers[at], true), true
 }
 
 // parseDigest reads name=value pairs between commas; a value may be a quoted string with commas and with backslashes

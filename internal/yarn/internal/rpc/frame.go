@@ -39,6 +39,7 @@ type frameReader struct {
 	stopped  atomic.Bool   // no more frames are wanted
 	last     int           // bytes of the last frame, its length included
 	share    Share         // of memory: what long takes
+	passive  bool          // deadlines are set by another reader
 }
 
 func newFrameReader(conn net.Conn, idle, transfer time.Duration) *frameReader {
@@ -136,6 +137,9 @@ func (f *frameReader) more() bool {
 // wait sets when to give up reading. It is only moved when that is a second or more, because moving it costs more than
 // a frame is worth.
 func (f *frameReader) wait(d time.Duration) {
+	if f.passive {
+		return
+	}
 	at := time.Now().Add(d)
 	if lag := at.Sub(f.deadline); lag < -deadlineLag || lag > min(deadlineLag, d/8) {
 		f.deadline = at

@@ -124,6 +124,7 @@ const (
 	saslInitiate
 	saslChallenge
 	saslResponse
+	saslWrap
 )
 
 // saslMessage is Hadoop's RpcSaslProto.
@@ -163,5 +164,7 @@ func (a *saslAuth) Fields(f *proto.Fields) {
 func (a *saslAuth) Append(b []byte) []byte { return proto.Append(b, a) }
 func (a *saslAuth) Decode(b []byte) error  { return proto.Decode(b, a) }
 
-// byToken is how a holder of a token proves it.
+// byToken is how a holder of a token proves it. Kerberos is by the method of that name.
 var byToken = saslAuth{method: "TOKEN", mechanism: "DIGEST-MD5", server: "default"}
+
+const methodKerberos = "KERBEROS"

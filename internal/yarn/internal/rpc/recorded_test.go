@@ -122,7 +122,7 @@ func TestRecordedDigests(t *testing.T) {
 			case saslNegotiate:
 				if !f.Client {
 					values, err := parseDigest(m.auths[0].challenge)
-					if err != nil || !bytes.Equal(digestChallenge(values["nonce"]), m.auths[0].challenge) {
+					if err != nil || !bytes.Equal(digestChallenge(values["nonce"], plain), m.auths[0].challenge) {
 						t.Errorf("%s: challenge %q, %v", f.Where, m.auths[0].challenge, err)
 					}
 					nonce = values["nonce"]
@@ -142,11 +142,11 @@ func TestRecordedDigests(t *testing.T) {
 					continue
 				}
 				s := Secret{identifier, password}
-				ours, want, err := digestResponse(s, digestChallenge(nonce), values["cnonce"])
+				ours, want, _, err := digestResponse(s, digestChallenge(nonce, plain), values["cnonce"], plain)
 				if err != nil || !bytes.Equal(ours, m.token) {
 					t.Errorf("%s: response\n%s, was\n%s (%v)", f.Where, ours, m.token, err)
 				}
-				answer, ok := digestVerify(s, nonce, values)
+				answer, _, ok := digestVerify(s, nonce, values, plain)
 				if !ok || string(answer) != want {
 					t.Errorf("%s: the recorded response is not accepted", f.Where)
 				}
@@ -206,7 +206,7 @@ func TestDigestVector(t *testing.T) {
 	}
 	s := Secret{decode("CgUIARABGAE="), decode("c2VjcmV0cGFzc3dvcmQ=")}
 	const nonce, cnonce = "KZNQrvO8AXWHSsgiKJf6v6aPWH9p2ANL9E1TdgOT", "nqfaBFnFkH7WF76mXlEJKnhR1whUCynU/VG1Y5eR"
-	response, proof, err := digestResponse(s, digestChallenge(nonce), cnonce)
+	response, proof, _, err := digestResponse(s, digestChallenge(nonce, plain), cnonce, plain)
 	if err != nil || !strings.Contains(string(response), "response=d07597e7c98942e40d84a9c9d2a59bda,") ||
 		proof != "rspauth=84cc5ae39b9408041aa5e513b8aa271d" {
 		t.Errorf("response %s, proof %s, %v", response, proof, err)
@@ -253,9 +253,9 @@ func TestDigestRefused(t *testing.T) {
 	// Each value that the digest covers, changed by one step, must not pass.
 	s := Secret{[]byte("id"), []byte("password")}
 	nonce := "n"
-	response, _, _ := digestResponse(s, digestChallenge(nonce), "c")
+	response, _, _, _ := digestResponse(s, digestChallenge(nonce, plain), "c", plain)
 	_, right, _ := digestIdentifier(response)
-	if _, ok := digestVerify(s, nonce, right); !ok {
+	if _, _, ok := digestVerify(s, nonce, right, plain); !ok {
 		t.Fatal("the right response is refused")
 	}
 	for name := range right {
@@ -267,11 +267,11 @@ func TestDigestRefused(t *testing.T) {
 			wrong[k] = v
 		}
 		wrong[name] += "x"
-		if _, ok := digestVerify(s, nonce, wrong); ok {
+		if _, _, ok := digestVerify(s, nonce, wrong, plain); ok {
 			t.Errorf("a response with %s changed is accepted", name)
 		}
 	}
-	if _, ok := digestVerify(s, "another", right); ok {
+	if _, _, ok := digestVerify(s, "another", right, plain); ok {
 		t.Error("a response to another nonce is accepted")
 	}
 }

@@ -196,7 +196,7 @@ func TestServerMustProve(t *testing.T) {
 		in := newFrameReader(conn, time.Minute, time.Minute)
 		in.exactly(7)
 		by := byToken
-		by.challenge = digestChallenge("nonce")
+		by.challenge = digestChallenge("nonce", plain)
 		for _, m := range []*saslMessage{{state: saslNegotiate, auths: []saslAuth{by}},
 			{state: saslSuccess, token: []byte("rspauth=0")}} {
 			if _, err := in.next(1 << 16); err != nil {

@@ -15,11 +15,14 @@ import (
 
 // A Call is one request of a peer. All of it is lent until the method returns.
 type Call struct {
-	User   string   // who the peer claims to be; "" under a token
-	Real   string   // who acts for User, where that is another; else ""
-	Token  []byte   // identifier of the token whose password the peer has proved to know; nil without
-	Remote net.Addr // of the peer
-	Body   []byte   // the request, encoded
+	User string // who the peer claims to be; "" under a token
+	Real string // who acts for User, where that is another; else ""
+	// Principal is the one that the peer has proved by Kerberos to be; "" where it has not. It is that of Real where
+	// another user acts for User.
+	Principal string
+	Token     []byte   // identifier of the token whose password the peer has proved to know; nil without
+	Remote    net.Addr // of the peer
+	Body      []byte   // the request, encoded
 
 	Scratch proto.Raw // the method's own, as the call before on the connection left it: a reply may lie in it
 	request any       // of the call before, to be decoded into again; nil: there was none that can be
@@ -70,15 +73,18 @@ type resetter interface{ Reset() }
 type Server struct {
 	Protocol string            // as Java names it
 	Methods  map[string]Method // by name
-	// Password returns the password of a token. With it, only holders of tokens are let in; nil: each peer is
-	// believed. An error ends the connection: the peer hears the exception that an *Error names, else that its token is
-	// invalid.
+	// Password returns the password of a token. With it, holders of tokens are let in, and others only by Kerberos. An
+	// error ends the connection: the peer hears the exception that an *Error names, else that its token is invalid.
 	Password func(identifier []byte) ([]byte, error)
+	// Kerberos lets in those who have a ticket. Where it and Password are nil, each peer is believed.
+	Kerberos Mechanism
+	// Protections are what peers who prove who they are may choose from, the best first. None: Authentication.
+	Protections []Protection
 	// Impersonate reports, as an error, that user real may not act for user effective from an address; nil: no user may
 	// act for another.
 	Impersonate func(real, effective string, from net.Addr) error
 	// Admit reports, as an error, that a caller may not use the protocol. It is asked once for a connection, before its
-	// first call, with User, Real, Token and Remote. nil: all may.
+	// first call, with User, Real, Principal, Token and Remote, and may set User. nil: all may.
 	Admit  func(c *Call) error
 	Log    *slog.Logger // of what was refused; nil: nowhere
 	Limits Limits

@@ -22,10 +22,10 @@ type serverConn struct {
 	out   []byte // replies not yet written
 	sent  time.Time
 
-	known bool   // the context has come: calls may
-	nonce string // of the challenge that was sent; "" before and after
-	proof bool   // the peer has proved to hold the token that call names
-	sasl  bool   // the peer wants a SASL handshake
+	known bool // the context has come: calls may
+	shake handshake
+	proof bool // the peer has proved to hold the token that call names, or to be the principal of a session
+	sasl  bool // the peer wants a SASL handshake
 	call  Call
 
 	head  requestHeader  // of the call being answered
@@ -87,9 +87,10 @@ func (c *serverConn) preamble() error {
 		return fmt.Errorf("auth byte %#x is neither NONE nor SASL", b[6])
 	}
 	c.sasl = b[6] == authSASL
-	if !c.sasl && c.bench.server.Password != nil {
+	if !c.sasl && c.bench.server.proves() {
+		_, names := c.bench.server.offers(nil)
 		return c.fail(&requestHeader{call: callUnauthorized, retry: retryNone},
-			fatal(FatalUnauthorized, classAccess, "SIMPLE authentication is not enabled.  Available:[TOKEN]"))
+			fatal(FatalUnauthorized, classAccess, "SIMPLE authentication is not enabled.  Available:[%s]", names))
 	}
 	return nil
 }
@@ -145,64 +146,13 @@ func (c *serverConn) next(ctx context.Context) error {
 	return nil
 }
 
-// handshake takes a SASL message and answers it.
-func (c *serverConn) handshake(h *requestHeader, b []byte) error {
-	if !c.sasl || c.known || c.proof {
-		return fatal(FatalUnauthorized, classSASL, "SASL where none is expected")
-	}
-	var m saslMessage
-	if b, _, err := proto.Delimited(b); err != nil || m.Decode(b) != nil {
-		return fatal(FatalBadRequest, classServer, "SASL message cannot be read")
-	}
-	password := c.bench.server.Password
-	switch {
-	case password == nil && m.state == saslNegotiate:
-		c.say(h, &saslMessage{state: saslSuccess}) // go on without: each peer is believed
-	case password == nil && m.state == saslInitiate:
-		// The peer has chosen SIMPLE by itself, and does not wait for an answer.
-	case m.state == saslNegotiate && c.nonce == "":
-		c.nonce = newNonce()
-		by := byToken
-		by.challenge = digestChallenge(c.nonce)
-		c.say(h, &saslMessage{state: saslNegotiate, auths: []saslAuth{by}})
-	case (m.state == saslInitiate || m.state == saslResponse) && c.nonce != "":
-		nonce := c.nonce
-		c.nonce = ""
-		identifier, values, err := digestIdentifier(m.token)
-		if err != nil {
-			return fatal(FatalUnauthorized, classSASL, "DIGEST-MD5: %v", err)
-		}
-		secret, err := password(identifier)
-		var e *Error
-		if errors.As(err, &e) {
-			return fatal(FatalUnauthorized, e.Class, "%s", e.Message)
-		}
-		if err != nil {
-			return fatal(FatalUnauthorized, classInvalidToken, "%v", err)
-		}
-		proof, ok := digestVerify(Secret{identifier, secret}, nonce, values)
-		if !ok {
-			return fatal(
-				FatalUnauthorized,
-				classSASL,
-				"DIGEST-MD5: digest response format violation. Mismatched response.",
-			)
-		}
-		c.call.Token, c.proof = identifier, true
-		c.say(h, &saslMessage{state: saslSuccess, token: proof})
-	default:
-		return fatal(FatalUnauthorized, classSASL, "SASL state %d is not expected here", m.state)
-	}
-	return nil
-}
-
 // context takes who the peer is. It is not answered.
 func (c *serverConn) context(b []byte) error {
 	switch {
 	case c.known:
 		return fatal(FatalInvalidHeader, classServer, "a second context")
-	case c.bench.server.Password != nil && !c.proof:
-		return fatal(FatalUnauthorized, classAccess, "a token is needed")
+	case c.bench.server.proves() && !c.proof:
+		return fatal(FatalUnauthorized, classAccess, "the caller must prove its identity")
 	}
 	var h contextHeader
 	if b, _, err := proto.Delimited(b); err != nil || h.Decode(b) != nil {
@@ -211,17 +161,8 @@ func (c *serverConn) context(b []byte) error {
 	if h.protocol != c.bench.server.Protocol {
 		return fatal(FatalInvalidHeader, classNoSuchProtocol, "Unknown protocol: %s", h.protocol)
 	}
-	if n := len(h.user.effective); n > mostUser {
-		return fatal(FatalUnauthorized, classAccess, "the user's name has %d bytes, may have %d", n, mostUser)
-	}
-	if u := h.user; u.real != "" && u.real != u.effective {
-		if err := c.impersonates(u); err != nil {
-			return err
-		}
-		c.call.Real = u.real
-	}
-	if !c.proof {
-		c.call.User = h.user.effective
+	if err := c.identify(h.user); err != nil {
+		return err
 	}
 	if admit := c.bench.server.Admit; admit != nil {
 		if err := admit(&c.call); err != nil {

@@ -8,7 +8,7 @@
 // travel.
 //
 // Delegation tokens are made and renewed as Hadoop does, for clients that ask for them. Client-to-ApplicationMaster
-// tokens are used on secure clusters only, and are not made.
+// tokens are made on clusters with Kerberos only: each attempt has a key of its own for them.
 package token
 
 // Kinds of tokens, as Java names them.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestRoundTrip(t *testing.T) {
-	all := []proto.Described{new(Master), new(Node), new(Container), new(Delegation), new(Saved)}
+	all := []proto.Described{new(Master), new(Node), new(Container), new(Delegation), new(Client), new(Saved)}
 	prototest.RoundTrip(t, all, func(m any) {
 		if r, ok := m.(*wire.Resource); ok {
 			r.Other = wire.OtherResource{} // tokens are of containers, which have memory and cores

@@ -116,6 +116,7 @@ type ApplicationReport struct {
 	Tags          []string
 	Priority      Priority
 	Unmanaged     bool
+	ClientToken   *Token // by which the caller may call the ApplicationMaster; nil: no token is needed
 	MasterToken   *Token // for the owner of an unmanaged ApplicationMaster; nil else
 }
 
@@ -134,6 +135,7 @@ func (m *ApplicationReport) Fields(f *proto.Fields) {
 	f.String(4, &m.Name)
 	f.String(5, &m.Master.Host)
 	f.Int32(6, &m.Master.Port)
+	proto.Optional(f, 7, &m.ClientToken)
 	f.Int32(8, (*int32)(&m.State))
 	f.String(9, &m.Master.Tracking)
 	f.String(10, &m.Diagnostics)

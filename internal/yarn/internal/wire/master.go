@@ -30,8 +30,10 @@ func (m *RegisterMasterRequest) Decode(b []byte) error  { return proto.Decode(b,
 // A RegisterMasterResponse tells an ApplicationMaster what it may ask for. MapReduce's fails without the maximum.
 type RegisterMasterResponse struct {
 	Maximum Resource // of one container
-	ACLs    []ACL    // as the application was submitted with
-	Queue   string   // with "root." before it
+	// ClientKey signs the tokens by which clients prove who they are to the ApplicationMaster; nil: none do.
+	ClientKey []byte
+	ACLs      []ACL  // as the application was submitted with
+	Queue     string // with "root." before it
 	// Of earlier attempts of an application that keeps its containers: those that live, and tokens for their nodes.
 	Containers []Container
 	NodeTokens []NodeToken
@@ -39,6 +41,9 @@ type RegisterMasterResponse struct {
 
 func (m *RegisterMasterResponse) Fields(f *proto.Fields) {
 	f.Message(1, &m.Maximum)
+	if f.Has(m.ClientKey != nil) {
+		f.Bytes(2, &m.ClientKey)
+	}
 	proto.Repeated(f, 3, &m.ACLs)
 	proto.Repeated(f, 4, &m.Containers)
 	f.String(5, &m.Queue)

@@ -15,7 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/policy"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/yarn-properties.md anew")
+var rewrite = flag.Bool("rewrite", false, "write docs/yarn-properties.md and the pictures of the page anew")
 
 const (
 	defaultsFile   = "testdata/yarn-default-3.4.2.txt"

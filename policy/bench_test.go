@@ -20,6 +20,7 @@ type loop struct {
 	newest sched.JobID
 	tasks  []int32
 	events []sched.Event
+	wake   sched.Time // that the policy asked for; 0: none
 }
 
 type ending struct {
@@ -93,6 +94,9 @@ func (l *loop) do(acts []sched.Action) {
 	for i := range acts {
 		if acts[i].Kind == sched.Launch {
 			l.push(ending{l.core.Now + l.draw(), acts[i].Attempt})
+		}
+		if acts[i].Kind == sched.Wake {
+			l.wake = acts[i].At
 		}
 	}
 }

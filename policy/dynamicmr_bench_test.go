@@ -66,8 +66,13 @@ func (l *slotLoop) submit() {
 	l.do(l.core.Step(l.core.Now, []sched.Event{{Kind: sched.JobSubmitted, Job: l.newest, Body: spec}}))
 }
 
-// step is one completion, or the end of an attempt that was killed.
+// step is one completion, or the end of an attempt that was killed, after the wakes before it.
 func (l *slotLoop) step() {
+	for l.wake > 0 && (len(l.heap) == 0 || l.wake <= l.heap[0].at) {
+		at := l.wake
+		l.wake = 0
+		l.do(l.core.Step(at, nil))
+	}
 	e := l.pop()
 	l.events = append(l.events[:0], sched.Event{Kind: sched.AttemptDone, Attempt: e.id})
 	acts := l.core.Step(e.at, l.events)

@@ -209,6 +209,7 @@ func (a *Acceptor) accept(q *messages.APReq, now time.Time) (*Context, []byte, e
 	}
 	c.received = uint64(uint32(q.Authenticator.SeqNumber))
 	if binary.LittleEndian.Uint32(sum.Checksum[20:])&gssapi.ContextFlagMutual == 0 {
+		c.sent = c.received // the caller knows no other number, and MIT's library counts so
 		return c, nil, nil
 	}
 	reply, err := c.prove(q, ticket.DecryptedEncPart.Key)

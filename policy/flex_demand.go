@@ -195,13 +195,19 @@ func (d *flexDemand) goalOf(g *sched.Goal, facts malleable.Facts) malleable.Pena
 	return malleable.Metrics[name].Penalty(facts)
 }
 
-// minima returns the minimum of each stage of a lane: its job's own, at least that of all jobs, and its part of the
-// minimum of each queue above. Together they may be more than the slots.
+// minima returns the minimum of each stage of a lane: its job's own, at least that of all jobs if there are slots for
+// it, and its part of the minimum of each queue above. Together they may be more than the slots.
 func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) []int {
-	least := make([]int, len(claims))
-	below := make([][]int, len(v.Queues)) // by queue: the stages of a lane in it and below it
+	least, sum := make([]int, len(claims)), 0
 	for i, st := range l.stages {
 		least[i] = min(claims[i].Max, max(claims[i].Min, d.least*int(l.each(v, st))))
+		sum += least[i]
+	}
+	below := make([][]int, len(v.Queues)) // by queue: the stages of a lane in it and below it
+	for i, st := range l.stages {
+		if sum > l.slots { // scaled down, the slots would go to the jobs that came first, whatever the metric
+			least[i] = claims[i].Min
+		}
 		for q := v.Queues[st.Job.Queue]; q.ID != 0; q = v.Queues[q.Parent] {
 			below[q.ID] = append(below[q.ID], i)
 		}

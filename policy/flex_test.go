@@ -242,6 +242,24 @@ func TestFlexLateReduces(t *testing.T) {
 	}
 }
 
+// Three jobs on one slot: the minimum of one slot for each job cannot be kept, and the metric decides who is first. Were
+// the slot the minimum of the job that came first, all metrics would be FIFO.
+func TestFlexMoreJobsThanSlots(t *testing.T) {
+	a, b, c := mapsOf("A", 1, 10*time.Second), mapsOf("B", 1, 8*time.Second), mapsOf("C", 1, time.Second)
+	a.Deadline = 10 * time.Second
+	for spec, want := range map[string]string{
+		"flex": "19s 9s 1s", "flex:base=fair": "19s 9s 1s", "flex:metric=max-lateness": "10s 19s 11s",
+	} {
+		r, err := policytest.Run(slotsOf(1, a, b, c), flexOf(t, spec))
+		if err != nil {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		if got := fmt.Sprint(r.Ends[a].At, r.Ends[b].At, r.Ends[c].At); got != want {
+			t.Errorf("%s: A, B, C end at %s, want %s", spec, got, want)
+		}
+	}
+}
+
 // Two containers, four maps of 10 s, and two reduces of 5 s, which are shorter and may start once a map is done. When
 // two maps have ended at 10 s, reduces that took both containers would wait for maps without room; an engine that ends
 // them would see them start again for ever. Maps run first, until 20 s, and the job ends at 25 s.

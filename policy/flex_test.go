@@ -242,8 +242,8 @@ func TestFlexLateReduces(t *testing.T) {
 	}
 }
 
-// Three jobs on one slot: the minimum of one slot for each job cannot be kept, and the metric decides who is first. Were
-// the slot the minimum of the job that came first, all metrics would be FIFO.
+// Three jobs on one slot: the minimum of one slot for each job cannot be kept, and the metric decides who is first.
+// Were the slot the minimum of the job that came first, all metrics would be FIFO.
 func TestFlexMoreJobsThanSlots(t *testing.T) {
 	a, b, c := mapsOf("A", 1, 10*time.Second), mapsOf("B", 1, 8*time.Second), mapsOf("C", 1, time.Second)
 	a.Deadline = 10 * time.Second

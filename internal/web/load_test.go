@@ -115,8 +115,8 @@ func large(b *testing.B, nodes, jobs int) http.Handler {
 	return site.Handler()
 }
 
-// laid returns a board of so many unfinished jobs of ten tasks each, one of which has ended, when what is left of them
-// has been laid out.
+// laid returns a board of so many unfinished jobs of ten tasks each, when what is left of them has been laid out. One
+// task of each has ended.
 func laid(t testing.TB, jobs int) *Board {
 	order, _, err := policy.All.Parse("fifo")
 	if err != nil {
@@ -154,8 +154,8 @@ func laid(t testing.TB, jobs int) *Board {
 	}
 }
 
-// TestManyExpectedEnds lists jobs of which 2,700 tasks are left: they are laid out beside the page, which then has the
-// ends of all rows.
+// TestManyExpectedEnds lists jobs with 2,700 tasks left: they are laid out beside the page, which then has the ends of
+// all rows.
 func TestManyExpectedEnds(t *testing.T) {
 	board := laid(t, 300)
 	list := board.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})

@@ -53,7 +53,8 @@ is listed at start. Simple authentication trusts the user that a client claims t
 hadoop-policy.xml are used where the folder asks for them.
 
 With --state, a restart loses nothing: applications and their containers go on. Without, they must be submitted again.
-There are no node labels and no high availability. docs/hadoop.md has the rest.`,
+With yarn.resourcemanager.ha.enabled it is a standby until it may be active, and the state is kept in ZooKeeper.
+There are no node labels. docs/hadoop.md has the rest.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.named = cmd.Flags().Changed("policy")
@@ -198,6 +199,13 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	if f.fairness {
 		setup.Loans = &record.Loans{}
 		config.Debts.Statement = func(now sched.Time) any { return setup.Loans.FairnessAt(now) }
+	}
+	if config.HA != nil {
+		fmt.Fprintln(a.Err, "standby")
+		if config.Active, err = yarn.Stand(ctx, config); err != nil {
+			return failuref("%w", err)
+		}
+		defer func() { err = errors.Join(err, config.Active.Leave()) }()
 	}
 	guard := pageOf(a, &setup, &config)
 	opened, err := setup.Open()

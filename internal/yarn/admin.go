@@ -22,6 +22,9 @@ type admin struct {
 func newAdmin(f *front) *rpc.Server {
 	operator := func(m *manager, user string) admin { return admin{m, user} }
 	s := &rpc.Server{Protocol: wire.Administration, Log: f.log.Logger, Impersonate: f.impersonate}
+	if f.config.HA != nil {
+		s.Other = availability(wire.ServiceActive)
+	}
 	s.Methods = map[string]rpc.Method{
 		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
 			if err := admit(f, c.User); err != nil {

@@ -65,7 +65,11 @@ type Config struct {
 	Shown Shown
 	// State is the file that keeps what outlives the process; "": nothing does.
 	State string
-	Log   *slog.Logger // nil: slog.Default
+	// HA says which of several ResourceManagers this is; nil: there is one. Active is then what Stand has returned: the
+	// state is kept in ZooKeeper, not in State.
+	HA     *HA
+	Active *Active
+	Log    *slog.Logger // nil: slog.Default
 }
 
 // Debts are between queues and users. Both functions are called within a turn.
@@ -120,6 +124,10 @@ func (c *Config) Check() error {
 		if _, err := s.Read(); err != nil {
 			return err
 		}
+	}
+	if c.HA != nil && c.HA.User == "" && !c.Security.Insecure {
+		return errors.New("the state in ZooKeeper holds the keys that sign tokens, and anybody could read it: set " +
+			"hadoop.zk.auth to digest:USER:PASSWORD, or to @FILE with that in it, or start with --insecure")
 	}
 	if len(c.Security.Secured) == 0 || c.Security.Insecure {
 		return nil

@@ -24,23 +24,37 @@ func newFinds() finds {
 	}
 }
 
-// remember opens the store in a file and restores its content. All later changes of the state are written to it.
-func (m *manager) remember(path string) error {
-	o, err := store.Open(path, func(err error) {
+// remember opens the store, in a file or in ZooKeeper, and restores its content. All later changes of the state are
+// written to it.
+func (m *manager) remember() error {
+	failed := func(err error) {
 		m.log.Error("the state cannot be kept, and who changes it waits", "why", err)
-	})
+	}
+	var kept *store.Store
+	var values map[string][]byte
+	where := m.config.State
+	if a := m.config.Active; a != nil {
+		var err error
+		if kept, values, err = a.open(failed); err != nil {
+			return fmt.Errorf("open the state: %w", err)
+		}
+		where = "ZooKeeper, " + a.config.State
+	} else {
+		o, err := store.Open(where, failed)
+		if err != nil {
+			return fmt.Errorf("open the state: %w", err)
+		}
+		if o.Aside != "" {
+			m.log.Error("the state was damaged: nothing of it is known", "why", o.Damage, "set aside as", o.Aside)
+		}
+		kept, values = o.Store, o.Values
+	}
+	p, err := readPast(values)
 	if err != nil {
-		return fmt.Errorf("open the state: %w", err)
+		kept.Close()
+		return fmt.Errorf("%s: %w; move it away to start without what it holds", where, err)
 	}
-	if o.Aside != "" {
-		m.log.Error("the state was damaged: nothing of it is known", "why", o.Damage, "set aside as", o.Aside)
-	}
-	p, err := readPast(o.Values)
-	if err != nil {
-		o.Store.Close()
-		return fmt.Errorf("%s: %w; move it away to start without what it holds", path, err)
-	}
-	m.saves = &saver{to: o.Store, apps: map[*application]bool{}, changed: map[string][]byte{}}
+	m.saves = &saver{to: kept, apps: map[*application]bool{}, changed: map[string][]byte{}}
 	m.restore(p)
 	if err := m.saves.wait(m.saves.flush()); err != nil {
 		return err

@@ -236,6 +236,10 @@ func wantsXML(r *http.Request) bool {
 }
 
 func (q rest) info() (body, error) {
+	elector := "Could not find leader elector. Verify both HA and automatic failover are enabled."
+	if q.m.config.Active != nil {
+		elector = "CONNECTED"
+	}
 	return body{"clusterInfo", clusterInfo{
 		ID:                   q.m.identity(),
 		StartedOn:            q.m.identity(),
@@ -246,8 +250,7 @@ func (q rest) info() (body, error) {
 		ResourceManagerBuild: "sojourn",
 		Hadoop:               wire.Version,
 		HadoopBuild:          "sojourn",
-		Connection: "Could not find leader elector. " +
-			"Verify both HA and automatic failover are enabled.",
+		Connection:           elector,
 	}}, nil
 }
 

@@ -106,8 +106,11 @@ func (s *saver) close() error {
 
 // store names what keeps the state.
 func (m *manager) store() string {
-	if m.saves == nil {
+	switch {
+	case m.saves == nil:
 		return "none"
+	case m.config.Active != nil:
+		return inZooKeeper
 	}
 	return "bbolt"
 }

@@ -60,8 +60,8 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
 	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch, c.Security.Protections), stop
 	m := newManager(c, hosts, rm.start, time.Now)
-	if c.State != "" {
-		if err := m.remember(c.State); err != nil {
+	if c.State != "" || c.Active != nil {
+		if err := m.remember(); err != nil {
 			stop()
 			rm.closeAll()
 			return nil, err
@@ -125,6 +125,14 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		own = append(own, ln.Addr())
 	}
 	owning.Go(func() { f.loop(owner) })
+	go func() {
+		select {
+		case <-rm.config.Active.lost():
+			stopCalls(fmt.Errorf("this ResourceManager is not active any more: ZooKeeper was silent for %v, or "+
+				"another one has taken over; start it again as a standby", rm.config.Active.session.Timeout()*2/3))
+		case <-calls.Done():
+		}
+	}()
 	for i, s := range []*rpc.Server{newTracker(f), newMaster(f), newClient(f), newAdmin(f)} {
 		s.Limits.Conns, s.Room = conns, f.room
 		if i == 0 {

@@ -173,10 +173,15 @@ const usualRoll = 24 * time.Hour
 // config is what the properties say, queues apart.
 func (p *properties) config(dir string) Config {
 	const rm = "yarn.resourcemanager."
-	host := p.text(rm+"hostname", "localhost")
+	several := p.several()
+	id := ""
+	if several != nil {
+		id = several.ID
+	}
+	host := p.ofOne(id, "hostname", "localhost")
 	bind := p.text(rm+"bind-host", "")
 	address := func(what, port string) string {
-		a := p.text(rm+what, net.JoinHostPort(host, port))
+		a := p.ofOne(id, what, net.JoinHostPort(host, port))
 		h, port, err := net.SplitHostPort(a)
 		if n, odd := strconv.ParseUint(port, 10, 16); err != nil || odd != nil {
 			p.fail(rm+what, "host:port, with a port from 0 to 65535")
@@ -187,11 +192,7 @@ func (p *properties) config(dir string) Config {
 		}
 		return a
 	}
-	web, webPort := "webapp.address", "8088"
-	p.used[rm+web], p.used[rm+"webapp.https.address"] = true, true // one or the other
-	if p.secureWeb() {
-		web, webPort = "webapp.https.address", "8090"
-	}
+	web, webPort := p.web()
 	c := Config{
 		Addresses: Addresses{
 			Tracker: address("resource-tracker.address", "8031"),
@@ -206,7 +207,8 @@ func (p *properties) config(dir string) Config {
 		Sizes:     p.sizes(),
 		Attempts:  p.count(rm + "am.max-attempts"),
 		Completed: int(p.count(rm + "max-completed-applications")),
-		Web:       p.text(rm+web, net.JoinHostPort(host, webPort)), // as browsers know it
+		Web:       p.webOf(id), // as browsers know it
+		HA:        several,
 	}
 	p.times(&c)
 	most, _ := p.number("yarn.cluster.max-application-priority", span{0, math.MaxInt32})
@@ -227,7 +229,7 @@ func (p *properties) config(dir string) Config {
 	c.RackScript = p.text("net.topology.script.file.name", "")
 	p.access(&c.Access)
 	c.Security.Secured = p.secured()
-	manager, _, _ := net.SplitHostPort(p.text(rm+"address", net.JoinHostPort(host, "8032")))
+	manager, _, _ := net.SplitHostPort(p.ofOne(id, "address", net.JoinHostPort(host, "8032")))
 	read := len(p.wrong)
 	c.Security.Kerberos, c.Security.Protections = p.kerberos(manager), p.protections()
 	for _, err := range p.wrong[read:] { // --insecure starts without

@@ -29,6 +29,16 @@ func (p *properties) secureWeb() bool {
 	return strings.EqualFold(p.text(httpPolicy, ""), httpsOnly)
 }
 
+// web names the property, below yarn.resourcemanager., that says where REST is, and its usual port.
+func (p *properties) web() (name, port string) {
+	const open, secure = "webapp.address", "webapp.https.address"
+	p.used["yarn.resourcemanager."+open], p.used["yarn.resourcemanager."+secure] = true, true // one or the other
+	if p.secureWeb() {
+		return secure, "8090"
+	}
+	return open, "8088"
+}
+
 // keySource reads where the key and the certificates of REST are, from the file that hadoop.ssl.server.conf names
 // (ssl-server.xml) in a folder. Without such a file, or without a key store in it, Path is "".
 func (p *properties) keySource(dir string) (s KeySource) {

@@ -76,7 +76,7 @@ var unreadGroups = []unreadGroup{
 	{"yarn.resourcemanager.delegation-token", noRenewal},
 	{"yarn.resourcemanager.delayed.delegation-token.", noRenewal},
 	{"yarn.resourcemanager.fs.state-store.", ourStore},
-	{"yarn.resourcemanager.ha.", noHA},
+	{"yarn.resourcemanager.ha.", oneLock},
 	{"yarn.resourcemanager.leveldb-state-store.", ourStore},
 	{"yarn.resourcemanager.nm-container-queuing.", noOpportunistic},
 	{"yarn.resourcemanager.node-labels.", noLabels},
@@ -163,7 +163,7 @@ const (
 	noRenewal       = "tokens of file systems are not renewed"
 	noCSRF          = "REST asks for no header against forged requests"
 	noScaling       = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms holds, whatever the load"
-	noHA            = "there is one ResourceManager, and no standby takes over"
+	oneLock         = "which of several ResourceManagers is active is decided by one lock in ZooKeeper"
 	localFiles      = "files are read from the folder that --conf names"
 	ourStore        = "state is kept in the folder that --state names"
 	ourRolling      = "all keys roll as yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs says"
@@ -237,7 +237,6 @@ var unreadManager = map[string]unreadProperty{
 	"application.max-tags":                     {"10", "applications have up to 100 tags"},
 	"auto-update.containers":                   {"false", "sizes of containers do not change"},
 	"client.thread-count":                      {anyValue, noThreads},
-	"cluster-id":                               {anyValue, noHA},
 	"configuration.provider-class": {
 		"org.apache.hadoop.yarn.LocalConfigurationProvider",
 		localFiles,
@@ -258,7 +257,6 @@ var unreadManager = map[string]unreadProperty{
 		anyValue,
 		"errors are logged, and a damaged store is set aside",
 	},
-	"ha.enabled": {"false", noHA},
 	"history-writer.multi-threaded-dispatcher.pool-size": {anyValue, noThreads},
 	"max-log-aggregation-diagnostics-in-memory":          {anyValue, "diagnostics of log aggregation are not kept"},
 	"metrics.runtime.buckets":                            {anyValue, "metrics have buckets of their own"},

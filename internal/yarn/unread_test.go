@@ -62,6 +62,7 @@ func readNames(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.values["yarn.resourcemanager.ha.enabled"] = property{value: "true"} // what it turns on is read, too
 	p.config(dir)
 	p.queues(dir, true)
 	return p.used

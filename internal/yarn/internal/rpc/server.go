@@ -69,10 +69,12 @@ func Handle[Q any, P interface {
 // method, as the call is.
 type resetter interface{ Reset() }
 
-// A Server answers the calls of one protocol.
+// A Server answers the calls of one protocol, and of another one where there is one on the same port.
 type Server struct {
 	Protocol string            // as Java names it
 	Methods  map[string]Method // by name
+	Other    *Protocol         // nil: there is one
+	Absent   error             // what callers of a method that is not there hear; nil: that it is not there
 	// Password returns the password of a token. With it, holders of tokens are let in, and others only by Kerberos. An
 	// error ends the connection: the peer hears the exception that an *Error names, else that its token is invalid.
 	Password func(identifier []byte) ([]byte, error)
@@ -89,6 +91,23 @@ type Server struct {
 	Log    *slog.Logger // of what was refused; nil: nowhere
 	Limits Limits
 	Room   *Room // what its connections share with those of other servers; nil: their memory is not bounded
+}
+
+// A Protocol is methods under the name that Java gives them together.
+type Protocol struct {
+	Name    string
+	Methods map[string]Method
+}
+
+// methods returns those of a protocol; nil: it is not served here.
+func (s *Server) methods(protocol string) map[string]Method {
+	switch {
+	case protocol == s.Protocol:
+		return s.Methods
+	case s.Other != nil && protocol == s.Other.Name:
+		return s.Other.Methods
+	}
+	return nil
 }
 
 // Limits are what a server lets peers take of it; zero fields have the defaults of this package. One host may have

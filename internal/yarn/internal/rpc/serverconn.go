@@ -158,7 +158,7 @@ func (c *serverConn) context(b []byte) error {
 	if b, _, err := proto.Delimited(b); err != nil || h.Decode(b) != nil {
 		return fatal(FatalBadRequest, classServer, "connection context cannot be read")
 	}
-	if h.protocol != c.bench.server.Protocol {
+	if c.bench.server.methods(h.protocol) == nil {
 		return fatal(FatalInvalidHeader, classNoSuchProtocol, "Unknown protocol: %s", h.protocol)
 	}
 	if err := c.identify(h.user); err != nil {
@@ -204,9 +204,12 @@ func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) err
 		return fatal(FatalBadRequest, classServer, "read call: %v", err)
 	}
 	var reply proto.Message
-	switch method := c.bench.server.Methods[string(m.method)]; {
-	case string(m.protocol) != c.bench.server.Protocol:
+	methods := c.bench.server.methods(string(m.protocol))
+	switch method := methods[string(m.method)]; {
+	case methods == nil:
 		err = &Error{classNoSuchProtocol, fmt.Sprintf("Unknown protocol: %s", m.protocol), NoSuchProtocol}
+	case method == nil && c.bench.server.Absent != nil:
+		err = c.bench.server.Absent
 	case method == nil:
 		err = &Error{
 			classNoSuchMethod,

@@ -1,36 +1,29 @@
-// Package store keeps what must outlive a ResourceManager: named values in one file, which a crash leaves whole. Values
-// carry a checksum. A file that is damaged is set aside, and a new one takes its place.
+// Package store keeps what must outlive a ResourceManager: named values, in one file, which a crash leaves whole, or
+// where another keeper puts them. Values carry a checksum. A file that is damaged is set aside, and a new one takes its
+// place.
 package store
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"hash/crc32"
-	"io/fs"
-	"os"
-	"runtime/debug"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
-	bolterr "go.etcd.io/bbolt/errors"
 )
 
-// schema is the version of what is stored. A newer one is refused, and an older one is brought up to date.
-const schema = 1
+// A Keeper is where values are kept: a file, or a service that other processes reach. Only the store's own goroutine
+// calls it.
+type Keeper interface {
+	// Commit writes values by name, nil for what is to be deleted. Values whose names are alike after their first slash
+	// are written together or not at all. ErrTaken is the last that it returns.
+	Commit(batch map[string][]byte) error
+	Close() error
+}
 
-var (
-	values    = []byte("values")
-	about     = []byte("about")
-	schemaKey = []byte("schema")
-)
+// ErrTaken means that another process has taken the values over: this one must not write any more.
+var ErrTaken = errors.New("another ResourceManager has taken the state over")
 
-// A Store is an open file. Put and Wait may be called by any goroutine; one goroutine of its own writes.
+// A Store passes values on to a keeper. Put and Wait may be called by any goroutine; one goroutine of its own writes.
 type Store struct {
-	db     *bolt.DB
+	to     Keeper
 	failed func(error)
 	ended  chan struct{}
 
@@ -38,132 +31,17 @@ type Store struct {
 	changed sync.Cond         // something below
 	pending map[string][]byte // to be written; nil: to be deleted
 	put     uint64            // number of the last Put
-	written uint64            // all up to this one are in the file
+	written uint64            // all up to this one are kept
 	closing bool
 }
 
-// An Opened file is what Open returns: the store, what is in it, and what was set aside.
-type Opened struct {
-	Store  *Store
-	Values map[string][]byte
-	Aside  string // the name that a damaged file has now; "": there was none
-	Damage error  // what was wrong with it
-}
-
-// Open opens the store in a file, which it makes where there is none. It tells failed each time that the file cannot be
-// written: what was put is kept and tried again a second later.
-func Open(path string, failed func(error)) (*Opened, error) {
-	db, found, err := read(path)
-	o := &Opened{Values: found}
-	if d := (*damage)(nil); errors.As(err, &d) {
-		if o.Aside, err = setAside(path); err != nil {
-			return nil, fmt.Errorf("set a damaged file aside: %w", err)
-		}
-		o.Damage = d.err
-		db, o.Values, err = read(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{db: db, failed: failed, ended: make(chan struct{}), pending: map[string][]byte{}}
+// New returns a store whose values go to a keeper. It tells failed each time that they cannot be written: what was put
+// is kept and tried again a second later, unless the values are another's now (ErrTaken).
+func New(to Keeper, failed func(error)) *Store {
+	s := &Store{to: to, failed: failed, ended: make(chan struct{}), pending: map[string][]byte{}}
 	s.changed.L = &s.mu
 	go s.write()
-	o.Store = s
-	return o, nil
-}
-
-// A damage is a file that cannot be read.
-type damage struct{ err error }
-
-func (d *damage) Error() string { return d.err.Error() }
-
-// lockTime is how long Open waits for another process that ends.
-const lockTime = 5 * time.Second
-
-// read opens a file and reads all of it. A page that is missing is a fault of memory, because the file is mapped.
-func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if why := recover(); why != nil {
-			err = &damage{fmt.Errorf("%s: %v", path, why)}
-		}
-	}()
-	db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockTime})
-	switch {
-	case errors.Is(err, bolterr.ErrTimeout):
-		return nil, nil, fmt.Errorf("%s: another ResourceManager is using it", path)
-	case errors.Is(err, bolterr.ErrInvalid), errors.Is(err, bolterr.ErrChecksum),
-		errors.Is(err, bolterr.ErrVersionMismatch):
-		return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
-	case err != nil:
-		info, missing := os.Stat(path)
-		if missing == nil && info.Mode().IsRegular() && !errors.Is(err, fs.ErrPermission) {
-			return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
-		}
-		return nil, nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	if found, err = readAll(db); err != nil {
-		err = errors.Join(err, db.Close())
-	}
-	return db, found, err
-}
-
-// readAll reads the values, and writes the schema where the file is new.
-func readAll(db *bolt.DB) (found map[string][]byte, err error) {
-	found = map[string][]byte{}
-	err = db.View(func(tx *bolt.Tx) error {
-		info, err := os.Stat(db.Path())
-		if err != nil {
-			return err
-		}
-		if info.Size() < tx.Size() {
-			return &damage{fmt.Errorf("%s: %d bytes, and there were %d", db.Path(), info.Size(), tx.Size())}
-		}
-		if b := tx.Bucket(about); b != nil {
-			version, err := strconv.Atoi(string(b.Get(schemaKey)))
-			switch {
-			case err != nil:
-				return &damage{fmt.Errorf("%s: schema %.20q is no number", db.Path(), b.Get(schemaKey))}
-			case version > schema:
-				return fmt.Errorf("%s: has schema %d, and this program knows %d: start the newer program",
-					db.Path(), version, schema)
-			}
-		}
-		b := tx.Bucket(values)
-		if b == nil {
-			return nil
-		}
-		return b.ForEach(func(key, value []byte) error {
-			if len(value) < crc32.Size || crc32.ChecksumIEEE(value[crc32.Size:]) != binary.BigEndian.Uint32(value) {
-				return &damage{fmt.Errorf("%s: %.80q has another checksum", db.Path(), key)}
-			}
-			found[string(key)] = slices.Clone(value[crc32.Size:])
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(about)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.CreateBucketIfNotExists(values); err != nil {
-			return err
-		}
-		return b.Put(schemaKey, []byte(strconv.Itoa(schema)))
-	})
-}
-
-// setAside gives a file a name that no file has.
-func setAside(path string) (string, error) {
-	for i := 1; ; i++ {
-		to := fmt.Sprintf("%s.damaged-%d", path, i)
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, os.Rename(path, to)
-		}
-	}
+	return s
 }
 
 // Put has changes written: values by name, nil for what is to be deleted. It returns their number, for Wait. The store
@@ -186,7 +64,7 @@ func (s *Store) Next() uint64 {
 	return s.put + 1
 }
 
-// Wait returns when the changes with a number are in the file, or when the store is closed; it reports which.
+// Wait returns when the changes with a number are kept, or when the store is closed; it reports which.
 func (s *Store) Wait(number uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,15 +88,23 @@ func (s *Store) write() {
 		batch, number, last := s.pending, s.put, s.closing
 		s.pending = map[string][]byte{}
 		s.mu.Unlock()
-		err := s.commit(batch)
+		var err error
+		if len(batch) > 0 {
+			err = s.to.Commit(batch)
+		}
+		taken := errors.Is(err, ErrTaken)
 		s.mu.Lock()
-		if err != nil {
+		switch {
+		case taken:
+			s.closing = true
+			s.changed.Broadcast()
+		case err != nil:
 			for key, value := range batch {
 				if _, newer := s.pending[key]; !newer {
 					s.pending[key] = value
 				}
 			}
-		} else {
+		default:
 			s.written = number
 			s.changed.Broadcast()
 		}
@@ -226,7 +112,7 @@ func (s *Store) write() {
 		if err != nil {
 			s.failed(err)
 		}
-		if last {
+		if last || taken {
 			return
 		}
 		if err != nil {
@@ -235,34 +121,12 @@ func (s *Store) write() {
 	}
 }
 
-func (s *Store) commit(batch map[string][]byte) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	return s.db.Update(func(tx *bolt.Tx) error {
-		b := tx.Bucket(values)
-		for key, value := range batch {
-			if value == nil {
-				if err := b.Delete([]byte(key)); err != nil {
-					return err
-				}
-				continue
-			}
-			sum := binary.BigEndian.AppendUint32(make([]byte, 0, crc32.Size+len(value)), crc32.ChecksumIEEE(value))
-			if err := b.Put([]byte(key), append(sum, value...)); err != nil {
-				return fmt.Errorf("%.80q: %w", key, err)
-			}
-		}
-		return nil
-	})
-}
-
-// Close writes what is left and closes the file.
+// Close writes what is left and closes the keeper.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closing = true
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	<-s.ended
-	return s.db.Close()
+	return s.to.Close()
 }

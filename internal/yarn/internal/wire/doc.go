@@ -14,6 +14,7 @@ const (
 	ApplicationMaster   = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 	ApplicationClient   = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 	Administration      = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
+	HighAvailability    = "org.apache.hadoop.ha.HAServiceProtocol"
 	ContainerManagement = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 )
 

@@ -1,0 +1,234 @@
+package yarn
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
+)
+
+// How several ResourceManagers take turns. All of a cluster's wait for one lock in ZooKeeper. Its holder is active: it
+// reads the state from there, and keeps what changes there. The others are standbys: they serve operators and send
+// browsers to the active one. That two of them grant containers for one node is kept from happening three times over:
+//
+//   - the active one stops answering before its lock can be another's (zoo.Lease);
+//   - nothing is written by one whose state was taken over (zoo.Values);
+//   - a NodeManager that has registered with the next one refuses tokens of the one before, and the next one grants
+//     nothing on a node that has not registered with it.
+//
+// One that loses the lock ends, and its service manager starts it again as a standby.
+
+// HA says which of several ResourceManagers this is (yarn.resourcemanager.ha.enabled).
+type HA struct {
+	ID, Cluster string            // yarn.resourcemanager.ha.id and cluster-id
+	Peers       map[string]string // where the pages of each are, host:port, by id
+	ZooKeeper   []string          // host:port (hadoop.zk.address)
+	// Timeout is how long the active one may be silent (hadoop.zk.timeout-ms): 5 s. ZooKeeper may change it.
+	Timeout time.Duration
+	// User is user:password, as which ZooKeeper is used (hadoop.zk.auth); "": what is kept there is open to all.
+	User string
+	// Lock and State are where the lock and the state are in ZooKeeper. The lock is that of Hadoop's ResourceManagers,
+	// so one of them is never active beside one of these.
+	Lock, State string
+}
+
+// usualSession is how long the active one may be silent where nothing is said. Hadoop's is 10 s.
+const usualSession = 5 * time.Second
+
+// An Active is the right to be the active ResourceManager.
+type Active struct {
+	session *zoo.Session
+	lease   *zoo.Lease
+	config  *HA
+}
+
+// Stand is a standby until this ResourceManager may be the active one, and returns then. Meanwhile it answers operators
+// and sends browsers on.
+func Stand(ctx context.Context, config Config) (*Active, error) {
+	c := config.withDefaults()
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	session, err := zoo.Connect(ctx, zoo.Servers{
+		Addresses: c.HA.ZooKeeper,
+		Timeout:   c.HA.Timeout,
+		User:      c.HA.User,
+		Log:       c.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := standby{config: c}
+	lease, err := s.wait(ctx, session)
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	return &Active{session, lease, c.HA}, nil
+}
+
+// Leave gives the right back, so that a standby becomes active at once. Serve must have returned.
+func (a *Active) Leave() error {
+	err := a.lease.Release()
+	a.session.Close()
+	return err
+}
+
+// held reports whether this ResourceManager may answer; one that is alone may.
+func (a *Active) held() bool { return a == nil || a.lease.Held() }
+
+// lost is closed when this one is not active any more; one that is alone always is.
+func (a *Active) lost() <-chan struct{} {
+	if a == nil {
+		return nil
+	}
+	return a.lease.Lost()
+}
+
+// open takes the state over, and returns where it is kept and what it is.
+func (a *Active) open(failed func(error)) (*store.Store, map[string][]byte, error) {
+	to, found, err := a.session.Take(a.config.State, a.config.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return store.New(to, failed), found, nil
+}
+
+// A standby is a ResourceManager that is not active.
+type standby struct {
+	config *Config
+	active atomic.Pointer[string] // id of the active one; nil: not known
+}
+
+// wait serves as a standby until the lock is this one's.
+func (s *standby) wait(ctx context.Context, session *zoo.Session) (*zoo.Lease, error) {
+	serving, stop := context.WithCancel(ctx)
+	var servers sync.WaitGroup
+	defer servers.Wait()
+	defer stop()
+	admin, web := s.config.Addresses.Admin, s.config.Addresses.Web
+	operators, err := s.operators()
+	if err != nil {
+		return nil, err
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", admin)
+	if err != nil {
+		return nil, fmt.Errorf("listen for operators: %w", err)
+	}
+	servers.Go(func() { _ = operators.Serve(serving, ln) }) // it ends when serving does
+	if web != "" {
+		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", web)
+		if err != nil {
+			return nil, fmt.Errorf("listen for REST: %w", err)
+		}
+		secure, err := s.config.tls()
+		if err != nil {
+			return nil, err
+		}
+		if secure != nil {
+			ln = tls.NewListener(ln, secure)
+		}
+		pages := http.Server{Handler: s, ReadHeaderTimeout: restHeader, ReadTimeout: restIdle, WriteTimeout: restWrite}
+		servers.Go(func() { _ = pages.Serve(ln) })
+		context.AfterFunc(serving, func() { pages.Close() })
+	}
+	me := wire.ActiveManager{Cluster: s.config.HA.Cluster, ID: s.config.HA.ID}
+	return session.Acquire(ctx, s.config.HA.Lock, me.Append(nil), func(holder []byte) {
+		var other wire.ActiveManager
+		if err := other.Decode(holder); err != nil {
+			s.config.Log.Warn("the lock of the active ResourceManager cannot be read", "why", err)
+			return
+		}
+		if before := s.active.Swap(&other.ID); before == nil || *before != other.ID {
+			s.config.Log.Info("standby", "active", other.ID)
+		}
+	})
+}
+
+// inZooKeeper names the store of several ResourceManagers.
+const inZooKeeper = "zookeeper"
+
+// standbyError is what a standby answers, on which peers try the next.
+func standbyError(id string) error {
+	return rpc.Errorf("org.apache.hadoop.ipc.StandbyException", "ResourceManager %s is not Active!", id)
+}
+
+// operators is the server that operators call. It has no state to change.
+func (s *standby) operators() (*rpc.Server, error) {
+	server := &rpc.Server{
+		Protocol:    wire.Administration,
+		Methods:     map[string]rpc.Method{},
+		Other:       availability(wire.ServiceStandby),
+		Log:         s.config.Log,
+		Absent:      standbyError(s.config.HA.ID),
+		Protections: s.config.Security.Protections,
+	}
+	tickets, _, err := s.config.Security.mechanisms()
+	if tickets != nil {
+		server.Kerberos = tickets
+	}
+	return server, err
+}
+
+// availability is the protocol by which operators ask which ResourceManager is active. Which one is, the lock decides,
+// not an operator.
+func availability(state wire.ServiceState) *rpc.Protocol {
+	refused := refuse(rpc.Errorf("org.apache.hadoop.ha.ServiceFailedException",
+		"which ResourceManager is active is decided by a lock in ZooKeeper: stop the active one to change it"))
+	return &rpc.Protocol{Name: wire.HighAvailability, Methods: map[string]rpc.Method{
+		"getServiceStatus": rpc.Handle(func(context.Context, *rpc.Call, *wire.Empty) (proto.Message, error) {
+			return &wire.ServiceStatus{State: state, Ready: true}, nil
+		}),
+		"monitorHealth": rpc.Handle(func(context.Context, *rpc.Call, *wire.Empty) (proto.Message, error) {
+			return nil, nil
+		}),
+		"transitionToActive":  refused,
+		"transitionToStandby": refused,
+	}}
+}
+
+// ServeHTTP sends a browser or a script to the active ResourceManager, as Hadoop's standby does, and says what this one
+// is where that is asked.
+func (s *standby) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch where := strings.TrimSuffix(path.Clean(r.URL.Path), "/"); where {
+	case "/ws/v1/cluster", "/ws/v1/cluster/info":
+		write, _ := makeREST(w, r, body{"clusterInfo", clusterInfo{
+			State:                "STARTED",
+			HAState:              "STANDBY",
+			Store:                inZooKeeper,
+			ResourceManager:      wire.Version,
+			ResourceManagerBuild: "sojourn",
+			Hadoop:               wire.Version,
+			HadoopBuild:          "sojourn",
+			Connection:           "CONNECTED",
+		}}, nil)
+		write()
+		return
+	case "/isActive":
+		http.Error(w, "this is a standby ResourceManager", http.StatusMethodNotAllowed)
+		return
+	}
+	id := s.active.Load()
+	if id == nil || s.config.HA.Peers[*id] == "" {
+		http.Error(w, "This is standby RM. There is no active one, or it is not one that is known here.",
+			http.StatusServiceUnavailable)
+		return
+	}
+	to := s.config.scheme() + "://" + s.config.HA.Peers[*id] + r.URL.RequestURI()
+	w.Header().Set("Location", to)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusTemporaryRedirect)
+	fmt.Fprintln(w, "This is standby RM. The redirect url is:", to)
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterr "go.etcd.io/bbolt/errors"
+)
+
+// schema is the version of what is stored. A newer one is refused, and an older one is brought up to date.
+const schema = 1
+
+var (
+	values    = []byte("values")
+	about     = []byte("about")
+	schemaKey = []byte("schema")
+)
+
+// An Opened file is what Open returns: the store, what is in it, and what was set aside.
+type Opened struct {
+	Store  *Store
+	Values map[string][]byte
+	Aside  string // the name that a damaged file has now; "": there was none
+	Damage error  // what was wrong with it
+}
+
+// Open opens the store in a file, which it makes where there is none. It tells failed each time that the file cannot be
+// written: what was put is kept and tried again a second later.
+func Open(path string, failed func(error)) (*Opened, error) {
+	db, found, err := read(path)
+	o := &Opened{Values: found}
+	if d := (*damage)(nil); errors.As(err, &d) {
+		if o.Aside, err = setAside(path); err != nil {
+			return nil, fmt.Errorf("set a damaged file aside: %w", err)
+		}
+		o.Damage = d.err
+		db, o.Values, err = read(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Store = New(&file{db}, failed)
+	return o, nil
+}
+
+// A damage is a file that cannot be read.
+type damage struct{ err error }
+
+func (d *damage) Error() string { return d.err.Error() }
+
+// lockTime is how long Open waits for another process that ends.
+const lockTime = 5 * time.Second
+
+// read opens a file and reads all of it. A page that is missing is a fault of memory, because the file is mapped.
+func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if why := recover(); why != nil {
+			err = &damage{fmt.Errorf("%s: %v", path, why)}
+		}
+	}()
+	db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockTime})
+	switch {
+	case errors.Is(err, bolterr.ErrTimeout):
+		return nil, nil, fmt.Errorf("%s: another ResourceManager is using it", path)
+	case errors.Is(err, bolterr.ErrInvalid), errors.Is(err, bolterr.ErrChecksum),
+		errors.Is(err, bolterr.ErrVersionMismatch):
+		return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
+	case err != nil:
+		info, missing := os.Stat(path)
+		if missing == nil && info.Mode().IsRegular() && !errors.Is(err, fs.ErrPermission) {
+			return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
+		}
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if found, err = readAll(db); err != nil {
+		err = errors.Join(err, db.Close())
+	}
+	return db, found, err
+}
+
+// readAll reads the values, and writes the schema where the file is new.
+func readAll(db *bolt.DB) (found map[string][]byte, err error) {
+	found = map[string][]byte{}
+	err = db.View(func(tx *bolt.Tx) error {
+		info, err := os.Stat(db.Path())
+		if err != nil {
+			return err
+		}
+		if info.Size() < tx.Size() {
+			return &damage{fmt.Errorf("%s: %d bytes, and there were %d", db.Path(), info.Size(), tx.Size())}
+		}
+		if b := tx.Bucket(about); b != nil {
+			version, err := strconv.Atoi(string(b.Get(schemaKey)))
+			switch {
+			case err != nil:
+				return &damage{fmt.Errorf("%s: schema %.20q is no number", db.Path(), b.Get(schemaKey))}
+			case version > schema:
+				return fmt.Errorf("%s: has schema %d, and this program knows %d: start the newer program",
+					db.Path(), version, schema)
+			}
+		}
+		b := tx.Bucket(values)
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(key, value []byte) error {
+			if len(value) < crc32.Size || crc32.ChecksumIEEE(value[crc32.Size:]) != binary.BigEndian.Uint32(value) {
+				return &damage{fmt.Errorf("%s: %.80q has another checksum", db.Path(), key)}
+			}
+			found[string(key)] = slices.Clone(value[crc32.Size:])
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(about)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucketIfNotExists(values); err != nil {
+			return err
+		}
+		return b.Put(schemaKey, []byte(strconv.Itoa(schema)))
+	})
+}
+
+// setAside gives a file a name that no file has.
+func setAside(path string) (string, error) {
+	for i := 1; ; i++ {
+		to := fmt.Sprintf("%s.damaged-%d", path, i)
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return to, os.Rename(path, to)
+		}
+	}
+}
+
+// A file keeps values in one transaction a batch.
+type file struct{ db *bolt.DB }
+
+func (f *file) Close() error { return f.db.Close() }
+
+func (f *file) Commit(batch map[string][]byte) error {
+	return f.db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(values)
+		for key, value := range batch {
+			if value == nil {
+				if err := b.Delete([]byte(key)); err != nil {
+					return err
+				}
+				continue
+			}
+			sum := binary.BigEndian.AppendUint32(make([]byte, 0, crc32.Size+len(value)), crc32.ChecksumIEEE(value))
+			if err := b.Put([]byte(key), append(sum, value...)); err != nil {
+				return fmt.Errorf("%.80q: %w", key, err)
+			}
+		}
+		return nil
+	})
+}

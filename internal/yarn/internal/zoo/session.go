@@ -1,0 +1,110 @@
+// Package zoo uses ZooKeeper for what several ResourceManagers of one cluster share: a lock, which one of them holds at
+// a time, and values that only its holder writes. A holder knows by its own clock until when it holds the lock, so that
+// it stops before another one begins, also where it cannot reach ZooKeeper.
+package zoo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Servers says how ZooKeeper is reached.
+type Servers struct {
+	Addresses []string // host:port
+	// Timeout is how long a session's holder may be silent and keep what it holds. Servers may change it.
+	Timeout time.Duration
+	User    string // user:password of the digest scheme; "": what is written is open to all
+	Log     *slog.Logger
+}
+
+// A Session is a connection that is made again when it is lost.
+type Session struct {
+	conn  *zk.Conn
+	acl   []zk.ACL
+	agree atomic.Int64 // the timeout that servers agreed to, in ns; 0: none yet
+	stop  func()
+}
+
+// Connect begins a session, and returns when a server has agreed to it.
+func Connect(ctx context.Context, servers Servers) (*Session, error) {
+	s := &Session{acl: zk.WorldACL(zk.PermAll)}
+	conn, events, err := zk.Connect(servers.Addresses, servers.Timeout, zk.WithLogger(logger{servers.Log, &s.agree}))
+	if err != nil {
+		return nil, fmt.Errorf("ZooKeeper at %s: %w", strings.Join(servers.Addresses, ","), err)
+	}
+	s.conn, s.stop = conn, conn.Close
+	for conn.State() != zk.StateHasSession || s.agree.Load() == 0 {
+		select {
+		case <-events:
+		case <-time.After(pollTime):
+		case <-ctx.Done():
+			conn.Close()
+			return nil, fmt.Errorf("ZooKeeper at %s: not reached: %w", strings.Join(servers.Addresses, ","), ctx.Err())
+		}
+	}
+	go drain(events)
+	if servers.User != "" {
+		if err := conn.AddAuth("digest", []byte(servers.User)); err != nil {
+			conn.Close()
+			return nil, fmt.Errorf("ZooKeeper: authenticate: %w", err)
+		}
+		user, password, _ := strings.Cut(servers.User, ":")
+		s.acl = zk.DigestACL(zk.PermAll, user, password)
+	}
+	return s, nil
+}
+
+// pollTime is how often is looked at what no event tells.
+const pollTime = 20 * time.Millisecond
+
+// drain takes events that are looked at elsewhere, until the connection is closed.
+func drain(events <-chan zk.Event) {
+	for range events {
+	}
+}
+
+// Timeout is how long the session outlives its last message, as servers agreed to.
+func (s *Session) Timeout() time.Duration { return time.Duration(s.agree.Load()) }
+
+// Close ends the session, and with it what it holds.
+func (s *Session) Close() { s.stop() }
+
+// makeAll makes a node and those above it, where there are none.
+func (s *Session) makeAll(name string) error {
+	if name == "/" {
+		return nil
+	}
+	if there, _, err := s.conn.Exists(name); err != nil || there {
+		return err
+	}
+	if err := s.makeAll(path.Dir(name)); err != nil {
+		return err
+	}
+	if _, err := s.conn.Create(name, nil, 0, s.acl); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	return nil
+}
+
+// A logger passes on what the library says. Only in its words does it tell to which timeout servers agreed.
+type logger struct {
+	to    *slog.Logger
+	agree *atomic.Int64
+}
+
+func (l logger) Printf(format string, values ...any) {
+	if strings.HasPrefix(format, "authenticated:") && len(values) == 2 {
+		if ms, ok := values[1].(int32); ok {
+			l.agree.Store(int64(ms) * int64(time.Millisecond))
+		}
+	}
+	l.to.Debug("ZooKeeper", "says", fmt.Sprintf(format, values...))
+}

@@ -1,0 +1,268 @@
+package zoo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+)
+
+// A server is a ZooKeeper of one process, that of Hadoop's jars.
+type server struct {
+	address string
+	process *os.Process
+}
+
+// start starts ZooKeeper, whose sessions end after 2 s of silence, and stops it when the test ends.
+func start(t *testing.T) *server {
+	t.Helper()
+	jars := os.Getenv("SOJOURN_HADOOP")
+	if jars == "" {
+		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars, in which ZooKeeper is: make test sets it")
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{address: ln.Addr().String()}
+	_, port, _ := net.SplitHostPort(s.address)
+	ln.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "zoo.cfg")
+	const form = "tickTime=1000\ndataDir=%s\nclientPort=%s\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
+	text := fmt.Sprintf(form, dir, port)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars+"/*",
+		"org.apache.zookeeper.server.ZooKeeperServerMain", file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.process = cmd.Process
+	t.Cleanup(func() {
+		s.process.Kill()
+		cmd.Wait()
+	})
+	return s
+}
+
+// session connects to the server.
+func (s *server) session(t *testing.T) *Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	one, err := Connect(ctx, Servers{
+		Addresses: []string{s.address},
+		Timeout:   2 * time.Second,
+		User:      "rm:secret",
+		Log:       slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(one.Close)
+	if one.Timeout() != 2*time.Second {
+		t.Fatalf("the server agreed to %v, want what was asked for", one.Timeout())
+	}
+	return one
+}
+
+const lockName = "/elections/blue/lock"
+
+// acquire takes the lock, or fails the test.
+func acquire(t *testing.T, s *Session, who string) *Lease {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l, err := s.Acquire(ctx, lockName, []byte(who), func([]byte) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The lock is one session's at a time. The second is told who the first is, and gets the lock when it is given back.
+func TestLockIsOnes(t *testing.T) {
+	zoo := start(t)
+	first := acquire(t, zoo.session(t), "one")
+	told := make(chan string, 100)
+	second := make(chan *Lease)
+	other := zoo.session(t)
+	go func() {
+		l, err := other.Acquire(t.Context(), lockName, []byte("two"), func(holder []byte) { told <- string(holder) })
+		if err != nil {
+			t.Error(err)
+		}
+		second <- l
+	}()
+	if who := <-told; who != "one" {
+		t.Errorf("the lock is said to be that of %q", who)
+	}
+	for range 20 { // longer than the session's timeout
+		select {
+		case <-second:
+			t.Fatal("both have the lock")
+		case <-first.Lost():
+			t.Fatal("a lock that ZooKeeper hears of is lost")
+		case <-time.After(200 * time.Millisecond):
+		}
+		if !first.Held() {
+			t.Fatal("the lease of a lock that ZooKeeper hears of is over")
+		}
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if l := <-second; l == nil || !l.Held() || first.Held() {
+		t.Error("the lock was given back, and is not the second's")
+	}
+}
+
+// While ZooKeeper does not answer, the lease ends, and it never begins again.
+func TestLeaseEndsInSilence(t *testing.T) {
+	zoo := start(t)
+	l := acquire(t, zoo.session(t), "one")
+	if err := zoo.process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	<-l.Lost()
+	if l.Held() {
+		t.Error("the lease is lost and held")
+	}
+	if err := zoo.process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond)
+	if l.Held() {
+		t.Error("the lease began again")
+	}
+}
+
+// A lock whose session was ended by ZooKeeper is lost.
+func TestLockOfEndedSession(t *testing.T) {
+	zoo := start(t)
+	s := zoo.session(t)
+	l := acquire(t, s, "one")
+	if err := zoo.session(t).conn.Delete(lockName, -1); err != nil { // as when the session has expired
+		t.Fatal(err)
+	}
+	<-l.Lost()
+	if l.Held() {
+		t.Error("held")
+	}
+}
+
+// take takes the values over, or fails the test.
+func take(t *testing.T, s *Session, owner string) (*Values, map[string][]byte) {
+	t.Helper()
+	v, found, err := s.Take("/state/blue", owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, found
+}
+
+// What was committed is read by the next that takes the values over, small and large, with any bytes in its name; what
+// was deleted is not. From then on the one before cannot write.
+func TestValuesAreTakenOver(t *testing.T) {
+	zoo := start(t)
+	first, found := take(t, zoo.session(t), "one")
+	if len(found) != 0 {
+		t.Fatalf("new values: %q", found)
+	}
+	large := bytes.Repeat([]byte("0123456789abcdef"), 3*partSize/16+7)
+	want := map[string][]byte{
+		"life": []byte("1"), "app/1/1": []byte("a"), "launch/1/1": large, "token/\x00,/\xff": {},
+		"app/1/3": large[:partSize],
+	}
+	for i := range 1000 {
+		want[fmt.Sprint("app/2/", i)] = fmt.Appendf(nil, "application %d", i)
+	}
+	commit := func(v *Values, batch map[string][]byte) {
+		t.Helper()
+		if err := v.Commit(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(first, want)
+	commit(first, map[string][]byte{"app/2/7": nil, "life": []byte("2"), "launch/1/1": nil, "never/was": nil})
+	delete(want, "app/2/7")
+	delete(want, "launch/1/1")
+	want["life"] = []byte("2")
+	second, found := take(t, zoo.session(t), "two")
+	if !maps.EqualFunc(found, want, bytes.Equal) {
+		t.Errorf("read %d values, want %d, or others", len(found), len(want))
+	}
+	if err := first.Commit(map[string][]byte{"life": []byte("3")}); !errors.Is(err, store.ErrTaken) {
+		t.Errorf("one that was replaced writes: %v", err)
+	}
+	commit(second, map[string][]byte{"life": []byte("4"), "launch/1/1": large[:1]})
+	if _, found = take(t, zoo.session(t), "three"); string(found["life"]) != "4" || len(found["launch/1/1"]) != 1 {
+		t.Errorf("read life %q and %d bytes", found["life"], len(found["launch/1/1"]))
+	}
+}
+
+// A request whose outcome is not known is made again: what was written twice is there once.
+func TestOutcomeIsLookedUp(t *testing.T) {
+	zoo := start(t)
+	v, _ := take(t, zoo.session(t), "one")
+	batch := map[string][]byte{"app/1/1": []byte("new"), "app/1/2": nil}
+	if err := v.Commit(map[string][]byte{"app/1/2": []byte("old")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Commit(batch); err != nil {
+		t.Fatal(err)
+	}
+	v.unsure, v.parts = true, map[string]int{"app/1/2": 1} // as if no reply had come
+	if err := v.Commit(batch); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := take(t, zoo.session(t), "two"); len(found) != 1 || string(found["app/1/1"]) != "new" {
+		t.Errorf("read %q", found)
+	}
+}
+
+// What is kept is closed to others, damage is named, and a newer schema is refused.
+func TestRefused(t *testing.T) {
+	zoo := start(t)
+	s := zoo.session(t)
+	v, _ := take(t, s, "one")
+	if err := v.Commit(map[string][]byte{"keys": []byte("secret")}); err != nil {
+		t.Fatal(err)
+	}
+	quiet := logger{slog.New(slog.DiscardHandler), &s.agree}
+	stranger, _, err := zk.Connect([]string{zoo.address}, 2*time.Second, zk.WithLogger(quiet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stranger.Close)
+	if _, _, err := stranger.Get(v.node("keys", 0)); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a stranger reads the keys: %v", err)
+	}
+	if _, err := s.conn.Set(v.node("keys", 0), []byte("12345678 other"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Take("/state/blue", "two"); err == nil {
+		t.Error("a damaged value is taken over")
+	}
+	if _, err := s.conn.Set("/state/blue", []byte("2"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Take("/state/blue", "two"); err == nil {
+		t.Error("a newer schema is taken over")
+	}
+}

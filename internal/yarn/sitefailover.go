@@ -1,0 +1,133 @@
+package yarn
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	haPrefix = "yarn.resourcemanager.ha."
+	zkPrefix = "hadoop.zk."
+)
+
+// several reads which of several ResourceManagers this is; nil: there is one.
+func (p *properties) several() *HA {
+	if !p.yes(haPrefix+"enabled", false) {
+		return nil
+	}
+	if !p.yes(haPrefix+"automatic-failover.enabled", true) {
+		p.fail(haPrefix+"automatic-failover.enabled", "true: a lock decides which one is active, not an operator")
+	}
+	h := &HA{
+		ID:      p.text(haPrefix+"id", ""),
+		Cluster: p.text("yarn.resourcemanager.cluster-id", ""),
+		Peers:   map[string]string{},
+		Timeout: cmp.Or(p.millis(zkPrefix+"timeout-ms"), usualSession),
+		User:    p.zooUser(),
+	}
+	if h.Cluster == "" || strings.ContainsAny(h.Cluster, "/") {
+		p.fail("yarn.resourcemanager.cluster-id", "the cluster's name, which all its ResourceManagers have, without /")
+	}
+	for one := range strings.SplitSeq(p.text(zkPrefix+"address", p.text("yarn.resourcemanager.zk-address", "")), ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			h.ZooKeeper = append(h.ZooKeeper, one)
+		}
+	}
+	for _, one := range h.ZooKeeper {
+		if host, _, err := net.SplitHostPort(one); err != nil || host == "" {
+			p.fail(zkPrefix+"address", "host:port of each server of ZooKeeper, with commas between")
+		}
+	}
+	if len(h.ZooKeeper) == 0 {
+		p.fail(zkPrefix+"address", "host:port of each server of ZooKeeper, with commas between")
+	}
+	var ids []string
+	for one := range strings.SplitSeq(p.text(haPrefix+"rm-ids", ""), ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			ids = append(ids, one)
+			h.Peers[one] = p.webOf(one)
+			for _, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
+				p.ofOne(one, name, "") // known, though only this one's are used
+			}
+		}
+	}
+	if h.ID == "" {
+		h.ID = p.local(ids)
+	}
+	if len(ids) < 2 || !slices.Contains(ids, h.ID) {
+		p.fail(haPrefix+"rm-ids", fmt.Sprintf("the names of all ResourceManagers, two or more, with commas between, "+
+			"and this one's (%sid, or the one whose hostname is this machine's) among them", haPrefix))
+	}
+	h.Lock = path.Join(p.text(haPrefix+"automatic-failover.zk-base-path", "/yarn-leader-election"), h.Cluster,
+		"ActiveStandbyElectorLock")
+	h.State = path.Join(p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore"), "sojourn", h.Cluster)
+	return h
+}
+
+// ofOne returns a property of one of several ResourceManagers: its name ends with that one's.
+func (p *properties) ofOne(id, name, otherwise string) string {
+	if id == "" {
+		return p.text("yarn.resourcemanager."+name, otherwise)
+	}
+	return p.text("yarn.resourcemanager."+name+"."+id, p.text("yarn.resourcemanager."+name, otherwise))
+}
+
+// webOf returns where the pages of one of several ResourceManagers are.
+func (p *properties) webOf(id string) string {
+	name, port := p.web()
+	return p.ofOne(id, name, net.JoinHostPort(p.ofOne(id, "hostname", "localhost"), port))
+}
+
+// local returns the one whose host is this machine, by its name or an address; "": there is none, or more than one is.
+func (p *properties) local(ids []string) (found string) {
+	mine := []string{"localhost"}
+	if name, err := os.Hostname(); err == nil {
+		short, _, _ := strings.Cut(name, ".")
+		mine = append(mine, name, short)
+	}
+	if addresses, err := net.InterfaceAddrs(); err == nil {
+		for _, a := range addresses {
+			if n, ok := a.(*net.IPNet); ok {
+				mine = append(mine, n.IP.String())
+			}
+		}
+	}
+	for _, id := range ids {
+		if !slices.Contains(mine, p.ofOne(id, "hostname", "")) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = id
+	}
+	return found
+}
+
+// zooUser reads as which user ZooKeeper is used: digest:USER:PASSWORD, or @FILE with that in it.
+func (p *properties) zooUser() string {
+	const name = zkPrefix + "auth"
+	text := p.text(name, p.text("yarn.resourcemanager.zk-auth", ""))
+	if file, in := strings.CutPrefix(text, "@"); in {
+		read, err := readBounded(file)
+		if err != nil {
+			p.wrong = append(p.wrong, fmt.Errorf("%s: %w", name, err))
+			return ""
+		}
+		text = strings.TrimSpace(string(read))
+	}
+	if text == "" {
+		return ""
+	}
+	user, digest := strings.CutPrefix(text, "digest:")
+	if before, after, both := strings.Cut(user, ":"); !digest || !both || before == "" || after == "" {
+		p.wrong = append(p.wrong, fmt.Errorf("%s: must be digest:USER:PASSWORD, or @FILE with that in it", name))
+		return ""
+	}
+	return user
+}

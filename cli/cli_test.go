@@ -736,6 +736,19 @@ func TestRunHadoopKeys(t *testing.T) {
 	}
 }
 
+// --timeout goes before the key of Hadoop's configuration: a silent mapper ends long before the ten minutes of the key.
+func TestRunTimeoutKey(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.txt")
+	if err := os.WriteFile(in, []byte("a\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errs := sojourn(t, "run", "--mapper", "sleep 600", "--reducer", "NONE", "--input", in, "--output",
+		filepath.Join(t.TempDir(), "out"), "--timeout", "100ms", "-D", "mapreduce.task.timeout=600000")
+	if status != statusFailed || !strings.Contains(errs, "100ms") {
+		t.Errorf("exit status %d, %q: want that of a job that failed, and the timeout of 100ms", status, errs)
+	}
+}
+
 // What can be known at the start is said at the start, and what comes to nothing is exit status 1.
 func TestSettled(t *testing.T) {
 	trace, dir := generated(t), t.TempDir()

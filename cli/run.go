@@ -38,12 +38,18 @@ type runFlags struct {
 	memory   string
 	state    string
 	chaos    string
-	timeout  time.Duration
+	timeout  timeoutFlag
 	logs     string
 	live     livePage
 	seed     uint64
 	repeats  int
 	repeat   int // the one that goes on, from 1; 0: none
+}
+
+// A timeoutFlag is --timeout, and whether it was given.
+type timeoutFlag struct {
+	most  time.Duration // that an attempt may show no sign of life; 0: any
+	given bool
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -64,6 +70,7 @@ until its job has succeeded.`,
 			if n := f.program.Reduces; n < 0 && cmd.Flags().Changed("reduces") {
 				return usagef("--reduces %d: must not be negative; 0: no reduces, each map writes a part", n)
 			}
+			f.timeout.given = cmd.Flags().Changed("timeout")
 			return f.live.during(cmd.Context(), a, func() error { return f.execute(cmd.Context(), a, args) })
 		},
 	}
@@ -95,7 +102,7 @@ until its job has succeeded.`,
 	fl.StringVar(&f.state, "state", "", "folder for what the next run goes on with: debts between queues "+
 		"(policy.json, of longterm), what was learned of task times (history.db)")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
-	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so "+
+	fl.DurationVar(&f.timeout.most, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so "+
 		"long; 0: never")
 	fl.StringVar(&f.logs, "logs", "", "folder for what programs write to standard error; default: beside the "+
 		"record or the output, with .logs added to its name; with several policies the name contains {policy}")
@@ -333,8 +340,8 @@ func (f *runFlags) place(a *app, m *mix) (err error) {
 	if m.chaos, err = chaosFlag(f.chaos, f.seed); err != nil {
 		return err
 	}
-	if f.timeout < 0 {
-		return usagef("--timeout %v: must not be negative", f.timeout)
+	if f.timeout.most < 0 {
+		return usagef("--timeout %v: must not be negative", f.timeout.most)
 	}
 	if f.cluster != "" {
 		m.cluster, err = openCluster(f.cluster)
@@ -395,7 +402,7 @@ func chaosFlag(text string, seed uint64) (mr.Chaos, error) {
 }
 
 // readHadoopKeys reads the keys of Hadoop's configuration that mean what --reduces and --timeout mean, and removes them
-// from the configuration. --reduces goes before its keys; the key of the timeout goes before --timeout.
+// from the configuration. A flag that is given goes before its keys.
 func (f *runFlags) readHadoopKeys() error {
 	for _, key := range []string{"mapreduce.job.reduces", "mapred.reduce.tasks", "mapreduce.task.timeout"} {
 		value, ok := f.program.Conf[key]
@@ -409,7 +416,9 @@ func (f *runFlags) readHadoopKeys() error {
 		delete(f.program.Conf, key)
 		switch {
 		case key == "mapreduce.task.timeout":
-			f.timeout = time.Duration(n) * time.Millisecond
+			if !f.timeout.given {
+				f.timeout.most = time.Duration(n) * time.Millisecond
+			}
 		case f.program.Reduces < 0:
 			f.program.Reduces = int32(n)
 		}
@@ -509,7 +518,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 	machine.Output = place.output
 	machine.Logs = joblog.Place{Dir: f.logsOf(m, place), Repeat: f.repeat, Of: f.repeats}
 	bars := newJobBars(&f.output, a.Err, place.policy, len(m.jobs))
-	config := mr.Config{Chaos: m.chaos, Timeout: f.timeout, Report: time.Second, Watch: bars.watch}
+	config := mr.Config{Chaos: m.chaos, Timeout: f.timeout.most, Report: time.Second, Watch: bars.watch}
 	if err := offer(f.offers, m.cluster, &setup, &config); err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ var adaptiveCard = Card{
 			Choices: []Option{{Name: "on"}, {Name: "off"}},
 			Meaning: "whether it is said which goals cannot all be met, and what would make it possible",
 		},
-		leading("0.5", "the cluster"),
+		mastersParam("0.5", "the cluster"),
 	),
 	Memory: []string{
 		"by stage: number, mean and variance of the lengths of its finished tasks",
@@ -107,6 +107,7 @@ var adaptiveCard = Card{
 		"by stage: how often waiting tasks have passed over a node (with delays)",
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"by job: whether its goal is given up (with shortage=fewest)",
+		mastersMemory,
 		"by job: whether it was said that its goal cannot be met; how many jobs have come since goals were looked at",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
@@ -127,11 +128,11 @@ type adaptive struct {
 	Deferred sched.Per[[]deferral] // by stage
 	Beat     ticker
 	Warnings warnings
+	Masters  masters
 
 	most     int32 // delays of a task, where its job says nothing of its own
 	fallback bool
 	beat     sched.Time
-	leads    leads
 	offered  map[sched.NodeID]bool // in this Step
 	all      bool                  // every node with room is offered in this Step
 }
@@ -145,9 +146,9 @@ func newAdaptive(a Args) sched.Policy {
 		most:        int32(a.Int("delays")),
 		fallback:    a.Choice("fallback") == "on",
 		beat:        a.Time("beat"),
-		leads:       leads{a.Number("masters"), ofAll},
 	}
 	p.Order.init(a)
+	p.Masters.init(a)
 	p.Warnings.on = a.Choice("warn") == "on"
 	return p
 }
@@ -157,7 +158,7 @@ func (a *adaptive) Decide(p *sched.Plan) {
 	a.Order.begin(p)
 	a.Warnings.follow(p, &a.Order)
 	a.offer(p)
-	a.startMasters(p)
+	a.Masters.start(p, a)
 	var passed []*sched.Stage // stages that passed over nodes, in their order
 	for st := a.Order.first(p); st != nil; st = a.Order.first(p) {
 		switch {
@@ -175,15 +176,7 @@ func (a *adaptive) Decide(p *sched.Plan) {
 			a.started(p, st)
 		}
 	}
-}
-
-// startMasters starts masters in order of submission, as far as masters may hold the cluster.
-func (a *adaptive) startMasters(p *sched.Plan) {
-	for st := a.Order.masters.First(); st != nil; st = a.Order.masters.First() {
-		if a.leads.limit(st) && !a.leads.allow(p.View, p.Queues[0], st) || !a.Place(p, st) {
-			a.Order.masters.Skip(st)
-		}
-	}
+	a.Masters.keep(p)
 }
 
 // Position returns the place of st in the order, for the command explain.
@@ -201,7 +194,7 @@ func (a *adaptive) Notes() []string { return a.Warnings.Notes() }
 
 // Withheld says in words why a master may not start; "": it may.
 func (a *adaptive) Withheld(v *sched.View, st *sched.Stage) string {
-	return a.leads.withheld(v, st)
+	return a.Masters.withheld(v, st)
 }
 
 // started notes that a task of st was started by the last action.

@@ -26,8 +26,6 @@ type lineup struct {
 	goalTerms
 	GivenUp sched.Per[bool] // by job: its goal cannot be met together with the others' (with shortage=fewest)
 
-	masters sched.Index // that wait, in order of submission
-
 	waits   sched.Index // stages that wait, in a group for each shape: it tells what has changed, and what has room
 	members sched.Per[int32]
 	rows    []goalRow // by member, from 1
@@ -104,9 +102,6 @@ func (l *lineup) init(a Args) {
 		l.update(v, st)
 		return sched.Key{}, st.Pending > 0
 	}
-	l.masters.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		return sched.Key{}, st.Kind == sched.Master && st.Pending > 0
-	}
 }
 
 // begin brings the lineup up to date with what has happened.
@@ -140,7 +135,6 @@ func (l *lineup) begin(p *sched.Plan) {
 		}
 	}
 	l.waits.Sync(p)
-	l.masters.Sync(p)
 	for len(l.due) > 0 && l.due[0].goal <= p.Now {
 		e := heap.Pop(&l.due).(goalEntry)
 		if r := &l.rows[e.member]; r.id == e.id && r.facts.goal == e.goal && !r.late && !r.last {

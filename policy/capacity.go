@@ -29,7 +29,7 @@ var capacityCard = Card{
 			Min:     0.01,
 			Meaning: "how many times the queue's guarantee one user may have (user-limit-factor)",
 		},
-		leading("0.1", "a queue's guarantee, or of what it might have now if that is more,"),
+		mastersParam("0.1", "a queue's guarantee, or of what it might have now if that is more,"),
 		taking(optOff, optKill),
 		Param{
 			Name:    "check",
@@ -83,8 +83,8 @@ type capacity struct {
 
 func newCapacity(a Args) sched.Policy {
 	c := &capacity{Keep: keeper{on: true}, round: a.Number("round"), slack: a.Number("slack")}
-	c.limits = userLimits{a.Number("user-min"), a.Number("user-factor"), &c.guaranteed, &c.leads}
-	c.users, c.leads = true, leads{a.Number("masters"), c.usable}
+	c.limits = userLimits{a.Number("user-min"), a.Number("user-factor"), &c.guaranteed, &c.masters}
+	c.users, c.masters = true, masterLimit{a.Number("masters"), c.usable}
 	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.guaranteed.part(q, k)} }
 	c.leaf = c.underLimit
 	c.tree.init(a, c.within)
@@ -162,7 +162,7 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 		return fmt.Sprintf("user %s uses %d %v of at most %.0f in queue %s, shared by %d users, and a task takes %d",
 			u.Spec.Name, u.Used[kind], kind, c.limits.limit(q, st, users), v.Path(q), users, st.Spec.PerTask[kind])
 	}
-	if !c.leads.limit(st) {
+	if !c.masters.bounds(st) {
 		return ""
 	}
 	k, over := c.limits.overLed(v, st, users)

@@ -77,10 +77,10 @@ func (g *guarantees) below(p *sched.Plan, q *sched.Queue, k int) {
 
 // userLimits says how much of a queue its users may have.
 type userLimits struct {
-	least  float64 // part of the queue below which a user is not held
-	factor float64 // most, as a multiple of the queue's guarantee
-	of     *guarantees
-	leads  *leads
+	least   float64 // part of the queue below which a user is not held
+	factor  float64 // most, as a multiple of the queue's guarantee
+	of      *guarantees
+	masters *masterLimit
 }
 
 // overLed returns a resource that the masters of a master's user would hold too much of with one more; the user may
@@ -95,7 +95,7 @@ func (l *userLimits) overLed(v *sched.View, st *sched.Stage, active int) (sched.
 // may of its guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
 func (l *userLimits) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
 	q := v.Queues[v.Queues[st.Job.Queue].Parent]
-	part := l.leads.partOf(v, q)
+	part := l.masters.partOf(v, q)
 	if part >= 1 {
 		return math.MaxFloat64
 	}
@@ -108,11 +108,11 @@ func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 	if !l.mayHaveMore(v, st, active) {
 		return false
 	}
-	if !l.leads.limit(st) {
+	if !l.masters.bounds(st) {
 		return true
 	}
 	_, over := l.overLed(v, st, active)
-	return !over && l.leads.allow(v, v.Queues[v.Queues[st.Job.Queue].Parent], st)
+	return !over && l.masters.allow(v, v.Queues[v.Queues[st.Job.Queue].Parent], st)
 }
 
 // mayHaveMore reports whether a stage's user is under his limit, or has nothing.

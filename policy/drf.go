@@ -7,7 +7,7 @@ var drfCard = Card{
 	Source: "Ghodsi et al., Dominant Resource Fairness, NSDI 2011, algorithm 1; level by level in a queue tree as in " +
 		"Hadoop's DominantResourceFairnessPolicy",
 	Spec:   "docs/spec/policies.md#drf",
-	Params: PlacingParams(leading("0.5", "a user's share")),
+	Params: PlacingParams(mastersParam("0.5", "a user's share")),
 	Memory: []string{
 		"the capacity that shares are of",
 		"by stage: since when it waits for a node near its input (with a delay)",
@@ -23,7 +23,7 @@ type drf struct {
 
 func newDRF(a Args) sched.Policy {
 	d := &drf{}
-	d.users, d.leads = true, leads{a.Number("masters"), d.shares.of}
+	d.users, d.masters = true, masterLimit{a.Number("masters"), d.shares.of}
 	d.turn = func(q *sched.Queue, _ sched.ResourceKind) sched.Key { return dominant(q, d.Total) }
 	d.init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 		return sched.Key{Value: st.Job.Used.DominantShare(d.Total) / st.Job.Weight}

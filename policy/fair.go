@@ -18,7 +18,7 @@ var fairCard = Card{
 			Choices: []Option{{Name: "off"}, {Name: "on"}},
 			Meaning: "whether the users of a queue share it equally, or only its jobs",
 		},
-		leading("0.5", "a queue's share"),
+		mastersParam("0.5", "a queue's share"),
 		keepingFor(keptForNone),
 		taking(optOff, optKill),
 		Param{
@@ -64,7 +64,7 @@ type fair struct {
 func newFair(a Args) sched.Policy {
 	f := &fair{Starved: newStarvation(a)}
 	f.Keep.init(a)
-	f.leads = leads{a.Number("masters"), f.shares.of}
+	f.masters = masterLimit{a.Number("masters"), f.shares.of}
 	f.users = a.Choice("users") == "on"
 	f.turn = f.entitled
 	f.tree.init(a, f.within)

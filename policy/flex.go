@@ -119,7 +119,7 @@ var flexParams = PlacingParams(
 		Min:     1,
 		Meaning: "how many tasks of a stage of unknown size are to run, so that it becomes known",
 	},
-	leading("0.5", "the cluster, or with base=fair of a queue's share,"),
+	mastersParam("0.5", "the cluster, or with base=fair of a queue's share,"),
 )
 
 // flexMetrics are the metrics by name.
@@ -191,10 +191,10 @@ func newFlexOf(a Args, metric flexMetric) sched.Policy {
 		Holds:    flexHolds{on: a.Choice("reduces") == "late"},
 	}
 	order := flexOrder{&f.Division}
-	f.Tree.leads = leads{a.Number("masters"), ofAll}
+	f.Tree.masters = masterLimit{a.Number("masters"), ofAll}
 	f.Tree.flat = !f.Division.fair
 	if f.Division.fair {
-		f.Tree.leads.whole = f.weights.of
+		f.Tree.masters.whole = f.weights.of
 	}
 	f.Tree.turn = order.entitled
 	f.Tree.admit = func(st *sched.Stage) bool { // what may start nothing is left out of the order

@@ -8,7 +8,7 @@ import (
 
 // The classes of stages under flex, in that order.
 const (
-	flexMaster  = iota - 3 // bounded by leads
+	flexMaster  = iota - 3 // bounded by masterLimit
 	flexUnknown            // of unknown task time, and fewer tasks than are to run for it to become known
 	flexLacks              // less than its slots
 	flexHas

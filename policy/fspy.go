@@ -90,7 +90,7 @@ var fspyCard = Card{
 			Min:     0.001,
 			Meaning: "what a task of such a job takes, until one is seen",
 		},
-		leading("0.5", "the cluster"),
+		mastersParam("0.5", "the cluster"),
 		keepingFor(keptForNone),
 	),
 	Probes: true,
@@ -117,18 +117,18 @@ type fspy struct {
 	Keep    keeper
 	Virtual fspyCluster
 
-	leads  leads
-	queues [sizedQueue + 1]sched.Index
+	masters masterLimit
+	queues  [sizedQueue + 1]sched.Index
 }
 
 func newFSPY(a Args) sched.Policy {
 	f := &fspy{DelayPlacer: NewDelayPlacer(a)}
 	f.Keep.init(a)
 	f.Virtual = newFSPYCluster(a)
-	f.leads = leads{a.Number("masters"), ofAll}
+	f.masters = masterLimit{a.Number("masters"), ofAll}
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Group = func(st *sched.Stage) int {
-			if f.leads.limit(st) {
+			if f.masters.bounds(st) {
 				return mastersOf(0)
 			}
 			return 0
@@ -193,7 +193,7 @@ func (f *fspy) sync(p *sched.Plan) {
 func (f *fspy) head(p *sched.Plan) *sched.Stage {
 	for _, q := range f.turn() {
 		x := &f.queues[q]
-		if st := f.leads.first(p.View, x, x.Head(0), x.Head(mastersOf(0))); st != nil {
+		if st := f.masters.first(p.View, x, x.Head(0), x.Head(mastersOf(0))); st != nil {
 			return st
 		}
 	}
@@ -206,7 +206,7 @@ func (f *fspy) grant(p *sched.Plan) bool {
 	for _, q := range f.turn() {
 		x := &f.queues[q]
 		for {
-			st := f.leads.first(p.View, x, x.FirstOf(0, 0), x.FirstOf(mastersOf(0), 0))
+			st := f.masters.first(p.View, x, x.FirstOf(0, 0), x.FirstOf(mastersOf(0), 0))
 			if st == nil {
 				break
 			}
@@ -269,5 +269,5 @@ func (f *fspy) InWords(_ *sched.View, st *sched.Stage, k sched.Key) string {
 
 // Withheld says in words why a master may not start: masters hold all that they may of the cluster; "": it may.
 func (f *fspy) Withheld(v *sched.View, st *sched.Stage) string {
-	return f.leads.withheld(v, st)
+	return f.masters.withheld(v, st)
 }

@@ -90,10 +90,11 @@ var hardwareCard = Card{
 			Min:     1,
 			Meaning: "failed attempts in a row in a pool after which a job does without it",
 		},
-		leading("0.5", "the cluster"),
+		mastersParam("0.5", "the cluster"),
 	),
 	Memory: []string{
 		"names of accelerators that jobs have asked for, and the pools that follow from them",
+		mastersMemory,
 		"by stage and pool: tasks that finished and their time, tasks that run, slots granted, the speedup",
 		"by stage: whether it is accelerable, and what it needs beyond its grants",
 		"by job: failed attempts in a row on each accelerated pool",
@@ -125,9 +126,9 @@ type hardware struct {
 	Classes  int                       // of nodes, when Pools were made
 	Dirty    bool                      // slots are to be divided anew
 	Next     sched.Time                // when at the earliest
+	Masters  masters
 
 	hardwareOptions
-	leads   leads
 	indexes []*sched.Index // by pool
 }
 
@@ -190,7 +191,7 @@ func newHardware(a Args) sched.Policy {
 		waiting:     a.Choice("no-goal") == "background",
 		failures:    int32(a.Int("failures")),
 	}}
-	h.leads = leads{a.Number("masters"), ofAll}
+	h.Masters.init(a)
 	return h
 }
 
@@ -208,6 +209,7 @@ func (h *hardware) Decide(p *sched.Plan) {
 		p.Wake(h.Next)
 	}
 	h.fill(p)
+	h.Masters.keep(p)
 }
 
 // notice takes what happened at this instant into account.
@@ -317,28 +319,20 @@ func (h *hardware) done(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
 
 // The classes of stages in the order of a pool.
 const (
-	hardwareMaster  = iota - 1 // bounded by leads
+	hardwareMaster  = iota - 1 // started by masters, in order of submission
 	hardwareWish               // a task is to run there so that the speedup becomes known
 	hardwareGranted            // fewer tasks run there than are granted
 	hardwareFits               // jobs for which the pool is meant
 	hardwareAny                // all others
 )
 
-// hardwareMasters is the group of masters. The other groups are the kinds of resources.
-const hardwareMasters = sched.NumResources
-
 // index returns the order of a pool.
 func (h *hardware) index(pool int) *sched.Index {
 	for len(h.indexes) <= pool {
 		q := len(h.indexes)
 		h.indexes = append(h.indexes, &sched.Index{
-			Key: func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return h.key(q, st) },
-			Group: func(st *sched.Stage) int {
-				if h.leads.limit(st) {
-					return hardwareMasters
-				}
-				return int(kindOf(st))
-			},
+			Key:   func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return h.key(q, st) },
+			Group: func(st *sched.Stage) int { return int(kindOf(st)) },
 		})
 	}
 	return h.indexes[pool]
@@ -351,10 +345,8 @@ func (h *hardware) index(pool int) *sched.Index {
 // slot beyond its grant, unless spare is on: its slow tasks would become stragglers.
 func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	switch {
-	case st.Pending == 0 || !mayGrow(st):
+	case st.Pending == 0 || st.Kind == sched.Master || !mayGrow(st):
 		return sched.Key{}, false
-	case st.Kind == sched.Master:
-		return sched.Key{Class: hardwareMaster}, true
 	}
 	s := h.of(st)
 	in := &s.In[pool]
@@ -386,8 +378,14 @@ func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	return sched.Key{Class: hardwareAny, Value: -rest}, true
 }
 
-// Position returns the place of st in the order of the first pool where it has one.
+// Withheld says in words why a master may not start; "": it may.
+func (h *hardware) Withheld(v *sched.View, st *sched.Stage) string { return h.Masters.withheld(v, st) }
+
+// Position returns the place of st in the order of the first pool where it has one. Masters come before all others.
 func (h *hardware) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if st.Kind == sched.Master {
+		return sched.Key{Class: hardwareMaster}, st.Pending > 0 && h.Withheld(v, st) == ""
+	}
 	for q := range len(h.Pools) + 1 {
 		if k, ok := h.key(q, st); ok {
 			return k, true
@@ -419,7 +417,7 @@ func (h *hardware) fill(p *sched.Plan) {
 	for q := range len(h.Pools) + 1 {
 		h.index(q).Sync(p)
 	}
-	h.startMasters(p)
+	h.Masters.start(p, h)
 	for q := len(h.Pools); q > 0; q-- {
 		h.fillPool(p, q, h.Pools[q-1].Class)
 	}
@@ -432,20 +430,6 @@ func (h *hardware) fill(p *sched.Plan) {
 			if q := h.poolOf(c.ID); devices == (q > 0) && (q == 0 || h.Pools[q-1].Devices) {
 				h.fillPool(p, 0, c.ID)
 			}
-		}
-	}
-}
-
-// startMasters starts masters where there is room, as far as they are allowed.
-func (h *hardware) startMasters(p *sched.Plan) {
-	x := h.index(0)
-	for {
-		st := x.FirstOf(hardwareMasters, 0)
-		if st == nil || !h.leads.allow(p.View, p.Queues[0], st) {
-			return
-		}
-		if !h.Place(p, st) {
-			x.Skip(st)
 		}
 	}
 }

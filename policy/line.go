@@ -113,18 +113,18 @@ func (l *line) has(st *sched.Stage) bool {
 // kind of resource, so that those which may not start are passed over at once.
 type turns struct {
 	line
-	leads leads
+	masters masterLimit
 }
 
 // init sets up the parts, and reads how much of the cluster masters may hold.
 func (t *turns) init(a Args, parts int, key func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool)) {
-	t.leads = leads{mastersPart, ofAll}
+	t.masters = masterLimit{mastersPart, ofAll}
 	if a.has("masters") {
-		t.leads.part = a.Number("masters")
+		t.masters.part = a.Number("masters")
 	}
 	t.line.init(func(st *sched.Stage) int {
 		group := groupOf(0, kindOf(st))
-		if t.leads.limit(st) {
+		if t.masters.bounds(st) {
 			return mastersOf(group)
 		}
 		return group
@@ -164,7 +164,7 @@ func (t *turns) next() (next *sched.Stage) {
 
 // allowed returns a master if the cluster may have one more, else nil.
 func (t *turns) allowed(master *sched.Stage) *sched.Stage {
-	if master == nil || !t.leads.allow(t.view, t.view.Queues[0], master) {
+	if master == nil || !t.masters.allow(t.view, t.view.Queues[0], master) {
 		return nil
 	}
 	return master

@@ -102,7 +102,7 @@ var longtermCard = Card{
 			Meaning: "whether the jobs of a queue share it by what they hold, or by what they have used as well, " +
 				"looked up once a quantum",
 		},
-		leading("0.5", "a queue's share"),
+		mastersParam("0.5", "a queue's share"),
 		taking(optOff, optKill),
 		Param{
 			Name:    "patience",
@@ -161,7 +161,7 @@ type longterm struct {
 
 func newLongterm(a Args) sched.Policy {
 	l := &longterm{}
-	l.users, l.leads = a.Choice("users") == "on", leads{a.Number("masters"), l.shares.of}
+	l.users, l.masters = a.Choice("users") == "on", masterLimit{a.Number("masters"), l.shares.of}
 	l.Ledger.terms = termsOf(a)
 	l.Ledger.Length = l.Ledger.terms.round
 	if a.Choice("jobs") == "longterm" {

@@ -123,7 +123,9 @@ func (o *Order) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 }
 
 // Withheld says in words why a master may not start: masters hold all that they may of the cluster; "": it may.
-func (o *Order) Withheld(v *sched.View, st *sched.Stage) string { return o.turns.leads.withheld(v, st) }
+func (o *Order) Withheld(v *sched.View, st *sched.Stage) string {
+	return o.turns.masters.withheld(v, st)
+}
 
 // attempts returns how many attempts st has once all that was asked for has happened and more have started, suspended
 // ones included.

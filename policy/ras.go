@@ -25,6 +25,7 @@ var rasMemory = []string{
 	"by user, name, type and kind of stage: what tasks used (kept over runs by --state)",
 	"by stage: nodes that it may not use",
 	"when the next cycle is due, and whether something has changed since the last one",
+	mastersMemory,
 }
 
 // rasParams are the parameters of policies with a placement matrix.
@@ -74,7 +75,7 @@ func rasParams(waves string) []Param {
 			Name: "network", Kind: Number, Default: "125", Min: 1, Max: 1e6,
 			Meaning: "MB/s that a node's network does",
 		},
-		leading("0.5", "the cluster"),
+		mastersParam("0.5", "the cluster"),
 	}
 }
 

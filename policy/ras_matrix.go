@@ -19,11 +19,11 @@ type matrix struct {
 	Shunned sched.Per[[]sched.NodeID] // by stage: nodes that the core does not let it use
 	Dirty   bool                      // tasks are to be placed anew at once
 	Clock   ticker
+	Masters masters
 
-	masters masters
-	need    func(p *sched.Plan, rows []row)
-	offers  func(p *sched.Plan, n *sched.Node) sched.Resources // what a node offers until the next cycle
-	byNode  [][]spotRef                                        // cache of Placed; nil: to be made anew
+	need   func(p *sched.Plan, rows []row)
+	offers func(p *sched.Plan, n *sched.Node) sched.Resources // what a node offers until the next cycle
+	byNode [][]spotRef                                        // cache of Placed; nil: to be made anew
 	rasOptions
 }
 
@@ -81,13 +81,19 @@ func (m *matrix) init(a Args, need func(*sched.Plan, []row)) {
 		network: a.Number("network") * 1e6,
 	}
 	m.offers = func(_ *sched.Plan, n *sched.Node) sched.Resources { return n.Capacity }
-	m.masters.init(a)
+	m.Masters.init(a)
 }
 
 // decide is Decide of a policy with a matrix.
 func (m *matrix) decide(p *sched.Plan) {
 	m.notice(p)
-	m.masters.start(p)
+	m.Masters.start(p, anywhere{})
+	m.startPlaced(p)
+	m.Masters.keep(p)
+}
+
+// startPlaced starts tasks where they are placed, after a cycle if one is due.
+func (m *matrix) startPlaced(p *sched.Plan) {
 	if due := m.Clock.due(p, m.cycle); due || m.Dirty {
 		m.Dirty = false
 		m.place(p)

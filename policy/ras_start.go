@@ -201,26 +201,3 @@ func (m *matrix) rescue(p *sched.Plan) {
 		}
 	}
 }
-
-// masters start ApplicationMasters in order of submission, as many as the parameter masters allows.
-type masters struct {
-	index sched.Index
-	leads leads
-}
-
-func (m *masters) init(a Args) {
-	m.leads = leads{a.Number("masters"), ofAll}
-	m.index.Key = func(_ *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
-		return sched.Key{}, st.Kind == sched.Master && st.Pending > 0
-	}
-}
-
-// start starts masters while one may start and finds room.
-func (m *masters) start(p *sched.Plan) {
-	m.index.Sync(p)
-	for st := m.index.First(); st != nil && m.leads.allow(p.View, p.Queue(0), st); st = m.index.First() {
-		if n := p.First(st); n == nil || !p.Launch(st, n) {
-			m.index.Skip(st)
-		}
-	}
-}

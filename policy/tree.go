@@ -21,12 +21,12 @@ type tree struct {
 	rank Ranking                                              // of the jobs of a leaf
 	turn func(q *sched.Queue, k sched.ResourceKind) sched.Key // a child's place among its siblings
 	// whose turn it is among the jobs of q; nil: by rank
-	leaf  func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
-	admit func(*sched.Stage) bool // whether a waiting stage may start a task; nil: each may
-	hear  func(*sched.Stage)      // called for each waiting stage that has changed; nil: no call
-	users bool                    // each user of a queue is a child of it; else they are not told apart
-	flat  bool                    // there is one queue, the root, whatever has been configured
-	leads leads                   // how much of a queue masters may hold
+	leaf    func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
+	admit   func(*sched.Stage) bool // whether a waiting stage may start a task; nil: each may
+	hear    func(*sched.Stage)      // called for each waiting stage that has changed; nil: no call
+	users   bool                    // each user of a queue is a child of it; else they are not told apart
+	flat    bool                    // there is one queue, the root, whatever has been configured
+	masters masterLimit             // how much of a queue masters may hold
 
 	orders   queueOrders // of the jobs in a queue, as the queue says
 	view     *sched.View
@@ -98,7 +98,7 @@ func (t *tree) group(st *sched.Stage) int {
 	k := kindOf(st)
 	t.lanes |= 1 << k
 	group := groupOf(t.queueOf(t.view, st.Job), k)
-	if t.leads.limit(st) {
+	if t.masters.bounds(st) {
 		return mastersOf(group)
 	}
 	return group
@@ -263,7 +263,7 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 	s.room = false
 	if t.own(p, q, s) != nil ||
-		t.leads.whole != nil &&
+		t.masters.whole != nil &&
 			q.Count[sched.Master].Pending > 0 { // what masters may hold depends on other queues as well
 		return false
 	}
@@ -295,11 +295,11 @@ func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 		return t.leaf(p, q, s)
 	}
 	st := s.of.at(groupOf(q.ID, s.kind), s.room)
-	if t.leads.whole == nil || q.Count[sched.Master].Pending == 0 {
+	if t.masters.whole == nil || q.Count[sched.Master].Pending == 0 {
 		return st
 	}
 	m := s.of.at(mastersOf(groupOf(q.ID, s.kind)), s.room)
-	if m == nil || !t.leads.allow(p.View, q, m) || st != nil && !t.ahead(p.View, m, st) {
+	if m == nil || !t.masters.allow(p.View, q, m) || st != nil && !t.ahead(p.View, m, st) {
 		return st
 	}
 	return m
@@ -351,17 +351,17 @@ func inQueue(t *tree, v *sched.View, st *sched.Stage, k sched.Key) (own sched.Ke
 // Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold;
 // "": it may.
 func (t *tree) Withheld(v *sched.View, st *sched.Stage) string {
-	if !t.leads.limit(st) {
+	if !t.masters.bounds(st) {
 		return ""
 	}
 	q := v.Queues[t.queueOf(v, st.Job)]
 	if t.leaf != nil && q.User {
 		q = v.Queues[q.Parent] // what bounds a user is the leaf's
 	}
-	if t.leads.allow(v, q, st) {
+	if t.masters.allow(v, q, st) {
 		return ""
 	}
-	return t.leads.refusal(v, q, st)
+	return t.masters.refusal(v, q, st)
 }
 
 // comesFirst reports whether it is the turn of a before that of its sibling b; of equals the older one is first.

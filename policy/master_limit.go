@@ -7,22 +7,22 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// leads bounds the part of a queue that ApplicationMasters may hold (FairScheduler's maxAMShare, CapacityScheduler's
+// A masterLimit bounds the part of a queue that ApplicationMasters may hold (FairScheduler's maxAMShare, CapacityScheduler's
 // maximum-am-resource-percent). A master holds its container until the last task of its job has ended. Without a bound
 // the masters of many jobs could fill the queue, and wait for each other forever.
 //
 // Every resource that a master takes counts: where masters hold all vcores, memory that is left is of no use.
 //
 // Masters that wait are kept in a separate order, so that those which may not start are not looked at one by one.
-type leads struct {
+type masterLimit struct {
 	// part of a queue, where the queue's spec does not give one; 1: no limit
 	part float64
 	// amount of a resource that a queue has; nil: masters are not bounded
 	whole func(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64
 }
 
-// leading is the parameter of policies that bound masters, but for its default.
-func leading(standard, meaning string) Param {
+// mastersParam is the parameter of policies that bound masters, but for its default.
+func mastersParam(standard, meaning string) Param {
 	return Param{Name: "masters", Kind: Number, Default: standard, Max: 1,
 		Meaning: "part of " + meaning + " that ApplicationMasters may hold (one may always start) where the " +
 			"queue does not say its own; 1: no limit"}
@@ -34,14 +34,14 @@ const mastersPart = 0.5
 // MasterParams appends the parameters of a policy that embeds an [Order] and lets users say how much of the cluster
 // ApplicationMasters may hold, and whether nodes are kept for them: masters and big.
 func MasterParams(own ...Param) []Param {
-	return append(own, leading("0.5", "the cluster"), keepingFor(keptForMasters))
+	return append(own, mastersParam("0.5", "the cluster"), keepingFor(keptForMasters))
 }
 
-// limit reports whether st is a master whose start is bounded.
-func (l *leads) limit(st *sched.Stage) bool { return l.whole != nil && st.Kind == sched.Master }
+// bounds reports whether st is a master whose start is bounded.
+func (l *masterLimit) bounds(st *sched.Stage) bool { return l.whole != nil && st.Kind == sched.Master }
 
 // allow reports whether a queue may have one master more.
-func (l *leads) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
+func (l *masterLimit) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool {
 	_, over := l.over(v, q, st)
 	return !over
 }
@@ -59,7 +59,7 @@ func (l *leads) mayLead(v *sched.View, st *sched.Stage, more sched.Resources) bo
 
 // over returns a resource that the masters of queue q would hold too much of if the master st started too; false: there
 // is none.
-func (l *leads) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {
+func (l *masterLimit) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {
 	return beyond(q.Masters, st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
 }
 
@@ -78,7 +78,7 @@ func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind)
 }
 
 // most is how much the masters of a queue may hold.
-func (l *leads) most(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
+func (l *masterLimit) most(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	if part := l.partOf(v, q); part < 1 {
 		return part * l.whole(v, q, k)
 	}
@@ -86,7 +86,7 @@ func (l *leads) most(v *sched.View, q *sched.Queue, k sched.ResourceKind) float6
 }
 
 // partOf is the part of a queue, or of a user's queue, that masters may hold.
-func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
+func (l *masterLimit) partOf(v *sched.View, q *sched.Queue) float64 {
 	if q.User {
 		q = v.Queues[q.Parent]
 	}
@@ -97,15 +97,15 @@ func (l *leads) partOf(v *sched.View, q *sched.Queue) float64 {
 }
 
 // withheld says in words why a master may not start, where all masters together are bounded; "": it may.
-func (l *leads) withheld(v *sched.View, st *sched.Stage) string {
-	if q := v.Queues[0]; l.limit(st) && !l.allow(v, q, st) {
+func (l *masterLimit) withheld(v *sched.View, st *sched.Stage) string {
+	if q := v.Queues[0]; l.bounds(st) && !l.allow(v, q, st) {
 		return l.refusal(v, q, st)
 	}
 	return ""
 }
 
 // refusal says in words why a queue may not have one master more.
-func (l *leads) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) string {
+func (l *masterLimit) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) string {
 	k, _ := l.over(v, q, st)
 	return fmt.Sprintf("masters of queue %s hold %d %v of at most %.0f, and one more takes %d", v.Path(q), q.Masters[k],
 		k, l.most(v, q, k), st.Spec.PerTask[k])
@@ -118,7 +118,7 @@ func ofAll(v *sched.View, _ *sched.Queue, k sched.ResourceKind) float64 {
 
 // first returns which of two stages, one of them a master, an index has first, the master only if all of the
 // cluster may have one more; nil: neither.
-func (l *leads) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *sched.Stage {
+func (l *masterLimit) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *sched.Stage {
 	switch {
 	case master == nil || !l.allow(v, v.Queues[0], master):
 		return st

@@ -67,8 +67,8 @@ func (c *crowd) at(group int, room bool) *sched.Stage {
 	return c.index.Head(group)
 }
 
-// groupOf returns the group of the stages in queue q that compete for kind k. Masters that are bounded (see masterLimit) are
-// in a group of their own.
+// groupOf returns the group of the stages in queue q that compete for kind k. Masters that are bounded (see
+// masterLimit) are in a group of their own.
 func groupOf(q sched.QueueID, k sched.ResourceKind) int {
 	return 2 * (int(q)*sched.NumResources + int(k))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A masterLimit bounds the part of a queue that ApplicationMasters may hold (FairScheduler's maxAMShare, CapacityScheduler's
-// maximum-am-resource-percent). A master holds its container until the last task of its job has ended. Without a bound
-// the masters of many jobs could fill the queue, and wait for each other forever.
+// A masterLimit bounds the part of a queue that ApplicationMasters may hold (FairScheduler's maxAMShare,
+// CapacityScheduler's maximum-am-resource-percent). A master holds its container until the last task of its job has
+// ended. Without a bound the masters of many jobs could fill the queue, and wait for each other forever.
 //
 // Every resource that a master takes counts: where masters hold all vcores, memory that is left is of no use.
 //

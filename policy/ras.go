@@ -25,6 +25,7 @@ var rasMemory = []string{
 	"by user, name, type and kind of stage: what tasks used (kept over runs by --state)",
 	"by stage: nodes that it may not use",
 	"when the next cycle is due, and whether something has changed since the last one",
+	"stages that waited at the last cycle while nothing of them ran",
 	mastersMemory,
 }
 

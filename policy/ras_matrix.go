@@ -20,6 +20,8 @@ type matrix struct {
 	Dirty   bool                      // tasks are to be placed anew at once
 	Clock   ticker
 	Masters masters
+	// Stranded is stages that waited at the last cycle while nothing of them ran, in order of submission.
+	Stranded []sched.StageID
 
 	need   func(p *sched.Plan, rows []row)
 	offers func(p *sched.Plan, n *sched.Node) sched.Resources // what a node offers until the next cycle
@@ -100,6 +102,7 @@ func (m *matrix) startPlaced(p *sched.Plan) {
 		for _, n := range p.Nodes {
 			m.serve(p, n)
 		}
+		m.findStranded(p)
 		m.rescue(p)
 		return
 	}
@@ -107,6 +110,9 @@ func (m *matrix) startPlaced(p *sched.Plan) {
 		m.serve(p, p.Node(id))
 	}
 	m.serveMoist(p)
+	if len(p.Offers) > 0 {
+		m.rescue(p)
+	}
 }
 
 // notice learns from what happened at this instant, and sets Dirty if tasks are to be placed anew for it.

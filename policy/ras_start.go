@@ -176,28 +176,44 @@ func waitsForTasks(j *sched.Job) bool {
 	return false
 }
 
-// rescue starts one task of each of the first jobs that have nothing running, wherever the node has room for what it
-// uses: the matrix does not know queues' maxima or nodes that a job must not use.
-func (m *matrix) rescue(p *sched.Plan) {
-	looks := 0
+// findStranded notes the first stages that wait while nothing of them runs, mostLooks at most: the matrix does not know
+// queues' maxima or nodes that a job must not use, so what it places may never start. O(jobs), once a cycle.
+func (m *matrix) findStranded(p *sched.Plan) {
+	m.Stranded = m.Stranded[:0]
 	for j := range p.Jobs() {
-		if j.Ended || looks == mostLooks {
+		if j.Ended {
 			continue
 		}
 		for _, st := range [...]*sched.Stage{takesPart(j, false), takesPart(j, true)} {
-			if st == nil || st.Pending == 0 || st.Running > 0 || st.Kind == sched.Reduce && !m.isReducing(p, j) {
-				continue
-			}
-			looks++
-			d := m.demandOf(p, st)
-			n := p.FirstWhere(st, sched.Where{Level: sched.OffSwitch, Ok: func(n *sched.Node) bool {
-				var l nodeLoad
-				l.of(m, p, n)
-				return l.Fits(&d)
-			}})
-			if n != nil && mayGrow(st) {
-				p.Launch(st, n)
+			if len(m.Stranded) < mostLooks && m.isStranded(p, st) {
+				m.Stranded = append(m.Stranded, st.ID)
 			}
 		}
+		if len(m.Stranded) == mostLooks {
+			return
+		}
 	}
+}
+
+// isStranded reports whether tasks of st wait that could run, and none runs.
+func (m *matrix) isStranded(p *sched.Plan, st *sched.Stage) bool {
+	return st != nil && st.Pending > 0 && st.Running == 0 && (st.Kind != sched.Reduce || m.isReducing(p, st.Job))
+}
+
+// rescue starts one task of each stranded stage, wherever a node has room for what it uses. It is called whenever nodes
+// have room: under heartbeats a node offers its room only when it reports, which may be at no cycle.
+func (m *matrix) rescue(p *sched.Plan) {
+	m.Stranded = slices.DeleteFunc(m.Stranded, func(id sched.StageID) bool {
+		st := p.Stage(id)
+		if !m.isStranded(p, st) {
+			return true
+		}
+		d := m.demandOf(p, st)
+		n := p.FirstWhere(st, sched.Where{Level: sched.OffSwitch, Ok: func(n *sched.Node) bool {
+			var l nodeLoad
+			l.of(m, p, n)
+			return l.Fits(&d)
+		}})
+		return n != nil && mayGrow(st) && p.Launch(st, n)
+	})
 }

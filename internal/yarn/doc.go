@@ -1,7 +1,7 @@
 // Package yarn is the third engine: a ResourceManager that speaks Hadoop's own protocols, so that stock NodeManagers,
 // MapReduce, Spark and the commands run unmodified while the policies of this project decide.
 //
-// Files from the top to the bottom; each uses only those below it, but for three calls:
+// Files from the top to the bottom; few names of those above it are used (TestTidyArrows counts):
 //
 //	serve.go                                        wires it together
 //	rest.go  restchanges.go  restpages.go  restbodies.go  queueinfo.go

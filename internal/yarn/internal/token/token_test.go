@@ -105,7 +105,7 @@ func TestRecorded(t *testing.T) {
 		}
 		signer := keys[token.Kind][key()]
 		if signer == nil {
-			t.Errorf("%s: %s names key %d, which nobody gave", where, token.Kind, key())
+			t.Errorf("%s: %s names key %d, which no key was given for", where, token.Kind, key())
 		} else if password, ok := signer.Password(key(), token.Identifier); !ok ||
 			!bytes.Equal(password, token.Password) {
 			t.Errorf("%s: password %x, was %x", where, password, token.Password)

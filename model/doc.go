@@ -6,5 +6,8 @@
 //	Mean      the running mean of a stage's own finished tasks
 //	History   the last tasks of the same stage of jobs with the same user and name
 //
+// The command "sojourn model" is about another kind of model: one that computes a whole job's time from its profile
+// before the job runs. That is package internal/predict, which learns nothing.
+//
 // Without an estimator a core goes by what the specs say (StageSpec.Prior).
 package model

@@ -6,6 +6,9 @@
 // al. (2013) and Liang and Tripathi (2000). docs/spec/performance-model.md defines every formula. Two presets exist:
 // Default, which is accurate, and Thesis, which is the model as printed.
 //
+// The command "sojourn model" prints what this package computes. Estimators, which learn task times and sizes while
+// jobs run, are in package model.
+//
 // The package also has the references and baselines that the model is held against: exact mean value analysis,
 // Bard-Schweitzer, Herodotou's static cost model and ARIA's bounds.
 package predict

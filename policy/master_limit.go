@@ -48,8 +48,8 @@ func (l *masterLimit) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool
 
 // mayLead reports whether one master more may start where all masters together are bounded, once they hold so much more
 // than now. It returns true for a stage that is not bounded.
-func (l *leads) mayLead(v *sched.View, st *sched.Stage, more sched.Resources) bool {
-	if !l.limit(st) {
+func (l *masterLimit) mayLead(v *sched.View, st *sched.Stage, more sched.Resources) bool {
+	if !l.bounds(st) {
 		return true
 	}
 	q := v.Queues[0]

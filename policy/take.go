@@ -392,7 +392,7 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		return true
 	}
 	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
-		!order.leads.mayLead(p.View, st, t.coming) {
+		!order.masters.mayLead(p.View, st, t.coming) {
 		order.skip(st)
 		return true
 	}

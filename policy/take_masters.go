@@ -73,12 +73,12 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 		t.idle.skip(last)
 		return true
 	}
-	if *t.Claimed.Of(st) >= st.Pending || order.leads.mayLead(p.View, st, t.coming) {
+	if *t.Claimed.Of(st) >= st.Pending || order.masters.mayLead(p.View, st, t.coming) {
 		order.skip(st)
 		return true
 	}
 	for a := range p.Attempts(last) {
-		if a.State == sched.Running && order.leads.mayLead(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
+		if a.State == sched.Running && order.masters.mayLead(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
 			t.makesRoom(p, st, a, st.Spec.PerTask) && t.leave(p, a) {
 			t.claim(p, st, a)
 			return true

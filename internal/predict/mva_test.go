@@ -59,6 +59,32 @@ func TestSpec14_1ThesisTable(t *testing.T) {
 		modified, _ := ModifiedMVA(tableDemands, row.jobs, 0.01, 1e-7)
 		near(t, "modified", modified, row.mod, 1e-11)
 	}
+	for _, row := range []struct {
+		what  string
+		of    func(approximate, exact float64) float64
+		other func(jobs int) float64
+		at    int
+		want  float64
+	}{
+		{"Bard-Schweitzer, difference", func(a, e float64) float64 { return math.Abs(a - e) },
+			func(jobs int) float64 { return n.BardSchweitzer([]int{jobs}, 1e-7).Response[0] }, 8, 26.0475},
+		{"Bard-Schweitzer, part", func(a, e float64) float64 { return math.Abs(a/e - 1) },
+			func(jobs int) float64 { return n.BardSchweitzer([]int{jobs}, 1e-7).Response[0] }, 5, 0.0314},
+		{"modified, difference", func(a, e float64) float64 { return math.Abs(a - e) },
+			func(jobs int) float64 { r, _ := ModifiedMVA(tableDemands, jobs, 0.01, 1e-7); return r }, 9, 14.3654},
+		{"modified, part", func(a, e float64) float64 { return math.Abs(a/e - 1) },
+			func(jobs int) float64 { r, _ := ModifiedMVA(tableDemands, jobs, 0.01, 1e-7); return r }, 7, 0.0147},
+	} {
+		at, most := 0, 0.0
+		for jobs := 1; jobs <= 100; jobs++ {
+			if x := row.of(row.other(jobs), n.Exact([]int{jobs}).Response[0]); x > most {
+				at, most = jobs, x
+			}
+		}
+		if at != row.at || math.Abs(most-row.want) > 5e-5 {
+			t.Errorf("%s: the largest is %v with %d jobs, want %v with %d", row.what, most, at, row.want, row.at)
+		}
+	}
 	for jobs, want := range map[int][2]int{2: {12, 11}, 3: {17, 17}, 10: {28, 28}, 100: {31, 30}} {
 		_, modified := ModifiedMVA(tableDemands, jobs, 0.01, 1e-7)
 		if got := [2]int{n.BardSchweitzer([]int{jobs}, 1e-7).Iterations, modified}; got != want {

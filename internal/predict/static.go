@@ -184,6 +184,13 @@ func (p *TaskProfile) Check() error {
 
 const nano = 1e-9
 
+// spillLimits returns how many pairs of a width in bytes one spill of Hadoop 1 holds: by their bytes, and by their
+// records. The smaller number counts.
+func (h *HadoopSettings) spillLimits(width float64) (data, records float64) {
+	return math.Floor(h.SortBuffer * (1 - h.RecordPart) * h.SpillPart / width),
+		math.Floor(h.SortBuffer * h.RecordPart * h.SpillPart / recordBytes)
+}
+
 // MapCost returns the cost of one map (spec 5.2; the sum is the thesis's equation 4.1).
 func (p *TaskProfile) MapCost() (m MapCost) {
 	d, h, c := &p.Data, &p.Hadoop, &p.Costs
@@ -205,8 +212,7 @@ func (p *TaskProfile) MapCost() (m MapCost) {
 	if h.SharedBuffer {
 		most = math.Floor(h.SortBuffer * h.SpillPart / (width + recordBytes))
 	} else {
-		data := math.Floor(h.SortBuffer * (1 - h.RecordPart) * h.SpillPart / width)
-		records := math.Floor(h.SortBuffer * h.RecordPart * h.SpillPart / recordBytes)
+		data, records := h.spillLimits(width)
 		most = min(data, records)
 	}
 	most = min(max(most, 1), outPairs)

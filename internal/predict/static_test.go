@@ -79,11 +79,30 @@ func TestSpec14_13CaseA(t *testing.T) {
 		demands, initial := p.Demands()
 		near(t, "first time of a shuffle", initial[ShuffleTask], 0.536870912, 1e-12)
 		near(t, "first time of a merge", initial[MergeTask], 7.918845952, 1e-12)
+		near(t, "first time of a merge as the thesis has it", r.Sort.plus(r.Reduce).Total(), 3.892314112, 1e-12)
 		if !row.shared {
 			near(t, "map on cpu", demands[MapTask][CPU], 2.1398057668, 1e-10)
 			near(t, "map on disk", demands[MapTask][Disk], 3.6909875200, 1e-10)
 			nearAll(t, "shuffle", demands[ShuffleTask][:Wait], []float64{0.012582912, 0.18874368, 0.33554432}, 1e-12)
 		}
+	}
+}
+
+// Pairs of 100 bytes that fit into a spill of Hadoop 1: by their bytes and by their records.
+func TestSpec14_13SpillLimits(t *testing.T) {
+	h := caseA(false).Hadoop
+	if data, records := h.spillLimits(100); data != 796917 || records != 262144 {
+		t.Errorf("%v pairs by bytes and %v by records, want 796917 and 262144", data, records)
+	}
+}
+
+// A shuffle-sort subtask is one of as many as there are maps, of which some run side by side (spec 16, erratum E4).
+func TestSpec16ShuffleSubtasks(t *testing.T) {
+	for copiers, parts := range map[int]float64{1: 1. / 8, 5: 5. / 8, 8: 1, 20: 1} {
+		p := caseA(false)
+		p.Hadoop.Copiers = copiers
+		_, initial := p.Demands()
+		near(t, "first time of a shuffle", initial[ShuffleTask], 4.294967296*parts, 1e-12)
 	}
 }
 
@@ -148,6 +167,7 @@ func TestProfileCheck(t *testing.T) {
 func TestSpec14_13HerodotouJob(t *testing.T) {
 	near(t, "job", HerodotouTime(Slotted{20, 10, 8}, Slotted{6, 15, 8}), 36.25, 1e-12)
 	near(t, "maps", HerodotouTime(Slotted{20, 10, 8}, Slotted{}), 25, 1e-12)
+	near(t, "reduces", HerodotouTime(Slotted{0, 10, 8}, Slotted{6, 15, 8}), 11.25, 1e-12)
 }
 
 func TestSpec14_14ARIA(t *testing.T) {
@@ -162,6 +182,9 @@ func TestSpec14_14ARIA(t *testing.T) {
 	maps, reduces := slotsFor(&j, 60)
 	near(t, "map slots", maps, 5.245901639, 1e-9)
 	near(t, "reduce slots", reduces, 3.147540984, 1e-9)
+	if math.Ceil(maps) != 6 || math.Ceil(reduces) != 4 {
+		t.Errorf("%v map and %v reduce slots, want 6 and 4", math.Ceil(maps), math.Ceil(reduces))
+	}
 	if maps, _ := slotsFor(&j, -2); !math.IsNaN(maps) {
 		t.Errorf("a target that no number of slots reaches needs %v map slots", maps)
 	}

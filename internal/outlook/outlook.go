@@ -61,14 +61,19 @@ type Look struct {
 // times are when a job started and ended in each draw, in seconds from now; infinite: it did not.
 type times struct{ starts, ends []float64 }
 
+// Has reports whether a job was submitted and unfinished at the instant of the look.
+func (l *Look) Has(job sched.JobID) bool {
+	_, ok := l.begun[job]
+	return ok
+}
+
 // Of predicts the start and the end of a job. It simulates the remaining tasks of all jobs in the present order of the
 // policy, 19 to 99 times, with task times drawn around the estimates. It treats the free room of all nodes as
 // one node, knows no jobs that come later, and assumes that the order does not change. The first call lays out all
 // jobs, and takes milliseconds to some seconds; later calls take no time.
 func (l *Look) Of(job sched.JobID) Outlook {
-	begun, unfinished := l.begun[job]
 	switch {
-	case !unfinished:
+	case !l.Has(job):
 		return Outlook{Unknown: "it is over"}
 	case l.why != "":
 		return Outlook{Unknown: l.why}
@@ -82,7 +87,7 @@ func (l *Look) Of(job sched.JobID) Outlook {
 		return Outlook{Unknown: "the cluster has no room for what is left of it"}
 	}
 	o := Outlook{End: span(at.ends)}
-	if !begun {
+	if !l.begun[job] {
 		o.Start = span(at.starts)
 	}
 	return o

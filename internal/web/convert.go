@@ -91,9 +91,10 @@ func (s *snapshot) fill(n *Node) {
 	n.Capacity, n.Used = amounts(r.capacity), amounts(r.used)
 }
 
-// expected says when a job is expected to start and to end.
+// expected says when a job is expected to start and to end: nothing of a job that was submitted after the look at what
+// is left.
 func (s *snapshot) expected(r *jobRow) (e Expected) {
-	if s.ends.look == nil || s.over != "" || r.end >= 0 {
+	if s.ends.look == nil || s.over != "" || r.end >= 0 || !s.ends.look.Has(r.id) {
 		return e
 	}
 	instant := func(t float64) *float64 {
@@ -101,6 +102,7 @@ func (s *snapshot) expected(r *jobRow) (e Expected) {
 		return &t
 	}
 	o := s.ends.look.Of(r.id)
+	e.Unknown = o.Unknown
 	if o.Start != nil && r.first < 0 {
 		e.Start = instant(o.Start.Median)
 	}
@@ -211,15 +213,15 @@ const mostShown = 20_000
 
 // detail describes one job; false: it is not known, or forgotten.
 func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
-	s := b.snapshot()
+	listed := b.snapshot() // of which the list tells, so that both say the same of what is expected
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.row(id)
 	if r == nil {
 		return nil, false
 	}
-	s = &snapshot{about: s.about, now: b.now, over: b.over}
-	d := &JobDetail{Job: s.job(r), Now: b.now.Seconds(), Attempts: []Attempt{}}
+	s := &snapshot{about: b.about, now: b.now, over: b.over}
+	d := &JobDetail{Job: s.job(r), Expected: listed.expected(r), Now: b.now.Seconds(), Attempts: []Attempt{}}
 	for i := range r.stages {
 		d.Stages = append(d.Stages, stageAnswer(i, &r.stages[i]))
 	}
@@ -237,9 +239,6 @@ func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
 				d.Counters.Phases[sched.Phase(p).String()] = t.Seconds()
 			}
 		}
-	}
-	if r.end < 0 && b.view != nil {
-		d.Expected = b.expect(r)
 	}
 	return d, true
 }
@@ -260,46 +259,6 @@ func stageAnswer(i int, r *stageRow) Stage {
 		st.Locality = &Locality{r.local, r.rack, r.off}
 	}
 	return st
-}
-
-// expect says when an unfinished job is expected to end; nil where the time of its tasks is not known, or nothing of it
-// runs. Stages are taken one after the other. A task takes what those of its stage took so far, else what was
-// estimated.
-func (b *Board) expect(r *jobRow) *Expectation {
-	if r.running == 0 {
-		return nil
-	}
-	ran := make([]float64, len(r.stages)) // seconds, of the attempts that run
-	b.log.chain(r.tail, false, func(a *attempt) bool {
-		if a.end < 0 {
-			ran[a.stage] += min((b.now - a.start).Seconds(), r.stages[a.stage].mean().Seconds())
-		}
-		return true
-	})
-	now := b.now.Seconds()
-	x := &Expectation{Low: now, End: now, High: now, Says: "the job keeps as many attempts at a time as run now"}
-	for i := range r.stages {
-		st := &r.stages[i]
-		left := float64(st.total - st.done)
-		if left == 0 {
-			continue
-		}
-		mean := st.mean().Seconds()
-		if st.total < 0 || mean <= 0 {
-			return nil
-		}
-		room := 1.0
-		for k, per := range st.perTask {
-			if per > 0 {
-				room = max(room, float64(b.view.Capacity[k]/per))
-			}
-		}
-		work, pace := max(0, left*mean-ran[i]), float64(max(1, r.running))
-		x.Low += work / min(room, left)
-		x.End += work / min(pace, left)
-		x.High += (work + left*st.spread.Seconds()) / min(pace, left)
-	}
-	return x
 }
 
 // mean returns what a task of a stage takes, as far as that is known; 0: it is not.

@@ -148,25 +148,19 @@ type Expected struct {
 	End   *float64 `json:"expected_end_s,omitempty"`
 	Low   *float64 `json:"expected_end_low_s,omitempty"`
 	High  *float64 `json:"expected_end_high_s,omitempty"`
+	// Unknown is why the end cannot be said.
+	Unknown string `json:"expected_unknown,omitempty"`
 }
 
 // JobDetail is one job.
 type JobDetail struct {
 	Job
+	Expected
 	Now       float64      `json:"now_s"`
 	Stages    []Stage      `json:"stages"`
 	Attempts  []Attempt    `json:"attempts"`            // in order of launch
 	Forgotten bool         `json:"forgotten,omitempty"` // earlier attempts are not shown
 	Counters  *JobCounters `json:"counters,omitempty"`
-	Expected  *Expectation `json:"expected,omitempty"` // of an unfinished job
-}
-
-// Expectation is when a job is expected to end.
-type Expectation struct {
-	Low  float64 `json:"low_s"`  // with the whole cluster from now on
-	End  float64 `json:"end_s"`  // with as many attempts at a time as run now
-	High float64 `json:"high_s"` // likewise, when each task takes a standard deviation longer
-	Says string  `json:"says"`   // what is assumed, in words
 }
 
 // Stage is a stage of a job.

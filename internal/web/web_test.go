@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -377,9 +378,12 @@ func TestExpectedEndsAreListed(t *testing.T) {
 	spec := &sched.JobSpec{Name: "job", Stages: []sched.StageSpec{{Kind: sched.Map, PerTask: slot, Tasks: 4}}}
 	launched := core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: slot}},
 		{Kind: sched.JobSubmitted, Job: 1, Body: spec}})
-	if j := listed(t, board); j.Expected.End != nil {
-		t.Errorf("%v s are expected, and no task has ended", *j.Expected.End)
+	listed(t, board)
+	core.Step(1e9, nil)
+	if j := listed(t, board); j.Expected.End != nil || !strings.Contains(j.Expected.Unknown, "no task like those") {
+		t.Errorf("%+v is expected, and no task has ended", j.Expected)
 	}
+	board.ends.due = time.Time{}
 	core.Step(10e9, []sched.Event{{Kind: sched.AttemptDone, Attempt: launched[0].Attempt}})
 	j := listed(t, board)
 	if j.Expected.End == nil || j.Expected.Start != nil {
@@ -389,6 +393,14 @@ func TestExpectedEndsAreListed(t *testing.T) {
 		math.Abs(end-40) > 10 {
 		t.Errorf("the end is expected at %.1f s, from %.1f to %.1f s; four tasks of 10 s end at 40 s", end, low,
 			high)
+	}
+	if d, ok := board.detail(1); !ok || !reflect.DeepEqual(d.Expected, j.Expected) {
+		t.Errorf("the job's own view says %+v, the list %+v", d.Expected, j.Expected)
+	}
+	board.ends.due = time.Now().Add(time.Hour)
+	core.Step(12e9, []sched.Event{{Kind: sched.JobSubmitted, Job: 2, Body: spec}})
+	if d, ok := board.detail(2); !ok || d.Expected != (Expected{}) {
+		t.Errorf("of a job that was submitted after the last look, %+v is said", d.Expected)
 	}
 }
 

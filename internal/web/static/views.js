@@ -99,11 +99,11 @@ const range = (j) => at(j.expected_end_low_s) + " to " + at(j.expected_end_high_
 
 const foreseen = (j) => (j.expected_end_s == null ? "" : [at(j.expected_end_s), h("span", { class: "soft" }, " " + range(j))]);
 
-// expectation says when a job is expected to start and to end: by a simulation of all jobs, or if it goes on as now.
+// expectation says when a job is expected to start and to end.
 const expectation = (j) => [
   j.expected_start_s != null && tile("expected start", at(j.expected_start_s), "of the first task"),
   j.expected_end_s != null ? tile("expected end", at(j.expected_end_s), `nine of ten: ${range(j)}`)
-    : j.expected && tile("expected end", at(j.expected.end_s), `${at(j.expected.low_s)} to ${at(j.expected.high_s)}, if ${j.expected.says}`)];
+    : j.expected_unknown && tile("expected end", "not known", j.expected_unknown)];
 
 // jobs shows the list of jobs.
 export function jobs(main, c) {

@@ -489,8 +489,9 @@ var others = []string{"sched", "policy", "policy/policytest", "model", "mr", "mr
 
 // forTests are packages that tests are written with. Their functions are called by tests alone, and no program may
 // import them.
-var forTests = []string{"internal/unpack/bomb", "internal/yarn/internal/peer", "internal/yarn/internal/proto/prototest",
-	"internal/yarn/internal/recording", "sched/enginetest"}
+var forTests = []string{"internal/unpack/bomb", "internal/yarn/internal/kerberos/kerberostest",
+	"internal/yarn/internal/peer", "internal/yarn/internal/proto/prototest", "internal/yarn/internal/recording",
+	"sched/enginetest"}
 
 // TestTidyForTests holds that programs import no package that tests are written with.
 func TestTidyForTests(t *testing.T) {

@@ -200,12 +200,12 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		setup.Loans = &record.Loans{}
 		config.Debts.Statement = func(now sched.Time) any { return setup.Loans.FairnessAt(now) }
 	}
-	if config.HA != nil {
+	if config.Kept.HA != nil {
 		fmt.Fprintln(a.Err, "standby")
-		if config.Active, err = yarn.Stand(ctx, config); err != nil {
+		if config.Kept.Active, err = yarn.Stand(ctx, config); err != nil {
 			return failuref("%w", err)
 		}
-		defer func() { err = errors.Join(err, config.Active.Leave()) }()
+		defer func() { err = errors.Join(err, config.Kept.Active.Resign()) }()
 	}
 	guard := pageOf(a, &setup, &config)
 	opened, err := setup.Open()
@@ -215,7 +215,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	config.Core, config.Room.Pack, config.Debts.Keep = opened.Core, f.pack, opened.Keep
 	if f.state != "" {
-		config.State = filepath.Join(f.state, "rm.db")
+		config.Kept.File = filepath.Join(f.state, "rm.db")
 	}
 	rm, err := yarn.Listen(ctx, config)
 	if err != nil {

@@ -132,7 +132,7 @@ func TestManagerChecks(t *testing.T) {
 		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "", statusOK, "policy fair"},
 		{"yarn.resourcemanager.scheduler.class", java + "fifo.FifoScheduler", "", statusOK, "policy fifo"},
 		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "--policy=srpt", statusOK, "policy srpt"},
-		{"hadoop.security.authentication", "kerberos", "", statusFailed, "hadoop.security.authentication = kerberos"},
+		{"hadoop.security.authentication", "kerberos", "", statusFailed, "hadoop.security.authentication is kerberos"},
 		{"hadoop.security.authentication", "kerberos", "--insecure", statusOK, "policy capacity"},
 	} {
 		dir := t.TempDir()

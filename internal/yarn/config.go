@@ -63,13 +63,8 @@ type Config struct {
 	Page http.Handler
 	// Shown is what REST shows of the configuration.
 	Shown Shown
-	// State is the file that keeps what outlives the process; "": nothing does.
-	State string
-	// HA says which of several ResourceManagers this is; nil: there is one. Active is then what Stand has returned: the
-	// state is kept in ZooKeeper, not in State.
-	HA     *HA
-	Active *Active
-	Log    *slog.Logger // nil: slog.Default
+	Kept  Kept
+	Log   *slog.Logger // nil: slog.Default
 }
 
 // Debts are between queues and users. Both functions are called within a turn.
@@ -125,7 +120,7 @@ func (c *Config) Check() error {
 			return err
 		}
 	}
-	if c.HA != nil && c.HA.User == "" && !c.Security.Insecure {
+	if c.Kept.HA != nil && c.Kept.HA.User == "" && !c.Security.Insecure {
 		return errors.New("the state in ZooKeeper holds the keys that sign tokens, and anybody could read it: set " +
 			"hadoop.zk.auth to digest:USER:PASSWORD, or to @FILE with that in it, or start with --insecure")
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -30,30 +29,6 @@ import (
 //
 // One that loses the lock ends, and its service manager starts it again as a standby.
 
-// HA says which of several ResourceManagers this is (yarn.resourcemanager.ha.enabled).
-type HA struct {
-	ID, Cluster string            // yarn.resourcemanager.ha.id and cluster-id
-	Peers       map[string]string // where the pages of each are, host:port, by id
-	ZooKeeper   []string          // host:port (hadoop.zk.address)
-	// Timeout is how long the active one may be silent (hadoop.zk.timeout-ms): 5 s. ZooKeeper may change it.
-	Timeout time.Duration
-	// User is user:password, as which ZooKeeper is used (hadoop.zk.auth); "": what is kept there is open to all.
-	User string
-	// Lock and State are where the lock and the state are in ZooKeeper. The lock is that of Hadoop's ResourceManagers,
-	// so one of them is never active beside one of these.
-	Lock, State string
-}
-
-// usualSession is how long the active one may be silent where nothing is said. Hadoop's is 10 s.
-const usualSession = 5 * time.Second
-
-// An Active is the right to be the active ResourceManager.
-type Active struct {
-	session *zoo.Session
-	lease   *zoo.Lease
-	config  *HA
-}
-
 // Stand is a standby until this ResourceManager may be the active one, and returns then. Meanwhile it answers operators
 // and sends browsers on.
 func Stand(ctx context.Context, config Config) (*Active, error) {
@@ -62,39 +37,28 @@ func Stand(ctx context.Context, config Config) (*Active, error) {
 		return nil, err
 	}
 	session, err := zoo.Connect(ctx, zoo.Servers{
-		Addresses: c.HA.ZooKeeper,
-		Timeout:   c.HA.Timeout,
-		User:      c.HA.User,
+		Addresses: c.Kept.HA.ZooKeeper,
+		Timeout:   c.Kept.HA.Timeout,
+		User:      c.Kept.HA.User,
 		Log:       c.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s := standby{config: c}
-	lease, err := s.wait(ctx, session)
+	lease, err := s.stand(ctx, session)
 	if err != nil {
 		session.Close()
 		return nil, err
 	}
-	return &Active{session, lease, c.HA}, nil
+	return &Active{session, lease, c.Kept.HA}, nil
 }
 
-// Leave gives the right back, so that a standby becomes active at once. Serve must have returned.
-func (a *Active) Leave() error {
+// Resign gives the right back, so that a standby becomes active at once. Serve must have returned.
+func (a *Active) Resign() error {
 	err := a.lease.Release()
 	a.session.Close()
 	return err
-}
-
-// held reports whether this ResourceManager may answer; one that is alone may.
-func (a *Active) held() bool { return a == nil || a.lease.Held() }
-
-// lost is closed when this one is not active any more; one that is alone always is.
-func (a *Active) lost() <-chan struct{} {
-	if a == nil {
-		return nil
-	}
-	return a.lease.Lost()
 }
 
 // open takes the state over, and returns where it is kept and what it is.
@@ -112,8 +76,8 @@ type standby struct {
 	active atomic.Pointer[string] // id of the active one; nil: not known
 }
 
-// wait serves as a standby until the lock is this one's.
-func (s *standby) wait(ctx context.Context, session *zoo.Session) (*zoo.Lease, error) {
+// stand serves as a standby until the lock is this one's.
+func (s *standby) stand(ctx context.Context, session *zoo.Session) (*zoo.Lease, error) {
 	serving, stop := context.WithCancel(ctx)
 	var servers sync.WaitGroup
 	defer servers.Wait()
@@ -144,8 +108,8 @@ func (s *standby) wait(ctx context.Context, session *zoo.Session) (*zoo.Lease, e
 		servers.Go(func() { _ = pages.Serve(ln) })
 		context.AfterFunc(serving, func() { pages.Close() })
 	}
-	me := wire.ActiveManager{Cluster: s.config.HA.Cluster, ID: s.config.HA.ID}
-	return session.Acquire(ctx, s.config.HA.Lock, me.Append(nil), func(holder []byte) {
+	me := wire.ActiveManager{Cluster: s.config.Kept.HA.Cluster, ID: s.config.Kept.HA.ID}
+	return session.Acquire(ctx, s.config.Kept.HA.Lock, me.Append(nil), func(holder []byte) {
 		var other wire.ActiveManager
 		if err := other.Decode(holder); err != nil {
 			s.config.Log.Warn("the lock of the active ResourceManager cannot be read", "why", err)
@@ -157,14 +121,6 @@ func (s *standby) wait(ctx context.Context, session *zoo.Session) (*zoo.Lease, e
 	})
 }
 
-// inZooKeeper names the store of several ResourceManagers.
-const inZooKeeper = "zookeeper"
-
-// standbyError is what a standby answers, on which peers try the next.
-func standbyError(id string) error {
-	return rpc.Errorf("org.apache.hadoop.ipc.StandbyException", "ResourceManager %s is not Active!", id)
-}
-
 // operators is the server that operators call. It has no state to change.
 func (s *standby) operators() (*rpc.Server, error) {
 	server := &rpc.Server{
@@ -172,7 +128,7 @@ func (s *standby) operators() (*rpc.Server, error) {
 		Methods:     map[string]rpc.Method{},
 		Other:       availability(wire.ServiceStandby),
 		Log:         s.config.Log,
-		Absent:      standbyError(s.config.HA.ID),
+		Absent:      standbyError(s.config.Kept.HA.ID),
 		Protections: s.config.Security.Protections,
 	}
 	tickets, _, err := s.config.Security.mechanisms()
@@ -221,12 +177,12 @@ func (s *standby) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := s.active.Load()
-	if id == nil || s.config.HA.Peers[*id] == "" {
+	if id == nil || s.config.Kept.HA.Peers[*id] == "" {
 		http.Error(w, "This is standby RM. There is no active one, or it is not one that is known here.",
 			http.StatusServiceUnavailable)
 		return
 	}
-	to := s.config.scheme() + "://" + s.config.HA.Peers[*id] + r.URL.RequestURI()
+	to := s.config.scheme() + "://" + s.config.Kept.HA.Peers[*id] + r.URL.RequestURI()
 	w.Header().Set("Location", to)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusTemporaryRedirect)

@@ -228,7 +228,7 @@ func TestSeveralManagers(t *testing.T) {
 	if err != nil || len(notes) > 0 {
 		t.Fatalf("%v; notes %q", err, notes)
 	}
-	if h := c.HA; h == nil || h.ID != "two" || h.Peers["one"] != "h1:80" || h.User != "rm:secret" ||
+	if h := c.Kept.HA; h == nil || h.ID != "two" || h.Peers["one"] != "h1:80" || h.User != "rm:secret" ||
 		len(h.ZooKeeper) != 2 || h.Lock != "/yarn-leader-election/blue/ActiveStandbyElectorLock" ||
 		h.State != "/rmstore/sojourn/blue" || h.Timeout != usualSession {
 		t.Errorf("read %+v", h)
@@ -240,7 +240,7 @@ func TestSeveralManagers(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("digest:other:word\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, _, err := read("hadoop.zk.auth", "@"+secret); err != nil || c.HA.User != "other:word" {
+	if c, _, err := read("hadoop.zk.auth", "@"+secret); err != nil || c.Kept.HA.User != "other:word" {
 		t.Errorf("a password from a file: %v", err)
 	}
 	if c, _, err := read("hadoop.zk.auth", ""); err != nil || c.Check() == nil {

@@ -127,8 +127,8 @@ func hostName(host string) string {
 	return host
 }
 
-// protections reads what callers who prove who they are may choose from, the best first as they stand.
-func (p *properties) protections() (list []rpc.Protection) {
+// protectionsOf reads what callers who prove who they are may choose from, the best first as they stand.
+func protectionsOf(p *properties) (list []rpc.Protection) {
 	for one := range strings.SplitSeq(p.text(rpcProtection, "authentication"), ",") {
 		switch strings.ToLower(strings.TrimSpace(one)) {
 		case "authentication":

@@ -199,10 +199,10 @@ func (o *owner) turn(batch []*call) {
 	}
 	m.step()
 	number := m.saves.flush()
-	active := m.config.Active.held()
+	active := m.config.Kept.Active.held()
 	for _, c := range batch {
 		if !active {
-			c.later, c.err = nil, standbyError(m.config.HA.ID)
+			c.later, c.err = nil, standbyError(m.config.Kept.HA.ID)
 		}
 		if c.err == nil && c.later != nil {
 			c.reply = c.later()

@@ -32,8 +32,8 @@ func (m *manager) remember() error {
 	}
 	var kept *store.Store
 	var values map[string][]byte
-	where := m.config.State
-	if a := m.config.Active; a != nil {
+	where := m.config.Kept.File
+	if a := m.config.Kept.Active; a != nil {
 		var err error
 		if kept, values, err = a.open(failed); err != nil {
 			return fmt.Errorf("open the state: %w", err)

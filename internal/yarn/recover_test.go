@@ -29,7 +29,7 @@ func (c *cluster) patient(tasks int32) func(context.Context, *peer.Master, wire.
 // go on, tokens stay good, what is over is told of, and ids of containers tell the lives apart.
 func TestRestartTakesOver(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rm.db")
-	keep := func(config *Config) { config.State = state }
+	keep := func(config *Config) { config.Kept.File = state }
 	c := start(t, keep)
 	n := c.node()
 	over := c.submit(nil)
@@ -108,7 +108,7 @@ func TestRestartTakesOver(t *testing.T) {
 // ends.
 func TestRestartWithoutMaster(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rm.db")
-	keep := func(config *Config) { config.State, config.Expiry.Node = state, 300*time.Millisecond }
+	keep := func(config *Config) { config.Kept.File, config.Expiry.Node = state, 300*time.Millisecond }
 	c := start(t, keep)
 	gone, stays := c.node(), c.node()
 	var masters atomic.Int32

@@ -237,7 +237,7 @@ func wantsXML(r *http.Request) bool {
 
 func (q rest) info() (body, error) {
 	elector := "Could not find leader elector. Verify both HA and automatic failover are enabled."
-	if q.m.config.Active != nil {
+	if q.m.config.Kept.Active != nil {
 		elector = "CONNECTED"
 	}
 	return body{"clusterInfo", clusterInfo{

@@ -28,7 +28,7 @@ func withOptions(h http.Handler) http.Handler {
 func servePages(mux *http.ServeMux, f *front) {
 	overview := func(w http.ResponseWriter, r *http.Request) {
 		var text string
-		f.look(func(m *manager) { text = m.overview() })
+		f.look(func(m *manager) { text = overviewOf(m) })
 		page(w, http.StatusOK, "Cluster", text)
 	}
 	mux.HandleFunc("GET /cluster", overview)
@@ -39,7 +39,7 @@ func servePages(mux *http.ServeMux, f *front) {
 	})
 	mux.HandleFunc("GET /jmx", func(w http.ResponseWriter, r *http.Request) {
 		var beans []any
-		f.look(func(m *manager) { beans = m.beans() })
+		f.look(func(m *manager) { beans = beansOf(m) })
 		var memory runtime.MemStats
 		runtime.ReadMemStats(&memory)
 		heap := map[string]any{"used": memory.HeapAlloc, "committed": memory.HeapSys}
@@ -48,8 +48,8 @@ func servePages(mux *http.ServeMux, f *front) {
 	})
 }
 
-// overview says what there is, a line each.
-func (m *manager) overview() string {
+// overviewOf says what there is, a line each.
+func overviewOf(m *manager) string {
 	root := m.core.Queues[0]
 	const form = "nodes         %d\nmemory        %d of %d MiB\ncores         %d of %d\ncontainers    %d\n" +
 		"applications  %d, %d live"
@@ -102,8 +102,8 @@ func jmxPage(beans []any, w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"beans": append([]any{}, beans...)})
 }
 
-// beans are the figures that monitoring programs read of a ResourceManager, by Hadoop's names.
-func (m *manager) beans() []any {
+// beansOf are the figures that monitoring programs read of a ResourceManager, by Hadoop's names.
+func beansOf(m *manager) []any {
 	nodes := map[wire.NodeState]int{}
 	for _, n := range m.nodes.list {
 		nodes[n.state]++

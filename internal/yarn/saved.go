@@ -109,7 +109,7 @@ func (m *manager) store() string {
 	switch {
 	case m.saves == nil:
 		return "none"
-	case m.config.Active != nil:
+	case m.config.Kept.Active != nil:
 		return inZooKeeper
 	}
 	return "bbolt"

@@ -60,7 +60,7 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	launches, stop := context.WithCancel(context.WithoutCancel(ctx))
 	rm.start, rm.stopLaunches = newNodeCaller(launches, c.Expiry.Launch, c.Security.Protections), stop
 	m := newManager(c, hosts, rm.start, time.Now)
-	if c.State != "" || c.Active != nil {
+	if c.Kept.File != "" || c.Kept.Active != nil {
 		if err := m.remember(); err != nil {
 			stop()
 			rm.closeAll()
@@ -127,9 +127,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	owning.Go(func() { f.loop(owner) })
 	go func() {
 		select {
-		case <-rm.config.Active.lost():
+		case <-rm.config.Kept.Active.lost():
 			stopCalls(fmt.Errorf("this ResourceManager is not active any more: ZooKeeper was silent for %v, or "+
-				"another one has taken over; start it again as a standby", rm.config.Active.session.Timeout()*2/3))
+				"another one has taken over; start it again as a standby", rm.config.Kept.Active.session.Timeout()*2/3))
 		case <-calls.Done():
 		}
 	}()

@@ -173,7 +173,7 @@ const usualRoll = 24 * time.Hour
 // config is what the properties say, queues apart.
 func (p *properties) config(dir string) Config {
 	const rm = "yarn.resourcemanager."
-	several := p.several()
+	several := severalOf(p)
 	id := ""
 	if several != nil {
 		id = several.ID
@@ -192,7 +192,7 @@ func (p *properties) config(dir string) Config {
 		}
 		return a
 	}
-	web, webPort := p.web()
+	web, webPort := webName(p)
 	c := Config{
 		Addresses: Addresses{
 			Tracker: address("resource-tracker.address", "8031"),
@@ -207,8 +207,8 @@ func (p *properties) config(dir string) Config {
 		Sizes:     p.sizes(),
 		Attempts:  p.count(rm + "am.max-attempts"),
 		Completed: int(p.count(rm + "max-completed-applications")),
-		Web:       p.webOf(id), // as browsers know it
-		HA:        several,
+		Web:       webOf(p, id), // as browsers know it
+		Kept:      Kept{HA: several},
 	}
 	p.times(&c)
 	most, _ := p.number("yarn.cluster.max-application-priority", span{0, math.MaxInt32})
@@ -231,13 +231,13 @@ func (p *properties) config(dir string) Config {
 	c.Security.Secured = p.secured()
 	manager, _, _ := net.SplitHostPort(p.ofOne(id, "address", net.JoinHostPort(host, "8032")))
 	read := len(p.wrong)
-	c.Security.Kerberos, c.Security.Protections = p.kerberos(manager), p.protections()
+	c.Security.Kerberos, c.Security.Protections = p.kerberos(manager), protectionsOf(p)
 	for _, err := range p.wrong[read:] { // --insecure starts without
 		c.Security.Secured, c.Security.Kerberos = append(c.Security.Secured, err.Error()), nil
 	}
 	p.wrong = p.wrong[:read]
 	if p.secureWeb() {
-		source := p.keySource(dir)
+		source := keySourceOf(p, dir)
 		c.Security.TLS = &source
 	}
 	c.Policy = p.policy()

@@ -15,8 +15,8 @@ const (
 	zkPrefix = "hadoop.zk."
 )
 
-// several reads which of several ResourceManagers this is; nil: there is one.
-func (p *properties) several() *HA {
+// severalOf reads which of several ResourceManagers this is; nil: there is one.
+func severalOf(p *properties) *HA {
 	if !p.yes(haPrefix+"enabled", false) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (p *properties) several() *HA {
 		Cluster: p.text("yarn.resourcemanager.cluster-id", ""),
 		Peers:   map[string]string{},
 		Timeout: cmp.Or(p.millis(zkPrefix+"timeout-ms"), usualSession),
-		User:    p.zooUser(),
+		User:    zooUser(p),
 	}
 	if h.Cluster == "" || strings.ContainsAny(h.Cluster, "/") {
 		p.fail("yarn.resourcemanager.cluster-id", "the cluster's name, which all its ResourceManagers have, without /")
@@ -50,14 +50,14 @@ func (p *properties) several() *HA {
 	for one := range strings.SplitSeq(p.text(haPrefix+"rm-ids", ""), ",") {
 		if one = strings.TrimSpace(one); one != "" {
 			ids = append(ids, one)
-			h.Peers[one] = p.webOf(one)
+			h.Peers[one] = webOf(p, one)
 			for _, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
 				p.ofOne(one, name, "") // known, though only this one's are used
 			}
 		}
 	}
 	if h.ID == "" {
-		h.ID = p.local(ids)
+		h.ID = localOf(p, ids)
 	}
 	if len(ids) < 2 || !slices.Contains(ids, h.ID) {
 		p.fail(haPrefix+"rm-ids", fmt.Sprintf("the names of all ResourceManagers, two or more, with commas between, "+
@@ -78,13 +78,13 @@ func (p *properties) ofOne(id, name, otherwise string) string {
 }
 
 // webOf returns where the pages of one of several ResourceManagers are.
-func (p *properties) webOf(id string) string {
-	name, port := p.web()
+func webOf(p *properties, id string) string {
+	name, port := webName(p)
 	return p.ofOne(id, name, net.JoinHostPort(p.ofOne(id, "hostname", "localhost"), port))
 }
 
-// local returns the one whose host is this machine, by its name or an address; "": there is none, or more than one is.
-func (p *properties) local(ids []string) (found string) {
+// localOf returns the one whose host is this machine, by its name or an address; "": there is none, or more than one.
+func localOf(p *properties, ids []string) (found string) {
 	mine := []string{"localhost"}
 	if name, err := os.Hostname(); err == nil {
 		short, _, _ := strings.Cut(name, ".")
@@ -110,7 +110,7 @@ func (p *properties) local(ids []string) (found string) {
 }
 
 // zooUser reads as which user ZooKeeper is used: digest:USER:PASSWORD, or @FILE with that in it.
-func (p *properties) zooUser() string {
+func zooUser(p *properties) string {
 	const name = zkPrefix + "auth"
 	text := p.text(name, p.text("yarn.resourcemanager.zk-auth", ""))
 	if file, in := strings.CutPrefix(text, "@"); in {

@@ -29,8 +29,8 @@ func (p *properties) secureWeb() bool {
 	return strings.EqualFold(p.text(httpPolicy, ""), httpsOnly)
 }
 
-// web names the property, below yarn.resourcemanager., that says where REST is, and its usual port.
-func (p *properties) web() (name, port string) {
+// webName names the property, below yarn.resourcemanager., that says where REST is, and its usual port.
+func webName(p *properties) (name, port string) {
 	const open, secure = "webapp.address", "webapp.https.address"
 	p.used["yarn.resourcemanager."+open], p.used["yarn.resourcemanager."+secure] = true, true // one or the other
 	if p.secureWeb() {
@@ -39,9 +39,9 @@ func (p *properties) web() (name, port string) {
 	return open, "8088"
 }
 
-// keySource reads where the key and the certificates of REST are, from the file that hadoop.ssl.server.conf names
+// keySourceOf reads where the key and the certificates of REST are, from the file that hadoop.ssl.server.conf names
 // (ssl-server.xml) in a folder. Without such a file, or without a key store in it, Path is "".
-func (p *properties) keySource(dir string) (s KeySource) {
+func keySourceOf(p *properties, dir string) (s KeySource) {
 	name := p.text(sslFile, "ssl-server.xml")
 	q, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", name)
 	if err != nil {

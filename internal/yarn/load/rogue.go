@@ -119,10 +119,10 @@ func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err erro
 		running.Go(func() {
 			defer end()
 			for ctx.Err() == nil {
+				calls.Add(1)
 				if err := call(); err != nil && ctx.Err() == nil {
 					cancel(err)
 				}
-				calls.Add(1)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err erro
 	}
 	c.beats.start()
 	c.asks.start()
-	calls.Store(0)
+	calls.Store(int64(kind.count)) // those that go on
 	d, took, err := c.measure(ctx)
 	if err != nil {
 		return b, errors.Join(err, context.Cause(ctx))

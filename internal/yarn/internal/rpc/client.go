@@ -158,7 +158,7 @@ func (c *Client) prove(s *Secret, wanted []Protection) error {
 		return fmt.Errorf("server does not prove that it knows the token's password")
 	}
 	if l != nil {
-		c.conn = newWrappedConn(c.conn, c.in, l, c.most, mostWrapped, false)
+		c.conn = (&wrappedConn{Conn: c.conn, in: c.in, layer: l, most: c.most}).begin(mostWrapped)
 		c.in = newFrameReader(c.conn, c.in.idle, c.in.transfer)
 	}
 	return nil

@@ -195,7 +195,7 @@ func (c *serverConn) proved(h *requestHeader, token []byte, l layer, peerMost in
 		return err
 	}
 	b := c.bench
-	w := newWrappedConn(c.conn, c.in, l, b.limits.Frame, peerMost, true)
+	w := (&wrappedConn{Conn: c.conn, in: c.in, layer: l, most: b.limits.Frame, server: true}).begin(peerMost)
 	in := newFrameReader(w, c.in.idle, c.in.transfer)
 	in.share = b.server.Room.ShareOf(HostOf(c.call.Remote))
 	b.mu.Lock() // the server may be closing

@@ -95,7 +95,8 @@ func dialKerberos(t *testing.T, address string, i *kerberostest.Initiator, want 
 		return nil, 0, errors.New("the handshake goes on")
 	}
 	if want != Authentication {
-		c.conn = newWrappedConn(conn, c.in, initiated{i, want == Privacy}, c.most, mostWrapped, false)
+		under := &wrappedConn{Conn: conn, in: c.in, layer: initiated{i, want == Privacy}, most: c.most}
+		c.conn = under.begin(mostWrapped)
 		c.in = newFrameReader(c.conn, time.Minute, time.Minute)
 	}
 	c.out = appendFrame(c.out, &requestHeader{call: callContext, client: c.id[:], retry: retryNone},

@@ -158,12 +158,12 @@ type wrappedConn struct {
 	out    []byte
 }
 
-// newWrappedConn returns the connection under a layer. What in has read already belongs to it. A token to the peer has
-// at most peerMost bytes.
-func newWrappedConn(nc net.Conn, in *frameReader, l layer, frame, peerMost int, server bool) *wrappedConn {
-	in.passive = true // the reader of the frames in the stream sets deadlines
-	piece := min(mostWrapped, peerMost) - wrapOverhead
-	return &wrappedConn{Conn: nc, in: in, most: frame, layer: l, piece: piece, server: server}
+// begin makes the connection ready. What in has read already belongs to it. A token to the peer has at most peerMost
+// bytes.
+func (w *wrappedConn) begin(peerMost int) *wrappedConn {
+	w.in.passive = true // the reader of the frames in the stream sets deadlines
+	w.piece = min(mostWrapped, peerMost) - wrapOverhead
+	return w
 }
 
 func (w *wrappedConn) Read(p []byte) (int, error) {

@@ -9,6 +9,7 @@ import (
 
 func TestRoundTrip(t *testing.T) {
 	prototest.RoundTrip(t, []proto.Described{
+		&ActiveManager{}, &ServiceStatus{},
 		new(
 			ApplicationID,
 		), new(AttemptID), new(ContainerID), new(NodeID), new(Resource), new(ResourceType), new(Priority), new(Token),

@@ -21,7 +21,7 @@ import (
 
 // Values are named values below a node, as a store's keeper. ZooKeeper takes 1 MiB in a request at most, so a batch is
 // written in several, with all values of one thing in the same (names are alike after their first slash). A value that
-// is larger than a part has several, of which the first is written last.
+// is larger than a part has several. The first is written last.
 //
 //	ROOT/fence           is written once by each that takes the values over. Each later request checks its version, so
 //	                     nothing is written by one that was replaced, however long its requests were on their way.
@@ -45,8 +45,8 @@ const (
 	schema   = "1" // what the root node says of how values are kept
 )
 
-// Take takes the values below a node over, and returns what they are. From then on nobody who took them before can
-// write them. A value whose first part is damaged or was never written is not returned.
+// Take takes the values below a node over, and returns what they are. From then on no process that took them
+// before can write them. A value that is damaged is an error, which names its node.
 func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
 	v := &Values{session: s, root: root, parts: map[string]int{}}
 	for i := range folders {

@@ -96,7 +96,7 @@ func TestSpec14_13SpillLimits(t *testing.T) {
 	}
 }
 
-// A shuffle-sort subtask is one of as many as there are maps, of which some run side by side (spec 16, erratum E4).
+// There are as many shuffle-sort subtasks as maps, and some of them run side by side (spec 16, erratum E4).
 func TestSpec16ShuffleSubtasks(t *testing.T) {
 	for copiers, parts := range map[int]float64{1: 1. / 8, 5: 5. / 8, 8: 1, 20: 1} {
 		p := caseA(false)

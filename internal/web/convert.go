@@ -213,7 +213,7 @@ const mostShown = 20_000
 
 // detail describes one job; false: it is not known, or forgotten.
 func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
-	listed := b.snapshot() // of which the list tells, so that both say the same of what is expected
+	listed := b.snapshot() // the list shows it too, so that both say the same of what is expected
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.row(id)
@@ -221,7 +221,7 @@ func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
 		return nil, false
 	}
 	s := &snapshot{about: b.about, now: b.now, over: b.over}
-	d := &JobDetail{Job: s.job(r), Expected: listed.expected(r), Now: b.now.Seconds(), Attempts: []Attempt{}}
+	d := &JobDetail{ListedJob: ListedJob{s.job(r), listed.expected(r)}, Now: b.now.Seconds(), Attempts: []Attempt{}}
 	for i := range r.stages {
 		d.Stages = append(d.Stages, stageAnswer(i, &r.stages[i]))
 	}

@@ -138,24 +138,23 @@ type Job struct {
 // ListedJob is a row of the list of jobs, with what is expected of it.
 type ListedJob struct {
 	Job
-	Expected
+	Expected Expected `json:"expected"`
 }
 
 // Expected is when an unfinished job of a run that goes is expected to start, if it has not, and to end, as instants.
 // Nine of ten ends lie between the limits. What cannot be said is left out.
 type Expected struct {
-	Start *float64 `json:"expected_start_s,omitempty"`
-	End   *float64 `json:"expected_end_s,omitempty"`
-	Low   *float64 `json:"expected_end_low_s,omitempty"`
-	High  *float64 `json:"expected_end_high_s,omitempty"`
+	Start *float64 `json:"start_s,omitempty"`
+	End   *float64 `json:"end_s,omitempty"`
+	Low   *float64 `json:"end_low_s,omitempty"`
+	High  *float64 `json:"end_high_s,omitempty"`
 	// Unknown is why the end cannot be said.
-	Unknown string `json:"expected_unknown,omitempty"`
+	Unknown string `json:"unknown,omitempty"`
 }
 
 // JobDetail is one job.
 type JobDetail struct {
-	Job
-	Expected
+	ListedJob
 	Now       float64      `json:"now_s"`
 	Stages    []Stage      `json:"stages"`
 	Attempts  []Attempt    `json:"attempts"`            // in order of launch

@@ -95,13 +95,6 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 	return spec
 }
 
-func (app *application) mostAttempts() int32 {
-	if n := app.submission.MaxAttempts; n > 0 {
-		return min(n, app.m.config.Attempts)
-	}
-	return app.m.config.Attempts
-}
-
 // launch makes a container of an action of the core: for the ApplicationMaster, which begins an attempt, or for what it
 // asked for.
 func (app *application) launch(a *sched.Action) {

@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"crypto/hmac"
-	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -17,14 +16,6 @@ const (
 	tokenLife       = 7 * 24 * time.Hour
 	mostDelegations = 100_000
 )
-
-// short is a user's name without realm and host, as renewers are compared.
-func short(user string) string {
-	if i := strings.IndexAny(user, "/@"); i >= 0 {
-		return user[:i]
-	}
-	return user
-}
 
 func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	d := &u.m.keys.delegations

@@ -1,6 +1,10 @@
 package yarn
 
-import "github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+import (
+	"net/http"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+)
 
 // The exceptions that peers act on, by class.
 const (
@@ -24,3 +28,27 @@ const (
 
 // notSupported refuses what this ResourceManager does not do.
 func notSupported(what string) error { return rpc.Errorf(classYARN, "%s: not supported", what) }
+
+// A restError is why a request cannot be served.
+type restError struct {
+	status  int
+	class   string // of Hadoop's exception, without its package
+	message string
+}
+
+func (e *restError) Error() string { return e.message }
+
+// badRequest refuses what a request says.
+func badRequest(message string) error {
+	return &restError{http.StatusBadRequest, "BadRequestException", message}
+}
+
+// notFound says that a request names what is not there.
+func notFound(message string) error {
+	return &restError{http.StatusNotFound, "NotFoundException", message}
+}
+
+// forbidden refuses what a user may not do.
+func forbidden(message string) error {
+	return &restError{http.StatusForbidden, "ForbiddenException", message}
+}

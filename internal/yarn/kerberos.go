@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	krb5 "github.com/jcmturner/gokrb5/v8/config"
 
@@ -108,6 +109,9 @@ func defaultRealm() string {
 	return c.LibDefaults.DefaultRealm
 }
 
+// lookupTime is how long a name server may take to answer.
+const lookupTime = 5 * time.Second
+
 // hostName returns the name of a host that is named or an address: this machine's where it is no address of a machine.
 func hostName(host string) string {
 	ip := net.ParseIP(host)
@@ -193,11 +197,19 @@ func (k *Kerberos) mechanism(n kerberos.Name, keytab string) (*mechanism, error)
 	return &mechanism{a, k.Names}, err
 }
 
+// bareName is a user's name without realm and host, as renewers are compared.
+func bareName(user string) string {
+	if i := strings.IndexAny(user, "/@"); i >= 0 {
+		return user[:i]
+	}
+	return user
+}
+
 // short is a user's name without realm and host, as renewers are compared: the local user of a principal where Kerberos
 // is on.
 func (s *Security) short(user string) string {
 	if s.Kerberos == nil {
-		return short(user)
+		return bareName(user)
 	}
 	if n, err := kerberos.ParseName(user); err == nil {
 		if local, err := s.Kerberos.Names.Local(n); err == nil {

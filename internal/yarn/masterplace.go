@@ -81,3 +81,11 @@ func (app *application) countedAttempts() int32 {
 func (app *application) forgiving() bool {
 	return app.submission.Validity > 0 && app.failures() < app.mostAttempts()
 }
+
+// mostAttempts returns how many attempts of its ApplicationMaster may fail before the application has failed.
+func (app *application) mostAttempts() int32 {
+	if n := app.submission.MaxAttempts; n > 0 {
+		return min(n, app.m.config.Attempts)
+	}
+	return app.m.config.Attempts
+}

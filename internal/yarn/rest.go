@@ -116,30 +116,6 @@ func restHandler(f *front, own []net.Addr) http.Handler {
 	return f.proving(withOptions(mux))
 }
 
-// A restError is why a request cannot be served.
-type restError struct {
-	status  int
-	class   string // of Hadoop's exception, without its package
-	message string
-}
-
-func (e *restError) Error() string { return e.message }
-
-// badRequest refuses what a request says.
-func badRequest(message string) error {
-	return &restError{http.StatusBadRequest, "BadRequestException", message}
-}
-
-// notFound says that a request names what is not there.
-func notFound(message string) error {
-	return &restError{http.StatusNotFound, "NotFoundException", message}
-}
-
-// forbidden refuses what a user may not do.
-func forbidden(message string) error {
-	return &restError{http.StatusForbidden, "ForbiddenException", message}
-}
-
 // inTurn runs do in a turn for the user that a request names.
 func (f *front) inTurn(r *http.Request, do func(rest) (body, error)) (b body, err error) {
 	user := visitor(r)

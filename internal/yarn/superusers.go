@@ -5,7 +5,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -53,9 +52,6 @@ func (p *properties) superusers() (list Superusers) {
 	}
 	return list
 }
-
-// lookupTime is how long a name server may take to say where a superuser's hosts are.
-const lookupTime = 5 * time.Second
 
 // impersonate reports, as an exception of Hadoop's, that user real may not act for user effective from an address. It
 // may ask the operating system, so it is called outside of turns.

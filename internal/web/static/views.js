@@ -95,15 +95,15 @@ const state = (s) => h("span", { class: "state " + s }, s);
 
 const progress = (j) => (j.tasks < 0 ? count(j.done) + " done" : count(j.done) + " / " + count(j.tasks));
 
-const range = (j) => at(j.expected_end_low_s) + " to " + at(j.expected_end_high_s);
+const range = (j) => at(j.expected.end_low_s) + " to " + at(j.expected.end_high_s);
 
-const foreseen = (j) => (j.expected_end_s == null ? "" : [at(j.expected_end_s), h("span", { class: "soft" }, " " + range(j))]);
+const foreseen = (j) => (j.expected.end_s == null ? "" : [at(j.expected.end_s), h("span", { class: "soft" }, " " + range(j))]);
 
 // expectation says when a job is expected to start and to end.
 const expectation = (j) => [
-  j.expected_start_s != null && tile("expected start", at(j.expected_start_s), "of the first task"),
-  j.expected_end_s != null ? tile("expected end", at(j.expected_end_s), `nine of ten: ${range(j)}`)
-    : j.expected_unknown && tile("expected end", "not known", j.expected_unknown)];
+  j.expected.start_s != null && tile("expected start", at(j.expected.start_s), "of the first task"),
+  j.expected.end_s != null ? tile("expected end", at(j.expected.end_s), `nine of ten: ${range(j)}`)
+    : j.expected.unknown && tile("expected end", "not known", j.expected.unknown)];
 
 // jobs shows the list of jobs.
 export function jobs(main, c) {
@@ -143,7 +143,7 @@ export function jobs(main, c) {
       { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
       { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
       ...(d.rows.some((j) => j.end_s == null) ? [
-        { name: "expected start", right: true, wide: true, title: "of the first task", cell: (j) => (j.expected_start_s == null ? "" : at(j.expected_start_s)) },
+        { name: "expected start", right: true, wide: true, title: "of the first task", cell: (j) => (j.expected.start_s == null ? "" : at(j.expected.start_s)) },
         { name: "expected end", right: true, title: "in the middle of what is likely, and where nine of ten ends lie", cell: foreseen }] : []),
       { name: "tasks", sort: "tasks", down: true, right: true, cell: progress },
       { name: "running", sort: "running", down: true, right: true, wide: true, cell: (j) => (j.end_s == null ? count(j.running) : "") },

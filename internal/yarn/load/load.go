@@ -76,6 +76,9 @@ type Result struct {
 	PeakMB    float64   `json:"peak_mb"` // resident, of the ResourceManager
 }
 
+// ErrIdle means that nothing was done in the time that was measured: it was too short for so busy a machine.
+var ErrIdle = errors.New("no container completed under full load")
+
 // Saturated is a ResourceManager whose applications always want more.
 type Saturated struct {
 	Completed    int64   `json:"completed"`    // containers, as ApplicationMasters were told
@@ -296,7 +299,7 @@ func (c *cluster) saturated(ctx context.Context, r *Result) error {
 func (c *cluster) poisson(ctx context.Context, r *Result) error {
 	rate := r.Saturated.Rate / 2
 	if rate == 0 {
-		return errors.New("no container completed under full load")
+		return ErrIdle
 	}
 	c.phase.Store(&phase{kind: quiet}) // what was asked for goes, and what runs ends
 	if err := wait(ctx, c.o.Settle); err != nil {

@@ -3,6 +3,8 @@ package load_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -55,72 +57,100 @@ func serve(t *testing.T) load.Addresses {
 	return load.Addresses{Tracker: at.Tracker, Master: at.Master, Client: at.Client, Web: at.Web}
 }
 
+// measured runs o against a ResourceManager of its own, with measurements twice as long again and again, until lacking
+// finds everything in the result, or the longest were a minute. So a busy machine makes the test slower, not wrong.
+func measured(t *testing.T, o load.Options, lacking func(*load.Result) string) {
+	t.Helper()
+	for ; ; o.Warm, o.Measure, o.Settle = 2*o.Warm, 2*o.Measure, 2*o.Settle {
+		o.Addresses, o.Process = serve(t), os.Getpid()
+		r, err := load.Run(t.Context(), o)
+		lacks := ""
+		switch {
+		case err == nil:
+			lacks = lacking(r)
+		case errors.Is(err, load.ErrIdle):
+			lacks = err.Error()
+		default:
+			t.Fatal(err)
+		}
+		if lacks == "" {
+			return
+		}
+		if o.Measure > time.Minute {
+			t.Fatalf("measured for %v: %s", o.Measure, lacks)
+		}
+		t.Logf("measured for %v: %s", o.Measure, lacks)
+	}
+}
+
 func TestRun(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		o := load.Options{
-			Addresses: serve(t),
-			Process:   os.Getpid(),
-			Nodes:     20,
-			Apps:      3,
-			Slots:     4,
-			Each:      each,
-			Beat:      10 * time.Millisecond,
-			Calls:     5 * time.Millisecond,
-			Warm:      50 * time.Millisecond,
-			Measure:   300 * time.Millisecond,
-			Settle:    100 * time.Millisecond,
+			Nodes:   20,
+			Apps:    3,
+			Slots:   4,
+			Each:    each,
+			Beat:    10 * time.Millisecond,
+			Calls:   5 * time.Millisecond,
+			Warm:    50 * time.Millisecond,
+			Measure: 300 * time.Millisecond,
+			Settle:  100 * time.Millisecond,
 		}
-		r, err := load.Run(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := r.Saturated; s.Completed <= 0 || s.Rate <= 0 || s.Processor <= 0 {
-			t.Errorf("each %v: nothing was done: %+v", each, s)
-		}
-		if j := r.Saturated.Fairness; j < 0.5 || j > 1 { // three applications alike under fair: far from 1/3
-			t.Errorf("each %v: Jain's index is %g", each, j)
-		}
-		if p := r.Poisson; p.Asks == 0 || p.P50 <= 0 || p.P99 < p.P50 {
-			t.Errorf("each %v: asks were not answered: %+v", each, p)
-		}
-		if i := r.Idle; i.Beats == 0 || i.Processor <= 0 || i.Echo <= 0 || i.Sent < 100 || i.Received < 20 {
-			t.Errorf("each %v: no beats: %+v", each, i)
-		}
-		if r.PeakMB <= 1 {
-			t.Errorf("each %v: a peak of %g MB", each, r.PeakMB)
-		}
+		measured(t, o, func(r *load.Result) string {
+			if p := r.Poisson; p.Asks > 0 && (p.P50 <= 0 || p.P99 < p.P50) {
+				t.Errorf("each %v: waits for containers are impossible: %+v", each, p)
+			}
+			if j := r.Saturated.Fairness; j > 1 {
+				t.Errorf("each %v: Jain's index is %g", each, j)
+			}
+			if r.PeakMB <= 1 {
+				t.Errorf("each %v: a peak of %g MB", each, r.PeakMB)
+			}
+			switch i, s, p := r.Idle, r.Saturated, r.Poisson; {
+			case s.Completed <= 0 || s.Rate <= 0 || s.Processor <= 0:
+				return fmt.Sprintf("nothing was done: %+v", s)
+			case s.Fairness < 0.5: // three applications alike under fair: far from 1/3
+				return fmt.Sprintf("Jain's index is %g", s.Fairness)
+			case p.Asks == 0:
+				return fmt.Sprintf("asks were not answered: %+v", p)
+			case i.Beats == 0 || i.Processor <= 0 || i.Echo <= 0 || i.Sent < 100 || i.Received < 20:
+				return fmt.Sprintf("no beats: %+v", i)
+			}
+			return ""
+		})
 	}
 }
 
 // Honest peers are measured beside each kind of rogue caller, and what a rogue application held is free in the end.
 func TestBesideRogues(t *testing.T) {
-	r, err := load.Run(t.Context(), load.Options{
-		Addresses: serve(t),
-		Process:   os.Getpid(),
-		Nodes:     5,
-		Apps:      2,
-		Slots:     400,
-		Rogues:    true,
-		Beat:      10 * time.Millisecond,
-		Calls:     5 * time.Millisecond,
-		Warm:      50 * time.Millisecond,
-		Measure:   200 * time.Millisecond,
-		Settle:    50 * time.Millisecond,
+	o := load.Options{
+		Nodes:   5,
+		Apps:    2,
+		Slots:   400,
+		Rogues:  true,
+		Beat:    10 * time.Millisecond,
+		Calls:   5 * time.Millisecond,
+		Warm:    50 * time.Millisecond,
+		Measure: 200 * time.Millisecond,
+		Settle:  50 * time.Millisecond,
+	}
+	measured(t, o, func(r *load.Result) string {
+		if len(r.Beside) != 4 {
+			t.Fatalf("%d kinds of rogue callers, want 4: none, and three", len(r.Beside))
+		}
+		for i, b := range r.Beside {
+			if i == 0 && b.Calls != 0 {
+				t.Errorf("%d calls of rogue callers, and there should be none", b.Calls)
+			}
+			if b.Beats.Count == 0 || i > 0 && b.Calls == 0 {
+				return fmt.Sprintf("%s: %d beats of honest nodes, %d calls of rogues", b.Rogue, b.Beats.Count, b.Calls)
+			}
+			if b.Beats.P50 <= 0 || b.Beats.P99 < b.Beats.P50 || b.Beats.Most < b.Beats.P99 {
+				t.Errorf("%s: waits of honest nodes are impossible: %+v", b.Rogue, b.Beats)
+			}
+		}
+		return ""
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Beside) != 4 {
-		t.Fatalf("%d kinds of rogue callers, want 4: none, and three", len(r.Beside))
-	}
-	for i, b := range r.Beside {
-		if (b.Calls == 0) != (i == 0) {
-			t.Errorf("%s: %d calls of rogue callers", b.Rogue, b.Calls)
-		}
-		if b.Beats.Count == 0 || b.Beats.P50 <= 0 || b.Beats.P99 < b.Beats.P50 || b.Beats.Most < b.Beats.P99 {
-			t.Errorf("%s: beats of honest nodes: %+v", b.Rogue, b.Beats)
-		}
-	}
 }
 
 func TestRunNobodyThere(t *testing.T) {

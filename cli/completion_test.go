@@ -15,7 +15,7 @@ func TestCompletionScripts(t *testing.T) {
 		want         string
 	}{
 		{"bash", `. "$1" && complete -p sojourn`, "__start_sojourn"},
-		{"zsh", `autoload -U compinit && compinit -u -d /dev/null && . "$1" && print -r -- $_comps[sojourn]`,
+		{"zsh", `autoload -U compinit && compinit -u -D && . "$1" && print -r -- $_comps[sojourn]`,
 			"_sojourn"},
 		{"fish", `source $argv[1]; complete -c sojourn | string collect`, "sojourn"},
 		{"pwsh", `. $args[0]; (Get-Command __sojourn_debug).Name`, "__sojourn_debug"},

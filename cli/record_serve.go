@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,11 +57,20 @@ func recordReport(a *app) *cobra.Command {
 			if out == "" {
 				return usagef("--output is needed: a file, such as report.html")
 			}
+			report := flagFile{"--output", out}
+			for _, path := range args {
+				if sameFile(path, out) {
+					return usagef("record %s and %s are one file: give the report another name", path, report)
+				}
+			}
+			if err := (&leaving{overwrite: overwrite}).room(report); err != nil {
+				return err
+			}
 			site, err := siteOf(a, args)
 			if err != nil {
 				return err
 			}
-			return writeReport(site, out, overwrite)
+			return writeReport(site, out)
 		},
 	}
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write")
@@ -89,27 +95,17 @@ func many(n int, what string) string {
 }
 
 // writeReport writes a report to a file, which appears when it is complete.
-func writeReport(site *web.Site, path string, overwrite bool) (err error) {
-	if _, err := os.Lstat(path); err == nil && !overwrite {
-		return failuref("--output: %s exists: choose another name, remove it, or say --overwrite", path)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failuref("--output: %w", err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".sojourn-report-")
+func writeReport(site *web.Site, path string) error {
+	f, err := newDraft(path)
 	if err != nil {
 		return failuref("--output: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = failuref("--output: %w", errors.Join(err, os.Remove(f.Name())))
-		}
-	}()
+	defer f.drop()
 	buffered := bufio.NewWriter(f)
-	err = errors.Join(site.WriteReport(buffered), buffered.Flush(), f.Chmod(0o644), f.Close())
-	if err != nil {
-		return err
+	if err := errors.Join(site.WriteReport(buffered), buffered.Flush()); err != nil {
+		return failuref("--output: %w", err)
 	}
-	return os.Rename(f.Name(), path)
+	return f.keep()
 }
 
 // siteOf returns a site of recorded runs as far as their records go.

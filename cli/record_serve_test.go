@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sojourn-sched/sojourn/internal/web"
 )
@@ -65,4 +68,40 @@ func TestServeFollows(t *testing.T) {
 	if r := runs.Runs[0]; r.Live || r.Note != "the record ends early" {
 		t.Errorf("a report of half a record is %+v, must say that the record ends early", r)
 	}
+}
+
+// TestReportsReplaceFilesOnly writes a report to a pipe, which stays a pipe, and is refused to replace the record that
+// it shows, or another file without a word.
+func TestReportsReplaceFilesOnly(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must(t, "sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "fifo", "--record", "x.rec")
+	if err := unix.Mkfifo("pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan []byte)
+	go func() {
+		text, _ := os.ReadFile("pipe")
+		read <- text
+	}()
+	must(t, "record", "report", "x.rec", "--output", "pipe")
+	if text := <-read; !bytes.Contains(text, []byte("</html>")) {
+		t.Errorf("the pipe got %d bytes, which are no page", len(text))
+	}
+	if info, err := os.Lstat("pipe"); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is now %v, %v", info, err)
+	}
+	must(t, "record", "report", "x.rec", "--output", "x.html")
+	for args, want := range map[string]string{
+		"--output ./x.rec --overwrite": "record x.rec and --output ./x.rec are one file",
+		"--output x.html":              "--output x.html exists",
+		"--output .":                   "--output . is a folder",
+		"--output nowhere/x.html":      "--output nowhere/x.html: stat nowhere",
+		"":                             "--output is needed",
+	} {
+		words := append([]string{"record", "report", "x.rec"}, strings.Fields(args)...)
+		if status, _, errs := sojourn(t, words...); status != statusUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit status %d, %q; want 2 and %q", args, status, errs, want)
+		}
+	}
+	must(t, "record", "summary", "x.rec")
 }

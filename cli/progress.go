@@ -33,7 +33,7 @@ type bar struct {
 
 	mu    sync.Mutex
 	part  float64 // done, of 1
-	says  string
+	says  string  // what else there is to say: pieces after ", ", the most important one first
 	total int64
 	drawn time.Time
 }
@@ -50,10 +50,16 @@ func newBar(o *output, w io.Writer, what string, total int64) *bar {
 	return b
 }
 
-// set says how much is done, and what else there is to say.
+// set says how much is done, and what else there is to say. The rate stands after the first piece of the message.
 func (b *bar) set(n int64, message string) {
 	if b.out == nil {
 		return
+	}
+	if took := time.Since(b.begun); n > 0 && took > time.Second {
+		first, rest, more := strings.Cut(message, ", ")
+		if message = first + ", " + rate(float64(n)/took.Seconds()); more {
+			message += ", " + rest
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,23 +109,51 @@ func (b *bar) draw() {
 }
 
 // line returns what there is to say in at most width columns: the name, a bar where there is room, percent, words, and
-// the time left.
+// the time left. The less important words are left out first.
 func (b *bar) line(width int) string {
 	percent, left := "", ""
 	if b.part > 0 {
 		percent = fmt.Sprintf(" %3.0f %%", math.Floor(100*b.part))
 		if took := time.Since(b.begun); b.part < 1 && took > time.Second {
-			left = ", " + roughly(time.Duration(float64(took)*(1-b.part)/b.part)) + " left"
+			left = roughly(time.Duration(float64(took)*(1-b.part)/b.part)) + " left"
 		}
 	}
-	line := b.what + percent + "  " + b.says + left
-	if room := width - text.StringWidthWithoutEscSequences(line) - 3; b.part > 0 && room >= 5 {
-		wide := min(gauge, room)
-		full := int(b.part * float64(wide))
-		drawn := strings.Repeat("#", full) + strings.Repeat(".", wide-full)
-		line = b.what + " [" + drawn + "]" + percent + "  " + b.says + left
+	pieces := strings.Split(b.says, ", ")
+	for {
+		words := "  " + strings.TrimPrefix(strings.Join(append(pieces[:len(pieces):len(pieces)], left), ", "), ", ")
+		words = strings.TrimRight(words, ", ")
+		long := text.StringWidthWithoutEscSequences(b.what + percent + words)
+		switch room := width - long - 3; {
+		case b.part > 0 && room >= 5:
+			wide := min(gauge, room)
+			full := int(b.part * float64(wide))
+			return b.what + " [" + strings.Repeat("#", full) + strings.Repeat(".", wide-full) + "]" + percent + words
+		case long <= width:
+			return b.what + percent + words
+		case len(pieces) > 0:
+			pieces = pieces[:len(pieces)-1]
+		case left != "":
+			left = ""
+		default:
+			return text.Snip(b.what+percent, width, "…")
+		}
 	}
-	return text.Snip(line, width, "…")
+}
+
+// rate writes how many there are in a second, or in a minute.
+func rate(perSecond float64) string {
+	if perSecond < 0.95 {
+		return twoFigures(60*perSecond) + "/min"
+	}
+	return twoFigures(perSecond) + "/s"
+}
+
+// twoFigures writes a number with two figures that matter, and all before the point.
+func twoFigures(x float64) string {
+	if x >= 99.5 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
 }
 
 // roughly writes a time with one or two figures that matter.
@@ -153,6 +187,7 @@ type jobBars struct {
 	jobs  int // in all
 	ended int
 	tasks [2]counted // of the jobs that have ended: maps, reduces
+	bytes int64      // of input, of maps that have ended
 }
 
 // A counted is how many tasks there are, and how many are done. A running task counts as far as it is.
@@ -168,16 +203,22 @@ func (b *jobBars) watch(c *sched.Core) {
 		return
 	}
 	for _, e := range c.Events {
-		if e.Kind == sched.JobEnded {
+		switch e.Kind {
+		case sched.JobEnded:
 			if j := c.Job(e.Job); j != nil && j.Spec.Probes == 0 {
 				b.ended++
 				b.add(c, j, &b.tasks)
+			}
+		case sched.AttemptDone:
+			n, counted := e.Body.(*sched.Counters)
+			if a := c.Attempt(e.Attempt); counted && n != nil && a != nil && a.Stage.Kind == sched.Map {
+				b.bytes += n.InputBytes
 			}
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if time.Since(b.drawn) < redrawn {
+	if time.Since(b.drawn) < redrawn && b.ended < b.jobs { // the last state is what stays
 		return
 	}
 	sums := b.tasks
@@ -193,6 +234,9 @@ func (b *jobBars) watch(c *sched.Core) {
 	}
 	if b.jobs > 1 {
 		says += fmt.Sprintf(", %d of %d jobs", b.ended, b.jobs)
+	}
+	if took := time.Since(b.begun); b.bytes > 0 && took > time.Second {
+		says += ", " + twoFigures(float64(b.bytes)/1e6/took.Seconds()) + " MB/s"
 	}
 	// Jobs that have not come yet count as large as the others.
 	part, known := 0.0, b.ended+c.LiveJobs()

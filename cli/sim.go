@@ -561,6 +561,8 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 		return r, err
 	}
 	r.result, r.predictions = out.Result, out.Predictions
+	bar.of(int64(r.result.Jobs))
+	bar.set(int64(r.result.Jobs), fmt.Sprintf("%d of %[1]d jobs", r.result.Jobs))
 	return r, errors.Join(rows.keep(), draw())
 }
 

@@ -105,6 +105,7 @@ type app struct {
 	names   run.Names // policies and estimators
 	jobs    map[string]jobs.Entry
 	printed bool // a JSON document is on Out already
+	quiet   bool // print results and errors only
 }
 
 func newApp(s Streams, options []Option) *app {
@@ -160,6 +161,8 @@ func command(a *app) *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(versionLine() + "\n")
+	root.PersistentFlags().BoolP("quiet", "q", false, "results and errors only")
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.quiet, _ = cmd.Flags().GetBool("quiet") }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	root.AddCommand(runCommand(a), simCommand(a), experimentCommand(a), fluidCommand(a), workloadCommand(a),
 		recordCommand(a), rmCommand(a), modelCommand(a), reproduceCommand(a), policiesCommand(a), jobsCommand(a),
@@ -182,6 +185,13 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			return c.Help()
 		}}
+}
+
+// remark prints a sentence that is neither a result nor an error, unless the user wants neither.
+func (a *app) remark(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.Err, "sojourn: "+format+"\n", args...)
+	}
 }
 
 // onlyChildren refuses words that are none of a command's children, and shows its help where there are none.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -43,13 +42,6 @@ func (o *output) bar(w io.Writer) bool {
 	}
 	f, ok := w.(*os.File)
 	return o.progress == "always" || ok && term.IsTerminal(int(f.Fd()))
-}
-
-// remark prints a sentence that is neither a result nor an error, unless the user wants neither.
-func (o *output) remark(w io.Writer, format string, args ...any) {
-	if !o.quiet {
-		fmt.Fprintf(w, "sojourn: "+format+"\n", args...)
-	}
 }
 
 func (o *output) logger(w io.Writer) *slog.Logger {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,5 +64,57 @@ func TestQuiet(t *testing.T) {
 		"--policy", "dynamicmr", "--policy", "probe{srpt}", "--estimator", "oracle", "-q", "--progress", "always")
 	if status != statusOK || out == "" || errs != "" {
 		t.Errorf("exit status %d, %q", status, errs)
+	}
+}
+
+// Every verb takes -q, and then writes nothing to standard error where nothing is wrong. Some of these commands remark
+// on something without it.
+func TestQuietVerbs(t *testing.T) {
+	trace := generated(t)
+	loud := writeFile(t, "loud.sh", "#!/bin/sh\necho said >&2\nexec cat\n")
+	if err := os.Chmod(loud, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"in.txt":     "a b\n",
+		"tasks.yaml": "jobs:\n  - {name: j, submit: 0s, deadline: 9s, maps: {count: 3, time: 2s}}\n",
+		"sweep.yaml": "policies: [fifo]\nworkloads: [" + trace + "]\nclusters: [\"" + smallCluster + "\"]\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remarks := 0
+	for _, line := range []string{
+		"sim --trace " + trace + " --cluster nodes=4,memory=8GiB,vcores=4 --policy dynamicmr --record #.rec",
+		"run --mapper " + loud + " --input in.txt --output o# --reduces 0",
+		"run logs o#",
+		"fluid --trace " + trace + " --policy ps",
+		"experiment sweep.yaml --output sweep#",
+		"policies fifo", "jobs wordcount", "version", "completion fish",
+		"generate text --size 1kB --output #.txt",
+		"workload show " + trace,
+		"workload convert tasks.yaml --to sls --output #.json",
+		"workload generate --jobs 3 --output #.tsv",
+		"record diff true.rec #.rec", "record events #.rec", "record explain #.rec 3", "record export #.rec",
+		"record fairness #.rec", "record replay #.rec", "record report #.rec -o #.html", "record summary #.rec",
+	} {
+		for _, quiet := range []bool{true, false} {
+			args := strings.Fields(strings.ReplaceAll(line, "#", fmt.Sprint(quiet)))
+			if quiet {
+				args = append(args, "-q")
+			}
+			status, _, errs := sojourn(t, args...)
+			if status != statusOK || quiet && errs != "" {
+				t.Errorf("%q: exit status %d, %q", args, status, errs)
+			}
+			if errs != "" {
+				remarks++
+			}
+		}
+	}
+	if remarks < 3 {
+		t.Errorf("%d commands remark on something without -q, must be sim, run and convert", remarks)
 	}
 }

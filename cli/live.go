@@ -40,7 +40,7 @@ func (l *livePage) during(ctx context.Context, a *app, work func() error) (err e
 		return failuref("--web: %w", errors.Join(err, page.listener.Close()))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(l.records)) }()
-	fmt.Fprintf(a.Err, "sojourn: http://%s shows the runs\n", page.at)
+	a.remark("http://%s shows the runs", page.at)
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -49,7 +49,7 @@ func (l *livePage) during(ctx context.Context, a *app, work func() error) (err e
 		stop()
 		return errors.Join(err, <-ended)
 	}
-	fmt.Fprintf(a.Err, "sojourn: http://%s goes on to show what was run; Ctrl-C ends it\n", page.at)
+	a.remark("http://%s goes on to show what was run; Ctrl-C ends it", page.at)
 	return <-ended
 }
 

@@ -80,7 +80,7 @@ func (p *policyFlags) choice(policy string) run.Choice {
 func (p *policyFlags) remark(a *app, policies []string, on run.Engine, capacity *sched.Resources) {
 	for _, s := range policies {
 		for _, remark := range a.names.Remarks(on, p.choice(s), capacity) {
-			fmt.Fprintln(a.Err, "sojourn: "+remark)
+			a.remark("%s", remark)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func recordServe(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Err, "sojourn: http://%s shows %s; Ctrl-C ends it\n", p.at, many(len(args), "run"))
+			a.remark("http://%s shows %s; Ctrl-C ends it", p.at, many(len(args), "run"))
 			return p.serve(cmd.Context(), site.Handler())
 		},
 	}
@@ -124,7 +124,7 @@ func siteUntil(ctx context.Context, a *app, paths []string) (*web.Site, error) {
 		return func() bool {
 			if !told {
 				told = true
-				fmt.Fprintf(a.Err, "sojourn: %s has no end yet: what is added to it is shown\n", path)
+				a.remark("%s has no end yet: what is added to it is shown", path)
 			}
 			select {
 			case <-ctx.Done():

@@ -113,9 +113,7 @@ func (f *rmFlags) settle(a *app) (string, error) {
 	if len(policies) != 1 {
 		return "", usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
 	}
-	if !f.quiet {
-		f.policies.remark(a, policies, run.Manager, nil)
-	}
+	f.policies.remark(a, policies, run.Manager, nil)
 	return policies[0], f.policies.check(a.names, run.Manager, policies)
 }
 
@@ -156,7 +154,11 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		defer func() { err = errors.Join(err, shut()) }()
 	}
 	for _, n := range notes {
-		o.remark(a.Err, "%s", n)
+		if f.check { // they are what was asked for
+			fmt.Fprintln(a.Out, n)
+		} else {
+			a.remark("%s", n)
+		}
 	}
 	if err := f.encrypt(&config); err != nil {
 		return err
@@ -223,15 +225,15 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	guard.rm = rm
 	if config.Security.Kerberos != nil {
-		o.remark(a.Err, "kerberos: callers need a ticket for %s", config.Security.Kerberos.Principal)
+		a.remark("kerberos: callers need a ticket for %s", config.Security.Kerberos.Principal)
 	} else {
-		o.remark(a.Err, "simple authentication: a user is who the client says")
+		a.remark("simple authentication: a user is who the client says")
 	}
 	at := rm.Addresses()
 	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master},
 		{"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {
 		if p[1] != "" {
-			o.remark(a.Err, "%s on %s", p[0], p[1])
+			a.remark("%s on %s", p[0], p[1])
 		}
 	}
 	fmt.Fprintln(a.Err, "ready")

@@ -156,10 +156,8 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
 		return err
 	}
-	if !f.quiet {
-		capacity := m.cluster.Capacity()
-		f.policies.remark(a, policies, run.Embedded, &capacity)
-	}
+	capacity := m.cluster.Capacity()
+	f.policies.remark(a, policies, run.Embedded, &capacity)
 	if err := f.policies.check(a.names, run.Embedded, policies); err != nil {
 		return err
 	}
@@ -176,7 +174,7 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	}
 	load := loadAverage()
 	if len(policies) > 1 || f.repeats > 1 {
-		f.warnBusy(a.Err, load)
+		warnBusy(a, load)
 	}
 	runs, err := f.rounds(ctx, a, m, policies)
 	if err != nil {
@@ -314,7 +312,7 @@ func (f *runFlags) readMix(a *app, m *mix, path string) error {
 	if len(m.cluster.Queues) == 0 {
 		m.cluster.Queues = file.Queues
 	} else if len(file.Queues) > 0 {
-		f.remark(a.Err, "the cluster's queues are used, not those of %s", path)
+		a.remark("the cluster's queues are used, not those of %s", path)
 	}
 	if err := policy.CheckQueues(m.cluster.Queues); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -349,7 +347,7 @@ func (f *runFlags) place(a *app, m *mix) (err error) {
 			return err
 		}
 		if c := m.cluster.Capacity(); c[sched.VCores] > int64(runtime.NumCPU()) {
-			f.remark(a.Err, "the cluster has %d vcores and this machine %d cores: tasks will take turns",
+			a.remark("the cluster has %d vcores and this machine %d cores: tasks will take turns",
 				c[sched.VCores], runtime.NumCPU())
 		}
 		return nil
@@ -508,7 +506,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		Record:    named(f.record, place.policy),
 		Overwrite: f.overwrite,
 		Unsaved:   func(err error) { fmt.Fprintf(a.Err, "sojourn: what was learned is not saved yet: %v\n", err) },
-		Note:      func(note string) { f.remark(a.Err, "policy %s: %s", place.policy, note) },
+		Note:      func(note string) { a.remark("policy %s: %s", place.policy, note) },
 		Row: func(row *record.JobRow) {
 			r.rows = append(r.rows, *row)
 			rows.write(row)
@@ -551,7 +549,7 @@ func (f *runFlags) machine(a *app, m *mix) *run.Machine {
 			if job != "" {
 				remark = "job " + job + ": " + remark
 			}
-			f.remark(a.Err, "%s", remark)
+			a.remark("%s", remark)
 		},
 	}
 }

@@ -47,14 +47,14 @@ func (f *runFlags) tellFailures(a *app, jobs []mr.Result, logs string) {
 		}
 		for i, err := range j.Failed {
 			if i == mostShown {
-				f.remark(a.Err, "and %d more attempts of the job failed", len(j.Failed)-mostShown)
+				a.remark("and %d more attempts of the job failed", len(j.Failed)-mostShown)
 				break
 			}
-			f.remark(a.Err, "an attempt failed, and its task was run again: %v", err)
+			a.remark("an attempt failed, and its task was run again: %v", err)
 		}
 	}
 	if list, err := joblog.List(logs); err == nil && len(list) > 0 {
-		f.remark(a.Err, "what programs wrote to standard error: sojourn run logs %s", logs)
+		a.remark("what programs wrote to standard error: sojourn run logs %s", logs)
 	}
 }
 

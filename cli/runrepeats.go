@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -47,7 +46,7 @@ func (f *runFlags) rounds(ctx context.Context, a *app, m *mix, policies []string
 			if r != nil {
 				round[at] = r
 				if len(policies) > 1 || f.repeats > 1 {
-					f.remark(a.Err, "%s: %d jobs in %.1f s", policies[at], len(r.jobs), r.result.Wall)
+					a.remark("%s: %d jobs in %.1f s", policies[at], len(r.jobs), r.result.Wall)
 				}
 			}
 			if err != nil {
@@ -112,10 +111,9 @@ func loadAverage() float64 {
 }
 
 // warnBusy says that times are not to be compared when others used the machine before a run.
-func (f *runFlags) warnBusy(w io.Writer, load float64) {
+func warnBusy(a *app, load float64) {
 	if cores := runtime.NumCPU(); load > busyLoad*float64(cores) {
-		f.remark(w, "the machine was busy before this run: load %.2f on %d processors in the last minute. "+
-			"Differences "+
+		a.remark("the machine was busy before this run: load %.2f on %d processors in the last minute. Differences "+
 			"between policies may be those of what else ran; repeat on an idle machine, or see --repeats", load, cores)
 	}
 }

@@ -61,8 +61,7 @@ func TestRunWarnsOfLoad(t *testing.T) {
 		want bool
 	}{{1e6, true}, {0, false}} {
 		var errs strings.Builder
-		f := runFlags{}
-		f.warnBusy(&errs, c.load)
+		warnBusy(newApp(Streams{Err: &errs}, nil), c.load)
 		if got := strings.Contains(errs.String(), "the machine was busy before this run"); got != c.want {
 			t.Errorf("load %v: %q", c.load, errs.String())
 		}

@@ -306,10 +306,8 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	cluster := past.Cluster
-	if !f.quiet {
-		capacity := cluster.Capacity()
-		f.policies.remark(a, policies, run.Simulator, &capacity)
-	}
+	capacity := cluster.Capacity()
+	f.policies.remark(a, policies, run.Simulator, &capacity)
 	if err := f.policies.check(a.names, run.Simulator, policies); err != nil {
 		return err
 	}
@@ -359,7 +357,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	check := f.past.check()
 	if f.imported != nil {
 		for _, note := range f.imported.Notes {
-			f.remark(a.Err, "%s", note)
+			a.remark("%s", note)
 		}
 	}
 	if f.json {
@@ -491,7 +489,7 @@ func (f *simFlags) jobs(a *app, c *workload.Cluster, o workload.Options) (worklo
 	if c.Queues == nil {
 		c.Queues = file.Queues
 	} else if file.Queues != nil {
-		f.remark(a.Err, "the cluster's queues are used, not those of %s", f.source.trace)
+		a.remark("the cluster's queues are used, not those of %s", f.source.trace)
 	}
 	return timed(f.source.trace, namesOf(c.Queues).source(jobs)), f.source.trace, nil
 }
@@ -535,7 +533,7 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 		Workload:  t.workload,
 		Record:    named(f.record, t.policy),
 		Overwrite: f.overwrite,
-		Note:      func(note string) { f.remark(a.Err, "policy %s: %s", t.policy, note) },
+		Note:      func(note string) { a.remark("policy %s: %s", t.policy, note) },
 		Row: func(row *record.JobRow) {
 			if len(f.plots.list) > 0 && row.Outcome == sched.OK {
 				r.curve.Add(row.ID, row.Sojourn())

@@ -25,7 +25,7 @@ func (f *simFlags) readPast(a *app) error {
 		return nil
 	}
 	if f.costs.said("cluster") {
-		f.remark(a.Err, "--cluster: what was measured on the record's cluster is not compared")
+		a.remark("--cluster: what was measured on the record's cluster is not compared")
 		return nil
 	}
 	r, err := record.Open(f.fromRecord, run.Payload)
@@ -40,7 +40,7 @@ func (f *simFlags) readPast(a *app) error {
 		err = a.names.Check(run.Simulator, run.Choice{Policy: p.policy, Estimator: f.policies.estimator})
 	}
 	if err != nil {
-		f.remark(a.Err, "what was measured is not compared: the record's policy cannot be simulated: %v", err)
+		a.remark("what was measured is not compared: the record's policy cannot be simulated: %v", err)
 		return nil
 	}
 	if f.costs.said("estimator") {

@@ -159,7 +159,7 @@ func writeWorkload(a *app, path string, f workload.Format, jobs workload.Source)
 	jobs = losses.Watch(f, jobs)
 	defer func() {
 		if what := losses.String(); what != "" {
-			fmt.Fprintf(a.Err, "sojourn: %s\n", what)
+			a.remark("%s", what)
 		}
 	}()
 	if path == workload.StandardInput {

@@ -64,6 +64,7 @@ func roomBy(says string, start time.Time) (r yarn.Room, ahead *sched.Forecast, e
 // offer makes the nodes of a run on this machine offer what --availability says: a file, or measured. The policy is
 // told what a file says beforehand.
 func offer(says string, cluster *workload.Cluster, setup *run.Setup, config *mr.Config) error {
+	nodes := cluster.List()
 	switch says {
 	case "":
 		return nil
@@ -72,22 +73,27 @@ func offer(says string, cluster *workload.Cluster, setup *run.Setup, config *mr.
 		if err != nil {
 			return usageError{err}
 		}
-		nodes := cluster.List()
-		config.Offers = func(ctx context.Context, tell func(sched.NodeID, sched.Resources)) {
+		config.Offers = func(ctx context.Context, tell func(sched.NodeID, sched.Resources, float64)) {
 			m.Measure(ctx, nodes, tell)
 		}
 		return nil
 	}
-	tables, err := timetables(says, cluster)
+	t, err := availability.Read(says)
 	if err != nil {
-		return err
+		return usageError{err}
+	}
+	if err := t.Starved(nodes); err != nil {
+		return usageError{err}
+	}
+	tables, err := t.Classes(cluster)
+	if err != nil {
+		return usageError{err}
 	}
 	if setup.Forecast, err = sim.Expected(cluster, tables); err != nil {
 		return usageError{err}
 	}
-	nodes := cluster.List()
-	config.Offers = func(ctx context.Context, tell func(sched.NodeID, sched.Resources)) {
-		availability.Follow(ctx, nodes, tables, tell)
+	config.Offers = func(ctx context.Context, tell func(sched.NodeID, sched.Resources, float64)) {
+		t.Follow(ctx, nodes, tell)
 	}
 	return nil
 }

@@ -39,13 +39,28 @@ func TestSimAvailability(t *testing.T) {
 	}
 }
 
-// A real job beside a service that leaves half of the node's cores ends all the same, with suspension.
+// A real job beside a service that leaves half of the node's cores ends all the same, with suspension. A program that
+// runs for at least two seconds is slowed where the node offers a tenth for half a second, and the user is told. A
+// timetable under which jobs would wait for ever is refused.
 func TestRunAvailability(t *testing.T) {
 	input := writeFile(t, "text", strings.Repeat("a b c\n", 1000))
 	table := writeFile(t, "day", "0s 50%\n")
-	out := filepath.Join(t.TempDir(), "out")
-	must(t, "run", "wordcount", "--input", input, "--output", out, "--cluster", "nodes=1,memory=4GiB,vcores=4",
-		"--policy", "reverse:burst=suspend", "--availability", table)
+	on := []string{"--input", input, "--cluster", "nodes=1,memory=4GiB,vcores=4", "--output"}
+	must(t, append([]string{"run", "wordcount", "--policy", "reverse:burst=suspend", "--availability", table},
+		append(on, filepath.Join(t.TempDir(), "out"))...)...)
+	burst := writeFile(t, "burst", "0s 100%\n500ms 10%\n1s 100%\n")
+	args := append([]string{"run", "--mapper", "sh -c 'cat; sleep 2'", "--reducer", "NONE", "--policy", "fifo",
+		"--availability"}, append([]string{burst}, append(on, filepath.Join(t.TempDir(), "out"))...)...)
+	status, _, errs := sojourn(t, args...)
+	if status != 0 || !strings.Contains(errs, "tasks stood still for ") {
+		t.Errorf("exit status %d, %q", status, errs)
+	}
+	never := writeFile(t, "never", "0s 100%\n1s 10%\n")
+	args[len(args)-len(on)-2] = never
+	status, _, errs = sojourn(t, append(args, "--overwrite")...)
+	if status != statusUsage || !strings.Contains(errs, "never: from 1s on no node") {
+		t.Errorf("exit status %d, %q", status, errs)
+	}
 }
 
 // The instants of a timetable of rm count from the midnight before it starts, and a part holds until the next step.

@@ -97,7 +97,7 @@ until its job has succeeded.`,
 			"vcores as cores",
 	)
 	fl.StringVar(&f.offers, "availability", "", "what a service on this machine leaves for jobs: a timetable, a file "+
-		"with lines such as 6h 40%, or the word measured; default: all")
+		"with lines such as 6h 40%, or the word measured; running tasks are slowed to it; default: all")
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
 	fl.StringVar(&f.state, "state", "", "folder for what the next run goes on with: debts between queues "+
 		"(policy.json, of longterm), what was learned of task times (history.db)")

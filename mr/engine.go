@@ -54,6 +54,8 @@ type Result struct {
 	Outcome sched.Outcome
 	Err     error   // why it failed
 	Failed  []error // why attempts of it failed, at most 20, also where the job went well
+	// Slowed is for how long its attempts did nothing, summed, because nodes offered less than what ran on them.
+	Slowed time.Duration
 }
 
 // mostFailures bounds Result.Failed.
@@ -73,8 +75,9 @@ type Config struct {
 	Report time.Duration
 	// Offers tells what nodes offer from now on, at most their capacity, by calling its argument, until ctx is done: as
 	// where a service on the same machine takes more or less. It runs on a goroutine of its own. Nil: nodes offer what
-	// they have. Attempts that run when a node comes to offer less stay, unless the policy takes them back.
-	Offers func(ctx context.Context, tell func(sched.NodeID, sched.Resources))
+	// they have. Attempts that run when a node comes to offer less stay, unless the policy takes them back, and are
+	// slowed: together they get the part of the node's capacity that is told, which whole units only approach.
+	Offers func(ctx context.Context, tell func(node sched.NodeID, offers sched.Resources, part float64))
 	// Watch is called after every step, on the engine's goroutine; nil: never. It may read the core and must not keep
 	// it waiting.
 	Watch func(*sched.Core)
@@ -122,6 +125,7 @@ type engine struct {
 	events   []sched.Event
 	closing  int
 	results  []Result
+	pacing   pacing
 }
 
 // Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that
@@ -131,7 +135,7 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 		config.Core.Can = Powers
 	}
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
-		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}}
+		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}, pacing: pacing{nodes: config.Nodes}}
 	e.actions = e.dispatcher(ctx)
 	for i, sub := range jobs {
 		e.arriving = append(e.arriving, arrival{index: i, sub: sub})
@@ -168,8 +172,12 @@ func (e *engine) follow(ctx context.Context) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		e.config.Offers(ctx, func(id sched.NodeID, offers sched.Resources) {
+		e.config.Offers(ctx, func(id sched.NodeID, offers sched.Resources, part float64) {
 			e.mail.send(func(e *engine, _ context.Context) {
+				e.pacing.offered(id, part)
+				if e.core.Node(id).Capacity == offers {
+					return
+				}
 				spec := e.config.Nodes[id-1]
 				spec.Capacity = offers
 				e.events = append(e.events, sched.Event{Kind: sched.NodeReported, Node: id, Body: &spec})
@@ -224,6 +232,7 @@ func (e *engine) step(now sched.Time) {
 			e.config.Watch(e.core)
 		}
 		if len(e.events) == 0 {
+			e.pacing.apply(e.core, e.attempts)
 			return
 		}
 	}
@@ -313,6 +322,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	delete(e.attempts, l.id)
 	j := l.job
 	j.running--
+	j.slowed += l.Attempt.Slowed()
 	done := sched.Event{Kind: sched.AttemptDone, Attempt: l.id}
 	lost := new(LostOutput)
 	switch {
@@ -519,7 +529,7 @@ func (e *engine) closeIfOver(j *jobLife) {
 func (e *engine) close(j *jobLife, outcome sched.Outcome, err error) {
 	e.closing++
 	if j.index != noResult {
-		e.results = append(e.results, Result{j.index, j.id, outcome, err, j.failed})
+		e.results = append(e.results, Result{j.index, j.id, outcome, err, j.failed, j.slowed})
 	}
 	at := len(e.results) - 1
 	go func() {
@@ -555,7 +565,7 @@ func (e *engine) lookAfter(now sched.Time) {
 	for _, l := range e.attempts {
 		signs := l.Attempt.Signs()
 		switch {
-		case signs != l.signs || l.Attempt.held.Load():
+		case signs != l.signs || l.Attempt.halted():
 			l.signs, l.alive = signs, t
 		case l.hung && t.Sub(l.alive) > e.config.Timeout+patience:
 			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung,

@@ -130,11 +130,11 @@ func TestOffers(t *testing.T) {
 			Core:   sched.Config{Policy: &inOrder{}, Recorder: ended},
 			Nodes:  []sched.NodeSpec{{Class: "c", Capacity: slots(2)}},
 			Settle: synctest.Wait,
-			Offers: func(ctx context.Context, tell func(sched.NodeID, sched.Resources)) {
+			Offers: func(ctx context.Context, tell func(sched.NodeID, sched.Resources, float64)) {
 				time.Sleep(3 * time.Second)
-				tell(1, slots(1))
+				tell(1, slots(1), 0.5)
 				time.Sleep(6 * time.Second)
-				tell(1, slots(2))
+				tell(1, slots(2), 1)
 				<-ctx.Done()
 				over = true
 			},

@@ -3,6 +3,7 @@ package mr
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -20,6 +21,7 @@ type jobLife struct {
 	failed  []error       // those that attempts failed with, the first mostFailures
 	held    []sched.Event // the end of the last attempts, until the work has said what comes next
 	stages  []*stageLife
+	slowed  time.Duration // sum over its attempts that have ended
 
 	of     *jobLife // the job that it is a probe of; nil: it is none
 	probe  *jobLife // its newest probe; nil: none

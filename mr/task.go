@@ -47,6 +47,7 @@ type Attempt struct {
 	loseAt  int64        // the sign of life at which the chaos option loses the attempt; 0: it does not
 	lose    func()       // ends ctx; nil where loseAt is 0
 	share   atomic.Int64 // progress in ppm
+	pace    pace
 
 	mu     sync.Mutex    // guards what follows
 	gate   chan struct{} // closed by Resume
@@ -70,9 +71,7 @@ func (a *Attempt) Suspend() {
 	defer a.mu.Unlock()
 	if !a.held.Swap(true) {
 		a.gate = make(chan struct{})
-		if a.child != nil {
-			a.child.Suspend()
-		}
+		a.settle()
 	}
 }
 
@@ -82,9 +81,7 @@ func (a *Attempt) Resume() {
 	defer a.mu.Unlock()
 	if a.held.Swap(false) {
 		close(a.gate)
-		if a.child != nil {
-			a.child.Resume()
-		}
+		a.settle()
 	}
 }
 
@@ -94,15 +91,16 @@ type Suspendable interface {
 	Resume()
 }
 
-// Suspends makes the engine suspend and resume child, which works for the attempt, together with the attempt. nil:
-// there is no child any more.
+// Suspends makes the engine suspend, resume and slow child, which works for the attempt, instead of the attempt's own
+// code, which only waits for it. nil: there is no child any more.
 func (t *Task) Suspends(child Suspendable) {
 	a := t.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.child = child; child != nil && a.held.Load() {
-		child.Suspend()
-	}
+	a.child, a.pace.down = child, false
+	a.pace.outside.Store(child != nil)
+	a.settle()
+	a.repace()
 }
 
 // Alive is a sign of life, for functions that wait for something else than their input.
@@ -141,9 +139,11 @@ func (a *Attempt) Report() *Report {
 	return &Report{Counters: a.counts, Phases: a.phases}
 }
 
-// pass waits while the attempt is suspended. It returns the error that the attempt is to end with; nil: it goes on.
+// pass waits while the attempt is suspended, and as long as its pace demands. It returns the error that the attempt is
+// to end with; nil: it goes on.
 func (a *Attempt) pass() error {
 	a.sign()
+	a.pay()
 	if a.held.Load() {
 		a.mu.Lock()
 		gate := a.gate
@@ -152,6 +152,7 @@ func (a *Attempt) pass() error {
 		case <-gate:
 		case <-a.ctx.Done():
 		}
+		a.pace.begun = time.Time{}
 	}
 	return context.Cause(a.ctx)
 }

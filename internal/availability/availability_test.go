@@ -95,12 +95,40 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// A node of class a offers 4 cores, 2 from 10 s on, and again 4 from 30 s on; class b has no timetable.
+// A timetable that at last leaves no whole unit of some kind is refused, with the instant and the kind; one that comes
+// back to more is not, nor one that leaves a unit on some node.
+func TestStarved(t *testing.T) {
+	one := sched.NodeSpec{Capacity: sched.Resources{sched.VCores: 1, sched.Memory: 1024}}
+	two := sched.NodeSpec{Capacity: sched.Resources{sched.VCores: 2, sched.Memory: 1024}}
+	for _, c := range []struct {
+		text  string
+		nodes []sched.NodeSpec
+		says  string // of the error; empty: there is none
+	}{
+		{"0s 100%\n90s 40%", []sched.NodeSpec{two, one},
+			"t: from 1m30s on no node ever offers more than 40% of its vcores"},
+		{"0s 100%\n90s 50%", []sched.NodeSpec{one, two}, ""},
+		{"0s 40%\n90s 100%", []sched.NodeSpec{one}, ""},
+		{"period 2m\n0s 100%\n90s 0%", []sched.NodeSpec{one}, ""},
+		{"period 2m\n0s 10%\n90s 20%", []sched.NodeSpec{one}, "more than 20% of its vcores"},
+		{"0s 0%", []sched.NodeSpec{two}, "0% of its memory"},
+	} {
+		table, err := parse("t", strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = table.Starved(c.nodes)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.says)
+		}
+	}
+}
+
+// A node of 4 cores offers all, 2 from 10 s on, and again 4 from 30 s on, when the timetable begins anew. One of 3
+// cores offers one, which is less than the part that is told.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		four, two := sched.Resources{sched.VCores: 4}, sched.Resources{sched.VCores: 2}
-		table, err := sched.NewForecast(30*time.Second, sched.Supply{Capacity: four},
-			sched.Supply{From: 10 * time.Second, Capacity: two})
+		table, err := parse("t", strings.NewReader("period 30s\n0s 100%\n10s 50%\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,11 +136,13 @@ func TestFollow(t *testing.T) {
 		defer stop()
 		start := time.Now()
 		var told []string
-		Follow(ctx, []sched.NodeSpec{{Class: "b"}, {Class: "a"}}, map[string]*sched.Forecast{"a": table},
-			func(id sched.NodeID, r sched.Resources) {
-				told = append(told, fmt.Sprint(time.Since(start), id, r[sched.VCores]))
-			})
-		if want := []string{"0s 2 4", "10s 2 2", "30s 2 4", "40s 2 2"}; !slices.Equal(told, want) {
+		table.Follow(ctx, []sched.NodeSpec{{Capacity: sched.Resources{sched.VCores: 4}},
+			{Capacity: sched.Resources{sched.VCores: 3}}}, func(id sched.NodeID, r sched.Resources, part float64) {
+			told = append(told, fmt.Sprint(time.Since(start), id, r[sched.VCores], part))
+		})
+		want := []string{"0s 1 4 1", "0s 2 3 1", "10s 1 2 0.5", "10s 2 1 0.5", "30s 1 4 1", "30s 2 3 1", "40s 1 2 0.5",
+			"40s 2 1 0.5"}
+		if !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
 	})

@@ -143,10 +143,17 @@ func process(text []byte) (session int, ticks uint64, err error) {
 // lookEvery is how often a machine is measured.
 const lookEvery = time.Second
 
+// leastPart is what is left of a node however busy others are, so that jobs end; a change of part that is smaller than
+// leastChange is not told.
+const (
+	leastPart   = 0.05
+	leastChange = 0.05
+)
+
 // Measure tells what nodes offer of their capacity, while others use processors of this machine, until ctx is done. All
 // kinds but memory shrink by the part that others use, rounded up to whole units, but none below one unit.
 func (m *Meter) Measure(ctx context.Context, nodes []sched.NodeSpec, tell Tell) {
-	last := make([]sched.Resources, len(nodes))
+	last, told := make([]sched.Resources, len(nodes)), 1.0
 	for i := range nodes {
 		last[i] = nodes[i].Capacity
 	}
@@ -161,10 +168,15 @@ func (m *Meter) Measure(ctx context.Context, nodes []sched.NodeSpec, tell Tell) 
 		if m.Look() != nil {
 			continue // what was measured last holds
 		}
+		part := max(leastPart, 1-m.part)
+		moved := math.Abs(part-told) >= leastChange
+		if moved {
+			told = part
+		}
 		for i := range nodes {
-			if r := left(nodes[i].Capacity, m.part); r != last[i] {
+			if r := left(nodes[i].Capacity, m.part); moved || r != last[i] {
 				last[i] = r
-				tell(sched.NodeID(i+1), r)
+				tell(sched.NodeID(i+1), r, told)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 // A Timetable is the part of each node that is left for jobs, as a step function of time that may repeat.
 type Timetable struct {
+	name   string // of its file
 	steps  []step
 	period sched.Time // zero: the last step lasts for ever
 }
@@ -42,7 +43,7 @@ func Read(name string) (*Timetable, error) {
 
 // parse reads lines of an instant and a part, as "6h 40%", and one of the period, as "period 24h".
 func parse(name string, r io.Reader) (*Timetable, error) {
-	t := &Timetable{}
+	t := &Timetable{name: name}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
@@ -170,11 +171,39 @@ func (t *Timetable) Classes(c *workload.Cluster) (map[string]*sched.Forecast, er
 	return tables, nil
 }
 
-// A Tell says that a node offers an amount from now on.
-type Tell func(node sched.NodeID, offers sched.Resources)
+// Starved returns an error if, from some instant on, nodes of these capacities never again offer a whole unit of a kind
+// of resource that they have: tasks that hold one could never start.
+func (t *Timetable) Starved(nodes []sched.NodeSpec) error {
+	lasting := t.steps[len(t.steps)-1:]
+	if t.period > 0 {
+		lasting = t.steps
+	}
+	best := step{part: -1}
+	for _, s := range lasting {
+		if s.part > best.part {
+			best = s
+		}
+	}
+	var has, offers sched.Resources
+	for i := range nodes {
+		has, offers = has.Add(nodes[i].Capacity), offers.Add(partOf(nodes[i].Capacity, best.part))
+	}
+	for k := range has {
+		if has[k] > 0 && offers[k] == 0 {
+			return fmt.Errorf("%s: from %v on no node ever offers more than %g%% of its %v, which is no whole one: "+
+				"jobs that are not over then would wait for ever; a line such as \"period 24h\" repeats the steps",
+				t.name, best.from, best.part*100, sched.ResourceKind(k))
+		}
+	}
+	return nil
+}
 
-// Follow tells what nodes offer by the timetables of their classes, from its start until ctx is done.
-func Follow(ctx context.Context, nodes []sched.NodeSpec, tables map[string]*sched.Forecast, tell Tell) {
+// A Tell says that a node offers an amount from now on, and which part of its capacity that is before amounts are
+// rounded to whole units.
+type Tell func(node sched.NodeID, offers sched.Resources, part float64)
+
+// Follow tells what nodes offer by the timetable, from its start until ctx is done.
+func (t *Timetable) Follow(ctx context.Context, nodes []sched.NodeSpec, tell Tell) {
 	start := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -185,16 +214,13 @@ func Follow(ctx context.Context, nodes []sched.NodeSpec, tables map[string]*sche
 		case <-timer.C:
 		}
 		now := time.Since(start)
-		next := sched.Never
+		part, until := t.Part(now)
 		for i := range nodes {
-			if f := tables[nodes[i].Class]; f != nil {
-				tell(sched.NodeID(i+1), f.At(now))
-				next = min(next, f.Next(now))
-			}
+			tell(sched.NodeID(i+1), partOf(nodes[i].Capacity, part), part)
 		}
-		if next == sched.Never {
+		if until == sched.Never {
 			return
 		}
-		timer.Reset(next - now)
+		timer.Reset(until - now)
 	}
 }

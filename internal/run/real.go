@@ -180,6 +180,12 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 	if missing := logs.Err(); missing != nil && m.Notes != nil {
 		m.Notes("", fmt.Sprintf("logs are missing: %v", missing))
 	}
+	for _, x := range out.Jobs {
+		if x.Slowed >= time.Second/10 && m.Notes != nil {
+			m.Notes(list[x.Index].Spec.Name, fmt.Sprintf("its tasks stood still for %v in all, because nodes offered "+
+				"less than what ran on them", x.Slowed.Round(time.Millisecond)))
+		}
+	}
 	out.Predictions = o.predictions()
 	out.Result = o.Tally.Result()
 	out.Result.Wall = time.Since(start).Seconds()

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -102,10 +103,18 @@ func (m mix) run(t *testing.T) {
 	} else if core.Policy, _, err = policy.Parse(m.policy); err != nil {
 		t.Fatal(err)
 	}
+	service := rand.New(rand.NewPCG(m.seed, 4))
 	results, err := mr.Serve(t.Context(), mr.Config{
 		Core:  core,
 		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: slots, sched.Memory: 2 * slots}}},
 		Chaos: mr.Chaos{Rate: 0.15, Seed: m.seed},
+		Offers: func(ctx context.Context, tell func(sched.NodeID, sched.Resources, float64)) {
+			for ctx.Err() == nil {
+				cores := service.Int64N(slots + 1)
+				tell(1, sched.Resources{sched.VCores: cores, sched.Memory: 2 * slots}, float64(cores)/slots)
+				time.Sleep(time.Duration(1+3*cores) * time.Millisecond)
+			}
+		},
 	}, jobs)
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +146,9 @@ func (m mix) run(t *testing.T) {
 	}
 }
 
-// TestMix runs several jobs at once, on little memory for all, while attempts are killed, suspended and lost and
-// outputs of maps are lost: no job fails or stands still, every output is that of its reference, and no memory is kept.
+// TestMix runs several jobs at once, on little memory for all, while attempts are killed, suspended, slowed and lost,
+// and outputs of maps are lost: no job fails or stands still, every output is that of its reference, and no memory is
+// kept.
 // With SOJOURN_PROPERTY_FOR=1h it goes on with new seeds for an hour.
 func TestMix(t *testing.T) {
 	long, _ := time.ParseDuration(os.Getenv("SOJOURN_PROPERTY_FOR"))

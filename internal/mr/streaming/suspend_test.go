@@ -13,8 +13,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
-// A suspended attempt's program stands still where it is, although it does not wait for input, and goes on when the
-// attempt does.
+// The program of an attempt that is suspended, or has no part of the time, stands still where it is, although it does
+// not wait for input, and goes on when the attempt does. That of a slowed one is stopped and goes on in turns.
 func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	dir := t.TempDir()
 	in, beats, pid := filepath.Join(dir, "in"), filepath.Join(dir, "beats"), filepath.Join(dir, "pid")
@@ -73,14 +73,26 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 		}
 	}
 	grow("started")
-	a.Suspend()
-	for deadline := time.Now().Add(20 * time.Second); stateOf(t, pid) != "T"; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the program of a suspended attempt is not stopped")
+	stopped := func(what string) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); stateOf(t, pid) != "T"; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the program of %s attempt is not stopped", what)
+			}
 		}
 	}
+	a.Suspend()
+	stopped("a suspended")
 	a.Resume()
 	grow("resumed")
+	a.Slow(0.2)
+	grow("slowed")
+	stopped("a slowed")
+	grow("slowed, again")
+	a.Slow(0)
+	stopped("a halted")
+	a.Slow(1)
+	grow("no longer slowed")
 	cancel()
 	select {
 	case err := <-ended:

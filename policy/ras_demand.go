@@ -13,11 +13,19 @@ var endless = math.Inf(1)
 // softKinds are the resources that a task may use more of than there is, if it is alone on its node.
 var softKinds = [placement.Kinds]bool{sched.VCores: true, sched.DiskIO: true, sched.NetworkIO: true}
 
+// booked is the kinds of package placement for what tasks of soft kinds ask for. The core starts no task that asks for
+// more than is left of a node, whatever tasks use.
+var booked = [...]struct{ soft, kind int }{
+	{int(sched.VCores), sched.NumResources},
+	{int(sched.DiskIO), sched.NumResources + 1},
+	{int(sched.NetworkIO), sched.NumResources + 2},
+}
+
 // wholeNode is the disk and the network bandwidth of a node that does not say how much it has, in ppm.
 const wholeNode = 1_000_000
 
-// room returns what placed tasks may use together of what a node offers.
-func (m *matrix) room(offered sched.Resources) placement.Demand {
+// room returns what placed tasks may use together of what a node offers. They may ask for its whole capacity.
+func (m *matrix) room(n *sched.Node, offered sched.Resources) placement.Demand {
 	d := inThousandths(&offered)
 	for _, k := range [...]sched.ResourceKind{sched.DiskIO, sched.NetworkIO} {
 		if offered[k] == 0 && offered != (sched.Resources{}) {
@@ -32,13 +40,20 @@ func (m *matrix) room(offered sched.Resources) placement.Demand {
 			d[k] = int64(math.Round(float64(d[k]) * m.soft))
 		}
 	}
+	has := inThousandths(&n.Capacity)
+	for _, b := range booked {
+		d[b.kind] = has[b.kind]
+	}
 	return d
 }
 
-// inThousandths returns an amount in the unit of package placement.
+// inThousandths returns an amount in the unit of package placement. It counts as used and as booked.
 func inThousandths(r *sched.Resources) (d placement.Demand) {
 	for k, n := range r {
 		d[k] = min(n, sched.Unlimited/1000) * 1000
+	}
+	for _, b := range booked {
+		d[b.kind] = d[b.soft]
 	}
 	return d
 }
@@ -116,18 +131,29 @@ func (m *matrix) mapDemand(st *sched.Stage) placement.Demand {
 	return m.demandIn(st, sched.PhaseRead, sched.PhaseSpill)
 }
 
+// guard returns what reduces that wait must leave free, so that a map of st can run beside them: what the map asks for,
+// and of kinds that are not soft what it uses.
+func (m *matrix) guard(st *sched.Stage) placement.Demand {
+	d, uses := inThousandths(&st.Spec.PerTask), m.mapDemand(st)
+	for k, soft := range softKinds {
+		if !soft {
+			d[k] = uses[k]
+		}
+	}
+	return d
+}
+
 // reduceDemands returns what a reduce of st uses while it waits, for each placed map besides, and when it has all its
 // input. What the profile says of disk and network in the phase shuffle is for each map from which it copies.
 func (m *matrix) reduceDemands(st *sched.Stage) (shuffle, each, reduce placement.Demand) {
 	shuffle = inThousandths(&st.Spec.PerTask)
 	reduce = m.demandIn(st, sched.PhaseMerge, sched.PhaseWrite)
 	if p := st.Job.Spec.Profile; p != nil {
-		said := inThousandths(&p.Phases[sched.PhaseShuffle])
-		for k := range said {
+		for k, said := range &p.Phases[sched.PhaseShuffle] {
 			if k == int(sched.DiskIO) || k == int(sched.NetworkIO) {
-				each[k] = said[k]
+				each[k] = said * 1000
 			} else {
-				shuffle[k] = max(shuffle[k], said[k])
+				shuffle[k] = max(shuffle[k], said*1000)
 			}
 		}
 		return shuffle, each, reduce

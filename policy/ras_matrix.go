@@ -181,7 +181,7 @@ func (m *matrix) place(p *sched.Plan) {
 		if n.Lost {
 			continue
 		}
-		problem.Nodes[i] = m.room(m.offers(p, n))
+		problem.Nodes[i] = m.room(n, m.offers(p, n))
 		for a := range p.AttemptsOn(n) {
 			r, ok := byJob[a.Stage.Job.ID]
 			switch {
@@ -299,7 +299,7 @@ func (m *matrix) rows(p *sched.Plan) (rows []row) {
 			x.Pending = int(min(int64(unfinished(st)), mostAtOnce(st)))
 			x.mean = m.Lengths.Of(st).Mean()
 			x.Map = m.mapDemand(st)
-			x.Guard = inThousandths(&st.Spec.PerTask)
+			x.Guard = m.guard(st)
 			x.Shunned = m.shunned(st)
 		}
 		if st := x.reduces; st != nil {

@@ -70,7 +70,7 @@ func (l *nodeLoad) of(m *matrix, p *sched.Plan, n *sched.Node) {
 	if l.known {
 		return
 	}
-	l.known, l.Offers, l.Soft = true, m.room(n.Capacity), &softKinds
+	l.known, l.Offers, l.Soft = true, m.room(n, n.Capacity), &softKinds
 	for a := range p.AttemptsOn(n) {
 		d := m.demand(p, a)
 		l.add(m, p, a.Stage, &d)

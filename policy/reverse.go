@@ -122,9 +122,9 @@ func (b *backward) plan(p *sched.Plan, rows []row) {
 			Pending: x.Pending, Goal: x.Goal, Mean: x.mean, ID: x.ID,
 			Window: reverse.Window(b.Matrix.cycle.Seconds(), x.mean, b.byCycle),
 		}
-		for k, each := range x.Map {
-			if p.Capacity[k] > 0 { // of other kinds nothing is known
-				jobs[i].Map[k] = float64(each) / 1000
+		for k, there := range &p.Capacity {
+			if there > 0 { // of other kinds nothing is known
+				jobs[i].Map[k] = float64(x.Map[k]) / 1000
 			}
 		}
 	}
@@ -176,7 +176,8 @@ func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 }
 
 // relieve suspends or kills the youngest maps of a node that runs more than it offers, until what runs fits; and lets
-// suspended ones go on where there is room again.
+// suspended ones go on where there is room again. A suspended map keeps its memory, so none is suspended for the sake of
+// memory.
 func (b *backward) relieve(p *sched.Plan, n *sched.Node) {
 	if n.Lost {
 		return
@@ -189,6 +190,9 @@ func (b *backward) relieve(p *sched.Plan, n *sched.Node) {
 	}
 	for _, a := range maps {
 		over := n.Used.Sub(n.Leaving)
+		if b.suspends {
+			over[sched.Memory] = 0
+		}
 		if a.State != sched.Running || over.FitsIn(n.Capacity) {
 			continue
 		}

@@ -1,7 +1,8 @@
 package placement
 
-// Kinds is the number of kinds of resources.
-const Kinds = 8
+// Kinds is the number of kinds of resources. The last three are for what an engine books of kinds that are soft: tasks
+// may use more cores than a node has, but an engine may refuse to start tasks that ask for more.
+const Kinds = 11
 
 // A Demand is an amount of each kind of resource, in thousandths of its unit.
 type Demand [Kinds]int64

@@ -153,7 +153,8 @@ func (t *taker) settle(p *sched.Plan) (freed bool) {
 		st := p.Stage(c.Stage)
 		switch {
 		case st == nil || st.Pending+st.Suspended == 0:
-			freed = unreserve(p, c) || freed
+			unreserve(p, c)
+			freed = true // also if its last task has just used it: the rest of the node is for all
 		case leaving(p, c) || p.Node(c.Node).Reserved == c.Stage:
 			kept = append(kept, c)
 			continue

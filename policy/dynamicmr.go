@@ -134,11 +134,14 @@ func (d *dynamicmr) Decide(p *sched.Plan) {
 	if looks {
 		d.Second.lookAround(p)
 	}
-	if d.Lending.idle(p) {
+	for again := true; again && d.Lending.idle(p); {
+		seconds := len(d.Second.Late.Second)
 		d.Lending.measure(p)
 		d.Overdue.startAgain(p)
 		d.serve(p)
 		d.Second.start(p)
+		// A second attempt took a slot that a waiting task was to have. Now a slot may be lent to that task.
+		again = len(d.Second.Late.Second) > seconds
 	}
 	d.Queues.fillOthers(p)
 	if looks {

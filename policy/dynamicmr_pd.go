@@ -9,10 +9,11 @@ type queueServer struct {
 	visited map[sched.JobID]bool // jobs whose maps were searched for one near its input in this Step
 }
 
-// serve hands out the idle slots. When no queue finds a slot near its maps' input, a map takes any.
+// serve hands out the idle slots. When no queue finds a slot near its maps' input, a map takes any; and what maps cannot
+// use goes to reduces, although maps of their jobs wait.
 func (s *queueServer) serve(p *sched.Plan) {
 	clear(s.visited)
-	for s.lending.idle(p) && (s.serveNeediest(p) || s.serveAnywhere(p)) {
+	for s.lending.idle(p) && (s.serveNeediest(p) || s.serveAnywhere(p) || s.lendToBlocked(p)) {
 	}
 }
 
@@ -108,9 +109,40 @@ func (s *queueServer) anyOwn(p *sched.Plan, st *sched.Stage) bool {
 	return s.second.overtakes(p, st, sched.ReduceSlots) || s.placeOwn(p, st, sched.ReduceSlots)
 }
 
-// anyLent starts a reduce on a map slot.
+// anyLent starts a reduce on a map slot, if no map waits that the reduce needs: it would hold a slot that this map
+// needs.
 func (s *queueServer) anyLent(p *sched.Plan, st *sched.Stage) bool {
-	return s.lending.mayLend(sched.MapSlots) && s.placeLent(p, st, sched.ReduceSlots)
+	return s.lending.mayLend(sched.MapSlots) && !isBlocked(st) && s.placeLent(p, st, sched.ReduceSlots)
+}
+
+// isBlocked reports whether tasks wait for room that must end before tasks of st can.
+func isBlocked(st *sched.Stage) bool {
+	for _, d := range st.Spec.After {
+		if st.Job.Stages[d.Stage].Pending > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lendToBlocked starts one reduce on a map slot although maps of its job wait, and reports whether it did. No map can
+// use the slot (serveAnywhere).
+func (s *queueServer) lendToBlocked(p *sched.Plan) bool {
+	if !s.lending.mayLend(sched.MapSlots) {
+		return false
+	}
+	of := s.queues.waitsFor(p, sched.ReduceSlots, true)
+	for range mostLooks {
+		st := s.queues.choose(p, of)
+		if st == nil {
+			return false
+		}
+		if s.placeLent(p, st, sched.ReduceSlots) {
+			return true
+		}
+		s.queues.skip(st)
+	}
+	return false
 }
 
 // serveAnywhere starts one map on any slot, wherever its input is (5), and reports whether it did.

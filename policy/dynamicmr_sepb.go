@@ -143,35 +143,53 @@ func (s *sepb) mark(p *sched.Plan) {
 	}
 }
 
-// startOne starts a second attempt of a stage's straggler that has most time left, holding a shape, and reports whether
-// it did.
+// startOne starts a second attempt of a straggler of st, holding a shape, and reports whether it did: of the one with
+// most time left, or of the next one that runs elsewhere if only the straggler's own node has room.
 func (s *sepb) startOne(p *sched.Plan, st *sched.Stage, holds sched.ShapeID) bool {
-	a := s.slowest(p, st)
-	if a == nil || s.Late.left(p) <= 0 {
+	if s.slowest(p, st) == nil || s.Late.left(p) <= 0 {
 		return false
 	}
-	for n := range p.FitsAs(st, 0, holds) {
-		if n.ID == a.Node || int(n.ID) <= len(s.Nodes) && s.Nodes[n.ID-1] {
+	var only sched.NodeID // the one node with room, on which all stragglers run that came before; zero: not known yet
+	for _, id := range *s.Slow.Of(st) {
+		a := s.straggler(p, st, id)
+		if a == nil || a.Node == only {
 			continue
 		}
-		if s.Late.second(p, a, n, holds) {
-			s.slowest(p, st)
-			return true
+		for n := range p.FitsAs(st, 0, holds) {
+			switch {
+			case int(n.ID) <= len(s.Nodes) && s.Nodes[n.ID-1]:
+			case n.ID == a.Node:
+				only = n.ID
+			case s.Late.second(p, a, n, holds):
+				s.slowest(p, st)
+				return true
+			}
+		}
+		if only == 0 {
+			return false
 		}
 	}
 	return false
 }
 
-// slowest returns the first straggler of st that still is one; nil: none. It forgets those that are not.
+// slowest returns the first straggler of st that still is one; nil: none. It forgets those before it.
 func (s *sepb) slowest(p *sched.Plan, st *sched.Stage) *sched.Attempt {
 	slow := s.Slow.Of(st)
 	for len(*slow) > 0 {
-		if a := p.Attempt((*slow)[0]); a != nil && a.Stage == st && a.State == sched.Running && p.Twins(a) == 1 {
+		if a := s.straggler(p, st, (*slow)[0]); a != nil {
 			return a
 		}
 		if *slow = (*slow)[1:]; len(*slow) == 0 {
 			p.Touch(st)
 		}
+	}
+	return nil
+}
+
+// straggler returns an attempt that was a straggler of st at the last look; nil: it has ended, or has a second attempt.
+func (s *sepb) straggler(p *sched.Plan, st *sched.Stage, id sched.AttemptID) *sched.Attempt {
+	if a := p.Attempt(id); a != nil && a.Stage == st && a.State == sched.Running && p.Twins(a) == 1 {
+		return a
 	}
 	return nil
 }

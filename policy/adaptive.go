@@ -172,7 +172,7 @@ func (a *adaptive) Decide(p *sched.Plan) {
 		}
 	}
 	for _, st := range passed {
-		for a.Place(p, st) {
+		for st.Pending > 0 && a.Place(p, st) {
 			a.started(p, st)
 		}
 	}

@@ -269,16 +269,16 @@ func (l *lineup) first(p *sched.Plan) *sched.Stage {
 	if l.waits.First() == nil {
 		return nil
 	}
-	best, bestLast := int32(0), false
+	best, bestTurn := int32(0), inOrder
 	for _, s := range l.used {
 		if l.waits.FirstOf(int(s), 0) == nil {
 			continue
 		}
-		m, last := l.firstIn(s, p)
+		m, turn := l.firstIn(s, p)
 		switch {
-		case m == 0 || best != 0 && last && !bestLast:
-		case best == 0 || bestLast && !last:
-			best, bestLast = m, last
+		case m == 0 || best != 0 && turn > bestTurn:
+		case best == 0 || turn < bestTurn:
+			best, bestTurn = m, turn
 		default:
 			if before, _ := l.before(m, best, p.Now); before {
 				best = m
@@ -291,26 +291,37 @@ func (l *lineup) first(p *sched.Plan) *sched.Stage {
 	return l.rows[best].stage
 }
 
-// firstIn returns the member whose turn it is in a lane (0: none waits), and whether it is past its goal while such
-// stages hold as much of the cluster as they may: then it comes after all others.
-func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (member int32, last bool) {
+// A goalTurn says which stages come before others, whatever their ranks.
+type goalTurn int
+
+const (
+	inOrder goalTurn = iota // by rank
+	capped                  // past its goal, while such stages hold as much of the cluster as they may
+	isLast                  // behind a stage of its job, which may be capped
+)
+
+// firstIn returns the member whose turn it is in a lane (0: none waits), and when its turn is.
+func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (int32, goalTurn) {
 	lane := &l.lanes[s]
 	late, waits := lane.late.First(p.Now)
-	if waits && !l.capped(p, l.rows[late].stage) {
-		return late, false
+	if waits && !l.isCapped(p, l.rows[late].stage) {
+		return late, inOrder
 	}
-	if m, ok := lane.planned.First(p.Now); ok {
-		return m, false
+	m, ok := lane.planned.First(p.Now)
+	switch {
+	case ok && !l.rows[m].last:
+		return m, inOrder
+	case waits:
+		return late, capped
+	case ok:
+		return m, isLast
 	}
-	if waits {
-		return late, true
-	}
-	return 0, false
+	return 0, inOrder
 }
 
-// capped reports whether one more task of st would give stages that are past their goal too large a part of the cluster
+// isCapped reports whether one more task of st would give stages that are past their goal too large a part of the cluster
 // (lateCap).
-func (l *lineup) capped(p *sched.Plan, st *sched.Stage) bool {
+func (l *lineup) isCapped(p *sched.Plan, st *sched.Stage) bool {
 	k := kindOf(st)
 	return l.lateCap < 1 && float64(l.late[k]+st.Spec.PerTask[k]) > l.lateCap*float64(p.Capacity[k])
 }

@@ -40,10 +40,11 @@ func (e *flexEpochs) noticeStages(p *sched.Plan, d *flexDivision) {
 }
 
 // due reports whether slots are to be divided at this instant, and notes that they are. Where they have to wait for the
-// next epoch, it asks to be called then.
+// next epoch, it asks to be called then. While there are no jobs it waits for one: an epoch begins with a division, so
+// that a call in the quiet time would move the epochs.
 func (e *flexEpochs) due(p *sched.Plan) bool {
 	switch {
-	case !e.Dirty:
+	case !e.Dirty || p.LiveJobs() == 0:
 		return false
 	case p.Now < e.Next:
 		p.Wake(e.Next)

@@ -249,10 +249,10 @@ func (e *engine) happen(now sched.Time, d due) {
 		e.result.Jobs = append(e.result.Jobs, ev.Body.(*sched.JobSpec))
 	case sched.NodeReported:
 		if ev.Body != nil {
-			if e.core.Node(ev.Node).Lost {
+			if int(ev.Node) <= len(e.core.Nodes) && e.core.Node(ev.Node).Lost {
 				return
 			}
-			break
+			break // also in the instant in which the node joins
 		}
 		if e.left > 0 || e.core.LiveJobs() > 0 {
 			e.push(now+e.Heartbeat, due{event: ev})

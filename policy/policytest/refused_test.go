@@ -41,3 +41,24 @@ func TestConformNamesTheRefusal(t *testing.T) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
+
+// A node may offer something else from the instant on in which it joins: here room for one task instead of two.
+func TestTroubleAtTheStart(t *testing.T) {
+	p, _, err := policy.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &sched.JobSpec{Name: "a", Stages: []sched.StageSpec{
+		{Kind: sched.Map, Tasks: 2, MaxAttempts: 4, PerTask: sched.Resources{sched.MapSlots: 1}},
+	}}
+	res, err := Run(Setup{
+		Can:     allPowers,
+		Nodes:   []sched.NodeSpec{{Name: "n1", Rack: 1, Capacity: sched.Resources{sched.MapSlots: 2}}},
+		Jobs:    []*sched.JobSpec{job},
+		Trouble: []Trouble{{Node: 1, Offers: &sched.Resources{sched.MapSlots: 1}}},
+		Take:    func(Try) (sched.Time, sched.Outcome) { return time.Second, sched.OK },
+	}, p)
+	if got := res.Ends[job].At; err != nil || got != 2*time.Second {
+		t.Errorf("two tasks of 1 s on one slot end at %v (%v), want 2s", got, err)
+	}
+}

@@ -102,7 +102,7 @@ func (l *nodeLoad) running(st *sched.Stage) (n int32) {
 
 // start starts a task of st on a node if there is room for what it uses, and reports whether it did.
 func (m *matrix) start(p *sched.Plan, st *sched.Stage, n *sched.Node, l *nodeLoad) bool {
-	if st.Pending == 0 || !mayGrow(st) {
+	if st.Pending == 0 || !mayGrow(st) || !leavesMaps(p, st) {
 		return false
 	}
 	d := m.demandOf(p, st)
@@ -115,6 +115,25 @@ func (m *matrix) start(p *sched.Plan, st *sched.Stage, n *sched.Node, l *nodeLoa
 	}
 	l.add(m, p, st, &d)
 	return true
+}
+
+// leavesMaps reports whether one reduce more leaves room below the maxima of its queues for a map of its job, if maps
+// wait. Reduces hold what they have until all maps are done, and the placement knows no maxima. O(depth of the queues).
+func leavesMaps(p *sched.Plan, st *sched.Stage) bool {
+	maps := takesPart(st.Job, false)
+	if st.Kind != sched.Reduce || maps == nil || maps.Pending == 0 {
+		return true
+	}
+	for q := p.Queues[st.Job.Queue]; ; q = p.Queues[q.Parent] {
+		for k, each := range &maps.Spec.PerTask {
+			if each > 0 && q.Used[k]+st.Spec.PerTask[k]+each > q.Max[k] {
+				return false
+			}
+		}
+		if q.ID == 0 {
+			return true
+		}
+	}
 }
 
 // demandOf returns what a task of st will use that starts now.

@@ -228,7 +228,7 @@ func (c *conformance) disturbed(s Setup, seed uint64, base Result) error {
 }
 
 // differ says where a log differs from the one expected, whose times are to be multiplied; "": nowhere. Instants that a
-// policy computes are rounded to a nanosecond, which doubling shows: a microsecond is not a difference.
+// policy computes are rounded, which multiplying shows: a microsecond, multiplied too, is not a difference.
 func differ(want, got []Entry, times sched.Time) string {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) {
@@ -240,7 +240,7 @@ func differ(want, got []Entry, times sched.Time) string {
 			w.Action.At *= times
 		}
 		off := max(w.At-g.At, g.At-w.At)
-		if w.At = g.At; w != g || off > time.Microsecond {
+		if w.At = g.At; w != g || off > times*time.Microsecond {
 			return fmt.Sprintf("action %d is %v %+v instead of %v %+v", i+1, got[i].At, got[i].Action, want[i].At*times,
 				want[i].Action)
 		}

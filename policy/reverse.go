@@ -176,7 +176,7 @@ func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 }
 
 // relieve suspends or kills the youngest maps of a node that runs more than it offers, until what runs fits; and lets
-// suspended ones go on where there is room again. A suspended map keeps its memory, so none is suspended for the sake of
+// suspended ones go on where there is room again. A suspended map keeps its memory, so none is suspended for want of
 // memory.
 func (b *backward) relieve(p *sched.Plan, n *sched.Node) {
 	if n.Lost {

@@ -141,8 +141,12 @@ func TestNewStagesCostTheSame(t *testing.T) {
 		}
 		return best
 	}
-	// 32 times as much where each costs the same, 1,000 times where each walks all
-	if few, many := took(500), took(16_000); many > 200*few {
-		t.Errorf("500 new stages take %v, 16,000 take %v", few, many)
+	// 32 times as much where each costs the same, 1,000 times where each walks all. A busy machine may delay one try.
+	var few, many time.Duration
+	for range 10 {
+		if few, many = took(500), took(16_000); many <= 200*few {
+			return
+		}
 	}
+	t.Errorf("500 new stages take %v, 16,000 take %v", few, many)
 }

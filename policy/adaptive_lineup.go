@@ -319,8 +319,8 @@ func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (int32, goalTurn) {
 	return 0, inOrder
 }
 
-// isCapped reports whether one more task of st would give stages that are past their goal too large a part of the cluster
-// (lateCap).
+// isCapped reports whether one more task of st would give stages that are past their goal too large a part of the
+// cluster (lateCap).
 func (l *lineup) isCapped(p *sched.Plan, st *sched.Stage) bool {
 	k := kindOf(st)
 	return l.lateCap < 1 && float64(l.late[k]+st.Spec.PerTask[k]) > l.lateCap*float64(p.Capacity[k])

@@ -9,8 +9,8 @@ type queueServer struct {
 	visited map[sched.JobID]bool // jobs whose maps were searched for one near its input in this Step
 }
 
-// serve hands out the idle slots. When no queue finds a slot near its maps' input, a map takes any; and what maps cannot
-// use goes to reduces, although maps of their jobs wait.
+// serve hands out the idle slots. When no queue finds a slot near its maps' input, a map takes any; and what maps
+// cannot use goes to reduces, although maps of their jobs wait.
 func (s *queueServer) serve(p *sched.Plan) {
 	clear(s.visited)
 	for s.lending.idle(p) && (s.serveNeediest(p) || s.serveAnywhere(p) || s.lendToBlocked(p)) {

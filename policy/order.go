@@ -91,8 +91,8 @@ func (o *Order) overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action
 	})
 }
 
-// yield gives up nodes that are kept for a stage when it is another's turn by now. It waits for an event, so that a call
-// while nothing happens changes nothing, although keys may change with time.
+// yield gives up nodes that are kept for a stage when it is another's turn by now. It waits for an event, so that a
+// call while nothing happens changes nothing, although keys may change with time.
 func (o *Order) yield(p *sched.Plan) {
 	if len(o.Keep.Kept) == 0 || len(p.Events) == 0 {
 		return

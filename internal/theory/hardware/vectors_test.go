@@ -51,6 +51,10 @@ func TestSection4_1_extraByJob(t *testing.T) {
 		if !near(load, v.load) || !near(extra, v.extra) || !near(6+extra, v.total) {
 			t.Errorf("speedup %v, demand %v: load %v, extra %v", v.speedup, v.demand, load, extra)
 		}
+		regular := 60.0 - 6
+		if possible := NodeShare(load, v.speedup, 0.1) < 1; possible != (v.extra <= regular) {
+			t.Errorf("speedup %v, demand %v: possible on 60 nodes is %v", v.speedup, v.demand, possible)
+		}
 	}
 }
 

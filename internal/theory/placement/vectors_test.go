@@ -193,6 +193,10 @@ func TestVectors4_3Placement(t *testing.T) {
 		s := start(New(p))
 		s.PlaceMaps()
 		expect(t, s, "AB", "B4 | A3 B1", 0.026316, 0.027778)
+		p.Rounds = 1
+		s = start(New(p))
+		s.PlaceMaps()
+		expect(t, s, "AB", "B4 | A3 B1", 0.026316, 0.027778) // the second round changes nothing
 	})
 	t.Run("P3", func(t *testing.T) {
 		p := problem(2, cpuJob(1, 25).with(2, 40, 0), cpuJob(2, 50).with(4, 40, 0))
@@ -210,6 +214,11 @@ func TestVectors4_3Placement(t *testing.T) {
 		s := New(p)
 		s.PlaceMaps()
 		expect(t, s, "CI", "C1 I1 | C1 I1", 0, 0)
+		for n := range p.Nodes {
+			if want := percent(app{70, 70, 20}); s.Use(n) != want {
+				t.Errorf("use of node %d: %v, want %v", n+1, s.Use(n), want)
+			}
+		}
 	})
 	three := func(required ...float64) *Problem { // ids in the order of the alphabet: Combine, Select, Sort
 		return problem(
@@ -402,9 +411,16 @@ func TestVectors4_4TaskScheduler(t *testing.T) {
 	}
 	s = New(p)
 	s.Put(0, 0, 0, 1)
+	if want := percent(app{20, 50, 60}); s.Use(0) != want {
+		t.Errorf("use after both maps %v, want %v", s.Use(0), want)
+	}
+	uses := []Demand{percent(app{50, 95, 85}), percent(app{95, 80, 90})}
 	fits := func(job int) (n int) {
 		for ; s.AdmitsMap(job, 0); n++ {
 			s.Put(job, 0, 1, 0)
+		}
+		if s.Use(0) != uses[job] {
+			t.Errorf("use with %d maps of job %d: %v, want %v", n, job, s.Use(0), uses[job])
 		}
 		for range n {
 			s.Put(job, 0, -1, 0)

@@ -121,6 +121,69 @@ func TestVectors4_2ReverseFitting(t *testing.T) {
 	}
 }
 
+// fits returns how many maps of each job are fitted into each interval between goals, the last one first.
+func (p *Plan) fits(jobs []Job, goals ...float64) (list [][]float64) {
+	left := make([]float64, len(jobs))
+	var open []int
+	for i := range jobs {
+		left[i] = float64(jobs[i].Pending)
+	}
+	for at := len(goals) - 1; at >= 0; at-- {
+		t := interval{p.Now, goals[at], smallest(jobs, indices(len(jobs))), jobs[0].Window}
+		if at > 0 {
+			t.from = goals[at-1]
+		}
+		before := slices.Clone(left)
+		open = p.fill(jobs, left, append(open, at), t)
+		for i := range before {
+			before[i] -= left[i]
+		}
+		list = append(list, before)
+	}
+	return list
+}
+
+func indices(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
+}
+
+// 4.2, the traces of R4 and R6: what there is in each interval, and what is fitted into it.
+func TestVectors4_2Traces(t *testing.T) {
+	for _, v := range []struct {
+		name  string
+		avail steps
+		jobs  []Job
+		areas [][3]float64 // from, to, area
+		fits  [][]float64
+	}{
+		{
+			"R4", steps{{0, 10}, {4, 2}}, []Job{one(1, 30, 5, 1, 1), one(2, 20, 10, 1, 1)},
+			[][3]float64{{5, 10, 10}, {1, 5, 32}}, [][]float64{{0, 10}, {22, 10}},
+		},
+		{
+			"R6", steps{{0, 10}, {6, 5}}, []Job{one(1, 20, 4, 1, 1), one(2, 40, 8, 1, 1), one(3, 50, 12, 1, 1)},
+			[][3]float64{{8, 12, 20}, {4, 8, 30}, {1, 4, 30}}, [][]float64{{0, 0, 20}, {0, 0, 30}, {0, 30, 0}},
+		},
+	} {
+		p := Plan{Area: v.avail.area}
+		for _, a := range v.areas {
+			near(t, fmt.Sprintf("%s: area of %v", v.name, a[:2]), v.avail.area(a[0], a[1])[0], a[2])
+		}
+		var goals []float64
+		for _, j := range v.jobs {
+			goals = append(goals, j.Goal)
+		}
+		for i, got := range p.fits(v.jobs, goals...) {
+			if !slices.Equal(got, v.fits[i]) {
+				t.Errorf("%s: %v maps are fitted into interval %d from the end, want %v", v.name, got, i+1, v.fits[i])
+			}
+		}
+	}
+}
+
 // The example of 4.3: 100 nodes, steps of 0.4 h, goals at steps 17, 38 and 58.
 var curve = func() (list []int) {
 	for i := range 60 {
@@ -175,11 +238,30 @@ func TestVectors4_3MotivatingExample(t *testing.T) {
 		fit   [3]float64
 		need  [3]float64
 		slots []int
+		fits  [][]float64 // by interval, the last one first
 	}{
-		{950, [3]float64{0, 0, 0}, [3]float64{55.8824, 25, 16.3793}, []int{30, 13, 9}},
-		{965, [3]float64{39, 0, 0}, [3]float64{56.7647, 25.3947, 16.6379}, []int{43, 5, 4}},
-		{980, [3]float64{84, 0, 0}, [3]float64{57.6471, 25.7895, 16.8966}, []int{52, 0, 0}},
+		{
+			950, [3]float64{0, 0, 0}, [3]float64{55.8824, 25, 16.3793}, []int{30, 13, 9},
+			[][]float64{{0, 0, 369}, {0, 646, 581}, {950, 304, 0}},
+		},
+		{
+			965, [3]float64{39, 0, 0}, [3]float64{56.7647, 25.3947, 16.6379}, []int{43, 5, 4},
+			[][]float64{{0, 0, 369}, {0, 631, 596}, {926, 334, 0}},
+		},
+		{
+			980, [3]float64{84, 0, 0}, [3]float64{57.6471, 25.7895, 16.8966}, []int{52, 0, 0},
+			[][]float64{{0, 0, 369}, {0, 616, 611}, {896, 364, 0}},
+		},
 	} {
+		var jobs []Job
+		for i, goal := range goals {
+			jobs = append(jobs, one(int64(i), v.n, goal, 1, 1))
+		}
+		for i, got := range (&Plan{Area: curveArea}).fits(jobs, goals[:]...) {
+			if !slices.Equal(got, v.fits[i]) {
+				t.Errorf("%d tasks: %v are fitted into interval %d from the end, want %v", v.n, got, i+1, v.fits[i])
+			}
+		}
 		fit, need, has := divide(0, [3]int{v.n, v.n, v.n}, false)
 		for i := range fit {
 			near(t, fmt.Sprintf("%d tasks: s_fit of J%d", v.n, i+1), fit[i], v.fit[i])

@@ -183,12 +183,13 @@ func (o admin) updateNodes(q *wire.UpdateNodeResource) (answer, error) {
 		if n := o.m.nodes.byID[q.Nodes[i].Node]; n == nil {
 			return nil, rpc.Errorf(classYARN, "Resource update get exception: node %s is not known", q.Nodes[i].Node)
 		}
-		if wrong := checkNode(q.Nodes[i].Resource); wrong != "" {
+		if wrong := o.m.config.Sizes.checkNode(q.Nodes[i].Resource); wrong != "" {
 			return nil, rpc.Errorf(classYARN, "Resource update get exception: node %s %s", q.Nodes[i].Node, wrong)
 		}
 	}
 	for i := range q.Nodes {
-		n, to := o.m.nodes.byID[q.Nodes[i].Node], q.Nodes[i].Resource
+		n := o.m.nodes.byID[q.Nodes[i].Node]
+		to := n.offered(q.Nodes[i].Resource)
 		n.resized = &to
 		n.resize(to)
 	}

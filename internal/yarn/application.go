@@ -83,7 +83,7 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 		Stages: []sched.StageSpec{
 			{
 				Kind:        sched.Master,
-				PerTask:     amount(size),
+				PerTask:     app.m.config.Sizes.amount(size),
 				Tasks:       masters,
 				MaxAttempts: app.countedAttempts(),
 				Prior:       app.hints.prior(0, masters),
@@ -106,7 +106,8 @@ func (app *application) launch(a *sched.Action) {
 		return
 	}
 	n := m.nodes.list[a.Node-1]
-	c := &container{m: m, lease: a.Attempt, node: n, resource: size(m.core.Amount(a.Shape)), created: m.millis()}
+	c := &container{m: m, lease: a.Attempt, node: n, created: m.millis(),
+		resource: m.config.Sizes.size(m.core.Amount(a.Shape))}
 	if a.Stage.Index == 0 {
 		c.attempt = app.begin()
 		c.attempt.master = c
@@ -274,12 +275,13 @@ func (app *application) report() wire.ApplicationReport {
 		r.Usage = wire.Usage{
 			Known:          j.Running > 0,
 			Containers:     j.Running,
-			Used:           size(j.Used),
+			Used:           m.config.Sizes.size(j.Used),
 			ClusterPercent: percent(j.Used, m.core.Capacity),
 		}
 		r.Usage.QueuePercent = r.Usage.ClusterPercent
 	}
 	r.Usage.MemorySeconds, r.Usage.VCoreSeconds = int64(used[sched.Memory]), int64(used[sched.VCores])
+	r.Usage.OtherSeconds = m.config.Sizes.seconds(used)
 	return r
 }
 

@@ -41,11 +41,11 @@ func kindOf(appType string, p wire.Priority) sched.StageKind {
 	return sched.Other
 }
 
-// checkAsks reports what is wrong with asks by themselves, whatever there is.
-func (s Sizes) checkAsks(asks []wire.ResourceRequest) error {
+// checkAsks reports what is wrong with asks by themselves, whatever there is, where a container may have most.
+func (s Sizes) checkAsks(asks []wire.ResourceRequest, most wire.Resource) error {
 	for i := range asks {
 		a := &asks[i]
-		switch err := s.check(a.Resource); {
+		switch err := s.check(a.Resource, most); {
 		case err != nil:
 			return rpc.Errorf(classInvalidResource, "Invalid resource request! %v", err)
 		case a.Containers < 0 || a.Containers > mostWanted:
@@ -59,8 +59,10 @@ func (s Sizes) checkAsks(asks []wire.ResourceRequest) error {
 
 // checkAsks reports what is wrong with the asks and the blacklist of a call, before any of them is taken.
 func (app *application) checkAsks(q *wire.AllocateRequest) error {
-	if err := app.m.config.Sizes.checkAsks(q.Asks); err != nil {
-		return err
+	if len(q.Asks) > 0 {
+		if err := app.m.config.Sizes.checkAsks(q.Asks, askable(app.m)); err != nil {
+			return err
+		}
 	}
 	t := &app.asks
 	if n := len(t.stages) + t.newStages(q, app.m.config.Sizes); n > mostStages {
@@ -248,7 +250,7 @@ func (app *application) enter(g *group) *sched.StageSpec {
 	t.stages = append(t.stages, key)
 	return &sched.StageSpec{
 		Kind:    kindOf(app.submission.Type, g.key.priority),
-		PerTask: amount(g.size),
+		PerTask: app.m.config.Sizes.amount(g.size),
 		Tasks:   -1,
 		Prior:   app.hints.prior(g.stage, g.total),
 	}

@@ -254,11 +254,11 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	for _, bad := range []wire.Resource{{Memory: 4097}, {VCores: 5}, {Memory: -1}, {VCores: -1}} {
-		if s.check(bad) == nil {
+		if s.check(bad, s.most()) == nil {
 			t.Errorf("%v is allowed", bad)
 		}
 	}
-	if s.check(wire.Resource{Memory: 4096, VCores: 4}) != nil {
+	if s.check(wire.Resource{Memory: 4096, VCores: 4}, s.most()) != nil {
 		t.Error("the maximum is not allowed")
 	}
 }

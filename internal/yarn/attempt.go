@@ -363,7 +363,7 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 		r.MasterToken = &t
 	}
 	if j := m.core.Job(a.app.job); j != nil && !j.Ended {
-		r.Headroom = size(m.core.Headroom(j))
+		r.Headroom = m.config.Sizes.size(m.core.Headroom(j))
 	}
 	d.text.tokens = text
 	d.wanted, d.updated = nil, nil

@@ -181,7 +181,7 @@ func (p *properties) share(name, text string) (s sched.Share, ok bool) {
 	}
 	if inner, is := strings.CutPrefix(text, "["); is {
 		inner, is = strings.CutSuffix(inner, "]")
-		if s.Amount, ok = amounts(inner, is); !ok {
+		if s.Amount, ok = amounts(inner, is, kindsOf(p)); !ok {
 			p.fail(name, "amounts of memory in MiB and of vcores such as [memory=10240,vcores=12]")
 		}
 		return s, ok
@@ -212,8 +212,8 @@ var memoryUnits = map[string]int64{
 // mostAmount bounds what files and nodes say of amounts, so that sums of them do not overflow.
 const mostAmount = 1 << 40
 
-// amounts reads memory=10240,vcores=12.
-func amounts(text string, ok bool) (r sched.Resources, _ bool) {
+// amounts reads memory=10240,vcores=12,yarn.io/gpu=2.
+func amounts(text string, ok bool, kinds []Kind) (r sched.Resources, _ bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, both := strings.Cut(part, "=")
 		value = strings.ToLower(strings.TrimSpace(value))
@@ -223,7 +223,7 @@ func amounts(text string, ok bool) (r sched.Resources, _ bool) {
 			return r, false
 		}
 		unit := strings.TrimSpace(value[len(digits):])
-		switch strings.ToLower(strings.TrimSpace(key)) {
+		switch key = strings.ToLower(strings.TrimSpace(key)); key {
 		case "memory", "memory-mb":
 			scale, known := memoryUnits[unit]
 			if ok = ok && known && n <= mostAmount/max(1, scale); ok {
@@ -233,7 +233,10 @@ func amounts(text string, ok bool) (r sched.Resources, _ bool) {
 			ok = ok && unit == ""
 			r[sched.VCores] = n
 		default:
-			ok = false
+			i := slices.IndexFunc(kinds, func(k Kind) bool { return strings.ToLower(k.Name) == key })
+			if ok = ok && i >= 0 && strings.EqualFold(unit, kinds[i].Units); ok {
+				r[kinds[i].at] = n
+			}
 		}
 	}
 	return r, ok

@@ -384,7 +384,7 @@ func (w *world) check() {
 		if c.state == done || m.container(c.id) != c || c.node.containers[c.at] != c || m.leases.at(lease) != c {
 			w.t.Fatalf("%s (state %d) has a lease and is not in every table", c.id, c.state)
 		}
-		used[c.node.sched] = used[c.node.sched].Add(amount(c.resource))
+		used[c.node.sched] = used[c.node.sched].Add(w.f.m.config.Sizes.amount(c.resource))
 	}
 	for _, n := range m.nodes.list {
 		if core := m.core.Node(n.sched); core.Used != used[n.sched] || n.usable() == core.Lost {

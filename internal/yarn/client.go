@@ -49,7 +49,7 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	size, ok := s.MasterResource()
 	access, length := accessOf(s.Launch.ACLs())
 	unplaced := checkMaster(s)
-	switch err := u.m.config.Sizes.check(size); {
+	switch err := u.m.config.Sizes.check(size, askable(u.m)); {
 	case !u.m.gave(s.ID):
 		return nil, rpc.Errorf(
 			classYARN,
@@ -353,7 +353,7 @@ func (c *container) tell() wire.ContainerReport {
 }
 
 func (u client) resourceTypes(*wire.Empty) (answer, error) {
-	return reply(&wire.ResourceTypesResponse{Types: wire.ResourceTypes()})
+	return reply(&wire.ResourceTypesResponse{Types: u.m.config.Sizes.types()})
 }
 
 // changing finds an application that the user may change.

@@ -140,6 +140,8 @@ type Addresses struct{ Tracker, Master, Client, Admin, Web string }
 type Sizes struct {
 	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
 	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
+	// Kinds are kinds of resources beyond memory and cores (yarn.resource-types), at most four.
+	Kinds []Kind
 	// Nodes says, by host:port, what nodes have, whatever they say themselves (dynamic-resources.xml).
 	Nodes map[string]wire.Resource
 }
@@ -183,6 +185,7 @@ const quietBeats = 3
 func (s Sizes) withDefaults() Sizes {
 	s.MinMemory, s.MaxMemory = cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192)
 	s.MinVCores, s.MaxVCores = cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)
+	s.Kinds = placed(s.Kinds)
 	return s
 }
 
@@ -216,46 +219,4 @@ func (c Config) withDefaults() *Config {
 	c.Queues.withDefaults()
 	c.Core.Queues = c.Queues.Tree
 	return &c
-}
-
-// normal returns what a container that asks for r gets: at least the minimum, in whole steps of it.
-func (s Sizes) normal(r wire.Resource) wire.Resource {
-	return wire.Resource{Memory: roundUp(r.Memory, s.MinMemory), VCores: roundUp(r.VCores, s.MinVCores)}
-}
-
-func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
-
-// check reports why no container may be of the size r. Of another kind of resource there is nothing: a request for some
-// is refused, as by Hadoop where no node has any.
-func (s Sizes) check(r wire.Resource) error {
-	if o := r.Other; o.Amount != 0 {
-		most := fmt.Sprintf("<memory:%d, vCores:%d>", s.MaxMemory, s.MaxVCores)
-		why := fmt.Sprintf("Cannot allocate containers as requested resource is greater than "+
-			"maximum allowed allocation. Requested resource type=[%.100s], "+
-			"Requested resource=<memory:%d, vCores:%d, %.100s: %d>, maximum allowed allocation=%s, please note that "+
-			"maximum allowed allocation is calculated by scheduler based on maximum resource of registered "+
-			"NodeManagers, which might be less than configured maximum allocation=%s",
-			o.Kind, r.Memory, r.VCores, o.Kind, o.Amount, most, most)
-		return errors.New(why)
-	}
-	if r.Memory < 0 || r.VCores < 0 || r.Memory > s.MaxMemory || r.VCores > s.MaxVCores {
-		return fmt.Errorf(
-			"a container of %d MiB and %d cores: may be up to %d MiB and %d cores",
-			r.Memory,
-			r.VCores,
-			s.MaxMemory,
-			s.MaxVCores,
-		)
-	}
-	return nil
-}
-
-// amount is a size as the core has it.
-func amount(r wire.Resource) sched.Resources {
-	return sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
-}
-
-// size is an amount as peers have it.
-func size(r sched.Resources) wire.Resource {
-	return wire.Resource{Memory: r[sched.Memory], VCores: int32(r[sched.VCores])}
 }

@@ -52,9 +52,11 @@ func nodeSizes(dir string) (sizes map[string]wire.Resource, err error) {
 	return sizes, errors.Join(p.wrong...)
 }
 
-// sizeOf returns the size that dynamicFile says for a node, else what the node says.
+// sizeOf returns the size that dynamicFile says for a node, else what the node says. Of other kinds than memory and
+// cores it is always what the node says.
 func (s *Sizes) sizeOf(id wire.NodeID, said wire.Resource) wire.Resource {
 	if size, told := s.Nodes[id.String()]; told {
+		size.Others = said.Others
 		return size
 	}
 	return said

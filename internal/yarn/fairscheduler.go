@@ -50,7 +50,7 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 		return q, nil
 	}
 	if err == nil {
-		err = q.parseFair(path, text, &notes)
+		err = q.parseFair(path, text, kindsOf(p), &notes)
 	}
 	if err != nil {
 		p.wrong = append(p.wrong, err)
@@ -72,7 +72,7 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 //	    <queue name="nightly"/>
 //	  </queue>
 //	</allocations>
-func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
+func (q *Queues) parseFair(file string, text []byte, kinds []Kind, notes *[]string) error {
 	var root fairElement
 	if err := readXML(text, &root); err != nil {
 		return fmt.Errorf("read %s: %w: must be <allocations> with a <queue> for each queue", file, err)
@@ -80,7 +80,7 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 	if root.XMLName.Local != "allocations" {
 		return fmt.Errorf("read %s: <%s>: must be <allocations>", file, root.XMLName.Local)
 	}
-	f := fairReader{file: file, noted: map[string]bool{}, queues: q}
+	f := fairReader{file: file, kinds: kinds, noted: map[string]bool{}, queues: q}
 	for i := range root.Children {
 		switch e := &root.Children[i]; e.XMLName.Local {
 		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
@@ -126,6 +126,7 @@ func (q *Queues) parseFair(file string, text []byte, notes *[]string) error {
 type fairReader struct {
 	file    string
 	queues  *Queues     // that are being read
+	kinds   []Kind      // beyond memory and cores
 	policy  string      // of queues that name none
 	max     sched.Share // of queues that name none
 	masters float64     // of queues that name none
@@ -303,7 +304,7 @@ func (f *fairReader) share(where string, e *fairElement) (s sched.Share) {
 		text = strings.Join(parts, ",")
 	}
 	var ok bool
-	if s.Amount, ok = amounts(text, true); !ok {
+	if s.Amount, ok = amounts(text, true, f.kinds); !ok {
 		f.fail(where, e, want)
 	}
 	return s

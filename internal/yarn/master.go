@@ -72,7 +72,7 @@ func allocateInParts(f *front) rpc.Method {
 	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.AllocateRequest) (proto.Message, error) {
 		rest := *q
 		if len(q.Asks) > partOfCall {
-			if err := f.config.Sizes.checkAsks(q.Asks); err != nil {
+			if err := f.config.Sizes.checkAsks(q.Asks, f.config.Sizes.most()); err != nil {
 				return nil, err // before any part of it is taken in
 			}
 		}
@@ -143,6 +143,7 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 		ClientKey: m.clientKey(a.id),
 		ACLs:      a.app.submission.Launch.ACLs(),
 		Queue:     "root." + a.app.queue,
+		Types:     m.config.Sizes.types(),
 	}
 	a.previous(r)
 	return reply(r)

@@ -82,7 +82,7 @@ func TestMasterPlaces(t *testing.T) {
 
 // What a submission asks for its ApplicationMaster and cannot get is refused in Hadoop's words.
 func TestMasterRequestsAreRefused(t *testing.T) {
-	gpus := wire.Resource{Memory: 512, VCores: 1, Other: wire.OtherResource{Kind: "yarn.io/gpu", Amount: 4}}
+	withGPUs := wire.Resource{Memory: 512, VCores: 1, Others: gpus(4)}
 	label := func(s *wire.Submission) {
 		masterOn(true, "a")(s)
 		s.Master[1].Label = "fast"
@@ -97,11 +97,11 @@ func TestMasterRequestsAreRefused(t *testing.T) {
 		{func(s *wire.Submission) {
 			masterOn(true, "a")(s)
 			s.Master = s.Master[:1]
-			s.Resource = &gpus
-			gpus.Other.Amount = 0
+			s.Resource = &withGPUs
+			withGPUs.Others = ""
 		},
 			classInvalidResource, "Invalid resource request, no resource request specified with *"},
-		{func(s *wire.Submission) { gpus.Other.Amount = 4; s.Resource = &gpus }, classInvalidResource,
+		{func(s *wire.Submission) { withGPUs.Others = gpus(4); s.Resource = &withGPUs }, classInvalidResource,
 			"Requested resource type=[yarn.io/gpu]"},
 		{func(s *wire.Submission) {
 			masterOn(true, slices.Repeat([]string{"x"},
@@ -121,7 +121,7 @@ func TestMasterRequestsAreRefused(t *testing.T) {
 func TestOtherResourcesAreRefused(t *testing.T) {
 	f := newFew(t)
 	q := asks("* 1 true")
-	q.Asks[0].Resource.Other = wire.OtherResource{Kind: "yarn.io/gpu", Amount: 4}
+	q.Asks[0].Resource.Others = gpus(4)
 	var sent wire.AllocateRequest
 	if err := sent.Decode(q.Append(nil)); err != nil {
 		t.Fatal(err)
@@ -145,9 +145,9 @@ func TestOtherResourcesAreRefused(t *testing.T) {
 	}
 	f.do(func(m *manager) (answer, error) {
 		return tracker{m}.register(&wire.RegisterNodeRequest{Node: wire.NodeID{Host: "g", Port: 9},
-			Resource: wire.Resource{Memory: 1024, VCores: 4, Other: q.Asks[0].Resource.Other}}, nil)
+			Resource: wire.Resource{Memory: 1024, VCores: 4, Others: q.Asks[0].Resource.Others}}, nil)
 	})
-	if n := f.m.nodes.byID[wire.NodeID{Host: "g", Port: 9}]; n == nil || n.capacity.Other.Amount != 0 {
+	if n := f.m.nodes.byID[wire.NodeID{Host: "g", Port: 9}]; n == nil || n.capacity.Others != "" {
 		t.Errorf("a node with accelerators is %+v", n)
 	}
 }

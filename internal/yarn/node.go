@@ -83,7 +83,7 @@ func (n *node) expired() {
 
 // resize gives the node another capacity.
 func (n *node) resize(to wire.Resource) {
-	n.capacity = wire.Resource{Memory: to.Memory, VCores: to.VCores}
+	n.capacity, n.m.nodes.changed = to, true
 	n.offer()
 }
 

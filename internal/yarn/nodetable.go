@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -26,10 +27,14 @@ const (
 	mostClasses = 256
 )
 
-// class names the class of the node: what is said of its host, else its size. Classes beyond mostClasses are one.
+// class names the class of the node: what is said of its host, else a device that it has, else its size. Classes beyond
+// mostClasses are one.
 func (n *node) class() string {
 	t := &n.m.nodes
 	name := n.m.config.Room.Classes[n.id.Host]
+	if name == "" {
+		name = n.m.config.Sizes.device(n.capacity)
+	}
 	if name == "" {
 		name = fmt.Sprintf("%dMiB-%d", n.capacity.Memory, n.capacity.VCores)
 	}
@@ -108,21 +113,41 @@ func (t *nodeTable) named(place string) (ids []sched.NodeID) {
 // isRack reports whether a place is a rack: names of racks are paths.
 func (t *nodeTable) isRack(place string) bool { return len(place) > 0 && place[0] == '/' }
 
-// largest returns the most that one container may get: what the largest node has, within the limits s.
+// largest returns the most that one container may get: what the largest node has of each kind, within the limits s.
 func (t *nodeTable) largest(s Sizes) wire.Resource {
-	var most wire.Resource
-	for _, n := range t.list {
-		if n.usable() {
-			most = wire.Resource{
-				Memory: max(most.Memory, n.capacity.Memory),
-				VCores: max(most.VCores, n.capacity.VCores),
+	if t.changed {
+		t.changed, t.widest = false, sched.Resources{}
+		for _, n := range t.list {
+			if n.usable() {
+				for k, has := range s.amount(n.capacity) {
+					t.widest[k] = max(t.widest[k], has)
+				}
 			}
 		}
 	}
-	if most == (wire.Resource{}) {
-		return wire.Resource{Memory: s.MaxMemory, VCores: s.MaxVCores}
+	if t.widest == (sched.Resources{}) {
+		return s.most()
 	}
-	return wire.Resource{Memory: min(most.Memory, s.MaxMemory), VCores: min(most.VCores, s.MaxVCores)}
+	r := wire.Resource{Memory: min(t.widest[sched.Memory], s.MaxMemory),
+		VCores: min(int32(t.widest[sched.VCores]), s.MaxVCores)}
+	for _, k := range s.Kinds {
+		r.Others = r.Others.Plus(wire.Amount{Kind: k.Name, Units: k.Units, Value: min(t.widest[k.at], k.Max)})
+	}
+	return r
+}
+
+// nodesWait is how long nodes have, at the start, to register before a container is refused that none could have, as in
+// Hadoop.
+const nodesWait = 10 * time.Second
+
+// askable returns the most that may be asked for: of memory and cores what is configured, of other kinds no more than a
+// node has.
+func askable(m *manager) wire.Resource {
+	most := m.config.Sizes.most()
+	if len(m.config.Sizes.Kinds) > 0 && m.now.Sub(m.started) >= nodesWait {
+		most.Others = m.nodes.largest(m.config.Sizes).Others
+	}
+	return most
 }
 
 // offer tells the core what it may use of the node now: nothing while the node is quiet or is being decommissioned.
@@ -136,7 +161,7 @@ func (n *node) offer() {
 func (n *node) spec() *sched.NodeSpec {
 	s := &sched.NodeSpec{Name: n.name, Class: n.class(), Rack: n.m.nodes.rackID(n.rack)}
 	if n.fresh() {
-		s.Capacity = n.left(amount(n.capacity))
+		s.Capacity = n.left(n.m.config.Sizes.amount(n.capacity))
 	}
 	return s
 }
@@ -149,6 +174,7 @@ func (n *node) become(s wire.NodeState) {
 	n.count(-1)
 	n.state = s
 	n.count(1)
+	n.m.nodes.changed = true
 }
 
 // hush changes whether the node is quiet.
@@ -202,7 +228,7 @@ func (n *node) tell() wire.NodeReport {
 		Health: n.doing.health.Report, HealthTime: n.doing.health.Time,
 		Utilization: slices.Clone(n.doing.utilization), Machine: slices.Clone(n.doing.machine)}
 	if n.usable() && int(n.sched) <= len(n.m.core.Nodes) {
-		r.Used = size(n.m.core.Node(n.sched).Used)
+		r.Used = n.m.config.Sizes.size(n.m.core.Node(n.sched).Used)
 	}
 	return r
 }

@@ -21,6 +21,7 @@ type properties struct {
 	values map[string]property
 	used   map[string]bool // names that were asked for
 	wrong  []error
+	other  *[]Kind // what kindsOf returns; nil: not read yet
 }
 
 // A property is a value and the file that it stands in. One that is final is not changed by what comes after it.

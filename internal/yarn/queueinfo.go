@@ -134,8 +134,8 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 			Max:         c.most,
 			AbsoluteMax: c.absoluteMost,
 			MasterPart:  1,
-			Min:         size(queue.Min),
-			MaxAmount:   size(most),
+			Min:         m.config.Sizes.size(queue.Min),
+			MaxAmount:   m.config.Sizes.size(most),
 		},
 	}
 	if queue.ID == 0 {
@@ -150,6 +150,7 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 	}
 	free, waits := most.Sub(queue.Used), queue.Demand.Sub(queue.Used)
 	s.FreeMemory, s.FreeVCores = max(0, free[sched.Memory]), max(0, free[sched.VCores])
+	info.Used = m.config.Sizes.size(queue.Used)
 	s.UsedMemory, s.UsedVCores = queue.Used[sched.Memory], queue.Used[sched.VCores]
 	s.PendingMemory, s.PendingVCores = waits[sched.Memory], waits[sched.VCores]
 	s.RunningContainers, s.PendingContainers = int64(queue.Running()), int64(queue.Pending())

@@ -537,7 +537,7 @@ func FuzzFairQueues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var q Queues
 		var notes []string
-		if q.parseFair("fuzz.xml", text, &notes) == nil {
+		if q.parseFair("fuzz.xml", text, nil, &notes) == nil {
 			checkTree(t, q.Tree)
 		}
 	})

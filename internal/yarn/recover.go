@@ -121,7 +121,11 @@ func (m *manager) restoreApp(s *savedApp) {
 		order:      s.Order,
 		kept:       true,
 	}
-	app.used[sched.Memory], app.used[sched.VCores] = float64(s.Memory), float64(s.VCores)
+	used := sched.Resources{sched.Memory: s.Memory, sched.VCores: s.VCores}
+	m.config.Sizes.others(&used, s.Others)
+	for k, n := range used {
+		app.used[k] = float64(n)
+	}
 	app.access, _ = accessOf(s.Access)
 	app.hints, _ = readHints(s.Submission.Tags)
 	m.apps.add(app)
@@ -342,7 +346,7 @@ func (app *application) stageFor(key stageKey) int32 {
 	t.stages = append(t.stages, key)
 	t.idle[key.kind()] = append(t.idle[key.kind()], stage)
 	app.tellAsks(&sched.Asks{Stage: stage, Spec: &sched.StageSpec{
-		Kind: kindOf(app.submission.Type, key.priority), PerTask: amount(key.size), Tasks: -1}})
+		Kind: kindOf(app.submission.Type, key.priority), PerTask: app.m.config.Sizes.amount(key.size), Tasks: -1}})
 	return stage
 }
 

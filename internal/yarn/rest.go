@@ -283,12 +283,16 @@ func (q rest) metrics() (body, error) {
 			Decommissioned:  nodes[wire.NodeDecommissioned],
 			Shutdown:        nodes[wire.NodeShutdown],
 		},
+		amountCounts{
+			Used:  m.config.Sizes.info(m.config.Sizes.size(root.Used)),
+			Total: m.config.Sizes.info(m.config.Sizes.size(all)),
+		},
 	}}, nil
 }
 
 func (q rest) scheduler() (body, error) {
 	root := client{q.m, q.user}.tellQueue(q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
-	info := bodyOfQueue(root)
+	info := q.m.config.Sizes.bodyOfQueue(root)
 	info.Type = "capacityScheduler"
 	return body{"scheduler", schedulerInfo{info}}, nil
 }

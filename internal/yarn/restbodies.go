@@ -122,6 +122,11 @@ type nodeCounts struct {
 	Shutdown        int `json:"shutdownNodes" xml:"shutdownNodes"`
 }
 
+type amountCounts struct {
+	Used  amountInfo `json:"totalUsedResourcesAcrossPartition" xml:"totalUsedResourcesAcrossPartition"`
+	Total amountInfo `json:"totalClusterResourcesAcrossPartition" xml:"totalClusterResourcesAcrossPartition"`
+}
+
 type schedulerInfo struct {
 	Info queueInfo `json:"schedulerInfo" xml:"schedulerInfo"`
 }
@@ -150,14 +155,60 @@ type queueList struct {
 	Queue []queueInfo `json:"queue" xml:"queue"`
 }
 
-// amountInfo is memory in MiB and virtual cores.
+// amountInfo is memory in MiB and virtual cores, and the same and the other kinds by name.
 type amountInfo struct {
-	Memory int64 `json:"memory" xml:"memory"`
-	VCores int64 `json:"vCores" xml:"vCores"`
+	Memory int64         `json:"memory" xml:"memory"`
+	VCores int64         `json:"vCores" xml:"vCores"`
+	Kinds  amountsByKind `json:"resourceInformations" xml:"resourceInformations"`
 }
 
-func bodyOfQueue(q *wire.QueueInfo) queueInfo {
-	s := &q.Statistics
+type amountsByKind struct {
+	Info []amountOfKind `json:"resourceInformation" xml:"resourceInformation"`
+}
+
+// amountOfKind is an amount of one kind of resource, and what a container may have of it.
+type amountOfKind struct {
+	Attributes struct{} `json:"attributes" xml:"attributes"`
+	Max        int64    `json:"maximumAllocation" xml:"maximumAllocation"`
+	Min        int64    `json:"minimumAllocation" xml:"minimumAllocation"`
+	Name       string   `json:"name" xml:"name"`
+	Type       string   `json:"resourceType" xml:"resourceType"`
+	Units      string   `json:"units" xml:"units"`
+	Value      int64    `json:"value" xml:"value"`
+}
+
+// info describes an amount.
+func (s Sizes) info(r wire.Resource) amountInfo {
+	o := amountInfo{Memory: r.Memory, VCores: int64(r.VCores)}
+	list := []amountOfKind{
+		{Name: wire.MemoryKind, Units: "Mi", Min: s.MinMemory, Max: s.MaxMemory, Value: r.Memory},
+		{Name: wire.CoresKind, Min: int64(s.MinVCores), Max: int64(s.MaxVCores), Value: int64(r.VCores)},
+	}
+	a := s.amount(r)
+	for _, k := range s.Kinds {
+		list = append(list, amountOfKind{Name: k.Name, Units: k.Units, Min: k.Min, Max: k.Max, Value: a[k.at]})
+	}
+	for i := range list {
+		list[i].Type = "COUNTABLE"
+	}
+	o.Kinds.Info = list
+	return o
+}
+
+// resource is the amount that a caller of REST has described: kinds by name count before members.
+func (i *amountInfo) resource() *wire.Resource {
+	r := &wire.Resource{Memory: i.Memory, VCores: int32(i.VCores)}
+	for _, k := range i.Kinds.Info {
+		switch {
+		case k.Value == 0 || k.Name == "" || k.Name == wire.CoresKind || k.Name == wire.MemoryKind:
+		case len(r.Others) <= wire.MostOthers:
+			r.Others = r.Others.Plus(wire.Amount{Kind: k.Name, Units: k.Units, Value: k.Value})
+		}
+	}
+	return r
+}
+
+func (s Sizes) bodyOfQueue(q *wire.QueueInfo) queueInfo {
 	o := queueInfo{
 		Name:                 q.Name,
 		Path:                 q.Path,
@@ -168,8 +219,8 @@ func bodyOfQueue(q *wire.QueueInfo) queueInfo {
 		AbsoluteMaxCapacity:  hundredths(q.Shares.AbsoluteMax),
 		AbsoluteUsedCapacity: hundredths(q.Current * q.Shares.Absolute),
 		State:                "RUNNING",
-		Applications:         s.Running + s.Pending,
-		Used:                 amountInfo{s.UsedMemory, s.UsedVCores},
+		Applications:         q.Statistics.Running + q.Statistics.Pending,
+		Used:                 s.info(q.Used),
 	}
 	if q.Stopped {
 		o.State = "STOPPED"
@@ -180,7 +231,7 @@ func bodyOfQueue(q *wire.QueueInfo) queueInfo {
 	}
 	o.Queues = &queueList{}
 	for i := range q.Children {
-		o.Queues.Queue = append(o.Queues.Queue, bodyOfQueue(&q.Children[i]))
+		o.Queues.Queue = append(o.Queues.Queue, s.bodyOfQueue(&q.Children[i]))
 	}
 	return o
 }
@@ -204,10 +255,15 @@ type nodeInfo struct {
 	AvailableMemory  int64  `json:"availMemoryMB" xml:"availMemoryMB"`
 	UsedVCores       int32  `json:"usedVirtualCores" xml:"usedVirtualCores"`
 	AvailableVCores  int32  `json:"availableVirtualCores" xml:"availableVirtualCores"`
+
+	Used      amountInfo `json:"usedResource" xml:"usedResource"`
+	Available amountInfo `json:"availableResource" xml:"availableResource"`
+	Total     amountInfo `json:"totalResource" xml:"totalResource"`
 }
 
 func bodyOfNode(n *node) nodeInfo {
-	r := n.tell()
+	r, s := n.tell(), n.m.config.Sizes
+	free := s.amount(r.Capacity).Sub(s.amount(r.Used))
 	return nodeInfo{
 		Rack:             r.Rack,
 		State:            nodeStates[r.State],
@@ -222,6 +278,9 @@ func bodyOfNode(n *node) nodeInfo {
 		AvailableMemory:  r.Capacity.Memory - r.Used.Memory,
 		UsedVCores:       r.Used.VCores,
 		AvailableVCores:  r.Capacity.VCores - r.Used.VCores,
+		Used:             s.info(r.Used),
+		Available:        s.info(s.size(free)),
+		Total:            s.info(r.Capacity),
 	}
 }
 

@@ -210,8 +210,7 @@ func (q rest) newApplication() (body, error) {
 		return body{}, changed(nil, err)
 	}
 	r := later().(*wire.NewApplication)
-	most := amountInfo{r.Maximum.Memory, int64(r.Maximum.VCores)}
-	return body{alone + "NewApplication", newIDInfo{r.ID.String(), most}}, nil
+	return body{alone + "NewApplication", newIDInfo{r.ID.String(), q.m.config.Sizes.info(r.Maximum)}}, nil
 }
 
 // submissionInfo is an application as it is submitted by REST.
@@ -337,7 +336,7 @@ func (i *submissionInfo) submission() (*wire.Submission, error) {
 		s.Label = i.MasterLabel
 	}
 	if i.Resource != nil {
-		s.Resource = &wire.Resource{Memory: i.Resource.Memory, VCores: int32(i.Resource.VCores)}
+		s.Resource = i.Resource.resource()
 	}
 	for _, list := range i.Timeouts {
 		for _, t := range list {

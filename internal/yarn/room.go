@@ -97,9 +97,9 @@ func (n *node) measure() {
 	if !(others >= 0) { // nor NaN
 		others = 0
 	}
-	was := n.left(amount(n.capacity))
+	was := n.left(n.m.config.Sizes.amount(n.capacity))
 	n.doing.others = (n.doing.others + min(others, float64(n.capacity.VCores))) / 2
-	if n.fresh() && n.left(amount(n.capacity)) != was {
+	if n.fresh() && n.left(n.m.config.Sizes.amount(n.capacity)) != was {
 		n.offer()
 	}
 }

@@ -169,9 +169,10 @@ type savedApp struct {
 	Final       int32
 	Diagnostics string
 	Times       times
-	Ends        int64 // of its lifetime; zero: never
-	Memory      int64 // MiB-seconds that it used; of one that is over
-	VCores      int64 // core-seconds, likewise
+	Ends        int64       // of its lifetime; zero: never
+	Memory      int64       // MiB-seconds that it used; of one that is over
+	VCores      int64       // core-seconds, likewise
+	Others      wire.Others // seconds of other kinds, likewise
 	Attempts    []savedAttempt
 }
 
@@ -189,6 +190,7 @@ func (m *savedApp) Fields(f *proto.Fields) {
 	f.Int64(11, &m.Memory)
 	f.Int64(12, &m.VCores)
 	proto.Repeated(f, 13, &m.Attempts)
+	f.String(14, (*string)(&m.Others))
 }
 
 func (m *savedApp) Append(b []byte) []byte { return proto.Append(b, m) }
@@ -268,6 +270,7 @@ func (app *application) saved() *savedApp {
 		Times:       app.times,
 		Memory:      int64(app.used[sched.Memory]),
 		VCores:      int64(app.used[sched.VCores]),
+		Others:      app.m.config.Sizes.seconds(app.used),
 	}
 	m.Submission.Launched()
 	if !app.lifetime.ends.IsZero() {

@@ -11,13 +11,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
 // Site reads a cluster's own configuration from a folder with core-site.xml, yarn-site.xml and capacity-scheduler.xml
 // or fair-scheduler.xml, as they stand. What it says goes into a Config without Core; notes say, a line each, which
 // properties for the ResourceManager are not understood here and have no effect.
 func Site(dir string) (config Config, notes []string, err error) {
-	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", capacityFile)
+	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
 	if err != nil {
 		return config, nil, err
 	}
@@ -56,13 +58,12 @@ func Site(dir string) (config Config, notes []string, err error) {
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
 	more = append(more, p.services(dir, &config.Security)...)
-	notes = append(p.notes(), unreadFiles(dir)...)
-	return config, append(notes, more...), errors.Join(p.wrong...)
+	return config, append(p.notes(), more...), errors.Join(p.wrong...)
 }
 
 // rereadQueues reads what a folder says of the queues now.
 func rereadQueues(dir string) (Queues, error) {
-	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", capacityFile)
+	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
 	if err != nil {
 		return Queues{}, err
 	}
@@ -111,8 +112,11 @@ func (p *properties) scheduler() string {
 // sizes reads what containers may ask for. The Fair Scheduler may have minima of zero, which are no minima.
 func (p *properties) sizes() (s Sizes) {
 	const least, most = "yarn.scheduler.minimum-allocation-", "yarn.scheduler.maximum-allocation-"
-	limit := func(name string, mayBe span) int64 {
+	limit := func(name, own string, mayBe span) int64 {
 		n, said := p.number(name, mayBe)
+		if m, also := p.number(kindsName+"."+own, mayBe); also { // which comes first, as in Hadoop
+			n, said = m, true
+		}
 		if said {
 			n = max(1, n)
 		}
@@ -122,12 +126,12 @@ func (p *properties) sizes() (s Sizes) {
 	if p.scheduler() == fairScheduler {
 		from = 0
 	}
-	s.MinMemory, s.MaxMemory = limit(least+"mb", span{from, mostAmount}), limit(most+"mb", span{1, mostAmount})
-	s.MinVCores, s.MaxVCores = int32(
-		limit(least+"vcores", span{from, mostVCores}),
-	), int32(
-		limit(most+"vcores", span{1, mostVCores}),
-	)
+	const memory, cores = wire.MemoryKind, wire.CoresKind
+	s.MinMemory = limit(least+"mb", memory+leastOf, span{from, mostAmount})
+	s.MaxMemory = limit(most+"mb", memory+mostOf, span{1, mostAmount})
+	s.MinVCores = int32(limit(least+"vcores", cores+leastOf, span{from, mostVCores}))
+	s.MaxVCores = int32(limit(most+"vcores", cores+mostOf, span{1, mostVCores}))
+	s.Kinds = kindsOf(p)
 	full := s.withDefaults()
 	p.ordered(least+"mb", most+"mb", full.MinMemory, full.MaxMemory)
 	p.ordered(least+"vcores", most+"vcores", int64(full.MinVCores), int64(full.MaxVCores))

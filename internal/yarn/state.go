@@ -315,6 +315,8 @@ type nodeTable struct {
 	classes  map[string]bool    // names of sizes of nodes
 	topology *topology          // safe for many goroutines
 	hosts    hostSet            // that may be used
+	widest   sched.Resources    // what the largest of list has of each kind, unless changed
+	changed  bool               // a node has come or left, or has another size
 	up       int32              // of list, those that the core has
 	ready    int32              // of list, those that may get containers
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A tracker carries out the calls of NodeManagers within a turn.
@@ -66,11 +67,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	}
 	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
 	n.life++
-	if o := q.Resource.Other; o.Amount != 0 {
-		t.m.log.Info("a resource of a node is not scheduled", "node", n.name, "kind", cut(o.Kind, mostName),
-			"amount", o.Amount)
-		q.Resource.Other = wire.OtherResource{}
-	}
+	q.Resource = n.offered(q.Resource)
 	if to := t.m.config.Sizes.sizeOf(q.Node, q.Resource); to != q.Resource {
 		n.resized, q.Resource = &to, to
 	}
@@ -128,7 +125,7 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 			s.MinVCores,
 		)
 	}
-	if wrong := checkNode(q.Resource); wrong != "" {
+	if wrong := s.checkNode(q.Resource); wrong != "" {
 		return "NodeManager from " + q.Node.Host + " " + wrong
 	}
 	return ""
@@ -144,7 +141,7 @@ const (
 )
 
 // checkNode reports why no node may be of a size; "": it may. Sums over nodes must not overflow.
-func checkNode(r wire.Resource) string {
+func (s Sizes) checkNode(r wire.Resource) string {
 	if r.Memory < 0 || r.Memory > mostNodeMemory || r.VCores < 0 || r.VCores > mostNodeCores {
 		return fmt.Sprintf(
 			"has %d MiB and %d cores: must be up to %d MiB and %d cores, and not below zero",
@@ -154,7 +151,20 @@ func checkNode(r wire.Resource) string {
 			mostNodeCores,
 		)
 	}
-	return ""
+	return s.checkKinds(r)
+}
+
+// offered returns what the node has of what there is, in the words of this ResourceManager, and logs the other kinds,
+// which are not scheduled.
+func (n *node) offered(r wire.Resource) wire.Resource {
+	if r.Others == "" {
+		return r
+	}
+	a := sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
+	for _, kind := range n.m.config.Sizes.others(&a, r.Others) {
+		n.m.log.Info("a resource of a node is not scheduled", "node", n.name, "kind", cut(kind, mostName))
+	}
+	return n.m.config.Sizes.size(a)
 }
 
 func (t tracker) newNode(id wire.NodeID) *node {

@@ -3,8 +3,6 @@ package yarn
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -27,18 +25,6 @@ func (p *properties) notes() (list []string) {
 			list = append(list, fmt.Sprintf("%s: %s = %s: not understood, and of no effect", one.file,
 				name, one.value))
 		}
-	}
-	return list
-}
-
-// resourceTypesFile is Hadoop's file of kinds of resources beyond memory and cores.
-const resourceTypesFile = "resource-types.xml"
-
-// unreadFiles lists the files of a folder that Hadoop's ResourceManager reads and this one does not.
-func unreadFiles(dir string) (list []string) {
-	path := filepath.Join(dir, resourceTypesFile)
-	if _, err := os.Stat(path); err == nil {
-		list = append(list, path+": not read: "+noOtherKinds)
 	}
 	return list
 }
@@ -148,7 +134,6 @@ func listedAs(name string) (unreadProperty, bool) {
 
 // Reasons that several properties share.
 const (
-	noOtherKinds    = "containers have memory and cores, and requests for another kind are refused"
 	noLabels        = "there are no node labels and attributes, and requests for a label are refused"
 	noConstraints   = "placement constraints are refused"
 	noTimeline      = "nothing is published to a timeline service"
@@ -190,7 +175,6 @@ var unreadProperties = map[string]unreadProperty{
 	"yarn.http.rmwebapp.external.classes":          {"", noJava},
 	"yarn.http.rmwebapp.scheduler.page.class":      {"", noJava},
 	"yarn.node-labels.enabled":                     {"false", noLabels},
-	"yarn.resource-types":                          {"", noOtherKinds},
 	"yarn.scheduler.app-placement-allocator.class": {"", noJava},
 	"yarn.scheduler.configuration.store.class":     {"file", queueFile},
 	"yarn.scheduler.include-port-in-node-name":     {"false", "hosts are named without ports"},

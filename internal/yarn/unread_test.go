@@ -58,7 +58,7 @@ func yarnDefaults(t *testing.T) map[string]string {
 func readNames(t *testing.T) map[string]bool {
 	t.Helper()
 	dir := withFile(t, "", capacityFile, capacityXML("root.queues=a\nroot.a.capacity=100"))
-	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", capacityFile)
+	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,23 +165,8 @@ func TestYarnDefaultOfTheJar(t *testing.T) {
 	}
 }
 
-// What is off in a cluster's other files is named at start, too.
-func TestFilesThatAreNotRead(t *testing.T) {
-	dir := withFile(t, "yarn.resource-types=yarn.io/gpu", resourceTypesFile,
-		"<configuration/>")
-	_, notes, err := Site(dir)
-	all := strings.Join(notes, "\n")
-	if err != nil || len(notes) != 2 {
-		t.Errorf("%q, %v", notes, err)
-	}
-	for _, want := range []string{
-		"yarn.resource-types = yarn.io/gpu: of no effect: containers have memory and cores",
-		filepath.Join(dir, resourceTypesFile) + ": not read: containers have memory and cores",
-	} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%s: not in\n%s", want, all)
-		}
-	}
+// What reasons name there is.
+func TestReasonsNamePolicies(t *testing.T) {
 	for _, spec := range []string{
 		"capacity:preempt=kill", "capacity:delay=5s", "capacity:rack-delay=5s", "capacity:user-min=0.25",
 		"capacity:user-factor=2",

@@ -12,7 +12,7 @@ func TestRoundTrip(t *testing.T) {
 	all := []proto.Described{new(Master), new(Node), new(Container), new(Delegation), new(Client), new(Saved)}
 	prototest.RoundTrip(t, all, func(m any) {
 		if r, ok := m.(*wire.Resource); ok {
-			r.Other = wire.OtherResource{} // tokens are of containers, which have memory and cores
+			r.Others = "" // tokens are of containers, which have memory and cores
 		}
 	})
 }

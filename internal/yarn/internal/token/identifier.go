@@ -53,6 +53,7 @@ type Container struct {
 	Created         int64     // ms since 1970
 	LogAggregation  proto.Raw // as the application was submitted with; nil: none
 	Type            wire.ContainerType
+	Version         int32 // how often its size has changed
 	Allocation      int64
 }
 
@@ -72,7 +73,7 @@ func (m *Container) Fields(f *proto.Fields) {
 	f.PutString(11, "") // node label
 	f.Int32(12, (*int32)(&m.Type))
 	f.Put(13, 1) // guaranteed
-	f.Put(14, 0) // version
+	f.Int32(14, &m.Version)
 	f.Int64(15, &m.Allocation)
 }
 

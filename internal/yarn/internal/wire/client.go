@@ -195,6 +195,7 @@ type Usage struct {
 	Used           Resource
 	MemorySeconds  int64   // MiB·s
 	VCoreSeconds   int64   // core·s
+	OtherSeconds   Others  // of other kinds
 	QueuePercent   float32 // of the queue's capacity
 	ClusterPercent float32 // of the cluster's
 }
@@ -229,6 +230,11 @@ func (m *Usage) Fields(f *proto.Fields) {
 	}
 	total(12, "memory-mb", m.MemorySeconds)
 	total(12, "vcores", m.VCoreSeconds)
+	if !f.Reading() {
+		for a := range m.OtherSeconds.All() {
+			total(12, a.Kind, a.Value)
+		}
+	}
 	total(13, "memory-mb", 0)
 	total(13, "vcores", 0)
 	if f.Reading() {
@@ -379,6 +385,7 @@ type QueueInfo struct {
 	Shares             QueueShares
 	PreemptionDisabled bool
 	Scheduler          string
+	Used               Resource // for REST: the message has memory and cores only
 }
 
 func (m *QueueInfo) Fields(f *proto.Fields) {

@@ -23,7 +23,8 @@ func TestRoundTrip(t *testing.T) {
 		new(
 			RegisterMasterRequest,
 		), new(RegisterMasterResponse), new(AllocateRequest), new(Blacklist), new(AllocateResponse), new(NodeToken),
-		new(Preemption), new(UpdateError), new(FinishMasterRequest), new(FinishMasterResponse),
+		new(Preemption), new(UpdateError), new(UpdateRequest), new(UpdatedContainer), new(Amount),
+		new(FinishMasterRequest), new(FinishMasterResponse),
 		new(
 			NewApplication,
 		), new(SubmitRequest), new(ApplicationRequest), new(ApplicationResponse), new(ApplicationReport), new(Lifetime),
@@ -53,9 +54,9 @@ func TestRoundTrip(t *testing.T) {
 // fit makes of what was drawn what there is.
 func fit(m any) {
 	switch m := m.(type) {
-	case *Resource: // zero of another kind is nothing
-		if k := m.Other.Kind; m.Other.Amount == 0 || k == memoryKind || k == coresKind {
-			m.Other = OtherResource{}
+	case *Resource: // other kinds are encoded
+		if m.Others != "" {
+			m.Others = Others("").Plus(Amount{"yarn.io/gpu", "", 2}).Plus(Amount{string(m.Others[:1]) + "x", "Gi", 7})
 		}
 	case *RegisterNodeResponse: // a node that is not let in hears why, and nothing else
 		if m.Action != NodeNormal {
@@ -85,10 +86,11 @@ func fit(m any) {
 			m.Left = 0
 		}
 	case *Usage: // before the first container and after the last nothing is known
+		m.OtherSeconds = "" // only written
 		if m.Containers = max(m.Containers, 0); !m.Known {
 			m.Containers, m.Used, m.QueuePercent, m.ClusterPercent = -1, Resource{Memory: -1, VCores: -1}, 0, 0
 		}
 	case *QueueInfo: // the queues below are not read
-		m.Children = nil
+		m.Children, m.Used = nil, Resource{}
 	}
 }

@@ -37,6 +37,7 @@ type RegisterMasterResponse struct {
 	// Of earlier attempts of an application that keeps its containers: those that live, and tokens for their nodes.
 	Containers []Container
 	NodeTokens []NodeToken
+	Types      []ResourceType // that there are
 }
 
 func (m *RegisterMasterResponse) Fields(f *proto.Fields) {
@@ -50,8 +51,7 @@ func (m *RegisterMasterResponse) Fields(f *proto.Fields) {
 	proto.Repeated(f, 6, &m.NodeTokens)
 	f.Put(7, 0) // memory and cores
 	f.Put(7, 1) // are both counted
-	types := ResourceTypes()
-	proto.Repeated(f, 9, &types)
+	proto.Repeated(f, 9, &m.Types)
 }
 
 func (m *RegisterMasterResponse) Append(b []byte) []byte { return proto.Append(b, m) }
@@ -64,7 +64,7 @@ type AllocateRequest struct {
 	Blacklist  Blacklist
 	ResponseID int32
 	Progress   float32
-	Updates    []proto.Raw // of containers' sizes, as they came: they are refused
+	Updates    []UpdateRequest
 	Scheduling []proto.Raw // SchedulingRequests, as they came: they are refused
 	Tracking   string      // a new URL of its pages; "": as it was
 }
@@ -106,6 +106,7 @@ type AllocateResponse struct {
 	MasterToken  *Token // a new one; nil: the one it has will do
 	Priority     Priority
 	Refused      []UpdateError
+	Updated      []UpdatedContainer
 	Pending      int32 // containers that it still waits for
 	Cores        int32 // of the cluster
 }
@@ -126,6 +127,7 @@ func (m *AllocateResponse) Fields(f *proto.Fields) {
 	proto.Optional(f, 12, &m.MasterToken)
 	f.Message(13, &m.Priority)
 	proto.Repeated(f, 15, &m.Refused)
+	proto.Repeated(f, 16, &m.Updated)
 	f.Within(19, func() {
 		if f.Has(m.Pending > 0) {
 			f.Int32(1, &m.Pending)
@@ -157,15 +159,58 @@ func (m *Preemption) Fields(f *proto.Fields) {
 	})
 }
 
+// UpdateKind is what is to become of a container.
+type UpdateKind int32
+
+// The kinds of updates. The last two change how urgently a container is run, which is not offered.
+const (
+	Increase UpdateKind = iota
+	Decrease
+	Promote
+	Demote
+)
+
+// An UpdateRequest wants another size for a container, that was not changed since it had the version named.
+type UpdateRequest struct {
+	Version   int32
+	Container ContainerID
+	Kind      UpdateKind
+	Resource  Resource
+	Execution int32 // how urgently it is to be run; zero: as it is
+}
+
+func (m *UpdateRequest) Fields(f *proto.Fields) {
+	f.Int32(1, &m.Version)
+	f.Message(2, &m.Container)
+	f.Int32(3, (*int32)(&m.Kind))
+	f.Message(4, &m.Resource)
+	if f.Has(m.Execution != 0) {
+		f.Int32(5, &m.Execution)
+	}
+}
+
 // An UpdateError refuses to change a container's size.
 type UpdateError struct {
 	Reason  string
-	Request proto.Raw
+	Request UpdateRequest
+	Version int32 // that the container has; -1: there is no such container
 }
 
 func (m *UpdateError) Fields(f *proto.Fields) {
 	f.String(1, &m.Reason)
 	f.Message(2, &m.Request)
+	f.Int32(3, &m.Version)
+}
+
+// An UpdatedContainer is one with another size, and a token by which its node changes it.
+type UpdatedContainer struct {
+	Kind      UpdateKind
+	Container Container
+}
+
+func (m *UpdatedContainer) Fields(f *proto.Fields) {
+	f.Int32(1, (*int32)(&m.Kind))
+	f.Message(2, &m.Container)
 }
 
 // A FinishMasterRequest says how an application ended.

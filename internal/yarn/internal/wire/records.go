@@ -102,72 +102,6 @@ func (m *NodeID) Fields(f *proto.Fields) {
 // String returns host:port.
 func (m NodeID) String() string { return net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port))) }
 
-// A Resource is an amount of memory, in MiB, and of cores. Both amounts are written twice, by field and by name, as
-// every stock peer does.
-type Resource struct {
-	Memory int64
-	VCores int32
-	Other  OtherResource // the first of other kinds whose amount is not zero
-}
-
-// An OtherResource is an amount of a kind of resource that is not scheduled here, such as yarn.io/gpu.
-type OtherResource struct {
-	Kind   string
-	Amount int64
-}
-
-func (m *Resource) Fields(f *proto.Fields) {
-	f.Int64(1, &m.Memory)
-	f.Int32(2, &m.VCores)
-	if f.Reading() {
-		m.named(f)
-		return
-	}
-	putAmount(f, memoryKind, "Mi", m.Memory)
-	putAmount(f, coresKind, "", int64(m.VCores))
-	if m.Other.Amount != 0 {
-		putAmount(f, m.Other.Kind, "", m.Other.Amount)
-	}
-}
-
-// The names of the kinds of resources that are scheduled.
-const memoryKind, coresKind = "memory-mb", "vcores"
-
-// named reads one amount by name, where the reader is at one. Memory and cores are fields as well.
-func (m *Resource) named(f *proto.Fields) {
-	var kind []byte
-	var amount int64
-	f.Within(3, func() {
-		f.Lent(1, &kind)
-		f.Int64(2, &amount)
-	})
-	if amount == 0 || m.Other.Amount != 0 || string(kind) == memoryKind || string(kind) == coresKind {
-		return
-	}
-	m.Other = OtherResource{string(kind), amount}
-}
-
-func putAmount(f *proto.Fields, kind, units string, value int64) {
-	f.PutWithin(3, func() {
-		f.PutString(1, kind)
-		f.Put(2, value)
-		f.PutString(3, units)
-		f.Put(4, 0) // countable
-	})
-}
-
-// A ResourceType is a kind of resource as it is announced.
-type ResourceType struct{ Name, Units string }
-
-func (m *ResourceType) Fields(f *proto.Fields) {
-	f.String(1, &m.Name)
-	f.String(2, &m.Units)
-	f.Put(3, 0)
-}
-
-// ResourceTypes are the kinds of resources that this project schedules on YARN.
-func ResourceTypes() []ResourceType { return []ResourceType{{memoryKind, "Mi"}, {coresKind, ""}} }
-
 // A Priority is a number alone in a message. Of containers, smaller is more urgent; of applications, larger.
 type Priority int32
 
@@ -275,6 +209,7 @@ type Container struct {
 	Priority    Priority // of the ask that it answers
 	Token       Token
 	Allocation  int64 // of the ask that it answers
+	Version     int32 // how often its size has changed
 }
 
 func (m *Container) Fields(f *proto.Fields) {
@@ -286,6 +221,9 @@ func (m *Container) Fields(f *proto.Fields) {
 	f.Message(6, &m.Token)
 	f.Put(7, executionGuaranteed)
 	f.Int64(8, &m.Allocation)
+	if f.Has(m.Version != 0) {
+		f.Int32(9, &m.Version)
+	}
 }
 
 const executionGuaranteed = 1 // Hadoop's other kind, opportunistic containers, is not offered

@@ -82,6 +82,7 @@ type NodeContainer struct {
 	Diagnostics string
 	Exit        int32
 	Created     int64 // ms since 1970
+	Version     int32
 	Allocation  int64
 }
 
@@ -96,6 +97,9 @@ func (m *NodeContainer) Fields(f *proto.Fields) {
 	f.String(5, &m.Diagnostics)
 	f.Int32(6, &m.Exit)
 	f.Int64(7, &m.Created)
+	if f.Has(m.Version != 0) {
+		f.Int32(9, &m.Version)
+	}
 	f.Int64(11, &m.Allocation)
 }
 
@@ -107,7 +111,8 @@ type NodeStatus struct {
 	Health      Health
 	Utilization []byte // of the containers, encoded; lent
 	Machine     []byte // of the whole machine, encoded; lent
-	rest        []byte // fields from 8 on, lent
+	Increased   []Container
+	rest        []byte // fields from 9 on, lent
 }
 
 func (m *NodeStatus) Fields(f *proto.Fields) {
@@ -121,7 +126,8 @@ func (m *NodeStatus) Fields(f *proto.Fields) {
 	if f.Has(m.Machine != nil) {
 		f.Lent(7, &m.Machine)
 	}
-	f.Rest(8, &m.rest)
+	proto.Repeated(f, 8, &m.Increased)
+	f.Rest(9, &m.rest)
 }
 
 // Use is what processes use, as a NodeManager measures it.
@@ -161,7 +167,8 @@ type HeartbeatRequest struct {
 func (m *HeartbeatRequest) Reset() {
 	s := &m.Status
 	*m = HeartbeatRequest{
-		Status:       NodeStatus{Node: NodeID{Host: s.Node.Host}, Containers: s.Containers[:0], rest: s.rest[:0]},
+		Status: NodeStatus{Node: NodeID{Host: s.Node.Host}, Containers: s.Containers[:0], Increased: s.Increased[:0],
+			rest: s.rest[:0]},
 		ContainerKey: MasterKey{Key: m.ContainerKey.Key[:0]},
 		NodeKey:      MasterKey{Key: m.NodeKey.Key[:0]},
 	}
@@ -189,7 +196,8 @@ type HeartbeatResponse struct {
 	Diagnostics           string
 	Remove                []ContainerID // completed, and known to be by all who must know: no need to repeat
 	Signals               []Signal
-	Resource              *Resource // the node's new size; nil: as it is
+	Resource              *Resource   // the node's new size; nil: as it is
+	Updates               []Container // that it is to give another size
 }
 
 func (m *HeartbeatResponse) Fields(f *proto.Fields) {
@@ -212,6 +220,7 @@ func (m *HeartbeatResponse) Fields(f *proto.Fields) {
 		proto.Repeated(f, 9, &m.Remove)
 		proto.Repeated(f, 13, &m.Signals)
 		proto.Optional(f, 14, &m.Resource)
+		proto.Repeated(f, 17, &m.Updates)
 		f.Put(19, 1)
 	}
 }

@@ -324,6 +324,20 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	}
+	others := Others("").Plus(Amount{"yarn.io/gpu", "", 2}).Plus(Amount{"disk", "Gi", 7})
+	size := Resource{Memory: 512, VCores: 1, Others: others}
+	update := UpdateRequest{Version: 1, Container: ContainerID{ID: 2}, Kind: Decrease, Resource: size, Execution: 1}
+	changed := Container{ID: update.Container, Resource: size, Version: 3}
+	for _, m := range []message{
+		&AllocateRequest{Asks: []ResourceRequest{{Place: Anywhere, Resource: size}}, Updates: []UpdateRequest{update}},
+		&AllocateResponse{Updated: []UpdatedContainer{{Increase, changed}}, Refused: []UpdateError{{"x", update, -1}}},
+		&RegisterMasterResponse{Maximum: size, Types: []ResourceType{{"disk", "Gi"}}},
+		&RegisterNodeRequest{Resource: size, Containers: []NodeContainer{{Resource: size, Version: 1}}},
+		&HeartbeatRequest{Status: NodeStatus{Increased: []Container{changed}}},
+		&HeartbeatResponse{Updates: []Container{changed}},
+	} {
+		f.Add(m.Append(nil))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for name, forms := range messages {
 			for _, form := range forms {

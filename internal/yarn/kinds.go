@@ -1,0 +1,328 @@
+package yarn
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Kind is a kind of resource beyond memory and cores that nodes have and containers hold, such as yarn.io/gpu.
+type Kind struct {
+	Name, Units string
+	Min         int64 // what a container holds at least, and the step in which it gets more; zero: none
+	Max         int64 // what it may hold; zero: no limit of its own
+	at          sched.ResourceKind
+}
+
+// gpuKind and fpgaKind are kinds that Hadoop knows by name: whole devices.
+const gpuKind, fpgaKind = "yarn.io/gpu", "yarn.io/fpga"
+
+// kindsAt are where the core has the kinds beyond memory and cores, in order. Slots are left out: nodes of YARN have
+// none, and policies that find some go by them alone.
+var kindsAt = [...]sched.ResourceKind{sched.Accelerators, sched.SlotWeight, sched.NetworkIO, sched.DiskIO}
+
+// mostOfKind bounds amounts of one kind, so that sums over nodes and containers do not overflow.
+const mostOfKind = 1 << 36
+
+// placed returns the kinds with where the core has them: GPUs are its accelerators, else the first kind is.
+func placed(kinds []Kind) []Kind {
+	kinds = slices.Clone(kinds[:min(len(kinds), len(kindsAt))])
+	next := 0
+	if slices.ContainsFunc(kinds, func(k Kind) bool { return k.Name == gpuKind }) {
+		next = 1
+	}
+	for i := range kinds {
+		k := &kinds[i]
+		if k.Max == 0 {
+			k.Max = math.MaxInt64
+		}
+		if k.Name == gpuKind {
+			k.at = kindsAt[0]
+			continue
+		}
+		k.at = kindsAt[next]
+		next++
+	}
+	return kinds
+}
+
+// kind returns the kind with a name; nil: there is none.
+func (s Sizes) kind(name string) *Kind {
+	for i := range s.Kinds {
+		if s.Kinds[i].Name == name {
+			return &s.Kinds[i]
+		}
+	}
+	return nil
+}
+
+// others adds amounts of other kinds to an amount. It returns the names of kinds that cannot be added: those that are
+// not known, and those whose amount or units mean nothing here.
+func (s Sizes) others(to *sched.Resources, o wire.Others) (odd []string) {
+	if len(o) > wire.MostOthers {
+		return []string{"more kinds than there may be"}
+	}
+	for a := range o.All() {
+		k := s.kind(a.Kind)
+		n, ok := int64(0), false
+		if k != nil {
+			n, ok = convert(a.Value, a.Units, k.Units)
+		}
+		if !ok {
+			odd = append(odd, a.Kind)
+			continue
+		}
+		to[k.at] = n
+	}
+	return odd
+}
+
+// amount is a size as the core has it. Kinds that are not known are left out.
+func (s Sizes) amount(r wire.Resource) sched.Resources {
+	a := sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
+	if r.Others != "" {
+		s.others(&a, r.Others)
+	}
+	return a
+}
+
+// size is an amount as peers have it.
+func (s Sizes) size(a sched.Resources) wire.Resource {
+	r := wire.Resource{Memory: a[sched.Memory], VCores: int32(a[sched.VCores])}
+	for i := range s.Kinds {
+		if k := &s.Kinds[i]; a[k.at] != 0 {
+			r.Others = r.Others.Plus(wire.Amount{Kind: k.Name, Units: k.Units, Value: a[k.at]})
+		}
+	}
+	return r
+}
+
+// seconds is what was used of other kinds, in their units times seconds.
+func (s Sizes) seconds(w sched.Work) wire.Others {
+	if len(s.Kinds) == 0 {
+		return ""
+	}
+	var a sched.Resources
+	for _, k := range s.Kinds {
+		a[k.at] = int64(w[k.at])
+	}
+	return s.size(a).Others
+}
+
+// normal returns what a container that asks for r gets: at least the minimum, in whole steps of it.
+func (s Sizes) normal(r wire.Resource) wire.Resource {
+	n := wire.Resource{Memory: roundUp(r.Memory, s.MinMemory), VCores: roundUp(r.VCores, s.MinVCores)}
+	if len(s.Kinds) == 0 {
+		return n
+	}
+	a := s.amount(r)
+	for i := range s.Kinds {
+		if k := &s.Kinds[i]; k.Min > 0 {
+			a[k.at] = roundUp(a[k.at], k.Min)
+		}
+	}
+	n.Others = s.size(a).Others
+	return n
+}
+
+func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
+
+// most is what a container may ask for.
+func (s Sizes) most() wire.Resource {
+	r := wire.Resource{Memory: s.MaxMemory, VCores: s.MaxVCores}
+	for _, k := range s.Kinds {
+		r.Others = r.Others.Plus(wire.Amount{Kind: k.Name, Units: k.Units, Value: k.Max})
+	}
+	return r
+}
+
+// check reports, in Hadoop's words, why no container may be of the size r where one may have most: a kind that is not
+// known is refused, as one that no node has.
+func (s Sizes) check(r, most wire.Resource) error {
+	a := sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
+	if odd := s.others(&a, r.Others); len(odd) > 0 {
+		return s.refuses(odd[0], r, most)
+	}
+	limit := s.amount(most)
+	switch {
+	case r.Memory < 0 || r.Memory > most.Memory:
+		return s.refuses(wire.MemoryKind, r, most)
+	case r.VCores < 0 || r.VCores > most.VCores:
+		return s.refuses(wire.CoresKind, r, most)
+	}
+	for _, k := range s.Kinds {
+		if n := a[k.at]; n < 0 || n > min(limit[k.at], mostOfKind) {
+			return s.refuses(k.Name, r, most)
+		}
+	}
+	return nil
+}
+
+// refuses says that r asks for too much of a kind, or for less than nothing.
+func (s Sizes) refuses(kind string, r, most wire.Resource) error {
+	why := "greater than maximum allowed allocation."
+	if r.Memory < 0 && kind == wire.MemoryKind || r.VCores < 0 && kind == wire.CoresKind || below(r.Others, kind) {
+		why = "less than 0!"
+	}
+	return fmt.Errorf("Cannot allocate containers as requested resource is %s Requested resource type=[%.100s], "+
+		"Requested resource=%.300s, maximum allowed allocation=%s, please note that maximum allowed allocation is "+
+		"calculated by scheduler based on maximum resource of registered NodeManagers, which might be less than "+
+		"configured maximum allocation=%s", why, kind, inWords(r), inWords(most), inWords(s.most()))
+}
+
+// below reports whether there is less than nothing of a kind.
+func below(o wire.Others, kind string) bool {
+	for a := range o.All() {
+		if a.Kind == kind && a.Value < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// inWords is how Hadoop writes an amount.
+func inWords(r wire.Resource) string {
+	text := fmt.Sprintf("<memory:%d, vCores:%d", r.Memory, r.VCores)
+	if len(r.Others) <= wire.MostOthers {
+		for a := range r.Others.All() {
+			text += fmt.Sprintf(", %.100s: %d%.10s", a.Kind, a.Value, a.Units)
+		}
+	}
+	return text + ">"
+}
+
+// checkKinds reports what is wrong with the amounts of other kinds that a node has; "": nothing. Sums over nodes must
+// not overflow.
+func (s Sizes) checkKinds(r wire.Resource) string {
+	a := s.amount(r)
+	for _, k := range s.Kinds {
+		if n := a[k.at]; n < 0 || n > mostOfKind {
+			return fmt.Sprintf("has %d%s of %s: must be up to %d and not below zero; larger units may be set by %s",
+				n, k.Units, k.Name, int64(mostOfKind), kindsName+"."+k.Name+".units")
+		}
+	}
+	return ""
+}
+
+// device names the hardware that r has some of, as a class of nodes: gpu for yarn.io/gpu. "": none.
+func (s Sizes) device(r wire.Resource) string {
+	if r.Others == "" {
+		return ""
+	}
+	a := s.amount(r)
+	for _, k := range s.Kinds {
+		if name, ok := strings.CutPrefix(k.Name, "yarn.io/"); ok && a[k.at] > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// scale is the part or the multiple of one that a unit stands for: over below where it is a part.
+type scale struct{ over, below int64 }
+
+// scales are Hadoop's units of resources.
+var scales = map[string]scale{
+	"p": {1, 1e12}, "n": {1, 1e9}, "u": {1, 1e6}, "m": {1, 1e3}, "": {1, 1},
+	"k": {1e3, 1}, "M": {1e6, 1}, "G": {1e9, 1}, "T": {1e12, 1}, "P": {1e15, 1},
+	"Ki": {1 << 10, 1}, "Mi": {1 << 20, 1}, "Gi": {1 << 30, 1}, "Ti": {1 << 40, 1}, "Pi": {1 << 50, 1},
+}
+
+// convert returns an amount in other units, rounded towards zero, and whether there are such units, and it fits.
+func convert(amount int64, from, to string) (int64, bool) {
+	if from == to {
+		return amount, true
+	}
+	f, known := scales[from]
+	t, there := scales[to]
+	if !known || !there {
+		return 0, false
+	}
+	n := big.NewInt(amount)
+	n.Mul(n, big.NewInt(f.over)).Mul(n, big.NewInt(t.below))
+	n.Quo(n, new(big.Int).Mul(big.NewInt(f.below), big.NewInt(t.over)))
+	return n.Int64(), n.IsInt64()
+}
+
+// types are the kinds of resources as they are announced to clients and ApplicationMasters.
+func (s Sizes) types() []wire.ResourceType {
+	list := []wire.ResourceType{{Name: wire.MemoryKind, Units: "Mi"}, {Name: wire.CoresKind}}
+	for _, k := range s.Kinds {
+		list = append(list, wire.ResourceType{Name: k.Name, Units: k.Units})
+	}
+	return list
+}
+
+// kindsFile is Hadoop's file of kinds of resources beyond memory and cores, and kindsName the property in it that lists
+// them:
+//
+//	yarn.resource-types = yarn.io/gpu,disk
+//	yarn.resource-types.disk.units = Gi
+//	yarn.resource-types.disk.minimum-allocation = 10
+//	yarn.resource-types.disk.maximum-allocation = 1000
+const kindsFile, kindsName = "resource-types.xml", "yarn.resource-types"
+
+// What the names of the properties of a kind end with.
+const leastOf, mostOf = ".minimum-allocation", ".maximum-allocation"
+
+// kindName is what a kind may be called, as in Hadoop.
+var kindName = regexp.MustCompile(`^((([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*` +
+	`[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)/)?[A-Za-z][\w.-]*$`)
+
+// kindsOf reads the kinds of resources beyond memory and cores.
+func kindsOf(p *properties) []Kind {
+	if p.other == nil {
+		list := placed(readKinds(p))
+		p.other = &list
+	}
+	return *p.other
+}
+
+func readKinds(p *properties) (list []Kind) {
+	for name := range strings.SplitSeq(p.text(kindsName, ""), ",") {
+		name = strings.TrimSpace(name)
+		prefix := kindsName + "." + name
+		units := p.text(prefix+".units", "")
+		_, known := scales[units]
+		switch {
+		case name == "":
+			continue
+		case name == "memory" || !kindName.MatchString(name):
+			p.fail(kindsName, fmt.Sprintf("names such as %s, separated by commas, not %q", gpuKind, name))
+			continue
+		case slices.ContainsFunc(list, func(k Kind) bool { return k.Name == name }):
+			p.fail(kindsName, fmt.Sprintf("names that differ: %s is there twice", name))
+			continue
+		case name == wire.MemoryKind && units != "Mi" && units != "", name == wire.CoresKind && units != "",
+			(name == gpuKind || name == fpgaKind) && units != "":
+			p.fail(prefix+".units", "left out, as "+name+" has units of its own")
+		case !known || len(units) > 2:
+			p.fail(prefix+".units", "nothing, or one of p, n, u, m, k, M, G, T, P, Ki, Mi, Gi, Ti, Pi")
+		}
+		if p.text(prefix+".type", "COUNTABLE") != "COUNTABLE" {
+			p.fail(prefix+".type", "COUNTABLE")
+		}
+		p.text(prefix+".tags", "") // labels for programs
+		p.text(prefix+".attributes", "")
+		if name == wire.MemoryKind || name == wire.CoresKind {
+			continue
+		}
+		k := Kind{Name: name, Units: units}
+		k.Min, _ = p.number(prefix+leastOf, span{0, mostOfKind})
+		k.Max, _ = p.number(prefix+mostOf, span{1, math.MaxInt64})
+		if k.Max > 0 {
+			p.ordered(prefix+leastOf, prefix+mostOf, k.Min, k.Max)
+		}
+		list = append(list, k)
+	}
+	if len(list) > len(kindsAt) {
+		p.fail(kindsName, fmt.Sprintf("at most %d kinds beyond memory and cores, and has %d", len(kindsAt), len(list)))
+	}
+	return list
+}

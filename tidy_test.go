@@ -41,12 +41,13 @@ var arrows = map[string][]string{
 	"yarn":         {"sched", "outlook"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
+	"submit":       {"sched", "theory", "model", "workload", "mr"},              // a cluster runs the jobs
 	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn"},
 	"experiment":   {"chart", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",
 		"run"},
 	"cli": {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web",
-		"predict", "run", "experiment", "reproduce", "availability", "joblog", "outlook"},
+		"predict", "run", "submit", "experiment", "reproduce", "availability", "joblog", "outlook"},
 	"cmd": {"cli", "yarn"}, // yarn/load is a program of its own
 	// bench replays the mixes of real jobs of reproduce
 	"bench": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"},

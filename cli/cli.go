@@ -164,9 +164,10 @@ func command(a *app) *cobra.Command {
 	root.PersistentFlags().BoolP("quiet", "q", false, "results and errors only")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.quiet, _ = cmd.Flags().GetBool("quiet") }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
-	root.AddCommand(runCommand(a), simCommand(a), experimentCommand(a), fluidCommand(a), workloadCommand(a),
+	root.AddCommand(runCommand(a), submitCommand(a), simCommand(a), experimentCommand(a), fluidCommand(a),
+		workloadCommand(a),
 		recordCommand(a), rmCommand(a), modelCommand(a), reproduceCommand(a), policiesCommand(a), jobsCommand(a),
-		generateCommand(a), versionCommand(a))
+		generateCommand(a), versionCommand(a), taskCommand(a))
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {

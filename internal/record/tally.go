@@ -409,3 +409,18 @@ func (p pauses) forget(a sched.AttemptID, now sched.Time) sched.Time {
 	delete(p, a)
 	return s
 }
+
+// ResultOf returns the figures of jobs from their rows alone, as on a cluster whose scheduler is not ours. deadlines
+// are those of the jobs, from their submission, zero: none; there are as many as rows.
+func ResultOf(policy string, rows []JobRow, deadlines []sched.Time) Result {
+	t := NewTally(TallyOptions{Policy: policy})
+	for i := range rows {
+		row := &rows[i]
+		if t.submitted++; i == 0 || row.Submit < t.first {
+			t.first = row.Submit
+		}
+		t.last = max(t.last, row.Finish)
+		t.count(row, deadlines[i])
+	}
+	return t.Result()
+}

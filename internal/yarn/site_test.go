@@ -255,3 +255,23 @@ func TestSecuredFilesAreRefused(t *testing.T) {
 		cancel()
 	}
 }
+
+// Clients find REST in a cluster's configuration: of one ResourceManager, of several, by TLS.
+func TestWebAddresses(t *testing.T) {
+	const one, several = "yarn.resourcemanager.", "yarn.resourcemanager.ha."
+	for _, c := range []struct{ properties, want string }{
+		{"", "http://localhost:8088"},
+		{one + "hostname=rm1", "http://rm1:8088"},
+		{one + "webapp.address=0.0.0.0:99", "http://localhost:99"},
+		{"yarn.http.policy=HTTPS_ONLY\n" + one + "hostname=rm1", "https://rm1:8090"},
+		{several + "enabled=true\n" + several + "rm-ids=a, b\n" + one + "hostname.a=rm1\n" + one +
+			"webapp.address.b=rm2:77", "http://rm1:8088 http://rm2:77"},
+	} {
+		if got, err := WebAddresses(site(t, c.properties)); err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, %v, want %s", c.properties, got, err, c.want)
+		}
+	}
+	if _, err := WebAddresses(t.TempDir()); err == nil || !strings.Contains(err.Error(), "yarn-site.xml") {
+		t.Errorf("a folder without configuration: %v", err)
+	}
+}

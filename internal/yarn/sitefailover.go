@@ -131,3 +131,31 @@ func zooUser(p *properties) string {
 	}
 	return user
 }
+
+// WebAddresses reads from a cluster's configuration where its ResourceManagers serve REST, as http://host:port or
+// https://host:port.
+func WebAddresses(dir string) (list []string, err error) {
+	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(found, "yarn-site.xml") {
+		return nil, fmt.Errorf("no yarn-site.xml in %s: must be the folder with the cluster's configuration", dir)
+	}
+	ids := []string{""}
+	if p.yes(haPrefix+"enabled", false) {
+		ids = strings.Split(p.text(haPrefix+"rm-ids", ""), ",")
+	}
+	scheme := "http://"
+	if p.secureWeb() {
+		scheme = "https://"
+	}
+	for _, id := range ids {
+		address := webOf(p, strings.TrimSpace(id))
+		if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0") {
+			address = net.JoinHostPort("localhost", port)
+		}
+		list = append(list, scheme+address)
+	}
+	return list, nil
+}

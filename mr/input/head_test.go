@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -94,5 +95,27 @@ func TestHeadOfGzip(t *testing.T) {
 	}
 	if stored < want || stored > want+256<<10 { // a block is 256 KiB, decompressed
 		t.Errorf("%d stored bytes of %d were read, want %d", stored, splits[0].Bytes(), want)
+	}
+}
+
+// A stream is one split whose lines come as they are.
+func TestStream(t *testing.T) {
+	const text = "\xef\xbb\xbfBZh9 first\ra line\r\nlast"
+	s := Stream("dir/file.gz", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+	var r Reader
+	defer r.Close()
+	var all []byte
+	for r.Open(s); ; {
+		batch, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil || r.File().Path != "dir/file.gz" {
+			t.Fatalf("%s: %v", r.File().Path, err)
+		}
+		all = append(all, batch...)
+	}
+	if string(all) != text+"\n" {
+		t.Errorf("%q", all)
 	}
 }

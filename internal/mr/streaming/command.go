@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// words splits a command line at blanks. Single and double quotes hold what is between them together, and join what
+// Words splits a command line at blanks. Single and double quotes hold what is between them together, and join what
 // they touch as in a shell. Nothing else is special: a backslash is a backslash, as in Hadoop.
-func words(line string) ([]string, error) {
+func Words(line string) ([]string, error) {
 	var all []string
 	var word strings.Builder
 	inWord, quote := false, byte(0)
@@ -50,7 +50,7 @@ func words(line string) ([]string, error) {
 // parseCommand splits a command line and finds its program: a relative one in the working directory, as Hadoop looks
 // there for the files shipped with a job, then along PATH.
 func parseCommand(line string) ([]string, error) {
-	args, err := words(line)
+	args, err := Words(line)
 	if err != nil {
 		return nil, err
 	}

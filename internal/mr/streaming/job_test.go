@@ -396,7 +396,7 @@ func TestWords(t *testing.T) {
 		`grep \t`:                  {"grep", `\t`},
 		"naïve \xff":               {"naïve", "\xff"},
 	} {
-		if got, err := words(line); err != nil || !slices.Equal(got, want) {
+		if got, err := Words(line); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v; want %q", line, got, err, want)
 		}
 	}

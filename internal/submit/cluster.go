@@ -1,0 +1,123 @@
+package submit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Cluster asks a ResourceManager by REST.
+type Cluster struct {
+	// Addresses are http://host:port of the ResourceManager, or of several where only one is active.
+	Addresses []string
+	client    http.Client
+}
+
+// askTime is how long a question may take; mostAnswer bounds an answer.
+const (
+	askTime    = 10 * time.Second
+	mostAnswer = 16 << 20
+)
+
+// get asks for a page below /ws/v1/cluster and reads its JSON. The first address that answers is the first one asked
+// from then on.
+func (c *Cluster) get(ctx context.Context, page string, into any) error {
+	var errs []error
+	for i, at := range c.Addresses {
+		err := c.getFrom(ctx, strings.TrimRight(at, "/")+"/ws/v1/cluster/"+page, into)
+		if err == nil {
+			c.Addresses[0], c.Addresses[i] = at, c.Addresses[0]
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) getFrom(ctx context.Context, address string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	q.Header.Set("Accept", "application/json")
+	r, err := c.client.Do(q)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", address, r.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(r.Body, mostAnswer)).Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	return nil
+}
+
+// An App is an application as the ResourceManager reports it.
+type App struct {
+	ID           string  `json:"id"`
+	User         string  `json:"user"`
+	Queue        string  `json:"queue"`
+	State        string  `json:"state"`
+	FinalStatus  string  `json:"finalStatus"`
+	Progress     float64 `json:"progress"` // percent
+	Diagnostics  string  `json:"diagnostics"`
+	StartedTime  int64   `json:"startedTime"`  // ms since 1970, as the next two; of the submission
+	LaunchTime   int64   `json:"launchTime"`   // of the ApplicationMaster; 0: not yet
+	FinishedTime int64   `json:"finishedTime"` // 0: not yet
+	ElapsedTime  int64   `json:"elapsedTime"`  // ms since StartedTime, to the end or to now
+}
+
+// app asks for an application.
+func (c *Cluster) app(ctx context.Context, id string) (App, error) {
+	var doc struct{ App App }
+	err := c.get(ctx, "apps/"+url.PathEscape(id), &doc)
+	return doc.App, err
+}
+
+// tagged asks for the application with a tag; ok is false where there is none.
+func (c *Cluster) tagged(ctx context.Context, tag string) (app App, ok bool, err error) {
+	var doc struct{ Apps struct{ App []App } }
+	err = c.get(ctx, "apps?applicationTags="+url.QueryEscape(tag), &doc)
+	if err != nil || len(doc.Apps.App) == 0 {
+		return App{}, false, err
+	}
+	return doc.Apps.App[0], true, nil
+}
+
+// Scheduler returns the name of the ResourceManager's scheduler, such as capacityScheduler.
+func (c *Cluster) Scheduler(ctx context.Context) (string, error) {
+	var doc struct {
+		Scheduler struct{ SchedulerInfo struct{ Type string } }
+	}
+	err := c.get(ctx, "scheduler", &doc)
+	return doc.Scheduler.SchedulerInfo.Type, err
+}
+
+// over reports whether the application has ended.
+func (a *App) over() bool { return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED" }
+
+// outcome returns what became of an application that has ended.
+func (a *App) outcome() sched.Outcome {
+	switch {
+	case a.FinalStatus == "SUCCEEDED":
+		return sched.OK
+	case a.State == "KILLED" || a.FinalStatus == "KILLED":
+		return sched.Killed
+	}
+	return sched.Failed
+}
+
+// instant makes a time of ms since 1970.
+func instant(ms int64) time.Time { return time.UnixMilli(ms) }

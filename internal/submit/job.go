@@ -1,0 +1,427 @@
+package submit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/mr/streaming"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Job is what a user submits: a built-in job, programs, or a jar.
+type Job struct {
+	Spec    *sched.JobSpec   // name, arrival, and what the scheduler is told
+	Program workload.Program // of a jar: input, output, reduces and configuration only
+	Jar     *Jar             // nil: Program says what to run
+	Files   []string         // to ship besides the programs
+}
+
+// A Jar is a MapReduce program in Java that reads -D options, as programs by Hadoop's ToolRunner do.
+type Jar struct {
+	Path string
+	Main []string // class, or the name of a program in the jar, before -D
+	Args []string // behind -D; {input} and {output} stand for those of the job
+}
+
+// The words that stand for a job's input and output in the arguments of a jar.
+const (
+	inputWord  = "{input}"
+	outputWord = "{output}"
+)
+
+// names reports whether an argument of the jar has a word in it.
+func (j *Jar) names(word string) bool {
+	return slices.ContainsFunc(j.Args, func(a string) bool { return strings.Contains(a, word) })
+}
+
+// binaryName is what our binary is called in the folders of containers, cutsName a file of cut points.
+const (
+	binaryName = "sojourn"
+	cutsName   = "sojourn-cuts"
+)
+
+// Hadoop's keys of what is set here.
+const (
+	keyName      = "mapreduce.job.name"
+	keyTags      = "mapreduce.job.tags"
+	keyQueue     = "mapreduce.job.queuename"
+	keyPriority  = "mapreduce.job.priority"
+	keyReduces   = "mapreduce.job.reduces"
+	keyRecursive = "mapreduce.input.fileinputformat.input.dir.recursive"
+	keyMostSplit = "mapreduce.input.fileinputformat.split.maxsize"
+	keyFormat    = "mapreduce.job.inputformat.class"
+	keyDelimiter = "textinputformat.record.delimiter"
+	keySeparator = "mapreduce.output.textoutputformat.separator"
+	keyOutFields = "stream.num.reduce.output.key.fields"
+	keyMapFields = "stream.num.map.output.key.fields"
+)
+
+// allFields makes Hadoop Streaming take a whole line for the key, and noSeparator makes Hadoop write nothing behind it,
+// where else a line without TAB would get one. Hadoop drops properties with an empty value, so this one becomes empty
+// when it is read: no variable has that name.
+const (
+	allFields   = "1000000000"
+	noSeparator = "${env.SOJOURN_NO_SEPARATOR:-}"
+)
+
+// Check refuses what cannot be submitted, with what would do instead.
+func (s *Submitter) Check(j *Job) error {
+	p := &j.Program
+	if j.Jar != nil {
+		if _, err := os.Stat(j.Jar.Path); err != nil {
+			return fmt.Errorf("jar: %w", err)
+		}
+		return s.checkSample(j)
+	}
+	for _, path := range p.Input {
+		scheme, _, _ := strings.Cut(path, ":")
+		switch {
+		case path == "-":
+			return errors.New("input -: a cluster cannot read standard input: put it on the cluster's file system " +
+				"by 'hadoop fs -put - FILE'")
+		case scheme == "pebble":
+			return fmt.Errorf("input %s: a key-value store is read by 'sojourn run' only, on its own machine", path)
+		}
+	}
+	if p.Job == "" {
+		_, err := s.programs(j)
+		return errors.Join(err, s.checkSample(j))
+	}
+	if _, err := s.builtIn(p); err != nil {
+		return err
+	}
+	return s.checkSample(j)
+}
+
+// checkSample refuses to sample what has no input to sample.
+func (s *Submitter) checkSample(j *Job) error {
+	switch {
+	case s.Sampling.Off():
+		return nil
+	case j.Jar != nil && (!j.Jar.names(inputWord) || !j.Jar.names(outputWord)):
+		return fmt.Errorf("--sample: the arguments of %s must name its input and output by %s and %s, as in --input "+
+			"books --output counts -- %s %s: a sample has others", j.Jar.Path, inputWord, outputWord, inputWord,
+			outputWord)
+	case len(j.Program.Input) == 0:
+		return errors.New("--sample: --input is needed")
+	}
+	return nil
+}
+
+// builtIn makes a built-in job, and refuses those that Hadoop Streaming cannot run.
+func (s *Submitter) builtIn(p *workload.Program) (*mr.Job, error) {
+	e, ok := s.Jobs[p.Job]
+	if !ok {
+		return nil, fmt.Errorf("no job is named %q: there are %s", p.Job,
+			strings.Join(slices.Sorted(maps.Keys(s.Jobs)), ", "))
+	}
+	ours, theirs := mr.Conf{}, mr.Conf{}
+	var known []string
+	for _, param := range e.Params {
+		known = append(known, param.Name)
+	}
+	for key, value := range p.Conf {
+		if strings.Contains(key, ".") && !slices.Contains(known, key) {
+			theirs[key] = value
+		} else {
+			ours[key] = value
+		}
+	}
+	if err := ours.Check(known, true); err != nil {
+		return nil, err
+	}
+	for _, key := range []string{keyDelimiter, keyFormat, keySeparator} {
+		if v, ok := theirs[key]; ok && !(key == keyFormat && strings.HasSuffix(v, ".TextInputFormat")) {
+			return nil, fmt.Errorf("-D %s=%s: built-in jobs read and write lines: leave it out", key, v)
+		}
+	}
+	if _, err := input.Configure(theirs); err != nil {
+		return nil, err
+	}
+	job, err := e.New(ours)
+	if err != nil {
+		return nil, err
+	}
+	why := ""
+	switch {
+	case job.Record > 0 || job.Output == mr.Plain:
+		why = "its records have a fixed length, and Hadoop Streaming passes lines: take Hadoop's own (sojourn submit " +
+			"--jar hadoop-mapreduce-examples.jar terasort -- ...)"
+	case job.Next != nil:
+		why = "it has several rounds, and the later ones are made from files of the earlier ones on one machine: run " +
+			"it by 'sojourn run'"
+		if slices.Contains(known, "centroids") && ours["centroids"] == "" && p.Job == "classification" {
+			why = "without -D centroids=FILE it has a first round that chooses them: give a file, such as the output " +
+				"of kmeans"
+		}
+	}
+	if why != "" {
+		return nil, fmt.Errorf("job %s cannot run on a cluster: %s", p.Job, why)
+	}
+	return job, nil
+}
+
+// A shipped is how a command line looks in a container, and which files it needs there.
+type shipped struct {
+	line  string
+	files []string
+}
+
+// ship returns the command line for a container: words that name files here become the names of shipped files. Files in
+// folders of PATH are there already.
+func ship(line string) (s shipped, err error) {
+	words, err := streaming.Words(line)
+	if err != nil {
+		return s, err
+	}
+	paths := filepath.SplitList(os.Getenv("PATH"))
+	for i, word := range words {
+		info, err := os.Stat(word)
+		if err != nil || !info.Mode().IsRegular() || strings.HasPrefix(word, "-") {
+			continue
+		}
+		full, err := filepath.Abs(word)
+		if err != nil {
+			return s, err
+		}
+		if slices.Contains(paths, filepath.Dir(full)) {
+			continue
+		}
+		s.files = append(s.files, full)
+		words[i] = filepath.Base(full)
+	}
+	for i, word := range words {
+		switch {
+		case !strings.ContainsAny(word, " \t\n'\"") && word != "":
+		case !strings.Contains(word, "'"):
+			words[i] = "'" + word + "'"
+		default:
+			words[i] = `"` + word + `"`
+		}
+	}
+	s.line = strings.Join(words, " ")
+	return s, nil
+}
+
+// programs returns the options of Hadoop Streaming for a job of programs, and the files to ship.
+func (s *Submitter) programs(j *Job) (o options, err error) {
+	p := &j.Program
+	mapper := p.Mapper
+	if mapper == "" {
+		mapper = "cat" // lines are pairs, as for 'sojourn run'
+	}
+	for _, role := range [][2]string{{"mapper", mapper}, {"combiner", p.Combiner}, {"reducer", p.Reducer}} {
+		if role[1] == "" {
+			continue
+		}
+		if role[1] == streaming.None {
+			o.add("-"+role[0], role[1])
+			continue
+		}
+		one, err := ship(role[1])
+		if err != nil {
+			return o, fmt.Errorf("%s: %w", role[0], err)
+		}
+		o.add("-"+role[0], one.line)
+		o.files = append(o.files, one.files...)
+	}
+	return o, nil
+}
+
+// options are the options of a launcher, in its order: generic ones first.
+type options struct {
+	generic, own []string
+	files        []string
+}
+
+func (o *options) add(words ...string) { o.own = append(o.own, words...) }
+
+func (o *options) define(key, value string) { o.generic = append(o.generic, "-D", key+"="+value) }
+
+// workers returns the options of Hadoop Streaming for a built-in job. cuts is a file of cut points; "": there are none.
+func (s *Submitter) workers(j *Job, job *mr.Job, cuts string) (o options) {
+	conf := url.Values{}
+	for _, key := range slices.Sorted(maps.Keys(j.Program.Conf)) {
+		value := j.Program.Conf[key]
+		if strings.Contains(key, ".") {
+			continue
+		}
+		if key == "centroids" && value != "" {
+			o.files = append(o.files, value)
+			value = filepath.Base(value)
+		}
+		conf.Set(key, value)
+	}
+	o.files = append(o.files, s.Binary+"#"+binaryName)
+	command := func(verb string) string {
+		line := binaryName + " task " + verb + " " + j.Program.Job
+		if len(conf) > 0 {
+			line += " --conf " + conf.Encode()
+		}
+		return line
+	}
+	mapper := command("map")
+	if cuts != "" {
+		o.files = append(o.files, cuts+"#"+cutsName)
+		mapper += " --cuts " + cutsName
+	}
+	o.define(keySeparator, noSeparator)
+	if j.Program.Reduces == 0 {
+		o.define(keyMapFields, allFields)
+		o.add("-mapper", mapper, "-reducer", streaming.None)
+		return o
+	}
+	o.define(keyOutFields, allFields)
+	o.generic = append(o.generic, partitioner[:2]...)
+	o.add(partitioner[2:]...)
+	o.add("-mapper", mapper, "-reducer", command("reduce"))
+	return o
+}
+
+// reducesOf returns how many reduces a job is to have; -1: the cluster's configuration says.
+func reducesOf(p *workload.Program) (int, error) {
+	if p.Reduces >= 0 {
+		return int(p.Reduces), nil
+	}
+	for _, key := range []string{keyReduces, "mapred.reduce.tasks"} {
+		if v, ok := p.Conf[key]; ok {
+			n, err := strconv.ParseInt(v, 10, 32)
+			if err != nil || n < 0 {
+				return 0, fmt.Errorf("-D %s=%s: must be a whole number from 0", key, v)
+			}
+			return int(n), nil
+		}
+	}
+	return -1, nil
+}
+
+// A launch is a command that submits a job, and the tag by which the job is found.
+type launch struct {
+	command string
+	args    []string
+	tag     string
+}
+
+// A sizing is what is said of a job's size, and the cut points of its output.
+type sizing struct {
+	size string // the tag's value; "": not known
+	cuts string // a file; "": there are none
+}
+
+// launch returns the command that submits a job.
+func (s *Submitter) launch(j *Job, z sizing) (l launch, err error) {
+	p := &j.Program
+	var o options
+	own := map[string]string{}
+	if j.Jar == nil {
+		switch {
+		case p.Job != "":
+			job, err := s.builtIn(p)
+			if err != nil {
+				return l, err
+			}
+			if job.Reduces > 0 {
+				own[keyReduces] = strconv.Itoa(job.Reduces)
+			} else if n, err := reducesOf(p); err == nil && n < 0 && job.TotalOrder {
+				own[keyReduces] = "1" // another number needs cut points
+			}
+			o = s.workers(j, job, z.cuts)
+		default:
+			if o, err = s.programs(j); err != nil {
+				return l, err
+			}
+		}
+		own[keyRecursive] = "true"
+	}
+	l.tag = "sojourn-" + s.token()
+	own[keyName] = j.Spec.Name
+	tags := append([]string{l.tag}, tagsOf(j.Spec)...)
+	if z.size != "" {
+		tags = append(tags, "sojourn.size="+z.size)
+	}
+	if more := p.Conf[keyTags]; more != "" {
+		tags = append(tags, more)
+	}
+	own[keyTags] = strings.Join(tags, ",")
+	if j.Spec.Queue != "" {
+		own[keyQueue] = j.Spec.Queue
+	}
+	if j.Spec.Priority != 0 {
+		own[keyPriority] = strconv.Itoa(int(j.Spec.Priority))
+	}
+	if p.Reduces >= 0 {
+		own[keyReduces] = strconv.Itoa(int(p.Reduces))
+	}
+	all := maps.Clone(own)
+	for key, value := range p.Conf {
+		if key != keyTags && (p.Job == "" || strings.Contains(key, ".")) {
+			all[key] = value
+		}
+	}
+	if p.Reduces >= 0 { // a flag goes before its key
+		all[keyReduces] = own[keyReduces]
+		delete(all, "mapred.reduce.tasks")
+	}
+	var more []string
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		switch value := all[key]; {
+		case j.Jar == nil && (key == keyFormat || key == "mapred.input.format.class"): // its launcher has options
+			more = append(more, "-inputformat", value)
+		case j.Jar == nil && key == "stream.addenvironment":
+			for pair := range strings.FieldsSeq(value) {
+				more = append(more, "-cmdenv", pair)
+			}
+		default:
+			o.define(key, value)
+		}
+	}
+	o.files = append(o.files, j.Files...)
+	if err := sameNames(o.files); err != nil {
+		return l, err
+	}
+	if len(o.files) > 0 {
+		o.generic = append(o.generic, "-files", strings.Join(o.files, ","))
+	}
+	if j.Jar != nil {
+		l.command = s.Client.Hadoop
+		l.args = slices.Concat([]string{"jar", j.Jar.Path}, j.Jar.Main, o.generic)
+		words := strings.NewReplacer(inputWord, strings.Join(p.Input, ","), outputWord, p.Output)
+		for _, arg := range j.Jar.Args {
+			l.args = append(l.args, words.Replace(arg))
+		}
+		return l, nil
+	}
+	l.command = s.Client.beside("mapred")
+	l.args = slices.Concat([]string{"streaming"}, o.generic, o.own, more)
+	for _, in := range p.Input {
+		l.args = append(l.args, "-input", in)
+	}
+	l.args = append(l.args, "-output", p.Output)
+	return l, nil
+}
+
+// sameNames refuses two files that would have one name in a container.
+func sameNames(files []string) error {
+	seen := map[string]string{}
+	for _, file := range files {
+		path, name, renamed := strings.Cut(file, "#")
+		if !renamed {
+			name = filepath.Base(path)
+		}
+		if other, twice := seen[name]; twice && other != file {
+			return fmt.Errorf("files %s and %s would both be %s in a container: rename one", other, file, name)
+		}
+		seen[name] = file
+	}
+	return nil
+}

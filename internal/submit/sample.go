@@ -1,0 +1,538 @@
+package submit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A Sampling says how much of a job's input is run first, as a job of its own, to learn the job's size (FSPY, III-A).
+type Sampling struct {
+	Part   float64 // of the input, below 1; 0: Splits
+	Splits int     // so many times the size of a split; 0: Bytes
+	Bytes  int64
+	Seed   uint64 // decides which files are drawn
+}
+
+// Off reports whether no job is sampled.
+func (s Sampling) Off() bool { return s.Part == 0 && s.Splits == 0 && s.Bytes == 0 }
+
+// ParseSampling reads what --sample says: a part below 1 as 0.1, a number of splits as 3, or a size as 64MiB.
+func ParseSampling(text string) (s Sampling, err error) {
+	wrong := fmt.Errorf("%q: must be a part of the input below 1 such as 0.1, a number of splits such as 3, or a size "+
+		"such as 64MiB", text)
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < 1 || n > 1<<20 {
+			return s, wrong
+		}
+		return Sampling{Splits: n}, nil
+	}
+	if part, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(part > 0 && part < 1) {
+			return s, wrong
+		}
+		return Sampling{Part: part}, nil
+	}
+	bytes, err := workload.ParseSize(text)
+	if err != nil || bytes < 1 {
+		return s, wrong
+	}
+	return Sampling{Bytes: bytes}, nil
+}
+
+// usualSplit is the size of a split where the configuration does not say: HDFS's block.
+const usualSplit = 128 << 20
+
+// splitSlop is how much larger than a split the last one of a file may be (Hadoop's FileInputFormat).
+const splitSlop = 1.1
+
+// An inputFile is a file of a job's input on the cluster's file system.
+type inputFile struct {
+	path  string
+	bytes int64
+}
+
+// compressed reports whether the file must be read as a whole, by the end of its name.
+func (f *inputFile) compressed() bool {
+	switch strings.ToLower(path.Ext(f.path)) {
+	case ".gz", ".bz2", ".zst", ".deflate", ".snappy", ".lz4", ".lzo", ".xz":
+		return true
+	}
+	return false
+}
+
+// parseListing reads what 'hadoop fs -ls -R' wrote: permissions, replicas, owner, group, bytes, date, time and path of
+// each file. Files that Hadoop's jobs pass over are left out: their names, or those of their folders, begin with '_' or
+// '.'. named are the inputs as the user wrote them, whose own names count.
+func parseListing(text []byte, named []string) (files []inputFile, err error) {
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 8 || !strings.HasPrefix(fields[0], "-") {
+			continue // a folder, or a line that counts what is found
+		}
+		n, err := strconv.ParseInt(fields[4], 10, 64)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("hadoop fs -ls: %.200q has no size in its fifth field", line)
+		}
+		name := strings.TrimRight(string(line), "\n")
+		name = name[strings.Index(name, " "+fields[6]+" ")+len(fields[6])+2:]
+		if !hidden(name, named) {
+			files = append(files, inputFile{name, n})
+		}
+	}
+	slices.SortFunc(files, func(a, b inputFile) int { return strings.Compare(a.path, b.path) })
+	return files, nil
+}
+
+func hidden(name string, named []string) bool {
+	for word := range strings.SplitSeq(name, "/") {
+		if (strings.HasPrefix(word, "_") || strings.HasPrefix(word, ".")) && word != "." && word != ".." &&
+			!slices.ContainsFunc(named, func(in string) bool { return strings.Contains(in, word) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// An inputs is what is known of a job's input before it is submitted.
+type inputs struct {
+	files []inputFile
+	bytes int64
+	maps  int // about as many as the job will have
+}
+
+// look lists the input of a job where the job's size or its cut points are to be found.
+func (s *Submitter) look(ctx context.Context, w *work) (in inputs, err error) {
+	if s.Sampling.Off() && !s.wantsCuts(w.job) {
+		return in, nil
+	}
+	p := &w.job.Program
+	text, err := s.Client.fs(ctx, nil, append([]string{"-ls", "-R"}, p.Input...)...)
+	if err != nil {
+		return in, fmt.Errorf("input: %w", err)
+	}
+	if in.files, err = parseListing(text, p.Input); err != nil {
+		return in, err
+	}
+	for i := range in.files {
+		f := &in.files[i]
+		in.bytes += f.bytes
+		in.maps += splitsOf(f, splitOf(p))
+	}
+	return in, nil
+}
+
+// splitOf returns the size of a job's splits.
+func splitOf(p *workload.Program) int64 {
+	if c, err := input.Configure(map[string]string{keyMostSplit: p.Conf[keyMostSplit]}); err == nil && c.MaxSplit > 0 {
+		return min(c.MaxSplit, usualSplit)
+	}
+	return usualSplit
+}
+
+// splitsOf returns how many splits Hadoop makes of a file.
+func splitsOf(f *inputFile, split int64) int {
+	if f.bytes == 0 || f.compressed() {
+		return 1
+	}
+	return max(1, int(math.Ceil(float64(f.bytes)/float64(split)-(splitSlop-1))))
+}
+
+// prepare finds out what is said of a job when it is submitted. clean removes what was made for that; it is never nil.
+func (s *Submitter) prepare(ctx context.Context, w *work, in inputs) (z sizing, clean func(), err error) {
+	clean = func() {}
+	if s.wantsCuts(w.job) {
+		if z.cuts, err = s.cut(ctx, w, in); err != nil {
+			return z, clean, fmt.Errorf("cut points: %w", err)
+		}
+		folder := filepath.Dir(z.cuts)
+		clean = func() { _ = os.RemoveAll(folder) } // a temporary folder
+	}
+	if s.Sampling.Off() || s.Sizes == nil {
+		return z, clean, nil
+	}
+	sampled, err := s.sample(ctx, w, in)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.note(w, "it is submitted without a size: %v", err)
+	case sampled != nil:
+		w.done.Sample = sampled
+		z.size = sampled.Predicted.String()
+	}
+	return z, clean, nil
+}
+
+func (s *Submitter) note(w *work, format string, args ...any) {
+	if s.Notes != nil {
+		s.Notes(w.job.Spec.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+// mostCopied is how many files a sample copies parts of. FSPY reads from ten splits; each copy here takes two Java
+// processes.
+const mostCopied = 4
+
+// A piece is a file, or its beginning, that a sample reads.
+type piece struct {
+	file  inputFile
+	bytes int64 // of it
+}
+
+func (p *piece) whole() bool { return p.bytes >= p.file.bytes }
+
+// draw chooses what a sample reads: whole files where the sample has room for at least as many as it may copy from,
+// else the beginnings of some. whole says that files cannot be cut, because only the job knows their format; compressed
+// files never are. The result is nil if the sample would be all of the input.
+func (s Sampling) draw(in inputs, split int64, whole bool, job int) []piece {
+	part := s.Part
+	switch {
+	case in.bytes == 0:
+		return nil
+	case s.Splits > 0:
+		part = float64(s.Splits) * float64(split) / float64(in.bytes)
+	case s.Bytes > 0:
+		part = float64(s.Bytes) / float64(in.bytes)
+	}
+	if part >= 1 {
+		return nil
+	}
+	lengths := make([]int64, len(in.files))
+	for i := range in.files {
+		lengths[i] = in.files[i].bytes
+	}
+	wanted := part * float64(len(lengths))
+	plan := theory.SamplePlan{Part: part, Splits: min(len(lengths), mostCopied)}
+	if plan.PartOfSplit = wanted / float64(plan.Splits); wanted >= mostCopied || whole {
+		plan.Splits, plan.PartOfSplit = max(1, int(math.Ceil(wanted))), 1
+	}
+	random := rand.New(rand.NewPCG(s.Seed, uint64(job)))
+	var pieces []piece
+	read := int64(0)
+	for _, one := range theory.SemiRandom(lengths, plan, random.IntN) {
+		p := piece{in.files[one.Split], max(1, one.Bytes)}
+		if p.file.bytes == 0 {
+			continue
+		}
+		if p.file.compressed() {
+			if read += p.file.bytes; len(pieces) > 0 && float64(read) > part*float64(in.bytes) {
+				break // whole files are enough already
+			}
+			p.bytes = p.file.bytes
+		}
+		pieces = append(pieces, p)
+	}
+	if len(pieces) == 0 || len(pieces) == len(in.files) && !slices.ContainsFunc(pieces, func(p piece) bool {
+		return !p.whole()
+	}) {
+		return nil
+	}
+	return pieces
+}
+
+// A Sampled is what a sample of a job told.
+type Sampled struct {
+	ID        string     // of its application
+	Files     int        // that it read
+	Bytes     int64      // of its input
+	Part      float64    // of the job's input
+	Took      sched.Time // its sojourn time, copying included
+	Predicted sched.Time // of the job: what its containers take together
+	of        facts
+}
+
+// sample runs a sample of a job and predicts the job's size. It returns nil if there is nothing to sample.
+func (s *Submitter) sample(ctx context.Context, w *work, in inputs) (_ *Sampled, err error) {
+	p := &w.job.Program
+	pieces := s.Sampling.draw(in, splitOf(p), w.job.Jar != nil || p.Job == "" && formatted(p.Conf), w.index)
+	if pieces == nil {
+		return nil, fmt.Errorf("a sample would be all of its input of %d bytes in %d files", in.bytes, len(in.files))
+	}
+	began := time.Now()
+	folder := strings.TrimRight(p.Output, "/") + ".sample-" + s.token()
+	defer func() {
+		_, failed := s.Client.fs(context.WithoutCancel(ctx), nil, "-rm", "-r", "-f", "-skipTrash", folder)
+		if failed != nil {
+			s.note(w, "%s is left: %v", folder, failed)
+		}
+	}()
+	paths, bytes, err := s.copies(ctx, folder, pieces)
+	if err != nil {
+		return nil, fmt.Errorf("its sample: %w", err)
+	}
+	job := *w.job
+	spec := *job.Spec
+	spec.Name, spec.Deadline, spec.Goal = "probe of "+spec.Name, 0, nil
+	job.Spec, job.Program.Input, job.Program.Output = &spec, paths, folder+"/out"
+	n, err := reducesOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if n != 0 {
+		job.Program.Reduces = 1
+	}
+	// Until it is measured a task counts with the least that the model predicts for one, so that samples come first.
+	least := sched.Time(len(pieces)+1) * leastTask
+	r, err := s.run(ctx, w, &job, sizing{size: least.String()})
+	if err != nil {
+		return nil, fmt.Errorf("its sample failed: %w", err)
+	}
+	if len(r.counters) == 0 {
+		r.counters = s.askCounters(ctx, r.app.ID)
+	}
+	d := &Sampled{
+		ID: r.app.ID, Files: len(pieces), Bytes: bytes, Part: float64(bytes) / float64(in.bytes),
+		Took: time.Since(began),
+	}
+	told, err := probedOf(r.counters, bytes)
+	if err != nil {
+		return nil, fmt.Errorf("its sample %s: %w", r.app.ID, err)
+	}
+	d.of = facts{in, n, told}
+	d.Predicted = s.Sizes.predict(w.index, d.of)
+	return d, nil
+}
+
+// formatted reports whether a configuration says that files are not lines.
+func formatted(conf map[string]string) bool {
+	for _, key := range []string{keyFormat, "mapred.input.format.class"} {
+		if v := conf[key]; v != "" && !strings.HasSuffix(v, "TextInputFormat") {
+			return true
+		}
+	}
+	return false
+}
+
+// askCounters asks Hadoop for the counters of a job whose client did not print them. Without a job history server there
+// may be none.
+func (s *Submitter) askCounters(ctx context.Context, application string) map[string]int64 {
+	f := &following{counters: map[string]int64{}}
+	said := &tail{Line: f.line}
+	err := s.Client.step(ctx, streams{nil, said}, s.Client.beside("mapred"), "job", "-status",
+		strings.Replace(application, "application_", "job_", 1))
+	if err != nil {
+		return nil
+	}
+	return f.counters
+}
+
+// copies makes the input of a sample: whole files are read where they lie, beginnings of files are copied to a folder
+// each, so that files keep their names.
+func (s *Submitter) copies(ctx context.Context, folder string, pieces []piece) (paths []string, n int64, err error) {
+	var folders []string
+	for i := range pieces {
+		if p := &pieces[i]; p.whole() {
+			paths, n = append(paths, p.file.path), n+p.file.bytes
+		} else {
+			folders = append(folders, fmt.Sprintf("%s/in/%d", folder, i))
+		}
+	}
+	if len(folders) == 0 {
+		return paths, n, nil
+	}
+	if _, err := s.Client.fs(ctx, nil, append([]string{"-mkdir", "-p"}, folders...)...); err != nil {
+		return nil, 0, err
+	}
+	for i := range pieces {
+		p := &pieces[i]
+		if p.whole() {
+			continue
+		}
+		to := fmt.Sprintf("%s/in/%d/%s", folder, i, path.Base(p.file.path))
+		err := s.head(ctx, p.file.path, func(from io.Reader) error {
+			lines := &firstLines{from: bufio.NewReaderSize(from, 1<<16), left: p.bytes}
+			_, err := s.Client.fs(ctx, lines, "-put", "-", to)
+			n += lines.given
+			return errors.Join(err, lines.failed)
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		paths = append(paths, to)
+	}
+	return paths, n, nil
+}
+
+// head lets read read the beginning of a file of the cluster. What is not read is not fetched.
+func (s *Submitter) head(ctx context.Context, name string, read func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	cmd := s.Client.command(ctx, s.Client.Hadoop, "fs", "-cat", name)
+	said := &tail{}
+	cmd.Stderr = said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	whole := &ending{from: out}
+	err = read(whole)
+	if !whole.ended {
+		cancel() // the rest is not wanted, so how the command ends does not matter
+	}
+	ended := cmd.Wait()
+	sweep(cmd)
+	if err == nil && whole.ended && ended != nil {
+		err = fmt.Errorf("hadoop fs -cat %s: %w%s", name, ended, said)
+	}
+	return err
+}
+
+// An ending notes whether all was read.
+type ending struct {
+	from  io.Reader
+	ended bool
+}
+
+func (e *ending) Read(b []byte) (int, error) {
+	n, err := e.from.Read(b)
+	e.ended = e.ended || err != nil
+	return n, err
+}
+
+// firstLines reads the first left bytes, and on to the end of that line.
+type firstLines struct {
+	from   *bufio.Reader
+	left   int64
+	given  int64
+	over   bool
+	failed error // other than the end of the file
+}
+
+// Read implements io.Reader.
+func (f *firstLines) Read(b []byte) (n int, err error) {
+	if f.over {
+		return 0, io.EOF
+	}
+	if n, err = f.from.Read(b[:min(int64(len(b)), max(f.left, 1<<10))]); err != nil && err != io.EOF {
+		f.failed = err
+	}
+	if past := f.left - 1; past < int64(n) { // the byte that ends the part, or one behind it
+		at := int(max(past, 0))
+		if i := bytes.IndexByte(b[at:n], '\n'); i >= 0 {
+			n, f.over = at+i+1, true
+		}
+	}
+	f.left -= int64(n)
+	f.given += int64(n)
+	return n, err
+}
+
+// wantsCuts reports whether a job needs cut points: its parts are in order, and there are several.
+func (s *Submitter) wantsCuts(j *Job) bool {
+	if j.Jar != nil || j.Program.Job == "" {
+		return false
+	}
+	n, err := reducesOf(&j.Program)
+	if err != nil || n < 2 {
+		return false
+	}
+	job, err := s.builtIn(&j.Program)
+	return err == nil && job.TotalOrder
+}
+
+// Cut points come from the beginnings of cutFiles files, cutBytes of each.
+const (
+	cutFiles = 8
+	cutBytes = 1 << 20
+)
+
+// cut chooses cut points for a job from the keys that its map emits on a sample of its input, and writes them to a
+// file.
+func (s *Submitter) cut(ctx context.Context, w *work, in inputs) (name string, err error) {
+	p := &w.job.Program
+	job, err := s.builtIn(p)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "sojourn-submit-")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	var keys [][]byte
+	step := max(1, len(in.files)/cutFiles)
+	for i := 0; i < len(in.files); i += step {
+		f := &in.files[i]
+		var text bytes.Buffer
+		err := s.head(ctx, f.path, func(from io.Reader) error {
+			if f.compressed() {
+				return fmt.Errorf("%s is compressed: a job whose parts are in order takes --reduces 1 of such input",
+					f.path)
+			}
+			lines := &firstLines{from: bufio.NewReaderSize(from, 1<<16), left: cutBytes}
+			_, err := text.ReadFrom(lines)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		more, err := keysOf(ctx, job, &text, dir)
+		if err != nil {
+			return "", err
+		}
+		keys = append(keys, more...)
+	}
+	n, err := reducesOf(p)
+	if err != nil {
+		return "", err
+	}
+	name = filepath.Join(dir, cutsName)
+	return name, os.WriteFile(name, cutPoints(keys, n), 0o644)
+}
+
+// keysOf returns the keys that a job's map emits on lines.
+func keysOf(ctx context.Context, job *mr.Job, lines *bytes.Buffer, dir string) (keys [][]byte, err error) {
+	text := input.AppendClean(nil, lines.Bytes())
+	var out bytes.Buffer
+	w := Worker{Job: job, Parts: 1, Memory: 256 << 20, Dir: dir, In: bytes.NewReader(text), Out: &out, Err: io.Discard}
+	if err := w.Map(ctx); err != nil {
+		return nil, err
+	}
+	var p pairLine
+	for line := range mr.Lines(out.Bytes()) {
+		if err := p.parse(line); err != nil {
+			return nil, err
+		}
+		keys = append(keys, bytes.Clone(p.key))
+	}
+	return keys, nil
+}
+
+// cutPoints returns up to parts−1 keys as lines of a file. Each begins a part.
+func cutPoints(keys [][]byte, parts int) (text []byte) {
+	slices.SortFunc(keys, bytes.Compare)
+	var last []byte
+	for i := 1; i < parts && len(keys) > 0; i++ {
+		key := keys[i*len(keys)/parts]
+		if last == nil || !bytes.Equal(key, last) {
+			text = append(appendEscaped(text, key), '\n')
+		}
+		last = key
+	}
+	return text
+}

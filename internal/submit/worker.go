@@ -1,0 +1,261 @@
+package submit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
+)
+
+// A Worker is the mapper or the reducer of a built-in job by Hadoop Streaming's contract: lines in, lines out. It runs
+// the job's functions on the embedded engine, whose combining and sorting it uses, within one container.
+type Worker struct {
+	Job    *mr.Job
+	Parts  int    // reduces of the job; 0: maps write the output
+	File   string // that a mapper reads a split of, for jobs that name documents
+	Cuts   string // file with a job's cut points, an escaped key a line; "": it has none
+	Memory int64  // bytes to use
+	Dir    string // folder for temporary files
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer // is told counters and signs of life, as Hadoop Streaming reads them
+}
+
+// aliveEvery is how often a Worker that computes tells Hadoop that it does.
+const aliveEvery = 20 * time.Second
+
+// Map reads the lines of a split and writes pairs for the reducers. Of a job without reduces it writes the output.
+func (w *Worker) Map(ctx context.Context) error {
+	job := *w.Job
+	job.Next, job.Accelerated = nil, nil
+	if w.Parts == 0 {
+		job.Reduces, job.Combine = mr.MapOnly, nil
+		return w.run(ctx, &job, func(r *mr.Run, split input.Split) error {
+			a := mr.NewAttempt(ctx, 0, 0)
+			if _, err := r.Map(a, split); err != nil {
+				return err
+			}
+			return errors.Join(w.tellCounters(a), r.CommitTask(a), w.copyOutput(r))
+		})
+	}
+	if w.Parts > mostParts {
+		return fmt.Errorf("%d reduces: must be at most %d", w.Parts, mostParts)
+	}
+	job.Reduces, job.Output, job.SameGroup = w.Parts, mr.Plain, nil
+	if job.TotalOrder {
+		cuts, err := w.cuts()
+		if err != nil {
+			return err
+		}
+		job.TotalOrder, job.Partition = false, partByCuts(cuts)
+	}
+	out := bufio.NewWriterSize(w.Out, 1<<16)
+	job.Reduce = func(t *mr.Task, in *mr.Groups, _ *mr.Emitter) error { return writePairs(out, t, in) }
+	err := w.run(ctx, &job, func(r *mr.Run, split input.Split) error {
+		first := mr.NewAttempt(ctx, 0, 0)
+		m, err := r.Map(first, split)
+		if err != nil {
+			return err
+		}
+		defer m.Release()
+		if err := w.tellCounters(first); err != nil {
+			return err
+		}
+		for part := range w.Parts {
+			a := mr.NewAttempt(ctx, part, 0)
+			if err := errors.Join(r.Reduce(a, []*mr.MapOutput{m}), r.DropTask(a)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, out.Flush())
+}
+
+// writePairs writes the pairs of a part as lines.
+func writePairs(out *bufio.Writer, t *mr.Task, in *mr.Groups) error {
+	name := namePart(t.Index, t.Parts)
+	var line []byte
+	for in.Next() {
+		for in.NextValue() {
+			line = appendEscaped(append(line[:0], name[:]...), in.Key())
+			line = appendEscaped(append(line, '\t'), in.Value())
+			if _, err := out.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Reduce reads pairs and writes the output of their part.
+func (w *Worker) Reduce(ctx context.Context) error {
+	job := *w.Job
+	job.Next, job.Accelerated, job.Partition, job.TotalOrder, job.Record = nil, nil, nil, false, 0
+	job.Reduces, job.Combine = 1, nil
+	job.Map = readPairs
+	return w.run(ctx, &job, func(r *mr.Run, split input.Split) error {
+		m, err := r.Map(mr.NewAttempt(ctx, 0, 0), split)
+		if err != nil {
+			return err
+		}
+		defer m.Release()
+		a := mr.NewAttempt(ctx, 0, 0)
+		if err := r.Reduce(a, []*mr.MapOutput{m}); err != nil {
+			return err
+		}
+		return errors.Join(w.tellCounters(a), r.CommitTask(a), w.copyOutput(r))
+	})
+}
+
+// readPairs is the map function of a reducer: its lines are pairs.
+func readPairs(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+	var p pairLine
+	for in.Next() {
+		for line := range mr.Lines(in.Data()) {
+			if err := p.parse(line); err != nil {
+				return mr.Permanent(err)
+			}
+			out.Emit(p.key, p.value)
+		}
+	}
+	return nil
+}
+
+// run prepares the engine for one attempt of a job on standard input, and cleans up after it.
+func (w *Worker) run(ctx context.Context, job *mr.Job, do func(*mr.Run, input.Split) error) (err error) {
+	memory, err := mr.NewMemory(w.Memory, 1)
+	if err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	files, err := mr.OpenWorkspace(filepath.Join(w.Dir, fmt.Sprintf("sojourn-%d", os.Getpid())), false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	r, err := mr.NewRun(job, max(1, job.Reduces), memory, files)
+	if err != nil {
+		return err
+	}
+	stop := w.signs(ctx)
+	defer stop()
+	return do(r, input.Stream(w.File, func() (io.ReadCloser, error) { return io.NopCloser(w.In), nil }))
+}
+
+// signs tells Hadoop now and then that the worker lives, until stop is called.
+func (w *Worker) signs(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(aliveEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				// If Hadoop does not read it, the task is over.
+				_, _ = fmt.Fprintf(w.Err, "reporter:status:%s\n", w.Job.Name)
+			}
+		}
+	}()
+	return func() { cancel(); <-over }
+}
+
+// tellCounters tells Hadoop the counters of the job's own.
+func (w *Worker) tellCounters(a *mr.Attempt) error {
+	own := a.Report().Counters.User
+	names := make([]mr.UserCounter, 0, len(own))
+	for name := range own {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b mr.UserCounter) int {
+		return bytes.Compare([]byte(a.Group+"\x00"+a.Name), []byte(b.Group+"\x00"+b.Name))
+	})
+	for _, name := range names {
+		if _, err := fmt.Fprintf(w.Err, "reporter:counter:%s,%s,%d\n", name.Group, name.Name, own[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errReturn = errors.New("a line of output contains a carriage return, which Hadoop Streaming takes for the end " +
+	"of a line: run the job by 'sojourn run'")
+
+// copyOutput writes the committed parts of a run to the worker's output.
+func (w *Worker) copyOutput(r *mr.Run) error {
+	paths, err := r.Outputs()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(noReturns{w.Out}, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noReturns refuses carriage returns.
+type noReturns struct{ to io.Writer }
+
+func (n noReturns) Write(b []byte) (int, error) {
+	if bytes.IndexByte(b, '\r') >= 0 {
+		return 0, errReturn
+	}
+	return n.to.Write(b)
+}
+
+// cuts reads the worker's cut points. A job in one part needs none.
+func (w *Worker) cuts() (keys [][]byte, err error) {
+	if w.Cuts == "" {
+		if w.Parts > 1 {
+			return nil, fmt.Errorf("job %s in %d parts needs --cuts: 'sojourn submit' makes them", w.Job.Name, w.Parts)
+		}
+		return nil, nil
+	}
+	text, err := os.ReadFile(w.Cuts)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		key, err := appendUnescaped(nil, bytes.TrimSuffix(line, []byte{'\n'}))
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", w.Cuts, len(keys)+1, err)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) >= w.Parts {
+		return nil, fmt.Errorf("%s: %d cut points for %d parts: must be fewer than parts", w.Cuts, len(keys), w.Parts)
+	}
+	return keys, nil
+}
+
+// partByCuts returns the partition function for cut points: a key is in the part of the last cut point that is at most
+// the key.
+func partByCuts(cuts [][]byte) func(key []byte, parts int) int {
+	return func(key []byte, _ int) int {
+		at, found := slices.BinarySearchFunc(cuts, key, bytes.Compare)
+		if found {
+			at++
+		}
+		return at
+	}
+}

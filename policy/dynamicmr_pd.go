@@ -56,17 +56,17 @@ func (s *queueServer) serveQueue(p *sched.Plan, queue sched.QueueID) bool {
 
 // start starts one task of the first stages of a group for which try can.
 func (s *queueServer) start(p *sched.Plan, group int, lent bool, try func(*sched.Plan, *sched.Stage) bool) bool {
-	crowd := &s.queues.Tree.waits
-	crowd.begin(p)
+	waits := &s.queues.Tree.waits
+	waits.begin(p)
 	for range mostLooks {
-		st := s.queues.first(p, group, slotsSought{sought{of: crowd, room: true}, lent})
+		st := s.queues.first(p, group, slotsSought{sought{of: waits, room: true}, lent})
 		if st == nil {
 			return false
 		}
 		if try(p, st) {
 			return true
 		}
-		crowd.skip(st)
+		waits.skip(st)
 	}
 	return false
 }

@@ -20,10 +20,10 @@ type sepb struct {
 	queues   *slotQueues
 	lending  *lender
 	on       bool
-	suspects crowd   // stages with stragglers
-	marked   bool    // the queues that they are in are marked
-	marks    []uint8 // by queue: kinds of slots on which stages of it have stragglers, by bit
-	lanes    [2]lane // of these queues, by kind of slots
+	suspects candidates // stages with stragglers
+	marked   bool       // the queues that they are in are marked
+	marks    []uint8    // by queue: kinds of slots on which stages of it have stragglers, by bit
+	lanes    [2]lane    // of these queues, by kind of slots
 }
 
 // init reads the parameters. The value must not be copied after that.

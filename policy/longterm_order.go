@@ -52,10 +52,10 @@ func (c *contender) before(o *contender, now sched.Time) bool {
 // rate is how fast a contender's account grows.
 func (c *contender) rate() int64 { return c.account.Counted.Rate - c.account.Young }
 
-// leads returns until when c, which is before o now, stays so for sure unless one of them changes. It may be too early,
-// never too late: the instant is where the lines of the two meet, less what the conversion to floating point may have
-// added.
-func (c *contender) leads(o *contender, now sched.Time) sched.Time {
+// aheadUntil returns until when c, which is before o now, stays so for sure unless one of them changes. It may be too
+// early, never too late: the instant is where the lines of the two meet, less what the conversion to floating point may
+// have added.
+func (c *contender) aheadUntil(o *contender, now sched.Time) sched.Time {
 	if c.class != o.class || c.class != byCredit || c.rate() <= o.rate() {
 		return sched.Never
 	}
@@ -135,9 +135,9 @@ func (s *seniority) restore() {
 func (c *contest) compare(a, b int32, now sched.Time) (before bool, until sched.Time) {
 	x, y := &c.players[a], &c.players[b]
 	if y.before(x, now) {
-		return false, y.leads(x, now)
+		return false, y.aheadUntil(x, now)
 	}
-	return true, x.leads(y, now)
+	return true, x.aheadUntil(y, now)
 }
 
 // update gives one child its place.

@@ -30,7 +30,7 @@ type tree struct {
 
 	orders   queueOrders // of the jobs in a queue, as the queue says
 	view     *sched.View
-	waits    crowd
+	waits    candidates
 	lanes    uint32    // that are in use, by bit
 	more     []ownLane // lanes beyond those of kinds
 	passes   uint64    // so far

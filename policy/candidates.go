@@ -2,9 +2,9 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A crowd is the stages that a tree may choose from: those that wait, or those that a policy keeps beside them. A stage
-// is in one group for its queue and the kind of resource that it competes for.
-type crowd struct {
+// Candidates are the stages that a tree may choose from: those that wait, or those that a policy keeps beside them. A
+// stage is in one group for its queue and the kind of resource that it competes for.
+type candidates struct {
 	index   sched.Index // in one group for each queue and kind
 	some    sched.Index // in one group for each kind, to tell whether there is room for any
 	synced  bool        // some is up to date
@@ -13,8 +13,8 @@ type crowd struct {
 }
 
 // init sets the functions of both indexes. key orders the stages of a group, and reports whether a stage is in the
-// crowd; in reports the same for the index by kind, which has no order.
-func (c *crowd) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool),
+// candidates; in reports the same for the index by kind, which has no order.
+func (c *candidates) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool),
 	in func(*sched.Stage) bool) {
 	c.index.Group, c.some.Group = group, kindGroup
 	c.index.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) { return key(v, st) }
@@ -22,7 +22,7 @@ func (c *crowd) init(group func(*sched.Stage) int, key func(*sched.View, *sched.
 }
 
 // begin brings back the stages that were passed over.
-func (c *crowd) begin(p *sched.Plan) {
+func (c *candidates) begin(p *sched.Plan) {
 	c.index.Sync(p)
 	c.synced = false
 	if more := len(p.Queues) - len(c.full); more > 0 {
@@ -31,7 +31,7 @@ func (c *crowd) begin(p *sched.Plan) {
 }
 
 // skip passes a stage over until begin.
-func (c *crowd) skip(st *sched.Stage) {
+func (c *candidates) skip(st *sched.Stage) {
 	c.index.Skip(st)
 	c.skipped = true
 	if c.synced {
@@ -40,13 +40,13 @@ func (c *crowd) skip(st *sched.Stage) {
 }
 
 // head returns the first stage of kind k, room or not; nil: none.
-func (c *crowd) head(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
+func (c *candidates) head(p *sched.Plan, k sched.ResourceKind) *sched.Stage {
 	c.follow(p)
 	return c.some.Head(int(k))
 }
 
 // follow brings some up to date.
-func (c *crowd) follow(p *sched.Plan) {
+func (c *candidates) follow(p *sched.Plan) {
 	if !c.synced {
 		c.synced = true
 		c.some.Sync(p)
@@ -54,13 +54,13 @@ func (c *crowd) follow(p *sched.Plan) {
 }
 
 // any returns a stage of kind k that has room if its task holds a shape, zero being its own; nil: none has.
-func (c *crowd) any(p *sched.Plan, k sched.ResourceKind, holds sched.ShapeID) *sched.Stage {
+func (c *candidates) any(p *sched.Plan, k sched.ResourceKind, holds sched.ShapeID) *sched.Stage {
 	c.follow(p)
 	return c.some.FirstOf(int(k), holds)
 }
 
 // at returns the first stage of a group, among those with room or among all; nil: none.
-func (c *crowd) at(group int, room bool) *sched.Stage {
+func (c *candidates) at(group int, room bool) *sched.Stage {
 	if room {
 		return c.index.FirstOf(group, 0)
 	}
@@ -76,9 +76,9 @@ func groupOf(q sched.QueueID, k sched.ResourceKind) int {
 // mastersOf returns the group of the bounded masters that belongs to a group of groupOf.
 func mastersOf(group int) int { return group + 1 }
 
-// A sought says what a walk down the tree of queues looks for: a stage of a crowd.
+// A sought says what a walk down the tree of queues looks for: a stage of a candidates.
 type sought struct {
-	of   *crowd
+	of   *candidates
 	kind sched.ResourceKind // kind of resource that the stage competes for
 	lane lane               // order in which the walk visits sibling queues
 	room bool               // only a stage whose task fits on some node now

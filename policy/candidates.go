@@ -12,8 +12,8 @@ type candidates struct {
 	full    []uint64    // by queue: the pass in which it had nothing that fits
 }
 
-// init sets the functions of both indexes. key orders the stages of a group, and reports whether a stage is in the
-// candidates; in reports the same for the index by kind, which has no order.
+// init sets the functions of both indexes. key orders the stages of a group, and reports whether a stage
+// is a candidate; in reports the same for the index by kind, which has no order.
 func (c *candidates) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool),
 	in func(*sched.Stage) bool) {
 	c.index.Group, c.some.Group = group, kindGroup
@@ -76,7 +76,7 @@ func groupOf(q sched.QueueID, k sched.ResourceKind) int {
 // mastersOf returns the group of the bounded masters that belongs to a group of groupOf.
 func mastersOf(group int) int { return group + 1 }
 
-// A sought says what a walk down the tree of queues looks for: a stage of a candidates.
+// A sought says what a walk down the tree of queues looks for: a stage among candidates.
 type sought struct {
 	of   *candidates
 	kind sched.ResourceKind // kind of resource that the stage competes for

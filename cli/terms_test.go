@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,6 +84,28 @@ func programOf(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// examples/accelerated/run.sh, on little input: a line for each policy, and the same output under each.
+func TestExampleAccelerated(t *testing.T) {
+	mayBeMain()
+	dir := t.TempDir()
+	script := filepath.Join("..", "examples", "accelerated", "run.sh")
+	out, err := exec.CommandContext(t.Context(), script, programOf(t, dir), dir, "2", "1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, policy := range []string{"hardware", "adaptive", "fifo"} {
+		if !regexp.MustCompile(`(?m)^` + policy + ` +[0-9.]+ ±`).Match(out) {
+			t.Errorf("no line of %s: %s", policy, out)
+		}
+		for _, job := range []string{"gains", "plain"} {
+			parts, err := filepath.Glob(filepath.Join(dir, "output", job, policy, "part-r-*"))
+			if err != nil || len(parts) == 0 {
+				t.Errorf("%s under %s left no output: %v", job, policy, err)
+			}
+		}
+	}
 }
 
 // examples/deadlines/run.sh, on little input: a line for each policy and load. Deadlines follow the script's rule, and

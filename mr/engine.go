@@ -282,7 +282,7 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	stage, task := int(a.Stage.Index), int(a.Task)-1
 	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(),
 		Attempt: NewAttempt(actx, task, j.number(stage, task))}
-	l.Attempt.job, l.Attempt.hardware = j.id, hardwareOf(e.core, a)
+	l.Attempt.job, l.Attempt.hardware = j.id, j.mayUse(hardwareOf(e.core, a), stage, task)
 	e.attempts[a.Attempt] = l
 	j.running++
 	fate := e.config.Chaos.fate(a.Stage, a.Task, l.Attempt.Number)
@@ -327,6 +327,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	lost := new(LostOutput)
 	switch {
 	case err == nil:
+		j.used(l, false)
 		done.Body = l.Attempt.counters()
 		if j.taskDone(l) && !j.ended {
 			e.ask(ctx, j)
@@ -353,6 +354,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		done.Outcome = sched.Lost
 	default:
 		done.Outcome = sched.Failed
+		j.used(l, true)
 		j.err = err
 		if len(j.failed) < mostFailures {
 			j.failed = append(j.failed, err)

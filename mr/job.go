@@ -20,7 +20,9 @@ type Job struct {
 
 	// Accelerated are other implementations of Map by the class of nodes whose hardware they use, such as vector
 	// instructions, a device or a native program. They emit what Map emits. An attempt on a node of another class runs
-	// Map, and so does one that holds none of the class's devices where those are counted. nil: there are none.
+	// Map, and so does one that holds none of the class's devices where those are counted. Map also runs for a task at
+	// which such an implementation has failed, and for all once it has failed twice in a row for the job: the device
+	// may be broken. nil: there are none.
 	Accelerated map[string]Func[*Batches]
 
 	// Fold declares that values of one key may be folded into one as they come; see [Fold]. Excludes Combine and

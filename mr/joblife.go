@@ -23,6 +23,9 @@ type jobLife struct {
 	stages  []*stageLife
 	slowed  time.Duration // sum over its attempts that have ended
 
+	// broken has by class of nodes how many attempts in a row have failed that might use its hardware.
+	broken map[string]int
+
 	of     *jobLife // the job that it is a probe of; nil: it is none
 	probe  *jobLife // its newest probe; nil: none
 	probes int      // of it that are not closed
@@ -34,11 +37,45 @@ const noResult = -1
 type stageLife struct {
 	starts []int32 // by task: attempts so far
 	done   []bool
-	left   int // tasks not done
+	plain  []bool // by task: an attempt that might use special hardware has failed; nil: none has
+	left   int    // tasks not done
 }
 
 func (j *jobLife) addStage(tasks int32) {
-	j.stages = append(j.stages, &stageLife{make([]int32, tasks), make([]bool, tasks), int(tasks)})
+	j.stages = append(j.stages, &stageLife{starts: make([]int32, tasks), done: make([]bool, tasks), left: int(tasks)})
+}
+
+// mostBroken is how many attempts in a row that might use the hardware of a class may fail before the job does without.
+const mostBroken = 2
+
+// mayUse returns the class of nodes whose hardware an attempt at a task may use, which runs on a node of that class.
+// "": none, because attempts with it have failed.
+func (j *jobLife) mayUse(class string, stage, task int) string {
+	if plain := j.stages[stage].plain; plain != nil && plain[task] || j.broken[class] >= mostBroken {
+		return ""
+	}
+	return class
+}
+
+// used notes that an attempt ended which might use the hardware of a class of nodes.
+func (j *jobLife) used(l *Launch, failed bool) {
+	class := l.Attempt.hardware
+	if class == "" {
+		return
+	}
+	if !failed {
+		delete(j.broken, class)
+		return
+	}
+	if j.broken == nil {
+		j.broken = map[string]int{}
+	}
+	j.broken[class]++
+	s := j.stages[l.Stage]
+	if s.plain == nil {
+		s.plain = make([]bool, len(s.done))
+	}
+	s.plain[l.Task] = true
 }
 
 // number returns the ordinal of a new attempt at a task, from 0.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/predict"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -32,6 +33,7 @@ type modelFlags struct {
 	disks   int
 	form    string
 	whatIf  string
+	plot    string
 	start   float64
 	copiers int
 }
@@ -65,6 +67,8 @@ Instead of demands, static: {data: {split: 67108864}, costs: {hdfs-read: 15, ...
 nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equal and served first come first served.`,
 		Example: `  sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --jobs 4
   sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 --what-if nodes=4..64
+  sojourn model --job examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 \
+    --what-if map-memory=512MiB,1GiB,2GiB --plot sizes.svg
   sojourn model --from-jhist job_1_0001.jhist --maps 80 --cluster nodes=8,memory=8GiB,vcores=4`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.serve(a) },
@@ -86,7 +90,9 @@ nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equ
 	fl.StringVar(&f.form, "form", "default", "form of the model: default; fifo, a queueing network; or thesis, "+
 		"which is as it was printed")
 	fl.StringVar(&f.whatIf, "what-if", "", "vary one number: nodes=4..64 (doubling), or nodes=4,6,8; also jobs, "+
-		"disks, copiers")
+		"disks, copiers, slow-start (0,0.5,1), map-memory and reduce-memory (1GiB,2GiB)")
+	fl.StringVar(&f.plot, "plot", "", "with --what-if: draw the predicted times and their ranges to a file, "+
+		"as SVG, or PNG by its name")
 	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, 0 to 1")
 	fl.IntVar(&f.copiers, "copiers", 5, "parallel copiers of a reduce")
 	return c
@@ -116,6 +122,9 @@ func (f *modelFlags) serve(a *app) error {
 	if err != nil {
 		return err
 	}
+	if f.plot != "" && f.whatIf == "" {
+		return usagef("--plot %s: draws what --what-if varies, as --what-if nodes=4..64", f.plot)
+	}
 	cases, err := f.cases()
 	if err != nil {
 		return err
@@ -127,6 +136,11 @@ func (f *modelFlags) serve(a *app) error {
 			return err
 		}
 		results = append(results, r)
+	}
+	if f.plot != "" {
+		if err := writePlot(f.plot, plotCases(f.whatIf, cases, results)); err != nil {
+			return err
+		}
 	}
 	if f.json {
 		return a.printJSON(struct {
@@ -285,8 +299,10 @@ func oneName(flag, name string, names map[string]bool) error {
 // A modelCase is one cell of what might be: the flags, with one of them varied.
 type modelCase struct {
 	modelFlags
-	name  string
-	nodes int // instead of the cluster's own; 0: those
+	name   string
+	value  float64           // of what is varied
+	nodes  int               // instead of the cluster's own; 0: those
+	memory map[string]string // of a container, by map or reduce, instead of the profile's
 }
 
 // cases returns what is to be predicted: the flags as they are, or one case for each value of --what-if.
@@ -295,35 +311,127 @@ func (f *modelFlags) cases() ([]modelCase, error) {
 		return []modelCase{{modelFlags: *f}}, nil
 	}
 	key, text, _ := strings.Cut(f.whatIf, "=")
-	values, err := parseRange(text)
+	read := parseRange
+	switch key {
+	case "nodes", "jobs", "disks", "copiers":
+	case "slow-start":
+		read = parseParts
+	case "map-memory", "reduce-memory":
+		read = parseSizes
+	default:
+		return nil, usagef("--what-if %s: what can vary are nodes, jobs, disks, copiers, slow-start, map-memory and "+
+			"reduce-memory", f.whatIf)
+	}
+	values, err := read(text)
 	if err != nil {
 		return nil, usagef("--what-if %s: %w", f.whatIf, err)
 	}
 	var list []modelCase
 	for _, v := range values {
-		c := modelCase{modelFlags: *f, name: key + "=" + strconv.Itoa(v)}
-		switch key {
+		c := modelCase{modelFlags: *f, name: key + "=" + v.text, value: v.number}
+		switch n := int(v.number); key {
 		case "nodes":
-			c.nodes = v
+			c.nodes = n
 		case "jobs":
-			c.jobs = v
+			c.jobs = n
 		case "disks":
-			c.disks = v
+			c.disks = n
 		case "copiers":
-			c.copiers = v
+			c.copiers = n
+		case "slow-start":
+			c.start = v.number
 		default:
-			return nil, usagef("--what-if %s: what can vary are nodes, jobs, disks and copiers", f.whatIf)
+			task, _, _ := strings.Cut(key, "-")
+			c.memory = map[string]string{task: v.text}
 		}
 		list = append(list, c)
 	}
 	return list, nil
 }
 
+// A caseValue is a value of --what-if, as it was written and as a number.
+type caseValue struct {
+	text   string
+	number float64
+}
+
+// parseParts reads numbers from 0 to 1, as 0,0.5,1.
+func parseParts(text string) (values []caseValue, err error) {
+	for s := range strings.SplitSeq(text, ",") {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(x >= 0 && x <= 1) {
+			return nil, fmt.Errorf("%q must be a number from 0 to 1", s)
+		}
+		values = append(values, caseValue{s, x})
+	}
+	return values, atMostCases(len(values))
+}
+
+// parseSizes reads sizes, as 512MiB,1GiB, and returns them in MiB.
+func parseSizes(text string) (values []caseValue, err error) {
+	for s := range strings.SplitSeq(text, ",") {
+		bytes, err := workload.ParseSize(s)
+		if err == nil && bytes < 1<<20 {
+			err = fmt.Errorf("%q must be at least 1MiB", s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, caseValue{s, float64(bytes) / (1 << 20)})
+	}
+	return values, atMostCases(len(values))
+}
+
+func atMostCases(n int) error {
+	if n > mostCases {
+		return fmt.Errorf("more than %d values", mostCases)
+	}
+	return nil
+}
+
+// sized returns the profile with containers of other memory. The other resources of a container stay; one without any
+// holds one vcore.
+func sized(p *predict.Profile, memory map[string]string) *predict.Profile {
+	other := *p
+	for task, amount := range memory {
+		container := &other.Container.Map
+		if task == "reduce" {
+			container = &other.Container.Reduce
+		}
+		amounts := maps.Clone(*container)
+		if len(amounts) == 0 {
+			amounts = map[string]string{"vcores": "1"}
+		}
+		amounts["memory"] = amount
+		*container = amounts
+	}
+	return &other
+}
+
+// plotCases draws the predicted times against what is varied: their range, and the mean over jobs.
+func plotCases(whatIf string, cases []modelCase, results []modelResult) *chart.Chart {
+	key, _, _ := strings.Cut(whatIf, "=")
+	if strings.HasSuffix(key, "-memory") {
+		key += " (MiB)"
+	}
+	mean, last := chart.Line{Name: "mean of the jobs"}, chart.Line{Name: "last job, 5th to 95th percentile"}
+	for i, r := range results {
+		x := cases[i].value
+		mean.Points = append(mean.Points, chart.Point{X: x, Y: r.Mean})
+		last.Points = append(last.Points, chart.Point{X: x, Y: r.Low, Low: r.Least, High: r.High})
+	}
+	first, end := cases[0].value, cases[len(cases)-1].value
+	return &chart.Chart{
+		X: chart.Axis{Label: key, Log: first > 0 && end > 8*first},
+		Y: chart.Axis{Label: "time from submission to end (s)"}, Lines: []chart.Line{last, mean},
+	}
+}
+
 // mostCases bounds the values of --what-if.
 const mostCases = 100
 
-// parseRange reads numbers as 4,6,8, or 4..64, which doubles.
-func parseRange(text string) (values []int, err error) {
+// parseRange reads whole numbers as 4,6,8, or 4..64, which doubles.
+func parseRange(text string) (values []caseValue, err error) {
 	number := func(s string) int {
 		n, wrong := strconv.Atoi(s)
 		if wrong != nil || n < 1 || n > 10_000 {
@@ -331,21 +439,19 @@ func parseRange(text string) (values []int, err error) {
 		}
 		return n
 	}
+	add := func(n int) { values = append(values, caseValue{strconv.Itoa(n), float64(n)}) }
 	if from, to, doubles := strings.Cut(text, ".."); doubles {
 		low, high := number(from), number(to)
 		for n := low; err == nil && n < high; n *= 2 {
-			values = append(values, n)
+			add(n)
 		}
-		values = append(values, high)
+		add(high)
 	} else {
 		for s := range strings.SplitSeq(text, ",") {
-			values = append(values, number(s))
+			add(number(s))
 		}
 	}
-	if len(values) > mostCases {
-		err = fmt.Errorf("more than %d values", mostCases)
-	}
-	return values, err
+	return values, cmp.Or(err, atMostCases(len(values)))
 }
 
 func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
@@ -358,9 +464,9 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 			return r, err
 		}
 	}
-	on, job, err := p.On(cluster, c.disks)
+	on, job, err := sized(p, c.memory).On(cluster, c.disks)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", c.job, err)
+		return r, fmt.Errorf("%s: %w", strings.TrimSpace(c.job+" "+c.name), err)
 	}
 	s := predict.Usual()
 	switch c.form {
@@ -372,7 +478,7 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 	s.SlowStart, s.Copiers = c.start, c.copiers
 	out, err := predict.Predict(on, slices.Repeat([]predict.Job{job}, c.modelFlags.jobs), s)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", c.job, err)
+		return r, fmt.Errorf("%s: %w", strings.TrimSpace(c.job+" "+c.name), err)
 	}
 	r = modelResult{
 		Case: c.name, Nodes: len(on.Nodes), Jobs: c.modelFlags.jobs, Mean: out.Mean, Iterations: out.Iterations,

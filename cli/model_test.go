@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -97,6 +98,40 @@ func TestModelFromKeptTimes(t *testing.T) {
 	}
 }
 
+// Slow start and the memory of containers can be varied, and a picture drawn. Reduces that wait for all maps make the
+// job later; maps that need a whole node each leave one of four places on it.
+func TestModelWhatIf(t *testing.T) {
+	profile := writeFile(t, "job.yaml", `{name: j, maps: 14, reduces: 1, container: {map: {memory: 1GiB, vcores: 1}},
+  demands: {map: {cpu: 10s}, shuffle: {wait: 1s}, merge: {cpu: 1s}}}`)
+	picture := filepath.Join(t.TempDir(), "p.svg")
+	for whatIf, holds := range map[string]func(mean []float64) bool{
+		"slow-start=0.05,1":         func(m []float64) bool { return m[1] > m[0] },
+		"map-memory=1GiB,2GiB,4GiB": func(m []float64) bool { return m[0] < m[1] && m[2] > 2.5*m[0] },
+		"nodes=1..4":                func(m []float64) bool { return m[0] > m[1] && m[1] > m[2] },
+	} {
+		var r struct{ Results []modelResult }
+		text := must(t, "model", "--job", profile, "--cluster", "nodes=2,memory=4GiB,vcores=4", "--what-if", whatIf,
+			"--plot", picture, "--json")
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		var mean []float64
+		for _, x := range r.Results {
+			mean = append(mean, x.Mean)
+		}
+		if !holds(mean) {
+			t.Errorf("%s: %v", whatIf, mean)
+		}
+		svg, err := os.ReadFile(picture)
+		if err != nil || !strings.Contains(string(svg), "</svg>") {
+			t.Errorf("%s: no picture: %v", whatIf, err)
+		}
+		if err := os.Remove(picture); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestModelRefuses(t *testing.T) {
 	const job = "model --job ../examples/model/wordcount.yaml --cluster nodes=8,memory=8GiB,vcores=4 "
 	for args, says := range map[string]string{
@@ -117,6 +152,14 @@ func TestModelRefuses(t *testing.T) {
 		job + "--what-if nodes=0": "must be a whole number from 1",
 
 		job + "--what-if colour=3": "what can vary",
+
+		job + "--what-if slow-start=0,1.5": `"1.5" must be a number from 0 to 1`,
+
+		job + "--what-if map-memory=1GiB,small": `"small" is not a size`,
+
+		job + "--what-if map-memory=1GiB,9GiB": "map-memory=9GiB: ",
+
+		job + "--plot x.svg": "draws what --what-if varies",
 
 		job + "--form other": "default, fifo or thesis",
 

@@ -144,7 +144,7 @@ func (f *fspyCluster) change(p *sched.Plan) {
 // happen draws the consequences of an event.
 func (f *fspyCluster) happen(p *sched.Plan, e *sched.Event) {
 	switch e.Kind {
-	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized:
+	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.ResizeAsked:
 		if a := p.Attempt(e.Attempt); a != nil {
 			f.count(p, a.Stage.Job)
 			if e.Kind == sched.AttemptDone && e.Outcome == sched.OK {

@@ -128,6 +128,11 @@ func (c *cluster) apply(e *Event) {
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State == Running && a.wants != a.Holds {
 			c.rebook(a, a.wants)
 		}
+	case ResizeAsked:
+		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone && !a.parked && a.wants == a.Holds {
+			a.wants = c.ledger.shapes.intern(*e.Body.(*Resources))
+			c.rebook(a, a.wants)
+		}
 	case AttemptProgress:
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone {
 			a.Progress, a.Phase = e.Progress, e.Phase

@@ -15,7 +15,7 @@ const (
 	AttemptResized                    // Attempt: what a Resize to less asked for has happened
 	AttemptProgress                   // Attempt, Progress, Phase
 	TaskUndone                        // Job, Body *Undone
-	ResizeAsked                       // Attempt, Body *Resources: the application wants another amount
+	ResizeAsked                       // Attempt, Body *Resources: its application asked for another amount and has it
 	JobEnded                          // Job, Outcome: the application is through, or the user killed it
 	AsksChanged                       // Job, Body *Asks
 	JobSubmitted                      // Job: larger than any before; Body *JobSpec

@@ -567,7 +567,7 @@ func (h *heard) follow(s *Step) {
 		case sched.NodeJoined:
 			h.freed[e.Node] = s.Now
 			delete(h.reported, e.Node)
-		case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized:
+		case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.ResizeAsked:
 			if a := h.view.Attempt(e.Attempt); a != nil {
 				h.freed[a.Node] = s.Now
 			}

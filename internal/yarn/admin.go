@@ -190,7 +190,7 @@ func (o admin) updateNodes(q *wire.UpdateNodeResource) (answer, error) {
 	for i := range q.Nodes {
 		n := o.m.nodes.byID[q.Nodes[i].Node]
 		to := n.offered(q.Nodes[i].Resource)
-		n.resized = &to
+		n.sizes.own = &to
 		n.resize(to)
 	}
 	return nil, nil

@@ -114,6 +114,10 @@ func (app *application) launch(a *sched.Action) {
 		c.group = -1
 	} else {
 		key := app.asks.stages[a.Stage.Index]
+		if key.grows != 0 {
+			grown(app, a, key.groupKey)
+			return
+		}
 		c.attempt, c.priority, c.group = app.current(), key.priority, key.allocation
 		app.asks.placed(app.asks.groups[key.groupKey], n)
 	}

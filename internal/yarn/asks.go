@@ -108,7 +108,7 @@ func (t *askTable) newStages(q *wire.AllocateRequest, sizes Sizes) (n int) {
 	wanted := map[groupKey]wire.Resource{}
 	for i := range q.Asks {
 		if a := &q.Asks[i]; a.Place == wire.Anywhere {
-			key := groupKey{a.Priority, a.Allocation}
+			key := groupKey{a.Priority, a.Allocation, 0}
 			if delete(wanted, key); a.Containers > 0 {
 				wanted[key] = sizes.normal(a.Resource)
 			}
@@ -135,7 +135,7 @@ func (t *askTable) newPlaces(q *wire.AllocateRequest) (n int) {
 		if a.Place == wire.Anywhere || a.Containers == 0 {
 			continue
 		}
-		g := t.groups[groupKey{a.Priority, a.Allocation}]
+		g := t.groups[groupKey{a.Priority, a.Allocation, 0}]
 		if g == nil {
 			n++
 		} else if _, there := g.places[a.Place]; !there {
@@ -161,7 +161,7 @@ func (app *application) ask(q *wire.AllocateRequest) {
 	var changed []*group
 	for i := range q.Asks {
 		a := &q.Asks[i]
-		key := groupKey{a.Priority, a.Allocation}
+		key := groupKey{a.Priority, a.Allocation, 0}
 		g := t.groups[key]
 		if g == nil {
 			if a.Containers == 0 {
@@ -282,6 +282,9 @@ func (app *application) tellAsks(asks *sched.Asks) {
 
 // only returns the nodes that a group is bound to; nil: none.
 func (g *group) only(nodes *nodeTable) []sched.NodeID {
+	if g.on != nil {
+		return []sched.NodeID{g.on.sched}
+	}
 	if g.relax {
 		return nil
 	}
@@ -340,7 +343,7 @@ func (t *askTable) placed(g *group, n *node) {
 
 // heard says that the ApplicationMaster hears of a container that was granted.
 func (t *askTable) heard(c *container) {
-	g := t.groups[groupKey{c.priority, c.group}]
+	g := t.groups[groupKey{c.priority, c.group, 0}]
 	g.owed--
 	t.forget(g)
 }
@@ -411,7 +414,7 @@ func (app *application) drop() {
 // unplaced puts a container back that was granted and is over before the ApplicationMaster has heard of it. The core is
 // told before the next Step, once for all containers of a group. O(1).
 func (app *application) unplaced(c *container) {
-	g := app.asks.groups[groupKey{c.priority, c.group}]
+	g := app.asks.groups[groupKey{c.priority, c.group, 0}]
 	g.owed--
 	app.asks.want(g, g.total+1)
 	if !g.changed {

@@ -365,6 +365,17 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	if j := m.core.Job(a.app.job); j != nil && !j.Ended {
 		r.Headroom = m.config.Sizes.size(m.core.Headroom(j))
 	}
+	for _, one := range d.resized {
+		if c := one.c; c.state != done && c.leaving == nil {
+			var signed wire.Token
+			signed, text = c.token(text)
+			r.Updated = append(r.Updated, wire.UpdatedContainer{Kind: one.kind, Container: c.describe(signed)})
+			if t, ok := a.tokenFor(c.node); ok {
+				r.NodeTokens = append(r.NodeTokens, t)
+			}
+		}
+	}
+	r.Refused = d.refused
 	d.text.tokens = text
-	d.wanted, d.updated = nil, nil
+	d.wanted, d.updated, d.resized, d.refused = nil, nil, nil, nil
 }

@@ -23,14 +23,16 @@ import (
 // A world is a manager without sockets, and peers that do what peers do, and what they should not, as a seed has it.
 // After every step the books of the manager and of the core must agree; at the end nothing may be left.
 type world struct {
-	t      *testing.T
-	rand   *rand.Rand
-	now    time.Time
-	m      *manager
-	f      *front // of m
-	nodes  []*worldNode
-	apps   []*worldApp
-	orders []worldOrder
+	t     *testing.T
+	rand  *rand.Rand
+	now   time.Time
+	m     *manager
+	f     *front // of m
+	nodes []*worldNode
+	apps  []*worldApp
+
+	updated [2]int // containers that got another size, by the kind of update
+	orders  []worldOrder
 }
 
 type worldNode struct {
@@ -40,6 +42,7 @@ type worldNode struct {
 	healthy    bool
 	there      map[wire.ContainerID]bool // whether it is over
 	order      []wire.ContainerID        // of there, so that a seed repeats
+	increased  []wire.Container
 }
 
 type worldApp struct {
@@ -112,6 +115,7 @@ func (w *world) beat(n *worldNode) {
 			q.Status.Containers = append(q.Status.Containers, s)
 		}
 	}
+	q.Status.Increased, n.increased = n.increased, nil
 	reply, err := w.do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(q) })
 	if err != nil {
 		w.t.Fatal(err)
@@ -240,6 +244,14 @@ func (w *world) allocate(app *worldApp) {
 		if w.one(3) && len(app.has) > 0 {
 			q.Releases = append(q.Releases, app.has[w.rand.IntN(len(app.has))].ID)
 		}
+		for range w.rand.IntN(3) {
+			if len(app.has) > 0 {
+				c := &app.has[w.rand.IntN(len(app.has))]
+				q.Updates = append(q.Updates, wire.UpdateRequest{Version: c.Version - int32(w.rand.IntN(9)/8),
+					Container: c.ID, Kind: wire.UpdateKind(w.rand.IntN(2)), Resource: wire.Resource{
+						Memory: int64(256 * w.rand.IntN(6)), VCores: int32(w.rand.IntN(3))}})
+			}
+		}
 		if w.one(10) {
 			q.Blacklist.Add = []string{w.nodes[w.rand.IntN(len(w.nodes))].id.Host}
 		} else if w.one(5) {
@@ -266,6 +278,19 @@ func (w *world) allocate(app *worldApp) {
 		return // the answer to a call before
 	}
 	app.response, app.last = r.ResponseID, nil
+	for _, u := range r.Updated {
+		w.updated[u.Kind]++
+		for i := range app.has {
+			if c := &app.has[i]; c.ID == u.Container.ID {
+				*c = u.Container
+			}
+		}
+		for _, n := range w.nodes {
+			if n.id == u.Container.Node && n.up && !w.one(4) {
+				n.increased = append(n.increased, u.Container)
+			}
+		}
+	}
 	for _, c := range r.Allocated {
 		app.has = append(app.has, c)
 		for _, n := range w.nodes {
@@ -407,7 +432,7 @@ func (w *world) check() {
 		if a := app.current(); a != nil && !app.over && !a.ended() {
 			owed := map[groupKey]int32{}
 			for c := range a.dues.granted.all() {
-				owed[groupKey{c.priority, c.group}]++
+				owed[groupKey{c.priority, c.group, 0}]++
 			}
 			var pending int64
 			for key, g := range app.asks.groups {
@@ -448,6 +473,7 @@ func TestChaos(t *testing.T) {
 	if testing.Short() {
 		seeds = 10
 	}
+	var updated [2]int
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			p, _, err := policy.Parse([]string{"fifo", "fair", "capacity", "longterm"}[seed%4])
@@ -502,6 +528,9 @@ func TestChaos(t *testing.T) {
 				}
 			}
 			w.check()
+			for kind, n := range w.updated {
+				updated[kind] += n
+			}
 			wasLent(t, loans)
 			if w.m.leases.count+w.m.count.kept > 0 {
 				for _, c := range w.m.containers() {
@@ -536,6 +565,9 @@ func TestChaos(t *testing.T) {
 				t.Errorf("%d applications are kept", len(w.m.apps.list))
 			}
 		})
+	}
+	if updated[wire.Increase] == 0 || updated[wire.Decrease] == 0 {
+		t.Errorf("%v containers got more and less: too few for the test to say anything", updated)
 	}
 }
 

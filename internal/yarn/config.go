@@ -142,6 +142,9 @@ type Sizes struct {
 	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
 	// Kinds are kinds of resources beyond memory and cores (yarn.resource-types), at most four.
 	Kinds []Kind
+	// NodesAreTold: nodes are told of containers that are to have more, as they are of those that are to have less
+	// (yarn.resourcemanager.auto-update.containers). Else ApplicationMasters tell them.
+	NodesAreTold bool
 	// Nodes says, by host:port, what nodes have, whatever they say themselves (dynamic-resources.xml).
 	Nodes map[string]wire.Resource
 }

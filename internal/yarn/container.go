@@ -33,6 +33,7 @@ func (c *container) describe(t wire.Token) wire.Container {
 		Priority:    c.priority,
 		Token:       t,
 		Allocation:  c.group,
+		Version:     c.version,
 	}
 }
 
@@ -47,7 +48,8 @@ func (c *container) token(b []byte) (wire.Token, []byte) {
 		Expires: m.now.Add(m.config.Expiry.Container).
 			UnixMilli(),
 		Key: m.keys.container.Current().ID, ResourceManager: m.identity(),
-		Priority: c.priority, Created: c.created, LogAggregation: app.submission.LogAggregation, Type: kind,
+		Priority: c.priority, Created: c.created, Version: c.version,
+		LogAggregation: app.submission.LogAggregation, Type: kind,
 		Allocation: c.group}
 	at := len(b)
 	b = id.Append(b)
@@ -61,8 +63,14 @@ func (c *container) token(b []byte) (wire.Token, []byte) {
 	}, b
 }
 
-// expired says that its node has not said in time that it runs.
-func (c *container) expired() { c.giveUp(wire.ExitAborted, saidExpired, sched.Released) }
+// expired says that its node has not said in time that it runs, or that it was given more.
+func (c *container) expired() {
+	if c.state == running {
+		c.become(c.growth.known, wire.Decrease)
+		return
+	}
+	c.giveUp(wire.ExitAborted, saidExpired, sched.Released)
+}
 
 // report takes in what its node says of it.
 func (c *container) report(s *wire.ContainerStatus) {
@@ -72,6 +80,7 @@ func (c *container) report(s *wire.ContainerStatus) {
 	case c.state < running:
 		c.state = running
 		c.waits.leave()
+		c.began()
 	case c.state == done: // given up before its node had said that it runs
 		c.node.stop(c.id)
 	}
@@ -117,6 +126,7 @@ func (c *container) giveUp(exit int32, why string, outcome sched.Outcome) {
 	if c.state == done || c.leaving != nil {
 		return
 	}
+	c.withdraw()
 	end := wire.ContainerStatus{ID: c.id, State: wire.ContainerComplete, Diagnostics: why, Exit: exit}
 	if c.state != allocated {
 		c.node.stop(c.id)
@@ -141,6 +151,7 @@ func (c *container) lost(why string) {
 
 // over frees the container's room and has its ApplicationMaster told. What end has of its node is lent.
 func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
+	c.withdraw()
 	c.state, c.leaving = done, nil
 	c.waits.leave()
 	c.m.live.off(c.grace)

@@ -68,7 +68,7 @@ func (o admin) refreshSizes(r Refreshed) {
 	o.m.config.Sizes.Nodes = r.Nodes
 	for _, n := range o.m.nodes.list {
 		if to := o.m.config.Sizes.sizeOf(n.id, n.capacity); to != n.capacity {
-			n.resized = &to
+			n.sizes.own = &to
 			n.resize(to)
 			o.m.log.Info("node resized", "node", n.name, "memory", to.Memory, "vcores", to.VCores)
 		}

@@ -62,7 +62,8 @@ func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer
 	})
 }
 
-// partOfCall is how many asks, and how many containers that are given back, a turn takes of one call.
+// partOfCall is how many asks, and how many containers that are given back or get another size, a turn takes of one
+// call.
 const partOfCall = 500
 
 // allocateInParts returns the Method of allocate. It takes a call with more than partOfCall asks in several turns, so
@@ -76,10 +77,11 @@ func allocateInParts(f *front) rpc.Method {
 				return nil, err // before any part of it is taken in
 			}
 		}
-		for len(rest.Asks) > partOfCall || len(rest.Releases) > partOfCall {
+		for len(rest.Asks) > partOfCall || len(rest.Releases) > partOfCall || len(rest.Updates) > partOfCall {
 			part := wire.AllocateRequest{ResponseID: q.ResponseID}
 			part.Asks, rest.Asks = cutAt(rest.Asks, partOfCall)
 			part.Releases, rest.Releases = cutAt(rest.Releases, partOfCall)
+			part.Updates, rest.Updates = cutAt(rest.Updates, partOfCall)
 			if _, err := serveMaster(f, c, &part, master.takePart); err != nil {
 				return nil, err
 			}
@@ -205,11 +207,7 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	if q.Tracking != "" {
 		a.address.Original = q.Tracking
 	}
-	later := a.answer(q.ResponseID)
-	for _, u := range q.Updates {
-		a.dues.last.Refused = append(a.dues.last.Refused, wire.UpdateError{Reason: "UPDATE_NOT_SUPPORTED", Request: u})
-	}
-	return later, nil
+	return a.answer(q.ResponseID), nil
 }
 
 // takePart takes in what a part of a call wants and gives back, and is not answered. It leaves it to the last part to
@@ -248,6 +246,7 @@ func (am master) take(q *wire.AllocateRequest) error {
 		}
 	}
 	a.app.ask(q)
+	a.update(q.Updates)
 	return nil
 }
 

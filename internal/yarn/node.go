@@ -54,7 +54,7 @@ func (n *node) leave(to wire.NodeState) {
 func (n *node) gone(to wire.NodeState) {
 	n.silent.leave()
 	n.leave(to)
-	n.orders, n.last = orders{}, nil
+	n.orders, n.sizes, n.last = orders{}, newSizes{}, nil
 	n.m.nodes.gone.watch(&n.silent, n.m.now, n)
 	n.m.log.Info("node left", "node", n.name, "state", int32(to))
 }
@@ -190,7 +190,7 @@ func (n *node) answer(q *wire.HeartbeatRequest) func() proto.Message {
 // order moves what the node is to do into its reply.
 func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 	m := n.m
-	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.resized
+	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.sizes.own
 	r.Cleanup, r.CleanupApps, r.Remove, r.Signals, n.orders = n.cleanup, n.apps, n.remove, n.signals, orders{
 		r.Cleanup,
 		r.CleanupApps,
@@ -198,11 +198,16 @@ func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 		r.Signals,
 		nil,
 	}
+	for _, c := range n.sizes.containers {
+		if c.state != done {
+			r.Updates = append(r.Updates, c.sized())
+		}
+	}
 	if k := m.keys.container.Offered(); k.ID != q.ContainerKey.ID {
 		r.ContainerKey = &k
 	}
 	if k := m.keys.node.Offered(); k.ID != q.NodeKey.ID {
 		r.NodeKey = &k
 	}
-	n.resized = nil
+	n.sizes = newSizes{}
 }

@@ -306,8 +306,9 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 	if of != a && !keeps || a.ended() && !(keeps && a.state == wire.AttemptFailed) {
 		return nil
 	}
-	c := &container{m: m, id: s.ID, attempt: a, node: n, resource: s.Resource, priority: s.Priority,
-		group: s.Allocation, created: s.Created, state: done}
+	size := m.config.Sizes.size(m.config.Sizes.amount(s.Resource))
+	c := &container{m: m, id: s.ID, attempt: a, node: n, resource: size, priority: s.Priority,
+		group: s.Allocation, version: s.Version, created: s.Created, state: done}
 	if s.State == wire.ContainerComplete {
 		m.count.kept++
 		of.containers.put(c)
@@ -316,7 +317,7 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 		c.settle()
 		return nil
 	}
-	stage := app.stageFor(stageKey{groupKey{s.Priority, s.Allocation}, m.config.Sizes.normal(s.Resource)})
+	stage := app.stageFor(stageKey{groupKey{s.Priority, s.Allocation, 0}, m.config.Sizes.normal(s.Resource)})
 	if stage == 0 {
 		return nil
 	}

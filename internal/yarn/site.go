@@ -131,7 +131,7 @@ func (p *properties) sizes() (s Sizes) {
 	s.MaxMemory = limit(most+"mb", memory+mostOf, span{1, mostAmount})
 	s.MinVCores = int32(limit(least+"vcores", cores+leastOf, span{from, mostVCores}))
 	s.MaxVCores = int32(limit(most+"vcores", cores+mostOf, span{1, mostVCores}))
-	s.Kinds = kindsOf(p)
+	s.Kinds, s.NodesAreTold = kindsOf(p), p.yes("yarn.resourcemanager.auto-update.containers", false)
 	full := s.withDefaults()
 	p.ordered(least+"mb", most+"mb", full.MinMemory, full.MaxMemory)
 	p.ordered(least+"vcores", most+"vcores", int64(full.MinVCores), int64(full.MaxVCores))

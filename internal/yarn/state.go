@@ -90,7 +90,7 @@ type node struct {
 	web      string // host:port of its pages; MapReduce's ApplicationMaster ends where there is none
 	capacity wire.Resource
 	state    wire.NodeState
-	resized  *wire.Resource // by an operator; the node was not told yet
+	sizes    newSizes // that the node was not told of yet
 	silent   aged
 	heard    time.Time    // its last beat or registration
 	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; the launcher reads it, too
@@ -102,6 +102,12 @@ type node struct {
 	containers []*container            // that are not over, in no order
 	last       *wire.HeartbeatResponse // the last reply, to be sent again if it was lost
 	orders
+}
+
+// newSizes are other sizes than before: of a node, which an operator has said, and of containers.
+type newSizes struct {
+	own        *wire.Resource // nil: as it is
+	containers []*container
 }
 
 // launches of ApplicationMasters on a node.
@@ -225,6 +231,8 @@ type dues struct {
 	told      []*container // in the last answer
 	ending    []*container // of completed
 	wanted    []wire.ContainerID
+	resized   []resized
+	refused   []wire.UpdateError
 	updated   map[*node]bool
 	tokens    map[*node]nodeToken // that it has
 	key       int32               // of its own token
@@ -276,6 +284,8 @@ type container struct {
 	priority wire.Priority
 	group    int64 // allocation id of the ask
 	state    containerState
+	version  int32    // how often its size has changed
+	growth   *growth  // of its size; nil: it was never to change
 	created  int64    // ms since 1970
 	at       int32    // in its node's containers
 	due      int32    // in its attempt's dues.granted, while notice is unheard
@@ -388,6 +398,7 @@ type askTable struct {
 type groupKey struct {
 	priority   wire.Priority
 	allocation int64
+	grows      sched.AttemptID // the container that is to have what is asked for; zero: a new one
 }
 
 type stageKey struct {
@@ -407,6 +418,7 @@ type group struct {
 	key     groupKey
 	stage   int32 // in the core; 0: none
 	size    wire.Resource
+	on      *node // the only one that will do; nil: see places
 	total   int32
 	relax   bool                            // any node will do
 	places  map[string]wire.ResourceRequest // nil: none yet

@@ -69,7 +69,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	n.life++
 	q.Resource = n.offered(q.Resource)
 	if to := t.m.config.Sizes.sizeOf(q.Node, q.Resource); to != q.Resource {
-		n.resized, q.Resource = &to, to
+		n.sizes.own, q.Resource = &to, to
 	}
 	n.version = cut(q.Version, mostTitle)
 	n.last, n.heard = nil, t.m.now
@@ -250,6 +250,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	n.beats()
 	n.checked(&q.Status)
 	n.reported(q.Status.Containers)
+	n.increased(q.Status.Increased)
 	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {
 		n.gone(wire.NodeDecommissioned)
 		return reply(&wire.HeartbeatResponse{Action: wire.NodeActShutdown, Diagnostics: "decommissioned"})

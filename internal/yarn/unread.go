@@ -219,7 +219,6 @@ var unreadManager = map[string]unreadProperty{
 	"application-timeouts.monitor.interval-ms": {anyValue, atOnce},
 	"application.max-tag.length":               {"100", "tags have up to 100 bytes"},
 	"application.max-tags":                     {"10", "applications have up to 100 tags"},
-	"auto-update.containers":                   {"false", "sizes of containers do not change"},
 	"client.thread-count":                      {anyValue, noThreads},
 	"configuration.provider-class": {
 		"org.apache.hadoop.yarn.LocalConfigurationProvider",

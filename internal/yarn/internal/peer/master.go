@@ -106,21 +106,13 @@ func (m *Master) Allocate(ctx context.Context, q *wire.AllocateRequest) (*wire.A
 
 // Start starts a container that was allocated, on its node's own address at 127.0.0.1.
 func (m *Master) Start(ctx context.Context, c *wire.Container) error {
-	t, ok := m.nodes[c.Node]
-	if !ok {
-		return fmt.Errorf("no NMToken sent for %s", c.Node)
-	}
-	d := rpc.Dialer{
-		Protocol: wire.ContainerManagement,
-		Secret:   &rpc.Secret{Identifier: t.Identifier, Password: t.Password},
-	}
-	client, err := d.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", c.Node.Port))
+	node, err := m.dial(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer node.Close()
 	var r wire.StartContainersResponse
-	if err := client.Call(ctx, "startContainers",
+	if err := node.Call(ctx, "startContainers",
 		&wire.StartContainersRequest{Launch: wire.NewLaunchContext("task"), Token: c.Token}, &r); err != nil {
 		return err
 	}
@@ -128,6 +120,36 @@ func (m *Master) Start(ctx context.Context, c *wire.Container) error {
 		return &r.Failed[0]
 	}
 	return nil
+}
+
+// Update has a container's node give it the size that it was granted.
+func (m *Master) Update(ctx context.Context, c *wire.Container) error {
+	node, err := m.dial(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	var r containersUpdated
+	if err := node.Call(ctx, "updateContainer", &updateContainers{Tokens: []wire.Token{c.Token}}, &r); err != nil {
+		return err
+	}
+	if len(r.Failed) > 0 {
+		return &r.Failed[0]
+	}
+	return nil
+}
+
+// dial connects to the node of a container.
+func (m *Master) dial(ctx context.Context, c *wire.Container) (*rpc.Client, error) {
+	t, ok := m.nodes[c.Node]
+	if !ok {
+		return nil, fmt.Errorf("no NMToken sent for %s", c.Node)
+	}
+	d := rpc.Dialer{
+		Protocol: wire.ContainerManagement,
+		Secret:   &rpc.Secret{Identifier: t.Identifier, Password: t.Password},
+	}
+	return d.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", c.Node.Port))
 }
 
 // Finish says how the application ended, until that has been taken note of.

@@ -56,6 +56,7 @@ type Node struct {
 	healthy       bool
 	shutdown      string // why the ResourceManager ended it
 	cleaned       map[wire.ApplicationID]bool
+	increased     []wire.Container // to be said with the next beat
 }
 
 type process struct {
@@ -101,6 +102,7 @@ func StartNode(config NodeConfig) (*Node, error) {
 				return nil, nil
 			},
 		),
+		"updateContainer": rpc.Handle(n.update),
 	}}
 	n.wg.Go(func() { server.Serve(ctx, ln) })
 	n.wg.Go(n.beat)
@@ -189,6 +191,7 @@ func (n *Node) register() error {
 				ID:         id,
 				State:      s.State,
 				Resource:   p.resource,
+				Version:    p.token.Version,
 				Priority:   p.token.Priority,
 				Exit:       s.Exit,
 				Created:    p.token.Created,
@@ -256,6 +259,7 @@ func (n *Node) once() time.Duration {
 	for id, p := range n.processes {
 		q.Status.Containers = append(q.Status.Containers, n.status(id, p))
 	}
+	q.Status.Increased = n.increased
 	var r wire.HeartbeatResponse
 	err := n.call("nodeHeartbeat", q, &r)
 	n.mu.Unlock()
@@ -274,12 +278,15 @@ func (n *Node) once() time.Duration {
 		return 0
 	}
 	n.mu.Lock()
-	n.responseID = r.ResponseID
+	n.responseID, n.increased = r.ResponseID, n.increased[len(q.Status.Increased):]
 	n.containerKeys, n.nodeKeys = learn(n.containerKeys, r.ContainerKey), learn(n.nodeKeys, r.NodeKey)
 	for _, id := range r.Remove {
 		if p := n.processes[id]; p != nil && p.over {
 			delete(n.processes, id)
 		}
+	}
+	for i := range r.Updates {
+		n.resize(&r.Updates[i].Token)
 	}
 	for _, id := range r.CleanupApps {
 		n.cleaned[id] = true
@@ -374,6 +381,81 @@ func (n *Node) start(_ context.Context, c *rpc.Call, q *wire.StartContainersRequ
 	n.wg.Go(func() { n.run(ctx, p) })
 	return &wire.StartContainersResponse{Started: []wire.ContainerID{id.ID}}, nil
 }
+
+// Size returns what a container has, and in which version.
+func (n *Node) Size(id wire.ContainerID) (wire.Resource, int32) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.processes[id]; p != nil {
+		return p.resource, p.token.Version
+	}
+	return wire.Resource{}, -1
+}
+
+// update gives containers other sizes, as their ApplicationMaster says.
+func (n *Node) update(_ context.Context, _ *rpc.Call, q *updateContainers) (proto.Message, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := &containersUpdated{}
+	for i := range q.Tokens {
+		id, err := n.resize(&q.Tokens[i])
+		if err != nil {
+			r.Failed = append(r.Failed, wire.FailedContainer{ID: id, Message: err.Error(),
+				Class: "org.apache.hadoop.yarn.exceptions.YarnException"})
+			continue
+		}
+		r.Updated = append(r.Updated, id)
+	}
+	return r, nil
+}
+
+// resize gives a container the size of a token, which must be of a newer version than the one it has. The caller holds
+// mu.
+func (n *Node) resize(t *wire.Token) (wire.ContainerID, error) {
+	var id token.Container
+	if err := id.Decode(t.Identifier); err != nil {
+		return id.ID, err
+	}
+	signed := false
+	for _, k := range n.containerKeys {
+		signed = signed || k.ID == id.Key && bytes.Equal(token.NewKeys(k).Sign(t.Identifier), t.Password)
+	}
+	p := n.processes[id.ID]
+	switch {
+	case !signed:
+		return id.ID, fmt.Errorf("container token of %s seems to have an illegally generated token", id.ID)
+	case p == nil || p.over:
+		return id.ID, fmt.Errorf("container %s is not handled by this NodeManager", id.ID)
+	case id.Version <= p.token.Version:
+		return id.ID, fmt.Errorf("container %s has version %d, and the update %d", id.ID, p.token.Version, id.Version)
+	}
+	if id.Resource.Memory > p.resource.Memory || id.Resource.VCores > p.resource.VCores {
+		n.increased = append(n.increased, wire.Container{ID: id.ID, Resource: id.Resource})
+	}
+	p.resource, p.token = id.Resource, id
+	return id.ID, nil
+}
+
+// An updateContainers asks a node to give containers the sizes of tokens.
+type updateContainers struct{ Tokens []wire.Token }
+
+func (m *updateContainers) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Tokens) }
+func (m *updateContainers) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *updateContainers) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// A containersUpdated says which containers have their sizes, and why others have not.
+type containersUpdated struct {
+	Updated []wire.ContainerID
+	Failed  []wire.FailedContainer
+}
+
+func (m *containersUpdated) Fields(f *proto.Fields) {
+	proto.Repeated(f, 1, &m.Updated)
+	proto.Repeated(f, 2, &m.Failed)
+}
+
+func (m *containersUpdated) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *containersUpdated) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // exitKilled is the status of a process that signal 9 ended.
 const exitKilled = 137

@@ -1,0 +1,50 @@
+package sched
+
+import "testing"
+
+// An attempt whose application asked for another amount holds it from then on, whatever its stage asks for: what
+// becomes free is given in the same Step, and what another attempt gives up at that instant can be taken over.
+func TestResizeAsked(t *testing.T) {
+	c := New(Config{Policy: &inOrder{}})
+	ask := func(stage, pending int32) Event {
+		return Event{Kind: AsksChanged, Job: 1, Body: &Asks{Stage: stage, Pending: pending}}
+	}
+	launched := func(actions []Action, n int) []Action {
+		t.Helper()
+		if len(actions) != n {
+			t.Fatalf("actions %v, want %d launches", actions, n)
+		}
+		return actions
+	}
+	c.Step(0, []Event{
+		{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(4, 0)}},
+		{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Open: true, Stages: []StageSpec{
+			{Kind: Other, PerTask: slots(3, 0), Tasks: -1}, {Kind: Other, PerTask: slots(1, 0), Tasks: -1},
+		}}},
+	})
+	large := launched(c.Step(sec, []Event{ask(0, 1)}), 1)[0].Attempt
+	small := launched(c.Step(2*sec, []Event{ask(1, 3)}), 1)[0].Attempt // two wait
+	sized := func(at Time, id AttemptID, n int64, more ...Event) []Action {
+		amount := slots(n, 0)
+		return c.Step(at, append(more, Event{Kind: ResizeAsked, Attempt: id, Body: &amount}))
+	}
+	launched(sized(3*sec, large, 2), 1) // what it gives up is given at once
+	if a, j := c.Attempt(large), c.Job(1); c.Amount(a.Holds) != slots(2, 0) || j.Used != slots(4, 0) ||
+		c.Node(1).Used != slots(4, 0) || c.Queues[0].Used != slots(4, 0) {
+		t.Errorf("it holds %v, the job %v, the node %v", c.Amount(a.Holds), j.Used, c.Node(1).Used)
+	}
+	if got := c.Service(c.Job(1), 3*sec); got[MapSlots] != 3*2+1 {
+		t.Errorf("the service is %v, want 7 slot-seconds until then", got)
+	}
+	// Another ends at the instant at which it has more: what waits gets nothing of that room.
+	end := Event{Kind: AttemptDone, Attempt: small}
+	launched(sized(4*sec, large, 3, end), 0)
+	if c.Node(1).Used != slots(4, 0) || c.Job(1).Stages[1].Pending != 1 {
+		t.Errorf("the node has %v in use, %d wait", c.Node(1).Used, c.Job(1).Stages[1].Pending)
+	}
+	launched(c.Step(5*sec, []Event{{Kind: AttemptDone, Attempt: large}}), 1)
+	launched(sized(6*sec, large, 9), 0) // it is gone
+	if c.Node(1).Used != slots(2, 0) {
+		t.Errorf("the node has %v in use", c.Node(1).Used)
+	}
+}

@@ -226,7 +226,7 @@ func (f *submitFlags) list(a *app, words, rest []string) (name string, list []su
 				_, unknown := jobNamed(a, words[0])
 				return "", nil, fmt.Errorf("%w; and no file of that name is there", unknown)
 			}
-			list, err := f.readFile(words[0])
+			list, err := f.readFile(a, words[0])
 			return words[0], list, err
 		}
 		name, single.Program.Job = words[0], words[0]
@@ -247,8 +247,8 @@ func (f *submitFlags) list(a *app, words, rest []string) (name string, list []su
 	return name, []submit.Job{single}, nil
 }
 
-// readFile reads the jobs of a workload file.
-func (f *submitFlags) readFile(path string) (list []submit.Job, err error) {
+// readFile reads the jobs of a workload file. It remarks on queues that the file describes.
+func (f *submitFlags) readFile(a *app, path string) (list []submit.Job, err error) {
 	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 || f.terms != (termFlags{}) ||
 		f.queue != "" || f.name != "" || len(f.files) > 0 {
 		return nil, usagef("--input, --output, --name, --queue, --file, --deadline, --goal, --weight and -D are for " +
@@ -257,6 +257,10 @@ func (f *submitFlags) readFile(path string) (list []submit.Job, err error) {
 	file, err := workload.Open(path, workload.Defaults())
 	if err != nil {
 		return nil, err
+	}
+	if len(file.Queues) > 0 {
+		a.remark("%s: the shares of its queues are left out: the cluster's own configuration has those of its queues",
+			path)
 	}
 	for spec, err := range file.Jobs {
 		if err != nil {

@@ -133,8 +133,12 @@ func TestSubmitWorkload(t *testing.T) {
 	inputsOf(t)
 	writeTo(t, "m.sh", "#!/bin/sh\ntest \"$1\" = -v && sed 's/ /\\t/'\n")
 	writeTo(t, "mix.yaml", submitted)
+	status, out, errs := sojourn(t, "submit", "mix.yaml", "--json")
+	if status != statusOK || !strings.Contains(errs, "mix.yaml: the shares of its queues are left out") {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
 	var doc submitJSON
-	if err := json.Unmarshal([]byte(must(t, "submit", "mix.yaml", "--json")), &doc); err != nil {
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
 	}
 	r := doc.Results[0]

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"io"
 	"math"
@@ -197,5 +198,36 @@ func BenchmarkTallyAlone(b *testing.B) {
 			i = 0
 		}
 		tally.Record(0, s.Events, s.Actions)
+	}
+}
+
+// BenchmarkExplainLate asks of the last instant of the day why a job waits: from a snapshot, and from the beginning.
+func BenchmarkExplainLate(b *testing.B) {
+	var text bytes.Buffer
+	w, err := NewWriter(&text, Header{Engine: "test", Policy: "in order"}, Options{Policy: &inOrder{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	day(b, 24442, 0, w).run()
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	q := Question{Job: 24442, At: 24 * 3600 * sec}
+	for name, in := range map[string]func() io.Reader{
+		"snapshot": func() io.Reader { return bytes.NewReader(text.Bytes()) },
+		"begin":    func() io.Reader { return struct{ io.Reader }{bytes.NewReader(text.Bytes())} },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := NewReader(in(), "day", Payload{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, err = Explain(r, q, deciders(func() sched.Policy { return &inOrder{} }))
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -9,13 +9,18 @@
 //
 // A record is a first line of text, blocks of entries, and, where the run was closed properly, an end mark.
 //
-//	sojourn-record crc32c {"format":1,...}\n     crc32c of the JSON document, 8 hexadecimal digits
+//	sojourn-record crc32c {"format":2,...}\n     crc32c of the JSON document, 8 hexadecimal digits
 //	┌────────────┬────────────┬───────────────┐
 //	│ length u32 │ crc32c u32 │ zstd frame    │  a block; both numbers are of the frame, little endian
 //	└────────────┴────────────┴───────────────┘
 //	┌────────────┬────────────┐
 //	│ 0      u32 │ "end\n"    │                  the end mark
 //	└────────────┴────────────┘
+//
+// A block whose length has its highest bit set is a snapshot: a [Mark] without its offset, then, compressed, the memory
+// of the policy and of the estimator, the state of the core, and the memory of the codec. With the second highest bit
+// it is the index, the last block before the end mark: the marks of all snapshots, and its own length as the last four
+// bytes. A reader that goes through the record passes both by. Format 1 has neither.
 //
 // A block holds whole Steps: as many as fit in 64 KiB before compression, or began within a second, at least one. A
 // Step is an entry that says its instant, then an entry for each event that the engine gave, in the order in which they

@@ -41,7 +41,10 @@ func Events(out io.Writer, r *Reader, o EventOptions) error {
 			return fmt.Errorf("kind %q: must be one of %s", k, strings.Join(Kinds(), ", "))
 		}
 	}
-	p := play(r)
+	p, err := playBefore(r, o.From)
+	if err != nil {
+		return err
+	}
 	w := bufio.NewWriter(out)
 	l := line{view: &p.core.View, json: o.JSON}
 	for s, err := range p.steps() {
@@ -68,6 +71,20 @@ func Events(out io.Writer, r *Reader, o EventOptions) error {
 		}
 	}
 	return nil
+}
+
+// playBefore plays a record from its last snapshot before an instant on, or from its beginning.
+func playBefore(r *Reader, at sched.Time) (*player, error) {
+	marks := r.Marks()
+	i := before(marks, at-1)
+	if i < 0 {
+		return play(r), nil
+	}
+	snap, err := r.Seek(marks[i])
+	if err != nil {
+		return nil, err
+	}
+	return playFrom(r, snap)
 }
 
 // A line describes an event or an action in fields, as text or as JSON.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -146,21 +147,99 @@ type Holder struct {
 const mostNamed = 5 // jobs in a list
 
 // Explain says why a job did not run, or ran with no more tasks, after the last Step at or before an instant. The
-// record's decisions are done again; the policy, made anew (a nil make: it is not known), is asked only for its order.
+// record's decisions are done again, from a snapshot before the instant where the record has one; the policy, made anew
+// (a nil make: it is not known), is asked only for its order.
 func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
+	marks := r.Marks()
+	i, err := startFor(r, marks, q)
+	for ; err == nil && i >= 0; i-- {
+		var x *explainer
+		if x, err = explainFrom(r, marks[i], q, make); err != nil {
+			break
+		}
+		if err := x.run(); err != nil {
+			return nil, err
+		}
+		switch {
+		case x.parted: // the policy's memory is not all in the snapshot
+			i = 0
+		case !x.heard.unsure:
+			return x.e, nil
+		}
+	}
+	if len(marks) > 0 {
+		if err := r.rewind(); err != nil { // also where a snapshot cannot be read: the Steps say all
+			return nil, err
+		}
+	}
 	x := &explainer{q: q, known: play(r), e: &Explanation{Job: q.Job, At: q.At.Seconds(), State: "not submitted"}}
-	x.heard = newHeard(q.Job, &x.known.core.View)
 	if make != nil {
-		var err error
 		if x.policy, err = newReplayer(r, make); err != nil {
 			return nil, err
 		}
 	}
-	if ranker, _ := x.ranker(); ranker == nil && make != nil {
-		x.e.Note = fmt.Sprintf("policy %s cannot tell its order", r.Header.Policy)
+	x.begin(make != nil)
+	return x.e, x.run()
+}
+
+// startFor returns the last of marks from which a question can be answered: it is not after the instant, and the job
+// had not ended, as nothing is known of one that had; -1: the beginning.
+func startFor(r *Reader, marks []Mark, q Question) (int, error) {
+	last := before(marks, q.At)
+	if last < 0 || marks[last].Newest < q.Job {
+		return last, nil
 	}
-	jobs := sched.JobID(0)
-	for s, err := range r.Steps() {
+	first := sort.Search(last, func(i int) bool { return marks[i].Newest >= q.Job }) // where it had been submitted
+	var err error
+	n := sort.Search(last-first+1, func(i int) bool { // how many have the job, the latest first
+		if err != nil {
+			return false
+		}
+		var snap *Snapshot
+		if snap, err = r.Seek(marks[last-i]); err != nil {
+			return false
+		}
+		return slices.ContainsFunc(snap.State.Jobs, func(j sched.SavedJob) bool { return j.ID == q.Job && !j.Ended })
+	})
+	return last - n, err
+}
+
+// explainFrom returns an explainer that begins at a snapshot.
+func explainFrom(r *Reader, m Mark, q Question, make Deciders) (*explainer, error) {
+	x := &explainer{q: q, e: &Explanation{Job: q.Job, At: q.At.Seconds(), State: "not submitted"}}
+	snap, err := r.Seek(m)
+	if err != nil {
+		return nil, err
+	}
+	if x.known, err = playFrom(r, snap); err != nil {
+		return nil, err
+	}
+	if make != nil {
+		if snap, err = r.Seek(m); err != nil { // again, as each core takes over what a state holds
+			return nil, err
+		}
+		if x.policy, err = replayFrom(r, snap, make); err != nil {
+			return nil, err
+		}
+	}
+	x.begin(make != nil)
+	x.jobs = m.Newest
+	x.note(m.Now)
+	x.heard.from(m.Now)
+	return x, nil
+}
+
+// begin makes what follows the cores.
+func (x *explainer) begin(known bool) {
+	x.heard = newHeard(x.q.Job, &x.known.core.View)
+	if ranker, _ := x.ranker(); ranker == nil && known {
+		x.e.Note = fmt.Sprintf("policy %s cannot tell its order", x.known.reader.Header.Policy)
+	}
+}
+
+// run follows the record to the instant, and on for as long as it says what came of what was expected.
+func (x *explainer) run() error {
+	for s, err := range x.known.reader.Steps() {
 		if x.e.Stages != nil {
 			if err != nil || !x.later(s) {
 				break
@@ -172,38 +251,42 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range s.Events {
 			if e := &s.Events[i]; e.Kind == sched.JobSubmitted {
-				jobs = e.Job
+				x.jobs = e.Job
 			}
 		}
-		if s.Now > q.At && (x.e.State != "not submitted" || jobs >= q.Job) {
+		if s.Now > x.q.At && (x.e.State != "not submitted" || x.jobs >= x.q.Job) {
 			if x.finish(); x.e.Expected == nil || !x.later(s) {
 				break
 			}
 			continue
 		}
-		if s.Now > q.At {
+		if s.Now > x.q.At {
 			continue // it may come yet
 		}
 		if err := x.follow(s); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if x.e.State == "not submitted" && jobs < q.Job {
+	if x.e.State == "not submitted" && x.jobs < x.q.Job {
 		x.e.State = Unknown
-		x.e.Note = strings.TrimPrefix(x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", q.Job, jobs),
-			"; ")
+		x.e.Note = strings.TrimPrefix(x.e.Note+fmt.Sprintf("; the record has no job %d: the last is %d", x.q.Job,
+			x.jobs), "; ")
 	}
 	x.finish()
-	return x.e, nil
+	return nil
 }
 
 // finish explains a job that is unfinished at the instant, once, and says what is expected of it.
 func (x *explainer) finish() {
 	if x.e.State != "unfinished" || x.e.Stages != nil {
+		return
+	}
+	if x.policy != nil && x.steps == 0 {
+		x.heard.unsure = true
 		return
 	}
 	for _, st := range x.known.core.Job(x.q.Job).Stages {
@@ -249,10 +332,14 @@ type explainer struct {
 	policy *replayer // nil: not known, or it decides otherwise now
 	heard  *heard
 	e      *Explanation
+	jobs   sched.JobID // the last one that was submitted
+	steps  int         // followed; a policy tells its order after its first
+	parted bool        // the policy decides otherwise now
 }
 
 // follow takes in a Step.
 func (x *explainer) follow(s *Step) error {
+	x.steps++
 	if err := x.known.apply(s); err != nil {
 		return err
 	}
@@ -264,16 +351,21 @@ func (x *explainer) follow(s *Step) error {
 		}
 		if d := x.policy.difference(s, actions); d != nil {
 			x.e.Note = fmt.Sprintf("the policy decides otherwise now than it did (%v): its order is not known", d)
-			x.policy = nil
+			x.policy, x.parted = nil, true
 		}
 	}
+	x.note(s.Now)
+	return nil
+}
+
+// note takes down what is known of the job now.
+func (x *explainer) note(now sched.Time) {
 	if j := x.known.core.Job(x.q.Job); j != nil {
 		x.e.Name, x.e.State, x.e.Submitted = j.Spec.Name, "unfinished", j.Submitted.Seconds()
 		if j.Ended {
-			x.e.State, x.e.Ended = "ended", s.Now.Seconds()
+			x.e.State, x.e.Ended = "ended", now.Seconds()
 		}
 	}
-	return nil
 }
 
 func (x *explainer) explain(st *sched.Stage) StageExplanation {
@@ -547,6 +639,8 @@ type heard struct {
 	job             sched.JobID
 	reported, freed map[sched.NodeID]sched.Time
 	since           map[int32]sched.Time
+	began           sched.Time // what was before is not known; -1: nothing was
+	unsure          bool       // an answer would have needed what was before
 }
 
 func newHeard(job sched.JobID, v *sched.View) *heard {
@@ -556,6 +650,19 @@ func newHeard(job sched.JobID, v *sched.View) *heard {
 		reported: map[sched.NodeID]sched.Time{},
 		freed:    map[sched.NodeID]sched.Time{},
 		since:    map[int32]sched.Time{},
+		began:    -1,
+	}
+}
+
+// from says that what the view shows now, at an instant, is where h begins. A stage that waits may have done so before.
+func (h *heard) from(now sched.Time) {
+	h.began = now
+	if j := h.view.Job(h.job); j != nil {
+		for _, st := range j.Stages {
+			if st.Pending > 0 {
+				h.since[st.ID.Index] = now
+			}
+		}
 	}
 }
 
@@ -588,10 +695,15 @@ func (h *heard) follow(s *Step) {
 
 // any reports whether one of nodes has sent a report since both held: the node had room, and the stage could start.
 func (h *heard) any(st sched.StageID, nodes []*sched.Node) bool {
+	unsure := false
 	for _, n := range nodes {
-		if at, ok := h.reported[n.ID]; ok && at >= max(h.freed[n.ID], h.since[st.Index]) {
+		since := max(h.freed[n.ID], h.since[st.Index])
+		at, ok := h.reported[n.ID]
+		if ok && at >= since {
 			return true
 		}
+		unsure = unsure || !ok && since <= h.began
 	}
+	h.unsure = h.unsure || unsure
 	return false
 }

@@ -257,7 +257,7 @@ func TestHeader(t *testing.T) {
 		want error
 		say  string
 	}{
-		{line(`{"format":2}`), ErrFormat, "format 2, and this is a reader of format 1"},
+		{line(`{"format":3}`), ErrFormat, "format 3, and this is a reader of formats up to 2"},
 		{line(`{"format":1,"core":{"can":["fly"]}}`), ErrFormat, `power "fly"`},
 		{line(`{"format":1`), ErrFormat, "header"},
 		{bytes.Replace(line(`{"format":1}`), []byte("1}"), []byte("1 }"), 1), ErrDamaged, "checksum of the header"},
@@ -444,7 +444,7 @@ func TestGolden(t *testing.T) {
 }
 
 // seal makes a record of one block whose content is anything at all.
-func seal(plain []byte) []byte {
+func sealed(plain []byte) []byte {
 	line, err := Header{}.line()
 	if err != nil {
 		panic(err)
@@ -465,6 +465,7 @@ func seal(plain []byte) []byte {
 func FuzzReader(f *testing.F) {
 	whole := recordedAs(f, 4, func(w *Writer) { chaosRun(f, 4, w) })
 	f.Add(whole)
+	f.Add(chaosRecord(f, 4))
 	f.Add(whole[:len(whole)/2])
 	r := reader(f, whole)
 	for range r.Steps() {
@@ -473,7 +474,8 @@ func FuzzReader(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, in := range [][]byte{b, seal(b)} {
+		playSnapshot(t, b)
+		for _, in := range [][]byte{b, sealed(b)} {
 			huge := false // tasks for which the core would rightly take more memory than a test should
 			r, err := NewReader(bytes.NewReader(in), "fuzz.record", Payload{})
 			if err == nil {
@@ -492,6 +494,12 @@ func FuzzReader(f *testing.F) {
 				t.Fatal(err)
 			}
 			if r, err = NewReader(bytes.NewReader(in), "fuzz.record", Payload{}); err == nil && !huge {
+				for _, m := range r.Marks() {
+					playOnFrom(t, r, m)
+				}
+				if err := r.rewind(); err != nil {
+					t.Fatal(err)
+				}
 				if err := Events(io.Discard, r, EventOptions{}); err != nil && !errors.Is(err, ErrCut) &&
 					!errors.Is(err, ErrDamaged) {
 					t.Fatal(err)

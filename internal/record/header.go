@@ -12,8 +12,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Format is the version of the format that this package writes, and the only one that it reads.
-const Format = 1
+// Format is the version of the format that this package writes. It reads all versions up to it: records of version 1
+// have no snapshots.
+const Format = 2
 
 const (
 	magic      = "sojourn-record "
@@ -140,8 +141,8 @@ func parseHeader(line []byte) (*Header, error) {
 	if err := json.Unmarshal(doc, &version); err != nil {
 		return nil, fmt.Errorf("%w: header: %v", ErrFormat, err)
 	}
-	if version.Format != Format {
-		return nil, fmt.Errorf("%w: it has format %d, and this is a reader of format %d", ErrFormat,
+	if version.Format < 1 || version.Format > Format {
+		return nil, fmt.Errorf("%w: it has format %d, and this is a reader of formats up to %d", ErrFormat,
 			version.Format, Format)
 	}
 	h := &Header{}

@@ -63,14 +63,24 @@ func play(r *Reader, to ...Follower) *player { return playWith(r, nil, to...) }
 
 func playWith(r *Reader, e sched.Estimator, to ...Follower) *player {
 	p := &player{}
-	all := sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
-	p.replayer = replayer{
-		reader: r,
-		core: sched.New(sched.Config{
-			Policy: p, Estimator: e, Can: all, Queues: r.Header.Core.Queues, Recorder: Tee(to),
-		}),
-	}
+	p.replayer = replayer{reader: r, core: sched.New(p.config(r, e, to))}
 	return p
+}
+
+// playFrom is play from a snapshot on, to which r has been moved.
+func playFrom(r *Reader, from *Snapshot, to ...Follower) (*player, error) {
+	p := &player{}
+	core, err := sched.Restore(p.config(r, nil, to), from.State)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: snapshot at byte %d: %w: %v", r.name, from.Offset, ErrDamaged, err)
+	}
+	p.replayer = replayer{reader: r, core: core}
+	return p, nil
+}
+
+func (p *player) config(r *Reader, e sched.Estimator, to []Follower) sched.Config {
+	all := sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
+	return sched.Config{Policy: p, Estimator: e, Can: all, Queues: r.Header.Core.Queues, Recorder: Tee(to)}
 }
 
 // steps yields the Steps of the record, each when the core is through with it.

@@ -40,7 +40,8 @@ type Reader struct {
 	plain   []byte
 	step    Step
 	entries int64
-	ended   bool // the end mark was met
+	begin   int64 // byte of the first block
+	ended   bool  // the end mark was met
 }
 
 // Open opens a record and reads its header. The codec of payloads is used if the record's payloads have its name.
@@ -86,6 +87,7 @@ func NewReader(in io.Reader, name string, payload Payload) (*Reader, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	r.drop(end + 1)
+	r.begin = r.offset
 	if payload.Name != r.Header.Payload {
 		payload = Payload{}
 	}
@@ -120,6 +122,7 @@ func (r *Reader) Steps() iter.Seq2[*Step, error] {
 					yield(nil, err)
 					return
 				}
+				continue // a block without Steps may come first
 			}
 			if err := r.next(); err != nil {
 				yield(nil, err)
@@ -159,11 +162,12 @@ func (r *Reader) drop(n int) {
 
 // nextBlock decodes a block; io.EOF after the end mark.
 func (r *Reader) nextBlock() error {
-	length := 0
+	length, bits := 0, uint32(0)
 	err := r.fill(8)
 	if err == nil {
-		length = int(binary.LittleEndian.Uint32(r.raw))
-		if length == 0 {
+		word := binary.LittleEndian.Uint32(r.raw)
+		length, bits = int(word&lengthBits), word&^lengthBits
+		if word == 0 {
 			return r.end()
 		}
 		if length > mostBlock {
@@ -183,6 +187,13 @@ func (r *Reader) nextBlock() error {
 	frame := r.raw[8 : 8+length]
 	if binary.LittleEndian.Uint32(r.raw[4:]) != crc32.Checksum(frame, castagnoli) {
 		return r.damaged(errors.New("the checksum does not match"))
+	}
+	if bits != 0 { // read through, a record needs neither snapshots nor an index
+		if bits == snapshotBit {
+			clear(r.memory.stages)
+		}
+		r.drop(8 + length)
+		return nil
 	}
 	if r.plain, err = r.unzip.DecodeAll(frame, r.plain[:0]); err != nil {
 		return r.damaged(err)

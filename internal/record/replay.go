@@ -55,8 +55,26 @@ func Replay(r *Reader, make Deciders) (*Replayed, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.rest()
+}
+
+// ReplayFrom is Replay of what comes after a snapshot.
+func ReplayFrom(r *Reader, m Mark, make Deciders) (*Replayed, error) {
+	snap, err := r.Seek(m)
+	if err != nil {
+		return nil, err
+	}
+	p, err := replayFrom(r, snap, make)
+	if err != nil {
+		return nil, err
+	}
+	return p.rest()
+}
+
+// rest replays what is left of the record.
+func (p *replayer) rest() (*Replayed, error) {
 	done := &Replayed{}
-	for step, err := range r.Steps() {
+	for step, err := range p.reader.Steps() {
 		if err != nil {
 			return done, err
 		}
@@ -90,6 +108,32 @@ func newReplayer(r *Reader, make Deciders) (*replayer, error) {
 		return nil, fmt.Errorf("replay %s under %s: %w", r.name, r.Header.Policy, err)
 	}
 	return &replayer{r, sched.New(config), config.Policy}, nil
+}
+
+// replayFrom is newReplayer from a snapshot on, to which r has been moved.
+func replayFrom(r *Reader, from *Snapshot, make Deciders) (*replayer, error) {
+	wrong := func(err error) error {
+		return fmt.Errorf("replay %s under %s from byte %d: %w", r.name, r.Header.Policy, from.Offset, err)
+	}
+	h := *r.Header
+	h.Learned, h.Memory = nil, nil // of the beginning
+	config := h.Core.Config()
+	var err error
+	if config.Policy, config.Estimator, err = make(&h); err != nil {
+		return nil, wrong(err)
+	}
+	err = json.Unmarshal(from.Policy, config.Policy)
+	if err == nil && config.Estimator != nil && from.Estimator != nil {
+		err = json.Unmarshal(from.Estimator, config.Estimator)
+	}
+	if err != nil {
+		return nil, wrong(fmt.Errorf("%w: what the policy remembered: %v", ErrDamaged, err))
+	}
+	core, err := sched.Restore(config, from.State)
+	if err != nil {
+		return nil, wrong(fmt.Errorf("%w: %v", ErrDamaged, err))
+	}
+	return &replayer{r, core, config.Policy}, nil
 }
 
 // step gives the core the events of a Step. A core panics where an engine breaks its contract; here the engine is a

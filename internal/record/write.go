@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -29,6 +28,11 @@ type Options struct {
 	Overwrite bool // an existing file
 	// of a block, at most: what a crash may lose. Zero: a second; negative: blocks end when they are full
 	Span sched.Time
+	// Policy and Estimator (nil: none) are those of the run. Snapshots have what they remember; a nil Policy: there are
+	// no snapshots.
+	Policy    sched.Policy
+	Estimator sched.Estimator
+	Gap       int64 // bytes between snapshots; zero: 1 to 4 MiB, but at least four times the size of the one before
 }
 
 // A Writer writes a record as the run goes: it is a Follower. An error is kept, ends the writing, and is what
@@ -48,6 +52,7 @@ type Writer struct {
 	frame   []byte
 	err     error
 	written int64
+	snaps   snapshots
 }
 
 // Create makes the file of a record and writes its header.
@@ -90,6 +95,10 @@ func newWriter(out io.Writer, name string, h Header, o Options) (*Writer, error)
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	w := &Writer{out: out, name: name, zip: zip, memory: newMemory(false, o.Payload), span: o.Span}
+	w.snaps = snapshots{policy: o.Policy, estimator: o.Estimator, gap: o.Gap, next: o.Gap}
+	if o.Gap == 0 {
+		w.snaps.next = leastGap
+	}
 	if w.span == 0 {
 		w.span = blockSpan
 	}
@@ -119,9 +128,11 @@ func (w *Writer) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 	m.beginStep(now)
 	for i := range events {
 		if !events[i].Derived {
+			w.snaps.at.Entries++
 			m.writeEvent(&events[i])
 		}
 	}
+	w.snaps.at.Entries += int64(len(actions))
 	for i := range actions {
 		a := &actions[i]
 		if a.Kind == sched.Launch || a.Kind == sched.Resize {
@@ -140,6 +151,8 @@ func (w *Writer) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 		w.began = now
 	}
 	w.steps++
+	w.snaps.at.Steps++
+	w.snaps.take(w)
 }
 
 // shape says what a shape stands for, once.
@@ -176,9 +189,15 @@ func (w *Writer) flush(part fill) {
 	w.plain = append(w.plain, m.b[:part.rest]...)
 	m.tags = m.tags[:copy(m.tags, m.tags[part.tags:])]
 	m.b = m.b[:copy(m.b, m.b[part.rest:])]
-	w.frame = w.zip.EncodeAll(w.plain, append(w.frame[:0], make([]byte, 8)...))
-	binary.LittleEndian.PutUint32(w.frame, uint32(len(w.frame)-8))
-	binary.LittleEndian.PutUint32(w.frame[4:], crc32.Checksum(w.frame[8:], castagnoli))
+	w.block(0, nil, w.plain)
+	w.snaps.at.Blocks++
+}
+
+// block writes a block: what stands before it as it is, and the compressed rest.
+func (w *Writer) block(bit uint32, head, rest []byte) {
+	w.frame = append(append(w.frame[:0], make([]byte, 8)...), head...)
+	w.frame = w.zip.EncodeAll(rest, w.frame)
+	sealBlock(w.frame, bit)
 	w.write(w.frame)
 }
 
@@ -208,9 +227,10 @@ func (w *Writer) Err() error { return w.err }
 // Written returns how many bytes the record has so far.
 func (w *Writer) Written() int64 { return w.written }
 
-// Close writes what is left, and the end mark.
+// Close writes what is left, the index of the snapshots, and the end mark.
 func (w *Writer) Close() error {
 	if w.Flush() == nil {
+		w.snaps.index(w)
 		w.write([]byte(endMark))
 	}
 	if w.file != nil {

@@ -39,12 +39,14 @@ func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 			return nil, err
 		}
 	}
+	options := record.Options{Payload: Payload, Policy: core.Policy, Estimator: core.Estimator, Gap: s.Gap}
 	if s.RecordTo != nil {
-		return record.NewWriter(s.RecordTo, h, record.Options{Payload: Payload})
+		return record.NewWriter(s.RecordTo, h, options)
 	}
 	info, err := os.Stat(s.Record)
 	device := err == nil && !info.Mode().IsRegular()
-	w, err := record.Create(s.Record, h, record.Options{Payload: Payload, Overwrite: s.Overwrite || device})
+	options.Overwrite = s.Overwrite || device
+	w, err := record.Create(s.Record, h, options)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, Failuref("--record: %w: choose another name, remove it, or say --overwrite", err)

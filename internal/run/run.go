@@ -39,6 +39,7 @@ type Setup struct {
 	Record    string       // file; "": none
 	RecordTo  io.Writer    // instead of the file
 	Overwrite bool         // the file may exist
+	Gap       int64        // bytes between snapshots in the record; zero: as record.Options says
 	Complain  func(error)  // is told at once when the record cannot be written; nil: Close alone tells
 	Unsaved   func(error)  // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
 	Note      func(string) // is told what the policy finds out for the user; nil: nothing is told

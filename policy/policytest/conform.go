@@ -20,6 +20,8 @@ import (
 //   - it ends, every job of it, and no action is refused as invalid;
 //   - the view is not written to: a second core that is given the same events and asked for the same actions is equal,
 //     row by row;
+//   - revived: a second core and policy that begin in its midst, from the state of the core and the memory of the
+//     policy as JSON, choose the same actions;
 //   - again, with jobs and users renamed: the same actions at the same instants;
 //   - disturbed: memory sent through JSON into a new policy, index caches dropped, events of an instant shuffled, all
 //     at random; the same actions at the same instants;
@@ -124,7 +126,7 @@ func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
 
 func (c *conformance) run(seed uint64) error {
 	setup := c.setup(seed, 1)
-	base, err := c.observed(setup)
+	base, err := c.observed(setup, seed)
 	if err != nil {
 		return err
 	}
@@ -154,18 +156,20 @@ func (c *conformance) run(seed uint64) error {
 }
 
 // observed runs a setup undisturbed and watches it.
-func (c *conformance) observed(s Setup) (Result, error) {
+func (c *conformance) observed(s Setup, seed uint64) (Result, error) {
 	w := &watch{inner: c.fresh(false), claims: c.claims, failed: map[failure]int{}}
 	m := newMirror(s)
+	again := &revived{conformance: c, setup: s, policy: w.inner, chance: rand.New(rand.NewPCG(seed, 99))}
 	var first error
 	note := func(err error) {
 		if first == nil {
 			first = err
 		}
 	}
-	res, err := run(s, w, knobs{after: func(e *engine) {
+	res, err := run(s, w, knobs{swap: func(e sched.Estimator) { again.estimator = e }, after: func(e *engine) {
 		note(w.err)
 		note(m.follow(e, w.chosen))
+		note(again.follow(e))
 	}})
 	switch {
 	case err != nil:

@@ -93,6 +93,7 @@ type engine struct {
 	wake    sched.Time
 	left    int // jobs that have not ended, or not come yet
 	events  []sched.Event
+	acts    []sched.Action // of the last Step, lent by the core
 	result  Result
 }
 
@@ -211,6 +212,7 @@ func (e *engine) step(est sched.Estimator) error {
 		e.knobs.swap(est)
 	}
 	acts := e.core.Step(now, e.events)
+	e.acts = acts
 	for _, ev := range e.core.Events {
 		switch ev.Kind {
 		case sched.JobEnded:

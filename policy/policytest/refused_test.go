@@ -34,7 +34,7 @@ func TestConformNamesTheRefusal(t *testing.T) {
 		Take: func(Try) (sched.Time, sched.Outcome) { return time.Second, sched.OK },
 	}
 	c := conformance{registry: r, spec: "greedy"}
-	_, err := c.observed(s)
+	_, err := c.observed(s, 0)
 	want := "2 actions were refused; the first: launch at 1s for stage 0 of job 1 on node 1: nothing of the " +
 		"stage is pending"
 	if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,0 +1,483 @@
+package record
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"slices"
+	"sort"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+const (
+	snapshotBit = 1 << 31 // of a block's length: it is a snapshot
+	indexBit    = 1 << 30 // likewise: it is the index
+	lengthBits  = indexBit - 1
+
+	leastGap = 1 << 20 // bytes of a record between two snapshots, at least
+	usualGap = 16      // and so many times the size of the snapshot before, but where that is more than four leastGap
+	largeGap = 4       // at least so many times the size in any case
+)
+
+// gapAfter returns how many bytes of a record come after a snapshot of a size before the next one.
+func gapAfter(size int64) int64 {
+	return max(leastGap, min(usualGap*size, 4*leastGap), largeGap*size)
+}
+
+// A Snapshot is what a run had come to between two Steps: a record can be opened there.
+type Snapshot struct {
+	Mark
+	State     *sched.State
+	Policy    json.RawMessage // what the policy remembered
+	Estimator json.RawMessage // likewise; nil: there is no estimator
+}
+
+// A Mark says where a snapshot is.
+type Mark struct {
+	Offset  int64 // in the file
+	Now     sched.Time
+	Steps   int64 // before it, as the next two
+	Entries int64
+	Blocks  int64
+	Newest  sched.JobID // the last job that was submitted
+}
+
+// code codes all but the offset.
+func (m *Mark) code(c *coder) {
+	number(c, &m.Now)
+	number(c, &m.Steps)
+	number(c, &m.Entries)
+	number(c, &m.Blocks)
+	number(c, &m.Newest)
+}
+
+// A snapshots is what a writer needs for snapshots of a run.
+type snapshots struct {
+	policy    sched.Policy // nil: there are none
+	estimator sched.Estimator
+	gap       int64 // bytes between two; zero: as gapAfter says
+	next      int64 // byte of the record from which on there is another one
+	marks     []Mark
+	at        Mark // counts the Steps, entries and blocks
+}
+
+// take writes a snapshot where enough of the record lies behind the last one.
+func (s *snapshots) take(w *Writer) {
+	if s.policy == nil || w.written < s.next || w.err != nil {
+		return
+	}
+	w.flush(w.all())
+	s.at.Now, s.at.Newest = w.memory.now, w.memory.job
+	snap := &Snapshot{State: sched.StateOf(w.view)}
+	var err error
+	if snap.Policy, err = json.Marshal(s.policy); err == nil && s.estimator != nil {
+		snap.Estimator, err = json.Marshal(s.estimator)
+	}
+	if err != nil { // the policy of another program, which need not survive JSON
+		s.policy = nil
+		return
+	}
+	c := &coder{payload: w.memory.payload}
+	snap.code(c)
+	carry(c, w.memory)
+	if c.err != nil || len(c.b) > mostBlock {
+		s.next = 2 * w.written
+		return
+	}
+	head := &coder{}
+	mark := s.at
+	mark.Offset = w.written
+	mark.code(head)
+	clear(w.memory.stages)
+	w.block(snapshotBit, head.b, c.b)
+	s.marks = append(s.marks, mark)
+	if s.next = w.written + s.gap; s.gap == 0 {
+		s.next = w.written + gapAfter(w.written-mark.Offset)
+	}
+}
+
+// index writes where the snapshots are, as a block whose last four bytes are its length.
+func (s *snapshots) index(w *Writer) {
+	if len(s.marks) == 0 {
+		return
+	}
+	c := &coder{}
+	list(c, &s.marks, func(m *Mark) {
+		number(c, &m.Offset)
+		m.code(c)
+	})
+	frame := append(make([]byte, 8), c.b...)
+	frame = binary.LittleEndian.AppendUint32(frame, uint32(len(frame)+4))
+	sealBlock(frame, indexBit)
+	w.write(frame)
+}
+
+// sealBlock fills in the first eight bytes of a block.
+func sealBlock(block []byte, bit uint32) {
+	binary.LittleEndian.PutUint32(block, uint32(len(block)-8)|bit)
+	binary.LittleEndian.PutUint32(block[4:], crc32.Checksum(block[8:], castagnoli))
+}
+
+// A seeker is a file that can be read anywhere.
+type seeker interface {
+	io.ReaderAt
+	io.Seeker
+}
+
+// Marks returns where the snapshots of the record are, in order; none where it has none, or cannot be read anywhere but
+// at its front. The index at the end says it. A record that was cut off has none: then the blocks are walked, by their
+// first eight bytes.
+func (r *Reader) Marks() []Mark {
+	file, ok := r.in.(seeker)
+	if !ok || r.Header.Format < 2 {
+		return nil
+	}
+	if marks, ok := indexed(file); ok {
+		return marks
+	}
+	return walk(file, r.begin)
+}
+
+// indexed reads the index at the end of a file; false: there is none.
+func indexed(file seeker) (marks []Mark, ok bool) {
+	here, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, false
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if _, back := file.Seek(here, io.SeekStart); err != nil || back != nil || size < int64(len(endMark)+12) {
+		return nil, false
+	}
+	tail := make([]byte, 4+len(endMark))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil || string(tail[4:]) != endMark {
+		return nil, false
+	}
+	length := int64(binary.LittleEndian.Uint32(tail))
+	if length < 12 || length > mostBlock || length > size-int64(len(endMark)) {
+		return nil, false
+	}
+	frame, bits, err := blockAt(file, size-int64(len(endMark))-length)
+	if err != nil || bits != indexBit || int64(len(frame)) != length-8 {
+		return nil, false
+	}
+	c := &coder{b: frame[:len(frame)-4], reading: true}
+	list(c, &marks, func(m *Mark) {
+		number(c, &m.Offset)
+		m.code(c)
+	})
+	return marks, c.err == nil
+}
+
+// walk finds the snapshots by going from block to block; the first one is at a byte.
+func walk(file io.ReaderAt, at int64) (marks []Mark) {
+	head := make([]byte, 8+6*binary.MaxVarintLen64)
+	for {
+		n, _ := file.ReadAt(head, at)
+		if n < 8 {
+			return marks
+		}
+		length := binary.LittleEndian.Uint32(head)
+		if length == 0 || length&lengthBits > mostBlock {
+			return marks
+		}
+		if length&snapshotBit != 0 {
+			c := &coder{b: head[8:n], reading: true}
+			m := Mark{Offset: at}
+			if m.code(c); c.err == nil {
+				marks = append(marks, m)
+			}
+		}
+		at += 8 + int64(length&lengthBits)
+	}
+}
+
+// blockAt reads a block at a byte of a file, and checks its sum.
+func blockAt(file io.ReaderAt, at int64) (frame []byte, bits uint32, err error) {
+	var head [8]byte
+	if _, err := file.ReadAt(head[:], at); err != nil {
+		return nil, 0, err
+	}
+	length := binary.LittleEndian.Uint32(head[:])
+	bits = length &^ lengthBits
+	if length &= lengthBits; length > mostBlock {
+		return nil, 0, fmt.Errorf("a block of %d bytes", length)
+	}
+	frame, err = io.ReadAll(io.NewSectionReader(file, at+8, int64(length)))
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(frame) < int(length) || binary.LittleEndian.Uint32(head[4:]) != crc32.Checksum(frame, castagnoli) {
+		return nil, 0, errors.New("the checksum does not match")
+	}
+	return frame, bits, nil
+}
+
+// Seek goes to a snapshot: Steps yields what comes after it.
+func (r *Reader) Seek(m Mark) (*Snapshot, error) {
+	wrong := func(err error) error {
+		return fmt.Errorf("read %s: snapshot at byte %d: %w: %v", r.name, m.Offset, ErrDamaged, err)
+	}
+	file, ok := r.in.(seeker)
+	if !ok {
+		return nil, wrong(errors.New("this is no file"))
+	}
+	frame, bits, err := blockAt(file, m.Offset)
+	if err == nil && bits != snapshotBit {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return nil, wrong(err)
+	}
+	snap := &Snapshot{Mark: Mark{Offset: m.Offset}, State: &sched.State{}}
+	head := &coder{b: frame, reading: true}
+	if snap.Mark.code(head); head.err != nil {
+		return nil, wrong(head.err)
+	}
+	plain, err := r.unzip.DecodeAll(head.b, nil)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	memory := newMemory(true, r.memory.payload)
+	c := &coder{b: plain, reading: true, payload: r.memory.payload}
+	snap.code(c)
+	if carry(c, memory); c.err == nil && len(c.b) > 0 {
+		c.fail(errors.New("it has more than its parts"))
+	}
+	if c.err != nil {
+		return nil, wrong(c.err)
+	}
+	if _, err := file.Seek(m.Offset+8+int64(len(frame)), io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.name, err)
+	}
+	r.memory, r.raw, r.offset, r.ended = memory, r.raw[:0], m.Offset+8+int64(len(frame)), false
+	r.block, r.entries, r.step.Number = int(snap.Blocks), snap.Entries, snap.Steps
+	return snap, nil
+}
+
+// rewind goes to the beginning of a record that can be read anywhere.
+func (r *Reader) rewind() error {
+	file, ok := r.in.(seeker)
+	if !ok {
+		return fmt.Errorf("read %s: it cannot be read twice", r.name)
+	}
+	if _, err := file.Seek(r.begin, io.SeekStart); err != nil {
+		return fmt.Errorf("read %s: %w", r.name, err)
+	}
+	r.memory, r.raw, r.offset, r.ended = newMemory(true, r.memory.payload), r.raw[:0], r.begin, false
+	r.block, r.entries, r.step.Number = 0, 0, 0
+	return nil
+}
+
+// before returns the last mark that is not after an instant; -1: none.
+func before(marks []Mark, at sched.Time) int {
+	return sort.Search(len(marks), func(i int) bool { return marks[i].Now > at }) - 1
+}
+
+// code codes a snapshot without its mark.
+func (s *Snapshot) code(c *coder) {
+	for _, doc := range []*json.RawMessage{&s.Policy, &s.Estimator} {
+		text := string(*doc)
+		if c.string(&text); text != "" {
+			*doc = json.RawMessage(text)
+		}
+	}
+	state(c, s.State)
+}
+
+// carry codes what a memory has at a snapshot. Where stages were last launched is forgotten there.
+func carry(c *coder, m *memory) {
+	number(c, &m.now)
+	m.serial, m.referred = c.uvarint(m.serial), c.uvarint(m.referred)
+	stageID(c, &m.stage)
+	number(c, &m.node)
+	number(c, &m.reported)
+	number(c, &m.job)
+	number(c, &m.nodes)
+	ids := slices.Sorted(maps.Keys(m.shapes))
+	list(c, &ids, func(id *sched.ShapeID) {
+		number(c, id)
+		amount := m.shapes[*id]
+		c.resources(&amount)
+		m.shapes[*id] = amount
+	})
+	slot := func(n *int32) {
+		if number(c, n); *n < 0 || int(*n) >= max(1, len(m.slots.all)) {
+			c.fail(fmt.Errorf("there is no slot %d", *n))
+		}
+	}
+	atMost(c, mostEntries, &m.slots.all, func(s *slotMemory) {
+		if s.running = c.present(s.running); !s.running {
+			return
+		}
+		s.serial = c.uvarint(s.serial)
+		stageID(c, &s.stage)
+		number(c, &s.node)
+		if c.reading {
+			m.slots.find[s.serial] = int32(len(m.slots.all) - 1)
+		}
+	})
+	list(c, &m.slots.freed, slot)
+	list(c, &m.slots.free, slot)
+}
+
+func stageID(c *coder, id *sched.StageID) {
+	number(c, &id.Job)
+	number(c, &id.Index)
+}
+
+// atMost codes a list that may have so many elements, which bounds what a damaged record makes a reader allocate.
+func atMost[T any](c *coder, most int, p *[]T, each func(*T)) {
+	list(c, p, func(v *T) {
+		if len(*p) > most {
+			c.fail(fmt.Errorf("a list of more than %d elements", most))
+			return
+		}
+		each(v)
+	})
+}
+
+// state codes the state of a core.
+func state(c *coder, s *sched.State) {
+	slots := func(p *[]int32) { list(c, p, func(n *int32) { number(c, n) }) }
+	nodes := func(p *[]sched.NodeID) { list(c, p, func(n *sched.NodeID) { number(c, n) }) }
+	counts := func(p *[]sched.TaskCount) {
+		list(c, p, func(n *sched.TaskCount) {
+			number(c, &n.ID)
+			number(c, &n.Count)
+		})
+	}
+	number(c, &s.Now)
+	list(c, &s.Kinds, func(k *sched.ResourceKind) {
+		if number(c, k); *k >= sched.NumResources {
+			c.fail(fmt.Errorf("there is no resource %d", *k))
+		}
+	})
+	atMost(c, 1<<16, &s.Shapes, c.resources)
+	list(c, &s.Classes, c.string)
+	atMost(c, 1<<18, &s.Nodes, func(n *sched.SavedNode) {
+		c.nodeSpec(&n.Spec)
+		number(c, &n.Class)
+		n.Lost = c.present(n.Lost)
+		stageID(c, &n.Reserved)
+		c.resources(&n.Used)
+		c.resources(&n.Leaving)
+		slots(&n.Slots)
+	})
+	changes := int64(s.QueueChanges)
+	number(c, &changes)
+	s.QueueChanges = int(changes)
+	atMost(c, 1<<18, &s.Queues, func(q *sched.SavedQueue) {
+		spec := &q.Spec
+		c.queue(&spec)
+		c.float(&spec.Masters)
+		spec.Spared = c.present(spec.Spared)
+		q.Spec = *spec
+		c.string(&q.Path)
+		number(c, &q.Parent)
+		number(c, &q.Row)
+		q.User = c.present(q.User)
+		list(c, &q.Children, func(id *sched.QueueID) { number(c, id) })
+		list(c, &q.Spare, func(id *sched.QueueID) { number(c, id) })
+		number(c, &q.Jobs)
+		for _, r := range []*sched.Resources{&q.Used, &q.Masters, &q.Leaving, &q.Demand} {
+			c.resources(r)
+		}
+		for i := range q.Count {
+			number(c, &q.Count[i].Pending)
+			number(c, &q.Count[i].Running)
+			number(c, &q.Count[i].Away)
+		}
+		work(c, &q.Served)
+		number(c, &q.Since)
+	})
+	atMost(c, 1<<18, &s.Jobs, func(j *sched.SavedJob) {
+		number(c, &j.Slot)
+		number(c, &j.ID)
+		if c.reading {
+			j.Spec = &sched.JobSpec{}
+		}
+		c.jobSpec(j.Spec)
+		number(c, &j.Leaf)
+		number(c, &j.Submitted)
+		j.Ended, j.Gone, j.Chained = c.present(j.Ended), c.present(j.Gone), c.present(j.Chained)
+		number(c, &j.Running)
+		number(c, &j.Attempts)
+		number(c, &j.Open)
+		c.resources(&j.Used)
+		work(c, &j.Served)
+		number(c, &j.Since)
+		counts(&j.Failures)
+		nodes(&j.Banned)
+		slots(&j.Stages)
+	})
+	atMost(c, 1<<19, &s.Stages, func(st *sched.SavedStage) {
+		pointer(c, &st.Spec, c.stageSpec)
+		for _, n := range []*int32{&st.Slot, &st.Total, &st.Pending, &st.Running, &st.Suspended, &st.Done, &st.Leaving,
+			&st.Waiting, &st.Next} {
+			number(c, n)
+		}
+		st.Ready = c.present(st.Ready)
+		slots(&st.Attempts)
+		number(c, &st.Starts)
+		number(c, &st.Paused)
+		nodes(&st.Reserved)
+		nodes(&st.Only)
+		slots(&st.Again)
+		list(c, &st.Taken, func(w *uint64) { *w = c.uvarint(*w) })
+		counts(&st.Failures)
+		nodes(&st.Ran)
+		pointer(c, &st.Wishes, func(w *sched.SavedWishes) {
+			counts(&w.Nodes)
+			counts(&w.Racks)
+			number(c, &w.Listed)
+		})
+	})
+	atMost(c, mostEntries, &s.Attempts, func(a *sched.SavedAttempt) {
+		a.ID = sched.AttemptID(c.uvarint(uint64(a.ID)))
+		number(c, &a.Stage)
+		number(c, &a.Twin)
+		number(c, &a.Node)
+		number(c, &a.Class)
+		number(c, &a.Task)
+		number(c, &a.Start)
+		a.Progress = c.float32(a.Progress)
+		number(c, &a.Phase)
+		number(c, &a.State)
+		number(c, &a.Holds)
+		number(c, &a.Wants)
+		a.Parked, a.Moot, a.Suspensions = c.present(a.Parked), c.present(a.Moot), c.present(a.Suspensions)
+		if a.Suspensions {
+			number(c, &a.PausedSince)
+			number(c, &a.PausedFor)
+		}
+	})
+	for _, p := range []*[]int32{&s.FreeJobs, &s.FreeStages, &s.FreeAttempts, &s.EndedJobs, &s.EndedAttempts} {
+		slots(p)
+	}
+	number(c, &s.Newest)
+	s.Serial = c.uvarint(s.Serial)
+	number(c, &s.Started)
+	number(c, &s.Wake)
+	number(c, &s.Told)
+}
+
+// work codes the kinds of a Work that are not zero.
+func work(c *coder, w *sched.Work) {
+	mask := byte(0)
+	for k, a := range w {
+		if a != 0 {
+			mask |= 1 << k
+		}
+	}
+	mask = c.byte(mask)
+	for k := range w {
+		if mask>>k&1 != 0 {
+			c.float(&w[k])
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// stateBytes codes the state of a core. Shapes stand for themselves, as a player has not seen those that the policy
+// only asked about; how the core is woken is left out, as a player is not.
+func stateBytes(t *testing.T, core *sched.Core) []byte {
+	t.Helper()
+	c, s := &coder{}, sched.StateOf(&core.View)
+	for i := range s.Attempts {
+		s.Attempts[i].Twin = min(s.Attempts[i].Twin, 0) // a record does not say the order of several
+		for _, id := range []*sched.ShapeID{&s.Attempts[i].Holds, &s.Attempts[i].Wants} {
+			amount := core.Amount(*id)
+			c.resources(&amount)
+			*id = 0
+		}
+	}
+	s.Shapes, s.Wake, s.Told = nil, 0, 0
+	for i := range s.Stages { // a player names the tasks that it starts, so that it marks all of them
+		st := &s.Stages[i]
+		taken := make([]uint64, max(0, st.Total)>>6+1)
+		copy(taken, st.Taken)
+		for task := int32(1); task <= st.Next; task++ {
+			taken[task>>6] |= 1 << (task & 63)
+		}
+		st.Next, st.Taken = 0, taken
+	}
+	if state(c, s); c.err != nil {
+		t.Fatal(c.err)
+	}
+	return c.b
+}
+
+// chaosRecord is the record of a chaotic run with a snapshot at about each kilobyte.
+func chaosRecord(t testing.TB, seed uint64) []byte {
+	h := Header{Core: CoreConfigOf(chaosConfig(seed))}
+	return write(t, h, Options{Policy: &inOrder{}, Gap: 512, Span: 1}, func(w *Writer) { chaosRun(t, seed, w) })
+}
+
+// A core that begins at a snapshot is equal to one that has lived through the whole record, byte by byte of its state,
+// after each Step: in runs with every kind of event and of action.
+func TestSnapshotsAreTheState(t *testing.T) {
+	snapshots := 0
+	for seed := range uint64(20) {
+		b := chaosRecord(t, seed)
+		marks := reader(t, b).Marks()
+		snapshots += len(marks)
+		var states [][]byte // after each Step
+		whole := play(reader(t, b))
+		for _, err := range whole.steps() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, stateBytes(t, whole.core))
+		}
+		for _, m := range marks {
+			r := reader(t, b)
+			snap, err := r.Seek(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if snap.Mark != m || string(snap.Policy) != "{}" {
+				t.Fatalf("seed %d: the snapshot is %+v with %s, the index says %+v", seed, snap.Mark, snap.Policy, m)
+			}
+			p, err := playFrom(r, snap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := m.Steps
+			for s, err := range p.steps() {
+				if err != nil {
+					t.Fatalf("seed %d, from %v: %v", seed, m.Now, err)
+				}
+				if n++; s.Number != n || !bytes.Equal(stateBytes(t, p.core), states[n-1]) {
+					t.Fatalf("seed %d, from %v: the state differs after step %d (%d)", seed, m.Now, n, s.Number)
+				}
+			}
+			if int(n) != len(states) {
+				t.Fatalf("seed %d, from %v: %d Steps of %d", seed, m.Now, n, len(states))
+			}
+		}
+	}
+	if snapshots < 40 {
+		t.Errorf("%d snapshots, want at least two in a run", snapshots)
+	}
+}
+
+// A record that was cut off anywhere has the snapshots that are whole, and they can be used.
+func TestMarksOfCutRecord(t *testing.T) {
+	b := chaosRecord(t, 4)
+	all := reader(t, b).Marks()
+	if len(all) < 2 {
+		t.Fatalf("%d snapshots, want several", len(all))
+	}
+	begin := int(reader(t, b).begin)
+	for cut := begin; cut <= len(b); cut += 7 {
+		r := reader(t, b[:cut])
+		marks := r.Marks()
+		for i, m := range marks {
+			if m != all[i] {
+				t.Fatalf("cut off at byte %d: snapshot %d is %+v, want %+v", cut, i+1, m, all[i])
+			}
+			snap, err := r.Seek(m)
+			if err != nil {
+				if i == len(marks)-1 && errors.Is(err, ErrDamaged) {
+					continue // the cut goes through it
+				}
+				t.Fatal(err)
+			}
+			p, err := playFrom(r, snap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range p.steps() {
+				if err != nil && !errors.Is(err, ErrCut) {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i := len(marks); i < len(all); i++ {
+			if int(all[i].Offset)+60 < cut {
+				t.Fatalf("cut off at byte %d: there is no snapshot of byte %d", cut, all[i].Offset)
+			}
+		}
+	}
+}
+
+// A snapshot that is damaged costs time, and changes no answer.
+func TestDamagedSnapshot(t *testing.T) {
+	b := chaosRecord(t, 4)
+	marks := reader(t, b).Marks()
+	last := marks[len(marks)-1]
+	q := Question{Job: last.Newest, At: last.Now}
+	want, err := Explain(reader(t, b), q, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(b)
+	damaged[last.Offset+40] ^= 1
+	_, err = reader(t, damaged).Seek(last)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "snapshot at") {
+		t.Errorf("a damaged snapshot: %v", err)
+	}
+	// The block is damaged for those who read through it as well: they say so.
+	if _, err := Explain(reader(t, damaged), q, nil); !errors.Is(err, ErrDamaged) {
+		t.Errorf("an answer from a damaged record: %v", err)
+	}
+	index := bytes.Clone(b)
+	index[len(b)-len(endMark)-1] ^= 1 // the length of the index
+	got, err := Explain(reader(t, index), q, nil)
+	if err == nil && !bytes.Equal(marshalled(t, got), marshalled(t, want)) ||
+		err != nil && !errors.Is(err, ErrDamaged) {
+		t.Errorf("without an index: %s, %v, want %s", marshalled(t, got), err, marshalled(t, want))
+	}
+}
+
+// What is asked of a record has the same answer with its snapshots and without, whatever the job and the instant: of a
+// job that runs, waits, ended before a snapshot, or comes after it.
+func TestExplainFromSnapshots(t *testing.T) {
+	for seed := range uint64(6) {
+		b := chaosRecord(t, seed)
+		end := reader(t, b).Marks()
+		for at := sched.Time(0); at <= end[len(end)-1].Now+5*sec; at += 3 * sec {
+			for job := sched.JobID(1); job <= 13; job += 2 {
+				q := Question{Job: job, At: at}
+				got, err := Explain(reader(t, b), q, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plain, err := NewReader(struct{ io.Reader }{bytes.NewReader(b)}, "test.record", Payload{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := Explain(plain, q, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if g, w := marshalled(t, got), marshalled(t, want); !bytes.Equal(g, w) {
+					t.Fatalf("seed %d, job %d at %v:\n%s\nwithout snapshots:\n%s", seed, job, at, g, w)
+				}
+			}
+		}
+	}
+}
+
+// Events from an instant on are the same lines with snapshots and without.
+func TestEventsFromSnapshots(t *testing.T) {
+	b := chaosRecord(t, 7)
+	for at := sched.Time(0); at < 60*sec; at += 7 * sec {
+		var got, want strings.Builder
+		if err := Events(&got, reader(t, b), EventOptions{From: at}); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := NewReader(struct{ io.Reader }{bytes.NewReader(b)}, "test.record", Payload{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Events(&want, plain, EventOptions{From: at}); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Fatalf("from %v: %d bytes of lines, want %d", at, got.Len(), want.Len())
+		}
+	}
+}
+
+// Snapshots of up to 64 KiB take at most a sixteenth of a record, and larger ones a quarter; a large one never keeps
+// the next one away for longer than four times its size. Records of less than 1 MiB have none.
+func TestSnapshotsAreBounded(t *testing.T) {
+	for size := int64(1); size < 1<<26; size *= 3 {
+		gap := gapAfter(size)
+		if gap < 4*size || gap < leastGap || size <= 64<<10 && gap < 16*size || gap > max(4*leastGap, 4*size) {
+			t.Errorf("after a snapshot of %d bytes come %d", size, gap)
+		}
+	}
+	small := recorded(t, Options{Policy: &inOrder{}, Span: 1}, func(w *Writer) { chaosRun(t, 4, w) })
+	if marks := reader(t, small).Marks(); len(small) > leastGap || len(marks) > 0 {
+		t.Errorf("%d snapshots in %d bytes", len(marks), len(small))
+	}
+}
+
+// playOnFrom plays what comes after a snapshot of a record that may be anything.
+func playOnFrom(t *testing.T, r *Reader, m Mark) {
+	snap, err := r.Seek(m)
+	var p *player
+	if err == nil {
+		p, err = playFrom(r, snap)
+	}
+	if err == nil {
+		for _, e := range p.steps() {
+			err = e
+		}
+	}
+	if err != nil && !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+}
+
+// playSnapshot takes any bytes as the content of a snapshot, which checksums and compression keep nothing out of.
+func playSnapshot(t *testing.T, b []byte) {
+	c := &coder{b: bytes.Clone(b), reading: true}
+	snap := &Snapshot{State: &sched.State{}}
+	if snap.code(c); c.err != nil {
+		return
+	}
+	p, err := playFrom(reader(t, recorded(t, Options{}, func(*Writer) {})), snap)
+	if err != nil {
+		if !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := p.apply(&Step{Number: 1, Now: snap.State.Now}); err != nil && !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,57 @@
+package policytest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// A revived is a second core and a second policy that begin in the midst of a run, from the state of the core and the
+// memory of the policy and the estimator, as after a restart. They are given the same events, and must decide the same.
+// Now and then they begin anew.
+type revived struct {
+	conformance *conformance
+	setup       Setup
+	policy      sched.Policy // of the run
+	chance      *rand.Rand
+	estimator   sched.Estimator // of the run; nil: there is none
+	core        *sched.Core     // nil: not begun yet
+	since       sched.Time
+}
+
+// oneRevivalIn is in how many Steps, on average, the second core begins anew.
+const oneRevivalIn = 40
+
+// follow takes in a Step of e.
+func (r *revived) follow(e *engine) error {
+	if r.core != nil {
+		if again := r.core.Step(e.core.Now, e.events); !slices.Equal(again, e.acts) {
+			return fmt.Errorf("at %v: revived from the state at %v, it chose %+v instead of %+v", e.core.Now, r.since,
+				again, e.acts)
+		}
+	}
+	if r.chance.IntN(oneRevivalIn) != 0 {
+		return nil
+	}
+	return r.begin(e, r.conformance.fresh(false))
+}
+
+// begin makes the second core, with a policy that is given the memory of the run's.
+func (r *revived) begin(e *engine, p sched.Policy) error {
+	if err := throughJSON(r.policy, p); err != nil {
+		return err
+	}
+	config := sched.Config{Policy: p, Can: r.setup.Can, Heartbeats: r.setup.Heartbeat > 0}
+	if r.estimator != nil {
+		config.Estimator = r.setup.Estimator(func() *sched.Core { return r.core })
+		if err := throughJSON(r.estimator, config.Estimator); err != nil {
+			return err
+		}
+	}
+	var err error
+	r.core, err = sched.Restore(config, sched.StateOf(&e.core.View))
+	r.since = e.core.Now
+	return err
+}

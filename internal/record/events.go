@@ -117,7 +117,7 @@ func (l *line) begin(s *Step, is, kind string) {
 		l.b = append(append(append(append(l.b, ' '), is...), ' '), kind...)
 		return
 	}
-	l.b = append(l.b, `{"at":`...)
+	l.b = append(l.b, `{"at_s":`...)
 	l.b = appendSeconds(l.b, s.Now)
 	l.number("step", s.Number)
 	l.text("is", is)
@@ -241,7 +241,7 @@ func (l *line) event(s *Step, e *sched.Event) {
 		l.stage(sched.StageID{Job: e.Job, Index: f.Stage})
 		l.onNode(e.Node)
 		l.number("attempt", int64(e.Attempt.Serial()))
-		l.seconds("ran", f.Ran)
+		l.seconds("ran_s", f.Ran)
 	case sched.TaskUndone:
 		u := e.Body.(*sched.Undone)
 		l.stage(sched.StageID{Job: e.Job, Index: u.Stage})
@@ -314,7 +314,7 @@ func (l *line) action(s *Step, a *sched.Action) {
 	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
 		l.attempt(a.Attempt)
 		if a.Kind == sched.Kill && a.At > 0 {
-			l.seconds("grace", a.At)
+			l.seconds("grace_s", a.At)
 		}
 		if a.Kind == sched.Resize {
 			l.number("shape", int64(a.Shape))
@@ -327,7 +327,7 @@ func (l *line) action(s *Step, a *sched.Action) {
 	case sched.Probe:
 		l.ofJob(a.Stage.Job)
 	case sched.Wake:
-		l.seconds("wake", a.At)
+		l.seconds("wake_s", a.At)
 	}
 }
 

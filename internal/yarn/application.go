@@ -129,6 +129,7 @@ func (app *application) launch(a *sched.Action) {
 	c.attempt.containers.put(c)
 	m.count.granted++
 	app.nodes[n] = true
+	collects(app, n)
 	if c.isMaster() {
 		c.attempt.launch()
 	} else {
@@ -246,7 +247,7 @@ func (app *application) report() wire.ApplicationReport {
 		r.Type = "YARN"
 	}
 	if a := app.current(); a != nil {
-		r.Attempt = a.id
+		r.Attempt, r.Logs = a.id, logsOf(app)
 		if a.address.Host != "" {
 			r.Master.Host, r.Master.Port = a.address.Host, a.address.Port
 		}
@@ -255,19 +256,28 @@ func (app *application) report() wire.ApplicationReport {
 		}
 	}
 	if !app.lifetime.ends.IsZero() {
-		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, int64(app.lifetime.ends.Sub(m.now).Seconds()))}
+		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, app.lifetime.ends.Unix()-m.now.Unix())}
+	}
+	if a := app.current(); a != nil && r.Diagnostics == "" {
+		r.Diagnostics = launchWords[a.state]
 	}
 	if app.starting() && r.Diagnostics == "" {
 		size, _ := app.submission.MasterResource()
 		size = m.config.Sizes.normal(size)
-		r.Diagnostics = fmt.Sprintf("Application is added to the scheduler and waits for resources for its "+
-			"ApplicationMaster. AM Resource Request = <memory:%d, vCores:%d>; Queue = %s; "+
-			"Available = <memory:%d, vCores:%d>",
-			size.Memory, size.VCores, r.Queue, m.core.Capacity[sched.Memory]-m.core.Queues[0].Used[sched.Memory],
+		why := "It waits for resources for its ApplicationMaster."
+		if m.nodes.up == 0 {
+			why = "Skipping AM assignment as cluster resource is empty."
+		}
+		r.Diagnostics = fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s  Details : "+
+			"AM Resource Request = <memory:%d, vCores:%d>; Queue = %s; Available = <memory:%d, vCores:%d>; ",
+			why, size.Memory, size.VCores, r.Queue,
+			m.core.Capacity[sched.Memory]-m.core.Queues[0].Used[sched.Memory],
 			m.core.Capacity[sched.VCores]-m.core.Queues[0].Used[sched.VCores])
 	}
 	if app.over {
-		r.Progress = 1
+		if app.state != wire.AppFailed {
+			r.Progress = 1
+		}
 		if app.state != wire.AppFinished {
 			page := m.config.scheme() + "://" + m.config.Web + "/cluster/app/" + app.id.String()
 			r.Master = wire.MasterAddress{Host: wire.NotAvailable, Port: -1, Tracking: page, Original: page}
@@ -277,16 +287,27 @@ func (app *application) report() wire.ApplicationReport {
 	if j := m.core.Job(app.job); j != nil && !app.over {
 		used = m.core.Service(j, max(m.at(), m.core.Now))
 		r.Usage = wire.Usage{
-			Known:          j.Running > 0,
+			Known:          true,
 			Containers:     j.Running,
 			Used:           m.config.Sizes.size(j.Used),
 			ClusterPercent: percent(j.Used, m.core.Capacity),
 		}
 		r.Usage.QueuePercent = r.Usage.ClusterPercent
+		if q, ok := m.core.QueueNamed(app.queue); ok {
+			if part := m.capacities(q).absolute; part > 0 {
+				r.Usage.QueuePercent /= part
+			}
+		}
 	}
 	r.Usage.MemorySeconds, r.Usage.VCoreSeconds = int64(used[sched.Memory]), int64(used[sched.VCores])
 	r.Usage.OtherSeconds = m.config.Sizes.seconds(used)
 	return r
+}
+
+// launchWords say, in Hadoop's words, what an ApplicationMaster that has not registered waits for.
+var launchWords = map[wire.AttemptState]string{
+	wire.AttemptAllocated: "Scheduler has assigned a container for AM, waiting for AM container to be launched",
+	wire.AttemptLaunched:  "AM container is launched, waiting for AM container to Register with RM",
 }
 
 func percent(part, whole sched.Resources) float32 {

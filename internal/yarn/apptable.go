@@ -13,6 +13,7 @@ func newAppTable() appTable {
 		byID:    map[wire.ApplicationID]*application{},
 		byJob:   map[sched.JobID]*application{},
 		trimmed: map[wire.AppState]int{},
+		logs:    map[wire.ApplicationID]*collection{},
 	}
 }
 
@@ -70,6 +71,7 @@ func (t *appTable) trim(keep int) {
 		t.list = append(t.list[:i], t.list[i+1:]...)
 		delete(t.byID, app.id)
 		delete(t.byJob, app.job)
+		delete(t.logs, app.id)
 		app.forgotten = true
 		t.trimmed[app.state]++
 		app.save()

@@ -99,6 +99,8 @@ type Security struct {
 type Shown struct {
 	User       string     // that the process runs as
 	Properties []Property // of the files, without the values of secrets
+	// Collects is whether NodeManagers collect the logs of applications (yarn.log-aggregation-enable).
+	Collects bool
 }
 
 // A Property is one of Hadoop's configuration files.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"maps"
@@ -240,9 +241,12 @@ func (q rest) fairness() (body, error) {
 
 func (q rest) metrics() (body, error) {
 	m := q.m
-	apps := map[wire.AppState]int{}
+	apps, starting := map[wire.AppState]int{}, 0
 	for _, app := range m.apps.list {
 		apps[app.state]++
+		if app.starting() {
+			starting++
+		}
 	}
 	nodes := map[wire.NodeState]int{}
 	for _, n := range m.nodes.list {
@@ -255,8 +259,8 @@ func (q rest) metrics() (body, error) {
 			Submitted: len(m.apps.list) + m.apps.trimmed[wire.AppFinished] + m.apps.trimmed[wire.AppFailed] +
 				m.apps.trimmed[wire.AppKilled],
 			Completed: apps[wire.AppFinished] + m.apps.trimmed[wire.AppFinished],
-			Pending:   apps[wire.AppAccepted],
-			Running:   apps[wire.AppRunning],
+			Pending:   starting, // the others count as running from when their ApplicationMaster is started
+			Running:   apps[wire.AppAccepted] + apps[wire.AppRunning] - starting,
 			Failed:    apps[wire.AppFailed] + m.apps.trimmed[wire.AppFailed],
 			Killed:    apps[wire.AppKilled] + m.apps.trimmed[wire.AppKilled],
 		},
@@ -292,8 +296,8 @@ func (q rest) metrics() (body, error) {
 
 func (q rest) scheduler() (body, error) {
 	root := client{q.m, q.user}.tellQueue(q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
-	info := q.m.config.Sizes.bodyOfQueue(root)
-	info.Type = "capacityScheduler"
+	info := bodyOfQueues(q.m, root, queueUses(q.m))
+	info.kind = rootKind
 	return body{"scheduler", schedulerInfo{info}}, nil
 }
 
@@ -305,10 +309,10 @@ func nodesOf(f *front, r *http.Request) (body, error) {
 			return body{}, badRequest("No enum constant org.apache.hadoop.yarn.api.records.NodeState." + name)
 		}
 	}
-	list := nodeList{Node: []nodeInfo{}}
+	var list nodeList
 	f.listNodes(func(n *node) {
 		if name := nodeStates[n.state]; slices.Contains(want, name) ||
-			len(want) == 0 && (n.usable() || n.state == wire.NodeUnhealthy) {
+			len(want) == 0 {
 			list.Node = append(list.Node, bodyOfNode(n))
 		}
 	})
@@ -317,6 +321,9 @@ func nodesOf(f *front, r *http.Request) (body, error) {
 
 func (q rest) node() (body, error) {
 	name := q.r.PathValue("node")
+	if _, port, ok := strings.Cut(name, ":"); !ok || port == "" {
+		return body{}, badRequest("Invalid NodeId [" + name + "]. Expected host:port")
+	}
 	for _, n := range q.m.nodes.list {
 		if n.name == name {
 			return body{"node", bodyOfNode(n)}, nil
@@ -325,8 +332,19 @@ func (q rest) node() (body, error) {
 	return body{}, notFound("nodeId, " + name + ", is not found")
 }
 
-func splitUpper(s string) []string {
-	return strings.FieldsFunc(strings.ToUpper(s), func(r rune) bool { return r == ',' || r == ' ' })
+func splitUpper(s string) []string { return fields(strings.ToUpper(s)) }
+
+func fields(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// noState says that no state of applications is called that.
+func noState(name string) string {
+	var all []string
+	for s := wire.AppNew; s <= wire.AppKilled; s++ {
+		all = append(all, s.String())
+	}
+	return "Invalid application-state " + name + " specified. It should be one of [" + strings.Join(all, ", ") + "]"
 }
 
 // A seenApp is what a user may see of an application. It can be used outside of turns.
@@ -335,22 +353,25 @@ type seenApp struct {
 	report       wire.ApplicationReport
 	at           masterPlace
 	now, cluster int64 // ms
+	more         appDetails
 }
 
 // see returns what a user may see of an application.
 func see(app *application, user string) seenApp {
 	s := seenApp{job: app.job, report: app.seen(user), now: app.m.millis(), cluster: app.m.identity()}
-	if a := app.current(); a != nil && a.master != nil && app.may(user, wire.ViewApp) {
+	may := app.may(user, wire.ViewApp)
+	if a := app.current(); a != nil && a.master != nil && may {
 		n := a.master.node
 		s.at = masterPlace{n.name, n.web, a.master.id.String()}
 	}
+	s.report.Logs, s.more = logsOf(app), detailsOf(app, may)
 	return s
 }
 
 // body describes the application as Hadoop does, and says when it is expected to start and to end, which Hadoop does
 // not.
 func (s *seenApp) body(f *front) parts {
-	b := bodyOfApp(&s.report, s.now, s.cluster, s.at)
+	b := append(bodyOfApp(&s.report, s.now, s.cluster, s.at), s.more)
 	if s.report.State < wire.AppFinished {
 		b = append(b, f.outlook.expects(f, s.job))
 	}
@@ -367,10 +388,10 @@ type appFilter struct {
 // filterOf reads the filters of a request, which are Hadoop's: states, finalStatus, user, queue, limit,
 // applicationTypes, applicationTags, name and the time ranges of start and finish, in ms.
 func filterOf(r *http.Request) (f appFilter, err error) {
-	for _, name := range splitUpper(r.FormValue("states") + "," + r.FormValue("state")) {
-		state := stateNamed(name)
+	for _, name := range fields(r.FormValue("states") + "," + r.FormValue("state")) {
+		state := stateNamed(strings.ToUpper(name))
 		if state == 0 {
-			return f, badRequest("Invalid application-state " + name)
+			return f, badRequest(noState(name))
 		}
 		f.States = append(f.States, int32(state))
 	}
@@ -387,16 +408,29 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 	} {
 		if s := r.FormValue(one.name); s != "" {
 			t, err := strconv.ParseInt(s, 10, 64)
-			if err != nil || t < 0 {
-				return f, badRequest(one.name + " must be a time in ms, not " + s)
+			switch {
+			case err != nil:
+				return f, badRequest(one.name + " value must be a number!")
+			case t < 0:
+				return f, badRequest(one.name + " must be greater than 0")
 			}
 			*one.to = t
 		}
 	}
+	begins := func(t wire.TimeRange) bool { return t.Until > 0 && t.From > t.Until }
+	switch {
+	case begins(f.Started):
+		return f, badRequest("startedTimeEnd must be greater than startTimeBegin")
+	case begins(f.Finished):
+		return f, badRequest("finishTimeEnd must be greater than finishTimeBegin")
+	}
 	f.Name, f.limit = r.FormValue("name"), math.MaxInt
 	if s := r.FormValue("limit"); s != "" {
 		n, err := strconv.Atoi(s)
-		if err != nil || n <= 0 {
+		switch {
+		case err != nil:
+			return f, badRequest("limit value must be a number!")
+		case n <= 0:
 			return f, badRequest("limit value must be greater then 0")
 		}
 		f.limit = n
@@ -416,10 +450,19 @@ func appsOf(f *front, r *http.Request) (body, error) {
 	user := visitor(r)
 	f.groups.meet(user)
 	if len(want.Queues) > 0 {
-		known := false
-		f.look(func(m *manager) { known = m.queueNamed(want.Queues[0]) })
-		if !known {
-			return body{}, badRequest("Unknown queue: " + want.Queues[0])
+		unknown := ""
+		f.look(func(m *manager) {
+			for i, name := range want.Queues {
+				if !m.queueNamed(name) {
+					unknown = name
+				}
+				if path, leaf := m.queues.leaves.find(name); leaf {
+					want.Queues[i] = path
+				}
+			}
+		})
+		if unknown != "" {
+			return body{}, badRequest("Unknown queue: " + unknown)
 		}
 	}
 	var found []seenApp
@@ -429,7 +472,7 @@ func appsOf(f *front, r *http.Request) (body, error) {
 		}
 		return len(found) < want.limit
 	})
-	list := appList{App: []parts{}}
+	var list appList
 	for i := range found {
 		list.App = append(list.App, found[i].body(f))
 	}
@@ -440,7 +483,7 @@ func appsOf(f *front, r *http.Request) (body, error) {
 func (q rest) named() (*application, error) {
 	id, err := wire.ParseApplicationID(q.r.PathValue("app"))
 	if err != nil {
-		return nil, err
+		return nil, badRequest("Invalid ApplicationId: " + err.Error())
 	}
 	app := q.m.apps.byID[id]
 	if app == nil {
@@ -456,21 +499,6 @@ func (q rest) seen() (*application, error) {
 		return nil, forbidden("User " + q.user + " does not have privilege to see this application " + app.id.String())
 	}
 	return app, err
-}
-
-// tried finds the attempt that the path names.
-func (q rest) tried() (*attempt, error) {
-	app, err := q.seen()
-	if err != nil {
-		return nil, err
-	}
-	name := q.r.PathValue("attempt")
-	for _, a := range app.attempts {
-		if a.id.String() == name {
-			return a, nil
-		}
-	}
-	return nil, notFound("app attempt with id: " + name + " not found")
 }
 
 // expectedOf says when what an application has asked for is expected to start and to end. Hadoop has no such page.
@@ -556,7 +584,14 @@ func (q rest) state() (body, error) {
 	if err != nil {
 		return body{}, err
 	}
-	return body{"state", app.state.String()}, nil
+	return stateBody(app), nil
+}
+
+// The bodies of one value of an application have names of their own in XML.
+func stateBody(app *application) body {
+	return body{alone + "appstate", struct {
+		State string `json:"state" xml:"state"`
+	}{app.state.String()}}
 }
 
 func (q rest) queueOf() (body, error) {
@@ -564,7 +599,9 @@ func (q rest) queueOf() (body, error) {
 	if err != nil {
 		return body{}, err
 	}
-	return body{"queue", app.queue}, nil
+	return body{alone + "appqueue", struct {
+		Queue string `json:"queue" xml:"queue"`
+	}{"root." + app.queue}}, nil
 }
 
 func (q rest) priority() (body, error) {
@@ -572,64 +609,20 @@ func (q rest) priority() (body, error) {
 	if err != nil {
 		return body{}, err
 	}
-	return body{"priority", app.submission.Priority}, nil
-}
-
-func (q rest) attempts() (body, error) {
-	app, err := q.seen()
-	if err != nil {
-		return body{}, err
-	}
-	list := attemptList{Attempt: []attemptInfo{}}
-	for _, a := range app.attempts {
-		list.Attempt = append(list.Attempt, bodyOfAttempt(a))
-	}
-	return body{"appAttempts", list}, nil
-}
-
-func (q rest) attempt() (body, error) {
-	a, err := q.tried()
-	if err != nil {
-		return body{}, err
-	}
-	return body{"appAttempt", bodyOfOneAttempt(a)}, nil
-}
-
-func (q rest) containers() (body, error) {
-	a, err := q.tried()
-	if err != nil {
-		return body{}, err
-	}
-	list := containerList{Container: []containerInfo{}}
-	for _, c := range a.own() {
-		if c.state != done {
-			list.Container = append(list.Container, bodyOfContainer(c))
-		}
-	}
-	return body{"containers", list}, nil
-}
-
-func (q rest) container() (body, error) {
-	a, err := q.tried()
-	if err != nil {
-		return body{}, err
-	}
-	name := q.r.PathValue("container")
-	for _, c := range a.own() {
-		if c.state != done && c.id.String() == name {
-			return body{"container", bodyOfContainer(c)}, nil
-		}
-	}
-	return body{}, notFound("container with id: " + name + " not found")
+	return body{alone + "applicationpriority", struct {
+		Priority int32 `json:"priority" xml:"priority"`
+	}{int32(app.submission.Priority)}}, nil
 }
 
 // statistics counts applications by state and type. The filters are states and applicationTypes; as in Hadoop there may
 // be one type only.
 func (q rest) statistics() (body, error) {
 	kind := q.r.FormValue("applicationTypes")
-	if strings.Contains(kind, ",") {
-		return body{}, badRequest("applicationTypes must be one type, not " + kind)
+	if n := strings.Count(kind, ",") + 1; n > 1 {
+		return body{}, badRequest(fmt.Sprintf(
+			"# of applicationTypes = %d, we temporarily support at most one applicationType", n))
 	}
+	kind = strings.ToLower(kind)
 	names := splitUpper(q.r.FormValue("states"))
 	if len(names) == 0 {
 		for s := wire.AppNew; s <= wire.AppKilled; s++ {
@@ -640,7 +633,7 @@ func (q rest) statistics() (body, error) {
 	for _, name := range names {
 		state, n := stateNamed(name), 0
 		if state == 0 {
-			return body{}, badRequest("Invalid application-state " + name)
+			return body{}, badRequest(noState(name))
 		}
 		for _, app := range q.m.apps.list {
 			if app.state == state && (kind == "" || strings.EqualFold(kind, app.submission.Type)) {
@@ -673,5 +666,5 @@ func (q rest) kill() (body, error) {
 		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
 	}
 	app.end(wire.AppKilled, outcome{wire.Killed, "Application " + app.id.String() + " was killed by user " + user})
-	return body{"state", app.state.String()}, nil
+	return stateBody(app), nil
 }

@@ -102,14 +102,35 @@ func TestREST(t *testing.T) {
 		{app, "app.queue", "root.default"},
 		{app + "/state", "state", "RUNNING"},
 		{app + "/appattempts", "appAttempts.appAttempt.id", 1.0},
-		{app + "/queue", "queue", "default"},
+		{app + "/queue", "queue", "root.default"},
+		{app, "app.timeouts.timeout.expiryTime", "UNLIMITED"},
+		{app, "app.trackingUI", "ApplicationMaster"},
+		{app, "app.logAggregationStatus", "DISABLED"},
+		{app, "app.resourceInfo.resourceUsagesByPartition.amUsed.memory", 512.0},
+		{app, "app.resourceInfo.resourceUsagesByPartition.used.memory", 4096.0},
+		{app, "app.resourceInfo.resourceUsagesByPartition.pending.memory", 13 * 512.0},
+		{app, "app.resourceRequests.numContainers", 13.0},
+		{app, "app.resourceRequests.resourceName", "*"},
+		{app, "app.resourceRequests.capability.memory", 512.0},
+		{"/nodes", "nodes.node.totalResource.memory", 4096.0},
+		{"/nodes", "nodes.node.resourceUtilization.nodePhysicalMemoryMB", 0.0},
+		{"/scheduler", "scheduler.schedulerInfo.queueType", "parent"},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.queueType", "leaf"},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.numActiveApplications", 1.0},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.numPendingApplications", 0.0},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.numContainers", 8.0},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.pendingContainers", 13.0},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.usedAMResource.memory", 512.0},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.users.user.username", "alice"},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.users.user.resourcesUsed.memory", 4096.0},
+		{"/scheduler", "scheduler.schedulerInfo.queues.queue.type", "capacitySchedulerLeafQueueInfo"},
 		{app + "/priority", "priority", 0.0},
-		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001", "appAttempt.appAttemptState",
+		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001", "appAttemptState",
 			"RUNNING"},
 		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers",
-			"containers.container.containerState", "RUNNING"},
+			"container.containerState", "RUNNING"},
 		{app + "/appattempts/appattempt_" + id.String()[len("application_"):] + "_000001/containers/container_" +
-			id.String()[len("application_"):] + "_01_000002", "container.allocatedMB", 512.0},
+			id.String()[len("application_"):] + "_01_000002", "allocatedMB", "512"},
 		{"/appstatistics?states=running&applicationTypes=mapreduce", "appStatInfo.statItem.count", 1.0},
 		{"/apps?name=job&finalStatus=UNDEFINED", "apps.app.id", id.String()},
 		{"/apps?name=another", "apps.app.id", nil},
@@ -141,7 +162,9 @@ func TestREST(t *testing.T) {
 	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/application_1_0001/expected": 404,
 		"/apps/nonsense/expected": 400, "/apps/nonsense": 400, "/nodes/h:1": 404,
 		"/apps?states=HAPPY": 400, "/apps?limit=0": 400,
-		"/apps?startedTimeEnd=soon":                   400,
+		"/apps?startedTimeEnd=soon": 400,
+		"/nodes/nonsense":           400, app + "/appattempts/nonsense": 400,
+		"/apps?startedTimeBegin=2&startedTimeEnd=1": 400, "/apps?limit=many": 400,
 		app + "/appattempts/appattempt_1_0001_000001": 404, "/appstatistics?states=HAPPY": 400} {
 		if status, v := c.rest("GET", path, ""); status != want || at(v, "RemoteException.message") == nil {
 			t.Errorf("%s: status %d, want %d: %v", path, status, want, v)
@@ -162,7 +185,9 @@ func TestREST(t *testing.T) {
 	}
 	c.ends(id, wire.AppKilled)
 	c.clean(id)
-	if _, v := c.rest("GET", app, ""); at(v, "app.finalStatus") != "KILLED" || at(v, "app.runningContainers") != -1.0 {
+	if _, v := c.rest("GET", app, ""); at(v, "app.finalStatus") != "KILLED" || at(v, "app.trackingUI") != "History" ||
+		at(v, "app.resourceInfo") != nil || at(v, "app.resourceRequests") != nil ||
+		at(v, "app.runningContainers") != -1.0 {
 		t.Errorf("after the end: %v", v)
 	}
 }

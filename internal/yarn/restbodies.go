@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // The bodies of REST replies. Names and nesting are Hadoop's, which tools know. A member that is not always there is
@@ -48,6 +50,25 @@ func (p parts) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 		inner.Text = append(inner.Text, text...)
 	}
 	return e.EncodeElement(inner, start)
+}
+
+// A decimal is a number that is written with a point, as Java writes floating-point numbers.
+type decimal float32
+
+func (d decimal) String() string {
+	s := strconv.FormatFloat(float64(d), 'f', -1, 32)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// MarshalJSON writes the number.
+func (d decimal) MarshalJSON() ([]byte, error) { return []byte(d.String()), nil }
+
+// MarshalXML writes the number as an element.
+func (d decimal) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return e.EncodeElement(d.String(), start)
 }
 
 // A body is a reply: one object, or one value, under a name.
@@ -128,32 +149,26 @@ type amountCounts struct {
 }
 
 type schedulerInfo struct {
-	Info queueInfo `json:"schedulerInfo" xml:"schedulerInfo"`
+	Info queueBody `json:"schedulerInfo" xml:"schedulerInfo"`
 }
 
 // queueInfo describes a queue. Its capacities are in percent.
 type queueInfo struct {
-	Type                 string     `json:"type,omitempty" xml:"type,omitempty"`
 	Name                 string     `json:"queueName" xml:"queueName"`
 	Path                 string     `json:"queuePath" xml:"queuePath"`
-	Capacity             float32    `json:"capacity" xml:"capacity"`
-	UsedCapacity         float32    `json:"usedCapacity" xml:"usedCapacity"`
-	MaxCapacity          float32    `json:"maxCapacity" xml:"maxCapacity"`
-	AbsoluteCapacity     float32    `json:"absoluteCapacity" xml:"absoluteCapacity"`
-	AbsoluteMaxCapacity  float32    `json:"absoluteMaxCapacity" xml:"absoluteMaxCapacity"`
-	AbsoluteUsedCapacity float32    `json:"absoluteUsedCapacity" xml:"absoluteUsedCapacity"`
+	Capacity             decimal    `json:"capacity" xml:"capacity"`
+	UsedCapacity         decimal    `json:"usedCapacity" xml:"usedCapacity"`
+	MaxCapacity          decimal    `json:"maxCapacity" xml:"maxCapacity"`
+	AbsoluteCapacity     decimal    `json:"absoluteCapacity" xml:"absoluteCapacity"`
+	AbsoluteMaxCapacity  decimal    `json:"absoluteMaxCapacity" xml:"absoluteMaxCapacity"`
+	AbsoluteUsedCapacity decimal    `json:"absoluteUsedCapacity" xml:"absoluteUsedCapacity"`
 	State                string     `json:"state" xml:"state"`
 	Applications         int64      `json:"numApplications" xml:"numApplications"`
 	Used                 amountInfo `json:"resourcesUsed" xml:"resourcesUsed"`
-	Queues               *queueList `json:"queues,omitempty" xml:"queues,omitempty"`
 }
 
 // hundredths returns a part in percent, without the error of its last digits: 70 for 0.7.
-func hundredths(part float32) float32 { return float32(math.Round(float64(part)*1e7) / 1e5) }
-
-type queueList struct {
-	Queue []queueInfo `json:"queue" xml:"queue"`
-}
+func hundredths(part float32) decimal { return decimal(math.Round(float64(part)*1e7) / 1e5) }
 
 // amountInfo is memory in MiB and virtual cores, and the same and the other kinds by name.
 type amountInfo struct {
@@ -195,6 +210,9 @@ func (s Sizes) info(r wire.Resource) amountInfo {
 	return o
 }
 
+// infoOf describes an amount of the core.
+func (s Sizes) infoOf(r sched.Resources) amountInfo { return s.info(s.size(r)) }
+
 // resource is the amount that a caller of REST has described: kinds by name count before members.
 func (i *amountInfo) resource() *wire.Resource {
 	r := &wire.Resource{Memory: i.Memory, VCores: int32(i.VCores)}
@@ -225,19 +243,11 @@ func (s Sizes) bodyOfQueue(q *wire.QueueInfo) queueInfo {
 	if q.Stopped {
 		o.State = "STOPPED"
 	}
-	if len(q.Children) == 0 {
-		o.Type = "capacitySchedulerLeafQueueInfo"
-		return o
-	}
-	o.Queues = &queueList{}
-	for i := range q.Children {
-		o.Queues.Queue = append(o.Queues.Queue, s.bodyOfQueue(&q.Children[i]))
-	}
 	return o
 }
 
 type nodeList struct {
-	Node []nodeInfo `json:"node" xml:"node"`
+	Node []parts `json:"node,omitempty" xml:"node"`
 }
 
 // nodeInfo describes a node. Memory is in MiB.
@@ -255,16 +265,57 @@ type nodeInfo struct {
 	AvailableMemory  int64  `json:"availMemoryMB" xml:"availMemoryMB"`
 	UsedVCores       int32  `json:"usedVirtualCores" xml:"usedVirtualCores"`
 	AvailableVCores  int32  `json:"availableVirtualCores" xml:"availableVirtualCores"`
-
-	Used      amountInfo `json:"usedResource" xml:"usedResource"`
-	Available amountInfo `json:"availableResource" xml:"availableResource"`
-	Total     amountInfo `json:"totalResource" xml:"totalResource"`
 }
 
-func bodyOfNode(n *node) nodeInfo {
+// nodeUse is what the processes of a node use, as its NodeManager measures it, and what the node has. Shares are in
+// percent; what is not kept of Hadoop's is zero.
+type nodeUse struct {
+	MemoryShare   decimal    `json:"memUtilization" xml:"memUtilization"`
+	CoreShare     decimal    `json:"cpuUtilization" xml:"cpuUtilization"`
+	Opportunistic int32      `json:"numRunningOpportContainers" xml:"numRunningOpportContainers"`
+	OtherMemory   int64      `json:"usedMemoryOpportGB" xml:"usedMemoryOpportGB"`
+	OtherVCores   int32      `json:"usedVirtualCoresOpport" xml:"usedVirtualCoresOpport"`
+	Queued        int32      `json:"numQueuedContainers" xml:"numQueuedContainers"`
+	Tags          struct{}   `json:"allocationTags" xml:"allocationTags"`
+	Measured      measured   `json:"resourceUtilization" xml:"resourceUtilization"`
+	Attributes    struct{}   `json:"nodeAttributesInfo" xml:"nodeAttributesInfo"`
+	Total         amountInfo `json:"totalResource" xml:"totalResource"`
+	// nil: the node cannot be used
+	Used *amountInfo `json:"usedResource,omitempty" xml:"usedResource,omitempty"`
+	Free *amountInfo `json:"availableResource,omitempty" xml:"availableResource,omitempty"`
+}
+
+type measured struct {
+	Memory            int32   `json:"nodePhysicalMemoryMB" xml:"nodePhysicalMemoryMB"`
+	Virtual           int32   `json:"nodeVirtualMemoryMB" xml:"nodeVirtualMemoryMB"`
+	Cores             decimal `json:"nodeCPUUsage" xml:"nodeCPUUsage"`
+	ContainersMemory  int32   `json:"aggregatedContainersPhysicalMemoryMB" xml:"aggregatedContainersPhysicalMemoryMB"`
+	ContainersVirtual int32   `json:"aggregatedContainersVirtualMemoryMB" xml:"aggregatedContainersVirtualMemoryMB"`
+	ContainersCores   decimal `json:"containersCPUUsage" xml:"containersCPUUsage"`
+}
+
+func bodyOfNode(n *node) parts {
 	r, s := n.tell(), n.m.config.Sizes
-	free := s.amount(r.Capacity).Sub(s.amount(r.Used))
-	return nodeInfo{
+	var containers, machine wire.Use
+	if proto.Decode(r.Utilization, &containers) != nil || proto.Decode(r.Machine, &machine) != nil {
+		containers, machine = wire.Use{}, wire.Use{}
+	}
+	use := nodeUse{
+		Measured: measured{
+			machine.Memory, machine.Virtual, decimal(machine.Cores),
+			containers.Memory, containers.Virtual, decimal(containers.Cores),
+		},
+		Total: s.info(r.Capacity),
+	}
+	free := r.Used
+	if n.usable() {
+		free = r.Capacity
+		used, left := s.info(r.Used), s.infoOf(s.amount(r.Capacity).Sub(s.amount(r.Used)))
+		use.Used, use.Free = &used, &left
+		use.MemoryShare = decimal(100 * float32(machine.Memory) / float32(max(1, free.Memory)))
+		use.CoreShare = decimal(100 * machine.Cores / float32(max(1, free.VCores)))
+	}
+	return parts{nodeInfo{
 		Rack:             r.Rack,
 		State:            nodeStates[r.State],
 		ID:               r.ID.String(),
@@ -275,17 +326,14 @@ func bodyOfNode(n *node) nodeInfo {
 		HealthReport:     r.Health,
 		Containers:       r.Containers,
 		UsedMemory:       r.Used.Memory,
-		AvailableMemory:  r.Capacity.Memory - r.Used.Memory,
+		AvailableMemory:  free.Memory - r.Used.Memory,
 		UsedVCores:       r.Used.VCores,
-		AvailableVCores:  r.Capacity.VCores - r.Used.VCores,
-		Used:             s.info(r.Used),
-		Available:        s.info(s.size(free)),
-		Total:            s.info(r.Capacity),
-	}
+		AvailableVCores:  free.VCores - r.Used.VCores,
+	}, use}
 }
 
 type appList struct {
-	App []parts `json:"app" xml:"app"`
+	App []parts `json:"app,omitempty" xml:"app"`
 }
 
 // appIdentity, appMaster and appUsage are the parts of what is told of an application: what it is, where its
@@ -299,9 +347,9 @@ type appIdentity struct {
 	Queue        string  `json:"queue" xml:"queue"`
 	State        string  `json:"state" xml:"state"`
 	FinalStatus  string  `json:"finalStatus" xml:"finalStatus"`
-	Progress     float32 `json:"progress" xml:"progress"`
+	Progress     decimal `json:"progress" xml:"progress"`
 	TrackingUI   string  `json:"trackingUI" xml:"trackingUI"`
-	TrackingURL  string  `json:"trackingUrl" xml:"trackingUrl"`
+	TrackingURL  string  `json:"trackingUrl,omitempty" xml:"trackingUrl,omitempty"`
 	Diagnostics  string  `json:"diagnostics" xml:"diagnostics"`
 	ClusterID    int64   `json:"clusterId" xml:"clusterId"`
 	Type         string  `json:"applicationType" xml:"applicationType"`
@@ -317,7 +365,7 @@ type appMaster struct {
 	ContainerLogs string `json:"amContainerLogs,omitempty" xml:"amContainerLogs,omitempty"`
 	HTTPAddress   string `json:"amHostHttpAddress,omitempty" xml:"amHostHttpAddress,omitempty"`
 	RPCAddress    string `json:"amRPCAddress,omitempty" xml:"amRPCAddress,omitempty"`
-	Node          string `json:"masterNodeId,omitempty" xml:"masterNodeId,omitempty"`
+	Node          string `json:"masterNodeId" xml:"masterNodeId"`
 	Unmanaged     bool   `json:"unmanagedApplication" xml:"unmanagedApplication"`
 }
 
@@ -330,8 +378,8 @@ type appUsage struct {
 	RunningContainers int32   `json:"runningContainers" xml:"runningContainers"`
 	MemorySeconds     int64   `json:"memorySeconds" xml:"memorySeconds"`
 	VCoreSeconds      int64   `json:"vcoreSeconds" xml:"vcoreSeconds"`
-	QueuePercent      float32 `json:"queueUsagePercentage" xml:"queueUsagePercentage"`
-	ClusterPercent    float32 `json:"clusterUsagePercentage" xml:"clusterUsagePercentage"`
+	QueuePercent      decimal `json:"queueUsagePercentage" xml:"queueUsagePercentage"`
+	ClusterPercent    decimal `json:"clusterUsagePercentage" xml:"clusterUsagePercentage"`
 	PreemptedMemory   int64   `json:"preemptedResourceMB" xml:"preemptedResourceMB"`
 	PreemptedVCores   int32   `json:"preemptedResourceVCores" xml:"preemptedResourceVCores"`
 	TasksPreempted    int32   `json:"numNonAMContainerPreempted" xml:"numNonAMContainerPreempted"`
@@ -361,8 +409,8 @@ func bodyOfApp(r *wire.ApplicationReport, now, cluster int64, at masterPlace) pa
 		Queue:        r.Queue,
 		State:        r.State.String(),
 		FinalStatus:  finalName(r.Final),
-		Progress:     100 * r.Progress,
-		TrackingUI:   "ApplicationMaster",
+		Progress:     decimal(100 * r.Progress),
+		TrackingUI:   "History",
 		TrackingURL:  r.Master.Tracking,
 		Diagnostics:  r.Diagnostics,
 		ClusterID:    cluster,
@@ -374,8 +422,13 @@ func bodyOfApp(r *wire.ApplicationReport, now, cluster int64, at masterPlace) pa
 		FinishedTime: r.Finish,
 		ElapsedTime:  now - r.Start,
 	}
-	if r.Finish > 0 {
+	switch {
+	case r.Finish > 0:
 		id.ElapsedTime = r.Finish - r.Start
+	case r.State == wire.AppRunning:
+		id.TrackingUI = "ApplicationMaster"
+	default:
+		id.TrackingUI, id.TrackingURL = "UNASSIGNED", ""
 	}
 	master := appMaster{Unmanaged: r.Unmanaged}
 	if at.container != "" {
@@ -393,116 +446,15 @@ func bodyOfApp(r *wire.ApplicationReport, now, cluster int64, at masterPlace) pa
 		RunningContainers: -1,
 		MemorySeconds:     r.Usage.MemorySeconds,
 		VCoreSeconds:      r.Usage.VCoreSeconds,
-		QueuePercent:      r.Usage.QueuePercent,
-		ClusterPercent:    r.Usage.ClusterPercent,
-		LogAggregation:    "DISABLED",
+		QueuePercent:      decimal(r.Usage.QueuePercent),
+		ClusterPercent:    decimal(r.Usage.ClusterPercent),
+		LogAggregation:    r.Logs.String(),
 	}
 	if r.Usage.Known {
 		used.AllocatedMemory, used.AllocatedVCores = r.Usage.Used.Memory, r.Usage.Used.VCores
 		used.ReservedMemory, used.ReservedVCores, used.RunningContainers = 0, 0, r.Usage.Containers
 	}
 	return parts{id, master, used}
-}
-
-type attemptList struct {
-	Attempt []attemptInfo `json:"appAttempt" xml:"appAttempt"`
-}
-
-type attemptInfo struct {
-	ID          int32  `json:"id" xml:"id"`
-	AttemptID   string `json:"appAttemptId" xml:"appAttemptId"`
-	Start       int64  `json:"startTime" xml:"startTime"`
-	Finished    int64  `json:"finishedTime" xml:"finishedTime"`
-	State       string `json:"appAttemptState" xml:"appAttemptState"`
-	Diagnostics string `json:"diagnosticsInfo" xml:"diagnosticsInfo"`
-	Tracking    string `json:"trackingUrl" xml:"trackingUrl"`
-	Original    string `json:"originalTrackingUrl" xml:"originalTrackingUrl"`
-	Host        string `json:"host" xml:"host"`
-	Port        int32  `json:"rpcPort" xml:"rpcPort"`
-	Container   string `json:"containerId,omitempty" xml:"containerId,omitempty"`
-	Node        string `json:"nodeId,omitempty" xml:"nodeId,omitempty"`
-	HTTPAddress string `json:"nodeHttpAddress,omitempty" xml:"nodeHttpAddress,omitempty"`
-	Logs        string `json:"logsLink,omitempty" xml:"logsLink,omitempty"`
-}
-
-func bodyOfAttempt(a *attempt) attemptInfo {
-	r := a.report()
-	o := attemptInfo{
-		ID:          a.id.Attempt,
-		AttemptID:   a.id.String(),
-		Start:       a.times.started,
-		Finished:    a.times.finished,
-		State:       attemptNames[a.state],
-		Diagnostics: a.diagnostics,
-		Tracking:    r.Master.Tracking,
-		Original:    r.Master.Original,
-		Host:        r.Master.Host,
-		Port:        r.Master.Port,
-	}
-	if a.master != nil {
-		n := a.master.node
-		o.Container, o.Node, o.HTTPAddress = a.master.id.String(), n.name, n.web
-		o.Logs = "http://" + n.web + "/node/containerlogs/" + o.Container + "/" + a.app.user
-	}
-	return o
-}
-
-// oneAttemptInfo is an attempt that was asked for by its id, which Hadoop describes by other names than those in lists.
-type oneAttemptInfo struct {
-	AttemptID   string `json:"appAttemptId" xml:"appAttemptId"`
-	Host        string `json:"host" xml:"host"`
-	Port        int32  `json:"rpcPort" xml:"rpcPort"`
-	Tracking    string `json:"trackingUrl" xml:"trackingUrl"`
-	Original    string `json:"originalTrackingUrl" xml:"originalTrackingUrl"`
-	Diagnostics string `json:"diagnosticsInfo" xml:"diagnosticsInfo"`
-	State       string `json:"appAttemptState" xml:"appAttemptState"`
-	Container   string `json:"amContainerId,omitempty" xml:"amContainerId,omitempty"`
-	Started     int64  `json:"startedTime" xml:"startedTime"`
-	Finished    int64  `json:"finishedTime" xml:"finishedTime"`
-}
-
-func bodyOfOneAttempt(a *attempt) oneAttemptInfo {
-	o := bodyOfAttempt(a)
-	return oneAttemptInfo{o.AttemptID, o.Host, o.Port, o.Tracking, o.Original, o.Diagnostics, o.State, o.Container,
-		o.Start, o.Finished}
-}
-
-type containerList struct {
-	Container []containerInfo `json:"container" xml:"container"`
-}
-
-type containerInfo struct {
-	ID          string `json:"containerId" xml:"containerId"`
-	Memory      int64  `json:"allocatedMB" xml:"allocatedMB"`
-	VCores      int32  `json:"allocatedVCores" xml:"allocatedVCores"`
-	Node        string `json:"assignedNodeId" xml:"assignedNodeId"`
-	Priority    int32  `json:"priority" xml:"priority"`
-	Started     int64  `json:"startedTime" xml:"startedTime"`
-	Finished    int64  `json:"finishedTime" xml:"finishedTime"`
-	Elapsed     int64  `json:"elapsedTime" xml:"elapsedTime"`
-	Log         string `json:"logUrl" xml:"logUrl"`
-	State       string `json:"containerState" xml:"containerState"`
-	HTTPAddress string `json:"nodeHttpAddress" xml:"nodeHttpAddress"`
-}
-
-func bodyOfContainer(c *container) containerInfo {
-	r := c.tell()
-	o := containerInfo{
-		ID:          c.id.String(),
-		Memory:      r.Resource.Memory,
-		VCores:      r.Resource.VCores,
-		Node:        c.node.name,
-		Priority:    int32(r.Priority),
-		Started:     r.Start,
-		Elapsed:     c.m.millis() - r.Start,
-		Log:         r.Log,
-		State:       "NEW",
-		HTTPAddress: r.NodeAddress,
-	}
-	if c.state == running {
-		o.State = "RUNNING"
-	}
-	return o
 }
 
 type statistics struct {

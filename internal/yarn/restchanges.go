@@ -174,11 +174,19 @@ func (q rest) lifetime() (timeoutInfo, error) {
 	if err != nil {
 		return timeoutInfo{}, err
 	}
+	return lifetimeOf(app), nil
+}
+
+// lifetimeOf says when an application is to be killed; nothing is left of the time of one that is over.
+func lifetimeOf(app *application) timeoutInfo {
 	t := timeoutInfo{lifetimeName, app.expiry(), -1}
 	if ends := app.lifetime.ends; !ends.IsZero() {
-		t.Left = max(0, int64(ends.Sub(q.m.now).Seconds()))
+		t.Left = 0
+		if !app.over {
+			t.Left = max(0, ends.Unix()-app.m.now.Unix())
+		}
 	}
-	return t, nil
+	return t
 }
 
 func (q rest) timeouts() (body, error) {
@@ -188,7 +196,7 @@ func (q rest) timeouts() (body, error) {
 
 func (q rest) timeout() (body, error) {
 	if kind := q.r.PathValue("kind"); kind != "" && strings.ToUpper(kind) != lifetimeName {
-		return body{}, badRequest("Invalid timeout type " + kind)
+		return body{}, badRequest("Invalid application-state " + kind + " specified. It should be one of [LIFETIME]")
 	}
 	t, err := q.lifetime()
 	return body{"timeout", t}, err
@@ -478,5 +486,5 @@ type userInfo struct {
 }
 
 func (q rest) userInfo() (body, error) {
-	return body{"clusterUserInfo", userInfo{q.m.config.Shown.User, q.user}}, nil
+	return body{alone + "clusterUserInfo", userInfo{q.m.config.Shown.User, q.user}}, nil
 }

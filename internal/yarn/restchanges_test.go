@@ -80,7 +80,7 @@ func TestRESTChanges(t *testing.T) {
 		{"PUT", "/queue", `{"queue":"etl"}`, 403, "RemoteException.exception", "ForbiddenException"},
 		{"PUT", "/queue?user.name=mallory", `{"queue":"etl"}`, 403, "RemoteException.exception", "ForbiddenException"},
 		{"PUT", "/queue?user.name=alice", `{"queue":"none"}`, 400, "RemoteException.exception", "BadRequestException"},
-		{"PUT", "/queue?user.name=alice", `{"queue":"etl"}`, 200, "queue", "etl"},
+		{"PUT", "/queue?user.name=alice", `{"queue":"etl"}`, 200, "queue", "root.etl"},
 		{"PUT", "/priority?user.name=alice", `{}`, 400, "RemoteException.exception", "BadRequestException"},
 		{"PUT", "/priority?user.name=alice", `{"priority":7}`, 200, "priority", 7.0},
 		{"GET", "/timeouts", "", 200, "timeouts.timeout.expiryTime", "UNLIMITED"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -33,7 +34,10 @@ func servePages(mux *http.ServeMux, f *front) {
 	}
 	mux.HandleFunc("GET /cluster", overview)
 	mux.HandleFunc("GET /cluster/cluster", overview)
-	mux.HandleFunc("GET /isActive", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /isActive", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain;charset=utf-8")
+		io.WriteString(w, "I am Active!")
+	})
 	mux.HandleFunc("GET /conf", func(w http.ResponseWriter, r *http.Request) {
 		confPage(f.config.Shown.Properties, w, r)
 	})
@@ -73,8 +77,13 @@ func confPage(said []Property, w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		said = one
+		if wantsJSON(r) {
+			w.Header().Set("Content-Type", "application/json;charset=utf-8")
+			json.NewEncoder(w).Encode(map[string]any{"property": one[0]})
+			return
+		}
 	}
-	if strings.Contains(r.Header.Get("Accept"), "json") || r.FormValue("format") == "json" {
+	if wantsJSON(r) {
 		w.Header().Set("Content-Type", "application/json;charset=utf-8")
 		json.NewEncoder(w).Encode(map[string]any{"properties": append([]Property{}, said...)})
 		return
@@ -85,6 +94,11 @@ func confPage(said []Property, w http.ResponseWriter, r *http.Request) {
 		Property []Property `xml:"property"`
 	}
 	xml.NewEncoder(w).Encode(configuration{Property: said})
+}
+
+// wantsJSON reports whether a request for the configuration asks for JSON.
+func wantsJSON(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "json") || r.FormValue("format") == "json"
 }
 
 // jmxPage serves beans, those whose name begins as qry asks.

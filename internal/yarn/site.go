@@ -31,6 +31,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 	}
 	config = p.config(dir)
 	config.Shown.Properties = p.said()
+	config.Shown.Collects = p.yes("yarn.log-aggregation-enable", false)
 	if config.Sizes.Nodes, err = nodeSizes(dir); err != nil {
 		return config, nil, err
 	}

@@ -341,10 +341,11 @@ type appTable struct {
 	named   int32                 // the last id that was given to a client
 	taken   idSet                 // of those, with which an application was submitted
 	trimmed map[wire.AppState]int // those that are told of no more, by how they ended
-	gone    int                   // of list, those that are over
-	held    int64                 // bytes of submissions of those that live
-	wary    int                   // of list, those that live and on whose behalf nodes are shunned
-	retold  bool                  // the core was told of nodes that are shunned, at the last change of nodes
+	logs    map[wire.ApplicationID]*collection
+	gone    int   // of list, those that are over
+	held    int64 // bytes of submissions of those that live
+	wary    int   // of list, those that live and on whose behalf nodes are shunned
+	retold  bool  // the core was told of nodes that are shunned, at the last change of nodes
 }
 
 // A leaseTable finds containers by the core's attempts, in whose slots they are.

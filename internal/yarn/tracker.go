@@ -100,6 +100,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 		"containers",
 		len(q.Containers),
 	)
+	n.collected(q.Logs)
 	return reply(
 		&wire.RegisterNodeResponse{
 			ContainerKey:    t.m.keys.container.Offered(),
@@ -251,6 +252,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	n.checked(&q.Status)
 	n.reported(q.Status.Containers)
 	n.increased(q.Status.Increased)
+	n.collected(q.Logs)
 	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {
 		n.gone(wire.NodeDecommissioned)
 		return reply(&wire.HeartbeatResponse{Action: wire.NodeActShutdown, Diagnostics: "decommissioned"})

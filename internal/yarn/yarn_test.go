@@ -818,7 +818,7 @@ func TestNodesLeave(t *testing.T) {
 	n.SetHealthy(false)
 	c.until("the node is unhealthy", func() bool { return states().Unhealthy == 1 })
 	id := c.submit(nil)
-	if r := c.report(id); r.State != wire.AppAccepted || r.Usage.Known {
+	if r := c.report(id); r.State != wire.AppAccepted || !r.Usage.Known {
 		t.Errorf("without a node: %+v", r)
 	}
 	n.SetHealthy(true)

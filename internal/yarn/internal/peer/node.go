@@ -31,6 +31,7 @@ type NodeConfig struct {
 	Tracker  string // address of the ResourceManager for NodeManagers
 	Host     string // that it says it has; its port is the one that it listens on, at 127.0.0.1
 	Resource wire.Resource
+	Use      *wire.Use // what it says that its containers, and all of its machine, use; nil: nothing
 	// Run is a container's process: it returns the exit status, soon after ctx is done. It runs on a goroutine of its
 	// own.
 	Run func(ctx context.Context, p Process) int32
@@ -260,6 +261,10 @@ func (n *Node) once() time.Duration {
 		q.Status.Containers = append(q.Status.Containers, n.status(id, p))
 	}
 	q.Status.Increased = n.increased
+	if use := n.config.Use; use != nil {
+		q.Status.Utilization = proto.Append(nil, use)
+		q.Status.Machine = q.Status.Utilization
+	}
 	var r wire.HeartbeatResponse
 	err := n.call("nodeHeartbeat", q, &r)
 	n.mu.Unlock()

@@ -116,8 +116,9 @@ type ApplicationReport struct {
 	Tags          []string
 	Priority      Priority
 	Unmanaged     bool
-	ClientToken   *Token // by which the caller may call the ApplicationMaster; nil: no token is needed
-	MasterToken   *Token // for the owner of an unmanaged ApplicationMaster; nil else
+	Logs          LogStatus // how far they are collected; 0: there are none yet
+	ClientToken   *Token    // by which the caller may call the ApplicationMaster; nil: no token is needed
+	MasterToken   *Token    // for the owner of an unmanaged ApplicationMaster; nil else
 }
 
 // MasterAddress is where an ApplicationMaster is found.
@@ -149,8 +150,8 @@ func (m *ApplicationReport) Fields(f *proto.Fields) {
 	f.String(18, &m.Type)
 	proto.Optional(f, 19, &m.MasterToken)
 	f.Strings(20, &m.Tags)
-	if f.Has(m.Attempt.Attempt > 0) {
-		f.Put(21, 1) // logs are not aggregated
+	if f.Has(m.Logs != 0) {
+		f.Int32(21, (*int32)(&m.Logs))
 	}
 	f.Bool(22, &m.Unmanaged)
 	f.Message(23, &m.Priority)
@@ -189,7 +190,7 @@ func (m *Lifetime) Fields(f *proto.Fields) {
 // Usage is what an application uses and has used. Commands fail on one with parts missing, so all of it is always
 // written.
 type Usage struct {
-	// false: before the first container and after the last; the numbers of now are then written as -1
+	// false: the application is over; the numbers of now are then written as -1
 	Known          bool
 	Containers     int32
 	Used           Resource

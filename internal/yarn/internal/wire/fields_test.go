@@ -19,6 +19,7 @@ func TestRoundTrip(t *testing.T) {
 		new(
 			RegisterNodeRequest,
 		), new(RegisterNodeResponse), new(NodeContainer), new(NodeStatus), new(Use), new(Health), new(HeartbeatRequest),
+		new(LogReport),
 		new(HeartbeatResponse), new(UnregisterNode),
 		new(
 			RegisterMasterRequest,

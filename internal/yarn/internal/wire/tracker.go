@@ -27,6 +27,7 @@ type RegisterNodeRequest struct {
 	Containers []NodeContainer
 	Apps       []ApplicationID // with anything left on the node
 	Physical   *Resource
+	Logs       []LogReport
 	Status     *NodeStatus
 }
 
@@ -38,6 +39,7 @@ func (m *RegisterNodeRequest) Fields(f *proto.Fields) {
 	proto.Repeated(f, 6, &m.Containers)
 	proto.Repeated(f, 7, &m.Apps)
 	proto.Optional(f, 9, &m.Physical)
+	proto.Repeated(f, 10, &m.Logs)
 	proto.Optional(f, 12, &m.Status)
 }
 
@@ -159,7 +161,8 @@ func (m *Health) Fields(f *proto.Fields) {
 type HeartbeatRequest struct {
 	Status                NodeStatus
 	ContainerKey, NodeKey MasterKey
-	Sequence              int64 // of tokens that this project does not hand out
+	Logs                  []LogReport // of applications whose logs are being collected here, since the last beat
+	Sequence              int64       // of tokens that this project does not hand out
 }
 
 // Reset empties the request, to be decoded into again. The names that it has are kept, to be compared with those that
@@ -171,6 +174,7 @@ func (m *HeartbeatRequest) Reset() {
 			rest: s.rest[:0]},
 		ContainerKey: MasterKey{Key: m.ContainerKey.Key[:0]},
 		NodeKey:      MasterKey{Key: m.NodeKey.Key[:0]},
+		Logs:         m.Logs[:0],
 	}
 }
 
@@ -178,7 +182,43 @@ func (m *HeartbeatRequest) Fields(f *proto.Fields) {
 	f.Message(1, &m.Status)
 	f.Message(2, &m.ContainerKey)
 	f.Message(3, &m.NodeKey)
+	proto.Repeated(f, 5, &m.Logs)
 	f.Int64(8, &m.Sequence)
+}
+
+// A LogStatus is how far the collection of an application's logs has come.
+type LogStatus int32
+
+// The states of a collection of logs.
+const (
+	LogsDisabled LogStatus = iota + 1
+	LogsNotStarted
+	LogsRunning
+	LogsSucceeded
+	LogsFailed
+	LogsTimedOut
+	LogsFailing // some have failed, and others run
+)
+
+var logStatuses = [...]string{"", "DISABLED", "NOT_START", "RUNNING", "SUCCEEDED", "FAILED", "TIME_OUT",
+	"RUNNING_WITH_FAILURE"}
+
+func (s LogStatus) String() string {
+	if s < 0 || int(s) >= len(logStatuses) {
+		return ""
+	}
+	return logStatuses[s]
+}
+
+// A LogReport is how far a node is with the logs of an application.
+type LogReport struct {
+	App    ApplicationID
+	Status LogStatus
+}
+
+func (m *LogReport) Fields(f *proto.Fields) {
+	f.Message(1, &m.App)
+	f.Int32(2, (*int32)(&m.Status))
 }
 
 func (m *HeartbeatRequest) Append(b []byte) []byte { return proto.Append(b, m) }

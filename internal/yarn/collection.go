@@ -1,0 +1,93 @@
+package yarn
+
+import (
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// A collection is how far nodes are with collecting the logs of an application, as they say themselves.
+type collection struct {
+	at     map[*node]wire.LogStatus
+	counts [wire.LogsFailing + 1]int32 // of nodes, by status
+}
+
+// set takes in how far a node is.
+func (c *collection) set(n *node, s wire.LogStatus) {
+	c.counts[c.at[n]]--
+	c.at[n] = s
+	c.counts[s]++
+}
+
+// status sums up what the nodes say of an application that is over, or is not.
+func (c *collection) status(over bool) wire.LogStatus {
+	count, all := &c.counts, int32(len(c.at))
+	failed := count[wire.LogsFailed] + count[wire.LogsTimedOut] + count[wire.LogsFailing]
+	final := count[wire.LogsSucceeded] + count[wire.LogsFailed] + count[wire.LogsTimedOut]
+	switch {
+	case all == count[wire.LogsNotStarted]:
+		return wire.LogsNotStarted
+	case all == count[wire.LogsDisabled]:
+		return wire.LogsDisabled
+	case !over || final+count[wire.LogsDisabled] < all:
+		if failed > 0 {
+			return wire.LogsFailing
+		}
+		return wire.LogsRunning
+	case failed == 0:
+		return wire.LogsSucceeded
+	case count[wire.LogsFailed] > 0:
+		return wire.LogsFailed
+	}
+	return wire.LogsTimedOut
+}
+
+// collectionTimeout is how long after the end of an application nodes are waited for.
+const collectionTimeout = 10 * time.Minute
+
+// collects says that a node will have logs of an application.
+func collects(app *application, n *node) {
+	if !app.m.config.Shown.Collects {
+		return
+	}
+	c := app.m.apps.logs[app.id]
+	if c == nil {
+		c = &collection{at: map[*node]wire.LogStatus{}}
+		app.m.apps.logs[app.id] = c
+	}
+	if c.at[n] == 0 {
+		c.at[n] = wire.LogsNotStarted
+		c.counts[wire.LogsNotStarted]++
+	}
+}
+
+// collected takes in how far a node is with the logs of applications.
+func (n *node) collected(list []wire.LogReport) {
+	for _, r := range list {
+		app := n.m.apps.byID[r.App]
+		if app == nil || r.Status < wire.LogsDisabled || r.Status > wire.LogsFailing {
+			continue
+		}
+		collects(app, n) // also where it ran in an earlier life
+		if c := n.m.apps.logs[r.App]; c != nil {
+			c.set(n, r.Status)
+		}
+	}
+}
+
+// logsOf is how far the collection of an application's logs has come.
+func logsOf(app *application) wire.LogStatus {
+	if !app.m.config.Shown.Collects {
+		return wire.LogsDisabled
+	}
+	c := app.m.apps.logs[app.id]
+	if c == nil {
+		return wire.LogsNotStarted
+	}
+	s := c.status(app.over)
+	late := app.over && app.m.millis()-app.times.finished > collectionTimeout.Milliseconds()
+	if late && (s == wire.LogsNotStarted || s == wire.LogsRunning || s == wire.LogsFailing) {
+		return wire.LogsTimedOut
+	}
+	return s
+}

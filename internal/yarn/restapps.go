@@ -1,0 +1,136 @@
+package yarn
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// appDetails is a further part of what is told of an application: what it has held over time, what it holds and waits
+// for, and when it is to end. What was preempted is not counted.
+type appDetails struct {
+	Seconds          *secondsMap   `json:"resourceSecondsMap" xml:"resourceSecondsMap"`
+	PreemptedMemory  int64         `json:"preemptedMemorySeconds" xml:"preemptedMemorySeconds"`
+	PreemptedVCores  int64         `json:"preemptedVcoreSeconds" xml:"preemptedVcoreSeconds"`
+	PreemptedSeconds struct{}      `json:"preemptedResourceSecondsMap" xml:"preemptedResourceSecondsMap"`
+	MasterLabel      string        `json:"amNodeLabelExpression" xml:"amNodeLabelExpression"`
+	Requests         []requestInfo `json:"resourceRequests,omitempty" xml:"resourceRequests"`
+	Held             *usageList    `json:"resourceInfo,omitempty" xml:"resourceInfo"`
+	Timeouts         timeoutList   `json:"timeouts" xml:"timeouts"`
+}
+
+// A secondsMap is amounts by the name of their kind. In JSON it has a member entry for each, as Hadoop's has.
+type secondsMap amountsMap
+
+// MarshalJSON writes a member for each entry.
+func (m *secondsMap) MarshalJSON() ([]byte, error) {
+	p := parts{}
+	for _, e := range m.Entry {
+		p = append(p, struct {
+			Entry amountEntry `json:"entry"`
+		}{e})
+	}
+	return p.MarshalJSON()
+}
+
+type usageList struct {
+	Usage []usageInfo `json:"resourceUsagesByPartition" xml:"resourceUsagesByPartition"`
+}
+
+// usageInfo is what is used of the one partition that there is, whose name is empty.
+type usageInfo struct {
+	Partition string     `json:"partitionName" xml:"partitionName"`
+	Used      amountInfo `json:"used" xml:"used"`
+	Reserved  amountInfo `json:"reserved" xml:"reserved"`
+	Pending   amountInfo `json:"pending" xml:"pending"`
+	Masters   amountInfo `json:"amUsed" xml:"amUsed"`
+}
+
+// requestInfo is what an application waits for: containers of a size, on a host, a rack or anywhere.
+type requestInfo struct {
+	Priority   int32      `json:"priority" xml:"priority"`
+	Allocation int64      `json:"allocationRequestId" xml:"allocationRequestId"`
+	Place      string     `json:"resourceName" xml:"resourceName"`
+	Size       amountInfo `json:"capability" xml:"capability"`
+	Containers int32      `json:"numContainers" xml:"numContainers"`
+	Relax      bool       `json:"relaxLocality" xml:"relaxLocality"`
+	Label      string     `json:"nodeLabelExpression" xml:"nodeLabelExpression"`
+	Execution  struct {
+		Type    string `json:"executionType" xml:"executionType"`
+		Enforce bool   `json:"enforceExecutionType" xml:"enforceExecutionType"`
+	} `json:"executionTypeRequest" xml:"executionTypeRequest"`
+}
+
+// detailsOf tells what users may see; those who may not see the application are not told what it holds and wants.
+func detailsOf(app *application, may bool) appDetails {
+	d := appDetails{Timeouts: timeoutList{[]timeoutInfo{lifetimeOf(app)}}, Seconds: &secondsMap{}}
+	if !may {
+		return d
+	}
+	sizes, used, j := app.m.config.Sizes, app.used, app.m.core.Job(app.job)
+	if j != nil && !app.over {
+		used = app.m.core.Service(j, max(app.m.at(), app.m.core.Now))
+		none := sizes.info(wire.Resource{})
+		held := usageInfo{Used: sizes.infoOf(j.Used), Reserved: none, Masters: none}
+		var waits sched.Resources
+		for _, st := range j.Stages {
+			waits = waits.Add(app.m.core.Amount(st.Shape).Times(int64(st.Pending)))
+		}
+		held.Pending = sizes.infoOf(waits)
+		if a := app.current(); a != nil && a.master != nil && !a.ended() {
+			held.Masters = sizes.info(a.master.resource)
+		}
+		d.Held = &usageList{[]usageInfo{held}}
+		d.Requests = requestsOf(app)
+	}
+	if d.Held != nil || len(app.attempts) > 0 {
+		var seconds sched.Resources
+		for k := range seconds {
+			seconds[k] = int64(used[k])
+		}
+		m := secondsMap(amountsOf(sizes.infoOf(seconds)))
+		d.Seconds = &m
+	}
+	return d
+}
+
+// mostRequests bounds how many requests of one application are told of.
+const mostRequests = 100
+
+// requestsOf lists what an application waits for, by priority, allocation and place.
+func requestsOf(app *application) (list []requestInfo) {
+	one := func(priority int32, allocation int64, r wire.ResourceRequest) {
+		i := requestInfo{Priority: priority, Allocation: allocation, Place: r.Place, Containers: r.Containers,
+			Relax: r.Relax, Size: app.m.config.Sizes.info(r.Resource)}
+		i.Execution.Type = "GUARANTEED"
+		list = append(list, i)
+	}
+	if app.starting() {
+		if size, ok := app.submission.MasterResource(); ok {
+			one(0, -1, wire.ResourceRequest{Place: wire.Anywhere, Containers: 1, Relax: true,
+				Resource: app.m.config.Sizes.normal(size)})
+		}
+		return list
+	}
+	for i, key := range app.asks.stages {
+		g := app.asks.groups[key.groupKey]
+		if g == nil || g.stage != int32(i) || g.total <= 0 || i == 0 {
+			continue
+		}
+		if len(list) >= mostRequests {
+			break
+		}
+		one(int32(g.key.priority), g.key.allocation,
+			wire.ResourceRequest{Place: wire.Anywhere, Containers: g.total, Relax: g.relax, Resource: g.size})
+		for _, r := range g.places {
+			one(int32(g.key.priority), g.key.allocation, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b requestInfo) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Allocation, b.Allocation),
+			cmp.Compare(a.Place, b.Place))
+	})
+	return list
+}

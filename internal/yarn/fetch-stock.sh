@@ -1,11 +1,12 @@
 #!/bin/sh
-# fetch-stock.sh hadoop|spark: fetches what tests run beside this project, once, by its own package manager, into $SOJOURN_CACHE (~/.cache/sojourn
-# where that is not set), and prints where it is: the folder of Hadoop's jars, or Spark's home. Prints nothing but a sentence on standard error
+# fetch-stock.sh hadoop|spark|tez: fetches what tests run beside this project, once, by its own package manager, into $SOJOURN_CACHE (~/.cache/sojourn
+# where that is not set), and prints where it is: the folder of Hadoop's or Tez's jars, or Spark's home. Prints nothing but a sentence on standard error
 # where that cannot be had within $SOJOURN_FETCH_TIME (600 s): tests that need it are skipped then.
 set -eu
 cache=${SOJOURN_CACHE:-${HOME:?}/.cache/sojourn}
 hadoop=3.4.2
 spark=3.5.5
+tez=0.10.4
 
 # without WHAT WHY
 without() {
@@ -32,6 +33,18 @@ pom() {
 	done
 	echo "<dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-mapreduce-client-jobclient</artifactId><version>$hadoop</version><type>test-jar</type></dependency>"
 	echo '<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>'
+	echo '</dependencies></project>'
+}
+
+# pomOf GROUP VERSION ARTIFACT... lists artifacts of one group.
+pomOf() {
+	group=$1 version=$2
+	shift 2
+	echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+	echo '<groupId>sojourn</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging><dependencies>'
+	for a in "$@"; do
+		echo "<dependency><groupId>$group</groupId><artifactId>$a</artifactId><version>$version</version></dependency>"
+	done
 	echo '</dependencies></project>'
 }
 
@@ -68,10 +81,27 @@ spark)
 		mkdir -p "$cache/spark-$spark"
 		fetch "Spark $spark" "$dir" python3 -m pip install -q --disable-pip-version-check --no-compile --target "$dir.part" "pyspark==$spark"
 	fi
+	# the shuffle service of NodeManagers, which pip has not; tests that need it are skipped without
+	if [ ! -e "$dir/pyspark/yarn" ] && command -v mvn >/dev/null; then
+		pomOf org.apache.spark "$spark" spark-network-yarn_2.12 >"$cache/spark-$spark/pom.xml"
+		(fetch "Spark's shuffle service" "$dir/pyspark/yarn" mvn -q -B -f "$cache/spark-$spark/pom.xml" dependency:copy-dependencies \
+			-DexcludeTransitive=true -DoutputDirectory="$dir/pyspark/yarn.part")
+	fi
 	echo "$dir/pyspark"
 	;;
+tez)
+	dir=$cache/tez-$tez
+	need "Tez $tez" java mvn
+	if [ ! -e "$dir/jars/tez-examples-$tez.jar" ]; then
+		mkdir -p "$dir"
+		pomOf org.apache.tez "$tez" tez-examples tez-dag tez-runtime-internals >"$dir/pom.xml"
+		fetch "Tez $tez" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies -DincludeScope=runtime \
+			-DexcludeGroupIds=org.apache.hadoop,org.apache.hadoop.thirdparty -DoutputDirectory="$dir/jars.part"
+	fi
+	echo "$dir/jars"
+	;;
 *)
-	echo "usage: $0 hadoop|spark" >&2
+	echo "usage: $0 hadoop|spark|tez" >&2
 	exit 2
 	;;
 esac

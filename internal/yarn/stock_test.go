@@ -2,9 +2,11 @@ package yarn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -239,7 +241,7 @@ func (s *stock) writeConf(name string, more map[string]string) string {
 	}
 	all := maps.Clone(s.site)
 	maps.Copy(all, more)
-	for _, file := range []string{"core-site.xml", "yarn-site.xml", "mapred-site.xml"} {
+	for _, file := range []string{"core-site.xml", "yarn-site.xml", "mapred-site.xml", "hdfs-site.xml"} {
 		s.writeXML(filepath.Join(dir, file), all)
 	}
 	s.write(
@@ -443,6 +445,20 @@ func (s *stock) call(method string, q proto.Message, r proto.Decoder) error {
 	return c.Call(ctx, method, q, r)
 }
 
+// page asks for a page of the ResourceManager in JSON.
+func (s *stock) page(path string) (v any) {
+	s.t.Helper()
+	r, err := http.Get("http://" + s.at.Web + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+		s.t.Errorf("%s: %v", path, err)
+	}
+	return v
+}
+
 // newest returns the report of the application that was submitted last.
 func (s *stock) newest() (last wire.ApplicationReport) {
 	var r wire.ApplicationsResponse
@@ -476,8 +492,8 @@ func (s *stock) run(args ...string) string {
 	return out
 }
 
-// commandTime is long: on two busy cores a job of twenty tasks takes two minutes, all of it Java's start.
-const commandTime = 6 * time.Minute
+// commandTime is long: on two busy cores a job of twenty tasks takes minutes, all of it Java's start.
+const commandTime = 10 * time.Minute
 
 func (s *stock) try(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)

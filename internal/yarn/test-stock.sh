@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test-stock.sh [PART [FILE]]: runs the tests beside stock Hadoop and Spark whose names match PART (Stock: all of them), prints what passed as a table of
+# test-stock.sh [PART [FILE]]: runs the tests beside stock Hadoop, Spark and Tez whose names match PART (Stock: all of them), prints what passed as a table of
 # Markdown, and puts that into FILE (docs/hadoop.md) between the lines that say so.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -7,11 +7,12 @@ part=${1:-Stock}
 file=${2-}
 SOJOURN_HADOOP=$(./internal/yarn/fetch-stock.sh hadoop)
 SOJOURN_SPARK=$(./internal/yarn/fetch-stock.sh spark)
-export SOJOURN_HADOOP SOJOURN_SPARK SOJOURN_STOCK=all
+SOJOURN_TEZ=$(./internal/yarn/fetch-stock.sh tez)
+export SOJOURN_HADOOP SOJOURN_SPARK SOJOURN_TEZ SOJOURN_STOCK=all
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 
-go test -count=1 -run "$part" -timeout 75m -v ./internal/yarn ./internal/mr/streaming | tee "$log/said"
+go test -count=1 -run "$part" -timeout 120m -v ./internal/yarn ./internal/mr/streaming | tee "$log/said"
 status=$?
 {
 	echo "$(date -u +%F), $(java -version 2>&1 | sed -n 's/.*version "\(.*\)".*/Java \1/p'), $(uname -sm), $(nproc) cores, a load of $(cut -d' ' -f1 /proc/loadavg) at the end:"

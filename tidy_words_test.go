@@ -27,19 +27,14 @@ func TestTidyLines(t *testing.T) {
 		if err != nil {
 			continue // removed and not yet committed
 		}
-		fenced, widest := false, widestCode
+		widest, reader := widestCode, &markdown{}
 		if filepath.Ext(path) == ".md" {
 			widest = widestText
 		}
 		for i, line := range strings.Split(string(text), "\n") {
-			if widest == widestText {
-				fence := strings.HasPrefix(strings.TrimSpace(line), "```")
-				fenced = fenced != fence
-				indented := strings.HasPrefix(line, "    ")
-				if fenced || fence || indented || strings.HasPrefix(strings.TrimSpace(line), "|") ||
-					strings.Contains(line, "](") {
-					continue
-				}
+			if widest == widestText && (reader.code(line) || strings.HasPrefix(strings.TrimSpace(line), "|") ||
+				strings.Contains(line, "](")) {
+				continue
 			}
 			if w := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); w > widest {
 				dir := filepath.ToSlash(filepath.Dir(path))
@@ -48,6 +43,81 @@ func TestTidyLines(t *testing.T) {
 		}
 	}
 	ratchet(t, "longLines", found, nil)
+}
+
+// A markdown reads a document line by line and knows which lines are code.
+type markdown struct {
+	fenced, indented bool // within a block of code between fences, or of one by its indentation
+	blank            bool // the line before was empty
+	begun            bool // a line was read
+	content          int  // column at which the text of the present list item begins; 0: outside lists
+}
+
+var listItem = regexp.MustCompile(`^ *(?:[-*+]|\d+[.)]) +`)
+
+// code reports whether a line is code: between fences, or four columns deeper than the text around it and after an
+// empty line. The lines that continue an item of a list are text, however deep it is.
+func (m *markdown) code(line string) bool {
+	defer func() { m.begun, m.blank = true, strings.TrimSpace(line) == "" }()
+	if strings.HasPrefix(strings.TrimSpace(line), "```") {
+		m.fenced, m.indented = !m.fenced, false
+		return true
+	}
+	if m.fenced {
+		return true
+	}
+	if strings.TrimSpace(line) == "" {
+		return m.indented
+	}
+	depth := len(line) - len(strings.TrimLeft(line, " "))
+	if m.blank && depth < m.content && !listItem.MatchString(line) {
+		m.content = 0
+	}
+	m.indented = depth >= m.content+4 && (m.indented || m.blank || !m.begun)
+	if m.indented {
+		return true
+	}
+	if item := listItem.FindString(line); item != "" {
+		m.content = len(item)
+	}
+	return false
+}
+
+// TestMarkdownCode tells text from code in a document with nested lists.
+func TestMarkdownCode(t *testing.T) {
+	const document = `text
+    continues a paragraph
+
+    !code
+
+    !code
+
+1. item
+   - nested item
+     that goes on
+       however deep
+
+     of two paragraphs
+
+         !code in the item
+2. item
+
+text
+
+    !code
+- item
+` + "```" + `
+!fenced
+` + "```" + `
+    that goes on`
+	var m markdown
+	for i, line := range strings.Split(document, "\n") {
+		trimmed := strings.TrimSpace(line)
+		want := strings.HasPrefix(trimmed, "!") || strings.HasPrefix(trimmed, "```")
+		if got := m.code(line); got != want && trimmed != "" {
+			t.Errorf("line %d %q is code: %v, want %v", i+1, line, got, want)
+		}
+	}
 }
 
 // phrases are those that plain technical English does without, and what to write instead.

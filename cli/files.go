@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
 // leaving are the flags that say which files a run leaves behind.
@@ -206,4 +208,38 @@ func (t *jobTable) drop() {
 	if t != nil {
 		t.file.drop()
 	}
+}
+
+// A product is a file that a verb makes, which gets its name when it is whole.
+type product struct {
+	path      string
+	overwrite bool
+}
+
+// register registers --output, whose default is usual, and --overwrite.
+func (p *product) register(c *cobra.Command, usual, about string) {
+	c.Flags().StringVar(&p.path, "output", usual, about)
+	c.Flags().BoolVar(&p.overwrite, "overwrite", false, "replace what --output names, if it exists")
+}
+
+// file is the product as its flag names it.
+func (p *product) file() flagFile { return flagFile{"--output", p.path} }
+
+// make lets fill write the product to its file, or to standard output.
+func (p *product) make(a *app, fill func(io.Writer) error) error {
+	if p.path == workload.StandardInput {
+		return fill(a.Out)
+	}
+	if err := (&leaving{overwrite: p.overwrite}).room(p.file()); err != nil {
+		return err
+	}
+	f, err := newDraft(p.path)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	defer f.drop()
+	if err := fill(f); err != nil {
+		return fmt.Errorf("write %s: %w", p.path, err)
+	}
+	return f.keep()
 }

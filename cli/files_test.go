@@ -94,6 +94,16 @@ func TestOutputsRefused(t *testing.T) {
 		"sim --trace jobs.tsv --plot nowhere/x.svg":              "--plot nowhere/x.svg: stat nowhere",
 		"fluid --trace jobs.tsv --policy ps --per-job there.csv": "--per-job there.csv exists",
 		"run mix.yaml --per-job there.csv":                       "--per-job there.csv exists",
+
+		"generate text --size 1kB --output in.txt": "--output in.txt exists: choose another name, remove it, or say " +
+			"--overwrite",
+		"generate text --size 1kB --output none/in.txt":             "--output none/in.txt",
+		"generate documents --size 1kB --output folder":             "--output folder exists",
+		"generate documents --size 1kB --output . --overwrite":      "has cluster.yaml, which is no document",
+		"generate documents --size 1kB --output in.txt --overwrite": "--output in.txt is no folder",
+		"workload generate --jobs 3 --output jobs.tsv":              "--output jobs.tsv exists",
+		"workload convert jobs.tsv --output there.csv":              "--output there.csv exists",
+		"workload convert jobs.tsv --output ./jobs.tsv --overwrite": "are one file",
 	} {
 		if status, out, errs := sojourn(t, strings.Fields(args)...); status != statusUsage ||
 			!strings.Contains(errs, want) ||
@@ -109,6 +119,13 @@ func TestOutputsRefused(t *testing.T) {
 		"sim --trace jobs.tsv --record /dev/null --per-job /dev/null --plot /dev/null",
 		"fluid --trace jobs.tsv --policy ps --per-job there.csv --plot x.svg --overwrite",
 		"run mix.yaml --per-job there.csv --plot x.svg --record x.rec --overwrite",
+		"generate text --size 1kB --output made.txt",
+		"generate text --size 2kB --output made.txt --overwrite",
+		"generate documents --size 1kB --files 3 --output made",
+		"generate documents --size 1kB --files 2 --output made --overwrite",
+		"workload convert jobs.tsv --to yaml --output jobs.yaml",
+		"workload generate --jobs 2 --output jobs.yaml --overwrite",
+		"workload generate --jobs 2 --output /dev/null",
 	} {
 		must(t, strings.Fields(args)...)
 	}
@@ -118,6 +135,12 @@ func TestOutputsRefused(t *testing.T) {
 	}
 	if left, _ := filepath.Glob("*.partial"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+	if info, err := os.Stat("made.txt"); err != nil || info.Size() < 1900 {
+		t.Errorf("the text of 2 kB is %v, %v", info, err)
+	}
+	if docs, _ := filepath.Glob("made/*"); len(docs) != 2 {
+		t.Errorf("two documents replaced three: %v", docs)
 	}
 }
 

@@ -20,7 +20,8 @@ const documentsKind = "documents"
 
 // generateCommand makes input for the built-in jobs.
 func generateCommand(a *app) *cobra.Command {
-	var size, output string
+	var size string
+	var made product
 	var seed uint64
 	var files int
 	c := &cobra.Command{
@@ -43,41 +44,32 @@ func generateCommand(a *app) *cobra.Command {
 			if err != nil || n <= 0 {
 				return usagef("--size %q: must be a size above 0, such as 500MB", size)
 			}
-			if output == "" {
+			if made.path == "" {
 				return usagef("--output is needed: a file, a folder for documents, or - for standard output")
 			}
 			if args[0] == documentsKind {
 				return makeDocuments(generate.Documents{Files: files, Text: generate.Text{Bytes: n, Seed: seed}},
-					output)
+					&made)
 			}
 			e, ok := generate.All[args[0]]
 			if !ok {
 				return usagef("no generator is named %q: there are %s", args[0],
 					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "))
 			}
-			return makeInput(a, e.New(n, seed), output)
+			return made.make(a, func(to io.Writer) error {
+				if err := writeAll(e.New(n, seed), to); err != nil {
+					return failuref("%w", err)
+				}
+				return nil
+			})
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&size, "size", "100MB", "how much to make, approximately")
-	f.StringVar(&output, "output", "", "file to write, which must not exist; - is standard output")
+	made.register(c, "", "file to write, a folder for documents; - is standard output")
 	f.Uint64Var(&seed, "seed", 1, "seed of all chance")
 	f.IntVar(&files, "files", 100, "number of files, of documents")
 	return c
-}
-
-func makeInput(a *app, w generate.Writer, path string) error {
-	if path == workload.StandardInput {
-		return writeAll(w, a.Out)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(writeAll(w, f), f.Close()); err != nil {
-		return failuref("%w", errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path)))
-	}
-	return nil
 }
 
 func writeAll(w generate.Writer, to io.Writer) error {
@@ -88,13 +80,39 @@ func writeAll(w generate.Writer, to io.Writer) error {
 	return out.Flush()
 }
 
-func makeDocuments(d generate.Documents, dir string) error {
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		return err
+// makeDocuments makes a folder of texts. It replaces a folder only if nothing but such texts is in it.
+func makeDocuments(d generate.Documents, made *product) error {
+	info, err := os.Stat(made.path)
+	switch {
+	case err == nil && !info.IsDir():
+		return usagef("%s is no folder: documents need a folder that does not exist", made.file())
+	case err == nil && !made.overwrite:
+		return usagef("%s exists: choose another name, remove it, or say --overwrite", made.file())
+	case err == nil:
+		entries, err := os.ReadDir(made.path)
+		if err != nil {
+			return usageError{fmt.Errorf("%s: %w", made.file(), err)}
+		}
+		for _, e := range entries {
+			if ours, _ := filepath.Match("doc-*.txt", e.Name()); !ours {
+				return usagef("%s has %s, which is no document of this command: choose another name", made.file(),
+					e.Name())
+			}
+		}
 	}
-	err := d.Each(func(name string) (io.WriteCloser, error) { return os.Create(filepath.Join(dir, name)) })
+	draft := fmt.Sprintf("%s.%d.partial", filepath.Clean(made.path), os.Getpid())
+	if err := os.Mkdir(draft, 0o777); err != nil {
+		return usageError{fmt.Errorf("--output: %w", err)}
+	}
+	err = d.Each(func(name string) (io.WriteCloser, error) { return os.Create(filepath.Join(draft, name)) })
+	if err == nil {
+		err = os.RemoveAll(made.path)
+	}
+	if err == nil {
+		err = os.Rename(draft, made.path)
+	}
 	if err != nil {
-		return failuref("%w", errors.Join(fmt.Errorf("write %s: %w", dir, err), os.RemoveAll(dir)))
+		return failuref("%w", errors.Join(fmt.Errorf("write %s: %w", made.path, err), os.RemoveAll(draft)))
 	}
 	return nil
 }

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -126,7 +124,8 @@ func bytesText(n int64) string {
 
 func workloadConvert(a *app) *cobra.Command {
 	var s sourceFlags
-	var to, output, cluster string
+	var to, cluster string
+	var made product
 	c := &cobra.Command{Use: "convert FILE --to FORMAT", Short: "Write a workload in another format: swim, sls or yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := traceArgument(cmd, &s, args); err != nil {
@@ -144,17 +143,20 @@ func workloadConvert(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeWorkload(a, output, workload.Format(to), jobs)
+			if sameFile(s.trace, made.path) {
+				return usagef("%s and %s are one file: give %s another name", s.trace, made.file(), made.file().flag)
+			}
+			return writeWorkload(a, &made, workload.Format(to), jobs)
 		}}
 	s.registerPart(c)
 	f := c.Flags()
 	f.StringVar(&to, "to", "yaml", "format to write: swim, sls, yaml")
-	f.StringVar(&output, "output", workload.StandardInput, "file to write, which must not exist; - is standard output")
+	made.register(c, workload.StandardInput, "file to write; - is standard output")
 	f.StringVar(&cluster, "cluster", "", "cluster that decides how bytes become tasks; default: slots without number")
 	return c
 }
 
-func writeWorkload(a *app, path string, f workload.Format, jobs workload.Source) error {
+func writeWorkload(a *app, made *product, f workload.Format, jobs workload.Source) error {
 	var losses workload.Losses
 	jobs = losses.Watch(f, jobs)
 	defer func() {
@@ -162,19 +164,10 @@ func writeWorkload(a *app, path string, f workload.Format, jobs workload.Source)
 			a.remark("%s", what)
 		}
 	}()
-	if path == workload.StandardInput {
-		_, err := workload.Write(a.Out, f, jobs)
+	return made.make(a, func(to io.Writer) error {
+		_, err := workload.Write(to, f, jobs)
 		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = workload.Write(io.Writer(file), f, jobs)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
-	}
-	return nil
+	})
 }
 
 func workloadGenerate(a *app) *cobra.Command {
@@ -219,8 +212,7 @@ func workloadGenerate(a *app) *cobra.Command {
 	f.Uint64Var(&g.seed, "seed", 1, "seed of all chance")
 	f.StringVar(&g.format, "format", "", "format to write: swim, sls, yaml; default: by the end of --output's "+
 		"name, else swim")
-	f.StringVar(&g.output, "output", workload.StandardInput, "file to write, which must not exist; - is "+
-		"standard output")
+	g.made.register(c, workload.StandardInput, "file to write; - is standard output")
 	return c
 }
 
@@ -237,7 +229,8 @@ type generatorFlags struct {
 	load                    float64
 	cluster                 string
 	seed                    uint64
-	format, output          string
+	format                  string
+	made                    product
 }
 
 func (g *generatorFlags) write(a *app) error {
@@ -258,7 +251,7 @@ func (g *generatorFlags) write(a *app) error {
 	if format == "" {
 		format = workload.SWIM
 		for _, f := range []workload.Format{workload.YAML, workload.SLS} {
-			if strings.HasSuffix(g.output, "."+string(f)) {
+			if strings.HasSuffix(g.made.path, "."+string(f)) {
 				format = f
 			}
 		}
@@ -271,7 +264,7 @@ func (g *generatorFlags) write(a *app) error {
 		if g.format == "" {
 			format = workload.YAML // it has task times, which SWIM cannot hold
 		}
-		return writeWorkload(a, g.output, format, workload.FacebookMix(g.jobs, g.arrivals, o))
+		return writeWorkload(a, &g.made, format, workload.FacebookMix(g.jobs, g.arrivals, o))
 	case "":
 	default:
 		return usagef("--mix %q: must be facebook", g.mix)
@@ -288,7 +281,7 @@ func (g *generatorFlags) write(a *app) error {
 			return usageError{err}
 		}
 	}
-	return writeWorkload(a, g.output, format, gen.Source(o))
+	return writeWorkload(a, &g.made, format, gen.Source(o))
 }
 
 func (g *generatorFlags) generator() (workload.Generator, error) {

@@ -412,41 +412,59 @@ func (h *hardware) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
 	return fmt.Sprintf("other jobs come first there; it needs %.6g slots more", -k.Value)
 }
 
-// fill starts waiting tasks, first in the accelerated pools.
+// fill starts waiting tasks. A stage that waits for a node near its input, and has started a task, begins to wait
+// anew: it is shown the nodes once more that it passed over before.
 func (h *hardware) fill(p *sched.Plan) {
+	h.sync(p)
+	h.Masters.start(p, h)
+	for h.fillPools(p) {
+		h.sync(p)
+	}
+}
+
+// sync brings the orders of all pools up to date.
+func (h *hardware) sync(p *sched.Plan) {
 	for q := range len(h.Pools) + 1 {
 		h.index(q).Sync(p)
 	}
-	h.Masters.start(p, h)
+}
+
+// fillPools starts waiting tasks, first in the accelerated pools, and reports whether some stage began to wait anew.
+func (h *hardware) fillPools(p *sched.Plan) (anew bool) {
 	for q := len(h.Pools); q > 0; q-- {
-		h.fillPool(p, q, h.Pools[q-1].Class)
+		anew = h.fillPool(p, q, h.Pools[q-1].Class) || anew
 	}
 	if len(h.Pools) == 0 {
 		h.fillPool(p, 0, 0)
-		return
+		return false
 	}
 	for _, devices := range [...]bool{false, true} { // nodes whose devices would have to stay idle come last
 		for _, c := range p.Classes {
 			if q := h.poolOf(c.ID); devices == (q > 0) && (q == 0 || h.Pools[q-1].Devices) {
-				h.fillPool(p, 0, c.ID)
+				anew = h.fillPool(p, 0, c.ID) || anew
 			}
 		}
 	}
+	return anew
 }
 
-// fillPool starts waiting tasks in a pool on nodes of a class (zero: of any).
-func (h *hardware) fillPool(p *sched.Plan, pool int, class sched.ClassID) {
+// fillPool starts waiting tasks in a pool on nodes of a class (zero: of any), and reports whether a stage was among
+// them that begins to wait anew for a node near its input.
+func (h *hardware) fillPool(p *sched.Plan, pool int, class sched.ClassID) (anew bool) {
 	x := h.index(pool)
 	for k := range sched.ResourceKind(sched.NumResources) {
 		for st := x.FirstIn(int(k), class); st != nil; st = x.FirstIn(int(k), class) {
 			if pool > 0 && h.Pools[pool-1].Devices && freeDevices(p.View, class) <= 0 {
 				break
 			}
-			if !h.start(p, st, pool, class) {
+			if h.start(p, st, pool, class) {
+				anew = anew || h.near(st) && h.by.waits()
+			} else {
 				x.Skip(st)
 			}
 		}
 	}
+	return anew
 }
 
 // freeDevices returns how many accelerators of a class are not used.

@@ -34,6 +34,7 @@ func TestConform(t *testing.T) {
 		"longterm:credit=karma,users=on,round=20s,rounds=3,decay=0.25",
 		"longterm:jobs=longterm,round=20s,quantum=5s,credit=karma",
 		"hardware:epoch=0s,calibrate=also,spare=on", "hardware:delay=8s,rack-delay=3s",
+		"hardware:outlast=none,spare=on",
 		"hardware:reclassify=on,spill=speedup,reduces=calibrated,epoch=3s",
 		"hardware:provisional=on,speedup=1,no-goal=background,failures=1", "late{hardware:delay=1s}:min-run=10s",
 		"longterm:discount=0.5,round=30s,rounds=1,par=on,cap=5s,debt=5s",

@@ -56,6 +56,14 @@ var hardwareCard = Card{
 			Meaning: "whether accelerable jobs that hold what they need get idle regular slots, too",
 		},
 		Param{
+			Name:    "outlast",
+			Kind:    Choice,
+			Default: "due",
+			Choices: []Option{{Name: "due"}, {Name: "none"}, {Name: "any"}},
+			Meaning: "accelerable jobs whose tasks start on regular nodes though the job would end before them on " +
+				"the accelerated slots that it holds: those with a deadline, none, or any",
+		},
+		Param{
 			Name:    "spill",
 			Kind:    Choice,
 			Default: "need",
@@ -138,6 +146,7 @@ type hardwareOptions struct {
 	epoch                                                      sched.Time
 	only, again, provisional, spare, spread, allKinds, waiting bool
 	failures                                                   int32
+	outlast                                                    string
 }
 
 // A hardwarePool is a class of nodes with accelerators.
@@ -190,6 +199,7 @@ func newHardware(a Args) sched.Policy {
 		allKinds:    a.Choice("reduces") == "calibrated",
 		waiting:     a.Choice("no-goal") == "background",
 		failures:    int32(a.Int("failures")),
+		outlast:     a.Choice("outlast"),
 	}}
 	h.Masters.init(a)
 	return h
@@ -342,7 +352,8 @@ func (h *hardware) index(pool int) *sched.Index {
 // lacks most of its grant there, then by what a stage needs beyond its grants those for which the pool is meant,
 // then the others (docs/spec/hardware.md, 2.5). Tasks that would wait for earlier stages of their job come last,
 // as they keep room from the tasks that they wait for. An accelerable stage that runs something takes no regular
-// slot beyond its grant, unless spare is on: its slow tasks would become stragglers.
+// slot beyond its grant, unless spare is on: its slow tasks would become stragglers. It takes none either that would
+// be of no use (outlasts).
 func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	switch {
 	case st.Pending == 0 || st.Kind == sched.Master || !mayGrow(st):
@@ -366,6 +377,8 @@ func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 		return sched.Key{Class: hardwareGranted, Value: -math.MaxFloat64}, !held
 	case in.Wish:
 		return sched.Key{Class: hardwareWish}, true
+	case pool == 0 && h.outlasts(st, s):
+		return sched.Key{}, false
 	case in.Running < in.Granted:
 		return sched.Key{Class: hardwareGranted, Value: float64(in.Running - in.Granted)}, true
 	case s.Kind == hardwareCalibrating && h.only:
@@ -376,6 +389,23 @@ func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 		return sched.Key{Class: hardwareAny, Value: -rest}, h.spare || !waits
 	}
 	return sched.Key{Class: hardwareAny, Value: -rest}, true
+}
+
+// outlasts reports whether a regular task of an accelerable stage would not end before the others do on the accelerated
+// slots that the stage holds: in the time of a regular task, each of these completes as many as the speedup is.
+func (h *hardware) outlasts(st *sched.Stage, s *hardwareStage) bool {
+	switch {
+	case s.Kind != hardwareAccelerable, h.outlast == "any", h.outlast == "due" && st.Job.Spec.Deadline > 0:
+		return false
+	}
+	left, meanwhile := float64(st.Pending), 0.0
+	for q := range s.In {
+		if in := &s.In[q]; in.Speedup > 0 {
+			left += float64(in.Running)
+			meanwhile += float64(in.Running) * in.Speedup
+		}
+	}
+	return meanwhile >= left
 }
 
 // Withheld says in words why a master may not start; "": it may.
@@ -522,6 +552,9 @@ func (h *hardware) Why(v *sched.View, st *sched.Stage) string {
 		if in.Wish {
 			text += ", one to calibrate"
 		}
+	}
+	if st.Pending > 0 && h.outlasts(st, s) {
+		text += "; a task on a regular node would end after the rest of the job"
 	}
 	return text
 }

@@ -47,7 +47,8 @@ import (
 //	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first); delays (-1: none)
 //	stage  near (nodes with the input of every task); after; prior; again (time of second attempts);
 //	       memory, vcores; each (kind:amount,...); faster (class:factor,...: task times are divided by it there,
-//	       where the node has accelerators for tasks that hold one)
+//	       where the node has accelerators for tasks that hold one); failing=class:5s (instead of being faster
+//	       there, attempts fail after 5s)
 //	run    policy; show actions; lose, back (node, instant); offers (node, instant, kind:amount,...); estimator;
 //	       heartbeat; lag (until a suspend has happened); without (kill, suspend, ...)
 func RunScenarios(t *testing.T, r policy.Registry, dir string) {
@@ -87,6 +88,9 @@ type stageTruth struct {
 	near  []string     // nodes with the input of every task
 
 	speeds []workload.ClassSpeed
+
+	failing   string     // class of nodes for which its code is wrong; empty: none
+	failAfter sched.Time // on such a node
 }
 
 func (s *scenario) do(cmd, input string) (string, error) {
@@ -419,6 +423,10 @@ func (s *scenario) addStage(j *sched.JobSpec, words []string) error {
 			st.PerTask, err = amounts(v)
 		case "faster":
 			truth.speeds, err = speeds(v)
+		case "failing":
+			after := ""
+			truth.failing, after, _ = strings.Cut(v, ":")
+			truth.failAfter, err = time.ParseDuration(after)
 		default:
 			err = amount(&st.PerTask, k, v)
 		}
@@ -554,6 +562,9 @@ func (s *scenario) take(x Try) (sched.Time, sched.Outcome) {
 	}
 	faster := 1.0
 	if s.setup.Nodes[n].Capacity[sched.Accelerators] == 0 || x.Holds[sched.Accelerators] > 0 {
+		if x.Class == truth.failing {
+			return truth.failAfter, sched.Failed
+		}
 		faster = (&workload.StageTruth{Speeds: truth.speeds}).SpeedOn(x.Class)
 	}
 	return sched.Time(float64(d) / s.speed[n] / faster), sched.OK

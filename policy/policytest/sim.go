@@ -34,7 +34,7 @@ func (s *scenario) simulable(setup Setup) bool {
 	}
 	for _, j := range setup.Jobs {
 		for _, truth := range s.truth[j] {
-			if truth.again > 0 {
+			if truth.again > 0 || truth.failing != "" {
 				return false
 			}
 		}

@@ -150,6 +150,16 @@ type nodeRow struct {
 	running        int32
 	done, failed   int32
 	tail           int64 // number of its last attempt
+	joined, seen   sched.Time
+	busy           float64 // dominant share of its capacity × seconds, from joined to seen
+}
+
+// mean returns the dominant share of a node's capacity that was used, averaged from when it joined until now.
+func (n *nodeRow) mean(now sched.Time) float64 {
+	if now <= n.joined {
+		return n.used.DominantShare(n.capacity)
+	}
+	return (n.busy + n.used.DominantShare(n.capacity)*(now-n.seen).Seconds()) / (now - n.joined).Seconds()
 }
 
 // NewBoard returns the board of a run that has not begun.
@@ -162,7 +172,7 @@ func NewBoard(about About) *Board {
 	}
 }
 
-// The curves of a timeline: those of the cluster, then three for each queue.
+// The curves of a timeline: those of the cluster, and six for each queue.
 const (
 	curveJobs = iota
 	curveWaiting
@@ -177,6 +187,9 @@ const (
 	queueUsed = iota
 	queueDemand
 	queueOwed
+	queueJobs
+	queueRunning
+	queuePending
 	queueCurves
 )
 
@@ -233,6 +246,10 @@ func (b *Board) event(e *sched.Event) {
 		b.ended(e)
 	case sched.AttemptSuspended:
 		b.pause(e.Attempt, true)
+	case sched.AttemptResized:
+		if a := b.log.find(e.Attempt); a != nil {
+			b.node(a.node)
+		}
 	case sched.AsksChanged, sched.TaskUndone:
 		b.tasks(e.Job)
 	case sched.JobEnded:
@@ -246,15 +263,21 @@ func (b *Board) action(a *sched.Action) {
 		b.launch(a)
 	case sched.Resume:
 		b.pause(a.Attempt, false)
+	case sched.Resize:
+		b.node(a.Node)
 	}
 }
 
 // node copies what the view says of a node.
 func (b *Board) node(id sched.NodeID) {
 	for len(b.nodes) < int(id) {
-		b.nodes = append(b.nodes, nodeRow{tail: none})
+		b.nodes = append(b.nodes, nodeRow{tail: none, joined: b.now, seen: b.now})
 	}
 	n, v := &b.nodes[id-1], b.view.Node(id)
+	if b.now > n.seen {
+		n.busy += n.used.DominantShare(n.capacity) * (b.now - n.seen).Seconds()
+		n.seen = b.now
+	}
 	if n.name == "" {
 		n.name, n.class, n.rack = v.Name, b.view.Classes[v.Class-1].Name, v.Rack
 	}
@@ -622,6 +645,8 @@ func (q *queueBoard) sample(v *sched.View) {
 		r.amount, r.jobs, r.running, r.pends = of.Used, of.Jobs, of.Running(), of.Pending()
 		c := q.line.curves[queueCurves*at:]
 		c[queueUsed].now, c[queueDemand].now, c[queueOwed].now = r.used, r.demand, r.owed
+		c[queueJobs].now, c[queueRunning].now = float64(r.jobs), float64(r.running)
+		c[queuePending].now = float64(r.pends)
 	}
 	for i, id := range q.leaves {
 		q.held[i] = int64(q.rows[q.live[id]].used * millionths)

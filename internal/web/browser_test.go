@@ -323,6 +323,29 @@ func TestViewsInBrowser(t *testing.T) {
 		b.refused()
 		b.clean("unknown")
 	})
+	t.Run("instant", func(t *testing.T) {
+		b.open(server.URL + "/#/1/nodes")
+		busy := `[...document.querySelectorAll("table[aria-label=nodes] tbody tr")].filter(` +
+			`(r) => r.cells[4].textContent !== "0 %").length`
+		b.do(b.until(busy + ` === 0`)) // the run is over
+		b.do(chromedp.Evaluate(`document.getElementById("at").value = "5m20s"
+			document.getElementById("at").dispatchEvent(new Event("change"))`, nil),
+			b.until(busy+` > 0 && location.hash === "#/1/nodes?at=5m20s"`))
+		b.do(chromedp.KeyEvent("2"), b.until(`document.querySelector("table[aria-label=queues]") !== null`), b.ready())
+		used := `parseFloat(document.querySelector("table[aria-label=queues] tbody tr").cells[1].textContent)`
+		var field string
+		b.do(b.until(used+` > 0`), chromedp.Value("#at", &field, chromedp.ByQuery)) // it follows the same instant
+		if field != "5m20s" {
+			t.Errorf("the queues are of %q, the nodes of 5m20s", field)
+		}
+		b.do(chromedp.Evaluate(`document.getElementById("at").value = "noon"
+			document.getElementById("at").dispatchEvent(new Event("change"))`, nil),
+			b.until(`document.getElementById("main").innerText.includes("An instant is such as 12h")`))
+		b.do(chromedp.Evaluate(`document.getElementById("slide").value = 1000
+			document.getElementById("slide").dispatchEvent(new Event("input"))`, nil),
+			b.until(used+` === 0 && location.hash === "#/1/queues" && document.getElementById("at").value === ""`))
+		b.clean("instant")
+	})
 	t.Run("signed differences", func(t *testing.T) {
 		b.open(server.URL + "/#/0/policies")
 		column := `[...document.querySelectorAll("table[aria-label='job by job'] th button")].at(-1)`
@@ -357,11 +380,16 @@ func TestViewsInBrowser(t *testing.T) {
 func manager(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	site := "<configuration><property><name>yarn.admin.acl</name><value>boss</value></property>"
+	site := "<configuration><property><name>yarn.admin.acl</name><value>boss</value></property>" +
+		"<property><name>yarn.cluster.max-application-priority</name><value>10</value></property>"
 	for _, name := range []string{"resource-tracker.", "scheduler.", "", "admin.", "webapp."} {
 		site += "<property><name>yarn.resourcemanager." + name + "address</name><value>127.0.0.1:0</value></property>"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site+"</configuration>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	queues := filepath.Join(dir, "queues.yaml")
+	if err := os.WriteFile(queues, []byte("queues: [{name: default}, {name: other}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -370,7 +398,8 @@ func manager(t *testing.T) string {
 	t.Cleanup(stop)
 	lines, out := io.Pipe()
 	running.Go(func() {
-		args := []string{"rm", "--conf", dir, "--policy", "fair", "--record", filepath.Join(dir, "rm.rec")}
+		args := []string{"rm", "--conf", dir, "--policy", "fair", "--queues", queues, "--record",
+			filepath.Join(dir, "rm.rec")}
 		cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: out}, args)
 		out.Close()
 	})
@@ -390,8 +419,8 @@ func manager(t *testing.T) string {
 	return "http://" + at["REST"]
 }
 
-// TestManagerInBrowser looks at a live ResourceManager. A stranger is refused, and the administrator kills an
-// application after a question.
+// TestManagerInBrowser looks at a live ResourceManager. A stranger is refused, and the administrator moves an
+// application, raises its priority, and kills it, each after a question.
 func TestManagerInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	at := manager(t)
@@ -400,6 +429,32 @@ func TestManagerInBrowser(t *testing.T) {
 	b.clean("jobs of a live ResourceManager")
 	b.do(chromedp.Evaluate(`document.querySelector(".state.running").closest("tr").querySelector("a").click()`, nil),
 		b.until(`document.getElementById("kill") !== null`))
+	for _, c := range []struct{ button, field, value, asks, then string }{
+		{"move", "queue to move to", "nowhere", "to queue nowhere?", ""},
+		{"move", "queue to move to", "other", "to queue other?", "queue other"},
+		{"set priority", "priority", "7", "priority 7?", "priority 7"},
+	} {
+		b.do(chromedp.SetValue("#user", "boss", chromedp.ByQuery),
+			chromedp.Evaluate(`document.getElementById("user").dispatchEvent(new Event("change"))`, nil), b.ready(),
+			b.until(`document.getElementById("kill") !== null`),
+			chromedp.SetValue(fmt.Sprintf(`#main input[aria-label=%q]`, c.field), c.value, chromedp.ByQuery),
+			chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("#main button")].find(`+
+				`(e) => e.textContent === %q).click()`, c.button), nil),
+			chromedp.WaitVisible("#yes", chromedp.ByQuery))
+		var question string
+		b.do(chromedp.Text("#dialog", &question, chromedp.ByQuery), chromedp.Click("#yes", chromedp.ByQuery))
+		if !strings.Contains(question, c.asks) {
+			t.Errorf("the question is %q, must have %q", question, c.asks)
+		}
+		if c.then != "" {
+			b.do(b.until(fmt.Sprintf(`document.getElementById("main").innerText.includes(%q)`, c.then)))
+			continue
+		}
+		b.do(b.until(`document.querySelector("#dialog [role=alert]").textContent.includes("nowhere")`),
+			chromedp.Evaluate(`document.getElementById("dialog").close()`, nil))
+		b.refused()
+	}
+	b.clean("moving and raising on a live ResourceManager")
 	for _, c := range []struct{ user, says string }{{"guest", "cannot perform operation MODIFY_APP"}, {"boss", ""}} {
 		b.do(chromedp.SetValue("#user", c.user, chromedp.ByQuery),
 			chromedp.Evaluate(`document.getElementById("user").dispatchEvent(new Event("change"))`, nil),
@@ -480,6 +535,13 @@ func TestReportInBrowser(t *testing.T) {
 		}
 		b.clean("report, view " + view)
 	}
+	b.open("file://" + report + "#/0/queues?at=5m20s")
+	var used string
+	b.do(chromedp.Evaluate(`document.querySelector("table[aria-label=queues] tbody tr").cells[1].textContent`, &used))
+	if used == "0 %" || !strings.Contains(b.text(), "around 5m20s") {
+		t.Errorf("at 5m20s %q is used: %.300s", used, b.text())
+	}
+	b.clean("report, queues at an instant")
 }
 
 // TestPictures holds the page to the pictures of README.md, as far as fonts of other machines allow.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -82,7 +83,7 @@ func (s *snapshot) job(r *jobRow) Job {
 func (s *snapshot) node(i int) Node {
 	r := &s.nodes[i]
 	return Node{ID: int32(i + 1), Name: r.name, Class: r.class, Rack: int32(r.rack), Lost: r.lost,
-		Busy: r.used.DominantShare(r.capacity), Running: r.running, Done: r.done, Failed: r.failed}
+		Busy: r.used.DominantShare(r.capacity), Mean: r.mean(s.now), Running: r.running, Done: r.done, Failed: r.failed}
 }
 
 // fill adds to the description of a node what it has and what is used of it, which only nodes that are shown need.
@@ -146,9 +147,10 @@ func (s *snapshot) clusterAnswer() *Cluster {
 	return c
 }
 
-// queuesAnswer describes the queues, each below the one that it is part of.
-func (s *snapshot) queuesAnswer() *Queues {
-	q := &Queues{Now: s.now.Seconds(), Width: s.owed.width, Queues: []Queue{}}
+// queuesAnswer describes the queues at an instant, each below the one that it is part of. Before now these are averages
+// over the bin of the instant.
+func (s *snapshot) queuesAnswer(at sched.Time) *Queues {
+	q := &Queues{Now: s.now.Seconds(), At: at.Seconds(), Width: s.owed.width, Queues: []Queue{}}
 	order := make([]int, len(s.queues))
 	for i := range order {
 		order[i] = i
@@ -156,13 +158,21 @@ func (s *snapshot) queuesAnswer() *Queues {
 	slices.SortStableFunc(order, func(a, b int) int { return comparePaths(&s.queues[a], &s.queues[b]) })
 	for _, i := range order {
 		r, v := &s.queues[i], s.owed.values[queueCurves*i:]
-		q.Queues = append(q.Queues, Queue{
+		row := Queue{
 			Path: r.path, Depth: r.depth, Leaf: r.leaf, Gone: r.gone, Weight: r.weight, Share: r.share, Used: r.used,
 			Demand: r.demand, Owed: r.owed, Jobs: r.jobs, Running: r.running, Pending: r.pends,
 			Amount: amounts(r.amount),
 			Min:    amounts(r.min), Max: amounts(r.max),
 			Uses: v[queueUsed], Demands: v[queueDemand], Debts: v[queueOwed],
-		})
+			Mean: s.owed.mean(v[queueUsed], s.now), Asked: s.owed.mean(v[queueDemand], s.now),
+		}
+		if at < s.now {
+			value := func(curve int) float64 { return s.owed.at(v[curve], at) }
+			row.Used, row.Demand, row.Owed = value(queueUsed), value(queueDemand), value(queueOwed)
+			row.Jobs, row.Running = int32(math.Round(value(queueJobs))), int32(math.Round(value(queueRunning)))
+			row.Pending, row.Amount = int32(math.Round(value(queuePending))), nil
+		}
+		q.Queues = append(q.Queues, row)
 	}
 	return q
 }

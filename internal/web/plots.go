@@ -36,7 +36,7 @@ func (b *Board) PlotUtilisation() *chart.Chart {
 func (b *Board) PlotShares() *chart.Chart {
 	s := b.snapshot()
 	c := overTime("Shares of queues under "+s.about.Policy, "dominant share")
-	list := slices.DeleteFunc(s.queuesAnswer().Queues, func(q Queue) bool { return !q.Leaf })
+	list := slices.DeleteFunc(s.queuesAnswer(s.now).Queues, func(q Queue) bool { return !q.Leaf })
 	sum := func(q Queue) (all float64) {
 		for _, u := range q.Uses {
 			all += u

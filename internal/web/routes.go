@@ -31,7 +31,10 @@ var (
 	ofRun  = param{"run", "integer", "number of the run, from 0"}
 	ofJob  = param{"job", "integer", "number of the job, from 1"}
 	ofNode = param{"node", "integer", "number of the node, from 1"}
-	paged  = []param{
+	// ofInstant is for tables of what holds at one instant.
+	ofInstant = param{"at", "number", "the instant, in seconds; now where it is left out"}
+
+	paged = []param{
 		{"offset", "integer", "rows to skip"},
 		{"limit", "integer", "rows to send, at most 1000; 100 where it is left out"},
 		{"sort", "string", "column to sort by; a minus before it: the largest first"},
@@ -46,7 +49,8 @@ const (
 var routes = []route{
 	{"GET", "/runs", "The runs of this site.", nil, nil, Runs{}, (*call).runs},
 	{"GET", "/runs/{run}/cluster", "The cluster now and over time.", []param{ofRun}, nil, Cluster{}, (*call).cluster},
-	{"GET", "/runs/{run}/queues", "The queues now and over time.", []param{ofRun}, nil, Queues{}, (*call).queues},
+	{"GET", "/runs/{run}/queues", "The queues at an instant and over time.", []param{ofRun, ofInstant}, nil, Queues{},
+		(*call).queues},
 	{"GET", "/runs/{run}/jobs", "Jobs, a page at a time.", append([]param{ofRun,
 		{"q", "string", "a part of the job's name, user or queue, or its number"},
 		{"queue", "string", "of this queue, or of one below it"},
@@ -63,7 +67,7 @@ var routes = []route{
 		(*call).log},
 	{"POST", "/runs/{run}/jobs/{job}", "Kill a job, move it, or change its priority.", []param{ofRun, ofJob},
 		Action{}, Session{}, (*call).act},
-	{"GET", "/runs/{run}/nodes", "Nodes, a page at a time.", append([]param{ofRun,
+	{"GET", "/runs/{run}/nodes", "Nodes at an instant, a page at a time.", append([]param{ofRun, ofInstant,
 		{"q", "string", "a part of the name or the class"}}, paged...), nil, Nodes{}, (*call).nodes},
 	{"GET", "/runs/{run}/nodes/{node}", "One node.", []param{ofRun, ofNode}, nil, Node{}, (*call).node},
 	{"GET", "/runs/{run}/lanes", "What ran on nodes between two instants.", []param{ofRun,
@@ -108,7 +112,21 @@ func (c *call) queues() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.snapshot(b).queuesAnswer(), nil
+	s := c.snapshot(b)
+	at, err := c.moment(s)
+	if err != nil {
+		return nil, err
+	}
+	return s.queuesAnswer(at), nil
+}
+
+// moment returns the instant that a table is asked for: now, unless an earlier one is named.
+func (c *call) moment(s *snapshot) (sched.Time, error) {
+	at, err := c.instant("at")
+	if c.r.FormValue("at") == "" || at > s.now {
+		at = s.now
+	}
+	return at, err
 }
 
 // A page is which part of a list is asked for.
@@ -244,6 +262,7 @@ var nodeColumns = map[string]func(a, b *Node) int{
 	"running": func(a, b *Node) int { return cmp.Compare(a.Running, b.Running) },
 	"done":    func(a, b *Node) int { return cmp.Compare(a.Done, b.Done) },
 	"failed":  func(a, b *Node) int { return cmp.Compare(a.Failed, b.Failed) },
+	"mean":    func(a, b *Node) int { return cmp.Compare(a.Mean, b.Mean) },
 }
 
 func (c *call) nodes() (any, error) {
@@ -260,13 +279,23 @@ func (c *call) nodes() (any, error) {
 		return nil, columnError(p.column, nodeColumns)
 	}
 	s, text := c.snapshot(b), strings.ToLower(c.r.FormValue("q"))
+	at, err := c.moment(s)
+	if err != nil {
+		return nil, err
+	}
+	past := &pastNodes{}
+	if at < s.now {
+		past = b.nodesAt(at)
+	}
 	var rows []Node
 	for i := range s.nodes {
 		r := &s.nodes[i]
 		if text != "" && !contains(r.name, text) && !contains(r.class, text) {
 			continue
 		}
-		rows = append(rows, s.node(i))
+		n := s.node(i)
+		past.put(&n)
+		rows = append(rows, n)
 	}
 	slices.SortStableFunc(rows, func(x, y Node) int {
 		if p.down {
@@ -274,9 +303,11 @@ func (c *call) nodes() (any, error) {
 		}
 		return by(&x, &y)
 	})
-	list := &Nodes{Now: s.now.Seconds(), Total: len(rows), Offset: p.offset, Rows: cut(rows, p)}
+	list := &Nodes{Now: s.now.Seconds(), At: at.Seconds(), Total: len(rows), Offset: p.offset, Rows: cut(rows, p),
+		Forgotten: past.forgotten}
 	for i := range list.Rows {
 		s.fill(&list.Rows[i])
+		past.fill(&list.Rows[i])
 	}
 	return list, nil
 }

@@ -47,6 +47,26 @@ type curvesCopy struct {
 	values [][]float64
 }
 
+// at returns the value of a curve in the bin of an instant.
+func (c *curvesCopy) at(curve []float64, t sched.Time) float64 {
+	if len(curve) == 0 || c.width == 0 {
+		return 0
+	}
+	return curve[min(len(curve)-1, int(t.Seconds()/c.width))]
+}
+
+// mean returns the average of a curve from the beginning until now.
+func (c *curvesCopy) mean(curve []float64, now sched.Time) float64 {
+	if now <= 0 {
+		return 0
+	}
+	var sum float64
+	for i, v := range curve {
+		sum += v * max(0, min(c.width, now.Seconds()-float64(i)*c.width))
+	}
+	return sum / now.Seconds()
+}
+
 func copyOf(t *timeline) curvesCopy {
 	if t == nil {
 		return curvesCopy{}

@@ -76,6 +76,7 @@ type Kind struct {
 // Queues is the tree of queues now and over time, parents before children.
 type Queues struct {
 	Now    float64 `json:"now_s"`
+	At     float64 `json:"at_s"` // that used, demand, owed_s, jobs, running and pending are of
 	Width  float64 `json:"bin_s"`
 	Queues []Queue `json:"queues"`
 }
@@ -94,6 +95,8 @@ type Queue struct {
 	Jobs    int32            `json:"jobs"`
 	Running int32            `json:"running"`
 	Pending int32            `json:"pending"`
+	Mean    float64          `json:"used_mean"` // since the run began, as the next
+	Asked   float64          `json:"demand_mean"`
 	Amount  map[string]int64 `json:"amount,omitempty"`
 	Min     map[string]int64 `json:"min,omitempty"`
 	Max     map[string]int64 `json:"max,omitempty"`
@@ -243,10 +246,12 @@ type Why struct {
 
 // Nodes is one part of the list of nodes.
 type Nodes struct {
-	Now    float64 `json:"now_s"`
-	Total  int     `json:"total"`
-	Offset int     `json:"offset"`
-	Rows   []Node  `json:"rows"`
+	Now       float64 `json:"now_s"`
+	At        float64 `json:"at_s"` // that used, busy, running, done and failed are of
+	Total     int     `json:"total"`
+	Offset    int     `json:"offset"`
+	Rows      []Node  `json:"rows"`
+	Forgotten bool    `json:"forgotten,omitempty"` // attempts of that time, so that nodes may have been busier
 }
 
 // Node is a machine.
@@ -258,7 +263,8 @@ type Node struct {
 	Lost     bool             `json:"lost,omitempty"`
 	Capacity map[string]int64 `json:"capacity"`
 	Used     map[string]int64 `json:"used"`
-	Busy     float64          `json:"busy"` // dominant share of its own capacity
+	Busy     float64          `json:"busy"`      // dominant share of its own capacity
+	Mean     float64          `json:"busy_mean"` // since the node joined
 	Running  int32            `json:"running"`
 	Done     int32            `json:"done"`
 	Failed   int32            `json:"failed"`

@@ -55,7 +55,7 @@ const jobKey = {
 };
 const nodeKey = {
   node: (n) => n.node, name: (n) => n.name, class: (n) => n.class || "", rack: (n) => n.rack, busy: (n) => n.busy,
-  running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed,
+  running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed, mean: (n) => n.busy_mean,
 };
 const changeKey = {
   job: (d) => d.job,
@@ -75,6 +75,7 @@ function fromReport(path, params) {
     return row;
   }
   if (!whole) throw new Error("This report does not hold that: “sojourn record serve” shows everything.");
+  if (path.endsWith("/queues") && Number.isFinite(params.at) && params.at < whole.now_s) return queuesAt(whole, params.at);
   if (path.endsWith("/jobs")) return part(whole, params, jobKey, "job", keepsJob(params));
   if (path.endsWith("/nodes")) {
     const text = (params.q || "").toLowerCase();
@@ -85,6 +86,13 @@ function fromReport(path, params) {
     return part(whole, params, changeKeys(whole.runs.length, (params.sort || "").startsWith("-")), "-change", (d) => (d.name + "\n" + d.queue).toLowerCase().includes(text));
   }
   return whole;
+}
+
+// queuesAt tells the queues of an instant from their curves, which do not count jobs and tasks.
+function queuesAt(whole, at) {
+  const bin = Math.floor(at / whole.bin_s), of = (curve) => curve[Math.min(bin, curve.length - 1)] || 0;
+  return { ...whole, at_s: at, queues: whole.queues.map((q) => ({ ...q, used: of(q.used_over), demand: of(q.demand_over),
+    owed_s: of(q.owed_over), jobs: -1, running: -1, pending: -1 })) };
 }
 
 function keepsJob(p) {

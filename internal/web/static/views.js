@@ -62,19 +62,57 @@ const measures = {
 
 const owing = (s) => (Math.abs(s) < 0.05 ? "–" : s > 0 ? "is owed " + time(s) : "owes " + time(-s));
 
+// chosen are the instants that tables are of, by run: those of queues and of nodes follow the same one. Without one a
+// table is of now.
+const chosen = new Map();
+
+// moment makes a field and a slider for that instant; again shows the table anew.
+function moment(c, again) {
+  const said = instant(c.query.get("at") || "");
+  if (!Number.isNaN(said)) chosen.set(c.run, said);
+  let until = 0, busy = false, more = false;
+  const field = h("input", { id: "at", placeholder: "now", title: "12h, 1h30m, or seconds; empty: now", "aria-label": "instant that the table is of", style: { width: "8em" },
+    onchange: () => choose(field.value.trim() ? instant(field.value) : null) });
+  const slider = h("input", { id: "slide", type: "range", min: 0, max: 1000, "aria-label": "instant from the beginning to now",
+    oninput: () => choose(slider.value < 1000 ? slider.value / 1000 * until : null) });
+  const note = h("span", { class: "soft", role: "status" });
+  const write = () => {
+    const t = chosen.get(c.run);
+    field.value = t == null ? "" : at(t);
+    slider.value = t == null || !until ? 1000 : 1000 * t / until;
+  };
+  const choose = async (t) => {
+    if (Number.isNaN(t)) return show(note, h("span", { class: "bad" }, "An instant is such as 12h, 1h30m, or a number of seconds."));
+    if (t == null) chosen.delete(c.run); else chosen.set(c.run, t);
+    history.replaceState(null, "", link(c.run, c.view) + (t == null ? "" : "?at=" + at(t)));
+    write();
+    more = true;
+    if (busy) return;
+    busy = true;
+    try { while (more) { more = false; await again(); } } catch (e) { show(note, h("span", { class: "bad" }, e.message)); }
+    busy = false;
+  };
+  return { row: h("div", { class: "filters" }, h("label", {}, "at ", field), slider, note), get at() { return chosen.get(c.run) ?? ""; },
+    shown: (now, text) => { if (until !== now) { until = now; write(); } show(note, text); } };
+}
+
 // queues shows the tree of queues.
 export function queues(main, c) {
   const list = h("div"), drawn = h("div"), pick = h("select", { "aria-label": "what is drawn", onchange: () => again() },
     Object.entries(measures).map(([k, m]) => h("option", { value: k }, m[0])));
-  show(main, h("h1", {}, "Queues"), list, h("h2", {}, "Over time ", pick), drawn);
+  const when = moment(c, () => again());
+  show(main, h("h1", {}, "Queues"), when.row, list, h("h2", {}, "Over time ", pick), drawn);
   let again = async () => {
-    const d = await get(`/runs/${c.run}/queues`), [title, of, write] = measures[pick.value];
+    const d = await get(`/runs/${c.run}/queues`, { at: when.at }), [title, of, write] = measures[pick.value];
+    when.shown(d.now_s, d.at_s < d.now_s ? `means of ${time(d.bin_s)} around ${at(d.at_s)}` : "");
     show(list, table([
       { name: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
         style: { "padding-left": 1.2 * q.depth + "em" } }, q.queue || "root", q.gone ? " (gone)" : "") },
       { name: "used", title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), percent(q.used)) },
+      { name: "mean used", right: true, title: "since the run began", cell: (q) => percent(q.used_mean) },
       { name: "share", right: true, title: "by weight", cell: (q) => percent(q.share) },
       { name: "demand", right: true, title: "used and asked for", cell: (q) => percent(q.demand) },
+      { name: "mean demand", right: true, wide: true, title: "since the run began", cell: (q) => percent(q.demand_mean) },
       { name: "balance", right: true, title: "in seconds of the whole cluster", cell: (q) => (q.leaf ? owing(q.owed_s) : "") },
       { name: "jobs", right: true, cell: (q) => count(q.jobs) },
       { name: "running", right: true, cell: (q) => count(q.running) },
@@ -287,7 +325,9 @@ export function nodes(main, c) {
   const p = { q: "", sort: "node", offset: 0, limit: 50 }, list = h("div"), gantt = h("div");
   const text = h("input", { type: "search", placeholder: "name or class  (/)", "aria-label": "search" });
   text.addEventListener("input", () => { p.q = text.value; p.offset = 0; again(); });
-  show(main, h("h1", {}, "Nodes"), h("div", { class: "filters" }, text), list, gantt);
+  const when = moment(c, () => again());
+  when.row.hidden = frozen; // a report has no table but the last
+  show(main, h("h1", {}, "Nodes"), when.row, h("div", { class: "filters" }, text), list, gantt);
   let window = [0, 0];
   const picture = async (first, number) => {
     const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", offset: first, nodes: number, lanes: 60, columns: 320 });
@@ -297,13 +337,15 @@ export function nodes(main, c) {
         click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
   };
   let again = async () => {
-    const d = await get(`/runs/${c.run}/nodes`, p);
+    const d = await get(`/runs/${c.run}/nodes`, { ...p, at: frozen ? "" : when.at });
+    when.shown(d.now_s, d.at_s < d.now_s ? `what ran at ${at(d.at_s)}` + (d.forgotten ? ", as far as it is remembered" : "") : "");
     show(list, table([
       { name: "node", sort: "node", right: true, cell: (n) => h("a", { href: link(c.run, "nodes", n.node) }, n.node) },
       { name: "name", sort: "name", class: "name", cell: (n) => [h("a", { href: link(c.run, "nodes", n.node) }, n.name), n.lost ? h("span", { class: "bad" }, " lost") : ""] },
       { name: "class", sort: "class", wide: true, cell: (n) => n.class || "–" },
       { name: "rack", sort: "rack", wide: true, right: true, cell: (n) => n.rack },
-      { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { style: { "min-width": "7em" } }, meter(n.busy)) },
+      { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { class: "metered" }, meter(n.busy), percent(n.busy)) },
+      { name: "mean busy", sort: "mean", down: true, right: true, title: "since the node joined", cell: (n) => percent(n.busy_mean) },
       { name: "used", cell: (n) => amounts(n.used) },
       { name: "capacity", wide: true, cell: (n) => amounts(n.capacity) },
       { name: "running", sort: "running", down: true, right: true, cell: (n) => count(n.running) },
@@ -331,7 +373,7 @@ export function node(main, c) {
     const n = await get(`/runs/${c.run}/nodes/${c.id}`);
     show(title, `Node ${n.node} `, h("span", {}, n.name), n.lost ? h("span", { class: "bad" }, " lost") : "");
     show(tiles,
-      h("div", { class: "tile" }, h("div", { class: "what" }, "busy"), h("div", { class: "value" }, percent(n.busy)), meter(n.busy), h("div", { class: "more" }, "used: " + amounts(n.used))),
+      h("div", { class: "tile" }, h("div", { class: "what" }, "busy"), h("div", { class: "value" }, percent(n.busy)), meter(n.busy), h("div", { class: "more" }, "used: " + amounts(n.used) + `; ${percent(n.busy_mean)} in the mean`)),
       tile("capacity", "", amounts(n.capacity)),
       tile("rack", n.rack, n.class ? "class " + n.class : ""),
       tile("attempts running", count(n.running)), tile("tasks done", count(n.done)),

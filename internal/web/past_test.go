@@ -1,0 +1,85 @@
+package web
+
+import (
+	"encoding/json"
+
+	"math"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// TestTablesOfAnInstant asks for queues and nodes of a run that is over: the task of queue a ran from 0 to 40 s, that
+// of queue b from 10 to 20 s, each on a node of its own, and the run ended at 100 s.
+func TestTablesOfAnInstant(t *testing.T) {
+	b := NewBoard(About{})
+	core := sched.New(sched.Config{Policy: fifo(t), Recorder: b, Queues: []*sched.QueueSpec{{Name: "a"}, {Name: "b"}}})
+	slot := sched.Resources{sched.VCores: 1}
+	job := func(queue string) *sched.JobSpec {
+		return &sched.JobSpec{Name: queue, Queue: queue, Stages: []sched.StageSpec{{Tasks: 1, PerTask: slot}}}
+	}
+	first := core.Step(0, []sched.Event{
+		{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n1", Capacity: slot}},
+		{Kind: sched.NodeJoined, Node: 2, Body: &sched.NodeSpec{Name: "n2", Capacity: slot}},
+		{Kind: sched.JobSubmitted, Job: 1, Body: job("a")},
+	})[0]
+	second := core.Step(10e9, []sched.Event{{Kind: sched.JobSubmitted, Job: 2, Body: job("b")}})[0]
+	core.Step(20e9, []sched.Event{{Kind: sched.AttemptDone, Attempt: second.Attempt}})
+	core.Step(40e9, []sched.Event{{Kind: sched.AttemptDone, Attempt: first.Attempt}})
+	core.Step(100e9, nil)
+	b.Finish("")
+	site := NewSite(nil)
+	site.Add(b)
+	ask := func(path string, to any) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		site.Handler().ServeHTTP(w, httptest.NewRequest("GET", prefix+"/runs/0"+path, nil))
+		if err := json.Unmarshal(w.Body.Bytes(), to); err != nil || w.Code != 200 {
+			t.Fatalf("%s: status %d, %v: %s", path, w.Code, err, w.Body)
+		}
+	}
+	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-6 }
+	for _, c := range []struct {
+		at   string
+		a, b float64 // used by the queues
+		done [2]int32
+		is   float64
+		jobs int // of queue a
+	}{
+		{"?at=5", 0.5, 0, [2]int32{0, 0}, 5, 1},
+		{"?at=15", 0.5, 0.5, [2]int32{0, 0}, 15, 1},
+		{"?at=30", 0.5, 0, [2]int32{0, 1}, 30, 1},
+		{"?at=50", 0, 0, [2]int32{1, 1}, 50, 0},
+		{"?at=1000", 0, 0, [2]int32{1, 1}, 100, 0},
+		{"", 0, 0, [2]int32{1, 1}, 100, 0},
+	} {
+		var q Queues
+		ask("/queues"+c.at, &q)
+		root, x, y := q.Queues[0], q.Queues[1], q.Queues[2]
+		if !near(q.At, c.is) || !near(x.Used, c.a) || !near(y.Used, c.b) || !near(root.Used, c.a+c.b) ||
+			int(x.Jobs) != c.jobs || int(x.Running) != c.jobs || !near(x.Mean, 0.2) || !near(y.Mean, 0.05) {
+			t.Errorf("queues%s: at %g root %g, a %+v, b %+v; want %+v", c.at, q.At, root.Used, x, y, c)
+		}
+		var n Nodes
+		ask("/nodes"+c.at, &n)
+		one, two := n.Rows[0], n.Rows[1]
+		if !near(n.At, c.is) || !near(one.Busy, 2*c.a) || !near(two.Busy, 2*c.b) || one.Done != c.done[0] ||
+			two.Done != c.done[1] || one.Used["vcores"] != int64(2*c.a) || two.Running != int32(2*c.b) ||
+			!near(one.Mean, 0.4) || !near(two.Mean, 0.1) || n.Forgotten {
+			t.Errorf("nodes%s: %+v; want %+v", c.at, n, c)
+		}
+	}
+	for sort, want := range map[string]int32{"-mean": 1, "mean": 2} {
+		var n Nodes
+		if ask("/nodes?limit=1&sort="+sort, &n); len(n.Rows) != 1 || n.Rows[0].ID != want {
+			t.Errorf("sort=%s: %+v, want node %d", sort, n.Rows, want)
+		}
+	}
+	b.log = &attemptLog{most: 1, next: 2, list: b.log.list[1:]} // the first attempt is forgotten
+	var n Nodes
+	if ask("/nodes?at=5", &n); !n.Forgotten {
+		t.Errorf("the attempt that ran at 5 s is forgotten, and the answer does not say so: %+v", n)
+	}
+
+}

@@ -228,6 +228,10 @@ func TestSimRecordReplay(t *testing.T) {
 			"all decided as recorded") {
 			t.Errorf("%s: %s", policy, out)
 		}
+		out := must(t, "record", "replay", "--from", "1h", filepath.Join(dir, policy+"a.rec"))
+		if !strings.Contains(out, "all decided as recorded") {
+			t.Errorf("%s from 1h: %s", policy, out)
+		}
 		mean := func(doc string, many bool) float64 {
 			type result struct {
 				Jobs    int

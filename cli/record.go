@@ -128,6 +128,7 @@ func recordExport(a *app) *cobra.Command {
 }
 
 func recordReplay(a *app) *cobra.Command {
+	var from time.Duration
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "replay RECORD",
@@ -135,7 +136,7 @@ func recordReplay(a *app) *cobra.Command {
 		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withRecord(a, args, func(r *record.Reader) error {
-				done, err := record.Replay(r, a.names.Deciders)
+				done, err := record.Replay(r, sched.Time(from), a.names.Deciders)
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}
@@ -152,6 +153,7 @@ func recordReplay(a *app) *cobra.Command {
 			})
 		},
 	}
+	c.Flags().DurationVar(&from, "from", 0, "only from the last snapshot on that is not after this instant")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON document on standard output")
 	return c
 }

@@ -70,7 +70,7 @@ func TestRunsComeBack(t *testing.T) {
 		if again := recordedAs(t, seed, run); !bytes.Equal(b, again) {
 			t.Errorf("seed %d: two equal runs left %d and %d bytes that differ", seed, len(b), len(again))
 		}
-		done, err := Replay(reader(t, b), deciders(func() sched.Policy {
+		done, err := Replay(reader(t, b), 0, deciders(func() sched.Policy {
 			return &chaos{r: rand.New(rand.NewPCG(seed, 8))}
 		}))
 		if err != nil || done.Differs != nil || done.Steps == 0 {

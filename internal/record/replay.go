@@ -49,26 +49,29 @@ func (d *Difference) String() string {
 }
 
 // Replay gives a core the recorded events and compares what it decides with what was recorded, up to the first
-// difference (A: recorded, B: decided now). An ErrCut comes with what was replayed until then.
-func Replay(r *Reader, make Deciders) (*Replayed, error) {
-	p, err := newReplayer(r, make)
+// difference (A: recorded, B: decided now). It begins at the last snapshot that is not after from, and where there is
+// none, at the beginning. An ErrCut comes with what was replayed until then.
+func Replay(r *Reader, from sched.Time, make Deciders) (*Replayed, error) {
+	p, err := replayerFrom(r, from, make)
 	if err != nil {
 		return nil, err
 	}
 	return p.rest()
 }
 
-// ReplayFrom is Replay of what comes after a snapshot.
-func ReplayFrom(r *Reader, m Mark, make Deciders) (*Replayed, error) {
-	snap, err := r.Seek(m)
-	if err != nil {
-		return nil, err
+// replayerFrom returns a replayer whose core has the state of the last snapshot that is not after an instant.
+func replayerFrom(r *Reader, from sched.Time, make Deciders) (*replayer, error) {
+	if from > 0 {
+		marks := r.Marks()
+		if i := before(marks, from); i >= 0 {
+			snap, err := r.Seek(marks[i])
+			if err != nil {
+				return nil, err
+			}
+			return replayFrom(r, snap, make)
+		}
 	}
-	p, err := replayFrom(r, snap, make)
-	if err != nil {
-		return nil, err
-	}
-	return p.rest()
+	return newReplayer(r, make)
 }
 
 // rest replays what is left of the record.

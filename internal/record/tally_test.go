@@ -287,7 +287,7 @@ func TestPlayingIsRunning(t *testing.T) {
 // A replay under another policy, or of a record that was tampered with, says where it parts from the record.
 func TestReplayFindsTheDifference(t *testing.T) {
 	b := recorded(t, Options{}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
-	done, err := Replay(reader(t, b), deciders(func() sched.Policy { return &inOrder{last: true} }))
+	done, err := Replay(reader(t, b), 0, deciders(func() sched.Policy { return &inOrder{last: true} }))
 	if err != nil {
 		t.Fatal(err)
 	}

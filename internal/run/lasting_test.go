@@ -74,7 +74,7 @@ func TestDebtsOutlastRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := record.Replay(r, BuiltIn.Deciders)
+	done, err := record.Replay(r, 0, BuiltIn.Deciders)
 	if err := errors.Join(err, r.Close()); err != nil || done.Differs != nil || done.Actions < 4 {
 		t.Errorf("replayed: %+v, %v", done, err)
 	}

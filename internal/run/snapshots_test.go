@@ -66,7 +66,7 @@ func TestSnapshots(t *testing.T) {
 				}
 				for i := range 3 { // each replays what is left
 					m := marks[(i+1)*(len(marks)-1)/3]
-					done, err := record.ReplayFrom(open(t, bytes.NewReader(b)), m, BuiltIn.Deciders)
+					done, err := record.Replay(open(t, bytes.NewReader(b)), m.Now, BuiltIn.Deciders)
 					if err != nil || done.Differs != nil {
 						t.Fatalf("from %v: %v, %v", m.Now, err, done.Differs)
 					}

@@ -259,7 +259,7 @@ func sniffHistory(first string, text []byte) Format {
 	switch {
 	case isSparkLog(first):
 		return SparkLog
-	case strings.HasPrefix(first, ";") || isSWF(first):
+	case strings.HasPrefix(first, ";") && !isSWIM([]byte(first)) || isSWF(first):
 		return SWF
 	case strings.Contains(first, "JobID") && strings.Contains(first, "|"):
 		return Sacct

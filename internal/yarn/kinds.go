@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -170,10 +171,11 @@ func (s Sizes) refuses(kind string, r, most wire.Resource) error {
 	if r.Memory < 0 && kind == wire.MemoryKind || r.VCores < 0 && kind == wire.CoresKind || below(r.Others, kind) {
 		why = "less than 0!"
 	}
-	return fmt.Errorf("Cannot allocate containers as requested resource is %s Requested resource type=[%.100s], "+
+	text := fmt.Sprintf("Cannot allocate containers as requested resource is %s Requested resource type=[%.100s], "+
 		"Requested resource=%.300s, maximum allowed allocation=%s, please note that maximum allowed allocation is "+
 		"calculated by scheduler based on maximum resource of registered NodeManagers, which might be less than "+
 		"configured maximum allocation=%s", why, kind, inWords(r), inWords(most), inWords(s.most()))
+	return errors.New(text)
 }
 
 // below reports whether there is less than nothing of a kind.

@@ -35,6 +35,7 @@ type modelFlags struct {
 	whatIf  string
 	plot    string
 	start   float64
+	started bool // start was said
 	copiers int
 }
 
@@ -71,7 +72,10 @@ nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equ
     --what-if map-memory=512MiB,1GiB,2GiB --plot sizes.svg
   sojourn model --from-jhist job_1_0001.jhist --maps 80 --cluster nodes=8,memory=8GiB,vcores=4`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return f.serve(a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.started = cmd.Flags().Changed("slow-start")
+			return f.serve(a)
+		},
 	}
 	f.output.register(c)
 	fl := c.Flags()
@@ -93,7 +97,8 @@ nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equ
 		"disks, copiers, slow-start (0,0.5,1), map-memory and reduce-memory (1GiB,2GiB)")
 	fl.StringVar(&f.plot, "plot", "", "with --what-if: draw the predicted times and their ranges to a file, "+
 		"as SVG, or PNG by its name")
-	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, 0 to 1")
+	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, "+
+		"0 to 1; with --from-record by default as it was in the record")
 	fl.IntVar(&f.copiers, "copiers", 5, "parallel copiers of a reduce")
 	return c
 }
@@ -103,6 +108,7 @@ type modelResult struct {
 	Case       string             `json:"case,omitempty"` // of --what-if, as nodes=8
 	Nodes      int                `json:"nodes"`
 	Jobs       int                `json:"jobs"`
+	Start      float64            `json:"slow_start"` // part of the maps that end before reduces start
 	Mean       float64            `json:"sojourn_mean_s"`
 	Least      float64            `json:"sojourn_p5_s"` // of the last job to end, as the next two
 	Low        float64            `json:"sojourn_p50_s"`
@@ -256,6 +262,9 @@ func (f *modelFlags) fromRecord() (*predict.Profile, error) {
 	p, err := predict.FromJobs(jobs)
 	if err != nil {
 		return nil, fmt.Errorf("--from-record %s: %w", f.record, err)
+	}
+	if part, ok := predict.SlowStart(jobs); ok && !f.started {
+		f.start = part
 	}
 	return p, nil
 }
@@ -481,7 +490,8 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 		return r, fmt.Errorf("%s: %w", strings.TrimSpace(c.job+" "+c.name), err)
 	}
 	r = modelResult{
-		Case: c.name, Nodes: len(on.Nodes), Jobs: c.modelFlags.jobs, Mean: out.Mean, Iterations: out.Iterations,
+		Case: c.name, Nodes: len(on.Nodes), Jobs: c.modelFlags.jobs, Start: c.start,
+		Mean: out.Mean, Iterations: out.Iterations,
 		Converged: out.Converged, Bottleneck: out.Bottleneck().String(),
 		Task: map[string]float64{}, Queueing: map[string]float64{}, Use: map[string]float64{},
 	}
@@ -521,7 +531,11 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 	if name == "" {
 		name = f.job
 	}
-	fmt.Fprintf(a.Out, "%s: %d maps, %d reduces; the %s form of the model\n\n", name, p.Maps, p.Reduces, f.form)
+	fmt.Fprintf(a.Out, "%s: %d maps, %d reduces; the %s form of the model\n", name, p.Maps, p.Reduces, f.form)
+	if p.Reduces > 0 && !strings.HasPrefix(f.whatIf, "slow-start=") {
+		fmt.Fprintf(a.Out, "reduces start when %s %% of the maps have ended (--slow-start)\n", figure(100*f.start))
+	}
+	fmt.Fprintln(a.Out)
 	t := newTable(
 		"CASE",
 		"NODES",

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -66,6 +67,63 @@ func TestModelFromRecord(t *testing.T) {
 	}
 	if got := r.Results[0].Mean; got < 54 || got > 56 {
 		t.Errorf("predicted %.1f s, want 55", got)
+	}
+}
+
+// The example of docs/what-if.md, with a tenth of its bytes: a run of 13 maps predicts one of 51. The model knows from
+// the record that reduces wait for all maps; 38 more maps on two processors take 19 times as long as one.
+func TestModelOfLargerRun(t *testing.T) {
+	page, err := os.ReadFile("../docs/what-if.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	tenth := strings.NewReplacer("100MB", "10MB", "400MB", "40MB", "=8000000", "=800000", "$(nproc)", "2", "\\\n", "")
+	var predicted [][]modelResult
+	var lines []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		lines = append(lines, strings.Split(strings.TrimSpace(tenth.Replace(block[1])), "\n")...)
+	}
+	for _, line := range lines {
+		args := strings.Fields(line)[1:]
+		out := must(t, args...)
+		switch {
+		case args[0] == "run" && !strings.Contains(out, "wordcount: done in "):
+			t.Errorf("%s: %s", line, out)
+		case args[0] != "model":
+			continue
+		case !strings.Contains(out, "wordcount: 51 maps, 2 reduces") ||
+			!strings.Contains(out, "reduces start when 100.0 % of the maps have ended"):
+			t.Errorf("%s: %s", line, out)
+		}
+		for _, maps := range []string{"13", "51"} {
+			var r struct{ Results []modelResult }
+			text := must(t, append(args, "--json", "--maps", maps)...)
+			if err := json.Unmarshal([]byte(text), &r); err != nil {
+				t.Fatal(err)
+			}
+			predicted = append(predicted, r.Results)
+		}
+	}
+	if len(lines) != 6 || len(predicted) != 4 {
+		t.Fatalf("the page has %d commands, %d of them predict: %q", len(lines), len(predicted)/2, lines)
+	}
+	few, many := predicted[0][0], predicted[1][0]
+	if few.Start != 1 || !(many.Least < many.Low && many.Low < many.High) {
+		t.Errorf("slow start %g, must be 1; range %g to %g to %g", few.Start, many.Least, many.Low, many.High)
+	}
+	if more := (many.Mean - few.Mean) / few.Task["map"]; more < 15 || more > 23 {
+		t.Errorf("13 maps take %g s, 51 take %g s: the difference is %g maps, must be 19", few.Mean, many.Mean, more)
+	}
+	if on := predicted[3]; len(on) != 4 || on[0].Mean < 2*on[3].Mean {
+		t.Errorf("on 1 to 8 nodes: %+v", on)
+	}
+	if text := must(t, "record", "summary", "large.rec"); !strings.Contains(text, "53 tasks") {
+		t.Errorf("the large run must have 51 maps and 2 reduces: %s", text)
+	}
+	text := must(t, "model", "--from-record", "small.rec", "--cluster", "nodes=1,vcores=2", "--slow-start", "0.5")
+	if !strings.Contains(text, "50.0 %") {
+		t.Errorf("what the user says counts: %s", text)
 	}
 }
 

@@ -200,6 +200,19 @@ func FromJobs(jobs []*sched.JobSpec) (*Profile, error) {
 	return p, p.Check()
 }
 
+// SlowStart returns which part of the maps the reduces of past jobs waited for: that of the last job with reduces that
+// waited for a stage; false: there is none. On the embedded engine it is 1.
+func SlowStart(jobs []*sched.JobSpec) (part float64, ok bool) {
+	for _, j := range jobs {
+		for i := range j.Stages {
+			if st := &j.Stages[i]; st.Kind == sched.Reduce && len(st.After) > 0 {
+				part, ok = st.After[len(st.After)-1].Part, true
+			}
+		}
+	}
+	return part, ok
+}
+
 // amounts are resources by name, in the units of cluster files.
 func amounts(r sched.Resources) map[string]string {
 	list := map[string]string{}

@@ -135,7 +135,7 @@ func (e *toy) gather() (events []sched.Event) {
 	return events
 }
 
-// load is two jobs of 10 maps on two nodes with three cores each.
+// load is two jobs of 10 maps on two nodes with room for three maps each.
 func load() ([]sched.NodeSpec, []*sched.JobSpec) {
 	node := sched.NodeSpec{Name: "n", Class: "c", Capacity: sched.Resources{sched.Memory: 6, sched.VCores: 6}}
 	job := &sched.JobSpec{Stages: []sched.StageSpec{{

@@ -3,13 +3,17 @@ package policy_test
 import (
 	"flag"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 )
 
-var seeds = flag.Int("seeds", policy.Few(20), "random clusters and loads that each policy must get through")
+var (
+	seeds = flag.Int("seeds", policy.Few(20), "random clusters and loads that each policy must get through")
+	only  = flag.String("specs", "", "policies that TestConform tries instead of its own, separated by spaces")
+)
 
 // Every registered policy conforms, and so does it with the parameters that make it do more.
 func TestConform(t *testing.T) {
@@ -53,6 +57,9 @@ func TestConform(t *testing.T) {
 			name += "{fifo}"
 		}
 		specs = append(specs, name)
+	}
+	if *only != "" {
+		specs = strings.Fields(*only)
 	}
 	for _, spec := range specs {
 		t.Run(spec, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,8 @@ import (
 //     not learned: means are rounded);
 //   - what the card claims, where no parameter is given that could void it.
 //
-// On failure it says the seed, and which disturbance by itself makes the difference.
+// On failure it says the seed, and which disturbance by itself makes the difference. It stops at the first seed that
+// fails. With SOJOURN_SEEDS=100..300 in the environment it runs these seeds instead, and reports all that fail.
 func Conform(t *testing.T, r policy.Registry, spec string, seeds int) {
 	t.Helper()
 	_, card, err := r.Parse(spec)
@@ -40,11 +42,29 @@ func Conform(t *testing.T, r policy.Registry, spec string, seeds int) {
 	c.claims = slices.DeleteFunc(slices.Clone(card.Claims), func(claim policy.Claim) bool {
 		return voids(card, spec, claim)
 	})
-	for seed := range uint64(seeds) {
-		if err := c.run(seed); err != nil {
-			t.Fatalf("%s, seed %d: %v", spec, seed, err)
+	report, from, to := t.Fatalf, uint64(0), uint64(seeds)
+	if text := os.Getenv("SOJOURN_SEEDS"); text != "" {
+		report = t.Errorf
+		if from, to, err = seedRange(text); err != nil {
+			t.Fatalf("SOJOURN_SEEDS: %v", err)
 		}
 	}
+	for seed := from; seed < to; seed++ {
+		if err := c.run(seed); err != nil {
+			report("%s, seed %d: %v", spec, seed, err)
+		}
+	}
+}
+
+// seedRange returns the first seed of a range, and the one after its last.
+func seedRange(text string) (from, to uint64, err error) {
+	first, last, ok := strings.Cut(text, "..")
+	from, err1 := strconv.ParseUint(first, 10, 32)
+	to, err2 := strconv.ParseUint(last, 10, 32)
+	if !ok || err1 != nil || err2 != nil || to < from {
+		return 0, 0, fmt.Errorf("%q: must be the first and the last seed, as 100..300", text)
+	}
+	return from, to + 1, nil
 }
 
 // voids reports whether a parameter of a spec voids a claim.
@@ -116,11 +136,13 @@ func (c *conformance) fresh(doubled bool) sched.Policy {
 	return p
 }
 
-// setup returns the random setup of a seed, in which nodes come to offer less for a while as well.
+// setup returns the random setup of a seed, in which nodes come to offer less for a while as well, and containers
+// change their sizes.
 func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
 	s := RandomSetup(seed, scale)
 	s.Can |= c.card.Needs
 	s.drawDips(seed, scale)
+	s.drawSizes(seed, scale)
 	return s
 }
 

@@ -38,13 +38,16 @@ type Try struct {
 }
 
 // Trouble is a node that is lost, or returns, or comes to offer something else: its devices have failed, or a service
-// beside it takes more.
+// beside it takes more. Or the application of the oldest attempt that runs there asks for another amount.
 type Trouble struct {
 	At     sched.Time
 	Node   sched.NodeID
 	Back   bool
 	Offers *sched.Resources // from then on; nil: the node is lost or returns
+	Asks   eighths          // of what the attempt holds, as far as the node has them free; zero: the node changes
 }
+
+type eighths int64
 
 // A Result is what came of a run.
 type Result struct {
@@ -137,6 +140,8 @@ func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	for _, t := range s.Trouble {
 		ev := sched.Event{Kind: sched.NodeLost, Node: t.Node}
 		switch {
+		case t.Asks > 0:
+			ev = sched.Event{Kind: sched.ResizeAsked, Node: t.Node, Body: t.Asks}
 		case t.Offers != nil:
 			spec := s.Nodes[t.Node-1]
 			spec.Capacity = *t.Offers
@@ -279,6 +284,13 @@ func (e *engine) happen(now sched.Time, d due) {
 		}
 		ev.Progress = float32(1 - float64(t.ends-now)/float64(t.total))
 		e.push(now+e.Progress, due{event: ev})
+	case sched.ResizeAsked:
+		a := e.oldest(ev.Node)
+		if a == nil {
+			return
+		}
+		amount := e.sized(a, ev.Body.(eighths))
+		ev.Attempt, ev.Job, ev.Body = a.ID, a.Stage.ID.Job, &amount
 	case sched.AttemptSuspended:
 		if t == nil {
 			return
@@ -289,6 +301,26 @@ func (e *engine) happen(now sched.Time, d due) {
 		t.parked = true
 	}
 	e.events = append(e.events, ev)
+}
+
+// oldest returns the attempt on a node that began first of those that run; nil: none.
+func (e *engine) oldest(n sched.NodeID) (first *sched.Attempt) {
+	for a := range e.core.AttemptsOn(e.core.Node(n)) {
+		t := e.tries[a.ID]
+		if t != nil && !t.over && !t.parked && (first == nil || a.ID.Serial() < first.ID.Serial()) {
+			first = a
+		}
+	}
+	return first
+}
+
+// sized returns so many eighths of what an attempt holds, but something of each kind, and no more than its node has.
+func (e *engine) sized(a *sched.Attempt, n eighths) (amount sched.Resources) {
+	holds, free := e.core.Amount(a.Holds), e.core.Node(a.Node).Free()
+	for k, held := range holds {
+		amount[k] = min(max(min(held, 1), held*int64(n)/8), held+max(0, free[k]))
+	}
+	return amount
 }
 
 // starves reports whether an attempt waits for tasks that wait for room.

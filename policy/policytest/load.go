@@ -136,10 +136,22 @@ func (s *Setup) drawDips(seed uint64, scale sched.Time) {
 	}
 }
 
+// drawSizes lets applications ask for more or less than their containers hold.
+func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
+	r, unit := rand.New(rand.NewPCG(seed, 0x512e)), 100*time.Millisecond*scale
+	if s.Nodes[0].Capacity[sched.Memory] == 0 {
+		return
+	}
+	for i := range sched.Time(r.IntN(6)) {
+		at, n := 100*i+1+sched.Time(r.IntN(100)), sched.NodeID(1+r.IntN(len(s.Nodes)))
+		s.Trouble = append(s.Trouble, Trouble{At: at * unit, Node: n, Asks: eighths(1 + r.IntN(24))})
+	}
+}
+
 // lostAt reports whether a node is lost around an instant.
 func (s *Setup) lostAt(n sched.NodeID, at, unit sched.Time) bool {
 	for _, t := range s.Trouble {
-		if t.Offers == nil && t.Node == n && t.At-200*unit < at && at < t.At+200*unit {
+		if t.Offers == nil && t.Asks == 0 && t.Node == n && t.At-200*unit < at && at < t.At+200*unit {
 			return true
 		}
 	}

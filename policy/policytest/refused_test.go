@@ -62,3 +62,47 @@ func TestTroubleAtTheStart(t *testing.T) {
 		t.Errorf("two tasks of 1 s on one slot end at %v (%v), want 2s", got, err)
 	}
 }
+
+// An application may ask for more or less than a container holds. Of 4 GiB, J has 2 in two containers. At 1 s one of
+// them comes to hold the other 2, too, so that K waits until it ends. At 21 s one of the three of L gives up 512 MiB,
+// and M, which needs 1.5 GiB, has room.
+func TestContainersChangeTheirSizes(t *testing.T) {
+	p, _, err := policy.Parse("fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := func(name string, at sched.Time, tasks int32, mebibytes int64) *sched.JobSpec {
+		return &sched.JobSpec{Name: name, Submit: at, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: tasks,
+			MaxAttempts: 4, PerTask: sched.Resources{sched.Memory: mebibytes, sched.VCores: 1}}}}
+	}
+	j, k := job("J", 0, 2, 1024), job("K", 2*time.Second, 1, 1024)
+	l, m := job("L", 20*time.Second, 3, 1024), job("M", 20*time.Second, 1, 1536)
+	res, err := Run(Setup{
+		Can:   allPowers,
+		Nodes: []sched.NodeSpec{{Name: "n1", Rack: 1, Capacity: sched.Resources{sched.Memory: 4096, sched.VCores: 9}}},
+		Jobs:  []*sched.JobSpec{j, k, l, m},
+		Trouble: []Trouble{
+			{At: time.Second, Node: 1, Asks: 32},
+			{At: 21 * time.Second, Node: 1, Asks: 4},
+			{At: 40 * time.Second, Node: 1, Asks: 4}, // nothing runs any more
+		},
+		Take: func(Try) (sched.Time, sched.Outcome) { return 10 * time.Second, sched.OK },
+	}, p)
+	got := [...]sched.Time{res.Ends[j].At, res.Ends[k].At, res.Ends[l].At, res.Ends[m].At}
+	want := [...]sched.Time{10 * time.Second, 20 * time.Second, 30 * time.Second, 31 * time.Second}
+	if err != nil || got != want {
+		t.Errorf("they end at %v (%v), want %v", got, err, want)
+	}
+}
+
+// A range of seeds has two ends, in order.
+func TestSeedRange(t *testing.T) {
+	if from, to, err := seedRange("100..102"); from != 100 || to != 103 || err != nil {
+		t.Errorf("100..102 is from %d to before %d (%v)", from, to, err)
+	}
+	for _, bad := range []string{"", "5", "5..", "..5", "7..6", "a..b", "-1..3", "1..2..3"} {
+		if _, _, err := seedRange(bad); err == nil {
+			t.Errorf("%q is a range", bad)
+		}
+	}
+}

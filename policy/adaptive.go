@@ -267,6 +267,9 @@ func (a *adaptive) place(p *sched.Plan, st *sched.Stage) bool {
 		d.Times++
 		where.After = n.ID
 	}
+	if until := a.Order.enoughUntil(p.Now, st); until != sched.Never {
+		p.Wake(until)
+	}
 	return false
 }
 

@@ -409,6 +409,29 @@ func (l *lineup) enough(now sched.Time, st *sched.Stage) bool {
 	return c.Class == goals.Planned && c.At(0).Value >= -goals.SameValue
 }
 
+// enoughUntil returns up to which instant (excluded) it is sure that a stage that holds enough slots goes on to do so
+// while nothing happens; Never: it does for good.
+func (l *lineup) enoughUntil(now sched.Time, st *sched.Stage) sched.Time {
+	m := *l.members.Of(st)
+	_, until := l.curve(m, now)
+	r := &l.rows[m]
+	if l.fewest {
+		until = r.runs.next(r.facts.mean)
+	}
+	until = max(now+1, min(until, r.facts.goal))
+	if until == sched.Never || l.enough(until, st) {
+		return until
+	}
+	for now+1 < until { // s_req only rises or only falls before until
+		if middle := now + (until-now)/2; l.enough(middle, st) {
+			now = middle
+		} else {
+			until = middle
+		}
+	}
+	return until
+}
+
 // Position returns the place of st in the order: its class, less s_req or the lateness, and its goal.
 func (l *lineup) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if st.Pending == 0 || st.Kind == sched.Master {

@@ -62,7 +62,7 @@ func PowerNames(p sched.Powers) (names []string) {
 // A Choice names a policy and an estimator, as --policy and --estimator do.
 type Choice struct {
 	Policy    string
-	Estimator string // "": the default of the engine for the policy
+	Estimator string // "", on the embedded engine only: its default for the policy
 }
 
 // Names are the policies and the estimators that a program knows by name.

@@ -30,6 +30,7 @@ type Kit struct {
 //     have been through when it was asked. One that is resized to less says so.
 //   - The core is woken when it asked for it, and not later.
 //   - Progress is from 0 to 1.
+//   - An attempt that comes to hold another amount, because its application asked for that, holds something.
 //
 // What the engine cannot do (View.Can) is not asked for.
 func Check(t *testing.T, k Kit) {
@@ -180,7 +181,7 @@ func (w *watch) event(now sched.Time, e *sched.Event) {
 			w.say(now, "job %d ends twice, or was never submitted", e.Job)
 		}
 		w.jobs[e.Job] = true
-	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.AttemptProgress:
+	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.AttemptProgress, sched.ResizeAsked:
 		w.fact(now, e)
 	}
 }
@@ -203,6 +204,10 @@ func (w *watch) fact(now sched.Time, e *sched.Event) {
 		}
 	case e.Kind == sched.AttemptResized:
 		l.resized = false
+	case e.Kind == sched.ResizeAsked:
+		if amount, ok := e.Body.(*sched.Resources); !ok || *amount == (sched.Resources{}) {
+			w.say(now, "attempt %d comes to hold nothing: Body must say the amount", e.Attempt.Serial())
+		}
 	case !(e.Progress >= 0 && e.Progress <= 1):
 		w.say(now, "progress %v of attempt %d: must be from 0 to 1", e.Progress, e.Attempt.Serial())
 	}

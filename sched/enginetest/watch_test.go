@@ -27,6 +27,8 @@ func TestWatchFindsBreaches(t *testing.T) {
 			{nil, []sched.Action{{Kind: sched.Resize, Attempt: id}}}, {[]sched.Event{done}, nil}},
 		"progress 2 of attempt 1": {{nil, launch},
 			{[]sched.Event{{Kind: sched.AttemptProgress, Attempt: id, Progress: 2}}, nil}},
+		"attempt 1 comes to hold nothing": {{nil, launch},
+			{[]sched.Event{{Kind: sched.ResizeAsked, Attempt: id, Body: &sched.Resources{}}}, nil}},
 		"asked to be woken at 1ns": {{nil, []sched.Action{{Kind: sched.Wake, At: 1}}}, {nil, nil}},
 		"job 1 is submitted after job 2": {{[]sched.Event{{Kind: sched.JobSubmitted, Job: 2},
 			{Kind: sched.JobSubmitted, Job: 1}}, nil}},
@@ -55,6 +57,7 @@ func TestWatchAllowsStaleFacts(t *testing.T) {
 		{Kind: sched.AttemptSuspended, Attempt: id},
 		{Kind: sched.AttemptResized, Attempt: id},
 		{Kind: sched.AttemptProgress, Attempt: id, Progress: 0.5},
+		{Kind: sched.ResizeAsked, Attempt: id, Body: &sched.Resources{}},
 		{Kind: sched.AttemptDone, Attempt: id},
 	}, nil)
 	if len(w.wrong) > 0 {

@@ -3,8 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,14 +17,16 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
+// setMetric finds the metric that a policy is set to.
+var setMetric = regexp.MustCompile(`\bmetric=([a-z-]+)`)
+
 // askedMetrics returns the metrics that the policies were set to and that results know, each once, in that order.
 func askedMetrics(results []record.Result) (metrics []string) {
 	for _, r := range results {
-		for _, name := range slices.Sorted(maps.Keys(results[0].Costs)) {
-			asked := strings.Contains(r.Policy+",", "metric="+name+",") ||
-				strings.Contains(r.Policy, "metric="+name+"}")
-			if asked && !slices.Contains(metrics, name) {
-				metrics = append(metrics, name)
+		for _, set := range setMetric.FindAllStringSubmatch(r.Policy, -1) {
+			_, known := results[0].Costs[record.CostKey(set[1])]
+			if known && !slices.Contains(metrics, set[1]) {
+				metrics = append(metrics, set[1])
 			}
 		}
 	}
@@ -66,7 +68,7 @@ func compareResults(w io.Writer, results []record.Result) {
 	}
 	for _, metric := range askedMetrics(results) {
 		columns = append(columns, column[record.Result]{strings.ToUpper(metric), func(r record.Result) float64 {
-			if cost, ok := r.Costs[metric]; ok {
+			if cost, ok := r.Costs[record.CostKey(metric)]; ok {
 				return cost
 			}
 			return math.NaN()

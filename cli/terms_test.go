@@ -41,7 +41,7 @@ func TestRunTerms(t *testing.T) {
 		}
 		r := doc.Results[0]
 		if r.Deadlines.Met != 0 || r.Deadlines.Missed != 1 || r.Costs["tardy"] != 1 || r.Costs["sla"] != 10 ||
-			math.Abs(r.Costs["weighted-response"]-2*r.Sojourn.Mean) > 1e-9 {
+			math.Abs(r.Costs["weighted_response_s"]-2*r.Sojourn.Mean) > 1e-9 {
 			t.Errorf("%q: %+v; want a deadline missed, at a cost of 5, with a weight of 2", args, r)
 		}
 	}

@@ -37,9 +37,11 @@ func workloadShow(a *app) *cobra.Command {
 				return a.printJSON(struct {
 					Trace  string          `json:"trace"`
 					Format workload.Format `json:"format"`
+					First  float64         `json:"first_submit_s"`
+					Last   float64         `json:"last_submit_s"`
 					workload.Summary
 					*workload.Report
-				}{s.trace, file.Format, sum, file.Report})
+				}{s.trace, file.Format, sum.First.Seconds(), sum.Last.Seconds(), sum, file.Report})
 			}
 			printSummary(a, s.trace, file.Format, sum)
 			printImport(a.Out, file.Report)

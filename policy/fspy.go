@@ -235,13 +235,17 @@ func (f *fspy) turn() [3]fspyQueue {
 }
 
 // Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place
-// there.
+// there. Of a job of known size that is its number in the virtual cluster, which, other than its rank, is the same
+// after the policy's memory went through JSON.
 func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	m := f.Virtual.Jobs.Of(st.Job)
 	if m.Queue == noQueue || f.Withheld(v, st) != "" {
 		return sched.Key{}, false
 	}
 	key, ok := f.queues[m.Queue].Position(st)
+	if ok && m.Queue == sizedQueue && !m.Late {
+		key.Value = float64(f.Virtual.race.Place(key.Value) + 1)
+	}
 	turns := f.turn()
 	key.Class += int32(slices.Index(turns[:], m.Queue)) * (secondClass + 1)
 	return key, ok

@@ -782,16 +782,20 @@ func TestOpenJob(t *testing.T) {
 	}
 }
 
-// Resources are written by name, and read back; an unknown name is an error.
+// Resources are written by key, and read back, also by the names that users type; an unknown name is an error.
 func TestResourcesJSON(t *testing.T) {
 	r := Resources{Memory: 6026, VCores: 2, NetworkIO: 7}
 	text, err := json.Marshal(r)
-	if want := `{"memory":6026,"vcores":2,"network-io":7}`; err != nil || string(text) != want {
+	if want := `{"memory":6026,"vcores":2,"network_io":7}`; err != nil || string(text) != want {
 		t.Fatalf("%s, %v; want %s", text, err, want)
 	}
 	var back Resources
 	if err := json.Unmarshal(text, &back); err != nil || back != r {
 		t.Errorf("read back %v, %v", back, err)
+	}
+	typed := `{"memory":6026,"vcores":2,"network-io":7}`
+	if err := json.Unmarshal([]byte(typed), &back); err != nil || back != r {
+		t.Errorf("as users type it: %v, %v", back, err)
 	}
 	if err := json.Unmarshal([]byte(`{"disks":1}`), &back); err == nil {
 		t.Error("an unknown resource is no error")

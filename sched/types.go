@@ -33,8 +33,8 @@ func (id AttemptID) Row() int32 { return int32(id & (1<<rowBits - 1)) }
 
 // A StageID names a stage: its job and its place in JobSpec.Stages, from 0. The zero StageID names none.
 type StageID struct {
-	Job   JobID
-	Index int32
+	Job   JobID `json:"job"`
+	Index int32 `json:"index"`
 }
 
 // A ResourceKind is an index into Resources and Work.

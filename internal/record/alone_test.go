@@ -19,7 +19,7 @@ func TestSlowdownsByMeasuredTimes(t *testing.T) {
 		}
 	}})
 	mrorder41(sched.Config{}, tally).run()
-	if c := tally.Result().Costs; jobs != 4 || c["max-stretch"] != 2 {
+	if c := tally.Result().Costs; jobs != 4 || c["max_stretch"] != 2 {
 		t.Errorf("%d jobs, costs %v, want 4 and a largest stretch of 2", jobs, c)
 	}
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -63,27 +64,44 @@ func (c *costs) count(row *JobRow, j *sched.Job) {
 	}
 }
 
-// byMetric returns the objectives by the names of the policy's metrics; those that no job had the facts for are left
-// out.
+// CostKey returns the key of a metric of the policy flex in the costs of a Result: its name in snake case, with a unit
+// where it is in seconds, such as max_lateness_s for max-lateness.
+func CostKey(metric string) string {
+	key := strings.ReplaceAll(metric, "-", "_")
+	for _, timed := range []string{"response", "tardiness", "lateness"} {
+		if strings.HasSuffix(key, timed) {
+			key += "_s"
+		}
+	}
+	return key
+}
+
+// byMetric returns the objectives by the keys of the policy's metrics (CostKey); those that no job had the facts for
+// are left out.
 func (c *costs) byMetric() map[string]float64 {
 	if c.jobs == 0 {
 		return nil
 	}
-	m := map[string]float64{
-		"weighted-response":     c.response.sum / float64(c.jobs),
-		"max-weighted-response": c.response.most,
-	}
+	m := map[string]float64{}
+	set := func(metric string, value float64) { m[CostKey(metric)] = value }
+	set("weighted-response", c.response.sum/float64(c.jobs))
+	set("max-weighted-response", c.response.most)
 	if c.stretched > 0 {
-		m["avg-stretch"], m["max-stretch"] = c.stretch.sum/float64(c.stretched), c.stretch.most
+		set("avg-stretch", c.stretch.sum/float64(c.stretched))
+		set("max-stretch", c.stretch.most)
 	}
 	if c.dated > 0 {
-		m["tardy"], m["weighted-tardy"] = c.tardy, c.weightedTardy
-		m["tardiness"], m["max-tardiness"] = c.late.sum, math.Max(0, c.late.most)
-		m["weighted-tardiness"], m["max-weighted-tardiness"] = c.weightedLate.sum, math.Max(0, c.weightedLate.most)
-		m["max-lateness"], m["max-weighted-lateness"] = c.late.most, c.weightedLate.most
+		set("tardy", c.tardy)
+		set("weighted-tardy", c.weightedTardy)
+		set("tardiness", c.late.sum)
+		set("max-tardiness", math.Max(0, c.late.most))
+		set("weighted-tardiness", c.weightedLate.sum)
+		set("max-weighted-tardiness", math.Max(0, c.weightedLate.most))
+		set("max-lateness", c.late.most)
+		set("max-weighted-lateness", c.weightedLate.most)
 	}
 	if c.stepped+c.dated > 0 {
-		m["sla"] = c.steps
+		set("sla", c.steps)
 	}
 	return m
 }

@@ -21,9 +21,9 @@ func TestCosts(t *testing.T) {
 		Deadline: 5 * time.Second,
 	}})
 	want := map[string]float64{
-		"weighted-response": 11.5, "max-weighted-response": 20, "avg-stretch": 1.5, "max-stretch": 2,
-		"tardy": 1, "weighted-tardy": 2, "tardiness": 6, "max-tardiness": 6, "weighted-tardiness": 12,
-		"max-weighted-tardiness": 12, "max-lateness": 6, "max-weighted-lateness": 12, "sla": 6,
+		"weighted_response_s": 11.5, "max_weighted_response_s": 20, "avg_stretch": 1.5, "max_stretch": 2,
+		"tardy": 1, "weighted_tardy": 2, "tardiness_s": 6, "max_tardiness_s": 6, "weighted_tardiness_s": 12,
+		"max_weighted_tardiness_s": 12, "max_lateness_s": 6, "max_weighted_lateness_s": 12, "sla": 6,
 	}
 	if got := c.byMetric(); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -29,12 +29,15 @@ type JobDifference struct {
 
 // MarshalJSON writes times in seconds, exactly; null where the job did not end.
 func (d JobDifference) MarshalJSON() ([]byte, error) {
+	type run struct {
+		Sojourn *json.Number `json:"sojourn_s"`
+	}
 	return json.Marshal(struct {
-		Job  sched.JobID  `json:"job"`
-		Name string       `json:"name"`
-		A    *json.Number `json:"a_sojourn_s"`
-		B    *json.Number `json:"b_sojourn_s"`
-	}{d.ID, d.Name, exactly(d.A), exactly(d.B)})
+		Job  sched.JobID `json:"job"`
+		Name string      `json:"name"`
+		A    run         `json:"a"`
+		B    run         `json:"b"`
+	}{d.ID, d.Name, run{exactly(d.A)}, run{exactly(d.B)}})
 }
 
 // exactly returns a time in seconds; nil for one below zero.

@@ -208,7 +208,12 @@ func (l *line) resources(field string, r sched.Resources) {
 			l.b = append(l.b, between...)
 		}
 		some = true
-		l.b = append(append(l.b, sched.ResourceKind(k).String()...), is...)
+		kind := sched.ResourceKind(k)
+		name := kind.String()
+		if l.json {
+			name = kind.Key()
+		}
+		l.b = append(append(l.b, name...), is...)
 		l.b = strconv.AppendInt(l.b, a, 10)
 	}
 	if l.json && !some {

@@ -80,8 +80,8 @@ type Explanation struct {
 type Expectation struct {
 	Since   float64         `json:"since_s"` // the instant from which the outlook counts
 	Outlook outlook.Outlook `json:"outlook"`
-	Began   float64         `json:"began_s,omitempty"` // its first task; 0: it had, or the record does not say
-	Ended   float64         `json:"ended_s,omitempty"` // 0: the record does not say
+	Began   float64         `json:"start_s,omitempty"` // its first task; 0: it had, or the record does not say
+	Ended   float64         `json:"end_s,omitempty"`   // 0: the record does not say
 }
 
 // Unknown is the state of a job that the record does not have.

@@ -14,7 +14,7 @@ func TestNamesOfTimes(t *testing.T) {
 		want string
 	}{
 		{JobDifference{ID: 3, Name: "j", A: 1_500_000_001, B: -1},
-			`{"job":3,"name":"j","a_sojourn_s":1.500000001,"b_sojourn_s":null}`},
+			`{"job":3,"name":"j","a":{"sojourn_s":1.500000001},"b":{"sojourn_s":null}}`},
 		{&Difference{Step: 1, Entry: 2, At: 60 * sec, A: "x"}, `{"step":1,"entry":2,"at_s":60,"a":"x","b":""}`},
 		{Explanation{Job: 1, State: "ended", Submitted: 1, Ended: 2},
 			`{"job":1,"at_s":0,"state":"ended","submit_s":1,"end_s":2}`},

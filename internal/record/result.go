@@ -29,7 +29,7 @@ type Result struct {
 	Lost      float64    `json:"lost_s"`
 	Deadlines *Deadlines `json:"deadlines,omitempty"`
 	Fairness  *Fairness  `json:"fairness,omitempty"`
-	// of the jobs that succeeded, by the metrics of the policy flex
+	// of the jobs that succeeded, by the metrics of the policy flex (CostKey)
 	Costs     map[string]float64 `json:"costs,omitempty"`
 	Wall      float64            `json:"wall_s,omitempty"`       // of the run; its runner fills this and the next
 	EventRate float64            `json:"events_per_s,omitempty"` // Events ÷ Wall

@@ -1,8 +1,6 @@
 package record
 
 import (
-	"strings"
-
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -278,7 +276,7 @@ func (t *Tally) utilization(unfinished bool) map[string]float64 {
 	parts := map[string]float64{}
 	for k, w := range whole {
 		if w > 0 {
-			parts[strings.ReplaceAll(sched.ResourceKind(k).String(), "-", "_")] = used[k] / w
+			parts[sched.ResourceKind(k).Key()] = used[k] / w
 		}
 	}
 	return parts

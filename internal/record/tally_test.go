@@ -51,7 +51,7 @@ func TestTallyOfMROrder41(t *testing.T) {
 		Utilization: map[string]float64{"map_slots": 204. / (8 * 44), "reduce_slots": 112. / (4 * 44)},
 		Fairness:    &Fairness{sum * sum / (4 * squares)},
 		Costs: map[string]float64{
-			"weighted-response": 23.5, "max-weighted-response": 44, "avg-stretch": 23.5 / 8, "max-stretch": 5.5,
+			"weighted_response_s": 23.5, "max_weighted_response_s": 44, "avg_stretch": 23.5 / 8, "max_stretch": 5.5,
 		},
 	}
 	// 4 nodes, 4 jobs and 56 ends of attempts.

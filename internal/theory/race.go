@@ -3,6 +3,7 @@ package theory
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // A Racer has Left to go when a heat starts, and goes at Rate >= 0 from then on. It may be infinitely far away at rate
@@ -84,6 +85,12 @@ func (r *Race) Advance(after float64, moved func(id int64, rank float64)) {
 
 // Next returns how long after the start of the heat the next racer overtakes another; +Inf: none does.
 func (r *Race) Next() float64 { return r.overtakes.least() }
+
+// Place returns how many racers are before the one with a rank: O(log n). It depends on the order alone, and not, as a
+// rank does, on the heats before.
+func (r *Race) Place(rank float64) int {
+	return sort.Search(len(r.spots), func(i int) bool { return r.spots[i].rank >= rank })
+}
 
 // overtaken returns when the racer behind spot at overtakes the racer there, as a time since the start of the heat;
 // +Inf: never.

@@ -16,12 +16,12 @@ func seconds(t sched.Time) *float64 {
 	return &s
 }
 
-// amounts returns the resources of r by name, without those that are zero or unlimited.
+// amounts returns the resources of r by key, without those that are zero or unlimited.
 func amounts(r sched.Resources) map[string]int64 {
 	m := map[string]int64{}
 	for k, a := range r {
 		if a != 0 && a < sched.Unlimited {
-			m[sched.ResourceKind(k).String()] = a
+			m[sched.ResourceKind(k).Key()] = a
 		}
 	}
 	return m

@@ -8,19 +8,27 @@ import (
 
 // A Summary says what a workload holds. It keeps three numbers a job for exact percentiles.
 type Summary struct {
-	Jobs, Programs int64 // Programs: of Jobs, those that run something instead of having task times
-	Maps, Reduces  int64
-	Input          int64 // bytes, of all jobs
-	Shuffle        int64
-	Output         int64
-	First, Last    sched.Time  // submissions
-	Tasks          Percentiles // of a job
-	Bytes          Percentiles // of a job's input
-	Work           Percentiles // seconds of all tasks of a job together, on nodes of speed 1
+	Jobs        int64       `json:"jobs"`
+	Programs    int64       `json:"programs"` // of Jobs, those that run something instead of having task times
+	Maps        int64       `json:"maps"`
+	Reduces     int64       `json:"reduces"`
+	Input       int64       `json:"input_bytes"` // of all jobs, as the next two
+	Shuffle     int64       `json:"shuffle_bytes"`
+	Output      int64       `json:"output_bytes"`
+	First, Last sched.Time  `json:"-"`               // submissions
+	Tasks       Percentiles `json:"job_tasks"`       // of a job, as the next two
+	Bytes       Percentiles `json:"job_input_bytes"` // of its input
+	Work        Percentiles `json:"job_work_s"`      // of all tasks together, on nodes of speed 1
 }
 
 // Percentiles describe a distribution, each the smallest value that at least that part of the values do not exceed.
-type Percentiles struct{ Mean, P50, P90, P99, Max float64 }
+type Percentiles struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	Max  float64 `json:"max"`
+}
 
 // Summarize goes through a source.
 func Summarize(s Source) (Summary, error) {

@@ -77,7 +77,7 @@ export function bytes(n) {
 export const amount = (kind, n) => (kind === "memory" ? bytes(n * 1048576) : count(n));
 
 // amounts writes a vector.
-export const amounts = (r) => Object.entries(r || {}).map(([k, n]) => k + " " + amount(k, n)).join(", ") || "–";
+export const amounts = (r) => Object.entries(r || {}).map(([k, n]) => k.replaceAll("_", "-") + " " + amount(k, n)).join(", ") || "–";
 
 // number writes a number with three figures.
 export const number = (x) => (Math.abs(x) >= 1000 ? count(x) : String(+x.toPrecision(3)));

@@ -298,7 +298,7 @@ function explanation(run, x) {
     s.reason !== "nothing waits" && h("p", {}, s.detail),
     s.wish && h("p", {}, "The policy's wish: " + s.wish),
     s.ahead > 0 && h("p", {}, `${s.ahead} stages come first. Its place: ${s.key_words}`),
-    (s.before || []).map((b) => h("p", {}, "before it: ", job(b.stage.Job, b.name), `, stage ${b.stage.Index}: ${b.key_words}`)),
+    (s.before || []).map((b) => h("p", {}, "before it: ", job(b.stage.job, b.name), `, stage ${b.stage.index}: ${b.key_words}`)),
     (s.holders || []).map((b) => h("p", {}, "has the room: ", job(b.job, b.name), ` with ${b.attempts} attempts`)))),
   x.note && h("p", { class: "soft" }, x.note)];
 }

@@ -13,10 +13,34 @@ import (
 // no command fails because of what an earlier one wrote. A word after sh says what a block needs besides: long
 // (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a cluster).
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
+	clone := cloned(t)
+	ran := 0
+	for range 2 {
+		ran += runPage(t, "README.md", clone)
 	}
+	if ran < 6 {
+		t.Errorf("%d blocks of commands were run: README.md has more", ran)
+	}
+}
+
+// TestWhatIf runs the commands of docs/what-if.md in the same way, after those that build the program.
+func TestWhatIf(t *testing.T) {
+	clone := cloned(t)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", "bin/sojourn", "./cmd/sojourn")
+	build.Dir = clone
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for range 2 {
+		if ran := runPage(t, "docs/what-if.md", clone); ran < 12 {
+			t.Errorf("%d blocks of commands were run: the page has more", ran)
+		}
+	}
+}
+
+// cloned returns a folder with what a fresh clone has.
+func cloned(t *testing.T) string {
+	t.Helper()
 	clone := t.TempDir()
 	for path := range everyFile(t) {
 		to := filepath.Join(clone, path)
@@ -35,31 +59,45 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ran := 0
-	for range 2 {
-		for _, block := range regexp.MustCompile("(?s)```sh([^\n]*)\n(.*?)```").FindAllStringSubmatch(string(text),
-			-1) {
-			needs, commands := strings.TrimSpace(block[1]), block[2]
-			if needs != "" && !(needs == "long" && os.Getenv("SOJOURN_LONG") == "1") {
+	return clone
+}
+
+// commandBlock is a block of commands of a page, and the lines of their output that the page shows, if it does.
+var commandBlock = regexp.MustCompile("(?s)```sh([^\n]*)\n(.*?)```(?:\n\n```text\n(.*?)```)?")
+
+// runPage runs the blocks of commands of a page in a folder, looks for the lines that it shows of their output, and
+// returns how many blocks were run.
+func runPage(t *testing.T, page, folder string) (ran int) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range commandBlock.FindAllStringSubmatch(string(text), -1) {
+		needs, commands := strings.TrimSpace(block[1]), block[2]
+		if needs != "" && !(needs == "long" && os.Getenv("SOJOURN_LONG") == "1") {
+			continue
+		}
+		if strings.Contains(commands, ".py") {
+			if _, err := exec.LookPath("python3"); err != nil {
+				t.Log("python3 is not there: its commands are left out")
 				continue
 			}
-			if strings.Contains(commands, ".py") {
-				if _, err := exec.LookPath("python3"); err != nil {
-					t.Log("python3 is not there: its commands are left out")
-					continue
-				}
-			}
-			c := exec.CommandContext(t.Context(), "sh", "-e", "-c", commands)
-			c.Dir = clone
-			if out, err := c.CombinedOutput(); err != nil {
-				t.Fatalf("%s\n%v\n%s", commands, err, out)
-			}
-			ran++
 		}
+		c := exec.CommandContext(t.Context(), "sh", "-e", "-c", commands)
+		c.Dir = folder
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %s\n%v\n%s", page, commands, err, out)
+		}
+		for line := range strings.Lines(block[3]) {
+			if !strings.Contains(string(out), line) {
+				t.Errorf("%s: %s\nshows %q, and the output is\n%s", page, commands, line, out)
+			}
+		}
+		ran++
 	}
-	if ran < 6 {
-		t.Errorf("%d blocks of commands were run: README.md has more", ran)
-	}
+	return ran
 }
 
 // everyFile yields the files that a clone has.

@@ -69,7 +69,11 @@ func printSummary(a *app, trace string, format workload.Format, sum workload.Sum
 	if sum.Programs == sum.Jobs {
 		return
 	}
-	fmt.Fprintf(a.Out, "%d maps, %d reduces; %s read, %s shuffled, %s written\n\n", sum.Maps, sum.Reduces,
+	others := ""
+	if sum.Others > 0 {
+		others = fmt.Sprintf(", %d other tasks", sum.Others)
+	}
+	fmt.Fprintf(a.Out, "%d maps, %d reduces%s; %s read, %s shuffled, %s written\n\n", sum.Maps, sum.Reduces, others,
 		bytesText(sum.Input), bytesText(sum.Shuffle), bytesText(sum.Output))
 	t := newTable("OF A JOB", "MEAN", "P50", "P90", "P99", "MAX")
 	plain := func(v float64) string { return figure(v) }
@@ -90,10 +94,11 @@ func printImport(w io.Writer, r *workload.Report) {
 		fmt.Fprintln(w)
 	}
 	if r.Hosts > 0 {
-		fmt.Fprintf(w, "tasks ran on %d hosts\n", r.Hosts)
+		fmt.Fprintf(w, "tasks ran on %s\n", many(r.Hosts, "host"))
 	}
 	if r.Timed > 0 {
-		fmt.Fprintf(w, "sojourn time as measured: %s s in the mean of %d jobs\n", figure(r.Measured), r.Timed)
+		fmt.Fprintf(w, "sojourn time as measured: %s s in the mean of %s\n", figure(r.Measured),
+			many(int(r.Timed), "job"))
 	}
 	for _, list := range []struct {
 		title string
@@ -105,7 +110,7 @@ func printImport(w io.Writer, r *workload.Report) {
 			}
 			jobs := ""
 			if e.Jobs > 0 {
-				jobs = fmt.Sprintf("%d jobs: ", e.Jobs)
+				jobs = many(int(e.Jobs), "job") + ": "
 			}
 			fmt.Fprintf(w, "  %s%s\n", jobs, e.What)
 		}

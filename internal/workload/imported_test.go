@@ -10,6 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
+// samples is the folder of small files of other systems' histories.
+const samples = "../../examples/imports"
+
 // containers are the options of a cluster of containers of one vcore and 1 GiB.
 func containers() Options {
 	o := Defaults()
@@ -74,7 +77,7 @@ func TestImports(t *testing.T) {
 			"reduce 2 of 1024 MiB, 1 vcores: 4s 5s after 0", 0},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			f, err := Open(filepath.Join("testdata/imports", c.file), containers())
+			f, err := Open(filepath.Join(samples, c.file), containers())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +106,7 @@ func TestImports(t *testing.T) {
 
 // A folder of Spark's event logs is a workload.
 func TestImportSparkFolder(t *testing.T) {
-	f, err := Open("testdata/imports", Defaults())
+	f, err := Open(samples, Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +130,7 @@ func TestImportErrors(t *testing.T) {
 		{"mapred-history.txt", "23-Nov-2026 11:02:06 (7sec)\tlocalhost", "yesterday\tlocalhost",
 			"has 1 times, must have 2"},
 	} {
-		text := strings.Replace(string(content(t, filepath.Join("testdata/imports", c.file))), c.from, c.to, 1)
+		text := strings.Replace(string(content(t, filepath.Join(samples, c.file))), c.from, c.to, 1)
 		_, err := drain(t, []byte(text))
 		if c.to == "M9,4,j_1" { // the lines of j_1 stand apart
 			text += "task_z,4,j_2,1,Terminated,50,55,50,0.1\nM1,1,j_1,1,Terminated,60,70,100,0.5\n"
@@ -142,7 +145,7 @@ func TestImportErrors(t *testing.T) {
 // What `mapred job -history` prints without `all` lists no attempts of tasks that succeeded: it is refused, and the
 // error says what to print instead.
 func TestImportJobTextOfSummary(t *testing.T) {
-	text := string(content(t, "testdata/imports/mapred-history.txt"))
+	text := string(content(t, samples+"/mapred-history.txt"))
 	text = text[:strings.Index(text, "SUCCEEDED MAP task list")]
 	if _, err := drain(t, []byte(text)); err == nil || !strings.Contains(err.Error(), "trace:2: job "+
 		"job_1795431583620_0003: lists no attempts: print it by 'mapred job -history all'") {
@@ -153,28 +156,28 @@ func TestImportJobTextOfSummary(t *testing.T) {
 // imports returns the samples by their format.
 func imports(t testing.TB) map[Format][][]byte {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/imports/*")
+	paths, err := filepath.Glob(samples + "/*")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no samples: %v", err)
 	}
-	samples := map[Format][][]byte{}
+	texts := map[Format][][]byte{}
 	for _, p := range paths {
 		text := unpacked(t, content(t, p))
 		f, err := Read(p, bytes.NewReader(text), Defaults())
 		if err != nil {
 			t.Fatal(err)
 		}
-		samples[f.Format] = append(samples[f.Format], text)
+		texts[f.Format] = append(texts[f.Format], text)
 	}
-	return samples
+	return texts
 }
 
 func fuzzImport(f *testing.F, format Format) {
-	var samples []string
+	var texts []string
 	for _, text := range imports(f)[format] {
-		samples = append(samples, string(text))
+		texts = append(texts, string(text))
 	}
-	fuzz(f, format, "", samples...)
+	fuzz(f, format, "", texts...)
 }
 
 func FuzzAlibaba(f *testing.F)  { fuzzImport(f, Alibaba) }

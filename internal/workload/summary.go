@@ -12,6 +12,7 @@ type Summary struct {
 	Programs    int64       `json:"programs"` // of Jobs, those that run something instead of having task times
 	Maps        int64       `json:"maps"`
 	Reduces     int64       `json:"reduces"`
+	Others      int64       `json:"others"`      // tasks that are neither
 	Input       int64       `json:"input_bytes"` // of all jobs, as the next two
 	Shuffle     int64       `json:"shuffle_bytes"`
 	Output      int64       `json:"output_bytes"`
@@ -54,10 +55,13 @@ func Summarize(s Source) (Summary, error) {
 			mean, _ := t.Times(int32(i))
 			n += int64(st.Tasks)
 			w += mean.Seconds() * float64(st.Tasks)
-			if st.Kind == sched.Reduce {
-				sum.Reduces += int64(st.Tasks)
-			} else {
+			switch st.Kind {
+			case sched.Map:
 				sum.Maps += int64(st.Tasks)
+			case sched.Reduce:
+				sum.Reduces += int64(st.Tasks)
+			default:
+				sum.Others += int64(st.Tasks)
 			}
 		}
 		in, shuffle, out := t.Bytes()

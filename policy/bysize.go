@@ -13,7 +13,9 @@ type bySize struct {
 
 func newBySize(a Args, what string, of func(*sizes, *sched.Job) float64) *bySize {
 	s := &bySize{DelayPlacer: NewDelayPlacer(a), sizes: newSizes(a), what: what, of: of}
-	s.Init(a, s.rank)
+	in := onePart(s.rank)
+	in.steady = s.known // else a key says how many tasks have been tried
+	s.initParts(a, s.rank, in)
 	return s
 }
 

@@ -218,7 +218,7 @@ type queueTurn struct {
 // window returns how many jobs are checked for a straggler of st's job, its own included.
 func (o *jobOrder) window(p *sched.Plan, st *sched.Stage) int {
 	if o.perQueue {
-		return theory.CheckedJobs(o.checked, int(p.Queue(o.queues.queueOf(p, st.Job)).Jobs))
+		return theory.CheckedJobs(o.checked, int(p.Queues[o.queues.queueOf(p, st.Job)].Jobs))
 	}
 	return theory.CheckedJobs(o.checked, p.LiveJobs())
 }

@@ -136,7 +136,7 @@ func (s *sepb) mark(p *sched.Plan) {
 			continue
 		}
 		bit := uint8(1) << sideOfSlots(kindOf(st))
-		for q := p.Queue(s.queues.queueOf(p, st.Job)); q.ID != 0 && s.marks[q.ID]&bit == 0; q = p.Queue(q.Parent) {
+		for q := p.Queues[s.queues.queueOf(p, st.Job)]; q.ID != 0 && s.marks[q.ID]&bit == 0; q = p.Queues[q.Parent] {
 			s.marks[q.ID] |= bit
 		}
 		t.siblings.changed(p.View, st.Job.Queue)

@@ -19,7 +19,9 @@ type edf struct {
 
 func newEDF(a Args) sched.Policy {
 	e := &edf{DelayPlacer: NewDelayPlacer(a)}
-	e.Init(a, byDeadline)
+	in := onePart(byDeadline)
+	in.steady = alwaysSteady
+	e.initParts(a, byDeadline, in)
 	return e
 }
 

@@ -19,7 +19,9 @@ type fifo struct {
 
 func newFIFO(a Args) sched.Policy {
 	f := &fifo{DelayPlacer: NewDelayPlacer(a)}
-	f.Init(a, urgency)
+	in := onePart(urgency)
+	in.steady = alwaysSteady
+	f.initParts(a, urgency, in)
 	return f
 }
 

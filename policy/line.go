@@ -18,6 +18,8 @@ type parting struct {
 	part  func(*sched.Stage) int // or nowhere
 	key   Ranking
 	falls bool // the key of a stage to take from falls while its tasks run, and nothing says that it did
+	// whether a start of a task of the stage, as things stand, changes no key; nil: it may
+	steady func(*sched.Stage) bool
 }
 
 const nowhere = -1
@@ -26,6 +28,9 @@ const nowhere = -1
 func onePart(rank Ranking) parting {
 	return parting{parts: 1, part: func(*sched.Stage) int { return 0 }, key: rank}
 }
+
+// alwaysSteady is [parting.steady] for keys that no start changes.
+func alwaysSteady(*sched.Stage) bool { return true }
 
 // init sets up the parts in groups; key says whether a stage is in a part.
 func (l *line) init(group func(*sched.Stage) int, parts int, key func(v *sched.View, st *sched.Stage,
@@ -133,7 +138,7 @@ func (t *turns) init(a Args, parts int, key func(v *sched.View, st *sched.Stage,
 
 // first returns the first stage that may start a task and has room for it; nil: none has.
 func (t *turns) first() (first *sched.Stage) {
-	if t.view.Queues[0].Count[sched.Master].Pending == 0 {
+	if !t.mastersWait() {
 		return t.line.first()
 	}
 	for k := range sched.ResourceKind(sched.NumResources) {
@@ -141,6 +146,9 @@ func (t *turns) first() (first *sched.Stage) {
 	}
 	return first
 }
+
+// mastersWait reports whether a master waits: a stage's turn then depends on what masters hold, too.
+func (t *turns) mastersWait() bool { return t.view.Queues[0].Count[sched.Master].Pending > 0 }
 
 // firstOf is first among the stages that compete for a kind of resource.
 func (t *turns) firstOf(k sched.ResourceKind) *sched.Stage {

@@ -25,7 +25,8 @@ type Order struct {
 	Taking taker  // attempts that were asked to leave, and for which stage
 	Keep   keeper // nodes kept for tasks that need more than the holes of others
 
-	turns turns
+	turns  turns
+	steady func(*sched.Stage) bool // of parting
 }
 
 // Init sets up an order by rank. It reads the parameters of [PreemptParams] and [MasterParams], if the card has them.
@@ -42,6 +43,7 @@ func (o *Order) initParts(a Args, rank Ranking, in parting) {
 		}
 		return in.key(v, st, 1), true
 	})
+	o.steady = in.steady
 	o.turns.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
@@ -105,10 +107,19 @@ func (o *Order) yield(p *sched.Plan) {
 
 func (o *Order) startAll(p *sched.Plan, place Placer) {
 	for st := o.turns.first(); st != nil; st = o.turns.first() {
-		if !place.Place(p, st) {
+		if !o.start(p, place, st) {
 			o.turns.skip(st)
 		}
 	}
+}
+
+// start starts a task of st, whose turn it is, or several while that cannot make it another's turn. It reports whether
+// it did.
+func (o *Order) start(p *sched.Plan, place Placer, st *sched.Stage) bool {
+	if d, ok := place.(*DelayPlacer); ok && o.steady != nil && o.steady(st) && !d.near(st) && !o.turns.mastersWait() {
+		return p.LaunchMany(st, st.Pending) > 0
+	}
+	return place.Place(p, st)
 }
 
 // Position returns the place of st in the order, and false if no task of st waits (Pending is 0). A policy with a

@@ -107,8 +107,7 @@ func (n *nearness) allowed(now sched.Time, m *wait) sched.Locality {
 // Place starts one task of st, and reports whether it did.
 func (w *DelayPlacer) Place(p *sched.Plan, st *sched.Stage) bool {
 	if !w.near(st) { // the common case, by the short way
-		n := p.First(st)
-		return n != nil && p.Launch(st, n)
+		return p.LaunchMany(st, 1) > 0
 	}
 	return w.placeWhere(p, st, sched.Where{})
 }

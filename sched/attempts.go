@@ -4,8 +4,9 @@ package sched
 // again: 30 to 100 ns a stage, beside 2 to 4 µs for a launch.
 const stagesOfLaunch = 16
 
-// start makes an attempt of a task of st on node n and books its room. The parameter pending is by how many it lowers
-// the number of waiting tasks: 1, or 0 for a second attempt of a running task.
+// start makes an attempt of a task of st on node n and books its room there. The caller sets the task and
+// charges it to the job. The parameter pending is by how many it lowers the number of waiting tasks: 1, or 0 for a
+// second attempt of a running task.
 func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attempt {
 	a := c.attempts.get()
 	a.Stage, a.Node, a.Start, a.Task, a.Progress, a.Phase, a.State = st, n.ID, c.view.Now, 0, -1, NoPhase, Running
@@ -19,8 +20,7 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 	st.waiting -= pending
 	st.Job.Running++
 	st.Job.attempts++
-	c.ledger.book(st, n, booking{c.ledger.shapes.list[holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
-	c.keepNothing(st)
+	c.ledger.hold(n, c.ledger.shapes.list[holds], 1)
 	c.started = n.ID
 	c.spent += 1 + len(st.Job.Stages)/stagesOfLaunch
 	c.exhausted = c.config.Limit > 0 && c.spent >= c.config.Limit
@@ -42,6 +42,7 @@ func (c *cluster) found(j *Job, n *Node, f *Found) AttemptID {
 		c.pend(st, -min(1, st.waiting))
 	}
 	a := c.start(st, n, st.Shape, 0)
+	c.ledger.begin(a, 0)
 	a.Task = task
 	a.Start -= f.Ran
 	st.attempts.starts -= f.Ran

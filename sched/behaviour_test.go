@@ -425,7 +425,7 @@ func TestUserQueues(t *testing.T) {
 		q, _ := r.core.QueueNamed(DefaultQueue)
 		s := ""
 		for _, id := range q.Children {
-			s += fmt.Sprint(r.core.Queue(id).Spec.Name, r.core.Queue(id).Jobs, " ")
+			s += fmt.Sprint(r.core.Queues[id].Spec.Name, r.core.Queues[id].Jobs, " ")
 		}
 		return s
 	}

@@ -2,6 +2,8 @@ package sched
 
 import (
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -53,70 +55,96 @@ func (c *chaos) Decide(p *Plan) {
 	p.Wake(p.Now + sec)
 }
 
+// chaosJobs is how many jobs a run of chaos has.
+const chaosJobs = 12
+
 // Whatever happens, the sums are those of the attempts there are (checkSums after every Step), nothing invalid was
 // applied, and every job ends.
 func TestSumsHoldUnderChaos(t *testing.T) {
 	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		policy := &chaos{r: rand.New(rand.NewPCG(seed, 8))}
-		g := newRig(t, Config{
-			Policy: policy, Can: CanKill | CanSuspend | CanResize | CanNameTasks, Limit: int(seed % 5),
-			Queues: []*QueueSpec{
-				{Name: "a", Max: Share{Amount: Resources{Memory: 9}}},
-				{Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.6}}}},
-			},
-		})
-		nodes := 2 + r.IntN(5)
-		for range nodes {
-			g.node(Resources{Memory: int64(4 + r.IntN(4)), VCores: 4})
-		}
-		jobs := 12
-		for i := range jobs {
-			j := mapReduce(Time(3*i)*sec, int32(1+r.IntN(8)), Time(1+r.IntN(9))*sec, int32(r.IntN(4)),
-				Time(1+r.IntN(20))*sec)
-			j.Queue, j.User = [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)], [...]string{"", "ana", "bo"}[r.IntN(3)]
-			for k := range j.Stages {
-				j.Stages[k].PerTask = Resources{Memory: int64(1 + r.IntN(3)), VCores: 1}
-				if k > 0 {
-					j.Stages[k].After[0].Part = [...]float64{0, 0.3, 1}[r.IntN(3)]
-				}
-				if st := &j.Stages[k]; r.IntN(2) == 0 {
-					st.Copies = 2
-					for range 2 * st.Tasks {
-						st.Places = append(st.Places, NodeID(r.IntN(nodes+1)))
-					}
-				}
-			}
-			g.submit(JobID(i+1), j)
-		}
-		for i := range 6 {
-			n := NodeID(1 + r.IntN(nodes))
-			at := Time(1+i*20+r.IntN(9)) * sec
-			spec := &NodeSpec{Name: "n", Class: "c", Capacity: Resources{Memory: int64(4 + r.IntN(4)), VCores: 4}}
-			g.at(at, Event{Kind: NodeLost, Node: n})
-			g.at(at+5*sec, Event{Kind: NodeJoined, Node: n, Body: spec})
-			g.at(
-				at+7*sec,
-				Event{
-					Kind: NodeReported,
-					Node: n,
-					Body: &NodeSpec{Class: "c", Capacity: Resources{Memory: 5, VCores: 3}},
-				},
-			)
-		}
-		steps := 0
-		for g.wakeOrStep(r) {
-			if steps++; steps > 20000 {
-				t.Fatalf("seed %d: the run does not end; %d jobs left", seed, g.core.LiveJobs())
-			}
-		}
-		if len(g.ended) != jobs {
-			t.Errorf("seed %d: %d of %d jobs ended", seed, len(g.ended), jobs)
+		g := runChaos(t, seed, 0)
+		if len(g.ended) != chaosJobs {
+			t.Errorf("seed %d: %d of %d jobs ended", seed, len(g.ended), chaosJobs)
 		}
 		if used := g.core.Queues[0].Used; used != (Resources{}) || g.core.Queues[0].Pending() != 0 {
 			t.Errorf("seed %d: %v in use after the last job", seed, used)
 		}
 	}
+}
+
+// LaunchMany does what so many calls of Launch on the first node with room do, whatever else happens.
+func TestLaunchMany(t *testing.T) {
+	for seed := range uint64(60) {
+		one := runChaos(t, seed, 0)
+		for _, many := range []int32{1, 3, 100} {
+			g := runChaos(t, seed, many)
+			if !slices.Equal(g.acts, one.acts) {
+				t.Fatalf("seed %d: LaunchMany, %d at once, does something else than Launch", seed, many)
+			}
+			if !reflect.DeepEqual(StateOf(&g.core.View), StateOf(&one.core.View)) {
+				t.Fatalf("seed %d: LaunchMany, %d at once, leaves another state than Launch", seed, many)
+			}
+		}
+	}
+}
+
+// runChaos runs jobs on nodes that come and go under chaos, which starts so many tasks at once at the end of each Step
+// (see inOrder).
+func runChaos(t *testing.T, seed uint64, many int32) *rig {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 7))
+	policy := &chaos{r: rand.New(rand.NewPCG(seed, 8)), fill: inOrder{many: many}}
+	g := newRig(t, Config{
+		Policy: policy, Can: CanKill | CanSuspend | CanResize | CanNameTasks, Limit: int(seed % 5), Spread: seed%3 == 0,
+		Queues: []*QueueSpec{
+			{Name: "a", Max: Share{Amount: Resources{Memory: 9}}},
+			{Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.6}}}},
+		},
+	})
+	nodes := 2 + r.IntN(5)
+	for range nodes {
+		g.node(Resources{Memory: int64(4 + r.IntN(4)), VCores: 4})
+	}
+	for i := range chaosJobs {
+		j := mapReduce(Time(3*i)*sec, int32(1+r.IntN(8)), Time(1+r.IntN(9))*sec, int32(r.IntN(4)),
+			Time(1+r.IntN(20))*sec)
+		j.Queue, j.User = [...]string{"", "a", "b.c", "new.one"}[r.IntN(4)], [...]string{"", "ana", "bo"}[r.IntN(3)]
+		for k := range j.Stages {
+			j.Stages[k].PerTask = Resources{Memory: int64(1 + r.IntN(3)), VCores: 1}
+			if k > 0 {
+				j.Stages[k].After[0].Part = [...]float64{0, 0.3, 1}[r.IntN(3)]
+			}
+			if st := &j.Stages[k]; r.IntN(2) == 0 {
+				st.Copies = 2
+				for range 2 * st.Tasks {
+					st.Places = append(st.Places, NodeID(r.IntN(nodes+1)))
+				}
+			}
+		}
+		g.submit(JobID(i+1), j)
+	}
+	for i := range 6 {
+		n := NodeID(1 + r.IntN(nodes))
+		at := Time(1+i*20+r.IntN(9)) * sec
+		spec := &NodeSpec{Name: "n", Class: "c", Capacity: Resources{Memory: int64(4 + r.IntN(4)), VCores: 4}}
+		g.at(at, Event{Kind: NodeLost, Node: n})
+		g.at(at+5*sec, Event{Kind: NodeJoined, Node: n, Body: spec})
+		g.at(
+			at+7*sec,
+			Event{
+				Kind: NodeReported,
+				Node: n,
+				Body: &NodeSpec{Class: "c", Capacity: Resources{Memory: 5, VCores: 3}},
+			},
+		)
+	}
+	steps := 0
+	for g.wakeOrStep(r) {
+		if steps++; steps > 20000 {
+			t.Fatalf("seed %d: the run does not end; %d jobs left", seed, g.core.LiveJobs())
+		}
+	}
+	return g
 }
 
 // wakeOrStep is step, with attempts failing and resizes confirmed at random, and a wake when nothing else is due.

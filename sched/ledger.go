@@ -13,28 +13,47 @@ type ledger struct {
 // A booking is a change of what a stage holds and of how many of its tasks wait.
 type booking struct {
 	shape *shape // taken or given back; nil: nothing is
-	sign  int64  // 1: taken, -1: given back
+	sign  int64  // how often: taken, or, negative, given back
 	count Count
 }
 
 // book applies b to node n, to the job of st and to the queues up to the root. O(depth of the queue tree + shapes in
 // use).
 func (l *ledger) book(st *Stage, n *Node, b booking) {
-	j, class := st.Job, n.class
+	l.hold(n, b.shape, b.sign)
+	l.charge(st, b)
+}
+
+// hold books s on node n and its class, so many times. O(shapes in use).
+func (l *ledger) hold(n *Node, s *shape, times int64) {
+	class := n.class
+	for i := range s.parts {
+		p := &s.parts[i]
+		k, d := p.kind%NumResources, p.amount*times
+		n.Used[k] += d
+		class.Used[k] += d
+	}
+	l.shapes.note(n)
+}
+
+// charge applies b to the job of st and to the queues up to the root. O(depth of the queue tree).
+func (l *ledger) charge(st *Stage, b booking) {
+	j := st.Job
 	if l.view.Now != j.since {
 		l.accrue(&j.served, &j.Used, l.view.Now-j.since)
 		j.since = l.view.Now
 	}
 	for i := range b.shape.parts {
 		p := &b.shape.parts[i]
-		k, d := p.kind%NumResources, p.amount*b.sign
-		n.Used[k] += d
-		class.Used[k] += d
-		j.Used[k] += d
+		j.Used[p.kind%NumResources] += p.amount * b.sign
 	}
 	l.climb(st, b)
-	l.shapes.note(n)
 	l.log.touchJob(j)
+}
+
+// begin charges what attempt a, which has just started, holds. The parameter pending is that of cluster.start.
+func (l *ledger) begin(a *Attempt, pending int32) {
+	l.charge(a.Stage, booking{l.shapes.list[a.Holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
 }
 
 // climb applies b to the queues from the leaf of st up to the root.

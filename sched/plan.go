@@ -90,11 +90,41 @@ func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
 	}
 	a := c.start(st, n, as.Shape, 1)
 	a.Task = as.Task
+	c.ledger.begin(a, 1)
+	c.keepNothing(st)
 	p.out.launched(a)
 	if n.Reserved == st.ID {
 		c.unreserve(n)
 	}
 	return true
+}
+
+// LaunchMany starts tasks of st, at most so many, each on the node that First then returns, and returns how many. It
+// does what calls of Launch would do, and books what the tasks hold once for all of them. It stops after a node
+// that was reserved for st, because another stage may now get the rest of that node.
+func (p *Plan) LaunchMany(st *Stage, most int32) (started int32) {
+	c := p.cluster
+	if st.cap != 0 || len(st.reserved) > 0 { // what is booked decides on the next
+		if n := p.First(st); n != nil && p.Launch(st, n) {
+			return 1
+		}
+		return 0
+	}
+	for most = min(most, st.Pending); started < most; started++ {
+		n := p.First(st)
+		if n == nil {
+			break
+		}
+		task := st.tasks.take(c, st, n)
+		a := c.start(st, n, st.Shape, 1)
+		a.Task = task
+		p.out.launched(a)
+	}
+	if started > 0 {
+		s := c.ledger.shapes.list[st.Shape]
+		c.ledger.charge(st, booking{s, int64(started), Count{Pending: -started, Running: started}})
+	}
+	return started
 }
 
 func launchOf(st *Stage, n *Node, as As) Action {
@@ -121,6 +151,7 @@ func (p *Plan) Speculate(a *Attempt, n *Node, holds ShapeID) bool {
 	}
 	b := c.start(st, n, holds, 0)
 	b.Task = a.Task
+	c.ledger.begin(b, 0)
 	if b.twin = a.twin; b.twin == nil {
 		b.twin = a
 	}

@@ -9,7 +9,10 @@ import (
 const sec = time.Second
 
 // inOrder is the least policy there is: stages by submission, first node with room.
-type inOrder struct{ index Index }
+type inOrder struct {
+	index Index
+	many  int32 // tasks that LaunchMany may start at once; zero: it uses Launch
+}
 
 func (f *inOrder) Decide(p *Plan) {
 	if f.index.Key == nil {
@@ -17,10 +20,18 @@ func (f *inOrder) Decide(p *Plan) {
 	}
 	f.index.Sync(p)
 	for st := f.index.First(); st != nil; st = f.index.First() {
-		if n := p.First(st); n == nil || !p.Launch(st, n) {
+		if !f.start(p, st) {
 			f.index.Skip(st)
 		}
 	}
+}
+
+func (f *inOrder) start(p *Plan, st *Stage) bool {
+	if f.many > 0 {
+		return p.LaunchMany(st, f.many) > 0
+	}
+	n := p.First(st)
+	return n != nil && p.Launch(st, n)
 }
 
 // policyFunc is a policy for one test.

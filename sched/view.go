@@ -21,9 +21,6 @@ type View struct {
 // Node returns the node with an ID, which must exist.
 func (v *View) Node(id NodeID) *Node { return v.Nodes[id-1] }
 
-// Queue returns the queue with an ID, which must exist.
-func (v *View) Queue(id QueueID) *Queue { return v.Queues[id] }
-
 // Jobs yields the unfinished jobs in order of submission, in O(jobs). It is for what happens once a job or once an
 // epoch.
 func (v *View) Jobs() iter.Seq[*Job] {

@@ -141,7 +141,7 @@ func (c *chrome) job(phase string, id sched.JobID) {
 	c.text(`,"cat":"job"`)
 	c.named(j)
 	c.text(`,"args":{"queue":`)
-	c.b = appendJSON(c.b, c.view.Path(c.view.Queue(j.Queue)))
+	c.b = appendJSON(c.b, c.view.Path(c.view.Queues[j.Queue]))
 	c.text(`,"user":`)
 	c.b = appendJSON(c.b, j.Spec.User)
 	c.end("}}")

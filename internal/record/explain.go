@@ -434,7 +434,7 @@ func unmet(st *sched.Stage) *sched.Dep {
 // full returns the queue, of the stage's and those above, whose maximum has no room for one more task, and the kind of
 // resource; nil: none.
 func full(v *sched.View, st *sched.Stage) (*sched.Queue, sched.ResourceKind) {
-	for q := v.Queue(st.Job.Queue); ; q = v.Queue(q.Parent) {
+	for q := v.Queues[st.Job.Queue]; ; q = v.Queues[q.Parent] {
 		for k, a := range st.Spec.PerTask {
 			if a > 0 && q.Used[k]+a > q.Max[k] {
 				return q, sched.ResourceKind(k)

@@ -172,7 +172,7 @@ func (t *Tally) end(e *sched.Event) {
 		ID:          j.ID,
 		Name:        j.Spec.Name,
 		User:        j.Spec.User,
-		Queue:       t.view.Path(t.view.Queue(j.Queue)),
+		Queue:       t.view.Path(t.view.Queues[j.Queue]),
 		Submit:      j.Submitted,
 		FirstLaunch: -1,
 		Finish:      now,

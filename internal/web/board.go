@@ -303,7 +303,7 @@ func (b *Board) submit(id sched.JobID, spec *sched.JobSpec) {
 	b.counts.jobs++
 	b.counts.waiting++
 	if j := b.view.Job(id); j != nil {
-		r.queue = b.view.Path(b.view.Queue(j.Queue))
+		r.queue = b.view.Path(b.view.Queues[j.Queue])
 		if w, ok := b.view.Size(j); ok {
 			r.size = w.Seconds(b.view.Capacity)
 		}
@@ -333,7 +333,7 @@ func (b *Board) amend(id sched.JobID, spec *sched.JobSpec) {
 		return
 	}
 	r.priority, r.deadline = spec.Priority, spec.Deadline
-	r.queue = b.view.Path(b.view.Queue(j.Queue))
+	r.queue = b.view.Path(b.view.Queues[j.Queue])
 }
 
 // tasks copies the counts of a job's tasks.
@@ -574,7 +574,7 @@ func (q *queueBoard) lay(v *sched.View) {
 		r.gone, r.leaf, r.weight, r.share, r.depth = false, true, of.Weight(), 1, 0
 		r.min, r.max = of.Min, of.Max
 		for _, child := range of.Children {
-			if c := v.Queue(child); c != nil && !c.User {
+			if c := v.Queues[child]; c != nil && !c.User {
 				r.leaf = false
 			}
 		}
@@ -599,9 +599,9 @@ const millionths = 1e6
 
 // divide computes a queue's share by weight of the share above it.
 func (q *queueBoard) divide(v *sched.View, of *sched.Queue, r *queueRow) {
-	above, sum := v.Queue(of.Parent), 0.0
+	above, sum := v.Queues[of.Parent], 0.0
 	for _, id := range above.Children {
-		if c := v.Queue(id); c != nil && !c.User {
+		if c := v.Queues[id]; c != nil && !c.User {
 			sum += c.Weight()
 		}
 	}

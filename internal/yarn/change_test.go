@@ -68,7 +68,7 @@ func TestChangesAreTheOwners(t *testing.T) {
 	}
 	c.look(func(m *manager) {
 		j := m.core.Job(m.apps.byID[id].job)
-		if q := m.core.Path(m.core.Queue(j.Queue)); q != "etl" || j.Spec.Priority != 3 {
+		if q := m.core.Path(m.core.Queues[j.Queue]); q != "etl" || j.Spec.Priority != 3 {
 			t.Errorf("the core has it in %s with priority %d", q, j.Spec.Priority)
 		}
 	})

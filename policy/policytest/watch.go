@@ -107,7 +107,7 @@ func (w *watch) withholds(p *sched.Plan, st *sched.Stage) bool {
 
 // mayUse reports whether queue maxima and blacklists would have let st take the place of a launch.
 func (w *watch) mayUse(p *sched.Plan, st *sched.Stage, a sched.Action) bool {
-	for q := p.Queue(st.Job.Queue); ; q = p.Queue(q.Parent) {
+	for q := p.Queues[st.Job.Queue]; ; q = p.Queues[q.Parent] {
 		for k, n := range st.Spec.PerTask {
 			if n > 0 && q.Used[k]+n > q.Max[k] {
 				return false

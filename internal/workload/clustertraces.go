@@ -202,6 +202,9 @@ const (
 	googleMemory = 256 << 10 // MiB
 )
 
+// googleNeeds are the columns without which a row says nothing.
+var googleNeeds = [...]string{"time", "type", "collection_id", "instance_index"}
+
 // A googleEvent is a row of the table instance_events.
 type googleEvent struct {
 	Time       number `json:"time"` // µs
@@ -253,10 +256,10 @@ func readGoogle(in *input, o *Options, e emit) error {
 		var err error
 		switch {
 		case line[0] == '{':
-			err = json.Unmarshal([]byte(line), &ev)
+			err = ev.parse([]byte(line))
 		case columns == nil:
 			columns = strings.Split(strings.ReplaceAll(strings.ToLower(line), ".", "_"), ",")
-			for _, need := range []string{"time", "type", "collection_id", "instance_index"} {
+			for _, need := range googleNeeds {
 				if !slices.Contains(columns, need) {
 					return in.at(number, 0, "has no column %s (instance_events)", need)
 				}
@@ -295,6 +298,21 @@ func (e *googleEvent) fill(columns, f []string) error {
 		}
 		if err := json.Unmarshal([]byte(f[i]), of(e)); err != nil {
 			return fmt.Errorf("%s: %.40q, must be a number", name, f[i])
+		}
+	}
+	return nil
+}
+
+// parse reads an event of JSON, which must have the members that a table's columns must have.
+func (e *googleEvent) parse(line []byte) error {
+	const absent = number(math.MinInt64)
+	e.Time, e.Type, e.Collection, e.Instance = absent, absent, absent, absent
+	if err := json.Unmarshal(line, e); err != nil {
+		return err
+	}
+	for i, n := range [...]number{e.Time, e.Type, e.Collection, e.Instance} {
+		if n == absent {
+			return fmt.Errorf("has no member %s (instance_events)", googleNeeds[i])
 		}
 	}
 	return nil

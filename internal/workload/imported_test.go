@@ -142,6 +142,50 @@ func TestImportErrors(t *testing.T) {
 	}
 }
 
+// Each format has copies that are cut off in the middle of a record, hold a wrong number, and lack a column: the error
+// names the line, and what is wrong.
+func TestImportsDamaged(t *testing.T) {
+	const spark = "application_1795431750327_0002_1.gz"
+	for _, c := range []struct{ file, from, to, want string }{ // to: "" cuts the file off after from
+		{"alibaba.csv", "R3_1_2,2,j_1,1,Term", "", "trace:3: has 5 fields, must have 9"},
+		{"alibaba.csv", "M1,3,j_1", "M1,three,j_1", `trace:1: instance_num: "three", must be from 1 to`},
+		{"alibaba.csv", "R3_1_2,2,j_1,1,", "R3_1_2,2,j_1,", "trace:3: has 8 fields, must have 9"},
+		{"google.json", `{"time":"601000000","type":"3","coll`, "", "trace:4: "},
+		{"google.json", `"cpus":0.03125`, `"cpus":-1`, "trace:2: "},
+		{"google.json", `"instance_index":"0","machine_id"`, `"machine_id"`, "trace:4: has no member instance_index"},
+		{"google.csv", "601000000,3,42", "", "trace:3: has 3 fields, and the first line names 9"},
+		{"google.csv", "601000000,3", "soon,3", "trace:3: time: "},
+		{"jobs.swf", "2 10 0 -1 -1", "", "trace:4: has 5 fields, must have 18"},
+		{"jobs.swf", "1 0 5 100", "1 0 5 1e2x", `trace:3: field 4: "1e2x", must be a number`},
+		{"jobs.swf", "1 0 5 100", "1 0 100", "trace:3: has 17 fields, must have 18"},
+		{"sacct.txt", "100|sweep|ben|cpu|2024-03-01T09:59:00", "", "trace:4: has 5 fields, and the first line"},
+		{"sacct.txt", "COMPLETED|16|2|32G", "COMPLETED|many|2|32G", `trace:2: job 101: alloccpus: "many"`},
+		{"sacct.txt", "|ann|gpu|", "|ann|", "trace:2: has 10 fields, and the first line names 11"},
+		{"yarn-apps.json", `"startedTime":1700000060000,"laun`, "", "trace:2:1: app: ends in the middle"},
+		{"yarn-apps.json", `"vcoreSeconds":300`, `"vcoreSeconds":"x"`, "trace:2:338: app.vcoreSeconds: is string"},
+		{"yarn-apps.json", `"startedTime":1700000060000,`, "", "starts at 0 ms"},
+		{spark, `{"Event":"SparkListenerTaskEnd","Stage ID":0`, "", "trace:15: event: unexpected end"},
+		{spark, `"Finish Time":`, `"Finish Time":9`, "trace:15: task: ends at 9"},
+		{spark, `"Finish Time"`, `"Finish"`, "trace:15: task: ends at 0 ms"},
+		{"mapred-history.txt", "\nattempt_1795431583620_0003_m_000000_0\t23-N", "", "must have"},
+		{"mapred-history.txt", "Submitted At: 23-Nov", "Submitted At: 33-Nov", "trace:7: "},
+	} {
+		text := string(unpacked(t, content(t, filepath.Join(samples, c.file))))
+		at := strings.Index(text, c.from)
+		if at < 0 {
+			t.Errorf("%s does not hold %q", c.file, c.from)
+			continue
+		}
+		damaged := text[:at+len(c.from)]
+		if c.to != "" || strings.HasSuffix(c.from, ",") {
+			damaged = strings.ReplaceAll(text, c.from, c.to)
+		}
+		if n, err := drain(t, []byte(damaged)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %q for %q: %d jobs, error %v, want %s", c.file, c.to, c.from, n, err, c.want)
+		}
+	}
+}
+
 // What `mapred job -history` prints without `all` lists no attempts of tasks that succeeded: it is refused, and the
 // error says what to print instead.
 func TestImportJobTextOfSummary(t *testing.T) {

@@ -19,11 +19,12 @@ func readSacct(in *input, o *Options, e emit) error {
 	in.report.never("that the nodes of a job start together: they are tasks, which start when there is room",
 		"the sizes of nodes: describe them with --cluster", "dependencies, reservations and back-filling")
 	var places map[string]int
+	columns := 0
 	var jobs []gathered
 	err := in.lines(func(number int, line string) error {
 		f := strings.Split(line, "|")
 		if places == nil {
-			places = map[string]int{}
+			places, columns = map[string]int{}, len(f)
 			for i, name := range f {
 				places[strings.ToLower(strings.TrimSpace(name))] = i
 			}
@@ -35,9 +36,13 @@ func readSacct(in *input, o *Options, e emit) error {
 			}
 			return nil
 		}
+		if len(f) != columns {
+			return in.at(number, 0, "has %d fields, and the first line names %d: it is cut off, or a name holds a |",
+				len(f), columns)
+		}
 		of := func(names ...string) string {
 			for _, name := range names {
-				if i, ok := places[name]; ok && i < len(f) && strings.TrimSpace(f[i]) != "" {
+				if i, ok := places[name]; ok && strings.TrimSpace(f[i]) != "" {
 					return strings.TrimSpace(f[i])
 				}
 			}

@@ -75,10 +75,10 @@ func readSparkLog(in *input, o *Options, e emit) error {
 	err := in.lines(func(number int, line string) error {
 		var ev sparkEvent
 		err := json.Unmarshal([]byte(line), &ev)
-		if err == nil {
-			err = app.add(&ev, in.report)
-		}
 		if err != nil {
+			return in.at(number, 0, "event: %w: the line is damaged, or the log is cut off", err)
+		}
+		if err = app.add(&ev, in.report); err != nil {
 			return in.at(number, 0, "%w", err)
 		}
 		return nil

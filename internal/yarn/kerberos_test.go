@@ -3,6 +3,7 @@ package yarn
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A cluster with Kerberos, without its keytabs.
@@ -238,6 +240,39 @@ func TestKerberosREST(t *testing.T) {
 	}
 	if w := ask(h, http.MethodPut, "user.name=root", ""); w.Code != http.StatusForbidden {
 		t.Errorf("a change without a principal: %d", w.Code)
+	}
+}
+
+// What is changed by REST is changed by the user that a request has proved to be of, whatever name is in its URL.
+func TestKerberosRESTChanges(t *testing.T) {
+	f, path := secured(t, func(c *Config) {
+		k := c.Security.Kerberos
+		k.Web, k.WebKeytab = k.Principal, k.Keytab
+	})
+	app := newApplication(f.m, "bo", sched.DefaultQueue, &wire.Submission{ID: wire.ApplicationID{Timestamp: 7, ID: 1}})
+	q := func(client, query string) rest {
+		i := kerberostest.Initiator{Client: client, Service: "rm/localhost", Path: path}
+		r := httptest.NewRequest(http.MethodPut, "http://rm/x?"+query, nil)
+		r.SetPathValue("app", app.id.String())
+		r.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(i.Token(t)))
+		var one rest
+		f.proving(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			one = rest{f.m, visitor(r), r}
+		})).ServeHTTP(httptest.NewRecorder(), r)
+		return one
+	}
+	for _, query := range []string{"user.name=bo", ""} {
+		one := q("ana", query)
+		if u, err := one.caller(); err != nil || u.user != "ana" {
+			t.Errorf("%q: the caller is %q, %v, want ana", query, u.user, err)
+		}
+		var denied *restError
+		if _, err := one.kill(); !errors.As(err, &denied) || denied.status != http.StatusForbidden || app.over {
+			t.Errorf("%q: ana kills what is bo's: %v", query, err)
+		}
+	}
+	if _, err := q("bo", "").kill(); err != nil || !app.over {
+		t.Errorf("bo kills: %v", err)
 	}
 }
 

@@ -654,14 +654,18 @@ func killWanted(r io.Reader) error {
 	return nil
 }
 
-// kill kills an application. As everywhere in simple mode, the caller says in user.name who it is.
+// kill kills an application.
 func (q rest) kill() (body, error) {
+	u, err := q.caller()
+	if err != nil {
+		return body{}, err
+	}
 	app, err := q.named()
 	if err != nil {
 		return body{}, err
 	}
-	user := q.r.URL.Query().Get("user.name")
-	if user == "" || !app.may(user, wire.ModifyApp) {
+	user := u.user
+	if !app.may(user, wire.ModifyApp) {
 		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
 		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
 	}

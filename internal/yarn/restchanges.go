@@ -18,7 +18,7 @@ import (
 )
 
 // What is changed by REST: applications are submitted, moved, given another priority or lifetime, and killed. The
-// caller says in user.name who it is, as everywhere in simple mode; one that says nothing changes nothing.
+// caller is who visitor says; one that says nothing changes nothing.
 
 // restChanges are the requests below /ws/v1/cluster that change something, or are new to clients: each reads its body
 // before the turn.
@@ -88,11 +88,10 @@ func readKill(r io.Reader) (func(rest) (body, error), error) {
 
 // caller binds the caller to the state, who must say its name.
 func (q rest) caller() (client, error) {
-	user := q.r.URL.Query().Get("user.name")
-	if user == "" {
+	if q.user == staticUser {
 		return client{}, forbidden("The default static user cannot carry out this operation.")
 	}
-	return as(q.m, user), nil
+	return as(q.m, q.user), nil
 }
 
 func readMove(r io.Reader) (func(rest) (body, error), error) {

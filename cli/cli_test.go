@@ -669,10 +669,17 @@ func TestRunProbes(t *testing.T) {
 			filepath.Join(dir, fmt.Sprint("out", i)))
 	}
 	mix := writeFile(t, "mix.yaml", "jobs:\n"+jobs.String())
-	out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--record", rec)
-	for _, want := range []string{"outputs are equal byte for byte", "R² of what was predicted of probed jobs"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q:\n%s", want, out)
+	// A prediction is compared where a probe is done before its job. On a busy machine no probe may be: then once more.
+	for try := 1; ; try++ {
+		out := must(t, "run", mix, "--policy", "fifo", "--policy", "fspy:uber-maps=0", "--record", rec, "--overwrite")
+		if !strings.Contains(out, "outputs are equal byte for byte") {
+			t.Errorf("outputs are not compared:\n%s", out)
+		}
+		if strings.Contains(out, "R² of what was predicted of probed jobs") {
+			break
+		}
+		if try == 10 {
+			t.Fatalf("no R² of what was predicted:\n%s", out)
 		}
 	}
 	recs, err := filepath.Glob(filepath.Join(dir, "fspy*.rec"))

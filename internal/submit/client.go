@@ -16,10 +16,10 @@ import (
 
 // A Client runs the commands of a Hadoop installation.
 type Client struct {
-	Hadoop string // path of the command hadoop; mapred and yarn are beside it
-	Conf   string // folder of the cluster's configuration
-	User   string // that Hadoop takes the caller for, on clusters without Kerberos; "": the user of this process
-	Log    io.Writer
+	Hadoop string    // path of the command hadoop; mapred and yarn are beside it
+	Conf   string    // folder of the cluster's configuration
+	User   string    // on clusters without Kerberos: who Hadoop takes the caller for; "": the user of this process
+	Log    io.Writer // gets all messages of commands; nil: none are kept
 }
 
 // Find returns the client of an installation: the one whose command hadoop is named, else that of $HADOOP_HOME, else

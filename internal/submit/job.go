@@ -50,7 +50,7 @@ const (
 	cutsName   = "sojourn-cuts"
 )
 
-// Hadoop's keys of what is set here.
+// Hadoop's configuration keys that are set here.
 const (
 	keyName      = "mapreduce.job.name"
 	keyTags      = "mapreduce.job.tags"
@@ -74,7 +74,7 @@ const (
 	noSeparator = "${env.SOJOURN_NO_SEPARATOR:-}"
 )
 
-// Check refuses what cannot be submitted, with what would do instead.
+// Check returns an error for a job that cannot be submitted, and says what to do instead.
 func (s *Submitter) Check(j *Job) error {
 	p := &j.Program
 	if j.Jar != nil {
@@ -312,7 +312,7 @@ type launch struct {
 	tag     string
 }
 
-// A sizing is what is said of a job's size, and the cut points of its output.
+// A sizing is what prepare finds out about a job: its predicted size, and the cut points of its output.
 type sizing struct {
 	size string // the tag's value; "": not known
 	cuts string // a file; "": there are none

@@ -88,7 +88,7 @@ func appendUnescaped(to, text []byte) ([]byte, error) {
 	}
 }
 
-// A pairLine is what a line of a pair says. key and value lie in one buffer that the next line uses again.
+// A pairLine is a pair that was read from a line. parse overwrites key and value with those of the next line.
 type pairLine struct{ key, value []byte }
 
 // parse reads a line without its line feed. Bytes that are no pair give an error.

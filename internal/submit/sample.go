@@ -112,14 +112,14 @@ func hidden(name string, named []string) bool {
 	return false
 }
 
-// An inputs is what is known of a job's input before it is submitted.
+// inputs describes a job's input before the job is submitted.
 type inputs struct {
 	files []inputFile
-	bytes int64
-	maps  int // about as many as the job will have
+	bytes int64 // of all files
+	maps  int   // estimated number of the job's maps
 }
 
-// look lists the input of a job where the job's size or its cut points are to be found.
+// look lists the input of a job if the job is to be sampled or needs cut points; else it returns no files.
 func (s *Submitter) look(ctx context.Context, w *work) (in inputs, err error) {
 	if s.Sampling.Off() && !s.wantsCuts(w.job) {
 		return in, nil
@@ -156,7 +156,8 @@ func splitsOf(f *inputFile, split int64) int {
 	return max(1, int(math.Ceil(float64(f.bytes)/float64(split)-(splitSlop-1))))
 }
 
-// prepare finds out what is said of a job when it is submitted. clean removes what was made for that; it is never nil.
+// prepare makes the cut points of a job and runs its sample, as far as the job needs them. clean removes temporary
+// files; it is never nil.
 func (s *Submitter) prepare(ctx context.Context, w *work, in inputs) (z sizing, clean func(), err error) {
 	clean = func() {}
 	if s.wantsCuts(w.job) {
@@ -248,7 +249,7 @@ func (s Sampling) draw(in inputs, split int64, whole bool, job int) []piece {
 	return pieces
 }
 
-// A Sampled is what a sample of a job told.
+// A Sampled is the result of a job's sample.
 type Sampled struct {
 	ID        string     // of its application
 	Files     int        // that it read
@@ -451,7 +452,7 @@ func (s *Submitter) wantsCuts(j *Job) bool {
 	return err == nil && job.TotalOrder
 }
 
-// Cut points come from the beginnings of cutFiles files, cutBytes of each.
+// Cut points come from the first cutBytes of up to cutFiles files, which are spread evenly over the input.
 const (
 	cutFiles = 8
 	cutBytes = 1 << 20
@@ -475,9 +476,8 @@ func (s *Submitter) cut(ctx context.Context, w *work, in inputs) (name string, e
 		}
 	}()
 	var keys [][]byte
-	step := max(1, len(in.files)/cutFiles)
-	for i := 0; i < len(in.files); i += step {
-		f := &in.files[i]
+	for i := range min(cutFiles, len(in.files)) {
+		f := &in.files[i*len(in.files)/min(cutFiles, len(in.files))]
 		var text bytes.Buffer
 		err := s.head(ctx, f.path, func(from io.Reader) error {
 			if f.compressed() {

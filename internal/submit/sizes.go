@@ -85,7 +85,7 @@ const (
 	countWritten    = "Bytes Written"
 )
 
-// A probed is what the tasks of a sample, or of a job, took and counted.
+// A probed has the times and counters of the tasks of a sample, or of a job.
 type probed struct {
 	maps, reduces int64
 	took          [2]time.Duration // of all maps, of all reduces
@@ -113,7 +113,7 @@ func probedOf(counters map[string]int64, bytes int64) (p probed, err error) {
 	return p, nil
 }
 
-// facts are what a prediction is made of.
+// facts are the data of a prediction.
 type facts struct {
 	in      inputs
 	reduces int // of the job; -1: not said, which is one

@@ -33,7 +33,7 @@ type Submitter struct {
 // pollEvery is how often the ResourceManager is asked how a job is.
 const pollEvery = time.Second
 
-// A Done is what became of a job. Instants count from the beginning of the run by this machine's clock.
+// A Done is the result of a job. Instants count from the beginning of the run by this machine's clock.
 type Done struct {
 	ID          string // of the application; "": it was not submitted
 	User, Queue string // by the ResourceManager; "": it did not tell
@@ -71,7 +71,7 @@ func (s *Submitter) Serve(ctx context.Context, list []Job) ([]Done, error) {
 	return done, context.Cause(ctx)
 }
 
-// A work is a job on its way.
+// A work is a job that Serve works on.
 type work struct {
 	job   *Job
 	index int
@@ -120,7 +120,7 @@ func (s *Submitter) serve(ctx context.Context, w *work) {
 	}
 }
 
-// A ran is what is known of an application that was submitted and has ended.
+// A ran is the result of an application that was submitted and has ended.
 type ran struct {
 	app      App
 	seen     bool          // app is the ResourceManager's report, not only a name
@@ -171,7 +171,7 @@ func (s *Submitter) run(ctx context.Context, w *work, j *Job, z sizing) (r ran, 
 	return r, err
 }
 
-// token returns a word that nothing else has.
+// token returns a random word, so that names made of it are unique.
 func (s *Submitter) token() string { return strings.ToLower(rand.Text()[:12]) }
 
 // A following follows an application, by what its client writes and by asking the ResourceManager.

@@ -8,38 +8,41 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A pace gives an attempt a part of the time, where its node offers less than what runs there.
+// A pace slows an attempt to a part of the time, where its node offers less than what runs there.
 //
-// An attempt that works in this process waits between two batches, in proportion to the time that it worked since it
-// last waited. A program that works for the attempt is stopped and continued in turns instead. Neither needs a right
-// that a user lacks, as control groups and a higher priority do.
+// An attempt that works in this process waits between two batches, in proportion to the time that it has worked. A
+// program that works for the attempt is stopped and continued in turns instead. Neither needs privileges, unlike
+// control groups or a raised priority.
 type pace struct {
 	rest    atomic.Uint64 // bits of the part of the time in which the attempt does nothing; zero: none
 	waiting atomic.Bool   // the attempt waits
 	outside atomic.Bool   // a program works for the attempt
 
 	// Only the attempt's own goroutine uses these.
-	begun  time.Time     // since when it has worked; zero: it is not slowed
-	unpaid time.Duration // that it has worked before, and has not waited for
+	begun  time.Time     // when it began to work after the last wait; zero: it is not slowed
+	unpaid time.Duration // time worked before begun that pay has not waited for yet
 
 	// The attempt's mutex guards what follows.
 	changed chan struct{} // closed when rest or the program changes
 	turning bool          // a goroutine stops and continues the program
-	paused  bool          // by that goroutine
+	paused  bool          // that goroutine wants the program stopped now
 	down    bool          // the program is stopped, by that goroutine or because the attempt is suspended
-	slowed  time.Duration // for which the attempt waited or its program was stopped by turns
+	slowed  time.Duration // how long pay waited, or turns stopped the program
 }
 
-// Waits and turns that are shorter are not worth their cost; turns are this long where the parts allow it.
 const (
+	// leastWait is the shortest wait of an attempt and the shortest run of a program: switching more often costs too
+	// much.
 	leastWait = 10 * time.Millisecond
-	turnTime  = 100 * time.Millisecond
+	// turnTime is how long one run and one stop of a program take together, unless the run would be below leastWait.
+	turnTime = 100 * time.Millisecond
 )
 
+// idle returns the part of the time in which the attempt does nothing.
 func (p *pace) idle() float64 { return math.Float64frombits(p.rest.Load()) }
 
-// Slow gives the attempt a part of the time from now on, from 0 to 1. With 0 it stands still, and shows no signs of
-// life that [Config.Timeout] would miss.
+// Slow limits the attempt to a part of the time from now on, from 0 to 1. With 0 the attempt stands still.
+// [Config.Timeout] does not count the time in which it stands still.
 func (a *Attempt) Slow(part float64) {
 	rest := 1 - max(0, min(1, part))
 	if a.pace.idle() == rest {
@@ -58,11 +61,11 @@ func (a *Attempt) Slowed() time.Duration {
 	return a.pace.slowed
 }
 
-// halted reports whether no sign of life is to be expected of the attempt now.
+// halted reports whether the attempt is suspended or waits because of Slow, so that it shows no signs of life.
 func (a *Attempt) halted() bool { return a.held.Load() || a.pace.waiting.Load() }
 
-// repace wakes those who wait for a change of the pace or of the program, and begins turns where they are needed. The
-// caller holds the attempt's mutex.
+// repace wakes pay and turns after a change of the pace or of the program, and starts turns if the program must be
+// slowed. The caller holds the attempt's mutex.
 func (a *Attempt) repace() {
 	p := &a.pace
 	if p.changed != nil {
@@ -75,7 +78,8 @@ func (a *Attempt) repace() {
 	}
 }
 
-// settle stops or continues the attempt's program, as suspension and turns want it. The caller holds the mutex.
+// settle stops the attempt's program if the attempt is suspended or turns wants it stopped, and else continues it. The
+// caller holds the mutex.
 func (a *Attempt) settle() {
 	want := a.held.Load() || a.pace.paused
 	if a.child == nil || a.pace.down == want {
@@ -88,7 +92,8 @@ func (a *Attempt) settle() {
 	}
 }
 
-// turns stops and continues the attempt's program in turns, until there is none or it need not be slowed.
+// turns stops and continues the attempt's program in turns. It ends when there is no program, when the program need not
+// be slowed any more, or when the attempt ends.
 func (a *Attempt) turns() {
 	p := &a.pace
 	for {
@@ -113,7 +118,7 @@ func (a *Attempt) turns() {
 	}
 }
 
-// turn returns how long a program is stopped or runs at a time.
+// turn returns how long a program stays stopped, or runs, so that it does nothing for the part rest of the time.
 func turn(rest float64, stopped bool) time.Duration {
 	run := max(leastWait, time.Duration(float64(turnTime)*(1-rest)))
 	switch {
@@ -125,7 +130,8 @@ func turn(rest float64, stopped bool) time.Duration {
 	return time.Duration(min(float64(run)*rest/(1-rest), float64(time.Hour)))
 }
 
-// pay waits for what the attempt has done since it last paid. Only the attempt's own goroutine calls it.
+// pay makes the attempt wait in proportion to the time that it has worked: rest ÷ (1 − rest) times as long. A change of
+// rest meanwhile holds for what is left of the wait. Only the attempt's own goroutine calls it, between two batches.
 func (a *Attempt) pay() {
 	p := &a.pace
 	rest := p.idle()
@@ -162,7 +168,7 @@ func (a *Attempt) pay() {
 	p.begun = time.Now()
 }
 
-// await returns after a time, or earlier where changed is closed or the attempt is to end. It says how long it took.
+// await returns after d, or earlier when changed is closed or the attempt is told to end. It returns how long it took.
 func (a *Attempt) await(d time.Duration, changed <-chan struct{}) time.Duration {
 	begun := time.Now()
 	timer := time.NewTimer(d)
@@ -175,11 +181,11 @@ func (a *Attempt) await(d time.Duration, changed <-chan struct{}) time.Duration 
 	return time.Since(begun)
 }
 
-// pacing gives attempts their part of what nodes offer.
+// pacing slows the attempts on nodes that offer less than their capacity.
 type pacing struct {
 	nodes []sched.NodeSpec
-	parts []float64 // of its capacity, what each node offers; nil: all
-	short []bool    // attempts of the node may be slowed
+	parts []float64 // by node: the part of its capacity that it offers; nil: all nodes offer all
+	short []bool    // by node: it offers less than its capacity, or did at the last call of apply
 }
 
 // offered notes the part of its capacity that a node offers from now on.
@@ -211,8 +217,8 @@ func (p *pacing) apply(core *sched.Core, attempts map[sched.AttemptID]*Launch) {
 	}
 }
 
-// partOf returns which part of the time an attempt gets that holds an amount on a node, where attempts use so much of
-// its capacity and the node offers a part of that.
+// partOf returns the part of the time that an attempt gets. The attempt holds amount, all attempts of its node hold
+// used, and the node offers part of its capacity.
 func partOf(amount, used, capacity sched.Resources, part float64) float64 {
 	least := 1.0
 	for k := range amount {

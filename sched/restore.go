@@ -21,12 +21,13 @@ func Restore(config Config, s *State) (c *Core, err error) {
 	return c, nil
 }
 
-// A restorer fills a new cluster with a state. It panics where the state is none.
+// A restorer fills a new cluster with a state. It panics if no core can have that state; Restore makes an error of it.
 type restorer struct {
 	c *cluster
 	s *State
 }
 
+// all fills the cluster. Rows come before what refers to them: nodes, queues, rows of jobs and stages, attempts, lists.
 func (r *restorer) all() {
 	c, s := r.c, r.s
 	v := c.view
@@ -54,7 +55,7 @@ func (r *restorer) all() {
 	}
 }
 
-// require panics where a state is none.
+// require panics with what is broken in a state unless ok.
 func require(ok bool, broken string) {
 	if !ok {
 		panic(broken)
@@ -96,7 +97,7 @@ func (r *restorer) queues() {
 		q := &Queue{
 			ID: QueueID(i), Parent: from.Parent, User: from.User, Children: from.Children, Jobs: from.Jobs,
 			Used: from.Used, Masters: from.Masters, Leaving: from.Leaving, Demand: from.Demand, Count: from.Count,
-			Spec: &from.Spec, served: from.Served, since: from.Since, uses: from.Row,
+			Spec: &from.Spec, served: from.Served, since: from.Since, uses: from.Uses,
 		}
 		require(i == 0 && q.Parent == 0 || int(q.Parent) < i, "a queue comes before the one above")
 		if i > 0 {
@@ -142,6 +143,7 @@ func (r *restorer) makeRows() {
 	}
 }
 
+// job fills the row of a job, and names it in the rows of its stages.
 func (r *restorer) job(from *SavedJob) {
 	c := r.c
 	j := c.jobs.rows[from.Slot]
@@ -178,6 +180,7 @@ func (r *restorer) job(from *SavedJob) {
 	}
 }
 
+// stage fills the row of a stage, whose job is there, and counts its shape and its outputs if the job has not ended.
 func (r *restorer) stage(from *SavedStage) {
 	c := r.c
 	st := c.stages.rows[from.Slot]
@@ -221,6 +224,7 @@ func (r *restorer) stage(from *SavedStage) {
 	}
 }
 
+// attempt fills the row of an attempt, whose stage is there.
 func (r *restorer) attempt(from *SavedAttempt) {
 	c := r.c
 	a := c.attempts.at(from.ID.Row())

@@ -47,7 +47,7 @@ type SavedQueue struct {
 	Spec     QueueSpec // without the queues below it
 	Path     string    // of a configured queue; "": it is a user's, or was taken away
 	Parent   QueueID
-	Row      int64 // how many users had this row before
+	Uses     int64 // users that had this row before
 	User     bool
 	Children []QueueID
 	Spare    []QueueID // rows below it of users that have gone, in the order in which they went
@@ -131,8 +131,8 @@ type SavedAttempt struct {
 	PausedFor    Time
 }
 
-// StateOf returns the state of the core that v is the view of, which is between two Steps or with its recorder. The
-// specs in it belong to the core; the rest does not change any more. O(all that the core knows).
+// StateOf returns the state of the core whose view is v. Call it between two Steps, or from the core's recorder. The
+// core goes on to own the specs in the state; all else is a copy. O(all that the core knows).
 func StateOf(v *View) *State {
 	c := v.cluster
 	s := &State{
@@ -180,7 +180,7 @@ func StateOf(v *View) *State {
 	return s
 }
 
-// copied returns a copy of a list, nil of an empty one.
+// copied returns a copy of a list; nil if the list is empty.
 func copied[T any](list []T) []T { return append([]T(nil), list...) }
 
 // slotSet returns the slots of all lists as a set.
@@ -203,7 +203,7 @@ func (s *State) saveQueues(t *queueTable) {
 		spec := *q.Spec
 		spec.Queues = nil
 		s.Queues = append(s.Queues, SavedQueue{
-			Spec: spec, Path: paths[q.ID], Parent: q.Parent, Row: q.uses, User: q.User,
+			Spec: spec, Path: paths[q.ID], Parent: q.Parent, Uses: q.uses, User: q.User,
 			Children: copied(q.Children), Spare: copied(t.spare[q.ID]), Jobs: q.Jobs, Used: q.Used,
 			Masters: q.Masters, Leaving: q.Leaving, Demand: q.Demand, Count: q.Count, Served: q.served, Since: q.since,
 		})

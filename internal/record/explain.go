@@ -147,8 +147,8 @@ type Holder struct {
 const mostNamed = 5 // jobs in a list
 
 // Explain says why a job did not run, or ran with no more tasks, after the last Step at or before an instant. The
-// record's decisions are done again, from a snapshot before the instant where the record has one; the policy, made anew
-// (a nil make: it is not known), is asked only for its order.
+// record's decisions are applied again, from the last useful snapshot before the instant, or from the beginning. The
+// policy that make creates is asked only for its order; a nil make: the policy is not known.
 func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	marks := r.Marks()
 	i, err := startFor(r, marks, q)
@@ -182,8 +182,9 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	return x.e, x.run()
 }
 
-// startFor returns the last of marks from which a question can be answered: it is not after the instant, and the job
-// had not ended, as nothing is known of one that had; -1: the beginning.
+// startFor returns the index of the last mark from which a question can be answered; -1: the beginning. That mark is not
+// after the instant, and the job had not ended there, because a state has nothing of jobs that have ended. Binary
+// search: O(log marks) snapshots are read.
 func startFor(r *Reader, marks []Mark, q Question) (int, error) {
 	last := before(marks, q.At)
 	if last < 0 || marks[last].Newest < q.Job {
@@ -229,7 +230,7 @@ func explainFrom(r *Reader, m Mark, q Question, make Deciders) (*explainer, erro
 	return x, nil
 }
 
-// begin makes what follows the cores.
+// begin makes the follower of the known core, and notes whether the policy can tell its order.
 func (x *explainer) begin(known bool) {
 	x.heard = newHeard(x.q.Job, &x.known.core.View)
 	if ranker, _ := x.ranker(); ranker == nil && known {
@@ -237,7 +238,7 @@ func (x *explainer) begin(known bool) {
 	}
 }
 
-// run follows the record to the instant, and on for as long as it says what came of what was expected.
+// run follows the record to the instant, and then until it shows when the job really started and ended.
 func (x *explainer) run() error {
 	for s, err := range x.known.reader.Steps() {
 		if x.e.Stages != nil {
@@ -298,7 +299,7 @@ func (x *explainer) finish() {
 	}
 }
 
-// later takes in a Step after the instant, and reports whether the next ones can say more of what came.
+// later applies a Step after the instant, and reports whether later Steps can still say when the job started or ended.
 func (x *explainer) later(s *Step) bool {
 	if x.known.apply(s) != nil {
 		return false
@@ -324,8 +325,8 @@ type Question struct {
 	At  sched.Time
 }
 
-// An explainer has two cores live through a record: one that does what was done, and knows what could be done, and one
-// under the policy, which knows its order.
+// An explainer plays a record on two cores. One applies the recorded actions, and knows what could be done. The other
+// runs under the policy, which knows its order.
 type explainer struct {
 	q      Question
 	known  *player

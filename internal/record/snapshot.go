@@ -19,17 +19,18 @@ const (
 	indexBit    = 1 << 30 // likewise: it is the index
 	lengthBits  = indexBit - 1
 
-	leastGap = 1 << 20 // bytes of a record between two snapshots, at least
-	usualGap = 16      // and so many times the size of the snapshot before, but where that is more than four leastGap
-	largeGap = 4       // at least so many times the size in any case
+	leastGap = 1 << 20 // bytes
+	usualGap = 16      // times the size of the snapshot before, up to four leastGap
+	largeGap = 4       // times the size of the snapshot before
 )
 
-// gapAfter returns how many bytes of a record come after a snapshot of a size before the next one.
+// gapAfter returns how many bytes of a record come between a snapshot of a size and the next one: so many that small
+// snapshots add a sixteenth to a record, and large ones a quarter.
 func gapAfter(size int64) int64 {
 	return max(leastGap, min(usualGap*size, 4*leastGap), largeGap*size)
 }
 
-// A Snapshot is what a run had come to between two Steps: a record can be opened there.
+// A Snapshot is the state of a run between two Steps. A reader can begin there.
 type Snapshot struct {
 	Mark
 	State     *sched.State
@@ -37,7 +38,7 @@ type Snapshot struct {
 	Estimator json.RawMessage // likewise; nil: there is no estimator
 }
 
-// A Mark says where a snapshot is.
+// A Mark says where in a record, and where in the run, a snapshot is.
 type Mark struct {
 	Offset  int64 // in the file
 	Now     sched.Time
@@ -56,17 +57,17 @@ func (m *Mark) code(c *coder) {
 	number(c, &m.Newest)
 }
 
-// A snapshots is what a writer needs for snapshots of a run.
+// snapshots is the part of a writer that adds snapshots to the record.
 type snapshots struct {
 	policy    sched.Policy // nil: there are none
 	estimator sched.Estimator
 	gap       int64 // bytes between two; zero: as gapAfter says
-	next      int64 // byte of the record from which on there is another one
+	next      int64 // the next snapshot comes when the record has at least so many bytes
 	marks     []Mark
 	at        Mark // counts the Steps, entries and blocks
 }
 
-// take writes a snapshot where enough of the record lies behind the last one.
+// take writes a snapshot if enough of the record has been written since the last one.
 func (s *snapshots) take(w *Writer) {
 	if s.policy == nil || w.written < s.next || w.err != nil {
 		return
@@ -101,7 +102,8 @@ func (s *snapshots) take(w *Writer) {
 	}
 }
 
-// index writes where the snapshots are, as a block whose last four bytes are its length.
+// index writes the marks of all snapshots as the last block. Its last four bytes are its length, so that a reader finds
+// it from the end of the file.
 func (s *snapshots) index(w *Writer) {
 	if len(s.marks) == 0 {
 		return
@@ -129,9 +131,9 @@ type seeker interface {
 	io.Seeker
 }
 
-// Marks returns where the snapshots of the record are, in order; none where it has none, or cannot be read anywhere but
-// at its front. The index at the end says it. A record that was cut off has none: then the blocks are walked, by their
-// first eight bytes.
+// Marks returns where the snapshots of the record are, in order. There are none if the input cannot seek. Marks reads
+// the index at the end of the record. A record that was cut off, or is still written, has no index: then Marks goes
+// from block to block by their first eight bytes.
 func (r *Reader) Marks() []Mark {
 	file, ok := r.in.(seeker)
 	if !ok || r.Header.Format < 2 {
@@ -143,7 +145,7 @@ func (r *Reader) Marks() []Mark {
 	return walk(file, r.begin)
 }
 
-// indexed reads the index at the end of a file; false: there is none.
+// indexed reads the index at the end of a file; false: the file has none.
 func indexed(file seeker) (marks []Mark, ok bool) {
 	here, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -173,7 +175,7 @@ func indexed(file seeker) (marks []Mark, ok bool) {
 	return marks, c.err == nil
 }
 
-// walk finds the snapshots by going from block to block; the first one is at a byte.
+// walk finds the snapshots by going from block to block, from the block at byte at.
 func walk(file io.ReaderAt, at int64) (marks []Mark) {
 	head := make([]byte, 8+6*binary.MaxVarintLen64)
 	for {
@@ -196,7 +198,7 @@ func walk(file io.ReaderAt, at int64) (marks []Mark) {
 	}
 }
 
-// blockAt reads a block at a byte of a file, and checks its sum.
+// blockAt reads the block at byte at of a file, and checks its checksum. bits says what kind of block it is.
 func blockAt(file io.ReaderAt, at int64) (frame []byte, bits uint32, err error) {
 	var head [8]byte
 	if _, err := file.ReadAt(head[:], at); err != nil {
@@ -217,7 +219,7 @@ func blockAt(file io.ReaderAt, at int64) (frame []byte, bits uint32, err error) 
 	return frame, bits, nil
 }
 
-// Seek goes to a snapshot: Steps yields what comes after it.
+// Seek reads the snapshot at m. Steps then yields what comes after it.
 func (r *Reader) Seek(m Mark) (*Snapshot, error) {
 	wrong := func(err error) error {
 		return fmt.Errorf("read %s: snapshot at byte %d: %w: %v", r.name, m.Offset, ErrDamaged, err)
@@ -259,7 +261,7 @@ func (r *Reader) Seek(m Mark) (*Snapshot, error) {
 	return snap, nil
 }
 
-// rewind goes to the beginning of a record that can be read anywhere.
+// rewind goes back to the first Step of the record. It returns an error if the input cannot seek.
 func (r *Reader) rewind() error {
 	file, ok := r.in.(seeker)
 	if !ok {
@@ -273,7 +275,7 @@ func (r *Reader) rewind() error {
 	return nil
 }
 
-// before returns the last mark that is not after an instant; -1: none.
+// before returns the index of the last mark that is not after an instant; -1: none.
 func before(marks []Mark, at sched.Time) int {
 	return sort.Search(len(marks), func(i int) bool { return marks[i].Now > at }) - 1
 }
@@ -289,7 +291,8 @@ func (s *Snapshot) code(c *coder) {
 	state(c, s.State)
 }
 
-// carry codes what a memory has at a snapshot. Where stages were last launched is forgotten there.
+// carry codes what the codec remembers at a snapshot. It leaves out where stages were last launched: the writer forgets
+// that at each snapshot.
 func carry(c *coder, m *memory) {
 	number(c, &m.now)
 	m.serial, m.referred = c.uvarint(m.serial), c.uvarint(m.referred)
@@ -330,7 +333,7 @@ func stageID(c *coder, id *sched.StageID) {
 	number(c, &id.Index)
 }
 
-// atMost codes a list that may have so many elements, which bounds what a damaged record makes a reader allocate.
+// atMost codes a list of at most so many elements, so that a damaged record cannot make a reader allocate more.
 func atMost[T any](c *coder, most int, p *[]T, each func(*T)) {
 	list(c, p, func(v *T) {
 		if len(*p) > most {
@@ -379,7 +382,7 @@ func state(c *coder, s *sched.State) {
 		q.Spec = *spec
 		c.string(&q.Path)
 		number(c, &q.Parent)
-		number(c, &q.Row)
+		number(c, &q.Uses)
 		q.User = c.present(q.User)
 		list(c, &q.Children, func(id *sched.QueueID) { number(c, id) })
 		list(c, &q.Spare, func(id *sched.QueueID) { number(c, id) })

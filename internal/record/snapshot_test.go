@@ -3,7 +3,9 @@ package record
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -260,5 +262,82 @@ func playSnapshot(t *testing.T, b []byte) {
 	}
 	if err := p.apply(&Step{Number: 1, Now: snap.State.Now}); err != nil && !errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
+	}
+}
+
+// fillState sets all that v has to values that differ and are not zero, but for specs, which are small.
+func fillState(v reflect.Value, n *int64) {
+	*n = *n%90 + 1
+	switch spec := v.Addr().Interface().(type) {
+	case *sched.NodeSpec:
+		*spec = sched.NodeSpec{Name: "node", Rack: "rack", Capacity: sched.Resources{sched.VCores: *n}}
+		return
+	case *sched.QueueSpec:
+		*spec = sched.QueueSpec{Name: "queue", Weight: 2, Masters: 0.5, Spared: true}
+		return
+	case **sched.JobSpec:
+		*spec = &sched.JobSpec{Name: "job", Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 3}}}
+		return
+	case **sched.StageSpec:
+		*spec = &sched.StageSpec{Kind: sched.Reduce, Tasks: 2}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fillState(v.Field(i), n)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fillState(v.Index(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fillState(v.Index(i), n)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillState(v.Elem(), n)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *n))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(float64(*n) / 4)
+	case reflect.Uint8:
+		v.SetUint(uint64(*n%7 + 1)) // as there are eight kinds of resources
+	case reflect.Uint64:
+		v.SetUint(uint64(*n))
+	default:
+		v.SetInt(*n)
+	}
+}
+
+// Every field of a state is written and read: a field that is added to sched.State and forgotten here fails.
+func TestStateIsCoded(t *testing.T) {
+	want, got, n := &sched.State{}, &sched.State{}, int64(0)
+	fillState(reflect.ValueOf(want).Elem(), &n)
+	c := &coder{}
+	state(c, want)
+	read := &coder{b: c.b, reading: true}
+	if state(read, got); c.err != nil || read.err != nil || len(read.b) > 0 {
+		t.Fatalf("%v, %v, %d bytes are left", c.err, read.err, len(read.b))
+	}
+	w, g := reflect.ValueOf(*want), reflect.ValueOf(*got)
+	for i := range w.NumField() {
+		if a, b := g.Field(i).Interface(), w.Field(i).Interface(); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: read %+v, want %+v", w.Type().Field(i).Name, a, b)
+		}
+	}
+}
+
+// A question is answered from the last snapshot that is not after its instant, of several at one instant from the last.
+func TestBefore(t *testing.T) {
+	marks := []Mark{{Now: 2}, {Now: 5}, {Now: 5}, {Now: 9}}
+	for at, want := range map[sched.Time]int{0: -1, 1: -1, 2: 0, 4: 0, 5: 2, 8: 2, 9: 3, 100: 3} {
+		if got := before(marks, at); got != want {
+			t.Errorf("before %d: mark %d, want %d", at, got, want)
+		}
 	}
 }

@@ -147,8 +147,8 @@ func (s *snapshot) clusterAnswer() *Cluster {
 	return c
 }
 
-// queuesAnswer describes the queues at an instant, each below the one that it is part of. Before now these are averages
-// over the bin of the instant.
+// queuesAnswer describes the queues at an instant, each below the one that it is part of. For an earlier instant than
+// now the figures are averages over the bin of the timeline that has the instant.
 func (s *snapshot) queuesAnswer(at sched.Time) *Queues {
 	q := &Queues{Now: s.now.Seconds(), At: at.Seconds(), Width: s.owed.width, Queues: []Queue{}}
 	order := make([]int, len(s.queues))

@@ -2,11 +2,11 @@ package web
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// pastNodes is what held of the nodes at an instant, as far as the log of attempts goes back. Without rows it is of
-// now, which the snapshot has.
+// pastNodes is the use of the nodes at an earlier instant, as far as the log of attempts goes back. Without rows it
+// changes nothing: the snapshot has the use of now.
 type pastNodes struct {
 	rows      []nodeRow // of each node: used, running, done, failed and capacity are set
-	forgotten bool      // attempts that were launched before are not in the log any more
+	forgotten bool      // the log no longer has all attempts that ran then
 }
 
 // nodesAt looks up which attempts ran on each node at an instant, with the resources that tasks of their stages ask
@@ -43,7 +43,7 @@ func (b *Board) nodesAt(at sched.Time) *pastNodes {
 	return p
 }
 
-// put replaces what a row says of now by what it was then.
+// put sets the figures of a row to those of the instant. The resources that are used are set by fill.
 func (p *pastNodes) put(n *Node) {
 	if i := int(n.ID) - 1; i < len(p.rows) {
 		r := &p.rows[i]
@@ -51,7 +51,7 @@ func (p *pastNodes) put(n *Node) {
 	}
 }
 
-// fill replaces what is used of a node that is shown.
+// fill sets the used resources of a row to those of the instant. It is called for the rows of the shown page only.
 func (p *pastNodes) fill(n *Node) {
 	if i := int(n.ID) - 1; i < len(p.rows) {
 		n.Used = amounts(p.rows[i].used)

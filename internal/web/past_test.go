@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-
 	"math"
 	"net/http/httptest"
 	"testing"
@@ -81,5 +80,4 @@ func TestTablesOfAnInstant(t *testing.T) {
 	if ask("/nodes?at=5", &n); !n.Forgotten {
 		t.Errorf("the attempt that ran at 5 s is forgotten, and the answer does not say so: %+v", n)
 	}
-
 }

@@ -31,7 +31,7 @@ var (
 	ofRun  = param{"run", "integer", "number of the run, from 0"}
 	ofJob  = param{"job", "integer", "number of the job, from 1"}
 	ofNode = param{"node", "integer", "number of the node, from 1"}
-	// ofInstant is for tables of what holds at one instant.
+	// ofInstant is the parameter of tables that show one instant.
 	ofInstant = param{"at", "number", "the instant, in seconds; now where it is left out"}
 
 	paged = []param{

@@ -251,7 +251,7 @@ type Nodes struct {
 	Total     int     `json:"total"`
 	Offset    int     `json:"offset"`
 	Rows      []Node  `json:"rows"`
-	Forgotten bool    `json:"forgotten,omitempty"` // attempts of that time, so that nodes may have been busier
+	Forgotten bool    `json:"forgotten,omitempty"` // some attempts are no longer known: nodes may have been busier
 }
 
 // Node is a machine.

@@ -6,20 +6,21 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A collection is how far nodes are with collecting the logs of an application, as they say themselves.
+// A collection is how far the nodes report to be with collecting the logs of an application.
 type collection struct {
-	at     map[*node]wire.LogStatus
+	at     map[*node]wire.LogStatus    // by node that ran containers of the application
 	counts [wire.LogsFailing + 1]int32 // of nodes, by status
 }
 
-// set takes in how far a node is.
+// set sets the status of a node.
 func (c *collection) set(n *node, s wire.LogStatus) {
 	c.counts[c.at[n]]--
 	c.at[n] = s
 	c.counts[s]++
 }
 
-// status sums up what the nodes say of an application that is over, or is not.
+// status returns the status of the whole collection, as Hadoop derives it from the nodes' own. over: the application
+// has ended.
 func (c *collection) status(over bool) wire.LogStatus {
 	count, all := &c.counts, int32(len(c.at))
 	failed := count[wire.LogsFailed] + count[wire.LogsTimedOut] + count[wire.LogsFailing]
@@ -42,10 +43,10 @@ func (c *collection) status(over bool) wire.LogStatus {
 	return wire.LogsTimedOut
 }
 
-// collectionTimeout is how long after the end of an application nodes are waited for.
+// collectionTimeout is how long after the end of an application its nodes may take to collect its logs.
 const collectionTimeout = 10 * time.Minute
 
-// collects says that a node will have logs of an application.
+// collects adds a node to those that will collect logs of an application.
 func collects(app *application, n *node) {
 	if !app.m.config.Shown.Collects {
 		return
@@ -61,7 +62,7 @@ func collects(app *application, n *node) {
 	}
 }
 
-// collected takes in how far a node is with the logs of applications.
+// collected handles a node's reports of how far it is with the logs of applications.
 func (n *node) collected(list []wire.LogReport) {
 	for _, r := range list {
 		app := n.m.apps.byID[r.App]
@@ -75,7 +76,7 @@ func (n *node) collected(list []wire.LogReport) {
 	}
 }
 
-// logsOf is how far the collection of an application's logs has come.
+// logsOf returns how far the collection of an application's logs has come.
 func logsOf(app *application) wire.LogStatus {
 	if !app.m.config.Shown.Collects {
 		return wire.LogsDisabled

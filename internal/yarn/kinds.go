@@ -16,22 +16,23 @@ import (
 // A Kind is a kind of resource beyond memory and cores that nodes have and containers hold, such as yarn.io/gpu.
 type Kind struct {
 	Name, Units string
-	Min         int64 // what a container holds at least, and the step in which it gets more; zero: none
-	Max         int64 // what it may hold; zero: no limit of its own
-	at          sched.ResourceKind
+	Min         int64              // the least that a container holds, and the step in which it gets more; zero: none
+	Max         int64              // the most that a container may hold; zero: the kind has no limit
+	at          sched.ResourceKind // the core's kind that counts it
 }
 
-// gpuKind and fpgaKind are kinds that Hadoop knows by name: whole devices.
+// gpuKind and fpgaKind are kinds that Hadoop knows by name. They count devices and have no units.
 const gpuKind, fpgaKind = "yarn.io/gpu", "yarn.io/fpga"
 
-// kindsAt are where the core has the kinds beyond memory and cores, in order. Slots are left out: nodes of YARN have
-// none, and policies that find some go by them alone.
+// kindsAt are the kinds of the core that count YARN's kinds beyond memory and cores. Slots are not among them: policies
+// that find slots on nodes go by slots alone.
 var kindsAt = [...]sched.ResourceKind{sched.Accelerators, sched.SlotWeight, sched.NetworkIO, sched.DiskIO}
 
 // mostOfKind bounds amounts of one kind, so that sums over nodes and containers do not overflow.
 const mostOfKind = 1 << 36
 
-// placed returns the kinds with where the core has them: GPUs are its accelerators, else the first kind is.
+// placed returns a copy of kinds in which each has its kind of the core: GPUs are accelerators; without GPUs the first
+// kind is. Kinds beyond the fourth are dropped, because readKinds has reported them as an error.
 func placed(kinds []Kind) []Kind {
 	kinds = slices.Clone(kinds[:min(len(kinds), len(kindsAt))])
 	next := 0
@@ -53,7 +54,7 @@ func placed(kinds []Kind) []Kind {
 	return kinds
 }
 
-// kind returns the kind with a name; nil: there is none.
+// kind returns the kind of that name; nil: there is none.
 func (s Sizes) kind(name string) *Kind {
 	for i := range s.Kinds {
 		if s.Kinds[i].Name == name {
@@ -63,8 +64,8 @@ func (s Sizes) kind(name string) *Kind {
 	return nil
 }
 
-// others adds amounts of other kinds to an amount. It returns the names of kinds that cannot be added: those that are
-// not known, and those whose amount or units mean nothing here.
+// others sets the kinds that o names in to, converted to our units. It returns the names of kinds that it cannot set:
+// unknown ones, and those whose units are unknown or whose amount does not fit.
 func (s Sizes) others(to *sched.Resources, o wire.Others) (odd []string) {
 	if len(o) > wire.MostOthers {
 		return []string{"more kinds than there may be"}
@@ -84,7 +85,7 @@ func (s Sizes) others(to *sched.Resources, o wire.Others) (odd []string) {
 	return odd
 }
 
-// amount is a size as the core has it. Kinds that are not known are left out.
+// amount returns a size as the core counts it. Unknown kinds are left out.
 func (s Sizes) amount(r wire.Resource) sched.Resources {
 	a := sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
 	if r.Others != "" {
@@ -93,7 +94,7 @@ func (s Sizes) amount(r wire.Resource) sched.Resources {
 	return a
 }
 
-// size is an amount as peers have it.
+// size returns an amount of the core in the form of YARN's messages.
 func (s Sizes) size(a sched.Resources) wire.Resource {
 	r := wire.Resource{Memory: a[sched.Memory], VCores: int32(a[sched.VCores])}
 	for i := range s.Kinds {
@@ -104,7 +105,7 @@ func (s Sizes) size(a sched.Resources) wire.Resource {
 	return r
 }
 
-// seconds is what was used of other kinds, in their units times seconds.
+// seconds returns the use of other kinds in their units × seconds.
 func (s Sizes) seconds(w sched.Work) wire.Others {
 	if len(s.Kinds) == 0 {
 		return ""
@@ -134,7 +135,7 @@ func (s Sizes) normal(r wire.Resource) wire.Resource {
 
 func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
 
-// most is what a container may ask for.
+// most returns the largest size that the configuration lets a container ask for.
 func (s Sizes) most() wire.Resource {
 	r := wire.Resource{Memory: s.MaxMemory, VCores: s.MaxVCores}
 	for _, k := range s.Kinds {
@@ -143,8 +144,8 @@ func (s Sizes) most() wire.Resource {
 	return r
 }
 
-// check reports, in Hadoop's words, why no container may be of the size r where one may have most: a kind that is not
-// known is refused, as one that no node has.
+// check returns an error in Hadoop's words if no container may have the size r, where most is the largest one. Unknown
+// kinds are refused.
 func (s Sizes) check(r, most wire.Resource) error {
 	a := sched.Resources{sched.Memory: r.Memory, sched.VCores: int64(r.VCores)}
 	if odd := s.others(&a, r.Others); len(odd) > 0 {
@@ -165,7 +166,7 @@ func (s Sizes) check(r, most wire.Resource) error {
 	return nil
 }
 
-// refuses says that r asks for too much of a kind, or for less than nothing.
+// refuses returns the error for an ask r that is above most, or below zero, in a kind.
 func (s Sizes) refuses(kind string, r, most wire.Resource) error {
 	why := "greater than maximum allowed allocation."
 	if r.Memory < 0 && kind == wire.MemoryKind || r.VCores < 0 && kind == wire.CoresKind || below(r.Others, kind) {
@@ -178,7 +179,7 @@ func (s Sizes) refuses(kind string, r, most wire.Resource) error {
 	return errors.New(text)
 }
 
-// below reports whether there is less than nothing of a kind.
+// below reports whether the amount of a kind is negative.
 func below(o wire.Others, kind string) bool {
 	for a := range o.All() {
 		if a.Kind == kind && a.Value < 0 {
@@ -188,7 +189,7 @@ func below(o wire.Others, kind string) bool {
 	return false
 }
 
-// inWords is how Hadoop writes an amount.
+// inWords returns an amount as Hadoop writes it.
 func inWords(r wire.Resource) string {
 	text := fmt.Sprintf("<memory:%d, vCores:%d", r.Memory, r.VCores)
 	if len(r.Others) <= wire.MostOthers {
@@ -199,8 +200,8 @@ func inWords(r wire.Resource) string {
 	return text + ">"
 }
 
-// checkKinds reports what is wrong with the amounts of other kinds that a node has; "": nothing. Sums over nodes must
-// not overflow.
+// checkKinds checks a node's amounts of other kinds, so that sums over nodes do not overflow. It returns what is wrong;
+// "": nothing.
 func (s Sizes) checkKinds(r wire.Resource) string {
 	a := s.amount(r)
 	for _, k := range s.Kinds {
@@ -212,7 +213,7 @@ func (s Sizes) checkKinds(r wire.Resource) string {
 	return ""
 }
 
-// device names the hardware that r has some of, as a class of nodes: gpu for yarn.io/gpu. "": none.
+// device returns the class of a node that has r: gpu for one with yarn.io/gpu. "": the node has no such device.
 func (s Sizes) device(r wire.Resource) string {
 	if r.Others == "" {
 		return ""
@@ -226,7 +227,7 @@ func (s Sizes) device(r wire.Resource) string {
 	return ""
 }
 
-// scale is the part or the multiple of one that a unit stands for: over below where it is a part.
+// A scale is the value of a unit: over ÷ below.
 type scale struct{ over, below int64 }
 
 // scales are Hadoop's units of resources.
@@ -236,7 +237,8 @@ var scales = map[string]scale{
 	"Ki": {1 << 10, 1}, "Mi": {1 << 20, 1}, "Gi": {1 << 30, 1}, "Ti": {1 << 40, 1}, "Pi": {1 << 50, 1},
 }
 
-// convert returns an amount in other units, rounded towards zero, and whether there are such units, and it fits.
+// convert returns an amount in other units, rounded towards zero. It returns false if a unit is unknown or the result
+// does not fit into 64 bits.
 func convert(amount int64, from, to string) (int64, bool) {
 	if from == to {
 		return amount, true
@@ -252,7 +254,7 @@ func convert(amount int64, from, to string) (int64, bool) {
 	return n.Int64(), n.IsInt64()
 }
 
-// types are the kinds of resources as they are announced to clients and ApplicationMasters.
+// types returns the kinds of resources as clients and ApplicationMasters are told them.
 func (s Sizes) types() []wire.ResourceType {
 	list := []wire.ResourceType{{Name: wire.MemoryKind, Units: "Mi"}, {Name: wire.CoresKind}}
 	for _, k := range s.Kinds {
@@ -270,7 +272,7 @@ func (s Sizes) types() []wire.ResourceType {
 //	yarn.resource-types.disk.maximum-allocation = 1000
 const kindsFile, kindsName = "resource-types.xml", "yarn.resource-types"
 
-// What the names of the properties of a kind end with.
+// Ends of the names of a kind's properties.
 const leastOf, mostOf = ".minimum-allocation", ".maximum-allocation"
 
 // kindName is what a kind may be called, as in Hadoop.

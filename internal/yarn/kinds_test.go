@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -316,12 +315,10 @@ func TestRestartKeepsGPUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until("it runs", func() bool {
-		now := 0
-		c.look(func(m *manager) { now = len(m.nodes.list[0].containers) })
-		running, _ := n.Running()
-		return now == 1 && running == 1
+		up := false
+		c.look(func(m *manager) { up = m.container(list[0].ID).state == running })
+		return up
 	})
-	time.Sleep(100 * time.Millisecond) // its node has said so
 	c.stop()
 
 	again := start(t, func(config *Config) { keep(config); config.Addresses = c.at })

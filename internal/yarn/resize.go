@@ -6,21 +6,24 @@ import (
 )
 
 // How containers change their sizes. An ApplicationMaster names the version of the container that it knows, so that two
-// changes do not cross. Less is so at once, and the node is told with its next beat. More is asked of the core as
-// another container on the same node, of what is missing: policy, queue and room decide of it as of any ask, and what
-// does not fit waits. When the core has granted it, it becomes part of the first, and the ApplicationMaster gets a
-// token by which the node gives the container more. Where the node has not said in time that it did, it is taken off
-// again.
+// changes do not cross.
+//
+// A decrease holds at once, and the node is told with its next beat.
+//
+// An increase is an ask for a second container on the same node, of the difference. The policy, the queue's limits and
+// the node's room decide about it as about any ask, and it waits where it does not fit. When the core grants it, the
+// difference is added to the first container, and the ApplicationMaster gets a token by which the node enlarges the
+// container. If the node does not confirm the new size in time, the increase is taken back.
 
-// A growth is what is to become of a container's size.
+// A growth is an increase of a container that waits, or that its node has not confirmed.
 type growth struct {
-	asked  *group        // for what is missing; nil: nothing is asked for
-	to     wire.Resource // that the container is to have then
-	unsure bool          // its node has not said yet that it gave it more
-	known  wire.Resource // what the node gives it until then
+	asked  *group        // the ask for the difference; nil: none waits
+	to     wire.Resource // size of the container when asked is granted
+	unsure bool          // the node has not confirmed the container's size
+	known  wire.Resource // while unsure: the last size that the node confirmed
 }
 
-// A resized container is to be told of to its ApplicationMaster.
+// A resized is a new size of container c that its ApplicationMaster is told in the next answer.
 type resized struct {
 	c    *container
 	kind wire.UpdateKind
@@ -35,7 +38,7 @@ const (
 	noSuchUpdate = "UPDATE_NOT_SUPPORTED" // not Hadoop's: of how urgently a container is run
 )
 
-// update takes in which sizes an ApplicationMaster wants for its containers.
+// update begins the changes of size that an ApplicationMaster asks for, and notes those that are refused.
 func (a *attempt) update(list []wire.UpdateRequest) {
 	if len(list) == 0 {
 		return
@@ -60,7 +63,8 @@ func (a *attempt) update(list []wire.UpdateRequest) {
 	}
 }
 
-// update begins to give the container another size, or says why not. again: the same call wanted that before.
+// update begins a change of the container's size. It returns "", or why the change is refused in Hadoop's words. c may
+// be nil. again: an earlier element of the same call changed this container.
 func (c *container) update(u *wire.UpdateRequest, most wire.Resource, again bool) string {
 	if c == nil || c.state == allocated || c.state == done || c.leaving != nil || c.lease == 0 || c.isMaster() {
 		return noContainer
@@ -89,7 +93,7 @@ func (c *container) update(u *wire.UpdateRequest, most wire.Resource, again bool
 	return ""
 }
 
-// grow asks for what is missing of a larger size. What was asked before for the container is not wanted any more.
+// grow asks for what the container lacks of size to. It replaces an ask that waits for the container.
 func (c *container) grow(to, missing wire.Resource) string {
 	c.withdraw()
 	app := c.attempt.app
@@ -107,7 +111,7 @@ func (c *container) grow(to, missing wire.Resource) string {
 	return ""
 }
 
-// withdraw takes back what was asked for the container and has not been granted.
+// withdraw takes back an increase of the container that has not been granted.
 func (c *container) withdraw() {
 	if c.growth == nil || c.growth.asked == nil {
 		return
@@ -120,8 +124,8 @@ func (c *container) withdraw() {
 	}
 }
 
-// grown takes in that the core has granted what a container was to have more. What was granted ends at once, and in the
-// same Step the container holds it: no other container gets the room between.
+// grown handles an increase that the core has granted. It ends the granted attempt, and the container holds its room in
+// the same Step, so that no other container gets the room in between.
 func grown(app *application, a *sched.Action, key groupKey) {
 	m := app.m
 	end := sched.Event{Kind: sched.AttemptDone, Outcome: sched.Released}
@@ -139,7 +143,7 @@ func grown(app *application, a *sched.Action, key groupKey) {
 	}
 }
 
-// become gives the container another size, and has all told who must know.
+// become changes the container's size, in the core too, and queues the messages to its node and its ApplicationMaster.
 func (c *container) become(to wire.Resource, kind wire.UpdateKind) {
 	m := c.m
 	if c.growth == nil {
@@ -160,7 +164,8 @@ func (c *container) become(to wire.Resource, kind wire.UpdateKind) {
 	c.attempt.dues.resized = append(c.attempt.dues.resized, resized{c, kind})
 }
 
-// began says that the container runs, maybe in the size of a token before the last.
+// began is called when the container begins to run. Its ApplicationMaster may have started it with an older token, of
+// another size: so the node must confirm a larger size in time, and is told a smaller one.
 func (c *container) began() {
 	switch {
 	case c.growth == nil:
@@ -171,7 +176,7 @@ func (c *container) began() {
 	}
 }
 
-// book tells the core of the container's size.
+// book sets the container's size and version, and tells the core.
 func (c *container) book(to wire.Resource, version int32) {
 	c.resource, c.version = to, version
 	amount := c.m.config.Sizes.amount(to)
@@ -179,7 +184,7 @@ func (c *container) book(to wire.Resource, version int32) {
 		Body: &amount})
 }
 
-// sure says that the node gives the container what it should have.
+// sure notes that the node has confirmed the container's size.
 func (c *container) sure() {
 	if c.growth != nil && c.growth.unsure {
 		c.growth.unsure = false
@@ -189,8 +194,8 @@ func (c *container) sure() {
 	}
 }
 
-// increased takes in which containers a node has given more. Of one that it gives more than it should have, as where an
-// ApplicationMaster came with a token of an earlier life, that is booked: it is so.
+// increased handles a node's report of containers that it has enlarged. Where a container is larger than it should be,
+// as when its ApplicationMaster used a token of an earlier life, the size of the report is booked, because it is held.
 func (n *node) increased(list []wire.Container) {
 	s := n.m.config.Sizes
 	for i := range list {
@@ -210,7 +215,7 @@ func (n *node) increased(list []wire.Container) {
 	}
 }
 
-// sized is what the container's node is told of its size.
+// sized returns the container as its node is told it when the size has changed.
 func (c *container) sized() wire.Container {
 	signed, _ := c.token(nil)
 	return c.describe(signed)

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// appDetails is a further part of what is told of an application: what it has held over time, what it holds and waits
-// for, and when it is to end. What was preempted is not counted.
+// appDetails is the part of an application's body that says what it has held over time, what it holds and waits for,
+// and when it must end. Preempted amounts are not counted: they are zero.
 type appDetails struct {
 	Seconds          *secondsMap   `json:"resourceSecondsMap" xml:"resourceSecondsMap"`
 	PreemptedMemory  int64         `json:"preemptedMemorySeconds" xml:"preemptedMemorySeconds"`
@@ -21,7 +21,8 @@ type appDetails struct {
 	Timeouts         timeoutList   `json:"timeouts" xml:"timeouts"`
 }
 
-// A secondsMap is amounts by the name of their kind. In JSON it has a member entry for each, as Hadoop's has.
+// A secondsMap has resource-seconds by the name of the kind. In JSON it has a member "entry" for each kind, as in
+// Hadoop.
 type secondsMap amountsMap
 
 // MarshalJSON writes a member for each entry.
@@ -39,7 +40,7 @@ type usageList struct {
 	Usage []usageInfo `json:"resourceUsagesByPartition" xml:"resourceUsagesByPartition"`
 }
 
-// usageInfo is what is used of the one partition that there is, whose name is empty.
+// usageInfo is the use of a partition. There is one partition, whose name is empty.
 type usageInfo struct {
 	Partition string     `json:"partitionName" xml:"partitionName"`
 	Used      amountInfo `json:"used" xml:"used"`
@@ -63,7 +64,7 @@ type requestInfo struct {
 	} `json:"executionTypeRequest" xml:"executionTypeRequest"`
 }
 
-// detailsOf tells what users may see; those who may not see the application are not told what it holds and wants.
+// detailsOf describes an application for a caller. may: the caller may see what the application holds and asks for.
 func detailsOf(app *application, may bool) appDetails {
 	d := appDetails{Timeouts: timeoutList{[]timeoutInfo{lifetimeOf(app)}}, Seconds: &secondsMap{}}
 	if !may {
@@ -96,7 +97,7 @@ func detailsOf(app *application, may bool) appDetails {
 	return d
 }
 
-// mostRequests bounds how many requests of one application are told of.
+// mostRequests bounds the requests in an answer about one application.
 const mostRequests = 100
 
 // requestsOf lists what an application waits for, by priority, allocation and place.

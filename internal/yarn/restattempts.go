@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// The bodies of attempts and containers. Hadoop writes those of one attempt, of containers, and of the caller without a
-// name around them, and in JSON all values as texts.
+// The bodies of attempts and containers. Hadoop writes the bodies of one attempt, of containers, and of the caller
+// without a name around them, and in JSON all their values as strings.
 
 type attemptList struct {
 	Attempt []attemptInfo `json:"appAttempt,omitempty" xml:"appAttempt"`
 }
 
-// attemptInfo is an attempt in a list. What is not known yet is empty.
+// attemptInfo is an attempt in a list. Members that are not known yet are empty.
 type attemptInfo struct {
 	ID          int32  `json:"id" xml:"id"`
 	Start       int64  `json:"startTime" xml:"startTime"`
@@ -46,7 +46,7 @@ func bodyOfAttempt(a *attempt) attemptInfo {
 	return o
 }
 
-// oneAttemptInfo is an attempt that was asked for by its id, which Hadoop describes by other names than those in lists.
+// oneAttemptInfo is an attempt that was asked for by its id. Hadoop gives its members other names than those in lists.
 type oneAttemptInfo struct {
 	AttemptID   string `json:"appAttemptId" xml:"appAttemptId"`
 	Host        string `json:"host" xml:"host"`
@@ -156,7 +156,7 @@ func bodyOfContainer(c *container) containerInfo {
 	return o
 }
 
-// How ids are written.
+// Forms of ids.
 var (
 	attemptID   = regexp.MustCompile(`^appattempt_\d+_\d+_\d+$`)
 	containerID = regexp.MustCompile(`^container_(e\d+_)?\d+_\d+_\d+_\d+$`)

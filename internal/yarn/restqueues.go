@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// queueShape is a further part of what is told of a queue: how its share is said, and what it holds in containers.
+// queueShape is the part of a queue's body that says how its share is configured, and how many containers it has.
 type queueShape struct {
 	Weight         decimal    `json:"weight" xml:"weight"` // -1: its share is said otherwise
 	Normalized     decimal    `json:"normalizedWeight" xml:"normalizedWeight"`
@@ -31,7 +31,7 @@ type queueShape struct {
 	AutoCreation   string     `json:"autoCreationEligibility" xml:"autoCreationEligibility"`
 }
 
-// queueApps is a further part of what is told of a queue without queues below it: its applications and their users.
+// queueApps is the part of a leaf queue's body that describes its applications and their users.
 type queueApps struct {
 	Active       int64      `json:"numActiveApplications" xml:"numActiveApplications"`
 	Waiting      int64      `json:"numPendingApplications" xml:"numPendingApplications"`
@@ -59,7 +59,8 @@ type queueUser struct {
 	Masters amountInfo `json:"AMResourceUsed" xml:"AMResourceUsed"`
 }
 
-// partOf is a part of the cluster, rounded down, but for the error of the part's last digit.
+// partOf returns the part p of the cluster's capacity, rounded down. It allows for the error of p's last digit, so that
+// a third of 3 is 1.
 func partOf(m *manager, p float32) amountInfo {
 	all, x := m.core.Capacity, float64(p)*(1+1e-7)
 	for k := range all {
@@ -68,7 +69,7 @@ func partOf(m *manager, p float32) amountInfo {
 	return m.config.Sizes.infoOf(all)
 }
 
-// A queueUse is what users have in a queue. An application is active from when its ApplicationMaster is started.
+// A queueUse is the use of a queue, by user. An application is active as soon as its ApplicationMaster is started.
 type queueUse map[string]*userUse
 
 type userUse struct {
@@ -76,7 +77,7 @@ type userUse struct {
 	used, masters   sched.Resources
 }
 
-// queueUses looks at the applications that live, once, by queue.
+// queueUses returns the use of all queues, by path. O(all applications).
 func queueUses(m *manager) map[string]queueUse {
 	uses := map[string]queueUse{}
 	for _, app := range m.apps.list {
@@ -121,7 +122,7 @@ type queueBody struct {
 	parts parts
 }
 
-// rootKind is the type of the root, which has all other queues below it.
+// rootKind is the type of the root queue.
 const rootKind = "capacityScheduler"
 
 // MarshalJSON writes the members, the type before the others.
@@ -144,7 +145,7 @@ func (b queueBody) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return b.parts.MarshalXML(e, start)
 }
 
-// bodyOfQueues describes a queue, and those below it, as a client is told of it. uses is what users have, by queue.
+// bodyOfQueues describes a queue and the queues below it. uses are those of queueUses.
 func bodyOfQueues(m *manager, q *wire.QueueInfo, uses map[string]queueUse) queueBody {
 	queue := m.core.Queues[0]
 	if q.Path != "root" {

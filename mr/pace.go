@@ -164,7 +164,6 @@ func (a *Attempt) pay() {
 		a.mu.Unlock()
 		p.unpaid -= time.Duration(float64(passed) * (1 - rest) / rest)
 	}
-	a.sign()
 	p.begun = time.Now()
 }
 

@@ -199,6 +199,45 @@ func TestOffersSlow(t *testing.T) {
 	})
 }
 
+// Two maps, of 2 s and 6 s, share three quarters of a node from 1 s on. The first is over at 2.33 s. The second has done
+// 2 s of its work then, and has all the time for what is left: it is over at 6.33 s.
+func TestPaceFollowsWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var over [2]time.Duration // by task
+		start := time.Now()
+		work := &sleeper{stages: mapReduce(2, 0, 0, 0)[:1]}
+		work.run = func(l *Launch) error {
+			for range []int{40, 120}[l.Task] {
+				if err := l.Attempt.pass(); err != nil {
+					return err
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			err := l.Attempt.pass()
+			over[l.Task] = time.Since(start)
+			return err
+		}
+		config := Config{
+			Core:   sched.Config{Policy: &inOrder{}},
+			Nodes:  []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}},
+			Settle: synctest.Wait,
+			Offers: func(ctx context.Context, tell func(sched.NodeID, sched.Resources, float64)) {
+				time.Sleep(time.Second)
+				tell(1, sched.Resources{sched.MapSlots: 1}, 0.75)
+			},
+		}
+		results, err := Serve(t.Context(), config, []Submission{{Spec: &sched.JobSpec{Name: "j"}, Work: work}})
+		if err != nil || results[0].Outcome != sched.OK {
+			t.Fatalf("%v, %v", results, err)
+		}
+		for i, want := range []time.Duration{2333 * time.Millisecond, 6333 * time.Millisecond} {
+			if off := over[i] - want; off < -150*time.Millisecond || off > 150*time.Millisecond {
+				t.Errorf("map %d is over at %v, want %v", i+1, over[i], want)
+			}
+		}
+	})
+}
+
 // An attempt gets the smallest part over what it holds of a node, but for memory, and never more than all of the time.
 func TestPartOf(t *testing.T) {
 	capacity := sched.Resources{sched.VCores: 4, sched.Memory: 1000, sched.DiskIO: 100}

@@ -270,7 +270,7 @@ func fillState(v reflect.Value, n *int64) {
 	*n = *n%90 + 1
 	switch spec := v.Addr().Interface().(type) {
 	case *sched.NodeSpec:
-		*spec = sched.NodeSpec{Name: "node", Rack: "rack", Capacity: sched.Resources{sched.VCores: *n}}
+		*spec = sched.NodeSpec{Name: "node", Rack: 3, Capacity: sched.Resources{sched.VCores: *n}}
 		return
 	case *sched.QueueSpec:
 		*spec = sched.QueueSpec{Name: "queue", Weight: 2, Masters: 0.5, Spared: true}

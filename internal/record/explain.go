@@ -299,7 +299,7 @@ func (x *explainer) finish() {
 	}
 }
 
-// later applies a Step after the instant, and reports whether later Steps can still say when the job started or ended.
+// later applies a Step after the instant, and reports whether the next can still say when the job started or ended.
 func (x *explainer) later(s *Step) bool {
 	if x.known.apply(s) != nil {
 		return false

@@ -182,8 +182,8 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	return x.e, x.run()
 }
 
-// startFor returns the index of the last mark from which a question can be answered; -1: the beginning. That mark is not
-// after the instant, and the job had not ended there, because a state has nothing of jobs that have ended. Binary
+// startFor returns the index of the last mark from which a question can be answered; -1: the beginning. That mark is
+// not after the instant, and the job had not ended there, because a state has nothing of jobs that have ended. Binary
 // search: O(log marks) snapshots are read.
 func startFor(r *Reader, marks []Mark, q Question) (int, error) {
 	last := before(marks, q.At)

@@ -144,8 +144,9 @@ func TestKindsAreRefused(t *testing.T) {
 		gpus(5) + one(gpuKind, "", 4): "",
 		gpus(5): "yarn.io/gpu: 5>, maximum allowed allocation=<memory:8192, vCores:4, yarn.io/gpu: 4, " +
 			"disk: 9223372036854775807Gi>, ",
-		gpus(-1):                                         less + "yarn.io/gpu]",
-		one("yarn.io/fpga", "", 1):                       greater + "yarn.io/fpga]",
+		gpus(-1): less + "yarn.io/gpu]",
+		one("yarn.io/fpga", "", 1): greater + "yarn.io/fpga], Requested resource=<memory:512, vCores:1, " +
+			"yarn.io/fpga: 1>, maximum allowed allocation=<memory:8192, ",
 		one("disk", "Ti", 64<<20):                        "",
 		one("disk", "Ti", 64<<20+1):                      greater + "disk]",
 		one("disk", "x", 1):                              greater + "disk]",
@@ -192,12 +193,28 @@ func TestKindsAreRefused(t *testing.T) {
 	if err := ask(2); class(err) != classInvalidResource {
 		t.Errorf("no node has two: %v", err)
 	}
-	f.do(func(m *manager) (answer, error) { // a node may not say more than sums can bear
-		return tracker{m}.register(&wire.RegisterNodeRequest{Node: wire.NodeID{Host: "h", Port: 9},
-			Resource: wire.Resource{Memory: 1024, VCores: 4, Others: gpus(mostOfKind + 1)}}, nil)
-	})
-	if f.m.nodes.byID[wire.NodeID{Host: "h", Port: 9}] != nil {
-		t.Error("a node with too many GPUs is let in")
+	for _, n := range []int64{mostOfKind + 1, -1} { // a node may not say more than sums can bear, nor less than nothing
+		f.do(func(m *manager) (answer, error) {
+			return tracker{m}.register(&wire.RegisterNodeRequest{Node: wire.NodeID{Host: "h", Port: 9},
+				Resource: wire.Resource{Memory: 1024, VCores: 4, Others: gpus(n)}}, nil)
+		})
+		if f.m.nodes.byID[wire.NodeID{Host: "h", Port: 9}] != nil {
+			t.Errorf("a node with %d GPUs is let in", n)
+		}
+	}
+}
+
+// A node is of the class of the first device that it has some of.
+func TestDevice(t *testing.T) {
+	s := Sizes{Kinds: placed([]Kind{{Name: gpuKind}, {Name: "disk"}, {Name: fpgaKind}})}
+	fpgas := func(n int64) wire.Others { return wire.Others("").Plus(wire.Amount{Kind: fpgaKind, Value: n}) }
+	for o, want := range map[wire.Others]string{
+		"": "", disk("", 5): "", gpus(1): "gpu", fpgas(2): "fpga",
+		gpus(1) + fpgas(2): "gpu", gpus(0) + fpgas(2): "fpga",
+	} {
+		if got := s.device(wire.Resource{Others: o}); got != want {
+			t.Errorf("%q is of class %q, want %q", o, got, want)
+		}
 	}
 }
 

@@ -272,3 +272,66 @@ func TestRestartKeepsSizes(t *testing.T) {
 	less := r.updated(toSize(&more, wire.Decrease, 256, 1), wire.Decrease)
 	r.holds(&less, 256, 1, 2)
 }
+
+// Sizes are changed for the ApplicationMaster of a container only, and none of a container in which one runs.
+func TestResizeOfOthers(t *testing.T) {
+	r := newResizing(t, nil)
+	one := r.container(512, 1)
+	_, other := r.unmanaged()
+	a, err := other.Allocate(t.Context(), toSize(&one, wire.Increase, 1024, 1))
+	if err != nil || len(a.Refused) != 1 || a.Refused[0].Reason != noContainer || a.Refused[0].Version != -1 {
+		t.Errorf("another application's container: %+v, %v", a, err)
+	}
+	r.look(func(m *manager) {
+		c := m.container(one.ID)
+		u := toSize(&one, wire.Increase, 1024, 1).Updates[0]
+		c.attempt.master = c
+		if why := c.update(&u, m.config.Sizes.most(), false); why != noContainer {
+			t.Errorf("the container of an ApplicationMaster: %q", why)
+		}
+		c.attempt.master = nil
+	})
+}
+
+// A size that a node reports is booked if it is larger than the container's, with the node's version if that is higher.
+// A smaller one is not: the node has been told the larger size.
+func TestIncreasedByReport(t *testing.T) {
+	r := newResizing(t, nil)
+	one := r.container(512, 1)
+	r.look(func(m *manager) {
+		c := m.container(one.ID)
+		for _, x := range []struct {
+			memory, has    int64
+			version, known int32
+		}{{512, 512, 0, 0}, {256, 512, 7, 0}, {1024, 1024, 7, 7}, {2048, 2048, 0, 8}, {1024, 2048, 9, 8}} {
+			c.node.increased([]wire.Container{{ID: one.ID, Version: x.version,
+				Resource: wire.Resource{Memory: x.memory, VCores: 1}}})
+			if c.resource.Memory != x.has || c.version != x.known {
+				t.Errorf("reported %d MiB, version %d: it has %d, version %d; want %d, %d", x.memory, x.version,
+					c.resource.Memory, c.version, x.has, x.known)
+			}
+		}
+	})
+}
+
+// What is taken back of increases that a node has not confirmed is all of them. A container that begins with an older
+// token than its last is told to its node.
+func TestUnconfirmedIncreases(t *testing.T) {
+	r := newResizing(t, nil)
+	one := r.container(512, 1)
+	r.look(func(m *manager) {
+		c := m.container(one.ID)
+		c.become(wire.Resource{Memory: 1024, VCores: 1}, wire.Increase)
+		c.become(wire.Resource{Memory: 2048, VCores: 1}, wire.Increase)
+		if g := c.growth; !g.unsure || g.known.Memory != 512 {
+			t.Errorf("the node's size is %+v, want 512 MiB", g)
+		}
+		c.become(c.growth.known, wire.Decrease)
+		told := len(c.node.sizes.containers)
+		c.began()
+		if c.growth.unsure || len(c.node.sizes.containers) != told+1 {
+			t.Errorf("%+v, and the node is told %d sizes, want one more than %d", c.growth,
+				len(c.node.sizes.containers), told)
+		}
+	})
+}

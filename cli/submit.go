@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -116,6 +117,11 @@ func (p *submitPlace) register(c *cobra.Command) {
 // submitter makes what submits to the cluster.
 func (f *submitFlags) submitter(a *app) (*submit.Submitter, error) {
 	p := &f.place
+	for _, at := range p.rm {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, usagef("--rm %s: must be an address as http://host:8088", at)
+		}
+	}
 	client, err := submit.Find(p.hadoop, p.conf)
 	if err != nil {
 		return nil, err
@@ -192,7 +198,11 @@ func (f *submitFlags) execute(ctx context.Context, a *app, words, rest []string)
 	} else {
 		r.print(a)
 	}
-	return errors.Join(err, r.failures())
+	failed := r.failures()
+	if failed != nil && ctx.Err() != nil { // an interrupted command ends without its errors
+		fmt.Fprintf(a.Err, "sojourn: %v\n", failed)
+	}
+	return errors.Join(err, failed)
 }
 
 // list reads what is to be submitted. rest are the words behind --.
@@ -361,7 +371,10 @@ func (r *submitReport) print(a *app) {
 		if d.Outcome != sched.OK {
 			return // the error says why
 		}
-		fmt.Fprintf(a.Out, "%s: done in %s s as %s", r.name, seconds(d.Sojourn()), d.ID)
+		fmt.Fprintf(a.Out, "%s: done in %s s", r.name, seconds(d.Sojourn()))
+		if d.ID != "" {
+			fmt.Fprintf(a.Out, " as %s", d.ID)
+		}
 		if out := r.list[0].Program.Output; out != "" {
 			fmt.Fprintf(a.Out, "; output in %s", out)
 		}

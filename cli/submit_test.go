@@ -263,9 +263,9 @@ func TestSubmitJar(t *testing.T) {
 	}
 }
 
-// An interrupted submit kills what it submitted.
-func TestSubmitInterrupted(t *testing.T) {
-	c := newFakeCluster(t)
+// interrupted submits a job and interrupts that when it runs. It returns the errors.
+func interrupted(t *testing.T, c *fakeCluster) (errs string) {
+	t.Helper()
 	writeTo(t, "in/a", "x\n")
 	writeTo(t, "slow.sh", "#!/bin/sh\nexec sleep 60\n")
 	ctx, stop := context.WithCancel(t.Context())
@@ -290,8 +290,30 @@ func TestSubmitInterrupted(t *testing.T) {
 	if took := time.Since(began); status != statusInterrupted || took > 30*time.Second {
 		t.Errorf("exit status %d after %v: %s", status, took, &e)
 	}
+	return e.String()
+}
+
+// An interrupted submit kills what it submitted.
+func TestSubmitInterrupted(t *testing.T) {
+	c := newFakeCluster(t)
+	interrupted(t, c)
 	if app := c.named(t, "slow"); app.State != "KILLED" {
 		t.Errorf("%+v", app)
+	}
+}
+
+// An interrupted submit names what it could not kill.
+func TestSubmitLeaves(t *testing.T) {
+	c := newFakeCluster(t)
+	yarn := filepath.Join(c.home, "bin", "yarn")
+	if err := os.Remove(yarn); err != nil {
+		t.Fatal(err)
+	}
+	writeTo(t, yarn, "#!/bin/sh\necho not today >&2\nexit 1\n")
+	errs := interrupted(t, c)
+	if id := c.named(t, "slow").ID; !strings.Contains(errs, id+" may still run") ||
+		!strings.Contains(errs, "not today") {
+		t.Errorf("%s, want that %s may still run", errs, id)
 	}
 }
 
@@ -318,6 +340,13 @@ func TestSubmitRefuses(t *testing.T) {
 		{"wordcount --input text --output o -- x", "those of a --jar"},
 		{"--jar nosuch.jar", "nosuch.jar"},
 		{"--jar sim.yaml --sample 3 -- in out", "{input}"},
+		{"--jar sim.yaml --output o -- {input} {output}", "say by --input"},
+		{"--jar sim.yaml --input text -- {input} {output}", "say by --output"},
+		{"wordcount --input text --output o --file nosuch", "stat nosuch"},
+		{"wordcount --input text --output o --file sim.yaml,twice.yaml", "a flag of its own"},
+		{"wordcount --input text --output o --binary nosuch", "stat nosuch"},
+		{"wordcount --input text --input= --output o", "no name"},
+		{"wordcount --input text --output o --rm host:8088", "http://host:8088"},
 		{"--mapper 'a --input text --output o", "without its second"},
 		{"sim.yaml", "sojourn sim --trace"},
 		{"twice.yaml", "both write to o"},

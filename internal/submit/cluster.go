@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -19,6 +21,8 @@ type Cluster struct {
 	// Addresses are http://host:port of the ResourceManager, or of several where only one is active.
 	Addresses []string
 	client    http.Client
+
+	mu sync.Mutex // guards the order of Addresses: jobs ask at the same time
 }
 
 // askTime is how long a question may take; mostAnswer bounds an answer.
@@ -30,16 +34,28 @@ const (
 // get asks for a page below /ws/v1/cluster and reads its JSON. The first address that answers is the first one asked
 // from then on.
 func (c *Cluster) get(ctx context.Context, page string, into any) error {
+	c.mu.Lock()
+	list := slices.Clone(c.Addresses)
+	c.mu.Unlock()
 	var errs []error
-	for i, at := range c.Addresses {
+	for _, at := range list {
 		err := c.getFrom(ctx, strings.TrimRight(at, "/")+"/ws/v1/cluster/"+page, into)
 		if err == nil {
-			c.Addresses[0], c.Addresses[i] = at, c.Addresses[0]
+			c.prefer(at)
 			return nil
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// prefer makes an address the first one.
+func (c *Cluster) prefer(at string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.Addresses, at); i > 0 {
+		c.Addresses[0], c.Addresses[i] = c.Addresses[i], c.Addresses[0]
+	}
 }
 
 func (c *Cluster) getFrom(ctx context.Context, address string, into any) error {

@@ -81,11 +81,19 @@ func (s *Submitter) Check(j *Job) error {
 		if _, err := os.Stat(j.Jar.Path); err != nil {
 			return fmt.Errorf("jar: %w", err)
 		}
-		return s.checkSample(j)
+		switch {
+		case j.Jar.names(inputWord) && len(p.Input) == 0:
+			return fmt.Errorf("the arguments of %s name %s: say by --input what it is", j.Jar.Path, inputWord)
+		case j.Jar.names(outputWord) && p.Output == "":
+			return fmt.Errorf("the arguments of %s name %s: say by --output what it is", j.Jar.Path, outputWord)
+		}
+		return errors.Join(checkFiles(j.Files), s.checkSample(j))
 	}
 	for _, path := range p.Input {
 		scheme, _, _ := strings.Cut(path, ":")
 		switch {
+		case path == "":
+			return errors.New("an input has no name: must be a file, directory or glob on the cluster")
 		case path == "-":
 			return errors.New("input -: a cluster cannot read standard input: put it on the cluster's file system " +
 				"by 'hadoop fs -put - FILE'")
@@ -94,13 +102,33 @@ func (s *Submitter) Check(j *Job) error {
 		}
 	}
 	if p.Job == "" {
-		_, err := s.programs(j)
-		return errors.Join(err, s.checkSample(j))
+		o, err := s.programs(j)
+		return errors.Join(err, checkFiles(append(o.files, j.Files...)), s.checkSample(j))
 	}
-	if _, err := s.builtIn(p); err != nil {
+	job, err := s.builtIn(p)
+	if err != nil {
 		return err
 	}
-	return s.checkSample(j)
+	o := s.workers(j, job, "")
+	return errors.Join(checkFiles(append(o.files, j.Files...)), s.checkSample(j))
+}
+
+// checkFiles refuses files that Hadoop cannot ship: those that are not there, and those whose names are no addresses.
+func checkFiles(files []string) error {
+	for _, file := range files {
+		path, _, _ := strings.Cut(file, "#")
+		if i := strings.IndexAny(path, " \t\r\n,\"<>\\^`{|}"); i >= 0 {
+			return fmt.Errorf("file %q: Hadoop ships none with %q in its path: copy it to one without, and name "+
+				"each file by a flag of its own", path, path[i])
+		}
+		if scheme, _, remote := strings.Cut(path, ":"); remote && !strings.Contains(scheme, "/") {
+			continue // on the cluster
+		}
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("file to ship: %w", err)
+		}
+	}
+	return nil
 }
 
 // checkSample refuses to sample what has no input to sample.

@@ -125,7 +125,7 @@ func (s *Submitter) look(ctx context.Context, w *work) (in inputs, err error) {
 		return in, nil
 	}
 	p := &w.job.Program
-	text, err := s.Client.fs(ctx, nil, append([]string{"-ls", "-R"}, p.Input...)...)
+	text, err := s.clientOf(w.job).fs(ctx, nil, append([]string{"-ls", "-R"}, p.Input...)...)
 	if err != nil {
 		return in, fmt.Errorf("input: %w", err)
 	}
@@ -172,6 +172,8 @@ func (s *Submitter) prepare(ctx context.Context, w *work, in inputs) (z sizing, 
 	}
 	sampled, err := s.sample(ctx, w, in)
 	switch {
+	case errors.Is(err, errLeft):
+		return z, clean, err
 	case ctx.Err() != nil:
 	case err != nil:
 		s.note(w, "it is submitted without a size: %v", err)
@@ -267,15 +269,15 @@ func (s *Submitter) sample(ctx context.Context, w *work, in inputs) (_ *Sampled,
 	if pieces == nil {
 		return nil, fmt.Errorf("a sample would be all of its input of %d bytes in %d files", in.bytes, len(in.files))
 	}
-	began := time.Now()
+	began, client := time.Now(), s.clientOf(w.job)
 	folder := strings.TrimRight(p.Output, "/") + ".sample-" + s.token()
 	defer func() {
-		_, failed := s.Client.fs(context.WithoutCancel(ctx), nil, "-rm", "-r", "-f", "-skipTrash", folder)
+		_, failed := client.fs(context.WithoutCancel(ctx), nil, "-rm", "-r", "-f", "-skipTrash", folder)
 		if failed != nil {
 			s.note(w, "%s is left: %v", folder, failed)
 		}
 	}()
-	paths, bytes, err := s.copies(ctx, folder, pieces)
+	paths, bytes, err := client.copies(ctx, folder, pieces)
 	if err != nil {
 		return nil, fmt.Errorf("its sample: %w", err)
 	}
@@ -297,7 +299,7 @@ func (s *Submitter) sample(ctx context.Context, w *work, in inputs) (_ *Sampled,
 		return nil, fmt.Errorf("its sample failed: %w", err)
 	}
 	if len(r.counters) == 0 {
-		r.counters = s.askCounters(ctx, r.app.ID)
+		r.counters = client.askCounters(ctx, r.app.ID)
 	}
 	d := &Sampled{
 		ID: r.app.ID, Files: len(pieces), Bytes: bytes, Part: float64(bytes) / float64(in.bytes),
@@ -324,10 +326,10 @@ func formatted(conf map[string]string) bool {
 
 // askCounters asks Hadoop for the counters of a job whose client did not print them. Without a job history server there
 // may be none.
-func (s *Submitter) askCounters(ctx context.Context, application string) map[string]int64 {
+func (c *Client) askCounters(ctx context.Context, application string) map[string]int64 {
 	f := &following{counters: map[string]int64{}}
 	said := &tail{Line: f.line}
-	err := s.Client.step(ctx, streams{nil, said}, s.Client.beside("mapred"), "job", "-status",
+	err := c.step(ctx, streams{nil, said}, c.beside("mapred"), "job", "-status",
 		strings.Replace(application, "application_", "job_", 1))
 	if err != nil {
 		return nil
@@ -337,7 +339,7 @@ func (s *Submitter) askCounters(ctx context.Context, application string) map[str
 
 // copies makes the input of a sample: whole files are read where they lie, beginnings of files are copied to a folder
 // each, so that files keep their names.
-func (s *Submitter) copies(ctx context.Context, folder string, pieces []piece) (paths []string, n int64, err error) {
+func (c *Client) copies(ctx context.Context, folder string, pieces []piece) (paths []string, n int64, err error) {
 	var folders []string
 	for i := range pieces {
 		if p := &pieces[i]; p.whole() {
@@ -349,7 +351,7 @@ func (s *Submitter) copies(ctx context.Context, folder string, pieces []piece) (
 	if len(folders) == 0 {
 		return paths, n, nil
 	}
-	if _, err := s.Client.fs(ctx, nil, append([]string{"-mkdir", "-p"}, folders...)...); err != nil {
+	if _, err := c.fs(ctx, nil, append([]string{"-mkdir", "-p"}, folders...)...); err != nil {
 		return nil, 0, err
 	}
 	for i := range pieces {
@@ -358,9 +360,9 @@ func (s *Submitter) copies(ctx context.Context, folder string, pieces []piece) (
 			continue
 		}
 		to := fmt.Sprintf("%s/in/%d/%s", folder, i, path.Base(p.file.path))
-		err := s.head(ctx, p.file.path, func(from io.Reader) error {
+		err := c.head(ctx, p.file.path, func(from io.Reader) error {
 			lines := &firstLines{from: bufio.NewReaderSize(from, 1<<16), left: p.bytes}
-			_, err := s.Client.fs(ctx, lines, "-put", "-", to)
+			_, err := c.fs(ctx, lines, "-put", "-", to)
 			n += lines.given
 			return errors.Join(err, lines.failed)
 		})
@@ -373,10 +375,10 @@ func (s *Submitter) copies(ctx context.Context, folder string, pieces []piece) (
 }
 
 // head lets read read the beginning of a file of the cluster. What is not read is not fetched.
-func (s *Submitter) head(ctx context.Context, name string, read func(io.Reader) error) error {
+func (c *Client) head(ctx context.Context, name string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	cmd := s.Client.command(ctx, s.Client.Hadoop, "fs", "-cat", name)
+	cmd := c.command(ctx, c.Hadoop, "fs", "-cat", name)
 	said := &tail{}
 	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()
@@ -479,7 +481,7 @@ func (s *Submitter) cut(ctx context.Context, w *work, in inputs) (name string, e
 	for i := range min(cutFiles, len(in.files)) {
 		f := &in.files[i*len(in.files)/min(cutFiles, len(in.files))]
 		var text bytes.Buffer
-		err := s.head(ctx, f.path, func(from io.Reader) error {
+		err := s.clientOf(w.job).head(ctx, f.path, func(from io.Reader) error {
 			if f.compressed() {
 				return fmt.Errorf("%s is compressed: a job whose parts are in order takes --reduces 1 of such input",
 					f.path)

@@ -89,6 +89,9 @@ func (s *Submitter) serve(ctx context.Context, w *work) {
 		defer clean()
 	}
 	switch {
+	case errors.Is(err, errLeft):
+		w.done.Err = err
+		return
 	case ctx.Err() != nil:
 		w.done.Err = context.Cause(ctx)
 		return
@@ -129,21 +132,28 @@ type ran struct {
 	counters map[string]int64
 }
 
+// clientOf returns the client for what is done for a job.
+func (s *Submitter) clientOf(j *Job) *Client {
+	c := *s.Client
+	if s.AsUsers {
+		c.User = j.Spec.User
+	}
+	return &c
+}
+
 // run submits a job and waits until it has ended. The error is that of the job, or says why it was not submitted. When
-// ctx ends the application is killed.
+// ctx ends the application is killed, and the error is that of ctx, or says that it could not be killed.
 func (s *Submitter) run(ctx context.Context, w *work, j *Job, z sizing) (r ran, err error) {
 	l, err := s.launch(j, z)
 	if err != nil {
 		return ran{ended: time.Now()}, err
 	}
-	client := *s.Client
-	if s.AsUsers {
-		client.User = j.Spec.User
-	}
+	client := s.clientOf(j)
 	f := &following{s: s, w: w, sample: j != w.job, tag: l.tag, counters: map[string]int64{}, shift: unknownShift}
 	said := &tail{Line: f.line}
 	cmd := client.command(ctx, l.command, l.args...)
-	cmd.Stdout, cmd.Stderr = client.listening(said), client.listening(said)
+	words := client.listening(said)
+	cmd.Stdout, cmd.Stderr = words, words // the same, so that no two write at once
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { f.follow(watching) })
@@ -154,10 +164,17 @@ func (s *Submitter) run(ctx context.Context, w *work, j *Job, z sizing) (r ran, 
 	watcher.Wait()
 	rest := context.WithoutCancel(ctx)
 	f.ask(rest)
-	if ctx.Err() != nil {
-		err = errors.Join(context.Cause(ctx), f.kill(&client))
-	} else if failed != nil {
-		err = fmt.Errorf("%s: %w%s", strings.Join(append([]string{l.command}, l.args[0]), " "), failed, said)
+	command := l.command + " " + l.args[0]
+	switch {
+	case ctx.Err() != nil:
+		if err = f.kill(client); err == nil {
+			err = context.Cause(ctx)
+		}
+	case failed != nil:
+		err = fmt.Errorf("%s: %w%s", command, failed, said)
+	case j.Jar == nil && f.id == "" && f.absent:
+		err = fmt.Errorf("%s ended well, and the ResourceManager has no application of it: mapred-site.xml in %s must "+
+			"say mapreduce.framework.name=yarn%s", command, client.Conf, said)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,6 +206,7 @@ type following struct {
 	shift    time.Duration // the least seen: answers that took long make it larger
 	tasks    string        // what the client said of maps and reduces
 	unasked  bool          // a question has failed, which was said
+	absent   bool          // there was no application by the last answer
 }
 
 const unknownShift = time.Duration(1<<63 - 1)
@@ -259,7 +277,8 @@ func (f *following) ask(ctx context.Context) {
 		}
 		f.unasked = true
 		return
-	case !found:
+	}
+	if f.absent = !found; f.absent {
 		return
 	}
 	f.app, f.id = app, app.ID
@@ -280,6 +299,9 @@ func (f *following) ask(ctx context.Context) {
 	f.s.Watch(f.w.index, min(1, max(0, app.Progress/100)), says)
 }
 
+// errLeft is the error of what could not be killed.
+var errLeft = errors.New("may still run")
+
 // kill kills the application if it may still run. A client that was ended before it had submitted leaves none.
 func (f *following) kill(c *Client) error {
 	f.mu.Lock()
@@ -289,7 +311,7 @@ func (f *following) kill(c *Client) error {
 		return nil
 	}
 	if err := c.kill(context.Background(), id); err != nil {
-		return fmt.Errorf("%s may still run: %w", id, err)
+		return fmt.Errorf("%s %w: %w", id, errLeft, err)
 	}
 	return nil
 }

@@ -1,0 +1,128 @@
+package submit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// commands returns a client whose commands hadoop, mapred and yarn are a script.
+func commands(t *testing.T, script string) *Client {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"hadoop", "mapred", "yarn"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &Client{Hadoop: filepath.Join(dir, "hadoop"), Conf: dir}
+}
+
+// cats is a job of programs.
+func cats() *Job {
+	return &Job{Spec: &sched.JobSpec{Name: "J", User: "ana"}, Program: workload.Program{Mapper: "cat", Reducer: "cat",
+		Reduces: 1, Input: []string{"in"}, Output: "out"}}
+}
+
+// Jobs that find the active ResourceManager at the same time forget no address.
+func TestAddressesKept(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
+	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		both.Done()
+		both.Wait()
+		fmt.Fprint(w, `{"apps":null}`)
+	}))
+	defer active.Close()
+	standby := httptest.NewServer(http.NotFoundHandler())
+	defer standby.Close()
+	c := &Cluster{Addresses: []string{standby.URL, active.URL}}
+	var asking sync.WaitGroup
+	for range 2 {
+		asking.Go(func() {
+			if _, _, err := c.tagged(context.Background(), "x"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	asking.Wait()
+	if !slices.Equal(c.Addresses, []string{active.URL, standby.URL}) {
+		t.Errorf("%q, want %s and %s", c.Addresses, active.URL, standby.URL)
+	}
+}
+
+// Where jobs are submitted as their users, all that is done for a job is done as its user.
+func TestAsUsers(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	silent := &Cluster{Addresses: []string{"http://127.0.0.1:1"}}
+	s := &Submitter{AsUsers: true, Cluster: silent, Sampling: Sampling{Part: 0.1}, Client: commands(t,
+		`echo "$HADOOP_USER_NAME $*" >>`+log+`
+		case "$2" in
+		-ls) echo "-rw-r--r-- 1 a b 1000 2026-01-01 10:00 in/x";;
+		-cat) yes | head -c 1000;;
+		-put) cat >/dev/null;;
+		esac
+		`)}
+	var err error
+	if s.Sizes, err = OpenSizes(""); err != nil {
+		t.Fatal(err)
+	}
+	s.serve(context.Background(), &work{job: cats(), done: &Done{}})
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"fs -ls", "fs -mkdir", "fs -cat", "fs -put", "streaming -D", "job -status",
+		"fs -rm"} {
+		if !strings.Contains(string(text), "ana "+want) {
+			t.Errorf("%s was not called as ana:\n%s", want, text)
+		}
+	}
+}
+
+// What a client says on its two outputs is kept in its order, also where it is shown.
+func TestListening(t *testing.T) {
+	var shown, want bytes.Buffer
+	s := &Submitter{Cluster: &Cluster{}, Client: commands(t,
+		"i=0; while [ $i -lt 200 ]; do echo o$i; echo e$i >&2; i=$((i+1)); done\n")}
+	s.Client.Log = &shown
+	if _, err := s.run(context.Background(), &work{job: cats()}, cats(), sizing{}); err == nil {
+		t.Error("nothing was submitted, and that is no error")
+	}
+	for i := range 200 {
+		fmt.Fprintf(&want, "o%d\ne%d\n", i, i)
+	}
+	if !bytes.Equal(shown.Bytes(), want.Bytes()) {
+		t.Errorf("%d bytes in another order than the client wrote %d", shown.Len(), want.Len())
+	}
+}
+
+// A client that ends well and has submitted nothing, as one that runs jobs on its own machine does, has failed.
+func TestNothingSubmitted(t *testing.T) {
+	rm := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"apps":null}`)
+	}))
+	defer rm.Close()
+	s := &Submitter{Cluster: &Cluster{Addresses: []string{rm.URL}}, Client: commands(t,
+		"echo INFO mapreduce.Job: Running job: job_local123_0001\n")}
+	done, err := s.Serve(context.Background(), []Job{*cats()})
+	if err != nil || done[0].Outcome != sched.Failed || done[0].Err == nil ||
+		!strings.Contains(done[0].Err.Error(), "mapreduce.framework.name=yarn") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	s.Cluster.Addresses[0] = "http://127.0.0.1:1" // does not answer: the client's word counts
+	if done, _ = s.Serve(context.Background(), []Job{*cats()}); done[0].Outcome != sched.OK {
+		t.Errorf("%+v", done)
+	}
+}

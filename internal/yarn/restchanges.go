@@ -247,20 +247,21 @@ type timeoutWish struct {
 // stringsOf is a list that clients give as a list, as one value, or within an object of one member.
 type stringsOf[T any] []T
 
-// UnmarshalJSON reads the three forms.
+// UnmarshalJSON reads the three forms. Objects within the object are not looked into: each would be read again for
+// every one around it.
 func (l *stringsOf[T]) UnmarshalJSON(b []byte) error {
-	var list []T
-	if json.Unmarshal(b, &list) == nil {
-		*l = list
-		return nil
-	}
 	var within map[string]json.RawMessage
 	if json.Unmarshal(b, &within) == nil && len(within) == 1 {
 		for name, inner := range within {
 			if name != "key" && name != "value" {
-				return l.UnmarshalJSON(inner)
+				b = inner
 			}
 		}
+	}
+	var list []T
+	if json.Unmarshal(b, &list) == nil {
+		*l = list
+		return nil
 	}
 	var one T
 	if err := json.Unmarshal(b, &one); err != nil {

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -195,4 +196,16 @@ func TestAppsSubmittedCountAll(t *testing.T) {
 		_, v := c.rest("GET", "/metrics", "")
 		return at(v, "clusterMetrics.appsSubmitted") == 5.0 && at(v, "clusterMetrics.appsCompleted") == 5.0
 	})
+}
+
+// Lists come in three forms, and an object within an object is none of them: a body could nest ten thousand, and each
+// would be read once for every one around it.
+func TestRESTLists(t *testing.T) {
+	for text, want := range map[string]string{`["a","b"]`: "a b", `"a"`: "a", `{"tag":["a","b"]}`: "a b",
+		`{"tag":"a"}`: "a", `{"tag":{"tag":"a"}}`: "", `{"tag":[["a"]]}`: "", `3`: ""} {
+		var list stringsOf[string]
+		if err := json.Unmarshal([]byte(text), &list); strings.Join(list, " ") != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v, want %q", text, list, err, want)
+		}
+	}
 }

@@ -32,6 +32,9 @@ const (
 	restIdle   = time.Minute
 	// from a request's head to the last byte of the reply, which may be an ApplicationMaster's
 	restWrite = 5 * time.Minute
+	// of a request's head, in bytes, as in Hadoop (hadoop.http.max.request.header.size): filters of a list are looked
+	// through for each application, within turns
+	mostHeader = 64 << 10
 )
 
 // serveREST serves what Hadoop has under /ws/v1/cluster, in JSON or XML, the pages of ApplicationMasters under /proxy,
@@ -40,6 +43,7 @@ func serveREST(ctx context.Context, f *front, ln net.Listener, own []net.Addr) e
 	s := &http.Server{
 		Handler:           restHandler(f, own),
 		ReadHeaderTimeout: restHeader,
+		MaxHeaderBytes:    mostHeader,
 		ReadTimeout:       restIdle,
 		WriteTimeout:      restWrite,
 		IdleTimeout:       restIdle,

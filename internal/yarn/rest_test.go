@@ -391,3 +391,19 @@ func (greedy) Decide(p *sched.Plan) {
 		}
 	}
 }
+
+// A request whose filters are longer than the head of a request may be is refused. The connection may end before all of
+// the request was sent.
+func TestRESTHeader(t *testing.T) {
+	c := start(t, nil)
+	for states, refused := range map[int]bool{10_000: false, 20_000: true} {
+		path := "/ws/v1/cluster/appstatistics?states=" + strings.Repeat("NEW,", states)
+		r, err := http.Get("http://" + c.at.Web + path)
+		if err == nil {
+			r.Body.Close()
+		}
+		if (err != nil || r.StatusCode == http.StatusRequestHeaderFieldsTooLarge) != refused {
+			t.Errorf("%d states: refused %v, want %v", states, !refused, refused)
+		}
+	}
+}

@@ -77,11 +77,16 @@ func TestModelOfLargerRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, section, found := strings.Cut(string(page), "\n## 6. A large job from a small run\n")
+	if !found {
+		t.Fatal("docs/what-if.md has no section 6, A large job from a small run")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
 	t.Chdir(t.TempDir())
 	tenth := strings.NewReplacer("100MB", "10MB", "400MB", "40MB", "=8000000", "=800000", "$(nproc)", "2", "\\\n", "")
 	var predicted [][]modelResult
 	var lines []string
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		lines = append(lines, strings.Split(strings.TrimSpace(tenth.Replace(block[1])), "\n")...)
 	}
 	for _, line := range lines {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -461,8 +462,13 @@ func (e *engine) noNodeHolds(stages []sched.StageSpec) error {
 		st := &stages[i]
 		fits := func(n sched.NodeSpec) bool { return st.PerTask.FitsIn(n.Capacity) }
 		if st.Tasks > 0 && !slices.ContainsFunc(e.config.Nodes, fits) {
-			asks, _ := st.PerTask.MarshalJSON()
-			return fmt.Errorf("a %v task asks for %s, more than any node has", st.Kind, asks)
+			var asks []string
+			for kind, amount := range st.PerTask {
+				if amount > 0 {
+					asks = append(asks, fmt.Sprintf("%d %v", amount, sched.ResourceKind(kind)))
+				}
+			}
+			return fmt.Errorf("a %v task asks for %s, more than any node has", st.Kind, strings.Join(asks, ", "))
 		}
 	}
 	return nil

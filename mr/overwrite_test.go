@@ -40,7 +40,7 @@ func TestServeTooLarge(t *testing.T) {
 	results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
 		[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
 	if err != nil || len(results) != 1 || results[0].Outcome != sched.Failed ||
-		!strings.Contains(results[0].Err.Error(), "reduce-slots") ||
+		!strings.Contains(results[0].Err.Error(), "asks for 1 reduce-slots, more") ||
 		w.closed.Load() != 1 {
 		t.Errorf("%v, %v", results, err)
 	}

@@ -115,7 +115,7 @@ func (s *stock) predicted(record, spec string) float64 {
 	if !told {
 		args = append(args, "--estimator", "mean")
 	}
-	out, err := exec.CommandContext(s.t.Context(), filepath.Join(s.dir, "sojourn"), args...).Output()
+	out, err := exec.CommandContext(s.t.Context(), program(s.t), args...).Output()
 	if err != nil {
 		s.t.Fatalf("sojourn %v: %v", args, err)
 	}

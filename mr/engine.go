@@ -317,15 +317,15 @@ type outputLoser interface{ LoseOutput(stage, task int) }
 // attemptEnded makes an event of the end of attempt l. The end of a job's last attempt is held back until the job's
 // work has said what comes next.
 func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
+	j := l.job
+	e.undone(l, err)
 	if e.attempts[l.id] == nil {
 		return // given up before
 	}
 	delete(e.attempts, l.id)
-	j := l.job
 	j.running--
 	j.slowed += l.Attempt.Slowed()
 	done := sched.Event{Kind: sched.AttemptDone, Attempt: l.id}
-	lost := new(LostOutput)
 	switch {
 	case err == nil:
 		j.used(l, false)
@@ -339,19 +339,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		}
 	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted):
 		done.Outcome = sched.Killed
-	case errors.As(err, &lost):
-		done.Outcome = sched.Lost
-		if stage, ok := j.undo(l.Stage, lost.Map); ok {
-			e.events = append(
-				e.events,
-				sched.Event{
-					Kind: sched.TaskUndone,
-					Job:  j.id,
-					Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}},
-				},
-			)
-		}
-	case errors.Is(err, errChaos), errors.Is(err, errNotYet):
+	case errors.As(err, new(*LostOutput)), errors.Is(err, errChaos), errors.Is(err, errNotYet):
 		done.Outcome = sched.Lost
 	default:
 		done.Outcome = sched.Failed
@@ -366,6 +354,22 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	}
 	e.events = append(e.events, done)
 	e.closeIfOver(j)
+}
+
+// undone makes an event of a map output that attempt l has found lost, so that the map runs again. The attempt may have
+// been killed meanwhile: the work has forgotten the output all the same.
+func (e *engine) undone(l *Launch, err error) {
+	lost := new(LostOutput)
+	if !errors.As(err, &lost) || l.job.ended {
+		return
+	}
+	if stage, ok := l.job.undo(l.Stage, lost.Map); ok {
+		e.events = append(e.events, sched.Event{
+			Kind: sched.TaskUndone,
+			Job:  l.job.id,
+			Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}},
+		})
+	}
 }
 
 // ask asks the work of job j for its next stages, on a goroutine of its own. The answer arrives as mail.

@@ -227,6 +227,33 @@ func TestServeLostOutput(t *testing.T) {
 	})
 }
 
+// A map runs again too where the reduce that finds its output lost is killed in that moment. The reduces after it wait
+// for the map.
+func TestServeLostOutputOfKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		maps, reduces := 0, 0
+		w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+		w.run = func(l *Launch) error {
+			switch {
+			case l.Stage == 0:
+				maps++
+			case reduces > 10:
+				return Permanent(errors.New("the map does not run again"))
+			case maps < 2:
+				if reduces++; reduces == 1 {
+					l.cancel(errKilled)
+					return &LostOutput{Map: 0}
+				}
+				return errNotYet
+			}
+			return nil
+		}
+		if r := serveOne(t, w, 0); r.Outcome != sched.OK || maps != 2 || reduces != 1 {
+			t.Errorf("%v, %v: %d runs of the map, %d reduces too early", r.Outcome, r.Err, maps, reduces)
+		}
+	})
+}
+
 // An attempt without a sign of life for 30 s is ended and tried again, four times in all; one that does not even end is
 // given up 10 s later.
 func TestServeHang(t *testing.T) {

@@ -318,7 +318,7 @@ type outputLoser interface{ LoseOutput(stage, task int) }
 // work has said what comes next.
 func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	j := l.job
-	e.undone(l, err)
+	lost := e.undone(l, err)
 	if e.attempts[l.id] == nil {
 		return // given up before
 	}
@@ -339,7 +339,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		}
 	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted):
 		done.Outcome = sched.Killed
-	case errors.As(err, new(*LostOutput)), errors.Is(err, errChaos), errors.Is(err, errNotYet):
+	case lost, errors.Is(err, errChaos), errors.Is(err, errNotYet):
 		done.Outcome = sched.Lost
 	default:
 		done.Outcome = sched.Failed
@@ -356,12 +356,15 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	e.closeIfOver(j)
 }
 
-// undone makes an event of a map output that attempt l has found lost, so that the map runs again. The attempt may have
-// been killed meanwhile: the work has forgotten the output all the same.
-func (e *engine) undone(l *Launch, err error) {
+// undone reports whether attempt l has found a map output lost, and makes an event of it, so that the map runs again.
+// The attempt may have been killed meanwhile: the work has forgotten the output all the same.
+func (e *engine) undone(l *Launch, err error) bool {
 	lost := new(LostOutput)
-	if !errors.As(err, &lost) || l.job.ended {
-		return
+	if !errors.As(err, &lost) {
+		return false
+	}
+	if l.job.ended {
+		return true
 	}
 	if stage, ok := l.job.undo(l.Stage, lost.Map); ok {
 		e.events = append(e.events, sched.Event{
@@ -370,6 +373,7 @@ func (e *engine) undone(l *Launch, err error) {
 			Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}},
 		})
 	}
+	return true
 }
 
 // ask asks the work of job j for its next stages, on a goroutine of its own. The answer arrives as mail.

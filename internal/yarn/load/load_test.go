@@ -83,19 +83,21 @@ func measured(t *testing.T, o load.Options, lacking func(*load.Result) string) {
 	}
 }
 
+// brief returns options of a measurement that takes a moment, with peers in a hurry.
+func brief(measure time.Duration) load.Options {
+	return load.Options{
+		Beat:    10 * time.Millisecond,
+		Calls:   5 * time.Millisecond,
+		Warm:    50 * time.Millisecond,
+		Measure: measure,
+		Settle:  100 * time.Millisecond,
+	}
+}
+
 func TestRun(t *testing.T) {
 	for _, each := range []bool{false, true} {
-		o := load.Options{
-			Nodes:   20,
-			Apps:    3,
-			Slots:   4,
-			Each:    each,
-			Beat:    10 * time.Millisecond,
-			Calls:   5 * time.Millisecond,
-			Warm:    50 * time.Millisecond,
-			Measure: 300 * time.Millisecond,
-			Settle:  100 * time.Millisecond,
-		}
+		o := brief(300 * time.Millisecond)
+		o.Nodes, o.Apps, o.Slots, o.Each = 20, 3, 4, each
 		measured(t, o, func(r *load.Result) string {
 			if p := r.Poisson; p.Asks > 0 && (p.P50 <= 0 || p.P99 < p.P50) {
 				t.Errorf("each %v: waits for containers are impossible: %+v", each, p)
@@ -123,17 +125,8 @@ func TestRun(t *testing.T) {
 
 // Honest peers are measured beside each kind of rogue caller, and what a rogue application held is free in the end.
 func TestBesideRogues(t *testing.T) {
-	o := load.Options{
-		Nodes:   5,
-		Apps:    2,
-		Slots:   400,
-		Rogues:  true,
-		Beat:    10 * time.Millisecond,
-		Calls:   5 * time.Millisecond,
-		Warm:    50 * time.Millisecond,
-		Measure: 200 * time.Millisecond,
-		Settle:  50 * time.Millisecond,
-	}
+	o := brief(200 * time.Millisecond)
+	o.Nodes, o.Apps, o.Slots, o.Rogues = 5, 2, 400, true
 	measured(t, o, func(r *load.Result) string {
 		if len(r.Beside) != 4 {
 			t.Fatalf("%d kinds of rogue callers, want 4: none, and three", len(r.Beside))

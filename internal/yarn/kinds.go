@@ -172,6 +172,7 @@ func (s Sizes) refuses(kind string, r, most wire.Resource) error {
 	if r.Memory < 0 && kind == wire.MemoryKind || r.VCores < 0 && kind == wire.CoresKind || below(r.Others, kind) {
 		why = "less than 0!"
 	}
+	// Hadoop's words begin with a capital, as no error of our own does.
 	text := fmt.Sprintf("Cannot allocate containers as requested resource is %s Requested resource type=[%.100s], "+
 		"Requested resource=%.300s, maximum allowed allocation=%s, please note that maximum allowed allocation is "+
 		"calculated by scheduler based on maximum resource of registered NodeManagers, which might be less than "+

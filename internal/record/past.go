@@ -21,8 +21,11 @@ import (
 // Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
 // and it starts when as much of the stage before is done as was when it was first asked for. An attempt that ended
 // otherwise counts as a success if the job asked for nothing in its place: its master had what it wanted of it, and
-// stopped its container. So does one that still runs when its job, or the record, ends. The job's master asks for such
-// stages when it has started, holds its container until they are done (Past.Led), and some time longer (Past.Closing).
+// stopped its container. So does one that still runs when its job, or the record, ends. Whoever simulates the job starts
+// again what fails or is killed, as its master did.
+//
+// A master that asked for the tasks of all other stages asks for them when it has started, holds its container until
+// they are done (Past.Led), and some time longer (Past.Closing).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
 func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
@@ -62,7 +65,8 @@ type pastJob struct {
 	ended  bool
 	took   sched.Time // from its submission to its success; -1: it has not succeeded
 	stages []pastStage
-	master sched.Time // when its first master was launched; -1: it has none
+	master sched.Time // when the first of its masters was launched that asked for tasks; -1: it has none
+	asked  sched.Time // when that one first asked; -1: never
 	closed sched.Time // when its last master ended
 	failed []pastEnd  // attempts of stages with unknown tasks that had no success, and were not asked for again so far
 	probe  pastProbe
@@ -133,7 +137,7 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 				continue
 			}
 			st := &j.stages[a.Stage.Index]
-			if st.waits--; j.master < 0 && st.spec.Kind == sched.Master {
+			if st.waits--; st.spec.Kind == sched.Master && j.asked < 0 {
 				j.master = now
 			}
 		}
@@ -148,7 +152,7 @@ func (p *past) submit(now sched.Time, e *sched.Event) {
 		}
 		return
 	}
-	j := &pastJob{id: e.Job, spec: spec, at: now, took: -1, master: -1}
+	j := &pastJob{id: e.Job, spec: spec, at: now, took: -1, master: -1, asked: -1}
 	for i := range spec.Stages {
 		j.stages = append(j.stages, pastStage{spec: &spec.Stages[i]})
 	}
@@ -162,6 +166,9 @@ func (p *past) ask(e *sched.Event) {
 	j, asks := p.byID[e.Job], e.Body.(*sched.Asks)
 	if j == nil {
 		return
+	}
+	if j.asked < 0 && (asks.Pending > 0 || asks.Spec != nil) {
+		j.asked = p.view.Now
 	}
 	if int(asks.Stage) < len(j.stages) {
 		st := &j.stages[asks.Stage]
@@ -279,10 +286,11 @@ func (j *pastJob) ready(i int, began sched.Time) sched.Time {
 	return began
 }
 
-// led reports whether a master asked for all stages but its own, the first, whose tasks the engine did not know.
+// led reports whether a master asked for all stages but its own.
 func (j *pastJob) led() bool {
-	return len(j.stages) > 1 && j.master >= 0 && j.stages[0].spec.Kind == sched.Master &&
-		!slices.ContainsFunc(j.stages[1:], func(st pastStage) bool { return st.spec.Tasks >= 0 })
+	return j.master >= 0 && j.asked >= 0 && !slices.ContainsFunc(j.stages, func(st pastStage) bool {
+		return st.spec.Kind != sched.Master && st.spec.Tasks >= 0 && !st.spec.Asked
+	})
 }
 
 // yield yields the jobs at the front that have ended; all when the run is over.
@@ -310,10 +318,13 @@ func (j *pastJob) finish() *workload.Past {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}
 	if out.Led = j.led(); out.Led {
-		j.stages[0].times, j.stages[0].order = []sched.Time{max(0, j.stages[1].asked-j.master)}, []uint64{0}
-		last := j.stages[1].last
-		for _, st := range j.stages[2:] {
-			last = max(last, st.last)
+		last := j.asked
+		for i := range j.stages {
+			if st := &j.stages[i]; st.spec.Kind == sched.Master {
+				st.times, st.order = []sched.Time{j.asked - j.master}, []uint64{0}
+			} else {
+				last = max(last, st.last)
+			}
 		}
 		out.Closing = max(0, j.closed-last)
 	}
@@ -323,6 +334,9 @@ func (j *pastJob) finish() *workload.Past {
 		if st.spec.Tasks < 0 {
 			st.inOrder()
 			spec.Stages[i].Tasks = int32(len(st.times))
+			if spec.Stages[i].MaxAttempts == 0 { // its master started again what failed, which the core does now
+				spec.Stages[i].MaxAttempts = sched.DefaultMaxAttempts
+			}
 			if i > 0 && spec.Stages[i-1].Kind != sched.Master { // no stage waits for a master's output
 				spec.Stages[i].After = []sched.Dep{
 					{Stage: int32(i - 1), Part: min(1, float64(st.after)/float64(max(1, spec.Stages[i-1].Tasks)))},

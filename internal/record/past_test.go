@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,12 +98,50 @@ func TestPastMaster(t *testing.T) {
 		past.Sojourn != 42*sec || !reflect.DeepEqual(past.Times, want) {
 		t.Errorf("led %v, %v, closing %v, times %v, want %v", past.Led, past.Sojourn, past.Closing, past.Times, want)
 	}
+	if most := past.Spec.Stages[1].MaxAttempts; most != sched.DefaultMaxAttempts {
+		t.Errorf("a map may fail %d times; what its master started again, a simulation must", most)
+	}
 	p, err := ClusterOf(reader(t, b))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if end := simulated(t, p, past.On(p.Cluster)); end != 33*sec {
 		t.Errorf("simulated, it ends at %v, want 33s", end)
+	}
+}
+
+// A simulated master is lost with its node before it asks for anything; the next one takes 5 s from its launch at 2 s
+// until it asks. The record of that run, simulated again, is the same run.
+func TestPastMasterLostBeforeItAsks(t *testing.T) {
+	spec := mapReduce(0, 4, 10*sec, 1, 4*sec)
+	spec.Type, spec.Payload = "MAPREDUCE", &workload.Truth{Stages: []workload.StageTruth{
+		{Tasks: 4, Base: 10 * sec}, {Tasks: 1, Base: 4 * sec}}}
+	for i := range spec.Stages {
+		spec.Stages[i].PerTask = sched.Resources{sched.Memory: 1024}
+	}
+	cluster := &workload.Cluster{Network: workload.DefaultNetwork, Classes: []workload.Class{
+		{Name: "c", Count: 2, Racks: 1, Speed: 1, Resources: sched.Resources{sched.Memory: 4096}}}}
+	master := workload.Master{Size: sched.Resources{sched.Memory: 1536}, Start: 5 * sec}
+	var end sched.Time
+	b := recorded(t, Options{}, func(w *Writer) {
+		done, err := sim.Run(context.Background(), sim.Config{Cluster: cluster, Jobs: master.Lead(workload.Of(spec), cluster),
+			Core:   sched.Config{Policy: &inOrder{}, Recorder: w},
+			Script: []sim.Incident{{At: 2 * sec, Node: 1}, {At: 4 * sec, Node: 1, Returns: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end = done.End
+	})
+	past := pastOf(t, b)
+	if want := []sched.Time{5 * sec}; !past.Led || past.Closing != 0 || !slices.Equal(past.Times[2], want) {
+		t.Errorf("led %v, closing %v, the master's times %v, want %v", past.Led, past.Closing, past.Times[2], want)
+	}
+	p, err := ClusterOf(reader(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := simulated(t, p, past.On(p.Cluster)); again != end {
+		t.Errorf("simulated again, it ends at %v, want %v", again, end)
 	}
 }
 

@@ -64,10 +64,43 @@ func (m *masters) due(r *attempt) {
 	j.orphan = false
 	for i, st := range row.Stages {
 		if st.Spec.Asked {
-			m.evs = append(m.evs, asks(j.id, i, st.Total-st.Done-st.Running-st.Suspended))
+			m.evs = append(m.evs, asks(j.id, i, uncounted))
 		}
 	}
 	m.dismiss(row)
+}
+
+// uncounted stands, until the Step, for how many tasks a master asks for that has started.
+const uncounted = -1
+
+// count settles, ahead of a Step, what masters ask for that have started: the tasks that are not done and have no
+// attempt. The Step learns first how attempts end, so one that ends in it without success is none. An attempt that was
+// killed and whose node has yet to say so counts: the core makes its task wait again when it hears of it.
+func (m *masters) count() {
+	var ends map[sched.AttemptID]bool // attempts that end in the Step without success
+	for i := range m.evs {
+		ev := &m.evs[i]
+		if ev.Kind != sched.AsksChanged || ev.Body.(*sched.Asks).Pending != uncounted {
+			continue
+		}
+		if ends == nil {
+			ends = map[sched.AttemptID]bool{}
+			for _, ev := range m.evs {
+				if ev.Kind == sched.AttemptDone && ev.Outcome != sched.OK {
+					ends[ev.Attempt] = true
+				}
+			}
+		}
+		body := ev.Body.(*sched.Asks)
+		st := m.tasks.view.Job(ev.Job).Stages[body.Stage]
+		tried := map[int32]bool{} // tasks with an attempt
+		for a := range m.tasks.view.Attempts(st) {
+			if !ends[a.ID] {
+				tried[a.Task] = true
+			}
+		}
+		body.Pending = st.Total - st.Done - int32(len(tried))
+	}
 }
 
 func asks(job sched.JobID, stage int, pending int32) sched.Event {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +140,30 @@ func TestMasterLost(t *testing.T) {
 	}
 	if asked != 3 {
 		t.Errorf("asks change %d times, want 3", asked)
+	}
+}
+
+// A master asks at the very instant at which a node tells that it has killed tasks of the one before: those tasks are
+// asked for too. Nodes 1 to 3 report at 0, 6 and 3 s past each multiple of 9 s, and masters start in 6 s. The first one
+// runs on node 1, with two maps, and is lost with it at 13. Node 3, which reports at 15, gets the next one, which asks at
+// 21, when node 2 reports the end of its four maps.
+func TestMasterAsksWhileEndsAreTold(t *testing.T) {
+	c := slotCluster(3, 1, memory(4096))
+	spec := mr{maps: 10, mapTime: 10 * sec, mapEach: memory(1024)}.job()
+	spec.Type = "MAPREDUCE"
+	l, _ := simulate(t, Config{Cluster: c, Jobs: workload.Master{Size: memory(1536), Start: 6 * sec}.Lead(source(spec), c),
+		Script: []Incident{{At: 13 * sec, Node: 1}}, Costs: Costs{Reporting: Reporting{Heartbeat: 9 * sec}}})
+	var asked []int32
+	for _, ev := range l.events {
+		if ev.Kind == sched.AsksChanged {
+			asked = append(asked, ev.Body.(*sched.Asks).Pending)
+		}
+	}
+	if want := []int32{10, 0, 10}; !slices.Equal(asked, want) {
+		t.Errorf("asks %v, want %v", asked, want)
+	}
+	if n := len(l.ends(sched.OK)); n != 11 {
+		t.Errorf("%d attempts succeed, want the ten maps and a master", n)
 	}
 }
 

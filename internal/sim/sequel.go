@@ -17,8 +17,8 @@ type sequel struct {
 	rows    []*sched.Job // jobs with tasks that end in this Step
 }
 
-// before runs ahead of a Step. It notes the jobs whose attempts end in the Step, and adds the asks that orphans take
-// back.
+// before runs ahead of a Step. It notes the jobs whose attempts end in the Step, adds the asks that orphans take back,
+// and counts what masters ask for.
 func (s *sequel) before() {
 	if slices.ContainsFunc(s.evs, func(ev sched.Event) bool { return ev.Kind == sched.NodeLost }) {
 		s.masters.lookAll()
@@ -34,6 +34,7 @@ func (s *sequel) before() {
 		}
 	}
 	s.masters.hush()
+	s.masters.count()
 }
 
 // after runs behind a Step. It ends masters that have nothing left to do, and starts the next rounds.

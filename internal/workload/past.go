@@ -18,8 +18,8 @@ type Past struct {
 	// Rounds are by stage: 0 for stages that the job came with, and one more each time that the job found more stages
 	// when all before were done.
 	Rounds []int32
-	// Led says that the first stage is the master that asked for the tasks of the others. The time of its only task is
-	// from its launch until it asked.
+	// Led says that a stage is the master that asked for the tasks of the others. The time of its only task is from its
+	// launch until it asked.
 	Led bool
 	// Closing is how long the master of such a job held its container after the last task had ended.
 	Closing sched.Time
@@ -60,8 +60,8 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	return &spec
 }
 
-// withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for. Master.Lead
-// added that master, and may be asked to add one again.
+// withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for. Of such a
+// master nothing is known: it ran a small job within itself, or never asked. Master.Lead may add one again.
 func (p Past) withoutMaster() Past {
 	if !slices.ContainsFunc(p.Spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) {
 		return p

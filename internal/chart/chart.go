@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -211,11 +212,27 @@ func (c *Chart) place(p *plot.Plot, canvas draw.Canvas) {
 		chart.Max.X = canvas.Max.X - size.X - vg.Points(10)
 		legend.Draw(draw.Crop(canvas, chart.Max.X-canvas.Min.X, 0, 0, -vg.Points(10)))
 	}
+	p.Title.Text = folded(p.Title.Text, func(line string) bool {
+		return p.Title.TextStyle.Width(line) <= chart.Size().X-vg.Points(60)
+	})
 	c.X.turn(&p.X, chart.Size().X-vg.Points(60))
 	if c.Y.Log {
 		chart = labelUp(p, chart)
 	}
 	p.Draw(chart)
+}
+
+// folded breaks s between words into lines that fit. A word that does not fit has a line of its own.
+func folded(s string, fits func(line string) bool) string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		if k := len(lines) - 1; k >= 0 && fits(lines[k]+" "+word) {
+			lines[k] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // labelUp writes the label of a logarithmic axis Y itself, and returns the rest of the canvas. The library keeps room

@@ -167,7 +167,8 @@ func TestNames(t *testing.T) {
 func TestInside(t *testing.T) {
 	points := []Point{{X: 0, Y: 1, Low: 0.5, High: 7}, {X: 1, Y: 1000, Low: 1000, High: 4000}}
 	for _, log := range []bool{false, true} {
-		svg, _ := drawn(t, Chart{X: Axis{Names: []string{"least", "most"}}, Y: Axis{Label: "s", Log: log},
+		svg, _ := drawn(t, Chart{Title: strings.Repeat("a title of several lines ", 8),
+			X: Axis{Names: []string{"least", "most"}}, Y: Axis{Label: "s", Log: log},
 			Lines: []Line{{"first", points, Apart}, {"published", points, Given}}})
 		_, drawing, _ := strings.Cut(svg, "</defs>")
 		place := regexp.MustCompile(`(?:[ML]|translate\()([-0-9.e]+)[, ]([-0-9.e]+)`)

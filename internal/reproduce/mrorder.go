@@ -451,9 +451,7 @@ work. *Map-heavy* is the same with reduces of 5 % of the maps, and their times d
 				"mrorder-facebook",
 				"Gain over the reverse of MK_JR, batches of Facebook's jobs",
 				func(samples []Sample) chart.Chart {
-					c := gainChart(samples, sizes, "%d jobs")
-					c.Y.Least, c.Y.Most = -100, 700
-					return c
+					return gainChart(samples, sizes, "%d jobs")
 				},
 			},
 		},

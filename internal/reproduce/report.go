@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -191,6 +192,7 @@ func (p *PartReport) drawn(c Picture) (chart.Chart, bool) {
 		return chart.Chart{}, false
 	}
 	drawn := c.Draw(p.Samples)
+	drawn.Title = cmp.Or(drawn.Title, c.Caption)
 	return drawn, !drawn.Empty()
 }
 

@@ -103,8 +103,8 @@ func (c *cluster) unlink(a *Attempt, st *Stage, n *Node) {
 		st.attempts.starts -= c.attempts.shiftedStart(a)
 		b.count = Count{Running: -1, Away: -a.away()}
 	}
-	c.ledger.book(st, n, b)
-	c.ledger.log.touch(st)
+	c.ledger.hold(n, b.shape, -1)
+	c.ledger.owe(st, b)
 	a.State = gone
 	c.attempts.ended = append(c.attempts.ended, slot)
 	if st.Job.attempts--; st.Job.Ended && st.Job.attempts == 0 {

@@ -56,8 +56,12 @@ func (c *cluster) applyAll(events []Event) {
 		}
 	}
 	for i := range events {
+		if events[i].Kind != AttemptDone {
+			c.ledger.settle()
+		}
 		c.apply(&events[i])
 	}
+	c.ledger.settle()
 	if len(c.derived) > 0 {
 		if len(events) == 1 {
 			c.given = append(c.given[:0], events...)

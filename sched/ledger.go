@@ -8,6 +8,7 @@ type ledger struct {
 	kinds  []ResourceKind // that some node has had
 	shapes shapes
 	log    changeLog
+	owed   owed
 }
 
 // A booking is a change of what a stage holds and of how many of its tasks wait.
@@ -54,6 +55,35 @@ func (l *ledger) charge(st *Stage, b booking) {
 // begin charges what attempt a, which has just started, holds. The parameter pending is that of cluster.start.
 func (l *ledger) begin(a *Attempt, pending int32) {
 	l.charge(a.Stage, booking{l.shapes.list[a.Holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
+}
+
+// An owed booking is what attempts of a stage (nil: none) gave back that ended one after another. Nodes know of it, but
+// not yet the job and the queues.
+type owed struct {
+	stage *Stage
+	booking
+}
+
+// owe charges b to st at the next settle, together with what else st owes.
+func (l *ledger) owe(st *Stage, b booking) {
+	o := &l.owed
+	if o.stage != st || o.shape != b.shape {
+		l.settle()
+		*o = owed{st, b}
+		return
+	}
+	o.sign += b.sign
+	o.count.Running += b.count.Running
+	o.count.Away += b.count.Away
+}
+
+// settle charges what is owed.
+func (l *ledger) settle() {
+	if st := l.owed.stage; st != nil {
+		l.owed.stage = nil
+		l.charge(st, l.owed.booking)
+		l.log.touch(st) // touchJob passes over a stage of which nothing runs any more
+	}
 }
 
 // climb applies b to the queues from the leaf of st up to the root.

@@ -138,12 +138,14 @@ func (c *calendar) take(list []uint64) []uint64 {
 	if len(c.today) == 0 || c.today[0].at != at { // it was pushed when there was nothing else, or the buckets are new
 		c.settle()
 	}
-	for len(c.today) > 0 && c.today[0].at == at {
-		if what := c.release(c.today.pop()); what != 0 {
-			list = append(list, what)
-		} else {
-			c.dead--
+	if len(c.today) > 1 && c.today.same() { // as where the tasks of a wave end together
+		for _, d := range c.today {
+			list = c.taken(list, d.item)
 		}
+		c.today = c.today[:0]
+	}
+	for len(c.today) > 0 && c.today[0].at == at {
+		list = c.taken(list, c.today.pop())
 	}
 	c.live -= len(list) - n
 	c.pops += len(list) - n
@@ -156,6 +158,16 @@ func (c *calendar) take(list []uint64) []uint64 {
 	}
 	c.settle()
 	return list
+}
+
+// taken appends to list what an item was about, if it had not been dropped, and frees the item.
+func (c *calendar) taken(list []uint64, i int32) []uint64 {
+	what := c.release(i)
+	if what == 0 {
+		c.dead--
+		return list
+	}
+	return append(list, what)
 }
 
 // release frees an item and returns what it was about; zero: it had been dropped.
@@ -284,6 +296,16 @@ func (h *dueHeap) push(d due) {
 		a[i] = a[(i-1)>>2]
 	}
 	a[i] = d
+}
+
+// same reports whether all items are of one instant. It costs no more than to pop those of the first.
+func (h dueHeap) same() bool {
+	for i := range h {
+		if h[i].at != h[0].at {
+			return false
+		}
+	}
+	return true
 }
 
 // pop takes out the first, and returns its item.

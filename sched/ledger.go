@@ -82,7 +82,7 @@ func (l *ledger) settle() {
 	if st := l.owed.stage; st != nil {
 		l.owed.stage = nil
 		l.charge(st, l.owed.booking)
-		l.log.touch(st) // touchJob passes over a stage of which nothing runs any more
+		l.log.touch(st) // touchJob passes over a stage without tasks that run or wait
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 // Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
 // and it starts when as much of the stage before is done as was when it was first asked for. An attempt that ended
 // otherwise counts as a success if the job asked for nothing in its place: its master had what it wanted of it, and
-// stopped its container. So does one that still runs when its job, or the record, ends. Whoever simulates the job starts
-// again what fails or is killed, as its master did.
+// stopped its container. So does one that still runs when its job, or the record, ends. A simulation of the job starts
+// its failed and killed tasks again, as the master did.
 //
 // A master that asked for the tasks of all other stages asks for them when it has started, holds its container until
 // they are done (Past.Led), and some time longer (Past.Closing).

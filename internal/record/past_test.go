@@ -124,8 +124,8 @@ func TestPastMasterLostBeforeItAsks(t *testing.T) {
 	master := workload.Master{Size: sched.Resources{sched.Memory: 1536}, Start: 5 * sec}
 	var end sched.Time
 	b := recorded(t, Options{}, func(w *Writer) {
-		done, err := sim.Run(context.Background(), sim.Config{Cluster: cluster, Jobs: master.Lead(workload.Of(spec), cluster),
-			Core:   sched.Config{Policy: &inOrder{}, Recorder: w},
+		done, err := sim.Run(context.Background(), sim.Config{Cluster: cluster,
+			Jobs: master.Lead(workload.Of(spec), cluster), Core: sched.Config{Policy: &inOrder{}, Recorder: w},
 			Script: []sim.Incident{{At: 2 * sec, Node: 1}, {At: 4 * sec, Node: 1, Returns: true}}})
 		if err != nil {
 			t.Fatal(err)

@@ -145,13 +145,14 @@ func TestMasterLost(t *testing.T) {
 
 // A master asks at the very instant at which a node tells that it has killed tasks of the one before: those tasks are
 // asked for too. Nodes 1 to 3 report at 0, 6 and 3 s past each multiple of 9 s, and masters start in 6 s. The first one
-// runs on node 1, with two maps, and is lost with it at 13. Node 3, which reports at 15, gets the next one, which asks at
-// 21, when node 2 reports the end of its four maps.
+// runs on node 1, with two maps, and is lost with it at 13. Node 3 reports at 15 and gets the next one, which asks at
+// 21: then node 2 reports the end of its four maps.
 func TestMasterAsksWhileEndsAreTold(t *testing.T) {
 	c := slotCluster(3, 1, memory(4096))
 	spec := mr{maps: 10, mapTime: 10 * sec, mapEach: memory(1024)}.job()
 	spec.Type = "MAPREDUCE"
-	l, _ := simulate(t, Config{Cluster: c, Jobs: workload.Master{Size: memory(1536), Start: 6 * sec}.Lead(source(spec), c),
+	jobs := workload.Master{Size: memory(1536), Start: 6 * sec}.Lead(source(spec), c)
+	l, _ := simulate(t, Config{Cluster: c, Jobs: jobs,
 		Script: []Incident{{At: 13 * sec, Node: 1}}, Costs: Costs{Reporting: Reporting{Heartbeat: 9 * sec}}})
 	var asked []int32
 	for _, ev := range l.events {

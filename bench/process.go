@@ -27,7 +27,7 @@ type command struct {
 type sample struct {
 	wall      float64 // seconds
 	processor float64 // seconds of all cores, children included
-	memory    float64 // MB at the peak, mapped files included
+	memory    float64 // MB at the peak, mapped files included; zero: less than this program held, which hides it
 	value     float64 // what is compared; zero: the contest's amount ÷ wall
 }
 
@@ -49,6 +49,10 @@ func measure(ctx context.Context, c command) (s sample, printed []byte, err erro
 		defer f.Close()
 		cmd.Stdout = f
 	}
+	var own syscall.Rusage // until it executes its program, a new process has the memory of this one
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		return s, nil, err
+	}
 	start := time.Now()
 	err = cmd.Run()
 	s.wall = time.Since(start).Seconds()
@@ -61,7 +65,9 @@ func measure(ctx context.Context, c command) (s sample, printed []byte, err erro
 		return s, nil, errors.New("this system does not tell what a process used")
 	}
 	s.processor = float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
-	s.memory = float64(r.Maxrss) / 1e3
+	if r.Maxrss > own.Maxrss {
+		s.memory = float64(r.Maxrss) / 1e3
+	}
 	return s, out.Bytes(), nil
 }
 

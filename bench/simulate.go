@@ -160,7 +160,7 @@ func simulated(ctx context.Context, c command) (sample, error) {
 // bound adds a row for the memory of the last contest's first.
 func (b *bench) bound(who, name string, most float64) {
 	for _, r := range b.rows {
-		if r.Case == name && r.Who == who && r.Skipped == "" {
+		if r.Case == name && r.Who == who && r.Skipped == "" && r.Memory > 0 {
 			b.rows = append(
 				b.rows,
 				row{

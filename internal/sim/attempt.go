@@ -46,10 +46,30 @@ type job struct {
 	looked   bool             // it is in masters.looks
 	again    map[taskID]int32 // attempts of a task that ended without success
 	found    int              // rounds of truth.Later
+	alike    alike
 	supply
 }
 
 type taskID struct{ stage, task int32 }
+
+// An alike is how long the first so many tasks of a stage take, all of them the same.
+type alike struct {
+	stage, tasks int32
+	time         sched.Time
+}
+
+// time returns how long a task takes that has no input to read elsewhere. Most tasks of a wave take the same: it is
+// worked out once.
+func (j *job) time(stage, task int32) sched.Time {
+	if j.alike.stage == stage && task <= j.alike.tasks {
+		return j.alike.time
+	}
+	d := j.truth.Time(stage, task)
+	if task == 1 {
+		j.alike = alike{stage, j.truth.Alike(stage), d}
+	}
+	return d
+}
 
 // attempts are those that run, and the jobs that they are of.
 type attempts struct {
@@ -125,7 +145,7 @@ func (t *tasks) start(r *attempt) {
 	a := r.core
 	st := a.Stage
 	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // of its task nothing but the time matters
-		r.whole = t.stretch(r, r.job.truth.Time(st.ID.Index, a.Task))
+		r.whole = t.stretch(r, r.job.time(st.ID.Index, a.Task))
 		t.begin(r)
 		t.compute(r)
 		return

@@ -129,6 +129,30 @@ func (t *Truth) Time(stage, task int32) sched.Time {
 	return sched.Time(min(ns+0.5, MaxTime))
 }
 
+// Alike returns how many tasks of a stage, from the first, surely take as long as the first.
+func (t *Truth) Alike(stage int32) int32 {
+	s := &t.Stages[stage]
+	switch {
+	case s.List != nil || s.Sigma > 0 || s.Tasks == 0:
+		return min(1, s.Tasks)
+	case s.Rate <= 0:
+		return s.Tasks
+	}
+	n := evenly(s.Shuffle, s.Tasks)
+	if s.Block == 0 {
+		return min(n, evenly(s.Input, s.Tasks))
+	}
+	return max(1, int32(min(int64(n), s.Input/s.Block)))
+}
+
+// evenly returns how many parts of a total divided into n, from the first, are as large as the first.
+func evenly(total int64, n int32) int32 {
+	if more := int32(total % int64(n)); more > 0 {
+		return more
+	}
+	return n
+}
+
 // input returns the bytes that a task reads.
 func (s *StageTruth) input(task int32) int64 {
 	if s.Block == 0 {

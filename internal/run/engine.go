@@ -34,7 +34,7 @@ var (
 		Verb: "run", Name: "mr", Can: mr.Powers, local: true,
 		about: "sojourn run", again: "--record leaves what led to it, as far as it had been decided",
 	}
-	Manager = Engine{Verb: "rm", Name: "yarn", Can: yarn.Powers, Limit: yarn.Launches, about: "a ResourceManager"}
+	Manager = Engine{Verb: "rm", Name: "yarn", Can: yarn.Powers, Limit: yarn.GrantsPerStep, about: "a ResourceManager"}
 )
 
 // powerWords name the powers in sentences.

@@ -95,9 +95,9 @@ func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 	return spec
 }
 
-// launch makes a container of an action of the core: for the ApplicationMaster, which begins an attempt, or for what it
-// asked for.
-func (app *application) launch(a *sched.Action) {
+// grant makes a container of launch a of the core: the ApplicationMaster's, which begins an attempt of the application,
+// or one that the ApplicationMaster asked for.
+func (app *application) grant(a *sched.Action) {
 	m := app.m
 	if app.over || a.Stage.Index > 0 && app.current().ended() { // ended by what was done for an action before this one
 		m.note(

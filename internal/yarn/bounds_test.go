@@ -86,11 +86,11 @@ func TestLargeAskIsGrantedInTurns(t *testing.T) {
 	f.do(func(m *manager) (answer, error) { return master{m, f.master}.register(&wire.RegisterMasterRequest{}) })
 	const want = 25_000
 	got := len(f.allocate(asks(fmt.Sprintf("* %d true", want))))
-	if got > Launches {
+	if got > GrantsPerStep {
 		t.Errorf("%d containers in the first turn", got)
 	}
 	for turns := 0; f.m.leases.count < want; turns++ {
-		if turns > 2*want/Launches {
+		if turns > 2*want/GrantsPerStep {
 			t.Fatalf("%d granted after %d turns", f.m.leases.count, turns)
 		}
 		f.now = f.now.Add(time.Millisecond)

@@ -58,14 +58,14 @@ type worldOrder struct {
 	done func(error)
 }
 
-// launch makes the world the manager's launcher.
+// launch makes the world the manager's masterLauncher.
 func (w *world) launch(o launchOrder, done func(error)) func() {
 	w.orders = append(w.orders, worldOrder{o, done})
 	return func() {} // too late: the node has had the order
 }
 
 // open makes the world's manager and its owner.
-func (w *world) open(config *Config, hosts Hosts, start launcher, clock func() time.Time) {
+func (w *world) open(config *Config, hosts Hosts, start masterLauncher, clock func() time.Time) {
 	w.m = newManager(config, hosts, start, clock)
 	w.f = newFront(w.m)
 }

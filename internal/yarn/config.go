@@ -179,12 +179,13 @@ const (
 // mostVCores bounds the virtual cores that files say of a container.
 const mostVCores = 1 << 20
 
-// Launches is how many containers a Step grants where nothing is said. The rest of a large ask follows in the next
-// turns, so that other callers wait for one Step only: about 10 ms. Records keep it, because a replay needs it.
-const Launches = 1000
+// GrantsPerStep is how many containers a Step grants at most, unless Config.Core.Limit says otherwise. The rest of a
+// large ask follows in the next turns, so that other callers wait for one Step only: about 10 ms. Records keep the
+// limit, because a replay needs it.
+const GrantsPerStep = 1000
 
-// quietBeats is how many beats of a node may be missing, where nothing is said, until it gets no containers. Hadoop's
-// multiplier is 2.
+// quietBeats is how many heartbeats of a node may be missing until it gets no containers, unless Config.Quiet says
+// otherwise. Hadoop's multiplier is 2.
 const quietBeats = 3
 
 func (s Sizes) withDefaults() Sizes {
@@ -216,7 +217,7 @@ func (c Config) withDefaults() *Config {
 		c.Access.Groups = systemGroups
 	}
 	c.Core.Can, c.Core.Heartbeats = Powers, false
-	c.Core.Limit = cmp.Or(c.Core.Limit, Launches)
+	c.Core.Limit = cmp.Or(c.Core.Limit, GrantsPerStep)
 	c.Core.Spread = !c.Room.Pack
 	if len(c.Queues.Tree) == 0 {
 		c.Queues.Tree = c.Core.Queues

@@ -56,7 +56,7 @@ func (m *manager) refused() {
 func (m *manager) act(a *sched.Action) {
 	switch a.Kind {
 	case sched.Launch:
-		m.apps.byJob[a.Stage.Job].launch(a)
+		m.apps.byJob[a.Stage.Job].grant(a)
 	case sched.Kill:
 		if c := m.leases.at(a.Attempt); c != nil {
 			c.preempt(a.At)

@@ -1,7 +1,7 @@
 // Package yarn is the third engine: a ResourceManager that speaks Hadoop's own protocols, so that stock NodeManagers,
 // MapReduce, Spark and the commands run unmodified while the policies of this project decide.
 //
-// Files from the top to the bottom; few names of those above it are used (TestTidyArrows counts):
+// Files in layers, the highest first. A file rarely uses names of the files above it (TestTidyArrows counts):
 //
 //	serve.go                                        wires it together
 //	rest.go  restchanges.go  restpages.go  restbodies.go  queueinfo.go
@@ -16,19 +16,20 @@
 //	manager.go  nodetable.go  apptable.go  tables.go  liveness.go
 //	                                                how parts are found; what happens when
 //	state.go                                        the types of the state, each with its states at the top
-//	launcher.go  topology.go  doors.go  log.go      what works beside the state
+//	masterlaunch.go  topology.go  doors.go  log.go  what runs outside of turns: calls to nodes and programs, the log
 //	site.go  properties.go  capacity.go  fairscheduler.go  hosts.go
 //	                                                Hadoop's configuration files, as they stand
 //	config.go  queues.go  access.go  hints.go  names.go  exceptions.go
 //	                                                what comes of them: addresses, limits, queues, who may do what
 //
-// An application is a job, an ask group (priority, size, allocation id) a stage, a container an attempt; the
-// ApplicationMaster's own container is stage 0. Room, queues and headroom exist in sched.Core alone; here are tokens,
-// replies, and containers by their attempt. The core chooses the stage and the node of a container, the
-// ApplicationMaster what to run in it.
+// For the core an application is a job, an ask group (priority, size, allocation id) is a stage, and a container is an
+// attempt; the ApplicationMaster's own container is stage 0. The core keeps room, queues and headroom; this package
+// keeps tokens, replies, and containers by their attempt. The core chooses the stage and the node of a container, and
+// the ApplicationMaster chooses what to run in it. So a launch of the core is the grant of a container here. A launch
+// here is, as in Hadoop, the start of an ApplicationMaster by its NodeManager.
 //
-// All state has one owner at a time: the goroutine that leads the line of calls, which is one of the callers
-// (owner.go). Each call of a peer is a function that runs within a turn: it takes the facts of the call in and returns
-// how to answer, which is asked after the Step that those facts led to. So an allocate call is answered with what its
-// own asks were granted, and many calls share one Step when many arrive at once.
+// All state has one owner at a time: one of the callers' goroutines, which serves the queue of calls (owner.go). Each
+// call of a peer is a function that runs within a turn. It takes in the facts of the call, and returns a function that
+// makes the answer; the owner calls that after the Step to which the facts led. So an allocate call is answered with
+// the containers that its own asks were granted, and many calls share one Step when many arrive at once.
 package yarn

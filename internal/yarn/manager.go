@@ -12,7 +12,7 @@ import (
 )
 
 // newManager returns the state of a cluster without nodes and applications. Nodes on hosts may join it.
-func newManager(config *Config, hosts Hosts, start launcher, clock func() time.Time) *manager {
+func newManager(config *Config, hosts Hosts, start masterLauncher, clock func() time.Time) *manager {
 	now := clock()
 	log := &logbook{Logger: config.Log, deeds: cmp.Or(config.Access.Audit, config.Log)}
 	since := now

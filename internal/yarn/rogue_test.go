@@ -86,7 +86,7 @@ func TestManyPrioritiesComeInParts(t *testing.T) {
 		t.Errorf("the call takes %d turns", len(turns))
 	}
 	for i, n := range turns {
-		if most := 1 + Launches/(1+4001/16); n > most {
+		if most := 1 + GrantsPerStep/(1+4001/16); n > most {
 			t.Errorf("turn %d grants %d containers, may grant %d", i, n, most)
 		}
 	}

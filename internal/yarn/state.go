@@ -34,7 +34,7 @@ type manager struct {
 	events    []sched.Event // facts for the next Step
 	unsettled []unsettled   // asks to tell the core of before that
 	wake      time.Time     // when the core wants a Step; zero: not asked for
-	start     launcher
+	start     masterLauncher
 	post      func(do func()) // runs do in a later turn; called outside of turns
 	groups    *groupTable     // safe for many goroutines
 }
@@ -93,7 +93,7 @@ type node struct {
 	sizes    newSizes // that the node was not told of yet
 	silent   aged
 	heard    time.Time    // its last beat or registration
-	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; the launcher reads it, too
+	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
 	launches launches
 	life     int32  // number of its registrations: a token for an earlier life is of no use
 	patience *alarm // the latest end of a graceful decommission
@@ -261,9 +261,9 @@ func (a *attempt) ended() bool {
 //	allocated ─▶ acquired ─▶ running ─▶ done ─▶ forgotten
 //	    └───────────┴──────────────────▲
 //
-// It is allocated when the core chose its node, acquired when its ApplicationMaster was told (or the launcher has it),
-// running when its node says so, done when its node says so or when it was given up, and forgotten when its node need
-// not repeat it any more.
+// It is allocated when the core has chosen its node, and acquired when its ApplicationMaster has been told (an
+// ApplicationMaster's own container: when the masterLauncher has it). It is running when its node says so, done when
+// its node says so or when it was given up, and forgotten when its node need not repeat it any more.
 type containerState uint8
 
 const (

@@ -12,13 +12,15 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A launcher makes NodeManagers start ApplicationMasters. It calls done once, from another goroutine, unless cancel was
-// called before. cancel takes the order back, if the node has not had it yet, and frees what the launch holds.
-type launcher interface {
+// A masterLauncher makes NodeManagers start ApplicationMasters. In this package a launch is such a start, as in Hadoop;
+// what the core calls a launch is the grant of a container (application.grant). launch calls done once, from another
+// goroutine, unless cancel was called before. cancel withdraws the order if the node has not received it yet, and frees
+// what the launch holds.
+type masterLauncher interface {
 	launch(o launchOrder, done func(error)) (cancel func())
 }
 
-// A launchOrder is one container to start.
+// A launchOrder names the container of an ApplicationMaster, and the node that is to start it.
 type launchOrder struct {
 	node    wire.NodeID
 	quiet   *atomic.Bool // whether the node is silent
@@ -27,28 +29,28 @@ type launchOrder struct {
 	request *wire.StartContainersRequest
 }
 
-// errSilent is why a launch is given up on a node that does not beat any more.
+// errSilent is the reason why a launch is given up: the node sends no heartbeats any more.
 var errSilent = errors.New("the node is silent")
 
-// A nodeCaller starts containers over the wire. Each launch has a goroutine and, while it calls, a connection, as
-// NodeManagers expect it. A node that does not answer holds at most launchesOfNode of mostLaunches calls, for
-// launchDial each, and none any more once it is silent. All launches have ended when wait returns, soon after ctx is
-// done.
+// A nodeCaller is the masterLauncher that calls NodeManagers over the wire. Each launch has a goroutine and, while it
+// calls, a connection of its own, as NodeManagers expect. A node that does not answer holds at most launchesOfNode of
+// the mostLaunches calls at once, each for launchDial at most, and no call any more once it is silent. wait returns
+// when all launches have ended, which is soon after ctx is done.
 type nodeCaller struct {
 	ctx      context.Context
-	patience time.Duration // how long a node that beats and cannot be reached is tried
+	patience time.Duration // how long a node is tried that sends heartbeats and cannot be reached
 	protect  []rpc.Protection
-	slots    chan struct{} // calls that go on
+	slots    chan struct{} // an element for each call in progress
 	wg       sync.WaitGroup
 
-	mu    sync.Mutex
-	lanes map[wire.NodeID]*lane
+	mu     sync.Mutex
+	limits map[wire.NodeID]*nodeLimit
 }
 
-// A lane bounds the calls to one node.
-type lane struct {
-	slots chan struct{}
-	users int // launches that hold it or wait for it
+// A nodeLimit bounds the calls to one node.
+type nodeLimit struct {
+	slots chan struct{} // an element for each call to the node in progress
+	users int           // launches that hold the limit or wait for it
 }
 
 // Limits on launches.
@@ -66,7 +68,7 @@ func newNodeCaller(ctx context.Context, patience time.Duration, protect []rpc.Pr
 		patience: patience,
 		protect:  protect,
 		slots:    make(chan struct{}, mostLaunches),
-		lanes:    map[wire.NodeID]*lane{},
+		limits:   map[wire.NodeID]*nodeLimit{},
 	}
 }
 
@@ -115,30 +117,30 @@ func (l *nodeCaller) try(ctx context.Context, o *launchOrder) error {
 	}
 }
 
-// use returns the lane of a node. The caller must call unuse when it needs it no more.
-func (l *nodeCaller) use(id wire.NodeID) *lane {
+// use returns the limit of a node. The caller must call unuse when it needs the limit no more.
+func (l *nodeCaller) use(id wire.NodeID) *nodeLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.lanes[id]
+	n := l.limits[id]
 	if n == nil {
-		n = &lane{slots: make(chan struct{}, launchesOfNode)}
-		l.lanes[id] = n
+		n = &nodeLimit{slots: make(chan struct{}, launchesOfNode)}
+		l.limits[id] = n
 	}
 	n.users++
 	return n
 }
 
-func (l *nodeCaller) unuse(id wire.NodeID, n *lane) {
+func (l *nodeCaller) unuse(id wire.NodeID, n *nodeLimit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n.users--; n.users == 0 {
-		delete(l.lanes, id)
+		delete(l.limits, id)
 	}
 }
 
 // enter waits for one of the node's slots and then for one of all, each for retryLaunch at most, and reports whether it
 // has both.
-func (n *lane) enter(ctx context.Context, all chan struct{}) bool {
+func (n *nodeLimit) enter(ctx context.Context, all chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(ctx, retryLaunch)
 	defer cancel()
 	select {

@@ -266,7 +266,7 @@ func (s *Submitter) programs(j *Job) (o options, err error) {
 	return o, nil
 }
 
-// options are the options of a launcher, in its order: generic ones first.
+// options are those of the command that submits a job. The command takes Hadoop's generic ones first.
 type options struct {
 	generic, own []string
 	files        []string
@@ -333,9 +333,9 @@ func reducesOf(p *workload.Program) (int, error) {
 	return -1, nil
 }
 
-// A launch is a command that submits a job, and the tag by which the job is found.
-type launch struct {
-	command string
+// A submission is a command that submits a job, and the tag by which the application is found.
+type submission struct {
+	program string
 	args    []string
 	tag     string
 }
@@ -346,8 +346,8 @@ type sizing struct {
 	cuts string // a file; "": there are none
 }
 
-// launch returns the command that submits a job.
-func (s *Submitter) launch(j *Job, z sizing) (l launch, err error) {
+// submission returns the command that submits job j with what prepare found out about it.
+func (s *Submitter) submission(j *Job, z sizing) (sub submission, err error) {
 	p := &j.Program
 	var o options
 	own := map[string]string{}
@@ -356,7 +356,7 @@ func (s *Submitter) launch(j *Job, z sizing) (l launch, err error) {
 		case p.Job != "":
 			job, err := s.builtIn(p)
 			if err != nil {
-				return l, err
+				return sub, err
 			}
 			if job.Reduces > 0 {
 				own[keyReduces] = strconv.Itoa(job.Reduces)
@@ -366,14 +366,14 @@ func (s *Submitter) launch(j *Job, z sizing) (l launch, err error) {
 			o = s.workers(j, job, z.cuts)
 		default:
 			if o, err = s.programs(j); err != nil {
-				return l, err
+				return sub, err
 			}
 		}
 		own[keyRecursive] = "true"
 	}
-	l.tag = "sojourn-" + s.token()
+	sub.tag = "sojourn-" + s.token()
 	own[keyName] = j.Spec.Name
-	tags := append([]string{l.tag}, tagsOf(j.Spec)...)
+	tags := append([]string{sub.tag}, tagsOf(j.Spec)...)
 	if z.size != "" {
 		tags = append(tags, "sojourn.size="+z.size)
 	}
@@ -403,7 +403,7 @@ func (s *Submitter) launch(j *Job, z sizing) (l launch, err error) {
 	var more []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		switch value := all[key]; {
-		case j.Jar == nil && (key == keyFormat || key == "mapred.input.format.class"): // its launcher has options
+		case j.Jar == nil && (key == keyFormat || key == "mapred.input.format.class"): // streaming has an option
 			more = append(more, "-inputformat", value)
 		case j.Jar == nil && key == "stream.addenvironment":
 			for pair := range strings.FieldsSeq(value) {
@@ -415,27 +415,27 @@ func (s *Submitter) launch(j *Job, z sizing) (l launch, err error) {
 	}
 	o.files = append(o.files, j.Files...)
 	if err := sameNames(o.files); err != nil {
-		return l, err
+		return sub, err
 	}
 	if len(o.files) > 0 {
 		o.generic = append(o.generic, "-files", strings.Join(o.files, ","))
 	}
 	if j.Jar != nil {
-		l.command = s.Client.Hadoop
-		l.args = slices.Concat([]string{"jar", j.Jar.Path}, j.Jar.Main, o.generic)
+		sub.program = s.Client.Hadoop
+		sub.args = slices.Concat([]string{"jar", j.Jar.Path}, j.Jar.Main, o.generic)
 		words := strings.NewReplacer(inputWord, strings.Join(p.Input, ","), outputWord, p.Output)
 		for _, arg := range j.Jar.Args {
-			l.args = append(l.args, words.Replace(arg))
+			sub.args = append(sub.args, words.Replace(arg))
 		}
-		return l, nil
+		return sub, nil
 	}
-	l.command = s.Client.beside("mapred")
-	l.args = slices.Concat([]string{"streaming"}, o.generic, o.own, more)
+	sub.program = s.Client.beside("mapred")
+	sub.args = slices.Concat([]string{"streaming"}, o.generic, o.own, more)
 	for _, in := range p.Input {
-		l.args = append(l.args, "-input", in)
+		sub.args = append(sub.args, "-input", in)
 	}
-	l.args = append(l.args, "-output", p.Output)
-	return l, nil
+	sub.args = append(sub.args, "-output", p.Output)
+	return sub, nil
 }
 
 // sameNames refuses two files that would have one name in a container.

@@ -144,14 +144,14 @@ func (s *Submitter) clientOf(j *Job) *Client {
 // run submits a job and waits until it has ended. The error is that of the job, or says why it was not submitted. When
 // ctx ends the application is killed, and the error is that of ctx, or says that it could not be killed.
 func (s *Submitter) run(ctx context.Context, w *work, j *Job, z sizing) (r ran, err error) {
-	l, err := s.launch(j, z)
+	sub, err := s.submission(j, z)
 	if err != nil {
 		return ran{ended: time.Now()}, err
 	}
 	client := s.clientOf(j)
-	f := &following{s: s, w: w, sample: j != w.job, tag: l.tag, counters: map[string]int64{}, shift: unknownShift}
+	f := &following{s: s, w: w, sample: j != w.job, tag: sub.tag, counters: map[string]int64{}, shift: unknownShift}
 	said := &tail{Line: f.line}
-	cmd := client.command(ctx, l.command, l.args...)
+	cmd := client.command(ctx, sub.program, sub.args...)
 	words := client.listening(said)
 	cmd.Stdout, cmd.Stderr = words, words // the same, so that no two write at once
 	watching, stop := context.WithCancel(ctx)
@@ -164,7 +164,7 @@ func (s *Submitter) run(ctx context.Context, w *work, j *Job, z sizing) (r ran, 
 	watcher.Wait()
 	rest := context.WithoutCancel(ctx)
 	f.ask(rest)
-	command := l.command + " " + l.args[0]
+	command := sub.program + " " + sub.args[0]
 	switch {
 	case ctx.Err() != nil:
 		if err = f.kill(client); err == nil {

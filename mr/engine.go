@@ -126,7 +126,8 @@ type engine struct {
 	events   []sched.Event
 	closing  int
 	results  []Result
-	pacing   pacing
+
+	throttling throttling
 }
 
 // Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that
@@ -136,7 +137,8 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 		config.Core.Can = Powers
 	}
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
-		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{}, pacing: pacing{nodes: config.Nodes}}
+		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{},
+		throttling: throttling{nodes: config.Nodes}}
 	e.actions = e.dispatcher(ctx)
 	for i, sub := range jobs {
 		e.arriving = append(e.arriving, arrival{index: i, sub: sub})
@@ -175,7 +177,7 @@ func (e *engine) follow(ctx context.Context) (end func()) {
 		defer close(done)
 		e.config.Offers(ctx, func(id sched.NodeID, offers sched.Resources, part float64) {
 			e.mail.send(func(e *engine, _ context.Context) {
-				e.pacing.offered(id, part)
+				e.throttling.offered(id, part)
 				if e.core.Node(id).Capacity == offers {
 					return
 				}
@@ -233,7 +235,7 @@ func (e *engine) step(now sched.Time) {
 			e.config.Watch(e.core)
 		}
 		if len(e.events) == 0 {
-			e.pacing.apply(e.core, e.attempts)
+			e.throttling.apply(e.core, e.attempts)
 			return
 		}
 	}

@@ -47,7 +47,8 @@ type Attempt struct {
 	loseAt  int64        // the sign of life at which the chaos option loses the attempt; 0: it does not
 	lose    func()       // ends ctx; nil where loseAt is 0
 	share   atomic.Int64 // progress in ppm
-	pace    pace
+
+	throttle throttle
 
 	mu     sync.Mutex    // guards what follows
 	gate   chan struct{} // closed by Resume
@@ -97,10 +98,10 @@ func (t *Task) Suspends(child Suspendable) {
 	a := t.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.child, a.pace.down = child, false
-	a.pace.outside.Store(child != nil)
+	a.child, a.throttle.down = child, false
+	a.throttle.outside.Store(child != nil)
 	a.settle()
-	a.repace()
+	a.rethrottle()
 }
 
 // Alive is a sign of life, for functions that wait for something else than their input.
@@ -139,8 +140,8 @@ func (a *Attempt) Report() *Report {
 	return &Report{Counters: a.counts, Phases: a.phases}
 }
 
-// pass waits while the attempt is suspended, and as long as its pace demands. It returns the error that the attempt is
-// to end with; nil: it goes on.
+// pass waits while the attempt is suspended, and as long as its throttle demands. It returns the error with which the
+// attempt is to end; nil: the attempt goes on.
 func (a *Attempt) pass() error {
 	a.sign()
 	a.pay()
@@ -152,7 +153,7 @@ func (a *Attempt) pass() error {
 		case <-gate:
 		case <-a.ctx.Done():
 		}
-		a.pace.begun = time.Time{}
+		a.throttle.begun = time.Time{}
 	}
 	return context.Cause(a.ctx)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A pace slows an attempt to a part of the time, where its node offers less than what runs there.
+// A throttle limits an attempt to a part of the time while its node offers less than the attempts there hold.
 //
-// An attempt that works in this process waits between two batches, in proportion to the time that it has worked. A
-// program that works for the attempt is stopped and continued in turns instead. Neither needs privileges, unlike
-// control groups or a raised priority.
-type pace struct {
+// An attempt that works in this process waits between two batches, in proportion to the time that it has worked (pay).
+// A program that works for the attempt is stopped and continued in turns instead (turns). Neither needs privileges,
+// unlike control groups or a raised priority.
+type throttle struct {
 	rest    atomic.Uint64 // bits of the part of the time in which the attempt does nothing; zero: none
 	waiting atomic.Bool   // the attempt waits
 	outside atomic.Bool   // a program works for the attempt
 
 	// Only the attempt's own goroutine uses these.
 	begun  time.Time     // when it began to work after the last wait; zero: it is not slowed
-	unpaid time.Duration // time worked before begun that pay has not waited for yet
+	unpaid time.Duration // time that it worked before begun, and for which pay has not waited yet
 
 	// The attempt's mutex guards what follows.
 	changed chan struct{} // closed when rest or the program changes
@@ -39,41 +39,41 @@ const (
 )
 
 // idle returns the part of the time in which the attempt does nothing.
-func (p *pace) idle() float64 { return math.Float64frombits(p.rest.Load()) }
+func (t *throttle) idle() float64 { return math.Float64frombits(t.rest.Load()) }
 
 // Slow limits the attempt to a part of the time from now on, from 0 to 1. With 0 the attempt stands still.
 // [Config.Timeout] does not count the time in which it stands still.
 func (a *Attempt) Slow(part float64) {
 	rest := 1 - max(0, min(1, part))
-	if a.pace.idle() == rest {
+	if a.throttle.idle() == rest {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.pace.rest.Store(math.Float64bits(rest))
-	a.repace()
+	a.throttle.rest.Store(math.Float64bits(rest))
+	a.rethrottle()
 }
 
 // Slowed returns for how long the attempt has done nothing because of Slow.
 func (a *Attempt) Slowed() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.pace.slowed
+	return a.throttle.slowed
 }
 
 // halted reports whether the attempt is suspended or waits because of Slow, so that it shows no signs of life.
-func (a *Attempt) halted() bool { return a.held.Load() || a.pace.waiting.Load() }
+func (a *Attempt) halted() bool { return a.held.Load() || a.throttle.waiting.Load() }
 
-// repace wakes pay and turns after a change of the pace or of the program, and starts turns if the program must be
+// rethrottle wakes pay and turns after a change of rest or of the program, and starts turns if the program must be
 // slowed. The caller holds the attempt's mutex.
-func (a *Attempt) repace() {
-	p := &a.pace
-	if p.changed != nil {
-		close(p.changed)
+func (a *Attempt) rethrottle() {
+	t := &a.throttle
+	if t.changed != nil {
+		close(t.changed)
 	}
-	p.changed = make(chan struct{})
-	if a.child != nil && p.idle() > 0 && !p.turning {
-		p.turning = true
+	t.changed = make(chan struct{})
+	if a.child != nil && t.idle() > 0 && !t.turning {
+		t.turning = true
 		go a.turns()
 	}
 }
@@ -81,11 +81,11 @@ func (a *Attempt) repace() {
 // settle stops the attempt's program if the attempt is suspended or turns wants it stopped, and else continues it. The
 // caller holds the mutex.
 func (a *Attempt) settle() {
-	want := a.held.Load() || a.pace.paused
-	if a.child == nil || a.pace.down == want {
+	want := a.held.Load() || a.throttle.paused
+	if a.child == nil || a.throttle.down == want {
 		return
 	}
-	if a.pace.down = want; want {
+	if a.throttle.down = want; want {
 		a.child.Suspend()
 	} else {
 		a.child.Resume()
@@ -95,24 +95,24 @@ func (a *Attempt) settle() {
 // turns stops and continues the attempt's program in turns. It ends when there is no program, when the program need not
 // be slowed any more, or when the attempt ends.
 func (a *Attempt) turns() {
-	p := &a.pace
+	t := &a.throttle
 	for {
 		a.mu.Lock()
-		rest := p.idle()
+		rest := t.idle()
 		if a.child == nil || rest == 0 || a.ctx.Err() != nil {
-			p.turning, p.paused = false, false
+			t.turning, t.paused = false, false
 			a.settle()
 			a.mu.Unlock()
 			return
 		}
-		p.paused = !p.paused || rest == 1
+		t.paused = !t.paused || rest == 1
 		a.settle()
-		paused, changed := p.paused, p.changed
+		paused, changed := t.paused, t.changed
 		a.mu.Unlock()
 		passed := a.await(turn(rest, paused), changed)
 		if paused {
 			a.mu.Lock()
-			p.slowed += passed
+			t.slowed += passed
 			a.mu.Unlock()
 		}
 	}
@@ -133,38 +133,38 @@ func turn(rest float64, stopped bool) time.Duration {
 // pay makes the attempt wait in proportion to the time that it has worked: rest ÷ (1 − rest) times as long. A change of
 // rest meanwhile holds for what is left of the wait. Only the attempt's own goroutine calls it, between two batches.
 func (a *Attempt) pay() {
-	p := &a.pace
-	rest := p.idle()
-	if rest == 0 || p.outside.Load() {
-		p.begun, p.unpaid = time.Time{}, 0
+	t := &a.throttle
+	rest := t.idle()
+	if rest == 0 || t.outside.Load() {
+		t.begun, t.unpaid = time.Time{}, 0
 		return
 	}
 	now := time.Now()
-	if !p.begun.IsZero() {
-		p.unpaid += now.Sub(p.begun)
+	if !t.begun.IsZero() {
+		t.unpaid += now.Sub(t.begun)
 	}
-	for ; rest > 0 && a.ctx.Err() == nil; rest = p.idle() {
+	for ; rest > 0 && a.ctx.Err() == nil; rest = t.idle() {
 		wait := time.Duration(math.MaxInt64)
 		if rest < 1 {
-			if wait = time.Duration(min(float64(p.unpaid)*rest/(1-rest), float64(time.Hour))); wait < leastWait {
+			if wait = time.Duration(min(float64(t.unpaid)*rest/(1-rest), float64(time.Hour))); wait < leastWait {
 				break
 			}
 		}
 		a.mu.Lock()
-		changed := p.changed
+		changed := t.changed
 		a.mu.Unlock()
-		if p.idle() != rest {
+		if t.idle() != rest {
 			continue
 		}
-		p.waiting.Store(true)
+		t.waiting.Store(true)
 		passed := a.await(wait, changed)
-		p.waiting.Store(false)
+		t.waiting.Store(false)
 		a.mu.Lock()
-		p.slowed += passed
+		t.slowed += passed
 		a.mu.Unlock()
-		p.unpaid -= time.Duration(float64(passed) * (1 - rest) / rest)
+		t.unpaid -= time.Duration(float64(passed) * (1 - rest) / rest)
 	}
-	p.begun = time.Now()
+	t.begun = time.Now()
 }
 
 // await returns after d, or earlier when changed is closed or the attempt is told to end. It returns how long it took.
@@ -180,29 +180,29 @@ func (a *Attempt) await(d time.Duration, changed <-chan struct{}) time.Duration 
 	return time.Since(begun)
 }
 
-// pacing slows the attempts on nodes that offer less than their capacity.
-type pacing struct {
+// throttling slows the attempts on nodes that offer less than their capacity.
+type throttling struct {
 	nodes []sched.NodeSpec
 	parts []float64 // by node: the part of its capacity that it offers; nil: all nodes offer all
 	short []bool    // by node: it offers less than its capacity, or did at the last call of apply
 }
 
 // offered notes the part of its capacity that a node offers from now on.
-func (p *pacing) offered(id sched.NodeID, part float64) {
-	if p.parts == nil {
-		p.parts, p.short = make([]float64, len(p.nodes)), make([]bool, len(p.nodes))
+func (t *throttling) offered(id sched.NodeID, part float64) {
+	if t.parts == nil {
+		t.parts, t.short = make([]float64, len(t.nodes)), make([]bool, len(t.nodes))
 	}
-	p.parts[id-1], p.short[id-1] = part, true
+	t.parts[id-1], t.short[id-1] = part, true
 }
 
 // apply slows the attempts on nodes that offer less than what runs there. Each attempt gets the smallest part over the
 // kinds of resources that it holds, but for memory. O(attempts on such nodes).
-func (p *pacing) apply(core *sched.Core, attempts map[sched.AttemptID]*Launch) {
-	for i := range p.short {
-		if !p.short[i] {
+func (t *throttling) apply(core *sched.Core, attempts map[sched.AttemptID]*Launch) {
+	for i := range t.short {
+		if !t.short[i] {
 			continue
 		}
-		p.short[i] = p.parts[i] < 1
+		t.short[i] = t.parts[i] < 1
 		n := core.Node(sched.NodeID(i + 1))
 		var used sched.Resources
 		for a := range core.AttemptsOn(n) {
@@ -210,7 +210,7 @@ func (p *pacing) apply(core *sched.Core, attempts map[sched.AttemptID]*Launch) {
 		}
 		for a := range core.AttemptsOn(n) {
 			if l := attempts[a.ID]; l != nil {
-				l.Attempt.Slow(partOf(core.Amount(a.Holds), used, p.nodes[i].Capacity, p.parts[i]))
+				l.Attempt.Slow(partOf(core.Amount(a.Holds), used, t.nodes[i].Capacity, t.parts[i]))
 			}
 		}
 	}

@@ -201,7 +201,7 @@ func TestOffersSlow(t *testing.T) {
 
 // Two maps, of 2 s and 6 s, share three quarters of a node from 1 s on. The first is over at 2.33 s. The second has
 // done 2 s of its work then, and has all the time for what is left: it is over at 6.33 s.
-func TestPaceFollowsWhatRuns(t *testing.T) {
+func TestThrottleFollowsWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over [2]time.Duration // by task
 		start := time.Now()

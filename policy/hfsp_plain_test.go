@@ -218,7 +218,7 @@ func TestLevelServer(t *testing.T) {
 			sum := 0.0
 			for _, v := range plain.Jobs {
 				j := &c.Jobs[slots[v.ID]]
-				rate := j.pace()
+				rate := j.clockRate()
 				if j.Side == sharing {
 					rate *= c.Level
 				}

@@ -213,7 +213,7 @@ func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 	e := p.Estimate(st, 0)
 	l.rates = l.rates[:0]
 	for a := range p.Attempts(st) {
-		if rate, _, ok := pace(p, a, e); ok {
+		if rate, _, ok := progressRate(p, a, e); ok {
 			l.rates = append(l.rates, rate)
 		}
 	}
@@ -226,15 +226,15 @@ func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 		if a.State != sched.Running || p.Now-a.Start < l.minRun || p.Twins(a) > 1 {
 			continue
 		}
-		if rate, left, ok := pace(p, a, e); ok && rate < threshold {
+		if rate, left, ok := progressRate(p, a, e); ok && rate < threshold {
 			l.slow = append(l.slow, candidate{a, left})
 		}
 	}
 }
 
-// pace returns the rate of an attempt's progress in tasks a second, how many seconds are left of it at that rate, and
-// whether anything is known of it.
-func pace(p *sched.Plan, a *sched.Attempt, e sched.Estimate) (rate, left float64, ok bool) {
+// progressRate returns the rate of progress of attempt a in tasks a second, and how many seconds are left of it at that
+// rate. ok is false if neither the attempt's progress nor the mean time e of its stage's tasks is known.
+func progressRate(p *sched.Plan, a *sched.Attempt, e sched.Estimate) (rate, left float64, ok bool) {
 	ran := (p.Now - a.Start).Seconds()
 	mean := e.Mean.Seconds()
 	switch {

@@ -7,20 +7,21 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins (that of fspy, which has two resources and shares
-// otherwise, is a theory.VirtualCluster): weighted max-min sharing of one divisible server among jobs that cannot each
-// use more than its cap, computed lazily:
+// A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins: one divisible server, shared by weighted max-min
+// fairness among jobs each of which can use at most its cap. (The virtual cluster of fspy has two resources and shares
+// otherwise: it is a theory.VirtualCluster.)
 //
 //	rate_i = min(cap_i, level × weight_i),  Σ rate_i = min(1, Σ cap_i)
 //
-// A virtual clock goes at the level. A job that shares is done when the clock reads what it read when the job began to
-// share, plus its size ÷ its weight; a full one, which has its cap, is done at an instant of its own. Neither changes
-// while the job stays on its side, so each side keeps its jobs in a heap by their ends, and in another one by the level
-// cap ÷ weight at which they change sides (without caps this is the clock of weighted fair queueing, and of PSBS). What
-// comes, is done or is resized costs O(log n), and O(log n) more for each job that changes sides by it.
+// A job is full while its rate is its cap, and else it shares. A virtual clock goes at the level, as in weighted fair
+// queueing and PSBS. A job that shares is done when this clock has advanced by its size ÷ its weight. A full job is
+// done when real time has advanced by its size ÷ its cap. Neither end changes while the job stays on its side. So each
+// side keeps its jobs in a heap by their ends, and in another heap by cap ÷ weight, the level at which a job changes
+// sides. The arrival, the end or a new size of a job costs O(log n), and O(log n) more for each job that changes sides
+// because of it.
 //
-// Times are in seconds, sizes in seconds of the whole server. Between changes nothing is computed, so that being asked
-// more often changes no digit.
+// Times are in seconds, sizes in seconds of the whole server. All is computed at changes only, so that a policy that
+// asks more often gets the same digits.
 type levelServer struct {
 	At    float64 // the instant of the last change
 	Clock float64 // virtual time at that instant
@@ -38,22 +39,22 @@ const (
 	full    = 1
 )
 
-// A levelSide is the jobs of a levelServer that share, or those that are full.
+// A levelSide has the jobs of a levelServer that share, or the jobs that are full.
 type levelSide struct {
-	Jobs int
-	Sum  float64 // of their weights, or of their caps
-	// Those of known size by their ends; those with a cap, the one first that changes sides first.
+	Jobs int     // how many
+	Sum  float64 // of their clockRates: weights, or caps
+	// Jobs of known size by their ends; jobs with a cap by the level, the job first that changes sides first.
 	Heaps [2]priority.Indexed[levelKey]
 }
 
-// A levelJob is served at its weight times the level, or, full, at its cap.
+// A levelJob is served at its weight times the level if it shares, and at its cap if it is full.
 type levelJob struct {
 	ID          sched.JobID // zero: free
 	Side        uint8
-	Open        bool    // of unknown size: it is never done
-	Weight, Cap float64 // Cap: the part of the server that it can use; zero: any
+	Open        bool    // its size is not known: it is never done
+	Weight, Cap float64 // Cap: the part of the server that it can use; zero: all
 	Size        float64
-	Got, Since  float64 // what it had received when it joined its side, and what the side's clock read then
+	Got, Since  float64 // the service that it had received when it joined its side, and the side's clock then
 }
 
 // A levelKey is the place of a job in a heap, where it is found by its slot.
@@ -70,18 +71,18 @@ func (a levelKey) Before(b levelKey) bool {
 // level returns the level at which the job changes sides.
 func (j *levelJob) level() float64 { return j.Cap / j.Weight }
 
-// pace is how fast the job is served by its side's clock.
-func (j *levelJob) pace() float64 {
+// clockRate returns the service that the job receives while its side's clock advances by one.
+func (j *levelJob) clockRate() float64 {
 	if j.Side == full {
 		return j.Cap
 	}
 	return j.Weight
 }
 
-// end is what its side's clock reads when the job is done.
-func (j *levelJob) end() float64 { return j.Since + (j.Size-j.Got)/j.pace() }
+// end returns the reading of its side's clock at which the job is done.
+func (j *levelJob) end() float64 { return j.Since + (j.Size-j.Got)/j.clockRate() }
 
-// clock is what the clock of a side reads at the instant of the last change.
+// clock returns the reading of a side's clock at the instant of the last change. The clock of full jobs is real time.
 func (l *levelServer) clock(side uint8) float64 {
 	if side == full {
 		return l.At
@@ -89,12 +90,12 @@ func (l *levelServer) clock(side uint8) float64 {
 	return l.Clock
 }
 
-// received returns what a job has received by the instant of the last change.
+// received returns the service that job j has received by the instant of the last change.
 func (l *levelServer) received(j *levelJob) float64 {
-	return j.Got + j.pace()*(l.clock(j.Side)-j.Since)
+	return j.Got + j.clockRate()*(l.clock(j.Side)-j.Since)
 }
 
-// instant converts what the clock of a side reads.
+// instant returns the instant at which the clock of a side reads so much, unless something changes before.
 func (l *levelServer) instant(side uint8, reads float64) float64 {
 	switch {
 	case side == full:
@@ -118,7 +119,7 @@ func (l *levelServer) next() (at float64, of uint8) {
 	return at, of
 }
 
-// done removes and returns a job that is done by an instant, the first one first; zero: there is none. It settles.
+// done removes and returns the job that is done first, if it is done by now; zero: no job is. It calls settle.
 func (l *levelServer) done(now float64, moved func(sched.JobID)) sched.JobID {
 	at, of := l.next()
 	if at > now {
@@ -134,7 +135,7 @@ func (l *levelServer) done(now float64, moved func(sched.JobID)) sched.JobID {
 	return e.Key.Job
 }
 
-// serve brings the server to an instant by which no job is done.
+// serve advances the server to now. The caller has made sure, by done, that no job is done before.
 func (l *levelServer) serve(now float64) {
 	l.Clock += l.Level * (now - l.At)
 	l.At = now
@@ -168,9 +169,9 @@ func (l *levelServer) remove(slot int32) {
 	l.Free = append(l.Free, slot)
 }
 
-// settle finds the level, and calls moved for each job that changes sides by that. Each change raises the level: the
-// full ones that have more than the level gives them leave first, and then those join that get all they can
-// use.
+// settle computes the level, and calls moved for each job that changes sides because of it. Each change raises the
+// level. First the full jobs leave whose caps are above what the level gives them; then the jobs become full to which
+// the level gives their caps.
 func (l *levelServer) settle(moved func(sched.JobID)) {
 	if l.Moves > len(l.Jobs) {
 		l.sumAnew()
@@ -184,7 +185,7 @@ func (l *levelServer) settle(moved func(sched.JobID)) {
 	}
 }
 
-// most is the highest level up to which jobs are full.
+// most returns the highest level at which a job with a cap is full. There is no limit while all caps fit the server.
 func (l *levelServer) most() float64 {
 	if l.Sides[sharing].Jobs == 0 && l.Sides[full].Sum <= 1 {
 		return math.Inf(1)
@@ -209,13 +210,13 @@ func (l *levelServer) change(slot int32, moved func(sched.JobID)) {
 	moved(j.ID)
 }
 
-// sumAnew drops what rounding has left in the sums.
+// sumAnew computes the sums anew, and so drops the rounding errors that have gathered.
 func (l *levelServer) sumAnew() {
 	l.Moves = 0
 	l.Sides[sharing].Sum, l.Sides[full].Sum = 0, 0
 	for i := range l.Jobs {
 		if j := &l.Jobs[i]; j.ID != 0 {
-			l.Sides[j.Side].Sum += j.pace()
+			l.Sides[j.Side].Sum += j.clockRate()
 		}
 	}
 }
@@ -231,7 +232,7 @@ func (l *levelServer) join(slot int32) {
 	s := &l.Sides[j.Side]
 	j.Since = l.clock(j.Side)
 	s.Jobs++
-	s.Sum += j.pace()
+	s.Sum += j.clockRate()
 	l.Moves++
 	if !j.Open {
 		l.put(byEnd, slot, j.end())
@@ -250,7 +251,7 @@ func (l *levelServer) leave(slot int32) {
 	j.Got = l.received(j)
 	s := &l.Sides[j.Side]
 	s.Jobs--
-	s.Sum -= j.pace()
+	s.Sum -= j.clockRate()
 	l.Moves++
 	if s.Jobs == 0 {
 		s.Sum = 0 // not a rounding error
@@ -270,8 +271,7 @@ func (l *levelServer) put(heap int, slot int32, value float64) {
 		priority.Entry[levelKey]{Key: levelKey{value, j.ID}, ID: slot})
 }
 
-// instant returns the first Time that is not before a number of seconds; the last that there is, 292 years, where none
-// is.
+// instant returns the first Time that is not before s seconds, or the last possible Time (292 years) if there is none.
 func instant(s float64) sched.Time {
 	if s*1e9 >= math.MaxInt64 {
 		return math.MaxInt64

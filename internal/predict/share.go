@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// sharing is what a timeline knows of tasks that share processors, disks and the network as they go along: a task's
-// pace follows from the tasks that run beside it at each instant. Operating systems share by time slices, so a task of
-// k on s processors gets s/k of one. At a disk or the network, which serve one request after the other, it waits for
-// those whose requests are there. What a task does at the resources it does in turns all along its time.
+// sharing is the state of a timeline on which running tasks share processors, disks and the network. The pace of a task
+// is its speed as a part of its speed alone; at each instant it follows from the tasks that run beside it. Operating
+// systems share processors by time slices, so each of k tasks on s processors gets s/k of one. A disk and the network
+// serve one request after the other, so a task waits there for the requests of others. The model spreads a task's use
+// of each resource evenly over the task's time.
 type sharing struct {
 	machines []machine
 	onNode   []int             // machine of each node
@@ -17,7 +18,7 @@ type sharing struct {
 	stretch  [][]float64
 	serial   int
 	net      float64 // load of the network, by all machines
-	links    float64 // that it has
+	links    float64 // how many servers the network is
 }
 
 // A machine is what tasks share: a node, or several that are parts of one.
@@ -30,11 +31,12 @@ type machine struct {
 	next         float64  // when the first piece ends
 	changed      bool     // a piece has begun or ended since paces were computed
 	load         [Wait]float64
-	heard        float64 // load of the network that paces go by
+	heard        float64 // load of the network when paces were computed
 }
 
-// A class are pieces of equal demands, which all go at one pace. A piece ends when the class has progressed by its time
-// alone since it began, so that no instant costs more than a step for each class.
+// A class has the pieces of equal demands on a machine, which all go at one pace. A piece ends when the class has
+// progressed by the piece's time alone since the piece began. So an instant costs a step for each class, not for each
+// piece.
 type class struct {
 	parts    Cost    // of the time of a piece alone
 	alone    float64 // that time in seconds
@@ -286,23 +288,24 @@ func (s *sharing) settle(now float64) {
 	for i := range s.machines {
 		if m := &s.machines[i]; m.changed {
 			m.changed = false
-			m.pace(s)
+			m.setPaces(s)
 		}
 	}
 	for i := range s.machines {
 		if m := &s.machines[i]; m.load[Net] > 0 && math.Abs(s.net-m.heard) > netStep*max(1, m.heard) {
 			m.advance(now)
-			m.pace(s)
+			m.setPaces(s)
 		}
 	}
 }
 
-// paceRounds are enough for loads that depend on themselves: the more a task waits at one resource, the less it is at
-// the others. Loads of the instant before are where they begin.
+// paceRounds is how often setPaces iterates. Loads and paces depend on each other: the more a task waits at one
+// resource, the less it uses the others. The iteration begins with the loads of the instant before, so few rounds
+// suffice.
 const paceRounds = 3
 
-// pace computes the paces of running pieces, and when the first one ends.
-func (m *machine) pace(s *sharing) {
+// setPaces computes the paces of the machine's running pieces, and when the first of them ends.
+func (m *machine) setPaces(s *sharing) {
 	s.net -= m.load[Net]
 	elsewhere := s.net
 	for range paceRounds {

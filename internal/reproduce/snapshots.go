@@ -27,8 +27,8 @@ func snapshots() *Paper {
 	p := &Paper{
 		Name: "snapshots", Title: "Snapshotted reads of a key-value store",
 		Source: "J. Polo, Multi-constraint scheduling of MapReduce workloads, PhD thesis, UPC 2014, 5.2; " +
-			"[docs/decisions/snapshots.md](../decisions/snapshots.md) has what was built instead of a change " +
-			"to Cassandra.",
+			"[docs/decisions/store-snapshots.md](../decisions/store-snapshots.md) has what was built instead of a " +
+			"change to Cassandra.",
 		About: "A job reads a key-value store as it was when the job began, while transactions go on. The thesis " +
 			"built snapshots into Cassandra and claims that regular reads do not suffer, that reads from a " +
 			"snapshot are " +

@@ -33,7 +33,7 @@ type Board struct {
 	line    *timeline
 	counts  liveCounts
 
-	last  *snapshot       // the last one that was made
+	last  *boardCopy      // the last one that was made
 	views map[string]view // by user, where a guard says who sees what
 	ends  foresight
 }

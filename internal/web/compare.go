@@ -21,7 +21,7 @@ type pairing struct {
 
 // pair compares runs by the jobs that have the same number, which they have where they ran the same workload. A job
 // counts where it succeeded in the first run and in another.
-func pair(runs []Run, of []*snapshot) pairing {
+func pair(runs []Run, of []*boardCopy) pairing {
 	p := pairing{runs: make([]Compared, len(of))}
 	at := map[sched.JobID]int{}
 	for k, s := range of {

@@ -49,7 +49,7 @@ func spreadOf(sorted []float64) *Spread {
 	return &Spread{n, sum / float64(n), at(50), at(95), at(99), sorted[n-1]}
 }
 
-func (s *snapshot) run(id int) Run {
+func (s *boardCopy) run(id int) Run {
 	r := Run{
 		ID: id, Name: s.about.Name, Engine: s.about.Engine, Policy: s.about.Policy, Estimator: s.about.Estimator,
 		Workload: s.about.Workload, Seed: s.about.Seed, Live: s.over == "", Now: s.now.Seconds(), Version: s.version,
@@ -62,7 +62,7 @@ func (s *snapshot) run(id int) Run {
 	return r
 }
 
-func (s *snapshot) job(r *jobRow) Job {
+func (s *boardCopy) job(r *jobRow) Job {
 	j := Job{
 		ID: int32(r.id), Name: r.name, User: r.user, Queue: r.queue, State: r.state(), Submit: r.submit.Seconds(),
 		Start: seconds(r.first), End: seconds(r.end), Sojourn: r.sojourn(s.now).Seconds(),
@@ -80,21 +80,21 @@ func (s *snapshot) job(r *jobRow) Job {
 }
 
 // node describes a node by its place, but for what fill adds.
-func (s *snapshot) node(i int) Node {
+func (s *boardCopy) node(i int) Node {
 	r := &s.nodes[i]
 	return Node{ID: int32(i + 1), Name: r.name, Class: r.class, Rack: int32(r.rack), Lost: r.lost,
 		Busy: r.used.DominantShare(r.capacity), Mean: r.mean(s.now), Running: r.running, Done: r.done, Failed: r.failed}
 }
 
 // fill adds to the description of a node what it has and what is used of it, which only nodes that are shown need.
-func (s *snapshot) fill(n *Node) {
+func (s *boardCopy) fill(n *Node) {
 	r := &s.nodes[n.ID-1]
 	n.Capacity, n.Used = amounts(r.capacity), amounts(r.used)
 }
 
 // expected says when a job is expected to start and to end: nothing of a job that was submitted after the look at what
 // is left.
-func (s *snapshot) expected(r *jobRow) (e Expected) {
+func (s *boardCopy) expected(r *jobRow) (e Expected) {
 	if s.ends.look == nil || s.over != "" || r.end >= 0 || !s.ends.look.Has(r.id) {
 		return e
 	}
@@ -114,7 +114,7 @@ func (s *snapshot) expected(r *jobRow) (e Expected) {
 }
 
 // clusterAnswer describes the cluster.
-func (s *snapshot) clusterAnswer() *Cluster {
+func (s *boardCopy) clusterAnswer() *Cluster {
 	v := s.cluster.values
 	n := s.cluster.counts
 	c := &Cluster{
@@ -149,7 +149,7 @@ func (s *snapshot) clusterAnswer() *Cluster {
 
 // queuesAnswer describes the queues at an instant, each below the one that it is part of. For an earlier instant than
 // now the figures are averages over the bin of the timeline that has the instant.
-func (s *snapshot) queuesAnswer(at sched.Time) *Queues {
+func (s *boardCopy) queuesAnswer(at sched.Time) *Queues {
 	q := &Queues{Now: s.now.Seconds(), At: at.Seconds(), Width: s.owed.width, Queues: []Queue{}}
 	order := make([]int, len(s.queues))
 	for i := range order {
@@ -223,14 +223,14 @@ const mostShown = 20_000
 
 // detail describes one job; false: it is not known, or forgotten.
 func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
-	listed := b.snapshot() // the list shows it too, so that both say the same of what is expected
+	listed := b.latest() // the list shows it too, so that both say the same of what is expected
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.row(id)
 	if r == nil {
 		return nil, false
 	}
-	s := &snapshot{about: b.about, now: b.now, over: b.over}
+	s := &boardCopy{about: b.about, now: b.now, over: b.over}
 	d := &JobDetail{ListedJob: ListedJob{s.job(r), listed.expected(r)}, Now: b.now.Seconds(), Attempts: []Attempt{}}
 	for i := range r.stages {
 		d.Stages = append(d.Stages, stageAnswer(i, &r.stages[i]))

@@ -5,6 +5,6 @@
 // one page, over a typed REST interface below /api/v1 that scripts can use too ([OpenAPI] describes it). [WriteReport]
 // puts the page and what it shows into one file.
 //
-// A board belongs to the engine's goroutine while the run goes. Each answer comes from a [snapshot], an immutable copy
+// A board belongs to the engine's goroutine while the run goes. Each answer comes from a [boardCopy], an immutable copy
 // that is made at most once a second, so that a reader never makes the engine wait for longer than one copy takes.
 package web

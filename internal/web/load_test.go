@@ -140,7 +140,7 @@ func laid(t testing.TB, jobs int) *Board {
 			done = append(done, sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt})
 		}
 	}
-	board.snapshot() // a page asks
+	board.latest() // a page asks
 	core.Step(1e10, done)
 	for {
 		board.mu.Lock()
@@ -158,7 +158,7 @@ func laid(t testing.TB, jobs int) *Board {
 // all rows.
 func TestManyExpectedEnds(t *testing.T) {
 	board := laid(t, 300)
-	list := board.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})
+	list := board.latest().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})
 	for _, j := range list.Rows {
 		if j.Expected.End == nil || *j.Expected.End <= 10 {
 			t.Fatalf("job %d is not expected to end: %+v", j.ID, j.Expected)
@@ -171,7 +171,7 @@ func BenchmarkExpected(b *testing.B) {
 	board := laid(b, 2_000)
 	b.ResetTimer()
 	for range b.N {
-		board.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})
+		board.latest().jobsAnswer(jobFilter{}, page{column: "job", limit: 100})
 	}
 }
 

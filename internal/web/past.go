@@ -2,15 +2,15 @@ package web
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// pastNodes is the use of the nodes at an earlier instant, as far as the log of attempts goes back. Without rows it
-// changes nothing: the snapshot has the use of now.
+// pastNodes has the use of the nodes at an earlier instant, as far as the log of attempts goes back. Without rows it
+// changes nothing: then the page shows the use of now, from the boardCopy.
 type pastNodes struct {
-	rows      []nodeRow // of each node: used, running, done, failed and capacity are set
-	forgotten bool      // the log no longer has all attempts that ran then
+	rows      []nodeRow // a row a node; of its fields only used, running, done, failed and capacity are set
+	forgotten bool      // the log no longer has all attempts that ran at that instant
 }
 
-// nodesAt looks up which attempts ran on each node at an instant, with the resources that tasks of their stages ask
-// for. Its cost is linear in the attempts that the log has.
+// nodesAt returns the use of the nodes at an instant. An attempt that ran then counts with the resources that a task of
+// its stage asks for. O(attempts in the log).
 func (b *Board) nodesAt(at sched.Time) *pastNodes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +43,7 @@ func (b *Board) nodesAt(at sched.Time) *pastNodes {
 	return p
 }
 
-// put sets the figures of a row to those of the instant. The resources that are used are set by fill.
+// put sets the figures of row n to those of the instant, but for the used resources, which fill sets.
 func (p *pastNodes) put(n *Node) {
 	if i := int(n.ID) - 1; i < len(p.rows) {
 		r := &p.rows[i]
@@ -51,7 +51,7 @@ func (p *pastNodes) put(n *Node) {
 	}
 }
 
-// fill sets the used resources of a row to those of the instant. It is called for the rows of the shown page only.
+// fill sets the used resources of row n to those of the instant. It is called only for the rows that the page shows.
 func (p *pastNodes) fill(n *Node) {
 	if i := int(n.ID) - 1; i < len(p.rows) {
 		n.Used = amounts(p.rows[i].used)

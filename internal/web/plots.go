@@ -17,7 +17,7 @@ const (
 
 // PlotUtilisation draws how much of each kind of resource was used over time.
 func (b *Board) PlotUtilisation() *chart.Chart {
-	s := b.snapshot()
+	s := b.latest()
 	c := overTime("Utilisation under "+s.about.Policy, "part of the cluster")
 	for _, k := range s.clusterAnswer().Kinds {
 		l := chart.Line{Name: k.Kind, Manner: chart.Steps}
@@ -34,7 +34,7 @@ func (b *Board) PlotUtilisation() *chart.Chart {
 // PlotShares draws the dominant share of the cluster that each queue without others below it used over time: of the
 // queues that used most.
 func (b *Board) PlotShares() *chart.Chart {
-	s := b.snapshot()
+	s := b.latest()
 	c := overTime("Shares of queues under "+s.about.Policy, "dominant share")
 	list := slices.DeleteFunc(s.queuesAnswer(s.now).Queues, func(q Queue) bool { return !q.Leaf })
 	sum := func(q Queue) (all float64) {
@@ -60,7 +60,7 @@ func overTime(title, what string) *chart.Chart {
 }
 
 // until draws the last value of a line to the end of the run.
-func (s *snapshot) until(l chart.Line) chart.Line {
+func (s *boardCopy) until(l chart.Line) chart.Line {
 	if n := len(l.Points); n > 0 {
 		l.Points = append(l.Points, chart.Point{X: s.now.Seconds(), Y: l.Points[n-1].Y})
 	}

@@ -24,7 +24,7 @@ func (s *Site) WriteReport(out io.Writer) error {
 	room := mostReported
 	for i, b := range all {
 		run := fmt.Sprintf("/runs/%d", i)
-		snap := b.snapshot()
+		snap := b.latest()
 		for _, part := range []string{"/cluster", "/queues"} {
 			a.keep(run+part, run+part)
 		}
@@ -43,9 +43,9 @@ func (s *Site) WriteReport(out io.Writer) error {
 			}
 		}
 	}
-	runs, of := make([]Run, len(all)), make([]*snapshot, len(all))
+	runs, of := make([]Run, len(all)), make([]*boardCopy, len(all))
 	for i, b := range all {
-		of[i] = b.snapshot()
+		of[i] = b.latest()
 		runs[i] = of[i].run(i)
 	}
 	paired := pair(runs, of)

@@ -87,13 +87,13 @@ var routes = []route{
 func (c *call) runs() (any, error) {
 	list := Runs{Runs: []Run{}}
 	for i, b := range c.site.all() {
-		list.Runs = append(list.Runs, c.runOf(c.snapshot(b), i))
+		list.Runs = append(list.Runs, c.runOf(c.latest(b), i))
 	}
 	return list, nil
 }
 
 // runOf describes a run to the user of the request.
-func (c *call) runOf(s *snapshot, id int) Run {
+func (c *call) runOf(s *boardCopy, id int) Run {
 	r := s.run(id)
 	r.Acts = c.site.guard != nil && r.Live
 	return r
@@ -104,7 +104,7 @@ func (c *call) cluster() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.snapshot(b).clusterAnswer(), nil
+	return c.latest(b).clusterAnswer(), nil
 }
 
 func (c *call) queues() (any, error) {
@@ -112,7 +112,7 @@ func (c *call) queues() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := c.snapshot(b)
+	s := c.latest(b)
 	at, err := c.moment(s)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (c *call) queues() (any, error) {
 }
 
 // moment returns the instant that a table is asked for: now, unless an earlier one is named.
-func (c *call) moment(s *snapshot) (sched.Time, error) {
+func (c *call) moment(s *boardCopy) (sched.Time, error) {
 	at, err := c.instant("at")
 	if c.r.FormValue("at") == "" || at > s.now {
 		at = s.now
@@ -169,14 +169,14 @@ func (c *call) jobs() (any, error) {
 	if f.state != "" && !slices.Contains(jobStates, f.state) {
 		return nil, wrong("state=%s: must be one of %s", f.state, strings.Join(jobStates, ", "))
 	}
-	return c.snapshot(b).jobsAnswer(f, p), nil
+	return c.latest(b).jobsAnswer(f, p), nil
 }
 
 // mostUsers bounds the users that a filter offers.
 const mostUsers = 100
 
 // jobsAnswer returns a page of the jobs that a filter allows. It looks at every job.
-func (s *snapshot) jobsAnswer(f jobFilter, p page) *Jobs {
+func (s *boardCopy) jobsAnswer(f jobFilter, p page) *Jobs {
 	list := &Jobs{Now: s.now.Seconds(), Offset: p.offset, Rows: []ListedJob{}, Queues: []string{}, Users: []string{}}
 	order := s.order(p.column)
 	number, _ := strconv.ParseInt(f.text, 10, 32)
@@ -242,7 +242,7 @@ func (c *call) why() (any, error) {
 		return nil, missing("this run leaves no record, from which a reason could be found: say --record FILE")
 	}
 	if c.r.FormValue("at") == "" {
-		at = c.snapshot(b).now
+		at = c.latest(b).now
 	}
 	x, err := b.about.Explain(id, at)
 	if err != nil {
@@ -278,7 +278,7 @@ func (c *call) nodes() (any, error) {
 	if by == nil {
 		return nil, columnError(p.column, nodeColumns)
 	}
-	s, text := c.snapshot(b), strings.ToLower(c.r.FormValue("q"))
+	s, text := c.latest(b), strings.ToLower(c.r.FormValue("q"))
 	at, err := c.moment(s)
 	if err != nil {
 		return nil, err
@@ -317,7 +317,7 @@ func (c *call) node() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, text := c.snapshot(b), c.r.PathValue("node")
+	s, text := c.latest(b), c.r.PathValue("node")
 	id, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || id < 1 {
 		return nil, wrong("node %q: must be the number of a node, from 1", text)
@@ -359,10 +359,10 @@ func (c *call) compare() (any, error) {
 	all := c.site.all()
 	text := c.r.FormValue("runs")
 	var runs []Run
-	var of []*snapshot
+	var of []*boardCopy
 	for i, b := range all {
 		if text == "" || slices.Contains(strings.Split(text, ","), strconv.Itoa(i)) {
-			s := c.snapshot(b)
+			s := c.latest(b)
 			runs, of = append(runs, c.runOf(s, i)), append(of, s)
 		}
 	}
@@ -399,7 +399,7 @@ func (c *call) compare() (any, error) {
 }
 
 // pair compares runs, once for each version of them.
-func (s *Site) pair(key string, runs []Run, of []*snapshot) pairing {
+func (s *Site) pair(key string, runs []Run, of []*boardCopy) pairing {
 	versions := make([]int64, len(of))
 	for i := range of {
 		versions[i] = of[i].version

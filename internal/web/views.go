@@ -10,17 +10,17 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A view is a run as one user may see it. Of jobs that the user may not look at it has neither names nor users.
+// A view is a copy of a run as one user may see it: jobs that the user may not look at have neither a name nor a user.
 type view struct {
-	of   *snapshot // that it was made from
+	of   *boardCopy // the copy from which the view was made
 	made time.Time
-	*snapshot
+	*boardCopy
 }
 
 // mostViews bounds the views that a board keeps.
 const mostViews = 8
 
-// user returns who sends the request; "": that does not matter.
+// user returns the user who sends the request; "": the site has no guard, so every user sees everything.
 func (c *call) user() string {
 	if c.site.guard == nil {
 		return ""
@@ -28,9 +28,9 @@ func (c *call) user() string {
 	return c.site.guard.User(c.r)
 }
 
-// snapshot returns the run as the user of the request may see it.
-func (c *call) snapshot(b *Board) *snapshot {
-	s := b.snapshot()
+// latest returns a copy of the run as the user of the request may see it.
+func (c *call) latest(b *Board) *boardCopy {
+	s := b.latest()
 	if c.site.guard == nil {
 		return s
 	}
@@ -39,11 +39,11 @@ func (c *call) snapshot(b *Board) *snapshot {
 	last, ok := b.views[user]
 	b.mu.Unlock()
 	if ok && last.of == s && time.Since(last.made) < freshness {
-		return last.snapshot
+		return last.boardCopy
 	}
 	v := view{s, time.Now(), s}
 	if may := c.site.guard.Views(user); may != nil {
-		v.snapshot = s.veil(user, may)
+		v.boardCopy = s.veil(user, may)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,12 +51,12 @@ func (c *call) snapshot(b *Board) *snapshot {
 		b.views = map[string]view{}
 	}
 	b.views[user] = v
-	return v.snapshot
+	return v.boardCopy
 }
 
-// veil returns a copy for a user without names of jobs that the user may not look at.
-func (s *snapshot) veil(user string, may func(sched.JobID) bool) *snapshot {
-	v := &snapshot{about: s.about, version: s.version, now: s.now, over: s.over, made: s.made, nodes: s.nodes,
+// veil returns a copy for user, without names and users of the jobs that user may not look at.
+func (s *boardCopy) veil(user string, may func(sched.JobID) bool) *boardCopy {
+	v := &boardCopy{about: s.about, version: s.version, now: s.now, over: s.over, made: s.made, nodes: s.nodes,
 		queues: s.queues, cluster: s.cluster, owed: s.owed, attempts: s.attempts, ends: s.ends, viewer: user,
 		may: may, jobs: slices.Clone(s.jobs), orders: map[string][]int32{}}
 	for i := range v.jobs {
@@ -67,28 +67,28 @@ func (s *snapshot) veil(user string, may func(sched.JobID) bool) *snapshot {
 	return v
 }
 
-// viewer tells apart the users whose views of runs differ; "": they see everything.
-func (c *call) viewer(of []*snapshot) string {
-	if i := slices.IndexFunc(of, func(s *snapshot) bool { return s.may != nil }); i >= 0 {
+// viewer returns a key that is the same for requests whose users see the same of the runs; "": they see everything.
+func (c *call) viewer(of []*boardCopy) string {
+	if i := slices.IndexFunc(of, func(s *boardCopy) bool { return s.may != nil }); i >= 0 {
 		return of[i].viewer + " "
 	}
 	return ""
 }
 
-// shows refuses what tells of one job, where the user of the request may not look at the job.
+// shows returns an error if the user of the request may not look at job.
 func (c *call) shows(b *Board, job sched.JobID) error {
-	if s := c.snapshot(b); s.hides(job) {
+	if s := c.latest(b); s.hides(job) {
 		return refusal{http.StatusForbidden, fmt.Sprintf("user %s may not look at job %d", s.viewer, job)}
 	}
 	return nil
 }
 
-// hides reports whether the user that a snapshot is for may not look at a job.
-func (s *snapshot) hides(job sched.JobID) bool { return s.may != nil && !s.may(job) }
+// hides reports whether the user whom the copy is for may not look at job.
+func (s *boardCopy) hides(job sched.JobID) bool { return s.may != nil && !s.may(job) }
 
 // hide removes from an explanation the names of jobs that the user of the request may not see.
 func (c *call) hide(b *Board, x *record.Explanation) {
-	s := c.snapshot(b)
+	s := c.latest(b)
 	for i := range x.Stages {
 		for k := range x.Stages[i].Before {
 			if r := &x.Stages[i].Before[k]; s.hides(r.Stage.Job) {

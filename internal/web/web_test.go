@@ -408,7 +408,7 @@ func TestExpectedEndsAreListed(t *testing.T) {
 func listed(t *testing.T, b *Board) ListedJob {
 	t.Helper()
 	b.last = nil
-	list := b.snapshot().jobsAnswer(jobFilter{}, page{column: "job", limit: 1})
+	list := b.latest().jobsAnswer(jobFilter{}, page{column: "job", limit: 1})
 	if len(list.Rows) != 1 {
 		t.Fatalf("%d jobs are listed, must be one", len(list.Rows))
 	}

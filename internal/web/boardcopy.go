@@ -10,15 +10,15 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A snapshot is an immutable copy of what a board knows, but for attempts and stages, which are asked of the board one
-// job or one node at a time.
-type snapshot struct {
+// A boardCopy is an immutable copy of what a board knows, except attempts and stages: answers read these from the board
+// itself, for one job or one node at a time.
+type boardCopy struct {
 	about   About
 	version int64
 	now     sched.Time
 	over    string
 	made    time.Time
-	jobs    []jobRow // in order of submission; their stages are not to be read
+	jobs    []jobRow // in order of submission; their stages belong to the board and must not be read
 	nodes   []nodeRow
 	queues  []queueRow
 	cluster clusterCopy
@@ -27,27 +27,27 @@ type snapshot struct {
 	attempts int64
 	ends     foresight
 
-	viewer string                 // the user that it is for, where something is hidden
-	may    func(sched.JobID) bool // whether the user may look at a job; nil: every user may look at all
+	viewer string                 // the user for whom names of jobs are hidden; "": none are
+	may    func(sched.JobID) bool // whether the viewer may look at a job; nil: every user may look at all jobs
 
-	sorting sync.Mutex
-	orders  map[string][]int32 // of jobs, rising, by name of the column
+	sorting sync.Mutex         // guards orders
+	orders  map[string][]int32 // by name of the column: the indexes of jobs, ascending by that column
 }
 
-// A clusterCopy is what holds of the whole cluster now, and over time.
+// A clusterCopy has the figures of the whole cluster: now, and their curves over time.
 type clusterCopy struct {
 	used, capacity sched.Resources
 	counts         liveCounts
 	curvesCopy
 }
 
-// A curvesCopy is averages over time: of bins of one width, in seconds.
+// A curvesCopy has averages over bins of time. All bins have one width, in seconds.
 type curvesCopy struct {
 	width  float64
 	values [][]float64
 }
 
-// at returns the value of a curve in the bin of an instant.
+// at returns the value of a curve in the bin of instant t.
 func (c *curvesCopy) at(curve []float64, t sched.Time) float64 {
 	if len(curve) == 0 || c.width == 0 {
 		return 0
@@ -55,7 +55,7 @@ func (c *curvesCopy) at(curve []float64, t sched.Time) float64 {
 	return curve[min(len(curve)-1, int(t.Seconds()/c.width))]
 }
 
-// mean returns the average of a curve from the beginning until now.
+// mean returns the average of a curve from the beginning of the run until now.
 func (c *curvesCopy) mean(curve []float64, now sched.Time) float64 {
 	if now <= 0 {
 		return 0
@@ -78,18 +78,18 @@ func copyOf(t *timeline) curvesCopy {
 	return c
 }
 
-// freshness is how old an answer about a live run may be.
+// freshness is the greatest age of an answer about a live run.
 const freshness = time.Second
 
-// snapshot returns a copy of the board that is at most freshness old.
-func (b *Board) snapshot() *snapshot {
+// latest returns a copy of the board that is at most freshness old.
+func (b *Board) latest() *boardCopy {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ends.asked = true
 	if s := b.last; s != nil && (s.version == b.version || b.over == "" && time.Since(s.made) < freshness) {
 		return s
 	}
-	s := &snapshot{
+	s := &boardCopy{
 		about: b.about, version: b.version, now: b.now, over: b.over, made: time.Now(),
 		jobs: slices.Clone(b.jobs), nodes: slices.Clone(b.nodes), queues: slices.Clone(b.queues.rows),
 		orders: map[string][]int32{},
@@ -103,7 +103,7 @@ func (b *Board) snapshot() *snapshot {
 	return s
 }
 
-// state returns what a job does, in a word.
+// state returns the state of a job, one of jobStates.
 func (r *jobRow) state() string {
 	switch {
 	case r.end >= 0 && r.outcome == sched.OK:
@@ -119,10 +119,10 @@ func (r *jobRow) state() string {
 	}
 }
 
-// jobStates are the values of the filter by state. "unfinished" is waiting, stalled or running.
+// jobStates are the values of the filter by state. "unfinished" stands for waiting, stalled and running.
 var jobStates = []string{"waiting", "stalled", "running", "done", "failed", "killed", "unfinished"}
 
-// sojourn returns the time from the submission to the end, or to now while there is none.
+// sojourn returns the time from the submission to the end, or to now if the job has not ended.
 func (r *jobRow) sojourn(now sched.Time) sched.Time {
 	if r.end >= 0 {
 		now = r.end
@@ -130,7 +130,8 @@ func (r *jobRow) sojourn(now sched.Time) sched.Time {
 	return now - r.submit
 }
 
-// wait returns the time from the submission to the first launch, or to the end or now while there is none.
+// wait returns the time from the submission to the first launch. Without a launch, it is the time to the job's end, or
+// to now if the job has not ended.
 func (r *jobRow) wait(now sched.Time) sched.Time {
 	switch {
 	case r.first >= 0:
@@ -165,8 +166,8 @@ func (r *jobRow) measure() float64 {
 	return r.size
 }
 
-// order returns the places of all jobs in the order of a column. It sorts once a snapshot and column.
-func (s *snapshot) order(column string) []int32 {
+// order returns the indexes of all jobs, ascending by a column. It sorts once for each copy and column.
+func (s *boardCopy) order(column string) []int32 {
 	s.sorting.Lock()
 	defer s.sorting.Unlock()
 	if o, ok := s.orders[column]; ok {
@@ -182,7 +183,7 @@ func (s *snapshot) order(column string) []int32 {
 	return o
 }
 
-// A jobFilter says which jobs are asked for. What is empty does not restrict.
+// A jobFilter says which jobs are asked for. An empty field does not restrict.
 type jobFilter struct {
 	text               string // a part of the name, the user or the queue, in lower case
 	queue, user, state string
@@ -200,7 +201,7 @@ func (f *jobFilter) has(r *jobRow) bool {
 	return f.text == "" || contains(r.name, f.text) || contains(r.user, f.text) || contains(r.queue, f.text)
 }
 
-// contains reports whether a text has a part, without regard to the case of letters. The part is in lower case.
+// contains reports whether text contains part, which is in lower case, whatever the case of text's letters.
 func contains(text, part string) bool {
 	if strings.Contains(text, part) {
 		return true
@@ -208,9 +209,9 @@ func contains(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), part)
 }
 
-// sojourns returns the sojourn times, in seconds and rising, of the jobs that succeeded, and the waits of those that
-// were launched.
-func (s *snapshot) sojourns() (sojourns, waits []float64) {
+// sojourns returns the sojourn times of the jobs that succeeded, and the waits of those among them that were launched.
+// Both are in seconds, ascending.
+func (s *boardCopy) sojourns() (sojourns, waits []float64) {
 	for i := range s.jobs {
 		r := &s.jobs[i]
 		if r.end >= 0 && r.outcome == sched.OK {

@@ -173,21 +173,28 @@ func list[T any](c *coder, p *[]T, each func(*T)) {
 	}
 }
 
-// resources codes a vector: a bit for each kind that there is any of, then the amounts.
-func (c *coder) resources(r *sched.Resources) {
+// vector codes the elements of v, one for each kind of resource: a byte with a bit for each kind whose element is not
+// zero, then these elements, by each.
+func vector[T int64 | float64](c *coder, v *[sched.NumResources]T, each func(*T)) {
 	mask := byte(0)
-	for k, a := range r {
+	for k, a := range v {
 		if a != 0 {
 			mask |= 1 << k
 		}
 	}
 	mask = c.byte(mask)
-	for k := range r {
+	for k := range v {
 		if mask>>k&1 != 0 {
-			number(c, &r[k])
+			each(&v[k])
 		}
 	}
 }
+
+func (c *coder) resources(r *sched.Resources) {
+	vector(c, (*[sched.NumResources]int64)(r), func(n *int64) { number(c, n) })
+}
+
+func (c *coder) work(w *sched.Work) { vector(c, (*[sched.NumResources]float64)(w), c.float) }
 
 // places codes the nodes with the input of tasks, each in as many bits as the largest needs: they are chance, which
 // nothing compresses.

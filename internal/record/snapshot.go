@@ -395,7 +395,7 @@ func state(c *coder, s *sched.State) {
 			number(c, &q.Count[i].Running)
 			number(c, &q.Count[i].Away)
 		}
-		work(c, &q.Served)
+		c.work(&q.Served)
 		number(c, &q.Since)
 	})
 	atMost(c, 1<<18, &s.Jobs, func(j *sched.SavedJob) {
@@ -412,7 +412,7 @@ func state(c *coder, s *sched.State) {
 		number(c, &j.Attempts)
 		number(c, &j.Open)
 		c.resources(&j.Used)
-		work(c, &j.Served)
+		c.work(&j.Served)
 		number(c, &j.Since)
 		counts(&j.Failures)
 		nodes(&j.Banned)
@@ -467,20 +467,4 @@ func state(c *coder, s *sched.State) {
 	number(c, &s.Started)
 	number(c, &s.Wake)
 	number(c, &s.Told)
-}
-
-// work codes the kinds of a Work that are not zero.
-func work(c *coder, w *sched.Work) {
-	mask := byte(0)
-	for k, a := range w {
-		if a != 0 {
-			mask |= 1 << k
-		}
-	}
-	mask = c.byte(mask)
-	for k := range w {
-		if mask>>k&1 != 0 {
-			c.float(&w[k])
-		}
-	}
 }

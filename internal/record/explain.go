@@ -13,53 +13,54 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Ranker is a policy that can say where a stage stands in its order: its key, smaller first, then by submission;
-// false: it has no place, because the policy holds it back or nothing of it waits. It is asked after a Step, changes
-// nothing, and serves to explain. A wrapper passes the question on; where queues have orders of their own, a key begins
-// with the queue's.
+// A Ranker is a policy that can tell where a stage stands in its order. Position returns the stage's key: smaller keys
+// come first, and equal keys go by submission. It returns false if the stage has no place in the order, because the
+// policy holds it back or none of its tasks waits. Position is called after a Step, to explain a decision, and must
+// change nothing. A policy that wraps another one passes the call on. If queues have orders of their own, keys begin
+// with that of the queue.
 type Ranker interface {
 	Position(*sched.View, *sched.Stage) (sched.Key, bool)
 }
 
-// A Withholder is a Ranker that can say in words why it lets a stage not start, whatever room there is:
-// ApplicationMasters of a queue hold all that they may there, or a user does; "": it may start, as far as that goes.
-// The words name the limit, its value and what is used of it.
+// A Withholder is a Ranker that has limits of its own: on what the ApplicationMasters of a queue hold, or a user in a
+// queue. Withheld returns in words which limit keeps a stage from starting, whatever room there is: the limit, its
+// value, and how much of it is used. "" means that no such limit does.
 type Withholder interface {
 	Withheld(*sched.View, *sched.Stage) string
 }
 
-// A Reasoner is a Ranker that can say in words what it wants for a stage, such as an allocation and what that is worth;
-// "": nothing.
+// A Reasoner is a Ranker that plans for stages. Why returns in words what it plans for one, such as an allocation and
+// what that gains; "": nothing.
 type Reasoner interface {
 	Why(*sched.View, *sched.Stage) string
 }
 
-// A Worder is a Ranker that can say in words what a key of its order stands for, for the stage that has the key.
+// A Worder is a Ranker whose keys can be read. InWords returns what key k stands for; k is the key of the stage.
 type Worder interface {
-	InWords(*sched.View, *sched.Stage, sched.Key) string
+	InWords(v *sched.View, st *sched.Stage, k sched.Key) string
 }
 
 // A Reason is why tasks of a stage do not run.
 type Reason string
 
-// The reasons. They are looked for in this order.
+// The reasons. Explain gives the first that holds, in this order.
 const (
-	NothingWaits Reason = "nothing waits" // its tasks run or are done
-	EarlierStage Reason = "earlier stage" // it starts after another stage, which is not far enough
-	NotAsked     Reason = "not asked for" // its tasks wait until its job's ApplicationMaster asks for them
-	QueueMaximum Reason = "queue maximum" // one more task would take its queue, or one above, beyond the maximum
-	// it is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may
+	NothingWaits Reason = "nothing waits" // all tasks of the stage run or are done
+	EarlierStage Reason = "earlier stage" // the stage starts after another stage, of which too little is done
+	NotAsked     Reason = "not asked for" // the job's ApplicationMaster has not asked for the tasks
+	QueueMaximum Reason = "queue maximum" // with one more task the queue, or one above, would exceed its maximum
+	// The stage is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may.
 	MasterLimit  Reason = "limit of masters"
-	UserLimit    Reason = "limit of the user" // its user has all that the policy lets a user have of the queue
-	TooLarge     Reason = "too large"         // no node could ever hold a task
+	UserLimit    Reason = "limit of the user" // the user holds all that the policy lets a user hold in the queue
+	TooLarge     Reason = "too large"         // no node could hold a task even if it were empty
 	NoNodeFits   Reason = "no node fits"      // no node has room for a task now
-	ReservedRoom Reason = "reserved"          // nodes have room, but are kept for others
-	// nodes have room, but the job avoids them: tasks failed there, or it asked for others
+	ReservedRoom Reason = "reserved"          // the nodes with room are reserved for other stages
+	// The job avoids the nodes with room: its tasks failed there, or it asked for other nodes.
 	Blacklisted Reason = "blacklisted"
-	NoReport    Reason = "no report" // under heartbeats: nodes have room, but have not reported since
-	// a node fits, and the policy holds it back: it has no place in the order, or is first and waits
+	NoReport    Reason = "no report" // under heartbeats: nodes have room, but have not reported since they got it
+	// A node fits, and the policy holds the stage back: it has no place in the order, or is first and waits.
 	Held      Reason = "held"
-	Behind    Reason = "behind"            // a node fits, and others come first in the policy's order
+	Behind    Reason = "behind"            // a node fits, and other stages come first in the policy's order
 	Unordered Reason = "the policy's wish" // a node fits; the policy is not known, or cannot tell its order
 )
 
@@ -76,18 +77,19 @@ type Explanation struct {
 	Note      string             `json:"note,omitempty"` // what is not known, and why
 }
 
-// An Expectation is what was expected of an unfinished job, and what came. Instants are in seconds since the run began.
+// An Expectation says when an unfinished job was expected to start and to end, and when it did. Instants are in seconds
+// since the run began.
 type Expectation struct {
 	Since   float64         `json:"since_s"` // the instant from which the outlook counts
 	Outlook outlook.Outlook `json:"outlook"`
-	Began   float64         `json:"start_s,omitempty"` // its first task; 0: it had, or the record does not say
-	Ended   float64         `json:"end_s,omitempty"`   // 0: the record does not say
+	Began   float64         `json:"start_s,omitempty"` // of its first task; 0: before Since, or not in the record
+	Ended   float64         `json:"end_s,omitempty"`   // 0: not in the record
 }
 
 // Unknown is the state of a job that the record does not have.
 const Unknown = "unknown"
 
-// A StageExplanation says it of one stage.
+// A StageExplanation says why tasks of a stage do not run.
 type StageExplanation struct {
 	Stage   int32      `json:"stage"`
 	Kind    string     `json:"kind"`
@@ -105,7 +107,7 @@ type StageExplanation struct {
 	Holders []Holder `json:"holders,omitempty"` // where no node fits: who has the room, the largest first
 }
 
-// A Rank is a stage's place in a policy's order.
+// A Rank is a stage with its key in a policy's order.
 type Rank struct {
 	Stage sched.StageID `json:"stage"`
 	Name  string        `json:"name,omitempty"`
@@ -113,9 +115,9 @@ type Rank struct {
 	Words string        `json:"key_words"` // what the key stands for, and what decides where keys are equal
 }
 
-// inWords says what puts a stage with a key where it is: what the key stands for, and the submission of the job, by
-// which stages with equal keys are ordered. Of a policy that cannot say that, it names the job's priority and the parts
-// of the key that are not zero, smaller first.
+// inWords returns in words what decides the place of stage st, whose key is k: what the key stands for, and the job's
+// submission, which decides between equal keys. If the policy cannot say what its keys stand for, inWords names the
+// job's priority and the parts of the key that are not zero.
 func inWords(r Ranker, v *sched.View, st *sched.Stage, k sched.Key) string {
 	j := st.Job
 	submitted := fmt.Sprintf("submitted %v", j.Submitted.Round(time.Millisecond))
@@ -137,7 +139,7 @@ func inWords(r Ranker, v *sched.View, st *sched.Stage, k sched.Key) string {
 	return strings.Join(append(words, submitted), ", ")
 }
 
-// A Holder is a job that holds room which others wait for.
+// A Holder is a job that holds room for which other jobs wait.
 type Holder struct {
 	Job      sched.JobID `json:"job"`
 	Name     string      `json:"name,omitempty"`
@@ -146,9 +148,9 @@ type Holder struct {
 
 const mostNamed = 5 // jobs in a list
 
-// Explain says why a job did not run, or ran with no more tasks, after the last Step at or before an instant. The
-// record's decisions are applied again, from the last useful snapshot before the instant, or from the beginning. The
-// policy that make creates is asked only for its order; a nil make: the policy is not known.
+// Explain returns why the job of q had no more tasks running after the last Step at or before the instant of q. It
+// applies the recorded decisions again, from the last useful snapshot before the instant, or from the beginning of the
+// record. The policy that make creates is asked for its order only; make is nil if the policy is not known.
 func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	marks := r.Marks()
 	i, err := startFor(r, marks, q)
@@ -168,7 +170,7 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 		}
 	}
 	if len(marks) > 0 {
-		if err := r.rewind(); err != nil { // also where a snapshot cannot be read: the Steps say all
+		if err := r.rewind(); err != nil { // also after a snapshot that cannot be read: the Steps suffice
 			return nil, err
 		}
 	}
@@ -182,9 +184,9 @@ func Explain(r *Reader, q Question, make Deciders) (*Explanation, error) {
 	return x.e, x.run()
 }
 
-// startFor returns the index of the last mark from which a question can be answered; -1: the beginning. That mark is
-// not after the instant, and the job had not ended there, because a state has nothing of jobs that have ended. Binary
-// search: O(log marks) snapshots are read.
+// startFor returns the index of the last mark from which question q can be answered; -1: from the beginning only. That
+// mark is not after the instant of q, and the job had not ended there: a snapshot does not have jobs that have ended.
+// It searches binarily, and reads O(log marks) snapshots.
 func startFor(r *Reader, marks []Mark, q Question) (int, error) {
 	last := before(marks, q.At)
 	if last < 0 || marks[last].Newest < q.Job {
@@ -192,7 +194,7 @@ func startFor(r *Reader, marks []Mark, q Question) (int, error) {
 	}
 	first := sort.Search(last, func(i int) bool { return marks[i].Newest >= q.Job }) // where it had been submitted
 	var err error
-	n := sort.Search(last-first+1, func(i int) bool { // how many have the job, the latest first
+	n := sort.Search(last-first+1, func(i int) bool { // how many, counted from the last, do not have the job any more
 		if err != nil {
 			return false
 		}
@@ -205,7 +207,7 @@ func startFor(r *Reader, marks []Mark, q Question) (int, error) {
 	return last - n, err
 }
 
-// explainFrom returns an explainer that begins at a snapshot.
+// explainFrom returns an explainer that begins at the snapshot of mark m.
 func explainFrom(r *Reader, m Mark, q Question, make Deciders) (*explainer, error) {
 	x := &explainer{q: q, e: &Explanation{Job: q.Job, At: q.At.Seconds(), State: "not submitted"}}
 	snap, err := r.Seek(m)
@@ -216,7 +218,7 @@ func explainFrom(r *Reader, m Mark, q Question, make Deciders) (*explainer, erro
 		return nil, err
 	}
 	if make != nil {
-		if snap, err = r.Seek(m); err != nil { // again, as each core takes over what a state holds
+		if snap, err = r.Seek(m); err != nil { // again, because a core keeps the state from which it is restored
 			return nil, err
 		}
 		if x.policy, err = replayFrom(r, snap, make); err != nil {
@@ -230,7 +232,8 @@ func explainFrom(r *Reader, m Mark, q Question, make Deciders) (*explainer, erro
 	return x, nil
 }
 
-// begin makes the follower of the known core, and notes whether the policy can tell its order.
+// begin prepares the explainer, whose cores are set, for its first Step. known says that there is a policy: if the
+// policy cannot tell its order, the explanation says so.
 func (x *explainer) begin(known bool) {
 	x.heard = newHeard(x.q.Job, &x.known.core.View)
 	if ranker, _ := x.ranker(); ranker == nil && known {
@@ -238,7 +241,8 @@ func (x *explainer) begin(known bool) {
 	}
 }
 
-// run follows the record to the instant, and then until it shows when the job really started and ended.
+// run follows the record to the instant of the question, explains, and then follows the record further until it shows
+// when the job started and ended.
 func (x *explainer) run() error {
 	for s, err := range x.known.reader.Steps() {
 		if x.e.Stages != nil {
@@ -266,7 +270,7 @@ func (x *explainer) run() error {
 			continue
 		}
 		if s.Now > x.q.At {
-			continue // it may come yet
+			continue // the job may be submitted later
 		}
 		if err := x.follow(s); err != nil {
 			return err
@@ -281,7 +285,8 @@ func (x *explainer) run() error {
 	return nil
 }
 
-// finish explains a job that is unfinished at the instant, once, and says what is expected of it.
+// finish explains the job if it is unfinished, and adds when it is expected to start and to end. A second call does
+// nothing.
 func (x *explainer) finish() {
 	if x.e.State != "unfinished" || x.e.Stages != nil {
 		return
@@ -299,7 +304,8 @@ func (x *explainer) finish() {
 	}
 }
 
-// later applies a Step after the instant, and reports whether the next can still say when the job started or ended.
+// later applies Step s, which is after the instant, and reports whether a further Step can show when the job started or
+// ended.
 func (x *explainer) later(s *Step) bool {
 	if x.known.apply(s) != nil {
 		return false
@@ -319,26 +325,26 @@ func (x *explainer) later(s *Step) bool {
 	return !j.Ended
 }
 
-// A Question is about a job at an instant.
+// A Question asks why a job has no more tasks running at an instant.
 type Question struct {
 	Job sched.JobID
 	At  sched.Time
 }
 
-// An explainer plays a record on two cores. One applies the recorded actions, and knows what could be done. The other
-// runs under the policy, which knows its order.
+// An explainer plays a record on two cores. The core of known applies the recorded actions: it tells what could be
+// done. The core of policy runs under the policy, which tells its order.
 type explainer struct {
 	q      Question
 	known  *player
-	policy *replayer // nil: not known, or it decides otherwise now
+	policy *replayer // nil: the policy is not known, or decides otherwise than recorded
 	heard  *heard
 	e      *Explanation
-	jobs   sched.JobID // the last one that was submitted
-	steps  int         // followed; a policy tells its order after its first
-	parted bool        // the policy decides otherwise now
+	jobs   sched.JobID // the last job that was submitted
+	steps  int         // how many were followed; a policy can tell its order after one
+	parted bool        // the policy has decided otherwise than recorded
 }
 
-// follow takes in a Step.
+// follow applies Step s on both cores.
 func (x *explainer) follow(s *Step) error {
 	x.steps++
 	if err := x.known.apply(s); err != nil {
@@ -359,7 +365,7 @@ func (x *explainer) follow(s *Step) error {
 	return nil
 }
 
-// note takes down what is known of the job now.
+// note sets the job's name, state, submission and end in the explanation.
 func (x *explainer) note(now sched.Time) {
 	if j := x.known.core.Job(x.q.Job); j != nil {
 		x.e.Name, x.e.State, x.e.Submitted = j.Spec.Name, "unfinished", j.Submitted.Seconds()
@@ -369,6 +375,7 @@ func (x *explainer) note(now sched.Time) {
 	}
 }
 
+// explain returns why tasks of stage st do not run.
 func (x *explainer) explain(st *sched.Stage) StageExplanation {
 	v := &x.known.core.View
 	e := StageExplanation{
@@ -410,7 +417,7 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 	return e
 }
 
-// waiting returns how many tasks of a stage neither run nor are done, whether they may start or not.
+// waiting returns how many tasks of stage st neither run nor are done, whether they may start or not.
 func waiting(v *sched.View, st *sched.Stage) int32 {
 	if st.Pending > 0 || st.Total < 0 {
 		return st.Pending
@@ -422,7 +429,7 @@ func waiting(v *sched.View, st *sched.Stage) int32 {
 	return max(0, st.Total-st.Done-int32(len(live)))
 }
 
-// unmet returns a dependency of a stage that does not hold; nil: all do. It rounds as the core does.
+// unmet returns the first dependency of stage st that is not fulfilled; nil: all are. It rounds as the core does.
 func unmet(st *sched.Stage) *sched.Dep {
 	for i, d := range st.Spec.After {
 		if b := st.Job.Stages[d.Stage]; float64(b.Done) < d.Part*float64(b.Total) {
@@ -432,8 +439,8 @@ func unmet(st *sched.Stage) *sched.Dep {
 	return nil
 }
 
-// full returns the queue, of the stage's and those above, whose maximum has no room for one more task, and the kind of
-// resource; nil: none.
+// full returns the queue whose maximum leaves no room for one more task of st, and the kind of resource: the lowest
+// such queue of the stage's own and those above. nil: there is none.
 func full(v *sched.View, st *sched.Stage) (*sched.Queue, sched.ResourceKind) {
 	for q := v.Queues[st.Job.Queue]; ; q = v.Queues[q.Parent] {
 		for k, a := range st.Spec.PerTask {
@@ -447,7 +454,7 @@ func full(v *sched.View, st *sched.Stage) (*sched.Queue, sched.ResourceKind) {
 	}
 }
 
-// rank says where the policy has a stage.
+// rank sets in e the key of stage st in the policy's order, and the stages that come before it.
 func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 	ranker, v := x.ranker()
 	if ranker == nil {
@@ -478,7 +485,7 @@ func (x *explainer) rank(e *StageExplanation, st *sched.Stage) {
 	e.Before = e.Before[:min(mostNamed, len(e.Before))]
 }
 
-// withheld says why the policy lets a stage not start; "": it does, or cannot tell.
+// withheld returns which limit of the policy keeps stage st from starting; "": none, or the policy cannot tell.
 func (x *explainer) withheld(st *sched.Stage) string {
 	if ranker, v := x.ranker(); ranker != nil {
 		if w, ok := ranker.(Withholder); ok {
@@ -488,7 +495,7 @@ func (x *explainer) withheld(st *sched.Stage) string {
 	return ""
 }
 
-// ranker returns the policy, if it can tell its order, and the view that it knows.
+// ranker returns the policy and its view; nil if the policy is not known or cannot tell its order.
 func (x *explainer) ranker() (Ranker, *sched.View) {
 	if x.policy == nil {
 		return nil, nil
@@ -500,17 +507,18 @@ func (x *explainer) ranker() (Ranker, *sched.View) {
 	return r, &x.policy.core.View
 }
 
-// A survey is of the nodes that are there, for one more task of a stage.
+// A survey says which nodes have room for one more task of a stage.
 type survey struct {
-	nodes, large int           // there, and large enough if they were empty
-	fits         []*sched.Node // a task may be launched there
-	reserved     []*sched.Node // have room, and are kept for another stage
-	avoided      []*sched.Node // have room, and the job avoids them
+	nodes, large int           // all nodes; those that could hold a task if they were empty
+	fits         []*sched.Node // nodes where a task may be launched
+	reserved     []*sched.Node // nodes with room, reserved for another stage
+	avoided      []*sched.Node // nodes with room that the job avoids
 }
 
+// look returns the survey of all nodes for stage st.
 func look(v *sched.View, st *sched.Stage) (s survey) {
 	allowed := map[sched.NodeID]bool{}
-	for n := range v.FitsAs(st, 0, v.Shape(sched.Resources{})) { // nothing fits everywhere where it may
+	for n := range v.FitsAs(st, 0, v.Shape(sched.Resources{})) { // the empty shape fits on every allowed node
 		allowed[n.ID] = true
 	}
 	for _, n := range v.Nodes {
@@ -534,8 +542,8 @@ func look(v *sched.View, st *sched.Stage) (s survey) {
 	return s
 }
 
-// room says why a stage that may start has tasks waiting, as far as nodes go, and whose turn it is where they go far
-// enough.
+// room sets in e why tasks of stage st wait, which may start: no node has room for them, or else the order of the
+// policy is the reason (turn).
 func (x *explainer) room(e *StageExplanation, st *sched.Stage) {
 	v := &x.known.core.View
 	s := look(v, st)
@@ -562,7 +570,7 @@ func (x *explainer) room(e *StageExplanation, st *sched.Stage) {
 	}
 }
 
-// turn says why nothing of a stage was launched although nodes fit.
+// turn sets in e why no task of stage st was launched although nodes fit.
 func (x *explainer) turn(e *StageExplanation, st *sched.Stage, fits []*sched.Node) {
 	ranker, _ := x.ranker()
 	switch {
@@ -583,7 +591,7 @@ func (x *explainer) turn(e *StageExplanation, st *sched.Stage, fits []*sched.Nod
 	}
 }
 
-// names names a few nodes.
+// names returns the names of the first few nodes, and how many more there are.
 func names(nodes []*sched.Node) string {
 	var some []string
 	for _, n := range nodes[:min(mostNamed, len(nodes))] {
@@ -595,7 +603,7 @@ func names(nodes []*sched.Node) string {
 	return strings.Join(some, ", ")
 }
 
-// amounts writes what there is of a vector.
+// amounts returns the amounts of r that are not zero, as text.
 func amounts(r sched.Resources) string {
 	l := line{}
 	l.resources("", r)
@@ -623,7 +631,7 @@ func holders(v *sched.View, st *sched.Stage) (list []Holder) {
 	return list[:min(mostNamed, len(list))]
 }
 
-// shares reports whether two vectors have a kind in common.
+// shares reports whether a and b both have some of the same kind of resource.
 func shares(a, b sched.Resources) bool {
 	for k := range a {
 		if a[k] > 0 && b[k] > 0 {
@@ -633,15 +641,15 @@ func shares(a, b sched.Resources) bool {
 	return false
 }
 
-// heard remembers when nodes reported and had more room, and since when stages of a job may start: under heartbeats a
-// policy can use room only when its node reports.
+// heard remembers when each node last reported and last got more room, and since when each stage of a job may start.
+// Under heartbeats a policy can use room only when its node reports.
 type heard struct {
 	view            *sched.View
 	job             sched.JobID
 	reported, freed map[sched.NodeID]sched.Time
-	since           map[int32]sched.Time
-	began           sched.Time // what was before is not known; -1: nothing was
-	unsure          bool       // an answer would have needed what was before
+	since           map[int32]sched.Time // by index of the stage
+	began           sched.Time           // reports before this instant are not known; -1: all are known
+	unsure          bool                 // an answer depended on reports that are not known
 }
 
 func newHeard(job sched.JobID, v *sched.View) *heard {
@@ -655,7 +663,7 @@ func newHeard(job sched.JobID, v *sched.View) *heard {
 	}
 }
 
-// from says that what the view shows now, at an instant, is where h begins. A stage that waits may have done so before.
+// from begins h at instant now, with the stages that wait by then: since when they have waited is not known.
 func (h *heard) from(now sched.Time) {
 	h.began = now
 	if j := h.view.Job(h.job); j != nil {
@@ -667,6 +675,7 @@ func (h *heard) from(now sched.Time) {
 	}
 }
 
+// follow notes what the events of Step s say of nodes, and which stages wait after it.
 func (h *heard) follow(s *Step) {
 	for i := range h.view.Events {
 		switch e := &h.view.Events[i]; e.Kind {
@@ -694,7 +703,7 @@ func (h *heard) follow(s *Step) {
 	}
 }
 
-// any reports whether one of nodes has sent a report since both held: the node had room, and the stage could start.
+// any reports whether one of nodes has sent a report since it had room and stage st could start.
 func (h *heard) any(st sched.StageID, nodes []*sched.Node) bool {
 	unsure := false
 	for _, n := range nodes {

@@ -21,14 +21,14 @@ func newNodeTable(hosts hostSet, t *topology) nodeTable {
 	}
 }
 
-// Limits on nodes that come and go: how many that have left are remembered, and how many sizes the core tells apart.
+// Limits on nodes that come and go.
 const (
-	mostGone    = 1000
-	mostClasses = 256
+	mostGone    = 1000 // nodes that have left and are remembered
+	mostClasses = 256  // classes of nodes; the nodes of all others share the class "others"
 )
 
-// class names the class of the node: what is said of its host, else a device that it has, else its size. Classes beyond
-// mostClasses are one.
+// class returns the name of the node's class: the one configured for its host, else the device that it has, else its
+// size. A new class beyond mostClasses becomes "others".
 func (n *node) class() string {
 	t := &n.m.nodes
 	name := n.m.config.Room.Classes[n.id.Host]
@@ -45,8 +45,8 @@ func (n *node) class() string {
 	return name
 }
 
-// add puts a new node into the table. Where mostGone nodes are remembered, it takes the place of the one that left
-// longest ago.
+// add adds node n, which is new, to the table. If mostGone nodes that have left are remembered, the table forgets the
+// one that left first, and n gets its ID in the core.
 func (t *nodeTable) add(n *node) {
 	if t.gone.count >= mostGone {
 		old := t.gone.oldest().thing.(*node)
@@ -64,10 +64,10 @@ func (t *nodeTable) add(n *node) {
 	}
 }
 
-// bySched orders nodes by their ids in the core.
+// bySched compares nodes by their IDs in the core.
 func bySched(a, b *node) int { return cmp.Compare(a.sched, b.sched) }
 
-// forget takes a node that has left out of the table. Its place in list is kept for the node that follows it.
+// forget removes node n, which has left, from the table, but for its place in list: the caller puts another node there.
 func (t *nodeTable) forget(n *node) {
 	n.silent.leave()
 	n.launches.shunned.leave()
@@ -89,7 +89,7 @@ func (t *nodeTable) forget(n *node) {
 	}
 }
 
-// rackID returns the core's id of a rack, which it makes for a new rack.
+// rackID returns the core's ID of the rack of a name. A new rack gets the next ID.
 func (t *nodeTable) rackID(name string) sched.RackID {
 	id, ok := t.racks[name]
 	if !ok {
@@ -99,10 +99,10 @@ func (t *nodeTable) rackID(name string) sched.RackID {
 	return id
 }
 
-// usable counts the nodes that the core has.
+// usable returns how many nodes the core has.
 func (t *nodeTable) usable() int32 { return t.up }
 
-// named returns the nodes that a host or a rack stands for, in order.
+// named returns the IDs of the nodes on the host, or in the rack, that place names, in ascending order.
 func (t *nodeTable) named(place string) (ids []sched.NodeID) {
 	for _, n := range t.byPlace[place] {
 		ids = append(ids, n.sched)
@@ -110,10 +110,11 @@ func (t *nodeTable) named(place string) (ids []sched.NodeID) {
 	return ids
 }
 
-// isRack reports whether a place is a rack: names of racks are paths.
+// isRack reports whether place names a rack, which is a path, and not a host.
 func (t *nodeTable) isRack(place string) bool { return len(place) > 0 && place[0] == '/' }
 
-// largest returns the most that one container may get: what the largest node has of each kind, within the limits s.
+// largest returns the most that one container can get: of each kind of resource what the node has that has most of it,
+// within the limits s. While there is no node, it returns the limits. The result is cached until a node changes.
 func (t *nodeTable) largest(s Sizes) wire.Resource {
 	if t.changed {
 		t.changed, t.widest = false, sched.Resources{}
@@ -136,12 +137,12 @@ func (t *nodeTable) largest(s Sizes) wire.Resource {
 	return r
 }
 
-// nodesWait is how long nodes have, at the start, to register before a container is refused that none could have, as in
-// Hadoop.
+// nodesWait is how long after the start askable does not look at nodes, because they may not have registered yet.
+// Hadoop waits as long.
 const nodesWait = 10 * time.Second
 
-// askable returns the most that may be asked for: of memory and cores what is configured, of other kinds no more than a
-// node has.
+// askable returns the most that a container may ask for: the configured limits, and of kinds other than memory and
+// cores no more than a node has.
 func askable(m *manager) wire.Resource {
 	most := m.config.Sizes.most()
 	if len(m.config.Sizes.Kinds) > 0 && m.now.Sub(m.started) >= nodesWait {
@@ -150,14 +151,15 @@ func askable(m *manager) wire.Resource {
 	return most
 }
 
-// offer tells the core what it may use of the node now: nothing while the node is quiet or is being decommissioned.
+// offer reports to the core how much of the node it may use now: nothing while the node is quiet or is being
+// decommissioned.
 func (n *node) offer() {
 	if n.usable() {
 		n.m.note(sched.Event{Kind: sched.NodeReported, Node: n.sched, Body: n.spec()})
 	}
 }
 
-// spec describes the node to the core.
+// spec returns the description of the node for the core.
 func (n *node) spec() *sched.NodeSpec {
 	s := &sched.NodeSpec{Name: n.name, Class: n.class(), Rack: n.m.nodes.rackID(n.rack)}
 	if n.fresh() {
@@ -169,7 +171,7 @@ func (n *node) spec() *sched.NodeSpec {
 // fresh reports whether the node may get containers.
 func (n *node) fresh() bool { return n.state == wire.NodeRunning && !n.quiet.Load() }
 
-// become sets the state of the node, and updates the counts of the node table.
+// become sets the state of the node to s, and updates the counts of the node table.
 func (n *node) become(s wire.NodeState) {
 	n.count(-1)
 	n.state = s
@@ -177,14 +179,14 @@ func (n *node) become(s wire.NodeState) {
 	n.m.nodes.changed = true
 }
 
-// hush changes whether the node is quiet.
+// hush marks the node as quiet, or as not quiet any more.
 func (n *node) hush(quiet bool) {
 	n.count(-1)
 	n.quiet.Store(quiet)
 	n.count(1)
 }
 
-// count adds d to the counts of the table that the node is part of.
+// count adds d to each count of the node table that includes the node in its present state.
 func (n *node) count(d int32) {
 	if n.usable() {
 		n.m.nodes.up += d
@@ -194,13 +196,13 @@ func (n *node) count(d int32) {
 	}
 }
 
-// hold puts a container on the node.
+// hold adds container c to those on the node.
 func (n *node) hold(c *container) {
 	c.at = int32(len(n.containers))
 	n.containers = append(n.containers, c)
 }
 
-// drop takes a container off the node.
+// drop removes container c from those on the node.
 func (n *node) drop(c *container) {
 	last := len(n.containers) - 1
 	n.containers[c.at] = n.containers[last]
@@ -209,7 +211,7 @@ func (n *node) drop(c *container) {
 	n.containers = n.containers[:last]
 }
 
-// stop orders the node to end a container.
+// stop notes that the node must be told to end a container. A second call for the same container does nothing.
 func (n *node) stop(id wire.ContainerID) {
 	if n.stopped[id] {
 		return
@@ -221,7 +223,7 @@ func (n *node) stop(id wire.ContainerID) {
 	n.cleanup = append(n.cleanup, id)
 }
 
-// tell makes a report of the node.
+// tell returns the node's report for clients. The report shares no memory with the node.
 func (n *node) tell() wire.NodeReport {
 	r := wire.NodeReport{ID: n.id, HTTPAddress: n.web, Rack: n.rack, Capacity: n.capacity,
 		Containers: int32(len(n.containers)), State: n.state,

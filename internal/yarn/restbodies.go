@@ -14,10 +14,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// The bodies of REST replies. Names and nesting are Hadoop's, which tools know. A member that is not always there is
-// left out when it is empty.
+// The bodies of REST replies. Names and nesting of members are Hadoop's, so that tools made for Hadoop can read them. A
+// member that Hadoop leaves out in some replies is omitted when it is empty.
 
-// parts are structs whose members stand side by side in one object, because Hadoop has objects of that many members.
+// parts are structs that are written as one object with the members of all of them. Some of Hadoop's objects have more
+// members than a type of this module may have fields (TestTidyWidth).
 type parts []any
 
 // MarshalJSON writes the members of all parts.
@@ -52,7 +53,7 @@ func (p parts) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(inner, start)
 }
 
-// A decimal is a number that is written with a point, as Java writes floating-point numbers.
+// A decimal is a number that is always written with a decimal point (7.0), as Java writes floating-point numbers.
 type decimal float32
 
 func (d decimal) String() string {
@@ -71,20 +72,19 @@ func (d decimal) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(d.String(), start)
 }
 
-// A body is a reply: one object, or one value, under a name.
+// A body is the body of a reply: an object with one member, which has a name and a value.
 type body struct {
 	name  string
 	value any
 }
 
-// Names of bodies that are not written as a member: one that stands alone, with its element's name behind, and the
-// empty one of what was accepted.
+// Names of bodies that are not written as a member.
 const (
-	alone    = "="
-	accepted = "+"
+	alone    = "=" // the value itself is the body; in XML the element has the name that follows the "="
+	accepted = "+" // there is no body, and the status is 202
 )
 
-// A statement is a list of resource kinds, each with what queues and users lent and borrowed of it.
+// A statement lists the kinds of resources, each with what queues and users have lent and borrowed of it.
 type statement struct {
 	Kinds any `json:"kind" xml:"kind"`
 }
@@ -102,7 +102,7 @@ type clusterInfo struct {
 	Connection           string `json:"haZooKeeperConnectionState" xml:"haZooKeeperConnectionState"`
 }
 
-// appCounts, memoryCounts, coreCounts and nodeCounts are the parts of what is told of the whole cluster in numbers.
+// appCounts, memoryCounts, coreCounts, nodeCounts and amountCounts are the parts of the figures of the whole cluster.
 type appCounts struct {
 	Submitted int `json:"appsSubmitted" xml:"appsSubmitted"`
 	Completed int `json:"appsCompleted" xml:"appsCompleted"`
@@ -152,7 +152,7 @@ type schedulerInfo struct {
 	Info queueBody `json:"schedulerInfo" xml:"schedulerInfo"`
 }
 
-// queueInfo describes a queue. Its capacities are in percent.
+// queueInfo describes a queue. Capacities are in percent.
 type queueInfo struct {
 	Name                 string     `json:"queueName" xml:"queueName"`
 	Path                 string     `json:"queuePath" xml:"queuePath"`
@@ -167,10 +167,10 @@ type queueInfo struct {
 	Used                 amountInfo `json:"resourcesUsed" xml:"resourcesUsed"`
 }
 
-// hundredths returns a part in percent, without the error of its last digits: 70 for 0.7.
+// hundredths returns a part in percent, rounded to five digits after the point: 70 for the float32 nearest to 0.7.
 func hundredths(part float32) decimal { return decimal(math.Round(float64(part)*1e7) / 1e5) }
 
-// amountInfo is memory in MiB and virtual cores, and the same and the other kinds by name.
+// amountInfo is an amount of resources: memory in MiB, virtual cores, and once more a list of all kinds by name.
 type amountInfo struct {
 	Memory int64         `json:"memory" xml:"memory"`
 	VCores int64         `json:"vCores" xml:"vCores"`
@@ -181,7 +181,7 @@ type amountsByKind struct {
 	Info []amountOfKind `json:"resourceInformation" xml:"resourceInformation"`
 }
 
-// amountOfKind is an amount of one kind of resource, and what a container may have of it.
+// amountOfKind is an amount of one kind of resource, and the least and the most of it that a container may have.
 type amountOfKind struct {
 	Attributes struct{} `json:"attributes" xml:"attributes"`
 	Max        int64    `json:"maximumAllocation" xml:"maximumAllocation"`
@@ -192,7 +192,7 @@ type amountOfKind struct {
 	Value      int64    `json:"value" xml:"value"`
 }
 
-// info describes an amount.
+// info returns the description of amount r.
 func (s Sizes) info(r wire.Resource) amountInfo {
 	o := amountInfo{Memory: r.Memory, VCores: int64(r.VCores)}
 	list := []amountOfKind{
@@ -210,10 +210,11 @@ func (s Sizes) info(r wire.Resource) amountInfo {
 	return o
 }
 
-// infoOf describes an amount of the core.
+// infoOf returns the description of amount r of the core.
 func (s Sizes) infoOf(r sched.Resources) amountInfo { return s.info(s.size(r)) }
 
-// resource is the amount that a caller of REST has described: kinds by name count before members.
+// resource returns the amount that a caller described: memory and cores from the members, other kinds from the list. It
+// stops when the other kinds are longer than wire.MostOthers, since such an amount is refused.
 func (i *amountInfo) resource() *wire.Resource {
 	r := &wire.Resource{Memory: i.Memory, VCores: int32(i.VCores)}
 	for _, k := range i.Kinds.Info {
@@ -267,8 +268,8 @@ type nodeInfo struct {
 	AvailableVCores  int32  `json:"availableVirtualCores" xml:"availableVirtualCores"`
 }
 
-// nodeUse is what the processes of a node use, as its NodeManager measures it, and what the node has. Shares are in
-// percent; what is not kept of Hadoop's is zero.
+// nodeUse says how much the processes of a node use, as its NodeManager measures it, and what the node has. Shares are
+// in percent. Members of Hadoop's for which this ResourceManager has no figures are zero.
 type nodeUse struct {
 	MemoryShare   decimal    `json:"memUtilization" xml:"memUtilization"`
 	CoreShare     decimal    `json:"cpuUtilization" xml:"cpuUtilization"`
@@ -336,10 +337,10 @@ type appList struct {
 	App []parts `json:"app,omitempty" xml:"app"`
 }
 
-// appIdentity, appMaster and appUsage are the parts of what is told of an application: what it is, where its
+// appIdentity, appMaster and appUsage are the parts of the description of an application: what it is, where its
 // ApplicationMaster is, and what it uses.
 
-// appIdentity is in ms where it says a time, and in percent where it says progress.
+// appIdentity says what an application is. Instants are in ms since 1970, times in ms, progress in percent.
 type appIdentity struct {
 	ID           string  `json:"id" xml:"id"`
 	User         string  `json:"user" xml:"user"`
@@ -369,7 +370,7 @@ type appMaster struct {
 	Unmanaged     bool   `json:"unmanagedApplication" xml:"unmanagedApplication"`
 }
 
-// appUsage is what an application holds; -1 where it holds nothing any more.
+// appUsage says what an application holds (-1 once it has ended), and what it has used since its start.
 type appUsage struct {
 	AllocatedMemory   int64   `json:"allocatedMB" xml:"allocatedMB"`
 	AllocatedVCores   int32   `json:"allocatedVCores" xml:"allocatedVCores"`
@@ -387,8 +388,9 @@ type appUsage struct {
 	LogAggregation    string  `json:"logAggregationStatus" xml:"logAggregationStatus"`
 }
 
-// appExpected is an extension of Hadoop's application: when its tasks are expected to start, and to end with the limits
-// of nine of ten draws, in seconds from now. What is not known, and the start of what has started, is left out.
+// appExpected is an extension of Hadoop's description of an application: when its first task is expected to start and
+// its last to end, in seconds from now. Nine of ten simulated ends lie between Low and High. Members that are not known
+// are left out, and Start is left out when a task has started.
 type appExpected struct {
 	Start *float64 `json:"expected_start_s,omitempty" xml:"expected_start_s,omitempty"`
 	End   *float64 `json:"expected_end_s,omitempty" xml:"expected_end_s,omitempty"`
@@ -396,11 +398,11 @@ type appExpected struct {
 	High  *float64 `json:"expected_end_high_s,omitempty" xml:"expected_end_high_s,omitempty"`
 }
 
-// A masterPlace is where the ApplicationMaster of an application is, for those who may see it.
+// A masterPlace says where an ApplicationMaster is: its node's ID, the address of the node's pages, and its container.
 type masterPlace struct{ node, web, container string }
 
-// bodyOfApp describes an application. now and cluster are in ms; at is empty where the ApplicationMaster has no
-// container, or the user may not see it.
+// bodyOfApp returns the description of an application at instant now in ms. cluster is the start of the ResourceManager
+// in ms. at is empty if the ApplicationMaster has no container, or the user may not see it.
 func bodyOfApp(r *wire.ApplicationReport, now, cluster int64, at masterPlace) parts {
 	id := appIdentity{
 		ID:           r.ID.String(),
@@ -461,7 +463,7 @@ type statistics struct {
 	Item []statistic `json:"statItem" xml:"statItem"`
 }
 
-// statistic counts the applications of a state and a type.
+// statistic is the number of the applications of a type that are in a state.
 type statistic struct {
 	State string `json:"state" xml:"state"`
 	Type  string `json:"type" xml:"type"`

@@ -7,32 +7,32 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// An attempt is what the simulator knows of an attempt.
+// An attempt is the simulator's row of an attempt.
 type attempt struct {
 	id      sched.AttemptID // zero: the row is free
 	core    *sched.Attempt
 	job     *job
-	due     sched.Time // the end, while it computes; else how long it has yet to compute
+	due     sched.Time // while it computes, the instant of its end; else how long it still has to compute
 	whole   sched.Time // how long it computes in all, if it does not fail
-	beyond  sched.Time // what it would have yet to compute where it fails
+	beyond  sched.Time // how much of whole is left when it fails; zero: it does not fail
 	item    int32      // its end in the queue
-	fetch   int32      // what it fetches, in network.fetches; zero: nothing, or nothing any more
+	fetch   int32      // index of its fetch in network.fetches; zero: it fetches nothing, or has fetched all
 	state   state
-	outcome sched.Outcome // that it comes to, unless it is killed
+	outcome sched.Outcome // how it will end, unless it is killed
 }
 
 type state uint8
 
 const (
 	computing state = iota
-	fetching        // bytes flow
-	waiting         // for outputs of maps
+	fetching        // a reduce to which bytes flow
+	waiting         // a reduce that needs outputs of maps which are not done
 	frozen          // suspended, computing or not
 	serving         // a master that has started, until its job is done
 	over            // ended; the core is told with the next heartbeat
 )
 
-// A job is what the simulator knows of a job.
+// A job is the simulator's row of a job.
 type job struct {
 	id       sched.JobID
 	truth    *workload.Truth
@@ -40,26 +40,26 @@ type job struct {
 	probe    bool
 	led      bool             // it has a master that asks for its tasks
 	probedBy sched.JobID      // its last probe
-	master   sched.AttemptID  // its master that runs; zero: none
-	closing  bool             // its master closes: all tasks are done
+	master   sched.AttemptID  // its running master; zero: none
+	closing  bool             // its master commits the output and ends: all tasks are done
 	orphan   bool             // its master was lost, and no other has started yet
 	looked   bool             // it is in masters.looks
 	again    map[taskID]int32 // attempts of a task that ended without success
-	found    int              // rounds of truth.Later
+	found    int              // how many rounds of truth.Later it has asked for
 	alike    alike
 	supply
 }
 
 type taskID struct{ stage, task int32 }
 
-// An alike is how long the first so many tasks of a stage take, all of them the same.
+// An alike says that the first tasks of a stage all take the same time.
 type alike struct {
 	stage, tasks int32
 	time         sched.Time
 }
 
-// time returns how long a task takes that has no input to read elsewhere. Most tasks of a wave take the same: it is
-// worked out once.
+// time returns the true time of a task that does not read input from other nodes. Most tasks of a wave take the same
+// time, which is computed once.
 func (j *job) time(stage, task int32) sched.Time {
 	if j.alike.stage == stage && task <= j.alike.tasks {
 		return j.alike.time
@@ -71,15 +71,15 @@ func (j *job) time(stage, task int32) sched.Time {
 	return d
 }
 
-// attempts are those that run, and the jobs that they are of.
+// attempts are the running attempts, and their jobs.
 type attempts struct {
 	view     *sched.View
 	chance   workload.Chance
 	rows     []attempt // by slot of AttemptID
 	alive    int       // attempts whose end the core has not been told
 	jobs     sched.Per[*job]
-	newest   sched.JobID // submitted, probes included
-	admitted int64       // jobs of the source that the core knows
+	newest   sched.JobID // the last job that was submitted, probes included
+	admitted int64       // how many jobs of the source were submitted
 }
 
 // nextJob returns the ID of the next job to be submitted.
@@ -88,11 +88,11 @@ func (t *attempts) nextJob() sched.JobID {
 	return t.newest
 }
 
-// of returns what is known of a job of the core.
+// of returns the row of a job of the core.
 func (t *attempts) of(row *sched.Job) *job { return *t.jobs.Of(row) }
 
-// admit makes the row of a job that was submitted. A job's chance comes from its place in the source, which no policy
-// changes; a probe's from the job it is of.
+// admit makes the row of job id, which was submitted. The random numbers of a job depend on its place in the source,
+// which no policy changes; those of a probe depend on the job that it probes.
 func (t *attempts) admit(id sched.JobID, spec *sched.JobSpec) *job {
 	j := &job{id: id, truth: spec.Payload.(*workload.Truth)}
 	if j.probe = spec.Probes != 0; j.probe {
@@ -114,7 +114,7 @@ func (t *attempts) find(id sched.AttemptID) *attempt {
 	return nil
 }
 
-// add makes the row of an attempt that is launched. The pointer is valid until the next add, which may move all rows.
+// add makes the row of attempt a, which is launched. The pointer is valid until the next add, which may move all rows.
 func (t *attempts) add(a *sched.Attempt) *attempt {
 	slot := int(a.ID.Row())
 	if slot >= len(t.rows) {
@@ -140,11 +140,11 @@ type tasks struct {
 	idle       *idleness
 }
 
-// start begins an attempt that is no master.
+// start begins an attempt that is not a master.
 func (t *tasks) start(r *attempt) {
 	a := r.core
 	st := a.Stage
-	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // of its task nothing but the time matters
+	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // only the time of the task matters
 		r.whole = t.stretch(r, r.job.time(st.ID.Index, a.Task))
 		t.begin(r)
 		t.compute(r)
@@ -169,7 +169,7 @@ func (t *tasks) start(r *attempt) {
 	t.compute(r)
 }
 
-// begin settles how long an attempt has to compute.
+// begin sets how long an attempt computes: all of its time, or until it fails.
 func (t *tasks) begin(r *attempt) {
 	r.due = r.whole
 	if t.costs.Faults.Attempts > 0 {
@@ -177,7 +177,8 @@ func (t *tasks) begin(r *attempt) {
 	}
 }
 
-// stretch returns how long it takes in an attempt to compute what takes d.
+// stretch returns how long attempt r takes for a computation that takes d in truth: by the speed of its node, chance,
+// and whether it is a straggler.
 func (t *tasks) stretch(r *attempt, d sched.Time) sched.Time {
 	c, j, a := &t.costs.Chance, r.job, r.core
 	f := t.nodes.slow[a.Node-1]
@@ -211,12 +212,12 @@ func (t *tasks) speedOf(st *workload.StageTruth, a *sched.Attempt) float64 {
 	return st.SpeedOn(class.Name)
 }
 
-// draw is the chance of a task.
+// draw returns the source of the random numbers of a's task for a purpose: the same for all attempts of the task.
 func (j *job) draw(a *sched.Attempt, purpose uint64) workload.Chance {
 	return j.chance.With(purpose).With(uint64(a.Stage.ID.Index)).With(uint64(a.Task))
 }
 
-// drawAgain is the chance of an attempt: of the k-th of its task.
+// drawAgain returns the source of the random numbers of attempt a for a purpose: another for each attempt of a task.
 func (t *tasks) drawAgain(j *job, a *sched.Attempt, purpose uint64) workload.Chance {
 	k := int(j.again[taskID{a.Stage.ID.Index, a.Task}]) + t.view.Twins(a)
 	return j.draw(a, purpose).With(uint64(k))
@@ -232,7 +233,7 @@ func (t *tasks) maybeFail(r *attempt) {
 	}
 }
 
-// compute makes an attempt go on for the time that it has left.
+// compute lets an attempt compute for the time r.due, which it has left, and turns r.due into the instant of its end.
 func (t *tasks) compute(r *attempt) {
 	r.state = computing
 	if t.contention.on() {
@@ -242,8 +243,8 @@ func (t *tasks) compute(r *attempt) {
 	r.item = t.await(r.due, endOf|uint64(r.id))
 }
 
-// fetch makes a reduce fetch what there is of its input; it waits where there is nothing new, and computes when it has
-// all. While it fetches it hinders the tasks that compute on its node.
+// fetch lets a reduce fetch what there is of its input, wait if there is nothing new, or compute if it has all. While a
+// reduce fetches it hinders the tasks that compute on its node.
 func (t *tasks) fetch(r *attempt) {
 	t.fetches(r, t.contention.leave)
 	if t.net.more(r) {
@@ -253,29 +254,29 @@ func (t *tasks) fetch(r *attempt) {
 	t.fetches(r, t.contention.enter)
 }
 
-// fetches counts an attempt that fetches among those that hinder others, or takes it out.
+// fetches calls count, which is enter or leave of contention, for an attempt that fetches.
 func (t *tasks) fetches(r *attempt, count func(*attempt) float64) {
 	if r.state == fetching && t.contention.on() {
 		count(r)
 	}
 }
 
-// fetched makes the reduces go on whose fetches in a rack are due.
+// fetched continues the reduces of a rack that have fetched what they were fetching.
 func (t *tasks) fetched(id sched.RackID) {
 	for _, f := range t.net.fetched(id) {
 		t.fetch(t.find(t.net.fetches[f].id))
 	}
 }
 
-// goOn makes the waiting reduces of a job go on for which enough maps are done.
+// goOn continues the waiting reduces of a job for which enough maps are done.
 func (t *tasks) goOn(j *job) {
 	for _, id := range t.net.ready(j) {
 		t.fetch(t.find(id))
 	}
 }
 
-// refetch makes the reduces of a job that fetch fetch no more than there still is, because outputs of maps were lost.
-// What they have got they keep.
+// refetch is called when outputs of maps of a job were lost. It limits the reduces that fetch to the outputs that are
+// left; they keep what they have fetched.
 func (t *tasks) refetch(j *job) {
 	for _, id := range append([]int32(nil), j.fetches...) {
 		if r := t.find(t.net.fetches[id].id); r != nil && r.state == fetching {
@@ -286,7 +287,7 @@ func (t *tasks) refetch(j *job) {
 	t.net.note(j)
 }
 
-// halt stops an attempt where it is.
+// halt stops an attempt at the point that it has reached, and freezes it.
 func (t *tasks) halt(r *attempt) {
 	switch r.state {
 	case computing:
@@ -304,7 +305,7 @@ func (t *tasks) halt(r *attempt) {
 	}
 }
 
-// end says that an attempt has come to its end.
+// end ends an attempt with its outcome, and tells the core.
 func (t *tasks) end(r *attempt) {
 	if r.state == computing && t.contention.on() {
 		t.contention.leave(r)
@@ -325,7 +326,7 @@ func (t *tasks) end(r *attempt) {
 	}
 }
 
-// forget frees the row of an attempt of whose end the core is told.
+// forget frees the row of an attempt when the core is told of its end.
 func (t *tasks) forget(r *attempt) {
 	if r.outcome != sched.OK && (t.costs.Faults.Attempts > 0 || t.costs.Chance.Stragglers > 0) {
 		if r.job.again == nil {
@@ -343,7 +344,7 @@ func (t *tasks) forget(r *attempt) {
 	t.alive--
 }
 
-// kill ends an attempt after a warning.
+// kill ends an attempt when grace is over.
 func (t *tasks) kill(id sched.AttemptID, grace sched.Time) {
 	r := t.find(id)
 	switch {
@@ -368,7 +369,7 @@ func (t *tasks) suspend(id sched.AttemptID) {
 	ev.Kind, ev.Attempt = sched.AttemptSuspended, id
 }
 
-// resume makes a suspended attempt go on.
+// resume continues a suspended attempt.
 func (t *tasks) resume(id sched.AttemptID) {
 	r := t.find(id)
 	switch {
@@ -380,8 +381,9 @@ func (t *tasks) resume(id sched.AttemptID) {
 	}
 }
 
-// tell returns an event to be filled, by which the core learns something of an attempt: now, or with the next heartbeat
-// of its node. It is filled where it stands, since what is copied right after it was written waits for the writes.
+// tell returns a new event about an attempt, which the caller must fill. The core learns of it in the next Step or,
+// under heartbeats, when the attempt's node reports. The event is filled in place, because a copy of bytes that were
+// just written would wait for the writes.
 func (t *tasks) tell(r *attempt) *sched.Event {
 	list := t.nodes.news(&t.nodes.list[r.core.Node-1])
 	*list = append(*list, sched.Event{})

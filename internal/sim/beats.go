@@ -6,17 +6,17 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// beats are the instants at which nodes report. Beat s is node s mod n's, at s·every ÷ n: each node reports at the
-// interval, and all of them are spread evenly over it. Nothing is kept in the queue.
+// beats are the instants at which nodes report. At beat s, the instant s·every ÷ n, node s mod n reports. So each node
+// reports once in each interval, and the reports are spread evenly over it. Beats are computed: the queue has none.
 type beats struct {
 	*agenda
 	tasks  *tasks
 	nodes  *machines
-	every  sched.Time // zero: there are none
-	n      int64
-	s      int64 // the next one
-	asleep bool  // s is out of date, because there was nothing to do
-	tells  bool  // progress
+	every  sched.Time // the interval; zero: no node reports
+	n      int64      // how many nodes
+	s      int64      // the next beat
+	asleep bool       // s is out of date, because no report was needed for a time
+	tells  bool       // reports tell the progress of attempts
 }
 
 func (b *beats) init(r *Reporting) {
@@ -27,7 +27,7 @@ func (b *beats) init(r *Reporting) {
 	}
 }
 
-// sleep tells beats that no part needs reports now. The next call of next finds the coming beat again.
+// sleep says that no reports are needed now. The next call of next computes which beat comes next.
 func (b *beats) sleep() { b.asleep = true }
 
 // at returns the instant of beat s.
@@ -35,14 +35,14 @@ func (b *beats) at(s int64) sched.Time {
 	return sched.Time(s/b.n)*b.every + sched.Time(proportion(int64(b.every), s%b.n, b.n))
 }
 
-// proportion returns x·a ÷ b, rounded down, for 0 ≤ a < b; the product may be larger than 64 bits.
+// proportion returns x·a ÷ b, rounded down, for 0 ≤ a < b. The product may have more than 64 bits.
 func proportion(x, a, b int64) int64 {
 	high, low := bits.Mul64(uint64(x), uint64(a))
 	q, _ := bits.Div64(high, low, uint64(b))
 	return int64(q)
 }
 
-// next returns the instant of the next beat, which is not before now; never: there is none.
+// next returns the instant of the next beat, which may be now; never: there is none.
 func (b *beats) next() sched.Time {
 	if b.every == 0 {
 		return never
@@ -64,7 +64,7 @@ func (b *beats) next() sched.Time {
 	return never
 }
 
-// gather adds what the nodes report whose beat is now.
+// gather adds the reports of the nodes whose beat is now to the events of the next Step.
 func (b *beats) gather() {
 	if b.every == 0 || b.asleep {
 		return
@@ -96,8 +96,8 @@ func (b *beats) gather() {
 	}
 }
 
-// progress returns the phase that an attempt is in, and which part of it is done: of a reduce that fetches, a third is
-// fetching, as Hadoop's ReduceTask counts its copying.
+// progress returns the phase of an attempt, and which part of the attempt is done. Fetching counts as a third of a
+// reduce, as Hadoop's ReduceTask counts its copy phase.
 func (t *tasks) progress(r *attempt) (sched.Phase, float32) {
 	part := 1.0
 	if r.whole > 0 {

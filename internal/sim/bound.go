@@ -5,16 +5,20 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Alone returns a function that gives the time which a job would take alone on the empty cluster, as a yardstick for
-// its slowdown: the longest path through its stages. A stage takes the larger of waves × mean task time and the
-// longest task, with true times on the fastest nodes. Waves are the stage's tasks ÷ the tasks that the cluster holds
-// at once, rounded up. A stage begins when those that it depends on are done, however early its tasks may start: a
-// reduce that has started waits for the last map. Stages that do not depend on each other go side by side, as if each
-// had the cluster to itself. A master's start comes before the stages that it asks for, and its closing after all;
-// stages that the job finds later come after all others, and an uber job's tasks run one by one. Locality, shuffle and
-// accidents are left out. It is zero for a job without tasks, and for one that the cluster cannot hold.
+// Alone returns a function that estimates the time of a job alone on the empty cluster, by which slowdown is computed.
+// It is the longest path through the job's stages:
 //
-// The function may be used by one goroutine at a time.
+//   - A stage takes the larger of waves × mean task time and the longest task, with true times on the fastest nodes.
+//     Waves are the stage's tasks ÷ the tasks that the cluster holds at once, rounded up.
+//   - A stage begins when the stages that it depends on are done, however early its tasks may start: a reduce that has
+//     started waits for the last map.
+//   - Stages that do not depend on each other run side by side, as if each had the cluster to itself.
+//   - The start of a master comes before the stages that it asks for, and its closing after all stages.
+//   - The stages of a later round begin when all stages of the rounds before are done.
+//   - The tasks of an uber job run one after the other.
+//
+// Locality, shuffle and accidents are left out. The time is zero for a job without tasks, and for a job that the
+// cluster cannot hold. Only one goroutine at a time may call the function.
 func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 	fastest := func(st *workload.StageTruth) (speed float64) {
 		for i := range c.Classes {
@@ -41,7 +45,7 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 		}
 		ends = ends[:0]
 		stages := t.All(j)
-		var asked, found sched.Time // when stages that a master asks for may begin, and those of this round
+		var asked, found sched.Time // when the stages may begin that a master asks for; those of the present round
 		for i := range stages {
 			if stages[i].Kind == sched.Master {
 				mean, _ := t.Times(int32(i))
@@ -80,12 +84,12 @@ func Alone(c *workload.Cluster) func(*sched.JobSpec) sched.Time {
 	}
 }
 
-// later returns d and ns nanoseconds more, at most clockMax.
+// later returns d + ns nanoseconds, at most clockMax.
 func later(d sched.Time, ns float64) sched.Time {
 	return min(d+sched.Time(min(ns, float64(clockMax))), clockMax)
 }
 
-// holds returns how many tasks with needs fit on a node.
+// holds returns how many tasks that need needs a node of a capacity holds at once.
 func holds(capacity, needs sched.Resources) int64 {
 	n := int64(-1)
 	for k, a := range needs {

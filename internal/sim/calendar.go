@@ -7,30 +7,32 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A calendar is a queue of what is due at instants: a ring of buckets of equal width for what is near (Brown, Calendar
-// Queues, CACM 1988), a heap for what is far, and a heap for the bucket that is open. Push and take cost O(1) for each
-// item while a bucket holds about one instant, any number of items due at one instant included, but for putting these
-// into order; they cost O(log n) where widths do not suit the times, until the next look at the widths, which comes
-// after as many pops as there are items.
+// A calendar is a priority queue of items, each of which is due at an instant (Brown, Calendar Queues, CACM 1988).
+// Items of the near future are in a ring of buckets of equal width, one bucket a "day". Items beyond the ring are in
+// the heap far. The items of the present day are in the heap today.
+//
+// An item costs O(1) while a bucket holds about one instant, however many items are due at that instant (plus sorting
+// these by their values). An item costs O(log n) while the width does not suit the times. After as many items as the
+// queue holds, look chooses the width anew.
 type calendar struct {
 	items []item // items[0] is not used
-	free  int32
-	live  int // items that are due
-	dead  int // items that were dropped and are still somewhere
+	free  int32  // first of the list of free items; 0: none
+	live  int    // how many items are due
+	dead  int    // how many were dropped and are still in a bucket or a heap
 
-	ring   []int32 // first item of each bucket; 0: none
-	words  []uint64
-	inRing int
-	shift  uint  // a bucket is 1<<shift ns wide
-	day    int64 // number of the open bucket
+	ring   []int32  // by bucket: its first item; 0: none
+	words  []uint64 // a bit for each bucket that is not empty
+	inRing int      // items in ring
+	shift  uint     // a bucket is 1<<shift ns wide
+	day    int64    // number of the present bucket, since instant 0
 	today  dueHeap
 	far    dueHeap
 
-	soonest  sched.Time // of what is due; never: nothing is
-	last     sched.Time // instant that was taken last
-	instants int        // distinct ones since the last look at the widths
-	pops     int
-	looked   sched.Time // instant of that look
+	soonest  sched.Time // the earliest instant at which an item is due; never: no item is
+	last     sched.Time // the instant whose items were taken last
+	instants int        // distinct instants since the last look at the width
+	pops     int        // items taken since then
+	looked   sched.Time // what last was at that look
 }
 
 type item struct {
@@ -42,8 +44,8 @@ type item struct {
 const (
 	leastRing = 1 << 8
 	mostRing  = 1 << 22
-	// perItem is how many buckets the ring has for each item: items are pushed on average as many instants ahead as
-	// there are items, so this many times that is rarely exceeded.
+	// perItem is how many buckets the ring has for each item. On average items are pushed as many instants ahead as
+	// there are items, so few are pushed beyond perItem times as many.
 	perItem   = 4
 	leastLook = 1 << 10
 )
@@ -58,8 +60,8 @@ func newCalendar() *calendar {
 	}
 }
 
-// push adds what, which is not zero, at an instant not before the last one taken. The handle is good for drop until the
-// item is taken.
+// push adds an item with the value what, which is not zero, and which is due at an instant not before the last one
+// taken. Until the item is taken, drop accepts the handle.
 func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
 	i := c.free
 	if i == 0 {
@@ -81,7 +83,7 @@ func (c *calendar) push(at sched.Time, what uint64) (handle int32) {
 	return i
 }
 
-// place puts an item where its day says.
+// place puts item i, whose row is x, into today, the ring or far, by its instant.
 func (c *calendar) place(i int32, x *item) {
 	switch d := int64(x.at) >> c.shift; {
 	case d <= c.day:
@@ -97,7 +99,7 @@ func (c *calendar) place(i int32, x *item) {
 	}
 }
 
-// drop takes an item out that is due.
+// drop removes the item of a handle.
 func (c *calendar) drop(handle int32) {
 	x := &c.items[handle]
 	x.what = 0
@@ -113,7 +115,7 @@ func (c *calendar) drop(handle int32) {
 // next returns the earliest instant at which something is due; never: nothing is.
 func (c *calendar) next() sched.Time { return c.soonest }
 
-// settle finds out what is due next.
+// settle sets soonest, and opens days until today has the items of that instant.
 func (c *calendar) settle() {
 	for {
 		for len(c.today) > 0 {
@@ -132,7 +134,8 @@ func (c *calendar) settle() {
 	}
 }
 
-// take removes what is due at the instant that next returned and appends it to list, in ascending order.
+// take removes the items that are due at the instant that next returned, and appends their values to list, in ascending
+// order.
 func (c *calendar) take(list []uint64) []uint64 {
 	at, n := c.soonest, len(list)
 	if len(c.today) == 0 || c.today[0].at != at { // it was pushed when there was nothing else, or the buckets are new
@@ -160,7 +163,7 @@ func (c *calendar) take(list []uint64) []uint64 {
 	return list
 }
 
-// taken appends to list what an item was about, if it had not been dropped, and frees the item.
+// taken frees item i, and appends its value to list unless the item had been dropped.
 func (c *calendar) taken(list []uint64, i int32) []uint64 {
 	what := c.release(i)
 	if what == 0 {
@@ -170,7 +173,7 @@ func (c *calendar) taken(list []uint64, i int32) []uint64 {
 	return append(list, what)
 }
 
-// release frees an item and returns what it was about; zero: it had been dropped.
+// release frees the row of item i, and returns the item's value; zero: it had been dropped.
 func (c *calendar) release(i int32) (what uint64) {
 	x := &c.items[i]
 	what, x.what = x.what, 0
@@ -179,7 +182,7 @@ func (c *calendar) release(i int32) (what uint64) {
 	return what
 }
 
-// open makes the next day that has something today, and reports whether there is one.
+// open moves the items of the next day that has any into today, and reports whether there is such a day.
 func (c *calendar) open() bool {
 	if c.inRing == 0 && len(c.far) == 0 {
 		return false
@@ -211,7 +214,7 @@ func (c *calendar) open() bool {
 	return true
 }
 
-// ahead returns how many days after today the first is that the ring has something for. There must be one.
+// ahead returns how many days after today the ring's next day with items is. There must be one.
 func (c *calendar) ahead() int64 {
 	mask := int64(len(c.ring) - 1)
 	b := (c.day + 1) & mask
@@ -225,7 +228,7 @@ func (c *calendar) ahead() int64 {
 	}
 }
 
-// look checks whether the widths suit the times.
+// look rebuilds the calendar if its width does not suit the distance between instants, or its size the items.
 func (c *calendar) look() {
 	gap := (c.last - c.looked) / sched.Time(c.instants)
 	c.pops, c.instants, c.looked = 0, 0, c.last
@@ -236,12 +239,12 @@ func (c *calendar) look() {
 	}
 }
 
-// size returns how many buckets suit the number of items.
+// size returns how many buckets suit the present number of items.
 func (c *calendar) size() int {
 	return min(max(1<<bits.Len(uint(perItem*c.live)), leastRing), mostRing)
 }
 
-// rebuild gives the calendar buckets of another width, and as many as suit what is due.
+// rebuild gives the calendar buckets of a width of 1<<shift ns, as many as size says, and drops the dead items.
 func (c *calendar) rebuild(shift uint) {
 	was := c.ring
 	keep := make([]int32, 0, c.live)
@@ -279,13 +282,13 @@ func (c *calendar) rebuild(shift uint) {
 	}
 }
 
-// A due is an item of a calendar and its instant.
+// A due is an index of calendar.items, and the instant at which the item is due.
 type due struct {
 	at   sched.Time
 	item int32
 }
 
-// A dueHeap is a 4-ary heap by instant. Items of equal instants pass each other at no cost.
+// A dueHeap is a 4-ary heap by instant. Items of equal instants come in no order.
 type dueHeap []due
 
 func (h *dueHeap) push(d due) {
@@ -298,7 +301,7 @@ func (h *dueHeap) push(d due) {
 	a[i] = d
 }
 
-// same reports whether all items are of one instant. It costs no more than to pop those of the first.
+// same reports whether all items are due at one instant. It costs no more than to pop the items of the first instant.
 func (h dueHeap) same() bool {
 	for i := range h {
 		if h[i].at != h[0].at {
@@ -308,7 +311,7 @@ func (h dueHeap) same() bool {
 	return true
 }
 
-// pop takes out the first, and returns its item.
+// pop removes the first entry, and returns its item.
 func (h *dueHeap) pop() (first int32) {
 	a := *h
 	first = a[0].item

@@ -8,39 +8,41 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Config is what Run needs.
+// Config says what Run simulates.
 type Config struct {
 	Cluster *workload.Cluster
 	Jobs    workload.Source // Payload of each job is a *workload.Truth
-	Core    sched.Config    // Can says which of Powers are used, none: all; Heartbeats is set by the simulator
+	Core    sched.Config    // Can says which of Powers are used (zero: all); the simulator sets Heartbeats
 	Seed    uint64
 	Costs   Costs
-	Script  []Incident // besides what Costs.Faults draws
+	Script  []Incident // losses and returns of nodes, besides those that Costs.Faults draws
 
-	// Timetables say by the name of a class what each of its nodes offers when, at most its resources; nil: all of
-	// them. Tasks that run when a node comes to offer less stay, and nothing starts there until there is room again.
+	// Timetables say, by the name of a class, how much each of its nodes offers when, at most its resources. Nodes of
+	// other classes offer all. When a node comes to offer less, its tasks stay, and no task starts there until there is
+	// room again.
 	Timetables map[string]*sched.Forecast
 
 	MostEvents int64        // end the run with an error after so many events and wakes; zero: no limit
 	MostJobs   int          // end the run with an error when more are unfinished at once; zero: DefaultMostJobs
 	MostTasks  int64        // the same for the tasks of unfinished jobs; zero: DefaultMostTasks
-	Until      sched.Time   // end the run at this instant, whatever is unfinished; zero: when all jobs are
-	Progress   func(Status) // called now and then; nil: never
+	Until      sched.Time   // end the run at this instant, whatever is unfinished; zero: when all jobs have ended
+	Progress   func(Status) // called every lookEvery instants; nil: never
 
-	// Fetched is told of the bytes that reduces of a rack fetched between two instants, at a rate that did not change
-	// meanwhile. What a rack's reduces fetch comes in order of time; nil: not told.
+	// Fetched is called with the bytes that the reduces of a rack fetched between two instants, at a constant rate.
+	// Calls for one rack come in order of time. nil: there are no calls.
 	Fetched func(from, to sched.Time, bytes float64)
 }
 
-// DefaultMostJobs is how many jobs may be unfinished at once where Config does not say. They take about 150 MB. Hadoop
-// and Slurm refuse more than 10,000 (yarn.scheduler.capacity.maximum-applications, MaxJobCount).
+// DefaultMostJobs is how many jobs may be unfinished at once, unless Config says otherwise. They take about 150 MB.
+// Hadoop and Slurm refuse more than 10,000 (yarn.scheduler.capacity.maximum-applications, MaxJobCount).
 const DefaultMostJobs = 100_000
 
-// DefaultMostTasks is how many tasks unfinished jobs may have at once where Config does not say. A task takes up to 100
-// bytes where its input has places, else next to nothing.
+// DefaultMostTasks is how many tasks unfinished jobs may have at once, unless Config says otherwise. A task takes up to
+// 100 bytes if it is known where its input is, else next to nothing.
 const DefaultMostTasks = 1 << 24
 
-// Costs are what happens to tasks besides the time they truly take. The zero value of each adds nothing.
+// Costs describe what happens to tasks besides the time that they take in truth. The zero value of each field adds
+// nothing.
 type Costs struct {
 	Chance     Variation
 	Reading    Reading
@@ -54,14 +56,14 @@ type Costs struct {
 
 // Variation is chance in task times.
 type Variation struct {
-	// a task's time is multiplied by exp(Sigma·N − Sigma²/2), N standard normal: lognormal with mean 1
+	// Sigma: a task's time is multiplied by exp(Sigma·N − Sigma²/2), N standard normal: lognormal with mean 1.
 	Sigma      float64
 	Stragglers float64 // probability that an attempt is a straggler; in [0, 1]
 	SlowNodes  float64 // part of the nodes on which every attempt is a straggler; in [0, 1]
 	Slowdown   float64 // what a straggler's time is multiplied by; at least 1, zero is 1
 }
 
-// Reading is what it costs to read input that is not on the node.
+// Reading says how much longer it takes to read input that is not on the node.
 type Reading struct {
 	// Copies of each block are placed for stages that read input and do not say where it is: the first on any node, the
 	// second in another rack, the third in the second's rack (HDFS). Zero: such input is local everywhere.
@@ -71,7 +73,7 @@ type Reading struct {
 	Rates [3]float64
 }
 
-// Faults are attempts that fail and nodes that are lost.
+// Faults say how often attempts fail and nodes are lost.
 type Faults struct {
 	Attempts float64    // probability that an attempt fails, after a uniform part of its time; in [0, 1]
 	MTBF     sched.Time // mean time, exponential, that a node stays; zero: for ever
@@ -81,7 +83,7 @@ type Faults struct {
 // Shuffle is how reduces fetch the output of maps. docs/spec/simulator.md states the model.
 type Shuffle struct {
 	On bool // bytes go over the cluster's Network; else a reduce's measured Fetch time passes, or none
-	// Batch is the part of its input that a reduce which has fetched all there is waits for before it fetches again; in
+	// Batch is the part of the maps that must end before a reduce, which has fetched all there is, fetches again; in
 	// (0, 1].
 	Batch float64
 	// Interference is the part of a node's bandwidth that each fetching reduce beyond the first takes from all:
@@ -89,29 +91,31 @@ type Shuffle struct {
 	Interference float64
 }
 
-// Reporting is when the scheduler learns of things.
+// Reporting says when the scheduler learns what happens on nodes.
 type Reporting struct {
-	// nodes report, and can be launched on, at this interval, evenly staggered; zero: at once and always
+	// Heartbeat is the interval at which a node reports; only then can tasks be launched there. The nodes' reports are
+	// spread evenly over the interval. Zero: the scheduler learns everything at once, and can always launch.
 	Heartbeat sched.Time
-	// running attempts report progress at this interval (with each heartbeat, where there are any); zero: never
+	// Progress is the interval at which running attempts report their progress; zero: never. With a Heartbeat, that is
+	// the interval.
 	Progress sched.Time
 }
 
-// Master is what a simulated MapReduce ApplicationMaster does on a cluster where maps and reduces compete for the same
-// room: it ends reduces that wait for maps which find none (RMContainerAllocator.preemptReducesIfNeeded). That it holds
-// a container itself is the job's to say (workload.Master).
+// Master describes the ramp-down of a MapReduce ApplicationMaster: where maps and reduces compete for the same room, it
+// ends reduces that wait for maps which find no room (RMContainerAllocator.preemptReducesIfNeeded). Whether the
+// ApplicationMaster holds a container itself, the job says (workload.Master).
 type Master struct {
-	Every    sched.Time // interval at which it looks; zero: there is no master, and such a job is stuck
-	Part     float64    // of what the job can get, that one look may free; in [0, 1]
-	Patience sched.Time // after which it ends reduces although room seems to be there; zero: never
+	Every    sched.Time // interval at which it looks for such maps; zero: never, so that such a job is stuck
+	Part     float64    // the part of what the job can get that one look may free at most; in [0, 1]
+	Patience sched.Time // after which it ends reduces although there seems to be room; zero: it does not
 }
 
-// Probing is what a sample of a job costs besides its share of the job's own times (FSPY 2.3).
+// Probing says what a probe of a job costs besides its part of the job's own times (FSPY 2.3).
 type Probing struct {
 	Base sched.Time // time to start the probe's map, and to start its reduce
 }
 
-// Defaults returns costs as a cluster of Hadoop has them, without accidents: no stragglers, no failures, no lost nodes.
+// Defaults returns the costs of a Hadoop cluster without accidents: no stragglers, no failures, no lost nodes.
 func Defaults() Costs {
 	return Costs{
 		Chance:  Variation{Slowdown: 3},
@@ -123,35 +127,35 @@ func Defaults() Costs {
 	}
 }
 
-// An Incident is a node that is lost or returns at an instant.
+// An Incident is the loss or the return of a node at an instant.
 type Incident struct {
 	At      sched.Time
 	Node    sched.NodeID
-	Returns bool // else it is lost
+	Returns bool // false: the node is lost
 }
 
-// A Status says how far a run is.
+// A Status says how far a run has come.
 type Status struct {
 	Now            sched.Time
 	Events         int64 // given to Core.Step
 	Jobs, Finished int64 // submitted, and ended in whatever way
 }
 
-// A Result is what a run came to. What became of the jobs is the recorder's to tell.
+// A Result has the totals of a run. What became of its jobs, the core's recorder (Config.Core) knows.
 type Result struct {
 	End      sched.Time    // instant of the last event
 	Steps    int64         // calls of Core.Step
-	Events   int64         // facts given to it
+	Events   int64         // given to these calls
 	Launches int64         // attempts
 	Jobs     int64         // submitted; probes included
-	Failed   int64         // of them, those that ended otherwise than well
-	MostJobs int           // unfinished at once
+	Failed   int64         // jobs that failed or were killed
+	MostJobs int           // the most that were unfinished at once
 	Refused  int           // actions that were invalid
 	Refusal  sched.Refusal // the first of them
 }
 
-// leastInterval is the shortest time at which things happen again and again: what is shorter would keep a run from
-// getting on.
+// leastInterval is the shortest interval at which something may happen again and again. With a shorter one a run would
+// need too many Steps.
 const leastInterval = sched.Time(time.Millisecond)
 
 // Validate reports what is wrong with costs: the field, and what it should be.

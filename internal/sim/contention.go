@@ -6,15 +6,15 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Contention is how tasks on a node hinder each other. With m the largest part of the node's memory, cores, disk and
-// network that its computing tasks use together by their profiles, each of these tasks takes 1 + Slope·m times as long
-// where m is at most 1, and (1 + Slope)·m^Power times as long beyond. docs/spec/simulator.md states the model.
+// Contention says how much tasks on a node hinder each other. Let m be the largest part of the node's memory, cores,
+// disk or network that the node's computing tasks use together, by their profiles. Each of these tasks takes
+// 1 + Slope·m times as long if m ≤ 1, else (1 + Slope)·m^Power times as long. docs/spec/simulator.md states the model.
 type Contention struct {
 	Slope float64 // zero: tasks do not hinder each other
 	Power float64 // at least 1; zero is 1
 }
 
-// factor returns how many times as long tasks take on a node with a part m in use.
+// factor returns how many times as long tasks take on a node of which the part m is used.
 func (c *Contention) factor(m float64) float64 {
 	if m <= 1 {
 		return 1 + c.Slope*m
@@ -28,21 +28,21 @@ var contended = [...]sched.ResourceKind{sched.Memory, sched.VCores, sched.DiskIO
 // An amount is what tasks use of each of the contended resources.
 type amount [len(contended)]float64
 
-// contention keeps what the computing attempts on each node use, and how much slower they therefore are. When that
-// changes, the attempts of the node are due anew, once an instant.
+// contention keeps how much the computing attempts on each node use, and how much longer they therefore take. When that
+// changes, settle computes the ends of the node's attempts anew, once for each instant.
 type contention struct {
 	model Contention
 	nodes []crowd        // by NodeID-1
-	uses  []amount       // by slot of AttemptID: of computing attempts
+	uses  []amount       // by slot of AttemptID: what enter counted for the attempt
 	dirty []sched.NodeID // nodes whose use has changed at this instant
 }
 
-// A crowd is the computing attempts on a node.
+// A crowd is the attempts that compute or fetch on a node.
 type crowd struct {
-	use    amount
+	use    amount // of all of them
 	count  int
-	factor float64 // by which their ends are reckoned; zero is 1
-	dirty  bool
+	factor float64 // how many times as long they take, by the ends in the queue; zero is 1
+	dirty  bool    // the node is in contention.dirty
 }
 
 // on reports whether tasks hinder each other.
@@ -56,8 +56,8 @@ func (c *contention) node(r *attempt) *crowd {
 	return &c.nodes[r.core.Node-1]
 }
 
-// enter counts an attempt that begins to compute or to fetch, and returns how many times as long it takes to compute
-// for now.
+// enter adds an attempt, which begins to compute or to fetch, to the crowd of its node. It returns how many times as
+// long the attempt takes until the next settle.
 func (c *contention) enter(r *attempt) float64 {
 	slot := int(r.id.Row())
 	for len(c.uses) <= slot {
@@ -68,7 +68,8 @@ func (c *contention) enter(r *attempt) float64 {
 	return c.node(r).factor
 }
 
-// leave takes out an attempt that does so no more, and returns how many times as long it took to compute until now.
+// leave removes an attempt, which has stopped to compute or to fetch, from the crowd of its node. It returns how many
+// times as long the attempt took until now.
 func (c *contention) leave(r *attempt) float64 {
 	c.change(r, &c.uses[r.id.Row()], -1)
 	return c.node(r).factor
@@ -80,7 +81,7 @@ func (c *contention) change(r *attempt, by *amount, sign float64) {
 		n.use[k] += sign * by[k]
 	}
 	if n.count += int(sign); n.count == 0 {
-		n.use = amount{} // without what rounding left
+		n.use = amount{} // drops rounding errors
 	}
 	if !n.dirty {
 		n.dirty = true
@@ -88,9 +89,10 @@ func (c *contention) change(r *attempt, by *amount, sign float64) {
 	}
 }
 
-// usedBy returns what a task of a stage uses: the most that its job's profile says of the phases read to spill, of a
-// reduce merge to write, and while it fetches shuffle; without a profile what it asks for, and while it fetches
-// nothing. Memory counts by the profile alone.
+// usedBy returns how much a task of stage st uses while it computes or fetches, as in says. It is the most that the
+// job's profile has for a phase: of read to spill for a map, of merge to write for a reduce that computes, of shuffle
+// for a reduce that fetches. A task that computes uses no less than it asks for, except of memory. Without a profile, a
+// reduce that fetches uses nothing.
 func usedBy(st *sched.Stage, in state) (a amount) {
 	if st.Kind == sched.Master {
 		return a
@@ -114,8 +116,8 @@ func usedBy(st *sched.Stage, in state) (a amount) {
 	return a
 }
 
-// part returns the largest part of a node with a capacity that a crowd uses. Disk and network of a node that does not
-// say how much it has are a million ppm; of memory and cores nothing is known there.
+// part returns the largest part of any resource of a node that a crowd uses; capacity is the node's. A node without a
+// capacity of disk or network has a million ppm of it. Memory and cores do not count on a node that has none.
 func (n *crowd) part(capacity *sched.Resources) (m float64) {
 	for i, k := range contended {
 		all := capacity[k]
@@ -129,8 +131,7 @@ func (n *crowd) part(capacity *sched.Resources) (m float64) {
 	return m
 }
 
-// settle makes the computing attempts on nodes whose use has changed due at the instants that follow from it. It costs
-// O(attempts there).
+// settle computes the ends of the computing attempts on the nodes whose use has changed. O(attempts on these nodes).
 func (t *tasks) settle() {
 	c := &t.contention
 	for _, id := range c.dirty {

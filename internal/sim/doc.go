@@ -1,18 +1,18 @@
-// Package sim is the engine that simulates: a clock of whole nanoseconds that jumps from event to event, and a cluster
-// that exists as a description. What it drives is sched.Core, the same code that live engines drive.
+// Package sim is a discrete-event simulator: an engine whose clock, in whole nanoseconds, jumps from event to event,
+// and whose cluster exists as a description only. It drives the same sched.Core as the live engines.
 //
-// Jobs come from a workload.Source with the truth about their tasks in JobSpec.Payload (*workload.Truth). Costs say
-// what else happens on the way: chance, remote reads, stragglers, failures, lost nodes, a shared network, heartbeats.
+// Jobs come from a workload.Source. The true times of their tasks are in JobSpec.Payload (*workload.Truth). Costs
+// describe what else may happen: chance, remote reads, stragglers, failures, lost nodes, a shared network, heartbeats.
 // The zero Costs add nothing: a task takes its true time divided by the speed of its node.
 //
-// All chance is a function of Config.Seed and of what it is for (which job, stage, task, node), never of the order in
-// which things happen. So one seed gives policies that are compared the same jobs on the same cluster with the same
-// accidents, and two runs are equal.
+// A random number is a function of Config.Seed and of what it is for (which job, stage, task, node), never of the order
+// in which things happen. So policies that are compared under one seed get the same jobs on the same cluster with the
+// same accidents, and a run can be repeated exactly.
 //
-// The parts. Each gets only what it needs of those before it:
+// The parts. Each gets only what it needs of the parts above it:
 //
-//	agenda    the instant, the queue of what is due, and the facts for the next Step; all parts share it
-//	attempts  the attempts that run and the jobs they are of
+//	agenda    the present instant, the queue of what is due, and the facts for the next Step; all parts share it
+//	attempts  the running attempts, and their jobs
 //	machines  nodes: they join, are lost, return and follow timetables
 //	network   links, and what reduces fetch over them
 //	probes    jobs that run samples of other jobs

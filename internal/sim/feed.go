@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A feed takes jobs from the source, one ahead of time.
+// A feed takes jobs from the source, one ahead of its submission.
 type feed struct {
 	*agenda
 	jobs   *attempts
@@ -17,17 +17,18 @@ type feed struct {
 	most   limits
 	pull   func() (*sched.JobSpec, error, bool)
 	stop   func()
-	head   *sched.JobSpec // the next one; nil: none is left
+	head   *sched.JobSpec // the next job; nil: none is left
 	err    error
-	taken  int64 // from the source
+	taken  int64 // how many jobs were taken from the source
 	tasks  int64 // of the jobs taken that have not ended
 }
 
-// limits are what a run keeps in memory at most of what has not ended.
+// limits are the most unfinished jobs, and tasks of unfinished jobs, that a run keeps in memory.
 type limits struct {
 	jobs, tasks int64
 }
 
+// advance takes the next job from the source into head, or sets err.
 func (f *feed) advance() {
 	last := f.now
 	if f.head != nil {
@@ -50,7 +51,7 @@ func (f *feed) advance() {
 	}
 }
 
-// fits counts the tasks of a job, and reports whether the run would keep too much in memory with it.
+// fits counts the tasks of a job, and returns an error if with it the run exceeds a limit.
 func (f *feed) fits(spec *sched.JobSpec) error {
 	f.tasks += tasksOf(spec)
 	switch jobs := int64(f.jobs.view.LiveJobs()) + f.taken - f.jobs.admitted; {
@@ -64,7 +65,7 @@ func (f *feed) fits(spec *sched.JobSpec) error {
 	return nil
 }
 
-// ended takes the tasks of a job that has ended off the count. Probes are not counted.
+// ended subtracts the tasks of a job that has ended from the count. Probes are not counted.
 func (f *feed) ended(spec *sched.JobSpec) {
 	if spec.Probes == 0 {
 		f.tasks -= tasksOf(spec)
@@ -79,7 +80,7 @@ func tasksOf(spec *sched.JobSpec) (n int64) {
 	return n
 }
 
-// check reports what the simulator needs of a job and does not find.
+// check returns an error if a job lacks something that the simulator needs.
 func (f *feed) check(spec *sched.JobSpec) error {
 	t, ok := spec.Payload.(*workload.Truth)
 	if !ok {
@@ -117,7 +118,7 @@ func (f *feed) at() sched.Time {
 	return f.head.Submit
 }
 
-// submit gives the next job to the core.
+// submit adds the submission of the next job to the events of the next Step.
 func (f *feed) submit() {
 	f.evs = append(f.evs, sched.Event{Kind: sched.JobSubmitted, Job: f.jobs.nextJob(), Body: f.head})
 	f.advance()

@@ -6,18 +6,18 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// masters are the containers of ApplicationMasters: a job's master starts, asks for the job's tasks, and ends with the
-// last of them. A master that is lost with its node takes the tasks that run with it; those that are done stay done
-// (Hadoop's recovery of jobs), and the next master asks for the rest.
+// masters simulates the containers of ApplicationMasters. The master of a job starts, asks for the job's tasks, and
+// ends after the last of them. When a master is lost with its node, the job's running tasks end too. Tasks that are
+// done stay done, as in Hadoop's recovery of jobs, and the next master asks for the others.
 type masters struct {
 	*agenda
 	tasks   *tasks
-	orphans []*job // and some that were, since the last loss of a node
-	looks   []*job // their tasks may wait again without a master
+	orphans []*job // all jobs that are orphans; some of them may be none any more
+	looks   []*job // orphans whose asks hush takes back before the next Step
 }
 
-// mustAsk reports whether a job has tasks that its master must ask for. Without such, as in a record of applications, a
-// master is a task like others.
+// mustAsk reports whether a job has tasks for which its master must ask. In a job without such tasks, as in a record of
+// applications, a master is a task like others.
 func mustAsk(spec *sched.JobSpec) bool {
 	return slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Asked })
 }
@@ -25,8 +25,8 @@ func mustAsk(spec *sched.JobSpec) bool {
 // leads reports whether an attempt is a master that asks for tasks.
 func (r *attempt) leads() bool { return r.job.led && r.core.Stage.Kind == sched.Master }
 
-// launched begins an attempt that is a master, and ends one whose master was lost in this very instant; of others it
-// reports false.
+// launched begins attempt r if it is a master, and ends it if its job's master was lost at this very instant. Else it
+// returns false.
 func (m *masters) launched(r *attempt) bool {
 	switch st := r.core.Stage; {
 	case r.leads():
@@ -47,7 +47,7 @@ func (m *masters) launched(r *attempt) bool {
 	return true
 }
 
-// due says that a master has started, that it is through with its job, or that it has done all the work of an uber job.
+// due is called when what a master was doing is over: its start, the closing of its job, or all work of an uber job.
 func (m *masters) due(r *attempt) {
 	j, row := r.job, r.core.Stage.Job
 	if j.closing {
@@ -70,12 +70,13 @@ func (m *masters) due(r *attempt) {
 	m.dismiss(row)
 }
 
-// uncounted stands, until the Step, for how many tasks a master asks for that has started.
+// uncounted is Asks.Pending of a master that has started, until count sets it before the Step.
 const uncounted = -1
 
-// count settles, ahead of a Step, what masters ask for that have started: the tasks that are not done and have no
-// attempt. The Step learns first how attempts end, so one that ends in it without success is none. An attempt that was
-// killed and whose node has yet to say so counts: the core makes its task wait again when it hears of it.
+// count sets, before a Step, how many tasks the masters ask for that have started: the tasks that are not done and have
+// no attempt. An attempt that ends without success in this Step does not count, since the core applies ends first. An
+// attempt that was killed and whose node has not reported that yet counts: the core lets its task wait again when it
+// learns of the end.
 func (m *masters) count() {
 	var ends map[sched.AttemptID]bool // attempts that end in the Step without success
 	for i := range m.evs {
@@ -103,11 +104,12 @@ func (m *masters) count() {
 	}
 }
 
+// asks returns the event by which a job asks for so many tasks of a stage.
 func asks(job sched.JobID, stage int, pending int32) sched.Event {
 	return sched.Event{Kind: sched.AsksChanged, Job: job, Body: &sched.Asks{Stage: int32(stage), Pending: pending}}
 }
 
-// serial returns how long the tasks of a job take one after the other.
+// serial returns how long all tasks of a job take, one after the other.
 func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
 	for i := range spec.Stages {
 		for task := int32(1); task <= spec.Stages[i].Tasks && spec.Stages[i].Kind != sched.Master; task++ {
@@ -117,7 +119,7 @@ func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
 	return d
 }
 
-// dismiss ends the master of a job that has nothing left to do, at once or after the time that it takes to close.
+// dismiss ends the master of a job whose tasks are all done: at once, or after the time that its closing takes.
 func (m *masters) dismiss(row *sched.Job) {
 	j := m.tasks.of(row)
 	if row.Ended || !j.led {
@@ -140,8 +142,7 @@ func (m *masters) dismiss(row *sched.Job) {
 	}
 }
 
-// lost kills the tasks of a job whose master r was lost with its node. The job is an orphan until another master has
-// started.
+// lost kills the tasks of the job whose master r was lost. The job is an orphan until another master has started.
 func (m *masters) lost(r *attempt) {
 	row := r.core.Stage.Job
 	if !r.leads() || row.Ended {
@@ -161,8 +162,8 @@ func (m *masters) lost(r *attempt) {
 	}
 }
 
-// lookAll marks all orphans to be looked at before the next Step, which loses a node: whose tasks and outputs were
-// there, the core will say.
+// lookAll calls look for all orphans. It is called before a Step that loses a node, since only the core knows which
+// jobs had tasks or outputs there.
 func (m *masters) lookAll() {
 	m.orphans = slices.DeleteFunc(m.orphans, func(j *job) bool { return !j.orphan })
 	for _, j := range m.orphans {
@@ -170,7 +171,7 @@ func (m *masters) lookAll() {
 	}
 }
 
-// look marks a job to be looked at before the next Step, if it is an orphan then.
+// look puts job j, if it is an orphan, into looks.
 func (m *masters) look(j *job) {
 	if j.orphan && !j.looked {
 		j.looked = true
@@ -178,8 +179,8 @@ func (m *masters) look(j *job) {
 	}
 }
 
-// hush takes back, before a Step, the asks of orphans whose tasks end or were lost: the core makes such tasks wait
-// again.
+// hush takes back the asks of the jobs in looks that are still orphans. It runs before a Step in which tasks of theirs
+// end or are lost: the core lets such tasks wait again, and no master asks for them yet.
 func (m *masters) hush() {
 	for _, j := range m.looks {
 		j.looked = false

@@ -9,14 +9,14 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A node is what the simulator knows of a machine.
+// A node is the simulator's row of a node.
 type node struct {
 	spec  *sched.NodeSpec
-	class int // place in the cluster's list
+	class int // index of the cluster's classes
 	lost  bool
 	gone  sched.Time    // instant of its last loss
-	count uint64        // losses by chance so far
-	news  []sched.Event // what the core learns with the next heartbeat
+	count uint64        // random numbers drawn for its losses and returns so far
+	news  []sched.Event // what the core learns with the node's next heartbeat
 }
 
 // machines are all nodes: they join, are lost and return.
@@ -26,15 +26,15 @@ type machines struct {
 	costs   *Costs
 	chance  workload.Chance
 	script  []Incident
-	held    bool      // what happens on a node the core learns with the node's next report
+	held    bool      // the core learns what happens on a node with the node's next heartbeat
 	list    []node    // by NodeID-1
-	slow    []float64 // the same: what times are multiplied by: 1 ÷ the speed of its class; more on a slow node
+	slow    []float64 // by NodeID-1: the factor of task times: 1 ÷ the speed of its class, more on a slow node
 
 	layout     layout
 	timetables timetables
 }
 
-// news returns the list for facts about what happens on a node.
+// news returns the list to which events about what happens on node n are added.
 func (m *machines) news(n *node) *[]sched.Event {
 	if m.held {
 		return &n.news
@@ -62,7 +62,7 @@ func (m *machines) join() {
 	m.layout = newLayout(m.list)
 }
 
-// after draws a time with a mean, at least 1 ns.
+// after draws an exponential time with a mean, at least 1 ns, until the next loss or return of a node.
 func (m *machines) after(id sched.NodeID, mean sched.Time) sched.Time {
 	n := &m.list[id-1]
 	n.count++
@@ -70,6 +70,7 @@ func (m *machines) after(id sched.NodeID, mean sched.Time) sched.Time {
 	return sched.Time(min(max(d, 1), workload.MaxTime))
 }
 
+// planLoss adds the next loss of a node by chance to the queue.
 func (m *machines) planLoss(id sched.NodeID) {
 	if mean := m.costs.Faults.MTBF; mean > 0 {
 		m.queue.push(m.now+m.after(id, mean), lossOf|uint64(id))
@@ -88,6 +89,7 @@ func (m *machines) returnDue(id sched.NodeID) {
 	m.planLoss(id)
 }
 
+// lose tells the core that a node is lost. What has happened there since its last heartbeat the core never learns.
 func (m *machines) lose(id sched.NodeID) {
 	n := &m.list[id-1]
 	if n.lost {
@@ -98,12 +100,13 @@ func (m *machines) lose(id sched.NodeID) {
 	m.evs = append(m.evs, sched.Event{Kind: sched.NodeLost, Node: id})
 }
 
+// restore tells the core that a lost node joins again.
 func (m *machines) restore(id sched.NodeID) {
 	n := &m.list[id-1]
 	switch {
 	case !n.lost:
 		return
-	case n.gone == m.now: // the core takes what joins before what is lost
+	case n.gone == m.now: // it joins 1 ns later, because in a Step the core applies joins before losses
 		m.queue.push(m.now+1, comeOf|uint64(id))
 		return
 	}
@@ -111,7 +114,7 @@ func (m *machines) restore(id sched.NodeID) {
 	m.evs = append(m.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: m.joining(n)})
 }
 
-// joining returns what node n says of itself when it joins now.
+// joining returns the description with which node n joins now: with the capacity that its timetable says.
 func (m *machines) joining(n *node) *sched.NodeSpec {
 	spec := n.spec
 	if offered := m.timetables.offered(m.now, n.class, spec.Capacity); offered != spec.Capacity {
@@ -122,7 +125,8 @@ func (m *machines) joining(n *node) *sched.NodeSpec {
 	return spec
 }
 
-// plan puts what the script says into the queue.
+// plan adds the incidents of the script to the queue. It returns an error if the script names a node that does not
+// exist, an instant before the run, or two incidents of a node at one instant.
 func (m *machines) plan() error {
 	for i, x := range m.script {
 		if x.Node < 1 || int(x.Node) > len(m.list) {
@@ -145,8 +149,8 @@ func (m *machines) plan() error {
 	return nil
 }
 
-// incident does what the item of the queue with an index from 1 stands for: an entry of the script, or the change of a
-// class by its timetable.
+// incident carries out the item of kind incidentOf with an index: an entry of the script, or else the change of a class
+// by its timetable.
 func (m *machines) incident(index int) {
 	if more := index - len(m.script) - 1; more >= 0 {
 		m.change(more)

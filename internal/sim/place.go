@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A layout is which nodes are in which rack.
+// A layout says which nodes are in which rack.
 type layout struct {
 	byRack [][]sched.NodeID // racks that have nodes
 	rackOf []int32          // by NodeID-1: index of byRack
@@ -30,8 +30,9 @@ func newLayout(nodes []node) layout {
 	return l
 }
 
-// place returns the spec with places for the stages that read input and do not say where it is: each task's input is
-// one block. It costs O(copies) for each task. A spec that needs no places is returned as it is, another is copied.
+// place returns the spec with random places for the input of stages that read input and do not say where it is. The
+// input of a task is one block. ordinal is the job's number in the source. O(copies) for each task. A spec that needs
+// places is copied.
 func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
 	copies := min(f.copies, int32(len(f.layout.rackOf)))
 	truth := spec.Payload.(*workload.Truth)
@@ -59,14 +60,14 @@ func (f *feed) place(spec *sched.JobSpec, ordinal int64) *sched.JobSpec {
 	return own
 }
 
-// reads reports whether a task of a stage reads input, as far as is known. O(tasks) where the tasks are listed.
+// reads reports whether a task of a stage is known to read input. O(tasks) if the tasks are listed.
 func reads(t *workload.StageTruth) bool {
 	return t.Input > 0 || slices.ContainsFunc(t.List, func(task workload.Task) bool { return task.Input > 0 })
 }
 
-// block places the copies of a block as HDFS's BlockPlacementPolicyDefault does for a writer outside the cluster: the
-// first on any node, the second in another rack, the third in the second's rack, more anywhere; all on different nodes.
-// Where a rack has no node left, any will do.
+// block fills copies with the nodes of a block's copies, as HDFS's BlockPlacementPolicyDefault places them for a writer
+// outside the cluster: the first on any node, the second in another rack, the third in the second's rack, more
+// anywhere; all on different nodes. If a rack has no node left, any node is taken.
 func (l *layout) block(c workload.Chance, copies []sched.NodeID) {
 	for k := range copies {
 		var within []sched.NodeID
@@ -83,8 +84,8 @@ func (l *layout) block(c workload.Chance, copies []sched.NodeID) {
 	}
 }
 
-// pick returns a node of a list (nil: of all) that is neither taken nor in a rack. Tries are few, because copies are;
-// should they all fail, the next node in order that is not taken does.
+// pick returns a random node of within (nil: of all nodes) that is neither in taken nor in rack not. It tries a few
+// times, which suffices because copies are few. If all tries fail, it returns the next node in order that is not taken.
 func (l *layout) pick(c workload.Chance, taken, within []sched.NodeID, not int32) sched.NodeID {
 	n := len(l.rackOf)
 	if within != nil {
@@ -139,7 +140,7 @@ func (l *layout) level(a *sched.Attempt) sched.Locality {
 	return near
 }
 
-// penalty returns how much longer than locally reading bytes takes.
+// penalty returns how much longer it takes to read bytes at locality l than locally.
 func (r *Reading) penalty(bytes int64, l sched.Locality) sched.Time {
 	if l == sched.NodeLocal || r.Rates[l] == 0 {
 		return 0

@@ -8,28 +8,28 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// recordBytes is the length of a record where a truth knows bytes only: that of the sort benchmark (TeraSort).
+// recordBytes is the length of a record, for probes of jobs of which only bytes are known: that of TeraSort.
 const recordBytes = 100
 
-// mostSplits is how many splits of a job's input a probe reads from (FSPY 2.3).
+// mostSplits is the number of splits of a job's input from which a probe reads at most (FSPY 2.3).
 const mostSplits = 10
 
-// probes are jobs that run samples of others.
+// probes submits the probes of jobs, and knows what their attempts count.
 type probes struct {
 	*agenda
 	*attempts
 	costs *Costs
 }
 
-// A sample is what a probe of a job reads, and what comes of it: bytes, and nanoseconds of compute without the probe's
-// own costs.
+// A sample says how much a probe of a job reads, and what comes of it: bytes, and nanoseconds of compute without the
+// probe's own costs.
 type sample struct {
 	input, mid, output int64
 	mapTime, redTime   float64
 }
 
-// sampleOf returns what a probe of a job is: beginnings of splits chosen at random, and of the reduces the same part
-// (FSPY, Algorithm 1). It costs O(maps).
+// sampleOf returns the sample that a probe of a job reads: the beginnings of splits chosen at random, and the same part
+// of the reduces (FSPY, Algorithm 1). O(maps).
 func (p *probes) sampleOf(of *sched.Job) (s sample) {
 	t := p.of(of).truth
 	type split struct {
@@ -87,8 +87,8 @@ func (p *probes) sampleOf(of *sched.Job) (s sample) {
 	return s
 }
 
-// probeTimes returns how long the tasks of a probe take: as they did, where that is known, else the probe's own cost
-// and the part of the job that it reads.
+// probeTimes returns how long the tasks of a probe take: their recorded times if the truth has them, else the probe's
+// own cost and its part of the job's time.
 func (p *probes) probeTimes(of *sched.Job) []sched.Time {
 	if known := p.of(of).truth.ProbeTimes; known != nil {
 		return known
@@ -108,9 +108,8 @@ func (p *probes) probeTimes(of *sched.Job) []sched.Time {
 	return times
 }
 
-// submit submits a sample of a job as a job of its own: one map that reads the sample over the network and maps it;
-// then, where the job has reduces, one reduce. The reduce asks for what the map held, so that both use one container in
-// turn.
+// submit submits a probe of a job as a job of its own: one map that reads the sample over the network and maps it;
+// then, if the job has reduces, one reduce. The reduce asks for as much as the map, so that one container serves both.
 func (p *probes) submit(of *sched.Job) {
 	spec := &sched.JobSpec{
 		Name:   "probe of " + of.Spec.Name,
@@ -146,7 +145,7 @@ func (p *probes) submit(of *sched.Job) {
 	p.evs = append(p.evs, sched.Event{Kind: sched.JobSubmitted, Job: id, Body: spec})
 }
 
-// counted returns what a probe's attempt has counted; nil for other attempts.
+// counted returns the counters of an attempt of a probe that succeeded; nil for other attempts.
 func (p *probes) counted(r *attempt) *sched.Counters {
 	of := r.core.Stage.Job.Spec.Probes
 	if of == 0 || r.outcome != sched.OK {
@@ -173,7 +172,7 @@ func (p *probes) counted(r *attempt) *sched.Counters {
 	return k
 }
 
-// end ends the probe of a job that is over: what it would tell is of no use any more.
+// end kills the probe of a job that is over, if it runs still.
 func (p *probes) end(of *sched.Job) {
 	if probe := p.view.Job(p.of(of).probedBy); probe != nil && !probe.Ended {
 		p.evs = append(p.evs, sched.Event{Kind: sched.JobEnded, Outcome: sched.Killed, Job: probe.ID})

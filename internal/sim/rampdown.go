@@ -7,17 +7,18 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A hunger is since when no map of a job runs although some wait, while its reduces wait for their output.
+// A hunger says since when the maps of a job starve: none runs although some wait, while the job's reduces wait for
+// their output.
 type hunger struct {
-	on    bool // a look is in the queue
+	on    bool // the maps starve, and a look is in the queue
 	since sched.Time
 }
 
-// A rampDown is what all ApplicationMasters do where maps starve: each ends reduces of its job that wait for them.
+// A rampDown simulates what every ApplicationMaster does when the maps of its job starve: it ends reduces of the job.
 type rampDown struct{ *tasks }
 
-// starving returns the stage of a job that runs nothing although some of it waits or is suspended, and which
-// reduces that run wait for; nil: none.
+// starving returns the stage of a job that starves: none of its tasks runs, some wait or are suspended, and a running
+// reduce needs their output. nil: no stage does.
 func (d *rampDown) starving(j *job) *sched.Stage {
 	row := d.view.Job(j.id)
 	if row == nil || row.Ended || len(j.fetches) == 0 {
@@ -39,7 +40,7 @@ func (d *rampDown) starving(j *job) *sched.Stage {
 	return nil
 }
 
-// watch calls look after Master.Every, if maps of the job starve now.
+// watch plans a call of look after Master.Every if maps of job j starve now.
 func (d *rampDown) watch(j *job) {
 	if every := d.costs.Master.Every; every > 0 && !j.hungry.on && d.starving(j) != nil {
 		j.hungry = hunger{true, d.now}
@@ -47,9 +48,9 @@ func (d *rampDown) watch(j *job) {
 	}
 }
 
-// look ends reduces of a job if its maps still starve: as many as make room for the maps that wait, but no more than
-// the part of what the job can get that the master may free at once, and at least enough for one map; the least
-// advanced first, the youngest of equals.
+// look ends reduces of a job if its maps still starve, and plans the next look. It ends as many reduces as make room
+// for the maps that wait, but frees no more than Master.Part of what the job can get, and no less than one map needs.
+// The least advanced reduces end first; of equal ones the youngest.
 func (d *rampDown) look(id sched.JobID) {
 	row := d.view.Job(id)
 	if row == nil {
@@ -96,7 +97,7 @@ func (d *rampDown) look(id sched.JobID) {
 	}
 }
 
-// times returns how many of each make up what is wanted, as far as each has of it.
+// times returns how many times the amount each makes up wanted, in the kinds of resources that each has.
 func times(wanted, each sched.Resources) (n int64) {
 	for k, a := range each {
 		if a > 0 {

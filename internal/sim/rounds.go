@@ -2,8 +2,8 @@ package sim
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// next makes an open job find its next round when all that it has is done, or end when there is none; unless it has
-// done so for another task of this Step.
+// next continues an open job whose tasks are all done: the job asks for its next round, or ends if there is none. A
+// second call in the same Step does nothing.
 func (s *sequel) next(row *sched.Job) {
 	if !row.Spec.Open {
 		return

@@ -12,17 +12,17 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// never is an instant that does not come.
+// never is a Time that stands for no instant.
 const never = sched.Time(math.MaxInt64)
 
-// lookEvery is how many steps pass between looks at the context and calls of Progress.
+// lookEvery is how many instants pass between looks at the context, which are also when Progress is called.
 const lookEvery = 1 << 14
 
 // Powers are what the simulator can do.
 const Powers = sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 
-// clockMax is the latest instant of a run: a hundred years. An event is scheduled at most a hundred years and a few
-// tasks ahead, so that no instant overflows 64 bits.
+// clockMax is the latest instant of a run: a hundred years. An event is at most a hundred years and a few tasks ahead,
+// so that no instant overflows 64 bits.
 const clockMax = 10 * sched.Time(workload.MaxTime)
 
 // ErrLimit is returned when a run has had Config.MostEvents events and wakes.
@@ -49,15 +49,15 @@ type engine struct {
 	beats    beats
 	feed     feed
 
-	wake  sched.Time
-	moved bool // this Step has brought a job on
+	wake  sched.Time // when the core wants a Step; never: it does not
+	moved bool       // in this Step an attempt was launched, resumed or ended, or a job was submitted
 	idle  idleness
 	total Result
 }
 
 // Run simulates config.Jobs on config.Cluster under config.Core.Policy until all jobs have ended. It returns an error,
-// and what the run came to until then, when the source has one, when ctx is done, when a limit is reached, and when
-// jobs are left that nothing will ever bring on (ErrStuck).
+// and the totals until then, if the source has one, if ctx is done, if a limit is reached, or if jobs are left that
+// will never make progress (ErrStuck).
 func Run(ctx context.Context, config Config) (Result, error) {
 	e, err := newEngine(&config)
 	if err != nil {
@@ -103,7 +103,7 @@ func newEngine(config *Config) (*engine, error) {
 	return e, nil
 }
 
-// join gives each part what it needs.
+// join makes the parts, and gives each of them the other parts that it needs.
 func (e *engine) join() {
 	c := e.config
 	chance := workload.NewChance(c.Seed)
@@ -126,7 +126,7 @@ func (e *engine) join() {
 	e.feed.pull, e.feed.stop = iter.Pull2(c.Jobs)
 }
 
-// run goes from instant to instant.
+// run simulates one instant after the other until the run is over.
 func (e *engine) run(ctx context.Context) error {
 	for n := int64(1); ; n++ {
 		at, err := e.next()
@@ -156,14 +156,14 @@ func (e *engine) run(ctx context.Context) error {
 	}
 }
 
-// instant does what is due at an instant. It may be called several times for the same instant.
+// instant carries out what is due at an instant. It may be called several times for the same instant.
 func (e *engine) instant(at sched.Time) {
 	e.now = at
 	if e.gather() {
 		e.step()
 	}
 	net := &e.tasks.net
-	if len(e.evs) == 0 && len(net.changed) > 0 { // else the core learns first
+	if len(e.evs) == 0 && len(net.changed) > 0 { // with events, the core must learn these first
 		e.lookAll()
 	}
 	if len(net.dirty) > 0 {
@@ -186,6 +186,7 @@ func (e *engine) lookAll() {
 	net.changed = net.changed[:0]
 }
 
+// report tells Config.Progress how far the run has come.
 func (e *engine) report() {
 	if e.config.Progress != nil {
 		t := &e.total
@@ -228,7 +229,7 @@ func (e *engine) gather() bool {
 	for e.feed.at() <= e.now {
 		e.feed.submit()
 	}
-	if e.feed.err != nil { // what has been read of this instant is not all of it
+	if e.feed.err != nil { // the source may have more jobs for this instant, so there is no Step
 		return false
 	}
 	e.beats.gather()
@@ -239,7 +240,7 @@ func (e *engine) gather() bool {
 	return woken || len(e.evs) > 0
 }
 
-// step tells the core what happened, and does what it says.
+// step gives the events to the core, and carries out the actions that the core returns.
 func (e *engine) step() {
 	if e.sequel.some {
 		e.sequel.before()
@@ -274,7 +275,7 @@ func (e *engine) step() {
 	}
 }
 
-// admit takes note of a job that was submitted.
+// admit makes the row of a job that was submitted.
 func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 	e.total.Jobs++
 	e.total.MostJobs = max(e.total.MostJobs, e.core.LiveJobs())
@@ -282,7 +283,7 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 	e.sequel.some = e.sequel.some || j.led || spec.Open
 }
 
-// follow keeps up with what the core derived.
+// follow updates the simulator's rows by an event that the core derived.
 func (e *engine) follow(ev *sched.Event) {
 	switch ev.Kind {
 	case sched.AttemptDone: // lost with its node
@@ -316,7 +317,7 @@ func (e *engine) launch(a *sched.Action) {
 	e.tasks.start(r)
 }
 
-// kill ends an attempt after a warning. The tasks of a job end with its master.
+// kill ends an attempt when grace is over. If the attempt is a master, the tasks of its job end too.
 func (e *engine) kill(id sched.AttemptID, grace sched.Time) {
 	r := e.tasks.find(id)
 	if r == nil || r.state == over {
@@ -344,7 +345,7 @@ func (e *engine) wakeAt(at sched.Time) {
 	}
 }
 
-// happen does what is due.
+// happen carries out an item of the queue.
 func (e *engine) happen(what uint64) {
 	id := what & idMask
 	switch what &^ idMask {

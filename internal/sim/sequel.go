@@ -6,19 +6,19 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A sequel is what the end of a task brings about in its job and the core does not know: its master goes, its
-// next round comes, or, while it has no master, what it waits for is taken back.
+// A sequel carries out what follows in a job from the end of a task, and what the core cannot know: the job's master
+// ends, its next round begins, or, while it has no master, its asks are taken back.
 type sequel struct {
 	*agenda
 	*attempts
 	masters *masters
 	probes  *probes
-	some    bool         // some job has had a master or rounds: before, nothing is looked at
-	rows    []*sched.Job // jobs with tasks that end in this Step
+	some    bool         // some job has had a master or rounds; until then there is nothing to do
+	rows    []*sched.Job // jobs with attempts that end in this Step
 }
 
-// before runs ahead of a Step. It notes the jobs whose attempts end in the Step, adds the asks that orphans take back,
-// and counts what masters ask for.
+// before runs before a Step. It notes the jobs whose attempts end in the Step, takes back the asks of orphans, and
+// counts the tasks for which masters ask that have started.
 func (s *sequel) before() {
 	if slices.ContainsFunc(s.evs, func(ev sched.Event) bool { return ev.Kind == sched.NodeLost }) {
 		s.masters.lookAll()
@@ -37,7 +37,7 @@ func (s *sequel) before() {
 	s.masters.count()
 }
 
-// after runs behind a Step. It ends masters that have nothing left to do, and starts the next rounds.
+// after runs after a Step. It ends masters whose jobs are done, and starts the next rounds.
 func (s *sequel) after() {
 	for _, row := range s.rows {
 		s.masters.dismiss(row)

@@ -9,27 +9,31 @@ import (
 
 // The shuffle.
 //
-// A reduce may fetch the part of its input that the finished maps of its job are of all its maps: every map is taken to
-// leave equal parts. While it fetches, its rate in bytes a second is
+// All maps of a job are assumed to have equal parts of the input of a reduce. So a reduce may fetch the part of its
+// input that the finished maps are of all maps. While it fetches, its rate in bytes a second is
 //
 //	min( Node ÷ (k·(1 + Interference·(k−1))),  Rack ÷ (a·φ) )
 //
-// with Node and Rack the bandwidths of the cluster's network, k the reduces that fetch on its node, a those that fetch
-// in its rack, and φ the part of the cluster's nodes that are in other racks, which is the part of its bytes that come
-// through the rack's uplink. With one rack φ is 0, and the uplink does not matter. When a reduce has all there is, it
-// waits, and goes on when a further Batch of the maps is done, or all. Having all its input it begins to compute.
+// Node and Rack are the bandwidths of the cluster's network, k is the number of reduces that fetch on the reduce's
+// node, and a the number that fetch in its rack. φ is the part of the cluster's nodes that are in other racks: this
+// part of the bytes comes through the rack's uplink. With one rack φ is 0, and the uplink does not matter. When a
+// reduce has fetched all there is, it waits until a further Batch of the maps is done, or all. When it has all its
+// input it begins to compute.
 //
-// Approximated: the smaller of two equal shares takes the place of max-min fairness, so what reduces that are held up
-// at their node leave of an uplink goes to no other; the sending side is not modelled, because a reduce reads from many
-// nodes at once and senders average out; reads of map input and writes of output do not share the links.
+// The model approximates:
 //
-// All reduces on a node have one rate, and so have all nodes of a rack on which equally many fetch. So a rack keeps a
-// clock for each such number k, which counts the bytes that a reduce gets; a heap of the nodes by the clock's reading
-// at which the first of their reduces is done; and each node a heap of its reduces. A change of rates moves one node
-// from one clock to the next and costs O(K + log n), with K the different k of the rack: never more than a node runs
-// reduces.
+//   - Instead of max-min fairness a reduce gets the smaller of two equal shares. What a reduce cannot use of its share
+//     of the uplink, because its node's link is slower, is given to no other reduce.
+//   - The sending side is not modelled: a reduce reads from many nodes at once, so that senders average out.
+//   - Reads of map input and writes of output do not share the links.
+//
+// All reduces on a node have one rate, and so have the reduces on all nodes of a rack on which equally many fetch. So a
+// rack has a clock for each number k, which counts the bytes that one reduce gets, and a heap of the nodes with k
+// fetching reduces, by the clock's reading at which the first of their reduces is done. Each node has a heap of its
+// reduces. A change of rates moves one node from one clock to another and costs O(K + log n). K is the number of
+// different k in the rack: at most the number of reduces that a node runs.
 
-// A network is the links and what goes over them.
+// A network has the links of the cluster, and the fetches of reduces.
 type network struct {
 	*agenda
 	*attempts
@@ -44,51 +48,51 @@ type network struct {
 	flowPos []int32 // by fetch: its place in its node's heap, from 1; 0: none
 	nodePos []int32 // by NodeID-1: its place in its group's heap, likewise
 	dirty   []sched.RackID
-	// whose attempts came to an end or began to wait at this instant, while reduces wait for outputs
+	// jobs for lookAll: with attempts that ended or began to wait at this instant, while reduces wait for outputs
 	changed []*job
 	done    []int32           // scratch
 	woken   []sched.AttemptID // scratch
 }
 
-// A rack is what shares an uplink.
+// A rack has the nodes that share an uplink.
 type rack struct {
 	outside float64    // φ
 	active  int        // reduces that fetch
 	groups  []group    // by the number of reduces that fetch on a node
-	at      sched.Time // for which the clocks are right
+	at      sched.Time // the instant to which the clocks were advanced
 	item    int32      // in the queue: the next fetch that ends; zero: none
 	dirty   bool       // item is out of date
 }
 
-// A group is the nodes of a rack on which equally many reduces fetch.
+// A group has the nodes of a rack on which equally many reduces fetch.
 type group struct {
 	clock float64 // bytes that a reduce there has got
 	nodes ranking // by the clock's reading at which the first of their fetches ends
 }
 
-// A link is a node's.
+// A link is the link of a node to its rack. A reduce on the node has got offset + its group's clock bytes.
 type link struct {
 	rack   sched.RackID
-	offset float64 // of the bytes that a reduce on this node has got, from its group's clock
-	flows  ranking // fetches, by what a reduce on this node has got when they end
+	offset float64
+	flows  ranking // the node's fetches, by the bytes that a reduce on the node has got when they end
 }
 
-// A fetch is what a reduce has of its input.
+// A fetch says how much a reduce has of its input.
 type fetch struct {
 	id    sched.AttemptID
 	node  int32   // NodeID-1
-	at    int32   // in its job's list
-	total float64 // bytes
-	got   float64 // bytes, when it last began
-	goal  float64 // bytes that it has when this part is fetched
-	wake  int32   // finished maps at which it goes on, while it waits
+	at    int32   // its place in supply.fetches of its job
+	total float64 // bytes of the input
+	got   float64 // bytes that it had when it began or stopped to fetch
+	goal  float64 // bytes that it has when it has fetched what there is now
+	wake  int32   // while it waits: the number of finished maps at which it continues
 }
 
-// A supply is what a job's reduces wait for.
+// A supply says what the reduces of a job fetch, and what they wait for.
 type supply struct {
-	fetches []int32 // of its reduces, not in order
-	wakeAt  int32   // finished tasks of the job below which none of them goes on
-	noted   bool
+	fetches []int32 // of its reduces, in no order
+	wakeAt  int32   // with fewer finished tasks of the job, none of its reduces continues; zero: none waits
+	noted   bool    // the job is in network.changed
 	hungry  hunger
 }
 
@@ -109,7 +113,7 @@ func (n *network) init(config *Config, nodes []node) {
 	}
 }
 
-// rate returns the bytes a second of a reduce in r on a node where k fetch.
+// rate returns the bytes a second that a reduce gets on a node of rack r where k reduces fetch.
 func (n *network) rate(r *rack, k int) float64 {
 	v := float64(n.bandwidth.Node) / (float64(k) * (1 + float64(n.model.Interference*float64(k-1))))
 	if r.outside > 0 {
@@ -118,7 +122,7 @@ func (n *network) rate(r *rack, k int) float64 {
 	return v
 }
 
-// advance brings the clocks of a rack up to now, and marks it for settle.
+// advance advances the clocks of a rack to now, and marks the rack for settle.
 func (n *network) advance(id sched.RackID) *rack {
 	r := &n.racks[id]
 	if r.at != n.now {
@@ -143,7 +147,7 @@ func (n *network) advance(id sched.RackID) *rack {
 	return r
 }
 
-// settle sees to it that the next end of a fetch in each rack is in the queue.
+// settle puts the next end of a fetch of each marked rack into the queue.
 func (n *network) settle() {
 	for _, id := range n.dirty {
 		r := &n.racks[id]
@@ -166,14 +170,14 @@ func (n *network) settle() {
 	n.dirty = n.dirty[:0]
 }
 
-// fetched ends the fetches of a rack that are due, and returns them, lent until the next call.
+// fetched ends the fetches of a rack that are due, and returns them. The slice is lent until the next call.
 func (n *network) fetched(id sched.RackID) []int32 {
 	n.racks[id].item = 0
 	r := n.advance(id)
 	n.done = n.done[:0]
 	for k := 1; k < len(r.groups); {
 		g := &r.groups[k]
-		// What goes over the link within the nanosecond to which instants are rounded is there.
+		// Instants are rounded to a nanosecond: what the link carries within the next one counts as fetched.
 		if len(g.nodes) == 0 || g.nodes[0].Key.bytes > g.clock+float64(n.rate(r, k)*1e-9) {
 			k++
 			continue
@@ -187,7 +191,7 @@ func (n *network) fetched(id sched.RackID) []int32 {
 	return n.done
 }
 
-// join makes a fetch flow.
+// join adds a fetch to the flows of its node's link.
 func (n *network) join(id int32) {
 	f := &n.fetches[id]
 	l := &n.links[f.node]
@@ -201,13 +205,14 @@ func (n *network) join(id int32) {
 	r.active++
 }
 
-// leave removes a fetch that is in progress from its link, and notes the bytes that it has got.
+// leave removes a fetch from the flows of its node's link, and notes the bytes that it has got.
 func (n *network) leave(id int32) {
 	f := &n.fetches[id]
 	f.got = n.has(id)
 	n.unlink(n.advance(n.links[f.node].rack), id)
 }
 
+// unlink removes a fetch from the flows of its node's link, in rack r.
 func (n *network) unlink(r *rack, id int32) {
 	l := &n.links[n.fetches[id].node]
 	got := l.offset + r.groups[len(l.flows)].clock
@@ -215,7 +220,7 @@ func (n *network) unlink(r *rack, id int32) {
 	r.active--
 }
 
-// has returns the bytes that a fetch which flows has got.
+// has returns the bytes that a fetch, which is among the flows of a link, has got by now.
 func (n *network) has(id int32) float64 {
 	f := &n.fetches[id]
 	l := &n.links[f.node]
@@ -224,8 +229,8 @@ func (n *network) has(id int32) float64 {
 	return min(max(f.got, f.goal-left), f.goal)
 }
 
-// regroup changes the fetches on a node, where a reduce has got so many bytes, and puts the node with those that have
-// equally many.
+// regroup calls change, which adds or removes a flow of a node, and moves the node to the group for its new number of
+// flows. got is how many bytes a reduce on the node has got by the node's count.
 func (n *network) regroup(r *rack, node int32, got float64, change func()) {
 	l := &n.links[node]
 	if k := len(l.flows); k > 0 {
@@ -241,13 +246,13 @@ func (n *network) regroup(r *rack, node int32, got float64, change func()) {
 	}
 	g := &r.groups[k]
 	if len(g.nodes) == 0 {
-		g.clock = 0 // so that it does not lose precision over the years
+		g.clock = 0 // begins anew, as a float loses precision when it is large
 	}
 	l.offset = got - g.clock
 	g.nodes.Put(n.nodePos, ranked(l.flows[0].Key.bytes-l.offset, node))
 }
 
-// part returns which part of its input a reduce has.
+// part returns the part of its input that reduce r has fetched.
 func (n *network) part(r *attempt) float64 {
 	f := &n.fetches[r.fetch]
 	switch {
@@ -259,7 +264,7 @@ func (n *network) part(r *attempt) float64 {
 	return f.got / f.total
 }
 
-// outputs returns how many of the tasks that a stage is after are done, and how many there are.
+// outputs returns how many tasks of the stages that st is after are done, and how many there are.
 func outputs(st *sched.Stage) (done, total int32) {
 	for _, d := range st.Spec.After {
 		before := st.Job.Stages[d.Stage]
@@ -289,8 +294,8 @@ func (n *network) start(r *attempt, t *workload.Task) {
 	r.job.fetches = append(r.job.fetches, id)
 }
 
-// more makes a reduce fetch what there is of its input, or wait where there is nothing new. It returns true, and
-// forgets the fetch, when the reduce has all.
+// more lets reduce r fetch what there is of its input, or wait if there is nothing new. If the reduce has all, more
+// forgets the fetch and returns true.
 func (n *network) more(r *attempt) (all bool) {
 	f := &n.fetches[r.fetch]
 	done, total := outputs(r.core.Stage)
@@ -316,7 +321,7 @@ func (n *network) more(r *attempt) (all bool) {
 	return false
 }
 
-// drop forgets what a reduce fetched.
+// drop frees the fetch of a reduce.
 func (n *network) drop(r *attempt) {
 	list := r.job.fetches
 	last := list[len(list)-1]
@@ -327,7 +332,7 @@ func (n *network) drop(r *attempt) {
 	r.fetch = 0
 }
 
-// wakeAt says that one of a job's reduces goes on when so many more of its tasks are done, at the earliest.
+// wakeAt notes that a reduce of job j may continue when so many more tasks of the job are done.
 func (n *network) wakeAt(j *job, more int32) {
 	if at := n.doneOf(j) + more; j.supply.wakeAt == 0 || at < j.supply.wakeAt {
 		j.supply.wakeAt = at
@@ -344,7 +349,7 @@ func (n *network) doneOf(j *job) (done int32) {
 	return done
 }
 
-// note makes lookAll look at a job before this instant is over.
+// note adds a job to changed, so that lookAll looks at it before this instant is over.
 func (n *network) note(j *job) {
 	if !j.noted {
 		j.noted = true
@@ -352,7 +357,7 @@ func (n *network) note(j *job) {
 	}
 }
 
-// ready returns the reduces of a job that wait and for which enough maps are done, lent until the next call.
+// ready returns the waiting reduces of a job for which enough maps are done. The slice is lent until the next call.
 func (n *network) ready(j *job) []sched.AttemptID {
 	j.noted = false
 	n.woken = n.woken[:0]

@@ -9,38 +9,40 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// ErrStuck is returned when jobs are left and nothing will bring any of them on. The message names them, and why.
+// ErrStuck is returned when jobs are left of which none will ever make progress. The message names the jobs and what
+// they wait for.
 var ErrStuck = errors.New("jobs are left, and nothing will bring them on")
 
-// An idleness is since when nothing has been launched, ended or submitted, and since when no more tasks are done than
-// ever before.
+// An idleness says for how long nothing has been launched, ended or submitted, and how many attempts have been launched
+// in vain.
 type idleness struct {
-	since    sched.Time
-	steps    int64
-	done     int64 // tasks that are done, those of ended jobs included; a task whose output is lost is done no more
-	frontier int64 // the largest done so far
-	futile   int64 // attempts launched since frontier grew
-	wakes    int64 // Steps without events
+	since    sched.Time // when something was last launched, ended or submitted
+	steps    int64      // Steps since then
+	done     int64      // tasks that are done, also of ended jobs; a task whose output is lost counts no more
+	frontier int64      // the largest done so far
+	futile   int64      // attempts launched since frontier grew
+	wakes    int64      // Steps without events, in all
 }
 
-// succeed counts an attempt that succeeded. Doing again what was lost is no progress.
+// succeed counts an attempt that succeeded. To do again what was lost is no progress.
 func (x *idleness) succeed() {
 	if x.done++; x.done > x.frontier {
 		x.frontier, x.futile = x.done, 0
 	}
 }
 
-// Nodes may go on reporting, and policies waking, while no job gets on. A run is stuck when nothing runs, no job is to
-// come, and this has gone on for so many steps, or for so long that all nodes have reported twice and more and every
-// timetable has had its changes.
+// A run in which no job makes progress need not end: nodes may go on reporting, and policies waking. It is stuck when
+// nothing runs and no job is to come, for patienceSteps Steps; or, if all nodes have reported at least twice, for
+// patience and as long as the timetables take to have all their changes.
 const (
 	patienceSteps = 1_000_000
-	// mostFutile attempts may be launched for each that runs without progress: with Hadoop's 4 attempts a task, jobs
-	// fail long before. Only what does not count as a failure, the loss of nodes, comes to that.
+	// mostFutile is how many attempts may be launched in vain for each that runs. Jobs with Hadoop's 4 attempts a task
+	// fail long before. Only losses of nodes, which do not count as failures, lead to so many.
 	mostFutile = 100
 	patience   = 24 * time.Hour
 )
 
+// note notes whether a Step, at now, has launched, ended or submitted something.
 func (x *idleness) note(now sched.Time, moved bool) {
 	if moved {
 		x.since, x.steps = now, 0
@@ -49,7 +51,7 @@ func (x *idleness) note(now sched.Time, moved bool) {
 	x.steps++
 }
 
-// stalled reports whether nothing will ever bring a job on, if nothing happens before at.
+// stalled reports whether no job will ever make progress, if nothing happens before at.
 func (e *engine) stalled(at sched.Time) bool {
 	x := &e.idle
 	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
@@ -59,8 +61,8 @@ func (e *engine) stalled(at sched.Time) bool {
 		at-x.since > patience+e.nodes.timetables.longest
 }
 
-// inVain reports whether attempts are launched again and again and no job gets further, as where nodes are lost faster
-// than tasks end.
+// inVain reports whether attempts are launched again and again while no job makes progress, as happens if nodes are
+// lost faster than tasks end. alive is how many attempts run.
 func (x *idleness) inVain(alive int) bool {
 	return x.futile > patienceSteps && x.futile > mostFutile*int64(alive)
 }
@@ -72,7 +74,7 @@ func (e *engine) late() error {
 		e.core.LiveJobs(), e.idle.futile)
 }
 
-// stuck says which jobs are left and why.
+// stuck returns the error that names the first few jobs that are left, and what they wait for.
 func (e *engine) stuck() error {
 	const most = 5
 	var lines []string
@@ -89,7 +91,7 @@ func (e *engine) stuck() error {
 	return fmt.Errorf("%w: %s", ErrStuck, strings.Join(lines, "; "))
 }
 
-// why says what a job waits for.
+// why returns in words what job j waits for.
 func (e *engine) why(j *sched.Job) string {
 	for _, st := range j.Stages {
 		who := fmt.Sprintf("stage %d (%v)", st.ID.Index, st.Kind)
@@ -115,7 +117,7 @@ func (e *engine) why(j *sched.Job) string {
 	return "waits for nothing that could be named"
 }
 
-// everFit reports whether some node could hold a task, if it were empty.
+// everFit reports whether some node could hold a task of st if it were empty.
 func (m *machines) everFit(st *sched.Stage) bool {
 	for i := range m.list {
 		if st.Spec.PerTask.FitsIn(m.list[i].spec.Capacity) {
@@ -125,7 +127,7 @@ func (m *machines) everFit(st *sched.Stage) bool {
 	return false
 }
 
-// largest returns the most of each kind that any node has.
+// largest returns, for each kind of resource, the most that a node has.
 func (m *machines) largest() (r sched.Resources) {
 	for i := range m.list {
 		for k, a := range m.list[i].spec.Capacity {
@@ -135,7 +137,7 @@ func (m *machines) largest() (r sched.Resources) {
 	return r
 }
 
-// amounts writes the kinds that r has.
+// amounts returns the amounts of r that are not zero, as text.
 func amounts(r sched.Resources) string {
 	var parts []string
 	for k, a := range r {

@@ -8,14 +8,14 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// timetables make the nodes of some classes follow a forecast of what they offer, as where a service runs beside them.
-// For each such class one item of the queue is the instant of its next change.
+// timetables say for some classes how much their nodes offer when, as if a service ran on the same machines. Each such
+// class has one item in the queue: the instant of its next change.
 type timetables struct {
 	byClass []*sched.Forecast // by place of the class in the cluster; nil: its nodes offer all that they have
 	longest sched.Time        // a bound on the time between two changes of a class
 }
 
-// init takes in the timetables of Config, by names of the cluster's classes.
+// init sets the timetables, which are given by the names of classes, and checks them.
 func (t *timetables) init(classes []workload.Class, by map[string]*sched.Forecast) error {
 	t.byClass = make([]*sched.Forecast, len(classes))
 	for name, f := range by {
@@ -34,7 +34,7 @@ func (t *timetables) init(classes []workload.Class, by map[string]*sched.Forecas
 	return nil
 }
 
-// offered returns what a node of a class, whose own capacity is given, offers at now.
+// offered returns how much a node of a class, whose capacity is own, offers at now.
 func (t *timetables) offered(now sched.Time, class int, own sched.Resources) sched.Resources {
 	if f := t.byClass[class]; f != nil {
 		return f.At(now)
@@ -42,7 +42,7 @@ func (t *timetables) offered(now sched.Time, class int, own sched.Resources) sch
 	return own
 }
 
-// planChange puts the next change of the nodes of a class into the queue, as an incident beyond those of the script.
+// planChange adds the next change of a class to the queue, as an incident with an index above those of the script.
 func (m *machines) planChange(class int) {
 	if f := m.timetables.byClass[class]; f != nil {
 		if next := f.Next(m.now); next != sched.Never {
@@ -51,7 +51,7 @@ func (m *machines) planChange(class int) {
 	}
 }
 
-// change makes the nodes of a class offer what the timetable says now. It costs O(nodes of all classes).
+// change tells the core how much the nodes of a class offer from now on. O(nodes of all classes).
 func (m *machines) change(class int) {
 	for i := range m.list {
 		n := &m.list[i]
@@ -66,9 +66,9 @@ func (m *machines) change(class int) {
 	m.planChange(class)
 }
 
-// Expected returns what all nodes of a cluster offer together when, if each node of a class follows the timetable of
-// its class: sched.Config.Forecast for policies that plan ahead. Timetables must repeat after the same time; nil: there
-// are none.
+// Expected returns how much all nodes of a cluster together offer when, if each follows the timetable of its class. It
+// is the sched.Config.Forecast for policies that plan ahead. All timetables must repeat after the same time. The result
+// is nil if there are none.
 func Expected(c *workload.Cluster, tables map[string]*sched.Forecast) (*sched.Forecast, error) {
 	var period sched.Time
 	var starts []sched.Time

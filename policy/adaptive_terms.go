@@ -9,15 +9,14 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// goalTerms say what is known of the lengths of tasks, and which part of the time to its deadline a job gives to each
-// of its stages.
+// goalTerms know the lengths of tasks, and divide the time until a job's deadline among the job's stages.
 type goalTerms struct {
 	Lengths sched.Per[goals.Lengths] // by stage: of its finished tasks
 	Guesses sched.Per[guess]         // by stage: what the estimator says (with lengths=estimated)
 
-	estimated  bool
-	waves      bool    // the split is by waves
-	reduceCost float64 // of a reduce in maps, for jobs that do not say
+	estimated  bool    // lengths are the estimator's, else the means of finished tasks
+	waves      bool    // time is divided by waves, else by work
+	reduceCost float64 // the cost of a reduce relative to a map, for jobs that do not say it
 }
 
 func newGoalTerms(a Args) goalTerms {
@@ -28,14 +27,14 @@ func newGoalTerms(a Args) goalTerms {
 	}
 }
 
-// A guess is what the estimator says of the length of a stage's tasks.
+// A guess is the estimator's last answer on the length of a stage's tasks.
 type guess struct {
 	Mean  sched.Time
-	Asked int32 // finished tasks when the estimator was asked last
+	Asked int32 // how many tasks had finished when the estimator was asked
 	Known bool
 }
 
-// learn asks the estimator about stages that are new, and about those whose finished tasks have doubled.
+// learn asks the estimator about new stages, and about stages whose number of finished tasks has doubled.
 func (g *goalTerms) learn(p *sched.Plan) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
@@ -67,7 +66,7 @@ func (g *goalTerms) ask(p *sched.Plan, st *sched.Stage) {
 	*was = now
 }
 
-// stageFacts are what the rank of a stage follows from, beside the tasks that run and the time.
+// stageFacts are the facts from which the rank of a stage is computed, besides its running tasks and the time.
 type stageFacts struct {
 	mean      float64 // of the length of a task, seconds
 	known     bool    // mean is more than a guess
@@ -76,7 +75,7 @@ type stageFacts struct {
 	goal      sched.Time // of the stage; Never: it has none
 }
 
-// facts returns what is known of a stage. O(stages of the job).
+// facts returns the facts of stage st. O(stages of the job).
 func (g *goalTerms) facts(v *sched.View, st *sched.Stage) stageFacts {
 	f := stageFacts{submitted: st.Job.Submitted, unstarted: int(unfinished(st) - st.Running - st.Suspended)}
 	f.mean, f.known = g.mean(st)
@@ -84,7 +83,7 @@ func (g *goalTerms) facts(v *sched.View, st *sched.Stage) stageFacts {
 	return f
 }
 
-// length returns the length of a task of st in seconds, if that is known of its own tasks.
+// length returns the length of a task of st in seconds, as known from the estimator or the stage's own finished tasks.
 func (g *goalTerms) length(st *sched.Stage) (float64, bool) {
 	if g.estimated {
 		u := g.Guesses.Of(st)
@@ -94,8 +93,8 @@ func (g *goalTerms) length(st *sched.Stage) (float64, bool) {
 	return l.Mean(), l.Known()
 }
 
-// mean returns the length of a task of st in seconds, if it is known: else that of a stage before it, times the
-// relative cost of a task (2.2 of the page).
+// mean returns the length of a task of st in seconds. If that is not known, it returns the length of a task of a stage
+// before st, times the relative cost of a task (docs/spec/adaptive.md, 2.2).
 func (g *goalTerms) mean(st *sched.Stage) (float64, bool) {
 	if mean, ok := g.length(st); ok {
 		return mean, true
@@ -109,8 +108,8 @@ func (g *goalTerms) mean(st *sched.Stage) (float64, bool) {
 	return 0, false
 }
 
-// cost returns the cost of a task of st relative to the tasks of the job's other stages: what the job says that its
-// tasks take, if it says so of all stages; else 1, or the parameter for a reduce.
+// cost returns the cost of a task of st relative to the tasks of the job's other stages. It is the time that the job
+// says its tasks take, if it says that of all stages; else 1, or the parameter reduce-cost for a reduce.
 func (g *goalTerms) cost(st *sched.Stage) float64 {
 	said := !slices.ContainsFunc(st.Job.Stages, func(s *sched.Stage) bool {
 		return s.Kind != sched.Master && s.Spec.Prior <= 0
@@ -124,8 +123,8 @@ func (g *goalTerms) cost(st *sched.Stage) float64 {
 	return 1
 }
 
-// goal returns the instant by which st is to be through; Never: its job has no deadline (2.2 of the page). A job may
-// have more than two stages: what is after a stage is then the longest way through the stages that wait for it.
+// goal returns the instant by which st should be done; Never: its job has no deadline (docs/spec/adaptive.md, 2.2). In
+// a job of more than two stages, the time left for others is that of the longest path through the stages after st.
 func (g *goalTerms) goal(v *sched.View, st *sched.Stage) sched.Time {
 	j := st.Job
 	if j.Spec.Deadline <= 0 {
@@ -158,7 +157,7 @@ func (g *goalTerms) work(st *sched.Stage) float64 {
 	return float64(tasksOf(st)) * g.cost(st)
 }
 
-// tasksOf returns how many tasks st has; where an application keeps asking, those that are known so far.
+// tasksOf returns how many tasks st has, or, if the application may ask for more, how many are known so far.
 func tasksOf(st *sched.Stage) int32 {
 	if st.Total >= 0 {
 		return st.Total
@@ -166,8 +165,8 @@ func tasksOf(st *sched.Stage) int32 {
 	return st.Pending + st.Running + st.Suspended + st.Done
 }
 
-// longestThrough returns the longest way through the stages of a job up to the end of one of them, where way is the
-// length of a stage. O(stages and their dependencies).
+// longestThrough returns the length of the longest path through the stages of job j that ends with a stage. way returns
+// the length of a stage. O(stages and their dependencies).
 func longestThrough(j *sched.Job, stage int, way func(*sched.Stage) float64) float64 {
 	longest := make([]float64, stage+1)
 	for i := range longest {
@@ -181,7 +180,8 @@ func longestThrough(j *sched.Job, stage int, way func(*sched.Stage) float64) flo
 	return longest[stage]
 }
 
-// longestAfter returns the longest way through the stages that wait for a stage, that stage not included.
+// longestAfter returns the length of the longest path through the stages that wait for a stage, which does not count
+// itself.
 func longestAfter(j *sched.Job, stage int, way func(*sched.Stage) float64) float64 {
 	longest := make([]float64, len(j.Stages)) // from the end of a stage on
 	for i := len(j.Stages) - 1; i > stage; i-- {
@@ -194,7 +194,7 @@ func longestAfter(j *sched.Job, stage int, way func(*sched.Stage) float64) float
 	return longest[stage]
 }
 
-// slotsFor returns how many tasks of st the whole cluster has room for.
+// slotsFor returns how many tasks of st the empty cluster holds.
 func slotsFor(v *sched.View, st *sched.Stage) int64 {
 	slots := int64(math.MaxInt32)
 	for k, each := range &st.Spec.PerTask {
@@ -205,16 +205,17 @@ func slotsFor(v *sched.View, st *sched.Stage) int64 {
 	return slots
 }
 
-// runs are the starts of a stage's running attempts, so that the sum of what is left of them costs O(1): those that
-// have outlived the mean length add nothing, and are in front, because the starts are in order.
+// runs are the starts of a stage's running attempts, kept so that the sum of the time that is left of them costs O(1).
+// Attempts that have run for the mean length or longer have nothing left. They are the first ones, because the starts
+// are in order.
 type runs struct {
 	starts []sched.Time
-	base   sched.Time // that sum counts from
-	over   int        // attempts that have outlived the mean
-	sum    sched.Time // of the starts of the others, each less base
+	base   sched.Time // the instant from which sum counts starts
+	over   int        // how many attempts have run for the mean length
+	sum    sched.Time // Σ of start − base of the other attempts
 }
 
-// set replaces all starts by those of the attempts of st that run. O(n log n) for n attempts.
+// set replaces all starts by those of the running attempts of st. O(n log n) for n attempts.
 func (r *runs) set(v *sched.View, st *sched.Stage) {
 	*r = runs{starts: r.starts[:0], base: st.Job.Submitted}
 	for a := range v.Attempts(st) {
@@ -226,13 +227,13 @@ func (r *runs) set(v *sched.View, st *sched.Stage) {
 	slices.Sort(r.starts)
 }
 
-// add adds an attempt that starts now, which is not before any other.
+// add adds an attempt that starts now. No other attempt starts later.
 func (r *runs) add(now sched.Time) {
 	r.starts = append(r.starts, now)
 	r.sum += now - r.base
 }
 
-// remove removes an attempt by its start, if there is one.
+// remove removes an attempt with a start, if there is one.
 func (r *runs) remove(start sched.Time) {
 	i := sort.Search(len(r.starts), func(i int) bool { return r.starts[i] >= start })
 	if i == len(r.starts) || r.starts[i] != start {
@@ -246,8 +247,8 @@ func (r *runs) remove(start sched.Time) {
 	}
 }
 
-// outlive finds out which attempts have outlived a mean length in seconds. It costs O(1) for each that has come to,
-// and for each that has ceased to because the mean has grown.
+// outlive updates over for a mean length in seconds. It costs O(1) for each attempt that has reached the mean since the
+// last call, or is below it again because the mean has grown.
 func (r *runs) outlive(now sched.Time, mean float64) {
 	long := func(i int) bool { return float64(now-r.starts[i]) >= mean*1e9 }
 	for ; r.over < len(r.starts) && long(r.over); r.over++ {
@@ -258,7 +259,7 @@ func (r *runs) outlive(now sched.Time, mean float64) {
 	}
 }
 
-// next returns when the next attempt comes to outlive a mean length; Never: none does.
+// next returns when the next attempt will have run for the mean length; Never: none will.
 func (r *runs) next(mean float64) sched.Time {
 	if r.over == len(r.starts) || mean*1e9 > float64(sched.Never)/4 {
 		return sched.Never
@@ -266,8 +267,8 @@ func (r *runs) next(mean float64) sched.Time {
 	return r.starts[r.over] + sched.Time(math.Ceil(mean*1e9))
 }
 
-// at returns the stage as package goals has it, all instants counted from now, and how many of its running tasks have
-// not outlived the mean.
+// at returns the stage as package goals needs it, with all instants counted from now, and how many of its running tasks
+// have not run for the mean length yet.
 func (f *stageFacts) at(now sched.Time, r *runs) (goals.Stage, int) {
 	r.outlive(now, f.mean)
 	young := len(r.starts) - r.over

@@ -68,9 +68,9 @@ var capacityCard = Card{
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 
-// capacity serves the queue that uses the least part of its guarantee, and in it the most urgent, then the oldest job
-// of a user who is under his limit. A stage that was passed over for want of a node with enough room, while smaller
-// tasks started, keeps a node.
+// capacity serves the queue that uses the least part of its guarantee. In the queue it serves jobs by priority, then by
+// age, but only those of users below their limits. If a stage finds no node with enough room while smaller tasks start,
+// it gets a node kept for it.
 type capacity struct {
 	tree
 	Keep    keeper
@@ -78,7 +78,7 @@ type capacity struct {
 
 	guaranteed   guarantees
 	limits       userLimits
-	round, slack float64 // of what is taken back
+	round, slack float64 // the parameters of these names
 }
 
 func newCapacity(a Args) sched.Policy {
@@ -93,8 +93,8 @@ func newCapacity(a Args) sched.Policy {
 	return c
 }
 
-// within orders the jobs of a queue: by priority and age, or by what they have for their weight where the queue says
-// "fair".
+// within orders the jobs of a queue: by priority and age, or, if the queue's policy is "fair", by what they hold for
+// their weight.
 func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
 		return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
@@ -102,7 +102,7 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 	return urgency(v, st, more)
 }
 
-// InWords says whose turn comes first, and what decides in the queue of st.
+// InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&c.tree, v, st, k)
 	if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
@@ -111,11 +111,12 @@ func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	return queues + urgencyInWords(k)
 }
 
-// underLimit returns the first stage in a queue among those of users under their limits.
+// underLimit returns the first stage of queue q among those of users below their limits.
 //
-// A user's limit is UsersManager's: the queue's guarantee, or what it uses and is about to if that is more, divided by
-// the users who want more, but not less than the part userMin of it, nor more than factor times the guarantee. Who has
-// nothing may always start, but for masters beyond what those of the queue may hold: they are in an order of their own.
+// The limit of a user is UsersManager's: the queue's guarantee, or what the queue uses and is about to use if that is
+// more, divided by the number of users who want more. It is at least the part user-min of that amount, and at most
+// user-factor times the guarantee. A user who holds nothing may always start a task. Masters are in an order of their
+// own, because they have a limit besides.
 func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
 	k := s.kind
 	active := active(p.View, q, k)
@@ -140,7 +141,7 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 	return first
 }
 
-// Position tells a stage's place; it has none while a limit keeps it from starting.
+// Position returns the key of stage st in the order; false: a limit keeps the stage from starting.
 func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if c.Withheld(v, st) != "" {
 		return sched.Key{}, false
@@ -148,8 +149,8 @@ func (c *capacity) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return c.tree.Position(v, st)
 }
 
-// Withheld says in words why tasks of st may not start: masters hold all that they may of the queue, or its user is at
-// a limit although the cluster has more; "": they may.
+// Withheld returns in words which limit keeps tasks of st from starting: masters hold all that they may of the queue,
+// or the user is at a limit although the cluster has room. "": no limit does.
 func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	if why := c.tree.Withheld(v, st); why != "" {
 		return why
@@ -173,14 +174,14 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 		u.Masters[k], k, c.limits.mostLeads(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
 }
 
-// usable is what masters may hold a part of: a queue's guarantee, or what it has and might have now of what is free,
-// if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
+// usable returns the amount of which masters may hold a part: the guarantee of queue q, or what the queue could hold
+// now, if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (c *capacity) usable(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(max(c.guaranteed.of(q, k), reach(v, q, k)))
 }
 
-// reach is what a queue has and might have now of what is free, within its maximum and those above
-// (ParentQueue.getResourceLimitsOfChild).
+// reach returns how much queue q could hold now: what it holds and what is free, within its maximum and the maxima of
+// the queues above (ParentQueue.getResourceLimitsOfChild).
 func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
 	if q.ID == 0 {
 		return v.Capacity[k]
@@ -189,7 +190,8 @@ func reach(v *sched.View, q *sched.Queue, k sched.ResourceKind) int64 {
 	return min(q.Max[k], reach(v, above, k)-above.Used[k]+q.Used[k])
 }
 
-// Decide starts tasks where there is room, keeps nodes for big ones, and takes back what is lent and wanted again.
+// Decide starts tasks where there is room, keeps nodes for big tasks, and takes lent resources back from queues when
+// their owners want them.
 func (c *capacity) Decide(p *sched.Plan) {
 	if c.guaranteed.follow(p) {
 		c.siblings.forget()
@@ -205,8 +207,9 @@ func (c *capacity) Decide(p *sched.Plan) {
 	}
 }
 
-// lacking returns how much of kind k queues want that they would have if what is lent were given back, and is not
-// leaving yet. Tasks on nodes that have come to offer less than they hold are no queue's lack.
+// lacking returns how much of kind k must be taken back: what queues want and would have if all lent resources were
+// returned, less what is leaving already. It does not count what tasks hold beyond the capacity of nodes that have come
+// to offer less.
 func (c *capacity) lacking(p *sched.Plan, k sched.ResourceKind) (need float64) {
 	c.Reclaim.divide(p, k, func(q *sched.Queue) theory.Claim {
 		return theory.Claim{Weight: float64(c.guaranteed.of(q, k)), Max: float64(min(q.Demand[k], q.Max[k]))}

@@ -6,17 +6,17 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// guarantees are the parts of the cluster that the queues of capacity are guaranteed.
+// guarantees are the amounts that policy capacity guarantees to queues.
 type guarantees struct {
-	list    []sched.Resources // by queue; of the capacity there is
-	total   sched.Resources   // for which list was computed
-	changes int               // and for which state of the configured queues
+	list    []sched.Resources // by queue
+	total   sched.Resources   // the capacity for which list was computed
+	changes int               // View.QueueChanges for which list was computed
 }
 
-// of returns what queue q is guaranteed of kind k.
+// of returns how much of kind k queue q is guaranteed.
 func (g *guarantees) of(q *sched.Queue, k sched.ResourceKind) int64 { return g.list[q.ID][k] }
 
-// part is what a queue uses of its guarantee.
+// part returns the part of its guarantee that queue q uses.
 func (g *guarantees) part(q *sched.Queue, k sched.ResourceKind) float64 {
 	if has := g.of(q, k); has > 0 {
 		return float64(q.Used[k]) / float64(has)
@@ -24,8 +24,8 @@ func (g *guarantees) part(q *sched.Queue, k sched.ResourceKind) float64 {
 	return math.MaxFloat64
 }
 
-// follow computes what each queue is guaranteed, if the capacity or the queues have changed, and reports whether they
-// have: what its spec says; where it says nothing, a part by weight of what the siblings that say something leave.
+// follow computes the guarantees again if the capacity or the queues have changed, and reports whether they have. The
+// guarantee of a queue is that of its spec. Queues whose specs have none share by weight what their siblings leave.
 func (g *guarantees) follow(p *sched.Plan) (changed bool) {
 	if g.total == p.Capacity && len(g.list) == len(p.Queues) && g.changes == p.QueueChanges {
 		return false
@@ -44,7 +44,7 @@ func (g *guarantees) follow(p *sched.Plan) (changed bool) {
 	return true
 }
 
-// below computes what the children of q are guaranteed of kind k.
+// below computes the guarantees of the children of q for kind k.
 func (g *guarantees) below(p *sched.Plan, q *sched.Queue, k int) {
 	rest, weights := g.list[q.ID][k], 0.0
 	says := func(o *sched.Queue) (int64, bool) {
@@ -75,24 +75,24 @@ func (g *guarantees) below(p *sched.Plan, q *sched.Queue, k int) {
 	}
 }
 
-// userLimits says how much of a queue its users may have.
+// userLimits says how much of a queue a user may hold (docs/spec/policies.md#capacity).
 type userLimits struct {
-	least   float64 // part of the queue below which a user is not held
-	factor  float64 // most, as a multiple of the queue's guarantee
+	least   float64 // parameter user-min: the part of the queue that a user may always hold
+	factor  float64 // parameter user-factor: the most that a user may hold, as a multiple of the queue's guarantee
 	of      *guarantees
 	masters *masterLimit
 }
 
-// overLed returns a resource that the masters of a master's user would hold too much of with one more; the user may
-// always have one; false: of none.
+// overLed returns a kind of resource of which the masters of a user would hold too much with st, a master that waits;
+// false: there is none. A user may always have one master.
 func (l *userLimits) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
 	return beyond(v.Queues[st.Job.Queue].Masters, st, func(k sched.ResourceKind) float64 {
 		return l.mostLeads(v, st, k, active)
 	})
 }
 
-// mostLeads is how much a user's masters may hold: the part that all masters of the queue may hold, of what he himself
-// may of its guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
+// mostLeads returns how much of kind k the masters of the user of st may hold: the part that masters may hold of the
+// queue, times what the user may hold of the queue's guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
 func (l *userLimits) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
 	q := v.Queues[v.Queues[st.Job.Queue].Parent]
 	part := l.masters.partOf(v, q)
@@ -102,8 +102,8 @@ func (l *userLimits) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceK
 	return part * max(1/float64(active), l.least) * l.factor * float64(l.of.of(q, k))
 }
 
-// mayStart reports whether a stage's user is under his limit, or has nothing, and it is no master beyond what masters
-// may hold.
+// mayStart reports whether a task of st may start: its user is below the limit or holds nothing, and, if st is a
+// master, the limits of masters allow one more.
 func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 	if !l.mayHaveMore(v, st, active) {
 		return false
@@ -115,13 +115,13 @@ func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 	return !over && l.masters.allow(v, v.Queues[v.Queues[st.Job.Queue].Parent], st)
 }
 
-// mayHaveMore reports whether a stage's user is under his limit, or has nothing.
+// mayHaveMore reports whether the user of st is below the limit, or holds nothing.
 func (l *userLimits) mayHaveMore(v *sched.View, st *sched.Stage, active int) bool {
 	u, k := v.Queues[st.Job.Queue], kindOf(st)
 	return u.Used[k] <= 0 || float64(u.Used[k]) < l.limit(v.Queues[u.Parent], st, active)
 }
 
-// limit is how much of what st competes for its user may have.
+// limit returns how much the user of st, one of active users, may hold in queue q, of the kind for which st competes.
 func (l *userLimits) limit(q *sched.Queue, st *sched.Stage, active int) float64 {
 	k := kindOf(st)
 	g := float64(l.of.of(q, k))

@@ -6,26 +6,28 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// slotQueues is the order beneath DynamicMR: the queues and their jobs, by what runs of them, or all jobs as one queue.
-// It finds the stage whose turn it is among those that wait for slots of their own kind, or of the other one.
+// slotQueues is the order in which DynamicMR serves stages: queue by queue, by how many of their tasks run, or all jobs
+// as one queue. It finds the stage that is served next among those that wait for slots of their own kind, or for lent
+// slots of the other kind.
 type slotQueues struct {
 	Tree  tree
-	Sizes sizes // known where jobs are served by size
+	Sizes sizes // set if jobs are served by size
 
 	lending *lender
 	bySize  bool
-	pooled  bool // PD-DHSA: maps and reduces together
-	either  lane // queues in which something waits for slots of one kind or the other
-	lent    bool // whether the way down looks for tasks that would be away from their own slots
+	pooled  bool // PD-DHSA: maps and reduces count together
+	either  lane // of the queues in which tasks wait for slots of either kind
+	lent    bool // the search in progress is for tasks that would run on lent slots
 }
 
-// A slotsSought is what is looked for: tasks for slots of their own kind, or lent ones.
+// A slotsSought is a search for tasks, to run on slots of their own kind or on lent ones.
 type slotsSought struct {
 	sought
 	lent bool
 }
 
-// init reads the parameters. The value must not be copied after that. hear is told of each waiting stage that changed.
+// init reads the parameters. The value must not be copied afterwards. hear is called for each waiting stage that has
+// changed.
 func (q *slotQueues) init(a Args, lending *lender, hear func(*sched.Stage)) {
 	base := a.Choice("base")
 	q.lending, q.bySize, q.pooled = lending, base == "srpt", a.Choice("dhsa") == "pd"
@@ -51,8 +53,8 @@ func running(j *sched.Job, k sched.ResourceKind) (n int32) {
 	return n
 }
 
-// within orders the jobs of a queue: by how much of them runs for their weight, by priority and age, or by what is left
-// of them.
+// within orders the jobs of a queue: by how many of their tasks run for their weight, by priority and age, or by their
+// remaining size.
 func (q *slotQueues) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j, k := st.Job, kindOf(st)
 	switch {
@@ -68,7 +70,7 @@ func (q *slotQueues) within(v *sched.View, st *sched.Stage, more int32) sched.Ke
 	return sched.Key{Value: float64(running(j, k)) / j.Weight}
 }
 
-// inWords says whose turn comes first, and what decides in the queue of st.
+// inWords returns in words how many queues come before that of st, and what decides within the queue.
 func (q *slotQueues) inWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&q.Tree, v, st, k)
 	switch {
@@ -82,8 +84,8 @@ func (q *slotQueues) inWords(v *sched.View, st *sched.Stage, k sched.Key) string
 	return queues + holdsInWords(kindOf(st), k)
 }
 
-// turn returns the place of queue c among its siblings: those that have less than their minimum share first, the others
-// by what runs of them for their weight. Under PD-DHSA maps and reduces count together.
+// turn returns the key of queue c among its siblings: queues with less than their minimum share come first, the others
+// by how many tasks run for their weight. Under PD-DHSA maps and reduces count together.
 func (q *slotQueues) turn(c *sched.Queue, k sched.ResourceKind) sched.Key {
 	used, demand, least := c.Used[k], c.Demand[k], c.Min[k]
 	if isSlots(k) {
@@ -102,30 +104,31 @@ func (q *slotQueues) turn(c *sched.Queue, k sched.ResourceKind) sched.Key {
 	return sched.Key{Value: float64(used) / c.Weight()}
 }
 
-// queueOf returns the queue that a job is in.
+// queueOf returns the queue of a job.
 func (q *slotQueues) queueOf(p *sched.Plan, j *sched.Job) sched.QueueID {
 	return q.Tree.queueOf(p.View, j)
 }
 
-// waitsFor returns what waits of kind k, for slots of its own or lent ones, with every stage in its place again.
+// waitsFor returns a new search for stages that compete for kind k, to run on their own slots or on lent ones. Stages
+// that were skipped are included again.
 func (q *slotQueues) waitsFor(p *sched.Plan, k sched.ResourceKind, lent bool) slotsSought {
 	q.Tree.waits.begin(p)
 	return slotsSought{q.Tree.waiting(k, true), lent}
 }
 
-// skip passes a stage that waits over until the next call of waitsFor.
+// skip excludes a waiting stage until the next call of waitsFor.
 func (q *slotQueues) skip(st *sched.Stage) { q.Tree.waits.skip(st) }
 
-// choose returns the stage whose turn it is of those sought; nil: none.
+// choose returns the first stage of search s; nil: there is none.
 func (q *slotQueues) choose(p *sched.Plan, s slotsSought) *sched.Stage {
 	if q.Tree.siblings.kept > 0 && !q.anyFits(p, s) {
-		return nil // the way down would be gone in vain
+		return nil // the tree would be searched in vain
 	}
 	q.lent = s.lent
 	return q.Tree.next(p, s.sought)
 }
 
-// anyFits reports whether any stage sought may have room, in whatever queue.
+// anyFits reports whether there may be room for some stage of search s, in whatever queue.
 func (q *slotQueues) anyFits(p *sched.Plan, s slotsSought) bool {
 	if s.lane == q.either {
 		return q.ofEither(s, func(s slotsSought) *sched.Stage { return q.anyOf(p, s) }) != nil
@@ -133,7 +136,7 @@ func (q *slotQueues) anyFits(p *sched.Plan, s slotsSought) bool {
 	return q.anyOf(p, s) != nil
 }
 
-// anyOf returns a stage of one kind, of those sought, that has room; nil: none.
+// anyOf returns a stage of search s, for one kind, for which there is room; nil: there is none.
 func (q *slotQueues) anyOf(p *sched.Plan, s slotsSought) *sched.Stage {
 	if !s.lent {
 		return s.of.any(p, s.kind, 0)
@@ -144,7 +147,7 @@ func (q *slotQueues) anyOf(p *sched.Plan, s slotsSought) *sched.Stage {
 	return nil
 }
 
-// pick returns the stage among a queue's own jobs whose turn it is, of those sought.
+// pick returns the first stage of search s among the own jobs of queue c.
 func (q *slotQueues) pick(p *sched.Plan, c *sched.Queue, s sought) *sched.Stage {
 	of := slotsSought{s, q.lent}
 	if s.lane == q.either {
@@ -153,8 +156,8 @@ func (q *slotQueues) pick(p *sched.Plan, c *sched.Queue, s sought) *sched.Stage 
 	return q.first(p, groupOf(c.ID, s.kind), of)
 }
 
-// ofEither returns the first stage that is found of either kind: on slots of its own, or on those of the other that may
-// be lent.
+// ofEither calls find for maps and for reduces on their own slots, then for both on slots of the other kind that may be
+// lent, and returns the first stage found.
 func (q *slotQueues) ofEither(s slotsSought, find func(slotsSought) *sched.Stage) *sched.Stage {
 	for _, s.lent = range [2]bool{false, true} {
 		for _, s.kind = range slotKinds {
@@ -170,7 +173,7 @@ func (q *slotQueues) ofEither(s slotsSought, find func(slotsSought) *sched.Stage
 	return nil
 }
 
-// first returns the first stage of a group, of those sought.
+// first returns the first stage of search s in a group.
 func (q *slotQueues) first(p *sched.Plan, group int, s slotsSought) *sched.Stage {
 	if !s.lent || !s.room {
 		return s.of.at(group, s.room)
@@ -182,7 +185,7 @@ func (q *slotQueues) first(p *sched.Plan, group int, s slotsSought) *sched.Stage
 	return s.of.index.FirstOf(group, q.lending.shape(p, head)) // all maps ask for the same, and so do all reduces
 }
 
-// fillOthers starts tasks that compete for no slots.
+// fillOthers starts tasks that do not compete for slots.
 func (q *slotQueues) fillOthers(p *sched.Plan) {
 	for k := range sched.ResourceKind(sched.NumResources) {
 		if q.Tree.has(k) && !isSlots(k) {

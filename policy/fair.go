@@ -51,7 +51,8 @@ var fairCard = Card{
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// fair serves queues below their minimum share first, then the queue, and in it the job, that has least for its weight.
+// fair serves queues below their minimum share first, then the queue that holds least for its weight, and in a queue
+// the job that holds least for its weight.
 type fair struct {
 	tree
 	Keep    keeper
@@ -72,7 +73,7 @@ func newFair(a Args) sched.Policy {
 	return f
 }
 
-// within orders the jobs of a queue by the queue's own policy.
+// within returns the key of st among the jobs of its queue, by the queue's own policy.
 func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j := st.Job
 	switch f.orders.name(v.Queues[j.Queue].Parent) {
@@ -84,7 +85,7 @@ func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
-// InWords says whose turn comes first, and what decides in the queue of st.
+// InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&f.tree, v, st, k)
 	switch f.orders.name(v.Queues[st.Job.Queue].Parent) {
@@ -96,8 +97,9 @@ func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	return queues + holdsInWords(kindOf(st), k)
 }
 
-// entitled is FairSharePolicy's comparison: queues below their minimum share first, by the part of it that they have;
-// the others by what they have for their weight. Below a queue with policy "drf" both are of dominant shares.
+// entitled returns the key of queue q among its siblings, as FairSharePolicy compares them: queues below their minimum
+// share come first, by the part of it that they hold, the others by what they hold for their weight. Among the children
+// of a queue with policy "drf", dominant shares are compared.
 func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	if f.orders.name(q.Parent) == "drf" {
 		return dominant(q, f.Total)
@@ -109,7 +111,7 @@ func (f *fair) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	return sched.Key{Value: float64(used) / q.Weight()}
 }
 
-// Decide starts tasks where there is room, and kills some for queues that have had too little for too long.
+// Decide starts tasks where there is room, and kills tasks for queues that have held too little for too long.
 func (f *fair) Decide(p *sched.Plan) {
 	f.shares.follow(p)
 	f.Keep.fill(p, &f.tree)
@@ -123,11 +125,11 @@ func (f *fair) Decide(p *sched.Plan) {
 	}
 }
 
-// starvation remembers which queues have had less than their shares, and for how long.
+// starvation remembers which queues hold less than their shares, and since when.
 type starvation struct {
 	BelowMin, BelowFair [sched.NumResources]sched.Per[since] // by queue
 
-	minTime, outTime sched.Time
+	minTime, outTime sched.Time // how long a queue may be below its minimum, and below threshold × its fair share
 	threshold        float64
 }
 
@@ -135,13 +137,13 @@ func newStarvation(a Args) starvation {
 	return starvation{minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
 }
 
-// A since says from when on something has been so, if it is.
+// A since says whether a condition holds, and since when.
 type since struct {
 	Is bool
 	At sched.Time
 }
 
-// lasted reports whether something that is so now has been so for a time.
+// lasted notes whether the condition holds now (is), and reports whether it has held for at least long.
 func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 	if !is {
 		*s = since{}
@@ -153,8 +155,8 @@ func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 	return now-s.At >= long
 }
 
-// lack returns how much of kind k is lacking to queues that have had less than their minimum share, or than a part
-// of their fair share, for too long.
+// lack returns how much of kind k must be taken back for queues that have held less than their minimum share, or than
+// threshold × their fair share, for too long. What is leaving already is subtracted.
 func (s *starvation) lack(p *sched.Plan, k sched.ResourceKind, r *reclaimer) (need float64) {
 	r.divide(p, k, func(q *sched.Queue) theory.Claim {
 		demand := float64(min(q.Demand[k], q.Max[k]))

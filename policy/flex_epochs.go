@@ -2,17 +2,17 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// flexEpochs says when slots are divided: once something has changed, but at most once in an epoch.
+// flexEpochs says when slots are divided among jobs: after a change, but at most once in an epoch.
 type flexEpochs struct {
-	Dirty   bool            // slots are to be divided anew
-	Next    sched.Time      // when at the earliest
-	Divided sched.Resources // the capacity that was divided last
+	Dirty   bool            // something has changed since the last division
+	Next    sched.Time      // the earliest instant of the next division
+	Divided sched.Resources // the capacity at the last division
 
-	every sched.Time // length of an epoch; 0: slots are divided at once
+	every sched.Time // the length of an epoch; 0: every change leads to a division at once
 }
 
-// notice sets Dirty if something has changed for which slots are to be divided anew: news of what stages want, the
-// capacity, a job or what it asks for.
+// notice sets Dirty if something has changed that calls for a division: what stages want (news), the capacity, a job,
+// or what a job asks for.
 func (e *flexEpochs) notice(p *sched.Plan, news bool) {
 	e.Dirty = e.Dirty || news || e.Divided != p.Capacity
 	for i := range p.Events {
@@ -23,7 +23,7 @@ func (e *flexEpochs) notice(p *sched.Plan, news bool) {
 	}
 }
 
-// noticeStages sets Dirty if a stage has begun, or is through, since slots were divided.
+// noticeStages sets Dirty if a stage has begun, or is done, since the last division.
 func (e *flexEpochs) noticeStages(p *sched.Plan, d *flexDivision) {
 	for i := range p.Events {
 		switch ev := &p.Events[i]; ev.Kind {
@@ -39,9 +39,9 @@ func (e *flexEpochs) noticeStages(p *sched.Plan, d *flexDivision) {
 	}
 }
 
-// due reports whether slots are to be divided at this instant, and notes that they are. Where they have to wait for the
-// next epoch, it asks to be called then. While there are no jobs it waits for one: an epoch begins with a division, so
-// that a call in the quiet time would move the epochs.
+// due reports whether slots must be divided at this instant, and notes that they are. If the division must wait for the
+// next epoch, due asks the core for a Step then. Without jobs there is no division: epochs count from a division, so a
+// division at a quiet time would shift them.
 func (e *flexEpochs) due(p *sched.Plan) bool {
 	switch {
 	case !e.Dirty || p.LiveJobs() == 0:

@@ -25,36 +25,35 @@ var gittinsCard = Card{
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// gittins serves the job of the smallest Gittins rank: what its posterior law of size, given its estimate and what it
-// has received, costs for each job done. Prior and error law are those of the jobs that have finished. Sizes are in
-// seconds of the whole cluster.
+// gittins serves the job of the smallest Gittins rank: the least expected service for each job done, under the
+// posterior distribution of the job's size, given its estimate and the service that it has received. The prior and the
+// distribution of errors are learned from the jobs that have finished. Sizes are in seconds of the whole cluster.
 //
-// A job that has not been done when a server that all share would have done it aging times over, and has received less
-// than was expected of it, goes before all others, and such jobs share by weight, as late jobs under PSBS.
+// A job starves if it has received less than expected although a server shared by all jobs would have done aging times
+// as much for it. Such jobs go before all others, and share by weight, as late jobs do under PSBS.
 //
-// A task event costs O(log n) for n jobs; when an eighth more jobs have finished than at the last time, all are ranked
-// anew.
+// A task event costs O(log n) for n jobs. Each time an eighth more jobs have finished, all jobs are ranked again.
 type gittins struct {
 	Order
 	DelayPlacer
 	sizes
 	levelShares
-	Learned  theory.SizeBelief // from all that have finished
-	Believed theory.SizeBelief // what ranks go by
+	Learned  theory.SizeBelief // from all jobs that have finished
+	Believed theory.SizeBelief // the copy of Learned from which ranks are computed
 	Finished int
-	Relearn  int            // finished jobs at which ranks go by all that is learned
+	Relearn  int            // the number of finished jobs at which Believed becomes Learned
 	Bets     sched.Per[bet] // by job
 
 	aging float64
-	table *theory.RankTable // of Believed; nil: to be made
+	table *theory.RankTable // of Believed; nil: not computed yet
 }
 
-// A bet is what is believed of a job.
+// A bet is the belief about the size of a job.
 type bet struct {
-	First, Estimate float64 // of its size: as it was before an attempt had ended, and is now; 0: none yet
-	Age             float64 // what it had received when an attempt last ended
-	Seen            float64 // its size as its finished tasks tell; 0: they are too few
-	Goal            float64 // what it must have received not to starve
+	First, Estimate float64 // estimates of its size: the last before an attempt had ended, and the present one; 0: none
+	Age             float64 // the service that it had received when an attempt last ended
+	Seen            float64 // its size as computed from its finished tasks; 0: they are too few
+	Goal            float64 // with this much service, a job that is late does not starve, but is large
 	Rank            float64
 }
 
@@ -74,7 +73,7 @@ func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	return sched.Key{Class: ranked, Value: g.Bets.Of(st.Job).Rank / st.Job.Weight}
 }
 
-// InWords says the rank of a stage's job.
+// InWords returns the rank of a stage's job in words.
 func (g *gittins) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
 	return sizedInWords(k, func(rank float64) string { return "rank " + work(rank) + " for its weight" })
 }
@@ -114,13 +113,13 @@ func (g *gittins) Decide(p *sched.Plan) {
 	g.Fill(p, &g.DelayPlacer)
 }
 
-// finish learns from a job that is done.
+// finish learns the size of a job that is done, and the error of its estimate.
 func (g *gittins) finish(p *sched.Plan, j *sched.Job) {
 	g.Learned.Learn(g.received(p, j), g.Bets.Of(j).First)
 	g.Finished++
 }
 
-// relearn has ranks go by all that is learned.
+// relearn computes all ranks again, from all that is learned so far.
 func (g *gittins) relearn(p *sched.Plan) {
 	g.Relearn = g.Finished + g.Finished/8 + 1
 	g.Believed, g.table = g.Learned.Clone(), nil
@@ -129,13 +128,13 @@ func (g *gittins) relearn(p *sched.Plan) {
 	}
 }
 
-// received returns what a job has received so far.
+// received returns the service that a job has received so far.
 func (g *gittins) received(p *sched.Plan, j *sched.Job) float64 {
 	w := p.Service(j, p.Now)
 	return w.Seconds(p.Capacity)
 }
 
-// grow notes what a job has received.
+// grow updates the belief about a job of which an attempt has ended.
 func (g *gittins) grow(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	b.Age = g.received(p, j)
@@ -146,8 +145,8 @@ func (g *gittins) grow(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// seen returns a job's size by what its tasks have taken so far, those that run being half done: its error is that of
-// its tasks. Zero before a sample of them is finished.
+// seen returns a job's size as computed from its tasks so far, where running tasks count as half done. It is zero until
+// a sample of tasks has finished.
 func (g *gittins) seen(j *sched.Job, b *bet) float64 {
 	done, expected := int32(0), 0.0
 	for _, st := range j.Stages {
@@ -160,7 +159,7 @@ func (g *gittins) seen(j *sched.Job, b *bet) float64 {
 	return b.Estimate * b.Age / expected
 }
 
-// bet takes a new estimate of a job's size.
+// bet updates the belief about a job whose estimate has changed.
 func (g *gittins) bet(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	if b.Estimate = g.size(j); b.First == 0 || b.Age == 0 {
@@ -173,8 +172,8 @@ func (g *gittins) bet(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// promise gives a job that is late, and has received all that was expected of it, twice as long: it is not starved but
-// large.
+// promise doubles the goal of a job that is late although it has received the service that was expected: such a job
+// does not starve, but is large.
 func (g *gittins) promise(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	for b.Goal > 0 && b.Age >= b.Goal && g.Shares.Of(j).Slot == 0 && !j.Ended {
@@ -183,6 +182,7 @@ func (g *gittins) promise(p *sched.Plan, j *sched.Job) {
 	}
 }
 
+// rerank computes the rank of a job again.
 func (g *gittins) rerank(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	if b.Estimate == 0 {
@@ -198,7 +198,7 @@ func (g *gittins) rerank(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// ranks returns the table of ranks for what is believed of sizes. It is computed when it is first needed.
+// ranks returns the table of ranks under Believed, and computes it when it is first needed.
 func (g *gittins) ranks() *theory.RankTable {
 	if g.table == nil {
 		g.table = g.Believed.Table()

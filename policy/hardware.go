@@ -114,26 +114,26 @@ var hardwareCard = Card{
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 
-// hardware keeps completion goals on a cluster whose nodes differ. It finds out for each job that can use
-// accelerators by one task in each pool what it gains there. A planner (package theory/hardware) divides the
-// slots of all pools among jobs by what each needs to meet its goal; between two plans, tasks start as the grants
-// of the last one say. Nothing is taken back.
+// hardware keeps completion goals on a cluster whose nodes differ. For each job that can use accelerators it runs one
+// task in each pool, to measure how much faster the job is there. A planner (package theory/hardware) divides the slots
+// of all pools among the jobs, by how many each needs to meet its goal. Between two plans, tasks start as the grants of
+// the last plan say. No slot is taken back from a running task.
 //
-// Pool 0 holds the slots without an accelerator. Each class of nodes that a job has named as an accelerator is a
-// pool of its own. Where the class has counted devices, only as many slots as devices are in that pool, an
-// accelerated task holds one device, and the other slots belong to pool 0.
+// Pool 0 has the slots without an accelerator. Each class of nodes that a job has named as an accelerator is a pool of
+// its own. If the devices of the class are counted, that pool has only as many slots as devices, an accelerated task
+// holds one device, and the other slots of these nodes belong to pool 0.
 //
-// A plan costs O(S log n) for S slots and n jobs, and runs at most once an epoch, and a few times for each job that
-// names accelerators. Between plans a task that ends or starts costs O(log n) for each pool.
+// A plan costs O(S log n) for S slots and n jobs. There is at most one an epoch, and a few more for each job that names
+// accelerators. Between plans the start or the end of a task costs O(log n) for each pool.
 type hardware struct {
 	DelayPlacer
 	Stages   sched.Per[*hardwareStage] // by stage; a pointer, because a plan holds many of them at once
-	Failures sched.Per[[]int32]        // by job and pool: attempts that failed since one succeeded
+	Failures sched.Per[[]int32]        // by job and pool: attempts that have failed since the last success
 	Names    []string                  // of accelerators that jobs asked for, in order of appearance
 	Pools    []hardwarePool            // from pool 1 on
-	Classes  int                       // of nodes, when Pools were made
-	Dirty    bool                      // slots are to be divided anew
-	Next     sched.Time                // when at the earliest
+	Classes  int                       // how many classes of nodes there were when Pools was made
+	Dirty    bool                      // something has changed since the last plan
+	Next     sched.Time                // the earliest instant of the next plan
 	Masters  masters
 
 	hardwareOptions
@@ -155,11 +155,11 @@ type hardwarePool struct {
 	Devices bool // its accelerators are counted: a task holds one
 }
 
-// A hardwareStage is what is known of a stage.
+// A hardwareStage is the policy's memory of a stage.
 type hardwareStage struct {
 	Kind    hardwareKind
-	Rest    float64          // slots of its first pool that it needs beyond its grants, as of the last plan
-	Planned bool             // a plan has counted it
+	Rest    float64          // slots of its first pool that it needs beyond its grants, by the last plan
+	Planned bool             // a plan has included it
 	In      []hardwareInPool // by pool
 }
 
@@ -176,13 +176,13 @@ const (
 
 var hardwareKinds = [...]string{"undecided", "regular", "calibrating", "accelerable"}
 
-// A hardwareInPool is what is known of a stage in a pool.
+// A hardwareInPool is the policy's memory of a stage in a pool.
 type hardwareInPool struct {
 	N       int64      // tasks that finished
 	Sum     sched.Time // of their times
 	Running int32      // attempts
-	Granted int32      // tasks that are to run there
-	Wish    bool       // a task is to run there so that the speedup becomes known
+	Granted int32      // how many tasks may run there by the last plan
+	Wish    bool       // one task should run there, to measure the speedup
 	Speedup float64    // over regular nodes; zero: the stage does not use the pool as accelerated
 }
 
@@ -205,7 +205,7 @@ func newHardware(a Args) sched.Policy {
 	return h
 }
 
-// Decide divides slots anew where something has changed, and starts tasks.
+// Decide makes a new plan if something has changed, and starts tasks.
 func (h *hardware) Decide(p *sched.Plan) {
 	h.notice(p)
 	if h.Dirty && p.Now >= h.Next {
@@ -222,7 +222,7 @@ func (h *hardware) Decide(p *sched.Plan) {
 	h.Masters.keep(p)
 }
 
-// notice takes what happened at this instant into account.
+// notice updates the policy's memory by the events of this instant.
 func (h *hardware) notice(p *sched.Plan) {
 	names := len(h.Names)
 	for i := range p.Events {
@@ -254,9 +254,9 @@ func (h *hardware) notice(p *sched.Plan) {
 	}
 }
 
-// urgent reports whether slots are to be divided at once after an attempt of st has ended, because tasks of a job that
-// names accelerators are held back until then: st calibrates, or its end lets another stage begin. This happens a few
-// times in the life of a job.
+// urgent reports whether the end of an attempt of st calls for a plan at once, because tasks of a job that names
+// accelerators wait for it: st calibrates, or its end lets another stage begin. This happens a few times in the life of
+// a job.
 func (h *hardware) urgent(st *sched.Stage) bool {
 	if st.Job.Spec.Profile == nil || st.Kind == sched.Master {
 		return false
@@ -274,7 +274,7 @@ func (h *hardware) findPools(p *sched.Plan) {
 	}
 }
 
-// poolOf returns the pool of the accelerated tasks of a class; 0: it has none.
+// poolOf returns the pool of the accelerated tasks on nodes of class c; 0: the class has none.
 func (h *hardware) poolOf(c sched.ClassID) int {
 	return 1 + slices.IndexFunc(h.Pools, func(q hardwarePool) bool { return q.Class == c })
 }
@@ -288,7 +288,7 @@ func (h *hardware) poolFor(v *sched.View, a *sched.Attempt) int {
 	return q
 }
 
-// of returns what is known of a stage, with a row for each pool.
+// of returns the memory of stage st, with a row for each pool.
 func (h *hardware) of(st *sched.Stage) *hardwareStage {
 	row := h.Stages.Of(st)
 	if *row == nil {
@@ -301,7 +301,7 @@ func (h *hardware) of(st *sched.Stage) *hardwareStage {
 	return s
 }
 
-// failuresOf returns a job's failed attempts in a row by pool.
+// failuresOf returns, by pool, how many attempts of job j have failed in a row.
 func (h *hardware) failuresOf(j *sched.Job) []int32 {
 	f := h.Failures.Of(j)
 	for len(*f) <= len(h.Pools) {
@@ -310,7 +310,7 @@ func (h *hardware) failuresOf(j *sched.Job) []int32 {
 	return *f
 }
 
-// done takes the end of an attempt into account.
+// done updates the policy's memory by the end of attempt a.
 func (h *hardware) done(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
 	q := h.poolFor(p.View, a)
 	s, failures := h.of(a.Stage), h.failuresOf(a.Stage.Job)
@@ -327,16 +327,16 @@ func (h *hardware) done(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
 	p.Touch(a.Stage)
 }
 
-// The classes of stages in the order of a pool.
+// The classes of stages in the order of a pool (Key.Class).
 const (
-	hardwareMaster  = iota - 1 // started by masters, in order of submission
-	hardwareWish               // a task is to run there so that the speedup becomes known
-	hardwareGranted            // fewer tasks run there than are granted
-	hardwareFits               // jobs for which the pool is meant
+	hardwareMaster  = iota - 1 // masters, which Masters starts, in order of submission
+	hardwareWish               // a task there measures the speedup
+	hardwareGranted            // fewer tasks run there than the plan grants
+	hardwareFits               // the pool is meant for the stage's job
 	hardwareAny                // all others
 )
 
-// index returns the order of a pool.
+// index returns the order of the stages in a pool.
 func (h *hardware) index(pool int) *sched.Index {
 	for len(h.indexes) <= pool {
 		q := len(h.indexes)
@@ -348,12 +348,17 @@ func (h *hardware) index(pool int) *sched.Index {
 	return h.indexes[pool]
 }
 
-// key returns the place of a stage in the order of a pool: first the tasks that calibrate, then the stage that
-// lacks most of its grant there, then by what a stage needs beyond its grants those for which the pool is meant,
-// then the others (docs/spec/hardware.md, 2.5). Tasks that would wait for earlier stages of their job come last,
-// as they keep room from the tasks that they wait for. An accelerable stage that runs something takes no regular
-// slot beyond its grant, unless spare is on: its slow tasks would become stragglers. It takes none either that would
-// be of no use (outlasts).
+// key returns the key of stage st in the order of a pool; false: the stage gets no slot there. The order is
+// (docs/spec/hardware.md, 2.5):
+//
+//   - tasks that calibrate,
+//   - stages that run fewer tasks there than granted, the one that lacks most first,
+//   - stages for which the pool is meant, the one first that needs most beyond its grants,
+//   - the other stages. Tasks that would wait for earlier stages of their job are among these, as they would take the
+//     room of the tasks for which they wait.
+//
+// An accelerable stage that runs a task gets no regular slot beyond its grant, unless spare is on: its slow tasks would
+// become stragglers. It gets none either if a regular task would outlast the rest of the stage (outlasts).
 func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	switch {
 	case st.Pending == 0 || st.Kind == sched.Master || !mayGrow(st):
@@ -365,7 +370,7 @@ func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	for q := range s.In {
 		rest -= float64(max(0, s.In[q].Running-s.In[q].Granted))
 	}
-	waits := st.Running > 0 // it is held back where the pool is not meant for it
+	waits := st.Running > 0 // if the pool is not meant for the stage, it gets no further slot there
 	device := pool > 0 && h.Pools[pool-1].Devices
 	switch {
 	case device && in.Speedup == 0 && !in.Wish:
@@ -391,8 +396,9 @@ func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	return sched.Key{Class: hardwareAny, Value: -rest}, true
 }
 
-// outlasts reports whether a regular task of an accelerable stage would not end before the others do on the accelerated
-// slots that the stage holds: in the time of a regular task, each of these completes as many as the speedup is.
+// outlasts reports whether a regular task of accelerable stage st would end after all other tasks of the stage, if
+// these run on the accelerated slots that the stage holds. In the time of one regular task, an accelerated slot
+// completes as many tasks as the speedup says.
 func (h *hardware) outlasts(st *sched.Stage, s *hardwareStage) bool {
 	switch {
 	case s.Kind != hardwareAccelerable, h.outlast == "any", h.outlast == "due" && st.Job.Spec.Deadline > 0:
@@ -408,7 +414,7 @@ func (h *hardware) outlasts(st *sched.Stage, s *hardwareStage) bool {
 	return meanwhile >= left
 }
 
-// Withheld says in words why a master may not start; "": it may.
+// Withheld returns in words why master st may not start; "": it may.
 func (h *hardware) Withheld(v *sched.View, st *sched.Stage) string { return h.Masters.withheld(v, st) }
 
 // Position returns the place of st in the order of the first pool where it has one. Masters come before all others.
@@ -424,7 +430,7 @@ func (h *hardware) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return sched.Key{}, false
 }
 
-// InWords says what a pool is to a stage, and what the stage lacks there.
+// InWords returns in words why a stage has its place in a pool, and how many slots it lacks there.
 func (h *hardware) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
 	switch k.Class {
 	case hardwareMaster:
@@ -442,8 +448,8 @@ func (h *hardware) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
 	return fmt.Sprintf("other jobs come first there; it needs %.6g slots more", -k.Value)
 }
 
-// fill starts waiting tasks. A stage that waits for a node near its input, and has started a task, begins to wait
-// anew: it is shown the nodes once more that it passed over before.
+// fill starts waiting tasks. A stage that waits for nodes near its input, and has started a task, begins to wait again:
+// then fill offers it all nodes once more.
 func (h *hardware) fill(p *sched.Plan) {
 	h.sync(p)
 	h.Masters.start(p, h)
@@ -459,7 +465,7 @@ func (h *hardware) sync(p *sched.Plan) {
 	}
 }
 
-// fillPools starts waiting tasks, first in the accelerated pools, and reports whether some stage began to wait anew.
+// fillPools starts waiting tasks, first in the accelerated pools. It reports whether a stage began to wait again.
 func (h *hardware) fillPools(p *sched.Plan) (anew bool) {
 	for q := len(h.Pools); q > 0; q-- {
 		anew = h.fillPool(p, q, h.Pools[q-1].Class) || anew
@@ -468,7 +474,7 @@ func (h *hardware) fillPools(p *sched.Plan) (anew bool) {
 		h.fillPool(p, 0, 0)
 		return false
 	}
-	for _, devices := range [...]bool{false, true} { // nodes whose devices would have to stay idle come last
+	for _, devices := range [...]bool{false, true} { // nodes whose devices such a task would leave idle come last
 		for _, c := range p.Classes {
 			if q := h.poolOf(c.ID); devices == (q > 0) && (q == 0 || h.Pools[q-1].Devices) {
 				anew = h.fillPool(p, 0, c.ID) || anew
@@ -478,8 +484,8 @@ func (h *hardware) fillPools(p *sched.Plan) (anew bool) {
 	return anew
 }
 
-// fillPool starts waiting tasks in a pool on nodes of a class (zero: of any), and reports whether a stage was among
-// them that begins to wait anew for a node near its input.
+// fillPool starts waiting tasks in a pool on nodes of a class (zero: of any). It reports whether a stage that started a
+// task begins to wait again for a node near its input.
 func (h *hardware) fillPool(p *sched.Plan, pool int, class sched.ClassID) (anew bool) {
 	x := h.index(pool)
 	for k := range sched.ResourceKind(sched.NumResources) {
@@ -525,13 +531,13 @@ func (h *hardware) start(p *sched.Plan, st *sched.Stage, pool int, class sched.C
 	return true
 }
 
-// withDevice returns what a task holds that uses an accelerator.
+// withDevice returns the resources that a task which asks for r holds if it uses an accelerator.
 func withDevice(r sched.Resources) sched.Resources {
 	r[sched.Accelerators] = max(1, r[sched.Accelerators])
 	return r
 }
 
-// Why says what the policy knows of a stage and wants for it, for the command explain.
+// Why returns in words what the policy knows of stage st and plans for it, for the command explain.
 func (h *hardware) Why(v *sched.View, st *sched.Stage) string {
 	s := h.of(st)
 	if !s.Planned {

@@ -9,7 +9,7 @@ import (
 // A keeper keeps nodes free for big tasks (Hadoop's reserved containers). Without it smaller tasks take every hole that
 // opens, and a big task waits until enough of them end on one node at the same time.
 type keeper struct {
-	Kept []bar // nodes kept for stages
+	Kept []bar // the nodes that are kept, and for which stages
 
 	on          bool // nodes are kept; else smaller tasks overtake big ones
 	mastersOnly bool // nodes are kept for masters only
@@ -18,14 +18,14 @@ type keeper struct {
 // keeperMemory is what a keeper remembers.
 const keeperMemory = "nodes kept for big tasks (with big)"
 
-// What nodes are kept for.
+// Values of the parameter big: for which tasks nodes are kept.
 const (
 	keptForNone    = "overtaken"
 	keptForMasters = "masters"
 	keptForAll     = "kept"
 )
 
-// keepingFor is the parameter of policies that may keep nodes, with its default.
+// keepingFor returns the parameter big, with its default.
 func keepingFor(standard string) Param {
 	return Param{
 		Name:    "big",
@@ -38,7 +38,7 @@ func keepingFor(standard string) Param {
 	}
 }
 
-// init reads the parameter. A policy without it keeps nodes for masters.
+// init reads the parameter big. A policy without that parameter keeps nodes for masters.
 func (k *keeper) init(a Args) {
 	keeps := keptForMasters
 	if a.has("big") {
@@ -47,7 +47,7 @@ func (k *keeper) init(a Args) {
 	k.on, k.mastersOnly = keeps != keptForNone, keeps == keptForMasters
 }
 
-// mayKeep reports whether a task may be waiting for which a node is kept.
+// mayKeep reports whether the keeper may have something to do: it keeps nodes for all, or a master waits.
 func (k *keeper) mayKeep(v *sched.View) bool {
 	return k.on && (!k.mastersOnly || v.Queues[0].Count[sched.Master].Pending > 0)
 }
@@ -71,16 +71,17 @@ func (k *keeper) fill(p *sched.Plan, t *tree) {
 	}
 }
 
-// settle drops what is kept for stages that need it no more, and reports whether a node got free.
+// settle gives up the nodes that are kept for stages that do not need them any more, and reports whether there were
+// any.
 func (k *keeper) settle(p *sched.Plan) (freed bool) {
 	kept := k.Kept[:0]
 	for _, b := range k.Kept {
 		n, st := p.Node(b.Node), p.Stage(b.Stage)
 		switch {
 		case n.Reserved != b.Stage:
-			freed = true // the stage has what it waited for, and the rest of the node is for all
+			freed = true // the stage has started its task there
 		case st == nil || st.Pending == 0 || n.Open && st.Spec.PerTask.FitsIn(n.Free()) && p.First(st) == nil:
-			p.Reserve(nil, n) // nothing waits any more, or it avoids this node
+			p.Reserve(nil, n) // no task of the stage waits any more, or the stage avoids this node
 			freed = true
 		default:
 			kept = append(kept, b)
@@ -90,8 +91,8 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 	return freed
 }
 
-// keep keeps a node for st, whose turn it is, if a smaller task was started instead because no node had room for one of
-// its own. A stage has one node at a time; nil has none.
+// keep keeps a node for st, the stage that is served next, if no node has room for its task and a smaller task has
+// started instead. At most one node is kept for a stage. st may be nil.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || k.mastersOnly && st.Kind != sched.Master || !overtaken(p, st, started) || k.keeps(st) ||
 		p.First(st) != nil {
@@ -99,18 +100,19 @@ func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	}
 	n := emptiest(p, st, kindOf(st))
 	if n == nil || n.Open && st.Spec.PerTask.FitsIn(n.Free()) {
-		return // nothing is in its way but what keeping does not change: its maximum, or that it avoids the node
+		return // keeping a node would not help: the stage's queue is at its maximum, or the stage avoids the node
 	}
 	if p.Reserve(st, n) {
 		k.Kept = append(k.Kept, bar{st.ID, n.ID})
 	}
 }
 
-// only gives up the nodes that are kept for others than st.
+// only gives up the nodes that are kept for stages other than st.
 func (k *keeper) only(p *sched.Plan, st *sched.Stage) {
 	k.Kept = slices.DeleteFunc(k.Kept, func(b bar) bool { return b.Stage != st.ID && p.Reserve(nil, p.Node(b.Node)) })
 }
 
+// keeps reports whether a node is kept for st.
 func (k *keeper) keeps(st *sched.Stage) bool {
 	for _, b := range k.Kept {
 		if b.Stage == st.ID {
@@ -120,7 +122,7 @@ func (k *keeper) keeps(st *sched.Stage) bool {
 	return false
 }
 
-// overtaken reports whether a task was started that competes with those of st and needs less than one.
+// overtaken reports whether one of the started tasks competes with the tasks of st and needs less than one of them.
 func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
 	for _, a := range started {
 		if r := p.Amount(a.Shape); a.Kind == sched.Launch && r[kindOf(st)] > 0 && !st.Spec.PerTask.FitsIn(r) {
@@ -130,7 +132,8 @@ func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
 	return false
 }
 
-// emptiest returns the node that could hold a task of st and has most room, counting what is leaving; nil: none.
+// emptiest returns the node that could hold a task of st and has most room of kind k, where room that is leaving
+// counts; nil: there is none.
 func emptiest(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) (best *sched.Node) {
 	most := int64(-1)
 	for _, n := range p.Nodes {

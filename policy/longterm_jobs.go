@@ -2,26 +2,26 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// A careers keeps what each job has used so far, so that the jobs of a queue share it over time as queues share the
-// cluster (LTYARN's model within a leaf). A job is counted, for its weight, for
+// careers keep how much each job has used so far, so that the jobs of a queue share the queue over time, as queues
+// share the cluster (LTYARN's model within a leaf). The account of a job is, for its weight, the sum of
 //
-//	what the job in its queue with most had been counted for when it came
-//	+ what it had used at the last look
-//	+ a quantum of what it holds now
+//	the largest account in its queue when the job arrived
+//	+ what the job had used at the last look
+//	+ what it holds now, for a quantum
 //
-// in seconds of the whole cluster. The first is its pseudo accumulated resources (formula 5.16, frozen at arrival), so
-// that a newcomer does not starve the jobs before it. The last is what makes several tasks that start at one instant
-// count (formula 5.15).
+// in seconds of the whole cluster. The first is the job's pseudo accumulated resources (formula 5.16, frozen at
+// arrival), so that a new job does not starve the jobs before it. Because of the last, tasks that start at the same
+// instant count at once (formula 5.15).
 type careers struct {
 	ticker
-	Began sched.Per[float64] // by job: what it was given when it came
-	Used  sched.Per[float64] // by job: Began, and what it had used at the last look
-	Most  sched.Per[float64] // by queue: the most of its jobs at the last look
+	Began sched.Per[float64] // by job: its account when it arrived
+	Used  sched.Per[float64] // by job: Began + what it had used at the last look
+	Most  sched.Per[float64] // by queue: the largest Used of its jobs at the last look
 
-	every sched.Time // between two looks, and the quantum; 0: jobs do not share over time
+	every sched.Time // the time between two looks, and the quantum; 0: jobs do not share over time
 }
 
-// follow gives new jobs what they begin with, and looks at all jobs once a quantum: O(jobs) then.
+// follow opens the accounts of new jobs, and updates all accounts once a quantum, which costs O(jobs).
 func (c *careers) follow(p *sched.Plan) {
 	if c.every == 0 {
 		return
@@ -52,7 +52,7 @@ func (c *careers) follow(p *sched.Plan) {
 	}
 }
 
-// of returns what a job is counted for, in seconds of the whole cluster for its weight.
+// of returns the account of job j, in seconds of the whole cluster for its weight. whole is the cluster's capacity.
 func (c *careers) of(j *sched.Job, whole sched.Resources) float64 {
 	return *c.Used.Of(j) + j.Used.DominantShare(whole)*c.every.Seconds()/j.Weight
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// wholeCluster is the whole cluster in the unit of the ledger: a millionth of a millionth of it. What a queue holds is
-// its dominant share in that unit, a whole number, so that sums over time are exact.
+// wholeCluster is the dominant share of the whole cluster in the unit of the ledger, a millionth of a millionth. Shares
+// are whole numbers of this unit, so that sums over time are exact.
 const wholeCluster = 1e12
 
-// terms are the parameters by which queues are counted.
+// terms are the parameters that say how much a queue is charged for what it holds.
 type terms struct {
 	karma      bool
 	guaranteed float64
@@ -49,7 +49,7 @@ func termsOf(a Args) terms {
 // leastRound is the least length of a round, whose end costs O(queues).
 const leastRound = sched.Time(time.Second)
 
-// roundOf returns the length of a round that is asked for; 0: one that never ends.
+// roundOf returns the length of a round, where asked is the parameter; 0: a round never ends.
 func roundOf(asked sched.Time) sched.Time {
 	if asked == 0 {
 		return 0
@@ -57,7 +57,7 @@ func roundOf(asked sched.Time) sched.Time {
 	return max(asked, leastRound)
 }
 
-// counted is at what rate a queue counts that holds so much of its share.
+// counted returns the rate at which a queue is charged that holds held, where its share is share.
 func (t *terms) counted(held, share float64) float64 {
 	if t.karma {
 		return max(0, held-t.guaranteed*share)
@@ -72,62 +72,62 @@ type clock struct {
 	Rate  int64
 }
 
-// at returns the amount at an instant; not before Since.
+// at returns the amount at instant t, which is not before Since.
 func (c *clock) at(t sched.Time) theory.UnitTime {
 	return c.Value.Add(theory.Held(c.Rate, int64(t-c.Since)))
 }
 
-// set changes the rate from now on.
+// set changes the rate to rate from now on.
 func (c *clock) set(now sched.Time, rate int64) { c.Value, c.Since, c.Rate = c.at(now), now, rate }
 
-// An account says what a queue, or a user of one, has been counted for, in units of the ledger for its weight. The
-// amount at an instant is
+// An account says how much a queue, or a user of a queue, has been charged, in units of the ledger × time for its
+// weight. The balance at an instant is
 //
 //	Counted + Until − Young × instant
 //
-// where the last two are of attempts that have not run for their quantum yet: each counts for the rest of it at once.
-// All numbers are whole, so that it does not matter how often the account is looked at.
+// Young and Until are of the young attempts, which have not run for their quantum: such an attempt is charged at once
+// for the rest of its quantum. All numbers are whole, so that the balance does not depend on how often it is read.
 type account struct {
 	Counted clock
-	Young   int64           // Σ of what attempts count that have not run for their quantum
-	Until   theory.UnitTime // Σ of the same × the end of the quantum
+	Young   int64           // Σ of the rates of young attempts
+	Until   theory.UnitTime // Σ of the rate × the end of the quantum, of the same attempts
 
 	Held  int64 // its dominant share now
-	Share int64 // what is its own by weight
-	Rates rates // at which it counts now, before the division by weight
+	Share int64 // its fair share by weight
+	Rates rates // its present rates, before the division by weight
 
-	Donates int64           // with karma: what it does not hold of its guaranteed part, for its weight, in millionths
-	Seen    theory.UnitTime // with karma: Earning of the queue above at the last change
+	Donates int64           // with karma: what it does not hold of its guaranteed share, for its weight, in millionths
+	Seen    theory.UnitTime // with karma: level.Earning of the queue above at the last change
 
 	Began  theory.UnitTime   // Counted when the round began
-	Rounds []theory.UnitTime // of it, what was counted in earlier rounds that are remembered, the oldest first
+	Rounds []theory.UnitTime // the charges of the earlier rounds that Counted still includes, the oldest first
 	Active int64             // the round in which it last became active, from 1; 0: in none
 
-	Below   *level
+	Below   *level // of the queue's children; nil: none was needed yet
 	Quantum quantum
 }
 
-// A level is what the siblings below one queue have in common.
+// A level has what the children of one queue have in common.
 type level struct {
-	Children int             // of the queue, when Weights was summed
-	Changes  int             // of the configured queues, likewise
-	Weights  float64         // Σ of the weights of those that share
-	Rates    rates           // Σ of theirs
-	Mean     clock           // what one of them has been counted for that had its fair part of all, for its weight
+	Children int             // how many children the queue had when Weights was summed
+	Changes  int             // View.QueueChanges at that time
+	Weights  float64         // Σ of the weights of the children that share
+	Rates    rates           // Σ of their rates
+	Mean     clock           // the charge, for its weight, of a child that had its fair part of all charges
 	Began    theory.UnitTime // as in account
 	Rounds   []theory.UnitTime
-	Earning  clock // with karma: the part of what is donated that is used, in millionths, over time
+	Earning  clock // with karma: the part of the donated shares that others used, in millionths, summed over time
 }
 
-// A quantum is how long tasks below a queue are assumed to run: the mean of what is assumed right below it.
+// A quantum is how long tasks below a queue are assumed to run: the mean of the quanta of its children.
 type quantum struct {
 	Time  sched.Time
-	Known bool
-	Sum   sched.Time // of those right below that know anything
-	N     int64
+	Known bool       // Time was learned from tasks
+	Sum   sched.Time // of the children (a leaf: of the jobs' means) that know one
+	N     int64      // how many these are
 }
 
-// finished is how long the tasks of a job ran that have succeeded.
+// finished counts the tasks of a job that have succeeded, and sums their times.
 type finished struct {
 	N   int64
 	Sum sched.Time
@@ -135,38 +135,38 @@ type finished struct {
 
 func (f finished) mean() sched.Time { return f.Sum / sched.Time(f.N) }
 
-// A charge is what an attempt counts that has not run for its quantum, for each queue from its user's up.
+// A charge is the rate of a young attempt for each queue, from its user's upwards, until the end of its quantum.
 type charge struct {
 	Queue sched.QueueID
 	Until sched.Time
 	Parts []int64
 }
 
-// A ledger keeps the accounts of all queues and users. Accounts are found by name, so that an engine that starts anew
-// finds them again, whatever the order in which queues come then. A user's account outlasts the user's jobs.
+// A ledger keeps the accounts of all queues and users. Accounts are found by name, so that an engine that starts again
+// finds them, in whatever order its queues are created. A user's account outlasts the user's jobs.
 //
-// An event costs O(depth) additions. What costs O(queues) is a change of capacity, of the configuration, or of who is
-// there, and the end of a round.
+// An event costs O(depth) additions. A change of capacity, of the configuration or of the present users costs
+// O(queues), and so does the end of a round.
 type ledger struct {
-	At       sched.Time // of the last decision; in what is left, when it was left
+	At       sched.Time // the instant of the last decision; in a saved ledger, when it was saved
 	Capacity sched.Resources
-	Changes  int        // of the configured queues
-	Before   sched.Time // how long earlier runs lasted that left the accounts: rounds go on over restarts
-	Round    int64      // whole rounds that have been ended so far, in earlier runs as well
-	Length   sched.Time // of a round, by which Round counts
+	Changes  int        // View.QueueChanges at the last decision
+	Before   sched.Time // how long the earlier runs lasted from which the accounts are: rounds go on over restarts
+	Round    int64      // how many rounds have ended, those of earlier runs included
+	Length   sched.Time // the length of the rounds that Round counts
 	Accounts map[string]*account
-	Owners   []string // by queue: whose account it had last
+	Owners   []string // by queue: the name of the account that it had last
 	Young    map[sched.AttemptID]charge
 	Jobs     sched.Per[finished]
 
 	terms   terms
-	users   bool
+	users   bool // users have accounts; else only configured queues do
 	rows    sched.Per[*account]
-	ends    priority.Queue[quantumEnd] // of Young; nil: to be made
-	touched []*sched.Queue
+	ends    priority.Queue[quantumEnd] // of Young; nil: not made yet
+	touched []*sched.Queue             // queues whose place may have changed in this decision
 }
 
-// A quantumEnd is when an attempt has run for its quantum.
+// A quantumEnd is the instant at which an attempt has run for its quantum.
 type quantumEnd struct {
 	at sched.Time
 	id sched.AttemptID
@@ -184,8 +184,8 @@ func (l *ledger) of(v *sched.View, q *sched.Queue) *account {
 	return *row
 }
 
-// find looks an account up by name. One that is new begins with what the others have on average: neither credit nor
-// debt, for it did not pay before it was there. A queue that was there from the start begins with nothing as well.
+// find looks up the account of queue q by name. A new account begins with the average of its siblings, so that it has
+// neither credit nor debt for the time before it existed. For a queue that exists from the start, the average is zero.
 func (l *ledger) find(v *sched.View, q *sched.Queue) *account {
 	name := v.Path(q)
 	if q.User {
@@ -225,7 +225,8 @@ func (l *ledger) find(v *sched.View, q *sched.Queue) *account {
 	return a
 }
 
-// close sets the rates of account a to zero from now on. It belongs to a user's queue whose row another user has now.
+// close sets the rates of account a to zero from now on. The account belongs to a user whose row, q, another user has
+// now.
 func (l *ledger) close(v *sched.View, q *sched.Queue, a *account) {
 	if above := l.of(v, v.Queues[q.Parent]).Below; above != nil {
 		l.book(above, a, rates{}, v.Now)
@@ -234,7 +235,7 @@ func (l *ledger) close(v *sched.View, q *sched.Queue, a *account) {
 	a.Held = 0
 }
 
-// levelOf returns what the children of a queue have in common.
+// levelOf returns the level of the children of queue q.
 func (l *ledger) levelOf(v *sched.View, q *sched.Queue) *level {
 	a := l.of(v, q)
 	if a.Below == nil {
@@ -248,11 +249,11 @@ func (l *ledger) levelOf(v *sched.View, q *sched.Queue) *level {
 // 64 bits, and would overflow with a smaller weight.
 func weightOf(q *sched.Queue) float64 { return max(q.Weight(), 1e-6) }
 
-// counts reports whether a queue is one of those that share what its parent has.
+// counts reports whether queue q has an account and a share: not if it is a user and users are not told apart.
 func (l *ledger) counts(q *sched.Queue) bool { return l.users || !q.User }
 
-// follow brings all accounts up to now. It reports whether all of them may have another place, because a round has
-// ended or time began anew; else those of touched may.
+// follow brings all accounts up to now. It returns true if the place of any queue may have changed, because a round has
+// ended or a new run begins; else only that of the queues in touched may have.
 func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
 	l.users, l.touched = users, l.touched[:0]
 	v := p.View
@@ -290,7 +291,7 @@ func (l *ledger) follow(p *sched.Plan, users bool) (anew bool) {
 	return anew
 }
 
-// check returns an error where l, which was read from a file, is nothing that a run can have left.
+// check returns an error if no run can have saved the ledger, which was read from a file.
 func (l *ledger) check() error {
 	if min(l.At, l.Before) < 0 || max(l.At, l.Before) > mostTime {
 		return fmt.Errorf("field At is %d and Before %d: want nanoseconds from 0 to 100 years", l.At, l.Before)
@@ -312,14 +313,14 @@ func (l *ledger) check() error {
 	return nil
 }
 
-// mostTime bounds the time of a run, and of all before it, that left the accounts.
+// mostTime bounds the length of the run that saved a ledger, and that of all earlier runs together.
 const mostTime = 100 * 365 * 24 * time.Hour
 
-// restart makes what a run left at l.At the beginning of another one, whose time starts at 0. Accounts are brought up
-// to l.At, rounds that ended until then are ended, and nothing runs yet. What a queue has earned since its last change
-// (Donates, Seen) is settled when the new run first changes it.
+// restart prepares a ledger that a run saved at l.At for a new run, whose time starts at 0 and in which nothing runs
+// yet. It brings the accounts up to l.At, and ends the rounds that were over by then. What a queue has earned since its
+// last change (Donates, Seen) is settled when the new run first changes the queue.
 func (l *ledger) restart() {
-	if l.Length == l.terms.round { // else Round counts rounds of another length, and the present one goes on
+	if l.Length == l.terms.round { // else Round counts rounds of another length: the present round goes on
 		l.endRounds(l.At)
 	}
 	l.Length = l.terms.round
@@ -341,15 +342,16 @@ func (l *ledger) restart() {
 	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
 }
 
-// endRounds forgets what is older than the rounds that are remembered, and a part of the rest, and reports whether a
-// round has ended. O(accounts) for each that has.
+// endRounds ends the rounds that are over by now, and reports whether there were any. At the end of a round all
+// accounts forget the oldest remembered round (parameter rounds) and a part of the rest (decay). O(accounts) for each
+// round.
 func (l *ledger) endRounds(now sched.Time) (ended bool) {
 	if l.terms.round == 0 || l.terms.rounds == 0 && l.terms.decay == 0 {
 		return false
 	}
 	over := int64((l.Before + now) / l.terms.round)
 	if most := int64(l.terms.rounds); most > 0 && over-l.Round > most {
-		l.Round = over - most - 1 // rounds before that are forgotten by the end of these, as one
+		l.Round = over - most - 1 // the rounds before that end as one, which is forgotten
 	}
 	for ; l.Round < over; l.Round++ {
 		end := sched.Time(l.Round+1)*l.terms.round - l.Before
@@ -364,7 +366,8 @@ func (l *ledger) endRounds(now sched.Time) (ended bool) {
 	return ended
 }
 
-// endRound ends a round of one clock, and returns what it counted in the earlier ones that are remembered.
+// endRound ends a round of clock c, whose value at its beginning was began, and returns the charges of the rounds that
+// are still remembered.
 func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime,
 	rounds []theory.UnitTime) []theory.UnitTime {
 	c.set(end, c.Rate)
@@ -385,8 +388,8 @@ func (l *ledger) endRound(end sched.Time, c *clock, began *theory.UnitTime,
 	return rounds
 }
 
-// rates are at what rate a queue counts, and, with karma, how much it does not hold of the guaranteed part of its share
-// (Donated) and holds above that (Borrowed), in millionths of the cluster.
+// rates are the rate at which a queue is charged and, with karma, how much of the guaranteed part of its share it does
+// not hold (Donated) or holds beyond it (Borrowed), in millionths of the cluster.
 type rates struct{ Charge, Donated, Borrowed int64 }
 
 // add adds o times sign.
@@ -423,7 +426,7 @@ func (l *ledger) touchBelow(v *sched.View, q *sched.Queue) {
 	}
 }
 
-// weigh sums the weights of those who share what q has, and reports whether the sum is another than it was.
+// weigh sums the weights of the children of q that share, and reports whether the sum has changed.
 func (l *ledger) weigh(v *sched.View, q *sched.Queue) bool {
 	b := l.levelOf(v, q)
 	if b.Children == len(q.Children) && b.Changes == v.QueueChanges {
@@ -439,7 +442,7 @@ func (l *ledger) weigh(v *sched.View, q *sched.Queue) bool {
 	return b.Weights != was
 }
 
-// one brings one account up to now.
+// one brings the account of queue q, without those above and below it, up to now.
 func (l *ledger) one(v *sched.View, q *sched.Queue) {
 	a, up := l.of(v, q), v.Queues[q.Parent]
 	b, above, weight := l.levelOf(v, up), float64(wholeCluster), weightOf(q)
@@ -466,7 +469,7 @@ func (l *ledger) one(v *sched.View, q *sched.Queue) {
 	l.touched = append(l.touched, q)
 }
 
-// book settles what an account has earned by donating, and gives it and its level new rates.
+// book settles what account a has earned by donating, and changes its rates, and so those of its level b, to now.
 func (l *ledger) book(b *level, a *account, now rates, at sched.Time) {
 	b.Rates.add(a.Rates, -1)
 	b.Rates.add(now, 1)
@@ -487,8 +490,8 @@ func (l *ledger) book(b *level, a *account, now rates, at sched.Time) {
 	}
 }
 
-// bound limits credit and debt of an account, whose share for its weight is given. It happens when something of the
-// queue changes: credit that it cannot spend without a change need not be cut before.
+// bound limits the credit and the debt of account a, whose share for its weight is share. It is called only when
+// something of the queue changes: without a change the queue cannot spend credit.
 func (l *ledger) bound(a *account, b *level, now sched.Time, share int64) {
 	mean := b.Mean.at(now)
 	if l.terms.cap > 0 {
@@ -524,17 +527,17 @@ func (l *ledger) activate(v *sched.View, q *sched.Queue, a *account) {
 	}
 }
 
-// at returns what an account has been counted for at an instant.
+// at returns the balance of an account at instant t.
 func (a *account) at(t sched.Time) theory.UnitTime {
 	return a.Counted.at(t).Add(a.Until).Sub(theory.Held(a.Young, int64(t)))
 }
 
-// owed reports whether a queue has been counted for less than its siblings on average.
+// owed reports whether queue q has been charged less than the average of its siblings.
 func (l *ledger) owed(v *sched.View, q *sched.Queue) bool {
 	return l.of(v, q).at(v.Now).Compare(l.levelOf(v, v.Queues[q.Parent]).Mean.at(v.Now)) < 0
 }
 
-// closeAbsent ends the rates of accounts of queues and users that are gone.
+// closeAbsent sets the rates of the accounts of queues and users that are gone to zero.
 func (l *ledger) closeAbsent(v *sched.View) {
 	there := map[*account]bool{l.of(v, v.Queues[0]): true}
 	var down func(q *sched.Queue)
@@ -582,7 +585,7 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 	l.ends.Push(quantumEnd{c.Until, at.ID})
 }
 
-// charge adds what an attempt counts beforehand to the accounts, or takes it off.
+// charge adds sign times the charge c of a young attempt to the accounts of its queues.
 func (l *ledger) charge(v *sched.View, c *charge, sign int64) {
 	for i, q := 0, v.Queues[c.Queue]; q.ID != 0; i, q = i+1, v.Queues[q.Parent] {
 		if part := sign * c.Parts[i]; part != 0 {
@@ -593,7 +596,7 @@ func (l *ledger) charge(v *sched.View, c *charge, sign int64) {
 	}
 }
 
-// endQuanta ends the charges of attempts that have run for their quantum: they count as they run from then on.
+// endQuanta ends the charges of attempts that have run for their quantum: from then on they are charged as they run.
 func (l *ledger) endQuanta(v *sched.View) {
 	if l.ends == nil && len(l.Young) > 0 {
 		for id, c := range l.Young {
@@ -661,7 +664,7 @@ func (l *ledger) done(p *sched.Plan, e *sched.Event) {
 	l.learn(p.View, at.Stage.Job, was, *f)
 }
 
-// forget takes a job that has ended out of the mean of its queue, which keeps what it assumes if it was the last.
+// forget removes a job that has ended from the quantum of its queue. After the last job, the queue keeps its quantum.
 func (l *ledger) forget(v *sched.View, id sched.JobID) {
 	j := v.Job(id)
 	if j == nil {
@@ -674,7 +677,8 @@ func (l *ledger) forget(v *sched.View, id sched.JobID) {
 	}
 }
 
-// learn carries what a job's tasks took up to the quanta of the queues above it (LTYARN's quantum updater).
+// learn updates the quanta of the queues above job j, whose finished tasks were was and are now now (LTYARN's quantum
+// updater).
 func (l *ledger) learn(v *sched.View, j *sched.Job, was, now finished) {
 	moved, known := sched.Time(0), int64(0)
 	if was.N > 0 {
@@ -700,7 +704,7 @@ func (l *ledger) learn(v *sched.View, j *sched.Job, was, now finished) {
 	}
 }
 
-// assumed is how long a task of a job is assumed to run.
+// assumed returns how long a task of job j is assumed to run.
 func (l *ledger) assumed(v *sched.View, j *sched.Job) sched.Time {
 	if !l.terms.adapt {
 		return l.terms.quantum

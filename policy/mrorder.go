@@ -100,17 +100,19 @@ var mrorderCard = Card{
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 
-// mrorder holds jobs back until a round, which gives them an order; released jobs are served in that order, those of
-// earlier rounds first. What a job is like comes from the estimator, at the round that orders it.
+// mrorder holds jobs back until a round, which orders and releases them. Released jobs are served in the order of their
+// rounds, and within a round in the order that it found. The lengths of a job's tasks are the estimator's, at the round
+// that orders the job.
 //
-// A round costs O(n log n) for n jobs, and the search as many orders as effort allows; a task event costs O(log n).
+// A round costs O(n log n) for n jobs, and O(n) for each order that the search tries, of which effort bounds the
+// number. A task event costs O(log n).
 type mrorder struct {
 	Order
 	DelayPlacer
-	Waiting []sched.JobID    // oldest first
-	Ranks   sched.Per[int64] // by job: its place among the released; zero: it waits
-	Last    int64            // rank given
-	Next    sched.Time       // the next round; zero: there was none
+	Waiting []sched.JobID    // jobs that are held back, the oldest first
+	Ranks   sched.Per[int64] // by job: its place in the order of release; zero: it is held back
+	Last    int64            // the last rank that was given
+	Next    sched.Time       // the instant of the next round; zero: not known before the first job
 
 	rounds            string
 	interval, timeout sched.Time
@@ -119,15 +121,16 @@ type mrorder struct {
 	engine            orderEngine
 }
 
-// probeRank is that of probes, which are not held back: a round may need what they tell.
+// probeRank is the rank of probes. They are not held back, because a round may need what the estimator learns from
+// them.
 const probeRank = -1
 
 func newMROrder(a Args) sched.Policy {
 	return newOrdered(a, ruleNamed(a.Choice("order"), a.Choice("goal")))
 }
 
-// MROrder is the policy mrorder with an ordering of one's own, to be put into a registry. It is used where order=own is
-// chosen, which is the default there.
+// MROrder returns the entry of policy mrorder, for a registry, with a further value of the parameter order: own, which
+// orders jobs by the function own. It is the default of the entry.
 func MROrder(own Ordering) Entry {
 	card := mrorderCard
 	card.Params = slices.Clone(card.Params)
@@ -157,12 +160,12 @@ func (m *mrorder) released(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Value: float64(*m.Ranks.Of(st.Job))}
 }
 
-// InWords says the place of a stage's job among those that are released.
+// InWords returns in words the place of a stage's job among the released jobs.
 func (m *mrorder) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
 	return fmt.Sprintf("number %.0f of the order", k.Value)
 }
 
-// part leaves the stages of jobs that are not released out of the order.
+// part excludes the stages of jobs that are held back from the order.
 func (m *mrorder) part(st *sched.Stage) int {
 	if *m.Ranks.Of(st.Job) == 0 {
 		return nowhere
@@ -221,9 +224,9 @@ func (m *mrorder) passOver(now sched.Time) {
 	}
 }
 
-// byTime holds a round when its time has come (TP-FTI, TP-ATI). With rounds=ati the next round waits until the cluster
-// is expected to have done the released jobs. With backlog=reorder it does not wait: released jobs can still be ordered
-// anew, so that holding others back gains nothing.
+// byTime holds a round when its instant has come (TP-FTI, TP-ATI). With rounds=ati the next round waits until the
+// cluster is expected to have done the released jobs. With backlog=reorder it does not wait: the next round can change
+// the order of released jobs, so that nothing is gained by holding others back.
 func (m *mrorder) byTime(p *sched.Plan) {
 	if len(m.Waiting) == 0 {
 		return
@@ -233,7 +236,7 @@ func (m *mrorder) byTime(p *sched.Plan) {
 		if m.rounds == "ati" && m.backlog != "reorder" {
 			gap = max(gap, busy)
 		}
-		// and not after now: an engine with a real clock is late, and the rounds after would be ever later
+		// Counted from Next, not from now: an engine with a real clock is late, and rounds would come later and later.
 		m.Next += gap
 		m.passOver(p.Now)
 	}
@@ -242,7 +245,7 @@ func (m *mrorder) byTime(p *sched.Plan) {
 	}
 }
 
-// byNumber has rounds while enough jobs wait, or one too long (PNJ).
+// byNumber holds rounds while enough jobs wait, or one has waited too long (PNJ).
 func (m *mrorder) byNumber(p *sched.Plan) {
 	for len(m.Waiting) > 0 {
 		oldest := p.Job(m.Waiting[0]).Submitted
@@ -278,8 +281,8 @@ func (m *mrorder) round(p *sched.Plan) sched.Time {
 	return microseconds(theory.FlowMakespan(theory.Flows(batch.jobs, batch.slots), order))
 }
 
-// left returns the released jobs that a round takes into account: keep has those that stay in their order, again those
-// that the round orders anew, the oldest first. O(n log n).
+// left returns the released jobs that a round takes into account: those that keep their order (keep), and those that
+// the round orders again, the oldest first (again). O(n log n).
 func (m *mrorder) left(p *sched.Plan) (keep, again []*sched.Job) {
 	if m.backlog == "off" {
 		return nil, nil

@@ -7,34 +7,35 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A profile is what all nodes together offered at each time of the day, learned from past days.
+// A profile says how much all nodes together offered at each time of the day. It is learned from past days.
 type profile struct {
 	Bins []bin // parts of the day, of equal length
 	At   sched.Time
 	Held sched.Resources // what has been available since At
-	Bin  bin             // of the part of the day that goes on: only Sum and Time
+	Bin  bin             // the present part of the day: only Sum and Time are set
 
-	day     sched.Time
-	caution float64
+	day     sched.Time // the length of a day
+	caution float64    // how many mean errors are subtracted from the mean
 }
 
 // A bin is a part of the day.
 type bin struct {
-	Days  int64          // finished ones
-	Mean  reverse.Amount // available on average, later days counting more
-	Error reverse.Amount // mean distance of a day from what was expected of it
-	Sum   reverse.Amount // of the day that goes on: resource-seconds
-	Time  float64        // of it, in seconds
+	Days  int64          // how many days have been observed
+	Mean  reverse.Amount // the average that was available; later days count more
+	Error reverse.Amount // the average distance of a day from the Mean before it
+	Sum   reverse.Amount // resource-seconds that were available today
+	Time  float64        // the seconds of today that Sum is from
 }
 
-// mostDays is how many past days count as much as they are: from then on the latest counts as one of so many.
+// mostDays bounds the memory of a bin: the averages are over all days for so many days, and afterwards the latest day
+// counts as one of so many.
 const mostDays = 7
 
 func newProfile(day sched.Time, bins int, caution float64) profile {
 	return profile{Bins: make([]bin, bins), day: day, caution: caution}
 }
 
-// of returns the part of the day that an instant is in, and the instant at which the next one begins.
+// of returns the index of the part of the day that contains instant at, and the instant at which the part ends.
 func (f *profile) of(at sched.Time) (i int, end sched.Time) {
 	n := sched.Time(len(f.Bins))
 	whole := at / f.day * f.day
@@ -52,7 +53,7 @@ func (f *profile) of(at sched.Time) (i int, end sched.Time) {
 	return i, start(i + 1)
 }
 
-// observe counts what has been available since the last Step. O(parts of the day since then).
+// observe adds what has been available since the last Step. O(parts of the day since then).
 func (f *profile) observe(p *sched.Plan) {
 	for f.At < p.Now {
 		i, end := f.of(f.At)
@@ -73,7 +74,7 @@ func (f *profile) observe(p *sched.Plan) {
 	f.Held = p.Capacity
 }
 
-// finish learns from a day.
+// finish updates the averages of the part by what was available today.
 func (b *bin) finish(today *bin) {
 	if today.Time == 0 {
 		return
@@ -89,8 +90,8 @@ func (b *bin) finish(today *bin) {
 	}
 }
 
-// area returns what past days let expect between two instants; where a part of the day is unknown, what is there now.
-// O(parts of the day), and O(1) for each whole day between.
+// area returns the resource-seconds that are expected between two instants by past days. A part of the day without past
+// days is expected to be as the present. O(parts of the day), however many days are between.
 func (f *profile) area(from, to sched.Time) (sum reverse.Amount) {
 	if days := (to - from) / f.day; days > 1 {
 		sum = f.area(from, from+f.day)
@@ -111,7 +112,7 @@ func (f *profile) area(from, to sched.Time) (sum reverse.Amount) {
 	return sum
 }
 
-// level returns what is expected in a part of the day.
+// level returns the amount that is expected to be available in part i of the day.
 func (f *profile) level(i int) (level reverse.Amount) {
 	for k := range level {
 		if b := &f.Bins[i]; b.Days > 0 {
@@ -123,12 +124,13 @@ func (f *profile) level(i int) (level reverse.Amount) {
 	return level
 }
 
-// An outlook is a forecast, corrected by how far it is from what there is now.
+// An outlook is a forecast of the available resources, corrected by how far it is off now. The correction fades away
+// exponentially.
 type outlook struct {
 	base  func(from, to sched.Time) reverse.Amount
 	now   sched.Time
-	off   reverse.Amount // what there is now, less what was expected of now
-	fades float64        // seconds in which that falls to 1/e
+	off   reverse.Amount // what is available now, less what the forecast says of now
+	fades float64        // seconds in which the correction falls to 1/e
 }
 
 // expect returns what is expected to be available from now on.
@@ -162,11 +164,11 @@ func (b *backward) expect(p *sched.Plan) *outlook {
 	return o
 }
 
-// wholePart is all that nodes have, in a forecast in parts.
+// wholePart stands for all that nodes have, in a forecast in parts.
 const wholePart = 1e6
 
-// measure finds out what the nodes have altogether, where the forecast is in parts: what they offer now, divided by the
-// part that holds now. While that part is zero, the last result holds.
+// measure computes how much the nodes have altogether, if the forecast is in parts: what they offer now, divided by the
+// part that the forecast says for now. While that part is zero, the last result is kept.
 func (b *backward) measure(p *sched.Plan) {
 	if p.Forecast == nil || !p.Forecast.IsInParts() {
 		return
@@ -178,7 +180,7 @@ func (b *backward) measure(p *sched.Plan) {
 	}
 }
 
-// scale returns what an amount of the forecast stands for.
+// scale returns, for each kind of resource, the factor from amounts of the forecast to amounts of resources.
 func (b *backward) scale(p *sched.Plan) (scale [sched.NumResources]float64) {
 	for k := range scale {
 		if scale[k] = 1; p.Forecast.IsInParts() {
@@ -188,7 +190,7 @@ func (b *backward) scale(p *sched.Plan) (scale [sched.NumResources]float64) {
 	return scale
 }
 
-// constant returns an amount that lasts from one instant to another.
+// constant returns the resource-seconds of r between two instants.
 func constant(r sched.Resources, from, to sched.Time) reverse.Amount {
 	var w sched.Work
 	w.Add(r, to-from)
@@ -206,5 +208,5 @@ func (o *outlook) area(from, to float64) reverse.Amount {
 	return a
 }
 
-// farthest bounds how far a forecast is asked for: a hundred years, in seconds.
+// farthest is the latest instant for which a forecast is asked: a hundred years, in seconds.
 const farthest = 100 * 365 * 24 * 3600

@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A tree serves stages queue by queue. From the root it goes down to the child whose turn it is, and in a leaf it takes
-// the first job.
+// A tree serves stages queue by queue. From the root it descends to the child that is first in the order of its
+// siblings, and in a leaf it takes the first job.
 //
 // Tasks that need different kinds of slots do not compete, so each kind is shared on its own: memory among the stages
 // that need memory, map slots among maps, reduce slots among reduces. Hadoop 1 and Hadoop 2 do the same.
@@ -16,34 +16,34 @@ import (
 // A decision costs O(log n) for n siblings on each level on the way down, whatever the number of jobs.
 type tree struct {
 	DelayPlacer
-	Total sched.Resources // capacity for which dominant shares are computed
+	Total sched.Resources // the capacity for which dominant shares are computed
 
 	rank Ranking                                              // of the jobs of a leaf
-	turn func(q *sched.Queue, k sched.ResourceKind) sched.Key // a child's place among its siblings
-	// whose turn it is among the jobs of q; nil: by rank
+	turn func(q *sched.Queue, k sched.ResourceKind) sched.Key // the key of a queue among its siblings
+	// leaf returns the stage of q that is served next; nil: the first by rank
 	leaf    func(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
 	admit   func(*sched.Stage) bool // whether a waiting stage may start a task; nil: each may
 	hear    func(*sched.Stage)      // called for each waiting stage that has changed; nil: no call
 	users   bool                    // each user of a queue is a child of it; else they are not told apart
-	flat    bool                    // there is one queue, the root, whatever has been configured
+	flat    bool                    // all jobs are in one queue, the root, whatever has been configured
 	masters masterLimit             // how much of a queue masters may hold
 
-	orders   queueOrders // of the jobs in a queue, as the queue says
+	orders   queueOrders // the policies that queues have for their jobs
 	view     *sched.View
 	waits    candidates
-	lanes    uint32    // that are in use, by bit
-	more     []ownLane // lanes beyond those of kinds
-	passes   uint64    // so far
+	lanes    uint32    // a bit for each lane in use
+	more     []ownLane // lanes beyond those of the kinds of resources
+	passes   uint64    // how many passes there were so far
 	siblings siblings
 }
 
-// An ownLane is a lane that a policy adds: of the queues that want something, in the order of their turns by kind.
+// An ownLane is a lane that a policy adds. It has the queues for which wants is true, in the order of turn for kind.
 type ownLane struct {
 	kind  sched.ResourceKind
 	wants func(*sched.Queue) bool
 }
 
-// addLane adds a lane, and returns it. The lane is kept in order only after a call of use.
+// addLane adds a lane, and returns its number. The lane is kept in order only after a call of use.
 func (t *tree) addLane(l ownLane) lane {
 	t.more = append(t.more, l)
 	return lane(sched.NumResources + len(t.more) - 1)
@@ -52,7 +52,7 @@ func (t *tree) addLane(l ownLane) lane {
 // use keeps a lane in order from now on.
 func (t *tree) use(in lane) { t.lanes |= 1 << in }
 
-// init sets up the index; rank orders the jobs of a leaf.
+// init prepares the tree. rank orders the jobs of a leaf.
 func (t *tree) init(a Args, rank Ranking) {
 	t.DelayPlacer, t.rank = NewDelayPlacer(a), rank
 	t.siblings = siblings{few: fewSiblings, wants: t.wants, users: t.leaf == nil,
@@ -69,12 +69,12 @@ func (t *tree) init(a Args, rank Ranking) {
 	}, t.mayStart)
 }
 
-// mayStart reports whether a task of st waits that the policy lets start.
+// mayStart reports whether a task of st waits, and the policy lets it start.
 func (t *tree) mayStart(st *sched.Stage) bool {
 	return st.Pending > 0 && (t.admit == nil || t.admit(st))
 }
 
-// kindIn returns the kind of resource by which turns in a lane are.
+// kindIn returns the kind of resource by which queues are ordered in a lane.
 func (t *tree) kindIn(in lane) sched.ResourceKind {
 	if in < sched.NumResources {
 		return sched.ResourceKind(in)
@@ -82,18 +82,20 @@ func (t *tree) kindIn(in lane) sched.ResourceKind {
 	return t.more[in-sched.NumResources].kind
 }
 
-// waiting is what waits and competes for kind k, all queues to be looked into.
+// waiting returns a new search for stages that wait and compete for kind k; with room, only for those with room.
 func (t *tree) waiting(k sched.ResourceKind, room bool) sought {
 	return t.seek(sought{of: &t.waits, kind: k, lane: lane(k), room: room})
 }
 
-// seek is s in a pass of its own.
+// seek returns search s with a pass of its own: what earlier searches noted of full queues does not hold for it.
 func (t *tree) seek(s sought) sought {
 	t.passes++
 	s.pass = t.passes
 	return s
 }
 
+// group returns the group of st in the order of waiting stages: by queue, kind of resource, and whether it is a master
+// with a limit.
 func (t *tree) group(st *sched.Stage) int {
 	k := kindOf(st)
 	t.lanes |= 1 << k
@@ -104,7 +106,7 @@ func (t *tree) group(st *sched.Stage) int {
 	return group
 }
 
-// queueOf returns the queue that a job is in: its user's where users are told apart.
+// queueOf returns the queue of a job: its user's if users are told apart, else its leaf.
 func (t *tree) queueOf(v *sched.View, j *sched.Job) sched.QueueID {
 	switch {
 	case t.flat:
@@ -126,7 +128,7 @@ func (t *tree) fill(p *sched.Plan) {
 	}
 }
 
-// begin brings up to date what a decision looks at.
+// begin brings the tree up to date for a decision.
 func (t *tree) begin(p *sched.Plan) {
 	t.view = p.View
 	if t.Total != p.Capacity {
@@ -150,7 +152,7 @@ func (t *tree) begin(p *sched.Plan) {
 	t.followAll(p)
 }
 
-// nearnessOf returns how much st does for locality, as its queue says.
+// nearnessOf returns how long st waits for nodes near its input, by its queue's configuration.
 func (t *tree) nearnessOf(st *sched.Stage) *nearness {
 	if own := t.orders.of(t.view.Queues[st.Job.Queue].Parent); own != nil {
 		return &own.near
@@ -160,7 +162,7 @@ func (t *tree) nearnessOf(st *sched.Stage) *nearness {
 
 // fillKind starts tasks that compete for kind k.
 func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
-	for s := t.waiting(k, true); t.room(p, k); { // else the way down would be gone in vain
+	for s := t.waiting(k, true); t.room(p, k); { // without room, the tree would be searched in vain
 		st := t.next(p, s)
 		if st == nil {
 			break
@@ -171,7 +173,7 @@ func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
 	}
 }
 
-// room reports whether any stage that competes for kind k may have room.
+// room reports whether there may be room for some stage that competes for kind k.
 func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
 	if t.siblings.kept == 0 {
 		return t.waits.index.First() != nil // looks at each queue
@@ -179,7 +181,7 @@ func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
 	return t.waits.any(p, k, 0) != nil
 }
 
-// next returns the stage whose turn it is; nil: none.
+// next returns the stage of search s that is served next; nil: there is none.
 func (t *tree) next(p *sched.Plan, s sought) *sched.Stage {
 	if t.siblings.kept > 0 {
 		t.tell(p)
@@ -187,7 +189,7 @@ func (t *tree) next(p *sched.Plan, s sought) *sched.Stage {
 	return t.descend(p, p.Queues[0], s)
 }
 
-// tell tells siblings what has been launched since they were told last.
+// tell tells siblings of the launches since its last call.
 func (t *tree) tell(p *sched.Plan) {
 	acts := p.Actions()
 	for i := t.siblings.told; i < len(acts); i++ {
@@ -198,8 +200,8 @@ func (t *tree) tell(p *sched.Plan) {
 	t.siblings.told = len(acts)
 }
 
-// followAll brings what is kept of stages and queues up to date. The index tells of stages; those of jobs that have
-// ended it passes over.
+// followAll brings the orders of stages and queues up to date. The index of stages follows the core's log; the queues
+// of jobs and attempts that have ended are noted here, because the index passes over ended jobs.
 func (t *tree) followAll(p *sched.Plan) {
 	t.waits.begin(p)
 	t.waits.skipped = false
@@ -221,8 +223,8 @@ func (t *tree) followAll(p *sched.Plan) {
 	}
 }
 
-// descend returns the stage below q whose turn it is; nil: none. A child is looked into only if its turn would come
-// before that of the best one so far.
+// descend returns the first stage of search s below q; nil: there is none. It searches a child only if the child comes
+// before the best child so far.
 func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
 	if q.ID != 0 || t.flat {
 		if st := t.own(p, q, s); st != nil || t.flat {
@@ -258,8 +260,8 @@ func (t *tree) descend(p *sched.Plan, q *sched.Queue, s sought) (first *sched.St
 	return first
 }
 
-// held reports whether, room or not, nothing below q may start before something there changes: its users are at their
-// limits, or there is nothing.
+// held reports whether no stage below q may start, whatever room there is, until something below q changes: nothing
+// waits there, or its users are at their limits.
 func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 	s.room = false
 	if t.own(p, q, s) != nil ||
@@ -278,7 +280,7 @@ func (t *tree) held(p *sched.Plan, q *sched.Queue, s sought) bool {
 	return true
 }
 
-// wants reports whether the way down may lead into a queue, in a lane.
+// wants reports whether queue q is searched in a lane.
 func (t *tree) wants(q *sched.Queue, in lane) bool {
 	if q.User && (!t.users || t.leaf != nil) {
 		return false
@@ -289,7 +291,7 @@ func (t *tree) wants(q *sched.Queue, in lane) bool {
 	return t.more[in-sched.NumResources].wants(q)
 }
 
-// own returns the first stage among a queue's own jobs.
+// own returns the first stage of search s among the own jobs of queue q.
 func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 	if t.leaf != nil {
 		return t.leaf(p, q, s)
@@ -311,8 +313,9 @@ func (t *tree) ahead(v *sched.View, a, b *sched.Stage) bool {
 	return ka.Before(kb) || !kb.Before(ka) && earlier(a, b)
 }
 
-// Position tells a stage's place for explanations, which a master that is withheld has none: how many queues have their
-// turn before its own as things stand, then its place among the jobs there. It costs the number of queues.
+// Position returns the key of stage st for explanations; false: it has no place, as a master that is withheld. It is
+// the key among the jobs of the stage's queue, with the number of queues that come before the queue now added to its
+// class. O(queues).
 func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if _, ok := t.waits.index.Position(st); !ok {
 		return sched.Key{}, false
@@ -337,8 +340,8 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return key, true
 }
 
-// inQueue returns the key of st among the jobs of its queue, of its key k in the order of tree t, and says how many
-// queues have their turn before.
+// inQueue splits key k of stage st, as Position returns it, into the key among the jobs of the queue, and words that
+// say how many queues come before.
 func inQueue(t *tree, v *sched.View, st *sched.Stage, k sched.Key) (own sched.Key, queues string) {
 	own = k
 	own.Class = t.rank(v, st, 1).Class
@@ -348,8 +351,8 @@ func inQueue(t *tree, v *sched.View, st *sched.Stage, k sched.Key) (own sched.Ke
 	return own, queues
 }
 
-// Withheld says in words why a master may not start, which has no place while its queue has all that masters may hold;
-// "": it may.
+// Withheld returns in words why master st may not start, because masters hold all that they may of its queue; "": it
+// may.
 func (t *tree) Withheld(v *sched.View, st *sched.Stage) string {
 	if !t.masters.bounds(st) {
 		return ""
@@ -364,13 +367,13 @@ func (t *tree) Withheld(v *sched.View, st *sched.Stage) string {
 	return t.masters.refusal(v, q, st)
 }
 
-// comesFirst reports whether it is the turn of a before that of its sibling b; of equals the older one is first.
+// comesFirst reports whether queue a comes before its sibling b for kind k; of equals the older queue comes first.
 func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
 	ka, kb := t.turn(a, k), t.turn(b, k)
 	return ka.Before(kb) || !kb.Before(ka) && a.ID < b.ID
 }
 
-// leaves returns how many queues with jobs that want kind k are in q, itself included.
+// leaves returns how many queues want kind k: q itself and those below it.
 func leaves(t *tree, v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
 	n = 1
 	for _, id := range q.Children {
@@ -381,8 +384,8 @@ func leaves(t *tree, v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int
 	return n
 }
 
-// dominant returns the place of q among its siblings as DominantResourceFairnessPolicy has it: by dominant shares of
-// capacity, those below their minimum share first.
+// dominant returns the key of q among its siblings under DominantResourceFairnessPolicy: queues below their minimum
+// share come first, and shares are dominant shares of capacity.
 func dominant(q *sched.Queue, capacity sched.Resources) sched.Key {
 	used, least := q.Used.DominantShare(capacity), q.Min.DominantShare(capacity)
 	if used < least {

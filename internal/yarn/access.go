@@ -12,22 +12,21 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// Access says who may do what. Who an application belongs to and who administers the cluster may always see and change
-// it.
+// Access says who may do what. The owner of an application and the administrators may always see and change it.
 type Access struct {
-	// Lists is whether the access lists of queues and of applications count (yarn.acl.enable). Where they do not,
-	// everybody may submit to every queue and see every application.
+	// Lists says whether the access lists of queues and applications apply (yarn.acl.enable). If not, every user may
+	// submit to every queue and see every application.
 	Lists bool
-	// Admins administer the cluster (yarn.admin.acl), beside the user that this process runs as.
+	// Admins administer the cluster (yarn.admin.acl), besides the user as whom this process runs.
 	Admins ACL
-	// Groups tells the groups of a user; nil: those of the operating system. It may take a while, and is asked again
-	// when its answer is a few minutes old.
+	// Groups returns the groups of a user; nil: those of the operating system. A call may take a while. Answers are
+	// kept for a few minutes.
 	Groups func(user string) ([]string, error)
 	// Superusers may act for others.
 	Superusers Superusers
-	// Reread reads Admins, Superusers and MostPriority anew; nil: they do not change.
+	// Reread reads Admins, Superusers and MostPriority again; nil: they do not change.
 	Reread func() (Refreshed, error)
-	// Audit logs what users do, a line each; nil: Config.Log does.
+	// Audit logs each operation of a user as a line; nil: Config.Log does.
 	Audit *slog.Logger
 }
 
@@ -43,9 +42,9 @@ type ACL struct {
 	Users, Groups []string
 }
 
-// parseACL reads Hadoop's form: users, a space, groups, either separated by commas; * in the place of either is
-// everybody. What begins with a space is groups alone. Names of groups may have spaces in them, as those of directories
-// do.
+// parseACL reads an access list in Hadoop's form: users, a space, groups. Names are separated by commas. "*" as users
+// or as groups means everybody. A text that begins with a space has groups only. Names of groups may contain spaces, as
+// in directories.
 func parseACL(text string) (a ACL) {
 	users, groups, _ := strings.Cut(text, " ")
 	if strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*" {
@@ -62,14 +61,16 @@ func parseACL(text string) (a ACL) {
 	return ACL{Users: names(users), Groups: names(groups)}
 }
 
-// A QueueAccess is who may use a queue and those below it. Who administers a queue may submit to it, too.
+// A QueueAccess says who may submit to a queue and to the queues below it, and who may administer them. Administrators
+// may also submit.
 type QueueAccess struct{ Submit, Administer ACL }
 
-// mostAccess bounds the access lists of an application, in bytes: they are kept as long as it is told of.
+// mostAccess is the greatest length of an application's access lists, in bytes. They are kept as long as the
+// application.
 const mostAccess = 16 << 10
 
-// accessOf reads the lists that an application was submitted with, of what there are lists of, and returns how long
-// they are.
+// accessOf reads the access lists with which an application was submitted: who may view it, and who may modify it. It
+// returns them by type, and the length of all lists, of which those beyond mostAccess are not read.
 func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 	for _, l := range lists {
 		if length += len(l.Users); length > mostAccess {
@@ -86,19 +87,19 @@ func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 	return access, length
 }
 
-// How long groups are believed, by Hadoop's default, and of how many users.
+// Limits of the cache of groups.
 const (
-	groupsKept = 5 * time.Minute
+	groupsKept = 5 * time.Minute // how long an answer is kept, as by Hadoop's default
 	mostUsers  = 100_000
 )
 
-// A groupTable knows the groups of users. Many goroutines may use it: one that asks the system is not the owner,
-// which waits for no answer.
+// A groupTable caches the groups of users. Many goroutines may use it. Callers' goroutines ask the operating system
+// outside of turns, so that the owner of the state never waits for it.
 type groupTable struct {
 	log *logbook
 	ask func(user string) ([]string, error)
 
-	wanted atomic.Bool // a list names a group, or may
+	wanted atomic.Bool // groups matter: a list names one, or may
 	mu     sync.Mutex
 	known  map[string]membership
 }
@@ -114,15 +115,15 @@ func newGroupTable(a *Access, log *logbook) *groupTable {
 	return t
 }
 
-// of returns the groups of a user as far as they are known.
+// of returns the cached groups of a user.
 func (t *groupTable) of(user string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known[user].groups
 }
 
-// learn asks for the groups of a user where they are not known, or not believed any more. Who cannot be asked about has
-// those that he had.
+// learn asks for the groups of a user if they are not cached, or too old. After an error the user keeps the groups of
+// before.
 func (t *groupTable) learn(user string, now time.Time) error {
 	if !t.wanted.Load() || !wellNamed(user) {
 		return nil
@@ -140,7 +141,7 @@ func (t *groupTable) learn(user string, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.known) >= mostUsers {
-		clear(t.known) // all can be asked again
+		clear(t.known) // they can be asked again
 	}
 	t.known[user] = membership{groups, now.Add(groupsKept)}
 	return err
@@ -160,7 +161,7 @@ func (t *groupTable) forget() {
 	clear(t.known)
 }
 
-// systemGroups tells the groups that the operating system has of a user; a user that it does not know is in none.
+// systemGroups returns the groups of a user by the operating system. A user that the system does not know has none.
 func systemGroups(name string) (groups []string, err error) {
 	u, err := user.Lookup(name)
 	if errors.As(err, new(user.UnknownUserError)) {
@@ -178,8 +179,9 @@ func systemGroups(name string) (groups []string, err error) {
 	return groups, err
 }
 
-// staticGroups tells the groups of the users that a property names (hadoop.user.group.static.mapping.overrides):
-// ana=etl,ops;bo=;, and asks otherwise for those of others.
+// staticGroups returns a function that returns the groups of users. For the users that text names
+// (hadoop.user.group.static.mapping.overrides), as in "ana=etl,ops;bo=;", they are those of text; for the others the
+// function calls otherwise. It returns false if text cannot be read.
 func staticGroups(text string, otherwise func(string) ([]string, error)) (func(string) ([]string, error), bool) {
 	said := map[string][]string{}
 	for one := range strings.SplitSeq(text, ";") {

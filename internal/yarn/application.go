@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// newApplication makes an application of a submission of a user to a queue.
+// newApplication adds the application that user submits to queue by s.
 func newApplication(m *manager, user, queue string, s *wire.Submission) *application {
 	app := &application{
 		m:          m,
@@ -66,10 +66,11 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 	return app
 }
 
-// mostLifetime bounds lifetimes, in s: what is said to live longer lives for ever.
+// mostLifetime is the longest lifetime, in s. An application with a longer one has no limit.
 const mostLifetime = 100 * 365 * 24 * 3600
 
-// spec is what the core is told of the application. Its stages come as it asks for containers.
+// spec returns the description of the application for the core, with one stage: its masters. Further stages follow when
+// it asks for containers.
 func (app *application) spec(masters int32, size wire.Resource) *sched.JobSpec {
 	s := &app.submission
 	spec := &sched.JobSpec{
@@ -152,7 +153,7 @@ func (app *application) exhausted() {
 	app.end(wire.AppFailed, outcome{wire.Failed, why})
 }
 
-// end is the application's end: everything that still runs of it ends, and every node that had a part of it is told.
+// end ends the application: its containers are ended, and the nodes that had a container of it are told.
 func (app *application) end(state wire.AppState, o outcome) {
 	if app.over {
 		return
@@ -194,7 +195,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 	)
 	d := deed{user: app.user, operation: finishOperations[state], target: targetManager, app: app.id.String()}
 	var why error
-	if state == wire.AppFailed { // killed is as its user wanted, for Hadoop's log too
+	if state == wire.AppFailed { // a kill is a success in the audit log, as in Hadoop's
 		why = errors.New(app.outcome.diagnostics)
 	}
 	m.log.audit(d, why)
@@ -216,7 +217,7 @@ func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
 	return sched.OK
 }
 
-// report is what clients are told.
+// report returns the application's report for clients.
 func (app *application) report() wire.ApplicationReport {
 	m := app.m
 	r := wire.ApplicationReport{
@@ -317,7 +318,7 @@ func percent(part, whole sched.Resources) float32 {
 	return 100 * float32(part[sched.Memory]) / float32(whole[sched.Memory])
 }
 
-// nodesChanged tells every ApplicationMaster of a node that came, left or will leave.
+// nodesChanged notes that every ApplicationMaster must be told of node n, which has joined, has left or will leave.
 func (t *appTable) nodesChanged(n *node) {
 	for _, app := range t.list {
 		if a := app.current(); !app.over && a != nil && !a.ended() {
@@ -329,10 +330,10 @@ func (t *appTable) nodesChanged(n *node) {
 	}
 }
 
-// instant is how clients write when an application is to be ended.
+// instant is the layout in which clients write the end of an application's lifetime.
 const instant = "2006-01-02T15:04:05.000-0700"
 
-// unlimited is how they write that it is not.
+// unlimited is what clients write instead if the lifetime has no limit.
 const unlimited = "UNLIMITED"
 
 // expire sets the instant at which an application is killed; zero: never.
@@ -356,7 +357,7 @@ func (app *application) expire(at time.Time) {
 	})
 }
 
-// expiry tells when that is.
+// expiry returns the end of the application's lifetime, as clients write it.
 func (app *application) expiry() string {
 	if app.lifetime.ends.IsZero() {
 		return unlimited

@@ -14,96 +14,97 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Powers are what this engine can do beyond launching: tasks are the ApplicationMaster's to choose.
+// Powers are what this engine can do besides granting containers. It cannot name tasks, because the ApplicationMaster
+// chooses the task that runs in a container.
 const Powers = sched.CanKill
 
-// Config is what a ResourceManager is made from. Zero fields mean Hadoop's defaults.
+// Config is the configuration of a ResourceManager. Zero fields mean Hadoop's defaults.
 type Config struct {
-	Core      sched.Config // policy, estimator, recorder, queues; Can and Heartbeats are the engine's
+	Core      sched.Config // policy, estimator, recorder, queues; the engine sets Can and Heartbeats
 	Addresses Addresses
 	Sizes     Sizes
 	Expiry    Expiry
 	Keys      Keys
-	// Attempts is how many ApplicationMasters an application may use up (yarn.resourcemanager.am.max-attempts): 2.
+	// Attempts is how many ApplicationMasters of an application may fail (yarn.resourcemanager.am.max-attempts): 2.
 	Attempts int32
-	// Interval is how often NodeManagers beat (yarn.resourcemanager.nodemanagers.heartbeat-interval-ms): 1 s.
+	// Interval is the interval of NodeManagers' heartbeats (yarn.resourcemanager.nodemanagers.heartbeat-interval-ms):
+	// 1 s.
 	Interval time.Duration
 	// Quiet is how long a node may be silent and still get containers
 	// (yarn.scheduler.skip.node.multiplier times Interval): three intervals.
 	Quiet time.Duration
-	// Completed is how many applications that are over are still told of
-	// (yarn.resourcemanager.max-completed-applications): 1000.
+	// Completed is how many ended applications are remembered (yarn.resourcemanager.max-completed-applications): 1000.
 	Completed int
-	// MostPriority is the most that an application's priority may be (yarn.cluster.max-application-priority): 0. What
-	// is said beyond is this.
+	// MostPriority is the highest priority of an application (yarn.cluster.max-application-priority): 0. A higher one
+	// is lowered to it.
 	MostPriority int32
-	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that tells the rack of the
-	// host that is its argument (net.topology.script.file.name). A host that neither names is in
-	// DefaultRack.
+	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that prints the rack of the
+	// host that is its argument (net.topology.script.file.name). All other hosts are in DefaultRack.
 	Racks      map[string]string
 	RackScript string
-	// Queues are those that there are, which Core need not say.
+	// Queues are the configured queues; Core.Queues may be empty.
 	Queues Queues
-	// Reread reads Queues anew, for refreshQueues; nil: they do not change.
+	// Reread reads Queues again, for refreshQueues; nil: they do not change.
 	Reread func() (Queues, error)
 	// Hosts reads which hosts may have NodeManagers (yarn.resourcemanager.nodes.include-path and exclude-path); nil:
 	// all may.
 	Hosts func() (Hosts, error)
-	// Access says who may submit, see, change and administer. What queues say of that is in Queues.
+	// Access says who may submit, see, change and administer. The access lists of queues are in Queues.
 	Access   Access
 	Security Security
 	// Policy names the policy that does what the configured scheduler does: capacity, fair or fifo.
 	Policy string
-	// Web is where the pages are said to be, host:port (yarn.resourcemanager.webapp.address): URLs of reports begin
-	// with it. By default it is where REST is served.
+	// Web is the address of the pages for users, host:port (yarn.resourcemanager.webapp.address): URLs in reports begin
+	// with it. By default it is the address at which REST is served.
 	Web   string
 	Debts Debts
 	Room  Room
-	// Page serves / of the REST port, and what that page asks for below /static and /api; nil: nothing.
+	// Page serves / of the REST port, and the requests of that page below /static and /api; nil: nothing.
 	Page http.Handler
-	// Shown is what REST shows of the configuration.
+	// Shown is the part of the configuration that REST shows.
 	Shown Shown
 	Kept  Kept
 	Log   *slog.Logger // nil: slog.Default
 }
 
-// Debts are between queues and users. Both functions are called within a turn.
+// Debts give access to the debts between queues and users. Both functions are called within a turn.
 type Debts struct {
 	// Statement returns what was lent and borrowed up to an instant, for REST; nil: no statement is kept.
 	Statement func(sched.Time) any
-	// Keep is told every five seconds, and at the end, that the cluster has come to an instant: debts grow while
-	// nothing happens. nil: none outlive the process.
+	// Keep saves the debts as of an instant. It is called every five seconds, and at the end, because debts grow even
+	// while nothing happens. nil: debts do not outlive the process.
 	Keep func(sched.Time)
 }
 
-// Security is what the cluster's files say of it.
+// Security says how callers prove who they are, and how messages are protected.
 type Security struct {
-	// Secured lists, a line each, what the files say of security that is not supported here, or is not complete: with
-	// it, Listen refuses, unless Insecure is set. An open ResourceManager would hand the keys of tokens to any node.
+	// Secured lists the settings of security in the cluster's files that are not supported here, or are not complete, a
+	// line each. Listen then returns an error, unless Insecure is set: an open ResourceManager would give the keys of
+	// tokens to any node.
 	Secured  []string
 	Insecure bool
-	// TLS says where the key and the certificates are with which REST is served by TLS; nil: it is served without.
+	// TLS names the key and the certificates for REST over TLS; nil: REST is served without TLS.
 	TLS *KeySource
-	// Kerberos says how callers prove who they are; nil: they are believed.
+	// Kerberos says how callers prove who they are; nil: callers are trusted.
 	Kerberos *Kerberos
-	// Protections are how messages are protected whose senders prove who they are (hadoop.rpc.protection), the best
-	// first; nil: not at all.
+	// Protections are the ways in which messages of authenticated callers may be protected (hadoop.rpc.protection), the
+	// best first; nil: messages are not protected.
 	Protections []Protection
 	// Services say who may call which protocol; nil: every user may.
 	Services Services
-	// Reread reads Services anew, for refreshServiceAcls; nil: they do not change.
+	// Reread reads Services again, for refreshServiceAcls; nil: they do not change.
 	Reread func() (Services, error)
 }
 
-// Shown is what REST shows of the configuration.
+// Shown is the part of the configuration that REST shows.
 type Shown struct {
-	User       string     // that the process runs as
+	User       string     // the user as whom the process runs
 	Properties []Property // of the files, without the values of secrets
-	// Collects is whether NodeManagers collect the logs of applications (yarn.log-aggregation-enable).
+	// Collects says whether NodeManagers collect the logs of applications (yarn.log-aggregation-enable).
 	Collects bool
 }
 
-// A Property is one of Hadoop's configuration files.
+// A Property is a property in one of Hadoop's configuration files.
 type Property struct {
 	Name  string `json:"key" xml:"name"`
 	Value string `json:"value" xml:"value"`
@@ -111,7 +112,7 @@ type Property struct {
 	File  string `json:"resource" xml:"source"`
 }
 
-// Check returns why no ResourceManager is started with the configuration; nil: it may be.
+// Check returns the reason why a ResourceManager must not be started with the configuration; nil: there is none.
 func (c *Config) Check() error {
 	if s := c.Security.TLS; s != nil {
 		if s.Path == "" {
@@ -133,50 +134,51 @@ func (c *Config) Check() error {
 		"start without it, or change\n%s", strings.Join(c.Security.Secured, "\n"))
 }
 
-// Addresses are where the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers, 8030 for
-// ApplicationMasters, 8032 for clients, 8033 for operators and 8088 for REST, which is not served where no address is
-// given.
+// Addresses are the addresses at which the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers
+// (Tracker), 8030 for ApplicationMasters, 8032 for clients, 8033 for operators and 8088 for REST. Without an address,
+// REST is not served.
 type Addresses struct{ Tracker, Master, Client, Admin, Web string }
 
-// Sizes bound what a container may ask for, and say what nodes have.
+// Sizes say how much a container may ask for, and override the sizes of nodes.
 type Sizes struct {
 	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
 	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
 	// Kinds are kinds of resources beyond memory and cores (yarn.resource-types), at most four.
 	Kinds []Kind
-	// NodesAreTold: nodes are told of containers that are to have more, as they are of those that are to have less
-	// (yarn.resourcemanager.auto-update.containers). Else ApplicationMasters tell them.
+	// NodesAreTold says that the ResourceManager tells nodes of containers that grow, as it always does of containers
+	// that shrink (yarn.resourcemanager.auto-update.containers). Else their ApplicationMasters tell the nodes.
 	NodesAreTold bool
-	// Nodes says, by host:port, what nodes have, whatever they say themselves (dynamic-resources.xml).
+	// Nodes has sizes of nodes by host:port, which override the nodes' own (dynamic-resources.xml).
 	Nodes map[string]wire.Resource
 }
 
-// Expiry is how long silence is borne.
+// Expiry says how long the ResourceManager waits for peers.
 type Expiry struct {
-	Node   time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms: 10 minutes
-	Master time.Duration // yarn.am.liveness-monitor.expiry-interval-ms: 15 minutes
-	// from being handed out to running (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes
+	Node   time.Duration // silence of a node (yarn.nm.liveness-monitor.expiry-interval-ms): 10 minutes
+	Master time.Duration // silence of an ApplicationMaster (yarn.am.liveness-monitor.expiry-interval-ms): 15 minutes
+	// Container: from the grant of a container until it runs
+	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes.
 	Container time.Duration
-	Finish    time.Duration // from an application's saying that it is over to its ApplicationMaster's end: 15 minutes
-	Launch    time.Duration // of attempts to reach a NodeManager for an ApplicationMaster: 3 minutes
-	// from being excluded gracefully to being ended
-	// (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs): 1 hour
+	Finish    time.Duration // until an ApplicationMaster ends that has said that its application is over: 15 minutes
+	Launch    time.Duration // until a NodeManager is reached to start an ApplicationMaster: 3 minutes
+	// Graceful: the longest graceful decommission of a node
+	// (yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs): 1 hour.
 	Graceful time.Duration
 }
 
 // Keys says when the keys that sign tokens change.
 type Keys struct {
-	Roll  time.Duration // zero: never
-	Delay time.Duration // from being offered to being used: 1.5 times Expiry.Node
+	Roll  time.Duration // how long a key is used; zero: for ever
+	Delay time.Duration // from when a new key is sent to nodes until it signs: 1.5 times Expiry.Node
 }
 
-// Hadoop's defaults that a configuration is checked against.
+// Hadoop's defaults of two properties, with which other properties are compared.
 const (
 	usualNodeExpiry = 10 * time.Minute
 	usualInterval   = time.Second
 )
 
-// mostVCores bounds the virtual cores that files say of a container.
+// mostVCores bounds the virtual cores of a container in configuration files.
 const mostVCores = 1 << 20
 
 // GrantsPerStep is how many containers a Step grants at most, unless Config.Core.Limit says otherwise. The rest of a

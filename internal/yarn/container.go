@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// The endings that the ResourceManager itself makes, with Hadoop's words.
+// Diagnostics, in Hadoop's words, of containers that the ResourceManager itself ends.
 const (
 	saidReleased  = "Container released by application"
 	saidLost      = "Container released on a *lost* node"
@@ -16,14 +16,15 @@ const (
 	saidUnknown   = "Container not known to its node any more"
 )
 
-// sign makes the token that lets the container start, at the end of b, and begins to wait for that.
+// sign appends to b the token by which the container's node starts it, and returns the token and b. From then on the
+// container must be reported as running within Expiry.Container.
 func (c *container) sign(b []byte) (wire.Token, []byte) {
 	c.state = acquired
 	c.m.live.containers.watch(&c.waits, c.m.now, c)
 	return c.token(b)
 }
 
-// describe is what an ApplicationMaster is told of the container.
+// describe returns the description of the container for its ApplicationMaster; t is its token.
 func (c *container) describe(t wire.Token) wire.Container {
 	return wire.Container{
 		ID:          c.id,
@@ -37,7 +38,8 @@ func (c *container) describe(t wire.Token) wire.Container {
 	}
 }
 
-// token signs, at the end of b, what its node must see to start it.
+// token appends to b the identifier and the signature by which the node knows that it may start the container. It
+// returns the token and b.
 func (c *container) token(b []byte) (wire.Token, []byte) {
 	m, app := c.m, c.attempt.app
 	kind := wire.TaskContainer
@@ -63,7 +65,8 @@ func (c *container) token(b []byte) (wire.Token, []byte) {
 	}, b
 }
 
-// expired says that its node has not said in time that it runs, or that it was given more.
+// expired is called when the node has not reported in time that the container runs, or that it has its larger size. The
+// container is given up, or gets its former size back.
 func (c *container) expired() {
 	if c.state == running {
 		c.become(c.growth.known, wire.Decrease)
@@ -72,7 +75,7 @@ func (c *container) expired() {
 	c.giveUp(wire.ExitAborted, saidExpired, sched.Released)
 }
 
-// report takes in what its node says of it.
+// report updates the container by status s, which its node has reported.
 func (c *container) report(s *wire.ContainerStatus) {
 	switch {
 	case s.State == wire.ContainerComplete:
@@ -81,12 +84,12 @@ func (c *container) report(s *wire.ContainerStatus) {
 		c.state = running
 		c.waits.leave()
 		c.began()
-	case c.state == done: // given up before its node had said that it runs
+	case c.state == done: // it was given up before its node reported that it runs
 		c.node.stop(c.id)
 	}
 }
 
-// completed says that the container's process has ended.
+// completed is called when the node reports, by s, that the container has ended.
 func (c *container) completed(s *wire.ContainerStatus) {
 	switch {
 	case c.state == done:
@@ -105,8 +108,9 @@ func (c *container) completed(s *wire.ContainerStatus) {
 	}
 }
 
-// preempt ends the container because the core wants its room: after its ApplicationMaster was asked for it, and did
-// not give it back in time. What is left of an application that is over ends without asking.
+// preempt ends the container because the core wants its room. Its ApplicationMaster is asked to give the container back
+// within grace; afterwards the container is killed. A container that has not started, an ApplicationMaster, and a
+// container of an attempt that has ended are ended at once.
 func (c *container) preempt(grace sched.Time) {
 	kill := func() { c.giveUp(wire.ExitPreempted, saidPreempted, sched.Killed) }
 	switch {
@@ -120,8 +124,8 @@ func (c *container) preempt(grace sched.Time) {
 	}
 }
 
-// giveUp ends the container, for a reason that its ApplicationMaster is told. What runs holds its room until its node
-// says that it has ended; what does not is over at once, because its node may never hear of it.
+// giveUp ends the container. Its ApplicationMaster is told the exit status and why. A container that runs holds its
+// room until its node reports its end. Any other is over at once, because its node may never hear of it.
 func (c *container) giveUp(exit int32, why string, outcome sched.Outcome) {
 	if c.state == done || c.leaving != nil {
 		return
@@ -149,7 +153,7 @@ func (c *container) lost(why string) {
 	}
 }
 
-// over frees the container's room and has its ApplicationMaster told. What end has of its node is lent.
+// over frees the container's room, and tells its ApplicationMaster of the end. The strings of end are lent.
 func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.withdraw()
 	c.state, c.leaving = done, nil
@@ -185,7 +189,8 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.settle()
 }
 
-// settle lets the container's node forget it, once it is over and all who must know of that do.
+// settle lets the container's node forget it, if it is over and its ApplicationMaster knows that, or the attempt has
+// ended.
 func (c *container) settle() {
 	if c.state != done || c.notice != heard && !c.attempt.ended() {
 		return

@@ -9,28 +9,29 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// hints are what a user says of an application in its tags, for policies that go by it:
+// hints are what a user tells policies about an application, by tags of the application:
 //
-//	sojourn.deadline=10m     when it should be over, from its submission on
-//	sojourn.size=2h          what its containers take together, one after another, ApplicationMasters apart
-//	sojourn.queue=etl        the queue that it is for, where its submission names none
-//	sojourn.goal=tardiness   what finishing late costs: a metric, or costs by the time it takes, as 5m:1/10m:4
-//	sojourn.weight=3         of that cost among those of others; the application's shares are not touched
-//	sojourn.accelerators=gpu classes of nodes whose hardware its code can use, the best first, as gpu/cell
-//	sojourn.map=vcores:2     what a container of its maps uses (policies ras and reverse), as vcores:2/disk-io:300000
+//	sojourn.deadline=10m     the application should be over so long after its submission
+//	sojourn.size=2h          the sum of the times of its containers, without ApplicationMasters
+//	sojourn.queue=etl        its queue, if its submission names none
+//	sojourn.goal=tardiness   what it costs to finish late: a metric, or costs by sojourn time, as 5m:1/10m:4
+//	sojourn.weight=3         the weight of that cost among the costs of other applications; shares do not change
+//	sojourn.accelerators=gpu the classes of nodes whose hardware its code can use, the best first, as gpu/cell
+//	sojourn.map=vcores:2     how much a map uses in that phase (ras, reverse), as vcores:2/disk-io:300000
 //	sojourn.delays=3         how often policy adaptive may pass over a node without a task's input
 //
-// The phases of a task are read, map, sort, spill, shuffle, merge, reduce and write.
+// There is such a tag for each phase of a task: read, map, sort, spill, shuffle, merge, reduce and write.
 type hints struct {
 	size  time.Duration
 	queue string
-	// terms has Deadline, Goal, Profile and Delays.
+	// terms: only Deadline, Goal, Profile and Delays are set.
 	terms sched.JobSpec
 }
 
 const hintPrefix = "sojourn."
 
-// readHints reads tags; wrong says, for each that begins as a hint and is none, what it must be.
+// readHints reads the hints among tags. wrong has an error for each tag that begins as a hint does and is none: it says
+// what is allowed.
 func readHints(tags []string) (h hints, wrong []error) {
 	for _, tag := range tags {
 		rest, ours := strings.CutPrefix(tag, hintPrefix)
@@ -67,9 +68,9 @@ func readHints(tags []string) (h hints, wrong []error) {
 	return h, wrong
 }
 
-// prior is what a task of a stage takes when only the hint is known: that is shared out among the tasks
-// that are asked for at first. Later stages take what is learned. The ApplicationMaster, stage 0, stands for all of it
-// until it asks, so that the masters of small applications start first.
+// prior returns the expected time of a task of a stage when only the hint of the size is known: the size, divided by
+// the number of tasks for which the application asks first. Later stages have no prior. The ApplicationMaster (stage 0)
+// counts as the whole size until it asks for containers, so that the masters of small applications start first.
 func (h *hints) prior(stage, pending int32) sched.Time {
 	if stage > 1 || pending <= 0 {
 		return 0

@@ -23,18 +23,18 @@ import (
 
 // Kerberos says how callers prove who they are on a secured cluster (hadoop.security.authentication=kerberos).
 type Kerberos struct {
-	Principal kerberos.Name // of the ResourceManager, which callers need a ticket for
+	Principal kerberos.Name // of the ResourceManager: callers need a ticket for it
 	Keytab    string
-	Names     *kerberos.Rules // tell the local user of a principal
-	// Nodes is the principal of NodeManagers. Its host may be _HOST: the name of the host that calls.
+	Names     *kerberos.Rules // from principals to local users
+	// Nodes is the principal of NodeManagers. Its host may be _HOST: the name of the calling host.
 	Nodes kerberos.Name
-	// Web is the principal that callers of REST need a ticket for (SPNEGO). The zero Name: callers prove nothing, and
-	// REST changes nothing.
+	// Web is the principal of REST: callers need a ticket for it (SPNEGO). The zero Name: callers need no ticket, and
+	// REST allows no changes.
 	Web       kerberos.Name
 	WebKeytab string
 }
 
-// anyHost stands for the name of a host in principals.
+// anyHost stands for the name of the host in a principal.
 const anyHost = "_HOST"
 
 // Properties of a secured cluster.
@@ -45,12 +45,12 @@ const (
 	rpcProtection  = "hadoop.rpc.protection"
 )
 
-// kerberos reads how callers prove who they are; nil: they do not. All that is missing is refused.
+// kerberos reads the properties of Kerberos; nil: it is off. If a needed property is missing, p gets an error.
 func (p *properties) kerberos(host string) *Kerberos {
 	const rm, web, common = "yarn.resourcemanager.", "yarn.resourcemanager.webapp.spnego-",
 		"hadoop.http.authentication.kerberos."
 	for _, name := range []string{rm + "principal", rm + "keytab", web + "principal", web + "keytab-file"} {
-		p.used[name] = true // they count where Kerberos is on
+		p.used[name] = true // they are read only with Kerberos
 	}
 	if !strings.EqualFold(p.text(authentication, ""), "kerberos") {
 		return nil
@@ -75,7 +75,7 @@ func (p *properties) kerberos(host string) *Kerberos {
 	return k
 }
 
-// needed returns a property that must say something where Kerberos is on.
+// needed returns the value of a property that must be set with Kerberos.
 func (p *properties) needed(name string) string {
 	s := p.text(name, "")
 	if s == "" {
@@ -85,10 +85,10 @@ func (p *properties) needed(name string) string {
 	return s
 }
 
-// principal reads a property that is a principal, with the name of a host in the place of _HOST.
+// principal parses text, the value of a property, as a principal. It replaces _HOST by the name of host.
 func (p *properties) principal(property, text, realm, host string) kerberos.Name {
 	if text == "" {
-		return kerberos.Name{} // which is said already
+		return kerberos.Name{} // needed has noted the error
 	}
 	n, err := kerberos.ParseName(text)
 	if n.Realm = cmp.Or(n.Realm, realm); err != nil || n.Host == "" || n.Realm == "" {
@@ -100,7 +100,7 @@ func (p *properties) principal(property, text, realm, host string) kerberos.Name
 	return n
 }
 
-// defaultRealm is that of this machine's krb5.conf; "": it says none.
+// defaultRealm returns the default realm of this machine's krb5.conf; "": there is none.
 func defaultRealm() string {
 	c, err := krb5.Load(cmp.Or(os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf"))
 	if c == nil || err != nil && c.LibDefaults.DefaultRealm == "" {
@@ -112,7 +112,8 @@ func defaultRealm() string {
 // lookupTime is how long a name server may take to answer.
 const lookupTime = 5 * time.Second
 
-// hostName returns the name of a host that is named or an address: this machine's where it is no address of a machine.
+// hostName returns the name of host, which is a name or an address. For an unspecified address, such as 0.0.0.0, or for
+// "" it is the name of this machine.
 func hostName(host string) string {
 	ip := net.ParseIP(host)
 	if host == "" || ip != nil && ip.IsUnspecified() {
@@ -131,7 +132,7 @@ func hostName(host string) string {
 	return host
 }
 
-// protectionsOf reads what callers who prove who they are may choose from, the best first as they stand.
+// protectionsOf reads the protections from which authenticated callers may choose, in the order of the property.
 func protectionsOf(p *properties) (list []rpc.Protection) {
 	for one := range strings.SplitSeq(p.text(rpcProtection, "authentication"), ",") {
 		switch strings.ToLower(strings.TrimSpace(one)) {
@@ -152,13 +153,13 @@ func protectionsOf(p *properties) (list []rpc.Protection) {
 	return list
 }
 
-// A mechanism lets callers in by their tickets. It is an rpc.Mechanism.
+// A mechanism authenticates callers by their Kerberos tickets. It is an rpc.Mechanism.
 type mechanism struct {
 	acceptor *kerberos.Acceptor
 	names    *kerberos.Rules
 }
 
-// A session is what a mechanism has agreed on with a caller.
+// A session is the security context that a mechanism has established with a caller, and the caller's local user.
 type session struct {
 	*kerberos.Context
 	user string
@@ -191,13 +192,13 @@ func (m *mechanism) Local(name string) (string, error) {
 	return m.names.Local(n)
 }
 
-// mechanism reads a keytab.
+// mechanism returns the mechanism for principal n, whose key is in the file keytab.
 func (k *Kerberos) mechanism(n kerberos.Name, keytab string) (*mechanism, error) {
 	a, err := kerberos.NewAcceptor(n, keytab)
 	return &mechanism{a, k.Names}, err
 }
 
-// bareName is a user's name without realm and host, as renewers are compared.
+// bareName returns a user's name without host and realm.
 func bareName(user string) string {
 	if i := strings.IndexAny(user, "/@"); i >= 0 {
 		return user[:i]
@@ -205,8 +206,8 @@ func bareName(user string) string {
 	return user
 }
 
-// short is a user's name without realm and host, as renewers are compared: the local user of a principal where Kerberos
-// is on.
+// short returns a user's short name, by which renewers of tokens are compared: with Kerberos the local user of a
+// principal, else the name without host and realm.
 func (s *Security) short(user string) string {
 	if s.Kerberos == nil {
 		return bareName(user)
@@ -219,11 +220,11 @@ func (s *Security) short(user string) string {
 	return user
 }
 
-// secure makes a server ask callers who they are, as the configuration says.
+// secure sets how server s authenticates callers, as the configuration says.
 func (f *front) secure(s *rpc.Server) {
 	f.guard(s)
 	s.Protections = f.config.Security.Protections
-	if f.kerberos == nil || s.Protocol == wire.ApplicationMaster { // its callers have tokens
+	if f.kerberos == nil || s.Protocol == wire.ApplicationMaster { // ApplicationMasters have tokens instead
 		return
 	}
 	s.Kerberos = f.kerberos
@@ -232,7 +233,7 @@ func (f *front) secure(s *rpc.Server) {
 	}
 }
 
-// delegationPassword returns the password of a delegation token that is good.
+// delegationPassword returns the password of a delegation token, if the token is known and has not expired.
 func (f *front) delegationPassword(identifier []byte) (password []byte, err error) {
 	_, err = f.ask(func(m *manager) (answer, error) {
 		one := m.keys.delegations.good[string(identifier)]
@@ -245,9 +246,9 @@ func (f *front) delegationPassword(identifier []byte) (password []byte, err erro
 	return password, err
 }
 
-// recognize names the owner of a delegation token as the caller, and refuses callers of the protocol of NodeManagers
-// that are none. Hadoop looks at the latter only where hadoop.security.authorization is on; here keys of tokens are
-// never given to others.
+// recognize sets the user of a call that was authenticated by a delegation token to the token's owner, and refuses
+// calls of the NodeManagers' protocol by other principals than NodeManagers. Hadoop does the latter only if
+// hadoop.security.authorization is on. Here it is always done, because that protocol hands out the keys of tokens.
 func (f *front) recognize(protocol string, c *rpc.Call) error {
 	if f.kerberos == nil {
 		return nil
@@ -275,8 +276,8 @@ func (f *front) recognize(protocol string, c *rpc.Call) error {
 	return nil
 }
 
-// kerberized makes a Method of one that only callers may call who have proved who they are by Kerberos, where that is
-// on: a token must not be good for more tokens. done says what becomes of a token.
+// kerberized returns method, restricted on a Kerberos cluster to callers with a ticket: with a delegation token a
+// caller can get further tokens. done says in the error what cannot be done with a token.
 func kerberized(f *front, done string, method rpc.Method) rpc.Method {
 	return func(ctx context.Context, c *rpc.Call) (proto.Message, error) {
 		if f.kerberos != nil && c.Principal == "" {
@@ -287,11 +288,11 @@ func kerberized(f *front, done string, method rpc.Method) rpc.Method {
 	}
 }
 
-// clientKeyBytes is how long the secret is that keys of attempts are made from.
+// clientKeyBytes is the length of the secret from which the keys of attempts are made.
 const clientKeyBytes = 32
 
-// clientKey is the key by which clients prove to the ApplicationMaster of an attempt who they are, where Kerberos is
-// on; nil: it is not. It is the same in each life.
+// clientKey returns the key by which clients authenticate to the ApplicationMaster of an attempt; nil: there is no
+// Kerberos. It is the same after a restart.
 func (m *manager) clientKey(id wire.AttemptID) []byte {
 	if m.config.Security.Kerberos == nil {
 		return nil
@@ -301,8 +302,8 @@ func (m *manager) clientKey(id wire.AttemptID) []byte {
 	return mac.Sum(nil)
 }
 
-// clientToken returns the token by which a user proves to the ApplicationMaster of an attempt who it is; nil: there is
-// none.
+// clientToken returns the token by which a user authenticates to the ApplicationMaster of an attempt; nil: none is
+// needed, or the user is unknown.
 func (m *manager) clientToken(id wire.AttemptID, user string) *wire.Token {
 	key := m.clientKey(id)
 	if key == nil || user == "" {
@@ -314,10 +315,10 @@ func (m *manager) clientToken(id wire.AttemptID, user string) *wire.Token {
 	return &wire.Token{Identifier: identifier, Password: mac.Sum(nil), Kind: token.KindClient}
 }
 
-// A Protection is how messages are protected whose senders prove who they are.
+// A Protection is a way to protect the messages of authenticated callers.
 type Protection = rpc.Protection
 
-// mechanisms reads the keytabs of RPC and of REST; nil: callers are believed.
+// mechanisms returns the mechanisms of RPC and of REST, and reads their keytabs; nil: callers are trusted.
 func (s *Security) mechanisms() (rpcs, web *mechanism, err error) {
 	k := s.Kerberos
 	if k == nil {
@@ -329,7 +330,7 @@ func (s *Security) mechanisms() (rpcs, web *mechanism, err error) {
 	return rpcs, web, err
 }
 
-// authentication says how callers prove who they are, for the log.
+// authentication describes how callers authenticate, for the log.
 func (s *Security) authentication() string {
 	if s.Kerberos != nil {
 		return "kerberos: callers need a ticket for " + s.Kerberos.Principal.String()

@@ -15,11 +15,11 @@ import (
 // A master carries out the calls of an ApplicationMaster within a turn.
 type master struct {
 	m *manager
-	a *attempt // whose token the caller has
+	a *attempt // the attempt whose token the caller has
 }
 
-// newMaster returns the server that ApplicationMasters call. Their messages do not say whose they are: that is known by
-// their token alone.
+// newMaster returns the server that ApplicationMasters call. Messages do not name their application: it follows from
+// the token of the connection.
 func newMaster(f *front) *rpc.Server {
 	return &rpc.Server{
 		Protocol: wire.ApplicationMaster,
@@ -33,7 +33,7 @@ func newMaster(f *front) *rpc.Server {
 	}
 }
 
-// byMaster makes a Method of a function that carries out the call of an ApplicationMaster within a turn.
+// byMaster returns the Method that calls do within a turn.
 func byMaster[Q any, P interface {
 	*Q
 	proto.Decoder
@@ -43,7 +43,7 @@ func byMaster[Q any, P interface {
 	})
 }
 
-// serveMaster carries out the call of an ApplicationMaster within a turn.
+// serveMaster calls do within a turn, for the attempt whose token call c has, and returns the reply to message q.
 func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer, error)) (proto.Message, error) {
 	id, err := token.ReadMaster(c.Token)
 	if err != nil {
@@ -62,19 +62,19 @@ func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer
 	})
 }
 
-// partOfCall is how many asks, and how many containers that are given back or get another size, a turn takes of one
-// call.
+// partOfCall is how many asks, how many releases and how many changes of size of one call are taken in one turn.
 const partOfCall = 500
 
 // allocateInParts returns the Method of allocate. It takes a call with more than partOfCall asks in several turns, so
-// that other callers wait for one part at most. The last part is answered, with what all parts were granted. A part
-// that is refused ends the call; what the parts before it said stays said, and a repeated call says the same again.
+// that other callers wait for one part at most. The answer is made with the last part, and has what all parts were
+// granted. If a part is refused, the call ends. The parts before it remain in effect: a repeated call sends them again,
+// and asks are absolute.
 func allocateInParts(f *front) rpc.Method {
 	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.AllocateRequest) (proto.Message, error) {
 		rest := *q
 		if len(q.Asks) > partOfCall {
 			if err := f.config.Sizes.checkAsks(q.Asks, f.config.Sizes.most()); err != nil {
-				return nil, err // before any part of it is taken in
+				return nil, err // before any part is taken
 			}
 		}
 		for len(rest.Asks) > partOfCall || len(rest.Releases) > partOfCall || len(rest.Updates) > partOfCall {
@@ -90,15 +90,16 @@ func allocateInParts(f *front) rpc.Method {
 	})
 }
 
-// cutAt returns the first n of list, or all where there are fewer, and the rest.
+// cutAt returns the first n elements of list, or all if there are fewer, and the rest.
 func cutAt[T any](list []T, n int) (first, rest []T) {
 	n = min(n, len(list))
 	return list[:n], list[n:]
 }
 
-// masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over still
-// gets in, to be told so. One of an earlier life that was not kept cannot get in, because the keys of that life
-// are lost: it gets the exception that ends it, or it would try again for minutes.
+// masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over can
+// still connect, and is then told that it is over. One of an earlier life of the ResourceManager whose state was not
+// kept cannot connect, because the keys of that life are lost. It gets the exception upon which it ends; with another
+// one it would try again for minutes.
 func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 	id, err := token.ReadMaster(identifier)
 	if err != nil {
@@ -118,7 +119,7 @@ func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 	return password, err
 }
 
-// register takes in that an ApplicationMaster lives, and where clients find it.
+// register notes that an ApplicationMaster runs, and its address for clients.
 func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 	m, a := am.m, am.a
 	switch a.state {
@@ -151,7 +152,7 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 	return reply(r)
 }
 
-// checkAddress refuses a host and a tracking URL that are longer than any that lead somewhere.
+// checkAddress returns an error if a host or a tracking URL is longer than mostAddress.
 func checkAddress(host, tracking string) error {
 	if n := max(len(host), len(tracking)); n > mostAddress {
 		return rpc.Errorf(classInvalidMaster, "the ApplicationMaster's host or tracking URL has %d bytes, may have %d",
@@ -160,8 +161,8 @@ func checkAddress(host, tracking string) error {
 	return nil
 }
 
-// allocate takes in what an ApplicationMaster wants and gives back, and answers with what it is granted by that. A
-// repeated call gets the same answer again.
+// allocate applies the asks and the releases of an ApplicationMaster, and answers with the containers that it was
+// granted. A repeated call gets the same answer again.
 func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	m, a := am.m, am.a
 	a.silent.touch(m.now)
@@ -201,7 +202,7 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	if err := am.take(q); err != nil {
 		return nil, err
 	}
-	if p := q.Progress; p >= 0 { // false for what is not a number
+	if p := q.Progress; p >= 0 { // false for NaN
 		a.app.progress = float32(math.Min(1, float64(p)))
 	}
 	if q.Tracking != "" {
@@ -210,8 +211,8 @@ func (am master) allocate(q *wire.AllocateRequest) (answer, error) {
 	return a.answer(q.ResponseID), nil
 }
 
-// takePart takes in what a part of a call wants and gives back, and is not answered. It leaves it to the last part to
-// refuse the call, or to repeat an answer.
+// takePart applies a part of a call that is not the last, and makes no answer. If the call must be refused, or its
+// answer repeated, takePart does nothing: allocate does that with the last part.
 func (am master) takePart(q *wire.AllocateRequest) (answer, error) {
 	last := am.a.dues.last
 	if last == nil || q.ResponseID != last.ResponseID || am.a.state == wire.AttemptFinishing {
@@ -221,7 +222,7 @@ func (am master) takePart(q *wire.AllocateRequest) (answer, error) {
 	return nil, am.take(q)
 }
 
-// take takes in what an ApplicationMaster wants and gives back, or reports what is wrong with it and takes nothing in.
+// take applies the asks, releases and changes of size of q. If it returns an error, it has applied nothing.
 func (am master) take(q *wire.AllocateRequest) error {
 	m, a := am.m, am.a
 	if err := a.app.checkAsks(q); err != nil {
@@ -250,8 +251,8 @@ func (am master) take(q *wire.AllocateRequest) error {
 	return nil
 }
 
-// released is how the core is to see a container that was given back: one that never ran says nothing of how long such
-// containers run.
+// released returns the outcome, for the core, of a container that was given back. One that never ran is Released, so
+// that estimators do not learn from it.
 func released(c *container) sched.Outcome {
 	if c.state == running {
 		return sched.Killed
@@ -259,8 +260,8 @@ func released(c *container) sched.Outcome {
 	return sched.Released
 }
 
-// finish takes in that an application is over, as its ApplicationMaster sees it. The ApplicationMaster lives on
-// until it ends by itself.
+// finish notes that an application is over, as its ApplicationMaster says. The ApplicationMaster itself runs on until
+// it ends by itself.
 func (am master) finish(q *wire.FinishMasterRequest) (answer, error) {
 	m, a := am.m, am.a
 	if a.dues.last == nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// mostUnknown bounds how many containers that are not known here a node is told to end, and how many to forget, in one
-// answer: it reports the rest again.
+// mostUnknown bounds how many unknown containers a node is told to end, and how many to forget, in one answer. It
+// reports the rest again.
 const mostUnknown = 10_000
 
 // join gives the node to the core.
 func (n *node) join() {
-	n.m.step() // the core takes what joins before what is lost, and this node may just have been
+	n.m.step() // the node may have been lost in this turn, and in one Step the core applies joins before losses
 	n.become(wire.NodeRunning)
 	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec()})
 	n.m.apps.nodesChanged(n)
 	n.m.apps.placeNear()
 }
 
-// beats notes that the node was heard of. One that was quiet gets containers again.
+// beats notes a heartbeat of the node. If the node was quiet, it gets containers again.
 func (n *node) beats() {
 	n.heard = n.m.now
 	if !n.quiet.Load() {
@@ -36,7 +36,7 @@ func (n *node) beats() {
 	n.m.apps.retry(n.m)
 }
 
-// leave takes the node from the core, and what runs there is lost.
+// leave removes the node from the core. Its containers are lost.
 func (n *node) leave(to wire.NodeState) {
 	n.m.live.off(n.patience)
 	was := n.usable()
@@ -50,7 +50,7 @@ func (n *node) leave(to wire.NodeState) {
 	n.m.apps.nodesChanged(n)
 }
 
-// gone is leave for a node that is not expected back.
+// gone is leave for a node that has left for good, as far as is known.
 func (n *node) gone(to wire.NodeState) {
 	n.silent.leave()
 	n.leave(to)
@@ -59,8 +59,8 @@ func (n *node) gone(to wire.NodeState) {
 	n.m.log.Info("node left", "node", n.name, "state", int32(to))
 }
 
-// sorted returns the containers in order of allocation, so that what follows from a node's loss does not depend on
-// chance.
+// sorted returns the containers in order of allocation, so that what follows from the loss of the node is
+// deterministic.
 func (n *node) sorted() []*container {
 	return slices.SortedFunc(
 		slices.Values(n.containers),
@@ -68,8 +68,8 @@ func (n *node) sorted() []*container {
 	)
 }
 
-// expired is called when the node was silent for Config.Quiet, and again when it was silent for Expiry.Node. After the
-// first it gets no containers, since it may be dead: an emptied node has the most room. After the second it is lost.
+// expired is called when the node has been silent for Config.Quiet, and again when it has been silent for Expiry.Node.
+// After the first time it gets no containers, since it may be dead. After the second time it is lost.
 func (n *node) expired() {
 	if n.quiet.Load() {
 		n.gone(wire.NodeLost)
@@ -87,14 +87,14 @@ func (n *node) resize(to wire.Resource) {
 	n.offer()
 }
 
-// decommission ends the node: at once, or, where there is patience, when nothing runs there any more, at the latest
-// when that is over. Until then it has no room.
+// decommission decommissions the node: at once, or gracefully if patience is above zero. Then the node ends when no
+// container runs there any more, at the latest after patience, and gets no containers until then.
 func (n *node) decommission(patience time.Duration) {
 	switch {
 	case n.state != wire.NodeRunning && n.state != wire.NodeUnhealthy && n.state != wire.NodeDecommissioning:
 	case patience <= 0 || len(n.containers) == 0:
 		n.gone(wire.NodeDecommissioned)
-	case n.state == wire.NodeUnhealthy: // nothing runs there that could be waited for
+	case n.state == wire.NodeUnhealthy: // no container runs there
 		n.gone(wire.NodeDecommissioned)
 	default:
 		n.m.live.off(n.patience)
@@ -108,7 +108,7 @@ func (n *node) decommission(patience time.Duration) {
 	}
 }
 
-// recommission keeps a node that was to end when nothing runs there any more.
+// recommission cancels the graceful decommission of the node.
 func (n *node) recommission() {
 	n.m.live.off(n.patience)
 	n.become(wire.NodeRunning)
@@ -116,7 +116,8 @@ func (n *node) recommission() {
 	n.m.apps.nodesChanged(n)
 }
 
-// checked takes in whether the node can be used.
+// checked updates the node by its own report of its health and use. An unhealthy node leaves the core, and joins again
+// when it is healthy.
 func (n *node) checked(s *wire.NodeStatus) {
 	use, machine := bounded(n.doing.utilization, s.Utilization), bounded(n.doing.machine, s.Machine)
 	n.doing = doing{s.Health, use, machine, n.doing.others}
@@ -131,7 +132,7 @@ func (n *node) checked(s *wire.NodeStatus) {
 	}
 }
 
-// bounded copies what a node says to where it said that before, or nothing where it is longer than mostUse.
+// bounded copies said, a message of a node, into the memory of to. A message longer than mostUse becomes empty.
 func bounded(to, said proto.Raw) proto.Raw {
 	if len(said) > mostUse {
 		said = nil
@@ -139,9 +140,9 @@ func bounded(to, said proto.Raw) proto.Raw {
 	return append(to[:0], said...)
 }
 
-// reported takes in how the node's containers are doing. What is not known here is ended, and forgotten when it has
-// ended; what an application that is over has left there was started after the node had been told of the end, and it is
-// told again.
+// reported updates the containers that a node reports. A container that is not known is ended, and forgotten when it
+// has ended. If it belongs to an application that is over, it was started after the node had been told of the
+// application's end: the node is told again.
 func (n *node) reported(list []wire.ContainerStatus) {
 	told := map[wire.ApplicationID]bool{}
 	for i := range list {
@@ -167,8 +168,8 @@ func (n *node) reported(list []wire.ContainerStatus) {
 	}
 }
 
-// answer begins the reply to a heartbeat and returns what completes it, after the Step. It is kept from now on, as an
-// ApplicationMaster's is.
+// answer begins the reply to heartbeat q, and returns the function that completes it after the Step. The reply is kept,
+// to be sent again if it is lost.
 func (n *node) answer(q *wire.HeartbeatRequest) func() proto.Message {
 	r := n.last
 	if r == nil {
@@ -187,7 +188,7 @@ func (n *node) answer(q *wire.HeartbeatRequest) func() proto.Message {
 	}
 }
 
-// order moves what the node is to do into its reply.
+// order moves the node's orders into reply r.
 func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 	m := n.m
 	r.Interval, r.Resource = int32(m.config.Interval.Milliseconds()), n.sizes.own

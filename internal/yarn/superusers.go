@@ -11,20 +11,20 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// Superusers are the users that may act for others, by name (hadoop.proxyuser.NAME.hosts, .users and .groups), such as
-// Oozie's or Livy's. A user that is not among them acts for no other.
+// Superusers are the users who may act for other users, by name (hadoop.proxyuser.NAME.hosts, .users and .groups), such
+// as Oozie's or Livy's.
 type Superusers map[string]Superuser
 
-// A Superuser says which users a user may act for, and from where.
+// A Superuser says for which users a superuser may act, and from which hosts.
 type Superuser struct {
 	For   ACL
 	Hosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * is everywhere
 }
 
-// Where a superuser's properties are. Those of the second count more, as in Hadoop.
+// superuserPrefixes are the prefixes of a superuser's properties. The second overrides the first, as in Hadoop.
 var superuserPrefixes = []string{"hadoop.proxyuser.", "yarn.resourcemanager.proxyuser."}
 
-// superusers reads who may act for others.
+// superusers returns the superusers that the properties name.
 func (p *properties) superusers() (list Superusers) {
 	for _, prefix := range superuserPrefixes {
 		for name := range p.values {
@@ -53,7 +53,7 @@ func (p *properties) superusers() (list Superusers) {
 	return list
 }
 
-// impersonate reports, as an exception of Hadoop's, that user real may not act for user effective from an address. It
+// impersonate returns Hadoop's exception if user real may not act for user effective from an address; nil: it may. It
 // may ask the operating system, so it is called outside of turns.
 func (f *front) impersonate(real, effective string, from net.Addr) error {
 	one, known := (*f.superusers.Load())[f.config.Security.short(real)]
@@ -75,7 +75,7 @@ func (f *front) impersonate(real, effective string, from net.Addr) error {
 	return nil
 }
 
-// onHosts reports whether a list of hosts names a host, which is an address. It may ask a name server.
+// onHosts reports whether list (Superuser.Hosts) includes the address host. It may ask a name server.
 func onHosts(list []string, host string) bool {
 	ip := net.ParseIP(host)
 	return slices.ContainsFunc(list, func(one string) bool {
@@ -95,7 +95,7 @@ func onHosts(list []string, host string) bool {
 	})
 }
 
-// A Refreshed is what operators' commands read anew of the folder.
+// A Refreshed is the part of the configuration that operators' refresh commands read again.
 type Refreshed struct {
 	Admins       ACL
 	Superusers   Superusers
@@ -103,7 +103,7 @@ type Refreshed struct {
 	Nodes        map[string]wire.Resource // sizes of nodes by host:port
 }
 
-// refreshed reads what a folder says of these now.
+// refreshed reads that part of the configuration in folder dir.
 func refreshed(dir string) (r Refreshed, err error) {
 	config, _, err := Site(dir)
 	if err != nil {
@@ -112,7 +112,8 @@ func refreshed(dir string) (r Refreshed, err error) {
 	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority, config.Sizes.Nodes}, nil
 }
 
-// refreshing makes a Method that reads the folder again for an operator. In a turn, take takes in what it says.
+// refreshing returns the Method of a refresh command: it reads the configuration again, and calls take with it in a
+// turn.
 func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
 	return func(_ context.Context, c *rpc.Call) (_ proto.Message, err error) {
 		if err := admit(f, c.User); err != nil {
@@ -129,7 +130,7 @@ func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
 	}
 }
 
-// refreshAdmins takes in who administers the cluster. The user that this process runs as always does.
+// refreshAdmins replaces the administrators of the cluster. The user as whom this process runs is always one.
 func (o admin) refreshAdmins(r Refreshed) {
 	o.m.config.Access.Admins = r.Admins.with(o.m.config.Shown.User)
 	if len(r.Admins.Groups) > 0 {
@@ -137,5 +138,5 @@ func (o admin) refreshAdmins(r Refreshed) {
 	}
 }
 
-// refreshMostPriority takes in how much a priority may be. What applications have stays.
+// refreshMostPriority replaces the highest priority. The priorities of submitted applications stay.
 func (o admin) refreshMostPriority(r Refreshed) { o.m.config.MostPriority = r.MostPriority }

@@ -7,11 +7,11 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
 )
 
-// Kept says where what outlives the process is kept: in a file, or in ZooKeeper. Where it says neither, nothing does.
+// Kept says where the state is stored that outlives the process: in a file, or in ZooKeeper; else it is not stored.
 type Kept struct {
 	File string
-	// HA says which of several ResourceManagers this is; nil: there is one. Active is then what Stand has returned: the
-	// state is kept in ZooKeeper, not in File.
+	// HA says which of several ResourceManagers this is; nil: it is the only one. With HA, Active is what Stand has
+	// returned, and the state is stored in ZooKeeper, not in File.
 	HA     *HA
 	Active *Active
 }
@@ -19,31 +19,32 @@ type Kept struct {
 // HA says which of several ResourceManagers this is (yarn.resourcemanager.ha.enabled).
 type HA struct {
 	ID, Cluster string            // yarn.resourcemanager.ha.id and cluster-id
-	Peers       map[string]string // where the pages of each are, host:port, by id
+	Peers       map[string]string // by id: the address of each ResourceManager's pages, host:port
 	ZooKeeper   []string          // host:port (hadoop.zk.address)
-	// Timeout is how long the active one may be silent (hadoop.zk.timeout-ms): 5 s. ZooKeeper may change it.
+	// Timeout is how long the active ResourceManager may be silent (hadoop.zk.timeout-ms): 5 s. ZooKeeper may change
+	// it.
 	Timeout time.Duration
-	// User is user:password, as which ZooKeeper is used (hadoop.zk.auth); "": what is kept there is open to all.
+	// User is the user:password for ZooKeeper (hadoop.zk.auth); "": every user can read the state there.
 	User string
-	// Lock and State are where the lock and the state are in ZooKeeper. The lock is that of Hadoop's ResourceManagers,
-	// so one of them is never active beside one of these.
+	// Lock and State are the paths of the lock and of the state in ZooKeeper. The lock is that of Hadoop's
+	// ResourceManagers, so that one of them and one of these are never active at the same time.
 	Lock, State string
 }
 
-// usualSession is how long the active one may be silent where nothing is said. Hadoop's is 10 s.
+// usualSession is the default of HA.Timeout. Hadoop's is 10 s.
 const usualSession = 5 * time.Second
 
-// An Active is the right to be the active ResourceManager.
+// An Active is the right to be the active ResourceManager. A nil Active belongs to the only ResourceManager.
 type Active struct {
 	session *zoo.Session
 	lease   *zoo.Lease
 	config  *HA
 }
 
-// held reports whether this ResourceManager may answer; one that is alone may.
+// held reports whether this ResourceManager is active, and so may answer. The only one always is.
 func (a *Active) held() bool { return a == nil || a.lease.Held() }
 
-// lost is closed when this one is not active any more; one that is alone always is.
+// lost returns a channel that is closed when this ResourceManager is not active any more.
 func (a *Active) lost() <-chan struct{} {
 	if a == nil {
 		return nil
@@ -54,7 +55,7 @@ func (a *Active) lost() <-chan struct{} {
 // inZooKeeper names the store of several ResourceManagers.
 const inZooKeeper = "zookeeper"
 
-// standbyError is what a standby answers, on which peers try the next.
+// standbyError returns the error with which a standby answers. Peers then try the next ResourceManager.
 func standbyError(id string) error {
 	return rpc.Errorf("org.apache.hadoop.ipc.StandbyException", "ResourceManager %s is not Active!", id)
 }

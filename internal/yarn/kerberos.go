@@ -276,8 +276,8 @@ func (f *front) recognize(protocol string, c *rpc.Call) error {
 	return nil
 }
 
-// kerberized returns method, restricted on a Kerberos cluster to callers with a ticket: with a delegation token a
-// caller can get further tokens. done says in the error what cannot be done with a token.
+// kerberized returns method, restricted on a Kerberos cluster to callers with a ticket: a caller with a delegation
+// token must not get further tokens. done says in the error what cannot be done with a token.
 func kerberized(f *front, done string, method rpc.Method) rpc.Method {
 	return func(ctx context.Context, c *rpc.Call) (proto.Message, error) {
 		if f.kerberos != nil && c.Principal == "" {

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// properties are those of Hadoop's configuration files; later files win.
+// properties are the properties of Hadoop's configuration files. Later files override earlier ones.
 type properties struct {
 	values map[string]property
-	used   map[string]bool // names that were asked for
+	used   map[string]bool // names of properties that were asked for
 	wrong  []error
 	other  *[]Kind // what kindsOf returns; nil: not read yet
 }
 
-// A property is a value and the file that it stands in. One that is final is not changed by what comes after it.
+// A property is a value, and the file that sets it. Later files do not override a final property.
 type property struct {
 	value, file string
 	final       bool
@@ -33,7 +33,7 @@ type property struct {
 // mostConfiguration bounds a configuration file, in bytes.
 const mostConfiguration = 16 << 20
 
-// readProperties reads those of the files of a folder that are there, and reports which are.
+// readProperties reads the files with names in folder dir, and returns which of them exist.
 func readProperties(dir string, names ...string) (p *properties, found []string, err error) {
 	p = &properties{values: map[string]property{}, used: map[string]bool{}}
 	for _, name := range names {
@@ -73,8 +73,9 @@ func readBounded(path string) ([]byte, error) {
 	return text, err
 }
 
-// read takes the properties of one file in. They may be elements or attributes, as in Hadoop; what a file includes is
-// not read, and might be what closes a cluster, so such a file is refused.
+// read adds the properties of one file. Names and values may be elements or attributes, as in Hadoop. It returns an
+// error if the file includes another one: this is not supported, and the included file might be the one that secures
+// the cluster.
 func (p *properties) read(file string, text []byte) error {
 	var doc struct {
 		XMLName  xml.Name `xml:"configuration"`
@@ -120,15 +121,16 @@ func (p *properties) read(file string, text []byte) error {
 	return nil
 }
 
-// mostSubstitutions is Hadoop's bound on variables within the values of variables.
+// mostSubstitutions is Hadoop's bound on the substitutions of variables in one value.
 const mostSubstitutions = 20
 
-// text returns a property's value, with ${names} in it replaced by the values of those, without spaces around it.
+// text returns the value of a property, where each ${name} is replaced by the value of that property, without spaces
+// around it. If the property is not set, text returns otherwise.
 func (p *properties) text(name, otherwise string) string {
 	return strings.TrimSpace(p.raw(name, otherwise))
 }
 
-// raw is text with the spaces around it, which in access lists say that there are no users before the groups.
+// raw is text with the spaces around the value. In an access list, a space at the beginning means that it has no users.
 func (p *properties) raw(name, otherwise string) string {
 	p.used[name] = true
 	one, ok := p.values[name]
@@ -158,16 +160,17 @@ func (p *properties) raw(name, otherwise string) string {
 	return v
 }
 
-// has reports whether a property is there.
+// has reports whether a property is set.
 func (p *properties) has(name string) bool {
 	_, ok := p.values[name]
 	return ok
 }
 
-// A span is the numbers that something may be.
+// A span is a range of allowed numbers.
 type span struct{ least, most int64 }
 
-// number returns the value of a property that counts something; nothing where it says nothing, or what it may not.
+// number returns the value of a property that is a whole number. said is false if the property is not set, or its value
+// is not allowed, which p notes as an error.
 func (p *properties) number(name string, may span) (n int64, said bool) {
 	s := p.text(name, "")
 	if s == "" {
@@ -181,13 +184,13 @@ func (p *properties) number(name string, may span) (n int64, said bool) {
 	return n, true
 }
 
-// count is number for what fits 32 bits and is at least 1; 0 where nothing is said.
+// count is number for a value of at least 1 that fits 32 bits; 0: the property is not set.
 func (p *properties) count(name string) int32 {
 	n, _ := p.number(name, span{1, math.MaxInt32})
 	return int32(n)
 }
 
-// yes returns the value of a property that is true or false.
+// yes returns the value of a property that is true or false; otherwise, if it is not set.
 func (p *properties) yes(name string, otherwise bool) bool {
 	switch strings.ToLower(p.text(name, "")) {
 	case "":
@@ -201,11 +204,10 @@ func (p *properties) yes(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// mostTime bounds what is waited for, so that sums of times do not overflow.
+// mostTime bounds times in configurations, so that sums of times do not overflow.
 const mostTime = 100 * 365 * 24 * time.Hour
 
-// millis returns the value of a property that is a time: a number of ms, or one with a unit; zero where nothing is
-// said.
+// millis returns the value of a property that is a time: a number of ms, or a number with a unit; zero: it is not set.
 func (p *properties) millis(name string) time.Duration {
 	s := p.text(name, "")
 	if s == "" {
@@ -222,8 +224,8 @@ func (p *properties) millis(name string) time.Duration {
 	return d
 }
 
-// ordered fails where what one property says, or its default, is more than what another may be at most, or its default:
-// at the one that is set.
+// ordered notes an error if has, the value of property less or its default, is above most, the value of property more
+// or its default. The error is about the property that is set.
 func (p *properties) ordered(less, more string, has, most int64) {
 	switch {
 	case has <= most:
@@ -234,7 +236,7 @@ func (p *properties) ordered(less, more string, has, most int64) {
 	}
 }
 
-// fail says what a property must be.
+// fail notes the error that a property must be want.
 func (p *properties) fail(name, want string) {
 	one := p.values[name]
 	p.wrong = append(
@@ -246,8 +248,7 @@ func (p *properties) fail(name, want string) {
 // secret matches the names of properties whose values are not shown (hadoop.security.sensitive-config-keys).
 var secret = regexp.MustCompile(`(?i)(secret|password|credential|token|\.key$|account\.key)`)
 
-// said returns all properties, sorted by name. The values of those whose names match secret are replaced by
-// "<redacted>".
+// said returns all properties, sorted by name. If a name matches secret, the value is replaced by "<redacted>".
 func (p *properties) said() (list []Property) {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		one := p.values[name]

@@ -19,21 +19,21 @@ import (
 // Limits on the pages of ApplicationMasters.
 const (
 	proxyDial   = 10 * time.Second
-	proxyHeader = 30 * time.Second // for the head of an answer
-	proxyIdle   = 20               // connections kept
+	proxyHeader = 30 * time.Second // until the headers of an answer have arrived
+	proxyIdle   = 20               // idle connections that are kept
 )
 
-// proxyName is how the proxy is known to itself.
+// proxyName is the proxy's name in Via headers, by which it recognizes its own requests.
 const proxyName = "sojourn-rm"
 
-// A proxy shows the pages of ApplicationMasters under /proxy/application_…: they send browsers here that call them
-// directly, since only the machine of this address may.
+// A proxy serves the pages of ApplicationMasters under /proxy/application_…. ApplicationMasters accept requests from
+// the proxy's machine only, and redirect browsers here.
 type proxy struct {
 	f       *front
 	reverse *httputil.ReverseProxy
 }
 
-// proxyTarget is where a request goes to, in its context.
+// proxyTarget is the key of a request's target URL in its context.
 type proxyTarget struct{}
 
 func newProxy(f *front, own []net.Addr) *proxy {
@@ -66,12 +66,12 @@ func newProxy(f *front, own []net.Addr) *proxy {
 	return p
 }
 
-// passedHeaders are the headers of a request that an ApplicationMaster gets to see, those that Hadoop's
-// WebAppProxyServlet passes on. Cookies and credentials are for this address alone.
+// passedHeaders are the headers of a request that are passed on to the ApplicationMaster, as by Hadoop's
+// WebAppProxyServlet. Cookies and credentials are not: they are meant for this server only.
 var passedHeaders = []string{"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset",
 	"Content-Type", "Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"}
 
-// passed returns those headers of in that are passed on.
+// passed returns the headers of in that are passed on.
 func passed(in http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range passedHeaders {
@@ -82,12 +82,12 @@ func passed(in http.Header) http.Header {
 	return out
 }
 
-// errOwnPages says that an application named an address of the ResourceManager as that of its pages: what is asked
-// there would be asked by this machine, in no user's name.
+// errOwnPages says that an application named an address of the ResourceManager as that of its pages. Requests there
+// would come from this machine, without a user.
 var errOwnPages = errors.New("the address is the ResourceManager's own")
 
-// dialOthers connects to what is not the ResourceManager itself, whatever name is used for it: the address that was
-// reached counts.
+// dialOthers returns a dial function that refuses to connect to the ResourceManager's own addresses, by whatever name:
+// it checks the address that was reached.
 func dialOthers(own []net.Addr) func(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: proxyDial}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -105,8 +105,8 @@ func dialOthers(own []net.Addr) func(ctx context.Context, network, address strin
 	}
 }
 
-// reaches reports whether a connection is to a listener of this process. One that listens everywhere is reached by
-// every address of the machine: from itself, or from loopback.
+// reaches reports whether connection c leads to listener ln of this process. A listener on all addresses is reached by
+// loopback, and by a connection from an address of the machine to the same address.
 func reaches(c net.Conn, ln net.Addr) bool {
 	to, ok := c.RemoteAddr().(*net.TCPAddr)
 	at, ok2 := ln.(*net.TCPAddr)
@@ -120,10 +120,10 @@ func reaches(c net.Conn, ln net.Addr) bool {
 	return to.IP.Equal(at.IP)
 }
 
-// staticUser is Hadoop's name for who says nothing.
+// staticUser is Hadoop's name for a user who is not named.
 const staticUser = "dr.who"
 
-// visitor is the user of a request: the one that it has proved to be of, or else the one that it names.
+// visitor returns the user of a request: the authenticated user, else the one that the request names.
 func visitor(r *http.Request) string {
 	if user, proved := r.Context().Value(asker{}).(string); proved {
 		return user
@@ -134,8 +134,8 @@ func visitor(r *http.Request) string {
 	return staticUser
 }
 
-// ServeHTTP serves /proxy/application_…/path, also with redirect/ before it, which says that the ApplicationMaster sent
-// the browser here.
+// ServeHTTP serves /proxy/application_…/path, and the same with redirect/ before application: that is the form to which
+// ApplicationMasters redirect browsers.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/proxy/"), "redirect/")
 	name, rest, _ := strings.Cut(rest, "/")
@@ -157,7 +157,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 	to, ok := pagesOf(original)
 	switch {
-	case strings.Contains(r.Header.Get("Via"), proxyName): // an ApplicationMaster that says that its pages are these
+	case strings.Contains(r.Header.Get("Via"), proxyName): // the ApplicationMaster named this proxy as its pages
 		page(w, http.StatusLoopDetected, "The ApplicationMaster's pages are this one", original)
 	case !known:
 		page(w, http.StatusNotFound, "No application "+id.String(), "it never was, or is over for long")
@@ -170,7 +170,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			id.String()+" has no pages yet",
 			"its ApplicationMaster has not registered any: try again soon",
 		)
-	case over: // what it left as its tracking URL: its history
+	case over: // its tracking URL is that of its history
 		http.Redirect(w, r, to.String(), http.StatusFound)
 	default:
 		base := strings.TrimSuffix(to.Path, "/") + "/"
@@ -186,7 +186,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pagesOf reads a tracking URL, and reports whether it is one of pages.
+// pagesOf parses a tracking URL, and reports whether it is an HTTP address.
 func pagesOf(tracking string) (*url.URL, bool) {
 	if tracking == "" || tracking == wire.NotAvailable {
 		return nil, false
@@ -201,7 +201,7 @@ func pagesOf(tracking string) (*url.URL, bool) {
 	return u, true
 }
 
-// page writes a short page.
+// page answers with a short page.
 func page(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -11,10 +11,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// How a ResourceManager comes back. The store has applications, their attempts, keys and tokens. Applications that were
-// not over wait for their ApplicationMaster, whose container ran on a node that registers again. NodeManagers then tell
-// of all that runs, and the core is told of it in the Step in which the node joins, so that no room is given out twice.
-// ApplicationMasters are told to register again and repeat all that they want, as Hadoop's clients do.
+// How a ResourceManager recovers after a restart. The store has applications, their attempts, keys and tokens.
+// Applications that are not over wait for their ApplicationMasters, whose nodes register again. Each NodeManager then
+// reports its containers, and the core learns of them in the Step in which the node joins, so that no room is granted
+// twice. ApplicationMasters are told to register again, and then repeat all their asks, as Hadoop's client library
+// does.
 
 func newFinds() finds {
 	return finds{
@@ -65,7 +66,7 @@ func (m *manager) remember() error {
 	return nil
 }
 
-// restore takes over the state that an earlier process has left.
+// restore takes over the state that an earlier process has stored.
 func (m *manager) restore(p *past) {
 	if p.keys != nil {
 		m.life = life{max(m.life.identity, p.life.Identity+1), p.life.Epoch + 1, p.life.First}
@@ -105,7 +106,7 @@ func (m *manager) restoreToken(s *savedToken) {
 	m.forgetToken(string(s.Identifier), one)
 }
 
-// restoreApp makes an application of what is kept of it. One that has said that it is over is over.
+// restoreApp adds a stored application. If its ApplicationMaster had said that it is over, it is over.
 func (m *manager) restoreApp(s *savedApp) {
 	app := &application{
 		m:          m,
@@ -146,6 +147,8 @@ func (m *manager) restoreApp(s *savedApp) {
 	app.resume()
 }
 
+// restoreAttempt returns the attempt of a number as it was stored. Its ApplicationMaster's container is on a node that
+// is absent.
 func (app *application) restoreAttempt(number int32, s *savedAttempt) *attempt {
 	a := &attempt{
 		app:         app,
@@ -165,15 +168,15 @@ func (app *application) restoreAttempt(number int32, s *savedAttempt) *attempt {
 	return a
 }
 
-// absent returns what stands for the node of a container until it registers: the core and the table of nodes do not
-// have it.
+// absent returns a node that stands for the node of a container until it registers. Neither the core nor the table of
+// nodes has it.
 func absent(m *manager, s *savedMaster) *node {
 	n := &node{m: m, id: s.Node, name: s.Node.String(), web: s.Web, state: wire.NodeNew, quiet: new(atomic.Bool)}
 	n.quiet.Store(true)
 	return n
 }
 
-// resume continues an application that was not over: with its ApplicationMaster, if that still lives, else with another
+// resume continues an application that was not over: with its ApplicationMaster, if that may still run, else with a new
 // one.
 func (app *application) resume() {
 	m := app.m
@@ -187,7 +190,7 @@ func (app *application) resume() {
 	spec := app.spec(tasks, m.config.Sizes.normal(size))
 	st := &spec.Stages[0]
 	st.Asked, st.MaxAttempts = true, max(1, st.MaxAttempts-app.failures())
-	spec.Submit = min(m.at(), time.UnixMilli(app.times.started).Sub(m.started)) // its age and its deadline go on
+	spec.Submit = min(m.at(), time.UnixMilli(app.times.started).Sub(m.started)) // it keeps its age and its deadline
 	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: spec})
 	m.step()
 	if ends := app.lifetime.ends; !ends.IsZero() {
@@ -218,8 +221,7 @@ type absentMaster container
 
 func (c *absentMaster) expired() { (*container)(c).lost(saidLost) }
 
-// failures returns how many of the attempts count among those that the application may have: those that failed, at
-// most as long ago as its submission says.
+// failures returns how many attempts count as failures: those that failed within the period that the submission names.
 func (app *application) failures() (n int32) {
 	within := app.submission.Validity
 	for _, a := range app.attempts {
@@ -230,8 +232,8 @@ func (app *application) failures() (n int32) {
 	return n
 }
 
-// unfound says that a container is over that the core does not know of. It cannot count the failure of an
-// ApplicationMaster, nor start another by itself.
+// unfound is called when a container ends that the core does not know. The core cannot count the failure of such an
+// ApplicationMaster, nor start another one, so unfound does that.
 func (app *application) unfound(c *container) {
 	switch {
 	case !c.isMaster() || app.over:
@@ -242,7 +244,7 @@ func (app *application) unfound(c *container) {
 	}
 }
 
-// unbooked reports whether the core knows nothing of the ApplicationMaster that was last.
+// unbooked reports whether the core does not know the last ApplicationMaster.
 func (app *application) unbooked() bool {
 	a := app.current()
 	return a == nil || a.master != nil && a.master.lease == 0
@@ -251,8 +253,8 @@ func (app *application) unbooked() bool {
 // earlier reports whether a container was granted in an earlier life.
 func (m *manager) earlier(id wire.ContainerID) bool { return id.ID>>wire.EpochShift < m.life.epoch }
 
-// find takes over what runs on a node since an earlier life. Only the first registration in this life tells of that:
-// later, what is not known has ended here.
+// find takes over the containers of a registering node that run since an earlier life. It does so at the node's first
+// registration in this life only. Later, a container that is not known has ended here.
 func (n *node) find(q *wire.RegisterNodeRequest) {
 	m := n.m
 	if m.life.epoch == 0 {
@@ -294,8 +296,8 @@ func (n *node) find(q *wire.RegisterNodeRequest) {
 	}
 }
 
-// adopt takes over a container of an earlier life, if its attempt lives or its application keeps containers; nil: it
-// does not, or the container has ended. Its ApplicationMaster knows of it, and is told of its end.
+// adopt takes over a container of an earlier life, if its attempt lives or its application keeps containers. It returns
+// nil if it does not, or if the container has ended. The ApplicationMaster knows the container, and is told of its end.
 func (n *node) adopt(s *wire.NodeContainer) *container {
 	m := n.m
 	app, of := m.apps.byID[s.ID.Attempt.App], m.attempt(s.ID.Attempt)
@@ -351,7 +353,7 @@ func (app *application) stageFor(key stageKey) int32 {
 	return stage
 }
 
-// found tells the core of a container that runs.
+// found tells the core that container c runs, in a stage.
 func (c *container) found(stage int32) {
 	f := &sched.Found{Stage: stage}
 	if c.created > 0 {
@@ -361,7 +363,8 @@ func (c *container) found(stage int32) {
 	c.m.note(sched.Event{Kind: sched.AttemptFound, Job: c.attempt.app.job, Node: c.node.sched, Body: f})
 }
 
-// book takes in what the core made of the containers that it was told of.
+// book reads from the core's events, after a Step, which attempts the containers of found have become. A container for
+// which the core has made no attempt is ended.
 func (m *manager) book() {
 	if len(m.finds.told) == 0 {
 		return
@@ -375,7 +378,7 @@ func (m *manager) book() {
 		c := m.finds.told[f]
 		delete(m.finds.told, f)
 		switch {
-		case c.state == done && e.Attempt != 0: // since then
+		case c.state == done && e.Attempt != 0: // it has ended meanwhile
 			done := sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed}
 			done.Attempt, done.Node, done.Job = e.Attempt, e.Node, e.Job
 			m.note(done)

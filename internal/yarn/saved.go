@@ -15,22 +15,21 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// What outlives the process is kept under these names. Containers are not: NodeManagers tell of them when they register
-// again.
+// The names of values in the store. Containers are not stored: NodeManagers report them when they register again.
 const (
 	nameLife   = "life"
 	nameKeys   = "keys"
-	nameApp    = "app/"    // and the id: what is told of an application
-	nameLaunch = "launch/" // and the id: what only launching needs, until the application is over
+	nameApp    = "app/"    // and the id: an application, without what only the launch of its ApplicationMaster needs
+	nameLaunch = "launch/" // and the id: its whole submission, until the application is over
 	nameToken  = "token/"  // and the identifier: a delegation token
 )
 
-// A saver keeps what outlives the process. What changes in a turn is written after it, all or nothing. A nil saver
-// keeps nothing.
+// A saver writes the state that outlives the process. The changes of a turn are written after the turn, atomically. A
+// nil saver writes nothing.
 type saver struct {
 	to      *store.Store
-	apps    map[*application]bool // that have changed in this turn
-	changed map[string][]byte     // beside them
+	apps    map[*application]bool // applications that have changed in this turn
+	changed map[string][]byte     // other values that have changed in this turn
 	marks   int                   // changes since the start
 }
 
@@ -42,7 +41,7 @@ func (s *saver) mark(app *application) {
 	}
 }
 
-// put notes that something else has changed; a nil message: it is gone.
+// put notes that the value of a name is m from now on; a nil m deletes it.
 func (s *saver) put(name string, m proto.Message) {
 	if s == nil {
 		return
@@ -62,7 +61,7 @@ func (s *saver) seen() int {
 	return s.marks
 }
 
-// flush has what changed in this turn written, and returns the number to wait for; zero: nothing has changed.
+// flush starts to write the changes of this turn, and returns the number for wait; zero: nothing has changed.
 func (s *saver) flush() uint64 {
 	if s == nil || len(s.apps)+len(s.changed) == 0 {
 		return 0
@@ -87,7 +86,7 @@ func (s *saver) flush() uint64 {
 	return number
 }
 
-// wait returns when what flush returned a number for is kept. It must not be called within a turn.
+// wait returns when the changes for which flush returned number are stored. It must not be called within a turn.
 func (s *saver) wait(number uint64) error {
 	if s != nil && number > 0 && !s.to.Wait(number) {
 		return fmt.Errorf("this ResourceManager ends, and what was asked for is not kept")
@@ -95,7 +94,7 @@ func (s *saver) wait(number uint64) error {
 	return nil
 }
 
-// close writes what is left.
+// close writes the changes that are left, and closes the store.
 func (s *saver) close() error {
 	if s == nil {
 		return nil
@@ -104,7 +103,7 @@ func (s *saver) close() error {
 	return s.to.Close()
 }
 
-// store names what keeps the state.
+// store returns the name of the store of the state.
 func (m *manager) store() string {
 	switch {
 	case m.saves == nil:
@@ -115,7 +114,7 @@ func (m *manager) store() string {
 	return "bbolt"
 }
 
-// kept returns a function that waits until what changes in this turn is kept.
+// kept returns a function that waits until the changes of this turn are stored.
 func (s *saver) kept() func() error {
 	if s == nil {
 		return func() error { return nil }
@@ -126,11 +125,11 @@ func (s *saver) kept() func() error {
 
 func savedName(id wire.ApplicationID) string { return fmt.Sprintf("%d/%d", id.Timestamp, id.ID) }
 
-// A savedLife says which lives of the ResourceManager there were.
+// A savedLife describes the last life of the ResourceManager, from a start to an end.
 type savedLife struct {
-	Epoch    int64 // of the last: how many there were before it
-	Identity int64 // of the last
-	First    int64 // identity of the first
+	Epoch    int64 // how many lives there were before it
+	Identity int64
+	First    int64 // the identity of the first life
 }
 
 func (m *savedLife) Fields(f *proto.Fields) {
@@ -142,7 +141,7 @@ func (m *savedLife) Fields(f *proto.Fields) {
 func (m *savedLife) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *savedLife) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// savedKeys are what signs tokens.
+// savedKeys are the keys that sign tokens.
 type savedKeys struct {
 	Master, Node, Container, Delegation token.Saved
 	Clients                             []byte
@@ -159,18 +158,18 @@ func (m *savedKeys) Fields(f *proto.Fields) {
 func (m *savedKeys) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *savedKeys) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// A savedApp is what is told of an application. Instants are in ms since 1970.
+// A savedApp is the stored form of an application. Instants are in ms since 1970.
 type savedApp struct {
 	Order       int64           // of submission, over all lives
-	User, Queue string          // as application has them
-	Submission  wire.Submission // without what only launching needs
+	User, Queue string          // as in application
+	Submission  wire.Submission // without what only the launch of the ApplicationMaster needs
 	Access      []wire.ACL
 	State       int32
 	Final       int32
 	Diagnostics string
 	Times       times
 	Ends        int64       // of its lifetime; zero: never
-	Memory      int64       // MiB-seconds that it used; of one that is over
+	Memory      int64       // MiB-seconds that it used; set when the application is over
 	VCores      int64       // core-seconds, likewise
 	Others      wire.Others // seconds of other kinds, likewise
 	Attempts    []savedAttempt
@@ -202,10 +201,10 @@ func (m *times) Fields(f *proto.Fields) {
 	f.Int64(3, &m.finished)
 }
 
-// A savedAttempt is an attempt, with where its ApplicationMaster's container is.
+// A savedAttempt is the stored form of an attempt, with its ApplicationMaster's address and container.
 type savedAttempt struct {
 	State       int32
-	Failed      bool // it counts among those that an application may have
+	Failed      bool // as in attempt
 	Diagnostics string
 	Times       times
 	Host        string
@@ -225,7 +224,7 @@ func (m *savedAttempt) Fields(f *proto.Fields) {
 	proto.Optional(f, 8, &m.Master)
 }
 
-// A savedMaster is an ApplicationMaster's container.
+// A savedMaster is the stored form of an ApplicationMaster's container.
 type savedMaster struct {
 	ID       int64
 	Node     wire.NodeID
@@ -242,7 +241,7 @@ func (m *savedMaster) Fields(f *proto.Fields) {
 	f.Int64(5, &m.Created)
 }
 
-// A savedToken is a delegation token, whose identifier is its name.
+// A savedToken is the stored form of a delegation token. Its identifier is in the name, too.
 type savedToken struct {
 	Identifier, Password []byte
 	Expires              int64
@@ -257,7 +256,7 @@ func (m *savedToken) Fields(f *proto.Fields) {
 func (m *savedToken) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *savedToken) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// saved returns what is kept of the application.
+// saved returns the stored form of the application.
 func (app *application) saved() *savedApp {
 	m := &savedApp{
 		Order:       app.order,
@@ -316,7 +315,7 @@ func (d *delegation) save(m *manager, identifier []byte) {
 	m.saves.put(nameToken+string(identifier), &savedToken{identifier, d.password, d.expires.UnixMilli()})
 }
 
-// A past is what was kept.
+// A past is the state that an earlier process has stored.
 type past struct {
 	life   savedLife
 	keys   *savedKeys // nil: there was no life before
@@ -324,7 +323,7 @@ type past struct {
 	tokens []savedToken
 }
 
-// readPast reads what was kept, applications in the order of submission.
+// readPast decodes the values of the store. Applications are in the order of submission.
 func readPast(values map[string][]byte) (*past, error) {
 	p := &past{}
 	for name, text := range values {
@@ -357,7 +356,8 @@ func readPast(values map[string][]byte) (*past, error) {
 	return p, nil
 }
 
-// merge adds what only launching needs.
+// merge takes the submission from launch, the value of nameLaunch; nil: it was deleted, because the application is
+// over.
 func (m *savedApp) merge(launch []byte) error {
 	if launch == nil {
 		m.Submission.Launched()
@@ -372,7 +372,7 @@ func (m *savedApp) merge(launch []byte) error {
 	return nil
 }
 
-// String is the list as parseACL reads it.
+// String returns the list in the form that parseACL reads.
 func (a ACL) String() string {
 	if a.Everybody {
 		return "*"

@@ -18,23 +18,23 @@ import (
 )
 
 // Services say who may call each protocol, by the protocol's Java name (hadoop.security.authorization and
-// hadoop-policy.xml). A protocol that is not there may be called by no user.
+// hadoop-policy.xml). No user may call a protocol that the map does not have.
 type Services map[string]Service
 
-// A Service says who may call a protocol, and from where: users on Allowed and not on Blocked, from addresses on Hosts
-// and not on BlockedHosts.
+// A Service says who may call a protocol, and from which hosts: the users on Allowed and not on Blocked, from the
+// addresses on Hosts and not on BlockedHosts.
 type Service struct {
 	Allowed, Blocked    ACL
 	Hosts, BlockedHosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * alone is everywhere
 }
 
-// policyFile is Hadoop's file of lists of who may call a protocol. It adds to core-site.xml and yarn-site.xml.
+// policyFile is Hadoop's file with the access lists of protocols. They may also be in core-site.xml and yarn-site.xml.
 const policyFile = "hadoop-policy.xml"
 
-// authorization turns the lists of policyFile on.
+// authorization is the property that turns these lists on.
 const authorization = "hadoop.security.authorization"
 
-// serviceNames are the protocols of a ResourceManager with what the properties of their lists begin with.
+// serviceNames has, for each protocol of a ResourceManager, the prefix of the properties of its lists.
 var serviceNames = map[string]string{
 	wire.ResourceTracker:   "security.resourcetracker.protocol",
 	wire.ApplicationClient: "security.applicationclient.protocol",
@@ -42,11 +42,11 @@ var serviceNames = map[string]string{
 	wire.Administration:    "security.resourcemanager-administration.protocol",
 }
 
-// serviceDefaults begins the properties that count for protocols without lists of their own.
+// serviceDefaults is the prefix of the properties that apply to protocols without lists of their own.
 const serviceDefaults = "security.service.authorization.default"
 
-// readServices reads the lists of a folder. Where a protocol has no list, the default list counts, and where there is
-// none, every user may call it from everywhere.
+// readServices reads the access lists in the configuration of folder dir. The default list applies to a protocol
+// without a list. Without a default list, every user may call the protocol from everywhere.
 func readServices(dir string) (Services, error) {
 	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", policyFile)
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *properties) lists() Services {
 	return s
 }
 
-// service returns a protocol's property, or the default's, or what is so where neither is said.
+// service returns the value of a protocol's property, else that of the default's property, else otherwise.
 func (p *properties) service(name, byDefault, otherwise string) string {
 	if p.has(name) {
 		return p.raw(name, "")
@@ -78,8 +78,8 @@ func (p *properties) service(name, byDefault, otherwise string) string {
 	return p.raw(byDefault, otherwise)
 }
 
-// machines is service for lists of hosts. A range that cannot be read is refused, and so is * among others, which for
-// Hadoop is the name of a host.
+// machines is service for lists of hosts. p gets an error for a range of addresses that cannot be read, and for *
+// beside other hosts, which Hadoop takes for the name of a host.
 func (p *properties) machines(name, byDefault, otherwise string) (list []string) {
 	wrong := false
 	for one := range strings.SplitSeq(p.service(name, byDefault, otherwise), ",") {
@@ -99,7 +99,7 @@ func (p *properties) machines(name, byDefault, otherwise string) (list []string)
 	return list
 }
 
-// services reads the lists of a folder into a configuration, where they count; notes say what is not as it seems.
+// services reads the access lists of folder dir into s, if they are turned on. notes are warnings for the operator.
 func (p *properties) services(dir string, s *Security) (notes []string) {
 	if !p.yes(authorization, false) {
 		return nil
@@ -126,7 +126,7 @@ func (s Services) grouped() bool {
 	return false
 }
 
-// setServices makes lists count for the connections that begin from now on; nil: no lists count.
+// setServices replaces the access lists for connections that begin from now on; nil: there are no lists.
 func (f *front) setServices(s Services) {
 	if s.grouped() {
 		f.groups.wanted.Store(true)
@@ -134,12 +134,12 @@ func (f *front) setServices(s Services) {
 	f.services.Store(&s)
 }
 
-// guard makes a server let in only the callers that the lists of its protocol name.
+// guard sets that server s accepts only the callers that the lists of its protocol allow.
 func (f *front) guard(s *rpc.Server) {
 	s.Admit = func(c *rpc.Call) error { return f.admits(s.Protocol, c) }
 }
 
-// admits reports, as an exception of Hadoop's, that a caller may not use a protocol. It may ask the operating system,
+// admits returns Hadoop's exception if a caller may not use a protocol; nil: it may. It may ask the operating system,
 // so it is called outside of turns.
 func (f *front) admits(protocol string, c *rpc.Call) error {
 	if err := f.recognize(protocol, c); err != nil {
@@ -166,7 +166,7 @@ func (f *front) admits(protocol string, c *rpc.Call) error {
 	return nil
 }
 
-// caller is the user that lists name a caller by: an ApplicationMaster by its attempt.
+// caller returns the name of a caller in access lists: of an ApplicationMaster, the ID of its attempt.
 func caller(c *rpc.Call) string {
 	if id, err := token.ReadMaster(c.Token); c.User == "" && err == nil {
 		return id.Attempt.String()
@@ -174,7 +174,7 @@ func caller(c *rpc.Call) string {
 	return c.User
 }
 
-// callerShown names a caller as Hadoop's UserGroupInformation does.
+// callerShown returns the description of a caller in messages, as Hadoop's UserGroupInformation writes it.
 func callerShown(c *rpc.Call) string {
 	by := " (auth:SIMPLE)"
 	if c.Principal != "" {
@@ -196,8 +196,7 @@ func (a ACL) has(user string, groups []string) bool {
 		slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
 }
 
-// refreshServices makes the Method that reads the lists of protocols anew for an operator. Connections that are open
-// stay.
+// refreshServices returns the Method that reads the access lists of protocols again. Open connections stay.
 func refreshServices(f *front) rpc.Method {
 	return func(_ context.Context, c *rpc.Call) (proto.Message, error) {
 		if err := admit(f, c.User); err != nil {

@@ -43,7 +43,7 @@ func byNode[Q any, P interface {
 	})
 }
 
-// learnRack asks the operator's script for the rack of a node that may join. It runs no program for nodes that may not.
+// learnRack asks the operator's script for the rack of a node, if the node may join.
 func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
 	refused := ""
 	f.look(func(m *manager) { refused = tracker{m}.refuses(q) })
@@ -55,7 +55,7 @@ func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
 	}
 }
 
-// register registers a NodeManager: a new one, one that comes back, or one that was told to register again.
+// register registers a NodeManager: a new one, one that returns, or one that was told to register again.
 func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
 	if why := t.refuses(q); why != "" {
 		t.m.log.refused("node refused", "node", q.Node.String(), "why", why)
@@ -110,7 +110,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	)
 }
 
-// refuses says why a NodeManager may not join; "": it may.
+// refuses returns the reason why a NodeManager may not join; "": it may.
 func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	s := t.m.config.Sizes
 	switch {
@@ -132,16 +132,16 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	return ""
 }
 
-// Limits on what a node may say of itself: beyond all machines, but so that what 10,000 of them have is a number, and
-// that the containers of one can end in one turn.
+// Limits on what a node reports of itself. They are beyond all machines, but small enough that sums over 10,000 nodes
+// do not overflow, and that all containers of a node can end in one turn.
 const (
 	mostNodeMemory = 1 << 32 // MiB: 4 PiB
 	mostNodeCores  = 1 << 15
-	mostHealth     = 4 << 10 // bytes of its health report
-	mostUse        = 4 << 10 // bytes of how it says that it is used
+	mostHealth     = 4 << 10 // bytes of its report of its health
+	mostUse        = 4 << 10 // bytes of its report of its use
 )
 
-// checkNode reports why no node may be of a size; "": it may. Sums over nodes must not overflow.
+// checkNode returns the reason why a node must not have size r; "": there is none. Sums over nodes must not overflow.
 func (s Sizes) checkNode(r wire.Resource) string {
 	if r.Memory < 0 || r.Memory > mostNodeMemory || r.VCores < 0 || r.VCores > mostNodeCores {
 		return fmt.Sprintf(
@@ -155,8 +155,8 @@ func (s Sizes) checkNode(r wire.Resource) string {
 	return s.checkKinds(r)
 }
 
-// offered returns what the node has of what there is, in the words of this ResourceManager, and logs the other kinds,
-// which are not scheduled.
+// offered returns the resources r of a node in the units of this ResourceManager, without the kinds that are not
+// configured. It logs these, which are not scheduled.
 func (n *node) offered(r wire.Resource) wire.Resource {
 	if r.Others == "" {
 		return r
@@ -168,6 +168,7 @@ func (n *node) offered(r wire.Resource) wire.Resource {
 	return n.m.config.Sizes.size(a)
 }
 
+// newNode adds a node to the table of nodes.
 func (t tracker) newNode(id wire.NodeID) *node {
 	rack := t.m.nodes.topology.of(id.Host)
 	n := &node{m: t.m, id: id, name: id.String(), rack: rack, state: wire.NodeNew, quiet: new(atomic.Bool)}
@@ -175,7 +176,7 @@ func (t tracker) newNode(id wire.NodeID) *node {
 	return n
 }
 
-// service is how tokens name a node: by the address that it calls from, as stock ResourceManagers do.
+// service returns the name of a node in tokens: the address from which it calls, as in stock ResourceManagers.
 func service(id wire.NodeID, remote net.Addr) string {
 	host := id.Host
 	if a, ok := remote.(*net.TCPAddr); ok {
@@ -184,8 +185,9 @@ func service(id wire.NodeID, remote net.Addr) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(id.Port)))
 }
 
-// merge holds what a node says that it has against what it should have. What it should run and does not have is lost;
-// what it has and should not is ended; an application that is not known here is cleaned up.
+// merge compares the containers that a registering node has with those that it should have. A container that the node
+// does not have is lost. A container that it should not have is ended. The node cleans up after an application that is
+// not known here.
 func (n *node) merge(q *wire.RegisterNodeRequest) {
 	n.find(q)
 	there := map[wire.ContainerID]bool{}
@@ -193,7 +195,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	for i, c := range q.Containers {
 		there[c.ID] = true
 		if known := n.m.container(c.ID); known != nil && known.leaving != nil {
-			n.stop(c.ID) // it may have missed that
+			n.stop(c.ID) // it may not have got the order before
 		}
 		statuses[i] = wire.ContainerStatus{ID: c.ID, State: c.State, Diagnostics: c.Diagnostics, Exit: c.Exit}
 	}
@@ -216,7 +218,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	}
 }
 
-// heartbeat takes in how a node is doing, and answers with what it is to do. A repeated heartbeat gets the same answer
+// heartbeat updates a node by its heartbeat, and answers with its orders. A repeated heartbeat gets the same answer
 // again.
 func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	n := t.m.nodes.byID[q.Status.Node]
@@ -260,7 +262,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	return n.answer(q), nil
 }
 
-// unregister takes in that a node ends. What runs there is killed by it.
+// unregister removes a node that ends. The node itself kills its containers.
 func (t tracker) unregister(q *wire.UnregisterNode) (answer, error) {
 	if n := t.m.nodes.byID[q.Node]; n != nil && (n.usable() || n.state == wire.NodeUnhealthy) {
 		n.gone(wire.NodeShutdown)

@@ -10,13 +10,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// mostJobs bounds the jobs that a board remembers: ended ones are forgotten, the oldest first.
+// mostJobs bounds the jobs that a board remembers. Ended jobs are forgotten, the oldest first.
 const mostJobs = 200_000
 
 // mostQueues bounds the queues that a board draws over time.
 const mostQueues = 200
 
-// A Board keeps what the page shows of one run. It is a follower of the run's core, and is read by a Site.
+// A Board keeps the data that the page shows of one run. It follows the run's core, and a Site reads it.
 type Board struct {
 	about About
 
@@ -33,38 +33,39 @@ type Board struct {
 	line    *timeline
 	counts  liveCounts
 
-	last  *boardCopy      // the last one that was made
-	views map[string]view // by user, where a guard says who sees what
+	last  *boardCopy      // the latest copy
+	views map[string]view // by user, if the site has a guard
 	ends  foresight
 }
 
-// A foresight is the last look at what is left of all jobs. It is taken while some page asks.
+// A foresight has the last outlook: a simulation of the tasks that are left, from which follows when jobs are expected
+// to end. Outlooks are made while some page asks.
 type foresight struct {
-	policy sched.Policy // of the run; nil: not known, and nothing is foreseen
-	asked  bool         // since the last look
-	laying bool         // a look is being laid out, which is the next
+	policy sched.Policy // of the run; nil: not known, so there is no outlook
+	asked  bool         // a page has asked since the last outlook
+	laying bool         // the next outlook is being computed
 	look   *outlook.Look
-	at     sched.Time // of the look
-	due    time.Time  // before which no other look is taken
+	at     sched.Time // the instant of look
+	due    time.Time  // the earliest time of the next outlook
 }
 
 const (
-	// fewLeft is up to how many tasks a look is laid out by the request that wants it, which takes some milliseconds.
+	// fewLeft is the most tasks for which an outlook is computed by the request that needs it, in some milliseconds.
 	fewLeft = 2_000
-	// rest is how many times as long as a look took to be laid out no other is taken, so that looks take a tenth of
-	// one processor at most.
+	// rest is how many times as long as an outlook took the next must wait, so that outlooks take a tenth of one
+	// processor at most.
 	rest = 9
 )
 
-// Rank implements run.Ranked.
+// Rank implements run.Ranked: p is the policy of the run.
 func (b *Board) Rank(p sched.Policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ends.policy = p
 }
 
-// foresee takes a look at what is left of all jobs, if some page has asked and the last look is old. Where many tasks
-// are left, the look is laid out beside the engine and the pages, which see the look before until then.
+// foresee makes a new outlook, if a page has asked and the last outlook is old. If many tasks are left, the outlook is
+// computed on a goroutine of its own, and pages show the one before until it is ready.
 func (b *Board) foresee() {
 	f := &b.ends
 	if !f.asked || f.policy == nil || f.laying || time.Now().Before(f.due) {
@@ -87,28 +88,28 @@ func (b *Board) foresee() {
 	}()
 }
 
-// About says what a run was made from.
+// About describes a run: its name, and what it was made from.
 type About struct {
-	Name      string // of the run among those of a site: a file, or a policy
+	Name      string // of the run on its site: a file, or a policy
 	Engine    string
 	Policy    string
 	Estimator string
 	Workload  string
 	Seed      uint64
-	Explain   Explainer // says why a job waits at an instant; nil: that is not known
-	Logs      string    // folder of what programs wrote to standard error; "": there is none
+	Explain   Explainer // nil: the run cannot explain why a job waits
+	Logs      string    // the folder with the standard error of attempts' programs; "": there is none
 }
 
 // An Explainer says why a job waited at an instant of a run.
 type Explainer func(job sched.JobID, at sched.Time) (*record.Explanation, error)
 
-// liveCounts are of what is unfinished now.
+// liveCounts are the numbers of unfinished jobs, of attempts and of tasks now.
 type liveCounts struct {
-	jobs, waiting    int32 // unfinished; those among them without any launch
+	jobs, waiting    int32 // unfinished jobs; those among them of which nothing was launched
 	running, pending int64 // attempts; tasks that may start
 }
 
-// A jobRow is what a board knows of a job.
+// A jobRow is a board's row of a job.
 type jobRow struct {
 	id                 sched.JobID
 	name, user, queue  string
@@ -120,28 +121,28 @@ type jobRow struct {
 	service            float64 // seconds of the whole cluster that the job received; known at its end
 	total, done        int32   // tasks; total is -1 where the engine cannot know
 	running, pending   int32
-	attempts, failed   int32 // launched; of these, those that failed, were killed or went with their nodes
+	attempts, failed   int32 // attempts launched; those among them that failed, were killed or were lost
 	tail               int64 // number of its last attempt
 	stages             []stageRow
-	counters           *sched.Counters // of its attempts that succeeded; nil: nothing was counted
+	counters           *sched.Counters // the sum over its successful attempts; nil: the engine counts nothing
 }
 
-// A stageRow is what a board knows of a stage.
+// A stageRow is a board's row of a stage.
 type stageRow struct {
 	kind                         sched.StageKind
 	total, done, running         int32
-	pending, after               int32      // after: index of a stage that must come first; -1: none
-	estimate                     sched.Time // of a task's time, when the first was launched; 0: not known
-	spread                       sched.Time // its standard deviation
-	sum                          sched.Time // of the times of the attempts that succeeded
-	ended                        int32      // how many these are
+	pending, after               int32      // after: index of the last stage that must come before; -1: none
+	estimate                     sched.Time // of a task's time, made when the first was launched; 0: not known
+	spread                       sched.Time // the standard deviation of estimate
+	sum                          sched.Time // of the times of successful attempts
+	ended                        int32      // how many successful attempts there are
 	perTask                      sched.Resources
-	first, last                  sched.Time // first launch and last success; -1: none
+	first, last                  sched.Time // instants of the first launch and of the last success; -1: none
 	local, rack, off, second     int32      // attempts by locality; second attempts
 	failed, killed, lost, paused int32
 }
 
-// A nodeRow is what a board knows of a node.
+// A nodeRow is a board's row of a node.
 type nodeRow struct {
 	name, class    string
 	rack           sched.RackID
@@ -151,10 +152,10 @@ type nodeRow struct {
 	done, failed   int32
 	tail           int64 // number of its last attempt
 	joined, seen   sched.Time
-	busy           float64 // dominant share of its capacity × seconds, from joined to seen
+	busy           float64 // Σ of the used dominant share of its capacity × seconds, from joined to seen
 }
 
-// mean returns the dominant share of a node's capacity that was used, averaged from when it joined until now.
+// mean returns the used dominant share of the node's capacity, averaged from when it joined until now.
 func (n *nodeRow) mean(now sched.Time) float64 {
 	if now <= n.joined {
 		return n.used.DominantShare(n.capacity)
@@ -218,10 +219,10 @@ func (b *Board) Record(now sched.Time, events []sched.Event, actions []sched.Act
 	b.foresee()
 }
 
-// finished is what a board says of a run that is over and whole.
+// finished is Board.over of a run that has ended and is shown completely.
 const finished = "over"
 
-// Finish says that the run is over, and why it is not whole where it is not.
+// Finish notes that the run is over. why says why it is not shown completely; "": it is.
 func (b *Board) Finish(why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -268,7 +269,7 @@ func (b *Board) action(a *sched.Action) {
 	}
 }
 
-// node copies what the view says of a node.
+// node updates the row of a node from the view.
 func (b *Board) node(id sched.NodeID) {
 	for len(b.nodes) < int(id) {
 		b.nodes = append(b.nodes, nodeRow{tail: none, joined: b.now, seen: b.now})
@@ -284,7 +285,7 @@ func (b *Board) node(id sched.NodeID) {
 	n.lost, n.capacity, n.used = v.Lost, v.Capacity, v.Used
 }
 
-// row returns the row of a job; nil: it is forgotten.
+// row returns the row of a job; nil: the job is not known, or forgotten.
 func (b *Board) row(id sched.JobID) *jobRow {
 	if at, ok := b.place[id]; ok {
 		return &b.jobs[at]
@@ -336,7 +337,7 @@ func (b *Board) amend(id sched.JobID, spec *sched.JobSpec) {
 	r.queue = b.view.Path(b.view.Queues[j.Queue])
 }
 
-// tasks copies the counts of a job's tasks.
+// tasks updates the counts of a job's tasks from the view.
 func (b *Board) tasks(id sched.JobID) {
 	r, j := b.row(id), b.view.Job(id)
 	if r == nil || j == nil {
@@ -413,7 +414,7 @@ func (b *Board) launch(a *sched.Action) {
 	r.tail, n.tail = number, number
 }
 
-// ended takes stock of an attempt that is done.
+// ended updates the rows of an attempt, and of its stage, job and node, when the attempt has ended.
 func (b *Board) ended(e *sched.Event) {
 	a := b.log.find(e.Attempt)
 	if a == nil || a.end >= 0 {
@@ -421,7 +422,7 @@ func (b *Board) ended(e *sched.Event) {
 	}
 	v := b.view.Attempt(e.Attempt)
 	if v == nil || !e.Derived && b.view.Node(v.Node).Lost {
-		return // it went with its node, which an event of its own says
+		return // it was lost with its node: the core adds an event for that
 	}
 	a.end, a.outcome, a.paused = b.now, e.Outcome, false
 	b.node(a.node)
@@ -459,7 +460,7 @@ func (b *Board) ended(e *sched.Event) {
 	}
 }
 
-// addCounters adds what was counted of one attempt.
+// addCounters adds c, the counters of an attempt, to the sum to.
 func addCounters(to, c *sched.Counters) {
 	to.InputBytes += c.InputBytes
 	to.OutputBytes += c.OutputBytes
@@ -482,7 +483,7 @@ func (b *Board) pause(id sched.AttemptID, paused bool) {
 	}
 }
 
-// close takes stock of a job that has ended. What the core derives counts, where the engine says the end too.
+// close updates the row of a job that has ended. If both the engine and the core tell its end, the core's event counts.
 func (b *Board) close(e *sched.Event) {
 	r := b.row(e.Job)
 	if r == nil || r.end >= 0 && !e.Derived {
@@ -503,7 +504,7 @@ func (b *Board) close(e *sched.Event) {
 	r.pending = 0
 }
 
-// sample notes what holds from now on.
+// sample sets the values of the curves from now on.
 func (b *Board) sample() {
 	c := b.line.curves
 	c[curveJobs].now, c[curveWaiting].now = float64(b.counts.jobs), float64(b.counts.waiting)
@@ -515,34 +516,34 @@ func (b *Board) sample() {
 	b.queues.sample(b.view)
 }
 
-// A queueBoard keeps what the page shows of the queues. Queues that users get of their own are part of the queue above.
+// A queueBoard keeps the data that the page shows of queues. Users are not shown: they count with their queue.
 type queueBoard struct {
 	rows  []queueRow
-	place map[string]int // by path
-	live  []int          // of each queue of the view: its place; -1: it is a user's, or beyond mostQueues
+	place map[string]int // index of rows, by path
+	live  []int          // by QueueID: index of rows; -1: the queue is a user's, or beyond mostQueues
 	line  *timeline
 
-	changes, count int // of the view when live was made
-	leaves         []int
+	changes, count int     // View.QueueChanges and the number of queues when live was made
+	leaves         []int   // IDs of the queues without children
 	share, held    []int64 // of the leaves, in millionths of the cluster
 }
 
-// A queueRow is what a board knows of a queue.
+// A queueRow is a board's row of a queue.
 type queueRow struct {
 	path           string
 	depth          int
 	gone, leaf     bool
 	weight         float64
-	share          float64 // by weight, of the cluster
-	used, demand   float64 // dominant shares now
+	share          float64 // of the cluster, by weight
+	used, demand   float64 // dominant shares of the cluster now
 	min, max       sched.Resources
-	amount         sched.Resources // used
+	amount         sched.Resources // used now
 	jobs           int32
 	running, pends int32
-	owed           float64 // seconds of the whole cluster lent and not got back; negative: owed to others
+	owed           float64 // seconds of the whole cluster lent and not returned; negative: borrowed
 }
 
-// lay lists the queues of a view anew.
+// lay makes the list of the queues again, from view v.
 func (q *queueBoard) lay(v *sched.View) {
 	if q.place == nil {
 		q.place, q.line = map[string]int{}, newTimeline(0)
@@ -594,10 +595,10 @@ func (q *queueBoard) lay(v *sched.View) {
 	q.line.end = end
 }
 
-// millionths is the whole cluster in the numbers that loans are computed in.
+// millionths is the share of the whole cluster in the unit of theory.Loans.
 const millionths = 1e6
 
-// divide computes a queue's share by weight of the share above it.
+// divide computes the share of queue of: its part, by weight, of the share of the queue above.
 func (q *queueBoard) divide(v *sched.View, of *sched.Queue, r *queueRow) {
 	above, sum := v.Queues[of.Parent], 0.0
 	for _, id := range above.Children {
@@ -610,7 +611,7 @@ func (q *queueBoard) divide(v *sched.View, of *sched.Queue, r *queueRow) {
 	}
 }
 
-// pass adds what holds up to an instant.
+// pass adds the present values, which have held since the last call, to the sums over time, up to now.
 func (q *queueBoard) pass(now sched.Time) {
 	if q.line == nil {
 		return
@@ -627,7 +628,7 @@ func (q *queueBoard) pass(now sched.Time) {
 	q.line.pass(now)
 }
 
-// sample notes what holds from now on.
+// sample sets the present values of the queues from view v.
 func (q *queueBoard) sample(v *sched.View) {
 	if q.line == nil || q.changes != v.QueueChanges || q.count != len(v.Queues) {
 		before := q.line

@@ -27,7 +27,7 @@ func amounts(r sched.Resources) map[string]int64 {
 	return m
 }
 
-// known returns a number, nil where it is negative.
+// known returns x; nil if x is negative, which stands for an unknown number.
 func known(x float64) *float64 {
 	if x < 0 {
 		return nil
@@ -79,21 +79,21 @@ func (s *boardCopy) job(r *jobRow) Job {
 	return j
 }
 
-// node describes a node by its place, but for what fill adds.
+// node returns the description of the node at index i, without what fill adds.
 func (s *boardCopy) node(i int) Node {
 	r := &s.nodes[i]
 	return Node{ID: int32(i + 1), Name: r.name, Class: r.class, Rack: int32(r.rack), Lost: r.lost,
 		Busy: r.used.DominantShare(r.capacity), Mean: r.mean(s.now), Running: r.running, Done: r.done, Failed: r.failed}
 }
 
-// fill adds to the description of a node what it has and what is used of it, which only nodes that are shown need.
+// fill adds the capacity and the used resources to the description of a node. Only nodes that are shown need them.
 func (s *boardCopy) fill(n *Node) {
 	r := &s.nodes[n.ID-1]
 	n.Capacity, n.Used = amounts(r.capacity), amounts(r.used)
 }
 
-// expected says when a job is expected to start and to end: nothing of a job that was submitted after the look at what
-// is left.
+// expected returns when a job is expected to start and to end. It is empty for a job that was submitted after the last
+// outlook.
 func (s *boardCopy) expected(r *jobRow) (e Expected) {
 	if s.ends.look == nil || s.over != "" || r.end >= 0 || !s.ends.look.Has(r.id) {
 		return e
@@ -113,7 +113,7 @@ func (s *boardCopy) expected(r *jobRow) (e Expected) {
 	return e
 }
 
-// clusterAnswer describes the cluster.
+// clusterAnswer returns the answer about the cluster.
 func (s *boardCopy) clusterAnswer() *Cluster {
 	v := s.cluster.values
 	n := s.cluster.counts
@@ -147,8 +147,8 @@ func (s *boardCopy) clusterAnswer() *Cluster {
 	return c
 }
 
-// queuesAnswer describes the queues at an instant, each below the one that it is part of. For an earlier instant than
-// now the figures are averages over the bin of the timeline that has the instant.
+// queuesAnswer returns the answer about the queues at an instant, parents before children. For an instant before now,
+// the figures are averages over the bin of the timeline that contains it.
 func (s *boardCopy) queuesAnswer(at sched.Time) *Queues {
 	q := &Queues{Now: s.now.Seconds(), At: at.Seconds(), Width: s.owed.width, Queues: []Queue{}}
 	order := make([]int, len(s.queues))
@@ -177,7 +177,8 @@ func (s *boardCopy) queuesAnswer(at sched.Time) *Queues {
 	return q
 }
 
-// comparePaths orders queues as a tree is read: the root first, those below a queue right after it.
+// comparePaths compares queues in the order in which a tree is read: the root first, and the queues below a queue right
+// after it.
 func comparePaths(a, b *queueRow) int {
 	if (a.depth == 0) != (b.depth == 0) {
 		return a.depth - b.depth
@@ -198,7 +199,7 @@ func comparePaths(a, b *queueRow) int {
 	return len(x) - len(y)
 }
 
-// attemptAnswer describes an attempt.
+// attemptAnswer returns the answer about an attempt.
 func attemptAnswer(a *attempt) Attempt {
 	x := Attempt{
 		Attempt: a.serial, Job: int32(a.job), Stage: a.stage, Kind: a.kind.String(), Task: a.task, Node: int32(a.node),
@@ -221,9 +222,9 @@ func attemptAnswer(a *attempt) Attempt {
 // mostShown bounds the attempts in one answer.
 const mostShown = 20_000
 
-// detail describes one job; false: it is not known, or forgotten.
+// detail returns the answer about one job; false: the job is not known, or forgotten.
 func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
-	listed := b.latest() // the list shows it too, so that both say the same of what is expected
+	listed := b.latest() // so that the job's page expects the same as the list of jobs
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.row(id)
@@ -271,7 +272,7 @@ func stageAnswer(i int, r *stageRow) Stage {
 	return st
 }
 
-// mean returns what a task of a stage takes, as far as that is known; 0: it is not.
+// mean returns the mean time of a task of the stage, measured or else estimated; 0: it is not known.
 func (r *stageRow) mean() sched.Time {
 	if r.ended > 0 {
 		return r.sum / sched.Time(r.ended)

@@ -15,15 +15,15 @@ type Run struct {
 	Estimator  string  `json:"estimator,omitempty"`
 	Workload   string  `json:"workload,omitempty"`
 	Seed       uint64  `json:"seed"`
-	Live       bool    `json:"live"`           // it goes on
-	Note       string  `json:"note,omitempty"` // why what is shown is not whole
+	Live       bool    `json:"live"`           // it has not ended
+	Note       string  `json:"note,omitempty"` // why the run is not shown completely
 	Now        float64 `json:"now_s"`          // of the last event
 	Version    int64   `json:"version"`        // changes when anything does
 	Jobs       int     `json:"jobs"`
 	Unfinished int     `json:"unfinished"`
 	Nodes      int     `json:"nodes"`
-	Explains   bool    `json:"explains"` // it can be asked why a job waits
-	Acts       bool    `json:"acts"`     // jobs can be killed, moved and given priorities
+	Explains   bool    `json:"explains"` // it can explain why a job waits
+	Acts       bool    `json:"acts"`     // its jobs can be killed, moved and given priorities
 }
 
 // Runs is all runs of a site.
@@ -44,24 +44,24 @@ type Spread struct {
 // Cluster is a cluster now and over time.
 type Cluster struct {
 	Now       float64   `json:"now_s"`
-	Kinds     []Kind    `json:"kinds"`       // of resources that there are
-	Width     float64   `json:"bin_s"`       // of each value over time: an average over so long
-	Jobs      []float64 `json:"jobs"`        // unfinished
-	Waiting   []float64 `json:"waiting"`     // of these, not started yet
+	Kinds     []Kind    `json:"kinds"`       // of resources that the cluster has
+	Width     float64   `json:"bin_s"`       // width of the bins; each value over time is the average of a bin
+	Jobs      []float64 `json:"jobs"`        // unfinished ones
+	Waiting   []float64 `json:"waiting"`     // unfinished jobs that have not started
 	Running   []float64 `json:"running"`     // attempts
 	Pending   []float64 `json:"pending"`     // tasks that may start
-	JobsNow   int32     `json:"jobs_now"`    // likewise now, as the next three
+	JobsNow   int32     `json:"jobs_now"`    // this and the next three: the same now
 	WaitsNow  int32     `json:"waiting_now"` //
 	RunsNow   int64     `json:"running_now"`
 	PendsNow  int64     `json:"pending_now"`
 	Nodes     int       `json:"nodes"`
 	Lost      int       `json:"nodes_lost"`
 	Ended     int       `json:"jobs_ended"`
-	Failed    int       `json:"jobs_failed"` // of these, failed or killed
+	Failed    int       `json:"jobs_failed"` // ended jobs that failed or were killed
 	Sojourn   *Spread   `json:"sojourn_s,omitempty"`
 	Wait      *Spread   `json:"wait_s,omitempty"`
 	Attempts  int64     `json:"attempts"`           // launched since the run began
-	Forgotten int64     `json:"attempts_forgotten"` // of these, not shown any more
+	Forgotten int64     `json:"attempts_forgotten"` // attempts that are not shown any more
 }
 
 // Kind is one kind of resource of a cluster.
@@ -76,7 +76,7 @@ type Kind struct {
 // Queues is the tree of queues now and over time, parents before children.
 type Queues struct {
 	Now    float64 `json:"now_s"`
-	At     float64 `json:"at_s"` // that used, demand, owed_s, jobs, running and pending are of
+	At     float64 `json:"at_s"` // the instant of used, demand, owed_s, jobs, running and pending
 	Width  float64 `json:"bin_s"`
 	Queues []Queue `json:"queues"`
 }
@@ -91,11 +91,11 @@ type Queue struct {
 	Share   float64          `json:"share"` // by weight
 	Used    float64          `json:"used"`
 	Demand  float64          `json:"demand"`
-	Owed    float64          `json:"owed_s"` // seconds of the whole cluster lent and not got back; below 0: owed
+	Owed    float64          `json:"owed_s"` // seconds of the whole cluster lent and not returned; below 0: borrowed
 	Jobs    int32            `json:"jobs"`
 	Running int32            `json:"running"`
 	Pending int32            `json:"pending"`
-	Mean    float64          `json:"used_mean"` // since the run began, as the next
+	Mean    float64          `json:"used_mean"` // this and the next: averages since the run began
 	Asked   float64          `json:"demand_mean"`
 	Amount  map[string]int64 `json:"amount,omitempty"`
 	Min     map[string]int64 `json:"min,omitempty"`
@@ -105,14 +105,14 @@ type Queue struct {
 	Debts   []float64        `json:"owed_over"`
 }
 
-// Jobs is one part of the list of jobs that a filter allows.
+// Jobs is a part of the list of the jobs that a filter allows.
 type Jobs struct {
 	Now    float64     `json:"now_s"`
-	Total  int         `json:"total"`  // that the filter allows
-	Offset int         `json:"offset"` // of the first row among these
+	Total  int         `json:"total"`  // how many jobs the filter allows
+	Offset int         `json:"offset"` // of the first row among these jobs
 	Rows   []ListedJob `json:"rows"`
-	Queues []string    `json:"queues"` // that jobs are in, for the filter
-	Users  []string    `json:"users"`  // the first hundred, likewise
+	Queues []string    `json:"queues"` // the queues of all jobs, for the filter
+	Users  []string    `json:"users"`  // the first hundred users, for the filter
 }
 
 // Job is a row of the list of jobs.
@@ -138,20 +138,20 @@ type Job struct {
 	Hidden   bool     `json:"hidden,omitempty"`     // the user may not look at it: name and user are left out
 }
 
-// ListedJob is a row of the list of jobs, with what is expected of it.
+// ListedJob is a row of the list of jobs, with when the job is expected to start and to end.
 type ListedJob struct {
 	Job
 	Expected Expected `json:"expected"`
 }
 
-// Expected is when an unfinished job of a run that goes is expected to start, if it has not, and to end, as instants.
-// Nine of ten ends lie between the limits. What cannot be said is left out.
+// Expected says when an unfinished job of a live run is expected to start, if it has not, and to end, as instants. Nine
+// of ten simulated ends lie between the limits Low and High. What is not known is left out.
 type Expected struct {
 	Start *float64 `json:"start_s,omitempty"`
 	End   *float64 `json:"end_s,omitempty"`
 	Low   *float64 `json:"end_low_s,omitempty"`
 	High  *float64 `json:"end_high_s,omitempty"`
-	// Unknown is why the end cannot be said.
+	// Unknown says why the end is not known.
 	Unknown string `json:"unknown,omitempty"`
 }
 
@@ -174,14 +174,14 @@ type Stage struct {
 	Running   int32            `json:"running"`
 	Pending   int32            `json:"pending"`
 	Suspended int32            `json:"suspended"`
-	Failed    int32            `json:"failed"` // attempts, as the next three
+	Failed    int32            `json:"failed"` // attempts, also in the next three
 	Killed    int32            `json:"killed"`
 	Lost      int32            `json:"lost"`
 	Second    int32            `json:"speculative"`
 	PerTask   map[string]int64 `json:"per_task"`
-	Estimate  *float64         `json:"estimate_s,omitempty"` // of a task's time, when the first was launched
+	Estimate  *float64         `json:"estimate_s,omitempty"` // of a task's time, made when the first was launched
 	Spread    *float64         `json:"estimate_stddev_s,omitempty"`
-	Measured  *float64         `json:"measured_s,omitempty"` // mean of the attempts that succeeded
+	Measured  *float64         `json:"measured_s,omitempty"` // the mean time of successful attempts
 	Start     *float64         `json:"start_s,omitempty"`
 	End       *float64         `json:"end_s,omitempty"`
 	Locality  *Locality        `json:"locality,omitempty"`
@@ -209,7 +209,7 @@ type Attempt struct {
 	Second   bool     `json:"speculative,omitempty"`
 }
 
-// JobCounters are sums over the attempts of a job that succeeded.
+// JobCounters are sums over the successful attempts of a job.
 type JobCounters struct {
 	InputBytes     int64              `json:"input_bytes"`
 	OutputBytes    int64              `json:"output_bytes"`
@@ -222,7 +222,7 @@ type JobCounters struct {
 	Phases         map[string]float64 `json:"phases_s,omitempty"` // wall-clock time by phase
 }
 
-// JobLogs lists what programs of a job wrote to standard error.
+// JobLogs lists the logs of a job: the standard error of its attempts' programs.
 type JobLogs struct {
 	Logs []LogEntry `json:"logs"`
 }
@@ -233,21 +233,21 @@ type LogEntry struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Log is what the programs of an attempt wrote, as far as it is kept. What is not UTF-8 is replaced.
+// Log is the log of an attempt, as far as it is kept. Bytes that are not UTF-8 are replaced.
 type Log struct {
 	LogEntry
 	Text string `json:"text"`
 }
 
-// Why says why a job was where it was.
+// Why explains why a job had no more tasks running at an instant.
 type Why struct {
 	record.Explanation
 }
 
-// Nodes is one part of the list of nodes.
+// Nodes is a part of the list of nodes.
 type Nodes struct {
 	Now       float64 `json:"now_s"`
-	At        float64 `json:"at_s"` // that used, busy, running, done and failed are of
+	At        float64 `json:"at_s"` // the instant of used, busy, running, done and failed
 	Total     int     `json:"total"`
 	Offset    int     `json:"offset"`
 	Rows      []Node  `json:"rows"`
@@ -270,8 +270,8 @@ type Node struct {
 	Failed   int32            `json:"failed"`
 }
 
-// Lanes is what ran on nodes between two instants: bars where they are few enough to be seen, else how busy each group
-// of nodes was in each column of time.
+// Lanes says what ran on nodes between two instants: as bars if there are few, else as how busy each lane was in each
+// column of time.
 type Lanes struct {
 	Now    float64    `json:"now_s"`
 	From   float64    `json:"from_s"`
@@ -285,14 +285,14 @@ type Lanes struct {
 	Most   float64    `json:"most,omitempty"`     // the largest of these, in attempts
 }
 
-// Lane is a node, or several that stand next to each other.
+// Lane is a node, or a group of nodes with consecutive IDs.
 type Lane struct {
 	Name  string `json:"name"`
 	First int32  `json:"node"`
 	Count int    `json:"nodes"`
 }
 
-// Comparison is several runs side by side, on the jobs that they share.
+// Comparison compares several runs on the jobs that they share.
 type Comparison struct {
 	Runs   []Compared   `json:"runs"`
 	Total  int          `json:"total"` // jobs that ended in the first run and in another
@@ -305,14 +305,14 @@ type Compared struct {
 	Run     Run       `json:"run"`
 	Sojourn *Spread   `json:"sojourn_s,omitempty"`
 	Wait    *Spread   `json:"wait_s,omitempty"`
-	Times   []float64 `json:"times_s"` // sojourn times that parts of the jobs do not exceed, evenly by rank
-	Parts   []float64 `json:"parts"`   // these parts, from 0 to 1
-	Changes []float64 `json:"changes"` // log2 of sojourn times ÷ those in the first run: quantiles, evenly by rank
+	Times   []float64 `json:"times_s"` // quantiles of the sojourn time, evenly by rank
+	Parts   []float64 `json:"parts"`   // the part of the jobs, from 0 to 1, that does not exceed each of times_s
+	Changes []float64 `json:"changes"` // quantiles of log2(sojourn time ÷ that in the first run), evenly by rank
 	Faster  int       `json:"faster"`  // jobs with a shorter sojourn time than in the first run
 	Slower  int       `json:"slower"`
 }
 
-// Difference is the sojourn times of one job, in the order of the runs; -1 where it did not succeed.
+// Difference has the sojourn times of one job, in the order of the runs; -1: it did not succeed in that run.
 type Difference struct {
 	ID       int32     `json:"job"`
 	Name     string    `json:"name"`
@@ -321,20 +321,20 @@ type Difference struct {
 	Sojourns []float64 `json:"sojourn_s"`
 }
 
-// Session is the user of a request, and what lets a page of this user change something.
+// Session names the user of a request, and has the token that changes need.
 type Session struct {
 	User  string `json:"user"`            // "": not known
-	Token string `json:"token,omitempty"` // to be sent as X-Sojourn-Token with whatever changes something
+	Token string `json:"token,omitempty"` // header X-Sojourn-Token of requests that change something
 }
 
-// Action is what a user wants to happen to a job.
+// Action is a change of a job that a user requests.
 type Action struct {
 	Kill     bool   `json:"kill,omitempty"`
-	Queue    string `json:"queue,omitempty"`    // to move it to
-	Priority *int32 `json:"priority,omitempty"` // to give it
+	Queue    string `json:"queue,omitempty"`    // the queue to which the job moves
+	Priority *int32 `json:"priority,omitempty"` // the job's new priority
 }
 
-// Problem is why a request was refused.
+// Problem says why a request was refused.
 type Problem struct {
 	Error string `json:"error"`
 }

@@ -5,24 +5,25 @@ import (
 	"fmt"
 )
 
-// Config is what a core is made from.
+// Config is the configuration of a core.
 type Config struct {
 	Policy     Policy
-	Estimator  Estimator // nil: what the specs say (Prior)
+	Estimator  Estimator // nil: estimates are the specs' own (Prior)
 	Recorder   Recorder  // nil: none. A method Attach(*View), of it or of Estimator, is called before the first Step
 	Queues     []*QueueSpec
 	Can        Powers
 	Heartbeats bool // nodes may be launched on only in a Step in which they report
-	// Forecast is what all nodes together are expected to offer when, where something says so; nil: nothing does.
+	// Forecast says how much all nodes together are expected to offer when; nil: not known.
 	Forecast *Forecast
 	// Limit bounds the launches of a Step, so that live engines stay responsive; zero: no limit. A launch of a job with
 	// many stages counts as 1 + stages ÷ 16, because it sorts them all again. The Step that reaches the limit asks for
 	// another at once.
 	Limit int
-	// Spread makes First and FirstWhere begin behind the node of the last launch, so that launches go round all nodes.
+	// Spread makes First and FirstWhere begin with the node after that of the last launch, so that launches go round
+	// all nodes.
 	Spread bool
-	// Forget is for tests: asked at each Sync of an Index whether that is to be built anew, which may change no
-	// decision.
+	// Forget is for tests. It is called at each Sync of an Index; if it returns true, the Index is built again, which
+	// must change no decision.
 	Forget func() bool
 }
 
@@ -34,8 +35,8 @@ const (
 	mostNodesAvoided    = 0.33
 )
 
-// A Core decides what to do on a cluster, whose state and jobs its View shows. It is not safe for concurrent use: one
-// goroutine owns it.
+// A Core has the state of a cluster and of its jobs, which its View shows, and asks a policy what to do. It is not safe
+// for concurrent use: one goroutine owns it.
 type Core struct {
 	View
 
@@ -56,11 +57,12 @@ func New(config Config) *Core {
 	return c
 }
 
-// Step applies what happened at now, which is not before the last Step, asks the policy once, and returns what to do. A
-// second Step at the same instant is legal. Events may be given in any order. Both slices are lent until the next call.
+// Step applies the events of instant now, asks the policy once, and returns the actions for the engine. now is not
+// before the last Step; several Steps may have the same instant. Events may be in any order. Both slices are lent until
+// the next call.
 //
-// Stale facts (the end of an attempt that has ended already) are ignored, since live engines send them. Step panics
-// where an engine breaks its contract: time that goes back, a node or a job under a wrong ID, a spec that is not valid.
+// Stale events (the end of an attempt that has ended already) are ignored, since live engines send them. Step panics if
+// the engine breaks its contract: time goes back, a node or a job has a wrong ID, or a spec is not valid.
 func (c *Core) Step(now Time, events []Event) []Action {
 	if now < c.Now {
 		panic(fmt.Sprintf("sched: step at %v after %v", now, c.Now))
@@ -78,17 +80,17 @@ func (c *Core) Step(now Time, events []Event) []Action {
 	return s.plan.out.actions
 }
 
-// Refusals returns the first few of the invalid actions that the policy asked for in the last Step.
+// Refusals returns the first few invalid actions for which the policy asked in the last Step.
 func (c *Core) Refusals() []Refusal { return c.state.plan.out.refusals }
 
-// FirstRefusal returns the first invalid action that the policy asked for in the whole run. Refused says whether there
+// FirstRefusal returns the first invalid action for which the policy asked in the whole run. Refused says whether there
 // was one.
 func (c *Core) FirstRefusal() Refusal { return c.state.plan.out.first }
 
 // Refused returns how many actions were invalid in the whole run.
 func (c *Core) Refused() int { return c.state.plan.out.refused }
 
-// compareEvents is the one order of the events of an instant.
+// compareEvents compares events in the order in which the core applies the events of an instant.
 func compareEvents(a, b Event) int {
 	switch {
 	case a.Kind != b.Kind:
@@ -101,7 +103,7 @@ func compareEvents(a, b Event) int {
 	return cmp.Compare(a.Node, b.Node)
 }
 
-// sorted reports whether events stand in their order, as those of most engines do.
+// sorted reports whether events are in that order already, as those of most engines are.
 func sorted(events []Event) bool {
 	for i := 1; i < len(events); i++ {
 		a, b := &events[i-1], &events[i]

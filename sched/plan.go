@@ -2,15 +2,16 @@ package sched
 
 import "slices"
 
-// A Plan is a View and the actions that the policy has chosen so far in this Step. A verb books at once what it asks
-// for, so that the View is true after each. A verb returns false where the engine lacks the power for it (View.Can),
-// where there is no room, or where the action is invalid. Core.Refusals lists the invalid ones.
+// A Plan is a View and the actions that the policy has chosen so far in this Step. The methods that choose an action
+// (verbs) book at once what the action needs, so that the View is right after each. A verb returns false if the engine
+// lacks the power for it (View.Can), if there is no room, or if the action is invalid. Core.Refusals lists the invalid
+// actions.
 type Plan struct {
 	*View
 	out choices
 }
 
-// choices are the actions of a Step, and what was wrong with those that were refused.
+// choices are the actions of a Step, and the actions that were refused, with reasons.
 type choices struct {
 	actions  []Action
 	refusals []Refusal
@@ -21,9 +22,9 @@ type choices struct {
 	told     Time // the instant that the engine was last told; zero: none
 }
 
-const mostRefusals = 16 // kept of one Step
+const mostRefusals = 16 // how many of a Step are kept
 
-// reset forgets the actions of the last Step, and the instants to wake at that have come.
+// reset forgets the actions of the last Step, and the instants of Wake that have passed.
 func (o *choices) reset(now Time) {
 	o.actions, o.refusals, o.now = o.actions[:0], o.refusals[:0], now
 	if o.wake <= now {
@@ -48,27 +49,27 @@ func (o *choices) refuse(a Action, reason string) bool {
 // do adds an action.
 func (o *choices) do(a Action) { o.actions = append(o.actions, a) }
 
-// launched adds the launch of attempt a. It fills the action in place: a copy of bytes that were just written waits for
-// the writes.
+// launched adds the launch of attempt a. It fills the action in place, because a copy of bytes that were just written
+// would wait for the writes.
 func (o *choices) launched(a *Attempt) {
 	o.actions = append(o.actions, Action{})
 	l := &o.actions[len(o.actions)-1]
 	l.Kind, l.Stage, l.Node, l.Task, l.Shape, l.Attempt = Launch, a.Stage.ID, a.Node, a.Task, a.Holds, a.ID
 }
 
-// Actions returns the actions chosen so far in this Step, those of the core included.
+// Actions returns the actions chosen so far in this Step, including those of the core.
 func (p *Plan) Actions() []Action { return p.out.actions }
 
-// An As says how to launch a task otherwise than Launch does.
+// An As says in what a launch differs from that of Launch.
 type As struct {
 	Task  int32   // the task; zero: the one that View.NextTask returns
-	Shape ShapeID // what it holds; zero: its stage's shape
+	Shape ShapeID // the shape that the attempt holds; zero: its stage's shape
 }
 
 // Launch starts a task of st on n, and reports whether it fits.
 func (p *Plan) Launch(st *Stage, n *Node) bool { return p.LaunchAs(st, n, As{}) }
 
-// LaunchAs starts a task of st on n as said, and reports whether it fits. To name the task needs CanNameTasks.
+// LaunchAs is Launch with a task or a shape of the policy's choice. To name the task needs CanNameTasks.
 func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
 	c := p.cluster
 	if as.Shape == 0 {
@@ -99,12 +100,12 @@ func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
 	return true
 }
 
-// LaunchMany starts tasks of st, at most so many, each on the node that First then returns, and returns how many. It
-// does what calls of Launch would do, and books what the tasks hold once for all of them. It stops after a node
-// that was reserved for st, because another stage may now get the rest of that node.
+// LaunchMany starts up to most tasks of st, each on the node that First then returns, and returns how many it has
+// started. The result is that of as many calls of Launch, but the tasks are booked all at once. It stops after a node
+// that was reserved for st, because another stage may get the rest of that node now.
 func (p *Plan) LaunchMany(st *Stage, most int32) (started int32) {
 	c := p.cluster
-	if st.cap != 0 || len(st.reserved) > 0 { // what is booked decides on the next
+	if st.cap != 0 || len(st.reserved) > 0 { // whether the next task may start depends on the booking of this one
 		if n := p.First(st); n != nil && p.Launch(st, n) {
 			return 1
 		}
@@ -127,6 +128,7 @@ func (p *Plan) LaunchMany(st *Stage, most int32) (started int32) {
 	return started
 }
 
+// launchOf returns the action that was asked for, to be refused.
 func launchOf(st *Stage, n *Node, as As) Action {
 	return Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}
 }
@@ -178,7 +180,7 @@ func (p *Plan) Kill(a *Attempt, grace Time) bool {
 	return true
 }
 
-// evict asks for the end of attempt a. Every engine can end what the core itself ends.
+// evict asks the engine to end attempt a. Engines without CanKill must do that too, when the core itself asks.
 func (c *cluster) evict(a *Attempt, grace Time) {
 	c.ledger.leave(a, Leaving)
 	k := actionOn(Kill, a)
@@ -232,10 +234,10 @@ func (p *Plan) Resume(a *Attempt) bool {
 	return true
 }
 
-// Resize changes what attempt a holds to a shape, and reports whether its node has room. What becomes more is booked at
-// once. What becomes less is free when the engine has reported AttemptResized. On a node without room it returns false
-// and books nothing: the policy asks again when the node is news (View.Offers), or makes room and reserves the node for
-// the stage. Resize needs CanResize.
+// Resize changes the shape that attempt a holds to another one, and reports whether its node has room. Amounts that
+// grow are booked at once. Amounts that shrink are free when the engine has reported AttemptResized. If the node has no
+// room, Resize returns false and books nothing: the policy asks again when the node's room has changed (View.Offers),
+// or makes room and reserves the node for the stage. Resize needs CanResize.
 func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	if p.Can&CanResize == 0 {
 		return false
@@ -262,8 +264,8 @@ func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	return true
 }
 
-// Reserve keeps n for st: no other stage may launch there until st has done so, or has nothing that waits any more. A
-// nil st frees n.
+// Reserve keeps n for st: no other stage may launch there until st has launched a task there, or has no waiting task
+// any more. A nil st frees n.
 func (p *Plan) Reserve(st *Stage, n *Node) bool {
 	c := p.cluster
 	if st == nil {
@@ -324,14 +326,15 @@ func (p *Plan) Probe(j *Job) bool {
 	return true
 }
 
-// Touch marks st as changed, so that every Index computes its key anew: what the policy remembers of it changed.
+// Touch marks st as changed, so that every Index computes its key again. The policy calls it when what it remembers of
+// st has changed.
 func (p *Plan) Touch(st *Stage) { p.cluster.ledger.log.touch(st) }
 
 // TouchJob is Touch for all stages of job j.
 func (p *Plan) TouchJob(j *Job) { p.cluster.ledger.log.touchJob(j) }
 
-// Wake asks for a Step at an instant after Now, with or without events. The core keeps the earliest instant only, so a
-// policy asks again in every Decide. The core keeps none while no job is unfinished.
+// Wake asks for a Step at an instant after Now, with or without events. The core keeps only the earliest instant, so a
+// policy asks again in every Decide. While no job is unfinished the core keeps none.
 func (p *Plan) Wake(at Time) {
 	if at > p.Now && (p.out.wake == 0 || at < p.out.wake) {
 		p.out.wake = at
@@ -346,7 +349,7 @@ func (c *cluster) settleWake() {
 		o.wake, at = 0, 0
 	}
 	if c.exhausted {
-		at = max(c.view.Now, 1) // zero would be: not needed
+		at = max(c.view.Now, 1) // zero would mean that no Step is needed
 	}
 	if at != o.told {
 		o.told = at

@@ -1,33 +1,33 @@
 package sched
 
-// A JobSpec is what a user says of a job. After the submission only SpecChanged changes it: the event replaces the
+// A JobSpec is a user's description of a job. After the submission only SpecChanged changes it: the event replaces the
 // queue, the weight, the priority, the deadline, the allocation, the goal and the profile.
 type JobSpec struct {
 	Name, User, Queue string    // Queue: dotted path below the root; "" is "default"
 	Type              string    // as in the keys of the history: "MAPREDUCE", "SPARK", ...
 	Weight            float64   // share among the jobs of its queue; zero means 1
 	Priority          int32     // larger is more urgent (fifo, capacity)
-	Submit            Time      // instant of the submission; negative of an open job that is older than this core
-	Deadline          Time      // after Submit; zero: none. The completion goal of policies that have one
-	Min, Max          Resources // what the job wants to hold at least and at most at once; zero: no bound
+	Submit            Time      // instant of the submission; negative for an open job that is older than this core
+	Deadline          Time      // after Submit; zero: none. The completion goal, for policies that have one
+	Min, Max          Resources // the least and the most that the job wants to hold at once; zero: no bound
 	Goal              *Goal     // nil: the policy's metric, with the job's Weight
 	Profile           *Profile  // nil: unknown
 	Delays            int32     // D_max: passes over a node without a task's input; zero: the policy's; -1: none
 	Stages            []StageSpec
-	Probes            JobID // the job that this job is a probe of; zero: it is no probe
+	Probes            JobID // the job that this job probes; zero: it is no probe
 	Open              bool  // stages may yet be added (AsksChanged): the engine ends the job (JobEnded)
 	Payload           any   // the engine's own: true task times, or a program and its input. Policies must not read it
 }
 
-// A Metric names the cost of a job as a function of the time t at which it completes (FLEX 2.2). A policy that goes by
-// costs makes their sum or their maximum over all jobs small. d is the job's deadline and w the weight of its goal.
+// A Metric names the cost of a job as a function of the instant t at which it completes (FLEX 2.2). Policies that use
+// costs minimize their sum or their maximum over all jobs. d is the job's deadline and w the weight of its goal.
 type Metric uint8
 
-// The metrics. None is negative but MetricLateness.
+// The metrics. Only MetricLateness may be negative.
 const (
 	NoMetric        Metric = iota // the policy's choice
 	MetricResponse                // w·(t − submission)
-	MetricStretch                 // w·(t − submission) ÷ the time that the job takes alone
+	MetricStretch                 // w·(t − submission) ÷ the job's time alone on the cluster
 	MetricTardy                   // w if t > d, else 0
 	MetricTardiness               // w·max(0, t − d)
 	MetricLateness                // w·(t − d)
@@ -50,20 +50,20 @@ func MetricNamed(name string) (Metric, bool) {
 	return NoMetric, false
 }
 
-// A Goal says what finishing late costs the owner of a job.
+// A Goal says how much it costs the owner of a job if the job completes late.
 type Goal struct {
 	Metric Metric
-	Weight float64    // of the cost among those of other jobs; zero: the job's Weight
-	Steps  []CostStep // of MetricSteps, a service level agreement: by rising After and Cost; nil for other metrics
+	Weight float64    // of the cost among the costs of other jobs; zero: the job's Weight
+	Steps  []CostStep // of MetricSteps, a service level agreement: After and Cost rise; nil for other metrics
 }
 
-// A CostStep is the cost of a job that has not completed at an instant after its submission.
+// A CostStep is the cost of a job that has not completed so long after its submission.
 type CostStep struct {
 	After Time
 	Cost  float64
 }
 
-// A Profile is what a task uses in each phase, and which accelerators its code can use.
+// A Profile says how much a task uses in each phase, and which accelerators the code of a job can use.
 type Profile struct {
 	Phases       [NumPhases]Resources // of one task while it is in the phase
 	Accelerators []string             // names of classes of nodes (NodeSpec.Class) whose hardware it uses; best first
@@ -76,14 +76,15 @@ const DefaultMaxAttempts = 4
 type StageSpec struct {
 	Kind    StageKind
 	PerTask Resources
-	// -1 where the engine cannot know (yarn): what is wanted comes as AsksChanged, the end as JobEnded
+	// Tasks is the number of tasks; -1: the engine cannot know it (yarn). Then AsksChanged says how many tasks wait,
+	// and JobEnded says when the job is over.
 	Tasks       int32
 	After       []Dep // all must hold before a task may start
 	Asked       bool  // no task may start before the job's master has asked for it (AsksChanged)
-	MaxAttempts int32 // failures of one task that fail the job; zero: failed tasks are not the core's to start again
-	Gang        int32 // tasks that are of use only together; zero or one: each alone
+	MaxAttempts int32 // failures of one task that fail the job; zero: the core does not start failed tasks again
+	Gang        int32 // how many tasks must run together to be of use; zero or one: each is of use alone
 	InputBytes  int64
-	Prior       Time     // what the user or the past says a task takes; zero: nothing
+	Prior       Time     // the time of a task, as the user or past runs say; zero: not known
 	Places      []NodeID // nodes with the input of task t: Places[(t-1)·Copies : t·Copies]; zero entries name none
 	Copies      int32
 }
@@ -105,51 +106,52 @@ type NodeSpec struct {
 	Capacity Resources
 }
 
-// A QueueSpec describes a named share of the cluster and those below it.
+// A QueueSpec describes a named share of the cluster, and the queues below it.
 type QueueSpec struct {
 	Name     string
 	Weight   float64 // among siblings; zero means 1
 	Min, Max Share
-	// Masters is the part of what the queue has that stages of kind Master may hold, for policies that bound them. It
-	// is in (0, 1], where 1 is no limit; zero says nothing.
+	// Masters is the part of the queue's share that stages of kind Master may hold, for policies that limit them. It is
+	// in (0, 1], where 1 is no limit; zero: the policy's own.
 	Masters float64 `json:",omitempty"`
-	// Spared says that policies take nothing back from the jobs of this queue and of those below it.
+	// Spared says that policies take nothing back from the jobs of this queue and of the queues below it.
 	Spared bool `json:",omitempty"`
-	// of the jobs in it, where queues may differ: "", or fifo, fair or drf, with parameters: "fifo:delay=5s"
+	// Policy orders the jobs of the queue, under policies that let queues differ: "", or fifo, fair or drf, with
+	// parameters: "fifo:delay=5s".
 	Policy string
 	Queues []*QueueSpec
 }
 
-// Queues are all queues below the root from now on (SpecChanged). A queue that is missing goes when it is empty, and
-// has no shares until then.
+// Queues are all queues below the root from now on (SpecChanged). A queue that is missing in the list is removed when
+// it is empty, and has no shares until then.
 type Queues struct{ List []*QueueSpec }
 
-// A Share is an entitlement: amounts, or a part of the parent's. The zero Share says nothing.
+// A Share is an entitlement: amounts, or a part of the parent's. The zero Share means that nothing is configured.
 type Share struct {
-	Amount Resources // kinds with zero are not spoken of
-	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not spoken of
+	Amount Resources // kinds with zero are not configured
+	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not configured
 }
 
-// Asks say what an application wants now of one kind of container: absolute numbers, not differences. All tasks of a
+// Asks say how many containers of one kind an application wants now: absolute numbers, not differences. All tasks of a
 // new stage with a known number of tasks are pending.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
-	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now; nil else
+	Spec    *StageSpec // of a new stage, or of a stage whose tasks ask for something else now; else nil
 	Pending int32
-	Near    []Near   // where Pending would run, nodes by ID and then racks by ID; nil: all nodes are alike
+	Near    []Near   // nodes with input of pending tasks by ID, then racks by ID; nil: all nodes are alike
 	Only    []NodeID // the only nodes to use, sorted; nil: all. With Near, these only as far as Near goes
 	Banned  []NodeID // nodes not to use for the whole job, sorted
 }
 
-// A Near is how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each that has
-// a copy.
+// A Near says how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each node
+// and rack that has a copy.
 type Near struct {
-	Node  NodeID // zero: Rack is meant
+	Node  NodeID // zero: the tasks are near Rack
 	Rack  RackID
 	Tasks int32
 }
 
-// Found says which stage an attempt is of that an engine finds running after a restart, and for how long it has run.
+// Found describes an attempt that an engine finds running after a restart: its stage, and for how long it has run.
 type Found struct {
 	Stage int32
 	Ran   Time
@@ -161,23 +163,24 @@ type Undone struct {
 	Tasks []int32
 }
 
-// Counters are what an engine counted of an attempt that succeeded; zero where it counts no such thing.
+// Counters are what an engine has counted of a successful attempt. A counter that the engine does not have is zero.
 type Counters struct {
 	InputBytes, OutputBytes     int64
 	InputRecords, OutputRecords int64
 	LocalBytes, RemoteBytes     int64           // of InputBytes: read on the attempt's node, and from other nodes
-	SpilledRecords              int64           // written to disk before the output, each time that they were
+	SpilledRecords              int64           // records written to disk before the output, once for each time
 	CPU                         Time            // of all threads and processes of the attempt
 	Phases                      [NumPhases]Time // wall-clock time spent in each
 }
 
-// A Policy decides what to do. The core asks it once a Step. A wrapper asks its inner policy exactly once a Step.
+// A Policy chooses actions. The core calls Decide once a Step. A policy that wraps another one calls it exactly once a
+// Step.
 type Policy interface{ Decide(*Plan) }
 
-// An Estimator predicts task times and job sizes. A core has one, and tells it of an attempt before it asks the policy.
+// An Estimator predicts task times and job sizes. A core has one, and calls Observe before it calls the policy.
 type Estimator interface {
 	// Observe learns from attempt a, which succeeded at the instant ended on a node of the class a.Class. Counters c
-	// are nil where the engine counts nothing.
+	// are nil if the engine counts nothing.
 	Observe(a *Attempt, ended Time, c *Counters)
 	// Estimate returns the time of one task of st on a class of nodes (zero: on any node).
 	Estimate(st *Stage, class ClassID) Estimate
@@ -188,12 +191,13 @@ type Estimator interface {
 // An Estimate is of the time of one task.
 type Estimate struct {
 	Mean, StdDev Time
-	// attempts on the class asked for; zero: Mean is a guess, from other classes or a prior, or nothing
+	// Samples is how many attempts on the class it is from; zero: Mean is a guess from other classes or a prior, or is
+	// not known at all.
 	Samples int
 }
 
-// A Recorder keeps what went into a Step and what came out. The slices are lent. Events with Derived set follow from
-// the others.
+// A Recorder is called with the events and the actions of each Step. The slices are lent. Events with Derived set
+// follow from the others.
 type Recorder interface {
 	Record(now Time, events []Event, actions []Action)
 }

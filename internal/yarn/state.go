@@ -30,43 +30,43 @@ type manager struct {
 	leases leaseTable // containers that hold room in the core
 	count  counts
 
-	part      float64       // of each node that a service leaves, where Config.Room says that
-	events    []sched.Event // facts for the next Step
-	unsettled []unsettled   // asks to tell the core of before that
-	wake      time.Time     // when the core wants a Step; zero: not asked for
+	part      float64       // the part of each node that a co-located service leaves, if Config.Room names one
+	events    []sched.Event // for the next Step
+	unsettled []unsettled   // groups of asks of which the core must be told before that Step
+	wake      time.Time     // when the core wants a Step; zero: it does not
 	start     masterLauncher
 	post      func(do func()) // runs do in a later turn; called outside of turns
 	groups    *groupTable     // safe for many goroutines
 }
 
-// A life is one of those that a ResourceManager has, from start to end, on the same state.
+// A life of a ResourceManager is the time from a start to an end. All lives share the stored state.
 type life struct {
-	identity int64 // names it to nodes and in application ids: ms since 1970, later than that of any before
-	epoch    int64 // how many there were before: part of the ids of its containers, so that no two lives share one
-	first    int64 // identity of the first of them
+	identity int64 // its name for nodes and in application ids: ms since 1970, later than that of any life before
+	epoch    int64 // how many lives there were before: part of the ids of containers, so that no two lives share an id
+	first    int64 // the identity of the first life
 }
 
-// finds are what runs since an earlier life.
+// finds are containers that run since an earlier life.
 type finds struct {
-	awaited map[wire.NodeID][]*container  // ApplicationMasters by the node that has not registered yet in this life
-	told    map[*sched.Found]*container   // the core was told of these in this turn
-	given   map[wire.ContainerID]*attempt // given back by their ApplicationMaster before their node registered
+	awaited map[wire.NodeID][]*container  // ApplicationMasters, by the node that has not registered yet in this life
+	told    map[*sched.Found]*container   // containers of which the core was told in this turn
+	given   map[wire.ContainerID]*attempt // containers that were given back before their node registered, and by whom
 }
 
-// keys sign the three kinds of tokens.
+// keys are the keys that sign the three kinds of tokens.
 type keys struct {
 	master, node, container *token.Keys
 	delegations             delegations
-	clients                 []byte // makes the keys by which clients call ApplicationMasters; it never rolls
+	clients                 []byte // the secret from which clientKey makes keys; it never changes
 }
 
-// counts are since the start.
+// counts are totals since the start.
 type counts struct {
-	kept    int // containers that their node may not forget yet
+	kept    int // containers that their node may not forget yet (not a total)
 	granted int64
 	ended   [sched.Released + 1]int64 // containers by outcome
 	refused int64                     // invalid actions of the policy
-	said    map[string]bool           // reasons of those that were logged
+	said    map[string]bool           // reasons of invalid actions that were logged
 }
 
 // A node is a NodeManager. Its states are those that are reported:
@@ -87,49 +87,49 @@ type node struct {
 	rack     string
 	service  string // ip:port, of tokens
 	version  string // of its NodeManager
-	web      string // host:port of its pages; MapReduce's ApplicationMaster ends where there is none
+	web      string // host:port of its pages; without one, MapReduce's ApplicationMaster fails
 	capacity wire.Resource
 	state    wire.NodeState
-	sizes    newSizes // that the node was not told of yet
+	sizes    newSizes // changes of sizes of which the node was not told yet
 	silent   aged
-	heard    time.Time    // its last beat or registration
+	heard    time.Time    // its last heartbeat or registration
 	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
 	launches launches
-	life     int32  // number of its registrations: a token for an earlier life is of no use
+	life     int32  // how often it has registered: tokens for its earlier lives are not valid
 	patience *alarm // the latest end of a graceful decommission
 	doing    doing
 
-	containers []*container            // that are not over, in no order
+	containers []*container            // that have not ended, in no order
 	last       *wire.HeartbeatResponse // the last reply, to be sent again if it was lost
 	orders
 }
 
-// newSizes are other sizes than before: of a node, which an operator has said, and of containers.
+// newSizes are changes of sizes: of a node, by its operator, and of containers.
 type newSizes struct {
-	own        *wire.Resource // nil: as it is
+	own        *wire.Resource // of the node; nil: no change
 	containers []*container
 }
 
-// launches of ApplicationMasters on a node.
+// launches say whether launches of ApplicationMasters on a node have failed.
 type launches struct {
 	failures int32 // in a row
-	shunned  aged  // while no ApplicationMaster is started there
+	shunned  aged  // set while no ApplicationMaster is started there
 }
 
-// doing is what a node last said of itself.
+// doing is a node's last report of its health and its use.
 type doing struct {
 	health               wire.Health
 	utilization, machine proto.Raw
-	others               float64 // vcores that processes other than containers use, where Room.Measured asks for it
+	others               float64 // vcores that processes other than containers use, if Room.Measured is set
 }
 
-// orders are what a node must do and was not told yet.
+// orders are orders for a node that were not sent yet.
 type orders struct {
-	cleanup []wire.ContainerID
-	apps    []wire.ApplicationID
-	remove  []wire.ContainerID
+	cleanup []wire.ContainerID   // containers to end
+	apps    []wire.ApplicationID // applications to clean up after
+	remove  []wire.ContainerID   // ended containers to forget
 	signals []wire.Signal
-	stopped map[wire.ContainerID]bool // those of cleanup; nil: none
+	stopped map[wire.ContainerID]bool // the containers of cleanup; nil: none
 }
 
 // usable reports whether the core has the node.
@@ -144,8 +144,8 @@ func (n *node) usable() bool {
 //	    └──────────┴─▶ FAILED            the ApplicationMaster dies: again, or once too often
 //	any of the first two ─▶ KILLED       a user, an operator or its lifetime ended it
 //
-// FINISHED is reported as soon as the ApplicationMaster has said so. The job of the core is over when the
-// ApplicationMaster's container is over, too.
+// FINISHED is reported as soon as the ApplicationMaster has said that the application is over. The core's job ends when
+// the ApplicationMaster's container has ended.
 type application struct {
 	m          *manager
 	id         wire.ApplicationID
@@ -154,41 +154,41 @@ type application struct {
 	queue      string // dotted path below the root
 	hints      hints
 	submission wire.Submission
-	held       int64 // bytes of submission that only launching needs
+	held       int64 // bytes of submission that only the launch of an ApplicationMaster needs
 	state      wire.AppState
 	outcome    outcome
-	attempts   []*attempt // the last is the one that lives
+	attempts   []*attempt // only the last may be running
 	asks       askTable
 	progress   float32        // 0 to 1
 	nodes      map[*node]bool // nodes that had a container of it, and must be told of its end
 	times      times
-	used       sched.Work // once it is over
-	over       bool       // nothing of it lives any more
+	used       sched.Work // set when it is over
+	over       bool       // it has ended, and its containers were given up
 	lifetime   lifetime
 	missed     []wire.ContainerStatus // ends of containers that outlive attempts, while there was no attempt
 	order      int64                  // of submission, over all lives
-	kept       bool                   // what only launching needs is in the store
-	forgotten  bool                   // it is told of no more
-	shunned    map[*node]int32        // nodes, in which life, on which a launch of its ApplicationMaster failed
-	access     map[int32]ACL          // as it was submitted with, by what they let users do
+	kept       bool                   // the store has what only the launch of an ApplicationMaster needs
+	forgotten  bool                   // it is not reported any more
+	shunned    map[*node]int32        // nodes on which a launch of its ApplicationMaster failed, and node.life then
+	access     map[int32]ACL          // its access lists, by what they allow (wire.ViewApp, wire.ModifyApp)
 }
 
-// lifetime is when an application is killed.
+// lifetime says when an application is killed.
 type lifetime struct {
 	ends  time.Time // zero: never
-	alarm *alarm    // for that; nil: it was never set
+	alarm *alarm    // goes off at ends; nil: it was never set
 }
 
-// outcome is what the end of an application is reported to be.
+// outcome is the reported result of an application.
 type outcome struct {
 	final       wire.FinalStatus
 	diagnostics string
 }
 
-// times are in ms since 1970; zero: not yet.
+// times are instants in ms since 1970; zero: not yet.
 type times struct{ started, launched, finished int64 }
 
-// current returns the attempt that lives, or lived last; nil: none has begun.
+// current returns the last attempt; nil: none has begun.
 func (app *application) current() *attempt {
 	if len(app.attempts) == 0 {
 		return nil
@@ -196,15 +196,16 @@ func (app *application) current() *attempt {
 	return app.attempts[len(app.attempts)-1]
 }
 
-// An attempt is one life of an application's ApplicationMaster. Its states are those that are reported:
+// An attempt is one run of an application's ApplicationMaster. Its states are those that are reported:
 //
 //	ALLOCATED ─▶ LAUNCHED ─▶ RUNNING ─▶ FINISHING ─▶ FINISHED
 //	    └────────────┴──────────┴─▶ FAILED, KILLED
 //
-// It is ALLOCATED when the core gave its ApplicationMaster a container, LAUNCHED when the node has started that
-// container, RUNNING when the ApplicationMaster has registered (which may be heard of before the node's reply),
-// FINISHING when it has said that it is over, FINISHED when its container has ended. An unmanaged attempt, whose
-// ApplicationMaster its client starts, is LAUNCHED at once and FINISHED without FINISHING.
+// It is ALLOCATED when the core has granted the ApplicationMaster's container, and LAUNCHED when the node has started
+// that container. It is RUNNING when the ApplicationMaster has registered, which may happen before the node's reply
+// arrives. It is FINISHING when the ApplicationMaster has said that it is over, and FINISHED when its container has
+// ended. An unmanaged attempt, whose client starts the ApplicationMaster, is LAUNCHED at once and FINISHED
+// without FINISHING.
 type attempt struct {
 	app         *application
 	id          wire.AttemptID
@@ -215,36 +216,36 @@ type attempt struct {
 	finishing   aged
 	diagnostics string
 	times       times
-	sequence    int64          // of the last container
-	containers  containerTable // that live, or that their node may not forget yet
+	sequence    int64          // number of the last container
+	containers  containerTable // containers that have not ended, or that their node may not forget yet
 	dues        dues
-	failed      bool   // it counts among those that the application may have
+	failed      bool   // it counts as one of the failures that the application may have
 	blameless   bool   // it ended because its node could not be reached: the core does not count that
-	cancel      func() // takes the launch back while it goes on; nil: no launch goes on
+	cancel      func() // withdraws the launch in progress; nil: there is none
 }
 
-// dues are what an ApplicationMaster must be told in its next answer, and what it was told in the last.
+// dues are the contents of an ApplicationMaster's next answer, and of the last one.
 type dues struct {
 	granted   grantList
 	completed []wire.ContainerStatus
-	kept      []byte       // bytes that completed refers to
-	told      []*container // in the last answer
-	ending    []*container // of completed
-	wanted    []wire.ContainerID
+	kept      []byte             // the memory of the strings in completed
+	told      []*container       // containers whose end is in the last answer
+	ending    []*container       // the containers of completed
+	wanted    []wire.ContainerID // containers that the core wants back
 	resized   []resized
 	refused   []wire.UpdateError
 	updated   map[*node]bool
-	tokens    map[*node]nodeToken // that it has
-	key       int32               // of its own token
+	tokens    map[*node]nodeToken // the tokens for nodes that the ApplicationMaster has
+	key       int32               // number of the key that signed its own token
 	last      *wire.AllocateResponse
-	text      struct{ tokens, completed []byte } // of last
+	text      struct{ tokens, completed []byte } // memory of last
 }
 
 // nodeToken says which token an ApplicationMaster has for a node. A new key, or a new registration of the node, makes
 // another token necessary.
 type nodeToken struct{ key, life int32 }
 
-// changed notes that the ApplicationMaster must be told of node n, once however often n changes until then.
+// changed notes that the next answer must report node n, however often n has changed until then.
 func (d *dues) changed(n *node) {
 	if d.updated == nil {
 		d.updated = map[*node]bool{}
@@ -256,7 +257,7 @@ func (a *attempt) ended() bool {
 	return a.state == wire.AttemptFinished || a.state == wire.AttemptFailed || a.state == wire.AttemptKilled
 }
 
-// containerState is how far a container is:
+// containerState is the state of a container:
 //
 //	allocated ─▶ acquired ─▶ running ─▶ done ─▶ forgotten
 //	    └───────────┴──────────────────▲
@@ -277,7 +278,7 @@ const (
 type container struct {
 	m        *manager
 	id       wire.ContainerID
-	lease    sched.AttemptID // zero: the core does not know of it, which is of an earlier life and was not found yet
+	lease    sched.AttemptID // zero: the core does not know the container yet: it is from an earlier life
 	attempt  *attempt
 	node     *node
 	resource wire.Resource
@@ -285,31 +286,31 @@ type container struct {
 	group    int64 // allocation id of the ask
 	state    containerState
 	version  int32    // how often its size has changed
-	growth   *growth  // of its size; nil: it was never to change
+	growth   *growth  // the change of its size; nil: there never was one
 	created  int64    // ms since 1970
-	at       int32    // in its node's containers
-	due      int32    // in its attempt's dues.granted, while notice is unheard
-	waits    aged     // for its node to say that it runs
-	leaving  *leaving // it was asked to end and still runs; nil: it was not
-	notice   notice   // how far the news of its end has come
-	grace    *alarm   // when it is killed for its room; nil: its room is not wanted
+	at       int32    // its index in the node's containers
+	due      int32    // its index in its attempt's dues.granted, while notice is unheard
+	waits    aged     // until its node reports that it runs
+	leaving  *leaving // set if it was asked to end and still runs
+	notice   notice   // whether its ApplicationMaster knows its end
+	grace    *alarm   // when it is killed for its room; nil: the core does not want its room
 }
 
-// leaving is how a container that was asked to end will have ended.
+// leaving is the end that a container will be given when its node reports its end.
 type leaving struct {
 	end     wire.ContainerStatus
 	outcome sched.Outcome
 }
 
-// A notice is how far the news of a container's end has come on its way to the ApplicationMaster.
+// A notice says how far the notice of a container's end has come on its way to the ApplicationMaster.
 type notice uint8
 
 const (
 	none    notice = iota
-	unheard        // the ApplicationMaster has not even heard of the container
-	queued         // for the next answer
-	sent           // in the last answer
-	heard          // the ApplicationMaster has called since
+	unheard        // the ApplicationMaster has not heard of the container itself yet
+	queued         // the notice is for the next answer
+	sent           // it was in the last answer
+	heard          // the ApplicationMaster has called since then
 )
 
 func (c *container) isMaster() bool { return c == c.attempt.master }
@@ -317,18 +318,18 @@ func (c *container) isMaster() bool { return c == c.attempt.master }
 // A nodeTable finds nodes and racks.
 type nodeTable struct {
 	byID  map[wire.NodeID]*node
-	list  []*node // list[id-1], as the core has them
-	gone  aging   // of list, those that have left and are remembered, longest ago first; for silent
+	list  []*node // by NodeID-1 of the core
+	gone  aging   // the nodes of list that have left and are remembered, the one first that left first (node.silent)
 	racks map[string]sched.RackID
 
 	byPlace  map[string][]*node // by host and by rack, in order of ID
 	classes  map[string]bool    // names of sizes of nodes
 	topology *topology          // safe for many goroutines
-	hosts    hostSet            // that may be used
-	widest   sched.Resources    // what the largest of list has of each kind, unless changed
-	changed  bool               // a node has come or left, or has another size
-	up       int32              // of list, those that the core has
-	ready    int32              // of list, those that may get containers
+	hosts    hostSet            // hosts that may have NodeManagers
+	widest   sched.Resources    // of each kind the most that a node has, unless changed
+	changed  bool               // a node has come or left, or has another size: widest is out of date
+	up       int32              // how many nodes the core has
+	ready    int32              // how many nodes may get containers
 }
 
 // An appTable finds applications.
@@ -337,25 +338,25 @@ type appTable struct {
 	byJob   map[sched.JobID]*application
 	list    []*application // in order of submission
 	newest  sched.JobID
-	order   int64                 // of the last
+	order   int64                 // application.order of the last
 	named   int32                 // the last id that was given to a client
-	taken   idSet                 // of those, with which an application was submitted
-	trimmed map[wire.AppState]int // those that are told of no more, by how they ended
+	taken   idSet                 // the ids with which an application was submitted
+	trimmed map[wire.AppState]int // how many applications are not reported any more, by how they ended
 	logs    map[wire.ApplicationID]*collection
-	gone    int   // of list, those that are over
-	held    int64 // bytes of submissions of those that live
-	wary    int   // of list, those that live and on whose behalf nodes are shunned
-	retold  bool  // the core was told of nodes that are shunned, at the last change of nodes
+	gone    int   // how many of list are over
+	held    int64 // bytes of the submissions of applications that are not over
+	wary    int   // how many applications that are not over shun nodes
+	retold  bool  // the core was told of shunned nodes at the last change of nodes
 }
 
-// A leaseTable finds containers by the core's attempts, in whose slots they are.
+// A leaseTable finds containers by the core's attempts. It is indexed by the attempts' slots.
 type leaseTable struct {
 	slots []*container
 	count int
 }
 
-// A containerTable finds an attempt's containers by their ids, which count up: most that live are neighbours, so they
-// are kept a page of neighbours at a time. A page goes when the last on it does.
+// A containerTable finds an attempt's containers by their ids. Ids count up, so most containers that have not ended are
+// neighbours: the table has pages of neighbouring ids. A page is freed with its last container.
 type containerTable struct {
 	pages map[int64]*containerPage
 	count int
@@ -368,38 +369,38 @@ type containerPage struct {
 	used int
 }
 
-// A grantList holds, in order, the containers that were granted and that their ApplicationMaster has not heard of. Each
-// knows its place (container.due), so that one that ends before is taken out in O(1), however many there are.
+// A grantList has, in order, the granted containers of which their ApplicationMaster has not heard. Each container
+// knows its index (container.due), so that it can be removed in O(1) if it ends before.
 type grantList struct {
-	slots []*container // nil: taken out
-	first int          // of slots, the first that may not be nil
+	slots []*container // nil: removed
+	first int          // all slots before it are nil
 	count int
 }
 
-// An unsettled group changed without an ask.
+// An unsettled names a group of asks that has changed without a call of the ApplicationMaster.
 type unsettled struct {
 	app   *application
 	group *group
 }
 
-// An askTable is what an application wants. Asks are absolute: a new one for a place replaces the one before, zero
-// takes it back. Those of one priority and allocation id are a group, with one size at a time; a group that has wanted
-// containers is a stage of the core, until it wants none and none is on its way.
+// An askTable has the asks of an application. Asks are absolute: a new ask for a place replaces the one before, and
+// zero withdraws it. The asks of one priority and allocation id are a group, which has one size at a time. A group that
+// wants containers is a stage of the core, until it wants none and none is on its way.
 type askTable struct {
 	groups  map[groupKey]*group
-	stages  []stageKey // by index in the core: whose they are, or were last
-	idle    map[askKind][]int32
+	stages  []stageKey                // by index of the core: the group that has the stage, or had it last
+	idle    map[askKind][]int32       // stages that no group has
 	pending int64                     // of all groups
 	places  int                       // of all groups
 	banned  map[string]bool           // hosts and racks that the application does not want
-	bans    []sched.NodeID            // the nodes that these are, sorted
-	uses    map[wire.Priority]float64 // processors that a container uses, by what was learned; no entry: nothing was
+	bans    []sched.NodeID            // the nodes of banned, sorted
+	uses    map[wire.Priority]float64 // processors that a container uses, as learned; no entry: not known
 }
 
 type groupKey struct {
 	priority   wire.Priority
 	allocation int64
-	grows      sched.AttemptID // the container that is to have what is asked for; zero: a new one
+	grows      sched.AttemptID // the container that shall grow; zero: a new container is asked for
 }
 
 type stageKey struct {
@@ -407,32 +408,31 @@ type stageKey struct {
 	size wire.Resource
 }
 
-// An askKind is what the core cannot tell apart: a stage that no group has is used again for another of its kind.
+// An askKind has the parts of a stageKey that matter to the core: an idle stage is used again for a group of its kind.
 type askKind struct {
 	priority wire.Priority
 	size     wire.Resource
 }
 
-// A group is the asks of one priority and allocation id. The request for anywhere carries the total; those for hosts
-// and racks are hints, and bounds where farther places will not do.
+// A group has the asks of one priority and allocation id. The request for any place ("*") has the total. The requests
+// for hosts and racks are hints, or, without locality relaxation, limits.
 type group struct {
 	key     groupKey
 	stage   int32 // in the core; 0: none
 	size    wire.Resource
-	on      *node // the only one that will do; nil: see places
+	on      *node // the only node that may be used; nil: see places
 	total   int32
-	relax   bool                            // any node will do
+	relax   bool                            // any node may be used
 	places  map[string]wire.ResourceRequest // nil: none yet
 	strict  bool                            // the core was told to use some nodes only
-	changed bool                            // by the call that is being taken in
-	// containers that were granted and that the ApplicationMaster has not heard of
-	owed int32
+	changed bool                            // by the present call
+	owed    int32                           // granted containers of which the ApplicationMaster has not heard
 }
 
-// delegations are the delegation tokens that are good. In simple mode no client needs one. Programs that ask for
-// them, as Oozie does, get them.
+// delegations are the valid delegation tokens. Without Kerberos no client needs one; programs that ask for one, as
+// Oozie does, get it.
 type delegations struct {
-	keys *token.Keys // of one key for ever: what is good is what is listed
+	keys *token.Keys // one key for ever: the tokens in good are valid, and no others
 	last int32
 	good map[string]*delegation // by identifier
 }
@@ -441,8 +441,8 @@ type delegation struct {
 	id       token.Delegation
 	password []byte
 	expires  time.Time
-	alarm    *alarm // to forget it
+	alarm    *alarm // goes off when it expires
 }
 
-// An idSet is a set of numbers that count up, a bit each.
+// An idSet is a set of numbers, with a bit for each number from 0 to the largest.
 type idSet []uint64

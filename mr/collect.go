@@ -12,16 +12,16 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/run"
 )
 
-// collector keeps what a map emits: in a hash table where the job folds, else in a log for each bin of each part, in
-// the order of emission. Nothing is sorted before it must be: in memory, the reduce sorts all of a bin at once. When
-// memory is used up, what is there goes sorted to the attempt's file.
+// collector keeps the pairs that a map emits: in a hash table if the job folds, else in a log for each bin of each
+// part, in the order of emission. Pairs are sorted as late as possible: a reduce sorts all pairs of a bin at once. When
+// memory is used up, all pairs in memory are sorted and written to the attempt's file (a spill).
 type collector struct {
 	pairLogs
 	run      *Run
 	task     *Task
-	table    *fold.Table // nil: logs
-	bins     *bins       // of each part; nil: one
-	unbinned bool        // bins may yet come
+	table    *fold.Table // nil: pairs are in logs
+	bins     *bins       // the bins of each part; nil: one bin
+	unbinned bool        // bins may still be defined
 	largest  int64       // pairs in the largest log, when it last asked for memory
 	file     *run.Writer
 	path     string
@@ -92,7 +92,7 @@ func (c *collector) badPart(key []byte) error {
 	return fmt.Errorf("partition: part %d of a key, want 0 to %d", c.run.Job.Partition(key, c.run.Parts), c.run.Parts-1)
 }
 
-// bin moves the pairs from a log for each part to one for each bin, where there is memory for both.
+// bin moves the pairs from a log for each part to a log for each bin, if there is memory for both.
 func (c *collector) bin() {
 	c.unbinned = false
 	old := c.pairLogs
@@ -115,7 +115,7 @@ func (c *collector) bin() {
 	old.drop()
 }
 
-// copy puts a pair into its log, and reports whether memory allowed it.
+// copy adds a pair to its log, and reports whether there was memory for it.
 func (c *collector) copy(key, value []byte) bool {
 	l := &c.logs[c.place(key)]
 	if !c.room(l, len(key)+len(value)+pair.MaxHead) {
@@ -145,13 +145,13 @@ func (c *collector) addEach(text []byte, keys []Span, value []byte) error {
 	}
 }
 
-// moreSlack is what is left beside an index: logs grow by a piece before they ask again.
+// moreSlack is how much memory must be left besides an index, since logs grow by a piece before they ask again.
 const moreSlack = indexSlack + 2*mem.Chunk
 
-// more opens a new piece with room for need bytes, after a spill if it must.
+// more opens a new piece of log l with room for need bytes. If memory is short, it spills first.
 func (c *collector) more(l *pairLog, need int) error {
 	for again := false; ; again = true {
-		// An index of the largest log must fit as well, to sort it. Where it does not, a spill sorts by pieces.
+		// An index of the largest log must fit as well, to sort it. If it does not fit, a spill sorts piece by piece.
 		c.largest = max(c.largest, l.pairs)
 		if again || c.account.Left() > c.largest*2*entryBytes+min(moreSlack, c.account.Limit()/4) {
 			if c.room(l, need) {
@@ -167,7 +167,7 @@ func (c *collector) more(l *pairLog, need int) error {
 	}
 }
 
-// errPairTooLong is why no attempt can hold a pair.
+// errPairTooLong is the error for a pair that does not fit the memory of any attempt.
 var errPairTooLong = errors.New("a pair does not fit the memory of an attempt")
 
 func pairTooLong(account *mem.Account) error {
@@ -201,7 +201,7 @@ func (c *collector) spill() error {
 
 func (c *collector) spillTable() error {
 	a := c.task.attempt
-	if c.table.Len() == 0 { // not even one pair fits beside the slots
+	if c.table.Len() == 0 { // besides the slots there is no room for a single pair
 		if c.table.Shrink() {
 			return nil
 		}
@@ -244,7 +244,8 @@ func (c *collector) endSegment(part int) error {
 	return nil
 }
 
-// spillLogs writes the bins of a part, one behind the other, which is in order.
+// spillLogs writes the bins of a part one after the other. The bins are in the order of their keys, so the result is
+// sorted.
 func (c *collector) spillLogs(part int) error {
 	a := c.task.attempt
 	per := c.bins.each()
@@ -256,7 +257,7 @@ func (c *collector) spillLogs(part int) error {
 			a.enter(Spill)
 			err := c.writeSorted(ix)
 			ix.free()
-			if err == nil && len(left) > 0 { // what is left may go before what was written
+			if err == nil && len(left) > 0 { // the pairs that are left may come before those written
 				err = c.endSegment(part)
 			}
 			if err != nil {
@@ -267,7 +268,8 @@ func (c *collector) spillLogs(part int) error {
 	return c.endSegment(part)
 }
 
-// writeSorted writes the pairs of an index to the file, combined if the job combines.
+// writeSorted writes the pairs of an index to the file, in order. If the job has a combiner, it writes what that makes
+// of them.
 func (c *collector) writeSorted(ix *index) error {
 	if c.run.Job.Combine != nil {
 		return c.combine(ix, &Emitter{run: c.file})
@@ -293,12 +295,12 @@ func (c *collector) combine(in source, out *Emitter) error {
 	return firstError(err, g.failed, out.failed, context.Cause(a.ctx))
 }
 
-// finish returns what was collected as the output of the map. The output's memory no longer counts as the attempt's.
+// finish returns the collected pairs as the output of the map. Their memory does not count as the attempt's any more.
 func (c *collector) finish() (*MapOutput, error) {
 	if err := c.rest(); err != nil {
 		return nil, err
 	}
-	if c.unbinned && c.run.bins.Load() != nil { // others have bins: the reduces want them all the same
+	if c.unbinned && c.run.bins.Load() != nil { // other maps have bins, and reduces need the bins of all maps
 		c.bin()
 	}
 	a := c.task.attempt
@@ -340,8 +342,8 @@ func (c *collector) segments(out *MapOutput) {
 	}
 }
 
-// shelve copies the logs to a chunk that small outputs share, and reports whether they were small enough and the chunk
-// had room.
+// shelve copies the logs to a chunk that small outputs share. It returns false if the logs are too large or the chunk
+// has no room.
 func (c *collector) shelve(out *MapOutput) bool {
 	if len(c.chunks) != 1 || len(c.chunks[0])-len(c.spare) > smallOutput {
 		return false
@@ -371,7 +373,8 @@ func (c *collector) shelve(out *MapOutput) bool {
 	return true
 }
 
-// rest moves what is in the table to logs that can be handed on, and combines what is not yet combined.
+// rest moves the pairs of the table to logs, which can be handed to reduces, and combines pairs that are not combined
+// yet.
 func (c *collector) rest() error {
 	a := c.task.attempt
 	if c.table != nil {
@@ -392,8 +395,8 @@ func (c *collector) restOfTable() error {
 	defer table.Reset(false)
 	c.run.hint.Store(int64(table.Len()))
 	if c.unbinned && table.Len() >= leastBinned {
-		// Each map emits about as much. A key that comes often in this one comes in the others too, and they add
-		// little.
+		// Other maps emit about as many bytes. But if keys repeat often in this map, they repeat in other maps too, so
+		// that these add little.
 		all := table.Bytes() * int64(c.run.maps)
 		if table.Repeats() {
 			all = 2 * table.Bytes()
@@ -454,7 +457,7 @@ func (c *collector) combineInMemory() error {
 	return nil
 }
 
-// discard removes the file: the attempt has failed. Memory is the account's to free.
+// discard removes the file of a failed attempt. The caller frees the account's memory.
 func (c *collector) discard() {
 	if c.file != nil {
 		c.file.Close()

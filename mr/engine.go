@@ -14,17 +14,17 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Work is what a job does, as the engine sees it: the engine knows when and where, the work knows what.
+// Work is what a job does. The engine decides when and where attempts run; Work runs them.
 type Work interface {
-	// Stages returns the stages that come next: the first ones when the job arrives, and more whenever all so far are
-	// done. None means that the job is over and its output in place. It may take its time: the engine goes on
-	// meanwhile.
+	// Stages returns the next stages: the first ones when the job arrives, and further ones whenever all stages so far
+	// are done. No stages means that the job is over and its output in place. A call may take long: the engine does not
+	// wait for it.
 	Stages(ctx context.Context) ([]sched.StageSpec, error)
-	// Run runs an attempt to its end, on a goroutine of its own. ErrCommitted says that another attempt of the task was
-	// faster.
+	// Run runs an attempt to its end, on a goroutine of its own. It returns ErrCommitted if another attempt of the task
+	// was faster.
 	Run(l *Launch) error
-	// Close is called once, when nothing of the job runs any more. Unless the job went well, it removes what was not
-	// committed.
+	// Close is called once, when no attempt of the job runs any more. If the job did not succeed (ok), it removes
+	// output that was not committed.
 	Close(ok bool) error
 }
 
@@ -37,50 +37,50 @@ type Launch struct {
 	id     sched.AttemptID
 	job    *jobLife
 	cancel context.CancelCauseFunc
-	signs  int64     // of Attempt, when last looked at
+	signs  int64     // Attempt.Signs when the engine last looked
 	alive  time.Time // when signs last changed
 	hung   bool
 }
 
-// A Submission is a job and when it arrives.
+// A Submission is a job, and when it arrives.
 type Submission struct {
-	Spec *sched.JobSpec // Submit is the arrival; Stages are made by Work; Open if Work has stages after its first
+	Spec *sched.JobSpec // Submit is the arrival; Work makes Stages; Open says that Work has more than its first stages
 	Work Work
 }
 
-// A Result is how a job ended.
+// A Result says how a job ended.
 type Result struct {
 	Index   int // among the submissions
 	Job     sched.JobID
 	Outcome sched.Outcome
-	Err     error   // why it failed
-	Failed  []error // why attempts of it failed, at most 20, also where the job went well
-	// Slowed is for how long its attempts did nothing, summed, because nodes offered less than what ran on them.
+	Err     error   // why the job failed
+	Failed  []error // why attempts failed, at most 20, also if the job succeeded
+	// Slowed is the sum of the times in which attempts were throttled, because their nodes offered less than they held.
 	Slowed time.Duration
 }
 
 // mostFailures bounds Result.Failed.
 const mostFailures = 20
 
-// Config is what an engine is made from.
+// Config is the configuration of an engine.
 type Config struct {
-	Core  sched.Config // Can says which of Powers are used; none: all
+	Core  sched.Config // Can says which of Powers are used; zero: all
 	Nodes []sched.NodeSpec
 	Chaos Chaos
-	// Seed draws the parts of a job's input that a probe reads.
+	// Seed is the seed of the random parts of a job's input that a probe reads.
 	Seed uint64
 	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is
 	// 10 minutes.
 	Timeout time.Duration
-	// Report is how often the core is told of progress; zero: never.
+	// Report is the interval at which the core is told of progress; zero: never.
 	Report time.Duration
-	// Offers tells what nodes offer from now on, at most their capacity, by calling its argument, until ctx is done: as
-	// where a service on the same machine takes more or less. It runs on a goroutine of its own. Nil: nodes offer what
-	// they have. Attempts that run when a node comes to offer less stay, unless the policy takes them back, and are
-	// slowed: together they get the part of the node's capacity that is told, which whole units only approach.
+	// Offers calls tell whenever a node offers another amount, at most its capacity, until ctx is done: for nodes
+	// beside a service that takes more or less of the machine. It runs on a goroutine of its own. nil: nodes always
+	// offer all. Attempts stay on a node that comes to offer less, unless the policy takes them back, and are
+	// throttled: together they get part of the node's capacity, which is exact, whereas offers has whole units only.
 	Offers func(ctx context.Context, tell func(node sched.NodeID, offers sched.Resources, part float64))
-	// Watch is called after every step, on the engine's goroutine; nil: never. It may read the core and must not keep
-	// it waiting.
+	// Watch is called after every Step, on the engine's goroutine; nil: never. It may read the core, and must not
+	// block.
 	Watch func(*sched.Core)
 	// Settle is for tests under a fake clock: it returns when everything that happens at this instant has happened.
 	Settle func()
@@ -89,25 +89,24 @@ type Config struct {
 // Powers are what this engine can do beyond launching.
 const Powers = sched.CanKill | sched.CanSuspend | sched.CanNameTasks | sched.CanProbe
 
-// ErrHung is why an attempt ended that showed no sign of life.
+// ErrHung is the error of an attempt that has shown no sign of life for Config.Timeout.
 var ErrHung = errors.New("no sign of life within the time limit")
 
-// A permanentError is an error that another attempt would meet again.
+// A permanentError is an error that every attempt of the task would have.
 type permanentError struct{ error }
 
 func (p permanentError) Unwrap() error { return p.error }
 
-// Permanent marks err as one that another attempt would meet again. Such an error fails the job at once.
+// Permanent marks err as an error that every attempt of the task would have. Such an error fails the job at once.
 func Permanent(err error) error { return permanentError{err} }
 
-// How often attempts are looked after, and how long one may take to end when asked, before it is given up.
 const (
-	lookAfter = time.Second
-	patience  = 10 * time.Second
+	lookAfter = time.Second      // the interval at which the engine looks for attempts that hang
+	patience  = 10 * time.Second // how long an attempt may take to end when it is told to, before it is given up
 )
 
-// An engine runs jobs on the nodes of one process. One goroutine owns it; attempts and what takes time run on others
-// and send mail.
+// An engine runs jobs on the nodes of one process. One goroutine owns it. Attempts, and other work that takes time, run
+// on goroutines of their own, which send their results to the mailbox.
 type engine struct {
 	config   Config
 	core     *sched.Core
@@ -115,8 +114,8 @@ type engine struct {
 	start    time.Time
 	mail     mailbox
 	arriving []arrival    // in order
-	planning int          // arrived, and not yet told to the core
-	planned  []plannedJob // to be told now
+	planning int          // how many jobs have arrived of which the core was not told yet
+	planned  []plannedJob // jobs of which the core is told in the next Step
 	jobs     map[sched.JobID]*jobLife
 	attempts map[sched.AttemptID]*Launch
 	newest   sched.JobID
@@ -130,8 +129,8 @@ type engine struct {
 	throttling throttling
 }
 
-// Serve runs the jobs to their end and returns how each ended, in the order in which they are given. The error is that
-// of ctx, which ends all attempts.
+// Serve runs jobs to their end and returns their results, in the order of jobs. When ctx is done it ends all attempts
+// and returns the error of ctx.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
 	if config.Core.Can &= Powers; config.Core.Can == 0 {
 		config.Core.Can = Powers
@@ -166,7 +165,7 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	return e.results, nil
 }
 
-// follow lets Config.Offers tell the core what nodes offer. The returned function ends it, and waits for that.
+// follow starts Config.Offers. The returned function ends it, and returns when it has ended.
 func (e *engine) follow(ctx context.Context) (end func()) {
 	if e.config.Offers == nil {
 		return func() {}
@@ -196,11 +195,11 @@ func (e *engine) busy() bool {
 
 func (e *engine) now() sched.Time { return time.Since(e.start) }
 
-// turn collects what has happened since the last turn, and steps the core once for this instant.
+// turn collects what has happened since the last turn as events, and calls step for this instant.
 func (e *engine) turn(ctx context.Context) {
 	now := e.now()
 	e.arrive(ctx, now)
-	for e.read(ctx) && e.config.Settle != nil { // what mail leads to may send more at this instant
+	for e.read(ctx) && e.config.Settle != nil { // mail may lead to more mail at this instant
 	}
 	e.submit()
 	e.lookAfter(now)
@@ -241,7 +240,7 @@ func (e *engine) step(now sched.Time) {
 	}
 }
 
-// dispatcher returns what the engine does for each kind of action. Attempts that it launches end with ctx.
+// dispatcher returns the functions that carry out actions. Attempts that they launch end when ctx is done.
 func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
 	return sched.Dispatcher{
 		Launch: func(a *sched.Action) { e.launch(ctx, a) },
@@ -303,8 +302,8 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	}()
 }
 
-// hardwareOf returns the class of nodes whose hardware an attempt may use; "": none. Where the devices of a class are
-// counted, that is an attempt which holds one.
+// hardwareOf returns the class of nodes whose hardware an attempt may use; "": none. If the devices of the class are
+// counted, only an attempt that holds one may.
 func hardwareOf(c *sched.Core, a *sched.Action) string {
 	class := c.Classes[c.Node(a.Node).Class-1]
 	if class.Capacity[sched.Accelerators] > 0 && c.Amount(a.Shape)[sched.Accelerators] == 0 {
@@ -313,11 +312,11 @@ func hardwareOf(c *sched.Core, a *sched.Action) string {
 	return class.Name
 }
 
-// outputLoser is work whose map outputs chaos can take away.
+// outputLoser is Work whose map outputs the chaos option can lose.
 type outputLoser interface{ LoseOutput(stage, task int) }
 
-// attemptEnded makes an event of the end of attempt l. The end of a job's last attempt is held back until the job's
-// work has said what comes next.
+// attemptEnded adds the event that attempt l has ended. The event for a job's last attempt is held back until Work has
+// returned the next stages.
 func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	j := l.job
 	lost := e.undone(l, err)
@@ -358,8 +357,8 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	e.closeIfOver(j)
 }
 
-// undone reports whether attempt l has found a map output lost, and makes an event of it, so that the map runs again.
-// The attempt may have been killed meanwhile: the work has forgotten the output all the same.
+// undone reports whether attempt l has found that a map output is lost, and adds the event that lets the map run again,
+// even if the attempt was killed meanwhile, since Work has forgotten the output.
 func (e *engine) undone(l *Launch, err error) bool {
 	lost := new(LostOutput)
 	if !errors.As(err, &lost) {
@@ -386,7 +385,8 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 	}()
 }
 
-// answered takes the next stages of job j, whose stages so far are all done. None, or an error, ends the job.
+// answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none, or on an
+// error.
 func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	e.events = append(e.events, j.held...)
 	j.held = nil

@@ -15,41 +15,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// source yields the bytes of one file front to back, in blocks lent until the next call.
+// source yields the bytes of a file from its beginning to its end, in blocks.
 type source interface {
-	// block returns a block that begins with the last keep bytes of the one before and has at least one byte more,
-	// unless the file ends: last. A last block has room for one more byte after its end.
+	// block returns a block that begins with the last keep bytes of the block before, and has at least one byte more
+	// unless the file ends (last). The last block has room for one more byte after its end. Blocks are lent until the
+	// next call.
 	block(keep int) (b []byte, last bool, err error)
-	// free gives back what the blocks lie in.
+	// free frees the memory of the blocks.
 	free()
 }
 
-// sizes are what reading is tuned by; tests make them small.
+// sizes are the parameters of reading. Tests make them small.
 type sizes struct {
-	// mapFrom: ranges below this are read into a buffer. Mapping costs system calls, page faults and an interrupt to
-	// the other cores, which only pays when spread over a few hundred kilobytes.
+	// mapFrom is the length in bytes from which a range is mapped; shorter ranges are read into a buffer. A mapping
+	// costs system calls, page faults and an interrupt to other cores, which pays from a few hundred kilobytes on.
 	mapFrom int64
-	// window of a file that is mapped at a time; what is behind is unmapped, so resident memory stays bounded.
+	// window is how much of a file is mapped at a time. The part before it is unmapped, so that resident memory stays
+	// bounded.
 	window int64
-	// buffer is what is read at a time.
+	// buffer is how many bytes are read at a time.
 	buffer int
-	// batch bounds a batch, unless one record is larger: small enough to stay in a core's own cache from finding the
-	// last line's end to the job's reading it, large enough that what is done once a batch costs nothing.
+	// batch is the greatest length of a batch of records, unless one record is longer. It is small enough that the job
+	// reads the batch from the core's own cache, and large enough that the cost of a batch does not matter.
 	batch int
 }
 
 var tuned = sizes{mapFrom: 512 << 10, window: 16 << 20, buffer: 256 << 10, batch: 256 << 10}
 
-// zstdWindow is the most that a zstd frame may ask of memory: the limit of the zstd command. leastWindow is what the
-// command's levels up to 19 ask for.
+// zstdWindow is the most memory that a zstd frame may need, which is the limit of the zstd command. leastWindow is how
+// much the command's levels up to 19 need.
 const (
 	zstdWindow  = 128 << 20
 	leastWindow = 8 << 20
 )
 
-// mapped yields a regular file by memory mapping, which at 15 GB/s from the page cache is half again as fast as reading
-// it into a buffer that stays in the cache. From a disk both reach 1.8 GB/s here, by the kernel's own reading ahead:
-// its advice calls (sequential, will need) halved that.
+// mapped reads a regular file by memory mapping. At 15 GB/s from the page cache that is half again as fast as reading
+// into a buffer that stays in the cache. From a disk both reached 1.8 GB/s, by the kernel's read-ahead; advice calls
+// (sequential, will need) halved that.
 type mapped struct {
 	f      *os.File
 	size   int64
@@ -77,8 +79,8 @@ func (m *mapped) block(keep int) (b []byte, last bool, err error) {
 	return m.mem[from-base : end-base : end-base+1], last, nil
 }
 
-// reserve maps [base, end) of the file, privately, with at least one more byte of zeros behind it that is ours: a line
-// without its newline gets one there, at the cost of one page, however long it is.
+// reserve maps [base, end) of the file, privately, and behind it at least one byte of zeros that may be written: a last
+// line without a newline gets one there, without a copy of the line.
 func (m *mapped) reserve(base, end, page int64, protection int) error {
 	length := uintptr((end-base)/page*page + page)
 	at, err := unix.MmapPtr(-1, 0, nil, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -105,9 +107,9 @@ func (m *mapped) contains(address uintptr) bool {
 	return address >= start && address < start+uintptr(len(m.mem))
 }
 
-// Memory is where a Reader takes memory for records that are longer than its own buffers.
+// Memory gives a Reader memory for records that are longer than its own buffers.
 type Memory interface {
-	// Alloc returns at least n bytes, or nil where there is no room for them.
+	// Alloc returns at least n bytes, or nil if there is no room for them.
 	Alloc(n int) []byte
 	Free(b []byte)
 	// Limit is how many bytes Alloc can return at most.
@@ -121,24 +123,25 @@ func (heap) Alloc(n int) []byte { return make([]byte, n) }
 func (heap) Free([]byte)        {}
 func (heap) Limit() int64       { return 2 * maxRecord }
 
-// What a record that compressed data expands to may be: of any length up to bombFloor bytes, and beyond that up to
-// bombRatio times the bytes that it was stored in. Text shrinks 3 to 20 times, the most regular logs about 100 times.
+// Limits on a record in compressed data, against decompression bombs: it may have any length up to bombFloor bytes, and
+// beyond that up to bombRatio times its compressed length. Text shrinks 3 to 20 times, the most regular logs about 100
+// times.
 const (
 	bombFloor = 64 << 20
 	bombRatio = 200
 )
 
-// buffered yields whatever can be read, through a buffer that doubles for a record longer than half of it. Records up
-// to half of size bytes lie in a buffer on Go's heap, longer ones in memory.
+// buffered reads from any Reader through a buffer, which doubles for a record longer than half of it. Records up to
+// half of size bytes are in a buffer on Go's heap, longer ones in memory.
 type buffered struct {
 	r      io.Reader
 	buf    *[]byte // of size bytes; kept by the Reader from file to file
 	size   int
 	memory Memory
-	large  []byte // of memory, instead of buf; nil: none
-	end    int    // of the last block in the buffer
-	stored func() int64
-	mark   int64 // stored before the block that the record began in
+	large  []byte       // taken from memory, and used instead of buf; nil: none
+	end    int          // the end of the last block in the buffer
+	stored func() int64 // how many bytes were read as stored (compressed)
+	mark   int64        // stored() before the block in which the present record began
 }
 
 func (s *buffered) block(keep int) (b []byte, last bool, err error) {
@@ -179,7 +182,7 @@ func (s *buffered) block(keep int) (b []byte, last bool, err error) {
 	return buf[:n], false, err
 }
 
-// grow takes n bytes of memory for a record that has least bytes or more.
+// grow takes n bytes from memory for a record of at least least bytes.
 func (s *buffered) grow(n int, least int64) error {
 	if stored := s.stored() - s.mark; least >= bombFloor && least > bombRatio*stored {
 		return fmt.Errorf("%w: more than %d MiB, expanded from %d bytes; data that expands so far is refused",
@@ -193,7 +196,7 @@ func (s *buffered) grow(n int, least int64) error {
 	return nil
 }
 
-// tooLong is the error for a record of n bytes that memory has no room for.
+// tooLong returns the error for a record of n bytes for which memory has no room.
 func tooLong(n int, memory Memory) error {
 	return fmt.Errorf("%w: more than %d MiB, and a task may use %d MiB to read a record; more memory helps", ErrTooLong,
 		n>>20, memory.Limit()>>20)
@@ -206,7 +209,7 @@ func (s *buffered) free() {
 	}
 }
 
-// decoders decompress; a Reader keeps them from file to file, for their tables are large.
+// decoders decompress files. A Reader keeps them from file to file, because their tables are large.
 type decoders struct {
 	file  *bufio.Reader
 	count counter
@@ -214,7 +217,7 @@ type decoders struct {
 	zstd  *zstd.Decoder
 }
 
-// counter counts the stored bytes that a decoder has taken.
+// counter counts the bytes that a decoder has read.
 type counter struct {
 	r io.Reader
 	n int64
@@ -226,7 +229,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// taken is how many of the stored bytes have been decoded, or are about to be.
+// taken returns how many of the stored bytes have been decoded, or are in a decoder.
 func (d *decoders) taken() int64 {
 	if d.file == nil {
 		return 0
@@ -236,8 +239,8 @@ func (d *decoders) taken() int64 {
 
 var magic = [...][]byte{Gzip: {0x1f, 0x8b}, Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Bzip2: []byte("BZh")}
 
-// zstdSkippable are the three bytes after the first, 0x50 to 0x5f, of a frame that holds no data (RFC 8878, 3.1.2);
-// tools put one in front of their data.
+// zstdSkippable are the second to the fourth byte of a frame that has no data (RFC 8878, 3.1.2). The first byte is 0x50
+// to 0x5f. Some tools put such a frame in front of the data.
 var zstdSkippable = []byte{0x2a, 0x4d, 0x18}
 
 func hasMagic(codec Codec, head []byte) bool {
@@ -292,7 +295,7 @@ func (d *decoders) open(r io.Reader, f *File, limit int64) (io.Reader, error) {
 	return d.file, nil
 }
 
-// decoder says in every error that it is the data which is wrong; the end of the data in the middle of it included.
+// decoder is a Reader of decompressed data whose errors say that the data is damaged, also if it ends too early.
 type decoder struct {
 	r      io.Reader
 	codec  Codec
@@ -310,7 +313,7 @@ func (d decoder) Read(p []byte) (int, error) {
 func (d decoder) explain(err error) error {
 	var pe *os.PathError
 	switch {
-	case err == nil || errors.As(err, &pe): // the disk's fault, not the data's
+	case err == nil || errors.As(err, &pe): // the file cannot be read: the data may be right
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the %s data ends too early", ErrCorrupt, d.codec)

@@ -9,10 +9,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Noter is a policy that tells the user what it has found out: that goals cannot be met, say. A note decides
-// nothing.
+// A Noter is a policy that has notes for the user, such as that goals cannot be met. Notes have no effect on decisions.
 type Noter interface {
-	// Notes returns what was found out in the last Decide, a sentence each.
+	// Notes returns the notes of the last Decide, a sentence each.
 	Notes() []string
 }
 
@@ -24,25 +23,25 @@ func notesIn(p sched.Policy) []string {
 	return nil
 }
 
-// mostNamed is how many jobs a note names.
+// mostNamed is how many jobs a note names at most.
 const mostNamed = 5
 
-// warnings say which goals cannot all be met: at the submission of a job, if the estimator knows its tasks, and when
-// the first task of a stage has finished. A look at all goals costs O(n log n) for n stages. With more than fewGoals
-// jobs the next look waits until so many of them have come that a look for each costs O(log n). Of each job it is
-// said once.
+// warnings make notes when the goals of jobs cannot all be met: at the submission of a job, if the estimator knows its
+// tasks, and when the first task of a stage has finished. There is at most one note about each job. A look at all goals
+// costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits until so many new jobs have come
+// that it costs O(log n) for each of them.
 type warnings struct {
-	Told  sched.Per[bool] // by job
-	Since int             // what has happened since the last look that may turn out to be too much
+	Told  sched.Per[bool] // by job: a note was made
+	Since int             // how many events since the last look may have added work
 
 	on    bool
 	notes []string
 }
 
-// fewGoals is up to how many jobs each one that comes makes the warnings look at all goals.
+// fewGoals is the number of jobs up to which there is a look at all goals for each new job.
 const fewGoals = 64
 
-// A claimant is a stage with the work that is left of it.
+// A claimant is a stage, and the work that is left of it.
 type claimant struct {
 	stage *sched.Stage
 	goals.Demand
@@ -82,7 +81,7 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 	}
 }
 
-// news returns how much has happened in this Step that may turn out to be too much.
+// news returns how many events of this Step may have added work.
 func news(p *sched.Plan, l *lineup) (n int) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
@@ -97,7 +96,7 @@ func news(p *sched.Plan, l *lineup) (n int) {
 	return n
 }
 
-// demandOf returns what is left of a stage; without work: nothing is known of its tasks.
+// demandOf returns the work that is left of a stage; zero if nothing is known of its tasks.
 func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 	f := l.facts(p.View, st)
 	if !f.known {
@@ -121,8 +120,8 @@ func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 	return d
 }
 
-// giveUp finds out which jobs to give up: those with a stage whose goal cannot be met together with the others'.
-// O(n log n) for n stages, beside a look at each job.
+// giveUp computes which jobs to give up: those with a stage whose goal cannot be met together with the goals of others.
+// O(n log n) for n stages, and O(jobs).
 func (l *lineup) giveUp(p *sched.Plan, byKind *[sched.NumResources][]claimant) {
 	hopeless := map[sched.JobID]bool{}
 	for k, list := range byKind {
@@ -143,8 +142,8 @@ func (l *lineup) giveUp(p *sched.Plan, byKind *[sched.NumResources][]claimant) {
 	l.waits.Sync(p)
 }
 
-// check makes a note if the goals of the stages that compete for kind k cannot all be met, and that was not said yet
-// of one of their jobs.
+// check makes a note if the goals of the stages that compete for kind k cannot all be met, and there was no note yet
+// about one of their jobs.
 func (w *warnings) check(p *sched.Plan, k sched.ResourceKind, list []claimant) {
 	demands := make([]goals.Demand, len(list))
 	for i := range list {
@@ -184,7 +183,7 @@ func (w *warnings) check(p *sched.Plan, k sched.ResourceKind, list []claimant) {
 	w.notes = append(w.notes, text+"; or without the late ones")
 }
 
-// names lists a few jobs.
+// names returns the names of the first few jobs.
 func names(jobs []*sched.Job) string {
 	var list []string
 	for _, j := range jobs[:min(len(jobs), mostNamed)] {

@@ -92,18 +92,19 @@ var dynamicmrCard = Card{
 	Claims: []Claim{TimeInvariant},
 }
 
-// dynamicmr serves maps on map slots and reduces on reduce slots in the order beneath, and then lets each kind have
-// what the other leaves idle. Tasks that ask for no slots are served as by the order beneath.
+// dynamicmr serves maps on map slots and reduces on reduce slots in the order of its base (parameter base), and then
+// lends slots of each kind that are idle to tasks of the other kind. Tasks that do not ask for slots are served by the
+// base alone.
 //
-// A decision costs what the order beneath does, some times over: O(log n) for n jobs, or siblings in the queue tree. A
-// look for stragglers costs what they are, and O(n log n) where there are any while tasks wait.
+// A decision costs a few times as much as one of the base: O(log n) for n jobs, or siblings in the queue tree. A look
+// for stragglers costs O(stragglers), and O(n log n) more if there are any while tasks wait.
 type dynamicmr struct {
-	Queues  slotQueues    // whose turn it is
-	Lending lender        // how many slots of one kind tasks of the other may hold
+	Queues  slotQueues    // the base: which stage is served next
+	Lending lender        // how many slots of one kind tasks of the other kind may hold
 	Second  sepb          // second attempts of stragglers
-	Overdue overdueKiller // stragglers that are ended
+	Overdue overdueKiller // kills stragglers
 
-	serve func(*sched.Plan) // hands out idle slots: PI-DHSA or PD-DHSA
+	serve func(*sched.Plan) // starts tasks on idle slots: by PI-DHSA or PD-DHSA
 }
 
 func newDynamicMR(a Args) sched.Policy {
@@ -140,7 +141,7 @@ func (d *dynamicmr) Decide(p *sched.Plan) {
 		d.Overdue.startAgain(p)
 		d.serve(p)
 		d.Second.start(p)
-		// A second attempt took a slot that a waiting task was to have. Now a slot may be lent to that task.
+		// A second attempt took a slot that was meant for a waiting task. Now a slot may be lent to that task.
 		again = len(d.Second.Late.Second) > seconds
 	}
 	d.Queues.fillOthers(p)
@@ -149,12 +150,12 @@ func (d *dynamicmr) Decide(p *sched.Plan) {
 	}
 }
 
-// Position returns the place of st in the order beneath.
+// Position returns the key of st in the order of the base.
 func (d *dynamicmr) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return d.Queues.Tree.Position(v, st)
 }
 
-// InWords says whose turn comes first, and what decides in the queue of st.
+// InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (d *dynamicmr) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	return d.Queues.inWords(v, st, k)
 }

@@ -143,12 +143,12 @@ var longtermCard = Card{
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// longterm serves queues by what they have used over time. Among siblings those below their minimum share are first,
-// then those below the guaranteed part of their share, then the queue that has been counted for least for its weight.
+// longterm serves queues by how much they have used over time. Among siblings, queues below their minimum share come
+// first, then queues below the guaranteed part of their share, then the queue with the smallest balance for its weight.
 // Jobs of a queue share it as under fair.
 //
-// What a queue has been counted for grows at a rate of its own while its tasks run, so that the order of siblings
-// changes without any event. The ledger keeps the amounts exactly, and seniority keeps the order.
+// The balance of a queue grows at a rate of its own while its tasks run, so the order of siblings changes without any
+// event. The ledger keeps the balances exactly, and seniority keeps the order.
 type longterm struct {
 	tree
 	Ledger ledger
@@ -173,10 +173,10 @@ func newLongterm(a Args) sched.Policy {
 	return l
 }
 
-// leastLook is the least time between two looks at what jobs have used.
+// leastLook is the shortest time between two looks at how much jobs have used.
 const leastLook = sched.Time(1e9)
 
-// within orders the jobs of a queue by the queue's own policy, as fair does, or by what they have used.
+// within orders the jobs of a queue by the queue's own policy, as fair does, or by how much they have used.
 func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j := st.Job
 	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
@@ -191,7 +191,7 @@ func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
-// InWords says whose turn comes first, and what decides in the queue of st.
+// InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&l.tree, v, st, k)
 	switch v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy {
@@ -206,8 +206,8 @@ func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	return queues + holdsInWords(kindOf(st), k)
 }
 
-// entitled tells a queue's place among its siblings for explanations: its class, and what it has been counted for, in
-// seconds of the whole cluster for its weight.
+// entitled returns the key of a queue among its siblings, for explanations: its class, and its balance in seconds of
+// the whole cluster for its weight.
 func (l *longterm) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	e := l.Ledger.entry(l.view, q, k)
 	if e.class == byCredit {
@@ -216,7 +216,7 @@ func (l *longterm) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	return sched.Key{Class: e.class, Value: e.part}
 }
 
-// Decide starts tasks where there is room, and may kill some for queues that have credit and cannot use it.
+// Decide starts tasks where there is room, and may kill tasks for queues that have credit and cannot use it.
 func (l *longterm) Decide(p *sched.Plan) {
 	l.shares.follow(p)
 	l.Jobs.follow(p)
@@ -256,7 +256,7 @@ func (l *longterm) fillKind(p *sched.Plan, k sched.ResourceKind) {
 	}
 }
 
-// reorder puts the queues whose accounts have changed in their places.
+// reorder updates the order for the queues whose accounts have changed.
 func (l *longterm) reorder() {
 	for _, q := range l.Ledger.touched {
 		l.order.changed(l, q)
@@ -264,8 +264,8 @@ func (l *longterm) reorder() {
 	l.Ledger.touched = l.Ledger.touched[:0]
 }
 
-// descend returns the stage below q whose turn it is; nil: none that waits fits. A child without such a stage is set
-// aside for the rest of the pass. O(log n) for n siblings on each level, and as much for each child that is set aside.
+// descend returns the first stage below q for which there is room; nil: there is none. A child without such a stage is
+// set aside for the rest of the pass. O(log n) for n siblings on each level, and as much for each child set aside.
 func (l *longterm) descend(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 	if q.ID != 0 {
 		if st := l.own(p, q, s); st != nil {
@@ -291,12 +291,12 @@ func (l *longterm) descend(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage
 func (l *longterm) Left(now sched.Time) any {
 	left := l.Ledger
 	left.At = max(left.At, now)
-	left.Young, left.Owners, left.Jobs = nil, nil, sched.Per[finished]{} // are of this run alone
+	left.Young, left.Owners, left.Jobs = nil, nil, sched.Per[finished]{} // they mean nothing in another run
 	return &left
 }
 
-// Recall implements Lasting. Parameters are those of this run, not of the run that left text. The policy stays as it is
-// where text is refused.
+// Recall implements Lasting. Parameters are those of this run, not of the run that left text. If text is refused, the
+// policy does not change.
 func (l *longterm) Recall(text []byte) error {
 	var was ledger
 	if err := json.Unmarshal(text, &was); err != nil {
@@ -311,10 +311,10 @@ func (l *longterm) Recall(text []byte) error {
 	return nil
 }
 
-// A repayment takes back, gently, for queues that have credit what queues in debt hold above their fair shares.
+// A repayment takes back, gently, what queues in debt hold above their fair shares, for queues that have credit.
 type repayment struct {
 	reclaimer
-	Short [sched.NumResources]sched.Per[since] // by queue: since when it has less than its fair share
+	Short [sched.NumResources]sched.Per[since] // by queue: since when it holds less than its fair share
 
 	patience sched.Time
 	most     float64
@@ -325,12 +325,12 @@ func (r *repayment) init(a Args, t *tree) {
 	r.reclaimer.init(a, t)
 }
 
-// look kills tasks of queues in debt, from the one farthest above its fair share, for queues with credit that have been
-// below theirs for too long: at most a part of the cluster at once. No queue falls below its fair share by that, and a
-// queue without debt loses nothing. O(queues) for each kind of resource.
+// look kills tasks for queues with credit that have been below their fair shares for too long. It takes from queues in
+// debt, first from the queue farthest above its fair share, and at most a part of the cluster at once. No queue falls
+// below its fair share because of that, and a queue without debt loses nothing. O(queues) for each kind of resource.
 func (r *repayment) look(p *sched.Plan, l *ledger) {
 	for k := range sched.ResourceKind(sched.NumResources) {
-		competes := r.tree.has(k) // else no task waits for it, and no queue is short
+		competes := r.tree.has(k) // else no task wants the kind, and no queue is short of it
 		if competes {
 			r.divide(p, k, func(q *sched.Queue) theory.Claim {
 				demand := float64(min(q.Demand[k], q.Max[k]))

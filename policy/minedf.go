@@ -24,24 +24,25 @@ var deadlineMemory = []string{
 	keeperMemory,
 }
 
-// minedf entitles each stage to the fewest slots with which its job meets its deadline, as the estimator knows the
-// tasks of its stages. Stages below that are served by deadline, then all others by deadline, then jobs without one.
+// minedf entitles each stage to the fewest slots with which its job meets its deadline, by the estimator's times of the
+// job's tasks. Stages with fewer slots are served first, by deadline; then all other stages by deadline; then the
+// stages of jobs without a deadline.
 //
-// The entitlement is computed when the job arrives or changes, when a stage is through, and when the finished tasks
-// of a stage have doubled: O(stages of the job).
+// The entitlement is computed when the job arrives or changes, when a stage is done, and when the number of finished
+// tasks of a stage has doubled: O(stages of the job).
 type minedf struct {
 	Order
 	DelayPlacer
 	Entitled sched.Per[entitlement] // by stage
 
-	confidence float64 // with which the entitlement is to be enough; 0: that of the mean
-	least      float64 // chance of the whole cluster to meet a deadline below which a job is hopeless
+	confidence float64 // the probability with which the entitlement should suffice; 0: by mean times
+	least      float64 // a job is hopeless if the whole cluster meets its deadline with a smaller probability
 }
 
-// An entitlement is what a stage is to hold.
+// An entitlement says how many slots a stage should hold.
 type entitlement struct {
 	Slots    int32 // tasks at once
-	Asked    int32 // finished tasks when it was computed
+	Asked    int32 // how many tasks had finished when it was computed
 	Hopeless bool
 }
 
@@ -69,7 +70,7 @@ func (m *minedf) rank(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	return key
 }
 
-// InWords says the deadline of a stage's job, and whether the stage holds what it needs for it.
+// InWords returns in words the deadline of a stage's job, and whether the stage holds the slots that it needs.
 func (m *minedf) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string { return dueInWords(k) }
 
 // Decide starts tasks where there is room.
@@ -91,8 +92,8 @@ func (m *minedf) Decide(p *sched.Plan) {
 	m.Fill(p, &m.DelayPlacer)
 }
 
-// entitle computes what the stages of a job are to hold. A stage whose task length is not known is entitled to all
-// that it can use, so that its job is served by its deadline.
+// entitle computes the entitlements of the stages of a job. A stage whose task length is not known is entitled to all
+// slots that it can use, so that its job is served by its deadline.
 func (m *minedf) entitle(p *sched.Plan, j *sched.Job) {
 	if j.Spec.Deadline <= 0 {
 		return

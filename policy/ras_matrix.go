@@ -9,23 +9,23 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A matrix is a placement that lasts: the memory and the cycle of RAS (docs/spec/ras.md, 2.5). A job takes part with
-// one stage of maps and one of reduces at a time: the first of each kind that has tasks to run.
+// A matrix is RAS's placement of tasks on nodes, which it computes in cycles and remembers (docs/spec/ras.md, 2.5). At
+// any time a job takes part with one stage of maps and one of reduces: the first of each kind that has tasks to run.
 type matrix struct {
 	Placed  sched.Per[placed]         // by job
 	Lengths sched.Per[goals.Lengths]  // by stage
 	Used    sched.Per[footprint]      // by stage
 	Known   footprints                // of stages that have ended, in this run and in earlier ones
 	Shunned sched.Per[[]sched.NodeID] // by stage: nodes that the core does not let it use
-	Dirty   bool                      // tasks are to be placed anew at once
+	Dirty   bool                      // the next Decide begins a cycle
 	Clock   ticker
 	Masters masters
-	// Stranded is stages that waited at the last cycle while nothing of them ran, in order of submission.
+	// Stranded has stages of which tasks waited and none ran at the last cycle, in order of submission.
 	Stranded []sched.StageID
 
 	need   func(p *sched.Plan, rows []row)
-	offers func(p *sched.Plan, n *sched.Node) sched.Resources // what a node offers until the next cycle
-	byNode [][]spotRef                                        // cache of Placed; nil: to be made anew
+	offers func(p *sched.Plan, n *sched.Node) sched.Resources // how much a node offers until the next cycle
+	byNode [][]spotRef                                        // cache of Placed by node; nil: not made yet
 	rasOptions
 }
 
@@ -38,17 +38,16 @@ type rasOptions struct {
 	disk, network                   float64 // bytes/s
 }
 
-// A placed is where the tasks of a job are placed.
+// A placed is the placement of a job's tasks.
 type placed struct {
-	On   []spot // by rising node
-	Rank int32  // of its utility among those of all jobs, from 0: the worst off first
-	Dry  bool   // a node was served for it while none of its tasks waited
-	// Wanted is the places of the stages that took part with maps and with reduces, from 1, negative if none of their
-	// tasks waited; zero: none took part.
+	On   []spot // in ascending order of nodes
+	Rank int32  // the job's place by utility among all jobs, from 0: the worst off first
+	Dry  bool   // a node on which tasks of the job are placed was served while none of its tasks waited
+	// Wanted is wanted(job) at the last cycle.
 	Wanted [2]int32
 }
 
-// A spot is how many maps and reduces of a job are to run on a node.
+// A spot says how many maps and reduces of a job are placed on a node.
 type spot struct {
 	Node          sched.NodeID
 	Maps, Reduces int32
@@ -64,7 +63,7 @@ type spotRef struct {
 type row struct {
 	placement.Job
 	job           *sched.Job
-	maps, reduces *sched.Stage // that take part; nil: none
+	maps, reduces *sched.Stage // the stages that take part; nil: none
 	mean          float64      // length of a map in seconds; zero: unknown
 }
 
@@ -86,7 +85,7 @@ func (m *matrix) init(a Args, need func(*sched.Plan, []row)) {
 	m.Masters.init(a)
 }
 
-// decide is Decide of a policy with a matrix.
+// decide implements Decide for policies with a matrix.
 func (m *matrix) decide(p *sched.Plan) {
 	m.notice(p)
 	m.Masters.start(p, anywhere{})
@@ -94,7 +93,7 @@ func (m *matrix) decide(p *sched.Plan) {
 	m.Masters.keep(p)
 }
 
-// startPlaced starts tasks where they are placed, after a cycle if one is due.
+// startPlaced starts tasks on the nodes where they are placed, after a cycle if one is due.
 func (m *matrix) startPlaced(p *sched.Plan) {
 	if due := m.Clock.due(p, m.cycle); due || m.Dirty {
 		m.Dirty = false
@@ -115,7 +114,7 @@ func (m *matrix) startPlaced(p *sched.Plan) {
 	}
 }
 
-// notice learns from what happened at this instant, and sets Dirty if tasks are to be placed anew for it.
+// notice learns from the events of this instant, and sets Dirty if one of them calls for a cycle.
 func (m *matrix) notice(p *sched.Plan) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
@@ -142,7 +141,7 @@ func (m *matrix) notice(p *sched.Plan) {
 	}
 }
 
-// ended learns from an attempt that has ended.
+// ended learns from attempt a, which has ended by event e.
 func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
 	if at, ok := m.Placed.Has(a.Stage.Job); m.trigger && ok && at.Wanted != wanted(a.Stage.Job) {
 		m.Dirty = true
@@ -160,7 +159,8 @@ func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
 	}
 }
 
-// place computes where the tasks of all jobs are to run. O(nodes + attempts + jobs), and what placement.State costs.
+// place is a cycle: it computes the placement of the tasks of all jobs. O(nodes + attempts + jobs), and the cost of
+// placement.State.
 func (m *matrix) place(p *sched.Plan) {
 	rows := m.rows(p)
 	m.need(p, rows)
@@ -176,7 +176,7 @@ func (m *matrix) place(p *sched.Plan) {
 		byJob[rows[i].job.ID] = i
 		problem.Jobs = append(problem.Jobs, rows[i].Job)
 	}
-	reduces := make([][]spot, len(rows)) // that run, by row
+	reduces := make([][]spot, len(rows)) // by row: the reduces that run
 	for i, n := range p.Nodes {
 		if n.Lost {
 			continue
@@ -191,7 +191,7 @@ func (m *matrix) place(p *sched.Plan) {
 					reduces[r] = append(reduces[r], spot{Node: n.ID})
 				}
 				reduces[r][len(reduces[r])-1].Reduces++
-			default: // it is not the matrix's, and takes room
+			default: // the matrix does not place it, and it takes room
 				problem.Nodes[i] = minus(problem.Nodes[i], m.demand(p, a))
 			}
 		}
@@ -203,7 +203,7 @@ func (m *matrix) place(p *sched.Plan) {
 	m.keep(p, s, rows)
 }
 
-// carryOver puts into s the reduces that run, and what was placed in the last cycle as far as there is room for it.
+// carryOver puts the reduces that run into s, and the tasks placed in the last cycle as far as there is room for them.
 func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, running [][]spot) {
 	for r := range rows {
 		for _, at := range running[r] {
@@ -228,7 +228,7 @@ func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, runnin
 		}
 		for _, at := range on {
 			maps := int(at.Maps)
-			if excess > 0 { // those that do not run go first
+			if excess > 0 { // maps that do not run are dropped first
 				drop := min(excess, max(0, maps-int(runningOn(p, rows[r].maps, at.Node))))
 				excess -= drop
 				maps -= drop
@@ -240,7 +240,7 @@ func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, runnin
 	}
 }
 
-// runningOn returns how many tasks of a stage run on a node; nil has none.
+// runningOn returns how many tasks of stage st, which may be nil, run on a node.
 func runningOn(p *sched.Plan, st *sched.Stage, id sched.NodeID) (n int32) {
 	if st == nil {
 		return 0
@@ -253,7 +253,7 @@ func runningOn(p *sched.Plan, st *sched.Stage, id sched.NodeID) (n int32) {
 	return n
 }
 
-// keep remembers a placement.
+// keep remembers the placement in s.
 func (m *matrix) keep(p *sched.Plan, s *placement.State, rows []row) {
 	order := make([]int, len(rows))
 	for r := range rows {
@@ -314,8 +314,8 @@ func (m *matrix) rows(p *sched.Plan) (rows []row) {
 	return rows
 }
 
-// takesPart returns the stage by which a job takes part with reduces, or with maps and whatever else is no master: the
-// first with tasks that wait, or else that run; nil: none.
+// takesPart returns the stage with which a job takes part: of its reduces, or else of its other stages except masters.
+// It is the first with tasks that wait, or else the first with tasks that run; nil: there is none.
 func takesPart(j *sched.Job, reduces bool) (part *sched.Stage) {
 	for _, st := range j.Stages {
 		if st.Kind == sched.Master || (st.Kind == sched.Reduce) != reduces || !runnable(st) {
@@ -331,7 +331,7 @@ func takesPart(j *sched.Job, reduces bool) (part *sched.Stage) {
 	return part
 }
 
-// wanted returns what placed.Wanted would be now: for maps and for reduces the index of the stage plus 1, negative if
+// wanted returns, for maps and for reduces, the index + 1 of the stage with which a job takes part; it is negative if
 // no task of the stage is pending; 0: there is no such stage.
 func wanted(j *sched.Job) (of [2]int32) {
 	for i := range of {
@@ -355,7 +355,7 @@ func mostAtOnce(st *sched.Stage) int64 {
 	return int64(unfinished(st))
 }
 
-// shunned returns the places of the nodes that st may not use; nil: it may use all.
+// shunned returns the indexes (NodeID-1) of the nodes that st may not use; nil: it may use all.
 func (m *matrix) shunned(st *sched.Stage) map[int]bool {
 	list, ok := m.Shunned.Has(st)
 	if !ok {
@@ -368,7 +368,7 @@ func (m *matrix) shunned(st *sched.Stage) map[int]bool {
 	return places
 }
 
-// Why says what the last cycle decided for a stage, for the command explain; "": nothing.
+// Why returns in words what the last cycle decided for stage st, for the command explain; "": nothing.
 func (m *matrix) Why(_ *sched.View, st *sched.Stage) string {
 	at, ok := m.Placed.Has(st.Job)
 	if !ok || st.Kind == sched.Master {

@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// spots returns what is placed on a node, the jobs that are worst off first.
+// spots returns the placements on a node, those of the jobs that are worst off first.
 func (m *matrix) spots(p *sched.Plan, id sched.NodeID) []spotRef {
 	if m.byNode == nil {
 		m.byNode = make([][]spotRef, len(p.Nodes))
@@ -58,7 +58,7 @@ func (m *matrix) serve(p *sched.Plan, n *sched.Node) {
 	}
 }
 
-// A nodeLoad is what the attempts on a node use now.
+// A nodeLoad says how much the attempts on a node use now.
 type nodeLoad struct {
 	placement.Room
 	known    bool
@@ -77,7 +77,7 @@ func (l *nodeLoad) of(m *matrix, p *sched.Plan, n *sched.Node) {
 	}
 }
 
-// add counts one attempt more.
+// add adds an attempt.
 func (l *nodeLoad) add(m *matrix, p *sched.Plan, st *sched.Stage, d *placement.Demand) {
 	l.Use = l.Use.Plus(1, d)
 	l.attempts = append(l.attempts, st)
@@ -117,8 +117,9 @@ func (m *matrix) start(p *sched.Plan, st *sched.Stage, n *sched.Node, l *nodeLoa
 	return true
 }
 
-// leavesMaps reports whether one reduce more leaves room below the maxima of its queues for a map of its job, if maps
-// wait. Reduces hold what they have until all maps are done, and the placement knows no maxima. O(depth of the queues).
+// leavesMaps reports whether one more reduce of a job leaves room, below the maxima of its queues, for a map of the
+// job, if maps wait. Reduces hold their room until all maps are done, and the placement ignores maxima. O(depth of the
+// queues).
 func leavesMaps(p *sched.Plan, st *sched.Stage) bool {
 	maps := takesPart(st.Job, false)
 	if st.Kind != sched.Reduce || maps == nil || maps.Pending == 0 {
@@ -136,7 +137,7 @@ func leavesMaps(p *sched.Plan, st *sched.Stage) bool {
 	}
 }
 
-// demandOf returns what a task of st will use that starts now.
+// demandOf returns how much a task of st will use if it starts now.
 func (m *matrix) demandOf(p *sched.Plan, st *sched.Stage) placement.Demand {
 	if st.Kind != sched.Reduce {
 		return m.mapDemand(st)
@@ -148,7 +149,8 @@ func (m *matrix) demandOf(p *sched.Plan, st *sched.Stage) placement.Demand {
 	return shuffle.Plus(int64(m.copies), &each)
 }
 
-// shun notes that the core keeps a stage off a node, though that has room and is not reserved for another stage.
+// shun notes that the core does not let a stage use a node, although the node has room and is not reserved for another
+// stage.
 func (m *matrix) shun(p *sched.Plan, st *sched.Stage, n *sched.Node) {
 	each := &st.Spec.PerTask
 	if !each.FitsIn(n.Free()) || n.Reserved != (sched.StageID{}) || !each.FitsIn(p.Headroom(st.Job)) {
@@ -159,7 +161,8 @@ func (m *matrix) shun(p *sched.Plan, st *sched.Stage, n *sched.Node) {
 	}
 }
 
-// serveMoist serves the nodes of jobs that had no task to start where tasks of theirs are placed, and have some now.
+// serveMoist serves the nodes of jobs which are placed there, had no waiting task when the node was last served, and
+// have one now.
 func (m *matrix) serveMoist(p *sched.Plan) {
 	for i := range p.Events {
 		var j *sched.Job
@@ -195,8 +198,9 @@ func waitsForTasks(j *sched.Job) bool {
 	return false
 }
 
-// findStranded notes the first stages that wait while nothing of them runs, mostLooks at most: the matrix does not know
-// queues' maxima or nodes that a job must not use, so what it places may never start. O(jobs), once a cycle.
+// findStranded notes the first stages of which tasks wait and none runs, at most mostLooks. The matrix does not know
+// the maxima of queues and the nodes that a job must not use, so the tasks that it places may never start. O(jobs),
+// once a cycle.
 func (m *matrix) findStranded(p *sched.Plan) {
 	m.Stranded = m.Stranded[:0]
 	for j := range p.Jobs() {
@@ -214,13 +218,14 @@ func (m *matrix) findStranded(p *sched.Plan) {
 	}
 }
 
-// isStranded reports whether tasks of st wait that could run, and none runs.
+// isStranded reports whether tasks of st wait and could run, and none runs.
 func (m *matrix) isStranded(p *sched.Plan, st *sched.Stage) bool {
 	return st != nil && st.Pending > 0 && st.Running == 0 && (st.Kind != sched.Reduce || m.isReducing(p, st.Job))
 }
 
-// rescue starts one task of each stranded stage, wherever a node has room for what it uses. It is called whenever nodes
-// have room: under heartbeats a node offers its room only when it reports, which may be at no cycle.
+// rescue starts one task of each stranded stage on any node with room for what it uses. It is called whenever nodes
+// have room, not only at cycles: under heartbeats a node can be used only when it reports, which may never be at a
+// cycle.
 func (m *matrix) rescue(p *sched.Plan) {
 	m.Stranded = slices.DeleteFunc(m.Stranded, func(id sched.StageID) bool {
 		st := p.Stage(id)

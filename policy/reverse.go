@@ -71,16 +71,16 @@ var reverseCard = Card{
 type backward struct {
 	Matrix matrix
 	Days   profile
-	Whole  sched.Resources   // what nodes have altogether, where the forecast is in parts
+	Whole  sched.Resources   // how much all nodes have altogether, if the forecast is in parts
 	Fits   sched.Per[fitted] // by job
 
-	given, constant    bool // what the forecast is
+	given, constant    bool // the forecast is the core's, or that nothing changes; else it is learned
 	byCycle, fractions bool
 	suspends, kills    bool
 	correction         sched.Time
 }
 
-// A fitted is what the last cycle found for a job.
+// A fitted is the result of the last cycle for a job.
 type fitted struct {
 	Fit, Required float64 // maps that must run now, and that must run on average
 }
@@ -101,7 +101,7 @@ func newReverse(a Args) sched.Policy {
 	return b
 }
 
-// Decide learns what is available, makes room where a node has come to offer less, and places and starts tasks.
+// Decide learns how much is available, makes room on nodes that have come to offer less, and places and starts tasks.
 func (b *backward) Decide(p *sched.Plan) {
 	b.Days.observe(p)
 	b.measure(p)
@@ -123,7 +123,7 @@ func (b *backward) plan(p *sched.Plan, rows []row) {
 			Window: reverse.Window(b.Matrix.cycle.Seconds(), x.mean, b.byCycle),
 		}
 		for k, there := range &p.Capacity {
-			if there > 0 { // of other kinds nothing is known
+			if there > 0 { // the forecast says nothing of other kinds
 				jobs[i].Map[k] = float64(x.Map[k]) / 1000
 			}
 		}
@@ -141,8 +141,8 @@ func (b *backward) plan(p *sched.Plan, rows []row) {
 	}
 }
 
-// least returns what a node is expected to offer at least until the next cycle: as much less than it offers now as all
-// nodes together.
+// least returns the least that a node is expected to offer until the next cycle: the same part of what it offers now as
+// dip says for all nodes together.
 func (b *backward) least(p *sched.Plan, n *sched.Node) sched.Resources {
 	part := b.dip(p)
 	offers := n.Capacity
@@ -154,8 +154,8 @@ func (b *backward) least(p *sched.Plan, n *sched.Node) sched.Resources {
 	return offers
 }
 
-// dip returns, as a part of what all nodes offer now, what they will offer at least until the next cycle. It is
-// computed for each node anew, in O(steps of the forecast in a cycle · log of all).
+// dip returns the least that all nodes together will offer until the next cycle, as a part of what they offer now.
+// O(steps of the forecast in a cycle · log of all steps), for each node.
 func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 	for k := range part {
 		part[k] = 1
@@ -175,9 +175,9 @@ func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 	return part
 }
 
-// relieve suspends or kills the youngest maps of a node that runs more than it offers, until what runs fits; and lets
-// suspended ones go on where there is room again. A suspended map keeps its memory, so none is suspended for want of
-// memory.
+// relieve suspends or kills the youngest maps of a node whose attempts hold more than it offers, until the rest fits.
+// If there is room again, it resumes suspended maps. A suspended map keeps its memory, so maps are not suspended if
+// memory is short.
 func (b *backward) relieve(p *sched.Plan, n *sched.Node) {
 	if n.Lost {
 		return
@@ -215,7 +215,7 @@ func (b *backward) Left(now sched.Time) any { return b.Matrix.Left(now) }
 // Recall implements Lasting.
 func (b *backward) Recall(text []byte) error { return b.Matrix.Recall(text) }
 
-// Why says what the last cycle found and decided for a stage, for the command explain.
+// Why returns in words what the last cycle found and decided for stage st, for the command explain.
 func (b *backward) Why(v *sched.View, st *sched.Stage) string {
 	text := b.Matrix.Why(v, st)
 	if f, ok := b.Fits.Has(st.Job); ok && text != "" && !math.IsNaN(f.Fit) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// What one application may ask for at a time: kinds of containers, and hosts and racks, as many not to have as to have.
+// Limits on the asks of one application: kinds of containers, and hosts and racks (as many again in its blacklist).
 const (
 	mostStages = 4096
 	mostPlaces = 1 << 16
@@ -28,11 +28,11 @@ func newAskTable() askTable {
 	}
 }
 
-// kindOf is the kind of a stage: MapReduce tells its tasks apart by priority.
+// kindOf returns the kind of a stage. MapReduce asks for maps and reduces with different priorities.
 func kindOf(appType string, p wire.Priority) sched.StageKind {
 	if appType == "MAPREDUCE" {
 		switch p {
-		case 20, 19, 5: // maps, opportunistic ones, and those to be run again
+		case 20, 19, 5: // maps, opportunistic maps, and maps that run again
 			return sched.Map
 		case 10:
 			return sched.Reduce
@@ -41,7 +41,7 @@ func kindOf(appType string, p wire.Priority) sched.StageKind {
 	return sched.Other
 }
 
-// checkAsks reports what is wrong with asks by themselves, whatever there is, where a container may have most.
+// checkAsks returns an error if an ask is wrong whatever nodes there are. most is the largest container.
 func (s Sizes) checkAsks(asks []wire.ResourceRequest, most wire.Resource) error {
 	for i := range asks {
 		a := &asks[i]
@@ -57,7 +57,8 @@ func (s Sizes) checkAsks(asks []wire.ResourceRequest, most wire.Resource) error 
 	return nil
 }
 
-// checkAsks reports what is wrong with the asks and the blacklist of a call, before any of them is taken.
+// checkAsks returns an error if the asks or the blacklist of a call are wrong. It is called before any of them is
+// taken.
 func (app *application) checkAsks(q *wire.AllocateRequest) error {
 	if len(q.Asks) > 0 {
 		if err := app.m.config.Sizes.checkAsks(q.Asks, askable(app.m)); err != nil {
@@ -100,7 +101,7 @@ func (app *application) checkAsks(q *wire.AllocateRequest) error {
 	return nil
 }
 
-// newStages counts the stages that a call may need beyond those that there are.
+// newStages returns how many further stages a call may need.
 func (t *askTable) newStages(q *wire.AllocateRequest, sizes Sizes) (n int) {
 	if len(t.stages)+len(q.Asks) <= mostStages {
 		return 0 // however many
@@ -128,7 +129,7 @@ func (t *askTable) newStages(q *wire.AllocateRequest, sizes Sizes) (n int) {
 	return n
 }
 
-// newPlaces counts the hosts and racks of a call that were not asked for yet.
+// newPlaces returns how many hosts and racks of a call the application has not asked for yet.
 func (t *askTable) newPlaces(q *wire.AllocateRequest) (n int) {
 	for i := range q.Asks {
 		a := &q.Asks[i]
@@ -145,7 +146,7 @@ func (t *askTable) newPlaces(q *wire.AllocateRequest) (n int) {
 	return n
 }
 
-// ask takes the asks and the blacklist of a call in, which have been checked.
+// ask applies the asks and the blacklist of a call, which have been checked.
 func (app *application) ask(q *wire.AllocateRequest) {
 	t := &app.asks
 	for _, place := range q.Blacklist.Add {
@@ -185,8 +186,8 @@ func (app *application) ask(q *wire.AllocateRequest) {
 	}
 }
 
-// take puts one ask into its group. A total was counted without what its sender has not heard of yet: that is taken
-// off, or it would be granted twice.
+// take applies ask a to its group. The sender has not heard of some granted containers (group.owed) when it counts the
+// total. They are subtracted from it, or they would be granted twice.
 func (t *askTable) take(g *group, a *wire.ResourceRequest, sizes Sizes) {
 	if a.Place == wire.Anywhere {
 		t.want(g, max(0, a.Containers-g.owed))
@@ -219,8 +220,8 @@ func (t *askTable) fits(g *group, size wire.Resource) bool {
 	return g.stage != 0 && t.stages[g.stage].size == size
 }
 
-// settle tells the core what a group wants now: of its stage, and nothing any more of the stage that it had with
-// another size.
+// settle tells the core how many containers a group wants now of its stage. Of the stage that it had for another size,
+// it wants none any more.
 func (app *application) settle(g *group) {
 	t := &app.asks
 	if g.stage != 0 && !t.fits(g, g.size) {
@@ -238,7 +239,7 @@ func (app *application) settle(g *group) {
 	t.forget(g)
 }
 
-// enter gives a group a stage. A new one has a spec.
+// enter gives a group a stage: an idle one, or a new one, for which it returns the spec.
 func (app *application) enter(g *group) *sched.StageSpec {
 	t, key := &app.asks, stageKey{g.key, g.size}
 	if list := t.idle[key.kind()]; len(list) > 0 {
@@ -256,14 +257,14 @@ func (app *application) enter(g *group) *sched.StageSpec {
 	}
 }
 
-// leave takes a group's stage from it, which waits for nothing any more.
+// leave makes the stage of a group, which waits for nothing any more, idle.
 func (t *askTable) leave(g *group) {
 	k := t.stages[g.stage].kind()
 	t.idle[k] = append(t.idle[k], g.stage)
 	g.stage = 0
 }
 
-// forget takes a group out when nothing is left of it.
+// forget removes a group if it has no asks any more.
 func (t *askTable) forget(g *group) {
 	if g.total == 0 && g.owed == 0 && len(g.places) == 0 {
 		if g.stage != 0 {
@@ -280,7 +281,7 @@ func (app *application) tellAsks(asks *sched.Asks) {
 	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
 }
 
-// only returns the nodes that a group is bound to; nil: none.
+// only returns the nodes that a group may use; nil: all.
 func (g *group) only(nodes *nodeTable) []sched.NodeID {
 	if g.on != nil {
 		return []sched.NodeID{g.on.sched}
@@ -298,7 +299,7 @@ func (g *group) only(nodes *nodeTable) []sched.NodeID {
 	return slices.Compact(ids)
 }
 
-// near returns where the containers of a group would be, by node and by rack.
+// near returns on which nodes and racks the containers of a group would run, and how many on each.
 func (g *group) near(nodes *nodeTable) (list []sched.Near) {
 	if g.total == 0 {
 		return nil
@@ -324,8 +325,8 @@ func (g *group) near(nodes *nodeTable) (list []sched.Near) {
 	return list
 }
 
-// placed takes a container that was granted off its group's counts: off the host's, the rack's and the total, as far as
-// they go.
+// placed subtracts a container that was granted on node n from its group's counts: those of the host and the rack, and
+// the total. Counts do not fall below zero.
 func (t *askTable) placed(g *group, n *node) {
 	g.owed++
 	t.want(g, max(0, g.total-1))
@@ -341,14 +342,14 @@ func (t *askTable) placed(g *group, n *node) {
 	}
 }
 
-// heard says that the ApplicationMaster hears of a container that was granted.
+// heard notes that the ApplicationMaster hears of granted container c.
 func (t *askTable) heard(c *container) {
 	g := t.groups[groupKey{c.priority, c.group, 0}]
 	g.owed--
 	t.forget(g)
 }
 
-// ban works out which nodes the blacklist names.
+// ban computes which nodes the blacklist names.
 func (app *application) ban() {
 	t := &app.asks
 	t.bans = nil
@@ -378,7 +379,7 @@ func (t *askTable) of(stage int32) *group {
 	return nil
 }
 
-// nodeCame looks again at what was asked of some places, and at the blacklist: a node that has come may be meant.
+// nodeCame applies the asks for hosts and racks, and the blacklist, again: they may name a node that has joined.
 func (app *application) nodeCame() {
 	t := &app.asks
 	if len(t.banned) > 0 {
@@ -392,8 +393,8 @@ func (app *application) nodeCame() {
 	}
 }
 
-// drop takes all asks back, and the blacklist: the next ApplicationMaster may start anywhere, and only one that keeps
-// its containers is bound by what the one before did not want.
+// drop withdraws all asks, and the blacklist. So the next ApplicationMaster may start on any node; only if the
+// application keeps containers, the blacklist stays for the next attempt.
 func (app *application) drop() {
 	t := &app.asks
 	t.bans = nil
@@ -411,8 +412,8 @@ func (app *application) drop() {
 	t.pending, t.places = 0, 0
 }
 
-// unplaced puts a container back that was granted and is over before the ApplicationMaster has heard of it. The core is
-// told before the next Step, once for all containers of a group. O(1).
+// unplaced adds a granted container, which has ended before the ApplicationMaster has heard of it, to its group's
+// counts again. The core is told before the next Step, once for all containers of a group. O(1).
 func (app *application) unplaced(c *container) {
 	g := app.asks.groups[groupKey{c.priority, c.group, 0}]
 	g.owed--
@@ -423,7 +424,8 @@ func (app *application) unplaced(c *container) {
 	}
 }
 
-// settleAll tells the core what changed since the last Step without an ask.
+// settleAll tells the core of the groups that have changed since the last Step without a call of their
+// ApplicationMaster.
 func (m *manager) settleAll() {
 	for _, u := range m.unsettled {
 		if u.app.asks.groups[u.group.key] == u.group && u.group.changed {

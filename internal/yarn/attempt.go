@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// begin makes the next attempt.
+// begin begins the application's next attempt, and returns it.
 func (app *application) begin() *attempt {
 	a := &attempt{
 		app:   app,
@@ -54,7 +54,7 @@ func (a *attempt) keeps(c *container) bool {
 		!c.isMaster() && (c.state == acquired || c.state == running) && c.leaving == nil
 }
 
-// own returns the containers that are the attempt's in order of allocation: those that it has taken over first.
+// own returns the attempt's containers in order of allocation, with those that it has taken over first.
 func (a *attempt) own() (list []*container) {
 	if a.app.submission.KeepContainers {
 		for _, before := range a.app.attempts {
@@ -68,7 +68,7 @@ func (a *attempt) own() (list []*container) {
 	return append(list, slices.DeleteFunc(a.sorted(), func(c *container) bool { return c.attempt != a })...)
 }
 
-// previous tells an ApplicationMaster of the containers that its attempt has taken over.
+// previous adds the containers that the attempt has taken over to reply r, for its ApplicationMaster.
 func (a *attempt) previous(r *wire.RegisterMasterResponse) {
 	for _, c := range a.own() {
 		if c.id.Attempt == a.id || c.state == done || c.leaving != nil {
@@ -82,7 +82,7 @@ func (a *attempt) previous(r *wire.RegisterMasterResponse) {
 	}
 }
 
-// tokenFor returns a token for a node, unless the ApplicationMaster has one that is still good.
+// tokenFor returns a token for a node, unless the ApplicationMaster has one that is still valid.
 func (a *attempt) tokenFor(n *node) (wire.NodeToken, bool) {
 	have := nodeToken{a.app.m.keys.node.Current().ID, n.life}
 	if a.dues.tokens[n] == have {
@@ -111,7 +111,7 @@ type lingeringMaster attempt
 
 func (s *lingeringMaster) expired() { s.app.end(wire.AppFinished, s.app.outcome) }
 
-// token signs the token by which the ApplicationMaster is known here.
+// token returns the token by which the ApplicationMaster authenticates to the ResourceManager.
 func (a *attempt) token() wire.Token {
 	k := a.app.m.keys.master
 	a.dues.key = k.Current().ID
@@ -120,7 +120,7 @@ func (a *attempt) token() wire.Token {
 	return wire.Token{Identifier: identifier, Password: k.Sign(identifier), Kind: token.KindMaster}
 }
 
-// nodeToken signs a token for a node.
+// nodeToken returns a token by which the ApplicationMaster authenticates to a node.
 func (a *attempt) nodeToken(n *node) wire.Token {
 	k := a.app.m.keys.node
 	id := token.Node{Attempt: a.id, Node: n.id, User: a.app.user, Key: k.Current().ID}
@@ -152,7 +152,7 @@ func (a *attempt) launch() {
 	)
 }
 
-// launched says what became of the launch.
+// launched is called when the launch has ended; err is nil if the node has started the ApplicationMaster.
 func (a *attempt) launched(err error) {
 	a.unlaunch()
 	switch {
@@ -174,7 +174,7 @@ func (a *attempt) launched(err error) {
 	}
 }
 
-// unlaunch ends the launch, if it still goes on.
+// unlaunch cancels the launch, if it is in progress.
 func (a *attempt) unlaunch() {
 	if a.cancel != nil {
 		a.cancel()
@@ -182,8 +182,8 @@ func (a *attempt) unlaunch() {
 	}
 }
 
-// fail ends the attempt because its ApplicationMaster cannot be reached any more. The core begins another when the
-// container is gone.
+// fail ends the attempt because its ApplicationMaster cannot be reached any more. The core begins another attempt when
+// the ApplicationMaster's container has ended.
 func (a *attempt) fail(why string) {
 	if a.ended() {
 		return
@@ -194,8 +194,8 @@ func (a *attempt) fail(why string) {
 	}
 }
 
-// masterOver says that the ApplicationMaster's container has ended, and how the core is to see that: an
-// ApplicationMaster that ends without a word has failed, whatever its exit status.
+// masterOver is called when the ApplicationMaster's container has ended. It returns the outcome for the core: an
+// ApplicationMaster that ends without having said that it is over has failed, whatever its exit status.
 func (a *attempt) masterOver(end *wire.ContainerStatus, o sched.Outcome) sched.Outcome {
 	switch {
 	case a.app.over:
@@ -215,7 +215,7 @@ func (a *attempt) masterOver(end *wire.ContainerStatus, o sched.Outcome) sched.O
 	return o
 }
 
-// finish ends the attempt: its containers end with it, and what it wanted is wanted no more.
+// finish ends the attempt and its containers, and withdraws its asks.
 func (a *attempt) finish(state wire.AttemptState, why string) {
 	if a.ended() {
 		return
@@ -251,7 +251,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 // sorted returns the containers in order of allocation.
 func (a *attempt) sorted() []*container { return a.containers.sorted() }
 
-// tell reports once to the ApplicationMaster that a container is over.
+// tell adds the end of container c, once, to the ApplicationMaster's next answer.
 func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 	if c.notice == none && a.ended() && a.app.submission.KeepContainers && !a.app.over && !c.isMaster() {
 		kept, _ := end.Keep(nil)
@@ -273,7 +273,7 @@ func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 	a.dues.ending = append(a.dues.ending, c)
 }
 
-// called says that the ApplicationMaster has called again: it has the last answer.
+// called is called when the ApplicationMaster calls again, which shows that it has received the last answer.
 func (a *attempt) called() {
 	a.silent.touch(a.app.m.now)
 	for _, c := range a.dues.told {
@@ -284,9 +284,9 @@ func (a *attempt) called() {
 	a.dues.told = a.dues.told[:0]
 }
 
-// answer begins the answer to a call and returns what completes it, after the Step, with what the ApplicationMaster is
-// owed then. It is kept from now on, so that the same call, made again before that or after, is answered by the same;
-// it is where the answer before was, which is not asked for any more.
+// answer begins the answer to a call, and returns the function that completes it after the Step with the attempt's
+// dues. The answer is kept from now on, so that a repetition of the call, before the Step or after it, gets the same
+// answer. It takes the memory of the answer before, which no call can ask for any more.
 func (a *attempt) answer(id int32) func() proto.Message {
 	r := a.dues.last
 	*r = wire.AllocateResponse{
@@ -301,15 +301,15 @@ func (a *attempt) answer(id int32) func() proto.Message {
 	}
 }
 
-// Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients take, and a turn short. What is
-// beyond them is in the next answer.
+// Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients accept, and turns are short. The
+// rest is in the next answer.
 const (
 	mostGranted   = 2000    // containers, of about 300 bytes each
 	mostCompleted = 2000    // ends of containers
-	mostSaid      = 8 << 20 // bytes of the diagnostics of those
+	mostSaid      = 8 << 20 // bytes of their diagnostics
 )
 
-// report moves ends of containers into an answer. Those of d.ending are the last of d.completed.
+// report moves ends of containers into answer r. The containers of d.ending are the last ones of d.completed.
 func (d *dues) report(r *wire.AllocateResponse) {
 	n, said := 0, 0
 	for n < len(d.completed) && n < mostCompleted && said < mostSaid {
@@ -331,7 +331,7 @@ func (d *dues) report(r *wire.AllocateResponse) {
 	}
 }
 
-// pay moves what the ApplicationMaster is owed into its answer.
+// pay moves the attempt's dues into answer r.
 func (a *attempt) pay(r *wire.AllocateResponse) {
 	m, d := a.app.m, &a.dues
 	d.report(r)

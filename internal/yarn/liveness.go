@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// An aging keeps things in the order in which they were last heard of, so that those silent for too long are found at
-// its front. Touching a thing costs no more than moving it to the end.
+// An aging is a list of peers in the order in which they were last heard of, so that those silent for too long are at
+// its front. To note that a peer was heard of, it is moved to the end: O(1).
 type aging struct {
 	limit time.Duration
 	ring  aged // its next is what was heard of longest ago
 	count int
 }
 
-// An aged is a thing's place in an aging. The zero aged is in none.
+// An aged is the place of a peer in an aging. The zero aged is in none.
 type aged struct {
 	in         *aging
 	prev, next *aged
@@ -22,10 +22,10 @@ type aged struct {
 	thing      expirer
 }
 
-// An expirer is told when it has been silent for too long; it has left the aging then.
+// An expirer is a peer in an aging. expired is called when it has been silent for too long, and has left the aging.
 type expirer interface{ expired() }
 
-// watch begins to wait for a thing that was heard of at now.
+// watch begins to wait for peer thing, which was heard of at now.
 func (a *aging) watch(w *aged, now time.Time, thing expirer) {
 	w.leave()
 	if a.ring.next == nil {
@@ -36,7 +36,7 @@ func (a *aging) watch(w *aged, now time.Time, thing expirer) {
 	a.count++
 }
 
-// oldest is what was heard of longest ago; nil: nothing is waited for.
+// oldest returns the peer that has been silent longest; nil: the aging is empty.
 func (a *aging) oldest() *aged {
 	if a.count == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (a *aging) oldest() *aged {
 	return a.ring.next
 }
 
-// join puts w at the end of the list, as the one that was heard of last. cut takes w out of the list.
+// join puts w at the end of the list, as heard of last. cut removes w from the list.
 func (w *aged) join() {
 	end := &w.in.ring
 	w.prev, w.next = end.prev, end
@@ -53,7 +53,7 @@ func (w *aged) join() {
 
 func (w *aged) cut() { w.prev.next, w.next.prev = w.next, w.prev }
 
-// touch notes that the thing was heard of at now.
+// touch notes that the peer was heard of at now.
 func (w *aged) touch(now time.Time) {
 	if w.in != nil {
 		w.heard = now
@@ -71,7 +71,7 @@ func (w *aged) leave() {
 	}
 }
 
-// all yields what is waited for, longest silent first.
+// all yields the peers, the one first that has been silent longest.
 func (a *aging) all() iter.Seq[expirer] {
 	return func(yield func(expirer) bool) {
 		for w, left := a.ring.next, a.count; left > 0 && yield(w.thing); w, left = w.next, left-1 {
@@ -79,10 +79,10 @@ func (a *aging) all() iter.Seq[expirer] {
 	}
 }
 
-// An alarm is something to do at a time of its own. Who may not want it any more before then keeps it, to take it back.
+// An alarm is a function to be called at a time. Its maker keeps it if it may have to cancel it (liveness.off).
 type alarm struct {
 	at    time.Time
-	do    func() // nil: it has gone off, or was taken back
+	do    func() // nil: it has gone off, or was cancelled
 	place int    // in the heap
 }
 
@@ -105,13 +105,13 @@ func (a *alarms) Pop() any {
 	return last
 }
 
-// liveness is everything that must be heard of, and what happens at a time of its own.
+// liveness has the peers that must be heard of in time, and the alarms.
 type liveness struct {
 	nodes      aging // since their last heartbeat, until they are quiet
 	quiet      aging // since their last heartbeat, from when they are quiet until they are lost
 	masters    aging // since their last call
-	containers aging // from when they are handed out until they run
-	finishing  aging // from when an application has said that it ends until its ApplicationMaster has
+	containers aging // from their grant until they run
+	finishing  aging // ApplicationMasters that have said that their application is over, until they end
 	shunned    aging // nodes, since a launch there failed last
 	alarms     alarms
 }
@@ -119,10 +119,10 @@ type liveness struct {
 // shunTime is how long no ApplicationMaster is started on a node where launches failed.
 const shunTime = 10 * time.Minute
 
-// farAway is the wait of an engine on which nothing happens.
+// farAway is the longest wait for the next alarm or expiry.
 const farAway = time.Hour
 
-// newLiveness returns what waits for peers with expiries e. Nodes are quiet after a silence of quiet.
+// newLiveness returns an empty liveness with expiries e. Nodes are quiet after a silence of quiet.
 func newLiveness(e Expiry, quiet time.Duration) (l liveness) {
 	l.nodes.limit, l.quiet.limit = min(quiet, e.Node), e.Node
 	l.masters.limit, l.containers.limit, l.finishing.limit = e.Master, e.Container, e.Finish
@@ -134,14 +134,14 @@ func (l *liveness) agings() [6]*aging {
 	return [6]*aging{&l.nodes, &l.quiet, &l.masters, &l.containers, &l.finishing, &l.shunned}
 }
 
-// at has something done at a time.
+// at returns an alarm that calls do, in a turn, at time t.
 func (l *liveness) at(t time.Time, do func()) *alarm {
 	a := &alarm{at: t, do: do}
 	heap.Push(&l.alarms, a)
 	return a
 }
 
-// off takes an alarm back. It may be nil, have gone off or have been taken back: then there is nothing to do.
+// off cancels an alarm. It does nothing if a is nil, has gone off or was cancelled before.
 func (l *liveness) off(a *alarm) {
 	if a != nil && a.do != nil {
 		heap.Remove(&l.alarms, a.place)
@@ -149,7 +149,7 @@ func (l *liveness) off(a *alarm) {
 	}
 }
 
-// next is when something may have to be done, at most farAway from now.
+// next returns when an alarm or an expiry is due next, at most farAway from now.
 func (l *liveness) next(now time.Time) time.Time {
 	at := now.Add(farAway)
 	for _, a := range l.agings() {
@@ -165,7 +165,7 @@ func (l *liveness) next(now time.Time) time.Time {
 	return at
 }
 
-// expire does what is due.
+// expire calls the alarms and the expirers that are due.
 func (l *liveness) expire(now time.Time) {
 	for _, a := range l.agings() {
 		for w := a.oldest(); w != nil && !now.Before(w.heard.Add(a.limit)); w = a.oldest() {

@@ -11,35 +11,35 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Queues is what a cluster's configuration says of its queues.
+// Queues are the queues of a cluster's configuration.
 type Queues struct {
-	Tree    []*sched.QueueSpec     // below the root; nil: one named default
-	Stopped []string               // dotted paths below the root that take no new applications
-	Rules   []Rule                 // where an application goes; nil: to the queue that it names
-	Access  map[string]QueueAccess // by dotted path below the root, of those that have lists; "" is the root
+	Tree    []*sched.QueueSpec     // below the root; nil: one queue, named default
+	Stopped []string               // dotted paths, below the root, of queues that take no new applications
+	Rules   []Rule                 // say to which queue an application goes; nil: to the queue that it names
+	Access  map[string]QueueAccess // by dotted path below the root, for queues with access lists; "" is the root
 }
 
-// A Rule says where applications go: the first one that names a queue which is there, or may be made, decides.
+// A Rule names a queue for an application. The first rule counts whose queue exists, or may be created.
 type Rule struct {
 	By     RuleKind
-	Create bool   // a queue that is not there is made
-	Final  bool   // where it is not, the application is refused, and no later rule is asked
-	User   string // of ByDefault: the only user that it is for; "": all
-	Queue  string // of ByDefault: its dotted path below the root
+	Create bool   // the queue is created if it does not exist
+	Final  bool   // the application is refused if the queue does not exist: no later rule is tried
+	User   string // of ByDefault: the only user to whom the rule applies; "": all
+	Queue  string // of ByDefault: the dotted path below the root
 }
 
-// RuleKind is what a rule goes by.
+// RuleKind says how a rule chooses the queue.
 type RuleKind uint8
 
 // The kinds of rules.
 const (
 	BySpecified RuleKind = iota // the queue that the application names, other than default
-	ByUser                      // one named after its user
-	ByDefault                   // always the same
+	ByUser                      // the queue named after the user
+	ByDefault                   // always the same queue
 	ByReject                    // none: the application is refused
 )
 
-// Specs returns what the core is told: a cluster whose configuration says nothing has one queue, named default.
+// Specs returns the queues for the core. Without a configuration there is one queue, named default.
 func (q Queues) Specs() []*sched.QueueSpec {
 	q.withDefaults()
 	return q.Tree
@@ -77,7 +77,8 @@ func (q Queues) leaves() leafTable {
 	return t
 }
 
-// find returns the path of the leaf that a name stands for: a path, or the last part of one that no other leaf has.
+// find returns the path of the leaf that name stands for. name is the path itself, or its last part, if no other leaf
+// has the same last part.
 func (t *leafTable) find(name string) (path string, ok bool) {
 	name = strings.TrimPrefix(name, "root.")
 	if leaf, there := t.byPath[name]; there {
@@ -89,8 +90,8 @@ func (t *leafTable) find(name string) (path string, ok bool) {
 	return name, false
 }
 
-// mayCreate reports whether users may make a queue with a path: nothing on the way is a leaf, it is not too deep, and
-// every part is a name.
+// mayCreate reports whether users may create a queue with a path: no queue above it is a leaf, it is not too deep, and
+// every part is a valid name.
 func (t *leafTable) mayCreate(path string) bool {
 	if _, there := t.byPath[path]; there || len(path) > mostDepth*(mostName+1) {
 		return false
@@ -105,19 +106,19 @@ func (t *leafTable) mayCreate(path string) bool {
 		!slices.ContainsFunc(parts, func(s string) bool { return !wellNamed(s) })
 }
 
-// A placement is where applications go.
+// A placement finds the queue of each application.
 type placement struct {
 	Queues
 	leaves leafTable
-	made   map[string]bool // paths of queues that users have made, and of those above them: the core keeps all
+	made   map[string]bool // paths of queues that users have created, and of those above them: the core keeps them all
 }
 
-// room reports whether a queue that mayCreate is there, or there are not too many for one more.
+// room reports whether a queue for which mayCreate is true exists, or another one may be created within mostMade.
 func (q *placement) room(path string) bool {
 	return q.made[path] || len(q.made)+strings.Count(path, ".") < mostMade
 }
 
-// make notes that an application goes to a queue, which the core makes where no file says it.
+// make notes that an application goes to a queue. If no file has the queue, the core creates it.
 func (q *placement) make(path string) {
 	if _, said := q.leaves.byPath[path]; said {
 		return
@@ -130,8 +131,8 @@ func (q *placement) make(path string) {
 	q.made[path] = true
 }
 
-// place returns the queue of an application of a user that names a queue, which may have to be made, or says why there
-// is none.
+// place returns the path of the queue for an application, by its user and the queue that it names. The queue may have
+// to be created. The error says why there is no queue.
 func (q *placement) place(user, named string) (string, error) {
 	if !wellNamed(user) {
 		return "", fmt.Errorf("user %.200q: must be %s", user, nameRule)
@@ -177,23 +178,23 @@ func (q *placement) place(user, named string) (string, error) {
 	return "", fmt.Errorf("there is no such leaf queue")
 }
 
-// What bounds queues.
+// Limits on queues.
 const (
 	mostDepth = 32     // levels below the root
-	mostName  = 255    // bytes of a name, of a user's too
-	mostMade  = 10_000 // queues that users make, with those above them
+	mostName  = 255    // bytes of the name of a queue or a user
+	mostMade  = 10_000 // queues that users create, with those above them
 )
 
-// nameRule says what wellNamed asks.
+// nameRule states in words the rule that wellNamed checks.
 const nameRule = "1 to 255 bytes of UTF-8 without control characters"
 
-// wellNamed reports whether a queue or a user may have a name: it goes into logs, pages and metrics.
+// wellNamed reports whether name is valid for a queue or a user. Names appear in logs, pages and metrics.
 func wellNamed(name string) bool {
 	return name != "" && len(name) <= mostName && utf8.ValidString(name) &&
 		!strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// checkQueue reports, as what it must be, why a queue may not have a name; "": it may.
+// checkQueue returns what the name of a queue must be, if name is not valid beside its siblings; "": it is valid.
 func checkQueue(name string, siblings []*sched.QueueSpec) string {
 	switch {
 	case !wellNamed(name):
@@ -206,8 +207,9 @@ func checkQueue(name string, siblings []*sched.QueueSpec) string {
 	return ""
 }
 
-// allows reports whether a user with groups is on a queue's list, or on that of a queue above it. The root's list is
-// everybody where no file says one, as in Hadoop, so lists below count only where the root's are said.
+// allows reports whether a user is on the access list of a queue, or of a queue above it. is says whether the user is
+// on a list, and of chooses a list of a queue. Without a configured list, the root's is everybody, as in Hadoop; so
+// lists of other queues have an effect only if the root's is configured.
 func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL) bool {
 	for {
 		list, said := q.Access[path]
@@ -221,8 +223,8 @@ func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL
 	}
 }
 
-// said notes what a file says of who may use a queue: submit, administer. A list that it does not say is empty, and the
-// root's everybody.
+// said notes the access lists of a queue in a file. which says whether the file has the lists for submitting and for
+// administering. A list that the file does not have is empty; the root's is everybody.
 func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
 	if which == [2]bool{} {
 		return

@@ -11,27 +11,28 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Room is what nodes offer, where a service beside NodeManagers leaves a part of their machines, and in which order it
-// is given away. What runs is not taken back: nodes get no container until what runs there fits.
+// Room says how much nodes offer, if a service beside the NodeManagers leaves only a part of their machines, and in
+// which order nodes are filled. When a node comes to offer less, its containers stay, and it gets no others until they
+// fit.
 type Room struct {
-	// Pack fills one node before the next, in the order in which they have come. Otherwise containers go round the
-	// nodes with room, as under Hadoop's schedulers.
+	// Pack fills one node before the next, in the order in which they have joined. Else containers go round the nodes
+	// with room, as under Hadoop's schedulers.
 	Pack bool
-	// Part returns the part of each node that is left at an instant, and when that changes; zero: never. nil: all is
-	// left.
+	// Part returns the part of each node that the service leaves at an instant, and when that changes; zero: never.
+	// nil: the nodes offer all.
 	Part func(at time.Time) (part float64, until time.Time)
-	// Measured lets nodes offer fewer vcores where their heartbeats say that processes other than containers use the
-	// processors: what the machine uses less what containers use, where the newest report counts for a half.
+	// Measured lets nodes offer fewer vcores while processes other than containers use the processors, by the nodes'
+	// heartbeats: the machine's use less the containers' use, averaged so that the newest report counts for a half.
 	Measured bool
-	// Since is when the clock of the core starts, which a forecast of Part counts from; zero: when the ResourceManager
-	// does.
+	// Since is when the core's clock starts, from which a forecast of Part counts; zero: when the ResourceManager
+	// starts.
 	Since time.Time
-	// Classes names the classes of hosts with other hardware, for policies that tell nodes apart. Nodes of other hosts
-	// are of a class by their size.
+	// Classes has the names of the classes of hosts with special hardware, by host, for policies that distinguish
+	// nodes. The class of any other node follows from its size.
 	Classes map[string]string
 }
 
-// ReadClasses reads the classes of hosts from a file: a host and a class a line, what follows # is a remark.
+// ReadClasses reads the classes of hosts from a file: a host and a class on each line. # begins a remark.
 func ReadClasses(path string) (map[string]string, error) {
 	text, err := readBounded(path)
 	if err != nil {
@@ -59,7 +60,7 @@ func parseClasses(file string, text []byte) (map[string]string, error) {
 	return classes, nil
 }
 
-// offerAll offers all nodes anew, from now on and whenever the part that is left changes.
+// offerAll calls offer for all nodes, now and whenever the part that the service leaves changes.
 func offerAll(m *manager) {
 	part, until := m.config.Room.Part(m.now)
 	m.part = part
@@ -72,7 +73,7 @@ func offerAll(m *manager) {
 	}
 }
 
-// left returns what a service leaves of what the node has; of vcores that are measured, at least one.
+// left returns how much of r, the node's resources, a service leaves. If vcores are measured, at least one is left.
 func (n *node) left(r sched.Resources) sched.Resources {
 	if n.m.config.Room.Part != nil {
 		for k := range r {
@@ -85,8 +86,8 @@ func (n *node) left(r sched.Resources) sched.Resources {
 	return r
 }
 
-// measure takes in what a heartbeat says of the processors that processes other than containers use. It changes nothing
-// where a NodeManager does not say it.
+// measure updates how much of the node's processors other processes than containers use, by the last heartbeat. It does
+// nothing if the NodeManager does not report that.
 func (n *node) measure() {
 	var machine, containers wire.Use
 	if !n.m.config.Room.Measured || len(n.doing.machine) == 0 || proto.Decode(n.doing.machine, &machine) != nil ||
@@ -94,7 +95,7 @@ func (n *node) measure() {
 		return
 	}
 	others := float64(machine.Cores) - float64(containers.Cores)
-	if !(others >= 0) { // nor NaN
+	if !(others >= 0) { // negative or NaN
 		others = 0
 	}
 	was := n.left(n.m.config.Sizes.amount(n.capacity))

@@ -114,8 +114,8 @@ type engine struct {
 	start    time.Time
 	mail     mailbox
 	arriving []arrival    // in order
-	planning int          // how many jobs have arrived of which the core was not told yet
-	planned  []plannedJob // jobs of which the core is told in the next Step
+	planning int          // how many jobs have arrived that the core was not told of yet
+	planned  []plannedJob // jobs that the core is told of in the next Step
 	jobs     map[sched.JobID]*jobLife
 	attempts map[sched.AttemptID]*Launch
 	newest   sched.JobID

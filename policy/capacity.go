@@ -174,8 +174,8 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 		u.Masters[k], k, c.limits.mostLeads(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
 }
 
-// usable returns the amount of which masters may hold a part: the guarantee of queue q, or what the queue could hold
-// now, if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
+// usable returns the amount that the limit of masters is a part of: the guarantee of queue q, or what the queue could
+// hold now, if that is more (LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (c *capacity) usable(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(max(c.guaranteed.of(q, k), reach(v, q, k)))
 }

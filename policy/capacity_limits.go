@@ -83,7 +83,7 @@ type userLimits struct {
 	masters *masterLimit
 }
 
-// overLed returns a kind of resource of which the masters of a user would hold too much with st, a master that waits;
+// overLed returns the kind of resource that the masters of a user would hold too much of with st, a master that waits;
 // false: there is none. A user may always have one master.
 func (l *userLimits) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
 	return beyond(v.Queues[st.Job.Queue].Masters, st, func(k sched.ResourceKind) float64 {

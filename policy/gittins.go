@@ -134,7 +134,7 @@ func (g *gittins) received(p *sched.Plan, j *sched.Job) float64 {
 	return w.Seconds(p.Capacity)
 }
 
-// grow updates the belief about a job of which an attempt has ended.
+// grow updates the belief about a job when one of its attempts has ended.
 func (g *gittins) grow(p *sched.Plan, j *sched.Job) {
 	b := g.Bets.Of(j)
 	b.Age = g.received(p, j)

@@ -8,7 +8,7 @@ import (
 )
 
 // A levelServer is the virtual cluster of hfsp, fsp, psbs and gittins: one divisible server, shared by weighted max-min
-// fairness among jobs each of which can use at most its cap. (The virtual cluster of fspy has two resources and shares
+// fairness among jobs that can use at most their caps. (The virtual cluster of fspy has two resources and shares
 // otherwise: it is a theory.VirtualCluster.)
 //
 //	rate_i = min(cap_i, level × weight_i),  Σ rate_i = min(1, Σ cap_i)

@@ -104,8 +104,8 @@ var mrorderCard = Card{
 // rounds, and within a round in the order that it found. The lengths of a job's tasks are the estimator's, at the round
 // that orders the job.
 //
-// A round costs O(n log n) for n jobs, and O(n) for each order that the search tries, of which effort bounds the
-// number. A task event costs O(log n).
+// A round costs O(n log n) for n jobs, and O(n) for each order that the search tries; effort bounds their number. A
+// task event costs O(log n).
 type mrorder struct {
 	Order
 	DelayPlacer

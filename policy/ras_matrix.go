@@ -20,7 +20,7 @@ type matrix struct {
 	Dirty   bool                      // the next Decide begins a cycle
 	Clock   ticker
 	Masters masters
-	// Stranded has stages of which tasks waited and none ran at the last cycle, in order of submission.
+	// Stranded has the stages whose tasks only waited at the last cycle, in order of submission.
 	Stranded []sched.StageID
 
 	need   func(p *sched.Plan, rows []row)

@@ -198,7 +198,7 @@ func waitsForTasks(j *sched.Job) bool {
 	return false
 }
 
-// findStranded notes the first stages of which tasks wait and none runs, at most mostLooks. The matrix does not know
+// findStranded notes the first stages whose tasks only wait (isStranded), at most mostLooks. The matrix does not know
 // the maxima of queues and the nodes that a job must not use, so the tasks that it places may never start. O(jobs),
 // once a cycle.
 func (m *matrix) findStranded(p *sched.Plan) {

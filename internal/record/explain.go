@@ -46,7 +46,7 @@ type Reason string
 // The reasons. Explain gives the first that holds, in this order.
 const (
 	NothingWaits Reason = "nothing waits" // all tasks of the stage run or are done
-	EarlierStage Reason = "earlier stage" // the stage starts after another stage, of which too little is done
+	EarlierStage Reason = "earlier stage" // the stage starts after another stage, which is not far enough
 	NotAsked     Reason = "not asked for" // the job's ApplicationMaster has not asked for the tasks
 	QueueMaximum Reason = "queue maximum" // with one more task the queue, or one above, would exceed its maximum
 	// The stage is an ApplicationMaster, and those of its queue, or of its user there, hold all that they may.

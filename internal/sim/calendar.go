@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A calendar is a priority queue of items, each of which is due at an instant (Brown, Calendar Queues, CACM 1988).
+// A calendar is a priority queue of items. Each item is due at an instant (Brown, Calendar Queues, CACM 1988).
 // Items of the near future are in a ring of buckets of equal width, one bucket a "day". Items beyond the ring are in
 // the heap far. The items of the present day are in the heap today.
 //

@@ -14,7 +14,7 @@ type Contention struct {
 	Power float64 // at least 1; zero is 1
 }
 
-// factor returns how many times as long tasks take on a node of which the part m is used.
+// factor returns how many times as long tasks take on a node when the part m of it is used.
 func (c *Contention) factor(m float64) float64 {
 	if m <= 1 {
 		return 1 + c.Slope*m

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// recordBytes is the length of a record, for probes of jobs of which only bytes are known: that of TeraSort.
+// recordBytes is the length of a record, for probes of jobs whose records are not known: that of TeraSort.
 const recordBytes = 100
 
 // mostSplits is the number of splits of a job's input from which a probe reads at most (FSPY 2.3).

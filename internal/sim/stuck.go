@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// ErrStuck is returned when jobs are left of which none will ever make progress. The message names the jobs and what
+// ErrStuck is returned when jobs are left and none of them will ever make progress. The message names the jobs and what
 // they wait for.
 var ErrStuck = errors.New("jobs are left, and nothing will bring them on")
 

@@ -105,7 +105,7 @@ type Explainer func(job sched.JobID, at sched.Time) (*record.Explanation, error)
 
 // liveCounts are the numbers of unfinished jobs, of attempts and of tasks now.
 type liveCounts struct {
-	jobs, waiting    int32 // unfinished jobs; those among them of which nothing was launched
+	jobs, waiting    int32 // unfinished jobs; those among them without a launch
 	running, pending int64 // attempts; tasks that may start
 }
 

@@ -27,7 +27,7 @@ type boardCopy struct {
 	attempts int64
 	ends     foresight
 
-	viewer string                 // the user for whom names of jobs are hidden; "": none are
+	viewer string                 // the user who may not see all jobs' names; "": no names are hidden
 	may    func(sched.JobID) bool // whether the viewer may look at a job; nil: every user may look at all jobs
 
 	sorting sync.Mutex         // guards orders

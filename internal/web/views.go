@@ -83,7 +83,7 @@ func (c *call) shows(b *Board, job sched.JobID) error {
 	return nil
 }
 
-// hides reports whether the user whom the copy is for may not look at job.
+// hides reports whether the user of the copy may not look at job.
 func (s *boardCopy) hides(job sched.JobID) bool { return s.may != nil && !s.may(job) }
 
 // hide removes from an explanation the names of jobs that the user of the request may not see.

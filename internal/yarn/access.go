@@ -17,7 +17,7 @@ type Access struct {
 	// Lists says whether the access lists of queues and applications apply (yarn.acl.enable). If not, every user may
 	// submit to every queue and see every application.
 	Lists bool
-	// Admins administer the cluster (yarn.admin.acl), besides the user as whom this process runs.
+	// Admins administer the cluster (yarn.admin.acl), besides the user that this process runs as.
 	Admins ACL
 	// Groups returns the groups of a user; nil: those of the operating system. A call may take a while. Answers are
 	// kept for a few minutes.
@@ -70,7 +70,7 @@ type QueueAccess struct{ Submit, Administer ACL }
 const mostAccess = 16 << 10
 
 // accessOf reads the access lists with which an application was submitted: who may view it, and who may modify it. It
-// returns them by type, and the length of all lists, of which those beyond mostAccess are not read.
+// returns them by type, and the length of all lists. Lists beyond mostAccess are not read.
 func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 	for _, l := range lists {
 		if length += len(l.Users); length > mostAccess {

@@ -98,7 +98,7 @@ type Security struct {
 
 // Shown is the part of the configuration that REST shows.
 type Shown struct {
-	User       string     // the user as whom the process runs
+	User       string     // the user that the process runs as
 	Properties []Property // of the files, without the values of secrets
 	// Collects says whether NodeManagers collect the logs of applications (yarn.log-aggregation-enable).
 	Collects bool

@@ -33,7 +33,7 @@ type property struct {
 // mostConfiguration bounds a configuration file, in bytes.
 const mostConfiguration = 16 << 20
 
-// readProperties reads the files with names in folder dir, and returns which of them exist.
+// readProperties reads the files with names in folder dir, and returns the names of those that exist.
 func readProperties(dir string, names ...string) (p *properties, found []string, err error) {
 	p = &properties{values: map[string]property{}, used: map[string]bool{}}
 	for _, name := range names {

@@ -24,7 +24,7 @@ type Rule struct {
 	By     RuleKind
 	Create bool   // the queue is created if it does not exist
 	Final  bool   // the application is refused if the queue does not exist: no later rule is tried
-	User   string // of ByDefault: the only user to whom the rule applies; "": all
+	User   string // of ByDefault: the only user that the rule applies to; "": all
 	Queue  string // of ByDefault: the dotted path below the root
 }
 

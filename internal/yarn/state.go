@@ -32,7 +32,7 @@ type manager struct {
 
 	part      float64       // the part of each node that a co-located service leaves, if Config.Room names one
 	events    []sched.Event // for the next Step
-	unsettled []unsettled   // groups of asks of which the core must be told before that Step
+	unsettled []unsettled   // groups of asks that the core must learn of before that Step
 	wake      time.Time     // when the core wants a Step; zero: it does not
 	start     masterLauncher
 	post      func(do func()) // runs do in a later turn; called outside of turns
@@ -49,8 +49,8 @@ type life struct {
 // finds are containers that run since an earlier life.
 type finds struct {
 	awaited map[wire.NodeID][]*container  // ApplicationMasters, by the node that has not registered yet in this life
-	told    map[*sched.Found]*container   // containers of which the core was told in this turn
-	given   map[wire.ContainerID]*attempt // containers that were given back before their node registered, and by whom
+	told    map[*sched.Found]*container   // containers that the core was told of in this turn
+	given   map[wire.ContainerID]*attempt // containers given back before their node registered, and by which attempt
 }
 
 // keys are the keys that sign the three kinds of tokens.
@@ -90,7 +90,7 @@ type node struct {
 	web      string // host:port of its pages; without one, MapReduce's ApplicationMaster fails
 	capacity wire.Resource
 	state    wire.NodeState
-	sizes    newSizes // changes of sizes of which the node was not told yet
+	sizes    newSizes // changes of sizes that the node was not told of yet
 	silent   aged
 	heard    time.Time    // its last heartbeat or registration
 	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
@@ -369,8 +369,8 @@ type containerPage struct {
 	used int
 }
 
-// A grantList has, in order, the granted containers of which their ApplicationMaster has not heard. Each container
-// knows its index (container.due), so that it can be removed in O(1) if it ends before.
+// A grantList has, in order, the granted containers that their ApplicationMaster has not heard of. Each container knows
+// its index (container.due), so that it can be removed in O(1) if it ends before.
 type grantList struct {
 	slots []*container // nil: removed
 	first int          // all slots before it are nil
@@ -426,7 +426,7 @@ type group struct {
 	places  map[string]wire.ResourceRequest // nil: none yet
 	strict  bool                            // the core was told to use some nodes only
 	changed bool                            // by the present call
-	owed    int32                           // granted containers of which the ApplicationMaster has not heard
+	owed    int32                           // granted containers that the ApplicationMaster has not heard of
 }
 
 // delegations are the valid delegation tokens. Without Kerberos no client needs one; programs that ask for one, as

@@ -130,7 +130,7 @@ func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
 	}
 }
 
-// refreshAdmins replaces the administrators of the cluster. The user as whom this process runs is always one.
+// refreshAdmins replaces the administrators of the cluster. The user that this process runs as is always one.
 func (o admin) refreshAdmins(r Refreshed) {
 	o.m.config.Access.Admins = r.Admins.with(o.m.config.Shown.User)
 	if len(r.Admins.Groups) > 0 {

@@ -209,9 +209,3 @@ func atMostOne(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-func fixedCompletion(words []string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	}
-}

@@ -25,6 +25,7 @@ func (o *output) register(c *cobra.Command) {
 		"always, never")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "results and errors only")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "structured logs on standard error")
+	completeFlag(c, "progress", "auto", "always", "never")
 }
 
 func (o *output) check() error {

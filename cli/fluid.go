@@ -63,7 +63,7 @@ together are load × the last submission time.`,
 		"repeat with so many seeds, from --seed on, and show the mean, the median and the worst of the "+
 			"means; 1 to 10000",
 	)
-	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(disciplineNames()))
+	completeFlag(c, "policy", disciplineNames()...)
 	return c
 }
 

@@ -100,6 +100,9 @@ nanoseconds (docs/spec/performance-model.md, 5.2). Jobs that run at once are equ
 	fl.Float64Var(&f.start, "slow-start", 0.05, "part of the maps that must have ended before reduces start, "+
 		"0 to 1; with --from-record by default as it was in the record")
 	fl.IntVar(&f.copiers, "copiers", 5, "parallel copiers of a reduce")
+	completeFlag(c, "form", "default", "fifo", "thesis")
+	_ = c.RegisterFlagCompletionFunc("what-if", prefixCompletion("nodes", "jobs", "disks", "copiers", "slow-start",
+		"map-memory", "reduce-memory"))
 	return c
 }
 

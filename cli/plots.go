@@ -38,6 +38,8 @@ func (p *plots) register(c *cobra.Command, kinds ...[]string) {
 		"else as SVG; several by repeating the flag. KIND is "+strings.Join(all, ", ")+
 		"; default: sojourn, the distribution of sojourn times")
 	c.Flags().StringVar(&p.scale, "plot-axis", "auto", "axis of time of the distribution: auto, linear or log")
+	completeFlag(c, "plot-axis", string(record.AutoScale), string(record.Linear), string(record.Log))
+	_ = c.RegisterFlagCompletionFunc("plot", prefixCompletion(all...))
 }
 
 // String returns what was asked for; "": no picture.

@@ -38,8 +38,8 @@ func (p *policyFlags) register(c *cobra.Command, names run.Names, estimator stri
 	f.StringVar(&p.estimator, "estimator", estimator, usage)
 	f.StringVar(&p.history, "history", "", "file that keeps what was learned from run to run (for --estimator "+
 		names.Estimators.Which(run.Keeps)+")")
-	_ = c.RegisterFlagCompletionFunc("policy", fixedCompletion(names.Policies.Names()))
-	_ = c.RegisterFlagCompletionFunc("estimator", fixedCompletion(examples))
+	_ = c.RegisterFlagCompletionFunc("policy", policyCompletion(names.Policies))
+	completeFlag(c, "estimator", examples...)
 }
 
 // keepIn makes a folder for what outlives a run; what the estimator learns is kept there too, unless --history says

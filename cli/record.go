@@ -105,7 +105,7 @@ func recordEvents(a *app) *cobra.Command {
 	f.DurationVar(&o.From, "from", 0, "only from this instant on")
 	f.DurationVar(&o.Until, "until", 0, "only until this instant; 0: to the end")
 	f.BoolVar(&o.JSON, "json", false, "a JSON object a line")
-	_ = c.RegisterFlagCompletionFunc("kind", fixedCompletion(record.Kinds()))
+	completeFlag(c, "kind", record.Kinds()...)
 	return c
 }
 
@@ -123,7 +123,7 @@ func recordExport(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "csv", "csv, json, chrome")
-	_ = c.RegisterFlagCompletionFunc("format", fixedCompletion(record.Formats))
+	completeFlag(c, "format", record.Formats...)
 	return c
 }
 

@@ -113,12 +113,6 @@ until its job has succeeded.`,
 	return c
 }
 
-func fileOr(words []string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveDefault
-	}
-}
-
 // A mix is all jobs of a run, and where they run.
 type mix struct {
 	name    string

@@ -104,6 +104,7 @@ func (f *costFlags) register(c *cobra.Command) {
 	f.said = fl.Changed
 	fl.StringVar(&f.preset, "costs", "hadoop", "hadoop: input has places, reduces fetch over the network; none: "+
 		"tasks take their true times and nothing else")
+	completeFlag(c, "costs", "hadoop", "none")
 	fl.Float64Var(&f.costs.Chance.Sigma, "sigma", d.Chance.Sigma, "spread of task times: lognormal with "+
 		"mean 1; 0 to 10")
 	fl.Float64Var(&f.costs.Chance.Stragglers, "stragglers", 0, "probability that an attempt is a straggler; 0 to 1")

@@ -20,6 +20,7 @@ func (f *termFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.goal, "goal", "", "what finishing late costs a single job: response, stretch, tardy, tardiness, "+
 		"lateness, or costs by the time that it takes, as 5m:1/10m:4 (or -D sojourn.goal=...)")
 	fl.StringVar(&f.weight, "weight", "", "weight of that cost, 1 unless said (or -D sojourn.weight=2)")
+	completeFlag(c, "goal", "response", "stretch", "tardy", "tardiness", "lateness")
 }
 
 // termsPrefix begins the keys of a configuration that say what these flags say.

@@ -158,10 +158,14 @@ func workloadConvert(a *app) *cobra.Command {
 	s.registerPart(c)
 	f := c.Flags()
 	f.StringVar(&to, "to", "yaml", "format to write: swim, sls, yaml")
+	completeFlag(c, "to", formatsWritten...)
 	made.register(c, workload.StandardInput, "file to write; - is standard output")
 	f.StringVar(&cluster, "cluster", "", "cluster that decides how bytes become tasks; default: slots without number")
 	return c
 }
+
+// formatsWritten are the formats of workloads that can be written.
+var formatsWritten = []string{string(workload.SWIM), string(workload.SLS), string(workload.YAML)}
 
 func writeWorkload(a *app, made *product, f workload.Format, jobs workload.Source) error {
 	var losses workload.Losses
@@ -219,6 +223,8 @@ func workloadGenerate(a *app) *cobra.Command {
 	f.Uint64Var(&g.seed, "seed", 1, "seed of all chance")
 	f.StringVar(&g.format, "format", "", "format to write: swim, sls, yaml; default: by the end of --output's "+
 		"name, else swim")
+	completeFlag(c, "format", formatsWritten...)
+	completeFlag(c, "mix", "facebook")
 	g.made.register(c, workload.StandardInput, "file to write; - is standard output")
 	return c
 }

@@ -161,6 +161,7 @@ func boardOf(a *app, r *record.Reader, path string, more func() bool) (*web.Boar
 		Name: path, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator, Workload: h.Trace, Seed: h.Seed,
 		Explain: explainFrom(a, path), Logs: path + logsSuffix,
 	})
+	board.Figure(run.Recorded(h))
 	_, estimator, err := a.names.Deciders(h)
 	if err != nil { // a policy or an estimator of another program: what the jobs say of themselves has to do
 		estimator = nil

@@ -4,9 +4,9 @@ import "iter"
 
 // A Key orders stages: smaller Class first, then smaller Value, then smaller Then, then by submission.
 type Key struct {
-	Class int32   `json:"class"`
-	Value float64 `json:"value"`
-	Then  int64   `json:"then"`
+	Class int32   `json:"class"` // decides first
+	Value float64 `json:"value"` // decides where classes are equal
+	Then  int64   `json:"then"`  // decides where values are equal, too
 }
 
 // Before reports whether a stage with key k comes before one with key o. Of two equal keys neither does.

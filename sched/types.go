@@ -33,8 +33,8 @@ func (id AttemptID) Row() int32 { return int32(id & (1<<rowBits - 1)) }
 
 // A StageID names a stage: its job and its place in JobSpec.Stages, from 0. The zero StageID names none.
 type StageID struct {
-	Job   JobID `json:"job"`
-	Index int32 `json:"index"`
+	Job   JobID `json:"job"`   // number of the job, from 1
+	Index int32 `json:"index"` // number of the stage in the job, from 0
 }
 
 // A ResourceKind is an index into Resources and Work.

@@ -13,16 +13,16 @@ import (
 
 // A Span is an expected time in seconds from now: the median, and the limits between which nine of ten draws lie.
 type Span struct {
-	Low    float64 `json:"p5_s"`
-	Median float64 `json:"p50_s"`
-	High   float64 `json:"p95_s"`
+	Low    float64 `json:"p5_s"`  // the lower limit
+	Median float64 `json:"p50_s"` // as many draws are shorter as are longer
+	High   float64 `json:"p95_s"` // the upper limit
 }
 
 // An Outlook says when a job is expected to start and to end.
 type Outlook struct {
-	Start   *Span  `json:"start,omitempty"`   // nil: it has started, or nothing is known
-	End     *Span  `json:"end,omitempty"`     // nil: nothing is known
-	Unknown string `json:"unknown,omitempty"` // why
+	Start   *Span  `json:"start,omitempty"`   // of the first task; nil: it has started, or nothing is known
+	End     *Span  `json:"end,omitempty"`     // of the job; nil: nothing is known
+	Unknown string `json:"unknown,omitempty"` // why nothing is known
 }
 
 // Order returns a stage's place in the policy's order now, and whether it has one.

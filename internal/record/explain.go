@@ -66,22 +66,22 @@ const (
 
 // An Explanation says why a job was where it was at an instant.
 type Explanation struct {
-	Job       sched.JobID        `json:"job"`
-	Name      string             `json:"name,omitempty"`
-	At        float64            `json:"at_s"`
-	State     string             `json:"state"` // "not submitted", "unfinished", "ended", Unknown
-	Submitted float64            `json:"submit_s,omitempty"`
-	Ended     float64            `json:"end_s,omitempty"`
-	Stages    []StageExplanation `json:"stages,omitempty"` // of an unfinished job
-	Expected  *Expectation       `json:"expected,omitempty"`
-	Note      string             `json:"note,omitempty"` // what is not known, and why
+	Job       sched.JobID        `json:"job"`                // number of the job, from 1
+	Name      string             `json:"name,omitempty"`     // as it was submitted
+	At        float64            `json:"at_s"`               // the instant, in seconds since the run began
+	State     string             `json:"state"`              // "not submitted", "unfinished", "ended", Unknown
+	Submitted float64            `json:"submit_s,omitempty"` // instant of the submission
+	Ended     float64            `json:"end_s,omitempty"`    // instant of the end, if that was before
+	Stages    []StageExplanation `json:"stages,omitempty"`   // of an unfinished job
+	Expected  *Expectation       `json:"expected,omitempty"` // what was expected of an unfinished job
+	Note      string             `json:"note,omitempty"`     // what is not known, and why
 }
 
 // An Expectation says when an unfinished job was expected to start and to end, and when it did. Instants are in seconds
 // since the run began.
 type Expectation struct {
-	Since   float64         `json:"since_s"` // the instant from which the outlook counts
-	Outlook outlook.Outlook `json:"outlook"`
+	Since   float64         `json:"since_s"`           // the instant from which the outlook counts
+	Outlook outlook.Outlook `json:"outlook"`           // what was expected
 	Began   float64         `json:"start_s,omitempty"` // of its first task; 0: before Since, or not in the record
 	Ended   float64         `json:"end_s,omitempty"`   // 0: not in the record
 }
@@ -91,16 +91,16 @@ const Unknown = "unknown"
 
 // A StageExplanation says why tasks of a stage do not run.
 type StageExplanation struct {
-	Stage   int32      `json:"stage"`
-	Kind    string     `json:"kind"`
-	Waiting int32      `json:"waiting"` // tasks, for whatever reason
-	Running int32      `json:"running"` // attempts
-	Done    int32      `json:"done"`
-	Reason  Reason     `json:"reason"`
-	Detail  string     `json:"detail"` // in words
-	Key     *sched.Key `json:"key,omitempty"`
-	Words   string     `json:"key_words,omitempty"`
-	Wish    string     `json:"wish,omitempty"` // what the policy wants for it, in words
+	Stage   int32      `json:"stage"`               // number of the stage in its job, from 0
+	Kind    string     `json:"kind"`                // map, reduce, master or other
+	Waiting int32      `json:"waiting"`             // tasks, for whatever reason
+	Running int32      `json:"running"`             // attempts
+	Done    int32      `json:"done"`                // tasks
+	Reason  Reason     `json:"reason"`              // in a word
+	Detail  string     `json:"detail"`              // in a sentence
+	Key     *sched.Key `json:"key,omitempty"`       // its place in the policy's order
+	Words   string     `json:"key_words,omitempty"` // what the key stands for
+	Wish    string     `json:"wish,omitempty"`      // what the policy wants for it, in words
 	// stages of other jobs that wait for the same kinds of resources and come first
 	Ahead   int      `json:"ahead,omitempty"`
 	Before  []Rank   `json:"before,omitempty"`  // the first of them
@@ -109,10 +109,10 @@ type StageExplanation struct {
 
 // A Rank is a stage with its key in a policy's order.
 type Rank struct {
-	Stage sched.StageID `json:"stage"`
-	Name  string        `json:"name,omitempty"`
-	Key   sched.Key     `json:"key"`
-	Words string        `json:"key_words"` // what the key stands for, and what decides where keys are equal
+	Stage sched.StageID `json:"stage"`          // the stage
+	Name  string        `json:"name,omitempty"` // of its job
+	Key   sched.Key     `json:"key"`            // its place in the policy's order
+	Words string        `json:"key_words"`      // what the key stands for, and what decides where keys are equal
 }
 
 // inWords returns in words what decides the place of stage st, whose key is k: what the key stands for, and the job's
@@ -141,9 +141,9 @@ func inWords(r Ranker, v *sched.View, st *sched.Stage, k sched.Key) string {
 
 // A Holder is a job that holds room for which other jobs wait.
 type Holder struct {
-	Job      sched.JobID `json:"job"`
-	Name     string      `json:"name,omitempty"`
-	Attempts int         `json:"attempts"`
+	Job      sched.JobID `json:"job"`            // number of the job
+	Name     string      `json:"name,omitempty"` // of the job
+	Attempts int         `json:"attempts"`       // that hold room
 }
 
 const mostNamed = 5 // jobs in a list

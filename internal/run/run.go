@@ -50,6 +50,10 @@ type Setup struct {
 // A Ranked is a follower that asks the run's policy for its present order. Open calls Rank before the run begins.
 type Ranked interface{ Rank(sched.Policy) }
 
+// A Figured is a follower that computes figures of jobs as those of the run are computed. Open calls Figure before the
+// run begins.
+type Figured interface{ Figure(record.TallyOptions) }
+
 // An Opened run has its policy, estimator, figures and record, and waits for its engine.
 type Opened struct {
 	Core  sched.Config  // what the engine makes its core from
@@ -196,6 +200,9 @@ func (s *Setup) follow(o *Opened) error {
 	for _, w := range s.Watch {
 		if r, ok := w.(Ranked); ok {
 			r.Rank(o.Core.Policy)
+		}
+		if f, ok := w.(Figured); ok {
+			f.Figure(options)
 		}
 	}
 	if all = append(all, s.Watch...); len(all) > 0 {

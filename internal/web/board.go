@@ -33,6 +33,8 @@ type Board struct {
 	line    *timeline
 	counts  liveCounts
 
+	figures *record.Tally // computes slowdowns as jobs end; nil: they are not known
+
 	last  *boardCopy      // the latest copy
 	views map[string]view // by user, if the site has a guard
 	ends  foresight
@@ -88,6 +90,21 @@ func (b *Board) foresee() {
 	}()
 }
 
+// Figure implements run.Figured. Slowdowns are known where o says by what they go.
+func (b *Board) Figure(o record.TallyOptions) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if o.Truth == nil && !o.Measured {
+		return
+	}
+	o.Row = func(row *record.JobRow) {
+		if r := b.row(row.ID); r != nil {
+			r.slowdown = row.Slowdown
+		}
+	}
+	b.figures = record.NewTally(o)
+}
+
 // About describes a run: its name, and what it was made from.
 type About struct {
 	Name      string // of the run on its site: a file, or a policy
@@ -119,6 +136,7 @@ type jobRow struct {
 	priority           int32
 	size               float64 // seconds of the whole cluster, estimated at the submission; -1: not known
 	service            float64 // seconds of the whole cluster that the job received; known at its end
+	slowdown           float64 // known at the end; 0: not known
 	total, done        int32   // tasks; total is -1 where the engine cannot know
 	running, pending   int32
 	attempts, failed   int32 // attempts launched; those among them that failed, were killed or were lost
@@ -152,7 +170,8 @@ type nodeRow struct {
 	done, failed   int32
 	tail           int64 // number of its last attempt
 	joined, seen   sched.Time
-	busy           float64 // Σ of the used dominant share of its capacity × seconds, from joined to seen
+	busy           float64    // Σ of the used dominant share of its capacity × seconds, from joined to seen
+	idle           sched.Time // of the time from joined to seen: while it was there and nothing ran on it
 }
 
 // mean returns the used dominant share of the node's capacity, averaged from when it joined until now.
@@ -161,6 +180,14 @@ func (n *nodeRow) mean(now sched.Time) float64 {
 		return n.used.DominantShare(n.capacity)
 	}
 	return (n.busy + n.used.DominantShare(n.capacity)*(now-n.seen).Seconds()) / (now - n.joined).Seconds()
+}
+
+// idled returns how long nothing has run on a node, from when it joined until now, while it was not lost.
+func (n *nodeRow) idled(now sched.Time) sched.Time {
+	if n.running > 0 || n.lost || now <= n.seen {
+		return n.idle
+	}
+	return n.idle + now - n.seen
 }
 
 // NewBoard returns the board of a run that has not begun.
@@ -199,6 +226,9 @@ func (b *Board) Attach(v *sched.View) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.view = v
+	if b.figures != nil {
+		b.figures.Attach(v)
+	}
 }
 
 // Record implements sched.Recorder.
@@ -214,6 +244,9 @@ func (b *Board) Record(now sched.Time, events []sched.Event, actions []sched.Act
 	}
 	for i := range actions {
 		b.action(&actions[i])
+	}
+	if b.figures != nil {
+		b.figures.Record(now, events, actions)
 	}
 	b.sample()
 	b.foresee()
@@ -277,6 +310,7 @@ func (b *Board) node(id sched.NodeID) {
 	n, v := &b.nodes[id-1], b.view.Node(id)
 	if b.now > n.seen {
 		n.busy += n.used.DominantShare(n.capacity) * (b.now - n.seen).Seconds()
+		n.idle = n.idled(b.now)
 		n.seen = b.now
 	}
 	if n.name == "" {
@@ -521,6 +555,7 @@ type queueBoard struct {
 	rows  []queueRow
 	place map[string]int // index of rows, by path
 	live  []int          // by QueueID: index of rows; -1: the queue is a user's, or beyond mostQueues
+	left  int            // queues of the view beyond mostQueues
 	line  *timeline
 
 	changes, count int     // View.QueueChanges and the number of queues when live was made
@@ -555,6 +590,7 @@ func (q *queueBoard) lay(v *sched.View) {
 	}
 	q.live = q.live[:0]
 	q.leaves = q.leaves[:0]
+	q.left = 0
 	for _, of := range v.Queues {
 		q.live = append(q.live, -1)
 		if of == nil || of.Spec == nil || of.User {
@@ -564,6 +600,7 @@ func (q *queueBoard) lay(v *sched.View) {
 		at, ok := q.place[path]
 		if !ok {
 			if len(q.rows) >= mostQueues {
+				q.left++
 				continue
 			}
 			at = len(q.rows)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type boardCopy struct {
 	jobs    []jobRow // in order of submission; their stages belong to the board and must not be read
 	nodes   []nodeRow
 	queues  []queueRow
+	unshown int // queues beyond those that a board keeps
 	cluster clusterCopy
 	owed    curvesCopy
 	// attempts counts launches since the run began.
@@ -94,7 +96,7 @@ func (b *Board) latest() *boardCopy {
 		jobs: slices.Clone(b.jobs), nodes: slices.Clone(b.nodes), queues: slices.Clone(b.queues.rows),
 		orders: map[string][]int32{},
 	}
-	s.cluster.counts, s.attempts, s.ends = b.counts, b.log.next, b.ends
+	s.cluster.counts, s.attempts, s.ends, s.unshown = b.counts, b.log.next, b.ends, b.queues.left
 	if b.view != nil {
 		s.cluster.capacity, s.cluster.used = b.view.Capacity, b.view.Queues[0].Used
 	}
@@ -142,6 +144,15 @@ func (r *jobRow) wait(now sched.Time) sched.Time {
 	return now - r.submit
 }
 
+// late returns by how much a job ended after its deadline, or is past it now, negative if it is not; a job without a
+// deadline is never late.
+func (r *jobRow) late(now sched.Time) sched.Time {
+	if r.deadline == 0 {
+		return math.MinInt64
+	}
+	return r.sojourn(now) - r.deadline
+}
+
 // jobColumns are the columns that jobs can be sorted by. Jobs that are equal stand in order of submission.
 var jobColumns = map[string]func(now sched.Time, a, b *jobRow) int{
 	"job":      func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.id, b.id) },
@@ -155,6 +166,9 @@ var jobColumns = map[string]func(now sched.Time, a, b *jobRow) int{
 	"tasks":    func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.total, b.total) },
 	"running":  func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.running, b.running) },
 	"size":     func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.measure(), b.measure()) },
+	"slowdown": func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.slowdown, b.slowdown) },
+	"failed":   func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.failed, b.failed) },
+	"late":     func(now sched.Time, a, b *jobRow) int { return cmp.Compare(a.late(now), b.late(now)) },
 	"priority": func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.priority, b.priority) },
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -25,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sojourn-sched/sojourn/cli"
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -232,6 +234,7 @@ func siteOf(t *testing.T, records ...string) *web.Site {
 				defer r.Close()
 				return record.Explain(r, record.Question{Job: job, At: at}, run.BuiltIn.Deciders)
 			}})
+		board.Figure(run.Recorded(h))
 		_, estimator, err := run.BuiltIn.Deciders(h)
 		if err != nil {
 			t.Fatal(err)
@@ -303,6 +306,32 @@ func TestViewsInBrowser(t *testing.T) {
 			chromedp.KeyEvent("\r"),
 			b.until(`document.querySelector(".why").textContent.includes("1m1s")`))
 		b.clean("keys")
+	})
+	t.Run("values of a chart by keyboard", func(t *testing.T) {
+		b.open(server.URL + "/#/0/cluster")
+		tip := func() (text string) {
+			b.do(chromedp.Evaluate(`document.getElementById("tip").hidden ? "" : `+
+				`document.getElementById("tip").textContent`, &text))
+			return text
+		}
+		b.do(chromedp.Focus(`canvas[aria-label=Utilisation]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Home))
+		first := tip()
+		b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+		second := tip()
+		if !strings.Contains(first, "map-slots  ") || !strings.Contains(second, "map-slots  ") || first == second {
+			t.Errorf("at the beginning %q, two steps later %q", first, second)
+		}
+		b.do(chromedp.Focus(`canvas[aria-label="Running attempts"], canvas[aria-label=Attempts]`, chromedp.ByQuery))
+		if left := tip(); left != "" {
+			t.Errorf("%q is still shown of a chart that was left", left)
+		}
+		b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowRight))
+		if lane := tip(); !strings.Contains(lane, "node-") {
+			t.Errorf("of the lanes %q is told", lane)
+		}
+		b.do(chromedp.KeyEvent("+"), b.until(`document.querySelector("#main h2 button") !== null`),
+			b.until(`document.activeElement.tagName === "CANVAS"`))
+		b.clean("values of a chart by keyboard")
 	})
 	t.Run("unknown", func(t *testing.T) {
 		for _, c := range []struct{ at, says, link string }{
@@ -544,18 +573,90 @@ func TestReportInBrowser(t *testing.T) {
 	b.clean("report, queues at an instant")
 }
 
-// TestPictures holds the page to the pictures of README.md, as far as fonts of other machines allow.
+// departments leaves the record of a run whose queues are a tree.
+func departments(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "departments.rec")
+	sojourn(t, "sim", "--trace", "../../examples/queues.yaml", "--cluster", "../../examples/cluster.yaml", "--policy",
+		"fair", "--record", path)
+	return path
+}
+
+// TestQueuesAreSorted sorts the tree of queues by the keyboard, on a server and in a report: the queues below one queue
+// change places and stay below it, and the address remembers the order. By weight reports has 2/3 of the cluster,
+// research.interactive 1/4 and research.batch 1/12.
+func TestQueuesAreSorted(t *testing.T) {
+	b := newBrowser(t)
+	record := departments(t)
+	report := filepath.Join(t.TempDir(), "report.html")
+	sojourn(t, "record", "report", "-o", report, record)
+	const (
+		names = `[...document.querySelectorAll("table[aria-label=queues] tbody tr")].map((r) => ` +
+			`r.cells[0].textContent).join(" ")`
+		marked = `[...document.querySelectorAll("table[aria-label=queues] th[aria-sort]")].map((h) => ` +
+			`h.getAttribute("aria-sort") + " " + h.textContent).join(" ")`
+		byName = "root reports research research.batch research.interactive"
+		most   = "root reports research research.interactive research.batch"
+		least  = "root research research.batch research.interactive reports"
+	)
+	for _, at := range []string{serve(t, siteOf(t, record)).URL + "/", "file://" + report} {
+		shows := func(order, mark, address string) {
+			t.Helper()
+			var gotOrder, gotMark, gotAddress string
+			b.do(b.until(fmt.Sprintf(`%s === %q`, names, order)), chromedp.Evaluate(names, &gotOrder),
+				chromedp.Evaluate(marked, &gotMark), chromedp.Evaluate(`location.hash`, &gotAddress))
+			if gotOrder != order || gotMark != mark || gotAddress != address {
+				t.Errorf("%s: %s, marked %s, at %s; want %s, %s, %s", at, gotOrder, gotMark, gotAddress, order, mark,
+					address)
+			}
+		}
+		b.open(at + "#/0/queues")
+		shows(byName, "ascending queue ▴", "#/0/queues")
+		b.do(chromedp.Focus(`button[data-sort=share]`, chromedp.ByQuery), chromedp.KeyEvent("\r"))
+		shows(most, "descending share ▾", "#/0/queues?sort=-share")
+		b.do(chromedp.KeyEvent(" ")) // the focus has stayed
+		shows(least, "ascending share ▴", "#/0/queues?sort=share")
+		b.do(chromedp.SetValue("#at", "5m", chromedp.ByQuery),
+			chromedp.Evaluate(`document.getElementById("at").dispatchEvent(new Event("change"))`, nil),
+			b.until(`location.hash.includes("at=")`))
+		shows(least, "ascending share ▴", "#/0/queues?sort=share&at=5m")
+		b.open(at + "#/0/queues?sort=-share")
+		shows(most, "descending share ▾", "#/0/queues?sort=-share")
+		b.open(at + "#/0/queues?sort=weather")
+		if text := b.text(); !strings.Contains(text, "sort=weather: must be one of asked, balance, demand") {
+			t.Errorf("%s: an unknown column is shown as %.300s", at, text)
+		}
+		b.clean(at)
+	}
+}
+
+// TestPictures holds every view to a picture, as far as fonts of other machines allow. Two of them are in README.md.
 func TestPictures(t *testing.T) {
 	b := newBrowser(t)
-	server := serve(t, siteOf(t, bursty(t, "fifo", "fair", "hfsp")...))
-	for _, p := range []struct{ name, view, theme string }{
-		{"page-policies", "policies", "light"},
-		{"page-cluster", "cluster", "dark"},
+	three := serve(t, siteOf(t, bursty(t, "fifo", "fair", "hfsp")...)).URL + "/#/"
+	tree := serve(t, siteOf(t, departments(t))).URL + "/#/"
+	for _, p := range []struct{ file, at, theme string }{
+		{"../../docs/page-policies.png", three + "0/policies", "light"},
+		{"../../docs/page-cluster.png", three + "0/cluster", "dark"},
+		{"testdata/queues.png", tree + "0/queues?at=5m&sort=-balance", "light"},
+		{"testdata/jobs.png", tree + "0/jobs?sort=-slowdown", "dark"},
+		{"testdata/job.png", three + "0/jobs/150", "light"},
+		{"testdata/nodes.png", three + "1/nodes?sort=-idle", "light"},
+		{"testdata/node.png", three + "1/nodes/7", "dark"},
+		{"testdata/phone-cluster.png", three + "0/cluster", "light"},
+		{"testdata/phone-jobs.png", tree + "0/jobs", "dark"},
 	} {
+		size := b.size(1280, 860, false)
+		if strings.Contains(p.file, "phone") {
+			size = b.size(390, 800, true)
+		}
 		theme := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}}
-		b.do(emulation.SetEmulatedMedia().WithFeatures(theme))
-		b.open(server.URL + "/#/0/" + p.view)
-		b.looks(filepath.Join("../../docs", p.name+".png"))
+		b.do(emulation.SetEmulatedMedia().WithFeatures(theme), size)
+		b.open(p.at)
+		if strings.Contains(p.at, "jobs/") { // the record is read in a request of its own
+			b.do(chromedp.WaitVisible(`.why .reason`, chromedp.ByQuery))
+		}
+		b.looks(p.file)
 	}
 	b.clean("pictures")
 }
@@ -566,7 +667,8 @@ func (b *browser) looks(path string) {
 	var picture []byte
 	b.do(chromedp.Sleep(300*time.Millisecond), chromedp.CaptureScreenshot(&picture))
 	if *rewrite {
-		if err := os.WriteFile(path, picture, 0o644); err != nil {
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err = errors.Join(err, os.WriteFile(path, picture, 0o644)); err != nil {
 			b.t.Fatal(err)
 		}
 	}

@@ -29,10 +29,14 @@ func pair(runs []Run, of []*boardCopy) pairing {
 		c := &p.runs[k]
 		c.Run, c.Sojourn, c.Wait = runs[k], spreadOf(sojourns), spreadOf(waits)
 		c.Times, c.Parts = quantiles(sojourns)
+		var slowdowns []float64
 		for i := range s.jobs {
 			r := &s.jobs[i]
 			if r.end < 0 || r.outcome != sched.OK {
 				continue
+			}
+			if r.slowdown > 0 {
+				slowdowns = append(slowdowns, r.slowdown)
 			}
 			row, ok := at[r.id]
 			if !ok {
@@ -50,6 +54,8 @@ func pair(runs []Run, of []*boardCopy) pairing {
 			}
 			p.rows[row].Sojourns[k] = r.sojourn(s.now).Seconds()
 		}
+		slices.Sort(slowdowns)
+		c.Slow = spreadOf(slowdowns)
 	}
 	for k := range p.runs {
 		p.change(k)

@@ -71,7 +71,8 @@ func (s *boardCopy) job(r *jobRow) Job {
 	}
 	j.Hidden = s.hides(r.id)
 	if r.end >= 0 {
-		j.Service = &r.service
+		service := r.service // the row may be given to another job while the answer is written
+		j.Service = &service
 	}
 	if r.deadline > 0 {
 		j.Deadline = seconds(r.submit + r.deadline)
@@ -79,11 +80,26 @@ func (s *boardCopy) job(r *jobRow) Job {
 	return j
 }
 
+// figures says what became of a job up to now.
+func (s *boardCopy) figures(r *jobRow) Figures {
+	f := Figures{Attempts: r.attempts, Failed: r.failed}
+	if r.slowdown > 0 && r.outcome == sched.OK {
+		slowdown := r.slowdown
+		f.Slowdown = &slowdown
+	}
+	if r.deadline > 0 {
+		late := r.late(s.now).Seconds()
+		f.Late = &late
+	}
+	return f
+}
+
 // node returns the description of the node at index i, without what fill adds.
 func (s *boardCopy) node(i int) Node {
 	r := &s.nodes[i]
 	return Node{ID: int32(i + 1), Name: r.name, Class: r.class, Rack: int32(r.rack), Lost: r.lost,
-		Busy: r.used.DominantShare(r.capacity), Mean: r.mean(s.now), Running: r.running, Done: r.done, Failed: r.failed}
+		Busy: r.used.DominantShare(r.capacity), Mean: r.mean(s.now), Idle: r.idled(s.now).Seconds(),
+		Running: r.running, Done: r.done, Failed: r.failed}
 }
 
 // fill adds the capacity and the used resources to the description of a node. Only nodes that are shown need them.
@@ -150,7 +166,8 @@ func (s *boardCopy) clusterAnswer() *Cluster {
 // queuesAnswer returns the answer about the queues at an instant, parents before children. For an instant before now,
 // the figures are averages over the bin of the timeline that contains it.
 func (s *boardCopy) queuesAnswer(at sched.Time) *Queues {
-	q := &Queues{Now: s.now.Seconds(), At: at.Seconds(), Width: s.owed.width, Queues: []Queue{}}
+	q := &Queues{Now: s.now.Seconds(), At: at.Seconds(), Width: s.owed.width, Queues: []Queue{},
+		Left: s.unshown}
 	order := make([]int, len(s.queues))
 	for i := range order {
 		order[i] = i
@@ -174,7 +191,29 @@ func (s *boardCopy) queuesAnswer(at sched.Time) *Queues {
 		}
 		q.Queues = append(q.Queues, row)
 	}
+	sumOwed(q.Queues)
 	return q
+}
+
+// sumOwed adds to each queue that has others below it what its leaves are owed. Loans among these cancel out. Rows are
+// in the order of the tree. The curves of leaves are shared with the copy of the board, and not written.
+func sumOwed(rows []Queue) {
+	var path []int // from the root to the row
+	for i := range rows {
+		r := &rows[i]
+		path = append(path[:min(r.Depth, len(path))], i)
+		if !r.Leaf {
+			r.Debts = slices.Clone(r.Debts)
+			continue
+		}
+		for _, above := range path[:len(path)-1] {
+			a := &rows[above]
+			a.Owed += r.Owed
+			for k := range min(len(a.Debts), len(r.Debts)) {
+				a.Debts[k] += r.Debts[k]
+			}
+		}
+	}
 }
 
 // comparePaths compares queues in the order in which a tree is read: the root first, and the queues below a queue right
@@ -232,7 +271,8 @@ func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
 		return nil, false
 	}
 	s := &boardCopy{about: b.about, now: b.now, over: b.over}
-	d := &JobDetail{ListedJob: ListedJob{s.job(r), listed.expected(r)}, Now: b.now.Seconds(), Attempts: []Attempt{}}
+	d := &JobDetail{ListedJob: ListedJob{s.job(r), listed.expected(r), s.figures(r)}, Now: b.now.Seconds(),
+		Attempts: []Attempt{}}
 	for i := range r.stages {
 		d.Stages = append(d.Stages, stageAnswer(i, &r.stages[i]))
 	}
@@ -241,7 +281,6 @@ func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
 		return len(d.Attempts) < mostShown
 	})
 	slices.Reverse(d.Attempts)
-	d.Forgotten = len(d.Attempts) < int(r.attempts)
 	if c := r.counters; c != nil {
 		d.Counters = &JobCounters{c.InputBytes, c.OutputBytes, c.InputRecords, c.OutputRecords, c.LocalBytes,
 			c.RemoteBytes, c.SpilledRecords, c.CPU.Seconds(), map[string]float64{}}

@@ -2,12 +2,54 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
+
+// TestSumOwed lets queue b lend to its sibling a: the queues x and y of b have lent 5 and got 2, which is 3 together,
+// and nothing is left for the root.
+func TestSumOwed(t *testing.T) {
+	curve := func(v ...float64) []float64 { return v }
+	rows := []Queue{
+		{Path: "", Debts: curve(0, 0)},
+		{Path: "a", Depth: 1, Leaf: true, Owed: -3, Debts: curve(-1, -3)},
+		{Path: "b", Depth: 1, Debts: curve(0, 0)},
+		{Path: "b.x", Depth: 2, Leaf: true, Owed: 5, Debts: curve(1, 5)},
+		{Path: "b.y", Depth: 2, Leaf: true, Owed: -2, Debts: curve(0, -2)},
+	}
+	shared := []*float64{&rows[0].Debts[1], &rows[2].Debts[1]}
+	sumOwed(rows)
+	for i, want := range []float64{0, -3, 3, 5, -2} {
+		if r := &rows[i]; r.Owed != want || r.Debts[1] != want {
+			t.Errorf("%q is owed %g, by its curve %g; want %g", r.Path, r.Owed, r.Debts[1], want)
+		}
+	}
+	for _, v := range shared {
+		if *v != 0 {
+			t.Errorf("a curve of the copy was changed to %g", *v)
+		}
+	}
+}
+
+// TestQueuesBeyondThoseShown makes one queue more than a board keeps, beside the root.
+func TestQueuesBeyondThoseShown(t *testing.T) {
+	b := NewBoard(About{})
+	var queues []*sched.QueueSpec
+	for i := range mostQueues {
+		queues = append(queues, &sched.QueueSpec{Name: fmt.Sprintf("q%d", i)})
+	}
+	core := sched.New(sched.Config{Policy: fifo(t), Recorder: b, Queues: queues})
+	core.Step(0, nil)
+	core.Step(1e9, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n1",
+		Capacity: sched.Resources{sched.VCores: 1}}}})
+	if q := b.latest().queuesAnswer(1e9); len(q.Queues) != mostQueues || q.Left != 1 {
+		t.Errorf("%d queues are shown and %d are not; want %d and 1", len(q.Queues), q.Left, mostQueues)
+	}
+}
 
 // TestTablesOfAnInstant asks for queues and nodes of a run that is over: the task of queue a ran from 0 to 40 s, that
 // of queue b from 10 to 20 s, each on a node of its own, and the run ended at 100 s.
@@ -65,11 +107,11 @@ func TestTablesOfAnInstant(t *testing.T) {
 		one, two := n.Rows[0], n.Rows[1]
 		if !near(n.At, c.is) || !near(one.Busy, 2*c.a) || !near(two.Busy, 2*c.b) || one.Done != c.done[0] ||
 			two.Done != c.done[1] || one.Used["vcores"] != int64(2*c.a) || two.Running != int32(2*c.b) ||
-			!near(one.Mean, 0.4) || !near(two.Mean, 0.1) || n.Forgotten {
+			!near(one.Mean, 0.4) || !near(two.Mean, 0.1) || !near(one.Idle, 60) || !near(two.Idle, 90) || n.Forgotten {
 			t.Errorf("nodes%s: %+v; want %+v", c.at, n, c)
 		}
 	}
-	for sort, want := range map[string]int32{"-mean": 1, "mean": 2} {
+	for sort, want := range map[string]int32{"-mean": 1, "mean": 2, "-idle": 2, "idle": 1} {
 		var n Nodes
 		if ask("/nodes?limit=1&sort="+sort, &n); len(n.Rows) != 1 || n.Rows[0].ID != want {
 			t.Errorf("sort=%s: %+v, want node %d", sort, n.Rows, want)

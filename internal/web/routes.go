@@ -182,6 +182,7 @@ func (s *boardCopy) jobsAnswer(f jobFilter, p page) *Jobs {
 	number, _ := strconv.ParseInt(f.text, 10, 32)
 	whole := jobFilter{queue: f.queue, user: f.user, state: f.state} // for a job that is named by its number
 	queues, users := map[string]bool{}, map[string]bool{}
+	var sojourns, waits []float64
 	for i := range order {
 		at := i
 		if p.down {
@@ -198,9 +199,21 @@ func (s *boardCopy) jobsAnswer(f jobFilter, p page) *Jobs {
 			continue
 		}
 		if list.Total++; list.Total > p.offset && len(list.Rows) < p.limit {
-			list.Rows = append(list.Rows, ListedJob{s.job(r), s.expected(r)})
+			list.Rows = append(list.Rows, ListedJob{s.job(r), s.expected(r), s.figures(r)})
+		}
+		if r.end >= 0 {
+			list.Service += r.service
+		}
+		if r.end >= 0 && r.outcome == sched.OK {
+			sojourns = append(sojourns, r.sojourn(s.now).Seconds())
+		}
+		if r.first >= 0 {
+			waits = append(waits, r.wait(s.now).Seconds())
 		}
 	}
+	slices.Sort(sojourns)
+	slices.Sort(waits)
+	list.Sojourn, list.Wait = spreadOf(sojourns), spreadOf(waits)
 	list.Queues = append(list.Queues, slices.Sorted(maps.Keys(queues))...)
 	list.Users = append(list.Users, slices.Sorted(maps.Keys(users))...)
 	return list
@@ -263,6 +276,7 @@ var nodeColumns = map[string]func(a, b *Node) int{
 	"done":    func(a, b *Node) int { return cmp.Compare(a.Done, b.Done) },
 	"failed":  func(a, b *Node) int { return cmp.Compare(a.Failed, b.Failed) },
 	"mean":    func(a, b *Node) int { return cmp.Compare(a.Mean, b.Mean) },
+	"idle":    func(a, b *Node) int { return cmp.Compare(a.Idle, b.Idle) },
 }
 
 func (c *call) nodes() (any, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-//go:embed static
+//go:embed static openapi.json
 var files embed.FS
 
 // A Site serves runs as one page. Runs may be added while it serves.
@@ -75,16 +75,16 @@ func (s *Site) Handler() http.Handler {
 		mux.HandleFunc(r.method+" "+prefix+r.path, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, &r) })
 	}
 	mux.HandleFunc("GET "+prefix+"/changes", s.changes)
-	mux.HandleFunc("GET "+prefix+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, OpenAPI(), nil)
+	mux.HandleFunc("GET "+prefix+"/openapi.json", func(w http.ResponseWriter, q *http.Request) {
+		serveFile(w, q, "openapi.json")
 	})
 	mux.HandleFunc("GET "+prefix+"/", func(w http.ResponseWriter, q *http.Request) {
 		answer(w, nil, missing("%s is not part of the interface: %s/openapi.json describes it", q.URL.Path, prefix))
 	})
 	mux.HandleFunc("GET /static/{file}", func(w http.ResponseWriter, q *http.Request) {
-		serveFile(w, q, q.PathValue("file"))
+		serveFile(w, q, path.Join("static", q.PathValue("file")))
 	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, q *http.Request) { serveFile(w, q, "index.html") })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, q *http.Request) { serveFile(w, q, "static/index.html") })
 	return secured(mux)
 }
 
@@ -105,9 +105,10 @@ func secured(h http.Handler) http.Handler {
 	})
 }
 
-// serveFile serves one of the page's files. They change with the program only, so that a browser asks whether they did.
+// serveFile serves one of the files that are part of the program. They change with the program only, so that a browser
+// asks whether they did.
 func serveFile(w http.ResponseWriter, q *http.Request, name string) {
-	text, err := fs.ReadFile(files, path.Join("static", name))
+	text, err := fs.ReadFile(files, name)
 	if err != nil {
 		http.NotFound(w, q)
 		return

@@ -57,8 +57,8 @@ func (c *call) latest(b *Board) *boardCopy {
 // veil returns a copy for user, without names and users of the jobs that user may not look at.
 func (s *boardCopy) veil(user string, may func(sched.JobID) bool) *boardCopy {
 	v := &boardCopy{about: s.about, version: s.version, now: s.now, over: s.over, made: s.made, nodes: s.nodes,
-		queues: s.queues, cluster: s.cluster, owed: s.owed, attempts: s.attempts, ends: s.ends, viewer: user,
-		may: may, jobs: slices.Clone(s.jobs), orders: map[string][]int32{}}
+		queues: s.queues, unshown: s.unshown, cluster: s.cluster, owed: s.owed, attempts: s.attempts, ends: s.ends,
+		viewer: user, may: may, jobs: slices.Clone(s.jobs), orders: map[string][]int32{}}
 	for i := range v.jobs {
 		if r := &v.jobs[i]; !may(r.id) {
 			r.name, r.user = "", ""

@@ -1,16 +1,13 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -24,45 +21,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-var describe = flag.Bool("describe", false, "write docs/openapi.json anew")
-
-// TestOpenAPI holds the document to the types and routes.
-func TestOpenAPI(t *testing.T) {
-	text, err := json.MarshalIndent(OpenAPI(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = append(text, '\n')
-	const path = "../../docs/openapi.json"
-	if *describe {
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	said, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(said, text) {
-		t.Errorf("%s is not what the types say: go test ./internal/web -run OpenAPI -describe", path)
-	}
-	for _, r := range routes {
-		for _, p := range strings.Split(r.path, "/") {
-			name, ok := strings.CutPrefix(p, "{")
-			if !ok {
-				continue
-			}
-			described := false
-			for _, q := range r.params {
-				described = described || q.name+"}" == name
-			}
-			if !described {
-				t.Errorf("%s does not describe %s", r.path, p)
-			}
-		}
-	}
-}
-
 // TestPageAsksWhatIsDescribed holds the paths that the page asks for to those of the document, and these to what is
 // served.
 func TestPageAsksWhatIsDescribed(t *testing.T) {
@@ -73,7 +31,7 @@ func TestPageAsksWhatIsDescribed(t *testing.T) {
 	part := regexp.MustCompile(`\$?\{[^}]*\}`)
 	ended, end := context.WithCancel(t.Context())
 	end() // or the stream of changes would go on
-	for path, methods := range OpenAPI()["paths"].(map[string]any) {
+	for path, methods := range newDescriber(t).openAPI()["paths"].(map[string]any) {
 		described[part.ReplaceAllString(path, "{}")] = true
 		for method := range methods.(map[string]any) {
 			w := httptest.NewRecorder()
@@ -335,7 +293,7 @@ func TestRefusals(t *testing.T) {
 	h := site.Handler()
 	for path, want := range map[string]string{
 		"/runs/7/cluster":          "there are runs 0 to 0",
-		"/runs/0/jobs?sort=colour": "must be one of job, name",
+		"/runs/0/jobs?sort=colour": "must be one of failed, job, late, name",
 		"/runs/0/jobs?state=lazy":  "must be one of waiting",
 		"/runs/0/jobs?limit=x":     "must be a whole number from 0 to 1000",
 		"/runs/0/jobs/0":           "must be the number of a job",

@@ -52,10 +52,11 @@ const jobKey = {
   job: (j) => j.job, name: (j) => j.name, user: (j) => j.user, queue: (j) => j.queue, state: (j) => j.state,
   submit: (j) => j.submit_s, sojourn: (j) => j.sojourn_s, wait: (j) => j.wait_s, tasks: (j) => j.tasks,
   running: (j) => j.running, size: (j) => j.service_s ?? j.size_s ?? -1, priority: (j) => j.priority,
+  slowdown: (j) => j.figures.slowdown ?? 0, failed: (j) => j.figures.failed, late: (j) => j.figures.late_s ?? -Infinity,
 };
 const nodeKey = {
   node: (n) => n.node, name: (n) => n.name, class: (n) => n.class || "", rack: (n) => n.rack, busy: (n) => n.busy,
-  running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed, mean: (n) => n.busy_mean,
+  running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed, mean: (n) => n.busy_mean, idle: (n) => n.idle_s,
 };
 const changeKey = {
   job: (d) => d.job,
@@ -76,7 +77,10 @@ function fromReport(path, params) {
   }
   if (!whole) throw new Error("This report does not hold that: “sojourn record serve” shows everything.");
   if (path.endsWith("/queues") && Number.isFinite(params.at) && params.at < whole.now_s) return queuesAt(whole, params.at);
-  if (path.endsWith("/jobs")) return part(whole, params, jobKey, "job", keepsJob(params));
+  if (path.endsWith("/jobs")) {
+    const keep = keepsJob(params);
+    return { ...part(whole, params, jobKey, "job", keep), ...sumsOf(whole.rows.filter(keep)) };
+  }
   if (path.endsWith("/nodes")) {
     const text = (params.q || "").toLowerCase();
     return part(whole, params, nodeKey, "node", (n) => (n.name + "\n" + (n.class || "")).toLowerCase().includes(text));
@@ -100,6 +104,20 @@ function keepsJob(p) {
   return (j) => (!p.queue || j.queue === p.queue || j.queue.startsWith(p.queue + ".")) && (!p.user || j.user === p.user) &&
     (!p.state || j.state === p.state || (p.state === "unfinished" && j.end_s == null)) &&
     ([j.name, j.user, j.queue].some((s) => s.toLowerCase().includes(text)) || String(j.job) === text);
+}
+
+// sumsOf describes jobs as a server does.
+function sumsOf(jobs) {
+  return { sojourn_s: spreadOf(jobs.filter((j) => j.state === "done").map((j) => j.sojourn_s)),
+    wait_s: spreadOf(jobs.filter((j) => j.start_s != null).map((j) => j.wait_s)),
+    service_s: jobs.reduce((sum, j) => sum + (j.service_s || 0), 0) };
+}
+
+function spreadOf(values) {
+  const n = values.length, rank = (percent) => values[Math.max(0, Math.ceil(n * percent / 100) - 1)];
+  if (!n) return undefined;
+  values.sort((a, b) => a - b);
+  return { jobs: n, mean: values.reduce((sum, v) => sum + v, 0) / n, p50: rank(50), p95: rank(95), p99: rank(99), max: values[n - 1] };
 }
 
 // part sorts, filters and cuts a list.

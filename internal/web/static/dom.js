@@ -17,11 +17,17 @@ function add(e, children) {
   for (const c of children.flat(Infinity)) if (c != null && c !== false) e.append(c);
 }
 
-// show replaces what an element holds.
+// show replaces what an element holds. What had the focus within it has the focus again, if it is still there, so that
+// a reader at the keyboard keeps the place when a list is sorted or a live run goes on.
 export function show(e, ...children) {
+  const active = document.activeElement, held = active !== e && e.contains(active) ? sign(active) : "";
   e.replaceChildren();
   add(e, children);
+  if (held) [...e.querySelectorAll("a, button, input, select, summary, canvas")].find((x) => sign(x) === held)?.focus({ preventScroll: true });
 }
+
+// sign tells an element that can have the focus from the others of its kind.
+const sign = (x) => x.id || x.tagName + " " + (x.getAttribute("href") || x.dataset.sort || x.getAttribute("aria-label") || x.textContent);
 
 // time writes seconds as the commands read and write them: 4.2s, 3m20s, 2h5m, 3d4h.
 export function time(s) {
@@ -82,11 +88,11 @@ export const amounts = (r) => Object.entries(r || {}).map(([k, n]) => k.replaceA
 // number writes a number with three figures.
 export const number = (x) => (Math.abs(x) >= 1000 ? count(x) : String(+x.toPrecision(3)));
 
-// table makes a table. A column is {name, cell, sort, right, wide}; sort names the column for the server.
+// table makes a table. A column is {name, cell, sort, right, wide}; sort names the column for what sorts the rows.
 export function table(columns, rows, sorted, resort, label) {
   const head = columns.map((c) => {
     const down = sorted === "-" + c.sort, up = sorted === c.sort;
-    const text = c.sort ? h("button", { type: "button", onclick: () => resort(up || (!down && c.down) ? (down ? c.sort : "-" + c.sort) : c.sort) },
+    const text = c.sort ? h("button", { type: "button", "data-sort": c.sort, onclick: () => resort(up || (!down && c.down) ? (down ? c.sort : "-" + c.sort) : c.sort) },
       c.name, down ? " ▾" : up ? " ▴" : "") : c.name;
     return h("th", { class: classes(c), scope: "col", "aria-sort": down ? "descending" : up ? "ascending" : null, title: c.title }, text);
   });

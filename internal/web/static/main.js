@@ -105,7 +105,7 @@ function theme(next) {
 function keys() {
   const dialog = document.getElementById("dialog");
   const list = [["1 … 5", "cluster, queues, jobs, nodes, policies"], ["/", "search"], ["j, k", "next, last row"], ["Enter", "open the row"],
-    ["n, p", "next, last page"], ["[, ]", "last, next run"], ["t", "light or dark"], ["Esc", "leave a field or this"]];
+    ["n, p", "next, last page"], ["[, ]", "last, next run"], ["t", "light or dark"], ["← → ↑ ↓", "on a chart (Tab): read values"], ["+", "zoom in on a chart of attempts"], ["Esc", "leave a field or this"]];
   show(dialog, h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", { class: "keys" }, list.map(([k, what]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, what)])), h("button", {}, "close")));
   dialog.showModal();
 }

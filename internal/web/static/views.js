@@ -7,6 +7,28 @@ import { chart, lanes } from "./draw.js";
 
 const link = (run, ...path) => "#/" + [run, ...path].join("/");
 
+// remember keeps values of a view in its address, without those that are empty or usual, so that a link to the page and
+// the browser's way back show the same.
+function remember(c, values, usual = {}) {
+  for (const [k, v] of Object.entries(values)) if (v == null || v === "" || v === usual[k]) c.query.delete(k); else c.query.set(k, v);
+  history.replaceState(null, "", link(c.run, c.view) + (c.query.size ? "?" + c.query : ""));
+}
+
+// listed returns the values that a list is asked for with, those of the address or else the usual ones, and a function
+// that sets some of them, keeps them in the address, and shows the list anew from its first row.
+function listed(c, usual, again) {
+  const p = { ...usual, offset: 0 };
+  for (const k of Object.keys(p)) if (c.query.has(k)) p[k] = k === "offset" ? +c.query.get(k) : c.query.get(k);
+  return [p, (values) => {
+    Object.assign(p, { offset: 0 }, values);
+    remember(c, p, { ...usual, offset: 0 });
+    return again();
+  }];
+}
+
+// rowsShown is how many rows of a list are shown at a time.
+const rowsShown = 50;
+
 // bins returns the middle of each bin of a curve, so that the curve is drawn where its averages are.
 const bins = (values, width, now) => values.map((_, i) => Math.min((i + 0.5) * width, now));
 
@@ -70,6 +92,7 @@ const chosen = new Map();
 function moment(c, again) {
   const said = instant(c.query.get("at") || "");
   if (!Number.isNaN(said)) chosen.set(c.run, said);
+  else if (chosen.has(c.run)) remember(c, { at: at(chosen.get(c.run)) });
   let until = 0, busy = false, more = false;
   const field = h("input", { id: "at", placeholder: "now", title: "12h, 1h30m, or seconds; empty: now", "aria-label": "instant that the table is of", style: { width: "8em" },
     onchange: () => choose(field.value.trim() ? instant(field.value) : null) });
@@ -84,7 +107,7 @@ function moment(c, again) {
   const choose = async (t) => {
     if (Number.isNaN(t)) return show(note, h("span", { class: "bad" }, "An instant is such as 12h, 1h30m, or a number of seconds."));
     if (t == null) chosen.delete(c.run); else chosen.set(c.run, t);
-    history.replaceState(null, "", link(c.run, c.view) + (t == null ? "" : "?at=" + at(t)));
+    remember(c, { at: t == null ? "" : at(t) });
     write();
     more = true;
     if (busy) return;
@@ -96,30 +119,52 @@ function moment(c, again) {
     shown: (now, text) => { if (until !== now) { until = now; write(); } show(note, text); } };
 }
 
+// queueKeys are what the queues below a queue are sorted by.
+const queueKeys = {
+  queue: (q) => q.queue, used: (q) => q.used, mean: (q) => q.used_mean, share: (q) => q.share, demand: (q) => q.demand,
+  asked: (q) => q.demand_mean, balance: (q) => q.owed_s, jobs: (q) => q.jobs, running: (q) => q.running, waiting: (q) => q.pending,
+};
+
+// sortTree sorts the queues below each queue by a column; those below a queue stay right after it. Equal ones stay in
+// the order of their names.
+function sortTree(rows, sort) {
+  const down = sort.startsWith("-"), key = queueKeys[down ? sort.slice(1) : sort], top = [], open = [];
+  if (!key) throw new Error(`sort=${sort}: must be one of ${Object.keys(queueKeys).sort().join(", ")}`);
+  for (const q of rows) { // parents come before their children
+    const n = { q, below: [] };
+    (open[q.depth - 1]?.below ?? top).push(n);
+    open[q.depth] = n;
+  }
+  const by = ({ q: a }, { q: b }) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); };
+  const flat = (list) => list.sort(by).flatMap((n) => [n.q, flat(n.below)]).flat();
+  return flat(top);
+}
+
 // queues shows the tree of queues.
 export function queues(main, c) {
   const list = h("div"), drawn = h("div"), pick = h("select", { "aria-label": "what is drawn", onchange: () => again() },
     Object.entries(measures).map(([k, m]) => h("option", { value: k }, m[0])));
-  const when = moment(c, () => again());
+  const when = moment(c, () => again()), [p, change] = listed(c, { sort: "queue" }, () => again());
   show(main, h("h1", {}, "Queues"), when.row, list, h("h2", {}, "Over time ", pick), drawn);
   let again = async () => {
     const d = await get(`/runs/${c.run}/queues`, { at: when.at }), [title, of, write] = measures[pick.value];
     when.shown(d.now_s, d.at_s < d.now_s ? `means of ${time(d.bin_s)} around ${at(d.at_s)}` : "");
     show(list, table([
-      { name: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
+      { name: "queue", sort: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
         style: { "padding-left": 1.2 * q.depth + "em" } }, q.queue || "root", q.gone ? " (gone)" : "") },
-      { name: "used", title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), percent(q.used)) },
-      { name: "mean used", right: true, title: "since the run began", cell: (q) => percent(q.used_mean) },
-      { name: "share", right: true, title: "by weight", cell: (q) => percent(q.share) },
-      { name: "demand", right: true, title: "used and asked for", cell: (q) => percent(q.demand) },
-      { name: "mean demand", right: true, wide: true, title: "since the run began", cell: (q) => percent(q.demand_mean) },
-      { name: "balance", right: true, title: "in seconds of the whole cluster", cell: (q) => (q.leaf ? owing(q.owed_s) : "") },
-      { name: "jobs", right: true, cell: (q) => count(q.jobs) },
-      { name: "running", right: true, cell: (q) => count(q.running) },
-      { name: "waiting", right: true, cell: (q) => count(q.pending) },
-      { name: "minimum", wide: true, cell: (q) => amounts(q.min) },
-      { name: "maximum", wide: true, cell: (q) => amounts(q.max) },
-    ], d.queues, "", null, "queues"));
+      { name: "used", sort: "used", down: true, title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), percent(q.used)) },
+      { name: "mean used", sort: "mean", down: true, right: true, title: "since the run began", cell: (q) => percent(q.used_mean) },
+      { name: "share", sort: "share", down: true, right: true, title: "by weight", cell: (q) => percent(q.share) },
+      { name: "demand", sort: "demand", down: true, right: true, title: "used and asked for", cell: (q) => percent(q.demand) },
+      { name: "mean demand", sort: "asked", down: true, right: true, wide: true, title: "since the run began", cell: (q) => percent(q.demand_mean) },
+      { name: "balance", sort: "balance", down: true, right: true, title: "lent to other queues and not got back, in time of the whole cluster; of a queue with others below it: their sum", cell: (q) => owing(q.owed_s) },
+      { name: "jobs", sort: "jobs", down: true, right: true, title: "unfinished", cell: (q) => count(q.jobs) },
+      { name: "running", sort: "running", down: true, right: true, title: "attempts that run", cell: (q) => count(q.running) },
+      { name: "waiting", sort: "waiting", down: true, right: true, title: "tasks that wait", cell: (q) => count(q.pending) },
+      ...[["minimum", "min"], ["maximum", "max"]].filter(([, k]) => d.queues.some((q) => q.depth && q[k])).map(([name, k]) =>
+        ({ name, wide: true, cell: (q) => (q.depth ? amounts(q[k]) : "") })),
+    ], sortTree(d.queues, p.sort), p.sort, (s) => change({ sort: s }), "queues"),
+    d.left > 0 && h("p", { class: "soft" }, `${count(d.left)} more queues are not shown.`));
     const leaves = d.queues.filter((q) => q.leaf).map((q) => [q, Math.max(0, ...of(q).map(Math.abs))]).sort((a, b) => b[1] - a[1]).slice(0, 12).map(([q]) => q)
       .sort((a, b) => (a.queue < b.queue ? -1 : 1));
     show(drawn, chart({ title, write, height: 300, most: pick.value === "used" ? 1 : null,
@@ -143,24 +188,27 @@ const expectation = (j) => [
   j.expected.end_s != null ? tile("expected end", at(j.expected.end_s), `nine of ten: ${range(j)}`)
     : j.expected.unknown && tile("expected end", "not known", j.expected.unknown)];
 
+// lateness says how a job stands to its deadline.
+const lateness = (j) => (j.figures.late_s > 0 ? h("span", { class: "bad" }, time(j.figures.late_s) + " late")
+  : time(-j.figures.late_s) + (j.end_s == null ? " left" : " before it"));
+
+// totals says in a line what is true of all jobs that a filter allows.
+const totals = (d) => h("p", { class: "soft", id: "totals" }, `${count(d.total)} jobs`,
+  d.sojourn_s && ` · sojourn: mean ${time(d.sojourn_s.mean)}, ${spread(d.sojourn_s)}`,
+  d.wait_s && ` · wait: mean ${time(d.wait_s.mean)}, ${spread(d.wait_s)}`,
+  d.service_s > 0 && ` · received ${time(d.service_s)} of the whole cluster`);
+
 // jobs shows the list of jobs.
 export function jobs(main, c) {
-  const p = { q: c.query.get("q") || "", queue: c.query.get("queue") || "", user: c.query.get("user") || "", state: c.query.get("state") || "",
-    sort: c.query.get("sort") || "job", offset: +(c.query.get("offset") || 0), limit: 50 };
+  const [p, change] = listed(c, { q: "", queue: "", user: "", state: "", sort: "job" }, () => again());
   const list = h("div"), choices = { queue: h("select", { "aria-label": "queue" }), user: h("select", { "aria-label": "user" }),
     state: h("select", { "aria-label": "state" }, ["", "unfinished", "waiting", "stalled", "running", "done", "failed", "killed"].map((s) => h("option", { value: s }, s || "any state"))) };
   const text = h("input", { type: "search", placeholder: "name, user, queue or number  (/)", "aria-label": "search", value: p.q });
-  let typing = 0;
-  const change = (values) => {
-    Object.assign(p, { offset: 0 }, values);
-    const query = new URLSearchParams(Object.entries(p).filter(([k, v]) => v !== "" && v !== 0 && k !== "limit" && !(k === "sort" && v === "job")));
-    history.replaceState(null, "", link(c.run, "jobs") + (query.size ? "?" + query : ""));
-    return again();
-  };
-  text.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => change({ q: text.value }), 150); });
+  searching(text, change);
   for (const [k, e] of Object.entries(choices)) e.addEventListener("change", () => change({ [k]: e.value }));
   choices.state.value = p.state;
-  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices)), list);
+  const sums = h("div");
+  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices)), sums, list);
   const fill = (e, name, values, chosen) => {
     const all = [...new Set([...values.filter(Boolean), ...(chosen ? [chosen] : [])])];
     if (e.options.length === all.length + 1 && all.every((v, i) => e.options[i + 1].value === v)) return;
@@ -168,9 +216,11 @@ export function jobs(main, c) {
     e.value = chosen;
   };
   let again = async () => {
-    const d = await get(`/runs/${c.run}/jobs`, p);
+    const d = await get(`/runs/${c.run}/jobs`, { ...p, limit: rowsShown });
     fill(choices.queue, "queue", d.queues, p.queue);
     fill(choices.user, "user", d.users, p.user);
+    const any = (has) => d.rows.some(has);
+    show(sums, totals(d));
     show(list, table([
       { name: "job", sort: "job", right: true, cell: (j) => h("a", { href: link(c.run, "jobs", j.job) }, j.job) },
       { name: "name", sort: "name", class: "name", full: (j) => j.name, cell: (j) => (j.hidden ? h("span", { class: "soft", title: "you may not look at it" }, "hidden") : h("a", { href: link(c.run, "jobs", j.job) }, j.name || "–")) },
@@ -180,25 +230,37 @@ export function jobs(main, c) {
       { name: "submitted", sort: "submit", wide: true, right: true, cell: (j) => at(j.submit_s) },
       { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
       { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
-      ...(d.rows.some((j) => j.end_s == null) ? [
+      ...(any((j) => j.figures.slowdown != null) || p.sort.endsWith("slowdown") ? [
+        { name: "slowdown", sort: "slowdown", down: true, right: true, title: "sojourn time ÷ a lower bound of the time that the job takes alone", cell: (j) => (j.figures.slowdown == null ? "" : number(j.figures.slowdown)) }] : []),
+      ...(any((j) => j.deadline_s != null) || p.sort.endsWith("late") ? [
+        { name: "deadline", sort: "late", down: true, right: true, wide: true, title: "how the job stands to its deadline: the latest first", cell: (j) => (j.deadline_s == null ? "" : lateness(j)) }] : []),
+      ...(any((j) => j.end_s == null) ? [
         { name: "expected start", right: true, wide: true, title: "of the first task", cell: (j) => (j.expected.start_s == null ? "" : at(j.expected.start_s)) },
         { name: "expected end", right: true, title: "in the middle of what is likely, and where nine of ten ends lie", cell: foreseen }] : []),
       { name: "tasks", sort: "tasks", down: true, right: true, cell: progress },
       { name: "running", sort: "running", down: true, right: true, wide: true, cell: (j) => (j.end_s == null ? count(j.running) : "") },
+      ...(any((j) => j.figures.failed > 0) || p.sort.endsWith("failed") ? [
+        { name: "failed", sort: "failed", down: true, right: true, wide: true, title: "attempts that failed, were killed, or went with their nodes", cell: (j) => count(j.figures.failed) }] : []),
       { name: "size", sort: "size", down: true, right: true, wide: true, title: "seconds of the whole cluster: received, or as estimated", cell: (j) => (j.service_s ?? j.size_s) == null ? "?" : time(j.service_s ?? j.size_s) },
       { name: "priority", sort: "priority", down: true, right: true, wide: true, cell: (j) => j.priority },
     ], d.rows, p.sort, (s) => change({ sort: s }), "jobs"),
     d.total === 0 && h("p", { class: "empty" }, "No job matches."),
-    pager(d, p.limit, (offset) => change({ offset })));
+    pager(d, change));
   };
   return () => again();
 }
 
-function pager(d, limit, go) {
+function pager(d, change) {
   return h("div", { class: "pages" },
-    h("button", { type: "button", id: "before", disabled: d.offset === 0, onclick: () => go(Math.max(0, d.offset - limit)) }, "◂ before"),
-    h("span", {}, d.total ? `${count(d.offset + 1)}–${count(Math.min(d.offset + limit, d.total))} of ${count(d.total)}` : "0"),
-    h("button", { type: "button", id: "after", disabled: d.offset + limit >= d.total, onclick: () => go(d.offset + limit) }, "after ▸"));
+    h("button", { type: "button", id: "before", disabled: d.offset === 0, onclick: () => change({ offset: Math.max(0, d.offset - rowsShown) }) }, "◂ before"),
+    h("span", {}, d.total ? `${count(d.offset + 1)}–${count(Math.min(d.offset + rowsShown, d.total))} of ${count(d.total)}` : "0"),
+    h("button", { type: "button", id: "after", disabled: d.offset + rowsShown >= d.total, onclick: () => change({ offset: d.offset + rowsShown }) }, "after ▸"));
+}
+
+// searching asks for the list again when the reader has stopped typing.
+function searching(field, change) {
+  let typing = 0;
+  field.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => change({ q: field.value }), 150); });
 }
 
 // job shows one job.
@@ -227,7 +289,8 @@ export function job(main, c) {
       tile("tasks", progress(d), d.end_s == null ? `${count(d.running)} run, ${count(d.pending)} wait` : ""),
       tile("size", d.size_s == null ? "not known" : time(d.size_s), d.service_s == null ? "estimated, of the whole cluster" : "estimated; received " + time(d.service_s)),
       expectation(d),
-      d.deadline_s != null ? tile("deadline", at(d.deadline_s), end > d.deadline_s ? h("span", { class: "bad" }, time(end - d.deadline_s) + " late") : time(d.deadline_s - end) + " left") : null);
+      d.figures.slowdown != null && tile("slowdown", number(d.figures.slowdown), "sojourn time ÷ a lower bound of the time alone"),
+      d.deadline_s != null && tile("deadline", at(d.deadline_s), lateness(d)));
     const acts = c.acts() && d.end_s == null;
     if (acts !== doing.childElementCount > 0) show(doing, acts && actions(c, d, again)); // or what is being typed would go
     if (!asked) {
@@ -259,7 +322,7 @@ export function job(main, c) {
     const [from, until] = window || [d.submit_s, end > d.submit_s ? end : d.submit_s + 1];
     show(gantt, h("h2", {}, "Attempts by node ", window && h("button", { type: "button", onclick: () => { window = null; draw(d, end); } }, "whole job")),
       d.attempts.length === 0 ? h("p", { class: "empty" }, "Nothing of it has run.") : lanes({
-        title: `${count(d.attempts.length)} attempts on ${count(used.length)} nodes` + (d.forgotten ? ", earlier ones are not shown" : ""),
+        title: `${count(d.attempts.length)} attempts on ${count(used.length)} nodes` + (d.figures.attempts > d.attempts.length ? ", earlier ones are not shown" : ""),
         data: { lanes: shown.map((n) => ({ node: n, name: c.node(n), nodes: 1 })), from_s: from, until_s: until,
           bars: d.attempts.filter((a) => shown.includes(a.node) && a.start_s < until && (a.end_s ?? end) > from) },
         names, zoom: (a, b) => { window = [a, b]; draw(d, end); } }));
@@ -289,6 +352,12 @@ async function logged(to, path) {
   }));
 }
 
+// foretold says what was expected at that instant, and what came.
+function foretold({ since_s: since, outlook, start_s: start, end_s: end }) {
+  const span = (what, s, came) => s && `${what} at ${at(since + s.p50_s)}, nine of ten between ${at(since + s.p5_s)} and ${at(since + s.p95_s)}` + (came ? `; it came at ${at(came)}` : "");
+  return h("p", {}, "Expected then: " + ([span("first task", outlook.start, start), span("end", outlook.end, end)].filter(Boolean).join(". ") || "not known, " + outlook.unknown) + ".");
+}
+
 // explanation says in words why a job waits.
 function explanation(run, x) {
   const job = (id, name) => [h("a", { href: link(run, "jobs", id) }, "job " + id), name ? " " + name : ""];
@@ -300,6 +369,7 @@ function explanation(run, x) {
     s.ahead > 0 && h("p", {}, `${s.ahead} stages come first. Its place: ${s.key_words}`),
     (s.before || []).map((b) => h("p", {}, "before it: ", job(b.stage.job, b.name), `, stage ${b.stage.index}: ${b.key_words}`)),
     (s.holders || []).map((b) => h("p", {}, "has the room: ", job(b.job, b.name), ` with ${b.attempts} attempts`)))),
+  x.expected && foretold(x.expected),
   x.note && h("p", { class: "soft" }, x.note)];
 }
 
@@ -322,9 +392,9 @@ function actions(c, d, done) {
 
 // nodes shows the nodes.
 export function nodes(main, c) {
-  const p = { q: "", sort: "node", offset: 0, limit: 50 }, list = h("div"), gantt = h("div");
-  const text = h("input", { type: "search", placeholder: "name or class  (/)", "aria-label": "search" });
-  text.addEventListener("input", () => { p.q = text.value; p.offset = 0; again(); });
+  const [p, change] = listed(c, { q: "", sort: "node" }, () => again()), list = h("div"), gantt = h("div");
+  const text = h("input", { type: "search", placeholder: "name or class  (/)", "aria-label": "search", value: p.q });
+  searching(text, change);
   const when = moment(c, () => again());
   when.row.hidden = frozen; // a report has no table but the last
   show(main, h("h1", {}, "Nodes"), when.row, h("div", { class: "filters" }, text), list, gantt);
@@ -337,7 +407,7 @@ export function nodes(main, c) {
         click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
   };
   let again = async () => {
-    const d = await get(`/runs/${c.run}/nodes`, { ...p, at: frozen ? "" : when.at });
+    const d = await get(`/runs/${c.run}/nodes`, { ...p, limit: rowsShown, at: frozen ? "" : when.at });
     when.shown(d.now_s, d.at_s < d.now_s ? `what ran at ${at(d.at_s)}` + (d.forgotten ? ", as far as it is remembered" : "") : "");
     show(list, table([
       { name: "node", sort: "node", right: true, cell: (n) => h("a", { href: link(c.run, "nodes", n.node) }, n.node) },
@@ -346,14 +416,15 @@ export function nodes(main, c) {
       { name: "rack", sort: "rack", wide: true, right: true, cell: (n) => n.rack },
       { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { class: "metered" }, meter(n.busy), percent(n.busy)) },
       { name: "mean busy", sort: "mean", down: true, right: true, title: "since the node joined", cell: (n) => percent(n.busy_mean) },
+      { name: "idle", sort: "idle", down: true, right: true, title: "how long nothing ran there since the node joined", cell: (n) => time(n.idle_s) },
       { name: "used", cell: (n) => amounts(n.used) },
       { name: "capacity", wide: true, cell: (n) => amounts(n.capacity) },
       { name: "running", sort: "running", down: true, right: true, cell: (n) => count(n.running) },
       { name: "done", sort: "done", down: true, right: true, cell: (n) => count(n.done) },
       { name: "failed", sort: "failed", down: true, right: true, cell: (n) => count(n.failed) },
-    ], d.rows, p.sort, (s) => { Object.assign(p, { sort: s, offset: 0 }); again(); }, "nodes"),
-    pager(d, p.limit, (offset) => { p.offset = offset; again(); }));
-    if (d.rows.length) await picture(p.sort === "node" && !p.q ? p.offset : 0, p.sort === "node" && !p.q ? p.limit : "");
+    ], d.rows, p.sort, (s) => change({ sort: s }), "nodes"),
+    pager(d, change));
+    if (d.rows.length) await picture(p.sort === "node" && !p.q ? p.offset : 0, p.sort === "node" && !p.q ? rowsShown : "");
   };
   return () => again();
 }
@@ -373,7 +444,7 @@ export function node(main, c) {
     const n = await get(`/runs/${c.run}/nodes/${c.id}`);
     show(title, `Node ${n.node} `, h("span", {}, n.name), n.lost ? h("span", { class: "bad" }, " lost") : "");
     show(tiles,
-      h("div", { class: "tile" }, h("div", { class: "what" }, "busy"), h("div", { class: "value" }, percent(n.busy)), meter(n.busy), h("div", { class: "more" }, "used: " + amounts(n.used) + `; ${percent(n.busy_mean)} in the mean`)),
+      h("div", { class: "tile" }, h("div", { class: "what" }, "busy"), h("div", { class: "value" }, percent(n.busy)), meter(n.busy), h("div", { class: "more" }, "used: " + amounts(n.used) + `; ${percent(n.busy_mean)} in the mean; nothing ran for ${time(n.idle_s)}`)),
       tile("capacity", "", amounts(n.capacity)),
       tile("rack", n.rack, n.class ? "class " + n.class : ""),
       tile("attempts running", count(n.running)), tile("tasks done", count(n.done)),
@@ -384,22 +455,22 @@ export function node(main, c) {
 
 // policies shows runs side by side.
 export function policies(main, c) {
-  const p = { q: "", sort: "-change", offset: 0, limit: 50 }, figures = h("div"), charts = h("div", { class: "charts" }), list = h("div");
-  const text = h("input", { type: "search", placeholder: "name or queue  (/)", "aria-label": "search" });
-  text.addEventListener("input", () => { p.q = text.value; p.offset = 0; again(); });
+  const [p, change] = listed(c, { q: "", sort: "-change" }, () => again()), figures = h("div"), charts = h("div", { class: "charts" }), list = h("div");
+  const text = h("input", { type: "search", placeholder: "name or queue  (/)", "aria-label": "search", value: p.q });
+  searching(text, change);
   show(main, h("h1", {}, "Policies"), figures, charts, h("h2", {}, "Job by job"), h("div", { class: "filters" }, text), list);
   let again = async () => {
-    const d = await get("/compare", p), runs = d.runs, first = runs[0];
+    const d = await get("/compare", { ...p, limit: rowsShown }), runs = d.runs, first = runs[0];
     const name = (r) => (runs.filter((o) => o.run.policy === r.run.policy).length > 1 ? r.run.name : r.run.policy);
-    const best = (of) => Math.min(...runs.filter((r) => r.sojourn_s).map(of));
-    const cell = (of) => (r) => (r.sojourn_s ? [of(r) === best(of) && runs.length > 1 ? h("span", { class: "good", title: "the best" }, "★ ") : "", time(of(r))] : "–");
-    const column = (n, of) => ({ name: n, right: true, cell: cell(of) });
+    const cell = (of, write) => (r) => (of(r) == null ? "–" : [runs.length > 1 && runs.every((o) => of(o) == null || of(o) >= of(r)) ? h("span", { class: "good", title: "the best" }, "★ ") : "", write(of(r))]);
+    const column = (n, of, write = time, more) => ({ name: n, right: true, cell: cell(of, write), ...more });
     show(figures, table([
       { name: "run", class: "name", cell: (r) => h("a", { href: link(r.run.id, "cluster") }, name(r)) },
       { name: "jobs", right: true, cell: (r) => count(r.run.jobs) },
-      column("mean sojourn", (r) => r.sojourn_s.mean), column("p50", (r) => r.sojourn_s.p50), column("p95", (r) => r.sojourn_s.p95),
-      column("p99", (r) => r.sojourn_s.p99), column("max", (r) => r.sojourn_s.max),
-      { name: "mean wait", right: true, cell: (r) => (r.wait_s ? time(r.wait_s.mean) : "–") },
+      column("mean sojourn", (r) => r.sojourn_s?.mean), column("p50", (r) => r.sojourn_s?.p50), column("p95", (r) => r.sojourn_s?.p95),
+      column("p99", (r) => r.sojourn_s?.p99), column("max", (r) => r.sojourn_s?.max),
+      ...(runs.some((r) => r.slowdown) ? [column("mean slowdown", (r) => r.slowdown?.mean, number, { title: "of sojourn time ÷ a lower bound of the time that the job takes alone" })] : []),
+      column("mean wait", (r) => r.wait_s?.mean),
       { name: "jobs faster", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.faster)) },
       { name: "jobs slower", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.slower)) },
     ], runs, "", null, "runs"));
@@ -422,7 +493,7 @@ export function policies(main, c) {
         cell: (j) => h("a", { href: link(r.run.id, "jobs", j.job) }, j.sojourn_s[i] < 0 ? "–" : time(j.sojourn_s[i]),
           i > 0 && j.sojourn_s[i] >= 0 && j.sojourn_s[0] > 0 ? h("span", { class: j.sojourn_s[i] > j.sojourn_s[0] * 1.001 ? "bad" : j.sojourn_s[i] < j.sojourn_s[0] / 1.001 ? "good" : "soft" },
             "  " + ratio(j.sojourn_s[i] / j.sojourn_s[0])) : "") })),
-    ], d.rows, p.sort, (s) => { Object.assign(p, { sort: s, offset: 0 }); again(); }, "job by job"), pager(d, p.limit, (offset) => { p.offset = offset; again(); }));
+    ], d.rows, p.sort, (s) => change({ sort: s }), "job by job"), pager(d, change));
   };
   return () => again();
 }

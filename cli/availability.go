@@ -16,20 +16,25 @@ import (
 // measured is the value of --availability that measures this machine.
 const measured = "measured"
 
-// timetables returns what a node of each class of a cluster offers when, by a file; nil: there is none.
-func timetables(file string, cluster *workload.Cluster) (map[string]*sched.Forecast, error) {
-	if file == "" {
-		return nil, nil
+// follow makes the nodes of a simulation offer what a timetable says; throttled: what runs there is slowed to it.
+func follow(file string, throttled bool, c *sim.Config) error {
+	switch {
+	case file == "" && throttled:
+		return usagef("--throttle needs --availability")
+	case file == "":
+		return nil
 	}
 	t, err := availability.Read(file)
 	if err != nil {
-		return nil, usageError{err}
+		return usageError{err}
 	}
-	tables, err := t.Classes(cluster)
-	if err != nil {
-		return nil, usageError{err}
+	if c.Timetables, err = t.Classes(c.Cluster); err != nil {
+		return usageError{err}
 	}
-	return tables, nil
+	if throttled {
+		c.Throttle = t.Part
+	}
+	return nil
 }
 
 // roomBy returns what --availability says of the machines of NodeManagers. The instants of a file count from the

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 )
 
 // A simulation beside a service takes longer than alone, its record is decided again with the forecast that the policy
-// was told, and a timetable that says nothing is refused with its line.
+// was told, tasks are slowed if that is asked for, and a timetable that says nothing is refused with its line.
 func TestSimAvailability(t *testing.T) {
 	trace, rec := generated(t), filepath.Join(t.TempDir(), "run.rec")
 	table := writeFile(t, "day", "period 10m\n0s 100%\n4m 50% # a burst\n8m 100%\n")
@@ -31,6 +32,27 @@ func TestSimAvailability(t *testing.T) {
 	defer r.Close()
 	if r.Header.Core.Forecast == nil {
 		t.Error("the record lacks the forecast")
+	}
+	bursts := writeFile(t, "bursts", "period 20s\n0s 100%\n10s 30%\n")
+	mean := func(more ...string) float64 {
+		var doc struct {
+			Results []struct {
+				Sojourn struct{ Mean float64 } `json:"sojourn_s"`
+			}
+		}
+		on := []string{"sim", "--trace", trace, "--cluster", "nodes=4,map-slots=2,reduce-slots=2", "--policy", "fair",
+			"--json", "--availability", bursts}
+		if err := json.Unmarshal([]byte(must(t, append(on, more...)...)), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.Results[0].Sojourn.Mean
+	}
+	if full, slowed := mean(), mean("--throttle"); slowed <= full {
+		t.Errorf("jobs take %v s on average where tasks are slowed, %v s where they are not", slowed, full)
+	}
+	if status, _, errs := sojourn(t, append(args, "--throttle")...); status != statusUsage ||
+		!strings.Contains(errs, "--throttle needs --availability") {
+		t.Errorf("exit status %d, %q", status, errs)
 	}
 	bad := writeFile(t, "bad", "0s 100%\n1h 5\n")
 	if status, _, errs := sojourn(t, append(args, "--availability", bad)...); status != statusUsage ||

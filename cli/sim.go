@@ -30,6 +30,7 @@ type simFlags struct {
 	trust      float64
 	cluster    string
 	available  string
+	throttle   bool
 	seed       uint64
 	seeds      int
 	most       int64
@@ -72,6 +73,8 @@ says how far the simulation is from what was measured: what it says of other pol
 		"memory=8GiB,vcores=4 instead of slots for containers, or a YAML file")
 	fl.StringVar(&f.available, "availability", "", "timetable of the part of each node that a service leaves for jobs"+
 		": a file with lines such as 6h 40%")
+	fl.BoolVar(&f.throttle, "throttle", false, "with --availability: tasks on a node that comes to offer less than "+
+		"they hold are slowed to it, as under run")
 	fl.Float64Var(&f.trust, "trust", 0.05, "with --from-record: warn when simulating the record's own policy is off "+
 		"by more than this part; 0 to 1")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of all chance")
@@ -397,12 +400,11 @@ func (f *simFlags) config(a *app, cluster *workload.Cluster, seed uint64) (c sim
 	if err == nil {
 		jobs, err = f.costs.lead(jobs, cluster, options)
 	}
-	var tables map[string]*sched.Forecast
+	c = sim.Config{Cluster: cluster, Jobs: jobs, Seed: seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs}
 	if err == nil {
-		tables, err = timetables(f.available, cluster)
+		err = follow(f.available, f.throttle, &c)
 	}
-	return sim.Config{Cluster: cluster, Jobs: jobs, Seed: seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs,
-		Timetables: tables}, name, err
+	return c, name, err
 }
 
 // A policyFailure is a policy without a result, and why.

@@ -195,8 +195,8 @@ func (t *throttling) offered(id sched.NodeID, part float64) {
 	t.parts[id-1], t.short[id-1] = part, true
 }
 
-// apply slows the attempts on nodes that offer less than what runs there. Each attempt gets the smallest part over the
-// kinds of resources that it holds, but for memory. O(attempts on such nodes).
+// apply slows the attempts on nodes that offer less than what runs there, each to its [sched.Resources.Pace].
+// O(attempts on such nodes).
 func (t *throttling) apply(core *sched.Core, attempts map[sched.AttemptID]*Launch) {
 	for i := range t.short {
 		if !t.short[i] {
@@ -210,20 +210,8 @@ func (t *throttling) apply(core *sched.Core, attempts map[sched.AttemptID]*Launc
 		}
 		for a := range core.AttemptsOn(n) {
 			if l := attempts[a.ID]; l != nil {
-				l.Attempt.Slow(partOf(core.Amount(a.Holds), used, t.nodes[i].Capacity, t.parts[i]))
+				l.Attempt.Slow(core.Amount(a.Holds).Pace(used, t.nodes[i].Capacity, t.parts[i]))
 			}
 		}
 	}
-}
-
-// partOf returns the part of the time that an attempt gets. The attempt holds amount, all attempts of its node hold
-// used, and the node offers part of its capacity.
-func partOf(amount, used, capacity sched.Resources, part float64) float64 {
-	least := 1.0
-	for k := range amount {
-		if k != int(sched.Memory) && amount[k] > 0 {
-			least = min(least, part*float64(capacity[k])/float64(used[k]))
-		}
-	}
-	return least
 }

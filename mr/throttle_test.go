@@ -237,26 +237,3 @@ func TestThrottleFollowsWhatRuns(t *testing.T) {
 		}
 	})
 }
-
-// An attempt gets the smallest part over what it holds of a node, but for memory, and never more than all of the time.
-func TestPartOf(t *testing.T) {
-	capacity := sched.Resources{sched.VCores: 4, sched.Memory: 1000, sched.DiskIO: 100}
-	used := sched.Resources{sched.VCores: 2, sched.Memory: 1000, sched.DiskIO: 80}
-	for _, c := range []struct {
-		what   string
-		amount sched.Resources
-		part   float64 // that the node offers
-		want   float64
-	}{
-		{"cores", sched.Resources{sched.VCores: 1}, 0.25, 0.5},
-		{"memory besides", sched.Resources{sched.VCores: 1, sched.Memory: 1000}, 0.25, 0.5},
-		{"memory alone", sched.Resources{sched.Memory: 1000}, 0.25, 1},
-		{"cores and disk", sched.Resources{sched.VCores: 1, sched.DiskIO: 40}, 0.25, 0.3125},
-		{"more is offered than used", sched.Resources{sched.VCores: 2, sched.DiskIO: 80}, 0.9, 1},
-		{"nothing is offered", sched.Resources{sched.VCores: 2}, 0, 0},
-	} {
-		if got := partOf(c.amount, used, capacity, c.part); got != c.want {
-			t.Errorf("%s: %g of the time, want %g", c.what, got, c.want)
-		}
-	}
-}

@@ -135,6 +135,19 @@ func (r Resources) DominantShare(capacity Resources) float64 {
 	return share
 }
 
+// Pace returns the part of the time that a task which holds r works on a node of a capacity, where all tasks that run
+// there hold used and get a part of the capacity together: the smallest share over the kinds that r has, at most 1. All
+// holders of a kind get the same share of it. Memory does not count, because it is not shared by taking turns.
+func (r Resources) Pace(used, capacity Resources, part float64) float64 {
+	least := 1.0
+	for k := range r {
+		if k != int(Memory) && r[k] > 0 {
+			least = min(least, part*float64(capacity[k])/float64(used[k]))
+		}
+	}
+	return least
+}
+
 // Work is service or size: resource-seconds of each kind.
 type Work [NumResources]float64
 

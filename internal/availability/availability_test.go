@@ -43,6 +43,8 @@ func TestParse(t *testing.T) {
 		"5s 1%":                   "day: steps: the first one must be from 0",
 		"0s 1%\n5s 2%\n5s 3%":     "must be after 5s",
 		"0s 1%\n5s 2%\nperiod 4s": "period 4s",
+		"period 1ns\n0s 1%":       "day: the part from 0s on holds for 1ns: must hold for 1ms or more",
+		"0s 1%\n1us 2%\n5s 2%":    "from 0s on holds for 1µs",
 	} {
 		if _, err := parse("day", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: error %v, want one that says %q", text, err, says)
@@ -53,7 +55,7 @@ func TestParse(t *testing.T) {
 // What a text is read as, it is written as and read again; no text makes the reader panic.
 func FuzzParse(f *testing.F) {
 	f.Add("period 24h\n0s 100%\n6h 40%\n")
-	f.Add("0s 0%\n1ns 1e-9%")
+	f.Add("0s 0%\n1ms 1e-9%")
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := parse("x", strings.NewReader(text))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,9 @@ type step struct {
 	from sched.Time // since the run began
 	part float64    // in [0, 1]
 }
+
+// leastStep is the shortest time for which a part may hold.
+const leastStep = time.Millisecond
 
 // mostSteps bounds the steps of a timetable: a year in minutes.
 const mostSteps = 600_000
@@ -64,7 +68,25 @@ func parse(name string, r io.Reader) (*Timetable, error) {
 	if _, err := t.Of(sched.Resources{sched.VCores: 1}); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if err := t.spaced(); err != nil {
+		return nil, err
+	}
 	return t, nil
+}
+
+// spaced returns an error if two steps are so near each other that a run would do nothing but follow them.
+func (t *Timetable) spaced() error {
+	for i, s := range t.steps {
+		end := t.period
+		if i+1 < len(t.steps) {
+			end = t.steps[i+1].from
+		}
+		if end > 0 && end-s.from < leastStep {
+			return fmt.Errorf("%s: the part from %v on holds for %v: must hold for %v or more", t.name, s.from,
+				end-s.from, leastStep)
+		}
+	}
+	return nil
 }
 
 // add takes in the words of one line.
@@ -130,7 +152,7 @@ func (t *Timetable) InParts(from sched.Time) (*sched.Forecast, error) {
 }
 
 // Part returns the part of a node that is left at an instant, and the first instant after it from which another step
-// holds; Never: there is none.
+// holds; Never: there is none. O(log n) for n steps.
 func (t *Timetable) Part(at sched.Time) (part float64, until sched.Time) {
 	start := sched.Time(0) // of the period
 	if t.period > 0 {
@@ -140,14 +162,14 @@ func (t *Timetable) Part(at sched.Time) (part float64, until sched.Time) {
 	if t.period > 0 {
 		until = start + t.period
 	}
-	for i := len(t.steps) - 1; i >= 0; i-- {
-		from := start + t.steps[i].from
-		if from <= at {
-			return t.steps[i].part, until
-		}
-		until = from
+	i := sort.Search(len(t.steps), func(i int) bool { return start+t.steps[i].from > at })
+	if i < len(t.steps) {
+		until = start + t.steps[i].from
 	}
-	return 1, until
+	if i == 0 {
+		return 1, until
+	}
+	return t.steps[i-1].part, until
 }
 
 // partOf returns a part of an amount, rounded down.

@@ -31,7 +31,8 @@ const (
 	lossOf                               // node: it is lost by chance
 	returnOf                             // node: it returns after that
 	comeOf                               // node: it returns one nanosecond late (machines.restore)
-	// ID: index of Config.Script + 1; above its length, index of the class whose timetable changes
+	// ID: index of Config.Script + 1; above its length, index of the class whose timetable changes; after the classes,
+	// the part of the throttle changes
 	incidentOf
 	masterOf  // job: its master looks whether maps starve (rampDown.look)
 	kindShift = 61

@@ -136,6 +136,7 @@ type tasks struct {
 	nodes      *machines
 	net        network
 	contention contention
+	throttle   throttle
 	probes     *probes
 	idle       *idleness
 }
@@ -144,6 +145,7 @@ type tasks struct {
 func (t *tasks) start(r *attempt) {
 	a := r.core
 	st := a.Stage
+	t.throttle.touch(r)
 	if st.Spec.Copies == 0 && len(st.Spec.After) == 0 { // only the time of the task matters
 		r.whole = t.stretch(r, r.job.time(st.ID.Index, a.Task))
 		t.begin(r)
@@ -241,6 +243,7 @@ func (t *tasks) compute(r *attempt) {
 	}
 	r.due += t.now
 	r.item = t.await(r.due, endOf|uint64(r.id))
+	t.throttle.begin(r)
 }
 
 // fetch lets a reduce fetch what there is of its input, wait if there is nothing new, or compute if it has all. While a
@@ -289,10 +292,10 @@ func (t *tasks) refetch(j *job) {
 
 // halt stops an attempt at the point that it has reached, and freezes it.
 func (t *tasks) halt(r *attempt) {
+	t.throttle.touch(r)
 	switch r.state {
 	case computing:
-		t.cancel(r.item)
-		r.due -= t.now
+		t.unqueue(r)
 		if t.contention.on() {
 			r.due = prolonged(r.due, 1/t.contention.leave(r))
 		}
@@ -310,6 +313,7 @@ func (t *tasks) end(r *attempt) {
 	if r.state == computing && t.contention.on() {
 		t.contention.leave(r)
 	}
+	t.throttle.touch(r)
 	r.state = over
 	if r.outcome == sched.OK {
 		t.idle.succeed()
@@ -375,6 +379,7 @@ func (t *tasks) resume(id sched.AttemptID) {
 	switch {
 	case r == nil || r.state != frozen:
 	case r.fetch != 0:
+		t.throttle.touch(r)
 		t.fetch(r)
 	default:
 		t.compute(r)

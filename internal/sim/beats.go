@@ -101,11 +101,7 @@ func (b *beats) gather() {
 func (t *tasks) progress(r *attempt) (sched.Phase, float32) {
 	part := 1.0
 	if r.whole > 0 {
-		left := r.due + r.beyond
-		if r.state == computing {
-			left -= t.now
-		}
-		part = 1 - float64(left)/float64(r.whole)
+		part = 1 - float64(t.left(r)+r.beyond)/float64(r.whole)
 	}
 	spec := r.core.Stage.Spec
 	switch {
@@ -115,4 +111,19 @@ func (t *tasks) progress(r *attempt) (sched.Phase, float32) {
 		return sched.PhaseShuffle, float32(t.net.part(r) / 3)
 	}
 	return sched.PhaseReduce, float32((1 + 2*part) / 3)
+}
+
+// left returns how long an attempt has yet to compute where nothing hinders it.
+func (t *tasks) left(r *attempt) sched.Time {
+	if r.state != computing {
+		return r.due
+	}
+	left := r.due
+	if pace := t.throttle.pace(r); pace > 0 {
+		left = prolonged(left-t.now, pace)
+	}
+	if t.contention.on() {
+		left = prolonged(left, 1/t.contention.node(r).factor)
+	}
+	return left
 }

@@ -137,6 +137,7 @@ func (e *engine) disagrees() string {
 		}
 		alive++
 		switch {
+		case r.state == computing && e.tasks.throttle.pace(r) == 0: // it stands still
 		case r.state == computing:
 			ending++
 			if e.queue.items[r.item].what != endOf|uint64(r.id) || e.queue.items[r.item].at != r.due {

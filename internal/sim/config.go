@@ -21,6 +21,11 @@ type Config struct {
 	// other classes offer all. When a node comes to offer less, its tasks stay, and no task starts there until there is
 	// room again.
 	Timetables map[string]*sched.Forecast
+	// Throttle tells which part of its capacity, in [0, 1], each node offers at an instant, and when another part holds
+	// (sched.Never: not any more). Tasks that run when their node comes to offer less than they hold are slowed:
+	// together they get that part, which the whole units of Timetables only approach. Nil: they run at full speed. It
+	// needs Timetables, and changes when they do.
+	Throttle func(at sched.Time) (part float64, until sched.Time)
 
 	MostEvents int64        // end the run with an error after so many events and wakes; zero: no limit
 	MostJobs   int          // end the run with an error when more are unfinished at once; zero: DefaultMostJobs

@@ -142,7 +142,12 @@ func (t *tasks) settle() {
 			continue
 		}
 		for a := range t.view.AttemptsOn(t.view.Node(id)) {
-			if r := t.find(a.ID); r != nil && r.state == computing {
+			r := t.find(a.ID)
+			switch {
+			case r == nil || r.state != computing:
+			case t.throttle.pace(r) == 0:
+				r.due = prolonged(r.due, n.factor/before)
+			default:
 				t.cancel(r.item)
 				r.due = t.now + prolonged(r.due-t.now, n.factor/before)
 				r.item = t.await(r.due, endOf|uint64(r.id))

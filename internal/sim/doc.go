@@ -16,7 +16,7 @@
 //	machines  nodes: they join, are lost, return and follow timetables
 //	network   links, and what reduces fetch over them
 //	probes    jobs that run samples of other jobs
-//	tasks     carry out attempts: when each ends, and what the core learns of it
+//	tasks     carry out attempts: when each ends, and what the core learns of it; contention and throttle slow them
 //	masters, rampDown, sequel, beats, feed  what ApplicationMasters, nodes and the source of jobs do
 //	engine    joins the parts and goes from instant to instant
 //

@@ -94,6 +94,9 @@ func newEngine(config *Config) (*engine, error) {
 		e.nodes.planChange(i)
 	}
 	e.nodes.join()
+	if err := e.throttle(); err != nil {
+		return nil, err
+	}
 	e.tasks.net.init(config, e.nodes.list)
 	e.beats.init(&config.Costs.Reporting)
 	if err := e.nodes.plan(); err != nil {
@@ -101,6 +104,20 @@ func newEngine(config *Config) (*engine, error) {
 	}
 	e.feed.advance()
 	return e, nil
+}
+
+// throttle begins to slow what runs on nodes that offer less, if the configuration says so.
+func (e *engine) throttle() error {
+	c := e.config
+	if c.Throttle == nil {
+		return nil
+	}
+	if len(c.Timetables) == 0 {
+		return errors.New("throttle: no class has a timetable")
+	}
+	e.tasks.throttle.init(c.Throttle, len(e.nodes.list), incidentOf|uint64(len(c.Script)+1+len(c.Cluster.Classes)))
+	e.tasks.rethrottle()
+	return nil
 }
 
 // join makes the parts, and gives each of them the other parts that it needs.
@@ -171,6 +188,9 @@ func (e *engine) instant(at sched.Time) {
 	}
 	if len(e.tasks.contention.dirty) > 0 {
 		e.tasks.settle()
+	}
+	if len(e.tasks.throttle.dirty) > 0 {
+		e.tasks.settlePaces()
 	}
 }
 
@@ -257,6 +277,10 @@ func (e *engine) step() {
 		case sched.JobSubmitted:
 			e.moved = true
 			e.admit(ev.Job, ev.Body.(*sched.JobSpec))
+		case sched.AttemptResized:
+			if r := e.attempts.find(ev.Attempt); r != nil {
+				e.tasks.throttle.touch(r)
+			}
 		}
 	}
 	e.evs = e.evs[:0]
@@ -369,6 +393,10 @@ func (e *engine) happen(what uint64) {
 	case comeOf:
 		e.nodes.restore(sched.NodeID(id))
 	case incidentOf:
+		if what == e.tasks.throttle.item {
+			e.tasks.rethrottle()
+			return
+		}
 		e.nodes.incident(int(id))
 	case masterOf:
 		e.ramp.look(sched.JobID(id))

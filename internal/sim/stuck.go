@@ -98,6 +98,9 @@ func (e *engine) why(j *sched.Job) string {
 		switch {
 		case st.Suspended > 0:
 			return fmt.Sprintf("%s: %d attempts are suspended, and the policy resumes none", who, st.Suspended)
+		case st.Running > 0 && e.tasks.throttle.halts():
+			return fmt.Sprintf("%s: %d attempts stand still, because their nodes offer nothing any more", who,
+				st.Running)
 		case st.Pending > 0 && !e.nodes.everFit(st):
 			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask),
 				amounts(e.nodes.largest()))

@@ -206,6 +206,9 @@ func Test4_9Arithmetic(t *testing.T) {
 	} {
 		equal(t, "a goal factor", c[0]/c[1], c[2], 5e-5)
 	}
+	equal(t, "the blocks of 64 MB in 6.25 GB, printed as 1000", 6.25*1024/64, 100, 0)
+	equal(t, "the lateness of J5, printed as 36 %", (185.21-120)/185.21, 0.352, 5e-4)
+	equal(t, "the lateness of J3", (1031.30-650)/1031.30, 0.3697, 5e-5)
 	equal(t, "the saving with one replica", 1-12.00/40.94, 0.7069, 5e-5)
 	equal(t, "the saving with three", 1-5.83/33.48, 0.8259, 5e-5)
 }

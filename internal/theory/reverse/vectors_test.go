@@ -302,6 +302,13 @@ func TestVectors4_3MotivatingExample(t *testing.T) {
 	}
 }
 
+// 7, item 6: which part of the times of table 5.7 lies beyond goals of 120 s.
+func TestVectors7Table5_7(t *testing.T) {
+	for _, v := range []struct{ took, part float64 }{{197.23, 0.3916}, {207.93, 0.4229}, {185.21, 0.3521}} {
+		near(t, fmt.Sprint("beyond the goal of ", v.took), (v.took-120)/v.took, v.part)
+	}
+}
+
 // The property of 2.3: with one window, and no goal inside it, what must be placed now fits into the window exactly if
 // the work can be done in time, as far as a fluid can.
 func TestFitIsFeasibility(t *testing.T) {

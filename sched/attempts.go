@@ -1,5 +1,7 @@
 package sched
 
+import "slices"
+
 // stagesOfLaunch is how many stages of a job cost about as much as a launch, which sorts all waiting stages of its job
 // again: 30 to 100 ns a stage, beside 2 to 4 µs for a launch.
 const stagesOfLaunch = 16
@@ -156,11 +158,9 @@ func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
 	}
 	j.failures[n.ID]++
 	most := mostNodesAvoided * float64(len(c.view.Nodes))
-	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= most {
-		if j.banned == nil {
-			j.banned = map[NodeID]bool{}
-		}
-		j.banned[n.ID] = true
+	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= most && !contains(j.banned, n.ID) {
+		at, _ := slices.BinarySearch(j.banned, n.ID)
+		j.banned = slices.Insert(slices.Clone(j.banned), at, n.ID)
 	}
 	if st.tasks.failures == nil {
 		st.tasks.failures = map[int32]int32{}

@@ -160,7 +160,7 @@ func TestBlacklist(t *testing.T) {
 		}
 	}
 	fail(1)
-	if !st.Job.banned[1] {
+	if !contains(st.Job.banned, 1) {
 		t.Fatal("node 1 is not avoided after three failures")
 	}
 	for n := range r.core.Fits(st, 0) {
@@ -172,7 +172,7 @@ func TestBlacklist(t *testing.T) {
 		t.Errorf("First is %v, want node 2", n)
 	}
 	fail(2) // would be 2 of 4 nodes
-	if st.Job.banned[2] {
+	if contains(st.Job.banned, 2) {
 		t.Error("half of the nodes are avoided")
 	}
 }

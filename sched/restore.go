@@ -169,12 +169,8 @@ func (r *restorer) job(from *SavedJob) {
 		}
 		j.failures[NodeID(f.ID)] = f.Count
 	}
-	for _, n := range from.Banned {
-		if j.banned == nil {
-			j.banned = map[NodeID]bool{}
-		}
-		j.banned[n] = true
-	}
+	require(slices.IsSorted(from.Banned), "the nodes that a job avoids are not in order")
+	j.banned = from.Banned
 	if !from.Gone {
 		c.jobs.byID[j.ID] = j
 	}

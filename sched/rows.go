@@ -104,7 +104,7 @@ type Job struct {
 	since      Time
 	failures   map[NodeID]int32 // failed attempts by node
 	touched    int64            // end of the change log after all stages were marked last
-	banned     map[NodeID]bool
+	banned     []NodeID         // sorted; may be an event's own list, so that it is replaced and never changed
 }
 
 // A Stage is the tasks of one job that do the same to different data.

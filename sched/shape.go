@@ -214,7 +214,7 @@ func (c *cluster) allows(st *Stage, n *Node, class ClassID) bool {
 		(!contains(st.only, n.ID) || st.tasks.wishes != nil && st.tasks.wishes.level(st, n) == OffSwitch) {
 		return false
 	}
-	return st.Job.banned == nil || !st.Job.banned[n.ID]
+	return st.Job.banned == nil || !contains(st.Job.banned, n.ID)
 }
 
 // underMax reports whether the queues from cap up stay within their maxima with one more task with s.

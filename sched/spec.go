@@ -140,7 +140,7 @@ type Asks struct {
 	Pending int32
 	Near    []Near   // nodes with input of pending tasks by ID, then racks by ID; nil: all nodes are alike
 	Only    []NodeID // the only nodes to use, sorted; nil: all. With Near, these only as far as Near goes
-	Banned  []NodeID // nodes not to use for the whole job, sorted
+	Banned  []NodeID // nodes not to use for the whole job, sorted; the core keeps the list: it must not change
 }
 
 // A Near says how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each node

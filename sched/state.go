@@ -214,7 +214,7 @@ func saveJob(c *cluster, j *Job) SavedJob {
 	s := SavedJob{
 		Slot: j.slot, ID: j.ID, Spec: j.Spec, Leaf: j.leaf.ID, Submitted: j.Submitted, Ended: j.Ended,
 		Gone: c.jobs.byID[j.ID] != j, Chained: j.chained, Running: j.Running, Attempts: j.attempts, Open: j.open,
-		Used: j.Used, Served: j.served, Since: j.since, Banned: slices.Sorted(maps.Keys(j.banned)),
+		Used: j.Used, Served: j.served, Since: j.since, Banned: copied(j.banned),
 	}
 	for _, n := range slices.Sorted(maps.Keys(j.failures)) {
 		s.Failures = append(s.Failures, TaskCount{int32(n), j.failures[n]})

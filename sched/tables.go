@@ -264,11 +264,8 @@ func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	st.only = asks.Only
 	st.tasks.wish(asks.Near)
 	j.banned = nil
-	for _, n := range asks.Banned {
-		if j.banned == nil {
-			j.banned = make(map[NodeID]bool, len(asks.Banned))
-		}
-		j.banned[n] = true
+	if len(asks.Banned) > 0 { // shared: a blacklist may be long, and is said again with each ask
+		j.banned = asks.Banned
 	}
 	c.pend(st, asks.Pending-st.waiting)
 	c.ledger.log.touchJob(j)

@@ -45,6 +45,7 @@ type submitPlace struct {
 	rm      []string
 	binary  string
 	asUsers bool
+	clients int
 }
 
 func submitCommand(a *app) *cobra.Command {
@@ -110,6 +111,8 @@ func (p *submitPlace) register(c *cobra.Command) {
 		"repeating the flag; default: as the configuration says")
 	fl.StringVar(&p.binary, "binary", "", "this program for the cluster's machines, which built-in jobs run there: a "+
 		"file here or an address on the cluster; default: this program itself")
+	fl.IntVar(&p.clients, "clients", 20, "jobs that have a client of Hadoop at a time, a Java process of some 200 MB "+
+		"each; further jobs wait here, in the order of their arrivals")
 	fl.BoolVar(&p.asUsers, "as-users", false, "submit each job as the user that the workload names, on clusters "+
 		"without Kerberos")
 }
@@ -117,6 +120,9 @@ func (p *submitPlace) register(c *cobra.Command) {
 // submitter makes what submits to the cluster.
 func (f *submitFlags) submitter(a *app) (*submit.Submitter, error) {
 	p := &f.place
+	if p.clients < 1 {
+		return nil, usagef("--clients %d: must be at least 1", p.clients)
+	}
 	for _, at := range p.rm {
 		if u, err := url.Parse(at); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, usagef("--rm %s: must be an address as http://host:8088", at)
@@ -136,7 +142,8 @@ func (f *submitFlags) submitter(a *app) (*submit.Submitter, error) {
 	}
 	s := &submit.Submitter{
 		Client: client, Cluster: &submit.Cluster{Addresses: p.rm}, Jobs: a.jobs, Binary: p.binary, AsUsers: p.asUsers,
-		Notes: func(job, remark string) { a.remark("job %s: %s", job, remark) },
+		Clients: p.clients,
+		Notes:   func(job, remark string) { a.remark("job %s: %s", job, remark) },
 	}
 	if s.Binary == "" {
 		if s.Binary, err = os.Executable(); err != nil {

@@ -2,12 +2,14 @@ package submit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,6 +22,8 @@ type Client struct {
 	Conf   string    // folder of the cluster's configuration
 	User   string    // on clusters without Kerberos: who Hadoop takes the caller for; "": the user of this process
 	Log    io.Writer // gets all messages of commands; nil: none are kept
+
+	patience time.Duration // how long killing an application may take; zero: killTime
 }
 
 // Find returns the client of an installation: the one whose command hadoop is named, else that of $HADOOP_HOME, else
@@ -89,34 +93,38 @@ func sweep(cmd *exec.Cmd) {
 	}
 }
 
-// stepTime is how long a command may take that is no job: one on the file system, or one that kills an application.
-const stepTime = 5 * time.Minute
+// How long a command may take that is no job: one on the file system, and one that kills an application.
+const (
+	stepTime = 5 * time.Minute
+	killTime = 30 * time.Second
+)
 
 // fs runs a command on the cluster's file system and returns what it wrote. in is what it reads; nil: nothing.
 func (c *Client) fs(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	var out bytes.Buffer
-	err := c.step(ctx, streams{in, &out}, c.Hadoop, append([]string{"fs"}, args...)...)
+	err := c.step(ctx, terms{stepTime, in, &out}, c.Hadoop, append([]string{"fs"}, args...)...)
 	return out.Bytes(), err
 }
 
-// streams are what a step reads and writes besides its messages.
-type streams struct {
-	in  io.Reader
-	out io.Writer
+// terms are how long a step may take, and what it reads and writes besides its messages.
+type terms struct {
+	within time.Duration
+	in     io.Reader
+	out    io.Writer
 }
 
 // step runs a command that is no job to its end. Its error has the end of what the command said.
-func (c *Client) step(ctx context.Context, s streams, name string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, stepTime)
+func (c *Client) step(ctx context.Context, t terms, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
 	cmd := c.command(ctx, name, args...)
 	said := &tail{}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, c.listening(said)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, c.listening(said)
 	err := cmd.Run()
 	sweep(cmd)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%s %s: no end after %v", filepath.Base(name), strings.Join(args, " "), stepTime)
+		return fmt.Errorf("%s %s: no end after %v%s", filepath.Base(name), strings.Join(args, " "), t.within, said)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
@@ -133,10 +141,24 @@ func (c *Client) listening(w io.Writer) io.Writer {
 	return io.MultiWriter(w, c.Log)
 }
 
-// kill kills an application. It is called when ctx has ended, too.
+// kill kills an application by command. It is called when ctx has ended, too.
 func (c *Client) kill(ctx context.Context, application string) error {
-	return c.step(context.WithoutCancel(ctx), streams{nil, io.Discard}, c.beside("yarn"), "application", "-kill",
-		application)
+	return c.step(context.WithoutCancel(ctx), terms{c.killsWithin(), nil, io.Discard}, c.beside("yarn"),
+		"application", "-kill", application)
+}
+
+// killsWithin returns how long killing an application may take, by REST and again by command.
+func (c *Client) killsWithin() time.Duration { return cmp.Or(c.patience, killTime) }
+
+// name returns who Hadoop takes the caller for on clusters without Kerberos.
+func (c *Client) name() string {
+	if name := cmp.Or(c.User, os.Getenv("HADOOP_USER_NAME")); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
 }
 
 // tailLines is how many lines of a command's messages an error shows.

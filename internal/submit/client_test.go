@@ -3,6 +3,7 @@ package submit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -124,5 +127,111 @@ func TestNothingSubmitted(t *testing.T) {
 	s.Cluster.Addresses[0] = "http://127.0.0.1:1" // does not answer: the client's word counts
 	if done, _ = s.Serve(context.Background(), []Job{*cats()}); done[0].Outcome != sched.OK {
 		t.Errorf("%+v", done)
+	}
+}
+
+// Jobs that arrive at the same time have as many clients at a time as there may be, and begin in the order of their
+// arrivals.
+func TestClients(t *testing.T) {
+	for clients, most := range map[int]int{1: 1, 2: 2, 0: 5} {
+		log := filepath.Join(t.TempDir(), "log")
+		s := &Submitter{Clients: clients, Cluster: &Cluster{Addresses: []string{"http://127.0.0.1:1"}},
+			Client: commands(t, `for a; do case "$a" in mapreduce.job.name=*) name=${a#*=};; esac; done
+			case "$1" in streaming) echo "+$name" >>`+log+`; sleep 0.3; echo - >>`+log+`;; esac
+			`)}
+		var waits []string
+		s.Notes = func(job, remark string) {
+			if strings.HasPrefix(remark, "waits") {
+				waits = append(waits, job)
+			}
+		}
+		list := make([]Job, 5)
+		for i := range list {
+			list[i] = *cats()
+			list[i].Spec.Name = fmt.Sprint(i)
+			list[i].Program.Output += list[i].Spec.Name
+			list[i].Spec.Submit = sched.Time(len(list)-i) * time.Millisecond
+		}
+		done, err := s.Serve(context.Background(), list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range done {
+			if done[i].Err != nil || done[i].Submit != list[i].Spec.Submit {
+				t.Errorf("%d clients, job %d: %+v", clients, i, done[i])
+			}
+		}
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, top, begun := 0, 0, ""
+		for _, line := range strings.Fields(string(text)) {
+			if name, begins := strings.CutPrefix(line, "+"); begins {
+				now, begun = now+1, begun+name
+			} else {
+				now--
+			}
+			top = max(top, now)
+		}
+		if top != most || len(begun) != len(list) || clients == 1 && begun != "43210" {
+			t.Errorf("%d clients: %d at a time, begun in the order %s", clients, top, begun)
+		}
+		if want := most < len(list); want != (len(waits) == 1) {
+			t.Errorf("%d clients: told to wait: %q", clients, waits)
+		}
+	}
+}
+
+// An application is killed by REST where the ResourceManager lets its user do that, without a process. Where it does
+// not, Hadoop's command has a while, and the error says what may still run and why.
+func TestKill(t *testing.T) {
+	const id = "application_1_0001"
+	for name, one := range map[string]struct {
+		status []int // of the answers of REST, one after the other
+		script string
+		calls  bool // of the command
+		errs   []string
+	}{
+		"by REST":                   {status: []int{http.StatusAccepted, http.StatusOK}},
+		"by command":                {status: []int{http.StatusForbidden}, calls: true},
+		"refused":                   {[]int{http.StatusForbidden}, "echo no >&2; exit 1", true, []string{"no", "403"}},
+		"by a command that hangs":   {[]int{http.StatusUnauthorized}, "sleep 60", true, []string{"no end", "401"}},
+		"and the end does not come": {[]int{http.StatusAccepted}, "exit 1", true, []string{"does not end"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			rm := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPut || r.URL.Path != "/ws/v1/cluster/apps/"+id+"/state" ||
+					r.URL.Query().Get("user.name") != "ana" {
+					t.Errorf("%s %s", r.Method, r.URL)
+				}
+				n := int(asked.Add(1))
+				w.WriteHeader(one.status[min(n, len(one.status))-1])
+				fmt.Fprint(w, `{"state":"KILLED"}`)
+			}))
+			defer rm.Close()
+			log := filepath.Join(t.TempDir(), "log")
+			c := commands(t, `echo "$*" >>`+log+"\n"+one.script+"\n")
+			c.User, c.patience = "ana", 1500*time.Millisecond
+			f := &following{s: &Submitter{Cluster: &Cluster{Addresses: []string{rm.URL}}}, id: id}
+			began := time.Now()
+			err := f.kill(c)
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			text, _ := os.ReadFile(log)
+			if called := strings.Contains(string(text), "application -kill "+id); called != one.calls {
+				t.Errorf("the command was called with %q", text)
+			}
+			if (err != nil) != (one.errs != nil) || err != nil && !errors.Is(err, errLeft) {
+				t.Error(err)
+			}
+			for _, want := range one.errs {
+				if err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %q", err, want)
+				}
+			}
+		})
 	}
 }

@@ -59,25 +59,72 @@ func (c *Cluster) prefer(at string) {
 }
 
 func (c *Cluster) getFrom(ctx context.Context, address string, into any) error {
+	_, err := c.call(ctx, request{http.MethodGet, address, ""}, into)
+	return err
+}
+
+// A request is one of REST. Its body is JSON; "": it has none.
+type request struct{ method, address, body string }
+
+// call makes a request, reads the JSON of its answer, and returns its status, which is 200, or 202 where there is a
+// body to send.
+func (c *Cluster) call(ctx context.Context, r request, into any) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	q, err := http.NewRequestWithContext(ctx, r.method, r.address, strings.NewReader(r.body))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	q.Header.Set("Accept", "application/json")
-	r, err := c.client.Do(q)
+	if r.body != "" {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	a, err := c.client.Do(q)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", address, r.Status)
+	defer a.Body.Close()
+	switch {
+	case r.body != "" && a.StatusCode == http.StatusAccepted:
+		return a.StatusCode, nil
+	case a.StatusCode != http.StatusOK:
+		return a.StatusCode, fmt.Errorf("%s: %s", r.address, a.Status)
 	}
-	if err := json.NewDecoder(io.LimitReader(r.Body, mostAnswer)).Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", address, err)
+	if err := json.NewDecoder(io.LimitReader(a.Body, mostAnswer)).Decode(into); err != nil {
+		return a.StatusCode, fmt.Errorf("%s: %w", r.address, err)
 	}
-	return nil
+	return a.StatusCode, nil
+}
+
+// kill kills an application in the name of a user, and returns when it has ended. Hadoop's ResourceManager answers 202
+// while the application has not, and is asked again.
+func (c *Cluster) kill(ctx context.Context, id, user string) error {
+	c.mu.Lock()
+	list := slices.Clone(c.Addresses)
+	c.mu.Unlock()
+	var errs []error
+	for _, at := range list {
+		address := strings.TrimRight(at, "/") + "/ws/v1/cluster/apps/" + url.PathEscape(id) + "/state?user.name=" +
+			url.QueryEscape(user)
+		for {
+			var doc struct{ State string }
+			status, err := c.call(ctx, request{http.MethodPut, address, `{"state":"KILLED"}`}, &doc)
+			if err == nil && status == http.StatusOK {
+				c.prefer(at)
+				return nil
+			}
+			if err != nil {
+				errs = append(errs, err)
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s: accepted, and the application does not end", address)
+			case <-time.After(pollEvery):
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // An App is an application as the ResourceManager reports it.

@@ -329,7 +329,7 @@ func formatted(conf map[string]string) bool {
 func (c *Client) askCounters(ctx context.Context, application string) map[string]int64 {
 	f := &following{counters: map[string]int64{}}
 	said := &tail{Line: f.line}
-	err := c.step(ctx, streams{nil, said}, c.beside("mapred"), "job", "-status",
+	err := c.step(ctx, terms{stepTime, nil, said}, c.beside("mapred"), "job", "-status",
 		strings.Replace(application, "application_", "job_", 1))
 	if err != nil {
 		return nil

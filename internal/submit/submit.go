@@ -1,11 +1,13 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ type Submitter struct {
 	Sampling Sampling
 	Sizes    *Sizes // predicts sizes from samples
 	AsUsers  bool   // each job is submitted as its user, where the cluster believes names
+	Clients  int    // jobs that have a client at a time, a Java process each; zero: no limit
 	Notes    func(job, remark string)
 	// Watch is told how far a job is, from 0 to 1 as it is seen from all its tasks, and in words. It is called by
 	// several goroutines.
@@ -49,22 +52,44 @@ type Done struct {
 // Sojourn returns the time from the job's arrival to its end.
 func (d *Done) Sojourn() sched.Time { return d.Finish - d.Submit }
 
-// Serve submits jobs at their times, and returns when all have ended what became of each, in their order. When ctx
-// ends it kills what runs, and returns with the error of ctx.
+// Serve submits jobs at their times, and returns when all have ended what became of each, in their order. Where Clients
+// jobs have a client already, the next one waits until one of these has ended: jobs begin in the order of their
+// arrivals, and in that of list where these are equal. When ctx ends Serve kills what runs, and returns with the error
+// of ctx.
 func (s *Submitter) Serve(ctx context.Context, list []Job) ([]Done, error) {
 	begun := time.Now()
 	done := make([]Done, len(list))
-	var all sync.WaitGroup
+	order := make([]int, len(list))
 	for i := range list {
+		order[i] = i
+		at := list[i].Spec.Submit
+		done[i] = Done{Submit: at, FirstLaunch: -1, Finish: at, Outcome: sched.Killed}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(done[a].Submit, done[b].Submit) })
+	free := make(chan struct{}, cmp.Or(max(0, s.Clients), len(list)))
+	var all sync.WaitGroup
+	waited := false
+	for _, i := range order {
+		j := &list[i]
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(begun.Add(j.Spec.Submit))):
+		}
+		if len(free) == cap(free) && ctx.Err() == nil && !waited && s.Notes != nil {
+			waited = true
+			s.Notes(j.Spec.Name, fmt.Sprintf("waits until one of %d clients has ended, as later jobs may", s.Clients))
+		}
+		select {
+		case <-ctx.Done():
+		case free <- struct{}{}:
+		}
+		if ctx.Err() != nil {
+			done[i].Err = context.Cause(ctx)
+			continue
+		}
 		all.Go(func() {
-			j := &list[i]
-			done[i] = Done{Submit: j.Spec.Submit, FirstLaunch: -1, Finish: j.Spec.Submit, Outcome: sched.Killed}
-			select {
-			case <-ctx.Done():
-				done[i].Err = context.Cause(ctx)
-			case <-time.After(time.Until(begun.Add(j.Spec.Submit))):
-				s.serve(ctx, &work{job: j, index: i, begun: begun, done: &done[i]})
-			}
+			defer func() { <-free }()
+			s.serve(ctx, &work{job: j, index: i, begun: begun, done: &done[i]})
 		})
 	}
 	all.Wait()
@@ -302,7 +327,8 @@ func (f *following) ask(ctx context.Context) {
 // errLeft is the error of what could not be killed.
 var errLeft = errors.New("may still run")
 
-// kill kills the application if it may still run. A client that was ended before it had submitted leaves none.
+// kill kills the application if it may still run: by REST, and where that is refused, as behind Kerberos, by Hadoop's
+// command. A client that was ended before it had submitted leaves none.
 func (f *following) kill(c *Client) error {
 	f.mu.Lock()
 	id, over := f.id, f.app.over()
@@ -310,8 +336,15 @@ func (f *following) kill(c *Client) error {
 	if id == "" || over {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.killsWithin())
+	defer cancel()
+	refused := f.s.Cluster.kill(ctx, id, c.name())
+	if refused == nil {
+		return nil
+	}
 	if err := c.kill(context.Background(), id); err != nil {
-		return fmt.Errorf("%s %w: %w", id, errLeft, err)
+		return fmt.Errorf("%s %w, kill it by 'yarn application -kill %s': %w; and by REST: %w", id, errLeft, id, err,
+			refused)
 	}
 	return nil
 }

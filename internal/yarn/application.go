@@ -181,6 +181,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 	}
 	clear(app.nodes)
 	m.apps.letGo(app)
+	collectsUntil(app)
 	app.save()
 	m.log.Info(
 		"application ended",
@@ -324,7 +325,7 @@ func (t *appTable) nodesChanged(n *node) {
 		if a := app.current(); !app.over && a != nil && !a.ended() {
 			a.dues.changed(n)
 			if n.state == wire.NodeRunning {
-				app.nodeCame()
+				app.nodeCame(n)
 			}
 		}
 	}

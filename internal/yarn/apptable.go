@@ -71,7 +71,7 @@ func (t *appTable) trim(keep int) {
 		t.list = append(t.list[:i], t.list[i+1:]...)
 		delete(t.byID, app.id)
 		delete(t.byJob, app.job)
-		delete(t.logs, app.id)
+		t.forgetLogs(app)
 		app.forgotten = true
 		t.trimmed[app.state]++
 		app.save()

@@ -50,6 +50,9 @@ func (s Sizes) checkAsks(asks []wire.ResourceRequest, most wire.Resource) error 
 			return rpc.Errorf(classInvalidResource, "Invalid resource request! %v", err)
 		case a.Containers < 0 || a.Containers > mostWanted:
 			return rpc.Errorf(classInvalidResource, "Invalid resource request! %d containers", a.Containers)
+		case len(a.Place) > mostName:
+			return rpc.Errorf(classInvalidResource, "Invalid resource request! A host or rack of %d bytes, may have %d",
+				len(a.Place), mostName)
 		case a.Label != "" && a.Label != "*":
 			return rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", a.Label)
 		}
@@ -82,12 +85,16 @@ func (app *application) checkAsks(q *wire.AllocateRequest) error {
 		)
 	}
 	banned := len(t.banned)
+	long := func(place string) bool { return len(place) > mostName }
 	for _, place := range q.Blacklist.Add {
 		if !t.banned[place] {
 			banned++
 		}
 	}
 	switch {
+	case slices.ContainsFunc(q.Blacklist.Add, long):
+		return rpc.Errorf(classInvalidBlacklist, "Cannot add to the blacklist: a host or rack has more than %d bytes",
+			mostName)
 	case slices.Contains(q.Blacklist.Add, wire.Anywhere):
 		return rpc.Errorf(classInvalidBlacklist, "Cannot add %s to the blacklist!", wire.Anywhere)
 	case banned > mostPlaces:
@@ -233,7 +240,7 @@ func (app *application) settle(g *group) {
 		if g.stage == 0 {
 			asks.Spec = app.enter(g)
 		}
-		asks.Stage, g.strict = g.stage, asks.Only != nil
+		asks.Stage = g.stage
 		app.tellAsks(asks)
 	}
 	t.forget(g)
@@ -281,7 +288,8 @@ func (app *application) tellAsks(asks *sched.Asks) {
 	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
 }
 
-// only returns the nodes that a group may use; nil: all.
+// only returns the nodes that a group may use; nil: all. Groups that are bound to one rack share the list of its
+// nodes, because there may be thousands of such groups and of nodes.
 func (g *group) only(nodes *nodeTable) []sched.NodeID {
 	if g.on != nil {
 		return []sched.NodeID{g.on.sched}
@@ -289,11 +297,19 @@ func (g *group) only(nodes *nodeTable) []sched.NodeID {
 	if g.relax {
 		return nil
 	}
-	ids := []sched.NodeID{}
+	lists, n := [][]sched.NodeID{}, 0
 	for place, a := range g.places {
 		if a.Containers > 0 && (a.Relax || !nodes.isRack(place)) {
-			ids = append(ids, nodes.named(place)...)
+			list := nodes.named(place)
+			lists, n = append(lists, list), n+len(list)
 		}
+	}
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	ids := make([]sched.NodeID, 0, n)
+	for _, list := range lists {
+		ids = append(ids, list...)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
@@ -379,18 +395,29 @@ func (t *askTable) of(stage int32) *group {
 	return nil
 }
 
-// nodeCame applies the asks for hosts and racks, and the blacklist, again: they may name a node that has joined.
-func (app *application) nodeCame() {
+// nodeCame looks again at what was asked of the host and of the rack of a node that has come, or was forgotten, and at
+// the blacklist where that names one of them.
+func (app *application) nodeCame(n *node) {
 	t := &app.asks
-	if len(t.banned) > 0 {
+	if t.banned[n.id.Host] || t.banned[n.rack] {
 		app.ban()
 		app.rebanned()
 	}
+	if t.places == 0 {
+		return
+	}
 	for i := range t.stages[1:] {
-		if g := t.of(int32(i + 1)); g != nil && (g.strict || len(g.places) > 0) {
+		if g := t.of(int32(i + 1)); g != nil && g.names(n) {
 			app.settle(g)
 		}
 	}
+}
+
+// names reports whether a group asks for the host or the rack of a node.
+func (g *group) names(n *node) bool {
+	_, host := g.places[n.id.Host]
+	_, rack := g.places[n.rack]
+	return host || rack
 }
 
 // drop withdraws all asks, and the blacklist. So the next ApplicationMaster may start on any node; only if the

@@ -13,6 +13,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
+// mostInFull is how many attempts of an application keep their whole diagnostics. Those before keep the beginning.
+const mostInFull = 20
+
 // begin begins the application's next attempt, and returns it.
 func (app *application) begin() *attempt {
 	a := &attempt{
@@ -30,6 +33,10 @@ func (app *application) begin() *attempt {
 		}
 	}
 	app.attempts = append(app.attempts, a)
+	if n := len(app.attempts) - mostInFull; n > 0 { // where failures expire, there is no end to attempts
+		old := app.attempts[n-1]
+		old.diagnostics = cut(old.diagnostics, mostLogged)
+	}
 	app.state = wire.AppAccepted
 	app.save()
 	a.watch()
@@ -56,16 +63,53 @@ func (a *attempt) keeps(c *container) bool {
 
 // own returns the attempt's containers in order of allocation, with those that it has taken over first.
 func (a *attempt) own() (list []*container) {
+	for _, of := range a.holders() {
+		list = append(list, slices.DeleteFunc(of.sorted(), func(c *container) bool { return c.attempt != a })...)
+	}
+	return list
+}
+
+// holders returns the attempts to which containers were granted that may be this attempt's now, itself last.
+func (a *attempt) holders() []*attempt {
+	upTo := a.app.attempts[:a.id.Attempt]
 	if a.app.submission.KeepContainers {
-		for _, before := range a.app.attempts {
-			if before != a {
-				list = append(
-					list,
-					slices.DeleteFunc(before.sorted(), func(c *container) bool { return c.attempt != a })...)
+		return upTo
+	}
+	return upTo[a.id.Attempt-1:]
+}
+
+// A containerPlace is a container's place in the order of own. The zero containerPlace is before all.
+type containerPlace struct {
+	attempt int32 // to which it was granted
+	id      int64
+}
+
+// pageOfContainers is how many containers one turn looks at for a list of them.
+const pageOfContainers = 500
+
+// page calls visit for those of the next pageOfContainers containers after a place that are the attempt's. It returns
+// the place to go on after, and whether to go on.
+func (a *attempt) page(after containerPlace, visit func(*container)) (last containerPlace, more bool) {
+	left := pageOfContainers
+	for _, of := range a.holders() {
+		number, first := of.id.Attempt, int64(0)
+		if number < after.attempt {
+			continue
+		}
+		if number == after.attempt {
+			first = after.id + 1
+		}
+		for c := range of.containers.from(first) {
+			if left == 0 {
+				return last, true
+			}
+			left--
+			if last = (containerPlace{number, c.id.ID}); c.attempt == a {
+				visit(c)
 			}
 		}
 	}
-	return append(list, slices.DeleteFunc(a.sorted(), func(c *container) bool { return c.attempt != a })...)
+	return last, false
 }
 
 // previous adds the containers that the attempt has taken over to reply r, for its ApplicationMaster.
@@ -220,7 +264,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 	if a.ended() {
 		return
 	}
-	a.state, a.diagnostics, a.times.finished = state, why, a.app.m.millis()
+	a.state, a.diagnostics, a.times.finished = state, cut(why, mostDiagnostics), a.app.m.millis()
 	a.app.save()
 	a.silent.leave()
 	a.finishing.leave()
@@ -304,7 +348,7 @@ func (a *attempt) answer(id int32) func() proto.Message {
 // Limits on one answer, so that it stays far below the 128 MB that Hadoop's clients accept, and turns are short. The
 // rest is in the next answer.
 const (
-	mostGranted   = 2000    // containers, of about 300 bytes each
+	mostGranted   = 2000    // containers, of about 300 bytes each; and those of other sizes, and changes refused
 	mostCompleted = 2000    // ends of containers
 	mostSaid      = 8 << 20 // bytes of their diagnostics
 )
@@ -365,7 +409,8 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	if j := m.core.Job(a.app.job); j != nil && !j.Ended {
 		r.Headroom = m.config.Sizes.size(m.core.Headroom(j))
 	}
-	for _, one := range d.resized {
+	changed, later := cutAt(d.resized, mostGranted)
+	for _, one := range changed {
 		if c := one.c; c.state != done && c.leaving == nil {
 			var signed wire.Token
 			signed, text = c.token(text)
@@ -375,7 +420,7 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 			}
 		}
 	}
-	r.Refused = d.refused
+	r.Refused, d.refused = cutAt(d.refused, mostGranted)
 	d.text.tokens = text
-	d.wanted, d.updated, d.resized, d.refused = nil, nil, nil, nil
+	d.wanted, d.updated, d.resized = nil, nil, later
 }

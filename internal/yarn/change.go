@@ -68,6 +68,9 @@ func (u client) move(q *wire.Move) (answer, error) {
 	return nil, nil
 }
 
+// mostSignals bounds the signals that a node was not told of yet.
+const mostSignals = 1000
+
 func (u client) signal(q *wire.Signal) (answer, error) {
 	app, err := u.changing(q.Container.Attempt.App)
 	if err != nil {
@@ -84,6 +87,10 @@ func (u client) signal(q *wire.Signal) (answer, error) {
 			q.Command,
 			q.Container,
 		)
+	}
+	if len(c.node.signals) >= mostSignals {
+		return nil, rpc.Errorf(classYARN, "Container %s gets no signal: %d wait for the next heartbeat of its node",
+			q.Container, mostSignals)
 	}
 	c.node.signals = append(c.node.signals, *q)
 	u.m.log.Info(
@@ -114,10 +121,17 @@ func (u client) failAttempt(q *wire.AttemptRequest) (answer, error) {
 	return nil, nil
 }
 
+// mostTimeouts bounds the timeouts in one call.
+const mostTimeouts = 16
+
 func (u client) changeTimeouts(q *wire.TimeoutChange) (answer, error) {
 	app, err := u.changingLive(q.ID)
 	if err != nil {
 		return nil, err
+	}
+	if len(q.Timeouts) > mostTimeouts {
+		return nil, rpc.Errorf(classYARN, "%d timeouts of %s: there is one kind, and may be %d", len(q.Timeouts), q.ID,
+			mostTimeouts)
 	}
 	at := app.lifetime.ends
 	for _, t := range q.Timeouts {

@@ -88,6 +88,14 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 			s.ID,
 			mostAccess,
 		)
+	case len(s.LogAggregation) > mostLogAggregation || len(s.Queue) > mostPath:
+		return nil, rpc.Errorf(
+			classYARN,
+			"Failed to submit application %s: its log aggregation context may have %d bytes, the name of its queue %d",
+			s.ID,
+			mostLogAggregation,
+			mostPath,
+		)
 	case u.m.apps.held+s.Held() > mostHeld:
 		return nil, rpc.Errorf(
 			classYARN,
@@ -169,6 +177,23 @@ func applications(f *front, user string, q *wire.ApplicationsRequest) *wire.Appl
 		return q.Limit <= 0 || int64(len(r.Reports)) < q.Limit
 	})
 	return r
+}
+
+// mostFilters bounds the values by which a caller chooses from a list: each is compared with each element of the list,
+// within turns.
+const mostFilters = 1000
+
+// checkFilters refuses more values than mostFilters.
+func checkFilters(values int) error {
+	if values > mostFilters {
+		return rpc.Errorf(classYARN, "A list is asked for by %d values, may be by %d", values, mostFilters)
+	}
+	return nil
+}
+
+// valuesOf counts the values by which applications are chosen.
+func valuesOf(q *wire.ApplicationsRequest) int {
+	return len(q.Types) + len(q.States) + len(q.Users) + len(q.Queues) + len(q.Tags)
 }
 
 // passes reports whether an application is one of those asked for. Empty lists let all pass.
@@ -324,21 +349,20 @@ func (u client) containerReport(q *wire.ContainerRequest) (answer, error) {
 	return reply(&wire.ContainersResponse{Reports: []wire.ContainerReport{c.tell()}})
 }
 
-func (u client) containerReports(q *wire.AttemptRequest) (answer, error) {
-	a, err := u.m.knownAttempt(q.ID)
-	if err == nil && !a.app.may(u.user, wire.ViewApp) {
-		err = unseen(u.user, "application "+q.ID.App.String())
-	}
-	if err != nil {
-		return nil, err
-	}
+// containerReports returns the reports of the containers of an attempt. It is called outside of turns.
+func containerReports(f *front, user string, q *wire.AttemptRequest) (*wire.ContainersResponse, error) {
 	r := &wire.ContainersResponse{}
-	for _, c := range a.own() {
+	return r, f.listContainers(func(m *manager) (*attempt, error) {
+		a, err := m.knownAttempt(q.ID)
+		if err == nil && !a.app.may(user, wire.ViewApp) {
+			err = unseen(user, "application "+q.ID.App.String())
+		}
+		return a, err
+	}, func(c *container) {
 		if c.state != done {
 			r.Reports = append(r.Reports, c.tell())
 		}
-	}
-	return reply(r)
+	})
 }
 
 // tell makes a report of a container that lives.

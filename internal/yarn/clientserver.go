@@ -28,22 +28,41 @@ func newClient(f *front) *rpc.Server {
 		"getApplications": rpc.Handle(
 			func(_ context.Context, c *rpc.Call, q *wire.ApplicationsRequest) (proto.Message, error) {
 				f.groups.meet(c.User)
-				return f.make(c, func() proto.Message { return applications(f, c.User, q) })
+				if err := checkFilters(valuesOf(q)); err != nil {
+					return nil, err
+				}
+				return f.make(c, func() (proto.Message, error) { return applications(f, c.User, q), nil })
 			},
 		),
 		"getClusterMetrics": byUser(f, as, client.clusterMetrics),
 		"getClusterNodes": rpc.Handle(
 			func(_ context.Context, c *rpc.Call, q *wire.NodesRequest) (proto.Message, error) {
-				return f.make(c, func() proto.Message { return clusterNodes(f, q) })
+				if err := checkFilters(len(q.States)); err != nil {
+					return nil, err
+				}
+				return f.make(c, func() (proto.Message, error) { return clusterNodes(f, q), nil })
 			},
 		),
-		"getQueueInfo":                byUser(f, as, client.queueInfo),
+		"getQueueInfo": rpc.Handle(
+			func(_ context.Context, c *rpc.Call, q *wire.QueueRequest) (proto.Message, error) {
+				if !q.Apps {
+					return f.serve(c, func(m *manager) (answer, error) { return reply(tellOf(m, q, nil)) })
+				}
+				f.groups.meet(c.User)
+				return f.make(c, func() (proto.Message, error) { return queueWithApps(f, c.User, q), nil })
+			},
+		),
 		"getQueueUserAcls":            byUser(f, as, client.queueACLs),
 		"getApplicationAttemptReport": byUser(f, as, client.attemptReport),
 		"getApplicationAttempts":      byUser(f, as, client.attemptReports),
 		"getContainerReport":          byUser(f, as, client.containerReport),
-		"getContainers":               byUser(f, as, client.containerReports),
-		"getResourceTypeInfo":         byUser(f, as, client.resourceTypes),
+		"getContainers": rpc.Handle(
+			func(_ context.Context, c *rpc.Call, q *wire.AttemptRequest) (proto.Message, error) {
+				f.groups.meet(c.User)
+				return f.make(c, func() (proto.Message, error) { return containerReports(f, c.User, q) })
+			},
+		),
+		"getResourceTypeInfo": byUser(f, as, client.resourceTypes),
 		"updateApplicationPriority": byUserAudited(f, "Update Application Priority",
 			func(q *wire.PriorityChange) string { return q.ID.String() }, client.changePriority),
 		"moveApplicationAcrossQueues": byUserAudited(f, "Move Application Request",

@@ -8,8 +8,11 @@ import (
 
 // A collection is how far the nodes report to be with collecting the logs of an application.
 type collection struct {
-	at     map[*node]wire.LogStatus    // by node that ran containers of the application
-	counts [wire.LogsFailing + 1]int32 // of nodes, by status
+	// by node that ran containers of the application and is remembered; nil: the time of the nodes is over
+	at     map[*node]wire.LogStatus
+	nodes  int32                       // that ran containers of it, those included that were forgotten
+	counts [wire.LogsFailing + 1]int32 // of nodes, by their last status
+	waits  aged                        // for what nodes say, since the end of the application
 }
 
 // set sets the status of a node.
@@ -22,7 +25,7 @@ func (c *collection) set(n *node, s wire.LogStatus) {
 // status returns the status of the whole collection, as Hadoop derives it from the nodes' own. over: the application
 // has ended.
 func (c *collection) status(over bool) wire.LogStatus {
-	count, all := &c.counts, int32(len(c.at))
+	count, all := &c.counts, c.nodes
 	failed := count[wire.LogsFailed] + count[wire.LogsTimedOut] + count[wire.LogsFailing]
 	final := count[wire.LogsSucceeded] + count[wire.LogsFailed] + count[wire.LogsTimedOut]
 	switch {
@@ -43,8 +46,12 @@ func (c *collection) status(over bool) wire.LogStatus {
 	return wire.LogsTimedOut
 }
 
-// collectionTimeout is how long after the end of an application its nodes may take to collect its logs.
+// collectionTimeout is how long after the end of an application its nodes may take to collect its logs. What they say
+// later does not count, as in Hadoop, and by which node it was said is forgotten.
 const collectionTimeout = 10 * time.Minute
+
+// expired is called when collectionTimeout is over.
+func (c *collection) expired() { c.at = nil }
 
 // collects adds a node to those that will collect logs of an application.
 func collects(app *application, n *node) {
@@ -55,10 +62,29 @@ func collects(app *application, n *node) {
 	if c == nil {
 		c = &collection{at: map[*node]wire.LogStatus{}}
 		app.m.apps.logs[app.id] = c
+		if app.over {
+			collectsUntil(app)
+		}
 	}
-	if c.at[n] == 0 {
+	if c.at != nil && c.at[n] == 0 {
 		c.at[n] = wire.LogsNotStarted
 		c.counts[wire.LogsNotStarted]++
+		c.nodes++
+	}
+}
+
+// collectsUntil begins to wait for what the nodes of an application that is over say of its logs.
+func collectsUntil(app *application) {
+	if c := app.m.apps.logs[app.id]; c != nil {
+		app.m.live.collecting.watch(&c.waits, app.m.now, c)
+	}
+}
+
+// forgetLogs forgets what nodes said of the logs of an application.
+func (t *appTable) forgetLogs(app *application) {
+	if c := t.logs[app.id]; c != nil {
+		c.waits.leave()
+		delete(t.logs, app.id)
 	}
 }
 
@@ -70,7 +96,7 @@ func (n *node) collected(list []wire.LogReport) {
 			continue
 		}
 		collects(app, n) // also where it ran in an earlier life
-		if c := n.m.apps.logs[r.App]; c != nil {
+		if c := n.m.apps.logs[r.App]; c != nil && c.at != nil {
 			c.set(n, r.Status)
 		}
 	}

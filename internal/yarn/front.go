@@ -59,10 +59,14 @@ func (f *front) list(visit func(*application) bool) {
 
 // make makes a long reply. Few replies are made at a time, so that callers which ask again and again leave processors
 // and memory to others; the rest wait for their turn.
-func (f *front) make(c *rpc.Call, list func() proto.Message) (proto.Message, error) {
+func (f *front) make(c *rpc.Call, list func() (proto.Message, error)) (proto.Message, error) {
 	f.making <- struct{}{}
 	defer func() { <-f.making }()
-	return c.Make(list())
+	r, err := list()
+	if err != nil {
+		return nil, err
+	}
+	return c.Make(r)
 }
 
 // pageOfNodes is how many nodes one turn looks at for a list of them.
@@ -79,6 +83,24 @@ func (f *front) listNodes(visit func(*node)) {
 			more = len(list) > pageOfNodes
 		})
 	}
+}
+
+// listContainers calls visit for the containers of the attempt that find returns, in the order of attempt.own, within
+// turns of pageOfContainers containers. find says why the caller may not see them.
+func (f *front) listContainers(find func(*manager) (*attempt, error), visit func(*container)) error {
+	var at containerPlace
+	for more := true; more; {
+		if _, err := f.ask(func(m *manager) (answer, error) {
+			a, err := find(m)
+			if err == nil {
+				at, more = a.page(at, visit)
+			}
+			return nil, err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // byUser makes a Method of a function that carries out the call of a user within a turn. who binds the state and the

@@ -113,6 +113,7 @@ type liveness struct {
 	containers aging // from their grant until they run
 	finishing  aging // ApplicationMasters that have said that their application is over, until they end
 	shunned    aging // nodes, since a launch there failed last
+	collecting aging // the logs of applications, since these ended
 	alarms     alarms
 }
 
@@ -126,12 +127,12 @@ const farAway = time.Hour
 func newLiveness(e Expiry, quiet time.Duration) (l liveness) {
 	l.nodes.limit, l.quiet.limit = min(quiet, e.Node), e.Node
 	l.masters.limit, l.containers.limit, l.finishing.limit = e.Master, e.Container, e.Finish
-	l.shunned.limit = shunTime
+	l.shunned.limit, l.collecting.limit = shunTime, collectionTimeout
 	return l
 }
 
-func (l *liveness) agings() [6]*aging {
-	return [6]*aging{&l.nodes, &l.quiet, &l.masters, &l.containers, &l.finishing, &l.shunned}
+func (l *liveness) agings() [7]*aging {
+	return [7]*aging{&l.nodes, &l.quiet, &l.masters, &l.containers, &l.finishing, &l.shunned, &l.collecting}
 }
 
 // at returns an alarm that calls do, in a turn, at time t.

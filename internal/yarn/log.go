@@ -23,8 +23,8 @@ func (l *logbook) refused(what string, args ...any) {
 	}
 }
 
-// What bounds texts of peers, in bytes. Tags and addresses beyond are refused; in Hadoop 10 tags
-// may be, and addresses have no bound. Other texts are cut.
+// What bounds texts of peers, in bytes. Tags, addresses and contexts of logs beyond are
+// refused; in Hadoop 10 tags may be, and the others have no bound. Other texts are cut.
 const (
 	mostTags        = 100
 	mostTag         = 100
@@ -33,6 +33,8 @@ const (
 	mostDiagnostics = 64 << 10 // as yarn.app.attempt.diagnostics.limit.kc has it
 	mostLogged      = 1 << 10  // of diagnostics, in the log
 	mostAddress     = 4 << 10  // of an ApplicationMaster's host, and of the URL of its pages
+
+	mostLogAggregation = 8 << 10 // of how an application's logs are collected: each token of a container has it
 )
 
 // cut returns the beginning of a text, at most so many bytes, of whole characters. What is cut off is not kept in

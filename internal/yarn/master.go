@@ -62,7 +62,8 @@ func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer
 	})
 }
 
-// partOfCall is how many asks, how many releases and how many changes of size of one call are taken in one turn.
+// partOfCall is how many asks, how many releases and how many changes of size of one call are taken in one turn, and
+// how many reports of one heartbeat.
 const partOfCall = 500
 
 // allocateInParts returns the Method of allocate. It takes a call with more than partOfCall asks in several turns, so
@@ -89,6 +90,9 @@ func allocateInParts(f *front) rpc.Method {
 		return serveMaster(f, c, &rest, master.allocate)
 	})
 }
+
+// mostUpdates bounds the changes of sizes that an ApplicationMaster was not told the result of.
+const mostUpdates = 100_000
 
 // cutAt returns the first n elements of list, or all if there are fewer, and the rest.
 func cutAt[T any](list []T, n int) (first, rest []T) {
@@ -227,6 +231,10 @@ func (am master) take(q *wire.AllocateRequest) error {
 	m, a := am.m, am.a
 	if err := a.app.checkAsks(q); err != nil {
 		return err
+	}
+	if n := len(a.dues.resized) + len(a.dues.refused) + len(q.Updates); n > mostUpdates {
+		return rpc.Errorf(classYARN, "%d changes of containers' sizes are asked for or are to be told of, may be %d",
+			n, mostUpdates)
 	}
 	for _, id := range q.Releases {
 		if id.Attempt.App != a.id.App {

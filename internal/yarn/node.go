@@ -200,7 +200,7 @@ func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 		nil,
 	}
 	for _, c := range n.sizes.containers {
-		if c.state != done {
+		if c.growth.untold = false; c.state != done {
 			r.Updates = append(r.Updates, c.sized())
 		}
 	}

@@ -15,6 +15,7 @@ func newNodeTable(hosts hostSet, t *topology) nodeTable {
 		byID:     map[wire.NodeID]*node{},
 		racks:    map[string]sched.RackID{},
 		byPlace:  map[string][]*node{},
+		idsOf:    map[string][]sched.NodeID{},
 		classes:  map[string]bool{},
 		topology: t,
 		hosts:    hosts,
@@ -61,6 +62,7 @@ func (t *nodeTable) add(n *node) {
 	for _, place := range []string{n.id.Host, n.rack} {
 		at, _ := slices.BinarySearchFunc(t.byPlace[place], n, bySched)
 		t.byPlace[place] = slices.Insert(t.byPlace[place], at, n)
+		delete(t.idsOf, place)
 	}
 }
 
@@ -74,6 +76,7 @@ func (t *nodeTable) forget(n *node) {
 	delete(t.byID, n.id)
 	for _, place := range []string{n.id.Host, n.rack} {
 		list := t.byPlace[place]
+		delete(t.idsOf, place)
 		if i := slices.Index(list, n); len(list) > 1 {
 			t.byPlace[place] = slices.Delete(list, i, i+1)
 		} else {
@@ -85,7 +88,13 @@ func (t *nodeTable) forget(n *node) {
 		delete(app.shunned, n)
 		if a := app.current(); a != nil {
 			delete(a.dues.tokens, n)
+			if !app.over && !a.ended() {
+				app.nodeCame(n) // its id will be another node's
+			}
 		}
+	}
+	for _, c := range n.m.apps.logs {
+		delete(c.at, n)
 	}
 }
 
@@ -102,10 +111,18 @@ func (t *nodeTable) rackID(name string) sched.RackID {
 // usable returns how many nodes the core has.
 func (t *nodeTable) usable() int32 { return t.up }
 
-// named returns the IDs of the nodes on the host, or in the rack, that place names, in ascending order.
-func (t *nodeTable) named(place string) (ids []sched.NodeID) {
-	for _, n := range t.byPlace[place] {
-		ids = append(ids, n.sched)
+// named returns the IDs of the nodes on the host, or in the rack, that place names, in ascending order; not nil. The
+// list is shared: callers must not change it.
+func (t *nodeTable) named(place string) []sched.NodeID {
+	ids, known := t.idsOf[place]
+	if !known {
+		ids = []sched.NodeID{}
+		for _, n := range t.byPlace[place] {
+			ids = append(ids, n.sched)
+		}
+		if len(ids) > 0 {
+			t.idsOf[place] = ids
+		}
 	}
 	return ids
 }

@@ -9,16 +9,32 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// queueInfo tells a user of a queue; users' own queues below it are not shown, as Hadoop has none.
-func (u client) queueInfo(q *wire.QueueRequest) (answer, error) {
-	queue, ok := u.m.core.Queues[0], q.Name == "root" || q.Name == ""
+// tellOf tells of a queue; users' own queues below it are not shown, as Hadoop has none. apps are those of
+// queueTeller.
+func tellOf(m *manager, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport) *wire.QueueResponse {
+	queue, ok := m.core.Queues[0], q.Name == "root" || q.Name == ""
 	if !ok {
-		queue, ok = u.m.core.QueueNamed(q.Name)
+		queue, ok = m.core.QueueNamed(q.Name)
 	}
 	if !ok {
-		return reply(&wire.QueueResponse{}) // an exception would have clients try again
+		return &wire.QueueResponse{} // an exception would have clients try again
 	}
-	return reply(&wire.QueueResponse{Queue: u.tellQueue(queue, q)})
+	return &wire.QueueResponse{Queue: tellQueue(m, queue, q, apps)}
+}
+
+// queueWithApps tells a user of a queue and of the applications in it. It is called outside of turns, because there may
+// be thousands.
+func queueWithApps(f *front, user string, q *wire.QueueRequest) (r *wire.QueueResponse) {
+	apps := map[string][]wire.ApplicationReport{}
+	f.list(func(app *application) bool {
+		if !app.over {
+			r := app.seen(user)
+			apps[""], apps[app.queue] = append(apps[""], r), append(apps[app.queue], r)
+		}
+		return true
+	})
+	f.look(func(m *manager) { r = tellOf(m, q, apps) })
+	return r
 }
 
 // queueNamed reports whether there is a queue of a name or a path; "root" is one.
@@ -59,14 +75,16 @@ func (m *manager) share(r sched.Resources) float32 {
 // A queueTeller describes queues to a user. It has looked at the applications once.
 type queueTeller struct {
 	m      *manager
-	counts map[string]*wire.QueueStatistics // of applications, by path below the root, those of queues below included
-	apps   map[string][]wire.ApplicationReport
+	counts map[string]*wire.QueueStatistics    // of applications, by path below the root, with those of queues below
+	apps   map[string][]wire.ApplicationReport // that live, by path, those of the root are all; may be nil
 }
 
-// tellQueue describes a queue, and those below it as far as q asks for them.
-func (u client) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
-	t := &queueTeller{u.m, map[string]*wire.QueueStatistics{}, map[string][]wire.ApplicationReport{}}
-	for _, app := range u.m.apps.list {
+// tellQueue describes a queue, and those below it as far as q asks for them, with applications that live.
+func tellQueue(
+	m *manager, queue *sched.Queue, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport,
+) *wire.QueueInfo {
+	t := &queueTeller{m, map[string]*wire.QueueStatistics{}, apps}
+	for _, app := range m.apps.list {
 		t.count("", app.state)
 		for i, r := range app.queue {
 			if r == '.' {
@@ -74,12 +92,6 @@ func (u client) tellQueue(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueI
 			}
 		}
 		t.count(app.queue, app.state)
-		if q.Apps && !app.over {
-			t.apps[app.queue] = append(t.apps[app.queue], app.seen(u.user))
-			if queue.ID == 0 {
-				t.apps[""] = append(t.apps[""], app.seen(u.user))
-			}
-		}
 	}
 	return t.tell(queue, q)
 }

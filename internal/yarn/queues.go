@@ -93,7 +93,7 @@ func (t *leafTable) find(name string) (path string, ok bool) {
 // mayCreate reports whether users may create a queue with a path: no queue above it is a leaf, it is not too deep, and
 // every part is a valid name.
 func (t *leafTable) mayCreate(path string) bool {
-	if _, there := t.byPath[path]; there || len(path) > mostDepth*(mostName+1) {
+	if _, there := t.byPath[path]; there || len(path) > mostPath {
 		return false
 	}
 	for i, r := range path {
@@ -180,7 +180,8 @@ func (q *placement) place(user, named string) (string, error) {
 
 // Limits on queues.
 const (
-	mostDepth = 32     // levels below the root
+	mostDepth = 32 // levels below the root
+	mostPath  = mostDepth * (mostName + 1)
 	mostName  = 255    // bytes of the name of a queue or a user
 	mostMade  = 10_000 // queues that users create, with those above them
 )

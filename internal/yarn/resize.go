@@ -21,6 +21,7 @@ type growth struct {
 	to     wire.Resource // size of the container when asked is granted
 	unsure bool          // the node has not confirmed the container's size
 	known  wire.Resource // while unsure: the last size that the node confirmed
+	untold bool          // the container is in its node's sizes.containers
 }
 
 // A resized is a new size of container c that its ApplicationMaster is told in the next answer.
@@ -159,7 +160,7 @@ func (c *container) become(to wire.Resource, kind wire.UpdateKind) {
 		m.live.containers.watch(&c.waits, m.now, c)
 	}
 	if kind == wire.Decrease || m.config.Sizes.NodesAreTold {
-		c.node.sizes.containers = append(c.node.sizes.containers, c)
+		c.tellNode()
 	}
 	c.attempt.dues.resized = append(c.attempt.dues.resized, resized{c, kind})
 }
@@ -172,6 +173,14 @@ func (c *container) began() {
 	case c.growth.unsure:
 		c.m.live.containers.watch(&c.waits, c.m.now, c)
 	case c.version > 0:
+		c.tellNode()
+	}
+}
+
+// tellNode has the container's size told to its node with the next beat, once however often it changes until then.
+func (c *container) tellNode() {
+	if !c.growth.untold {
+		c.growth.untold = true
 		c.node.sizes.containers = append(c.node.sizes.containers, c)
 	}
 }

@@ -85,7 +85,6 @@ var restPages = map[string]func(rest) (body, error){
 	"/appstatistics":                    rest.statistics,
 	"/fairness":                         rest.fairness,
 	"/apps/{app}/appattempts/{attempt}": rest.attempt,
-	"/apps/{app}/appattempts/{attempt}/containers":             rest.containers,
 	"/apps/{app}/appattempts/{attempt}/containers/{container}": rest.container,
 }
 
@@ -95,6 +94,7 @@ var restLists = map[string]func(*front, *http.Request) (body, error){
 	"/apps/{app}":          appOf,
 	"/nodes":               nodesOf,
 	"/apps/{app}/expected": expectedOf,
+	"/apps/{app}/appattempts/{attempt}/containers": containersOf,
 }
 
 func restHandler(f *front, own []net.Addr) http.Handler {
@@ -292,14 +292,17 @@ func (q rest) metrics() (body, error) {
 			Shutdown:        nodes[wire.NodeShutdown],
 		},
 		amountCounts{
-			Used:  m.config.Sizes.info(m.config.Sizes.size(root.Used)),
-			Total: m.config.Sizes.info(m.config.Sizes.size(all)),
+			Used:       m.config.Sizes.infoOf(root.Used),
+			Total:      m.config.Sizes.infoOf(all),
+			Reserved:   m.config.Sizes.info(wire.Resource{}),
+			Containers: m.leases.count,
+			Known:      true,
 		},
 	}}, nil
 }
 
 func (q rest) scheduler() (body, error) {
-	root := client{q.m, q.user}.tellQueue(q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true})
+	root := tellQueue(q.m, q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true}, nil)
 	info := bodyOfQueues(q.m, root, queueUses(q.m))
 	info.kind = rootKind
 	return body{"scheduler", schedulerInfo{info}}, nil
@@ -308,6 +311,9 @@ func (q rest) scheduler() (body, error) {
 // nodesOf lists the nodes that a request asks for. It is called outside of turns.
 func nodesOf(f *front, r *http.Request) (body, error) {
 	want := splitUpper(r.FormValue("states"))
+	if err := checkFilters(len(want)); err != nil {
+		return body{}, changed(nil, err)
+	}
 	for _, name := range want {
 		if !slices.Contains(slices.Collect(maps.Values(nodeStates)), name) && name != "REBOOTED" {
 			return body{}, badRequest("No enum constant org.apache.hadoop.yarn.api.records.NodeState." + name)
@@ -420,6 +426,9 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 			}
 			*one.to = t
 		}
+	}
+	if err := checkFilters(valuesOf(&f.ApplicationsRequest)); err != nil {
+		return f, changed(nil, err)
 	}
 	begins := func(t wire.TimeRange) bool { return t.Until > 0 && t.From > t.Until }
 	switch {
@@ -635,6 +644,9 @@ func (q rest) statistics() (body, error) {
 	}
 	list := statistics{Item: []statistic{}}
 	for _, name := range names {
+		if slices.ContainsFunc(list.Item, func(s statistic) bool { return s.State == name }) {
+			continue // once, however often it is asked for
+		}
 		state, n := stateNamed(name), 0
 		if state == 0 {
 			return body{}, badRequest(noState(name))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -79,6 +80,7 @@ func TestREST(t *testing.T) {
 	c.master = c.job(20)
 	id := c.submit(func(s *wire.Submission) { s.Tags = []string{"nightly"} })
 	c.runs(8) // 7 tasks beside the ApplicationMaster
+	const kind = ".resourceInformations.resourceInformation"
 	app := "/apps/" + id.String()
 	for _, q := range []struct {
 		path, at string
@@ -91,6 +93,9 @@ func TestREST(t *testing.T) {
 		{"/metrics", "clusterMetrics.appsRunning", 1.0},
 		{"/metrics", "clusterMetrics.allocatedMB", 4096.0},
 		{"/metrics", "clusterMetrics.containersPending", 13.0}, // 20 tasks, 7 run
+		{"/metrics", "clusterMetrics.totalAllocatedContainersAcrossPartition", 8.0},
+		{"/metrics", "clusterMetrics.totalReservedResourcesAcrossPartition.memory", 0.0},
+		{"/metrics", "clusterMetrics.crossPartitionMetricsAvailable", true},
 		{"/nodes", "nodes.node.numContainers", 8.0},
 		{"/nodes?states=lost", "nodes.node.id", nil},
 		{"/nodes/" + n.ID().String(), "node.state", "RUNNING"},
@@ -112,6 +117,11 @@ func TestREST(t *testing.T) {
 		{app, "app.resourceRequests.numContainers", 13.0},
 		{app, "app.resourceRequests.resourceName", "*"},
 		{app, "app.resourceRequests.capability.memory", 512.0},
+		{app, "app.resourceRequests.capability" + kind + ".value", 512.0},
+		{app, "app.resourceRequests.capability" + kind + ".minimumAllocation", 0.0},
+		{app, "app.resourceRequests.capability" + kind + ".maximumAllocation", float64(math.MaxInt64)},
+		{app, "app.resourceInfo.resourceUsagesByPartition.amLimit.memory", 0.0},
+		{app, "app.resourceInfo.resourceUsagesByPartition.userAmLimit" + kind + ".name", "memory-mb"},
 		{"/nodes", "nodes.node.totalResource.memory", 4096.0},
 		{"/nodes", "nodes.node.resourceUtilization.nodePhysicalMemoryMB", 0.0},
 		{"/scheduler", "scheduler.schedulerInfo.queueType", "parent"},

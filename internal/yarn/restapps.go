@@ -40,13 +40,16 @@ type usageList struct {
 	Usage []usageInfo `json:"resourceUsagesByPartition" xml:"resourceUsagesByPartition"`
 }
 
-// usageInfo is the use of a partition. There is one partition, whose name is empty.
+// usageInfo is the use of a partition. There is one partition, whose name is empty. The limits of ApplicationMasters
+// are zero, as in Hadoop, where those of the queue count.
 type usageInfo struct {
 	Partition string     `json:"partitionName" xml:"partitionName"`
 	Used      amountInfo `json:"used" xml:"used"`
 	Reserved  amountInfo `json:"reserved" xml:"reserved"`
 	Pending   amountInfo `json:"pending" xml:"pending"`
 	Masters   amountInfo `json:"amUsed" xml:"amUsed"`
+	Most      amountInfo `json:"amLimit" xml:"amLimit"`
+	MostOfOne amountInfo `json:"userAmLimit" xml:"userAmLimit"`
 }
 
 // requestInfo is what an application waits for: containers of a size, on a host, a rack or anywhere.
@@ -74,7 +77,7 @@ func detailsOf(app *application, may bool) appDetails {
 	if j != nil && !app.over {
 		used = app.m.core.Service(j, max(app.m.at(), app.m.core.Now))
 		none := sizes.info(wire.Resource{})
-		held := usageInfo{Used: sizes.infoOf(j.Used), Reserved: none, Masters: none}
+		held := usageInfo{Used: sizes.infoOf(j.Used), Reserved: none, Masters: none, Most: none, MostOfOne: none}
 		var waits sched.Resources
 		for _, st := range j.Stages {
 			waits = waits.Add(app.m.core.Amount(st.Shape).Times(int64(st.Pending)))

@@ -2,9 +2,13 @@ package yarn
 
 import (
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
 // The bodies of attempts and containers. Hadoop writes the bodies of one attempt, of containers, and of the caller
@@ -200,18 +204,17 @@ func (q rest) tried() (*attempt, error) {
 	return app.attempts[i], nil
 }
 
-func (q rest) containers() (body, error) {
-	a, err := q.tried()
-	if err != nil {
-		return body{}, err
-	}
+// containersOf lists the containers of an attempt. It is called outside of turns.
+func containersOf(f *front, r *http.Request) (body, error) {
+	user := visitor(r)
+	f.groups.meet(user)
 	var list containerList
-	for _, c := range a.own() {
+	err := f.listContainers(func(m *manager) (*attempt, error) { return rest{m, user, r}.tried() }, func(c *container) {
 		if c.state != done {
 			list.Container = append(list.Container, bodyOfContainer(c))
 		}
-	}
-	return body{alone + "containers", list}, nil
+	})
+	return body{alone + "containers", list}, err
 }
 
 func (q rest) container() (body, error) {
@@ -223,10 +226,22 @@ func (q rest) container() (body, error) {
 	if !containerID.MatchString(name) {
 		return body{}, badRequest("Invalid ContainerId prefix: " + name)
 	}
-	for _, c := range a.own() {
-		if c.state != done && c.id.String() == name {
+	for _, of := range a.holders() {
+		c := of.containers.at(ordinalOf(name))
+		if c != nil && c.attempt == a && c.state != done && c.id.String() == name {
 			return body{alone + "container", bodyOfContainer(c)}, nil
 		}
 	}
 	return body{}, notFound("Container with id '" + name + "' doesn't exist in RM.")
+}
+
+// ordinalOf returns the ordinal of the container that a name of the form containerID stands for.
+func ordinalOf(name string) int64 {
+	parts := strings.Split(name, "_")
+	ordinal, _ := strconv.ParseInt(parts[len(parts)-1], 10, 64)
+	if e, later := strings.CutPrefix(parts[1], "e"); later {
+		epoch, _ := strconv.ParseInt(e, 10, 64)
+		ordinal |= epoch << wire.EpochShift
+	}
+	return ordinal
 }

@@ -143,9 +143,13 @@ type nodeCounts struct {
 	Shutdown        int `json:"shutdownNodes" xml:"shutdownNodes"`
 }
 
+// amountCounts are of all partitions. There is one partition.
 type amountCounts struct {
-	Used  amountInfo `json:"totalUsedResourcesAcrossPartition" xml:"totalUsedResourcesAcrossPartition"`
-	Total amountInfo `json:"totalClusterResourcesAcrossPartition" xml:"totalClusterResourcesAcrossPartition"`
+	Used       amountInfo `json:"totalUsedResourcesAcrossPartition" xml:"totalUsedResourcesAcrossPartition"`
+	Total      amountInfo `json:"totalClusterResourcesAcrossPartition" xml:"totalClusterResourcesAcrossPartition"`
+	Reserved   amountInfo `json:"totalReservedResourcesAcrossPartition" xml:"totalReservedResourcesAcrossPartition"`
+	Containers int        `json:"totalAllocatedContainersAcrossPartition" xml:"totalAllocatedContainersAcrossPartition"`
+	Known      bool       `json:"crossPartitionMetricsAvailable" xml:"crossPartitionMetricsAvailable"`
 }
 
 type schedulerInfo struct {
@@ -181,7 +185,8 @@ type amountsByKind struct {
 	Info []amountOfKind `json:"resourceInformation" xml:"resourceInformation"`
 }
 
-// amountOfKind is an amount of one kind of resource, and the least and the most of it that a container may have.
+// amountOfKind is an amount of one kind of resource, and the least and the most of it that a container may have. Of
+// memory and cores Hadoop tells no limits here.
 type amountOfKind struct {
 	Attributes struct{} `json:"attributes" xml:"attributes"`
 	Max        int64    `json:"maximumAllocation" xml:"maximumAllocation"`
@@ -196,8 +201,8 @@ type amountOfKind struct {
 func (s Sizes) info(r wire.Resource) amountInfo {
 	o := amountInfo{Memory: r.Memory, VCores: int64(r.VCores)}
 	list := []amountOfKind{
-		{Name: wire.MemoryKind, Units: "Mi", Min: s.MinMemory, Max: s.MaxMemory, Value: r.Memory},
-		{Name: wire.CoresKind, Min: int64(s.MinVCores), Max: int64(s.MaxVCores), Value: int64(r.VCores)},
+		{Name: wire.MemoryKind, Units: "Mi", Max: math.MaxInt64, Value: r.Memory},
+		{Name: wire.CoresKind, Max: math.MaxInt64, Value: int64(r.VCores)},
 	}
 	a := s.amount(r)
 	for _, k := range s.Kinds {

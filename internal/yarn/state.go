@@ -322,14 +322,15 @@ type nodeTable struct {
 	gone  aging   // the nodes of list that have left and are remembered, the one first that left first (node.silent)
 	racks map[string]sched.RackID
 
-	byPlace  map[string][]*node // by host and by rack, in order of ID
-	classes  map[string]bool    // names of sizes of nodes
-	topology *topology          // safe for many goroutines
-	hosts    hostSet            // hosts that may have NodeManagers
-	widest   sched.Resources    // of each kind the most that a node has, unless changed
-	changed  bool               // a node has come or left, or has another size: widest is out of date
-	up       int32              // how many nodes the core has
-	ready    int32              // how many nodes may get containers
+	byPlace  map[string][]*node        // by host and by rack, in order of ID
+	idsOf    map[string][]sched.NodeID // the IDs of byPlace, of places that were named since they changed
+	classes  map[string]bool           // names of sizes of nodes
+	topology *topology                 // safe for many goroutines
+	hosts    hostSet                   // hosts that may have NodeManagers
+	widest   sched.Resources           // of each kind the most that a node has, unless changed
+	changed  bool                      // a node has come or left, or has another size: widest is out of date
+	up       int32                     // how many nodes the core has
+	ready    int32                     // how many nodes may get containers
 }
 
 // An appTable finds applications.
@@ -424,7 +425,6 @@ type group struct {
 	total   int32
 	relax   bool                            // any node may be used
 	places  map[string]wire.ResourceRequest // nil: none yet
-	strict  bool                            // the core was told to use some nodes only
 	changed bool                            // by the present call
 	owed    int32                           // granted containers that the ApplicationMaster has not heard of
 }

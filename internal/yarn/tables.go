@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -70,15 +69,27 @@ func (t *containerTable) remove(c *container) bool {
 
 // sorted returns the containers in order of their ids, which is that of allocation.
 func (t *containerTable) sorted() []*container {
-	list := make([]*container, 0, t.count)
-	for _, no := range slices.Sorted(maps.Keys(t.pages)) {
-		for _, c := range t.pages[no].at {
-			if c != nil {
-				list = append(list, c)
+	return slices.AppendSeq(make([]*container, 0, t.count), t.from(0))
+}
+
+// from yields the containers from an id on, in order. The caller must not change the table meanwhile.
+func (t *containerTable) from(id int64) iter.Seq[*container] {
+	return func(yield func(*container) bool) {
+		var pages []int64
+		for no := range t.pages {
+			if no >= id>>pageBits {
+				pages = append(pages, no)
+			}
+		}
+		slices.Sort(pages)
+		for _, no := range pages {
+			for _, c := range t.pages[no].at {
+				if c != nil && c.id.ID >= id && !yield(c) {
+					return
+				}
 			}
 		}
 	}
-	return list
 }
 
 // add puts a container at the end. O(1) amortized.

@@ -27,7 +27,7 @@ func newTracker(f *front) *rpc.Server {
 				return f.serve(c, func(m *manager) (answer, error) { return tracker{m}.register(q, c.Remote) })
 			},
 		),
-		"nodeHeartbeat":         byNode(f, tracker.heartbeat),
+		"nodeHeartbeat":         beatInParts(f),
 		"unRegisterNodeManager": byNode(f, tracker.unregister),
 	}}
 }
@@ -43,6 +43,27 @@ func byNode[Q any, P interface {
 	})
 }
 
+// beatInParts returns the Method of nodeHeartbeat. It takes a beat with more than partOfCall reports in several turns,
+// so that other callers wait for one part at most. The last part is answered.
+func beatInParts(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.HeartbeatRequest) (proto.Message, error) {
+		rest := *q
+		s := &rest.Status
+		for len(s.Containers) > partOfCall || len(s.Increased) > partOfCall || len(rest.Logs) > partOfCall {
+			var part wire.HeartbeatRequest
+			part.Status.Node, part.Status.ResponseID = s.Node, s.ResponseID
+			part.Status.Containers, s.Containers = cutAt(s.Containers, partOfCall)
+			part.Status.Increased, s.Increased = cutAt(s.Increased, partOfCall)
+			part.Logs, rest.Logs = cutAt(rest.Logs, partOfCall)
+			_, err := f.serve(c, func(m *manager) (answer, error) { return tracker{m}.takePart(&part) })
+			if err != nil {
+				return nil, err
+			}
+		}
+		return f.serve(c, func(m *manager) (answer, error) { return tracker{m}.heartbeat(&rest) })
+	})
+}
+
 // learnRack asks the operator's script for the rack of a node, if the node may join.
 func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
 	refused := ""
@@ -51,14 +72,14 @@ func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
 		return
 	}
 	if err := f.topology.learn(ctx, q.Node.Host); err != nil {
-		f.log.refused("rack not known", "node", q.Node.String(), "why", err, "rack", DefaultRack)
+		f.log.refused("rack not known", "node", cut(q.Node.String(), mostLogged), "why", err, "rack", DefaultRack)
 	}
 }
 
 // register registers a NodeManager: a new one, one that returns, or one that was told to register again.
 func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer, error) {
 	if why := t.refuses(q); why != "" {
-		t.m.log.refused("node refused", "node", q.Node.String(), "why", why)
+		t.m.log.refused("node refused", "node", cut(q.Node.String(), mostLogged), "why", cut(why, mostLogged))
 		return reply(&wire.RegisterNodeResponse{Action: wire.NodeActShutdown, Diagnostics: why})
 	}
 	n := t.m.nodes.byID[q.Node]
@@ -114,6 +135,10 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	s := t.m.config.Sizes
 	switch {
+	case !wellNamed(q.Node.Host):
+		return fmt.Sprintf("NodeManager from %.300q: its host must be named by %s", q.Node.Host, nameRule)
+	case t.m.nodes.byID[q.Node] == nil && len(t.m.nodes.list)-t.m.nodes.gone.count >= mostNodes:
+		return fmt.Sprintf("NodeManager from %s: there are %d already, which is the most", q.Node.Host, mostNodes)
 	case !t.m.nodes.hosts.allows(q.Node.Host):
 		return fmt.Sprintf("Disallowed NodeManager from %s, sending SHUTDOWN signal to the NodeManager.", q.Node.Host)
 	case q.Resource.Memory < s.MinMemory || q.Resource.VCores < s.MinVCores:
@@ -129,6 +154,10 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	if wrong := s.checkNode(q.Resource); wrong != "" {
 		return "NodeManager from " + q.Node.Host + " " + wrong
 	}
+	if n := max(len(q.Containers), len(q.Apps), len(q.Logs)); n > mostReported {
+		return fmt.Sprintf("NodeManager from %s reports %d containers or applications, may report %d: clear its "+
+			"local folders and start it again", q.Node.Host, n, mostReported)
+	}
 	return ""
 }
 
@@ -137,6 +166,8 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 const (
 	mostNodeMemory = 1 << 32 // MiB: 4 PiB
 	mostNodeCores  = 1 << 15
+	mostReported   = 1 << 16 // containers, and applications, on it when it registers: one turn takes them in
+	mostNodes      = 100_000 // beside those that have left and are remembered
 	mostHealth     = 4 << 10 // bytes of its report of its health
 	mostUse        = 4 << 10 // bytes of its report of its use
 )
@@ -218,6 +249,31 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	}
 }
 
+// takePart takes in what a part of a heartbeat reports, and is not answered. It leaves it to the last part to refuse
+// the heartbeat, or to repeat an answer.
+func (t tracker) takePart(q *wire.HeartbeatRequest) (answer, error) {
+	n := t.m.nodes.byID[q.Status.Node]
+	if n == nil || !n.usable() && n.state != wire.NodeUnhealthy {
+		return nil, nil
+	}
+	want := int32(0)
+	if n.last != nil {
+		want = n.last.ResponseID
+	}
+	if q.Status.ResponseID == want {
+		n.beats()
+		n.reports(q)
+	}
+	return nil, nil
+}
+
+// reports takes in what a node reports of containers and logs.
+func (n *node) reports(q *wire.HeartbeatRequest) {
+	n.reported(q.Status.Containers)
+	n.increased(q.Status.Increased)
+	n.collected(q.Logs)
+}
+
 // heartbeat updates a node by its heartbeat, and answers with its orders. A repeated heartbeat gets the same answer
 // again.
 func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
@@ -252,9 +308,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	}
 	n.beats()
 	n.checked(&q.Status)
-	n.reported(q.Status.Containers)
-	n.increased(q.Status.Increased)
-	n.collected(q.Logs)
+	n.reports(q)
 	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {
 		n.gone(wire.NodeDecommissioned)
 		return reply(&wire.HeartbeatResponse{Action: wire.NodeActShutdown, Diagnostics: "decommissioned"})

@@ -9,6 +9,10 @@ import (
 // What containers use of the processors, for policies that learn it: NodeManagers say in heartbeats what all containers
 // on the node use together, not what each uses.
 
+// mostKindsOfUse bounds the kinds of containers on a node that a report teaches something about: a sum over more kinds
+// says little about each, and counting them takes long.
+const mostKindsOfUse = 64
+
 // useStep is the part of an error that one report corrects: so one odd report moves an estimate half of the way.
 const useStep = 0.5
 
@@ -22,7 +26,7 @@ type kindOfUse struct {
 // learnUse takes in what a heartbeat says that all containers of the node use. The sum is divided among the kinds of
 // containers there by Kaczmarz's method (normalised least mean squares): the error of what was expected of the sum goes
 // to each kind in proportion to its containers, so that reports of different mixes separate the kinds. Kinds that are
-// new get what the known ones leave. O(containers · kinds on the node).
+// new get what the known ones leave. O(containers · kinds on the node), of at most mostKindsOfUse kinds.
 func (n *node) learnUse() {
 	var use wire.Use
 	if len(n.doing.utilization) == 0 || proto.Decode(n.doing.utilization, &use) != nil ||
@@ -32,7 +36,9 @@ func (n *node) learnUse() {
 	var kinds []kindOfUse
 	for _, c := range n.containers {
 		if c.state == running {
-			kinds = counted(kinds, c.attempt.app, c.priority)
+			if kinds = counted(kinds, c.attempt.app, c.priority); len(kinds) > mostKindsOfUse {
+				return
+			}
 		}
 	}
 	left, squares, fresh := float64(use.Cores), 0.0, 0.0
@@ -55,7 +61,9 @@ func (n *node) learnUse() {
 		if k.app.asks.uses == nil {
 			k.app.asks.uses = map[wire.Priority]float64{}
 		}
-		k.app.asks.uses[k.priority] = max(0, known)
+		if ok || len(k.app.asks.uses) < mostStages {
+			k.app.asks.uses[k.priority] = max(0, known)
+		}
 	}
 }
 

@@ -61,3 +61,21 @@ func TestLearnUse(t *testing.T) {
 		t.Error("something is known of containers that have not begun")
 	}
 }
+
+// A sum over containers of many kinds says nothing of any, so a report costs no more than mostKindsOfUse a container.
+func TestUseOfManyKinds(t *testing.T) {
+	f := newFew(t)
+	n := f.m.nodes.list[0]
+	n.doing.utilization = proto.Append(nil, &wire.Use{Cores: 8})
+	for kinds, want := range map[wire.Priority]int{mostKindsOfUse + 1: 0, mostKindsOfUse: mostKindsOfUse} {
+		f.master.app.asks.uses = nil
+		n.containers = n.containers[:0]
+		for p := range 2 * kinds {
+			n.containers = append(n.containers, &container{attempt: f.master, priority: p % kinds, state: running})
+		}
+		n.learnUse()
+		if got := len(f.master.app.asks.uses); got != want {
+			t.Errorf("of %d kinds something is learned of %d, want %d", kinds, got, want)
+		}
+	}
+}

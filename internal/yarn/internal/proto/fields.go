@@ -171,7 +171,7 @@ func (f *Fields) Strings(num int32, list *[]string) {
 		f.out = AppendStrings(f.out, num, *list)
 		return
 	}
-	for ; f.r.num == num; f.r.Next() {
+	for ; f.grow(num, len(*list)); f.r.Next() {
 		*list = append(*list, f.r.String())
 	}
 }
@@ -182,7 +182,7 @@ func (f *Fields) Ints(num int32, list *[]int32) {
 		f.out = AppendInts(f.out, num, *list)
 		return
 	}
-	for ; f.r.num == num; f.r.Next() {
+	for ; f.grow(num, len(*list)); f.r.Next() {
 		*list = f.r.Ints(*list)
 	}
 }
@@ -393,8 +393,7 @@ func (f *Fields) leave(o outer) {
 
 // grow reports whether there is one element more to read of a repeated field that has n.
 func (f *Fields) grow(num int32, n int) bool {
-	if f.r.num == num && n == mostElements {
-		f.r.fail(fmt.Errorf("field %d: more than %d elements", num, mostElements))
+	if f.r.num == num && f.r.full(n) {
 		f.r.num = 0
 	}
 	return f.r.num == num

@@ -277,6 +277,44 @@ func TestFieldsRefused(t *testing.T) {
 	}
 }
 
+// lists is a message of repeated strings and numbers.
+type lists struct {
+	words   []string
+	numbers []int32
+}
+
+func (m *lists) Fields(f *Fields) {
+	f.Strings(1, &m.words)
+	f.Ints(2, &m.numbers)
+}
+
+// Strings and numbers, packed or not, are bounded as messages are: an empty one takes a byte or two on the wire.
+func TestTooManyWords(t *testing.T) {
+	packed := AppendBytes(nil, 2, make([]byte, mostElements))
+	for name, b := range map[string][]byte{
+		"strings": bytes.Repeat([]byte{0x0a, 0}, mostElements),
+		"numbers": bytes.Repeat([]byte{0x10, 0}, mostElements),
+		"packed":  packed,
+	} {
+		var m lists
+		if err := Decode(b, &m); err != nil || len(m.words)+len(m.numbers) != mostElements {
+			t.Errorf("%s: %d elements, %v", name, len(m.words)+len(m.numbers), err)
+		}
+		more := append(b, b[:2]...)
+		if name == "packed" {
+			more = append(b, 0x10, 0)
+		}
+		m = lists{}
+		if err := Decode(more, &m); err == nil || len(m.words)+len(m.numbers) != mostElements {
+			t.Errorf("%s, one more: %d elements, %v", name, len(m.words)+len(m.numbers), err)
+		}
+	}
+	var m lists
+	if err := Decode(AppendBytes(nil, 2, make([]byte, mostElements+1)), &m); err == nil {
+		t.Errorf("%d packed numbers are no error", len(m.numbers))
+	}
+}
+
 // A part of a message, of any form, reads as it would by hand.
 func FuzzFields(f *testing.F) {
 	f.Add(Append(nil, full()))

@@ -172,9 +172,12 @@ func (r *Reader) Message(m Decoder) {
 // Ints appends the values of a repeated int32 or enum field to list, packed or not.
 func (r *Reader) Ints(list []int32) []int32 {
 	if r.typ == protowire.VarintType {
+		if r.full(len(list)) {
+			return list
+		}
 		return append(list, r.Int32())
 	}
-	for b := r.Lent(); len(b) > 0; {
+	for b := r.Lent(); len(b) > 0 && !r.full(len(list)); {
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 {
 			r.fail(fmt.Errorf("field %d: %w", r.num, protowire.ParseError(n)))
@@ -188,13 +191,17 @@ func (r *Reader) Ints(list []int32) []int32 {
 // mostElements bounds repeated fields: an empty element takes two bytes on the wire and a hundred times that in memory.
 const mostElements = 1 << 18
 
+// full reports whether a repeated field has as many elements as it may have. One more is then an error.
+func (r *Reader) full(n int) bool {
+	return n >= mostElements && !r.fail(fmt.Errorf("field %d: more than %d elements", r.num, mostElements))
+}
+
 // Many decodes one element of a repeated message field and appends it to list.
 func Many[T any, P interface {
 	*T
 	Decoder
 }](r *Reader, list []T) []T {
-	if len(list) == mostElements {
-		r.fail(fmt.Errorf("field %d: more than %d elements", r.num, mostElements))
+	if r.full(len(list)) {
 		return list
 	}
 	var zero T

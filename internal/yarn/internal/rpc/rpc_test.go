@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
@@ -494,4 +495,20 @@ func TestAcceptWaitsForFiles(t *testing.T) {
 			t.Errorf("66 failures take %v: pauses grow to a second", took)
 		}
 	})
+}
+
+// The message of an error is bounded, whatever the call names, and stays text.
+func TestLongMessages(t *testing.T) {
+	c := dial(t, Dialer{Protocol: protocol, User: "ana"}, serve(t, &Server{}))
+	for method, q := range map[string]*text{
+		"refuse":                     {strings.Repeat("é", 1<<20)},
+		strings.Repeat("m", 1<<20+1): {},
+	} {
+		err := c.Call(t.Context(), method, q, nil)
+		var e *Error
+		if !errors.As(err, &e) || len(e.Message) > mostMessage || len(e.Message) < mostMessage-4 ||
+			!utf8.ValidString(e.Message) {
+			t.Errorf("%.10s: %.100v", method, err)
+		}
+	}
 }

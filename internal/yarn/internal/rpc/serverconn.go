@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
@@ -257,8 +258,15 @@ func (c *serverConn) say(h *requestHeader, m proto.Message) {
 	c.out = endFrame(out, at)
 }
 
+// mostMessage bounds the message of an error, in bytes. Messages say what was wrong with a call, which may be long, and
+// replies with errors do not count in the Room.
+const mostMessage = 16 << 10
+
 // header puts an error into the replies.
 func (c *serverConn) header(h *requestHeader, e *Error) {
+	if len(e.Message) > mostMessage {
+		e = &Error{e.Class, strings.ToValidUTF8(e.Message[:mostMessage], ""), e.Detail}
+	}
 	status := int32(statusError)
 	if e.Fatal() {
 		status = statusFatal

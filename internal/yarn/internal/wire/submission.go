@@ -74,9 +74,11 @@ func (m *Submission) Held() int64 {
 	return int64(len(m.raw) + len(m.Launch.fields) + len(m.LogAggregation))
 }
 
-// Launched lets go of what only launching needs, which may be large: the context, the credentials in it, and the
-// message as it came.
-func (m *Submission) Launched() { m.Launch, m.LogAggregation, m.raw = LaunchContext{}, nil, nil }
+// Launched lets go of what only launching needs, which may be large: the context, the credentials in it, the places for
+// the ApplicationMaster, and the message as it came.
+func (m *Submission) Launched() {
+	m.Launch, m.LogAggregation, m.Master, m.raw = LaunchContext{}, nil, nil, nil
+}
 
 // MasterResource returns what the ApplicationMaster's container is to have.
 func (m *Submission) MasterResource() (Resource, bool) {

@@ -30,7 +30,10 @@ Task counts and submission instants are only in the thesis's figures, and could 
 A stand-in workload was fitted until the times of the jobs alone and the relaxed outcome agreed
 (docs/spec/adaptive.md, 5.6). So agreement of these two is by construction; what follows under
 tight goals, under other schedulers and with other parameters is not.`,
-		Parts: []Part{adaptiveAlone(), adaptiveGoals(), adaptiveVariants(), adaptiveAffinity()},
+		Parts: []Part{
+			adaptiveAlone(), adaptiveGoals(), adaptiveVariants(), adaptiveAffinity(),
+			goalPart("Short jobs on two cores, by load", shortWorld),
+		},
 		Left: []Left{
 			{"3.5.2", "the cluster of PowerPC nodes itself", "there is no contention between tasks of a node in the " +
 				"simulation: the thesis blames it for the 2 % by which J1 is late under tight goals"},

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -56,25 +57,28 @@ type goalRival struct {
 
 // A goalWorld is a cluster and what jobs meet there.
 type goalWorld struct {
+	page               string // that it is on; "": goals
 	name, how, reading string
 	rivals             []goalRival
 	own, base          string // the policies whose difference is shown
 	costs              sim.Costs
 	days               func() (*sched.Forecast, error) // what a service leaves; nil: all
 	draw               func(r *rand.Rand, seed uint64) goalJob
+	knows              func() sched.Estimator // what is known of tasks before a run; nil: nothing
+	count, trials      int                    // of jobs in a trial, and of trials; zero: goalJobs, and 10
 }
 
 // A goalJob is a job that was drawn.
 type goalJob struct {
-	spec  *sched.JobSpec
-	alone float64 // seconds that it takes alone
-	work  float64 // seconds of the whole cluster that it takes, as load counts
+	spec  *sched.JobSpec // its name is that of its kind, if it has one
+	alone float64        // seconds that it takes alone
+	work  float64        // seconds of the whole cluster that it takes, as load counts
 }
 
 // jobs draws the jobs of a trial in order of arrival.
 func (w *goalWorld) jobs(seed uint64, load, most float64) (list []*sched.JobSpec) {
 	r := rand.New(rand.NewPCG(seed, 77))
-	drawn := make([]goalJob, goalJobs)
+	drawn := make([]goalJob, cmp.Or(w.count, goalJobs))
 	work := 0.0
 	for i := range drawn {
 		drawn[i] = w.draw(r, seed<<20+uint64(i))
@@ -82,8 +86,8 @@ func (w *goalWorld) jobs(seed uint64, load, most float64) (list []*sched.JobSpec
 	}
 	at := 0.0
 	for i, j := range drawn {
-		at += r.ExpFloat64() * work / goalJobs / load
-		j.spec.Name, j.spec.Submit = fmt.Sprint("job-", i), sched.Time(at*1e9)
+		at += r.ExpFloat64() * work / float64(len(drawn)) / load
+		j.spec.Name, j.spec.Submit = fmt.Sprint(cmp.Or(j.spec.Name, "job"), "-", i), sched.Time(at*1e9)
 		j.spec.Deadline = sched.Time(j.alone * (1.5 + (most-1.5)*r.Float64()) * 1e9)
 		list = append(list, j.spec)
 	}
@@ -240,6 +244,9 @@ func (w *goalWorld) met(ctx context.Context, by goalRival, at goalPoint) (float6
 	set := setting{
 		cluster: by.cluster, jobs: w.jobs(at.seed, at.load, at.most), costs: w.costs, estimator: "mean", seed: at.seed,
 	}
+	if w.knows != nil {
+		set.made = w.knows()
+	}
 	if w.days != nil {
 		table, err := w.days()
 		if err != nil {
@@ -273,7 +280,7 @@ func (p goalPoint) figure(policy string) string {
 
 func goalPart(title string, w goalWorld) Part {
 	p := Part{
-		Title: title, Trials: 10, How: w.how, Reading: w.reading,
+		Title: title, Trials: cmp.Or(w.trials, 10), How: w.how, Reading: w.reading,
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, most := range goalRanges {
@@ -311,7 +318,8 @@ func goalPart(title string, w goalWorld) Part {
 		row(fmt.Sprintf("`%s` less `%s` (points)", w.own, w.base), "more")
 		p.Grids = append(p.Grids, g)
 		p.Charts = append(p.Charts, Picture{
-			fmt.Sprintf("goals-%s-%v", w.name, most), g.Caption, func(samples []Sample) chart.Chart {
+			fmt.Sprintf("%s-%s-%v", cmp.Or(w.page, "goals"), w.name, most),
+			g.Caption, func(samples []Sample) chart.Chart {
 				c := chart.Chart{X: chart.Axis{Label: "load"}, Y: chart.Axis{Label: "goals met (%)"}}
 				for i, by := range w.rivals {
 					l := chart.Line{Name: by.policy}

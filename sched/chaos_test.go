@@ -10,7 +10,13 @@ import (
 // chaos is a policy that does whatever the core lets it, at random, and then fills what room is left in order.
 type chaos struct {
 	r    *rand.Rand
+	from *rand.PCG // of r
 	fill inOrder
+}
+
+// newChaos returns a chaos with a source of chance.
+func newChaos(from *rand.PCG, many int32) *chaos {
+	return &chaos{r: rand.New(from), from: from, fill: inOrder{many: many}}
 }
 
 func (c *chaos) Decide(p *Plan) {
@@ -92,10 +98,16 @@ func TestLaunchMany(t *testing.T) {
 // (see inOrder).
 func runChaos(t *testing.T, seed uint64, many int32) *rig {
 	t.Helper()
+	return watchChaos(t, seed, many, func(*rig) {})
+}
+
+// watchChaos is runChaos, and calls each after every Step.
+func watchChaos(t *testing.T, seed uint64, many int32, each func(*rig)) *rig {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
-	policy := &chaos{r: rand.New(rand.NewPCG(seed, 8)), fill: inOrder{many: many}}
 	g := newRig(t, Config{
-		Policy: policy, Can: CanKill | CanSuspend | CanResize | CanNameTasks, Limit: int(seed % 5), Spread: seed%3 == 0,
+		Policy: newChaos(rand.NewPCG(seed, 8), many), Can: CanKill | CanSuspend | CanResize | CanNameTasks,
+		Limit: int(seed % 5), Spread: seed%3 == 0,
 		Queues: []*QueueSpec{
 			{Name: "a", Max: Share{Amount: Resources{Memory: 9}}},
 			{Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.6}}}},
@@ -140,6 +152,7 @@ func runChaos(t *testing.T, seed uint64, many int32) *rig {
 	}
 	steps := 0
 	for g.wakeOrStep(r) {
+		each(g)
 		if steps++; steps > 20000 {
 			t.Fatalf("seed %d: the run does not end; %d jobs left", seed, g.core.LiveJobs())
 		}

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -10,21 +11,25 @@ import (
 // the caller gives them the memory that they had at that instant. The configuration need not be that of the core which
 // the state was taken from; its queues are ignored. A state that no core can have is an error.
 func Restore(config Config, s *State) (c *Core, err error) {
-	defer func() { // an index out of range, most likely
-		if broken := recover(); broken != nil {
-			c, err = nil, fmt.Errorf("sched: no core has such a state: %v", broken)
-		}
-	}()
 	config.Queues = nil
 	c = New(config)
-	(&restorer{c: &c.state, s: s}).all()
+	r := &restorer{c: &c.state, s: s}
+	defer func() {
+		if r.broken != nil { // other panics are defects of this package, and go on
+			recover()
+			c, err = nil, fmt.Errorf("sched: no core has such a state: %w", r.broken)
+		}
+	}()
+	r.all()
 	return c, nil
 }
 
-// A restorer fills a new cluster with a state. It panics if no core can have that state; Restore makes an error of it.
+// A restorer fills a new cluster with a state. It checks the state before it relies on it: what refers to a row must
+// refer to one that is there. It does not check sums.
 type restorer struct {
-	c *cluster
-	s *State
+	c      *cluster
+	s      *State
+	broken error // why no core can have the state; set before a panic
 }
 
 // all fills the cluster. Rows come before what refers to them: nodes, queues, rows of jobs and stages, attempts, lists.
@@ -34,8 +39,12 @@ func (r *restorer) all() {
 	v.Now, v.QueueChanges = s.Now, s.QueueChanges
 	c.ledger.kinds, c.started, c.layouts = s.Kinds, s.Started, 1
 	c.plan.out.wake, c.plan.out.told = s.Wake, s.Told
+	r.require(s.Started == 0 || r.hasNode(s.Started), "the last launch was on a node that is not there")
+	for _, k := range s.Kinds {
+		r.require(k < NumResources, "there is no such kind of resource")
+	}
 	for i, amount := range s.Shapes {
-		require(c.ledger.shapes.intern(amount) == ShapeID(i), "a shape stands twice")
+		r.require(c.ledger.shapes.intern(amount) == ShapeID(i), "a shape stands twice")
 	}
 	r.nodes()
 	r.queues()
@@ -55,12 +64,36 @@ func (r *restorer) all() {
 	}
 }
 
-// require panics with what is broken in a state unless ok.
-func require(ok bool, broken string) {
+// require panics, and says what is broken in the state, unless ok.
+func (r *restorer) require(ok bool, broken string) {
 	if !ok {
-		panic(broken)
+		r.fail(errors.New(broken))
 	}
 }
+
+// fail notes why no core can have the state, and panics.
+func (r *restorer) fail(err error) {
+	r.broken = err
+	panic(err)
+}
+
+// slots requires that each of the slots from 0 is in one of the lists, once.
+func (r *restorer) slots(what string, lists ...[]int32) {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	seen := make([]bool, n)
+	for _, list := range lists {
+		for _, slot := range list {
+			r.require(slot >= 0 && int(slot) < n && !seen[slot], "the slots of "+what+" are not each used once")
+			seen[slot] = true
+		}
+	}
+}
+
+// hasNode reports whether a node is there.
+func (r *restorer) hasNode(n NodeID) bool { return n > 0 && int(n) <= len(r.s.Nodes) }
 
 // nodes makes the nodes, and sums them up.
 func (r *restorer) nodes() {
@@ -70,6 +103,7 @@ func (r *restorer) nodes() {
 	}
 	for i := range s.Nodes {
 		from := &s.Nodes[i]
+		r.require(from.Class > 0 && int(from.Class) <= len(s.Classes), "a node has no class")
 		n := &Node{
 			ID: NodeID(i + 1), Class: from.Class, Rack: from.Spec.Rack, Open: !from.Lost && !c.config.Heartbeats,
 			Lost: from.Lost, Reserved: from.Reserved, class: c.view.Classes[from.Class-1], slots: from.Slots,
@@ -90,7 +124,7 @@ func (r *restorer) nodes() {
 // queues makes the queues. The root, which a new core has, is replaced as the others are made.
 func (r *restorer) queues() {
 	c, t := r.c, &r.c.queues
-	require(len(r.s.Queues) > 0, "there is no root")
+	r.require(len(r.s.Queues) > 0, "there is no root")
 	c.view.Queues = c.view.Queues[:0]
 	for i := range r.s.Queues {
 		from := &r.s.Queues[i]
@@ -99,21 +133,29 @@ func (r *restorer) queues() {
 			Used: from.Used, Masters: from.Masters, Leaving: from.Leaving, Demand: from.Demand, Count: from.Count,
 			Spec: &from.Spec, served: from.Served, since: from.Since, uses: from.Uses,
 		}
-		require(i == 0 && q.Parent == 0 || int(q.Parent) < i, "a queue comes before the one above")
+		r.require(i == 0 && q.Parent == 0 || q.Parent >= 0 && int(q.Parent) < i, "a queue comes before the one above")
 		if i > 0 {
 			q.above = c.view.Queues[q.Parent]
 		}
 		c.view.Queues = append(c.view.Queues, q)
 		if from.Path != "" {
+			_, two := t.byPath[from.Path]
+			r.require(!two, "two queues have one path")
 			t.byPath[from.Path] = q.ID
 		}
 		if len(from.Spare) > 0 {
 			t.spare[q.ID] = from.Spare
 		}
 	}
+	below := func(q *Queue, id QueueID) bool {
+		return id > 0 && int(id) < len(c.view.Queues) && c.view.Queues[id].Parent == q.ID
+	}
 	for _, q := range c.view.Queues {
+		for _, id := range t.spare[q.ID] {
+			r.require(below(q, id), "a queue of a user who has gone is not below its queue")
+		}
 		for _, id := range q.Children {
-			require(c.view.Queues[id].Parent == q.ID, "a queue is below two others")
+			r.require(below(q, id), "a queue is not below its queue")
 			if below := c.view.Queues[id]; below.User {
 				t.users[userOf{q.ID, below.Spec.Name}] = id
 			}
@@ -125,6 +167,19 @@ func (r *restorer) queues() {
 // makeRows makes the rows of jobs, stages and attempts, so that they can refer to each other.
 func (r *restorer) makeRows() {
 	c, s := r.c, r.s
+	var jobs, stages, attempts []int32
+	for i := range s.Jobs {
+		jobs = append(jobs, s.Jobs[i].Slot)
+	}
+	for i := range s.Stages {
+		stages = append(stages, s.Stages[i].Slot)
+	}
+	for i := range s.Attempts {
+		attempts = append(attempts, s.Attempts[i].ID.Row())
+	}
+	r.slots("jobs", jobs, s.FreeJobs)
+	r.slots("stages", stages, s.FreeStages)
+	r.slots("attempts", attempts, s.FreeAttempts, s.EndedAttempts)
 	for i := range len(s.Jobs) + len(s.FreeJobs) {
 		c.jobs.rows = append(c.jobs.rows, &Job{slot: int32(i), next: -1, prev: -1})
 	}
@@ -147,10 +202,12 @@ func (r *restorer) makeRows() {
 func (r *restorer) job(from *SavedJob) {
 	c := r.c
 	j := c.jobs.rows[from.Slot]
-	require(j.ID == 0 && from.ID > 0, "two jobs have one slot")
+	r.require(from.ID > 0 && from.ID <= c.jobs.newest, "a job was never submitted")
+	r.require(from.Spec != nil, "a job has no spec")
 	if err := from.Spec.Validate(); err != nil {
-		panic(err)
+		r.fail(fmt.Errorf("job %d: %w", from.ID, err))
 	}
+	r.require(from.Leaf >= 0 && int(from.Leaf) < len(c.view.Queues), "a job has no queue")
 	*j = Job{
 		ID: from.ID, Queue: from.Leaf, Weight: weightOr1(from.Spec.Weight), Submitted: from.Submitted,
 		Running: from.Running, Ended: from.Ended, Used: from.Used, Spec: from.Spec, leaf: c.view.Queues[from.Leaf],
@@ -158,8 +215,9 @@ func (r *restorer) job(from *SavedJob) {
 		served: from.Served, since: from.Since,
 	}
 	for i, slot := range from.Stages {
+		r.require(slot >= 0 && int(slot) < len(c.stages.rows), "a job has a stage that is not there")
 		st := c.stages.rows[slot]
-		require(st.Job == nil, "a stage has two jobs")
+		r.require(st.Job == nil, "a stage has two jobs")
 		st.ID, st.Job, st.alive, st.cap = StageID{j.ID, int32(i)}, j, !j.Ended, j.leaf.cap
 		j.Stages = append(j.Stages, st)
 	}
@@ -172,6 +230,7 @@ func (r *restorer) job(from *SavedJob) {
 	require(slices.IsSorted(from.Banned), "the nodes that a job avoids are not in order")
 	j.banned = from.Banned
 	if !from.Gone {
+		r.require(c.jobs.byID[j.ID] == nil, "two jobs have one ID")
 		c.jobs.byID[j.ID] = j
 	}
 }
@@ -180,9 +239,14 @@ func (r *restorer) job(from *SavedJob) {
 func (r *restorer) stage(from *SavedStage) {
 	c := r.c
 	st := c.stages.rows[from.Slot]
-	require(st.Job != nil && st.Spec == nil, "a stage has no job")
+	r.require(st.Job != nil, "a stage has no job")
 	if st.Spec = from.Spec; st.Spec == nil {
+		r.require(int(st.ID.Index) < len(st.Job.Spec.Stages), "a stage has no spec")
 		st.Spec = &st.Job.Spec.Stages[st.ID.Index]
+	}
+	r.require(st.Spec.Kind < NumKinds, "there is no such kind of stage")
+	for _, d := range st.Spec.After {
+		r.require(d.Stage >= 0 && d.Stage < st.ID.Index, "a stage waits for one that does not come before it")
 	}
 	st.Kind, st.Shape = st.Spec.Kind, c.ledger.shapes.intern(st.Spec.PerTask)
 	st.Total, st.Pending, st.Running, st.Suspended = from.Total, from.Pending, from.Running, from.Suspended
@@ -191,9 +255,22 @@ func (r *restorer) stage(from *SavedStage) {
 	st.attempts = attemptList{slots: from.Attempts, starts: from.Starts, paused: from.Paused}
 	st.tasks = taskSet{next: from.Next, again: from.Again, taken: from.Taken, ran: from.Ran}
 	t := &st.tasks
-	require(len(t.ran) == 0 || len(t.ran) == int(st.Total), "a stage has outputs of other tasks")
-	require(len(t.taken) == 0 || len(t.taken) == int(st.Total)>>6+1, "a stage has started other tasks")
-	require(st.Total < 0 || st.Pending <= st.Total, "more tasks wait than there are")
+	tasks := max(0, st.Total)
+	r.require(len(t.ran) == 0 || len(t.ran) == int(tasks), "a stage has outputs of other tasks")
+	r.require(len(t.taken) == 0 || len(t.taken) == int(st.Total)>>6+1, "a stage has started other tasks")
+	r.require(st.Total < 0 || st.Pending <= st.Total, "more tasks wait than there are")
+	r.require(t.next >= 0 && t.next <= tasks, "a stage has started tasks that it does not have")
+	for _, task := range t.again {
+		r.require(task > 0 && task <= tasks, "a stage runs tasks again that it does not have")
+	}
+	copies := st.Spec.Copies
+	r.require(copies >= 0 && len(st.Spec.Places) >= int(copies)*int(tasks), "a stage lacks places of its input")
+	for _, n := range st.reserved {
+		r.require(r.hasNode(n), "a node that is kept for a stage is not there")
+	}
+	for _, n := range t.ran {
+		r.require(n == 0 || r.hasNode(n), "an output is on a node that is not there")
+	}
 	for _, f := range from.Failures {
 		if t.failures == nil {
 			t.failures = map[int32]int32{}
@@ -203,6 +280,7 @@ func (r *restorer) stage(from *SavedStage) {
 	if w := from.Wishes; w != nil {
 		t.wishes = &wishes{listed: w.Listed}
 		for _, one := range w.Nodes {
+			r.require(one.ID > 0, "a stage wishes for a node that cannot be")
 			t.wishes.nodes = append(t.wishes.nodes, wish{one.ID, one.Count})
 		}
 		for _, one := range w.Racks {
@@ -224,20 +302,23 @@ func (r *restorer) stage(from *SavedStage) {
 func (r *restorer) attempt(from *SavedAttempt) {
 	c := r.c
 	a := c.attempts.at(from.ID.Row())
-	require(a.Stage == nil && from.ID.Row() < c.attempts.n, "two attempts have one slot")
-	require(a.State != gone, "an attempt that runs has a free slot")
+	r.require(from.Stage >= 0 && int(from.Stage) < len(c.stages.rows), "an attempt is of a stage that is not there")
 	st := c.stages.rows[from.Stage]
-	require(st.Job != nil && from.Class > 0 && int(from.Class) <= len(c.view.Classes), "an attempt has no stage")
+	r.require(st.Job != nil, "an attempt has no stage")
+	r.require(from.Class > 0 && int(from.Class) <= len(c.view.Classes), "an attempt has no class")
+	r.require(r.hasNode(from.Node), "an attempt has no node")
+	r.require(from.Phase < NumPhases, "an attempt is in no phase")
 	shapes := ShapeID(len(c.ledger.shapes.list))
-	require(min(from.Holds, from.Wants) >= 0 && max(from.Holds, from.Wants) < shapes, "an attempt has no shape")
-	require(from.State < gone, "an attempt that runs has ended")
+	r.require(min(from.Holds, from.Wants) >= 0 && max(from.Holds, from.Wants) < shapes, "an attempt has no shape")
+	r.require(from.State < gone, "an attempt that runs has ended")
+	r.require(from.Task >= 0 && from.Task <= max(0, st.Total), "an attempt is of a task that is not there")
 	*a = Attempt{
-		ID: from.ID, Stage: st, Start: from.Start, Node: c.view.Node(from.Node).ID, Task: from.Task,
+		ID: from.ID, Stage: st, Start: from.Start, Node: from.Node, Task: from.Task,
 		Progress: from.Progress, Holds: from.Holds, Class: from.Class, Phase: from.Phase, State: from.State,
 		parked: from.Parked, moot: from.Moot, wants: from.Wants,
 	}
 	if from.Twin >= 0 {
-		require(from.Twin < c.attempts.n, "an attempt has a twin that is not there")
+		r.require(from.Twin < c.attempts.n, "an attempt has a twin that is not there")
 		a.twin = c.attempts.at(from.Twin)
 	}
 	if from.Suspensions {
@@ -262,24 +343,31 @@ func (r *restorer) lists() {
 		c.jobs.link(j)
 	}
 	for _, slot := range r.s.EndedJobs {
+		r.require(slot >= 0 && int(slot) < len(c.jobs.rows) && c.jobs.rows[slot].Ended, "a job that ended is not there")
 		c.jobs.ended = append(c.jobs.ended, c.jobs.rows[slot])
 	}
 	for _, st := range c.stages.rows {
 		for place, slot := range st.attempts.slots {
-			a := c.attempts.at(slot)
-			require(a.Stage == st, "a stage has an attempt of another")
+			a := r.attemptAt(slot)
+			r.require(a.Stage == st, "a stage has an attempt of another")
 			a.place = int32(place)
 			b := a.twin
 			for n := len(st.attempts.slots); b != nil && b != a; b = b.twin {
 				n--
-				require(n > 0 && b.Stage == st, "the attempts of a task are no ring")
+				r.require(n > 0 && b.Stage == st, "the attempts of a task are no ring")
 			}
 		}
 	}
 	for _, n := range c.view.Nodes {
 		for _, slot := range n.slots {
-			a := c.attempts.at(slot)
-			require(a.Stage != nil && a.Node == n.ID, "a node has no such attempt")
+			a := r.attemptAt(slot)
+			r.require(a.Stage != nil && a.Node == n.ID, "a node has no such attempt")
 		}
 	}
+}
+
+// attemptAt returns the row of an attempt.
+func (r *restorer) attemptAt(slot int32) *Attempt {
+	r.require(slot >= 0 && slot < r.c.attempts.n, "an attempt is not there")
+	return r.c.attempts.at(slot)
 }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"container/heap"
+	"slices"
 	"testing"
 	"time"
 )
@@ -48,6 +49,7 @@ type rig struct {
 	ended map[JobID]Time
 	how   map[JobID]Outcome
 	acts  []Action
+	given []Event // in the last Step
 }
 
 type dueEvent struct {
@@ -107,6 +109,7 @@ func (r *rig) step() bool {
 	for len(r.due) > 0 && r.due[0].at == now {
 		evs = append(evs, heap.Pop(&r.due).(dueEvent).ev)
 	}
+	r.given = slices.Clone(evs)
 	acts := r.core.Step(now, evs)
 	r.acts = append(r.acts, acts...)
 	for _, a := range acts {

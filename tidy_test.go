@@ -32,17 +32,17 @@ var arrows = map[string][]string{
 	"model":        {"theory", "sched", "spelling"},
 	"policy":       {"theory", "sched", "spelling", "priority"},
 	"outlook":      {"sched"},
-	"record":       {"sched", "chart", "theory", "workload", "outlook"}, // a past run is a workload; loans are theory's
+	"record":       {"sched", "chart", "theory", "workload", "outlook", "spelling"}, // loans are theory's
 	"unpack":       {},
-	"workload":     {"sched", "unpack", "jobhistory"},
+	"workload":     {"sched", "unpack", "jobhistory", "spelling"},
 	"joblog":       {"sched"},
-	"sim":          {"sched", "workload", "theory", "priority"}, // what a probe samples is theory's
-	"mr":           {"sched", "theory", "spelling", "joblog"},   // an engine: no policy, no record, no other engine
+	"sim":          {"sched", "workload", "theory", "priority", "spelling"}, // what a probe samples is theory's
+	"mr":           {"sched", "theory", "spelling", "joblog"},               // an engine: no policy or record
 	"yarn":         {"sched", "outlook"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
 	"submit":       {"sched", "theory", "model", "workload", "mr"},              // a cluster runs the jobs
-	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn"},
+	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn", "spelling"},
 	"experiment":   {"chart", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",
 		"run"},

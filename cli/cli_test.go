@@ -366,7 +366,7 @@ func TestSimMasters(t *testing.T) {
 	must(t, "sim", "--trace", one, "--cluster", "nodes=2,memory=8GiB,vcores=8", "--policy", "capacity:user-factor=0.5",
 		"--record", limited)
 	if out := must(t, "record", "explain", limited, "1", "--at", "5s"); !strings.Contains(out, "limit of the user: "+
-		"user alice uses 8192 memory of at most 8192 in queue default, shared by 1 users, and a task takes 1024") {
+		"user alice uses 8192 memory of at most 8192 in queue default, shared by 1 user, and a task takes 1024") {
 		t.Errorf("a user at the limit: explain: %s", out)
 	}
 	rec := filepath.Join(dir, "plain.rec")
@@ -383,11 +383,17 @@ func TestSimMasters(t *testing.T) {
 		"9s",
 	}
 	led := mean(append([]string{"--trace", trace, "--record", rec}, args...)...)
-	if again := mean(append([]string{"--from-record", rec}, args...)...); math.Abs(again-led) > 1e-6 {
-		t.Errorf("mean sojourn %v s, simulated from its record %v", led, again)
+	for _, args := range [][]string{args, args[:6]} { // a record has its masters
+		if again := mean(append([]string{"--from-record", rec}, args...)...); math.Abs(again-led) > 1e-6 {
+			t.Errorf("mean sojourn %v s, simulated from its record %v", led, again)
+		}
 	}
-	if bare := mean(append([]string{"--from-record", rec}, args[:6]...)...); led < bare+9 {
+	if bare := mean(append([]string{"--trace", trace}, args[:6]...)...); led < bare+9 {
 		t.Errorf("mean sojourn %v s with masters that take 9 s to start, %v without", led, bare)
+	}
+	large := []string{"--from-record", rec, "--masters", "8GiB"}
+	if held := mean(append(large, args[:6]...)...); held <= led {
+		t.Errorf("mean sojourn %v s with masters that fill a node, %v with those of 1 GiB", held, led)
 	}
 	for want, bad := range map[string][]string{
 		"the cluster has slots":           {"--masters", "1536MiB", "--cluster", smallCluster},
@@ -513,7 +519,7 @@ jobs:
   - {name: words, job: wordcount, input: [%[1]s], output: %[2]s/there}
   - {name: gone, job: wordcount, input: [%[2]s/nowhere], output: %[2]s/gone}
 `, in, dir))
-	if status, text, _ := sojourn(t, "run", lost); status != statusFailed || !strings.Contains(text, "1 jobs failed") {
+	if status, text, _ := sojourn(t, "run", lost); status != statusFailed || !strings.Contains(text, "1 job failed") {
 		t.Errorf("a job without input: exit status %d, want 1, and its failure in the summary: %s", status, text)
 	}
 

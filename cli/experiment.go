@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/experiment"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 )
 
 func experimentCommand(a *app) *cobra.Command {
@@ -64,7 +65,9 @@ func runExperiment(ctx context.Context, a *app, o *output, paths [2]string) erro
 		return usageError{fmt.Errorf("%s: %w", path, err)}
 	}
 	bar := newBar(o, a.Err, "simulate", int64(len(sweep.Runs())))
-	at.Progress = func(done, all int) { bar.set(int64(done), fmt.Sprintf("%d of %d runs", done, all)) }
+	at.Progress = func(done, all int) {
+		bar.set(int64(done), fmt.Sprintf("%d of %s", done, spelling.Count(all, "run")))
+	}
 	rows, err := sweep.Simulate(ctx, at)
 	bar.stop()
 	if err != nil {
@@ -82,7 +85,7 @@ func runExperiment(ctx context.Context, a *app, o *output, paths [2]string) erro
 	if o.json {
 		return a.printJSON(rows)
 	}
-	fmt.Fprintf(a.Out, "%d runs, %d without a result: %s has results.csv, results.parquet and sojourn.svg\n", len(rows),
-		failed, folder)
+	fmt.Fprintf(a.Out, "%s, %d without a result: %s has results.csv, results.parquet and sojourn.svg\n",
+		spelling.Count(len(rows), "run"), failed, folder)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -166,8 +167,8 @@ func (f *fluidFlags) serve(a *app) error {
 			Results []fluidResult `json:"results"`
 		}{f.seed, f.source.trace, f.load, f.ratio, f.oneSigma(), version(), results})
 	}
-	fmt.Fprintf(a.Out, "%s: %d jobs on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n",
-		f.source.trace, len(jobs), f.load, f.ratio, joined(f.sigmas), f.seed)
+	fmt.Fprintf(a.Out, "%s: %s on one divisible server, load %v, disk-network ratio %v, sigma %v, seed %d\n\n",
+		f.source.trace, spelling.Count(len(jobs), "job"), f.load, f.ratio, joined(f.sigmas), f.seed)
 	if len(f.sigmas) > 1 {
 		printErrors(a, f, results)
 	} else {
@@ -360,7 +361,7 @@ func printErrors(a *app, f *fluidFlags, results []fluidResult) {
 			column[[]fluidResult]{"WORST", func(r []fluidResult) float64 { return r[i].Worst }},
 		)
 	}
-	fmt.Fprintf(a.Out, "mean sojourn time in seconds, of %d seeds\n", f.seeds)
+	fmt.Fprintf(a.Out, "mean sojourn time in seconds, of %s\n", spelling.Count(f.seeds, "seed"))
 	compare(a.Out, rows, func(r []fluidResult) string { return r[0].Policy }, columns)
 }
 

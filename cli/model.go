@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/predict"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -519,8 +520,8 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 // resized returns a cluster of one class with another number of nodes.
 func resized(c *workload.Cluster, nodes int) (*workload.Cluster, error) {
 	if len(c.Classes) != 1 {
-		return nil, usagef("--what-if nodes=...: the cluster has %d classes of nodes; it can be varied with one",
-			len(c.Classes))
+		return nil, usagef("--what-if nodes=...: the cluster has %s of nodes; it can be varied with one",
+			spelling.Count(len(c.Classes), "class", "classes"))
 	}
 	other := *c
 	other.Classes = slices.Clone(c.Classes)
@@ -534,7 +535,8 @@ func (f *modelFlags) print(a *app, p *predict.Profile, results []modelResult) {
 	if name == "" {
 		name = f.job
 	}
-	fmt.Fprintf(a.Out, "%s: %d maps, %d reduces; the %s form of the model\n", name, p.Maps, p.Reduces, f.form)
+	fmt.Fprintf(a.Out, "%s: %s, %s; the %s form of the model\n", name, spelling.Count(p.Maps, "map"),
+		spelling.Count(p.Reduces, "reduce"), f.form)
 	if p.Reduces > 0 && !strings.HasPrefix(f.whatIf, "slow-start=") {
 		fmt.Fprintf(a.Out, "reduces start when %s %% of the maps have ended (--slow-start)\n", figure(100*f.start))
 	}

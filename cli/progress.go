@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -233,7 +234,7 @@ func (b *jobBars) watch(c *sched.Core) {
 		says += ", reduce " + reduces.percent()
 	}
 	if b.jobs > 1 {
-		says += fmt.Sprintf(", %d of %d jobs", b.ended, b.jobs)
+		says += fmt.Sprintf(", %d of %s", b.ended, spelling.Count(b.jobs, "job"))
 	}
 	if took := time.Since(b.begun); b.bytes > 0 && took > time.Second {
 		says += ", " + twoFigures(float64(b.bytes)/1e6/took.Seconds()) + " MB/s"

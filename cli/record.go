@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/outlook"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -46,7 +47,7 @@ func mend(a *app, err error) error {
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%s takes %s, got %d arguments", cmd.CommandPath(), what, len(args))
+			return usagef("%s takes %s, got %s", cmd.CommandPath(), what, spelling.Count(len(args), "argument"))
 		}
 		return nil
 	}
@@ -68,8 +69,9 @@ func recordSummary(a *app) *cobra.Command {
 					return errors.Join(err, a.printJSON(res))
 				}
 				h := r.Header
-				fmt.Fprintf(a.Out, "%s: engine %s, policy %s, workload %s, seed %d\n%d jobs, %d tasks, %d events\n\n",
-					args[0], h.Engine, h.Policy, h.Trace, h.Seed, res.Jobs, res.Tasks, res.Events)
+				fmt.Fprintf(a.Out, "%s: engine %s, policy %s, workload %s, seed %d\n%s, %s, %s\n\n",
+					args[0], h.Engine, h.Policy, h.Trace, h.Seed, spelling.Count(res.Jobs, "job"),
+					spelling.Count(res.Tasks, "task"), spelling.Count(res.Events, "event"))
 				compareResults(a.Out, []record.Result{res})
 				if len(res.Utilization) > 0 {
 					fmt.Fprint(a.Out, "  utilisation:")
@@ -143,8 +145,9 @@ func recordReplay(a *app) *cobra.Command {
 				if asJSON {
 					err = errors.Join(err, a.printJSON(done))
 				} else if done.Differs == nil {
-					fmt.Fprintf(a.Out, "%s: %d steps, %d events, %d actions: all decided as recorded\n", args[0],
-						done.Steps, done.Events, done.Actions)
+					fmt.Fprintf(a.Out, "%s: %s, %s, %s: all decided as recorded\n", args[0],
+						spelling.Count(done.Steps, "step"), spelling.Count(done.Events, "event"),
+						spelling.Count(done.Actions, "action"))
 				}
 				if done.Differs != nil {
 					return failuref("%s: decided otherwise than recorded: %v", args[0], done.Differs)
@@ -216,7 +219,8 @@ func printDiff(a *app, names []string, d *record.Compared, most int) {
 		t.row(strconv.Itoa(int(j.ID)), j.Name, text(j.A), text(j.B), moved)
 	}
 	t.print(a.Out)
-	fmt.Fprintf(a.Out, "\n  sojourn times in seconds; %d of %d jobs, those that differ most\n", len(jobs), len(d.Jobs))
+	fmt.Fprintf(a.Out, "\n  sojourn times in seconds; %d of %s, those that differ most\n", len(jobs),
+		spelling.Count(len(d.Jobs), "job"))
 }
 
 func recordExplain(a *app) *cobra.Command {
@@ -293,7 +297,8 @@ func printExplanation(a *app, x *record.Explanation) {
 			fmt.Fprintf(a.Out, "    before it: job %d %s, stage %d: %s\n", b.Stage.Job, b.Name, b.Stage.Index, b.Words)
 		}
 		for _, h := range st.Holders {
-			fmt.Fprintf(a.Out, "    has room: job %d %s, with %d attempts\n", h.Job, h.Name, h.Attempts)
+			fmt.Fprintf(a.Out, "    has room: job %d %s, with %s\n", h.Job, h.Name,
+				spelling.Count(h.Attempts, "attempt"))
 		}
 	}
 	if x.Expected != nil {

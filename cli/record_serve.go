@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/web"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -21,28 +24,46 @@ import (
 const usualAddress = "localhost:8765"
 
 func recordServe(a *app) *cobra.Command {
-	address := usualAddress
+	address, at := usualAddress, ""
 	c := &cobra.Command{
 		Use:   "serve RECORD...",
 		Short: "Show recorded runs in a browser, several side by side",
 		Example: `  sojourn record serve run.rec
-  sojourn record serve fifo.rec fair.rec --address :8765`,
+  sojourn record serve fifo.rec fair.rec --address :8765
+  sojourn record serve run.rec --at 12h30m`,
 		Args: atLeastOne("record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			instant, err := workload.ParseTime(cmp.Or(at, "0s"))
+			if err != nil {
+				return usageError{fmt.Errorf("--at: %w", err)}
+			}
 			site, err := siteUntil(cmd.Context(), a, args)
 			if err != nil {
 				return err
+			}
+			if at != "" {
+				openAt(a, site, instant)
 			}
 			p, err := openPage(address)
 			if err != nil {
 				return err
 			}
-			a.remark("http://%s shows %s; Ctrl-C ends it", p.at, many(len(args), "run"))
+			a.remark("http://%s shows %s; Ctrl-C ends it", p.at, spelling.Count(len(args), "run"))
 			return p.serve(cmd.Context(), site.Handler())
 		},
 	}
 	c.Flags().StringVar(&address, "address", address, "where to listen; :8765 lets other machines read too")
+	c.Flags().StringVar(&at, "at", "", "open the page at this instant since the run began, such as 12h30m; "+
+		"without it: at the end")
 	return c
+}
+
+// openAt makes a page open at an instant, and remarks on runs that had ended by then.
+func openAt(a *app, site *web.Site, at sched.Time) {
+	for _, r := range site.OpenAt(at) {
+		end := sched.Time(r.Now * 1e9).Round(time.Millisecond)
+		a.remark("%s ends at %v, before %v: the page shows its end", r.Name, end, at)
+	}
 }
 
 func recordReport(a *app) *cobra.Command {
@@ -85,13 +106,6 @@ func atLeastOne(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-func many(n int, what string) string {
-	if n == 1 {
-		return "one " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // writeReport writes a report to a file, which appears when it is complete.

@@ -70,6 +70,42 @@ func TestServeFollows(t *testing.T) {
 	}
 }
 
+// TestServeAt serves a record at an instant: the page is told where to open. A record that ends before it is named.
+func TestServeAt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must(t, "sim", "--trace", generated(t), "--cluster", smallCluster, "--policy", "fifo", "--record", "x.rec")
+	var says strings.Builder
+	site, err := siteUntil(t.Context(), newApp(Streams{Err: &says}, nil), []string{"x.rec"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs web.Runs
+	if askPage(t, site, "/api/v1/runs", 200, &runs); runs.At != nil {
+		t.Errorf("without --at the page opens at %g s", *runs.At)
+	}
+	for at, short := range map[time.Duration]string{
+		1500 * time.Millisecond: "",
+		0:                       "",
+		90 * time.Hour:          "x.rec ends at ",
+	} {
+		says.Reset()
+		openAt(newApp(Streams{Err: &says}, nil), site, at)
+		askPage(t, site, "/api/v1/runs", 200, &runs)
+		if runs.At == nil || *runs.At != at.Seconds() {
+			t.Errorf("at %v the page opens at %v", at, runs.At)
+		}
+		if (says.Len() > 0) != (short != "") || !strings.Contains(says.String(), short) {
+			t.Errorf("at %v of a record of %g s it says %q", at, runs.Runs[0].Now, says.String())
+		}
+	}
+	for _, at := range []string{"noon", "-5m"} {
+		status, _, errs := sojourn(t, "record", "serve", "x.rec", "--at", at)
+		if status != statusUsage || !strings.Contains(errs, "--at: ") || !strings.Contains(errs, at) {
+			t.Errorf("--at %s: exit status %d, %q; want 2 and a line that names both", at, status, errs)
+		}
+	}
+}
+
 // TestReportsReplaceFilesOnly writes a report to a pipe, which stays a pipe, and is refused to replace the record that
 // it shows, or another file without a word.
 func TestReportsReplaceFilesOnly(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -78,14 +79,14 @@ func compareResults(w io.Writer, results []record.Result) {
 	fmt.Fprintln(w, "  times in seconds; LOST: attempt-seconds of work that was thrown away")
 	for _, r := range results {
 		if r.Failed+r.Killed+r.Unfinished > 0 {
-			fmt.Fprintf(w, "  %s: %d jobs failed, %d were killed, %d did not finish\n", r.Policy, r.Failed,
-				r.Killed, r.Unfinished)
+			fmt.Fprintf(w, "  %s: %s failed, %s killed, %d did not finish\n", r.Policy,
+				spelling.Count(r.Failed, "job"), spelling.Count(r.Killed, "was", "were"), r.Unfinished)
 		}
 	}
 	for _, r := range results {
 		if r.Wall > 0 && r.EventRate > 0 {
-			fmt.Fprintf(w, "  %s: %d events in %.2f s, %.2f million a second\n", r.Policy, r.Events, r.Wall,
-				r.EventRate/1e6)
+			fmt.Fprintf(w, "  %s: %s in %.2f s, %.2f million a second\n", r.Policy,
+				spelling.Count(r.Events, "event"), r.Wall, r.EventRate/1e6)
 		}
 	}
 }
@@ -114,8 +115,8 @@ func (c *comparison) print(a *app) {
 			header = append(header, "CHANGE")
 		}
 	}
-	fmt.Fprintf(a.Out, "%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n",
-		m.name, len(m.jobs))
+	fmt.Fprintf(a.Out, "%s: sojourn times of %s in seconds, from submission to output in place\n\n",
+		m.name, spelling.Count(len(m.jobs), "job"))
 	t := newTable(header...)
 	for i, j := range m.jobs {
 		cells := []string{j.Spec.Name, seconds(j.Spec.Submit)}

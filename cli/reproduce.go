@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 )
 
 // reproduceFlags say with what a paper's claims are redone.
@@ -108,7 +109,7 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 		lab,
 		reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
 			bar.of(int64(total))
-			bar.set(int64(done), fmt.Sprintf("%d of %d trials: %s", done, total, about))
+			bar.set(int64(done), fmt.Sprintf("%d of %s: %s", done, spelling.Count(total, "trial"), about))
 		}},
 	)
 	bar.stop()
@@ -126,7 +127,8 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 	case left == len(report.Parts): // each part saw at once that it cannot be run
 		return usagef("no part of %s can be run: %w", name, lacking)
 	case !f.quiet:
-		fmt.Fprintf(a.Err, "sojourn: %d of %d parts of %s are not run: %v\n", left, len(report.Parts), name, lacking)
+		fmt.Fprintf(a.Err, "sojourn: of %s of %s %d are not run: %v\n", spelling.Count(len(report.Parts), "part"), name,
+			left, lacking)
 	}
 	if err := report.Write(f.folder); err != nil {
 		return failuref("%w", err)

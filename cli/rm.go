@@ -15,6 +15,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
 	"github.com/sojourn-sched/sojourn/policy"
@@ -176,7 +177,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return failuref("%w", err)
 	}
 	if f.check {
-		fmt.Fprintf(a.Out, "policy %s; %d lines are of no effect\n", policy, len(notes))
+		fmt.Fprintf(a.Out, "policy %s; %s of no effect\n", policy, spelling.Count(len(notes), "line is", "lines are"))
 		return nil
 	}
 	if err := f.policies.keepIn(f.state, a.names); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
@@ -341,8 +342,8 @@ func (f *runFlags) place(a *app, m *mix) (err error) {
 			return err
 		}
 		if c := m.cluster.Capacity(); c[sched.VCores] > int64(runtime.NumCPU()) {
-			a.remark("the cluster has %d vcores and this machine %d cores: tasks will take turns",
-				c[sched.VCores], runtime.NumCPU())
+			a.remark("the cluster has %s and this machine %s: tasks will take turns",
+				spelling.Count(c[sched.VCores], "vcore"), spelling.Count(runtime.NumCPU(), "core"))
 		}
 		return nil
 	}

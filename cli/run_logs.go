@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/joblog"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -47,7 +48,7 @@ func (f *runFlags) tellFailures(a *app, jobs []mr.Result, logs string) {
 		}
 		for i, err := range j.Failed {
 			if i == mostShown {
-				a.remark("and %d more attempts of the job failed", len(j.Failed)-mostShown)
+				a.remark("and %s of the job failed", spelling.Count(len(j.Failed)-mostShown, "more attempt"))
 				break
 			}
 			a.remark("an attempt failed, and its task was run again: %v", err)
@@ -76,7 +77,8 @@ Of an attempt at most %d KiB and the end are kept, of a run with all of its repe
   sojourn run logs mix.yaml --repeat 2`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 3 {
-				return usagef("%s takes a place, a job and an attempt, got %d words", cmd.CommandPath(), len(args))
+				return usagef("%s takes a place, a job and an attempt, got %s", cmd.CommandPath(),
+					spelling.Count(len(args), "word"))
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 )
 
 // mostRepeats bounds run --repeats.
@@ -46,7 +47,7 @@ func (f *runFlags) rounds(ctx context.Context, a *app, m *mix, policies []string
 			if r != nil {
 				round[at] = r
 				if len(policies) > 1 || f.repeats > 1 {
-					a.remark("%s: %d jobs in %.1f s", policies[at], len(r.jobs), r.result.Wall)
+					a.remark("%s: %s in %.1f s", policies[at], spelling.Count(len(r.jobs), "job"), r.result.Wall)
 				}
 			}
 			if err != nil {
@@ -86,8 +87,8 @@ func (f *runFlags) printRepeats(a *app, of repeatedRun) error {
 	if f.json {
 		return a.printJSON(runRepeatsJSON{m.name, f.seed, f.repeats, of.load, version(), results})
 	}
-	fmt.Fprintf(a.Out, "%s: %d jobs on this machine, %d times under each policy in turn\n\n", m.name, len(m.jobs),
-		f.repeats)
+	fmt.Fprintf(a.Out, "%s: %s on this machine, %s under each policy in turn\n\n", m.name,
+		spelling.Count(len(m.jobs), "job"), spelling.Count(f.repeats, "time"))
 	printSeeded(a.Out, results, "repeat")
 	return nil
 }
@@ -113,7 +114,8 @@ func loadAverage() float64 {
 // warnBusy says that times are not to be compared when others used the machine before a run.
 func warnBusy(a *app, load float64) {
 	if cores := runtime.NumCPU(); load > busyLoad*float64(cores) {
-		a.remark("the machine was busy before this run: load %.2f on %d processors in the last minute. Differences "+
-			"between policies may be those of what else ran; repeat on an idle machine, or see --repeats", load, cores)
+		a.remark("the machine was busy before this run: load %.2f on %s in the last minute. Differences "+
+			"between policies may be those of what else ran; repeat on an idle machine, or see --repeats", load,
+			spelling.Count(cores, "processor"))
 	}
 }

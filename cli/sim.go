@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -370,17 +371,22 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		f.warn(a, check)
 		return errors.Join(err, failuresUnder(failed, runs))
 	}
-	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seed %d\n\n", name, runs[0].result.Jobs,
-		runs[0].result.Tasks, cluster.Count(), f.seed)
+	fmt.Fprintf(a.Out, "%s: %s, seed %d\n\n", name, sizes(runs[0].result, cluster), f.seed)
 	compareResults(a.Out, resultsOf(runs))
 	printPredictions(a.Out, predicted)
 	printCheck(a.Out, check)
 	if f.imported != nil && f.imported.Timed > 0 {
-		fmt.Fprintf(a.Out, "\nas measured, under the policy of that time: mean sojourn %s s of %d jobs\n",
-			figure(f.imported.Measured), f.imported.Timed)
+		fmt.Fprintf(a.Out, "\nas measured, under the policy of that time: mean sojourn %s s of %s\n",
+			figure(f.imported.Measured), spelling.Count(f.imported.Timed, "job"))
 	}
 	f.warn(a, check)
 	return failuresUnder(failed, runs)
+}
+
+// sizes says how many jobs and tasks ran in a simulation, and on how many nodes.
+func sizes(r record.Result, c *workload.Cluster) string {
+	return fmt.Sprintf("%s, %s on %s", spelling.Count(r.Jobs, "job"), spelling.Count(r.Tasks, "task"),
+		spelling.Count(c.Count(), "node"))
 }
 
 // config returns what to simulate on a cluster with a seed, and the name of the workload. The cluster gets the
@@ -429,8 +435,8 @@ func noneSucceeded(runs []simRun) error {
 	var errs []error
 	for _, r := range runs {
 		if x := r.result; x.Failed+x.Killed == x.Jobs {
-			errs = append(errs, failuref("policy %s: none of %d jobs succeeded, %d failed: see --failures and --mtbf",
-				x.Policy, x.Jobs, x.Failed))
+			errs = append(errs, failuref("policy %s: none of %s succeeded, %d failed: see --failures and --mtbf",
+				x.Policy, spelling.Count(x.Jobs, "job"), x.Failed))
 		}
 	}
 	return errors.Join(errs...)
@@ -550,7 +556,8 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 	t.config.Costs = a.names.Reporting(t.config.Costs, t.policy)
 	t.config.Progress = func(s sim.Status) {
 		all := max(s.Jobs, bar.total)
-		bar.set(s.Finished, fmt.Sprintf("%d of %d jobs, at %v", s.Finished, all, s.Now.Round(time.Second)))
+		bar.set(s.Finished, fmt.Sprintf("%d of %s, at %v", s.Finished, spelling.Count(all, "job"),
+			s.Now.Round(time.Second)))
 	}
 	setup.Seed = t.config.Seed
 	setup.Watch = append(setup.Watch, f.narrate(a.Err, t.policy)...)
@@ -563,7 +570,7 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 	}
 	r.result, r.predictions = out.Result, out.Predictions
 	bar.of(int64(r.result.Jobs))
-	bar.set(int64(r.result.Jobs), fmt.Sprintf("%d of %[1]d jobs", r.result.Jobs))
+	bar.set(int64(r.result.Jobs), fmt.Sprintf("%d of %s", r.result.Jobs, spelling.Count(r.result.Jobs, "job")))
 	return r, errors.Join(rows.keep(), draw())
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/policy"
 )
 
@@ -109,7 +110,8 @@ func printCheck(w io.Writer, c *run.Check) {
 	if c == nil || c.Jobs == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nmeasured under %s, as recorded, against simulated, over %d jobs:\n\n", c.Policy, c.Jobs)
+	fmt.Fprintf(w, "\nmeasured under %s, as recorded, against simulated, over %s:\n\n", c.Policy,
+		spelling.Count(c.Jobs, "job"))
 	t := newTable("SOJOURN", "MEASURED", "SIMULATED", "ERROR")
 	percent := func(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
 	t.row("mean", figure(c.Measured), figure(c.Simulated), percent(c.Error))

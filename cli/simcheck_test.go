@@ -54,7 +54,7 @@ func TestWhatIfOfRealRun(t *testing.T) {
 	input, rec := writeFile(t, "text", strings.Repeat("a b c\n", 1000)), filepath.Join(dir, "run.rec")
 	must(t, "run", "wordcount", "--input", input, "--output", filepath.Join(dir, "out"), "--record", rec)
 	out := must(t, "sim", "--from-record", rec, "--policy", "srpt")
-	for _, want := range []string{"1 jobs", "srpt", "measured under"} {
+	for _, want := range []string{"1 job:", "srpt", "measured under"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

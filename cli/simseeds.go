@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 )
 
@@ -96,7 +97,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 		ended.Lock()
 		defer ended.Unlock()
 		ended.n++
-		bar.set(ended.n, fmt.Sprintf("%d of %d runs", ended.n, len(runs)))
+		bar.set(ended.n, fmt.Sprintf("%d of %s", ended.n, spelling.Count(len(runs), "run")))
 		return err
 	})
 	if err != nil {
@@ -115,8 +116,8 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	if f.json {
 		return a.printJSON(seedsJSON{f.seed, f.seeds, t.workload, version(), results, check})
 	}
-	fmt.Fprintf(a.Out, "%s: %d jobs, %d tasks on %d nodes, seeds %d to %d\n\n", t.workload, runs[0].result.Jobs,
-		runs[0].result.Tasks, t.config.Cluster.Count(), f.seed, f.seed+uint64(f.seeds-1))
+	fmt.Fprintf(a.Out, "%s: %s, seeds %d to %d\n\n", t.workload, sizes(runs[0].result, t.config.Cluster), f.seed,
+		f.seed+uint64(f.seeds-1))
 	printSeeded(a.Out, results, "seed")
 	printCheck(a.Out, check)
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/submit"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/internal/yarn"
@@ -399,8 +400,8 @@ func (r *submitReport) print(a *app) {
 		}
 		return
 	}
-	fmt.Fprintf(a.Out, "%s: sojourn times of %d jobs in seconds, from submission to output in place\n\n", r.name,
-		len(r.list))
+	fmt.Fprintf(a.Out, "%s: sojourn times of %s in seconds, from submission to output in place\n\n", r.name,
+		spelling.Count(len(r.list), "job"))
 	t := newTable("JOB", "SUBMITTED", "WAIT", "SOJOURN", "APPLICATION")
 	for i := range r.done {
 		d := &r.done[i]

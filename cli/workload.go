@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
@@ -62,19 +63,22 @@ func traceArgument(cmd *cobra.Command, s *sourceFlags, args []string) error {
 }
 
 func printSummary(a *app, trace string, format workload.Format, sum workload.Summary) {
-	fmt.Fprintf(a.Out, "%s (%s): %d jobs, submitted from %v to %v\n", trace, format, sum.Jobs, sum.First, sum.Last)
+	fmt.Fprintf(a.Out, "%s (%s): %s, submitted from %v to %v\n", trace, format, spelling.Count(sum.Jobs, "job"),
+		sum.First, sum.Last)
 	if sum.Programs > 0 {
-		fmt.Fprintf(a.Out, "%d of them run programs: 'sojourn run %s'\n", sum.Programs, trace)
+		fmt.Fprintf(a.Out, "%s programs: 'sojourn run %s'\n",
+			spelling.Count(sum.Programs, "of them runs", "of them run"), trace)
 	}
 	if sum.Programs == sum.Jobs {
 		return
 	}
 	others := ""
 	if sum.Others > 0 {
-		others = fmt.Sprintf(", %d other tasks", sum.Others)
+		others = ", " + spelling.Count(sum.Others, "other task")
 	}
-	fmt.Fprintf(a.Out, "%d maps, %d reduces%s; %s read, %s shuffled, %s written\n\n", sum.Maps, sum.Reduces, others,
-		bytesText(sum.Input), bytesText(sum.Shuffle), bytesText(sum.Output))
+	fmt.Fprintf(a.Out, "%s, %s%s; %s read, %s shuffled, %s written\n\n", spelling.Count(sum.Maps, "map"),
+		spelling.Count(sum.Reduces, "reduce"), others, bytesText(sum.Input), bytesText(sum.Shuffle),
+		bytesText(sum.Output))
 	t := newTable("OF A JOB", "MEAN", "P50", "P90", "P99", "MAX")
 	plain := func(v float64) string { return figure(v) }
 	size := func(v float64) string { return bytesText(int64(v)) }
@@ -94,11 +98,11 @@ func printImport(w io.Writer, r *workload.Report) {
 		fmt.Fprintln(w)
 	}
 	if r.Hosts > 0 {
-		fmt.Fprintf(w, "tasks ran on %s\n", many(r.Hosts, "host"))
+		fmt.Fprintf(w, "tasks ran on %s\n", spelling.Count(r.Hosts, "host"))
 	}
 	if r.Timed > 0 {
 		fmt.Fprintf(w, "sojourn time as measured: %s s in the mean of %s\n", figure(r.Measured),
-			many(int(r.Timed), "job"))
+			spelling.Count(r.Timed, "job"))
 	}
 	for _, list := range []struct {
 		title string
@@ -110,7 +114,7 @@ func printImport(w io.Writer, r *workload.Report) {
 			}
 			jobs := ""
 			if e.Jobs > 0 {
-				jobs = many(int(e.Jobs), "job") + ": "
+				jobs = spelling.Count(e.Jobs, "job") + ": "
 			}
 			fmt.Fprintf(w, "  %s%s\n", jobs, e.What)
 		}

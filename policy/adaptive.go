@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -293,7 +294,8 @@ func (a *adaptive) Why(v *sched.View, st *sched.Stage) string {
 	var run runs
 	run.set(v, st)
 	left, _ := f.at(v.Now, &run)
-	text := fmt.Sprintf("adaptive: %d tasks left of %.3g s, %d run", left.Unstarted, left.Mean, left.Running)
+	text := fmt.Sprintf("adaptive: %s left of %.3g s, %d run", spelling.Count(left.Unstarted, "task"), left.Mean,
+		left.Running)
 	switch {
 	case !left.Known:
 		return fmt.Sprintf("adaptive: no task has finished, %d wait, %d run", left.Unstarted, left.Running)

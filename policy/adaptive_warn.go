@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -172,8 +173,8 @@ func (w *warnings) check(p *sched.Plan, k sched.ResourceKind, list []claimant) {
 	if !news {
 		return
 	}
-	text := fmt.Sprintf("at %v the goals of %d jobs cannot all be met on %d %v; late will be %s", p.Now, len(jobs),
-		p.Capacity[k], k, names(late))
+	text := fmt.Sprintf("at %v the goals of %s cannot all be met on %d %v; late will be %s", p.Now,
+		spelling.Count(len(jobs), "job"), p.Capacity[k], k, names(late))
 	if slots := math.Ceil(verdict.Slots); slots > float64(p.Capacity[k]) {
 		text += fmt.Sprintf("; %.0f %v would do", slots, k)
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -160,8 +161,9 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	users := max(1, active(v, q, kind))
 	free := v.Capacity[kind] - v.Queues[0].Used[kind]
 	if free >= st.Spec.PerTask[kind] && !c.limits.mayHaveMore(v, st, users) {
-		return fmt.Sprintf("user %s uses %d %v of at most %.0f in queue %s, shared by %d users, and a task takes %d",
-			u.Spec.Name, u.Used[kind], kind, c.limits.limit(q, st, users), v.Path(q), users, st.Spec.PerTask[kind])
+		return fmt.Sprintf("user %s uses %d %v of at most %.0f in queue %s, shared by %s, and a task takes %d",
+			u.Spec.Name, u.Used[kind], kind, c.limits.limit(q, st, users), v.Path(q),
+			spelling.Count(users, "user"), st.Spec.PerTask[kind])
 	}
 	if !c.masters.bounds(st) {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory/malleable"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -244,9 +245,9 @@ func (f *flex) Why(v *sched.View, st *sched.Stage) string {
 	case s.Each == 0 || !s.Active:
 		return ""
 	case !s.Known:
-		return fmt.Sprintf("flex: %d slots until the time of a task is known", s.Slots)
+		return fmt.Sprintf("flex: %s until the time of a task is known", spelling.Count(s.Slots, "slot"))
 	}
-	text := fmt.Sprintf("flex: place %d, %d slots", s.Place+1, s.Slots)
+	text := fmt.Sprintf("flex: place %d, %s", s.Place+1, spelling.Count(s.Slots, "slot"))
 	if at, held := f.Holds.until(st); held {
 		text += fmt.Sprintf(", starts nothing before %v", at)
 	}

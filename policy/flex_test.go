@@ -103,7 +103,7 @@ func TestFlexWhy(t *testing.T) {
 	if said["B"] != want {
 		t.Errorf("B: %q, want %q", said["B"], want)
 	}
-	if want := "flex: place 2, 1 slots, holds 1"; said["A"] != want {
+	if want := "flex: place 2, 1 slot, holds 1"; said["A"] != want {
 		t.Errorf("A: %q, want %q", said["A"], want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -254,7 +255,8 @@ func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 // InWords says which queue a stage's job is in, how many of the others have their turn before it, and its place there.
 func (f *fspy) InWords(_ *sched.View, st *sched.Stage, k sched.Key) string {
 	m := f.Virtual.Jobs.Of(st.Job)
-	turn := fmt.Sprintf("%d of the three queues come first, ", k.Class/(secondClass+1))
+	turn := spelling.Count(k.Class/(secondClass+1), "of the three queues comes first, ",
+		"of the three queues come first, ")
 	first := k.Class%(secondClass+1) == firstClass
 	switch {
 	case m.Queue == fairQueue:

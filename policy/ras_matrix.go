@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/internal/theory/placement"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -385,7 +386,8 @@ func (m *matrix) Why(_ *sched.View, st *sched.Stage) string {
 		}
 	}
 	return fmt.Sprintf(
-		"%d %vs are placed on %d nodes, %d run; its job is number %d of those that are worst off",
-		tasks, st.Kind, nodes, st.Running, at.Rank+1,
+		"%s placed on %s, %d run; its job is number %d of those that are worst off",
+		spelling.Count(tasks, st.Kind.String()+" is", st.Kind.String()+"s are"),
+		spelling.Count(nodes, "node"), st.Running, at.Rank+1,
 	)
 }

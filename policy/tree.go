@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"fmt"
 	"math/bits"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -346,7 +346,7 @@ func inQueue(t *tree, v *sched.View, st *sched.Stage, k sched.Key) (own sched.Ke
 	own = k
 	own.Class = t.rank(v, st, 1).Class
 	if n := k.Class - own.Class; n > 0 {
-		queues = fmt.Sprintf("%d queues come first, ", n)
+		queues = spelling.Count(n, "queue comes", "queues come") + " first, "
 	}
 	return own, queues
 }

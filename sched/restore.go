@@ -227,7 +227,7 @@ func (r *restorer) job(from *SavedJob) {
 		}
 		j.failures[NodeID(f.ID)] = f.Count
 	}
-	require(slices.IsSorted(from.Banned), "the nodes that a job avoids are not in order")
+	r.require(slices.IsSorted(from.Banned), "the nodes that a job avoids are not in order")
 	j.banned = from.Banned
 	if !from.Gone {
 		r.require(c.jobs.byID[j.ID] == nil, "two jobs have one ID")

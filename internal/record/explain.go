@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/outlook"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -549,7 +550,7 @@ func (x *explainer) room(e *StageExplanation, st *sched.Stage) {
 	s := look(v, st)
 	switch {
 	case s.large == 0:
-		e.Reason, e.Detail = TooLarge, fmt.Sprintf("a task takes %s, more than any of the %d nodes has",
+		e.Reason, e.Detail = TooLarge, fmt.Sprintf("a task takes %s, more than any node of %d has",
 			amounts(st.Spec.PerTask), s.nodes)
 	case len(s.fits) > 0:
 		x.turn(e, st, s.fits)
@@ -562,10 +563,10 @@ func (x *explainer) room(e *StageExplanation, st *sched.Stage) {
 			"there, or it asked for others", names(s.avoided))
 	default:
 		e.Reason, e.Holders = NoNodeFits, holders(v, st)
-		e.Detail = fmt.Sprintf("a task takes %s, and none of the %d nodes has that free",
+		e.Detail = fmt.Sprintf("a task takes %s, and no node of %d has that free",
 			amounts(st.Spec.PerTask), s.nodes)
 		if e.Ahead > 0 {
-			e.Detail += fmt.Sprintf("; %d stages come first when one has", e.Ahead)
+			e.Detail += "; " + spelling.Count(e.Ahead, "stage comes", "stages come") + " first when one has"
 		}
 	}
 }
@@ -583,8 +584,8 @@ func (x *explainer) turn(e *StageExplanation, st *sched.Stage, fits []*sched.Nod
 		e.Reason, e.Detail = Held, fmt.Sprintf("%s fit; the policy has no place for the stage in "+
 			"its order now", names(fits))
 	case e.Ahead > 0:
-		e.Reason, e.Detail = Behind, fmt.Sprintf("%s fit; %d stages come first in the policy's order, the "+
-			"first of job %d", names(fits), e.Ahead, e.Before[0].Stage.Job)
+		e.Reason, e.Detail = Behind, fmt.Sprintf("%s fit; %s first in the policy's order, the first of job %d",
+			names(fits), spelling.Count(e.Ahead, "stage comes", "stages come"), e.Before[0].Stage.Job)
 	default:
 		e.Reason, e.Detail = Held, fmt.Sprintf("%s fit and no stage comes first; the policy waits for "+
 			"a better one", names(fits))

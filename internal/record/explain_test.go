@@ -117,24 +117,24 @@ func TestExplain(t *testing.T) {
 			r.node(slots(1, 0))
 			r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
 			r.submit(2, mapReduce(0, 1, 10*sec, 0, 0))
-		}, NoNodeFits, "none of the 1 nodes has that free", 0, 1},
+		}, NoNodeFits, "no node of 1 has that free", 0, 1},
 		{"the node is full, and another comes first", sched.Config{}, Question{3, 5 * sec}, func(r *rig) {
 			r.node(slots(1, 0))
 			for id := range sched.JobID(3) {
 				r.submit(id+1, mapReduce(0, 1, 10*sec, 0, 0))
 			}
-		}, NoNodeFits, "1 stages come first", 1, 1},
+		}, NoNodeFits, "1 stage comes first", 1, 1},
 		{"a reduce that waits is not ahead of a map", sched.Config{}, Question{3, 5 * sec}, func(r *rig) {
 			r.node(slots(1, 0))
 			r.submit(1, mapReduce(0, 1, 10*sec, 0, 0))
 			j := mapReduce(0, 0, 0, 1, sec)
 			r.submit(2, j)
 			r.submit(3, mapReduce(0, 1, 10*sec, 0, 0))
-		}, NoNodeFits, "none of the 1 nodes has that free", 0, 1},
+		}, NoNodeFits, "no node of 1 has that free", 0, 1},
 		{"no node is that large", sched.Config{}, Question{1, 5 * sec}, func(r *rig) {
 			r.node(sched.Resources{sched.Memory: 4})
 			r.submit(1, mem(0, 1, 5, sec))
-		}, TooLarge, "memory:5, more than any of the 1 nodes", 0, 0},
+		}, TooLarge, "memory:5, more than any node of 1", 0, 0},
 		{
 			"the queue has its maximum",
 			sched.Config{

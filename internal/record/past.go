@@ -15,8 +15,8 @@ import (
 //
 // A task takes as long as the attempt of it that succeeded ran, suspension left out, times the speed of its node's
 // class (nil: all are 1): its time on a node of speed 1. An attempt that starts before the stages that its stage is
-// after are done waits for them, as a reduce waits for maps; its time counts from the end of their last task. A task
-// without a success takes the median of its stage, and, where the stage has none, what its spec says.
+// after are done waits for them, as a reduce waits for maps; its time counts from the instant at which they were done.
+// A task without a success takes the median of its stage, and, where the stage has none, what its spec says.
 //
 // Where the engine did not know a stage's tasks (yarn) its tasks are the attempts that succeeded, in order of launch,
 // and it starts when as much of the stage before is done as was when it was first asked for. An attempt that ended
@@ -25,7 +25,8 @@ import (
 // its failed and killed tasks again, as the master did.
 //
 // A master that asked for the tasks of all other stages asks for them when it has started, holds its container until
-// they are done (Past.Led), and some time longer (Past.Closing).
+// they are done (Past.Led), and some time longer (Past.Closing). One that did these tasks itself does so again
+// (Past.Uber).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
 func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.Past, error] {
@@ -33,7 +34,7 @@ func PastJobs(r *Reader, speed func(class string) float64) iter.Seq2[*workload.P
 		if speed == nil {
 			speed = func(string) float64 { return 1 }
 		}
-		past := &past{speed: speed, byID: map[sched.JobID]*pastJob{}, pauses: pauses{}}
+		past := &past{speed: speed, byID: map[sched.JobID]*pastJob{}, pauses: pastPauses{}}
 		for _, err := range play(r, past).steps() {
 			if err != nil {
 				if past.yield(yield, true) {
@@ -55,7 +56,8 @@ type past struct {
 	speed  func(string) float64
 	jobs   []*pastJob // in order of submission
 	byID   map[sched.JobID]*pastJob
-	pauses pauses
+	pauses pastPauses
+	step   int // of the record, from 1
 }
 
 type pastJob struct {
@@ -65,11 +67,48 @@ type pastJob struct {
 	ended  bool
 	took   sched.Time // from its submission to its success; -1: it has not succeeded
 	stages []pastStage
-	master sched.Time // when the first of its masters was launched that asked for tasks; -1: it has none
-	asked  sched.Time // when that one first asked; -1: never
-	closed sched.Time // when its last master ended
-	failed []pastEnd  // attempts of stages with unknown tasks that had no success, and were not asked for again so far
+	master pastMaster
+	failed []pastEnd // attempts of stages with unknown tasks that had no success, and were not asked for again so far
 	probe  pastProbe
+}
+
+// A pastMaster is what masters of a job did.
+type pastMaster struct {
+	launched sched.Time // the first one that asked for tasks; -1: there was none
+	took     sched.Time // until that one asked, on a node of speed 1; -1: none did
+	asked    sched.Time // when it did, or when a later one asked for what was left
+	closed   sched.Time // when the last one ended
+}
+
+// A pastSpan is a time; until is -1 while it goes on.
+type pastSpan struct{ from, until sched.Time }
+
+// has reports whether an instant is in the span.
+func (s pastSpan) has(at sched.Time) bool { return at >= s.from && (at < s.until || s.until < 0) }
+
+// pastPauses are when attempts that have not ended were suspended.
+type pastPauses map[sched.AttemptID][]pastSpan
+
+// begin notes that an engine has suspended an attempt; it may say so too late.
+func (p pastPauses) begin(v *sched.View, id sched.AttemptID) {
+	if a := v.Attempt(id); a != nil && (a.State == sched.Suspended || a.State == sched.Leaving) {
+		p[id] = append(p[id], pastSpan{v.Now, -1})
+	}
+}
+
+// end notes that an attempt is resumed.
+func (p pastPauses) end(id sched.AttemptID, now sched.Time) {
+	if list := p[id]; len(list) > 0 && list[len(list)-1].until < 0 {
+		list[len(list)-1].until = now
+	}
+}
+
+// forget returns when an attempt was suspended that ends now.
+func (p pastPauses) forget(id sched.AttemptID, now sched.Time) []pastSpan {
+	p.end(id, now)
+	list := p[id]
+	delete(p, id)
+	return list
 }
 
 // A pastEnd is an attempt that ended.
@@ -96,15 +135,18 @@ type pastStage struct {
 	times []sched.Time // by task − 1, −1: none; of a stage with unknown tasks, as they ended
 	order []uint64     // of such a stage: serials of the launches
 	round int32        // workload.Past.Rounds
+	found int          // the Step in which it was asked for; zero: it came with the job
 	waits int32        // tasks of a stage with unknown tasks that were asked for and not launched
 	asked sched.Time   // when it was asked for; zero: with the job
 	after int32        // of such a stage: tasks of the stage before that had ended when it was asked for
 	last  sched.Time   // when the last of its attempts that succeeded so far ended
+	ready []pastSpan   // when the stages that it is after were done
 }
 
 func (p *past) Attach(v *sched.View) { p.view = v }
 
 func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
+	p.step++
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case sched.JobSubmitted:
@@ -117,10 +159,15 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 			if a := ended(p.view, events, i); a != nil {
 				p.done(a, e)
 			}
+		case sched.NodeLost: // outputs are lost with it, which no event says
+			for _, j := range p.jobs {
+				p.look(j)
+			}
 		case sched.JobEnded:
 			if j := p.byID[e.Job]; j != nil {
 				if j.ended = true; e.Outcome == sched.OK {
 					j.took = now - j.at
+					j.master.closed = max(j.master.closed, now) // its container may end later
 				}
 				p.stop(j)
 				delete(p.byID, e.Job)
@@ -137,8 +184,8 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 				continue
 			}
 			st := &j.stages[a.Stage.Index]
-			if st.waits--; st.spec.Kind == sched.Master && j.asked < 0 {
-				j.master = now
+			if st.waits--; st.spec.Kind == sched.Master && j.master.took < 0 {
+				j.master.launched = now
 			}
 		}
 	}
@@ -152,12 +199,38 @@ func (p *past) submit(now sched.Time, e *sched.Event) {
 		}
 		return
 	}
-	j := &pastJob{id: e.Job, spec: spec, at: now, took: -1, master: -1, asked: -1}
+	j := &pastJob{id: e.Job, spec: spec, at: now, took: -1, master: pastMaster{launched: -1, took: -1}}
 	for i := range spec.Stages {
 		j.stages = append(j.stages, pastStage{spec: &spec.Stages[i]})
 	}
 	p.jobs = append(p.jobs, j)
 	p.byID[e.Job] = j
+	p.look(j)
+}
+
+// look notes of each stage whether the stages that it is after are done now.
+func (p *past) look(j *pastJob) {
+	row := p.view.Job(j.id)
+	if row == nil || j.ended {
+		return
+	}
+	for i := range j.stages {
+		st := &j.stages[i]
+		if len(st.spec.After) == 0 || st.spec.Tasks < 0 {
+			continue
+		}
+		done := !slices.ContainsFunc(st.spec.After, func(d sched.Dep) bool {
+			before := row.Stages[d.Stage]
+			return before.Done < before.Total
+		})
+		switch n := len(st.ready); {
+		case done == (n > 0 && st.ready[n-1].until < 0):
+		case done:
+			st.ready = append(st.ready, pastSpan{p.view.Now, -1})
+		default:
+			st.ready[n-1].until = p.view.Now
+		}
+	}
 }
 
 // ask remembers a stage that an application has found, and how far the one before was. Tasks that it asks for beyond
@@ -167,9 +240,7 @@ func (p *past) ask(e *sched.Event) {
 	if j == nil {
 		return
 	}
-	if j.asked < 0 && (asks.Pending > 0 || asks.Spec != nil) {
-		j.asked = p.view.Now
-	}
+	p.askedBy(j, asks)
 	if int(asks.Stage) < len(j.stages) {
 		st := &j.stages[asks.Stage]
 		j.again(st.spec.Kind, asks.Pending-st.waits)
@@ -180,7 +251,7 @@ func (p *past) ask(e *sched.Event) {
 		return
 	}
 	j.again(asks.Spec.Kind, asks.Pending)
-	st := pastStage{spec: asks.Spec, waits: asks.Pending, asked: p.view.Now}
+	st := pastStage{spec: asks.Spec, waits: asks.Pending, asked: p.view.Now, found: p.step}
 	if k := len(j.stages); k > 0 {
 		st.after = p.view.Job(e.Job).Stages[k-1].Done
 		for _, end := range j.failed {
@@ -188,11 +259,37 @@ func (p *past) ask(e *sched.Event) {
 				st.after++
 			}
 		}
-		if st.round = j.stages[k-1].round; st.spec.Tasks >= 0 && st.asked != j.stages[k-1].asked {
+		if st.round = j.stages[k-1].round; st.spec.Tasks >= 0 && st.found != j.stages[k-1].found {
 			st.round++
 		}
 	}
 	j.stages = append(j.stages, st)
+	p.look(j)
+}
+
+// askedBy notes that the master of a job asks. One that asks for no tasks may have been launched when all were done; or
+// the engine takes back what a lost master had asked for, while the next one starts.
+func (p *past) askedBy(j *pastJob, asks *sched.Asks) {
+	m, row, at := &j.master, p.view.Job(j.id), j.masterStage()
+	if m.launched < 0 || row == nil || at < 0 {
+		return
+	}
+	some := asks.Pending > 0 || asks.Spec != nil
+	took := p.view.Now - m.launched // if it is gone by now
+	for a := range p.view.Attempts(row.Stages[at]) {
+		took = p.took(a, a.Start, p.pauses[a.ID])
+	}
+	switch {
+	case some && m.took < 0:
+		m.took, m.asked = took, p.view.Now
+	case asks.Spec == nil && (some || took >= m.took-1 && m.took >= 0) && j.stages[asks.Stage].spec.Asked:
+		m.asked = p.view.Now // took may be rounded
+	}
+}
+
+// masterStage returns the index of the stage of the job's master; -1: there is none.
+func (j *pastJob) masterStage() int {
+	return slices.IndexFunc(j.stages, func(st pastStage) bool { return st.spec.Kind == sched.Master })
 }
 
 // done notes that attempt a has ended.
@@ -210,11 +307,11 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 			}
 		}
 	case e.Outcome == sched.OK || a.Task == 0 && e.Outcome != sched.Released:
-		end := pastEnd{at, a.ID.Serial(), p.took(a, j.ready(int(at), a.Start), paused), p.view.Now}
+		end := pastEnd{at, a.ID.Serial(), p.took(a, j.ready(int(at), a.Start, paused), paused), p.view.Now}
 		st := &j.stages[at]
 		master := st.spec.Kind == sched.Master
 		if master {
-			j.closed = end.at
+			j.master.closed = end.at
 		}
 		switch {
 		case a.Task != 0:
@@ -224,13 +321,24 @@ func (p *past) done(a *sched.Attempt, e *sched.Event) {
 		case !master:
 			j.failed = append(j.failed, end)
 		}
+		p.look(j)
+	default:
+		p.look(j)
 	}
 }
 
 // took returns for how long attempt a, which began to work at an instant, has worked until now on a node of speed 1.
-func (p *past) took(a *sched.Attempt, began, paused sched.Time) sched.Time {
+func (p *past) took(a *sched.Attempt, began sched.Time, paused []pastSpan) sched.Time {
 	speed := p.speed(p.view.Classes[p.view.Node(a.Node).Class-1].Name)
-	return sched.Time(math.Round(float64(max(0, p.view.Now-began-paused)) * speed))
+	worked := p.view.Now - began
+	for _, s := range paused {
+		until := s.until
+		if until < 0 {
+			until = p.view.Now
+		}
+		worked -= max(0, until-max(s.from, began))
+	}
+	return sched.Time(math.Round(float64(max(0, worked)) * speed))
 }
 
 // end adds a task to a stage with unknown tasks.
@@ -268,15 +376,27 @@ func (p *past) stop(j *pastJob) {
 		for a := range p.view.Attempts(st) {
 			if a.Task == 0 && st.Kind != sched.Master {
 				paused := p.pauses.forget(a.ID, p.view.Now)
-				j.stages[i].end(pastEnd{int32(i), a.ID.Serial(), p.took(a, j.ready(i, a.Start), paused), p.view.Now})
+				took := p.took(a, j.ready(i, a.Start, paused), paused)
+				j.stages[i].end(pastEnd{int32(i), a.ID.Serial(), took, p.view.Now})
 			}
 		}
 	}
 }
 
 // ready returns the instant from which an attempt of stage i that started at began could work: when the stages that it
-// is after were done, as far as is known by now.
-func (j *pastJob) ready(i int, began sched.Time) sched.Time {
+// is after were done while it was not suspended, as far as is known by now.
+func (j *pastJob) ready(i int, began sched.Time, paused []pastSpan) sched.Time {
+	for _, s := range j.stages[i].ready {
+		at := max(began, s.from)
+		for _, pause := range paused {
+			if pause.has(at) {
+				at = pause.until
+			}
+		}
+		if s.has(at) {
+			return at
+		}
+	}
 	for _, d := range j.stages[i].spec.After {
 		began = max(began, j.stages[d.Stage].last)
 	}
@@ -286,11 +406,25 @@ func (j *pastJob) ready(i int, began sched.Time) sched.Time {
 	return began
 }
 
-// led reports whether a master asked for all stages but its own.
-func (j *pastJob) led() bool {
-	return j.master >= 0 && j.asked >= 0 && !slices.ContainsFunc(j.stages, func(st pastStage) bool {
-		return st.spec.Kind != sched.Master && st.spec.Tasks >= 0 && !st.spec.Asked
-	})
+// led reports whether a master asked for all stages but its own. uber says that it did their tasks itself.
+func (j *pastJob) led() (led, uber bool) {
+	at := j.masterStage()
+	if at < 0 {
+		return false, false
+	}
+	for i := range j.stages {
+		if st := j.stages[i].spec; i != at && st.Tasks >= 0 && !st.Asked {
+			return false, false
+		}
+	}
+	if j.master.took >= 0 {
+		return true, false
+	}
+	uber = len(j.stages) > 1 && j.took >= 0 && j.stages[at].times != nil
+	for i := range j.stages {
+		uber = uber && (i == at || j.stages[i].spec.Tasks >= 0 && j.stages[i].times == nil)
+	}
+	return uber, uber
 }
 
 // yield yields the jobs at the front that have ended; all when the run is over.
@@ -317,16 +451,16 @@ func (j *pastJob) finish() *workload.Past {
 	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}
-	if out.Led = j.led(); out.Led {
-		last := j.asked
-		for i := range j.stages {
-			if st := &j.stages[i]; st.spec.Kind == sched.Master {
-				st.times, st.order = []sched.Time{j.asked - j.master}, []uint64{0}
-			} else {
+	if out.Led, out.Uber = j.led(); out.Led && !out.Uber {
+		at := j.masterStage()
+		last := j.master.asked // a master that was launched late may find nothing to do
+		for i, st := range j.stages {
+			if i != at {
 				last = max(last, st.last)
 			}
 		}
-		out.Closing = max(0, j.closed-last)
+		j.stages[at].times, j.stages[at].order = []sched.Time{j.master.took}, []uint64{0}
+		out.Closing = max(0, j.master.closed-last)
 	}
 	for i := range j.stages {
 		st := &j.stages[i]
@@ -346,7 +480,31 @@ func (j *pastJob) finish() *workload.Past {
 		out.Rounds = append(out.Rounds, st.round)
 		out.Times = append(out.Times, st.complete(spec.Stages[i].Tasks))
 	}
+	if out.Uber {
+		j.parted(out.Times)
+	}
 	return out
+}
+
+// parted parts the time of a master that did the tasks of its job: they take what their stages' specs say, which
+// complete has set, and the master the rest; if that is less than nothing, the tasks take no time.
+func (j *pastJob) parted(times [][]sched.Time) {
+	at, sum := j.masterStage(), sched.Time(0)
+	for i := range times {
+		for _, t := range times[i] {
+			sum += t
+		}
+	}
+	master := &times[at][0]
+	if sum -= *master; sum <= *master {
+		*master -= sum
+		return
+	}
+	for i := range times {
+		if i != at {
+			clear(times[i])
+		}
+	}
 }
 
 // inOrder sorts the times of a stage with unknown tasks by launch.

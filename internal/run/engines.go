@@ -11,6 +11,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -63,8 +64,8 @@ func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err erro
 
 // refusals says that a policy asked for invalid actions: how many, the first of them, and why it was refused.
 func refusals(policy string, n int, first sched.Refusal) string {
-	return fmt.Sprintf("policy %s asked for %d actions that are invalid, a defect of the policy; the first: %v",
-		policy, n, first)
+	return fmt.Sprintf("policy %s asked for %s invalid, a defect of the policy; the first: %v", policy,
+		spelling.Count(n, "action that is", "actions that are"), first)
 }
 
 // Reporting returns costs with progress reports every second where the policy looks at progress and the costs have no

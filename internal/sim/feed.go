@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -99,12 +100,12 @@ func (f *feed) check(spec *sched.JobSpec) error {
 		return err
 	}
 	if len(t.Stages) != len(spec.Stages) {
-		return fmt.Errorf("its truth has %d stages, its spec %d", len(t.Stages), len(spec.Stages))
+		return fmt.Errorf("its truth has %s, its spec %d", spelling.Count(len(t.Stages), "stage"), len(spec.Stages))
 	}
 	for i := range t.Stages {
 		if s := &t.Stages[i]; s.Tasks != spec.Stages[i].Tasks || s.List != nil && len(s.List) < int(s.Tasks) {
-			return fmt.Errorf("its truth has %d tasks in stage %d (%d of them listed), its spec %d", s.Tasks, i,
-				len(s.List), spec.Stages[i].Tasks)
+			return fmt.Errorf("its truth has %s in stage %d (%d of them listed), its spec %d",
+				spelling.Count(s.Tasks, "task"), i, len(s.List), spec.Stages[i].Tasks)
 		}
 	}
 	return nil

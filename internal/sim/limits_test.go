@@ -34,7 +34,7 @@ func TestClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.Core.Policy = &inOrder{}
 			_, err := Run(context.Background(), c)
-			if !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "1 jobs are left") && name != "late jobs" {
+			if !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "1 job is left") && name != "late jobs" {
 				t.Errorf("got %v, want %v", err, ErrClock)
 			}
 		})

@@ -190,7 +190,8 @@ func TestMastersFillTheCluster(t *testing.T) {
 	_, err := Run(context.Background(), Config{Cluster: full, Jobs: led(false, full, jobs...),
 		Core: sched.Config{Policy: &inOrder{}}})
 	if !errors.Is(err, ErrStuck) ||
-		!strings.Contains(err.Error(), "1 tasks wait for room, while 1 attempts of the job itself hold room") {
+		!strings.Contains(err.Error(), "1 task waits for room, while 1 attempt of the job itself holds room and "+
+			"waits for them") {
 		t.Errorf("got %v, want ErrStuck that says that masters hold the room", err)
 	}
 	c := slotCluster(1, 1, memory(3*1536+1024))

@@ -119,6 +119,13 @@ func (p *probes) submit(of *sched.Job) {
 		Submit: p.now,
 		Probes: of.ID,
 	}
+	each := of.Spec.Stages[0].PerTask
+	for i := range of.Spec.Stages {
+		if st := &of.Spec.Stages[i]; st.Kind != sched.Master {
+			each = st.PerTask
+			break
+		}
+	}
 	t := &workload.Truth{}
 	add := func(kind sched.StageKind, took sched.Time, after []sched.Dep) {
 		task := workload.Task{Compute: took}
@@ -126,7 +133,7 @@ func (p *probes) submit(of *sched.Job) {
 			spec.Stages,
 			sched.StageSpec{
 				Kind:        kind,
-				PerTask:     of.Spec.Stages[0].PerTask,
+				PerTask:     each,
 				Tasks:       1,
 				After:       after,
 				MaxAttempts: sched.DefaultMaxAttempts,

@@ -165,8 +165,8 @@ func (e *engine) run(ctx context.Context) error {
 				return err
 			}
 			if e.idle.inVain(e.attempts.alive) {
-				return fmt.Errorf("%w: %d attempts were launched since a job last got further: are nodes lost faster "+
-					"than tasks end?", ErrStuck, e.idle.futile)
+				return fmt.Errorf("%w: %s launched since a job last got further: are nodes lost faster "+
+					"than tasks end?", ErrStuck, launched(e.idle.futile))
 			}
 			e.report()
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -69,10 +70,12 @@ func (x *idleness) inVain(alive int) bool {
 
 // late is the error of a run whose clock passes clockMax.
 func (e *engine) late() error {
-	return fmt.Errorf("%w: %d jobs are left, and %d attempts were launched since one of them last got "+
+	return fmt.Errorf("%w: %s left, and %s launched since one of them last got "+
 		"further: are tasks too long for the cluster, or nodes lost faster than tasks end?", ErrClock,
-		e.core.LiveJobs(), e.idle.futile)
+		spelling.Count(e.core.LiveJobs(), "job is", "jobs are"), launched(e.idle.futile))
 }
+
+func launched(n int64) string { return spelling.Count(n, "attempt was", "attempts were") }
 
 // stuck returns the error that names the first few jobs that are left, and what they wait for.
 func (e *engine) stuck() error {
@@ -86,7 +89,8 @@ func (e *engine) stuck() error {
 		lines = append(lines, fmt.Sprintf("job %d (%s): %s", j.ID, j.Spec.Name, e.why(j)))
 	}
 	if len(lines) == 0 {
-		lines = append(lines, fmt.Sprintf("no job, but %d attempts that were asked to end", e.attempts.alive))
+		lines = append(lines, "no job, but "+
+			spelling.Count(e.attempts.alive, "attempt that was asked to end", "attempts that were asked to end"))
 	}
 	return fmt.Errorf("%w: %s", ErrStuck, strings.Join(lines, "; "))
 }
@@ -95,26 +99,30 @@ func (e *engine) stuck() error {
 func (e *engine) why(j *sched.Job) string {
 	for _, st := range j.Stages {
 		who := fmt.Sprintf("stage %d (%v)", st.ID.Index, st.Kind)
+		wait := spelling.Count(st.Pending, "task waits", "tasks wait")
 		switch {
 		case st.Suspended > 0:
-			return fmt.Sprintf("%s: %d attempts are suspended, and the policy resumes none", who, st.Suspended)
+			return fmt.Sprintf("%s: %s suspended, and the policy resumes none", who,
+				spelling.Count(st.Suspended, "attempt is", "attempts are"))
 		case st.Running > 0 && e.tasks.throttle.halts():
-			return fmt.Sprintf("%s: %d attempts stand still, because their nodes offer nothing any more", who,
-				st.Running)
+			return fmt.Sprintf("%s: %s still, because their nodes offer nothing any more", who,
+				spelling.Count(st.Running, "attempt stands", "attempts stand"))
 		case st.Pending > 0 && !e.nodes.everFit(st):
 			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask),
 				amounts(e.nodes.largest()))
 		case st.Pending > 0 && e.core.First(st) != nil:
-			return fmt.Sprintf("%s: %d tasks wait, node %d has room, and the policy starts none", who, st.Pending,
+			return fmt.Sprintf("%s: %s, node %d has room, and the policy starts none", who, wait,
 				e.core.First(st).ID)
 		case st.Pending > 0 && j.Running > 0:
-			return fmt.Sprintf("%s: %d tasks wait for room, while %d attempts of the job itself hold room and "+
-				"wait for them", who, st.Pending, j.Running)
+			return fmt.Sprintf("%s: %s for room, while %s room and %s for them", who, wait,
+				spelling.Count(j.Running, "attempt of the job itself holds", "attempts of the job itself hold"),
+				map[bool]string{true: "waits", false: "wait"}[j.Running == 1])
 		case st.Pending > 0:
-			return fmt.Sprintf("%s: %d tasks wait, and no node that is there, open to it and within its queue's "+
-				"maximum has room", who, st.Pending)
+			return fmt.Sprintf("%s: %s, and no node that is there, open to it and within its queue's "+
+				"maximum has room", who, wait)
 		case st.Running > 0:
-			return fmt.Sprintf("%s: %d attempts run and wait for what other stages make", who, st.Running)
+			return fmt.Sprintf("%s: %s for what other stages make", who,
+				spelling.Count(st.Running, "attempt runs and waits", "attempts run and wait"))
 		}
 	}
 	return "waits for nothing that could be named"

@@ -1,4 +1,4 @@
-// Package spelling finds the name that a misspelt word is likely to mean.
+// Package spelling finds the name that a misspelt word is likely to mean, and writes how many things there are.
 package spelling
 
 import "fmt"

@@ -375,6 +375,36 @@ func TestViewsInBrowser(t *testing.T) {
 			b.until(used+` === 0 && location.hash === "#/1/queues" && document.getElementById("at").value === ""`))
 		b.clean("instant")
 	})
+	t.Run("opens at an instant", func(t *testing.T) {
+		site := siteOf(t, bursty(t, "fifo")...)
+		if over := site.OpenAt(1080500 * time.Millisecond); len(over) > 0 {
+			t.Errorf("%+v are over at 18m0.5s", over)
+		}
+		server := serve(t, site)
+		b.open(server.URL)
+		var field string
+		b.do(chromedp.Value("#at", &field, chromedp.ByQuery))
+		if text := b.text(); field != "18m1s" || !strings.Contains(text, "around 18m1s") {
+			t.Errorf("the page opens at %q: %.300s", field, text)
+		}
+		asked := `document.querySelector(".why .soft")?.textContent`
+		var instant float64
+		for _, c := range []struct {
+			view, at string
+			exact    float64
+		}{{"jobs/150", "18m1s", 1080.5}, {"jobs/150?at=1m5s", "1m5s", 65}, {"jobs/1", "", 0}} {
+			b.open(server.URL + "/#/0/" + c.view)
+			b.do(b.until(asked+`?.startsWith("At ") || `+asked+`?.startsWith("It had ended")`),
+				chromedp.Value("#main form input", &field, chromedp.ByQuery),
+				chromedp.Evaluate(`+new URL(performance.getEntriesByType("resource").map((e) => e.name)`+
+					`.filter((n) => n.includes("/why")).at(-1)).searchParams.get("at")`, &instant))
+			if c.at != "" && (field != c.at || instant != c.exact) || c.at == "" && instant > 300 {
+				t.Errorf("%s asks at %q, %g s; want %q, %g s", c.view, field, instant, c.at, c.exact)
+			}
+		}
+		b.clean("opens at an instant")
+		b.do(chromedp.Navigate("about:blank")) // before the server closes its connections
+	})
 	t.Run("signed differences", func(t *testing.T) {
 		b.open(server.URL + "/#/0/policies")
 		column := `[...document.querySelectorAll("table[aria-label='job by job'] th button")].at(-1)`

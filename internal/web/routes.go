@@ -85,7 +85,9 @@ var routes = []route{
 }
 
 func (c *call) runs() (any, error) {
-	list := Runs{Runs: []Run{}}
+	c.site.mu.Lock()
+	list := Runs{Runs: []Run{}, At: c.site.opensAt}
+	c.site.mu.Unlock()
 	for i, b := range c.site.all() {
 		list.Runs = append(list.Runs, c.runOf(c.latest(b), i))
 	}

@@ -25,9 +25,10 @@ var files embed.FS
 type Site struct {
 	guard Guard
 
-	mu     sync.Mutex
-	boards []*Board
-	pairs  map[string]pairCopy
+	mu      sync.Mutex
+	boards  []*Board
+	pairs   map[string]pairCopy
+	opensAt *float64 // in seconds; nil: now
 }
 
 // A pairCopy is a comparison, and the versions of the runs that it was made from.
@@ -44,6 +45,21 @@ func (s *Site) Add(b *Board) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.boards = append(s.boards, b)
+}
+
+// OpenAt makes the page open at an instant: its queues, its nodes and its explanations are of that instant until the
+// reader chooses another. It returns the runs that ended before; the page shows their end.
+func (s *Site) OpenAt(at sched.Time) (over []Run) {
+	seconds := at.Seconds()
+	s.mu.Lock()
+	s.opensAt = &seconds
+	s.mu.Unlock()
+	for i, b := range s.all() {
+		if r := b.snapshot().run(i); !r.Live && r.Now < seconds {
+			over = append(over, r)
+		}
+	}
+	return over
 }
 
 func (s *Site) all() []*Board {

@@ -29,7 +29,8 @@ type Run struct {
 
 // Runs is all runs of a site.
 type Runs struct {
-	Runs []Run `json:"runs"` // in the order of their numbers
+	Runs []Run    `json:"runs"`           // in the order of their numbers
+	At   *float64 `json:"at_s,omitempty"` // the instant that the page opens at; left out: now
 }
 
 // Spread describes values over jobs, in seconds if nothing else is said. Percentiles are by nearest rank.

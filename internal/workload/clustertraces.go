@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -74,7 +75,8 @@ func readAlibaba(in *input, o *Options, e emit) error {
 	err := in.lines(func(number int, line string) error {
 		f := strings.Split(line, ",")
 		if len(f) != alibabaColumns {
-			return in.at(number, 0, "has %d fields, must have %d (batch_task.csv)", len(f), alibabaColumns)
+			return in.at(number, 0, "has %s, must have %d (batch_task.csv)", spelling.Count(len(f), "field"),
+				alibabaColumns)
 		}
 		if f[alibabaJob] != job {
 			if err := finish(); err != nil {
@@ -289,7 +291,7 @@ func readGoogle(in *input, o *Options, e emit) error {
 // fill reads the fields of a line of CSV.
 func (e *googleEvent) fill(columns, f []string) error {
 	if len(f) != len(columns) {
-		return fmt.Errorf("has %d fields, and the first line names %d", len(f), len(columns))
+		return fmt.Errorf("has %s, and the first line names %d", spelling.Count(len(f), "field"), len(columns))
 	}
 	for i, name := range columns {
 		of := googleColumns[name]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -106,7 +107,7 @@ func (l *Losses) String() string {
 	var parts []string
 	for what, n := range l.counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("of %d of %d jobs %s", n, l.jobs, lossNames[what]))
+			parts = append(parts, fmt.Sprintf("of %d of %s %s", n, spelling.Count(l.jobs, "job"), lossNames[what]))
 		}
 	}
 	if parts == nil {

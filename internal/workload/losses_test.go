@@ -28,11 +28,11 @@ func TestLosses(t *testing.T) {
 			"of 1 of 3 jobs weight, priority or deadline"},
 		{"a\t1\t1\t10\t0\t0\n", SWIM, ""},
 		{"a\t1\t1\t10\t0\t0\n", SLS, "sls does not hold, and results may change by it: " +
-			"of 1 of 1 jobs bytes of tasks: reading and shuffling take no time there; " +
-			"of 1 of 1 jobs parts of a millisecond of times"},
+			"of 1 of 1 job bytes of tasks: reading and shuffling take no time there; " +
+			"of 1 of 1 job parts of a millisecond of times"},
 		{"jobs:\n- {name: a, user: me, maps: {times: [{time: 1s, input: 5}]}}", SWIM,
-			"swim does not hold, and results may change by it: of 1 of 1 jobs task times: they are computed anew " +
-				"from bytes; of 1 of 1 jobs user, queue or type"},
+			"swim does not hold, and results may change by it: of 1 of 1 job task times: they are computed anew " +
+				"from bytes; of 1 of 1 job user, queue or type"},
 	} {
 		var l Losses
 		if _, err := Write(io.Discard, c.format,

@@ -35,8 +35,9 @@ func DefaultMaster() Master {
 // Hadoop's mapreduce.job.ubertask.maxmaps and .maxreduces.
 const uberMaps, uberReduces = 9, 1
 
-// Lead yields the jobs of s, each with a master. Jobs that are no MapReduce, those of several rounds, and those that
-// have one stay as they are. On a cluster of slots there are no masters: an error.
+// Lead yields the jobs of s, each with a master. Jobs that are no MapReduce and those of several rounds stay as they
+// are. A master that a job has is given the size, and takes its own time. There are no masters on a cluster of slots:
+// an error.
 func (m Master) Lead(s Source, c *Cluster) Source {
 	return func(yield func(*sched.JobSpec, error) bool) {
 		size := m.on(c)
@@ -88,11 +89,15 @@ func (m Master) Fit(c *Cluster) error {
 // lead returns a job with a master, after its other stages, so that these have the same luck as without one.
 func (m *Master) lead(spec *sched.JobSpec) *sched.JobSpec {
 	t, ok := spec.Payload.(*Truth)
-	if !ok || spec.Open || spec.Type != mapReduce ||
-		slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master }) {
+	if !ok || spec.Open || spec.Type != mapReduce {
 		return spec
 	}
 	led, truth := *spec, *t
+	if at := slices.IndexFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master }); at >= 0 {
+		led.Stages = slices.Clone(spec.Stages)
+		led.Stages[at].PerTask = m.Size
+		return &led
+	}
 	led.Stages = append(slices.Clone(spec.Stages), sched.StageSpec{Kind: sched.Master, PerTask: m.Size, Tasks: 1,
 		MaxAttempts: sched.DefaultMaxAttempts})
 	for i := range spec.Stages {

@@ -23,6 +23,8 @@ type Past struct {
 	Led bool
 	// Closing is how long the master of such a job held its container after the last task had ended.
 	Closing sched.Time
+	// Uber says that the master of such a job did the tasks itself, one after the other.
+	Uber bool
 
 	ProbeTimes  []sched.Time     // of the tasks of the probe that succeeded, its map's first; nil: none succeeded
 	ProbeCounts []sched.Counters // what those tasks counted
@@ -38,7 +40,8 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	spec := *p.Spec
 	spec.Stages = slices.Clone(spec.Stages)
 	o, room := c.Options(), c.Capacity()
-	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts, Closing: p.Closing}
+	truth := &Truth{ProbeTimes: p.ProbeTimes, ProbeCounts: p.ProbeCounts, Closing: p.Closing,
+		Uber: p.Uber}
 	for i := range spec.Stages {
 		st := &spec.Stages[i]
 		st.Asked = p.Led && st.Kind != sched.Master
@@ -60,8 +63,8 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	return &spec
 }
 
-// withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for. Of such a
-// master nothing is known: it ran a small job within itself, or never asked. Master.Lead may add one again.
+// withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for: that one never
+// asked, so that nothing is known of it. Master.Lead may add one again.
 func (p Past) withoutMaster() Past {
 	if !slices.ContainsFunc(p.Spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) {
 		return p

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -37,8 +38,8 @@ func readSacct(in *input, o *Options, e emit) error {
 			return nil
 		}
 		if len(f) != columns {
-			return in.at(number, 0, "has %d fields, and the first line names %d: it is cut off, or a name holds a |",
-				len(f), columns)
+			return in.at(number, 0, "has %s, and the first line names %d: it is cut off, or a name holds a |",
+				spelling.Count(len(f), "field"), columns)
 		}
 		of := func(names ...string) string {
 			for _, name := range names {

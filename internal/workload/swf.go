@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -49,7 +50,8 @@ func readSWF(in *input, o *Options, e emit) error {
 		}
 		f := strings.Fields(line)
 		if len(f) != swfColumns {
-			return in.at(number, 0, "has %d fields, must have %d (Standard Workload Format)", len(f), swfColumns)
+			return in.at(number, 0, "has %s, must have %d (Standard Workload Format)",
+				spelling.Count(len(f), "field"), swfColumns)
 		}
 		v := [swfColumns]float64{}
 		for i := range f {

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -77,8 +78,8 @@ func swimJob(in *input, o *Options, ordinal int64, line swimLine) (*sched.JobSpe
 		if i := bytes.IndexByte(line.text[start:], '\t'); i >= 0 {
 			end = start + i
 		} else if c < swimColumns-1 {
-			return nil, in.at(line.number, end+1, "has %d fields, must have %d, separated by tabs: %s", c+1,
-				swimColumns, strings.Join(swimFields[:], ", "))
+			return nil, in.at(line.number, end+1, "has %s, must have %d, separated by tabs: %s",
+				spelling.Count(c+1, "field"), swimColumns, strings.Join(swimFields[:], ", "))
 		}
 		field := line.text[start:end]
 		var err error

@@ -156,7 +156,7 @@ func TestYAMLErrors(t *testing.T) {
 			"are count, time, sigma",
 		job("maps: {count: 1}"):              "jobs.maps: must have count and time, or times",
 		job("maps: {times: [1s], count: 1}"): "jobs.maps: times says everything of each task",
-		job("maps: {count: 1, time: 1s, block: 1, input: 2}"): "jobs.maps: input: 2 bytes are more than 1 tasks of " +
+		job("maps: {count: 1, time: 1s, block: 1, input: 2}"): "jobs.maps: input: 2 bytes are more than 1 task of " +
 			"a block of 1",
 		job("maps: {count: 1, time: 1s, rate: 1, input: 1GB}"): "jobs.maps: a task of 1000000000 bytes at 1 bytes/s " +
 			"takes more than ten years",

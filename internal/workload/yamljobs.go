@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -421,7 +422,8 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	case !counted || !timed:
 		return y.wrong(n, "must have count and time, or times")
 	case t.Block > 0 && ceilDiv(t.Input, t.Block) > int64(t.Tasks):
-		return y.wrong(n, "input: %d bytes are more than %d tasks of a block of %d", t.Input, t.Tasks, t.Block)
+		return y.wrong(n, "input: %d bytes are more than %s of a block of %d", t.Input,
+			spelling.Count(t.Tasks, "task"), t.Block)
 	}
 	t.Speeds = speeds
 	if err := t.check(); err != nil {

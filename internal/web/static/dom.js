@@ -52,13 +52,13 @@ export function at(s) {
 // signed writes seconds that may be less than none.
 export const signed = (s) => (s < 0 ? "−" + time(-s) : time(s));
 
-// instant reads a time of a run as a reader types it: 90, 90s, 1h30m, 1d2h, 4 min or 12:05:10; NaN: it is none.
+// instant reads a time of a run as a reader types it: 90, 90s, 1h30m, 1d2h, 4 min, 250ms or 12:05:10; NaN: it is none.
 export function instant(text) {
   const parts = /^\s*(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?\s*$/.exec(text);
   if (parts && text.trim()) return (parts[1] || 0) * 86400 + (parts[2] || 0) * 3600 + (parts[3] || 0) * 60 + +(parts[4] || 0);
-  const m = /^\s*(\d+(?:\.\d+)?)(?::(\d+))?(?::(\d+(?:\.\d+)?))?\s*(d|h|min|s|)\s*$/.exec(text);
+  const m = /^\s*(\d+(?:\.\d+)?)(?::(\d+))?(?::(\d+(?:\.\d+)?))?\s*(d|h|min|s|ms|)\s*$/.exec(text);
   if (!m) return NaN;
-  const unit = { d: 86400, h: 3600, min: 60, s: 1, "": m[2] ? 3600 : 1 }[m[4]];
+  const unit = { d: 86400, h: 3600, min: 60, s: 1, ms: 0.001, "": m[2] ? 3600 : 1 }[m[4]];
   return m[1] * unit + (m[2] || 0) * unit / 60 + (m[3] || 0) * unit / 3600;
 }
 

@@ -3,11 +3,12 @@
 import { get, follow, frozen, visitor } from "./api.js";
 import { h, show, at, count } from "./dom.js";
 import { redraw } from "./draw.js";
-import { cluster, queues, jobs, job, nodes, node, policies } from "./views.js";
+import { cluster, queues, jobs, job, nodes, node, policies, opensAt } from "./views.js";
 
 const views = { cluster, queues, jobs, nodes, policies };
 const main = document.getElementById("main"), picker = document.getElementById("run"), tabs = document.getElementById("tabs"), status = document.getElementById("state"), user = document.getElementById("user");
 let runs = [], current = null, refresh = null, busy = false, stale = false, lost = false, names = new Map();
+let landing = ""; // the view of an address that names none
 
 // ofOne are the views of one row of a list.
 const ofOne = { jobs: job, nodes: node };
@@ -15,7 +16,7 @@ const ofOne = { jobs: job, nodes: node };
 // parse reads the address: #/run/view/id?query. What it names and is not there is told in unknown.
 function parse() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?"), [number = "", name = "", id = "", ...more] = path.split("/");
-  const to = { run: Number(number), view: name || (runs.length > 1 ? "policies" : "cluster"), id: id && Number(id), query: new URLSearchParams(query), unknown: "" };
+  const to = { run: Number(number), view: name || landing, id: id && Number(id), query: new URLSearchParams(query), unknown: "" };
   if (!runs[to.run]) to.unknown = `There is no run ${number}` + (runs.length > 1 ? `: runs are numbered from 0 to ${runs.length - 1}.` : ".");
   else if (!views[to.view] || more.length > 0) to.unknown = `The page has no view ${path.slice(number.length + 1)}.`;
   else if (id && !(ofOne[to.view] && to.id > 0 && Number.isInteger(to.id))) to.unknown = `The view ${to.view} has no row ${id}.`;
@@ -148,7 +149,10 @@ document.getElementById("keys").addEventListener("click", keys);
 
 theme(false);
 try {
-  runs = (await get("/runs")).runs;
+  const all = await get("/runs");
+  runs = all.runs;
+  opensAt(all.at_s ?? null);
+  landing = all.at_s != null ? "queues" : runs.length > 1 ? "policies" : "cluster";
   await open();
 } catch (e) {
   show(main, h("p", { class: "empty", role: "alert" }, e.message));

@@ -84,15 +84,28 @@ const measures = {
 
 const owing = (s) => (Math.abs(s) < 0.05 ? "–" : s > 0 ? "is owed " + time(s) : "owes " + time(-s));
 
-// chosen are the instants that tables are of, by run: those of queues and of nodes follow the same one. Without one a
-// table is of now.
+// chosen are the instants that views are of, by run: those of queues, nodes and jobs follow the same one; null: now. A
+// run without one has that at which the page opens.
 const chosen = new Map();
+let opened = null;
+
+// opensAt sets the instant at which the page opens; null: now.
+export const opensAt = (t) => { opened = t; };
+
+// momentOf returns the instant that views of a run are of; null: now.
+const momentOf = (run) => (chosen.has(run) ? chosen.get(run) : opened);
+
+// inAddress takes over the instant that the address of a view names, and returns it; NaN: it names none.
+function inAddress(c) {
+  const said = instant(c.query.get("at") || "");
+  if (!Number.isNaN(said)) chosen.set(c.run, said);
+  return said;
+}
 
 // moment makes a field and a slider for that instant; again shows the table anew.
 function moment(c, again) {
-  const said = instant(c.query.get("at") || "");
-  if (!Number.isNaN(said)) chosen.set(c.run, said);
-  else if (chosen.has(c.run)) remember(c, { at: at(chosen.get(c.run)) });
+  const said = inAddress(c);
+  if (Number.isNaN(said) && momentOf(c.run) != null) remember(c, { at: at(momentOf(c.run)) });
   let until = 0, busy = false, more = false;
   const field = h("input", { id: "at", placeholder: "now", title: "12h, 1h30m, or seconds; empty: now", "aria-label": "instant that the table is of", style: { width: "8em" },
     onchange: () => choose(field.value.trim() ? instant(field.value) : null) });
@@ -100,13 +113,13 @@ function moment(c, again) {
     oninput: () => choose(slider.value < 1000 ? slider.value / 1000 * until : null) });
   const note = h("span", { class: "soft", role: "status" });
   const write = () => {
-    const t = chosen.get(c.run);
+    const t = momentOf(c.run);
     field.value = t == null ? "" : at(t);
     slider.value = t == null || !until ? 1000 : 1000 * t / until;
   };
   const choose = async (t) => {
     if (Number.isNaN(t)) return show(note, h("span", { class: "bad" }, "An instant is such as 12h, 1h30m, or a number of seconds."));
-    if (t == null) chosen.delete(c.run); else chosen.set(c.run, t);
+    chosen.set(c.run, t);
     remember(c, { at: t == null ? "" : at(t) });
     write();
     more = true;
@@ -115,7 +128,7 @@ function moment(c, again) {
     try { while (more) { more = false; await again(); } } catch (e) { show(note, h("span", { class: "bad" }, e.message)); }
     busy = false;
   };
-  return { row: h("div", { class: "filters" }, h("label", {}, "at ", field), slider, note), get at() { return chosen.get(c.run) ?? ""; },
+  return { row: h("div", { class: "filters" }, h("label", {}, "at ", field), slider, note), get at() { return momentOf(c.run) ?? ""; },
     shown: (now, text) => { if (until !== now) { until = now; write(); } show(note, text); } };
 }
 
@@ -270,9 +283,10 @@ export function job(main, c) {
   const asks = h("div", {}, h("form", { onsubmit: (e) => { e.preventDefault(); explain(); } },
     h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " "), h("button", {}, "ask"))), why);
   show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
-  let names = null, asked = false, window = null;
+  const said = inAddress(c);
+  let names = null, asked = false, window = null, exact = null; // the instant of the field, before it was rounded
   const explain = async () => {
-    const instants = instant(when.value);
+    const instants = exact != null && when.value === at(exact) ? exact : instant(when.value);
     if (Number.isNaN(instants)) return show(why, hint(new Error("An instant is such as 1h30m, 5m20s, or a number of seconds.")));
     show(why, h("p", { class: "soft" }, "reading the record …"));
     try { show(why, explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: instants }))); } catch (e) { show(why, hint(e)); }
@@ -295,7 +309,9 @@ export function job(main, c) {
     if (acts !== doing.childElementCount > 0) show(doing, acts && actions(c, d, again)); // or what is being typed would go
     if (!asked) {
       asked = true;
-      when.value = at(d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2);
+      const t = momentOf(c.run); // which counts if the address names it, or if the job was there then
+      if (t != null && (!Number.isNaN(said) || (t >= d.submit_s && t < (d.end_s ?? Infinity)))) exact = t;
+      when.value = at(exact ?? (d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2));
       asks.hidden = asks.hidden || !c.explains();
       if (!asks.hidden) explain();
     }

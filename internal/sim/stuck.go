@@ -105,8 +105,8 @@ func (e *engine) why(j *sched.Job) string {
 			return fmt.Sprintf("%s: %s suspended, and the policy resumes none", who,
 				spelling.Count(st.Suspended, "attempt is", "attempts are"))
 		case st.Running > 0 && e.tasks.throttle.halts():
-			return fmt.Sprintf("%s: %s still, because their nodes offer nothing any more", who,
-				spelling.Count(st.Running, "attempt stands", "attempts stand"))
+			return fmt.Sprintf("%s: %s nothing any more", who, spelling.Count(st.Running,
+				"attempt stands still, because its node offers", "attempts stand still, because their nodes offer"))
 		case st.Pending > 0 && !e.nodes.everFit(st):
 			return fmt.Sprintf("%s: a task asks for %s, more than any node has (%s)", who, amounts(st.Spec.PerTask),
 				amounts(e.nodes.largest()))

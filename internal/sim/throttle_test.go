@@ -206,7 +206,7 @@ func TestThrottleStuck(t *testing.T) {
 	config.Core.Policy = &inOrder{}
 	offering(t, &config, 0, share{0, 1}, share{sec, 0})
 	_, err := Run(context.Background(), config)
-	if want := "1 attempts stand still, because their nodes offer nothing"; err == nil ||
+	if want := "1 attempt stands still, because its node offers nothing"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one that says %q", err, want)
 	}

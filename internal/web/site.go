@@ -55,7 +55,7 @@ func (s *Site) OpenAt(at sched.Time) (over []Run) {
 	s.opensAt = &seconds
 	s.mu.Unlock()
 	for i, b := range s.all() {
-		if r := b.snapshot().run(i); !r.Live && r.Now < seconds {
+		if r := b.latest().run(i); !r.Live && r.Now < seconds {
 			over = append(over, r)
 		}
 	}

@@ -32,7 +32,7 @@ test-long: ## the same with more seeds, the long commands of README.md, and stoc
 test-race: ## every test under the race detector (an hour; needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 90m ./...
 
-test-hadoop: ## stock Hadoop 3.4.2, Spark 3.5.5 and Tez 0.10.4, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
+test-hadoop: ## stock Hadoop 3.4.2, Spark 3.5.5, Tez 0.10.4 and Flink 2.0.0, fetched by Maven and pip, under the ResourceManager (half an hour; PART=StockCapacity/Spark for less)
 	./internal/yarn/test-stock.sh '$(PART)'
 
 soak: ## half an hour of churn, crashes, rogue callers and a restart each minute under the ResourceManager (SOAK=5m for less)

@@ -1,12 +1,13 @@
 #!/bin/sh
-# fetch-stock.sh hadoop|spark|tez: fetches what tests run beside this project, once, by its own package manager, into $SOJOURN_CACHE (~/.cache/sojourn
-# where that is not set), and prints where it is: the folder of Hadoop's or Tez's jars, or Spark's home. Prints nothing but a sentence on standard error
+# fetch-stock.sh hadoop|spark|tez|flink: fetches what tests run beside this project, once, by its own package manager, into $SOJOURN_CACHE (~/.cache/sojourn
+# where that is not set), and prints where it is: the folder of Hadoop's, Tez's or Flink's jars, or Spark's home. Prints nothing but a sentence on standard error
 # where that cannot be had within $SOJOURN_FETCH_TIME (600 s): tests that need it are skipped then.
 set -eu
 cache=${SOJOURN_CACHE:-${HOME:?}/.cache/sojourn}
 hadoop=3.4.2
 spark=3.5.5
 tez=0.10.4
+flink=2.0.0
 
 # without WHAT WHY
 without() {
@@ -100,8 +101,21 @@ tez)
 	fi
 	echo "$dir/jars"
 	;;
+flink)
+	# in place of flink-dist, which has all of it in one jar: Flink, and what it needs that Hadoop has not
+	dir=$cache/flink-$flink
+	need "Flink $flink" java javac jar mvn
+	if [ ! -e "$dir/jars/flink-yarn-$flink.jar" ]; then
+		mkdir -p "$dir"
+		pomOf org.apache.flink "$flink" flink-yarn flink-clients flink-streaming-java flink-runtime flink-hadoop-fs >"$dir/pom.xml"
+		fetch "Flink $flink" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies -DincludeScope=runtime \
+			-DincludeGroupIds=org.apache.flink,commons-collections,com.esotericsoftware,com.esotericsoftware.minlog,org.objenesis,org.snakeyaml,org.lz4,org.xerial.snappy \
+			-DoutputDirectory="$dir/jars.part"
+	fi
+	echo "$dir/jars"
+	;;
 *)
-	echo "usage: $0 hadoop|spark|tez" >&2
+	echo "usage: $0 hadoop|spark|tez|flink" >&2
 	exit 2
 	;;
 esac

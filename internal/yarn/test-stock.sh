@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test-stock.sh [PART [FILE]]: runs the tests beside stock Hadoop, Spark and Tez whose names match PART (Stock: all of them), and prints their results as a table
+# test-stock.sh [PART [FILE]]: runs the tests beside stock Hadoop, Spark, Tez and Flink whose names match PART (Stock: all of them), and prints their results as a table
 # of Markdown. In FILE (docs/hadoop.md) it replaces the rows of the same parts, between the lines that name this script, and adds rows of new parts.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -8,7 +8,8 @@ file=${2-}
 SOJOURN_HADOOP=$(./internal/yarn/fetch-stock.sh hadoop)
 SOJOURN_SPARK=$(./internal/yarn/fetch-stock.sh spark)
 SOJOURN_TEZ=$(./internal/yarn/fetch-stock.sh tez)
-export SOJOURN_HADOOP SOJOURN_SPARK SOJOURN_TEZ SOJOURN_STOCK=all
+SOJOURN_FLINK=$(./internal/yarn/fetch-stock.sh flink)
+export SOJOURN_HADOOP SOJOURN_SPARK SOJOURN_TEZ SOJOURN_FLINK SOJOURN_STOCK=all
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 

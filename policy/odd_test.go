@@ -83,36 +83,44 @@ func TestOddJobs(t *testing.T) {
 	}
 	slices.Sort(specs)
 	for _, spec := range specs {
-		cycles, long := strings.HasPrefix(spec, "ras") || strings.HasPrefix(spec, "reverse"), year
-		if cycles {
-			long = time.Hour
-		}
-		for name, jobs := range oddLoads(long) {
-			var logs [2][]policytest.Entry
-			for i := range logs {
-				w := &within{inner: flexOf(t, spec), idle: cycles}
-				r, err := policytest.Run(slotsOf(4, jobs...), w)
-				if err != nil {
-					t.Fatalf("%s, %s: %v", spec, name, err)
-				}
-				for _, j := range jobs {
-					if r.Ends[j].Outcome != sched.OK || r.Ends[j].At == 0 {
-						t.Errorf("%s, %s: %s comes to %v", spec, name, j.Name, r.Ends[j])
-					}
-				}
-				if n := r.Core.Refused(); n > 0 {
-					t.Errorf("%s, %s: %d actions are refused, the first: %v", spec, name, n, r.Core.FirstRefusal())
-				}
-				if w.wrong != "" {
-					t.Errorf("%s, %s: %s", spec, name, w.wrong)
-				}
-				logs[i] = r.Log
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			cycles, long := strings.HasPrefix(spec, "ras") || strings.HasPrefix(spec, "reverse"), year
+			if cycles {
+				long = time.Hour
 			}
-			if !slices.Equal(logs[0], logs[1]) {
-				t.Errorf("%s, %s: two runs differ", spec, name)
+			for name, jobs := range oddLoads(long) {
+				var logs [2][]policytest.Entry
+				for i := range logs {
+					logs[i] = oddRun(t, name, &within{inner: flexOf(t, spec), idle: cycles}, jobs)
+				}
+				if !slices.Equal(logs[0], logs[1]) {
+					t.Errorf("%s: two runs differ", name)
+				}
 			}
+		})
+	}
+}
+
+// oddRun runs jobs under a policy, and returns what it did.
+func oddRun(t *testing.T, name string, w *within, jobs []*sched.JobSpec) []policytest.Entry {
+	t.Helper()
+	r, err := policytest.Run(slotsOf(4, jobs...), w)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, j := range jobs {
+		if r.Ends[j].Outcome != sched.OK || r.Ends[j].At == 0 {
+			t.Errorf("%s: %s comes to %v", name, j.Name, r.Ends[j])
 		}
 	}
+	if n := r.Core.Refused(); n > 0 {
+		t.Errorf("%s: %d actions are refused, the first: %v", name, n, r.Core.FirstRefusal())
+	}
+	if w.wrong != "" {
+		t.Errorf("%s: %s", name, w.wrong)
+	}
+	return r.Log
 }
 
 // within looks after each decision at what the node runs.

@@ -134,10 +134,11 @@ type jobRow struct {
 	deadline           sched.Time // after submit; 0: none
 	outcome            sched.Outcome
 	priority           int32
-	size               float64 // seconds of the whole cluster, estimated at the submission; -1: not known
-	service            float64 // seconds of the whole cluster that the job received; known at its end
-	slowdown           float64 // known at the end; 0: not known
-	total, done        int32   // tasks; total is -1 where the engine cannot know
+	size               float64    // seconds of the whole cluster, estimated at the submission; -1: not known
+	service            float64    // seconds of the whole cluster that the job received; known at its end
+	slowdown           float64    // known at the end; 0: not known
+	idle, idleSince    sched.Time // while nothing of it ran, up to idleSince, when the last attempt ended
+	total, done        int32      // tasks; total is -1 where the engine cannot know
 	running, pending   int32
 	attempts, failed   int32 // attempts launched; those among them that failed, were killed or were lost
 	tail               int64 // number of its last attempt
@@ -332,8 +333,8 @@ func (b *Board) submit(id sched.JobID, spec *sched.JobSpec) {
 		b.forget()
 	}
 	b.place[id] = int32(len(b.jobs))
-	b.jobs = append(b.jobs, jobRow{id: id, name: spec.Name, user: spec.User, submit: b.now, first: -1, end: -1,
-		deadline: spec.Deadline, priority: spec.Priority, size: -1, tail: none})
+	b.jobs = append(b.jobs, jobRow{id: id, name: spec.Name, user: spec.User, submit: b.now, idleSince: b.now,
+		first: -1, end: -1, deadline: spec.Deadline, priority: spec.Priority, size: -1, tail: none})
 	r := &b.jobs[len(b.jobs)-1]
 	b.counts.jobs++
 	b.counts.waiting++
@@ -379,6 +380,7 @@ func (b *Board) tasks(id sched.JobID) {
 	}
 	b.counts.running -= int64(r.running)
 	b.counts.pending -= int64(r.pending)
+	before := r.running
 	r.total, r.done, r.running, r.pending = 0, 0, 0, 0
 	for i, st := range j.Stages {
 		if i == len(r.stages) {
@@ -401,6 +403,12 @@ func (b *Board) tasks(id sched.JobID) {
 		if !j.Ended {
 			r.pending += st.Pending
 		}
+	}
+	switch {
+	case before == 0 && r.running > 0:
+		r.idle += b.now - r.idleSince
+	case before > 0 && r.running == 0:
+		r.idleSince = b.now
 	}
 	b.counts.running += int64(r.running)
 	b.counts.pending += int64(r.pending)

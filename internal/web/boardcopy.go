@@ -153,6 +153,17 @@ func (r *jobRow) late(now sched.Time) sched.Time {
 	return r.sojourn(now) - r.deadline
 }
 
+// idled returns how long nothing of a job has run, from its submission to its end or to now.
+func (r *jobRow) idled(now sched.Time) sched.Time {
+	switch {
+	case r.running > 0:
+		return r.idle
+	case r.end >= 0:
+		now = r.end
+	}
+	return r.idle + now - r.idleSince
+}
+
 // jobColumns are the columns that jobs can be sorted by. Jobs that are equal stand in order of submission.
 var jobColumns = map[string]func(now sched.Time, a, b *jobRow) int{
 	"job":      func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.id, b.id) },
@@ -167,6 +178,7 @@ var jobColumns = map[string]func(now sched.Time, a, b *jobRow) int{
 	"running":  func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.running, b.running) },
 	"size":     func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.measure(), b.measure()) },
 	"slowdown": func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.slowdown, b.slowdown) },
+	"idle":     func(now sched.Time, a, b *jobRow) int { return cmp.Compare(a.idled(now), b.idled(now)) },
 	"failed":   func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.failed, b.failed) },
 	"late":     func(now sched.Time, a, b *jobRow) int { return cmp.Compare(a.late(now), b.late(now)) },
 	"priority": func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.priority, b.priority) },

@@ -82,7 +82,7 @@ func (s *boardCopy) job(r *jobRow) Job {
 
 // figures says what became of a job up to now.
 func (s *boardCopy) figures(r *jobRow) Figures {
-	f := Figures{Attempts: r.attempts, Failed: r.failed}
+	f := Figures{Attempts: r.attempts, Failed: r.failed, Idle: r.idled(s.now).Seconds()}
 	if r.slowdown > 0 && r.outcome == sched.OK {
 		slowdown := r.slowdown
 		f.Slowdown = &slowdown

@@ -51,6 +51,41 @@ func TestQueuesBeyondThoseShown(t *testing.T) {
 	}
 }
 
+// TestIdleTimeOfAJob runs a job of two tasks on one node that another job holds until 10 s: the tasks run from 10 to
+// 20 s and, because a third job comes first, from 50 to 60 s. Nothing of it runs for 10 + 30 s.
+func TestIdleTimeOfAJob(t *testing.T) {
+	b := NewBoard(About{})
+	core := sched.New(sched.Config{Policy: fifo(t), Recorder: b})
+	slot := sched.Resources{sched.VCores: 1}
+	job := func(priority int32, tasks int32) *sched.JobSpec {
+		return &sched.JobSpec{Priority: priority, Stages: []sched.StageSpec{{Tasks: tasks, PerTask: slot}}}
+	}
+	idle := func(at sched.Time) sched.Time { return b.row(2).idled(at) }
+	running := core.Step(0, []sched.Event{
+		{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Name: "n1", Capacity: slot}},
+		{Kind: sched.JobSubmitted, Job: 1, Body: job(1, 1)}, {Kind: sched.JobSubmitted, Job: 2, Body: job(0, 2)},
+	})[0].Attempt
+	if got := idle(5e9); got != 5e9 {
+		t.Errorf("after 5 s nothing has run for %v", got)
+	}
+	ends := func(at sched.Time, more ...sched.Event) {
+		events := append(more, sched.Event{Kind: sched.AttemptDone, Attempt: running})
+		for _, a := range core.Step(at, events) {
+			running = a.Attempt
+		}
+	}
+	ends(10e9)
+	ends(20e9, sched.Event{Kind: sched.JobSubmitted, Job: 3, Body: job(1, 1)})
+	if got := idle(20e9); got != 10e9 {
+		t.Errorf("after 20 s nothing has run for %v, must be 10s", got)
+	}
+	ends(50e9)
+	ends(60e9)
+	if got := idle(100e9); got != 40e9 || b.row(2).end != 60e9 {
+		t.Errorf("nothing has run for %v, must be 40s; the job ended at %v", got, b.row(2).end)
+	}
+}
+
 // TestTablesOfAnInstant asks for queues and nodes of a run that is over: the task of queue a ran from 0 to 40 s, that
 // of queue b from 10 to 20 s, each on a node of its own, and the run ended at 100 s.
 func TestTablesOfAnInstant(t *testing.T) {
@@ -116,6 +151,10 @@ func TestTablesOfAnInstant(t *testing.T) {
 		if ask("/nodes?limit=1&sort="+sort, &n); len(n.Rows) != 1 || n.Rows[0].ID != want {
 			t.Errorf("sort=%s: %+v, want node %d", sort, n.Rows, want)
 		}
+	}
+	var jobs Jobs // that of a runs at once; that of b, too
+	if ask("/jobs", &jobs); !near(jobs.Rows[0].Figures.Idle, 0) || !near(jobs.Rows[1].Figures.Idle, 0) {
+		t.Errorf("jobs were idle for %+v and %+v, must be 0", jobs.Rows[0].Figures, jobs.Rows[1].Figures)
 	}
 	b.log = &attemptLog{most: 1, next: 2, list: b.log.list[1:]} // the first attempt is forgotten
 	var n Nodes

@@ -158,6 +158,8 @@ type ListedJob struct {
 type Figures struct {
 	Attempts int32 `json:"attempts"` // that were launched
 	Failed   int32 `json:"failed"`   // attempts that failed, were killed, or went with their nodes
+	// Idle is how long nothing of it ran, from the submission to the end, or to now. The wait is the first part of it.
+	Idle float64 `json:"idle_s"`
 	// Slowdown is the sojourn time of a job that succeeded ÷ a lower bound of the time that it takes alone. It is left
 	// out where that is not known.
 	Slowdown *float64 `json:"slowdown,omitempty"`

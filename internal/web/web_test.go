@@ -293,7 +293,7 @@ func TestRefusals(t *testing.T) {
 	h := site.Handler()
 	for path, want := range map[string]string{
 		"/runs/7/cluster":          "there are runs 0 to 0",
-		"/runs/0/jobs?sort=colour": "must be one of failed, job, late, name",
+		"/runs/0/jobs?sort=colour": "must be one of failed, idle, job, late, name",
 		"/runs/0/jobs?state=lazy":  "must be one of waiting",
 		"/runs/0/jobs?limit=x":     "must be a whole number from 0 to 1000",
 		"/runs/0/jobs/0":           "must be the number of a job",

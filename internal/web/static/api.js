@@ -52,7 +52,7 @@ const jobKey = {
   job: (j) => j.job, name: (j) => j.name, user: (j) => j.user, queue: (j) => j.queue, state: (j) => j.state,
   submit: (j) => j.submit_s, sojourn: (j) => j.sojourn_s, wait: (j) => j.wait_s, tasks: (j) => j.tasks,
   running: (j) => j.running, size: (j) => j.service_s ?? j.size_s ?? -1, priority: (j) => j.priority,
-  slowdown: (j) => j.figures.slowdown ?? 0, failed: (j) => j.figures.failed, late: (j) => j.figures.late_s ?? -Infinity,
+  slowdown: (j) => j.figures.slowdown ?? 0, failed: (j) => j.figures.failed, idle: (j) => j.figures.idle_s, late: (j) => j.figures.late_s ?? -Infinity,
 };
 const nodeKey = {
   node: (n) => n.node, name: (n) => n.name, class: (n) => n.class || "", rack: (n) => n.rack, busy: (n) => n.busy,

@@ -68,7 +68,7 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 export const count = (n) => (n < 0 ? "?" : whole.format(n));
 
 // percent writes a part of a whole.
-export const percent = (x) => (100 * x).toFixed(x !== 0 && Math.abs(x) < 0.0995 ? 1 : 0) + " %";
+export const percent = (x) => (100 * x).toFixed(x !== 0 && Math.abs(x) < 0.0995 ? 1 : 0).replace(/^-(?=[0.]*$)/, "") + " %";
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 

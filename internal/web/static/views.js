@@ -242,6 +242,7 @@ export function jobs(main, c) {
       { name: "user", sort: "user", wide: true, class: "name", cell: (j) => j.user },
       { name: "submitted", sort: "submit", wide: true, right: true, cell: (j) => at(j.submit_s) },
       { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
+      { name: "idle", sort: "idle", down: true, right: true, wide: true, title: "how long nothing of it ran, from the submission to the end, or to now: the wait and what came later", cell: (j) => time(j.figures.idle_s) },
       { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
       ...(any((j) => j.figures.slowdown != null) || p.sort.endsWith("slowdown") ? [
         { name: "slowdown", sort: "slowdown", down: true, right: true, title: "sojourn time ÷ a lower bound of the time that the job takes alone", cell: (j) => (j.figures.slowdown == null ? "" : number(j.figures.slowdown)) }] : []),
@@ -251,7 +252,8 @@ export function jobs(main, c) {
         { name: "expected start", right: true, wide: true, title: "of the first task", cell: (j) => (j.expected.start_s == null ? "" : at(j.expected.start_s)) },
         { name: "expected end", right: true, title: "in the middle of what is likely, and where nine of ten ends lie", cell: foreseen }] : []),
       { name: "tasks", sort: "tasks", down: true, right: true, cell: progress },
-      { name: "running", sort: "running", down: true, right: true, wide: true, cell: (j) => (j.end_s == null ? count(j.running) : "") },
+      ...(any((j) => j.end_s == null) || p.sort.endsWith("running") ? [
+        { name: "running", sort: "running", down: true, right: true, wide: true, cell: (j) => (j.end_s == null ? count(j.running) : "") }] : []),
       ...(any((j) => j.figures.failed > 0) || p.sort.endsWith("failed") ? [
         { name: "failed", sort: "failed", down: true, right: true, wide: true, title: "attempts that failed, were killed, or went with their nodes", cell: (j) => count(j.figures.failed) }] : []),
       { name: "size", sort: "size", down: true, right: true, wide: true, title: "seconds of the whole cluster: received, or as estimated", cell: (j) => (j.service_s ?? j.size_s) == null ? "?" : time(j.service_s ?? j.size_s) },
@@ -294,11 +296,12 @@ export function job(main, c) {
   if (frozen) asks.hidden = true;
   const again = async () => {
     const d = await get(`/runs/${c.run}/jobs/${c.id}`);
-    const end = d.end_s ?? d.now_s;
+    const end = d.end_s ?? d.now_s, longest = longestGap(d, end);
     show(title, `Job ${d.job} `, h("span", {}, d.name), " ", state(d.state));
     show(tiles,
       tile("sojourn time", time(d.sojourn_s), d.end_s == null ? "so far" : "ended at " + at(d.end_s)),
       tile("wait", time(d.wait_s), d.start_s == null ? "not started" : "first attempt at " + at(d.start_s)),
+      d.figures.idle_s > d.wait_s + 0.5e-3 && tile("idle", time(d.figures.idle_s), `nothing of it ran; the longest time from ${at(longest[0])} on, for ${time(longest[1] - longest[0])}`),
       tile("submitted", at(d.submit_s), `queue ${d.queue}${d.user ? ", user " + d.user : ""}, priority ${d.priority}`),
       tile("tasks", progress(d), d.end_s == null ? `${count(d.running)} run, ${count(d.pending)} wait` : ""),
       tile("size", d.size_s == null ? "not known" : time(d.size_s), d.service_s == null ? "estimated, of the whole cluster" : "estimated; received " + time(d.service_s)),
@@ -311,7 +314,7 @@ export function job(main, c) {
       asked = true;
       const t = momentOf(c.run); // which counts if the address names it, or if the job was there then
       if (t != null && (!Number.isNaN(said) || (t >= d.submit_s && t < (d.end_s ?? Infinity)))) exact = t;
-      when.value = at(exact ?? (d.end_s == null ? d.now_s : (d.submit_s + (d.start_s ?? d.end_s)) / 2));
+      when.value = at(exact ?? (d.end_s == null ? d.now_s : (longest[0] + longest[1]) / 2));
       asks.hidden = asks.hidden || !c.explains();
       if (!asks.hidden) explain();
     }
@@ -344,6 +347,17 @@ export function job(main, c) {
         names, zoom: (a, b) => { window = [a, b]; draw(d, end); } }));
   };
   return again;
+}
+
+// longestGap is the longest time in which nothing of a job ran, from its submission to its end, as far as its attempts
+// are known.
+function longestGap(d, end) {
+  let until = d.figures.attempts > d.attempts.length ? d.attempts[0]?.start_s ?? d.submit_s : d.submit_s, best = [until, until];
+  for (const a of [...d.attempts, { start_s: end }].sort((a, b) => a.start_s - b.start_s)) {
+    if (a.start_s - until > best[1] - best[0]) best = [until, a.start_s];
+    until = Math.max(until, a.end_s ?? end);
+  }
+  return best;
 }
 
 const count_ = (n) => table([{ name: "counter", cell: (r) => r[0] }, { name: "value", right: true, cell: (r) => r[1] }], [

@@ -165,6 +165,9 @@ function nearest(list, v) {
   return k < 0 || k + 1 < list.length && list[k + 1] - v < v - list[k] ? Math.min(k + 1, list.length - 1) : k;
 }
 
+// pointers are the places that the keyboard has moved to, by the title of a chart: a live page draws charts anew.
+const pointers = new Map();
+
 // hover shows a tip, and lets a stretch be dragged to zoom. Both speak in parts of the width, from 0 to 1. At the
 // keyboard the arrows move what is told: a hundredth of the width, a tenth with Shift, and from lane to lane.
 function hover(canvas, where, say, zoom, click) {
@@ -177,12 +180,14 @@ function hover(canvas, where, say, zoom, click) {
     tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - r.width - 4)) + "px";
     tip.style.top = Math.max(4, Math.min(y + 14, innerHeight - r.height - 4)) + "px";
   };
-  let x = 0.5, y = null;
+  const place = pointers.get(canvas.getAttribute("aria-label")) || { x: 0.5, y: null };
+  pointers.set(canvas.getAttribute("aria-label"), place);
   canvas.tabIndex = 0;
   canvas.setAttribute("aria-describedby", "tip");
   canvas.addEventListener("keydown", (e) => {
     const p = where();
     if (!p || e.ctrlKey || e.metaKey || e.altKey) return;
+    let { x, y } = place;
     y ??= p.y1 + 1;
     const step = e.shiftKey ? 0.1 : 0.01;
     if (e.key === "ArrowLeft") x = Math.max(0, x - step);
@@ -194,6 +199,7 @@ function hover(canvas, where, say, zoom, click) {
     else if (e.key === "Enter" && click) click(x, y);
     else if (e.key === "+" && zoom) zoom(Math.max(0, x - 0.125), Math.min(1, x + 0.125));
     else return;
+    Object.assign(place, { x, y });
     e.preventDefault();
     e.stopPropagation();
     const r = canvas.getBoundingClientRect();

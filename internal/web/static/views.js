@@ -26,6 +26,10 @@ function listed(c, usual, again) {
   }];
 }
 
+// questions counts what lists were asked for. An answer that comes after a later question is not shown, or a live page
+// could undo what the reader has chosen.
+let questions = 0;
+
 // rowsShown is how many rows of a list are shown at a time.
 const rowsShown = 50;
 
@@ -160,7 +164,8 @@ export function queues(main, c) {
   const when = moment(c, () => again()), [p, change] = listed(c, { sort: "queue" }, () => again());
   show(main, h("h1", {}, "Queues"), when.row, list, h("h2", {}, "Over time ", pick), drawn);
   let again = async () => {
-    const d = await get(`/runs/${c.run}/queues`, { at: when.at }), [title, of, write] = measures[pick.value];
+    const mine = ++questions, d = await get(`/runs/${c.run}/queues`, { at: when.at }), [title, of, write] = measures[pick.value];
+    if (mine !== questions) return;
     when.shown(d.now_s, d.at_s < d.now_s ? `means of ${time(d.bin_s)} around ${at(d.at_s)}` : "");
     show(list, table([
       { name: "queue", sort: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
@@ -229,7 +234,8 @@ export function jobs(main, c) {
     e.value = chosen;
   };
   let again = async () => {
-    const d = await get(`/runs/${c.run}/jobs`, { ...p, limit: rowsShown });
+    const mine = ++questions, d = await get(`/runs/${c.run}/jobs`, { ...p, limit: rowsShown });
+    if (mine !== questions) return;
     fill(choices.queue, "queue", d.queues, p.queue);
     fill(choices.user, "user", d.users, p.user);
     const any = (has) => d.rows.some(has);
@@ -437,7 +443,8 @@ export function nodes(main, c) {
         click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
   };
   let again = async () => {
-    const d = await get(`/runs/${c.run}/nodes`, { ...p, limit: rowsShown, at: frozen ? "" : when.at });
+    const mine = ++questions, d = await get(`/runs/${c.run}/nodes`, { ...p, limit: rowsShown, at: frozen ? "" : when.at });
+    if (mine !== questions) return;
     when.shown(d.now_s, d.at_s < d.now_s ? `what ran at ${at(d.at_s)}` + (d.forgotten ? ", as far as it is remembered" : "") : "");
     show(list, table([
       { name: "node", sort: "node", right: true, cell: (n) => h("a", { href: link(c.run, "nodes", n.node) }, n.node) },
@@ -490,7 +497,8 @@ export function policies(main, c) {
   searching(text, change);
   show(main, h("h1", {}, "Policies"), figures, charts, h("h2", {}, "Job by job"), h("div", { class: "filters" }, text), list);
   let again = async () => {
-    const d = await get("/compare", { ...p, limit: rowsShown }), runs = d.runs, first = runs[0];
+    const mine = ++questions, d = await get("/compare", { ...p, limit: rowsShown }), runs = d.runs, first = runs[0];
+    if (mine !== questions) return;
     const name = (r) => (runs.filter((o) => o.run.policy === r.run.policy).length > 1 ? r.run.name : r.run.policy);
     const cell = (of, write) => (r) => (of(r) == null ? "–" : [runs.length > 1 && runs.every((o) => of(o) == null || of(o) >= of(r)) ? h("span", { class: "good", title: "the best" }, "★ ") : "", write(of(r))]);
     const column = (n, of, write = time, more) => ({ name: n, right: true, cell: cell(of, write), ...more });

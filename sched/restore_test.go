@@ -120,6 +120,12 @@ func checkSame(t *testing.T, got, want *View) {
 	if len(ids) > 0 {
 		t.Fatalf("at %v: jobs %v are missing", want.Now, ids)
 	}
+	for i, st := range got.cluster.stages.rows { // also of jobs that have ended
+		w := want.cluster.stages.rows[i]
+		if st.Job != nil && (st.ID != w.ID || st.alive != w.alive || st.cap != w.cap) {
+			t.Fatalf("at %v: stage %v is alive: %v, want %v of %v", want.Now, st.ID, st.alive, w.alive, w.ID)
+		}
+	}
 }
 
 // copyOf returns a copy of a state that shares nothing with it but specs.

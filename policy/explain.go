@@ -43,3 +43,25 @@ func whyIn(p sched.Policy, v *sched.View, st *sched.Stage) string {
 	}
 	return ""
 }
+
+// A wrapper has the inner policy of a policy that wraps another one, and passes questions on to it.
+type wrapper struct{ Inner sched.Policy }
+
+// Position returns the key of st in the order of the inner policy.
+func (w *wrapper) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	return positionIn(w.Inner, v, st)
+}
+
+// InWords returns what key k of the inner policy stands for.
+func (w *wrapper) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
+	return wordsIn(w.Inner, v, st, k)
+}
+
+// Withheld returns why the inner policy does not let st start.
+func (w *wrapper) Withheld(v *sched.View, st *sched.Stage) string { return withheldIn(w.Inner, v, st) }
+
+// Why returns what the inner policy plans for st.
+func (w *wrapper) Why(v *sched.View, st *sched.Stage) string { return whyIn(w.Inner, v, st) }
+
+// Notes implements Noter: it returns the notes of the inner policy.
+func (w *wrapper) Notes() []string { return notesIn(w.Inner) }

@@ -62,11 +62,11 @@ func speculating(own ...Param) []Param {
 // that is.
 type late struct {
 	stragglers
-	Inner sched.Policy
+	wrapper
 }
 
 func newLate(a Args) sched.Policy {
-	l := &late{Inner: a.Inner}
+	l := &late{wrapper: wrapper{a.Inner}}
 	l.set(a)
 	return l
 }
@@ -283,24 +283,3 @@ func percentileWith(sorted []float64, x float64, times int, part float64) float6
 	}
 	return sorted[rank-times]
 }
-
-// Position passes the question where a stage stands on to the inner policy.
-func (l *late) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
-	return positionIn(l.Inner, view, st)
-}
-
-// InWords passes the question what a key stands for on to the inner policy.
-func (l *late) InWords(view *sched.View, st *sched.Stage, k sched.Key) string {
-	return wordsIn(l.Inner, view, st, k)
-}
-
-// Withheld passes the question why a stage may not start on to the inner policy.
-func (l *late) Withheld(view *sched.View, st *sched.Stage) string {
-	return withheldIn(l.Inner, view, st)
-}
-
-// Why passes the question what is wanted for a stage on to the inner policy.
-func (l *late) Why(view *sched.View, st *sched.Stage) string { return whyIn(l.Inner, view, st) }
-
-// Notes implements Noter: it tells what the inner policy has found out.
-func (l *late) Notes() []string { return notesIn(l.Inner) }

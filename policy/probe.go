@@ -13,9 +13,9 @@ var probeCard = Card{
 }
 
 // probe asks for a probe of each job at its arrival, and leaves the rest to another policy.
-type probe struct{ Inner sched.Policy }
+type probe struct{ wrapper }
 
-func newProbe(a Args) sched.Policy { return &probe{a.Inner} }
+func newProbe(a Args) sched.Policy { return &probe{wrapper{a.Inner}} }
 
 // Decide asks for probes.
 func (w *probe) Decide(p *sched.Plan) {
@@ -28,24 +28,3 @@ func (w *probe) Decide(p *sched.Plan) {
 	}
 	w.Inner.Decide(p)
 }
-
-// Position passes the question where a stage stands on to the inner policy.
-func (w *probe) Position(view *sched.View, st *sched.Stage) (sched.Key, bool) {
-	return positionIn(w.Inner, view, st)
-}
-
-// InWords passes the question what a key stands for on to the inner policy.
-func (w *probe) InWords(view *sched.View, st *sched.Stage, k sched.Key) string {
-	return wordsIn(w.Inner, view, st, k)
-}
-
-// Withheld passes the question why a stage may not start on to the inner policy.
-func (w *probe) Withheld(view *sched.View, st *sched.Stage) string {
-	return withheldIn(w.Inner, view, st)
-}
-
-// Why passes the question what is wanted for a stage on to the inner policy.
-func (w *probe) Why(view *sched.View, st *sched.Stage) string { return whyIn(w.Inner, view, st) }
-
-// Notes implements Noter: it tells what the inner policy has found out.
-func (w *probe) Notes() []string { return notesIn(w.Inner) }

@@ -1,9 +1,9 @@
 package yarn
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
@@ -43,19 +43,18 @@ func ReadClasses(path string) (map[string]string, error) {
 
 func parseClasses(file string, text []byte) (map[string]string, error) {
 	classes := map[string]string{}
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		n++
-		line, _, _ = strings.Cut(line, "#")
-		switch f := strings.Fields(line); {
-		case len(f) == 0:
-		case len(f) != 2 || !wellNamed(f[1]):
-			return nil, fmt.Errorf("%s:%d: must be a host and a class, like: node7 gpu", file, n)
-		case classes[f[0]] != "" && classes[f[0]] != f[1]:
-			return nil, fmt.Errorf("%s:%d: host %s is of class %s already", file, n, f[0], classes[f[0]])
-		default:
-			classes[f[0]] = f[1]
+	err := eachLine(file, text, func(f []string) error {
+		if len(f) != 2 || !wellNamed(f[1]) {
+			return errors.New("must be a host and a class, like: node7 gpu")
 		}
+		if class := classes[f[0]]; class != "" && class != f[1] {
+			return fmt.Errorf("host %s is of class %s already", f[0], class)
+		}
+		classes[f[0]] = f[1]
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return classes, nil
 }

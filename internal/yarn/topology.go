@@ -109,17 +109,31 @@ func (b *beginning) Write(p []byte) (int, error) {
 // parseRacks reads a table of racks (net.topology.table.file.name): a host and a rack a line, comments after #.
 func parseRacks(file string, text []byte) (map[string]string, error) {
 	racks := map[string]string{}
+	err := eachLine(file, text, func(f []string) error {
+		if len(f) != 2 || !strings.HasPrefix(f[1], "/") {
+			return errors.New("must be a host and a rack, like: node7 /rack1")
+		}
+		racks[f[0]] = f[1]
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return racks, nil
+}
+
+// eachLine calls do with the fields of each line of a file that has any. # begins a comment. The error of do gets the
+// name of the file and the line.
+func eachLine(file string, text []byte, do func(fields []string) error) error {
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
 		line, _, _ = strings.Cut(line, "#")
-		switch f := strings.Fields(line); {
-		case len(f) == 0:
-		case len(f) == 2 && strings.HasPrefix(f[1], "/"):
-			racks[f[0]] = f[1]
-		default:
-			return nil, fmt.Errorf("%s:%d: must be a host and a rack, like: node7 /rack1", file, n)
+		if f := strings.Fields(line); len(f) > 0 {
+			if err := do(f); err != nil {
+				return fmt.Errorf("%s:%d: %w", file, n, err)
+			}
 		}
 	}
-	return racks, nil
+	return nil
 }

@@ -59,14 +59,17 @@ func newOutput(w io.Writer, limit int64) *output {
 	return &output{w: w, limit: limit, buf: make([]byte, 0, outputBytes+4096)}
 }
 
-// more reports whether output is still short of its limit, after having written what is collected if that is much.
-func (o *output) more() (bool, error) {
-	if len(o.buf) >= outputBytes {
-		if err := o.flush(); err != nil {
-			return false, err
+// fill appends to the output by next until the limit is reached, and writes everything to w.
+func (o *output) fill(next func(buf []byte) []byte) error {
+	for o.done+int64(len(o.buf)) < o.limit {
+		o.buf = next(o.buf)
+		if len(o.buf) >= outputBytes {
+			if err := o.flush(); err != nil {
+				return err
+			}
 		}
 	}
-	return o.done+int64(len(o.buf)) < o.limit, nil
+	return o.flush()
 }
 
 func (o *output) flush() error {

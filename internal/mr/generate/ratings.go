@@ -29,19 +29,14 @@ func (g Ratings) Write(w io.Writer) error {
 		return fmt.Errorf("generate ratings: tastes is %d, and must lie in 1 … 1000", tastes)
 	}
 	r := source(g.Seed, 'R')
-	out := newOutput(w, g.Bytes)
-	for movie := uint64(1); ; movie++ {
-		more, err := out.more()
-		if err != nil {
-			return err
-		}
-		if !more {
-			return out.flush()
-		}
-		out.buf = append(strconv.AppendUint(out.buf, movie, 10), ':')
-		out.buf = appendRatings(out.buf, r, uint64(users), uint64(tastes))
-		out.buf[len(out.buf)-1] = '\n'
-	}
+	movie := uint64(0)
+	return newOutput(w, g.Bytes).fill(func(b []byte) []byte {
+		movie++
+		b = append(strconv.AppendUint(b, movie, 10), ':')
+		b = appendRatings(b, r, uint64(users), uint64(tastes))
+		b[len(b)-1] = '\n'
+		return b
+	})
 }
 
 func appendRatings(b []byte, r *rand.PCG, users, tastes uint64) []byte {

@@ -24,19 +24,13 @@ func (t TeraGen) Write(w io.Writer) error {
 		return fmt.Errorf("generate terasort records: first is %d and rows is %d, and neither may be below 0",
 			t.First, t.Rows)
 	}
-	out := newOutput(w, t.Rows*recordBytes)
-	random := wide{}.skip(wide{hi: t.Seed, lo: uint64(t.First)})
-	for n := uint64(t.First); ; n++ {
-		more, err := out.more()
-		if err != nil {
-			return err
-		}
-		if !more {
-			return out.flush()
-		}
+	random, n := wide{}.skip(wide{hi: t.Seed, lo: uint64(t.First)}), uint64(t.First)
+	return newOutput(w, t.Rows*recordBytes).fill(func(b []byte) []byte {
 		random = random.next()
-		out.buf = appendRecord(out.buf, random, n)
-	}
+		b = appendRecord(b, random, n)
+		n++
+		return b
+	})
 }
 
 const hexDigits = "0123456789ABCDEF"

@@ -21,18 +21,8 @@ func (t Text) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := newOutput(w, t.Bytes)
 	r := source(t.Seed, 'T')
-	for {
-		more, err := out.more()
-		if err != nil {
-			return err
-		}
-		if !more {
-			return out.flush()
-		}
-		out.buf = words.line(out.buf, r)
-	}
+	return newOutput(w, t.Bytes).fill(func(b []byte) []byte { return words.line(b, r) })
 }
 
 // Documents writes a folder's worth of text: files of about equal size with one common lexicon.
@@ -56,16 +46,8 @@ func (d Documents) Each(create func(name string) (io.WriteCloser, error)) error 
 		if err != nil {
 			return fmt.Errorf("generate documents: %w", err)
 		}
-		out := newOutput(f, d.Bytes/int64(d.Files))
 		r := source(d.Seed, 'D'<<32|uint64(i))
-		more, err := out.more()
-		for more && err == nil {
-			out.buf = words.line(out.buf, r)
-			more, err = out.more()
-		}
-		if err == nil {
-			err = out.flush()
-		}
+		err = newOutput(f, d.Bytes/int64(d.Files)).fill(func(b []byte) []byte { return words.line(b, r) })
 		if closed := f.Close(); err == nil {
 			err = closed
 		}
@@ -152,24 +134,15 @@ func (e Edges) Write(w io.Writer) error {
 	}
 	ranks := newZipf(n)
 	r := source(e.Seed, 'E')
-	out := newOutput(w, e.Bytes)
-	for {
-		more, err := out.more()
-		if err != nil {
-			return err
-		}
-		if !more {
-			return out.flush()
-		}
+	return newOutput(w, e.Bytes).fill(func(b []byte) []byte {
 		// Half of the sources are drawn evenly: pages without links to them link to others all the same.
 		from := uint64(ranks.draw(r))
 		if x := r.Uint64(); x&1 == 0 {
 			from = x >> 32 * uint64(n) >> 32
 		}
-		b := append(out.buf, 'v')
-		b = append(strconv.AppendUint(b, from, 10), ',', 'v')
-		out.buf = append(strconv.AppendUint(b, uint64(ranks.draw(r)), 10), '\n')
-	}
+		b = append(strconv.AppendUint(append(b, 'v'), from, 10), ',', 'v')
+		return append(strconv.AppendUint(b, uint64(ranks.draw(r)), 10), '\n')
+	})
 }
 
 // Associations writes lines of Fields items, sorted within the line, as Apriori's k-item sets are. Prefixes of
@@ -187,24 +160,16 @@ func (a Associations) Write(w io.Writer) error {
 		return fmt.Errorf("generate associations: fields is %d, and must lie in 2 … 100", fields)
 	}
 	r := source(a.Seed, 'A')
-	out := newOutput(w, a.Bytes)
 	lineBytes := int64(fields * 6)
 	prefixes := max(1, uint64(a.Bytes/lineBytes/4)) // four lines a prefix
-	for {
-		more, err := out.more()
-		if err != nil {
-			return err
-		}
-		if !more {
-			return out.flush()
-		}
+	return newOutput(w, a.Bytes).fill(func(b []byte) []byte {
 		// The prefix is a function of its number, so that it can come again without being remembered.
 		prefix := rand.NewPCG(a.Seed, r.Uint64()%prefixes)
 		item := 10_000 + prefix.Uint64()%100
 		for range fields - 1 {
-			out.buf = append(strconv.AppendUint(out.buf, item, 10), ',')
+			b = append(strconv.AppendUint(b, item, 10), ',')
 			item += 1 + prefix.Uint64()%500
 		}
-		out.buf = append(strconv.AppendUint(out.buf, item+r.Uint64()%500, 10), '\n')
-	}
+		return append(strconv.AppendUint(b, item+r.Uint64()%500, 10), '\n')
+	})
 }

@@ -67,6 +67,9 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 // count writes a whole number.
 export const count = (n) => (n < 0 ? "?" : whole.format(n));
 
+// numbered writes how many there are of something: 1 job, 2 jobs.
+export const numbered = (n, what) => count(n) + " " + what + (n === 1 ? "" : "s");
+
 // percent writes a part of a whole.
 export const percent = (x) => (100 * x).toFixed(x !== 0 && Math.abs(x) < 0.0995 ? 1 : 0).replace(/^-(?=[0.]*$)/, "") + " %";
 

@@ -2,7 +2,7 @@
 // again whenever the run has changed.
 
 import { get, post, frozen } from "./api.js";
-import { h, show, table, tile, signed, time, at, count, percent, amount, amounts, bytes, number, instant } from "./dom.js";
+import { h, show, table, tile, signed, time, at, count, numbered, percent, amount, amounts, bytes, number, instant } from "./dom.js";
 import { chart, lanes } from "./draw.js";
 
 const link = (run, ...path) => "#/" + [run, ...path].join("/");
@@ -211,7 +211,7 @@ const lateness = (j) => (j.figures.late_s > 0 ? h("span", { class: "bad" }, time
   : time(-j.figures.late_s) + (j.end_s == null ? " left" : " before it"));
 
 // totals says in a line what is true of all jobs that a filter allows.
-const totals = (d) => h("p", { class: "soft", id: "totals" }, `${count(d.total)} jobs`,
+const totals = (d) => h("p", { class: "soft", id: "totals" }, numbered(d.total, "job"),
   d.sojourn_s && ` · sojourn: mean ${time(d.sojourn_s.mean)}, ${spread(d.sojourn_s)}`,
   d.wait_s && ` · wait: mean ${time(d.wait_s.mean)}, ${spread(d.wait_s)}`,
   d.service_s > 0 && ` · received ${time(d.service_s)} of the whole cluster`);
@@ -347,7 +347,7 @@ export function job(main, c) {
     const [from, until] = window || [d.submit_s, end > d.submit_s ? end : d.submit_s + 1];
     show(gantt, h("h2", {}, "Attempts by node ", window && h("button", { type: "button", onclick: () => { window = null; draw(d, end); } }, "whole job")),
       d.attempts.length === 0 ? h("p", { class: "empty" }, "Nothing of it has run.") : lanes({
-        title: `${count(d.attempts.length)} attempts on ${count(used.length)} nodes` + (d.figures.attempts > d.attempts.length ? ", earlier ones are not shown" : ""),
+        title: `${numbered(d.attempts.length, "attempt")} on ${numbered(used.length, "node")}` + (d.figures.attempts > d.attempts.length ? ", earlier ones are not shown" : ""),
         data: { lanes: shown.map((n) => ({ node: n, name: c.node(n), nodes: 1 })), from_s: from, until_s: until,
           bars: d.attempts.filter((a) => shown.includes(a.node) && a.start_s < until && (a.end_s ?? end) > from) },
         names, zoom: (a, b) => { window = [a, b]; draw(d, end); } }));
@@ -404,7 +404,7 @@ function explanation(run, x) {
     s.wish && h("p", {}, "The policy's wish: " + s.wish),
     s.ahead > 0 && h("p", {}, `${s.ahead} stages come first. Its place: ${s.key_words}`),
     (s.before || []).map((b) => h("p", {}, "before it: ", job(b.stage.job, b.name), `, stage ${b.stage.index}: ${b.key_words}`)),
-    (s.holders || []).map((b) => h("p", {}, "has the room: ", job(b.job, b.name), ` with ${b.attempts} attempts`)))),
+    (s.holders || []).map((b) => h("p", {}, "has the room: ", job(b.job, b.name), ` with ${numbered(b.attempts, "attempt")}`)))),
   x.expected && foretold(x.expected),
   x.note && h("p", { class: "soft" }, x.note)];
 }

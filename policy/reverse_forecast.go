@@ -45,7 +45,7 @@ func (f *profile) of(at sched.Time) (i int, end sched.Time) {
 		i++
 	}
 	if i >= int(n) {
-		return 0, whole + f.day + start(1) - whole
+		return 0, f.day + start(1) // the first part of the next day
 	}
 	if i == int(n)-1 {
 		return i, whole + f.day

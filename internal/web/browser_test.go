@@ -425,6 +425,26 @@ func TestViewsInBrowser(t *testing.T) {
 		}
 		b.clean("signed differences")
 	})
+	t.Run("a drag is no click", func(t *testing.T) {
+		b.open(server.URL + "/#/0/nodes/1")
+		const chart = `canvas[aria-label="Running attempts"], canvas[aria-label=Attempts]`
+		var before, after string
+		drag := func(to float64) string { // browsers end it with a click
+			return fmt.Sprintf(`(() => {
+				const c = document.querySelector(%q), r = c.getBoundingClientRect(), y = r.top + r.height / 3;
+				const say = (kind, part) => c.dispatchEvent(new PointerEvent(kind,
+					{ clientX: r.left + r.width * part, clientY: y, bubbles: true }));
+				say("pointerdown", 0.25); say("pointerup", %g); say("click", %[2]g);
+				return location.hash;
+			})()`, chart, to)
+		}
+		b.do(chromedp.Evaluate(`location.hash`, &before), chromedp.Evaluate(drag(0.36), &after))
+		if after != before {
+			t.Errorf("a drag on the attempts of a node leads from %s to %s", before, after)
+		}
+		b.do(b.ready(), b.until(`document.querySelector("#main h2 button") !== null`)) // back to all of the time
+		b.clean("a drag is no click")
+	})
 	t.Run("phone", func(t *testing.T) {
 		b.do(b.size(390, 800, true))
 		for view := range views {

@@ -19,8 +19,8 @@ type pairing struct {
 	runs []Compared
 }
 
-// pair compares runs by the jobs that have the same number, which they have where they ran the same workload. A job
-// counts where it succeeded in the first run and in another.
+// pair compares runs by the jobs that have the same number and name, as they have where they ran the same workload. A
+// job counts where it succeeded in the first run and in another.
 func pair(runs []Run, of []*boardCopy) pairing {
 	p := pairing{runs: make([]Compared, len(of))}
 	at := map[sched.JobID]int{}
@@ -52,7 +52,11 @@ func pair(runs []Run, of []*boardCopy) pairing {
 				}
 				p.rows = append(p.rows, d)
 			}
+			if p.rows[row].Name != r.name {
+				continue
+			}
 			p.rows[row].Sojourns[k] = r.sojourn(s.now).Seconds()
+			c.Common++
 		}
 		slices.Sort(slowdowns)
 		c.Slow = spreadOf(slowdowns)

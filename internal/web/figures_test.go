@@ -13,6 +13,36 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/web"
 )
 
+// TestCompareOtherWorkload compares a run with one of the same jobs and with one of others, which have the same numbers
+// and other names.
+func TestCompareOtherWorkload(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "queues.rec")
+	sojourn(t, "sim", "--trace", "../../examples/queues.yaml", "--cluster", "nodes=20,map-slots=3,reduce-slots=1",
+		"--policy", "fair", "--record", other)
+	server := serve(t, siteOf(t, append(bursty(t, "fifo", "srpt"), other)...))
+	reply, err := http.Get(server.URL + "/api/v1/compare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	var got web.Comparison
+	if err := json.NewDecoder(reply.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range []int{300, 300, 0} {
+		r := got.Runs[k]
+		if r.Common != want || k == 1 && r.Faster+r.Slower == 0 || k == 2 && r.Faster+r.Slower+len(r.Changes) > 0 {
+			t.Errorf("run %d has %d jobs in common with the first, %d faster, %d slower, %d changes; want %d in common",
+				k, r.Common, r.Faster, r.Slower, len(r.Changes), want)
+		}
+	}
+	for _, d := range got.Rows {
+		if d.Sojourns[2] >= 0 {
+			t.Fatalf("job %d, %s, is compared with one of another workload: %g", d.ID, d.Name, d.Sojourns)
+		}
+	}
+}
+
 // TestFiguresOfJobs holds the list of jobs of a record to the figures that the run wrote a job a line: slowdowns, and
 // means over those that a filter allows.
 func TestFiguresOfJobs(t *testing.T) {

@@ -332,6 +332,7 @@ type Compared struct {
 	Times   []float64 `json:"times_s"`             // quantiles of sojourn times, evenly by rank
 	Parts   []float64 `json:"parts"`               // of the jobs that took no longer than each of times_s
 	Changes []float64 `json:"changes"`             // quantiles of log2(sojourn time ÷ that in the first run)
+	Common  int       `json:"common"`              // jobs with number and name of one in the first run; both succeeded
 	Faster  int       `json:"faster"`              // jobs with a shorter sojourn time than in the first run
 	Slower  int       `json:"slower"`              // jobs with a longer sojourn time than in the first run
 }

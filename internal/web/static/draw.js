@@ -171,7 +171,7 @@ const pointers = new Map();
 // hover shows a tip, and lets a stretch be dragged to zoom. Both speak in parts of the width, from 0 to 1. At the
 // keyboard the arrows move what is told: a hundredth of the width, a tenth with Shift, and from lane to lane.
 function hover(canvas, where, say, zoom, click) {
-  let from = null;
+  let from = null, dragged = false;
   const tell = (text, x, y) => {
     tip.hidden = !text;
     if (!text) return;
@@ -218,14 +218,19 @@ function hover(canvas, where, say, zoom, click) {
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
   if (zoom) {
     canvas.dataset.zoom = "";
-    canvas.addEventListener("pointerdown", (e) => { from = part(e); });
+    canvas.addEventListener("pointerdown", (e) => { from = part(e); dragged = false; });
     canvas.addEventListener("pointerup", (e) => {
       const to = part(e);
-      if (from != null && Math.abs(to - from) > 0.01) zoom(Math.min(from, to), Math.max(from, to));
+      dragged = from != null && Math.abs(to - from) > 0.01;
+      if (dragged) zoom(Math.min(from, to), Math.max(from, to));
       from = null;
     });
   }
-  if (click) canvas.addEventListener("click", (e) => click(part(e), e.clientY - canvas.getBoundingClientRect().top));
+  if (click) {
+    canvas.addEventListener("click", (e) => {
+      if (!dragged) click(part(e), e.clientY - canvas.getBoundingClientRect().top); // browsers end a drag with a click
+    });
+  }
 }
 
 // lanes draws what ran on nodes: bars, or how busy nodes were where bars would be too many. options: {title, data (of

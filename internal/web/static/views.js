@@ -500,7 +500,8 @@ export function policies(main, c) {
     const mine = ++questions, d = await get("/compare", { ...p, limit: rowsShown }), runs = d.runs, first = runs[0];
     if (mine !== questions) return;
     const name = (r) => (runs.filter((o) => o.run.policy === r.run.policy).length > 1 ? r.run.name : r.run.policy);
-    const cell = (of, write) => (r) => (of(r) == null ? "–" : [runs.length > 1 && runs.every((o) => of(o) == null || of(o) >= of(r)) ? h("span", { class: "good", title: "the best" }, "★ ") : "", write(of(r))]);
+    const alike = runs.filter((r) => r.common > 0), others = runs.filter((r) => first.common > 0 && r.sojourn_s && r.common === 0);
+    const cell = (of, write) => (r) => (of(r) == null ? "–" : [alike.length > 1 && r.common > 0 && alike.every((o) => of(o) == null || of(o) >= of(r)) ? h("span", { class: "good", title: "the best" }, "★ ") : "", write(of(r))]);
     const column = (n, of, write = time, more) => ({ name: n, right: true, cell: cell(of, write), ...more });
     show(figures, table([
       { name: "run", class: "name", cell: (r) => h("a", { href: link(r.run.id, "cluster") }, name(r)) },
@@ -511,15 +512,16 @@ export function policies(main, c) {
       column("mean wait", (r) => r.wait_s?.mean),
       { name: "jobs faster", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.faster)) },
       { name: "jobs slower", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.slower)) },
-    ], runs, "", null, "runs"));
+    ], runs, "", null, "runs"), others.length ? h("p", { class: "soft" },
+      `${others.map(name).join(", ")}: no job in common with ${name(first)} by number and name. Runs of other workloads are not compared.`) : null);
     const least = Math.min(...runs.flatMap((r) => r.times_s.filter((t) => t > 0).slice(0, 1))), most = Math.max(...runs.flatMap((r) => r.times_s.slice(-1)));
     const log = most > 50 * least;
     show(charts,
       chart({ title: "Part of the jobs that took at most so long", log, most: 1, height: 260, steps: true, write: percent,
         lines: runs.map((r) => ({ name: name(r), x: r.times_s, y: r.parts, hold: most })) }),
-      runs.length > 1 ? chart({ title: `Sojourn time of each job ÷ that under ${name(first)}, by part of the jobs`, along: percent, left: 0, right: 1, height: 260, write: (v) => (v < 0 ? "÷" + number(2 ** -v) : "×" + number(2 ** v)),
+      alike.length > 1 ? chart({ title: `Sojourn time of each job ÷ that under ${name(first)}, by part of the jobs`, along: percent, left: 0, right: 1, height: 260, write: (v) => (v < 0 ? "÷" + number(2 ** -v) : "×" + number(2 ** v)),
         least: Math.min(-1, ...runs.flatMap((r) => r.changes)), most: Math.max(1, ...runs.flatMap((r) => r.changes)),
-        lines: runs.slice(1).map((r, i) => ({ name: name(r), tint: i + 1, x: r.changes.map((_, k) => (k + 1) / r.changes.length), y: r.changes })) }) : null);
+        lines: runs.flatMap((r, i) => (i && r.common ? [{ name: name(r), tint: i, x: r.changes.map((_, k) => (k + 1) / r.changes.length), y: r.changes }] : [])) }) : null);
     show(list, table([
       { name: "job", sort: "job", right: true, cell: (j) => h("a", { href: link(first.run.id, "jobs", j.job) }, j.job) },
       { name: "name", class: "name", full: (j) => j.name, cell: (j) => j.name || "–" },

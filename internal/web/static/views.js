@@ -402,9 +402,10 @@ function explanation(run, x) {
     h("p", {}, h("span", { class: "reason" }, `${s.kind}: ${s.reason}`), ` – ${s.waiting} wait, ${s.running} run, ${s.done} are done`),
     s.reason !== "nothing waits" && h("p", {}, s.detail),
     s.wish && h("p", {}, "The policy's wish: " + s.wish),
-    s.ahead > 0 && h("p", {}, `${s.ahead} stages come first. Its place: ${s.key_words}`),
+    s.ahead > 0 && h("p", {}, `${numbered(s.ahead, "stage")} ${s.ahead === 1 ? "comes" : "come"} first. Its place: ${s.key_words}`),
     (s.before || []).map((b) => h("p", {}, "before it: ", job(b.stage.job, b.name), `, stage ${b.stage.index}: ${b.key_words}`)),
-    (s.holders || []).map((b) => h("p", {}, "has the room: ", job(b.job, b.name), ` with ${numbered(b.attempts, "attempt")}`)))),
+    s.before?.length > 0 && s.ahead > s.before.length && h("p", {}, `and ${numbered(s.ahead - s.before.length, "stage")} more`),
+    (s.holders || []).map((b) => h("p", {}, "the room is held by ", job(b.job, b.name), ` with ${numbered(b.attempts, "attempt")}`)))),
   x.expected && foretold(x.expected),
   x.note && h("p", { class: "soft" }, x.note)];
 }

@@ -213,6 +213,8 @@ func (s *boardCopy) order(column string) []int32 {
 type jobFilter struct {
 	text               string // a part of the name, the user or the queue, in lower case
 	queue, user, state string
+	there              bool // jobs that were there at an instant: submitted, and not ended
+	at                 sched.Time
 }
 
 // has reports whether a job is asked for.
@@ -222,6 +224,9 @@ func (f *jobFilter) has(r *jobRow) bool {
 		return false
 	}
 	if f.state != "" && (f.state != "unfinished" || r.end >= 0) && r.state() != f.state {
+		return false
+	}
+	if f.there && (r.submit > f.at || r.end >= 0 && r.end <= f.at) {
 		return false
 	}
 	return f.text == "" || contains(r.name, f.text) || contains(r.user, f.text) || contains(r.queue, f.text)

@@ -425,6 +425,22 @@ func TestViewsInBrowser(t *testing.T) {
 		}
 		b.clean("signed differences")
 	})
+	t.Run("jobs of an instant", func(t *testing.T) {
+		b.open(server.URL + "/#/0/jobs")
+		var all, some int
+		const rows = `parseInt(document.getElementById("totals").textContent)`
+		b.do(b.until(rows+` > 0`), chromedp.Evaluate(rows, &all))
+		b.do(chromedp.Evaluate(`document.getElementById("there").value = "10m"
+			document.getElementById("there").dispatchEvent(new Event("change"))`, nil),
+			b.until(fmt.Sprintf(`%s < %d && location.hash === "#/0/jobs?at=10m"`, rows, all)),
+			chromedp.Evaluate(rows, &some))
+		if some == 0 {
+			t.Error("no job is there after ten minutes")
+		}
+		b.open(server.URL + "/#/0/queues?at=10m")
+		b.do(b.until(`document.querySelector("table[aria-label=queues] tbody a").hash === "#/0/jobs?queue=&at=10m"`))
+		b.clean("jobs of an instant")
+	})
 	t.Run("a drag is no click", func(t *testing.T) {
 		b.open(server.URL + "/#/0/nodes/1")
 		const chart = `canvas[aria-label="Running attempts"], canvas[aria-label=Attempts]`

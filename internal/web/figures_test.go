@@ -132,6 +132,17 @@ func TestFiguresOfJobs(t *testing.T) {
 				got.Sojourn.Mean, got.Wait.Mean, want)
 		}
 	}
+	for _, instant := range []float64{0, 3, 20, 40, 1e6} { // at each, the jobs that are submitted and have not ended
+		there := 0
+		for _, line := range lines[1:] {
+			if number(line, "submit_s") <= instant && number(line, "end_s") > instant {
+				there++
+			}
+		}
+		if got := ask("at=" + strconv.FormatFloat(instant, 'f', -1, 64)); got.Total != there {
+			t.Errorf("%d jobs are there at %g s, want %d", got.Total, instant, there)
+		}
+	}
 	reply, err := http.Get(server.URL + "/api/v1/compare")
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,9 @@ var routes = []route{
 		{"q", "string", "a part of the job's name, user or queue, or its number"},
 		{"queue", "string", "of this queue, or of one below it"},
 		{"user", "string", "of this user"},
-		{"state", "string", "one of " + strings.Join(jobStates, ", ")}}, paged...), nil, Jobs{}, (*call).jobs},
+		{"state", "string", "one of " + strings.Join(jobStates, ", ")},
+		{"at", "number", "there at this instant, in seconds: submitted, and not ended"}}, paged...), nil, Jobs{},
+		(*call).jobs},
 	{"GET", "/runs/{run}/jobs/{job}", "One job: stages, attempts, counters, when it is expected to end.",
 		[]param{ofRun, ofJob}, nil, JobDetail{}, (*call).detail},
 	{"GET", "/runs/{run}/jobs/{job}/why", "Why a job waited at an instant.", []param{ofRun, ofJob,
@@ -171,6 +173,10 @@ func (c *call) jobs() (any, error) {
 	if f.state != "" && !slices.Contains(jobStates, f.state) {
 		return nil, wrong("state=%s: must be one of %s", f.state, strings.Join(jobStates, ", "))
 	}
+	if f.at, err = c.instant("at"); err != nil {
+		return nil, err
+	}
+	f.there = said("at") != ""
 	return c.latest(b).jobsAnswer(f, p), nil
 }
 

@@ -102,6 +102,7 @@ function queuesAt(whole, at) {
 function keepsJob(p) {
   const text = (p.q || "").toLowerCase();
   return (j) => (!p.queue || j.queue === p.queue || j.queue.startsWith(p.queue + ".")) && (!p.user || j.user === p.user) &&
+    (p.at === "" || p.at == null || (j.submit_s <= p.at && (j.end_s == null || j.end_s > p.at))) &&
     (!p.state || j.state === p.state || (p.state === "unfinished" && j.end_s == null)) &&
     ([j.name, j.user, j.queue].some((s) => s.toLowerCase().includes(text)) || String(j.job) === text);
 }

@@ -168,7 +168,7 @@ export function queues(main, c) {
     if (mine !== questions) return;
     when.shown(d.now_s, d.at_s < d.now_s ? `means of ${time(d.bin_s)} around ${at(d.at_s)}` : "");
     show(list, table([
-      { name: "queue", sort: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : ""),
+      { name: "queue", sort: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : "") + (when.at === "" ? "" : "&at=" + at(when.at)),
         style: { "padding-left": 1.2 * q.depth + "em" } }, q.queue || "root", q.gone ? " (gone)" : "") },
       { name: "used", sort: "used", down: true, title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), percent(q.used)) },
       { name: "mean used", sort: "mean", down: true, right: true, title: "since the run began", cell: (q) => percent(q.used_mean) },
@@ -218,15 +218,17 @@ const totals = (d) => h("p", { class: "soft", id: "totals" }, numbered(d.total, 
 
 // jobs shows the list of jobs.
 export function jobs(main, c) {
-  const [p, change] = listed(c, { q: "", queue: "", user: "", state: "", sort: "job" }, () => again());
+  const [p, change] = listed(c, { q: "", queue: "", user: "", state: "", at: "", sort: "job" }, () => again());
   const list = h("div"), choices = { queue: h("select", { "aria-label": "queue" }), user: h("select", { "aria-label": "user" }),
     state: h("select", { "aria-label": "state" }, ["", "unfinished", "waiting", "stalled", "running", "done", "failed", "killed"].map((s) => h("option", { value: s }, s || "any state"))) };
   const text = h("input", { type: "search", placeholder: "name, user, queue or number  (/)", "aria-label": "search", value: p.q });
   searching(text, change);
+  const there = h("input", { id: "there", placeholder: "there at", title: "jobs that were there at an instant, submitted and not ended: 12h, 1h30m, or seconds", "aria-label": "there at an instant",
+    value: p.at, style: { width: "6em" }, onchange: () => change({ at: there.value.trim() }) });
   for (const [k, e] of Object.entries(choices)) e.addEventListener("change", () => change({ [k]: e.value }));
   choices.state.value = p.state;
   const sums = h("div");
-  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices)), sums, list);
+  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices), there), sums, list);
   const fill = (e, name, values, chosen) => {
     const all = [...new Set([...values.filter(Boolean), ...(chosen ? [chosen] : [])])];
     if (e.options.length === all.length + 1 && all.every((v, i) => e.options[i + 1].value === v)) return;
@@ -234,7 +236,9 @@ export function jobs(main, c) {
     e.value = chosen;
   };
   let again = async () => {
-    const mine = ++questions, d = await get(`/runs/${c.run}/jobs`, { ...p, limit: rowsShown });
+    const then = p.at && instant(p.at);
+    if (Number.isNaN(then)) return show(sums, hint(new Error("An instant is such as 12h, 1h30m, or a number of seconds.")));
+    const mine = ++questions, d = await get(`/runs/${c.run}/jobs`, { ...p, at: then, limit: rowsShown });
     if (mine !== questions) return;
     fill(choices.queue, "queue", d.queues, p.queue);
     fill(choices.user, "user", d.users, p.user);

@@ -92,7 +92,7 @@ func TestStockCapacity(t *testing.T) {
 	s.part("a NodeManager is lost in mid-job", func(part *stock) { part.nodeLost(s) })
 }
 
-// TestStockLostReplies has every seventh reply to NodeManagers and to ApplicationMasters lost, after the call was
+// TestStockLostReplies has every fourth reply to NodeManagers and to ApplicationMasters lost, after the call was
 // carried out.
 func TestStockLostReplies(t *testing.T) {
 	whole(t)
@@ -100,7 +100,7 @@ func TestStockLostReplies(t *testing.T) {
 	s.serve("capacity", nil)
 	var proxies []*peer.Proxy
 	for _, at := range []*string{&s.at.Tracker, &s.at.Master} {
-		p, err := peer.StartProxy(*at, func(n int) bool { return n%7 == 0 })
+		p, err := peer.StartProxy(*at, func(n int) bool { return n%4 == 0 })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -237,6 +237,7 @@ function hover(canvas, where, say, zoom, click) {
 // the interface), zoom, click (called with a bar), names (of jobs)}.
 export function lanes(o) {
   const d = o.data, rows = d.lanes;
+  if (!d.busy) d.bars ??= []; // an empty list is left out
   const packed = d.bars ? pack(d) : null;
   const slots = rows.map((r, i) => (packed ? Math.max(1, packed.depth[i]) : 1));
   const all = slots.reduce((a, b) => a + b, 0) || 1;

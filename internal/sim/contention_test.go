@@ -45,30 +45,9 @@ func TestContention(t *testing.T) {
 // two maps of 10 s is suspended at 4 s, when both have done 2 s, and goes on at 10 s, when the first one has done 4 s
 // more alone. Both have less than 8 s left then: the first ends at 18 s, after 4 s more, and the second one at 24 s.
 func TestContentionEndsWithSuspension(t *testing.T) {
-	policy := policyFunc(func(p *sched.Plan) {
-		for j := range p.Jobs() {
-			st := j.Stages[0]
-			for st.Pending > 0 && p.Now == 0 {
-				p.Launch(st, p.Node(1))
-			}
-			for a := range p.Attempts(st) {
-				switch {
-				case a.Task == 2 && p.Now == 4*sec && a.State == sched.Running:
-					p.Suspend(a)
-				case a.Task == 2 && p.Now == 10*sec && a.State == sched.Suspended:
-					p.Resume(a)
-				}
-			}
-		}
-		for _, at := range []sched.Time{4 * sec, 10 * sec} {
-			if p.Now < at {
-				p.Wake(at)
-			}
-		}
-	})
 	config := Config{Cluster: slotCluster(1, 1, slots(2, 0)), Jobs: source(contending(10*sec, 10*sec))}
 	config.Costs.Contention = Contention{Slope: 1, Power: 2}
-	config.Core.Policy = policy
+	config.Core.Policy = suspends(4*sec, 10*sec)
 	l, _ := simulate(t, config)
 	wantEnds(t, l, 0, 24*sec)
 }

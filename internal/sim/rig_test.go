@@ -34,6 +34,32 @@ type policyFunc func(*sched.Plan)
 
 func (f policyFunc) Decide(p *sched.Plan) { f(p) }
 
+// suspends returns a policy that starts the maps of all jobs on node 1 at once, suspends the second one at an instant,
+// and lets it go on at another.
+func suspends(from, until sched.Time) policyFunc {
+	return func(p *sched.Plan) {
+		for j := range p.Jobs() {
+			st := j.Stages[0]
+			for st.Pending > 0 && p.Now == 0 {
+				p.Launch(st, p.Node(1))
+			}
+			for a := range p.Attempts(st) {
+				switch {
+				case a.Task == 2 && p.Now == from && a.State == sched.Running:
+					p.Suspend(a)
+				case a.Task == 2 && p.Now == until && a.State == sched.Suspended:
+					p.Resume(a)
+				}
+			}
+		}
+		for _, at := range []sched.Time{from, until} {
+			if p.Now < at {
+				p.Wake(at)
+			}
+		}
+	}
+}
+
 // A log is a Recorder that keeps everything, and when jobs came and went.
 type log struct {
 	events    []stamped

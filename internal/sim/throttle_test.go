@@ -77,28 +77,6 @@ func TestThrottleAsMR(t *testing.T) {
 
 // What is slowed, and how much.
 func TestThrottle(t *testing.T) {
-	// suspends suspends the second map at 2 s and lets it go on at 10 s.
-	suspends := policyFunc(func(p *sched.Plan) {
-		for j := range p.Jobs() {
-			st := j.Stages[0]
-			for st.Pending > 0 && p.Now == 0 {
-				p.Launch(st, p.Node(1))
-			}
-			for a := range p.Attempts(st) {
-				switch {
-				case a.Task == 2 && p.Now == 2*sec && a.State == sched.Running:
-					p.Suspend(a)
-				case a.Task == 2 && p.Now == 10*sec && a.State == sched.Suspended:
-					p.Resume(a)
-				}
-			}
-		}
-		for _, at := range []sched.Time{2 * sec, 10 * sec} {
-			if p.Now < at {
-				p.Wake(at)
-			}
-		}
-	})
 	containers := sched.Resources{sched.VCores: 2, sched.Memory: 1000}
 	one := sched.Resources{sched.VCores: 1, sched.Memory: 400}
 	reducing := func() *sched.JobSpec {
@@ -131,7 +109,7 @@ func TestThrottle(t *testing.T) {
 			// 2 s of each are done when the second is suspended. The first gets all of the slot that is offered.
 			what:   "a suspended map leaves its part to the other one",
 			config: Config{Cluster: slotCluster(1, 1, slots(2, 0)), Jobs: source(mr{maps: 2, mapTime: 10 * sec}.job())},
-			shares: []share{{0, 1}, {2 * sec, 0.5}}, set: func(c *Config) { c.Core.Policy = suspends },
+			shares: []share{{0, 1}, {2 * sec, 0.5}}, set: func(c *Config) { c.Core.Policy = suspends(2*sec, 10*sec) },
 			ends: []sched.Time{10 * sec, 18 * sec},
 		},
 		{

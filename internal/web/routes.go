@@ -197,10 +197,8 @@ func (s *boardCopy) jobsAnswer(f jobFilter, p page) *Jobs {
 			at = len(order) - 1 - i
 		}
 		r := &s.jobs[order[at]]
-		if !queues[r.queue] {
-			queues[r.queue] = true
-		}
-		if len(users) < mostUsers && !users[r.user] {
+		queues[r.queue] = true
+		if len(users) < mostUsers {
 			users[r.user] = true
 		}
 		if !f.has(r) && !(number > 0 && r.id == sched.JobID(number) && whole.has(r)) {

@@ -196,7 +196,8 @@ func (d *flexDemand) goalOf(g *sched.Goal, facts malleable.Facts) malleable.Pena
 }
 
 // minima returns the minimum of each stage of a lane: its job's own, at least that of all jobs if there are slots for
-// it, and its part of the minimum of each queue above. Together they may be more than the slots.
+// it, and its part of the minimum of each queue above. Together they may be more than the slots. The minimum of a queue
+// holds against jobs of other queues: where all stages of the lane are in it, it has all slots anyway.
 func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) []int {
 	least, sum := make([]int, len(claims)), 0
 	for i, st := range l.stages {
@@ -213,7 +214,7 @@ func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) 
 		}
 	}
 	for id := len(below) - 1; id > 0; id-- { // children come after their parents
-		if len(below[id]) == 0 {
+		if n := len(below[id]); n == 0 || n == len(l.stages) {
 			continue
 		}
 		more := int(l.atLeast(v, v.Queues[id].Min))

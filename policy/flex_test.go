@@ -260,6 +260,31 @@ func TestFlexMoreJobsThanSlots(t *testing.T) {
 	}
 }
 
+// A patient job of four maps of 10 s, and one of two maps that is due after 10 s, in a queue with a minimum of both
+// slots. The metric decides within the queue; were its minimum divided among its jobs, each would have one slot. A job
+// of another queue leaves the queue its minimum, and each job its part of it.
+func TestFlexMinimumOfTheOnlyQueue(t *testing.T) {
+	patient, urgent, other := mapsOf("patient", 4, 10*time.Second), mapsOf("urgent", 2, 10*time.Second),
+		mapsOf("other", 2, 10*time.Second)
+	patient.Deadline, urgent.Deadline = time.Hour, 10*time.Second
+	patient.Queue, urgent.Queue, other.Queue = "q", "q", "o"
+	for _, beside := range []bool{false, true} {
+		jobs, want := []*sched.JobSpec{patient, urgent}, 10*time.Second
+		if beside {
+			jobs, want = append(jobs, other), 20*time.Second
+		}
+		s := slotsOf(2, jobs...)
+		s.Queues = []*sched.QueueSpec{{Name: "q", Min: sched.Share{Amount: sched.Resources{sched.MapSlots: 2}}}, {Name: "o"}}
+		r, err := policytest.Run(s, flexOf(t, "flex:metric=tardiness,least=0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Ends[urgent].At; got != want {
+			t.Errorf("beside another queue's job %v: the urgent job ends at %v, want %v", beside, got, want)
+		}
+	}
+}
+
 // Two containers, four maps of 10 s, and two reduces of 5 s, which are shorter and may start once a map is done. When
 // two maps have ended at 10 s, reduces that took both containers would wait for maps without room; an engine that ends
 // them would see them start again for ever. Maps run first, until 20 s, and the job ends at 25 s.

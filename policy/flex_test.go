@@ -274,7 +274,8 @@ func TestFlexMinimumOfTheOnlyQueue(t *testing.T) {
 			jobs, want = append(jobs, other), 20*time.Second
 		}
 		s := slotsOf(2, jobs...)
-		s.Queues = []*sched.QueueSpec{{Name: "q", Min: sched.Share{Amount: sched.Resources{sched.MapSlots: 2}}}, {Name: "o"}}
+		both := sched.Share{Amount: sched.Resources{sched.MapSlots: 2}}
+		s.Queues = []*sched.QueueSpec{{Name: "q", Min: both}, {Name: "o"}}
 		r, err := policytest.Run(s, flexOf(t, "flex:metric=tardiness,least=0"))
 		if err != nil {
 			t.Fatal(err)

@@ -228,7 +228,7 @@ function hover(canvas, where, say, zoom, click) {
   }
   if (click) {
     canvas.addEventListener("click", (e) => {
-      if (!dragged) click(part(e), e.clientY - canvas.getBoundingClientRect().top); // browsers end a drag with a click
+      if (!dragged && where()) click(part(e), e.clientY - canvas.getBoundingClientRect().top); // browsers end a drag with a click
     });
   }
 }

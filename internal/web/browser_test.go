@@ -444,7 +444,6 @@ func TestViewsInBrowser(t *testing.T) {
 	t.Run("a drag is no click", func(t *testing.T) {
 		b.open(server.URL + "/#/0/nodes/1")
 		const chart = `canvas[aria-label="Running attempts"], canvas[aria-label=Attempts]`
-		b.do(b.until(fmt.Sprintf(`document.querySelector(%q).hasAttribute("width")`, chart))) // drawn for the first time
 		var before, after string
 		drag := func(to float64) string { // browsers end it with a click
 			return fmt.Sprintf(`(() => {

@@ -172,6 +172,10 @@ const pointers = new Map();
 // keyboard the arrows move what is told: a hundredth of the width, a tenth with Shift, and from lane to lane.
 function hover(canvas, where, say, zoom, click) {
   let from = null, dragged = false;
+  const placed = () => { // a key or a click may come before the first picture
+    if (!where()) watchers.get(canvas)?.();
+    return where();
+  };
   const tell = (text, x, y) => {
     tip.hidden = !text;
     if (!text) return;
@@ -185,7 +189,7 @@ function hover(canvas, where, say, zoom, click) {
   canvas.tabIndex = 0;
   canvas.setAttribute("aria-describedby", "tip");
   canvas.addEventListener("keydown", (e) => {
-    const p = where();
+    const p = placed();
     if (!p || e.ctrlKey || e.metaKey || e.altKey) return;
     let { x, y } = place;
     y ??= p.y1 + 1;
@@ -207,11 +211,11 @@ function hover(canvas, where, say, zoom, click) {
   });
   canvas.addEventListener("blur", () => { tip.hidden = true; });
   const part = (e) => {
-    const p = where(), r = canvas.getBoundingClientRect();
+    const p = placed(), r = canvas.getBoundingClientRect();
     return p && Math.min(1, Math.max(0, (e.clientX - r.left - p.x0) / (p.x1 - p.x0)));
   };
   canvas.addEventListener("pointermove", (e) => {
-    const p = where();
+    const p = placed();
     if (!p) return;
     tell(say(part(e), e.clientY - canvas.getBoundingClientRect().top), e.clientX, e.clientY);
   });
@@ -228,7 +232,7 @@ function hover(canvas, where, say, zoom, click) {
   }
   if (click) {
     canvas.addEventListener("click", (e) => {
-      if (!dragged && where()) click(part(e), e.clientY - canvas.getBoundingClientRect().top); // browsers end a drag with a click
+      if (!dragged && placed()) click(part(e), e.clientY - canvas.getBoundingClientRect().top); // browsers end a drag with a click
     });
   }
 }

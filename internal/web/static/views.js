@@ -45,18 +45,27 @@ const hint = (e) => h("p", { class: "empty" }, e.message || String(e));
 
 const spread = (s) => s ? `p50 ${time(s.p50)} · p95 ${time(s.p95)} · max ${time(s.max)}` : "no job has succeeded yet";
 
+// ranOver makes what shows the attempts over time in a place, of the nodes that a call asks for. A stretch that is
+// dragged is shown alone until the button leads back.
+function ranOver(c, place, title) {
+  let window = [0, 0], asked = 0;
+  const picture = async (which) => {
+    const mine = ++asked, d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", columns: 320, ...which });
+    if (mine !== asked) return; // the stretch has changed since
+    const zoom = (a, b) => { window = [a, b]; return picture(which); };
+    show(place, h("h2", {}, title + " ", window[1] > 0 && h("button", { type: "button", onclick: () => zoom(0, 0) }, "whole run"),
+      h("span", { class: "soft" }, frozen ? "" : " drag to zoom, click an attempt to see its job")),
+    lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: frozen ? null : zoom,
+      click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
+  };
+  return picture;
+}
+
 // cluster shows the whole cluster.
 export function cluster(main, c) {
   const tiles = h("div", { class: "tiles" }), charts = h("div", { class: "charts" }), gantt = h("div");
-  let window = [0, 0];
   show(main, h("h1", {}, "Cluster"), tiles, charts, gantt);
-  const picture = async () => {
-    const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", lanes: 60, columns: 320 });
-    show(gantt, h("h2", {}, "Nodes over time ", window[1] ? h("button", { type: "button", onclick: () => { window = [0, 0]; return picture(); } }, "whole run") :
-      h("span", { class: "soft" }, frozen ? "" : "drag to zoom")),
-      lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: frozen ? null : (a, b) => { window = [a, b]; picture(); },
-        click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
-  };
+  const picture = ranOver(c, gantt, "Nodes over time");
   return async () => {
     const d = await get(`/runs/${c.run}/cluster`);
     const average = (k) => { const all = k.used_over.reduce((a, u) => a + u, 0), had = k.capacity_over.reduce((a, u) => a + u, 0); return had ? all / had : 0; };
@@ -76,7 +85,7 @@ export function cluster(main, c) {
       chart({ title: "Utilisation", most: 1, write: percent, lines: d.kinds.map((k) => ({ name: k.kind, x, y: part(k) })) }),
       chart({ title: "Tasks", write: count, lines: [{ name: "running", x, y: d.running }, { name: "waiting", x, y: d.pending }] }),
       chart({ title: "Jobs", write: number, lines: [{ name: "unfinished", x, y: d.jobs }, { name: "not started", x, y: d.waiting }] }));
-    await picture();
+    await picture({ lanes: 60 });
   };
 }
 
@@ -439,14 +448,7 @@ export function nodes(main, c) {
   const when = moment(c, () => again());
   when.row.hidden = frozen; // a report has no table but the last
   show(main, h("h1", {}, "Nodes"), when.row, h("div", { class: "filters" }, text), list, gantt);
-  let window = [0, 0];
-  const picture = async (first, number) => {
-    const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", offset: first, nodes: number, lanes: 60, columns: 320 });
-    show(gantt, h("h2", {}, "What ran there ", window[1] > 0 && h("button", { type: "button", onclick: () => { window = [0, 0]; picture(first, number); } }, "whole run"),
-      h("span", { class: "soft" }, frozen ? "" : " drag to zoom, click an attempt to see its job")),
-      lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: frozen ? null : (a, b) => { window = [a, b]; picture(first, number); },
-        click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
-  };
+  const picture = ranOver(c, gantt, "What ran there");
   let again = async () => {
     const mine = ++questions, d = await get(`/runs/${c.run}/nodes`, { ...p, limit: rowsShown, at: frozen ? "" : when.at });
     if (mine !== questions) return;
@@ -466,7 +468,7 @@ export function nodes(main, c) {
       { name: "failed", sort: "failed", down: true, right: true, cell: (n) => count(n.failed) },
     ], d.rows, p.sort, (s) => change({ sort: s }), "nodes"),
     pager(d, change));
-    if (d.rows.length) await picture(p.sort === "node" && !p.q ? p.offset : 0, p.sort === "node" && !p.q ? rowsShown : "");
+    if (d.rows.length) await picture({ lanes: 60, ...(p.sort === "node" && !p.q ? { offset: p.offset, nodes: rowsShown } : {}) });
   };
   return () => again();
 }
@@ -474,14 +476,8 @@ export function nodes(main, c) {
 // node shows one node.
 export function node(main, c) {
   const title = h("h1", {}, "Node " + c.id), tiles = h("div", { class: "tiles" }), gantt = h("div");
-  let window = [0, 0];
   show(main, h("p", {}, h("a", { href: link(c.run, "nodes") }, "‹ nodes")), title, tiles, gantt);
-  const picture = async () => {
-    const d = await get(`/runs/${c.run}/lanes`, { from: window[0], until: window[1] || "", offset: c.id - 1, nodes: 1, columns: 320 });
-    show(gantt, h("h2", {}, "What ran there ", window[1] > 0 && h("button", { type: "button", onclick: () => { window = [0, 0]; picture(); } }, "whole run"),
-      h("span", { class: "soft" }, " drag to zoom, click an attempt to see its job")),
-    lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: (a, b) => { window = [a, b]; picture(); }, click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
-  };
+  const picture = ranOver(c, gantt, "What ran there");
   return async () => {
     const n = await get(`/runs/${c.run}/nodes/${c.id}`);
     show(title, `Node ${n.node} `, h("span", {}, n.name), n.lost ? h("span", { class: "bad" }, " lost") : "");
@@ -491,7 +487,7 @@ export function node(main, c) {
       tile("rack", n.rack, n.class ? "class " + n.class : ""),
       tile("attempts running", count(n.running)), tile("tasks done", count(n.done)),
       tile("attempts failed", n.failed ? h("span", { class: "bad" }, count(n.failed)) : "0"));
-    if (!frozen) await picture();
+    if (!frozen) await picture({ offset: c.id - 1, nodes: 1 });
   };
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,32 @@ func TestReadConf(t *testing.T) {
 	_, err = ReadConf("conf.xml", strings.NewReader(text[:100]))
 	if err == nil || !strings.HasPrefix(err.Error(), "conf.xml: ") {
 		t.Errorf("cut: %v", err)
+	}
+}
+
+// An event of few bytes may say that it has as many values as it likes: reading stops before they fill memory.
+func TestManyValues(t *testing.T) {
+	const head = "Avro-Binary\n{\"type\":\"record\",\"name\":\"E\",\"fields\":[{\"name\":\"event\",\"type\":" +
+		"[{\"type\":\"array\",\"items\":"
+	lists := []byte{0, 0xfe, 0xff, 0x3f} // 2^19 lists of 4,096 values each
+	for range 100_000 {
+		lists = append(lists, 0x80, 0x40, 0)
+	}
+	for name, text := range map[string]string{
+		"2^31 values of no bytes":  head + "\"null\"}]}]}\n\x00\xfe\xff\xff\xff\x0f\x00",
+		"2^31 records of no bytes": head + "{\"type\":\"record\",\"name\":\"X\"}}]}]}\n\x00\xfe\xff\xff\xff\x0f\x00",
+		"lists within a list":      head + "{\"type\":\"array\",\"items\":\"null\"}}]}]}\n" + string(lists),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Read("h.jhist", strings.NewReader(text))
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "h.jhist: event 1: one event has too many values") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 64 {
+			t.Errorf("%s: %d MB were allocated", name, mb)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package mr
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -29,4 +31,51 @@ func TestWords(t *testing.T) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 	})
+}
+
+// BenchmarkWords finds the words of a mebibyte, beside the functions of package bytes. Fields ends words at other
+// characters, too.
+func BenchmarkWords(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var text []byte
+	for len(text) < 1<<20 {
+		for range 1 + int(r.ExpFloat64()*5) {
+			text = append(text, byte('a'+r.IntN(26)))
+		}
+		text = append(text, " \n"[r.IntN(16)/15])
+	}
+	words := 0
+	for _, by := range []struct {
+		name string
+		find func()
+	}{
+		{"own", func() {
+			var spans [1024]Span
+			for at := 0; at < len(text); {
+				n, next := Words(spans[:], text, at)
+				words, at = words+n, next
+			}
+		}},
+		{"FieldsFuncSeq", func() {
+			for range bytes.FieldsFuncSeq(text, func(c rune) bool { return c < 0x80 && isBlank(byte(c)) }) {
+				words++
+			}
+		}},
+		{"FieldsSeq", func() {
+			for range bytes.FieldsSeq(text) {
+				words++
+			}
+		}},
+	} {
+		b.Run(by.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			words = 0
+			for b.Loop() {
+				by.find()
+			}
+			if words != b.N*len(bytes.Fields(text)) {
+				b.Errorf("%d words in %d rounds", words, b.N)
+			}
+		})
+	}
 }

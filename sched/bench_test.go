@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"container/heap"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -147,6 +148,72 @@ func BenchmarkBareLoop(b *testing.B) {
 				e := h.pop()
 				l.draw++
 				h.push(dueAttempt{e.at + l.times[l.draw*2654435761>>16], e.id})
+			}
+		})
+	}
+}
+
+// plainHeap keeps the entries of an index by container/heap.
+type plainHeap struct {
+	entries []entry
+	where   []int // by slot
+}
+
+func (h *plainHeap) Len() int           { return len(h.entries) }
+func (h *plainHeap) Less(i, j int) bool { return h.entries[i].before(&h.entries[j]) }
+func (h *plainHeap) Push(x any)         { h.entries = append(h.entries, x.(entry)) }
+func (h *plainHeap) Pop() any           { panic("no entry is removed here") }
+
+func (h *plainHeap) Swap(i, j int) {
+	a := h.entries
+	a[i], a[j] = a[j], a[i]
+	h.where[a[i].slot], h.where[a[j].slot] = i, j
+}
+
+// BenchmarkIndexHeap is a key that changes, in the heap of an Index and in one of container/heap: in turn that of the
+// first entry, as after a launch, and that of any entry.
+func BenchmarkIndexHeap(b *testing.B) {
+	const draws = 1 << 16
+	r := rand.New(rand.NewPCG(1, 2))
+	var keys [draws]float64
+	var slots [draws]int32
+	for i := range keys {
+		keys[i], slots[i] = r.Float64(), r.Int32()
+	}
+	for _, n := range []int{100, 10_000, 1_000_000} {
+		x := &Index{heaps: make([]stageHeap, 1), where: make([]place, n)}
+		h := &plainHeap{where: make([]int, n)}
+		for i := range n {
+			e := entry{value: keys[i%draws], id: int64(i), slot: int32(i)}
+			x.heaps[0].entries = append(x.heaps[0].entries, e)
+			x.up(1, int32(i), e)
+			h.where[i] = i
+			h.entries = append(h.entries, e)
+		}
+		heap.Init(h)
+		b.Run(fmt.Sprintf("own/entries=%d", n), func(b *testing.B) {
+			for k := 0; b.Loop(); k++ {
+				at := int32(0)
+				if k%2 == 1 {
+					at = x.where[int(slots[k%draws])%n].pos
+				}
+				old := &x.heaps[0].entries[at]
+				e := *old
+				if e.value = keys[k*7%draws]; e.before(old) {
+					x.up(1, at, e)
+				} else {
+					x.down(1, at, e)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("container/entries=%d", n), func(b *testing.B) {
+			for k := 0; b.Loop(); k++ {
+				at := 0
+				if k%2 == 1 {
+					at = h.where[int(slots[k%draws])%n]
+				}
+				h.entries[at].value = keys[k*7%draws]
+				heap.Fix(h, at)
 			}
 		})
 	}

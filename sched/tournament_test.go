@@ -106,9 +106,30 @@ func TestTournamentCost(t *testing.T) {
 	}
 }
 
-// BenchmarkTournament is the cost of a member whose rate changes, as with a launch in a queue, and of the next first.
+// BenchmarkTournament is the cost of a member whose rate changes, as with a launch in a queue, and of the next first:
+// by a Tournament, and by a look at the keys of all members.
 func BenchmarkTournament(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
+		b.Run(fmt.Sprint("all/members=", n), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			keys := make([]Line, n)
+			for i := range keys {
+				keys[i] = Line{0, r.Float64(), 0}
+			}
+			now := Time(0)
+			for b.Loop() {
+				now += sec / 1000
+				first := 0
+				for i := range keys {
+					if keys[i].At(now) < keys[first].At(now) {
+						first = i
+					}
+				}
+				keys[first] = Line{keys[first].At(now), r.Float64(), now}
+				j := r.IntN(n)
+				keys[j] = Line{keys[j].At(now), r.Float64(), now}
+			}
+		})
 		b.Run(fmt.Sprint("members=", n), func(b *testing.B) {
 			l := newLines(n)
 			r := rand.New(rand.NewPCG(1, 2))

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"container/heap"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -124,34 +126,76 @@ func TestCalendarSize(t *testing.T) {
 	}
 }
 
-// BenchmarkCalendar is an item pushed and taken with as many items in the queue as the name says.
+// A plainQueue keeps items by container/heap: what a calendar does, in a few lines.
+type plainQueue []dueItem
+
+type dueItem struct {
+	at   sched.Time
+	what uint64
+}
+
+func (q plainQueue) Len() int { return len(q) }
+func (q plainQueue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[i].at, q[j].at), cmp.Compare(q[i].what, q[j].what)) < 0
+}
+func (q plainQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *plainQueue) Push(x any)   { *q = append(*q, x.(dueItem)) }
+
+func (q *plainQueue) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	*q = (*q)[:last]
+	return x
+}
+
+func (q *plainQueue) push(at sched.Time, what uint64) { heap.Push(q, dueItem{at, what}) }
+
+func (q *plainQueue) take(list []uint64) []uint64 {
+	for at := q.next(); len(*q) > 0 && (*q)[0].at == at; {
+		list = append(list, heap.Pop(q).(dueItem).what)
+	}
+	return list
+}
+
+func (q *plainQueue) next() sched.Time { return (*q)[0].at }
+
+// BenchmarkCalendar is an item pushed and taken with as many items in the queue as the name says, beside a queue by
+// container/heap.
 func BenchmarkCalendar(b *testing.B) {
 	for _, p := range patterns {
 		for _, n := range []int{100, 3000, 100000} {
 			b.Run(p.name+"/items="+itoa(n), func(b *testing.B) {
-				r := rand.New(rand.NewPCG(1, 2))
-				ahead := make([]sched.Time, 1<<16)
-				for i := range ahead {
-					ahead[i] = p.ahead(r, i)
-				}
 				c := newCalendar()
-				for i := range n {
-					c.push(ahead[i&65535], uint64(i+1))
-				}
-				var due []uint64
-				at := sched.Time(0)
-				k := 0
-				b.ReportAllocs()
-				for b.Loop() {
-					if len(due) == 0 {
-						at = c.next()
-						due = c.take(due[:0])
-					}
-					c.push(at+ahead[k&65535], due[len(due)-1])
-					due = due[:len(due)-1]
-					k++
-				}
+				pushAndTake(b, n, p.ahead, func(at sched.Time, what uint64) { c.push(at, what) }, c.next, c.take)
+			})
+			b.Run(p.name+"/container/items="+itoa(n), func(b *testing.B) {
+				q := &plainQueue{}
+				pushAndTake(b, n, p.ahead, q.push, q.next, q.take)
 			})
 		}
+	}
+}
+
+// pushAndTake keeps n items in a queue.
+func pushAndTake(b *testing.B, n int, pattern func(*rand.Rand, int) sched.Time, push func(sched.Time, uint64),
+	next func() sched.Time, take func([]uint64) []uint64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	ahead := make([]sched.Time, 1<<16)
+	for i := range ahead {
+		ahead[i] = pattern(r, i)
+	}
+	for i := range n {
+		push(ahead[i&65535], uint64(i+1))
+	}
+	var due []uint64
+	at := sched.Time(0)
+	b.ReportAllocs()
+	for k := 0; b.Loop(); k++ {
+		if len(due) == 0 {
+			at = next()
+			due = take(due[:0])
+		}
+		push(at+ahead[k&65535], due[len(due)-1])
+		due = due[:len(due)-1]
 	}
 }

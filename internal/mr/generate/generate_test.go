@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 func written(t *testing.T, w Writer) []byte {
@@ -122,6 +124,35 @@ func TestZipfFrequencies(t *testing.T) {
 		if want, sd := p*draws, math.Sqrt(draws*p*(1-p)); math.Abs(float64(counts[k-1])-want) > 5*sd {
 			t.Errorf("rank %d came %d times, want %.0f ± %.0f", k, counts[k-1], want, 5*sd)
 		}
+	}
+}
+
+// BenchmarkZipf draws ranks, beside package rand, whose exponent must be above 1, and gonum. Both of these compute with
+// floating-point numbers, so that another machine may draw other ranks.
+func BenchmarkZipf(b *testing.B) {
+	const n = 100_000
+	r := rand.New(rand.NewPCG(1, 1))
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = 1 / float64(i+1)
+	}
+	own, pcg := newZipf(n), rand.NewPCG(1, 1)
+	std, categories := rand.NewZipf(r, 1.0001, 1, n-1), distuv.NewCategorical(weights, r)
+	for _, by := range []struct {
+		name string
+		draw func() int
+	}{
+		{"own", func() int { return int(own.draw(pcg)) }},
+		{"rand", func() int { return int(std.Uint64()) }},
+		{"gonum", func() int { return int(categories.Rand()) }},
+	} {
+		b.Run(by.name, func(b *testing.B) {
+			for b.Loop() {
+				if k := by.draw(); k < 0 || k >= n {
+					b.Fatalf("rank %d of %d", k, n)
+				}
+			}
+		})
 	}
 }
 

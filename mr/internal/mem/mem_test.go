@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -72,4 +73,44 @@ func TestPool(t *testing.T) {
 			t.Fatal("free chunks are not side by side")
 		}
 	})
+}
+
+// BenchmarkChunks takes 256 chunks, writes to each of their pages, and frees them: by an account, by sync.Pool, and by
+// Go's heap. Neither of the last two has a limit.
+func BenchmarkChunks(b *testing.B) {
+	const chunks, page = 256, 4096
+	pool, err := New(chunks * Chunk)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer pool.Close()
+	account := pool.Account(chunks * Chunk)
+	reused := sync.Pool{New: func() any { return (*[Chunk]byte)(make([]byte, Chunk)) }}
+	for _, by := range []struct {
+		name string
+		get  func() []byte
+		put  func([]byte)
+	}{
+		{"own", func() []byte { return account.Alloc(Chunk) }, account.Free},
+		{"sync.Pool", func() []byte { return reused.Get().(*[Chunk]byte)[:] },
+			func(c []byte) { reused.Put((*[Chunk]byte)(c)) }},
+		{"heap", func() []byte { return make([]byte, Chunk) }, func([]byte) {}},
+	} {
+		b.Run(by.name, func(b *testing.B) {
+			b.SetBytes(chunks) // MB/s reads as million chunks a second
+			held := make([][]byte, chunks)
+			for b.Loop() {
+				for i := range held {
+					held[i] = by.get()
+					for at := 0; at < Chunk; at += page {
+						held[i][at]++
+					}
+				}
+				for i, c := range held {
+					by.put(c)
+					held[i] = nil
+				}
+			}
+		})
+	}
 }

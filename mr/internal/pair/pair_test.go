@@ -3,6 +3,10 @@ package pair
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"hash/maphash"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -63,4 +67,72 @@ func FuzzParse(f *testing.F) {
 			at = next
 		}
 	})
+}
+
+// somePairs returns ten thousand pairs of a key of 1 to 16 bytes and a value of 8, and the keys.
+func somePairs() (pairs []byte, keys [][]byte) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		key := make([]byte, 1+r.IntN(16))
+		for i := range key {
+			key[i] = byte('a' + r.IntN(26))
+		}
+		pairs, keys = Append(pairs, key, make([]byte, 8)), append(keys, key)
+	}
+	return pairs, keys
+}
+
+// BenchmarkParse reads pairs, beside two calls of package binary for each.
+func BenchmarkParse(b *testing.B) {
+	pairs, keys := somePairs()
+	b.Run("own", func(b *testing.B) {
+		b.SetBytes(int64(len(keys))) // MB/s reads as million pairs a second
+		for b.Loop() {
+			for at := 0; at < len(pairs); {
+				_, _, at = Parse(pairs, at)
+			}
+		}
+	})
+	b.Run("binary", func(b *testing.B) {
+		b.SetBytes(int64(len(keys)))
+		for b.Loop() {
+			for at := 0; at < len(pairs); {
+				k, n := binary.Uvarint(pairs[at:])
+				v, m := binary.Uvarint(pairs[at+n:])
+				at += n + m + int(k+v)
+			}
+		}
+	})
+}
+
+// BenchmarkHash hashes keys, beside hashes of the standard library. That of maphash differs from one process to the
+// next, so parts of a job would, too.
+func BenchmarkHash(b *testing.B) {
+	_, keys := somePairs()
+	seed := maphash.MakeSeed()
+	for _, by := range []struct {
+		name string
+		hash func(key []byte) uint64
+	}{
+		{"own", Hash},
+		{"maphash", func(key []byte) uint64 { return maphash.Bytes(seed, key) }},
+		{"fnv", func(key []byte) uint64 {
+			h := fnv.New64a()
+			h.Write(key)
+			return h.Sum64()
+		}},
+	} {
+		b.Run(by.name, func(b *testing.B) {
+			b.SetBytes(int64(len(keys)))
+			sum := uint64(0)
+			for b.Loop() {
+				for _, key := range keys {
+					sum += by.hash(key)
+				}
+			}
+			if sum == 0 {
+				b.Error("no hash")
+			}
+		})
+	}
 }

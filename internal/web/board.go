@@ -144,6 +144,24 @@ type jobRow struct {
 	tail               int64 // number of its last attempt
 	stages             []stageRow
 	counters           *sched.Counters // the sum over its successful attempts; nil: the engine counts nothing
+	use                *jobUse         // nil: it has not held anything. That of an ended job does not change any more
+}
+
+// A jobUse is the resources that a job holds, and those that it has held up to an instant.
+type jobUse struct {
+	used   sched.Resources
+	served sched.Work // up to since
+	since  sched.Time
+}
+
+// until returns the resource-seconds that a job has received up to an instant, which is not before u.since. A nil u has
+// received none.
+func (u *jobUse) until(now sched.Time) (w sched.Work) {
+	if u != nil {
+		w = u.served
+		w.Add(u.used, now-u.since)
+	}
+	return w
 }
 
 // A stageRow is a board's row of a stage.
@@ -282,9 +300,7 @@ func (b *Board) event(e *sched.Event) {
 	case sched.AttemptSuspended:
 		b.pause(e.Attempt, true)
 	case sched.AttemptResized:
-		if a := b.log.find(e.Attempt); a != nil {
-			b.node(a.node)
-		}
+		b.resize(e.Attempt)
 	case sched.AsksChanged, sched.TaskUndone:
 		b.tasks(e.Job)
 	case sched.JobEnded:
@@ -299,7 +315,15 @@ func (b *Board) action(a *sched.Action) {
 	case sched.Resume:
 		b.pause(a.Attempt, false)
 	case sched.Resize:
-		b.node(a.Node)
+		b.resize(a.Attempt)
+	}
+}
+
+// resize updates the rows of the node and the job of an attempt that holds more or less than before.
+func (b *Board) resize(id sched.AttemptID) {
+	if a := b.log.find(id); a != nil {
+		b.node(a.node)
+		b.tasks(a.job)
 	}
 }
 
@@ -403,6 +427,13 @@ func (b *Board) tasks(id sched.JobID) {
 		if !j.Ended {
 			r.pending += st.Pending
 		}
+	}
+	switch {
+	case r.end >= 0 || r.use == nil && j.Used == (sched.Resources{}):
+	case r.use == nil:
+		r.use = &jobUse{j.Used, b.view.Service(j, b.now), b.now}
+	default:
+		*r.use = jobUse{j.Used, b.view.Service(j, b.now), b.now}
 	}
 	switch {
 	case before == 0 && r.running > 0:
@@ -540,7 +571,8 @@ func (b *Board) close(e *sched.Event) {
 	r.end, r.outcome = b.now, e.Outcome
 	b.tasks(e.Job)
 	if j := b.view.Job(e.Job); j != nil {
-		r.service = b.view.Service(j, b.now).Seconds(b.view.Capacity)
+		served := b.view.Service(j, b.now)
+		r.service, r.use = served.Seconds(b.view.Capacity), &jobUse{served: served, since: b.now}
 	}
 	b.counts.pending -= int64(r.pending)
 	r.pending = 0

@@ -97,8 +97,16 @@ func (b *Board) latest() *boardCopy {
 		orders: map[string][]int32{},
 	}
 	s.cluster.counts, s.attempts, s.ends, s.unshown = b.counts, b.log.next, b.ends, b.queues.left
-	if b.view != nil {
-		s.cluster.capacity, s.cluster.used = b.view.Capacity, b.view.Queues[0].Used
+	for k := range sched.NumResources { // the view belongs to the engine, which may be in a Step
+		s.cluster.capacity[k] = int64(b.line.curves[curveCapacity+k].now)
+		s.cluster.used[k] = int64(b.line.curves[curveUsed+k].now)
+	}
+	uses := make([]jobUse, 0, b.counts.jobs)
+	for i := range s.jobs {
+		if r := &s.jobs[i]; r.end < 0 && r.use != nil {
+			uses = append(uses, *r.use)
+			r.use = &uses[len(uses)-1]
+		}
 	}
 	s.cluster.curvesCopy, s.owed = copyOf(b.line), copyOf(b.queues.line)
 	b.last = s

@@ -156,7 +156,7 @@ func (b *browser) ready() chromedp.Action {
 func (b *browser) until(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for ok := false; !ok; {
-			if err := chromedp.Evaluate(expression, &ok).Do(ctx); err != nil {
+			if err := chromedp.Evaluate("Boolean("+expression+")", &ok).Do(ctx); err != nil {
 				return fmt.Errorf("wait until %s: %w", expression, err)
 			}
 			if err := chromedp.Sleep(20 * time.Millisecond).Do(ctx); err != nil {
@@ -269,6 +269,7 @@ var views = map[string][]string{
 	"jobs/150": {"Why does it wait?", "no node fits", "Stages", "Attempts by node", "estimated"},
 	"nodes":    {"node-20", "1–20 of 20", "What ran there"},
 	"nodes/7":  {"Node 7 node-7", "capacity", "tasks done"},
+	"users":    {"received", "mean sojourn", "1–1 of 1", "300"},
 	"policies": {"fifo", "hfsp", "jobs faster", "Job by job"},
 }
 
@@ -698,6 +699,46 @@ func TestQueuesAreSorted(t *testing.T) {
 		if text := b.text(); !strings.Contains(text, "sort=weather: must be one of asked, balance, demand") {
 			t.Errorf("%s: an unknown column is shown as %.300s", at, text)
 		}
+		b.clean(at)
+	}
+}
+
+// TestUsersInBrowser sorts users by the keyboard, on a server and in a report, which must show the same. Then it
+// follows the link of a user to the user's jobs.
+func TestUsersInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	record := departments(t)
+	report := filepath.Join(t.TempDir(), "report.html")
+	sojourn(t, "record", "report", "-o", report, record)
+	const (
+		all     = `[...document.querySelectorAll("table[aria-label=users] tbody tr")]`
+		rows    = all + `.map((r) => r.innerText).join("|")`
+		names   = all + `.map((r) => r.cells[0].innerText).join(" ")`
+		buttons = `[...document.querySelectorAll("table[aria-label=users] th button")]`
+		marked  = `document.querySelector("table[aria-label=users] th[aria-sort]")?.textContent`
+	)
+	shown := map[string]string{} // by column, on the server
+	for _, at := range []string{serve(t, siteOf(t, record)).URL + "/", "file://" + report} {
+		b.open(at + "#/0/users")
+		b.do(b.until(names + ` === "ana bo cy di eva"`))
+		for _, column := range []string{"jobs", "received", "mean sojourn", "mean wait"} {
+			b.do(chromedp.Evaluate(fmt.Sprintf(`%s.find((e) => e.textContent === %q).focus()`, buttons, column), nil),
+				chromedp.KeyEvent("\r"), b.until(fmt.Sprintf(`%s === %q`, marked, column+" ▾")))
+			var text string
+			b.do(chromedp.Evaluate(rows, &text))
+			if was, ok := shown[column]; ok && was != text || len(text) < 100 {
+				t.Errorf("%s by %s: %q; the server shows %q", at, column, text, was)
+			}
+			shown[column] = text
+		}
+		if text := shown["jobs"]; !strings.HasPrefix(text, "cy\t3\t") {
+			t.Errorf("cy has most jobs, three; the first rows are %.80s", text)
+		}
+		b.open(at + "#/0/users?q=AN")
+		b.do(b.until(names+` === "ana"`), chromedp.KeyEvent("j"),
+			b.until(`document.activeElement.textContent === "ana"`), chromedp.KeyEvent("\r"),
+			b.until(`location.hash === "#/0/jobs?user=ana"`),
+			b.until(`document.getElementById("totals")?.textContent.startsWith("2 jobs ")`))
 		b.clean(at)
 	}
 }

@@ -134,7 +134,8 @@ func (s *boardCopy) clusterAnswer() *Cluster {
 	v := s.cluster.values
 	n := s.cluster.counts
 	c := &Cluster{
-		Now: s.now.Seconds(), Width: s.cluster.width, Jobs: v[curveJobs], Waiting: v[curveWaiting],
+		Kinds: []Kind{},
+		Now:   s.now.Seconds(), Width: s.cluster.width, Jobs: v[curveJobs], Waiting: v[curveWaiting],
 		Running: v[curveRunning], Pending: v[curvePending], JobsNow: n.jobs, WaitsNow: n.waiting, RunsNow: n.running,
 		PendsNow: n.pending, Nodes: len(s.nodes), Attempts: s.attempts, Forgotten: max(0, s.attempts-mostAttempts),
 	}

@@ -68,6 +68,9 @@ func (b *Board) bars(l *Lanes, w window) bool {
 	return true
 }
 
+// nothing is above the mean that is left of the sums of a column in which nothing ran, by their rounding.
+const nothing = 1e-6
+
 // busy adds to each lane how many attempts ran in each column. It adds each attempt to the differences between
 // neighbouring columns, so that a long attempt costs no more than a short one.
 func (b *Board) busy(l *Lanes, w window) {
@@ -95,6 +98,9 @@ func (b *Board) busy(l *Lanes, w window) {
 			height += slope
 			mean := height / float64(lane.Count)
 			row[c] = uint16(min(math.Round(100*max(0, mean)), math.MaxUint16))
+			if row[c] == 0 && mean > nothing {
+				row[c] = 1 // or a short attempt would look as none
+			}
 			l.Most = max(l.Most, mean)
 		}
 		l.Busy = append(l.Busy, row)

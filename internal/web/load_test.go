@@ -181,6 +181,7 @@ func BenchmarkPages(b *testing.B) {
 	h := large(b, 10_000, 100_000)
 	for _, path := range []string{
 		"/runs", "/runs/0/cluster", "/runs/0/queues", "/runs/0/jobs", "/runs/0/jobs?sort=-sojourn&offset=50000",
+		"/runs/0/users?sort=-sojourn",
 		"/runs/0/jobs?q=job-777", "/runs/0/jobs?state=unfinished&queue=queue-3", "/runs/0/jobs/50000",
 		"/runs/0/nodes?sort=-busy", "/runs/0/nodes?at=5000", "/runs/0/queues?at=5000",
 		"/runs/0/lanes?lanes=60&columns=320", "/runs/0/lanes?offset=100&nodes=50",

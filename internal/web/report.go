@@ -30,6 +30,7 @@ func (s *Site) WriteReport(out io.Writer) error {
 		}
 		a.keep(run+"/lanes", run+"/lanes?lanes=60&columns=320")
 		a.set(run+"/jobs", snap.jobsAnswer(jobFilter{}, page{limit: len(snap.jobs), column: "job"}))
+		a.set(run+"/users", snap.usersAnswer("", page{limit: len(snap.jobs)}, userColumns["user"]))
 		a.keepAll(run+"/nodes", len(snap.nodes))
 		order := snap.order("sojourn")
 		for k := len(order) - 1; k >= 0; k-- {

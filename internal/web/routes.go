@@ -69,6 +69,11 @@ var routes = []route{
 		(*call).log},
 	{"POST", "/runs/{run}/jobs/{job}", "Kill a job, move it, or change its priority.", []param{ofRun, ofJob},
 		Action{}, Session{}, (*call).act},
+	{"GET", "/runs/{run}/users", "Users with sums over their jobs, a page at a time.", append([]param{ofRun,
+		{"q", "string", "a part of the user's name"}}, append(paged[:2:2], param{"sort", "string", "user, jobs, " +
+		"unfinished, waiting, failed, running, pending, service, sojourn, wait (the means), used (the dominant " +
+		"share), or received.KIND with a kind of resource; a minus before it: the largest first"})...), nil, Users{},
+		(*call).users},
 	{"GET", "/runs/{run}/nodes", "Nodes at an instant, a page at a time.", append([]param{ofRun, ofInstant,
 		{"q", "string", "a part of the name or the class"}}, paged...), nil, Nodes{}, (*call).nodes},
 	{"GET", "/runs/{run}/nodes/{node}", "One node.", []param{ofRun, ofNode}, nil, Node{}, (*call).node},

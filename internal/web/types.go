@@ -266,6 +266,35 @@ type Why struct {
 	record.Explanation
 }
 
+// Users is a part of the list of users: those who submitted jobs.
+type Users struct {
+	Now     float64 `json:"now_s"`     // instant of the last event
+	Total   int     `json:"total"`     // users that the filter allows
+	Offset  int     `json:"offset"`    // place of the first row among these, from 0
+	Rows    []User  `json:"rows"`      // in the order that was asked for
+	Service float64 `json:"service_s"` // sum of service_s over all users, whatever the filter
+}
+
+// User is the sums over the jobs of one user that are known.
+type User struct {
+	Name string `json:"user"` // "": of jobs without a user, or of those that the reader may not look at
+	// Hidden says that the reader may not look at these jobs: their users are not named.
+	Hidden     bool  `json:"hidden,omitempty"`
+	Jobs       int32 `json:"jobs"`       // ended ones too
+	Unfinished int32 `json:"unfinished"` // jobs that have not ended
+	Waiting    int32 `json:"waiting"`    // unfinished jobs without any attempt yet
+	Failed     int32 `json:"failed"`     // jobs that ended without success
+	Running    int32 `json:"running"`    // attempts
+	Pending    int32 `json:"pending"`    // tasks that may start
+	// Used is the amounts that attempts hold now, by kind of resource.
+	Used map[string]int64 `json:"used"`
+	// Received is amounts × seconds that the jobs have held, by kind of resource: MiB-seconds of memory, for example.
+	Received map[string]float64 `json:"received"`
+	Service  float64            `json:"service_s"`           // seconds of the whole cluster that the jobs have received
+	Sojourn  *Spread            `json:"sojourn_s,omitempty"` // sojourn times of the jobs that succeeded
+	Wait     *Spread            `json:"wait_s,omitempty"`    // times to the first attempt of the jobs that have started
+}
+
 // Nodes is a part of the list of nodes.
 type Nodes struct {
 	Now       float64 `json:"now_s"`               // instant of the last event

@@ -58,6 +58,12 @@ const nodeKey = {
   node: (n) => n.node, name: (n) => n.name, class: (n) => n.class || "", rack: (n) => n.rack, busy: (n) => n.busy,
   running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed, mean: (n) => n.busy_mean, idle: (n) => n.idle_s,
 };
+const userKey = {
+  user: (u) => u.user, jobs: (u) => u.jobs, unfinished: (u) => u.unfinished, waiting: (u) => u.waiting, failed: (u) => u.failed,
+  running: (u) => u.running, pending: (u) => u.pending, service: (u) => u.service_s,
+  sojourn: (u) => u.sojourn_s?.mean ?? -1, wait: (u) => u.wait_s?.mean ?? -1,
+};
+const userKeys = (rows, capacity) => ({ ...userKey, used: (u) => Math.max(0, ...Object.entries(u.used).map(([k, n]) => n / capacity[k])), ...Object.fromEntries(rows.flatMap((u) => Object.keys(u.received)).map((k) => ["received." + k, (u) => u.received[k] || 0])) });
 const changeKey = {
   job: (d) => d.job,
   change: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? 0 : Math.abs(s - d.sojourn_s[0])))),
@@ -84,6 +90,11 @@ function fromReport(path, params) {
   if (path.endsWith("/nodes")) {
     const text = (params.q || "").toLowerCase();
     return part(whole, params, nodeKey, "node", (n) => (n.name + "\n" + (n.class || "")).toLowerCase().includes(text));
+  }
+  if (path.endsWith("/users")) {
+    const text = (params.q || "").toLowerCase();
+    const capacity = Object.fromEntries(frozen[path.replace("/users", "/cluster")].kinds.map((k) => [k.kind.replaceAll("-", "_"), k.capacity]));
+    return part(whole, params, userKeys(whole.rows, capacity), "user", (u) => u.user.toLowerCase().includes(text));
   }
   if (path === "/compare") {
     const text = (params.q || "").toLowerCase();

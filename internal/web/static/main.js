@@ -3,9 +3,9 @@
 import { get, follow, frozen, visitor } from "./api.js";
 import { h, show, at, count } from "./dom.js";
 import { redraw } from "./draw.js";
-import { cluster, queues, jobs, job, nodes, node, policies, opensAt } from "./views.js";
+import { cluster, queues, jobs, job, nodes, node, users, policies, opensAt } from "./views.js";
 
-const views = { cluster, queues, jobs, nodes, policies };
+const views = { cluster, queues, jobs, nodes, users, policies };
 const main = document.getElementById("main"), picker = document.getElementById("run"), tabs = document.getElementById("tabs"), status = document.getElementById("state"), user = document.getElementById("user");
 let runs = [], current = null, refresh = null, busy = false, stale = false, lost = false, names = new Map();
 let landing = ""; // the view of an address that names none
@@ -105,7 +105,7 @@ function theme(next) {
 
 function keys() {
   const dialog = document.getElementById("dialog");
-  const list = [["1 … 5", "cluster, queues, jobs, nodes, policies"], ["/", "search"], ["j, k", "next, last row"], ["Enter", "open the row"],
+  const list = [["1 … 6", "cluster, queues, jobs, nodes, users, policies"], ["/", "search"], ["j, k", "next, last row"], ["Enter", "open the row"],
     ["n, p", "next, last page"], ["[, ]", "last, next run"], ["t", "light or dark"], ["← → ↑ ↓", "on a chart (Tab): read values"], ["+", "zoom in on a chart of attempts"], ["Esc", "leave a field or this"]];
   show(dialog, h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", { class: "keys" }, list.map(([k, what]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, what)])), h("button", {}, "close")));
   dialog.showModal();

@@ -491,6 +491,44 @@ export function node(main, c) {
   };
 }
 
+// heldFor names what a kind of resource was held for: the time for which one unit would have been, one GiB of memory.
+const heldFor = (kind) => ({ memory: ["GiB time", 1024] }[kind] || [kind.replaceAll("_", "-").replace(/s$/, "") + " time", 1]);
+
+// users shows the sums over the jobs of each user.
+export function users(main, c) {
+  const [p, change] = listed(c, { q: "", sort: "user" }, () => again()), list = h("div");
+  const text = h("input", { type: "search", placeholder: "user  (/)", "aria-label": "search", value: p.q });
+  searching(text, change);
+  show(main, h("h1", {}, "Users"), h("div", { class: "filters" }, text), list);
+  let again = async () => {
+    const mine = ++questions, d = await get(`/runs/${c.run}/users`, { ...p, limit: rowsShown });
+    if (mine !== questions) return;
+    const any = (has) => d.rows.some(has), going = any((u) => u.unfinished > 0);
+    const kinds = [...new Set(d.rows.flatMap((u) => Object.keys(u.received)))];
+    const whole = (name, key, title, more) => ({ name, sort: key, down: true, right: true, title, cell: (u) => count(u[key]), ...more });
+    show(list, table([
+      { name: "user", sort: "user", class: "name", cell: (u) => (u.hidden ? h("span", { class: "soft", title: "you may not look at these jobs" }, "hidden")
+        : u.user ? h("a", { href: link(c.run, "jobs") + "?user=" + encodeURIComponent(u.user) }, u.user) : h("span", { class: "soft", title: "jobs without a user" }, "–")) },
+      whole("jobs", "jobs", "ended ones too"),
+      ...(going || p.sort.endsWith("unfinished") ? [whole("unfinished", "unfinished", "jobs that have not ended")] : []),
+      ...(going || p.sort.endsWith("waiting") ? [whole("not started", "waiting", "unfinished jobs without any attempt yet", { wide: true })] : []),
+      ...(any((u) => u.failed > 0) || p.sort.endsWith("failed") ? [whole("failed", "failed", "jobs that ended without success")] : []),
+      whole("running", "running", "attempts that run"),
+      ...(going || p.sort.endsWith("pending") ? [whole("waiting", "pending", "tasks that wait", { wide: true })] : []),
+      ...(going || p.sort.endsWith("used") ? [{ name: "used", sort: "used", down: true, title: "resources that attempts hold; sorted by the dominant share", cell: (u) => amounts(u.used) }] : []),
+      { name: "received", sort: "service", down: true, title: "by the jobs since the run began, in time of the whole cluster, and as a part of what all users have received",
+        cell: (u) => h("div", { class: "metered" }, meter(d.service_s ? u.service_s / d.service_s : 0), h("span", { class: "n" }, time(u.service_s))) },
+      ...kinds.map((k) => ({ name: heldFor(k)[0], sort: "received." + k, down: true, right: true, wide: true,
+        title: "amount × time that the jobs have held: for how long one alone would have been held", cell: (u) => time((u.received[k] || 0) / heldFor(k)[1]) })),
+      { name: "mean sojourn", sort: "sojourn", down: true, right: true, title: "of the jobs that succeeded", full: (u) => spread(u.sojourn_s), cell: (u) => time(u.sojourn_s?.mean) },
+      { name: "mean wait", sort: "wait", down: true, right: true, title: "of the jobs that have started", full: (u) => u.wait_s && spread(u.wait_s), cell: (u) => time(u.wait_s?.mean) },
+    ], d.rows, p.sort, (s) => change({ sort: s }), "users"),
+    d.total === 0 && h("p", { class: "empty" }, "No user matches."),
+    pager(d, change));
+  };
+  return () => again();
+}
+
 // policies shows runs side by side.
 export function policies(main, c) {
   const [p, change] = listed(c, { q: "", sort: "-change" }, () => again()), figures = h("div"), charts = h("div", { class: "charts" }), list = h("div");

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -70,13 +69,7 @@ func TestRoomOfServer(t *testing.T) {
 	}
 	middle.Close()
 	large.Close()
-	for range 1_000_000 { // the server hears of the close soon, not at once
-		if room.Held() == 0 {
-			return
-		}
-		runtime.Gosched()
-	}
-	t.Errorf("%d bytes are held in the end", room.Held())
+	soon(t, "no room is held in the end", func() bool { return room.Held() == 0 })
 }
 
 // One host gets a quarter of the connections, and another is served all the same.

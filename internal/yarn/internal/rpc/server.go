@@ -91,6 +91,8 @@ type Server struct {
 	Log    *slog.Logger // of what was refused; nil: nowhere
 	Limits Limits
 	Room   *Room // what its connections share with those of other servers; nil: their memory is not bounded
+
+	grace time.Duration // how long calls being answered may take when it stops; zero: graceToClose
 }
 
 // A Protocol is methods under the name that Java gives them together.
@@ -130,7 +132,7 @@ func (l Limits) orDefaults() Limits {
 	}
 }
 
-// graceToClose is how long calls being answered may take when a server stops.
+// graceToClose is how long calls being answered may take when a server stops, unless Server.grace says otherwise.
 const graceToClose = 2 * time.Second
 
 // Serve accepts connections until ctx is done, then lets the calls that are being answered end, and returns when all
@@ -238,7 +240,7 @@ func (b *bench) close() {
 		c.in.stop()
 	}
 	b.mu.Unlock()
-	hard := time.AfterFunc(graceToClose, func() {
+	hard := time.AfterFunc(cmp.Or(b.server.grace, graceToClose), func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for c := range b.conns {

@@ -229,7 +229,7 @@ func TestStopsWithinATurn(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "given up") {
 			t.Errorf("it ended with %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("it does not end")
 	}
 	close(s.let)

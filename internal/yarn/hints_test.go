@@ -209,7 +209,8 @@ func TestHistoryIsKept(t *testing.T) {
 		"yarn.resourcemanager.address":                  c.at.Client, "yarn.resourcemanager.admin.address": c.at.Admin,
 		"yarn.resourcemanager.webapp.address":  c.at.Web,
 		"yarn.scheduler.minimum-allocation-mb": "256", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
-		"yarn.resourcemanager.oddity": "7",
+		"yarn.scheduler.skip.node.multiplier": "1000000",
+		"yarn.resourcemanager.oddity":         "7",
 	})
 	if err := os.WriteFile(filepath.Join(dir, capacityFile),
 		[]byte(capacityXML("root.queues=default,etl\nroot.default.capacity=40\nroot.etl.capacity=60")),
@@ -238,7 +239,7 @@ func TestHistoryIsKept(t *testing.T) {
 	db, err := bolt.Open(
 		filepath.Join(dir, "state", "history.db"),
 		0o600,
-		&bolt.Options{ReadOnly: true, Timeout: time.Second},
+		&bolt.Options{ReadOnly: true, Timeout: patience},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -311,7 +311,8 @@ func TestQueuesOfKinds(t *testing.T) {
 // A restart keeps what containers hold of other kinds, and the seconds of what is over.
 func TestRestartKeepsGPUs(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rm.db")
-	keep := func(config *Config) { withKinds(config); config.Kept.File = state }
+	at := newPorts().addresses(t)
+	keep := func(config *Config) { withKinds(config); config.Kept.File, config.Addresses = state, at }
 	c := start(t, keep)
 	n := c.gpuNode(3)
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
@@ -338,7 +339,7 @@ func TestRestartKeepsGPUs(t *testing.T) {
 	})
 	c.stop()
 
-	again := start(t, func(config *Config) { keep(config); config.Addresses = c.at })
+	again := start(t, keep)
 	again.nodes, c.nodes = append(again.nodes, n), nil
 	again.until("the container holds its GPUs again", func() bool {
 		held, class := int64(0), ""

@@ -313,7 +313,7 @@ func TestMetricsOfStrangeQueues(t *testing.T) {
 		!strings.Contains(text, "UTF-8") {
 		t.Errorf("%d %.200s", status, text)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.client.Call(ctx, "getClusterMetrics", &wire.Empty{}, &wire.ClusterMetrics{}); err != nil {
 		t.Errorf("afterwards: %v", err)

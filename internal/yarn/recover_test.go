@@ -20,7 +20,7 @@ import (
 func (c *cluster) patient(tasks int32) func(context.Context, *peer.Master, wire.ContainerID) int32 {
 	job := c.job(tasks)
 	return func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 {
-		m.Patience = 30 * time.Second
+		m.Patience = patience
 		return job(ctx, m, id)
 	}
 }
@@ -29,7 +29,8 @@ func (c *cluster) patient(tasks int32) func(context.Context, *peer.Master, wire.
 // go on, tokens stay good, what is over is told of, and ids of containers tell the lives apart.
 func TestRestartTakesOver(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rm.db")
-	keep := func(config *Config) { config.Kept.File = state }
+	at := newPorts().addresses(t)
+	keep := func(config *Config) { config.Kept.File, config.Addresses = state, at }
 	c := start(t, keep)
 	n := c.node()
 	over := c.submit(nil)
@@ -53,7 +54,7 @@ func TestRestartTakesOver(t *testing.T) {
 	before := c.report(over)
 	c.stop()
 
-	again := start(t, func(config *Config) { keep(config); config.Addresses = c.at })
+	again := start(t, keep)
 	again.nodes, c.nodes = append(again.nodes, n), nil
 	c.at, c.client = again.at, again.client
 	c.rm = again.rm
@@ -108,14 +109,18 @@ func TestRestartTakesOver(t *testing.T) {
 // ends.
 func TestRestartWithoutMaster(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rm.db")
-	keep := func(config *Config) { config.Kept.File, config.Expiry.Node = state, 300*time.Millisecond }
+	at := newPorts().addresses(t)
+	keep := func(config *Config) {
+		onlyNodesExpire(config)
+		config.Kept.File, config.Addresses = state, at
+	}
 	c := start(t, keep)
 	gone, stays := c.node(), c.node()
 	var masters atomic.Int32
 	die := make(chan bool)
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 1 }
 	c.master = func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 {
-		m.Patience = 30 * time.Second
+		m.Patience = patience
 		if masters.Add(1) > 8 { // the second of each
 			return c.job(0)(ctx, m, id)
 		}
@@ -143,9 +148,13 @@ func TestRestartWithoutMaster(t *testing.T) {
 	c.stop()
 	gone.Crash()
 	close(die) // the others end while no ResourceManager is there
-	again := start(t, func(config *Config) { keep(config); config.Addresses = c.at })
+	again := start(t, keep)
 	again.nodes, c.nodes = append(again.nodes, stays), nil
 	c.at, c.client, c.rm = again.at, again.client, again.rm
+	again.until("the other node is back", func() bool {
+		return invoke[wire.ClusterMetrics](again, again.client, "getClusterMetrics", &wire.Empty{}).Active == 1
+	})
+	again.silence(stays)
 	for _, id := range ids {
 		if r := c.ends(id, wire.AppFinished); r.Attempt.Attempt != 2 {
 			t.Errorf("%s ended with attempt %d, want the second", id, r.Attempt.Attempt)
@@ -163,20 +172,19 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	dir, binary := t.TempDir(), program(t)
 	c := &cluster{t: t, at: newPorts().addresses(t)}
 	writeSite(t, dir, map[string]string{
-		"yarn.resourcemanager.resource-tracker.address":                   c.at.Tracker,
-		"yarn.resourcemanager.scheduler.address":                          c.at.Master,
-		"yarn.resourcemanager.address":                                    c.at.Client,
-		"yarn.resourcemanager.admin.address":                              c.at.Admin,
-		"yarn.resourcemanager.webapp.address":                             c.at.Web,
-		"yarn.scheduler.minimum-allocation-mb":                            "256",
-		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":         "200",
-		"yarn.nm.liveness-monitor.expiry-interval-ms":                     "60000",
-		"yarn.scheduler.capacity.maximum-am-resource-percent":             "1",
-		"yarn.scheduler.capacity.root.default.maximum-capacity":           "100",
-		"yarn.scheduler.capacity.root.default.user-limit-factor":          "100",
-		"yarn.scheduler.capacity.maximum-applications":                    "1000",
-		"yarn.resourcemanager.am.max-attempts":                            "1",
-		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "60000",
+		"yarn.resourcemanager.resource-tracker.address":           c.at.Tracker,
+		"yarn.resourcemanager.scheduler.address":                  c.at.Master,
+		"yarn.resourcemanager.address":                            c.at.Client,
+		"yarn.resourcemanager.admin.address":                      c.at.Admin,
+		"yarn.resourcemanager.webapp.address":                     c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb":                    "256",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
+		"yarn.scheduler.skip.node.multiplier":                     "1000000",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":     "1",
+		"yarn.scheduler.capacity.root.default.maximum-capacity":   "100",
+		"yarn.scheduler.capacity.root.default.user-limit-factor":  "100",
+		"yarn.scheduler.capacity.maximum-applications":            "1000",
+		"yarn.resourcemanager.am.max-attempts":                    "1",
 	})
 	var seen sync.Map // of container ids
 	release := make(chan bool)

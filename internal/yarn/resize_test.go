@@ -203,9 +203,12 @@ func TestResizeWithdrawn(t *testing.T) {
 
 // What a node does not say in time that it gave is taken off again, and all are told.
 func TestResizeExpires(t *testing.T) {
-	r := newResizing(t, func(c *Config) { c.Expiry.Container = 500 * time.Millisecond })
+	r := newResizing(t, func(c *Config) {
+		c.Expiry = Expiry{Node: ages, Master: ages, Container: time.Hour, Finish: ages, Launch: ages}
+	})
 	one := r.container(512, 1)
 	more := r.updated(toSize(&one, wire.Increase, 1024, 1), wire.Increase)
+	r.look(func(*manager) { r.ahead += time.Hour })
 	back := r.updated(&wire.AllocateRequest{}, wire.Decrease)
 	if back.ID != one.ID || more.Version != 1 {
 		t.Errorf("%+v, then %+v", more, back)
@@ -231,7 +234,8 @@ func TestResizeByNode(t *testing.T) {
 // of the life before, is booked when the node reports it.
 func TestRestartKeepsSizes(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rm.db")
-	keep := func(config *Config) { config.Kept.File = state }
+	at := newPorts().addresses(t)
+	keep := func(config *Config) { config.Kept.File, config.Addresses = state, at }
 	r := newResizing(t, keep)
 	one, two := r.container(512, 1), r.container(512, 1)
 	more := r.updated(toSize(&one, wire.Increase, 1024, 2), wire.Increase)
@@ -242,7 +246,7 @@ func TestRestartKeepsSizes(t *testing.T) {
 	late := r.updated(toSize(&two, wire.Increase, 2048, 2), wire.Increase) // which its node has not heard of
 	r.stop()
 
-	again := start(t, func(config *Config) { keep(config); config.Addresses = r.at })
+	again := start(t, keep)
 	again.nodes, r.nodes = append(again.nodes, r.n), nil
 	r.cluster = again
 	found := func(memory ...int64) func() bool {

@@ -75,6 +75,10 @@ func TestREST(t *testing.T) {
 		config.Core.Estimator = tenSeconds{}
 		config.Debts.Statement = func(sched.Time) any { return []map[string]string{{"kind": "memory"}} }
 	})
+	c.look(func(m *manager) { // time stands still: when a task is expected to end does not depend on the machine
+		now := m.now
+		m.clock = func() time.Time { return now }
+	})
 	n := c.node()
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
 	c.master = c.job(20)

@@ -55,7 +55,9 @@ func (c *cluster) forgotten(id wire.ApplicationID, m *peer.Master) {
 
 // The ResourceManager ends and another takes its ports, which knows nothing of the first's life.
 func TestRestart(t *testing.T) {
-	c := start(t, nil)
+	at := newPorts().addresses(t)
+	ports := func(config *Config) { config.Addresses = at }
+	c := start(t, ports)
 	n := c.node()
 	unmanaged, m := c.unmanaged()
 	c.task = func(ctx context.Context, _ wire.ContainerID) int32 { <-ctx.Done(); return 0 }
@@ -63,7 +65,7 @@ func TestRestart(t *testing.T) {
 	c.until("7 tasks run beside the ApplicationMaster", func() bool { running, _ := n.Running(); return running == 8 })
 	identity, ids := c.rm.front.m.identity(), c.rm.front.m.keys.container.Current().ID
 	c.stop()
-	again := start(t, func(config *Config) { config.Addresses = c.at })
+	again := start(t, ports)
 	again.nodes = append(again.nodes, n)
 	c.nodes = nil
 	again.until("the node is back, and what it ran has ended", func() bool {
@@ -263,6 +265,7 @@ func verbCluster(t *testing.T) (c *cluster, binary, dir string) {
 		"yarn.resourcemanager.webapp.address":                     c.at.Web,
 		"yarn.scheduler.minimum-allocation-mb":                    "256",
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
+		"yarn.scheduler.skip.node.multiplier":                     "1000000", // a busy machine delays beats
 	})
 	return c, binary, dir
 }
@@ -408,7 +411,7 @@ func TestKilledWhileLaunched(t *testing.T) {
 	}
 	defer called.Close()
 	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: app})
-	called.SetReadDeadline(time.Now().Add(20 * time.Second)) // less than a call to a node may take
+	called.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.Copy(io.Discard, called); err != nil {
 		t.Errorf("the launch goes on after the kill: %v", err)
 	}

@@ -19,6 +19,7 @@ type ResourceManager struct {
 	front        *front
 	start        *nodeCaller
 	stopLaunches context.CancelFunc
+	stopTime     time.Duration // how long Serve waits for what goes on when it is to end
 }
 
 // Listen takes the ports.
@@ -26,7 +27,7 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	rm := &ResourceManager{config: config.withDefaults()}
+	rm := &ResourceManager{config: config.withDefaults(), stopTime: usualStop}
 	c := rm.config
 	var err error
 	if rm.tls, err = c.tls(); err != nil {
@@ -173,8 +174,8 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		if err := rm.front.m.saves.close(); err != nil {
 			return fmt.Errorf("keep the state: %w", err)
 		}
-	case <-late(calls):
-		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", stopTime)
+	case <-rm.late(calls):
+		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", rm.stopTime)
 	}
 	why := context.Cause(calls)
 	if ctx.Err() != nil {
@@ -183,14 +184,21 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 	return why
 }
 
-// stopTime is how long Serve waits for what goes on when it is to end: service managers kill what takes much longer.
-const stopTime = 4 * time.Second
+// usualStop is the stopTime of a ResourceManager: service managers kill what takes much longer.
+const usualStop = 4 * time.Second
 
-// late returns a channel that gets a value stopTime after ctx is done.
-func late(ctx context.Context) <-chan time.Time {
+// late returns a channel that gets a value stopTime after ctx is done. The time is counted in parts: while the whole
+// process stands still, one part passes at most.
+func (rm *ResourceManager) late(ctx context.Context) <-chan time.Time {
+	const parts = 8
 	after := make(chan time.Time, 1)
 	context.AfterFunc(ctx, func() {
-		time.AfterFunc(stopTime, func() { after <- time.Now() })
+		tick := time.NewTicker(rm.stopTime / parts)
+		defer tick.Stop()
+		for range parts - 1 {
+			<-tick.C
+		}
+		after <- <-tick.C
 	})
 	return after
 }

@@ -118,7 +118,7 @@ func TestServicesOnTheWire(t *testing.T) {
 	c := start(t, func(config *Config) { config.Security = said.Security })
 	calls := func(protocol, address, user, method string) error {
 		d := rpc.Dialer{Protocol: protocol, User: user}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		client, err := d.Dial(ctx, address)
 		if err != nil {

@@ -226,7 +226,7 @@ func TestDeadNodeHoldsUpNoLaunch(t *testing.T) {
 		}
 	case err := <-gaveUp:
 		t.Fatalf("a launch on the dead node ended first: %v", err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the launch on the live node waits for the others")
 	}
 	quiet.Store(true)

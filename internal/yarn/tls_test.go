@@ -52,7 +52,7 @@ func certify(t *testing.T, dir string) (KeySource, *http.Client) {
 		roots.AddCert(signed)
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
-	return s, &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	return s, &http.Client{Transport: transport, Timeout: patience}
 }
 
 // REST, the page and the proxy are served by TLS alone, and reports name them so.

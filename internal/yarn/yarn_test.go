@@ -29,11 +29,18 @@ type cluster struct {
 	task   func(ctx context.Context, id wire.ContainerID) int32                 // what other containers do
 	// containers that ApplicationMasters were given
 	given atomic.Int32
+	ahead time.Duration // of the ResourceManager's clock, of the real time; only turns touch it
 	stop  func()
 }
 
+// patience is how long tests wait for what must happen: so long that it is no question of how busy the machine is.
+const patience = 5 * time.Minute
+
+// ages is longer than any test runs: a silence that is never too long.
+const ages = 1000 * 24 * time.Hour
+
 // start runs a ResourceManager until the test ends. Nodes beat every 20 ms, so that tests take no longer than they
-// must.
+// must. They get containers however late they beat, because a busy machine delays beats.
 func start(t *testing.T, change func(*Config)) *cluster {
 	t.Helper()
 	fifo, _, err := policy.Parse("fifo")
@@ -42,6 +49,7 @@ func start(t *testing.T, change func(*Config)) *cluster {
 	}
 	config := Config{
 		Interval: 20 * time.Millisecond,
+		Quiet:    ages,
 		Sizes:    Sizes{MinMemory: 256, MaxMemory: 4096, MaxVCores: 8},
 		Access:   Access{Admins: ACL{Users: []string{"root"}}},
 		Addresses: Addresses{
@@ -62,9 +70,12 @@ func start(t *testing.T, change func(*Config)) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &cluster{t: t, rm: rm, at: rm.Addresses()}
+	clock := rm.front.m.clock
+	rm.front.m.clock = func() time.Time { return clock().Add(c.ahead) }
+	rm.stopTime = patience
 	ended := make(chan error, 1)
 	go func() { ended <- rm.Serve(ctx) }()
-	c := &cluster{t: t, rm: rm, at: rm.Addresses()}
 	stopped := false
 	c.stop = func() {
 		if !stopped {
@@ -179,7 +190,7 @@ func (c *cluster) report(id wire.ApplicationID) wire.ApplicationReport {
 // until waits for something that must happen soon, and fails when it does not in a time that is long on any machine.
 func (c *cluster) until(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("waited in vain: %s", what)
 		}
@@ -269,6 +280,25 @@ func (c *cluster) runs(want int) {
 		})
 		return got == want
 	})
+}
+
+// silence lets so much time pass on the ResourceManager's clock that a peer that says nothing meanwhile is lost. Nodes
+// that are named beat in the middle, so that they are not. All other expiries of the configuration must be longer.
+func (c *cluster) silence(but ...*peer.Node) {
+	c.t.Helper()
+	for range 2 {
+		var now time.Time
+		c.look(func(m *manager) {
+			c.ahead += m.config.Expiry.Node * 6 / 10
+			now = m.now
+		})
+		for _, n := range but {
+			c.until("the node beats", func() (beat bool) {
+				c.look(func(m *manager) { beat = m.nodes.byID[n.ID()].heard.Sub(now) >= m.config.Expiry.Node*6/10 })
+				return beat
+			})
+		}
+	}
 }
 
 // look reads the state in a turn.
@@ -442,9 +472,14 @@ func TestKill(t *testing.T) {
 	c.clean()
 }
 
+// onlyNodesExpire makes silence a matter of nodes alone.
+func onlyNodesExpire(config *Config) {
+	config.Expiry = Expiry{Node: time.Hour, Master: ages, Container: ages, Finish: ages, Launch: ages}
+}
+
 // A node that falls silent takes its containers with it. The job goes on elsewhere.
 func TestNodeLost(t *testing.T) {
-	c := start(t, func(config *Config) { config.Expiry.Node = 400 * time.Millisecond })
+	c := start(t, onlyNodesExpire)
 	first := c.node()
 	c.master = c.job(12)
 	release := make(chan bool)
@@ -461,6 +496,7 @@ func TestNodeLost(t *testing.T) {
 	c.until("tasks run on the second node", func() bool { running, _ := second.Running(); return running == 5 })
 	second.Crash()
 	c.nodes = c.nodes[:1]
+	c.silence(first)
 	c.until("the node is lost", func() bool {
 		return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Lost == 1
 	})
@@ -475,7 +511,7 @@ func TestNodeLost(t *testing.T) {
 // A node that is cut off for longer than is borne runs on. What it ran is given to others; when it comes back, it ends
 // that, and is given work anew.
 func TestNodeCutOff(t *testing.T) {
-	c := start(t, func(config *Config) { config.Expiry.Node = 400 * time.Millisecond })
+	c := start(t, onlyNodesExpire)
 	first := c.node()
 	c.master = c.job(12)
 	var started atomic.Int32
@@ -504,6 +540,7 @@ func TestNodeCutOff(t *testing.T) {
 	c.nodes = append(c.nodes, second)
 	c.until("tasks run on the second node", func() bool { running, _ := second.Running(); return running == 5 })
 	p.Cut(true)
+	c.silence(first)
 	c.until("the node is lost", func() bool {
 		return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Lost == 1
 	})
@@ -557,11 +594,10 @@ func TestKeysRoll(t *testing.T) {
 		rolls, tasks = 4, 40
 		full         = 7 // tasks on the node, beside the ApplicationMaster
 		day          = 24 * time.Hour
-		never        = 1000 * day
 	)
 	c := start(t, func(config *Config) {
 		config.Keys = Keys{Roll: day, Delay: time.Hour}
-		config.Expiry = Expiry{Node: never, Master: never, Container: never, Finish: never, Launch: never}
+		config.Expiry = Expiry{Node: ages, Master: ages, Container: ages, Finish: ages, Launch: ages}
 	})
 	n := c.node()
 	c.master = c.job(tasks)
@@ -575,13 +611,8 @@ func TestKeysRoll(t *testing.T) {
 		}
 		return 0
 	}
-	var ahead time.Duration // of the real time; only turns touch it
 	var key int32
-	c.look(func(m *manager) {
-		clock := m.clock
-		m.clock = func() time.Time { return clock().Add(ahead) }
-		key = m.keys.container.Current().ID
-	})
+	c.look(func(m *manager) { key = m.keys.container.Current().ID })
 	id := c.submit(nil)
 	want := int32(full)
 	replace := func(tasks int32) { // so many tasks end, and others start in their place
@@ -594,7 +625,7 @@ func TestKeysRoll(t *testing.T) {
 	replace(0)
 	for range rolls {
 		key++
-		c.look(func(*manager) { ahead += day })
+		c.look(func(*manager) { c.ahead += day })
 		seen := int32(-1) // the reply to the node that was the last when the keys were offered
 		c.until("new keys are offered", func() (offered bool) {
 			c.look(func(m *manager) {
@@ -610,7 +641,7 @@ func TestKeysRoll(t *testing.T) {
 			return known
 		})
 		replace(4)
-		c.look(func(*manager) { ahead += time.Hour })
+		c.look(func(*manager) { c.ahead += time.Hour })
 		c.until("the new keys are used", func() (used bool) {
 			c.look(func(m *manager) { used = m.keys.container.Current().ID == key })
 			return used

@@ -634,16 +634,17 @@ func (e *engine) wait(ctx context.Context) {
 	}
 }
 
-// stop waits for all attempts, whose context has ended. It leaves behind what does not end within patience.
+// stop waits for all attempts, whose context has ended. It leaves behind what does not end within patience. The time is
+// counted in parts: while the whole process stands still, one part passes at most.
 func (e *engine) stop() {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for len(e.attempts) > 0 || e.planning > 0 {
+	parts := 10
+	tick := time.NewTicker(patience / time.Duration(parts))
+	defer tick.Stop()
+	for (len(e.attempts) > 0 || e.planning > 0) && parts > 0 {
 		select {
 		case <-e.mail.ready:
-		case <-deadline.C:
-			e.closeAll()
-			return
+		case <-tick.C:
+			parts--
 		}
 		for _, m := range e.mail.take() {
 			m(e, context.Background())

@@ -3,6 +3,7 @@ package mr
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,7 +163,7 @@ func TestKilled(t *testing.T) {
 		}
 		part(t, testRun(t, w), 3, 0, "half a part")
 		os.Stdout.WriteString("ready\n")
-		time.Sleep(time.Minute)
+		io.Copy(io.Discard, os.Stdin) // until it is killed, or the test has ended
 		return
 	}
 	dir := t.TempDir()
@@ -173,11 +174,14 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := child.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
 	buf := make([]byte, 6)
-	if _, err := pipe.Read(buf); err != nil || string(buf) != "ready\n" {
+	if _, err := io.ReadFull(pipe, buf); err != nil || string(buf) != "ready\n" {
 		t.Fatalf("%q, %v", buf, err)
 	}
 	if _, err := OpenWorkspace(out, false); !errors.Is(err, ErrOutputBusy) {

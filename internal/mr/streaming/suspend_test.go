@@ -64,7 +64,7 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	}
 	grow := func(what string) {
 		t.Helper()
-		from, deadline := size(), time.Now().Add(20*time.Second)
+		from, deadline := size(), time.Now().Add(patience)
 		for size() <= from {
 			if time.Now().After(deadline) {
 				t.Fatal(what, ": the program does not go on")
@@ -75,7 +75,7 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	grow("started")
 	stopped := func(what string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); stateOf(t, pid) != "T"; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); stateOf(t, pid) != "T"; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("the program of %s attempt is not stopped", what)
 			}
@@ -99,7 +99,7 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the attempt ended with %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the attempt does not end")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // wrapped are a policy alone and in what goes around any: around those of an estimator that learns nothing from probes
@@ -181,7 +180,7 @@ func TestCombinationsManager(t *testing.T) {
 	writeSite(t, dir)
 	for spec, says := range map[string]string{"mrorder:goal=makespan,rounds=pnj": "", "fspy": "a ResourceManager " +
 		"runs no probes: policy fspy", "gittins:delay=1s": ""} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		errs := &untilReady{end: cancel}
 		if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, errs},
 			[]string{"rm", "--conf", dir, "--policy", spec}); status != statusOK {

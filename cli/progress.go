@@ -99,23 +99,23 @@ func (b *bar) show(part float64, says string) {
 func (b *bar) draw() {
 	b.drawn = time.Now()
 	if b.file == nil {
-		fmt.Fprintln(b.out, b.line(usualWidth))
+		fmt.Fprintln(b.out, b.line(usualWidth, time.Since(b.begun)))
 		return
 	}
 	width := usualWidth
 	if n, _, err := term.GetSize(int(b.file.Fd())); err == nil && n > 0 {
 		width = n
 	}
-	fmt.Fprint(b.out, "\r"+b.line(width-1)+"\x1b[K")
+	fmt.Fprint(b.out, "\r"+b.line(width-1, time.Since(b.begun))+"\x1b[K")
 }
 
-// line returns what there is to say in at most width columns: the name, a bar where there is room, percent, words, and
-// the time left. The less important words are left out first.
-func (b *bar) line(width int) string {
+// line returns what there is to say in at most width columns when the work has taken so long: the name, a bar where
+// there is room, percent, words, and the time left. The less important words are left out first.
+func (b *bar) line(width int, took time.Duration) string {
 	percent, left := "", ""
 	if b.part > 0 {
 		percent = fmt.Sprintf(" %3.0f %%", math.Floor(100*b.part))
-		if took := time.Since(b.begun); b.part < 1 && took > time.Second {
+		if b.part < 1 && took > time.Second {
 			left = roughly(time.Duration(float64(took)*(1-b.part)/b.part)) + " left"
 		}
 	}

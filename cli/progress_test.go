@@ -22,14 +22,14 @@ var gaugeOf = regexp.MustCompile(` \[[#.]*\]`)
 
 // TestProgressFits draws a line at every width: it is never wider than said, and says more where there is room.
 func TestProgressFits(t *testing.T) {
-	b := &bar{what: "simulate fair:delay=5s", begun: time.Now().Add(-10 * time.Second), part: 0.25,
-		says: "1473 of 5894 jobs, at 6h3m0s"}
+	const took = 10 * time.Second
+	b := &bar{what: "simulate fair:delay=5s", part: 0.25, says: "1473 of 5894 jobs, at 6h3m0s"}
 	for width := 1; width <= 200; width++ {
-		if n := text.StringWidthWithoutEscSequences(b.line(width)); n > width {
-			t.Errorf("the line has %d columns, %d are there: %q", n, width, b.line(width))
+		if n := text.StringWidthWithoutEscSequences(b.line(width, took)); n > width {
+			t.Errorf("the line has %d columns, %d are there: %q", n, width, b.line(width, took))
 		}
 	}
-	line := b.line(120)
+	line := b.line(120, took)
 	for _, part := range []string{"[#####...............]", " 25 %", "1473 of 5894 jobs", "30s left"} {
 		if !strings.Contains(line, part) {
 			t.Errorf("%q lacks %q", line, part)
@@ -44,7 +44,7 @@ func TestProgressFits(t *testing.T) {
 		20:  "simulate fair:delay…",
 	} {
 		b.says = "1473 of 5894 jobs, 147/s, at 6h3m0s"
-		if line := gaugeOf.ReplaceAllString(b.line(width), ""); line != want {
+		if line := gaugeOf.ReplaceAllString(b.line(width, took), ""); line != want {
 			t.Errorf("in %d columns: %q, must be %q", width, line, want)
 		}
 	}

@@ -18,6 +18,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn"
 )
 
+// patience is how long tests wait for what must happen: so long that it is no question of how busy the machine is.
+const patience = 5 * time.Minute
+
 // An untilReady is standard error that ends the command once it has said that it is ready.
 type untilReady struct {
 	bytes.Buffer
@@ -54,7 +57,7 @@ func TestManagerStartsAgain(t *testing.T) {
 		status int
 		args   []string
 	}{{statusOK, nil}, {statusOK, nil}, {statusOK, []string{"--overwrite"}}} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		errs := &untilReady{end: cancel}
 		args := append([]string{"rm", "--conf", dir, "--policy", "fifo", "--quiet", "--record", kept}, c.args...)
 		if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, errs}, args); status != c.status {
@@ -154,7 +157,7 @@ func TestManagerChecks(t *testing.T) {
 func TestManagerServesPage(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	lines, out := io.Pipe()
 	status := make(chan int)

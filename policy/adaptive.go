@@ -10,7 +10,7 @@ import (
 )
 
 var adaptiveCard = Card{
-	Title: "the job first that lacks most slots to complete by its deadline",
+	Title: "first the job that lacks the most slots to meet its deadline",
 	Source: "J. Polo, Multi-constraint scheduling of MapReduce workloads, PhD thesis, UPC 2014, chapter 3 (Adaptive " +
 		"Scheduler)",
 	Spec: "docs/spec/adaptive.md#3-parameters",
@@ -20,14 +20,16 @@ var adaptiveCard = Card{
 			Kind:    Choice,
 			Default: "measured",
 			Choices: []Option{{Name: "measured"}, {Name: "estimated"}},
-			Meaning: "the length of a task: the mean of its stage's finished tasks, or the estimate",
+			Meaning: "how long a task is expected to take: as the mean of its stage's finished tasks, or as the " +
+				"estimator says",
 		},
 		Param{
 			Name:    "split",
 			Kind:    Choice,
 			Default: "proportional",
 			Choices: []Option{{Name: "proportional"}, {Name: "waves"}},
-			Meaning: "a stage's part of the time to the deadline: by work, or what the waves of later stages leave",
+			Meaning: "how the time to a deadline is divided among stages: in proportion to their work, or so that " +
+				"later stages have time for their waves of tasks",
 		},
 		Param{
 			Name:    "reduce-cost",
@@ -35,70 +37,75 @@ var adaptiveCard = Card{
 			Default: "1",
 			Min:     0.001,
 			Max:     1e6,
-			Meaning: "length of a reduce in maps until one has finished, for jobs that do not say it",
+			Meaning: "how many times as long as a map a reduce is taken to be, until one has finished; a job's " +
+				"profile may say it instead",
 		},
 		Param{
 			Name:    "need",
 			Kind:    Choice,
 			Default: "fluid",
 			Choices: []Option{{Name: "fluid"}, {Name: "waves"}},
-			Meaning: "slots that a stage needs: work by time, or so many that whole waves are through in time",
+			Meaning: "how many slots a stage needs: its work divided by the time left, or as many as let whole " +
+				"waves of tasks end in time",
 		},
 		Param{
 			Name:    "no-goal",
 			Kind:    Choice,
 			Default: "asap",
 			Choices: []Option{{Name: "asap"}, {Name: "background"}},
-			Meaning: "jobs without a deadline want all slots, or get what the others leave",
+			Meaning: "jobs without a deadline: asap, they want all slots; background, they get what the others leave",
 		},
 		Param{
 			Name:    "probe-slots",
 			Kind:    Integer,
 			Default: "0",
-			Meaning: "tasks that a stage runs ahead of those with a plan while none has finished; 0: any number",
+			Meaning: "how many tasks of a stage may start before those of planned stages, until one has finished " +
+				"and its length is known; 0: any number",
 		},
 		Param{
 			Name:    "late-cap",
 			Kind:    Number,
 			Default: "1",
 			Max:     1,
-			Meaning: "part of the slots up to which stages past their goal are served before all others",
+			Meaning: "part of all slots that stages past their goal may take before all others",
 		},
 		Param{
 			Name:    "shortage",
 			Kind:    Choice,
 			Default: "shared",
 			Choices: []Option{{Name: "shared"}, {Name: "fewest"}},
-			Meaning: "when slots are short: all jobs lack as many, or goals are given up so that the fewest are missed",
+			Meaning: "when slots are short: shared, all jobs lack equally many; fewest, some goals are given up so " +
+				"that the fewest are missed",
 		},
 		Param{
 			Name:    "delays",
 			Kind:    Integer,
 			Default: "0",
 			Max:     1e6,
-			Meaning: "how often a task may pass over a node without its input while its job holds enough slots (D_max)",
-			Voids:   []Claim{WorkConserving},
+			Meaning: "how many times a task may decline a node without its input while its job holds enough slots " +
+				"(D_max)",
+			Voids: []Claim{WorkConserving},
 		},
 		Param{
 			Name:    "fallback",
 			Kind:    Choice,
 			Default: "off",
 			Choices: []Option{{Name: "off"}, {Name: "on"}},
-			Meaning: "whether a slot that all jobs pass over is used nevertheless (with delays)",
+			Meaning: "whether a slot that all jobs decline is used nevertheless (with delays)",
 		},
 		Param{
 			Name:    "beat",
 			Kind:    Duration,
 			Default: "3s",
 			Min:     0.1,
-			Meaning: "how often a slot is offered again that was passed over, where nodes do not report by heartbeats",
+			Meaning: "how often a declined slot is offered again on engines without heartbeats",
 		},
 		Param{
 			Name:    "warn",
 			Kind:    Choice,
 			Default: "on",
 			Choices: []Option{{Name: "on"}, {Name: "off"}},
-			Meaning: "whether it is said which goals cannot all be met, and what would make it possible",
+			Meaning: "whether warnings say which goals cannot all be met, and how they could be",
 		},
 		mastersParam("0.5", "the cluster"),
 	),

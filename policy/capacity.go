@@ -20,7 +20,7 @@ var capacityCard = Card{
 			Default: "1",
 			Min:     0.01,
 			Max:     1,
-			Meaning: "part of a queue below which a user is not held while others of the queue want more " +
+			Meaning: "part of its queue that each user may have at least, however many users compete " +
 				"(minimum-user-limit-percent)",
 		},
 		Param{
@@ -28,7 +28,7 @@ var capacityCard = Card{
 			Kind:    Number,
 			Default: "1",
 			Min:     0.01,
-			Meaning: "how many times the queue's guarantee one user may have (user-limit-factor)",
+			Meaning: "how many times the guarantee of its queue one user may have at most (user-limit-factor)",
 		},
 		mastersParam("0.1", "a queue's guarantee, or of what it might have now if that is more,"),
 		taking(optOff, optKill),
@@ -37,13 +37,13 @@ var capacityCard = Card{
 			Kind:    Duration,
 			Default: "3s",
 			Min:     0.001,
-			Meaning: "how often it is looked for queues below their guarantee (monitoring_interval)",
+			Meaning: "how often the policy looks for queues below their guarantee (monitoring_interval)",
 		},
 		Param{
 			Name:    "grace",
 			Kind:    Duration,
 			Default: "15s",
-			Meaning: "how long a task is warned before it is killed (max_wait_before_kill)",
+			Meaning: "time between the warning of a task and its kill (max_wait_before_kill)",
 		},
 		Param{
 			Name:    "round",
@@ -51,14 +51,14 @@ var capacityCard = Card{
 			Default: "0.1",
 			Min:     0.001,
 			Max:     1,
-			Meaning: "part of the cluster taken back at most in one look (total_preemption_per_round)",
+			Meaning: "part of the cluster that one check takes back at most (total_preemption_per_round)",
 		},
 		Param{
 			Name:    "slack",
 			Kind:    Number,
 			Default: "0.1",
 			Max:     1,
-			Meaning: "part of its share by which a queue may exceed it before anything is taken " +
+			Meaning: "how far a queue may exceed its share, as a part of it, before anything is taken back " +
 				"(max_ignored_over_capacity)",
 		},
 	),

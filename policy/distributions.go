@@ -3,7 +3,8 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var distributionsCard = Card{
-	Title: "the earliest deadline first, up to the slots that meet it with a given confidence; hopeless jobs last",
+	Title: "the earliest deadline first, each job with the slots that meet it with a given confidence; jobs " +
+		"without a chance last",
 	Source: "after Park, Tumanov, Jiang, Kozuch, Ganger, 3Sigma: distribution-based cluster scheduling for runtime " +
 		"uncertainty, EuroSys 2018",
 	Spec: "docs/spec/policies.md#distributions",
@@ -14,7 +15,7 @@ var distributionsCard = Card{
 			Default: "0.9",
 			Min:     0.5,
 			Max:     0.999,
-			Meaning: "with which the slots that a job is entitled to are to be enough for its deadline",
+			Meaning: "probability with which a job's slots should be enough to meet its deadline",
 		},
 		Param{
 			Name:    "least",
@@ -22,7 +23,7 @@ var distributionsCard = Card{
 			Default: "0.05",
 			Min:     0.000001,
 			Max:     0.5,
-			Meaning: "chance to meet its deadline with the whole cluster below which a job is served last",
+			Meaning: "a job comes last if its chance to meet its deadline, even with the whole cluster, is below this",
 		},
 	)...),
 	Memory: deadlineMemory,

@@ -3,7 +3,7 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var drfCard = Card{
-	Title: "the queue, and in it the user, whose largest share of any resource is least for its weight",
+	Title: "first the queue, and in it the user, whose dominant share is the smallest for its weight",
 	Source: "Ghodsi et al., Dominant Resource Fairness, NSDI 2011, algorithm 1; level by level in a queue tree as in " +
 		"Hadoop's DominantResourceFairnessPolicy",
 	Spec:   "docs/spec/policies.md#drf",

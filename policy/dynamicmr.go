@@ -17,12 +17,12 @@ var dynamicmrCard = Card{
 			Kind:    Choice,
 			Default: "fair",
 			Choices: []Option{{Name: "fair"}, {Name: "fifo"}, {Name: "srpt"}},
-			Meaning: "the order beneath: queues and in them jobs by what runs of them, all jobs by priority and age, " +
-				"or all jobs by what work is left of them",
+			Meaning: "the order of jobs: fair, queues and the jobs in them by what they run; fifo, by priority and " +
+				"age; srpt, by the work left",
 		},
 		Param{Name: "dhsa", Kind: Choice, Default: "pi", Choices: []Option{{Name: "pi"}, {Name: "pd"}, {Name: "off"}},
-			Meaning: "how slots are lent: once maps and reduces have been served, each kind shared for itself; or by " +
-				"each queue to itself first, both kinds shared as one; or not"},
+			Meaning: "how idle slots are lent: pi, between all jobs, after maps and reduces have each been served " +
+				"from their own kind; pd, within each queue first, with both kinds shared as one; off, not at all"},
 		Param{
 			Name:    "lend-maps",
 			Kind:    Number,
@@ -42,7 +42,7 @@ var dynamicmrCard = Card{
 			Kind:    Choice,
 			Default: "cluster",
 			Choices: []Option{{Name: "cluster"}, {Name: "queue"}, {Name: "off"}},
-			Meaning: "whose waiting tasks go before second attempts: those of jobs of the whole cluster, or of the " +
+			Meaning: "which waiting tasks go before second attempts: those of the whole cluster, or of the same " +
 				"queue; off: there are no second attempts",
 		},
 		Param{
@@ -50,8 +50,8 @@ var dynamicmrCard = Card{
 			Kind:    Number,
 			Default: "0.8",
 			Max:     1,
-			Meaning: "part of the jobs, from the straggler's on, that is looked at for such tasks; 0: each job's " +
-				"second attempts come right after its own tasks, as in Hadoop 1",
+			Meaning: "part of the jobs, from the straggler's job on, whose waiting tasks go before its second " +
+				"attempt; 0: a job's second attempts come right after its own tasks, as in Hadoop 1",
 		},
 		Param{
 			Name:    "overdue",
@@ -59,8 +59,9 @@ var dynamicmrCard = Card{
 			Default: "kill",
 			Choices: []Option{{Name: "kill", Needs: sched.CanKill}, {Name: "every", Needs: sched.CanKill},
 				{Name: "wait"}},
-			Meaning: "whether a straggler without a second attempt is killed that has run much longer than its " +
-				"stage's finished tasks; every: as printed, every task that has, straggler or not",
+			Meaning: "what happens to a task that has run much longer than its stage's finished tasks: kill, it is " +
+				"killed if it is a straggler without a second attempt; every, as in the source, it is always " +
+				"killed; wait, it runs on",
 		},
 		Param{
 			Name:    "overdue-after",
@@ -68,7 +69,7 @@ var dynamicmrCard = Card{
 			Default: "4",
 			Min:     1,
 			Max:     1e6,
-			Meaning: "how many times as long as their mean",
+			Meaning: "how much longer, as a multiple of the mean time of the finished tasks (with overdue)",
 		},
 		Param{Name: "prescheduling", Kind: Choice, Default: "on", Choices: []Option{{Name: "on"}, {Name: "off"}},
 			Meaning: "whether a map may take a slot near its input that load balancing or a lending limit " +
@@ -77,14 +78,14 @@ var dynamicmrCard = Card{
 			Name:    "most-borrowed",
 			Kind:    Integer,
 			Default: "100000",
-			Meaning: "how many reduce slots maps may hold by that at once",
+			Meaning: "how many reduce slots maps may hold at once through prescheduling",
 		},
 	)...)...),
 	Memory: []string{
-		"tasks that were slow when last looked, nodes that were, and the order of the jobs then",
+		"slow tasks, slow nodes and the order of jobs as of the last check",
 		"second attempts that run; by node: how many tasks were finished there",
 		"by stage: how long its finished tasks took, which were killed; stages that are to start such a task again",
-		"maps that hold a reduce slot near their input, and how many of them no reduce has made up for",
+		"maps that hold a reduce slot near their input, and how many such slots reduces have not had back",
 		"what a map and a reduce weigh, where slots have weights",
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"by stage: the size of a task, as the estimator last said (with base=srpt)",

@@ -25,21 +25,23 @@ var fairCard = Card{
 			Name:    "min-timeout",
 			Kind:    Duration,
 			Default: "300s",
-			Meaning: "how long a queue has less than its minimum share before others' tasks are killed for it",
+			Meaning: "how long a queue must be below its minimum share before tasks of others are killed for it",
 		},
 		Param{
 			Name:    "fair-timeout",
 			Kind:    Duration,
 			Default: "600s",
-			Meaning: "how long a queue has less than a part of its fair share before others' tasks are killed for it",
+			Meaning: "how long a queue must be below a part (threshold) of its fair share before tasks of others " +
+				"are killed for it",
 		},
-		Param{Name: "threshold", Kind: Number, Default: "0.5", Max: 1, Meaning: "that part"},
+		Param{Name: "threshold", Kind: Number, Default: "0.5", Max: 1, Meaning: "part of its fair share below " +
+			"which a queue counts as starved (with fair-timeout)"},
 		Param{
 			Name:    "check",
 			Kind:    Duration,
 			Default: "500ms",
 			Min:     0.001,
-			Meaning: "how often queues are looked at for that",
+			Meaning: "how often the policy looks for such queues",
 		},
 	),
 	Memory: []string{

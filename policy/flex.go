@@ -11,7 +11,7 @@ import (
 )
 
 var flexCard = Card{
-	Title:  "slots divided so that a metric of choice is as good as it can be, minimum and maximum shares kept",
+	Title:  "divides slots so that a metric of your choice is as good as it can be, within minimum and maximum shares",
 	Source: "Wolf et al., FLEX: A Slot Allocation Scheduling Optimizer for MapReduce Workloads, Middleware 2010",
 	Spec:   "docs/spec/flex.md#3-parameters",
 	Params: append([]Param{{
@@ -19,14 +19,14 @@ var flexCard = Card{
 		Kind:    Choice,
 		Default: "avg-response",
 		Choices: flexMetrics(),
-		Meaning: "what is made small, for jobs whose goal does not name a metric of their own",
+		Meaning: "metric that is made as small as possible; a job's goal may name another",
 	}}, flexParams...),
 	Memory: []string{
 		"by stage: its slots, its place, and the size of a task, as the estimator last said",
 		"by stage: the mean time of its finished tasks (with work=printed)",
 		"by stage: the law of its task times (with certainty=law)",
 		"by stage: until when it is kept from starting (with reduces=late)",
-		"by queue: what its jobs are to hold",
+		"by queue: what its jobs should hold",
 		"whether slots are to be divided anew, when at the earliest, and the capacity that was divided",
 		"by stage: since when it waits for a node near its input (with a delay)",
 	},
@@ -40,41 +40,42 @@ var flexParams = PlacingParams(
 		Kind:    Choice,
 		Default: "none",
 		Choices: []Option{{Name: "none"}, {Name: "fair"}},
-		Meaning: "whether flex places tasks alone, or its slots are the minimum shares of jobs and queues under fair",
+		Meaning: "none: flex alone decides; fair: what flex gives are minimum shares under policy fair",
 	},
 	Param{
 		Name:    "epoch",
 		Kind:    Duration,
 		Default: "0s",
-		Meaning: "slots are divided at most once in so long; 0s: whenever a job or an estimate changes",
+		Meaning: "least time between two divisions of the slots; 0s: they are divided whenever a job or an " +
+			"estimate changes",
 	},
 	Param{
 		Name:    "work",
 		Kind:    Choice,
 		Default: "estimated",
 		Choices: []Option{{Name: "estimated"}, {Name: "printed"}},
-		Meaning: "task times as the estimator says, or the mean of the stage's finished tasks as in the paper",
+		Meaning: "task times: as the estimator says, or, as in the paper, the mean of the stage's finished tasks",
 	},
 	Param{
 		Name:    "elapsed",
 		Kind:    Choice,
 		Default: "off",
 		Choices: []Option{{Name: "off"}, {Name: "on"}},
-		Meaning: "whether the time that tasks have run is taken off the work that is left",
+		Meaning: "whether the time that running tasks have run already counts as done",
 	},
 	Param{
 		Name:    "stages",
 		Kind:    Choice,
 		Default: "separate",
 		Choices: []Option{{Name: "separate"}, {Name: "joint"}},
-		Meaning: "whether a stage is due when its job is, or earlier by the time that later stages take",
+		Meaning: "when a stage is due: separate, when its job is; joint, earlier by the time of its later stages",
 	},
 	Param{
 		Name:    "certainty",
 		Kind:    Choice,
 		Default: "mean",
 		Choices: []Option{{Name: "mean"}, {Name: "law"}},
-		Meaning: "whether a completion is sure, or costs what it is expected to under the law of the estimate",
+		Meaning: "what a completion time is: mean, one instant; law, a distribution, whose expected cost counts",
 	},
 	Param{
 		Name:    "reduces",
@@ -82,28 +83,28 @@ var flexParams = PlacingParams(
 		Default: "early",
 		Choices: []Option{{Name: "early"}, {Name: "late"}},
 		Voids:   []Claim{WorkConserving},
-		Meaning: "whether a stage starts as soon as it may, or one task's time before the schedule ends the " +
-			"stages that it waits for",
+		Meaning: "when a reduce stage starts: early, as soon as it may; late, one task's time before the maps that " +
+			"it waits for are planned to end",
 	},
 	Param{
 		Name:    "stretch",
 		Kind:    Choice,
 		Default: "isolation",
 		Choices: []Option{{Name: "isolation"}, {Name: "work"}},
-		Meaning: "whether stretch divides by the time alone on the cluster or by the work",
+		Meaning: "what stretch divides by: the time that the job takes alone on the cluster, or its work",
 	},
 	Param{
 		Name:    "least",
 		Kind:    Integer,
 		Default: "1",
-		Meaning: "slots that every job has at least, as far as there are enough",
+		Meaning: "slots that every job gets at least, while there are enough",
 	},
 	Param{
 		Name:    "churn",
 		Kind:    Number,
 		Default: "0",
 		Max:     1,
-		Meaning: "part of the objective by which a new order must be better than the one that holds to replace it",
+		Meaning: "how much better a new order must be to replace the present one, as a part of the metric",
 	},
 	Param{
 		Name:    "effort",
@@ -111,14 +112,14 @@ var flexParams = PlacingParams(
 		Default: "60000",
 		Min:     1000,
 		Max:     1e9,
-		Meaning: "elementary steps that dividing the slots of one kind may take; 60000 are about a millisecond",
+		Meaning: "bound of the search for a division of the slots, in elementary steps; 60000 take about a millisecond",
 	},
 	Param{
 		Name:    "sample",
 		Kind:    Integer,
 		Default: "1",
 		Min:     1,
-		Meaning: "how many tasks of a stage of unknown size are to run, so that it becomes known",
+		Meaning: "how many tasks of a stage of unknown size start first, so that its size becomes known",
 	},
 	mastersParam("0.5", "the cluster, or with base=fair of a queue's share,"),
 )

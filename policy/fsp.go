@@ -7,12 +7,13 @@ import (
 )
 
 var fspCard = Card{
-	Title:  "the job first that would be done first if all shared the cluster",
+	Title:  "first the job that would end first if all jobs shared the cluster",
 	Source: "Friedman and Henderson, Fairness and Efficiency in Web Server Protocols, SIGMETRICS 2003",
 	Spec:   "docs/spec/policies.md#fsp",
 	Params: sizing(PlacingParams(MasterParams(taking(optOff, optSuspend, optKill), lookingBack)...)...),
 	Memory: append(
-		[]string{"the virtual cluster that all jobs share", "by job: when it entered there, and when it is done"},
+		[]string{"the virtual cluster that all jobs share", "by job: when it entered the virtual cluster, and when " +
+			"it ends there"},
 		sizedMemory...),
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -9,8 +9,8 @@ import (
 )
 
 var fspyCard = Card{
-	Title: "by what each job would have left under fair sharing; jobs of unknown size share fairly while a probe " +
-		"of them runs",
+	Title: "first the job that would have the least left under fair sharing; jobs of unknown size share equally " +
+		"while they are probed",
 	Source: "High-Responsive Scheduling with MapReduce Performance Prediction on Hadoop YARN (FSPY)",
 	Spec:   "docs/spec/fspy.md#parameters",
 	Params: PlacingParams(
@@ -19,7 +19,7 @@ var fspyCard = Card{
 			Kind:    Number,
 			Default: "0.1",
 			Max:     1,
-			Meaning: "the part of the cluster that probes have before all others",
+			Meaning: "part of the cluster that is kept for probes",
 		},
 		Param{
 			Name:    "vra",
@@ -33,48 +33,52 @@ var fspyCard = Card{
 			Kind:    Choice,
 			Default: "left",
 			Choices: []Option{{Name: "left"}, {Name: "finish"}},
-			Meaning: "by the virtual size left, or by when it will be served at the present shares",
+			Meaning: "order of jobs: by the size left in the virtual cluster, or by when the job will end there at " +
+				"the present shares",
 		},
 		Param{
 			Name:    "late",
 			Kind:    Choice,
 			Default: "share",
 			Choices: []Option{{Name: "order"}, {Name: "share"}, {Name: "age"}},
-			Meaning: "jobs that are done virtually and not really: first in the order in which they were, sharing " +
-				"equally, or given the size that their unfinished tasks now say",
+			Meaning: "jobs that have ended in the virtual cluster only: order, they come first, in the order in " +
+				"which they ended there; share, they share equally; age, they get a new size from their unfinished " +
+				"tasks",
 		},
 		Param{
 			Name:    "virtual",
 			Kind:    Choice,
 			Default: "whole",
 			Choices: []Option{{Name: "whole"}, {Name: "production"}},
-			Meaning: "whether the virtual cluster has the part for probes as well",
+			Meaning: "capacity of the virtual cluster: all of it, or all but the part kept for probes",
 		},
 		Param{
 			Name:    "waves",
 			Kind:    Choice,
 			Default: "ratio",
 			Choices: []Option{{Name: "ratio"}, {Name: "whole"}},
-			Meaning: "whether the bound of a job is by amounts or by containers that fit whole",
+			Meaning: "how the time of a job alone is bounded: by amounts of resources, or by how many whole " +
+				"containers fit",
 		},
 		Param{
 			Name:    "bound",
 			Kind:    Choice,
 			Default: "with-master",
 			Choices: []Option{{Name: "with-master"}, {Name: "printed"}},
-			Meaning: "whether the bound of a job of known size has room for its master, or is as printed",
+			Meaning: "whether that bound leaves room for the ApplicationMaster, or is as printed in the paper",
 		},
 		Param{
 			Name:    "probe-timeout",
 			Kind:    Duration,
 			Default: "120s",
-			Meaning: "after which a probe that is not through is not waited for: the job stays of unknown size",
+			Meaning: "how long a probe may take; after that the job runs as one of unknown size",
 		},
 		Param{
 			Name:    "uber-maps",
 			Kind:    Integer,
 			Default: "9",
-			Meaning: "jobs of at most so many maps, one reduce and one block of input are not probed; 0: all are",
+			Meaning: "a job is not probed if it has at most so many maps, one reduce and one block of input; 0: " +
+				"all jobs are probed",
 		},
 		Param{
 			Name:    "uber-block",
@@ -82,14 +86,14 @@ var fspyCard = Card{
 			Default: "128",
 			Min:     1,
 			Max:     1 << 20,
-			Meaning: "MiB of that block, as the cluster's ApplicationMasters have it",
+			Meaning: "MiB of a block of input, for uber-maps: the block size of the cluster",
 		},
 		Param{
 			Name:    "uber-task",
 			Kind:    Duration,
 			Default: "10s",
 			Min:     0.001,
-			Meaning: "what a task of such a job takes, until one is seen",
+			Meaning: "time of a task of a job that is not probed, until one has ended",
 		},
 		mastersParam("0.5", "the cluster"),
 		keepingFor(keptForNone),

@@ -8,17 +8,17 @@ import (
 )
 
 var gittinsCard = Card{
-	Title: "the job first that is likeliest to be done soon, by what finished jobs have taught of sizes and of the " +
-		"errors of estimates",
+	Title: "first the job that is likeliest to end soon, judged by the sizes of finished jobs and by the errors of " +
+		"their estimates",
 	Source: "Gittins, Bandit Processes and Dynamic Allocation Indices, J. R. Statist. Soc. B 41(2), 1979; jobs that " +
 		"starve as in PSBS",
 	Spec: "docs/spec/gittins.md#parameters",
 	Params: append([]Param{{Name: "aging", Kind: Number, Default: "4",
-		Meaning: "a job goes first that has waited so many times longer than it would take if all shared the " +
-			"cluster; 0: none does"}},
+		Meaning: "a job comes first once it has waited so many times as long as it would take if all jobs shared " +
+			"the cluster; 0: waiting does not count"}},
 		sizing(PlacingParams(MasterParams(taking(optOff, optSuspend), lookingBack)...)...)...),
 	Memory: append([]string{
-		"how large finished jobs were, and by how much their estimates missed; the part of that which ranks go by",
+		"sizes of finished jobs and errors of their estimates, and those of them by which jobs are ranked",
 		"by job: its estimate, first and last, what it had received when its last attempt ended, its rank",
 		"the virtual server that all jobs share; by job: when it entered there, and when it is done",
 	}, sizedMemory...),

@@ -9,7 +9,7 @@ import (
 )
 
 var hardwareCard = Card{
-	Title:  "completion goals, with accelerated nodes for the jobs that really profit from them",
+	Title:  "meets deadlines, and gives accelerated nodes to the jobs that run faster on them",
 	Source: "Polo, Multi-constraint scheduling of MapReduce workloads, PhD thesis, UPC 2014, 3.4.3 and 3.4.4",
 	Spec:   "docs/spec/hardware.md",
 	Params: PlacingParams(
@@ -18,21 +18,22 @@ var hardwareCard = Card{
 			Kind:    Number,
 			Default: "1.5",
 			Max:     1e6,
-			Meaning: "times by which tasks must be faster on accelerated nodes; up to it a job is regular",
+			Meaning: "how many times as fast tasks must run on accelerated nodes, for their job to be accelerable",
 		},
 		Param{
 			Name:    "epoch",
 			Kind:    Duration,
 			Default: "1s",
-			Meaning: "slots are divided at most once in so long, but for jobs that calibrate; 0s: whenever a task " +
-				"ends or a job comes",
+			Meaning: "least time between two divisions of the slots, except for jobs whose speedup is being " +
+				"measured; 0s: they are divided whenever a task ends or a job comes",
 		},
 		Param{
 			Name:    "calibrate",
 			Kind:    Choice,
 			Default: "only",
 			Choices: []Option{{Name: "only"}, {Name: "also"}},
-			Meaning: "whether a job gets only one task a pool until its speedup is known, or is regular meanwhile",
+			Meaning: "until its speedup is known a job runs one task in each pool of nodes (only), or other tasks " +
+				"as a regular job, too (also)",
 		},
 		Param{
 			Name:    "reclassify",
@@ -46,7 +47,8 @@ var hardwareCard = Card{
 			Kind:    Choice,
 			Default: "off",
 			Choices: []Option{{Name: "off"}, {Name: "on"}},
-			Meaning: "whether the regular task that calibrates counts once it runs for a quarter of the time left",
+			Meaning: "whether the regular task that measures the speedup counts before it ends, once it has run " +
+				"for a quarter of the time left",
 		},
 		Param{
 			Name:    "spare",
@@ -60,43 +62,47 @@ var hardwareCard = Card{
 			Kind:    Choice,
 			Default: "due",
 			Choices: []Option{{Name: "due"}, {Name: "none"}, {Name: "any"}},
-			Meaning: "accelerable jobs whose tasks start on regular nodes though the job would end before them on " +
-				"the accelerated slots that it holds: those with a deadline, none, or any",
+			Meaning: "which accelerable jobs may start tasks on regular nodes although the job would end earlier " +
+				"on its accelerated slots alone: those with a deadline, none, or any",
 		},
 		Param{
 			Name:    "spill",
 			Kind:    Choice,
 			Default: "need",
 			Choices: []Option{{Name: "need"}, {Name: "speedup"}},
-			Meaning: "which accelerable job takes regular slots: the one served last, or that of the least speedup",
+			Meaning: "which accelerable job moves to regular slots when accelerated ones are short: the one served " +
+				"last, or the one with the least speedup",
 		},
 		Param{
 			Name:    "reduces",
 			Kind:    Choice,
 			Default: "regular",
 			Choices: []Option{{Name: "regular"}, {Name: "calibrated"}},
-			Meaning: "whether stages other than maps may be accelerable, too, each calibrated by itself",
+			Meaning: "regular: only maps may be accelerable; calibrated: each stage may be, by its own measured " +
+				"speedup",
 		},
 		Param{
 			Name:    "reduce-cost",
 			Kind:    Number,
 			Default: "1",
 			Max:     1e6,
-			Meaning: "time of a reduce relative to a map of its job, until a reduce has finished",
+			Meaning: "how many times as long as a map a reduce is taken to be, until one has finished",
 		},
 		Param{
 			Name:    "no-goal",
 			Kind:    Choice,
 			Default: "asap",
 			Choices: []Option{{Name: "asap"}, {Name: "background"}},
-			Meaning: "whether jobs without a deadline want all slots, or only those that no other job needs",
+			Meaning: "jobs without a deadline: asap, they want all slots; background, they get those that no other " +
+				"job needs",
 		},
 		Param{
 			Name:    "failures",
 			Kind:    Integer,
 			Default: "2",
 			Min:     1,
-			Meaning: "failed attempts in a row in a pool after which a job does without it",
+			Meaning: "after so many failed attempts in a row in a pool of accelerated nodes, a job does without " +
+				"that pool",
 		},
 		mastersParam("0.5", "the cluster"),
 	),

@@ -33,8 +33,8 @@ func keepingFor(standard string) Param {
 		Default: standard,
 		Choices: []Option{{Name: keptForNone}, {Name: keptForMasters}, {Name: keptForAll}},
 		Voids:   []Claim{WorkConserving},
-		Meaning: "for which big tasks whose turn it is, and which no node has room for, a node is kept: for none, so " +
-			"that smaller tasks overtake them; for ApplicationMasters; for all",
+		Meaning: "when the next task fits on no node: overtaken, smaller tasks go first; masters, a node is kept " +
+			"free for it if it is an ApplicationMaster; kept, for any task",
 	}
 }
 

@@ -28,29 +28,33 @@ func speculating(own ...Param) []Param {
 			Kind:    Number,
 			Default: "0.1",
 			Max:     1,
-			Meaning: "second attempts at once, as part of the cluster's slots; one is always allowed (SpeculativeCap)",
+			Meaning: "how many second attempts may run at once, as a part of the cluster's slots; one always may " +
+				"(SpeculativeCap)",
 		},
 		Param{
 			Name:    "slow-node",
 			Kind:    Number,
 			Default: "0.25",
 			Max:     1,
-			Meaning: "part of the nodes, by progress made on them, that get no second attempts (SlowNodeThreshold)",
+			Meaning: "part of the nodes, those with the least progress, that get no second attempts " +
+				"(SlowNodeThreshold)",
 		},
 		Param{
 			Name:    "slow-task",
 			Kind:    Number,
 			Default: "0.25",
 			Max:     1,
-			Meaning: "part of a stage's tasks, by rate of progress, that may get one (SlowTaskThreshold)",
+			Meaning: "part of a stage's tasks, those with the slowest progress, that may get a second attempt " +
+				"(SlowTaskThreshold)",
 		},
-		Param{Name: "min-run", Kind: Duration, Default: "60s", Meaning: "how long a task must have run"},
+		Param{Name: "min-run", Kind: Duration, Default: "60s", Meaning: "how long a task must have run before it " +
+			"gets a second attempt"},
 		Param{
 			Name:    "check",
 			Kind:    Duration,
 			Default: "1s",
 			Min:     0.001,
-			Meaning: "how often it is looked for such tasks",
+			Meaning: "how often the policy looks for slow tasks",
 		},
 	)
 }

@@ -19,28 +19,28 @@ var longtermCard = Card{
 			Kind:    Choice,
 			Default: "ltrf",
 			Choices: []Option{{Name: "ltrf"}, {Name: "karma"}},
-			Meaning: "what a queue is counted for: all that it uses, or what it borrows less what others use of " +
-				"its donations",
+			Meaning: "what counts against a queue: ltrf, all that it uses; karma, what it borrows less what others " +
+				"use of its share",
 		},
 		Param{
 			Name:    "guaranteed",
 			Kind:    Number,
 			Default: "0.5",
 			Max:     1,
-			Meaning: "part of its share that a queue gets before anything that was used earlier counts",
+			Meaning: "part of its share that a queue always gets, whatever it has used before",
 		},
 		Param{
 			Name:    "discount",
 			Kind:    Number,
 			Default: "1",
 			Max:     1,
-			Meaning: "how much of what a queue uses above its share counts (η, with credit=ltrf)",
+			Meaning: "weight of what a queue uses above its share (η, with credit=ltrf)",
 		},
 		Param{
 			Name:    "round",
 			Kind:    Duration,
 			Default: "24h",
-			Meaning: "length of a round, 1s at least; 0s: one that never ends",
+			Meaning: "length of a round of accounting, at least 1s; 0s: one round that never ends",
 		},
 		Param{
 			Name:    "rounds",
@@ -59,33 +59,35 @@ var longtermCard = Card{
 			Name:    "cap",
 			Kind:    Duration,
 			Default: "24h",
-			Meaning: "most credit of a queue, as time for which it has its share alone; 0s: no limit",
+			Meaning: "most credit that a queue can have, as time for which it has its share alone; 0s: no limit",
 		},
 		Param{
 			Name:    "debt",
 			Kind:    Duration,
 			Default: "0s",
-			Meaning: "most debt of a queue, likewise; 0s: no limit",
+			Meaning: "most debt that a queue can have, as time for which it has its share alone; 0s: no limit",
 		},
 		Param{
 			Name:    "par",
 			Kind:    Choice,
 			Default: "off",
 			Choices: []Option{{Name: "off"}, {Name: "on"}},
-			Meaning: "whether a queue that becomes active in a round begins with as much as the active one with most",
+			Meaning: "whether a queue that becomes active in a round starts with the largest account of the active " +
+				"queues, so that idle time earns it nothing",
 		},
 		Param{
 			Name:    "quantum",
 			Kind:    Duration,
 			Default: "10s",
-			Meaning: "how long a task is assumed to run when nothing is known; it counts as soon as the task starts",
+			Meaning: "how long a task is assumed to run while nothing is known of its stage; this time is counted " +
+				"as soon as the task starts",
 		},
 		Param{
 			Name:    "adapt",
 			Kind:    Choice,
 			Default: "on",
 			Choices: []Option{{Name: "on"}, {Name: "off"}},
-			Meaning: "whether that follows the tasks that have finished, for each job and queue",
+			Meaning: "whether the assumed time (quantum) follows the finished tasks of each job and queue",
 		},
 		Param{
 			Name:    "users",
@@ -99,8 +101,8 @@ var longtermCard = Card{
 			Kind:    Choice,
 			Default: "fair",
 			Choices: []Option{{Name: "fair"}, {Name: "longterm"}},
-			Meaning: "whether the jobs of a queue share it by what they hold, or by what they have used as well, " +
-				"looked up once a quantum",
+			Meaning: "how the jobs of a queue share it: fair, by what they hold; longterm, by what they have used, " +
+				"too, looked up once a quantum",
 		},
 		mastersParam("0.5", "a queue's share"),
 		taking(optOff, optKill),
@@ -108,20 +110,21 @@ var longtermCard = Card{
 			Name:    "patience",
 			Kind:    Duration,
 			Default: "60s",
-			Meaning: "how long a queue with credit has less than its fair share before others' tasks are killed for it",
+			Meaning: "how long a queue with credit must be below its fair share before tasks of others are killed " +
+				"for it",
 		},
 		Param{
 			Name:    "check",
 			Kind:    Duration,
 			Default: "3s",
 			Min:     0.001,
-			Meaning: "how often queues are looked at for that",
+			Meaning: "how often the policy looks for such queues",
 		},
 		Param{
 			Name:    "grace",
 			Kind:    Duration,
 			Default: "15s",
-			Meaning: "how long a task is warned before it is killed",
+			Meaning: "time between the warning of a task and its kill",
 		},
 		Param{
 			Name:    "most",
@@ -129,11 +132,11 @@ var longtermCard = Card{
 			Default: "0.05",
 			Min:     0.001,
 			Max:     1,
-			Meaning: "part of the cluster that is taken back at most in one look",
+			Meaning: "part of the cluster that one check takes back at most",
 		},
 	),
 	Memory: []string{
-		"by queue, and by user: what it was counted for, in each round that is remembered",
+		"by queue and by user: what was counted in each remembered round",
 		"attempts that have not run for their quantum yet",
 		"by job: how long its finished tasks ran, and what it had used at the last multiple of the quantum (with jobs)",
 		"the capacity that shares are of",

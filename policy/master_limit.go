@@ -24,8 +24,8 @@ type masterLimit struct {
 // mastersParam is the parameter of policies that bound masters, but for its default.
 func mastersParam(standard, meaning string) Param {
 	return Param{Name: "masters", Kind: Number, Default: standard, Max: 1,
-		Meaning: "part of " + meaning + " that ApplicationMasters may hold (one may always start) where the " +
-			"queue does not say its own; 1: no limit"}
+		Meaning: "part of " + meaning + " that ApplicationMasters may hold, unless the queue sets its own part; " +
+			"one may always start; 1: no limit"}
 }
 
 // mastersPart is the part of the cluster that masters may hold where nothing is said, as in Hadoop's Fair Scheduler.

@@ -8,7 +8,8 @@ import (
 )
 
 var minedfCard = Card{
-	Title: "the earliest deadline first, up to the fewest slots that meet it; what is left over likewise",
+	Title: "the earliest deadline first, each job with the fewest slots that meet it; slots left over go in the " +
+		"same order",
 	Source: "Verma, Cherkasova, Campbell, ARIA: Automatic Resource Inference and Allocation for MapReduce " +
 		"Environments, ICAC 2011; work-conserving as MinEDF-WC",
 	Spec:   "docs/spec/policies.md#minedf",

@@ -11,18 +11,18 @@ import (
 )
 
 var mrorderCard = Card{
-	Title:  "holds jobs back, and releases them round by round in a good order of the round",
+	Title:  "holds jobs back and releases them in rounds, each round in a good order",
 	Source: "Tang, PhD thesis on job scheduling and resource allocation for MapReduce, chapter 3 (MROrder)",
 	Spec:   "docs/spec/mrorder.md#3-the-policy",
 	Params: PlacingParams(MasterParams(
 		Param{Name: "goal", Kind: Choice, Default: "tct", Choices: []Option{{Name: "tct"}, {Name: "makespan"}},
-			Meaning: "what an order is to make small: the sum of completion times, or the last one"},
+			Meaning: "what a good order makes small: the sum of completion times, or the time of the last completion"},
 		Param{
 			Name:    "order",
 			Kind:    Choice,
 			Default: "auto",
-			Meaning: "how a round is ordered: auto searches from the rule of the goal (tct, mk-jr); worst and " +
-				"arrival are for comparison",
+			Meaning: "how a round is ordered: auto starts from the rule of the goal (tct or mk-jr) and searches " +
+				"for a better order; worst and arrival are for comparison",
 			Choices: []Option{
 				{Name: "auto"},
 				{Name: "mk-jr"},
@@ -37,59 +37,60 @@ var mrorderCard = Card{
 			Kind:    Choice,
 			Default: "ati",
 			Choices: []Option{{Name: "ati"}, {Name: "fti"}, {Name: "pnj"}, {Name: "offline"}},
-			Meaning: "when a round is: ati once what the last one released keeps the cluster busy no longer (with " +
-				"backlog=reorder at equal intervals, as fti), fti at equal intervals, pnj when enough jobs wait, " +
-				"offline at each instant at which jobs come",
+			Meaning: "when a round takes place: ati, once the jobs of the last one no longer fill the cluster " +
+				"(with backlog=reorder at equal intervals, as fti); fti, at equal intervals; pnj, when enough jobs " +
+				"wait; offline, whenever jobs come",
 		},
 		Param{
 			Name:    "interval",
 			Kind:    Duration,
 			Default: "10s",
 			Min:     0.001,
-			Meaning: "the time between two rounds of ati at least, of fti exactly",
+			Meaning: "time between two rounds: at least this with ati, exactly this with fti",
 		},
-		Param{Name: "jobs", Kind: Integer, Default: "10", Min: 1, Meaning: "how many waiting jobs make a round of pnj"},
+		Param{Name: "jobs", Kind: Integer, Default: "10", Min: 1, Meaning: "how many jobs must wait for a round of " +
+			"pnj"},
 		Param{
 			Name:    "timeout",
 			Kind:    Duration,
 			Default: "60s",
 			Min:     0.001,
-			Meaning: "how long a job waits at most for others in pnj",
+			Meaning: "how long a job waits at most for other jobs with pnj",
 		},
 		Param{
 			Name:    "limit",
 			Kind:    Integer,
 			Default: "0",
-			Meaning: "how many jobs a round takes at most, the oldest; 0: all",
+			Meaning: "how many jobs a round takes at most, the oldest first; 0: all",
 		},
 		Param{
 			Name:    "backlog",
 			Kind:    Choice,
 			Default: "reorder",
 			Choices: []Option{{Name: "off"}, {Name: "on"}, {Name: "reorder"}},
-			Meaning: "whether a round reckons with what is left of jobs released before, and whether it orders those " +
-				"anew too; off is as published",
+			Meaning: "jobs released before: off, as published, a round ignores them; on, it takes into account the " +
+				"work that is left of them; reorder, it orders them anew as well",
 		},
 		Param{
 			Name:    "sim",
 			Kind:    Integer,
 			Default: "7",
 			Max:     9,
-			Meaning: "up to how many jobs auto finds the best order of all",
+			Meaning: "largest round for which auto tries all orders and finds the best one",
 		},
 		Param{
 			Name:    "search",
 			Kind:    Integer,
 			Default: "200",
-			Meaning: "up to how many jobs auto searches for a better order than the rule's",
+			Meaning: "largest round for which auto searches for a better order than the rule's",
 		},
 		Param{
 			Name:    "effort",
 			Kind:    Integer,
 			Default: "1500",
 			Min:     1,
-			Meaning: "how many orders of ten jobs auto tries in a round; longer ones count for more, beginnings of " +
-				"orders for a tenth",
+			Meaning: "bound of the search of auto: how many orders of ten jobs it tries in a round; longer orders " +
+				"count more, beginnings of orders a tenth",
 		},
 	)...),
 	Memory: []string{

@@ -12,21 +12,21 @@ func PlacingParams(own ...Param) []Param {
 			Kind:    Duration,
 			Default: "0s",
 			Voids:   waits,
-			Meaning: "how long a stage waits for a node with its input before it takes one in the same rack",
+			Meaning: "how long a stage waits for a node with its input before it takes a node in the same rack",
 		},
 		Param{
 			Name:    "rack-delay",
 			Kind:    Duration,
 			Default: "0s",
 			Voids:   waits,
-			Meaning: "how long it then waits for such a rack before it takes any node",
+			Meaning: "how long a stage then waits for a node in a rack with its input before it takes any node",
 		},
 		Param{
 			Name:    "locality",
 			Kind:    Choice,
 			Default: "on",
 			Choices: []Option{{Name: "on"}, {Name: "off"}},
-			Meaning: "whether nodes near the input are preferred",
+			Meaning: "whether nodes near a task's input are preferred",
 		},
 	)
 }

@@ -3,7 +3,7 @@ package policy
 import "github.com/sojourn-sched/sojourn/sched"
 
 var probeCard = Card{
-	Title:  "samples each job that comes by a small job, for an estimator that learns sizes from such samples",
+	Title:  "samples each new job by a small job, for an estimator that learns sizes from such samples",
 	Source: "the probing of FSPY, for any policy that goes by sizes",
 	Spec:   "docs/spec/policies.md#probe",
 	Needs:  sched.CanProbe,

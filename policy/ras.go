@@ -35,25 +35,27 @@ func rasParams(waves string) []Param {
 	return []Param{
 		{
 			Name: "cycle", Kind: Duration, Default: "30s", Min: 0.001,
-			Meaning: "how often tasks are placed anew",
+			Meaning: "time between two cycles; in each the policy plans anew where tasks run",
 		},
 		{
 			Name: "trigger", Kind: Choice, Default: "on", Choices: onOff,
-			Meaning: "whether tasks are placed anew as well when a job comes or ends, a stage begins or has no task " +
+			Meaning: "whether the policy plans anew also when a job comes or ends, a stage begins or has no task " +
 				"left to start, or a node changes",
 		},
 		{
 			Name: "rounds", Kind: Integer, Default: "10", Min: 1, Max: 1000,
-			Meaning: "passes over the nodes at most in which a cycle improves the placement of maps",
+			Meaning: "how often at most a plan goes over all nodes to improve where maps run",
 		},
 		{
 			Name: "copies", Kind: Integer, Default: "5", Min: 1, Max: 1000,
-			Meaning: "maps from which a reduce copies at once (Hadoop's mapreduce.reduce.shuffle.parallelcopies)",
+			Meaning: "how many maps a reduce copies from at the same time (Hadoop's " +
+				"mapreduce.reduce.shuffle.parallelcopies)",
 		},
 		{
 			Name: "candidates", Kind: Choice, Default: "fit", Choices: []Option{{Name: "fit"}, {Name: "literal"}},
-			Meaning: "who may be given room: jobs with a task that fits beside a node's reduces, or, as printed in " +
-				"the source, with one that fits where a single task has left, so a job with large tasks may starve",
+			Meaning: "jobs that a node may be given to: fit, those with a task that fits beside the node's " +
+				"reduces; literal, as in the source, those with a task that fits where one other task has left, so " +
+				"that jobs with large tasks may starve",
 		},
 		{
 			Name: "waves", Kind: Choice, Default: waves, Choices: onOff,
@@ -61,7 +63,8 @@ func rasParams(waves string) []Param {
 		},
 		{
 			Name: "profiles", Kind: Choice, Default: "learned", Choices: []Option{{Name: "learned"}, {Name: "given"}},
-			Meaning: "whether what tasks of a job without a profile use is learned from their counters",
+			Meaning: "jobs without a profile: learned, what their tasks use is learned from counters; given, " +
+				"nothing is known of it",
 		},
 		{
 			Name: "soft", Kind: Number, Default: "1", Min: 0.1, Max: 10,
@@ -70,11 +73,11 @@ func rasParams(waves string) []Param {
 		},
 		{
 			Name: "disk", Kind: Number, Default: "200", Min: 1, Max: 1e6,
-			Meaning: "MB/s that a node's disks do: bytes that tasks read and wrote become a part of it",
+			Meaning: "MB/s of a node's disks; the bytes that tasks read and write are counted as a part of it",
 		},
 		{
 			Name: "network", Kind: Number, Default: "125", Min: 1, Max: 1e6,
-			Meaning: "MB/s that a node's network does",
+			Meaning: "MB/s of a node's network",
 		},
 		mastersParam("0.5", "the cluster"),
 	}

@@ -18,32 +18,34 @@ var reverseCard = Card{
 		Param{
 			Name: "forecast", Kind: Choice, Default: "given",
 			Choices: []Option{{Name: "given"}, {Name: "learned"}, {Name: "now"}},
-			Meaning: "what is expected to be available: what the engine is told (learned, where it is told nothing), " +
-				"what past days teach, or what there is now",
+			Meaning: "expected capacity: given, the timetable of the engine (learned, where there is none); " +
+				"learned, what past days had; now, what there is now",
 		},
 		Param{
 			Name: "day", Kind: Duration, Default: "24h", Min: 0.01,
-			Meaning: "time after which what is available repeats",
+			Meaning: "period after which the capacity repeats",
 		},
 		Param{
 			Name: "bins", Kind: Integer, Default: "48", Min: 1, Max: 1440,
-			Meaning: "equal parts of a day that are learned each by itself",
+			Meaning: "how many equal parts of a day are learned, each by itself",
 		},
 		Param{
 			Name: "caution", Kind: Number, Default: "0", Max: 10,
-			Meaning: "how many mean errors of the past the learned forecast stays below what it expects",
+			Meaning: "safety margin of the learned forecast, in mean errors of the past",
 		},
 		Param{
 			Name: "correction", Kind: Duration, Default: "30m", Min: 0.01,
-			Meaning: "time in which a deviation of what there is now from the forecast is expected to fall to a third",
+			Meaning: "time in which a difference between the present capacity and the forecast is expected to " +
+				"shrink to a third",
 		},
 		Param{
 			Name: "window", Kind: Choice, Default: "task", Choices: []Option{{Name: "task"}, {Name: "cycle"}},
-			Meaning: "whether what is placed now keeps its room for a task's time, or, as printed, for a cycle",
+			Meaning: "how long a task placed now is planned to keep its room: for a task's time, or, as in the " +
+				"source, for a cycle",
 		},
 		Param{
 			Name: "fractions", Kind: Choice, Default: "on", Choices: []Option{{Name: "off"}, {Name: "on"}},
-			Meaning: "whether parts of a task are fitted between two goals",
+			Meaning: "whether a plan may put parts of tasks into the time between two goals",
 		},
 		Param{
 			Name: "burst", Kind: Choice, Default: "off", Voids: []Claim{NonPreemptive},
@@ -52,7 +54,7 @@ var reverseCard = Card{
 				{Name: "suspend", Needs: sched.CanSuspend},
 				{Name: "kill", Needs: sched.CanKill},
 			},
-			Meaning: "what is done with the youngest maps of a node that comes to offer less than runs there",
+			Meaning: "what happens to the youngest maps of a node whose capacity falls below what runs there",
 		},
 	),
 	Memory: append(

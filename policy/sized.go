@@ -5,7 +5,8 @@ import "github.com/sojourn-sched/sojourn/sched"
 // sizing are the parameters of every policy that goes by sizes.
 func sizing(own ...Param) []Param {
 	return append(own, Param{Name: "sample", Kind: Integer, Default: "5", Min: 1,
-		Meaning: "how many tasks of a stage of unknown size run before all others, so that it becomes known"})
+		Meaning: "how many tasks of a stage of unknown size start before those of other jobs, so that its size " +
+			"becomes known"})
 }
 
 // sizedMemory is what every policy that goes by sizes remembers.
@@ -13,7 +14,7 @@ var sizedMemory = []string{
 	"by stage: the size of a task, as the estimator last said",
 	"by stage: since when it waits for a node near its input (with a delay)",
 	keeperMemory,
-	"what leaves for which stage (with preempt)",
+	"which running tasks make room for which stage (with preempt)",
 }
 
 // sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage

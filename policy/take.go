@@ -30,7 +30,7 @@ func taking(first Option, others ...Option) Param {
 		Default: first.Name,
 		Choices: append([]Option{first}, others...),
 		Voids:   []Claim{NonPreemptive},
-		Meaning: "how the tasks of jobs that are less urgent make room for the others",
+		Meaning: "how running tasks of less urgent jobs make room for more urgent jobs",
 	}
 }
 
@@ -55,8 +55,8 @@ func modeOf(choice string) mode {
 
 // lookingBack is the parameter of orders that may suspend.
 var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001,
-	Meaning: "where nodes do not report, how often it is looked for suspended tasks that come before what runs " +
-		"on their node"}
+	Meaning: "on engines without heartbeats: how often the policy looks for suspended tasks that come before what " +
+		"runs on their node"}
 
 // A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has
 // suspended attempts go on when their turn has come.

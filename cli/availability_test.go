@@ -62,7 +62,7 @@ func TestSimAvailability(t *testing.T) {
 }
 
 // A real job beside a service that leaves half of the node's cores ends all the same, with suspension. A program that
-// runs for at least two seconds is slowed where the node offers a tenth for half a second, and the user is told. A
+// takes two seconds of work is slowed where the node offers a tenth for half of each second, and the user is told. A
 // timetable under which jobs would wait for ever is refused.
 func TestRunAvailability(t *testing.T) {
 	input := writeFile(t, "text", strings.Repeat("a b c\n", 1000))
@@ -70,8 +70,9 @@ func TestRunAvailability(t *testing.T) {
 	on := []string{"--input", input, "--cluster", "nodes=1,memory=4GiB,vcores=4", "--output"}
 	must(t, append([]string{"run", "wordcount", "--policy", "reverse:burst=suspend", "--availability", table},
 		append(on, filepath.Join(t.TempDir(), "out"))...)...)
-	burst := writeFile(t, "burst", "0s 100%\n500ms 10%\n1s 100%\n")
-	args := append([]string{"run", "--mapper", "sh -c 'cat; sleep 2'", "--reducer", "NONE", "--policy", "fifo",
+	burst := writeFile(t, "burst", "period 1s\n0s 100%\n500ms 10%\n")
+	const mapper = "sh -c 'cat; for i in $(seq 40); do sleep 0.05; done'"
+	args := append([]string{"run", "--mapper", mapper, "--reducer", "NONE", "--policy", "fifo",
 		"--availability"}, append([]string{burst}, append(on, filepath.Join(t.TempDir(), "out"))...)...)
 	status, _, errs := sojourn(t, args...)
 	if status != 0 || !strings.Contains(errs, "tasks stood still for ") {

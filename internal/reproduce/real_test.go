@@ -102,19 +102,23 @@ func TestMixTrial(t *testing.T) {
 	}
 }
 
-// Predictions of real jobs are noted when their probes are through.
+// Predictions of real jobs are noted when their probes are through. The last job waits for two others, and its probe
+// does not: only on a busy machine may a probe take longer than all jobs, and then the run is made again.
 func TestForetoldOfARun(t *testing.T) {
-	e := &forecaster{
-		fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(realFit())},
-		jobs: map[sched.JobID]*forecastJob{},
-	}
 	m := smallMix(t)
 	m.Cluster = machine(2) // on one core probes, which have a tenth, wait until no other job does
-	if _, err := m.Run(t.Context(), "fspy:uber-maps=0", e); err != nil {
-		t.Fatal(err)
+	var s Sample
+	for try := 0; try == 0 || s.of("predicted") == 0 && try < 10; try++ {
+		e := &forecaster{
+			fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(realFit())},
+			jobs: map[sched.JobID]*forecastJob{},
+		}
+		if _, err := m.Run(t.Context(), "fspy:uber-maps=0", e); err != nil {
+			t.Fatal(err)
+		}
+		s = e.sample()
 	}
-	s := e.sample()
-	if n := s.of("predicted"); !(n >= 1 && n <= 3) { // the last job waits for two others, and its probe does not
+	if n := s.of("predicted"); !(n >= 1 && n <= 3) {
 		t.Errorf("%v jobs predicted", n)
 	}
 	if s.of("fitted") != 0 {

@@ -277,7 +277,7 @@ func (app *application) report() wire.ApplicationReport {
 			m.core.Capacity[sched.VCores]-m.core.Queues[0].Used[sched.VCores])
 	}
 	if app.over {
-		if app.state != wire.AppFailed {
+		if app.state == wire.AppFinished || app.state == wire.AppKilled && (app.times.launched > 0 || r.Unmanaged) {
 			r.Progress = 1
 		}
 		if app.state != wire.AppFinished {

@@ -196,23 +196,34 @@ func (a *attempt) launch() {
 	)
 }
 
-// launched is called when the launch has ended; err is nil if the node has started the ApplicationMaster.
+// launched is called when the launch has ended; err is nil if the node has started the ApplicationMaster. It does
+// nothing if the launch was cancelled, as it is once the ApplicationMaster is known to run.
 func (a *attempt) launched(err error) {
-	a.unlaunch()
 	switch {
-	case err != nil:
+	case a.cancel == nil:
+	case err == nil:
+		a.runs()
+	default:
+		a.unlaunch()
 		n := a.master.node
 		a.blameless = errors.Is(err, errSilent)
 		n.distrust()
 		a.app.shun(n)
 		a.fail(fmt.Sprintf("Error launching %s. Got exception: %v", a.id, err))
-	case a.state == wire.AttemptAllocated:
-		a.state = wire.AttemptLaunched
 	}
-	if err == nil {
+}
+
+// runs is called when the ApplicationMaster is known to have been started: the node has replied to the launch, the node
+// reports the container, or the ApplicationMaster registers. Any of these may come first, and runs may be called again.
+func (a *attempt) runs() {
+	if a.cancel != nil {
+		a.unlaunch()
 		a.master.node.trust()
 	}
-	if err == nil && a.app.times.launched == 0 {
+	if a.state == wire.AttemptAllocated {
+		a.state = wire.AttemptLaunched
+	}
+	if a.app.times.launched == 0 {
 		a.app.times.launched = a.app.m.millis()
 		a.app.save()
 	}

@@ -77,6 +77,9 @@ func (c *container) expired() {
 
 // report updates the container by status s, which its node has reported.
 func (c *container) report(s *wire.ContainerStatus) {
+	if c.isMaster() && c.state != done {
+		c.attempt.runs() // the reply to the launch may be on its way, or lost
+	}
 	switch {
 	case s.State == wire.ContainerComplete:
 		c.completed(s)

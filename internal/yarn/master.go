@@ -140,6 +140,9 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 			"Rejecting this registerApplicationMaster operation", a.id)
 	}
 	a.silent.touch(m.now)
+	if a.master != nil {
+		a.runs()
+	}
 	a.state, a.app.state = wire.AttemptRunning, wire.AppRunning
 	a.app.save()
 	a.address = wire.MasterAddress{Host: q.Host, Port: q.Port, Original: q.Tracking}

@@ -40,16 +40,17 @@ func TestStockREST(t *testing.T) {
 	s.choosePorts()
 	const dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	s.writeXML(s.dir+"/conf/capacity-scheduler.xml", map[string]string{
-		"yarn.scheduler.capacity.resource-calculator":         dominant,
-		"yarn.scheduler.capacity.root.queues":                 "default,etl",
-		"yarn.scheduler.capacity.root.default.capacity":       "30",
-		"yarn.scheduler.capacity.root.etl.capacity":           "70",
-		"yarn.scheduler.capacity.root.etl.maximum-capacity":   "80",
-		"yarn.scheduler.capacity.root.etl.queues":             "day,night",
-		"yarn.scheduler.capacity.root.etl.day.capacity":       "10",
-		"yarn.scheduler.capacity.root.etl.day.state":          "STOPPED",
-		"yarn.scheduler.capacity.root.etl.night.capacity":     "90",
-		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.1",
+		"yarn.scheduler.capacity.resource-calculator":           dominant,
+		"yarn.scheduler.capacity.root.queues":                   "default,etl",
+		"yarn.scheduler.capacity.root.default.capacity":         "30",
+		"yarn.scheduler.capacity.root.default.maximum-capacity": "30",
+		"yarn.scheduler.capacity.root.etl.capacity":             "70",
+		"yarn.scheduler.capacity.root.etl.maximum-capacity":     "80",
+		"yarn.scheduler.capacity.root.etl.queues":               "day,night",
+		"yarn.scheduler.capacity.root.etl.day.capacity":         "10",
+		"yarn.scheduler.capacity.root.etl.day.state":            "STOPPED",
+		"yarn.scheduler.capacity.root.etl.night.capacity":       "90",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":   "0.1",
 	})
 	hadoop := s.serveJava()
 	want := s.restStates("Hadoop")
@@ -234,8 +235,8 @@ func (p *play) play() {
 		"/apps/APP/appattempts/ATTEMPT2", "/apps/APP/appattempts/ATTEMPT/containers/MASTER9",
 		"/apps/APP/appattempts/ATTEMPT/containers/nonsense")...)
 	p.want(master, 4, "h9", wire.Resource{Memory: k, VCores: 1}) // on a host that is not there
-	p.masterSize = 2 * k
-	second := p.app("night", "second") // whose master has no room among masters
+	p.masterSize = 3 * k
+	second := p.app("night", "second") // whose master has no room among masters, and is too large for queue default
 	p.settle()
 	p.ask("one waits", second, "/apps", "/apps/APP", "/apps/APP/appattempts", "/scheduler", "/metrics")
 	for _, q := range [][3]string{

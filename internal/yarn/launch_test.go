@@ -1,0 +1,87 @@
+package yarn
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// An ApplicationMaster is known to have been started by what is heard first: its node's report that it runs or has
+// ended, or its own registration. The reply to the launch, which comes later or is lost, changes nothing then, also if
+// the launch was tried again and refused.
+func TestLaunchIsKnownBeforeItsReply(t *testing.T) {
+	refused := errors.New("container is already running on this node")
+	const granted, heard, replied = 1_700_000_000_000, 1_700_000_001_000, 1_700_000_002_000 // ms since 1970
+	for _, c := range []struct {
+		name     string
+		hears    func(*few, *application)
+		reply    error
+		want     wire.AttemptState
+		launched int64 // 0: never
+	}{
+		{"it runs; refused", reportsMaster, refused, wire.AttemptLaunched, heard},
+		{"it runs; started", reportsMaster, nil, wire.AttemptLaunched, heard},
+		{"it registers; refused", registersMaster, refused, wire.AttemptRunning, heard},
+		{"it has ended; started", (*few).ends, nil, wire.AttemptFailed, heard},
+		{"it has ended; refused", (*few).ends, refused, wire.AttemptFailed, heard},
+		{"started", func(*few, *application) {}, nil, wire.AttemptLaunched, replied},
+		{"refused", func(*few, *application) {}, refused, wire.AttemptFailed, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFew(t)
+			app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.MaxAttempts = 1 })]
+			a := app.current()
+			f.now = time.UnixMilli(heard)
+			c.hears(f, app)
+			f.now = time.UnixMilli(replied)
+			for _, o := range f.orders {
+				o.done(c.reply)
+			}
+			f.f.turn(nil)
+			if a.state != c.want || app.over != (c.want == wire.AttemptFailed) {
+				t.Errorf("the attempt is %v, the application over: %v; want %v", a.state, app.over, c.want)
+			}
+			if got := app.times.launched; got != c.launched {
+				t.Errorf("it was launched at %d, want %d (granted at %d)", got, c.launched, granted)
+			}
+			if failed := a.master.node.launches.failures > 0; failed != (c.launched == 0) {
+				t.Errorf("its node counts a launch that failed: %v", failed)
+			}
+		})
+	}
+}
+
+// reportsMaster has the node of an ApplicationMaster report that it runs.
+func reportsMaster(f *few, app *application) {
+	c := app.current().master
+	f.do(func(m *manager) (answer, error) {
+		return tracker{m}.heartbeat(&wire.HeartbeatRequest{Status: wire.NodeStatus{Node: c.node.id,
+			Health:     wire.Health{OK: true},
+			Containers: []wire.ContainerStatus{{ID: c.id, State: wire.ContainerRunning}}}})
+	})
+}
+
+func registersMaster(f *few, app *application) {
+	f.do(func(m *manager) (answer, error) {
+		return master{m, app.current()}.register(&wire.RegisterMasterRequest{})
+	})
+}
+
+// An application that is killed before its ApplicationMaster was started has made no progress, as in Hadoop.
+func TestProgressOfKilled(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		f := newFew(t)
+		app := f.m.apps.byID[f.managed(nil)]
+		if started {
+			reportsMaster(f, app)
+		}
+		f.do(func(m *manager) (answer, error) {
+			return client{m, "user"}.kill(nil, &wire.KillRequest{ID: app.id})
+		})
+		if r := app.report(); r.State != wire.AppKilled || r.Progress > 0 != started {
+			t.Errorf("started: %v; it is %v with progress %v", started, r.State, r.Progress)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -91,10 +92,30 @@ func (d *describer) openAPI() map[string]any {
 		"info": map[string]any{"title": "Sojourn", "version": "1", "description": "What the page shows, for scripts. " +
 			"Times are in seconds since the run began where their names end in _s; amounts are in the units of their " +
 			"kind of resource: MiB of memory, whole vcores and slots. Within a version members are added, and never " +
-			"change their meaning."},
+			"change their meaning.\n\n" + d.terms()},
 		"paths":      paths,
 		"components": map[string]any{"schemas": d.schemas},
 	}
+}
+
+// terms returns what the words of the page mean, a line each, from the page itself.
+func (d *describer) terms() string {
+	text, err := files.ReadFile("static/terms.js")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "export const terms = {")
+	list, _, _ = strings.Cut(list, "};")
+	var lines []string
+	for _, m := range regexp.MustCompile(`(?m)^  "([^"]*)": "([^"]*)",$`).FindAllStringSubmatch(list, -1) {
+		lines = append(lines, "- "+m[1]+": "+m[2])
+	}
+	for _, word := range []string{"sojourn time", "wait", "idle", "slowdown", "share", "demand", "owed", "lent"} {
+		if !strings.Contains(strings.Join(lines, "\n"), "- "+word+": ") {
+			d.t.Errorf("the page does not say what %q means", word)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (d *describer) operation(r *route) map[string]any {

@@ -104,7 +104,7 @@ func (a *asker) set(name string, v any) {
 }
 
 // modules are the page's scripts, each after those that it imports.
-var modules = []string{"dom.js", "api.js", "draw.js", "views.js", "main.js"}
+var modules = []string{"terms.js", "dom.js", "api.js", "draw.js", "views.js", "main.js"}
 
 // imports and exports are the lines of a module that a page of one script does not need.
 var (

@@ -84,18 +84,19 @@ type Queues struct {
 	Left   int     `json:"left"`   // queues that are not shown, because there are more than 200
 }
 
-// Queue is one queue. Shares are dominant shares of the cluster, from 0 to 1.
+// Queue is one queue. Shares are parts of the cluster, from 0 to 1: of all kinds of resources, the one that is used or
+// asked for most counts.
 type Queue struct {
 	Path   string  `json:"queue"`          // names from the root down, with dots between them
 	Depth  int     `json:"depth"`          // 0 for the root
 	Leaf   bool    `json:"leaf"`           // no configured queue is below it
 	Gone   bool    `json:"gone,omitempty"` // the configuration no longer has it
 	Weight float64 `json:"weight"`         // among the queues that are below the same one
-	Share  float64 `json:"share"`          // of the cluster, by weight
-	Used   float64 `json:"used"`           // share that its attempts hold
-	Demand float64 `json:"demand"`         // share that its attempts hold and its tasks ask for
-	// Owed is seconds of the whole cluster lent and not got back; below 0: owed to others. A queue with others below
-	// it has the sum of these.
+	Share  float64 `json:"share"`          // part of the cluster that is the queue's by its weight
+	Used   float64 `json:"used"`           // part that its attempts hold
+	Demand float64 `json:"demand"`         // part that its attempts hold and its waiting tasks ask for, together
+	// Owed is seconds of the whole cluster lent and not got back; below 0: owed to others. A queue lends what it does
+	// not use of its share while others use more than theirs. A queue with others below it has the sum of these.
 	Owed    float64          `json:"owed_s"`
 	Jobs    int32            `json:"jobs"`             // unfinished
 	Running int32            `json:"running"`          // attempts
@@ -126,16 +127,17 @@ type Jobs struct {
 
 // Job is a row of the list of jobs.
 type Job struct {
-	ID       int32    `json:"job"`                  // number of the job, from 1
-	Name     string   `json:"name"`                 // as it was submitted
-	User     string   `json:"user"`                 // who submitted it
-	Queue    string   `json:"queue"`                // path of its queue
-	State    string   `json:"state"`                // waiting, stalled (none runs), running, done, failed, killed, lost
-	Submit   float64  `json:"submit_s"`             // instant of the submission
-	Start    *float64 `json:"start_s,omitempty"`    // instant of the first attempt
-	End      *float64 `json:"end_s,omitempty"`      // instant of the end
-	Sojourn  float64  `json:"sojourn_s"`            // from the submission to the end, or to now
-	Wait     float64  `json:"wait_s"`               // from the submission to the first attempt, or to now
+	ID      int32    `json:"job"`               // number of the job, from 1
+	Name    string   `json:"name"`              // as it was submitted
+	User    string   `json:"user"`              // who submitted it
+	Queue   string   `json:"queue"`             // path of its queue
+	State   string   `json:"state"`             // waiting, stalled (none runs), running, done, failed, killed, lost
+	Submit  float64  `json:"submit_s"`          // instant of the submission
+	Start   *float64 `json:"start_s,omitempty"` // instant of the first attempt
+	End     *float64 `json:"end_s,omitempty"`   // instant of the end
+	Sojourn float64  `json:"sojourn_s"`         // sojourn time: from the submission to the end, or to now
+	// Wait is from the submission to the first attempt, or to now. It ends there: idle_s has what came later, too.
+	Wait     float64  `json:"wait_s"`
 	Tasks    int32    `json:"tasks"`                // -1: the engine cannot know
 	Done     int32    `json:"done"`                 // tasks that succeeded
 	Running  int32    `json:"running"`              // attempts

@@ -1,5 +1,7 @@
 // Elements, numbers and times. Text is only ever set as text, so that names cannot be markup.
 
+import { terms, meaning } from "./terms.js";
+
 // h makes an element. Attributes that begin with "on" are listeners; children are elements, texts, or lists of these.
 export function h(tag, attributes = {}, ...children) {
   const e = document.createElement(tag);
@@ -91,13 +93,25 @@ export const amounts = (r) => Object.entries(r || {}).map(([k, n]) => k.replaceA
 // number writes a number with three figures.
 export const number = (x) => (Math.abs(x) >= 1000 ? count(x) : String(+x.toPrecision(3)));
 
+// exactly writes an instant of a run, to the millisecond, so that instant reads the same.
+export function exactly(s) {
+  const rest = +(s % 60).toFixed(3);
+  return (s >= 60 ? at(s - s % 60) : "") + (rest || s < 60 ? rest + "s" : "");
+}
+
+// words makes a legend that says what words mean. It opens at a click or by the keyboard.
+export const words = (...list) => h("details", { class: "words" }, h("summary", {}, "what the words mean"), wordList(list));
+
+// wordList lists words and what they mean; without a list all that there are.
+export const wordList = (list = Object.keys(terms)) => h("dl", {}, list.map((w) => [h("dt", {}, w), h("dd", {}, terms[w])]));
+
 // table makes a table. A column is {name, cell, sort, right, wide}; sort names the column for what sorts the rows.
 export function table(columns, rows, sorted, resort, label) {
   const head = columns.map((c) => {
     const down = sorted === "-" + c.sort, up = sorted === c.sort;
     const text = c.sort ? h("button", { type: "button", "data-sort": c.sort, onclick: () => resort(up || (!down && c.down) ? (down ? c.sort : "-" + c.sort) : c.sort) },
       c.name, down ? " ▾" : up ? " ▴" : "") : c.name;
-    return h("th", { class: classes(c), scope: "col", "aria-sort": down ? "descending" : up ? "ascending" : null, title: c.title }, text);
+    return h("th", { class: classes(c), scope: "col", "aria-sort": down ? "descending" : up ? "ascending" : null, title: c.title ?? meaning(c.name) }, text);
   });
   const body = rows.map((r) => h("tr", {}, columns.map((c) => h("td", { class: classes(c), title: c.full && c.full(r) }, c.cell(r)))));
   return h("div", { class: "scroll" }, h("table", { "aria-label": label }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
@@ -107,4 +121,4 @@ const classes = (c) => [c.right && "n", c.wide && "wide", c.class].filter(Boolea
 
 // tile is a figure with what it means.
 export const tile = (what, value, more) =>
-  h("div", { class: "tile" }, h("div", { class: "what" }, what), h("div", { class: "value" }, value), h("div", { class: "more" }, more));
+  h("div", { class: "tile", title: meaning(what) }, h("div", { class: "what" }, what), h("div", { class: "value" }, value), h("div", { class: "more" }, more));

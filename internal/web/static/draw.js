@@ -238,7 +238,7 @@ function hover(canvas, where, say, zoom, click) {
 }
 
 // lanes draws what ran on nodes: bars, or how busy nodes were where bars would be too many. options: {title, data (of
-// the interface), zoom, click (called with a bar), names (of jobs)}.
+// the interface), zoom, click (called with a bar), names (of jobs), last (what the last instant is called)}.
 export function lanes(o) {
   const d = o.data, rows = d.lanes;
   if (!d.busy) d.bars ??= []; // an empty list is left out
@@ -317,7 +317,7 @@ export function lanes(o) {
     if (u.bar) {
       const b = u.bar, name2 = o.names?.get(b.job);
       return `${name}\njob ${b.job}${name2 ? " " + name2 : ""}, ${b.kind}${b.task ? " task " + b.task : ""}\n` +
-        `${at(b.start_s)} – ${b.end_s == null ? "now" : at(b.end_s)} (${time((b.end_s ?? until) - b.start_s)}), ${b.outcome}` +
+        `${at(b.start_s)} – ${b.end_s == null ? o.last : at(b.end_s)} (${time((b.end_s ?? until) - b.start_s)}), ${b.outcome}` +
         (b.locality ? `\n${b.locality}` : "") + (b.speculative ? "\nspeculative" : "");
     }
     if (packed) return name + "\n" + at(u.t);
@@ -327,7 +327,7 @@ export function lanes(o) {
   o.click && ((x, y) => { const u = under(x, y); if (u.bar) o.click(u.bar); }));
   const legend = packed ? [h("span", { class: "key" }, swatch("--c0"), "map"), h("span", { class: "key" }, swatch("--c5"), "reduce"),
     h("span", { class: "key" }, swatch("--bad"), "ended without success")]
-    : h("span", { class: "key" }, scale(), "none to " + number(d.most || 0) + " attempts at a time" + (rows.some((r) => r.nodes > 1) ? " a node" : ""));
+    : [h("span", { class: "key" }, empty(), "none"), h("span", { class: "key" }, scale(), "up to " + number(d.most || 0) + " attempts at a time" + (rows.some((r) => r.nodes > 1) ? " a node" : ""))];
   return h("figure", {}, h("figcaption", {}, h("strong", {}, o.title), legend), canvas);
 }
 
@@ -346,10 +346,17 @@ function boxes(name, list) {
 
 const swatch = (name) => boxes(name, [[6, 10, 1]]);
 
-// shade is how opaque a part of the most attempts at a time is drawn.
-const shade = (part) => 0.12 + 0.88 * part;
+// shade is how opaque a part of the most attempts at a time is drawn. The least is told from none in light and dark.
+const shade = (part) => 0.3 + 0.7 * part;
 
-const scale = () => boxes("--c0", [0.2, 0.4, 0.6, 0.8, 1].map((part, i) => [1 + 4 * i, 4, shade(part)]));
+const scale = () => boxes("--c0", [0, 0.25, 0.5, 0.75, 1].map((part, i) => [1 + 4 * i, 4, shade(part)]));
+
+// empty stands for none: a box of the ground, with a line around it.
+function empty() {
+  const svg = boxes("--back", [[6.5, 10, 1]]);
+  svg.firstChild.style.stroke = "var(--soft)";
+  return svg;
+}
 
 // pack gives each bar a place on its lane, so that none cover each other.
 function pack(d) {

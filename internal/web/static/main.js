@@ -1,7 +1,7 @@
 // The frame of the page: runs, views, keys, live updates.
 
 import { get, follow, frozen, visitor } from "./api.js";
-import { h, show, at, count } from "./dom.js";
+import { h, show, at, count, wordList } from "./dom.js";
 import { redraw } from "./draw.js";
 import { cluster, queues, jobs, job, nodes, node, users, policies, opensAt } from "./views.js";
 
@@ -33,7 +33,7 @@ function tellUnknown(main, c, why) {
 // open shows what the address says.
 async function open() {
   const to = parse();
-  current = { ...to, acts: () => runs[to.run]?.acts, explains: () => runs[to.run]?.explains, node: (n) => names.get(n) || "node " + n };
+  current = { ...to, live: () => runs[to.run]?.live, now: () => runs[to.run]?.now_s, acts: () => runs[to.run]?.acts, explains: () => runs[to.run]?.explains, node: (n) => names.get(n) || "node " + n };
   picker.value = String(to.run);
   show(tabs, Object.keys(views).map((v) => h("a", { href: `#/${to.run}/${v}`, "aria-current": v === to.view ? "page" : null }, v[0].toUpperCase() + v.slice(1))));
   document.title = (to.unknown ? "Not known" : to.id ? { jobs: "Job ", nodes: "Node " }[to.view] + to.id : to.view) + " – Sojourn";
@@ -103,11 +103,13 @@ function theme(next) {
   redraw();
 }
 
-function keys() {
+// help shows the keys, and what the words of the page mean.
+function help() {
   const dialog = document.getElementById("dialog");
   const list = [["1 … 6", "cluster, queues, jobs, nodes, users, policies"], ["/", "search"], ["j, k", "next, last row"], ["Enter", "open the row"],
     ["n, p", "next, last page"], ["[, ]", "last, next run"], ["t", "light or dark"], ["← → ↑ ↓", "on a chart (Tab): read values"], ["+", "zoom in on a chart of attempts"], ["Esc", "leave a field or this"]];
-  show(dialog, h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", { class: "keys" }, list.map(([k, what]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, what)])), h("button", {}, "close")));
+  show(dialog, h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", {}, list.map(([k, what]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, what)])),
+    h("h2", {}, "Words"), wordList(), h("button", {}, "close")));
   dialog.showModal();
 }
 
@@ -132,7 +134,7 @@ addEventListener("keydown", (e) => {
   else if (e.key === "p") document.getElementById("before")?.click();
   else if (e.key === "[" || e.key === "]") location.hash = `#/${Math.min(runs.length - 1, Math.max(0, current.run + (e.key === "]" ? 1 : -1)))}/${current.view}`;
   else if (e.key === "t") theme(true);
-  else if (e.key === "?") keys();
+  else if (e.key === "?") help();
   else return;
   e.preventDefault();
 });
@@ -145,7 +147,7 @@ user.addEventListener("change", () => {
   open();
 });
 document.getElementById("theme").addEventListener("click", () => theme(true));
-document.getElementById("keys").addEventListener("click", keys);
+document.getElementById("keys").addEventListener("click", help);
 
 theme(false);
 try {

@@ -2,7 +2,8 @@
 // again whenever the run has changed.
 
 import { get, post, frozen } from "./api.js";
-import { h, show, table, tile, signed, time, at, count, numbered, percent, amount, amounts, bytes, number, instant } from "./dom.js";
+import { meaning } from "./terms.js";
+import { h, show, table, tile, signed, time, at, count, numbered, percent, amount, amounts, bytes, number, instant, exactly, words } from "./dom.js";
 import { chart, lanes } from "./draw.js";
 
 const link = (run, ...path) => "#/" + [run, ...path].join("/");
@@ -11,8 +12,11 @@ const link = (run, ...path) => "#/" + [run, ...path].join("/");
 // the browser's way back show the same.
 function remember(c, values, usual = {}) {
   for (const [k, v] of Object.entries(values)) if (v == null || v === "" || v === usual[k]) c.query.delete(k); else c.query.set(k, v);
-  history.replaceState(null, "", link(c.run, c.view) + (c.query.size ? "?" + c.query : ""));
+  history.replaceState(null, "", address(c));
 }
+
+// address is where a view is, with the values that it remembers.
+const address = (c) => link(c.run, c.view, ...(c.id ? [c.id] : [])) + (c.query.size ? "?" + c.query : "");
 
 // listed returns the values that a list is asked for with, those of the address or else the usual ones, and a function
 // that sets some of them, keeps them in the address, and shows the list anew from its first row.
@@ -43,6 +47,12 @@ const meter = (value, mark, behind) => h("div", { class: "meter", role: "img", "
 // hint writes a problem where the content would be.
 const hint = (e) => h("p", { class: "empty" }, e.message || String(e));
 
+// lastInstant is what the last instant of a run is called, of which the figures are that name no other.
+const lastInstant = (c) => (c.live() ? "now" : "the end");
+
+// asOf says of which instant the figures of a view are.
+const asOf = (c, s) => h("span", { class: "soft" }, `${c.live() ? "now" : "at the end"}, ${at(s)}`);
+
 const spread = (s) => s ? `p50 ${time(s.p50)} · p95 ${time(s.p95)} · max ${time(s.max)}` : "no job has succeeded yet";
 
 // ranOver makes what shows the attempts over time in a place, of the nodes that a call asks for. A stretch that is
@@ -55,7 +65,7 @@ function ranOver(c, place, title) {
     const zoom = (a, b) => { window = [a, b]; return picture(which); };
     show(place, h("h2", {}, title + " ", window[1] > 0 && h("button", { type: "button", onclick: () => zoom(0, 0) }, "whole run"),
       h("span", { class: "soft" }, frozen ? "" : " drag to zoom, click an attempt to see its job")),
-    lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, zoom: frozen ? null : zoom,
+    lanes({ title: d.bars ? "Attempts" : "Running attempts", data: d, last: lastInstant(c), zoom: frozen ? null : zoom,
       click: (b) => { location.hash = link(c.run, "jobs", b.job); } }));
   };
   return picture;
@@ -63,12 +73,13 @@ function ranOver(c, place, title) {
 
 // cluster shows the whole cluster.
 export function cluster(main, c) {
-  const tiles = h("div", { class: "tiles" }), charts = h("div", { class: "charts" }), gantt = h("div");
-  show(main, h("h1", {}, "Cluster"), tiles, charts, gantt);
+  const title = h("h1", {}, "Cluster"), tiles = h("div", { class: "tiles" }), charts = h("div", { class: "charts" }), gantt = h("div");
+  show(main, title, tiles, words("sojourn time", "wait"), charts, gantt);
   const picture = ranOver(c, gantt, "Nodes over time");
   return async () => {
     const d = await get(`/runs/${c.run}/cluster`);
     const average = (k) => { const all = k.used_over.reduce((a, u) => a + u, 0), had = k.capacity_over.reduce((a, u) => a + u, 0); return had ? all / had : 0; };
+    show(title, "Cluster ", asOf(c, d.now_s));
     show(tiles,
       d.kinds.map((k) => h("div", { class: "tile" }, h("div", { class: "what" }, k.kind),
         h("div", { class: "value" }, percent(k.capacity ? k.used / k.capacity : 0)), meter(k.capacity ? k.used / k.capacity : 0),
@@ -120,9 +131,9 @@ function moment(c, again) {
   const said = inAddress(c);
   if (Number.isNaN(said) && momentOf(c.run) != null) remember(c, { at: at(momentOf(c.run)) });
   let until = 0, busy = false, more = false;
-  const field = h("input", { id: "at", placeholder: "now", title: "12h, 1h30m, or seconds; empty: now", "aria-label": "instant that the table is of", style: { width: "8em" },
+  const field = h("input", { id: "at", placeholder: lastInstant(c), title: `12h, 1h30m, or seconds; empty: ${lastInstant(c)}`, "aria-label": "instant that the table is of", style: { width: "8em" },
     onchange: () => choose(field.value.trim() ? instant(field.value) : null) });
-  const slider = h("input", { id: "slide", type: "range", min: 0, max: 1000, "aria-label": "instant from the beginning to now",
+  const slider = h("input", { id: "slide", type: "range", min: 0, max: 1000, "aria-label": "instant from the beginning to " + lastInstant(c),
     oninput: () => choose(slider.value < 1000 ? slider.value / 1000 * until : null) });
   const note = h("span", { class: "soft", role: "status" });
   const write = () => {
@@ -171,20 +182,20 @@ export function queues(main, c) {
   const list = h("div"), drawn = h("div"), pick = h("select", { "aria-label": "what is drawn", onchange: () => again() },
     Object.entries(measures).map(([k, m]) => h("option", { value: k }, m[0])));
   const when = moment(c, () => again()), [p, change] = listed(c, { sort: "queue" }, () => again());
-  show(main, h("h1", {}, "Queues"), when.row, list, h("h2", {}, "Over time ", pick), drawn);
+  show(main, h("h1", {}, "Queues"), when.row, list, words("used", "share", "demand", "lent", "owed"), h("h2", {}, "Over time ", pick), drawn);
   let again = async () => {
     const mine = ++questions, d = await get(`/runs/${c.run}/queues`, { at: when.at }), [title, of, write] = measures[pick.value];
     if (mine !== questions) return;
-    when.shown(d.now_s, d.at_s < d.now_s ? `means of ${time(d.bin_s)} around ${at(d.at_s)}` : "");
+    when.shown(d.now_s, d.at_s < d.now_s ? `means of ${time(d.bin_s)} around ${at(d.at_s)}` : asOf(c, d.now_s));
     show(list, table([
       { name: "queue", sort: "queue", class: "name", cell: (q) => h("a", { href: link(c.run, "jobs") + "?queue=" + encodeURIComponent(q.depth ? q.queue : "") + (when.at === "" ? "" : "&at=" + at(when.at)),
         style: { "padding-left": 1.2 * q.depth + "em" } }, q.queue || "root", q.gone ? " (gone)" : "") },
-      { name: "used", sort: "used", down: true, title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), percent(q.used)) },
+      { name: "used", sort: "used", down: true, title: "of the cluster; behind it the demand; the line is the share by weight", cell: (q) => h("div", { class: "metered" }, meter(q.used, q.share, q.demand), h("span", {}, percent(q.used))) },
       { name: "mean used", sort: "mean", down: true, right: true, title: "since the run began", cell: (q) => percent(q.used_mean) },
-      { name: "share", sort: "share", down: true, right: true, title: "by weight", cell: (q) => percent(q.share) },
-      { name: "demand", sort: "demand", down: true, right: true, title: "used and asked for", cell: (q) => percent(q.demand) },
+      { name: "share", sort: "share", down: true, right: true, cell: (q) => percent(q.share) },
+      { name: "demand", sort: "demand", down: true, right: true, cell: (q) => percent(q.demand) },
       { name: "mean demand", sort: "asked", down: true, right: true, wide: true, title: "since the run began", cell: (q) => percent(q.demand_mean) },
-      { name: "balance", sort: "balance", down: true, right: true, title: "lent to other queues and not got back, in time of the whole cluster; of a queue with others below it: their sum", cell: (q) => owing(q.owed_s) },
+      { name: "balance", sort: "balance", down: true, right: true, title: meaning("owed") + "; in time of the whole cluster; of a queue with others below it: their sum", cell: (q) => owing(q.owed_s) },
       { name: "jobs", sort: "jobs", down: true, right: true, title: "unfinished", cell: (q) => count(q.jobs) },
       { name: "running", sort: "running", down: true, right: true, title: "attempts that run", cell: (q) => count(q.running) },
       { name: "waiting", sort: "waiting", down: true, right: true, title: "tasks that wait", cell: (q) => count(q.pending) },
@@ -237,7 +248,7 @@ export function jobs(main, c) {
   for (const [k, e] of Object.entries(choices)) e.addEventListener("change", () => change({ [k]: e.value }));
   choices.state.value = p.state;
   const sums = h("div");
-  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices), there), sums, list);
+  show(main, h("h1", {}, "Jobs"), h("div", { class: "filters" }, text, Object.values(choices), there), sums, list, words("sojourn time", "wait", "idle", "slowdown", "received"));
   const fill = (e, name, values, chosen) => {
     const all = [...new Set([...values.filter(Boolean), ...(chosen ? [chosen] : [])])];
     if (e.options.length === all.length + 1 && all.every((v, i) => e.options[i + 1].value === v)) return;
@@ -260,11 +271,11 @@ export function jobs(main, c) {
       { name: "queue", sort: "queue", wide: true, class: "name", cell: (j) => j.queue },
       { name: "user", sort: "user", wide: true, class: "name", cell: (j) => j.user },
       { name: "submitted", sort: "submit", wide: true, right: true, cell: (j) => at(j.submit_s) },
-      { name: "wait", sort: "wait", down: true, right: true, title: "from the submission to the first attempt", cell: (j) => time(j.wait_s) },
-      { name: "idle", sort: "idle", down: true, right: true, wide: true, title: "how long nothing of it ran, from the submission to the end, or to now: the wait and what came later", cell: (j) => time(j.figures.idle_s) },
-      { name: "sojourn", sort: "sojourn", down: true, right: true, title: "from the submission to the end, or to now", cell: (j) => time(j.sojourn_s) },
+      { name: "wait", sort: "wait", down: true, right: true, cell: (j) => time(j.wait_s) },
+      { name: "idle", sort: "idle", down: true, right: true, wide: true, cell: (j) => time(j.figures.idle_s) },
+      { name: "sojourn", sort: "sojourn", down: true, right: true, cell: (j) => time(j.sojourn_s) },
       ...(any((j) => j.figures.slowdown != null) || p.sort.endsWith("slowdown") ? [
-        { name: "slowdown", sort: "slowdown", down: true, right: true, title: "sojourn time ÷ a lower bound of the time that the job takes alone", cell: (j) => (j.figures.slowdown == null ? "" : number(j.figures.slowdown)) }] : []),
+        { name: "slowdown", sort: "slowdown", down: true, right: true, cell: (j) => (j.figures.slowdown == null ? "" : number(j.figures.slowdown)) }] : []),
       ...(any((j) => j.deadline_s != null) || p.sort.endsWith("late") ? [
         { name: "deadline", sort: "late", down: true, right: true, wide: true, title: "how the job stands to its deadline: the latest first", cell: (j) => (j.deadline_s == null ? "" : lateness(j)) }] : []),
       ...(any((j) => j.end_s == null) ? [
@@ -301,16 +312,30 @@ function searching(field, change) {
 export function job(main, c) {
   const title = h("h1", {}, "Job " + c.id), tiles = h("div", { class: "tiles" }), doing = h("div"), why = h("div", { class: "why" }), stages = h("div"), gantt = h("div"), counters = h("div"), logs = h("div");
   const when = h("input", { "aria-label": "instant: 1h30m, 5m20s, or seconds", title: "1h30m, 5m20s, or seconds", style: { width: "9em" } });
-  const asks = h("div", {}, h("form", { onsubmit: (e) => { e.preventDefault(); explain(); } },
+  const asks = h("div", {}, h("form", { onsubmit: (e) => { e.preventDefault(); ask(); } },
     h("h2", {}, "Why does it wait? ", h("label", {}, "at ", when, " "), h("button", {}, "ask"))), why);
-  show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
+  show(main, h("p", {}, h("a", { href: link(c.run, "jobs") }, "‹ jobs")), title, tiles, words("sojourn time", "wait", "idle", "slowdown", "received"), doing, asks, h("h2", {}, "Stages"), stages, gantt, counters, logs);
   const said = inAddress(c);
-  let names = null, asked = false, window = null, exact = null; // the instant of the field, before it was rounded
-  const explain = async () => {
-    const instants = exact != null && when.value === at(exact) ? exact : instant(when.value);
-    if (Number.isNaN(instants)) return show(why, hint(new Error("An instant is such as 1h30m, 5m20s, or a number of seconds.")));
+  let names = null, asked = false, window = null, told = null; // the instant that the answer is of
+  const explain = async (t) => {
+    const mine = ++questions;
+    told = t;
     show(why, h("p", { class: "soft" }, "reading the record …"));
-    try { show(why, explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: instants }))); } catch (e) { show(why, hint(e)); }
+    let answer;
+    try { answer = explanation(c.run, await get(`/runs/${c.run}/jobs/${c.id}/why`, { at: t })); } catch (e) { answer = hint(e); }
+    if (mine === questions) show(why, answer);
+  };
+  // ask asks at the instant of the field. The address takes it over, and the browser's way back leads to the one before.
+  const ask = () => {
+    const t = told != null && when.value === at(told) ? told : instant(when.value); // the field may be rounded
+    if (Number.isNaN(t)) return show(why, hint(new Error("An instant is such as 1h30m, 5m20s, or a number of seconds.")));
+    if (told != null && exactly(t) !== c.query.get("at")) {
+      remember(c, { at: exactly(told) });
+      c.query.set("at", exactly(t));
+      history.pushState(null, "", address(c));
+    }
+    chosen.set(c.run, t);
+    explain(t);
   };
   if (frozen) asks.hidden = true;
   const again = async () => {
@@ -318,7 +343,7 @@ export function job(main, c) {
     const end = d.end_s ?? d.now_s, longest = longestGap(d, end);
     show(title, `Job ${d.job} `, h("span", {}, d.name), " ", state(d.state));
     show(tiles,
-      tile("sojourn time", time(d.sojourn_s), d.end_s == null ? "so far" : "ended at " + at(d.end_s)),
+      tile("sojourn time", time(d.sojourn_s), d.end_s == null ? (c.live() ? "so far" : "not ended when the run did") : "ended at " + at(d.end_s)),
       tile("wait", time(d.wait_s), d.start_s == null ? "not started" : "first attempt at " + at(d.start_s)),
       d.figures.idle_s > d.wait_s + 0.5e-3 && tile("idle", time(d.figures.idle_s), `nothing of it ran; the longest time from ${at(longest[0])} on, for ${time(longest[1] - longest[0])}`),
       tile("submitted", at(d.submit_s), `queue ${d.queue}${d.user ? ", user " + d.user : ""}, priority ${d.priority}`),
@@ -332,10 +357,14 @@ export function job(main, c) {
     if (!asked) {
       asked = true;
       const t = momentOf(c.run); // which counts if the address names it, or if the job was there then
-      if (t != null && (!Number.isNaN(said) || (t >= d.submit_s && t < (d.end_s ?? Infinity)))) exact = t;
-      when.value = at(exact ?? (d.end_s == null ? d.now_s : (longest[0] + longest[1]) / 2));
+      const counts = t != null && (!Number.isNaN(said) || (t >= d.submit_s && t < (d.end_s ?? Infinity)));
+      const first = counts ? t : d.end_s == null ? d.now_s : (longest[0] + longest[1]) / 2;
+      when.value = at(first);
       asks.hidden = asks.hidden || !c.explains();
-      if (!asks.hidden) explain();
+      if (!asks.hidden) {
+        if (counts) remember(c, { at: exactly(first) });
+        explain(first);
+      }
     }
     const outcome = (s) => [["failed", s.failed], ["killed", s.killed], ["lost", s.lost], ["speculative", s.speculative]].filter(([, n]) => n).map(([w, n]) => `${n} ${w}`).join(", ") || "–";
     show(stages, table([
@@ -363,7 +392,7 @@ export function job(main, c) {
         title: `${numbered(d.attempts.length, "attempt")} on ${numbered(used.length, "node")}` + (d.figures.attempts > d.attempts.length ? ", earlier ones are not shown" : ""),
         data: { lanes: shown.map((n) => ({ node: n, name: c.node(n), nodes: 1 })), from_s: from, until_s: until,
           bars: d.attempts.filter((a) => shown.includes(a.node) && a.start_s < until && (a.end_s ?? end) > from) },
-        names, zoom: (a, b) => { window = [a, b]; draw(d, end); } }));
+        names, last: lastInstant(c), zoom: (a, b) => { window = [a, b]; draw(d, end); } }));
   };
   return again;
 }
@@ -447,21 +476,23 @@ export function nodes(main, c) {
   searching(text, change);
   const when = moment(c, () => again());
   when.row.hidden = frozen; // a report has no table but the last
-  show(main, h("h1", {}, "Nodes"), when.row, h("div", { class: "filters" }, text), list, gantt);
+  const title = h("h1", {}, "Nodes");
+  show(main, title, when.row, h("div", { class: "filters" }, text), list, words("idle"), gantt);
   const picture = ranOver(c, gantt, "What ran there");
   let again = async () => {
     const mine = ++questions, d = await get(`/runs/${c.run}/nodes`, { ...p, limit: rowsShown, at: frozen ? "" : when.at });
     if (mine !== questions) return;
-    when.shown(d.now_s, d.at_s < d.now_s ? `what ran at ${at(d.at_s)}` + (d.forgotten ? ", as far as it is remembered" : "") : "");
+    when.shown(d.now_s, d.at_s < d.now_s ? `what ran at ${at(d.at_s)}` + (d.forgotten ? ", as far as it is remembered" : "") : frozen ? "" : asOf(c, d.now_s));
+    if (frozen) show(title, "Nodes ", asOf(c, d.now_s));
     show(list, table([
       { name: "node", sort: "node", right: true, cell: (n) => h("a", { href: link(c.run, "nodes", n.node) }, n.node) },
       { name: "name", sort: "name", class: "name", cell: (n) => [h("a", { href: link(c.run, "nodes", n.node) }, n.name), n.lost ? h("span", { class: "bad" }, " lost") : ""] },
       { name: "class", sort: "class", wide: true, cell: (n) => n.class || "–" },
       { name: "rack", sort: "rack", wide: true, right: true, cell: (n) => n.rack },
-      { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { class: "metered" }, meter(n.busy), percent(n.busy)) },
+      { name: "busy", sort: "busy", down: true, cell: (n) => h("div", { class: "metered" }, meter(n.busy), h("span", {}, percent(n.busy))) },
       { name: "mean busy", sort: "mean", down: true, right: true, title: "since the node joined", cell: (n) => percent(n.busy_mean) },
       { name: "idle", sort: "idle", down: true, right: true, title: "how long nothing ran there since the node joined", cell: (n) => time(n.idle_s) },
-      { name: "used", cell: (n) => amounts(n.used) },
+      { name: "used", title: "resources that attempts hold", cell: (n) => amounts(n.used) },
       { name: "capacity", wide: true, cell: (n) => amounts(n.capacity) },
       { name: "running", sort: "running", down: true, right: true, cell: (n) => count(n.running) },
       { name: "done", sort: "done", down: true, right: true, cell: (n) => count(n.done) },
@@ -476,11 +507,11 @@ export function nodes(main, c) {
 // node shows one node.
 export function node(main, c) {
   const title = h("h1", {}, "Node " + c.id), tiles = h("div", { class: "tiles" }), gantt = h("div");
-  show(main, h("p", {}, h("a", { href: link(c.run, "nodes") }, "‹ nodes")), title, tiles, gantt);
+  show(main, h("p", {}, h("a", { href: link(c.run, "nodes") }, "‹ nodes")), title, tiles, words("idle"), gantt);
   const picture = ranOver(c, gantt, "What ran there");
   return async () => {
     const n = await get(`/runs/${c.run}/nodes/${c.id}`);
-    show(title, `Node ${n.node} `, h("span", {}, n.name), n.lost ? h("span", { class: "bad" }, " lost") : "");
+    show(title, `Node ${n.node} `, h("span", {}, n.name), n.lost ? h("span", { class: "bad" }, " lost") : "", " ", asOf(c, c.now()));
     show(tiles,
       h("div", { class: "tile" }, h("div", { class: "what" }, "busy"), h("div", { class: "value" }, percent(n.busy)), meter(n.busy), h("div", { class: "more" }, "used: " + amounts(n.used) + `; ${percent(n.busy_mean)} in the mean; nothing ran for ${time(n.idle_s)}`)),
       tile("capacity", "", amounts(n.capacity)),
@@ -499,10 +530,12 @@ export function users(main, c) {
   const [p, change] = listed(c, { q: "", sort: "user" }, () => again()), list = h("div");
   const text = h("input", { type: "search", placeholder: "user  (/)", "aria-label": "search", value: p.q });
   searching(text, change);
-  show(main, h("h1", {}, "Users"), h("div", { class: "filters" }, text), list);
+  const title = h("h1", {}, "Users");
+  show(main, title, h("div", { class: "filters" }, text), list, words("received", "sojourn time", "wait"));
   let again = async () => {
     const mine = ++questions, d = await get(`/runs/${c.run}/users`, { ...p, limit: rowsShown });
     if (mine !== questions) return;
+    show(title, "Users ", asOf(c, d.now_s));
     const any = (has) => d.rows.some(has), going = any((u) => u.unfinished > 0);
     const kinds = [...new Set(d.rows.flatMap((u) => Object.keys(u.received)))];
     const whole = (name, key, title, more) => ({ name, sort: key, down: true, right: true, title, cell: (u) => count(u[key]), ...more });
@@ -517,7 +550,7 @@ export function users(main, c) {
       ...(going || p.sort.endsWith("pending") ? [whole("waiting", "pending", "tasks that wait", { wide: true })] : []),
       ...(going || p.sort.endsWith("used") ? [{ name: "used", sort: "used", down: true, title: "resources that attempts hold; sorted by the dominant share", cell: (u) => amounts(u.used) }] : []),
       { name: "received", sort: "service", down: true, title: "by the jobs since the run began, in time of the whole cluster, and as a part of what all users have received",
-        cell: (u) => h("div", { class: "metered" }, meter(d.service_s ? u.service_s / d.service_s : 0), h("span", { class: "n" }, time(u.service_s))) },
+        cell: (u) => h("div", { class: "metered" }, meter(d.service_s ? u.service_s / d.service_s : 0), h("span", {}, time(u.service_s))) },
       ...kinds.map((k) => ({ name: heldFor(k)[0], sort: "received." + k, down: true, right: true, wide: true,
         title: "amount × time that the jobs have held: for how long one alone would have been held", cell: (u) => time((u.received[k] || 0) / heldFor(k)[1]) })),
       { name: "mean sojourn", sort: "sojourn", down: true, right: true, title: "of the jobs that succeeded", full: (u) => spread(u.sojourn_s), cell: (u) => time(u.sojourn_s?.mean) },
@@ -534,7 +567,7 @@ export function policies(main, c) {
   const [p, change] = listed(c, { q: "", sort: "-change" }, () => again()), figures = h("div"), charts = h("div", { class: "charts" }), list = h("div");
   const text = h("input", { type: "search", placeholder: "name or queue  (/)", "aria-label": "search", value: p.q });
   searching(text, change);
-  show(main, h("h1", {}, "Policies"), figures, charts, h("h2", {}, "Job by job"), h("div", { class: "filters" }, text), list);
+  show(main, h("h1", {}, "Policies"), figures, words("sojourn time", "wait", "slowdown"), charts, h("h2", {}, "Job by job"), h("div", { class: "filters" }, text), list);
   let again = async () => {
     const mine = ++questions, d = await get("/compare", { ...p, limit: rowsShown }), runs = d.runs, first = runs[0];
     if (mine !== questions) return;
@@ -547,7 +580,7 @@ export function policies(main, c) {
       { name: "jobs", right: true, cell: (r) => count(r.run.jobs) },
       column("mean sojourn", (r) => r.sojourn_s?.mean), column("p50", (r) => r.sojourn_s?.p50), column("p95", (r) => r.sojourn_s?.p95),
       column("p99", (r) => r.sojourn_s?.p99), column("max", (r) => r.sojourn_s?.max),
-      ...(runs.some((r) => r.slowdown) ? [column("mean slowdown", (r) => r.slowdown?.mean, number, { title: "of sojourn time ÷ a lower bound of the time that the job takes alone" })] : []),
+      ...(runs.some((r) => r.slowdown) ? [column("mean slowdown", (r) => r.slowdown?.mean, number)] : []),
       column("mean wait", (r) => r.wait_s?.mean),
       { name: "jobs faster", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.faster)) },
       { name: "jobs slower", right: true, title: "than in the first run", cell: (r) => (r === first ? "–" : count(r.slower)) },

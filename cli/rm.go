@@ -272,8 +272,8 @@ func ofThisLife(named string, overwrite bool) string {
 	return path
 }
 
-// readQueues reads the queues of a YAML file. It has no access lists: those of the folder count, as who may use a queue
-// must not change with how large it is.
+// readQueues reads the queues of a YAML file. Such a file has no access lists; they come from the queues that folder
+// returns, so that a file which changes the sizes of queues does not change who may use them.
 func readQueues(path string, folder func() (yarn.Queues, error)) (q yarn.Queues, err error) {
 	said, err := folder()
 	if err != nil {

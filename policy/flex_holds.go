@@ -126,7 +126,7 @@ func (h *flexHolds) release(p *sched.Plan) {
 	}
 }
 
-// next finds the earliest instant at which a stage is let go.
+// next sets Next to the earliest instant at which a stage that is kept back may start; 0: no stage waits for one.
 func (h *flexHolds) next(p *sched.Plan) {
 	h.Next = 0
 	for j := range p.Jobs() {

@@ -142,7 +142,9 @@ func (m *matrix) notice(p *sched.Plan) {
 	}
 }
 
-// ended learns from attempt a, which has ended by event e.
+// ended takes note that attempt a has ended by event e. Of an attempt that succeeded it learns the length of the
+// stage's tasks and, from the counters, what they use. When all tasks of the stage have ended, later jobs like this one
+// begin with what was learned. ended also asks for a new plan where the job now wants another number of tasks.
 func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
 	if at, ok := m.Placed.Has(a.Stage.Job); m.trigger && ok && at.Wanted != wanted(a.Stage.Job) {
 		m.Dirty = true

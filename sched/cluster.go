@@ -170,6 +170,8 @@ func (c *cluster) apply(e *Event) {
 
 // Nodes.
 
+// nodeJoined adds a node, or takes a lost one back, with the spec that it now has. It panics if the engine skips a
+// number or lets a node join twice.
 func (c *cluster) nodeJoined(id NodeID, spec *NodeSpec) {
 	switch {
 	case id == 0 || int(id) > len(c.view.Nodes)+1:

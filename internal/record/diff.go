@@ -170,6 +170,7 @@ type sojourns struct {
 
 func (s *sojourns) Attach(v *sched.View) { s.view, s.at = v, map[sched.JobID]int{} }
 
+// Record implements sched.Recorder: it lists each job at its submission, and fills in its sojourn time at its end.
 func (s *sojourns) Record(now sched.Time, events []sched.Event, _ []sched.Action) {
 	for i := range events {
 		switch e := &events[i]; e.Kind {

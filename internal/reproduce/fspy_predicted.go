@@ -146,7 +146,8 @@ func fspyPredicted(g *segments) Part {
 	return p
 }
 
-// accuracy runs segment k and returns what its predictor said of jobs, by predictedTimes.
+// accuracy runs segment k and returns what the predictor said of each job beside what the job took. Its keys are the
+// names in predictedTimes: times of maps, times of reduces, and sizes.
 func (m *match) accuracy(ctx context.Context, g *segments, lab Lab, k uint64) (map[string][]foretelling, error) {
 	jobs, _, err := g.of(lab, k)
 	if err != nil {

@@ -82,8 +82,8 @@ func (t *tasks) rethrottle() {
 	}
 }
 
-// settlePaces makes the attempts on nodes whose offer or whose use has changed due at the instants that follow from it.
-// O(attempts there).
+// settlePaces works out anew how fast attempts run, and so when they end, on nodes whose offer or whose use has
+// changed. O(attempts there).
 func (t *tasks) settlePaces() {
 	h := &t.throttle
 	for _, id := range h.dirty {

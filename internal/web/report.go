@@ -16,7 +16,7 @@ import (
 const mostReported = 60_000
 
 // WriteReport writes the page and what it shows of the runs of a site into one HTML file that needs nothing else.
-// Details of jobs are left out where they are too many.
+// It has the details of jobs, from the longest sojourn time down, while their attempts are at most mostReported.
 func (s *Site) WriteReport(out io.Writer) error {
 	a := &asker{handler: s.Handler(), answers: map[string]json.RawMessage{}}
 	all := s.all()

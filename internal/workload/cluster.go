@@ -178,7 +178,7 @@ func (c *Cluster) set(key, value string) (err error) {
 	return err
 }
 
-// resourceNames returns the names of all kinds of resources.
+// resourceNames returns the names of all kinds of resources with commas between them, for messages.
 func resourceNames() string {
 	var b strings.Builder
 	for k := range sched.ResourceKind(sched.NumResources) {

@@ -125,7 +125,8 @@ func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	return nil
 }
 
-// decommissioning lists the nodes that end when nothing runs there any more: operators' commands wait for them.
+// decommissioning answers with the nodes that are being decommissioned gracefully. Operators' commands ask until there
+// are none.
 func (o admin) decommissioning(*wire.Empty) (answer, error) {
 	r := &wire.NodeIDs{}
 	for _, n := range o.m.nodes.list {

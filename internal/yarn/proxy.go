@@ -135,7 +135,8 @@ func visitor(r *http.Request) string {
 }
 
 // ServeHTTP serves /proxy/application_…/path, and the same with redirect/ before application: that is the form to which
-// ApplicationMasters redirect browsers.
+// ApplicationMasters redirect browsers. It forwards the request to the pages that the application's ApplicationMaster
+// registered. For an application that is over it redirects to the pages of its history, or to its page here.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/proxy/"), "redirect/")
 	name, rest, _ := strings.Cut(rest, "/")

@@ -296,8 +296,9 @@ func (n *node) find(q *wire.RegisterNodeRequest) {
 	}
 }
 
-// adopt takes over a container of an earlier life, if its attempt lives or its application keeps containers. It returns
-// nil if it does not, or if the container has ended. The ApplicationMaster knows the container, and is told of its end.
+// adopt takes over a container of an earlier life, if its attempt runs still or its application keeps containers, and
+// returns it. It returns nil if the container is not taken over, or if it has ended: its ApplicationMaster, which knows
+// the container, is then told of the end.
 func (n *node) adopt(s *wire.NodeContainer) *container {
 	m := n.m
 	app, of := m.apps.byID[s.ID.Attempt.App], m.attempt(s.ID.Attempt)

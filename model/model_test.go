@@ -33,20 +33,7 @@ func job(id sched.JobID, payload any) *sched.Job {
 	spec := &sched.JobSpec{Name: "daily-2026-11-21", User: "ana", Payload: payload, Stages: []sched.StageSpec{
 		{Kind: sched.Map, PerTask: sched.Resources{sched.MapSlots: 1}, Tasks: 3, Prior: sec},
 		{Kind: sched.Reduce, PerTask: sched.Resources{sched.ReduceSlots: 1}, Tasks: 2, Prior: sec}}}
-	j := &sched.Job{ID: id, Spec: spec}
-	for i := range spec.Stages {
-		j.Stages = append(
-			j.Stages,
-			&sched.Stage{
-				ID:    sched.StageID{Job: id, Index: int32(i)},
-				Kind:  spec.Stages[i].Kind,
-				Total: spec.Stages[i].Tasks,
-				Job:   j,
-				Spec:  &spec.Stages[i],
-			},
-		)
-	}
-	return j
+	return rows(id, spec)
 }
 
 // Two tasks take 10 s and 14 s on class 1, one takes 4 s on class 2, none has run on class 3. The memory says the same

@@ -206,52 +206,12 @@ func bareLoop(jobs []*sched.JobSpec, slots int) (now sched.Time) {
 		truth         *workload.Truth
 		waiting, left int32
 	}
-	type ending struct {
-		at  sched.Time
-		job int32
-	}
 	list := make([]work, len(jobs))
 	for i, j := range jobs {
 		t := j.Payload.(*workload.Truth)
 		list[i] = work{t, t.Stages[0].Tasks, t.Stages[0].Tasks}
 	}
-	heap := make([]ending, 0, slots)
-	push := func(e ending) {
-		heap = append(heap, e)
-		i := len(heap) - 1
-		for ; i > 0 && e.at < heap[(i-1)>>2].at; i = (i - 1) >> 2 {
-			heap[i] = heap[(i-1)>>2]
-		}
-		heap[i] = e
-	}
-	pop := func() ending {
-		top := heap[0]
-		n := len(heap) - 1
-		e := heap[n]
-		heap = heap[:n]
-		if n == 0 {
-			return top
-		}
-		i := 0
-		for {
-			least := 4*i + 1
-			if least >= n {
-				break
-			}
-			for k := least + 1; k < min(4*i+5, n); k++ {
-				if heap[k].at < heap[least].at {
-					least = k
-				}
-			}
-			if e.at <= heap[least].at {
-				break
-			}
-			heap[i] = heap[least]
-			i = least
-		}
-		heap[i] = e
-		return top
-	}
+	heap := make(dueHeap, 0, slots)     // its items are jobs
 	arrived, first, free := 0, 0, slots // first: the first job with tasks that wait
 	for arrived < len(list) || len(heap) > 0 {
 		if arrived < len(list) && (len(heap) == 0 || jobs[arrived].Submit < heap[0].at) {
@@ -259,13 +219,13 @@ func bareLoop(jobs []*sched.JobSpec, slots int) (now sched.Time) {
 			arrived++
 		} else {
 			now = heap[0].at
-			list[pop().job].left--
+			list[heap.pop()].left--
 			free++
 		}
 		for free > 0 && first < arrived {
 			w := &list[first]
 			w.waiting--
-			push(ending{now + w.truth.Time(0, w.truth.Stages[0].Tasks-w.waiting), int32(first)})
+			heap.push(due{now + w.truth.Time(0, w.truth.Stages[0].Tasks-w.waiting), int32(first)})
 			free--
 			if w.waiting == 0 {
 				first++

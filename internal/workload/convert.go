@@ -184,6 +184,16 @@ func ceilDiv(a, b int64) int64 {
 	return n
 }
 
+// scaleTask multiplies the amounts of a task by SizeScale. An error says what is wrong with one of them.
+func (o *Options) scaleTask(t *Task) (err error) {
+	for _, b := range [...]*int64{&t.Input, &t.Shuffle, &t.Output} {
+		if *b, err = o.scaleBytes(*b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // scaleBytes returns n·SizeScale, or what is wrong with it.
 func (o *Options) scaleBytes(n int64) (int64, error) {
 	if n < 0 {

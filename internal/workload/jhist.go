@@ -175,11 +175,8 @@ func (s *rumenStage) addPast(t *jobhistory.Task, o *Options, report *Report) err
 			ran.fetched = min(max(ran.start, a.Fetched.Milliseconds()), ran.finish)
 		}
 	}
-	var err error
-	for _, b := range [...]*int64{&r.Input, &r.Shuffle, &r.Output} {
-		if *b, err = o.scaleBytes(*b); err != nil {
-			return err
-		}
+	if err := o.scaleTask(&r); err != nil {
+		return err
 	}
 	s.append(r, ran)
 	if o.Nodes > 0 {

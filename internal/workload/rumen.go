@@ -162,11 +162,8 @@ func (s *rumenStage) add(task *rumenTask, o *Options) error {
 			r.Output = a.HDFSBytesWritten
 		}
 	}
-	var err error
-	for _, b := range [...]*int64{&r.Input, &r.Shuffle, &r.Output} {
-		if *b, err = o.scaleBytes(*b); err != nil {
-			return err
-		}
+	if err := o.scaleTask(&r); err != nil {
+		return err
 	}
 	s.append(r, ran)
 	if o.Nodes > 0 {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"syscall"
 	"testing"
 	"time"
 )
@@ -135,18 +136,27 @@ func TestNewStagesCostTheSame(t *testing.T) {
 				spec := &StageSpec{Kind: Other, Tasks: -1, PerTask: slots(1, 0)}
 				asks = append(asks, Event{Kind: AsksChanged, Job: 1, Body: &Asks{Stage: i + 1, Spec: spec, Pending: 1}})
 			}
-			began := time.Now()
+			began := processorTime(t)
 			c.Step(sec, asks)
-			best = min(best, time.Since(began))
+			best = min(best, processorTime(t)-began)
 		}
 		return best
 	}
-	// 32 times as much where each costs the same, 1,000 times where each walks all. A busy machine may delay one try.
-	var few, many time.Duration
+	// 32 times as much where each costs the same, 1,000 times where each walks all. The best of some tries counts.
+	few, many := time.Hour, time.Hour
 	for range 10 {
-		if few, many = took(500), took(16_000); many <= 200*few {
+		if few, many = min(few, took(500)), min(many, took(16_000)); many <= 200*few {
 			return
 		}
 	}
 	t.Errorf("500 new stages take %v, 16,000 take %v", few, many)
+}
+
+// processorTime returns the processor time of this process, which a busy machine does not stretch.
+func processorTime(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

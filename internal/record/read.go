@@ -189,8 +189,8 @@ func (r *Reader) nextBlock() error {
 		return r.damaged(errors.New("the checksum does not match"))
 	}
 	if bits != 0 { // read through, a record needs neither snapshots nor an index
-		if bits == snapshotBit {
-			clear(r.memory.stages)
+		if err := r.skips(frame, bits); err != nil {
+			return r.damaged(err)
 		}
 		r.drop(8 + length)
 		return nil

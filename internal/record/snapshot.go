@@ -219,6 +219,27 @@ func blockAt(file io.ReaderAt, at int64) (frame []byte, bits uint32, err error) 
 	return frame, bits, nil
 }
 
+// skips returns an error if frame is not the kind of block that bits say it is, a snapshot or the index. The checksum
+// does not cover these bits of the length, and a block of Steps that is taken for a snapshot would be lost unnoticed.
+func (r *Reader) skips(frame []byte, bits uint32) error {
+	var m Mark
+	switch c := (&coder{b: frame, reading: true}); bits {
+	case snapshotBit:
+		at := Mark{Now: r.memory.now, Steps: r.step.Number, Entries: r.entries, Blocks: int64(r.block)}
+		m.code(c)
+		if at.Newest = m.Newest; c.err != nil || m != at {
+			return errors.New("the snapshot is not of this place in the record")
+		}
+		clear(r.memory.stages)
+		return nil
+	case indexBit:
+		if n := len(frame); n >= 4 && int(binary.LittleEndian.Uint32(frame[n-4:])) == 8+n {
+			return nil
+		}
+	}
+	return errors.New("the index does not end with its length")
+}
+
 // Seek reads the snapshot at m. Steps then yields what comes after it.
 func (r *Reader) Seek(m Mark) (*Snapshot, error) {
 	wrong := func(err error) error {

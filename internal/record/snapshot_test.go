@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -161,6 +162,34 @@ func TestDamagedSnapshot(t *testing.T) {
 	if err == nil && !bytes.Equal(marshalled(t, got), marshalled(t, want)) ||
 		err != nil && !errors.Is(err, ErrDamaged) {
 		t.Errorf("without an index: %s, %v, want %s", marshalled(t, got), err, marshalled(t, want))
+	}
+}
+
+// The checksum of a block does not cover the bits that make it a snapshot or the index. A reader notices that one of
+// them is wrong, and does not leave out a block of Steps.
+func TestWrongKindOfBlock(t *testing.T) {
+	b := chaosRecord(t, 4)
+	kinds := map[uint32]int{}
+	for at := int(reader(t, b).begin); ; {
+		word := binary.LittleEndian.Uint32(b[at:])
+		if word == 0 {
+			break
+		}
+		kinds[word&^lengthBits]++
+		for _, bit := range []uint32{snapshotBit, indexBit} {
+			damaged := bytes.Clone(b)
+			binary.LittleEndian.PutUint32(damaged[at:], word^bit)
+			var err error
+			for _, err = range reader(t, damaged).Steps() {
+			}
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("byte %d, %#x for %#x: %v", at, word^bit, word, err)
+			}
+		}
+		at += 8 + int(word&lengthBits)
+	}
+	if kinds[0] < 2 || kinds[snapshotBit] < 2 || kinds[indexBit] != 1 {
+		t.Errorf("the record has blocks of kinds %v, want Steps, snapshots and an index", kinds)
 	}
 }
 

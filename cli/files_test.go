@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
 // folderOf returns the names and contents of a folder's files.
@@ -55,8 +57,22 @@ func TestOutputsRefused(t *testing.T) {
 	if err := os.Mkdir("folder", 0o777); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir("done", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("done/part-r-00000", []byte("a line\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	before := folderOf(t, dir)
 	for args, want := range map[string]string{
+		"sim --trace jobs.tsv --availability there.csv --record there.csv --overwrite": "--availability there.csv " +
+			"and --record there.csv are one file",
+		"run wordcount --input in.txt --output o --availability there.csv --per-job there.csv --overwrite": "" +
+			"--availability there.csv and --per-job there.csv are one file",
+		"run --mapper ./link --input in.txt --output o --record jobs.tsv --overwrite": "program ./link and --record " +
+			"jobs.tsv are one file",
+		"run wordcount --input done --output folder/../done --overwrite": "which has its input done/part-r-00000: " +
+			"choose another output",
 		"sim --from-record x.rec --record x.rec --overwrite": "--from-record x.rec and " +
 			"--record x.rec are one file",
 		"sim --trace jobs.tsv --record jobs.tsv --overwrite": "--trace jobs.tsv and " +
@@ -226,5 +242,18 @@ func TestFailedPolicyAmongOthers(t *testing.T) {
 		doc.Failed[0].Policy != "late{fair}" ||
 		doc.Failed[0].Error == "" {
 		t.Errorf("exit status %d, want 1; %v: %s", status, err, out)
+	}
+}
+
+// A job of programs is named after those that it has.
+func TestStreamingName(t *testing.T) {
+	for want, p := range map[string]workload.Program{
+		"m.py":      {Mapper: "bin/m.py"},
+		"r.py":      {Reducer: "./r.py"},
+		"m.py NONE": {Mapper: "./m.py", Reducer: "NONE"},
+	} {
+		if got := streamingName(p); got != want {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
 	}
 }

@@ -200,10 +200,20 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 // reads lists the files that a run reads. What of the input cannot be found is told by the job that wants it.
 func (f *runFlags) reads(m *mix) []flagFile {
 	list := []flagFile{{"--cluster", f.cluster}, {"--history", f.policies.history}}
+	if f.offers != measured {
+		list = append(list, flagFile{"--availability", f.offers})
+	}
 	if !m.single {
 		list = append(list, flagFile{"workload", m.name})
 	}
 	for _, j := range m.jobs {
+		for _, words := range []string{j.Program.Mapper, j.Program.Reducer, j.Program.Combiner} {
+			for _, word := range strings.Fields(words) {
+				if _, err := os.Stat(word); err == nil {
+					list = append(list, flagFile{"program", word})
+				}
+			}
+		}
 		for _, pattern := range j.Program.Input {
 			files, _ := input.Expand([]string{pattern}, input.Config{})
 			for i := range files {
@@ -269,7 +279,7 @@ func (f *runFlags) mix(a *app, args []string) (*mix, error) {
 	}
 	m.single, m.name = true, f.program.Job
 	if m.name == "" {
-		m.name = strings.TrimSpace(filepath.Base(f.program.Mapper) + " " + filepath.Base(f.program.Reducer))
+		m.name = streamingName(f.program)
 	}
 	spec, err := f.terms.spec(m.name, f.program.Conf)
 	if err != nil {
@@ -277,6 +287,17 @@ func (f *runFlags) mix(a *app, args []string) (*mix, error) {
 	}
 	m.jobs = []run.RealJob{{Spec: spec, Program: f.program}}
 	return m, nil
+}
+
+// streamingName names a job after its mapper and its reducer.
+func streamingName(p workload.Program) string {
+	var names []string
+	for _, program := range []string{p.Mapper, p.Reducer} {
+		if program != "" {
+			names = append(names, filepath.Base(program))
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 // readMix reads a workload file.
@@ -465,9 +486,29 @@ func (f *runFlags) checkOutputs(m *mix, policies []string) error {
 				return fmt.Errorf("jobs %q and %q both write to %s", other, j.Spec.Name, dir)
 			}
 			seen[dir] = j.Spec.Name
-			if _, err := os.Lstat(dir); err == nil && !f.overwrite {
+			_, err = os.Lstat(dir)
+			switch {
+			case err != nil:
+			case !f.overwrite:
 				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", dir)
+			default:
+				if err := replaces(dir, j); err != nil {
+					return err
+				}
 			}
+		}
+	}
+	return nil
+}
+
+// replaces refuses an output directory that has input of its own job.
+func replaces(dir string, j run.RealJob) error {
+	files, _ := input.Expand(j.Program.Input, input.Config{}) // the job says what it does not find
+	within := whereabouts(dir) + string(filepath.Separator)
+	for i := range files {
+		if strings.HasPrefix(whereabouts(files[i].Path), within) {
+			return usagef("job %q: --overwrite would replace %s, which has its input %s: choose another output",
+				j.Spec.Name, dir, files[i].Path)
 		}
 	}
 	return nil

@@ -299,6 +299,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		{"--from-record", f.fromRecord},
 		{"--cluster", f.cluster},
 		{"--history", f.policies.history},
+		{"--availability", f.available},
 	}
 	if err := f.plots.parse(policies, true); err != nil {
 		return err

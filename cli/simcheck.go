@@ -19,11 +19,22 @@ type pastRun struct {
 	rows              []record.JobRow
 }
 
+// ofTraces are the flags of sim that say which jobs of a trace there are, and how they become tasks. The jobs of a
+// record are what they were.
+var ofTraces = []string{"jobs", "from", "until", "time-scale", "size-scale", "slow-start", "block", "bytes-per-reduce",
+	"startup", "map-rate", "reduce-rate"}
+
 // readPast reads what was measured in the run of --from-record, and has its policy simulated. Where the simulation is
 // of something else, or the policy is not known here, there is nothing to compare, which a remark says.
 func (f *simFlags) readPast(a *app) error {
 	if f.fromRecord == "" || f.source.trace != "" {
 		return nil
+	}
+	for _, flag := range ofTraces {
+		if f.costs.said(flag) {
+			return usagef("--%s is for a --trace: all jobs of a record are simulated as they were submitted and as "+
+				"long as they took", flag)
+		}
 	}
 	if f.costs.said("cluster") {
 		a.remark("--cluster: what was measured on the record's cluster is not compared")

@@ -43,6 +43,16 @@ func TestSimFromRecordCheck(t *testing.T) {
 	if status != statusOK || strings.Contains(out, "measured") || !strings.Contains(errs, "is not compared") {
 		t.Errorf("exit status %d\n%s%s", status, out, errs)
 	}
+	for _, flag := range ofTraces { // a record would be simulated as if they had not been said
+		value := "1"
+		if flag == "startup" {
+			value = "1s"
+		}
+		status, out, errs = sojourn(t, "sim", "--from-record", stockMix, "--"+flag, value)
+		if status != statusUsage || out != "" || !strings.Contains(errs, "--"+flag+" is for a --trace") {
+			t.Errorf("--%s: status %d, %q, %q", flag, status, out, errs)
+		}
+	}
 	if status, _, errs = sojourn(t, "sim", "--from-record", stockMix, "--trust", "2"); status != statusUsage {
 		t.Errorf("exit status %d, %s", status, errs)
 	}

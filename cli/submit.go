@@ -237,7 +237,7 @@ func (f *submitFlags) list(a *app, words, rest []string) (name string, list []su
 	case len(words) == 1 && streams:
 		return "", nil, usagef("%q and --mapper, --reducer or --combiner: give one or the other", words[0])
 	case streams:
-		name = strings.TrimSpace(filepath.Base(p.Mapper) + " " + filepath.Base(p.Reducer))
+		name = streamingName(p)
 	default:
 		if _, ok := a.jobs[words[0]]; !ok {
 			if _, err := os.Stat(words[0]); err != nil {

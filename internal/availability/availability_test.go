@@ -16,7 +16,7 @@ import (
 
 // Steps, comments and a period; and what is wrong is said with its line.
 func TestParse(t *testing.T) {
-	table, err := parse("day", strings.NewReader("# a day\nperiod 24h\n0s 100%\n6h30m 37.5% # scarce\n"))
+	table, err := parse("day", strings.NewReader("\ufeff# a day\nperiod 24h\n0s 100%\n6h30m 37.5% # scarce\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

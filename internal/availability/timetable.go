@@ -50,7 +50,7 @@ func parse(name string, r io.Reader) (*Timetable, error) {
 	t := &Timetable{name: name}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
-		text, _, _ := strings.Cut(lines.Text(), "#")
+		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#") // a mark that some editors leave
 		words := strings.Fields(text)
 		if len(words) == 0 {
 			continue

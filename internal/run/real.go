@@ -133,7 +133,7 @@ func closeAll(list []mr.Submission) (err error) {
 func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJob) (out Outcome, err error) {
 	memory, err := mr.NewMemory(m.Memory, 2*mr.Slots(m.Cluster.Capacity())) // as many again may be suspended
 	if err != nil {
-		return out, fmt.Errorf("memory: %w", err)
+		return out, err
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
 	var logs *joblog.Folder

@@ -154,7 +154,14 @@ func TestRestartWithoutMaster(t *testing.T) {
 	again.until("the other node is back", func() bool {
 		return invoke[wire.ClusterMetrics](again, again.client, "getClusterMetrics", &wire.Empty{}).Active == 1
 	})
-	again.silence(stays)
+	again.silence("all have another attempt", func() bool {
+		for _, id := range ids {
+			if c.report(id).Attempt.Attempt != 2 {
+				return false
+			}
+		}
+		return true
+	}, stays)
 	for _, id := range ids {
 		if r := c.ends(id, wire.AppFinished); r.Attempt.Attempt != 2 {
 			t.Errorf("%s ended with attempt %d, want the second", id, r.Attempt.Attempt)

@@ -282,19 +282,24 @@ func (c *cluster) runs(want int) {
 	})
 }
 
-// silence lets so much time pass on the ResourceManager's clock that a peer that says nothing meanwhile is lost. Nodes
-// that are named beat in the middle, so that they are not. All other expiries of the configuration must be longer.
-func (c *cluster) silence(but ...*peer.Node) {
+// silence lets time pass on the ResourceManager's clock until something has happened because a peer was silent for
+// Expiry.Node. Nodes that are named beat every while, so that they are not lost. All other expiries of the
+// configuration must be longer.
+func (c *cluster) silence(what string, happened func() bool, but ...*peer.Node) {
 	c.t.Helper()
-	for range 2 {
+	for end := time.Now().Add(patience); !happened(); {
+		if time.Now().After(end) {
+			c.t.Fatalf("waited in vain: %s", what)
+		}
 		var now time.Time
+		var step time.Duration
 		c.look(func(m *manager) {
-			c.ahead += m.config.Expiry.Node * 6 / 10
-			now = m.now
+			now, step = m.now, m.config.Expiry.Node*6/10
+			c.ahead += step
 		})
 		for _, n := range but {
-			c.until("the node beats", func() (beat bool) {
-				c.look(func(m *manager) { beat = m.nodes.byID[n.ID()].heard.Sub(now) >= m.config.Expiry.Node*6/10 })
+			c.until("a node beats", func() (beat bool) {
+				c.look(func(m *manager) { beat = m.nodes.byID[n.ID()].heard.Sub(now) >= step })
 				return beat
 			})
 		}
@@ -496,10 +501,9 @@ func TestNodeLost(t *testing.T) {
 	c.until("tasks run on the second node", func() bool { running, _ := second.Running(); return running == 5 })
 	second.Crash()
 	c.nodes = c.nodes[:1]
-	c.silence(first)
-	c.until("the node is lost", func() bool {
+	c.silence("the node is lost", func() bool {
 		return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Lost == 1
-	})
+	}, first)
 	close(release)
 	c.ends(id, wire.AppFinished)
 	c.clean(id)
@@ -540,10 +544,9 @@ func TestNodeCutOff(t *testing.T) {
 	c.nodes = append(c.nodes, second)
 	c.until("tasks run on the second node", func() bool { running, _ := second.Running(); return running == 5 })
 	p.Cut(true)
-	c.silence(first)
-	c.until("the node is lost", func() bool {
+	c.silence("the node is lost", func() bool {
 		return invoke[wire.ClusterMetrics](c, c.client, "getClusterMetrics", &wire.Empty{}).Lost == 1
-	})
+	}, first)
 	if running, _ := second.Running(); running != 5 || started.Load() != 12 {
 		t.Errorf("%d containers run on the lost node, %d tasks have begun; want 5 of 12", running, started.Load())
 	}

@@ -162,8 +162,12 @@ func (n *Node) hangUp() {
 	}
 }
 
-// call calls the ResourceManager, on a new connection where there is none. The caller holds mu.
+// call calls the ResourceManager, on a new connection where there is none. A node that has crashed says nothing more:
+// that its processes end with it is in q already. The caller holds mu.
 func (n *Node) call(method string, q proto.Message, r proto.Decoder) error {
+	if err := n.ctx.Err(); err != nil {
+		return err
+	}
 	if n.client == nil {
 		d := rpc.Dialer{Protocol: wire.ResourceTracker, User: "yarn"}
 		c, err := d.Dial(n.ctx, n.config.Tracker)

@@ -33,12 +33,13 @@ import (
 //	----
 //	A 16s
 //
-// where a run takes the cluster and the jobs last described, and its output is the instant at which each job ends. A
-// stage follows the one before it with a full barrier; with after=0.05 (slow start) its tasks may start, and hold their
-// room, when that part is done, but take their whole time from when the last task they wait for has ended. A task asks
-// for a slot of its kind unless memory= or vcores= are given. The policy is told the mean task time (prior=30s tells it
-// another, "estimator mean" what has been observed). What package sim can express as well (one rack, no broken nodes,
-// ...) is run there too and must come to the same actions at the same instants.
+// where a run takes the cluster and the jobs last described, and its output is the instant at which each job ends, in
+// the order in which the jobs are described. A stage follows the one before it with a full barrier; with after=0.05
+// (slow start) its tasks may start, and hold their room, when that part is done, but take their whole time from when
+// the last task they wait for has ended. A task asks for a slot of its kind unless memory= or vcores= are given. The
+// policy is told the mean task time (prior=30s tells it another, "estimator mean" what has been observed). What package
+// sim can express as well (one rack, no broken nodes, ...) is run there too and must come to the same actions at the
+// same instants.
 //
 //	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times);
 //	       broken=5s (every attempt fails after 5s)

@@ -69,15 +69,21 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// somePairs returns ten thousand pairs of a key of 1 to 16 bytes and a value of 8, and the keys.
+// somePairs returns ten thousand pairs of a key of 1 to 16 bytes and a value of 8, and the keys as they lie there.
 func somePairs() (pairs []byte, keys [][]byte) {
+	const n = 10_000
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 10_000 {
+	for range n {
 		key := make([]byte, 1+r.IntN(16))
 		for i := range key {
 			key[i] = byte('a' + r.IntN(26))
 		}
-		pairs, keys = Append(pairs, key, make([]byte, 8)), append(keys, key)
+		pairs = Append(pairs, key, make([]byte, 8))
+	}
+	for at := 0; at < len(pairs); {
+		var key []byte
+		key, _, at = Parse(pairs, at)
+		keys = append(keys, key)
 	}
 	return pairs, keys
 }

@@ -322,8 +322,15 @@ func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (int32, goalTurn) {
 // isCapped reports whether one more task of st would give stages that are past their goal too large a part of the
 // cluster (lateCap).
 func (l *lineup) isCapped(p *sched.Plan, st *sched.Stage) bool {
-	k := kindOf(st)
-	return l.lateCap < 1 && float64(l.late[k]+st.Spec.PerTask[k]) > l.lateCap*float64(p.Capacity[k])
+	if l.lateCap >= 1 {
+		return false
+	}
+	for k, each := range &st.Spec.PerTask {
+		if each > 0 && float64(l.late[k]+each) > l.lateCap*float64(p.Capacity[k]) {
+			return true
+		}
+	}
+	return false
 }
 
 // before is the order of the tournaments.

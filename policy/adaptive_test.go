@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,5 +37,56 @@ func TestAdaptiveNotes(t *testing.T) {
 	}
 	if notes := step(3, job("tiny", 1, 500*time.Second)); len(notes) != 0 {
 		t.Errorf("it is said again: %q", notes)
+	}
+}
+
+// A node has memory for eight tasks and cores for two. 10 tasks of 10 s are due after 40 s: two cores do 80 s of work
+// until then, although what fits into memory would do 320. So the goal is missed by 10 s, and three cores would meet
+// it. Where as few jobs as possible are to be late it is given up, and the other job, which fits, goes first.
+// late-cap=0.5 is half of the cores, too.
+func TestAdaptiveScarcestResource(t *testing.T) {
+	job := func(tasks int32, goal time.Duration) *sched.JobSpec {
+		return &sched.JobSpec{Deadline: goal, Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: tasks,
+			PerTask: sched.Resources{sched.Memory: 1024, sched.VCores: 1}, Prior: 10 * time.Second}}}
+	}
+	start := func(policy string, wait time.Duration, jobs ...*sched.JobSpec) (sched.Policy, string) {
+		p, _, err := Parse(policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := sched.New(sched.Config{Policy: p})
+		var events []sched.Event
+		for i, spec := range jobs {
+			events = append(events, sched.Event{Kind: sched.JobSubmitted, Job: sched.JobID(i + 1), Body: spec})
+		}
+		core.Step(0, events)
+		actions := core.Step(wait, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{
+			Class: "c", Capacity: sched.Resources{sched.Memory: 8192, sched.VCores: 2}}}})
+		var of []sched.JobID
+		for _, a := range actions {
+			of = append(of, a.Stage.Job)
+		}
+		return p, fmt.Sprint(of)
+	}
+	due, fits, later := job(10, 40*time.Second), job(4, 45*time.Second), job(4, time.Hour)
+	for _, c := range []struct {
+		policy string
+		wait   time.Duration
+		second *sched.JobSpec
+		want   string // whose tasks are started
+	}{
+		{"edf", 0, fits, "[1 1]"},
+		{"adaptive:shortage=fewest", 0, fits, "[2 2]"},
+		{"adaptive:lengths=estimated", 50 * time.Second, later, "[1 1]"},
+		{"adaptive:lengths=estimated,late-cap=0.5", 50 * time.Second, later, "[1 2]"},
+	} {
+		if _, got := start(c.policy, c.wait, due, c.second); got != c.want {
+			t.Errorf("%s starts tasks of jobs %s, not %s", c.policy, got, c.want)
+		}
+	}
+	p, _ := start("adaptive", 0, due)
+	want := []string{"at 0s the goal of job 1 cannot be met on 2 vcores; 3 vcores would do; or goals 10 s later"}
+	if notes := p.(Noter).Notes(); !slices.Equal(notes, want) {
+		t.Errorf("the notes are %q, not %q", notes, want)
 	}
 }

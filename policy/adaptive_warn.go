@@ -1,11 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -33,7 +34,7 @@ const mostNamed = 5
 // that it costs O(log n) for each of them.
 type warnings struct {
 	Told  sched.Per[bool] // by job: a note was made
-	Since int             // how many events since the last look may have added work
+	Since int             // how many news there were since the last look
 
 	on    bool
 	notes []string
@@ -58,7 +59,31 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 		return
 	}
 	w.Since = 0
-	var byKind [sched.NumResources][]claimant
+	claims := claimsOf(p, l)
+	if l.fewest {
+		l.giveUp(p, claims)
+	}
+	for i := range claims {
+		if w.on {
+			w.check(p, &claims[i])
+		}
+	}
+}
+
+// Rivals are the stages whose tasks ask for one kind of resource.
+type rivals struct {
+	kind  sched.ResourceKind
+	load  float64 // their work ÷ what there is of it, in seconds
+	among []claimant
+}
+
+// claimsOf returns the rivals for each kind of resource that tasks of jobs with deadlines ask for, those with the
+// largest load first.
+func claimsOf(p *sched.Plan, l *lineup) []rivals {
+	claims := make([]rivals, sched.NumResources)
+	for k := range claims {
+		claims[k].kind = sched.ResourceKind(k)
+	}
 	for j := range p.Jobs() {
 		if j.Spec.Deadline <= 0 {
 			continue
@@ -67,26 +92,29 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 			if st.Kind == sched.Master || unfinished(st) == 0 {
 				continue
 			}
-			if d := demandOf(p, l, st); d.Work > 0 {
-				byKind[kindOf(st)] = append(byKind[kindOf(st)], claimant{st, d})
+			d := demandOf(p, l, st)
+			if d.Work <= 0 {
+				continue
+			}
+			work := d.Work
+			for k, each := range &st.Spec.PerTask {
+				if each > 0 {
+					d.Work = work * float64(each)
+					claims[k].among = append(claims[k].among, claimant{st, d})
+					claims[k].load += d.Work / float64(p.Capacity[k])
+				}
 			}
 		}
 	}
-	if l.fewest {
-		l.giveUp(p, &byKind)
-	}
-	for k, list := range byKind {
-		if w.on {
-			w.check(p, sched.ResourceKind(k), list)
-		}
-	}
+	slices.SortStableFunc(claims, func(a, b rivals) int { return cmp.Compare(b.load, a.load) })
+	return claims
 }
 
-// news returns how many events of this Step may have added work.
+// news returns how many events of this Step may have added work, or changed what there is for it.
 func news(p *sched.Plan, l *lineup) (n int) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
-		case sched.JobSubmitted, sched.SpecChanged, sched.NodeLost:
+		case sched.JobSubmitted, sched.SpecChanged, sched.NodeJoined, sched.NodeLost:
 			n++
 		case sched.AttemptDone:
 			if a := p.Attempt(e.Attempt); a != nil && e.Outcome == sched.OK && l.Lengths.Of(a.Stage).N == 1 {
@@ -97,7 +125,7 @@ func news(p *sched.Plan, l *lineup) (n int) {
 	return n
 }
 
-// demandOf returns the work that is left of a stage; zero if nothing is known of its tasks.
+// demandOf returns the work that is left of a stage, in tasks × seconds; zero if nothing is known of its tasks.
 func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 	f := l.facts(p.View, st)
 	if !f.known {
@@ -110,7 +138,7 @@ func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 		run = &runs{base: st.Job.Submitted} // it has not begun
 	}
 	s, young := f.at(p.Now, run)
-	d.Work, d.Goal = s.Work()*float64(st.Spec.PerTask[kindOf(st)]), s.Goal
+	d.Work, d.Goal = s.Work(), s.Goal
 	switch {
 	case s.Unstarted > 0:
 		d.Least = s.Mean
@@ -122,16 +150,20 @@ func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 }
 
 // giveUp computes which jobs to give up: those with a stage whose goal cannot be met together with the goals of others.
-// O(n log n) for n stages, and O(jobs).
-func (l *lineup) giveUp(p *sched.Plan, byKind *[sched.NumResources][]claimant) {
+// A stage that is given up for one kind of resource needs none of the others. O(n log n) for n stages, and O(jobs).
+func (l *lineup) giveUp(p *sched.Plan, claims []rivals) {
 	hopeless := map[sched.JobID]bool{}
-	for k, list := range byKind {
-		demands := make([]goals.Demand, len(list))
-		for i := range list {
-			demands[i] = list[i].Demand
+	lost := map[*sched.Stage]bool{}
+	for i := range claims {
+		var list []claimant
+		for _, c := range claims[i].among {
+			if !lost[c.stage] {
+				list = append(list, c)
+			}
 		}
-		for _, i := range goals.Hopeless(0, float64(p.Capacity[k]), demands) {
-			hopeless[list[i].stage.ID.Job] = true
+		for _, i := range goals.Hopeless(0, float64(p.Capacity[claims[i].kind]), demandsOf(list)) {
+			st := list[i].stage
+			lost[st], hopeless[st.ID.Job] = true, true
 		}
 	}
 	for j := range p.Jobs() {
@@ -143,15 +175,20 @@ func (l *lineup) giveUp(p *sched.Plan, byKind *[sched.NumResources][]claimant) {
 	l.waits.Sync(p)
 }
 
-// check makes a note if the goals of the stages that compete for kind k cannot all be met, and there was no note yet
-// about one of their jobs.
-func (w *warnings) check(p *sched.Plan, k sched.ResourceKind, list []claimant) {
+func demandsOf(list []claimant) []goals.Demand {
 	demands := make([]goals.Demand, len(list))
 	for i := range list {
 		demands[i] = list[i].Demand
 	}
-	verdict := goals.Check(0, float64(p.Capacity[k]), demands)
-	if verdict.Met() {
+	return demands
+}
+
+// check makes a note if the goals of rivals cannot all be met, and there was no note yet about one of
+// their jobs.
+func (w *warnings) check(p *sched.Plan, r *rivals) {
+	k, list := r.kind, r.among
+	verdict := goals.Check(0, float64(p.Capacity[k]), demandsOf(list))
+	if verdict.Met() || p.Capacity[k] == 0 { // nodes may be about to join
 		return
 	}
 	jobs := map[sched.JobID]bool{}
@@ -173,15 +210,19 @@ func (w *warnings) check(p *sched.Plan, k sched.ResourceKind, list []claimant) {
 	if !news {
 		return
 	}
-	text := fmt.Sprintf("at %v the goals of %s cannot all be met on %d %v; late will be %s", p.Now,
-		spelling.Count(len(jobs), "job"), p.Capacity[k], k, names(late))
+	text := fmt.Sprintf("at %v the goal of %s cannot be met on %d %v", p.Now, names(late), p.Capacity[k], k)
+	if len(jobs) > 1 {
+		text = fmt.Sprintf("at %v the goals of %d jobs cannot all be met on %d %v; late will be %s", p.Now,
+			len(jobs), p.Capacity[k], k, names(late))
+	}
 	if slots := math.Ceil(verdict.Slots); slots > float64(p.Capacity[k]) {
 		text += fmt.Sprintf("; %.0f %v would do", slots, k)
 	}
-	if later := verdict.Delay; later > 0 {
-		text += fmt.Sprintf("; or goals %.3g s later", later)
+	text += fmt.Sprintf("; or goals %.3g s later", verdict.Delay)
+	if len(jobs) > 1 {
+		text += "; or without the late ones"
 	}
-	w.notes = append(w.notes, text+"; or without the late ones")
+	w.notes = append(w.notes, text)
 }
 
 // names returns the names of the first few jobs.

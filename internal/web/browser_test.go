@@ -64,7 +64,8 @@ func newBrowser(t *testing.T) *browser {
 		t.Skip("no Chromium is installed: Debian's package chromium has one")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true))
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true),
+		chromedp.WSURLReadTimeout(patience))
 	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(allocated)
@@ -130,10 +131,13 @@ func (b *browser) size(width, height int64, phone bool) chromedp.Action {
 	return emulation.SetDeviceMetricsOverride(width, height, 1, phone)
 }
 
+// patience is how long the slowest machine may take for what a test waits for.
+const patience = 2 * time.Minute
+
 // do runs actions, and fails the test where one fails.
 func (b *browser) do(actions ...chromedp.Action) {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.ctx, 40*time.Second)
+	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		b.t.Fatalf("%v; problems of the page: %q", err, b.problems)
@@ -253,7 +257,7 @@ func siteOf(t *testing.T, records ...string) *web.Site {
 func serve(t *testing.T, site *web.Site) *httptest.Server {
 	s := httptest.NewServer(site.Handler())
 	t.Cleanup(func() {
-		s.CloseClientConnections()
+		_ = s.Config.Close() // or the browser would connect again in between
 		s.Close()
 	})
 	return s
@@ -603,7 +607,7 @@ func manager(t *testing.T) string {
 	addresses := load.Addresses{Tracker: at["NodeManagers"], Master: at["ApplicationMasters"], Client: at["clients"]}
 	running.Go(func() { // ends with an error when one of its applications is killed
 		_, _ = load.Run(ctx, load.Options{Addresses: addresses, Nodes: 5, Apps: 4, Slots: 4,
-			Beat: 100 * time.Millisecond, Measure: 5 * time.Minute})
+			Beat: 100 * time.Millisecond, Measure: time.Hour})
 	})
 	return "http://" + at["REST"]
 }
@@ -613,11 +617,15 @@ func manager(t *testing.T) string {
 func TestManagerInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	at := manager(t)
-	b.do(chromedp.Navigate(at+"/#/0/nodes"), b.ready(), b.until(`document.querySelectorAll("tbody tr").length === 5`))
-	b.do(chromedp.Navigate(at+"/#/0/jobs"), b.until(`document.querySelectorAll(".state.running").length > 0`))
+	b.open(at + "/#/0/nodes")
+	b.do(b.until(`document.querySelectorAll("table[aria-label=nodes] tbody tr").length === 5`))
+	b.open(at + "/#/0/jobs")
 	b.clean("jobs of a live ResourceManager")
-	b.do(chromedp.Evaluate(`document.querySelector(".state.running").closest("tr").querySelector("a").click()`, nil),
-		b.until(`document.getElementById("kill") !== null`))
+	b.do(b.until(`(() => { // the list may be drawn anew at any time
+			const running = document.querySelector(".state.running");
+			running?.closest("tr").querySelector("a").click();
+			return running;
+		})()`), b.until(`document.getElementById("kill") !== null`))
 	for _, c := range []struct{ button, field, value, asks, then string }{
 		{"move", "queue to move to", "nowhere", "to queue nowhere?", ""},
 		{"move", "queue to move to", "other", "to queue other?", "queue other"},
@@ -626,9 +634,9 @@ func TestManagerInBrowser(t *testing.T) {
 		b.do(chromedp.SetValue("#user", "boss", chromedp.ByQuery),
 			chromedp.Evaluate(`document.getElementById("user").dispatchEvent(new Event("change"))`, nil), b.ready(),
 			b.until(`document.getElementById("kill") !== null`),
-			chromedp.SetValue(fmt.Sprintf(`#main input[aria-label=%q]`, c.field), c.value, chromedp.ByQuery),
-			chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("#main button")].find(`+
-				`(e) => e.textContent === %q).click()`, c.button), nil),
+			chromedp.Evaluate(fmt.Sprintf(`document.querySelector("#main input[aria-label='%s']").value = %q;
+				[...document.querySelectorAll("#main button")].find((e) => e.textContent === %q).click()`,
+				c.field, c.value, c.button), nil),
 			chromedp.WaitVisible("#yes", chromedp.ByQuery))
 		var question string
 		b.do(chromedp.Text("#dialog", &question, chromedp.ByQuery), chromedp.Click("#yes", chromedp.ByQuery))
@@ -647,8 +655,9 @@ func TestManagerInBrowser(t *testing.T) {
 	for _, c := range []struct{ user, says string }{{"guest", "cannot perform operation MODIFY_APP"}, {"boss", ""}} {
 		b.do(chromedp.SetValue("#user", c.user, chromedp.ByQuery),
 			chromedp.Evaluate(`document.getElementById("user").dispatchEvent(new Event("change"))`, nil),
-			b.until(`document.getElementById("kill") !== null`),
-			chromedp.Click("#kill", chromedp.ByQuery), chromedp.WaitVisible("#yes", chromedp.ByQuery))
+			b.ready(), b.until(`document.getElementById("kill") !== null`),
+			chromedp.Evaluate(`document.getElementById("kill").click()`, nil), // wherever it is by now
+			chromedp.WaitVisible("#yes", chromedp.ByQuery))
 		var question string
 		b.do(chromedp.Text("#dialog", &question, chromedp.ByQuery))
 		if !strings.Contains(question, "Kill job") {
@@ -777,8 +786,8 @@ func TestQueuesAreSorted(t *testing.T) {
 		shows(most, "descending share ▾", "#/0/queues?sort=-share")
 		b.do(chromedp.KeyEvent(" ")) // the focus has stayed
 		shows(least, "ascending share ▴", "#/0/queues?sort=share")
-		b.do(chromedp.SetValue("#at", "5m", chromedp.ByQuery),
-			chromedp.Evaluate(`document.getElementById("at").dispatchEvent(new Event("change"))`, nil),
+		b.do(chromedp.Evaluate(`document.getElementById("at").value = "5m"
+				document.getElementById("at").dispatchEvent(new Event("change"))`, nil),
 			b.until(`location.hash.includes("at=")`))
 		shows(least, "ascending share ▴", "#/0/queues?sort=share&at=5m")
 		b.open(at + "#/0/queues?sort=-share")
@@ -867,7 +876,11 @@ func TestPictures(t *testing.T) {
 func (b *browser) looks(path string) {
 	b.t.Helper()
 	var picture []byte
-	b.do(chromedp.Sleep(300*time.Millisecond), chromedp.CaptureScreenshot(&picture))
+	const drawn = `document.fonts.status === "loaded" && document.getAnimations().length === 0 &&
+		[...document.querySelectorAll("canvas")].every((c) => c.width === Math.round(c.clientWidth * devicePixelRatio))`
+	const painted = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+	wait := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	b.do(b.until(drawn), chromedp.Evaluate(painted, nil, wait), chromedp.CaptureScreenshot(&picture))
 	if *rewrite {
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err = errors.Join(err, os.WriteFile(path, picture, 0o644)); err != nil {

@@ -33,13 +33,15 @@ function tellUnknown(main, c, why) {
 // open shows what the address says.
 async function open() {
   const to = parse();
-  current = { ...to, live: () => runs[to.run]?.live, now: () => runs[to.run]?.now_s, acts: () => runs[to.run]?.acts, explains: () => runs[to.run]?.explains, node: (n) => names.get(n) || "node " + n };
+  const mine = current = { ...to, live: () => runs[to.run]?.live, now: () => runs[to.run]?.now_s, acts: () => runs[to.run]?.acts, explains: () => runs[to.run]?.explains, node: (n) => names.get(n) || "node " + n };
   picker.value = String(to.run);
   show(tabs, Object.keys(views).map((v) => h("a", { href: `#/${to.run}/${v}`, "aria-current": v === to.view ? "page" : null }, v[0].toUpperCase() + v.slice(1))));
   document.title = (to.unknown ? "Not known" : to.id ? { jobs: "Job ", nodes: "Node " }[to.view] + to.id : to.view) + " – Sojourn";
   document.getElementById("tip").hidden = true; // of a chart that goes, however it goes
   document.body.dataset.ready = ""; // what is being put together is not seen, so that nothing moves under a reader
-  names = await nodeNames(to.run);
+  const found = await nodeNames(to.run);
+  if (mine !== current) return; // the reader has gone on
+  names = found;
   refresh = to.unknown ? () => tellUnknown(main, to, to.unknown) : (to.id ? ofOne : views)[to.view](main, current);
   scrollTo(0, 0);
   await update();
@@ -72,7 +74,7 @@ async function update() {
     lost = e instanceof TypeError; // no answer came
   }
   busy = false;
-  document.body.dataset.ready = "yes";
+  if (shown === refresh) document.body.dataset.ready = "yes"; // else another view was opened, which is still empty
   if (stale || shown !== refresh) { stale = false; await update(); }
 }
 

@@ -27,7 +27,7 @@ type Chart struct {
 	Title string // "": none
 	X, Y  Axis
 	Lines []Line
-	Low   bool    // the legend stands below the chart, where long names have room; else beside it
+	Low   bool    // the legend stands below the chart, as one of long names does in any case; else beside it
 	High  float64 // inches of the chart without a legend below it; 0: as usual
 }
 
@@ -77,8 +77,11 @@ var colours = []color.RGBA{
 const (
 	width  = 7 * vg.Inch // README size: 672 × 384 pixels at 96 an inch
 	height = 4 * vg.Inch
-	below  = 18   // points between the chart, a legend below it, and the edge
-	margin = 8    // points between the chart and the edge, so that marks and labels there are whole
+	below  = 18  // points between the chart, a legend below it, and the edge
+	margin = 8   // points between the chart and the edge, so that marks and labels there are whole
+	beside = 0.3 // of the width, which a legend beside the chart takes at most
+	fan    = 16  // points over which the ranges of joined lines at one X are spread, and which two of them take at most
+	aside  = 2.5
 	apart  = 0.13 // how far lines stand from each other on an axis of kinds
 	spread = 0.8  // of the room of a kind, which all lines together take at most
 	clear  = 0.04 // of the range of an axis: what is free above and below points and their ranges
@@ -88,6 +91,9 @@ const (
 
 // Dashes of the lines of a chart, in turn. With their widths they tell apart curves that coincide.
 var dashes = [][]vg.Length{nil, {6, 3}, {1.5, 2}, {9, 3, 2, 3}}
+
+// Shapes of points, one after the other where all colours are in use.
+var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}}
 
 // ErrEmpty is returned when there is no point to draw.
 var ErrEmpty = errors.New("there is nothing to draw")
@@ -141,7 +147,8 @@ func (c *Chart) plot() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = c.Title
 	p.Add(plotter.NewGrid())
-	coloured, loose := 0, false
+	coloured, ranged, loose := 0, 0, false
+	fanned := c.fanned()
 	for i, l := range c.Lines {
 		points := slices.DeleteFunc(slices.Clone(l.Points), func(q Point) bool { return !c.shows(q) })
 		if len(points) == 0 {
@@ -150,7 +157,13 @@ func (c *Chart) plot() (*plot.Plot, error) {
 		brush := brush{manner: l.Manner, colour: color.RGBA{A: 255}, width: c.thick(i)}
 		if l.Manner != Given {
 			brush.colour, brush.dashes = colours[coloured%len(colours)], dashes[coloured%len(dashes)]
+			brush.shape = shapes[coloured/len(colours)%len(shapes)]
 			coloured++
+		}
+		if fanned > 1 && l.fans() {
+			step := min(aside, fan/vg.Length(fanned))
+			brush.aside = step * (vg.Length(ranged) - vg.Length(fanned-1)/2)
+			ranged++
 		}
 		loose = loose || l.Manner == Apart || l.Manner == Given
 		if len(c.X.Names) > 0 {
@@ -165,6 +178,9 @@ func (c *Chart) plot() (*plot.Plot, error) {
 		}
 		p.Legend.Add(l.Name, shown...)
 	}
+	if fanned > 1 {
+		p.Y.Padding += fan / 2
+	}
 	c.X.lay(&p.X, false)
 	c.Y.lay(&p.Y, loose)
 	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
@@ -173,6 +189,26 @@ func (c *Chart) plot() (*plot.Plot, error) {
 	}
 	p.Title.Padding, p.X.Label.Padding, p.Legend.Padding = vg.Points(6), vg.Points(3), vg.Points(2)
 	return p, nil
+}
+
+// fans reports whether a line is joined and has ranges, which could cover those of other lines.
+func (l *Line) fans() bool {
+	return (l.Manner == Joined || l.Manner == Steps) && slices.ContainsFunc(l.Points, Point.ranges)
+}
+
+// fanned returns how many lines fan.
+func (c *Chart) fanned() (n int) {
+	for i := range c.Lines {
+		if c.Lines[i].fans() {
+			n++
+		}
+	}
+	return n
+}
+
+// low reports whether the legend of p stands below the chart.
+func (c *Chart) low(p *plot.Plot) bool {
+	return c.Low || p.Legend.Rectangle(draw.New(vgsvg.New(width, height))).Size().X > beside*width
 }
 
 // thick returns the width of line i. Later lines, which cover earlier ones, are thinner: where curves coincide, each
@@ -190,7 +226,7 @@ func (c *Chart) height(p *plot.Plot) vg.Length {
 	if high == 0 {
 		high = height
 	}
-	if !c.Low {
+	if !c.low(p) {
 		return high
 	}
 	return high + p.Legend.Rectangle(draw.New(vgsvg.New(width, high))).Size().Y + below
@@ -200,17 +236,20 @@ func (c *Chart) height(p *plot.Plot) vg.Length {
 func (c *Chart) place(p *plot.Plot, canvas draw.Canvas) {
 	canvas.SetColor(color.White)
 	canvas.Fill(canvas.Rectangle.Path())
-	legend := p.Legend
+	legend, low := p.Legend, c.low(p)
 	legend.Top, legend.Left = true, true
 	p.Legend = plot.NewLegend()
 	size := legend.Rectangle(canvas).Size()
 	chart := draw.Crop(canvas, margin/2, -margin-4, margin/2, -margin)
-	if c.Low {
+	if low {
 		chart.Min.Y += size.Y + below
 		legend.Draw(draw.Crop(canvas, vg.Points(40), 0, 0, size.Y+below*2/3-canvas.Size().Y))
 	} else {
-		chart.Max.X = canvas.Max.X - size.X - vg.Points(10)
-		legend.Draw(draw.Crop(canvas, chart.Max.X-canvas.Min.X, 0, 0, -vg.Points(10)))
+		chart.Max.X = canvas.Max.X - size.X - vg.Points(16)
+		legend.Draw(draw.Crop(canvas, chart.Max.X-canvas.Min.X+vg.Points(6), 0, 0, -vg.Points(10)))
+	}
+	if c.fanned() > 1 {
+		chart.Max.X -= fan / 2
 	}
 	p.Title.Text = folded(p.Title.Text, func(line string) bool {
 		return p.Title.TextStyle.Width(line) <= chart.Size().X-vg.Points(60)
@@ -264,6 +303,7 @@ func (a *Axis) turn(to *plot.Axis, wide vg.Length) {
 // lay applies what is known of an axis to one that has the range of its data. A loose axis gets room around it.
 func (a *Axis) lay(to *plot.Axis, loose bool) {
 	to.Label.Text = a.Label
+	to.Tick.Marker = plot.TickerFunc(rounds)
 	if a.Log {
 		to.Scale, to.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
 	}
@@ -304,11 +344,31 @@ const mostInstants = 8
 func instants(least, most float64) (ticks []plot.Tick) {
 	k := slices.IndexFunc(clockSteps, func(step float64) bool { return (most-least)/step <= mostInstants })
 	if k < 0 || most-least < 2 {
-		return plot.DefaultTicks{}.Ticks(least, most)
+		return rounds(least, most)
 	}
 	step := clockSteps[k]
 	for t := math.Ceil(least/step) * step; t <= most; t += step {
 		ticks = append(ticks, plot.Tick{Value: t, Label: instant(int64(t))})
+	}
+	return ticks
+}
+
+// rounds labels round numbers, with no more figures than they need.
+func rounds(least, most float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(least, most)
+	figures := max(0, 2-int(math.Floor(math.Log10(most-least))))
+	for i := range ticks {
+		t := &ticks[i]
+		if t.Label == "" {
+			continue
+		}
+		t.Label = strconv.FormatFloat(t.Value, 'f', figures, 64)
+		if figures > 0 {
+			t.Label = strings.TrimSuffix(strings.TrimRight(t.Label, "0"), ".")
+		}
+		if t.Label == "-0" {
+			t.Label = "0"
+		}
 	}
 	return ticks
 }
@@ -350,6 +410,8 @@ type brush struct {
 	colour color.RGBA
 	dashes []vg.Length
 	width  vg.Length
+	shape  draw.GlyphDrawer
+	aside  vg.Length // how far ranges stand from their points, so that those of other lines do not cover them
 }
 
 // draw adds points to a plot and returns what stands for them in the legend.
@@ -382,7 +444,7 @@ func (b brush) draw(p *plot.Plot, points []Point) ([]plot.Thumbnailer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Color, s.Radius, s.Shape = b.colour, vg.Points(3), draw.CircleGlyph{}
+	s.Color, s.Radius, s.Shape = b.colour, vg.Points(3), b.shape
 	if b.manner == Given {
 		s.Radius, s.Shape = vg.Points(4), draw.CrossGlyph{}
 	}
@@ -415,8 +477,21 @@ func (b brush) ranges(p *plot.Plot, points []Point, xys plotter.XYs) error {
 		return err
 	}
 	bars.Color, bars.Width, bars.CapWidth = b.colour, vg.Points(1), vg.Points(4)
-	p.Add(bars)
+	p.Add(moved{bars, b.aside})
 	return nil
+}
+
+// A moved range is drawn so far to the right of its point.
+type moved struct {
+	*plotter.YErrorBars
+	by vg.Length
+}
+
+// Plot implements plot.Plotter.
+func (m moved) Plot(c draw.Canvas, p *plot.Plot) {
+	c.Min.X += m.by
+	c.Max.X += m.by
+	m.YErrorBars.Plot(c, p)
 }
 
 // bars draws points as bars along X.

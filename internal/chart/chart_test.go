@@ -219,7 +219,7 @@ func TestInstants(t *testing.T) {
 		{0, 2993, "0s 10m 20m 30m 40m"},
 		{5400, 9000, "1h30m 1h40m 1h50m 2h 2h10m 2h20m 2h30m"},
 		{0, 86400, "0s 3h 6h 9h 12h 15h 18h 21h 1d"},
-		{0, 1, "0.0 0.5 1.0"},
+		{0, 1, "0 0.5 1"},
 	} {
 		var labels []string
 		for _, k := range instants(c.least, c.most) {
@@ -230,5 +230,77 @@ func TestInstants(t *testing.T) {
 		if got := strings.Join(labels, " "); got != c.want {
 			t.Errorf("from %g to %g s: %s, must be %s", c.least, c.most, got, c.want)
 		}
+	}
+}
+
+// TestRounds holds the labels of linear axes to the figures that they need.
+func TestRounds(t *testing.T) {
+	for _, c := range []struct {
+		least, most float64
+		want        string
+	}{
+		{0, 2900, "0 2500"}, {-24, 171, "0 80 160"}, {0, 0.5, "0 0.25 0.5"},
+		{0, 3e6, "0 1000000 2000000 3000000"},
+	} {
+		var labels []string
+		for _, k := range rounds(c.least, c.most) {
+			if k.Label != "" {
+				labels = append(labels, k.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("from %g to %g: %s, must be %s", c.least, c.most, got, c.want)
+		}
+	}
+}
+
+// TestLongNames draws lines whose names would take more of the width than the chart: they stand below it.
+func TestLongNames(t *testing.T) {
+	c := Chart{Lines: []Line{{"short", []Point{{X: 1, Y: 1}, {X: 2, Y: 3}}, Joined}}}
+	for name, below := range map[string]bool{"as short": false, strings.Repeat("a long name ", 5): true} {
+		c.Lines[0].Name = name
+		p, err := c.plot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if low := c.low(p); low != below || (c.height(p) > height) != below {
+			t.Errorf("the legend %q stands below the chart: %v, which is %v high", name, low, c.height(p))
+		}
+	}
+}
+
+// TestManyPoints draws more lines of points than there are colours: those of equal colour have other shapes.
+func TestManyPoints(t *testing.T) {
+	var c Chart
+	for i := range len(colours) + 1 {
+		c.Lines = append(c.Lines, Line{strconv.Itoa(i), []Point{{X: 1, Y: float64(i)}}, Apart})
+	}
+	svg, _ := drawn(t, c)
+	var kinds []string
+	for _, m := range regexp.MustCompile(`<path d="([^"]*)" style="fill:#0072B2`).FindAllStringSubmatch(svg, -1) {
+		kinds = append(kinds, strings.Join(regexp.MustCompile(`[A-Z]`).FindAllString(m[1], -1), ""))
+	}
+	slices.Sort(kinds)
+	if kinds = slices.Compact(kinds); len(kinds) != 2 {
+		t.Errorf("the first colour has shapes %q, must have two", kinds)
+	}
+}
+
+// TestRangesFan draws two joined lines with equal points and ranges: the ranges stand beside each other.
+func TestRangesFan(t *testing.T) {
+	points := []Point{{X: 1, Y: 2, Low: 1, High: 3}, {X: 2, Y: 3, Low: 1, High: 4}}
+	c := Chart{Lines: []Line{{"a", points, Joined}, {"b", points, Joined}}}
+	svg, _ := drawn(t, c)
+	upright := map[string][]string{}
+	line := regexp.MustCompile(`<path d="M([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)" style="fill:none;` +
+		`stroke:#(0072B2|D55E00)`)
+	for _, m := range line.FindAllStringSubmatch(svg, -1) {
+		if m[1] == m[3] && m[2] != m[4] {
+			upright[m[5]] = append(upright[m[5]], m[1])
+		}
+	}
+	first, second := upright["0072B2"], upright["D55E00"]
+	if len(first) != 2 || len(second) != 2 || first[0] == second[0] || first[1] == second[1] {
+		t.Errorf("ranges stand at %v and %v", first, second)
 	}
 }

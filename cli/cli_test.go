@@ -638,6 +638,39 @@ func TestWithOrdering(t *testing.T) {
 	}
 }
 
+// A policy that panics while a record is replayed is a defect, and not damage of the record: the message says what to
+// report, and the stack says where it was.
+func TestReplayOfDefect(t *testing.T) {
+	broken := false
+	order := func(jobs []theory.SlotJob, _ theory.Slots) []int {
+		if broken {
+			panic("this order is broken")
+		}
+		list := make([]int, len(jobs))
+		for i := range list {
+			list[i] = i
+		}
+		return list
+	}
+	mine, rec := With(Policy{Name: "mine", Entry: policy.MROrder(order)}), filepath.Join(t.TempDir(), "run.rec")
+	if status, _, errs := with(t, "", []Option{mine}, "sim", "--trace", generated(t), "--cluster", smallCluster,
+		"--policy", "mine", "--record", rec, "--quiet"); status != statusOK {
+		t.Fatalf("exit status %d: %s", status, errs)
+	}
+	if status, out, errs := with(t, "", []Option{mine}, "record", "replay", rec); status != statusOK ||
+		!strings.Contains(out, "all decided as recorded") {
+		t.Fatalf("exit status %d: %s%s", status, out, errs)
+	}
+	broken = true
+	status, _, errs := with(t, "", []Option{mine}, "record", "replay", rec)
+	for _, says := range []string{"panicked: this order is broken", "a defect of the program and not of the record",
+		"please report it", "TestReplayOfDefect"} {
+		if status != statusFailed || !strings.Contains(errs, says) || strings.Contains(errs, "is damaged") {
+			t.Errorf("exit status %d, want one that says %q:\n%s", status, says, errs)
+		}
+	}
+}
+
 // Every verb explains itself, and lists agree with their JSON.
 func TestHelp(t *testing.T) {
 	for _, verb := range []string{"", "run", "sim", "fluid", "workload", "workload show", "workload convert",

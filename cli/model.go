@@ -245,7 +245,7 @@ func (f *modelFlags) fromRecord() (*predict.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := run.PastJobs(f.record, cluster, func(err error) error { return err })
+	past, err := run.PastJobs(f.record, cluster, nil, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}

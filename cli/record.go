@@ -32,7 +32,12 @@ func withRecord(a *app, args []string, use func(*record.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	return mend(a, errors.Join(use(r), r.Close()))
+	err = use(r)
+	if d := (record.Defect{}); errors.As(err, &d) {
+		fmt.Fprintf(a.Err, "%s", d.Stack)
+		err = failuref("%w", err)
+	}
+	return mend(a, errors.Join(err, r.Close()))
 }
 
 // mend makes a remark of a record that ends early.

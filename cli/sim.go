@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -317,21 +318,17 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.policies.check(a.names, run.Simulator, policies); err != nil {
 		return err
 	}
-	config, name, err := f.config(a, cluster, f.seed)
+	config, name, err := f.config(a, past, f.seed)
 	if err != nil {
 		return err
 	}
-	for _, c := range past.Changes {
-		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
-	}
-	config.Core.Spread = past.Spread
 	var runs []simRun
 	var failed []policyFailure
 	if f.past != nil {
 		policies = f.past.first(policies)
 	}
 	if f.seeds > 1 {
-		return f.repeat(ctx, a, policies, seedTask{name, config})
+		return f.repeat(ctx, a, policies, seedTask{name, past, config})
 	}
 	for _, p := range policies {
 		r, err := f.under(ctx, a, simTask{p, name, config})
@@ -376,12 +373,17 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	compareResults(a.Out, resultsOf(runs))
 	printPredictions(a.Out, predicted)
 	printCheck(a.Out, check)
-	if f.imported != nil && f.imported.Timed > 0 {
-		fmt.Fprintf(a.Out, "\nas measured, under the policy of that time: mean sojourn %s s of %s\n",
-			figure(f.imported.Measured), spelling.Count(f.imported.Timed, "job"))
-	}
+	f.printMeasured(a.Out)
 	f.warn(a, check)
 	return failuresUnder(failed, runs)
+}
+
+// printMeasured prints the mean sojourn time that the jobs of an imported history had, if it says that.
+func (f *simFlags) printMeasured(w io.Writer) {
+	if f.imported != nil && f.imported.Timed > 0 {
+		fmt.Fprintf(w, "\nas measured, under the policy of that time: mean sojourn %s s of %s\n",
+			figure(f.imported.Measured), spelling.Count(f.imported.Timed, "job"))
+	}
 }
 
 // sizes says how many jobs and tasks ran in a simulation, and on how many nodes.
@@ -392,12 +394,13 @@ func sizes(r record.Result, c *workload.Cluster) string {
 
 // config returns what to simulate on a cluster with a seed, and the name of the workload. The cluster gets the
 // workload's queues where it has none.
-func (f *simFlags) config(a *app, cluster *workload.Cluster, seed uint64) (c sim.Config, name string, err error) {
+func (f *simFlags) config(a *app, past *record.PastCluster, seed uint64) (c sim.Config, name string, err error) {
+	cluster := past.Cluster
 	costs, options, err := f.costs.read(cluster, seed)
 	if err != nil {
 		return c, "", err
 	}
-	jobs, name, err := f.jobs(a, cluster, options)
+	jobs, name, err := f.jobs(a, past, options)
 	if err == nil {
 		err = policy.CheckQueues(cluster.Queues)
 	}
@@ -411,6 +414,11 @@ func (f *simFlags) config(a *app, cluster *workload.Cluster, seed uint64) (c sim
 	if err == nil {
 		err = follow(f.available, f.throttle, &c)
 	}
+	if f.costs.said("heartbeat") {
+		again := *past
+		again.Heartbeat, past = 0, &again
+	}
+	run.Again(past, &c)
 	return c, name, err
 }
 
@@ -483,12 +491,13 @@ func (f *simFlags) openCluster(a *app) (*record.PastCluster, error) {
 }
 
 // jobs opens the jobs to simulate, from a trace or from a record.
-func (f *simFlags) jobs(a *app, c *workload.Cluster, o workload.Options) (workload.Source, string, error) {
+func (f *simFlags) jobs(a *app, past *record.PastCluster, o workload.Options) (workload.Source, string, error) {
+	c := past.Cluster
 	if f.fromRecord != "" {
 		if f.source.trace != "" {
 			return nil, "", usagef("--trace and --from-record: give one or the other")
 		}
-		jobs, err := run.PastJobs(f.fromRecord, c, func(err error) error { return mend(a, err) })
+		jobs, err := run.PastJobs(f.fromRecord, c, past.IDs, func(err error) error { return mend(a, err) })
 		return namesOf(c.Queues).source(jobs), f.fromRecord, err
 	}
 	jobs, file, err := f.source.open(o)

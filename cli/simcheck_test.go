@@ -58,6 +58,31 @@ func TestSimFromRecordCheck(t *testing.T) {
 	}
 }
 
+// A simulation under heartbeats, on nodes that offer less at times, where it matters where input is, gives each job its
+// recorded time back when it is simulated from its record, without being told any of that.
+func TestSimFromRecordRepeats(t *testing.T) {
+	rec := filepath.Join(t.TempDir(), "run.rec")
+	less := writeFile(t, "less.txt", "period 20m\n0s 75%\n5m 100%\n12m 50%\n")
+	must(t, "sim", "--trace", generated(t), "--jobs", "40", "--cluster", smallCluster, "--policy", "fair:delay=5s",
+		"--heartbeat", "3s", "--availability", less, "--record", rec)
+	for _, jobs := range [][]string{nil, {"--seeds", "2"}} {
+		var doc struct{ Check *run.Check }
+		out := must(t, append([]string{"sim", "--from-record", rec, "--json"}, jobs...)...)
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Check == nil || doc.Check.Jobs != 40 {
+			t.Fatalf("%v: %v: %s", jobs, err, out)
+		}
+		if c := doc.Check; c.Error != 0 || c.JobError != 0 {
+			t.Errorf("%v: off by %v in the mean and %v a job, most of all %+v", jobs, c.Error, c.JobError, c.Each[0])
+		}
+	}
+	var doc struct{ Check *run.Check }
+	out := must(t, "sim", "--from-record", rec, "--json", "--heartbeat", "0s", "--availability",
+		writeFile(t, "all.txt", "0s 100%\n"))
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Check == nil || doc.Check.JobError == 0 {
+		t.Errorf("without heartbeats, and with all nodes whole, every job takes as long: %v, %s", err, out)
+	}
+}
+
 // What was run on this machine is simulated on the cluster that it had, which has no network.
 func TestWhatIfOfRealRun(t *testing.T) {
 	dir := t.TempDir()

@@ -11,12 +11,15 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/internal/theory"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-// mostSeeds bounds --seeds, and confidence is the level of the intervals of what it prints.
+// mostSeeds bounds --seeds, and confidence is the level of the intervals of what it prints. A workload of at most so
+// many jobs and listed tasks as mostKept says is read once for all runs.
 const (
 	mostSeeds  = 10_000
 	confidence = 0.95
+	mostKept   = 1 << 20
 )
 
 // checkSeeds refuses what does not go with many seeds.
@@ -36,9 +39,11 @@ func (f *simFlags) checkSeeds() error {
 	return nil
 }
 
-// A seedTask is a simulation that is repeated: the name of its workload, and its configuration with the first seed.
+// A seedTask is a simulation that is repeated: the name of its workload, its cluster, and its configuration with the
+// first seed.
 type seedTask struct {
 	workload string
+	past     *record.PastCluster
 	config   sim.Config
 }
 
@@ -67,13 +72,19 @@ type seedsJSON struct {
 // repeat simulates all policies with all seeds, as many runs at once as there are processors. What it prints does not
 // depend on the order in which runs end.
 func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seedTask) error {
+	kept := workload.Keep(t.config.Jobs, mostKept)
+	if kept != nil {
+		t.config.Jobs = kept
+	}
 	configs := []sim.Config{t.config}
 	for k := 1; k < f.seeds; k++ {
-		c, _, err := f.config(a, t.config.Cluster, f.seed+uint64(k))
+		c, _, err := f.config(a, t.past, f.seed+uint64(k))
 		if err != nil {
 			return err
 		}
-		c.Script, c.Core.Spread = t.config.Script, t.config.Core.Spread
+		if kept != nil {
+			c.Jobs = kept
+		}
 		configs = append(configs, c)
 	}
 	runs := make([]simRun, len(policies)*f.seeds) // by seed, then by policy
@@ -120,6 +131,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 		f.seed+uint64(f.seeds-1))
 	printSeeded(a.Out, results, "seed")
 	printCheck(a.Out, check)
+	f.printMeasured(a.Out)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
@@ -174,15 +173,15 @@ func (c *cluster) apply(e *Event) {
 // number or lets a node join twice.
 func (c *cluster) nodeJoined(id NodeID, spec *NodeSpec) {
 	switch {
-	case id == 0 || int(id) > len(c.view.Nodes)+1:
-		panic(fmt.Sprintf("sched: node %d joins as number %d", id, len(c.view.Nodes)+1))
+	case id <= 0 || int(id) > len(c.view.Nodes)+1:
+		breach("node %d joins as number %d", id, len(c.view.Nodes)+1)
 	case int(id) == len(c.view.Nodes)+1:
 		c.view.Nodes = append(c.view.Nodes, &Node{ID: id, Lost: true, Rack: -1})
 		c.ledger.shapes.grow(id)
 	}
 	n := c.view.Node(id)
 	if !n.Lost {
-		panic(fmt.Sprintf("sched: node %d joins, and is there already", id))
+		breach("node %d joins, and is there already", id)
 	}
 	if n.Rack != spec.Rack {
 		c.layouts++

@@ -61,11 +61,12 @@ func New(config Config) *Core {
 // before the last Step; several Steps may have the same instant. Events may be in any order. Both slices are lent until
 // the next call.
 //
-// Stale events (the end of an attempt that has ended already) are ignored, since live engines send them. Step panics if
-// the engine breaks its contract: time goes back, a node or a job has a wrong ID, or a spec is not valid.
+// Stale events (the end of an attempt that has ended already) are ignored, since live engines send them. Step panics
+// with a Breach if the engine breaks its contract: time goes back, a node or a job has a wrong ID, or a spec is not
+// valid. Every other panic of Step is a defect of the policy, of the estimator or of this package.
 func (c *Core) Step(now Time, events []Event) []Action {
 	if now < c.Now {
-		panic(fmt.Sprintf("sched: step at %v after %v", now, c.Now))
+		breach("step at %v after %v", now, c.Now)
 	}
 	s := &c.state
 	s.begin(now)
@@ -79,6 +80,15 @@ func (c *Core) Step(now Time, events []Event) []Action {
 	}
 	return s.plan.out.actions
 }
+
+// A Breach is what Step panics with when its caller, the engine, breaks its contract: it says what the engine did.
+type Breach struct{ What string }
+
+// Error implements error.
+func (b Breach) Error() string { return "sched: " + b.What }
+
+// breach panics with a Breach.
+func breach(format string, args ...any) { panic(Breach{fmt.Sprintf(format, args...)}) }
 
 // Refusals returns the first few invalid actions for which the policy asked in the last Step.
 func (c *Core) Refusals() []Refusal { return c.state.plan.out.refusals }

@@ -1,7 +1,5 @@
 package sched
 
-import "fmt"
-
 // jobTable holds the unfinished jobs in order of submission, in slots that are used again.
 type jobTable struct {
 	rows        []*Job
@@ -191,10 +189,10 @@ func (t *attemptTable) recycle() {
 // submit makes the rows of a job.
 func (c *cluster) submit(id JobID, spec *JobSpec) {
 	if id <= c.jobs.newest {
-		panic(fmt.Sprintf("sched: job %d is submitted after job %d", id, c.jobs.newest))
+		breach("job %d is submitted after job %d", id, c.jobs.newest)
 	}
 	if err := spec.Validate(); err != nil {
-		panic(fmt.Sprintf("sched: submit job %d: %v", id, err))
+		breach("submit job %d: %v", id, err)
 	}
 	c.jobs.newest = id
 	j := c.jobs.get()
@@ -246,10 +244,13 @@ func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	var st *Stage
 	switch {
 	case int(asks.Stage) == len(j.Stages):
+		if asks.Spec == nil {
+			breach("asks of a new stage %d of job %d, without its spec", asks.Stage, j.ID)
+		}
 		st = c.addStage(j, asks.Spec)
 		c.readyStage(st)
 	case int(asks.Stage) > len(j.Stages):
-		panic(fmt.Sprintf("sched: asks of stage %d of job %d, which has %d", asks.Stage, j.ID, len(j.Stages)))
+		breach("asks of stage %d of job %d, which has %d", asks.Stage, j.ID, len(j.Stages))
 	default:
 		st = j.Stages[asks.Stage]
 	}

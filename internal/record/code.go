@@ -194,6 +194,16 @@ func (c *coder) resources(r *sched.Resources) {
 	vector(c, (*[sched.NumResources]int64)(r), func(n *int64) { number(c, n) })
 }
 
+// amounts codes what a node has or an attempt holds. While reading, it rejects an amount below zero.
+func (c *coder) amounts(r *sched.Resources) {
+	c.resources(r)
+	for k, a := range r {
+		if c.reading && a < 0 {
+			c.fail(fmt.Errorf("%v: %d, must not be negative", sched.ResourceKind(k), a))
+		}
+	}
+}
+
 func (c *coder) work(w *sched.Work) { vector(c, (*[sched.NumResources]float64)(w), c.float) }
 
 // places codes the nodes with the input of tasks, each in as many bits as the largest needs: they are chance, which
@@ -349,7 +359,7 @@ func (c *coder) nodeSpec(s *sched.NodeSpec) {
 	c.string(&s.Name)
 	c.string(&s.Class)
 	number(c, &s.Rack)
-	c.resources(&s.Capacity)
+	c.amounts(&s.Capacity)
 }
 
 func (c *coder) asks(a *sched.Asks) {

@@ -37,8 +37,9 @@ type Header struct {
 	Seed      uint64          `json:"seed"`
 	Policy    string          `json:"policy"`
 	Estimator string          `json:"estimator,omitempty"`
-	Trace     string          `json:"trace,omitempty"`   // the workload's name, for the reader
-	Cluster   json.RawMessage `json:"cluster,omitempty"` // as the engine was told; opaque here
+	Trace     string          `json:"trace,omitempty"`        // the workload's name, for the reader
+	Cluster   json.RawMessage `json:"cluster,omitempty"`      // as the engine was told; opaque here
+	Heartbeat sched.Time      `json:"heartbeat_ns,omitempty"` // a node's, where Core has them; zero: not said
 	Core      CoreConfig      `json:"core"`
 	Learned   json.RawMessage `json:"learned,omitempty"` // the estimator's memory at the start
 	Memory    json.RawMessage `json:"memory,omitempty"`  // what the policy remembered of an earlier run at the start

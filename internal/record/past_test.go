@@ -30,7 +30,7 @@ func simulated(t *testing.T, p *PastCluster, jobs ...*sched.JobSpec) sched.Time 
 	t.Helper()
 	config := sim.Config{Cluster: p.Cluster, Jobs: workload.Of(jobs...), Core: sched.Config{Policy: &inOrder{}}}
 	for _, c := range p.Changes {
-		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
+		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins, Offers: c.Offers})
 	}
 	done, err := sim.Run(context.Background(), config)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestPastReducesThatWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := simulated(t, p, past.On(p.Cluster)); end != 23*sec {
+	if end := simulated(t, p, past.On(p.Cluster, p.IDs)); end != 23*sec {
 		t.Errorf("simulated, it ends at %v, want 23s", end)
 	}
 }
@@ -105,7 +105,7 @@ func TestPastMaster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := simulated(t, p, past.On(p.Cluster)); end != 33*sec {
+	if end := simulated(t, p, past.On(p.Cluster, p.IDs)); end != 33*sec {
 		t.Errorf("simulated, it ends at %v, want 33s", end)
 	}
 }
@@ -140,8 +140,56 @@ func TestPastMasterLostBeforeItAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := simulated(t, p, past.On(p.Cluster)); again != end {
+	if again := simulated(t, p, past.On(p.Cluster, p.IDs)); again != end {
 		t.Errorf("simulated again, it ends at %v, want %v", again, end)
+	}
+}
+
+// A node joins with 2 of 4 slots, offers 4 from 3 s on and 1 from 7 s on; another is lost at 4 s and returns at 6 s
+// with 1 of 2. Reports come every 2 s; the loss is no report. Where the header says the interval, it counts.
+func TestClusterOfOffers(t *testing.T) {
+	config := sched.Config{Can: allPowers, Heartbeats: true}
+	run := func(w *Writer) {
+		r := newRig(config, w)
+		says := func(kind sched.EventKind, id sched.NodeID, at sched.Time, maps int64) {
+			r.at(at, sched.Event{Kind: kind, Node: id, Body: &sched.NodeSpec{Capacity: slots(maps, 0)}})
+		}
+		says(sched.NodeJoined, 1, 0, 2)
+		says(sched.NodeJoined, 2, 0, 2)
+		says(sched.NodeReported, 1, 3*sec, 4)
+		says(sched.NodeReported, 1, 3*sec, 4)
+		r.at(4*sec, sched.Event{Kind: sched.NodeLost, Node: 2})
+		says(sched.NodeJoined, 2, 6*sec, 1)
+		says(sched.NodeReported, 1, 7*sec, 1)
+		for _, at := range []sched.Time{1, 3, 7} {
+			r.at(at*sec, sched.Event{Kind: sched.NodeReported, Node: 1})
+		}
+		for _, at := range []sched.Time{3, 7} {
+			r.at(at*sec+sec/2, sched.Event{Kind: sched.NodeReported, Node: 2})
+		}
+		r.run()
+	}
+	p, err := ClusterOf(reader(t, recordedWith(t, Header{Core: CoreConfigOf(config)}, run)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	offers := func(maps int64) *sched.Resources { r := slots(maps, 0); return &r }
+	want := []NodeChange{{At: 0, Node: 1, Offers: offers(2)}, {At: 3 * sec, Node: 1, Offers: offers(4)},
+		{At: 4 * sec, Node: 2}, {At: 6 * sec, Node: 2, Offers: offers(1)}, {At: 6 * sec, Node: 2, Joins: true},
+		{At: 7 * sec, Node: 1, Offers: offers(1)}}
+	if !reflect.DeepEqual(p.Changes, want) || p.Heartbeat != 2*sec {
+		t.Errorf("changes %+v\nwant %+v; heartbeat %v", p.Changes, want, p.Heartbeat)
+	}
+	if c := p.Cluster.Classes; len(c) != 2 || c[0].Resources != slots(4, 0) || c[1].Resources != slots(2, 0) {
+		t.Errorf("classes %+v", c)
+	}
+	h := Header{Core: CoreConfigOf(config), Heartbeat: 3 * sec}
+	if p, err = ClusterOf(reader(t, recordedWith(t, h, run))); err != nil || p.Heartbeat != 3*sec {
+		t.Errorf("heartbeat %v of a record that says 3s: %v", p.Heartbeat, err)
+	}
+	h.Core.Heartbeats = false
+	if p, err = ClusterOf(reader(t, recordedWith(t, h, run))); err != nil || p.Heartbeat != 0 {
+		t.Errorf("heartbeat %v of a record without: %v", p.Heartbeat, err)
 	}
 }
 
@@ -171,10 +219,14 @@ func TestClusterOf(t *testing.T) {
 	if !reflect.DeepEqual(p.Cluster, want) || len(p.Cluster.Queues) != 1 || p.Cluster.Queues[0].Name != "etl" {
 		t.Errorf("%+v\nwant %+v", p.Cluster, want)
 	}
-	changes := []NodeChange{{0, 2, false}, {0, 3, false}, {3 * sec, 2, true}, {3 * sec, 3, true}, {4 * sec, 2, false},
-		{6 * sec, 2, true}}
+	changes := []NodeChange{{At: 0, Node: 2}, {At: 0, Node: 3}, {At: 3 * sec, Node: 2, Joins: true},
+		{At: 3 * sec, Node: 3, Joins: true}, {At: 4 * sec, Node: 2}, {At: 6 * sec, Node: 2, Joins: true}}
 	if !reflect.DeepEqual(p.Changes, changes) {
 		t.Errorf("changes %+v\nwant %+v", p.Changes, changes)
+	}
+
+	if want := []sched.NodeID{1, 3, 2}; !slices.Equal(p.IDs, want) || p.Heartbeat != 0 {
+		t.Errorf("IDs %v, want %v; heartbeat %v", p.IDs, want, p.Heartbeat)
 	}
 
 	told := &workload.Cluster{Network: workload.DefaultNetwork,

@@ -74,7 +74,7 @@ func playFrom(r *Reader, from *Snapshot, to ...Follower) (*player, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: snapshot at byte %d: %w: %v", r.name, from.Offset, ErrDamaged, err)
 	}
-	p.replayer = replayer{reader: r, core: core}
+	p.replayer = replayer{reader: r, core: core, from: &from.Mark}
 	return p, nil
 }
 

@@ -215,6 +215,14 @@ func TestReaderRefuses(t *testing.T) {
 		Shape:   1,
 		Attempt: sched.NewAttemptID(1, 0),
 	}
+	asks := func(stage int32, spec *sched.StageSpec) sched.Event {
+		return sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: stage, Spec: spec}}
+	}
+	early := mapReduce(0, 1, sec, 1, sec).Stages[1]
+	early.After[0].Stage = 1
+	below := sched.Resources{sched.MapSlots: -1}
+	noStage := launch
+	noStage.Stage.Index = -1
 	inSlot7, onNode9 := launch, launch
 	inSlot7.Attempt |= 7
 	onNode9.Node = 9
@@ -231,6 +239,17 @@ func TestReaderRefuses(t *testing.T) {
 		{"asks for no resources", []sched.Event{node, {Kind: sched.JobSubmitted, Job: 1, Body: bad}}, nil},
 		{"launched in slot 7 of 0", []sched.Event{node, job}, []sched.Action{inSlot7}},
 		{"node 9: 1 have joined", []sched.Event{node, job}, []sched.Action{onNode9}},
+		{"there is no stage -1", []sched.Event{node, job}, []sched.Action{noStage}},
+		{"there is no stage -1", []sched.Event{job, asks(-1, nil)}, nil},
+		{"there is no stage -2", []sched.Event{job, {Kind: sched.TaskUndone, Job: 1,
+			Body: &sched.Undone{Stage: -2}}}, nil},
+		{"there is no stage -1", []sched.Event{node, job, {Kind: sched.AttemptFound, Job: 1, Node: 1,
+			Body: &sched.Found{Stage: -1}}}, nil},
+		{"asks: stage 0 (map): a task asks for no resources", []sched.Event{job, asks(1, &bad.Stages[0])}, nil},
+		{"asks: stage 1 starts after stage 1", []sched.Event{job, asks(1, &early)}, nil},
+		{"map-slots: -1, must not be negative", []sched.Event{{Kind: sched.NodeJoined, Node: 1,
+			Body: &sched.NodeSpec{Capacity: below}}}, nil},
+		{"map-slots: -1, must not be negative", []sched.Event{{Kind: sched.ResizeAsked, Body: &below}}, nil},
 	} {
 		b := recorded(t, Options{}, func(w *Writer) {
 			w.shaped = 1 // known, as far as this record goes

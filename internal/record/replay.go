@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -99,7 +100,8 @@ func (p *replayer) rest() (*Replayed, error) {
 type replayer struct {
 	reader *Reader
 	core   *sched.Core
-	policy sched.Policy
+	policy sched.Policy // nil: the record decides
+	from   *Mark        // of the snapshot at which it began; nil: it began at the beginning
 }
 
 // newReplayer returns a replayer for the record of r: a new core, with the policy and the estimator that make returns
@@ -110,7 +112,7 @@ func newReplayer(r *Reader, make Deciders) (*replayer, error) {
 	if config.Policy, config.Estimator, err = make(r.Header); err != nil {
 		return nil, fmt.Errorf("replay %s under %s: %w", r.name, r.Header.Policy, err)
 	}
-	return &replayer{r, sched.New(config), config.Policy}, nil
+	return &replayer{reader: r, core: sched.New(config), policy: config.Policy}, nil
 }
 
 // replayFrom is newReplayer from a snapshot on, to which r has been moved.
@@ -136,19 +138,55 @@ func replayFrom(r *Reader, from *Snapshot, make Deciders) (*replayer, error) {
 	if err != nil {
 		return nil, wrong(fmt.Errorf("%w: %v", ErrDamaged, err))
 	}
-	return &replayer{r, core, config.Policy}, nil
+	return &replayer{r, core, config.Policy, &from.Mark}, nil
 }
 
-// step gives the core the events of a Step. A core panics where an engine breaks its contract; here the engine is a
-// file, whose content is checked only entry by entry, so that this is an error of the file.
+// A Defect is a panic of the core, of the policy or of the estimator while it was given a record. The record is not to
+// blame: its checksums are right, and its events break no rule of the core.
+type Defect struct {
+	error
+	Stack []byte // of the panic
+}
+
+// Unwrap returns the error.
+func (d Defect) Unwrap() error { return d.error }
+
+// step gives the core the events of a Step. A core panics with a Breach where an engine breaks its contract. Here the
+// engine is a file, whose content is checked only entry by entry, so that a breach is an error of the file. Every other
+// panic is a Defect.
 func (p *replayer) step(s *Step) (actions []sched.Action, err error) {
 	defer func() {
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("replay %s: step %d at %v: %w: no engine gives such events: %v", p.reader.name, s.Number,
-				s.Now, ErrDamaged, broken)
+		why := recover()
+		if why == nil {
+			return
 		}
+		err = fmt.Errorf("replay %s: step %d at %v", p.reader.name, s.Number, s.Now)
+		if broken, ok := why.(sched.Breach); ok {
+			err = fmt.Errorf("%w: %w: no engine gives such events: %w", err, ErrDamaged, broken)
+			return
+		}
+		err = Defect{fmt.Errorf("%w: %s panicked: %v; %s", err, p.decides(), why, p.blame()), debug.Stack()}
 	}()
 	return p.core.Step(s.Now, s.Events), nil
+}
+
+// decides says whose code runs in a Step.
+func (p *replayer) decides() string {
+	if p.policy == nil {
+		return "the core or the estimator"
+	}
+	return "policy " + p.reader.Header.Policy + ", its estimator or the core"
+}
+
+// blame says what a panic means, and what to do.
+func (p *replayer) blame() string {
+	report := "it is a defect of the program and not of the record: please report it with the version, this message, " +
+		"the stack, and the record"
+	if p.from == nil {
+		return report
+	}
+	return fmt.Sprintf("unless a replay from the beginning goes well, which would mean that the snapshot at byte %d "+
+		"of the record is wrong, %s", p.from.Offset, report)
 }
 
 // difference returns where actions differ from those of a Step; nil: nowhere.

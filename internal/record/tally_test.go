@@ -3,6 +3,8 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -298,6 +300,77 @@ func TestReplayFindsTheDifference(t *testing.T) {
 		t.Errorf("differs: %v", d)
 	}
 }
+
+// A record whose events no engine gives is damaged. A panic of the policy, of its estimator or of the core is a defect
+// of these: it says so, and what to report.
+func TestReplayTellsDefects(t *testing.T) {
+	fifo := deciders(func() sched.Policy { return &inOrder{} })
+	joins := func(w *Writer, at sched.Time) {
+		w.Record(at, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: slots(1, 0)}}},
+			nil)
+	}
+	twice := recorded(t, Options{}, func(w *Writer) { joins(w, 0); joins(w, sec) })
+	asks := recorded(t, Options{}, func(w *Writer) {
+		w.Record(0, []sched.Event{{Kind: sched.JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)}}, nil)
+		w.Record(sec, []sched.Event{{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: 1}}}, nil)
+	})
+	for want, b := range map[string][]byte{
+		"step 2 at 1s: the record is damaged: no engine gives such events: sched: node 1 joins, and is there": twice,
+		"step 2 at 1s: the record is damaged: no engine gives such events: sched: asks of a new stage 1":      asks,
+	} {
+		_, err := Replay(reader(t, b), 0, fifo)
+		if !errors.Is(err, ErrDamaged) || errors.As(err, new(Defect)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("replayed: %v, want %q", err, want)
+		}
+		if err := Play(reader(t, b)); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), want) {
+			t.Errorf("played: %v, want %q", err, want)
+		}
+	}
+	good := write(t, Header{}, Options{Policy: &inOrder{}, Gap: 64, Span: 1}, func(w *Writer) {
+		mrorder41(sched.Config{}, w).run()
+	})
+	breaks := deciders(func() sched.Policy { return &breaksAt{at: sec} })
+	done, err := Replay(reader(t, good), 0, breaks)
+	d := Defect{}
+	if !errors.As(err, &d) || errors.Is(err, ErrDamaged) || done.Steps == 0 ||
+		!strings.Contains(string(d.Stack), "breaksAt).Decide") {
+		t.Fatalf("a policy that panics: %v after %+v", err, done)
+	}
+	for _, says := range []string{"policy test, its estimator or the core panicked: runtime error: index out of range",
+		"a defect of the program and not of the record", "report it"} {
+		if !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "snapshot") {
+			t.Errorf("%q does not say %q", err, says)
+		}
+	}
+	first := reader(t, good).Marks()[0]
+	_, err = Replay(reader(t, good), first.Now+1, breaks)
+	if says := fmt.Sprintf("the snapshot at byte %d of the record is wrong", first.Offset); !errors.As(err, &d) ||
+		!strings.Contains(err.Error(), says) {
+		t.Errorf("from a snapshot: %v, want %q", err, says)
+	}
+	if err := PlayWith(reader(t, good), panics{}); !errors.As(err, &d) || !strings.Contains(err.Error(),
+		"the core or the estimator panicked: no estimate") {
+		t.Errorf("an estimator that panics: %v", err)
+	}
+}
+
+// breaksAt is inOrder until an instant, from which on it panics.
+type breaksAt struct {
+	inOrder
+	at sched.Time
+}
+
+func (b *breaksAt) Decide(p *sched.Plan) {
+	if p.Now >= b.at {
+		_ = p.Nodes[len(p.Nodes)]
+	}
+	b.inOrder.Decide(p)
+}
+
+// panics is an estimator that panics when it learns of a task.
+type panics struct{ sched.Estimator }
+
+func (panics) Observe(*sched.Attempt, sched.Time, *sched.Counters) { panic("no estimate") }
 
 // A sample of job 1 is no job of its own; an engine that says that a job is over when its last task is done ends it
 // once; and until a job has ended it counts as unfinished, and the use so far counts: 1 of 2 slots from 0 to 4 s, 2

@@ -124,7 +124,7 @@ func (m *Mix) Simulate(ctx context.Context, spec string, of *MixRun) ([]float64,
 		if err != nil {
 			return nil, err
 		}
-		set.jobs = append(set.jobs, past.On(m.Cluster))
+		set.jobs = append(set.jobs, past.On(m.Cluster, nil))
 	}
 	o, err := set.under(ctx, spec)
 	if err != nil {

@@ -28,7 +28,7 @@ func replayed(t *testing.T, path string) *Check {
 	if fail(err) != nil {
 		t.Fatal(err)
 	}
-	jobs, err := PastJobs(path, past.Cluster, fail)
+	jobs, err := PastJobs(path, past.Cluster, past.IDs, fail)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +45,7 @@ func replayed(t *testing.T, path string) *Check {
 			rows = append(rows, *row)
 		}}
 	config := sim.Config{Cluster: past.Cluster, Jobs: jobs, Seed: 1}
-	config.Core.Spread = past.Spread
-	for _, c := range past.Changes {
-		config.Script = append(config.Script, sim.Incident{At: c.At, Node: c.Node, Returns: c.Joins})
-	}
+	Again(past, &config)
 	if _, err := Simulate(context.Background(), setup, config); err != nil {
 		t.Fatal(err)
 	}

@@ -25,10 +25,14 @@ type Outcome struct {
 	Counters    []mr.Counters // likewise
 }
 
-// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core, but keeps its Spread.
+// Simulate runs the jobs of c on the simulator, with c's cluster and seed, and fills in c.Core, but keeps its Spread
+// and, where neither s nor a timetable says what to expect, its Forecast.
 func Simulate(ctx context.Context, s Setup, c sim.Config) (out Outcome, err error) {
 	s.Engine, s.Cluster, s.Queues, s.Seed = Simulator, c.Cluster, c.Cluster.Queues, c.Seed
-	s.Heartbeats, s.Spread = c.Costs.Reporting.Heartbeat > 0, c.Core.Spread
+	s.Heartbeat, s.Spread = c.Costs.Reporting.Heartbeat, c.Core.Spread
+	if s.Forecast == nil && len(c.Timetables) == 0 {
+		s.Forecast = c.Core.Forecast
+	}
 	if s.Forecast == nil {
 		if s.Forecast, err = sim.Expected(c.Cluster, c.Timetables); err != nil {
 			return out, err

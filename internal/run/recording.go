@@ -23,6 +23,7 @@ func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 		Policy:    s.Choice.Policy,
 		Estimator: s.Choice.Estimator,
 		Trace:     s.Workload,
+		Heartbeat: s.Heartbeat,
 		Core:      record.CoreConfigOf(core),
 	}
 	var err error

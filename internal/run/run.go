@@ -28,13 +28,13 @@ type Setup struct {
 	State   string          // folder that keeps what a policy.Lasting remembers beyond a run; "": nothing is kept
 	Loans   *record.Loans   // a statement that follows the run, and is kept in State as well; nil: none
 
-	Workload   string // name, for the record
-	Cluster    *workload.Cluster
-	Queues     []*sched.QueueSpec
-	Heartbeats bool // nodes accept work when they report only
-	Seed       uint64
-	Spread     bool            // launches go round the nodes
-	Forecast   *sched.Forecast // what all nodes together are expected to offer when; nil: nothing is
+	Workload  string // name, for the record
+	Cluster   *workload.Cluster
+	Queues    []*sched.QueueSpec
+	Heartbeat sched.Time // interval at which nodes report, and accept work only then; zero: they always accept it
+	Seed      uint64
+	Spread    bool            // launches go round the nodes
+	Forecast  *sched.Forecast // what all nodes together are expected to offer when; nil: nothing is
 
 	Record    string       // file; "": none
 	RecordTo  io.Writer    // instead of the file
@@ -85,7 +85,7 @@ func (s Setup) Open() (o *Opened, err error) {
 	if err = s.recall(o); err != nil {
 		return o, err
 	}
-	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeats, s.Engine.Can
+	o.Core.Queues, o.Core.Heartbeats, o.Core.Can = s.Queues, s.Heartbeat > 0, s.Engine.Can
 	o.Core.Limit, o.Core.Spread, o.Core.Forecast = s.Engine.Limit, s.Spread, s.Forecast
 	if err := s.estimate(o); err != nil {
 		return o, err

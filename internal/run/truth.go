@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -70,9 +71,24 @@ func speedsOf(h *record.Header) func(class string) float64 {
 	}
 }
 
-// PastJobs makes a workload of a record: arrivals and task times of its jobs, to be simulated on c. The file is read
-// anew on each pass. mend turns a record that ends early into an error, or into none.
-func PastJobs(path string, c *workload.Cluster, mend func(error) error) (workload.Source, error) {
+// Again makes a simulation on the cluster of a recorded run go as the run went: nodes are lost, return, offer less and
+// report as they did. It changes no interval of reports that c has.
+func Again(past *record.PastCluster, c *sim.Config) {
+	c.Core.Spread, c.Core.Forecast = past.Spread, past.Forecast
+	for _, x := range past.Changes {
+		if x.Offers == nil || len(c.Timetables) == 0 { // which the user has put in their place
+			c.Script = append(c.Script, sim.Incident{At: x.At, Node: x.Node, Returns: x.Joins, Offers: x.Offers})
+		}
+	}
+	c.Costs.Reporting.Heartbeat = cmp.Or(c.Costs.Reporting.Heartbeat, past.Heartbeat)
+}
+
+// PastJobs makes a workload of a record: arrivals and task times of its jobs, to be simulated on c. ids are as in
+// workload.Past.On. The file is read anew on each pass. mend turns a record that ends early into an error, or into
+// none.
+func PastJobs(
+	path string, c *workload.Cluster, ids []sched.NodeID, mend func(error) error,
+) (workload.Source, error) {
 	r, err := record.Open(path, Payload)
 	if err != nil {
 		return nil, err
@@ -95,7 +111,7 @@ func PastJobs(path string, c *workload.Cluster, mend func(error) error) (workloa
 				}
 				return
 			}
-			if !yield(past.On(c), nil) {
+			if !yield(past.On(c, ids), nil) {
 				return
 			}
 		}

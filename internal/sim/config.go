@@ -15,7 +15,7 @@ type Config struct {
 	Core    sched.Config    // Can says which of Powers are used (zero: all); the simulator sets Heartbeats
 	Seed    uint64
 	Costs   Costs
-	Script  []Incident // losses and returns of nodes, besides those that Costs.Faults draws
+	Script  []Incident // what happens to nodes, besides what Costs.Faults draws and Timetables say
 
 	// Timetables say, by the name of a class, how much each of its nodes offers when, at most its resources. Nodes of
 	// other classes offer all. When a node comes to offer less, its tasks stay, and no task starts there until there is
@@ -132,11 +132,12 @@ func Defaults() Costs {
 	}
 }
 
-// An Incident is the loss or the return of a node at an instant.
+// An Incident is the loss or the return of a node at an instant, or a change of what it offers.
 type Incident struct {
 	At      sched.Time
 	Node    sched.NodeID
-	Returns bool // false: the node is lost
+	Returns bool             // else the node is lost, unless Offers is set
+	Offers  *sched.Resources // what the node offers from now on, whatever its timetable says; nil: the node comes or goes
 }
 
 // A Status says how far a run has come.

@@ -14,9 +14,10 @@ type node struct {
 	spec  *sched.NodeSpec
 	class int // index of the cluster's classes
 	lost  bool
-	gone  sched.Time    // instant of its last loss
-	count uint64        // random numbers drawn for its losses and returns so far
-	news  []sched.Event // what the core learns with the node's next heartbeat
+	said  *sched.Resources // what it offers by the script; nil: the script has not said
+	gone  sched.Time       // instant of its last loss
+	count uint64           // random numbers drawn for its losses and returns so far
+	news  []sched.Event    // what the core learns with the node's next heartbeat
 }
 
 // machines are all nodes: they join, are lost and return.
@@ -45,13 +46,13 @@ func (m *machines) news(n *node) *[]sched.Event {
 // join makes all nodes join, and draws when the first of them are lost.
 func (m *machines) join() {
 	c := m.costs.Chance
-	place := 0
+	place, first := 0, m.offeredFirst()
 	for spec, class := range m.cluster.Nodes() {
 		for class != &m.cluster.Classes[place] {
 			place++
 		}
 		id := sched.NodeID(len(m.list) + 1)
-		n, slow := node{spec: spec, class: place}, 1/class.Speed
+		n, slow := node{spec: spec, class: place, said: first[id]}, 1/class.Speed
 		if c.SlowNodes > 0 && m.chance.With(forSlowNode).With(uint64(id)).Uniform() < c.SlowNodes {
 			slow *= max(1, c.Slowdown)
 		}
@@ -60,6 +61,17 @@ func (m *machines) join() {
 		m.planLoss(id)
 	}
 	m.layout = newLayout(m.list)
+}
+
+// offeredFirst returns what the script says of nodes at 0: they join with it.
+func (m *machines) offeredFirst() map[sched.NodeID]*sched.Resources {
+	first := map[sched.NodeID]*sched.Resources{}
+	for _, x := range m.script {
+		if x.At == 0 && x.Offers != nil {
+			first[x.Node] = x.Offers
+		}
+	}
+	return first
 }
 
 // after draws an exponential time with a mean, at least 1 ns, until the next loss or return of a node.
@@ -114,10 +126,30 @@ func (m *machines) restore(id sched.NodeID) {
 	m.evs = append(m.evs, sched.Event{Kind: sched.NodeJoined, Node: id, Body: m.joining(n)})
 }
 
-// joining returns the description with which node n joins now: with the capacity that its timetable says.
+// offered returns how much node n offers now: what the script or else its timetable says.
+func (m *machines) offered(n *node) sched.Resources {
+	if n.said != nil {
+		return *n.said
+	}
+	return m.timetables.offered(m.now, n.class, n.spec.Capacity)
+}
+
+// tell tells the core how much node n offers from now on.
+func (m *machines) tell(id sched.NodeID) {
+	n := &m.list[id-1]
+	if n.lost {
+		return
+	}
+	spec := *n.spec
+	spec.Capacity = m.offered(n)
+	news := m.news(n)
+	*news = append(*news, sched.Event{Kind: sched.NodeReported, Node: id, Body: &spec})
+}
+
+// joining returns the description with which node n joins now: with the capacity that it offers.
 func (m *machines) joining(n *node) *sched.NodeSpec {
 	spec := n.spec
-	if offered := m.timetables.offered(m.now, n.class, spec.Capacity); offered != spec.Capacity {
+	if offered := m.offered(n); offered != spec.Capacity {
 		less := *spec
 		less.Capacity = offered
 		spec = &less
@@ -126,7 +158,8 @@ func (m *machines) joining(n *node) *sched.NodeSpec {
 }
 
 // plan adds the incidents of the script to the queue. It returns an error if the script names a node that does not
-// exist, an instant before the run, or two incidents of a node at one instant.
+// exist, an instant before the run, amounts below zero, or two incidents of a node at one instant that say that it
+// comes or goes, or what it offers.
 func (m *machines) plan() error {
 	for i, x := range m.script {
 		if x.Node < 1 || int(x.Node) > len(m.list) {
@@ -135,18 +168,36 @@ func (m *machines) plan() error {
 		if x.At < 0 {
 			return fmt.Errorf("incident %d: at %v: must not be negative", i+1, x.At)
 		}
+		if x.Offers != nil {
+			for k, a := range x.Offers {
+				if a < 0 {
+					return fmt.Errorf("incident %d: %v: %d, must not be negative", i+1, sched.ResourceKind(k), a)
+				}
+			}
+			if x.At == 0 {
+				continue // it joined with that
+			}
+		}
 		m.await(x.At, incidentOf|uint64(i+1))
 	}
 	order := slices.Clone(m.script)
 	slices.SortStableFunc(order, func(a, b Incident) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.At, b.At))
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.At, b.At), cmp.Compare(a.order(), b.order()))
 	})
 	for i := 1; i < len(order); i++ {
-		if a, b := order[i-1], order[i]; a.Node == b.Node && a.At == b.At {
+		if a, b := order[i-1], order[i]; a.Node == b.Node && a.At == b.At && a.order() == b.order() {
 			return fmt.Errorf("node %d has two incidents at %v", b.Node, b.At)
 		}
 	}
 	return nil
+}
+
+// order is 0 for an incident by which a node comes or goes, and 1 for one that says what it offers.
+func (x Incident) order() int {
+	if x.Offers != nil {
+		return 1
+	}
+	return 0
 }
 
 // incident carries out the item of kind incidentOf with an index: an entry of the script, or else the change of a class
@@ -157,10 +208,13 @@ func (m *machines) incident(index int) {
 		return
 	}
 	m.pending--
-	x := m.script[index-1]
-	if x.Returns {
+	switch x := m.script[index-1]; {
+	case x.Offers != nil:
+		m.list[x.Node-1].said = x.Offers
+		m.tell(x.Node)
+	case x.Returns:
 		m.restore(x.Node)
-	} else {
+	default:
 		m.lose(x.Node)
 	}
 }

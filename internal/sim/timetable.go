@@ -54,14 +54,9 @@ func (m *machines) planChange(class int) {
 // change tells the core how much the nodes of a class offer from now on. O(nodes of all classes).
 func (m *machines) change(class int) {
 	for i := range m.list {
-		n := &m.list[i]
-		if n.class != class || n.lost {
-			continue
+		if m.list[i].class == class {
+			m.tell(sched.NodeID(i + 1))
 		}
-		spec := *n.spec
-		spec.Capacity = m.timetables.offered(m.now, class, spec.Capacity)
-		news := m.news(n)
-		*news = append(*news, sched.Event{Kind: sched.NodeReported, Node: sched.NodeID(i + 1), Body: &spec})
 	}
 	m.planChange(class)
 }

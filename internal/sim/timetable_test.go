@@ -45,3 +45,36 @@ func TestTimetable(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A node of two slots offers one of them until 5 s and both from there on, by the script, whatever its timetable says:
+// of three tasks of 10 s, one runs 0-10, one 5-15 and one 10-20.
+func TestIncidentOffers(t *testing.T) {
+	table, err := sched.NewForecast(0, sched.Supply{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := slots(1, 0), slots(2, 0)
+	config := Config{Cluster: slotCluster(1, 1, two), Timetables: map[string]*sched.Forecast{"c": table},
+		Script: []Incident{{At: 5 * sec, Node: 1, Offers: &two}, {Node: 1, Offers: &one}}}
+	ends := func(want ...sched.Time) {
+		t.Helper()
+		config.Jobs = source(mr{maps: 3, mapTime: 10 * sec}.job())
+		l, _ := simulate(t, config)
+		wantTimes(t, "ends of tasks", l.ends(sched.OK), want...)
+	}
+	ends(10*sec, 15*sec, 20*sec)
+	below := slots(-1, 0)
+	for says, x := range map[string][]Incident{
+		"incident 1: map-slots: -1, must not be negative": {{Node: 1, Offers: &below}},
+		"node 1 has two incidents at 1s": {{At: sec, Node: 1, Offers: &one}, {At: sec, Node: 1},
+			{At: sec, Node: 1, Offers: &two}},
+	} {
+		config.Script = x
+		if _, err := Run(context.Background(), config); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	config.Script = []Incident{{At: sec, Node: 1}, {At: 2 * sec, Node: 1, Returns: true}, {At: 2 * sec, Node: 1,
+		Offers: &two}, {Node: 1, Offers: &one}}
+	ends(12*sec, 12*sec, 22*sec)
+}

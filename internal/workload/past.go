@@ -32,8 +32,9 @@ type Past struct {
 
 // On returns the past job as a job to simulate on cluster c. It has the recorded times of its tasks and of its probe,
 // and asks for slots or containers, as c has them. Rounds that the job found while it ran are found again in the
-// simulation.
-func (p Past) On(c *Cluster) *sched.JobSpec {
+// simulation. ids are the nodes of c that stand for those of the run, by their IDs there − 1: the input of tasks is where
+// it was. Nil: c is another cluster, and the input is everywhere.
+func (p Past) On(c *Cluster, ids []sched.NodeID) *sched.JobSpec {
 	if !p.Led {
 		p = p.withoutMaster()
 	}
@@ -50,7 +51,10 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 			list[k].Compute = t
 		}
 		truth.Stages = append(truth.Stages, StageTruth{Tasks: int32(len(list)), List: list})
-		st.Tasks, st.Copies, st.Places = int32(len(list)), 0, nil
+		st.Tasks = int32(len(list))
+		if st.Places = placesOn(st, ids); st.Places == nil {
+			st.Copies = 0
+		}
 		if !st.PerTask.FitsIn(room) {
 			st.PerTask = o.MapTask
 			if st.Kind == sched.Reduce {
@@ -61,6 +65,20 @@ func (p Past) On(c *Cluster) *sched.JobSpec {
 	spec.Stages, truth.Later = p.rounds(spec.Stages)
 	spec.Payload, spec.Open = truth, len(truth.Later) > 0
 	return &spec
+}
+
+// placesOn returns where the input of a stage's tasks is on the nodes with ids; nil: it is not known.
+func placesOn(st *sched.StageSpec, ids []sched.NodeID) []sched.NodeID {
+	if len(ids) == 0 || st.Copies == 0 || len(st.Places) != int(st.Copies)*int(st.Tasks) {
+		return nil
+	}
+	list := make([]sched.NodeID, len(st.Places))
+	for i, n := range st.Places {
+		if n > 0 && int(n) <= len(ids) { // else it names no node of the run
+			list[i] = ids[n-1]
+		}
+	}
+	return list
 }
 
 // withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for: that one never

@@ -19,7 +19,7 @@ func TestPastRounds(t *testing.T) {
 	for i := range times {
 		times[i] = make([]sched.Time, i+1)
 	}
-	j := Past{Spec: spec, Times: times, Rounds: []int32{0, 0, 1, 2, 2}}.On(c)
+	j := Past{Spec: spec, Times: times, Rounds: []int32{0, 0, 1, 2, 2}}.On(c, nil)
 	truth := j.Payload.(*Truth)
 	if !j.Open || len(j.Stages) != 2 || len(truth.Later) != 2 || len(truth.Later[0]) != 1 || len(truth.Later[1]) != 2 {
 		t.Fatalf("%d stages, then %v", len(j.Stages), truth.Later)
@@ -29,7 +29,7 @@ func TestPastRounds(t *testing.T) {
 			t.Errorf("stage %d has %d tasks", i, st.Tasks)
 		}
 	}
-	if j = (Past{Spec: spec, Times: times, Rounds: make([]int32, 5)}).On(c); j.Open || len(j.Stages) != 5 ||
+	if j = (Past{Spec: spec, Times: times, Rounds: make([]int32, 5)}).On(c, nil); j.Open || len(j.Stages) != 5 ||
 		len(spec.Stages) != 5 {
 		t.Errorf("one round: open %v, %d stages", j.Open, len(j.Stages))
 	}
@@ -60,7 +60,7 @@ func TestPastWithoutMaster(t *testing.T) {
 			p.Times = append(p.Times, times[st.Kind])
 		}
 		was := after[0].Stage
-		j := p.On(c)
+		j := p.On(c, nil)
 		all := j.Payload.(*Truth).All(j)
 		if len(j.Stages) != 1 || len(all) != 2 || all[0].Kind != sched.Map || all[1].Kind != sched.Reduce ||
 			all[1].After[0].Stage != 0 {

@@ -79,3 +79,30 @@ func Of(jobs ...*sched.JobSpec) Source {
 		}
 	}
 }
+
+// Keep reads jobs, and returns a source that yields them from memory, for many walks at once. It returns nil where the
+// jobs must be read each time: the source ends with an error, has more than most jobs and listed tasks together, or has
+// tasks whose times are drawn from the seed with which it was opened.
+func Keep(jobs Source, most int) Source {
+	var list []*sched.JobSpec
+	for j, err := range jobs {
+		if err != nil {
+			return nil
+		}
+		t, ok := j.Payload.(*Truth)
+		if !ok {
+			return nil
+		}
+		most--
+		for i := range t.Stages {
+			if t.Stages[i].Sigma > 0 && t.Stages[i].List == nil {
+				return nil
+			}
+			most -= len(t.Stages[i].List)
+		}
+		if list = append(list, j); most < 0 {
+			return nil
+		}
+	}
+	return Of(list...)
+}

@@ -84,3 +84,49 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("%+v\nwant %+v, %v", sum, want, err)
 	}
 }
+
+// Jobs are kept if they are few, whole, and the same whatever the seed.
+func TestKeep(t *testing.T) {
+	job := func(stages ...StageTruth) *sched.JobSpec {
+		return &sched.JobSpec{Payload: &Truth{Stages: stages}}
+	}
+	plain, two := job(StageTruth{Tasks: 9, Base: 1}), job(StageTruth{Tasks: 2, List: make([]Task, 2), Sigma: 1})
+	passes := 0
+	source := func(end error, jobs ...*sched.JobSpec) Source {
+		return func(yield func(*sched.JobSpec, error) bool) {
+			passes++
+			for _, j := range jobs {
+				if !yield(j, nil) {
+					return
+				}
+			}
+			if end != nil {
+				yield(nil, end)
+			}
+		}
+	}
+	kept := Keep(source(nil, plain, two), 4) // two jobs and two listed tasks
+	if kept == nil {
+		t.Fatal("they are not kept")
+	}
+	for range 3 {
+		var got []*sched.JobSpec
+		for j, err := range kept {
+			if got = append(got, j); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(got) != 2 || got[0] != plain || got[1] != two || passes != 1 {
+			t.Errorf("%d jobs after %d passes", len(got), passes)
+		}
+	}
+	for name, s := range map[string]Source{
+		"too many": source(nil, plain, two, plain), "an error": source(errors.New("cut off"), plain),
+		"drawn times": source(nil, plain, job(StageTruth{Tasks: 1, Sigma: 0.5})),
+		"programs":    source(nil, &sched.JobSpec{Payload: &Program{}}),
+	} {
+		if Keep(s, 4) != nil {
+			t.Errorf("%s: they are kept", name)
+		}
+	}
+}

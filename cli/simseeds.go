@@ -76,7 +76,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	if kept != nil {
 		t.config.Jobs = kept
 	}
-	configs := []sim.Config{t.config}
+	configs, imported := []sim.Config{t.config}, f.imported
 	for k := 1; k < f.seeds; k++ {
 		c, _, err := f.config(a, t.past, f.seed+uint64(k))
 		if err != nil {
@@ -87,6 +87,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 		}
 		configs = append(configs, c)
 	}
+	f.imported = imported // what was understood as it was read the first time
 	runs := make([]simRun, len(policies)*f.seeds) // by seed, then by policy
 	bar := newBar(&f.output, a.Err, "simulate", int64(len(runs)))
 	defer bar.stop()

@@ -87,7 +87,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 		}
 		configs = append(configs, c)
 	}
-	f.imported = imported // what was understood as it was read the first time
+	f.imported = imported                         // what was understood as it was read the first time
 	runs := make([]simRun, len(policies)*f.seeds) // by seed, then by policy
 	bar := newBar(&f.output, a.Err, "simulate", int64(len(runs)))
 	defer bar.stop()

@@ -48,8 +48,9 @@ func TestSimSeeds(t *testing.T) {
 	if text := must(t, append(args, "--seeds", "3")...); !strings.Contains(text, "SIGNIFICANT") {
 		t.Errorf("%s", text)
 	}
-	if text := must(t, "sim", "--trace", "../examples/history", "--cluster", "nodes=2,memory=3GiB,vcores=4", "--policy",
-		"fair", "--seeds", "2"); !strings.Contains(text, "as measured, under the policy of that time: mean sojourn 59.2 s") {
+	text := must(t, "sim", "--trace", "../examples/history", "--cluster", "nodes=2,memory=3GiB,vcores=4", "--policy",
+		"fair", "--seeds", "2")
+	if !strings.Contains(text, "as measured, under the policy of that time: mean sojourn 59.2 s of 4 jobs") {
 		t.Errorf("%s", text)
 	}
 	for _, bad := range [][]string{{"--seeds", "0"}, {"--seeds", "2", "--per-job", "jobs-{policy}.csv"}} {

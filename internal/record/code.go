@@ -195,7 +195,7 @@ func (c *coder) resources(r *sched.Resources) {
 }
 
 // amounts codes what a node has or an attempt holds. While reading, it rejects an amount below zero.
-func (c *coder) amounts(r *sched.Resources) {
+func amounts(c *coder, r *sched.Resources) {
 	c.resources(r)
 	for k, a := range r {
 		if c.reading && a < 0 {
@@ -359,7 +359,7 @@ func (c *coder) nodeSpec(s *sched.NodeSpec) {
 	c.string(&s.Name)
 	c.string(&s.Class)
 	number(c, &s.Rack)
-	c.amounts(&s.Capacity)
+	amounts(c, &s.Capacity)
 }
 
 func (c *coder) asks(a *sched.Asks) {

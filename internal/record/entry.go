@@ -266,10 +266,10 @@ func (m *memory) event(t tag, e *sched.Event) {
 	case sched.TaskUndone:
 		number(c, &e.Job)
 		body(c, e, c.undone)
-		m.stageIndex(e.Body.(*sched.Undone).Stage)
+		stageIndex(c, e.Body.(*sched.Undone).Stage)
 	case sched.ResizeAsked:
 		e.Attempt = m.attempt(t, e.Attempt)
-		body(c, e, c.amounts)
+		body(c, e, func(r *sched.Resources) { amounts(c, r) })
 	case sched.JobEnded:
 		number(c, &e.Job)
 		if t&notOK != 0 {
@@ -278,7 +278,7 @@ func (m *memory) event(t tag, e *sched.Event) {
 	case sched.AsksChanged:
 		number(c, &e.Job)
 		body(c, e, c.asks)
-		m.asked(e.Body.(*sched.Asks))
+		asked(c, e.Body.(*sched.Asks))
 		if t&withNear != 0 {
 			list(c, &e.Body.(*sched.Asks).Near, c.near)
 		}
@@ -293,7 +293,7 @@ func (m *memory) event(t tag, e *sched.Event) {
 		e.Attempt = sched.AttemptID(m.uvarint(uint64(e.Attempt)))
 		body(c, e, func(f *sched.Found) {
 			number(c, &f.Stage)
-			m.stageIndex(f.Stage)
+			stageIndex(c, f.Stage)
 			number(c, &f.Ran)
 		})
 	case sched.SpecChanged:
@@ -348,20 +348,20 @@ func (m *memory) outcome(e *sched.Event) {
 func (m *memory) stageID(id *sched.StageID) {
 	id.Job = m.stage.Job + sched.JobID(m.varint(int64(id.Job-m.stage.Job)))
 	number(&m.coder, &id.Index)
-	m.stageIndex(id.Index)
+	stageIndex(&m.coder, id.Index)
 }
 
 // stageIndex rejects, while reading, an index of a stage that no job has.
-func (m *memory) stageIndex(i int32) {
-	if m.reading && i < 0 {
-		m.fail(fmt.Errorf("there is no stage %d", i))
+func stageIndex(c *coder, i int32) {
+	if c.reading && i < 0 {
+		c.fail(fmt.Errorf("there is no stage %d", i))
 	}
 }
 
 // asked rejects, while reading, asks that the core would not accept.
-func (m *memory) asked(a *sched.Asks) {
-	m.stageIndex(a.Stage)
-	if !m.reading || m.err != nil || a.Spec == nil {
+func asked(c *coder, a *sched.Asks) {
+	stageIndex(c, a.Stage)
+	if !c.reading || c.err != nil || a.Spec == nil {
 		return
 	}
 	alone := *a.Spec
@@ -373,7 +373,7 @@ func (m *memory) asked(a *sched.Asks) {
 		}
 	}
 	if err != nil {
-		m.fail(fmt.Errorf("asks: %w", err))
+		c.fail(fmt.Errorf("asks: %w", err))
 	}
 }
 

@@ -137,7 +137,7 @@ type Incident struct {
 	At      sched.Time
 	Node    sched.NodeID
 	Returns bool             // else the node is lost, unless Offers is set
-	Offers  *sched.Resources // what the node offers from now on, whatever its timetable says; nil: the node comes or goes
+	Offers  *sched.Resources // what it offers from now on, whatever its timetable says; nil: it comes or goes
 }
 
 // A Status says how far a run has come.

@@ -32,8 +32,8 @@ type Past struct {
 
 // On returns the past job as a job to simulate on cluster c. It has the recorded times of its tasks and of its probe,
 // and asks for slots or containers, as c has them. Rounds that the job found while it ran are found again in the
-// simulation. ids are the nodes of c that stand for those of the run, by their IDs there − 1: the input of tasks is where
-// it was. Nil: c is another cluster, and the input is everywhere.
+// simulation. ids are the nodes of c that stand for those of the run, by their IDs there − 1: the input of tasks is
+// where it was. Nil: c is another cluster, and the input is everywhere.
 func (p Past) On(c *Cluster, ids []sched.NodeID) *sched.JobSpec {
 	if !p.Led {
 		p = p.withoutMaster()

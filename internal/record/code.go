@@ -194,8 +194,8 @@ func (c *coder) resources(r *sched.Resources) {
 	vector(c, (*[sched.NumResources]int64)(r), func(n *int64) { number(c, n) })
 }
 
-// amounts codes what a node has or an attempt holds. While reading, it rejects an amount below zero.
-func amounts(c *coder, r *sched.Resources) {
+// nonNegative codes what a node has or an attempt holds. While reading, it rejects an amount below zero.
+func nonNegative(c *coder, r *sched.Resources) {
 	c.resources(r)
 	for k, a := range r {
 		if c.reading && a < 0 {
@@ -359,7 +359,7 @@ func (c *coder) nodeSpec(s *sched.NodeSpec) {
 	c.string(&s.Name)
 	c.string(&s.Class)
 	number(c, &s.Rack)
-	amounts(c, &s.Capacity)
+	nonNegative(c, &s.Capacity)
 }
 
 func (c *coder) asks(a *sched.Asks) {

@@ -269,7 +269,7 @@ func (m *memory) event(t tag, e *sched.Event) {
 		stageIndex(c, e.Body.(*sched.Undone).Stage)
 	case sched.ResizeAsked:
 		e.Attempt = m.attempt(t, e.Attempt)
-		body(c, e, func(r *sched.Resources) { amounts(c, r) })
+		body(c, e, func(r *sched.Resources) { nonNegative(c, r) })
 	case sched.JobEnded:
 		number(c, &e.Job)
 		if t&notOK != 0 {

@@ -16,7 +16,7 @@ func policiesCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "policies [NAME]",
-		Short:             "List the policies, or show one: what it does, its parameters, what it needs",
+		Short:             "List the policies, or say what one does, takes and needs",
 		Args:              atMostOne,
 		ValidArgsFunction: fixedCompletion(a.names.Policies.Names()),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -128,7 +128,7 @@ func jobsCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "jobs [NAME]",
-		Short:             "List the built-in MapReduce jobs, or show one: what it reads, what may be configured",
+		Short:             "List the built-in MapReduce jobs, or say what one reads and takes",
 		Args:              atMostOne,
 		ValidArgsFunction: fixedCompletion(sortedKeys(a.jobs)),
 		RunE: func(cmd *cobra.Command, args []string) error {

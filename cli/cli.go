@@ -9,6 +9,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,10 +18,12 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -169,6 +172,7 @@ func command(a *app) *cobra.Command {
 		recordCommand(a), rmCommand(a), modelCommand(a), reproduceCommand(a), policiesCommand(a), jobsCommand(a),
 		generateCommand(a), versionCommand(a), taskCommand(a))
 	root.SetHelpCommand(helpCommand(root))
+	root.SetHelpFunc(a.help)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = onlyChildren
@@ -186,6 +190,51 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			return c.Help()
 		}}
+}
+
+// help prints what a command does and how it is used. On a terminal it folds what is wider.
+func (a *app) help(c *cobra.Command, _ []string) {
+	help := strings.TrimSpace(cmp.Or(c.Long, c.Short)) + "\n\n" + c.UsageString()
+	if wide := terminalWidth(a.Out); wide > 0 {
+		help = foldedHelp(help, wide-1)
+	}
+	_, _ = io.WriteString(a.Out, help)
+}
+
+// A described line has the name of a flag or of a command, and what it is after at least two spaces.
+var described = regexp.MustCompile(`^( +\S.*?  +)(\S.*)$`)
+
+// leastFolded is the least room for a description, below which a line is left as it is.
+const leastFolded = 20
+
+// foldedHelp breaks lines between words where they are wider than wide columns. A description goes on below its
+// beginning. Other lines that begin with a space are examples, and keep their form.
+func foldedHelp(help string, wide int) string {
+	var lines []string
+	for line := range strings.SplitSeq(help, "\n") {
+		prose := line != "" && line[0] != ' '
+		if k := len(lines) - 1; prose && k >= 0 && lines[k] != "" && lines[k][0] != ' ' {
+			lines[k] += " " + line // of one paragraph
+		} else {
+			lines = append(lines, line)
+		}
+	}
+	for i, line := range lines {
+		head, rest := "", line
+		if m := described.FindStringSubmatch(line); m != nil {
+			head, rest = m[1], m[2]
+		} else if strings.HasPrefix(line, " ") {
+			continue
+		}
+		if room := wide - len(head); len(line) > wide && room >= leastFolded {
+			var folded strings.Builder
+			for line := range strings.Lines(text.WrapSoft(rest, room)) { // which fills lines with spaces
+				folded.WriteString(strings.TrimRight(line, " \n") + "\n" + strings.Repeat(" ", len(head)))
+			}
+			lines[i] = head + strings.TrimRight(folded.String(), " \n")
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // remark prints a sentence that is neither a result nor an error, unless the user wants neither.

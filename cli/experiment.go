@@ -18,7 +18,7 @@ func experimentCommand(a *app) *cobra.Command {
 	var folder string
 	c := &cobra.Command{
 		Use:   "experiment SWEEP.yaml",
-		Short: "Simulate all combinations of policies, parameters, workloads, loads, clusters and seeds",
+		Short: "Simulate all combinations of policies, loads, clusters and seeds",
 		Long: `Simulate all combinations that a file names, as many at once as there are processors. The results are one
 table, with a row a run: results.csv and results.parquet, and a picture, sojourn.svg. A sweep that was ended goes on
 where it stopped when the same command is given again; runs whose workload or cluster has changed are done again.

@@ -36,9 +36,9 @@ func (o *output) check() error {
 	return usagef("--progress %q: must be auto, always or never", o.progress)
 }
 
-// bar reports whether to draw progress on w.
+// bar reports whether to draw progress on w. Lines of -v would stand within the bar.
 func (o *output) bar(w io.Writer) bool {
-	if o.quiet || o.progress == "never" {
+	if o.quiet || o.progress == "never" || o.verbose && o.progress != "always" {
 		return false
 	}
 	f, ok := w.(*os.File)

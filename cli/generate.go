@@ -26,7 +26,7 @@ func generateCommand(a *app) *cobra.Command {
 	var files int
 	c := &cobra.Command{
 		Use:   "generate KIND --size SIZE --output FILE",
-		Short: "Make input for the built-in jobs: text, documents, ratings, edges, associations, teragen",
+		Short: "Make input for the built-in jobs: text, ratings, edges and others",
 		Example: "  sojourn generate text --size 500MB --output words.txt\n  sojourn generate documents --files 200 " +
 			"--size 50MB --output docs/",
 		Args: atMostOne, ValidArgsFunction: fixedCompletion(append(sortedKeys(generate.All), documentsKind)),

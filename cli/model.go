@@ -44,7 +44,7 @@ func modelCommand(a *app) *cobra.Command {
 	var f modelFlags
 	c := &cobra.Command{
 		Use:   "model --job FILE --cluster CLUSTER",
-		Short: "Predict a job's time before it runs, and say what the time is made of",
+		Short: "Predict a job's time before it runs, and what it is made of",
 		Long: `Predict the time of a MapReduce job from what its tasks need of processors, disks and the network, by a
 queueing model that knows waits for containers, contention and the order of tasks. The profile is a YAML file:
 

@@ -124,6 +124,56 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 }
 
+// TestBarsEndBeforeResults writes results and bars to one terminal: a line has the one or the other. Lines of -v are
+// not within bars either.
+func TestBarsEndBeforeResults(t *testing.T) {
+	const bursty = "sim --trace ../examples/bursty.tsv --jobs 20 --policy fifo,fair"
+	for _, command := range []string{bursty, bursty + " --seeds 2", bursty + " -v"} {
+		at, read := terminal(t, 80)
+		status := Run(t.Context(), Streams{strings.NewReader(""), at, at}, strings.Fields(command))
+		if status != statusOK {
+			t.Fatalf("%s: exit status %d: %s", command, status, read())
+		}
+		bars := 0
+		for line := range strings.Lines(read()) {
+			if i := strings.LastIndex(line, "\x1b[K"); i >= 0 {
+				bars++
+				if rest := strings.TrimSpace(line[i+len("\x1b[K"):]); rest != "" {
+					t.Errorf("%s: %q stands after a bar", command, rest)
+				}
+			}
+		}
+		if narrated := strings.Contains(command, "-v"); narrated == (bars > 0) {
+			t.Errorf("%s: %d lines have bars", command, bars)
+		}
+	}
+}
+
+// TestHelpFits prints the help of commands on terminals: no line is wider, but for examples and names of flags.
+func TestHelpFits(t *testing.T) {
+	for _, columns := range []uint16{80, 100} {
+		for _, verb := range []string{"", "sim", "run", "rm", "experiment", "record", "reproduce"} {
+			at, read := terminal(t, columns)
+			Run(t.Context(), Streams{strings.NewReader(""), at, at}, strings.Fields(verb+" --help"))
+			help, _, _ := strings.Cut(read(), "\nExamples:")
+			about, usage, _ := strings.Cut(help, "Usage:")
+			if len(about) < 20 || usage == "" {
+				t.Errorf("the help of %q is %q", verb, help)
+			}
+			for line := range strings.Lines(about) {
+				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > int(columns) {
+					t.Errorf("%s --help in %d columns: %q has %d", verb, columns, line, n)
+				}
+			}
+		}
+	}
+	const want = `      --cluster string   the cluster: a
+                         shorthand or a file`
+	if got := foldedHelp("      --cluster string   the cluster: a shorthand or a file", 45); got != want {
+		t.Errorf("folded:\n%s\nmust be\n%s", got, want)
+	}
+}
+
 // TestProgressTotals holds a bar to all jobs of the workload, not to those that have come.
 func TestProgressTotals(t *testing.T) {
 	var errs bytes.Buffer

@@ -27,7 +27,7 @@ func reproduceCommand(a *app) *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
 		Use:   "reproduce [NAME]",
-		Short: "Redo a paper's claims: published, ours, spread over seeds, verdict; writes docs/reproduction/NAME.md",
+		Short: "Redo a paper's claims, and write docs/reproduction/NAME.md",
 		Long: `Run the experiments of a paper again, each with several seeds, and print for every published claim what
 came out beside it. The same stands, with pictures, on the page that is written. There are: ` + strings.Join(
 			reproduce.Names(),

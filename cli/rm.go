@@ -47,7 +47,7 @@ func rmCommand(a *app) *cobra.Command {
 	var f rmFlags
 	c := &cobra.Command{
 		Use:   "rm --conf DIR --policy capacity",
-		Short: "Be YARN's ResourceManager: stock NodeManagers, MapReduce and Spark run under a policy",
+		Short: "Be YARN's ResourceManager: stock programs run under a policy",
 		Long: `Be the ResourceManager of a Hadoop cluster, on Hadoop's own ports and protocols. DIR holds core-site.xml,
 yarn-site.xml and capacity-scheduler.xml or fair-scheduler.xml as the cluster has them; what is not understood in them
 is listed at start. Simple authentication trusts the user that a client claims to be, as Hadoop does; Kerberos, TLS and

@@ -57,7 +57,7 @@ func runCommand(a *app) *cobra.Command {
 	f := runFlags{program: workload.Program{Reduces: -1}}
 	c := &cobra.Command{
 		Use:   "run [JOB | WORKLOAD.yaml]",
-		Short: "Run MapReduce jobs on this machine, one or a whole workload, under a policy",
+		Short: "Run MapReduce jobs on this machine, one or a whole workload",
 		Long: `Run a built-in job, programs of yours in any language by Hadoop Streaming's contract, or a workload of
 several jobs that arrive over time, under one policy or several to compare them. Nothing appears in an output directory
 until its job has succeeded.`,

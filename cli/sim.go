@@ -44,7 +44,7 @@ func simCommand(a *app) *cobra.Command {
 	var f simFlags
 	c := &cobra.Command{
 		Use:   "sim --trace FILE --cluster nodes=20,map-slots=3,reduce-slots=1",
-		Short: "Simulate a workload under one policy, or compare several, on a described cluster",
+		Short: "Simulate a workload under one policy, or compare several",
 		Long: `Simulate the jobs of a trace, task by task, on a described cluster. Every policy is given the same jobs,
 and the same luck from the same seed. A job that fails is a result; that no job of a policy succeeds is a failure, exit
 status 1.

@@ -90,7 +90,6 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	f.imported = imported                         // what was understood as it was read the first time
 	runs := make([]simRun, len(policies)*f.seeds) // by seed, then by policy
 	bar := newBar(&f.output, a.Err, "simulate", int64(len(runs)))
-	defer bar.stop()
 	var ended struct {
 		sync.Mutex
 		n int64
@@ -112,6 +111,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 		bar.set(ended.n, fmt.Sprintf("%d of %s", ended.n, spelling.Count(len(runs), "run")))
 		return err
 	})
+	bar.stop() // before results come
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func printSeeded(w io.Writer, results []seededResult, of string) {
 	t.print(w)
 	fmt.Fprintf(w, "\n  times in seconds; ±: half of the 95 %% interval of the mean over %ss", of)
 	if len(results) > 1 {
-		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, %s by %s; significant: at 0.05 over all "+
+		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, %s by %s; significant: at 0.05 over\n  all "+
 			"policies together (paired t-test, Bonferroni)", results[0].Policy, of, of)
 	}
 	fmt.Fprintln(w)

@@ -53,7 +53,7 @@ func submitCommand(a *app) *cobra.Command {
 	f := submitFlags{program: workload.Program{Reduces: -1}}
 	c := &cobra.Command{
 		Use:   "submit [JOB | WORKLOAD.yaml | --jar FILE [CLASS]] [-- ARGUMENT ...]",
-		Short: "Submit MapReduce jobs to a YARN cluster, one or a whole workload, samples first if asked",
+		Short: "Submit MapReduce jobs to a YARN cluster, one or a whole workload",
 		Long: `Submit a built-in job, programs of yours by Hadoop Streaming, a MapReduce jar, or the workload file that
 'sojourn run' takes, to a YARN cluster, and wait until all have ended. Input and output are on the cluster's file
 system. Jobs run by Hadoop's own commands hadoop, mapred and yarn, which must be installed here; the cluster needs

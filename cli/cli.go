@@ -144,7 +144,8 @@ func statusOf(ctx context.Context, err error) int {
 		return statusFailed
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return statusInterrupted
-	case errors.As(err, new(run.Failure)):
+	case errors.As(err, new(run.Failure)), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
+		errors.Is(err, syscall.EIO):
 		return statusFailed
 	}
 	return statusUsage

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,12 +112,16 @@ func TestManagerQueuesKeepLists(t *testing.T) {
 	}
 }
 
-// What is lost counts even when the command was interrupted; other failures of an interrupted command do not.
+// What is lost counts even when the command was interrupted; other failures of an interrupted command do not. A full
+// disk is a failure, and no wrong usage.
 func TestStatusOfLoss(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got := statusOf(ctx, run.Lost(errors.New("full"))); got != statusFailed {
 		t.Errorf("status %d of a loss, want %d", got, statusFailed)
+	}
+	if got := statusOf(t.Context(), fmt.Errorf("write: %w", syscall.ENOSPC)); got != statusFailed {
+		t.Errorf("a full disk: status %d", got)
 	}
 	if got := statusOf(ctx, failuref("%w", context.Canceled)); got != statusInterrupted {
 		t.Errorf("status %d of what was interrupted, want %d", got, statusInterrupted)

@@ -563,7 +563,9 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 	over(err)
 	bars.stop()
 	a.stack(err, f.verbose)
-	f.tellFailures(a, out.Jobs, machine.Logs.Folder())
+	if ctx.Err() == nil { // else what ran was ended by the user
+		f.tellFailures(a, out.Jobs, machine.Logs.Folder())
+	}
 	if out.Jobs == nil && err != nil {
 		return nil, err
 	}

@@ -40,6 +40,12 @@ func TestTerminated(t *testing.T) {
 			"--output", filepath.Join(dir, "out"), "--progress", "never"}
 		child := exec.Command(os.Args[0], "-test.run=^TestTerminated$")
 		child.Env = append(os.Environ(), asMain+"="+strings.Join(args, "\n"))
+		told, err := os.Create(filepath.Join(dir, "told"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Close()
+		child.Stderr = told
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +67,10 @@ func TestTerminated(t *testing.T) {
 		<-ended
 		if status := child.ProcessState.ExitCode(); status != statusInterrupted {
 			t.Errorf("%v: status %d, want %d", s, status, statusInterrupted)
+		}
+		if text, err := os.ReadFile(told.Name()); err != nil || strings.Contains(string(text), "run again") ||
+			!strings.Contains(string(text), "interrupted") {
+			t.Errorf("%v: it says %q, %v", s, text, err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 			t.Errorf("%v: left behind: %v", s, left)

@@ -135,9 +135,50 @@ func TestSimulateEnded(t *testing.T) {
 	}
 }
 
+// One folder takes the results of one experiment at a time.
+func TestOneAtATime(t *testing.T) {
+	folder := t.TempDir()
+	first, err := openJournal(filepath.Join(folder, journalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := done(t, t.Context(), folder); err == nil || !strings.Contains(err.Error(), "another experiment") {
+		t.Errorf("beside another experiment: %v", err)
+	}
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := done(t, t.Context(), folder); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+// A result that cannot be written leaves that of an earlier time, and nothing half done.
+func TestWriteFails(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "results.csv"), []byte("old\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "results.parquet"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(folder, nil); err == nil || !strings.Contains(err.Error(), "results.parquet") {
+		t.Errorf("over a folder: %v", err)
+	}
+	if got := file(t, folder, "results.csv"); !strings.HasPrefix(got, "policy,") {
+		t.Errorf("results.csv is %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*.partial")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 func TestReadSweepErrors(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
-		{"policies: [", "policy: [", "sweep.yaml: yaml: "},
+		{"policies: [", "policy: [", "sweep.yaml: line 2: field policy is not known here; known are policies, "},
+		{"seeds: 2", "seeds: 0", "sweep.yaml: seeds: 0, must be from 1"},
+		{"seeds: 2", "seeds: 1.5", "sweep.yaml: line 7: seeds: 1.5, must be a whole number"},
+		{"jobs: 30", "jobs: 2.5", "sweep.yaml: line 8: jobs: 2.5, must be a whole number"},
 		{"workloads: [../../examples/bursty.tsv]", "", "sweep.yaml: workloads: must name at least one"},
 		{"loads: [1, 2]", "loads: [0]", "sweep.yaml: loads: 0, must be"},
 		{"{delay: [0s, 5s]}", "{patience: [1]}", "sweep.yaml: parameters: no policy has {patience} in it"},

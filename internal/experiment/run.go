@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
 	"github.com/sojourn-sched/sojourn/internal/sim"
@@ -193,12 +195,18 @@ type journal struct {
 	file *os.File
 }
 
-// openJournal reads a journal and opens it to add to it. A last line that was cut off is overwritten.
+// openJournal reads a journal and opens it to add to it. A last line that was cut off is overwritten. No other
+// process can open the journal until it is closed, because both would write to the same places. The kernel closes it
+// when the process ends.
 func openJournal(path string) (*journal, error) {
 	j := &journal{rows: map[string]Row{}}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: another experiment writes to this folder (%w): wait for it, or choose "+
+			"another folder", path, err), f.Close())
 	}
 	whole := int64(0)
 	in := bufio.NewReader(f)

@@ -66,13 +66,13 @@ func ReadSweep(name string, r io.Reader) (*Sweep, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(s); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", name, malformed(err))
+	}
+	if err := s.count(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if s.Loads == nil {
 		s.Loads = []float64{1}
-	}
-	if s.Seeds == 0 {
-		s.Seeds = 1
 	}
 	if s.Estimator == "" {
 		s.Estimator = "oracle"
@@ -81,6 +81,35 @@ func ReadSweep(name string, r io.Reader) (*Sweep, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
+}
+
+// malformed says what keys there are where the text has others.
+func malformed(err error) error {
+	var types *yaml.TypeError
+	if !errors.As(err, &types) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(strings.Join(types.Errors, "; "), "not found in type experiment.Sweep",
+		"is not known here; known are policies, parameters, workloads, loads, clusters, seeds, jobs, costs, "+
+			"estimator, max-events"))
+}
+
+// count refuses numbers that are not whole: decoding drops what is after the point. It sets the default of the seeds
+// where the text has none.
+func (s *Sweep) count(text []byte) error {
+	said := map[string]yaml.Node{}
+	if err := yaml.Unmarshal(text, &said); err != nil {
+		return err
+	}
+	for _, key := range []string{"seeds", "jobs", "max-events"} {
+		if n := said[key]; n.Tag == "!!float" {
+			return fmt.Errorf("line %d: %s: %s, must be a whole number", n.Line, key, n.Value)
+		}
+	}
+	if n, ok := said["seeds"]; !ok || n.Tag == "!!null" {
+		s.Seeds = 1
+	}
+	return nil
 }
 
 // check reports what is wrong with a sweep.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -66,22 +67,29 @@ func parameters(rows []Row) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Write writes the results into a folder: results.csv and results.parquet with a row a run, and sojourn.svg.
+// Write writes the results into a folder: results.csv and results.parquet with a row a run, and sojourn.svg. A file
+// gets its name when it is whole, and replaces that of an earlier time.
 func Write(folder string, rows []Row) error {
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer, []Row) error
 	}{{"results.csv", writeCSV}, {"results.parquet", writeParquet}, {"sojourn.svg", plot}} {
-		file, err := os.Create(filepath.Join(folder, f.name))
+		path := filepath.Join(folder, f.name)
+		file, err := os.Create(path + ".partial")
 		if err != nil {
 			return err
 		}
 		err = errors.Join(f.write(file, rows), file.Close())
-		if errors.Is(err, chart.ErrEmpty) {
-			err = os.Remove(file.Name())
+		if err == nil {
+			err = os.Rename(file.Name(), path)
+		} else if errors.Is(err, chart.ErrEmpty) { // nor is there a picture of an earlier time
+			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
 		}
+		_ = os.Remove(file.Name()) // which is there only if it did not get its name
 		if err != nil {
-			return fmt.Errorf("write %s: %w", file.Name(), err)
+			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
 	return nil

@@ -23,8 +23,8 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 		times:      times{started: m.millis()},
 	}
 	m.apps.add(app)
-	if s.ID.Timestamp == m.life.identity {
-		m.apps.taken.add(app.id.ID)
+	if ids := &m.apps.ids; s.ID.Timestamp == ids.timestamp {
+		ids.taken.add(app.id.ID)
 	}
 	app.save()
 	app.submission.Priority = m.priority(s.Priority)

@@ -8,8 +8,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-func newAppTable() appTable {
+// newAppTable returns an empty table. The ids of its applications have a timestamp.
+func newAppTable(timestamp int64) appTable {
 	return appTable{
+		ids:     appIDs{timestamp: timestamp},
 		byID:    map[wire.ApplicationID]*application{},
 		byJob:   map[sched.JobID]*application{},
 		trimmed: map[wire.AppState]int{},

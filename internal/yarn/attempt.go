@@ -112,18 +112,19 @@ func (a *attempt) page(after containerPlace, visit func(*container)) (last conta
 	return last, false
 }
 
-// previous adds the containers that the attempt has taken over to reply r, for its ApplicationMaster.
-func (a *attempt) previous(r *wire.RegisterMasterResponse) {
-	for _, c := range a.own() {
+// previous adds containers that the attempt has taken over to reply r, for its ApplicationMaster: those of a page after
+// a place. It returns the place to go on after, and whether to go on.
+func (a *attempt) previous(after containerPlace, r *wire.RegisterMasterResponse) (last containerPlace, more bool) {
+	return a.page(after, func(c *container) {
 		if c.id.Attempt == a.id || c.state == done || c.leaving != nil {
-			continue
+			return
 		}
 		signed, _ := c.token(nil)
 		r.Containers = append(r.Containers, c.describe(signed))
 		if t, ok := a.tokenFor(c.node); ok {
 			r.NodeTokens = append(r.NodeTokens, t)
 		}
-	}
+	})
 }
 
 // tokenFor returns a token for a node, unless the ApplicationMaster has one that is still valid.

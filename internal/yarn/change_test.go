@@ -310,6 +310,42 @@ func TestDelegationTokens(t *testing.T) {
 	}
 }
 
+// One user cannot take all delegation tokens that there may be. Those that end, or are cancelled, make room.
+func TestDelegationTokensOfOneUser(t *testing.T) {
+	f := newFew(t)
+	give := func(user string) (*wire.TokenGiven, error) {
+		r, err := f.do(func(m *manager) (answer, error) { return client{m, user}.giveToken(&wire.TokenWanted{}) })
+		if err != nil {
+			return nil, err
+		}
+		return r.(*wire.TokenGiven), nil
+	}
+	var last *wire.TokenGiven
+	for i := range mostOfOwner {
+		var err error
+		if last, err = give("mallory"); err != nil {
+			t.Fatalf("token %d: %v", i+1, err)
+		}
+	}
+	if _, err := give("mallory"); class(err) != classYARN || !strings.Contains(err.Error(), "mallory has 20000") {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := give("alice"); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	if _, err := f.do(func(m *manager) (answer, error) { return client{m, "mallory"}.cancelToken(last) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := give("mallory"); err != nil {
+		t.Errorf("after one was cancelled: %v", err)
+	}
+	f.now = f.now.Add(tokenRenewal)
+	f.f.turn(nil)
+	if d := &f.m.keys.delegations; len(d.good)+len(d.of) > 0 {
+		t.Errorf("when all have ended, %d tokens and %d users are left", len(d.good), len(d.of))
+	}
+}
+
 // A token ends a day after it was renewed last, and is forgotten.
 func TestDelegationTokensEnd(t *testing.T) {
 	f := newFew(t)
@@ -482,6 +518,57 @@ func TestIDsAreTakenOnce(t *testing.T) {
 	}
 	if err := submit("alice", first); class(err) != classYARN {
 		t.Errorf("%s when it is forgotten: %v", first, err)
+	}
+}
+
+// Ids do not run out, however many are asked for and not used: they get another timestamp, and count from 1 again. Ids
+// of the timestamp before can still be submitted, and the next life has a later timestamp than any.
+func TestIDsGetAnotherTimestamp(t *testing.T) {
+	f, k := newFew(t), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	newID := func() wire.ApplicationID {
+		r, err := f.do(func(m *manager) (answer, error) { return client{m, "mallory"}.newID(nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.(*wire.NewApplication).ID
+	}
+	submit := func(id wire.ApplicationID) error {
+		_, err := f.do(func(m *manager) (answer, error) {
+			return client{m, "alice"}.submit(&wire.SubmitRequest{Submission: wire.Submission{ID: id, Unmanaged: true}})
+		})
+		return err
+	}
+	f.do(func(m *manager) (answer, error) { m.apps.ids.last = mostIDs - 1; return nil, nil })
+	last, first := newID(), newID()
+	if last.ID != mostIDs || first.ID != 1 || first.Timestamp <= last.Timestamp {
+		t.Errorf("after %s comes %s", last, first)
+	}
+	f.do(func(m *manager) (answer, error) { m.apps.ids.last = mostIDs; return nil, nil })
+	if next := newID(); next.ID != 1 || next.Timestamp <= first.Timestamp { // in the same ms
+		t.Errorf("after %s comes %s", first, next)
+	}
+	for _, id := range []wire.ApplicationID{last, first} {
+		if err := submit(id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	for _, id := range []wire.ApplicationID{{ID: mostIDs + 1, Timestamp: last.Timestamp},
+		{ID: 1, Timestamp: first.Timestamp + 2}, {ID: 2, Timestamp: first.Timestamp + 1}} {
+		if err := submit(id); class(err) != classYARN {
+			t.Errorf("%s, which was not given: %v", id, err)
+		}
+	}
+	f.do(func(m *manager) (answer, error) { m.saveKeys(); return nil, nil }) // as a start does
+	p, err := readPast(k.values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newFleet(t, 0) // its clock stands at the start of the life before
+	keepIn(t, again.m, k)
+	again.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	if id := nextID(again.m); id.Timestamp <= first.Timestamp+1 {
+		t.Errorf("the next life gives %s, the one before gave %s", id, first)
 	}
 }
 

@@ -603,7 +603,7 @@ func FuzzMethods(f *testing.F) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan bool)
 		go func() { w.f.loop(ctx); close(ended) }()
-		w.f.ask(func(m *manager) (answer, error) { m.apps.named = 9; return nil, nil })
+		w.f.ask(func(m *manager) (answer, error) { m.apps.ids.last = 9; return nil, nil })
 		for _, s := range []*rpc.Server{newTracker(w.f), newClient(w.f), newAdmin(w.f)} {
 			if do := s.Methods[method]; do != nil {
 				for range 2 {

@@ -24,19 +24,33 @@ func as(m *manager, user string) client { return client{m, user} }
 
 // newID gives a client the id of an application that it may submit.
 func (u client) newID(*wire.Empty) (answer, error) {
-	u.m.apps.named++
-	return reply(&wire.NewApplication{
-		ID:      wire.ApplicationID{ID: u.m.apps.named, Timestamp: u.m.identity()},
-		Maximum: u.m.nodes.largest(u.m.config.Sizes),
-	})
+	return reply(&wire.NewApplication{ID: nextID(u.m), Maximum: u.m.nodes.largest(u.m.config.Sizes)})
 }
 
-// gave reports whether an id was given by this ResourceManager. Those of earlier lives are not counted.
-func (m *manager) gave(id wire.ApplicationID) bool {
-	if id.Timestamp == m.life.identity {
-		return id.ID >= 1 && id.ID <= m.apps.named
+// mostIDs is how many ids of applications have the same timestamp. A caller may ask for ids again and again without
+// using them: Hadoop counts on, until its 2^31 are used up and it must be started again. Here the timestamp is renewed
+// long before, so that ids never run out, and the set of those that were used stays small.
+const mostIDs = 1 << 24
+
+// nextID returns an id that no application has.
+func nextID(m *manager) wire.ApplicationID {
+	ids := &m.apps.ids
+	if ids.last >= mostIDs {
+		*ids = appIDs{timestamp: max(m.millis(), ids.timestamp+1)}
+		saveLife(m)
+		m.log.Info("ids of applications have a new timestamp", "timestamp", ids.timestamp)
 	}
-	return id.ID >= 1 && id.Timestamp >= m.life.first && id.Timestamp < m.life.identity
+	ids.last++
+	return wire.ApplicationID{ID: ids.last, Timestamp: ids.timestamp}
+}
+
+// gave reports whether an id was given by this ResourceManager. Those of earlier timestamps are not counted.
+func (m *manager) gave(id wire.ApplicationID) bool {
+	ids := &m.apps.ids
+	if id.Timestamp == ids.timestamp {
+		return id.ID >= 1 && id.ID <= ids.last
+	}
+	return id.ID >= 1 && id.ID <= mostIDs && id.Timestamp >= m.life.first && id.Timestamp < ids.timestamp
 }
 
 // submitApplication takes an application in. The same one again is no error to who submitted it: a client may not have
@@ -56,7 +70,7 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 			"Failed to submit application %s: its id was not given by this ResourceManager",
 			s.ID,
 		)
-	case u.m.apps.byID[s.ID] != nil || s.ID.Timestamp == u.m.identity() && u.m.apps.taken.has(s.ID.ID):
+	case u.m.apps.byID[s.ID] != nil || s.ID.Timestamp == u.m.apps.ids.timestamp && u.m.apps.ids.taken.has(s.ID.ID):
 		return nil, rpc.Errorf(
 			classYARN,
 			"Failed to submit application %s: its id is another application's, ask for a new one",

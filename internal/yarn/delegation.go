@@ -15,7 +15,23 @@ const (
 	tokenRenewal    = 24 * time.Hour
 	tokenLife       = 7 * 24 * time.Hour
 	mostDelegations = 100_000
+	mostOfOwner     = 20_000 // of one user
 )
+
+// add adds a token.
+func (d *delegations) add(identifier string, one *delegation) {
+	d.good[identifier] = one
+	d.of[one.id.Owner]++
+}
+
+// remove removes a token.
+func (d *delegations) remove(identifier string) {
+	one := d.good[identifier]
+	delete(d.good, identifier)
+	if d.of[one.id.Owner]--; d.of[one.id.Owner] == 0 {
+		delete(d.of, one.id.Owner)
+	}
+}
 
 func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	d := &u.m.keys.delegations
@@ -26,6 +42,10 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 			len(d.good),
 			mostDelegations,
 		)
+	}
+	if n := d.of[u.user]; n >= mostOfOwner {
+		return nil, rpc.Errorf(classYARN, "no delegation token: %s has %d, and may have %d: cancel those that are not "+
+			"needed any more, or wait until they expire", cut(u.user, mostName), n, mostOfOwner)
 	}
 	if len(q.Renewer) > mostName {
 		return nil, rpc.Errorf(classYARN, "no delegation token: its renewer has %d bytes, may have %d",
@@ -45,7 +65,7 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	}
 	identifier := one.id.Append(nil)
 	one.password = d.keys.Sign(identifier)
-	d.good[string(identifier)] = one
+	d.add(string(identifier), one)
 	one.save(u.m, identifier)
 	u.m.forgetToken(string(identifier), one)
 	return reply(
@@ -59,7 +79,7 @@ func (m *manager) forgetToken(identifier string, one *delegation) {
 		if m.now.Before(one.expires) {
 			m.forgetToken(identifier, one)
 		} else {
-			delete(m.keys.delegations.good, identifier)
+			m.keys.delegations.remove(identifier)
 			m.saves.put(nameToken+identifier, nil)
 		}
 	})
@@ -109,7 +129,7 @@ func (u client) cancelToken(q *wire.TokenGiven) (answer, error) {
 		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", u.user, one.id.Owner)
 	}
 	u.m.live.off(one.alarm)
-	delete(u.m.keys.delegations.good, string(q.Token.Identifier))
+	u.m.keys.delegations.remove(string(q.Token.Identifier))
 	u.m.saves.put(nameToken+string(q.Token.Identifier), nil)
 	return nil, nil
 }

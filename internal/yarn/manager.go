@@ -31,7 +31,7 @@ func newManager(config *Config, hosts Hosts, start masterLauncher, clock func() 
 		keys:    newKeys(),
 		nodes:   newNodeTable(hosts.set(), newTopology(config.Racks, config.RackScript)),
 		queues:  placement{config.Queues, config.Queues.leaves(), map[string]bool{}},
-		apps:    newAppTable(),
+		apps:    newAppTable(now.UnixMilli()),
 		live:    newLiveness(config.Expiry, config.Quiet),
 		start:   start,
 		groups:  newGroupTable(&config.Access, log),
@@ -60,7 +60,8 @@ func newKeys() keys {
 	one := func() *token.Keys { return token.NewKeys(token.RandomKey()) }
 	clients := make([]byte, clientKeyBytes)
 	rand.Read(clients) // never fails
-	return keys{one(), one(), one(), delegations{keys: one(), good: map[string]*delegation{}}, clients}
+	users := delegations{keys: one(), good: map[string]*delegation{}, of: map[string]int{}}
+	return keys{one(), one(), one(), users, clients}
 }
 
 // roll offers new keys, and uses them when every node had time to learn them: a node that does not know the key of a
@@ -106,7 +107,7 @@ func (m *manager) at() sched.Time { return m.now.Sub(m.started) }
 // millis returns the time that peers are told: ms since 1970.
 func (m *manager) millis() int64 { return m.now.UnixMilli() }
 
-// identity names this life of the ResourceManager to nodes and in application ids.
+// identity names this life of the ResourceManager to nodes.
 func (m *manager) identity() int64 { return m.life.identity }
 
 // note keeps a fact for the next Step of the core.

@@ -26,7 +26,7 @@ func newMaster(f *front) *rpc.Server {
 		Log:      f.log.Logger,
 		Password: func(identifier []byte) ([]byte, error) { return masterPassword(f, identifier) },
 		Methods: map[string]rpc.Method{
-			"registerApplicationMaster": registered(f, "Register App Master", byMaster(f, master.register)),
+			"registerApplicationMaster": registered(f, "Register App Master", registerInParts(f)),
 			"allocate":                  allocateInParts(f),
 			"finishApplicationMaster":   registered(f, "Unregister App Master", byMaster(f, master.finish)),
 		},
@@ -49,7 +49,12 @@ func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer
 	if err != nil {
 		return nil, err
 	}
-	return f.serve(c, func(m *manager) (answer, error) {
+	return f.serve(c, forMaster(id, q, do))
+}
+
+// forMaster returns the function that calls do within a turn, for the attempt of a token.
+func forMaster[Q any](id token.Master, q *Q, do func(master, *Q) (answer, error)) func(*manager) (answer, error) {
+	return func(m *manager) (answer, error) {
 		a := m.attempt(id.Attempt)
 		if a == nil || a.ended() {
 			if _, done := any(q).(*wire.FinishMasterRequest); done && a != nil && a.state == wire.AttemptFinished {
@@ -59,6 +64,38 @@ func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer
 				"Application attempt %s doesn't exist in ApplicationMasterService cache.", id.Attempt)
 		}
 		return do(master{m, a}, q)
+	}
+}
+
+// registerInParts returns the Method of registerApplicationMaster. An ApplicationMaster whose application keeps
+// containers is told of those that it takes over, with a token for each. They are described a page a turn, so that
+// other callers wait for one page at most. One that ends meanwhile is told of with its end, by the answer to a later
+// call.
+func registerInParts(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RegisterMasterRequest) (proto.Message, error) {
+		id, err := token.ReadMaster(c.Token)
+		if err != nil {
+			return nil, err
+		}
+		var at containerPlace
+		more := false
+		reply, err := f.ask(forMaster(id, q, func(am master, q *wire.RegisterMasterRequest) (answer, error) {
+			more = am.a.app.submission.KeepContainers
+			return am.register(q)
+		}))
+		if err != nil {
+			return nil, err
+		}
+		r := reply.(*wire.RegisterMasterResponse)
+		for more {
+			if _, err := f.ask(forMaster(id, q, func(am master, _ *wire.RegisterMasterRequest) (answer, error) {
+				at, more = am.a.previous(at, r)
+				return nil, nil
+			})); err != nil {
+				return nil, err
+			}
+		}
+		return c.Make(r)
 	})
 }
 
@@ -110,7 +147,8 @@ func masterPassword(f *front, identifier []byte) (password []byte, err error) {
 		return nil, err
 	}
 	_, err = f.ask(func(m *manager) (answer, error) {
-		if m.apps.byID[id.Attempt.App] == nil && id.Attempt.App.Timestamp != m.identity() {
+		if at := id.Attempt.App.Timestamp; m.apps.byID[id.Attempt.App] == nil &&
+			(at < m.identity() || at > m.apps.ids.timestamp) {
 			return nil, rpc.Errorf(classAttemptNotFound,
 				"Application attempt %s is of another life of the ResourceManager.", id.Attempt)
 		}
@@ -155,7 +193,6 @@ func (am master) register(q *wire.RegisterMasterRequest) (answer, error) {
 		Queue:     "root." + a.app.queue,
 		Types:     m.config.Sizes.types(),
 	}
-	a.previous(r)
 	return reply(r)
 }
 

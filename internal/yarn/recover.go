@@ -69,7 +69,8 @@ func (m *manager) remember() error {
 // restore takes over the state that an earlier process has stored.
 func (m *manager) restore(p *past) {
 	if p.keys != nil {
-		m.life = life{max(m.life.identity, p.life.Identity+1), p.life.Epoch + 1, p.life.First}
+		m.life = life{max(m.life.identity, p.life.Latest+1), p.life.Epoch + 1, p.life.First}
+		m.apps.ids.timestamp = m.life.identity
 		m.keys.master, m.keys.node = token.Restore(&p.keys.Master), token.Restore(&p.keys.Node)
 		m.keys.container = token.Restore(&p.keys.Container)
 		m.keys.delegations.keys = token.Restore(&p.keys.Delegation)
@@ -87,7 +88,7 @@ func (m *manager) restore(p *past) {
 		m.restoreApp(app)
 	}
 	m.apps.trim(m.config.Completed)
-	m.saves.put(nameLife, &savedLife{m.life.epoch, m.life.identity, m.life.first})
+	saveLife(m)
 	m.saveKeys()
 	m.step()
 }
@@ -102,7 +103,7 @@ func (m *manager) restoreToken(s *savedToken) {
 	}
 	d := &m.keys.delegations
 	d.last = max(d.last, one.id.Sequence)
-	d.good[string(s.Identifier)] = one
+	d.add(string(s.Identifier), one)
 	m.forgetToken(string(s.Identifier), one)
 }
 
@@ -120,7 +121,7 @@ func (m *manager) restoreApp(s *savedApp) {
 		nodes:      map[*node]bool{},
 		times:      s.Times,
 		order:      s.Order,
-		kept:       true,
+		stored:     stored{launch: true, parts: int(s.Parts)},
 	}
 	used := sched.Resources{sched.Memory: s.Memory, sched.VCores: s.VCores}
 	m.config.Sizes.others(&used, s.Others)

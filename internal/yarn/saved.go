@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,7 @@ const (
 	nameKeys   = "keys"
 	nameApp    = "app/"    // and the id: an application, without what only the launch of its ApplicationMaster needs
 	nameLaunch = "launch/" // and the id: its whole submission, until the application is over
+	nameOld    = "old%d/"  // numbers from 0, and the id: attempts of long ago, in parts of attemptsOfPart
 	nameToken  = "token/"  // and the identifier: a delegation token
 )
 
@@ -61,6 +63,28 @@ func (s *saver) seen() int {
 	return s.marks
 }
 
+// attemptsOfPart is how many attempts a part has. Where failures expire an application may have any number of attempts,
+// and only the last ones change: all attempts before the last mostInFull are written once, part by part.
+const attemptsOfPart = 16
+
+// stored says what the store has of an application beside its latest state.
+type stored struct {
+	launch bool // what only the launch of an ApplicationMaster needs
+	parts  int  // of attempts
+}
+
+// oldName returns the name of a part of an application's attempts. name is that of the application.
+func oldName(part int, name string) string { return fmt.Sprintf(nameOld, part) + name }
+
+// saveOld adds to the values to be stored the parts of an application's attempts that are whole and are not stored yet.
+// name is that of the application.
+func saveOld(app *application, to map[string][]byte, name string) {
+	for n := attemptsOfPart; len(app.attempts)-n*(app.stored.parts+1) >= mostInFull; app.stored.parts++ {
+		part := savedPart{Attempts: savedAttempts(app.attempts[n*app.stored.parts:][:n])}
+		to[oldName(app.stored.parts, name)] = part.Append([]byte{})
+	}
+}
+
 // flush starts to write the changes of this turn, and returns the number for wait; zero: nothing has changed.
 func (s *saver) flush() uint64 {
 	if s == nil || len(s.apps)+len(s.changed) == 0 {
@@ -70,13 +94,17 @@ func (s *saver) flush() uint64 {
 		name := savedName(app.id)
 		if app.forgotten {
 			s.changed[nameApp+name], s.changed[nameLaunch+name] = nil, nil
+			for part := range app.stored.parts {
+				s.changed[oldName(part, name)] = nil
+			}
 			continue
 		}
+		saveOld(app, s.changed, name)
 		s.changed[nameApp+name] = app.saved().Append([]byte{})
 		if app.over {
 			s.changed[nameLaunch+name] = nil
-		} else if !app.kept {
-			app.kept = true
+		} else if !app.stored.launch {
+			app.stored.launch = true
 			s.changed[nameLaunch+name] = app.submission.Append([]byte{})
 		}
 	}
@@ -127,14 +155,14 @@ func savedName(id wire.ApplicationID) string { return fmt.Sprintf("%d/%d", id.Ti
 
 // A savedLife describes the last life of the ResourceManager, from a start to an end.
 type savedLife struct {
-	Epoch    int64 // how many lives there were before it
-	Identity int64
-	First    int64 // the identity of the first life
+	Epoch  int64 // how many lives there were before it
+	Latest int64 // the latest timestamp of ids of applications
+	First  int64 // the identity of the first life
 }
 
 func (m *savedLife) Fields(f *proto.Fields) {
 	f.Int64(1, &m.Epoch)
-	f.Int64(2, &m.Identity)
+	f.Int64(2, &m.Latest)
 	f.Int64(3, &m.First)
 }
 
@@ -168,11 +196,12 @@ type savedApp struct {
 	Final       int32
 	Diagnostics string
 	Times       times
-	Ends        int64       // of its lifetime; zero: never
-	Memory      int64       // MiB-seconds that it used; set when the application is over
-	VCores      int64       // core-seconds, likewise
-	Others      wire.Others // seconds of other kinds, likewise
-	Attempts    []savedAttempt
+	Ends        int64          // of its lifetime; zero: never
+	Memory      int64          // MiB-seconds that it used; set when the application is over
+	VCores      int64          // core-seconds, likewise
+	Others      wire.Others    // seconds of other kinds, likewise
+	Parts       int32          // of attempts, which are stored apart
+	Attempts    []savedAttempt // those after them
 }
 
 func (m *savedApp) Fields(f *proto.Fields) {
@@ -190,10 +219,19 @@ func (m *savedApp) Fields(f *proto.Fields) {
 	f.Int64(12, &m.VCores)
 	proto.Repeated(f, 13, &m.Attempts)
 	f.String(14, (*string)(&m.Others))
+	f.Int32(15, &m.Parts)
 }
 
 func (m *savedApp) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *savedApp) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// A savedPart has attempts of long ago.
+type savedPart struct{ Attempts []savedAttempt }
+
+func (m *savedPart) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Attempts) }
+
+func (m *savedPart) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *savedPart) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 func (m *times) Fields(f *proto.Fields) {
 	f.Int64(1, &m.started)
@@ -270,6 +308,8 @@ func (app *application) saved() *savedApp {
 		Memory:      int64(app.used[sched.Memory]),
 		VCores:      int64(app.used[sched.VCores]),
 		Others:      app.m.config.Sizes.seconds(app.used),
+		Parts:       int32(app.stored.parts),
+		Attempts:    savedAttempts(app.attempts[attemptsOfPart*app.stored.parts:]),
 	}
 	m.Submission.Launched()
 	if !app.lifetime.ends.IsZero() {
@@ -278,10 +318,14 @@ func (app *application) saved() *savedApp {
 	for _, kind := range slices.Sorted(maps.Keys(app.access)) {
 		m.Access = append(m.Access, wire.ACL{Type: kind, Users: app.access[kind].String()})
 	}
-	for _, a := range app.attempts {
-		m.Attempts = append(m.Attempts, a.saved())
-	}
 	return m
+}
+
+func savedAttempts(list []*attempt) (saved []savedAttempt) {
+	for _, a := range list {
+		saved = append(saved, a.saved())
+	}
+	return saved
 }
 
 func (a *attempt) saved() savedAttempt {
@@ -302,6 +346,11 @@ func (a *attempt) saved() savedAttempt {
 
 // save marks the application to be written to the store at the end of this turn.
 func (app *application) save() { app.m.saves.mark(app) }
+
+// saveLife writes to the store what the next life must know of this one.
+func saveLife(m *manager) {
+	m.saves.put(nameLife, &savedLife{m.life.epoch, m.apps.ids.timestamp, m.life.first})
+}
 
 // saveKeys writes the keys to the store.
 func (m *manager) saveKeys() {
@@ -341,7 +390,8 @@ func readPast(values map[string][]byte) (*past, error) {
 		case strings.HasPrefix(name, nameApp):
 			app := &savedApp{}
 			if err = app.Decode(text); err == nil {
-				err = app.merge(values[nameLaunch+strings.TrimPrefix(name, nameApp)])
+				name := strings.TrimPrefix(name, nameApp)
+				err = errors.Join(app.merge(values[nameLaunch+name]), app.addOld(values, name))
 			}
 			p.apps = append(p.apps, app)
 		}
@@ -354,6 +404,22 @@ func readPast(values map[string][]byte) (*past, error) {
 		return cmp.Compare(string(a.Identifier), string(b.Identifier))
 	})
 	return p, nil
+}
+
+// addOld puts the attempts that are stored apart before the others. name is that of the application.
+func (m *savedApp) addOld(values map[string][]byte, name string) error {
+	var all []savedAttempt
+	for i := range int(m.Parts) {
+		var part savedPart
+		text, there := values[oldName(i, name)]
+		if err := part.Decode(text); err != nil || !there || len(part.Attempts) != attemptsOfPart {
+			return fmt.Errorf("part %d of %d of its attempts has %d, must have %d: %v", i+1, m.Parts,
+				len(part.Attempts), attemptsOfPart, err)
+		}
+		all = append(all, part.Attempts...)
+	}
+	m.Attempts = append(all, m.Attempts...)
+	return nil
 }
 
 // merge takes the submission from launch, the value of nameLaunch; nil: it was deleted, because the application is

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -155,6 +156,47 @@ func TestContainersComeInPages(t *testing.T) {
 	other := wire.AttemptID{App: f.master.id.App, Attempt: 2}
 	if _, err := containerReports(f.f, "user", &wire.AttemptRequest{ID: other}); class(err) != classAttemptNotFound {
 		t.Errorf("an attempt that there is not: %v", err)
+	}
+}
+
+// An ApplicationMaster that takes over thousands of containers is told of all of them, in many turns.
+func TestKeptContainersComeInPages(t *testing.T) {
+	f := bigFleet(t)
+	const count = 2*pageOfContainers + 7
+	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.KeepContainers = true })]
+	f.master = app.current()
+	f.do(func(m *manager) (answer, error) { return master{m, f.master}.register(&wire.RegisterMasterRequest{}) })
+	got := len(f.allocate(asks(fmt.Sprintf("* %d true", count))))
+	for got < count {
+		f.now = f.now.Add(time.Millisecond)
+		got += len(f.allocate(&wire.AllocateRequest{}))
+	}
+	f.ends(app)
+	id, turns, clock := token.Master{Attempt: app.current().id}, 0, f.m.clock
+	f.m.clock = func() time.Time { turns++; return clock() }
+	reply, err := registerInParts(f.f)(t.Context(), &rpc.Call{Token: id.Append(nil),
+		Body: (&wire.RegisterMasterRequest{}).Append(nil)})
+	f.m.clock = clock
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r wire.RegisterMasterResponse
+	if err := r.Decode(reply.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	nodes := map[wire.NodeID]bool{}
+	for i, c := range r.Containers {
+		nodes[c.Node] = true
+		if i > 0 && c.ID.ID <= r.Containers[i-1].ID.ID || c.Token.Identifier == nil {
+			t.Fatalf("container %d is %v, with a token of %d bytes", i, c.ID, len(c.Token.Identifier))
+		}
+	}
+	if len(r.Containers) != count || len(r.NodeTokens) != len(nodes) || turns != 4 {
+		t.Errorf("%d containers on %d nodes with %d tokens in %d turns, want %d in 4", len(r.Containers), len(nodes),
+			len(r.NodeTokens), turns, count)
+	}
+	if app.current().state != wire.AttemptRunning {
+		t.Errorf("it is %v", app.current().state)
 	}
 }
 

@@ -41,7 +41,7 @@ type manager struct {
 
 // A life of a ResourceManager is the time from a start to an end. All lives share the stored state.
 type life struct {
-	identity int64 // its name for nodes and in application ids: ms since 1970, later than that of any life before
+	identity int64 // its name for nodes: ms since 1970, later than all timestamps of applications of the lives before
 	epoch    int64 // how many lives there were before: part of the ids of containers, so that no two lives share an id
 	first    int64 // the identity of the first life
 }
@@ -167,10 +167,10 @@ type application struct {
 	lifetime   lifetime
 	missed     []wire.ContainerStatus // ends of containers that outlive attempts, while there was no attempt
 	order      int64                  // of submission, over all lives
-	kept       bool                   // the store has what only the launch of an ApplicationMaster needs
-	forgotten  bool                   // it is not reported any more
-	shunned    map[*node]int32        // nodes on which a launch of its ApplicationMaster failed, and node.life then
-	access     map[int32]ACL          // its access lists, by what they allow (wire.ViewApp, wire.ModifyApp)
+	stored     stored
+	forgotten  bool            // it is not reported any more
+	shunned    map[*node]int32 // nodes on which a launch of its ApplicationMaster failed, and node.life then
+	access     map[int32]ACL   // its access lists, by what they allow (wire.ViewApp, wire.ModifyApp)
 }
 
 // lifetime says when an application is killed.
@@ -339,9 +339,8 @@ type appTable struct {
 	byJob   map[sched.JobID]*application
 	list    []*application // in order of submission
 	newest  sched.JobID
-	order   int64                 // application.order of the last
-	named   int32                 // the last id that was given to a client
-	taken   idSet                 // the ids with which an application was submitted
+	order   int64 // application.order of the last
+	ids     appIDs
 	trimmed map[wire.AppState]int // how many applications are not reported any more, by how they ended
 	logs    map[wire.ApplicationID]*collection
 	gone    int   // how many of list are over
@@ -435,6 +434,7 @@ type delegations struct {
 	keys *token.Keys // one key for ever: the tokens in good are valid, and no others
 	last int32
 	good map[string]*delegation // by identifier
+	of   map[string]int         // how many of them a user owns; no entry: none
 }
 
 type delegation struct {
@@ -442,6 +442,14 @@ type delegation struct {
 	password []byte
 	expires  time.Time
 	alarm    *alarm // goes off when it expires
+}
+
+// appIDs are the ids of applications that were given to clients since the start, or since their timestamp was renewed:
+// they count from 1, and each has the timestamp.
+type appIDs struct {
+	timestamp int64 // ms since 1970; the first is the identity of this life
+	last      int32
+	taken     idSet // the ids with which an application was submitted
 }
 
 // An idSet is a set of numbers, with a bit for each number from 0 to the largest.

@@ -1,0 +1,147 @@
+package yarn
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// A memory keeps the values of a store, and the size of what was written last.
+type memory struct {
+	values  map[string][]byte
+	written int
+}
+
+func (k *memory) Close() error { return nil }
+
+func (k *memory) Commit(batch map[string][]byte) error {
+	k.written = 0
+	for name, value := range batch {
+		k.written += len(value)
+		if k.values[name] = value; value == nil {
+			delete(k.values, name)
+		}
+	}
+	return nil
+}
+
+// keepIn makes a manager keep its state in a memory until the test ends.
+func keepIn(t *testing.T, m *manager, k *memory) {
+	kept := store.New(k, func(err error) { t.Error(err) })
+	t.Cleanup(func() { kept.Close() })
+	m.saves = &saver{to: kept, apps: map[*application]bool{}, changed: map[string][]byte{}}
+}
+
+// failAgain makes the ApplicationMaster of an application fail until there were so many attempts.
+func (f *few) failAgain(app *application, attempts int) {
+	f.t.Helper()
+	for len(app.attempts) < attempts {
+		f.now = f.now.Add(time.Second)
+		before := len(app.attempts)
+		if f.ends(app); len(app.attempts) != before+1 {
+			f.t.Fatalf("after attempt %d there are %d: %s", before, len(app.attempts), app.outcome.diagnostics)
+		}
+	}
+}
+
+// oldParts counts the parts of attempts that are stored apart.
+func (k *memory) oldParts() (n int) {
+	for name := range k.values {
+		if strings.HasPrefix(name, "old") {
+			n++
+		}
+	}
+	return n
+}
+
+// Saving an application writes what has changed of it, however many attempts it had before: those of long ago are
+// written once. All of them are there again after a restart, and none is left when the application is forgotten.
+func TestSavingManyAttempts(t *testing.T) {
+	const count = 500
+	f, k := newFew(t), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Validity = 1 })]
+	f.failAgain(app, 2*mostInFull)
+	early := 0
+	for n := range attemptsOfPart { // one of them writes a part
+		f.failAgain(app, 2*mostInFull+n)
+		early = max(early, k.written)
+	}
+	f.failAgain(app, count)
+	late := 0
+	for n := range attemptsOfPart {
+		f.failAgain(app, count+n)
+		late = max(late, k.written)
+	}
+	if late > early+early/10 {
+		t.Errorf("%d bytes are written at a change after %d attempts, and were %d after %d", late, count, early,
+			2*mostInFull)
+	}
+	if want := (len(app.attempts) - mostInFull) / attemptsOfPart; k.oldParts() != want {
+		t.Errorf("%d parts are stored, want %d", k.oldParts(), want)
+	}
+
+	again := newFleet(t, 0)
+	p, err := readPast(k.values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepIn(t, again.m, &memory{values: maps.Clone(k.values)})
+	again.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	next := again.m.apps.byID[app.id]
+	if len(next.attempts) != len(app.attempts) {
+		t.Fatalf("%d attempts are there after a restart, want %d", len(next.attempts), len(app.attempts))
+	}
+	for i, a := range app.attempts[:len(app.attempts)-1] { // the last one may still run
+		b := next.attempts[i]
+		if fmt.Sprint(a.id, a.state, a.failed, a.diagnostics, a.times, a.master.id) !=
+			fmt.Sprint(b.id, b.state, b.failed, b.diagnostics, b.times, b.master.id) {
+			t.Fatalf("attempt %d is %+v after a restart, was %+v", i+1, b.report(), a.report())
+		}
+	}
+
+	f.m.config.Completed = 0
+	f.do(func(*manager) (answer, error) { app.end(wire.AppKilled, outcome{wire.Killed, ""}); return nil, nil })
+	f.ends(app)
+	if n := k.oldParts(); n > 0 || !app.forgotten {
+		t.Errorf("%d parts are left of an application that is forgotten: %v", n, app.forgotten)
+	}
+}
+
+// Attempts that a program before this one stored in one value are taken over, and stored in parts. A part that is
+// missing is an error that names it.
+func TestAttemptsInOneValue(t *testing.T) {
+	const count = 3 * mostInFull
+	f, k := newFew(t), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Validity = 1 })]
+	f.failAgain(app, count)
+	whole := app.saved()
+	whole.Parts, whole.Attempts = 0, savedAttempts(app.attempts)
+	name := savedName(app.id)
+	values := maps.Clone(k.values)
+	values[nameApp+name] = whole.Append(nil)
+	p, err := readPast(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, again := newFleet(t, 0), &memory{values: values}
+	keepIn(t, later.m, again)
+	later.do(func(m *manager) (answer, error) {
+		m.restore(p)
+		m.apps.byID[app.id].save()
+		return nil, nil
+	})
+	if n := len(later.m.apps.byID[app.id].attempts); n != count || again.oldParts() != k.oldParts() {
+		t.Errorf("%d attempts and %d parts, want %d and %d", n, again.oldParts(), count, k.oldParts())
+	}
+	delete(again.values, oldName(1, name))
+	if _, err := readPast(again.values); err == nil || !strings.Contains(err.Error(), "part 2 of") {
+		t.Errorf("without a part: %v", err)
+	}
+}

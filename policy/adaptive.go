@@ -116,7 +116,8 @@ var adaptiveCard = Card{
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"by job: whether its goal is given up (with shortage=fewest)",
 		mastersMemory,
-		"by job: whether it was said that its goal cannot be met; how many jobs have come since goals were looked at",
+		"by job: whether it was said that its goal cannot be met, and how many of its tasks were known when it asked last",
+		"how many events since the last look at goals may have added work",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 	Limits: []Limit{{"rm", "policy adaptive learns of a job's reduces when its ApplicationMaster asks for them: " +
@@ -157,6 +158,9 @@ func newAdaptive(a Args) sched.Policy {
 	}
 	p.Order.init(a)
 	p.Masters.init(a)
+	if p.Order.fewest {
+		p.Masters.key = p.Order.masterKey
+	}
 	p.Warnings.on = a.Choice("warn") == "on"
 	return p
 }
@@ -166,10 +170,17 @@ func (a *adaptive) Decide(p *sched.Plan) {
 	a.Order.begin(p)
 	a.Warnings.follow(p, &a.Order)
 	a.offer(p)
-	a.Masters.start(p, a)
+	if a.Order.fewest {
+		a.Masters.begin(p)
+		a.yield(p)
+	} else {
+		a.Masters.start(p, a)
+	}
 	var passed []*sched.Stage // stages that passed over nodes, in their order
-	for st := a.Order.first(p); st != nil; st = a.Order.first(p) {
+	for st := a.first(p); st != nil; st = a.first(p) {
 		switch {
+		case st.Kind == sched.Master:
+			a.Masters.try(p, a, st)
 		case a.place(p, st):
 			a.started(p, st)
 		default:
@@ -184,11 +195,65 @@ func (a *adaptive) Decide(p *sched.Plan) {
 			a.started(p, st)
 		}
 	}
-	a.Masters.keep(p)
+	if a.Order.fewest {
+		a.keep(p)
+	} else {
+		a.Masters.keep(p)
+	}
+}
+
+// first returns the stage whose turn it is among those that have room; nil: none has. With shortage=fewest masters take
+// their turns by the goals of their jobs; else Masters has started those that may start.
+func (a *adaptive) first(p *sched.Plan) *sched.Stage {
+	st := a.Order.first(p)
+	if !a.Order.fewest {
+		return st
+	}
+	master := a.Masters.first(p)
+	if master == nil || st != nil && a.Order.precedes(p.View, st, master) {
+		return st
+	}
+	return master
+}
+
+// yield gives up the nodes that are kept for masters other than the one that is first by now, with shortage=fewest. It
+// waits for an event, so that a call while nothing happens changes nothing.
+func (a *adaptive) yield(p *sched.Plan) {
+	if len(a.Masters.Keep.Kept) > 0 && len(p.Events) > 0 {
+		a.Masters.Keep.only(p, a.urgent(p))
+	}
+}
+
+// urgent returns the first master that waits and may start, with room or without, if the goal of its job is not given
+// up; nil: there is none.
+func (a *adaptive) urgent(p *sched.Plan) *sched.Stage {
+	if st := a.Masters.head(p); st != nil && !*a.Order.GivenUp.Of(st.Job) {
+		return st
+	}
+	return nil
+}
+
+// keep keeps a node for the urgent master, with shortage=fewest, if smaller tasks that come after it in the order were
+// started now.
+func (a *adaptive) keep(p *sched.Plan) {
+	master := a.urgent(p)
+	if master == nil {
+		return
+	}
+	var after []sched.Action
+	for _, act := range p.Actions() {
+		if st := p.Stage(act.Stage); act.Kind == sched.Launch && !a.Order.precedes(p.View, st, master) {
+			after = append(after, act)
+		}
+	}
+	a.Masters.Keep.keep(p, master, after)
 }
 
 // Position returns the place of st in the order, for the command explain.
 func (a *adaptive) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
+	if st.Kind == sched.Master && st.Pending > 0 && a.Order.fewest && a.Withheld(v, st) == "" {
+		return a.Order.key(v, st), true
+	}
 	return a.Order.Position(v, st)
 }
 

@@ -389,6 +389,51 @@ func (l *lineup) inTime(r *goalRow) (goals.Class, float64) {
 	return goals.Planned, r.facts.goal.Seconds()
 }
 
+// key returns the place of a stage in the order: its class, less s_req or the lateness, and its goal. A master has a
+// place with shortage=fewest only.
+func (l *lineup) key(v *sched.View, st *sched.Stage) sched.Key {
+	if st.Kind == sched.Master {
+		return l.masterKey(v, st)
+	}
+	m := *l.members.Of(st)
+	c, _ := l.curve(m, v.Now)
+	return sched.Key{Class: int32(c.Class), Value: c.At(0).Value, Then: int64(l.rows[m].facts.goal)}
+}
+
+// masterKey returns the place of a master with shortage=fewest: by the earliest goal among the stages of its job. If
+// the job is given up, it comes by the work of the job. O(stages² of the job).
+func (l *lineup) masterKey(v *sched.View, st *sched.Stage) sched.Key {
+	goal, work := l.goal(v, st), 0.0
+	for _, other := range st.Job.Stages {
+		if other.Kind != sched.Master {
+			mean, _ := l.mean(other)
+			goal, work = min(goal, l.goal(v, other)), work+float64(unfinished(other))*mean
+		}
+	}
+	switch {
+	case *l.GivenUp.Of(st.Job):
+		return sched.Key{Class: int32(givenUp), Value: max(work, told(st).Seconds()), Then: int64(goal)}
+	case goal == sched.Never:
+		return sched.Key{Class: int32(goals.Background), Value: st.Job.Submitted.Seconds(), Then: int64(goal)}
+	}
+	return sched.Key{Class: int32(goals.Planned), Value: goal.Seconds(), Then: int64(goal)}
+}
+
+// told returns the sum of the times of a job's tasks, which the user has told and which stands for the tasks until the
+// job's master has asked for some; 0: it is not told, or the master has asked.
+func told(master *sched.Stage) sched.Time {
+	if !counts(master) {
+		return 0
+	}
+	return master.Spec.Prior
+}
+
+// precedes reports whether st comes before a master in the order, with shortage=fewest.
+func (l *lineup) precedes(v *sched.View, st, master *sched.Stage) bool {
+	a, b := l.key(v, st), l.key(v, master)
+	return a.Before(b) || !b.Before(a) && earlier(st, master)
+}
+
 // steps returns for how many seconds RequiredInWaves stays as it is: until one wave less fits before the goal, or one
 // slot less is enough for the work that is left, which the young tasks do.
 func steps(s goals.Stage, young int) float64 {
@@ -439,17 +484,15 @@ func (l *lineup) enoughUntil(now sched.Time, st *sched.Stage) sched.Time {
 	return until
 }
 
-// Position returns the place of st in the order: its class, less s_req or the lateness, and its goal.
+// Position returns the place of a stage that waits, except masters, as key does.
 func (l *lineup) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	if st.Pending == 0 || st.Kind == sched.Master {
 		return sched.Key{}, false
 	}
-	m, ok := l.members.Has(st)
-	if !ok || *m == 0 {
+	if m, ok := l.members.Has(st); !ok || *m == 0 {
 		return sched.Key{}, false
 	}
-	c, _ := l.curve(*m, v.Now)
-	return sched.Key{Class: int32(c.Class), Value: c.At(0).Value, Then: int64(l.rows[*m].facts.goal)}, true
+	return l.key(v, st), true
 }
 
 // inWords says a key of Position.
@@ -465,11 +508,14 @@ func (l *lineup) inWords(k sched.Key) string {
 	case goals.Unmeasured:
 		return "the time of its tasks is unknown" + since + goal
 	case goals.Planned:
+		if l.fewest {
+			return "served by its goal" + goal
+		}
 		return fmt.Sprintf("it needs %.6g more slots", -k.Value) + goal
 	case probed:
 		return "the time of its tasks is unknown, and enough run to tell it" + since + goal
 	case givenUp:
-		return "its goal is given up" + since + goal
+		return "its goal is given up, with " + span(k.Value) + " of tasks to start" + goal
 	case behind:
 		return "an earlier stage of its job comes first" + since + goal
 	}

@@ -90,3 +90,54 @@ func TestAdaptiveScarcestResource(t *testing.T) {
 		t.Errorf("the notes are %q, not %q", notes, want)
 	}
 }
+
+// Two jobs of a ResourceManager, whose tasks are known when their masters ask for them. Masters hold two of four GiB,
+// so that two are left for maps. The first job's 8 maps of 10 s cannot be through in the 29 s that are left to its goal:
+// they are 80 s on two slots. So it is given up when it asks, and the second job is served first, though its goal is
+// later. Were the room of masters counted, or the asks not looked at, the first would come first. A third job says that
+// its tasks take 100 s, more than two slots have by its goal: its master comes after that of a fourth one, whose goal
+// is later and which says nothing.
+func TestAdaptiveGivesUpWhatMastersAskFor(t *testing.T) {
+	p, _, err := Parse("adaptive:shortage=fewest,masters=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := sched.New(sched.Config{Policy: p})
+	gib := sched.Resources{sched.Memory: 1024}
+	job := func(id sched.JobID, goal, told time.Duration) sched.Event {
+		return sched.Event{Kind: sched.JobSubmitted, Job: id, Body: &sched.JobSpec{Deadline: goal, Open: true,
+			Stages: []sched.StageSpec{{Kind: sched.Master, PerTask: gib, Tasks: 1, Prior: told}}}}
+	}
+	asks := func(id sched.JobID, maps int32) sched.Event {
+		return sched.Event{Kind: sched.AsksChanged, Job: id, Body: &sched.Asks{Stage: 1, Pending: maps,
+			Spec: &sched.StageSpec{Kind: sched.Map, PerTask: gib, Tasks: -1, Prior: 10 * time.Second}}}
+	}
+	launched := func(acts []sched.Action) (list []sched.StageID) {
+		for _, a := range acts {
+			if a.Kind == sched.Launch {
+				list = append(list, a.Stage)
+			}
+		}
+		return list
+	}
+	core.Step(0, []sched.Event{
+		{Kind: sched.NodeJoined, Node: 1,
+			Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.Memory: 4096}}},
+		job(1, 30*time.Second, 0), job(2, 60*time.Second, 0),
+	})
+	got := launched(core.Step(time.Second, []sched.Event{asks(1, 8), asks(2, 2)}))
+	if want := []sched.StageID{{Job: 2, Index: 1}, {Job: 2, Index: 1}}; !slices.Equal(got, want) {
+		t.Errorf("started are tasks of %v, not of %v", got, want)
+	}
+	core.Step(2*time.Second, []sched.Event{job(3, 40*time.Second, 100*time.Second), job(4, 200*time.Second, 0)})
+	place := func(id sched.JobID) sched.Key {
+		k, ok := p.(*adaptive).Position(&core.View, core.Job(id).Stages[0])
+		if !ok {
+			t.Errorf("the master of job %d has no place in the order", id)
+		}
+		return k
+	}
+	if third, fourth := place(3), place(4); !fourth.Before(third) {
+		t.Errorf("the master of job 4 is at %+v, after that of job 3 at %+v", fourth, third)
+	}
+}

@@ -33,8 +33,9 @@ const mostNamed = 5
 // costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits until so many new jobs have come
 // that it costs O(log n) for each of them.
 type warnings struct {
-	Told  sched.Per[bool] // by job: a note was made
-	Since int             // how many news there were since the last look
+	Told  sched.Per[bool]  // by job: a note was made
+	Asked sched.Per[int32] // by job: the most tasks that were known when its master asked (with shortage=fewest)
+	Since int              // how many news there were since the last look
 
 	on    bool
 	notes []string
@@ -55,7 +56,7 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 	if !w.on && !l.fewest {
 		return
 	}
-	if w.Since += news(p, l); w.Since == 0 || w.Since*fewGoals < p.LiveJobs() {
+	if w.Since += w.news(p, l); w.Since == 0 || w.Since*fewGoals < p.LiveJobs() {
 		return
 	}
 	w.Since = 0
@@ -89,7 +90,7 @@ func claimsOf(p *sched.Plan, l *lineup) []rivals {
 			continue
 		}
 		for _, st := range j.Stages {
-			if st.Kind == sched.Master || unfinished(st) == 0 {
+			if unfinished(st) == 0 || st.Kind == sched.Master && told(st) == 0 {
 				continue
 			}
 			d := demandOf(p, l, st)
@@ -110,8 +111,9 @@ func claimsOf(p *sched.Plan, l *lineup) []rivals {
 	return claims
 }
 
-// news returns how many events of this Step may have added work, or changed what there is for it.
-func news(p *sched.Plan, l *lineup) (n int) {
+// news returns how many events of this Step may have added work, or changed what there is for it. With shortage=fewest it
+// counts a job whose master asks for more tasks than ever before: until it asks, little is known of the job.
+func (w *warnings) news(p *sched.Plan, l *lineup) (n int) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.JobSubmitted, sched.SpecChanged, sched.NodeJoined, sched.NodeLost:
@@ -120,13 +122,38 @@ func news(p *sched.Plan, l *lineup) (n int) {
 			if a := p.Attempt(e.Attempt); a != nil && e.Outcome == sched.OK && l.Lengths.Of(a.Stage).N == 1 {
 				n++
 			}
+		case sched.AsksChanged:
+			if j := p.Job(e.Job); j != nil && l.fewest && w.asksMore(j) {
+				n++
+			}
 		}
 	}
 	return n
 }
 
-// demandOf returns the work that is left of a stage, in tasks × seconds; zero if nothing is known of its tasks.
+// asksMore reports whether more tasks of a job are known than ever before, and notes them. O(stages of the job).
+func (w *warnings) asksMore(j *sched.Job) bool {
+	tasks := int32(0)
+	for _, st := range j.Stages {
+		if st.Kind != sched.Master {
+			tasks += unfinished(st) + st.Done
+		}
+	}
+	known := w.Asked.Of(j)
+	more := tasks > *known
+	*known = max(*known, tasks)
+	return more
+}
+
+// demandOf returns the work that is left of a stage, in tasks × seconds; zero if nothing is known of its tasks. A master
+// stands for the tasks that it has not asked for yet, as far as the user has told how long they take; their containers
+// are taken to be as large as its own.
 func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
+	if st.Kind == sched.Master {
+		d.Work, d.Goal = told(st).Seconds(), (l.goal(p.View, st) - p.Now).Seconds()
+		d.Missed = d.Goal <= 0
+		return d
+	}
 	f := l.facts(p.View, st)
 	if !f.known {
 		f.mean = p.Estimate(st, 0).Mean.Seconds()
@@ -150,7 +177,8 @@ func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 }
 
 // giveUp computes which jobs to give up: those with a stage whose goal cannot be met together with the goals of others.
-// A stage that is given up for one kind of resource needs none of the others. O(n log n) for n stages, and O(jobs).
+// A stage that is given up for one kind of resource needs none of the others. What masters hold is of no use for tasks
+// until their jobs end, so it does not count. O(n log n) for n stages, and O(jobs).
 func (l *lineup) giveUp(p *sched.Plan, claims []rivals) {
 	hopeless := map[sched.JobID]bool{}
 	lost := map[*sched.Stage]bool{}
@@ -161,7 +189,8 @@ func (l *lineup) giveUp(p *sched.Plan, claims []rivals) {
 				list = append(list, c)
 			}
 		}
-		for _, i := range goals.Hopeless(0, float64(p.Capacity[claims[i].kind]), demandsOf(list)) {
+		k := claims[i].kind
+		for _, i := range goals.Hopeless(0, float64(p.Capacity[k]-p.Queues[0].Masters[k]), demandsOf(list)) {
 			st := list[i].stage
 			lost[st], hopeless[st.ID.Job] = true, true
 		}

@@ -107,9 +107,11 @@ func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	}
 }
 
-// only gives up the nodes that are kept for stages other than st.
+// only gives up the nodes that are kept for stages other than st; nil: all nodes.
 func (k *keeper) only(p *sched.Plan, st *sched.Stage) {
-	k.Kept = slices.DeleteFunc(k.Kept, func(b bar) bool { return b.Stage != st.ID && p.Reserve(nil, p.Node(b.Node)) })
+	k.Kept = slices.DeleteFunc(k.Kept, func(b bar) bool {
+		return (st == nil || b.Stage != st.ID) && p.Reserve(nil, p.Node(b.Node))
+	})
 }
 
 // keeps reports whether a node is kept for st.

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,27 +20,31 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// The mix of jobs by which policies that know goals are compared on stock MapReduce: sizes come as often as they stand
-// here.
-var goalMaps = []int{1, 1, 1, 2, 2, 3, 4, 6, 10, 20}
+// The kinds of jobs by which policies that know goals are compared on stock MapReduce: by how many maps they have. A
+// kind comes as often as it stands here.
+var goalMaps = []int{1, 1, 1, 2, 2, 4, 4, 8, 16}
 
 const (
-	goalMap    = 5 * time.Second
-	goalSlots  = 9                // maps that the nodes run beside masters, about
-	goalStart  = 10 * time.Second // from the submission to the first map
-	goalLaunch = 3 * time.Second  // of a map's process
-	goalLoad   = 1.3
-	goalMost   = 3.0 // deadlines are from 1.5 to so many times the time alone
+	goalMap   = 5 * time.Second // what a map sleeps
+	goalTask  = 8 * time.Second // a map with the start of its process, as tags tell
+	goalLoad  = 1.2
+	goalLeast = 1.5 // deadlines are from so many times the time alone
+	goalMost  = 4.0 // to so many
 )
 
 // TestGoalsOnHadoop runs jobs with deadlines in their tags on stock Hadoop with three NodeManagers, under one policy
-// after the other, SOJOURN_GOALS_REPEATS times (5), SOJOURN_GOALS_JOBS of them (24) in each run. It leaves a line for
-// each job in the folder that SOJOURN_GOALS names. It ends with a table: the deadlines that each policy of
-// SOJOURN_GOALS_POLICIES meets, and the paired differences to the second one. `make goals-on-hadoop` runs it.
+// after the other, SOJOURN_GOALS_REPEATS times (4), SOJOURN_GOALS_JOBS of them (16) in each run. It prints the
+// deadlines that each policy of SOJOURN_GOALS_POLICIES meets, and the paired differences to the second one.
+// `make goals-on-hadoop` runs it. The folder that SOJOURN_GOALS names has a line for each job (results.txt) and the
+// table (goals.md); both are written after each run, so that a comparison that is cut short keeps what it has measured.
 //
-// Jobs sleep, so that other work on the machine changes their times little. They come at exponential intervals, so
-// often that maps would take the part goalLoad of the slots. A deadline is uniform from 1.5 to goalMost times what the
-// job takes alone, by the constants above. All policies of a repeat get the same jobs.
+// The rule is that of examples/deadlines. First each kind of job runs alone, and then two jobs of each entry of goalMaps
+// come at once, under fair. What these take together, divided by their number, is the interval of jobs at load 1: the
+// cluster is busy all the time. A repeat draws jobs at exponential intervals at goalLoad. A job's deadline is uniform
+// from goalLeast to goalMost times what its kind took alone. All policies of a repeat get the same jobs. What they know
+// of task times is what the runs before the draws have taught (--history), and tags tell sizes.
+//
+// Jobs sleep, so that the machine has time for the processes of nine maps and their masters.
 func TestGoalsOnHadoop(t *testing.T) {
 	folder := os.Getenv("SOJOURN_GOALS")
 	if folder == "" {
@@ -51,7 +57,7 @@ func TestGoalsOnHadoop(t *testing.T) {
 		}
 		return n
 	}
-	repeats, count := number("SOJOURN_GOALS_REPEATS", "5"), number("SOJOURN_GOALS_JOBS", "24")
+	repeats, count := number("SOJOURN_GOALS_REPEATS", "4"), number("SOJOURN_GOALS_JOBS", "16")
 	s := newStock(t)
 	s.choosePorts()
 	for k, v := range map[string]string{
@@ -69,129 +75,198 @@ func TestGoalsOnHadoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer results.Close()
+	learned := filepath.Join(s.dir, "learned.db")
+	rm := s.serveVerb("fair", "--estimator", "history", "--history", learned)
+	s.addNodes(3)
+	s.untilNodes(3)
+	alone, gap := s.measureGoals(results)
+	s.clean()
+	rm.stop()
+	known, err := os.ReadFile(learned)
+	if err != nil {
+		t.Fatal(err)
+	}
 	policies := strings.Split(cmp.Or(os.Getenv("SOJOURN_GOALS_POLICIES"),
-		"fair;edf;adaptive:shortage=fewest,lengths=estimated,split=waves"), ";")
-	met := make([][]float64, len(policies)) // deadlines, by policy and repeat
+		"fair;edf;adaptive:shortage=fewest,split=waves,lengths=estimated;distributions"), ";")
+	met := make([][]float64, len(policies)) // deadlines, by policy and repeat; NaN: not measured
+	text := ""
 	for n := range repeats {
-		jobs := drawGoals(uint64(n), count)
-		for i, spec := range policies {
-			rm := s.serveVerb(spec, "--estimator", "history")
-			if n == 0 && i == 0 {
-				s.addNodes(3)
-			}
+		jobs := drawGoals(uint64(n), count, alone, gap)
+		for i := range policies {
+			met[i] = append(met[i], math.NaN())
+		}
+		for k := range policies {
+			i := (n + k) % len(policies) // none is always the first
+			history := filepath.Join(s.dir, fmt.Sprintf("history-%d-%d.db", n, i))
+			s.write(history, string(known))
+			rm := s.serveVerb(policies[i], "--estimator", "history", "--history", history)
 			s.untilNodes(3)
-			fmt.Fprintf(results, "run %s %d load %s\n", spec, n+1, load(t))
-			met[i] = append(met[i], float64(s.deadlines(jobs, results)))
+			fmt.Fprintf(results, "run %s %d load %s\n", policies[i], n+1, load(t))
+			in := 0
+			for j, a := range s.runGoals(jobs) {
+				took := time.Duration(a.Finish-a.Start) * time.Millisecond
+				if took <= jobs[j].due {
+					in++
+				}
+				fmt.Fprintf(results, "job %d maps %d due %v took %v\n", j+1, jobs[j].maps, jobs[j].due, took)
+			}
+			met[i][n] = float64(in)
+			text = goalsTable(policies, count, met)
+			s.write(filepath.Join(folder, "goals.md"), text)
 			s.clean()
-			rm.kill()
+			rm.stop()
 		}
 	}
-	text := goalsTable(policies, count, met)
 	t.Log(text)
-	s.write(filepath.Join(folder, "goals.md"), text)
 }
 
 // A goalJob is a job of the mix.
 type goalJob struct {
-	maps          int
-	submit, alone time.Duration
-	due           time.Duration // after its submission
+	maps   int
+	submit time.Duration
+	due    time.Duration // after its submission; 0: it has no deadline
+}
+
+// measureGoals returns the time that each kind of job takes alone, by its maps, and the interval of jobs at load 1.
+func (s *stock) measureGoals(to io.Writer) (alone map[int]time.Duration, gap time.Duration) {
+	s.t.Helper()
+	s.runGoals([]goalJob{{maps: 1}}) // the first job finds nothing in the machine's caches
+	alone = map[int]time.Duration{}
+	for _, maps := range slices.Compact(slices.Clone(goalMaps)) {
+		a := s.runGoals([]goalJob{{maps: maps}})
+		alone[maps] = time.Duration(a[len(a)-1].Finish-a[len(a)-1].Start) * time.Millisecond
+		fmt.Fprintf(to, "alone maps %d took %v\n", maps, alone[maps])
+	}
+	var crowd []goalJob
+	for _, maps := range goalMaps {
+		crowd = append(crowd, goalJob{maps: maps}, goalJob{maps: maps})
+	}
+	reports := s.runGoals(crowd)
+	first, last := reports[0].Start, reports[0].Finish
+	for _, a := range reports {
+		first, last = min(first, a.Start), max(last, a.Finish)
+	}
+	gap = time.Duration(last-first) * time.Millisecond / time.Duration(len(crowd))
+	fmt.Fprintf(to, "together %d jobs took %v each\n", len(crowd), gap)
+	return alone, gap
 }
 
 // drawGoals draws the jobs of a repeat.
-func drawGoals(seed uint64, count int) []goalJob {
+func drawGoals(seed uint64, count int, alone map[int]time.Duration, gap time.Duration) []goalJob {
 	r := rand.New(rand.NewPCG(seed, 3))
-	sum := 0
-	for _, n := range goalMaps {
-		sum += n
-	}
-	work := float64(sum) / float64(len(goalMaps)) * (goalMap + goalLaunch).Seconds() // of a job, on average
-	gap := work / goalSlots / goalLoad
 	jobs, at := make([]goalJob, count), 0.0
 	for i := range jobs {
 		n := goalMaps[r.IntN(len(goalMaps))]
-		waves := time.Duration((n + goalSlots - 1) / goalSlots)
-		alone := goalStart + waves*(goalMap+goalLaunch)
+		times := goalLeast + (goalMost-goalLeast)*r.Float64()
 		jobs[i] = goalJob{
-			maps: n, submit: time.Duration(at * 1e9), alone: alone,
-			due: time.Duration(float64(alone) * (1.5 + (goalMost-1.5)*r.Float64())).Round(time.Second),
+			maps: n, submit: time.Duration(at), due: time.Duration(float64(alone[n]) * times).Round(time.Second),
 		}
-		at += r.ExpFloat64() * gap
+		at += r.ExpFloat64() * float64(gap) / goalLoad
 	}
 	return jobs
 }
 
-// deadlines runs the jobs, writes a line for each, and returns how many met their deadlines.
-func (s *stock) deadlines(jobs []goalJob, to io.Writer) (met int) {
+// runGoals runs jobs on a cluster without others, and returns their reports in the order of the jobs.
+func (s *stock) runGoals(jobs []goalJob) []wire.ApplicationReport {
 	s.t.Helper()
 	submit, heard, stop := s.submitter()
 	defer stop()
+	before := len(s.reports())
 	began := time.Now()
 	for _, j := range jobs {
 		time.Sleep(time.Until(began.Add(j.submit)))
-		size := time.Duration(j.maps) * (goalMap + goalLaunch)
-		fmt.Fprintf(submit, "sleep %d %d sojourn.deadline=%v,sojourn.size=%v\n", j.maps, goalMap.Milliseconds(), j.due,
-			size)
+		tags := fmt.Sprintf("sojourn.size=%v", time.Duration(j.maps)*goalTask)
+		if j.due > 0 {
+			tags += fmt.Sprintf(",sojourn.deadline=%v", j.due)
+		}
+		fmt.Fprintf(submit, "sleep %d %d %s\n", j.maps, goalMap.Milliseconds(), tags)
 		if !heard.Scan() {
 			s.t.Fatal("the client ended")
 		}
 	}
 	var reports []wire.ApplicationReport
 	s.until("the jobs have ended", 30*time.Minute, func() bool {
-		var r wire.ApplicationsResponse
-		if s.call("getApplications", &wire.ApplicationsRequest{}, &r) != nil {
-			return false
-		}
-		reports = r.Reports
-		return len(reports) == len(jobs) &&
+		reports = s.reports()
+		return len(reports) == before+len(jobs) &&
 			!slices.ContainsFunc(reports, func(a wire.ApplicationReport) bool { return a.State < wire.AppFinished })
 	})
 	slices.SortFunc(reports, func(a, b wire.ApplicationReport) int { return cmp.Compare(a.ID.ID, b.ID.ID) })
-	for i, a := range reports {
+	reports = reports[before:]
+	for _, a := range reports {
 		if a.Final != wire.Succeeded {
 			s.t.Fatalf("%s: %v: %s", a.Name, a.Final, a.Diagnostics)
 		}
-		took := time.Duration(a.Finish-a.Start) * time.Millisecond
-		if took <= jobs[i].due {
-			met++
-		}
-		fmt.Fprintf(to, "job %d maps %d due %v took %v\n", i+1, jobs[i].maps, jobs[i].due, took)
 	}
-	return met
+	return reports
 }
 
-// goalsTable returns the table of a comparison in Markdown. Intervals are of 95 % (Student).
+// stop ends a daemon by a signal, so that it writes what it keeps.
+func (d *daemon) stop() {
+	d.cmd.Process.Signal(syscall.SIGTERM)
+	d.cmd.Wait()
+	d.dead = true
+}
+
+// goalsTable returns the table of a comparison in Markdown, by what has been measured so far. Intervals are of 95 %
+// (Student).
 func goalsTable(policies []string, count int, met [][]float64) string {
 	var b bytes.Buffer
 	base := met[min(1, len(met)-1)]
-	fmt.Fprintf(&b, "\n| policy | deadlines met of %d | less `%s` |\n|---|---:|---:|\n", count,
+	fmt.Fprintf(&b, "\n| policy | runs | deadlines met of %d | less `%s` |\n|---|---:|---:|---:|\n", count,
 		policies[min(1, len(policies)-1)])
 	for i, spec := range policies {
-		more := make([]float64, len(met[i]))
-		for n := range more {
-			more[n] = met[i][n] - base[n]
+		var own, more []float64
+		for n, m := range met[i] {
+			if !math.IsNaN(m) {
+				own = append(own, m)
+			}
+			if d := m - base[n]; !math.IsNaN(d) {
+				more = append(more, d)
+			}
 		}
-		own, paired := theory.ConfidenceOf(met[i], 0.95), theory.ConfidenceOf(more, 0.95)
-		fmt.Fprintf(&b, "| `%s` | %.1f ± %.1f | %+.1f ± %.1f |\n", spec, own.Mean, own.Half, paired.Mean, paired.Half)
+		fmt.Fprintf(&b, "| `%s` | %d | %s | %s |\n", spec, len(own), interval("%.1f", own), interval("%+.1f", more))
 	}
 	return b.String()
 }
 
-// The same seed draws the same jobs, deadlines leave time, and the table pairs runs of the same draw: where a policy
-// meets two more in each run, the difference is 2 with no spread, whatever draws differ in.
+// interval returns the mean of values with its interval; of one value, which says nothing of chance, without; "": there
+// are none.
+func interval(verb string, values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	c := theory.ConfidenceOf(values, 0.95)
+	text := fmt.Sprintf(verb, c.Mean)
+	if len(values) > 1 {
+		text += fmt.Sprintf(" ± %.1f", c.Half)
+	}
+	return text
+}
+
+// The same seed draws the same jobs, deadlines are by the rule, and the table pairs runs of the same draw: where a
+// policy meets two more in each run, the difference is 2 with no spread, whatever draws differ in. Runs that were not
+// made leave the others as they are.
 func TestGoalsOfHadoop(t *testing.T) {
-	jobs := drawGoals(4, 50)
-	if !slices.Equal(jobs, drawGoals(4, 50)) || slices.Equal(jobs, drawGoals(5, 50)) {
+	alone := map[int]time.Duration{}
+	for _, n := range goalMaps {
+		alone[n] = time.Duration(10+n) * time.Second
+	}
+	draw := func(seed uint64) []goalJob { return drawGoals(seed, 50, alone, 5*time.Second) }
+	jobs := draw(4)
+	if !slices.Equal(jobs, draw(4)) || slices.Equal(jobs, draw(5)) {
 		t.Error("jobs do not follow from the seed alone")
 	}
 	for i, j := range jobs {
-		if j.due < j.alone*3/2-time.Second || j.due > time.Duration(goalMost*float64(j.alone))+time.Second ||
-			i > 0 && j.submit < jobs[i-1].submit {
+		times := float64(j.due) / float64(alone[j.maps])
+		if times < goalLeast-0.1 || times > goalMost+0.1 || i > 0 && j.submit < jobs[i-1].submit {
 			t.Errorf("job %d: %+v", i, j)
 		}
 	}
-	got := goalsTable([]string{"fair", "edf", "x"}, 9, [][]float64{{1, 3}, {2, 6}, {4, 8}})
-	for _, line := range []string{"| `edf` | 4.0 ± 25.4 | +0.0 ± 0.0 |", "| `x` | 6.0 ± 25.4 | +2.0 ± 0.0 |"} {
+	got := goalsTable([]string{"fair", "edf", "x", "y"}, 9,
+		[][]float64{{1, 3}, {2, 6}, {4, 8}, {math.NaN(), 5}})
+	for _, line := range []string{
+		"| `edf` | 2 | 4.0 ± 25.4 | +0.0 ± 0.0 |", "| `x` | 2 | 6.0 ± 25.4 | +2.0 ± 0.0 |", "| `y` | 1 | 5.0 | -1.0 |",
+	} {
 		if !strings.Contains(got, line) {
 			t.Errorf("the table lacks %q:%s", line, got)
 		}

@@ -25,7 +25,7 @@ type matrix struct {
 	Stranded []sched.StageID
 
 	need   func(p *sched.Plan, rows []row)
-	offers func(p *sched.Plan, n *sched.Node) sched.Resources // how much a node offers until the next cycle
+	offers func(*sched.Plan) func(*sched.Node) sched.Resources // how much each node offers until the next cycle
 	byNode [][]spotRef                                        // cache of Placed by node; nil: not made yet
 	rasOptions
 }
@@ -82,7 +82,9 @@ func (m *matrix) init(a Args, need func(*sched.Plan, []row)) {
 		disk:    a.Number("disk") * 1e6,
 		network: a.Number("network") * 1e6,
 	}
-	m.offers = func(_ *sched.Plan, n *sched.Node) sched.Resources { return n.Capacity }
+	m.offers = func(*sched.Plan) func(*sched.Node) sched.Resources {
+		return func(n *sched.Node) sched.Resources { return n.Capacity }
+	}
 	m.Masters.init(a)
 }
 
@@ -180,11 +182,12 @@ func (m *matrix) place(p *sched.Plan) {
 		problem.Jobs = append(problem.Jobs, rows[i].Job)
 	}
 	reduces := make([][]spot, len(rows)) // by row: the reduces that run
+	offers := m.offers(p)
 	for i, n := range p.Nodes {
 		if n.Lost {
 			continue
 		}
-		problem.Nodes[i] = m.room(n, m.offers(p, n))
+		problem.Nodes[i] = m.room(n, offers(n))
 		for a := range p.AttemptsOn(n) {
 			r, ok := byJob[a.Stage.Job.ID]
 			switch {

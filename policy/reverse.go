@@ -143,21 +143,23 @@ func (b *backward) plan(p *sched.Plan, rows []row) {
 	}
 }
 
-// least returns the least that a node is expected to offer until the next cycle: the same part of what it offers now as
-// dip says for all nodes together.
-func (b *backward) least(p *sched.Plan, n *sched.Node) sched.Resources {
+// least returns a function that returns the least that a node is expected to offer until the next cycle: the same part
+// of what it offers now as dip says for all nodes together.
+func (b *backward) least(p *sched.Plan) func(*sched.Node) sched.Resources {
 	part := b.dip(p)
-	offers := n.Capacity
-	for k := range offers {
-		if part[k] < 1 {
-			offers[k] = int64(float64(offers[k])*part[k] + 1e-9)
+	return func(n *sched.Node) sched.Resources {
+		offers := n.Capacity
+		for k := range offers {
+			if part[k] < 1 {
+				offers[k] = int64(float64(offers[k])*part[k] + 1e-9)
+			}
 		}
+		return offers
 	}
-	return offers
 }
 
-// dip returns the least that all nodes together will offer until the next cycle, as a part of what they offer now.
-// O(steps of the forecast in a cycle · log of all steps), for each node.
+// dip returns the least that all nodes together will offer until the next cycle, as a part of what they offer now. It
+// costs O(n log n) for n steps of the forecast at most, however often these repeat within a cycle.
 func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 	for k := range part {
 		part[k] = 1
@@ -167,7 +169,9 @@ func (b *backward) dip(p *sched.Plan) (part [sched.NumResources]float64) {
 		return part
 	}
 	scale := b.scale(p)
-	for at := f.Next(p.Now); at <= p.Now+b.Matrix.cycle; at = f.Next(at) {
+	steps, _ := f.Steps()
+	at := f.Next(p.Now)
+	for seen := 0; seen <= len(steps) && at <= p.Now+b.Matrix.cycle; seen, at = seen+1, f.Next(at) {
 		for k, n := range f.At(at) {
 			if p.Capacity[k] > 0 {
 				part[k] = min(part[k], float64(n)*scale[k]/float64(p.Capacity[k]))

@@ -53,11 +53,31 @@ func (f *profile) of(at sched.Time) (i int, end sched.Time) {
 	return i, start(i + 1)
 }
 
-// observe adds what has been available since the last Step. O(parts of the day since then).
+// steadyDays is how many equal days in a row an average takes to be that of these days, to within its precision: what
+// was before them counts (1 − 1/mostDays)^steadyDays.
+const steadyDays = 256
+
+// observe adds what has been available since the last Step. O(parts of the day since then), but of no more than about
+// steadyDays days: further days, which are all alike, change no average.
 func (f *profile) observe(p *sched.Plan) {
-	for f.At < p.Now {
+	if days := (p.Now-f.At)/f.day - steadyDays; days > 0 {
+		f.observeUntil(f.At + steadyDays*f.day)
+		for i := range f.Bins {
+			if f.Held != (sched.Resources{}) {
+				f.Bins[i].Days += int64(days)
+			}
+		}
+		f.At += days * f.day
+	}
+	f.observeUntil(p.Now)
+	f.Held = p.Capacity
+}
+
+// observeUntil adds what has been available from At until an instant. O(parts of the day between them).
+func (f *profile) observeUntil(now sched.Time) {
+	for f.At < now {
 		i, end := f.of(f.At)
-		until := min(end, p.Now)
+		until := min(end, now)
 		if f.Held != (sched.Resources{}) {
 			var w sched.Work
 			w.Add(f.Held, until-f.At)
@@ -71,7 +91,6 @@ func (f *profile) observe(p *sched.Plan) {
 			f.Bin = bin{}
 		}
 	}
-	f.Held = p.Capacity
 }
 
 // finish updates the averages of the part by what was available today.

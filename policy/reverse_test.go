@@ -76,3 +76,49 @@ func TestForecastInParts(t *testing.T) {
 		t.Errorf("at least the parts %v are left until the next cycle, want %v at first", told[1].dips, want)
 	}
 }
+
+// What past days teach costs no more after a long time without a Step: the days of 300 s are as many, and teach the
+// same, where they are looked at one by one and where the clock jumps over 1000 of them; and a jump over a century of
+// days of 10 ms, in 1440 parts each, comes to an end.
+func TestProfileOfLongQuietTimes(t *testing.T) {
+	profiles := make([]profile, 2)
+	core := sched.New(sched.Config{Policy: observer(func(p *sched.Plan) {
+		profiles[0].observe(p)
+		if p.Now <= 1000*time.Second || p.Now >= 300_000*time.Second {
+			profiles[1].observe(p)
+		}
+	})})
+	for i := range profiles {
+		profiles[i] = newProfile(300*time.Second, 3, 0)
+	}
+	report := func(kind sched.EventKind, cores int64) []sched.Event {
+		return []sched.Event{{Kind: kind, Node: 1,
+			Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.VCores: cores}}}}
+	}
+	core.Step(0, report(sched.NodeJoined, 8))
+	core.Step(130*time.Second, report(sched.NodeReported, 2))
+	core.Step(1000*time.Second, report(sched.NodeReported, 4))
+	for at := 1100 * time.Second; at <= 301_000*time.Second; at += 100 * time.Second {
+		core.Step(at, nil)
+	}
+	for i, one := range profiles[0].Bins {
+		jump := profiles[1].Bins[i]
+		if one.Days != jump.Days || math.Abs(one.Mean[sched.VCores]-jump.Mean[sched.VCores]) > 1e-9 ||
+			math.Abs(one.Error[sched.VCores]-jump.Error[sched.VCores]) > 1e-9 || one.Days < 1000 {
+			t.Errorf("part %d: day by day %+v, at once %+v", i, one, jump)
+		}
+	}
+	quick := newProfile(10*time.Millisecond, 1440, 0)
+	core = sched.New(sched.Config{Policy: observer(quick.observe)})
+	core.Step(0, report(sched.NodeJoined, 8))
+	core.Step(100*365*24*time.Hour, nil)
+	if b := quick.Bins[7]; b.Mean[sched.VCores] != 8 || b.Days < 300e9 {
+		t.Errorf("after a century: %+v", b)
+	}
+}
+
+// An observer does something in the place of deciding.
+type observer func(*sched.Plan)
+
+// Decide calls the function.
+func (o observer) Decide(p *sched.Plan) { o(p) }

@@ -116,7 +116,7 @@ var adaptiveCard = Card{
 		"by stage: since when it waits for a node near its input (with a delay)",
 		"by job: whether its goal is given up (with shortage=fewest)",
 		mastersMemory,
-		"by job: whether it was said that its goal cannot be met, and how many of its tasks were known when it asked last",
+		"by job: whether it was said that its goal cannot be met, and how many of its tasks were known at most",
 		"how many events since the last look at goals may have added work",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},

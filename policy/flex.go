@@ -27,7 +27,8 @@ var flexCard = Card{
 		"by stage: the law of its task times (with certainty=law)",
 		"by stage: until when it is kept from starting (with reduces=late)",
 		"by queue: what its jobs should hold",
-		"whether slots are to be divided anew, when at the earliest, and the capacity that was divided",
+		"whether slots are to be divided anew, when at the earliest, how often at this instant, and the capacity that " +
+			"was divided",
 		"by stage: since when it waits for a node near its input (with a delay)",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
@@ -140,7 +141,9 @@ func flexMetrics() (options []Option) {
 // makes slots and places of what Demand says; order makes keys of these; Tree starts tasks by the keys.
 //
 // Slots are divided anew when a job comes or ends, when a stage begins or is through, when an estimate or the cluster
-// changes; never because a task has started or ended. That costs O(n log n) for n jobs, and the effort allowed.
+// changes; never because a task has started or ended. That costs O(n log n) for n jobs, and the effort allowed. Changes
+// of one Step lead to one division. Where an engine makes many Steps at one instant, as for jobs that come one by one,
+// the first mostPlans of them divide, and the others a nanosecond later together.
 type flex struct {
 	Demand   flexDemand   // work, bounds and penalty of each stage
 	Epochs   flexEpochs   // when slots are divided
@@ -219,6 +222,9 @@ func (f *flex) Decide(p *sched.Plan) {
 		f.Division.divideAll(p, &f.Demand)
 		f.Holds.hold(p, &f.Division, &f.Demand)
 		f.Tree.siblings.forget() // the shares of queues have changed
+	}
+	if f.Epochs.waits(p) {
+		return
 	}
 	f.Holds.release(p)
 	f.Tree.fill(p)

@@ -2,11 +2,13 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// flexEpochs says when slots are divided among jobs: after a change, but at most once in an epoch.
+// flexEpochs says when slots are divided among jobs: after a change, but at most once in an epoch, and not without bound
+// in one instant.
 type flexEpochs struct {
 	Dirty   bool            // something has changed since the last division
 	Next    sched.Time      // the earliest instant of the next division
 	Divided sched.Resources // the capacity at the last division
+	Burst   burst           // divisions of one instant
 
 	every sched.Time // the length of an epoch; 0: every change leads to a division at once
 }
@@ -49,6 +51,8 @@ func (e *flexEpochs) due(p *sched.Plan) bool {
 	case p.Now < e.Next:
 		p.Wake(e.Next)
 		return false
+	case e.every == 0 && e.Burst.tooLong(p):
+		return false
 	}
 	e.Dirty, e.Divided = false, p.Capacity
 	if e.every > 0 {
@@ -56,3 +60,6 @@ func (e *flexEpochs) due(p *sched.Plan) bool {
 	}
 	return true
 }
+
+// waits reports whether tasks wait for a division at the next instant, because there were too many in this one.
+func (e *flexEpochs) waits(p *sched.Plan) bool { return e.Dirty && e.every == 0 && p.LiveJobs() > 0 }

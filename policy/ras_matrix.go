@@ -20,13 +20,14 @@ type matrix struct {
 	Shunned sched.Per[[]sched.NodeID] // by stage: nodes that the core does not let it use
 	Dirty   bool                      // the next Decide begins a cycle
 	Clock   ticker
+	Burst   burst // cycles of one instant
 	Masters masters
 	// Stranded has the stages whose tasks only waited at the last cycle, in order of submission.
 	Stranded []sched.StageID
 
 	need   func(p *sched.Plan, rows []row)
 	offers func(*sched.Plan) func(*sched.Node) sched.Resources // how much each node offers until the next cycle
-	byNode [][]spotRef                                        // cache of Placed by node; nil: not made yet
+	byNode [][]spotRef                                         // cache of Placed by node; nil: not made yet
 	rasOptions
 }
 
@@ -99,14 +100,15 @@ func (m *matrix) decide(p *sched.Plan) {
 // startPlaced starts tasks on the nodes where they are placed, after a cycle if one is due.
 func (m *matrix) startPlaced(p *sched.Plan) {
 	if due := m.Clock.due(p, m.cycle); due || m.Dirty {
-		m.Dirty = false
-		m.place(p)
-		for _, n := range p.Nodes {
-			m.serve(p, n)
+		if m.Dirty = m.Burst.tooLong(p); !m.Dirty {
+			m.place(p)
+			for _, n := range p.Nodes {
+				m.serve(p, n)
+			}
+			m.findStranded(p)
+			m.rescue(p)
+			return
 		}
-		m.findStranded(p)
-		m.rescue(p)
-		return
 	}
 	for _, id := range p.Offers {
 		m.serve(p, p.Node(id))

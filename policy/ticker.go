@@ -27,3 +27,27 @@ func (t *ticker) dueWhile(p *sched.Plan, every sched.Time, busy bool) bool {
 	p.Wake(t.Next)
 	return due
 }
+
+// mostPlans is how many plans for all jobs a policy makes at one instant.
+const mostPlans = 32
+
+// A burst counts the plans for all jobs that a policy makes at one instant. A plan of n jobs costs O(n) at least, so one
+// for each of n jobs that come in Steps of their own at one instant would cost O(n²).
+type burst struct {
+	At    sched.Time // the instant of the last plan
+	Plans int32      // of that instant
+}
+
+// tooLong counts one more plan at this instant. If there have been mostPlans already it returns true, and asks for a
+// Step at the next instant, where the plan is to be made.
+func (b *burst) tooLong(p *sched.Plan) bool {
+	if b.At != p.Now {
+		*b = burst{At: p.Now}
+	}
+	if b.Plans == mostPlans {
+		p.Wake(p.Now + 1)
+		return true
+	}
+	b.Plans++
+	return false
+}

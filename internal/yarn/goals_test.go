@@ -22,12 +22,12 @@ import (
 
 // The kinds of jobs by which policies that know goals are compared on stock MapReduce: by how many maps they have. A
 // kind comes as often as it stands here.
-var goalMaps = []int{1, 1, 1, 2, 2, 4, 4, 8, 16}
+var goalMaps = []int{1, 1, 1, 2, 2, 3, 4, 6}
 
 const (
-	goalMap   = 5 * time.Second // what a map sleeps
-	goalTask  = 8 * time.Second // a map with the start of its process, as tags tell
-	goalLoad  = 1.2
+	goalMap   = 10 * time.Second // what a map sleeps
+	goalTask  = 12 * time.Second // a map with the start of its process, as tags tell
+	goalLoad  = 1.5
 	goalLeast = 1.5 // deadlines are from so many times the time alone
 	goalMost  = 4.0 // to so many
 )
@@ -38,9 +38,9 @@ const (
 // `make goals-on-hadoop` runs it. The folder that SOJOURN_GOALS names has a line for each job (results.txt) and the
 // table (goals.md); both are written after each run, so that a comparison that is cut short keeps what it has measured.
 //
-// The rule is that of examples/deadlines. First each kind of job runs alone, and then two jobs of each entry of goalMaps
-// come at once, under fair. What these take together, divided by their number, is the interval of jobs at load 1: the
-// cluster is busy all the time. A repeat draws jobs at exponential intervals at goalLoad. A job's deadline is uniform
+// The rule is that of examples/deadlines. First each kind of job runs alone, and then two jobs of each entry of
+// goalMaps come at once, under fair. What these take together, divided by their number, is the interval of jobs at
+// load 1: the cluster is busy all the time. A repeat draws jobs at exponential intervals at goalLoad. A job's deadline is uniform
 // from goalLeast to goalMost times what its kind took alone. All policies of a repeat get the same jobs. What they know
 // of task times is what the runs before the draws have taught (--history), and tags tell sizes.
 //

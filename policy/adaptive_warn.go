@@ -111,8 +111,8 @@ func claimsOf(p *sched.Plan, l *lineup) []rivals {
 	return claims
 }
 
-// news returns how many events of this Step may have added work, or changed what there is for it. With shortage=fewest it
-// counts a job whose master asks for more tasks than ever before: until it asks, little is known of the job.
+// news returns how many events of this Step may have added work, or changed what there is for it. With shortage=fewest
+// it counts a job whose master asks for more tasks than ever before: until it asks, little is known of the job.
 func (w *warnings) news(p *sched.Plan, l *lineup) (n int) {
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
@@ -145,9 +145,9 @@ func (w *warnings) asksMore(j *sched.Job) bool {
 	return more
 }
 
-// demandOf returns the work that is left of a stage, in tasks × seconds; zero if nothing is known of its tasks. A master
-// stands for the tasks that it has not asked for yet, as far as the user has told how long they take; their containers
-// are taken to be as large as its own.
+// demandOf returns the work that is left of a stage, in tasks × seconds; zero if nothing is known of its tasks. A
+// master stands for the tasks that it has not asked for yet, as far as the user has told how long they take; their
+// containers are taken to be as large as its own.
 func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 	if st.Kind == sched.Master {
 		d.Work, d.Goal = told(st).Seconds(), (l.goal(p.View, st) - p.Now).Seconds()

@@ -27,8 +27,8 @@ var flexCard = Card{
 		"by stage: the law of its task times (with certainty=law)",
 		"by stage: until when it is kept from starting (with reduces=late)",
 		"by queue: what its jobs should hold",
-		"whether slots are to be divided anew, when at the earliest, how often at this instant, and the capacity that " +
-			"was divided",
+		"whether slots are to be divided anew, when at the earliest, how often at this instant, and the capacity " +
+			"that was divided",
 		"by stage: since when it waits for a node near its input (with a delay)",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},

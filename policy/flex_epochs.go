@@ -2,8 +2,8 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// flexEpochs says when slots are divided among jobs: after a change, but at most once in an epoch, and not without bound
-// in one instant.
+// flexEpochs says when slots are divided among jobs: after a change, but at most once in an epoch, and a bounded number
+// of times at one instant.
 type flexEpochs struct {
 	Dirty   bool            // something has changed since the last division
 	Next    sched.Time      // the earliest instant of the next division

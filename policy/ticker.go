@@ -31,8 +31,8 @@ func (t *ticker) dueWhile(p *sched.Plan, every sched.Time, busy bool) bool {
 // mostPlans is how many plans for all jobs a policy makes at one instant.
 const mostPlans = 32
 
-// A burst counts the plans for all jobs that a policy makes at one instant. A plan of n jobs costs O(n) at least, so one
-// for each of n jobs that come in Steps of their own at one instant would cost O(n²).
+// A burst counts the plans for all jobs that a policy makes at one instant. A plan of n jobs costs O(n) at least, so
+// one for each of n jobs that come in Steps of their own at one instant would cost O(n²).
 type burst struct {
 	At    sched.Time // the instant of the last plan
 	Plans int32      // of that instant

@@ -165,8 +165,8 @@ func drawGoals(seed uint64, count int, alone map[int]time.Duration, gap time.Dur
 	return jobs
 }
 
-// runGoals runs jobs on a cluster without others, and returns their reports in the order of the jobs. Jobs that have not
-// ended when the last deadline has passed are killed; without deadlines, all are waited for.
+// runGoals runs jobs on a cluster without others, and returns their reports in the order of the jobs. Jobs that have
+// not ended when the last deadline has passed are killed; without deadlines, all are waited for.
 func (s *stock) runGoals(jobs []goalJob) []wire.ApplicationReport {
 	s.t.Helper()
 	submit, heard, stop := s.submitter()

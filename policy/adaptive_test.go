@@ -94,9 +94,9 @@ func TestAdaptiveScarcestResource(t *testing.T) {
 // Two jobs of a ResourceManager, whose tasks are known when their masters ask for them. Masters hold two of four GiB,
 // so that two are left for maps. The first job's 8 maps of 10 s cannot be through in the 29 s that are left to its
 // goal: they are 80 s on two slots. So it is given up when it asks, and the second job is served first, though its
-// goal is later. Were the room of masters counted, or the asks not looked at, the first would come first. A third job says that
-// its tasks take 100 s, more than two slots have by its goal: its master comes after that of a fourth one, whose goal
-// is later and which says nothing.
+// goal is later. Were the room of masters counted, or the asks not looked at, the first would come first. A third job
+// says that its tasks take 100 s, more than two slots have by its goal: its master comes after that of a fourth one,
+// whose goal is later and which says nothing.
 func TestAdaptiveGivesUpWhatMastersAskFor(t *testing.T) {
 	p, _, err := Parse("adaptive:shortage=fewest,masters=1")
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -242,4 +243,17 @@ func (p *product) make(a *app, fill func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", p.path, err)
 	}
 	return f.keep()
+}
+
+// whileIn is a writer that returns the context's error once that has ended.
+type whileIn struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (w whileIn) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.to.Write(b)
 }

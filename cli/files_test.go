@@ -257,3 +257,20 @@ func TestStreamingName(t *testing.T) {
 		}
 	}
 }
+
+// An interrupted command leaves nothing of what it was to generate.
+func TestGenerateInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"text"}, {"documents", "--files", "3"}} {
+		var out, errs bytes.Buffer
+		args = append([]string{"generate", "--size", "4MB", "--output", filepath.Join(dir, args[0])}, args...)
+		if status := Run(ctx, Streams{strings.NewReader(""), &out, &errs}, args); status != statusInterrupted {
+			t.Errorf("%v: status %d, %s", args, status, &errs)
+		}
+		if left := folderOf(t, dir); left != "" {
+			t.Errorf("%v leaves %s", args, left)
+		}
+	}
+}

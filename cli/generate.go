@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func generateCommand(a *app) *cobra.Command {
 		Example: "  sojourn generate text --size 500MB --output words.txt\n  sojourn generate documents --files 200 " +
 			"--size 50MB --output docs/",
 		Args: atMostOne, ValidArgsFunction: fixedCompletion(append(sortedKeys(generate.All), documentsKind)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				t := newTable("KIND", "WHAT IT MAKES")
 				for _, name := range sortedKeys(generate.All) {
@@ -48,8 +49,11 @@ func generateCommand(a *app) *cobra.Command {
 				return usagef("--output is needed: a file, a folder for documents, or - for standard output")
 			}
 			if args[0] == documentsKind {
-				return makeDocuments(generate.Documents{Files: files, Text: generate.Text{Bytes: n, Seed: seed}},
-					&made)
+				if files < 1 {
+					return usagef("--files %d: must be 1 or more", files)
+				}
+				return makeDocuments(cmd.Context(), generate.Documents{Files: files,
+					Text: generate.Text{Bytes: n, Seed: seed}}, &made)
 			}
 			e, ok := generate.All[args[0]]
 			if !ok {
@@ -57,7 +61,7 @@ func generateCommand(a *app) *cobra.Command {
 					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "))
 			}
 			return made.make(a, func(to io.Writer) error {
-				if err := writeAll(e.New(n, seed), to); err != nil {
+				if err := writeAll(e.New(n, seed), whileIn{cmd.Context(), to}); err != nil {
 					return failuref("%w", err)
 				}
 				return nil
@@ -80,8 +84,9 @@ func writeAll(w generate.Writer, to io.Writer) error {
 	return out.Flush()
 }
 
-// makeDocuments makes a folder of texts. It replaces a folder only if nothing but such texts is in it.
-func makeDocuments(d generate.Documents, made *product) error {
+// makeDocuments makes a folder of texts. It replaces a folder only if nothing but such texts is in it. It ends with
+// the context.
+func makeDocuments(ctx context.Context, d generate.Documents, made *product) error {
 	info, err := os.Stat(made.path)
 	switch {
 	case err == nil && !info.IsDir():
@@ -104,7 +109,12 @@ func makeDocuments(d generate.Documents, made *product) error {
 	if err := os.Mkdir(draft, 0o777); err != nil {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
-	err = d.Each(func(name string) (io.WriteCloser, error) { return os.Create(filepath.Join(draft, name)) })
+	err = d.Each(func(name string) (io.WriteCloser, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return os.Create(filepath.Join(draft, name))
+	})
 	if err == nil {
 		err = os.RemoveAll(made.path)
 	}

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,7 +13,10 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-const flinkCLI = "org.apache.flink.client.cli.CliFrontend"
+const (
+	flinkCLI     = "org.apache.flink.client.cli.CliFrontend"
+	flinkSession = "org.apache.flink.yarn.cli.FlinkYarnSessionCli"
+)
 
 // flinkConf is Flink's configuration: small processes, TaskManagers of one slot, and what Flink needs on Java 17.
 const flinkConf = `
@@ -34,6 +38,14 @@ env.java.opts.all: %s
 var flinkOpens = []string{"java.net", "java.io", "java.nio", "sun.nio.ch", "java.lang.reflect", "java.text",
 	"java.time", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"}
 
+// opened returns the options of a process of Flink.
+func opened() (list []string) {
+	for _, p := range flinkOpens {
+		list = append(list, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	return list
+}
+
 // newFlink returns a cluster whose clients are Flink's, with a job of testdata/flink.
 func newFlink(t *testing.T) (s *stock, job string) {
 	whole(t)
@@ -51,11 +63,8 @@ func newFlink(t *testing.T) (s *stock, job string) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	opens := append([]string{}, quick...)
-	for _, p := range flinkOpens {
-		opens = append(opens, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
-	}
-	s.write(s.dir+"/flink/config.yaml", fmt.Sprintf(flinkConf, s.dir, strings.Join(opens, " ")))
+	opens := strings.Join(append(opened(), quick...), " ")
+	s.write(s.dir+"/flink/config.yaml", fmt.Sprintf(flinkConf, s.dir, opens))
 	t.Setenv("FLINK_CONF_DIR", s.dir+"/flink")
 	t.Setenv("FLINK_LIB_DIR", flink)
 	s.serveVerb("capacity")
@@ -90,7 +99,8 @@ func (s *stock) sums(path string, below int) {
 	}
 }
 
-// TestStockFlink runs a batch job of Flink in an application of its own, on two TaskManagers that it asks for.
+// TestStockFlink runs a batch job of Flink in an application of its own, on two TaskManagers that it asks for. Then it
+// starts a session, which is an application that runs jobs as they are submitted to it, runs two there, and ends it.
 func TestStockFlink(t *testing.T) {
 	s, job := newFlink(t)
 	const below = 100_000
@@ -105,6 +115,35 @@ func TestStockFlink(t *testing.T) {
 		s.sums(out, below)
 		if list, _ := filepath.Glob(fmt.Sprintf("%s/node*/log/%s/container_*", s.dir, r.ID)); len(list) != 3 {
 			s.t.Errorf("%d containers ran, want a JobManager and two TaskManagers", len(list))
+		}
+	})
+	s.part("a session", func(s *stock) {
+		both := s.withFlink()
+		said := both.run(flinkSession, "-d")
+		r := s.newest()
+		if r.Type != "Apache Flink" || r.State != wire.AppRunning {
+			s.t.Fatalf("report %+v\n%s", r, said)
+		}
+		for i := range 2 {
+			out := fmt.Sprintf("%s/session%d.txt", s.dir, i)
+			both.run(append(opened(), flinkCLI, "run", "-t", "yarn-session", "-Dyarn.application.id="+r.ID.String(),
+				"-c", "Sums", job, out, fmt.Sprint(below))...) // in a session the client runs the program
+			s.sums(out, below)
+		}
+		if last := s.newest(); last.ID != r.ID || last.State != wire.AppRunning {
+			s.t.Errorf("after two jobs: %+v", last)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), commandTime)
+		defer cancel()
+		end := both.java(ctx, s.dir+"/conf", "256m", flinkSession, "-id", r.ID.String())
+		end.Stdin = strings.NewReader("stop\n")
+		said, err := s.execute(end)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.until("the session has ended", 2*time.Minute, func() bool { return s.newest().State >= wire.AppFinished })
+		if r := s.newest(); r.State != wire.AppFinished || r.Final != wire.Succeeded || r.Attempt.Attempt != 1 {
+			s.t.Errorf("report %+v\n%s", r, said)
 		}
 	})
 }

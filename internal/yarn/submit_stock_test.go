@@ -66,6 +66,89 @@ func outputOf(t *testing.T, dir string) string {
 	return all.String()
 }
 
+// runHere runs `sojourn run` in the test's folder, with the same words as `sojourn submit` gets.
+func (s *stock) runHere(args ...string) {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), program(s.t), append([]string{"run"}, args...)...)
+	cmd.Dir = s.dir
+	if said, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("sojourn run %q: %v\n%s", args, err, said)
+	}
+}
+
+// onHDFS are the jobs of a workload file, of all kinds that have a file of their own to ship: none, cut points that are
+// drawn from the input, and programs.
+const onHDFS = `queues: [{name: default}]
+jobs:
+  - {name: count, job: wordcount, input: [in], output: out/count, reduces: 3, user: ana}
+  - {name: order, job: sort, input: [in/*.txt], output: out/order, reduces: 2, submit: 1s}
+  - {name: words, mapper: ./m.sh, reducer: cat, input: [in/a.txt], output: out/words, reduces: 1,
+     submit: 2s, deadline: 1h}
+`
+
+// TestStockSubmitHDFS gives a workload file to 'sojourn run' on the local file system and then, the same file, to
+// 'sojourn submit' on a cluster whose file system is HDFS. Outputs must be equal, also where a sample runs first.
+func TestStockSubmitHDFS(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	s.chooseHDFS()
+	s.choosePorts()
+	s.startHDFS()
+	s.serveVerb("srpt:preempt=kill")
+	s.addNodes(1)
+	hadoop := s.install()
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "%d the quick brown fox %d jumps over\tthe lazy dog\n", i*7919%3000, i%17)
+	}
+	s.write(s.dir+"/in/a.txt", text.String())
+	s.write(s.dir+"/in/b.txt", "\\n is no line end\nno TAB and no blank here\nlast line without its end")
+	s.write(s.dir+"/m.sh", "#!/bin/sh\nexec tr ' ' '\\t'\n")
+	if err := os.Chmod(s.dir+"/m.sh", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.dir+"/jobs.yaml", onHDFS)
+	s.run(fileShell, "-mkdir", "-p", ".")
+	s.run(fileShell, "-put", s.dir+"/in", "in")
+	s.runHere("jobs.yaml")
+	equal := func(t *testing.T, there, here string) {
+		t.Helper()
+		if got, want := outputOf(t, there), outputOf(t, here); got != want {
+			t.Errorf("%s: %d bytes on the cluster, %d here\n%.300q\n%.300q", here, len(got), len(want), got, want)
+		}
+	}
+	s.part("a workload file", func(s *stock) {
+		s.submit(hadoop, "jobs.yaml")
+		s.run(fileShell, "-get", "out", s.dir+"/there")
+		for _, job := range []string{"count", "order", "words"} {
+			equal(s.t, s.dir+"/there/"+job, s.dir+"/out/"+job)
+		}
+	})
+	s.part("a sample first", func(s *stock) {
+		s.submit(hadoop, "sort", "--input", "in", "--output", "sorted", "--reduces", "2", "--sample", "0.2")
+		s.run(fileShell, "-get", "sorted", s.dir+"/sorted-there")
+		s.runHere("sort", "--input", "in", "--output", "sorted", "--reduces", "2")
+		equal(s.t, s.dir+"/sorted-there", s.dir+"/sorted")
+		if tags := s.newest().Tags; !slices.ContainsFunc(tags, func(tag string) bool {
+			return strings.HasPrefix(tag, "sojourn.size=")
+		}) {
+			s.t.Errorf("tags %q", tags)
+		}
+	})
+	s.part("nothing is left beside the outputs", func(s *stock) {
+		cmd := s.java(s.t.Context(), s.dir+"/conf", "256m", fileShell, "-ls", "-C", ".")
+		list, err := cmd.Output()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		names := strings.Fields(string(list))
+		slices.Sort(names)
+		if want := []string{"in", "out", "sorted"}; !slices.Equal(names, want) {
+			s.t.Errorf("the user's folder has %q, want %q", names, want)
+		}
+	})
+}
+
 // Built-in jobs, programs and a jar run by `sojourn submit` on stock NodeManagers, and write what 'sojourn run' writes.
 func TestStockSubmit(t *testing.T) {
 	s := newStock(t)

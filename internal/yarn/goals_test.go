@@ -25,16 +25,16 @@ import (
 var goalMaps = []int{1, 1, 1, 2, 2, 3, 4, 6}
 
 const (
-	goalMap    = 6 * time.Second // what a map sleeps
-	goalTask   = 8 * time.Second // a map with the start of its process, as tags tell
-	goalMemory = 1024            // MiB of each of three nodes: two containers
-	goalLoad   = 2.0
+	goalMap    = 20 * time.Second // what a map sleeps: long beside the processor time of starting it
+	goalTask   = 22 * time.Second // a map with the start of its process, as tags tell
+	goalMemory = 2048             // MiB of each of three nodes: four containers
+	goalLoad   = 1.2
 	goalLeast  = 1.5 // deadlines are from so many times the time alone
 	goalMost   = 4.0 // to so many
 )
 
 // TestGoalsOnHadoop runs jobs with deadlines in their tags on stock Hadoop with three NodeManagers, under one policy
-// after the other, SOJOURN_GOALS_REPEATS times (4), SOJOURN_GOALS_JOBS of them (24) in each run. It prints the
+// after the other, SOJOURN_GOALS_REPEATS times (4), SOJOURN_GOALS_JOBS of them (20) in each run. It prints the
 // deadlines that each policy of SOJOURN_GOALS_POLICIES meets, and the paired differences to the second one.
 // `make goals-on-hadoop` runs it. The folder that SOJOURN_GOALS names has a line for each job (results.txt) and the
 // table (goals.md); both are written after each run, so that a comparison that is cut short keeps what it has measured.
@@ -46,7 +46,9 @@ const (
 // before the draws have taught (--history), and tags tell sizes. When the last deadline has passed, jobs that have not
 // ended are late, and are killed.
 //
-// Jobs sleep, so that the machine has time for the processes.
+// Jobs sleep, so that containers are short and not the machine's processors. With maps of six seconds at load 2 even
+// the first job of a run took 1.5 to 1.6 times as long as alone, since the processes of others started beside it on two
+// cores: fair met 8 of 24 deadlines, edf and adaptive 7.
 func TestGoalsOnHadoop(t *testing.T) {
 	folder := os.Getenv("SOJOURN_GOALS")
 	if folder == "" {
@@ -59,7 +61,7 @@ func TestGoalsOnHadoop(t *testing.T) {
 		}
 		return n
 	}
-	repeats, count := number("SOJOURN_GOALS_REPEATS", "4"), number("SOJOURN_GOALS_JOBS", "24")
+	repeats, count := number("SOJOURN_GOALS_REPEATS", "4"), number("SOJOURN_GOALS_JOBS", "20")
 	s := newStock(t)
 	s.choosePorts()
 	for k, v := range map[string]string{
@@ -89,7 +91,7 @@ func TestGoalsOnHadoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	policies := strings.Split(cmp.Or(os.Getenv("SOJOURN_GOALS_POLICIES"),
-		"fair;edf;adaptive:shortage=fewest,split=waves,lengths=estimated;distributions"), ";")
+		"fair;edf;adaptive:shortage=fewest,split=waves,lengths=estimated"), ";")
 	met := make([][]float64, len(policies)) // deadlines, by policy and repeat; NaN: not measured
 	text := ""
 	for n := range repeats {

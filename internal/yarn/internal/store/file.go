@@ -16,8 +16,9 @@ import (
 	bolterr "go.etcd.io/bbolt/errors"
 )
 
-// schema is the version of what is stored. A newer one is refused, and an older one is brought up to date.
-const schema = 1
+// schema is the version of what is stored. A newer one is refused, and an older one is read and then called by this
+// number: programs that know 1 do not see the attempts of an application that are kept apart from it.
+const schema = 2
 
 var (
 	values    = []byte("values")

@@ -115,11 +115,11 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket(about).Put(schemaKey, []byte("2")) })
+	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket(about).Put(schemaKey, []byte("3")) })
 	if err != nil || db.Close() != nil {
 		t.Fatal(err)
 	}
-	if o, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "schema 2") {
+	if o, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "schema 3") {
 		t.Errorf("a newer schema: %v, %v", o, err)
 	}
 	if _, err := os.Stat(path); err != nil {

@@ -42,7 +42,7 @@ const (
 	mostOps  = 500       // of a request
 	readers  = 32        // requests on their way while all is read
 	headSize = 2 * crc32.Size
-	schema   = "1" // what the root node says of how values are kept
+	schema   = "2" // what the root node says of how values are kept; since "1" an application's attempts are kept apart
 )
 
 // Take takes the values below a node over, and returns what they are. From then on no process that took them
@@ -69,14 +69,15 @@ func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
 	return v, found, err
 }
 
-// checkSchema refuses values of a newer program, and says in a new root how values are kept.
+// checkSchema refuses values of a newer program. Those of an older one can be read: the root says how values are kept
+// from now on.
 func (v *Values) checkSchema() error {
 	said, _, err := v.session.conn.Get(v.root)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", v.root, err)
 	}
 	switch {
-	case len(said) == 0:
+	case len(said) == 0, string(said) == "1":
 		if _, err := v.session.conn.Set(v.root, []byte(schema), -1); err != nil {
 			return fmt.Errorf("write %s: %w", v.root, err)
 		}

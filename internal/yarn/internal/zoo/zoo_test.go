@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -236,6 +237,24 @@ func TestOutcomeIsLookedUp(t *testing.T) {
 	}
 }
 
+// Values of an older schema are read, and are called by today's from then on.
+func TestOlderSchema(t *testing.T) {
+	s := start(t).session(t)
+	v, _ := take(t, s, "one")
+	if err := v.Commit(map[string][]byte{"app/1/1": []byte("kept")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.conn.Set(v.root, []byte("1"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := take(t, s, "two"); string(found["app/1/1"]) != "kept" {
+		t.Errorf("read %q", found)
+	}
+	if said, _, err := s.conn.Get(v.root); err != nil || string(said) != schema {
+		t.Errorf("the root says %q, %v", said, err)
+	}
+}
+
 // What is kept is closed to others, damage is named, and a newer schema is refused.
 func TestRefused(t *testing.T) {
 	zoo := start(t)
@@ -259,10 +278,10 @@ func TestRefused(t *testing.T) {
 	if _, _, err := s.Take("/state/blue", "two"); err == nil {
 		t.Error("a damaged value is taken over")
 	}
-	if _, err := s.conn.Set("/state/blue", []byte("2"), -1); err != nil {
+	if _, err := s.conn.Set("/state/blue", []byte("3"), -1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Take("/state/blue", "two"); err == nil {
-		t.Error("a newer schema is taken over")
+	if _, _, err := s.Take("/state/blue", "two"); err == nil || !strings.Contains(err.Error(), "schema \"3\"") {
+		t.Errorf("a newer schema is taken over: %v", err)
 	}
 }

@@ -95,7 +95,8 @@ func (w *Workspace) isOutput() error {
 	}
 	for _, e := range entries {
 		if name := e.Name(); name != successFile && !strings.HasPrefix(name, "part-") {
-			return fmt.Errorf("output %s: has %s, which no job wrote: not overwritten", w.output, name)
+			return fmt.Errorf("output %s: has %s, which no job wrote: not overwritten; remove it, or choose another",
+				w.output, name)
 		}
 	}
 	return nil

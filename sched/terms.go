@@ -54,7 +54,7 @@ func (s *JobSpec) SetTerm(name, value string) (known bool, err error) {
 	case "deadline":
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return true, errors.New("must be a time above 0, such as 10m")
+			return true, errors.New("must be a time above 0, such as 10m, and at most 2562047h")
 		}
 		s.Deadline = d
 		return true, nil

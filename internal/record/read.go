@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sojourn-sched/sojourn/internal/spelling"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -177,10 +178,11 @@ func (r *Reader) nextBlock() error {
 	}
 	switch {
 	case err == io.EOF && len(r.raw) == 0:
-		return fmt.Errorf("read %s: %w; it has %d whole blocks, up to %v", r.name, ErrCut, r.block, r.memory.now)
+		return fmt.Errorf("read %s: %w; it has %s, up to %v", r.name, ErrCut, spelling.Count(r.block, "whole block"),
+			r.memory.now)
 	case err == io.EOF:
-		return fmt.Errorf("read %s: %w; after %d whole blocks, up to %v, block %d is incomplete at byte %d", r.name,
-			ErrCut, r.block, r.memory.now, r.block+1, r.offset)
+		return fmt.Errorf("read %s: %w; after %s, up to %v, block %d is incomplete at byte %d", r.name,
+			ErrCut, spelling.Count(r.block, "whole block"), r.memory.now, r.block+1, r.offset)
 	case err != nil:
 		return fmt.Errorf("read %s: %w", r.name, err)
 	}

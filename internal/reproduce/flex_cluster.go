@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/sim"
@@ -419,7 +420,7 @@ func flexDay(year string) Part {
 			c := chart.Chart{Y: chart.Axis{Label: "÷ the best", Log: true}}
 			for _, known := range flexKnown {
 				for _, m := range flexMeasures {
-					c.X.Names = append(c.X.Names, m[:min(len(m), 9)]+" "+known.name[:1])
+					c.X.Names = append(c.X.Names, strings.TrimPrefix(m, "mean ")+", "+known.name)
 				}
 			}
 			for _, name := range flexRivals {

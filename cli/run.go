@@ -477,6 +477,7 @@ func (f *runFlags) checkOutputs(m *mix, policies []string) error {
 		if j.Program.Output == "" {
 			return fmt.Errorf("%s: job %q has no output", m.name, j.Spec.Name)
 		}
+		var there []string // the outputs that exist
 		for _, p := range policies {
 			dir, err := filepath.Abs(policyPlace{p, len(policies) > 1}.output(j.Program.Output))
 			if err != nil {
@@ -486,29 +487,32 @@ func (f *runFlags) checkOutputs(m *mix, policies []string) error {
 				return fmt.Errorf("jobs %q and %q both write to %s", other, j.Spec.Name, dir)
 			}
 			seen[dir] = j.Spec.Name
-			_, err = os.Lstat(dir)
-			switch {
-			case err != nil:
-			case !f.overwrite:
+			if _, err = os.Lstat(dir); err == nil && !f.overwrite {
 				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", dir)
-			default:
-				if err := replaces(dir, j); err != nil {
-					return err
-				}
+			} else if err == nil {
+				there = append(there, dir)
 			}
+		}
+		if err := replaces(there, j); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// replaces refuses an output directory that has input of its own job.
-func replaces(dir string, j run.RealJob) error {
+// replaces refuses output directories that have input of their own job.
+func replaces(dirs []string, j run.RealJob) error {
+	if len(dirs) == 0 {
+		return nil
+	}
 	files, _ := input.Expand(j.Program.Input, input.Config{}) // the job says what it does not find
-	within := whereabouts(dir) + string(filepath.Separator)
 	for i := range files {
-		if strings.HasPrefix(whereabouts(files[i].Path), within) {
-			return usagef("job %q: --overwrite would replace %s, which has its input %s: choose another output",
-				j.Spec.Name, dir, files[i].Path)
+		at := whereabouts(files[i].Path)
+		for _, dir := range dirs {
+			if strings.HasPrefix(at, whereabouts(dir)+string(filepath.Separator)) {
+				return usagef("job %q: --overwrite would replace %s, which has its input %s: choose another output",
+					j.Spec.Name, dir, files[i].Path)
+			}
 		}
 	}
 	return nil

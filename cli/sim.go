@@ -318,7 +318,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.policies.check(a.names, run.Simulator, policies); err != nil {
 		return err
 	}
-	config, name, err := f.config(a, past, f.seed)
+	config, name, err := f.config(a, past, f.seed, nil)
 	if err != nil {
 		return err
 	}
@@ -393,22 +393,26 @@ func sizes(r record.Result, c *workload.Cluster) string {
 }
 
 // config returns what to simulate on a cluster with a seed, and the name of the workload. The cluster gets the
-// workload's queues where it has none.
-func (f *simFlags) config(a *app, past *record.PastCluster, seed uint64) (c sim.Config, name string, err error) {
+// workload's queues where it has none. kept are the jobs of an earlier call; nil: they are opened.
+func (f *simFlags) config(
+	a *app, past *record.PastCluster, seed uint64, kept workload.Source,
+) (c sim.Config, name string, err error) {
 	cluster := past.Cluster
 	costs, options, err := f.costs.read(cluster, seed)
 	if err != nil {
 		return c, "", err
 	}
-	jobs, name, err := f.jobs(a, past, options)
-	if err == nil {
-		err = policy.CheckQueues(cluster.Queues)
-	}
-	if err == nil {
-		err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
-	}
-	if err == nil {
-		jobs, err = f.costs.lead(jobs, cluster, options)
+	jobs := kept
+	if jobs == nil {
+		if jobs, name, err = f.jobs(a, past, options); err == nil {
+			err = policy.CheckQueues(cluster.Queues)
+		}
+		if err == nil {
+			err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
+		}
+		if err == nil {
+			jobs, err = f.costs.lead(jobs, cluster, options)
+		}
 	}
 	c = sim.Config{Cluster: cluster, Jobs: jobs, Seed: seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs}
 	if err == nil {

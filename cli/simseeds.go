@@ -78,12 +78,9 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	}
 	configs, imported := []sim.Config{t.config}, f.imported
 	for k := 1; k < f.seeds; k++ {
-		c, _, err := f.config(a, t.past, f.seed+uint64(k))
+		c, _, err := f.config(a, t.past, f.seed+uint64(k), kept)
 		if err != nil {
 			return err
-		}
-		if kept != nil {
-			c.Jobs = kept
 		}
 		configs = append(configs, c)
 	}

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,9 +90,12 @@ func malformed(err error) error {
 	if !errors.As(err, &types) {
 		return err
 	}
+	var known []string
+	for f := range reflect.TypeFor[Sweep]().Fields() {
+		known = append(known, f.Tag.Get("yaml"))
+	}
 	return errors.New(strings.ReplaceAll(strings.Join(types.Errors, "; "), "not found in type experiment.Sweep",
-		"is not known here; known are policies, parameters, workloads, loads, clusters, seeds, jobs, costs, "+
-			"estimator, max-events"))
+		"is not known here; known are "+strings.Join(known, ", ")))
 }
 
 // count refuses numbers that are not whole: decoding drops what is after the point. It sets the default of the seeds

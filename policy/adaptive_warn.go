@@ -29,9 +29,9 @@ func notesIn(p sched.Policy) []string {
 const mostNamed = 5
 
 // warnings make notes when the goals of jobs cannot all be met: at the submission of a job, if the estimator knows its
-// tasks, and when the first task of a stage has finished. There is at most one note about each job. A look at all goals
-// costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits until so many new jobs have come
-// that it costs O(log n) for each of them.
+// tasks, when the first task of a stage has finished, and when nodes join or are lost. There is at most one note about
+// each job. A look at all goals costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits until
+// there were so many news that it costs O(log n) for each of them.
 type warnings struct {
 	Told  sched.Per[bool]  // by job: a note was made
 	Asked sched.Per[int32] // by job: the most tasks that were known when its master asked (with shortage=fewest)
@@ -71,7 +71,7 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 	}
 }
 
-// Rivals are the stages whose tasks ask for one kind of resource.
+// rivals are the stages whose tasks ask for one kind of resource.
 type rivals struct {
 	kind  sched.ResourceKind
 	load  float64 // their work ÷ what there is of it, in seconds

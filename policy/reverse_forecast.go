@@ -62,8 +62,8 @@ const steadyDays = 256
 func (f *profile) observe(p *sched.Plan) {
 	if days := (p.Now-f.At)/f.day - steadyDays; days > 0 {
 		f.observeUntil(f.At + steadyDays*f.day)
-		for i := range f.Bins {
-			if f.Held != (sched.Resources{}) {
+		if f.Held != (sched.Resources{}) {
+			for i := range f.Bins {
 				f.Bins[i].Days += int64(days)
 			}
 		}

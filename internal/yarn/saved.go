@@ -411,10 +411,12 @@ func (m *savedApp) addOld(values map[string][]byte, name string) error {
 	var all []savedAttempt
 	for i := range int(m.Parts) {
 		var part savedPart
-		text, there := values[oldName(i, name)]
-		if err := part.Decode(text); err != nil || !there || len(part.Attempts) != attemptsOfPart {
-			return fmt.Errorf("part %d of %d of its attempts has %d, must have %d: %v", i+1, m.Parts,
-				len(part.Attempts), attemptsOfPart, err)
+		if err := part.Decode(values[oldName(i, name)]); err != nil {
+			return fmt.Errorf("part %d of %d of its attempts: %w", i+1, m.Parts, err)
+		}
+		if len(part.Attempts) != attemptsOfPart { // none, if the part is missing
+			return fmt.Errorf("part %d of %d of its attempts has %d, must have %d", i+1, m.Parts,
+				len(part.Attempts), attemptsOfPart)
 		}
 		all = append(all, part.Attempts...)
 	}

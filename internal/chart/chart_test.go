@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot"
 )
 
 // drawn returns the chart as SVG and the words in it.
@@ -221,16 +223,21 @@ func TestInstants(t *testing.T) {
 		{0, 86400, "0s 3h 6h 9h 12h 15h 18h 21h 1d"},
 		{0, 1, "0 0.5 1"},
 	} {
-		var labels []string
-		for _, k := range instants(c.least, c.most) {
-			if k.Label != "" {
-				labels = append(labels, k.Label)
-			}
-		}
-		if got := strings.Join(labels, " "); got != c.want {
+		if got := labels(instants(c.least, c.most)); got != c.want {
 			t.Errorf("from %g to %g s: %s, must be %s", c.least, c.most, got, c.want)
 		}
 	}
+}
+
+// labels returns the labels of ticks that have one.
+func labels(ticks []plot.Tick) string {
+	var list []string
+	for _, k := range ticks {
+		if k.Label != "" {
+			list = append(list, k.Label)
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // TestRounds holds the labels of linear axes to the figures that they need.
@@ -242,13 +249,7 @@ func TestRounds(t *testing.T) {
 		{0, 2900, "0 2500"}, {-24, 171, "0 80 160"}, {0, 0.5, "0 0.25 0.5"},
 		{0, 3e6, "0 1000000 2000000 3000000"},
 	} {
-		var labels []string
-		for _, k := range rounds(c.least, c.most) {
-			if k.Label != "" {
-				labels = append(labels, k.Label)
-			}
-		}
-		if got := strings.Join(labels, " "); got != c.want {
+		if got := labels(rounds(c.least, c.most)); got != c.want {
 			t.Errorf("from %g to %g: %s, must be %s", c.least, c.most, got, c.want)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -211,13 +210,6 @@ func (s *stock) runGoals(jobs []goalJob) []wire.ApplicationReport {
 		}
 	}
 	return reports
-}
-
-// stop ends a daemon by a signal, so that it writes what it keeps.
-func (d *daemon) stop() {
-	d.cmd.Process.Signal(syscall.SIGTERM)
-	d.cmd.Wait()
-	d.dead = true
 }
 
 // goalsTable returns the table of a comparison in Markdown, by what has been measured so far. Intervals are of 95 %

@@ -178,13 +178,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	const nodes, apps, lives = 200, 10, 3
 	dir, binary := t.TempDir(), program(t)
 	c := &cluster{t: t, at: newPorts().addresses(t)}
-	writeSite(t, dir, map[string]string{
-		"yarn.resourcemanager.resource-tracker.address":           c.at.Tracker,
-		"yarn.resourcemanager.scheduler.address":                  c.at.Master,
-		"yarn.resourcemanager.address":                            c.at.Client,
-		"yarn.resourcemanager.admin.address":                      c.at.Admin,
-		"yarn.resourcemanager.webapp.address":                     c.at.Web,
-		"yarn.scheduler.minimum-allocation-mb":                    "256",
+	c.writeSite(dir, map[string]string{
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
 		"yarn.scheduler.skip.node.multiplier":                     "1000000",
 		"yarn.scheduler.capacity.maximum-am-resource-percent":     "1",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -257,13 +258,7 @@ func verbCluster(t *testing.T) (c *cluster, binary, dir string) {
 	t.Helper()
 	dir, binary = t.TempDir(), program(t)
 	c = &cluster{t: t, at: newPorts().addresses(t)}
-	writeSite(t, dir, map[string]string{
-		"yarn.resourcemanager.resource-tracker.address":           c.at.Tracker,
-		"yarn.resourcemanager.scheduler.address":                  c.at.Master,
-		"yarn.resourcemanager.address":                            c.at.Client,
-		"yarn.resourcemanager.admin.address":                      c.at.Admin,
-		"yarn.resourcemanager.webapp.address":                     c.at.Web,
-		"yarn.scheduler.minimum-allocation-mb":                    "256",
+	c.writeSite(dir, map[string]string{
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "20",
 		"yarn.scheduler.skip.node.multiplier":                     "1000000", // a busy machine delays beats
 	})
@@ -366,6 +361,21 @@ func writeSite(t *testing.T, dir string, properties map[string]string) {
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// writeSite writes the configuration of a ResourceManager at the ports of the cluster, which allocates 256 MiB at least.
+func (c *cluster) writeSite(dir string, more map[string]string) {
+	c.t.Helper()
+	all := map[string]string{
+		"yarn.resourcemanager.resource-tracker.address": c.at.Tracker,
+		"yarn.resourcemanager.scheduler.address":        c.at.Master,
+		"yarn.resourcemanager.address":                  c.at.Client,
+		"yarn.resourcemanager.admin.address":            c.at.Admin,
+		"yarn.resourcemanager.webapp.address":           c.at.Web,
+		"yarn.scheduler.minimum-allocation-mb":          "256",
+	}
+	maps.Copy(all, more)
+	writeSite(c.t, dir, all)
 }
 
 // An application that is killed while its ApplicationMaster is being launched: the node is not called any more, and

@@ -68,13 +68,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("takes minutes: with SOJOURN_LONG=1 or SOJOURN_SOAK=30m only")
 	}
 	c, program, dir := verbCluster(t)
-	writeSite(t, dir, map[string]string{
-		"yarn.resourcemanager.resource-tracker.address":           c.at.Tracker,
-		"yarn.resourcemanager.scheduler.address":                  c.at.Master,
-		"yarn.resourcemanager.address":                            c.at.Client,
-		"yarn.resourcemanager.admin.address":                      c.at.Admin,
-		"yarn.resourcemanager.webapp.address":                     c.at.Web,
-		"yarn.scheduler.minimum-allocation-mb":                    "256",
+	c.writeSite(dir, map[string]string{
 		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
 		"yarn.nm.liveness-monitor.expiry-interval-ms":             "2000",
 	})

@@ -101,14 +101,14 @@ func (s *stock) top(id string) {
 		return
 	}
 	top := s.java(context.Background(), s.dir+"/conf", "256m", topCLI, "-rows", "40", "-cols", "150", "-delay", "1")
-	line := strings.Join(top.Args, " ")
+	line := "exec " + strings.Join(top.Args, " ")
 	d := s.start("top", s.command(context.Background(), s.dir+"/conf", "script", "-qec", line, "/dev/null"))
 	number := strings.TrimPrefix(id, "application_")
 	s.until("yarn top shows the application", 2*time.Minute, func() bool {
 		said := d.said()
 		return strings.Contains(said, number) && strings.Contains(said, "Queue(s) Applications: 1 running")
 	})
-	d.kill()
+	d.stop() // script ends what runs on its terminal, which is no part of its process group
 	if said := d.said(); !strings.Contains(said, "NodeManager(s): 1 total, 1 active") {
 		s.t.Errorf("yarn top said:\n%.3000s", said)
 	}

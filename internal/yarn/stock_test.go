@@ -331,6 +331,13 @@ func (d *daemon) kill() {
 	}
 }
 
+// stop ends a daemon by a signal, so that it writes what it keeps.
+func (d *daemon) stop() {
+	d.cmd.Process.Signal(syscall.SIGTERM)
+	d.cmd.Wait()
+	d.dead = true
+}
+
 // said is what the daemon has logged.
 func (d *daemon) said() string {
 	text, _ := os.ReadFile(d.log)

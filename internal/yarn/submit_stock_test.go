@@ -76,6 +76,17 @@ func (s *stock) runHere(args ...string) {
 	}
 }
 
+// writeInput writes two texts to the folder in, of which one has odd lines.
+func (s *stock) writeInput() {
+	s.t.Helper()
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "%d the quick brown fox %d jumps over\tthe lazy dog\n", i*7919%3000, i%17)
+	}
+	s.write(s.dir+"/in/a.txt", text.String())
+	s.write(s.dir+"/in/b.txt", "\\n is no line end\nno TAB and no blank here\nlast line without its end")
+}
+
 // onHDFS are the jobs of a workload file, of all kinds that have a file of their own to ship: none, cut points that are
 // drawn from the input, and programs.
 const onHDFS = `queues: [{name: default}]
@@ -97,12 +108,7 @@ func TestStockSubmitHDFS(t *testing.T) {
 	s.serveVerb("srpt:preempt=kill")
 	s.addNodes(1)
 	hadoop := s.install()
-	var text strings.Builder
-	for i := range 3000 {
-		fmt.Fprintf(&text, "%d the quick brown fox %d jumps over\tthe lazy dog\n", i*7919%3000, i%17)
-	}
-	s.write(s.dir+"/in/a.txt", text.String())
-	s.write(s.dir+"/in/b.txt", "\\n is no line end\nno TAB and no blank here\nlast line without its end")
+	s.writeInput()
 	s.write(s.dir+"/m.sh", "#!/bin/sh\nexec tr ' ' '\\t'\n")
 	if err := os.Chmod(s.dir+"/m.sh", 0o755); err != nil {
 		t.Fatal(err)
@@ -157,12 +163,7 @@ func TestStockSubmit(t *testing.T) {
 	s.serveVerb("srpt:preempt=kill")
 	s.addNodes(1)
 	hadoop := s.install()
-	var text strings.Builder
-	for i := range 3000 {
-		fmt.Fprintf(&text, "%d the quick brown fox %d jumps over\tthe lazy dog\n", i*7919%3000, i%17)
-	}
-	s.write(s.dir+"/in/a.txt", text.String())
-	s.write(s.dir+"/in/b.txt", "\\n is no line end\nno TAB and no blank here\nlast line without its end")
+	s.writeInput()
 	local := func(job string, args ...string) string {
 		out := filepath.Join(s.dir, "here-"+job)
 		args = append([]string{program(t), "run", job, "--input", s.dir + "/in", "--output", out}, args...)

@@ -363,7 +363,7 @@ func writeSite(t *testing.T, dir string, properties map[string]string) {
 	}
 }
 
-// writeSite writes the configuration of a ResourceManager at the ports of the cluster, which allocates 256 MiB at least.
+// writeSite writes the configuration of a ResourceManager at the ports of the cluster. It allocates 256 MiB at least.
 func (c *cluster) writeSite(dir string, more map[string]string) {
 	c.t.Helper()
 	all := map[string]string{

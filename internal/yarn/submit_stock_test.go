@@ -76,7 +76,7 @@ func (s *stock) runHere(args ...string) {
 	}
 }
 
-// writeInput writes two texts to the folder in, of which one has odd lines.
+// writeInput writes two texts to the folder in. One has odd lines.
 func (s *stock) writeInput() {
 	s.t.Helper()
 	var text strings.Builder

@@ -62,6 +62,7 @@ There are no node labels. docs/hadoop.md has the rest.`,
 			return f.run(cmd.Context(), a)
 		},
 	}
+	c.AddCommand(takeOverCommand(a), handOverCommand(a))
 	f.policies.register(c, a.names, "history")
 	fl := c.Flags()
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
@@ -218,7 +219,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	config.Core, config.Room.Pack, config.Debts.Keep = opened.Core, f.pack, opened.Keep
 	if f.state != "" {
-		config.Kept.File = filepath.Join(f.state, "rm.db")
+		config.Kept.File = filepath.Join(f.state, stateFile)
 	}
 	rm, err := yarn.Listen(ctx, config)
 	if err != nil {

@@ -92,6 +92,15 @@ func (c *container) report(s *wire.ContainerStatus) {
 	}
 }
 
+// blamelessExit reports whether an exit status is not the application's fault.
+func blamelessExit(status int32) bool {
+	switch status {
+	case wire.ExitAborted, wire.ExitDisks, wire.ExitPreempted, wire.ExitByRM:
+		return true
+	}
+	return false
+}
+
 // completed is called when the node reports, by s, that the container has ended.
 func (c *container) completed(s *wire.ContainerStatus) {
 	switch {
@@ -101,10 +110,10 @@ func (c *container) completed(s *wire.ContainerStatus) {
 		c.over(c.leaving.end, c.leaving.outcome)
 	default:
 		outcome := sched.Failed
-		switch s.Exit {
-		case 0:
+		switch {
+		case s.Exit == 0:
 			outcome = sched.OK
-		case wire.ExitAborted, wire.ExitDisks, wire.ExitPreempted, wire.ExitByRM: // not the application's fault
+		case blamelessExit(s.Exit):
 			outcome = sched.Killed
 		}
 		c.over(*s, outcome)

@@ -297,7 +297,15 @@ func (m *manager) clientKey(id wire.AttemptID) []byte {
 	if m.config.Security.Kerberos == nil {
 		return nil
 	}
-	mac := hmac.New(sha1.New, m.keys.clients)
+	if a := m.attempt(id); a != nil && a.clientKey != nil {
+		return a.clientKey
+	}
+	return clientKey(m.keys.clients, id)
+}
+
+// clientKey makes the key of clients' tokens for an attempt from the secret for all attempts.
+func clientKey(secret []byte, id wire.AttemptID) []byte {
+	mac := hmac.New(sha1.New, secret)
 	mac.Write([]byte(id.String()))
 	return mac.Sum(nil)
 }

@@ -298,6 +298,11 @@ func TestClientTokens(t *testing.T) {
 	if !bytes.Equal(g.m.clientKey(id), f.m.clientKey(id)) {
 		t.Error("the next life has another key")
 	}
+	made := []byte("made by another ResourceManager, which the ApplicationMaster knows")
+	g.m.apps.byID[id.App] = &application{attempts: []*attempt{{clientKey: made}}}
+	if !bytes.Equal(g.m.clientKey(id), made) {
+		t.Error("an attempt that was taken over has another key than its ApplicationMaster")
+	}
 	open := newManager(Config{}.withDefaults(), Hosts{}, nil, time.Now)
 	if open.clientKey(id) != nil || open.clientToken(id, "ana") != nil {
 		t.Error("tokens without Kerberos")

@@ -96,7 +96,7 @@ func (m *manager) restore(p *past) {
 // restoreToken makes a delegation token of an earlier process valid again until it expires. A token that has expired,
 // or cannot be decoded, is deleted from the store.
 func (m *manager) restoreToken(s *savedToken) {
-	one := &delegation{password: s.Password, expires: time.UnixMilli(s.Expires)}
+	one := &delegation{password: s.Password, expires: time.UnixMilli(s.Expires), key: s.Key}
 	if one.id.Decode(s.Identifier) != nil || !m.now.Before(one.expires) {
 		m.saves.put(nameToken+string(s.Identifier), nil)
 		return
@@ -159,6 +159,7 @@ func (app *application) restoreAttempt(number int32, s *savedAttempt) *attempt {
 		diagnostics: s.Diagnostics,
 		times:       s.Times,
 		address:     wire.MasterAddress{Host: s.Host, Port: s.Port, Original: s.Original},
+		clientKey:   s.ClientKey,
 	}
 	a.dues.tokens = map[*node]nodeToken{}
 	if s.Master != nil {

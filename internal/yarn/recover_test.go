@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -26,8 +27,33 @@ func (c *cluster) patient(tasks int32) func(context.Context, *peer.Master, wire.
 }
 
 // A ResourceManager that keeps its state takes everything over from the one before: applications and their containers
-// go on, tokens stay good, what is over is told of, and ids of containers tell the lives apart.
+// go on, tokens stay good, what is over is told of, and ids of containers tell the lives apart. So it is, too, if its
+// state was handed over to Hadoop's ResourceManager and taken over from that one's store.
 func TestRestartTakesOver(t *testing.T) {
+	t.Run("after itself", func(t *testing.T) { takesOver(t, func(string) {}) })
+	t.Run("by way of Hadoop's store", func(t *testing.T) {
+		takesOver(t, func(state string) {
+			for range 2 { // what came from Hadoop's goes back to it
+				hadoop := t.TempDir()
+				out, err := HandOver(state, hadoop)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in, err := TakeOver(hadoop, state, Queues{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := Moved{Apps: 2, Running: 1, Tokens: 1}
+				if !reflect.DeepEqual(in, want) || !reflect.DeepEqual(out, want) {
+					t.Errorf("handed over %+v, taken over %+v, want %+v", out, in, want)
+				}
+			}
+		})
+	})
+}
+
+// takesOver has a second life follow a first one, and does something to the file of the state in between.
+func takesOver(t *testing.T, between func(state string)) {
 	state := filepath.Join(t.TempDir(), "rm.db")
 	at := newPorts().addresses(t)
 	keep := func(config *Config) { config.Kept.File, config.Addresses = state, at }
@@ -53,6 +79,7 @@ func TestRestartTakesOver(t *testing.T) {
 	identity := c.rm.front.m.identity()
 	before := c.report(over)
 	c.stop()
+	between(state)
 
 	again := start(t, keep)
 	again.nodes, c.nodes = append(again.nodes, n), nil
@@ -65,7 +92,7 @@ func TestRestartTakesOver(t *testing.T) {
 			t.Errorf("policies see a job that was submitted at %v of this life, want %v", job.Submitted, want)
 		}
 	})
-	if m := c.rm.front.m; m.identity() <= identity || m.life.epoch != 1 {
+	if m := c.rm.front.m; m.identity() <= identity || m.life.epoch < 1 {
 		t.Errorf("the second life is %d, epoch %d; the first was %d", m.identity(), m.life.epoch, identity)
 	}
 	if r := c.report(over); r.State != wire.AppFinished || r.Final != wire.Succeeded || r.Finish != before.Finish ||

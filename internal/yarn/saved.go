@@ -249,6 +249,7 @@ type savedAttempt struct {
 	Port        int32
 	Original    string
 	Master      *savedMaster // nil: unmanaged
+	ClientKey   []byte       // as in attempt
 }
 
 func (m *savedAttempt) Fields(f *proto.Fields) {
@@ -260,6 +261,9 @@ func (m *savedAttempt) Fields(f *proto.Fields) {
 	f.Int32(6, &m.Port)
 	f.String(7, &m.Original)
 	proto.Optional(f, 8, &m.Master)
+	if f.Has(m.ClientKey != nil) {
+		f.Bytes(9, &m.ClientKey)
+	}
 }
 
 // A savedMaster is the stored form of an ApplicationMaster's container.
@@ -283,12 +287,16 @@ func (m *savedMaster) Fields(f *proto.Fields) {
 type savedToken struct {
 	Identifier, Password []byte
 	Expires              int64
+	Key                  []byte // as in delegation
 }
 
 func (m *savedToken) Fields(f *proto.Fields) {
 	f.Bytes(1, &m.Identifier)
 	f.Bytes(2, &m.Password)
 	f.Int64(3, &m.Expires)
+	if f.Has(m.Key != nil) {
+		f.Bytes(4, &m.Key)
+	}
 }
 
 func (m *savedToken) Append(b []byte) []byte { return proto.Append(b, m) }
@@ -337,6 +345,7 @@ func (a *attempt) saved() savedAttempt {
 		Host:        a.address.Host,
 		Port:        a.address.Port,
 		Original:    a.address.Original,
+		ClientKey:   a.clientKey,
 	}
 	if c := a.master; c != nil {
 		m.Master = &savedMaster{c.id.ID, c.node.id, c.node.web, c.resource, c.created}
@@ -361,7 +370,7 @@ func (m *manager) saveKeys() {
 
 // save writes a delegation token to the store.
 func (d *delegation) save(m *manager, identifier []byte) {
-	m.saves.put(nameToken+string(identifier), &savedToken{identifier, d.password, d.expires.UnixMilli()})
+	m.saves.put(nameToken+string(identifier), &savedToken{identifier, d.password, d.expires.UnixMilli(), d.key})
 }
 
 // A past is the state that an earlier process has stored.

@@ -222,6 +222,7 @@ type attempt struct {
 	failed      bool   // it counts as one of the failures that the application may have
 	blameless   bool   // it ended because its node could not be reached: the core does not count that
 	cancel      func() // withdraws the launch in progress; nil: there is none
+	clientKey   []byte // of clients' tokens, if another ResourceManager has made it; nil: see manager.clientKey
 }
 
 // dues are the contents of an ApplicationMaster's next answer, and of the last one.
@@ -441,6 +442,7 @@ type delegation struct {
 	id       token.Delegation
 	password []byte
 	expires  time.Time
+	key      []byte // that signed it, if that is another ResourceManager's; nil: it is delegations.keys
 	alarm    *alarm // goes off when it expires
 }
 

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,9 +42,9 @@ func AddCredential(blob []byte, t wire.Token) ([]byte, error) {
 		if err != nil || count < 0 {
 			return nil, fmt.Errorf("read credentials: count of tokens %d: %w", count, errors.Join(err, errCount))
 		}
-		out = appendVInt(out, count+1)
+		out = AppendVInt(out, count+1)
 		for _, b := range [][]byte{nil, t.Identifier, t.Password, []byte(t.Kind), []byte(t.Service)} {
-			out = append(appendVInt(out, int64(len(b))), b...)
+			out = append(AppendVInt(out, int64(len(b))), b...)
 		}
 		return append(out, rest[n:]...), nil
 	case blobProto:
@@ -60,9 +61,9 @@ func AddCredential(blob []byte, t wire.Token) ([]byte, error) {
 
 var errCount = errors.New("must be a count")
 
-// appendVInt appends one of Hadoop's variable-length integers (WritableUtils.writeVLong): -112 to 127 in one byte; else
+// AppendVInt appends one of Hadoop's variable-length integers (WritableUtils.writeVLong): -112 to 127 in one byte; else
 // a byte that tells sign and length, and the magnitude, big-endian.
-func appendVInt(b []byte, v int64) []byte {
+func AppendVInt(b []byte, v int64) []byte {
 	if v >= -112 && v <= 127 {
 		return append(b, byte(v))
 	}
@@ -104,10 +105,61 @@ func ReadVInt(b []byte) (v int64, n int, err error) {
 // Secrets returns a blob without tokens and with secrets by alias, in order of the aliases.
 func Secrets(secrets map[string][]byte) []byte {
 	b := append([]byte(blobMagic), blobWritable)
-	b = appendVInt(appendVInt(b, 0), int64(len(secrets)))
+	b = AppendVInt(AppendVInt(b, 0), int64(len(secrets)))
 	for _, alias := range slices.Sorted(maps.Keys(secrets)) {
-		b = append(appendVInt(b, int64(len(alias))), alias...)
-		b = append(appendVInt(b, int64(len(secrets[alias]))), secrets[alias]...)
+		b = append(AppendVInt(b, int64(len(alias))), alias...)
+		b = append(AppendVInt(b, int64(len(secrets[alias]))), secrets[alias]...)
 	}
+	return b
+}
+
+// ReadSecrets returns the secrets in a blob of credentials of version 0, by alias. The empty blob has none.
+func ReadSecrets(blob []byte) (map[string][]byte, error) {
+	if len(blob) == 0 {
+		return nil, nil
+	}
+	if len(blob) < 5 || string(blob[:4]) != blobMagic || blob[4] != blobWritable {
+		return nil, fmt.Errorf("read credentials: %d bytes that do not begin with %s and version %d", len(blob),
+			blobMagic, blobWritable)
+	}
+	r := blobReader{rest: blob[5:]}
+	for range r.count() {
+		for range 5 { // alias, identifier, password, kind, service
+			r.bytes()
+		}
+	}
+	secrets := map[string][]byte{}
+	for range r.count() {
+		alias := string(r.bytes())
+		secrets[alias] = slices.Clone(r.bytes())
+	}
+	return secrets, r.err
+}
+
+// A blobReader reads what is left of a blob. After an error all that it reads is empty.
+type blobReader struct {
+	rest []byte
+	err  error
+}
+
+// count reads a count of elements, each of which takes a byte at least.
+func (r *blobReader) count() int {
+	v, n, err := ReadVInt(r.rest)
+	if err == nil && (v < 0 || v > int64(len(r.rest)-n)) {
+		err = fmt.Errorf("a count of %d, and %d bytes follow", v, len(r.rest)-n)
+	}
+	if err != nil {
+		r.rest, r.err = nil, cmp.Or(r.err, fmt.Errorf("read credentials: %w", err))
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return int(v)
+}
+
+// bytes reads bytes after their length.
+func (r *blobReader) bytes() []byte {
+	n := r.count()
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
 	return b
 }

@@ -216,7 +216,7 @@ func TestVInt(t *testing.T) {
 	// the same of ^v.
 	for v, want := range map[int64]string{0: "00", 127: "7f", -112: "90", 128: "8f80", 256: "8e0100", -113: "8770",
 		-1 << 63: "807fffffffffffffff", math.MaxInt64: "887fffffffffffffff"} {
-		b := appendVInt(nil, v)
+		b := AppendVInt(nil, v)
 		got, n, err := ReadVInt(b)
 		if hex.EncodeToString(b) != want || got != v || n != len(b) || err != nil {
 			t.Errorf("%d is written %x, want %s, and read as %d (%d bytes, %v)", v, b, want, got, n, err)

@@ -80,6 +80,15 @@ func (m *Submission) Launched() {
 	m.Launch, m.LogAggregation, m.Master, m.raw = LaunchContext{}, nil, nil, nil
 }
 
+// Moved says to which queue and with which priority the application runs now, if that is not what it came with.
+func (m *Submission) Moved(queue string, priority Priority) {
+	m.Queue, m.Priority = queue, priority
+	if len(m.raw) > 0 { // of a field that is there twice, the last counts
+		raw := proto.AppendString(bytes.Clone(m.raw), 3, queue)
+		m.raw = proto.AppendMessage(raw, 4, proto.Raw(proto.Append(nil, &priority)))
+	}
+}
+
 // MasterResource returns what the ApplicationMaster's container is to have.
 func (m *Submission) MasterResource() (Resource, bool) {
 	for _, q := range m.Master {

@@ -1,0 +1,231 @@
+package hadoopstore
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto/prototest"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+func TestRoundTrip(t *testing.T) {
+	all := []proto.Described{new(Application), new(Timeout), new(Attempt), new(Keys), new(DelegationToken),
+		new(version), new(epoch)}
+	prototest.RoundTrip(t, all, func(m any) {
+		if r, ok := m.(*wire.Resource); ok {
+			r.Others = ""
+		}
+	})
+}
+
+// sample returns a state with two applications, one of which is over.
+func sample() *State {
+	over := wire.ApplicationID{ID: 1, Timestamp: 1700000000000}
+	runs := wire.ApplicationID{ID: 12345, Timestamp: 1700000000001}
+	s := &State{
+		Epoch: 3,
+		Apps: []App{
+			{
+				Application: Application{Submitted: 10, Started: 11, Launched: 12, Finished: 13, User: "ana",
+					Submission: wire.Submission{ID: over, Name: "over", Queue: "default"}, State: AppFinished},
+				Attempts: []Attempt{
+					{ID: wire.AttemptID{App: over, Attempt: 1}, State: AttemptFailed, Exit: 1},
+					{ID: wire.AttemptID{App: over, Attempt: 2}, State: AttemptFinished, Final: wire.Succeeded},
+				},
+			},
+			{
+				Application: Application{Submitted: 20, User: "ben", Timeouts: []Timeout{{wire.TimeoutLifetime, 99}},
+					Submission: wire.Submission{ID: runs, Name: "runs", Queue: "root.etl"}},
+				Attempts: []Attempt{{ID: wire.AttemptID{App: runs, Attempt: 1}, Exit: wire.ExitInvalid,
+					Master: &wire.Container{ID: wire.ContainerID{Attempt: wire.AttemptID{App: runs, Attempt: 1}, ID: 1}}}},
+			},
+		},
+		Keys: Keys{Current: &wire.MasterKey{ID: -7, Key: []byte("eightchr")}},
+		Users: []DelegationKey{
+			{wire.MasterKey{ID: -5, Key: []byte("a key")}, 1},
+			{wire.MasterKey{ID: 1000, Key: []byte("another, of more bytes than one says, " + strings.Repeat("x", 200))},
+				1 << 50},
+		},
+		Last: 4711,
+	}
+	for _, sequence := range []int32{1, 4711} {
+		id := token.Delegation{Owner: "ana", Renewer: "yarn", Sequence: sequence, Key: 1000, Most: 77}
+		s.Tokens = append(s.Tokens, DelegationToken{id.Append(nil), 55})
+	}
+	return s
+}
+
+// A state that is written is read as it was, field by field. A store that was there is kept.
+func TestWrittenIsRead(t *testing.T) {
+	dir, want := t.TempDir(), sample()
+	if before, err := Write(dir, &State{Epoch: 1}); err != nil || before != "" {
+		t.Fatalf("%q, %v", before, err)
+	}
+	before, err := Write(dir, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sameState(got, want) {
+		t.Errorf("read\n%+v\nwritten was\n%+v", got, want)
+	}
+	old := t.TempDir()
+	if err := os.Rename(before, filepath.Join(old, rootName)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Read(Root(old)); err != nil || s.Epoch != 1 || len(s.Apps) > 0 {
+		t.Errorf("the store before is %+v, %v", s, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// sameState compares states by what is written of them.
+func sameState(a, b *State) bool {
+	written := func(s *State) (all []string) {
+		for i := range s.Apps {
+			all = append(all, string(s.Apps[i].Append(nil)))
+			for k := range s.Apps[i].Attempts {
+				all = append(all, string(s.Apps[i].Attempts[k].Append(nil)))
+			}
+		}
+		return append(all, string(s.Keys.Append(nil)))
+	}
+	return a.Epoch == b.Epoch && a.Last == b.Last && reflect.DeepEqual(a.Users, b.Users) &&
+		reflect.DeepEqual(a.Tokens, b.Tokens) && reflect.DeepEqual(written(a), written(b))
+}
+
+// What Hadoop leaves when it is killed between two steps is read as Hadoop reads it at its next start.
+func TestHalfWritten(t *testing.T) {
+	dir, want := t.TempDir(), sample()
+	if _, err := Write(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(Root(dir), appsName, "application_1700000000001_12345")
+	name := filepath.Join(app, "application_1700000000001_12345")
+	changed := want.Apps[1].Application
+	changed.Diagnostics = "changed"
+	keys := filepath.Join(Root(dir), keysFolder, keysName)
+	for path, text := range map[string][]byte{
+		name + ".new":                                 changed.Append(nil), // beside the old file
+		filepath.Join(app, ".appattempt_1.crc"):       []byte("crc\x00"),
+		filepath.Join(app, "appattempt_1_1_2.tmp"):    []byte("half"),
+		keys + ".tmp":                                 []byte("half"),
+		filepath.Join(Root(dir), appsName, "other_1"): nil,
+	} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(keys, keys+".new"); err != nil { // the old file is gone already
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(Root(dir), appsName, "application_1_0009"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Apps[1].Application = changed
+	if !sameState(got, want) {
+		t.Errorf("read\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// An error says which file is wrong, and how.
+func TestDamagedStore(t *testing.T) {
+	const app = appsName + "/application_1700000000000_0001/"
+	for _, c := range []struct{ file, text, want string }{
+		{versionName, "\x08\x02", "version 2.0, must be 1.x"},
+		{versionName, "\xff", "RMVersionNode: "},
+		{epochName, "\x08\x80\x80\x80\x80\x80\x80\x80\x80\x7f", "EpochNode: epoch "},
+		{app + "application_1700000000000_0001", "\x12", "application_1700000000000_0001: "},
+		{app + "application_1700000000000_0001", "", "is of application_0_0000"},
+		{app + "appattempt_1700000000000_0001_000002", "", "is of appattempt_0_0000_000000"},
+		{app + "appattempt_1700000000000_0001_000001", "-", "appattempt_1700000000000_0001_000001: "},
+		{keysFolder + "/" + keysName, "\x0a\x7f", "AMRMTokenSecretManagerNode: "},
+		{usersFolder + "/DelegationKey_9", "\x09\x09\x09short", "DelegationKey_9: key 9 has 9 bytes, and 5 follow"},
+		{usersFolder + "/DelegationKey_9", "\x09\x09\xff", "DelegationKey_9: key 9 has -1 bytes, and 0 follow"},
+		{usersFolder + "/RMDelegationToken_9", "\x0a\x02\x0a\x7f", "RMDelegationToken_9: "},
+		{usersFolder + "/RMDTSequenceNumber_x", "", "RMDTSequenceNumber_x: does not end with a number"},
+	} {
+		dir := t.TempDir()
+		if _, err := Write(dir, sample()); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(Root(dir), c.file)
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s of %q: %v, want %q in it", c.file, c.text, err, c.want)
+		}
+	}
+	dir := t.TempDir()
+	if _, err := Write(dir, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(Root(dir), app, "appattempt_1700000000000_0001_000001")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "attempt 1 is missing") {
+		t.Errorf("a missing attempt: %v", err)
+	}
+	if _, err := Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "has no RMVersionNode") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// FuzzRead puts bytes in the place of each kind of file. Reading ends without a panic, and what is read can be written.
+func FuzzRead(f *testing.F) {
+	s := sample()
+	f.Add(0, s.Apps[0].Append(nil))
+	f.Add(1, s.Apps[0].Attempts[1].Append(nil))
+	f.Add(2, s.Keys.Append(nil))
+	f.Add(3, appendKey(nil, &s.Users[1]))
+	f.Add(4, s.Tokens[0].Append(nil))
+	files := []string{
+		appsName + "/application_1700000000000_0001/application_1700000000000_0001",
+		appsName + "/application_1700000000000_0001/appattempt_1700000000000_0001_000002",
+		keysFolder + "/" + keysName, usersFolder + "/DelegationKey_1", usersFolder + "/RMDelegationToken_1",
+	}
+	dir, again := f.TempDir(), f.TempDir()
+	if _, err := Write(dir, s); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, at int, text []byte) {
+		path := filepath.Join(Root(dir), files[uint(at)%uint(len(files))])
+		was, _ := os.ReadFile(path)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(dir)
+		if was == nil {
+			os.Remove(path)
+		} else if err := os.WriteFile(path, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			return
+		}
+		if err := os.RemoveAll(Root(again)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(again, got); err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		if read, err := Read(again); err != nil || !sameState(read, got) {
+			t.Fatalf("%v: read\n%+v\nwritten was\n%+v", err, read, got)
+		}
+	})
+}

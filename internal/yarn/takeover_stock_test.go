@@ -1,0 +1,107 @@
+package yarn
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// TestStockTakeOver has a cluster change over to `sojourn rm` in the middle of a job, and back to Hadoop's own
+// ResourceManager. The job ends as if nothing had been: with its first ApplicationMaster, and no task that ran is run
+// again. A delegation token is good under all of them, and what was over before is told of.
+func TestStockTakeOver(t *testing.T) {
+	whole(t)
+	s := newStock(t)
+	hadoopState := filepath.Join(s.dir, "rmstore")
+	state := filepath.Join(s.dir, "state")
+	s.more = map[string]string{
+		"yarn.resourcemanager.recovery.enabled": "true",
+		"yarn.resourcemanager.store.class": "org.apache.hadoop.yarn.server.resourcemanager.recovery." +
+			"FileSystemRMStateStore",
+		"yarn.resourcemanager.fs.state-store.uri": "file://" + hadoopState,
+	}
+	hadoop := s.serveJava()
+	s.addNodes(2)
+	s.part("a job under three ResourceManagers", func(s *stock) {
+		s.sleep(1, 1, 10)
+		over := s.newest()
+		var token wire.TokenGiven
+		if err := s.call("getDelegationToken", &wire.TokenWanted{Renewer: "root"}, &token); err != nil {
+			s.t.Fatal(err)
+		}
+		const maps, reduces = 14, 1
+		type ended struct {
+			out string
+			err error
+		}
+		done := make(chan ended, 1)
+		go func() {
+			out, err := s.try(sleepArgs(maps, reduces, 12_000)...)
+			done <- ended{out, err}
+		}()
+		r := s.untilRuns(over.ID, 4)
+		goesOn := func(who string) {
+			s.t.Helper()
+			began := time.Now()
+			s.until("the job goes on under "+who, 2*time.Minute, func() bool {
+				now := s.newest()
+				return now.ID == r.ID && now.State == wire.AppRunning && now.Usage.Containers >= 2
+			})
+			s.t.Logf("runs again under %s after %v", who, time.Since(began))
+			var was wire.ApplicationResponse
+			if err := s.call("getApplicationReport", &wire.ApplicationRequest{ID: over.ID}, &was); err != nil ||
+				was.Report.State != wire.AppFinished || was.Report.Final != wire.Succeeded {
+				s.t.Errorf("%s says of what is over %+v, %v", who, was.Report, err)
+			}
+			var renewed wire.TokenRenewed
+			if err := s.call("renewDelegationToken", &token, &renewed); err != nil {
+				s.t.Errorf("%s does not renew a delegation token: %v", who, err)
+			}
+			time.Sleep(3 * time.Second) // something happens in this life, too
+		}
+		hadoop.kill()
+		if into := os.Getenv("SOJOURN_HADOOP_STATE"); into != "" { // for internal/hadoopstore/testdata
+			if err := os.CopyFS(into, os.DirFS(hadoopState)); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		s.moves("take-over", hadoopState, "--conf", s.dir+"/conf", "--state", state)
+		sojourn := s.serveVerb("capacity", "--state", state)
+		goesOn("Sojourn")
+		sojourn.kill()
+		s.moves("hand-over", hadoopState, "--state", state)
+		s.serveJava()
+		goesOn("Hadoop")
+		job := <-done
+		if job.err != nil {
+			s.t.Fatal(job.err)
+		}
+		refused := strings.Count(job.out, "rejected as it is allocated by a previous RM")
+		for _, want := range []string{
+			fmt.Sprint("Launched map tasks=", maps+refused), fmt.Sprint("Launched reduce tasks=", reduces),
+		} {
+			if !strings.Contains(job.out, want+"\n") {
+				s.t.Errorf("want %s; the job said\n%s", want, job.out)
+			}
+		}
+		if r := s.newest(); r.State != wire.AppFinished || r.Attempt.Attempt != 1 {
+			s.t.Errorf("it ended as %v with attempt %d", r.State, r.Attempt.Attempt)
+		}
+	})
+}
+
+// moves moves the state from one ResourceManager's store to the other's: two applications, one of which runs, and a
+// delegation token.
+func (s *stock) moves(command string, args ...string) {
+	s.t.Helper()
+	out, err := exec.Command(program(s.t), append([]string{"rm", command}, args...)...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "2 applications (1 not over) and 1 delegation token ") {
+		s.t.Fatalf("sojourn rm %s: %v\n%s", command, err, out)
+	}
+}

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,49 +18,69 @@ const stateFile = "rm.db"
 func takeOverCommand(a *app) *cobra.Command {
 	var conf, state string
 	c := &cobra.Command{
-		Use:   "take-over STORE --conf DIR --state DIR",
+		Use:   "take-over [STORE] --conf DIR --state DIR",
 		Short: "Start from the state of Hadoop's ResourceManager, so that what runs goes on",
 		Long: `Make the state for 'sojourn rm --state DIR' of what Hadoop's ResourceManager has stored: applications that run,
-their ApplicationMasters and containers go on, and delegation tokens stay good. STORE is the folder that
-yarn.resourcemanager.fs.state-store.uri names, or a copy of it; it is not changed. Hadoop's ResourceManager must have
-ended, and must not start again from this store:
+their ApplicationMasters and containers go on, and delegation tokens stay good. The store is the one that yarn-site.xml
+names: ZooKeeper, or the folder yarn.resourcemanager.fs.state-store.uri. STORE is a copy of that folder. The store is
+not changed. Hadoop's ResourceManager must have ended, and must not start from this store again:
 
     yarn --daemon stop resourcemanager
-    hdfs dfs -get hdfs:///rmstore copy     # where the store is in HDFS
-    sojourn rm take-over copy --conf "$HADOOP_CONF_DIR" --state DIR
-    sojourn rm --conf "$HADOOP_CONF_DIR" --state DIR`,
-		Args: exactly(1, "the folder of Hadoop's store"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if conf == "" || state == "" {
-				return usagef("--conf and --state are needed: folders with yarn-site.xml, and for the state")
-			}
-			store, err := storeFolder(args[0])
-			if err != nil {
-				return err
-			}
-			config, _, err := yarn.Site(conf)
-			if err != nil {
-				return err
-			}
-			if config.Kept.HA != nil {
-				return usagef("--conf %s: yarn.resourcemanager.ha.enabled keeps the state in ZooKeeper; this makes the "+
-					"state of a ResourceManager that is the only one", conf)
-			}
-			if err := os.MkdirAll(state, 0o700); err != nil {
-				return failuref("--state: %w", err)
-			}
-			moved, err := yarn.TakeOver(store, filepath.Join(state, stateFile), config.Queues)
-			if err != nil {
-				return err
-			}
-			a.tellMoved(moved, "taken over into "+filepath.Join(state, stateFile))
-			return nil
+    hdfs dfs -get hdfs:///rmstore copy     # where the store is in HDFS, and name it: take-over copy ...
+    sojourn rm take-over --conf "$HADOOP_CONF_DIR" --state DIR
+    sojourn rm --conf "$HADOOP_CONF_DIR" --state DIR
+
+With yarn.resourcemanager.ha.enabled the state is made in ZooKeeper, without --state, when all ResourceManagers have
+ended.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return takeOver(cmd.Context(), a, conf, state, args)
 		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
 	fl.StringVar(&state, "state", "", "folder for the state, as of sojourn rm; it must not have one yet")
 	return c
+}
+
+func takeOver(ctx context.Context, a *app, conf, state string, args []string) error {
+	if conf == "" {
+		return usagef("--conf is needed: a folder with yarn-site.xml")
+	}
+	config, _, err := yarn.Site(conf)
+	if err != nil {
+		return err
+	}
+	var o output
+	config.Log = o.logger(a.Err)
+	var from yarn.HadoopStore
+	if len(args) == 1 {
+		from.Folder, err = yarn.LocalFolder(args[0])
+	} else {
+		from, err = yarn.SiteStore(conf)
+	}
+	if err != nil {
+		return err
+	}
+	where, file := "ZooKeeper", ""
+	switch {
+	case config.Kept.HA != nil && state != "":
+		return usagef("--state: the state is kept in ZooKeeper, as yarn.resourcemanager.ha.enabled has it")
+	case config.Kept.HA == nil && state == "":
+		return usagef("--state is needed: a folder for the state")
+	case config.Kept.HA == nil:
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			return failuref("--state: %w", err)
+		}
+		file = filepath.Join(state, stateFile)
+		where = file
+	}
+	moved, err := yarn.TakeOver(ctx, from, config, file)
+	if err != nil {
+		return err
+	}
+	a.tellMoved(moved, "taken over into "+where)
+	return nil
 }
 
 func handOverCommand(a *app) *cobra.Command {
@@ -81,7 +101,7 @@ store that is in it stays beside the new one. DIR/rm.db is moved aside: 'sojourn
 			if state == "" {
 				return usagef("--state is needed: the folder with the state of sojourn rm")
 			}
-			store, err := storeFolder(args[0])
+			store, err := yarn.LocalFolder(args[0])
 			if err != nil {
 				return err
 			}
@@ -98,17 +118,6 @@ store that is in it stays beside the new one. DIR/rm.db is moved aside: 'sojourn
 	}
 	c.Flags().StringVar(&state, "state", "", "folder with the state of sojourn rm")
 	return c
-}
-
-// storeFolder returns the folder that an argument names, which may be the URI of a local one.
-func storeFolder(named string) (string, error) {
-	if scheme, path, is := strings.Cut(named, ":"); is && !strings.Contains(scheme, "/") {
-		if scheme != "file" {
-			return "", usagef("%s: must be a folder of this machine: copy it with hdfs dfs -get or -put", named)
-		}
-		return filepath.Clean(path), nil
-	}
-	return named, nil
 }
 
 // tellMoved prints what was moved from one store to another.

@@ -63,16 +63,23 @@ func newTurns(t *testing.T) *turns {
 	return s
 }
 
-// begin starts one of the two, which is a standby until it says ready.
-func (s *turns) begin(i int) {
+// confOf writes the configuration of one of the two, and returns its folder.
+func (s *turns) confOf(i int) (id, conf string) {
 	s.t.Helper()
-	id := [...]string{"one", "two"}[i]
-	conf := s.writeConf("conf-rm-"+id, map[string]string{"yarn.resourcemanager.ha.id": id})
+	id = [...]string{"one", "two"}[i]
+	conf = s.writeConf("conf-rm-"+id, map[string]string{"yarn.resourcemanager.ha.id": id})
 	s.writeXML(conf+"/capacity-scheduler.xml", map[string]string{
 		"yarn.scheduler.capacity.root.queues":                 "default",
 		"yarn.scheduler.capacity.root.default.capacity":       "100",
 		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
 	})
+	return id, conf
+}
+
+// begin starts one of the two, which is a standby until it says ready.
+func (s *turns) begin(i int) {
+	s.t.Helper()
+	id, conf := s.confOf(i)
 	name := fmt.Sprintf("rm-%s-%d", id, time.Now().UnixNano())
 	s.serving[i] = s.start(name, exec.Command(program(s.t), "rm", "--conf", conf, "--policy", "capacity", "-v"))
 	s.until("it is a standby at least", time.Minute, func() bool {

@@ -39,7 +39,7 @@ func TestRestartTakesOver(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				in, err := TakeOver(hadoop, state, Queues{})
+				in, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state)
 				if err != nil {
 					t.Fatal(err)
 				}

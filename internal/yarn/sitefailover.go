@@ -33,19 +33,7 @@ func severalOf(p *properties) *HA {
 	if h.Cluster == "" || strings.ContainsAny(h.Cluster, "/") {
 		p.fail("yarn.resourcemanager.cluster-id", "the cluster's name, which all its ResourceManagers have, without /")
 	}
-	for one := range strings.SplitSeq(p.text(zkPrefix+"address", p.text("yarn.resourcemanager.zk-address", "")), ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			h.ZooKeeper = append(h.ZooKeeper, one)
-		}
-	}
-	for _, one := range h.ZooKeeper {
-		if host, _, err := net.SplitHostPort(one); err != nil || host == "" {
-			p.fail(zkPrefix+"address", "host:port of each server of ZooKeeper, with commas between")
-		}
-	}
-	if len(h.ZooKeeper) == 0 {
-		p.fail(zkPrefix+"address", "host:port of each server of ZooKeeper, with commas between")
-	}
+	h.ZooKeeper = p.zooKeeper()
 	var ids []string
 	for one := range strings.SplitSeq(p.text(haPrefix+"rm-ids", ""), ",") {
 		if one = strings.TrimSpace(one); one != "" {
@@ -65,8 +53,32 @@ func severalOf(p *properties) *HA {
 	}
 	h.Lock = path.Join(p.text(haPrefix+"automatic-failover.zk-base-path", "/yarn-leader-election"), h.Cluster,
 		"ActiveStandbyElectorLock")
-	h.State = path.Join(p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore"), "sojourn", h.Cluster)
+	h.State = path.Join(p.zooParent(), "sojourn", h.Cluster)
 	return h
+}
+
+// zooKeeper returns the servers of ZooKeeper, host:port each.
+func (p *properties) zooKeeper() (list []string) {
+	const want = "host:port of each server of ZooKeeper, with commas between"
+	for one := range strings.SplitSeq(p.text(zkPrefix+"address", p.text("yarn.resourcemanager.zk-address", "")), ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			list = append(list, one)
+		}
+	}
+	for _, one := range list {
+		if host, _, err := net.SplitHostPort(one); err != nil || host == "" {
+			p.fail(zkPrefix+"address", want)
+		}
+	}
+	if len(list) == 0 {
+		p.fail(zkPrefix+"address", want)
+	}
+	return list
+}
+
+// zooParent returns the node of ZooKeeper below which ResourceManagers keep their state.
+func (p *properties) zooParent() string {
+	return p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore")
 }
 
 // ofOne returns a property of one of several ResourceManagers: its name ends with that one's.

@@ -1,11 +1,14 @@
 package yarn
 
 import (
+	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
 )
 
 // How the state of Hadoop's ResourceManager becomes this one's, and the other way round, while neither runs. What is
@@ -30,32 +34,103 @@ type Moved struct {
 	Before        string   // where the store is now that was there before; "": there was none
 }
 
-// TakeOver makes the state for a start, in the file state, of the store of Hadoop's ResourceManager in a folder. The
-// file must not exist. Applications that run must be in one of the queues, or in one that users may create.
-func TakeOver(folder, state string, queues Queues) (moved Moved, err error) {
-	if _, err := os.Lstat(state); !errors.Is(err, fs.ErrNotExist) {
-		return moved, fmt.Errorf("%s: must not exist: it holds the state of a ResourceManager, move it away",
-			state)
+// TakeOver makes the state for a start of the store of Hadoop's ResourceManager. The state is in a file, which must not
+// exist; with config.Kept.HA it is in ZooKeeper, where no ResourceManager may be active and no state be yet.
+// Applications that run must be in one of the configured queues, or in one that users may create.
+func TakeOver(ctx context.Context, from HadoopStore, config Config, file string) (moved Moved, err error) {
+	if config.Kept.HA == nil {
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			return moved, fmt.Errorf("%s: must not exist: it holds the state of a ResourceManager, move it away", file)
+		}
 	}
-	from, err := hadoopstore.Read(folder)
+	s, where, err := from.read(ctx, &config)
 	if err != nil {
 		return moved, err
 	}
-	p, moved, err := fromHadoop(from, queues)
+	p, moved, err := fromHadoop(s, config.Queues)
 	if err != nil {
-		return moved, fmt.Errorf("%s: %w", folder, err)
+		return moved, fmt.Errorf("%s: %w", where, err)
 	}
+	if config.Kept.HA != nil {
+		return moved, config.Kept.HA.begin(ctx, config.Log, p.values())
+	}
+	return moved, writeFile(file, p.values())
+}
+
+// read reads the state of Hadoop's ResourceManager, and says where it was.
+func (h HadoopStore) read(ctx context.Context, config *Config) (s *hadoopstore.State, where string, err error) {
+	if h.ZooKeeper == nil {
+		s, err = hadoopstore.Read(h.Folder)
+		return s, h.Folder, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, zooPatience)
+	defer cancel()
+	session, err := zoo.Connect(ctx, zoo.Servers{Addresses: h.ZooKeeper, Timeout: usualSession, User: h.User,
+		Log: config.Log})
+	if err != nil {
+		return nil, "", err
+	}
+	defer session.Close()
+	s, err = hadoopstore.ReadNodes(session, h.Parent)
+	return s, "ZooKeeper, " + h.Parent, err
+}
+
+// zooPatience is how long ZooKeeper is waited for, and the end of an active ResourceManager there.
+const zooPatience = 30 * time.Second
+
+// writeFile makes the state in a file.
+func writeFile(file string, values map[string][]byte) error {
 	var failed error
-	opened, err := store.Open(state, func(err error) { failed = err })
+	opened, err := store.Open(file, func(err error) { failed = err })
 	if err != nil {
-		return moved, err
+		return err
 	}
-	to := opened.Store
-	to.Put(p.values())
-	if err := errors.Join(to.Close(), failed); err != nil {
-		return moved, errors.Join(err, os.Remove(state))
+	opened.Store.Put(values)
+	if err := errors.Join(opened.Store.Close(), failed); err != nil {
+		return errors.Join(err, os.Remove(file))
 	}
-	return moved, nil
+	return nil
+}
+
+// begin makes the state in ZooKeeper, while it has the lock of the active ResourceManager. Life and keys are written
+// last: what has none of them was begun and not ended, and is replaced.
+func (h *HA) begin(ctx context.Context, log *slog.Logger, values map[string][]byte) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, zooPatience, fmt.Errorf("a ResourceManager is active: stop all of "+
+		"them first"))
+	defer cancel()
+	session, err := zoo.Connect(ctx, zoo.Servers{Addresses: h.ZooKeeper, Timeout: h.Timeout, User: h.User, Log: log})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	me := wire.ActiveManager{Cluster: h.Cluster, ID: h.ID}
+	lease, err := session.Acquire(ctx, h.Lock, me.Append(nil), func([]byte) {})
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer func() { err = errors.Join(err, lease.Release()) }()
+	to, found, err := session.Take(h.State, h.ID)
+	if err != nil {
+		return err
+	}
+	if found[nameKeys] != nil {
+		return fmt.Errorf("ZooKeeper, %s: holds the state of a ResourceManager: remove it first", h.State)
+	}
+	rest, last := map[string][]byte{}, map[string][]byte{}
+	for name := range found {
+		rest[name] = nil
+	}
+	for name, value := range values {
+		if name == nameKeys || name == nameLife {
+			last[name] = value
+		} else {
+			rest[name] = value
+		}
+	}
+	if err := to.Commit(rest); err != nil {
+		return err
+	}
+	return to.Commit(last)
 }
 
 // HandOver makes the store of Hadoop's ResourceManager, in a folder, of the state in a file, and moves the file aside:

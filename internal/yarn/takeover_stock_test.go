@@ -1,7 +1,9 @@
 package yarn
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +73,7 @@ func TestStockTakeOver(t *testing.T) {
 				s.t.Fatal(err)
 			}
 		}
-		s.moves("take-over", hadoopState, "--conf", s.dir+"/conf", "--state", state)
+		s.moves("take-over", "--conf", s.dir+"/conf", "--state", state)
 		sojourn := s.serveVerb("capacity", "--state", state)
 		goesOn("Sojourn")
 		sojourn.kill()
@@ -94,6 +96,57 @@ func TestStockTakeOver(t *testing.T) {
 			s.t.Errorf("it ended as %v with attempt %d", r.State, r.Attempt.Attempt)
 		}
 	})
+}
+
+// TestStockTakeOverZooKeeper has one of two of Hadoop's ResourceManagers killed in the middle of a job. `sojourn rm`
+// takes over what it has in ZooKeeper.
+func TestStockTakeOverZooKeeper(t *testing.T) {
+	whole(t)
+	s := newTurns(t)
+	maps.Copy(s.site, map[string]string{
+		"yarn.resourcemanager.recovery.enabled":                     "true",
+		"yarn.resourcemanager.zk-appid-node.split-index":            "2",
+		"yarn.resourcemanager.zk-delegation-token-node.split-index": "1",
+		"yarn.resourcemanager.store.class":                          "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore",
+	})
+	s.writeConf("conf", nil)
+	_, conf := s.confOf(0)
+	hadoop := s.start("rm-hadoop", s.java(context.Background(), conf, "512m",
+		"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"))
+	s.until("Hadoop's ResourceManager is active", 2*time.Minute, func() bool {
+		return strings.Contains(hadoop.said(), "Transitioned to active state")
+	})
+	s.at = s.addresses[0]
+	s.addNodes(2)
+	s.sleep(1, 1, 10)
+	over := s.newest().ID
+	if err := s.call("getDelegationToken", &wire.TokenWanted{Renewer: "root"}, &wire.TokenGiven{}); err != nil {
+		t.Fatal(err)
+	}
+	const mapTasks = 12
+	done := make(chan error, 1)
+	var out string
+	go func() {
+		var err error
+		out, err = s.try(sleepArgs(mapTasks, 1, 12_000)...)
+		done <- err
+	}()
+	job := s.untilRuns(over, 3).ID
+	hadoop.kill()
+	s.moves("take-over", "--conf", conf)
+	s.begin(0)
+	s.active(0)
+	s.goesOn(job)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	refused := strings.Count(out, "rejected as it is allocated by a previous RM")
+	if want := fmt.Sprint("Launched map tasks=", mapTasks+refused, "\n"); !strings.Contains(out, want) {
+		t.Errorf("want %s; the job said\n%s", want, out)
+	}
+	if r := s.newest(); r.State != wire.AppFinished || r.Attempt.Attempt != 1 {
+		t.Errorf("it ended as %v with attempt %d", r.State, r.Attempt.Attempt)
+	}
 }
 
 // moves moves the state from one ResourceManager's store to the other's: two applications, one of which runs, and a

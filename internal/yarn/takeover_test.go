@@ -201,10 +201,10 @@ func TestTakeOverRefused(t *testing.T) {
 	if _, err := hadoopstore.Write(hadoop, &hadoopstore.State{Epoch: 4}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TakeOver(hadoop, state, Queues{}); err != nil {
+	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TakeOver(hadoop, state, Queues{}); err == nil || !strings.Contains(err.Error(), "must not exist") {
+	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err == nil || !strings.Contains(err.Error(), "must not exist") {
 		t.Errorf("a second one over the first: %v", err)
 	}
 	moved, err := HandOver(state, hadoop)

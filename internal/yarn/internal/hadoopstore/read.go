@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,147 +52,180 @@ func Root(dir string) string {
 // FSRMStateRoot in it, or that one. Nothing is changed: what Hadoop would remove or rename is read as if it had. Errors
 // name the file.
 func Read(dir string) (*State, error) {
-	root := Root(dir)
-	v, s := version{}, &State{}
-	if there, err := readMessage(filepath.Join(root, versionName), &v); err != nil {
-		return nil, err
-	} else if !there {
-		return nil, fmt.Errorf("%s: has no %s: must be the folder of yarn.resourcemanager.fs.state-store.uri, "+
-			"or a copy of it", root, versionName)
+	r := &reader{from: folder(Root(dir))}
+	err := r.begin("the folder of yarn.resourcemanager.fs.state-store.uri, or a copy of it")
+	if err == nil {
+		_, err = r.message(path.Join(keysFolder, keysName), &r.state.Keys)
 	}
-	if v.Major != major {
-		return nil, fmt.Errorf("%s: version %d.%d, must be %d.x", filepath.Join(root, versionName), v.Major, v.Minor,
-			major)
+	if err == nil {
+		err = r.each(usersFolder, r.user)
 	}
-	var e epoch
-	if _, err := readMessage(filepath.Join(root, epochName), &e); err != nil {
-		return nil, err
+	if err == nil {
+		err = r.each(appsName, func(at, name string) error { return r.app(path.Join(at, name), at, name) })
 	}
-	if s.Epoch = e.Epoch; e.Epoch < 0 || e.Epoch >= 1<<(63-wire.EpochShift) {
-		return nil, fmt.Errorf("%s: epoch %d, must be from 0 to %d", filepath.Join(root, epochName), e.Epoch,
-			1<<(63-wire.EpochShift)-1)
-	}
-	if _, err := readMessage(filepath.Join(root, keysFolder, keysName), &s.Keys); err != nil {
-		return nil, err
-	}
-	return s, errors.Join(s.readUsers(filepath.Join(root, usersFolder)), s.readApps(filepath.Join(root, appsName)))
+	return r.end(err)
 }
 
-// readApps reads the applications and their attempts.
-func (s *State) readApps(dir string) error {
-	folders, err := list(dir)
-	if err != nil {
+// A source is what a store is in: files by their paths below it.
+type source interface {
+	// list returns the names below a folder. A folder that is missing is empty.
+	list(path string) ([]string, error)
+	// read returns what is in a file, or an error that is fs.ErrNotExist.
+	read(path string) ([]byte, error)
+	// name names a file in errors.
+	name(path string) string
+}
+
+// A reader reads a state.
+type reader struct {
+	from  source
+	state State
+}
+
+// begin reads version and epoch. what is what a source must be that has no version.
+func (r *reader) begin(what string) error {
+	var v version
+	if there, err := r.message(versionName, &v); err != nil {
+		return err
+	} else if !there {
+		return fmt.Errorf("%s: has no %s: must be %s", r.from.name(""), versionName, what)
+	}
+	if v.Major != major {
+		return fmt.Errorf("%s: version %d.%d, must be %d.x", r.from.name(versionName), v.Major, v.Minor, major)
+	}
+	var e epoch
+	if _, err := r.message(epochName, &e); err != nil {
 		return err
 	}
-	for _, folder := range folders {
-		if !strings.HasPrefix(folder, appPrefix) {
-			continue
-		}
-		app, err := readApp(filepath.Join(dir, folder), folder)
-		if err != nil {
-			return err
-		}
-		if app != nil {
-			s.Apps = append(s.Apps, *app)
-		}
+	if r.state.Epoch = e.Epoch; e.Epoch < 0 || e.Epoch >= 1<<(63-wire.EpochShift) {
+		return fmt.Errorf("%s: epoch %d, must be from 0 to %d", r.from.name(epochName), e.Epoch,
+			1<<(63-wire.EpochShift)-1)
 	}
+	return nil
+}
+
+// end returns the state, in order.
+func (r *reader) end(err error) (*State, error) {
+	if err != nil {
+		return nil, err
+	}
+	s := &r.state
 	slices.SortStableFunc(s.Apps, func(a, b App) int {
 		x, y := a.Submission.ID, b.Submission.ID
 		return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(x.Timestamp, y.Timestamp),
 			cmp.Compare(x.ID, y.ID))
 	})
-	return nil
+	slices.SortFunc(s.Users, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Tokens, func(a, b DelegationToken) int { return bytes.Compare(a.Identifier, b.Identifier) })
+	return s, nil
 }
 
-// readApp reads the folder of an application; nil: there is nothing of it in the folder, because Hadoop had just begun
-// to write or to remove it.
-func readApp(dir, name string) (*App, error) {
-	app := &App{}
-	path := filepath.Join(dir, name)
-	there, err := readMessage(path, &app.Application)
-	if err != nil || !there {
-		return nil, err
+// each calls do for what is in a folder, with its path and its name.
+func (r *reader) each(folder string, do func(path, name string) error) error {
+	names, err := r.from.list(folder)
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = do(path.Join(folder, names[i]), names[i])
+	}
+	return err
+}
+
+// app reads an application of a name from a file, and its attempts from a folder. Of a file that is missing Hadoop had
+// just begun to write or to remove the application.
+func (r *reader) app(file, folder, name string) error {
+	if !strings.HasPrefix(name, appPrefix) {
+		return nil
+	}
+	app := App{}
+	if there, err := r.message(file, &app.Application); err != nil || !there {
+		return err
 	}
 	if id := app.Submission.ID.String(); id != name {
-		return nil, fmt.Errorf("%s: is of %s", path, id)
+		return fmt.Errorf("%s: is of %s", r.from.name(file), id)
 	}
 	if app.User == "" {
-		return nil, fmt.Errorf("%s: has no user", path)
+		return fmt.Errorf("%s: has no user", r.from.name(file))
 	}
-	files, err := list(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		if !strings.HasPrefix(file, attemptPrefix) {
-			continue
+	err := r.each(folder, func(at, name string) error {
+		if !strings.HasPrefix(name, attemptPrefix) {
+			return nil
 		}
 		var a Attempt
-		path := filepath.Join(dir, file)
-		if _, err := readMessage(path, &a); err != nil {
-			return nil, err
+		if _, err := r.message(at, &a); err != nil {
+			return err
 		}
-		if a.ID.String() != file || a.ID.App != app.Submission.ID {
-			return nil, fmt.Errorf("%s: is of %s", path, a.ID)
+		if a.ID.String() != name || a.ID.App != app.Submission.ID {
+			return fmt.Errorf("%s: is of %s", r.from.name(at), a.ID)
 		}
 		app.Attempts = append(app.Attempts, a)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	slices.SortFunc(app.Attempts, func(a, b Attempt) int { return cmp.Compare(a.ID.Attempt, b.ID.Attempt) })
 	for i, a := range app.Attempts {
 		if want := int32(i + 1); a.ID.Attempt != want {
-			return nil, fmt.Errorf("%s: attempt %d is missing, and there is %s", dir, want, a.ID)
+			return fmt.Errorf("%s: attempt %d is missing, and there is %s", r.from.name(folder), want, a.ID)
 		}
 	}
-	return app, nil
+	r.state.Apps = append(r.state.Apps, app)
+	return nil
 }
 
-// readUsers reads the keys and the delegation tokens of users.
-func (s *State) readUsers(dir string) error {
-	files, err := list(dir)
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		path := filepath.Join(dir, file)
-		switch {
-		case strings.HasPrefix(file, lastPrefix):
-			last, err := strconv.ParseInt(strings.TrimPrefix(file, lastPrefix), 10, 32)
-			if err != nil {
-				return fmt.Errorf("%s: does not end with a number of 32 bits", path)
-			}
-			s.Last = max(s.Last, int32(last))
-		case strings.HasPrefix(file, keyPrefix):
-			text, err := read(path)
-			if err != nil {
-				return err
-			}
-			key, err := readKey(text)
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			if file != keyPrefix+fmt.Sprint(key.ID) {
-				return fmt.Errorf("%s: is of key %d", path, key.ID)
-			}
-			s.Users = append(s.Users, key)
-		case strings.HasPrefix(file, tokenPrefix):
-			var one DelegationToken
-			if _, err := readMessage(path, &one); err != nil {
-				return err
-			}
-			id, err := one.ID()
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			if file != tokenPrefix+fmt.Sprint(id.Sequence) {
-				return fmt.Errorf("%s: is of token %d", path, id.Sequence)
-			}
-			s.Tokens = append(s.Tokens, one)
-			s.Last = max(s.Last, id.Sequence)
+// user reads a key, a delegation token or the number of the last one, which the name tells apart.
+func (r *reader) user(at, name string) error {
+	s := &r.state
+	switch {
+	case strings.HasPrefix(name, lastPrefix):
+		last, err := strconv.ParseInt(strings.TrimPrefix(name, lastPrefix), 10, 32)
+		if err != nil {
+			return fmt.Errorf("%s: does not end with a number of 32 bits", r.from.name(at))
 		}
+		s.Last = max(s.Last, int32(last))
+	case strings.HasPrefix(name, keyPrefix):
+		text, err := r.from.read(at)
+		if err != nil {
+			return err
+		}
+		key, err := readKey(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.from.name(at), err)
+		}
+		if name != keyPrefix+fmt.Sprint(key.ID) {
+			return fmt.Errorf("%s: is of key %d", r.from.name(at), key.ID)
+		}
+		s.Users = append(s.Users, key)
+	case strings.HasPrefix(name, tokenPrefix):
+		var one DelegationToken
+		if _, err := r.message(at, &one); err != nil {
+			return err
+		}
+		id, err := one.ID()
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.from.name(at), err)
+		}
+		if name != tokenPrefix+fmt.Sprint(id.Sequence) {
+			return fmt.Errorf("%s: is of token %d", r.from.name(at), id.Sequence)
+		}
+		s.Tokens = append(s.Tokens, one)
+		s.Last = max(s.Last, id.Sequence)
 	}
-	slices.SortFunc(s.Users, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(s.Tokens, func(a, b DelegationToken) int { return bytes.Compare(a.Identifier, b.Identifier) })
 	return nil
+}
+
+// message reads a message from a file, and reports whether the file is there.
+func (r *reader) message(at string, m proto.Described) (there bool, err error) {
+	text, err := r.from.read(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := proto.Decode(text, m); err != nil {
+		return false, fmt.Errorf("%s: %w", r.from.name(at), err)
+	}
+	return true, nil
 }
 
 // readKey reads a DelegationKey: ID, expiry and the key after its length, or -1.
@@ -211,10 +245,15 @@ func readKey(b []byte) (key DelegationKey, err error) {
 	return DelegationKey{wire.MasterKey{ID: int32(id), Key: slices.Clone(b)}, expires}, nil
 }
 
-// list returns the names of files in a folder as Hadoop would have them after a start, in order: NAME for NAME.new, and
-// nothing for NAME.tmp and checksums. A folder that is missing is empty.
-func list(dir string) (names []string, err error) {
-	entries, err := os.ReadDir(dir)
+// A folder is a store in files.
+type folder string
+
+func (f folder) name(at string) string { return filepath.Join(string(f), filepath.FromSlash(at)) }
+
+// list returns the names of files as Hadoop would have them after a start, in order: NAME for NAME.new, and nothing for
+// NAME.tmp and checksums.
+func (f folder) list(at string) (names []string, err error) {
+	entries, err := os.ReadDir(f.name(at))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -227,33 +266,18 @@ func list(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// readMessage reads a message from a file, and reports whether the file is there.
-func readMessage(path string, m proto.Described) (there bool, err error) {
-	text, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := proto.Decode(text, m); err != nil {
-		return false, fmt.Errorf("%s: %w", path, err)
-	}
-	return true, nil
-}
-
 // read reads a file, or the one that was to replace it.
-func read(path string) ([]byte, error) {
-	newer := path + ".new"
-	if _, err := os.Stat(newer); err == nil {
-		path = newer
+func (f folder) read(at string) ([]byte, error) {
+	name := f.name(at)
+	if _, err := os.Stat(name + ".new"); err == nil {
+		name += ".new"
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > mostFile {
-		return nil, fmt.Errorf("%s: must be a file of up to %d MiB", path, mostFile>>20)
+		return nil, fmt.Errorf("%s: must be a file of up to %d MiB", name, mostFile>>20)
 	}
-	return os.ReadFile(path)
+	return os.ReadFile(name)
 }

@@ -1,7 +1,11 @@
 package hadoopstore
 
 import (
+	"encoding/binary"
+	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -139,6 +143,104 @@ func TestHalfWritten(t *testing.T) {
 	want.Apps[1].Application = changed
 	if !sameState(got, want) {
 		t.Errorf("read\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// A forest has nodes as ZooKeeper does.
+type forest map[string][]byte
+
+func (f forest) Get(name string) ([]byte, error) {
+	if text, there := f[name]; there {
+		return text, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (f forest) Children(name string) (names []string, err error) {
+	if _, there := f[name]; !there {
+		return nil, fs.ErrNotExist
+	}
+	for at := range f {
+		if path.Dir(at) == name {
+			names = append(names, path.Base(at))
+		}
+	}
+	return names, nil
+}
+
+// plant puts a state into nodes. The names of applications and tokens are split before their last characters.
+func plant(s *State, parent string, split int) forest {
+	f := forest{}
+	put := func(text []byte, at ...string) {
+		name := path.Join(append([]string{parent, nodesRoot}, at...)...)
+		f[name] = text
+		for name = path.Dir(name); name != "/"; name = path.Dir(name) {
+			if _, there := f[name]; !there {
+				f[name] = nil
+			}
+		}
+	}
+	cut := func(folder, parts, name string) string {
+		if split == 0 {
+			return path.Join(folder, name)
+		}
+		at := len(name) - split
+		return path.Join(parts, fmt.Sprint(split), name[:at], name[at:])
+	}
+	put(proto.Append(nil, &version{1, 5}), versionName)
+	put(proto.Append(nil, &epoch{s.Epoch}), epochName)
+	put(s.Keys.Append(nil), keysFolder)
+	for i := range s.Users {
+		put(appendKey(nil, &s.Users[i]), usersFolder, userKeys, fmt.Sprint(keyPrefix, s.Users[i].ID))
+	}
+	for i := range s.Tokens {
+		id, _ := s.Tokens[i].ID()
+		tokens := path.Join(usersFolder, userTokens)
+		put(s.Tokens[i].Append(nil), cut(tokens, tokens, fmt.Sprint(tokenPrefix, id.Sequence)))
+	}
+	put(binary.BigEndian.AppendUint32(nil, uint32(s.Last)), usersFolder, lastNode)
+	for i := range s.Apps {
+		app := &s.Apps[i]
+		at := cut(appsName, path.Join(appsName, splitApps), app.Submission.ID.String())
+		put(app.Append(nil), at)
+		for k := range app.Attempts {
+			put(app.Attempts[k].Append(nil), at, app.Attempts[k].ID.String())
+		}
+	}
+	return f
+}
+
+// The store in ZooKeeper is read like the one in files, however names are split.
+func TestNodesAreRead(t *testing.T) {
+	want := sample()
+	want.Last++ // the last token was cancelled
+	for split := range mostSplit + 1 {
+		f := plant(want, "/rmstore", split)
+		for i := 1; i <= mostSplit; i++ { // Hadoop makes all of them
+			for _, name := range []string{path.Join(appsName, splitApps), path.Join(usersFolder, userTokens)} {
+				at := path.Join("/rmstore", nodesRoot, name, fmt.Sprint(i))
+				f[path.Dir(at)], f[at] = nil, nil
+			}
+		}
+		got, err := ReadNodes(f, "/rmstore")
+		if err != nil {
+			t.Errorf("split at %d: %v", split, err)
+		} else if !sameState(got, want) {
+			t.Errorf("split at %d: read\n%+v\nwant\n%+v", split, got, want)
+		}
+	}
+	for node, wrong := range map[string]string{
+		usersFolder + "/" + lastNode: "abc", epochName: "\xff", appsName + "/application_1700000000000_0001": "\x12",
+	} {
+		f := plant(want, "/rmstore", 0)
+		f[path.Join("/rmstore", nodesRoot, node)] = []byte(wrong)
+		name := "ZooKeeper, /rmstore/ZKRMStateRoot/" + node
+		if _, err := ReadNodes(f, "/rmstore"); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q in %s: %v", wrong, node, err)
+		}
+	}
+	if _, err := ReadNodes(forest{}, "/none"); err == nil || !strings.Contains(err.Error(), "zk-state-store.parent-path") {
+		t.Errorf("nothing there: %v", err)
 	}
 }
 

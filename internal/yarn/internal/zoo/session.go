@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path"
 	"strings"
@@ -76,6 +77,28 @@ func (s *Session) Timeout() time.Duration { return time.Duration(s.agree.Load())
 
 // Close ends the session, and with it what it holds.
 func (s *Session) Close() { s.stop() }
+
+// Children returns the names of the nodes below a node. An error for a node that is missing is fs.ErrNotExist.
+func (s *Session) Children(name string) ([]string, error) {
+	names, _, err := s.conn.Children(name)
+	return names, missing(name, err)
+}
+
+// Get returns what is in a node. An error for a node that is missing is fs.ErrNotExist.
+func (s *Session) Get(name string) ([]byte, error) {
+	text, _, err := s.conn.Get(name)
+	return text, missing(name, err)
+}
+
+func missing(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, zk.ErrNoNode):
+		return &fs.PathError{Op: "read", Path: name, Err: fs.ErrNotExist}
+	}
+	return fmt.Errorf("read %s: %w", name, err)
+}
 
 // makeAll makes a node and those above it, where there are none.
 func (s *Session) makeAll(name string) error {

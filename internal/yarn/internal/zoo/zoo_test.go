@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -112,6 +115,15 @@ func TestLockIsOnes(t *testing.T) {
 	}()
 	if who := <-told; who != "one" {
 		t.Errorf("the lock is said to be that of %q", who)
+	}
+	if text, err := other.Get(lockName); err != nil || string(text) != "one" {
+		t.Errorf("in the node of the lock is %q, %v", text, err)
+	}
+	if names, err := other.Children(path.Dir(lockName)); err != nil || !slices.Equal(names, []string{"lock"}) {
+		t.Errorf("beside it are %q, %v", names, err)
+	}
+	if _, err := other.Get("/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a node that is missing: %v", err)
 	}
 	for range 20 { // longer than the session's timeout
 		select {

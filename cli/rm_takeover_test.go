@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lives starts a ResourceManager and ends it once it is ready.
+func lives(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	errs := &untilReady{end: cancel}
+	args = append([]string{"rm", "--policy", "fifo", "--quiet"}, args...)
+	if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, errs}, args); status != statusOK {
+		t.Fatalf("%q: status %d: %s", args, status, errs)
+	}
+}
+
+// The state of a ResourceManager goes to Hadoop's store and comes back, each time to a place that had none.
+func TestTakeOverAndBack(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
+	state, store := filepath.Join(dir, "state"), filepath.Join(dir, "store")
+	lives(t, "--conf", dir, "--state", state)
+	const count = "0 applications (0 not over) and 0 delegation tokens "
+	if got := must(t, "rm", "hand-over", store, "--state", state); got != count+"handed over into "+store+"\n" {
+		t.Errorf("hand-over says %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(store, "FSRMStateRoot", "EpochNode")); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // by a path, and by what yarn-site.xml says
+		site, err := os.ReadFile(filepath.Join(dir, "yarn-site.xml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"rm", "take-over", "--conf", dir, "--state", state}
+		if !strings.Contains(string(site), "state-store") {
+			args = append(args, "file://"+store)
+		}
+		if got := must(t, args...); got != count+"taken over into "+filepath.Join(state, "rm.db")+"\n" {
+			t.Errorf("%q says %q", args, got)
+		}
+		status, _, errs := sojourn(t, args...)
+		if status != statusUsage || !strings.Contains(errs, "rm.db: must not exist") {
+			t.Errorf("a second time: status %d, %q", status, errs)
+		}
+		lives(t, "--conf", dir, "--state", state)
+		if err := os.Remove(filepath.Join(state, "rm.db")); err != nil {
+			t.Fatal(err)
+		}
+		more := "<property><name>yarn.resourcemanager.fs.state-store.uri</name><value>" + store +
+			"</value></property></configuration>"
+		text := strings.Replace(string(site), "</configuration>", more, 1)
+		if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Each mistake is named, with what to do instead; nothing is made.
+func TestTakeOverMistakes(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
+	state := filepath.Join(dir, "state")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"take-over"}, "--conf is needed"},
+		{[]string{"take-over", "x", "y", "--conf", dir}, "at most"},
+		{[]string{"take-over", dir, "--conf", dir}, "--state is needed"},
+		{[]string{"take-over", dir, "--conf", dir, "--state", state}, "has no RMVersionNode"},
+		{[]string{"take-over", "--conf", dir, "--state", state}, "yarn.resourcemanager.fs.state-store.uri is not set"},
+		{[]string{"take-over", "hdfs://h:1/rmstore", "--conf", dir, "--state", state}, "hdfs dfs -get"},
+		{[]string{"hand-over", dir}, "--state is needed"},
+		{[]string{"hand-over", "--state", state}, "takes a folder for Hadoop's store"},
+		{[]string{"hand-over", dir, "--state", state}, "rm.db: no such file"},
+	} {
+		status, out, errs := sojourn(t, append([]string{"rm"}, c.args...)...)
+		if status != statusUsage || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%q: status %d, %q, want %q", c.args, status, errs, c.want)
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(state, "*")); len(files) > 0 {
+		t.Errorf("mistakes made %q", files)
+	}
+}

@@ -1,0 +1,113 @@
+package hadoopstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// The store in ZooKeeper, of ZKRMStateStore, has the same messages in nodes:
+//
+//	ZKRMStateRoot/RMVersionNode, EpochNode
+//	ZKRMStateRoot/RMAppRoot/application_1_0001                            an application
+//	ZKRMStateRoot/RMAppRoot/application_1_0001/appattempt_1_0001_000001   one of its attempts
+//	ZKRMStateRoot/RMAppRoot/HIERARCHIES/2/application_1_00/01             an application, split 2 before its end
+//	ZKRMStateRoot/AMRMTokenSecretManagerRoot                              keys of ApplicationMasters' tokens
+//	ZKRMStateRoot/RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_7
+//	ZKRMStateRoot/RMDTSecretManagerRoot/RMDelegationTokensRoot/RMDelegationToken_3
+//	ZKRMStateRoot/RMDTSecretManagerRoot/RMDelegationTokensRoot/1/RMDelegationToken_/3
+//	ZKRMStateRoot/RMDTSecretManagerRoot/RMDTSequentialNumber              four bytes
+const (
+	nodesRoot     = "ZKRMStateRoot"
+	splitApps     = "HIERARCHIES"
+	userKeys      = "RMDTMasterKeysRoot"
+	userTokens    = "RMDelegationTokensRoot"
+	lastNode      = "RMDTSequentialNumber"
+	mostSplit     = 4 // characters at the end of a name that are a node of their own
+	lastNodeBytes = 4
+)
+
+// Nodes are ZooKeeper's. Errors for nodes that are missing are fs.ErrNotExist.
+type Nodes interface {
+	Children(name string) ([]string, error)
+	Get(name string) ([]byte, error)
+}
+
+// ReadNodes reads the store in ZooKeeper below a node, that of yarn.resourcemanager.zk-state-store.parent-path. Errors
+// name the node.
+func ReadNodes(nodes Nodes, parent string) (*State, error) {
+	r := &reader{from: tree{nodes, path.Join(parent, nodesRoot)}}
+	err := r.begin("where Hadoop's ResourceManager keeps its state, below " +
+		"yarn.resourcemanager.zk-state-store.parent-path")
+	if err == nil {
+		_, err = r.message(keysFolder, &r.state.Keys)
+	}
+	if err == nil {
+		err = r.each(path.Join(usersFolder, userKeys), r.user)
+	}
+	if err == nil {
+		err = r.split(path.Join(usersFolder, userTokens), path.Join(usersFolder, userTokens), r.user)
+	}
+	if err == nil {
+		err = r.last()
+	}
+	if err == nil {
+		err = r.split(appsName, path.Join(appsName, splitApps),
+			func(at, name string) error { return r.app(at, at, name) })
+	}
+	return r.end(err)
+}
+
+// split calls do for nodes whose names are whole, in whole, and for those whose names were split, below parts/1 to 4.
+func (r *reader) split(whole, parts string, do func(path, name string) error) error {
+	err := r.each(whole, do)
+	for i := 1; i <= mostSplit && err == nil; i++ {
+		err = r.each(path.Join(parts, fmt.Sprint(i)), func(at, first string) error {
+			return r.each(at, func(at, rest string) error { return do(at, first+rest) })
+		})
+	}
+	return err
+}
+
+// last reads the number of the last delegation token.
+func (r *reader) last() error {
+	at := path.Join(usersFolder, lastNode)
+	text, err := r.from.read(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0:
+	case err != nil:
+		return err
+	case len(text) != lastNodeBytes:
+		return fmt.Errorf("%s: has %d bytes, must have %d", r.from.name(at), len(text), lastNodeBytes)
+	default:
+		r.state.Last = max(r.state.Last, int32(binary.BigEndian.Uint32(text)))
+	}
+	return nil
+}
+
+// A tree is a store in ZooKeeper.
+type tree struct {
+	nodes Nodes
+	root  string
+}
+
+func (t tree) name(at string) string { return "ZooKeeper, " + path.Join(t.root, at) }
+
+func (t tree) list(at string) ([]string, error) {
+	names, err := t.nodes.Children(path.Join(t.root, at))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return names, err
+}
+
+func (t tree) read(at string) ([]byte, error) {
+	text, err := t.nodes.Get(path.Join(t.root, at))
+	if err == nil && len(text) == 0 && !strings.HasSuffix(at, lastNode) {
+		return nil, fs.ErrNotExist // a node that was made, and has nothing in it yet
+	}
+	return text, err
+}

@@ -1,0 +1,57 @@
+package yarn
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// A HadoopStore is where Hadoop's ResourceManager keeps its state over restarts: a folder of this machine, or
+// ZooKeeper.
+type HadoopStore struct {
+	Folder    string   // in the form of yarn.resourcemanager.fs.state-store.uri
+	ZooKeeper []string // host:port (hadoop.zk.address); nil: it is in Folder
+	User      string   // user:password for ZooKeeper (hadoop.zk.auth); "": any user can read it
+	Parent    string   // the node in ZooKeeper (yarn.resourcemanager.zk-state-store.parent-path)
+}
+
+// SiteStore reads from a cluster's own configuration where Hadoop's ResourceManager keeps its state.
+func SiteStore(dir string) (s HadoopStore, err error) {
+	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml")
+	if err != nil {
+		return s, err
+	}
+	const class, uri = "yarn.resourcemanager.store.class", "yarn.resourcemanager.fs.state-store.uri"
+	named := p.text(class, "FileSystemRMStateStore")
+	switch named[strings.LastIndexByte(named, '.')+1:] {
+	case "ZKRMStateStore":
+		s.ZooKeeper, s.User, s.Parent = p.zooKeeper(), zooUser(p), p.zooParent()
+	case "FileSystemRMStateStore":
+		if s.Folder = p.text(uri, ""); s.Folder == "" {
+			return s, fmt.Errorf("%s: %s is not set: name the folder of Hadoop's store", dir, uri)
+		}
+		if there := p.text("fs.defaultFS", "file:///"); strings.HasPrefix(s.Folder, "/") {
+			s.Folder = strings.TrimSuffix(there, "/") + s.Folder
+		}
+		s.Folder, err = LocalFolder(s.Folder)
+	default:
+		return s, fmt.Errorf("%s: %s is %s, must be FileSystemRMStateStore or ZKRMStateStore", dir, class, named)
+	}
+	if len(p.wrong) > 0 {
+		return s, p.wrong[0]
+	}
+	return s, err
+}
+
+// LocalFolder returns the folder that a path or a file: URI names.
+func LocalFolder(named string) (string, error) {
+	u, err := url.Parse(named)
+	if err != nil || u.Scheme == "" {
+		return named, nil
+	}
+	if u.Scheme != "file" {
+		return "", fmt.Errorf("%s: must be a folder of this machine: copy it with hdfs dfs -get or -put, and name the "+
+			"copy", named)
+	}
+	return u.Path, nil
+}

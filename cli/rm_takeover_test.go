@@ -27,8 +27,8 @@ func TestTakeOverAndBack(t *testing.T) {
 	writeSite(t, dir)
 	state, store := filepath.Join(dir, "state"), filepath.Join(dir, "store")
 	lives(t, "--conf", dir, "--state", state)
-	const count = "0 applications (0 not over) and 0 delegation tokens "
-	if got := must(t, "rm", "hand-over", store, "--state", state); got != count+"handed over into "+store+"\n" {
+	const count = "0 applications (0 not over) and 0 delegation tokens are in "
+	if got := must(t, "rm", "hand-over", store, "--conf", dir, "--state", state); got != count+store+"\n" {
 		t.Errorf("hand-over says %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(store, "FSRMStateRoot", "EpochNode")); err != nil {
@@ -43,11 +43,11 @@ func TestTakeOverAndBack(t *testing.T) {
 		if !strings.Contains(string(site), "state-store") {
 			args = append(args, "file://"+store)
 		}
-		if got := must(t, args...); got != count+"taken over into "+filepath.Join(state, "rm.db")+"\n" {
+		if got := must(t, args...); got != count+filepath.Join(state, "rm.db")+"\n" {
 			t.Errorf("%q says %q", args, got)
 		}
 		status, _, errs := sojourn(t, args...)
-		if status != statusUsage || !strings.Contains(errs, "rm.db: must not exist") {
+		if status != statusUsage || !strings.Contains(errs, "rm.db: holds the state of a ResourceManager") {
 			t.Errorf("a second time: status %d, %q", status, errs)
 		}
 		lives(t, "--conf", dir, "--state", state)
@@ -78,9 +78,9 @@ func TestTakeOverMistakes(t *testing.T) {
 		{[]string{"take-over", dir, "--conf", dir, "--state", state}, "has no RMVersionNode"},
 		{[]string{"take-over", "--conf", dir, "--state", state}, "yarn.resourcemanager.fs.state-store.uri is not set"},
 		{[]string{"take-over", "hdfs://h:1/rmstore", "--conf", dir, "--state", state}, "hdfs dfs -get"},
-		{[]string{"hand-over", dir}, "--state is needed"},
-		{[]string{"hand-over", "--state", state}, "takes a folder for Hadoop's store"},
-		{[]string{"hand-over", dir, "--state", state}, "rm.db: no such file"},
+		{[]string{"hand-over", dir}, "--conf is needed"},
+		{[]string{"hand-over", dir, "--conf", dir}, "--state is needed"},
+		{[]string{"hand-over", dir, "--conf", dir, "--state", state}, "rm.db: holds no state of a ResourceManager"},
 	} {
 		status, out, errs := sojourn(t, append([]string{"rm"}, c.args...)...)
 		if status != statusUsage || !strings.Contains(errs, c.want) || out != "" {

@@ -35,7 +35,7 @@ func TestRestartTakesOver(t *testing.T) {
 		takesOver(t, func(state string) {
 			for range 2 { // what came from Hadoop's goes back to it
 				hadoop := t.TempDir()
-				out, err := HandOver(state, hadoop)
+				out, err := HandOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -43,8 +43,10 @@ func TestRestartTakesOver(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := Moved{Apps: 2, Running: 1, Tokens: 1}
-				if !reflect.DeepEqual(in, want) || !reflect.DeepEqual(out, want) {
+				want := Moved{Apps: 2, Running: 1, Tokens: 1, To: state}
+				there := want
+				there.To = hadoop
+				if !reflect.DeepEqual(in, want) || !reflect.DeepEqual(out, there) {
 					t.Errorf("handed over %+v, taken over %+v, want %+v", out, in, want)
 				}
 			}

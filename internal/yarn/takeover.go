@@ -3,20 +3,15 @@ package yarn
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha1"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
 )
@@ -31,95 +26,204 @@ type Moved struct {
 	Apps, Running int      // applications, and how many of them are not over
 	Tokens        int      // delegation tokens
 	Left          []string // what was left behind, and why, a line each
-	Before        string   // where the store is now that was there before; "": there was none
+	To            string   // where it is now
+	Before        string   // where the store is now that was there before; "": there was none, or it was replaced
 }
 
-// TakeOver makes the state for a start of the store of Hadoop's ResourceManager. The state is in a file, which must not
-// exist; with config.Kept.HA it is in ZooKeeper, where no ResourceManager may be active and no state be yet.
+// TakeOver makes the state for a start of the store of Hadoop's ResourceManager, which is not changed. The state goes
+// to a file, or with config.Kept.HA to ZooKeeper, where no ResourceManager may be active. There must be no state yet.
 // Applications that run must be in one of the configured queues, or in one that users may create.
 func TakeOver(ctx context.Context, from HadoopStore, config Config, file string) (moved Moved, err error) {
-	if config.Kept.HA == nil {
-		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return moved, fmt.Errorf("%s: must not exist: it holds the state of a ResourceManager, move it away", file)
-		}
+	to, err := config.place(ctx, file)
+	if err != nil {
+		return moved, err
 	}
-	s, where, err := from.read(ctx, &config)
+	defer func() { err = errors.Join(err, to.close()) }()
+	found, err := to.read()
+	if err != nil {
+		return moved, err
+	}
+	if found[nameKeys] != nil {
+		return moved, fmt.Errorf("%s: holds the state of a ResourceManager: move it away", to.name())
+	}
+	s, err := from.read(ctx, config.Log)
 	if err != nil {
 		return moved, err
 	}
 	p, moved, err := fromHadoop(s, config.Queues)
 	if err != nil {
-		return moved, fmt.Errorf("%s: %w", where, err)
+		return moved, err
 	}
-	if config.Kept.HA != nil {
-		return moved, config.Kept.HA.begin(ctx, config.Log, p.values())
+	moved.To = to.name()
+	values := p.values()
+	for name := range found { // what was begun and not ended
+		if values[name] == nil {
+			values[name] = nil
+		}
 	}
-	return moved, writeFile(file, p.values())
+	return moved, to.write(values)
 }
 
-// read reads the state of Hadoop's ResourceManager, and says where it was.
-func (h HadoopStore) read(ctx context.Context, config *Config) (s *hadoopstore.State, where string, err error) {
-	if h.ZooKeeper == nil {
-		s, err = hadoopstore.Read(h.Folder)
-		return s, h.Folder, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, zooPatience)
-	defer cancel()
-	session, err := zoo.Connect(ctx, zoo.Servers{Addresses: h.ZooKeeper, Timeout: usualSession, User: h.User,
-		Log: config.Log})
+// HandOver makes the store of Hadoop's ResourceManager of the state, which is where TakeOver would put it. Then it puts
+// the state away: it must not be started from again. A store that is in the folder stays beside the new one; one that
+// is in ZooKeeper is replaced.
+func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (moved Moved, err error) {
+	from, err := config.place(ctx, file)
 	if err != nil {
-		return nil, "", err
+		return moved, err
 	}
-	defer session.Close()
-	s, err = hadoopstore.ReadNodes(session, h.Parent)
-	return s, "ZooKeeper, " + h.Parent, err
+	defer func() { err = errors.Join(err, from.close()) }()
+	values, err := from.read()
+	if err != nil {
+		return moved, err
+	}
+	p, err := readPast(values)
+	if err != nil {
+		return moved, fmt.Errorf("%s: %w", from.name(), err)
+	}
+	if p.keys == nil {
+		return moved, fmt.Errorf("%s: holds no state of a ResourceManager", from.name())
+	}
+	s, moved := p.toHadoop()
+	moved.To = to.name()
+	if moved.Before, err = to.write(ctx, config.Log, s); err != nil {
+		return moved, err
+	}
+	return moved, from.retire(values)
 }
 
 // zooPatience is how long ZooKeeper is waited for, and the end of an active ResourceManager there.
 const zooPatience = 30 * time.Second
 
-// writeFile makes the state in a file.
-func writeFile(file string, values map[string][]byte) error {
+func (h HadoopStore) name() string {
+	if h.ZooKeeper == nil {
+		return h.Folder
+	}
+	return "ZooKeeper, " + h.Parent
+}
+
+// read reads the state of Hadoop's ResourceManager.
+func (h HadoopStore) read(ctx context.Context, log *slog.Logger) (s *hadoopstore.State, err error) {
+	if h.ZooKeeper == nil {
+		return hadoopstore.Read(h.Folder)
+	}
+	err = h.with(ctx, log, func(nodes *zoo.Session) (err error) {
+		s, err = hadoopstore.ReadNodes(nodes, h.Parent)
+		return err
+	})
+	return s, err
+}
+
+// write writes the state of Hadoop's ResourceManager, and returns where the one is that was there before.
+func (h HadoopStore) write(ctx context.Context, log *slog.Logger, s *hadoopstore.State) (before string, err error) {
+	if h.ZooKeeper == nil {
+		return hadoopstore.Write(h.Folder, s)
+	}
+	return "", h.with(ctx, log, func(nodes *zoo.Session) error { return hadoopstore.WriteNodes(nodes, h.Parent, s) })
+}
+
+// with does something in a session with ZooKeeper.
+func (h HadoopStore) with(ctx context.Context, log *slog.Logger, do func(*zoo.Session) error) error {
+	ctx, cancel := context.WithTimeout(ctx, zooPatience)
+	defer cancel()
+	servers := zoo.Servers{Addresses: h.ZooKeeper, Timeout: usualSession, User: h.User, Log: log}
+	session, err := zoo.Connect(ctx, servers)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	return do(session)
+}
+
+// A place is where this ResourceManager's state is while none runs.
+type place interface {
+	name() string
+	read() (map[string][]byte, error)
+	write(values map[string][]byte) error // nil: to be deleted
+	retire(values map[string][]byte) error
+	close() error
+}
+
+// place returns where the state is: in a file, or in ZooKeeper, of which it then has the lock.
+func (c *Config) place(ctx context.Context, file string) (place, error) {
+	h := c.Kept.HA
+	if h == nil {
+		return inFile(file), nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, zooPatience, errors.New("a ResourceManager is active: stop all of "+
+		"them first"))
+	defer cancel()
+	session, err := zoo.Connect(ctx, zoo.Servers{Addresses: h.ZooKeeper, Timeout: h.Timeout, User: h.User, Log: c.Log})
+	if err != nil {
+		return nil, err
+	}
+	me := wire.ActiveManager{Cluster: h.Cluster, ID: h.ID}
+	lease, err := session.Acquire(ctx, h.Lock, me.Append(nil), func([]byte) {})
+	if err != nil {
+		session.Close()
+		return nil, cmp.Or(context.Cause(ctx), err)
+	}
+	return &inNodes{active: Active{session, lease, h}}, nil
+}
+
+// An inFile is a state in a file.
+type inFile string
+
+func (f inFile) name() string { return string(f) }
+func (f inFile) close() error { return nil }
+
+// read returns nothing if there is no file.
+func (f inFile) read() (map[string][]byte, error) {
+	if _, err := os.Lstat(string(f)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	opened, err := store.Open(string(f), func(error) {})
+	if err != nil {
+		return nil, err
+	}
+	if err := opened.Store.Close(); err != nil {
+		return nil, err
+	}
+	if opened.Aside != "" {
+		return nil, fmt.Errorf("%s was damaged, and is now %s: %w", f, opened.Aside, opened.Damage)
+	}
+	return opened.Values, nil
+}
+
+func (f inFile) write(values map[string][]byte) error {
 	var failed error
-	opened, err := store.Open(file, func(err error) { failed = err })
+	opened, err := store.Open(string(f), func(err error) { failed = err })
 	if err != nil {
 		return err
 	}
 	opened.Store.Put(values)
 	if err := errors.Join(opened.Store.Close(), failed); err != nil {
-		return errors.Join(err, os.Remove(file))
+		return errors.Join(err, os.Remove(string(f)))
 	}
 	return nil
 }
 
-// begin makes the state in ZooKeeper, while it has the lock of the active ResourceManager. Life and keys are written
-// last: what has none of them was begun and not ended, and is replaced.
-func (h *HA) begin(ctx context.Context, log *slog.Logger, values map[string][]byte) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, zooPatience, fmt.Errorf("a ResourceManager is active: stop all of "+
-		"them first"))
-	defer cancel()
-	session, err := zoo.Connect(ctx, zoo.Servers{Addresses: h.ZooKeeper, Timeout: h.Timeout, User: h.User, Log: log})
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	me := wire.ActiveManager{Cluster: h.Cluster, ID: h.ID}
-	lease, err := session.Acquire(ctx, h.Lock, me.Append(nil), func([]byte) {})
-	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	defer func() { err = errors.Join(err, lease.Release()) }()
-	to, found, err := session.Take(h.State, h.ID)
-	if err != nil {
-		return err
-	}
-	if found[nameKeys] != nil {
-		return fmt.Errorf("ZooKeeper, %s: holds the state of a ResourceManager: remove it first", h.State)
-	}
+func (f inFile) retire(map[string][]byte) error {
+	return os.Rename(string(f), fmt.Sprintf("%s.handed-over-%d", f, time.Now().UnixNano()))
+}
+
+// An inNodes is a state in ZooKeeper.
+type inNodes struct {
+	active Active
+	to     *zoo.Values
+}
+
+func (n *inNodes) name() string { return "ZooKeeper, " + n.active.config.State }
+func (n *inNodes) close() error { return n.active.Resign() }
+
+func (n *inNodes) read() (found map[string][]byte, err error) {
+	n.to, found, err = n.active.session.Take(n.active.config.State, n.active.config.ID)
+	return found, err
+}
+
+// write writes life and keys last: what has none was begun and not ended, and may be replaced.
+func (n *inNodes) write(values map[string][]byte) error {
 	rest, last := map[string][]byte{}, map[string][]byte{}
-	for name := range found {
-		rest[name] = nil
-	}
 	for name, value := range values {
 		if name == nameKeys || name == nameLife {
 			last[name] = value
@@ -127,319 +231,22 @@ func (h *HA) begin(ctx context.Context, log *slog.Logger, values map[string][]by
 			rest[name] = value
 		}
 	}
-	if err := to.Commit(rest); err != nil {
+	if err := n.to.Commit(rest); err != nil {
 		return err
 	}
-	return to.Commit(last)
+	return n.to.Commit(last)
 }
 
-// HandOver makes the store of Hadoop's ResourceManager, in a folder, of the state in a file, and moves the file aside:
-// it must not be started from again. A store that is in the folder stays beside the new one.
-func HandOver(state, folder string) (moved Moved, err error) {
-	if _, err := os.Stat(state); err != nil {
-		return moved, err
+// retire deletes life and keys first.
+func (n *inNodes) retire(values map[string][]byte) error {
+	if err := n.to.Commit(map[string][]byte{nameKeys: nil, nameLife: nil}); err != nil {
+		return err
 	}
-	opened, err := store.Open(state, func(error) {})
-	if err != nil {
-		return moved, err
-	}
-	if err := opened.Store.Close(); err != nil {
-		return moved, err
-	}
-	if opened.Aside != "" {
-		return moved, fmt.Errorf("%s was damaged, and is now %s: %w", state, opened.Aside, opened.Damage)
-	}
-	p, err := readPast(opened.Values)
-	if err != nil {
-		return moved, fmt.Errorf("%s: %w", state, err)
-	}
-	if p.keys == nil {
-		return moved, fmt.Errorf("%s: no ResourceManager has used it yet", state)
-	}
-	to, moved := p.toHadoop()
-	if moved.Before, err = hadoopstore.Write(folder, to); err != nil {
-		return moved, err
-	}
-	return moved, os.Rename(state, fmt.Sprintf("%s.handed-over-%d", state, time.Now().Unix()))
-}
-
-// values returns what the store has of the state.
-func (p *past) values() map[string][]byte {
-	all := map[string][]byte{nameLife: p.life.Append(nil), nameKeys: p.keys.Append(nil)}
-	for _, app := range p.apps {
-		name := savedName(app.Submission.ID)
-		if wire.AppState(app.State) < wire.AppFinished {
-			all[nameLaunch+name] = app.Submission.Append(nil)
-		}
-		app.Submission.Launched()
-		all[nameApp+name] = app.Append(nil)
-	}
-	for i := range p.tokens {
-		all[nameToken+string(p.tokens[i].Identifier)] = p.tokens[i].Append(nil)
-	}
-	return all
-}
-
-// fromHadoop returns the state that an earlier life would have left, if it had been Hadoop's.
-func fromHadoop(s *hadoopstore.State, queues Queues) (*past, Moved, error) {
-	queues.withDefaults()
-	leaves := queues.leaves()
-	moved := Moved{Apps: len(s.Apps)}
-	k := newKeys()
-	p := &past{
-		life: savedLife{Epoch: max(0, s.Epoch-1)},
-		keys: &savedKeys{Node: k.node.Save(), Container: k.container.Save(), Delegation: k.delegations.keys.Save(),
-			Master: k.master.Save(), Clients: k.clients},
-	}
-	if s.Keys.Current != nil {
-		p.keys.Master = token.Saved{Current: *s.Keys.Current, Next: s.Keys.Next}
-	}
-	for i := range s.Apps {
-		app, err := appFromHadoop(&s.Apps[i], &leaves)
-		if err != nil {
-			return nil, moved, err
-		}
-		app.Order = int64(i + 1)
-		p.apps = append(p.apps, app)
-		if app.State < int32(wire.AppFinished) {
-			moved.Running++
-		}
-		at := app.Submission.ID.Timestamp
-		if p.life.Latest = max(p.life.Latest, at); i == 0 || at < p.life.First {
-			p.life.First = at
+	rest := map[string][]byte{}
+	for name := range values {
+		if name != nameKeys && name != nameLife {
+			rest[name] = nil
 		}
 	}
-	for i := range s.Tokens {
-		one, err := tokenFromHadoop(&s.Tokens[i], s.Users)
-		if err != nil {
-			moved.Left = append(moved.Left, err.Error())
-			continue
-		}
-		p.tokens = append(p.tokens, one)
-	}
-	moved.Tokens = len(p.tokens)
-	return p, moved, nil
-}
-
-// appFromHadoop returns the stored form of an application of Hadoop's.
-func appFromHadoop(s *hadoopstore.App, leaves *leafTable) (*savedApp, error) {
-	app := &savedApp{
-		User:        s.User,
-		Submission:  s.Submission,
-		Access:      s.Submission.Launch.ACLs(),
-		State:       int32(wire.AppAccepted),
-		Diagnostics: s.Diagnostics,
-		Times:       times{started: s.Started, launched: s.Launched, finished: s.Finished},
-		Ends:        endsIn(&s.Application),
-	}
-	queue, leaf := leaves.find(s.Submission.Queue)
-	app.Queue = queue
-	if over, ok := overInHadoop[s.State]; ok {
-		app.State = int32(over)
-	} else if !leaf && !leaves.mayCreate(queue) {
-		return nil, fmt.Errorf("%s runs in queue %q, which is no leaf queue of the configuration",
-			s.Submission.ID, s.Submission.Queue)
-	}
-	for i := range s.Attempts {
-		a := &s.Attempts[i]
-		saved, err := attemptFromHadoop(a)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.ID, err)
-		}
-		app.Attempts = append(app.Attempts, saved)
-		app.Final = int32(a.Final)
-		app.Memory, app.VCores = app.Memory+a.Memory, app.VCores+a.VCores
-	}
-	return app, nil
-}
-
-// overInHadoop are the states of applications that are over, by Hadoop's numbers, and overAttempts those of attempts.
-var (
-	overInHadoop = map[int32]wire.AppState{hadoopstore.AppFinished: wire.AppFinished,
-		hadoopstore.AppFailed: wire.AppFailed, hadoopstore.AppKilled: wire.AppKilled}
-	overAttempts = map[int32]wire.AttemptState{hadoopstore.AttemptFinished: wire.AttemptFinished,
-		hadoopstore.AttemptFailed: wire.AttemptFailed, hadoopstore.AttemptKilled: wire.AttemptKilled}
-)
-
-// endsIn returns the end of an application's lifetime; zero: there is none. Hadoop stores it once it was changed.
-func endsIn(s *hadoopstore.Application) int64 {
-	for _, t := range s.Timeouts {
-		if t.Type == wire.TimeoutLifetime {
-			return t.At
-		}
-	}
-	if seconds := s.Submission.Lifetime; seconds > 0 && seconds <= mostLifetime {
-		return s.Submitted + seconds*1000
-	}
-	return 0
-}
-
-// attemptFromHadoop returns the stored form of an attempt of Hadoop's. An attempt that is not over runs, as far as the
-// store knows.
-func attemptFromHadoop(s *hadoopstore.Attempt) (savedAttempt, error) {
-	a := savedAttempt{
-		State:       int32(wire.AttemptLaunched),
-		Diagnostics: s.Diagnostics,
-		Times:       times{started: s.Started, launched: s.Started, finished: s.Finished},
-		Original:    s.Tracking,
-	}
-	if over, ok := overAttempts[s.State]; ok {
-		a.State = int32(over)
-		a.Failed = over == wire.AttemptFailed && !blamelessExit(s.Exit)
-	}
-	if c := s.Master; c != nil {
-		a.Master = &savedMaster{c.ID.ID, c.Node, c.HTTPAddress, c.Resource, s.Started}
-	}
-	secrets, err := token.ReadSecrets(s.Credentials)
-	a.ClientKey = secrets[hadoopstore.ClientKey]
-	return a, err
-}
-
-// tokenFromHadoop returns the stored form of a delegation token, whose password is made with one of the keys.
-func tokenFromHadoop(s *hadoopstore.DelegationToken, all []hadoopstore.DelegationKey) (one savedToken, err error) {
-	id, err := s.ID()
-	if err != nil {
-		return one, err
-	}
-	at := slices.IndexFunc(all, func(k hadoopstore.DelegationKey) bool { return k.ID == id.Key })
-	if at < 0 {
-		return one, fmt.Errorf("delegation token %d of %s: the store has no key %d", id.Sequence, id.Owner, id.Key)
-	}
-	key := all[at].Key
-	return savedToken{s.Identifier, signed(key, s.Identifier), s.Expires, key}, nil
-}
-
-// signed returns what a key makes of an identifier: the password of its token.
-func signed(key, identifier []byte) []byte {
-	mac := hmac.New(sha1.New, key)
-	mac.Write(identifier)
-	return mac.Sum(nil)
-}
-
-// toHadoop returns the state for the next life, which is Hadoop's.
-func (p *past) toHadoop() (*hadoopstore.State, Moved) {
-	moved := Moved{Apps: len(p.apps)}
-	s := &hadoopstore.State{Epoch: p.life.Epoch + 1}
-	master := &p.keys.Master
-	s.Keys.Current = &master.Current
-	if before := master.Previous; before != nil { // there may be tokens of both; Hadoop signs with the next one
-		s.Keys.Current, s.Keys.Next = before, &master.Current
-	}
-	for _, app := range p.apps {
-		s.Apps = append(s.Apps, app.toHadoop(p.keys.Clients))
-		if app.State < int32(wire.AppFinished) {
-			moved.Running++
-		}
-	}
-	for i := range p.tokens {
-		if err := p.tokens[i].toHadoop(s, &p.keys.Delegation.Current); err != nil {
-			moved.Left = append(moved.Left, err.Error())
-		}
-	}
-	moved.Tokens = len(s.Tokens)
-	return s, moved
-}
-
-// toHadoop returns an application as Hadoop stores it. clients is the secret from which keys of clients' tokens are
-// made.
-func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
-	to := hadoopstore.App{Application: hadoopstore.Application{
-		Submitted:   m.Times.started,
-		Started:     m.Times.started,
-		Launched:    m.Times.launched,
-		Finished:    m.Times.finished,
-		Submission:  m.Submission,
-		User:        m.User,
-		Diagnostics: m.Diagnostics,
-	}}
-	for number, state := range overInHadoop {
-		if state == wire.AppState(m.State) {
-			to.State = number
-		}
-	}
-	queue := m.Submission.Queue
-	if named := strings.TrimPrefix(queue, "root."); named != m.Queue && !strings.HasSuffix(m.Queue, "."+named) {
-		queue = "root." + m.Queue // a rule has chosen it, or it was moved there
-	}
-	to.Submission.Moved(queue, m.Submission.Priority)
-	if m.Ends > 0 {
-		to.Timeouts = []hadoopstore.Timeout{{Type: wire.TimeoutLifetime, At: m.Ends}}
-	}
-	for i := range m.Attempts {
-		id := wire.AttemptID{App: m.Submission.ID, Attempt: int32(i + 1)}
-		to.Attempts = append(to.Attempts, m.Attempts[i].toHadoop(id, clients))
-	}
-	if n := len(to.Attempts); n > 0 && to.State != 0 {
-		last := &to.Attempts[n-1]
-		last.Final, last.Memory, last.VCores = wire.FinalStatus(m.Final), m.Memory, m.VCores
-		if last.State == 0 {
-			last.State, last.Finished = endOfLast[wire.AppState(m.State)], m.Times.finished
-		}
-	}
-	if to.State != 0 && to.Submission.Resource == nil { // Hadoop refuses to start with one that asks for nothing
-		to.Submission.Resource = &wire.Resource{Memory: 1, VCores: 1}
-		if n := len(to.Attempts); n > 0 && to.Attempts[n-1].Master != nil {
-			to.Submission.Resource = &to.Attempts[n-1].Master.Resource
-		}
-	}
-	return to
-}
-
-// endOfLast is how the last attempt of an application ends with it.
-var endOfLast = map[wire.AppState]int32{wire.AppFinished: hadoopstore.AttemptFinished,
-	wire.AppFailed: hadoopstore.AttemptFailed, wire.AppKilled: hadoopstore.AttemptKilled}
-
-// toHadoop returns an attempt as Hadoop stores it.
-func (m *savedAttempt) toHadoop(id wire.AttemptID, clients []byte) hadoopstore.Attempt {
-	key := m.ClientKey
-	if key == nil {
-		key = clientKey(clients, id)
-	}
-	to := hadoopstore.Attempt{
-		ID:          id,
-		Credentials: token.Secrets(map[string][]byte{hadoopstore.ClientKey: key}),
-		Tracking:    m.Original,
-		Diagnostics: m.Diagnostics,
-		Started:     m.Times.started,
-		Finished:    m.Times.finished,
-		Exit:        wire.ExitInvalid,
-	}
-	for number, state := range overAttempts {
-		if state == wire.AttemptState(m.State) {
-			to.State = number
-		}
-	}
-	if to.State == hadoopstore.AttemptFailed && !m.Failed {
-		to.Exit = wire.ExitAborted // which Hadoop does not count
-	}
-	if c := m.Master; c != nil {
-		to.Master = &wire.Container{ID: wire.ContainerID{Attempt: id, ID: c.ID}, Node: c.Node, HTTPAddress: c.Web,
-			Resource: c.Resource}
-	}
-	return to
-}
-
-// toHadoop adds a delegation token to a store, and its key: ours, unless another one has signed it.
-func (m *savedToken) toHadoop(s *hadoopstore.State, ours *wire.MasterKey) error {
-	one := hadoopstore.DelegationToken{Identifier: m.Identifier, Expires: m.Expires}
-	id, err := one.ID()
-	if err != nil {
-		return fmt.Errorf("delegation token %x: %w", m.Identifier, err)
-	}
-	key := wire.MasterKey{ID: id.Key, Key: m.Key}
-	if m.Key == nil {
-		key = *ours
-	}
-	at := slices.IndexFunc(s.Users, func(k hadoopstore.DelegationKey) bool { return k.ID == key.ID })
-	switch {
-	case at < 0:
-		s.Users = append(s.Users, hadoopstore.DelegationKey{MasterKey: key, Expires: id.Most})
-	case string(s.Users[at].Key) != string(key.Key):
-		return fmt.Errorf("delegation token %d of %s: two keys have the number %d", id.Sequence, id.Owner, key.ID)
-	default:
-		s.Users[at].Expires = max(s.Users[at].Expires, id.Most)
-	}
-	s.Tokens = append(s.Tokens, one)
-	s.Last = max(s.Last, id.Sequence)
-	return nil
+	return n.to.Commit(rest)
 }

@@ -77,7 +77,7 @@ func TestStockTakeOver(t *testing.T) {
 		sojourn := s.serveVerb("capacity", "--state", state)
 		goesOn("Sojourn")
 		sojourn.kill()
-		s.moves("hand-over", hadoopState, "--state", state)
+		s.moves("hand-over", "--conf", s.dir+"/conf", "--state", state)
 		s.serveJava()
 		goesOn("Hadoop")
 		job := <-done
@@ -99,7 +99,7 @@ func TestStockTakeOver(t *testing.T) {
 }
 
 // TestStockTakeOverZooKeeper has one of two of Hadoop's ResourceManagers killed in the middle of a job. `sojourn rm`
-// takes over what it has in ZooKeeper.
+// takes over what it has in ZooKeeper, is killed too, and hands it back.
 func TestStockTakeOverZooKeeper(t *testing.T) {
 	whole(t)
 	s := newTurns(t)
@@ -111,11 +111,15 @@ func TestStockTakeOverZooKeeper(t *testing.T) {
 	})
 	s.writeConf("conf", nil)
 	_, conf := s.confOf(0)
-	hadoop := s.start("rm-hadoop", s.java(context.Background(), conf, "512m",
-		"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"))
-	s.until("Hadoop's ResourceManager is active", 2*time.Minute, func() bool {
-		return strings.Contains(hadoop.said(), "Transitioned to active state")
-	})
+	start := func() *daemon {
+		hadoop := s.start("rm-hadoop", s.java(context.Background(), conf, "512m",
+			"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"))
+		s.until("Hadoop's ResourceManager is active", 2*time.Minute, func() bool {
+			return strings.Contains(hadoop.said(), "Transitioned to active state")
+		})
+		return hadoop
+	}
+	hadoop := start()
 	s.at = s.addresses[0]
 	s.addNodes(2)
 	s.sleep(1, 1, 10)
@@ -137,6 +141,10 @@ func TestStockTakeOverZooKeeper(t *testing.T) {
 	s.begin(0)
 	s.active(0)
 	s.goesOn(job)
+	s.serving[0].kill()
+	s.moves("hand-over", "--conf", conf)
+	start()
+	s.goesOn(job)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +162,7 @@ func TestStockTakeOverZooKeeper(t *testing.T) {
 func (s *stock) moves(command string, args ...string) {
 	s.t.Helper()
 	out, err := exec.Command(program(s.t), append([]string{"rm", command}, args...)...).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "2 applications (1 not over) and 1 delegation token ") {
+	if err != nil || !strings.Contains(string(out), "2 applications (1 not over) and 1 delegation token are in ") {
 		s.t.Fatalf("sojourn rm %s: %v\n%s", command, err, out)
 	}
 }

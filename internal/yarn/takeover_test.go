@@ -195,7 +195,7 @@ func TestHandOverApplications(t *testing.T) {
 func TestTakeOverRefused(t *testing.T) {
 	dir := t.TempDir()
 	state, hadoop := filepath.Join(dir, "rm.db"), filepath.Join(dir, "hadoop")
-	if _, err := HandOver(state, hadoop); err == nil {
+	if _, err := HandOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err == nil {
 		t.Error("a state that does not exist is handed over")
 	}
 	if _, err := hadoopstore.Write(hadoop, &hadoopstore.State{Epoch: 4}); err != nil {
@@ -204,10 +204,10 @@ func TestTakeOverRefused(t *testing.T) {
 	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err == nil || !strings.Contains(err.Error(), "must not exist") {
+	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err == nil || !strings.Contains(err.Error(), "holds the state of a ResourceManager") {
 		t.Errorf("a second one over the first: %v", err)
 	}
-	moved, err := HandOver(state, hadoop)
+	moved, err := HandOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state)
 	if err != nil || !strings.HasPrefix(moved.Before, hadoop) {
 		t.Errorf("%+v, %v", moved, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
 // The store in ZooKeeper, of ZKRMStateStore, has the same messages in nodes:
@@ -28,6 +30,7 @@ const (
 	lastNode      = "RMDTSequentialNumber"
 	mostSplit     = 4 // characters at the end of a name that are a node of their own
 	lastNodeBytes = 4
+	minorOfNodes  = 5 // of the version that is written
 )
 
 // Nodes are ZooKeeper's. Errors for nodes that are missing are fs.ErrNotExist.
@@ -59,6 +62,58 @@ func ReadNodes(nodes Nodes, parent string) (*State, error) {
 			func(at, name string) error { return r.app(at, at, name) })
 	}
 	return r.end(err)
+}
+
+// A Forest is nodes that can be written.
+type Forest interface {
+	Nodes
+	// Put makes a node, and those above it that are missing.
+	Put(name string, text []byte) error
+	// Remove removes a node, if it is there, and all below it.
+	Remove(name string) error
+}
+
+// WriteNodes writes a store into ZooKeeper, for Hadoop's ResourceManager to start from, in the place of the one that is
+// there. It may be called again if it fails. Version and epoch are written last: without them there is no store.
+func WriteNodes(nodes Forest, parent string, s *State) error {
+	root := path.Join(parent, nodesRoot)
+	type node struct {
+		at   string
+		text []byte
+	}
+	list := []node{}
+	put := func(text []byte, at ...string) {
+		list = append(list, node{path.Join(append([]string{root}, at...)...), text})
+	}
+	if s.Keys.Current != nil {
+		put(s.Keys.Append(nil), keysFolder)
+	}
+	for i := range s.Users {
+		put(appendKey(nil, &s.Users[i]), usersFolder, userKeys, fmt.Sprint(keyPrefix, s.Users[i].ID))
+	}
+	for i := range s.Tokens {
+		id, err := s.Tokens[i].ID()
+		if err != nil {
+			return fmt.Errorf("delegation token %x: %w", s.Tokens[i].Identifier, err)
+		}
+		put(s.Tokens[i].Append(nil), usersFolder, userTokens, fmt.Sprint(tokenPrefix, id.Sequence))
+	}
+	put(binary.BigEndian.AppendUint32(nil, uint32(s.Last)), usersFolder, lastNode)
+	for i := range s.Apps {
+		app := &s.Apps[i]
+		name := app.Submission.ID.String()
+		put(app.Append(nil), appsName, name)
+		for k := range app.Attempts {
+			put(app.Attempts[k].Append(nil), appsName, name, app.Attempts[k].ID.String())
+		}
+	}
+	put(proto.Append(nil, &epoch{s.Epoch}), epochName)
+	put(proto.Append(nil, &version{major, minorOfNodes}), versionName)
+	err := nodes.Remove(root)
+	for i := 0; i < len(list) && err == nil; i++ {
+		err = nodes.Put(list[i].at, list[i].text)
+	}
+	return err
 }
 
 // split calls do for nodes whose names are whole, in whole, and for those whose names were split, below parts/1 to 4.

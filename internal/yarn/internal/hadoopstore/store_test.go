@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -168,17 +169,26 @@ func (f forest) Children(name string) (names []string, err error) {
 	return names, nil
 }
 
+func (f forest) Put(name string, text []byte) error {
+	f[name] = text
+	for name = path.Dir(name); name != "/"; name = path.Dir(name) {
+		if _, there := f[name]; !there {
+			f[name] = nil
+		}
+	}
+	return nil
+}
+
+func (f forest) Remove(name string) error {
+	maps.DeleteFunc(f, func(at string, _ []byte) bool { return at == name || strings.HasPrefix(at, name+"/") })
+	return nil
+}
+
 // plant puts a state into nodes. The names of applications and tokens are split before their last characters.
 func plant(s *State, parent string, split int) forest {
 	f := forest{}
 	put := func(text []byte, at ...string) {
-		name := path.Join(append([]string{parent, nodesRoot}, at...)...)
-		f[name] = text
-		for name = path.Dir(name); name != "/"; name = path.Dir(name) {
-			if _, there := f[name]; !there {
-				f[name] = nil
-			}
-		}
+		f.Put(path.Join(append([]string{parent, nodesRoot}, at...)...), text)
 	}
 	cut := func(folder, parts, name string) string {
 		if split == 0 {
@@ -229,6 +239,16 @@ func TestNodesAreRead(t *testing.T) {
 			t.Errorf("split at %d: read\n%+v\nwant\n%+v", split, got, want)
 		}
 	}
+	f := plant(&State{Apps: sample().Apps, Epoch: 1}, "/rmstore", 3)
+	delete(f, path.Join("/rmstore", nodesRoot, keysFolder))
+	want.Apps = want.Apps[1:]
+	if err := WriteNodes(f, "/rmstore", want); err != nil { // in the place of what was there
+		t.Fatal(err)
+	}
+	if got, err := ReadNodes(f, "/rmstore"); err != nil || !sameState(got, want) {
+		t.Errorf("%v: read\n%+v\nwritten was\n%+v", err, got, want)
+	}
+	want = sample()
 	for node, wrong := range map[string]string{
 		usersFolder + "/" + lastNode: "abc", epochName: "\xff", appsName + "/application_1700000000000_0001": "\x12",
 	} {

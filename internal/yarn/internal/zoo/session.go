@@ -90,6 +90,43 @@ func (s *Session) Get(name string) ([]byte, error) {
 	return text, missing(name, err)
 }
 
+// Put makes a node, and those above it that are missing.
+func (s *Session) Put(name string, text []byte) error {
+	if err := s.makeAll(path.Dir(name)); err != nil {
+		return err
+	}
+	if _, err := s.conn.Create(name, text, 0, s.acl); err != nil {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	return nil
+}
+
+// Remove removes a node, if it is there, and all below it. It first gives this session's user all permissions for that
+// node, because Hadoop's ResourceManager takes those for the nodes right below its root away from others.
+func (s *Session) Remove(name string) error {
+	if _, err := s.conn.SetACL(name, s.acl, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("change the permissions of %s: %w", name, err)
+	}
+	return s.remove(name)
+}
+
+func (s *Session) remove(name string) error {
+	names, err := s.Children(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = s.remove(path.Join(name, names[i]))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.conn.Delete(name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	return nil
+}
+
 func missing(name string, err error) error {
 	switch {
 	case err == nil:

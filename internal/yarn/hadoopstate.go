@@ -1,0 +1,294 @@
+package yarn
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+)
+
+// values returns what the store has of the state.
+func (p *past) values() map[string][]byte {
+	all := map[string][]byte{nameLife: p.life.Append(nil), nameKeys: p.keys.Append(nil)}
+	for _, app := range p.apps {
+		name := savedName(app.Submission.ID)
+		if wire.AppState(app.State) < wire.AppFinished {
+			all[nameLaunch+name] = app.Submission.Append(nil)
+		}
+		app.Submission.Launched()
+		all[nameApp+name] = app.Append(nil)
+	}
+	for i := range p.tokens {
+		all[nameToken+string(p.tokens[i].Identifier)] = p.tokens[i].Append(nil)
+	}
+	return all
+}
+
+// fromHadoop returns the state that an earlier life would have left, if it had been Hadoop's.
+func fromHadoop(s *hadoopstore.State, queues Queues) (*past, Moved, error) {
+	queues.withDefaults()
+	leaves := queues.leaves()
+	moved := Moved{Apps: len(s.Apps)}
+	k := newKeys()
+	p := &past{
+		life: savedLife{Epoch: max(0, s.Epoch-1)},
+		keys: &savedKeys{Node: k.node.Save(), Container: k.container.Save(), Delegation: k.delegations.keys.Save(),
+			Master: k.master.Save(), Clients: k.clients},
+	}
+	if s.Keys.Current != nil {
+		p.keys.Master = token.Saved{Current: *s.Keys.Current, Next: s.Keys.Next}
+	}
+	for i := range s.Apps {
+		app, err := appFromHadoop(&s.Apps[i], &leaves)
+		if err != nil {
+			return nil, moved, err
+		}
+		app.Order = int64(i + 1)
+		p.apps = append(p.apps, app)
+		if app.State < int32(wire.AppFinished) {
+			moved.Running++
+		}
+		at := app.Submission.ID.Timestamp
+		if p.life.Latest = max(p.life.Latest, at); i == 0 || at < p.life.First {
+			p.life.First = at
+		}
+	}
+	for i := range s.Tokens {
+		one, err := tokenFromHadoop(&s.Tokens[i], s.Users)
+		if err != nil {
+			moved.Left = append(moved.Left, err.Error())
+			continue
+		}
+		p.tokens = append(p.tokens, one)
+	}
+	moved.Tokens = len(p.tokens)
+	return p, moved, nil
+}
+
+// appFromHadoop returns the stored form of an application of Hadoop's.
+func appFromHadoop(s *hadoopstore.App, leaves *leafTable) (*savedApp, error) {
+	app := &savedApp{
+		User:        s.User,
+		Submission:  s.Submission,
+		Access:      s.Submission.Launch.ACLs(),
+		State:       int32(wire.AppAccepted),
+		Diagnostics: s.Diagnostics,
+		Times:       times{started: s.Started, launched: s.Launched, finished: s.Finished},
+		Ends:        endsIn(&s.Application),
+	}
+	queue, leaf := leaves.find(s.Submission.Queue)
+	app.Queue = queue
+	if over, ok := overInHadoop[s.State]; ok {
+		app.State = int32(over)
+	} else if !leaf && !leaves.mayCreate(queue) {
+		return nil, fmt.Errorf("%s runs in queue %q, which is no leaf queue of the configuration",
+			s.Submission.ID, s.Submission.Queue)
+	}
+	for i := range s.Attempts {
+		a := &s.Attempts[i]
+		saved, err := attemptFromHadoop(a)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.ID, err)
+		}
+		app.Attempts = append(app.Attempts, saved)
+		app.Final = int32(a.Final)
+		app.Memory, app.VCores = app.Memory+a.Memory, app.VCores+a.VCores
+	}
+	return app, nil
+}
+
+// overInHadoop are the states of applications that are over, by Hadoop's numbers, and overAttempts those of attempts.
+var (
+	overInHadoop = map[int32]wire.AppState{hadoopstore.AppFinished: wire.AppFinished,
+		hadoopstore.AppFailed: wire.AppFailed, hadoopstore.AppKilled: wire.AppKilled}
+	overAttempts = map[int32]wire.AttemptState{hadoopstore.AttemptFinished: wire.AttemptFinished,
+		hadoopstore.AttemptFailed: wire.AttemptFailed, hadoopstore.AttemptKilled: wire.AttemptKilled}
+)
+
+// endsIn returns the end of an application's lifetime; zero: there is none. Hadoop stores it once it was changed.
+func endsIn(s *hadoopstore.Application) int64 {
+	for _, t := range s.Timeouts {
+		if t.Type == wire.TimeoutLifetime {
+			return t.At
+		}
+	}
+	if seconds := s.Submission.Lifetime; seconds > 0 && seconds <= mostLifetime {
+		return s.Submitted + seconds*1000
+	}
+	return 0
+}
+
+// attemptFromHadoop returns the stored form of an attempt of Hadoop's. An attempt that is not over runs, as far as the
+// store knows.
+func attemptFromHadoop(s *hadoopstore.Attempt) (savedAttempt, error) {
+	a := savedAttempt{
+		State:       int32(wire.AttemptLaunched),
+		Diagnostics: s.Diagnostics,
+		Times:       times{started: s.Started, launched: s.Started, finished: s.Finished},
+		Original:    s.Tracking,
+	}
+	if over, ok := overAttempts[s.State]; ok {
+		a.State = int32(over)
+		a.Failed = over == wire.AttemptFailed && !blamelessExit(s.Exit)
+	}
+	if c := s.Master; c != nil {
+		a.Master = &savedMaster{c.ID.ID, c.Node, c.HTTPAddress, c.Resource, s.Started}
+	}
+	secrets, err := token.ReadSecrets(s.Credentials)
+	a.ClientKey = secrets[hadoopstore.ClientKey]
+	return a, err
+}
+
+// tokenFromHadoop returns the stored form of a delegation token, whose password is made with one of the keys.
+func tokenFromHadoop(s *hadoopstore.DelegationToken, all []hadoopstore.DelegationKey) (one savedToken, err error) {
+	id, err := s.ID()
+	if err != nil {
+		return one, err
+	}
+	at := slices.IndexFunc(all, func(k hadoopstore.DelegationKey) bool { return k.ID == id.Key })
+	if at < 0 {
+		return one, fmt.Errorf("delegation token %d of %s: the store has no key %d", id.Sequence, id.Owner, id.Key)
+	}
+	key := all[at].Key
+	return savedToken{s.Identifier, signed(key, s.Identifier), s.Expires, key}, nil
+}
+
+// signed returns what a key makes of an identifier: the password of its token.
+func signed(key, identifier []byte) []byte {
+	mac := hmac.New(sha1.New, key)
+	mac.Write(identifier)
+	return mac.Sum(nil)
+}
+
+// toHadoop returns the state for the next life, which is Hadoop's.
+func (p *past) toHadoop() (*hadoopstore.State, Moved) {
+	moved := Moved{Apps: len(p.apps)}
+	s := &hadoopstore.State{Epoch: p.life.Epoch + 1}
+	master := &p.keys.Master
+	s.Keys.Current = &master.Current
+	if before := master.Previous; before != nil { // there may be tokens of both; Hadoop signs with the next one
+		s.Keys.Current, s.Keys.Next = before, &master.Current
+	}
+	for _, app := range p.apps {
+		s.Apps = append(s.Apps, app.toHadoop(p.keys.Clients))
+		if app.State < int32(wire.AppFinished) {
+			moved.Running++
+		}
+	}
+	for i := range p.tokens {
+		if err := p.tokens[i].toHadoop(s, &p.keys.Delegation.Current); err != nil {
+			moved.Left = append(moved.Left, err.Error())
+		}
+	}
+	moved.Tokens = len(s.Tokens)
+	return s, moved
+}
+
+// toHadoop returns an application as Hadoop stores it. clients is the secret from which keys of clients' tokens are
+// made.
+func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
+	to := hadoopstore.App{Application: hadoopstore.Application{
+		Submitted:   m.Times.started,
+		Started:     m.Times.started,
+		Launched:    m.Times.launched,
+		Finished:    m.Times.finished,
+		Submission:  m.Submission,
+		User:        m.User,
+		Diagnostics: m.Diagnostics,
+	}}
+	for number, state := range overInHadoop {
+		if state == wire.AppState(m.State) {
+			to.State = number
+		}
+	}
+	queue := m.Submission.Queue
+	if named := strings.TrimPrefix(queue, "root."); named != m.Queue && !strings.HasSuffix(m.Queue, "."+named) {
+		queue = "root." + m.Queue // a rule has chosen it, or it was moved there
+	}
+	to.Submission.Moved(queue, m.Submission.Priority)
+	if m.Ends > 0 {
+		to.Timeouts = []hadoopstore.Timeout{{Type: wire.TimeoutLifetime, At: m.Ends}}
+	}
+	for i := range m.Attempts {
+		id := wire.AttemptID{App: m.Submission.ID, Attempt: int32(i + 1)}
+		to.Attempts = append(to.Attempts, m.Attempts[i].toHadoop(id, clients))
+	}
+	if n := len(to.Attempts); n > 0 && to.State != 0 {
+		last := &to.Attempts[n-1]
+		last.Final, last.Memory, last.VCores = wire.FinalStatus(m.Final), m.Memory, m.VCores
+		if last.State == 0 {
+			last.State, last.Finished = endOfLast[wire.AppState(m.State)], m.Times.finished
+		}
+	}
+	if to.State != 0 && to.Submission.Resource == nil { // Hadoop refuses to start with one that asks for nothing
+		to.Submission.Resource = &wire.Resource{Memory: 1, VCores: 1}
+		if n := len(to.Attempts); n > 0 && to.Attempts[n-1].Master != nil {
+			to.Submission.Resource = &to.Attempts[n-1].Master.Resource
+		}
+	}
+	return to
+}
+
+// endOfLast is how the last attempt of an application ends with it.
+var endOfLast = map[wire.AppState]int32{wire.AppFinished: hadoopstore.AttemptFinished,
+	wire.AppFailed: hadoopstore.AttemptFailed, wire.AppKilled: hadoopstore.AttemptKilled}
+
+// toHadoop returns an attempt as Hadoop stores it.
+func (m *savedAttempt) toHadoop(id wire.AttemptID, clients []byte) hadoopstore.Attempt {
+	key := m.ClientKey
+	if key == nil {
+		key = clientKey(clients, id)
+	}
+	to := hadoopstore.Attempt{
+		ID:          id,
+		Credentials: token.Secrets(map[string][]byte{hadoopstore.ClientKey: key}),
+		Tracking:    m.Original,
+		Diagnostics: m.Diagnostics,
+		Started:     m.Times.started,
+		Finished:    m.Times.finished,
+		Exit:        wire.ExitInvalid,
+	}
+	for number, state := range overAttempts {
+		if state == wire.AttemptState(m.State) {
+			to.State = number
+		}
+	}
+	if to.State == hadoopstore.AttemptFailed && !m.Failed {
+		to.Exit = wire.ExitAborted // which Hadoop does not count
+	}
+	if c := m.Master; c != nil {
+		to.Master = &wire.Container{ID: wire.ContainerID{Attempt: id, ID: c.ID}, Node: c.Node, HTTPAddress: c.Web,
+			Resource: c.Resource}
+	}
+	return to
+}
+
+// toHadoop adds a delegation token to a store, and its key: ours, unless another one has signed it.
+func (m *savedToken) toHadoop(s *hadoopstore.State, ours *wire.MasterKey) error {
+	one := hadoopstore.DelegationToken{Identifier: m.Identifier, Expires: m.Expires}
+	id, err := one.ID()
+	if err != nil {
+		return fmt.Errorf("delegation token %x: %w", m.Identifier, err)
+	}
+	key := wire.MasterKey{ID: id.Key, Key: m.Key}
+	if m.Key == nil {
+		key = *ours
+	}
+	at := slices.IndexFunc(s.Users, func(k hadoopstore.DelegationKey) bool { return k.ID == key.ID })
+	switch {
+	case at < 0:
+		s.Users = append(s.Users, hadoopstore.DelegationKey{MasterKey: key, Expires: id.Most})
+	case string(s.Users[at].Key) != string(key.Key):
+		return fmt.Errorf("delegation token %d of %s: two keys have the number %d", id.Sequence, id.Owner, key.ID)
+	default:
+		s.Users[at].Expires = max(s.Users[at].Expires, id.Most)
+	}
+	s.Tokens = append(s.Tokens, one)
+	s.Last = max(s.Last, id.Sequence)
+	return nil
+}

@@ -19,10 +19,10 @@ func takeOverCommand(a *app) *cobra.Command {
 	c := moveCommand(a, yarn.TakeOver)
 	c.Use = "take-over [STORE] --conf DIR --state DIR"
 	c.Short = "Start from the state of Hadoop's ResourceManager, so that what runs goes on"
-	c.Long = `Make the state for 'sojourn rm --state DIR' of what Hadoop's ResourceManager has stored: applications that run,
-their ApplicationMasters and containers go on, and delegation tokens stay good. The store is the one that yarn-site.xml
-names: ZooKeeper, or the folder yarn.resourcemanager.fs.state-store.uri. STORE is a copy of that folder. The store is
-not changed. Hadoop's ResourceManager must have ended, and must not start from this store again:
+	c.Long = `Make the state for 'sojourn rm --state DIR' of what Hadoop's ResourceManager has stored: applications that
+run, their ApplicationMasters and containers go on, and delegation tokens stay good. The store is the one that
+yarn-site.xml names: ZooKeeper, or the folder yarn.resourcemanager.fs.state-store.uri. STORE is a copy of that folder.
+The store is not changed. Hadoop's ResourceManager must have ended, and must not start from this store again:
 
     yarn --daemon stop resourcemanager
     hdfs dfs -get hdfs:///rmstore copy     # where the store is in HDFS; then: take-over copy --conf ...
@@ -38,8 +38,8 @@ func handOverCommand(a *app) *cobra.Command {
 	c := moveCommand(a, yarn.HandOver)
 	c.Use = "hand-over [STORE] --conf DIR --state DIR"
 	c.Short = "Make a state for Hadoop's ResourceManager, so that what runs goes on"
-	c.Long = `Make the store from which Hadoop's ResourceManager starts of the state that 'sojourn rm --state DIR' has left, which
-must have ended. The store is the one that yarn-site.xml names: ZooKeeper, or the folder
+	c.Long = `Make the store from which Hadoop's ResourceManager starts of the state that 'sojourn rm --state DIR' has
+left, which must have ended. The store is the one that yarn-site.xml names: ZooKeeper, or the folder
 yarn.resourcemanager.fs.state-store.uri. STORE is another folder, to be copied there. A store that is in the folder
 stays beside the new one; in ZooKeeper it is replaced. DIR/rm.db is moved aside, so that 'sojourn rm' does not start
 from it again:

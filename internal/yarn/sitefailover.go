@@ -33,7 +33,7 @@ func severalOf(p *properties) *HA {
 	if h.Cluster == "" || strings.ContainsAny(h.Cluster, "/") {
 		p.fail("yarn.resourcemanager.cluster-id", "the cluster's name, which all its ResourceManagers have, without /")
 	}
-	h.ZooKeeper = p.zooKeeper()
+	h.ZooKeeper = zooServers(p)
 	var ids []string
 	for one := range strings.SplitSeq(p.text(haPrefix+"rm-ids", ""), ",") {
 		if one = strings.TrimSpace(one); one != "" {
@@ -53,12 +53,12 @@ func severalOf(p *properties) *HA {
 	}
 	h.Lock = path.Join(p.text(haPrefix+"automatic-failover.zk-base-path", "/yarn-leader-election"), h.Cluster,
 		"ActiveStandbyElectorLock")
-	h.State = path.Join(p.zooParent(), "sojourn", h.Cluster)
+	h.State = path.Join(zooParent(p), "sojourn", h.Cluster)
 	return h
 }
 
-// zooKeeper returns the servers of ZooKeeper, host:port each.
-func (p *properties) zooKeeper() (list []string) {
+// zooServers returns the servers of ZooKeeper, host:port each.
+func zooServers(p *properties) (list []string) {
 	const want = "host:port of each server of ZooKeeper, with commas between"
 	for one := range strings.SplitSeq(p.text(zkPrefix+"address", p.text("yarn.resourcemanager.zk-address", "")), ",") {
 		if one = strings.TrimSpace(one); one != "" {
@@ -77,7 +77,7 @@ func (p *properties) zooKeeper() (list []string) {
 }
 
 // zooParent returns the node of ZooKeeper below which ResourceManagers keep their state.
-func (p *properties) zooParent() string {
+func zooParent(p *properties) string {
 	return p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore")
 }
 

@@ -25,7 +25,7 @@ func SiteStore(dir string) (s HadoopStore, err error) {
 	named := p.text(class, "FileSystemRMStateStore")
 	switch named[strings.LastIndexByte(named, '.')+1:] {
 	case "ZKRMStateStore":
-		s.ZooKeeper, s.User, s.Parent = p.zooKeeper(), zooUser(p), p.zooParent()
+		s.ZooKeeper, s.User, s.Parent = zooServers(p), zooUser(p), zooParent(p)
 	case "FileSystemRMStateStore":
 		if s.Folder = p.text(uri, ""); s.Folder == "" {
 			return s, fmt.Errorf("%s: %s is not set: name the folder of Hadoop's store", dir, uri)

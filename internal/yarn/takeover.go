@@ -44,7 +44,7 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 		return moved, err
 	}
 	if found[nameKeys] != nil {
-		return moved, fmt.Errorf("%s: holds the state of a ResourceManager: move it away", to.name())
+		return moved, fmt.Errorf("%s: holds the state of a ResourceManager: move it away", to.name)
 	}
 	s, err := from.read(ctx, config.Log)
 	if err != nil {
@@ -54,7 +54,7 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 	if err != nil {
 		return moved, err
 	}
-	moved.To = to.name()
+	moved.To = to.name
 	values := p.values()
 	for name := range found { // what was begun and not ended
 		if values[name] == nil {
@@ -79,10 +79,10 @@ func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (
 	}
 	p, err := readPast(values)
 	if err != nil {
-		return moved, fmt.Errorf("%s: %w", from.name(), err)
+		return moved, fmt.Errorf("%s: %w", from.name, err)
 	}
 	if p.keys == nil {
-		return moved, fmt.Errorf("%s: holds no state of a ResourceManager", from.name())
+		return moved, fmt.Errorf("%s: holds no state of a ResourceManager", from.name)
 	}
 	s, moved := p.toHadoop()
 	moved.To = to.name()
@@ -136,19 +136,24 @@ func (h HadoopStore) with(ctx context.Context, log *slog.Logger, do func(*zoo.Se
 }
 
 // A place is where this ResourceManager's state is while none runs.
-type place interface {
-	name() string
+type place struct {
+	held
+	name  string
+	close func() error
+}
+
+// A held is a state that is read and written as a whole.
+type held interface {
 	read() (map[string][]byte, error)
 	write(values map[string][]byte) error // nil: to be deleted
 	retire(values map[string][]byte) error
-	close() error
 }
 
-// place returns where the state is: in a file, or in ZooKeeper, of which it then has the lock.
-func (c *Config) place(ctx context.Context, file string) (place, error) {
+// place returns where the state is: in a file, or in ZooKeeper, whose lock it then has.
+func (c *Config) place(ctx context.Context, file string) (*place, error) {
 	h := c.Kept.HA
 	if h == nil {
-		return inFile(file), nil
+		return &place{inFile(file), file, func() error { return nil }}, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, zooPatience, errors.New("a ResourceManager is active: stop all of "+
 		"them first"))
@@ -163,14 +168,12 @@ func (c *Config) place(ctx context.Context, file string) (place, error) {
 		session.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	return &inNodes{active: Active{session, lease, h}}, nil
+	active := &Active{session, lease, h}
+	return &place{&inNodes{session: session, root: h.State, owner: h.ID}, "ZooKeeper, " + h.State, active.Resign}, nil
 }
 
 // An inFile is a state in a file.
 type inFile string
-
-func (f inFile) name() string { return string(f) }
-func (f inFile) close() error { return nil }
 
 // read returns nothing if there is no file.
 func (f inFile) read() (map[string][]byte, error) {
@@ -209,15 +212,13 @@ func (f inFile) retire(map[string][]byte) error {
 
 // An inNodes is a state in ZooKeeper.
 type inNodes struct {
-	active Active
-	to     *zoo.Values
+	session     *zoo.Session
+	root, owner string
+	to          *zoo.Values // set by read
 }
 
-func (n *inNodes) name() string { return "ZooKeeper, " + n.active.config.State }
-func (n *inNodes) close() error { return n.active.Resign() }
-
 func (n *inNodes) read() (found map[string][]byte, err error) {
-	n.to, found, err = n.active.session.Take(n.active.config.State, n.active.config.ID)
+	n.to, found, err = n.session.Take(n.root, n.owner)
 	return found, err
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
+// recovery is the package of Hadoop's stores.
+const recovery = "org.apache.hadoop.yarn.server.resourcemanager.recovery."
+
 // TestStockTakeOver has a cluster change over to `sojourn rm` in the middle of a job, and back to Hadoop's own
 // ResourceManager. The job ends as if nothing had been: with its first ApplicationMaster, and no task that ran is run
 // again. A delegation token is good under all of them, and what was over before is told of.
@@ -23,9 +26,8 @@ func TestStockTakeOver(t *testing.T) {
 	hadoopState := filepath.Join(s.dir, "rmstore")
 	state := filepath.Join(s.dir, "state")
 	s.more = map[string]string{
-		"yarn.resourcemanager.recovery.enabled": "true",
-		"yarn.resourcemanager.store.class": "org.apache.hadoop.yarn.server.resourcemanager.recovery." +
-			"FileSystemRMStateStore",
+		"yarn.resourcemanager.recovery.enabled":   "true",
+		"yarn.resourcemanager.store.class":        recovery + "FileSystemRMStateStore",
 		"yarn.resourcemanager.fs.state-store.uri": "file://" + hadoopState,
 	}
 	hadoop := s.serveJava()
@@ -107,7 +109,7 @@ func TestStockTakeOverZooKeeper(t *testing.T) {
 		"yarn.resourcemanager.recovery.enabled":                     "true",
 		"yarn.resourcemanager.zk-appid-node.split-index":            "2",
 		"yarn.resourcemanager.zk-delegation-token-node.split-index": "1",
-		"yarn.resourcemanager.store.class":                          "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore",
+		"yarn.resourcemanager.store.class":                          recovery + "ZKRMStateStore",
 	})
 	s.writeConf("conf", nil)
 	_, conf := s.confOf(0)
@@ -157,7 +159,7 @@ func TestStockTakeOverZooKeeper(t *testing.T) {
 	}
 }
 
-// moves moves the state from one ResourceManager's store to the other's: two applications, one of which runs, and a
+// moves moves the state from one ResourceManager's store to the other's: two applications, of them one that runs, and a
 // delegation token.
 func (s *stock) moves(command string, args ...string) {
 	s.t.Helper()

@@ -152,7 +152,8 @@ func TestHandOverApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := wire.MasterKey{ID: 1, Key: []byte("old")}
-	p := &past{keys: &savedKeys{Master: token.Saved{Current: wire.MasterKey{ID: 2, Key: []byte("now")}, Previous: &old}}}
+	now := wire.MasterKey{ID: 2, Key: []byte("now")}
+	p := &past{keys: &savedKeys{Master: token.Saved{Current: now, Previous: &old}}}
 	sent.Priority = 8 // it was changed, and then moved
 	runs := &savedApp{User: "ana", Queue: "etl.day", Submission: sent, State: int32(wire.AppRunning), Ends: 77,
 		Attempts: []savedAttempt{{State: int32(wire.AttemptFailed)}, {State: int32(wire.AttemptFailed), Failed: true},
@@ -204,7 +205,8 @@ func TestTakeOverRefused(t *testing.T) {
 	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state); err == nil || !strings.Contains(err.Error(), "holds the state of a ResourceManager") {
+	_, err := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state)
+	if err == nil || !strings.Contains(err.Error(), "holds the state of a ResourceManager") {
 		t.Errorf("a second one over the first: %v", err)
 	}
 	moved, err := HandOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state)

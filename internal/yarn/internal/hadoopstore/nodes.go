@@ -64,9 +64,8 @@ func ReadNodes(nodes Nodes, parent string) (*State, error) {
 	return r.end(err)
 }
 
-// A Forest is nodes that can be written.
-type Forest interface {
-	Nodes
+// A Planter writes nodes.
+type Planter interface {
 	// Put makes a node, and those above it that are missing.
 	Put(name string, text []byte) error
 	// Remove removes a node, if it is there, and all below it.
@@ -75,7 +74,7 @@ type Forest interface {
 
 // WriteNodes writes a store into ZooKeeper, for Hadoop's ResourceManager to start from, in the place of the one that is
 // there. It may be called again if it fails. Version and epoch are written last: without them there is no store.
-func WriteNodes(nodes Forest, parent string, s *State) error {
+func WriteNodes(nodes Planter, parent string, s *State) error {
 	root := path.Join(parent, nodesRoot)
 	type node struct {
 		at   string

@@ -138,7 +138,7 @@ type DelegationKey struct {
 
 // A DelegationToken is RMDelegationTokenIdentifierDataProto: a token that is good until it expires.
 type DelegationToken struct {
-	Identifier []byte // of which its password is made: a token.Delegation
+	Identifier []byte // a token.Delegation, from which its password is made
 	Expires    int64
 }
 

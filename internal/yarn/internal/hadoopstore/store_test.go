@@ -28,10 +28,11 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// sample returns a state with two applications, one of which is over.
+// sample returns a state with two applications. One of them is over.
 func sample() *State {
 	over := wire.ApplicationID{ID: 1, Timestamp: 1700000000000}
 	runs := wire.ApplicationID{ID: 12345, Timestamp: 1700000000001}
+	first := wire.AttemptID{App: runs, Attempt: 1}
 	s := &State{
 		Epoch: 3,
 		Apps: []App{
@@ -46,15 +47,14 @@ func sample() *State {
 			{
 				Application: Application{Submitted: 20, User: "ben", Timeouts: []Timeout{{wire.TimeoutLifetime, 99}},
 					Submission: wire.Submission{ID: runs, Name: "runs", Queue: "root.etl"}},
-				Attempts: []Attempt{{ID: wire.AttemptID{App: runs, Attempt: 1}, Exit: wire.ExitInvalid,
-					Master: &wire.Container{ID: wire.ContainerID{Attempt: wire.AttemptID{App: runs, Attempt: 1}, ID: 1}}}},
+				Attempts: []Attempt{{ID: first, Exit: wire.ExitInvalid,
+					Master: &wire.Container{ID: wire.ContainerID{Attempt: first, ID: 1}}}},
 			},
 		},
 		Keys: Keys{Current: &wire.MasterKey{ID: -7, Key: []byte("eightchr")}},
 		Users: []DelegationKey{
 			{wire.MasterKey{ID: -5, Key: []byte("a key")}, 1},
-			{wire.MasterKey{ID: 1000, Key: []byte("another, of more bytes than one says, " + strings.Repeat("x", 200))},
-				1 << 50},
+			{wire.MasterKey{ID: 1000, Key: []byte(strings.Repeat("of many bytes", 20))}, 1 << 50},
 		},
 		Last: 4711,
 	}
@@ -259,7 +259,8 @@ func TestNodesAreRead(t *testing.T) {
 			t.Errorf("%q in %s: %v", wrong, node, err)
 		}
 	}
-	if _, err := ReadNodes(forest{}, "/none"); err == nil || !strings.Contains(err.Error(), "zk-state-store.parent-path") {
+	_, err := ReadNodes(forest{}, "/none")
+	if err == nil || !strings.Contains(err.Error(), "zk-state-store.parent-path") {
 		t.Errorf("nothing there: %v", err)
 	}
 }

@@ -142,7 +142,7 @@ type blobReader struct {
 	err  error
 }
 
-// count reads a count of elements, each of which takes a byte at least.
+// count reads a count of elements. Each element takes a byte at least.
 func (r *blobReader) count() int {
 	v, n, err := ReadVInt(r.rest)
 	if err == nil && (v < 0 || v > int64(len(r.rest)-n)) {

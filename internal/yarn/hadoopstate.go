@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // values returns what the store has of the state.
@@ -30,7 +31,7 @@ func (p *past) values() map[string][]byte {
 }
 
 // fromHadoop returns the state that an earlier life would have left, if it had been Hadoop's.
-func fromHadoop(s *hadoopstore.State, queues Queues) (*past, Moved, error) {
+func fromHadoop(s *hadoopstore.State, queues Queues, sizes Sizes) (*past, Moved, error) {
 	queues.withDefaults()
 	leaves := queues.leaves()
 	moved := Moved{Apps: len(s.Apps)}
@@ -44,7 +45,7 @@ func fromHadoop(s *hadoopstore.State, queues Queues) (*past, Moved, error) {
 		p.keys.Master = token.Saved{Current: *s.Keys.Current, Next: s.Keys.Next}
 	}
 	for i := range s.Apps {
-		app, err := appFromHadoop(&s.Apps[i], &leaves)
+		app, err := appFromHadoop(&s.Apps[i], &leaves, sizes)
 		if err != nil {
 			return nil, moved, err
 		}
@@ -71,7 +72,7 @@ func fromHadoop(s *hadoopstore.State, queues Queues) (*past, Moved, error) {
 }
 
 // appFromHadoop returns the stored form of an application of Hadoop's.
-func appFromHadoop(s *hadoopstore.App, leaves *leafTable) (*savedApp, error) {
+func appFromHadoop(s *hadoopstore.App, leaves *leafTable, sizes Sizes) (*savedApp, error) {
 	app := &savedApp{
 		User:        s.User,
 		Submission:  s.Submission,
@@ -97,9 +98,29 @@ func appFromHadoop(s *hadoopstore.App, leaves *leafTable) (*savedApp, error) {
 		}
 		app.Attempts = append(app.Attempts, saved)
 		app.Final = int32(a.Final)
-		app.Memory, app.VCores = app.Memory+a.Memory, app.VCores+a.VCores
+		app.use(a, sizes)
 	}
 	return app, nil
+}
+
+// use adds what the containers of an attempt have used.
+func (m *savedApp) use(a *hadoopstore.Attempt, sizes Sizes) {
+	if len(a.Used) == 0 {
+		m.Memory, m.VCores = m.Memory+a.Memory, m.VCores+a.VCores
+	}
+	var others sched.Resources
+	sizes.others(&others, m.Others)
+	for _, u := range a.Used {
+		switch k := sizes.kind(u.Kind); {
+		case u.Kind == hadoopstore.Memory:
+			m.Memory += u.Amount
+		case u.Kind == hadoopstore.VCores:
+			m.VCores += u.Amount
+		case k != nil:
+			others[k.at] += u.Amount
+		}
+	}
+	m.Others = sizes.size(others).Others
 }
 
 // overInHadoop are the states of applications that are over, by Hadoop's numbers, and overAttempts those of attempts.
@@ -220,7 +241,12 @@ func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
 	}
 	if n := len(to.Attempts); n > 0 && to.State != 0 {
 		last := &to.Attempts[n-1]
-		last.Final, last.Memory, last.VCores = wire.FinalStatus(m.Final), m.Memory, m.VCores
+		last.Final = wire.FinalStatus(m.Final)
+		last.Used = []hadoopstore.Use{{Kind: hadoopstore.Memory, Amount: m.Memory},
+			{Kind: hadoopstore.VCores, Amount: m.VCores}}
+		for a := range m.Others.All() {
+			last.Used = append(last.Used, hadoopstore.Use{Kind: a.Kind, Amount: a.Value})
+		}
 		if last.State == 0 {
 			last.State, last.Finished = endOfLast[wire.AppState(m.State)], m.Times.finished
 		}

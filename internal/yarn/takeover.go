@@ -50,7 +50,7 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 	if err != nil {
 		return moved, err
 	}
-	p, moved, err := fromHadoop(s, config.Queues)
+	p, moved, err := fromHadoop(s, config.Queues, config.Sizes.withDefaults())
 	if err != nil {
 		return moved, err
 	}

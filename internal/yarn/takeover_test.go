@@ -31,6 +31,7 @@ func TestTakeOverApplications(t *testing.T) {
 		return hadoopstore.Attempt{ID: wire.AttemptID{App: id, Attempt: number}, State: state, Exit: exit, Memory: 5,
 			VCores: 2, Final: wire.Failed}
 	}
+	sizes := Sizes{Kinds: []Kind{{Name: "gpu"}}}.withDefaults()
 	for _, c := range []struct {
 		name string
 		app  hadoopstore.App
@@ -54,6 +55,18 @@ func TestTakeOverApplications(t *testing.T) {
 			func(s *savedApp) bool {
 				return s.State == int32(wire.AppKilled) && s.Memory == 10 && s.VCores == 4 &&
 					s.Final == int32(wire.Failed) && s.Attempts[1].State == int32(wire.AttemptKilled)
+			}},
+		{"over, in Hadoop 3", hadoopstore.App{Application: hadoopstore.Application{State: hadoopstore.AppFinished},
+			Attempts: []hadoopstore.Attempt{
+				{ID: wire.AttemptID{App: id, Attempt: 1}, Memory: 1, Used: []hadoopstore.Use{{Kind: "memory-mb", Amount: 7},
+					{Kind: "vcores", Amount: 3}, {Kind: "gpu", Amount: 2}, {Kind: "unknown", Amount: 9}}},
+				{ID: wire.AttemptID{App: id, Attempt: 2}, Used: []hadoopstore.Use{{Kind: "gpu", Amount: 5}}}}},
+			func(s *savedApp) bool {
+				var gpus int64
+				for a := range s.Others.All() {
+					gpus += a.Value
+				}
+				return s.Memory == 7 && s.VCores == 3 && gpus == 7
 			}},
 		{"a lifetime as submitted", hadoopstore.App{Application: hadoopstore.Application{Submitted: 1000,
 			Submission: wire.Submission{Lifetime: 60}}},
@@ -79,7 +92,7 @@ func TestTakeOverApplications(t *testing.T) {
 		if c.app.Submission.Queue == "" {
 			c.app.Submission.Queue = "default"
 		}
-		p, moved, err := fromHadoop(stateOf(c.app), nested)
+		p, moved, err := fromHadoop(stateOf(c.app), nested, sizes)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -90,7 +103,7 @@ func TestTakeOverApplications(t *testing.T) {
 	}
 	for _, queue := range []string{"etl", "root.default.more"} {
 		app := hadoopstore.App{Application: hadoopstore.Application{Submission: wire.Submission{ID: id, Queue: queue}}}
-		if _, _, err := fromHadoop(stateOf(app), nested); err == nil ||
+		if _, _, err := fromHadoop(stateOf(app), nested, Sizes{}); err == nil ||
 			!strings.Contains(err.Error(), "application_1700000000000_0007 runs in queue") {
 			t.Errorf("one that runs in %s, which is no leaf: %v", queue, err)
 		}
@@ -113,7 +126,7 @@ func TestTakeOverKeys(t *testing.T) {
 		one := token.Delegation{Owner: "ana", Sequence: int32(i + 1), Key: key}
 		s.Tokens = append(s.Tokens, hadoopstore.DelegationToken{Identifier: one.Append(nil), Expires: 9})
 	}
-	p, moved, err := fromHadoop(s, Queues{})
+	p, moved, err := fromHadoop(s, Queues{}, Sizes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +200,7 @@ func TestHandOverApplications(t *testing.T) {
 	b := s.Apps[1]
 	if _, ok := b.Submission.MasterResource(); !ok || b.Submission.Queue != "night" ||
 		b.State != hadoopstore.AppFinished || b.Attempts[0].State != hadoopstore.AttemptFinished ||
-		b.Attempts[0].Final != wire.Succeeded || b.Attempts[0].Memory != 3 {
+		b.Attempts[0].Final != wire.Succeeded || b.Attempts[0].Used[0] != (hadoopstore.Use{Kind: "memory-mb", Amount: 3}) {
 		t.Errorf("one that is over is handed over as %+v", b)
 	}
 }

@@ -85,10 +85,28 @@ type Attempt struct {
 	Started     int64
 	Final       wire.FinalStatus
 	Exit        int32 // of the ApplicationMaster's container
-	Memory      int64 // MiB-seconds that its containers have used
+	Memory      int64 // MiB-seconds that its containers have used, in stores of Hadoop 2
 	VCores      int64 // core-seconds, likewise
 	Finished    int64
+	Used        []Use // what its containers have used, with memory and cores
 }
+
+// A Use is how much of a kind of resource was used: its unit times seconds.
+type Use struct {
+	Kind   string
+	Amount int64
+}
+
+func (m *Use) Fields(f *proto.Fields) {
+	f.String(1, &m.Kind)
+	f.Int64(2, &m.Amount)
+}
+
+// The kinds that every cluster has.
+const (
+	Memory = "memory-mb"
+	VCores = "vcores"
+)
 
 // ClientKey is the name in an attempt's credentials of the key of clients' tokens.
 const ClientKey = "YARN_CLIENT_TOKEN_MASTER_KEY"
@@ -112,6 +130,7 @@ func (m *Attempt) Fields(f *proto.Fields) {
 	f.Int64(10, &m.Memory)
 	f.Int64(11, &m.VCores)
 	f.Int64(12, &m.Finished)
+	proto.Repeated(f, 15, &m.Used)
 }
 
 func (m *Attempt) Append(b []byte) []byte { return proto.Append(b, m) }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestRoundTrip(t *testing.T) {
-	all := []proto.Described{new(Application), new(Timeout), new(Attempt), new(Keys), new(DelegationToken),
+	all := []proto.Described{new(Application), new(Timeout), new(Attempt), new(Use), new(Keys), new(DelegationToken),
 		new(version), new(epoch)}
 	prototest.RoundTrip(t, all, func(m any) {
 		if r, ok := m.(*wire.Resource); ok {

@@ -20,7 +20,7 @@ import (
 //	ZKRMStateRoot/AMRMTokenSecretManagerRoot                              keys of ApplicationMasters' tokens
 //	ZKRMStateRoot/RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_7
 //	ZKRMStateRoot/RMDTSecretManagerRoot/RMDelegationTokensRoot/RMDelegationToken_3
-//	ZKRMStateRoot/RMDTSecretManagerRoot/RMDelegationTokensRoot/1/RMDelegationToken_/3
+//	ZKRMStateRoot/RMDTSecretManagerRoot/RMDelegationTokensRoot/1/RMDelegationToken_000/3
 //	ZKRMStateRoot/RMDTSecretManagerRoot/RMDTSequentialNumber              four bytes
 const (
 	nodesRoot     = "ZKRMStateRoot"

@@ -175,14 +175,20 @@ func (r *reader) app(file, folder, name string) error {
 // user reads a key, a delegation token or the number of the last one, which the name tells apart.
 func (r *reader) user(at, name string) error {
 	s := &r.state
-	switch {
-	case strings.HasPrefix(name, lastPrefix):
-		last, err := strconv.ParseInt(strings.TrimPrefix(name, lastPrefix), 10, 32)
-		if err != nil {
-			return fmt.Errorf("%s: does not end with a number of 32 bits", r.from.name(at))
-		}
-		s.Last = max(s.Last, int32(last))
-	case strings.HasPrefix(name, keyPrefix):
+	prefix, digits, _ := strings.Cut(name, "_")
+	switch prefix += "_"; prefix {
+	case lastPrefix, keyPrefix, tokenPrefix:
+	default:
+		return nil
+	}
+	number, err := strconv.ParseInt(digits, 10, 32) // names in ZooKeeper that are split may begin with zeros
+	if err != nil {
+		return fmt.Errorf("%s: does not end with a number of 32 bits", r.from.name(at))
+	}
+	switch prefix {
+	case lastPrefix:
+		s.Last = max(s.Last, int32(number))
+	case keyPrefix:
 		text, err := r.from.read(at)
 		if err != nil {
 			return err
@@ -191,11 +197,11 @@ func (r *reader) user(at, name string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.from.name(at), err)
 		}
-		if name != keyPrefix+fmt.Sprint(key.ID) {
+		if int64(key.ID) != number {
 			return fmt.Errorf("%s: is of key %d", r.from.name(at), key.ID)
 		}
 		s.Users = append(s.Users, key)
-	case strings.HasPrefix(name, tokenPrefix):
+	case tokenPrefix:
 		var one DelegationToken
 		if _, err := r.message(at, &one); err != nil {
 			return err
@@ -204,7 +210,7 @@ func (r *reader) user(at, name string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.from.name(at), err)
 		}
-		if name != tokenPrefix+fmt.Sprint(id.Sequence) {
+		if int64(id.Sequence) != number {
 			return fmt.Errorf("%s: is of token %d", r.from.name(at), id.Sequence)
 		}
 		s.Tokens = append(s.Tokens, one)

@@ -151,7 +151,9 @@ func attemptFromHadoop(s *hadoopstore.Attempt) (savedAttempt, error) {
 		State:       int32(wire.AttemptLaunched),
 		Diagnostics: s.Diagnostics,
 		Times:       times{started: s.Started, launched: s.Started, finished: s.Finished},
-		Original:    s.Tracking,
+	}
+	if s.Tracking != hadoopstore.NoTracking {
+		a.Original = s.Tracking
 	}
 	if over, ok := overAttempts[s.State]; ok {
 		a.State = int32(over)

@@ -29,7 +29,7 @@ func TestTakeOverApplications(t *testing.T) {
 	id := wire.ApplicationID{ID: 7, Timestamp: 1700000000000}
 	attempt := func(number, state, exit int32) hadoopstore.Attempt {
 		return hadoopstore.Attempt{ID: wire.AttemptID{App: id, Attempt: number}, State: state, Exit: exit, Memory: 5,
-			VCores: 2, Final: wire.Failed}
+			VCores: 2, Final: wire.Failed, Tracking: hadoopstore.NoTracking}
 	}
 	sizes := Sizes{Kinds: []Kind{{Name: "gpu"}}}.withDefaults()
 	for _, c := range []struct {
@@ -39,7 +39,8 @@ func TestTakeOverApplications(t *testing.T) {
 	}{
 		{"runs", hadoopstore.App{Attempts: []hadoopstore.Attempt{attempt(1, 0, wire.ExitInvalid)}},
 			func(s *savedApp) bool {
-				return s.State == int32(wire.AppAccepted) && s.Attempts[0].State == int32(wire.AttemptLaunched)
+				return s.State == int32(wire.AppAccepted) && s.Attempts[0].State == int32(wire.AttemptLaunched) &&
+					s.Attempts[0].Original == ""
 			}},
 		{"a failure that counts", hadoopstore.App{Attempts: []hadoopstore.Attempt{
 			attempt(1, hadoopstore.AttemptFailed, 1)}},

@@ -108,6 +108,9 @@ const (
 	VCores = "vcores"
 )
 
+// NoTracking stands for the URL of an attempt that has told none.
+const NoTracking = "N/A"
+
 // ClientKey is the name in an attempt's credentials of the key of clients' tokens.
 const ClientKey = "YARN_CLIENT_TOKEN_MASTER_KEY"
 

@@ -3,8 +3,10 @@ package yarn
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -35,8 +37,9 @@ const (
 // TestGoalsOnHadoop runs jobs with deadlines in their tags on stock Hadoop with three NodeManagers, under one policy
 // after the other, SOJOURN_GOALS_REPEATS times (4), SOJOURN_GOALS_JOBS of them (20) in each run. It prints the
 // deadlines that each policy of SOJOURN_GOALS_POLICIES meets, and the paired differences to the second one.
-// `make goals-on-hadoop` runs it. The folder that SOJOURN_GOALS names has a line for each job (results.txt) and the
-// table (goals.md); both are written after each run, so that a comparison that is cut short keeps what it has measured.
+// `make goals-on-hadoop` runs it. The folder that SOJOURN_GOALS names has a line for each job (results.txt), what was
+// learned before the draws (learned.db) and the table (goals.md). All are written as soon as they are known, and runs
+// that are there are not made again: a comparison that was cut short, or is to have more repeats, goes on.
 //
 // The rule of deadlines is that of examples/deadlines: each kind of job runs alone first, under fair, and a deadline is
 // uniform from goalLeast to goalMost times what its kind took. Load 1 is when jobs need all containers all the time, by
@@ -73,16 +76,26 @@ func TestGoalsOnHadoop(t *testing.T) {
 	}
 	s.writeConf("conf", nil)
 	s.writeScheduler("0.5")
-	results, err := os.OpenFile(filepath.Join(folder, "results.txt"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	file, learned := filepath.Join(folder, "results.txt"), filepath.Join(folder, "learned.db")
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	before, err := readGoals(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	results, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer results.Close()
-	learned := filepath.Join(s.dir, "learned.db")
 	rm := s.serveVerb("fair", "--estimator", "history", "--history", learned)
 	s.addNodes(3)
 	s.untilNodes(3)
-	alone, gap := s.measureGoals(results)
+	if len(before.alone) == 0 {
+		s.measureGoals(&before, results)
+	}
 	s.clean()
 	rm.stop()
 	known, err := os.ReadFile(learned)
@@ -92,38 +105,99 @@ func TestGoalsOnHadoop(t *testing.T) {
 	policies := strings.Split(cmp.Or(os.Getenv("SOJOURN_GOALS_POLICIES"),
 		"fair;edf;adaptive:shortage=fewest,split=waves,lengths=estimated"), ";")
 	met := make([][]float64, len(policies)) // deadlines, by policy and repeat; NaN: not measured
-	text := ""
+	table := ""
 	for n := range repeats {
-		jobs := drawGoals(uint64(n), count, alone, gap)
+		jobs := drawGoals(uint64(n), count, before.alone, before.gap())
 		for i := range policies {
 			met[i] = append(met[i], math.NaN())
 		}
 		for k := range policies {
 			i := (n + k) % len(policies) // none is always the first
+			if took := before.runs[goalRun{policies[i], n}]; len(took) == count {
+				met[i][n] = inTime(jobs, took)
+				continue
+			}
 			history := filepath.Join(s.dir, fmt.Sprintf("history-%d-%d.db", n, i))
 			s.write(history, string(known))
 			rm := s.serveVerb(policies[i], "--estimator", "history", "--history", history)
 			s.untilNodes(3)
 			fmt.Fprintf(results, "run %s %d load %s\n", policies[i], n+1, load(t))
-			in := 0
+			var all []time.Duration
 			for j, a := range s.runGoals(jobs) {
-				took, end := time.Duration(a.Finish-a.Start)*time.Millisecond, "took"
-				switch {
-				case a.Final != wire.Succeeded:
+				took := time.Duration(a.Finish-a.Start) * time.Millisecond
+				end := "took"
+				if all = append(all, took); a.Final != wire.Succeeded {
 					end = "was killed, late, after"
-				case took <= jobs[j].due:
-					in++
 				}
 				fmt.Fprintf(results, "job %d maps %d due %v %s %v\n", j+1, jobs[j].maps, jobs[j].due, end, took)
 			}
-			met[i][n] = float64(in)
-			text = goalsTable(policies, count, met)
-			s.write(filepath.Join(folder, "goals.md"), text)
+			met[i][n] = inTime(jobs, all)
+			table = goalsTable(policies, count, met)
+			s.write(filepath.Join(folder, "goals.md"), table)
 			s.clean()
 			rm.stop()
 		}
 	}
-	t.Log(text)
+	t.Log(table)
+}
+
+// inTime counts the jobs that took no longer than they might. One that was killed because it was late took longer.
+func inTime(jobs []goalJob, took []time.Duration) (n float64) {
+	for i, j := range jobs {
+		if took[i] <= j.due {
+			n++
+		}
+	}
+	return n
+}
+
+// measuredGoals are the contents of results.txt.
+type measuredGoals struct {
+	alone, held map[int]time.Duration // of each kind of job, by its maps: alone, and as if it held all nodes
+	runs        map[goalRun][]time.Duration
+}
+
+// A goalRun is the run of a repeat, from 0, under a policy.
+type goalRun struct {
+	policy string
+	repeat int
+}
+
+// gap returns the interval of jobs at load 1.
+func (m *measuredGoals) gap() (gap time.Duration) {
+	for _, maps := range goalMaps {
+		gap += m.held[maps] / time.Duration(len(goalMaps))
+	}
+	return gap
+}
+
+// readGoals reads results.txt. A run whose jobs are not all there was cut short.
+func readGoals(text string) (m measuredGoals, err error) {
+	m = measuredGoals{map[int]time.Duration{}, map[int]time.Duration{}, map[goalRun][]time.Duration{}}
+	run := goalRun{}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		w := strings.Fields(line)
+		switch {
+		case len(w) == 10 && w[0] == "alone":
+			maps, err1 := strconv.Atoi(w[2])
+			alone, err2 := time.ParseDuration(w[4])
+			held, err3 := time.ParseDuration(w[9])
+			m.alone[maps], m.held[maps], err = alone, held, errors.Join(err1, err2, err3)
+		case len(w) == 5 && w[0] == "run":
+			n, err1 := strconv.Atoi(w[2])
+			run, err = goalRun{w[1], n - 1}, err1
+			delete(m.runs, run) // the one before was cut short
+		case len(w) > 7 && w[0] == "job":
+			took, err1 := time.ParseDuration(w[len(w)-1])
+			m.runs[run], err = append(m.runs[run], took), err1
+		}
+		if err != nil {
+			return m, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	return m, nil
 }
 
 // A goalJob is a job of the mix.
@@ -133,22 +207,17 @@ type goalJob struct {
 	due    time.Duration // after its submission; 0: it has no deadline
 }
 
-// measureGoals returns the time that each kind of job takes alone, by its maps, and the interval of jobs at load 1.
-func (s *stock) measureGoals(to io.Writer) (alone map[int]time.Duration, gap time.Duration) {
+// measureGoals measures the time that each kind of job takes alone, by its maps, and what it holds.
+func (s *stock) measureGoals(m *measuredGoals, to io.Writer) {
 	s.t.Helper()
 	s.runGoals([]goalJob{{maps: 1}}) // the first job finds nothing in the machine's caches
-	alone, held := map[int]time.Duration{}, map[int]time.Duration{}
 	for _, maps := range slices.Compact(slices.Clone(goalMaps)) {
 		a := s.runGoals([]goalJob{{maps: maps}})[0]
-		alone[maps] = time.Duration(a.Finish-a.Start) * time.Millisecond
-		held[maps] = time.Duration(a.Usage.MemorySeconds) * time.Second / (3 * goalMemory) // of all nodes
-		fmt.Fprintf(to, "alone maps %d took %v held all nodes for %v\n", maps, alone[maps], held[maps])
+		m.alone[maps] = time.Duration(a.Finish-a.Start) * time.Millisecond
+		m.held[maps] = time.Duration(a.Usage.MemorySeconds) * time.Second / (3 * goalMemory) // of all nodes
+		fmt.Fprintf(to, "alone maps %d took %v held all nodes for %v\n", maps, m.alone[maps], m.held[maps])
 	}
-	for _, maps := range goalMaps {
-		gap += held[maps] / time.Duration(len(goalMaps))
-	}
-	fmt.Fprintf(to, "load %v: a job each %v\n", goalLoad, time.Duration(float64(gap)/goalLoad))
-	return alone, gap
+	fmt.Fprintf(to, "load %v: a job each %v\n", goalLoad, time.Duration(float64(m.gap())/goalLoad))
 }
 
 // drawGoals draws the jobs of a repeat.
@@ -275,5 +344,27 @@ func TestGoalsOfHadoop(t *testing.T) {
 		if !strings.Contains(got, line) {
 			t.Errorf("the table lacks %q:%s", line, got)
 		}
+	}
+}
+
+// What is in results.txt is read as it was measured; of a run that was begun twice, the second counts.
+func TestGoalsAreReadAgain(t *testing.T) {
+	text := "alone maps 1 took 26.361s held all nodes for 4.5s\nload 1.2: a job each 6.3s\nrun edf 1 load 9.18\n" +
+		"job 1 maps 2 due 53s took 5s\nrun edf 1 load 2\njob 1 maps 2 due 53s took 39.163s\n" +
+		"job 2 maps 1 due 40s was killed, late, after 1m2s\n"
+	m, err := readGoals(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := m.runs[goalRun{"edf", 0}]
+	if m.alone[1] != 26361*time.Millisecond || m.held[1] != 4500*time.Millisecond ||
+		!slices.Equal(took, []time.Duration{39163 * time.Millisecond, 62 * time.Second}) {
+		t.Errorf("read %+v", m)
+	}
+	if n := inTime([]goalJob{{due: 53 * time.Second}, {due: 40 * time.Second}}, took); n != 1 {
+		t.Errorf("%v are in time, want 1", n)
+	}
+	if _, err := readGoals("run edf x load 1\n"); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("a line that is no result: %v", err)
 	}
 }

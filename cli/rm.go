@@ -181,6 +181,7 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		fmt.Fprintf(a.Out, "policy %s; %s of no effect\n", policy, spelling.Count(len(notes), "line is", "lines are"))
 		return nil
 	}
+	f.hint(a)
 	if err := f.policies.keepIn(f.state, a.names); err != nil {
 		return err
 	}
@@ -243,6 +244,20 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		return failuref("%w", err)
 	}
 	return nil
+}
+
+// hint says how what runs under Hadoop's ResourceManager goes on, where that keeps its state in a folder here and this
+// one has none.
+func (f *rmFlags) hint(a *app) {
+	if f.state != "" {
+		if _, err := os.Stat(filepath.Join(f.state, stateFile)); err == nil {
+			return
+		}
+	}
+	if at, err := yarn.SiteStore(f.conf); err == nil && at.HasState() {
+		a.remark("Hadoop's ResourceManager has left a state in %s: what runs ends, unless sojourn rm take-over is run "+
+			"before", at.Folder)
+	}
 }
 
 // encrypt makes REST use the key and the certificates that flags name.

@@ -63,6 +63,41 @@ func TestTakeOverAndBack(t *testing.T) {
 	}
 }
 
+// Where Hadoop's ResourceManager has left a state and this one has none, the start says what to do.
+func TestHadoopsStateIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	writeSite(t, dir)
+	site := filepath.Join(dir, "yarn-site.xml")
+	text, err := os.ReadFile(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := "<property><name>yarn.resourcemanager.fs.state-store.uri</name><value>file://" + dir +
+		"/store</value></property></configuration>"
+	changed := strings.Replace(string(text), "</configuration>", more, 1)
+	if err := os.WriteFile(site, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(dir, "store", "FSRMStateRoot", "RMAppRoot", "application_1_0001")
+	if err := os.MkdirAll(app, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said := func() string {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		errs := &untilReady{end: cancel}
+		Run(ctx, Streams{strings.NewReader(""), io.Discard, errs}, []string{"rm", "--policy", "fifo", "--conf", dir,
+			"--state", filepath.Join(dir, "state")})
+		return errs.String()
+	}
+	if got := said(); !strings.Contains(got, "has left a state in "+dir+"/store: what runs ends, unless") {
+		t.Errorf("the first start says %q", got)
+	}
+	if got := said(); strings.Contains(got, "has left a state") {
+		t.Errorf("the second start, which has a state, says %q", got)
+	}
+}
+
 // Each mistake is named, with what to do instead; nothing is made.
 func TestTakeOverMistakes(t *testing.T) {
 	dir := t.TempDir()

@@ -3,7 +3,10 @@ package yarn
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
 )
 
 // A HadoopStore is where Hadoop's ResourceManager keeps its state over restarts: a folder of this machine, or
@@ -54,4 +57,13 @@ func LocalFolder(named string) (string, error) {
 			"copy", named)
 	}
 	return u.Path, nil
+}
+
+// HasState reports whether a ResourceManager of Hadoop's has left a state in a folder of this machine.
+func (s HadoopStore) HasState() bool {
+	if s.Folder == "" {
+		return false
+	}
+	apps, err := os.ReadDir(hadoopstore.Apps(s.Folder))
+	return err == nil && len(apps) > 0
 }

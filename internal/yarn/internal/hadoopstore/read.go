@@ -48,6 +48,9 @@ func Root(dir string) string {
 	return filepath.Join(dir, rootName)
 }
 
+// Apps returns the folder of applications of a store.
+func Apps(dir string) string { return filepath.Join(Root(dir), appsName) }
+
 // Read reads the store in a folder, in the form of yarn.resourcemanager.fs.state-store.uri: the folder that has
 // FSRMStateRoot in it, or that one. Nothing is changed: what Hadoop would remove or rename is read as if it had. Errors
 // name the file.

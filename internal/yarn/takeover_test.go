@@ -59,8 +59,9 @@ func TestTakeOverApplications(t *testing.T) {
 			}},
 		{"over, in Hadoop 3", hadoopstore.App{Application: hadoopstore.Application{State: hadoopstore.AppFinished},
 			Attempts: []hadoopstore.Attempt{
-				{ID: wire.AttemptID{App: id, Attempt: 1}, Memory: 1, Used: []hadoopstore.Use{{Kind: "memory-mb", Amount: 7},
-					{Kind: "vcores", Amount: 3}, {Kind: "gpu", Amount: 2}, {Kind: "unknown", Amount: 9}}},
+				{ID: wire.AttemptID{App: id, Attempt: 1}, Memory: 1, Used: []hadoopstore.Use{
+					{Kind: "memory-mb", Amount: 7}, {Kind: "vcores", Amount: 3}, {Kind: "gpu", Amount: 2},
+					{Kind: "unknown", Amount: 9}}},
 				{ID: wire.AttemptID{App: id, Attempt: 2}, Used: []hadoopstore.Use{{Kind: "gpu", Amount: 5}}}}},
 			func(s *savedApp) bool {
 				var gpus int64
@@ -201,7 +202,8 @@ func TestHandOverApplications(t *testing.T) {
 	b := s.Apps[1]
 	if _, ok := b.Submission.MasterResource(); !ok || b.Submission.Queue != "night" ||
 		b.State != hadoopstore.AppFinished || b.Attempts[0].State != hadoopstore.AttemptFinished ||
-		b.Attempts[0].Final != wire.Succeeded || b.Attempts[0].Used[0] != (hadoopstore.Use{Kind: "memory-mb", Amount: 3}) {
+		b.Attempts[0].Final != wire.Succeeded ||
+		b.Attempts[0].Used[0] != (hadoopstore.Use{Kind: "memory-mb", Amount: 3}) {
 		t.Errorf("one that is over is handed over as %+v", b)
 	}
 }

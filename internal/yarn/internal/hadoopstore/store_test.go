@@ -206,7 +206,8 @@ func plant(s *State, parent string, split int) forest {
 	for i := range s.Tokens {
 		id, _ := s.Tokens[i].ID()
 		tokens := path.Join(usersFolder, userTokens)
-		put(s.Tokens[i].Append(nil), cut(tokens, tokens, fmt.Sprintf("%s%0*d", tokenPrefix, min(split, 1)*4, id.Sequence)))
+		name := fmt.Sprintf("%s%0*d", tokenPrefix, min(split, 1)*4, id.Sequence) // split ones begin with zeros
+		put(s.Tokens[i].Append(nil), cut(tokens, tokens, name))
 	}
 	put(binary.BigEndian.AppendUint32(nil, uint32(s.Last)), usersFolder, lastNode)
 	for i := range s.Apps {

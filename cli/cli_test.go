@@ -441,6 +441,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"sim", "--trace", bad, "--cluster", smallCluster}, "bad.tsv:2"},
 		{[]string{"sim", "--trace", empty, "--cluster", smallCluster}, "empty.tsv"},
 		{[]string{"sim", "--trace", bad, "--cluster", "nodes=0,map-slots=1"}, "nodes"},
+		{[]string{"sim", "--trace", bad, "--cluster", "nodes=2,memory=512MiB,vcores=4"}, "a reduce of 1024 MiB"},
 		{[]string{"sim", "--trace", bad, "--policy", "fifoo"}, "fifoo"},
 		{[]string{"sim", "--trace", bad, "--policy", "fair:delay=-5s"}, "delay"},
 		{[]string{"sim", "--trace", bad, "--policy", "fifo,fair", "--record", "x.rec"}, "{policy}"},

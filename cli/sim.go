@@ -215,6 +215,10 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 		return costs, o, usageError{err}
 	}
 	if o.MaxReduces < 0 && !f.mapsOnly {
+		if least := o.ReduceTask[sched.Memory]; least > 0 {
+			return costs, o, usagef("--cluster: no node has room for a reduce of %d MiB: give nodes more memory, or "+
+				"say --maps-only to leave reduces out", least)
+		}
 		return costs, o, usagef("--cluster has no room for reduces: give it reduce-slots, or say --maps-only to " +
 			"leave reduces out")
 	}
@@ -330,6 +334,11 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if f.seeds > 1 {
 		return f.repeat(ctx, a, policies, seedTask{name, past, config})
 	}
+	if len(policies) > 1 || f.bar(a.Err) { // else the only run reads the jobs as they arrive
+		if k := workload.Keep(config.Jobs, workload.MostKept); k != nil {
+			config.Jobs = k.Jobs
+		}
+	}
 	for _, p := range policies {
 		r, err := f.under(ctx, a, simTask{p, name, config})
 		a.stack(err, f.verbose)
@@ -358,11 +367,7 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 		predicted = append(predicted, r.predictions...)
 	}
 	check := f.past.check()
-	if f.imported != nil {
-		for _, note := range f.imported.Notes {
-			a.remark("%s", note)
-		}
-	}
+	f.remarkImported(a)
 	if f.json {
 		doc := resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed, check}
 		err := a.printJSON(doc)
@@ -376,6 +381,20 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	f.printMeasured(a.Out)
 	f.warn(a, check)
 	return failuresUnder(failed, runs)
+}
+
+// remarkImported tells what in an imported history is probably a mistake, and asks for --cluster where it is missing.
+func (f *simFlags) remarkImported(a *app) {
+	if f.imported == nil {
+		return
+	}
+	for _, note := range f.imported.Notes {
+		a.remark("%s", note)
+	}
+	if f.imported.Timed > 0 && !f.costs.said("cluster") {
+		a.remark("without --cluster, 20 nodes with slots are simulated: describe the cluster that the history is of, " +
+			"as in --cluster nodes=2,memory=8GiB,vcores=4, to compare with what was measured")
+	}
 }
 
 // printMeasured prints the mean sojourn time that the jobs of an imported history had, if it says that.

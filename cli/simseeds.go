@@ -14,12 +14,10 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-// mostSeeds bounds --seeds, and confidence is the level of the intervals of what it prints. A workload of at most so
-// many jobs and listed tasks as mostKept says is read once for all runs.
+// mostSeeds bounds --seeds, and confidence is the level of the intervals of what it prints.
 const (
 	mostSeeds  = 10_000
 	confidence = 0.95
-	mostKept   = 1 << 20
 )
 
 // checkSeeds refuses what does not go with many seeds.
@@ -72,9 +70,11 @@ type seedsJSON struct {
 // repeat simulates all policies with all seeds, as many runs at once as there are processors. What it prints does not
 // depend on the order in which runs end.
 func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seedTask) error {
-	kept := workload.Keep(t.config.Jobs, mostKept)
-	if kept != nil {
-		t.config.Jobs = kept
+	var kept workload.Source // for all seeds
+	if k := workload.Keep(t.config.Jobs, workload.MostKept); k != nil {
+		if t.config.Jobs = k.Jobs; !k.Drawn {
+			kept = k.Jobs
+		}
 	}
 	configs, imported := []sim.Config{t.config}, f.imported
 	for k := 1; k < f.seeds; k++ {
@@ -121,6 +121,7 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	}
 	results := seededResults(policies, all)
 	check := f.past.check()
+	f.remarkImported(a)
 	defer f.warn(a, check)
 	if f.json {
 		return a.printJSON(seedsJSON{f.seed, f.seeds, t.workload, version(), results, check})

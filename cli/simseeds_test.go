@@ -53,6 +53,19 @@ func TestSimSeeds(t *testing.T) {
 	if !strings.Contains(text, "as measured, under the policy of that time: mean sojourn 59.2 s of 4 jobs") {
 		t.Errorf("%s", text)
 	}
+	for _, more := range [][]string{nil, {"--seeds", "2"}} {
+		for flag, want := range map[string]bool{"": true, "--cluster=nodes=2,memory=3GiB,vcores=4": false,
+			"-q": false} {
+			history := []string{"sim", "--trace", "../examples/history", "--policy", "fair"}
+			if history = append(history, more...); flag != "" {
+				history = append(history, flag)
+			}
+			status, _, errs := sojourn(t, history...)
+			if status != statusOK || strings.Contains(errs, "without --cluster") != want {
+				t.Errorf("%v: exit status %d, %q", history, status, errs)
+			}
+		}
+	}
 	for _, bad := range [][]string{{"--seeds", "0"}, {"--seeds", "2", "--per-job", "jobs-{policy}.csv"}} {
 		status, _, errs := sojourn(t, append(args, bad...)...)
 		if status != statusUsage || !strings.Contains(errs, bad[0]) {

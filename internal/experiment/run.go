@@ -64,6 +64,7 @@ func (s *Sweep) Simulate(ctx context.Context, at Setup) (rows []Row, err error) 
 	runs := s.Runs()
 	rows = make([]Row, len(runs))
 	var left []int
+	var needed []Run
 	keys := make([]string, len(runs))
 	for i := range runs {
 		if keys[i], err = s.key(&runs[i], files); err != nil {
@@ -71,14 +72,16 @@ func (s *Sweep) Simulate(ctx context.Context, at Setup) (rows []Row, err error) 
 		}
 		row, done := j.rows[keys[i]]
 		if rows[i] = row; !done {
-			left = append(left, i)
+			left, needed = append(left, i), append(needed, runs[i])
 		}
 	}
+	books := newShelf(needed)
 	tell := counter{all: len(runs), done: len(runs) - len(left), progress: at.Progress}
 	tell.add(0)
 	return rows, run.Beside(ctx, len(left), func(ctx context.Context, k int) error {
 		i := left[k]
-		row, err := s.one(ctx, &at, runs[i])
+		defer books.release(&runs[i])
+		row, err := s.one(ctx, &at, runs[i], books)
 		if err != nil {
 			return err
 		}
@@ -103,10 +106,10 @@ func (c *counter) add(n int) {
 	}
 }
 
-// one simulates one run.
-func (s *Sweep) one(ctx context.Context, at *Setup, r Run) (Row, error) {
+// one simulates one run, whose jobs books may have.
+func (s *Sweep) one(ctx context.Context, at *Setup, r Run, books *shelf) (Row, error) {
 	row := Row{Run: r}
-	config, err := s.config(at, &r)
+	config, err := s.config(at, &r, books)
 	if err != nil {
 		return row, err
 	}
@@ -125,8 +128,8 @@ func (s *Sweep) one(ctx context.Context, at *Setup, r Run) (Row, error) {
 	return row, err
 }
 
-// config makes what a run simulates.
-func (s *Sweep) config(at *Setup, r *Run) (c sim.Config, err error) {
+// config makes what a run simulates. books may be nil.
+func (s *Sweep) config(at *Setup, r *Run, books *shelf) (c sim.Config, err error) {
 	cluster, err := openCluster(at.Folder, r.Cluster)
 	if err != nil {
 		return c, err
@@ -136,19 +139,26 @@ func (s *Sweep) config(at *Setup, r *Run) (c sim.Config, err error) {
 	if s.Costs == "none" {
 		costs.Reading, costs.Shuffle, o.SlowStart, o.Nodes = sim.Reading{}, sim.Shuffle{}, 1, 0
 	}
-	file, err := workload.Open(within(at.Folder, r.Workload), o)
+	from, err := books.get(r, func() (*book, error) {
+		file, err := workload.Open(within(at.Folder, r.Workload), o)
+		if err != nil {
+			return nil, err
+		}
+		b := &book{jobs: file.Jobs, queues: file.Queues}
+		if s.Jobs > 0 {
+			b.jobs = workload.Take(b.jobs, s.Jobs)
+		}
+		return b, nil
+	})
 	if err != nil {
 		return c, err
 	}
-	jobs := file.Jobs
-	if s.Jobs > 0 {
-		jobs = workload.Take(jobs, s.Jobs)
-	}
+	jobs := from.jobs
 	if r.Load != 1 {
 		jobs = workload.TimeScale(jobs, 1/r.Load)
 	}
 	if cluster.Queues == nil {
-		cluster.Queues = file.Queues
+		cluster.Queues = from.queues
 	}
 	if err := policy.CheckQueues(cluster.Queues); err != nil {
 		return c, err
@@ -180,7 +190,7 @@ func (s *Sweep) Check(at Setup) error {
 		}
 		if of := "w" + r.Workload + "\x00" + r.Cluster; !seen[of] {
 			seen[of] = true
-			if _, err := s.config(&at, &r); err != nil {
+			if _, err := s.config(&at, &r, nil); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -80,10 +81,22 @@ func Of(jobs ...*sched.JobSpec) Source {
 	}
 }
 
-// Keep reads jobs, and returns a source that yields them from memory, for many walks at once. It returns nil where the
-// jobs must be read each time: the source ends with an error, has more than most jobs and listed tasks together, or has
-// tasks whose times are drawn from the seed with which it was opened.
-func Keep(jobs Source, most int) Source {
+// MostKept is how many bytes of memory a workload may take that is kept for several runs.
+const MostKept = 256 << 20
+
+// A Kept is a workload in memory.
+type Kept struct {
+	Jobs  Source // for many walks at once
+	Bytes int64  // about what the jobs take: specs, and tasks that are listed one by one
+	// Drawn says that times of tasks are drawn from the seed with which the workload was opened, so that another seed
+	// would give other jobs.
+	Drawn bool
+}
+
+// Keep reads jobs into memory. It returns nil where the jobs must be read each time: the source ends with an error, has
+// jobs whose tasks are not simulated, or takes more than so many bytes.
+func Keep(jobs Source, most int64) *Kept {
+	k := &Kept{}
 	var list []*sched.JobSpec
 	for j, err := range jobs {
 		if err != nil {
@@ -93,16 +106,43 @@ func Keep(jobs Source, most int) Source {
 		if !ok {
 			return nil
 		}
-		most--
 		for i := range t.Stages {
-			if t.Stages[i].Sigma > 0 && t.Stages[i].List == nil {
-				return nil
-			}
-			most -= len(t.Stages[i].List)
+			k.Drawn = k.Drawn || t.Stages[i].Sigma > 0 && t.Stages[i].List == nil
 		}
-		if list = append(list, j); most < 0 {
+		if k.Bytes += bytesOf(j, t); k.Bytes > most {
 			return nil
 		}
+		list = append(list, j)
 	}
-	return Of(list...)
+	k.Jobs = Of(list...)
+	return k
+}
+
+// sizeOf returns the bytes of a value, without what it points to.
+func sizeOf[T any]() int64 { return int64(reflect.TypeFor[T]().Size()) }
+
+// Sizes of the parts of a job.
+var (
+	bytesOfJob   = sizeOf[sched.JobSpec]() + sizeOf[Truth]()
+	bytesOfStage = sizeOf[sched.StageSpec]() + sizeOf[sched.Dep]() + sizeOf[StageTruth]()
+	bytesOfTask  = sizeOf[Task]()
+	bytesOfPlace = sizeOf[sched.NodeID]()
+)
+
+// bytesOf returns about how many bytes a job takes, whose Payload t is.
+func bytesOf(j *sched.JobSpec, t *Truth) int64 {
+	n := bytesOfJob + int64(len(j.Name)+len(j.User)+len(j.Queue)+len(j.Type))
+	n += bytesOfStage * int64(len(t.Stages))
+	for i := range t.Stages {
+		n += bytesOfTask * int64(len(t.Stages[i].List))
+	}
+	for i := range j.Stages {
+		n += bytesOfPlace * int64(len(j.Stages[i].Places))
+	}
+	for _, later := range t.Later {
+		for i := range later {
+			n += bytesOfPlace * int64(len(later[i].Places))
+		}
+	}
+	return n
 }

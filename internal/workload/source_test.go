@@ -85,12 +85,14 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// Jobs are kept if they are few, whole, and the same whatever the seed.
+// Jobs are kept if they are simulated, whole, and take no more memory than they may. What is kept says whether another
+// seed would give other jobs.
 func TestKeep(t *testing.T) {
 	job := func(stages ...StageTruth) *sched.JobSpec {
-		return &sched.JobSpec{Payload: &Truth{Stages: stages}}
+		return &sched.JobSpec{Stages: make([]sched.StageSpec, len(stages)), Payload: &Truth{Stages: stages}}
 	}
 	plain, two := job(StageTruth{Tasks: 9, Base: 1}), job(StageTruth{Tasks: 2, List: make([]Task, 2), Sigma: 1})
+	drawn := job(StageTruth{Tasks: 1, Sigma: 0.5})
 	passes := 0
 	source := func(end error, jobs ...*sched.JobSpec) Source {
 		return func(yield func(*sched.JobSpec, error) bool) {
@@ -105,13 +107,17 @@ func TestKeep(t *testing.T) {
 			}
 		}
 	}
-	kept := Keep(source(nil, plain, two), 4) // two jobs and two listed tasks
+	most := 2*(bytesOfJob+bytesOfStage) + 2*bytesOfTask
+	kept := Keep(source(nil, plain, two), most)
 	if kept == nil {
 		t.Fatal("they are not kept")
 	}
+	if kept.Drawn || kept.Bytes != most {
+		t.Errorf("%d bytes, want %d; drawn: %v", kept.Bytes, most, kept.Drawn)
+	}
 	for range 3 {
 		var got []*sched.JobSpec
-		for j, err := range kept {
+		for j, err := range kept.Jobs {
 			if got = append(got, j); err != nil {
 				t.Fatal(err)
 			}
@@ -120,12 +126,20 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%d jobs after %d passes", len(got), passes)
 		}
 	}
+	if k := Keep(source(nil, plain, drawn), most); k == nil || !k.Drawn {
+		t.Errorf("jobs with drawn times: %+v", k)
+	}
+	named, placed := job(StageTruth{Tasks: 1}), job(StageTruth{Tasks: 1})
+	named.Name = strings.Repeat("n", int(most))
+	placed.Stages[0].Places = make([]sched.NodeID, most)
+	later := job(StageTruth{Tasks: 1})
+	later.Payload.(*Truth).Later = [][]sched.StageSpec{placed.Stages}
 	for name, s := range map[string]Source{
 		"too many": source(nil, plain, two, plain), "an error": source(errors.New("cut off"), plain),
-		"drawn times": source(nil, plain, job(StageTruth{Tasks: 1, Sigma: 0.5})),
-		"programs":    source(nil, &sched.JobSpec{Payload: &Program{}}),
+		"a long name": source(nil, named), "many places": source(nil, placed), "many places later": source(nil, later),
+		"programs": source(nil, &sched.JobSpec{Payload: &Program{}}),
 	} {
-		if Keep(s, 4) != nil {
+		if Keep(s, most) != nil {
 			t.Errorf("%s: they are kept", name)
 		}
 	}

@@ -274,3 +274,31 @@ func TestGenerateInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// An output whose name has {policy} in it is beside those of other policies, as records are; else they are in a folder.
+func TestRunOutputNamesPolicy(t *testing.T) {
+	dir, in := t.TempDir(), writeFile(t, "text", "a b a\n")
+	for name, want := range map[string][]string{
+		"o-{policy}": {"o-fair-delay1s", "o-fifo"},
+		"plain":      {"plain/fair-delay1s", "plain/fifo"},
+	} {
+		must(t, "run", "wordcount", "--input", in, "--output", filepath.Join(dir, name), "--policy", "fifo",
+			"--policy", "fair:delay=1s")
+		for _, out := range want {
+			if _, err := os.Stat(filepath.Join(dir, out, "_SUCCESS")); err != nil {
+				t.Errorf("--output %s: %v", name, err)
+			}
+		}
+	}
+	must(t, "run", "wordcount", "--input", in, "--output", filepath.Join(dir, "{policy}-alone"), "--policy", "fifo")
+	list, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i] = filepath.Base(list[i])
+	}
+	if got, want := strings.Join(list, " "), "fifo-alone o-fair-delay1s o-fifo plain"; got != want {
+		t.Errorf("outputs are %s, want %s", got, want)
+	}
+}

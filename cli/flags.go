@@ -56,8 +56,11 @@ func (o *output) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
+// inName stands in the name of a file for the policy of a run.
+const inName = "{policy}"
+
 // named puts a policy's name into a file name that has {policy} in it.
-func named(path, policy string) string { return strings.ReplaceAll(path, "{policy}", fileName(policy)) }
+func named(path, policy string) string { return strings.ReplaceAll(path, inName, fileName(policy)) }
 
 // fileName makes a policy's spec a part of a file name.
 func fileName(spec string) string {
@@ -66,7 +69,7 @@ func fileName(spec string) string {
 
 // checkNamed refuses one file name for several policies.
 func checkNamed(flag, path string, policies []string) error {
-	if path != "" && len(policies) > 1 && !strings.Contains(path, "{policy}") {
+	if path != "" && len(policies) > 1 && !strings.Contains(path, inName) {
 		return usagef("--%s %s: with several policies the name must contain {policy}", flag, path)
 	}
 	return nil

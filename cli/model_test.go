@@ -241,4 +241,15 @@ func TestModelRefuses(t *testing.T) {
 			t.Errorf("%s: status %d, output %q, errors %q, want 2 and %q", args, status, out, errs, says)
 		}
 	}
+	bad := writeFile(t, "none.db", strings.Repeat("no history", 1000))
+	for args, flag := range map[string]string{
+		"model --from-history " + bad + " --maps 4 --cluster nodes=1,vcores=1":                  "--from-history",
+		"sim --trace ../examples/bursty.tsv --policy fifo --estimator history --history " + bad: "--history",
+	} {
+		status, _, errs := sojourn(t, strings.Fields(args)...)
+		if want := "sojourn: " + flag + " " + bad + ": "; status != statusUsage || !strings.HasPrefix(errs, want) ||
+			strings.Count(errs, "history ") != 1 {
+			t.Errorf("%s: status %d, %q, want %q once", args, status, errs, want)
+		}
+	}
 }

@@ -83,7 +83,8 @@ until its job has succeeded.`,
 	f.policies.register(c, a.names, "")
 	fl := c.Flags()
 	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read; several by repeating the flag")
-	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist")
+	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist; with several policies "+
+		"it has one for each, unless the name contains {policy}")
 	fl.StringVar(&f.program.Mapper, "mapper", "", "program that reads lines and writes key TAB value lines")
 	fl.StringVar(&f.program.Reducer, "reducer", "", "program that reads those lines in order of keys; NONE: no reduce")
 	fl.StringVar(&f.program.Combiner, "combiner", "", "program to run on parts of the mapper's output first")
@@ -230,8 +231,12 @@ type policyPlace struct {
 	apart  bool
 }
 
-// output returns where a job writes under a policy.
+// output returns where a job writes under a policy: dir with the policy in its name, or a folder in dir that has the
+// name of the policy.
 func (p policyPlace) output(dir string) string {
+	if strings.Contains(dir, inName) {
+		return named(dir, p.policy)
+	}
 	if p.apart {
 		return filepath.Join(dir, fileName(p.policy))
 	}

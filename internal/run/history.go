@@ -80,7 +80,8 @@ type history struct {
 // errDamaged says what to do with a history that is not whole.
 var errDamaged = errors.New("the file is damaged: move it away, and learning begins anew")
 
-// openHistory reads what an estimator learned in earlier runs. Without a path there is no history.
+// openHistory reads what an estimator learned in earlier runs. Without a path there is no history. Errors begin with
+// the path, before which the caller names the flag that has it.
 func openHistory(path, bucket string, of *learner) (h *history, err error) {
 	if path == "" {
 		return nil, nil
@@ -88,12 +89,12 @@ func openHistory(path, bucket string, of *learner) (h *history, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of a file that was cut off, pages are missing
 	defer func() {
 		if why := recover(); why != nil {
-			err = fmt.Errorf("--history %s: %v: %w", path, why, errDamaged)
+			err = fmt.Errorf("%s: %v: %w", path, why, errDamaged)
 		}
 	}()
 	db, err := bolt.Open(path, 0o666, &bolt.Options{Timeout: time.Second})
 	if err != nil {
-		return nil, fmt.Errorf("--history %s: %w (another run may be using it)", path, err)
+		return nil, fmt.Errorf("%s: %w (another run may be using it)", path, err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
 		if info, err := os.Stat(path); err != nil || info.Size() < tx.Size() {
@@ -115,7 +116,7 @@ func openHistory(path, bucket string, of *learner) (h *history, err error) {
 		})
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("--history %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}
 	return &history{path: path, db: db, bucket: []byte(bucket), of: of, unsaved: map[string]any{}}, nil
 }
@@ -209,5 +210,5 @@ func PastTasks(path string) (map[string][]model.PastTask, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.(*model.History).Past, h.close()
+	return e.(*model.History).Past, h.db.Close()
 }

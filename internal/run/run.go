@@ -129,13 +129,16 @@ func (s *Setup) estimate(o *Opened) error {
 		o.Core.Estimator = l
 		o.learned, err = openHistory(s.History, card.Keeps, l)
 		if errors.Is(err, errDamaged) && s.Unsaved != nil { // a server starts all the same
-			s.Unsaved(err)
+			s.Unsaved(fmt.Errorf("--history %w", err))
 			if err = os.Rename(s.History, s.History+".damaged"); err == nil {
 				o.learned, err = openHistory(s.History, card.Keeps, l)
 			}
 		}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("--history %w", err)
+	}
+	return nil
 }
 
 // parse makes the estimator that the choice names.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -163,6 +165,68 @@ func TestReplayOfSimulations(t *testing.T) {
 func TestReplayOfPlaces(t *testing.T) {
 	replaySimulations(t, drawnPlaces, 1300, []Choice{{"fifo", "oracle"}, {"fair:delay=4s", "mean"},
 		{"drf", "mean"}, {"capacity:delay=2s", "mean"}})
+}
+
+// TestReplayExceptions holds the lists of docs/what-if.md against all policies, as they are by default: which of them the
+// simulation of a record does not repeat exactly, where reading takes time and nodes report at an interval, when sizes
+// come from the oracle, and when they do not.
+func TestReplayExceptions(t *testing.T) {
+	text, err := os.ReadFile("../../docs/what-if.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.Fields(string(text)), " ")
+	for _, c := range []struct{ estimator, before, after string }{
+		{"oracle", "These policies ask for sizes: ", ". "},
+		{"mean", "By default only ", " suspends tasks"},
+	} {
+		_, list, ok := strings.Cut(page, c.before)
+		list, _, end := strings.Cut(list, c.after)
+		if !ok || !end {
+			t.Fatalf("docs/what-if.md has no list between %q and %q", c.before, c.after)
+		}
+		var said, found []string
+		for name := range strings.SplitSeq(strings.ReplaceAll(list, ", and ", ", "), ", ") {
+			said = append(said, strings.Trim(name, "`"))
+		}
+		for _, name := range sortedKeys(policy.All) {
+			spec := name
+			if policy.All[name].Card.Wraps {
+				spec += "{fair}"
+			}
+			if differs(t, Choice{spec, c.estimator}) {
+				found = append(found, name)
+			}
+		}
+		if slices.Sort(said); !slices.Equal(said, found) {
+			t.Errorf("with --estimator %s the page names %v, and these are not repeated exactly: %v", c.estimator, said,
+				found)
+		}
+	}
+}
+
+// differs reports whether a job ends at another instant in the simulation of a record than in the simulation that left
+// it, in one of ten drawn by drawnPlaces.
+func differs(t *testing.T, choice Choice) bool {
+	t.Helper()
+	for seed := range uint64(10) {
+		config := drawnPlaces(t, seed)
+		rec := filepath.Join(t.TempDir(), "run.rec")
+		first, err := rowsOf(t, choice, config, rec)
+		if errors.As(err, new(Failure)) {
+			continue // masters fill the cluster
+		}
+		if err != nil {
+			t.Fatalf("%v, seed %d: %v", choice, seed, err)
+		}
+		again, err := rowsOf(t, choice, replayOf(t, rec, config), "")
+		if err != nil || !slices.EqualFunc(first, again, func(a, b record.JobRow) bool {
+			return a.Finish == b.Finish && a.Outcome == b.Outcome
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // replaySimulations compares the ends of jobs in simulations that draw returns, of 40 seeds under each choice, with

@@ -13,7 +13,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -443,30 +445,165 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// seal makes a record of one block whose content is anything at all.
-func sealed(plain []byte) []byte {
-	line, err := Header{}.line()
-	if err != nil {
-		panic(err)
-	}
+// compressor compresses the content of a block. The encoder is made once: making one takes longer than all else that a
+// fuzz target does with a small input.
+var compressor = sync.OnceValue(func() func(plain []byte) []byte {
 	zip, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(64<<10),
 		zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		panic(err)
 	}
-	frame := zip.EncodeAll(plain, nil)
-	line = binary.LittleEndian.AppendUint32(line, uint32(len(frame)))
-	line = binary.LittleEndian.AppendUint32(line, crc32.Checksum(frame, castagnoli))
-	return append(line, frame...)
+	return func(plain []byte) []byte { return zip.EncodeAll(plain, nil) }
+})
+
+// withBlock appends a block whose content is anything at all.
+func withBlock(b, plain []byte) []byte {
+	block := append(make([]byte, 8), compressor()(plain)...)
+	sealBlock(block, 0)
+	return append(b, block...)
+}
+
+// sealed makes a record of one block whose content is anything at all.
+func sealed(plain []byte) []byte {
+	line, err := Header{}.line()
+	if err != nil {
+		panic(err)
+	}
+	return withBlock(line, plain)
+}
+
+// A plainRecord is the first line of a record, and the content of its blocks of Steps: the tags, and the rest.
+type plainRecord struct {
+	line   []byte
+	blocks [][2][]byte
+}
+
+// plainOf takes a record apart, which may lack its end.
+func plainOf(t testing.TB, b []byte) (p plainRecord) {
+	t.Helper()
+	p.line = b[:bytes.IndexByte(b, '\n')+1]
+	r := reader(t, b)
+	for _, err := range r.Steps() {
+		if errors.Is(err, ErrCut) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.memory.tags) == 0 { // it was the last of its block
+			n, at := binary.Uvarint(r.plain)
+			tags, rest := r.plain[at:at+int(n)], r.plain[at+int(n):]
+			p.blocks = append(p.blocks, [2][]byte{bytes.Clone(tags), bytes.Clone(rest)})
+		}
+	}
+	return p
+}
+
+// record puts a record together, with checksums that are right, and without snapshots and an index.
+func (p plainRecord) record() []byte {
+	b := bytes.Clone(p.line)
+	for _, parts := range p.blocks {
+		b = withBlock(b, slices.Concat(binary.AppendUvarint(nil, uint64(len(parts[0]))), parts[0], parts[1]))
+	}
+	return append(b, endMark...)
+}
+
+// edited returns a record with edits of its blocks.
+func (p plainRecord) edited(edits []byte) plainRecord {
+	blocks := make([][2][]byte, len(p.blocks))
+	for i := range blocks {
+		blocks[i] = [2][]byte{bytes.Clone(p.blocks[i][0]), bytes.Clone(p.blocks[i][1])}
+	}
+	for ; len(edits) > editBytes; edits = edits[editBytes+1:] {
+		part := &blocks[int(edits[0]>>1)%len(blocks)][edits[0]&1]
+		*part = editedOnce(*part, edits[1:])
+	}
+	return plainRecord{p.line, blocks}
+}
+
+// editBytes is the length of an edit: where, two bytes; how; and with which byte.
+const editBytes = 4
+
+// editedOnce does the first of edits to text.
+func editedOnce(text, edits []byte) []byte {
+	if len(text) == 0 {
+		return text
+	}
+	at, with := int(binary.LittleEndian.Uint16(edits))%len(text), edits[3]
+	switch edits[2] % 4 {
+	case 0:
+		text[at] = with
+	case 1:
+		text = slices.Insert(text, at, with)
+	case 2:
+		text = slices.Delete(text, at, min(at+1+int(with%4), len(text)))
+	default:
+		text[at] ^= 1 << (with % 8)
+	}
+	return text
+}
+
+// tryRecord reads and plays bytes that may be a record. It may fail in no other way than by one of the sentinel errors,
+// and what it yields can be told and played.
+func tryRecord(t *testing.T, in []byte) {
+	huge := false // tasks for which the core would rightly take more memory than a test should
+	r, err := NewReader(bytes.NewReader(in), "fuzz.record", Payload{})
+	if err == nil {
+		for s, e := range r.Steps() {
+			err = e
+			for i := 0; e == nil && i < len(s.Events); i++ {
+				if spec, ok := s.Events[i].Body.(*sched.JobSpec); ok {
+					for k := range spec.Stages {
+						huge = huge || spec.Stages[k].Tasks > 1<<20
+					}
+				}
+			}
+		}
+	}
+	if err != nil && !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
+		t.Fatal(err)
+	}
+	if r, err = NewReader(bytes.NewReader(in), "fuzz.record", Payload{}); err != nil || huge {
+		return
+	}
+	for _, m := range r.Marks() {
+		playOnFrom(t, r, m)
+	}
+	if err := r.rewind(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Events(io.Discard, r, EventOptions{}); err != nil && !errors.Is(err, ErrCut) &&
+		!errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+}
+
+// stockRecords are small records of stock MapReduce and Spark.
+func stockRecords(t testing.TB) (list [][]byte) {
+	t.Helper()
+	paths, err := filepath.Glob("../run/testdata/*.record")
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("%d records of stock programs, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
 }
 
 // FuzzReader gives a reader any bytes, both as a file and, so that checksums keep nothing out, as the content of a
-// block. It may fail in no other way than by one of the sentinel errors, and what it yields can be told and played.
+// block or of a snapshot. Nearly all such bytes are refused at once: FuzzEditedRecord gets further.
 func FuzzReader(f *testing.F) {
 	whole := recordedAs(f, 4, func(w *Writer) { chaosRun(f, 4, w) })
 	f.Add(whole)
 	f.Add(chaosRecord(f, 4))
 	f.Add(whole[:len(whole)/2])
+	for _, b := range stockRecords(f) {
+		f.Add(b)
+	}
 	r := reader(f, whole)
 	for range r.Steps() {
 		if len(r.memory.tags) == 0 {
@@ -475,36 +612,79 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		playSnapshot(t, b)
-		for _, in := range [][]byte{b, sealed(b)} {
-			huge := false // tasks for which the core would rightly take more memory than a test should
-			r, err := NewReader(bytes.NewReader(in), "fuzz.record", Payload{})
-			if err == nil {
-				for s, e := range r.Steps() {
-					err = e
-					for i := 0; e == nil && i < len(s.Events); i++ {
-						if spec, ok := s.Events[i].Body.(*sched.JobSpec); ok {
-							for k := range spec.Stages {
-								huge = huge || spec.Stages[k].Tasks > 1<<20
-							}
-						}
-					}
+		tryRecord(t, b)
+		tryRecord(t, sealed(b))
+	})
+}
+
+// A record that is put together again has the Steps that it had.
+func TestPlainRecord(t *testing.T) {
+	for i, b := range append(stockRecords(t), recordedAs(t, 4, func(w *Writer) { chaosRun(t, 4, w) })) {
+		var steps [2]int64
+		for k, in := range [][]byte{b, plainOf(t, b).edited(nil).record()} {
+			for s, err := range play(reader(t, in)).steps() {
+				if k == 0 && errors.Is(err, ErrCut) {
+					break
+				} else if err != nil {
+					t.Fatalf("record %d: %v", i, err)
 				}
-			}
-			if err != nil && !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
-				t.Fatal(err)
-			}
-			if r, err = NewReader(bytes.NewReader(in), "fuzz.record", Payload{}); err == nil && !huge {
-				for _, m := range r.Marks() {
-					playOnFrom(t, r, m)
-				}
-				if err := r.rewind(); err != nil {
-					t.Fatal(err)
-				}
-				if err := Events(io.Discard, r, EventOptions{}); err != nil && !errors.Is(err, ErrCut) &&
-					!errors.Is(err, ErrDamaged) {
-					t.Fatal(err)
-				}
+				steps[k] = s.Number
 			}
 		}
+		if steps[0] == 0 || steps[0] != steps[1] {
+			t.Errorf("record %d: %d Steps, put together again %d", i, steps[0], steps[1])
+		}
+	}
+	for edits, want := range map[string]string{"\x01\x00\x00X": "aXc", "\x01\x00\x01X": "aXbc",
+		"\x04\x00\x02\x04": "ac", "\x02\x00\x02\x03": "ab", "\x00\x00\x03\x09": "cbc"} {
+		if got := string(editedOnce([]byte("abc"), []byte(edits))); got != want {
+			t.Errorf("abc edited by %q is %q, want %q", edits, got, want)
+		}
+	}
+}
+
+// FuzzEditedRecord edits real records and snapshots at a few places. Most of what it makes is read to the places, and
+// often beyond.
+func FuzzEditedRecord(f *testing.F) {
+	var records []plainRecord
+	var snapshots [][]byte
+	for seed := uint64(4); seed < 6; seed++ { // with heartbeats, and without
+		records = append(records, plainOf(f, recordedAs(f, seed, func(w *Writer) { chaosRun(f, seed, w) })))
+		b := chaosRecord(f, seed)
+		r := reader(f, b)
+		for _, m := range r.Marks() {
+			frame, _, err := blockAt(bytes.NewReader(b), m.Offset)
+			if err != nil {
+				f.Fatal(err)
+			}
+			head := &coder{b: frame, reading: true}
+			(&Mark{}).code(head)
+			plain, err := r.unzip.DecodeAll(head.b, nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			snapshots = append(snapshots, plain)
+		}
+	}
+	for _, b := range stockRecords(f) {
+		records = append(records, plainOf(f, b))
+	}
+	for i := range records {
+		tags := uint16(len(records[i].blocks[0][0]))
+		f.Add(byte(i), []byte{})
+		f.Add(byte(i), []byte{0, byte(tags), byte(tags >> 9), 3, 5})
+		f.Add(byte(i), []byte{1, 40, 0, 0, 200, 1, 90, 0, 3, 0})
+	}
+	f.Add(byte(255), []byte{0, 0, 20, 0, 3, 1})
+	f.Fuzz(func(t *testing.T, which byte, edits []byte) {
+		if edits = edits[:min(len(edits), 8*(editBytes+1))]; which < 128 {
+			tryRecord(t, records[int(which)%len(records)].edited(edits).record())
+			return
+		}
+		plain := bytes.Clone(snapshots[int(which)%len(snapshots)])
+		for ; len(edits) > editBytes; edits = edits[editBytes+1:] {
+			plain = editedOnce(plain, edits[1:])
+		}
+		playSnapshot(t, plain)
 	})
 }

@@ -678,7 +678,7 @@ func mrorderVariation() Part {
 					"percent at most)",
 				Unit:   "%",
 				Figure: "longer",
-				Agrees: atLeast(-1),
+				Agrees: Range{-1, 10},
 			},
 		},
 		Charts: []Picture{

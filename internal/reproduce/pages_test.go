@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"html"
 	"math"
 	"os"
 	"path/filepath"
@@ -40,6 +41,28 @@ func TestPagesOfTree(t *testing.T) {
 				case !slices.Contains(verdicts(c, cells[1]), strings.TrimSpace(cells[2])):
 					t.Errorf("the page of %s says %q of %q, the code %q: %s", name, cells[2], cells[1],
 						verdicts(c, cells[1]), head)
+				}
+			}
+		}
+	}
+}
+
+// The pictures of the tree are there, and have their captions as titles: each was drawn by the code that draws titles.
+func TestPicturesOfTree(t *testing.T) {
+	for name, p := range All() {
+		for _, part := range p.Parts {
+			for _, c := range part.Charts {
+				svg, err := os.ReadFile(filepath.Join("..", "..", "docs", "reproduction", c.File+".svg"))
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				_, texts, _ := strings.Cut(string(svg), "<desc>")
+				texts, _, _ = strings.Cut(texts, "</desc>")
+				texts = strings.ReplaceAll(html.UnescapeString(texts), "\n", " ")
+				title := strings.Join(strings.Fields(c.Caption), " ")
+				if !strings.Contains(texts, title) {
+					t.Errorf("%s.svg lacks the title %q: draw it anew by `sojourn reproduce %s`", c.File, title, name)
 				}
 			}
 		}

@@ -223,7 +223,7 @@ func editsOfRows() (list []edit) {
 	return list
 }
 
-// editsOfJobs are of jobs, and of which stages they have.
+// editsOfJobs are of jobs and the lists of their stages.
 func editsOfJobs() []edit {
 	spec := func(change func(*JobSpec)) func(*State) bool {
 		return onJob(func(_ *State, j *SavedJob) bool {

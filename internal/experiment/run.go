@@ -144,7 +144,7 @@ func (s *Sweep) config(at *Setup, r *Run, books *shelf) (c sim.Config, err error
 		if err != nil {
 			return nil, err
 		}
-		b := &book{jobs: file.Jobs, queues: file.Queues}
+		b := &book{file: file, jobs: file.Jobs}
 		if s.Jobs > 0 {
 			b.jobs = workload.Take(b.jobs, s.Jobs)
 		}
@@ -158,7 +158,7 @@ func (s *Sweep) config(at *Setup, r *Run, books *shelf) (c sim.Config, err error
 		jobs = workload.TimeScale(jobs, 1/r.Load)
 	}
 	if cluster.Queues == nil {
-		cluster.Queues = from.queues
+		cluster.Queues = from.file.Queues
 	}
 	if err := policy.CheckQueues(cluster.Queues); err != nil {
 		return c, err

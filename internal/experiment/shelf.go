@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/sojourn-sched/sojourn/internal/workload"
-	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A shelf keeps workloads in memory from the first run that needs them to the last, so that a workload is read once for
@@ -24,11 +23,11 @@ type place struct {
 	seed              uint64 // of jobs whose times are drawn from it; zero: the jobs are the same for all seeds
 }
 
-// A book is an opened workload: its jobs, and the queues that it asks for.
+// A book is an opened workload, and those of its jobs that are simulated.
 type book struct {
-	jobs   workload.Source // nil: each run opens the workload itself
-	queues []*sched.QueueSpec
-	bytes  int64
+	file  *workload.File
+	jobs  workload.Source // nil: each run opens the workload itself
+	bytes int64           // that the jobs take, if they are kept
 }
 
 // newShelf returns an empty shelf for runs.

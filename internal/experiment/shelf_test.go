@@ -46,16 +46,16 @@ func TestShelf(t *testing.T) {
 					yield(&sched.JobSpec{Name: r.Workload + r.Cluster, Payload: &workload.Truth{Seed: r.Seed,
 						Stages: []workload.StageTruth{c.truth}}}, nil)
 				}
-				return &book{jobs: jobs, queues: []*sched.QueueSpec{{Name: r.Workload}}}, nil
+				return &book{jobs: jobs, file: &workload.File{Path: r.Workload}}, nil
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for j, err := range b.jobs {
 				seed := j.Payload.(*workload.Truth).Seed
-				if err != nil || j.Name != r.Workload+r.Cluster || b.queues[0].Name != r.Workload ||
+				if err != nil || j.Name != r.Workload+r.Cluster || b.file.Path != r.Workload ||
 					c.truth.Sigma > 0 && seed != r.Seed {
-					t.Errorf("%s: run %+v has job %s of seed %d with queue %s", name, r, j.Name, seed, b.queues[0].Name)
+					t.Errorf("%s: run %+v has job %s of seed %d of %s", name, r, j.Name, seed, b.file.Path)
 				}
 			}
 			s.release(r)

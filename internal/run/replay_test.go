@@ -167,9 +167,9 @@ func TestReplayOfPlaces(t *testing.T) {
 		{"drf", "mean"}, {"capacity:delay=2s", "mean"}})
 }
 
-// TestReplayExceptions holds the lists of docs/what-if.md against all policies, as they are by default: which of them the
-// simulation of a record does not repeat exactly, where reading takes time and nodes report at an interval, when sizes
-// come from the oracle, and when they do not.
+// TestReplayExceptions holds the lists of docs/what-if.md against all policies, as they are by default. The lists name
+// the policies whose records are not repeated exactly, where reading takes time and nodes report at an interval: when
+// sizes come from the oracle, and when they do not.
 func TestReplayExceptions(t *testing.T) {
 	text, err := os.ReadFile("../../docs/what-if.md")
 	if err != nil {
